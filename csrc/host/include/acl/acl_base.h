@@ -1,0 +1,86 @@
+// Base types of the Ascend C interface: status codes, data types and formats.
+//
+// Part of the torch_aclnn host engine: a clean-room description of the documented interface.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#ifndef __cplusplus
+#include <stdbool.h>
+#endif
+
+#if defined(__GNUC__)
+#define ACL_FUNC_VISIBILITY __attribute__((visibility("default")))
+#else
+#define ACL_FUNC_VISIBILITY
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int aclError;
+typedef void* aclrtStream;
+typedef void* aclrtEvent;
+typedef void* aclrtContext;
+
+static const aclError ACL_SUCCESS = 0;
+static const aclError ACL_ERROR_NONE = 0;
+static const aclError ACL_ERROR_INVALID_PARAM = 100000;
+static const aclError ACL_ERROR_UNINITIALIZE = 100001;
+static const aclError ACL_ERROR_REPEAT_INITIALIZE = 100002;
+static const aclError ACL_ERROR_REPEAT_FINALIZE = 100037;
+static const aclError ACL_ERROR_RT_PARAM_INVALID = 107000;
+static const aclError ACL_ERROR_RT_INVALID_DEVICEID = 107001;
+static const aclError ACL_ERROR_RT_CONTEXT_NULL = 107002;
+static const aclError ACL_ERROR_RT_STREAM_CONTEXT = 107003;
+static const aclError ACL_ERROR_RT_INVALID_HANDLE = 107017;
+static const aclError ACL_ERROR_BAD_ALLOC = 200000;
+static const aclError ACL_ERROR_API_NOT_SUPPORT = 200001;
+static const aclError ACL_ERROR_RT_FEATURE_NOT_SUPPORT = 207000;
+static const aclError ACL_ERROR_RT_MEMORY_ALLOCATION = 207001;
+static const aclError ACL_ERROR_INTERNAL_ERROR = 500000;
+static const aclError ACL_ERROR_FAILURE = 500001;
+static const aclError ACL_ERROR_RT_AICORE_EXCEPTION = 507015;
+
+typedef enum {
+    ACL_DT_UNDEFINED = -1,
+    ACL_FLOAT = 0,
+    ACL_FLOAT16 = 1,
+    ACL_INT8 = 2,
+    ACL_INT32 = 3,
+    ACL_UINT8 = 4,
+    ACL_INT16 = 6,
+    ACL_UINT16 = 7,
+    ACL_UINT32 = 8,
+    ACL_INT64 = 9,
+    ACL_UINT64 = 10,
+    ACL_DOUBLE = 11,
+    ACL_BOOL = 12,
+    ACL_COMPLEX64 = 16,
+    ACL_COMPLEX128 = 17,
+    ACL_BF16 = 27
+} aclDataType;
+
+typedef enum {
+    ACL_FORMAT_UNDEFINED = -1,
+    ACL_FORMAT_NCHW = 0,
+    ACL_FORMAT_NHWC = 1,
+    ACL_FORMAT_ND = 2,
+    ACL_FORMAT_NC1HWC0 = 3,
+    ACL_FORMAT_NDHWC = 27,
+    ACL_FORMAT_FRACTAL_NZ = 29,
+    ACL_FORMAT_NCDHW = 30,
+    ACL_FORMAT_NDC1HWC0 = 32,
+    ACL_FORMAT_NCL = 47
+} aclFormat;
+
+/// Bytes of one element; 0 for a type without a size.
+ACL_FUNC_VISIBILITY size_t aclDataTypeSize(aclDataType dataType);
+
+/// The sentence that explains this thread's last failure; never null, and cleared by reading it.
+ACL_FUNC_VISIBILITY const char* aclGetRecentErrMsg(void);
+
+#ifdef __cplusplus
+}
+#endif

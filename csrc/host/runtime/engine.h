@@ -1,0 +1,78 @@
+// What the rest of the engine may ask of the runtime. Exported from libascendcl.so as C++, for libraries that are built with it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+
+#include "acl/acl.h"
+
+#define TORCH_ACLNN_HOST_API __attribute__((visibility("default")))
+
+namespace torch_aclnn::host {
+
+// The generation of chip the engine presents; the operators' product lists differ between them.
+enum class Product { inference, training, a2 };
+
+// The engine's settings, read from the environment once, at first use (docs/environment.md lists the variables).
+struct Config {
+    std::string soc_name;  // TORCH_ACLNN_HOST_SOC
+    Product product;       // follows from soc_name
+    int device_count;      // TORCH_ACLNN_HOST_DEVICES
+    size_t memory_bytes;   // TORCH_ACLNN_HOST_MEMORY, per device
+    int thread_count;      // TORCH_ACLNN_HOST_THREADS
+    bool allow_float64;    // TORCH_ACLNN_HOST_FLOAT64
+    std::string trace;     // TORCH_ACLNN_HOST_TRACE: a file's path or "stderr"; empty: off
+};
+TORCH_ACLNN_HOST_API const Config& config();
+
+// Leaves the sentence for aclGetRecentErrMsg on the calling thread and returns the code.
+TORCH_ACLNN_HOST_API int fail(int code, std::string sentence) noexcept;
+
+// A failure that is found while a task runs; the stream carries it to the next synchronisation.
+class TaskError : public std::exception {
+   public:
+    TaskError(aclError code, std::string message) : code_(code), message_(std::move(message)) {}
+    aclError code() const { return code_; }
+    const char* what() const noexcept override { return message_.c_str(); }
+
+   private:
+    aclError code_;
+    std::string message_;
+};
+
+// One unit of work on a stream. The stream calls run() once, in order, then finish() once, whatever run() did.
+class Task {
+   public:
+    virtual ~Task() = default;
+    virtual const char* name() const = 0;
+    virtual void run() = 0;  // may throw TaskError (its code) or any std::exception (ACL_ERROR_RT_AICORE_EXCEPTION)
+    virtual void finish() noexcept = 0;
+};
+
+// Hands the task to the stream (null: the device's default stream). On an error the task has not been taken.
+TORCH_ACLNN_HOST_API aclError enqueue(aclrtStream stream, Task& task) noexcept;
+
+// How often an entry point has been enqueued. Make one static counter per entry point; it registers itself for good.
+class TORCH_ACLNN_HOST_API CallCounter {
+   public:
+    explicit CallCounter(const char* name) noexcept;
+    void add() noexcept { calls_.fetch_add(1, std::memory_order_relaxed); }
+
+    const char* name() const { return name_; }
+    uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+    const CallCounter* next() const { return next_; }
+
+   private:
+    const char* name_;
+    std::atomic<uint64_t> calls_{0};
+    CallCounter* next_;
+};
+
+// Writes one line to the trace, if there is one; check tracing() before building the text.
+TORCH_ACLNN_HOST_API bool tracing() noexcept;
+TORCH_ACLNN_HOST_API void trace(const std::string& line) noexcept;
+
+}  // namespace torch_aclnn::host
