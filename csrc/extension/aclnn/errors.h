@@ -1,0 +1,14 @@
+// What a status code means, and the exception that says so.
+#pragma once
+
+#include "extension/aclnn/symbols.h"
+
+namespace torch_aclnn {
+
+// "aclnnAvgPool2dBackward failed with 161002 (ACLNN_ERR_PARAM_INVALID: an argument is outside the contract): <the library's sentence>"
+std::string describe_failure(const char* entry_point, Status status);
+
+// Throws a RuntimeError with that text unless the status is success.
+void check_status(const char* entry_point, Status status);
+
+}  // namespace torch_aclnn

@@ -1,0 +1,49 @@
+// The operators have no derivative of their own: torch_aclnn.autograd gives them one, in a form that torch.func and torch.compile understand.
+// What is registered here passes calls through, and refuses one whose result would silently lack a gradient.
+#pragma once
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/library.h>
+
+#include <optional>
+
+namespace torch_aclnn {
+
+template <class T>
+bool requires_grad(const T&) {
+    return false;
+}
+inline bool requires_grad(const at::Tensor& tensor) { return tensor.requires_grad(); }
+inline bool requires_grad(const std::optional<at::Tensor>& tensor) { return tensor && tensor->requires_grad(); }
+
+template <auto kernel>
+struct PassThrough;
+
+template <class Result, class... Arguments, Result (*kernel)(Arguments...)>
+struct PassThrough<kernel> {
+    // The operator's name is not a part of its C++ type, so it is set once, when the kernel is registered.
+    static inline const char* name;
+    static inline const char* overload;
+
+    static Result call(c10::DispatchKeySet keys, Arguments... arguments) {
+        static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(name, overload).typed<Result(Arguments...)>();
+        TORCH_CHECK_NOT_IMPLEMENTED(!(at::GradMode::is_enabled() && (... || requires_grad(arguments))), name,
+                                    ": an input requires grad, but the operator itself has no derivative; "
+                                    "call it through torch_aclnn.functional or torch_aclnn.autograd");
+        const at::AutoDispatchBelowADInplaceOrView guard;
+        return op.redispatch(keys & c10::after_ADInplaceOrView_keyset, std::forward<Arguments>(arguments)...);
+    }
+};
+
+// The pass-through for the operator whose kernels have the type of `kernel`.
+template <auto kernel>
+auto without_derivative(const char* name, const char* overload = "") {
+    PassThrough<kernel>::name = name;
+    PassThrough<kernel>::overload = overload;
+    return &PassThrough<kernel>::call;
+}
+
+}  // namespace torch_aclnn

@@ -1,0 +1,77 @@
+#include "kernels/max_unpool3d_backward.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+
+#include "extension/aclnn/launch.h"
+#include "extension/ops/common.h"
+
+namespace torch_aclnn {
+namespace {
+
+constexpr const char* kOp = "max_unpool3d_backward";
+
+struct Arguments {
+    const at::Tensor& grad_output;
+    const at::Tensor& indices;
+    c10::SymIntArrayRef output_size;
+    at::IntArrayRef stride, padding;
+};
+
+void run_npu(const Arguments& a, const at::Tensor& grad_input) {
+    static const EntryPoint<const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*, const aclIntArray*,
+                            const aclIntArray*, aclTensor*>
+        entry_point("aclnnMaxUnpool3dBackward");
+    // The entry point writes contiguous memory only. Of `self` only the shape is read, so a handle over the result stands for it.
+    const at::Tensor result = grad_input.is_contiguous() ? grad_input : at::empty_like(grad_input, at::MemoryFormat::Contiguous);
+    call(entry_point, make_handle(a.grad_output), make_handle(result), make_handle(a.indices),
+         make_handle(C10_AS_INTARRAYREF_SLOW(a.output_size)), make_handle(a.stride), make_handle(a.padding), Output{make_handle(result)});
+    if (!result.is_same(grad_input)) grad_input.copy_(result);
+}
+
+void run_meta(const Arguments& a, const at::Tensor&) {
+    check_rank(kOp, "indices", a.indices.dim(), 4, 5);
+    check_dtype(kOp, {"indices", a.indices}, {at::kLong});
+    TORCH_CHECK(a.output_size.size() == 3, kOp, ": output_size: expected 3 values, got ", a.output_size.size());
+    for (int64_t s : a.stride) TORCH_CHECK(s > 0, kOp, ": stride: expected positive values, got ", a.stride);
+    for (const c10::SymInt& s : a.output_size)
+        TORCH_SYM_CHECK(s.sym_ge(1), kOp, ": output_size: expected positive values, got ", a.output_size);
+    const c10::SymIntArrayRef sizes = a.indices.sym_sizes();
+    std::vector<c10::SymInt> expected(sizes.begin(), sizes.end() - 3);
+    expected.insert(expected.end(), a.output_size.begin(), a.output_size.end());
+    check_size(kOp, "grad_output", a.grad_output.sym_sizes(), expected);
+}
+
+void run_cpu(const Arguments& a, const at::Tensor& grad_input) {
+    run_meta(a, grad_input);
+    const auto bad = kernels::max_unpool3d_backward(view<5>(kOp, a.grad_output), view<5>(kOp, a.indices), view<5>(kOp, grad_input),
+                                                    at::get_num_threads());
+    const int64_t rank = a.indices.dim();
+    TORCH_CHECK(!bad, kOp, ": indices: expected values below the product of output_size ", a.output_size, ", got ", bad->index,
+                " at position ", at::IntArrayRef(bad->position + 5 - rank, rank));
+}
+
+template <void (*run)(const Arguments&, const at::Tensor&)>
+at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& indices, c10::SymIntArrayRef output_size, at::IntArrayRef stride,
+                      at::IntArrayRef padding) {
+    const c10::OptionalDeviceGuard guard(grad_output.device());
+    check_same_device(kOp, {{"grad_output", grad_output}, {"indices", indices}});
+    const at::Tensor grad_input = at::empty_symint(indices.sym_sizes(), grad_output.options());
+    run({grad_output, indices, output_size, stride, padding}, grad_input);
+    return grad_input;
+}
+
+template <void (*run)(const Arguments&, const at::Tensor&)>
+at::Tensor& into(const at::Tensor& grad_output, const at::Tensor& indices, c10::SymIntArrayRef output_size, at::IntArrayRef stride,
+                 at::IntArrayRef padding, at::Tensor& out) {
+    const c10::OptionalDeviceGuard guard(grad_output.device());
+    check_same_device(kOp, {{"grad_output", grad_output}, {"indices", indices}});
+    prepare_out(kOp, out, grad_output, indices.sym_sizes(), {{"grad_output", grad_output}, {"indices", indices}});
+    run({grad_output, indices, output_size, stride, padding}, out);
+    return out;
+}
+
+TORCH_ACLNN_REGISTER(max_unpool3d_backward)
+
+}  // namespace
+}  // namespace torch_aclnn

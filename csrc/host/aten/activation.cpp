@@ -1,0 +1,183 @@
+// Activations, forward and backward.
+#include <ATen/ATen.h>
+
+#include "host/aten/adapter.h"
+#include "host/aten/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+#define ACTIVATION(entry_point, function)             \
+    ATEN_ENTRY(entry_point, (In, self), (Out, out)) { \
+        function(out, self);                          \
+    }
+#define ACTIVATION_INPLACE(entry_point, function) \
+    ATEN_ENTRY(entry_point, (Out, selfRef)) {     \
+        function(selfRef);                        \
+    }
+#define ACTIVATION_BACKWARD(entry_point, function)                            \
+    ATEN_ENTRY(entry_point, (In, gradOutput), (In, self), (Out, gradInput)) { \
+        function(gradInput, gradOutput, self);                                \
+    }
+
+namespace {
+
+const char* gelu_mode(int64_t approximate) {
+    if (approximate != 0 && approximate != 1) torch_aclnn::host::refuse("approximate", "0 (none) or 1 (tanh)", std::to_string(approximate));
+    return approximate == 1 ? "tanh" : "none";
+}
+
+}  // namespace
+
+ACTIVATION(aclnnSilu, at::silu_out)
+ACTIVATION(aclnnHardsigmoid, at::hardsigmoid_out)
+ACTIVATION(aclnnHardswish, at::hardswish_out)
+ACTIVATION(aclnnMish, at::mish_out)
+ACTIVATION(aclnnLogSigmoid, at::log_sigmoid_out)
+
+ATEN_ENTRY(aclnnRelu, (In, self), (Out, out)) {
+    at::clamp_min_out(out, self, 0);
+}
+ACTIVATION_INPLACE(aclnnInplaceRelu, at::relu_)
+ACTIVATION_INPLACE(aclnnInplaceHardsigmoid, at::hardsigmoid_)
+ACTIVATION_INPLACE(aclnnInplaceHardswish, at::hardswish_)
+ACTIVATION_INPLACE(aclnnInplaceMish, at::mish_)
+
+// For the first two the second tensor is the forward's output.
+ACTIVATION_BACKWARD(aclnnSigmoidBackward, at::sigmoid_backward_out)
+ACTIVATION_BACKWARD(aclnnTanhBackward, at::tanh_backward_out)
+ACTIVATION_BACKWARD(aclnnSiluBackward, at::silu_backward_out)
+ACTIVATION_BACKWARD(aclnnHardsigmoidBackward, at::hardsigmoid_backward_out)
+ACTIVATION_BACKWARD(aclnnHardswishBackward, at::hardswish_backward_out)
+
+ATEN_ENTRY(aclnnMishBackward, (In, gradOutput), (In, self), (Out, gradInput)) {
+    write(gradInput, at::mish_backward(gradOutput, self));
+}
+
+ATEN_ENTRY(aclnnThresholdBackward, (In, gradOutput), (In, self), (Scalar, threshold), (Out, out)) {
+    at::threshold_backward_out(out, gradOutput, self, threshold);
+}
+ATEN_ENTRY(aclnnThreshold, (In, self), (Scalar, threshold), (Scalar, value), (Out, out)) {
+    at::threshold_out(out, self, threshold, value);
+}
+ATEN_ENTRY(aclnnInplaceThreshold, (Out, selfRef), (Scalar, threshold), (Scalar, value)) {
+    at::threshold_(selfRef, threshold, value);
+}
+
+ATEN_ENTRY(aclnnLeakyRelu, (In, self), (Scalar, negativeSlope), (Out, out)) {
+    at::leaky_relu_out(out, self, negativeSlope);
+}
+ATEN_ENTRY(aclnnInplaceLeakyRelu, (Out, selfRef), (Scalar, negativeSlope)) {
+    at::leaky_relu_(selfRef, negativeSlope);
+}
+ATEN_ENTRY(aclnnLeakyReluBackward, (In, gradOutput), (In, self), (Scalar, negativeSlope), (Bool, selfIsResult), (Out, out)) {
+    at::leaky_relu_backward_out(out, gradOutput, self, negativeSlope, selfIsResult);
+}
+
+// torch_npu sends gelu(approximate="tanh") here too, without saying so: both modes get the error function.
+ATEN_ENTRY(aclnnGelu, (In, self), (Out, out)) {
+    at::gelu_out(out, self, "none");
+}
+ATEN_ENTRY(aclnnGeluBackward, (In, gradOutput), (In, self), (Out, gradInput)) {
+    at::gelu_backward_out(gradInput, gradOutput, self, "none");
+}
+ATEN_ENTRY(aclnnGeluV2, (In, x), (Int, approximate), (Out, y)) {
+    at::gelu_out(y, x, gelu_mode(approximate));
+}
+ATEN_ENTRY(aclnnGeluBackwardV2, (In, dy), (In, x), (Text, approximate), (Out, dx)) {
+    at::gelu_backward_out(dx, dy, x, approximate);
+}
+
+// The logistic approximation of gelu.
+ATEN_ENTRY(aclnnFastGelu, (In, self), (Out, out)) {
+    const at::Tensor x = wide(self);
+    write(out, x * at::sigmoid(x * 1.702));
+}
+
+ATEN_ENTRY(aclnnSoftplus, (In, self), (Scalar, beta), (Scalar, threshold), (Out, out)) {
+    at::softplus_out(out, self, beta, threshold);
+}
+ATEN_ENTRY(aclnnSoftplusBackward, (In, gradOutput), (In, self), (Scalar, beta), (Scalar, threshold), (Out, gradInput)) {
+    at::softplus_backward_out(gradInput, gradOutput, self, beta, threshold);
+}
+ATEN_ENTRY(aclnnSoftshrink, (In, self), (Scalar, lambd), (Out, out)) {
+    at::softshrink_out(out, self, lambd);
+}
+ATEN_ENTRY(aclnnSoftshrinkBackward, (In, gradOutput), (In, self), (Scalar, lambd), (Out, gradInput)) {
+    at::softshrink_backward_out(gradInput, gradOutput, self, lambd);
+}
+ATEN_ENTRY(aclnnHardshrink, (In, self), (Scalar, lambd), (Out, out)) {
+    at::hardshrink_out(out, self, lambd);
+}
+ATEN_ENTRY(aclnnHardshrinkBackward, (In, gradOutput), (In, self), (Scalar, lambd), (Out, gradInput)) {
+    at::hardshrink_backward_out(gradInput, gradOutput, self, lambd);
+}
+
+ATEN_ENTRY(aclnnElu, (In, self), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale), (Out, out)) {
+    at::elu_out(out, self, alpha, scale, inputScale);
+}
+ATEN_ENTRY(aclnnInplaceElu, (Out, selfRef), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale)) {
+    at::elu_(selfRef, alpha, scale, inputScale);
+}
+ATEN_ENTRY(aclnnEluBackward, (In, gradOutput), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale), (Bool, isResult), (In, selfOrResult),
+           (Out, out)) {
+    at::elu_backward_out(out, gradOutput, alpha, scale, inputScale, isResult, selfOrResult);
+}
+ATEN_ENTRY(aclnnCelu, (In, self), (Scalar, alpha), (Out, out)) {
+    at::celu_out(out, self, alpha);
+}
+ATEN_ENTRY(aclnnInplaceCelu, (Out, selfRef), (Scalar, alpha)) {
+    at::celu_(selfRef, alpha);
+}
+
+ATEN_ENTRY(aclnnHardtanh, (In, self), (Scalar, clipMin), (Scalar, clipMax), (Out, out)) {
+    at::hardtanh_out(out, self, clipMin, clipMax);
+}
+ATEN_ENTRY(aclnnInplaceHardtanh, (Out, selfRef), (Scalar, clipMin), (Scalar, clipMax)) {
+    at::hardtanh_(selfRef, clipMin, clipMax);
+}
+ATEN_ENTRY(aclnnHardtanhBackward, (In, gradOutput), (In, self), (Scalar, min), (Scalar, max), (Out, out)) {
+    at::hardtanh_backward_out(out, gradOutput, self, min, max);
+}
+
+// The buffer is ATen's own device for the backward on the CPU; torch_npu gives it no elements.
+ATEN_ENTRY(aclnnLogSigmoidForward, (In, self), (Out, out), (OptOut, buffer)) {
+    at::log_sigmoid_out(out, self);
+}
+ATEN_ENTRY(aclnnLogSigmoidBackward, (In, gradOutput), (In, self), (OptIn, buffer), (Out, gradInput)) {
+    const at::Tensor x = wide(self);
+    write(gradInput, at::log_sigmoid_backward(wide(gradOutput), x, std::get<1>(at::log_sigmoid_forward(x))));
+}
+
+ATEN_ENTRY(aclnnGlu, (In, self), (Int, dim), (Out, out)) {
+    write(out, at::glu(wide(self), dim));
+}
+ATEN_ENTRY(aclnnGluBackward, (In, gradOutput), (In, self), (Int, dim), (Out, out)) {
+    write(out, at::glu_backward(wide(gradOutput), wide(self), dim));
+}
+
+// One weight for all, or one for each channel (dimension 1).
+ATEN_ENTRY(aclnnPrelu, (In, self), (In, weight), (Out, out)) {
+    write(out, at::prelu(self, weight.reshape({-1})));
+}
+ATEN_ENTRY(aclnnPreluBackward, (In, gradOutput), (In, self), (In, weight), (Out, gradInput), (Out, gradWeight)) {
+    std::vector<int64_t> along_channels(self.dim(), 1);
+    if (weight.numel() != 1) along_channels.at(1) = weight.numel();
+    const at::Tensor slope = wide(weight).reshape(along_channels);
+    const auto [input, each] = at::_prelu_kernel_backward(wide(gradOutput), wide(self), slope);
+    write(gradInput, input);
+    write(gradWeight, each.sum_to_size(along_channels));
+}
+
+// The output's dtype may be float32 where the input is a half type.
+ATEN_ENTRY(aclnnSoftmax, (In, self), (Int, dim), (Out, out)) {
+    write(out, at::_softmax(wide(self), dim, false));
+}
+ATEN_ENTRY(aclnnSoftmaxBackward, (In, gradOutput), (In, output), (Int, dim), (Out, gradInput)) {
+    write(gradInput, at::_softmax_backward_data(wide(gradOutput), wide(output), dim, wide(output).scalar_type()));
+}
+ATEN_ENTRY(aclnnLogSoftmax, (In, self), (Int, dim), (Out, out)) {
+    write(out, at::_log_softmax(wide(self), dim, false));
+}
+ATEN_ENTRY(aclnnLogSoftmaxBackward, (In, gradOutput), (In, output), (Int, dim), (Out, out)) {
+    write(out, at::_log_softmax_backward_data(wide(gradOutput), wide(output), dim, wide(output).scalar_type()));
+}

@@ -1,0 +1,24 @@
+// What the argument conventions of the entry points and of ATen have between them.
+#pragma once
+
+#include <ATen/ScalarOps.h>
+#include <ATen/core/Tensor.h>
+
+namespace torch_aclnn::host::aten {
+
+// A number as ATen's operators on two tensors take it: it yields to the other operand's dtype.
+inline at::Tensor wrapped(const at::Scalar& number) {
+    return at::native::wrapped_scalar_tensor(number);
+}
+
+// An empty list of dimensions means all of them. ATen mostly agrees, but not everywhere.
+inline at::OptionalIntArrayRef all_if_empty(at::IntArrayRef dims) {
+    return dims.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(dims);
+}
+
+// Masks may come as bytes.
+inline at::Tensor as_mask(const at::Tensor& mask) {
+    return mask.to(at::kBool);
+}
+
+}  // namespace torch_aclnn::host::aten

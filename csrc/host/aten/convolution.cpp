@@ -1,0 +1,42 @@
+// Convolutions of one to three dimensions, transposed or not. The engine computes float32 as float32, whatever less cubeMathType permits.
+#include <ATen/ATen.h>
+
+#include "host/aten/adapter.h"
+#include "host/aten/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+ATEN_ENTRY(aclnnConvolution, (In, input), (In, weight), (OptIn, bias), (Ints, stride), (Ints, padding), (Ints, dilation),
+           (Bool, transposed), (Ints, outputPadding), (Int, groups), (Out, out), (Int8, cubeMathType)) {
+    write(out, at::convolution(wide(input), wide(weight), wide(bias), stride, padding, dilation, transposed, outputPadding, groups));
+}
+
+ATEN_ENTRY(aclnnConvolutionBackward, (In, gradOutput), (In, input), (In, weight), (OptInts, biasSizes), (Ints, stride), (Ints, padding),
+           (Ints, dilation), (Bool, transposed), (Ints, outputPadding), (Int, groups), (Bools, outputMask), (Int8, cubeMathType),
+           (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
+    const at::OptionalIntArrayRef bias_sizes = biasSizes ? at::OptionalIntArrayRef(*biasSizes) : at::OptionalIntArrayRef();
+    const auto [of_input, of_weight, of_bias] =
+        at::convolution_backward(wide(gradOutput), wide(input), wide(weight), bias_sizes, stride, padding, dilation, transposed,
+                                 outputPadding, groups, wanted(outputMask, gradInput, gradWeight, gradBias));
+    write(gradInput, of_input);
+    write(gradWeight, of_weight);
+    write(gradBias, of_bias);
+}
+
+// One filter for each channel of the output; kernelSize says again what weight's shape says.
+ATEN_ENTRY(aclnnConvDepthwise2d, (In, self), (In, weight), (Ints, kernelSize), (OptIn, bias), (Ints, stride), (Ints, padding),
+           (Ints, dilation), (Out, out), (Int8, cubeMathType)) {
+    write(out, at::conv2d(wide(self), wide(weight), wide(bias), stride, padding, dilation, self.size(-3)));
+}
+
+ATEN_ENTRY(aclnnConvTbc, (In, self), (In, weight), (In, bias), (Int, pad), (Out, out), (Int8, cubeMathType)) {
+    write(out, at::conv_tbc(wide(self), wide(weight), wide(bias), pad));
+}
+
+ATEN_ENTRY(aclnnIm2col, (In, self), (Ints, kernelSize), (Ints, dilation), (Ints, padding), (Ints, stride), (Out, out)) {
+    write(out, at::im2col(self, kernelSize, dilation, padding, stride));
+}
+ATEN_ENTRY(aclnnIm2colBackward, (In, gradOutput), (Ints, inputSize), (Ints, kernelSize), (Ints, dilation), (Ints, padding), (Ints, stride),
+           (Out, out)) {
+    write(out, at::col2im(wide(gradOutput), inputSize, kernelSize, dilation, padding, stride));
+}

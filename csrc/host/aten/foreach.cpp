@@ -1,0 +1,181 @@
+// Operators on lists of tensors, as optimisers and gradient clipping use them. In place, `out` names the memory of the first list.
+//
+// Where an entry point has a V2, which takes a number by value and which torch_npu prefers, only that is here.
+#include <ATen/ATen.h>
+
+#include "host/aten/adapter.h"
+#include "host/aten/arguments.h"
+#include "host/aten/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+template <class Compute>
+void for_each(at::TensorList outs, Compute compute) {
+    for (size_t i = 0; i < outs.size(); i++) {
+        at::Tensor out = outs[i];
+        compute(out, i);
+    }
+}
+
+void require_length(const char* name, size_t expected, size_t got) {
+    if (expected != got) torch_aclnn::host::refuse(name, std::to_string(expected) + " values, as out has", std::to_string(got));
+}
+
+}  // namespace
+
+#define FOREACH_UNARY(entry_point, function)                                          \
+    ATEN_ENTRY(entry_point, (Tensors, x), (Tensors, out)) {                           \
+        require_length("x", out.size(), x.size());                                    \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i]); }); \
+    }
+#define FOREACH_LIST(entry_point, function)                                                   \
+    ATEN_ENTRY(entry_point, (Tensors, x1), (Tensors, x2), (Tensors, out)) {                   \
+        require_length("x1", out.size(), x1.size());                                          \
+        require_length("x2", out.size(), x2.size());                                          \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i]); }); \
+    }
+#define FOREACH_LIST_ALPHA(entry_point, function)                                                    \
+    ATEN_ENTRY(entry_point, (Tensors, x1), (Tensors, x2), (Scalar, alpha), (Tensors, out)) {         \
+        require_length("x1", out.size(), x1.size());                                                 \
+        require_length("x2", out.size(), x2.size());                                                 \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], alpha); }); \
+    }
+#define FOREACH_SCALAR(entry_point, function)                                                          \
+    ATEN_ENTRY(entry_point, (Tensors, x), (Scalar, scalar), (Tensors, out)) {                          \
+        require_length("x", out.size(), x.size());                                                     \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalar)); }); \
+    }
+#define FOREACH_SCALAR_LIST(entry_point, function)                                                         \
+    ATEN_ENTRY(entry_point, (Tensors, x), (Scalars, scalars), (Tensors, out)) {                            \
+        require_length("x", out.size(), x.size());                                                         \
+        require_length("scalars", out.size(), scalars.size());                                             \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalars[i])); }); \
+    }
+// x1 + scalar * (x2 op x3)
+#define FOREACH_POINTWISE_SCALAR(entry_point, function)                                                      \
+    ATEN_ENTRY(entry_point, (Tensors, x1), (Tensors, x2), (Tensors, x3), (Scalar, scalar), (Tensors, out)) { \
+        require_length("x1", out.size(), x1.size());                                                         \
+        require_length("x2", out.size(), x2.size());                                                         \
+        require_length("x3", out.size(), x3.size());                                                         \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalar); }); \
+    }
+// The same with a number for each tensor, all of them in one tensor.
+#define FOREACH_POINTWISE_SCALAR_LIST(entry_point, function)                                                            \
+    ATEN_ENTRY(entry_point, (Tensors, x1), (Tensors, x2), (Tensors, x3), (In, scalars), (Tensors, out)) {               \
+        require_length("x1", out.size(), x1.size());                                                                    \
+        require_length("x2", out.size(), x2.size());                                                                    \
+        require_length("x3", out.size(), x3.size());                                                                    \
+        require_length("scalars", out.size(), scalars.numel());                                                         \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalars[i].item()); }); \
+    }
+
+FOREACH_UNARY(aclnnForeachSqrt, at::sqrt_out)
+FOREACH_UNARY(aclnnForeachExp, at::exp_out)
+FOREACH_UNARY(aclnnForeachExpm1, at::expm1_out)
+FOREACH_UNARY(aclnnForeachLog, at::log_out)
+FOREACH_UNARY(aclnnForeachLog1p, at::log1p_out)
+FOREACH_UNARY(aclnnForeachLog2, at::log2_out)
+FOREACH_UNARY(aclnnForeachLog10, at::log10_out)
+FOREACH_UNARY(aclnnForeachErf, at::erf_out)
+FOREACH_UNARY(aclnnForeachErfc, at::erfc_out)
+FOREACH_UNARY(aclnnForeachSin, at::sin_out)
+FOREACH_UNARY(aclnnForeachSinh, at::sinh_out)
+FOREACH_UNARY(aclnnForeachCos, at::cos_out)
+FOREACH_UNARY(aclnnForeachCosh, at::cosh_out)
+FOREACH_UNARY(aclnnForeachTan, at::tan_out)
+FOREACH_UNARY(aclnnForeachTanh, at::tanh_out)
+FOREACH_UNARY(aclnnForeachAsin, at::asin_out)
+FOREACH_UNARY(aclnnForeachAcos, at::acos_out)
+FOREACH_UNARY(aclnnForeachAtan, at::atan_out)
+FOREACH_UNARY(aclnnForeachSigmoid, at::sigmoid_out)
+FOREACH_UNARY(aclnnForeachNeg, at::neg_out)
+FOREACH_UNARY(aclnnForeachAbs, at::abs_out)
+FOREACH_UNARY(aclnnForeachReciprocal, at::reciprocal_out)
+FOREACH_UNARY(aclnnForeachSign, at::sign_out)
+
+FOREACH_LIST_ALPHA(aclnnForeachAddListV2, at::add_out)
+FOREACH_LIST_ALPHA(aclnnForeachSubListV2, at::sub_out)
+FOREACH_LIST(aclnnForeachMulList, at::mul_out)
+FOREACH_LIST(aclnnForeachDivList, at::div_out)
+FOREACH_LIST(aclnnForeachMaximumList, at::maximum_out)
+FOREACH_LIST(aclnnForeachMinimumList, at::minimum_out)
+FOREACH_LIST(aclnnForeachPowList, at::pow_out)
+
+FOREACH_SCALAR(aclnnForeachAddScalarV2, at::add_out)
+FOREACH_SCALAR(aclnnForeachSubScalarV2, at::sub_out)
+FOREACH_SCALAR(aclnnForeachMulScalarV2, at::mul_out)
+FOREACH_SCALAR(aclnnForeachDivScalarV2, at::div_out)
+FOREACH_SCALAR(aclnnForeachPowScalarV2, at::pow_out)
+FOREACH_SCALAR(aclnnForeachMaximumScalarV2, at::maximum_out)
+FOREACH_SCALAR(aclnnForeachMinimumScalarV2, at::minimum_out)
+
+FOREACH_SCALAR_LIST(aclnnForeachAddScalarList, at::add_out)
+FOREACH_SCALAR_LIST(aclnnForeachSubScalarList, at::sub_out)
+FOREACH_SCALAR_LIST(aclnnForeachMulScalarList, at::mul_out)
+FOREACH_SCALAR_LIST(aclnnForeachDivScalarList, at::div_out)
+FOREACH_SCALAR_LIST(aclnnForeachPowScalarList, at::pow_out)
+FOREACH_SCALAR_LIST(aclnnForeachMaximumScalarList, at::maximum_out)
+FOREACH_SCALAR_LIST(aclnnForeachMinimumScalarList, at::minimum_out)
+
+FOREACH_POINTWISE_SCALAR(aclnnForeachAddcmulScalarV2, at::addcmul_out)
+FOREACH_POINTWISE_SCALAR(aclnnForeachAddcdivScalarV2, at::addcdiv_out)
+FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcmulScalarList, at::addcmul_out)
+FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcdivScalarList, at::addcdiv_out)
+
+ATEN_ENTRY(aclnnForeachLerpScalar, (Tensors, x1), (Tensors, x2), (Scalar, weight), (Tensors, out)) {
+    require_length("x1", out.size(), x1.size());
+    require_length("x2", out.size(), x2.size());
+    for_each(out, [&](at::Tensor& result, size_t i) { at::lerp_out(result, x1[i], x2[i], weight); });
+}
+ATEN_ENTRY(aclnnForeachLerpList, (Tensors, x1), (Tensors, x2), (Tensors, weights), (Tensors, out)) {
+    require_length("x1", out.size(), x1.size());
+    require_length("x2", out.size(), x2.size());
+    require_length("weights", out.size(), weights.size());
+    for_each(out, [&](at::Tensor& result, size_t i) { at::lerp_out(result, x1[i], x2[i], weights[i]); });
+}
+
+ATEN_ENTRY(aclnnForeachPowScalarAndTensor, (Scalar, scalar), (Tensors, x), (Tensors, out)) {
+    require_length("x", out.size(), x.size());
+    for_each(out, [&](at::Tensor& result, size_t i) { at::pow_out(result, scalar, x[i]); });
+}
+
+ATEN_ENTRY(aclnnForeachRoundOffNumberV2, (Tensors, x), (Scalar, roundMode), (Tensors, out)) {
+    require_length("x", out.size(), x.size());
+    for_each(out, [&](at::Tensor& result, size_t i) {
+        switch (roundMode.toLong()) {
+            case 1:
+                at::round_out(result, x[i]);
+                break;
+            case 2:
+                at::floor_out(result, x[i]);
+                break;
+            case 3:
+                at::ceil_out(result, x[i]);
+                break;
+            case 5:
+                at::trunc_out(result, x[i]);
+                break;
+            case 7:
+                at::frac_out(result, x[i]);
+                break;
+            default:
+                torch_aclnn::host::refuse("roundMode", "1 round, 2 floor, 3 ceil, 5 trunc or 7 frac", c10::str(roundMode));
+        }
+    });
+}
+
+// The norm of each tensor.
+ATEN_ENTRY(aclnnForeachNorm, (Tensors, x), (Scalar, scalar), (Tensors, out)) {
+    require_length("x", out.size(), x.size());
+    for_each(out, [&](at::Tensor& result, size_t i) { write(result, at::linalg_vector_norm(wide(x[i]), scalar)); });
+}
+
+ATEN_ENTRY(aclnnForeachCopy, (Tensors, src), (Tensors, dst)) {
+    require_length("src", dst.size(), src.size());
+    for_each(dst, [&](at::Tensor& result, size_t i) { result.copy_(src[i]); });
+}
+ATEN_ENTRY(aclnnForeachZeroInplace, (Tensors, x)) {
+    for_each(x, [](at::Tensor& result, size_t) { result.zero_(); });
+}

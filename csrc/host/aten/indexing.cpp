@@ -1,0 +1,136 @@
+// Reading and writing at positions that a tensor gives.
+#include <ATen/ATen.h>
+
+#include "host/aten/adapter.h"
+#include "host/aten/arguments.h"
+#include "host/opapi/refusal.h"
+
+namespace torch_aclnn::host::aten {
+namespace {
+
+using IndexList = c10::List<std::optional<at::Tensor>>;
+
+// The list as ATen has it. The caller says ":" with an empty tensor of self's dtype, which for an integer self looks like an index that
+// selects nothing. But indices have one common shape: beside an index that selects something, an empty tensor can only mean ":"; and an
+// operation whose tensors are all empty has no ":" on its own, it selects nothing.
+IndexList index_list(at::TensorList indices) {
+    IndexList list;
+    const bool selects = std::any_of(indices.begin(), indices.end(), [](const at::Tensor& index) { return index.numel() > 0; });
+    for (const at::Tensor& index : indices) {
+        const bool is_index = index.numel() > 0 || index.dim() > 1 || (!selects && at::isIntegralType(index.scalar_type(), false));
+        list.push_back(is_index ? std::optional(index.to(index.scalar_type() == at::kBool ? at::kBool : at::kLong)) : std::nullopt);
+    }
+    return list;
+}
+
+// How scatter combines: 0 it replaces, 1 it adds, 2 it multiplies.
+void scatter(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Tensor& source, int64_t reduce) {
+    switch (reduce) {
+        case 0: out.scatter_(dim, index, source); return;
+        case 1: out.scatter_(dim, index, source, "add"); return;
+        case 2: out.scatter_(dim, index, source, "multiply"); return;
+        default: refuse("reduce", "0, 1 or 2", std::to_string(reduce));
+    }
+}
+void scatter(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Scalar& value, int64_t reduce) {
+    scatter(out, dim, index, at::full(index.sizes(), value, out.options()), reduce);
+}
+
+const char* reduction(int64_t reduce) {
+    switch (reduce) {
+        case 1: return "sum";
+        case 2: return "prod";
+        case 3: return "amax";
+        case 4: return "amin";
+        case 5: return "mean";
+        default: refuse("reduce", "1 to 5", std::to_string(reduce));
+    }
+}
+
+// Most callers send a copy of self as the output already.
+at::Tensor& start_from(const at::Tensor& self, at::Tensor& out) {
+    return out.data_ptr() == self.data_ptr() && out.strides() == self.strides() ? out : out.copy_(self);
+}
+
+}  // namespace
+}  // namespace torch_aclnn::host::aten
+
+using namespace torch_aclnn::host::aten;
+
+ATEN_ENTRY(aclnnIndex, (In, self), (Tensors, indices), (Out, out)) {
+    if (out.numel() > 0) out.copy_(at::index(self, index_list(indices)));
+}
+ATEN_ENTRY(aclnnIndexPutImpl, (Out, selfRef), (Tensors, indices), (In, values), (Bool, accumulate), (Bool, unsafe)) {
+    selfRef.index_put_(index_list(indices), values, accumulate);
+}
+ATEN_ENTRY(aclnnIndexSelect, (In, self), (Int, dim), (In, index), (Out, out)) {
+    out.copy_(at::index_select(self, dim, index));
+}
+ATEN_ENTRY(aclnnGather, (In, self), (Int, dim), (In, index), (Out, out)) {
+    out.copy_(at::gather(self, dim, index.to(at::kLong)));
+}
+ATEN_ENTRY(aclnnTake, (In, self), (In, index), (Out, out)) {
+    out.copy_(at::take(self, index.to(at::kLong)));
+}
+ATEN_ENTRY(aclnnInplacePut, (Out, selfRef), (In, index), (In, source), (Bool, accumulate)) {
+    selfRef.put_(index.to(at::kLong), source, accumulate);
+}
+
+ATEN_ENTRY(aclnnScatter, (In, self), (Int, dim), (In, index), (In, src), (Int, reduce), (Out, out)) {
+    scatter(start_from(self, out), dim, index.to(at::kLong), src, reduce);
+}
+ATEN_ENTRY(aclnnScatterValue, (In, self), (Int, dim), (In, index), (Scalar, value), (Int, reduce), (Out, out)) {
+    scatter(start_from(self, out), dim, index.to(at::kLong), value, reduce);
+}
+ATEN_ENTRY(aclnnInplaceScatter, (Out, selfRef), (Int, dim), (In, index), (In, src), (Int, reduce)) {
+    scatter(selfRef, dim, index.to(at::kLong), src, reduce);
+}
+ATEN_ENTRY(aclnnInplaceScatterValue, (Out, selfRef), (Int, dim), (In, index), (Scalar, value), (Int, reduce)) {
+    scatter(selfRef, dim, index.to(at::kLong), value, reduce);
+}
+ATEN_ENTRY(aclnnScatterAdd, (In, self), (Int, dim), (In, index), (In, src), (Out, out)) {
+    start_from(self, out).scatter_add_(dim, index.to(at::kLong), src);
+}
+ATEN_ENTRY(aclnnScatterReduce, (In, self), (Int, dim), (In, index), (In, src), (Int, reduce), (Bool, includeSelf), (Out, out)) {
+    start_from(self, out).scatter_reduce_(dim, index.to(at::kLong), src, reduction(reduce), includeSelf);
+}
+ATEN_ENTRY(aclnnInplaceScatterReduce, (Out, selfRef), (Int, dim), (In, index), (In, src), (Int, reduce), (Bool, includeSelf)) {
+    selfRef.scatter_reduce_(dim, index.to(at::kLong), src, reduction(reduce), includeSelf);
+}
+
+ATEN_ENTRY(aclnnInplaceMaskedFillScalar, (Out, selfRef), (In, mask), (Scalar, value)) {
+    selfRef.masked_fill_(as_mask(mask), value);
+}
+ATEN_ENTRY(aclnnInplaceMaskedFillTensor, (Out, selfRef), (In, mask), (In, value)) {
+    selfRef.masked_fill_(as_mask(mask), value.reshape({}));
+}
+ATEN_ENTRY(aclnnInplaceMaskedScatter, (Out, selfRef), (In, mask), (In, source)) {
+    selfRef.masked_scatter_(as_mask(mask), source);
+}
+
+ATEN_ENTRY(aclnnIndexAdd, (In, self), (Int, dim), (In, index), (In, source), (Scalar, alpha), (Out, out)) {
+    start_from(self, out).index_add_(dim, index, source, alpha);
+}
+ATEN_ENTRY(aclnnIndexCopy, (In, self), (Int, dim), (In, index), (In, source), (Out, out)) {
+    start_from(self, out).index_copy_(dim, index.to(at::kLong), source);
+}
+ATEN_ENTRY(aclnnInplaceIndexCopy, (Out, selfRef), (Int, dim), (In, index), (In, source)) {
+    selfRef.index_copy_(dim, index.to(at::kLong), source);
+}
+ATEN_ENTRY(aclnnIndexFill, (In, self), (Int, dim), (In, index), (Scalar, value), (Out, out)) {
+    start_from(self, out).index_fill_(dim, index.to(at::kLong), value);
+}
+ATEN_ENTRY(aclnnInplaceIndexFill, (Out, selfRef), (Int, dim), (In, index), (Scalar, value)) {
+    selfRef.index_fill_(dim, index.to(at::kLong), value);
+}
+
+ATEN_ENTRY(aclnnEmbedding, (In, weight), (In, indices), (Out, out)) {
+    out.copy_(at::index_select(weight, 0, indices.reshape({-1})).reshape(out.sizes()));
+}
+// In float32 for half types, rounded once.
+ATEN_ENTRY(aclnnEmbeddingDenseBackward, (In, grad), (In, indices), (Int, numWeights), (Int, paddingIdx), (Bool, scaleGradByFreq),
+           (Out, out)) {
+    const bool is_half = grad.scalar_type() == at::kHalf || grad.scalar_type() == at::kBFloat16;
+    const at::Tensor wide = is_half ? grad.to(at::kFloat) : grad;
+    out.copy_(at::embedding_dense_backward(wide, indices, numWeights, paddingIdx, scaleGradByFreq));
+}

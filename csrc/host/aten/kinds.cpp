@@ -1,0 +1,115 @@
+#include "host/aten/kinds.h"
+
+#include <ATen/ops/from_blob.h>
+#include <c10/util/complex.h>
+
+#include <algorithm>
+
+#include "host/opapi/handles.h"
+#include "host/opapi/refusal.h"
+
+namespace torch_aclnn::host::aten {
+namespace {
+
+template <class Handle>
+const Handle& required(const char* name, const Handle* handle) {
+    if (handle == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(name) + ": expected a value, got null");
+    return *handle;
+}
+
+bool is_public(aclFormat format) {
+    return format != ACL_FORMAT_NC1HWC0 && format != ACL_FORMAT_FRACTAL_NZ && format != ACL_FORMAT_NDC1HWC0;
+}
+
+template <class T>
+T value_of(const aclScalar& scalar) {
+    T value;
+    std::copy_n(scalar.bytes.data(), sizeof value, reinterpret_cast<unsigned char*>(&value));
+    return value;
+}
+
+}  // namespace
+
+at::ScalarType scalar_type(const char* name, aclDataType dtype) {
+    switch (dtype) {
+        case ACL_FLOAT: return at::kFloat;
+        case ACL_FLOAT16: return at::kHalf;
+        case ACL_BF16: return at::kBFloat16;
+        case ACL_DOUBLE: return at::kDouble;
+        case ACL_INT8: return at::kChar;
+        case ACL_UINT8: return at::kByte;
+        case ACL_INT16: return at::kShort;
+        case ACL_UINT16: return at::kUInt16;
+        case ACL_INT32: return at::kInt;
+        case ACL_UINT32: return at::kUInt32;
+        case ACL_INT64: return at::kLong;
+        case ACL_UINT64: return at::kUInt64;
+        case ACL_BOOL: return at::kBool;
+        case ACL_COMPLEX64: return at::kComplexFloat;
+        case ACL_COMPLEX128: return at::kComplexDouble;
+        default: refuse(name, "a data type that ATen has on the CPU", to_string(dtype));
+    }
+}
+
+at::Tensor read_tensor(const char* name, const aclTensor* handle) {
+    const aclTensor& tensor = required(name, handle);
+    if (!is_public(tensor.format)) refuse(name, "a public format", to_string(tensor.format));
+    const auto options = at::TensorOptions(scalar_type(name, tensor.dtype));
+    const at::IntArrayRef sizes(tensor.sizes.begin(), tensor.sizes.end()), strides(tensor.strides.begin(), tensor.strides.end());
+    return at::from_blob(tensor.first_element(), sizes, strides, options);
+}
+
+void PackedOutput::pack(const at::Tensor& result) const {
+    if (result.numel() > largest_.numel())
+        refuse(name_, "room for " + std::to_string(result.numel()) + " elements", std::to_string(largest_.numel()));
+    const at::Tensor packed = at::from_blob(largest_.mutable_data_ptr(), result.sizes(), largest_.options());
+    packed.copy_(result);
+    handle_->sizes = Dims(packed.sizes().data(), packed.dim());
+    handle_->strides = Dims(packed.strides().data(), packed.dim());
+}
+
+at::Scalar read_scalar(const char* name, const aclScalar* handle) {
+    const aclScalar& scalar = required(name, handle);
+    switch (scalar.dtype) {
+        case ACL_FLOAT: return value_of<float>(scalar);
+        case ACL_FLOAT16: return value_of<at::Half>(scalar);
+        case ACL_BF16: return value_of<at::BFloat16>(scalar);
+        case ACL_DOUBLE: return value_of<double>(scalar);
+        case ACL_INT8: return value_of<int8_t>(scalar);
+        case ACL_UINT8: return value_of<uint8_t>(scalar);
+        case ACL_INT16: return value_of<int16_t>(scalar);
+        case ACL_INT32: return value_of<int32_t>(scalar);
+        case ACL_INT64: return value_of<int64_t>(scalar);
+        case ACL_UINT64: return value_of<uint64_t>(scalar);
+        case ACL_BOOL: return value_of<bool>(scalar);
+        case ACL_COMPLEX64: return value_of<c10::complex<float>>(scalar);
+        case ACL_COMPLEX128: return value_of<c10::complex<double>>(scalar);
+        default: refuse(name, "a scalar of a data type that ATen has", to_string(scalar.dtype));
+    }
+}
+
+const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handle) {
+    return required(name, handle).values;
+}
+
+const std::vector<float>& read_floats(const char* name, const aclFloatArray* handle) {
+    return required(name, handle).values;
+}
+
+const std::vector<unsigned char>& read_bools(const char* name, const aclBoolArray* handle) {
+    return required(name, handle).values;
+}
+
+std::vector<at::Tensor> read_tensors(const char* name, const aclTensorList* handle) {
+    std::vector<at::Tensor> tensors;
+    for (const auto& member : required(name, handle).members) tensors.push_back(member ? read_tensor(name, member.get()) : at::Tensor());
+    return tensors;
+}
+
+std::vector<at::Scalar> read_scalars(const char* name, const aclScalarList* handle) {
+    std::vector<at::Scalar> scalars;
+    for (const auto& member : required(name, handle).members) scalars.push_back(read_scalar(name, member.get()));
+    return scalars;
+}
+
+}  // namespace torch_aclnn::host::aten

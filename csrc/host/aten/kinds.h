@@ -1,0 +1,104 @@
+// The kinds of arguments that entry points take: the C type of each, and the ATen value that an adapter's body sees.
+//
+// A kind has Handle (the C type), Value (what is kept between the phases), Parameter (what the body receives) and read().
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Scalar.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aclnn/acl_meta.h"
+
+namespace torch_aclnn::host::aten {
+
+// All readers throw a Refusal that names the parameter.
+at::ScalarType scalar_type(const char* name, aclDataType dtype);
+at::Tensor read_tensor(const char* name, const aclTensor* handle);
+at::Scalar read_scalar(const char* name, const aclScalar* handle);
+const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handle);
+const std::vector<float>& read_floats(const char* name, const aclFloatArray* handle);
+const std::vector<unsigned char>& read_bools(const char* name, const aclBoolArray* handle);
+std::vector<at::Tensor> read_tensors(const char* name, const aclTensorList* handle);
+std::vector<at::Scalar> read_scalars(const char* name, const aclScalarList* handle);
+
+// An output whose size depends on the data. The caller sends the largest it can become, waits for the stream and asks the handle for its
+// shape; so the handle outlives phase 2.
+class PackedOutput {
+   public:
+    PackedOutput(const char* name, aclTensor* handle) : name_(name), largest_(read_tensor(name, handle)), handle_(handle) {}
+
+    // Writes the result without gaps from the first element on, and its shape into the caller's handle.
+    void pack(const at::Tensor& result) const;
+
+   private:
+    const char* name_;
+    at::Tensor largest_;
+    aclTensor* handle_;
+};
+inline PackedOutput read_packed(const char* name, aclTensor* handle) {
+    return {name, handle};
+}
+
+template <class HandleType, class ValueType, class ParameterType, auto reader>
+struct Kind {
+    using Handle = HandleType;
+    using Value = ValueType;
+    using Parameter = ParameterType;
+    static Value read(const char* name, Handle handle) { return reader(name, handle); }
+};
+
+// The same with null for "not given".
+template <class HandleType, class ValueType, auto reader>
+struct OptionalKind {
+    using Handle = HandleType;
+    using Value = std::optional<ValueType>;
+    using Parameter = const Value&;
+    static Value read(const char* name, Handle handle) { return handle == nullptr ? std::nullopt : Value(reader(name, handle)); }
+};
+
+// A number that is passed by value.
+template <class Number>
+struct PlainKind {
+    using Handle = Number;
+    using Value = Number;
+    using Parameter = Number;
+    static Value read(const char*, Handle number) { return number; }
+};
+
+namespace kind {
+
+using In = Kind<const aclTensor*, at::Tensor, const at::Tensor&, read_tensor>;
+using Out = Kind<aclTensor*, at::Tensor, at::Tensor&, read_tensor>;
+using OptIn = OptionalKind<const aclTensor*, at::Tensor, read_tensor>;
+using OptOut = OptionalKind<aclTensor*, at::Tensor, read_tensor>;
+using Packed = Kind<aclTensor*, PackedOutput, const PackedOutput&, read_packed>;
+using Scalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_scalar>;
+using OptScalar = OptionalKind<const aclScalar*, at::Scalar, read_scalar>;
+using Ints = Kind<const aclIntArray*, std::vector<int64_t>, at::IntArrayRef, read_ints>;
+using OptInts = OptionalKind<const aclIntArray*, std::vector<int64_t>, read_ints>;
+using Floats = Kind<const aclFloatArray*, std::vector<float>, at::ArrayRef<float>, read_floats>;
+using OptFloats = OptionalKind<const aclFloatArray*, std::vector<float>, read_floats>;
+using Bools = Kind<const aclBoolArray*, std::vector<unsigned char>, at::ArrayRef<unsigned char>, read_bools>;
+using Tensors = Kind<const aclTensorList*, std::vector<at::Tensor>, at::TensorList, read_tensors>;
+using Scalars = Kind<const aclScalarList*, std::vector<at::Scalar>, at::ArrayRef<at::Scalar>, read_scalars>;
+using DType = Kind<aclDataType, at::ScalarType, at::ScalarType, scalar_type>;
+using Bool = PlainKind<bool>;
+using Int = PlainKind<int64_t>;
+using Int32 = PlainKind<int32_t>;
+using Int8 = PlainKind<int8_t>;
+using Double = PlainKind<double>;
+using Float = PlainKind<float>;
+
+// A text that may be null, which reads as empty.
+struct Text {
+    using Handle = const char*;
+    using Value = std::string;
+    using Parameter = const std::string&;
+    static Value read(const char*, Handle text) { return text == nullptr ? "" : text; }
+};
+
+}  // namespace kind
+}  // namespace torch_aclnn::host::aten

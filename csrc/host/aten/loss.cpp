@@ -1,0 +1,103 @@
+// Losses, forward and backward. Their sums are taken in float32 for half types.
+#include <ATen/ATen.h>
+
+#include "host/aten/adapter.h"
+#include "host/aten/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+#define LOSS(entry_point, function)                                                   \
+    ATEN_ENTRY(entry_point, (In, self), (In, target), (Int, reduction), (Out, out)) { \
+        write(out, function(wide(self), wide(target), reduction));                    \
+    }
+#define LOSS_BACKWARD(entry_point, function)                                                            \
+    ATEN_ENTRY(entry_point, (In, gradOutput), (In, self), (In, target), (Int, reduction), (Out, out)) { \
+        write(out, function(wide(gradOutput), wide(self), wide(target), reduction));                    \
+    }
+
+namespace {
+
+// What the gradient of each element's loss is multiplied by.
+at::Tensor reduced(const at::Tensor& grad_output, int64_t numel, int64_t reduction) {
+    return reduction == at::Reduction::Mean ? grad_output / numel : grad_output;
+}
+
+at::Tensor l1_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
+    const at::Tensor difference = self - target;
+    return at::sgn(difference) * reduced(grad_output, difference.numel(), reduction);
+}
+
+// ATen's kernels know int64 targets only.
+at::Tensor classes(const at::Tensor& target) {
+    return target.to(at::kLong);
+}
+
+}  // namespace
+
+LOSS(aclnnMseLoss, at::mse_loss)
+LOSS(aclnnL1Loss, at::l1_loss)
+LOSS(aclnnSoftMarginLoss, at::soft_margin_loss)
+
+LOSS_BACKWARD(aclnnMseLossBackward, at::mse_loss_backward)
+LOSS_BACKWARD(aclnnL1LossBackward, l1_backward)
+LOSS_BACKWARD(aclnnSoftMarginLossBackward, at::soft_margin_loss_backward)
+
+ATEN_ENTRY(aclnnSmoothL1Loss, (In, self), (In, target), (Int, reduction), (Float, beta), (Out, result)) {
+    // ATen leaves beta 0, which is the L1 loss, to its callers.
+    write(result,
+          beta == 0 ? at::l1_loss(wide(self), wide(target), reduction) : at::smooth_l1_loss(wide(self), wide(target), reduction, beta));
+}
+ATEN_ENTRY(aclnnSmoothL1LossBackward, (In, gradOut), (In, self), (In, target), (Int, reduction), (Float, beta), (Out, gradInput)) {
+    write(gradInput, beta == 0 ? l1_backward(wide(gradOut), wide(self), wide(target), reduction)
+                               : at::smooth_l1_loss_backward(wide(gradOut), wide(self), wide(target), reduction, beta));
+}
+
+ATEN_ENTRY(aclnnNLLLoss, (In, self), (In, target), (OptIn, weight), (Int, reduction), (Int, ignoreIndex), (Out, out), (Out, totalWeight)) {
+    const auto [loss, total] = at::nll_loss_forward(wide(self), classes(target), wide(weight), reduction, ignoreIndex);
+    write(out, loss);
+    write(totalWeight, total);
+}
+ATEN_ENTRY(aclnnNLLLossBackward, (In, gradOutput), (In, self), (In, target), (OptIn, weight), (Int, reduction), (Int, ignoreIndex),
+           (In, totalWeight), (Out, out)) {
+    write(out,
+          at::nll_loss_backward(wide(gradOutput), wide(self), classes(target), wide(weight), reduction, ignoreIndex, wide(totalWeight)));
+}
+ATEN_ENTRY(aclnnNLLLoss2d, (In, self), (In, target), (OptIn, weight), (Int, reduction), (Int, ignoreIndex), (Out, out),
+           (Out, totalWeight)) {
+    const auto [loss, total] = at::nll_loss2d_forward(wide(self), classes(target), wide(weight), reduction, ignoreIndex);
+    write(out, loss);
+    write(totalWeight, total);
+}
+ATEN_ENTRY(aclnnNLLLoss2dBackward, (In, gradOutput), (In, self), (In, target), (OptIn, weight), (Int, reduction), (Int, ignoreIndex),
+           (In, totalWeight), (Out, out)) {
+    write(out,
+          at::nll_loss2d_backward(wide(gradOutput), wide(self), classes(target), wide(weight), reduction, ignoreIndex, wide(totalWeight)));
+}
+
+ATEN_ENTRY(aclnnBinaryCrossEntropy, (In, self), (In, target), (OptIn, weight), (Int, reduction), (Out, out)) {
+    write(out, at::binary_cross_entropy(wide(self), wide(target), wide(weight), reduction));
+}
+ATEN_ENTRY(aclnnBinaryCrossEntropyBackward, (In, gradOutput), (In, self), (In, target), (OptIn, weight), (Int, reduction), (Out, out)) {
+    write(out, at::binary_cross_entropy_backward(wide(gradOutput), wide(self), wide(target), wide(weight), reduction));
+}
+
+ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogits, (In, self), (In, target), (OptIn, weight), (OptIn, posWeight), (Int, reduction), (Out, out)) {
+    write(out, at::binary_cross_entropy_with_logits(wide(self), wide(target), wide(weight), wide(posWeight), reduction));
+}
+// loss = -weight * (posWeight * target * log(sigmoid(self)) + (1 - target) * log(1 - sigmoid(self)))
+ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogitsBackward, (In, gradOutput), (In, self), (In, target), (OptIn, weight), (OptIn, posWeight),
+           (Int, reduction), (Out, out)) {
+    const at::Tensor x = wide(self), y = wide(target), probability = at::sigmoid(x);
+    const at::Tensor positive = posWeight ? wide(*posWeight) * y : y;
+    at::Tensor gradient = (positive + 1 - y) * probability - positive;
+    if (weight) gradient = gradient * wide(*weight);
+    write(out, gradient * reduced(wide(gradOutput), x.numel(), reduction));
+}
+
+ATEN_ENTRY(aclnnKlDiv, (In, self), (In, target), (Int, reduction), (Bool, logTarget), (Out, out)) {
+    write(out, at::kl_div(wide(self), wide(target), reduction, logTarget));
+}
+ATEN_ENTRY(aclnnKlDivBackward, (In, gradOutput), (In, self), (In, target), (Int, reduction), (Bool, logTarget), (Out, out)) {
+    const at::Tensor y = logTarget ? at::exp(wide(target)) : wide(target);
+    write(out, (-y * reduced(wide(gradOutput), self.numel(), reduction)).expand_as(out));
+}

@@ -1,0 +1,120 @@
+// Random numbers, from the seed and the offset that the caller's generator gives (see philox.h: they are the engine's own).
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+
+#include <limits>
+#include <numeric>
+
+#include "host/aten/adapter.h"
+#include "host/aten/philox.h"
+#include "host/aten/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;  // elements worth a thread
+
+template <class Number, class Draw>
+at::Tensor drawn(at::IntArrayRef sizes, Draw draw) {
+    at::Tensor numbers = at::empty(sizes, c10::CppTypeToScalarType<Number>::value);
+    Number* const first = numbers.data_ptr<Number>();
+    at::parallel_for(0, numbers.numel(), kGrain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) first[i] = draw(i);
+    });
+    return numbers;
+}
+
+at::Tensor normal(at::IntArrayRef sizes, const PhiloxStream& stream) {
+    return drawn<double>(sizes, [&](int64_t i) { return stream.normal(i); });
+}
+
+int mantissa_digits(at::ScalarType dtype) {
+    switch (dtype) {
+        case at::kBFloat16:
+            return 8;
+        case at::kHalf:
+            return 11;
+        case at::kFloat:
+            return 24;
+        default:
+            return 53;
+    }
+}
+
+}  // namespace
+
+ATEN_ENTRY(aclnnInplaceNormal, (Out, selfRef), (Float, mean), (Float, std), (Int, seed), (Int, offset)) {
+    selfRef.copy_(normal(selfRef.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
+}
+ATEN_ENTRY(aclnnNormalFloatFloat, (Float, mean), (Float, std), (Int, seed), (Int, offset), (Out, out)) {
+    out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
+}
+ATEN_ENTRY(aclnnNormalTensorFloat, (In, mean), (Float, std), (Int, seed), (Int, offset), (Out, out)) {
+    out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
+}
+ATEN_ENTRY(aclnnNormalFloatTensor, (Float, mean), (In, std), (Int, seed), (Int, offset), (Out, out)) {
+    out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
+}
+ATEN_ENTRY(aclnnNormalTensorTensor, (In, mean), (In, std), (Int, seed), (Int, offset), (Out, out)) {
+    out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
+}
+
+ATEN_ENTRY(aclnnInplaceUniform, (Out, selfRef), (Double, from), (Double, to), (Int, seed), (Int, offset)) {
+    const PhiloxStream stream(seed, offset);
+    const int digits = mantissa_digits(selfRef.scalar_type());
+    selfRef.copy_(drawn<double>(selfRef.sizes(), [&](int64_t i) { return stream.uniform(i, digits) * (to - from) + from; }));
+}
+
+// Whole numbers of [from, to), in any dtype.
+ATEN_ENTRY(aclnnInplaceRandom, (Out, selfRef), (Int, from), (Int, to), (Int, seed), (Int, offset)) {
+    const PhiloxStream stream(seed, offset);
+    const uint64_t range = uint64_t(to) - uint64_t(from);
+    selfRef.copy_(drawn<int64_t>(selfRef.sizes(), [&](int64_t i) { return int64_t(uint64_t(from) + stream.integer(i, range)); }));
+}
+
+ATEN_ENTRY(aclnnInplaceBernoulli, (Out, selfRef), (Scalar, prob), (Int, seed), (Int, offset)) {
+    const PhiloxStream stream(seed, offset);
+    const double p = prob.toDouble();
+    selfRef.copy_(drawn<bool>(selfRef.sizes(), [&](int64_t i) { return stream.uniform(i) < p; }));
+}
+ATEN_ENTRY(aclnnInplaceBernoulliTensor, (Out, selfRef), (In, prob), (Int, seed), (Int, offset)) {
+    const PhiloxStream stream(seed, offset);
+    selfRef.copy_(drawn<double>(selfRef.sizes(), [&](int64_t i) { return stream.uniform(i); }) < prob.to(at::kDouble));
+}
+
+ATEN_ENTRY(aclnnRandperm, (Int, n), (Int, seed), (Int, offset), (Out, out)) {
+    const PhiloxStream stream(seed, offset);
+    at::Tensor order = at::arange(n, at::kLong);
+    int64_t* const first = order.data_ptr<int64_t>();
+    for (int64_t i = n - 1; i > 0; i--) std::swap(first[i], first[stream.integer(i, i + 1)]);
+    write(out, order);
+}
+
+// ATen's algorithm, on a generator of its own for each call.
+ATEN_ENTRY(aclnnMultinomial, (In, self), (Int, numsamples), (Bool, replacement), (Int, seed), (Int, offset), (Out, out)) {
+    at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(PhiloxStream(seed, offset).bits(0));
+    write(out, at::multinomial(wide(self), numsamples, replacement, generator));
+}
+
+// A bit for each element, from the lowest of each byte on: 1 keeps the element, which happens with probability 1 - prob.
+ATEN_ENTRY(aclnnDropoutGenMaskV2, (Ints, shape), (Double, prob), (Int, seed), (Int, offset), (DType, dataType), (Out, out)) {
+    const PhiloxStream stream(seed, offset);
+    const int64_t count = c10::multiply_integers(shape);
+    if (out.numel() * 8 < count)
+        torch_aclnn::host::refuse("out", c10::str("a bit for each of ", count, " elements"), c10::str(out.sizes()));
+    write(out, drawn<uint8_t>(out.sizes(), [&](int64_t byte) {
+              uint8_t bits = 0;
+              for (int64_t bit = 0; bit < 8; bit++) bits |= (stream.uniform(8 * byte + bit) >= prob) << bit;
+              return bits;
+          }));
+}
+
+// What the mask keeps is scaled, so that the expectation stays the same. The backward is the same call on the gradient.
+ATEN_ENTRY(aclnnDropoutDoMask, (In, self), (In, mask), (Double, prob), (Out, out)) {
+    const double scale = prob == 1 ? 0 : 1 / (1 - prob);
+    const at::Tensor bits = at::bitwise_and(at::bitwise_right_shift(mask.reshape({-1, 1}), at::arange(8, at::kByte)), 1);
+    const at::Tensor keep = bits.reshape({-1}).narrow(0, 0, self.numel()).reshape(self.sizes()).to(at::kBool);
+    write(out, at::where(keep, wide(self) * scale, 0));
+}

@@ -1,0 +1,103 @@
+// Resampling: upsampling and grid sampling.
+#include <ATen/ATen.h>
+
+#include "host/aten/adapter.h"
+#include "host/aten/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+// An absent scale comes as 0, as -1 or as 1, depending on the operator; then the ratio of the sizes counts, which is also what 1 gives.
+std::optional<double> scale(double value) {
+    return value <= 0 || value == 1 ? std::nullopt : std::optional(value);
+}
+
+}  // namespace
+
+ATEN_ENTRY(aclnnUpsampleNearest1dV2, (In, self), (Ints, outputSize), (Float, scaleL), (Out, out)) {
+    write(out, at::upsample_nearest1d(wide(self), outputSize, scale(scaleL)));
+}
+ATEN_ENTRY(aclnnUpsampleNearest1dBackward, (In, gradOutput), (Ints, outputSize), (Ints, inputSize), (Double, scales), (Out, gradInput)) {
+    write(gradInput, at::upsample_nearest1d_backward(wide(gradOutput), outputSize, inputSize, scale(scales)));
+}
+ATEN_ENTRY(aclnnUpsampleNearest2dV2, (In, self), (Ints, outputSize), (Float, scalesH), (Float, scalesW), (Out, out)) {
+    write(out, at::upsample_nearest2d(wide(self), outputSize, scale(scalesH), scale(scalesW)));
+}
+ATEN_ENTRY(aclnnUpsampleNearest2dBackward, (In, gradOutput), (Ints, outputSize), (Ints, inputSize), (Double, scalesH), (Double, scalesW),
+           (Out, gradInput)) {
+    write(gradInput, at::upsample_nearest2d_backward(wide(gradOutput), outputSize, inputSize, scale(scalesH), scale(scalesW)));
+}
+ATEN_ENTRY(aclnnUpsampleNearest3d, (In, self), (Ints, outputSize), (Double, scalesD), (Double, scalesH), (Double, scalesW), (Out, out)) {
+    write(out, at::upsample_nearest3d(wide(self), outputSize, scale(scalesD), scale(scalesH), scale(scalesW)));
+}
+ATEN_ENTRY(aclnnUpsampleNearest3dBackward, (In, gradOutput), (Ints, outputSize), (Ints, inputSize), (Double, scalesD), (Double, scalesH),
+           (Double, scalesW), (Out, gradInput)) {
+    write(gradInput,
+          at::upsample_nearest3d_backward(wide(gradOutput), outputSize, inputSize, scale(scalesD), scale(scalesH), scale(scalesW)));
+}
+ATEN_ENTRY(aclnnUpsampleNearestExact2d, (In, self), (Ints, outputSize), (Double, scalesH), (Double, scalesW), (Out, out)) {
+    write(out, at::_upsample_nearest_exact2d(wide(self), outputSize, scale(scalesH), scale(scalesW)));
+}
+ATEN_ENTRY(aclnnUpsampleNearestExact3d, (In, self), (Ints, outputSize), (Double, scalesD), (Double, scalesH), (Double, scalesW),
+           (Out, out)) {
+    write(out, at::_upsample_nearest_exact3d(wide(self), outputSize, scale(scalesD), scale(scalesH), scale(scalesW)));
+}
+
+ATEN_ENTRY(aclnnUpsampleLinear1d, (In, self), (Ints, outputSize), (Bool, alignCorners), (Double, scales), (Out, out)) {
+    write(out, at::upsample_linear1d(wide(self), outputSize, alignCorners, scale(scales)));
+}
+ATEN_ENTRY(aclnnUpsampleLinear1dBackward, (In, gradOutput), (Ints, outputSize), (Ints, inputSize), (Bool, alignCorners), (Double, scales),
+           (Out, gradInput)) {
+    write(gradInput, at::upsample_linear1d_backward(wide(gradOutput), outputSize, inputSize, alignCorners, scale(scales)));
+}
+ATEN_ENTRY(aclnnUpsampleBilinear2d, (In, self), (Ints, outputSize), (Bool, alignCorners), (Double, scalesH), (Double, scalesW),
+           (Out, out)) {
+    write(out, at::upsample_bilinear2d(wide(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
+}
+ATEN_ENTRY(aclnnUpsampleBilinear2dBackwardV2, (In, gradOutput), (Ints, outputSize), (Ints, inputSize), (Bool, alignCorners),
+           (Double, scalesH), (Double, scalesW), (Out, out)) {
+    write(out, at::upsample_bilinear2d_backward(wide(gradOutput), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW)));
+}
+ATEN_ENTRY(aclnnUpsampleTrilinear3d, (In, self), (Ints, outputSize), (Bool, alignCorners), (Double, scalesD), (Double, scalesH),
+           (Double, scalesW), (Out, out)) {
+    write(out, at::upsample_trilinear3d(wide(self), outputSize, alignCorners, scale(scalesD), scale(scalesH), scale(scalesW)));
+}
+ATEN_ENTRY(aclnnUpsampleTrilinear3dBackward, (In, gradOutput), (Ints, outputSize), (Ints, inputSize), (Bool, alignCorners),
+           (Double, scalesD), (Double, scalesH), (Double, scalesW), (Out, gradInput)) {
+    write(gradInput, at::upsample_trilinear3d_backward(wide(gradOutput), outputSize, inputSize, alignCorners, scale(scalesD),
+                                                       scale(scalesH), scale(scalesW)));
+}
+ATEN_ENTRY(aclnnUpsampleBicubic2d, (In, self), (Ints, outputSize), (Bool, alignCorners), (Double, scalesH), (Double, scalesW), (Out, out)) {
+    write(out, at::upsample_bicubic2d(wide(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
+}
+ATEN_ENTRY(aclnnUpsampleBicubic2dAA, (In, self), (Ints, outputSize), (Bool, alignCorners), (Double, scalesH), (Double, scalesW),
+           (Out, out)) {
+    write(out, at::_upsample_bicubic2d_aa(wide(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
+}
+ATEN_ENTRY(aclnnUpsampleBilinear2dAA, (In, self), (Ints, outputSize), (Bool, alignCorners), (Double, scalesH), (Double, scalesW),
+           (Out, out)) {
+    write(out, at::_upsample_bilinear2d_aa(wide(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
+}
+
+ATEN_ENTRY(aclnnGridSampler2D, (In, input), (In, grid), (Int, interpolationMode), (Int, paddingMode), (Bool, alignCorners), (Out, out)) {
+    write(out, at::grid_sampler_2d(wide(input), wide(grid), interpolationMode, paddingMode, alignCorners));
+}
+ATEN_ENTRY(aclnnGridSampler3D, (In, input), (In, grid), (Int, interpolationMode), (Int, paddingMode), (Bool, alignCorners), (Out, out)) {
+    write(out, at::grid_sampler_3d(wide(input), wide(grid), interpolationMode, paddingMode, alignCorners));
+}
+ATEN_ENTRY(aclnnGridSampler2DBackward, (In, gradOutput), (In, input), (In, grid), (Int, interpolationMode), (Int, paddingMode),
+           (Bool, alignCorners), (Bools, outputMask), (OptOut, inputGrad), (OptOut, gridGrad)) {
+    // The gradient of the grid is always computed.
+    const auto [of_input, of_grid] = at::grid_sampler_2d_backward(wide(gradOutput), wide(input), wide(grid), interpolationMode, paddingMode,
+                                                                  alignCorners, wanted(outputMask, inputGrad, gridGrad));
+    write(inputGrad, of_input);
+    if (wanted(outputMask, inputGrad, gridGrad)[1]) write(gridGrad, of_grid);
+}
+ATEN_ENTRY(aclnnGridSampler3DBackward, (In, gradOutput), (In, input), (In, grid), (Int, interpolationMode), (Int, paddingMode),
+           (Bool, alignCorners), (Bools, outputMask), (OptOut, inputGrad), (OptOut, gridGrad)) {
+    const auto [of_input, of_grid] = at::grid_sampler_3d_backward(wide(gradOutput), wide(input), wide(grid), interpolationMode, paddingMode,
+                                                                  alignCorners, wanted(outputMask, inputGrad, gridGrad));
+    write(inputGrad, of_input);
+    if (wanted(outputMask, inputGrad, gridGrad)[1]) write(gridGrad, of_grid);
+}

@@ -1,0 +1,91 @@
+#include "kernels/batch_norm_elemt_backward.h"
+
+#include "aclnnop/aclnn_batch_norm_elemt_backward.h"
+#include "host/opapi/checks.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+struct Arguments {
+    Named grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, counter, grad_input;
+};
+
+void check(const Arguments& a) {
+    require_not_null({a.grad_out, a.input, a.mean, a.invstd, a.sum_dy, a.sum_dy_xmu, a.counter, a.grad_input});
+    require_product({Product::training, Product::a2});
+    const std::vector<aclDataType> dtypes = floating_dtypes();
+    for (const Named& t : {a.grad_out, a.input, a.mean, a.invstd, a.weight, a.sum_dy, a.sum_dy_xmu, a.grad_input})
+        if (t.tensor != nullptr) require_dtype(t, dtypes);
+    std::vector<aclDataType> counter_dtypes{ACL_INT32, ACL_FLOAT16, ACL_FLOAT};
+    if (config().allow_float64) counter_dtypes.push_back(ACL_DOUBLE);
+    require_dtype(a.counter, counter_dtypes);
+
+    require_rank(a.input, 2, 8);
+    for (const Named& t : {a.grad_out, a.grad_input}) require_same_shape(t, a.input);
+    const int64_t channels = a.input.tensor->sizes[1];
+    if (channels == 0) refuse(a.input.name, "at least one channel in dimension 1", to_string(a.input.tensor->sizes));
+    for (const Named& t : {a.mean, a.invstd, a.weight, a.sum_dy, a.sum_dy_xmu}) {
+        if (t.tensor == nullptr) continue;
+        require_rank(t, 1, 1);
+        require_dim(t, 0, channels);
+        require_sound({t});
+    }
+    require_sound({a.grad_out, a.input, a.counter, a.grad_input});
+    require_rank(a.counter, 0, 8);
+    if (a.counter.tensor->numel() < 1) refuse(a.counter.name, "at least one element", to_string(a.counter.tensor->sizes));
+}
+
+// (N, C, inner...) with the inner dimensions at the end.
+kernels::View<8> channel_view(const aclTensor& tensor) {
+    kernels::View<8> result = view<8>(tensor);
+    const int first = 8 - static_cast<int>(tensor.rank());
+    for (int d = 0; d < 2; ++d) {
+        std::swap(result.size[d], result.size[first + d]);
+        std::swap(result.stride[d], result.stride[first + d]);
+    }
+    return result;
+}
+
+kernels::View<1> weight_view(const aclOpExecutor& e) {
+    return e.inputs[4] ? view<1>(e.input(4)) : kernels::View<1>{nullptr, kernels::DType::float32, {0}, {0}};
+}
+
+void compute(const aclOpExecutor& e) {
+    const kernels::BatchNormChannels channels{view<1>(e.input(2)), view<1>(e.input(3)), weight_view(e), view<1>(e.input(5)),
+                                              view<1>(e.input(6))};
+    const double n = kernels::sum_elements(view<8>(e.input(7)));
+    kernels::batch_norm_elemt_backward(channel_view(e.input(0)), channel_view(e.input(1)), channels, n, channel_view(e.output(0)),
+                                       config().thread_count);
+}
+
+std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {
+    check(a);
+    return std::make_unique<aclOpExecutor>(
+        "aclnnBatchNormElemtBackward",
+        std::initializer_list{a.grad_out.tensor, a.input.tensor, a.mean.tensor, a.invstd.tensor, a.weight.tensor, a.sum_dy.tensor,
+                              a.sum_dy_xmu.tensor, a.counter.tensor},
+        std::initializer_list{a.grad_input.tensor}, compute);
+}
+
+}  // namespace
+}  // namespace torch_aclnn::host
+
+aclnnStatus aclnnBatchNormElemtBackwardGetWorkspaceSize(const aclTensor* gradOut, const aclTensor* input, const aclTensor* mean,
+                                                        const aclTensor* invstd, const aclTensor* weight, const aclTensor* sumDy,
+                                                        const aclTensor* sumDyXmu, aclTensor* counter, aclTensor* gradInput,
+                                                        uint64_t* workspaceSize, aclOpExecutor** executor) {
+    using namespace torch_aclnn::host;
+    return run_phase1("aclnnBatchNormElemtBackward", workspaceSize, executor, [&] {
+        return prepare({{"gradOut", gradOut},
+                        {"input", input},
+                        {"mean", mean},
+                        {"invstd", invstd},
+                        {"weight", weight},
+                        {"sumDy", sumDy},
+                        {"sumDyXmu", sumDyXmu},
+                        {"counter", counter},
+                        {"gradInput", gradInput}});
+    });
+}
+
+TORCH_ACLNN_PHASE2(aclnnBatchNormElemtBackward, const aclrtStream)

@@ -1,0 +1,185 @@
+#include "host/opapi/checks.h"
+
+#include <algorithm>
+
+namespace torch_aclnn::host {
+namespace {
+
+std::string dim_name(uint64_t dim) { return "dimension " + std::to_string(dim); }
+
+bool is_private(aclFormat format) {
+    switch (format) {
+        case ACL_FORMAT_UNDEFINED:
+        case ACL_FORMAT_NCHW:
+        case ACL_FORMAT_NHWC:
+        case ACL_FORMAT_ND:
+        case ACL_FORMAT_NDHWC:
+        case ACL_FORMAT_NCDHW:
+        case ACL_FORMAT_NCL: return false;
+        default: return true;
+    }
+}
+
+// One past the last element that the view reaches, counted from the storage's first; false where that overflows.
+bool view_end(const aclTensor& tensor, int64_t& end) {
+    end = tensor.offset;
+    for (uint64_t d = 0; d < tensor.rank(); ++d) {
+        int64_t reach;
+        if (__builtin_mul_overflow(tensor.sizes[d] - 1, tensor.strides[d], &reach) || __builtin_add_overflow(end, reach, &end)) return false;
+    }
+    return !__builtin_add_overflow(end, 1, &end);
+}
+
+void require_within_storage(const Named& named) {
+    const aclTensor& tensor = *named.tensor;
+    if (std::find(tensor.sizes.begin(), tensor.sizes.end(), 0) != tensor.sizes.end()) return;
+    if (tensor.data == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(named.name) + ": expected a data address, got null");
+    int64_t end;
+    const bool negative = tensor.offset < 0 || std::any_of(tensor.strides.begin(), tensor.strides.end(), [](int64_t s) { return s < 0; });
+    if (negative || !view_end(tensor, end) || end > element_count(tensor.storage_sizes))
+        refuse(named.name, "a view within its storage of " + to_string(tensor.storage_sizes) + " elements",
+               "shape " + to_string(tensor.sizes) + ", strides " + to_string(tensor.strides) + " and offset " +
+                   std::to_string(tensor.offset));
+}
+
+const char* name_of(Product product) {
+    switch (product) {
+        case Product::inference: return "inference";
+        case Product::training: return "training";
+        default: return "A2";
+    }
+}
+
+template <class Items, class Text>
+std::string joined(const Items& items, const Text& text) {
+    std::string result;
+    for (const auto& item : items) result += (result.empty() ? "" : ", ") + std::string(text(item));
+    return result;
+}
+
+}  // namespace
+
+void require_not_null(const char* name, const void* pointer) {
+    if (pointer == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(name) + ": expected a value, got null");
+}
+
+void require_not_null(std::initializer_list<Named> tensors) {
+    for (const Named& named : tensors) require_not_null(named.name, named.tensor);
+}
+
+void require_sound(std::initializer_list<Named> tensors) {
+    for (const Named& named : tensors) {
+        const Dims& sizes = named.tensor->sizes;
+        if (std::any_of(sizes.begin(), sizes.end(), [](int64_t s) { return s < 0; }))
+            refuse(named.name, "no negative dimension", "shape " + to_string(sizes));
+        if (is_private(named.tensor->format)) refuse(named.name, "a public format", to_string(named.tensor->format));
+        require_within_storage(named);
+    }
+}
+
+void require_product(std::initializer_list<Product> products) {
+    if (std::find(products.begin(), products.end(), config().product) != products.end()) return;
+    refuse("product", joined(products, name_of),
+           config().soc_name + ", which is of the " + name_of(config().product) + " products that do not list this operator");
+}
+
+std::vector<aclDataType> floating_dtypes() {
+    std::vector<aclDataType> dtypes{ACL_FLOAT, ACL_FLOAT16};
+    if (config().product == Product::a2) dtypes.push_back(ACL_BF16);
+    if (config().allow_float64) dtypes.push_back(ACL_DOUBLE);
+    return dtypes;
+}
+
+void require_dtype(const Named& named, const std::vector<aclDataType>& allowed) {
+    if (std::find(allowed.begin(), allowed.end(), named.tensor->dtype) != allowed.end()) return;
+    refuse(named.name, "a data type of " + joined(allowed, [](aclDataType t) { return to_string(t); }) + " on " + config().soc_name,
+           to_string(named.tensor->dtype));
+}
+
+void require_same_dtype(const Named& named, const Named& reference) {
+    if (named.tensor->dtype != reference.tensor->dtype)
+        refuse(named.name, "the data type of " + std::string(reference.name) + ", " + to_string(reference.tensor->dtype),
+               to_string(named.tensor->dtype));
+}
+
+void require_same_format(const Named& named, const Named& reference) {
+    if (named.tensor->format != reference.tensor->format)
+        refuse(named.name, "the format of " + std::string(reference.name) + ", " + to_string(reference.tensor->format),
+               to_string(named.tensor->format));
+}
+
+void require_rank(const Named& named, uint64_t lowest, uint64_t highest) {
+    const uint64_t rank = named.tensor->rank();
+    if (rank < lowest || rank > highest)
+        refuse(named.name, std::to_string(lowest) + " to " + std::to_string(highest) + " dimensions", to_string(named.tensor->sizes));
+}
+
+void require_same_rank(const Named& named, const Named& reference) {
+    if (named.tensor->rank() != reference.tensor->rank())
+        refuse(named.name, "the " + std::to_string(reference.tensor->rank()) + " dimensions of " + reference.name, to_string(named.tensor->sizes));
+}
+
+void require_same_shape(const Named& named, const Named& reference) {
+    if (named.tensor->sizes != reference.tensor->sizes)
+        refuse(named.name, "the shape of " + std::string(reference.name) + ", " + to_string(reference.tensor->sizes),
+               to_string(named.tensor->sizes));
+}
+
+void require_dim(const Named& named, uint64_t dim, int64_t expected) {
+    if (named.tensor->sizes[dim] != expected)
+        refuse(named.name, std::to_string(expected) + " in " + dim_name(dim), to_string(named.tensor->sizes));
+}
+
+void require_no_zero_dim_after_batch(const Named& named, uint64_t batched_rank) {
+    const Dims& sizes = named.tensor->sizes;
+    for (uint64_t d = sizes.size() == batched_rank ? 1 : 0; d < sizes.size(); ++d)
+        if (sizes[d] == 0) refuse(named.name, "no dimension of size 0 but N", to_string(sizes));
+}
+
+void require_length(const NamedPointer<aclIntArray>& array, std::initializer_list<uint64_t> lengths) {
+    const uint64_t length = array.handle->values.size();
+    if (std::find(lengths.begin(), lengths.end(), length) == lengths.end())
+        refuse(array.name, joined(lengths, [](uint64_t n) { return std::to_string(n); }) + " values", std::to_string(length));
+}
+
+void require_values(const NamedPointer<aclIntArray>& array, int64_t lowest) {
+    for (int64_t value : array.handle->values)
+        // Beyond 32 bits no shape can match, and sums of such values could overflow.
+        if (value < lowest || value > INT32_MAX)
+            refuse(array.name, "values of at least " + std::to_string(lowest) + " and below 2^31", std::to_string(value));
+}
+
+kernels::DType kernel_dtype(aclDataType dtype) {
+    switch (dtype) {
+        case ACL_FLOAT: return kernels::DType::float32;
+        case ACL_FLOAT16: return kernels::DType::float16;
+        case ACL_BF16: return kernels::DType::bfloat16;
+        case ACL_DOUBLE: return kernels::DType::float64;
+        case ACL_INT8: return kernels::DType::int8;
+        case ACL_UINT8: return kernels::DType::uint8;
+        case ACL_INT16: return kernels::DType::int16;
+        case ACL_INT32: return kernels::DType::int32;
+        case ACL_INT64: return kernels::DType::int64;
+        case ACL_COMPLEX64: return kernels::DType::complex64;
+        case ACL_COMPLEX128: return kernels::DType::complex128;
+        default: throw std::logic_error("no kernel takes " + to_string(dtype));
+    }
+}
+
+template <int Rank>
+kernels::View<Rank> view(const aclTensor& tensor) {
+    kernels::View<Rank> result{tensor.first_element(), kernel_dtype(tensor.dtype), {}, {}};
+    const int missing = Rank - static_cast<int>(tensor.rank());
+    for (int d = 0; d < Rank; ++d) {
+        result.size[d] = d < missing ? 1 : tensor.sizes[d - missing];
+        result.stride[d] = d < missing ? 0 : tensor.strides[d - missing];
+    }
+    return result;
+}
+
+template kernels::View<1> view<1>(const aclTensor&);
+template kernels::View<4> view<4>(const aclTensor&);
+template kernels::View<5> view<5>(const aclTensor&);
+template kernels::View<8> view<8>(const aclTensor&);
+
+}  // namespace torch_aclnn::host

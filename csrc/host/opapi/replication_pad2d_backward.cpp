@@ -1,0 +1,65 @@
+#include "kernels/replication_pad2d_backward.h"
+
+#include "aclnnop/aclnn_pad2d_backward.h"
+#include "host/opapi/checks.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+struct Arguments {
+    Named grad_output, self, grad_input;
+    NamedPointer<aclIntArray> padding;
+};
+
+std::vector<aclDataType> allowed_dtypes() {
+    std::vector<aclDataType> dtypes{ACL_FLOAT16, ACL_FLOAT, ACL_DOUBLE, ACL_COMPLEX64, ACL_COMPLEX128};
+    if (config().product == Product::a2) dtypes.push_back(ACL_BF16);
+    return dtypes;
+}
+
+void check(const Arguments& a) {
+    require_not_null({a.grad_output, a.self, a.grad_input});
+    require_not_null(a.padding.name, a.padding.handle);
+    const std::vector<aclDataType> dtypes = allowed_dtypes();
+    for (const Named& t : {a.grad_output, a.self, a.grad_input}) {
+        require_dtype(t, dtypes);
+        require_same_dtype(t, a.self);
+        require_same_format(t, a.self);
+        require_rank(t, 3, 4);
+        require_same_rank(t, a.self);
+    }
+    require_same_shape(a.grad_input, a.self);
+    require_length(a.padding, {4});
+    require_values(a.padding, INT32_MIN);
+    require_sound({a.grad_output, a.self, a.grad_input});
+    for (const Named& t : {a.grad_output, a.self, a.grad_input}) require_no_zero_dim_after_batch(t, 4);
+
+    const uint64_t height = a.self.tensor->rank() - 2;
+    const std::vector<int64_t>& pad = a.padding.handle->values;
+    for (uint64_t d = 0; d < height; ++d) require_dim(a.grad_output, d, a.self.tensor->sizes[d]);
+    require_dim(a.grad_output, height, a.self.tensor->sizes[height] + pad[2] + pad[3]);
+    require_dim(a.grad_output, height + 1, a.self.tensor->sizes[height + 1] + pad[0] + pad[1]);
+}
+
+std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {
+    check(a);
+    const int64_t left = a.padding.handle->values[0], top = a.padding.handle->values[2];
+    const auto compute = [left, top](const aclOpExecutor& e) {
+        kernels::replication_pad2d_backward(view<4>(e.input(0)), view<4>(e.output(0)), left, top, config().thread_count);
+    };
+    return std::make_unique<aclOpExecutor>("aclnnReplicationPad2dBackward", std::initializer_list{a.grad_output.tensor, a.self.tensor},
+                                           std::initializer_list{a.grad_input.tensor}, compute);
+}
+
+}  // namespace
+}  // namespace torch_aclnn::host
+
+aclnnStatus aclnnReplicationPad2dBackwardGetWorkspaceSize(const aclTensor* gradOutput, const aclTensor* self, const aclIntArray* padding,
+                                                          aclTensor* gradInput, uint64_t* workspaceSize, aclOpExecutor** executor) {
+    using namespace torch_aclnn::host;
+    return run_phase1("aclnnReplicationPad2dBackward", workspaceSize, executor, [&] {
+        return prepare({{"gradOutput", gradOutput}, {"self", self}, {"gradInput", gradInput}, {"padding", padding}});
+    });
+}
+
+TORCH_ACLNN_PHASE2(aclnnReplicationPad2dBackward, const aclrtStream)

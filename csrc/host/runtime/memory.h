@@ -1,0 +1,42 @@
+// Which addresses are memory of a device, so that a copy that would run past an allocation is refused and not carried out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <shared_mutex>
+
+namespace torch_aclnn::host {
+
+struct Block {
+    uintptr_t base;
+    size_t size;
+    int device;
+    bool owned;  // by the heap; otherwise it is mapped or belongs to the user
+};
+
+class AddressBook {
+   public:
+    void add(const Block& block);
+    // Takes out the block that starts at the address, if there is one.
+    std::optional<Block> remove(const void* address);
+    std::optional<Block> find(const void* address) const;  // the block that contains the address
+    std::optional<Block> find_overlap(const void* address, size_t size) const;
+    // How far the memory goes on from the address, looking no further than `wanted`; nothing if the address is in no block.
+    // Blocks that touch count as one: a segment that grows is mapped piece by piece.
+    std::optional<size_t> reach(const void* address, size_t wanted) const;
+
+   private:
+    using Blocks = std::map<uintptr_t, Block>;
+    Blocks::const_iterator containing(uintptr_t address) const;
+
+    mutable std::shared_mutex mutex_;
+    Blocks blocks_;
+};
+
+AddressBook& device_memory();      // aclrtMalloc, aclrtMapMem
+AddressBook& host_memory();        // aclrtMallocHost
+AddressBook& registered_memory();  // aclrtHostRegister: host memory that the device sees
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,31 @@
+#include "kernels/adaptive_avg_pool2d_backward.h"
+
+#include "kernels/window_sum.h"
+
+namespace torch_aclnn::kernels {
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Window o covers [floor(o * in / out), ceil((o + 1) * in / out)); solved for o, the same form gives the windows of input index i.
+WindowAxis adaptive_axis(int64_t in, int64_t out) {
+    WindowAxis axis;
+    for (int64_t i = 0; i < in; ++i) {
+        axis.first.push_back(i * out / in);
+        axis.last.push_back(ceil_div((i + 1) * out, in));
+    }
+    for (int64_t o = 0; o < out; ++o) axis.divisor.push_back(ceil_div((o + 1) * in, out) - o * in / out);
+    return axis;
+}
+
+}  // namespace
+
+void adaptive_avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, int thread_count) {
+    const WindowAxis rows = adaptive_axis(grad_input.size[2], grad_output.size[2]);
+    const WindowAxis columns = adaptive_axis(grad_input.size[3], grad_output.size[3]);
+    visit_floating(grad_input.dtype, [&](auto tag) {
+        window_sum<typename decltype(tag)::type>(grad_output, grad_input, rows, columns, thread_count);
+    });
+}
+
+}  // namespace torch_aclnn::kernels

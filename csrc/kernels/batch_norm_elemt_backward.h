@@ -1,0 +1,21 @@
+// Element-wise part of the gradient of (synchronised) batch norm.
+#pragma once
+
+#include "kernels/view.h"
+
+namespace torch_aclnn::kernels {
+
+// Per-channel tensors of one element per channel; `weight.data` may be null, which means ones.
+struct BatchNormChannels {
+    View<1> mean, invstd, weight, sum_dy, sum_dy_xmu;
+};
+
+// grad_input = ((grad_out - sum_dy/n) - (input - mean) * invstd^2 * sum_dy_xmu/n) * invstd * weight over (N, C, inner...).
+// n is the number of samples behind the sums. Any mix of floating-point types: computed in float32, in float64 if input is float64.
+void batch_norm_elemt_backward(const View<8>& grad_out, const View<8>& input, const BatchNormChannels& channels, double n,
+                               const View<8>& grad_input, int thread_count);
+
+// The sum of all elements of a float16, float32, float64 or int32 view.
+double sum_elements(const View<8>& view);
+
+}  // namespace torch_aclnn::kernels

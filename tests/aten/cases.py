@@ -1,0 +1,159 @@
+"""Tables of operators: the same call on the CPU and on the NPU must give the same values, dtypes and shapes.
+
+    CASES = [
+        *rows("add", lambda a, b: a + b, randn(3, 4), randn(4), dtypes=FLOATS, layouts=LAYOUTS),
+        *rows("exp", torch.exp, randn(3, 4), close=True),
+    ]
+
+    @table(CASES)
+    def test_pointwise(case):
+        case.check()
+
+An input is a recipe, not a tensor: it is made anew for every run, on the CPU, from a seed that depends on the case's name only.
+"""
+
+import zlib
+from dataclasses import dataclass, replace
+from typing import Any, Callable
+
+import pytest
+import torch
+
+DEVICE = "npu"
+HALVES = (torch.float16, torch.bfloat16)
+FLOATS = (torch.float32, *HALVES)
+LAYOUTS = ("dense", "strided")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An input tensor. Without a dtype of its own it takes the case's; `fixed` keeps it dense in the strided variant."""
+
+    shape: tuple
+    make: Callable[[tuple, torch.dtype, torch.Generator], torch.Tensor]
+    dtype: torch.dtype | None = None
+    fixed: bool = False
+    constant: bool = False  # asks for no gradient
+
+    def build(self, case, generator):
+        """A tensor on the CPU, and the function that makes the input of it on either device."""
+        shape, take = self.shape, lambda base: base
+        if case.layout == "strided" and shape and not self.fixed:
+            shape, take = (*shape[:-1], 2 * shape[-1] + 1), lambda base: base[..., 1::2]
+        return self.make(shape, self.dtype or case.dtype, generator), take
+
+
+def randn(*shape, dtype=None):
+    """Normal numbers; whole ones from -4 to 4 where the dtype is an integer."""
+
+    def make(shape, dtype, generator):
+        if dtype.is_floating_point or dtype.is_complex:
+            wide = dtype if dtype.is_complex else torch.float64
+            return torch.randn(shape, dtype=wide, generator=generator).to(dtype)
+        return torch.randint(-4, 5, shape, generator=generator).to(dtype)
+
+    return Recipe(shape, make, dtype)
+
+
+def uniform(*shape, low=0.0, high=1.0, dtype=None):
+    def make(shape, dtype, generator):
+        return (torch.rand(shape, dtype=torch.float64, generator=generator) * (high - low) + low).to(dtype)
+
+    return Recipe(shape, make, dtype)
+
+
+def integers(*shape, low=0, high=10, dtype=torch.int64):
+    """Whole numbers of [low, high)."""
+    return Recipe(shape, lambda shape, dtype, generator: torch.randint(low, high, shape, generator=generator).to(dtype), dtype)
+
+
+def booleans(*shape):
+    return integers(*shape, high=2, dtype=torch.bool)
+
+
+def permutation(*shape, dtype=torch.int64):
+    """Distinct whole numbers from 0 on: no two are equal, so that orders and positions are unambiguous."""
+
+    def make(shape, dtype, generator):
+        return torch.randperm(torch.Size(shape).numel(), generator=generator).reshape(shape).to(dtype)
+
+    return Recipe(shape, make, dtype)
+
+
+def values(data, dtype=None):
+    """Just these values, dense."""
+    tensor = torch.tensor(data)
+    return Recipe(tuple(tensor.shape), lambda shape, dtype, generator: torch.tensor(data, dtype=dtype), dtype or tensor.dtype, fixed=True)
+
+
+def constant(recipe):
+    """The same, without a gradient."""
+    return replace(recipe, constant=True)
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    function: Callable[..., Any]
+    inputs: tuple
+    dtype: torch.dtype = torch.float32
+    layout: str = "dense"
+    close: bool = False  # allow torch.testing's default tolerances, instead of none
+    rtol: float | None = None
+    atol: float | None = None
+    wide: bool = False  # half types: what float32 gives, rounded (ATen's CPU kernels partly sum in the half type)
+    backward: bool = False  # compare the gradients of the floating inputs too
+
+    def __str__(self):
+        dtype = str(self.dtype).removeprefix("torch.")
+        return f"{self.name}-{dtype}" + ("" if self.layout == "dense" else f"-{self.layout}")
+
+    def run(self, device, dtype=None):
+        """Everything that the call determines: results, the inputs afterwards, gradients."""
+        generator = torch.Generator().manual_seed(zlib.crc32(self.name.encode()))
+        bases = [recipe.build(self, generator) for recipe in self.inputs]
+        constant = [recipe.constant for recipe in self.inputs]
+        bases = [(base.to(device, dtype if base.dtype == self.dtype else None), take) for base, take in bases]
+        if self.backward:
+            bases = [
+                (base.requires_grad_(base.is_floating_point() and not fixed), take) for (base, take), fixed in zip(bases, constant)
+            ]
+        inputs = [take(base) for base, take in bases]
+        results = _tensors(self.function(*inputs))
+        if self.backward:
+            differentiable = [result for result in results if result.requires_grad]
+            cotangents = [torch.randn(r.shape, dtype=torch.float64, generator=generator).to(self.dtype).to(device, r.dtype) for r in differentiable]
+            leaves = [base for base, _ in bases if base.requires_grad]
+            results = results + list(torch.autograd.grad(differentiable, leaves, cotangents))
+        return [tensor.detach() for tensor in (*results, *(base for base, _ in bases))]
+
+    def check(self):
+        expected, got = self.run("cpu"), self.run(DEVICE)
+        if self.wide and self.dtype in HALVES:
+            expected = [rounded.to(native.dtype) for rounded, native in zip(self.run("cpu", torch.float32), expected, strict=True)]
+        exact = not self.close and self.rtol is None and self.atol is None
+        for i, (want, have) in enumerate(zip(expected, got, strict=True)):
+            assert have.device.type == DEVICE
+            rtol, atol = (0, 0) if exact else (self.rtol, self.atol)
+            if self.wide and want.dtype in HALVES and want.numel():  # operators round one after the other, and sums gather the errors
+                rtol = 4 * torch.finfo(want.dtype).eps
+                atol = rtol * want.nan_to_num().abs().max().item()
+            torch.testing.assert_close(
+                have.cpu(), want, rtol=rtol, atol=atol, equal_nan=True, msg=lambda text, i=i: f"{self}: result {i}: {text}"
+            )
+
+
+def _tensors(results):
+    """The tensors of any nest of tuples and lists."""
+    if isinstance(results, torch.Tensor):
+        return [results]
+    return [tensor for result in results for tensor in _tensors(result)]
+
+
+def rows(name, function, *inputs, dtypes=(torch.float32,), layouts=("dense",), **options):
+    """One case for each dtype and layout."""
+    return [Case(name, function, inputs, dtype, layout, **options) for dtype in dtypes for layout in layouts]
+
+
+def table(cases):
+    return pytest.mark.parametrize("case", cases, ids=str)

@@ -1,0 +1,91 @@
+"""activation.cpp: activations and softmax, with their gradients."""
+
+import torch
+import torch.nn.functional as F
+from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table
+
+X = randn(3, 4, 5)
+HALF = dict(dtypes=FLOATS, close=True, wide=True, backward=True)
+
+
+def act(name, function, *inputs, **options):
+    """Every dtype and layout, an empty tensor, gradients."""
+    inputs = inputs or (X,)
+    return [
+        *rows(name, function, *inputs, layouts=LAYOUTS, **HALF | options),
+        *rows(f"{name}-empty", function, randn(0, 4), *inputs[1:], backward=True),
+    ]
+
+
+def inplace(name, function):
+    return rows(name, lambda x: function(x * 1), X, layouts=LAYOUTS, **HALF)
+
+
+def silent(function, *arguments):
+    """The overload that writes to a given tensor."""
+    return lambda x: function(x, *arguments, out=torch.empty_like(x))
+
+
+CASES = [
+    *act("relu", torch.relu),
+    *inplace("relu_", torch.relu_),
+    *rows("relu-integer", torch.relu, X, dtypes=(torch.int32, torch.int64, torch.int8)),
+    *act("threshold", lambda x: F.threshold(x, 0.3, -2.0)),
+    *inplace("threshold_", lambda x: F.threshold_(x, 0.3, -2.0)),
+    *act("leaky_relu", lambda x: F.leaky_relu(x, 0.2)),
+    *inplace("leaky_relu_", lambda x: F.leaky_relu_(x, 0.2)),
+    *act("gelu", F.gelu),
+    *act("silu", F.silu),
+    *inplace("silu_", lambda x: F.silu(x, inplace=True)),
+    *act("mish", F.mish),
+    *inplace("mish_", lambda x: F.mish(x, inplace=True)),
+    *act("sigmoid", torch.sigmoid),
+    *act("tanh", torch.tanh),
+    *act("softplus", lambda x: F.softplus(x, 2.0, 1.5)),
+    *act("softshrink", lambda x: F.softshrink(x, 0.4)),
+    *act("hardshrink", lambda x: F.hardshrink(x, 0.4)),
+    *act("elu", lambda x: F.elu(x, 0.7)),
+    *inplace("elu_", lambda x: F.elu_(x, 0.7)),
+    *act("selu", F.selu),
+    *act("celu", lambda x: F.celu(x, 0.7)),
+    *inplace("celu_", lambda x: F.celu_(x, 0.7)),
+    *act("hardtanh", lambda x: F.hardtanh(x, -0.5, 0.6)),
+    *inplace("hardtanh_", lambda x: F.hardtanh_(x, -0.5, 0.6)),
+    *act("relu6", F.relu6),
+    *act("hardsigmoid", F.hardsigmoid),
+    *inplace("hardsigmoid_", lambda x: F.hardsigmoid(x, inplace=True)),
+    *act("hardswish", F.hardswish),
+    *inplace("hardswish_", lambda x: F.hardswish(x, inplace=True)),
+    *act("logsigmoid", F.logsigmoid),
+    *rows("logsigmoid-out", silent(torch._C._nn.log_sigmoid), X, close=True),
+    *act("glu", lambda x: F.glu(x, 1)),
+    *act("prelu", torch.prelu, X, randn(4)),
+    *act("prelu-one", torch.prelu, X, randn(1)),
+    *act("softmax", lambda x: torch.softmax(x, 1)),
+    *act("softmax-last", lambda x: torch.softmax(x, -1)),
+    *rows("softmax-float32", lambda x: torch.softmax(x, -1, dtype=torch.float32), X, dtypes=(torch.float16,), close=True, backward=True),
+    *act("log_softmax", lambda x: torch.log_softmax(x, 1)),
+    *rows("log_softmax-float32", lambda x: F.log_softmax(x, 1, dtype=torch.float32), X, dtypes=(torch.bfloat16,), close=True, backward=True),
+    *rows("softmax-0-dim", lambda x: torch.softmax(x, 0), randn(), close=True),
+    *rows("softmax-out", lambda x: torch.softmax(x, 1, out=torch.empty_like(x)), X, close=True),
+]
+
+
+@table(CASES)
+def test_activation(case):
+    case.check()
+
+
+def test_gelu_ignores_its_mode():
+    x = torch.randn(100)
+    torch.testing.assert_close(F.gelu(x.to(DEVICE), approximate="tanh").cpu(), F.gelu(x))
+
+
+def test_fast_gelu():
+    torch_npu = __import__("torch_npu")
+    x = torch.randn(100)
+    torch.testing.assert_close(torch_npu.fast_gelu(x.to(DEVICE)).cpu(), x * torch.sigmoid(1.702 * x))
+
+
+def test_relu_keeps_nan():
+    assert torch.relu(torch.tensor([float("nan"), -1.0], device=DEVICE)).cpu().isnan().tolist() == [True, False]

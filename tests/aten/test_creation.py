@@ -1,0 +1,113 @@
+"""creation.cpp and shape.cpp: creation, fill, cast, copy, and data movement."""
+
+import torch
+from cases import DEVICE, FLOATS, LAYOUTS, integers, randn, rows, table, values
+
+ALL_DTYPES = (*FLOATS, torch.float64, torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.bool)
+
+
+def created(name, make, *dtypes):
+    """A call without tensors. The input only says on which device."""
+
+    def on_device_of(dtype):
+        return lambda x: make(device=x.device, dtype=dtype)
+
+    return [case for dtype in dtypes for case in rows(f"{name}-{dtype}", on_device_of(dtype), values([0]))]
+
+
+CREATION = [
+    *created("zeros", lambda **kw: torch.zeros(2, 3, **kw), *ALL_DTYPES),
+    *created("ones", lambda **kw: torch.ones(2, 3, **kw), *ALL_DTYPES),
+    *created("full", lambda **kw: torch.full((2, 3), 1, **kw), *ALL_DTYPES),
+    *created("full-half-way", lambda **kw: torch.full((2, 3), 2.3456789, **kw), *FLOATS),
+    *created("full-complex", lambda **kw: torch.full((2, 3), 1.5 + 2j, **kw), torch.complex64),
+    *created("full-large", lambda **kw: torch.full((2,), 2**62 + 1, **kw), torch.int64),
+    *created("arange", lambda **kw: torch.arange(7, **kw), torch.int64, torch.int32, torch.float32, torch.float16),
+    *created("arange-step", lambda **kw: torch.arange(1.0, 3.0, 0.3, **kw), torch.float32),
+    *created("arange-down", lambda **kw: torch.arange(9, -3, -4, **kw), torch.int64),
+    *created("arange-mixed", lambda **kw: torch.arange(0.5, 4, 1, **kw), torch.float32),
+    *created("arange-large", lambda **kw: torch.arange(2**60, 2**60 + 3, **kw), torch.int64),
+    *created("arange-none", lambda **kw: torch.arange(0, **kw), torch.int64),
+    *created("range", lambda **kw: torch.range(1, 4, 0.5, **kw), torch.float32),
+    *created("linspace", lambda **kw: torch.linspace(-1, 2, 11, **kw), torch.float32),
+    *created("linspace-one", lambda **kw: torch.linspace(3, 9, 1, **kw), torch.float32),
+    *created("eye", lambda **kw: torch.eye(3, **kw), torch.float32, torch.int64),
+    *created("eye-wide", lambda **kw: torch.eye(2, 4, **kw), torch.float32),
+    *rows("zeros_like", torch.zeros_like, randn(2, 3), dtypes=ALL_DTYPES),
+    *rows("ones_like", torch.ones_like, randn(2, 3), layouts=LAYOUTS),
+    *rows("zero_", lambda x: x.zero_(), randn(2, 3), layouts=LAYOUTS),
+    *rows("fill_", lambda x: x.fill_(1.1), randn(2, 3), dtypes=FLOATS, layouts=LAYOUTS),
+    *rows("fill_-tensor", lambda x, v: x.fill_(v), randn(2, 3), randn(), layouts=LAYOUTS),
+    *rows("fill_-tensor-dtype", lambda x, v: x.fill_(v), randn(2, 3), randn(dtype=torch.int64), layouts=LAYOUTS),
+    *rows("fill_diagonal_", lambda x: x.fill_diagonal_(7), randn(4, 3), layouts=LAYOUTS),
+    *rows("fill_diagonal_-wrap", lambda x: x.fill_diagonal_(7, wrap=True), randn(7, 3)),
+    *rows("one_hot", lambda x: torch.nn.functional.one_hot(x, 5), integers(2, 3, high=5)),
+    *rows("one_hot-open", torch.nn.functional.one_hot, integers(6, high=4)),
+    *rows("complex", torch.complex, randn(2, 3), randn(2, 3)),
+]
+
+COPY = [
+    *rows("clone", torch.clone, randn(3, 4), dtypes=ALL_DTYPES, layouts=LAYOUTS),
+    *rows("clone-empty", torch.clone, randn(0, 4)),
+    *rows("contiguous", lambda x: x.t().contiguous(), randn(3, 4), dtypes=FLOATS),
+    *rows("expand", lambda x: x.expand(5, 3, 4).contiguous(), randn(3, 1)),
+    *rows("copy_", lambda x, y: x.copy_(y), randn(3, 4), randn(4), layouts=LAYOUTS),
+    *rows("copy_-transposed", lambda x, y: x.t().copy_(y), randn(3, 4), randn(4, 3)),
+    *rows("copy_-cast", lambda x, y: x.copy_(y), randn(3, 4, dtype=torch.float16), randn(3, 4), layouts=LAYOUTS),
+    *rows("setitem", lambda x, y: (x[1:, ::2].copy_(y), x)[1], randn(3, 4), randn(2, 2)),
+    *[
+        case
+        for to in ALL_DTYPES
+        if to != torch.float64  # torch_npu gives float32
+        for case in rows(f"to-{to}", lambda x, to=to: x.to(to), randn(3, 4), dtypes=(torch.float32, torch.int64, torch.bool, torch.bfloat16))
+        if not (to == torch.uint8 and case.dtype != torch.bool)  # a negative number has no value there
+    ],
+    *rows("to-complex", lambda x: x.to(torch.complex64), randn(3)),
+    *rows("repeat", lambda x: x.repeat(2, 1, 3), randn(3, 4), dtypes=FLOATS, layouts=LAYOUTS),
+    *rows("flip", lambda x: x.flip(0, -1), randn(2, 3, 4), dtypes=FLOATS, layouts=LAYOUTS),
+    *rows("roll", lambda x: x.roll((1, -2), (0, 1)), randn(3, 4), layouts=LAYOUTS),
+    *rows("roll-flat", lambda x: x.roll(3), randn(3, 4), layouts=LAYOUTS),
+    *rows("tril", lambda x: x.tril(-1), randn(2, 4, 3), dtypes=(*FLOATS, torch.bool, torch.int64), layouts=LAYOUTS),
+    *rows("triu", lambda x: x.triu(1), randn(4, 3), dtypes=(*FLOATS, torch.bool, torch.int64), layouts=LAYOUTS),
+    *rows("tril_", lambda x: x.tril_(), randn(4, 3), layouts=LAYOUTS),
+    *rows("triu_", lambda x: x.triu_(1), randn(4, 3), layouts=LAYOUTS),
+]
+
+JOIN = [
+    *rows("cat", lambda *x: torch.cat(x, 1), randn(2, 3), randn(2, 1), randn(2, 4), dtypes=(*FLOATS, torch.int64, torch.bool), layouts=LAYOUTS),
+    *rows("cat-mixed", lambda *x: torch.cat(x), randn(2, 3), randn(1, 3, dtype=torch.float16), randn(1, 3, dtype=torch.int64)),
+    *rows("cat-nothing", lambda *x: torch.cat(x, -1), randn(2, 3), randn(0)),
+    *rows("stack", lambda *x: torch.stack(x, -1), randn(2, 3), randn(2, 3), dtypes=FLOATS, layouts=LAYOUTS),
+    *rows("stack-one", lambda x: torch.stack([x]), randn(2, 3)),
+    *rows("split", lambda x: x.split([1, 3], 1), randn(2, 4), layouts=LAYOUTS),
+    *rows("split_copy", lambda x: torch.split_with_sizes_copy(x, [1, 3], 1), randn(2, 4), layouts=LAYOUTS),
+    *rows("repeat_interleave", lambda x: x.repeat_interleave(2), randn(2, 3), layouts=LAYOUTS),
+    *rows("repeat_interleave-dim", lambda x: x.repeat_interleave(2, 1), randn(2, 3), dtypes=FLOATS, layouts=LAYOUTS, backward=True),
+    *rows("repeat_interleave-tensor", lambda x, n: x.repeat_interleave(n, 0), randn(3, 2), values([2, 0, 3]), backward=True),
+    *rows("repeat_interleave-flat", lambda x, n: x.repeat_interleave(n), randn(2, 2), values([2, 0, 3, 1]), backward=True),
+    *rows("repeat_interleave-counts", torch.repeat_interleave, values([2, 0, 3])),
+]
+
+
+@table(CREATION)
+def test_creation(case):
+    case.check()
+
+
+@table(COPY)
+def test_copy_and_movement(case):
+    case.check()
+
+
+@table(JOIN)
+def test_join_and_repeat(case):
+    case.check()
+
+
+def test_strided_transfer_in_both_directions():
+    x = torch.randn(4, 6, generator=torch.Generator().manual_seed(0))
+    there = x.to(DEVICE)
+    assert torch.equal(there.t()[1:, ::2].cpu(), x.t()[1:, ::2])
+    there[::2, 1:3] = x[::2, 3:5].to(DEVICE)
+    x[::2, 1:3] = x[::2, 3:5].clone()
+    assert torch.equal(there.cpu(), x)

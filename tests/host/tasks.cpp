@@ -1,0 +1,69 @@
+// Tasks for the stream tests, built as a library of its own.
+
+#include <stdexcept>
+
+#include "host/runtime/engine.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using torch_aclnn::host::CallCounter;
+using torch_aclnn::host::Task;
+using torch_aclnn::host::TaskError;
+
+int finished = 0;
+int counted = 0;
+CallCounter counter("countingTask");
+
+class TestTask : public Task {
+   public:
+    void finish() noexcept override {
+        ++finished;
+        delete this;
+    }
+};
+
+class FailingTask : public TestTask {
+    const char* name() const override { return "failingTask"; }
+    void run() override { throw TaskError(ACL_ERROR_INTERNAL_ERROR, "failingTask: its input was not to its taste"); }
+};
+
+class ThrowingTask : public TestTask {
+    const char* name() const override { return "throwingTask"; }
+    void run() override { throw std::out_of_range("index 7 of 3"); }
+};
+
+class CountingTask : public TestTask {
+    const char* name() const override { return "countingTask"; }
+    void run() override { ++counted; }
+};
+
+// A task that is refused has not been taken and stays the caller's.
+int enqueue(aclrtStream stream, TestTask* task) {
+    const aclError code = torch_aclnn::host::enqueue(stream, *task);
+    if (code != ACL_SUCCESS) delete task;
+    return code;
+}
+
+}  // namespace
+
+EXPORT int enqueue_failing_task(aclrtStream stream) {
+    return enqueue(stream, new FailingTask);
+}
+EXPORT int enqueue_throwing_task(aclrtStream stream) {
+    return enqueue(stream, new ThrowingTask);
+}
+EXPORT int enqueue_counting_task(aclrtStream stream) {
+    counter.add();
+    return enqueue(stream, new CountingTask);
+}
+EXPORT int finished_tasks() {
+    return finished;
+}
+EXPORT int counted_tasks() {
+    return counted;
+}
+EXPORT int refuse_operator() {
+    return torch_aclnn::host::fail(161002, "aclnnX: self must be there");
+}

@@ -1,0 +1,130 @@
+"""Devices, contexts and what the engine says about itself."""
+
+import ctypes
+import threading
+from ctypes import byref, c_int32, c_int64, c_void_p
+
+import pytest
+
+
+def test_thread_without_a_device_has_none(ascendcl):
+    codes = []
+    device = c_int32(-7)
+    thread = threading.Thread(target=lambda: codes.append(ascendcl.aclrtGetDevice(byref(device))))
+    thread.start()
+    thread.join()
+    assert codes == [107002]
+    assert device.value == -7
+
+
+def test_reset_takes_the_device_from_the_thread(ascendcl):
+    ascendcl.ok("aclrtResetDevice", 0)
+    ascendcl.refuses(107002, "aclrtSetDevice first", "aclrtGetDevice", byref(c_int32()))
+    ascendcl.refuses(107002, "aclrtSetDevice first", "aclrtCreateStream", byref(c_void_p()))
+
+
+@pytest.mark.parametrize("name", ["aclrtSetDevice", "aclrtResetDevice"])
+@pytest.mark.parametrize("device", [-1, 64, 2**31 - 1])
+def test_device_out_of_range_is_refused(ascendcl, name, device):
+    ascendcl.refuses(107001, f"got {device}", name, device)
+
+
+@pytest.mark.parametrize("name", ["aclrtGetDevice", "aclrtGetDeviceCount", "aclrtGetCurrentContext"])
+def test_null_result_is_refused(ascendcl, name):
+    ascendcl.refuses(100000, "must not be null", name, None)
+
+
+def test_devices_have_memory_of_their_own(run_engine):
+    ended = run_engine(
+        "address, free, total = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_size_t()\n"
+        "acl.aclInit(None); acl.aclrtSetDevice(1); acl.aclrtMalloc(ctypes.byref(address), 1 << 20, 0)\n"
+        "for device in (0, 1):\n"
+        "    acl.aclrtSetDevice(device)\n"
+        "    acl.aclrtGetMemInfo(1, ctypes.byref(free), ctypes.byref(total))\n"
+        "    print(free.value >> 20, total.value >> 20)\n",
+        TORCH_ACLNN_HOST_DEVICES="2",
+        TORCH_ACLNN_HOST_MEMORY="16M",
+    )
+    assert ended.stdout.split() == ["16", "16", "15", "16"], ended.stderr
+
+
+def test_context_brings_its_device(run_engine):
+    ended = run_engine(
+        "device, one, other = ctypes.c_int32(), ctypes.c_void_p(), ctypes.c_void_p()\n"
+        "acl.aclrtSetCurrentContext.argtypes = [ctypes.c_void_p]\n"
+        "acl.aclrtSetDevice(1); acl.aclrtGetCurrentContext(ctypes.byref(one))\n"
+        "acl.aclrtCreateContext(ctypes.byref(other), 0)\n"
+        "for context in (one, other):\n"
+        "    acl.aclrtSetCurrentContext(context); acl.aclrtGetDevice(ctypes.byref(device)); print(device.value)\n",
+        TORCH_ACLNN_HOST_DEVICES="2",
+    )
+    assert ended.stdout.split() == ["1", "0"], ended.stderr
+
+
+def test_destroyed_context_is_refused(ascendcl):
+    context = ascendcl.create("aclrtCreateContext", 0)
+    ascendcl.ok("aclrtDestroyContext", context)
+    ascendcl.refuses(107017, "live context", "aclrtSetCurrentContext", context)
+    ascendcl.refuses(107017, "live context", "aclrtDestroyContext", context)
+
+
+def test_primary_context_cannot_be_destroyed(ascendcl):
+    context = ascendcl.create("aclrtGetCurrentContext")
+    ascendcl.refuses(107000, "primary context of device 0", "aclrtDestroyContext", context)
+    ascendcl.ok("aclrtSetCurrentContext", context)
+
+
+def test_device_does_not_reach_itself_as_a_peer(ascendcl):
+    reach = c_int32(-1)
+    ascendcl.ok("aclrtDeviceCanAccessPeer", byref(reach), 0, 0)
+    assert reach.value == 0
+
+
+def test_cores_are_the_threads(run_engine):
+    ended = run_engine(
+        "value = ctypes.c_int64()\n"
+        "for kind in (0, 1, 99): print(acl.aclGetDeviceCapability(0, kind, ctypes.byref(value)), value.value)\n"
+        "print(sentence())",
+        TORCH_ACLNN_HOST_THREADS="3",
+    )
+    assert ended.stdout.splitlines()[:3] == ["0 3", "0 3", "100000 3"]
+    assert "got 99" in ended.stdout
+
+
+@pytest.mark.parametrize(("set_", "get"), [
+    ("aclrtSetSysParamOpt", "aclrtGetSysParamOpt"),
+    ("aclrtCtxSetSysParamOpt", "aclrtCtxGetSysParamOpt"),
+])  # fmt: skip
+def test_deterministic_option_reads_back(ascendcl, set_, get):
+    value = c_int64()
+    for wanted in (1, 0):
+        ascendcl.ok(set_, 0, wanted)
+        ascendcl.ok(get, 0, byref(value))
+        assert value.value == wanted
+    ascendcl.refuses(100000, "got 2", set_, 0, 2)
+    ascendcl.refuses(100000, "got 3", set_, 3, 0)
+    ascendcl.refuses(200001, "DEBUG_KERNEL", set_, 1, 1)
+
+
+def test_compile_option_reads_back(ascendcl):
+    text = ctypes.create_string_buffer(16)
+    ascendcl.ok("aclSetCompileopt", 0, b"allow")
+    assert ascendcl.aclGetCompileoptSize(0) == 6
+    ascendcl.ok("aclGetCompileopt", 0, text, 6)
+    assert text.value == b"allow"
+    ascendcl.refuses(100000, "at least 6, got 5", "aclGetCompileopt", 0, text, 5)
+    assert ascendcl.aclGetCompileoptSize(1234) == 0
+    ascendcl.refuses(100000, "opt 1234 has no value", "aclGetCompileopt", 1234, text, 16)
+
+
+def test_saturation_is_refused(ascendcl):
+    ascendcl.ok("aclrtSetDeviceSatMode", 1)
+    ascendcl.refuses(207000, "got 0", "aclrtSetDeviceSatMode", 0)
+
+
+def test_device_count_is_what_was_set(run_engine):
+    ended = run_engine(
+        "count = ctypes.c_uint32(); acl.aclrtGetDeviceCount(ctypes.byref(count)); print(count.value)",
+        TORCH_ACLNN_HOST_DEVICES="5",
+    )
+    assert ended.stdout.split() == ["5"]

@@ -1,0 +1,40 @@
+"""The thread's error text and code."""
+
+import threading
+
+
+def test_sentence_is_cleared_by_reading(ascendcl):
+    assert ascendcl.aclrtSetDevice(-1) == 107001
+    assert ascendcl.sentence().startswith("aclrtSetDevice: ")
+    assert ascendcl.sentence() == ""
+
+
+def test_sentence_belongs_to_its_thread(ascendcl):
+    seen = []
+
+    def fail_elsewhere():
+        ascendcl.aclrtSetDevice(-1)
+        seen.append(ascendcl.sentence())
+
+    thread = threading.Thread(target=fail_elsewhere)
+    thread.start()
+    thread.join()
+    assert "-1" in seen[0]
+    assert ascendcl.sentence() == ""
+
+
+def test_peek_keeps_the_code_and_get_takes_it(ascendcl):
+    assert ascendcl.aclrtSetDevice(-1) == 107001
+    assert [ascendcl.aclrtPeekAtLastError(0) for _ in range(2)] == [107001, 107001]
+    assert [ascendcl.aclrtGetLastError(0) for _ in range(2)] == [107001, 0]
+
+
+def test_refusal_of_an_operator_leaves_no_runtime_error(ascendcl, tasks):
+    assert ascendcl.aclrtSetDevice(-1) == 107001
+    assert tasks.refuse_operator() == 161002
+    assert ascendcl.aclrtPeekAtLastError(0) == 0
+    assert ascendcl.sentence() == "aclnnX: self must be there"
+
+
+def test_long_sentence_is_cut_and_not_overrun(ascendcl):
+    ascendcl.refuses(200001, "operator " + "x" * 100, "aclopCompileAndExecute", b"x" * 10000, *[0] * 9, None, None)

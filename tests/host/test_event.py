@@ -1,0 +1,145 @@
+"""Events: status, time and failure."""
+
+import time
+from ctypes import byref, c_float, c_int, c_uint64, c_void_p
+
+import pytest
+
+SYNC, TIME_LINE, EXTERNAL, IPC = 1, 8, 32, 64
+CREATORS = [
+    ("aclrtCreateEvent",),
+    ("aclrtCreateEventWithFlag", TIME_LINE),
+    ("aclrtCreateEventExWithFlag", SYNC | TIME_LINE),
+]
+
+
+@pytest.fixture(params=CREATORS, ids=lambda creator: creator[0])
+def event(request, ascendcl):
+    handle = ascendcl.create(*request.param)
+    yield handle
+    ascendcl.ok("aclrtDestroyEvent", handle)
+
+
+@pytest.fixture
+def make_event(ascendcl):
+    made = []
+
+    def make(*creator) -> int:
+        made.append(ascendcl.create(*creator))
+        return made[-1]
+
+    yield make
+    for handle in made:
+        ascendcl.ok("aclrtDestroyEvent", handle)
+
+
+def test_recorded_status_follows_the_record(ascendcl, stream, event):
+    status = c_int(-1)
+    for expected in (0, 1):
+        ascendcl.ok("aclrtQueryEventStatus", event, byref(status))
+        assert status.value == expected
+        ascendcl.ok("aclrtRecordEvent", event, stream)
+
+
+def test_classic_event_has_the_older_queries_and_a_reset(ascendcl, stream, make_event):
+    event, status = make_event("aclrtCreateEvent"), c_int(-1)
+    ascendcl.ok("aclrtQueryEvent", event, byref(status))
+    assert status.value == 1
+    ascendcl.ok("aclrtRecordEvent", event, stream)
+    ascendcl.ok("aclrtQueryEvent", event, byref(status))
+    assert status.value == 0
+    ascendcl.ok("aclrtStreamWaitEvent", stream, event)
+    ascendcl.ok("aclrtQueryEventWaitStatus", event, byref(status))
+    assert status.value == 0
+    ascendcl.ok("aclrtResetEvent", event, stream)
+    ascendcl.ok("aclrtQueryEvent", event, byref(status))
+    assert status.value == 1
+
+
+def test_reusable_event_has_neither(ascendcl, stream, make_event):
+    event = make_event("aclrtCreateEventExWithFlag", SYNC)
+    ascendcl.refuses(207000, "aclrtQueryEventStatus", "aclrtQueryEvent", event, byref(c_int()))
+    ascendcl.refuses(207000, "aclrtQueryEventStatus", "aclrtQueryEventWaitStatus", event, byref(c_int()))
+    ascendcl.refuses(207000, "aclrtCreateEventExWithFlag", "aclrtResetEvent", event, stream)
+
+
+def test_elapsed_time_is_the_time_between(ascendcl, stream, make_event):
+    start, end = (make_event("aclrtCreateEventWithFlag", TIME_LINE) for _ in range(2))
+    before = time.perf_counter()
+    ascendcl.ok("aclrtRecordEvent", start, stream)
+    time.sleep(0.02)
+    ascendcl.ok("aclrtRecordEvent", end, stream)
+    outside = (time.perf_counter() - before) * 1000
+    there, back, times = c_float(), c_float(), [c_uint64(), c_uint64()]
+    ascendcl.ok("aclrtEventElapsedTime", byref(there), start, end)
+    ascendcl.ok("aclrtEventElapsedTime", byref(back), end, start)
+    assert 20 <= there.value <= outside
+    assert back.value == -there.value
+    for event, microseconds in zip((start, end), times, strict=True):
+        ascendcl.ok("aclrtEventGetTimestamp", event, byref(microseconds))
+    assert times[1].value - times[0].value == pytest.approx(there.value * 1000, abs=2)
+
+
+def test_second_record_moves_the_time(ascendcl, stream, event):
+    times = [c_uint64(), c_uint64()]
+    for microseconds in times:
+        ascendcl.ok("aclrtRecordEvent", event, stream)
+        ascendcl.ok("aclrtEventGetTimestamp", event, byref(microseconds))
+        time.sleep(0.001)
+    assert times[1].value > times[0].value
+
+
+def test_time_needs_the_flag_and_the_record(ascendcl, stream, make_event):
+    timed, untimed, milliseconds = (
+        make_event("aclrtCreateEvent"),
+        make_event("aclrtCreateEventWithFlag", SYNC),
+        c_float(),
+    )
+    ascendcl.refuses(107000, "start has not been recorded", "aclrtEventElapsedTime", byref(milliseconds), timed, timed)
+    for event in (timed, untimed):
+        ascendcl.ok("aclrtRecordEvent", event, stream)
+    ascendcl.refuses(107000, "end must be created with", "aclrtEventElapsedTime", byref(milliseconds), timed, untimed)
+    ascendcl.refuses(107000, "event must be created with", "aclrtEventGetTimestamp", untimed, byref(c_uint64()))
+
+
+def test_event_tells_of_the_failure_before_it(ascendcl, tasks, stream, event):
+    ascendcl.ok("aclrtRecordEvent", event, stream)
+    tasks.enqueue_failing_task(stream)
+    ascendcl.ok("aclrtSynchronizeEvent", event)
+    ascendcl.ok("aclrtRecordEvent", event, stream)
+    assert ascendcl.aclrtSynchronizeEvent(event) == 500000
+    assert ascendcl.sentence().startswith("failingTask: ")
+    ascendcl.ok("aclrtSynchronizeEvent", event)
+    ascendcl.ok("aclrtSynchronizeStream", stream)
+
+
+def test_waiting_for_a_later_record_is_refused_where_it_would_block(ascendcl, stream, make_event):
+    ascendcl.ok("aclrtStreamWaitEvent", stream, make_event("aclrtCreateEventExWithFlag", SYNC))
+    ascendcl.refuses(207000, "must have been recorded", "aclrtStreamWaitEvent", stream, make_event("aclrtCreateEvent"))
+    external = make_event("aclrtCreateEventWithFlag", EXTERNAL)
+    ascendcl.refuses(207000, "must have been recorded", "aclrtStreamWaitEvent", stream, external)
+
+
+@pytest.mark.parametrize("name", ["aclrtCreateEventWithFlag", "aclrtCreateEventExWithFlag"])
+def test_flags_are_checked(ascendcl, name):
+    ascendcl.refuses(207000, "ACL_EVENT_IPC", name, byref(c_void_p()), IPC)
+    ascendcl.refuses(107000, "got 4096", name, byref(c_void_p()), 4096)
+    ascendcl.refuses(100000, "event must not be null", name, None, SYNC)
+
+
+@pytest.mark.parametrize("call", [
+    ("aclrtDestroyEvent",),
+    ("aclrtRecordEvent", None),
+    ("aclrtResetEvent", None),
+    ("aclrtSynchronizeEvent",),
+    ("aclrtQueryEvent", byref(c_int())),
+    ("aclrtQueryEventStatus", byref(c_int())),
+    ("aclrtQueryEventWaitStatus", byref(c_int())),
+    ("aclrtEventGetTimestamp", byref(c_uint64())),
+])  # fmt: skip
+def test_dead_event_is_refused(ascendcl, call):
+    name, *rest = call
+    dead = ascendcl.create("aclrtCreateEvent")
+    ascendcl.ok("aclrtDestroyEvent", dead)
+    ascendcl.refuses(107017, "live event", name, dead, *rest)
+    ascendcl.refuses(100000, "must not be null", name, None, *rest)

@@ -1,0 +1,88 @@
+"""The start, the end and the settings of the engine, each in a process of its own."""
+
+import pytest
+
+
+def test_init_and_finalize_are_answered_by_the_book(run_engine):
+    ended = run_engine(
+        "calls = [acl.aclFinalize, lambda: acl.aclInit(None)]\n"
+        "print(*(calls[which]() for which in (0, 1, 1, 0, 0, 1, 0)))"
+    )
+    assert ended.stdout.split() == ["100001", "0", "100002", "0", "100037", "0", "0"]
+
+
+def test_engine_says_once_that_it_is_not_an_npu(run_engine):
+    ended = run_engine("acl.aclInit(None); acl.aclFinalize(); acl.aclInit(None)", TORCH_ACLNN_HOST_SOC="Ascend910A")
+    (line,) = ended.stderr.splitlines()
+    assert "Ascend910A" in line
+    assert "not an NPU" in line
+
+
+def test_configuration_file_sets_the_default_device(run_engine, tmp_path):
+    file = tmp_path / "acl.json"
+    file.write_text('{"dump": {}, "defaultDevice": {"default_device": "1"}}')
+    ended = run_engine(
+        f"device = ctypes.c_int32(); print(acl.aclInit({bytes(file)!r}), acl.aclrtGetDevice(ctypes.byref(device)), device.value)",
+        TORCH_ACLNN_HOST_DEVICES="2",
+    )
+    assert ended.stdout.split() == ["0", "0", "1"]
+
+
+@pytest.mark.parametrize(("content", "code", "words"), [
+    (None, 100000, "readable file"),
+    ('{"defaultDevice": {"default_device": "7"}}', 107001, "got 7"),
+    ('{"defaultDevice": {}}', 107001, "default_device"),
+])  # fmt: skip
+def test_bad_configuration_file_is_refused(run_engine, tmp_path, content, code, words):
+    file = tmp_path / "acl.json"
+    if content is not None:
+        file.write_text(content)
+    ended = run_engine(f"print(acl.aclInit({bytes(file)!r}), sentence())")
+    assert ended.stdout.startswith(f"{code} aclInit: ")
+    assert words in ended.stdout
+
+
+@pytest.mark.parametrize(("setting", "value"), [
+    ("SOC", "Ascend910B7"),
+    ("SOC", "ascend910b3"),
+    ("DEVICES", "0"),
+    ("DEVICES", "two"),
+    ("DEVICES", "65"),
+    ("MEMORY", "lots"),
+    ("MEMORY", "8GB"),
+    ("MEMORY", "-1"),
+    ("MEMORY", "1K"),
+    ("MEMORY", "99999999999G"),
+    ("THREADS", "0"),
+    ("THREADS", "4x"),
+    ("FLOAT64", "yes"),
+])  # fmt: skip
+def test_bad_setting_is_named_and_refused(run_engine, setting, value):
+    name = f"TORCH_ACLNN_HOST_{setting}"
+    ended = run_engine("print(acl.aclInit(None)); print(sentence()); print(acl.aclrtSetDevice(0))", **{name: value})
+    code, sentence, device = ended.stdout.splitlines()
+    assert (code, device) == ("100000", "100000")
+    assert sentence.startswith(f"aclInit: {name} must be ")
+    assert sentence.endswith(f'got "{value}"')
+
+
+@pytest.mark.parametrize(("value", "mebibytes"), [("1M", 1), ("3145728", 3), ("2g", 2048), ("", 8192)])
+def test_memory_setting_is_understood(run_engine, value, mebibytes):
+    ended = run_engine(
+        "free, total = ctypes.c_size_t(), ctypes.c_size_t()\n"
+        "acl.aclrtSetDevice(0); acl.aclrtGetMemInfo(1, ctypes.byref(free), ctypes.byref(total)); print(total.value >> 20)",
+        TORCH_ACLNN_HOST_MEMORY=value,
+    )
+    assert ended.stdout.split() == [str(mebibytes)]
+
+
+def test_trace_has_a_line_per_call(run_engine, tmp_path):
+    file = tmp_path / "trace"
+    run_engine("acl.aclInit(None); acl.aclrtSetDevice(0); acl.aclrtSetDevice(9)", TORCH_ACLNN_HOST_TRACE=str(file))
+    lines = [line.split(maxsplit=2) for line in file.read_text().splitlines()]
+    assert [text for _, _, text in lines if "(" in text and " = " in text] == [
+        "aclInit(null) = 0",
+        "aclrtSetDevice(0) = 0",
+        "aclrtSetDevice(9) = 107001",
+    ]
+    assert all(float(seconds) >= 0 and int(thread) > 0 for seconds, thread, _ in lines)

@@ -1,0 +1,152 @@
+"""Device memory: its budget, its bounds, and copies in all directions."""
+
+import ctypes
+from ctypes import byref, c_size_t, c_void_p
+
+import pytest
+
+HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT = range(5)
+
+
+def memory_info(ascendcl) -> tuple[int, int]:
+    free, total = c_size_t(), c_size_t()
+    ascendcl.ok("aclrtGetMemInfo", 1, byref(free), byref(total))
+    return free.value, total.value
+
+
+@pytest.mark.parametrize("size", [1, 33, 4096, (2 << 20) - 1, 2 << 20, (20 << 20) + 1])
+def test_allocation_is_aligned_counted_and_given_back(ascendcl, size):
+    before, total = memory_info(ascendcl)
+    address = ascendcl.create("aclrtMalloc", size, 0)
+    assert address % 64 == 0
+    assert memory_info(ascendcl) == (before - size, total)
+    ascendcl.ok("aclrtMemset", address, size, 1, size)
+    ascendcl.ok("aclrtFree", address)
+    assert memory_info(ascendcl) == (before, total)
+
+
+def test_out_of_memory_says_how_much(run_engine):
+    ended = run_engine(
+        "address = ctypes.c_void_p(); acl.aclrtSetDevice(0)\n"
+        "print(acl.aclrtMalloc(ctypes.byref(address), 3 << 20, 0))\n"
+        "print(acl.aclrtMalloc(ctypes.byref(address), 2 << 20, 0), sentence())\n"
+        "print(acl.aclrtMalloc(ctypes.byref(address), 1 << 20, 0))\n",
+        TORCH_ACLNN_HOST_MEMORY="4M",
+    )
+    first, second, third = ended.stdout.splitlines()
+    assert (first, third) == ("0", "0")
+    assert second.startswith(
+        "207001 aclrtMalloc: device 0 is out of memory: asked for 2.00 MiB, free 1.00 MiB of 4.00 MiB"
+    )
+
+
+def test_absurd_size_is_out_of_memory(ascendcl):
+    ascendcl.refuses(207001, "out of memory", "aclrtMalloc", byref(c_void_p()), 2**64 - 1, 0)
+
+
+@pytest.mark.parametrize("name", ["aclrtMalloc", "aclrtMallocHost"])
+def test_nothing_to_allocate_is_refused(ascendcl, name):
+    policy = [0] if name == "aclrtMalloc" else []
+    ascendcl.refuses(107000, "size must not be 0", name, byref(c_void_p()), 0, *policy)
+    ascendcl.refuses(100000, "must not be null", name, None, 64, *policy)
+
+
+def test_memory_is_freed_once_and_by_its_start(ascendcl):
+    address = ascendcl.create("aclrtMalloc", 256, 0)
+    ascendcl.refuses(107000, "aclrtMalloc", "aclrtFree", address + 64)
+    ascendcl.ok("aclrtFree", address)
+    ascendcl.refuses(107000, "not have been freed", "aclrtFree", address)
+    ascendcl.refuses(100000, "must not be null", "aclrtFree", None)
+
+
+def test_host_memory_is_not_device_memory(ascendcl):
+    address = ascendcl.create("aclrtMallocHost", 256)
+    assert address % 64 == 0
+    ascendcl.refuses(107000, "aclrtMalloc", "aclrtFree", address)
+    ascendcl.ok("aclrtFreeHost", address)
+    ascendcl.refuses(107000, "not have been freed", "aclrtFreeHost", address)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("kinds", [(HOST_TO_DEVICE, DEVICE_TO_DEVICE, DEVICE_TO_HOST), (DEFAULT, DEFAULT, DEFAULT)])
+def test_bytes_come_back_as_they_went(ascendcl, stream, kinds, asynchronous):
+    content = bytes(range(256)) * 16
+    source, target = ctypes.create_string_buffer(content, 4096), ctypes.create_string_buffer(4096)
+    there, elsewhere = (ascendcl.create("aclrtMalloc", 4096, 0) for _ in range(2))
+    route = [ctypes.addressof(source), there, elsewhere, ctypes.addressof(target)]
+    for kind, src, dst in zip(kinds, route, route[1:], strict=False):
+        copy = ("aclrtMemcpyAsync", dst, 4096, src, 4096, kind, stream)
+        ascendcl.ok(*(copy if asynchronous else ("aclrtMemcpy", *copy[1:-1])))
+    ascendcl.ok("aclrtSynchronizeStream", stream)
+    assert target.raw == content
+    for address in (there, elsewhere):
+        ascendcl.ok("aclrtFree", address)
+
+
+@pytest.mark.parametrize(
+    ("offset", "count", "fits"), [(0, 4096, True), (4095, 1, True), (1, 4096, False), (0, 4097, False)]
+)
+@pytest.mark.parametrize("kind", [HOST_TO_DEVICE, DEFAULT])
+def test_copy_past_the_end_of_an_allocation_is_refused(ascendcl, device_memory, kind, offset, count, fits):
+    host = ctypes.addressof(buffer := ctypes.create_string_buffer(8192))
+    to, back = (device_memory + offset, 8192, host, count), (host, 8192, device_memory + offset, count)
+    back_kind = DEVICE_TO_HOST if kind == HOST_TO_DEVICE else DEFAULT
+    fill = (device_memory + offset, 8192, 7, count)
+    if fits:
+        ascendcl.ok("aclrtMemcpy", *to, kind)
+        ascendcl.ok("aclrtMemcpy", *back, back_kind)
+        ascendcl.ok("aclrtMemset", *fill)
+    else:
+        left = f"has {4096 - offset} bytes left in its device allocation, got count {count}"
+        ascendcl.refuses(107000, f"dst {left}", "aclrtMemcpy", *to, kind)
+        ascendcl.refuses(107000, f"src {left}", "aclrtMemcpy", *back, back_kind)
+        ascendcl.refuses(107000, f"dst {left}", "aclrtMemcpyAsync", *to, kind, None)
+        ascendcl.refuses(107000, f"devPtr {left}", "aclrtMemset", *fill)
+    assert len(buffer) == 8192
+
+
+@pytest.mark.parametrize(("kind", "parameter"), [
+    (HOST_TO_DEVICE, "dst"),
+    (DEVICE_TO_HOST, "src"),
+    (DEVICE_TO_DEVICE, "dst"),
+])  # fmt: skip
+def test_host_memory_in_a_device_place_is_refused(ascendcl, kind, parameter):
+    one, other = (ctypes.create_string_buffer(64) for _ in range(2))
+    copy = (ctypes.addressof(one), 64, ctypes.addressof(other), 64)
+    ascendcl.refuses(107000, f"{parameter} must be device memory", "aclrtMemcpy", *copy, kind)
+    ascendcl.ok("aclrtMemcpy", *copy, HOST_TO_HOST)
+
+
+def test_registered_host_memory_may_stand_in_a_device_place(ascendcl, device_memory):
+    buffer = ctypes.create_string_buffer(64)
+    address = ctypes.addressof(buffer)
+    seen = c_void_p()
+    ascendcl.ok("aclrtHostRegister", address, 64, 0, byref(seen))
+    assert seen.value == address
+    ascendcl.ok("aclrtMemset", device_memory, 64, 5, 64)
+    ascendcl.ok("aclrtMemcpy", address, 64, device_memory, 64, DEVICE_TO_DEVICE)
+    assert buffer.raw == b"\5" * 64
+    ascendcl.refuses(107000, "overlaps", "aclrtHostRegister", address + 32, 64, 0, byref(seen))
+    ascendcl.ok("aclrtHostUnregister", address)
+    ascendcl.refuses(107000, "must be device memory", "aclrtMemcpy", address, 64, device_memory, 64, DEVICE_TO_DEVICE)
+    ascendcl.refuses(107000, "registered memory", "aclrtHostUnregister", address)
+
+
+@pytest.mark.parametrize(("change", "code", "words"), [
+    ({"dst": None}, 100000, "dst must not be null"),
+    ({"src": None}, 100000, "src must not be null"),
+    ({"room": 63}, 107000, "destMax (63), got 64"),
+    ({"kind": 5}, 107000, "got 5"),
+    ({"kind": -1}, 107000, "got -1"),
+])  # fmt: skip
+def test_bad_copy_is_refused(ascendcl, device_memory, change, code, words):
+    buffer = ctypes.create_string_buffer(64)
+    good = {"dst": device_memory, "room": 64, "src": ctypes.addressof(buffer), "count": 64, "kind": HOST_TO_DEVICE}
+    ascendcl.ok("aclrtMemcpy", *good.values())
+    ascendcl.refuses(code, words, "aclrtMemcpy", *(good | change).values())
+    ascendcl.refuses(code, words, "aclrtMemcpyAsync", *(good | change).values(), None)
+
+
+def test_fill_larger_than_its_limit_is_refused(ascendcl, device_memory):
+    ascendcl.refuses(107000, "maxCount (8), got 9", "aclrtMemset", device_memory, 8, 0, 9)
+    ascendcl.refuses(107000, "maxCount (8), got 9", "aclrtMemsetAsync", device_memory, 8, 0, 9, None)

@@ -1,0 +1,78 @@
+"""What the engine does not do, it refuses by name; what torch_npu links must be there, what it can do without must not."""
+
+import ctypes
+
+import pytest
+
+from torch_aclnn.host import libdir
+
+NOT_SUPPORTED = [
+    "aclmdlInitDump", "aclmdlSetDump", "aclmdlFinalizeDump", "aclGenGraphAndDumpForOp", "aclprofInit", "aclprofStart",
+    "aclprofStop", "aclprofFinalize", "aclrtBinaryLoadFromData", "aclrtBinaryGetFunction", "aclrtGetFunctionAddr",
+    "aclrtMemExportToShareableHandle", "aclrtMemImportFromShareableHandle", "aclrtMemSetPidToShareableHandle",
+    "aclrtDeviceGetBareTgid", "aclrtIpcMemGetExportKey", "aclrtLaunchCallback", "aclrtSubscribeReport",
+    "aclrtProcessReport", "aclrtGetDeviceResLimit", "aclrtSetStreamResLimit", "aclrtGetDeviceUtilizationRate",
+    "aclrtDeviceTaskAbort", "aclrtGetErrorVerbose", "aclrtCmoAsync", "aclrtSetStreamAttribute",
+]  # fmt: skip
+
+# torch_npu looks these up and takes another way if they are not there.
+OPTIONAL = [
+    "aclGetCannAttribute", "aclmdlRICaptureGetInfo", "aclrtDeviceGetUuid", "aclrtGetMemUceInfo", "aclrtIpcGetEventHandle",
+    "aclrtMallocHostWithCfg", "aclrtMemcpyAsyncWithCondition", "aclrtMemcpyBatch", "aclrtPointerGetAttributes",
+]  # fmt: skip
+
+# Libraries that torch_npu names and that only pass on to libascendcl.so.
+COMPANIONS = ["libacl_op_compiler.so", "libge_runner.so", "libgraph.so", "libacl_tdt_channel.so", "libhccl.so"]
+
+
+@pytest.mark.parametrize("name", NOT_SUPPORTED)
+def test_refusal_has_code_and_name_whatever_is_passed(ascendcl, name):
+    ascendcl.refuses(200001, "the torch_aclnn host engine has no", name, 1, None, 3, None)
+
+
+@pytest.mark.parametrize("name", ["rtKernelLaunch", "rtDevBinaryRegister", "rtFunctionRegister", "rtGetC2cCtrlAddr"])
+def test_inner_runtime_refuses_with_its_own_code(ascendcl, name):
+    ascendcl.refuses(207000, "the torch_aclnn host engine has no", name)
+
+
+def test_refusal_of_a_pointer_is_null(ascendcl):
+    assert ascendcl.aclprofCreateConfig() is None
+    assert ascendcl.sentence().startswith("aclprofCreateConfig: ")
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_what_is_optional_is_absent(ascendcl, name):
+    with pytest.raises(AttributeError, match=name):
+        getattr(ascendcl, name)
+
+
+@pytest.mark.parametrize("name", ["aclopCompileAndExecute", "aclopCompileAndExecuteV2"])
+def test_operator_without_entry_point_is_refused_by_its_name(ascendcl, name):
+    attributes = ascendcl.aclopCreateAttr()
+    ascendcl.ok("aclopSetAttrInt", attributes, b"axis", 1)
+    call = (b"Softsign", 0, None, None, 0, None, None, attributes, 0, 0, None, None)
+    ascendcl.refuses(200001, "operator Softsign has no entry point", name, *call)
+    ascendcl.refuses(100000, "opType must not be null", name, None, *call[1:])
+    ascendcl.aclopDestroyAttr(attributes)
+
+
+@pytest.mark.parametrize("companion", COMPANIONS)
+def test_companion_finds_the_runtime(ascendcl, companion):
+    library = ctypes.CDLL(str(libdir() / companion))
+    address = ctypes.cast(library.aclrtSetDevice, ctypes.c_void_p).value
+    assert address == ctypes.cast(ascendcl.aclrtSetDevice, ctypes.c_void_p).value
+
+
+def test_every_symbol_that_torch_npu_links_is_there(ascendcl):
+    linked = [
+        "MsprofGetHashId", "MsprofRegisterCallback", "MsprofReportAdditionalInfo", "MsprofReportApi",
+        "MsprofReportCompactInfo", "MsprofSysCycleTime", "aclAppLog", "aclCreateDataBuffer", "aclCreateTensorDesc",
+        "aclDestroyDataBuffer", "aclDestroyTensorDesc", "aclGetDeviceCapability", "aclGetTensorDescDimV2",
+        "aclGetTensorDescFormat", "aclGetTensorDescNumDims", "aclGetTensorDescType", "aclSetTensorDescName",
+        "aclSetTensorFormat", "aclSetTensorPlaceMent", "aclSetTensorShape", "aclopSetAttrBool", "aclopSetAttrDataType",
+        "aclopSetAttrFloat", "aclopSetAttrListBool", "aclopSetAttrListFloat", "aclopSetAttrListInt",
+        "aclopSetAttrListListInt", "aclopSetAttrString", "aclrtDeviceCanAccessPeer", "aclrtDeviceEnablePeerAccess",
+        "aclrtFreePhysical", "aclrtMallocPhysical", "aclrtMapMem", "aclrtReleaseMemAddress", "aclrtReserveMemAddress",
+        "aclrtUnmapMem",
+    ]  # fmt: skip
+    assert [name for name in linked if not hasattr(ascendcl, name)] == []

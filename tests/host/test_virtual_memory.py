@@ -1,0 +1,85 @@
+"""Address ranges that are given memory piece by piece."""
+
+import ctypes
+from ctypes import byref, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+
+import pytest
+
+PIECE = 2 << 20
+
+
+class Properties(ctypes.Structure):
+    _fields_ = [
+        ("handle_type", c_int),
+        ("allocation_type", c_int),
+        ("memory_attribute", c_int),
+        ("device", c_uint32),
+        ("location_type", c_int),
+        ("reserved", c_uint64),
+    ]
+
+
+def free_memory(ascendcl) -> int:
+    free = c_size_t()
+    ascendcl.ok("aclrtGetMemInfo", 1, byref(free), byref(c_size_t()))
+    return free.value
+
+
+@pytest.fixture
+def addresses(ascendcl):
+    address = ascendcl.create("aclrtReserveMemAddress", 4 * PIECE, 0, None, 1)
+    yield address
+    ascendcl.ok("aclrtReleaseMemAddress", address)
+
+
+@pytest.fixture
+def piece(ascendcl):
+    handle = ascendcl.create("aclrtMallocPhysical", PIECE, byref(Properties()), 0)
+    yield handle
+    ascendcl.ok("aclrtFreePhysical", handle)
+
+
+def test_pieces_side_by_side_are_one_memory(ascendcl, addresses):
+    before = free_memory(ascendcl)
+    pieces = [ascendcl.create("aclrtMallocPhysical", PIECE, byref(Properties()), 0) for _ in range(2)]
+    assert free_memory(ascendcl) == before - 2 * PIECE
+    for place, handle in zip((addresses, addresses + PIECE), pieces, strict=True):
+        ascendcl.ok("aclrtMapMem", place, PIECE, 0, handle, 0)
+    ascendcl.ok("aclrtMemset", addresses, 2 * PIECE, 9, 2 * PIECE)
+    target = ctypes.create_string_buffer(16)
+    ascendcl.ok("aclrtMemcpy", target, 16, addresses + PIECE - 8, 16, 2)
+    assert target.raw == b"\t" * 16
+    ascendcl.refuses(107000, "16 bytes left", "aclrtMemcpy", target, 17, addresses + 2 * PIECE - 16, 17, 2)
+    for place, handle in zip((addresses, addresses + PIECE), pieces, strict=True):
+        ascendcl.ok("aclrtUnmapMem", place)
+        ascendcl.ok("aclrtFreePhysical", handle)
+    assert free_memory(ascendcl) == before
+
+
+def test_memory_keeps_its_content_when_it_moves(ascendcl, addresses, piece):
+    target = ctypes.create_string_buffer(4)
+    ascendcl.ok("aclrtMapMem", addresses, PIECE, 0, piece, 0)
+    ascendcl.ok("aclrtMemset", addresses, PIECE, 65, PIECE)
+    ascendcl.ok("aclrtUnmapMem", addresses)
+    ascendcl.refuses(107000, "src must be device memory", "aclrtMemcpy", target, 4, addresses, 4, 2)
+    ascendcl.ok("aclrtMapMem", addresses + PIECE, PIECE, 0, piece, 0)
+    ascendcl.ok("aclrtMemcpy", target, 4, addresses + PIECE, 4, 2)
+    assert target.raw == b"AAAA"
+    ascendcl.ok("aclrtUnmapMem", addresses + PIECE)
+
+
+def test_misplaced_mapping_is_refused(ascendcl, addresses, piece):
+    ascendcl.refuses(107000, "must lie in a range", "aclrtMapMem", addresses + 4 * PIECE, PIECE, 0, piece, 0)
+    ascendcl.refuses(107000, "the whole of the physical memory", "aclrtMapMem", addresses, PIECE // 2, 0, piece, 0)
+    ascendcl.refuses(107017, "live physical memory", "aclrtMapMem", addresses, PIECE, 0, 1234, 0)
+    ascendcl.ok("aclrtMapMem", addresses, PIECE, 0, piece, 0)
+    ascendcl.refuses(107000, "already has memory", "aclrtMapMem", addresses, PIECE, 0, piece, 0)
+    ascendcl.refuses(107000, "still has memory", "aclrtReleaseMemAddress", addresses)
+    ascendcl.refuses(107000, "aclrtMalloc", "aclrtFree", addresses)
+    ascendcl.ok("aclrtUnmapMem", addresses)
+    ascendcl.refuses(107000, "aclrtMapMem", "aclrtUnmapMem", addresses)
+
+
+def test_physical_memory_names_its_device(ascendcl):
+    properties = Properties(device=99)
+    ascendcl.refuses(107001, "got 99", "aclrtMallocPhysical", byref(c_void_p()), PIECE, byref(properties), 0)

@@ -1,0 +1,29 @@
+"""Backward operators of Ascend CANN for PyTorch, and an engine that runs them without an NPU.
+
+Importing this package decides which libraries answer on the ``npu`` device (CANN's, or the host engine's), loads them, and then
+imports ``torch`` and ``torch_npu``. Import it before ``torch``, or start the program with ``torch-aclnn run``.
+
+Example:
+    >>> import torch_aclnn, torch
+    >>> x = torch.ones(1, 1, 4, 4, device="npu", requires_grad=True)
+    >>> torch_aclnn.functional.avg_pool2d(x, kernel_size=2).sum().backward()
+    >>> x.grad[0, 0, 0].tolist()
+    [0.25, 0.25, 0.25, 0.25]
+"""
+
+from torch_aclnn import host
+
+host.activate()
+host.check_versions()
+
+import torch  # noqa: E402
+import torch_npu  # noqa: E402, F401
+
+from torch_aclnn import _C  # noqa: E402, F401
+
+host.load_aten_adapters()
+
+from torch_aclnn import autograd, functional, nn  # noqa: E402
+
+__version__ = "0.1.0"
+__all__ = ["autograd", "functional", "host", "nn"]

@@ -1,0 +1,247 @@
+"""Pooling, padding, unpooling and batch norm with the signatures of :mod:`torch.nn.functional` and gradients from aclnn entry points.
+
+Tensors on ``npu`` take the entry points, tensors on ``cpu`` the same kernels without CANN's interface, any other device torch's own path.
+Bad arguments raise ValueError or TypeError; what only the operator can refuse (a dtype outside its list) raises RuntimeError.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from torch_aclnn import _arguments
+from torch_aclnn.autograd import AdaptiveAvgPool2d, AvgPool2d, BatchNorm, MaxUnpool3d, ReplicationPad2d
+
+__all__ = ["adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "max_unpool3d", "replication_pad2d"]
+
+_torch = torch.nn.functional
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """Average over windows, as :func:`torch.nn.functional.avg_pool2d`; the gradient is ``aclnnAvgPool2dBackward``.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W); float32, float16, bfloat16 (and float64 on ``cpu``).
+        kernel_size: rows and columns of a window; one number stands for both.
+        stride: step between windows; ``kernel_size`` by default.
+        padding: zeros around the input, at most half of ``kernel_size``.
+        ceil_mode: count a last, partial window.
+        count_include_pad: divide by the window's size with its padding, rather than without.
+        divisor_override: divide by this instead, from -255 to 255 but not 0.
+
+    Returns:
+        (N, C, oH, oW) or (C, oH, oW).
+
+    Raises:
+        TypeError: an argument of another type.
+        ValueError: a rank or value outside these limits.
+
+    Example:
+        >>> x = torch.arange(4.0).reshape(1, 1, 2, 2).requires_grad_()
+        >>> torch_aclnn.functional.avg_pool2d(x, 2)
+        tensor([[[[1.5000]]]], grad_fn=<AvgPool2dBackward>)
+    """
+    name = "avg_pool2d"
+    _arguments.tensor(name, "input", input, (3, 4))
+    kernel = _arguments.ints(name, "kernel_size", kernel_size, 2, lowest=1)
+    step = _arguments.ints(name, "stride", kernel if stride is None or stride == () else stride, 2, lowest=1)
+    pad = _arguments.ints(name, "padding", padding, 2, lowest=0)
+    if any(p > k // 2 for p, k in zip(pad, kernel, strict=True)):
+        _arguments.refuse(name, "padding", f"at most half of kernel_size {kernel}", padding)
+    if divisor_override is not None:
+        _arguments.ints(name, "divisor_override", divisor_override, 1)
+        if divisor_override == 0 or abs(divisor_override) > _arguments.MAX_DIVISOR:
+            _arguments.refuse(name, "divisor_override", "None or a value in [-255, 255] other than 0", divisor_override)
+    arguments = (kernel, step, pad, ceil_mode, count_include_pad, divisor_override)
+    if not _arguments.takes_our_path(input):
+        return _torch.avg_pool2d(input, *arguments)
+    return AvgPool2d.apply(input, *arguments)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | None]) -> Tensor:
+    """Average to a given size, as :func:`torch.nn.functional.adaptive_avg_pool2d`; the gradient is ``aclnnAdaptiveAvgPool2dBackward``.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W); float32, float16, bfloat16 (and float64 on ``cpu``).
+        output_size: rows and columns of the result; one number stands for both, None keeps the input's.
+
+    Returns:
+        (N, C, oH, oW) or (C, oH, oW).
+
+    Raises:
+        TypeError: an argument of another type.
+        ValueError: a rank other than 3 or 4, or an output size below 1.
+
+    Example:
+        >>> torch_aclnn.functional.adaptive_avg_pool2d(torch.arange(4.0).reshape(1, 2, 2), 1)
+        tensor([[[1.5000]]])
+    """
+    name = "adaptive_avg_pool2d"
+    _arguments.tensor(name, "input", input, (3, 4))
+    asked = tuple(output_size) if isinstance(output_size, Sequence) else (output_size, output_size)
+    if len(asked) != 2:
+        _arguments.refuse(name, "output_size", "one integer or 2", output_size)
+    sizes = [size if want is None else want for want, size in zip(asked, input.shape[-2:], strict=True)]
+    size = _arguments.ints(name, "output_size", sizes, 2, lowest=1)
+    if not _arguments.takes_our_path(input):
+        return _torch.adaptive_avg_pool2d(input, size)
+    return AdaptiveAvgPool2d.apply(input, size)
+
+
+def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
+    """Repeat the edges, as ``torch.nn.functional.pad(input, padding, mode="replicate")``; the gradient is ``aclnnReplicationPad2dBackward``.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W); float16, bfloat16, float32, float64, complex64, complex128.
+        padding: (left, right, top, bottom), or one number for all; a negative number crops.
+
+    Returns:
+        (N, C, H + top + bottom, W + left + right), or without N.
+
+    Raises:
+        TypeError: an argument of another type.
+        ValueError: a rank other than 3 or 4, or a padded size below 1.
+
+    Example:
+        >>> torch_aclnn.functional.replication_pad2d(torch.tensor([[[1.0, 2.0]]]), (1, 1, 0, 0))
+        tensor([[[1., 1., 2., 2.]]])
+    """
+    name = "replication_pad2d"
+    _arguments.tensor(name, "input", input, (3, 4))
+    left, right, top, bottom = _arguments.ints(name, "padding", padding, 4)
+    if input.shape[-2] + top + bottom < 1 or input.shape[-1] + left + right < 1:
+        _arguments.refuse(name, "padding", f"a padded size of at least 1 for input {tuple(input.shape)}", padding)
+    if not _arguments.takes_our_path(input):
+        return _torch.pad(input, (left, right, top, bottom), mode="replicate")
+    return ReplicationPad2d.apply(input, (left, right, top, bottom))
+
+
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
+    """Put pooled values back in their places, as :func:`torch.nn.functional.max_unpool3d`; the gradient is ``aclnnMaxUnpool3dBackward``.
+
+    Args:
+        input: (N, C, D, H, W) or (C, D, H, W).
+        indices: int64, of input's shape: where in its flattened output plane each element goes, as max_pool3d returns it.
+        kernel_size: the pooling's window; one number stands for depth, rows and columns.
+        stride: the pooling's step; ``kernel_size`` by default.
+        padding: the pooling's padding.
+        output_size: the sizes of the result, all or the last three, where the pooling's arguments leave a choice.
+
+    Returns:
+        (N, C, oD, oH, oW) or (C, oD, oH, oW), zero where no element went.
+
+    Raises:
+        TypeError: an argument of another type.
+        ValueError: a rank, shape or value that does not fit.
+        RuntimeError: an index outside its plane; on ``npu`` at the next synchronisation.
+
+    Example:
+        >>> x = torch.tensor([[[[5.0]]]])
+        >>> torch_aclnn.functional.max_unpool3d(x, torch.tensor([[[[2]]]]), (1, 1, 4))
+        tensor([[[[0., 0., 5., 0.]]]])
+    """
+    name = "max_unpool3d"
+    _arguments.tensor(name, "input", input, (4, 5))
+    _arguments.tensor(name, "indices", indices, (input.dim(),))
+    if indices.dtype != torch.int64:
+        raise TypeError(f"{name}: indices: expected dtype torch.int64, got {indices.dtype}")
+    if indices.shape != input.shape:
+        _arguments.refuse(name, "indices", f"the shape of input, {tuple(input.shape)}", tuple(indices.shape))
+    kernel = _arguments.ints(name, "kernel_size", kernel_size, 3, lowest=1)
+    step = _arguments.ints(name, "stride", kernel if stride is None else stride, 3, lowest=1)
+    pad = _arguments.ints(name, "padding", padding, 3, lowest=0)
+    size = _unpooled_size(input, kernel, step, pad, output_size)
+    if not _arguments.takes_our_path(input, indices):
+        return _torch.max_unpool3d(input, indices, kernel, step, pad, size)
+    return MaxUnpool3d.apply(input, indices, size, step, pad)
+
+
+def _unpooled_size(
+    input: Tensor, kernel: Sequence[int], step: Sequence[int], pad: Sequence[int], output_size: Sequence[int] | None
+) -> list[int]:
+    default = [(n - 1) * s + k - 2 * p for n, s, k, p in zip(input.shape[-3:], step, kernel, pad, strict=True)]
+    size = default if output_size is None else list(output_size)[-3:]
+    possible = f"less than a stride {tuple(step)} from {default} in the last three sizes"
+    if len(size) != 3 or any(v < 1 or abs(v - d) >= s for v, d, s in zip(size, default, step, strict=True)):
+        _arguments.refuse("max_unpool3d", "output_size", possible, output_size if output_size is not None else tuple(size))
+    return size
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalise each channel, as :func:`torch.nn.functional.batch_norm`; in training the gradient is ``aclnnBatchNormElemtBackward``.
+
+    In evaluation it is torch's own function, whose gradient needs no statistics.
+
+    Args:
+        input: (N, C) or (N, C, ...), up to 8 dimensions; float32, float16, bfloat16 (and float64 on ``cpu``).
+        running_mean: (C) or None; updated in training.
+        running_var: (C) or None; updated in training, with the unbiased variance.
+        weight: (C) or None, which means ones.
+        bias: (C) or None, which means zeros.
+        training: use the batch's own statistics.
+        momentum: how much of the batch goes into the running statistics.
+        eps: added to the variance.
+
+    Returns:
+        A tensor of input's shape and dtype.
+
+    Raises:
+        TypeError: an argument of another type.
+        ValueError: a rank or shape that does not fit, or only one value per channel in training.
+
+    Example:
+        >>> torch_aclnn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True, eps=0.0)
+        tensor([[-1.],
+                [ 1.]])
+    """
+    name = "batch_norm"
+    _arguments.tensor(name, "input", input, tuple(range(2, 9)))
+    channels = input.shape[1]
+    statistics = (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias))
+    for parameter, value in statistics:
+        if value is not None and _arguments.tensor(name, parameter, value, (1,)).shape[0] != channels:
+            _arguments.refuse(name, parameter, f"shape ({channels},)", tuple(value.shape))
+    if not training or not _arguments.takes_our_path(input, *(value for _, value in statistics)):
+        return _torch.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if input.numel() == 0:
+        _arguments.refuse(name, "input", "at least one element", f"shape {tuple(input.shape)}")
+    if input.numel() == channels:
+        _arguments.refuse(name, "input", "more than one value per channel in training", f"shape {tuple(input.shape)}")
+    output, mean, invstd = BatchNorm.apply(input, weight, bias, eps)
+    _update_running_statistics(running_mean, running_var, mean, invstd, input.numel() // channels, momentum, eps)
+    return output
+
+
+@torch.no_grad()
+def _update_running_statistics(
+    running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, invstd: Tensor, count: int, momentum: float, eps: float
+) -> None:
+    if running_mean is not None:
+        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+    if running_var is not None:
+        variance = (invstd.square().reciprocal() - eps) * (count / (count - 1))
+        running_var.mul_(1 - momentum).add_(variance, alpha=momentum)

@@ -1,0 +1,20 @@
+"""The host engine: CANN's documented C interface on the CPU, under which the unmodified torch_npu runs without an NPU.
+
+Nothing in this package imports torch, so that the command line works where torch does not.
+"""
+
+from torch_aclnn.host.calls import calls, reset_calls
+from torch_aclnn.host.engine import activate, is_active, load_aten_adapters
+from torch_aclnn.host.paths import includedir, libdir
+from torch_aclnn.host.versions import check_versions
+
+__all__ = [
+    "activate",
+    "calls",
+    "check_versions",
+    "includedir",
+    "is_active",
+    "libdir",
+    "load_aten_adapters",
+    "reset_calls",
+]

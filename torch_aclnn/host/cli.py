@@ -1,0 +1,61 @@
+"""The ``torch-aclnn`` command: run programs on the host engine, and tell what is installed."""
+
+import argparse
+import os
+import shlex
+import sys
+
+from torch_aclnn.host import info
+from torch_aclnn.host.engine import search_path
+from torch_aclnn.host.paths import includedir, libdir
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if not arguments.python_arguments:
+        raise SystemExit("torch-aclnn run: expected a script, -c or -m and its arguments")
+    sys.stdout.flush()
+    environment = {**os.environ, "LD_LIBRARY_PATH": search_path()}
+    os.execve(sys.executable, [sys.executable, *arguments.python_arguments], environment)
+
+
+def _env(arguments: argparse.Namespace) -> int:
+    print(f"export LD_LIBRARY_PATH={shlex.quote(search_path())}")
+    return 0
+
+
+def _config(arguments: argparse.Namespace) -> int:
+    print(includedir() if arguments.includedir else libdir())
+    return 0
+
+
+def _info(arguments: argparse.Namespace) -> int:
+    return info.show()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="torch-aclnn", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    run = commands.add_parser("run", help="run a Python program under the host engine: torch-aclnn run train.py, run -m module, run -c code")
+    run.add_argument("python_arguments", nargs=argparse.REMAINDER, metavar="...", help="what would follow `python`")
+    run.set_defaults(action=_run)
+
+    env = commands.add_parser("env", help='print what lets this shell\'s programs find the engine: eval "$(torch-aclnn env)"')
+    env.set_defaults(action=_env)
+
+    config = commands.add_parser("config", help="print where the C headers or libraries are")
+    which = config.add_mutually_exclusive_group(required=True)
+    which.add_argument("--includedir", action="store_true", help="for the compiler's -I")
+    which.add_argument("--libdir", action="store_true", help="for the linker's -L and the loader's path")
+    config.set_defaults(action=_config)
+
+    information = commands.add_parser("info", help="show versions, the engine, and which entry points resolve")
+    information.set_defaults(action=_info)
+    return parser
+
+
+def main() -> int:
+    """Run the command line with the process's arguments and return its exit code."""
+    arguments = _parser().parse_args()
+    result: int = arguments.action(arguments)
+    return result

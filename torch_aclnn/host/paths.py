@@ -1,0 +1,27 @@
+"""Where the engine's libraries and headers are installed."""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def libdir() -> Path:
+    """Return the directory of the engine's shared libraries.
+
+    Example:
+        >>> import torch_aclnn
+        >>> (torch_aclnn.host.libdir() / "libascendcl.so").exists()
+        True
+    """
+    return _PACKAGE / "lib"
+
+
+def includedir() -> Path:
+    """Return the directory of the public headers (``acl/``, ``aclnn/`` and ``aclnnop/``).
+
+    Example:
+        >>> import torch_aclnn
+        >>> (torch_aclnn.host.includedir() / "acl" / "acl.h").exists()
+        True
+    """
+    return _PACKAGE / "include"
