@@ -18,7 +18,8 @@ PACKAGE = "torch_aclnn"
 ROOT = Path(__file__).resolve().parent
 HEADERS = ROOT / "csrc" / "host" / "include"
 
-WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter"]
+# The last two are off because they fire in inlined code of torch.
+WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-maybe-uninitialized"]
 COMMON = ["-O2", "-g0", "-fvisibility=hidden", "-fopenmp", *WARNINGS]
 WITHOUT_TORCH = ["-std=c++17", *COMMON]
 WITH_TORCH = ["-std=c++20", *COMMON]
@@ -35,6 +36,11 @@ def torch_npu_include_paths() -> list[str]:
     return [str(include), str(include / "third_party" / "acl" / "inc")]
 
 
+def system_includes(paths: list[str]) -> list[str]:
+    """Other projects' headers, whose warnings are theirs."""
+    return [argument for path in paths for argument in ("-isystem", path)]
+
+
 def sources(*patterns: str) -> list[str]:
     return sorted(path for pattern in patterns for path in glob(f"csrc/{pattern}"))
 
@@ -45,9 +51,9 @@ def host_library(name: str, files: list[str], needs: tuple[str, ...] = (), *, fl
     return Extension(
         f"{PACKAGE}.lib.{name}",
         files,
-        include_dirs=[str(ROOT / "csrc"), str(HEADERS), *(include_paths() if torch else [])],
+        include_dirs=[str(ROOT / "csrc"), str(HEADERS)],
         library_dirs=library_paths() if torch else [],
-        extra_compile_args=flags,
+        extra_compile_args=[*flags, *(system_includes(include_paths()) if torch else [])],
         extra_link_args=[f"-Wl,-soname,{name}.so", "-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed", "-fopenmp", *links],
     )
 
@@ -67,10 +73,10 @@ HOST_LIBRARIES = [
 EXTENSION = Extension(
     f"{PACKAGE}._C",
     sources("extension/*.cpp", "extension/aclnn/*.cpp", "extension/ops/*.cpp", "kernels/*.cpp"),
-    include_dirs=[str(ROOT / "csrc"), *include_paths(), *torch_npu_include_paths()],
+    include_dirs=[str(ROOT / "csrc")],
     library_dirs=[*library_paths(), str(Path(torch_npu_include_paths()[0]).parent / "lib")],
     libraries=["c10", "torch", "torch_cpu", "torch_python", "torch_npu"],
-    extra_compile_args=WITH_TORCH,
+    extra_compile_args=[*WITH_TORCH, *system_includes([*include_paths(), *torch_npu_include_paths()])],
     # torch_npu's own needs (libascendcl and its companions) are met when the process starts, by the engine or by CANN.
     extra_link_args=["-fopenmp", "-Wl,--allow-shlib-undefined"],
 )

@@ -9,12 +9,14 @@
     def test_pointwise(case):
         case.check()
 
-An input is a recipe, not a tensor: it is made anew for every run, on the CPU, from a seed that depends on the case's name only.
+An input is a recipe, not a tensor: it is made anew for every run, on the CPU, from a seed that depends on the case's
+name only.
 """
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 import torch
@@ -27,7 +29,7 @@ LAYOUTS = ("dense", "strided")
 
 @dataclass(frozen=True)
 class Recipe:
-    """An input tensor. Without a dtype of its own it takes the case's; `fixed` keeps it dense in the strided variant."""
+    """An input tensor. Without a dtype of its own it takes the case's; `fixed` keeps it dense in the strided one."""
 
     shape: tuple
     make: Callable[[tuple, torch.dtype, torch.Generator], torch.Tensor]
@@ -64,7 +66,9 @@ def uniform(*shape, low=0.0, high=1.0, dtype=None):
 
 def integers(*shape, low=0, high=10, dtype=torch.int64):
     """Whole numbers of [low, high)."""
-    return Recipe(shape, lambda shape, dtype, generator: torch.randint(low, high, shape, generator=generator).to(dtype), dtype)
+    return Recipe(
+        shape, lambda shape, dtype, generator: torch.randint(low, high, shape, generator=generator).to(dtype), dtype
+    )
 
 
 def booleans(*shape):
@@ -83,7 +87,12 @@ def permutation(*shape, dtype=torch.int64):
 def values(data, dtype=None):
     """Just these values, dense."""
     tensor = torch.tensor(data)
-    return Recipe(tuple(tensor.shape), lambda shape, dtype, generator: torch.tensor(data, dtype=dtype), dtype or tensor.dtype, fixed=True)
+    return Recipe(
+        tuple(tensor.shape),
+        lambda shape, dtype, generator: torch.tensor(data, dtype=dtype),
+        dtype or tensor.dtype,
+        fixed=True,
+    )
 
 
 def constant(recipe):
@@ -116,13 +125,17 @@ class Case:
         bases = [(base.to(device, dtype if base.dtype == self.dtype else None), take) for base, take in bases]
         if self.backward:
             bases = [
-                (base.requires_grad_(base.is_floating_point() and not fixed), take) for (base, take), fixed in zip(bases, constant)
+                (base.requires_grad_(base.is_floating_point() and not fixed), take)
+                for (base, take), fixed in zip(bases, constant)
             ]
         inputs = [take(base) for base, take in bases]
         results = _tensors(self.function(*inputs))
         if self.backward:
             differentiable = [result for result in results if result.requires_grad]
-            cotangents = [torch.randn(r.shape, dtype=torch.float64, generator=generator).to(self.dtype).to(device, r.dtype) for r in differentiable]
+            cotangents = [
+                torch.randn(r.shape, dtype=torch.float64, generator=generator).to(self.dtype).to(device, r.dtype)
+                for r in differentiable
+            ]
             leaves = [base for base, _ in bases if base.requires_grad]
             results = results + list(torch.autograd.grad(differentiable, leaves, cotangents))
         return [tensor.detach() for tensor in (*results, *(base for base, _ in bases))]
@@ -130,16 +143,26 @@ class Case:
     def check(self):
         expected, got = self.run("cpu"), self.run(DEVICE)
         if self.wide and self.dtype in HALVES:
-            expected = [rounded.to(native.dtype) for rounded, native in zip(self.run("cpu", torch.float32), expected, strict=True)]
+            expected = [
+                rounded.to(native.dtype)
+                for rounded, native in zip(self.run("cpu", torch.float32), expected, strict=True)
+            ]
         exact = not self.close and self.rtol is None and self.atol is None
         for i, (want, have) in enumerate(zip(expected, got, strict=True)):
             assert have.device.type == DEVICE
             rtol, atol = (0, 0) if exact else (self.rtol, self.atol)
-            if self.wide and want.dtype in HALVES and want.numel():  # operators round one after the other, and sums gather the errors
+            if (
+                self.wide and want.dtype in HALVES and want.numel()
+            ):  # operators round one after the other, and sums gather the errors
                 rtol = 4 * torch.finfo(want.dtype).eps
                 atol = rtol * want.nan_to_num().abs().max().item()
             torch.testing.assert_close(
-                have.cpu(), want, rtol=rtol, atol=atol, equal_nan=True, msg=lambda text, i=i: f"{self}: result {i}: {text}"
+                have.cpu(),
+                want,
+                rtol=rtol,
+                atol=atol,
+                equal_nan=True,
+                msg=lambda text, i=i: f"{self}: result {i}: {text}",
             )
 
 

@@ -15,6 +15,16 @@ def created(name, make, *dtypes):
     return [case for dtype in dtypes for case in rows(f"{name}-{dtype}", on_device_of(dtype), values([0]))]
 
 
+def split_into(x, left, right):
+    torch.split_with_sizes_copy(x, [1, 3], 1, out=[left, right])
+    return left, right
+
+
+def split_evenly(x, *parts):
+    torch.split_with_sizes_copy(x, [2000] * len(parts), 1, out=parts)
+    return parts
+
+
 CREATION = [
     *created("zeros", lambda **kw: torch.zeros(2, 3, **kw), *ALL_DTYPES),
     *created("ones", lambda **kw: torch.ones(2, 3, **kw), *ALL_DTYPES),
@@ -31,6 +41,8 @@ CREATION = [
     *created("range", lambda **kw: torch.range(1, 4, 0.5, **kw), torch.float32),
     *created("linspace", lambda **kw: torch.linspace(-1, 2, 11, **kw), torch.float32),
     *created("linspace-one", lambda **kw: torch.linspace(3, 9, 1, **kw), torch.float32),
+    *created("logspace", lambda **kw: torch.logspace(0, 2, 5, **kw), torch.float32),
+    *created("logspace-base", lambda **kw: torch.logspace(0, 3, 4, base=2, **kw), torch.float32),
     *created("eye", lambda **kw: torch.eye(3, **kw), torch.float32, torch.int64),
     *created("eye-wide", lambda **kw: torch.eye(2, 4, **kw), torch.float32),
     *rows("zeros_like", torch.zeros_like, randn(2, 3), dtypes=ALL_DTYPES),
@@ -59,7 +71,12 @@ COPY = [
         case
         for to in ALL_DTYPES
         if to != torch.float64  # torch_npu gives float32
-        for case in rows(f"to-{to}", lambda x, to=to: x.to(to), randn(3, 4), dtypes=(torch.float32, torch.int64, torch.bool, torch.bfloat16))
+        for case in rows(
+            f"to-{to}",
+            lambda x, to=to: x.to(to),
+            randn(3, 4),
+            dtypes=(torch.float32, torch.int64, torch.bool, torch.bfloat16),
+        )
         if not (to == torch.uint8 and case.dtype != torch.bool)  # a negative number has no value there
     ],
     *rows("to-complex", lambda x: x.to(torch.complex64), randn(3)),
@@ -74,17 +91,48 @@ COPY = [
 ]
 
 JOIN = [
-    *rows("cat", lambda *x: torch.cat(x, 1), randn(2, 3), randn(2, 1), randn(2, 4), dtypes=(*FLOATS, torch.int64, torch.bool), layouts=LAYOUTS),
-    *rows("cat-mixed", lambda *x: torch.cat(x), randn(2, 3), randn(1, 3, dtype=torch.float16), randn(1, 3, dtype=torch.int64)),
+    *rows(
+        "cat",
+        lambda *x: torch.cat(x, 1),
+        randn(2, 3),
+        randn(2, 1),
+        randn(2, 4),
+        dtypes=(*FLOATS, torch.int64, torch.bool),
+        layouts=LAYOUTS,
+    ),
+    *rows(
+        "cat-mixed",
+        lambda *x: torch.cat(x),
+        randn(2, 3),
+        randn(1, 3, dtype=torch.float16),
+        randn(1, 3, dtype=torch.int64),
+    ),
     *rows("cat-nothing", lambda *x: torch.cat(x, -1), randn(2, 3), randn(0)),
     *rows("stack", lambda *x: torch.stack(x, -1), randn(2, 3), randn(2, 3), dtypes=FLOATS, layouts=LAYOUTS),
     *rows("stack-one", lambda x: torch.stack([x]), randn(2, 3)),
     *rows("split", lambda x: x.split([1, 3], 1), randn(2, 4), layouts=LAYOUTS),
     *rows("split_copy", lambda x: torch.split_with_sizes_copy(x, [1, 3], 1), randn(2, 4), layouts=LAYOUTS),
+    *rows("split_copy-out", split_into, randn(2, 4), randn(2, 1), randn(2, 3), layouts=LAYOUTS),
+    *rows("split_copy-many", split_evenly, randn(2, 66000), *[randn(2, 2000)] * 33),  # where a kernel of its own pays
     *rows("repeat_interleave", lambda x: x.repeat_interleave(2), randn(2, 3), layouts=LAYOUTS),
-    *rows("repeat_interleave-dim", lambda x: x.repeat_interleave(2, 1), randn(2, 3), dtypes=FLOATS, layouts=LAYOUTS, backward=True),
-    *rows("repeat_interleave-tensor", lambda x, n: x.repeat_interleave(n, 0), randn(3, 2), values([2, 0, 3]), backward=True),
-    *rows("repeat_interleave-flat", lambda x, n: x.repeat_interleave(n), randn(2, 2), values([2, 0, 3, 1]), backward=True),
+    *rows(
+        "repeat_interleave-dim",
+        lambda x: x.repeat_interleave(2, 1),
+        randn(2, 3),
+        dtypes=FLOATS,
+        layouts=LAYOUTS,
+        backward=True,
+    ),
+    *rows(
+        "repeat_interleave-tensor",
+        lambda x, n: x.repeat_interleave(n, 0),
+        randn(3, 2),
+        values([2, 0, 3]),
+        backward=True,
+    ),
+    *rows(
+        "repeat_interleave-flat", lambda x, n: x.repeat_interleave(n), randn(2, 2), values([2, 0, 3, 1]), backward=True
+    ),
     *rows("repeat_interleave-counts", torch.repeat_interleave, values([2, 0, 3])),
 ]
 
@@ -102,6 +150,12 @@ def test_copy_and_movement(case):
 @table(JOIN)
 def test_join_and_repeat(case):
     case.check()
+
+
+def test_cast():
+    x = torch.randn(4, 6, generator=torch.Generator().manual_seed(0))
+    there = torch.ops.npu.npu_dtype_cast(x.to(DEVICE), torch.float16)
+    assert there.dtype == torch.float16 and torch.equal(there.cpu(), x.half())
 
 
 def test_strided_transfer_in_both_directions():

@@ -3,11 +3,13 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from cases import FLOATS, LAYOUTS, integers, randn, rows, table, uniform
+from cases import FLOATS, LAYOUTS, randn, rows, table
 
 
 def product(name, function, *inputs, **options):
-    return rows(name, function, *inputs, **dict(dtypes=FLOATS, layouts=LAYOUTS, close=True, wide=True, backward=True) | options)
+    return rows(
+        name, function, *inputs, **dict(dtypes=FLOATS, layouts=LAYOUTS, close=True, wide=True, backward=True) | options
+    )
 
 
 A, B, BATCH, BATCH2 = randn(3, 4), randn(4, 5), randn(2, 3, 4), randn(2, 4, 5)
@@ -31,10 +33,14 @@ CASES = [
     *product("addmm", lambda s, a, b: torch.addmm(s, a, b, beta=0.5, alpha=2.0), randn(3, 5), A, B),
     *product("addmm-bias", torch.addmm, randn(5), A, B),
     *product("addmm_", lambda s, a, b: (s * 1).addmm_(a, b, beta=0.5, alpha=2.0), randn(3, 5), A, B),
-    *product("addmm-beta-0", lambda a, b: torch.addmm(a.new_full((3, 5), float("nan")), a, b, beta=0), A, B, backward=False),
+    *product(
+        "addmm-beta-0", lambda a, b: torch.addmm(a.new_full((3, 5), float("nan")), a, b, beta=0), A, B, backward=False
+    ),
     *product("baddbmm", lambda s, a, b: torch.baddbmm(s, a, b, beta=0.5, alpha=2.0), randn(2, 3, 5), BATCH, BATCH2),
     *product("baddbmm_", lambda s, a, b: (s * 1).baddbmm_(a, b, beta=0.5, alpha=2.0), randn(2, 3, 5), BATCH, BATCH2),
-    *product("addbmm", lambda s, a, b: torch.addbmm(s, a, b, beta=0.5, alpha=2.0), randn(3, 5), BATCH, BATCH2, backward=False),
+    *product(
+        "addbmm", lambda s, a, b: torch.addbmm(s, a, b, beta=0.5, alpha=2.0), randn(3, 5), BATCH, BATCH2, backward=False
+    ),
     *product("addmv", lambda s, a, v: torch.addmv(s, a, v, beta=0.5, alpha=2.0), randn(3), A, randn(4)),
     *product("addr", lambda s, u, v: torch.addr(s, u, v, beta=0.5, alpha=2.0), A, randn(3), randn(4)),
     *product("addr_", lambda s, u, v: (s * 1).addr_(u, v, beta=0.5, alpha=2.0), A, randn(3), randn(4), backward=False),
@@ -44,10 +50,29 @@ CASES = [
     *product("bilinear", F.bilinear, A, randn(3, 2), randn(6, 4, 2), randn(6), dtypes=(torch.float32,)),
     *product("einsum", lambda a, b: torch.einsum("bij,bjk->ik", a, b), BATCH, BATCH2),
     *product("attention", F.scaled_dot_product_attention, *[randn(1, 2, 5, 4)] * 3, dtypes=(torch.float32,)),
-    *product("inverse", lambda a: torch.inverse(a + 4 * torch.eye(4).to(a.device)), randn(4, 4), dtypes=(torch.float32,), backward=False),
-    *product("cross", lambda a, b: torch.linalg.cross(a, b, dim=1), randn(2, 3, 4), randn(2, 3, 4), dtypes=(torch.float32, torch.int32), backward=False),
-    *product("triangular_solve", lambda b, a: torch.triangular_solve(b, a + 4 * torch.eye(4).to(a.device)), randn(4, 2), randn(4, 4),
-             dtypes=(torch.float32,), backward=False),
+    *product(
+        "inverse",
+        lambda a: torch.inverse(a + 4 * torch.eye(4).to(a.device)),
+        randn(4, 4),
+        dtypes=(torch.float32,),
+        backward=False,
+    ),
+    *product(
+        "cross",
+        lambda a, b: torch.linalg.cross(a, b, dim=1),
+        randn(2, 3, 4),
+        randn(2, 3, 4),
+        dtypes=(torch.float32, torch.int32),
+        backward=False,
+    ),
+    *product(
+        "triangular_solve",
+        lambda b, a: torch.triangular_solve(b, a + 4 * torch.eye(4).to(a.device)),
+        randn(4, 2),
+        randn(4, 4),
+        dtypes=(torch.float32,),
+        backward=False,
+    ),
 ]
 
 
@@ -60,4 +85,6 @@ def test_linear_algebra(case):
 def test_large_half_product_sums_in_float32():
     a, b = torch.rand(2, 4096).half(), torch.rand(4096, 2).half()
     exact = a.double() @ b.double()
-    torch.testing.assert_close((a.npu() @ b.npu()).cpu(), exact.half(), rtol=0, atol=1.0)  # neighbours are 1 apart there
+    torch.testing.assert_close(
+        (a.npu() @ b.npu()).cpu(), exact.half(), rtol=0, atol=1.0
+    )  # neighbours are 1 apart there

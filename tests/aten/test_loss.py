@@ -20,7 +20,6 @@ def loss(name, function, *inputs, **options):
     ]
 
 
-
 def logits_with_weights(x, y, weight, positive, reduction):
     return F.binary_cross_entropy_with_logits(x, y, weight, pos_weight=positive, reduction=reduction)
 
@@ -32,7 +31,13 @@ CASES = [
     *loss("smooth_l1", lambda x, y, reduction: F.smooth_l1_loss(x, y, reduction=reduction, beta=0.7), X, Y),
     *loss("smooth_l1-0", lambda x, y, reduction: F.smooth_l1_loss(x, y, reduction=reduction, beta=0.0), X, Y),
     *loss("huber", F.huber_loss, X, Y, dtypes=(torch.float32,)),
-    *loss("soft_margin", F.soft_margin_loss, X, constant(values([[1.0, -1.0, 1.0, -1.0, 1.0]] * 4)), dtypes=(torch.float32,)),
+    *loss(
+        "soft_margin",
+        F.soft_margin_loss,
+        X,
+        constant(values([[1.0, -1.0, 1.0, -1.0, 1.0]] * 4)),
+        dtypes=(torch.float32,),
+    ),
     *loss("kl_div", F.kl_div, X, constant(P)),
     *loss("kl_div-log", lambda x, y, reduction: F.kl_div(x, y, reduction=reduction, log_target=True), X, constant(Y)),
     *loss("nll", F.nll_loss, X, CLASSES),
@@ -42,7 +47,12 @@ CASES = [
     *loss("nll2d", F.nll_loss, PIXELS, PIXEL_CLASSES),
     *loss("nll2d-weight", F.nll_loss, PIXELS, PIXEL_CLASSES, constant(uniform(5))),
     *loss("cross_entropy", F.cross_entropy, X, CLASSES),
-    *loss("cross_entropy-smooth", lambda x, y, reduction: F.cross_entropy(x, y, label_smoothing=0.1, reduction=reduction), X, CLASSES),
+    *loss(
+        "cross_entropy-smooth",
+        lambda x, y, reduction: F.cross_entropy(x, y, label_smoothing=0.1, reduction=reduction),
+        X,
+        CLASSES,
+    ),
     *loss("cross_entropy-2d", F.cross_entropy, PIXELS, PIXEL_CLASSES),
     *loss("cross_entropy-probabilities", F.cross_entropy, X, P, dtypes=(torch.float32,)),
     *loss("bce", F.binary_cross_entropy, P, constant(integers(4, 5, high=2, dtype=None))),

@@ -22,7 +22,8 @@ def test_configuration_file_sets_the_default_device(run_engine, tmp_path):
     file = tmp_path / "acl.json"
     file.write_text('{"dump": {}, "defaultDevice": {"default_device": "1"}}')
     ended = run_engine(
-        f"device = ctypes.c_int32(); print(acl.aclInit({bytes(file)!r}), acl.aclrtGetDevice(ctypes.byref(device)), device.value)",
+        f"device = ctypes.c_int32(); print(acl.aclInit({bytes(file)!r}))\n"
+        "print(acl.aclrtGetDevice(ctypes.byref(device)), device.value)",
         TORCH_ACLNN_HOST_DEVICES="2",
     )
     assert ended.stdout.split() == ["0", "0", "1"]
@@ -70,7 +71,8 @@ def test_bad_setting_is_named_and_refused(run_engine, setting, value):
 def test_memory_setting_is_understood(run_engine, value, mebibytes):
     ended = run_engine(
         "free, total = ctypes.c_size_t(), ctypes.c_size_t()\n"
-        "acl.aclrtSetDevice(0); acl.aclrtGetMemInfo(1, ctypes.byref(free), ctypes.byref(total)); print(total.value >> 20)",
+        "acl.aclrtSetDevice(0); acl.aclrtGetMemInfo(1, ctypes.byref(free), ctypes.byref(total))\n"
+        "print(total.value >> 20)",
         TORCH_ACLNN_HOST_MEMORY=value,
     )
     assert ended.stdout.split() == [str(mebibytes)]

@@ -1,4 +1,4 @@
-"""What the engine does not do, it refuses by name; what torch_npu links must be there, what it can do without must not."""
+"""What the engine does not do it refuses by name; what torch_npu can do without is not there."""
 
 import ctypes
 
@@ -17,8 +17,9 @@ NOT_SUPPORTED = [
 
 # torch_npu looks these up and takes another way if they are not there.
 OPTIONAL = [
-    "aclGetCannAttribute", "aclmdlRICaptureGetInfo", "aclrtDeviceGetUuid", "aclrtGetMemUceInfo", "aclrtIpcGetEventHandle",
-    "aclrtMallocHostWithCfg", "aclrtMemcpyAsyncWithCondition", "aclrtMemcpyBatch", "aclrtPointerGetAttributes",
+    "aclGetCannAttribute", "aclmdlRICaptureGetInfo", "aclrtDeviceGetUuid", "aclrtGetMemUceInfo",
+    "aclrtIpcGetEventHandle", "aclrtMallocHostWithCfg", "aclrtMemcpyAsyncWithCondition", "aclrtMemcpyBatch",
+    "aclrtPointerGetAttributes",
 ]  # fmt: skip
 
 # Libraries that torch_npu names and that only pass on to libascendcl.so.

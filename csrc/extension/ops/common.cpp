@@ -3,21 +3,15 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "extension/aclnn/symbols.h"
 
 namespace torch_aclnn {
-namespace {
-
-at::MemoryFormat memory_format(const at::Tensor& like, c10::SymIntArrayRef sizes) {
-    return like.dim() == 4 && sizes.size() == 4 ? like.suggest_memory_format() : at::MemoryFormat::Contiguous;
-}
-
-}  // namespace
-
 void check_same_device(const char* op, std::initializer_list<NamedTensor> tensors) {
     const NamedTensor& first = *tensors.begin();
     for (const NamedTensor& named : tensors)
@@ -46,7 +40,13 @@ void check_dtype(const char* op, const NamedTensor& named, const NamedTensor& re
 }
 
 at::Tensor empty_result(const at::Tensor& like, c10::SymIntArrayRef sizes) {
-    return at::empty_symint(sizes, like.options(), memory_format(like, sizes));
+    const bool channels_last =
+        like.dim() == 4 && sizes.size() == 4 && like.suggest_memory_format() == at::MemoryFormat::ChannelsLast;
+    if (!channels_last) return at::empty_symint(sizes, like.options());
+    // By strides, because torch_npu's empty() takes no memory format.
+    const c10::SymInt &channels = sizes[1], &width = sizes[3];
+    const c10::SymInt row = channels * width;
+    return at::empty_strided_symint(sizes, std::array<c10::SymInt, 4>{row * sizes[2], 1, row, channels}, like.options());
 }
 
 void prepare_out(const char* op, const at::Tensor& out, const at::Tensor& like, c10::SymIntArrayRef sizes,

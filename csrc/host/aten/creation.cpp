@@ -35,6 +35,9 @@ ATEN_ENTRY(aclnnRange, (Scalar, start), (Scalar, end), (Scalar, step), (Out, out
 ATEN_ENTRY(aclnnLinspace, (Scalar, start), (Scalar, end), (Int, steps), (Out, out)) {
     at::linspace_out(out, start, end, steps);
 }
+ATEN_ENTRY(aclnnLogSpace, (Scalar, start), (Scalar, end), (Int, steps), (Double, base), (Out, result)) {
+    at::logspace_out(result, start, end, steps, base);
+}
 ATEN_ENTRY(aclnnEye, (Int, n), (Int, m), (Out, out)) {
     at::eye_out(out, n, m);
 }

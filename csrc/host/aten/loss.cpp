@@ -101,3 +101,8 @@ ATEN_ENTRY(aclnnKlDivBackward, (In, gradOutput), (In, self), (In, target), (Int,
     const at::Tensor y = logTarget ? at::exp(wide(target)) : wide(target);
     write(out, (-y * reduced(wide(gradOutput), self.numel(), reduction)).expand_as(out));
 }
+ATEN_ENTRY(aclnnKlDivTargetBackward, (In, gradOutput), (In, self), (In, target), (Int, reduction), (Bool, logTarget), (Out, gradTarget)) {
+    const at::Tensor x = wide(self), y = wide(target);
+    const at::Tensor gradient = logTarget ? at::exp(y) * (y + 1 - x) : at::log(y) + 1 - x;
+    write(gradTarget, gradient * reduced(wide(gradOutput), self.numel(), reduction));
+}

@@ -79,6 +79,11 @@ ATEN_ENTRY(aclnnNorm, (In, self), (Scalar, pScalar), (Ints, dim), (Bool, keepDim
 ATEN_ENTRY(aclnnLinalgVectorNorm, (In, self), (Scalar, ord), (Ints, dims), (Bool, keepDims), (DType, dtype), (Out, out)) {
     at::linalg_vector_norm_out(out, self, ord, all_if_empty(dims), keepDims, out.scalar_type());
 }
+// Scales what is longer than maxNorm down to it. Its output may be its input.
+ATEN_ENTRY(aclnnRenorm, (In, self), (Scalar, p), (Int, dim), (Scalar, maxNorm), (Out, out)) {
+    out.copy_(at::renorm(self, p, dim, maxNorm));
+}
+ATEN_ENTRY(aclnnInplaceRenorm, (Out, selfRef), (Scalar, p), (Int, dim), (Scalar, maxNorm)) { selfRef.renorm_(p, dim, maxNorm); }
 ATEN_ENTRY(aclnnStd, (In, self), (Ints, dim), (Int, correction), (Bool, keepdim), (Out, out)) {
     at::std_out(out, self, all_if_empty(dim), at::Scalar(correction), keepdim);
 }

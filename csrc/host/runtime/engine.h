@@ -32,7 +32,7 @@ TORCH_ACLNN_HOST_API const Config& config();
 TORCH_ACLNN_HOST_API int fail(int code, std::string sentence) noexcept;
 
 // A failure that is found while a task runs; the stream carries it to the next synchronisation.
-class TaskError : public std::exception {
+class TORCH_ACLNN_HOST_API TaskError : public std::exception {
    public:
     TaskError(aclError code, std::string message) : code_(code), message_(std::move(message)) {}
     aclError code() const { return code_; }
@@ -44,7 +44,7 @@ class TaskError : public std::exception {
 };
 
 // One unit of work on a stream. The stream calls run() once, in order, then finish() once, whatever run() did.
-class Task {
+class TORCH_ACLNN_HOST_API Task {
    public:
     virtual ~Task() = default;
     virtual const char* name() const = 0;

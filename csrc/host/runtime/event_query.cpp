@@ -73,7 +73,7 @@ extern "C" aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, aclr
 }
 
 // Microseconds of a steady clock with an arbitrary origin.
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp) {
+extern "C" aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp) {
     return guarded(__func__, [&](const char* function) -> aclError {
         if (timestamp == nullptr) return fail_null(function, "timestamp");
         std::shared_ptr<Event> found;

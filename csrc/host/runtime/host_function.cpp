@@ -6,17 +6,15 @@
 namespace torch_aclnn::host {
 namespace {
 
-using HostFunction = void (*)(void*);
-
 class HostTask : public Task {
    public:
-    HostTask(HostFunction function, void* argument) : function_(function), argument_(argument) {}
+    HostTask(aclrtHostFunc function, void* argument) : function_(function), argument_(argument) {}
     const char* name() const override { return "aclrtLaunchHostFunc"; }
     void run() override { function_(argument_); }
     void finish() noexcept override { delete this; }
 
    private:
-    HostFunction function_;
+    aclrtHostFunc function_;
     void* argument_;
 };
 
@@ -25,7 +23,7 @@ class HostTask : public Task {
 
 using namespace torch_aclnn::host;
 
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtLaunchHostFunc(aclrtStream stream, HostFunction fn, void* args) {
+extern "C" aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
     return traced(
         __func__,
         [&](const char* function) -> aclError {

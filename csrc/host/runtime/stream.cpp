@@ -109,7 +109,7 @@ extern "C" aclError aclrtDestroyStream(aclrtStream stream) {
 }
 
 // Work that has begun cannot be abandoned on a CPU, so this waits for it as aclrtDestroyStream does.
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtDestroyStreamForce(aclrtStream stream) {
+extern "C" aclError aclrtDestroyStreamForce(aclrtStream stream) {
     return traced(__func__, [&](const char* function) { return destroy_stream(function, stream); }, [&] { return text(stream); });
 }
 
@@ -123,7 +123,7 @@ extern "C" aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* stat
     });
 }
 
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtStreamGetId(aclrtStream handle, int32_t* streamId) {
+extern "C" aclError aclrtStreamGetId(aclrtStream handle, int32_t* streamId) {
     return guarded(__func__, [&](const char* function) -> aclError {
         if (streamId == nullptr) return fail_null(function, "streamId");
         std::shared_ptr<Stream> stream;

@@ -69,7 +69,7 @@ extern "C" aclError aclrtSynchronizeDevice(void) {
     return traced(__func__, [](const char* function) { return synchronize_device(function, Stream::kForever); }, [] { return ""; });
 }
 
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
+extern "C" aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
     return traced(
         __func__,
         [&](const char* function) -> aclError {

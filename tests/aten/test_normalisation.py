@@ -1,0 +1,175 @@
+"""normalisation.cpp and batch_statistics.cpp: batch, layer and group normalisation, and the pieces of synchronised batch norm."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from cases import DEVICE, FLOATS, LAYOUTS, constant, randn, rows, table, uniform
+
+X = randn(4, 3, 5, 2)
+CHANNELS, VARIANCES = randn(3), constant(uniform(3, low=0.5, high=2.0))
+
+
+def norm(name, function, *inputs, **options):
+    return rows(
+        name, function, *inputs, **dict(dtypes=FLOATS, layouts=LAYOUTS, close=True, wide=True, backward=True) | options
+    )
+
+
+def train(x, mean, variance, weight, bias):
+    """The results' tail: the running statistics after the call."""
+    mean, variance = mean.float().clone(), variance.float().clone()
+    weight, bias = (None, None) if weight is None else (weight.float(), bias.float())
+    return F.batch_norm(x, mean, variance, weight, bias, training=True, momentum=0.3), mean, variance
+
+
+MEAN = constant(CHANNELS)
+CASES = [
+    *norm("batch_norm", train, X, MEAN, VARIANCES, CHANNELS, CHANNELS),
+    *norm("batch_norm-2d", train, randn(6, 3), MEAN, VARIANCES, CHANNELS, CHANNELS),
+    *norm("batch_norm-3d", train, randn(2, 3, 2, 3, 2), MEAN, VARIANCES, CHANNELS, CHANNELS),
+    *norm("batch_norm-plain", lambda x, m, v: train(x, m, v, None, None), X, MEAN, VARIANCES),
+    *norm("batch_norm-no-statistics", lambda x: F.batch_norm(x, None, None, training=True), X),
+    *norm(
+        "batch_norm-eval",
+        lambda x, m, v, w, b: F.batch_norm(x, m.float(), v.float(), w.float(), b.float()),
+        X,
+        MEAN,
+        VARIANCES,
+        CHANNELS,
+        CHANNELS,
+    ),
+    *norm(
+        "batch_norm-frozen",
+        lambda x, m, v, w, b: F.batch_norm(x, m, v, w, b),
+        X,
+        MEAN,
+        VARIANCES,
+        constant(CHANNELS),
+        constant(CHANNELS),
+    ),
+    *norm(
+        "instance_norm",
+        lambda x, w, b: F.instance_norm(x, weight=w, bias=b),
+        X,
+        CHANNELS,
+        CHANNELS,
+        dtypes=(torch.float32,),
+    ),
+    *norm("layer_norm", lambda x, w, b: F.layer_norm(x, (5, 2), w, b), X, randn(5, 2), randn(5, 2)),
+    *norm("layer_norm-last", lambda x, w, b: F.layer_norm(x, (7,), w, b), randn(3, 4, 7), randn(7), randn(7)),
+    *norm("layer_norm-plain", lambda x: F.layer_norm(x, (5, 2)), X),
+    *norm("layer_norm-empty", lambda x, w: F.layer_norm(x, (4,), w), randn(0, 4), randn(4), dtypes=(torch.float32,)),
+    *norm(
+        "native_layer_norm",
+        lambda x, w, b: torch.native_layer_norm(x, (5, 2), w, b, 1e-5),
+        X,
+        randn(5, 2),
+        randn(5, 2),
+        dtypes=(torch.float32,),
+        backward=False,
+    ),
+    *norm("group_norm", lambda x, w, b: F.group_norm(x, 2, w, b), randn(2, 4, 3, 5), randn(4), randn(4)),
+    *norm("group_norm-plain", lambda x: F.group_norm(x, 3), X),
+]
+
+
+@table(CASES)
+def test_normalisation(case):
+    case.check()
+
+
+@pytest.mark.parametrize("wanted", [("x",), ("weight",), ("bias",), ("x", "weight")], ids=str)
+@pytest.mark.parametrize("function", ["batch", "layer", "group"])
+def test_gradients_of_some_inputs(function, wanted):
+    torch.manual_seed(0)
+    tensors = {
+        "x": torch.randn(3, 4, 5),
+        "weight": torch.randn(5 if function == "layer" else 4),
+        "bias": torch.randn(5 if function == "layer" else 4),
+    }
+    gradients = []
+    for device in ("cpu", DEVICE):
+        leaf = {name: tensor.clone().to(device).requires_grad_(name in wanted) for name, tensor in tensors.items()}
+        if function == "batch":
+            y = F.batch_norm(leaf["x"], None, None, leaf["weight"], leaf["bias"], training=True)
+        elif function == "layer":
+            y = F.layer_norm(leaf["x"], (5,), leaf["weight"], leaf["bias"])
+        else:
+            y = F.group_norm(leaf["x"], 2, leaf["weight"], leaf["bias"])
+        y.square().sum().backward()
+        gradients.append([leaf[name].grad.cpu() for name in wanted])
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
+
+
+# ATen has no CPU kernel for the rest: two ranks that share a batch must find what one rank finds that has all of it.
+
+EPS = 1e-5
+
+
+@pytest.fixture
+def batch():
+    torch.manual_seed(1)
+    whole = torch.randn(7, 3, 4) * 2 + 5
+    return whole, [whole[:2].to(DEVICE), whole[2:].to(DEVICE)]
+
+
+def statistics(whole):
+    mean, variance = whole.mean((0, 2)), whole.var((0, 2), unbiased=False)
+    return mean, variance, (variance + EPS).rsqrt()
+
+
+def test_gathered_statistics(batch):
+    whole, parts = batch
+    pieces = [torch.batch_norm_stats(part, EPS) for part in parts]
+    means, invstds = torch.stack([m for m, _ in pieces]), torch.stack([i for _, i in pieces])
+    counts = torch.tensor([8.0, 20.0], device=DEVICE)
+    running_mean, running_var = torch.zeros(3, device=DEVICE), torch.ones(3, device=DEVICE)
+    mean, invstd = torch.batch_norm_gather_stats_with_counts(
+        parts[0], means, invstds, running_mean, running_var, 0.1, EPS, counts
+    )
+    expected = statistics(whole)
+    torch.testing.assert_close(mean.cpu(), expected[0])
+    torch.testing.assert_close(invstd.cpu(), expected[2])
+    torch.testing.assert_close(running_mean.cpu(), 0.1 * expected[0])
+    torch.testing.assert_close(running_var.cpu(), 0.9 + 0.1 * whole.var((0, 2)))
+
+
+def test_gathered_sums(batch):
+    import torch_npu
+
+    whole, parts = batch
+    pieces = [torch_npu.batch_norm_reduce(part.unsqueeze(2), EPS) for part in parts]
+    sums, squares = torch.stack([s for s, _ in pieces]), torch.stack([q for _, q in pieces])
+    counts = torch.tensor([8, 20], dtype=torch.int32, device=DEVICE)
+    running_mean, running_var = torch.zeros(3, device=DEVICE), torch.ones(3, device=DEVICE)
+    mean, invstd = torch_npu.batch_norm_gather_stats_update(
+        parts[0], sums, squares, running_mean, running_var, 0.1, EPS, counts
+    )
+    expected = statistics(whole)
+    torch.testing.assert_close(mean.cpu(), expected[0])
+    torch.testing.assert_close(invstd.cpu(), expected[2])
+    torch.testing.assert_close(running_mean.cpu(), 0.1 * expected[0])
+    torch.testing.assert_close(running_var.cpu(), 0.9 + 0.1 * whole.var((0, 2)))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_elemt(batch, dtype):
+    whole, _ = batch
+    x, weight, bias = whole.to(dtype), torch.randn(3), torch.randn(3)
+    mean, variance, invstd = statistics(x.float())
+    got = torch.batch_norm_elemt(*(t.to(DEVICE) for t in (x, weight, bias, mean, invstd)), EPS)
+    expected = F.batch_norm(x.float(), mean, variance, weight, bias, eps=EPS).to(dtype)
+    torch.testing.assert_close(got.cpu(), expected)
+
+
+@pytest.mark.parametrize("wanted", [(True, True, True), (True, False, False), (False, True, True)], ids=str)
+def test_backward_reduce(batch, wanted):
+    whole, _ = batch
+    grad, weight = torch.randn_like(whole), torch.randn(3)
+    mean, _, invstd = statistics(whole)
+    got = torch.batch_norm_backward_reduce(*(t.to(DEVICE) for t in (grad, whole, mean, invstd, weight)), *wanted)
+    sum_dy, sum_dy_xmu = grad.sum((0, 2)), (grad * (whole - mean[:, None])).sum((0, 2))
+    expected = [sum_dy, sum_dy_xmu, sum_dy_xmu * invstd, sum_dy]
+    for want, have, given in zip(expected, got, (wanted[0], *wanted)):
+        if given:
+            torch.testing.assert_close(have.cpu(), want, rtol=1e-5, atol=1e-5)

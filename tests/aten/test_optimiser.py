@@ -1,0 +1,91 @@
+"""optimiser.cpp, and whole optimisers: a few steps on the NPU give what they give on the CPU."""
+
+import pytest
+import torch
+from cases import DEVICE
+
+OPTIMISERS = {
+    "sgd": (torch.optim.SGD, dict(lr=0.1)),
+    "sgd-momentum": (torch.optim.SGD, dict(lr=0.1, momentum=0.9, dampening=0.1, weight_decay=0.01)),
+    "sgd-nesterov": (torch.optim.SGD, dict(lr=0.1, momentum=0.9, nesterov=True, maximize=True)),
+    "adam": (torch.optim.Adam, dict(lr=0.1)),
+    "adam-amsgrad": (torch.optim.Adam, dict(lr=0.1, amsgrad=True, weight_decay=0.01)),
+    "adamw": (torch.optim.AdamW, dict(lr=0.1, weight_decay=0.1)),
+    "adamw-maximize": (torch.optim.AdamW, dict(lr=0.1, amsgrad=True, maximize=True)),
+    "adagrad": (torch.optim.Adagrad, dict(lr=0.1)),
+    "adamax": (torch.optim.Adamax, dict(lr=0.1)),
+    "nadam": (torch.optim.NAdam, dict(lr=0.1)),
+    "radam": (torch.optim.RAdam, dict(lr=0.1)),
+    "rmsprop": (torch.optim.RMSprop, dict(lr=0.1, momentum=0.9, centered=True)),
+    "adadelta": (torch.optim.Adadelta, dict(lr=0.1)),
+    "asgd": (torch.optim.ASGD, dict(lr=0.1)),
+    "rprop": (torch.optim.Rprop, dict(lr=0.1)),
+}
+FUSED = [name for name in OPTIMISERS if name.startswith(("adam-", "adamw", "sgd-")) or name == "adam"]
+
+
+def train(device, make, steps=4, count=5, **options):
+    generator = torch.Generator().manual_seed(0)
+    parameters = [torch.randn(n + 1, 3, generator=generator).to(device).requires_grad_() for n in range(count)]
+    optimiser = make(parameters, **options)
+    for _ in range(steps):
+        for parameter in parameters:
+            parameter.grad = torch.randn(parameter.shape, generator=generator).to(device)
+        optimiser.step()
+    return [parameter.detach().cpu() for parameter in parameters]
+
+
+@pytest.mark.parametrize("foreach", [False, True], ids=["single", "foreach"])
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_optimiser(name, foreach):
+    make, options = OPTIMISERS[name]
+    got = train(DEVICE, make, foreach=foreach, **options)
+    torch.testing.assert_close(got, train("cpu", make, foreach=False, **options), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_fused_optimiser(name):
+    make, options = OPTIMISERS[name]
+    got = train(DEVICE, make, fused=True, **options)
+    torch.testing.assert_close(got, train("cpu", make, foreach=False, **options), rtol=1e-5, atol=1e-5)
+
+
+def test_zero_grad():
+    parameter = torch.ones(3, device=DEVICE, requires_grad=True)
+    parameter.grad = torch.ones(3, device=DEVICE)
+    torch.optim.SGD([parameter]).zero_grad(set_to_none=False)
+    assert parameter.grad.cpu().tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("bad", [None, float("inf"), float("nan")])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+def test_unscale(bad, dtype):
+    grads = [torch.full((3,), 8.0, dtype=dtype, device=DEVICE), torch.full((2, 2), -4.0, dtype=dtype, device=DEVICE)]
+    if bad is not None:
+        grads[1][0, 1] = bad
+    found, inverse = torch.zeros(1, device=DEVICE), torch.full((1,), 0.25, device=DEVICE)
+    torch._amp_foreach_non_finite_check_and_unscale_(grads, found, inverse)
+    assert found.item() == (bad is not None)
+    assert grads[0].cpu().tolist() == [2, 2, 2]
+    torch._amp_foreach_non_finite_check_and_unscale_([torch.ones(2, device=DEVICE)], found, inverse)
+    assert found.item() == (bad is not None), "a finite list must not take the finding back"
+
+
+@pytest.mark.parametrize("found, tracker, expected", [(0.0, 0, (8.0, 1)), (0.0, 2, (16.0, 0)), (1.0, 2, (2.0, 0))])
+def test_update_scale(found, tracker, expected):
+    scale, tracker = torch.tensor(8.0, device=DEVICE), torch.tensor(tracker, dtype=torch.int32, device=DEVICE)
+    torch._amp_update_scale_(scale, tracker, torch.tensor([found], device=DEVICE), 2.0, 0.25, 3)
+    assert (scale.item(), tracker.item()) == expected
+
+
+def test_grad_scaler():
+    """A step with an infinite gradient is skipped and halves the scale."""
+    parameter = torch.ones(3, device=DEVICE, requires_grad=True)
+    optimiser = torch.optim.SGD([parameter], lr=0.5)
+    scaler = torch.amp.GradScaler(DEVICE, init_scale=64.0)
+    for factor, value, scale in ((1.0, 0.5, 64.0), (float("inf"), 0.5, 32.0), (1.0, 0.0, 32.0)):
+        optimiser.zero_grad()
+        scaler.scale((parameter * factor).sum()).backward()
+        scaler.step(optimiser)
+        scaler.update()
+        assert parameter.detach().cpu().tolist() == [value] * 3 and scaler.get_scale() == scale

@@ -1,0 +1,113 @@
+"""pooling.cpp: pooling and unpooling with their gradients, and the mask between max pooling and its backward."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table
+
+PLANES, VOLUMES = randn(2, 3, 7, 8), randn(2, 2, 5, 6, 7)
+
+
+def pool(name, function, *inputs, **options):
+    return rows(
+        name, function, *inputs, **dict(dtypes=FLOATS, layouts=LAYOUTS, close=True, wide=True, backward=True) | options
+    )
+
+
+def there_and_back(pooling, unpooling, *arguments):
+    """Unpooling needs real indices: they come from the CPU."""
+
+    def function(x):
+        values, indices = pooling(x.detach().cpu().float(), *arguments, return_indices=True)
+        return unpooling(x.flatten()[: values.numel()].reshape(values.shape), indices.to(x.device), *arguments)
+
+    return function
+
+
+CASES = [
+    *pool("avg_pool2d", lambda x: F.avg_pool2d(x, (2, 3), (2, 1), (1, 0)), PLANES),
+    *pool("avg_pool2d-options", lambda x: F.avg_pool2d(x, 3, 2, 1, True, False), PLANES),
+    *pool("avg_pool2d-divisor", lambda x: F.avg_pool2d(x, 2, divisor_override=3), PLANES),
+    *pool("avg_pool2d-unbatched", lambda x: F.avg_pool2d(x, 2), randn(3, 6, 8)),
+    *pool("avg_pool1d", lambda x: F.avg_pool1d(x, 3, 2, 1), randn(2, 3, 9)),
+    *pool("avg_pool3d", lambda x: F.avg_pool3d(x, (2, 3, 2), 2, (1, 1, 0)), VOLUMES, dtypes=(torch.float32,)),
+    *pool(
+        "avg_pool3d-options", lambda x: F.avg_pool3d(x, 2, None, 1, True, False, 5), VOLUMES, dtypes=(torch.float32,)
+    ),
+    *pool("adaptive_avg_pool1d", lambda x: F.adaptive_avg_pool1d(x, 4), randn(2, 3, 9)),
+    *pool("adaptive_avg_pool2d", lambda x: F.adaptive_avg_pool2d(x, (3, 5)), PLANES),
+    *pool("adaptive_avg_pool2d-larger", lambda x: F.adaptive_avg_pool2d(x, (9, 5)), PLANES),
+    *pool("adaptive_avg_pool2d-1", lambda x: F.adaptive_avg_pool2d(x, 1), PLANES),
+    *pool("adaptive_avg_pool3d", lambda x: F.adaptive_avg_pool3d(x, (3, 2, 4)), VOLUMES),
+    *pool(
+        "adaptive_max_pool2d",
+        lambda x: F.adaptive_max_pool2d(x, (3, 5), return_indices=True),
+        PLANES,
+        dtypes=(torch.float32,),
+    ),
+    *pool("max_pool1d", lambda x: F.max_pool1d(x, 3, 2, 1), randn(2, 3, 9)),
+    *pool("max_pool2d", lambda x: F.max_pool2d(x, 2), PLANES),
+    *pool("max_pool2d-overlap", lambda x: F.max_pool2d(x, 3, 2, 1), PLANES),
+    *pool("max_pool2d-options", lambda x: F.max_pool2d(x, (3, 2), (1, 2), 1, 2, True), randn(2, 3, 9, 10)),
+    *pool("max_pool2d-1", lambda x: F.max_pool2d(x, 1, 2), PLANES),
+    *pool("max_pool2d-unbatched", lambda x: F.max_pool2d(x, 2, 1), randn(3, 7, 8)),
+    *pool("max_pool2d-empty", lambda x: F.max_pool2d(x, 2), randn(0, 3, 6, 6)),
+    *pool(
+        "max_pool2d-ties",
+        lambda x: F.max_pool2d(x, 3, 1, 1),
+        randn(1, 2, 5, 5),
+        dtypes=(torch.float16,),
+        rtol=0,
+        atol=0,
+    ),
+    *pool("max_pool3d", lambda x: F.max_pool3d(x, (2, 3, 2), 2, 1), VOLUMES),
+    *pool("max_unpool2d", there_and_back(F.max_pool2d, F.max_unpool2d, 2), randn(2, 3, 6, 8), backward=False),
+    *pool(
+        "max_unpool3d",
+        there_and_back(F.max_pool3d, F.max_unpool3d, 2),
+        randn(2, 2, 4, 6, 6),
+        backward=False,
+        dtypes=(torch.float32, torch.float16),
+    ),
+]
+
+
+@table(CASES)
+def test_pooling(case):
+    case.check()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_avg_pool3d_in_half(dtype):
+    """ATen has no such kernel on the CPU."""
+    x, grad = torch.randn(2, 2, 5, 6, 7).to(dtype), torch.randn(2, 2, 2, 3, 3).to(dtype)
+    there, here = x.to(DEVICE).requires_grad_(), x.float().requires_grad_()
+    got, expected = F.avg_pool3d(there, 2), F.avg_pool3d(here, 2)
+    torch.testing.assert_close(got.cpu(), expected.to(dtype))
+    got.backward(grad.to(DEVICE))
+    expected.backward(grad.float())
+    torch.testing.assert_close(there.grad.cpu(), here.grad.to(dtype))
+
+
+def test_max_pool3d_indices():
+    x = torch.randn(2, 3, 5, 6, 7)
+    values, indices = F.max_pool3d(x.to(DEVICE), 2, return_indices=True)
+    expected_values, expected_indices = F.max_pool3d(x, 2, return_indices=True)
+    assert torch.equal(values.cpu(), expected_values) and torch.equal(indices.cpu().long(), expected_indices)
+
+
+def test_max_pool_passes_nan_on():
+    x = torch.zeros(1, 1, 4, 4)
+    x[0, 0, 1, 2] = float("nan")
+    gradients = []
+    for device in ("cpu", DEVICE):
+        leaf = x.clone().to(device).requires_grad_()
+        F.max_pool2d(leaf, 2).sum().backward()
+        gradients.append(leaf.grad.cpu())
+    assert torch.equal(*gradients)
+
+
+@pytest.mark.parametrize("kernel", [1, 2, 5])
+def test_a_plane_of_one_row(kernel):
+    x = torch.randn(2, 3, 1, 40)
+    torch.testing.assert_close(F.max_pool2d(x.to(DEVICE), (1, kernel)).cpu(), F.max_pool2d(x, (1, kernel)))

@@ -1,0 +1,85 @@
+"""upsample.cpp: interpolation by size and by scale, and grid sampling, with their gradients."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from cases import FLOATS, LAYOUTS, randn, rows, table, uniform
+
+LINE, PLANE, VOLUME = randn(2, 3, 5), randn(2, 3, 4, 5), randn(1, 2, 3, 4, 5)
+
+
+def resample(name, function, *inputs, **options):
+    return rows(
+        name, function, *inputs, **dict(dtypes=FLOATS, layouts=LAYOUTS, close=True, wide=True, backward=True) | options
+    )
+
+
+def interpolate(mode, x, size, scale, **arguments):
+    return [
+        *resample(f"{mode}-size", lambda x: F.interpolate(x, size, mode=mode, **arguments), x),
+        *resample(
+            f"{mode}-scale",
+            lambda x: F.interpolate(x, scale_factor=scale, mode=mode, **arguments),
+            x,
+            dtypes=(torch.float32,),
+        ),
+    ]
+
+
+def aligned(mode, x, size, **options):
+    return resample(f"{mode}-aligned", lambda x: F.interpolate(x, size, mode=mode, align_corners=True), x, **options)
+
+
+ONLY_FLOAT = dict(dtypes=(torch.float32,), backward=False)
+IMAGE, GRID = randn(2, 3, 5, 6), uniform(2, 4, 3, 2, low=-1.2, high=1.2)
+CUBE, CUBE_GRID = randn(1, 2, 3, 4, 5), uniform(1, 2, 3, 4, 3, low=-1.2, high=1.2)
+
+CASES = [
+    *interpolate("nearest", LINE, 8, 1.7),
+    *interpolate("nearest", PLANE, (7, 3), (2.0, 1.5)),
+    *interpolate("nearest", VOLUME, (5, 3, 8), 2.0),
+    *resample("nearest-exact-2d", lambda x: F.interpolate(x, (7, 3), mode="nearest-exact"), PLANE, **ONLY_FLOAT),
+    *resample("nearest-exact-3d", lambda x: F.interpolate(x, (5, 3, 8), mode="nearest-exact"), VOLUME, **ONLY_FLOAT),
+    *interpolate("linear", LINE, 8, 1.7),
+    *aligned("linear", LINE, 8),
+    *interpolate("bilinear", PLANE, (7, 3), (2.0, 1.5)),
+    *aligned("bilinear", PLANE, (7, 9)),
+    *interpolate("trilinear", VOLUME, (5, 3, 8), 2.0),
+    *aligned("trilinear", VOLUME, (5, 3, 8)),
+    *resample("bicubic", lambda x: F.interpolate(x, (7, 3), mode="bicubic"), PLANE, **ONLY_FLOAT),
+    *resample(
+        "bilinear-antialias", lambda x: F.interpolate(x, (3, 4), mode="bilinear", antialias=True), PLANE, **ONLY_FLOAT
+    ),
+    *resample(
+        "bicubic-antialias", lambda x: F.interpolate(x, (3, 4), mode="bicubic", antialias=True), PLANE, **ONLY_FLOAT
+    ),
+    *(
+        row
+        for mode in ("bilinear", "nearest")
+        for padding in ("zeros", "border", "reflection")
+        for row in resample(
+            f"grid_sample-{mode}-{padding}",
+            lambda x, g, mode=mode, padding=padding: F.grid_sample(x, g, mode, padding, align_corners=False),
+            IMAGE,
+            GRID,
+            dtypes=(torch.float32,),
+        )
+    ),
+    *resample(
+        "grid_sample-half",
+        lambda x, g: F.grid_sample(x, g, align_corners=True),
+        IMAGE,
+        GRID,
+        dtypes=FLOATS[1:],
+        backward=False,
+    ),
+    *resample(
+        "grid_sample-3d", lambda x, g: F.grid_sample(x, g, align_corners=True), CUBE, CUBE_GRID, dtypes=(torch.float32,)
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@table(CASES)
+def test_upsample(case):
+    case.check()
