@@ -136,7 +136,8 @@ def max_unpool3d(
 
     Args:
         input: (N, C, D, H, W) or (C, D, H, W).
-        indices: int64, of input's shape: where in its flattened output plane each element goes, as max_pool3d returns it.
+        indices: int64 (or int32, which max_pool3d returns on ``npu``), of input's shape: where in its flattened output plane each
+            element goes.
         kernel_size: the pooling's window; one number stands for depth, rows and columns.
         stride: the pooling's step; ``kernel_size`` by default.
         padding: the pooling's padding.
@@ -158,8 +159,8 @@ def max_unpool3d(
     name = "max_unpool3d"
     _arguments.tensor(name, "input", input, (4, 5))
     _arguments.tensor(name, "indices", indices, (input.dim(),))
-    if indices.dtype != torch.int64:
-        raise TypeError(f"{name}: indices: expected dtype torch.int64, got {indices.dtype}")
+    if indices.dtype not in (torch.int32, torch.int64):
+        raise TypeError(f"{name}: indices: expected dtype torch.int64 or torch.int32, got {indices.dtype}")
     if indices.shape != input.shape:
         _arguments.refuse(name, "indices", f"the shape of input, {tuple(input.shape)}", tuple(indices.shape))
     kernel = _arguments.ints(name, "kernel_size", kernel_size, 3, lowest=1)
@@ -168,7 +169,7 @@ def max_unpool3d(
     size = _unpooled_size(input, kernel, step, pad, output_size)
     if not _arguments.takes_our_path(input, indices):
         return _torch.max_unpool3d(input, indices, kernel, step, pad, size)
-    return MaxUnpool3d.apply(input, indices, size, step, pad)
+    return MaxUnpool3d.apply(input, indices.long(), size, step, pad)
 
 
 def _unpooled_size(

@@ -1,4 +1,5 @@
 // The schemas of torch.ops.torch_aclnn, in one place. Each operator's kernels are registered in ops/, under its own name.
+// The out overloads return nothing, because torch.compile takes no operator outside ATen that returns one of its arguments.
 #include <Python.h>
 #include <torch/library.h>
 
@@ -9,23 +10,23 @@ TORCH_LIBRARY(torch_aclnn, m) {
     m.def(
         "avg_pool2d_backward.out(Tensor grad_output, SymInt[] input_size, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
         "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None, int? cube_math_type=None, *, Tensor(a!) out) "
-        "-> Tensor(a!)");
+        "-> ()");
     m.def("adaptive_avg_pool2d_backward(Tensor grad_output, SymInt[] input_size) -> Tensor");
-    m.def("adaptive_avg_pool2d_backward.out(Tensor grad_output, SymInt[] input_size, *, Tensor(a!) out) -> Tensor(a!)");
+    m.def("adaptive_avg_pool2d_backward.out(Tensor grad_output, SymInt[] input_size, *, Tensor(a!) out) -> ()");
     m.def("replication_pad2d_backward(Tensor grad_output, SymInt[] input_size, SymInt[4] padding) -> Tensor");
     m.def(
-        "replication_pad2d_backward.out(Tensor grad_output, SymInt[] input_size, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)");
+        "replication_pad2d_backward.out(Tensor grad_output, SymInt[] input_size, SymInt[4] padding, *, Tensor(a!) out) -> ()");
     m.def(
         "max_unpool3d_backward(Tensor grad_output, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor");
     m.def(
         "max_unpool3d_backward.out(Tensor grad_output, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, "
-        "*, Tensor(a!) out) -> Tensor(a!)");
+        "*, Tensor(a!) out) -> ()");
     m.def(
         "batch_norm_elemt_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, "
         "Tensor sum_dy_xmu, Tensor count) -> Tensor");
     m.def(
         "batch_norm_elemt_backward.out(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, "
-        "Tensor sum_dy_xmu, Tensor count, *, Tensor(a!) out) -> Tensor(a!)");
+        "Tensor sum_dy_xmu, Tensor count, *, Tensor(a!) out) -> ()");
 }
 
 // Importing torch_aclnn._C loads this library, which registers the operators above.

@@ -126,7 +126,7 @@ class Case:
         if self.backward:
             bases = [
                 (base.requires_grad_(base.is_floating_point() and not fixed), take)
-                for (base, take), fixed in zip(bases, constant)
+                for (base, take), fixed in zip(bases, constant, strict=True)
             ]
         inputs = [take(base) for base, take in bases]
         results = _tensors(self.function(*inputs))

@@ -1,11 +1,13 @@
 """activation.cpp: activations and softmax, with their gradients."""
 
+import pytest
 import torch
 import torch.nn.functional as F
 from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table
+from direct import call
 
 X = randn(3, 4, 5)
-HALF = dict(dtypes=FLOATS, close=True, wide=True, backward=True)
+HALF = {"dtypes": FLOATS, "close": True, "wide": True, "backward": True}
 
 
 def act(name, function, *inputs, **options):
@@ -96,10 +98,30 @@ def test_gelu_ignores_its_mode():
 
 
 def test_fast_gelu():
-    torch_npu = __import__("torch_npu")
+    import torch_npu
+
     x = torch.randn(100)
     torch.testing.assert_close(torch_npu.fast_gelu(x.to(DEVICE)).cpu(), x * torch.sigmoid(1.702 * x))
 
 
 def test_relu_keeps_nan():
     assert torch.relu(torch.tensor([float("nan"), -1.0], device=DEVICE)).cpu().isnan().tolist() == [True, False]
+
+
+def test_log_sigmoid_alone():
+    x = torch.randn(100)
+    out = torch.empty(100, device=DEVICE)
+    call("aclnnLogSigmoid", x.to(DEVICE), out)
+    torch.testing.assert_close(out.cpu(), F.logsigmoid(x))
+
+
+@pytest.mark.parametrize("mode", ["none", "tanh"])
+def test_gelu_with_a_mode(mode):
+    x, grad = torch.randn(100, requires_grad=True), torch.randn(100)
+    expected = F.gelu(x, approximate=mode)
+    expected.backward(grad)
+    out, grad_input = torch.empty(100, device=DEVICE), torch.empty(100, device=DEVICE)
+    call("aclnnGeluV2", x.detach().to(DEVICE), int(mode == "tanh"), out)
+    torch.testing.assert_close(out.cpu(), expected.detach())
+    call("aclnnGeluBackwardV2", grad.to(DEVICE), x.detach().to(DEVICE), mode.encode(), grad_input)
+    torch.testing.assert_close(grad_input.cpu(), x.grad)

@@ -6,11 +6,15 @@ import pytest
 import torch
 import torch.nn.functional as F
 from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table
+from direct import call
 
 
 def conv(name, function, *inputs, **options):
     return rows(
-        name, function, *inputs, **dict(dtypes=FLOATS, layouts=LAYOUTS, close=True, wide=True, backward=True) | options
+        name,
+        function,
+        *inputs,
+        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "wide": True, "backward": True} | options,
     )
 
 
@@ -103,7 +107,7 @@ def test_masked_gradients(mask, transposed):
     grad = torch.randn(2, 8 if transposed else 4, 6, 5)
     expected = torch.ops.aten.convolution_backward(grad, x, w, *arguments)
     got = torch.ops.aten.convolution_backward(grad.to(DEVICE), x.to(DEVICE), w.to(DEVICE), *arguments)
-    for wanted, want, have in zip(mask, expected, got):
+    for wanted, want, have in zip(mask, expected, got, strict=False):
         if wanted:
             torch.testing.assert_close(have.cpu(), want)
 
@@ -117,3 +121,12 @@ def test_gradients_of_some_inputs(parts):
         F.conv2d(leaves["x"], leaves["w"], leaves["b"]).square().sum().backward()
         gradients.append([leaves[name].grad.cpu() for name in parts])
     torch.testing.assert_close(*gradients)
+
+
+def test_depthwise():
+    x, weight, bias = torch.randn(2, 3, 6, 7), torch.randn(6, 1, 3, 2), torch.randn(6)
+    expected = F.conv2d(x, weight, bias, (2, 1), (1, 0), groups=3)
+    out = torch.empty_like(expected, device=DEVICE)
+    strides = ([2, 1], [1, 0], [1, 1])
+    call("aclnnConvDepthwise2d", x.to(DEVICE), weight.to(DEVICE), [3, 2], bias.to(DEVICE), *strides, out, 0)
+    torch.testing.assert_close(out.cpu(), expected)

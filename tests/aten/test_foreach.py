@@ -24,7 +24,7 @@ def inplace(function, number=1):
 def foreach(name, number=1, *, arguments=(), make=randn, dtypes=FLOATS, in_place=True, **options):
     inputs = [make(COUNT, 3, 2)] * number
     function, function_ = getattr(torch, f"_foreach_{name}"), getattr(torch, f"_foreach_{name}_", None)
-    options = dict(dtypes=dtypes, close=True) | options
+    options = {"dtypes": dtypes, "close": True} | options
     found = rows(name, lists(lambda *x: function(*x, *arguments), number), *inputs, **options)
     if in_place and function_:
         found += rows(f"{name}_", inplace(lambda *x: function_(*x, *arguments), number), *inputs, **options)

@@ -8,7 +8,10 @@ from cases import FLOATS, LAYOUTS, randn, rows, table
 
 def product(name, function, *inputs, **options):
     return rows(
-        name, function, *inputs, **dict(dtypes=FLOATS, layouts=LAYOUTS, close=True, wide=True, backward=True) | options
+        name,
+        function,
+        *inputs,
+        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "wide": True, "backward": True} | options,
     )
 
 
@@ -49,7 +52,6 @@ CASES = [
     *product("linear-2d", F.linear, A, randn(5, 4), randn(5)),
     *product("bilinear", F.bilinear, A, randn(3, 2), randn(6, 4, 2), randn(6), dtypes=(torch.float32,)),
     *product("einsum", lambda a, b: torch.einsum("bij,bjk->ik", a, b), BATCH, BATCH2),
-    *product("attention", F.scaled_dot_product_attention, *[randn(1, 2, 5, 4)] * 3, dtypes=(torch.float32,)),
     *product(
         "inverse",
         lambda a: torch.inverse(a + 4 * torch.eye(4).to(a.device)),

@@ -5,21 +5,21 @@ import torch
 from cases import DEVICE
 
 OPTIMISERS = {
-    "sgd": (torch.optim.SGD, dict(lr=0.1)),
-    "sgd-momentum": (torch.optim.SGD, dict(lr=0.1, momentum=0.9, dampening=0.1, weight_decay=0.01)),
-    "sgd-nesterov": (torch.optim.SGD, dict(lr=0.1, momentum=0.9, nesterov=True, maximize=True)),
-    "adam": (torch.optim.Adam, dict(lr=0.1)),
-    "adam-amsgrad": (torch.optim.Adam, dict(lr=0.1, amsgrad=True, weight_decay=0.01)),
-    "adamw": (torch.optim.AdamW, dict(lr=0.1, weight_decay=0.1)),
-    "adamw-maximize": (torch.optim.AdamW, dict(lr=0.1, amsgrad=True, maximize=True)),
-    "adagrad": (torch.optim.Adagrad, dict(lr=0.1)),
-    "adamax": (torch.optim.Adamax, dict(lr=0.1)),
-    "nadam": (torch.optim.NAdam, dict(lr=0.1)),
-    "radam": (torch.optim.RAdam, dict(lr=0.1)),
-    "rmsprop": (torch.optim.RMSprop, dict(lr=0.1, momentum=0.9, centered=True)),
-    "adadelta": (torch.optim.Adadelta, dict(lr=0.1)),
-    "asgd": (torch.optim.ASGD, dict(lr=0.1)),
-    "rprop": (torch.optim.Rprop, dict(lr=0.1)),
+    "sgd": (torch.optim.SGD, {"lr": 0.1}),
+    "sgd-momentum": (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "dampening": 0.1, "weight_decay": 0.01}),
+    "sgd-nesterov": (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "maximize": True}),
+    "adam": (torch.optim.Adam, {"lr": 0.1}),
+    "adam-amsgrad": (torch.optim.Adam, {"lr": 0.1, "amsgrad": True, "weight_decay": 0.01}),
+    "adamw": (torch.optim.AdamW, {"lr": 0.1, "weight_decay": 0.1}),
+    "adamw-maximize": (torch.optim.AdamW, {"lr": 0.1, "amsgrad": True, "maximize": True}),
+    "adagrad": (torch.optim.Adagrad, {"lr": 0.1}),
+    "adamax": (torch.optim.Adamax, {"lr": 0.1}),
+    "nadam": (torch.optim.NAdam, {"lr": 0.1}),
+    "radam": (torch.optim.RAdam, {"lr": 0.1}),
+    "rmsprop": (torch.optim.RMSprop, {"lr": 0.1, "momentum": 0.9, "centered": True}),
+    "adadelta": (torch.optim.Adadelta, {"lr": 0.1}),
+    "asgd": (torch.optim.ASGD, {"lr": 0.1}),
+    "rprop": (torch.optim.Rprop, {"lr": 0.1}),
 }
 FUSED = [name for name in OPTIMISERS if name.startswith(("adam-", "adamw", "sgd-")) or name == "adam"]
 

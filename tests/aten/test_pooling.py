@@ -4,13 +4,17 @@ import pytest
 import torch
 import torch.nn.functional as F
 from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table
+from direct import call
 
 PLANES, VOLUMES = randn(2, 3, 7, 8), randn(2, 2, 5, 6, 7)
 
 
 def pool(name, function, *inputs, **options):
     return rows(
-        name, function, *inputs, **dict(dtypes=FLOATS, layouts=LAYOUTS, close=True, wide=True, backward=True) | options
+        name,
+        function,
+        *inputs,
+        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "wide": True, "backward": True} | options,
     )
 
 
@@ -111,3 +115,38 @@ def test_max_pool_passes_nan_on():
 def test_a_plane_of_one_row(kernel):
     x = torch.randn(2, 3, 1, 40)
     torch.testing.assert_close(F.max_pool2d(x.to(DEVICE), (1, kernel)).cpu(), F.max_pool2d(x, (1, kernel)))
+
+
+def test_indices_instead_of_a_mask():
+    """The form of newer products."""
+    x, grad = torch.randn(2, 3, 7, 8), torch.randn(2, 3, 4, 4)
+    expected, expected_indices = F.max_pool2d(x, 3, 2, 1, return_indices=True)
+    out, indices = (
+        torch.empty_like(expected, device=DEVICE),
+        torch.empty(expected.shape, dtype=torch.int32, device=DEVICE),
+    )
+    arguments = ([3, 3], [2, 2], [1, 1], [1, 1], False)
+    call("aclnnMaxPool2dWithIndices", x.to(DEVICE), *arguments, out, indices)
+    assert torch.equal(out.cpu(), expected) and torch.equal(indices.cpu().long(), expected_indices)
+
+    grad_input = torch.empty_like(x, device=DEVICE)
+    call("aclnnMaxPool2dWithIndicesBackward", grad.to(DEVICE), x.to(DEVICE), indices, *arguments, grad_input)
+    want = torch.ops.aten.max_pool2d_with_indices_backward(
+        grad, x, [3, 3], [2, 2], [1, 1], [1, 1], False, expected_indices
+    )
+    torch.testing.assert_close(grad_input.cpu(), want)
+
+
+def test_adaptive_max_pool3d():
+    x, grad = torch.randn(2, 3, 5, 6, 7), torch.randn(2, 3, 2, 3, 4)
+    expected, expected_indices = F.adaptive_max_pool3d(x, (2, 3, 4), return_indices=True)
+    out, indices = (
+        torch.empty_like(expected, device=DEVICE),
+        torch.empty(expected.shape, dtype=torch.int32, device=DEVICE),
+    )
+    call("aclnnAdaptiveMaxPool3d", x.to(DEVICE), [2, 3, 4], out, indices)
+    assert torch.equal(out.cpu(), expected) and torch.equal(indices.cpu().long(), expected_indices)
+
+    grad_input = torch.empty_like(x, device=DEVICE)
+    call("aclnnAdaptiveMaxPool3dBackward", grad.to(DEVICE), x.to(DEVICE), indices, grad_input)
+    torch.testing.assert_close(grad_input.cpu(), torch.ops.aten.adaptive_max_pool3d_backward(grad, x, expected_indices))

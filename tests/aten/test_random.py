@@ -1,4 +1,4 @@
-"""random.cpp: the same seed gives the same numbers, other seeds others, and the distributions are what they are called."""
+"""random.cpp: the same seed gives the same numbers, others give others; the distributions are what they should be."""
 
 import pytest
 import torch

@@ -10,7 +10,10 @@ LINE, PLANE, VOLUME = randn(2, 3, 5), randn(2, 3, 4, 5), randn(1, 2, 3, 4, 5)
 
 def resample(name, function, *inputs, **options):
     return rows(
-        name, function, *inputs, **dict(dtypes=FLOATS, layouts=LAYOUTS, close=True, wide=True, backward=True) | options
+        name,
+        function,
+        *inputs,
+        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "wide": True, "backward": True} | options,
     )
 
 
@@ -30,7 +33,7 @@ def aligned(mode, x, size, **options):
     return resample(f"{mode}-aligned", lambda x: F.interpolate(x, size, mode=mode, align_corners=True), x, **options)
 
 
-ONLY_FLOAT = dict(dtypes=(torch.float32,), backward=False)
+ONLY_FLOAT = {"dtypes": (torch.float32,), "backward": False}
 IMAGE, GRID = randn(2, 3, 5, 6), uniform(2, 4, 3, 2, low=-1.2, high=1.2)
 CUBE, CUBE_GRID = randn(1, 2, 3, 4, 5), uniform(1, 2, 3, 4, 3, low=-1.2, high=1.2)
 

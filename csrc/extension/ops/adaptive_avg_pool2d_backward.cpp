@@ -46,11 +46,10 @@ at::Tensor functional(const at::Tensor& grad_output, c10::SymIntArrayRef input_s
 }
 
 template <void (*run)(const Arguments&, const at::Tensor&)>
-at::Tensor& into(const at::Tensor& grad_output, c10::SymIntArrayRef input_size, at::Tensor& out) {
+void into(const at::Tensor& grad_output, c10::SymIntArrayRef input_size, const at::Tensor& out) {
     const c10::OptionalDeviceGuard guard(grad_output.device());
     prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
     run({grad_output, input_size}, out);
-    return out;
 }
 
 TORCH_ACLNN_REGISTER(adaptive_avg_pool2d_backward)

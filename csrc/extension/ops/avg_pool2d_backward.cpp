@@ -81,13 +81,12 @@ at::Tensor functional(const at::Tensor& grad_output, c10::SymIntArrayRef input_s
 }
 
 template <void (*run)(const Arguments&, const at::Tensor&)>
-at::Tensor& into(const at::Tensor& grad_output, c10::SymIntArrayRef input_size, at::IntArrayRef kernel_size, at::IntArrayRef stride,
+void into(const at::Tensor& grad_output, c10::SymIntArrayRef input_size, at::IntArrayRef kernel_size, at::IntArrayRef stride,
                  at::IntArrayRef padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override,
-                 std::optional<int64_t> cube_math_type, at::Tensor& out) {
+                 std::optional<int64_t> cube_math_type, const at::Tensor& out) {
     const c10::OptionalDeviceGuard guard(grad_output.device());
     prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
     run({grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, cube_math_type}, out);
-    return out;
 }
 
 TORCH_ACLNN_REGISTER(avg_pool2d_backward)

@@ -95,15 +95,14 @@ at::Tensor functional(const at::Tensor& grad_out, const at::Tensor& input, const
 }
 
 template <void (*run)(const Arguments&, const at::Tensor&)>
-at::Tensor& into(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
+void into(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
                  const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu, const at::Tensor& count,
-                 at::Tensor& out) {
+                 const at::Tensor& out) {
     const c10::OptionalDeviceGuard guard(input.device());
     const Arguments arguments{grad_out, input, mean, invstd, weight.value_or(at::Tensor()), sum_dy, sum_dy_xmu, count};
     arguments.check_devices();
     prepare_out(kOp, out, input, input.sym_sizes(), {{"grad_out", grad_out}, {"input", input}});
     run(arguments, out);
-    return out;
 }
 
 TORCH_ACLNN_REGISTER(batch_norm_elemt_backward)

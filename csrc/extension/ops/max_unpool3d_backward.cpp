@@ -62,13 +62,12 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& indices, 
 }
 
 template <void (*run)(const Arguments&, const at::Tensor&)>
-at::Tensor& into(const at::Tensor& grad_output, const at::Tensor& indices, c10::SymIntArrayRef output_size, at::IntArrayRef stride,
-                 at::IntArrayRef padding, at::Tensor& out) {
+void into(const at::Tensor& grad_output, const at::Tensor& indices, c10::SymIntArrayRef output_size, at::IntArrayRef stride,
+                 at::IntArrayRef padding, const at::Tensor& out) {
     const c10::OptionalDeviceGuard guard(grad_output.device());
     check_same_device(kOp, {{"grad_output", grad_output}, {"indices", indices}});
     prepare_out(kOp, out, grad_output, indices.sym_sizes(), {{"grad_output", grad_output}, {"indices", indices}});
     run({grad_output, indices, output_size, stride, padding}, out);
-    return out;
 }
 
 TORCH_ACLNN_REGISTER(max_unpool3d_backward)

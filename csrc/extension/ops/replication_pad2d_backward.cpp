@@ -55,11 +55,10 @@ at::Tensor functional(const at::Tensor& grad_output, c10::SymIntArrayRef input_s
 }
 
 template <void (*run)(const Arguments&, const at::Tensor&)>
-at::Tensor& into(const at::Tensor& grad_output, c10::SymIntArrayRef input_size, c10::SymIntArrayRef padding, at::Tensor& out) {
+void into(const at::Tensor& grad_output, c10::SymIntArrayRef input_size, c10::SymIntArrayRef padding, const at::Tensor& out) {
     const c10::OptionalDeviceGuard guard(grad_output.device());
     prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
     run({grad_output, input_size, padding}, out);
-    return out;
 }
 
 TORCH_ACLNN_REGISTER(replication_pad2d_backward)

@@ -3,6 +3,7 @@
 
 #include "host/aten/adapter.h"
 #include "host/aten/arguments.h"
+#include "host/aten/results.h"
 #include "host/opapi/refusal.h"
 
 namespace torch_aclnn::host::aten {
@@ -47,6 +48,11 @@ const char* reduction(int64_t reduce) {
     }
 }
 
+// Sums of many terms are taken in float32 then.
+bool is_half(const at::Tensor& tensor) {
+    return at::isReducedFloatingType(tensor.scalar_type());
+}
+
 // Most callers send a copy of self as the output already.
 at::Tensor& start_from(const at::Tensor& self, at::Tensor& out) {
     return out.data_ptr() == self.data_ptr() && out.strides() == self.strides() ? out : out.copy_(self);
@@ -61,7 +67,11 @@ ATEN_ENTRY(aclnnIndex, (In, self), (Tensors, indices), (Out, out)) {
     if (out.numel() > 0) out.copy_(at::index(self, index_list(indices)));
 }
 ATEN_ENTRY(aclnnIndexPutImpl, (Out, selfRef), (Tensors, indices), (In, values), (Bool, accumulate), (Bool, unsafe)) {
-    selfRef.index_put_(index_list(indices), values, accumulate);
+    if (accumulate && is_half(selfRef)) {
+        selfRef.copy_(at::index_put(wide(selfRef), index_list(indices), wide(values), true));
+    } else {
+        selfRef.index_put_(index_list(indices), values, accumulate);
+    }
 }
 ATEN_ENTRY(aclnnIndexSelect, (In, self), (Int, dim), (In, index), (Out, out)) {
     out.copy_(at::index_select(self, dim, index));
@@ -92,10 +102,10 @@ ATEN_ENTRY(aclnnScatterAdd, (In, self), (Int, dim), (In, index), (In, src), (Out
     start_from(self, out).scatter_add_(dim, index.to(at::kLong), src);
 }
 ATEN_ENTRY(aclnnScatterReduce, (In, self), (Int, dim), (In, index), (In, src), (Int, reduce), (Bool, includeSelf), (Out, out)) {
-    start_from(self, out).scatter_reduce_(dim, index.to(at::kLong), src, reduction(reduce), includeSelf);
+    out.copy_(at::scatter_reduce(wide(self), dim, index.to(at::kLong), wide(src), reduction(reduce), includeSelf));
 }
 ATEN_ENTRY(aclnnInplaceScatterReduce, (Out, selfRef), (Int, dim), (In, index), (In, src), (Int, reduce), (Bool, includeSelf)) {
-    selfRef.scatter_reduce_(dim, index.to(at::kLong), src, reduction(reduce), includeSelf);
+    selfRef.copy_(at::scatter_reduce(wide(selfRef), dim, index.to(at::kLong), wide(src), reduction(reduce), includeSelf));
 }
 
 ATEN_ENTRY(aclnnInplaceMaskedFillScalar, (Out, selfRef), (In, mask), (Scalar, value)) {
@@ -127,10 +137,7 @@ ATEN_ENTRY(aclnnInplaceIndexFill, (Out, selfRef), (Int, dim), (In, index), (Scal
 ATEN_ENTRY(aclnnEmbedding, (In, weight), (In, indices), (Out, out)) {
     out.copy_(at::index_select(weight, 0, indices.reshape({-1})).reshape(out.sizes()));
 }
-// In float32 for half types, rounded once.
 ATEN_ENTRY(aclnnEmbeddingDenseBackward, (In, grad), (In, indices), (Int, numWeights), (Int, paddingIdx), (Bool, scaleGradByFreq),
            (Out, out)) {
-    const bool is_half = grad.scalar_type() == at::kHalf || grad.scalar_type() == at::kBFloat16;
-    const at::Tensor wide = is_half ? grad.to(at::kFloat) : grad;
-    out.copy_(at::embedding_dense_backward(wide, indices, numWeights, paddingIdx, scaleGradByFreq));
+    out.copy_(at::embedding_dense_backward(wide(grad), indices, numWeights, paddingIdx, scaleGradByFreq));
 }

@@ -3,10 +3,10 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 
-#include <limits>
-#include <numeric>
+#include <utility>
 
 #include "host/aten/adapter.h"
+#include "host/aten/dropout_mask.h"
 #include "host/aten/philox.h"
 #include "host/aten/results.h"
 
@@ -98,7 +98,7 @@ ATEN_ENTRY(aclnnMultinomial, (In, self), (Int, numsamples), (Bool, replacement),
     write(out, at::multinomial(wide(self), numsamples, replacement, generator));
 }
 
-// A bit for each element, from the lowest of each byte on: 1 keeps the element, which happens with probability 1 - prob.
+// Each element is kept with probability 1 - prob.
 ATEN_ENTRY(aclnnDropoutGenMaskV2, (Ints, shape), (Double, prob), (Int, seed), (Int, offset), (DType, dataType), (Out, out)) {
     const PhiloxStream stream(seed, offset);
     const int64_t count = c10::multiply_integers(shape);
@@ -114,7 +114,5 @@ ATEN_ENTRY(aclnnDropoutGenMaskV2, (Ints, shape), (Double, prob), (Int, seed), (I
 // What the mask keeps is scaled, so that the expectation stays the same. The backward is the same call on the gradient.
 ATEN_ENTRY(aclnnDropoutDoMask, (In, self), (In, mask), (Double, prob), (Out, out)) {
     const double scale = prob == 1 ? 0 : 1 / (1 - prob);
-    const at::Tensor bits = at::bitwise_and(at::bitwise_right_shift(mask.reshape({-1, 1}), at::arange(8, at::kByte)), 1);
-    const at::Tensor keep = bits.reshape({-1}).narrow(0, 0, self.numel()).reshape(self.sizes()).to(at::kBool);
-    write(out, at::where(keep, wide(self) * scale, 0));
+    write(out, at::where(unpacked_dropout_mask(mask, self.sizes()), wide(self) * scale, 0));
 }

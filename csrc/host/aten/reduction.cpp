@@ -3,8 +3,15 @@
 
 #include "host/aten/adapter.h"
 #include "host/aten/arguments.h"
+#include "host/aten/results.h"
 
 using torch_aclnn::host::aten::all_if_empty;
+using torch_aclnn::host::aten::wide;
+
+// ATen multiplies half types in the half type.
+static at::ScalarType product_type(const at::Tensor& out) {
+    return at::isReducedFloatingType(out.scalar_type()) ? at::kFloat : out.scalar_type();
+}
 
 ATEN_ENTRY(aclnnReduceSum, (In, self), (Ints, dims), (Bool, keepDims), (DType, dtype), (Out, out)) {
     at::sum_out(out, self, all_if_empty(dims), keepDims, out.scalar_type());
@@ -16,13 +23,13 @@ ATEN_ENTRY(aclnnMean, (In, self), (Ints, dim), (Bool, keepDim), (DType, dtype), 
     at::mean_out(out, self, all_if_empty(dim), keepDim, out.scalar_type());
 }
 ATEN_ENTRY(aclnnProd, (In, self), (DType, dtype), (Out, out)) {
-    out.copy_(at::prod(self, out.scalar_type()));
+    out.copy_(at::prod(self, product_type(out)));
 }
 ATEN_ENTRY(aclnnProdDim, (In, self), (Int, dim), (Bool, keepDim), (DType, dtype), (Out, out)) {
-    at::prod_out(out, self, dim, keepDim, out.scalar_type());
+    out.copy_(at::prod(self, dim, keepDim, product_type(out)));
 }
 ATEN_ENTRY(aclnnLogSumExp, (In, self), (Ints, dims), (Bool, keepDim), (Out, out)) {
-    out.copy_(at::logsumexp(self, dims, keepDim));
+    out.copy_(at::logsumexp(wide(self), dims, keepDim));
 }
 ATEN_ENTRY(aclnnTrace, (In, self), (Out, out)) {
     out.copy_(at::trace(self));
@@ -81,9 +88,11 @@ ATEN_ENTRY(aclnnLinalgVectorNorm, (In, self), (Scalar, ord), (Ints, dims), (Bool
 }
 // Scales what is longer than maxNorm down to it. Its output may be its input.
 ATEN_ENTRY(aclnnRenorm, (In, self), (Scalar, p), (Int, dim), (Scalar, maxNorm), (Out, out)) {
-    out.copy_(at::renorm(self, p, dim, maxNorm));
+    out.copy_(at::renorm(wide(self), p, dim, maxNorm));
 }
-ATEN_ENTRY(aclnnInplaceRenorm, (Out, selfRef), (Scalar, p), (Int, dim), (Scalar, maxNorm)) { selfRef.renorm_(p, dim, maxNorm); }
+ATEN_ENTRY(aclnnInplaceRenorm, (Out, selfRef), (Scalar, p), (Int, dim), (Scalar, maxNorm)) {
+    selfRef.copy_(at::renorm(wide(selfRef), p, dim, maxNorm));
+}
 ATEN_ENTRY(aclnnStd, (In, self), (Ints, dim), (Int, correction), (Bool, keepdim), (Out, out)) {
     at::std_out(out, self, all_if_empty(dim), at::Scalar(correction), keepdim);
 }
@@ -107,7 +116,7 @@ ATEN_ENTRY(aclnnCumsum, (In, self), (Int, dim), (DType, dtype), (Out, out)) {
     out.copy_(at::cumsum(self, dim, out.scalar_type()));
 }
 ATEN_ENTRY(aclnnCumprod, (In, self), (Scalar, dim), (DType, dtype), (Out, out)) {
-    out.copy_(at::cumprod(self, dim.toLong(), out.scalar_type()));
+    out.copy_(at::cumprod(self, dim.toLong(), product_type(out)));
 }
 ATEN_ENTRY(aclnnCummax, (In, self), (Int, dim), (Out, valuesOut), (Out, indicesOut)) {
     const auto [values, indices] = at::cummax(self, dim);

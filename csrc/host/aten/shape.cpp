@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 
 #include "host/aten/adapter.h"
+#include "host/aten/results.h"
 #include "host/opapi/refusal.h"
 
 ATEN_ENTRY(aclnnCat, (Tensors, tensors), (Int, dim), (Out, out)) {
@@ -58,10 +59,9 @@ ATEN_ENTRY(aclnnRepeatInterleaveTensor, (In, repeats), (Int, outputSize), (Out, 
     out.copy_(at::repeat_interleave(repeats, std::optional(outputSize)));
 }
 
-// Every element's gradient is the sum over its copies, in float32 for half types.
+// Every element's gradient is the sum over its copies.
 ATEN_ENTRY(aclnnRepeatInterleaveGrad, (In, yGrad), (In, repeats), (Int, dim), (Out, out)) {
-    const bool is_half = yGrad.scalar_type() == at::kHalf || yGrad.scalar_type() == at::kBFloat16;
-    const at::Tensor wide = is_half ? yGrad.to(at::kFloat) : yGrad;
+    const at::Tensor copies = torch_aclnn::host::aten::wide(yGrad);
     const at::Tensor counts = repeats.reshape({-1}).expand({repeats.numel() == 1 ? out.size(dim) : repeats.numel()});
-    out.copy_(at::zeros(out.sizes(), wide.options()).index_add_(dim, at::repeat_interleave(counts), wide));
+    out.copy_(at::zeros(out.sizes(), copies.options()).index_add_(dim, at::repeat_interleave(counts), copies));
 }

@@ -63,7 +63,7 @@ Handle* create(const char* function, Fill&& fill) noexcept {
     try {
         auto handle = std::make_unique<Handle>();
         return fill(*handle) ? handle.release() : nullptr;
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {  // bad_alloc, or length_error for a size beyond any memory
         fail(ACL_ERROR_BAD_ALLOC, std::string(function) + ": out of host memory");
         return nullptr;
     }

@@ -31,7 +31,7 @@ void check_tensors(const Arguments& a) {
     }
     for (const Named& t : {a.indices, a.out}) require_same_shape(t, a.self);
     require_sound({a.grad_output, a.self, a.indices, a.out});
-    for (const Named& t : {a.grad_output, a.self}) require_no_zero_dim_after_batch(t, 5);
+    for (const Named& t : {a.grad_output, a.self}) require_no_zero_dim_after_batch(t, t.tensor->rank());  // NDHW has an N too
     if (a.out.tensor->numel() > 0 && !is_contiguous(*a.out.tensor))
         refuse(a.out.name, "contiguous strides", to_string(a.out.tensor->strides) + " for shape " + to_string(a.out.tensor->sizes));
 }

@@ -1,0 +1,122 @@
+// Fused attention, which scaled_dot_product_attention and npu_fusion_attention use: softmax(scale * query key^T) value, with masks and
+// dropout.
+//
+// Computed plainly, with the whole matrix of scores in memory, in float32 for half types. The backward computes the scores again.
+#include <ATen/ATen.h>
+
+#include "host/aten/adapter.h"
+#include "host/aten/dropout_mask.h"
+#include "host/aten/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+// Between a layout and BNSD: batch, heads, positions, features. The letter H is heads and features in one.
+struct Layout {
+    std::string name;
+    int64_t heads;  // the query's
+
+    at::Tensor to_bnsd(const at::Tensor& tensor, int64_t features) const {
+        if (name == "BNSD") return wide(tensor);
+        if (name == "BSND") return wide(tensor).transpose(1, 2);
+        if (name == "BSH") return wide(tensor).unflatten(2, at::IntArrayRef{-1, features}).transpose(1, 2);
+        if (name == "SBH") return wide(tensor).unflatten(2, at::IntArrayRef{-1, features}).permute({1, 2, 0, 3});
+        torch_aclnn::host::refuse("inputLayout", "BNSD, BSND, BSH or SBH", name);
+    }
+    at::Tensor from_bnsd(const at::Tensor& tensor) const {
+        if (name == "BNSD") return tensor;
+        if (name == "BSND") return tensor.transpose(1, 2);
+        return name == "BSH" ? tensor.transpose(1, 2).flatten(2) : tensor.permute({2, 0, 1, 3}).flatten(2);
+    }
+    // Features of a head: the key has as many as the query; the value may have others, but as many heads as the key.
+    int64_t features(const at::Tensor& query) const { return name == "BNSD" || name == "BSND" ? query.size(3) : query.size(2) / heads; }
+};
+
+// Several heads of the query may share one of the key and value.
+at::Tensor for_every_head(const at::Tensor& tensor, int64_t heads) {
+    return tensor.repeat_interleave(heads / tensor.size(1), 1);
+}
+at::Tensor sum_of_heads(const at::Tensor& tensor, int64_t heads) {
+    return tensor.unflatten(1, at::IntArrayRef{heads, -1}).sum(2);
+}
+
+// Which scores do not count. The modes that have a causal shape come with a mask of fixed size that says no more than that.
+at::Tensor masked(int64_t rows, int64_t columns, const std::optional<at::Tensor>& mask, int64_t before, int64_t after, int64_t mode) {
+    const at::Tensor distance = at::arange(columns) - at::arange(rows).unsqueeze(1);
+    switch (mode) {
+        case 0:
+            return mask ? mask->to(at::kBool).logical_or(distance > after).logical_or(distance < -before) : at::zeros({}, at::kBool);
+        case 1:
+            return mask ? mask->to(at::kBool) : at::zeros({}, at::kBool);
+        case 2:
+            return distance > 0;
+        case 3:
+            return distance > columns - rows;
+        default:
+            torch_aclnn::host::refuse("sparseMode", "0, 1, 2 or 3", std::to_string(mode));
+    }
+}
+
+struct Attention {
+    at::Tensor query, key, value, keep;  // BNSD; keep: what dropout multiplies the probabilities by
+    at::Tensor maximum, sum, probabilities;
+};
+
+Attention attend(const Layout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                 const std::optional<at::Tensor>& pse, const std::optional<at::Tensor>& drop_mask,
+                 const std::optional<at::Tensor>& padding_mask, const std::optional<at::Tensor>& mask, double scale,
+                 double keep_probability, int64_t before, int64_t after, int64_t mode) {
+    if (pse && pse->numel() > 0) torch_aclnn::host::refuse("realShift", "null: the engine has no position shift", c10::str(pse->sizes()));
+    if (padding_mask && padding_mask->numel() > 0) torch_aclnn::host::refuse("paddingMask", "null", c10::str(padding_mask->sizes()));
+    Attention a;
+    const int64_t features = layout.features(query);
+    a.query = layout.to_bnsd(query, features);
+    const at::Tensor few_keys = layout.to_bnsd(key, features);
+    const int64_t value_features = layout.name == "BNSD" || layout.name == "BSND" ? value.size(3) : value.size(2) / few_keys.size(1);
+    a.key = for_every_head(few_keys, layout.heads);
+    a.value = for_every_head(layout.to_bnsd(value, value_features), layout.heads);
+
+    at::Tensor scores = at::matmul(a.query, a.key.transpose(2, 3)) * scale;
+    scores = scores.masked_fill(masked(scores.size(2), scores.size(3), mask, before, after, mode), -INFINITY);
+    a.maximum = scores.amax(3, true);
+    // A row of which nothing counts has no probabilities.
+    const at::Tensor powers = at::exp(scores - a.maximum.masked_fill(a.maximum == -INFINITY, 0));
+    a.sum = powers.sum(3, true);
+    a.probabilities = powers / a.sum.clamp_min(std::numeric_limits<float>::min());
+    const bool drops = drop_mask && drop_mask->numel() > 0;
+    a.keep = drops ? unpacked_dropout_mask(*drop_mask, scores.sizes()).to(scores.scalar_type()) / keep_probability
+                   : at::ones({}, scores.options());
+    return a;
+}
+
+}  // namespace
+
+// softmaxMax and softmaxSum have eight equal columns.
+ATEN_ENTRY(aclnnFlashAttentionScore, (In, query), (In, key), (In, value), (OptIn, realShift), (OptIn, dropMask), (OptIn, paddingMask),
+           (OptIn, attenMask), (OptInts, prefix), (Double, scaleValue), (Double, keepProb), (Int, preTokens), (Int, nextTokens),
+           (Int, headNum), (Text, inputLayout), (Int, innerPrecise), (Int, sparseMode), (OptOut, softmaxMax), (OptOut, softmaxSum),
+           (OptOut, softmaxOut), (Out, attentionOut)) {
+    const Layout layout{inputLayout, headNum};
+    const Attention a = attend(layout, query, key, value, realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens,
+                               nextTokens, sparseMode);
+    write(attentionOut, layout.from_bnsd(at::matmul(a.probabilities * a.keep, a.value)));
+    if (softmaxMax) softmaxMax->copy_(a.maximum.expand_as(*softmaxMax));
+    if (softmaxSum) softmaxSum->copy_(a.sum.expand_as(*softmaxSum));
+}
+
+ATEN_ENTRY(aclnnFlashAttentionScoreGrad, (In, query), (In, key), (In, value), (In, dy), (OptIn, realShift), (OptIn, dropMask),
+           (OptIn, paddingMask), (OptIn, attenMask), (OptIn, softmaxMax), (OptIn, softmaxSum), (OptIn, softmaxIn), (OptIn, attentionIn),
+           (OptInts, prefix), (Double, scaleValue), (Double, keepProb), (Int, preTokens), (Int, nextTokens), (Int, headNum),
+           (Text, inputLayout), (Int, innerPrecise), (Int, sparseMode), (Out, dq), (Out, dk), (Out, dv), (OptOut, dpse)) {
+    const Layout layout{inputLayout, headNum};
+    const Attention a = attend(layout, query, key, value, realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens,
+                               nextTokens, sparseMode);
+    const at::Tensor grad = layout.to_bnsd(dy, a.value.size(3));
+    const int64_t shared_heads = layout.to_bnsd(key, layout.features(query)).size(1);
+    const at::Tensor of_probabilities = at::matmul(grad, a.value.transpose(2, 3)) * a.keep;
+    const at::Tensor of_scores = a.probabilities * (of_probabilities - (of_probabilities * a.probabilities).sum(3, true)) * scaleValue;
+    write(dq, layout.from_bnsd(at::matmul(of_scores, a.key)));
+    write(dk, layout.from_bnsd(sum_of_heads(at::matmul(of_scores.transpose(2, 3), a.query), shared_heads)));
+    write(dv, layout.from_bnsd(sum_of_heads(at::matmul((a.probabilities * a.keep).transpose(2, 3), grad), shared_heads)));
+}

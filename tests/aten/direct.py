@@ -1,0 +1,70 @@
+"""Calls as a C program makes them, for entry points that torch_npu leaves alone on the product presented here."""
+
+import ctypes
+
+import torch
+
+_DTYPES = {
+    torch.float32: 0,
+    torch.float16: 1,
+    torch.int8: 2,
+    torch.int32: 3,
+    torch.uint8: 4,
+    torch.int64: 9,
+    torch.float64: 11,
+    torch.bool: 12,
+    torch.bfloat16: 27,
+}
+
+
+def _longs(values):
+    return (ctypes.c_int64 * len(values))(*values)
+
+
+class _Handles:
+    def __init__(self):
+        self.lib = ctypes.CDLL("libopapi.so")
+
+    def of(self, argument):
+        """A handle for a tensor or a list of int, int64_t for int, double for float, a text for bytes."""
+        if isinstance(argument, torch.Tensor):
+            sizes, strides = _longs(argument.shape), _longs(argument.stride())
+            rank = ctypes.c_uint64(argument.dim())
+            self.lib.aclCreateTensor.restype = ctypes.c_void_p
+            return ctypes.c_void_p(
+                self.lib.aclCreateTensor(
+                    sizes,
+                    rank,
+                    _DTYPES[argument.dtype],
+                    strides,
+                    ctypes.c_int64(0),
+                    2,
+                    sizes,
+                    rank,
+                    ctypes.c_void_p(argument.data_ptr()),
+                )
+            )
+        if isinstance(argument, (list, tuple)):
+            self.lib.aclCreateIntArray.restype = ctypes.c_void_p
+            return ctypes.c_void_p(self.lib.aclCreateIntArray(_longs(argument), ctypes.c_uint64(len(argument))))
+        if isinstance(argument, bool):
+            return ctypes.c_bool(argument)
+        if isinstance(argument, int):
+            return ctypes.c_int64(argument)
+        if isinstance(argument, float):
+            return ctypes.c_double(argument)
+        return ctypes.c_char_p(argument)
+
+
+def call(entry_point, *arguments):
+    """Both phases, on NPU tensors, to the end. The handles are left to the process."""
+    handles, library = _Handles(), ctypes.CDLL("libaclnn_math.so")
+    torch.npu.synchronize()
+    size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+    status = getattr(library, f"{entry_point}GetWorkspaceSize")(
+        *(handles.of(argument) for argument in arguments), ctypes.byref(size), ctypes.byref(executor)
+    )
+    assert status == 0, status
+    stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
+    assert getattr(library, entry_point)(None, ctypes.c_uint64(0), executor, stream) == 0
+    torch.npu.synchronize()

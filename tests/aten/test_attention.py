@@ -1,0 +1,110 @@
+"""attention.cpp: scaled_dot_product_attention, npu_fusion_attention, and the modules on them."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from cases import DEVICE, FLOATS, booleans, randn, rows, table
+
+Q, K, V = randn(2, 4, 5, 8), randn(2, 4, 7, 8), randn(2, 4, 7, 8)
+attention = F.scaled_dot_product_attention
+
+
+def attend(name, function, *inputs, **options):
+    return rows(name, function, *inputs, **{"dtypes": FLOATS, "close": True, "wide": True, "backward": True} | options)
+
+
+def some_masked(q, k, v, mask):
+    """At least the first position of each row counts."""
+    mask[..., 0] = True
+    return attention(q, k, v, mask)
+
+
+CASES = [
+    *attend("plain", attention, Q, K, V),
+    *attend("strided", lambda q, k, v: attention(*(x.transpose(1, 2) for x in (q, k, v))), *[randn(2, 5, 4, 8)] * 3),
+    *attend("causal", lambda q, k, v: attention(q, k, v, is_causal=True), *[randn(2, 3, 6, 4)] * 3),
+    *attend("causal-oblong", lambda q, k, v: attention(q, k, v, is_causal=True), Q, K, V, dtypes=(torch.float32,)),
+    *attend("mask", some_masked, Q, K, V, booleans(5, 7)),
+    *attend("mask-batch", some_masked, Q, K, V, booleans(2, 1, 5, 7), dtypes=(torch.float32,)),
+    *attend("bias", attention, Q, K, V, randn(2, 4, 5, 7), dtypes=(torch.float32,)),
+    *attend("scale", lambda q, k, v: attention(q, k, v, scale=0.3), Q, K, V, dtypes=(torch.float32,)),
+    *attend("3d", attention, randn(4, 5, 8), randn(4, 7, 8), randn(4, 7, 8), dtypes=(torch.float32,)),
+    *attend(
+        "shared-heads", lambda q, k, v: attention(q, k, v, enable_gqa=True), Q, randn(2, 2, 7, 8), randn(2, 2, 7, 8)
+    ),
+]
+
+
+@table(CASES)
+def test_attention(case):
+    case.check()
+
+
+def test_rows_of_which_nothing_counts():
+    q = torch.randn(1, 1, 3, 4)
+    mask = torch.tensor([[True, False, True], [False] * 3, [True] * 3])
+    torch.testing.assert_close(attention(*[q.to(DEVICE)] * 3, mask.to(DEVICE)).cpu(), attention(q, q, q, mask))
+
+
+@pytest.mark.parametrize("layout", ["BNSD", "BSND", "BSH", "SBH"])
+def test_layouts(layout):
+    import torch_npu
+
+    to_layout = {
+        "BNSD": lambda x: x,
+        "BSND": lambda x: x.transpose(1, 2),
+        "BSH": lambda x: x.transpose(1, 2).flatten(2),
+        "SBH": lambda x: x.permute(2, 0, 1, 3).flatten(2),
+    }[layout]
+    q, k, v = torch.randn(2, 4, 5, 8), torch.randn(2, 4, 7, 8), torch.randn(2, 4, 7, 8)
+    leaves = [to_layout(x).contiguous().to(DEVICE).requires_grad_() for x in (q, k, v)]
+    got = torch_npu.npu_fusion_attention(*leaves, 4, layout, scale=0.5)[0]
+    here = [x.clone().requires_grad_() for x in (q, k, v)]
+    expected = attention(*here, scale=0.5)
+    torch.testing.assert_close(got.detach().cpu(), to_layout(expected.detach()))
+    got.sum().backward()
+    expected.sum().backward()
+    for leaf, want in zip(leaves, here, strict=True):
+        torch.testing.assert_close(leaf.grad.cpu(), to_layout(want.grad))
+
+
+def test_dropout():
+    """The mean over many draws is what no dropout gives, and the backward drops what the forward dropped."""
+    torch.manual_seed(0)
+    # With a unit matrix as value the result is the matrix of probabilities.
+    q, k, v = (x.expand(400, 1, 6, 6).contiguous() for x in (torch.randn(6, 6), torch.randn(6, 6), torch.eye(6)))
+    leaf = v.to(DEVICE).requires_grad_()
+    got = attention(q.to(DEVICE), k.to(DEVICE), leaf, dropout_p=0.4)
+    probabilities = attention(q, k, v)
+    assert (got.detach().cpu() == 0).float().mean().sub(0.4).abs() < 0.02
+    torch.testing.assert_close(got.detach().cpu().mean(0), probabilities.mean(0), rtol=0, atol=0.06)
+    got.sum().backward()
+    torch.testing.assert_close(leaf.grad.cpu()[..., 0], got.detach().cpu().sum(2), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.nn.MultiheadAttention(8, 2, batch_first=True),
+        lambda: torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True),
+        lambda: torch.nn.TransformerEncoderLayer(
+            8, 2, 16, dropout=0.0, batch_first=True, norm_first=True, activation="gelu"
+        ),
+    ],
+    ids=["multihead", "encoder", "encoder-gelu"],
+)
+def test_modules(make):
+    torch.manual_seed(0)
+    here, x = make(), torch.randn(3, 5, 8)
+    there = make().to(DEVICE)
+    there.load_state_dict(here.state_dict())
+    results = []
+    for module, inputs in ((here, x), (there, x.to(DEVICE))):
+        y = (
+            module(inputs, inputs, inputs, need_weights=False)[0]
+            if isinstance(module, torch.nn.MultiheadAttention)
+            else module(inputs)
+        )
+        y.square().sum().backward()
+        results.append([y.detach().cpu(), *(p.grad.cpu() for p in module.parameters())])
+    torch.testing.assert_close(*results, rtol=1e-4, atol=1e-4)

@@ -1,0 +1,131 @@
+"""Rows of the tables of refusals: those of one operator's test, and those that are the same for all operators."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from tests.host.opapi.calls import GOOD
+from tests.host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor
+
+REFUSAL = ("changes", "code", "parameter", "expected", "got")
+
+
+def row(name: str, changes: dict[str, Any], parameter: str, expected: str, got: str, code: int = INVALID) -> Any:
+    return pytest.param(changes, code, parameter, expected, got, id=name)
+
+
+def tensors_of(entry_point: str) -> dict[str, Tensor]:
+    return {name: value for name, value in GOOD[entry_point].items() if isinstance(value, Tensor)}
+
+
+def text(dims: tuple[int, ...]) -> str:
+    """Return the regular expression for dimensions as the engine prints them."""
+    return re.escape("{" + ", ".join(map(str, dims)) + "}")
+
+
+def null_rows(*required: str) -> list[Any]:
+    rows = [row(f"null {name}", {name: None}, name, "a value", "^null$", NULL) for name in required]
+    for name in ("workspaceSize", "executor"):
+        rows.append(row(f"null {name}", {name: None}, "workspaceSize and executor", "results", "^null$", NULL))
+    return rows
+
+
+def storage_rows(entry_point: str) -> list[Any]:
+    """Return the views that reach outside their storage, for each of the tensors."""
+    rows = []
+    for name, tensor in tensors_of(entry_point).items():
+        rank, count = len(tensor.shape), len(tensor.positions())
+        views: dict[str, dict[str, Any]] = {
+            "offset past its storage": {"offset": 1, "storage": (count,)},
+            "larger than its storage": {"storage": (count - 1,)},
+            "negative offset": {"offset": -1, "storage": (count,)},
+            "stride past its storage": {"strides": (count, *[1] * (rank - 1)), "storage": (count,)},
+            "negative stride": {"strides": (-1,) * rank, "offset": count - 1, "storage": (count,)},
+            "strides that overflow": {"strides": (2**62,) * rank, "storage": (count,), "address": 64},
+        }
+        for fault, fields in views.items():
+            got = f"^shape {text(tensor.shape)}, strides .* and offset {fields.get('offset', 0)}$"
+            changes = {name: {"values": None, **fields}}
+            rows.append(
+                row(f"{name} {fault}", changes, name, rf"a view within its storage of \{{{count}|{count - 1}\}}", got)
+            )
+        rows.append(row(f"{name} without data", {name: {"null_data": True}}, name, "a data address", "^null$", NULL))
+    return rows
+
+
+def private_format_rows(entry_point: str, reference: str | None = None, first: str | None = None) -> list[Any]:
+    """Return the private formats for all tensors at once and for each alone.
+
+    Where the formats of the others are compared with one tensor's, that one is the `reference`. The tensor that is
+    checked first is the `first` of the parameters unless given.
+    """
+    names = tuple(tensors_of(entry_point))
+    first = names[0] if first is None else first
+    rows = []
+    for format in PRIVATE_FORMATS:
+        together = {name: {"format": format} for name in names}
+        rows.append(row(f"all {format.name}", together, first, "a public format", f"^{format.name}$"))
+        for name in names:
+            changes = {name: {"format": format}}
+            if reference is None:
+                expected = (name, "a public format", f"^{format.name}$")
+            elif name == reference:
+                expected = (first, f"the format of {reference}, {format.name}", f"^{default_format(entry_point)}$")
+            else:
+                expected = (name, f"the format of {reference}, {default_format(entry_point)}", f"^{format.name}$")
+            rows.append(row(f"{name} {format.name}", changes, *expected))
+    return rows
+
+
+def default_format(entry_point: str) -> str:
+    return Format(next(iter(tensors_of(entry_point).values())).real_format()).name
+
+
+def dtype_rows(names: tuple[str, ...], listed: Iterable[DType], reference: str | None = None) -> list[Any]:
+    """Return the types outside the list for all named tensors at once and for each alone.
+
+    Where one tensor's wrong type is found as the first tensor's difference from it, that one is the `reference`.
+    """
+    listed = tuple(listed)
+    list_of_types = "a data type of " + ", ".join(dtype.name for dtype in listed) + " on Ascend910B3$"
+    rows = []
+    for dtype in DType:
+        if dtype in listed:
+            continue
+        together = {name: {"dtype": dtype, "values": None} for name in names}
+        rows.append(row(f"all {dtype.name}", together, names[0], list_of_types, f"^{dtype.name}$"))
+        for name in names:
+            changes = {name: {"dtype": dtype, "values": None}}
+            if name == reference:
+                expected = (names[0], f"^the data type of {reference}, {dtype.name}$", "^FLOAT$")
+            else:
+                expected = (name, list_of_types + "|the data type of", f"^{dtype.name}$")
+            rows.append(row(f"{name} {dtype.name}", changes, *expected))
+    for unknown in (-1, 5, 99):
+        together = {name: {"dtype": unknown, "values": None} for name in names}
+        got = rf"^aclDataType\({unknown}\)$"
+        rows.append(row(f"all of the unknown type {unknown}", together, names[0], list_of_types, got))
+    return rows
+
+
+def difference_rows(names: tuple[str, ...], reference: str, **fields: DType | Format) -> list[Any]:
+    """Return each of the tensors with another dtype or format, listed in itself, than the reference."""
+    rows = []
+    for field, other in fields.items():
+        what, usual = ("data type", "FLOAT") if field == "dtype" else ("format", "NCHW")
+        for name in names:
+            parameter, expected, got = name, usual, other.name
+            if name == reference:
+                parameter, expected, got = names[0], other.name, usual
+            rows.append(
+                row(
+                    f"{name} of another {field}",
+                    {name: {field: other, "values": None}},
+                    parameter,
+                    f"^the {what} of {reference}, {expected}$",
+                    f"^{got}$",
+                )
+            )
+    return rows

@@ -1,0 +1,236 @@
+"""aclnnReplicationPad2dBackward against its contract."""
+
+import math
+
+import pytest
+
+from tests.host.opapi.calls import GOOD, LAYOUTS, REPLICATION_PAD2D, but, every_tensor, numbers
+from tests.host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
+from tests.host.opapi.oracle import assert_close, replication_pad2d_backward
+from tests.host.opapi.rows import (
+    REFUSAL,
+    difference_rows,
+    dtype_rows,
+    null_rows,
+    private_format_rows,
+    row,
+    storage_rows,
+    text,
+)
+
+CALL = GOOD[REPLICATION_PAD2D]
+TENSORS = ("gradOutput", "self", "gradInput")
+LISTED = (DType.FLOAT16, DType.FLOAT, DType.DOUBLE, DType.COMPLEX64, DType.COMPLEX128, DType.BF16)
+
+
+def all_shapes(grad_output, shape):
+    return {"gradOutput": {"shape": grad_output}, "self": {"shape": shape}, "gradInput": {"shape": shape}}
+
+
+SHAPES = [
+    *(
+        row(
+            f"all of rank {len(shape)}",
+            every_tensor(CALL, shape=shape, format=Format.ND),
+            "gradOutput",
+            "^3 to 4 dimensions$",
+            text(shape),
+        )
+        for shape in [(), (4,), (4, 4), (1, 2, 3, 4, 4)]
+    ),
+    row(
+        "gradOutput of another rank",
+        {"gradOutput": {"shape": (3, 7, 6), "format": Format.NCHW}},
+        "gradOutput",
+        "the 4 dimensions of self",
+        text((3, 7, 6)),
+    ),
+    row(
+        "gradInput of another rank",
+        {"gradInput": {"shape": (3, 4, 3), "format": Format.NCHW}},
+        "gradInput",
+        "the 4 dimensions of self",
+        text((3, 4, 3)),
+    ),
+    *(
+        row(
+            f"gradInput {shape}",
+            {"gradInput": {"shape": shape}},
+            "gradInput",
+            r"the shape of self, \{2, 3, 4, 3\}",
+            text(shape),
+        )
+        for shape in [(1, 3, 4, 3), (2, 2, 4, 3), (2, 3, 5, 3), (2, 3, 4, 4)]
+    ),
+    *(
+        row(
+            f"gradOutput {shape}",
+            {"gradOutput": {"shape": shape}},
+            "gradOutput",
+            f"^{size} in dimension {d}$",
+            text(shape),
+        )
+        for d, (size, shape) in enumerate([(2, (1, 3, 7, 6)), (3, (2, 1, 7, 6)), (7, (2, 3, 6, 6)), (6, (2, 3, 7, 7))])
+    ),
+    row(
+        "negative dim of gradOutput",
+        {"gradOutput": {"shape": (2, 3, -7, 6)}},
+        "gradOutput",
+        "no negative dimension",
+        text((2, 3, -7, 6)),
+    ),
+    row(
+        "negative dim of self",
+        all_shapes((-2, 3, 7, 6), (-2, 3, 4, 3)),
+        "gradOutput",
+        "no negative dimension",
+        text((-2, 3, 7, 6)),
+    ),
+    *(
+        row(f"without {axis}", all_shapes(out, shape), reported, "no dimension of size 0 but N", text(got))
+        for axis, out, shape, reported, got in [
+            ("C", (2, 0, 7, 6), (2, 0, 4, 3), "gradOutput", (2, 0, 7, 6)),
+            ("H", (2, 3, 3, 6), (2, 3, 0, 3), "self", (2, 3, 0, 3)),
+            ("W", (2, 3, 7, 3), (2, 3, 4, 0), "self", (2, 3, 4, 0)),
+            ("C of rank 3", (0, 7, 6), (0, 4, 3), "gradOutput", (0, 7, 6)),
+        ]
+    ),
+    row(
+        "cropped to nothing",
+        {"padding": (-1, -2, 0, 0), "gradOutput": {"shape": (2, 3, 4, 0)}},
+        "gradOutput",
+        "no dimension of size 0 but N",
+        text((2, 3, 4, 0)),
+    ),
+    row(
+        "cropped to less than nothing",
+        {"padding": (-1, -3, 0, 0), "gradOutput": {"shape": (2, 3, 4, 1)}},
+        "gradOutput",
+        "^-1 in dimension 3$",
+        text((2, 3, 4, 1)),
+    ),
+]
+
+PADDINGS = [
+    *(row(f"padding of length {n}", {"padding": (1,) * n}, "padding", "^4 values$", f"^{n}$") for n in (0, 1, 2, 3, 5)),
+    *(
+        row(f"padding {v}", {"padding": (0, v, 0, 0)}, "padding", "values of at least", f"^{v}$")
+        for v in (2**31, -(2**31) - 1, 2**62)
+    ),
+    row(
+        "left and right exchanged for top and bottom",
+        {"padding": (3, 0, 1, 2), "gradOutput": {"shape": (2, 3, 7, 7)}},
+        "gradOutput",
+        "^6 in dimension 3$",
+        text((2, 3, 7, 7)),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    REFUSAL,
+    [
+        *null_rows(*TENSORS, "padding"),
+        *dtype_rows(TENSORS, LISTED, reference="self"),
+        *difference_rows(TENSORS, "self", dtype=DType.COMPLEX64, format=Format.ND),
+        *private_format_rows(REPLICATION_PAD2D, reference="self"),
+        *SHAPES,
+        *PADDINGS,
+        *storage_rows(REPLICATION_PAD2D),
+    ],
+)
+def test_refuses(aclnn, changes, code, parameter, expected, got):
+    aclnn.refuses(REPLICATION_PAD2D, but(CALL, **changes), code, parameter, expected, got)
+
+
+@pytest.mark.parametrize("null", [*TENSORS, "padding"])
+def test_null_is_reported_before_anything_else(aclnn, null):
+    wrong = every_tensor(CALL, dtype=DType.BOOL, shape=(4,), format=Format.NC1HWC0) | {"padding": ()}
+    aclnn.refuses(REPLICATION_PAD2D, but(CALL, **(wrong | {null: None})), NULL, null, "a value", "null")
+
+
+def test_example_gives_its_documented_values(aclnn, stream):
+    arguments = {
+        "gradOutput": Tensor((1, 1, 7), values=[1] * 7),
+        "self": Tensor((1, 1, 5)),
+        "padding": (1, 1, 0, 0),
+        "gradInput": Tensor((1, 1, 5)),
+    }
+    expected = [pack(DType.FLOAT, value) for value in (2, 1, 1, 1, 2)]
+    assert aclnn.run(REPLICATION_PAD2D, arguments, stream) == expected
+
+
+def padding_call(size, padding, *, dtype=DType.FLOAT, lead=(2, 3)):
+    """Return the arguments and the exact result."""
+    left, right, top, bottom = padding
+    shape, grad_shape = (*lead, *size), (*lead, size[0] + top + bottom, size[1] + left + right)
+    grad = numbers(math.prod(grad_shape), dtype)
+    arguments = {
+        "gradOutput": Tensor(grad_shape, dtype, grad),
+        "self": Tensor(shape, dtype),
+        "padding": padding,
+        "gradInput": Tensor(shape, dtype),
+    }
+    return arguments, replication_pad2d_backward(grad, grad_shape, shape, padding)
+
+
+@pytest.mark.parametrize(
+    ("size", "padding"),
+    [
+        ((4, 3), (0, 0, 0, 0)),
+        ((4, 3), (1, 2, 3, 0)),
+        ((3, 3), (4, 4, 4, 4)),
+        ((1, 1), (2, 1, 0, 3)),
+        ((1, 4), (0, 1, 2, 2)),
+        ((5, 6), (-1, -2, -1, 0)),
+        ((5, 6), (2, -3, -4, 1)),
+        ((3, 3), (-5, 4, 0, 0)),
+        ((3, 3), (4, -5, 5, -4)),
+    ],
+    ids=str,
+)
+def test_values(aclnn, stream, size, padding):
+    arguments, expected = padding_call(size, padding)
+    assert_close(aclnn.run(REPLICATION_PAD2D, arguments, stream), expected, DType.FLOAT)
+
+
+@pytest.mark.parametrize("lead", [(2, 3), (5,)], ids=["rank 4", "rank 3"])
+@pytest.mark.parametrize("dtype", LISTED, ids=lambda dtype: dtype.name)
+def test_every_dtype_and_rank(aclnn, stream, dtype, lead):
+    arguments, expected = padding_call((4, 3), (2, 1, 1, 3), dtype=dtype, lead=lead)
+    assert_close(aclnn.run(REPLICATION_PAD2D, arguments, stream), expected, dtype)
+
+
+@pytest.mark.parametrize("format", [f for f in Format if f not in PRIVATE_FORMATS], ids=lambda format: format.name)
+def test_every_public_format(aclnn, stream, format):
+    arguments, expected = padding_call((4, 3), (2, 1, 1, 3))
+    arguments = but(arguments, **every_tensor(arguments, format=format))
+    assert_close(aclnn.run(REPLICATION_PAD2D, arguments, stream), expected, DType.FLOAT)
+
+
+@pytest.mark.parametrize("output", LAYOUTS.values(), ids=LAYOUTS.keys())
+@pytest.mark.parametrize("gradient", LAYOUTS.values(), ids=LAYOUTS.keys())
+@pytest.mark.parametrize("dtype", [DType.BF16, DType.DOUBLE, DType.COMPLEX64], ids=lambda dtype: dtype.name)
+def test_strided_tensors(aclnn, stream, dtype, gradient, output):
+    arguments, expected = padding_call((4, 3), (2, 1, 1, 3), dtype=dtype)
+    arguments["gradOutput"] = arguments["gradOutput"].laid_out(**gradient)
+    arguments["gradInput"] = arguments["gradInput"].laid_out(**output)
+    assert_close(aclnn.run(REPLICATION_PAD2D, arguments, stream), expected, dtype)
+
+
+def test_expanded_gradient(aclnn, stream):
+    arguments, expected = padding_call((2, 2), (1, 1, 1, 1))
+    arguments["gradOutput"] = Tensor((2, 3, 4, 4), values=[1.5] * 96, strides=(0, 0, 0, 0), storage=(1,))
+    assert aclnn.run(REPLICATION_PAD2D, arguments, stream) == [pack(DType.FLOAT, 6.0)] * len(expected)
+
+
+@pytest.mark.parametrize("null_data", [False, True], ids=["with memory", "without memory"])
+def test_empty_batch_needs_no_workspace_and_writes_nothing(aclnn, stream, null_data):
+    arguments, _ = padding_call((4, 3), (2, 1, 1, 3), lead=(0, 3))
+    aclnn.writes_nothing(REPLICATION_PAD2D, but(arguments, **every_tensor(arguments, null_data=null_data)), stream)
+
+
+def test_empty_batch_is_still_checked(aclnn):
+    arguments, _ = padding_call((4, 3), (2, 1, 1, 3), lead=(0, 3))
+    wrong = but(arguments, gradOutput={"shape": (0, 3, 9, 6), "values": None})
+    aclnn.refuses(REPLICATION_PAD2D, wrong, INVALID, "gradOutput", "^8 in dimension 2$", text((0, 3, 9, 6)))

@@ -1,0 +1,21 @@
+"""Running Python in a process of its own, where the environment decides what is loaded."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+
+def run_python(code: str, *, launcher: tuple[str, ...] = (sys.executable, "-c"), **environment: str) -> subprocess.CompletedProcess:
+    """Run the code in a new process that has inherited nothing which would let it find the engine."""
+    inherited = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "TORCH_DEVICE_BACKEND_AUTOLOAD")}
+    return subprocess.run(
+        [*launcher, *([textwrap.dedent(code)] if code else [])], capture_output=True, text=True, timeout=300, env={**inherited, **environment}
+    )
+
+
+def output_of(code: str, **options) -> str:
+    """Return what the code prints; fail with its error output if it does not end well."""
+    done = run_python(code, **options)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout.strip()

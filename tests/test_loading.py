@@ -1,0 +1,135 @@
+"""The ways in which the engine gets loaded, each in a process of its own, which starts without it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.subprocesses import output_of, run_python
+
+COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
+HAS_NPU = "import torch; print(torch.npu.is_available(), (torch.ones(2).npu() + 1).tolist())"
+
+
+def test_importing_torch_aclnn_first():
+    code = "import torch_aclnn, torch; print(torch.npu.is_available(), torch_aclnn.host.is_active())"
+    assert output_of(code) == "True True"
+
+
+def test_importing_torch_first_under_torch_aclnn_run():
+    assert output_of(HAS_NPU, launcher=(COMMAND, "run", "-c")) == "True [2.0, 2.0]"
+
+
+def test_importing_torch_first_after_the_env_command():
+    export = output_of("", launcher=(COMMAND, "env"))
+    assert export.startswith("export LD_LIBRARY_PATH=")
+    assert output_of(f'eval "$({COMMAND} env)"; {sys.executable} -c "{HAS_NPU}"', launcher=("bash", "-c")) == "True [2.0, 2.0]"
+
+
+def test_run_passes_on_a_script_and_its_arguments(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import sys, torch; print(sys.argv[1:], torch.npu.device_count())")
+    assert output_of("ignored", launcher=(COMMAND, "run", str(script), "--flag")) == "['--flag', 'ignored'] 1"
+
+
+def test_importing_torch_first_without_help_fails_in_torch_npu():
+    # The reason for all of the above; if it ever works by itself, the machine has CANN.
+    assert "libhccl.so" in run_python("import torch").stderr
+
+
+def test_importing_torch_aclnn_after_torch_without_autoload():
+    code = "import torch, torch_aclnn; print(torch.npu.is_available())"
+    assert output_of(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0") == "True"
+
+
+def test_a_spawned_worker_that_imports_torch_first_finds_the_engine(tmp_path):
+    (tmp_path / "worker.py").write_text("import torch\ndef work(x):\n    return (torch.ones(2).npu() * x).sum().item()\n")
+    code = f"""
+    import sys; sys.path.insert(0, {str(tmp_path)!r})
+    import torch_aclnn, multiprocessing, worker
+    if __name__ == "__main__":
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            print(pool.map(worker.work, [3]))
+    """
+    assert output_of(code) == "[6.0]"
+
+
+def test_a_forked_child_can_use_the_cpu_kernels():
+    code = """
+    import torch_aclnn, torch, os
+    x = torch.ones(8, 16, 64, 64, requires_grad=True)
+    fn = lambda: torch.autograd.grad(torch_aclnn.functional.avg_pool2d(x, 2).sum(), x)[0].sum().item()
+    parent = fn()
+    pid = os.fork()
+    if pid == 0:
+        torch.set_num_threads(1)
+        os._exit(0 if fn() == parent else 1)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    """
+    assert output_of(code) == "0"
+
+
+def test_the_engine_says_once_who_it_is():
+    done = run_python("import torch_aclnn, torch; torch.ones(2).npu(); torch.ones(2).npu()")
+    lines = [line for line in done.stderr.splitlines() if "host engine" in line]
+    assert len(lines) == 1 and "not an NPU" in lines[0] and "Ascend910B3" in lines[0]
+
+
+def test_an_unknown_engine_is_refused():
+    assert "TORCH_ACLNN_ENGINE: expected auto, cann or host, got 'gpu'" in run_python("import torch_aclnn", TORCH_ACLNN_ENGINE="gpu").stderr
+
+
+def test_asking_for_cann_where_there_is_none_says_what_to_do():
+    done = run_python("import torch_aclnn", TORCH_ACLNN_ENGINE="cann")
+    assert done.returncode == 1 and "CANN's libraries do not load" in done.stderr and "set_env.sh" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "words"),
+    [
+        ("torch", "__version__ = '2.13.0+cu130'\ncuda = '13.0'\n", "CUDA or ROCm build, beside which torch_npu refuses to load; install the CPU"),
+        ("torch", "__version__ = '2.12.0'\ncuda = None\n", "was built for torch 2.13.0, but 2.12.0 is installed"),
+        ("torch_npu", "__version__ = '2.12.0'\n", "was built for torch_npu 2.13.0, but 2.12.0 is installed"),
+    ],
+)
+def test_a_wrong_combination_is_explained_in_one_sentence(tmp_path, package, version, words):
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("raise AssertionError('must not be imported')")
+    (tmp_path / package / "version.py").write_text(version)
+    done = run_python(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import torch_aclnn")
+    assert done.returncode == 1 and words in done.stderr.splitlines()[-1]
+
+
+def test_without_torch_npu_the_error_says_how_to_get_it():
+    code = """
+    import importlib.util
+    find = importlib.util.find_spec
+    importlib.util.find_spec = lambda name, *rest: None if name == "torch_npu" else find(name, *rest)
+    import torch_aclnn
+    """
+    assert 'torch_aclnn needs torch_npu: pip install "torch==2.13.0" "torch_npu==2.13.0"' in run_python(code).stderr
+
+
+def test_info_shows_versions_engine_entry_points_and_a_verdict():
+    printed = output_of("", launcher=(COMMAND, "info")).splitlines()
+    table = dict(line.split(maxsplit=1) for line in printed)
+    assert table["torch"].startswith("2.13.0") and table["torch_npu"] == "2.13.0" and table["SoC"] == "Ascend910B3"
+    assert table["engine"].startswith("host engine") and table["verdict"] == "ready"
+    for name in ("AvgPool2d", "AdaptiveAvgPool2d", "ReplicationPad2d", "MaxUnpool3d", "BatchNormElemt"):
+        assert table[f"aclnn{name}Backward"].endswith("libopapi.so")
+
+
+def test_info_explains_what_is_wrong_and_fails():
+    done = run_python("", launcher=(COMMAND, "info"), TORCH_ACLNN_ENGINE="cann")
+    assert done.returncode == 1 and "not usable: TORCH_ACLNN_ENGINE=cann" in done.stdout
+
+
+def test_config_prints_where_headers_and_libraries_are():
+    assert (Path(output_of("", launcher=(COMMAND, "config", "--includedir"))) / "acl" / "acl.h").exists()
+    assert (Path(output_of("", launcher=(COMMAND, "config", "--libdir"))) / "libopapi.so").exists()
+
+
+def test_the_pytest_plugin_loads_the_engine_before_a_test_imports_torch(tmp_path):
+    (tmp_path / "test_it.py").write_text("import torch\ndef test_npu():\n    assert (torch.ones(2).npu() + 1).sum().item() == 4\n")
+    done = run_python("", launcher=(sys.executable, "-m", "pytest", "-q", str(tmp_path), "-p", "no:cacheprovider"))
+    assert "1 passed" in done.stdout, done.stdout + done.stderr

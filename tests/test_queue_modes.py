@@ -1,0 +1,95 @@
+"""The operators under every mode of torch_npu's task queue, each in a process of its own."""
+
+import pytest
+
+from tests.subprocesses import output_of
+
+MODES = [
+    {"TASK_QUEUE_ENABLE": "0"},
+    {"TASK_QUEUE_ENABLE": "1"},
+    {"TASK_QUEUE_ENABLE": "2"},
+    {"ASCEND_LAUNCH_BLOCKING": "1"},
+]
+
+TRAIN = """
+import torch_aclnn, torch, torch_aclnn.functional as F
+torch.manual_seed(0)
+def step(device):
+    x = torch.arange(2 * 3 * 8 * 8.0).sin().view(2, 3, 8, 8).to(device).requires_grad_()
+    y = F.adaptive_avg_pool2d(F.avg_pool2d(F.replication_pad2d(x, 1), 2), 3)
+    y = F.batch_norm(y, None, None, training=True)
+    v, i = torch.nn.functional.max_pool3d(y.unsqueeze(0), (1, 3, 3), return_indices=True)
+    F.max_unpool3d(v, i, (1, 3, 3)).square().sum().backward()
+    return x.grad.cpu()
+a, b = step("npu"), step("cpu")
+assert torch.allclose(a, b, rtol=1e-3, atol=1e-5), (a - b).abs().max()
+print(sorted(n for n in torch_aclnn.host.calls() if n.endswith("Backward") and "aclnn" in n))
+"""
+
+REFUSAL = """
+import torch_aclnn, torch
+op = torch.ops.torch_aclnn.avg_pool2d_backward
+try:
+    op(torch.ones(1, 1, 2, 2, device="npu"), (1, 1, 4, 4), (2, 2), divisor_override=300)
+except RuntimeError as error:
+    print(error)
+print(op(torch.ones(1, 1, 2, 2, device="npu"), (1, 1, 4, 4), (2, 2)).sum().item())
+"""
+
+BAD_INDEX = """
+import torch_aclnn, torch
+indices = torch.tensor([0, 9]).view(1, 1, 1, 1, 2).npu()
+result = torch.ops.torch_aclnn.max_unpool3d_backward(torch.ones(1, 1, 1, 1, 4).npu(), indices, (1, 1, 4), (1, 1, 2), (0, 0, 0))
+try:
+    torch.npu.synchronize()
+except RuntimeError as error:
+    print(error)
+print(result.flatten().tolist())
+"""
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_a_training_step_calls_all_five_and_equals_the_cpu(mode):
+    printed = output_of(TRAIN, **mode)
+    for name in ("AvgPool2d", "AdaptiveAvgPool2d", "ReplicationPad2d", "MaxUnpool3d", "BatchNormElemt"):
+        assert f"'aclnn{name}Backward'" in printed
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_a_refusal_is_raised_at_the_call_and_leaves_the_device_usable(mode):
+    refusal, total = output_of(REFUSAL, **mode).splitlines()
+    assert "161002" in refusal and "divisorOverride: expected a value in [-255, 255], got 300" in refusal
+    assert total == "4.0"
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_a_bad_index_surfaces_at_the_synchronisation(mode):
+    printed = output_of(BAD_INDEX, **mode)
+    assert "507015" in printed and printed.endswith("[1.0, 0.0]")
+
+
+def test_float64_is_an_extension_that_must_be_switched_on():
+    code = """
+    import torch_aclnn, torch, torch_aclnn.functional as F
+    x = torch.randn(2, 2, 4, 4, dtype=torch.float64, device="npu", requires_grad=True)
+    for fn in (lambda x: F.avg_pool2d(x, 3, 2, 1), lambda x: F.adaptive_avg_pool2d(x, 3),
+               lambda x: F.batch_norm(x, None, None, training=True)):
+        assert torch.autograd.gradcheck(fn, x) and torch.autograd.gradgradcheck(fn, x)
+    print("checked")
+    """
+    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="1") == "checked"
+
+
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910A"])
+def test_older_products_take_float32_pooling_with_a_down_cast_and_no_bfloat16(soc):
+    code = """
+    import torch_aclnn, torch
+    op = torch.ops.torch_aclnn.avg_pool2d_backward
+    print(op(torch.ones(1, 1, 2, 2, device="npu"), (1, 1, 4, 4), (2, 2)).sum().item())
+    try:
+        op(torch.ones(1, 1, 2, 2, device="npu", dtype=torch.bfloat16), (1, 1, 4, 4), (2, 2))
+    except RuntimeError as error:
+        print(error)
+    """
+    total, refusal = output_of(code, TORCH_ACLNN_HOST_SOC=soc).splitlines()
+    assert total == "4.0" and f"expected a data type of FLOAT, FLOAT16 on {soc}, got BF16" in refusal
