@@ -1,9 +1,10 @@
 """What both examples print about the engine that ran them."""
 
 import torch
-import torch_aclnn
 from rich.console import Console
 from rich.table import Table
+
+import torch_aclnn
 
 BACKWARDS = (
     "aclnnAvgPool2dBackward",

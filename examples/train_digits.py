@@ -1,20 +1,20 @@
 """Train a small CNN on scikit-learn's handwritten digits; the gradients of padding, pooling and batch norm come from aclnn entry points.
 
-    python examples/train_digits.py                # on npu: CANN's, or the host engine
-    python examples/train_digits.py --device cpu   # the same curve without the npu device
+python examples/train_digits.py                # on npu: CANN's, or the host engine
+python examples/train_digits.py --device cpu   # the same curve without the npu device
 """
 
 import argparse
 import time
 
-import torch_aclnn  # before torch: it decides which libraries answer on the npu device
 import torch
+from _report import print_calls, print_engine
 from rich.console import Console
 from rich.progress import track
 from sklearn.datasets import load_digits
 from torch import Tensor, nn
 
-from _report import print_calls, print_engine
+import torch_aclnn  # before torch: it decides which libraries answer on the npu device
 
 
 class BatchNorm2d(nn.BatchNorm2d):

@@ -1,19 +1,19 @@
 """Train an autoencoder that shrinks volumes with MaxPool3d and grows them with MaxUnpool3d, whose gradient is aclnnMaxUnpool3dBackward.
 
-    python examples/unpool3d_autoencoder.py                # on npu: CANN's, or the host engine
-    python examples/unpool3d_autoencoder.py --device cpu   # the same curve without the npu device
+python examples/unpool3d_autoencoder.py                # on npu: CANN's, or the host engine
+python examples/unpool3d_autoencoder.py --device cpu   # the same curve without the npu device
 """
 
 import argparse
 import time
 
-import torch_aclnn  # before torch: it decides which libraries answer on the npu device
 import torch
+from _report import print_calls, print_engine
 from rich.console import Console
 from rich.progress import track
 from torch import Tensor, nn
 
-from _report import print_calls, print_engine
+import torch_aclnn  # before torch: it decides which libraries answer on the npu device
 
 
 class Autoencoder(nn.Module):

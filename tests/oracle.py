@@ -4,9 +4,7 @@ import torch
 from torch import Tensor
 
 
-def avg_pool2d_backward(
-    grad_output: Tensor, input_size, kernel, stride, padding, count_include_pad=True, divisor_override=None
-) -> Tensor:
+def avg_pool2d_backward(grad_output: Tensor, input_size, kernel, stride, padding, count_include_pad=True, divisor_override=None) -> Tensor:
     """Add grad_output / divisor to each cell of each window."""
     grad = grad_output.double()
     result = torch.zeros(input_size, dtype=torch.float64)

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-import torch_aclnn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import torch_aclnn
 from tests import layouts, oracle
 
 op = torch.ops.torch_aclnn.adaptive_avg_pool2d_backward

@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 import torch
-import torch_aclnn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import torch_aclnn
 from tests import layouts, oracle
 
 op = torch.ops.torch_aclnn.avg_pool2d_backward
@@ -149,8 +149,16 @@ def test_opcheck(device):
         (lambda f, x: f(x, (1, 2, 3)), ValueError, "avg_pool2d: kernel_size: expected one integer or 2"),
         (lambda f, x: f(x, 2, 0), ValueError, "avg_pool2d: stride: expected values of at least 1, got 0"),
         (lambda f, x: f(x, 2, 2, 2), ValueError, "avg_pool2d: padding: expected at most half of kernel_size"),
-        (lambda f, x: f(x, 2, divisor_override=0), ValueError, "avg_pool2d: divisor_override: expected None or a value in"),
-        (lambda f, x: f(x, 2, divisor_override=256), ValueError, "avg_pool2d: divisor_override: expected None or a value in"),
+        (
+            lambda f, x: f(x, 2, divisor_override=0),
+            ValueError,
+            "avg_pool2d: divisor_override: expected None or a value in",
+        ),
+        (
+            lambda f, x: f(x, 2, divisor_override=256),
+            ValueError,
+            "avg_pool2d: divisor_override: expected None or a value in",
+        ),
     ],
 )
 def test_bad_arguments_are_refused_by_name(device, call, error, words):
@@ -174,7 +182,9 @@ def test_the_operator_refuses_what_would_read_outside(device, arguments, words):
 
 
 def test_the_operator_names_the_entry_point_the_code_and_its_meaning():
-    words = r"aclnnAvgPool2dBackward failed with 161002 \(ACLNN_ERR_PARAM_INVALID.*divisorOverride: expected a value in \[-255, 255\], got 300"
+    words = (
+        r"aclnnAvgPool2dBackward failed with 161002 \(ACLNN_ERR_PARAM_INVALID.*divisorOverride: expected a value in \[-255, 255\], got 300"
+    )
     with pytest.raises(RuntimeError, match=words):
         op(torch.ones(1, 1, 2, 2, device="npu"), (1, 1, 4, 4), (2, 2), divisor_override=300)
     with pytest.raises(RuntimeError, match="DOUBLE"):

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-import torch_aclnn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import torch_aclnn
 from tests import layouts, oracle
 
 op = torch.ops.torch_aclnn.batch_norm_elemt_backward
@@ -122,7 +122,14 @@ def test_opcheck(device):
 
 @pytest.mark.parametrize(
     ("position", "value"),
-    [(0, torch.zeros(2, 3, 5)), (1, torch.zeros(3)), (2, torch.zeros(4)), (4, torch.zeros(3, 1)), (7, torch.zeros(0)), (5, torch.zeros(3).long())],
+    [
+        (0, torch.zeros(2, 3, 5)),
+        (1, torch.zeros(3)),
+        (2, torch.zeros(4)),
+        (4, torch.zeros(3, 1)),
+        (7, torch.zeros(0)),
+        (5, torch.zeros(3).long()),
+    ],
 )
 def test_the_operator_refuses_what_does_not_fit(device, position, value):
     arguments = sample((2, 3, 4))
@@ -174,7 +181,10 @@ def test_gradcheck_in_float32(device):
 
 def test_gradcheck_in_float64_on_cpu():
     x = torch.randn(5, 2, 3, dtype=torch.float64, requires_grad=True)
-    w, b = (torch.rand(2, dtype=torch.float64) + 0.5).requires_grad_(), torch.randn(2, dtype=torch.float64, requires_grad=True)
+    w, b = (
+        (torch.rand(2, dtype=torch.float64) + 0.5).requires_grad_(),
+        torch.randn(2, dtype=torch.float64, requires_grad=True),
+    )
     for inputs in ((x, w, b), (x, None, None)):
         assert torch.autograd.gradcheck(batch_norm(), inputs) and torch.autograd.gradgradcheck(batch_norm(), inputs)
 
@@ -192,10 +202,22 @@ def test_vmap_equals_a_loop(device):
     ("call", "error", "words"),
     [
         (lambda f, x: f(x[0, 0, 0], None, None, training=True), ValueError, "batch_norm: input: expected 2 or 3"),
-        (lambda f, x: f(x, None, None, torch.ones(2), training=True), ValueError, r"batch_norm: weight: expected shape \(3,\), got \(2,\)"),
-        (lambda f, x: f(x, None, None, 1.0, training=True), TypeError, "batch_norm: weight: expected a Tensor, got float"),
+        (
+            lambda f, x: f(x, None, None, torch.ones(2), training=True),
+            ValueError,
+            r"batch_norm: weight: expected shape \(3,\), got \(2,\)",
+        ),
+        (
+            lambda f, x: f(x, None, None, 1.0, training=True),
+            TypeError,
+            "batch_norm: weight: expected a Tensor, got float",
+        ),
         (lambda f, x: f(x[:1, :, :1, :1], None, None, training=True), ValueError, "more than one value per channel"),
-        (lambda f, x: f(x[:0], None, None, training=True), ValueError, "batch_norm: input: expected at least one element"),
+        (
+            lambda f, x: f(x[:0], None, None, training=True),
+            ValueError,
+            "batch_norm: input: expected at least one element",
+        ),
     ],
 )
 def test_bad_arguments_are_refused_by_name(device, call, error, words):

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-import torch_aclnn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import torch_aclnn
 from tests import layouts, oracle
 
 op = torch.ops.torch_aclnn.max_unpool3d_backward
@@ -60,7 +60,10 @@ def test_out_that_is_not_contiguous_receives_the_result(device):
 
 def test_an_index_outside_the_plane_is_an_error_at_the_call_on_cpu():
     indices = torch.tensor([0, 4]).view(1, 1, 1, 1, 2)
-    with pytest.raises(RuntimeError, match=r"max_unpool3d_backward: indices: expected values below.*got 4 at position \[0, 0, 0, 0, 1\]"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"max_unpool3d_backward: indices: expected values below.*got 4 at position \[0, 0, 0, 0, 1\]",
+    ):
         op(torch.ones(1, 1, 1, 1, 4), indices, (1, 1, 4), STRIDE, PADDING)
 
 
@@ -76,7 +79,7 @@ def test_an_index_outside_the_plane_is_an_error_at_the_next_synchronisation_on_n
 def test_gradcheck(device, shape):
     # CANN lists DOUBLE for this operator, so float64 is checked on both devices.
     pool = torch.nn.functional.max_pool3d(torch.rand(shape, device=device), 2, ceil_mode=True, return_indices=True)
-    x = pool[0].double().requires_grad_()
+    x = pool[0].cpu().double().to(device).requires_grad_()  # torch_npu's own double() gives float32
     fn = lambda x: torch_aclnn.functional.max_unpool3d(x, pool[1], 2, output_size=shape[-3:])
     assert torch.autograd.gradcheck(fn, x) and torch.autograd.gradgradcheck(fn, x)
 
@@ -126,12 +129,20 @@ def test_opcheck(device):
     [
         (lambda f, x, i: f(x[0, 0], i, 2), ValueError, "max_unpool3d: input: expected 4 or 5 dimensions"),
         (lambda f, x, i: f(x, i[0], 2), ValueError, "max_unpool3d: indices: expected 5 dimensions"),
-        (lambda f, x, i: f(x, x, 2), TypeError, "max_unpool3d: indices: expected dtype torch.int64 or torch.int32, got torch.float32"),
+        (
+            lambda f, x, i: f(x, x, 2),
+            TypeError,
+            "max_unpool3d: indices: expected dtype torch.int64 or torch.int32, got torch.float32",
+        ),
         (lambda f, x, i: f(x, i[:, :, :, :1], 2), ValueError, "max_unpool3d: indices: expected the shape of input"),
         (lambda f, x, i: f(x, i, (2, 2)), ValueError, "max_unpool3d: kernel_size: expected one integer or 3"),
         (lambda f, x, i: f(x, i, 2, 0), ValueError, "max_unpool3d: stride: expected values of at least 1"),
         (lambda f, x, i: f(x, i, 2, 2, -1), ValueError, "max_unpool3d: padding: expected values of at least 0"),
-        (lambda f, x, i: f(x, i, 2, output_size=(9, 9, 9)), ValueError, "max_unpool3d: output_size: expected less than a stride"),
+        (
+            lambda f, x, i: f(x, i, 2, output_size=(9, 9, 9)),
+            ValueError,
+            "max_unpool3d: output_size: expected less than a stride",
+        ),
     ],
 )
 def test_bad_arguments_are_refused_by_name(device, call, error, words):

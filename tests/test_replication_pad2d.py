@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-import torch_aclnn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import torch_aclnn
 from tests import layouts, oracle
 
 op = torch.ops.torch_aclnn.replication_pad2d_backward
@@ -130,7 +130,8 @@ def test_bad_arguments_are_refused_by_name(device, call, error, words):
 
 
 @pytest.mark.parametrize(
-    ("size", "padding"), [((1, 1, 5, 4), (1, 1, 1, 1)), ((1, 2, 4, 4), (1, 1, 1, 1)), ((1, 1, 4, 4), (2, 1, 1, 1)), ((4, 4), (1, 1, 1, 1))]
+    ("size", "padding"),
+    [((1, 1, 5, 4), (1, 1, 1, 1)), ((1, 2, 4, 4), (1, 1, 1, 1)), ((1, 1, 4, 4), (2, 1, 1, 1)), ((4, 4), (1, 1, 1, 1))],
 )
 def test_the_operator_refuses_sizes_that_do_not_fit(device, size, padding):
     with pytest.raises(RuntimeError, match="expected"):

@@ -9,6 +9,7 @@ Example:
     >>> torch_aclnn.functional.avg_pool2d(x, kernel_size=2).sum().backward()
     >>> x.grad[0, 0, 0].tolist()
     [0.25, 0.25, 0.25, 0.25]
+
 """
 
 from torch_aclnn import host

@@ -48,6 +48,7 @@ def avg_pool2d(
         >>> x = torch.arange(4.0).reshape(1, 1, 2, 2).requires_grad_()
         >>> torch_aclnn.functional.avg_pool2d(x, 2)
         tensor([[[[1.5000]]]], grad_fn=<AvgPool2dBackward>)
+
     """
     name = "avg_pool2d"
     _arguments.tensor(name, "input", input, (3, 4))
@@ -83,6 +84,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | 
     Example:
         >>> torch_aclnn.functional.adaptive_avg_pool2d(torch.arange(4.0).reshape(1, 2, 2), 1)
         tensor([[[1.5000]]])
+
     """
     name = "adaptive_avg_pool2d"
     _arguments.tensor(name, "input", input, (3, 4))
@@ -113,6 +115,7 @@ def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     Example:
         >>> torch_aclnn.functional.replication_pad2d(torch.tensor([[[1.0, 2.0]]]), (1, 1, 0, 0))
         tensor([[[1., 1., 2., 2.]]])
+
     """
     name = "replication_pad2d"
     _arguments.tensor(name, "input", input, (3, 4))
@@ -155,6 +158,7 @@ def max_unpool3d(
         >>> x = torch.tensor([[[[5.0]]]])
         >>> torch_aclnn.functional.max_unpool3d(x, torch.tensor([[[[2]]]]), (1, 1, 4))
         tensor([[[[0., 0., 5., 0.]]]])
+
     """
     name = "max_unpool3d"
     _arguments.tensor(name, "input", input, (4, 5))
@@ -218,6 +222,7 @@ def batch_norm(
         >>> torch_aclnn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True, eps=0.0)
         tensor([[-1.],
                 [ 1.]])
+
     """
     name = "batch_norm"
     _arguments.tensor(name, "input", input, tuple(range(2, 9)))
@@ -239,7 +244,13 @@ def batch_norm(
 
 @torch.no_grad()
 def _update_running_statistics(
-    running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, invstd: Tensor, count: int, momentum: float, eps: float
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    mean: Tensor,
+    invstd: Tensor,
+    count: int,
+    momentum: float,
+    eps: float,
 ) -> None:
     if running_mean is not None:
         running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)

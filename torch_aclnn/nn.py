@@ -6,6 +6,7 @@ Example:
     AvgPool2d(kernel_size=2, stride=2, padding=0)
     >>> pool(torch.ones(1, 1, 4, 4)).shape
     torch.Size([1, 1, 2, 2])
+
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,13 @@ class AvgPool2d(nn.AvgPool2d):
     def forward(self, input: Tensor) -> Tensor:
         """Pool (N, C, H, W) or (C, H, W)."""
         return functional.avg_pool2d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
         )
 
 

@@ -66,9 +66,7 @@ def uniform(*shape, low=0.0, high=1.0, dtype=None):
 
 def integers(*shape, low=0, high=10, dtype=torch.int64):
     """Whole numbers of [low, high)."""
-    return Recipe(
-        shape, lambda shape, dtype, generator: torch.randint(low, high, shape, generator=generator).to(dtype), dtype
-    )
+    return Recipe(shape, lambda shape, dtype, generator: torch.randint(low, high, shape, generator=generator).to(dtype), dtype)
 
 
 def booleans(*shape):
@@ -133,8 +131,7 @@ class Case:
         if self.backward:
             differentiable = [result for result in results if result.requires_grad]
             cotangents = [
-                torch.randn(r.shape, dtype=torch.float64, generator=generator).to(self.dtype).to(device, r.dtype)
-                for r in differentiable
+                torch.randn(r.shape, dtype=torch.float64, generator=generator).to(self.dtype).to(device, r.dtype) for r in differentiable
             ]
             leaves = [base for base, _ in bases if base.requires_grad]
             results = results + list(torch.autograd.grad(differentiable, leaves, cotangents))
@@ -143,17 +140,12 @@ class Case:
     def check(self):
         expected, got = self.run("cpu"), self.run(DEVICE)
         if self.wide and self.dtype in HALVES:
-            expected = [
-                rounded.to(native.dtype)
-                for rounded, native in zip(self.run("cpu", torch.float32), expected, strict=True)
-            ]
+            expected = [rounded.to(native.dtype) for rounded, native in zip(self.run("cpu", torch.float32), expected, strict=True)]
         exact = not self.close and self.rtol is None and self.atol is None
         for i, (want, have) in enumerate(zip(expected, got, strict=True)):
             assert have.device.type == DEVICE
             rtol, atol = (0, 0) if exact else (self.rtol, self.atol)
-            if (
-                self.wide and want.dtype in HALVES and want.numel()
-            ):  # operators round one after the other, and sums gather the errors
+            if self.wide and want.dtype in HALVES and want.numel():  # operators round one after the other, and sums gather the errors
                 rtol = 4 * torch.finfo(want.dtype).eps
                 atol = rtol * want.nan_to_num().abs().max().item()
             torch.testing.assert_close(

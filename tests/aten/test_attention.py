@@ -29,9 +29,7 @@ CASES = [
     *attend("bias", attention, Q, K, V, randn(2, 4, 5, 7), dtypes=(torch.float32,)),
     *attend("scale", lambda q, k, v: attention(q, k, v, scale=0.3), Q, K, V, dtypes=(torch.float32,)),
     *attend("3d", attention, randn(4, 5, 8), randn(4, 7, 8), randn(4, 7, 8), dtypes=(torch.float32,)),
-    *attend(
-        "shared-heads", lambda q, k, v: attention(q, k, v, enable_gqa=True), Q, randn(2, 2, 7, 8), randn(2, 2, 7, 8)
-    ),
+    *attend("shared-heads", lambda q, k, v: attention(q, k, v, enable_gqa=True), Q, randn(2, 2, 7, 8), randn(2, 2, 7, 8)),
 ]
 
 
@@ -87,9 +85,7 @@ def test_dropout():
     [
         lambda: torch.nn.MultiheadAttention(8, 2, batch_first=True),
         lambda: torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True),
-        lambda: torch.nn.TransformerEncoderLayer(
-            8, 2, 16, dropout=0.0, batch_first=True, norm_first=True, activation="gelu"
-        ),
+        lambda: torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True, norm_first=True, activation="gelu"),
     ],
     ids=["multihead", "encoder", "encoder-gelu"],
 )
@@ -100,11 +96,7 @@ def test_modules(make):
     there.load_state_dict(here.state_dict())
     results = []
     for module, inputs in ((here, x), (there, x.to(DEVICE))):
-        y = (
-            module(inputs, inputs, inputs, need_weights=False)[0]
-            if isinstance(module, torch.nn.MultiheadAttention)
-            else module(inputs)
-        )
+        y = module(inputs, inputs, inputs, need_weights=False)[0] if isinstance(module, torch.nn.MultiheadAttention) else module(inputs)
         y.square().sum().backward()
         results.append([y.detach().cpu(), *(p.grad.cpu() for p in module.parameters())])
     torch.testing.assert_close(*results, rtol=1e-4, atol=1e-4)

@@ -9,11 +9,7 @@ NAMES = ("eq", "ne", "lt", "le", "gt", "ge")
 NAN = float("nan")
 
 CASES = [
-    *[
-        c
-        for n in NAMES
-        for c in rows(n, getattr(operator, n), randn(3, 4), randn(4), dtypes=(*FLOATS, torch.int64), layouts=LAYOUTS)
-    ],
+    *[c for n in NAMES for c in rows(n, getattr(operator, n), randn(3, 4), randn(4), dtypes=(*FLOATS, torch.int64), layouts=LAYOUTS)],
     *[
         c
         for n in NAMES
@@ -26,16 +22,8 @@ CASES = [
         )
     ],
     *[c for n in NAMES for c in rows(f"{n}-fraction", lambda x, n=n: getattr(torch, n)(x, 0.5), integers(5, high=3))],
-    *[
-        c
-        for n in NAMES
-        for c in rows(f"{n}_", lambda x, y, n=n: getattr(x, f"{n}_")(y), randn(3, 4), randn(4), layouts=LAYOUTS)
-    ],
-    *[
-        c
-        for n in NAMES
-        for c in rows(f"{n}_-number", lambda x, n=n: getattr(x, f"{n}_")(0.5), randn(3, 4), layouts=LAYOUTS)
-    ],
+    *[c for n in NAMES for c in rows(f"{n}_", lambda x, y, n=n: getattr(x, f"{n}_")(y), randn(3, 4), randn(4), layouts=LAYOUTS)],
+    *[c for n in NAMES for c in rows(f"{n}_-number", lambda x, n=n: getattr(x, f"{n}_")(0.5), randn(3, 4), layouts=LAYOUTS)],
     *rows("mixed", lambda x, y: x < y, randn(3), randn(3, dtype=torch.int64)),
     *rows(
         "nan",
@@ -45,9 +33,7 @@ CASES = [
     ),
     *rows("bool", lambda x, y: (x == y, x != y), booleans(9), booleans(9)),
     *rows("empty", lambda x, y: x == y, randn(0, 3), randn(3)),
-    *rows(
-        "maximum", torch.maximum, randn(3, 4), randn(4), dtypes=(*FLOATS, torch.int64), layouts=LAYOUTS, backward=False
-    ),
+    *rows("maximum", torch.maximum, randn(3, 4), randn(4), dtypes=(*FLOATS, torch.int64), layouts=LAYOUTS, backward=False),
     *rows("minimum", torch.minimum, randn(3, 4), randn(4), dtypes=(*FLOATS, torch.int64), layouts=LAYOUTS),
     *rows("maximum-gradient", torch.maximum, randn(3, 4), randn(4), backward=True),
     *rows("isclose", torch.isclose, values([1.0, 2.0, NAN]), values([1.0 + 1e-7, 2.1, NAN])),

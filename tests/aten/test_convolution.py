@@ -47,9 +47,7 @@ CASES = [
     *conv("conv2d-pointwise", F.conv2d, randn(2, 3, 6, 5), randn(4, 3, 1, 1), randn(4)),
     *conv("conv2d-empty", F.conv2d, randn(0, 3, 6, 5), randn(4, 3, 3, 3), dtypes=(torch.float32,), backward=False),
     *conv("conv3d", lambda x, w, b: F.conv3d(x, w, b, 2, 1), randn(1, 2, 5, 6, 4), randn(4, 2, 3, 3, 2), randn(4)),
-    *conv(
-        "conv3d-groups", lambda x, w: F.conv3d(x, w, dilation=2, groups=2), randn(1, 2, 5, 6, 4), randn(4, 1, 2, 3, 2)
-    ),
+    *conv("conv3d-groups", lambda x, w: F.conv3d(x, w, dilation=2, groups=2), randn(1, 2, 5, 6, 4), randn(4, 1, 2, 3, 2)),
     *conv(
         "conv_transpose1d",
         lambda x, w, b: F.conv_transpose1d(x, w, b, 2, 1, 1),
@@ -88,6 +86,7 @@ CASES = [
     ),
     *conv("unfold", lambda x: F.unfold(x, (2, 3), dilation=(1, 2), padding=1, stride=2), randn(2, 3, 6, 7)),
     *conv("fold", lambda x: F.fold(x, (5, 6), (2, 3), padding=1, stride=2), randn(2, 18, 9)),
+    *conv("channel_shuffle", lambda x: F.channel_shuffle(x, 2), randn(2, 6, 3, 4)),
 ]
 
 

@@ -130,9 +130,7 @@ JOIN = [
         values([2, 0, 3]),
         backward=True,
     ),
-    *rows(
-        "repeat_interleave-flat", lambda x, n: x.repeat_interleave(n), randn(2, 2), values([2, 0, 3, 1]), backward=True
-    ),
+    *rows("repeat_interleave-flat", lambda x, n: x.repeat_interleave(n), randn(2, 2), values([2, 0, 3, 1]), backward=True),
     *rows("repeat_interleave-counts", torch.repeat_interleave, values([2, 0, 3])),
 ]
 

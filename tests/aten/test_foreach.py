@@ -22,12 +22,15 @@ def inplace(function, number=1):
 
 
 def foreach(name, number=1, *, arguments=(), make=randn, dtypes=FLOATS, in_place=True, **options):
-    inputs = [make(COUNT, 3, 2)] * number
     function, function_ = getattr(torch, f"_foreach_{name}"), getattr(torch, f"_foreach_{name}_", None)
-    options = {"dtypes": dtypes, "close": True} | options
-    found = rows(name, lists(lambda *x: function(*x, *arguments), number), *inputs, **options)
-    if in_place and function_:
-        found += rows(f"{name}_", inplace(lambda *x: function_(*x, *arguments), number), *inputs, **options)
+    found = []
+    for dtype in dtypes:
+        count = COUNT if dtype == torch.float32 or any(isinstance(x, (list, torch.Tensor)) for x in arguments) else 3
+        inputs = [make(count, 3, 2)] * number
+        shared = {"dtypes": (dtype,), "close": True, **options}
+        found += rows(name, lists(lambda *x: function(*x, *arguments), number), *inputs, **shared)
+        if in_place and function_:
+            found += rows(f"{name}_", inplace(lambda *x: function_(*x, *arguments), number), *inputs, **shared)
     return found
 
 
@@ -65,16 +68,8 @@ FLOAT = (torch.float32,)
 
 CASES = [
     *(row for name in UNARY for row in foreach(name, make=positive, dtypes=(torch.float32, torch.float16))),
-    *(
-        row
-        for name in ("floor", "ceil", "round", "trunc", "frac")
-        for row in foreach(name, dtypes=(torch.float32, torch.float16))
-    ),
-    *(
-        row
-        for name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum")
-        for row in foreach(name, 2, make=positive)
-    ),
+    *(row for name in ("floor", "ceil", "round", "trunc", "frac") for row in foreach(name, dtypes=(torch.float32, torch.float16))),
+    *(row for name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum") for row in foreach(name, 2, make=positive)),
     *(
         row
         for name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "clamp_min", "clamp_max")
@@ -87,16 +82,8 @@ CASES = [
     ),
     *(row for name in ("add", "sub", "mul") for row in foreach(name, 2, dtypes=(torch.int32, torch.int64))),
     *(row for name in ("addcmul", "addcdiv") for row in foreach(name, 3, make=positive, arguments=(0.3,))),
-    *(
-        row
-        for name in ("addcmul", "addcdiv")
-        for row in foreach(name, 3, make=positive, arguments=(SCALARS,), dtypes=FLOAT)
-    ),
-    *(
-        row
-        for name in ("addcmul", "addcdiv")
-        for row in foreach(name, 3, make=positive, arguments=(torch.tensor(SCALARS),), dtypes=FLOAT)
-    ),
+    *(row for name in ("addcmul", "addcdiv") for row in foreach(name, 3, make=positive, arguments=(SCALARS,), dtypes=FLOAT)),
+    *(row for name in ("addcmul", "addcdiv") for row in foreach(name, 3, make=positive, arguments=(torch.tensor(SCALARS),), dtypes=FLOAT)),
     *foreach("lerp", 3, dtypes=FLOAT),
     *foreach("lerp", 2, arguments=(0.3,), dtypes=FLOAT),
     *rows(

@@ -24,9 +24,7 @@ READ = [
     *rows("index-nothing", lambda x, i: x[i], X, integers(0, high=4), dtypes=(torch.float32, torch.int64)),
     *rows("index-mask", lambda x, m: x[m], X, booleans(4, 5, 6), dtypes=DTYPES, layouts=LAYOUTS),
     *rows("index-mask-rows", lambda x, m: x[m], X, booleans(4), dtypes=(torch.float32, torch.int64), layouts=LAYOUTS),
-    *rows(
-        "index-mask-columns", lambda x, m: x[:, m], X, booleans(5), dtypes=(torch.float32, torch.int64), layouts=LAYOUTS
-    ),
+    *rows("index-mask-columns", lambda x, m: x[:, m], X, booleans(5), dtypes=(torch.float32, torch.int64), layouts=LAYOUTS),
     *rows("index-mask-none", lambda x: x[x > 99], X, dtypes=(torch.float32, torch.int64)),
     *rows("index-integers", lambda x, i: x[:, i], randn(4, 5, dtype=torch.int64), integers(3, high=5)),
     *rows("index_select", lambda x, i: x.index_select(1, i), X, integers(7, high=5), dtypes=DTYPES, layouts=LAYOUTS),
@@ -107,9 +105,7 @@ WRITE = [
     ),
     *rows("masked_fill_-infinity", lambda x, m: x.masked_fill_(m, -float("inf")), X, booleans(6), dtypes=FLOATS),
     *rows("masked_fill_-tensor", lambda x, m, v: x.masked_fill_(m, v), X, booleans(6), randn(), layouts=LAYOUTS),
-    *rows(
-        "masked_scatter_", lambda x, m, v: x.masked_scatter_(m, v), X, booleans(4, 5, 6), randn(120), layouts=LAYOUTS
-    ),
+    *rows("masked_scatter_", lambda x, m, v: x.masked_scatter_(m, v), X, booleans(4, 5, 6), randn(120), layouts=LAYOUTS),
     *rows(
         "scatter",
         lambda x, i, v: x.scatter(1, i, v),
@@ -208,12 +204,8 @@ WRITE = [
         dtypes=(torch.float32, torch.int64),
         close=True,
     ),
-    *rows(
-        "index_copy", lambda x, i, v: x.index_copy(1, i, v), randn(4, 5), values([3, 0]), randn(4, 2), layouts=LAYOUTS
-    ),
-    *rows(
-        "index_copy_", lambda x, i, v: x.index_copy_(0, i, v), randn(4, 5), values([3, 0]), randn(2, 5), layouts=LAYOUTS
-    ),
+    *rows("index_copy", lambda x, i, v: x.index_copy(1, i, v), randn(4, 5), values([3, 0]), randn(4, 2), layouts=LAYOUTS),
+    *rows("index_copy_", lambda x, i, v: x.index_copy_(0, i, v), randn(4, 5), values([3, 0]), randn(2, 5), layouts=LAYOUTS),
     *rows("index_fill", lambda x, i: x.index_fill(1, i, 2.5), randn(4, 5), values([3, 0]), layouts=LAYOUTS),
     *rows("index_fill_", lambda x, i: x.index_fill_(0, i, 2.5), randn(4, 5), values([3, 0]), layouts=LAYOUTS),
 ]

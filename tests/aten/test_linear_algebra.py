@@ -36,14 +36,10 @@ CASES = [
     *product("addmm", lambda s, a, b: torch.addmm(s, a, b, beta=0.5, alpha=2.0), randn(3, 5), A, B),
     *product("addmm-bias", torch.addmm, randn(5), A, B),
     *product("addmm_", lambda s, a, b: (s * 1).addmm_(a, b, beta=0.5, alpha=2.0), randn(3, 5), A, B),
-    *product(
-        "addmm-beta-0", lambda a, b: torch.addmm(a.new_full((3, 5), float("nan")), a, b, beta=0), A, B, backward=False
-    ),
+    *product("addmm-beta-0", lambda a, b: torch.addmm(a.new_full((3, 5), float("nan")), a, b, beta=0), A, B, backward=False),
     *product("baddbmm", lambda s, a, b: torch.baddbmm(s, a, b, beta=0.5, alpha=2.0), randn(2, 3, 5), BATCH, BATCH2),
     *product("baddbmm_", lambda s, a, b: (s * 1).baddbmm_(a, b, beta=0.5, alpha=2.0), randn(2, 3, 5), BATCH, BATCH2),
-    *product(
-        "addbmm", lambda s, a, b: torch.addbmm(s, a, b, beta=0.5, alpha=2.0), randn(3, 5), BATCH, BATCH2, backward=False
-    ),
+    *product("addbmm", lambda s, a, b: torch.addbmm(s, a, b, beta=0.5, alpha=2.0), randn(3, 5), BATCH, BATCH2, backward=False),
     *product("addmv", lambda s, a, v: torch.addmv(s, a, v, beta=0.5, alpha=2.0), randn(3), A, randn(4)),
     *product("addr", lambda s, u, v: torch.addr(s, u, v, beta=0.5, alpha=2.0), A, randn(3), randn(4)),
     *product("addr_", lambda s, u, v: (s * 1).addr_(u, v, beta=0.5, alpha=2.0), A, randn(3), randn(4), backward=False),
@@ -87,6 +83,4 @@ def test_linear_algebra(case):
 def test_large_half_product_sums_in_float32():
     a, b = torch.rand(2, 4096).half(), torch.rand(4096, 2).half()
     exact = a.double() @ b.double()
-    torch.testing.assert_close(
-        (a.npu() @ b.npu()).cpu(), exact.half(), rtol=0, atol=1.0
-    )  # neighbours are 1 apart there
+    torch.testing.assert_close((a.npu() @ b.npu()).cpu(), exact.half(), rtol=0, atol=1.0)  # neighbours are 1 apart there

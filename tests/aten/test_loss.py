@@ -76,6 +76,14 @@ CASES = [
 ]
 
 
+def ctc(log_probs, targets, reduction, **options):
+    return F.ctc_loss(log_probs.log_softmax(2), targets, (9, 7), (3, 2), reduction=reduction, **options)
+
+
+CASES += loss("ctc", ctc, randn(9, 2, 6), integers(2, 3, low=1, high=6), dtypes=(torch.float32,))
+CASES += loss("ctc-joined", ctc, randn(9, 2, 6), integers(5, low=1, high=6), dtypes=(torch.float32,))
+
+
 @table(CASES)
 def test_loss(case):
     case.check()

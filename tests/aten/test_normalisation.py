@@ -140,9 +140,7 @@ def test_gathered_statistics(batch):
     means, invstds = torch.stack([m for m, _ in pieces]), torch.stack([i for _, i in pieces])
     counts = torch.tensor([8.0, 20.0], device=DEVICE)
     running_mean, running_var = torch.zeros(3, device=DEVICE), torch.ones(3, device=DEVICE)
-    mean, invstd = torch.batch_norm_gather_stats_with_counts(
-        parts[0], means, invstds, running_mean, running_var, 0.1, EPS, counts
-    )
+    mean, invstd = torch.batch_norm_gather_stats_with_counts(parts[0], means, invstds, running_mean, running_var, 0.1, EPS, counts)
     expected = statistics(whole)
     torch.testing.assert_close(mean.cpu(), expected[0])
     torch.testing.assert_close(invstd.cpu(), expected[2])
@@ -158,9 +156,7 @@ def test_gathered_sums(batch):
     sums, squares = torch.stack([s for s, _ in pieces]), torch.stack([q for _, q in pieces])
     counts = torch.tensor([8, 20], dtype=torch.int32, device=DEVICE)
     running_mean, running_var = torch.zeros(3, device=DEVICE), torch.ones(3, device=DEVICE)
-    mean, invstd = torch_npu.batch_norm_gather_stats_update(
-        parts[0], sums, squares, running_mean, running_var, 0.1, EPS, counts
-    )
+    mean, invstd = torch_npu.batch_norm_gather_stats_update(parts[0], sums, squares, running_mean, running_var, 0.1, EPS, counts)
     expected = statistics(whole)
     torch.testing.assert_close(mean.cpu(), expected[0])
     torch.testing.assert_close(invstd.cpu(), expected[2])

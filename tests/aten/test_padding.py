@@ -14,24 +14,15 @@ def pad(name, amounts, *sizes, mode, **options):
 
 
 CASES = [
-    *(
-        row
-        for mode in ("replicate", "reflect")
-        for n in (1, 2, 3)
-        for row in pad(f"{mode}{n}d", AMOUNTS[n], *SIZES[n], mode=mode)
-    ),
+    *(row for mode in ("replicate", "reflect") for n in (1, 2, 3) for row in pad(f"{mode}{n}d", AMOUNTS[n], *SIZES[n], mode=mode)),
     *(row for n in (1, 2, 3) for row in pad(f"replicate{n}d-unbatched", AMOUNTS[n], *SIZES[n][1:], mode="replicate")),
     *pad("replicate2d-crop", (-1, 2, -1, -1), 2, 3, 5, 4, mode="replicate", dtypes=(torch.float32,)),
     *pad("replicate2d-large", (6, 7, 5, 9), 1, 2, 3, 3, mode="replicate"),
     *pad("constant", (1, 2, -1, 3), 3, 4, 5, mode="constant"),
     *rows("constant-value", lambda x: F.pad(x, (1, 2), value=-2.5), randn(3, 4), dtypes=FLOATS, layouts=LAYOUTS),
-    *rows(
-        "constant-integer", lambda x: F.pad(x, (1, 2, 0, 1), value=7), randn(3, 4), dtypes=(torch.int32, torch.int64)
-    ),
+    *rows("constant-integer", lambda x: F.pad(x, (1, 2, 0, 1), value=7), randn(3, 4), dtypes=(torch.int32, torch.int64)),
     *rows("constant-empty", lambda x: F.pad(x, (1, 2)), randn(2, 0)),
-    *rows(
-        "circular", lambda x: F.pad(x, (1, 2, 2, 1), mode="circular"), randn(2, 3, 5, 4), dtypes=FLOATS, layouts=LAYOUTS
-    ),
+    *rows("circular", lambda x: F.pad(x, (1, 2, 2, 1), mode="circular"), randn(2, 3, 5, 4), dtypes=FLOATS, layouts=LAYOUTS),
 ]
 
 

@@ -95,9 +95,7 @@ CASES = [
             "and_": lambda a, b: a.bitwise_and_(b),
             "xor_": lambda a, b: a.bitwise_xor_(b),
         }.items()
-        for case in rows(
-            name, function, randn(3, 4), integers(4, low=1, high=6, dtype=None), dtypes=INTEGERS, layouts=LAYOUTS
-        )
+        for case in rows(name, function, randn(3, 4), integers(4, low=1, high=6, dtype=None), dtypes=INTEGERS, layouts=LAYOUTS)
     ],
     *rows("and-number", lambda a: a & 6, randn(3, 4), dtypes=INTEGERS),
     *rows("or-number", lambda a: a | 6, randn(3, 4), dtypes=INTEGERS),

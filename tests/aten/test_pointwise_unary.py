@@ -64,16 +64,12 @@ CASES = [
     *[
         c
         for n, (low, high) in UNARY.items()
-        for c in rows(
-            n, getattr(torch, n), uniform(3, 37, low=low, high=high), dtypes=FLOATS, layouts=LAYOUTS, close=True
-        )
+        for c in rows(n, getattr(torch, n), uniform(3, 37, low=low, high=high), dtypes=FLOATS, layouts=LAYOUTS, close=True)
     ],
     *[
         c
         for n, (low, high) in UNARY.items()
-        for c in rows(
-            f"{n}_", getattr(torch.Tensor, f"{n}_"), uniform(3, 5, low=low, high=high), layouts=LAYOUTS, close=True
-        )
+        for c in rows(f"{n}_", getattr(torch.Tensor, f"{n}_"), uniform(3, 5, low=low, high=high), layouts=LAYOUTS, close=True)
     ],
     *[c for n in PROMOTING for c in rows(n, getattr(torch, n), integers(2, 3, low=1, high=5), close=True)],
     *rows("empty", torch.exp, randn(0, 3)),
@@ -105,9 +101,7 @@ CASES = [
     *rows("clamp-integer", lambda x: x.clamp(-1, 2), randn(3, 4), dtypes=INTEGERS),
     *rows("clamp-low", lambda x: x.clamp(min=-0.5), randn(3, 4)),
     *rows("clamp-high", lambda x: x.clamp(max=0.5), randn(3, 4)),
-    *rows(
-        "clamp-tensor", lambda x, low, high: x.clamp(low, high), randn(3, 4), uniform(4, low=-1, high=0), uniform(3, 1)
-    ),
+    *rows("clamp-tensor", lambda x, low, high: x.clamp(low, high), randn(3, 4), uniform(4, low=-1, high=0), uniform(3, 1)),
     *rows("clamp-tensor-low", lambda x, low: x.clamp(min=low), randn(3, 4), randn(4)),
     *rows("clamp_", lambda x: x.clamp_(-0.5, 0.5), randn(3, 4), layouts=LAYOUTS),
     *rows("clamp_min", lambda x: x.clamp_min(0.1), randn(3, 4)),

@@ -35,9 +35,7 @@ CASES = [
     *pool("avg_pool2d-unbatched", lambda x: F.avg_pool2d(x, 2), randn(3, 6, 8)),
     *pool("avg_pool1d", lambda x: F.avg_pool1d(x, 3, 2, 1), randn(2, 3, 9)),
     *pool("avg_pool3d", lambda x: F.avg_pool3d(x, (2, 3, 2), 2, (1, 1, 0)), VOLUMES, dtypes=(torch.float32,)),
-    *pool(
-        "avg_pool3d-options", lambda x: F.avg_pool3d(x, 2, None, 1, True, False, 5), VOLUMES, dtypes=(torch.float32,)
-    ),
+    *pool("avg_pool3d-options", lambda x: F.avg_pool3d(x, 2, None, 1, True, False, 5), VOLUMES, dtypes=(torch.float32,)),
     *pool("adaptive_avg_pool1d", lambda x: F.adaptive_avg_pool1d(x, 4), randn(2, 3, 9)),
     *pool("adaptive_avg_pool2d", lambda x: F.adaptive_avg_pool2d(x, (3, 5)), PLANES),
     *pool("adaptive_avg_pool2d-larger", lambda x: F.adaptive_avg_pool2d(x, (9, 5)), PLANES),
@@ -131,9 +129,7 @@ def test_indices_instead_of_a_mask():
 
     grad_input = torch.empty_like(x, device=DEVICE)
     call("aclnnMaxPool2dWithIndicesBackward", grad.to(DEVICE), x.to(DEVICE), indices, *arguments, grad_input)
-    want = torch.ops.aten.max_pool2d_with_indices_backward(
-        grad, x, [3, 3], [2, 2], [1, 1], [1, 1], False, expected_indices
-    )
+    want = torch.ops.aten.max_pool2d_with_indices_backward(grad, x, [3, 3], [2, 2], [1, 1], [1, 1], False, expected_indices)
     torch.testing.assert_close(grad_input.cpu(), want)
 
 

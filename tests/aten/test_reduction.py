@@ -70,9 +70,7 @@ CASES = [
     *[
         c
         for n, f in PICKS.items()
-        for c in rows(
-            n, f, permutation(3, 4, 5, dtype=None), dtypes=(*FLOATS, torch.int64, torch.int32), layouts=LAYOUTS
-        )
+        for c in rows(n, f, permutation(3, 4, 5, dtype=None), dtypes=(*FLOATS, torch.int64, torch.int32), layouts=LAYOUTS)
     ],
     *rows(
         "sum-integer",
@@ -112,9 +110,7 @@ CASES = [
     ],
     *[c for n in ("any", "all") for c in rows(f"{n}-0-dim", getattr(torch, n), values(True))],
     *[c for n in ("any", "all") for c in rows(f"{n}-nothing", getattr(torch, n), booleans(0))],
-    *rows(
-        "aminmax-helper", lambda x: (torch.ops.aten._aminmax(x), torch.ops.aten._aminmax.dim(x, 1, True)), randn(3, 4)
-    ),
+    *rows("aminmax-helper", lambda x: (torch.ops.aten._aminmax(x), torch.ops.aten._aminmax.dim(x, 1, True)), randn(3, 4)),
     *rows("norm-helper", lambda x: torch.ops.aten.norm.Scalar(x, 2), randn(3, 4), dtypes=FLOATS, close=True),
     *rows(
         "norm-out",
@@ -142,11 +138,7 @@ GRADIENTS = [
         for n in ("sum", "mean-dims", "prod-dim", "logsumexp", "norm", "norm-dim", "std", "var-dims", "cumsum")
         for c in rows(n, SUMS[n], randn(3, 4, 5), backward=True, close=True)
     ],
-    *[
-        c
-        for n in ("max", "amax", "max-dim")
-        for c in rows(n, PICKS[n], permutation(3, 4, 5, dtype=None), backward=True)
-    ],
+    *[c for n in ("max", "amax", "max-dim") for c in rows(n, PICKS[n], permutation(3, 4, 5, dtype=None), backward=True)],
 ]
 
 

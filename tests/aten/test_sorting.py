@@ -95,6 +95,4 @@ def test_printing():
     ):
         there = repr(x.to(DEVICE))
         assert "device='npu:0'" in there
-        assert "".join(there.replace("device='npu:0'", "").split()).replace(",,", ",").replace(",)", ")") == "".join(
-            repr(x).split()
-        )
+        assert "".join(there.replace("device='npu:0'", "").split()).replace(",,", ",").replace(",)", ")") == "".join(repr(x).split())

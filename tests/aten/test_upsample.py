@@ -50,12 +50,8 @@ CASES = [
     *interpolate("trilinear", VOLUME, (5, 3, 8), 2.0),
     *aligned("trilinear", VOLUME, (5, 3, 8)),
     *resample("bicubic", lambda x: F.interpolate(x, (7, 3), mode="bicubic"), PLANE, **ONLY_FLOAT),
-    *resample(
-        "bilinear-antialias", lambda x: F.interpolate(x, (3, 4), mode="bilinear", antialias=True), PLANE, **ONLY_FLOAT
-    ),
-    *resample(
-        "bicubic-antialias", lambda x: F.interpolate(x, (3, 4), mode="bicubic", antialias=True), PLANE, **ONLY_FLOAT
-    ),
+    *resample("bilinear-antialias", lambda x: F.interpolate(x, (3, 4), mode="bilinear", antialias=True), PLANE, **ONLY_FLOAT),
+    *resample("bicubic-antialias", lambda x: F.interpolate(x, (3, 4), mode="bicubic", antialias=True), PLANE, **ONLY_FLOAT),
     *(
         row
         for mode in ("bilinear", "nearest")
@@ -76,9 +72,7 @@ CASES = [
         dtypes=FLOATS[1:],
         backward=False,
     ),
-    *resample(
-        "grid_sample-3d", lambda x, g: F.grid_sample(x, g, align_corners=True), CUBE, CUBE_GRID, dtypes=(torch.float32,)
-    ),
+    *resample("grid_sample-3d", lambda x, g: F.grid_sample(x, g, align_corners=True), CUBE, CUBE_GRID, dtypes=(torch.float32,)),
 ]
 
 

@@ -193,8 +193,6 @@ def run_engine() -> Callable[..., subprocess.CompletedProcess[str]]:
             "sentence = lambda: acl.aclGetRecentErrMsg().decode()\n"
         )
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_ACLNN_HOST_")}
-        return subprocess.run(
-            [sys.executable, "-S", "-c", start + code], env=kept | settings, capture_output=True, text=True, timeout=60
-        )
+        return subprocess.run([sys.executable, "-S", "-c", start + code], env=kept | settings, capture_output=True, text=True, timeout=60)
 
     return run

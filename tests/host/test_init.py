@@ -4,10 +4,7 @@ import pytest
 
 
 def test_init_and_finalize_are_answered_by_the_book(run_engine):
-    ended = run_engine(
-        "calls = [acl.aclFinalize, lambda: acl.aclInit(None)]\n"
-        "print(*(calls[which]() for which in (0, 1, 1, 0, 0, 1, 0)))"
-    )
+    ended = run_engine("calls = [acl.aclFinalize, lambda: acl.aclInit(None)]\nprint(*(calls[which]() for which in (0, 1, 1, 0, 0, 1, 0)))")
     assert ended.stdout.split() == ["100001", "0", "100002", "0", "100037", "0", "0"]
 
 
@@ -22,8 +19,7 @@ def test_configuration_file_sets_the_default_device(run_engine, tmp_path):
     file = tmp_path / "acl.json"
     file.write_text('{"dump": {}, "defaultDevice": {"default_device": "1"}}')
     ended = run_engine(
-        f"device = ctypes.c_int32(); print(acl.aclInit({bytes(file)!r}))\n"
-        "print(acl.aclrtGetDevice(ctypes.byref(device)), device.value)",
+        f"device = ctypes.c_int32(); print(acl.aclInit({bytes(file)!r}))\nprint(acl.aclrtGetDevice(ctypes.byref(device)), device.value)",
         TORCH_ACLNN_HOST_DEVICES="2",
     )
     assert ended.stdout.split() == ["0", "0", "1"]

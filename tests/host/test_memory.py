@@ -35,9 +35,7 @@ def test_out_of_memory_says_how_much(run_engine):
     )
     first, second, third = ended.stdout.splitlines()
     assert (first, third) == ("0", "0")
-    assert second.startswith(
-        "207001 aclrtMalloc: device 0 is out of memory: asked for 2.00 MiB, free 1.00 MiB of 4.00 MiB"
-    )
+    assert second.startswith("207001 aclrtMalloc: device 0 is out of memory: asked for 2.00 MiB, free 1.00 MiB of 4.00 MiB")
 
 
 def test_absurd_size_is_out_of_memory(ascendcl):
@@ -83,9 +81,7 @@ def test_bytes_come_back_as_they_went(ascendcl, stream, kinds, asynchronous):
         ascendcl.ok("aclrtFree", address)
 
 
-@pytest.mark.parametrize(
-    ("offset", "count", "fits"), [(0, 4096, True), (4095, 1, True), (1, 4096, False), (0, 4097, False)]
-)
+@pytest.mark.parametrize(("offset", "count", "fits"), [(0, 4096, True), (4095, 1, True), (1, 4096, False), (0, 4097, False)])
 @pytest.mark.parametrize("kind", [HOST_TO_DEVICE, DEFAULT])
 def test_copy_past_the_end_of_an_allocation_is_refused(ascendcl, device_memory, kind, offset, count, fits):
     host = ctypes.addressof(buffer := ctypes.create_string_buffer(8192))

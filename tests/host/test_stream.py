@@ -35,9 +35,7 @@ def test_host_function_runs_in_order(ascendcl, stream, device_memory):
 
 def test_several_threads_may_launch_on_one_stream(ascendcl, tasks, stream):
     before = tasks.counted_tasks()
-    threads = [
-        threading.Thread(target=lambda: [tasks.enqueue_counting_task(stream) for _ in range(500)]) for _ in range(4)
-    ]
+    threads = [threading.Thread(target=lambda: [tasks.enqueue_counting_task(stream) for _ in range(500)]) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -90,9 +88,7 @@ def test_first_of_several_failures_is_told(ascendcl, tasks, stream):
 def test_failure_is_told_on_the_thread_that_asks(ascendcl, tasks, stream):
     told = []
     tasks.enqueue_failing_task(stream)
-    thread = threading.Thread(
-        target=lambda: told.extend([ascendcl.aclrtSynchronizeStream(stream), ascendcl.sentence()])
-    )
+    thread = threading.Thread(target=lambda: told.extend([ascendcl.aclrtSynchronizeStream(stream), ascendcl.sentence()]))
     thread.start()
     thread.join()
     assert told == [500000, FAILED]

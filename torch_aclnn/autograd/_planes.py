@@ -7,15 +7,17 @@ from torch import Tensor
 
 
 def over_planes(
-    apply: Callable[..., Tensor], tensors: tuple[Tensor, ...], in_dims: tuple[int | None, ...], batch_size: int, plane_dims: int
+    apply: Callable[..., Tensor],
+    tensors: tuple[Tensor, ...],
+    in_dims: tuple[int | None, ...],
+    batch_size: int,
+    plane_dims: int,
 ) -> tuple[Tensor, int]:
     """Apply a function of (N, C, ...) or (C, ...) tensors to tensors with one more dimension, by folding that dimension into N.
 
     The operators never mix planes, so a mapped dimension is only more planes; a rank without N gets the mapped dimension as its N.
     """
-    moved = [
-        (t.movedim(d, 0) if d is not None else t.expand(batch_size, *t.shape)) for t, d in zip(tensors, in_dims, strict=True)
-    ]
+    moved = [(t.movedim(d, 0) if d is not None else t.expand(batch_size, *t.shape)) for t, d in zip(tensors, in_dims, strict=True)]
     has_batch = moved[0].dim() == plane_dims + 3  # the mapped dimension, N and C before the plane
     if not has_batch:
         return apply(*moved), 0

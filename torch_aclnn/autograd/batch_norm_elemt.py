@@ -25,8 +25,9 @@ def _statistics_type(input: Tensor) -> torch.dtype:
 
 
 def _uses_device_operators(input: Tensor) -> bool:
-    # What torch has for the steps cannot be differentiated, so a graph of the gradient needs the plain form.
-    return input.device.type == "npu" and not torch.is_grad_enabled()
+    # What torch has for the steps cannot be differentiated, so a graph of the gradient needs the plain form; float64 needs it because
+    # their statistics are float32 whatever the input is.
+    return input.device.type == "npu" and input.dtype != torch.float64 and not torch.is_grad_enabled()
 
 
 def _statistics(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
@@ -104,9 +105,17 @@ class BatchNorm(torch.autograd.Function):
     def vmap(info: Any, in_dims: tuple[int | None, ...], input: Tensor, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
         """Treat the mapped dimension as more channels."""
         batch = info.batch_size
-        folded = _fold(input, in_dims[0], batch, 1), _fold(weight, in_dims[1], batch, 0), _fold(bias, in_dims[2], batch, 0)
+        folded = (
+            _fold(input, in_dims[0], batch, 1),
+            _fold(weight, in_dims[1], batch, 0),
+            _fold(bias, in_dims[2], batch, 0),
+        )
         output, mean, invstd = BatchNorm.apply(*folded, eps)
-        return (output.unflatten(1, (batch, -1)), mean.unflatten(0, (batch, -1)), invstd.unflatten(0, (batch, -1))), (1, 0, 0)
+        return (output.unflatten(1, (batch, -1)), mean.unflatten(0, (batch, -1)), invstd.unflatten(0, (batch, -1))), (
+            1,
+            0,
+            0,
+        )
 
 
 class BatchNormElemtBackward(torch.autograd.Function):

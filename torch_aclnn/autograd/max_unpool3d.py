@@ -57,11 +57,21 @@ class MaxUnpool3dBackward(torch.autograd.Function):
         """A gather's derivative is a scatter that adds, because two elements may have come from one place."""
         (indices,) = ctx.saved_tensors
         zeros = grad_grad_input.new_zeros(ctx.grad_output_shape).flatten(-3)
-        return zeros.scatter_add(-1, indices.flatten(-3), grad_grad_input.flatten(-3)).view(ctx.grad_output_shape), None, None, None, None
+        return (
+            zeros.scatter_add(-1, indices.flatten(-3), grad_grad_input.flatten(-3)).view(ctx.grad_output_shape),
+            None,
+            None,
+            None,
+            None,
+        )
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], grad_output: Tensor, indices: Tensor, *arguments: Any) -> tuple[Tensor, int]:
         """Treat the mapped dimension as more planes."""
         return over_planes(
-            lambda g, i: MaxUnpool3dBackward.apply(g, i, *arguments), (grad_output, indices), in_dims[:2], info.batch_size, 3
+            lambda g, i: MaxUnpool3dBackward.apply(g, i, *arguments),
+            (grad_output, indices),
+            in_dims[:2],
+            info.batch_size,
+            3,
         )

@@ -17,6 +17,7 @@ def calls() -> dict[str, int]:
         >>> _ = torch.ones(2, device="npu") + 1
         >>> torch_aclnn.host.calls()["aclnnAdds"]
         1
+
     """
     runtime = _host_runtime()
     count = runtime.torchAclnnHostCalls(None, None, 0)
@@ -31,6 +32,7 @@ def reset_calls() -> None:
 
     Raises:
         RuntimeError: CANN answers on the ``npu`` device.
+
     """
     _host_runtime().torchAclnnHostResetCalls()
 
@@ -40,5 +42,9 @@ def _host_runtime() -> ctypes.CDLL:
     if runtime is None or not is_active():
         raise RuntimeError("torch_aclnn.host.calls: the host engine is not active in this process")
     runtime.torchAclnnHostCalls.restype = ctypes.c_size_t
-    runtime.torchAclnnHostCalls.argtypes = [ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_uint64), ctypes.c_size_t]
+    runtime.torchAclnnHostCalls.argtypes = [
+        ctypes.POINTER(ctypes.c_char_p),
+        ctypes.POINTER(ctypes.c_uint64),
+        ctypes.c_size_t,
+    ]
     return runtime

@@ -36,7 +36,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="torch-aclnn", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="command")
 
-    run = commands.add_parser("run", help="run a Python program under the host engine: torch-aclnn run train.py, run -m module, run -c code")
+    # What follows belongs to Python, options too, so for this command nothing begins an option.
+    run = commands.add_parser(
+        "run",
+        help="run a Python program under the host engine: torch-aclnn run train.py, run -m module, run -c code",
+        prefix_chars="\0",
+        add_help=False,
+    )
     run.add_argument("python_arguments", nargs=argparse.REMAINDER, metavar="...", help="what would follow `python`")
     run.set_defaults(action=_run)
 

@@ -38,6 +38,7 @@ def is_active() -> bool:
         >>> import torch_aclnn
         >>> torch_aclnn.host.is_active()  # on a machine without CANN
         True
+
     """
     runtime = loaded_library("libascendcl.so")
     return runtime is not None and hasattr(runtime, _HOST_SYMBOL)
@@ -51,6 +52,7 @@ def activate() -> None:
     Raises:
         ValueError: ``TORCH_ACLNN_ENGINE`` has another value.
         ImportError: the engine asked for cannot be loaded, or the other one is loaded already.
+
     """
     choice = os.environ.get("TORCH_ACLNN_ENGINE", "auto")
     if choice not in ("auto", "cann", "host"):

@@ -12,6 +12,7 @@ def libdir() -> Path:
         >>> import torch_aclnn
         >>> (torch_aclnn.host.libdir() / "libascendcl.so").exists()
         True
+
     """
     return _PACKAGE / "lib"
 
@@ -23,5 +24,6 @@ def includedir() -> Path:
         >>> import torch_aclnn
         >>> (torch_aclnn.host.includedir() / "acl" / "acl.h").exists()
         True
+
     """
     return _PACKAGE / "include"

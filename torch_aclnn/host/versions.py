@@ -18,6 +18,7 @@ def check_versions() -> None:
 
     Raises:
         ImportError: in one sentence, what is wrong and what to install.
+
     """
     from torch_aclnn import _built_for
 

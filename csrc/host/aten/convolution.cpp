@@ -40,3 +40,7 @@ ATEN_ENTRY(aclnnIm2colBackward, (In, gradOutput), (Ints, inputSize), (Ints, kern
            (Out, out)) {
     write(out, at::col2im(wide(gradOutput), inputSize, kernelSize, dilation, padding, stride));
 }
+
+ATEN_ENTRY(aclnnChannelShuffle, (In, self), (Int, groups), (Out, out)) {
+    write(out, at::channel_shuffle(self, groups));
+}

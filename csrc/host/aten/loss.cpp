@@ -1,6 +1,8 @@
 // Losses, forward and backward. Their sums are taken in float32 for half types.
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "host/aten/adapter.h"
 #include "host/aten/results.h"
 
@@ -105,4 +107,19 @@ ATEN_ENTRY(aclnnKlDivTargetBackward, (In, gradOutput), (In, self), (In, target),
     const at::Tensor x = wide(self), y = wide(target);
     const at::Tensor gradient = logTarget ? at::exp(y) * (y + 1 - x) : at::log(y) + 1 - x;
     write(gradTarget, gradient * reduced(wide(gradOutput), self.numel(), reduction));
+}
+
+// logAlpha may have a longer last dimension than ATen's, which its first elements then are.
+ATEN_ENTRY(aclnnCtcLoss, (In, logProbs), (In, targets), (Ints, inputLengths), (Ints, targetLengths), (Int, blank), (Bool, zeroInfinity),
+           (Out, negLogLikelihood), (Out, logAlpha)) {
+    const auto [loss, alpha] = at::_ctc_loss(wide(logProbs), targets, inputLengths, targetLengths, blank, zeroInfinity);
+    write(negLogLikelihood, loss);
+    at::Tensor place = logAlpha.narrow(-1, 0, alpha.size(-1));
+    write(place, alpha);
+}
+ATEN_ENTRY(aclnnCtcLossBackward, (In, gradOut), (In, logProbs), (In, targets), (Ints, inputLengths), (Ints, targetLengths),
+           (In, negLogLikelihood), (In, logAlpha), (Int, blank), (Bool, zeroInfinity), (Out, out)) {
+    const int64_t longest = targetLengths.empty() ? 0 : *std::max_element(targetLengths.begin(), targetLengths.end());
+    write(out, at::_ctc_loss_backward(wide(gradOut), wide(logProbs), targets, inputLengths, targetLengths, wide(negLogLikelihood),
+                                      wide(logAlpha.narrow(-1, 0, 2 * longest + 1)), blank, zeroInfinity));
 }

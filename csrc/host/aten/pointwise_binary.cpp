@@ -141,7 +141,6 @@ BINARY_INPLACE(aclnnInplaceBitwiseXorTensor, at::bitwise_xor_out)
 BINARY_NUMBER(aclnnBitwiseXorScalar, at::bitwise_xor_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseXorScalar, at::bitwise_xor_out)
 BINARY(aclnnLeftShift, at::bitwise_left_shift_out)
-BINARY_NUMBER(aclnnLeftShifts, at::bitwise_left_shift_out)
 BINARY(aclnnRightShift, at::bitwise_right_shift_out)
 
 BINARY(aclnnAtan2, at::atan2_out)

@@ -202,9 +202,7 @@ class Call:
 
     def __init__(self, client: "Client", entry_point: str, arguments: Mapping[str, Any]) -> None:
         self._client, self.entry_point = client, entry_point
-        self.arguments = {
-            name: Operand(client, value) if isinstance(value, Tensor) else value for name, value in arguments.items()
-        }
+        self.arguments = {name: Operand(client, value) if isinstance(value, Tensor) else value for name, value in arguments.items()}
         self._arrays = {name: client.int_array(value) for name, value in arguments.items() if isinstance(value, tuple)}
         self.workspace_size, self.executor = c_uint64(), c_void_p()
 
@@ -345,9 +343,7 @@ class Client:
             assert self.acl.aclrtSynchronizeStream(stream) == 0, self.sentence()
             assert all(operand.is_untouched() for operand in call.operands())
 
-    def refuses(
-        self, entry_point: str, arguments: Mapping[str, Any], code: int, parameter: str, expected: str, got: str
-    ) -> None:
+    def refuses(self, entry_point: str, arguments: Mapping[str, Any], code: int, parameter: str, expected: str, got: str) -> None:
         """Call the first phase, which must refuse in the house form; `expected` and `got` are regular expressions."""
         with self.call(entry_point, arguments) as call:
             assert call.phase1() == code

@@ -57,9 +57,7 @@ def adaptive_avg_pool2d_backward(grad: Sequence[float], grad_shape: Shape, shape
     return result
 
 
-def replication_pad2d_backward(
-    grad: Sequence[Any], grad_shape: Shape, shape: Shape, padding: tuple[int, int, int, int]
-) -> list[Any]:
+def replication_pad2d_backward(grad: Sequence[Any], grad_shape: Shape, shape: Shape, padding: tuple[int, int, int, int]) -> list[Any]:
     (out_h, out_w), (height, width) = grad_shape[-2:], shape[-2:]
     left, _, top, _ = padding
     result = [0.0] * math.prod(shape)
@@ -72,10 +70,7 @@ def replication_pad2d_backward(
 
 def max_unpool3d_backward(grad: Sequence[Any], grad_shape: Shape, indices: Sequence[int], shape: Shape) -> list[Any]:
     volume, cell_count = math.prod(grad_shape[-3:]), math.prod(shape[-3:])
-    return [
-        grad[position // cell_count * volume + index] if 0 <= index < volume else 0
-        for position, index in enumerate(indices)
-    ]
+    return [grad[position // cell_count * volume + index] if 0 <= index < volume else 0 for position, index in enumerate(indices)]
 
 
 def batch_norm_elemt_backward(
@@ -89,9 +84,7 @@ def batch_norm_elemt_backward(
     result = []
     for position, (dy, x) in enumerate(zip(grad, data, strict=True)):
         c = position // inner % shape[1]
-        mean, invstd, weight, sum_dy, sum_dy_xmu = (
-            channels[k][c] for k in ("mean", "invstd", "weight", "sumDy", "sumDyXmu")
-        )
+        mean, invstd, weight, sum_dy, sum_dy_xmu = (channels[k][c] for k in ("mean", "invstd", "weight", "sumDy", "sumDyXmu"))
         result.append(((dy - sum_dy / n) - (x - mean) * invstd**2 * sum_dy_xmu / n) * invstd * weight)
     return result
 

@@ -48,9 +48,7 @@ def storage_rows(entry_point: str) -> list[Any]:
         for fault, fields in views.items():
             got = f"^shape {text(tensor.shape)}, strides .* and offset {fields.get('offset', 0)}$"
             changes = {name: {"values": None, **fields}}
-            rows.append(
-                row(f"{name} {fault}", changes, name, rf"a view within its storage of \{{{count}|{count - 1}\}}", got)
-            )
+            rows.append(row(f"{name} {fault}", changes, name, rf"a view within its storage of \{{{count}|{count - 1}\}}", got))
         rows.append(row(f"{name} without data", {name: {"null_data": True}}, name, "a data address", "^null$", NULL))
     return rows
 

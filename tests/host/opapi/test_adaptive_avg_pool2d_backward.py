@@ -52,9 +52,7 @@ SHAPES = [
             ("out", "out", 4, (3, 5, 4)),
         ]
     ),
-    row(
-        "negative dim of self and out", both_inputs((2, 3, -5, 4)), "self", "no negative dimension", text((2, 3, -5, 4))
-    ),
+    row("negative dim of self and out", both_inputs((2, 3, -5, 4)), "self", "no negative dimension", text((2, 3, -5, 4))),
     row(
         "negative dim of gradOutput",
         {"gradOutput": {"shape": (2, 3, 2, -3)}},
@@ -194,9 +192,7 @@ def test_expanded_gradient(aclnn, stream):
     assert aclnn.run(ADAPTIVE_AVG_POOL2D, arguments, stream) == [pack(DType.FLOAT, 2.0)] * 96
 
 
-@pytest.mark.parametrize(
-    ("lead", "size"), [((0, 3), (5, 7)), ((2, 0), (5, 7)), ((0,), (5, 7)), ((2, 3), (0, 7)), ((3,), (5, 0))]
-)
+@pytest.mark.parametrize(("lead", "size"), [((0, 3), (5, 7)), ((2, 0), (5, 7)), ((0,), (5, 7)), ((2, 3), (0, 7)), ((3,), (5, 0))])
 @pytest.mark.parametrize("null_data", [False, True], ids=["with memory", "without memory"])
 def test_empty_result_needs_no_workspace_and_writes_nothing(aclnn, stream, lead, size, null_data):
     arguments, _ = pooling_call(size, (3, 4), lead=lead)

@@ -127,20 +127,14 @@ SHAPES = [
 ]
 
 ATTRIBUTES = [
-    *(
-        row(f"kernelSize of length {len(v)}", {"kernelSize": v}, "kernelSize", "^1, 2 values$", f"^{len(v)}$")
-        for v in [(), (2, 2, 2)]
-    ),
+    *(row(f"kernelSize of length {len(v)}", {"kernelSize": v}, "kernelSize", "^1, 2 values$", f"^{len(v)}$") for v in [(), (2, 2, 2)]),
     *(
         row(f"kernelSize {v}", {"kernelSize": v}, "kernelSize", "at least 1", f"^{min(v) if min(v) < 1 else 2**31}$")
         for v in [(0,), (-1,), (2, 0), (0, 2), (2, -2), (2**31, 2)]
     ),
     row("stride of length 3", {"stride": (2, 2, 2)}, "stride", "^1, 2 values$", "^3$"),
     *(row(f"stride {v}", {"stride": v}, "stride", "at least 1", f"^{min(v)}$") for v in [(0,), (2, 0), (-1, 2)]),
-    *(
-        row(f"padding of length {len(v)}", {"padding": v}, "padding", "^1, 2 values$", f"^{len(v)}$")
-        for v in [(), (0, 0, 0)]
-    ),
+    *(row(f"padding of length {len(v)}", {"padding": v}, "padding", "^1, 2 values$", f"^{len(v)}$") for v in [(), (0, 0, 0)]),
     *(row(f"padding {v}", {"padding": v}, "padding", "at least 0", f"^{min(v)}$") for v in [(-1,), (0, -1), (-2, 0)]),
     row("padding over half of the kernel's height", {"padding": (2, 0)}, "padding", "half of kernelSize 2", "^2$"),
     row("padding over half of the kernel's width", {"padding": (0, 2)}, "padding", "half of kernelSize 2", "^2$"),

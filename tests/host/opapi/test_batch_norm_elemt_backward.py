@@ -86,9 +86,7 @@ EXAMPLE = {
 }
 
 
-def norm_call(
-    shape, grad, data, channels, counter, *, dtype=DType.FLOAT, channel_dtype=None, counter_dtype=DType.FLOAT
-):
+def norm_call(shape, grad, data, channels, counter, *, dtype=DType.FLOAT, channel_dtype=None, counter_dtype=DType.FLOAT):
     """Return the arguments and the exact result."""
     channel_dtype = dtype if channel_dtype is None else channel_dtype
     arguments = {

@@ -166,9 +166,7 @@ def test_repeatable_executor_reads_its_arguments_anew(aclnn, stream, repeatable)
     ("aclSetInputTensorAddr", 0, "aclSetOutputTensorAddr", 0),
     ("aclSetTensorAddr", 0, "aclSetTensorAddr", 2),
 ], ids=["inputs and outputs", "all tensors in one count"])  # fmt: skip
-def test_repeatable_executor_takes_new_addresses(
-    aclnn, stream, repeatable, set_input, input_index, set_output, output_index
-):
+def test_repeatable_executor_takes_new_addresses(aclnn, stream, repeatable, set_input, input_index, set_output, output_index):
     other = but(MEAN, gradOutput={"values": [40, 80]})
     with aclnn.call(AVG_POOL2D, other) as elsewhere:
         for function, index, name in ((set_input, input_index, "gradOutput"), (set_output, output_index, "gradInput")):

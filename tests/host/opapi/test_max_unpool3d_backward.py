@@ -125,11 +125,7 @@ SHAPES = [
 ]
 
 ATTRIBUTES = [
-    *(
-        row(f"{name} of length {n}", {name: (1,) * n}, name, "^3 values$", f"^{n}$")
-        for name in ARRAYS
-        for n in (0, 1, 2, 4)
-    ),
+    *(row(f"{name} of length {n}", {name: (1,) * n}, name, "^3 values$", f"^{n}$") for name in ARRAYS for n in (0, 1, 2, 4)),
     *(
         row(f"{name} {values}", {name: values}, name, "values of at least 1", f"^{min(values)}$")
         for name in ("outputSize", "stride")
@@ -287,9 +283,7 @@ def test_index_outside_gives_zero_and_one_asynchronous_error(aclnn, stream, dtyp
         assert call.phase2(stream) == 0, aclnn.sentence()
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 507015
         where = "{" + ", ".join(map(str, position)) + "}"
-        assert aclnn.sentence() == (
-            f"aclnnMaxUnpool3dBackward: indices: expected values in [0, 60), got {index} at position {where}"
-        )
+        assert aclnn.sentence() == (f"aclnnMaxUnpool3dBackward: indices: expected values in [0, 60), got {index} at position {where}")
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 0
         assert_exact(call.output().elements(), expected, dtype)
         assert call.output().is_untouched_around_its_elements()

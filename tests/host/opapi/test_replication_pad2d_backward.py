@@ -113,10 +113,7 @@ SHAPES = [
 
 PADDINGS = [
     *(row(f"padding of length {n}", {"padding": (1,) * n}, "padding", "^4 values$", f"^{n}$") for n in (0, 1, 2, 3, 5)),
-    *(
-        row(f"padding {v}", {"padding": (0, v, 0, 0)}, "padding", "values of at least", f"^{v}$")
-        for v in (2**31, -(2**31) - 1, 2**62)
-    ),
+    *(row(f"padding {v}", {"padding": (0, v, 0, 0)}, "padding", "values of at least", f"^{v}$") for v in (2**31, -(2**31) - 1, 2**62)),
     row(
         "left and right exchanged for top and bottom",
         {"padding": (3, 0, 1, 2), "gradOutput": {"shape": (2, 3, 7, 7)}},

@@ -1,0 +1,98 @@
+"""C and C++ programs against the public headers, without torch."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from torch_aclnn.host import includedir, libdir
+
+ROOT = Path(__file__).parents[2]
+HEADERS = sorted(str(path.relative_to(includedir())) for path in includedir().rglob("*.h"))
+PROGRAMS = {
+    "client": ROOT / "examples" / "aclnn_client.cpp",
+    "handles": Path(__file__).parent / "opapi" / "handles.cpp",
+}
+
+
+@pytest.fixture(scope="session")
+def compiler():
+    found = shutil.which("g++")
+    if found is None:
+        pytest.skip("no g++ on the path")
+    return found
+
+
+@pytest.fixture(scope="session")
+def programs(compiler, tmp_path_factory):
+    """Compile the programs with the commands that the example's own comment gives."""
+    directory = tmp_path_factory.mktemp("programs")
+    for name, source in PROGRAMS.items():
+        link = [f"-L{libdir()}", "-lascendcl", "-lopapi", f"-Wl,-rpath,{libdir()}"]
+        warnings = ["-Wall", "-Wextra", "-Werror"]
+        command = [
+            compiler,
+            "-std=c++17",
+            *warnings,
+            f"-I{includedir()}",
+            str(source),
+            "-o",
+            str(directory / name),
+            *link,
+        ]
+        subprocess.run(command, check=True)
+    return directory
+
+
+def run(*command, **settings):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_ACLNN_HOST_")}
+    kept.pop("LD_LIBRARY_PATH", None)  # the program's own search path has to do
+    return subprocess.run([*map(str, command)], env=kept | settings, capture_output=True, text=True, timeout=300)
+
+
+def test_client_prints_the_documented_sample(programs):
+    ended = run(programs / "client")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines() == [f"gradInput[{i}] = 0.0625" for i in range(256)]
+
+
+def test_client_runs_as_every_generation_of_product(programs):
+    for soc in ("Ascend310P3", "Ascend910A"):
+        ended = run(programs / "client", TORCH_ACLNN_HOST_SOC=soc)
+        assert ended.returncode == 0, ended.stderr
+        assert len(ended.stdout.splitlines()) == 256
+
+
+def test_client_stops_with_the_function_the_code_and_the_sentence(programs):
+    ended = run(programs / "client", TORCH_ACLNN_HOST_SOC="Ascend1")
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    assert ended.stderr.startswith("aclInit failed with code 1")
+    assert "TORCH_ACLNN_HOST_SOC must be one of" in ended.stderr
+
+
+def test_handles_are_made_and_released(programs):
+    ended = run(programs / "handles")
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_is_lost_read_or_freed_wrongly(programs, name):
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        pytest.skip("no valgrind on the path")
+    checks = ["--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect,possible"]
+    ended = run(valgrind, *checks, programs / name, OMP_NUM_THREADS="1", TORCH_ACLNN_HOST_THREADS="1")
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("language", [("c", "c11"), ("c++", "c++17")], ids=lambda language: language[1])
+@pytest.mark.parametrize("header", HEADERS)
+def test_header_stands_alone(compiler, header, language):
+    kind, standard = language
+    command = [compiler, "-x", kind, f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]
+    ended = subprocess.run([*command, f"-I{includedir()}", "-"], input=f'#include "{header}"\n', capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
