@@ -1,10 +1,9 @@
 """What both examples print about the engine that ran them."""
 
+import torch_aclnn
 import torch
 from rich.console import Console
 from rich.table import Table
-
-import torch_aclnn
 
 BACKWARDS = (
     "aclnnAvgPool2dBackward",

@@ -7,14 +7,14 @@ python examples/train_digits.py --device cpu   # the same curve without the npu 
 import argparse
 import time
 
+import torch_aclnn  # before torch: it decides which libraries answer on the npu device
 import torch
-from _report import print_calls, print_engine
 from rich.console import Console
 from rich.progress import track
 from sklearn.datasets import load_digits
 from torch import Tensor, nn
 
-import torch_aclnn  # before torch: it decides which libraries answer on the npu device
+from _report import print_calls, print_engine
 
 
 class BatchNorm2d(nn.BatchNorm2d):

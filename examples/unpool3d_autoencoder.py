@@ -7,13 +7,13 @@ python examples/unpool3d_autoencoder.py --device cpu   # the same curve without 
 import argparse
 import time
 
+import torch_aclnn  # before torch: it decides which libraries answer on the npu device
 import torch
-from _report import print_calls, print_engine
 from rich.console import Console
 from rich.progress import track
 from torch import Tensor, nn
 
-import torch_aclnn  # before torch: it decides which libraries answer on the npu device
+from _report import print_calls, print_engine
 
 
 class Autoencoder(nn.Module):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 
 
@@ -14,6 +15,7 @@ def run_python(code: str, *, launcher: tuple[str, ...] = (sys.executable, "-c"),
         capture_output=True,
         text=True,
         timeout=300,
+        cwd=tempfile.gettempdir(),  # python -c would import a source tree from here instead of the installed package
         env={**inherited, **environment},
     )
 

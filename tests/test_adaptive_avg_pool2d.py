@@ -1,11 +1,11 @@
 """Adaptive average pooling: the gradient against the definition, through aclnnAdaptiveAvgPool2dBackward and the same kernels on cpu."""
 
+import torch_aclnn
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import torch_aclnn
 from tests import layouts, oracle
 
 op = torch.ops.torch_aclnn.adaptive_avg_pool2d_backward

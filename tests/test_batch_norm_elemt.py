@@ -1,11 +1,11 @@
 """Batch norm's element-wise gradient against its formula, and batch norm as a whole, through aclnnBatchNormElemtBackward."""
 
+import torch_aclnn
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import torch_aclnn
 from tests import layouts, oracle
 
 op = torch.ops.torch_aclnn.batch_norm_elemt_backward

@@ -89,7 +89,7 @@ def test_asking_for_cann_where_there_is_none_says_what_to_do():
         (
             "torch",
             "__version__ = '2.13.0+cu130'\ncuda = '13.0'\n",
-            "CUDA or ROCm build, beside which torch_npu refuses to load; install the CPU",
+            "CUDA or ROCm build, beside which torch_npu refuses to load; install torch's CPU",
         ),
         ("torch", "__version__ = '2.12.0'\ncuda = None\n", "was built for torch 2.13.0, but 2.12.0 is installed"),
         ("torch_npu", "__version__ = '2.12.0'\n", "was built for torch_npu 2.13.0, but 2.12.0 is installed"),

@@ -1,11 +1,11 @@
 """Max unpooling: the gradient moves elements exactly, through aclnnMaxUnpool3dBackward and the same kernels on cpu."""
 
+import torch_aclnn
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import torch_aclnn
 from tests import layouts, oracle
 
 op = torch.ops.torch_aclnn.max_unpool3d_backward

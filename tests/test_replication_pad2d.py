@@ -1,11 +1,11 @@
 """Edge replication: the gradient against the definition, through aclnnReplicationPad2dBackward and the same kernels on cpu."""
 
+import torch_aclnn
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import torch_aclnn
 from tests import layouts, oracle
 
 op = torch.ops.torch_aclnn.replication_pad2d_backward

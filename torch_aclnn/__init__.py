@@ -17,10 +17,11 @@ from torch_aclnn import host
 host.activate()
 host.check_versions()
 
-import torch  # noqa: E402
+import torch  # noqa: E402, F401
 import torch_npu  # noqa: E402, F401
 
-from torch_aclnn import _C  # noqa: E402, F401
+# isort: split
+import torch_aclnn._C  # noqa: E402, F401
 
 host.load_aten_adapters()
 

@@ -7,9 +7,8 @@ Bad arguments raise ValueError or TypeError; what only the operator can refuse (
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
-
 from torch_aclnn import _arguments
+from torch import Tensor
 from torch_aclnn.autograd import AdaptiveAvgPool2d, AvgPool2d, BatchNorm, MaxUnpool3d, ReplicationPad2d
 
 __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "max_unpool3d", "replication_pad2d"]
@@ -94,12 +93,12 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | 
     sizes = [size if want is None else want for want, size in zip(asked, input.shape[-2:], strict=True)]
     size = _arguments.ints(name, "output_size", sizes, 2, lowest=1)
     if not _arguments.takes_our_path(input):
-        return _torch.adaptive_avg_pool2d(input, size)
+        return _torch.adaptive_avg_pool2d(input, (size[0], size[1]))
     return AdaptiveAvgPool2d.apply(input, size)
 
 
 def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
-    """Repeat the edges, as ``torch.nn.functional.pad(input, padding, mode="replicate")``; the gradient is ``aclnnReplicationPad2dBackward``.
+    """Repeat the edges, as ``torch.nn.functional.pad(..., mode="replicate")``; the gradient is ``aclnnReplicationPad2dBackward``.
 
     Args:
         input: (N, C, H, W) or (C, H, W); float16, bfloat16, float32, float64, complex64, complex128.

@@ -11,9 +11,8 @@ Example:
 
 from collections.abc import Sequence
 
-from torch import Tensor, nn
-
 from torch_aclnn import functional
+from torch import Tensor, nn
 
 __all__ = ["AdaptiveAvgPool2d", "AvgPool2d", "MaxUnpool3d", "ReplicationPad2d"]
 

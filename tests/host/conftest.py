@@ -10,7 +10,6 @@ from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t
 from pathlib import Path
 
 import pytest
-
 from torch_aclnn.host import libdir
 
 ROOT = Path(__file__).parents[2]

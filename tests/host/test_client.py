@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from torch_aclnn.host import includedir, libdir
 
 ROOT = Path(__file__).parents[2]

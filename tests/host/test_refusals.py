@@ -3,7 +3,6 @@
 import ctypes
 
 import pytest
-
 from torch_aclnn.host import libdir
 
 NOT_SUPPORTED = [

@@ -4,7 +4,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-
 from torch_aclnn.autograd._planes import over_planes, with_batch
 
 _backward = torch.ops.torch_aclnn.adaptive_avg_pool2d_backward.default

@@ -4,7 +4,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-
 from torch_aclnn.autograd._planes import over_planes
 
 _backward = torch.ops.torch_aclnn.max_unpool3d_backward.default

@@ -4,6 +4,7 @@ import ctypes
 import importlib.metadata
 import platform
 import sys
+from typing import Any
 
 from torch_aclnn.host.engine import (
     ATEN_ADAPTERS,
@@ -43,7 +44,7 @@ class _DlInfo(ctypes.Structure):
     )
 
 
-def library_of(function: ctypes._CFuncPtr) -> str:
+def library_of(function: Any) -> str:
     """Return the path of the library that defines the function."""
     found = _DlInfo()
     dladdr = ctypes.CDLL(None).dladdr

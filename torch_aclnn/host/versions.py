@@ -31,7 +31,7 @@ def check_versions() -> None:
     if torch.get("cuda") is not None or torch.get("hip") is not None:
         raise ImportError(
             f"torch {torch['__version__']} is a CUDA or ROCm build, beside which torch_npu refuses to load; "
-            f"install the CPU build: {install} --index-url https://download.pytorch.org/whl/cpu --extra-index-url https://pypi.org/simple"
+            f"install torch's CPU build ({_built_for.TORCH}+cpu), which pytorch.org offers under Get Started"
         )
     for name, module, built_for in (("torch", torch, _built_for.TORCH), ("torch_npu", torch_npu, _built_for.TORCH_NPU)):
         if release(module) != built_for:

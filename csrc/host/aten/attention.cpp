@@ -4,6 +4,9 @@
 // Computed plainly, with the whole matrix of scores in memory, in float32 for half types. The backward computes the scores again.
 #include <ATen/ATen.h>
 
+#include <cmath>
+#include <limits>
+
 #include "host/aten/adapter.h"
 #include "host/aten/dropout_mask.h"
 #include "host/aten/results.h"
@@ -45,16 +48,11 @@ at::Tensor sum_of_heads(const at::Tensor& tensor, int64_t heads) {
 at::Tensor masked(int64_t rows, int64_t columns, const std::optional<at::Tensor>& mask, int64_t before, int64_t after, int64_t mode) {
     const at::Tensor distance = at::arange(columns) - at::arange(rows).unsqueeze(1);
     switch (mode) {
-        case 0:
-            return mask ? mask->to(at::kBool).logical_or(distance > after).logical_or(distance < -before) : at::zeros({}, at::kBool);
-        case 1:
-            return mask ? mask->to(at::kBool) : at::zeros({}, at::kBool);
-        case 2:
-            return distance > 0;
-        case 3:
-            return distance > columns - rows;
-        default:
-            torch_aclnn::host::refuse("sparseMode", "0, 1, 2 or 3", std::to_string(mode));
+        case 0: return mask ? mask->to(at::kBool).logical_or(distance > after).logical_or(distance < -before) : at::zeros({}, at::kBool);
+        case 1: return mask ? mask->to(at::kBool) : at::zeros({}, at::kBool);
+        case 2: return distance > 0;
+        case 3: return distance > columns - rows;
+        default: torch_aclnn::host::refuse("sparseMode", "0, 1, 2 or 3", std::to_string(mode));
     }
 }
 

@@ -145,23 +145,12 @@ ATEN_ENTRY(aclnnForeachRoundOffNumberV2, (Tensors, x), (Scalar, roundMode), (Ten
     require_length("x", out.size(), x.size());
     for_each(out, [&](at::Tensor& result, size_t i) {
         switch (roundMode.toLong()) {
-            case 1:
-                at::round_out(result, x[i]);
-                break;
-            case 2:
-                at::floor_out(result, x[i]);
-                break;
-            case 3:
-                at::ceil_out(result, x[i]);
-                break;
-            case 5:
-                at::trunc_out(result, x[i]);
-                break;
-            case 7:
-                at::frac_out(result, x[i]);
-                break;
-            default:
-                torch_aclnn::host::refuse("roundMode", "1 round, 2 floor, 3 ceil, 5 trunc or 7 frac", c10::str(roundMode));
+            case 1: at::round_out(result, x[i]); break;
+            case 2: at::floor_out(result, x[i]); break;
+            case 3: at::ceil_out(result, x[i]); break;
+            case 5: at::trunc_out(result, x[i]); break;
+            case 7: at::frac_out(result, x[i]); break;
+            default: torch_aclnn::host::refuse("roundMode", "1 round, 2 floor, 3 ceil, 5 trunc or 7 frac", c10::str(roundMode));
         }
     });
 }

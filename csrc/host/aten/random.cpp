@@ -32,14 +32,10 @@ at::Tensor normal(at::IntArrayRef sizes, const PhiloxStream& stream) {
 
 int mantissa_digits(at::ScalarType dtype) {
     switch (dtype) {
-        case at::kBFloat16:
-            return 8;
-        case at::kHalf:
-            return 11;
-        case at::kFloat:
-            return 24;
-        default:
-            return 53;
+        case at::kBFloat16: return 8;
+        case at::kHalf: return 11;
+        case at::kFloat: return 24;
+        default: return 53;
     }
 }
 

@@ -1,9 +1,9 @@
 import os
 
 import pytest
+from torch_aclnn.host import libdir
 
 from tests.host.opapi.client import Client
-from torch_aclnn.host import libdir
 
 
 @pytest.fixture(scope="session")

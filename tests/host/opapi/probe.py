@@ -22,7 +22,7 @@ from tests.host.opapi.calls import (
     but,
     every_tensor,
 )
-from tests.host.opapi.client import Client, DType, Tensor
+from tests.host.opapi.client import PARAMETERS, Client, DType, Tensor
 
 # The tensors of each operator whose types are not its subject.
 FIXED_TYPES = {MAX_UNPOOL3D: ("indices",), BATCH_NORM_ELEMT: ("counter",)}
@@ -49,7 +49,6 @@ def cube_math_types(client: Client, dtype: DType) -> list[int]:
 
 
 def accepts(client: Client) -> dict[str, Any]:
-    null_first = {name: None for name, value in GOOD[MAX_UNPOOL3D].items() if not isinstance(value, tuple)}
     return {
         "dtypes": {name: accepted(client, name) for name in GOOD},
         "counter": accepted(client, BATCH_NORM_ELEMT, ("counter",)),
@@ -57,7 +56,7 @@ def accepts(client: Client) -> dict[str, Any]:
         "cubeMathType": {d.name: cube_math_types(client, d) for d in (DType.FLOAT, DType.FLOAT16, DType.BF16)},
         "outcomes": {name: outcome(client, name, GOOD[name]) for name in GOOD},
         "float32 without down-cast": outcome(client, AVG_POOL2D, GOOD[AVG_POOL2D] | {"cubeMathType": 0}),
-        "null": outcome(client, MAX_UNPOOL3D, GOOD[MAX_UNPOOL3D] | null_first),
+        "null": {name: outcome(client, name, GOOD[name] | {PARAMETERS[name][-3]: None}) for name in GOOD},
     }
 
 

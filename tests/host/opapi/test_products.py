@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from torch_aclnn.host import libdir
 
 from tests.host.opapi.calls import (
     ADAPTIVE_AVG_POOL2D,
@@ -16,8 +17,7 @@ from tests.host.opapi.calls import (
     MAX_UNPOOL3D,
     REPLICATION_PAD2D,
 )
-from tests.host.opapi.client import INVALID, NULL
-from torch_aclnn.host import libdir
+from tests.host.opapi.client import INVALID, NULL, PARAMETERS
 
 ROOT = Path(__file__).parents[3]
 
@@ -85,10 +85,11 @@ def test_product_takes_the_operators_that_list_it(accepts, soc):
             assert (code, sentence) == (0, "")
 
 
-def test_null_is_reported_before_the_product(accepts):
-    code, sentence = accepts("Ascend310P3")["null"]
+@pytest.mark.parametrize("entry_point", GOOD)
+def test_null_is_reported_before_the_product(accepts, entry_point):
+    code, sentence = accepts("Ascend310P3")["null"][entry_point]
     assert code == NULL
-    assert sentence == f"{MAX_UNPOOL3D}: gradOutput: expected a value, got null"
+    assert sentence == f"{entry_point}: {PARAMETERS[entry_point][-3]}: expected a value, got null"
 
 
 @pytest.mark.parametrize(("soc", "types"), PRODUCTS.items(), ids=PRODUCTS.keys())

@@ -1,0 +1,1 @@
+"""The kernels of torch.ops.torch_aclnn; importing the module registers them."""
