@@ -14,10 +14,8 @@ TORCH_LIBRARY(torch_aclnn, m) {
     m.def("adaptive_avg_pool2d_backward(Tensor grad_output, SymInt[] input_size) -> Tensor");
     m.def("adaptive_avg_pool2d_backward.out(Tensor grad_output, SymInt[] input_size, *, Tensor(a!) out) -> ()");
     m.def("replication_pad2d_backward(Tensor grad_output, SymInt[] input_size, SymInt[4] padding) -> Tensor");
-    m.def(
-        "replication_pad2d_backward.out(Tensor grad_output, SymInt[] input_size, SymInt[4] padding, *, Tensor(a!) out) -> ()");
-    m.def(
-        "max_unpool3d_backward(Tensor grad_output, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor");
+    m.def("replication_pad2d_backward.out(Tensor grad_output, SymInt[] input_size, SymInt[4] padding, *, Tensor(a!) out) -> ()");
+    m.def("max_unpool3d_backward(Tensor grad_output, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor");
     m.def(
         "max_unpool3d_backward.out(Tensor grad_output, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, "
         "*, Tensor(a!) out) -> ()");
@@ -31,6 +29,7 @@ TORCH_LIBRARY(torch_aclnn, m) {
 
 // Importing torch_aclnn._C loads this library, which registers the operators above.
 PyMODINIT_FUNC PyInit__C() {
-    static PyModuleDef module{PyModuleDef_HEAD_INIT, "_C", "Kernels of torch.ops.torch_aclnn.", -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+    static PyModuleDef module{
+        PyModuleDef_HEAD_INIT, "_C", "Kernels of torch.ops.torch_aclnn.", -1, nullptr, nullptr, nullptr, nullptr, nullptr};
     return PyModule_Create(&module);
 }

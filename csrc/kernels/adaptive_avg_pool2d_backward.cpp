@@ -5,7 +5,9 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t ceil_div(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
 
 // Window o covers [floor(o * in / out), ceil((o + 1) * in / out)); solved for o, the same form gives the windows of input index i.
 WindowAxis adaptive_axis(int64_t in, int64_t out) {
@@ -23,9 +25,8 @@ WindowAxis adaptive_axis(int64_t in, int64_t out) {
 void adaptive_avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, int thread_count) {
     const WindowAxis rows = adaptive_axis(grad_input.size[2], grad_output.size[2]);
     const WindowAxis columns = adaptive_axis(grad_input.size[3], grad_output.size[3]);
-    visit_floating(grad_input.dtype, [&](auto tag) {
-        window_sum<typename decltype(tag)::type>(grad_output, grad_input, rows, columns, thread_count);
-    });
+    visit_floating(grad_input.dtype,
+                   [&](auto tag) { window_sum<typename decltype(tag)::type>(grad_output, grad_input, rows, columns, thread_count); });
 }
 
 }  // namespace torch_aclnn::kernels

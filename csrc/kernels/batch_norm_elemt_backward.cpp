@@ -30,9 +30,8 @@ void store(const View<8>& view, int64_t offset, int64_t count, const Compute* so
 double channel_value(const View<1>& view, int64_t channel) {
     double value = 1;
     if (view.data == nullptr) return value;
-    visit_floating(view.dtype, [&](auto tag) {
-        value = static_cast<const typename decltype(tag)::type*>(view.data)[channel * view.stride[0]];
-    });
+    visit_floating(view.dtype,
+                   [&](auto tag) { value = static_cast<const typename decltype(tag)::type*>(view.data)[channel * view.stride[0]]; });
     return value;
 }
 

@@ -32,7 +32,7 @@ inline uint16_t float_to_half(float value) {
     const uint32_t magnitude = bits & 0x7fffffffu;
     if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);
     if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds beyond 65504: infinity
-    if (magnitude < 0x38800000u) {                                                // below 2^-14: subnormal or zero
+    if (magnitude < 0x38800000u) {                                               // below 2^-14: subnormal or zero
         // Adding 0.5 moves the result's last bit to the float's last bit, so that the addition does the rounding.
         const uint32_t rounded = float_bits(bits_float(magnitude) + 0.5f) - float_bits(0.5f);
         return static_cast<uint16_t>(sign | rounded);
@@ -41,7 +41,9 @@ inline uint16_t float_to_half(float value) {
     return static_cast<uint16_t>(sign | rounded >> 13);
 }
 
-inline float bfloat16_to_float(uint16_t bits) { return bits_float(static_cast<uint32_t>(bits) << 16); }
+inline float bfloat16_to_float(uint16_t bits) {
+    return bits_float(static_cast<uint32_t>(bits) << 16);
+}
 
 inline uint16_t float_to_bfloat16(float value) {
     const uint32_t bits = float_bits(value);

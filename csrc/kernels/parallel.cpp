@@ -12,6 +12,8 @@ const int registered = pthread_atfork(nullptr, nullptr, [] { is_child = true; })
 
 }  // namespace
 
-bool forked() { return registered == 0 && is_child; }
+bool forked() {
+    return registered == 0 && is_child;
+}
 
 }  // namespace torch_aclnn::kernels

@@ -21,7 +21,7 @@ void parallel_for(int64_t count, int64_t unit_cost, int thread_count, const F& b
         if (count > 0) body(int64_t{0}, count);
         return;
     }
-#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
+#pragma omp parallel for num_threads(static_cast<int>(parts)) schedule(static, 1)
     for (int64_t part = 0; part < parts; ++part) body(count * part / parts, count * (part + 1) / parts);
 }
 

@@ -19,7 +19,8 @@ struct WindowAxis {
 // grad_input[n,c,h,w] = sum over the rectangle of (h, w) of grad_output[n,c,oh,ow] / (rows.divisor[oh] * columns.divisor[ow]).
 // Gathers, so that each element is written once and the order of the additions is fixed.
 template <class T>
-void window_sum(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns, int thread_count) {
+void window_sum(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns,
+                int thread_count) {
     using Sum = typename Accumulator<T>::type;
     using Divisor = decltype(std::abs(Sum{}));
     const int64_t channels = grad_input.size[1], height = grad_input.size[2], width = grad_input.size[3];

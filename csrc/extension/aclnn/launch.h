@@ -16,14 +16,20 @@ template <class Argument>
 Argument raw(Argument argument) {
     return argument;
 }
-inline const aclTensor* raw(const TensorHandle& handle) { return handle.get(); }
-inline const aclIntArray* raw(const IntArrayHandle& handle) { return handle.get(); }
+inline const aclTensor* raw(const TensorHandle& handle) {
+    return handle.get();
+}
+inline const aclIntArray* raw(const IntArrayHandle& handle) {
+    return handle.get();
+}
 
 // An output's handle; entry points take those without const.
 struct Output {
     TensorHandle handle;
 };
-inline aclTensor* raw(const Output& output) { return output.handle.get(); }
+inline aclTensor* raw(const Output& output) {
+    return output.handle.get();
+}
 
 template <class... Parameters, class... Arguments>
 void call(const EntryPoint<Parameters...>& entry_point, const Arguments&... arguments) {

@@ -1,5 +1,5 @@
-// The operators have no derivative of their own: torch_aclnn.autograd gives them one, in a form that torch.func and torch.compile understand.
-// What is registered here passes calls through, and refuses one whose result would silently lack a gradient.
+// The operators have no derivative of their own: torch_aclnn.autograd gives them one, in a form that torch.func and torch.compile
+// understand. What is registered here passes calls through, and refuses one whose result would silently lack a gradient.
 #pragma once
 
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -16,8 +16,12 @@ template <class T>
 bool requires_grad(const T&) {
     return false;
 }
-inline bool requires_grad(const at::Tensor& tensor) { return tensor.requires_grad(); }
-inline bool requires_grad(const std::optional<at::Tensor>& tensor) { return tensor && tensor->requires_grad(); }
+inline bool requires_grad(const at::Tensor& tensor) {
+    return tensor.requires_grad();
+}
+inline bool requires_grad(const std::optional<at::Tensor>& tensor) {
+    return tensor && tensor->requires_grad();
+}
 
 template <auto kernel>
 struct PassThrough;

@@ -76,14 +76,15 @@ at::Tensor functional(const at::Tensor& grad_output, c10::SymIntArrayRef input_s
                       std::optional<int64_t> cube_math_type) {
     const c10::OptionalDeviceGuard guard(grad_output.device());
     const at::Tensor grad_input = empty_result(grad_output, input_size);
-    run({grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, cube_math_type}, grad_input);
+    run({grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, cube_math_type},
+        grad_input);
     return grad_input;
 }
 
 template <void (*run)(const Arguments&, const at::Tensor&)>
 void into(const at::Tensor& grad_output, c10::SymIntArrayRef input_size, at::IntArrayRef kernel_size, at::IntArrayRef stride,
-                 at::IntArrayRef padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override,
-                 std::optional<int64_t> cube_math_type, const at::Tensor& out) {
+          at::IntArrayRef padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override,
+          std::optional<int64_t> cube_math_type, const at::Tensor& out) {
     const c10::OptionalDeviceGuard guard(grad_output.device());
     prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
     run({grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, cube_math_type}, out);

@@ -96,8 +96,8 @@ at::Tensor functional(const at::Tensor& grad_out, const at::Tensor& input, const
 
 template <void (*run)(const Arguments&, const at::Tensor&)>
 void into(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
-                 const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu, const at::Tensor& count,
-                 const at::Tensor& out) {
+          const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu, const at::Tensor& count,
+          const at::Tensor& out) {
     const c10::OptionalDeviceGuard guard(input.device());
     const Arguments arguments{grad_out, input, mean, invstd, weight.value_or(at::Tensor()), sum_dy, sum_dy_xmu, count};
     arguments.check_devices();

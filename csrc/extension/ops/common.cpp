@@ -40,8 +40,7 @@ void check_dtype(const char* op, const NamedTensor& named, const NamedTensor& re
 }
 
 at::Tensor empty_result(const at::Tensor& like, c10::SymIntArrayRef sizes) {
-    const bool channels_last =
-        like.dim() == 4 && sizes.size() == 4 && like.suggest_memory_format() == at::MemoryFormat::ChannelsLast;
+    const bool channels_last = like.dim() == 4 && sizes.size() == 4 && like.suggest_memory_format() == at::MemoryFormat::ChannelsLast;
     if (!channels_last) return at::empty_symint(sizes, like.options());
     // By strides, because torch_npu's empty() takes no memory format.
     const c10::SymInt &channels = sizes[1], &width = sizes[3];

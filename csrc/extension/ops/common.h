@@ -1,8 +1,8 @@
 // What the five operators share: results, views for the CPU kernels, checks, and the registration of one kernel under all its names.
 #pragma once
 
-#include <ATen/core/Tensor.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
@@ -54,20 +54,20 @@ bool is_a2_or_later();
 }  // namespace torch_aclnn
 
 // Registers the kernels of one operator. In scope: `functional<run>` and `into<run>` for each of run_npu, run_cpu and run_meta.
-#define TORCH_ACLNN_REGISTER(op)                                    \
-    TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {               \
-        m.impl(#op, functional<run_npu>);                           \
-        m.impl(#op ".out", into<run_npu>);                          \
-    }                                                               \
-    TORCH_LIBRARY_IMPL(torch_aclnn, CPU, m) {                       \
-        m.impl(#op, functional<run_cpu>);                           \
-        m.impl(#op ".out", into<run_cpu>);                          \
-    }                                                               \
-    TORCH_LIBRARY_IMPL(torch_aclnn, Meta, m) {                      \
-        m.impl(#op, functional<run_meta>);                          \
-        m.impl(#op ".out", into<run_meta>);                         \
-    }                                                               \
-    TORCH_LIBRARY_IMPL(torch_aclnn, Autograd, m) {                  \
-        m.impl(#op, without_derivative<functional<run_npu>>("torch_aclnn::" #op)); \
+#define TORCH_ACLNN_REGISTER(op)                                                           \
+    TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {                                      \
+        m.impl(#op, functional<run_npu>);                                                  \
+        m.impl(#op ".out", into<run_npu>);                                                 \
+    }                                                                                      \
+    TORCH_LIBRARY_IMPL(torch_aclnn, CPU, m) {                                              \
+        m.impl(#op, functional<run_cpu>);                                                  \
+        m.impl(#op ".out", into<run_cpu>);                                                 \
+    }                                                                                      \
+    TORCH_LIBRARY_IMPL(torch_aclnn, Meta, m) {                                             \
+        m.impl(#op, functional<run_meta>);                                                 \
+        m.impl(#op ".out", into<run_meta>);                                                \
+    }                                                                                      \
+    TORCH_LIBRARY_IMPL(torch_aclnn, Autograd, m) {                                         \
+        m.impl(#op, without_derivative<functional<run_npu>>("torch_aclnn::" #op));         \
         m.impl(#op ".out", without_derivative<into<run_npu>>("torch_aclnn::" #op, "out")); \
     }

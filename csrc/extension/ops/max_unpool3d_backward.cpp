@@ -63,7 +63,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& indices, 
 
 template <void (*run)(const Arguments&, const at::Tensor&)>
 void into(const at::Tensor& grad_output, const at::Tensor& indices, c10::SymIntArrayRef output_size, at::IntArrayRef stride,
-                 at::IntArrayRef padding, const at::Tensor& out) {
+          at::IntArrayRef padding, const at::Tensor& out) {
     const c10::OptionalDeviceGuard guard(grad_output.device());
     check_same_device(kOp, {{"grad_output", grad_output}, {"indices", indices}});
     prepare_out(kOp, out, grad_output, indices.sym_sizes(), {{"grad_output", grad_output}, {"indices", indices}});

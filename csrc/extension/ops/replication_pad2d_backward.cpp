@@ -35,7 +35,8 @@ void run_meta(const Arguments& a, const at::Tensor&) {
     expected[rank - 2] += a.padding[2] + a.padding[3];
     expected[rank - 1] += a.padding[0] + a.padding[1];
     for (int64_t d = rank - 2; d < rank; ++d)
-        TORCH_SYM_CHECK(expected[d].sym_ge(1), kOp, ": padding: expected a padded size of at least 1, got ", a.padding, " for ", a.input_size);
+        TORCH_SYM_CHECK(expected[d].sym_ge(1), kOp, ": padding: expected a padded size of at least 1, got ", a.padding, " for ",
+                        a.input_size);
     check_size(kOp, "grad_output", a.grad_output.sym_sizes(), expected);
 }
 

@@ -37,9 +37,8 @@ std::unique_ptr<aclOpExecutor> prepare(const Named& grad_output, const Named& se
 aclnnStatus aclnnAdaptiveAvgPool2dBackwardGetWorkspaceSize(const aclTensor* gradOutput, const aclTensor* self, aclTensor* out,
                                                            uint64_t* workspaceSize, aclOpExecutor** executor) {
     using namespace torch_aclnn::host;
-    return run_phase1("aclnnAdaptiveAvgPool2dBackward", workspaceSize, executor, [&] {
-        return prepare({"gradOutput", gradOutput}, {"self", self}, {"out", out});
-    });
+    return run_phase1("aclnnAdaptiveAvgPool2dBackward", workspaceSize, executor,
+                      [&] { return prepare({"gradOutput", gradOutput}, {"self", self}, {"out", out}); });
 }
 
 TORCH_ACLNN_PHASE2(aclnnAdaptiveAvgPool2dBackward, const aclrtStream)

@@ -96,7 +96,8 @@ void check_pooled_shape(const Arguments& a) {
     for (uint64_t d = 0; d < 2; ++d) {
         const int64_t in = a.in().sizes[height + d];
         const int64_t pooled = pooled_size(in, p.kernel_size[d], p.stride[d], p.padding[d], a.ceil_mode);
-        if (pooled < 1) refuse(a.self.name, "a size of which a window fits in dimension " + std::to_string(height + d), to_string(a.in().sizes));
+        if (pooled < 1)
+            refuse(a.self.name, "a size of which a window fits in dimension " + std::to_string(height + d), to_string(a.in().sizes));
         require_dim(a.grad_output, height + d, pooled);
     }
 }
@@ -121,8 +122,8 @@ std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {
 
 aclnnStatus aclnnAvgPool2dBackwardGetWorkspaceSize(const aclTensor* gradOutput, const aclTensor* self, const aclIntArray* kernelSize,
                                                    const aclIntArray* stride, const aclIntArray* padding, bool ceilMode,
-                                                   bool countIncludePad, int64_t divisorOverride, int8_t cubeMathType,
-                                                   aclTensor* gradInput, uint64_t* workspaceSize, aclOpExecutor** executor) {
+                                                   bool countIncludePad, int64_t divisorOverride, int8_t cubeMathType, aclTensor* gradInput,
+                                                   uint64_t* workspaceSize, aclOpExecutor** executor) {
     using namespace torch_aclnn::host;
     return run_phase1("aclnnAvgPool2dBackward", workspaceSize, executor, [&] {
         return prepare({{"gradOutput", gradOutput},

@@ -60,11 +60,10 @@ void compute(const aclOpExecutor& e) {
 
 std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {
     check(a);
-    return std::make_unique<aclOpExecutor>(
-        "aclnnBatchNormElemtBackward",
-        std::initializer_list{a.grad_out.tensor, a.input.tensor, a.mean.tensor, a.invstd.tensor, a.weight.tensor, a.sum_dy.tensor,
-                              a.sum_dy_xmu.tensor, a.counter.tensor},
-        std::initializer_list{a.grad_input.tensor}, compute);
+    return std::make_unique<aclOpExecutor>("aclnnBatchNormElemtBackward",
+                                           std::initializer_list{a.grad_out.tensor, a.input.tensor, a.mean.tensor, a.invstd.tensor,
+                                                                 a.weight.tensor, a.sum_dy.tensor, a.sum_dy_xmu.tensor, a.counter.tensor},
+                                           std::initializer_list{a.grad_input.tensor}, compute);
 }
 
 }  // namespace

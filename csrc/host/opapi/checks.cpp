@@ -5,7 +5,9 @@
 namespace torch_aclnn::host {
 namespace {
 
-std::string dim_name(uint64_t dim) { return "dimension " + std::to_string(dim); }
+std::string dim_name(uint64_t dim) {
+    return "dimension " + std::to_string(dim);
+}
 
 bool is_private(aclFormat format) {
     switch (format) {
@@ -25,7 +27,8 @@ bool view_end(const aclTensor& tensor, int64_t& end) {
     end = tensor.offset;
     for (uint64_t d = 0; d < tensor.rank(); ++d) {
         int64_t reach;
-        if (__builtin_mul_overflow(tensor.sizes[d] - 1, tensor.strides[d], &reach) || __builtin_add_overflow(end, reach, &end)) return false;
+        if (__builtin_mul_overflow(tensor.sizes[d] - 1, tensor.strides[d], &reach) || __builtin_add_overflow(end, reach, &end))
+            return false;
     }
     return !__builtin_add_overflow(end, 1, &end);
 }
@@ -37,9 +40,9 @@ void require_within_storage(const Named& named) {
     int64_t end;
     const bool negative = tensor.offset < 0 || std::any_of(tensor.strides.begin(), tensor.strides.end(), [](int64_t s) { return s < 0; });
     if (negative || !view_end(tensor, end) || end > element_count(tensor.storage_sizes))
-        refuse(named.name, "a view within its storage of " + to_string(tensor.storage_sizes) + " elements",
-               "shape " + to_string(tensor.sizes) + ", strides " + to_string(tensor.strides) + " and offset " +
-                   std::to_string(tensor.offset));
+        refuse(
+            named.name, "a view within its storage of " + to_string(tensor.storage_sizes) + " elements",
+            "shape " + to_string(tensor.sizes) + ", strides " + to_string(tensor.strides) + " and offset " + std::to_string(tensor.offset));
 }
 
 const char* name_of(Product product) {
@@ -116,7 +119,8 @@ void require_rank(const Named& named, uint64_t lowest, uint64_t highest) {
 
 void require_same_rank(const Named& named, const Named& reference) {
     if (named.tensor->rank() != reference.tensor->rank())
-        refuse(named.name, "the " + std::to_string(reference.tensor->rank()) + " dimensions of " + reference.name, to_string(named.tensor->sizes));
+        refuse(named.name, "the " + std::to_string(reference.tensor->rank()) + " dimensions of " + reference.name,
+               to_string(named.tensor->sizes));
 }
 
 void require_same_shape(const Named& named, const Named& reference) {

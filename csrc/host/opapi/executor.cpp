@@ -12,7 +12,9 @@ std::vector<std::unique_ptr<aclTensor>> copies(std::initializer_list<const aclTe
     return result;
 }
 
-std::string named(const char* entry_point, const std::string& sentence) { return std::string(entry_point) + ": " + sentence; }
+std::string named(const char* entry_point, const std::string& sentence) {
+    return std::string(entry_point) + ": " + sentence;
+}
 
 // The tensor among `groups`, taken as one list, that `index` counts to; null if there is none.
 aclTensor* find(std::initializer_list<std::vector<std::unique_ptr<aclTensor>>*> groups, size_t index) {
@@ -27,8 +29,8 @@ aclnnStatus set_address(const char* function, aclOpExecutor* executor, aclTensor
     if (executor == nullptr || tensor == nullptr || addr == nullptr)
         return fail(ACLNN_ERR_PARAM_NULLPTR, named(function, "executor, tensor and addr: expected values, got null"));
     if (argument == nullptr)
-        return fail(ACLNN_ERR_PARAM_INVALID,
-                    named(function, "index: expected an argument of " + std::string(executor->entry_point) + ", got " + std::to_string(index)));
+        return fail(ACLNN_ERR_PARAM_INVALID, named(function, "index: expected an argument of " + std::string(executor->entry_point) +
+                                                                 ", got " + std::to_string(index)));
     argument->data = tensor->data = addr;
     return ACLNN_SUCCESS;
 }
@@ -39,11 +41,11 @@ void refuse(const std::string& parameter, const std::string& expected, const std
     throw Refusal(ACLNN_ERR_PARAM_INVALID, parameter + ": expected " + expected + ", got " + got);
 }
 
-aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor,
-                       Phase1Body body) noexcept {
+aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor, Phase1Body body) noexcept {
     try {
         if (workspace_size == nullptr || executor == nullptr)
-            return fail(ACLNN_ERR_PARAM_NULLPTR, named(entry_point, "workspaceSize and executor: expected places for the results, got null"));
+            return fail(ACLNN_ERR_PARAM_NULLPTR,
+                        named(entry_point, "workspaceSize and executor: expected places for the results, got null"));
         *executor = body.call(body.closure).release();
         *workspace_size = 0;
         return ACLNN_SUCCESS;
@@ -58,7 +60,8 @@ aclnnStatus run_phase2(const char* entry_point, CallCounter& counter, void* work
                        aclrtStream stream) noexcept {
     if (executor == nullptr) return fail(ACLNN_ERR_PARAM_NULLPTR, named(entry_point, "executor: expected the one of phase 1, got null"));
     if (workspace == nullptr && workspace_size > 0)
-        return fail(ACLNN_ERR_PARAM_NULLPTR, named(entry_point, "workspace: expected " + std::to_string(workspace_size) + " bytes, got null"));
+        return fail(ACLNN_ERR_PARAM_NULLPTR,
+                    named(entry_point, "workspace: expected " + std::to_string(workspace_size) + " bytes, got null"));
     counter.add();
     // On an error the executor has not been taken, but phase 2 consumes it all the same; enqueue has left the sentence.
     if (enqueue(stream, *executor) == ACL_SUCCESS) return ACLNN_SUCCESS;
@@ -104,5 +107,9 @@ aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTen
     return set_address("aclSetTensorAddr", executor, argument, index, tensor, addr);
 }
 
-aclnnStatus aclnnInit(const char*) { return ACLNN_SUCCESS; }
-aclnnStatus aclnnFinalize() { return ACLNN_SUCCESS; }
+aclnnStatus aclnnInit(const char*) {
+    return ACLNN_SUCCESS;
+}
+aclnnStatus aclnnFinalize() {
+    return ACLNN_SUCCESS;
+}

@@ -57,8 +57,8 @@ TORCH_ACLNN_HOST_API aclnnStatus run_phase2(const char* entry_point, CallCounter
 }  // namespace torch_aclnn::host
 
 // Defines the second phase of an entry point.
-#define TORCH_ACLNN_PHASE2(entry_point, stream_type)                                                                                  \
-    aclnnStatus entry_point(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, stream_type stream) {                  \
-        static ::torch_aclnn::host::CallCounter counter(#entry_point);                                                               \
-        return ::torch_aclnn::host::run_phase2(#entry_point, counter, workspace, workspaceSize, executor, stream);                   \
+#define TORCH_ACLNN_PHASE2(entry_point, stream_type)                                                                \
+    aclnnStatus entry_point(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, stream_type stream) { \
+        static ::torch_aclnn::host::CallCounter counter(#entry_point);                                              \
+        return ::torch_aclnn::host::run_phase2(#entry_point, counter, workspace, workspaceSize, executor, stream);  \
     }

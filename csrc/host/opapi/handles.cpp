@@ -166,10 +166,24 @@ aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size)
                                  [&](aclScalarList& l) { return fill_list(l.members, "aclCreateScalarList", value, size); });
 }
 
-aclnnStatus aclDestroyTensor(const aclTensor* tensor) { return destroy(tensor); }
-aclnnStatus aclDestroyScalar(const aclScalar* scalar) { return destroy(scalar); }
-aclnnStatus aclDestroyIntArray(const aclIntArray* array) { return destroy(array); }
-aclnnStatus aclDestroyFloatArray(const aclFloatArray* array) { return destroy(array); }
-aclnnStatus aclDestroyBoolArray(const aclBoolArray* array) { return destroy(array); }
-aclnnStatus aclDestroyTensorList(const aclTensorList* array) { return destroy(array); }
-aclnnStatus aclDestroyScalarList(const aclScalarList* array) { return destroy(array); }
+aclnnStatus aclDestroyTensor(const aclTensor* tensor) {
+    return destroy(tensor);
+}
+aclnnStatus aclDestroyScalar(const aclScalar* scalar) {
+    return destroy(scalar);
+}
+aclnnStatus aclDestroyIntArray(const aclIntArray* array) {
+    return destroy(array);
+}
+aclnnStatus aclDestroyFloatArray(const aclFloatArray* array) {
+    return destroy(array);
+}
+aclnnStatus aclDestroyBoolArray(const aclBoolArray* array) {
+    return destroy(array);
+}
+aclnnStatus aclDestroyTensorList(const aclTensorList* array) {
+    return destroy(array);
+}
+aclnnStatus aclDestroyScalarList(const aclScalarList* array) {
+    return destroy(array);
+}

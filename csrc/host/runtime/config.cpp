@@ -57,20 +57,11 @@ bool read_bytes(const char* value, size_t& bytes) {
     int shift = 0;
     if (*end != '\0') {
         switch (std::toupper(static_cast<unsigned char>(*end))) {
-            case 'K':
-                shift = 10;
-                break;
-            case 'M':
-                shift = 20;
-                break;
-            case 'G':
-                shift = 30;
-                break;
-            case 'T':
-                shift = 40;
-                break;
-            default:
-                return false;
+            case 'K': shift = 10; break;
+            case 'M': shift = 20; break;
+            case 'G': shift = 30; break;
+            case 'T': shift = 40; break;
+            default: return false;
         }
         if (end[1] != '\0') return false;
     }

@@ -57,12 +57,8 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclGetDeviceCapability(uint32_t deviceI
         if (aclError code = find_device(function, "deviceId", deviceId, device)) return code;
         switch (deviceInfo) {
             case kAiCoreCount:
-            case kVectorCoreCount:
-                *value = config().thread_count;
-                return ACL_SUCCESS;
-            case kL2Size:
-                *value = sysconf(_SC_LEVEL2_CACHE_SIZE);
-                return ACL_SUCCESS;
+            case kVectorCoreCount: *value = config().thread_count; return ACL_SUCCESS;
+            case kL2Size: *value = sysconf(_SC_LEVEL2_CACHE_SIZE); return ACL_SUCCESS;
             default:
                 return fail(ACL_ERROR_INVALID_PARAM,
                             text(function, ": deviceInfo must be 0 (AI cores), 1 (vector cores) or 2 (L2 size), got ", deviceInfo));

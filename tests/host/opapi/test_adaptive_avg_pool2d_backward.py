@@ -169,6 +169,14 @@ def test_every_dtype_and_rank(aclnn, stream, dtype, lead):
     assert_close(aclnn.run(ADAPTIVE_AVG_POOL2D, arguments, stream), expected, dtype)
 
 
+@pytest.mark.parametrize(("dtype", "count"), [(DType.BF16, 300), (DType.FLOAT16, 2100)], ids=["BF16", "FLOAT16"])
+def test_half_types_are_summed_in_float32(aclnn, stream, dtype, count):
+    """In the half type itself, a sum of ones would stop at 256 or 2048."""
+    arguments, _ = pooling_call((1, 1), (1, count), dtype=dtype, lead=(1, 1))
+    arguments = but(arguments, gradOutput={"values": [1.0] * count})
+    assert aclnn.run(ADAPTIVE_AVG_POOL2D, arguments, stream) == [pack(dtype, count)]
+
+
 @pytest.mark.parametrize("format", [f for f in Format if f not in PRIVATE_FORMATS], ids=lambda format: format.name)
 def test_every_public_format(aclnn, stream, format):
     arguments, expected = pooling_call((5, 7), (3, 4))

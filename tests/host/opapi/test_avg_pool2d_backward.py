@@ -258,6 +258,13 @@ def test_every_dtype_and_rank(aclnn, stream, dtype, lead):
     assert_close(aclnn.run(AVG_POOL2D, arguments, stream), expected, dtype)
 
 
+def test_half_types_are_summed_in_float32(aclnn, stream):
+    """In bfloat16 itself, the sum of the 300 windows that share the middle would stop at 256."""
+    arguments, _ = pooling_call((1, 599), (1, 300), (1, 1), (0, 0), False, True, 1, (1, 300), dtype=DType.BF16, lead=(1, 1))
+    arguments = but(arguments, gradOutput={"values": [1.0] * 300})
+    assert aclnn.run(AVG_POOL2D, arguments, stream)[299] == pack(DType.BF16, 300.0)
+
+
 @pytest.mark.parametrize("format", [Format.NCHW, Format.NCL], ids=lambda format: format.name)
 def test_gradient_may_have_another_public_format(aclnn, stream, format):
     arguments, expected = pooling_call(*CONFIGURATIONS["plain"])

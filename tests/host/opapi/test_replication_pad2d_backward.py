@@ -198,6 +198,14 @@ def test_every_dtype_and_rank(aclnn, stream, dtype, lead):
     assert_close(aclnn.run(REPLICATION_PAD2D, arguments, stream), expected, dtype)
 
 
+@pytest.mark.parametrize(("dtype", "count"), [(DType.BF16, 300), (DType.FLOAT16, 2100)], ids=["BF16", "FLOAT16"])
+def test_half_types_are_summed_in_float32(aclnn, stream, dtype, count):
+    """In the half type itself, a sum of ones would stop at 256 or 2048."""
+    arguments, _ = padding_call((1, 1), (count - 1, 0, 0, 0), dtype=dtype, lead=(1, 1))
+    arguments = but(arguments, gradOutput={"values": [1.0] * count})
+    assert aclnn.run(REPLICATION_PAD2D, arguments, stream) == [pack(dtype, count)]
+
+
 @pytest.mark.parametrize("format", [f for f in Format if f not in PRIVATE_FORMATS], ids=lambda format: format.name)
 def test_every_public_format(aclnn, stream, format):
     arguments, expected = padding_call((4, 3), (2, 1, 1, 3))

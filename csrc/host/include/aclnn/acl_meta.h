@@ -30,7 +30,8 @@ typedef struct aclOpExecutor aclOpExecutor;
 
 /// Describes device memory. `data` is the storage's first byte and `offset` counts elements from it; null strides mean contiguous.
 ACL_FUNC_VISIBILITY aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType, const int64_t* strides,
-                                               int64_t offset, aclFormat format, const int64_t* storageDims, uint64_t storageDimsNum, void* data);
+                                               int64_t offset, aclFormat format, const int64_t* storageDims, uint64_t storageDimsNum,
+                                               void* data);
 ACL_FUNC_VISIBILITY aclScalar* aclCreateScalar(void* value, aclDataType dataType);
 ACL_FUNC_VISIBILITY aclIntArray* aclCreateIntArray(const int64_t* value, uint64_t size);
 ACL_FUNC_VISIBILITY aclFloatArray* aclCreateFloatArray(const float* value, uint64_t size);

@@ -3,8 +3,8 @@
 // Part of the torch_aclnn host engine: a clean-room description of the documented interface.
 #pragma once
 
-#include "aclnn/aclnn_base.h"
 #include "acl/acl_rt.h"
+#include "aclnn/aclnn_base.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,12 +12,15 @@ extern "C" {
 
 /// Phase 1: checks the arguments and returns the workspace size and an executor.
 ACL_FUNC_VISIBILITY aclnnStatus aclnnBatchNormElemtBackwardGetWorkspaceSize(const aclTensor* gradOut, const aclTensor* input,
-    const aclTensor* mean, const aclTensor* invstd, const aclTensor* weight, const aclTensor* sumDy, const aclTensor* sumDyXmu, aclTensor* counter,
-    aclTensor* gradInput,
-    uint64_t* workspaceSize, aclOpExecutor** executor);
+                                                                            const aclTensor* mean, const aclTensor* invstd,
+                                                                            const aclTensor* weight, const aclTensor* sumDy,
+                                                                            const aclTensor* sumDyXmu, aclTensor* counter,
+                                                                            aclTensor* gradInput, uint64_t* workspaceSize,
+                                                                            aclOpExecutor** executor);
 
 /// Phase 2: enqueues the computation on the stream and consumes the executor.
-ACL_FUNC_VISIBILITY aclnnStatus aclnnBatchNormElemtBackward(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, const aclrtStream stream);
+ACL_FUNC_VISIBILITY aclnnStatus aclnnBatchNormElemtBackward(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                                            const aclrtStream stream);
 
 #ifdef __cplusplus
 }

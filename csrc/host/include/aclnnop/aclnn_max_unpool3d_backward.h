@@ -3,8 +3,8 @@
 // Part of the torch_aclnn host engine: a clean-room description of the documented interface.
 #pragma once
 
-#include "aclnn/aclnn_base.h"
 #include "acl/acl_rt.h"
+#include "aclnn/aclnn_base.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,11 +12,13 @@ extern "C" {
 
 /// Phase 1: checks the arguments and returns the workspace size and an executor.
 ACL_FUNC_VISIBILITY aclnnStatus aclnnMaxUnpool3dBackwardGetWorkspaceSize(const aclTensor* gradOutput, const aclTensor* self,
-    const aclTensor* indices, const aclIntArray* outputSize, const aclIntArray* stride, const aclIntArray* padding, aclTensor* out,
-    uint64_t* workspaceSize, aclOpExecutor** executor);
+                                                                         const aclTensor* indices, const aclIntArray* outputSize,
+                                                                         const aclIntArray* stride, const aclIntArray* padding,
+                                                                         aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor);
 
 /// Phase 2: enqueues the computation on the stream and consumes the executor.
-ACL_FUNC_VISIBILITY aclnnStatus aclnnMaxUnpool3dBackward(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+ACL_FUNC_VISIBILITY aclnnStatus aclnnMaxUnpool3dBackward(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                                         aclrtStream stream);
 
 #ifdef __cplusplus
 }
