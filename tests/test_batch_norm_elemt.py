@@ -1,5 +1,7 @@
 """Batch norm's element-wise gradient against its formula, and batch norm as a whole, through aclnnBatchNormElemtBackward."""
 
+import math
+
 import torch_aclnn
 import pytest
 import torch
@@ -88,7 +90,7 @@ def test_half_input_with_float32_statistics_and_the_other_way_round(device, dtyp
 
 
 @settings(max_examples=30, deadline=None)
-@given(shape=st.lists(st.integers(1, 5), min_size=2, max_size=8), weighted=st.booleans())
+@given(shape=st.lists(st.integers(1, 5), min_size=2, max_size=8).filter(lambda s: math.prod(s) < 2000), weighted=st.booleans())
 def test_any_shape_matches_the_formula(shape, weighted):
     arguments = sample(shape, weighted=weighted)
     exact = oracle.batch_norm_elemt_backward(*arguments)

@@ -1,26 +1,28 @@
 """Devices, contexts and what the engine says about itself."""
 
 import ctypes
-import threading
-from ctypes import byref, c_int32, c_int64, c_void_p
+from ctypes import byref, c_int32, c_int64
 
 import pytest
 
 
-def test_thread_without_a_device_has_none(ascendcl):
-    codes = []
-    device = c_int32(-7)
-    thread = threading.Thread(target=lambda: codes.append(ascendcl.aclrtGetDevice(byref(device))))
-    thread.start()
-    thread.join()
-    assert codes == [107002]
-    assert device.value == -7
+# The next two need a process in which nobody has given aclInit a default device, as torch_npu does.
+def test_thread_without_a_device_has_none(run_engine):
+    ended = run_engine("device = ctypes.c_int32(-7); print(acl.aclrtGetDevice(ctypes.byref(device)), device.value)")
+    assert ended.stdout.split() == ["107002", "-7"]
 
 
-def test_reset_takes_the_device_from_the_thread(ascendcl):
-    ascendcl.ok("aclrtResetDevice", 0)
-    ascendcl.refuses(107002, "aclrtSetDevice first", "aclrtGetDevice", byref(c_int32()))
-    ascendcl.refuses(107002, "aclrtSetDevice first", "aclrtCreateStream", byref(c_void_p()))
+def test_reset_takes_the_device_from_the_thread(run_engine):
+    ended = run_engine(
+        "device, stream = ctypes.c_int32(), ctypes.c_void_p()\n"
+        "print(acl.aclrtSetDevice(0), acl.aclrtResetDevice(0))\n"
+        "print(acl.aclrtGetDevice(ctypes.byref(device)), sentence())\n"
+        "print(acl.aclrtCreateStream(ctypes.byref(stream)), sentence())"
+    )
+    done, device, stream = ended.stdout.splitlines()
+    assert done == "0 0"
+    assert device.startswith("107002") and "aclrtSetDevice first" in device
+    assert stream.startswith("107002") and "aclrtSetDevice first" in stream
 
 
 @pytest.mark.parametrize("name", ["aclrtSetDevice", "aclrtResetDevice"])

@@ -1,6 +1,7 @@
 // Calls of operators by name, which CANN compiles at run time. The engine has no compiler: it takes the attributes, so that the
-// call can be built, and refuses the call with the operator's name.
+// call can be built, and refuses the work with the operator's name.
 
+#include <memory>
 #include <vector>
 
 #include "host/runtime/call.h"
@@ -23,16 +24,37 @@ aclError set_attribute(const char* function, aclopAttr* attr, const char* attrNa
     });
 }
 
-aclError refuse_operator(const char* function, const char* opType, const aclopAttr* attr) {
+std::string refusal(const char* function, const char* opType, const aclopAttr* attr) {
+    std::string attributes;
+    if (attr != nullptr) {
+        for (const std::string& name : attr->names) attributes += (attributes.empty() ? "" : ", ") + name;
+    }
+    return text(function, ": operator ", opType, " has no entry point in the torch_aclnn host engine and cannot be compiled for it",
+                attributes.empty() ? "" : "; its attributes were ", attributes);
+}
+
+class RefusedOperator final : public Task {
+   public:
+    RefusedOperator(const char* function, std::string sentence) : function_(function), sentence_(std::move(sentence)) {}
+
+    const char* name() const override { return function_; }
+    void run() override { throw TaskError(ACL_ERROR_API_NOT_SUPPORT, sentence_); }
+    void finish() noexcept override { delete this; }
+
+   private:
+    const char* function_;
+    std::string sentence_;
+};
+
+// The refusal goes to the stream, like the failure of any work, and is told at the next synchronisation. A refusal of the call itself would
+// end torch_npu's task queue: it raises once and from then on drops all work in silence.
+aclError refuse_operator(const char* function, const char* opType, const aclopAttr* attr, aclrtStream stream) {
     return guarded(function, [&](const char*) -> aclError {
         if (opType == nullptr) return fail_null(function, "opType");
-        std::string attributes;
-        if (attr != nullptr) {
-            for (const std::string& name : attr->names) attributes += (attributes.empty() ? "" : ", ") + name;
-        }
-        return fail(ACL_ERROR_API_NOT_SUPPORT, text(function, ": operator ", opType,
-                                                    " has no entry point in the torch_aclnn host engine and cannot be compiled for it",
-                                                    attributes.empty() ? "" : "; its attributes were ", attributes));
+        auto refused = std::make_unique<RefusedOperator>(function, refusal(function, opType, attr));
+        const aclError status = enqueue(stream, *refused);
+        if (status == ACL_SUCCESS) refused.release();
+        return status;
     });
 }
 
@@ -91,13 +113,13 @@ TORCH_ACLNN_HOST_API aclError aclopSetAttrListListInt(aclopAttr* attr, const cha
 
 // Inputs and outputs come as a count, descriptions and buffers each; none of them is looked at.
 TORCH_ACLNN_HOST_API aclError aclopCompileAndExecute(const char* opType, int, const void*, const void*, int, const void*, const void*,
-                                                     const aclopAttr* attr, int, int, const char*, aclrtStream) {
-    return refuse_operator(__func__, opType, attr);
+                                                     const aclopAttr* attr, int, int, const char*, aclrtStream stream) {
+    return refuse_operator(__func__, opType, attr, stream);
 }
 
 TORCH_ACLNN_HOST_API aclError aclopCompileAndExecuteV2(const char* opType, int, void*, void*, int, void*, void*, aclopAttr* attr, int, int,
-                                                       const char*, aclrtStream) {
-    return refuse_operator(__func__, opType, attr);
+                                                       const char*, aclrtStream stream) {
+    return refuse_operator(__func__, opType, attr, stream);
 }
 
 }  // extern "C"
