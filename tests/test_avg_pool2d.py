@@ -8,7 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import layouts, oracle
+import layouts
+import oracle
 
 op = torch.ops.torch_aclnn.avg_pool2d_backward
 
@@ -173,6 +174,7 @@ def test_bad_arguments_are_refused_by_name(device, call, error, words):
         (((1, 2, 4, 4), (2, 2)), "grad_?[oO]utput: expected"),
         (((1, 1, 4, 4), (2, 2), (2, 2), (2, 2)), "padding: expected"),
         (((1, 1, 4, 4), (2, 0)), "kernel_?[sS]ize.*: expected"),
+        (((1, 1, 1, 1), (5, 5), (3, 3), (0, 0), True), "expected a size that holds a window"),  # torch's forward refuses it too
         (((4, 4), (2, 2)), "expected 3 to 4 dimensions|expected format NCHW or NCL"),
     ],
 )

@@ -6,7 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import layouts, oracle
+import layouts
+import oracle
 
 op = torch.ops.torch_aclnn.max_unpool3d_backward
 

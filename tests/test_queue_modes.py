@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.subprocesses import output_of
+from subprocesses import output_of
 
 MODES = [
     {"TASK_QUEUE_ENABLE": "0"},

@@ -1,9 +1,23 @@
 // Element-wise part of the gradient of (synchronised) batch norm.
 #pragma once
 
+#include <utility>
+
 #include "kernels/view.h"
 
 namespace torch_aclnn::kernels {
+
+// A view of `rank` dimensions (N, C, inner...) that was filled up with sizes of 1 in front, with these moved behind C.
+inline View<8> channels_second(View<8> view, int64_t rank) {
+    for (int64_t d = 0; d < 2; ++d) {
+        std::swap(view.size[d], view.size[8 - rank + d]);
+        std::swap(view.stride[d], view.stride[8 - rank + d]);
+    }
+    return view;
+}
+
+// What stands for a weight of ones.
+constexpr View<1> kNoWeight{nullptr, DType::float32, {0}, {0}};
 
 // Per-channel tensors of one element per channel; `weight.data` may be null, which means ones.
 struct BatchNormChannels {

@@ -3,6 +3,7 @@
 import operator
 
 import torch
+
 from cases import DEVICE, FLOATS, LAYOUTS, booleans, integers, randn, rows, table, values
 
 NAMES = ("eq", "ne", "lt", "le", "gt", "ge")

@@ -5,6 +5,7 @@ import itertools
 import pytest
 import torch
 import torch.nn.functional as F
+
 from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table
 from direct import call
 

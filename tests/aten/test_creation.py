@@ -1,6 +1,7 @@
 """creation.cpp and shape.cpp: creation, fill, cast, copy, and data movement."""
 
 import torch
+
 from cases import DEVICE, FLOATS, LAYOUTS, integers, randn, rows, table, values
 
 ALL_DTYPES = (*FLOATS, torch.float64, torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.bool)

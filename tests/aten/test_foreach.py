@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from cases import DEVICE, FLOATS, randn, rows, table, uniform
 
 COUNT = 60  # torch_npu passes at most about 50 tensors at once

@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+
 from cases import FLOATS, LAYOUTS, randn, rows, table
 
 

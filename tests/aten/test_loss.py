@@ -2,6 +2,7 @@
 
 import torch
 import torch.nn.functional as F
+
 from cases import FLOATS, LAYOUTS, constant, integers, randn, rows, table, uniform, values
 
 X, Y = randn(4, 5), randn(4, 5)

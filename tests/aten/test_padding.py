@@ -2,6 +2,7 @@
 
 import torch
 import torch.nn.functional as F
+
 from cases import FLOATS, LAYOUTS, randn, rows, table
 
 AMOUNTS = {1: (2, 1), 2: (1, 2, 2, 0), 3: (1, 0, 2, 1, 1, 1)}

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from cases import DEVICE, FLOATS, LAYOUTS, booleans, integers, randn, rows, table, uniform
 
 INTEGERS = (torch.int64, torch.int32)

@@ -1,6 +1,7 @@
 """pointwise_unary.cpp: functions of one tensor, element by element."""
 
 import torch
+
 from cases import FLOATS, LAYOUTS, integers, randn, rows, table, uniform, values
 
 INTEGERS = (torch.int64, torch.int32)

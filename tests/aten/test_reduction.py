@@ -1,6 +1,7 @@
 """reduction.cpp: reductions, norms, moments and scans."""
 
 import torch
+
 from cases import FLOATS, LAYOUTS, booleans, integers, permutation, randn, rows, table, uniform, values
 
 INF, NAN = float("inf"), float("nan")

@@ -1,6 +1,7 @@
 """sorting.cpp: orders, ranks, sets, and results whose size depends on the data."""
 
 import torch
+
 from cases import DEVICE, FLOATS, LAYOUTS, booleans, integers, permutation, randn, rows, table, uniform, values
 
 DTYPES = (*FLOATS, torch.int64, torch.int32)

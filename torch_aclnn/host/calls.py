@@ -14,8 +14,9 @@ def calls() -> dict[str, int]:
     Example:
         >>> import torch_aclnn, torch
         >>> torch_aclnn.host.reset_calls()
-        >>> _ = torch.ones(2, device="npu") + 1
-        >>> torch_aclnn.host.calls()["aclnnAdds"]
+        >>> _ = torch.ones(2, device="npu").exp()
+        >>> torch.npu.synchronize()  # until then a call may still be in torch_npu's queue
+        >>> torch_aclnn.host.calls()["aclnnExp"]
         1
 
     """

@@ -2,8 +2,21 @@
 
 #include <c10/util/Exception.h>
 
+// Exported by torch_npu: the aclFormat of the tensor's storage.
+namespace at_npu::native {
+int64_t get_npu_format(const at::Tensor& tensor);
+}
+
 namespace torch_aclnn {
 namespace {
+
+// Strides describe a storage only in the base formats; torch_npu makes others on some products, when it is allowed to.
+void check_base_format(const at::Tensor& tensor) {
+    const int64_t format = at_npu::native::get_npu_format(tensor);
+    const bool is_base = format == -1 || format == 0 || format == 1 || format == 2 || format == 27 || format == 30 || format == 47;
+    TORCH_CHECK(is_base, "torch_aclnn: expected a tensor of a base format, got aclFormat ", format,
+                "; convert it with torch_npu.npu_format_cast(tensor, 2), or set torch.npu.config.allow_internal_format = False");
+}
 
 // aclDataType and aclFormat, by their documented values.
 int data_type(at::ScalarType type) {
@@ -53,6 +66,7 @@ void HandleDeleter::operator()(const aclIntArray* array) const {
 
 TensorHandle make_handle(const at::Tensor& tensor) {
     if (!tensor.defined()) return nullptr;
+    check_base_format(tensor);
     using Create = aclTensor* (*)(const int64_t*, uint64_t, int, const int64_t*, int64_t, int, const int64_t*, uint64_t, void*);
     static const auto create = function<Create>("aclCreateTensor");
     const int64_t storage_elements = static_cast<int64_t>(tensor.storage().nbytes() / tensor.itemsize());

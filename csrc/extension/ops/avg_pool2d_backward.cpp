@@ -31,13 +31,6 @@ void run_npu(const Arguments& a, const at::Tensor& grad_input) {
          Output{make_handle(grad_input)});
 }
 
-// The size that the forward gives: with ceil_mode a last, partial window counts if it starts inside the input or its left padding.
-c10::SymInt pooled_size(const c10::SymInt& in, int64_t kernel, int64_t stride, int64_t padding, bool ceil_mode) {
-    const c10::SymInt size = (in + 2 * padding - kernel + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-    if (ceil_mode && (size - 1) * stride >= in + padding) return size - 1;
-    return size;
-}
-
 void run_meta(const Arguments& a, const at::Tensor&) {
     const int64_t rank = static_cast<int64_t>(a.input_size.size());
     check_rank(kOp, "input_size", rank, 3, 4);
@@ -52,9 +45,9 @@ void run_meta(const Arguments& a, const at::Tensor&) {
         TORCH_CHECK(padding >= 0 && padding <= kernel / 2, kOp, ": padding: expected values between 0 and half of kernel_size ",
                     a.kernel_size, ", got ", a.padding);
         const c10::SymInt& in = a.input_size[rank - 2 + d];
-        TORCH_SYM_CHECK((in + 2 * padding).sym_ge(a.ceil_mode ? 1 : kernel), kOp, ": input_size: expected a size that holds a window of ",
-                        a.kernel_size, ", got ", a.input_size);
-        expected.push_back(pooled_size(in, kernel, stride, padding, a.ceil_mode));
+        TORCH_SYM_CHECK(in.sym_ge(1).sym_and((in + 2 * padding).sym_ge(kernels::smallest_padded_size(kernel, stride, a.ceil_mode))), kOp,
+                        ": input_size: expected a size that holds a window of ", a.kernel_size, ", got ", a.input_size);
+        expected.push_back(kernels::pooled_size(in, kernel, stride, padding, a.ceil_mode));
     }
     check_size(kOp, "grad_output", a.grad_output.sym_sizes(), expected);
 }

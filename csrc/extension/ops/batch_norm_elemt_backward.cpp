@@ -59,24 +59,14 @@ void run_meta(const Arguments& a, const at::Tensor&) {
     TORCH_SYM_CHECK(a.count.sym_numel().sym_ge(1), kOp, ": count: expected at least one element, got ", a.count.sym_sizes());
 }
 
-// (N, C, inner...) with the inner dimensions at the end.
 kernels::View<8> channel_view(const at::Tensor& tensor) {
-    kernels::View<8> result = view<8>(kOp, tensor);
-    const int64_t first = 8 - tensor.dim();
-    for (int64_t d = 0; d < 2; ++d) {
-        std::swap(result.size[d], result.size[first + d]);
-        std::swap(result.stride[d], result.stride[first + d]);
-    }
-    return result;
-}
-
-kernels::View<1> weight_view(const at::Tensor& weight) {
-    return weight.defined() ? view<1>(kOp, weight) : kernels::View<1>{nullptr, kernels::DType::float32, {0}, {0}};
+    return kernels::channels_second(view<8>(kOp, tensor), tensor.dim());
 }
 
 void run_cpu(const Arguments& a, const at::Tensor& grad_input) {
     run_meta(a, grad_input);
-    const kernels::BatchNormChannels channels{view<1>(kOp, a.mean), view<1>(kOp, a.invstd), weight_view(a.weight), view<1>(kOp, a.sum_dy),
+    const kernels::BatchNormChannels channels{view<1>(kOp, a.mean), view<1>(kOp, a.invstd),
+                                              a.weight.defined() ? view<1>(kOp, a.weight) : kernels::kNoWeight, view<1>(kOp, a.sum_dy),
                                               view<1>(kOp, a.sum_dy_xmu)};
     kernels::batch_norm_elemt_backward(channel_view(a.grad_out), channel_view(a.input), channels,
                                        kernels::sum_elements(view<8>(kOp, a.count)), channel_view(grad_input), at::get_num_threads());

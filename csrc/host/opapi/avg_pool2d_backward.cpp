@@ -40,14 +40,6 @@ kernels::AvgPool2dParams params(const Arguments& a) {
     return p;
 }
 
-// The size that the forward gives: with ceil_mode a last, partial window counts if it starts inside the input or its left padding.
-int64_t pooled_size(int64_t in, int64_t kernel, int64_t stride, int64_t padding, bool ceil_mode) {
-    const int64_t reach = in + 2 * padding - kernel;
-    if (reach < 0 && !(ceil_mode && reach + stride > 0)) return 0;
-    const int64_t size = (reach + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-    return ceil_mode && (size - 1) * stride >= in + padding ? size - 1 : size;
-}
-
 void check_tensors(const Arguments& a) {
     const std::vector<aclDataType> dtypes = floating_dtypes();
     for (const Named& t : {a.grad_output, a.grad_input}) require_dtype(t, dtypes);
@@ -95,9 +87,11 @@ void check_pooled_shape(const Arguments& a) {
     const kernels::AvgPool2dParams p = params(a);
     for (uint64_t d = 0; d < 2; ++d) {
         const int64_t in = a.in().sizes[height + d];
-        const int64_t pooled = pooled_size(in, p.kernel_size[d], p.stride[d], p.padding[d], a.ceil_mode);
-        if (pooled < 1)
-            refuse(a.self.name, "a size of which a window fits in dimension " + std::to_string(height + d), to_string(a.in().sizes));
+        if (in < 1 || in + 2 * p.padding[d] < kernels::smallest_padded_size(p.kernel_size[d], p.stride[d], a.ceil_mode))
+            refuse(a.self.name,
+                   "a size that holds a window of " + std::to_string(p.kernel_size[d]) + " in dimension " + std::to_string(height + d),
+                   to_string(a.in().sizes));
+        const int64_t pooled = kernels::pooled_size(in, p.kernel_size[d], p.stride[d], p.padding[d], a.ceil_mode);
         require_dim(a.grad_output, height + d, pooled);
     }
 }

@@ -35,23 +35,13 @@ void check(const Arguments& a) {
     if (a.counter.tensor->numel() < 1) refuse(a.counter.name, "at least one element", to_string(a.counter.tensor->sizes));
 }
 
-// (N, C, inner...) with the inner dimensions at the end.
 kernels::View<8> channel_view(const aclTensor& tensor) {
-    kernels::View<8> result = view<8>(tensor);
-    const int first = 8 - static_cast<int>(tensor.rank());
-    for (int d = 0; d < 2; ++d) {
-        std::swap(result.size[d], result.size[first + d]);
-        std::swap(result.stride[d], result.stride[first + d]);
-    }
-    return result;
-}
-
-kernels::View<1> weight_view(const aclOpExecutor& e) {
-    return e.inputs[4] ? view<1>(e.input(4)) : kernels::View<1>{nullptr, kernels::DType::float32, {0}, {0}};
+    return kernels::channels_second(view<8>(tensor), static_cast<int64_t>(tensor.rank()));
 }
 
 void compute(const aclOpExecutor& e) {
-    const kernels::BatchNormChannels channels{view<1>(e.input(2)), view<1>(e.input(3)), weight_view(e), view<1>(e.input(5)),
+    const kernels::BatchNormChannels channels{view<1>(e.input(2)), view<1>(e.input(3)),
+                                              e.inputs[4] ? view<1>(e.input(4)) : kernels::kNoWeight, view<1>(e.input(5)),
                                               view<1>(e.input(6))};
     const double n = kernels::sum_elements(view<8>(e.input(7)));
     kernels::batch_norm_elemt_backward(channel_view(e.input(0)), channel_view(e.input(1)), channels, n, channel_view(e.output(0)),

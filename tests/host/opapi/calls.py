@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from tests.host.opapi.client import DType, Tensor, pack, unpack
+from host.opapi.client import DType, Tensor, pack, unpack
 
 AVG_POOL2D = "aclnnAvgPool2dBackward"
 ADAPTIVE_AVG_POOL2D = "aclnnAdaptiveAvgPool2dBackward"

@@ -3,7 +3,7 @@ import os
 import pytest
 from torch_aclnn.host import libdir
 
-from tests.host.opapi.client import Client
+from host.opapi.client import Client
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tests.host.opapi.client import DType, pack
+from host.opapi.client import DType, pack
 
 Shape = tuple[int, ...]
 HALF_TYPES = (DType.FLOAT16, DType.BF16)

@@ -1,6 +1,6 @@
 """A program without torch that tells, as JSON, what the engine of its environment accepts or computes.
 
-python -S -m tests.host.opapi.probe LIBDIR accepts|digest
+python -S -m host.opapi.probe LIBDIR accepts|digest
 """
 
 import array
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.host.opapi.calls import (
+from host.opapi.calls import (
     ADAPTIVE_AVG_POOL2D,
     AVG_POOL2D,
     BATCH_NORM_ELEMT,
@@ -22,7 +22,7 @@ from tests.host.opapi.calls import (
     but,
     every_tensor,
 )
-from tests.host.opapi.client import PARAMETERS, Client, DType, Tensor
+from host.opapi.client import PARAMETERS, Client, DType, Tensor
 
 # The tensors of each operator whose types are not its subject.
 FIXED_TYPES = {MAX_UNPOOL3D: ("indices",), BATCH_NORM_ELEMT: ("counter",)}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.host.opapi.calls import GOOD
-from tests.host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor
+from host.opapi.calls import GOOD
+from host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor
 
 REFUSAL = ("changes", "code", "parameter", "expected", "got")
 

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from tests.host.opapi.calls import ADAPTIVE_AVG_POOL2D, GOOD, LAYOUTS, but, every_tensor, numbers
-from tests.host.opapi.client import NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
-from tests.host.opapi.oracle import adaptive_avg_pool2d_backward, assert_close
-from tests.host.opapi.rows import (
+from host.opapi.calls import ADAPTIVE_AVG_POOL2D, GOOD, LAYOUTS, but, every_tensor, numbers
+from host.opapi.client import NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
+from host.opapi.oracle import adaptive_avg_pool2d_backward, assert_close
+from host.opapi.rows import (
     REFUSAL,
     difference_rows,
     dtype_rows,

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from tests.host.opapi.calls import AVG_POOL2D, GOOD, LAYOUTS, but, every_tensor, numbers
-from tests.host.opapi.client import NULL, DType, Format, Tensor, pack
-from tests.host.opapi.oracle import assert_close, avg_pool2d_backward
-from tests.host.opapi.rows import REFUSAL, dtype_rows, null_rows, row, storage_rows, text
+from host.opapi.calls import AVG_POOL2D, GOOD, LAYOUTS, but, every_tensor, numbers
+from host.opapi.client import NULL, DType, Format, Tensor, pack
+from host.opapi.oracle import assert_close, avg_pool2d_backward
+from host.opapi.rows import REFUSAL, dtype_rows, null_rows, row, storage_rows, text
 
 CALL = GOOD[AVG_POOL2D]
 TENSORS = ("gradOutput", "self", "gradInput")

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from tests.host.opapi.calls import BATCH_NORM_ELEMT, GOOD, LAYOUTS, but, every_tensor
-from tests.host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
-from tests.host.opapi.oracle import assert_close, batch_norm_elemt_backward
-from tests.host.opapi.rows import REFUSAL, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
+from host.opapi.calls import BATCH_NORM_ELEMT, GOOD, LAYOUTS, but, every_tensor
+from host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
+from host.opapi.oracle import assert_close, batch_norm_elemt_backward
+from host.opapi.rows import REFUSAL, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
 
 CALL = GOOD[BATCH_NORM_ELEMT]
 FULL = ("gradOut", "input", "gradInput")

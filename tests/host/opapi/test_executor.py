@@ -6,8 +6,8 @@ from ctypes import c_void_p
 
 import pytest
 
-from tests.host.opapi.calls import AVG_POOL2D, BATCH_NORM_ELEMT, GOOD, but, numbers
-from tests.host.opapi.client import INVALID, NULL, RUNTIME_ERROR, DType, Tensor, pack
+from host.opapi.calls import AVG_POOL2D, BATCH_NORM_ELEMT, GOOD, but, numbers
+from host.opapi.client import INVALID, NULL, RUNTIME_ERROR, DType, Tensor, pack
 
 EVERY_OPERATOR = pytest.mark.parametrize("entry_point", GOOD)
 

@@ -6,8 +6,8 @@ from ctypes import POINTER, byref, c_bool, c_float, c_int, c_int64, c_uint64, c_
 
 import pytest
 
-from tests.host.opapi.calls import AVG_POOL2D, GOOD
-from tests.host.opapi.client import NULL, DType, Format, Tensor, int64s
+from host.opapi.calls import AVG_POOL2D, GOOD
+from host.opapi.client import NULL, DType, Format, Tensor, int64s
 
 KINDS = ["Tensor", "Scalar", "IntArray", "FloatArray", "BoolArray", "TensorList", "ScalarList"]
 ARRAYS = {"IntArray": c_int64, "FloatArray": c_float, "BoolArray": c_bool}

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from tests.host.opapi.calls import GOOD, MAX_UNPOOL3D, but, every_tensor, numbers
-from tests.host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
-from tests.host.opapi.oracle import max_unpool3d_backward
-from tests.host.opapi.rows import (
+from host.opapi.calls import GOOD, MAX_UNPOOL3D, but, every_tensor, numbers
+from host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
+from host.opapi.oracle import max_unpool3d_backward
+from host.opapi.rows import (
     REFUSAL,
     difference_rows,
     dtype_rows,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from torch_aclnn.host import libdir
 
-from tests.host.opapi.calls import (
+from host.opapi.calls import (
     ADAPTIVE_AVG_POOL2D,
     AVG_POOL2D,
     BATCH_NORM_ELEMT,
@@ -17,15 +17,15 @@ from tests.host.opapi.calls import (
     MAX_UNPOOL3D,
     REPLICATION_PAD2D,
 )
-from tests.host.opapi.client import INVALID, NULL, PARAMETERS
+from host.opapi.client import INVALID, NULL, PARAMETERS
 
-ROOT = Path(__file__).parents[3]
+TESTS = Path(__file__).parents[2]
 
 
 def probe(what, **settings):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_ACLNN_HOST_")}
-    command = [sys.executable, "-S", "-m", "tests.host.opapi.probe", str(libdir()), what]
-    return subprocess.run(command, cwd=ROOT, env=kept | settings, capture_output=True, text=True, timeout=60, check=True)
+    command = [sys.executable, "-S", "-m", "host.opapi.probe", str(libdir()), what]
+    return subprocess.run(command, cwd=TESTS, env=kept | settings, capture_output=True, text=True, timeout=60, check=True)
 
 
 @pytest.fixture(scope="module")

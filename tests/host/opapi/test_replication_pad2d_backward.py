@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from tests.host.opapi.calls import GOOD, LAYOUTS, REPLICATION_PAD2D, but, every_tensor, numbers
-from tests.host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
-from tests.host.opapi.oracle import assert_close, replication_pad2d_backward
-from tests.host.opapi.rows import (
+from host.opapi.calls import GOOD, LAYOUTS, REPLICATION_PAD2D, but, every_tensor, numbers
+from host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
+from host.opapi.oracle import assert_close, replication_pad2d_backward
+from host.opapi.rows import (
     REFUSAL,
     difference_rows,
     dtype_rows,
