@@ -108,7 +108,7 @@ SHAPES = [
         "kernel larger than self",
         {"kernelSize": (5, 5), "gradOutput": {"shape": (2, 3, 0, 0)}},
         "self",
-        "a window fits in dimension 2",
+        "a size that holds a window of 5 in dimension 2",
         text((2, 3, 4, 4)),
     ),
     row(
