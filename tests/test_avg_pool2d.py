@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import layouts
 import oracle
+from marks import host_engine_only
 
 op = torch.ops.torch_aclnn.avg_pool2d_backward
 
@@ -72,6 +73,7 @@ def test_same_bits_as_the_operator_of_torch_npu():
         assert torch.equal(ours.cpu(), theirs.cpu())
 
 
+@host_engine_only
 def test_same_bits_on_cpu_and_npu():
     for size, kernel, stride, padding, ceil, include, divisor in CASES:
         grad_output = torch.randn(pooled((size, kernel, stride, padding, ceil)))
@@ -178,11 +180,13 @@ def test_bad_arguments_are_refused_by_name(device, call, error, words):
         (((4, 4), (2, 2)), "expected 3 to 4 dimensions|expected format NCHW or NCL"),
     ],
 )
+@host_engine_only
 def test_the_operator_refuses_what_would_read_outside(device, arguments, words):
     with pytest.raises(RuntimeError, match=words):
         op(torch.ones(1, 1, 2, 2, device=device), *arguments)
 
 
+@host_engine_only
 def test_the_operator_names_the_entry_point_the_code_and_its_meaning():
     words = (
         r"aclnnAvgPool2dBackward failed with 161002 \(ACLNN_ERR_PARAM_INVALID.*divisorOverride: expected a value in \[-255, 255\], got 300"
