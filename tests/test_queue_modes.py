@@ -112,3 +112,20 @@ def test_older_products_take_float32_pooling_with_a_down_cast_and_no_bfloat16(so
     """
     total, refusal = output_of(code, TORCH_ACLNN_HOST_SOC=soc).splitlines()
     assert total == "4.0" and f"expected a data type of FLOAT, FLOAT16 on {soc}, got BF16" in refusal
+
+
+def test_an_operator_runs_on_the_device_of_its_inputs():
+    code = """
+    import torch_aclnn, torch
+    grad_output = torch.ones(1, 1, 2, 2, device="npu:1")
+    grad_input = torch.ops.torch_aclnn.avg_pool2d_backward(grad_output, (1, 1, 4, 4), (2, 2))
+    print(torch.npu.current_device(), grad_input.device, grad_input.sum().item())
+    indices = torch.zeros(1, 1, 1, 1, 1, dtype=torch.int64, device="npu:0")
+    try:
+        torch.ops.torch_aclnn.max_unpool3d_backward(torch.ones(1, 1, 1, 1, 2, device="npu:1"), indices, (1, 1, 2), (1, 1, 1), (0, 0, 0))
+    except RuntimeError as error:
+        print(error)
+    """
+    printed, refusal = output_of(code, TORCH_ACLNN_HOST_DEVICES="2").splitlines()
+    assert printed == "0 npu:1 4.0"
+    assert "indices: expected device npu:1 like grad_output, got npu:0" in refusal
