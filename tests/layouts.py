@@ -28,9 +28,4 @@ def channels_last(x: Tensor) -> Tensor:
     return x.movedim(channel, -1).contiguous().movedim(-1, channel)
 
 
-def expanded(x: Tensor) -> Tensor:
-    """A first row repeated with stride 0; the values differ from x's, so use it on both sides."""
-    return x[..., :1, :].expand(x.shape)
-
-
 LAYOUTS: tuple[Callable[[Tensor], Tensor], ...] = (contiguous, transposed, offset_and_gaps, channels_last)

@@ -1,6 +1,8 @@
 // The common form of the pooling and padding backwards: each input cell sums the output cells of a rectangle, each divided by its weight.
 #pragma once
 
+#include <cmath>
+#include <complex>
 #include <cstdint>
 #include <vector>
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "host/opapi/format.h"
 #include "host/opapi/handles.h"
 #include "host/opapi/refusal.h"
 
@@ -15,10 +16,6 @@ template <class Handle>
 const Handle& required(const char* name, const Handle* handle) {
     if (handle == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(name) + ": expected a value, got null");
     return *handle;
-}
-
-bool is_public(aclFormat format) {
-    return format != ACL_FORMAT_NC1HWC0 && format != ACL_FORMAT_FRACTAL_NZ && format != ACL_FORMAT_NDC1HWC0;
 }
 
 template <class T>

@@ -2,24 +2,13 @@
 
 #include <algorithm>
 
+#include "host/opapi/format.h"
+
 namespace torch_aclnn::host {
 namespace {
 
 std::string dim_name(uint64_t dim) {
     return "dimension " + std::to_string(dim);
-}
-
-bool is_private(aclFormat format) {
-    switch (format) {
-        case ACL_FORMAT_UNDEFINED:
-        case ACL_FORMAT_NCHW:
-        case ACL_FORMAT_NHWC:
-        case ACL_FORMAT_ND:
-        case ACL_FORMAT_NDHWC:
-        case ACL_FORMAT_NCDHW:
-        case ACL_FORMAT_NCL: return false;
-        default: return true;
-    }
 }
 
 // One past the last element that the view reaches, counted from the storage's first; false where that overflows.
@@ -75,7 +64,7 @@ void require_sound(std::initializer_list<Named> tensors) {
         const Dims& sizes = named.tensor->sizes;
         if (std::any_of(sizes.begin(), sizes.end(), [](int64_t s) { return s < 0; }))
             refuse(named.name, "no negative dimension", "shape " + to_string(sizes));
-        if (is_private(named.tensor->format)) refuse(named.name, "a public format", to_string(named.tensor->format));
+        if (!is_public(named.tensor->format)) refuse(named.name, "a public format", to_string(named.tensor->format));
         require_within_storage(named);
     }
 }

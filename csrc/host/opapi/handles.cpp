@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "host/opapi/format.h"
+
 namespace torch_aclnn::host {
 
 std::string to_string(const Dims& dims) {
@@ -46,6 +48,19 @@ std::string to_string(aclFormat format) {
         case ACL_FORMAT_NDC1HWC0: return "NDC1HWC0";
         case ACL_FORMAT_NCL: return "NCL";
         default: return "aclFormat(" + std::to_string(static_cast<int>(format)) + ")";
+    }
+}
+
+bool is_public(aclFormat format) {
+    switch (format) {
+        case ACL_FORMAT_UNDEFINED:
+        case ACL_FORMAT_NCHW:
+        case ACL_FORMAT_NHWC:
+        case ACL_FORMAT_ND:
+        case ACL_FORMAT_NDHWC:
+        case ACL_FORMAT_NCDHW:
+        case ACL_FORMAT_NCL: return true;
+        default: return false;
     }
 }
 
