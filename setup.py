@@ -23,6 +23,8 @@ WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-maybe-uninitializ
 COMMON = ["-O2", "-g0", "-fvisibility=hidden", "-fopenmp", *WARNINGS]
 WITHOUT_TORCH = ["-std=c++17", *COMMON]
 WITH_TORCH = ["-std=c++20", *COMMON]
+# The same bits for every instruction set: no multiplication is fused with an addition. Lanes are passed between inlined functions only.
+KERNELS = [*WITHOUT_TORCH, "-O3", "-ffp-contract=off", "-Wno-psabi"]
 # ATen's adapters only prepare calls of code that is compiled already, so their build time matters more than their speed.
 ADAPTERS = ["-std=c++20", *COMMON, "-O1"]
 
@@ -64,21 +66,22 @@ COMPANIONS = ["libacl_op_compiler", "libge_runner", "libgraph", "libacl_tdt_chan
 
 HOST_LIBRARIES = [
     host_library("libascendcl", [path for path in sources("host/runtime/*.cpp") if path != COMPANION], flags=WITHOUT_TORCH),
+    host_library("libtorch_aclnn_kernels", sources("kernels/*.cpp", "kernels/scalar/*.cpp", "kernels/vector/*.cpp"), flags=KERNELS),
     *(host_library(name, [COMPANION], ("libascendcl",), flags=WITHOUT_TORCH) for name in COMPANIONS),
     host_library("libhccl", sources("host/hccl/*.cpp"), ("libascendcl",), flags=WITHOUT_TORCH),
-    host_library("libopapi", sources("host/opapi/*.cpp", "kernels/*.cpp"), ("libascendcl",), flags=WITHOUT_TORCH),
+    host_library("libopapi", sources("host/opapi/*.cpp"), ("libtorch_aclnn_kernels", "libascendcl"), flags=WITHOUT_TORCH),
     host_library("libaclnn_math", sources("host/aten/*.cpp"), ("libopapi", "libascendcl"), flags=ADAPTERS, torch=True),
 ]
 
 EXTENSION = Extension(
     f"{PACKAGE}._C",
-    sources("extension/*.cpp", "extension/aclnn/*.cpp", "extension/ops/*.cpp", "kernels/*.cpp"),
+    sources("extension/*.cpp", "extension/aclnn/*.cpp", "extension/ops/*.cpp"),
     include_dirs=[str(ROOT / "csrc")],
     library_dirs=[*library_paths(), str(Path(torch_npu_include_paths()[0]).parent / "lib")],
     libraries=["c10", "torch", "torch_cpu", "torch_python", "torch_npu"],
     extra_compile_args=[*WITH_TORCH, *system_includes([*include_paths(), *torch_npu_include_paths()])],
     # torch_npu's own needs (libascendcl and its companions) are met when the process starts, by the engine or by CANN.
-    extra_link_args=["-fopenmp", "-Wl,--allow-shlib-undefined"],
+    extra_link_args=["-l:libtorch_aclnn_kernels.so", "-Wl,-rpath,$ORIGIN/lib", "-Wl,--allow-shlib-undefined"],
 )
 
 

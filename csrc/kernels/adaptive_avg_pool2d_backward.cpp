@@ -1,6 +1,6 @@
 #include "kernels/adaptive_avg_pool2d_backward.h"
 
-#include "kernels/window_sum.h"
+#include "kernels/average_pool.h"
 
 namespace torch_aclnn::kernels {
 namespace {
@@ -23,10 +23,12 @@ WindowAxis adaptive_axis(int64_t in, int64_t out) {
 }  // namespace
 
 void adaptive_avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, int thread_count) {
-    const WindowAxis rows = adaptive_axis(grad_input.size[2], grad_output.size[2]);
-    const WindowAxis columns = adaptive_axis(grad_input.size[3], grad_output.size[3]);
-    visit_floating(grad_input.dtype,
-                   [&](auto tag) { window_sum<typename decltype(tag)::type>(grad_output, grad_input, rows, columns, thread_count); });
+    WindowAxis rows = adaptive_axis(grad_input.size[2], grad_output.size[2]);
+    WindowAxis columns = adaptive_axis(grad_input.size[3], grad_output.size[3]);
+    // Where the sizes divide, the windows do not overlap and are all alike.
+    const int64_t in = grad_input.size[3], out = grad_output.size[3];
+    const int64_t step = out != 0 && in % out == 0 ? in / out : 0;
+    average_pool_backward(grad_output, grad_input, rows, columns, {step, step, 0}, thread_count);
 }
 
 }  // namespace torch_aclnn::kernels

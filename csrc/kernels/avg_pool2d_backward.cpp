@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/window_sum.h"
+#include "kernels/average_pool.h"
 
 namespace torch_aclnn::kernels {
 namespace {
@@ -34,8 +34,8 @@ void avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, 
         std::fill(axes[0].divisor.begin(), axes[0].divisor.end(), params.divisor_override);
         std::fill(axes[1].divisor.begin(), axes[1].divisor.end(), 1);
     }
-    visit_floating(grad_input.dtype,
-                   [&](auto tag) { window_sum<typename decltype(tag)::type>(grad_output, grad_input, axes[0], axes[1], thread_count); });
+    average_pool_backward(grad_output, grad_input, axes[0], axes[1], {params.stride[1], params.kernel_size[1], params.padding[1]},
+                          thread_count);
 }
 
 }  // namespace torch_aclnn::kernels

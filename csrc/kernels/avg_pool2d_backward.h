@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/api.h"
 #include "kernels/view.h"
 
 namespace torch_aclnn::kernels {
@@ -30,6 +31,7 @@ Int pooled_size(const Int& in, int64_t kernel, int64_t stride, int64_t padding, 
 }
 
 // grad_output (N,C,oH,oW) -> grad_input (N,C,H,W), both float16, bfloat16, float32 or float64.
-void avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, const AvgPool2dParams& params, int thread_count);
+TORCH_ACLNN_KERNELS_API void avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, const AvgPool2dParams& params,
+                                                 int thread_count);
 
 }  // namespace torch_aclnn::kernels

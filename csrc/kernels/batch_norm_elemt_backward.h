@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "kernels/api.h"
 #include "kernels/view.h"
 
 namespace torch_aclnn::kernels {
@@ -26,10 +27,10 @@ struct BatchNormChannels {
 
 // grad_input = ((grad_out - sum_dy/n) - (input - mean) * invstd^2 * sum_dy_xmu/n) * invstd * weight over (N, C, inner...).
 // n is the number of samples behind the sums. Any mix of floating-point types: computed in float32, in float64 if input is float64.
-void batch_norm_elemt_backward(const View<8>& grad_out, const View<8>& input, const BatchNormChannels& channels, double n,
-                               const View<8>& grad_input, int thread_count);
+TORCH_ACLNN_KERNELS_API void batch_norm_elemt_backward(const View<8>& grad_out, const View<8>& input, const BatchNormChannels& channels,
+                                                       double n, const View<8>& grad_input, int thread_count);
 
 // The sum of all elements of a float16, float32, float64 or int32 view.
-double sum_elements(const View<8>& view);
+TORCH_ACLNN_KERNELS_API double sum_elements(const View<8>& view);
 
 }  // namespace torch_aclnn::kernels

@@ -21,7 +21,8 @@ inline float bits_float(uint32_t bits) {
 inline float half_to_float(uint16_t half) {
     const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
     const uint32_t magnitude = half & 0x7fffu;
-    if (magnitude >= 0x7c00u) return bits_float(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+    const uint32_t quiet = magnitude > 0x7c00u ? 0x400000u : 0;
+    if (magnitude >= 0x7c00u) return bits_float(sign | 0x7f800000u | quiet | (magnitude & 0x3ffu) << 13);
     // Reading the shifted bits as a float is off by 2^112 (the difference of the exponent biases), for subnormals too.
     return bits_float(sign | float_bits(bits_float(magnitude << 13) * 0x1p112f));
 }
@@ -30,7 +31,7 @@ inline uint16_t float_to_half(float value) {
     const uint32_t bits = float_bits(value);
     const uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000u);
     const uint32_t magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);
+    if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | (magnitude >> 13 & 0x3ffu));  // nan, made quiet
     if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds beyond 65504: infinity
     if (magnitude < 0x38800000u) {                                               // below 2^-14: subnormal or zero
         // Adding 0.5 moves the result's last bit to the float's last bit, so that the addition does the rounding.

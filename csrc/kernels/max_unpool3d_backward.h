@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "kernels/api.h"
 #include "kernels/view.h"
 
 namespace torch_aclnn::kernels {
@@ -15,6 +16,7 @@ struct BadIndex {
 
 // out[n,c,i] = grad_output[n,c].flatten()[indices[n,c,i]] for any element type of 1, 2, 4 or 8 bytes; indices are int64.
 // Elements with an index outside the plane become zero and nothing outside is read.
-std::optional<BadIndex> max_unpool3d_backward(const View<5>& grad_output, const View<5>& indices, const View<5>& out, int thread_count);
+TORCH_ACLNN_KERNELS_API std::optional<BadIndex> max_unpool3d_backward(const View<5>& grad_output, const View<5>& indices,
+                                                                      const View<5>& out, int thread_count);
 
 }  // namespace torch_aclnn::kernels

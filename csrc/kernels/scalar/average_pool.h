@@ -1,0 +1,48 @@
+// Average pooling backward, one cell at a time, in the order of the definition.
+#pragma once
+
+#include "kernels/jobs.h"
+
+namespace torch_aclnn::kernels::scalar {
+
+template <class T>
+class AveragePool {
+   public:
+    using S = typename Accumulator<T>::type;
+
+    explicit AveragePool(const AveragePoolJob& job) : job_(job) {}
+
+    void run(int64_t begin, int64_t end) const {
+        const View<4>&in = job_.grad_input, &out = job_.grad_output;
+        for (int64_t row = begin; row < end; ++row) {
+            const int64_t h = row % job_.rows.in, c = row / job_.rows.in % in.size[1], n = row / job_.rows.in / in.size[1];
+            const T* plane = static_cast<const T*>(out.data) + n * out.stride[0] + c * out.stride[1];
+            T* target = static_cast<T*>(in.data) + n * in.stride[0] + c * in.stride[1] + h * in.stride[2];
+            for (int64_t w = 0; w < job_.columns.in; ++w) target[w * in.stride[3]] = static_cast<T>(cell(plane, h, w));
+        }
+    }
+
+   private:
+    S cell(const T* plane, int64_t h, int64_t w) const {
+        S sum = 0;
+        for (int64_t o = job_.columns.first[w]; o < job_.columns.last[w]; ++o) sum += column_of_rows(plane, h, o) * scale(job_.columns, o);
+        return sum;
+    }
+
+    S column_of_rows(const T* plane, int64_t h, int64_t column) const {
+        S sum = 0;
+        for (int64_t o = job_.rows.first[h]; o < job_.rows.last[h]; ++o)
+            sum += static_cast<S>(plane[o * job_.grad_output.stride[2] + column * job_.grad_output.stride[3]]) * scale(job_.rows, o);
+        return sum;
+    }
+
+    static S scale(const AxisTable& axis, int64_t o) { return axis.scale == nullptr ? 1 : static_cast<const S*>(axis.scale)[o]; }
+
+    const AveragePoolJob& job_;
+};
+
+inline void average_pool_planes(const AveragePoolJob& job, int64_t begin, int64_t end, void*) {
+    visit_floating(job.grad_input.dtype, [&](auto tag) { AveragePool<typename decltype(tag)::type>(job).run(begin, end); });
+}
+
+}  // namespace torch_aclnn::kernels::scalar

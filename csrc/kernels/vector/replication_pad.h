@@ -1,0 +1,127 @@
+// Replication padding backward. Inner rows are copies with a sum at either end; only the border rows are sums of rows.
+#pragma once
+
+#include "kernels/vector/sink.h"
+
+namespace torch_aclnn::kernels::KERNEL_ISA {
+
+// Cells of job.inner adjacent real numbers: one, two for complex numbers, or all channels of channels-last tensors.
+template <class T>
+class PaddedRows {
+   public:
+    using S = Sum<T>;
+
+    PaddedRows(const ReplicationPadJob& job, void* scratch)
+        : job_(job),
+          sums_(static_cast<S*>(scratch)),
+          packed_(reinterpret_cast<T*>(static_cast<char*>(scratch) + job.sum_bytes)),
+          row_(reinterpret_cast<T*>(static_cast<char*>(scratch) + job.sum_bytes + job.row_bytes)),
+          sink_(static_cast<char*>(scratch) + job.sum_bytes + 2 * job.row_bytes, job.sink_bytes, job.stream) {
+        // The columns that take one window each, all in a row, are copied as a block.
+        const AxisTable& columns = job.columns;
+        while (copy_begin_ < columns.in && columns.last[copy_begin_] - columns.first[copy_begin_] != 1) ++copy_begin_;
+        copy_end_ = copy_begin_;
+        while (copy_end_ < columns.in && columns.last[copy_end_] - columns.first[copy_end_] == 1) ++copy_end_;
+    }
+
+    void run(int64_t begin, int64_t end) {
+        const AxisTable& rows = job_.rows;
+        const int64_t channels = job_.grad_input.size[1];
+        for (int64_t row = begin; row < end; ++row) {
+            const int64_t plane = row / rows.in, h = row % rows.in;
+            const int64_t n = plane / channels, c = plane % channels;
+            const View<4>& in = job_.grad_input;
+            target_ = static_cast<T*>(in.data) + n * in.stride[0] + c * in.stride[1] + h * in.stride[2];
+            fill(n, c, h);
+            if (in.stride[3] != job_.inner) scatter();
+        }
+    }
+
+   private:
+    // Where `count` elements from element i of the row on are put.
+    T* room(int64_t i, int64_t count) { return job_.grad_input.stride[3] == job_.inner ? sink_.room(target_ + i, count) : row_ + i; }
+
+    void fill(int64_t n, int64_t c, int64_t h) {
+        const View<4>& out = job_.grad_output;
+        const T* source = static_cast<const T*>(out.data) + n * out.stride[0] + c * out.stride[1];
+        const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first;
+        if (count == 1) return fill_columns(adjacent_row(source + first * out.stride[2]));
+        if (count == 0) __builtin_memset(sums_, 0, job_.columns.out * job_.inner * sizeof(S));
+        for (int64_t row = first; row < first + count; ++row) add(adjacent_row(source + row * out.stride[2]), row == first);
+        fill_columns(static_cast<const S*>(sums_));
+    }
+
+    void add(const T* source, bool is_first) {
+        for_lanes<S>(job_.columns.out * job_.inner, [&](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            const auto value = load<N>(source + i);
+            store<N>(sums_ + i, is_first ? value : load<N>(sums_ + i) + value);
+        });
+    }
+
+    // `Source` is T for a row as it is, or S for sums of rows.
+    template <class Source>
+    void fill_columns(const Source* source) {
+        for (int64_t w = 0; w < copy_begin_; ++w) add_columns(source, w);
+        const int64_t inner = job_.inner, end = copy_end_ * inner;
+        const Source* shifted = copy_begin_ < copy_end_ ? source + (job_.columns.first[copy_begin_] - copy_begin_) * inner : nullptr;
+        for (int64_t i = copy_begin_ * inner; i < end; i += ReplicationPadJob::kBlock) {
+            const int64_t count = smaller(ReplicationPadJob::kBlock, end - i);
+            copy(room(i, count), shifted + i, count);
+        }
+        for (int64_t w = copy_end_; w < job_.columns.in; ++w) add_columns(source, w);
+    }
+
+    template <class Source>
+    void add_columns(const Source* source, int64_t w) {
+        const int64_t first = job_.columns.first[w], last = job_.columns.last[w], inner = job_.inner;
+        T* target = room(w * inner, inner);
+        for_lanes<S>(inner, [&](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            Vector<S, N> sum{};
+            if (first < last) sum = load<N>(source + first * inner + i);
+            for (int64_t o = first + 1; o < last; ++o) sum += load<N>(source + o * inner + i);
+            store<N>(target + i, sum);
+        });
+    }
+
+    static void copy(T* target, const T* source, int64_t count) {
+        copy_bytes(reinterpret_cast<char*>(target), reinterpret_cast<const char*>(source), count * sizeof(T));
+    }
+    template <class Source>
+    static void copy(T* target, const Source* source, int64_t count) {
+        for_lanes<S>(count, [&](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            store<N>(target + i, load<N>(source + i));
+        });
+    }
+
+    // The row itself if its cells are adjacent, else a copy.
+    const T* adjacent_row(const T* source) {
+        const int64_t stride = job_.grad_output.stride[3], inner = job_.inner;
+        if (stride == inner) return source;
+        for (int64_t o = 0; o < job_.columns.out; ++o)
+            for (int64_t i = 0; i < inner; ++i) packed_[o * inner + i] = source[o * stride + i];
+        return packed_;
+    }
+
+    void scatter() const {
+        const int64_t stride = job_.grad_input.stride[3], inner = job_.inner;
+        for (int64_t w = 0; w < job_.columns.in; ++w)
+            for (int64_t i = 0; i < inner; ++i) target_[w * stride + i] = row_[w * inner + i];
+    }
+
+    const ReplicationPadJob& job_;
+    S* sums_;
+    T* packed_;
+    T* row_;
+    Sink sink_;
+    T* target_ = nullptr;
+    int64_t copy_begin_ = 0, copy_end_ = 0;
+};
+
+inline void replication_pad(const ReplicationPadJob& job, int64_t begin, int64_t end, void* scratch) {
+    visit_sums(job.grad_input.dtype, [&](auto element) { PaddedRows<decltype(element)>(job, scratch).run(begin, end); });
+}
+
+}  // namespace torch_aclnn::kernels::KERNEL_ISA
