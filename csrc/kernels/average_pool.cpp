@@ -53,13 +53,27 @@ void plan_columns(AveragePoolJob& job, const RegularWindows& regular) {
     job.padding = regular.padding;
 }
 
+// True if each row lies in exactly one window and no column reads beyond the sums of its row.
+bool takes_whole_planes(const AveragePoolJob& job) {
+    constexpr int64_t kLargestPlane = 4096;
+    const View<4>& out = job.grad_output;
+    const bool dense = out.stride[3] == 1 && out.stride[2] == out.size[3] && out.size[2] * out.size[3] <= kLargestPlane;
+    if (!dense || job.rows.scale != nullptr) return false;
+    if (job.step > 0 && (job.kernel > job.step || job.columns.out * job.step < job.columns.in + job.padding)) return false;
+    for (int64_t h = 0; h < job.rows.in; h = job.rows.run_end[h])
+        if (job.rows.last[h] - job.rows.first[h] != 1) return false;
+    return true;
+}
+
 // The parts of the scratch memory for adjacent columns.
 int64_t plan_planes(AveragePoolJob& job, int64_t sum_size) {
-    const int64_t longest = std::max(job.columns.in, job.columns.out) + job.padding + 2;
-    job.sum_bytes = round_to_lines(longest * sum_size + 2 * kSlack + kSlack);
+    const int64_t line = std::max(job.columns.in, job.columns.out) + job.padding + 2;
+    const int64_t sums = job.plane_scale != nullptr ? job.rows.out * job.columns.out : line;
+    job.sum_bytes = round_to_lines(sums * sum_size + 2 * kSlack);
+    job.line_bytes = job.step < 2 ? 0 : round_to_lines(line * sum_size + 2 * kSlack);
     job.row_bytes = round_to_lines(job.columns.in * element_size(job.grad_input.dtype) + kSlack);
     job.sink_bytes = sink_bytes(job.row_bytes);
-    return 3 * job.sum_bytes + job.row_bytes + job.sink_bytes;
+    return job.sum_bytes + 2 * job.line_bytes + job.row_bytes + job.sink_bytes;
 }
 
 // The same for adjacent channels: as many columns as the first cache holds sums for, at least all windows of one column.
@@ -88,6 +102,11 @@ void run(AveragePoolJob& job, WindowAxis& rows, WindowAxis& columns, const Regul
         job.rows = rows.table(job.grad_output.size[2], job.rows.scale);
         job.columns = columns.table(job.grad_output.size[3], job.columns.scale);
         job.step = 0;
+    }
+    std::vector<S> plane_scale;
+    if (!by_channel && takes_whole_planes(job)) {
+        for (int64_t o = 0; o < job.rows.out; ++o) plane_scale.insert(plane_scale.end(), scale.columns.begin(), scale.columns.end());
+        job.plane_scale = plane_scale.data();
     }
     const int64_t bytes = by_channel ? plan_channels(job, sizeof(S)) : plan_planes(job, sizeof(S));
     const auto loop = by_channel ? loops().average_pool_channels : loops().average_pool_planes;

@@ -24,9 +24,13 @@ struct AveragePoolJob {
     AxisTable rows, columns;
     // Columns of regular windows, window o over [o * step - padding, o * step - padding + kernel); step 0: any windows.
     int64_t step, kernel, padding;
-    int64_t tile_channels, tile_columns;       // how many sums the channels-last form keeps: of these channels, for these windows
-    int64_t sum_bytes, row_bytes, sink_bytes;  // parts of the scratch memory: a line or tile of sums, a row, the sink
-    bool stream;                               // write around the caches
+    // Each row lies in one window, so that whole planes can be scaled at once, by a scale per window; null: not so.
+    const void* plane_scale;
+    // The channels-last form keeps the sums of so many channels for so many columns of windows.
+    int64_t tile_channels, tile_columns;
+    // Parts of the scratch memory: a line, plane or tile of sums; each of two lines of sums of neighbours; a row; the sink.
+    int64_t sum_bytes, line_bytes, row_bytes, sink_bytes;
+    bool stream;  // write around the caches
 };
 
 // grad_input[n,c,h,w] = sum over ow of (sum over oh of grad_output[n,c,oh,ow]), for cells of `inner` adjacent real numbers.

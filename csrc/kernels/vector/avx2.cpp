@@ -4,7 +4,9 @@
 
 #pragma GCC target("avx2,f16c")
 #define KERNEL_ISA avx2
-#include "kernels/vector/average_pool.h"
+#define KERNEL_VECTOR_BYTES 32
+#include "kernels/vector/average_pool_channels.h"
+#include "kernels/vector/average_pool_planes.h"
 #include "kernels/vector/batch_norm.h"
 #include "kernels/vector/max_unpool.h"
 #include "kernels/vector/replication_pad.h"

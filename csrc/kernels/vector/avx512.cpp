@@ -4,7 +4,9 @@
 
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,f16c")
 #define KERNEL_ISA avx512
-#include "kernels/vector/average_pool.h"
+#define KERNEL_VECTOR_BYTES 64
+#include "kernels/vector/average_pool_channels.h"
+#include "kernels/vector/average_pool_planes.h"
 #include "kernels/vector/batch_norm.h"
 #include "kernels/vector/max_unpool.h"
 #include "kernels/vector/replication_pad.h"

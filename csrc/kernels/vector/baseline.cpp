@@ -2,7 +2,9 @@
 #include "kernels/vector/prelude.h"
 
 #define KERNEL_ISA baseline
-#include "kernels/vector/average_pool.h"
+#define KERNEL_VECTOR_BYTES 16
+#include "kernels/vector/average_pool_channels.h"
+#include "kernels/vector/average_pool_planes.h"
 #include "kernels/vector/batch_norm.h"
 #include "kernels/vector/max_unpool.h"
 #include "kernels/vector/replication_pad.h"

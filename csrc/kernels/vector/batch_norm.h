@@ -55,7 +55,7 @@ class BatchNormPass {
         const auto* slope = static_cast<const S*>(job_.slope) + channel;
         const auto* scale = static_cast<const S*>(job_.scale) + channel;
         if (job_.channel_stride[job_.loop.rank - 1] == 1) {
-            for_lanes<S>(count, [&](auto width, int64_t i) {
+            for_lanes<S>(count, [=](auto width, int64_t i) {
                 constexpr int N = decltype(width)::value;
                 const auto centred = load<N>(input + i) - load<N>(mean + i);
                 const auto bracket = (load<N>(grad_out + i) - load<N>(mean_dy + i)) - centred * load<N>(slope + i);
@@ -63,7 +63,7 @@ class BatchNormPass {
             });
         } else {
             const S m = *mean, d = *mean_dy, b = *slope, a = *scale;
-            for_lanes<S>(count, [&](auto width, int64_t i) {
+            for_lanes<S>(count, [=](auto width, int64_t i) {
                 constexpr int N = decltype(width)::value;
                 store_as<N>(result + i, ((load<N>(grad_out + i) - d) - (load<N>(input + i) - m) * b) * a);
             });
@@ -86,7 +86,7 @@ class BatchNormPass {
         visit_sums(operand.dtype, [&](auto element) {
             using T = decltype(element);
             const T* source = address<const T>(job_.loop, operand, position);
-            for_lanes<Sum<T>>(count, [&](auto width, int64_t i) {
+            for_lanes<Sum<T>>(count, [=](auto width, int64_t i) {
                 constexpr int N = decltype(width)::value;
                 const auto value = stride == 1 ? load<N>(source + i) : load_strided<N, false>(source + i * stride, stride);
                 store_bytes(buffer + i, __builtin_convertvector(value, Vector<S, N>));

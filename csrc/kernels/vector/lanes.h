@@ -3,18 +3,12 @@
 #pragma once
 
 #ifndef KERNEL_ISA
-#error "include this from one of baseline.cpp, avx2.cpp and avx512.cpp, which name the instruction set"
+#error "include this from baseline.cpp, avx2.cpp or avx512.cpp: they name the instruction set and how many bytes it computes at once"
 #endif
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
+constexpr int kVectorBytes = KERNEL_VECTOR_BYTES;
 
 template <class T, int N>
 struct VectorOf {
@@ -41,20 +35,40 @@ inline void store_bytes(void* target, V value) {
     __builtin_memcpy(target, &value, sizeof value);
 }
 
+template <int N>
+inline Vector<uint32_t, N> widen_bits(Vector<uint16_t, N> bits) {
+#if KERNEL_VECTOR_BYTES >= 32
+    if constexpr (N == 8) return (Vector<uint32_t, N>)_mm256_cvtepu16_epi32((__m128i)bits);
+#endif
+    return __builtin_convertvector(bits, Vector<uint32_t, N>);
+}
+
+// Of values below 2^16.
+template <int N>
+inline Vector<uint16_t, N> narrow_bits(Vector<uint32_t, N> bits) {
+#if KERNEL_VECTOR_BYTES >= 32
+    if constexpr (N == 8) {
+        const __m256i all = (__m256i)bits;
+        return (Vector<uint16_t, N>)_mm_packus_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+    }
+#endif
+    return __builtin_convertvector(bits, Vector<uint16_t, N>);
+}
+
 // The conversions follow half.h bit by bit, nan's payload included.
 template <int N>
 inline Vector<float, N> widen_half(Vector<uint16_t, N> half) {
-#if defined(__AVX512F__)
+#if KERNEL_VECTOR_BYTES >= 64
     if constexpr (N == 16) return (Vector<float, N>)_mm512_cvtph_ps((__m256i)half);
 #endif
-#if defined(__F16C__)
+#if KERNEL_VECTOR_BYTES >= 32
     if constexpr (N == 8) return (Vector<float, N>)_mm256_cvtph_ps((__m128i)half);
     if constexpr (N == 4) {
         const Vector<uint16_t, 8> padded = {half[0], half[1], half[2], half[3]};
         return (Vector<float, N>)_mm_cvtph_ps((__m128i)padded);
     }
 #endif
-    const auto bits = __builtin_convertvector(half, Vector<int32_t, N>);
+    const auto bits = (Vector<int32_t, N>)widen_bits<N>(half);
     const auto magnitude = bits & 0x7fff;
     const auto finite = (Vector<int32_t, N>)((Vector<float, N>)(magnitude << 13) * 0x1p112f);
     const auto special = magnitude << 13 | 0x7f800000 | ((magnitude > 0x7c00) & 0x400000);
@@ -63,10 +77,10 @@ inline Vector<float, N> widen_half(Vector<uint16_t, N> half) {
 
 template <int N>
 inline Vector<uint16_t, N> narrow_half(Vector<float, N> value) {
-#if defined(__AVX512F__)
+#if KERNEL_VECTOR_BYTES >= 64
     if constexpr (N == 16) return (Vector<uint16_t, N>)_mm512_cvtps_ph((__m512)value, _MM_FROUND_TO_NEAREST_INT);
 #endif
-#if defined(__F16C__)
+#if KERNEL_VECTOR_BYTES >= 32
     if constexpr (N == 8) return (Vector<uint16_t, N>)_mm256_cvtps_ph((__m256)value, _MM_FROUND_TO_NEAREST_INT);
     if constexpr (N == 4) {
         const auto eight = (Vector<uint16_t, 8>)_mm_cvtps_ph((__m128)value, _MM_FROUND_TO_NEAREST_INT);
@@ -86,17 +100,24 @@ inline Vector<uint16_t, N> narrow_half(Vector<float, N> value) {
 
 template <int N>
 inline Vector<float, N> widen_bfloat16(Vector<uint16_t, N> value) {
-    return (Vector<float, N>)(__builtin_convertvector(value, Vector<uint32_t, N>) << 16);
+    return (Vector<float, N>)(widen_bits<N>(value) << 16);
 }
 
 template <int N>
-inline Vector<uint16_t, N> narrow_bfloat16(Vector<float, N> value) {
-    using Bits = Vector<int32_t, N>;
+inline Vector<uint32_t, N> bfloat16_bits(Vector<float, N> value) {
+    using Bits = Vector<uint32_t, N>;
     const Bits bits = (Bits)value;
-    const Bits upper = (Bits)((Vector<uint32_t, N>)bits >> 16);
-    const Bits rounded = (Bits)((Vector<uint32_t, N>)(bits + 0x7fff + (upper & 1)) >> 16);
-    const Bits chosen = (bits & 0x7fffffff) > 0x7f800000 ? upper | 0x40 : rounded;
-    return __builtin_convertvector(chosen, Vector<uint16_t, N>);
+    const Bits rounded = bits + (bits >> 16 & 1) + 0x7fff;
+    return (value == value ? rounded : bits | 0x400000) >> 16;
+}
+
+// The bits of a half type in the lower halves of words.
+template <int N, class T>
+inline Vector<uint32_t, N> to_bits(Vector<float, N> value) {
+    if constexpr (std::is_same_v<T, BFloat16>)
+        return bfloat16_bits<N>(value);
+    else
+        return widen_bits<N>(narrow_half<N>(value));
 }
 
 // N consecutive elements as the type of their sums, and back with one rounding.
@@ -115,7 +136,7 @@ inline void store(T* target, Vector<Sum<T>, N> value) {
     if constexpr (std::is_same_v<T, Half>)
         store_bytes(target, narrow_half<N>(value));
     else if constexpr (std::is_same_v<T, BFloat16>)
-        store_bytes(target, narrow_bfloat16<N>(value));
+        store_bytes(target, narrow_bits<N>(bfloat16_bits<N>(value)));
     else
         store_bytes(target, value);
 }
@@ -129,19 +150,24 @@ inline Vector<Sum<T>, N> load_strided(const T* source, int64_t stride) {
     return load<N>(elements);
 }
 
-// Calls body(width, i) for consecutive blocks of `width` elements that cover [0, count): full vectors, then quarters, then single ones.
+// Calls body(width, i) for blocks of `width` elements that cover [0, count). The last block may cover elements of the one before again,
+// so the body must not read what it writes.
 template <int N>
 struct Width {
     static constexpr int value = N;
 };
 template <class Value, class Body>
 inline __attribute__((always_inline)) void for_lanes(int64_t count, const Body& body) {
+    const auto cover = [&](auto width) __attribute__((always_inline)) {
+        constexpr int N = decltype(width)::value;
+        for (int64_t i = 0; i + N <= count; i += N) body(width, i);
+        if (count % N != 0) body(width, count - N);
+    };
     constexpr int kWide = kLanes<Value>;
-    int64_t i = 0;
-    for (; i + kWide <= count; i += kWide) body(Width<kWide>{}, i);
+    if (count >= kWide) return cover(Width<kWide>{});
     if constexpr (kWide > 4)
-        for (; i + 4 <= count; i += 4) body(Width<4>{}, i);
-    for (; i < count; ++i) body(Width<1>{}, i);
+        if (count >= 4) return cover(Width<4>{});
+    cover(Width<1>{});
 }
 
 inline int64_t smaller(int64_t a, int64_t b) {

@@ -5,17 +5,19 @@
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
 
-// Calls body(position, count): `position` has the index in each dimension, of which the last is where the piece of the row begins.
+// Calls body(position, count): `position` has the index in each dimension, of which the last is where the piece of the row begins. The
+// body may change that one.
 template <class Body>
 inline void for_row_pieces(const Loop& loop, int64_t begin, int64_t end, const Body& body) {
-    const int64_t width = loop.size[loop.rank - 1];
-    for (int64_t element = begin; element < end;) {
-        int64_t position[Loop::kMaxRank];
-        position[loop.rank - 1] = element % width;
-        for (int64_t d = loop.rank - 2, rest = element / width; d >= 0; rest /= loop.size[d--]) position[d] = rest % loop.size[d];
-        const int64_t count = smaller(end - element, width - position[loop.rank - 1]);
+    const int row = loop.rank - 1;
+    int64_t position[Loop::kMaxRank];
+    for (int64_t d = row, rest = begin; d >= 0; rest /= loop.size[d--]) position[d] = rest % loop.size[d];
+    for (int64_t left = end - begin; left > 0;) {
+        const int64_t count = smaller(left, loop.size[row] - position[row]);
         body(position, count);
-        element += count;
+        left -= count;
+        position[row] = 0;
+        for (int d = row - 1; d >= 0 && ++position[d] == loop.size[d]; --d) position[d] = 0;
     }
 }
 

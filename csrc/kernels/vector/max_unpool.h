@@ -15,22 +15,24 @@ class Gather {
         for_row_pieces(job_.loop, begin, end, [&](int64_t* position, int64_t count) {
             int64_t& along_row = position[job_.loop.rank - 1];
             for (const int64_t stop = along_row + count; along_row < stop; along_row += kBlock)
-                gather_block(position, smaller(kBlock, stop - along_row));
+                gather_block(position, smaller(kBlock, stop - along_row), stop - along_row);
         });
         return first_bad_;
     }
 
    private:
     static constexpr int64_t kBlock = 64;
-    static constexpr int64_t kAhead = 64;  // indices between a gather and the prefetch for a later one
+    static constexpr int64_t kAhead = 128;
 
-    void gather_block(const int64_t* position, int64_t count) {
+    // `left` counts the indices up to the end of the row.
+    void gather_block(const int64_t* position, int64_t count, int64_t left) {
         const int row = job_.loop.rank - 1;
         const int64_t* indices = address<const int64_t>(job_.loop, job_.indices, position);
         const Bits* plane = address<const Bits>(job_.loop, job_.plane, position);
         Bits* out = address<Bits>(job_.loop, job_.out, position);
         const int64_t step = job_.indices.stride[row], out_step = job_.out.stride[row], plane_step = job_.plane.stride[row];
 
+        prefetch(plane, plane_step, indices, step, left);
         int64_t adjacent[kBlock];
         if (step != 1) {
             for (int64_t i = 0; i < count; ++i) adjacent[i] = indices[i * step];
@@ -46,6 +48,16 @@ class Gather {
             for (int64_t i = 0; i < count; ++i) target[i] = plane[i * plane_step + plane_offset(indices[i])];
         if (out_step != 1)
             for (int64_t i = 0; i < count; ++i) out[i * out_step] = gathered[i];
+    }
+
+    // The elements of a later block, which are scattered over the plane. A prefetch does not fault, so its indices need no check.
+    void prefetch(const Bits* plane, int64_t plane_step, const int64_t* indices, int64_t step, int64_t left) const {
+        if (left < kAhead + kBlock || job_.element_stride == 0) return;
+        const auto base = reinterpret_cast<uintptr_t>(plane);
+        for (int64_t i = kAhead; i < kAhead + kBlock; ++i) {
+            const uint64_t element = static_cast<uint64_t>(indices[i * step]) * job_.element_stride + i * plane_step;
+            __builtin_prefetch(reinterpret_cast<const void*>(base + element * sizeof(Bits)));
+        }
     }
 
     bool all_inside(const int64_t* indices, int64_t count) const {

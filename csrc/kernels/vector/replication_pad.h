@@ -1,6 +1,7 @@
 // Replication padding backward. Inner rows are copies with a sum at either end; only the border rows are sums of rows.
 #pragma once
 
+#include "kernels/vector/planes.h"
 #include "kernels/vector/sink.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
@@ -25,38 +26,50 @@ class PaddedRows {
     }
 
     void run(int64_t begin, int64_t end) {
-        const AxisTable& rows = job_.rows;
-        const int64_t channels = job_.grad_input.size[1];
-        for (int64_t row = begin; row < end; ++row) {
-            const int64_t plane = row / rows.in, h = row % rows.in;
-            const int64_t n = plane / channels, c = plane % channels;
-            const View<4>& in = job_.grad_input;
-            target_ = static_cast<T*>(in.data) + n * in.stride[0] + c * in.stride[1] + h * in.stride[2];
-            fill(n, c, h);
-            if (in.stride[3] != job_.inner) scatter();
-        }
+        const bool scattered = job_.grad_input.stride[3] != job_.inner;
+        for_planes<T>(job_, begin, end, [&](const T* source, T* target, int64_t h, int64_t h_end) {
+            for (; h < h_end; ++h) {
+                target_ = target + h * job_.grad_input.stride[2];
+                fill(source, h);
+                if (scattered) scatter();
+            }
+        });
     }
 
    private:
     // Where `count` elements from element i of the row on are put.
     T* room(int64_t i, int64_t count) { return job_.grad_input.stride[3] == job_.inner ? sink_.room(target_ + i, count) : row_ + i; }
 
-    void fill(int64_t n, int64_t c, int64_t h) {
-        const View<4>& out = job_.grad_output;
-        const T* source = static_cast<const T*>(out.data) + n * out.stride[0] + c * out.stride[1];
-        const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first;
-        if (count == 1) return fill_columns(adjacent_row(source + first * out.stride[2]));
-        if (count == 0) __builtin_memset(sums_, 0, job_.columns.out * job_.inner * sizeof(S));
-        for (int64_t row = first; row < first + count; ++row) add(adjacent_row(source + row * out.stride[2]), row == first);
+    void fill(const T* plane, int64_t h) {
+        const int64_t row_stride = job_.grad_output.stride[2], first = job_.rows.first[h], count = job_.rows.last[h] - first;
+        const T* source = plane + first * row_stride;
+        if (count == 1) return fill_columns(adjacent_row(source));
+        const int64_t size = job_.columns.out * job_.inner;
+        if (count == 0)
+            __builtin_memset(sums_, 0, size * sizeof(S));
+        else if (job_.grad_output.stride[3] == job_.inner)
+            add_rows(source, row_stride, count);
+        else
+            for (int64_t row = 0; row < count; ++row) add_row(adjacent_row(source + row * row_stride), row == 0);
         fill_columns(static_cast<const S*>(sums_));
     }
 
-    void add(const T* source, bool is_first) {
-        for_lanes<S>(job_.columns.out * job_.inner, [&](auto width, int64_t i) {
+    void add_rows(const T* source, int64_t row_stride, int64_t count) {
+        S* sums = sums_;
+        for_lanes<S>(job_.columns.out * job_.inner, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
-            const auto value = load<N>(source + i);
-            store<N>(sums_ + i, is_first ? value : load<N>(sums_ + i) + value);
+            auto sum = load<N>(source + i);
+            for (int64_t row = 1; row < count; ++row) sum += load<N>(source + row * row_stride + i);
+            store<N>(sums + i, sum);
         });
+    }
+
+    // Lane by lane, because it reads what it writes.
+    void add_row(const T* source, bool is_first) {
+        for (int64_t i = 0; i < job_.columns.out * job_.inner; ++i) {
+            const auto value = load<1>(source + i);
+            store<1>(sums_ + i, is_first ? value : load<1>(sums_ + i) + value);
+        }
     }
 
     // `Source` is T for a row as it is, or S for sums of rows.
@@ -76,7 +89,7 @@ class PaddedRows {
     void add_columns(const Source* source, int64_t w) {
         const int64_t first = job_.columns.first[w], last = job_.columns.last[w], inner = job_.inner;
         T* target = room(w * inner, inner);
-        for_lanes<S>(inner, [&](auto width, int64_t i) {
+        for_lanes<S>(inner, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             Vector<S, N> sum{};
             if (first < last) sum = load<N>(source + first * inner + i);
@@ -90,7 +103,7 @@ class PaddedRows {
     }
     template <class Source>
     static void copy(T* target, const Source* source, int64_t count) {
-        for_lanes<S>(count, [&](auto width, int64_t i) {
+        for_lanes<S>(count, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             store<N>(target + i, load<N>(source + i));
         });

@@ -12,9 +12,9 @@ inline void write_lines(char* target, const char* source, int64_t bytes, bool st
         for (int64_t i = 0; i < bytes; i += kVectorBytes) write(target + i, load_bytes<Bytes>(source + i));
     };
     if (!stream) return each([](char* to, Bytes value) { store_bytes(to, value); });
-#if defined(__AVX512F__)
+#if KERNEL_VECTOR_BYTES == 64
     each([](char* to, Bytes value) { _mm512_stream_si512(reinterpret_cast<__m512i*>(to), (__m512i)value); });
-#elif defined(__AVX2__)
+#elif KERNEL_VECTOR_BYTES == 32
     each([](char* to, Bytes value) { _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)value); });
 #elif defined(__SSE2__)
     each([](char* to, Bytes value) { _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)value); });

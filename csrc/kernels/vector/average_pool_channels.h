@@ -1,0 +1,104 @@
+// Average pooling backward for tensors whose channels are adjacent. The sums over a window are separable: rows first.
+#pragma once
+
+#include "kernels/vector/sink.h"
+
+namespace torch_aclnn::kernels::KERNEL_ISA {
+
+// Tiles of columns and channels keep their sums in the first cache; rows are counted over n, h.
+template <class T>
+class AveragePoolChannels {
+   public:
+    using S = Sum<T>;
+
+    AveragePoolChannels(const AveragePoolJob& job, void* scratch)
+        : job_(job), sums_(static_cast<S*>(scratch)), sink_(static_cast<char*>(scratch) + job.sum_bytes, job.sink_bytes, job.stream) {}
+
+    void run(int64_t begin, int64_t end) {
+        const AxisTable &rows = job_.rows, &columns = job_.columns;
+        const View<4>&out = job_.grad_output, &in = job_.grad_input;
+        for (int64_t row = begin; row < end;) {
+            const int64_t n = row / rows.in, h = row % rows.in;
+            const int64_t count = smaller(end - row, rows.run_end[h] - h);
+            for (int64_t c = 0; c < in.size[1]; c += job_.tile_channels) {
+                channels_ = smaller(job_.tile_channels, in.size[1] - c);
+                const T* source = static_cast<const T*>(out.data) + n * out.stride[0] + c;
+                T* target = static_cast<T*>(in.data) + n * in.stride[0] + c + h * in.stride[2];
+                for (int64_t w = 0, w_end; w < columns.in; w = w_end) {
+                    for (w_end = w + 1; w_end < columns.in && columns.last[w_end] - columns.first[w] <= job_.tile_columns;) ++w_end;
+                    for (int64_t o = columns.first[w]; o < columns.last[w_end - 1]; ++o)
+                        sum_rows(source + o * out.stride[3], h, o, sums_ + (o - columns.first[w]) * channels_);
+                    for (int64_t i = 0; i < count; ++i) expand(target + i * in.stride[2], w, w_end);
+                }
+            }
+            row += count;
+        }
+    }
+
+   private:
+    // The scaled sum over the rows of the windows that hold row h, in window column o.
+    void sum_rows(const T* source, int64_t h, int64_t o, S* line) const {
+        const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first;
+        if (count == 0) return (void)__builtin_memset(line, 0, channels_ * sizeof(S));
+        source += first * job_.grad_output.stride[2];
+        if (count == 1) return add_rows(source, std::integral_constant<int64_t, 1>{}, first, o, line);
+        if (count == 2) return add_rows(source, std::integral_constant<int64_t, 2>{}, first, o, line);
+        return add_rows(source, count, first, o, line);
+    }
+
+    template <class Count>
+    void add_rows(const T* source, Count count, int64_t first, int64_t o, S* line) const {
+        const auto* row_scale = static_cast<const S*>(job_.rows.scale);
+        const S column_scale = static_cast<const S*>(job_.columns.scale)[o];
+        const int64_t row_stride = job_.grad_output.stride[2];
+        for_lanes<S>(channels_, [=](auto width, int64_t c) {
+            constexpr int N = decltype(width)::value;
+            auto sum = load<N>(source + c);
+            if (row_scale != nullptr) sum *= row_scale[first];
+            for (int64_t row = 1; row < count; ++row) {
+                auto value = load<N>(source + row * row_stride + c);
+                if (row_scale != nullptr) value *= row_scale[first + row];
+                sum += value;
+            }
+            store<N>(line + c, sum * column_scale + S{0});
+        });
+    }
+
+    // The columns [w, w_end) of a row, from the sums that begin with the first window of w.
+    void expand(T* row, int64_t w, int64_t w_end) {
+        const AxisTable& columns = job_.columns;
+        for (const int64_t base = columns.first[w]; w < w_end; ++w) {
+            T* target = sink_.room(row + w * job_.grad_input.stride[3], channels_);
+            const S* line = sums_ + (columns.first[w] - base) * channels_;
+            const int64_t count = columns.last[w] - columns.first[w];
+            switch (count) {
+                case 0: __builtin_memset(target, 0, channels_ * sizeof(T)); break;
+                case 1: add_columns(target, line, std::integral_constant<int64_t, 1>{}); break;
+                case 2: add_columns(target, line, std::integral_constant<int64_t, 2>{}); break;
+                default: add_columns(target, line, count);
+            }
+        }
+    }
+
+    template <class Count>
+    void add_columns(T* target, const S* line, Count count) const {
+        const int64_t channels = channels_;
+        for_lanes<S>(channels, [=](auto width, int64_t c) {
+            constexpr int N = decltype(width)::value;
+            auto sum = load<N>(line + c);
+            for (int64_t o = 1; o < count; ++o) sum += load<N>(line + o * channels + c);
+            store<N>(target + c, sum);
+        });
+    }
+
+    const AveragePoolJob& job_;
+    S* sums_;
+    Sink sink_;
+    int64_t channels_ = 0;
+};
+
+inline void average_pool_channels(const AveragePoolJob& job, int64_t begin, int64_t end, void* scratch) {
+    visit_sums(job.grad_input.dtype, [&](auto element) { AveragePoolChannels<decltype(element)>(job, scratch).run(begin, end); });
+}
+
+}  // namespace torch_aclnn::kernels::KERNEL_ISA

@@ -1,0 +1,112 @@
+// Average pooling backward for tensors whose columns are adjacent, or nothing is. The sums over a window are separable: rows first.
+#pragma once
+
+#include "kernels/vector/planes.h"
+#include "kernels/vector/pool_columns.h"
+
+namespace torch_aclnn::kernels::KERNEL_ISA {
+
+template <class T>
+class AveragePoolPlanes {
+   public:
+    using S = Sum<T>;
+
+    AveragePoolPlanes(const AveragePoolJob& job, void* scratch)
+        : job_(job),
+          memory_(static_cast<char*>(scratch)),
+          columns_(job, reinterpret_cast<S*>(memory_ + job.sum_bytes), job.line_bytes / sizeof(S)),
+          sums_(reinterpret_cast<S*>(memory_) + kSlack / sizeof(S)),
+          row_(reinterpret_cast<T*>(memory_ + job.sum_bytes + 2 * job.line_bytes)),
+          sink_(memory_ + job.sum_bytes + 2 * job.line_bytes + job.row_bytes, job.sink_bytes, job.stream) {
+        __builtin_memset(memory_, 0, job.sum_bytes + 2 * job.line_bytes);
+    }
+
+    void run(int64_t begin, int64_t end) {
+        for_planes<T>(job_, begin, end, [&](const T* source, T* target, int64_t h, int64_t h_end) {
+            if (job_.plane_scale != nullptr) scale_plane(source);
+            while (h < h_end) {
+                const int64_t count = smaller(h_end, job_.rows.run_end[h]) - h;
+                write_rows(target + h * job_.grad_input.stride[2], count, row_sums(source, h));
+                h += count;
+            }
+        });
+    }
+
+   private:
+    // No two windows share a row, and the plane is dense: its elements are scaled at once.
+    void scale_plane(const T* source) {
+        const auto* scale = static_cast<const S*>(job_.plane_scale);
+        S* sums = sums_;
+        for_lanes<S>(job_.rows.out * job_.columns.out, [=](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            store<N>(sums + i, load<N>(source + i) * load<N>(scale + i) + S{0});
+        });
+    }
+
+    // The scaled sums over the rows of the windows that hold row h, one for each column of windows.
+    const S* row_sums(const T* source, int64_t h) {
+        const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first;
+        if (job_.plane_scale != nullptr) return sums_ + first * job_.columns.out;
+        source += first * job_.grad_output.stride[2];
+        if (count == 0)
+            __builtin_memset(sums_, 0, job_.columns.out * sizeof(S));
+        else if (job_.grad_output.stride[3] != 1)
+            add_rows<false>(source, count, first);
+        else if (count == 1 && job_.rows.scale == nullptr)
+            add_rows<true>(source, std::integral_constant<int64_t, 1>{}, first);
+        else if (count == 2 && job_.rows.scale == nullptr)
+            add_rows<true>(source, std::integral_constant<int64_t, 2>{}, first);
+        else if (count == 3 && job_.rows.scale == nullptr)
+            add_rows<true>(source, std::integral_constant<int64_t, 3>{}, first);
+        else
+            add_rows<true>(source, count, first);
+        return sums_;
+    }
+
+    // `Count` is a number, or a type that stands for one.
+    template <bool kAdjacent, class Count>
+    void add_rows(const T* source, Count count, int64_t first) {
+        const auto* column_scale = static_cast<const S*>(job_.columns.scale);
+        const auto* row_scale = std::is_same_v<Count, int64_t> ? static_cast<const S*>(job_.rows.scale) : nullptr;
+        const int64_t row_stride = job_.grad_output.stride[2], stride = kAdjacent ? 1 : job_.grad_output.stride[3];
+        S* sums = sums_;
+        for_lanes<S>(job_.columns.out, [=](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            const T* at = source + i * stride;
+            auto sum = load_strided<N, kAdjacent>(at, stride);
+            if (row_scale != nullptr) sum *= row_scale[first];
+            for (int64_t row = 1; row < count; ++row) {
+                auto value = load_strided<N, kAdjacent>(at + row * row_stride, stride);
+                if (row_scale != nullptr) value *= row_scale[first + row];
+                sum += value;
+            }
+            store<N>(sums + i, sum * load<N>(column_scale + i) + S{0});
+        });
+    }
+
+    // `count` rows that are alike.
+    void write_rows(T* target, int64_t count, const S* sums) {
+        const int64_t width = job_.columns.in, step = job_.grad_input.stride[3];
+        if (count == 1 && step == 1) return columns_.expand(sums, sink_.room(target, width));
+        columns_.expand(sums, row_);
+        for (; count > 0; --count, target += job_.grad_input.stride[2]) {
+            if (step == 1)
+                copy_bytes(reinterpret_cast<char*>(sink_.room(target, width)), reinterpret_cast<char*>(row_), width * sizeof(T));
+            else
+                for (int64_t w = 0; w < width; ++w) target[w * step] = row_[w];
+        }
+    }
+
+    const AveragePoolJob& job_;
+    char* memory_;
+    PoolColumns<T> columns_;
+    S* sums_;
+    T* row_;
+    Sink sink_;
+};
+
+inline void average_pool_planes(const AveragePoolJob& job, int64_t begin, int64_t end, void* scratch) {
+    visit_sums(job.grad_input.dtype, [&](auto element) { AveragePoolPlanes<decltype(element)>(job, scratch).run(begin, end); });
+}
+
+}  // namespace torch_aclnn::kernels::KERNEL_ISA
