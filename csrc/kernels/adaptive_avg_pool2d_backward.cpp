@@ -11,12 +11,12 @@ int64_t ceil_div(int64_t a, int64_t b) {
 
 // Window o covers [floor(o * in / out), ceil((o + 1) * in / out)); solved for o, the same form gives the windows of input index i.
 WindowAxis adaptive_axis(int64_t in, int64_t out) {
-    WindowAxis axis;
+    WindowAxis axis(in, out);
     for (int64_t i = 0; i < in; ++i) {
-        axis.first.push_back(i * out / in);
-        axis.last.push_back(ceil_div((i + 1) * out, in));
+        axis.first[i] = i * out / in;
+        axis.last[i] = ceil_div((i + 1) * out, in);
     }
-    for (int64_t o = 0; o < out; ++o) axis.divisor.push_back(ceil_div((o + 1) * in, out) - o * in / out);
+    for (int64_t o = 0; o < out; ++o) axis.divisor[o] = ceil_div((o + 1) * in, out) - o * in / out;
     return axis;
 }
 

@@ -16,9 +16,14 @@ struct Reciprocals {
     Reciprocals(const std::vector<int64_t>& row_divisors, const std::vector<int64_t>& column_divisors) {
         const bool same_rows = std::all_of(row_divisors.begin(), row_divisors.end(), [&](int64_t d) { return d == row_divisors.front(); });
         const double common = same_rows && !row_divisors.empty() ? static_cast<double>(row_divisors.front()) : 1;
-        if (!same_rows)
-            for (int64_t d : row_divisors) rows.push_back(static_cast<S>(1 / static_cast<double>(d)));
-        for (int64_t d : column_divisors) columns.push_back(static_cast<S>(1 / (common * static_cast<double>(d))));
+        if (!same_rows) rows = reciprocals(row_divisors, 1);
+        columns = reciprocals(column_divisors, common);
+    }
+
+    static std::vector<S> reciprocals(const std::vector<int64_t>& divisors, double common) {
+        std::vector<S> result(divisors.size());
+        for (size_t o = 0; o < divisors.size(); ++o) result[o] = static_cast<S>(1 / (common * static_cast<double>(divisors[o])));
+        return result;
     }
 };
 
@@ -67,12 +72,14 @@ bool takes_whole_planes(const AveragePoolJob& job) {
 
 // The parts of the scratch memory for adjacent columns.
 int64_t plan_planes(AveragePoolJob& job, int64_t sum_size) {
+    constexpr int64_t kPieceBytes = 4096;
     const int64_t line = std::max(job.columns.in, job.columns.out) + job.padding + 2;
     const int64_t sums = job.plane_scale != nullptr ? job.rows.out * job.columns.out : line;
     job.sum_bytes = round_to_lines(sums * sum_size + 2 * kSlack);
     job.line_bytes = job.step < 2 ? 0 : round_to_lines(line * sum_size + 2 * kSlack);
     job.row_bytes = round_to_lines(job.columns.in * element_size(job.grad_input.dtype) + kSlack);
-    job.sink_bytes = sink_bytes(job.row_bytes);
+    job.rows_per_piece = std::max<int64_t>(1, kPieceBytes / job.row_bytes);
+    job.sink_bytes = sink_bytes(std::max(job.row_bytes, kPieceBytes));
     return job.sum_bytes + 2 * job.line_bytes + job.row_bytes + job.sink_bytes;
 }
 
@@ -105,6 +112,7 @@ void run(AveragePoolJob& job, WindowAxis& rows, WindowAxis& columns, const Regul
     }
     std::vector<S> plane_scale;
     if (!by_channel && takes_whole_planes(job)) {
+        plane_scale.reserve(job.rows.out * job.columns.out);
         for (int64_t o = 0; o < job.rows.out; ++o) plane_scale.insert(plane_scale.end(), scale.columns.begin(), scale.columns.end());
         job.plane_scale = plane_scale.data();
     }

@@ -17,12 +17,13 @@ double channel_value(const View<1>& view, int64_t channel) {
     return value;
 }
 
-// Per channel, computed in float64 and rounded once to the type of the computation.
+// Per channel, computed in float64 and rounded once to the type of the computation; then the same again, `repeats` times in all.
 template <class S>
 struct Coefficients {
     std::vector<S> mean, mean_dy, slope, scale;
 
-    Coefficients(const BatchNormChannels& channels, int64_t count, double n) : mean(count), mean_dy(count), slope(count), scale(count) {
+    Coefficients(const BatchNormChannels& channels, int64_t count, int64_t repeats, double n)
+        : mean(count * repeats), mean_dy(count * repeats), slope(count * repeats), scale(count * repeats) {
         for (int64_t c = 0; c < count; ++c) {
             const double invstd = channel_value(channels.invstd, c);
             mean[c] = static_cast<S>(channel_value(channels.mean, c));
@@ -30,6 +31,8 @@ struct Coefficients {
             slope[c] = static_cast<S>(invstd * invstd * channel_value(channels.sum_dy_xmu, c) / n);
             scale[c] = static_cast<S>(invstd * channel_value(channels.weight, c));
         }
+        for (std::vector<S>* values : {&mean, &mean_dy, &slope, &scale})
+            for (size_t i = count; i < values->size(); ++i) (*values)[i] = (*values)[i - count];
     }
 };
 
@@ -56,9 +59,25 @@ BatchNormJob plan(const View<8>& grad_out, const View<8>& input, const View<8>& 
     return job;
 }
 
+// Makes one row of several short rows over the channels that follow each other in memory; returns of how many.
+int64_t lengthen_rows(BatchNormJob& job) {
+    Loop& loop = job.loop;
+    const int row = loop.rank - 1;
+    if (row == 0 || job.channel_stride[row] != 1 || loop.size[row] > BatchNormJob::kBlock) return 1;
+    const int64_t width = loop.size[row];
+    for (const LoopOperand* view : {&job.grad_out, &job.input, &job.grad_input})
+        if (view->stride[row] != 1 || view->stride[row - 1] != width) return 1;
+    int64_t repeats = BatchNormJob::kBlock / width;
+    while (loop.size[row - 1] % repeats != 0) --repeats;
+    loop.size[row] *= repeats;
+    loop.size[row - 1] /= repeats;
+    for (LoopOperand* view : {&job.grad_out, &job.input, &job.grad_input}) view->stride[row - 1] *= repeats;
+    return repeats;
+}
+
 template <class S>
 void run(BatchNormJob& job, const BatchNormChannels& channels, int64_t channel_count, double n, int thread_count) {
-    const Coefficients<S> coefficients(channels, channel_count, n);
+    const Coefficients<S> coefficients(channels, channel_count, lengthen_rows(job), n);
     job.mean = coefficients.mean.data();
     job.mean_dy = coefficients.mean_dy.data();
     job.slope = coefficients.slope.data();

@@ -26,6 +26,7 @@ struct AveragePoolJob {
     int64_t step, kernel, padding;
     // Each row lies in one window, so that whole planes can be scaled at once, by a scale per window; null: not so.
     const void* plane_scale;
+    int64_t rows_per_piece;  // how many rows that are alike are made at once
     // The channels-last form keeps the sums of so many channels for so many columns of windows.
     int64_t tile_channels, tile_columns;
     // Parts of the scratch memory: a line, plane or tile of sums; each of two lines of sums of neighbours; a row; the sink.

@@ -11,10 +11,10 @@ namespace {
 
 // Output index o reads input index clamp(o - before, 0, in - 1): the two border indices take everything beyond them.
 WindowAxis replication_axis(int64_t in, int64_t out, int64_t before) {
-    WindowAxis axis;
+    WindowAxis axis(in, out);
     for (int64_t i = 0; i < in; ++i) {
-        axis.first.push_back(i == 0 ? 0 : std::clamp<int64_t>(i + before, 0, out));
-        axis.last.push_back(i == in - 1 ? out : std::clamp<int64_t>(i + before + 1, 0, out));
+        axis.first[i] = i == 0 ? 0 : std::clamp<int64_t>(i + before, 0, out);
+        axis.last[i] = i == in - 1 ? out : std::clamp<int64_t>(i + before + 1, 0, out);
     }
     return axis;
 }

@@ -8,8 +8,10 @@
 
 namespace torch_aclnn::kernels {
 
-// Input index i takes the output indices [first[i], last[i]); output index o was divided by divisor[o], which may be left out.
+// Input index i takes the output indices [first[i], last[i]); output index o was divided by divisor[o], by default 1.
 struct WindowAxis {
+    WindowAxis(int64_t in, int64_t out) : first(in), last(in), divisor(out, 1) {}
+
     std::vector<int64_t> first;
     std::vector<int64_t> last;
     std::vector<int64_t> divisor;

@@ -86,15 +86,31 @@ class AveragePoolPlanes {
 
     // `count` rows that are alike.
     void write_rows(T* target, int64_t count, const S* sums) {
-        const int64_t width = job_.columns.in, step = job_.grad_input.stride[3];
-        if (count == 1 && step == 1) return columns_.expand(sums, sink_.room(target, width));
-        columns_.expand(sums, row_);
-        for (; count > 0; --count, target += job_.grad_input.stride[2]) {
-            if (step == 1)
-                copy_bytes(reinterpret_cast<char*>(sink_.room(target, width)), reinterpret_cast<char*>(row_), width * sizeof(T));
-            else
-                for (int64_t w = 0; w < width; ++w) target[w * step] = row_[w];
+        const int64_t width = job_.columns.in, step = job_.grad_input.stride[3], row_stride = job_.grad_input.stride[2];
+        if (step != 1) return scatter_rows(target, count, sums);
+        const int64_t most = row_stride == width ? job_.rows_per_piece : 1;
+        for (int64_t rows; count > 0; count -= rows, target += rows * row_stride) {
+            rows = smaller(count, most);
+            T* place = sink_.room(target, rows * width);
+            columns_.expand(sums, place);
+            repeat(place, width, rows * width);
         }
+    }
+
+    // Continues the first `width` elements up to `count`, and a little further.
+    static void repeat(T* row, int64_t width, int64_t count) {
+        constexpr int64_t N = kVectorBytes / sizeof(T);
+        using Block = Vector<unsigned char, kVectorBytes>;
+        if (width < N)
+            for (int64_t i = width; i < count; ++i) row[i] = row[i - width];
+        else
+            for (int64_t i = width; i < count; i += N) store_bytes(row + i, load_bytes<Block>(row + i - width));
+    }
+
+    void scatter_rows(T* target, int64_t count, const S* sums) {
+        columns_.expand(sums, row_);
+        for (; count > 0; --count, target += job_.grad_input.stride[2])
+            for (int64_t w = 0; w < job_.columns.in; ++w) target[w * job_.grad_input.stride[3]] = row_[w];
     }
 
     const AveragePoolJob& job_;

@@ -1,0 +1,70 @@
+"""What a case is: it has a name, and makes the tensors and the ways to compute its gradient."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Work:
+    """The tensors of a case. `ours` and `aten` write into `out`; `formula(*inputs)` returns a new tensor, for inductor and as reference."""
+
+    inputs: tuple[Tensor, ...]
+    out: Tensor
+    bytes: int
+    ours: Callable[[], Any]
+    aten: Callable[[], Any]
+    formula: Callable[..., Tensor]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A shape, dtype and layout of the forward's input (of max_unpool3d: of its output), with an operator's arguments."""
+
+    operator: ClassVar[str]
+    shape: tuple[int, ...]
+    dtype: torch.dtype = torch.float32
+    channels_last: bool = False
+    quick: bool = False
+
+    @property
+    def name(self) -> str:
+        """Operator, dtype, shape, arguments and layout, in words separated by blanks."""
+        parts = (self.operator, dtype_name(self.dtype), times(self.shape), *self.details(), "channels_last" * self.channels_last)
+        return " ".join(filter(None, parts))
+
+    @property
+    def group(self) -> str:
+        """The cases over which a geometric mean is taken."""
+        return self.operator
+
+    def details(self) -> tuple[str, ...]:
+        """Return the operator's arguments, as they stand in the name."""
+        return ()
+
+    def work(self) -> Work:
+        """Make the tensors, with the same values each time."""
+        raise NotImplementedError
+
+    def randn(self, shape: tuple[int, ...], dtype: torch.dtype | None = None, seed: int = 0) -> Tensor:
+        """Return normally distributed values in the case's layout and, by default, dtype."""
+        values = torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype or self.dtype)
+        return values.contiguous(memory_format=self.memory_format)
+
+    @property
+    def memory_format(self) -> torch.memory_format:
+        """The layout of all large tensors."""
+        return torch.channels_last if self.channels_last else torch.contiguous_format
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """Return the dtype without the module, such as bfloat16."""
+    return str(dtype).removeprefix("torch.")
+
+
+def times(sizes: tuple[int, ...]) -> str:
+    """Return sizes as 2x3x4."""
+    return "x".join(map(str, sizes))

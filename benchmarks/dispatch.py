@@ -1,0 +1,163 @@
+"""Microseconds per call on tiny tensors, where the way into an operator is all that counts: ours beside torch's own.
+
+python -m benchmarks.dispatch            # on npu in each mode of torch_npu's task queue, and autograd on cpu; about a minute
+python -m benchmarks.dispatch --quick    # fewer rounds
+"""
+
+import argparse
+import json
+import os
+import signal
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import machine
+from benchmarks.figures import geometric_mean
+from benchmarks.pairs import autograd_pairs, operator_pairs
+from benchmarks.tables import INTERRUPTED, make_console, number, print_disturbance
+from benchmarks.timing import alternate
+
+ROUNDS, QUICK_ROUNDS = 31, 7
+OPERATORS, AUTOGRAD = "operator", "forward and backward"
+# How many make a round: the same for both sides, so that the synchronisation at its end costs both the same.
+CALLS = {OPERATORS: 500, AUTOGRAD: 50}
+# torch_npu reads TASK_QUEUE_ENABLE once, so each value has a process of its own.
+SETTINGS = {"npu, queue 0": "0", "npu, queue 1": "1", "npu, queue 2": "2", "cpu": "0"}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Microseconds per call: ours, and theirs."""
+
+    kind: str
+    name: str
+    setting: str
+    ours_us: float
+    theirs_us: float
+
+    @property
+    def ratio(self) -> float:
+        """Our cost as a multiple of theirs."""
+        return self.ours_us / self.theirs_us
+
+
+def measure(setting: str, rounds: int) -> list[Cost]:
+    """Time each pair in turns; on npu each round ends with a synchronisation."""
+    device = setting.partition(",")[0]
+    finish = torch.npu.synchronize if device == "npu" else None
+    kinds = {OPERATORS: operator_pairs(device) if device == "npu" else {}, AUTOGRAD: autograd_pairs(device)}
+    return [
+        Cost(kind, name, setting, *(1e6 * seconds for seconds in alternate(pair, [CALLS[kind]] * 2, rounds, finish)))
+        for kind, pairs in kinds.items()
+        for name, pair in pairs.items()
+    ]
+
+
+def measure_apart(setting: str, rounds: int) -> list[Cost]:
+    """Measure in a new process."""
+    context = get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send_costs, args=(sender, setting, rounds), daemon=True)
+    with _inherited(SETTINGS[setting]):
+        process.start()
+    sender.close()
+    try:
+        return receiver.recv()
+    except EOFError:
+        raise RuntimeError(f"{setting}: the process that measures ended early; its error is above") from None
+    finally:
+        process.terminate()
+        process.join()
+
+
+@contextmanager
+def _inherited(mode: str) -> Iterator[None]:
+    """Give a process that starts meanwhile the task queue's mode, and deaf ears: of Ctrl-C, only this process takes notice."""
+    before, handler = os.environ.get("TASK_QUEUE_ENABLE"), signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["TASK_QUEUE_ENABLE"] = mode
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        del os.environ["TASK_QUEUE_ENABLE"]
+        if before is not None:
+            os.environ["TASK_QUEUE_ENABLE"] = before
+
+
+def _send_costs(sender: Connection, setting: str, rounds: int) -> None:
+    sender.send(measure(setting, rounds))
+
+
+def print_costs(console: Console, costs: Sequence[Cost]) -> None:
+    """Print one table for each kind of call, with three columns for each setting."""
+    for kind in (OPERATORS, AUTOGRAD):
+        chosen = [cost for cost in costs if cost.kind == kind]
+        if chosen:
+            console.print(_table(kind, chosen))
+
+
+def _table(kind: str, costs: Sequence[Cost]) -> Table:
+    settings, names = _unique(cost.setting for cost in costs), _unique(cost.name for cost in costs)
+    by_place = {(cost.name, cost.setting): cost for cost in costs}
+    table = Table(kind, title="microseconds per call: ours / torch's = ratio")
+    for setting in settings:
+        table.add_column(setting, justify="right")
+    for name in names:
+        table.add_row(name, *(_cell(by_place[name, setting]) for setting in settings))
+    means = (geometric_mean(cost.ratio for cost in costs if cost.setting == setting) for setting in settings)
+    table.add_section()
+    table.add_row("geometric mean of the ratio", *(f"{mean:.2f}" for mean in means), style="bold")
+    return table
+
+
+def _cell(cost: Cost) -> str:
+    ratio = f"{cost.ratio:.2f}"
+    return f"{number(cost.ours_us)} / {number(cost.theirs_us)} = {f'[red]{ratio}[/red]' if cost.ratio > 1 else ratio}"
+
+
+def _unique(values: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(values))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.dispatch", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    options = parser.parse_args(argv)
+    if options.json and not options.json.absolute().parent.is_dir():
+        parser.error(f"{options.json}: its folder does not exist")
+    console, costs = make_console(), []
+    described, others = machine.describe(), machine.OtherPrograms()
+    console.print(machine.sentence(described))
+    status = 0
+    try:
+        for setting in SETTINGS:
+            with make_console(stderr=True).status(setting):
+                costs += measure_apart(setting, QUICK_ROUNDS if options.quick else ROUNDS)
+    except KeyboardInterrupt:
+        console.print("interrupted")
+        status = INTERRUPTED
+    except RuntimeError as error:
+        console.print(f"[red]{error}[/red]")
+        status = 1
+    print_costs(console, costs)
+    print_disturbance(console, others.share())
+    if options.json:
+        figures = [{**asdict(cost), "ratio": cost.ratio} for cost in costs]
+        options.json.write_text(json.dumps({"benchmark": "dispatch", "machine": described, "costs": figures}, indent=1) + "\n")
+    return status
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,185 @@
+"""Time our CPU operators beside ATen's, inductor's, and the ideal that memory allows.
+
+python -m benchmarks.kernels            # all cases; some minutes
+python -m benchmarks.kernels --quick    # few cases, without inductor; less than a minute
+python -m benchmarks.kernels --filter "bfloat16 32x64" --json new.json --compare old.json
+python -m benchmarks.kernels --scaling  # what more threads give
+"""
+
+import argparse
+import importlib.util
+import json
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+
+from benchmarks import inductor, machine, scaling
+from benchmarks.case import Case, Work
+from benchmarks.cases import CASES
+from benchmarks.checks import WrongResult, check_ours, check_peer
+from benchmarks.figures import Earlier, Figures, UnusableFile, as_json, read_earlier
+from benchmarks.tables import INTERRUPTED, make_console, print_conclusions, print_disturbance, print_times
+from benchmarks.timing import CopySpeed, alternate, batch_size
+
+ROUNDS, QUICK_ROUNDS = 9, 5
+FAILED = 1
+
+
+@dataclass
+class Run:
+    """How to measure, and what was measured so far."""
+
+    rounds: int
+    with_inductor: bool
+    copy: CopySpeed = field(default_factory=CopySpeed)
+    cases: list[Figures] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    failed: bool = False
+
+    def measure(self, case: Case) -> None:
+        """Check and time one case; leave a note if that cannot be done."""
+        work = case.work()
+        self.copy.sample()
+        try:
+            check_ours(work)
+            check_peer(work, "ATen", work.aten)
+            compiled, calls_aten = self.compile(case, work)
+            calls = [work.ours, work.aten, *([compiled] if compiled else [])]
+            seconds = alternate(calls, [batch_size(call) for call in calls], self.rounds)
+        except (WrongResult, RuntimeError) as error:
+            self.failed = True
+            self.notes.append(f"[red]no times[/red] of {case.name}: {_first_line(error)}")
+            return
+        self.cases.append(Figures(case.name, case.group, work.bytes, *(1e3 * s for s in seconds), inductor_calls_aten=calls_aten))
+
+    def compile(self, case: Case, work: Work) -> tuple[Callable[[], Any] | None, bool]:
+        """Return inductor's call and whether it is ATen's operator, or nothing, with a note, if inductor cannot do it rightly."""
+        if not self.with_inductor:
+            return None, False
+        try:
+            compiled, calls_aten = inductor.compile_case(work)
+            check_peer(work, "inductor", compiled)
+        except (WrongResult, RuntimeError, AssertionError) as error:  # the last where a result has other strides than inductor believes
+            self.notes.append(f"inductor fails on {case.name}: {_first_line(error)}")
+            return None, False
+        return compiled, calls_aten
+
+
+def _first_line(error: Exception) -> str:
+    return escape(str(error).strip().partition("\n")[0])
+
+
+def parse(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Case], Earlier | None]:
+    """Return the options, the cases they select and the earlier figures; end the program with a sentence if that cannot be."""
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw speed over size, as a PNG")
+    parser.add_argument("--compare", type=Path, metavar="FILE", help="show our speed-up against what --json wrote earlier")
+    parser.add_argument("--filter", default="", metavar="TEXT", help="only cases whose name contains it")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads of all contenders (default: torch's)")
+    parser.add_argument("--quick", action="store_true", help="few cases and rounds, without inductor")
+    parser.add_argument("--scaling", action="store_true", help="instead, measure us and copy_ with 1 to N threads")
+    options = parser.parse_args(argv)
+    if options.threads is not None and options.threads < 1:
+        parser.error(f"--threads: expected at least 1, got {options.threads}")
+    if options.scaling and (options.plot or options.compare):
+        parser.error("--scaling: expected neither --plot nor --compare")
+    if options.scaling and (options.threads or torch.get_num_threads()) == 1:
+        parser.error("--scaling: expected at least 2 threads; give --threads")
+    if options.plot and importlib.util.find_spec("matplotlib") is None:
+        parser.error("--plot: matplotlib is not installed; pip install matplotlib")
+    for path in filter(None, (options.json, options.plot)):
+        if not path.absolute().parent.is_dir():
+            parser.error(f"{path}: its folder does not exist")
+    cases = [case for case in CASES if options.filter in case.name and (case.quick or not options.quick)]
+    if not cases:
+        parser.error(f"--filter: no case's name contains {options.filter!r}; names look like {CASES[0].name!r}")
+    try:
+        return options, cases, read_earlier(options.compare, [case.name for case in cases]) if options.compare else None
+    except UnusableFile as error:
+        parser.error(f"--compare: {error}")
+
+
+def measure_each(console: Console, cases: Sequence[Case], measure: Callable[[Case], Any]) -> bool:
+    """Measure one after the other under a progress bar; say so and return False if interrupted."""
+    errors = Console(stderr=True)
+    # The bar is drawn between cases only, because drawing takes time from what is measured.
+    with Progress(console=errors, transient=True, auto_refresh=False, disable=not errors.is_terminal) as progress:
+        task = progress.add_task("", total=len(cases))
+        try:
+            for done, case in enumerate(cases):
+                progress.update(task, description=case.name, completed=done, refresh=True)
+                measure(case)
+        except KeyboardInterrupt:
+            console.print(f"interrupted after {done} of {len(cases)} cases")
+            return False
+    return True
+
+
+def run_times(console: Console, options: argparse.Namespace, cases: list[Case], earlier: Earlier | None) -> int:
+    """Measure the cases, print, and write the files asked for."""
+    lacking = "left out by --quick" if options.quick else inductor.problem()
+    if lacking:
+        console.print(f"inductor: not measured, {lacking}")
+    else:
+        inductor.prepare()
+    others = machine.OtherPrograms()
+    run = Run(QUICK_ROUNDS if options.quick else ROUNDS, with_inductor=not lacking)
+    complete = measure_each(console, cases, run.measure)
+    for note in run.notes:
+        console.print(note)
+    if run.cases:
+        speed, described = run.copy.gb_per_s, machine.describe()
+        print_times(console, run.cases, speed, earlier)
+        print_conclusions(console, run.cases, speed, earlier)
+        print_disturbance(console, others.share())
+        if options.json:
+            how = {"rounds": run.rounds, "inductor": None if lacking else inductor.MODE, "complete": complete, "others": others.share()}
+            options.json.write_text(json.dumps(as_json(run.cases, speed, described, how), indent=1) + "\n")
+        if options.plot:
+            from benchmarks.plot import draw  # here, because matplotlib is needed for nothing else
+
+            draw(options.plot, run.cases, speed, described)
+    return INTERRUPTED if not complete else FAILED if run.failed else 0
+
+
+def run_scaling(console: Console, options: argparse.Namespace, cases: list[Case]) -> int:
+    """Measure with 1 to N threads, and print."""
+    threads, others = range(1, torch.get_num_threads() + 1), machine.OtherPrograms()
+    results: list[scaling.Scaling] = []
+    measure = partial(scaling.measure, threads=threads, rounds=QUICK_ROUNDS if options.quick else ROUNDS)
+    complete = measure_each(console, cases, lambda case: results.append(measure(case)))
+    scaling.print_scaling(console, results)
+    print_disturbance(console, others.share())
+    if options.json:
+        document = {"benchmark": "scaling", "machine": machine.describe(), "cases": [asdict(result) for result in results]}
+        options.json.write_text(json.dumps(document, indent=1) + "\n")
+    return 0 if complete else INTERRUPTED
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    options, cases, earlier = parse(argv)
+    # torch_npu says so of its own inductor backend, which takes no part here.
+    warnings.filterwarnings("ignore", message="triton-ascend is not installed")
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    console = make_console()
+    console.print(machine.sentence(machine.describe()))
+    if options.quick:
+        console.print(f"quick: {len(cases)} of {len(CASES)} cases, {QUICK_ROUNDS} rounds")
+    return run_scaling(console, options, cases) if options.scaling else run_times(console, options, cases, earlier)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,52 @@
+"""The gradient of max_unpool3d, which gathers elements by index."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from benchmarks.case import Case, Work, times
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxUnpool3d(Case):
+    """`shape` is grad_output's; the indices are those of a max_pool3d of such a tensor. ATen's peer is gather on flattened planes."""
+
+    operator = "max_unpool3d"
+    kernel: tuple[int, int, int] = (2, 2, 2)
+
+    def details(self) -> tuple[str, ...]:
+        """Return the pooling's window."""
+        return (f"k{times(self.kernel)}",)
+
+    def work(self) -> Work:
+        """Pool, and gather by the pooling's indices. The entry point does not list bfloat16, so its bits go as int16, for all alike."""
+        values = self.randn(self.shape)
+        _, indices = F.max_pool3d(values.float(), self.kernel, return_indices=True)
+        grad_output = values.view(torch.int16) if self.dtype == torch.bfloat16 else values
+        out = grad_output.new_empty(indices.shape)
+        flat_grad, flat_indices = grad_output.flatten(-3), indices.flatten(-3)
+        return Work(
+            inputs=(grad_output, indices),
+            out=out,
+            # Of grad_output only the elements that are gathered must move.
+            bytes=indices.nbytes + out.nbytes + out.nbytes,
+            ours=partial(
+                torch.ops.torch_aclnn.max_unpool3d_backward.out,
+                grad_output,
+                indices,
+                self.shape[-3:],
+                self.kernel,
+                (0, 0, 0),
+                out=out,
+            ),
+            aten=partial(torch.ops.aten.gather.out, flat_grad, -1, flat_indices, out=out.flatten(-3)),
+            formula=gather,
+        )
+
+
+def gather(grad_output: Tensor, indices: Tensor) -> Tensor:
+    """Take each element from where its index says, within its plane."""
+    return grad_output.flatten(-3).gather(-1, indices.flatten(-3)).view(indices.shape)

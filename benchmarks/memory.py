@@ -1,0 +1,175 @@
+"""Bytes that pooling and padding keep alive between forward and backward: ours beside torch's own, on npu and cpu.
+
+python -m benchmarks.memory
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch_aclnn
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor, nn
+from torch.autograd.graph import GradientEdge, get_gradient_edge
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from benchmarks import machine
+from benchmarks.tables import INTERRUPTED, make_console
+
+# A pyramid, as in front of a classifier: each layer's input is the output of the one before, and nobody else holds it.
+INPUT_SHAPE = (4, 32, 112, 112)
+DEVICES = ("cpu", "npu")
+OURS = torch_aclnn.nn
+LAYERS: tuple[tuple[str, Callable[[], nn.Module], Callable[[], nn.Module]], ...] = (
+    ("ReplicationPad2d(2)", partial(OURS.ReplicationPad2d, 2), partial(nn.ReplicationPad2d, 2)),
+    ("AvgPool2d(3, stride=2)", partial(OURS.AvgPool2d, 3, stride=2), partial(nn.AvgPool2d, 3, stride=2)),
+    ("ReplicationPad2d(1)", partial(OURS.ReplicationPad2d, 1), partial(nn.ReplicationPad2d, 1)),
+    ("AvgPool2d(2)", partial(OURS.AvgPool2d, 2), partial(nn.AvgPool2d, 2)),
+    ("AdaptiveAvgPool2d(7)", partial(OURS.AdaptiveAvgPool2d, 7), partial(nn.AdaptiveAvgPool2d, 7)),
+)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Bytes that the graph of one layer keeps alive after the forward, and on npu the highest use until the backward has ended."""
+
+    layer: str
+    device: str
+    ours: int
+    theirs: int
+    ours_peak: int | None = None
+    theirs_peak: int | None = None
+
+
+class StorageWatch(TorchDispatchMode):
+    """Remembers each storage that an operator returns, without keeping it alive.
+
+    Counting what autograd saves is not enough: saved_tensors_hooks sees nothing that a Function stores in another way. A weak reference
+    to the storage itself expires exactly when its memory is freed, whoever held it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[int, tuple[StorageWeakRef, int]] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operator and look at its results."""
+        result = func(*args, **(kwargs or {}))
+        for leaf in torch.utils._pytree.tree_leaves(result):
+            if isinstance(leaf, Tensor):
+                storage = leaf.untyped_storage()
+                self._seen[storage._cdata] = (StorageWeakRef(storage), storage.nbytes())
+        return result
+
+    def alive(self) -> int:
+        """Return the bytes of the storages that still have their memory."""
+        return sum(size for reference, size in self._seen.values() if not reference.expired())
+
+
+def kept(layer: nn.Module, input: Tensor) -> int:
+    """Return the bytes that are alive after a forward because the graph holds them."""
+    return _kept_on_npu(layer, input) if input.device.type == "npu" else _kept_on_cpu(layer, input)
+
+
+def _kept_on_cpu(layer: nn.Module, input: Tensor) -> int:
+    with StorageWatch() as watch:
+        edge = _forward(layer, input)
+    alive = watch.alive()
+    del edge
+    return alive
+
+
+def _kept_on_npu(layer: nn.Module, input: Tensor) -> int:
+    before = _allocated()
+    edge = _forward(layer, input)
+    alive = _allocated() - before
+    del edge
+    return alive
+
+
+def peak(layer: nn.Module, input: Tensor) -> int | None:
+    """Return the highest use of npu's memory in a forward and backward, beyond the input. CPU's allocator keeps no such count."""
+    if input.device.type != "npu":
+        return None
+    before = _allocated()
+    torch.npu.reset_peak_memory_stats()
+    output = layer(input * 1.0)
+    torch.autograd.grad(output, input, torch.ones_like(output))
+    torch.npu.synchronize()
+    return torch.npu.max_memory_allocated() - before
+
+
+def _forward(layer: nn.Module, input: Tensor) -> GradientEdge:
+    """Return the graph without the output.
+
+    The layer's input is a product with a number, which saves nothing, so it dies here unless the layer saves it.
+    """
+    return get_gradient_edge(layer(input * 1.0))
+
+
+def _allocated() -> int:
+    torch.npu.synchronize()  # the task queue holds the tensors of what it has not done yet
+    return torch.npu.memory_allocated()
+
+
+def measure(device: str) -> list[Kept]:
+    """Measure each layer on what the layers before it return, and then the chain."""
+    rows, shape = [], torch.Size(INPUT_SHAPE)
+    for name, make_ours, make_theirs in LAYERS:
+        rows.append(_compare(name, make_ours(), make_theirs(), shape, device))
+        shape = make_theirs()(torch.empty(shape, device="meta")).shape
+    ours, theirs = (nn.Sequential(*(makers[which]() for makers in LAYERS)) for which in (1, 2))
+    return [*rows, _compare("the chain", ours, theirs, torch.Size(INPUT_SHAPE), device)]
+
+
+def _compare(name: str, ours: nn.Module, theirs: nn.Module, shape: torch.Size, device: str) -> Kept:
+    input = torch.ones(shape, device=device, requires_grad=True)
+    return Kept(name, device, kept(ours, input), kept(theirs, input), peak(ours, input), peak(theirs, input))
+
+
+def print_rows(console: Console, rows: Sequence[Kept]) -> None:
+    """Print one table per device."""
+    console.print(f"bytes that the graph keeps between forward and backward; the first input is {'x'.join(map(str, INPUT_SHAPE))} float32")
+    for device in DEVICES:
+        chosen = [row for row in rows if row.device == device]
+        table = Table("layer", title=device)
+        has_peak = chosen[0].ours_peak is not None
+        for column in ("ours", "torch's", *(("highest use, ours", "highest use, torch's") if has_peak else ())):
+            table.add_column(column, justify="right")
+        for row in chosen:
+            if row is chosen[-1]:
+                table.add_section()
+            counts = (row.ours, row.theirs, *((row.ours_peak, row.theirs_peak) if has_peak else ()))
+            table.add_row(row.layer, *(f"{count:,}" for count in counts))
+        console.print(table)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.memory", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    options = parser.parse_args(argv)
+    if options.json and not options.json.absolute().parent.is_dir():
+        parser.error(f"{options.json}: its folder does not exist")
+    try:
+        rows = [row for device in DEVICES for row in measure(device)]
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    print_rows(make_console(), rows)
+    if options.json:
+        document = {"benchmark": "memory", "machine": machine.describe(), "rows": [asdict(row) for row in rows]}
+        options.json.write_text(json.dumps(document, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

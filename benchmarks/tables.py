@@ -1,0 +1,93 @@
+"""The tables and sentences that benchmarks.kernels prints."""
+
+import math
+from collections.abc import Callable, Iterable
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.figures import Earlier, Figures, by_group, geometric_mean, large, slower_than_peer
+
+CALLS_ATEN = "*"
+# The exit status of a program that Ctrl-C ended.
+INTERRUPTED = 130
+
+
+def make_console(stderr: bool = False) -> Console:
+    """Return a console that does not wrap tables after 80 columns when it writes to a file."""
+    console = Console(stderr=stderr)
+    return console if console.is_terminal else Console(stderr=stderr, width=180)
+
+
+def number(value: float | None) -> str:
+    """Return three significant digits without an exponent, or a dash for nothing."""
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}"
+
+
+def ratio(value: float | None) -> str:
+    """Return a ratio, red where it is a loss."""
+    text = f"{value:.2f}" if value is not None and not math.isnan(value) else "-"
+    return f"[red]{text}[/red]" if value is not None and value < 1 else text
+
+
+def print_disturbance(console: Console, share: float) -> None:
+    """Warn if other programs ran while something was timed."""
+    if share > 0.05:
+        console.print(f"[red]doubtful[/red]: other programs took {share:.0%} of the processors meanwhile; repeat this on an idle machine")
+
+
+def print_times(console: Console, cases: list[Figures], copy_gb_per_s: float, earlier: Earlier | None) -> None:
+    """Print milliseconds and ratios per case, with geometric means per group and over all."""
+    table = Table("case", title="milliseconds per call")
+    for column in ("ours", "ATen", "inductor", "ideal", "best peer / ours", "ours / ideal", *(["old / new"] if earlier else [])):
+        table.add_column(column, justify="right")
+
+    def means(of: list[Figures]) -> list[str]:
+        speedups = [ratio(geometric_mean(_known(earlier.speedup, of)))] if earlier else []
+        distance = geometric_mean(case.against_ideal(copy_gb_per_s) for case in of)
+        return ["", "", "", "", ratio(geometric_mean(case.against_peer for case in of)), f"{distance:.2f}", *speedups]
+
+    for group, members in by_group(cases).items():
+        for case in members:
+            table.add_row(*_cells(case, copy_gb_per_s, earlier))
+        table.add_row(f"{group}: geometric mean", *means(members), style="bold", end_section=True)
+    table.add_row("all: geometric mean", *means(cases), style="bold")
+    console.print(table)
+    if any(case.inductor_calls_aten for case in cases):
+        console.print(f"{CALLS_ATEN} inductor generates no loop for it, and calls ATen's operator, which returns a new tensor")
+
+
+def _cells(case: Figures, copy_gb_per_s: float, earlier: Earlier | None) -> list[str]:
+    inductor = number(case.inductor_ms) + CALLS_ATEN * case.inductor_calls_aten
+    times = [number(case.ours_ms), number(case.aten_ms), inductor, number(case.ideal_ms(copy_gb_per_s))]
+    speedups = [ratio(earlier.speedup(case))] if earlier else []
+    return [case.name, *times, ratio(case.against_peer), f"{case.against_ideal(copy_gb_per_s):.2f}", *speedups]
+
+
+def _known(value: Callable[[Figures], float | None], cases: Iterable[Figures]) -> list[float]:
+    return [found for case in cases if (found := value(case)) is not None]
+
+
+def print_conclusions(console: Console, cases: list[Figures], copy_gb_per_s: float, earlier: Earlier | None) -> None:
+    """Say how far from the ideal the large cases are, where a peer is faster, and what changed."""
+    console.print(f"ideal: the bytes that must move, at copy_'s {copy_gb_per_s:.1f} GB/s in this run")
+    if by_memory := large(cases):
+        worst = max(by_memory, key=lambda case: case.against_ideal(copy_gb_per_s))
+        mean = geometric_mean(case.against_ideal(copy_gb_per_s) for case in by_memory)
+        console.print(
+            f"from 1 MiB on (cases: {len(by_memory)}) ours / ideal is {mean:.2f} in the geometric mean, "
+            f"{worst.against_ideal(copy_gb_per_s):.2f} at worst ({worst.name})"
+        )
+    slower = slower_than_peer(cases)
+    for case in slower:
+        console.print(f"[red]slower than its best peer[/red]: {case.name}, {1 / case.against_peer:.2f} times its time")
+    if not slower:
+        console.print("no case is slower than its best peer")
+    if earlier:
+        known = _known(earlier.speedup, cases)
+        console.print(
+            f"against the earlier run: old / new is {geometric_mean(known):.2f} in the geometric mean (cases: {len(known)}); "
+            f"copy_ went at {earlier.copy_gb_per_s:.1f} GB/s then"
+        )

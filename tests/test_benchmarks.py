@@ -1,0 +1,250 @@
+"""The benchmarks: their arithmetic, their cases and their command lines. Nothing here depends on how fast anything is."""
+
+import json
+import math
+from dataclasses import replace
+from unittest.mock import Mock
+
+import torch_aclnn
+import pytest
+import torch
+from torch import nn
+from torch._inductor.exc import InvalidCxxCompiler
+
+from benchmarks import dispatch, inductor, kernels, memory
+from benchmarks.batch_norm import BatchNormElemt
+from benchmarks.cases import CASES
+from benchmarks.checks import WrongResult, check_ours, check_peer
+from benchmarks.figures import Figures, UnusableFile, as_json, by_group, geometric_mean, large, read_earlier, slower_than_peer
+from benchmarks.max_unpool3d import MaxUnpool3d
+from benchmarks.pairs import autograd_pairs, operator_pairs
+from benchmarks.planes import AdaptiveAvgPool2d, AvgPool2d, ReplicationPad2d
+from benchmarks.tables import make_console, number, print_conclusions, print_times
+
+SMALL = "1x64x7x7"
+ONE_SMALL = f"adaptive_avg_pool2d float32 {SMALL}"
+FAST = Figures("pool float32 2x2", "pool", bytes=2**20, ours_ms=2.0, aten_ms=8.0, inductor_ms=4.0)
+SLOW = Figures("pad float32 2x2", "pad", bytes=1000, ours_ms=3.0, aten_ms=1.5)
+SLOWEST = Figures("pad float32 3x3", "pad", bytes=1000, ours_ms=8.0, aten_ms=2.0)
+
+
+@pytest.fixture(autouse=True)
+def _threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def shrunk(case):
+    """The case with at most two samples and three channels; what happens within a plane stays the same."""
+    planes = {"max_unpool3d": 3}.get(case.operator, 2) if len(case.shape) > 2 else 1
+    lead = case.shape[:-planes]
+    return replace(case, shape=(*(min(size, limit) for size, limit in zip(lead, (2, 3), strict=False)), *case.shape[-planes:]))
+
+
+def test_the_geometric_mean_is_that_of_ratios_and_numbers_have_three_digits():
+    assert geometric_mean([2, 8]) == pytest.approx(4)
+    assert geometric_mean([0.5, 2]) == pytest.approx(1)
+    assert math.isnan(geometric_mean([]))
+    assert [number(value) for value in (1234.0, 145.3, 14.53, 0.01453, None, math.nan)] == ["1234", "145", "14.5", "0.0145", "-", "-"]
+
+
+def test_ratios_are_against_the_better_peer_and_the_ideal():
+    assert (FAST.peer_ms, FAST.against_peer) == (4.0, 2.0)
+    assert (SLOW.peer_ms, SLOW.against_peer) == (1.5, 0.5)
+    assert FAST.ideal_ms(copy_gb_per_s=1.0) == pytest.approx(2**20 / 1e6)
+    assert FAST.against_ideal(copy_gb_per_s=1.0) == pytest.approx(2 / 1.048576)
+
+
+def test_cases_are_sorted_out_and_no_two_have_one_name():
+    assert len({case.name for case in CASES}) == len(CASES)
+    assert slower_than_peer([FAST, SLOW, SLOWEST]) == [SLOWEST, SLOW]
+    assert large([FAST, SLOW]) == [FAST]
+    assert by_group([FAST, SLOW, SLOWEST]) == {"pool": [FAST], "pad": [SLOW, SLOWEST]}
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        (AvgPool2d(shape=(2, 3, 4, 6), kernel=2, stride=2), 4 * 2 * 3 * (4 * 6 + 2 * 3)),
+        (AvgPool2d(shape=(3, 5, 5), kernel=2, stride=2, ceil_mode=True, dtype=torch.bfloat16), 2 * 3 * (5 * 5 + 3 * 3)),
+        (AdaptiveAvgPool2d(shape=(2, 3, 4, 6), output_size=(5, 1)), 4 * 2 * 3 * (4 * 6 + 5 * 1)),
+        (ReplicationPad2d(shape=(2, 3, 4, 6), padding=(1, 2, 3, 0)), 4 * 2 * 3 * (4 * 6 + 7 * 9)),
+        # An index of 8 bytes, an element read and an element written for each of 2 * 3 * 1 * 2 * 2.
+        (MaxUnpool3d(shape=(2, 3, 2, 4, 4)), (8 + 4 + 4) * 2 * 3 * 4),
+        (MaxUnpool3d(shape=(2, 3, 2, 4, 4), dtype=torch.bfloat16), (8 + 2 + 2) * 2 * 3 * 4),
+        # Three tensors of the full size, five vectors of 3 channels and one count.
+        (BatchNormElemt(shape=(2, 3, 4)), 4 * 3 * 2 * 3 * 4 + 4 * 5 * 3 + 4),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_the_bytes_that_must_move_are_those_counted_by_hand(case, expected):
+    assert case.work().bytes == expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_each_case_builds_and_our_result_is_atens(case):
+    work = shrunk(case).work()
+    assert work.out.is_contiguous(memory_format=case.memory_format)
+    check_ours(work)
+    check_peer(work, "ATen", work.aten)
+
+
+@pytest.mark.parametrize("check", [check_ours, lambda work: check_peer(work, "theirs", work.ours)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_wrong_result_is_noticed(check, dtype):
+    work = AvgPool2d(shape=(1, 1, 4, 4), kernel=2, stride=2, dtype=dtype).work()
+    check(work)
+    with pytest.raises(WrongResult, match=r"(ours|theirs) is off by up to \d\.\d+ where values reach 0\.\d+"):
+        check(replace(work, ours=lambda: work.out.fill_(1.0)))
+
+
+def test_figures_come_back_from_json_and_are_compared(tmp_path, capsys):
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps({"copy_gb_per_s": 10, "cases": [{"name": FAST.name, "ours_ms": 6.0}, {"name": "gone", "ours_ms": 1}]}))
+    earlier = read_earlier(path, [FAST.name])
+    assert earlier.speedup(FAST) == 3.0 and earlier.speedup(SLOW) is None
+    print_times(make_console(), [FAST, SLOW], 5.0, earlier)
+    print_conclusions(make_console(), [FAST, SLOW], 5.0, earlier)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "old / new is 3.00 in the geometric mean (cases: 1); copy_ went at 10.0 GB/s then" in text
+    assert f"slower than its best peer: {SLOW.name}, 2.00 times its time" in text
+    path.write_text(json.dumps(as_json([FAST, SLOW], 5.0, {}, {})))
+    assert read_earlier(path, [SLOW.name]).speedup(SLOW) == 1.0
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"cases": [{"name": "x"}], "copy_gb_per_s": 1}', '{"cases": [], "copy_gb_per_s": 1}'])
+def test_a_file_of_something_else_is_refused(tmp_path, text):
+    path = tmp_path / "other.json"
+    path.write_text(text)
+    with pytest.raises(UnusableFile, match=r"other\.json: expected (figures that .* --json wrote|at least one of the cases)"):
+        read_earlier(path, [FAST.name])
+
+
+@pytest.mark.parametrize(
+    ("main", "arguments", "sentence"),
+    [
+        (kernels.main, "--compare missing.json", "--compare: missing.json: No such file or directory"),
+        (kernels.main, "--filter conv2d", f"--filter: no case's name contains 'conv2d'; names look like '{CASES[0].name}'"),
+        (kernels.main, "--threads 0", "--threads: expected at least 1, got 0"),
+        (kernels.main, "--threads 1 --scaling", "--scaling: expected at least 2 threads; give --threads"),
+        (kernels.main, "--scaling --plot x.png", "--scaling: expected neither --plot nor --compare"),
+        (kernels.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
+        (dispatch.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
+        (memory.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
+    ],
+)
+def test_a_bad_command_line_ends_with_a_sentence(capsys, main, arguments, sentence):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments.split())
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith(f"error: {sentence}\n")
+
+
+def test_a_quick_run_writes_its_figures_and_says_what_it_left_out(tmp_path, capsys):
+    path = tmp_path / "figures.json"
+    assert kernels.main(["--quick", "--filter", SMALL, "--threads", "1", "--json", str(path)]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"quick: 4 of {len(CASES)} cases" in text and "inductor: not measured, left out by --quick" in text
+    document = json.loads(path.read_text())
+    assert document["machine"]["threads"] == 1 and document["how"]["complete"]
+    assert [case["name"] for case in document["cases"]] == [case.name for case in CASES if case.quick and SMALL in case.name]
+    assert kernels.main(["--quick", "--filter", ONE_SMALL, "--compare", str(path)]) == 0
+    assert "old / new is" in capsys.readouterr().out
+
+
+def test_the_figures_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    from benchmarks.plot import draw
+
+    path = tmp_path / "plot.png"
+    draw(path, [FAST, SLOW, SLOWEST], 10.0, {"cpu": "a processor", "cores": 2, "threads": 1, "torch": "2"})
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_interruption_keeps_what_was_measured(capsys, monkeypatch):
+    def measure(run, case):
+        if run.cases:
+            raise KeyboardInterrupt
+        run.cases.append(FAST)
+        run.copy.sample(1)
+
+    monkeypatch.setattr(kernels.Run, "measure", measure)
+    assert kernels.main(["--quick", "--filter", SMALL]) == 130
+    text = capsys.readouterr().out
+    assert "interrupted after 1 of 4 cases" in text and FAST.name in text
+
+
+def test_a_case_whose_result_is_wrong_is_named_and_not_timed(capsys, monkeypatch):
+    monkeypatch.setattr(kernels, "check_ours", Mock(side_effect=WrongResult("ours is off")))
+    assert kernels.main(["--quick", "--filter", ONE_SMALL]) == 1
+    assert f"no times of {ONE_SMALL} to 1x1: ours is off" in capsys.readouterr().out
+
+
+def test_without_a_compiler_inductor_is_left_out_with_a_sentence(capsys, monkeypatch):
+    monkeypatch.setattr(inductor, "get_cpp_compiler", Mock(side_effect=InvalidCxxCompiler))
+    assert kernels.main(["--filter", ONE_SMALL]) == 0
+    assert "inductor: not measured, no C++ compiler was found (install g++, or name one in CXX)" in capsys.readouterr().out
+
+
+def test_a_peer_that_inductor_gets_wrong_does_not_count(monkeypatch):
+    case = AvgPool2d(shape=(1, 1, 4, 4), kernel=2, stride=2)
+    monkeypatch.setattr(inductor, "compile_case", lambda work: (lambda: work.out.fill_(1.0), False))
+    run = kernels.Run(rounds=1, with_inductor=True)
+    run.measure(case)
+    assert run.cases[0].inductor_ms is None and not run.failed
+    assert run.notes[0].startswith(f"inductor fails on {case.name}: inductor is off by")
+
+
+def test_scaling_times_each_number_of_threads(tmp_path):
+    path = tmp_path / "scaling.json"
+    assert kernels.main(["--scaling", "--quick", "--threads", "2", "--filter", ONE_SMALL, "--json", str(path)]) == 0
+    (result,) = json.loads(path.read_text())["cases"]
+    assert result["threads"] == [1, 2] and len(result["ours_ms"]) == len(result["copy_ms"]) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", ["max_unpool3d", "batch_norm_elemt", "adaptive_avg_pool2d"])
+def test_inductor_compiles_the_formula_or_calls_aten(operator):
+    work = shrunk(next(case for case in CASES if case.operator == operator)).work()
+    call, calls_aten = inductor.compile_case(work)
+    assert calls_aten == (operator == "adaptive_avg_pool2d")
+    check_peer(work, "inductor", call)
+
+
+def test_both_ways_of_each_call_give_the_same(device):
+    # ATen has no CPU kernel for some of the operators.
+    pairs = {**autograd_pairs(device), **(operator_pairs(device) if device == "npu" else {})}
+    for name, (ours, theirs) in pairs.items():
+        # Our out overloads return nothing.
+        results = [(call.keywords["out"] if (new := call()) is None else new).cpu().flatten() for call in (ours, theirs)]
+        torch.testing.assert_close(*results, msg=lambda text, name=name: f"{name}: {text}")
+
+
+@pytest.mark.slow
+def test_calling_costs_are_measured_in_each_mode(tmp_path):
+    path = tmp_path / "costs.json"
+    assert dispatch.main(["--quick", "--json", str(path)]) == 0
+    costs = json.loads(path.read_text())["costs"]
+    assert {cost["setting"] for cost in costs} == set(dispatch.SETTINGS)
+    assert {cost["name"] for cost in costs if cost["kind"] == dispatch.OPERATORS} == set(operator_pairs("npu"))
+    assert all(cost["ratio"] == cost["ours_us"] / cost["theirs_us"] > 0 for cost in costs)
+
+
+def test_our_pooling_and_padding_keep_no_input_alive(device):
+    rows = memory.measure(device)
+    assert len(rows) == len(memory.LAYERS) + 1 and all(row.ours == 0 < row.theirs for row in rows)
+
+
+class KeepsBehindAutogradsBack(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.hidden = x
+        return x.sum()
+
+
+def test_what_a_graph_keeps_is_counted_to_the_byte_however_it_is_kept():
+    input = torch.ones(2, 3, 8, 8, requires_grad=True)
+    assert memory.kept(nn.Sequential(nn.AvgPool2d(2), nn.AvgPool2d(2)), input) == input.nbytes + input.nbytes // 4
+    assert memory.kept(KeepsBehindAutogradsBack.apply, input) == input.nbytes
+    assert memory.kept(torch_aclnn.nn.AvgPool2d(2), input) == 0
