@@ -8,6 +8,8 @@
 namespace torch_aclnn::kernels {
 namespace {
 
+constexpr int64_t kLargestPlane = 4096;  // windows whose sums fit in the first cache
+
 // One division per row and column instead of one per cell. Where all rows agree, theirs goes into the columns', to be rounded once.
 template <class S>
 struct Reciprocals {
@@ -60,7 +62,6 @@ void plan_columns(AveragePoolJob& job, const RegularWindows& regular) {
 
 // True if each row lies in exactly one window and no column reads beyond the sums of its row.
 bool takes_whole_planes(const AveragePoolJob& job) {
-    constexpr int64_t kLargestPlane = 4096;
     const View<4>& out = job.grad_output;
     const bool dense = out.stride[3] == 1 && out.stride[2] == out.size[3] && out.size[2] * out.size[3] <= kLargestPlane;
     if (!dense || job.rows.scale != nullptr) return false;
@@ -70,17 +71,41 @@ bool takes_whole_planes(const AveragePoolJob& job) {
     return true;
 }
 
+// Takes several dense planes for one of more rows.
+void merge_channels(AveragePoolJob& job, WindowAxis& rows) {
+    View<4>&out = job.grad_output, &in = job.grad_input;
+    const int64_t row_count = job.rows.in, window_count = job.rows.out, plane = window_count * job.columns.out;
+    const int64_t row_stride = row_count == 1 ? in.stride[1] : in.stride[2];
+    if (out.stride[1] != plane || in.stride[1] != row_stride * row_count) return;
+    int64_t group = std::min(in.size[1], kLargestPlane / plane);
+    while (in.size[1] % group != 0) --group;
+    WindowAxis merged(row_count * group, window_count * group);
+    for (int64_t h = 0; h < row_count * group; ++h) {
+        merged.first[h] = rows.first[h % row_count] + h / row_count * window_count;
+        merged.last[h] = rows.last[h % row_count] + h / row_count * window_count;
+    }
+    merged.find_runs();
+    rows = std::move(merged);
+    for (View<4>* view : {&out, &in}) {
+        view->size[1] /= group;
+        view->stride[1] *= group;
+    }
+    in.stride[2] = row_stride;
+    job.rows = rows.table(window_count * group, nullptr);
+}
+
 // The parts of the scratch memory for adjacent columns.
 int64_t plan_planes(AveragePoolJob& job, int64_t sum_size) {
-    constexpr int64_t kPieceBytes = 4096;
-    const int64_t line = std::max(job.columns.in, job.columns.out) + job.padding + 2;
-    const int64_t sums = job.plane_scale != nullptr ? job.rows.out * job.columns.out : line;
-    job.sum_bytes = round_to_lines(sums * sum_size + 2 * kSlack);
-    job.line_bytes = job.step < 2 ? 0 : round_to_lines(line * sum_size + 2 * kSlack);
+    constexpr int64_t kPieceBytes = 4096, kLineBytes = 8192;
+    const int64_t line = std::max(job.columns.in, job.columns.out) + job.padding + 2 + 2 * kSlack / sum_size;
+    job.line_size = round_to_lines(line * sum_size) / sum_size;
+    job.lines = std::clamp<int64_t>(kLineBytes / (job.line_size * sum_size), 1, AveragePoolJob::kMostLines);
+    const int64_t sums = job.plane_scale != nullptr ? job.rows.out * job.columns.out + 2 * kSlack / sum_size : job.lines * job.line_size;
+    job.sum_bytes = round_to_lines(sums * sum_size);
     job.row_bytes = round_to_lines(job.columns.in * element_size(job.grad_input.dtype) + kSlack);
     job.rows_per_piece = std::max<int64_t>(1, kPieceBytes / job.row_bytes);
     job.sink_bytes = sink_bytes(std::max(job.row_bytes, kPieceBytes));
-    return job.sum_bytes + 2 * job.line_bytes + job.row_bytes + job.sink_bytes;
+    return job.sum_bytes + job.row_bytes + job.sink_bytes;
 }
 
 // The same for adjacent channels: as many columns as the first cache holds sums for, at least all windows of one column.
@@ -112,6 +137,7 @@ void run(AveragePoolJob& job, WindowAxis& rows, WindowAxis& columns, const Regul
     }
     std::vector<S> plane_scale;
     if (!by_channel && takes_whole_planes(job)) {
+        merge_channels(job, rows);
         plane_scale.reserve(job.rows.out * job.columns.out);
         for (int64_t o = 0; o < job.rows.out; ++o) plane_scale.insert(plane_scale.end(), scale.columns.begin(), scale.columns.end());
         job.plane_scale = plane_scale.data();

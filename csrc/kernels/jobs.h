@@ -20,17 +20,19 @@ struct AxisTable {
 
 // grad_input[n,c,h,w] = sum over ow of (sum over oh of grad_output[n,c,oh,ow] * rows.scale[oh]) * columns.scale[ow].
 struct AveragePoolJob {
+    static constexpr int kMostLines = 8;
     View<4> grad_output, grad_input;
     AxisTable rows, columns;
     // Columns of regular windows, window o over [o * step - padding, o * step - padding + kernel); step 0: any windows.
     int64_t step, kernel, padding;
     // Each row lies in one window, so that whole planes can be scaled at once, by a scale per window; null: not so.
     const void* plane_scale;
-    int64_t rows_per_piece;  // how many rows that are alike are made at once
+    int64_t rows_per_piece;    // how many rows that are alike are made at once
+    int64_t lines, line_size;  // how many lines of sums are kept, kMostLines at most, and how far they are apart
     // The channels-last form keeps the sums of so many channels for so many columns of windows.
     int64_t tile_channels, tile_columns;
-    // Parts of the scratch memory: a line, plane or tile of sums; each of two lines of sums of neighbours; a row; the sink.
-    int64_t sum_bytes, line_bytes, row_bytes, sink_bytes;
+    // Parts of the scratch memory: the sums, a row, the sink.
+    int64_t sum_bytes, row_bytes, sink_bytes;
     bool stream;  // write around the caches
 };
 

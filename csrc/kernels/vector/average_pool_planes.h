@@ -14,25 +14,39 @@ class AveragePoolPlanes {
     AveragePoolPlanes(const AveragePoolJob& job, void* scratch)
         : job_(job),
           memory_(static_cast<char*>(scratch)),
-          columns_(job, reinterpret_cast<S*>(memory_ + job.sum_bytes), job.line_bytes / sizeof(S)),
+          columns_(job),
           sums_(reinterpret_cast<S*>(memory_) + kSlack / sizeof(S)),
-          row_(reinterpret_cast<T*>(memory_ + job.sum_bytes + 2 * job.line_bytes)),
-          sink_(memory_ + job.sum_bytes + 2 * job.line_bytes + job.row_bytes, job.sink_bytes, job.stream) {
-        __builtin_memset(memory_, 0, job.sum_bytes + 2 * job.line_bytes);
+          row_(reinterpret_cast<T*>(memory_ + job.sum_bytes)),
+          sink_(memory_ + job.sum_bytes + job.row_bytes, job.sink_bytes, job.stream) {
+        __builtin_memset(memory_, 0, job.sum_bytes);
     }
 
+    // All sums of a plane, or of a few runs of rows, before the first is used: a load has to wait for a store that it overlaps.
     void run(int64_t begin, int64_t end) {
         for_planes<T>(job_, begin, end, [&](const T* source, T* target, int64_t h, int64_t h_end) {
             if (job_.plane_scale != nullptr) scale_plane(source);
             while (h < h_end) {
-                const int64_t count = smaller(h_end, job_.rows.run_end[h]) - h;
-                write_rows(target + h * job_.grad_input.stride[2], count, row_sums(source, h));
-                h += count;
+                Run runs[kMostLines];
+                int64_t count = 0;
+                for (; h < h_end && count < job_.lines; ++count) {
+                    const int64_t rows = smaller(h_end, job_.rows.run_end[h]) - h;
+                    runs[count] = {h, rows, row_sums(source, h, sums_ + count * job_.line_size)};
+                    h += rows;
+                }
+                for (int64_t i = 0; i < count; ++i) write_rows(target + runs[i].h * job_.grad_input.stride[2], runs[i].rows, runs[i].sums);
             }
         });
     }
 
    private:
+    static constexpr int kMostLines = AveragePoolJob::kMostLines;
+
+    // Rows that are alike, from row h on.
+    struct Run {
+        int64_t h, rows;
+        const S* sums;
+    };
+
     // No two windows share a row, and the plane is dense: its elements are scaled at once.
     void scale_plane(const T* source) {
         const auto* scale = static_cast<const S*>(job_.plane_scale);
@@ -43,33 +57,32 @@ class AveragePoolPlanes {
         });
     }
 
-    // The scaled sums over the rows of the windows that hold row h, one for each column of windows.
-    const S* row_sums(const T* source, int64_t h) {
+    // The scaled sums over the rows of the windows that hold row h, one for each column of windows; in `line` unless they are there.
+    const S* row_sums(const T* source, int64_t h, S* line) {
         const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first;
         if (job_.plane_scale != nullptr) return sums_ + first * job_.columns.out;
         source += first * job_.grad_output.stride[2];
         if (count == 0)
-            __builtin_memset(sums_, 0, job_.columns.out * sizeof(S));
+            __builtin_memset(line, 0, job_.columns.out * sizeof(S));
         else if (job_.grad_output.stride[3] != 1)
-            add_rows<false>(source, count, first);
+            add_rows<false>(source, count, first, line);
         else if (count == 1 && job_.rows.scale == nullptr)
-            add_rows<true>(source, std::integral_constant<int64_t, 1>{}, first);
+            add_rows<true>(source, std::integral_constant<int64_t, 1>{}, first, line);
         else if (count == 2 && job_.rows.scale == nullptr)
-            add_rows<true>(source, std::integral_constant<int64_t, 2>{}, first);
+            add_rows<true>(source, std::integral_constant<int64_t, 2>{}, first, line);
         else if (count == 3 && job_.rows.scale == nullptr)
-            add_rows<true>(source, std::integral_constant<int64_t, 3>{}, first);
+            add_rows<true>(source, std::integral_constant<int64_t, 3>{}, first, line);
         else
-            add_rows<true>(source, count, first);
-        return sums_;
+            add_rows<true>(source, count, first, line);
+        return line;
     }
 
     // `Count` is a number, or a type that stands for one.
     template <bool kAdjacent, class Count>
-    void add_rows(const T* source, Count count, int64_t first) {
+    void add_rows(const T* source, Count count, int64_t first, S* line) {
         const auto* column_scale = static_cast<const S*>(job_.columns.scale);
         const auto* row_scale = std::is_same_v<Count, int64_t> ? static_cast<const S*>(job_.rows.scale) : nullptr;
         const int64_t row_stride = job_.grad_output.stride[2], stride = kAdjacent ? 1 : job_.grad_output.stride[3];
-        S* sums = sums_;
         for_lanes<S>(job_.columns.out, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             const T* at = source + i * stride;
@@ -80,7 +93,7 @@ class AveragePoolPlanes {
                 if (row_scale != nullptr) value *= row_scale[first + row];
                 sum += value;
             }
-            store<N>(sums + i, sum * load<N>(column_scale + i) + S{0});
+            store<N>(line + i, sum * load<N>(column_scale + i) + S{0});
         });
     }
 
@@ -97,14 +110,12 @@ class AveragePoolPlanes {
         }
     }
 
-    // Continues the first `width` elements up to `count`, and a little further.
+    // Continues the first row of `width` elements up to `count`, and a little further. Each next row mends what the one before spoilt.
     static void repeat(T* row, int64_t width, int64_t count) {
         constexpr int64_t N = kVectorBytes / sizeof(T);
         using Block = Vector<unsigned char, kVectorBytes>;
-        if (width < N)
-            for (int64_t i = width; i < count; ++i) row[i] = row[i - width];
-        else
-            for (int64_t i = width; i < count; i += N) store_bytes(row + i, load_bytes<Block>(row + i - width));
+        for (int64_t begin = width; begin < count; begin += width)
+            for (int64_t i = 0; i < width; i += N) store_bytes(row + begin + i, load_bytes<Block>(row + i));
     }
 
     void scatter_rows(T* target, int64_t count, const S* sums) {

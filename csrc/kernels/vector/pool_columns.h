@@ -11,14 +11,11 @@ class PoolColumns {
    public:
     using S = Sum<T>;
 
-    // `memory` has two lines for sums of neighbours.
-    PoolColumns(const AveragePoolJob& job, S* memory, int64_t line_size) : job_(job), lines_{memory, memory + line_size} {
-        if (job.step < 2) return;
-        neighbour_size_ = (job.columns.in + job.padding) / job.step + 2;
-        const int64_t most = terms(0);
+    explicit PoolColumns(const AveragePoolJob& job) : job_(job) {
         for (int64_t i = 0; i < job.step; ++i) {
-            const int64_t place = job.padding + i;
-            is_most_[i] = terms(place % job.step) == most;
+            // Column i and every step-th one after it lead the start of a window by r; so many windows hold them.
+            const int64_t place = job.padding + i, r = place % job.step;
+            terms_[i] = r < job.kernel ? (job.kernel - 1 - r) / job.step + 1 : 0;
             shift_[i] = place / job.step;
         }
     }
@@ -27,60 +24,58 @@ class PoolColumns {
         switch (job_.step) {
             case 0: return fill_runs(sums, row);
             case 1: return slide(sums, row);
-            case 2: return interleave<2>(sums, row);
-            default: return interleave<3>(sums, row);
+            case 2: return interleave_two(sums, row);
+            default: return interleave(sums, row, terms_[0], terms_[1], terms_[2]);
         }
     }
 
    private:
     static constexpr int N = kLanes<S>;
 
-    // How many windows hold a column that leads the start of a window by r.
-    int64_t terms(int64_t r) const { return r < job_.kernel ? (job_.kernel - 1 - r) / job_.step + 1 : 0; }
-
-    // The sum of `count` neighbours that ends at each of N places.
-    static Vector<S, N> window(const S* last, int64_t count) {
+    // The sum of `count` neighbours that ends at each of N places; `Count` is a number, or a type that stands for one.
+    template <class Count>
+    static Vector<S, N> window(const S* last, Count count) {
+        if (count == 0) return Vector<S, N>{};
         auto sum = load<N>(last - (count - 1));
         for (int64_t back = count - 2; back >= 0; --back) sum += load<N>(last - back);
         return sum;
     }
 
     void slide(const S* sums, T* row) const {
-        const S* last = sums + job_.padding;
-        const auto cover = [&](auto count) {
-            for (int64_t i = 0; i < job_.columns.in; i += N) store<N>(row + i, window(last + i, count));
-        };
-        switch (job_.kernel) {
-            case 2: return cover(std::integral_constant<int64_t, 2>{});
-            case 3: return cover(std::integral_constant<int64_t, 3>{});
-            default: return cover(job_.kernel);
+        switch (terms_[0]) {
+            case 2: return slide_windows(sums, row, std::integral_constant<int64_t, 2>{});
+            case 3: return slide_windows(sums, row, std::integral_constant<int64_t, 3>{});
+            default: return slide_windows(sums, row, terms_[0]);
         }
     }
 
-    // Columns whose lead has the same remainder by the step lie in equally many windows: terms(0), or one less.
-    template <int kStep>
-    void interleave(const S* sums, T* row) const {
-        const int64_t most = terms(0);
-        const S* less_sums = neighbour_sums(sums, most - 1, lines_[0]);
-        const S* most_sums = neighbour_sums(sums, most, lines_[1]);
+    template <class Count>
+    void slide_windows(const S* sums, T* row, Count count) const {
+        const S* last = sums + shift_[0];
+        for (int64_t i = 0, width = job_.columns.in; i < width; i += N) store<N>(row + i, window(last + i, count));
+    }
+
+    // The terms of the commonest windows are known to the compiler: kernel 2 or less, and 3.
+    void interleave_two(const S* sums, T* row) const {
+        constexpr std::integral_constant<int64_t, 1> one;
+        constexpr std::integral_constant<int64_t, 2> two;
+        if (terms_[0] == 1 && terms_[1] == 1) return interleave(sums, row, one, one);
+        if (terms_[0] == 1 && terms_[1] == 2) return interleave(sums, row, one, two);
+        if (terms_[0] == 2 && terms_[1] == 1) return interleave(sums, row, two, one);
+        interleave(sums, row, terms_[0], terms_[1]);
+    }
+
+    // As many terms as there are columns in a step.
+    template <class... Counts>
+    void interleave(const S* sums, T* row, Counts... counts) const {
+        constexpr int kStep = sizeof...(counts);
         const S* sources[kStep];
-        for (int i = 0; i < kStep; ++i) sources[i] = (is_most_[i] ? most_sums : less_sums) + shift_[i];
-        for (int64_t i = 0; i * kStep < job_.columns.in; i += N) {
-            Vector<S, N> phases[kStep];
-            for (int phase = 0; phase < kStep; ++phase) phases[phase] = load<N>(sources[phase] + i);
+        for (int phase = 0; phase < kStep; ++phase) sources[phase] = sums + shift_[phase];
+        for (int64_t i = 0, width = job_.columns.in; i * kStep < width; i += N) {
+            int phase = 0;
+            const Vector<S, N> phases[] = {window(sources[phase++] + i, counts)...};
             store_interleaved<kStep>(row + i * kStep, phases);
         }
-    }
-
-    // The sums of this many neighbours at each place: the line itself, or one that is made now, or one that stays zero.
-    const S* neighbour_sums(const S* sums, int64_t count, S* line) const {
-        if (count == 1) return sums;
-        S* target = line + kSlack / sizeof(S);
-        if (count == 2)
-            for (int64_t i = 0; i < neighbour_size_; i += N) store<N>(target + i, window(sums + i, 2));
-        else if (count > 2)
-            for (int64_t i = 0; i < neighbour_size_; i += N) store<N>(target + i, window(sums + i, count));
-        return target;
     }
 
     // Two half types fill a word, which needs no shuffle.
@@ -114,10 +109,7 @@ class PoolColumns {
     }
 
     const AveragePoolJob& job_;
-    S* lines_[2];
-    bool is_most_[3];
-    int64_t shift_[3];
-    int64_t neighbour_size_ = 0;
+    int64_t terms_[3], shift_[3];
 };
 
 }  // namespace torch_aclnn::kernels::KERNEL_ISA
