@@ -12,7 +12,10 @@ from benchmarks.case import Case, Work, times
 
 @dataclass(frozen=True, kw_only=True)
 class MaxUnpool3d(Case):
-    """`shape` is grad_output's; the indices are those of a max_pool3d of such a tensor. ATen's peer is gather on flattened planes."""
+    """`shape` is grad_output's; the indices are those of a max_pool3d of such a tensor.
+
+    ATen's peer is what autograd does in place of such an operator: flatten the planes, and gather.
+    """
 
     operator = "max_unpool3d"
     kernel: tuple[int, int, int] = (2, 2, 2)
@@ -27,7 +30,6 @@ class MaxUnpool3d(Case):
         _, indices = F.max_pool3d(values.float(), self.kernel, return_indices=True)
         grad_output = values.view(torch.int16) if self.dtype == torch.bfloat16 else values
         out = grad_output.new_empty(indices.shape)
-        flat_grad, flat_indices = grad_output.flatten(-3), indices.flatten(-3)
         return Work(
             inputs=(grad_output, indices),
             out=out,
@@ -42,7 +44,7 @@ class MaxUnpool3d(Case):
                 (0, 0, 0),
                 out=out,
             ),
-            aten=partial(torch.ops.aten.gather.out, flat_grad, -1, flat_indices, out=out.flatten(-3)),
+            aten=lambda: torch.ops.aten.gather.out(grad_output.flatten(-3), -1, indices.flatten(-3), out=out.flatten(-3)),
             formula=gather,
         )
 

@@ -32,7 +32,7 @@ def ints(function: str, parameter: str, value: object, count: int, lowest: int |
     if len(values) != count:
         refuse(function, parameter, f"one integer or {count}", value)
     for v in values:
-        if not isinstance(v, (int, torch.SymInt)) or isinstance(v, bool):
+        if type(v) is not int and (not isinstance(v, (int, torch.SymInt)) or isinstance(v, bool)):
             raise TypeError(f"{function}: {parameter}: expected integers, got {value!r}")
         if lowest is not None and v < lowest:
             refuse(function, parameter, f"values of at least {lowest}", value)

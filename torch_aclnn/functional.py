@@ -10,6 +10,7 @@ import torch
 from torch_aclnn import _arguments
 from torch import Tensor
 from torch_aclnn.autograd import AdaptiveAvgPool2d, AvgPool2d, BatchNorm, MaxUnpool3d, ReplicationPad2d
+from torch_aclnn.autograd.batch_norm_elemt import update_running_statistics
 
 __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "max_unpool3d", "replication_pad2d"]
 
@@ -54,7 +55,7 @@ def avg_pool2d(
     kernel = _arguments.ints(name, "kernel_size", kernel_size, 2, lowest=1)
     step = _arguments.ints(name, "stride", kernel if stride is None or stride == () else stride, 2, lowest=1)
     pad = _arguments.ints(name, "padding", padding, 2, lowest=0)
-    if any(p > k // 2 for p, k in zip(pad, kernel, strict=True)):
+    if pad[0] > kernel[0] // 2 or pad[1] > kernel[1] // 2:
         _arguments.refuse(name, "padding", f"at most half of kernel_size {kernel}", padding)
     if divisor_override is not None:
         _arguments.ints(name, "divisor_override", divisor_override, 1)
@@ -63,7 +64,7 @@ def avg_pool2d(
     arguments = (kernel, step, pad, ceil_mode, count_include_pad, divisor_override)
     if not _arguments.takes_our_path(input):
         return _torch.avg_pool2d(input, *arguments)
-    return AvgPool2d.apply(input, *arguments)
+    return AvgPool2d.call(input, *arguments)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | None]) -> Tensor:
@@ -94,7 +95,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | 
     size = _arguments.ints(name, "output_size", sizes, 2, lowest=1)
     if not _arguments.takes_our_path(input):
         return _torch.adaptive_avg_pool2d(input, (size[0], size[1]))
-    return AdaptiveAvgPool2d.apply(input, size)
+    return AdaptiveAvgPool2d.call(input, size)
 
 
 def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
@@ -123,7 +124,7 @@ def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
         _arguments.refuse(name, "padding", f"a padded size of at least 1 for input {tuple(input.shape)}", padding)
     if not _arguments.takes_our_path(input):
         return _torch.pad(input, (left, right, top, bottom), mode="replicate")
-    return ReplicationPad2d.apply(input, (left, right, top, bottom))
+    return ReplicationPad2d.call(input, (left, right, top, bottom))
 
 
 def max_unpool3d(
@@ -172,7 +173,7 @@ def max_unpool3d(
     size = _unpooled_size(input, kernel, step, pad, output_size)
     if not _arguments.takes_our_path(input, indices):
         return _torch.max_unpool3d(input, indices, kernel, step, pad, size)
-    return MaxUnpool3d.apply(input, indices.long(), size, step, pad)
+    return MaxUnpool3d.call(input, indices.long(), size, step, pad)
 
 
 def _unpooled_size(
@@ -236,23 +237,6 @@ def batch_norm(
         _arguments.refuse(name, "input", "at least one element", f"shape {tuple(input.shape)}")
     if input.numel() == channels:
         _arguments.refuse(name, "input", "more than one value per channel in training", f"shape {tuple(input.shape)}")
-    output, mean, invstd = BatchNorm.apply(input, weight, bias, eps)
-    _update_running_statistics(running_mean, running_var, mean, invstd, input.numel() // channels, momentum, eps)
+    output, mean, invstd = BatchNorm.call(input, weight, bias, eps)
+    update_running_statistics(input, running_mean, running_var, mean, invstd, momentum, eps)
     return output
-
-
-@torch.no_grad()
-def _update_running_statistics(
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    mean: Tensor,
-    invstd: Tensor,
-    count: int,
-    momentum: float,
-    eps: float,
-) -> None:
-    if running_mean is not None:
-        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
-    if running_var is not None:
-        variance = (invstd.square().reciprocal() - eps) * (count / (count - 1))
-        running_var.mul_(1 - momentum).add_(variance, alpha=momentum)

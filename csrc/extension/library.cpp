@@ -3,6 +3,10 @@
 #include <Python.h>
 #include <torch/library.h>
 
+#include <stdexcept>
+
+#include "kernels/isa.h"
+
 TORCH_LIBRARY(torch_aclnn, m) {
     m.def(
         "avg_pool2d_backward(Tensor grad_output, SymInt[] input_size, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
@@ -27,9 +31,20 @@ TORCH_LIBRARY(torch_aclnn, m) {
         "Tensor sum_dy_xmu, Tensor count, *, Tensor(a!) out) -> ()");
 }
 
-// Importing torch_aclnn._C loads this library, which registers the operators above.
+static PyObject* isa(PyObject*, PyObject*) {
+    return PyUnicode_FromString(torch_aclnn::kernels::isa_name());
+}
+
+// Importing torch_aclnn._C loads this library, which registers the operators above. A bad TORCH_ACLNN_ISA is reported here.
 PyMODINIT_FUNC PyInit__C() {
+    static PyMethodDef functions[] = {{"isa", isa, METH_NOARGS, "Name the instruction set of the kernels."}, {}};
     static PyModuleDef module{
-        PyModuleDef_HEAD_INIT, "_C", "Kernels of torch.ops.torch_aclnn.", -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+        PyModuleDef_HEAD_INIT, "_C", "Kernels of torch.ops.torch_aclnn.", -1, functions, nullptr, nullptr, nullptr, nullptr};
+    try {
+        torch_aclnn::kernels::isa();
+    } catch (const std::invalid_argument& error) {
+        PyErr_SetString(PyExc_ValueError, error.what());
+        return nullptr;
+    }
     return PyModule_Create(&module);
 }

@@ -70,6 +70,7 @@ struct MaxUnpoolJob {
     int64_t plane_height, plane_width, plane_stride[3];  // for depth, row and column
     int64_t sink_bytes;
     bool stream;
+    bool prefetch;  // the planes are too large for the caches
 };
 
 // The element that lies first in the order of `indices` and whose index is outside its plane; linear is -1 if there is none.

@@ -62,6 +62,7 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     std::copy_n(grad_output.stride + 2, 3, job.plane_stride);
     job.sink_bytes = sink_bytes(0);
     job.stream = is_large(out);
+    job.prefetch = is_large(grad_output) && job.element_stride != 0;
 
     const std::initializer_list<int64_t*> strides{job.indices.stride, job.out.stride, job.plane.stride, job.logical_stride};
     if (channels_innermost(indices, 1)) move_to_end(job.loop, strides, 1);

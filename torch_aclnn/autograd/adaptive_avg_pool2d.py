@@ -4,12 +4,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch_aclnn.autograd._function import Function
 from torch_aclnn.autograd._planes import over_planes, with_batch
 
 _backward = torch.ops.torch_aclnn.adaptive_avg_pool2d_backward.default
 
 
-class AdaptiveAvgPool2d(torch.autograd.Function):
+class AdaptiveAvgPool2d(Function):
     """(input, output_size) -> pooled input."""
 
     @staticmethod
@@ -25,7 +26,7 @@ class AdaptiveAvgPool2d(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """Call the entry point."""
-        return AdaptiveAvgPool2dBackward.apply(grad_output, ctx.input_size), None
+        return AdaptiveAvgPool2dBackward.call(grad_output, ctx.input_size), None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], input: Tensor, output_size: Any) -> tuple[Tensor, int]:
@@ -33,7 +34,7 @@ class AdaptiveAvgPool2d(torch.autograd.Function):
         return over_planes(lambda x: AdaptiveAvgPool2d.apply(x, output_size), (input,), in_dims[:1], info.batch_size, 2)
 
 
-class AdaptiveAvgPool2dBackward(torch.autograd.Function):
+class AdaptiveAvgPool2dBackward(Function):
     """(grad_output, input_size) -> grad_input, by aclnnAdaptiveAvgPool2dBackward."""
 
     @staticmethod
@@ -49,7 +50,7 @@ class AdaptiveAvgPool2dBackward(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad_grad_input: Tensor) -> tuple[Tensor | None, ...]:
         """The map is linear, so its derivative is the forward."""
-        return AdaptiveAvgPool2d.apply(grad_grad_input, ctx.output_size), None
+        return AdaptiveAvgPool2d.call(grad_grad_input, ctx.output_size), None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], grad_output: Tensor, input_size: Any) -> tuple[Tensor, int]:

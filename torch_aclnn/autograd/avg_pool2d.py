@@ -4,12 +4,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch_aclnn.autograd._function import Function
 from torch_aclnn.autograd._planes import over_planes, with_batch
 
 _backward = torch.ops.torch_aclnn.avg_pool2d_backward.default
 
 
-class AvgPool2d(torch.autograd.Function):
+class AvgPool2d(Function):
     """(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) -> pooled input."""
 
     @staticmethod
@@ -25,7 +26,7 @@ class AvgPool2d(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """Call the entry point."""
-        return AvgPool2dBackward.apply(grad_output, ctx.input_size, *ctx.arguments), *(None,) * len(ctx.arguments)
+        return AvgPool2dBackward.call(grad_output, ctx.input_size, *ctx.arguments), *(None,) * len(ctx.arguments)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], input: Tensor, *arguments: Any) -> tuple[Tensor, int]:
@@ -33,7 +34,7 @@ class AvgPool2d(torch.autograd.Function):
         return over_planes(lambda x: AvgPool2d.apply(x, *arguments), (input,), in_dims[:1], info.batch_size, 2)
 
 
-class AvgPool2dBackward(torch.autograd.Function):
+class AvgPool2dBackward(Function):
     """(grad_output, input_size, and the arguments of :class:`AvgPool2d`) -> grad_input, by aclnnAvgPool2dBackward."""
 
     @staticmethod
@@ -49,7 +50,7 @@ class AvgPool2dBackward(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad_grad_input: Tensor) -> tuple[Tensor | None, ...]:
         """The map is linear, so its derivative is the forward."""
-        return AvgPool2d.apply(grad_grad_input, *ctx.arguments), None, *(None,) * len(ctx.arguments)
+        return AvgPool2d.call(grad_grad_input, *ctx.arguments), None, *(None,) * len(ctx.arguments)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], grad_output: Tensor, input_size: Any, *arguments: Any) -> tuple[Tensor, int]:

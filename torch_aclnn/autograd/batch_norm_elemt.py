@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch_aclnn.autograd._function import Function
 
 _backward = torch.ops.torch_aclnn.batch_norm_elemt_backward.default
 
@@ -41,6 +42,29 @@ def _statistics(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     return mean, (variance + eps).rsqrt()
 
 
+@torch.no_grad()
+def update_running_statistics(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    mean: Tensor,
+    invstd: Tensor,
+    momentum: float,
+    eps: float,
+) -> None:
+    """Move the running statistics towards the batch's, the variance towards the unbiased one."""
+    count = input.numel() // input.shape[1]
+    if _uses_device_operators(input) and all(t is not None and t.dtype == mean.dtype for t in (running_mean, running_var)):
+        counts = torch.full((1,), count, dtype=mean.dtype, device=input.device)
+        torch.batch_norm_gather_stats_with_counts(input, mean[None], invstd[None], running_mean, running_var, momentum, eps, counts)
+        return
+    if running_mean is not None:
+        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+    if running_var is not None:
+        variance = (invstd.square().reciprocal() - eps) * (count / (count - 1))
+        running_var.mul_(1 - momentum).add_(variance, alpha=momentum)
+
+
 def _normalise(input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float) -> Tensor:
     if _uses_device_operators(input):
         return torch.batch_norm_elemt(input, weight, bias, mean, invstd, eps)
@@ -69,7 +93,7 @@ def _fold(values: Tensor | None, dim: int | None, batch_size: int, channel: int)
     return moved.movedim(0, channel).flatten(channel, channel + 1)
 
 
-class BatchNorm(torch.autograd.Function):
+class BatchNorm(Function):
     """(input (N, C, ...), weight (C) or None, bias (C) or None, eps) -> (output, mean, invstd); only the output has a gradient."""
 
     @staticmethod
@@ -96,7 +120,7 @@ class BatchNorm(torch.autograd.Function):
             mean, invstd = _statistics(input, ctx.eps)
         sum_dy, sum_dy_xmu = _sums(grad_output, input, mean, invstd)
         count = torch.full((1,), input.numel() // input.shape[1], dtype=torch.int32, device=input.device)
-        grad_input = BatchNormElemtBackward.apply(grad_output, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count)
+        grad_input = BatchNormElemtBackward.call(grad_output, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count)
         grad_weight = None if weight is None else (sum_dy_xmu * invstd).to(weight.dtype)
         grad_bias = None if ctx.bias_dtype is None else sum_dy.to(ctx.bias_dtype)
         return grad_input, grad_weight, grad_bias, None
@@ -118,7 +142,7 @@ class BatchNorm(torch.autograd.Function):
         )
 
 
-class BatchNormElemtBackward(torch.autograd.Function):
+class BatchNormElemtBackward(Function):
     """(grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count) -> grad_input, by aclnnBatchNormElemtBackward.
 
     grad_input = ((grad_out - sum_dy/n) - (input - mean) * invstd^2 * sum_dy_xmu/n) * invstd * weight, with n the sum of count.

@@ -4,12 +4,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch_aclnn.autograd._function import Function
 from torch_aclnn.autograd._planes import over_planes
 
 _backward = torch.ops.torch_aclnn.max_unpool3d_backward.default
 
 
-class MaxUnpool3d(torch.autograd.Function):
+class MaxUnpool3d(Function):
     """(input, indices, output_size, stride, padding), each of the last three (D, H, W) -> unpooled input."""
 
     @staticmethod
@@ -27,7 +28,7 @@ class MaxUnpool3d(torch.autograd.Function):
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """Call the entry point."""
         (indices,) = ctx.saved_tensors
-        return MaxUnpool3dBackward.apply(grad_output, indices, *ctx.arguments), None, None, None, None
+        return MaxUnpool3dBackward.call(grad_output, indices, *ctx.arguments), None, None, None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], input: Tensor, indices: Tensor, *arguments: Any) -> tuple[Tensor, int]:
@@ -35,7 +36,7 @@ class MaxUnpool3d(torch.autograd.Function):
         return over_planes(lambda x, i: MaxUnpool3d.apply(x, i, *arguments), (input, indices), in_dims[:2], info.batch_size, 3)
 
 
-class MaxUnpool3dBackward(torch.autograd.Function):
+class MaxUnpool3dBackward(Function):
     """(grad_output, indices, output_size, stride, padding) -> grad_input, by aclnnMaxUnpool3dBackward."""
 
     @staticmethod

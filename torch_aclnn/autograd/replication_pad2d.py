@@ -4,12 +4,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch_aclnn.autograd._function import Function
 from torch_aclnn.autograd._planes import over_planes, with_batch
 
 _backward = torch.ops.torch_aclnn.replication_pad2d_backward.default
 
 
-class ReplicationPad2d(torch.autograd.Function):
+class ReplicationPad2d(Function):
     """(input, (left, right, top, bottom)) -> padded input."""
 
     @staticmethod
@@ -25,7 +26,7 @@ class ReplicationPad2d(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         """Call the entry point."""
-        return ReplicationPad2dBackward.apply(grad_output, ctx.input_size, ctx.padding), None
+        return ReplicationPad2dBackward.call(grad_output, ctx.input_size, ctx.padding), None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], input: Tensor, padding: Any) -> tuple[Tensor, int]:
@@ -33,7 +34,7 @@ class ReplicationPad2d(torch.autograd.Function):
         return over_planes(lambda x: ReplicationPad2d.apply(x, padding), (input,), in_dims[:1], info.batch_size, 2)
 
 
-class ReplicationPad2dBackward(torch.autograd.Function):
+class ReplicationPad2dBackward(Function):
     """(grad_output, input_size, (left, right, top, bottom)) -> grad_input, by aclnnReplicationPad2dBackward."""
 
     @staticmethod
@@ -49,7 +50,7 @@ class ReplicationPad2dBackward(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad_grad_input: Tensor) -> tuple[Tensor | None, ...]:
         """The map is linear, so its derivative is the forward."""
-        return ReplicationPad2d.apply(grad_grad_input, ctx.padding), None, None
+        return ReplicationPad2d.call(grad_grad_input, ctx.padding), None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], grad_output: Tensor, input_size: Any, padding: Any) -> tuple[Tensor, int]:

@@ -94,6 +94,12 @@ def _import_problem() -> str | None:
     return None
 
 
+def _instruction_set() -> str:
+    from torch_aclnn import _C
+
+    return _C.isa()
+
+
 def show() -> int:
     """Print versions, engine, SoC, the five entry points and a verdict; return 0 if the package is usable, else 1."""
     rows = [("Python", platform.python_version())]
@@ -109,6 +115,7 @@ def show() -> int:
             missing += [] if library else [entry_point]
         check_versions()
         problem = _import_problem()
+        rows += [("kernels", _instruction_set())] if problem is None else []
     except (ImportError, ValueError) as error:
         problem = str(error)
     if missing and problem is None:

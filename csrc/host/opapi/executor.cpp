@@ -5,10 +5,13 @@
 namespace torch_aclnn::host {
 namespace {
 
-std::vector<std::unique_ptr<aclTensor>> copies(std::initializer_list<const aclTensor*> tensors) {
-    std::vector<std::unique_ptr<aclTensor>> result;
-    result.reserve(tensors.size());
-    for (const aclTensor* tensor : tensors) result.push_back(tensor ? std::make_unique<aclTensor>(*tensor) : nullptr);
+std::vector<std::optional<aclTensor>> copies(std::initializer_list<const aclTensor*> tensors) {
+    std::vector<std::optional<aclTensor>> result(tensors.size());
+    auto copy = result.begin();
+    for (const aclTensor* tensor : tensors) {
+        if (tensor != nullptr) copy->emplace(*tensor);
+        ++copy;
+    }
     return result;
 }
 
@@ -17,9 +20,9 @@ std::string named(const char* entry_point, const std::string& sentence) {
 }
 
 // The tensor among `groups`, taken as one list, that `index` counts to; null if there is none.
-aclTensor* find(std::initializer_list<std::vector<std::unique_ptr<aclTensor>>*> groups, size_t index) {
+aclTensor* find(std::initializer_list<std::vector<std::optional<aclTensor>>*> groups, size_t index) {
     for (auto* group : groups) {
-        if (index < group->size()) return (*group)[index].get();
+        if (index < group->size()) return (*group)[index] ? &*(*group)[index] : nullptr;
         index -= group->size();
     }
     return nullptr;

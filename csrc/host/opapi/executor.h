@@ -4,6 +4,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "host/opapi/handles.h"
@@ -27,8 +28,8 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task {
     void finish() noexcept override;
 
     const char* entry_point;
-    std::vector<std::unique_ptr<aclTensor>> inputs;
-    std::vector<std::unique_ptr<aclTensor>> outputs;
+    std::vector<std::optional<aclTensor>> inputs;
+    std::vector<std::optional<aclTensor>> outputs;
     Compute compute;  // empty: there is nothing to compute, as for empty tensors
     bool repeatable = false;
 };

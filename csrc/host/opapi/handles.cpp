@@ -76,7 +76,7 @@ namespace {
 template <class Handle, class Fill>
 Handle* create(const char* function, Fill&& fill) noexcept {
     try {
-        auto handle = std::make_unique<Handle>();
+        std::unique_ptr<Handle> handle(new Handle);  // make_unique would write zeros into all of it
         return fill(*handle) ? handle.release() : nullptr;
     } catch (const std::exception&) {  // bad_alloc, or length_error for a size beyond any memory
         fail(ACL_ERROR_BAD_ALLOC, std::string(function) + ": out of host memory");

@@ -21,6 +21,12 @@ class Dims {
    public:
     Dims() = default;
     Dims(const int64_t* values, uint64_t count) : size_(count) { std::copy_n(values, count, values_.begin()); }
+    Dims(const Dims& other) : Dims(other.begin(), other.size_) {}  // what is behind the size is not worth copying
+    Dims& operator=(const Dims& other) {
+        size_ = other.size_;
+        std::copy_n(other.begin(), size_, values_.begin());
+        return *this;
+    }
 
     uint64_t size() const { return size_; }
     const int64_t* begin() const { return values_.data(); }
@@ -59,7 +65,7 @@ struct aclTensor {
 
 struct aclScalar {
     aclDataType dtype;
-    alignas(16) std::array<unsigned char, 16> bytes;
+    alignas(16) std::array<unsigned char, 16> bytes{};
 };
 
 struct aclIntArray {

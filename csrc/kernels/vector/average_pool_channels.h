@@ -41,14 +41,19 @@ class AveragePoolChannels {
         const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first;
         if (count == 0) return (void)__builtin_memset(line, 0, channels_ * sizeof(S));
         source += first * job_.grad_output.stride[2];
-        if (count == 1) return add_rows(source, std::integral_constant<int64_t, 1>{}, first, o, line);
-        if (count == 2) return add_rows(source, std::integral_constant<int64_t, 2>{}, first, o, line);
-        return add_rows(source, count, first, o, line);
+        if (job_.rows.scale != nullptr) return add_rows(source, count, first, o, line);
+        switch (count) {
+            case 1: return add_rows(source, std::integral_constant<int64_t, 1>{}, first, o, line);
+            case 2: return add_rows(source, std::integral_constant<int64_t, 2>{}, first, o, line);
+            case 3: return add_rows(source, std::integral_constant<int64_t, 3>{}, first, o, line);
+            default: return add_rows(source, count, first, o, line);
+        }
     }
 
+    // `Count` is a number, or a type that stands for one where no row has a scale.
     template <class Count>
     void add_rows(const T* source, Count count, int64_t first, int64_t o, S* line) const {
-        const auto* row_scale = static_cast<const S*>(job_.rows.scale);
+        const auto* row_scale = std::is_same_v<Count, int64_t> ? static_cast<const S*>(job_.rows.scale) : nullptr;
         const S column_scale = static_cast<const S*>(job_.columns.scale)[o];
         const int64_t row_stride = job_.grad_output.stride[2];
         for_lanes<S>(channels_, [=](auto width, int64_t c) {
@@ -75,6 +80,7 @@ class AveragePoolChannels {
                 case 0: __builtin_memset(target, 0, channels_ * sizeof(T)); break;
                 case 1: add_columns(target, line, std::integral_constant<int64_t, 1>{}); break;
                 case 2: add_columns(target, line, std::integral_constant<int64_t, 2>{}); break;
+                case 3: add_columns(target, line, std::integral_constant<int64_t, 3>{}); break;
                 default: add_columns(target, line, count);
             }
         }

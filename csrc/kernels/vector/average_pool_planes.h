@@ -66,18 +66,23 @@ class AveragePoolPlanes {
             __builtin_memset(line, 0, job_.columns.out * sizeof(S));
         else if (job_.grad_output.stride[3] != 1)
             add_rows<false>(source, count, first, line);
-        else if (count == 1 && job_.rows.scale == nullptr)
-            add_rows<true>(source, std::integral_constant<int64_t, 1>{}, first, line);
-        else if (count == 2 && job_.rows.scale == nullptr)
-            add_rows<true>(source, std::integral_constant<int64_t, 2>{}, first, line);
-        else if (count == 3 && job_.rows.scale == nullptr)
-            add_rows<true>(source, std::integral_constant<int64_t, 3>{}, first, line);
-        else
+        else if (job_.rows.scale != nullptr)
             add_rows<true>(source, count, first, line);
+        else
+            add_adjacent_rows(source, count, first, line);
         return line;
     }
 
-    // `Count` is a number, or a type that stands for one.
+    void add_adjacent_rows(const T* source, int64_t count, int64_t first, S* line) {
+        switch (count) {
+            case 1: return add_rows<true>(source, std::integral_constant<int64_t, 1>{}, first, line);
+            case 2: return add_rows<true>(source, std::integral_constant<int64_t, 2>{}, first, line);
+            case 3: return add_rows<true>(source, std::integral_constant<int64_t, 3>{}, first, line);
+            default: return add_rows<true>(source, count, first, line);
+        }
+    }
+
+    // `Count` is a number, or a type that stands for one where no row has a scale.
     template <bool kAdjacent, class Count>
     void add_rows(const T* source, Count count, int64_t first, S* line) {
         const auto* column_scale = static_cast<const S*>(job_.columns.scale);

@@ -52,7 +52,7 @@ class Gather {
 
     // The elements of a later block, which are scattered over the plane. A prefetch does not fault, so its indices need no check.
     void prefetch(const Bits* plane, int64_t plane_step, const int64_t* indices, int64_t step, int64_t left) const {
-        if (left < kAhead + kBlock || job_.element_stride == 0) return;
+        if (!job_.prefetch || left < kAhead + kBlock) return;
         const auto base = reinterpret_cast<uintptr_t>(plane);
         for (int64_t i = kAhead; i < kAhead + kBlock; ++i) {
             const uint64_t element = static_cast<uint64_t>(indices[i * step]) * job_.element_stride + i * plane_step;
