@@ -1,5 +1,6 @@
 """What the operators' tests share: devices, and tensors in several layouts."""
 
+import hypothesis
 import pytest
 import torch
 
@@ -15,3 +16,20 @@ def device(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     torch.manual_seed(20)
+
+
+class _TorchRandom:
+    """torch's generator as hypothesis wants it, so that an example that failed fails again."""
+
+    def seed(self, value: int) -> None:
+        torch.manual_seed(value)
+
+    def getstate(self) -> torch.Tensor:
+        return torch.get_rng_state()
+
+    def setstate(self, state: torch.Tensor) -> None:
+        torch.set_rng_state(state)
+
+
+_torch_random = _TorchRandom()  # hypothesis keeps a weak reference
+hypothesis.register_random(_torch_random)
