@@ -31,8 +31,9 @@ struct Reciprocals {
 
 // Adjacent channels in both tensors, and not at the same time adjacent columns.
 bool channels_last(const AveragePoolJob& job) {
+    constexpr int64_t kFewestChannels = 4;  // fewer do not fill the lanes
     const View<4>&out = job.grad_output, &in = job.grad_input;
-    return in.size[1] > 1 && out.stride[1] == 1 && in.stride[1] == 1 && in.stride[3] != 1;
+    return in.size[1] >= kFewestChannels && out.stride[1] == 1 && in.stride[1] == 1 && in.stride[3] != 1;
 }
 
 // If one window holds the whole plane, its rows are one long row.
@@ -117,7 +118,7 @@ int64_t plan_channels(AveragePoolJob& job, int64_t sum_size) {
     job.tile_channels = std::min(job.grad_input.size[1], std::max<int64_t>(64, sums / most_terms / 64 * 64));
     job.tile_columns = std::max(most_terms, sums / job.tile_channels);
     job.sum_bytes = round_to_lines(job.tile_columns * job.tile_channels * sum_size);
-    job.sink_bytes = sink_bytes(job.tile_channels * element_size(job.grad_input.dtype));
+    job.sink_bytes = sink_bytes((job.tile_channels + AveragePoolJob::kBlock) * element_size(job.grad_input.dtype));
     return job.sum_bytes + job.sink_bytes;
 }
 

@@ -82,7 +82,7 @@ void run(BatchNormJob& job, const BatchNormChannels& channels, int64_t channel_c
     job.mean_dy = coefficients.mean_dy.data();
     job.slope = coefficients.slope.data();
     job.scale = coefficients.scale.data();
-    const int64_t bytes = job.sink_bytes + 2 * BatchNormJob::kBlock * static_cast<int64_t>(sizeof(S));
+    const int64_t bytes = job.sink_bytes + BatchNormJob::kBlock * static_cast<int64_t>(2 * sizeof(S) + sizeof(double));
     parallel_for(element_count(job.loop), 1, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(bytes);
         loops().batch_norm(job, begin, end, scratch.data());

@@ -21,6 +21,7 @@ struct AxisTable {
 // grad_input[n,c,h,w] = sum over ow of (sum over oh of grad_output[n,c,oh,ow] * rows.scale[oh]) * columns.scale[ow].
 struct AveragePoolJob {
     static constexpr int kMostLines = 8;
+    static constexpr int64_t kBlock = 512;  // elements that the channels-last form writes at a time, and up to one column more
     View<4> grad_output, grad_input;
     AxisTable rows, columns;
     // Columns of regular windows, window o over [o * step - padding, o * step - padding + kernel); step 0: any windows.
@@ -68,9 +69,7 @@ struct MaxUnpoolJob {
     int64_t plane_size;
     int64_t element_stride;                              // between neighbours of the plane, or 0 if it has to be taken apart:
     int64_t plane_height, plane_width, plane_stride[3];  // for depth, row and column
-    int64_t sink_bytes;
-    bool stream;
-    bool prefetch;  // the planes are too large for the caches
+    bool prefetch;                                       // the planes are too large for the caches
 };
 
 // The element that lies first in the order of `indices` and whose index is outside its plane; linear is -1 if there is none.
@@ -94,7 +93,7 @@ struct Loops {
     void (*average_pool_planes)(const AveragePoolJob& job, int64_t begin, int64_t end, void* scratch);    // rows over n, c, h
     void (*average_pool_channels)(const AveragePoolJob& job, int64_t begin, int64_t end, void* scratch);  // over n, h; null: none
     void (*replication_pad)(const ReplicationPadJob& job, int64_t begin, int64_t end, void* scratch);     // over n, c, h
-    FirstBad (*max_unpool)(const MaxUnpoolJob& job, int64_t begin, int64_t end, void* scratch);           // elements of the loop
+    FirstBad (*max_unpool)(const MaxUnpoolJob& job, int64_t begin, int64_t end);                          // elements of the loop
     void (*batch_norm)(const BatchNormJob& job, int64_t begin, int64_t end, void* scratch);               // elements of the loop
 };
 

@@ -5,7 +5,6 @@
 
 #include "kernels/loop.h"
 #include "kernels/parallel.h"
-#include "kernels/scratch.h"
 
 namespace torch_aclnn::kernels {
 namespace {
@@ -60,8 +59,6 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     job.plane_height = grad_output.size[3];
     job.plane_width = grad_output.size[4];
     std::copy_n(grad_output.stride + 2, 3, job.plane_stride);
-    job.sink_bytes = sink_bytes(0);
-    job.stream = is_large(out);
     job.prefetch = is_large(grad_output) && job.element_stride != 0;
 
     const std::initializer_list<int64_t*> strides{job.indices.stride, job.out.stride, job.plane.stride, job.logical_stride};
@@ -76,10 +73,8 @@ std::optional<BadIndex> max_unpool3d_backward(const View<5>& grad_output, const 
     if (out.empty()) return std::nullopt;
     const MaxUnpoolJob job = plan(grad_output, indices, out);
     SmallestBad bad;
-    parallel_for(element_count(job.loop), 1, thread_count, [&](int64_t begin, int64_t end) {
-        Scratch scratch(job.sink_bytes);
-        bad.add(loops().max_unpool(job, begin, end, scratch.data()));
-    });
+    parallel_for(element_count(job.loop), 1, thread_count,
+                 [&](int64_t begin, int64_t end) { bad.add(loops().max_unpool(job, begin, end)); });
     return bad.get(out.size);
 }
 

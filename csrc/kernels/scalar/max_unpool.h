@@ -25,7 +25,7 @@ FirstBad gather(const MaxUnpoolJob& job, int64_t begin, int64_t end) {
     return first_bad;
 }
 
-inline FirstBad max_unpool(const MaxUnpoolJob& job, int64_t begin, int64_t end, void*) {
+inline FirstBad max_unpool(const MaxUnpoolJob& job, int64_t begin, int64_t end) {
     switch (job.element_size) {
         case 1: return gather<uint8_t>(job, begin, end);
         case 2: return gather<uint16_t>(job, begin, end);

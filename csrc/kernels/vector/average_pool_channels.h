@@ -71,18 +71,24 @@ class AveragePoolChannels {
 
     // The columns [w, w_end) of a row, from the sums that begin with the first window of w.
     void expand(T* row, int64_t w, int64_t w_end) {
-        const AxisTable& columns = job_.columns;
-        for (const int64_t base = columns.first[w]; w < w_end; ++w) {
-            T* target = sink_.room(row + w * job_.grad_input.stride[3], channels_);
-            const S* line = sums_ + (columns.first[w] - base) * channels_;
-            const int64_t count = columns.last[w] - columns.first[w];
-            switch (count) {
-                case 0: __builtin_memset(target, 0, channels_ * sizeof(T)); break;
-                case 1: add_columns(target, line, std::integral_constant<int64_t, 1>{}); break;
-                case 2: add_columns(target, line, std::integral_constant<int64_t, 2>{}); break;
-                case 3: add_columns(target, line, std::integral_constant<int64_t, 3>{}); break;
-                default: add_columns(target, line, count);
-            }
+        const int64_t base = job_.columns.first[w], step = job_.grad_input.stride[3];
+        const int64_t most = step == channels_ ? smaller(w_end - w, AveragePoolJob::kBlock / channels_ + 1) : 1;
+        for (int64_t count; w < w_end; w += count) {
+            count = smaller(most, w_end - w);
+            T* target = sink_.room(row + w * step, count * channels_);
+            for (int64_t i = 0; i < count; ++i) expand_column(target + i * channels_, w + i, base);
+        }
+    }
+
+    void expand_column(T* target, int64_t w, int64_t base) const {
+        const S* line = sums_ + (job_.columns.first[w] - base) * channels_;
+        const int64_t count = job_.columns.last[w] - job_.columns.first[w];
+        switch (count) {
+            case 0: return (void)__builtin_memset(target, 0, channels_ * sizeof(T));
+            case 1: return add_columns(target, line, std::integral_constant<int64_t, 1>{});
+            case 2: return add_columns(target, line, std::integral_constant<int64_t, 2>{});
+            case 3: return add_columns(target, line, std::integral_constant<int64_t, 3>{});
+            default: return add_columns(target, line, count);
         }
     }
 

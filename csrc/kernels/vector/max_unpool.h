@@ -2,20 +2,26 @@
 #pragma once
 
 #include "kernels/vector/loop.h"
-#include "kernels/vector/sink.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
 
 template <class Bits>
 class Gather {
    public:
-    Gather(const MaxUnpoolJob& job, void* scratch) : job_(job), sink_(scratch, job.sink_bytes, job.stream) {}
+    explicit Gather(const MaxUnpoolJob& job) : job_(job) {}
 
     FirstBad run(int64_t begin, int64_t end) {
-        for_row_pieces(job_.loop, begin, end, [&](int64_t* position, int64_t count) {
-            int64_t& along_row = position[job_.loop.rank - 1];
-            for (const int64_t stop = along_row + count; along_row < stop; along_row += kBlock)
-                gather_block(position, smaller(kBlock, stop - along_row), stop - along_row);
+        const int64_t* const strides[] = {job_.indices.stride, job_.out.stride, job_.plane.stride, job_.logical_stride};
+        for_row_pieces(job_.loop, strides, begin, end, [&](const int64_t* offsets, int64_t count) {
+            Piece piece{static_cast<const int64_t*>(job_.indices.data) + offsets[0], static_cast<Bits*>(job_.out.data) + offsets[1],
+                        static_cast<const Bits*>(job_.plane.data) + offsets[2], offsets[3]};
+            for (; count > 0; count -= kBlock) {
+                gather_block(piece, smaller(kBlock, count), count);
+                piece.indices += kBlock * job_.indices.stride[row_];
+                piece.out += kBlock * job_.out.stride[row_];
+                piece.plane += kBlock * job_.plane.stride[row_];
+                piece.linear += kBlock * job_.logical_stride[row_];
+            }
         });
         return first_bad_;
     }
@@ -24,30 +30,29 @@ class Gather {
     static constexpr int64_t kBlock = 64;
     static constexpr int64_t kAhead = 128;
 
-    // `left` counts the indices up to the end of the row.
-    void gather_block(const int64_t* position, int64_t count, int64_t left) {
-        const int row = job_.loop.rank - 1;
-        const int64_t* indices = address<const int64_t>(job_.loop, job_.indices, position);
-        const Bits* plane = address<const Bits>(job_.loop, job_.plane, position);
-        Bits* out = address<Bits>(job_.loop, job_.out, position);
-        const int64_t step = job_.indices.stride[row], out_step = job_.out.stride[row], plane_step = job_.plane.stride[row];
+    struct Piece {
+        const int64_t* indices;
+        Bits* out;
+        const Bits* plane;
+        int64_t linear;
+    };
 
-        prefetch(plane, plane_step, indices, step, left);
+    // `left` counts the indices up to the end of the row.
+    void gather_block(const Piece& piece, int64_t count, int64_t left) {
+        const int64_t step = job_.indices.stride[row_], out_step = job_.out.stride[row_], plane_step = job_.plane.stride[row_];
+        prefetch(piece.plane, plane_step, piece.indices, step, left);
         int64_t adjacent[kBlock];
+        const int64_t* indices = piece.indices;
         if (step != 1) {
             for (int64_t i = 0; i < count; ++i) adjacent[i] = indices[i * step];
             indices = adjacent;
         }
-        Bits gathered[kBlock];
-        Bits* target = out_step == 1 ? sink_.room(out, count) : gathered;
         if (!all_inside(indices, count))
-            gather_checked(target, plane, plane_step, indices, position, count);
-        else if (job_.element_stride == 1 && plane_step == 0)
-            for (int64_t i = 0; i < count; ++i) target[i] = plane[indices[i]];
+            gather_checked(piece, indices, count);
+        else if (job_.element_stride == 1 && plane_step == 0 && out_step == 1)
+            for (int64_t i = 0; i < count; ++i) piece.out[i] = piece.plane[indices[i]];
         else
-            for (int64_t i = 0; i < count; ++i) target[i] = plane[i * plane_step + plane_offset(indices[i])];
-        if (out_step != 1)
-            for (int64_t i = 0; i < count; ++i) out[i * out_step] = gathered[i];
+            for (int64_t i = 0; i < count; ++i) piece.out[i * out_step] = piece.plane[i * plane_step + plane_offset(indices[i])];
     }
 
     // The elements of a later block, which are scattered over the plane. A prefetch does not fault, so its indices need no check.
@@ -67,13 +72,12 @@ class Gather {
         return sign >> 63 == 0;
     }
 
-    void gather_checked(Bits* target, const Bits* plane, int64_t plane_step, const int64_t* indices, const int64_t* position,
-                        int64_t count) {
-        const int64_t linear = offset(job_.loop, position, job_.logical_stride), step = job_.logical_stride[job_.loop.rank - 1];
+    void gather_checked(const Piece& piece, const int64_t* indices, int64_t count) {
         for (int64_t i = 0; i < count; ++i) {
             const bool inside = indices[i] >= 0 && indices[i] < job_.plane_size;
-            target[i] = inside ? plane[i * plane_step + plane_offset(indices[i])] : Bits{};
-            const int64_t at = linear + i * step;
+            const Bits* source = piece.plane + i * job_.plane.stride[row_];
+            piece.out[i * job_.out.stride[row_]] = inside ? source[plane_offset(indices[i])] : Bits{};
+            const int64_t at = piece.linear + i * job_.logical_stride[row_];
             if (!inside && (first_bad_.linear < 0 || at < first_bad_.linear)) first_bad_ = {at, indices[i]};
         }
     }
@@ -86,16 +90,16 @@ class Gather {
     }
 
     const MaxUnpoolJob& job_;
-    Sink sink_;
+    const int row_ = job_.loop.rank - 1;
     FirstBad first_bad_{-1, 0};
 };
 
-inline FirstBad max_unpool(const MaxUnpoolJob& job, int64_t begin, int64_t end, void* scratch) {
+inline FirstBad max_unpool(const MaxUnpoolJob& job, int64_t begin, int64_t end) {
     switch (job.element_size) {
-        case 1: return Gather<uint8_t>(job, scratch).run(begin, end);
-        case 2: return Gather<uint16_t>(job, scratch).run(begin, end);
-        case 4: return Gather<uint32_t>(job, scratch).run(begin, end);
-        default: return Gather<uint64_t>(job, scratch).run(begin, end);
+        case 1: return Gather<uint8_t>(job).run(begin, end);
+        case 2: return Gather<uint16_t>(job).run(begin, end);
+        case 4: return Gather<uint32_t>(job).run(begin, end);
+        default: return Gather<uint64_t>(job).run(begin, end);
     }
 }
 

@@ -75,20 +75,21 @@ class PaddedRows {
     // `Source` is T for a row as it is, or S for sums of rows.
     template <class Source>
     void fill_columns(const Source* source) {
-        for (int64_t w = 0; w < copy_begin_; ++w) add_columns(source, w);
-        const int64_t inner = job_.inner, end = copy_end_ * inner;
+        const int64_t inner = job_.inner, size = job_.columns.in * inner, end = copy_end_ * inner;
+        T* whole_row = size <= ReplicationPadJob::kBlock ? room(0, size) : nullptr;
+        const auto place = [&](int64_t i, int64_t count) { return whole_row != nullptr ? whole_row + i : room(i, count); };
+        for (int64_t w = 0; w < copy_begin_; ++w) add_columns(place(w * inner, inner), source, w);
         const Source* shifted = copy_begin_ < copy_end_ ? source + (job_.columns.first[copy_begin_] - copy_begin_) * inner : nullptr;
         for (int64_t i = copy_begin_ * inner; i < end; i += ReplicationPadJob::kBlock) {
             const int64_t count = smaller(ReplicationPadJob::kBlock, end - i);
-            copy(room(i, count), shifted + i, count);
+            copy(place(i, count), shifted + i, count);
         }
-        for (int64_t w = copy_end_; w < job_.columns.in; ++w) add_columns(source, w);
+        for (int64_t w = copy_end_; w < job_.columns.in; ++w) add_columns(place(w * inner, inner), source, w);
     }
 
     template <class Source>
-    void add_columns(const Source* source, int64_t w) {
+    void add_columns(T* target, const Source* source, int64_t w) const {
         const int64_t first = job_.columns.first[w], last = job_.columns.last[w], inner = job_.inner;
-        T* target = room(w * inner, inner);
         for_lanes<S>(inner, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             Vector<S, N> sum{};
