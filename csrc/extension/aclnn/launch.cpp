@@ -4,6 +4,7 @@
 
 #include "torch_npu/csrc/core/npu/NPUStream.h"
 #include "torch_npu/csrc/framework/OpCommand.h"
+#include "torch_npu/csrc/framework/utils/OpPreparation.h"
 
 namespace torch_aclnn {
 
@@ -18,6 +19,10 @@ void launch(const char* entry_point, Phase2 phase2, uint64_t workspace_size, acl
         return 0;
     };
     at_npu::native::OpCommand::RunOpApiV2(entry_point, enqueue);
+}
+
+at::Tensor empty_on_npu(const at::Tensor& like, at::IntArrayRef sizes) {
+    return at_npu::native::OpPreparation::apply_tensor_without_format(like, sizes);
 }
 
 }  // namespace torch_aclnn

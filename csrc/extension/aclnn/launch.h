@@ -11,6 +11,10 @@ namespace torch_aclnn {
 // Queues phase 2 on the current stream of the current device and keeps the workspace alive until it has been launched.
 void launch(const char* entry_point, Phase2 phase2, uint64_t workspace_size, aclOpExecutor* executor);
 
+// An uninitialised, contiguous tensor on the NPU, of the dtype and device of `like`. torch_npu's own way, which is shorter than
+// at::empty's.
+at::Tensor empty_on_npu(const at::Tensor& like, at::IntArrayRef sizes);
+
 // Arguments that are not handles pass through as they are.
 template <class Argument>
 Argument raw(Argument argument) {

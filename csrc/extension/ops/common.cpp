@@ -9,7 +9,7 @@
 #include <array>
 #include <string_view>
 
-#include "extension/aclnn/symbols.h"
+#include "extension/aclnn/launch.h"
 
 namespace torch_aclnn {
 void check_same_device(const char* op, std::initializer_list<NamedTensor> tensors) {
@@ -39,9 +39,14 @@ void check_dtype(const char* op, const NamedTensor& named, const NamedTensor& re
                 reference.tensor.scalar_type(), " like ", reference.name, ", got ", named.tensor.scalar_type());
 }
 
+at::Tensor empty_contiguous(const at::Tensor& like, c10::SymIntArrayRef sizes) {
+    const auto fixed = like.is_privateuseone() ? c10::asIntArrayRefSlowOpt(sizes) : std::nullopt;
+    return fixed ? empty_on_npu(like, *fixed) : at::empty_symint(sizes, like.options());
+}
+
 at::Tensor empty_result(const at::Tensor& like, c10::SymIntArrayRef sizes) {
     const bool channels_last = like.dim() == 4 && sizes.size() == 4 && like.suggest_memory_format() == at::MemoryFormat::ChannelsLast;
-    if (!channels_last) return at::empty_symint(sizes, like.options());
+    if (!channels_last) return empty_contiguous(like, sizes);
     // By strides, because torch_npu's empty() takes no memory format.
     const c10::SymInt &channels = sizes[1], &width = sizes[3];
     const c10::SymInt row = channels * width;

@@ -27,6 +27,9 @@ void check_size(const char* op, const char* name, c10::SymIntArrayRef got, c10::
 void check_dtype(const char* op, const NamedTensor& tensor, std::initializer_list<at::ScalarType> allowed);
 void check_dtype(const char* op, const NamedTensor& tensor, const NamedTensor& reference);
 
+// An uninitialised, contiguous tensor of these sizes, of the dtype and device of `like`.
+at::Tensor empty_contiguous(const at::Tensor& like, c10::SymIntArrayRef sizes);
+
 // An uninitialised tensor of these sizes, of the dtype, device and (for four dimensions) memory format of `like`.
 at::Tensor empty_result(const at::Tensor& like, c10::SymIntArrayRef sizes);
 

@@ -1,6 +1,5 @@
 #include "kernels/max_unpool3d_backward.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
 #include "extension/aclnn/launch.h"
@@ -56,7 +55,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& indices, 
                       at::IntArrayRef padding) {
     const c10::OptionalDeviceGuard guard(grad_output.device());
     check_same_device(kOp, {{"grad_output", grad_output}, {"indices", indices}});
-    const at::Tensor grad_input = at::empty_symint(indices.sym_sizes(), grad_output.options());
+    const at::Tensor grad_input = empty_contiguous(grad_output, indices.sym_sizes());
     run({grad_output, indices, output_size, stride, padding}, grad_input);
     return grad_input;
 }
