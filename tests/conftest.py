@@ -1,8 +1,14 @@
 """What the operators' tests share: devices, and tensors in several layouts."""
 
+import sys
+from pathlib import Path
+
 import hypothesis
 import pytest
 import torch
+
+# For the benchmarks. At the end, so that an installed torch_aclnn comes before the source tree, which need not be built.
+sys.path.append(str(Path(__file__).parent.parent))
 
 DEVICES = ("cpu", "npu")
 

@@ -1,7 +1,7 @@
 // Replication padding backward, one real number at a time, in the order of the definition.
 #pragma once
 
-#include "kernels/jobs.h"
+#include "kernels/scalar/rows.h"
 
 namespace torch_aclnn::kernels::scalar {
 
@@ -13,14 +13,10 @@ class ReplicationPad {
     explicit ReplicationPad(const ReplicationPadJob& job) : job_(job) {}
 
     void run(int64_t begin, int64_t end) const {
-        const View<4>&in = job_.grad_input, &out = job_.grad_output;
-        for (int64_t row = begin; row < end; ++row) {
-            const int64_t h = row % job_.rows.in, c = row / job_.rows.in % in.size[1], n = row / job_.rows.in / in.size[1];
-            const T* plane = static_cast<const T*>(out.data) + n * out.stride[0] + c * out.stride[1];
-            T* target = static_cast<T*>(in.data) + n * in.stride[0] + c * in.stride[1] + h * in.stride[2];
+        for_rows<T>(job_, begin, end, [&](const T* plane, T* row, int64_t h) {
             for (int64_t w = 0; w < job_.columns.in; ++w)
-                for (int64_t i = 0; i < job_.inner; ++i) target[w * in.stride[3] + i] = cell(plane + i, h, w);
-        }
+                for (int64_t i = 0; i < job_.inner; ++i) row[w * job_.grad_input.stride[3] + i] = cell(plane + i, h, w);
+        });
     }
 
    private:
