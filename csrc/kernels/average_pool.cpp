@@ -33,7 +33,7 @@ struct Reciprocals {
 bool channels_last(const AveragePoolJob& job) {
     constexpr int64_t kFewestChannels = 4;  // fewer do not fill the lanes
     const View<4>&out = job.grad_output, &in = job.grad_input;
-    return in.size[1] >= kFewestChannels && out.stride[1] == 1 && in.stride[1] == 1 && in.stride[3] != 1;
+    return in.size[1] >= kFewestChannels && out.stride[1] == 1 && channels_innermost(in);
 }
 
 // If one window holds the whole plane, its rows are one long row.

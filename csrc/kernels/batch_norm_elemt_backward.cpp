@@ -54,7 +54,7 @@ BatchNormJob plan(const View<8>& grad_out, const View<8>& input, const View<8>& 
     job.stream = is_large(grad_input);
 
     const std::initializer_list<int64_t*> strides{job.grad_out.stride, job.input.stride, job.grad_input.stride, job.channel_stride};
-    if (channels_innermost(grad_input, 1)) move_to_end(job.loop, strides, 1);
+    if (channels_innermost(grad_input)) move_to_end(job.loop, strides, 1);
     simplify(job.loop, strides);
     return job;
 }

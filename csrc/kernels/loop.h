@@ -7,12 +7,6 @@
 
 namespace torch_aclnn::kernels {
 
-// True if channels (dimension `channel`) are adjacent and the last dimension is not: then the row shall run over the channels.
-template <int Rank>
-bool channels_innermost(const View<Rank>& view, int channel) {
-    return view.size[channel] > 1 && view.stride[channel] == 1 && view.stride[Rank - 1] != 1;
-}
-
 // Makes dimension d the last one, in the loop and in all strides.
 void move_to_end(Loop& loop, std::initializer_list<int64_t*> strides, int d);
 

@@ -34,8 +34,7 @@ View<4> as_real(View<4> view) {
 // Adjacent channels become one wide cell.
 void merge_channels(ReplicationPadJob& job) {
     View<4>&out = job.grad_output, &in = job.grad_input;
-    const bool channels_last = in.size[1] > 1 && out.stride[1] == job.inner && in.stride[1] == job.inner && in.stride[3] != job.inner;
-    if (!channels_last) return;
+    if (out.stride[1] != job.inner || !channels_innermost(in, job.inner)) return;
     job.inner *= in.size[1];
     in.size[1] = out.size[1] = 1;
 }

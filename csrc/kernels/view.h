@@ -27,6 +27,12 @@ struct View {
     }
 };
 
+// True if channels (dimension 1) lie `cell` elements apart, as neighbours, and the last dimension does not: then lanes shall be channels.
+template <int Rank>
+bool channels_innermost(const View<Rank>& view, int64_t cell = 1) {
+    return view.size[1] > 1 && view.stride[1] == cell && view.stride[Rank - 1] != cell;
+}
+
 // A result of this size would push everything else out of the caches, so it is written around them.
 template <int Rank>
 bool is_large(const View<Rank>& result) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/vector/sink.h"
+#include "kernels/vector/terms.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
 
@@ -41,31 +42,27 @@ class AveragePoolChannels {
         const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first;
         if (count == 0) return (void)__builtin_memset(line, 0, channels_ * sizeof(S));
         source += first * job_.grad_output.stride[2];
-        if (job_.rows.scale != nullptr) return add_rows(source, count, first, o, line);
-        switch (count) {
-            case 1: return add_rows(source, std::integral_constant<int64_t, 1>{}, first, o, line);
-            case 2: return add_rows(source, std::integral_constant<int64_t, 2>{}, first, o, line);
-            case 3: return add_rows(source, std::integral_constant<int64_t, 3>{}, first, o, line);
-            default: return add_rows(source, count, first, o, line);
-        }
+        if (job_.rows.scale != nullptr) return add_scaled_rows(source, count, first, o, line);
+        visit_count(count, [&](auto known) { add_rows(source, known, o, line); });
     }
 
-    // `Count` is a number, or a type that stands for one where no row has a scale.
     template <class Count>
-    void add_rows(const T* source, Count count, int64_t first, int64_t o, S* line) const {
-        const auto* row_scale = std::is_same_v<Count, int64_t> ? static_cast<const S*>(job_.rows.scale) : nullptr;
+    void add_rows(const T* source, Count count, int64_t o, S* line) const {
         const S column_scale = static_cast<const S*>(job_.columns.scale)[o];
         const int64_t row_stride = job_.grad_output.stride[2];
         for_lanes<S>(channels_, [=](auto width, int64_t c) {
             constexpr int N = decltype(width)::value;
-            auto sum = load<N>(source + c);
-            if (row_scale != nullptr) sum *= row_scale[first];
-            for (int64_t row = 1; row < count; ++row) {
-                auto value = load<N>(source + row * row_stride + c);
-                if (row_scale != nullptr) value *= row_scale[first + row];
-                sum += value;
-            }
-            store<N>(line + c, sum * column_scale + S{0});
+            store<N>(line + c, sum_apart<N>(source + c, row_stride, count) * column_scale + S{0});
+        });
+    }
+
+    void add_scaled_rows(const T* source, int64_t count, int64_t first, int64_t o, S* line) const {
+        const S column_scale = static_cast<const S*>(job_.columns.scale)[o];
+        const auto* row_scale = static_cast<const S*>(job_.rows.scale) + first;
+        const int64_t row_stride = job_.grad_output.stride[2];
+        for_lanes<S>(channels_, [=](auto width, int64_t c) {
+            constexpr int N = decltype(width)::value;
+            store<N>(line + c, sum_scaled<N, true>(source + c, row_stride, 1, count, row_scale) * column_scale + S{0});
         });
     }
 
@@ -83,23 +80,13 @@ class AveragePoolChannels {
     void expand_column(T* target, int64_t w, int64_t base) const {
         const S* line = sums_ + (job_.columns.first[w] - base) * channels_;
         const int64_t count = job_.columns.last[w] - job_.columns.first[w];
-        switch (count) {
-            case 0: return (void)__builtin_memset(target, 0, channels_ * sizeof(T));
-            case 1: return add_columns(target, line, std::integral_constant<int64_t, 1>{});
-            case 2: return add_columns(target, line, std::integral_constant<int64_t, 2>{});
-            case 3: return add_columns(target, line, std::integral_constant<int64_t, 3>{});
-            default: return add_columns(target, line, count);
-        }
-    }
-
-    template <class Count>
-    void add_columns(T* target, const S* line, Count count) const {
+        if (count == 0) return (void)__builtin_memset(target, 0, channels_ * sizeof(T));
         const int64_t channels = channels_;
-        for_lanes<S>(channels, [=](auto width, int64_t c) {
-            constexpr int N = decltype(width)::value;
-            auto sum = load<N>(line + c);
-            for (int64_t o = 1; o < count; ++o) sum += load<N>(line + o * channels + c);
-            store<N>(target + c, sum);
+        visit_count(count, [=](auto known) {
+            for_lanes<S>(channels, [=](auto width, int64_t c) {
+                constexpr int N = decltype(width)::value;
+                store<N>(target + c, sum_apart<N>(line + c, channels, known));
+            });
         });
     }
 

@@ -3,6 +3,7 @@
 
 #include "kernels/vector/planes.h"
 #include "kernels/vector/pool_columns.h"
+#include "kernels/vector/terms.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
 
@@ -65,39 +66,32 @@ class AveragePoolPlanes {
         if (count == 0)
             __builtin_memset(line, 0, job_.columns.out * sizeof(S));
         else if (job_.grad_output.stride[3] != 1)
-            add_rows<false>(source, count, first, line);
+            add_scaled_rows<false>(source, count, first, line);
         else if (job_.rows.scale != nullptr)
-            add_rows<true>(source, count, first, line);
+            add_scaled_rows<true>(source, count, first, line);
         else
-            add_adjacent_rows(source, count, first, line);
+            visit_count(count, [&](auto known) { add_rows(source, known, line); });
         return line;
     }
 
-    void add_adjacent_rows(const T* source, int64_t count, int64_t first, S* line) {
-        switch (count) {
-            case 1: return add_rows<true>(source, std::integral_constant<int64_t, 1>{}, first, line);
-            case 2: return add_rows<true>(source, std::integral_constant<int64_t, 2>{}, first, line);
-            case 3: return add_rows<true>(source, std::integral_constant<int64_t, 3>{}, first, line);
-            default: return add_rows<true>(source, count, first, line);
-        }
-    }
-
-    // `Count` is a number, or a type that stands for one where no row has a scale.
-    template <bool kAdjacent, class Count>
-    void add_rows(const T* source, Count count, int64_t first, S* line) {
+    template <class Count>
+    void add_rows(const T* source, Count count, S* line) const {
         const auto* column_scale = static_cast<const S*>(job_.columns.scale);
-        const auto* row_scale = std::is_same_v<Count, int64_t> ? static_cast<const S*>(job_.rows.scale) : nullptr;
-        const int64_t row_stride = job_.grad_output.stride[2], stride = kAdjacent ? 1 : job_.grad_output.stride[3];
+        const int64_t row_stride = job_.grad_output.stride[2];
         for_lanes<S>(job_.columns.out, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
-            const T* at = source + i * stride;
-            auto sum = load_strided<N, kAdjacent>(at, stride);
-            if (row_scale != nullptr) sum *= row_scale[first];
-            for (int64_t row = 1; row < count; ++row) {
-                auto value = load_strided<N, kAdjacent>(at + row * row_stride, stride);
-                if (row_scale != nullptr) value *= row_scale[first + row];
-                sum += value;
-            }
+            store<N>(line + i, sum_apart<N>(source + i, row_stride, count) * load<N>(column_scale + i) + S{0});
+        });
+    }
+
+    template <bool kAdjacent>
+    void add_scaled_rows(const T* source, int64_t count, int64_t first, S* line) const {
+        const auto* column_scale = static_cast<const S*>(job_.columns.scale);
+        const auto* row_scale = job_.rows.scale == nullptr ? nullptr : static_cast<const S*>(job_.rows.scale) + first;
+        const int64_t row_stride = job_.grad_output.stride[2], stride = job_.grad_output.stride[3];
+        for_lanes<S>(job_.columns.out, [=](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            const auto sum = sum_scaled<N, kAdjacent>(source + i * stride, row_stride, stride, count, row_scale);
             store<N>(line + i, sum * load<N>(column_scale + i) + S{0});
         });
     }

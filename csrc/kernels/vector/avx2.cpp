@@ -5,15 +5,7 @@
 #pragma GCC target("avx2,f16c")
 #define KERNEL_ISA avx2
 #define KERNEL_VECTOR_BYTES 32
-#include "kernels/vector/average_pool_channels.h"
-#include "kernels/vector/average_pool_planes.h"
-#include "kernels/vector/batch_norm.h"
-#include "kernels/vector/max_unpool.h"
-#include "kernels/vector/replication_pad.h"
+#include "kernels/vector/loops.h"
 
-namespace torch_aclnn::kernels {
-
-const Loops avx2_loops{avx2::average_pool_planes, avx2::average_pool_channels, avx2::replication_pad, avx2::max_unpool, avx2::batch_norm};
-
-}  // namespace torch_aclnn::kernels
+const torch_aclnn::kernels::Loops torch_aclnn::kernels::avx2_loops = torch_aclnn::kernels::avx2::kLoops;
 #endif

@@ -3,15 +3,6 @@
 
 #define KERNEL_ISA baseline
 #define KERNEL_VECTOR_BYTES 16
-#include "kernels/vector/average_pool_channels.h"
-#include "kernels/vector/average_pool_planes.h"
-#include "kernels/vector/batch_norm.h"
-#include "kernels/vector/max_unpool.h"
-#include "kernels/vector/replication_pad.h"
+#include "kernels/vector/loops.h"
 
-namespace torch_aclnn::kernels {
-
-const Loops baseline_loops{baseline::average_pool_planes, baseline::average_pool_channels, baseline::replication_pad, baseline::max_unpool,
-                           baseline::batch_norm};
-
-}  // namespace torch_aclnn::kernels
+const torch_aclnn::kernels::Loops torch_aclnn::kernels::baseline_loops = torch_aclnn::kernels::baseline::kLoops;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/vector/sink.h"
+#include "kernels/vector/terms.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
 
@@ -36,23 +37,14 @@ class PoolColumns {
     template <class Count>
     static Vector<S, N> window(const S* last, Count count) {
         if (count == 0) return Vector<S, N>{};
-        auto sum = load<N>(last - (count - 1));
-        for (int64_t back = count - 2; back >= 0; --back) sum += load<N>(last - back);
-        return sum;
+        return sum_apart<N>(last - (count - 1), 1, count);
     }
 
     void slide(const S* sums, T* row) const {
-        switch (terms_[0]) {
-            case 2: return slide_windows(sums, row, std::integral_constant<int64_t, 2>{});
-            case 3: return slide_windows(sums, row, std::integral_constant<int64_t, 3>{});
-            default: return slide_windows(sums, row, terms_[0]);
-        }
-    }
-
-    template <class Count>
-    void slide_windows(const S* sums, T* row, Count count) const {
         const S* last = sums + shift_[0];
-        for (int64_t i = 0, width = job_.columns.in; i < width; i += N) store<N>(row + i, window(last + i, count));
+        visit_count(terms_[0], [=](auto count) {
+            for (int64_t i = 0, width = job_.columns.in; i < width; i += N) store<N>(row + i, window(last + i, count));
+        });
     }
 
     // The terms of the commonest windows are known to the compiler: kernel 2 or less, and 3.

@@ -3,6 +3,7 @@
 
 #include "kernels/vector/planes.h"
 #include "kernels/vector/sink.h"
+#include "kernels/vector/terms.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
 
@@ -58,9 +59,7 @@ class PaddedRows {
         S* sums = sums_;
         for_lanes<S>(job_.columns.out * job_.inner, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
-            auto sum = load<N>(source + i);
-            for (int64_t row = 1; row < count; ++row) sum += load<N>(source + row * row_stride + i);
-            store<N>(sums + i, sum);
+            store<N>(sums + i, sum_apart<N>(source + i, row_stride, count));
         });
     }
 
@@ -92,10 +91,7 @@ class PaddedRows {
         const int64_t first = job_.columns.first[w], last = job_.columns.last[w], inner = job_.inner;
         for_lanes<S>(inner, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
-            Vector<S, N> sum{};
-            if (first < last) sum = load<N>(source + first * inner + i);
-            for (int64_t o = first + 1; o < last; ++o) sum += load<N>(source + o * inner + i);
-            store<N>(target + i, sum);
+            store<N>(target + i, first < last ? sum_apart<N>(source + first * inner + i, inner, last - first) : Vector<S, N>{});
         });
     }
 
