@@ -5,17 +5,26 @@ import os
 import shlex
 import sys
 
-from torch_aclnn.host import info
+from torch_aclnn.host import coverage, info
 from torch_aclnn.host.engine import search_path
 from torch_aclnn.host.paths import includedir, libdir
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _python_arguments(command: str, arguments: argparse.Namespace) -> list[str]:
     if not arguments.python_arguments:
-        raise SystemExit("torch-aclnn run: expected a script, -c or -m and its arguments")
+        raise SystemExit(f"torch-aclnn {command}: expected a script, -c or -m and its arguments")
+    return list(arguments.python_arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    python_arguments = _python_arguments("run", arguments)
     sys.stdout.flush()
     environment = {**os.environ, "LD_LIBRARY_PATH": search_path()}
-    os.execve(sys.executable, [sys.executable, *arguments.python_arguments], environment)
+    os.execve(sys.executable, [sys.executable, *python_arguments], environment)
+
+
+def _coverage(arguments: argparse.Namespace) -> int:
+    return coverage.run(_python_arguments("coverage", arguments))
 
 
 def _env(arguments: argparse.Namespace) -> int:
@@ -36,15 +45,15 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="torch-aclnn", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="command")
 
-    # What follows belongs to Python, options too, so for this command nothing begins an option.
-    run = commands.add_parser(
-        "run",
-        help="run a Python program under the host engine: torch-aclnn run train.py, run -m module, run -c code",
-        prefix_chars="\0",
-        add_help=False,
+    programs = (
+        ("run", _run, "run a Python program under the host engine: torch-aclnn run train.py, run -m module, run -c code"),
+        ("coverage", _coverage, "do the same, and list the entry points that the program used and those that it missed"),
     )
-    run.add_argument("python_arguments", nargs=argparse.REMAINDER, metavar="...", help="what would follow `python`")
-    run.set_defaults(action=_run)
+    for name, action, help in programs:
+        # What follows belongs to Python, options too, so for these commands nothing begins an option.
+        program = commands.add_parser(name, help=help, prefix_chars="\0", add_help=False)
+        program.add_argument("python_arguments", nargs=argparse.REMAINDER, metavar="...", help="what would follow `python`")
+        program.set_defaults(action=action)
 
     env = commands.add_parser("env", help='print what lets this shell\'s programs find the engine: eval "$(torch-aclnn env)"')
     env.set_defaults(action=_env)

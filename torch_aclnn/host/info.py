@@ -65,7 +65,8 @@ def resolve(entry_point: str) -> str | None:
     return None
 
 
-def _version(package: str) -> str:
+def version(package: str) -> str:
+    """Return the installed version of the package."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -73,7 +74,7 @@ def _version(package: str) -> str:
 
 
 def _engine() -> str:
-    return f"host engine {_version('torch_aclnn')} (CPU; not an NPU)" if is_active() else "CANN"
+    return f"host engine {version('torch_aclnn')} (CPU; not an NPU)" if is_active() else "CANN"
 
 
 def _soc() -> str:
@@ -103,7 +104,7 @@ def _instruction_set() -> str:
 def show() -> int:
     """Print versions, engine, SoC, the five entry points and a verdict; return 0 if the package is usable, else 1."""
     rows = [("Python", platform.python_version())]
-    rows += [(package, _version(package)) for package in ("torch", "torch_npu", "torch_aclnn")]
+    rows += [(package, version(package)) for package in ("torch", "torch_npu", "torch_aclnn")]
     problem = None
     missing: list[str] = []
     try:

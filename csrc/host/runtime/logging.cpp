@@ -1,19 +1,13 @@
-// The program's own log, of which only errors are of interest, and only to the trace.
+// The program's own log. It goes to the trace; torch_npu sends what ASCEND_GLOBAL_LOG_LEVEL asks for, by default errors.
 
 #include <cstdarg>
 #include <cstdio>
 
 #include "host/runtime/call.h"
 
-namespace {
-
-constexpr int kErrorLevel = 3;  // documented: debug 0, info 1, warning 2, error 3
-
-}  // namespace
-
-extern "C" TORCH_ACLNN_HOST_API __attribute__((format(printf, 5, 6))) void aclAppLog(int logLevel, const char* func, const char* file,
-                                                                                     uint32_t line, const char* fmt, ...) {
-    if (logLevel < kErrorLevel || fmt == nullptr || !torch_aclnn::host::tracing()) return;
+extern "C" TORCH_ACLNN_HOST_API __attribute__((format(printf, 5, 6))) void aclAppLog(int, const char* func, const char* file, uint32_t line,
+                                                                                     const char* fmt, ...) {
+    if (fmt == nullptr || !torch_aclnn::host::tracing()) return;
     char message[1024];
     va_list arguments;
     va_start(arguments, fmt);

@@ -51,7 +51,9 @@ class RefusedOperator final : public Task {
 aclError refuse_operator(const char* function, const char* opType, const aclopAttr* attr, aclrtStream stream) {
     return guarded(function, [&](const char*) -> aclError {
         if (opType == nullptr) return fail_null(function, "opType");
-        auto refused = std::make_unique<RefusedOperator>(function, refusal(function, opType, attr));
+        std::string sentence = refusal(function, opType, attr);
+        if (tracing()) trace(sentence);
+        auto refused = std::make_unique<RefusedOperator>(function, std::move(sentence));
         const aclError status = enqueue(stream, *refused);
         if (status == ACL_SUCCESS) refused.release();
         return status;

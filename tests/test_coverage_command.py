@@ -1,0 +1,84 @@
+"""torch-aclnn coverage: what a program used and missed, in one report."""
+
+import re
+import sys
+from pathlib import Path
+
+import torch_aclnn  # noqa: F401
+from torch_aclnn.host.coverage import Coverage
+
+from marks import host_engine_only
+from subprocesses import run_python
+
+COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "coverage", "-c")
+
+pytestmark = host_engine_only
+
+
+def report_of(code: str, exit_code: int = 0) -> dict[str, list[str]]:
+    """Run the code under the command and return the lines below each heading of the report."""
+    done = run_python(code, launcher=COMMAND)
+    assert done.returncode == exit_code, done.stderr[-4000:]
+    report = done.stdout.partition("torch-aclnn coverage: ")[2]
+    assert report.rstrip().endswith(f"the program ended with code {exit_code}")
+    blocks = re.findall(r"^([a-z ,]+): (\d+)\n((?:  .*\n)*)", report, re.MULTILINE)
+    assert all(len(lines.splitlines()) == int(number) for _, number, lines in blocks)
+    return {heading: [" ".join(line.split()) for line in lines.splitlines()] for heading, number, lines in blocks}
+
+
+def test_the_entry_points_used_are_counted():
+    report = report_of("import torch\nx = torch.ones(2, device='npu')\nfor _ in range(3): x = x.exp()\nprint(x.cpu())")
+    assert "aclnnExp 3" in report["entry points used"]
+    assert report["entry points missing"] == report["operators called by name, and refused"] == []
+
+
+def test_a_missing_entry_point_is_named_with_what_was_called_instead():
+    report = report_of("import torch; x = torch.ones(2, 2, device='npu'); print(torch.linalg.qr(x)[0].cpu())", exit_code=1)
+    assert [line.split()[0] for line in report["entry points missing"]] == ["aclnnLinalgQr"]
+    assert report["operators called by name, and refused"] == ["Qr"]
+
+
+def test_a_program_that_is_killed_leaves_what_it_used():
+    code = "import os, torch; torch.ones(2, device='npu').exp(); torch.npu.synchronize(); os.kill(os.getpid(), 9)"
+    assert "aclnnExp 1" in report_of(code, exit_code=137)["entry points used"]
+
+
+def test_the_processes_of_a_program_are_counted_together(tmp_path):
+    code = """
+    import subprocess, sys
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", "import torch; torch.ones(2, device='npu').exp().cpu()"], check=True)
+    """
+    assert "aclnnExp 2" in report_of(code)["entry points used"]
+
+
+def test_without_a_program_the_command_says_what_it_expects():
+    done = run_python("", launcher=COMMAND[:2])
+    assert done.returncode == 1 and done.stderr == "torch-aclnn coverage: expected a script, -c or -m and its arguments\n"
+
+
+def test_work_behind_a_failure_is_not_counted_as_used():
+    coverage = Coverage()
+    coverage.read(
+        [
+            "0.1 7 task aclnnExp on stream 1 of device 0\n",
+            "0.2 7 task aclnnExp on stream 1 of device 0, skipped: it comes after a failure\n",
+            "0.3 7 task aclrtMemcpyAsync on stream 1 of device 0\n",
+        ]
+    )
+    assert coverage.used == {"aclnnExp": 1}
+
+
+def test_the_words_of_torch_npu_about_a_missing_symbol_are_understood():
+    coverage = Coverage()
+    coverage.read(
+        [
+            "aclAppLog(a.h:64 f): [PTA]:dlsym aclnnFooGetWorkspaceSize from libopapi.so failed, error: undefined symbol.\n",
+            "aclAppLog(a.h:64 f): [PTA]:dlsym aclnnCdistGetWorkspaceSize from libopapi.so failed, error: undefined symbol.\n",
+            "aclAppLog(a.h:64 f): [PTA]:dlsym aclnnCdistGetWorkspaceSize from libaclnn_math.so failed, error: undefined symbol.\n",
+            "aclAppLog(b.cpp:4 f): [PTA]:aclnnCdist or aclnnCdistGetWorkspaceSize not in libopapi.so, or libopapi.so not found. "
+            "Will call acl_op::cdist(x1, x2)\n",
+            "aclopCompileAndExecute: operator Cdist has no entry point in the torch_aclnn host engine\n",
+        ]
+    )
+    assert coverage.missing == {"aclnnCdist": "acl_op::cdist"} and coverage.refused == {"Cdist"}
