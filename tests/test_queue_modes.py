@@ -106,7 +106,7 @@ def test_older_products_take_float32_pooling_with_a_down_cast_and_no_bfloat16(so
     op = torch.ops.torch_aclnn.avg_pool2d_backward
     print(op(torch.ones(1, 1, 2, 2, device="npu"), (1, 1, 4, 4), (2, 2)).sum().item())
     try:
-        op(torch.ones(1, 1, 2, 2, device="npu", dtype=torch.bfloat16), (1, 1, 4, 4), (2, 2))
+        op(torch.ones(1, 1, 2, 2, dtype=torch.bfloat16).npu(), (1, 1, 4, 4), (2, 2))
     except RuntimeError as error:
         print(error)
     """

@@ -10,6 +10,7 @@ _DTYPES = {
     torch.int8: 2,
     torch.int32: 3,
     torch.uint8: 4,
+    torch.uint16: 7,
     torch.int64: 9,
     torch.float64: 11,
     torch.bool: 12,
@@ -26,7 +27,9 @@ class _Handles:
         self.lib = ctypes.CDLL("libopapi.so")
 
     def of(self, argument):
-        """A handle for a tensor or a list of int, int64_t for int, double for float, a text for bytes."""
+        """A handle for a tensor, tensors, a list of int or None; int64_t for int, double for float, a text for bytes; ctypes' own."""
+        if argument is None or isinstance(argument, ctypes._SimpleCData):
+            return argument
         if isinstance(argument, torch.Tensor):
             sizes, strides = _longs(argument.shape), _longs(argument.stride())
             rank = ctypes.c_uint64(argument.dim())
@@ -44,6 +47,10 @@ class _Handles:
                     ctypes.c_void_p(argument.data_ptr()),
                 )
             )
+        if isinstance(argument, tuple) and isinstance(argument[0], torch.Tensor):
+            self.lib.aclCreateTensorList.restype = ctypes.c_void_p
+            members = (ctypes.c_void_p * len(argument))(*(self.of(member) for member in argument))
+            return ctypes.c_void_p(self.lib.aclCreateTensorList(members, ctypes.c_uint64(len(argument))))
         if isinstance(argument, (list, tuple)):
             self.lib.aclCreateIntArray.restype = ctypes.c_void_p
             return ctypes.c_void_p(self.lib.aclCreateIntArray(_longs(argument), ctypes.c_uint64(len(argument))))
@@ -56,15 +63,30 @@ class _Handles:
         return ctypes.c_char_p(argument)
 
 
-def call(entry_point, *arguments):
-    """Both phases, on NPU tensors, to the end. The handles are left to the process."""
+def _prepare(entry_point, arguments):
+    """The first phase. The handles are left to the process."""
     handles, library = _Handles(), ctypes.CDLL("libaclnn_math.so")
     torch.npu.synchronize()
     size, executor = ctypes.c_uint64(), ctypes.c_void_p()
     status = getattr(library, f"{entry_point}GetWorkspaceSize")(
         *(handles.of(argument) for argument in arguments), ctypes.byref(size), ctypes.byref(executor)
     )
+    return status, executor
+
+
+def refusal(entry_point, *arguments):
+    """The first phase's code and its sentence."""
+    status, _ = _prepare(entry_point, arguments)
+    recent = ctypes.CDLL("libascendcl.so").aclGetRecentErrMsg
+    recent.restype = ctypes.c_char_p
+    return status, recent().decode()
+
+
+def call(entry_point, *arguments):
+    """Both phases, on NPU tensors, to the end."""
+    status, executor = _prepare(entry_point, arguments)
     assert status == 0, status
     stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
-    assert getattr(library, entry_point)(None, ctypes.c_uint64(0), executor, stream) == 0
+    phase2 = getattr(ctypes.CDLL("libaclnn_math.so"), entry_point)
+    assert phase2(None, ctypes.c_uint64(0), executor, stream) == 0
     torch.npu.synchronize()

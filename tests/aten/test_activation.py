@@ -55,6 +55,8 @@ CASES = [
     *act("hardtanh", lambda x: F.hardtanh(x, -0.5, 0.6)),
     *inplace("hardtanh_", lambda x: F.hardtanh_(x, -0.5, 0.6)),
     *act("relu6", F.relu6),
+    *act("rrelu-eval", lambda x: F.rrelu(x, 0.1, 0.4)),
+    *inplace("rrelu_-eval", lambda x: F.rrelu_(x, 0.1, 0.4)),
     *act("hardsigmoid", F.hardsigmoid),
     *inplace("hardsigmoid_", lambda x: F.hardsigmoid(x, inplace=True)),
     *act("hardswish", F.hardswish),
@@ -91,6 +93,16 @@ CASES = [
 @table(CASES)
 def test_activation(case):
     case.check()
+
+
+def test_rrelu_in_training_multiplies_by_a_slope_of_each_element():
+    x = torch.randn(1000)
+    leaf = x.to(DEVICE).requires_grad_()
+    result = F.rrelu(leaf, 0.1, 0.4, training=True)
+    (slopes,) = torch.autograd.grad(result, leaf, torch.ones_like(result))
+    torch.testing.assert_close(result.detach().cpu(), x * slopes.cpu())
+    negative = slopes.cpu()[x < 0]
+    assert (slopes.cpu()[x > 0] == 1).all() and negative.min() >= 0.1 and negative.max() <= 0.4 and negative.unique().numel() > 400
 
 
 def test_gelu_ignores_its_mode():

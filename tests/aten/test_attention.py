@@ -67,6 +67,49 @@ def test_layouts(layout):
         torch.testing.assert_close(leaf.grad.cpu(), to_layout(want.grad))
 
 
+@pytest.mark.parametrize("mode", [0, 2, 3])
+def test_sequences_below_each_other(mode):
+    """Each attends to itself only; mode 2 and 3 are causal from the first and from the last position."""
+    import torch_npu
+
+    query_lengths, key_lengths = ((3, 1, 4), (3, 2, 6)) if mode != 2 else ((3, 1, 4),) * 2
+    q, k, v = torch.randn(8, 4, 8), torch.randn(sum(key_lengths), 2, 8), torch.randn(sum(key_lengths), 2, 8)
+    ends = [torch.tensor(lengths).cumsum(0).tolist() for lengths in (query_lengths, key_lengths)]
+    triangle = torch.ones(2048, 2048, dtype=torch.bool, device=DEVICE).triu(1) if mode else None
+    there = [x.to(DEVICE).requires_grad_() for x in (q, k, v)]
+    got, maximum, total = torch_npu.npu_fusion_attention(
+        *there, 4, "TND", scale=0.5, actual_seq_qlen=ends[0], actual_seq_kvlen=ends[1], sparse_mode=mode, atten_mask=triangle
+    )[:3]
+    assert maximum.shape == total.shape == (8, 4, 8)
+    here = [x.requires_grad_() for x in (q, k, v)]
+    parts = []
+    for x, y, z in zip(here[0].split(query_lengths), here[1].split(key_lengths), here[2].split(key_lengths), strict=True):
+        allowed = torch.ones(len(x), len(y), dtype=torch.bool).tril({0: len(y), 2: 0, 3: len(y) - len(x)}[mode])
+        heads = [t.transpose(0, 1) for t in (x, y, z)]
+        parts.append(attention(*heads, allowed, scale=0.5, enable_gqa=True).transpose(0, 1))
+    expected, cotangent = torch.cat(parts), torch.randn(8, 4, 8)
+    torch.testing.assert_close(got.detach().cpu(), expected.detach())
+    gradients = torch.autograd.grad(got, there, cotangent.to(DEVICE))
+    for have, want in zip(gradients, torch.autograd.grad(expected, here, cotangent), strict=True):
+        torch.testing.assert_close(have.cpu(), want)
+
+
+def test_the_backward_of_sequences_drops_what_the_forward_dropped():
+    import torch_npu
+
+    torch.manual_seed(0)
+    # With a unit matrix as each sequence's value, the result is the matrix of probabilities.
+    q, k, v = torch.randn(12, 1, 6), torch.randn(12, 1, 6), torch.eye(6).repeat(2, 1).unsqueeze(1)
+    leaf = v.to(DEVICE).requires_grad_()
+    lengths = {"actual_seq_qlen": [6, 12], "actual_seq_kvlen": [6, 12]}
+    got = torch_npu.npu_fusion_attention(q.to(DEVICE), k.to(DEVICE), leaf, 1, "TND", keep_prob=0.5, **lengths)[0]
+    kept = (got.detach().cpu() != 0).reshape(2, 6, 6)
+    assert 0 < kept.sum() < kept.numel() and not kept[0].equal(kept[1])
+    got.sum().backward()
+    columns = got.detach().cpu().reshape(2, 6, 6).sum(1).reshape(12, 1, 1)
+    torch.testing.assert_close(leaf.grad.cpu(), columns.expand(12, 1, 6))
+
+
 def test_dropout():
     """The mean over many draws is what no dropout gives, and the backward drops what the forward dropped."""
     torch.manual_seed(0)

@@ -83,7 +83,6 @@ CASES = [
         randn(3, 3, 4),
         randn(4),
         dtypes=(torch.float32,),
-        backward=False,
     ),
     *conv("unfold", lambda x: F.unfold(x, (2, 3), dilation=(1, 2), padding=1, stride=2), randn(2, 3, 6, 7)),
     *conv("fold", lambda x: F.fold(x, (5, 6), (2, 3), padding=1, stride=2), randn(2, 18, 9)),

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from cases import DEVICE, FLOATS, LAYOUTS, booleans, integers, randn, rows, table, values
+from cases import DEVICE, FLOATS, LAYOUTS, booleans, constant, integers, randn, rows, table, values
 
 DTYPES = (*FLOATS, torch.int64, torch.bool)
 X = randn(4, 5, 6)
@@ -146,6 +146,42 @@ WRITE = [
         lambda x, i: x.scatter(1, i, 2.0, reduce="multiply"),
         randn(4, 5),
         integers(4, 2, high=5),
+        close=True,
+    ),
+    *rows(
+        "embedding-max-norm",
+        lambda w, i: torch.nn.functional.embedding(i, w * 1, max_norm=1.0),
+        randn(4, 3),
+        integers(2, 2, high=4),
+        close=True,
+    ),
+    *(
+        row
+        for mode in ("sum", "mean", "max")
+        for row in rows(
+            f"embedding_bag-{mode}",
+            lambda w, i, o, mode=mode: torch.nn.functional.embedding_bag(i, w, o, mode=mode),
+            randn(6, 3),
+            integers(9, high=6),
+            values([0, 4, 4, 7]),
+            backward=True,
+            close=True,
+        )
+    ),
+    *rows(
+        "embedding_bag-weights",
+        lambda w, i, p: torch.nn.functional.embedding_bag(i, w, mode="sum", per_sample_weights=p, padding_idx=1),
+        randn(6, 3),
+        integers(3, 4, high=6),
+        constant(randn(3, 4)),
+        backward=True,
+        close=True,
+    ),
+    *rows(
+        "coalesce",
+        lambda i, v: torch.sparse_coo_tensor(i, v, (3, 4)).coalesce().to_dense(),
+        integers(2, 9, high=3),
+        randn(9),
         close=True,
     ),
     *rows(

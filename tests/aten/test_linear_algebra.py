@@ -16,6 +16,15 @@ def product(name, function, *inputs, **options):
     )
 
 
+def signless(q, r):
+    """The factors are unique but for the signs of q's columns."""
+    return q @ r, r.abs(), q.mT @ q
+
+
+def recomposed(u, s, vh):
+    return u * s @ vh, s
+
+
 A, B, BATCH, BATCH2 = randn(3, 4), randn(4, 5), randn(2, 3, 4), randn(2, 4, 5)
 
 CASES = [
@@ -23,7 +32,6 @@ CASES = [
     *product("mm-transposed", lambda a, b: torch.mm(a.t(), b.t()), randn(4, 3), randn(5, 4)),
     *product("mm-empty", torch.mm, randn(0, 4), B),
     *product("mm-inner-0", torch.mm, randn(3, 0), randn(0, 5)),
-    *product("mm-integer", torch.mm, A, B, dtypes=(torch.int64, torch.int32), backward=False),
     *product("mm-out", lambda a, b: torch.mm(a, b, out=a.new_empty(3, 5)), A, B, backward=False),
     *product("bmm", torch.bmm, BATCH, BATCH2),
     *product("matmul", torch.matmul, BATCH, B),
@@ -72,6 +80,16 @@ CASES = [
         dtypes=(torch.float32,),
         backward=False,
     ),
+    *product("qr", lambda a: signless(*torch.linalg.qr(a)), randn(5, 3), dtypes=(torch.float32,), backward=False),
+    *product("qr-complete", lambda a: signless(*torch.linalg.qr(a, "complete")), randn(5, 3), dtypes=(torch.float32,), backward=False),
+    *product("qr-r", lambda a: torch.linalg.qr(a, "r")[1].abs(), randn(5, 3), dtypes=(torch.float32,), backward=False),
+    *product("qr-batch", lambda a: torch.matmul(*torch.linalg.qr(a)), randn(2, 4, 3), dtypes=(torch.float32,)),
+    *product("svd-values", torch.linalg.svdvals, randn(2, 4, 3), dtypes=(torch.float32,)),
+    *product("svd", lambda a: recomposed(*torch.linalg.svd(a, full_matrices=False)), randn(4, 3), dtypes=(torch.float32,)),
+    *product("svd-full", lambda a: recomposed(*torch.linalg.svd(a)), randn(3, 3), dtypes=(torch.float32,)),
+    *product("pinv", torch.linalg.pinv, randn(4, 3), dtypes=(torch.float32,)),
+    *product("pdist", torch.pdist, randn(5, 3), dtypes=(torch.float32,), backward=False),
+    *product("pdist-1", lambda a: torch.pdist(a, 1.0), randn(5, 3), dtypes=(torch.float32,), backward=False),
 ]
 
 

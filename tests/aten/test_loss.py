@@ -76,6 +76,8 @@ CASES = [
     *loss("bce_logits-weight", logits_with_weights, X, constant(P), constant(uniform(5)), constant(uniform(5))),
 ]
 
+CASES += loss("multilabel_margin", F.multilabel_margin_loss, X, values([[3, 0, -1, 1, 2]] * 4), dtypes=(torch.float32,))
+
 
 def ctc(log_probs, targets, reduction, **options):
     return F.ctc_loss(log_probs.log_softmax(2), targets, (9, 7), (3, 2), reduction=reduction, **options)

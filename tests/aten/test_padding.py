@@ -17,6 +17,12 @@ def pad(name, amounts, *sizes, mode, **options):
 CASES = [
     *(row for mode in ("replicate", "reflect") for n in (1, 2, 3) for row in pad(f"{mode}{n}d", AMOUNTS[n], *SIZES[n], mode=mode)),
     *(row for n in (1, 2, 3) for row in pad(f"replicate{n}d-unbatched", AMOUNTS[n], *SIZES[n][1:], mode="replicate")),
+    *rows(
+        "replicate2d-numbers",
+        lambda x: F.pad(x, (1, 2, 0, 1), mode="replicate"),
+        randn(1, 2, 3, 3),
+        dtypes=(torch.int32, torch.uint8, torch.complex64),
+    ),
     *pad("replicate2d-crop", (-1, 2, -1, -1), 2, 3, 5, 4, mode="replicate", dtypes=(torch.float32,)),
     *pad("replicate2d-large", (6, 7, 5, 9), 1, 2, 3, 3, mode="replicate"),
     *pad("constant", (1, 2, -1, 3), 3, 4, 5, mode="constant"),

@@ -110,6 +110,7 @@ CASES = [
         integers(9, high=5, dtype=None),
         dtypes=INTEGERS,
     ),
+    *rows("shift-number", lambda a: (a << 2, a >> 1, torch.bitwise_left_shift(a, 3)), integers(9, dtype=None), dtypes=INTEGERS),
     *rows("add_relu", torch.ops.aten._add_relu, randn(3, 4), randn(3, 4), dtypes=FLOATS[:1]),
     *rows("add_relu_", torch.ops.aten._add_relu_, randn(3, 4), randn(3, 4), dtypes=FLOATS[:1]),
     *rows("bool-and", lambda a, b: (a & b, a | b, a ^ b, ~a), booleans(7), booleans(7)),

@@ -78,6 +78,7 @@ CASES = [
     *rows("abs", torch.abs, randn(3, 4), dtypes=INTEGERS),
     *rows("neg", torch.neg, randn(3, 4), dtypes=INTEGERS),
     *rows("sign", torch.sign, randn(3, 4), dtypes=INTEGERS),
+    *rows("sgn-complex", torch.sgn, randn(3, 4), dtypes=(torch.complex64,), close=True),
     *rows("bitwise_not", torch.bitwise_not, randn(3, 4), dtypes=(*INTEGERS, torch.bool)),
     *rows("logical_not", torch.logical_not, randn(3, 4), dtypes=(torch.float32, torch.int64, torch.bool)),
     *rows("logical_not_", lambda x: x.logical_not_(), randn(3, 4), dtypes=(torch.float32, torch.bool)),

@@ -50,9 +50,12 @@ CASES = [
     *aligned("bilinear", PLANE, (7, 9)),
     *interpolate("trilinear", VOLUME, (5, 3, 8), 2.0),
     *aligned("trilinear", VOLUME, (5, 3, 8)),
-    *resample("bicubic", lambda x: F.interpolate(x, (7, 3), mode="bicubic"), PLANE, **ONLY_FLOAT),
+    *interpolate("bicubic", PLANE, (7, 3), (2.0, 1.5)),
+    *aligned("bicubic", PLANE, (7, 9)),
     *resample("bilinear-antialias", lambda x: F.interpolate(x, (3, 4), mode="bilinear", antialias=True), PLANE, **ONLY_FLOAT),
     *resample("bicubic-antialias", lambda x: F.interpolate(x, (3, 4), mode="bicubic", antialias=True), PLANE, **ONLY_FLOAT),
+    *resample("affine_grid", lambda t: F.affine_grid(t, (2, 3, 4, 5), align_corners=True), randn(2, 2, 3), dtypes=(torch.float32,)),
+    *resample("affine_grid-3d", lambda t: F.affine_grid(t, (2, 3, 4, 5, 6), align_corners=False), randn(2, 3, 4), **ONLY_FLOAT),
     *(
         row
         for mode in ("bilinear", "nearest")

@@ -2,164 +2,161 @@
 #include <ATen/ATen.h>
 
 #include "host/aten/adapter.h"
+#include "host/aten/gelu_mode.h"
 #include "host/aten/results.h"
 
 using namespace torch_aclnn::host::aten;
 
-#define ACTIVATION(entry_point, function)             \
-    ATEN_ENTRY(entry_point, (In, self), (Out, out)) { \
-        function(out, self);                          \
+#define ACTIVATION(entry_point, dtypes, function)             \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (Out, out)) { \
+        function(out, self);                                  \
     }
-#define ACTIVATION_INPLACE(entry_point, function) \
-    ATEN_ENTRY(entry_point, (Out, selfRef)) {     \
-        function(selfRef);                        \
+#define ACTIVATION_INPLACE(entry_point, dtypes, function) \
+    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef)) {     \
+        function(selfRef);                                \
     }
-#define ACTIVATION_BACKWARD(entry_point, function)                            \
-    ATEN_ENTRY(entry_point, (In, gradOutput), (In, self), (Out, gradInput)) { \
-        function(gradInput, gradOutput, self);                                \
+#define ACTIVATION_BACKWARD(entry_point, dtypes, function)                            \
+    ATEN_ENTRY(entry_point, dtypes, (In, gradOutput), (In, self), (Out, gradInput)) { \
+        function(gradInput, gradOutput, self);                                        \
     }
 
-namespace {
+ACTIVATION(aclnnSilu, FLOATING | DOUBLE, at::silu_out)
+ACTIVATION(aclnnHardsigmoid, FLOATING | DOUBLE, at::hardsigmoid_out)
+ACTIVATION(aclnnHardswish, FLOATING | DOUBLE, at::hardswish_out)
+ACTIVATION(aclnnMish, FLOATING | DOUBLE, at::mish_out)
+ACTIVATION(aclnnLogSigmoid, FLOATING | DOUBLE, at::log_sigmoid_out)
 
-const char* gelu_mode(int64_t approximate) {
-    if (approximate != 0 && approximate != 1) torch_aclnn::host::refuse("approximate", "0 (none) or 1 (tanh)", std::to_string(approximate));
-    return approximate == 1 ? "tanh" : "none";
-}
-
-}  // namespace
-
-ACTIVATION(aclnnSilu, at::silu_out)
-ACTIVATION(aclnnHardsigmoid, at::hardsigmoid_out)
-ACTIVATION(aclnnHardswish, at::hardswish_out)
-ACTIVATION(aclnnMish, at::mish_out)
-ACTIVATION(aclnnLogSigmoid, at::log_sigmoid_out)
-
-ATEN_ENTRY(aclnnRelu, (In, self), (Out, out)) {
+ATEN_ENTRY(aclnnRelu, NUMBERS, (In, self), (Out, out)) {
     at::clamp_min_out(out, self, 0);
 }
-ACTIVATION_INPLACE(aclnnInplaceRelu, at::relu_)
-ACTIVATION_INPLACE(aclnnInplaceHardsigmoid, at::hardsigmoid_)
-ACTIVATION_INPLACE(aclnnInplaceHardswish, at::hardswish_)
-ACTIVATION_INPLACE(aclnnInplaceMish, at::mish_)
+ACTIVATION_INPLACE(aclnnInplaceRelu, NUMBERS, at::relu_)
+ACTIVATION_INPLACE(aclnnInplaceHardsigmoid, FLOATING | DOUBLE, at::hardsigmoid_)
+ACTIVATION_INPLACE(aclnnInplaceHardswish, FLOATING | DOUBLE, at::hardswish_)
+ACTIVATION_INPLACE(aclnnInplaceMish, FLOATING | DOUBLE, at::mish_)
 
 // For the first two the second tensor is the forward's output.
-ACTIVATION_BACKWARD(aclnnSigmoidBackward, at::sigmoid_backward_out)
-ACTIVATION_BACKWARD(aclnnTanhBackward, at::tanh_backward_out)
-ACTIVATION_BACKWARD(aclnnSiluBackward, at::silu_backward_out)
-ACTIVATION_BACKWARD(aclnnHardsigmoidBackward, at::hardsigmoid_backward_out)
-ACTIVATION_BACKWARD(aclnnHardswishBackward, at::hardswish_backward_out)
+ACTIVATION_BACKWARD(aclnnSigmoidBackward, FLOATING | DOUBLE | COMPLEX, at::sigmoid_backward_out)
+ACTIVATION_BACKWARD(aclnnTanhBackward, FLOATING | DOUBLE, at::tanh_backward_out)
+ACTIVATION_BACKWARD(aclnnSiluBackward, ANY, at::silu_backward_out)
+ACTIVATION_BACKWARD(aclnnHardsigmoidBackward, FLOATING, at::hardsigmoid_backward_out)
+ACTIVATION_BACKWARD(aclnnHardswishBackward, FLOATING, at::hardswish_backward_out)
 
-ATEN_ENTRY(aclnnMishBackward, (In, gradOutput), (In, self), (Out, gradInput)) {
+ATEN_ENTRY(aclnnMishBackward, ANY, (In, gradOutput), (In, self), (Out, gradInput)) {
     write(gradInput, at::mish_backward(gradOutput, self));
 }
 
-ATEN_ENTRY(aclnnThresholdBackward, (In, gradOutput), (In, self), (Scalar, threshold), (Out, out)) {
+ATEN_ENTRY(aclnnThresholdBackward, FLOATING | INT8 | UINT8 | INT32, (In, gradOutput), (In, self), (Scalar, threshold), (Out, out)) {
     at::threshold_backward_out(out, gradOutput, self, threshold);
 }
-ATEN_ENTRY(aclnnThreshold, (In, self), (Scalar, threshold), (Scalar, value), (Out, out)) {
+ATEN_ENTRY(aclnnThreshold, NUMBERS, (In, self), (Scalar, threshold), (Scalar, value), (Out, out)) {
     at::threshold_out(out, self, threshold, value);
 }
-ATEN_ENTRY(aclnnInplaceThreshold, (Out, selfRef), (Scalar, threshold), (Scalar, value)) {
+ATEN_ENTRY(aclnnInplaceThreshold, NUMBERS, (Out, selfRef), (Scalar, threshold), (Scalar, value)) {
     at::threshold_(selfRef, threshold, value);
 }
 
-ATEN_ENTRY(aclnnLeakyRelu, (In, self), (Scalar, negativeSlope), (Out, out)) {
+ATEN_ENTRY(aclnnLeakyRelu, FLOATING | DOUBLE, (In, self), (Scalar, negativeSlope), (Out, out)) {
     at::leaky_relu_out(out, self, negativeSlope);
 }
-ATEN_ENTRY(aclnnInplaceLeakyRelu, (Out, selfRef), (Scalar, negativeSlope)) {
+ATEN_ENTRY(aclnnInplaceLeakyRelu, FLOATING | DOUBLE, (Out, selfRef), (Scalar, negativeSlope)) {
     at::leaky_relu_(selfRef, negativeSlope);
 }
-ATEN_ENTRY(aclnnLeakyReluBackward, (In, gradOutput), (In, self), (Scalar, negativeSlope), (Bool, selfIsResult), (Out, out)) {
+ATEN_ENTRY(aclnnLeakyReluBackward, FLOATING | DOUBLE, (In, gradOutput), (In, self), (Scalar, negativeSlope), (Bool, selfIsResult),
+           (Out, out)) {
     at::leaky_relu_backward_out(out, gradOutput, self, negativeSlope, selfIsResult);
 }
 
 // torch_npu sends gelu(approximate="tanh") here too, without saying so: both modes get the error function.
-ATEN_ENTRY(aclnnGelu, (In, self), (Out, out)) {
+ATEN_ENTRY(aclnnGelu, FLOATING | DOUBLE, (In, self), (Out, out)) {
     at::gelu_out(out, self, "none");
 }
-ATEN_ENTRY(aclnnGeluBackward, (In, gradOutput), (In, self), (Out, gradInput)) {
+ATEN_ENTRY(aclnnGeluBackward, ANY, (In, gradOutput), (In, self), (Out, gradInput)) {
     at::gelu_backward_out(gradInput, gradOutput, self, "none");
 }
-ATEN_ENTRY(aclnnGeluV2, (In, x), (Int, approximate), (Out, y)) {
+ATEN_ENTRY(aclnnGeluV2, FLOATING | DOUBLE, (In, x), (Int, approximate), (Out, y)) {
     at::gelu_out(y, x, gelu_mode(approximate));
 }
-ATEN_ENTRY(aclnnGeluBackwardV2, (In, dy), (In, x), (Text, approximate), (Out, dx)) {
+ATEN_ENTRY(aclnnGeluBackwardV2, ANY, (In, dy), (In, x), (Text, approximate), (Out, dx)) {
     at::gelu_backward_out(dx, dy, x, approximate);
 }
 
 // The logistic approximation of gelu.
-ATEN_ENTRY(aclnnFastGelu, (In, self), (Out, out)) {
+ATEN_ENTRY(aclnnFastGelu, FLOATING, (In, self), (Out, out)) {
     const at::Tensor x = wide(self);
     write(out, x * at::sigmoid(x * 1.702));
 }
+ATEN_ENTRY(aclnnFastGeluBackward, FLOATING, (In, gradOutput), (In, self), (Out, gradInput)) {
+    const at::Tensor x = wide(self), s = at::sigmoid(x * 1.702);
+    write(gradInput, wide(gradOutput) * s * (1 + 1.702 * x * (1 - s)));
+}
 
-ATEN_ENTRY(aclnnSoftplus, (In, self), (Scalar, beta), (Scalar, threshold), (Out, out)) {
+ATEN_ENTRY(aclnnSoftplus, FLOATING | DOUBLE, (In, self), (Scalar, beta), (Scalar, threshold), (Out, out)) {
     at::softplus_out(out, self, beta, threshold);
 }
-ATEN_ENTRY(aclnnSoftplusBackward, (In, gradOutput), (In, self), (Scalar, beta), (Scalar, threshold), (Out, gradInput)) {
+ATEN_ENTRY(aclnnSoftplusBackward, FLOATING | DOUBLE, (In, gradOutput), (In, self), (Scalar, beta), (Scalar, threshold), (Out, gradInput)) {
     at::softplus_backward_out(gradInput, gradOutput, self, beta, threshold);
 }
-ATEN_ENTRY(aclnnSoftshrink, (In, self), (Scalar, lambd), (Out, out)) {
+ATEN_ENTRY(aclnnSoftshrink, FLOATING | DOUBLE, (In, self), (Scalar, lambd), (Out, out)) {
     at::softshrink_out(out, self, lambd);
 }
-ATEN_ENTRY(aclnnSoftshrinkBackward, (In, gradOutput), (In, self), (Scalar, lambd), (Out, gradInput)) {
+ATEN_ENTRY(aclnnSoftshrinkBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, lambd), (Out, gradInput)) {
     at::softshrink_backward_out(gradInput, gradOutput, self, lambd);
 }
-ATEN_ENTRY(aclnnHardshrink, (In, self), (Scalar, lambd), (Out, out)) {
+ATEN_ENTRY(aclnnHardshrink, FLOATING | DOUBLE, (In, self), (Scalar, lambd), (Out, out)) {
     at::hardshrink_out(out, self, lambd);
 }
-ATEN_ENTRY(aclnnHardshrinkBackward, (In, gradOutput), (In, self), (Scalar, lambd), (Out, gradInput)) {
+ATEN_ENTRY(aclnnHardshrinkBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, lambd), (Out, gradInput)) {
     at::hardshrink_backward_out(gradInput, gradOutput, self, lambd);
 }
 
-ATEN_ENTRY(aclnnElu, (In, self), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale), (Out, out)) {
+ATEN_ENTRY(aclnnElu, FLOATING | DOUBLE, (In, self), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale), (Out, out)) {
     at::elu_out(out, self, alpha, scale, inputScale);
 }
-ATEN_ENTRY(aclnnInplaceElu, (Out, selfRef), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale)) {
+ATEN_ENTRY(aclnnInplaceElu, FLOATING | DOUBLE, (Out, selfRef), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale)) {
     at::elu_(selfRef, alpha, scale, inputScale);
 }
-ATEN_ENTRY(aclnnEluBackward, (In, gradOutput), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale), (Bool, isResult), (In, selfOrResult),
-           (Out, out)) {
+ATEN_ENTRY(aclnnEluBackward, FLOATING, (In, gradOutput), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale), (Bool, isResult),
+           (In, selfOrResult), (Out, out)) {
     at::elu_backward_out(out, gradOutput, alpha, scale, inputScale, isResult, selfOrResult);
 }
-ATEN_ENTRY(aclnnCelu, (In, self), (Scalar, alpha), (Out, out)) {
+ATEN_ENTRY(aclnnCelu, FLOATING | DOUBLE, (In, self), (Scalar, alpha), (Out, out)) {
     at::celu_out(out, self, alpha);
 }
-ATEN_ENTRY(aclnnInplaceCelu, (Out, selfRef), (Scalar, alpha)) {
+ATEN_ENTRY(aclnnInplaceCelu, FLOATING | DOUBLE, (Out, selfRef), (Scalar, alpha)) {
     at::celu_(selfRef, alpha);
 }
 
-ATEN_ENTRY(aclnnHardtanh, (In, self), (Scalar, clipMin), (Scalar, clipMax), (Out, out)) {
+ATEN_ENTRY(aclnnHardtanh, NUMBERS, (In, self), (Scalar, clipMin), (Scalar, clipMax), (Out, out)) {
     at::hardtanh_out(out, self, clipMin, clipMax);
 }
-ATEN_ENTRY(aclnnInplaceHardtanh, (Out, selfRef), (Scalar, clipMin), (Scalar, clipMax)) {
+ATEN_ENTRY(aclnnInplaceHardtanh, NUMBERS, (Out, selfRef), (Scalar, clipMin), (Scalar, clipMax)) {
     at::hardtanh_(selfRef, clipMin, clipMax);
 }
-ATEN_ENTRY(aclnnHardtanhBackward, (In, gradOutput), (In, self), (Scalar, min), (Scalar, max), (Out, out)) {
+ATEN_ENTRY(aclnnHardtanhBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, min), (Scalar, max), (Out, out)) {
     at::hardtanh_backward_out(out, gradOutput, self, min, max);
 }
 
 // The buffer is ATen's own device for the backward on the CPU; torch_npu gives it no elements.
-ATEN_ENTRY(aclnnLogSigmoidForward, (In, self), (Out, out), (OptOut, buffer)) {
+ATEN_ENTRY(aclnnLogSigmoidForward, FLOATING | DOUBLE, (In, self), (Out, out), (OptOut, buffer)) {
     at::log_sigmoid_out(out, self);
 }
-ATEN_ENTRY(aclnnLogSigmoidBackward, (In, gradOutput), (In, self), (OptIn, buffer), (Out, gradInput)) {
+ATEN_ENTRY(aclnnLogSigmoidBackward, FLOATING, (In, gradOutput), (In, self), (OptIn, buffer), (Out, gradInput)) {
     const at::Tensor x = wide(self);
     write(gradInput, at::log_sigmoid_backward(wide(gradOutput), x, std::get<1>(at::log_sigmoid_forward(x))));
 }
 
-ATEN_ENTRY(aclnnGlu, (In, self), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnGlu, FLOATING | DOUBLE, (In, self), (Int, dim), (Out, out)) {
     write(out, at::glu(wide(self), dim));
 }
-ATEN_ENTRY(aclnnGluBackward, (In, gradOutput), (In, self), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnGluBackward, ANY, (In, gradOutput), (In, self), (Int, dim), (Out, out)) {
     write(out, at::glu_backward(wide(gradOutput), wide(self), dim));
 }
 
 // One weight for all, or one for each channel (dimension 1).
-ATEN_ENTRY(aclnnPrelu, (In, self), (In, weight), (Out, out)) {
+ATEN_ENTRY(aclnnPrelu, FLOATING, (In, self), (In, weight), (Out, out)) {
     write(out, at::prelu(self, weight.reshape({-1})));
 }
-ATEN_ENTRY(aclnnPreluBackward, (In, gradOutput), (In, self), (In, weight), (Out, gradInput), (Out, gradWeight)) {
+ATEN_ENTRY(aclnnPreluBackward, FLOATING, (In, gradOutput), (In, self), (In, weight), (Out, gradInput), (Out, gradWeight)) {
     std::vector<int64_t> along_channels(self.dim(), 1);
     if (weight.numel() != 1) along_channels.at(1) = weight.numel();
     const at::Tensor slope = wide(weight).reshape(along_channels);
@@ -169,15 +166,15 @@ ATEN_ENTRY(aclnnPreluBackward, (In, gradOutput), (In, self), (In, weight), (Out,
 }
 
 // The output's dtype may be float32 where the input is a half type.
-ATEN_ENTRY(aclnnSoftmax, (In, self), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnSoftmax, FLOATING | DOUBLE, (In, self), (Int, dim), (Out, out)) {
     write(out, at::_softmax(wide(self), dim, false));
 }
-ATEN_ENTRY(aclnnSoftmaxBackward, (In, gradOutput), (In, output), (Int, dim), (Out, gradInput)) {
+ATEN_ENTRY(aclnnSoftmaxBackward, FLOATING, (In, gradOutput), (In, output), (Int, dim), (Out, gradInput)) {
     write(gradInput, at::_softmax_backward_data(wide(gradOutput), wide(output), dim, wide(output).scalar_type()));
 }
-ATEN_ENTRY(aclnnLogSoftmax, (In, self), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnLogSoftmax, FLOATING | DOUBLE, (In, self), (Int, dim), (Out, out)) {
     write(out, at::_log_softmax(wide(self), dim, false));
 }
-ATEN_ENTRY(aclnnLogSoftmaxBackward, (In, gradOutput), (In, output), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnLogSoftmaxBackward, FLOATING, (In, gradOutput), (In, output), (Int, dim), (Out, out)) {
     write(out, at::_log_softmax_backward_data(wide(gradOutput), wide(output), dim, wide(output).scalar_type()));
 }

@@ -56,17 +56,23 @@ at::Tensor masked(int64_t rows, int64_t columns, const std::optional<at::Tensor>
     }
 }
 
+// What the options of the entry points have in common.
+struct Options {
+    std::optional<at::Tensor> pse, drop_mask, padding_mask, mask;
+    double scale, keep_probability;
+    int64_t before, after, mode;
+    int64_t first_drop_bit = 0;
+};
+
 struct Attention {
     at::Tensor query, key, value, keep;  // BNSD; keep: what dropout multiplies the probabilities by
     at::Tensor maximum, sum, probabilities;
 };
 
-Attention attend(const Layout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                 const std::optional<at::Tensor>& pse, const std::optional<at::Tensor>& drop_mask,
-                 const std::optional<at::Tensor>& padding_mask, const std::optional<at::Tensor>& mask, double scale,
-                 double keep_probability, int64_t before, int64_t after, int64_t mode) {
-    if (pse && pse->numel() > 0) torch_aclnn::host::refuse("realShift", "null: the engine has no position shift", c10::str(pse->sizes()));
-    if (padding_mask && padding_mask->numel() > 0) torch_aclnn::host::refuse("paddingMask", "null", c10::str(padding_mask->sizes()));
+Attention attend(const Layout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const Options& o) {
+    if (o.pse && o.pse->numel() > 0)
+        torch_aclnn::host::refuse("realShift", "null: the engine has no position shift", c10::str(o.pse->sizes()));
+    if (o.padding_mask && o.padding_mask->numel() > 0) torch_aclnn::host::refuse("paddingMask", "null", c10::str(o.padding_mask->sizes()));
     Attention a;
     const int64_t features = layout.features(query);
     a.query = layout.to_bnsd(query, features);
@@ -75,46 +81,126 @@ Attention attend(const Layout& layout, const at::Tensor& query, const at::Tensor
     a.key = for_every_head(few_keys, layout.heads);
     a.value = for_every_head(layout.to_bnsd(value, value_features), layout.heads);
 
-    at::Tensor scores = at::matmul(a.query, a.key.transpose(2, 3)) * scale;
-    scores = scores.masked_fill(masked(scores.size(2), scores.size(3), mask, before, after, mode), -INFINITY);
+    at::Tensor scores = at::matmul(a.query, a.key.transpose(2, 3)) * o.scale;
+    scores = scores.masked_fill(masked(scores.size(2), scores.size(3), o.mask, o.before, o.after, o.mode), -INFINITY);
     a.maximum = scores.amax(3, true);
     // A row of which nothing counts has no probabilities.
     const at::Tensor powers = at::exp(scores - a.maximum.masked_fill(a.maximum == -INFINITY, 0));
     a.sum = powers.sum(3, true);
     a.probabilities = powers / a.sum.clamp_min(std::numeric_limits<float>::min());
-    const bool drops = drop_mask && drop_mask->numel() > 0;
-    a.keep = drops ? unpacked_dropout_mask(*drop_mask, scores.sizes()).to(scores.scalar_type()) / keep_probability
-                   : at::ones({}, scores.options());
+    a.keep = at::ones({}, scores.options());
+    if (o.drop_mask && o.drop_mask->numel() > 0) {
+        const at::Tensor bits = unpacked_dropout_mask(*o.drop_mask, {o.first_drop_bit + scores.numel()});
+        a.keep = bits.narrow(0, o.first_drop_bit, scores.numel()).reshape(scores.sizes()).to(scores.scalar_type()) / o.keep_probability;
+    }
     return a;
 }
+
+at::Tensor attended(const Layout& layout, const Attention& a) {
+    return layout.from_bnsd(at::matmul(a.probabilities * a.keep, a.value));
+}
+
+struct Gradients {
+    at::Tensor query, key, value;
+};
+
+Gradients attend_backward(const Layout& layout, const Attention& a, int64_t key_heads, const at::Tensor& dy, double scale) {
+    const at::Tensor grad = layout.to_bnsd(dy, a.value.size(3));
+    const at::Tensor of_probabilities = at::matmul(grad, a.value.transpose(2, 3)) * a.keep;
+    const at::Tensor of_scores = a.probabilities * (of_probabilities - (of_probabilities * a.probabilities).sum(3, true)) * scale;
+    const at::Tensor of_key = at::matmul(of_scores.transpose(2, 3), a.query);
+    const at::Tensor of_value = at::matmul((a.probabilities * a.keep).transpose(2, 3), grad);
+    return {layout.from_bnsd(at::matmul(of_scores, a.key)), layout.from_bnsd(sum_of_heads(of_key, key_heads)),
+            layout.from_bnsd(sum_of_heads(of_value, key_heads))};
+}
+
+// Sequences of different lengths below each other, as {tokens, heads, features} (the layout TND). `ends` are those of each sequence.
+struct Sequences {
+    at::IntArrayRef query_ends, key_ends;
+
+    // Calls `compute` with functions that cut a sequence's rows out of a tensor, as a batch of one in the layout BSND, and its options.
+    template <class Compute>
+    void for_each(int64_t heads, Options options, Compute compute) const {
+        if (query_ends.size() != key_ends.size())
+            torch_aclnn::host::refuse("actualSeqKvLen", std::to_string(query_ends.size()) + " values", std::to_string(key_ends.size()));
+        int64_t query_first = 0, key_first = 0;
+        for (size_t i = 0; i < query_ends.size(); i++) {
+            const int64_t rows = query_ends[i] - query_first, columns = key_ends[i] - key_first;
+            const auto cut = [](int64_t first, int64_t count) {
+                return [=](const at::Tensor& tensor) { return tensor.narrow(0, first, count).unsqueeze(0); };
+            };
+            Options own = options;
+            if (own.mask && own.mode < 2) own.mask = own.mask->narrow(-2, 0, rows).narrow(-1, 0, columns);
+            compute(cut(query_first, rows), cut(key_first, columns), own);
+            options.first_drop_bit += heads * rows * columns;
+            query_first = query_ends[i];
+            key_first = key_ends[i];
+        }
+    }
+};
 
 }  // namespace
 
 // softmaxMax and softmaxSum have eight equal columns.
-ATEN_ENTRY(aclnnFlashAttentionScore, (In, query), (In, key), (In, value), (OptIn, realShift), (OptIn, dropMask), (OptIn, paddingMask),
-           (OptIn, attenMask), (OptInts, prefix), (Double, scaleValue), (Double, keepProb), (Int, preTokens), (Int, nextTokens),
-           (Int, headNum), (Text, inputLayout), (Int, innerPrecise), (Int, sparseMode), (OptOut, softmaxMax), (OptOut, softmaxSum),
-           (OptOut, softmaxOut), (Out, attentionOut)) {
+ATEN_ENTRY(aclnnFlashAttentionScore, FLOATING, (In, query), (In, key), (In, value), (OptIn, realShift), (OptIn, dropMask),
+           (OptIn, paddingMask), (OptIn, attenMask), (OptInts, prefix), (Double, scaleValue), (Double, keepProb), (Int, preTokens),
+           (Int, nextTokens), (Int, headNum), (Text, inputLayout), (Int, innerPrecise), (Int, sparseMode), (OptOut, softmaxMax),
+           (OptOut, softmaxSum), (OptOut, softmaxOut), (Out, attentionOut)) {
     const Layout layout{inputLayout, headNum};
-    const Attention a = attend(layout, query, key, value, realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens,
-                               nextTokens, sparseMode);
-    write(attentionOut, layout.from_bnsd(at::matmul(a.probabilities * a.keep, a.value)));
+    const Attention a = attend(layout, query, key, value,
+                               {realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode});
+    write(attentionOut, attended(layout, a));
     if (softmaxMax) softmaxMax->copy_(a.maximum.expand_as(*softmaxMax));
     if (softmaxSum) softmaxSum->copy_(a.sum.expand_as(*softmaxSum));
 }
 
-ATEN_ENTRY(aclnnFlashAttentionScoreGrad, (In, query), (In, key), (In, value), (In, dy), (OptIn, realShift), (OptIn, dropMask),
+ATEN_ENTRY(aclnnFlashAttentionScoreGrad, FLOATING, (In, query), (In, key), (In, value), (In, dy), (OptIn, realShift), (OptIn, dropMask),
            (OptIn, paddingMask), (OptIn, attenMask), (OptIn, softmaxMax), (OptIn, softmaxSum), (OptIn, softmaxIn), (OptIn, attentionIn),
            (OptInts, prefix), (Double, scaleValue), (Double, keepProb), (Int, preTokens), (Int, nextTokens), (Int, headNum),
            (Text, inputLayout), (Int, innerPrecise), (Int, sparseMode), (Out, dq), (Out, dk), (Out, dv), (OptOut, dpse)) {
     const Layout layout{inputLayout, headNum};
-    const Attention a = attend(layout, query, key, value, realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens,
-                               nextTokens, sparseMode);
-    const at::Tensor grad = layout.to_bnsd(dy, a.value.size(3));
-    const int64_t shared_heads = layout.to_bnsd(key, layout.features(query)).size(1);
-    const at::Tensor of_probabilities = at::matmul(grad, a.value.transpose(2, 3)) * a.keep;
-    const at::Tensor of_scores = a.probabilities * (of_probabilities - (of_probabilities * a.probabilities).sum(3, true)) * scaleValue;
-    write(dq, layout.from_bnsd(at::matmul(of_scores, a.key)));
-    write(dk, layout.from_bnsd(sum_of_heads(at::matmul(of_scores.transpose(2, 3), a.query), shared_heads)));
-    write(dv, layout.from_bnsd(sum_of_heads(at::matmul((a.probabilities * a.keep).transpose(2, 3), grad), shared_heads)));
+    const Attention a = attend(layout, query, key, value,
+                               {realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode});
+    const int64_t key_heads = layout.to_bnsd(key, layout.features(query)).size(1);
+    const Gradients of = attend_backward(layout, a, key_heads, dy, scaleValue);
+    write(dq, of.query);
+    write(dk, of.key);
+    write(dv, of.value);
+}
+
+ATEN_ENTRY(aclnnFlashAttentionVarLenScore, FLOATING, (In, query), (In, key), (In, value), (OptIn, realShift), (OptIn, dropMask),
+           (OptIn, paddingMask), (OptIn, attenMask), (OptInts, prefix), (Ints, actualSeqQLen), (Ints, actualSeqKvLen), (Double, scaleValue),
+           (Double, keepProb), (Int, preTokens), (Int, nextTokens), (Int, headNum), (Text, inputLayout), (Int, innerPrecise),
+           (Int, sparseMode), (OptOut, softmaxMax), (OptOut, softmaxSum), (OptOut, softmaxOut), (Out, attentionOut)) {
+    if (inputLayout != "TND") torch_aclnn::host::refuse("inputLayout", "TND", inputLayout);
+    const Layout layout{"BSND", headNum};
+    const Options options{realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode};
+    const Sequences sequences{actualSeqQLen, actualSeqKvLen};
+    sequences.for_each(headNum, options, [&](auto of_query, auto of_key, const Options& own) {
+        const Attention a = attend(layout, of_query(query), of_key(key), of_key(value), own);
+        of_query(attentionOut).copy_(attended(layout, a));
+        const auto put = [&](const std::optional<at::Tensor>& out, const at::Tensor& values) {
+            if (out) of_query(*out).copy_(values.transpose(1, 2).expand_as(of_query(*out)));
+        };
+        put(softmaxMax, a.maximum);
+        put(softmaxSum, a.sum);
+    });
+}
+
+ATEN_ENTRY(aclnnFlashAttentionUnpaddingScoreGrad, FLOATING, (In, query), (In, key), (In, value), (In, dy), (OptIn, realShift),
+           (OptIn, dropMask), (OptIn, paddingMask), (OptIn, attenMask), (OptIn, softmaxMax), (OptIn, softmaxSum), (OptIn, softmaxIn),
+           (OptIn, attentionIn), (OptInts, prefix), (Ints, actualSeqQLen), (Ints, actualSeqKvLen), (Double, scaleValue), (Double, keepProb),
+           (Int, preTokens), (Int, nextTokens), (Int, headNum), (Text, inputLayout), (Int, innerPrecise), (Int, sparseMode), (Out, dq),
+           (Out, dk), (Out, dv), (OptOut, dpse)) {
+    if (inputLayout != "TND") torch_aclnn::host::refuse("inputLayout", "TND", inputLayout);
+    const Layout layout{"BSND", headNum};
+    const Options options{realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode};
+    const Sequences sequences{actualSeqQLen, actualSeqKvLen};
+    sequences.for_each(headNum, options, [&](auto of_query, auto of_key, const Options& own) {
+        const Attention a = attend(layout, of_query(query), of_key(key), of_key(value), own);
+        const Gradients of = attend_backward(layout, a, key.size(1), of_query(dy), scaleValue);
+        of_query(dq).copy_(of.query);
+        of_key(dk).copy_(of.key);
+        of_key(dv).copy_(of.value);
+    });
 }

@@ -34,13 +34,14 @@ void follow(const at::Tensor& running, const at::Tensor& batch, double momentum)
 
 }  // namespace
 
-ATEN_ENTRY(aclnnBatchNormStats, (In, input), (Double, eps), (Out, mean), (Out, invstd)) {
+ATEN_ENTRY(aclnnBatchNormStats, ANY, (In, input), (Double, eps), (Out, mean), (Out, invstd)) {
     const auto [variance, average] = at::var_mean(input.to(at::kDouble), all_but_channels(input), /*unbiased=*/false);
     write(mean, average);
     write(invstd, at::rsqrt(variance + eps));
 }
 
-ATEN_ENTRY(aclnnBatchNormElemt, (In, input), (OptIn, weight), (OptIn, bias), (In, mean), (In, invstd), (Double, eps), (Out, output)) {
+ATEN_ENTRY(aclnnBatchNormElemt, FLOATING, (In, input), (OptIn, weight), (OptIn, bias), (In, mean), (In, invstd), (Double, eps),
+           (Out, output)) {
     at::Tensor normal = (wide(input) - along_channels(mean, input)) * along_channels(invstd, input);
     if (weight) normal = normal * along_channels(*weight, input);
     if (bias) normal = normal + along_channels(*bias, input);
@@ -48,7 +49,7 @@ ATEN_ENTRY(aclnnBatchNormElemt, (In, input), (OptIn, weight), (OptIn, bias), (In
 }
 
 // sumDyXmu is the sum of gradOut * (input - mean).
-ATEN_ENTRY(aclnnBatchNormReduceBackward, (In, gradOut), (In, input), (In, mean), (In, invstd), (OptIn, weight), (Bool, inputG),
+ATEN_ENTRY(aclnnBatchNormReduceBackward, ANY, (In, gradOut), (In, input), (In, mean), (In, invstd), (OptIn, weight), (Bool, inputG),
            (Bool, weightG), (Bool, biasG), (OptOut, sumDy), (OptOut, sumDyXmu), (OptOut, gradWeight), (OptOut, gradBias)) {
     const at::Tensor dy = wide(gradOut);
     const at::Tensor sum_dy = sum_per_channel(dy), sum_dy_xmu = sum_per_channel(dy * (wide(input) - along_channels(mean, input)));
@@ -59,7 +60,7 @@ ATEN_ENTRY(aclnnBatchNormReduceBackward, (In, gradOut), (In, input), (In, mean),
 }
 
 // mean and invstd have a row for each rank, which saw counts elements of each channel.
-ATEN_ENTRY(aclnnBatchNormGatherStatsWithCounts, (In, input), (In, mean), (In, invstd), (OptIn, runningMean), (OptIn, runningVar),
+ATEN_ENTRY(aclnnBatchNormGatherStatsWithCounts, ANY, (In, input), (In, mean), (In, invstd), (OptIn, runningMean), (OptIn, runningVar),
            (Double, momentum), (Double, eps), (In, counts), (Out, meanAll), (Out, invstdAll)) {
     const at::Tensor count = counts.to(at::kDouble).reshape({-1, 1}), n = count.sum();
     const at::Tensor means = mean.to(at::kDouble).reshape({count.size(0), -1});
@@ -73,11 +74,11 @@ ATEN_ENTRY(aclnnBatchNormGatherStatsWithCounts, (In, input), (In, mean), (In, in
 }
 
 // torch_npu's own way to the same: sums and sums of squares instead of means and deviations.
-ATEN_ENTRY(aclnnBatchNormReduce, (In, x), (Out, sum), (Out, squareSum)) {
+ATEN_ENTRY(aclnnBatchNormReduce, ANY, (In, x), (Out, sum), (Out, squareSum)) {
     write(sum, sum_per_channel(x));
     write(squareSum, sum_per_channel(at::square(x.to(at::kDouble))));
 }
-ATEN_ENTRY(aclnnSyncBatchNormGatherStats, (In, totalSum), (In, totalSquareSum), (In, sampleCount), (In, mean), (In, variance),
+ATEN_ENTRY(aclnnSyncBatchNormGatherStats, ANY, (In, totalSum), (In, totalSquareSum), (In, sampleCount), (In, mean), (In, variance),
            (Float, momentum), (Float, eps), (Out, batchMean), (Out, batchInvstd)) {
     const int64_t channels = mean.numel();
     const at::Tensor n = sampleCount.to(at::kDouble).sum();

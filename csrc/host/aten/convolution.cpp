@@ -6,14 +6,14 @@
 
 using namespace torch_aclnn::host::aten;
 
-ATEN_ENTRY(aclnnConvolution, (In, input), (In, weight), (OptIn, bias), (Ints, stride), (Ints, padding), (Ints, dilation),
+ATEN_ENTRY(aclnnConvolution, FLOATING, (In, input), (In, weight), (OptIn, bias), (Ints, stride), (Ints, padding), (Ints, dilation),
            (Bool, transposed), (Ints, outputPadding), (Int, groups), (Out, out), (Int8, cubeMathType)) {
     write(out, at::convolution(wide(input), wide(weight), wide(bias), stride, padding, dilation, transposed, outputPadding, groups));
 }
 
-ATEN_ENTRY(aclnnConvolutionBackward, (In, gradOutput), (In, input), (In, weight), (OptInts, biasSizes), (Ints, stride), (Ints, padding),
-           (Ints, dilation), (Bool, transposed), (Ints, outputPadding), (Int, groups), (Bools, outputMask), (Int8, cubeMathType),
-           (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
+ATEN_ENTRY(aclnnConvolutionBackward, FLOATING, (In, gradOutput), (In, input), (In, weight), (OptInts, biasSizes), (Ints, stride),
+           (Ints, padding), (Ints, dilation), (Bool, transposed), (Ints, outputPadding), (Int, groups), (Bools, outputMask),
+           (Int8, cubeMathType), (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
     const at::OptionalIntArrayRef bias_sizes = biasSizes ? at::OptionalIntArrayRef(*biasSizes) : at::OptionalIntArrayRef();
     const auto [of_input, of_weight, of_bias] =
         at::convolution_backward(wide(gradOutput), wide(input), wide(weight), bias_sizes, stride, padding, dilation, transposed,
@@ -24,23 +24,30 @@ ATEN_ENTRY(aclnnConvolutionBackward, (In, gradOutput), (In, input), (In, weight)
 }
 
 // One filter for each channel of the output; kernelSize says again what weight's shape says.
-ATEN_ENTRY(aclnnConvDepthwise2d, (In, self), (In, weight), (Ints, kernelSize), (OptIn, bias), (Ints, stride), (Ints, padding),
+ATEN_ENTRY(aclnnConvDepthwise2d, FLOATING, (In, self), (In, weight), (Ints, kernelSize), (OptIn, bias), (Ints, stride), (Ints, padding),
            (Ints, dilation), (Out, out), (Int8, cubeMathType)) {
     write(out, at::conv2d(wide(self), wide(weight), wide(bias), stride, padding, dilation, self.size(-3)));
 }
 
-ATEN_ENTRY(aclnnConvTbc, (In, self), (In, weight), (In, bias), (Int, pad), (Out, out), (Int8, cubeMathType)) {
+ATEN_ENTRY(aclnnConvTbc, FLOATING, (In, self), (In, weight), (In, bias), (Int, pad), (Out, out), (Int8, cubeMathType)) {
     write(out, at::conv_tbc(wide(self), wide(weight), wide(bias), pad));
 }
+ATEN_ENTRY(aclnnConvTbcBackward, FLOATING, (In, self), (In, input), (In, weight), (In, bias), (Int, pad), (Int8, cubeMathType),
+           (Out, gradInput), (Out, gradWeight), (Out, gradBias)) {
+    const auto [of_input, of_weight, of_bias] = at::conv_tbc_backward(wide(self), wide(input), wide(weight), wide(bias), pad);
+    write(gradInput, of_input);
+    write(gradWeight, of_weight);
+    write(gradBias, of_bias);
+}
 
-ATEN_ENTRY(aclnnIm2col, (In, self), (Ints, kernelSize), (Ints, dilation), (Ints, padding), (Ints, stride), (Out, out)) {
+ATEN_ENTRY(aclnnIm2col, FLOATING, (In, self), (Ints, kernelSize), (Ints, dilation), (Ints, padding), (Ints, stride), (Out, out)) {
     write(out, at::im2col(self, kernelSize, dilation, padding, stride));
 }
-ATEN_ENTRY(aclnnIm2colBackward, (In, gradOutput), (Ints, inputSize), (Ints, kernelSize), (Ints, dilation), (Ints, padding), (Ints, stride),
-           (Out, out)) {
+ATEN_ENTRY(aclnnIm2colBackward, ANY, (In, gradOutput), (Ints, inputSize), (Ints, kernelSize), (Ints, dilation), (Ints, padding),
+           (Ints, stride), (Out, out)) {
     write(out, at::col2im(wide(gradOutput), inputSize, kernelSize, dilation, padding, stride));
 }
 
-ATEN_ENTRY(aclnnChannelShuffle, (In, self), (Int, groups), (Out, out)) {
+ATEN_ENTRY(aclnnChannelShuffle, NUMBERS, (In, self), (Int, groups), (Out, out)) {
     write(out, at::channel_shuffle(self, groups));
 }

@@ -25,45 +25,45 @@ void require_length(const char* name, size_t expected, size_t got) {
 
 }  // namespace
 
-#define FOREACH_UNARY(entry_point, function)                                          \
-    ATEN_ENTRY(entry_point, (Tensors, x), (Tensors, out)) {                           \
+#define FOREACH_UNARY(entry_point, dtypes, function)                                  \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (Tensors, out)) {                   \
         require_length("x", out.size(), x.size());                                    \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i]); }); \
     }
-#define FOREACH_LIST(entry_point, function)                                                   \
-    ATEN_ENTRY(entry_point, (Tensors, x1), (Tensors, x2), (Tensors, out)) {                   \
+#define FOREACH_LIST(entry_point, dtypes, function)                                           \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2), (Tensors, out)) {           \
         require_length("x1", out.size(), x1.size());                                          \
         require_length("x2", out.size(), x2.size());                                          \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i]); }); \
     }
-#define FOREACH_LIST_ALPHA(entry_point, function)                                                    \
-    ATEN_ENTRY(entry_point, (Tensors, x1), (Tensors, x2), (Scalar, alpha), (Tensors, out)) {         \
+#define FOREACH_LIST_ALPHA(entry_point, dtypes, function)                                            \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2), (Scalar, alpha), (Tensors, out)) { \
         require_length("x1", out.size(), x1.size());                                                 \
         require_length("x2", out.size(), x2.size());                                                 \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], alpha); }); \
     }
-#define FOREACH_SCALAR(entry_point, function)                                                          \
-    ATEN_ENTRY(entry_point, (Tensors, x), (Scalar, scalar), (Tensors, out)) {                          \
+#define FOREACH_SCALAR(entry_point, dtypes, function)                                                  \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (Scalar, scalar), (Tensors, out)) {                  \
         require_length("x", out.size(), x.size());                                                     \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalar)); }); \
     }
-#define FOREACH_SCALAR_LIST(entry_point, function)                                                         \
-    ATEN_ENTRY(entry_point, (Tensors, x), (Scalars, scalars), (Tensors, out)) {                            \
+#define FOREACH_SCALAR_LIST(entry_point, dtypes, function)                                                 \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (Scalars, scalars), (Tensors, out)) {                    \
         require_length("x", out.size(), x.size());                                                         \
         require_length("scalars", out.size(), scalars.size());                                             \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalars[i])); }); \
     }
 // x1 + scalar * (x2 op x3)
-#define FOREACH_POINTWISE_SCALAR(entry_point, function)                                                      \
-    ATEN_ENTRY(entry_point, (Tensors, x1), (Tensors, x2), (Tensors, x3), (Scalar, scalar), (Tensors, out)) { \
-        require_length("x1", out.size(), x1.size());                                                         \
-        require_length("x2", out.size(), x2.size());                                                         \
-        require_length("x3", out.size(), x3.size());                                                         \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalar); }); \
+#define FOREACH_POINTWISE_SCALAR(entry_point, dtypes, function)                                                      \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2), (Tensors, x3), (Scalar, scalar), (Tensors, out)) { \
+        require_length("x1", out.size(), x1.size());                                                                 \
+        require_length("x2", out.size(), x2.size());                                                                 \
+        require_length("x3", out.size(), x3.size());                                                                 \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalar); });         \
     }
 // The same with a number for each tensor, all of them in one tensor.
-#define FOREACH_POINTWISE_SCALAR_LIST(entry_point, function)                                                            \
-    ATEN_ENTRY(entry_point, (Tensors, x1), (Tensors, x2), (Tensors, x3), (In, scalars), (Tensors, out)) {               \
+#define FOREACH_POINTWISE_SCALAR_LIST(entry_point, dtypes, function)                                                    \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2), (Tensors, x3), (In, scalars), (Tensors, out)) {       \
         require_length("x1", out.size(), x1.size());                                                                    \
         require_length("x2", out.size(), x2.size());                                                                    \
         require_length("x3", out.size(), x3.size());                                                                    \
@@ -71,77 +71,77 @@ void require_length(const char* name, size_t expected, size_t got) {
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalars[i].item()); }); \
     }
 
-FOREACH_UNARY(aclnnForeachSqrt, at::sqrt_out)
-FOREACH_UNARY(aclnnForeachExp, at::exp_out)
-FOREACH_UNARY(aclnnForeachExpm1, at::expm1_out)
-FOREACH_UNARY(aclnnForeachLog, at::log_out)
-FOREACH_UNARY(aclnnForeachLog1p, at::log1p_out)
-FOREACH_UNARY(aclnnForeachLog2, at::log2_out)
-FOREACH_UNARY(aclnnForeachLog10, at::log10_out)
-FOREACH_UNARY(aclnnForeachErf, at::erf_out)
-FOREACH_UNARY(aclnnForeachErfc, at::erfc_out)
-FOREACH_UNARY(aclnnForeachSin, at::sin_out)
-FOREACH_UNARY(aclnnForeachSinh, at::sinh_out)
-FOREACH_UNARY(aclnnForeachCos, at::cos_out)
-FOREACH_UNARY(aclnnForeachCosh, at::cosh_out)
-FOREACH_UNARY(aclnnForeachTan, at::tan_out)
-FOREACH_UNARY(aclnnForeachTanh, at::tanh_out)
-FOREACH_UNARY(aclnnForeachAsin, at::asin_out)
-FOREACH_UNARY(aclnnForeachAcos, at::acos_out)
-FOREACH_UNARY(aclnnForeachAtan, at::atan_out)
-FOREACH_UNARY(aclnnForeachSigmoid, at::sigmoid_out)
-FOREACH_UNARY(aclnnForeachNeg, at::neg_out)
-FOREACH_UNARY(aclnnForeachAbs, at::abs_out)
-FOREACH_UNARY(aclnnForeachReciprocal, at::reciprocal_out)
-FOREACH_UNARY(aclnnForeachSign, at::sign_out)
+FOREACH_UNARY(aclnnForeachSqrt, FLOATING, at::sqrt_out)
+FOREACH_UNARY(aclnnForeachExp, FLOATING, at::exp_out)
+FOREACH_UNARY(aclnnForeachExpm1, ANY, at::expm1_out)
+FOREACH_UNARY(aclnnForeachLog, ANY, at::log_out)
+FOREACH_UNARY(aclnnForeachLog1p, ANY, at::log1p_out)
+FOREACH_UNARY(aclnnForeachLog2, ANY, at::log2_out)
+FOREACH_UNARY(aclnnForeachLog10, ANY, at::log10_out)
+FOREACH_UNARY(aclnnForeachErf, ANY, at::erf_out)
+FOREACH_UNARY(aclnnForeachErfc, ANY, at::erfc_out)
+FOREACH_UNARY(aclnnForeachSin, ANY, at::sin_out)
+FOREACH_UNARY(aclnnForeachSinh, ANY, at::sinh_out)
+FOREACH_UNARY(aclnnForeachCos, ANY, at::cos_out)
+FOREACH_UNARY(aclnnForeachCosh, ANY, at::cosh_out)
+FOREACH_UNARY(aclnnForeachTan, FLOATING, at::tan_out)
+FOREACH_UNARY(aclnnForeachTanh, FLOATING, at::tanh_out)
+FOREACH_UNARY(aclnnForeachAsin, ANY, at::asin_out)
+FOREACH_UNARY(aclnnForeachAcos, ANY, at::acos_out)
+FOREACH_UNARY(aclnnForeachAtan, ANY, at::atan_out)
+FOREACH_UNARY(aclnnForeachSigmoid, ANY, at::sigmoid_out)
+FOREACH_UNARY(aclnnForeachNeg, FLOATING | INT32, at::neg_out)
+FOREACH_UNARY(aclnnForeachAbs, FLOATING, at::abs_out)
+FOREACH_UNARY(aclnnForeachReciprocal, FLOATING, at::reciprocal_out)
+FOREACH_UNARY(aclnnForeachSign, FLOATING | INT32, at::sign_out)
 
-FOREACH_LIST_ALPHA(aclnnForeachAddListV2, at::add_out)
-FOREACH_LIST_ALPHA(aclnnForeachSubListV2, at::sub_out)
-FOREACH_LIST(aclnnForeachMulList, at::mul_out)
-FOREACH_LIST(aclnnForeachDivList, at::div_out)
-FOREACH_LIST(aclnnForeachMaximumList, at::maximum_out)
-FOREACH_LIST(aclnnForeachMinimumList, at::minimum_out)
-FOREACH_LIST(aclnnForeachPowList, at::pow_out)
+FOREACH_LIST_ALPHA(aclnnForeachAddListV2, FLOATING | INT32, at::add_out)
+FOREACH_LIST_ALPHA(aclnnForeachSubListV2, FLOATING | INT32, at::sub_out)
+FOREACH_LIST(aclnnForeachMulList, ANY, at::mul_out)
+FOREACH_LIST(aclnnForeachDivList, ANY, at::div_out)
+FOREACH_LIST(aclnnForeachMaximumList, ANY, at::maximum_out)
+FOREACH_LIST(aclnnForeachMinimumList, ANY, at::minimum_out)
+FOREACH_LIST(aclnnForeachPowList, FLOATING | INT32, at::pow_out)
 
-FOREACH_SCALAR(aclnnForeachAddScalarV2, at::add_out)
-FOREACH_SCALAR(aclnnForeachSubScalarV2, at::sub_out)
-FOREACH_SCALAR(aclnnForeachMulScalarV2, at::mul_out)
-FOREACH_SCALAR(aclnnForeachDivScalarV2, at::div_out)
-FOREACH_SCALAR(aclnnForeachPowScalarV2, at::pow_out)
-FOREACH_SCALAR(aclnnForeachMaximumScalarV2, at::maximum_out)
-FOREACH_SCALAR(aclnnForeachMinimumScalarV2, at::minimum_out)
+FOREACH_SCALAR(aclnnForeachAddScalarV2, FLOATING | INT32, at::add_out)
+FOREACH_SCALAR(aclnnForeachSubScalarV2, FLOATING | INT32, at::sub_out)
+FOREACH_SCALAR(aclnnForeachMulScalarV2, ANY, at::mul_out)
+FOREACH_SCALAR(aclnnForeachDivScalarV2, ANY, at::div_out)
+FOREACH_SCALAR(aclnnForeachPowScalarV2, ANY, at::pow_out)
+FOREACH_SCALAR(aclnnForeachMaximumScalarV2, ANY, at::maximum_out)
+FOREACH_SCALAR(aclnnForeachMinimumScalarV2, ANY, at::minimum_out)
 
-FOREACH_SCALAR_LIST(aclnnForeachAddScalarList, at::add_out)
-FOREACH_SCALAR_LIST(aclnnForeachSubScalarList, at::sub_out)
-FOREACH_SCALAR_LIST(aclnnForeachMulScalarList, at::mul_out)
-FOREACH_SCALAR_LIST(aclnnForeachDivScalarList, at::div_out)
-FOREACH_SCALAR_LIST(aclnnForeachPowScalarList, at::pow_out)
-FOREACH_SCALAR_LIST(aclnnForeachMaximumScalarList, at::maximum_out)
-FOREACH_SCALAR_LIST(aclnnForeachMinimumScalarList, at::minimum_out)
+FOREACH_SCALAR_LIST(aclnnForeachAddScalarList, FLOATING | INT32, at::add_out)
+FOREACH_SCALAR_LIST(aclnnForeachSubScalarList, ANY, at::sub_out)
+FOREACH_SCALAR_LIST(aclnnForeachMulScalarList, FLOATING | INT32, at::mul_out)
+FOREACH_SCALAR_LIST(aclnnForeachDivScalarList, FLOATING, at::div_out)
+FOREACH_SCALAR_LIST(aclnnForeachPowScalarList, ANY, at::pow_out)
+FOREACH_SCALAR_LIST(aclnnForeachMaximumScalarList, FLOATING | INT32, at::maximum_out)
+FOREACH_SCALAR_LIST(aclnnForeachMinimumScalarList, ANY, at::minimum_out)
 
-FOREACH_POINTWISE_SCALAR(aclnnForeachAddcmulScalarV2, at::addcmul_out)
-FOREACH_POINTWISE_SCALAR(aclnnForeachAddcdivScalarV2, at::addcdiv_out)
-FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcmulScalarList, at::addcmul_out)
-FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcdivScalarList, at::addcdiv_out)
+FOREACH_POINTWISE_SCALAR(aclnnForeachAddcmulScalarV2, FLOATING | INT32, at::addcmul_out)
+FOREACH_POINTWISE_SCALAR(aclnnForeachAddcdivScalarV2, ANY, at::addcdiv_out)
+FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcmulScalarList, FLOATING | INT32, at::addcmul_out)
+FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcdivScalarList, FLOATING, at::addcdiv_out)
 
-ATEN_ENTRY(aclnnForeachLerpScalar, (Tensors, x1), (Tensors, x2), (Scalar, weight), (Tensors, out)) {
+ATEN_ENTRY(aclnnForeachLerpScalar, ANY, (Tensors, x1), (Tensors, x2), (Scalar, weight), (Tensors, out)) {
     require_length("x1", out.size(), x1.size());
     require_length("x2", out.size(), x2.size());
     for_each(out, [&](at::Tensor& result, size_t i) { at::lerp_out(result, x1[i], x2[i], weight); });
 }
-ATEN_ENTRY(aclnnForeachLerpList, (Tensors, x1), (Tensors, x2), (Tensors, weights), (Tensors, out)) {
+ATEN_ENTRY(aclnnForeachLerpList, FLOATING, (Tensors, x1), (Tensors, x2), (Tensors, weights), (Tensors, out)) {
     require_length("x1", out.size(), x1.size());
     require_length("x2", out.size(), x2.size());
     require_length("weights", out.size(), weights.size());
     for_each(out, [&](at::Tensor& result, size_t i) { at::lerp_out(result, x1[i], x2[i], weights[i]); });
 }
 
-ATEN_ENTRY(aclnnForeachPowScalarAndTensor, (Scalar, scalar), (Tensors, x), (Tensors, out)) {
+ATEN_ENTRY(aclnnForeachPowScalarAndTensor, ANY, (Scalar, scalar), (Tensors, x), (Tensors, out)) {
     require_length("x", out.size(), x.size());
     for_each(out, [&](at::Tensor& result, size_t i) { at::pow_out(result, scalar, x[i]); });
 }
 
-ATEN_ENTRY(aclnnForeachRoundOffNumberV2, (Tensors, x), (Scalar, roundMode), (Tensors, out)) {
+ATEN_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, (Tensors, x), (Scalar, roundMode), (Tensors, out)) {
     require_length("x", out.size(), x.size());
     for_each(out, [&](at::Tensor& result, size_t i) {
         switch (roundMode.toLong()) {
@@ -156,15 +156,15 @@ ATEN_ENTRY(aclnnForeachRoundOffNumberV2, (Tensors, x), (Scalar, roundMode), (Ten
 }
 
 // The norm of each tensor.
-ATEN_ENTRY(aclnnForeachNorm, (Tensors, x), (Scalar, scalar), (Tensors, out)) {
+ATEN_ENTRY(aclnnForeachNorm, ANY, (Tensors, x), (Scalar, scalar), (Tensors, out)) {
     require_length("x", out.size(), x.size());
     for_each(out, [&](at::Tensor& result, size_t i) { write(result, at::linalg_vector_norm(wide(x[i]), scalar)); });
 }
 
-ATEN_ENTRY(aclnnForeachCopy, (Tensors, src), (Tensors, dst)) {
+ATEN_ENTRY(aclnnForeachCopy, REAL | BOOL, (Tensors, src), (Tensors, dst)) {
     require_length("src", dst.size(), src.size());
     for_each(dst, [&](at::Tensor& result, size_t i) { result.copy_(src[i]); });
 }
-ATEN_ENTRY(aclnnForeachZeroInplace, (Tensors, x)) {
+ATEN_ENTRY(aclnnForeachZeroInplace, ANY, (Tensors, x)) {
     for_each(x, [](at::Tensor& result, size_t) { result.zero_(); });
 }

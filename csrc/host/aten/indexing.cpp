@@ -63,81 +63,113 @@ at::Tensor& start_from(const at::Tensor& self, at::Tensor& out) {
 
 using namespace torch_aclnn::host::aten;
 
-ATEN_ENTRY(aclnnIndex, (In, self), (Tensors, indices), (Out, out)) {
+ATEN_ENTRY(aclnnIndex, ANY, (In, self), (Tensors, indices), (Out, out)) {
     if (out.numel() > 0) out.copy_(at::index(self, index_list(indices)));
 }
-ATEN_ENTRY(aclnnIndexPutImpl, (Out, selfRef), (Tensors, indices), (In, values), (Bool, accumulate), (Bool, unsafe)) {
+ATEN_ENTRY(aclnnIndexPutImpl, REAL | BOOL, (Out, selfRef), (Tensors, indices), (In, values), (Bool, accumulate), (Bool, unsafe)) {
     if (accumulate && is_half(selfRef)) {
         selfRef.copy_(at::index_put(wide(selfRef), index_list(indices), wide(values), true));
     } else {
         selfRef.index_put_(index_list(indices), values, accumulate);
     }
 }
-ATEN_ENTRY(aclnnIndexSelect, (In, self), (Int, dim), (In, index), (Out, out)) {
+ATEN_ENTRY(aclnnIndexSelect, NUMBERS, (In, self), (Int, dim), (In, index), (Out, out)) {
     out.copy_(at::index_select(self, dim, index));
 }
-ATEN_ENTRY(aclnnGather, (In, self), (Int, dim), (In, index), (Out, out)) {
+ATEN_ENTRY(aclnnGather, NUMBERS, (In, self), (Int, dim), (In, index), (Out, out)) {
     out.copy_(at::gather(self, dim, index.to(at::kLong)));
 }
-ATEN_ENTRY(aclnnTake, (In, self), (In, index), (Out, out)) {
+ATEN_ENTRY(aclnnTake, NUMBERS, (In, self), (In, index), (Out, out)) {
     out.copy_(at::take(self, index.to(at::kLong)));
 }
-ATEN_ENTRY(aclnnInplacePut, (Out, selfRef), (In, index), (In, source), (Bool, accumulate)) {
+ATEN_ENTRY(aclnnInplacePut, ANY, (Out, selfRef), (In, index), (In, source), (Bool, accumulate)) {
     selfRef.put_(index.to(at::kLong), source, accumulate);
 }
 
-ATEN_ENTRY(aclnnScatter, (In, self), (Int, dim), (In, index), (In, src), (Int, reduce), (Out, out)) {
+ATEN_ENTRY(aclnnScatter, NUMBERS, (In, self), (Int, dim), (In, index), (In, src), (Int, reduce), (Out, out)) {
     scatter(start_from(self, out), dim, index.to(at::kLong), src, reduce);
 }
-ATEN_ENTRY(aclnnScatterValue, (In, self), (Int, dim), (In, index), (Scalar, value), (Int, reduce), (Out, out)) {
+ATEN_ENTRY(aclnnScatterValue, NUMBERS, (In, self), (Int, dim), (In, index), (Scalar, value), (Int, reduce), (Out, out)) {
     scatter(start_from(self, out), dim, index.to(at::kLong), value, reduce);
 }
-ATEN_ENTRY(aclnnInplaceScatter, (Out, selfRef), (Int, dim), (In, index), (In, src), (Int, reduce)) {
+ATEN_ENTRY(aclnnInplaceScatter, NUMBERS, (Out, selfRef), (Int, dim), (In, index), (In, src), (Int, reduce)) {
     scatter(selfRef, dim, index.to(at::kLong), src, reduce);
 }
-ATEN_ENTRY(aclnnInplaceScatterValue, (Out, selfRef), (Int, dim), (In, index), (Scalar, value), (Int, reduce)) {
+ATEN_ENTRY(aclnnInplaceScatterValue, NUMBERS, (Out, selfRef), (Int, dim), (In, index), (Scalar, value), (Int, reduce)) {
     scatter(selfRef, dim, index.to(at::kLong), value, reduce);
 }
-ATEN_ENTRY(aclnnScatterAdd, (In, self), (Int, dim), (In, index), (In, src), (Out, out)) {
+ATEN_ENTRY(aclnnScatterAdd, ANY, (In, self), (Int, dim), (In, index), (In, src), (Out, out)) {
     start_from(self, out).scatter_add_(dim, index.to(at::kLong), src);
 }
-ATEN_ENTRY(aclnnScatterReduce, (In, self), (Int, dim), (In, index), (In, src), (Int, reduce), (Bool, includeSelf), (Out, out)) {
+ATEN_ENTRY(aclnnScatterReduce, ANY, (In, self), (Int, dim), (In, index), (In, src), (Int, reduce), (Bool, includeSelf), (Out, out)) {
     out.copy_(at::scatter_reduce(wide(self), dim, index.to(at::kLong), wide(src), reduction(reduce), includeSelf));
 }
-ATEN_ENTRY(aclnnInplaceScatterReduce, (Out, selfRef), (Int, dim), (In, index), (In, src), (Int, reduce), (Bool, includeSelf)) {
+ATEN_ENTRY(aclnnInplaceScatterReduce, ANY, (Out, selfRef), (Int, dim), (In, index), (In, src), (Int, reduce), (Bool, includeSelf)) {
     selfRef.copy_(at::scatter_reduce(wide(selfRef), dim, index.to(at::kLong), wide(src), reduction(reduce), includeSelf));
 }
 
-ATEN_ENTRY(aclnnInplaceMaskedFillScalar, (Out, selfRef), (In, mask), (Scalar, value)) {
+ATEN_ENTRY(aclnnInplaceMaskedFillScalar, FLOATING | INT8 | INT32 | INT64 | BOOL, (Out, selfRef), (In, mask), (Scalar, value)) {
     selfRef.masked_fill_(as_mask(mask), value);
 }
-ATEN_ENTRY(aclnnInplaceMaskedFillTensor, (Out, selfRef), (In, mask), (In, value)) {
+ATEN_ENTRY(aclnnInplaceMaskedFillTensor, ANY, (Out, selfRef), (In, mask), (In, value)) {
     selfRef.masked_fill_(as_mask(mask), value.reshape({}));
 }
-ATEN_ENTRY(aclnnInplaceMaskedScatter, (Out, selfRef), (In, mask), (In, source)) {
+ATEN_ENTRY(aclnnInplaceMaskedScatter, REAL | BOOL, (Out, selfRef), (In, mask), (In, source)) {
     selfRef.masked_scatter_(as_mask(mask), source);
 }
 
-ATEN_ENTRY(aclnnIndexAdd, (In, self), (Int, dim), (In, index), (In, source), (Scalar, alpha), (Out, out)) {
+ATEN_ENTRY(aclnnIndexAdd, NUMBERS, (In, self), (Int, dim), (In, index), (In, source), (Scalar, alpha), (Out, out)) {
     start_from(self, out).index_add_(dim, index, source, alpha);
 }
-ATEN_ENTRY(aclnnIndexCopy, (In, self), (Int, dim), (In, index), (In, source), (Out, out)) {
+ATEN_ENTRY(aclnnIndexCopy, NUMBERS, (In, self), (Int, dim), (In, index), (In, source), (Out, out)) {
     start_from(self, out).index_copy_(dim, index.to(at::kLong), source);
 }
-ATEN_ENTRY(aclnnInplaceIndexCopy, (Out, selfRef), (Int, dim), (In, index), (In, source)) {
+ATEN_ENTRY(aclnnInplaceIndexCopy, NUMBERS, (Out, selfRef), (Int, dim), (In, index), (In, source)) {
     selfRef.index_copy_(dim, index.to(at::kLong), source);
 }
-ATEN_ENTRY(aclnnIndexFill, (In, self), (Int, dim), (In, index), (Scalar, value), (Out, out)) {
+ATEN_ENTRY(aclnnIndexFill, ANY, (In, self), (Int, dim), (In, index), (Scalar, value), (Out, out)) {
     start_from(self, out).index_fill_(dim, index.to(at::kLong), value);
 }
-ATEN_ENTRY(aclnnInplaceIndexFill, (Out, selfRef), (Int, dim), (In, index), (Scalar, value)) {
+ATEN_ENTRY(aclnnInplaceIndexFill, ANY, (Out, selfRef), (Int, dim), (In, index), (Scalar, value)) {
     selfRef.index_fill_(dim, index.to(at::kLong), value);
 }
 
-ATEN_ENTRY(aclnnEmbedding, (In, weight), (In, indices), (Out, out)) {
+ATEN_ENTRY(aclnnEmbedding, NUMBERS, (In, weight), (In, indices), (Out, out)) {
     out.copy_(at::index_select(weight, 0, indices.reshape({-1})).reshape(out.sizes()));
 }
-ATEN_ENTRY(aclnnEmbeddingDenseBackward, (In, grad), (In, indices), (Int, numWeights), (Int, paddingIdx), (Bool, scaleGradByFreq),
+ATEN_ENTRY(aclnnEmbeddingDenseBackward, FLOATING, (In, grad), (In, indices), (Int, numWeights), (Int, paddingIdx), (Bool, scaleGradByFreq),
            (Out, out)) {
     out.copy_(at::embedding_dense_backward(wide(grad), indices, numWeights, paddingIdx, scaleGradByFreq));
+}
+
+// Scales the rows that are named and longer than maxNorm down to it.
+ATEN_ENTRY(aclnnEmbeddingRenorm, ANY, (Out, selfRef), (In, indices), (Double, maxNorm), (Double, normType)) {
+    at::Tensor rows = wide(selfRef);
+    at::embedding_renorm_(rows, indices, maxNorm, normType);
+    selfRef.copy_(rows);
+}
+
+// offset2bag has no elements where the backward can do without.
+ATEN_ENTRY(aclnnEmbeddingBag, ANY, (In, weight), (In, indices), (In, offsets), (Bool, scaleGradByFreq), (Int, mode), (Bool, sparse),
+           (OptIn, perSampleWeights), (Bool, includeLastOffset), (Int, paddingIdx), (Out, output), (Out, offset2bag), (Out, bagSize),
+           (Out, maxIndices)) {
+    const at::Tensor ids = indices.to(at::kLong), starts = offsets.to(at::kLong);
+    const auto [bags, unused_bag, unused_size, positions] =
+        at::_embedding_bag(wide(weight), ids, starts, scaleGradByFreq, mode, sparse, wide(perSampleWeights), includeLastOffset, paddingIdx);
+    const at::Tensor bag = at::searchsorted(starts.narrow(0, 0, bagSize.numel()), at::arange(ids.numel()), false, true) - 1;
+    write(output, bags);
+    if (offset2bag.numel() > 0) write(offset2bag, bag);
+    write(bagSize, at::bincount(bag.masked_select(ids != paddingIdx), {}, bagSize.numel()));
+    if (maxIndices.dim() == 2)
+        write(maxIndices, positions);
+    else
+        maxIndices.zero_();
+}
+
+// Sums the values of equal indices: uniqueIndices says which row of the result each goes to.
+ATEN_ENTRY(aclnnCoalesceSparse, ANY, (In, uniqueLen), (In, uniqueIndices), (In, indices), (In, values), (Out, newIndices),
+           (Out, newValues)) {
+    const at::Tensor rows = uniqueIndices.reshape({-1}).to(at::kLong);
+    newIndices.index_copy_(0, rows, indices);
+    newValues.zero_().index_add_(0, rows, values);
 }

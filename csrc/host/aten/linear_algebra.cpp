@@ -2,56 +2,83 @@
 // float32.
 #include <ATen/ATen.h>
 
+#include <array>
+
 #include "host/aten/adapter.h"
 #include "host/aten/results.h"
 
 using namespace torch_aclnn::host::aten;
 
-#define PRODUCT(entry_point, function)                                                  \
-    ATEN_ENTRY(entry_point, (In, self), (In, mat2), (Out, out), (Int8, cubeMathType)) { \
-        write(out, function(wide(self), wide(mat2)));                                   \
+#define PRODUCT(entry_point, dtypes, function)                                                  \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (In, mat2), (Out, out), (Int8, cubeMathType)) { \
+        write(out, function(wide(self), wide(mat2)));                                           \
     }
 
-PRODUCT(aclnnMm, at::mm)
-PRODUCT(aclnnMatmul, at::matmul)
-PRODUCT(aclnnBatchMatMul, at::bmm)
-PRODUCT(aclnnMv, at::mv)
+PRODUCT(aclnnMm, FLOATING, at::mm)
+PRODUCT(aclnnMatmul, FLOATING, at::matmul)
+PRODUCT(aclnnBatchMatMul, FLOATING, at::bmm)
+PRODUCT(aclnnMv, FLOATING, at::mv)
 
-ATEN_ENTRY(aclnnDot, (In, self), (In, tensor), (Out, out)) {
+ATEN_ENTRY(aclnnDot, NUMBERS, (In, self), (In, tensor), (Out, out)) {
     write(out, at::dot(wide(self), wide(tensor)));
 }
 
-ATEN_ENTRY(aclnnAddmm, (In, self), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha), (Out, out), (Int8, cubeMathType)) {
+ATEN_ENTRY(aclnnAddmm, FLOATING, (In, self), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha), (Out, out), (Int8, cubeMathType)) {
     write(out, at::addmm(wide(self), wide(mat1), wide(mat2), beta, alpha));
 }
-ATEN_ENTRY(aclnnInplaceAddmm, (Out, selfRef), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha), (Int8, cubeMathType)) {
+ATEN_ENTRY(aclnnInplaceAddmm, FLOATING, (Out, selfRef), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha), (Int8, cubeMathType)) {
     write(selfRef, at::addmm(wide(selfRef), wide(mat1), wide(mat2), beta, alpha));
 }
-ATEN_ENTRY(aclnnBaddbmm, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha), (Out, out), (Int8, cubeMathType)) {
+ATEN_ENTRY(aclnnBaddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha), (Out, out),
+           (Int8, cubeMathType)) {
     write(out, at::baddbmm(wide(self), wide(batch1), wide(batch2), beta, alpha));
 }
-ATEN_ENTRY(aclnnAddbmm, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha), (Out, out), (Int8, cubeMathType)) {
+ATEN_ENTRY(aclnnAddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha), (Out, out),
+           (Int8, cubeMathType)) {
     write(out, at::addbmm(wide(self), wide(batch1), wide(batch2), beta, alpha));
 }
 // The two factors come in the other order here.
-ATEN_ENTRY(aclnnAddmv, (In, self), (In, mat), (In, vec), (Scalar, alpha), (Scalar, beta), (Out, out), (Int8, cubeMathType)) {
+ATEN_ENTRY(aclnnAddmv, ANY, (In, self), (In, mat), (In, vec), (Scalar, alpha), (Scalar, beta), (Out, out), (Int8, cubeMathType)) {
     write(out, at::addmv(wide(self), wide(mat), wide(vec), beta, alpha));
 }
-ATEN_ENTRY(aclnnAddr, (In, self), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha), (Out, out)) {
+ATEN_ENTRY(aclnnAddr, NUMBERS, (In, self), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha), (Out, out)) {
     write(out, at::addr(wide(self), wide(vec1), wide(vec2), beta, alpha));
 }
-ATEN_ENTRY(aclnnInplaceAddr, (Out, selfRef), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha)) {
+ATEN_ENTRY(aclnnInplaceAddr, NUMBERS, (Out, selfRef), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha)) {
     write(selfRef, at::addr(wide(selfRef), wide(vec1), wide(vec2), beta, alpha));
 }
 
-ATEN_ENTRY(aclnnInverse, (In, self), (Out, out)) {
+ATEN_ENTRY(aclnnInverse, ANY, (In, self), (Out, out)) {
     write(out, at::inverse(wide(self)));
 }
-ATEN_ENTRY(aclnnTriangularSolve, (In, self), (In, A), (Bool, upper), (Bool, transpose), (Bool, unitriangular), (Out, xOut), (Out, mOut)) {
+ATEN_ENTRY(aclnnTriangularSolve, FLOAT | DOUBLE | COMPLEX, (In, self), (In, A), (Bool, upper), (Bool, transpose), (Bool, unitriangular),
+           (Out, xOut), (Out, mOut)) {
     const auto [solution, coefficients] = at::triangular_solve(wide(self), wide(A), upper, transpose, unitriangular);
     write(xOut, solution);
     write(mOut, coefficients);
 }
-ATEN_ENTRY(aclnnLinalgCross, (In, self), (In, other), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnLinalgCross, REAL | COMPLEX, (In, self), (In, other), (Int, dim), (Out, out)) {
     write(out, at::linalg_cross(self, other, dim));
+}
+
+// mode: 0 reduced, 1 complete, 2 R alone.
+ATEN_ENTRY(aclnnLinalgQr, ANY, (In, self), (Int, mode), (Out, Q), (Out, R)) {
+    constexpr std::array names{"reduced", "complete", "r"};
+    if (mode < 0 || mode > 2) torch_aclnn::host::refuse("mode", "0, 1 or 2", std::to_string(mode));
+    const auto [q, r] = at::linalg_qr(wide(self), names[mode]);
+    write(Q, q);
+    write(R, r);
+}
+// Its last output is V, not its transpose.
+ATEN_ENTRY(aclnnSvd, ANY, (In, input), (Bool, fullMatrices), (Bool, computeUV), (Out, sigma), (Out, u), (Out, v)) {
+    const auto [left, values, right] = at::_linalg_svd(wide(input), fullMatrices, computeUV);
+    write(sigma, values);
+    if (!computeUV) return;
+    write(u, left);
+    write(v, right.mT());
+}
+
+// The distances between the rows of one matrix.
+ATEN_ENTRY(aclnnPdist, ANY, (In, self), (Float, p), (Out, out)) {
+    write(out, at::_pdist_forward(wide(self).contiguous(), p));
 }

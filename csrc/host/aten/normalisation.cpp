@@ -16,8 +16,8 @@ void keep(const std::optional<at::Tensor>& statistics, const std::optional<at::T
 }  // namespace
 
 // saveMean and saveInvstd have no elements unless training.
-ATEN_ENTRY(aclnnBatchNorm, (In, input), (OptIn, weight), (OptIn, bias), (OptIn, runningMean), (OptIn, runningVar), (Bool, training),
-           (Double, momentum), (Double, eps), (Out, output), (OptOut, saveMean), (OptOut, saveInvstd)) {
+ATEN_ENTRY(aclnnBatchNorm, FLOATING, (In, input), (OptIn, weight), (OptIn, bias), (OptIn, runningMean), (OptIn, runningVar),
+           (Bool, training), (Double, momentum), (Double, eps), (Out, output), (OptOut, saveMean), (OptOut, saveInvstd)) {
     const std::optional<at::Tensor> mean = wide(runningMean), variance = wide(runningVar);
     const auto [normal, batch_mean, batch_invstd] =
         at::native_batch_norm(wide(input), wide(weight), wide(bias), mean, variance, training, momentum, eps);
@@ -29,7 +29,7 @@ ATEN_ENTRY(aclnnBatchNorm, (In, input), (OptIn, weight), (OptIn, bias), (OptIn, 
     write(saveInvstd, batch_invstd);
 }
 
-ATEN_ENTRY(aclnnBatchNormBackward, (In, gradOut), (In, input), (OptIn, weight), (OptIn, runningMean), (OptIn, runningVar),
+ATEN_ENTRY(aclnnBatchNormBackward, FLOATING, (In, gradOut), (In, input), (OptIn, weight), (OptIn, runningMean), (OptIn, runningVar),
            (OptIn, saveMean), (OptIn, saveInvstd), (Bool, training), (Double, eps), (Bools, outputMask), (OptOut, gradInput),
            (OptOut, gradWeight), (OptOut, gradBias)) {
     const auto [of_input, of_weight, of_bias] =
@@ -40,19 +40,19 @@ ATEN_ENTRY(aclnnBatchNormBackward, (In, gradOut), (In, input), (OptIn, weight), 
     write(gradBias, of_bias);
 }
 
-#define LAYER_NORM(entry_point)                                                                                               \
-    ATEN_ENTRY(entry_point, (In, input), (Ints, normalizedShape), (OptIn, weight), (OptIn, bias), (Double, eps), (Out, out),  \
-               (OptOut, meanOut), (OptOut, rstdOut)) {                                                                        \
-        const auto [normal, mean, rstd] = at::native_layer_norm(wide(input), normalizedShape, wide(weight), wide(bias), eps); \
-        write(out, normal);                                                                                                   \
-        write(meanOut, mean);                                                                                                 \
-        write(rstdOut, rstd);                                                                                                 \
+#define LAYER_NORM(entry_point, dtypes)                                                                                              \
+    ATEN_ENTRY(entry_point, dtypes, (In, input), (Ints, normalizedShape), (OptIn, weight), (OptIn, bias), (Double, eps), (Out, out), \
+               (OptOut, meanOut), (OptOut, rstdOut)) {                                                                               \
+        const auto [normal, mean, rstd] = at::native_layer_norm(wide(input), normalizedShape, wide(weight), wide(bias), eps);        \
+        write(out, normal);                                                                                                          \
+        write(meanOut, mean);                                                                                                        \
+        write(rstdOut, rstd);                                                                                                        \
     }
 
-LAYER_NORM(aclnnLayerNorm)
-LAYER_NORM(aclnnFastLayerNorm)
+LAYER_NORM(aclnnLayerNorm, FLOATING)
+LAYER_NORM(aclnnFastLayerNorm, FLOATING)
 
-ATEN_ENTRY(aclnnLayerNormBackward, (In, gradOut), (In, input), (Ints, normalizedShape), (In, mean), (In, rstd), (OptIn, weight),
+ATEN_ENTRY(aclnnLayerNormBackward, FLOATING, (In, gradOut), (In, input), (Ints, normalizedShape), (In, mean), (In, rstd), (OptIn, weight),
            (OptIn, bias), (Bools, outputMask), (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
     // mean and rstd are float32 whatever the input is.
     const at::Tensor x = wide(input);
@@ -64,15 +64,15 @@ ATEN_ENTRY(aclnnLayerNormBackward, (In, gradOut), (In, input), (Ints, normalized
     write(gradBias, of_bias);
 }
 
-ATEN_ENTRY(aclnnGroupNorm, (In, self), (OptIn, gamma), (OptIn, beta), (Int, N), (Int, C), (Int, HxW), (Int, group), (Double, eps),
+ATEN_ENTRY(aclnnGroupNorm, FLOATING, (In, self), (OptIn, gamma), (OptIn, beta), (Int, N), (Int, C), (Int, HxW), (Int, group), (Double, eps),
            (Out, out), (OptOut, meanOut), (OptOut, rstdOut)) {
     const auto [normal, mean, rstd] = at::native_group_norm(wide(self).contiguous(), wide(gamma), wide(beta), N, C, HxW, group, eps);
     write(out, normal);
     write(meanOut, mean);
     write(rstdOut, rstd);
 }
-ATEN_ENTRY(aclnnGroupNormBackward, (In, gradOut), (In, input), (In, mean), (In, rstd), (OptIn, gamma), (Int, N), (Int, C), (Int, HxW),
-           (Int, group), (Bools, outputMask), (OptOut, gradInput), (OptOut, gradGamma), (OptOut, gradBeta)) {
+ATEN_ENTRY(aclnnGroupNormBackward, FLOATING, (In, gradOut), (In, input), (In, mean), (In, rstd), (OptIn, gamma), (Int, N), (Int, C),
+           (Int, HxW), (Int, group), (Bools, outputMask), (OptOut, gradInput), (OptOut, gradGamma), (OptOut, gradBeta)) {
     const auto [of_input, of_gamma, of_beta] = at::native_group_norm_backward(
         wide(gradOut).contiguous(), wide(input).contiguous(), wide(mean).contiguous(), wide(rstd).contiguous(), wide(gamma), N, C, HxW,
         group, wanted(outputMask, gradInput, gradGamma, gradBeta));

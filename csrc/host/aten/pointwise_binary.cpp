@@ -25,168 +25,173 @@ using torch_aclnn::host::aten::rounding;
 using torch_aclnn::host::aten::wrapped;
 
 // self and other, where other is a tensor or a number.
-#define BINARY(entry_point, function)                              \
-    ATEN_ENTRY(entry_point, (In, self), (In, other), (Out, out)) { \
-        function(out, self, other);                                \
+#define BINARY(entry_point, dtypes, function)                              \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (In, other), (Out, out)) { \
+        function(out, self, other);                                        \
     }
-#define BINARY_INPLACE(entry_point, function)              \
-    ATEN_ENTRY(entry_point, (Out, selfRef), (In, other)) { \
-        function(selfRef, selfRef, other);                 \
+#define BINARY_INPLACE(entry_point, dtypes, function)              \
+    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (In, other)) { \
+        function(selfRef, selfRef, other);                         \
     }
-#define BINARY_NUMBER(entry_point, function)                           \
-    ATEN_ENTRY(entry_point, (In, self), (Scalar, other), (Out, out)) { \
-        function(out, self, wrapped(other));                           \
+#define BINARY_NUMBER(entry_point, dtypes, function)                           \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (Scalar, other), (Out, out)) { \
+        function(out, self, wrapped(other));                                   \
     }
-#define BINARY_NUMBER_INPLACE(entry_point, function)           \
-    ATEN_ENTRY(entry_point, (Out, selfRef), (Scalar, other)) { \
-        function(selfRef, selfRef, wrapped(other));            \
+#define BINARY_NUMBER_INPLACE(entry_point, dtypes, function)           \
+    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (Scalar, other)) { \
+        function(selfRef, selfRef, wrapped(other));                    \
     }
 
 // The same with a factor for the second operand.
-#define SCALED(entry_point, function)                                               \
-    ATEN_ENTRY(entry_point, (In, self), (In, other), (Scalar, alpha), (Out, out)) { \
-        function(out, self, other, alpha);                                          \
+#define SCALED(entry_point, dtypes, function)                                               \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (In, other), (Scalar, alpha), (Out, out)) { \
+        function(out, self, other, alpha);                                                  \
     }
-#define SCALED_INPLACE(entry_point, function)                               \
-    ATEN_ENTRY(entry_point, (Out, selfRef), (In, other), (Scalar, alpha)) { \
-        function(selfRef, selfRef, other, alpha);                           \
+#define SCALED_INPLACE(entry_point, dtypes, function)                               \
+    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (In, other), (Scalar, alpha)) { \
+        function(selfRef, selfRef, other, alpha);                                   \
     }
-#define SCALED_NUMBER(entry_point, function)                                            \
-    ATEN_ENTRY(entry_point, (In, self), (Scalar, other), (Scalar, alpha), (Out, out)) { \
-        function(out, self, wrapped(other), alpha);                                     \
+#define SCALED_NUMBER(entry_point, dtypes, function)                                            \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (Scalar, other), (Scalar, alpha), (Out, out)) { \
+        function(out, self, wrapped(other), alpha);                                             \
     }
-#define SCALED_NUMBER_INPLACE(entry_point, function)                            \
-    ATEN_ENTRY(entry_point, (Out, selfRef), (Scalar, other), (Scalar, alpha)) { \
-        function(selfRef, selfRef, wrapped(other), alpha);                      \
+#define SCALED_NUMBER_INPLACE(entry_point, dtypes, function)                            \
+    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (Scalar, other), (Scalar, alpha)) { \
+        function(selfRef, selfRef, wrapped(other), alpha);                              \
     }
 
-SCALED(aclnnAdd, at::add_out)
-SCALED_INPLACE(aclnnInplaceAdd, at::add_out)
-SCALED_NUMBER(aclnnAdds, at::add_out)
-SCALED_NUMBER_INPLACE(aclnnInplaceAdds, at::add_out)
-SCALED(aclnnSub, at::sub_out)
-SCALED_INPLACE(aclnnInplaceSub, at::sub_out)
-SCALED_NUMBER(aclnnSubs, at::sub_out)
-SCALED_NUMBER_INPLACE(aclnnInplaceSubs, at::sub_out)
-ATEN_ENTRY(aclnnRsub, (In, self), (In, other), (Scalar, alpha), (Out, out)) {
+SCALED(aclnnAdd, NUMBERS, at::add_out)
+SCALED_INPLACE(aclnnInplaceAdd, NUMBERS, at::add_out)
+SCALED_NUMBER(aclnnAdds, REAL | BOOL, at::add_out)
+SCALED_NUMBER_INPLACE(aclnnInplaceAdds, NUMBERS, at::add_out)
+SCALED(aclnnSub, NUMBERS, at::sub_out)
+SCALED_INPLACE(aclnnInplaceSub, NUMBERS, at::sub_out)
+SCALED_NUMBER(aclnnSubs, NUMBERS, at::sub_out)
+SCALED_NUMBER_INPLACE(aclnnInplaceSubs, NUMBERS, at::sub_out)
+ATEN_ENTRY(aclnnRsub, ANY, (In, self), (In, other), (Scalar, alpha), (Out, out)) {
     at::sub_out(out, other, self, alpha);
 }
-ATEN_ENTRY(aclnnRsubs, (In, self), (Scalar, other), (Scalar, alpha), (Out, out)) {
+ATEN_ENTRY(aclnnRsubs, ANY, (In, self), (Scalar, other), (Scalar, alpha), (Out, out)) {
     at::sub_out(out, wrapped(other), self, alpha);
 }
 
-BINARY(aclnnMul, at::mul_out)
-BINARY_INPLACE(aclnnInplaceMul, at::mul_out)
-BINARY_NUMBER(aclnnMuls, at::mul_out)
-BINARY_NUMBER_INPLACE(aclnnInplaceMuls, at::mul_out)
-BINARY(aclnnDiv, at::div_out)
-BINARY_INPLACE(aclnnInplaceDiv, at::div_out)
-BINARY_NUMBER(aclnnDivs, at::div_out)
-BINARY_NUMBER_INPLACE(aclnnInplaceDivs, at::div_out)
+BINARY(aclnnMul, NUMBERS, at::mul_out)
+BINARY_INPLACE(aclnnInplaceMul, NUMBERS, at::mul_out)
+BINARY_NUMBER(aclnnMuls, NUMBERS, at::mul_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceMuls, NUMBERS, at::mul_out)
+BINARY(aclnnDiv, NUMBERS, at::div_out)
+BINARY_INPLACE(aclnnInplaceDiv, NUMBERS, at::div_out)
+BINARY_NUMBER(aclnnDivs, NUMBERS, at::div_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceDivs, NUMBERS, at::div_out)
 
-ATEN_ENTRY(aclnnDivMod, (In, self), (In, other), (Int32, mode), (Out, out)) {
+ATEN_ENTRY(aclnnDivMod, NUMBERS, (In, self), (In, other), (Int32, mode), (Out, out)) {
     at::div_out(out, self, other, rounding(mode));
 }
-ATEN_ENTRY(aclnnDivMods, (In, self), (Scalar, other), (Int32, mode), (Out, out)) {
+ATEN_ENTRY(aclnnDivMods, NUMBERS, (In, self), (Scalar, other), (Int32, mode), (Out, out)) {
     at::div_out(out, self, wrapped(other), rounding(mode));
 }
-ATEN_ENTRY(aclnnInplaceDivMod, (Out, selfRef), (In, other), (Int32, mode)) {
+ATEN_ENTRY(aclnnInplaceDivMod, NUMBERS, (Out, selfRef), (In, other), (Int32, mode)) {
     at::div_out(selfRef, selfRef, other, rounding(mode));
 }
-ATEN_ENTRY(aclnnInplaceDivMods, (Out, selfRef), (Scalar, other), (Int32, mode)) {
+ATEN_ENTRY(aclnnInplaceDivMods, NUMBERS, (Out, selfRef), (Scalar, other), (Int32, mode)) {
     at::div_out(selfRef, selfRef, wrapped(other), rounding(mode));
 }
-BINARY(aclnnFloorDivide, at::floor_divide_out)
-BINARY_INPLACE(aclnnInplaceFloorDivide, at::floor_divide_out)
-BINARY_NUMBER(aclnnFloorDivides, at::floor_divide_out)
-BINARY_NUMBER_INPLACE(aclnnInplaceFloorDivides, at::floor_divide_out)
-BINARY(aclnnFmodTensor, at::fmod_out)
-BINARY_INPLACE(aclnnInplaceFmodTensor, at::fmod_out)
-BINARY_NUMBER(aclnnFmodScalar, at::fmod_out)
-BINARY_NUMBER_INPLACE(aclnnInplaceFmodScalar, at::fmod_out)
-BINARY(aclnnRemainderTensorTensor, at::remainder_out)
-BINARY_INPLACE(aclnnInplaceRemainderTensorTensor, at::remainder_out)
-BINARY_NUMBER(aclnnRemainderTensorScalar, at::remainder_out)
-BINARY_NUMBER_INPLACE(aclnnInplaceRemainderTensorScalar, at::remainder_out)
-ATEN_ENTRY(aclnnRemainderScalarTensor, (Scalar, self), (In, other), (Out, out)) {
+BINARY(aclnnFloorDivide, REAL | BOOL, at::floor_divide_out)
+BINARY_INPLACE(aclnnInplaceFloorDivide, REAL | BOOL, at::floor_divide_out)
+BINARY_NUMBER(aclnnFloorDivides, NUMBERS, at::floor_divide_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceFloorDivides, NUMBERS, at::floor_divide_out)
+BINARY(aclnnFmodTensor, NUMBERS, at::fmod_out)
+BINARY_INPLACE(aclnnInplaceFmodTensor, NUMBERS, at::fmod_out)
+BINARY_NUMBER(aclnnFmodScalar, NUMBERS, at::fmod_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceFmodScalar, NUMBERS, at::fmod_out)
+BINARY(aclnnRemainderTensorTensor, NUMBERS, at::remainder_out)
+BINARY_INPLACE(aclnnInplaceRemainderTensorTensor, NUMBERS, at::remainder_out)
+BINARY_NUMBER(aclnnRemainderTensorScalar, NUMBERS, at::remainder_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceRemainderTensorScalar, NUMBERS, at::remainder_out)
+ATEN_ENTRY(aclnnRemainderScalarTensor, FLOATING | DOUBLE | INT32 | INT64, (Scalar, self), (In, other), (Out, out)) {
     at::remainder_out(out, wrapped(self), other);
 }
 
 // Numbers are not wrapped here: ATen has special cases for exponents such as 0.5 and 2, and they round differently.
-BINARY(aclnnPowTensorTensor, at::pow_out)
-BINARY_INPLACE(aclnnInplacePowTensorTensor, at::pow_out)
-ATEN_ENTRY(aclnnPowTensorScalar, (In, self), (Scalar, exponent), (Out, out)) {
+BINARY(aclnnPowTensorTensor, NUMBERS, at::pow_out)
+BINARY_INPLACE(aclnnInplacePowTensorTensor, NUMBERS, at::pow_out)
+ATEN_ENTRY(aclnnPowTensorScalar, NUMBERS, (In, self), (Scalar, exponent), (Out, out)) {
     at::pow_out(out, self, exponent);
 }
-ATEN_ENTRY(aclnnPowScalarTensor, (Scalar, self), (In, exponent), (Out, out)) {
+ATEN_ENTRY(aclnnPowScalarTensor, REAL | COMPLEX, (Scalar, self), (In, exponent), (Out, out)) {
     at::pow_out(out, self, exponent);
 }
-ATEN_ENTRY(aclnnInplacePowTensorScalar, (Out, selfRef), (Scalar, exponent)) {
+ATEN_ENTRY(aclnnInplacePowTensorScalar, NUMBERS, (Out, selfRef), (Scalar, exponent)) {
     at::pow_out(selfRef, selfRef, exponent);
 }
 
-BINARY(aclnnLogicalAnd, at::logical_and_out)
-BINARY_INPLACE(aclnnInplaceLogicalAnd, at::logical_and_out)
-BINARY(aclnnLogicalOr, at::logical_or_out)
-BINARY_INPLACE(aclnnInplaceLogicalOr, at::logical_or_out)
-BINARY(aclnnLogicalXor, at::logical_xor_out)
-BINARY(aclnnBitwiseAndTensor, at::bitwise_and_out)
-BINARY_INPLACE(aclnnInplaceBitwiseAndTensor, at::bitwise_and_out)
-BINARY_NUMBER(aclnnBitwiseAndScalar, at::bitwise_and_out)
-BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseAndScalar, at::bitwise_and_out)
-BINARY(aclnnBitwiseOrTensor, at::bitwise_or_out)
-BINARY_NUMBER(aclnnBitwiseOrScalar, at::bitwise_or_out)
-BINARY(aclnnBitwiseXorTensor, at::bitwise_xor_out)
-BINARY_INPLACE(aclnnInplaceBitwiseXorTensor, at::bitwise_xor_out)
-BINARY_NUMBER(aclnnBitwiseXorScalar, at::bitwise_xor_out)
-BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseXorScalar, at::bitwise_xor_out)
-BINARY(aclnnLeftShift, at::bitwise_left_shift_out)
-BINARY(aclnnRightShift, at::bitwise_right_shift_out)
+BINARY(aclnnLogicalAnd, NUMBERS, at::logical_and_out)
+BINARY_INPLACE(aclnnInplaceLogicalAnd, NUMBERS, at::logical_and_out)
+BINARY(aclnnLogicalOr, NUMBERS, at::logical_or_out)
+BINARY_INPLACE(aclnnInplaceLogicalOr, NUMBERS, at::logical_or_out)
+BINARY(aclnnLogicalXor, NUMBERS, at::logical_xor_out)
+BINARY(aclnnBitwiseAndTensor, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY_INPLACE(aclnnInplaceBitwiseAndTensor, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY_NUMBER(aclnnBitwiseAndScalar, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseAndScalar, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY(aclnnBitwiseOrTensor, INTEGRAL | BOOL, at::bitwise_or_out)
+BINARY_NUMBER(aclnnBitwiseOrScalar, INTEGRAL | BOOL, at::bitwise_or_out)
+BINARY(aclnnBitwiseXorTensor, INTEGRAL | BOOL, at::bitwise_xor_out)
+BINARY_INPLACE(aclnnInplaceBitwiseXorTensor, INTEGRAL | BOOL, at::bitwise_xor_out)
+BINARY_NUMBER(aclnnBitwiseXorScalar, INTEGRAL | BOOL, at::bitwise_xor_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseXorScalar, INTEGRAL | BOOL, at::bitwise_xor_out)
+BINARY(aclnnLeftShift, INTEGRAL, at::bitwise_left_shift_out)
+BINARY(aclnnRightShift, ANY, at::bitwise_right_shift_out)
+ATEN_ENTRY(aclnnLeftShifts, INTEGRAL, (In, self), (Scalar, other), (Out, out)) {
+    at::bitwise_left_shift_out(out, self, other);
+}
 
-BINARY(aclnnAtan2, at::atan2_out)
-BINARY_INPLACE(aclnnInplaceAtan2, at::atan2_out)
-BINARY(aclnnLogAddExp, at::logaddexp_out)
-BINARY(aclnnLogAddExp2, at::logaddexp2_out)
-BINARY(aclnnGcd, at::gcd_out)
-BINARY(aclnnXLogYTensor, at::xlogy_out)
-BINARY_NUMBER(aclnnXLogYScalarOther, at::xlogy_out)
-BINARY_NUMBER_INPLACE(aclnnInplaceXLogYScalarOther, at::xlogy_out)
-ATEN_ENTRY(aclnnXLogYScalarSelf, (Scalar, self), (In, other), (Out, out)) {
+BINARY(aclnnAtan2, NUMBERS, at::atan2_out)
+BINARY_INPLACE(aclnnInplaceAtan2, NUMBERS, at::atan2_out)
+BINARY(aclnnLogAddExp, ANY, at::logaddexp_out)
+BINARY(aclnnLogAddExp2, ANY, at::logaddexp2_out)
+BINARY(aclnnGcd, ANY, at::gcd_out)
+BINARY(aclnnXLogYTensor, NUMBERS, at::xlogy_out)
+BINARY_NUMBER(aclnnXLogYScalarOther, NUMBERS, at::xlogy_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceXLogYScalarOther, NUMBERS, at::xlogy_out)
+ATEN_ENTRY(aclnnXLogYScalarSelf, NUMBERS, (Scalar, self), (In, other), (Out, out)) {
     at::xlogy_out(out, wrapped(self), other);
 }
-ATEN_ENTRY(aclnnPolar, (In, abs), (In, angle), (Out, out)) {
+ATEN_ENTRY(aclnnPolar, ANY, (In, abs), (In, angle), (Out, out)) {
     at::polar_out(out, abs, angle);
 }
 
-ATEN_ENTRY(aclnnLerp, (In, self), (In, end), (In, weight), (Out, out)) {
+ATEN_ENTRY(aclnnLerp, FLOATING, (In, self), (In, end), (In, weight), (Out, out)) {
     at::lerp_out(out, self, end, weight);
 }
-ATEN_ENTRY(aclnnLerps, (In, self), (In, end), (Scalar, weight), (Out, out)) {
+ATEN_ENTRY(aclnnLerps, FLOATING | DOUBLE | COMPLEX, (In, self), (In, end), (Scalar, weight), (Out, out)) {
     at::lerp_out(out, self, end, weight);
 }
-ATEN_ENTRY(aclnnInplaceLerp, (Out, selfRef), (In, end), (In, weight)) {
+ATEN_ENTRY(aclnnInplaceLerp, FLOATING, (Out, selfRef), (In, end), (In, weight)) {
     selfRef.lerp_(end, weight);
 }
-ATEN_ENTRY(aclnnInplaceLerps, (Out, selfRef), (In, end), (Scalar, weight)) {
+ATEN_ENTRY(aclnnInplaceLerps, FLOATING | DOUBLE | COMPLEX, (Out, selfRef), (In, end), (Scalar, weight)) {
     selfRef.lerp_(end, weight);
 }
 
-ATEN_ENTRY(aclnnAddcmul, (In, self), (In, tensor1), (In, tensor2), (Scalar, value), (Out, out)) {
+ATEN_ENTRY(aclnnAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64, (In, self), (In, tensor1), (In, tensor2), (Scalar, value),
+           (Out, out)) {
     at::addcmul_out(out, self, tensor1, tensor2, value);
 }
-ATEN_ENTRY(aclnnAddcdiv, (In, self), (In, tensor1), (In, tensor2), (Scalar, value), (Out, out)) {
+ATEN_ENTRY(aclnnAddcdiv, FLOATING | DOUBLE | COMPLEX, (In, self), (In, tensor1), (In, tensor2), (Scalar, value), (Out, out)) {
     at::addcdiv_out(out, self, tensor1, tensor2, value);
 }
-ATEN_ENTRY(aclnnInplaceAddcmul, (Out, selfRef), (In, tensor1), (In, tensor2), (Scalar, value)) {
+ATEN_ENTRY(aclnnInplaceAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64, (Out, selfRef), (In, tensor1), (In, tensor2),
+           (Scalar, value)) {
     selfRef.addcmul_(tensor1, tensor2, value);
 }
-ATEN_ENTRY(aclnnInplaceAddcdiv, (Out, selfRef), (In, tensor1), (In, tensor2), (Scalar, value)) {
+ATEN_ENTRY(aclnnInplaceAddcdiv, FLOATING | DOUBLE | COMPLEX, (Out, selfRef), (In, tensor1), (In, tensor2), (Scalar, value)) {
     selfRef.addcdiv_(tensor1, tensor2, value);
 }
 
-ATEN_ENTRY(aclnnAddRelu, (In, self), (In, other), (Scalar, alpha), (Out, out)) {
+ATEN_ENTRY(aclnnAddRelu, ANY, (In, self), (In, other), (Scalar, alpha), (Out, out)) {
     at::add_out(out, self, other, alpha).relu_();
 }
-ATEN_ENTRY(aclnnInplaceAddRelu, (Out, selfRef), (In, other), (Scalar, alpha)) {
+ATEN_ENTRY(aclnnInplaceAddRelu, ANY, (Out, selfRef), (In, other), (Scalar, alpha)) {
     at::add_out(selfRef, selfRef, other, alpha).relu_();
 }

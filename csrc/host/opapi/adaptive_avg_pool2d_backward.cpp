@@ -8,9 +8,8 @@ namespace {
 
 std::unique_ptr<aclOpExecutor> prepare(const Named& grad_output, const Named& self, const Named& out) {
     require_not_null({grad_output, self, out});
-    const std::vector<aclDataType> dtypes = floating_dtypes();
     for (const Named& t : {grad_output, self, out}) {
-        require_dtype(t, dtypes);
+        require_dtype(t, FLOATING);
         require_rank(t, 3, 4);
     }
     for (const Named& t : {grad_output, out}) {

@@ -41,8 +41,7 @@ kernels::AvgPool2dParams params(const Arguments& a) {
 }
 
 void check_tensors(const Arguments& a) {
-    const std::vector<aclDataType> dtypes = floating_dtypes();
-    for (const Named& t : {a.grad_output, a.grad_input}) require_dtype(t, dtypes);
+    for (const Named& t : {a.grad_output, a.grad_input}) require_dtype(t, FLOATING);
     require_same_dtype(a.grad_output, a.grad_input);
     require_same_dtype(a.self, a.grad_input);
     for (const Named& t : {a.grad_output, a.self, a.grad_input}) {

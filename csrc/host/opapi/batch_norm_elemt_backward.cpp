@@ -13,12 +13,9 @@ struct Arguments {
 void check(const Arguments& a) {
     require_not_null({a.grad_out, a.input, a.mean, a.invstd, a.sum_dy, a.sum_dy_xmu, a.counter, a.grad_input});
     require_product({Product::training, Product::a2});
-    const std::vector<aclDataType> dtypes = floating_dtypes();
     for (const Named& t : {a.grad_out, a.input, a.mean, a.invstd, a.weight, a.sum_dy, a.sum_dy_xmu, a.grad_input})
-        if (t.tensor != nullptr) require_dtype(t, dtypes);
-    std::vector<aclDataType> counter_dtypes{ACL_INT32, ACL_FLOAT16, ACL_FLOAT};
-    if (config().allow_float64) counter_dtypes.push_back(ACL_DOUBLE);
-    require_dtype(a.counter, counter_dtypes);
+        if (t.tensor != nullptr) require_dtype(t, FLOATING);
+    require_dtype(a.counter, FLOAT | FLOAT16 | INT32);
 
     require_rank(a.input, 2, 8);
     for (const Named& t : {a.grad_out, a.grad_input}) require_same_shape(t, a.input);

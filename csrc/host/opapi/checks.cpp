@@ -42,6 +42,19 @@ const char* name_of(Product product) {
     }
 }
 
+// Of the types that a document lists, those that the product and the settings leave or add.
+DTypes offered(DTypes listed) {
+    if (config().product != Product::a2) listed = listed.without(BF16);
+    return config().allow_float64 && listed.has(ACL_FLOAT) ? listed | DOUBLE : listed;
+}
+
+std::vector<aclDataType> members(DTypes dtypes) {
+    std::vector<aclDataType> found;
+    for (int dtype = 0; dtype < 64; ++dtype)
+        if (dtypes.has(static_cast<aclDataType>(dtype))) found.push_back(static_cast<aclDataType>(dtype));
+    return found;
+}
+
 template <class Items, class Text>
 std::string joined(const Items& items, const Text& text) {
     std::string result;
@@ -75,16 +88,11 @@ void require_product(std::initializer_list<Product> products) {
            config().soc_name + ", which is of the " + name_of(config().product) + " products that do not list this operator");
 }
 
-std::vector<aclDataType> floating_dtypes() {
-    std::vector<aclDataType> dtypes{ACL_FLOAT, ACL_FLOAT16};
-    if (config().product == Product::a2) dtypes.push_back(ACL_BF16);
-    if (config().allow_float64) dtypes.push_back(ACL_DOUBLE);
-    return dtypes;
-}
-
-void require_dtype(const Named& named, const std::vector<aclDataType>& allowed) {
-    if (std::find(allowed.begin(), allowed.end(), named.tensor->dtype) != allowed.end()) return;
-    refuse(named.name, "a data type of " + joined(allowed, [](aclDataType t) { return to_string(t); }) + " on " + config().soc_name,
+void require_dtype(const Named& named, DTypes listed) {
+    const DTypes allowed = offered(listed);
+    if (allowed.has(named.tensor->dtype)) return;
+    refuse(named.name,
+           "a data type of " + joined(members(allowed), [](aclDataType t) { return to_string(t); }) + " on " + config().soc_name,
            to_string(named.tensor->dtype));
 }
 

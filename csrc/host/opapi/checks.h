@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "host/opapi/dtypes.h"
 #include "host/opapi/executor.h"
 #include "kernels/view.h"
 
@@ -32,10 +33,8 @@ void require_sound(std::initializer_list<Named> tensors);
 // 161002 unless the engine presents one of the products.
 void require_product(std::initializer_list<Product> products);
 
-// FLOAT and FLOAT16, with BF16 on A2, and DOUBLE where the engine was told to allow it.
-std::vector<aclDataType> floating_dtypes();
-
-void require_dtype(const Named& tensor, const std::vector<aclDataType>& allowed);
+// 161002 unless the tensor's type is listed. BF16 counts on A2 products only; DOUBLE goes with FLOAT where the engine was told to allow it.
+TORCH_ACLNN_HOST_API void require_dtype(const Named& tensor, DTypes listed);
 void require_same_dtype(const Named& tensor, const Named& reference);
 void require_same_format(const Named& tensor, const Named& reference);
 void require_rank(const Named& tensor, uint64_t lowest, uint64_t highest);

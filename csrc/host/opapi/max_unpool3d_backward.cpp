@@ -19,12 +19,11 @@ bool is_contiguous(const aclTensor& tensor) {
 }
 
 void check_tensors(const Arguments& a) {
-    const std::vector<aclDataType> dtypes{ACL_FLOAT, ACL_FLOAT16, ACL_INT8, ACL_UINT8, ACL_INT16, ACL_INT32, ACL_INT64, ACL_DOUBLE};
     for (const Named& t : {a.grad_output, a.self, a.out}) {
-        require_dtype(t, dtypes);
+        require_dtype(t, FLOAT | FLOAT16 | DOUBLE | INTEGRAL);
         require_same_dtype(t, a.self);
     }
-    require_dtype(a.indices, {ACL_INT64});
+    require_dtype(a.indices, INT64);
     for (const Named& t : {a.grad_output, a.self, a.indices, a.out}) {
         require_rank(t, 4, 5);
         require_same_rank(t, a.self);

@@ -11,18 +11,11 @@ struct Arguments {
     NamedPointer<aclIntArray> padding;
 };
 
-std::vector<aclDataType> allowed_dtypes() {
-    std::vector<aclDataType> dtypes{ACL_FLOAT16, ACL_FLOAT, ACL_DOUBLE, ACL_COMPLEX64, ACL_COMPLEX128};
-    if (config().product == Product::a2) dtypes.push_back(ACL_BF16);
-    return dtypes;
-}
-
 void check(const Arguments& a) {
     require_not_null({a.grad_output, a.self, a.grad_input});
     require_not_null(a.padding.name, a.padding.handle);
-    const std::vector<aclDataType> dtypes = allowed_dtypes();
     for (const Named& t : {a.grad_output, a.self, a.grad_input}) {
-        require_dtype(t, dtypes);
+        require_dtype(t, FLOATING | DOUBLE | COMPLEX);
         require_same_dtype(t, a.self);
         require_same_format(t, a.self);
         require_rank(t, 3, 4);

@@ -86,7 +86,7 @@ def dtype_rows(names: tuple[str, ...], listed: Iterable[DType], reference: str |
 
     Where one tensor's wrong type is found as the first tensor's difference from it, that one is the `reference`.
     """
-    listed = tuple(listed)
+    listed = sorted(listed)
     list_of_types = "a data type of " + ", ".join(dtype.name for dtype in listed) + " on Ascend910B3$"
     rows = []
     for dtype in DType:

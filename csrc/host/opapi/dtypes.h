@@ -1,0 +1,38 @@
+// Sets of data types, as the documents list them for a parameter. They compose: FLOATING | INT32.
+#pragma once
+
+#include <cstdint>
+
+#include "aclnn/acl_meta.h"
+
+namespace torch_aclnn::host {
+
+class DTypes {
+   public:
+    constexpr explicit DTypes(aclDataType dtype) : bits_(bit(dtype)) {}
+
+    constexpr bool has(aclDataType dtype) const { return (bits_ & bit(dtype)) != 0; }
+    constexpr DTypes operator|(DTypes other) const { return DTypes(bits_ | other.bits_); }
+    constexpr DTypes without(DTypes other) const { return DTypes(bits_ & ~other.bits_); }
+
+   private:
+    constexpr explicit DTypes(uint64_t bits) : bits_(bits) {}
+    static constexpr uint64_t bit(aclDataType dtype) { return dtype < 0 || dtype > 63 ? 0 : uint64_t{1} << dtype; }
+
+    uint64_t bits_;
+};
+
+constexpr DTypes FLOAT(ACL_FLOAT), FLOAT16(ACL_FLOAT16), BF16(ACL_BF16), DOUBLE(ACL_DOUBLE);
+constexpr DTypes INT8(ACL_INT8), UINT8(ACL_UINT8), INT16(ACL_INT16), INT32(ACL_INT32), INT64(ACL_INT64), BOOL(ACL_BOOL);
+constexpr DTypes UINT16(ACL_UINT16), UINT32(ACL_UINT32), UINT64(ACL_UINT64);
+constexpr DTypes COMPLEX64(ACL_COMPLEX64), COMPLEX128(ACL_COMPLEX128);
+
+constexpr DTypes FLOATING = FLOAT | FLOAT16 | BF16;
+constexpr DTypes INTEGRAL = INT8 | UINT8 | INT16 | INT32 | INT64;
+constexpr DTypes REAL = FLOATING | DOUBLE | INTEGRAL;
+constexpr DTypes COMPLEX = COMPLEX64 | COMPLEX128;
+constexpr DTypes NUMBERS = REAL | BOOL | COMPLEX;
+// Where no document that may be read lists the types: what ATen's kernel has.
+constexpr DTypes ANY = NUMBERS | UINT16 | UINT32 | UINT64;
+
+}  // namespace torch_aclnn::host

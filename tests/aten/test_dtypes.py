@@ -1,0 +1,70 @@
+"""What an adapter takes: the documented types of its first tensor, by product and setting."""
+
+import ctypes
+
+import pytest
+import torch
+
+from cases import DEVICE
+from direct import call, refusal
+from subprocesses import output_of
+
+
+def test_another_type_is_refused_on_its_line():
+    x = torch.ones(2, 2, dtype=torch.float64).to(DEVICE)
+    with pytest.raises(RuntimeError, match="aclnnMm: self: expected a data type of FLOAT, FLOAT16, BF16 on Ascend910B3, got DOUBLE"):
+        torch.mm(x, x)
+
+
+def test_a_refusal_has_code_161002():
+    x = torch.ones(2, 2, dtype=torch.float64).to(DEVICE)
+    assert refusal("aclnnMv", x, x[0], x[0], ctypes.c_int8(0))[0] == 161002
+
+
+def test_each_member_of_a_list_counts():
+    good, bad = torch.ones(2, device=DEVICE), torch.ones(2, dtype=torch.int64, device=DEVICE)
+    code, sentence = refusal("aclnnForeachSqrt", (good, bad), (good, bad))
+    assert code == 161002 and "x: expected a data type of FLOAT, FLOAT16" in sentence and sentence.endswith("got INT64")
+
+
+def test_the_output_counts_where_there_is_no_input():
+    out = torch.zeros(2, 2, device=DEVICE)
+    call("aclnnEye", 2, 2, out)
+    assert out.cpu().equal(torch.eye(2))
+    code, sentence = refusal("aclnnEye", 2, 2, torch.zeros(2, 2, dtype=torch.uint16).to(DEVICE))
+    assert code == 161002 and "out: expected a data type of" in sentence
+
+
+def test_null_is_reported_before_the_type():
+    x = torch.ones(2, 2, dtype=torch.float64).to(DEVICE)
+    assert refusal("aclnnMv", x, None, x[0], ctypes.c_int8(0))[0] == 161001
+    assert refusal("aclnnForeachSqrt", None, None)[0] == 161001
+
+
+ATTEMPT = """
+import torch_aclnn, torch
+
+def attempt(function, *inputs):
+    try:
+        result = function(*(x.npu() for x in inputs))
+        return result.dtype
+    except RuntimeError as error:
+        return str(error).split("expected", 1)[1].splitlines()[0]
+"""
+
+
+def test_float64_is_taken_with_float32_where_the_setting_says_so():
+    code = ATTEMPT + "print(attempt(torch.mm, *[torch.ones(2, 2, dtype=torch.float64)] * 2))"
+    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="1") == "torch.float64"
+    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="0").endswith("got DOUBLE")
+
+
+def test_the_float64_setting_adds_nothing_where_there_is_no_float32():
+    code = ATTEMPT + "print(attempt(torch.bitwise_not, torch.ones(2, dtype=torch.float64)))"
+    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="1").endswith("got DOUBLE")
+
+
+@pytest.mark.parametrize(("soc", "answer"), [("Ascend910A", "got BF16"), ("Ascend910B3", "torch.bfloat16")])
+def test_bfloat16_is_taken_on_a2_only(soc, answer):
+    code = ATTEMPT + "print(attempt(torch.exp, torch.ones(2, dtype=torch.bfloat16)))"
+    assert output_of(code, TORCH_ACLNN_HOST_SOC=soc).endswith(answer)
