@@ -1,19 +1,26 @@
-"""Write docs/coverage.md, the table of the aclnn entry points that the host engine implements, from the engine's sources.
+"""Write docs/coverage.md, what the host engine implements and what it refuses, from the engine's sources.
 
 python docs/generate_coverage.py          # writes the file
 python docs/generate_coverage.py --check  # fails if it is out of date
 """
 
 import argparse
+import csv
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HOST = ROOT / "csrc" / "host"
+ABSENT = ROOT / "docs" / "absent_operations.tsv"
 OUTPUT = ROOT / "docs" / "coverage.md"
 
-# The first argument of a macro at the start of a line: ATEN_ENTRY(aclnnAdd, ...), UNARY(aclnnExp, ...), TORCH_ACLNN_PHASE2(aclnn...
-ENTRY_POINT = re.compile(r"^[A-Z_0-9]+\((aclnn[A-Z]\w+)", re.MULTILINE)
+# ATEN_ENTRY(aclnnAdd, NUMBERS, ... or a file's own macro, UNARY(aclnnExp, FLOATING | DOUBLE, ...
+ADAPTER = re.compile(r"^[A-Z_0-9]+\((acl[a-zA-Z]\w+),\s*([A-Z_0-9 |]+)[,)]", re.MULTILINE)
+# The five operators check each of their tensors; the first check is that of the tensors they compute on.
+OPERATOR = re.compile(r"^TORCH_ACLNN_PHASE2\((aclnn\w+)", re.MULTILINE)
+CHECK = re.compile(r"require_dtype\(t, ([A-Z_0-9 |]+)\)")
+SET = re.compile(r"^constexpr DTypes (\w+) = ([A-Z_0-9 |]+);", re.MULTILINE)
+TYPE = re.compile(r"(\w+)\(ACL_\w+\)")
 REFUSAL = re.compile(r"^REFUSE\w*\((\w+)", re.MULTILINE)
 
 HEADER = """# Coverage of the host engine
@@ -22,37 +29,84 @@ Written by `docs/generate_coverage.py` from the sources; do not edit.
 
 An entry point is here if `libopapi.so` or `libaclnn_math.so` exports both of its phases. One that is not here does not exist, and
 torch_npu then reports it by name. The families are the source files.
+
+Beside the entry points stand the data types of the first tensor, or of the members if it is a list. Others are refused in phase 1 with
+161002. BF16 counts on A2 products only, and DOUBLE goes with FLOAT if `TORCH_ACLNN_HOST_FLOAT64=1`. The sets are those of the published
+documents, with BF16 beside FLOAT16 where an old one has not got it yet; where only torch_npu's list of operations names types, which is
+shorter than what works, the set is wider. ANY stands where nothing is published.
+"""
+
+REFUSED_OPERATIONS = """
+## Operations that are refused
+
+For these, torch_npu calls an operator by the name that chips know it by, or an entry point that is not implemented. The call, or the next
+synchronisation, raises an error that names it.
+
+| operation | why |
+|---|---|"""
+
+REFUSED_FUNCTIONS = """
+## Runtime functions that are refused
+
+These exist, because torch_npu links or calls them, and always refuse:
 """
 
 
-def families() -> dict[str, list[str]]:
-    """Return the entry points of each source file of the engine, the five backward operators first."""
-    own = {
-        "the five operators": [name for path in sorted((HOST / "opapi").glob("*.cpp")) for name in ENTRY_POINT.findall(path.read_text())]
-    }
-    on_aten = {path.stem: sorted(ENTRY_POINT.findall(path.read_text())) for path in sorted((HOST / "aten").glob("*.cpp"))}
-    return own | {family: names for family, names in on_aten.items() if names}
+def types() -> list[str]:
+    """Return the names of the single data types."""
+    return TYPE.findall((HOST / "opapi" / "dtypes.h").read_text())
 
 
-def table() -> str:
+def type_sets() -> dict[str, str]:
+    """Return the named sets of data types and what they are made of."""
+    return dict(SET.findall((HOST / "opapi" / "dtypes.h").read_text()))
+
+
+def families() -> dict[str, dict[str, str]]:
+    """Return the entry points of each source file of the engine with their data types, the five backward operators first."""
+    own = {}
+    for path in sorted((HOST / "opapi").glob("*.cpp")):
+        own |= {name: CHECK.findall(path.read_text())[0] for name in OPERATOR.findall(path.read_text())}
+    on_aten = {path.stem: dict(sorted(ADAPTER.findall(path.read_text()))) for path in sorted((HOST / "aten").glob("*.cpp"))}
+    return {"the five operators": own} | {family: names for family, names in on_aten.items() if names}
+
+
+def absent_operations() -> list[dict[str, str]]:
+    """Return the torch operations that are refused on purpose: what users call, an example, and why."""
+    with ABSENT.open(newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def family_table(family: str, entry_points: dict[str, str]) -> list[str]:
+    """Return a family's section; entry points with one set of types share a row."""
+    rows: dict[str, list[str]] = {}
+    for name, dtypes in entry_points.items():
+        rows.setdefault(dtypes, []).append(name.removeprefix("aclnn"))
+    lines = ["", f"### {family.replace('_', ' ').capitalize()} ({len(entry_points)})", "", "| data types | entry points |", "|---|---|"]
+    return lines + [f"| {dtypes.replace(' | ', ', ')} | {', '.join(names)} |" for dtypes, names in sorted(rows.items())]
+
+
+def document() -> str:
     """Return the whole text of docs/coverage.md."""
     found = families()
     refused = sorted({name for path in (HOST / "runtime").glob("*.cpp") for name in REFUSAL.findall(path.read_text())})
-    lines = [HEADER, f"{sum(map(len, found.values()))} entry points.", "", "| family | number | entry points |", "|---|---|---|"]
-    for family, names in found.items():
-        lines.append(f"| {family.replace('_', ' ')} | {len(names)} | {', '.join(name.removeprefix('aclnn') for name in names)} |")
-    lines += ["", "## Refused by name", "", "These runtime functions exist, because torch_npu links or calls them, and always refuse:", ""]
-    lines.append(", ".join(f"`{name}`" for name in refused) + ".")
+    lines = [HEADER, "| name | data types |", "|---|---|"]
+    lines += [f"| {name} | {members.replace(' | ', ', ')} |" for name, members in type_sets().items()]
+    lines += ["", "## Entry points", "", f"{sum(map(len, found.values()))} in all."]
+    for family, entry_points in found.items():
+        lines += family_table(family, entry_points)
+    lines += [REFUSED_OPERATIONS, *(f"| {row['operation']} | {row['why']} |" for row in absent_operations())]
+    lines += [REFUSED_FUNCTIONS, ", ".join(f"`{name}`" for name in refused) + "."]
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    """Write the table, or check it."""
+    """Write the document, or check it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     if not parser.parse_args().check:
-        OUTPUT.write_text(table())
-    elif OUTPUT.read_text() != table():
+        OUTPUT.write_text(document())
+    elif OUTPUT.read_text() != document():
         raise SystemExit("docs/coverage.md is out of date: run python docs/generate_coverage.py")
 
 

@@ -1,0 +1,87 @@
+"""transformer.cpp: what torch_npu offers under names of its own, against the same in plain operators."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from cases import DEVICE, FLOATS
+
+TOLERANCE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}
+
+
+def compare(fused, plain, *shapes, dtype=torch.float32):
+    """Results and gradients of `fused` on the NPU and of `plain` on the CPU, in float32."""
+    inputs = [torch.randn(shape).to(dtype) for shape in shapes]
+    there = [x.to(DEVICE).requires_grad_() for x in inputs]
+    here = [x.float().requires_grad_() for x in inputs]
+    got, expected = fused(*there), plain(*here)
+    cotangent = torch.randn(expected.shape).to(dtype)
+    grads = torch.autograd.grad(got, there, cotangent.to(DEVICE))
+    for have, want in zip((got, *grads), (expected, *torch.autograd.grad(expected, here, cotangent.float())), strict=True):
+        scale = want.abs().max().item()
+        torch.testing.assert_close(have.float().cpu(), want, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * scale)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("gamma", [(6,), (4, 6)], ids=str)
+def test_rms_norm(gamma, dtype):
+    compare(
+        lambda x, g: torch.ops.npu.npu_rms_norm(x, g, 1e-5)[0],
+        lambda x, g: F.rms_norm(x, gamma, g, 1e-5),
+        (3, 4, 6),
+        gamma,
+        dtype=dtype,
+    )
+
+
+def test_add_rms_norm():
+    x, y, gamma = torch.randn(3, 6), torch.randn(3, 6), torch.randn(6)
+    normal, _, total = torch.ops.npu.npu_add_rms_norm(x.to(DEVICE), y.to(DEVICE), gamma.to(DEVICE), 1e-5)
+    torch.testing.assert_close(total.cpu(), x + y)
+    torch.testing.assert_close(normal.cpu(), F.rms_norm(x + y, (6,), gamma, 1e-5))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("dim", [-1, 1])
+def test_swiglu(dim, dtype):
+    def plain(x):
+        gate, value = x.chunk(2, dim)
+        return F.silu(gate) * value
+
+    compare(lambda x: torch.ops.npu.npu_swiglu(x, dim), plain, (3, 4, 6), dtype=dtype)
+
+
+@pytest.mark.parametrize("mode", ["half", "interleave"])
+def test_rotary_mul(mode):
+    def plain(x, cos, sin):
+        if mode == "half":
+            first, second = x.chunk(2, -1)
+            return x * cos + torch.cat((-second, first), -1) * sin
+        return x * cos + torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2) * sin
+
+    compare(lambda x, cos, sin: torch.ops.npu.npu_rotary_mul(x, cos, sin, mode), plain, (2, 3, 4, 64), (1, 1, 4, 64), (1, 1, 4, 64))
+
+
+@pytest.mark.parametrize("mode", ["none", "tanh"])
+@pytest.mark.parametrize("left", [True, False])
+def test_geglu(left, mode):
+    def plain(x):
+        first, second = x.chunk(2, 1)
+        return F.gelu(first, approximate=mode) * second if left else first * F.gelu(second, approximate=mode)
+
+    compare(lambda x: torch.ops.npu.npu_geglu(x, 1, int(mode == "tanh"), left)[0], plain, (3, 4, 6))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_group_norm_silu(dtype):
+    x, gamma, beta = torch.randn(2, 6, 4, 3).to(dtype), torch.randn(6).to(dtype), torch.randn(6).to(dtype)
+    got, mean, rstd = torch.ops.npu.npu_group_norm_silu(*(t.to(DEVICE) for t in (x, gamma, beta)), 3, 1e-5)
+    normal, expected_mean, expected_rstd = torch.native_group_norm(x.float(), gamma.float(), beta.float(), 2, 6, 12, 3, 1e-5)
+    tolerance = {"rtol": TOLERANCE[dtype], "atol": TOLERANCE[dtype]}
+    torch.testing.assert_close(got.float().cpu(), F.silu(normal), **tolerance)
+    torch.testing.assert_close(mean.float().cpu(), expected_mean, **tolerance)
+    torch.testing.assert_close(rstd.float().cpu(), expected_rstd, **tolerance)
+
+
+def test_fast_gelu():
+    compare(torch.ops.npu.npu_fast_gelu, lambda x: x * torch.sigmoid(1.702 * x), (3, 4))
