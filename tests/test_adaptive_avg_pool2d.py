@@ -109,7 +109,7 @@ def test_opcheck(device):
         (lambda f, x: f(None, 2), TypeError, "adaptive_avg_pool2d: input: expected a Tensor, got NoneType"),
         (lambda f, x: f(x[0, 0], 2), ValueError, "adaptive_avg_pool2d: input: expected 3 or 4 dimensions"),
         (lambda f, x: f(x, (1, 2, 3)), ValueError, "adaptive_avg_pool2d: output_size: expected one integer or 2"),
-        (lambda f, x: f(x, 0), ValueError, "adaptive_avg_pool2d: output_size: expected values of at least 1"),
+        (lambda f, x: f(x, -1), ValueError, "adaptive_avg_pool2d: output_size: expected values of at least 0"),
         (lambda f, x: f(x, 1.5), TypeError, "adaptive_avg_pool2d: output_size: expected integers"),
     ],
 )
@@ -122,6 +122,10 @@ def test_bad_arguments_are_refused_by_name(device, call, error, words):
 def test_the_operator_refuses_sizes_that_do_not_fit(device, size):
     with pytest.raises(RuntimeError, match="expected"):
         op(torch.ones(1, 1, 2, 2, device=device), size)
+
+
+def test_a_result_without_elements_is_that_of_torch(device):
+    assert torch_aclnn.functional.adaptive_avg_pool2d(torch.ones(2, 3, 4, 4, device=device), (0, 2)).shape == (2, 3, 0, 2)
 
 
 def test_module_has_the_state_and_repr_of_torch():

@@ -203,6 +203,12 @@ def test_differentiating_the_bare_operator_is_refused(device):
         op(torch.ones(1, 1, 2, 2, device=device, requires_grad=True), (1, 1, 4, 4), (2, 2))
 
 
+def test_an_empty_stride_is_the_kernel_size(device):
+    x = torch.randn(1, 1, 4, 6, device=device)
+    for stride in ((), [], None):
+        assert torch.equal(torch_aclnn.functional.avg_pool2d(x, 2, stride).cpu(), torch_aclnn.functional.avg_pool2d(x, 2, 2).cpu())
+
+
 def test_module_has_the_state_and_repr_of_torch():
     ours, theirs = torch_aclnn.nn.AvgPool2d(3, 2, 1, True, False, 4), torch.nn.AvgPool2d(3, 2, 1, True, False, 4)
     assert repr(ours) == repr(theirs) and ours.state_dict() == theirs.state_dict()

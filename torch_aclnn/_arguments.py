@@ -5,6 +5,7 @@ from typing import NoReturn
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 # CANN takes no other divisor; a wrong one would only be refused in the backward.
 MAX_DIVISOR = 255
@@ -40,5 +41,5 @@ def ints(function: str, parameter: str, value: object, count: int, lowest: int |
 
 
 def takes_our_path(*tensors: Tensor | None) -> bool:
-    """Return whether the operators have a kernel for the tensors' device: ``npu`` and ``cpu``. Any other takes torch's own path."""
-    return all(t is None or t.device.type in ("npu", "cpu") for t in tensors)
+    """Return whether the operators can do it: they have kernels for ``npu`` and ``cpu``, and no forward-mode derivative."""
+    return forward_ad._current_level < 0 and all(t is None or t.device.type in ("npu", "cpu") for t in tensors)

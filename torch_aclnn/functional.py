@@ -1,6 +1,8 @@
 """Pooling, padding, unpooling and batch norm with the signatures of :mod:`torch.nn.functional` and gradients from aclnn entry points.
 
-Tensors on ``npu`` take the entry points, tensors on ``cpu`` the same kernels without CANN's interface, any other device torch's own path.
+Tensors on ``npu`` take the entry points, tensors on ``cpu`` the same kernels without CANN's interface. Any other device takes torch's own
+path, and so does whatever is computed in forward mode (:func:`torch.func.jvp`, :mod:`torch.autograd.forward_ad`).
+Under :class:`torch.autocast` each function keeps its input's dtype, whatever the device.
 Bad arguments raise ValueError or TypeError; what only the operator can refuse (a dtype outside its list) raises RuntimeError.
 """
 
@@ -13,8 +15,6 @@ from torch_aclnn.autograd import AdaptiveAvgPool2d, AvgPool2d, BatchNorm, MaxUnp
 from torch_aclnn.autograd.batch_norm_elemt import update_running_statistics
 
 __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "max_unpool3d", "replication_pad2d"]
-
-_torch = torch.nn.functional
 
 
 def avg_pool2d(
@@ -53,7 +53,7 @@ def avg_pool2d(
     name = "avg_pool2d"
     _arguments.tensor(name, "input", input, (3, 4))
     kernel = _arguments.ints(name, "kernel_size", kernel_size, 2, lowest=1)
-    step = _arguments.ints(name, "stride", kernel if stride is None or stride == () else stride, 2, lowest=1)
+    step = _arguments.ints(name, "stride", kernel if stride in (None, (), []) else stride, 2, lowest=1)
     pad = _arguments.ints(name, "padding", padding, 2, lowest=0)
     if pad[0] > kernel[0] // 2 or pad[1] > kernel[1] // 2:
         _arguments.refuse(name, "padding", f"at most half of kernel_size {kernel}", padding)
@@ -63,7 +63,7 @@ def avg_pool2d(
             _arguments.refuse(name, "divisor_override", "None or a value in [-255, 255] other than 0", divisor_override)
     arguments = (kernel, step, pad, ceil_mode, count_include_pad, divisor_override)
     if not _arguments.takes_our_path(input):
-        return _torch.avg_pool2d(input, *arguments)
+        return AvgPool2d.forward(input, *arguments)
     return AvgPool2d.call(input, *arguments)
 
 
@@ -72,14 +72,15 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | 
 
     Args:
         input: (N, C, H, W) or (C, H, W); float32, float16, bfloat16 (and float64 on ``cpu``).
-        output_size: rows and columns of the result; one number stands for both, None keeps the input's.
+        output_size: rows and columns of the result; one number stands for both, None keeps the input's. A result without elements is
+            torch's own, because the entry point takes no such gradient.
 
     Returns:
         (N, C, oH, oW) or (C, oH, oW).
 
     Raises:
         TypeError: an argument of another type.
-        ValueError: a rank other than 3 or 4, or an output size below 1.
+        ValueError: a rank other than 3 or 4, or a negative output size.
 
     Example:
         >>> torch_aclnn.functional.adaptive_avg_pool2d(torch.arange(4.0).reshape(1, 2, 2), 1)
@@ -92,9 +93,9 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | 
     if len(asked) != 2:
         _arguments.refuse(name, "output_size", "one integer or 2", output_size)
     sizes = [size if want is None else want for want, size in zip(asked, input.shape[-2:], strict=True)]
-    size = _arguments.ints(name, "output_size", sizes, 2, lowest=1)
-    if not _arguments.takes_our_path(input):
-        return _torch.adaptive_avg_pool2d(input, (size[0], size[1]))
+    size = _arguments.ints(name, "output_size", sizes, 2, lowest=0)
+    if 0 in size or not _arguments.takes_our_path(input):
+        return AdaptiveAvgPool2d.forward(input, size)
     return AdaptiveAvgPool2d.call(input, size)
 
 
@@ -123,7 +124,7 @@ def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     if input.shape[-2] + top + bottom < 1 or input.shape[-1] + left + right < 1:
         _arguments.refuse(name, "padding", f"a padded size of at least 1 for input {tuple(input.shape)}", padding)
     if not _arguments.takes_our_path(input):
-        return _torch.pad(input, (left, right, top, bottom), mode="replicate")
+        return ReplicationPad2d.forward(input, (left, right, top, bottom))
     return ReplicationPad2d.call(input, (left, right, top, bottom))
 
 
@@ -171,9 +172,11 @@ def max_unpool3d(
     step = _arguments.ints(name, "stride", kernel if stride is None else stride, 3, lowest=1)
     pad = _arguments.ints(name, "padding", padding, 3, lowest=0)
     size = _unpooled_size(input, kernel, step, pad, output_size)
+    if indices.dtype != torch.int64:  # the condition keeps a needless conversion out of a traced graph
+        indices = indices.long()
     if not _arguments.takes_our_path(input, indices):
-        return _torch.max_unpool3d(input, indices, kernel, step, pad, size)
-    return MaxUnpool3d.call(input, indices.long(), size, step, pad)
+        return MaxUnpool3d.forward(input, indices, size, step, pad)
+    return MaxUnpool3d.call(input, indices, size, step, pad)
 
 
 def _unpooled_size(
@@ -199,7 +202,7 @@ def batch_norm(
 ) -> Tensor:
     """Normalise each channel, as :func:`torch.nn.functional.batch_norm`; in training the gradient is ``aclnnBatchNormElemtBackward``.
 
-    In evaluation it is torch's own function, whose gradient needs no statistics.
+    In evaluation, and for a batch without elements, it is torch's own function, whose gradient needs no statistics.
 
     Args:
         input: (N, C) or (N, C, ...), up to 8 dimensions; float32, float16, bfloat16 (and float64 on ``cpu``).
@@ -209,19 +212,19 @@ def batch_norm(
         bias: (C) or None, which means zeros.
         training: use the batch's own statistics.
         momentum: how much of the batch goes into the running statistics.
-        eps: added to the variance.
+        eps: added to the variance; more than 0 in training.
 
     Returns:
         A tensor of input's shape and dtype.
 
     Raises:
         TypeError: an argument of another type.
-        ValueError: a rank or shape that does not fit, or only one value per channel in training.
+        ValueError: a rank, shape or eps that does not fit, or only one value per channel in training.
 
     Example:
-        >>> torch_aclnn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True, eps=0.0)
-        tensor([[-1.],
-                [ 1.]])
+        >>> torch_aclnn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True, eps=3.0)
+        tensor([[-0.5000],
+                [ 0.5000]])
 
     """
     name = "batch_norm"
@@ -231,10 +234,10 @@ def batch_norm(
     for parameter, value in statistics:
         if value is not None and _arguments.tensor(name, parameter, value, (1,)).shape[0] != channels:
             _arguments.refuse(name, parameter, f"shape ({channels},)", tuple(value.shape))
-    if not training or not _arguments.takes_our_path(input, *(value for _, value in statistics)):
-        return _torch.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
-    if input.numel() == 0:
-        _arguments.refuse(name, "input", "at least one element", f"shape {tuple(input.shape)}")
+    if training and eps <= 0:
+        _arguments.refuse(name, "eps", "a positive number in training", eps)
+    if not training or input.numel() == 0 or not _arguments.takes_our_path(input, *(value for _, value in statistics)):
+        return torch.nn.functional.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if input.numel() == channels:
         _arguments.refuse(name, "input", "more than one value per channel in training", f"shape {tuple(input.shape)}")
     output, mean, invstd = BatchNorm.call(input, weight, bias, eps)

@@ -3,6 +3,8 @@
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.autograd import forward_ad
 
 
 class Function(torch.autograd.Function):
@@ -22,6 +24,17 @@ class Function(torch.autograd.Function):
     @classmethod
     def call(cls, *args: Any) -> Any:
         """Do what ``apply`` does, for positional arguments."""
+        if forward_ad._current_level >= 0:
+            cls._refuse_tangents(args)
         if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
             return cls.apply(*args)
         return cls._record(*args) if torch.is_grad_enabled() else cls.forward(*args)
+
+    @classmethod
+    def _refuse_tangents(cls, args: tuple[Any, ...]) -> None:
+        # A jvp method could say this, but torch.compile takes no function that has one.
+        if any(isinstance(a, Tensor) and forward_ad.unpack_dual(a).tangent is not None for a in args):
+            raise NotImplementedError(
+                f"{cls.__name__}: forward-mode differentiation is not implemented; use reverse mode (torch.func.vjp, grad, jacrev), or "
+                "call torch_aclnn.functional inside the forward-mode level, where it is torch's own function"
+            )

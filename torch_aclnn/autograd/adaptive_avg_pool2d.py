@@ -7,6 +7,8 @@ from torch import Tensor
 from torch_aclnn.autograd._function import Function
 from torch_aclnn.autograd._planes import over_planes, with_batch
 
+# Bound once, because torch_aclnn.patch() puts another function in its place.
+_forward = torch.nn.functional.adaptive_avg_pool2d
 _backward = torch.ops.torch_aclnn.adaptive_avg_pool2d_backward.default
 
 
@@ -16,7 +18,10 @@ class AdaptiveAvgPool2d(Function):
     @staticmethod
     def forward(input: Tensor, output_size: Any) -> Tensor:
         """Pool as torch does."""
-        return torch.nn.functional.adaptive_avg_pool2d(input, output_size)
+        if input.device.type == "npu" and (torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()):
+            # The function around this operator has a kernel on npu that takes neither symbolic sizes nor torch.func's tensors.
+            return torch.ops.aten._adaptive_avg_pool2d.default(input, output_size)
+        return _forward(input, output_size)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

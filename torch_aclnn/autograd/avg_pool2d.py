@@ -7,6 +7,8 @@ from torch import Tensor
 from torch_aclnn.autograd._function import Function
 from torch_aclnn.autograd._planes import over_planes, with_batch
 
+# Bound once, because torch_aclnn.patch() puts another function in its place.
+_forward = torch.nn.functional.avg_pool2d
 _backward = torch.ops.torch_aclnn.avg_pool2d_backward.default
 
 
@@ -14,9 +16,11 @@ class AvgPool2d(Function):
     """(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) -> pooled input."""
 
     @staticmethod
-    def forward(input: Tensor, *arguments: Any) -> Tensor:
+    def forward(
+        input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: int | None
+    ) -> Tensor:
         """Pool as torch does."""
-        return torch.nn.functional.avg_pool2d(input, *arguments)
+        return _forward(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -38,9 +42,18 @@ class AvgPool2dBackward(Function):
     """(grad_output, input_size, and the arguments of :class:`AvgPool2d`) -> grad_input, by aclnnAvgPool2dBackward."""
 
     @staticmethod
-    def forward(grad_output: Tensor, input_size: Any, *arguments: Any) -> Tensor:
+    def forward(
+        grad_output: Tensor,
+        input_size: Any,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Tensor:
         """Call the entry point."""
-        return _backward(grad_output, input_size, *arguments)
+        return _backward(grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

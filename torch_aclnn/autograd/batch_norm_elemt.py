@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode, is_traceable_wrapper_subclass
 from torch_aclnn.autograd._function import Function
 
 _backward = torch.ops.torch_aclnn.batch_norm_elemt_backward.default
@@ -25,10 +27,16 @@ def _statistics_type(input: Tensor) -> torch.dtype:
     return torch.float32 if input.dtype in (torch.float16, torch.bfloat16) else input.dtype
 
 
+def _is_observed(input: Tensor) -> bool:
+    """Return whether somebody differentiates the steps or traces them."""
+    differentiated = torch.is_grad_enabled() or forward_ad._current_level >= 0
+    return differentiated or torch.compiler.is_compiling() or is_in_torch_dispatch_mode() or is_traceable_wrapper_subclass(input)
+
+
 def _uses_device_operators(input: Tensor) -> bool:
-    # What torch has for the steps cannot be differentiated, so a graph of the gradient needs the plain form; float64 needs it because
-    # their statistics are float32 whatever the input is.
-    return input.device.type == "npu" and input.dtype != torch.float64 and not torch.is_grad_enabled()
+    # What torch has for the steps has no derivatives and no meta kernels, and one updates the running statistics without a word of it in
+    # its schema; so whoever observes gets the plain form. So does float64, because their statistics are float32 whatever the input is.
+    return input.device.type == "npu" and input.dtype != torch.float64 and not _is_observed(input)
 
 
 def _statistics(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
@@ -99,9 +107,9 @@ class BatchNorm(Function):
     @staticmethod
     def forward(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> tuple[Tensor, Tensor, Tensor]:
         """Normalise by the batch's own statistics."""
-        with torch.no_grad():
-            mean, invstd = _statistics(input, eps)
-            return _normalise(input, weight, bias, mean, invstd, eps), mean, invstd
+        # Without no_grad: inside torch.func.grad, torch.compile differentiates this instead of calling backward.
+        mean, invstd = _statistics(input, eps)
+        return _normalise(input, weight, bias, mean, invstd, eps), mean, invstd
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
@@ -149,9 +157,18 @@ class BatchNormElemtBackward(Function):
     """
 
     @staticmethod
-    def forward(*tensors: Tensor) -> Tensor:
+    def forward(
+        grad_out: Tensor,
+        input: Tensor,
+        mean: Tensor,
+        invstd: Tensor,
+        weight: Tensor | None,
+        sum_dy: Tensor,
+        sum_dy_xmu: Tensor,
+        count: Tensor,
+    ) -> Tensor:
         """Call the entry point."""
-        return _backward(*tensors)
+        return _backward(grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch_aclnn.autograd._function import Function
 from torch_aclnn.autograd._planes import over_planes
 
+_forward = torch.ops.aten.max_unpool3d.default
 _backward = torch.ops.torch_aclnn.max_unpool3d_backward.default
 
 
@@ -15,8 +16,9 @@ class MaxUnpool3d(Function):
 
     @staticmethod
     def forward(input: Tensor, indices: Tensor, output_size: Any, stride: Any, padding: Any) -> Tensor:
-        """Unpool as torch does."""
-        return torch.ops.aten.max_unpool3d.default(input, indices, output_size, stride, padding)
+        """Unpool as torch does, and keep the dtype. Elements only move, so a detour by float32, as autocast makes on cpu, loses nothing."""
+        listed = input.float() if input.dtype == torch.bfloat16 and input.device.type == "npu" else input  # of aclnnMaxUnpool3d
+        return _forward(listed, indices, output_size, stride, padding).to(input.dtype)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -57,13 +59,9 @@ class MaxUnpool3dBackward(Function):
         """A gather's derivative is a scatter that adds, because two elements may have come from one place."""
         (indices,) = ctx.saved_tensors
         zeros = grad_grad_input.new_zeros(ctx.grad_output_shape).flatten(-3)
-        return (
-            zeros.scatter_add(-1, indices.flatten(-3), grad_grad_input.flatten(-3)).view(ctx.grad_output_shape),
-            None,
-            None,
-            None,
-            None,
-        )
+        with torch.autocast(zeros.device.type, enabled=False):  # in float16 it refuses bfloat16 here
+            grad_grad_output = zeros.scatter_add(-1, indices.flatten(-3), grad_grad_input.flatten(-3))
+        return grad_grad_output.view(ctx.grad_output_shape), None, None, None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], grad_output: Tensor, indices: Tensor, *arguments: Any) -> tuple[Tensor, int]:

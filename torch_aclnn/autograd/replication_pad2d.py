@@ -7,6 +7,8 @@ from torch import Tensor
 from torch_aclnn.autograd._function import Function
 from torch_aclnn.autograd._planes import over_planes, with_batch
 
+# Bound once, because torch_aclnn.patch() puts another function in its place.
+_forward = torch.nn.functional.pad
 _backward = torch.ops.torch_aclnn.replication_pad2d_backward.default
 
 
@@ -15,8 +17,8 @@ class ReplicationPad2d(Function):
 
     @staticmethod
     def forward(input: Tensor, padding: Any) -> Tensor:
-        """Pad as torch does."""
-        return torch.nn.functional.pad(input, padding, mode="replicate")
+        """Pad as torch does, and keep the dtype, which autocast on cpu would make float32; elements only move, so nothing is lost."""
+        return _forward(input, padding, mode="replicate").to(input.dtype)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -13,14 +13,15 @@
 namespace torch_aclnn {
 
 template <class T>
-bool requires_grad(const T&) {
+bool is_differentiated(const T&) {
     return false;
 }
-inline bool requires_grad(const at::Tensor& tensor) {
-    return tensor.requires_grad();
+// By either mode: a graph is recorded, or the tensor has a forward-mode tangent (of torch's only level).
+inline bool is_differentiated(const at::Tensor& tensor) {
+    return (at::GradMode::is_enabled() && tensor.requires_grad()) || tensor._fw_grad(0).defined();
 }
-inline bool requires_grad(const std::optional<at::Tensor>& tensor) {
-    return tensor && tensor->requires_grad();
+inline bool is_differentiated(const std::optional<at::Tensor>& tensor) {
+    return tensor && is_differentiated(*tensor);
 }
 
 template <auto kernel>
@@ -34,8 +35,8 @@ struct PassThrough<kernel> {
 
     static Result call(c10::DispatchKeySet keys, Arguments... arguments) {
         static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(name, overload).typed<Result(Arguments...)>();
-        TORCH_CHECK_NOT_IMPLEMENTED(!(at::GradMode::is_enabled() && (... || requires_grad(arguments))), name,
-                                    ": an input requires grad, but the operator itself has no derivative; "
+        TORCH_CHECK_NOT_IMPLEMENTED(!(... || is_differentiated(arguments)), name,
+                                    ": an input requires grad or has a forward-mode tangent, but the operator itself has no derivative; "
                                     "call it through torch_aclnn.functional or torch_aclnn.autograd");
         const at::AutoDispatchBelowADInplaceOrView guard;
         return op.redispatch(keys & c10::after_ADInplaceOrView_keyset, std::forward<Arguments>(arguments)...);

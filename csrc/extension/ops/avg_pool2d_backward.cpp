@@ -16,6 +16,12 @@ struct Arguments {
     std::optional<int64_t> divisor_override, cube_math_type;
 
     at::IntArrayRef effective_stride() const { return stride.empty() ? kernel_size : stride; }
+
+    // 0 means none to the entry point and the kernel, so it must not come from outside.
+    int64_t divisor() const {
+        TORCH_CHECK(divisor_override.value_or(1) != 0, kOp, ": divisor_override: expected a value other than 0, got 0");
+        return divisor_override.value_or(0);
+    }
 };
 
 void run_npu(const Arguments& a, const at::Tensor& grad_input) {
@@ -27,7 +33,7 @@ void run_npu(const Arguments& a, const at::Tensor& grad_input) {
     TORCH_CHECK_VALUE(cube_math_type >= 0 && cube_math_type <= 3, kOp, ": cube_math_type: expected a value in 0..3, got ", cube_math_type);
     // Only the shape of `self` is read, so a handle over grad_input stands for the forward's input.
     call(entry_point, make_handle(a.grad_output), make_handle(grad_input), make_handle(a.kernel_size), make_handle(a.effective_stride()),
-         make_handle(a.padding), a.ceil_mode, a.count_include_pad, a.divisor_override.value_or(0), static_cast<int8_t>(cube_math_type),
+         make_handle(a.padding), a.ceil_mode, a.count_include_pad, a.divisor(), static_cast<int8_t>(cube_math_type),
          Output{make_handle(grad_input)});
 }
 
@@ -36,7 +42,7 @@ void run_meta(const Arguments& a, const at::Tensor&) {
     check_rank(kOp, "input_size", rank, 3, 4);
     check_rank(kOp, "grad_output", a.grad_output.dim(), rank, rank);
     check_dtype(kOp, {"grad_output", a.grad_output}, {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble});
-    TORCH_CHECK(a.divisor_override.value_or(1) != 0, kOp, ": divisor_override: expected a value other than 0, got 0");
+    a.divisor();
     std::vector<c10::SymInt> expected(a.input_size.begin(), a.input_size.end() - 2);
     for (int64_t d = 0; d < 2; ++d) {
         const int64_t kernel = a.kernel_size[d], stride = a.effective_stride()[d], padding = a.padding[d];
@@ -55,11 +61,8 @@ void run_meta(const Arguments& a, const at::Tensor&) {
 void run_cpu(const Arguments& a, const at::Tensor& grad_input) {
     run_meta(a, grad_input);
     const at::IntArrayRef stride = a.effective_stride();
-    const kernels::AvgPool2dParams params{{a.kernel_size[0], a.kernel_size[1]},
-                                          {stride[0], stride[1]},
-                                          {a.padding[0], a.padding[1]},
-                                          a.count_include_pad,
-                                          a.divisor_override.value_or(0)};
+    const kernels::AvgPool2dParams params{
+        {a.kernel_size[0], a.kernel_size[1]}, {stride[0], stride[1]}, {a.padding[0], a.padding[1]}, a.count_include_pad, a.divisor()};
     kernels::avg_pool2d_backward(view<4>(kOp, a.grad_output), view<4>(kOp, grad_input), params, at::get_num_threads());
 }
 

@@ -15,6 +15,10 @@ struct Arguments {
     const at::Tensor& indices;
     c10::SymIntArrayRef output_size;
     at::IntArrayRef stride, padding;
+
+    // The kernels take int64. int32 is what max_pool3d gives on npu, but there its meta kernel says int64, so that a compiled graph holds
+    // no conversion and brings int32 here.
+    at::Tensor long_indices() const { return indices.scalar_type() == at::kInt ? indices.to(at::kLong) : indices; }
 };
 
 void run_npu(const Arguments& a, const at::Tensor& grad_input) {
@@ -23,14 +27,15 @@ void run_npu(const Arguments& a, const at::Tensor& grad_input) {
         entry_point("aclnnMaxUnpool3dBackward");
     // The entry point writes contiguous memory only. Of `self` only the shape is read, so a handle over the result stands for it.
     const at::Tensor result = grad_input.is_contiguous() ? grad_input : at::empty_like(grad_input, at::MemoryFormat::Contiguous);
-    call(entry_point, make_handle(a.grad_output), make_handle(result), make_handle(a.indices),
+    const at::Tensor indices = a.long_indices();
+    call(entry_point, make_handle(a.grad_output), make_handle(result), make_handle(indices),
          make_handle(C10_AS_INTARRAYREF_SLOW(a.output_size)), make_handle(a.stride), make_handle(a.padding), Output{make_handle(result)});
     if (!result.is_same(grad_input)) grad_input.copy_(result);
 }
 
 void run_meta(const Arguments& a, const at::Tensor&) {
     check_rank(kOp, "indices", a.indices.dim(), 4, 5);
-    check_dtype(kOp, {"indices", a.indices}, {at::kLong});
+    check_dtype(kOp, {"indices", a.indices}, {at::kLong, at::kInt});
     TORCH_CHECK(a.output_size.size() == 3, kOp, ": output_size: expected 3 values, got ", a.output_size.size());
     for (int64_t s : a.stride) TORCH_CHECK(s > 0, kOp, ": stride: expected positive values, got ", a.stride);
     for (const c10::SymInt& s : a.output_size)
@@ -43,8 +48,9 @@ void run_meta(const Arguments& a, const at::Tensor&) {
 
 void run_cpu(const Arguments& a, const at::Tensor& grad_input) {
     run_meta(a, grad_input);
-    const auto bad = kernels::max_unpool3d_backward(view<5>(kOp, a.grad_output), view<5>(kOp, a.indices), view<5>(kOp, grad_input),
-                                                    at::get_num_threads());
+    const at::Tensor indices = a.long_indices();
+    const auto bad =
+        kernels::max_unpool3d_backward(view<5>(kOp, a.grad_output), view<5>(kOp, indices), view<5>(kOp, grad_input), at::get_num_threads());
     const int64_t rank = a.indices.dim();
     TORCH_CHECK(!bad, kOp, ": indices: expected values below the product of output_size ", a.output_size, ", got ", bad->index,
                 " at position ", at::IntArrayRef(bad->position + 5 - rank, rank));

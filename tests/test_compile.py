@@ -1,0 +1,178 @@
+"""torch.compile: whole graphs on both devices, one graph for all sizes, and the results of eager code."""
+
+from collections import Counter
+
+import torch_aclnn
+import pytest
+import torch
+from torch import Tensor, func, nn
+from torch._dynamo.testing import CompileCounterWithBackend
+
+import layouts
+from functions import for_each_function
+from marks import host_engine_only
+
+
+@pytest.fixture(autouse=True)
+def _forget_compiled_code():
+    yield
+    torch._dynamo.reset()
+
+
+def compiled(function, backend="aot_eager", **options):
+    return torch.compile(function, backend=backend, fullgraph=True, **options)
+
+
+def results(function, x: Tensor, *others: Tensor) -> tuple[Tensor, Tensor]:
+    """Return output and gradient."""
+    x = x.detach().requires_grad_()
+    y = function(x, *others)
+    return y, torch.autograd.grad(y, x, y.detach())[0]
+
+
+def assert_equals_eager(compiled_function, function, *inputs: Tensor) -> None:
+    """Compare output and gradient, their dtypes and strides."""
+    # On npu the meta kernels of torch's own forwards do not give the strides that torch_npu's kernels give.
+    check_stride = inputs[0].device.type == "cpu"
+    for actual, expected in zip(results(compiled_function, *inputs), results(function, *inputs), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5, check_stride=check_stride)
+
+
+@for_each_function
+def test_one_whole_graph_without_breaks(device, case):
+    function, inputs = compiled(case.ours), case.inputs(device)
+    assert_equals_eager(function, case.ours, *inputs)
+    with torch.no_grad():  # a graph of its own, without a backward
+        torch.testing.assert_close(function(*inputs), case.ours(*inputs))
+
+
+@pytest.mark.parametrize("layout", [layouts.offset_and_gaps, layouts.channels_last])
+@for_each_function
+def test_layouts_of_memory(device, case, layout):
+    x, *others = case.inputs("cpu")
+    assert_equals_eager(compiled(case.ours), case.ours, layout(x.to(device)), *(t.to(device) for t in others))
+
+
+@for_each_function
+def test_one_dynamic_graph_serves_all_sizes(device, case):
+    counter = CompileCounterWithBackend("aot_eager")
+    function = compiled(case.ours, counter, dynamic=True)
+    for size in reversed(case.sizes):  # the last has no two equal sizes, which would be taken for one symbol
+        assert_equals_eager(function, case.ours, *case.inputs(device, size=size))
+    assert counter.frame_count == 1
+
+
+@for_each_function
+def test_marked_dimensions_are_not_specialised(device, case):
+    function = compiled(case.ours, dynamic=False)
+    with torch._dynamo.config.patch(error_on_recompile=True):
+        for size in case.sizes:
+            inputs = case.inputs(device, size=size)
+            for tensor in inputs:
+                for dim in range(tensor.dim()):
+                    if dim != 1 and tensor.dim() > 1:
+                        torch._dynamo.mark_dynamic(tensor, dim)
+            torch.testing.assert_close(function(*inputs), case.ours(*inputs), rtol=1e-4, atol=1e-5)
+
+
+def test_attributes_may_be_symbolic(device):
+    ours = torch_aclnn.functional
+    functions = (
+        lambda x: ours.adaptive_avg_pool2d(x, (x.shape[-2] // 2, None)),
+        lambda x: ours.replication_pad2d(x, (x.shape[0], 1, x.shape[-1] - 1, 0)),
+    )
+    for function in functions:
+        counter = CompileCounterWithBackend("aot_eager")
+        dynamic = compiled(function, counter, dynamic=True)
+        for size in ((2, 3, 8, 6), (4, 3, 9, 7), (5, 3, 12, 10)):
+            assert_equals_eager(dynamic, function, torch.randn(size, device=device))
+        assert counter.frame_count == 1
+
+
+@for_each_function
+def test_under_autocast_the_dtype_is_kept(device, case):
+    with torch.amp.autocast(device, dtype=torch.float16):
+        assert_equals_eager(compiled(case.ours), case.ours, *case.inputs(device, torch.bfloat16))
+
+
+@for_each_function
+def test_transforms_inside_compiled_code(device, case):
+    def transforms(x: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+        function = lambda x: case.ours(x, *others)
+        mapped = func.vmap(function)(torch.stack([x, x.sin()]))
+        # torch.compile cannot trace forward mode over torch's own batch norm.
+        forward_mode = () if case.name == "batch_norm" else func.jvp(function, (x,), (x.cos(),))
+        return func.grad(lambda x: function(x).sin().sum())(x), mapped, *forward_mode
+
+    inputs = case.inputs(device)
+    for actual, expected in zip(compiled(transforms)(*inputs), transforms(*inputs), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+class Volumes(nn.Module):
+    """Pool volumes and put them back; the indices do not leave the graph."""
+
+    def __init__(self):
+        super().__init__()
+        self.pool, self.unpool = nn.MaxPool3d(2, return_indices=True), torch_aclnn.nn.MaxUnpool3d(2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.unpool(*self.pool(x))
+
+
+def make_model(device: str) -> nn.Module:
+    ours = torch_aclnn.nn
+    first = ours.ReplicationPad2d((1, 1, 1, 1)), nn.Conv2d(2, 4, 3), ours.BatchNorm2d(4), nn.ReLU(), ours.AvgPool2d(2)
+    last = nn.Unflatten(1, (1, 4)), Volumes(), nn.Flatten(1, 2), ours.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(16, 3)
+    return nn.Sequential(*first, *last).to(device)
+
+
+def train(model: nn.Module, call, device: str, sizes) -> list[Tensor]:
+    """Return what three steps leave in the model, and the losses."""
+    generator = torch.Generator().manual_seed(1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    losses = []
+    for size in sizes:
+        optimizer.zero_grad()
+        loss = call(torch.randn(size, generator=generator).to(device)).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach())
+    return [*losses, *(t.clone() for t in model.state_dict().values())]
+
+
+SIZES = ((4, 2, 8, 8), (3, 2, 12, 8), (6, 2, 8, 12))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("device", "backend", "sizes"),
+    [("npu", "aot_eager", SIZES), ("cpu", "inductor", SIZES[:1] * 3)],  # inductor compiles adaptive pooling for each size anew
+)
+def test_training_modules_equals_eager(device, backend, sizes):
+    eager, model = make_model(device), make_model(device)
+    model.load_state_dict(eager.state_dict())
+    expected = train(eager, eager, device, sizes)
+    function = compiled(model, backend, dynamic=len(set(sizes)) > 1)
+    for ours, theirs in zip(train(model, function, device, sizes), expected, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-4)
+
+
+@host_engine_only
+def test_compiled_code_calls_the_same_entry_points():
+    model, x = make_model("npu"), torch.randn(SIZES[0], device="npu", requires_grad=True)
+    counts = []
+    for call in (model, compiled(model)):
+        call(x).sum().backward()
+        torch.npu.synchronize()
+        torch_aclnn.host.reset_calls()
+        call(x).sum().backward()
+        torch.npu.synchronize()
+        counts.append(Counter(torch_aclnn.host.calls()))
+    ours = [f"aclnn{name}Backward" for name in ("AvgPool2d", "AdaptiveAvgPool2d", "ReplicationPad2d", "MaxUnpool3d", "BatchNormElemt")]
+    assert [counts[0][name] for name in ours] == [counts[1][name] for name in ours] == [1, 1, 1, 1, 1]
+
+
+def test_a_bad_argument_is_refused_in_compiled_code(device):
+    with pytest.raises(Exception, match="avg_pool2d: padding: expected at most half of kernel_size"):
+        compiled(lambda x: torch_aclnn.functional.avg_pool2d(x, 2, padding=2))(torch.ones(1, 1, 4, 4, device=device))

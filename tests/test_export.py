@@ -1,0 +1,82 @@
+"""torch.export and make_fx: programs with dynamic sizes, run on other sizes."""
+
+import torch_aclnn
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.export import Dim
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from functions import for_each_function, gradient
+
+
+class Calls(nn.Module):
+    """A module that is one function."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        return self.function(*inputs)
+
+
+def dynamic_sizes(tensor: Tensor) -> dict:
+    """All but the channels."""
+    return {} if tensor.dim() == 1 else {d: Dim.DYNAMIC for d in range(tensor.dim()) if d != 1}
+
+
+@pytest.mark.filterwarnings("ignore:`isinstance")
+@pytest.mark.parametrize("strict", [True, False])
+@for_each_function
+def test_an_exported_program_runs_on_other_sizes(device, case, strict):
+    first, *others = (case.inputs(device, size=size) for size in reversed(case.sizes))
+    shapes = tuple(dynamic_sizes(t) for t in first)
+    program = torch.export.export(Calls(case.ours), first, dynamic_shapes=(shapes,), strict=strict)
+    for inputs in (first, *others):
+        torch.testing.assert_close(program.module()(*inputs), case.ours(*inputs), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:`isinstance")
+@pytest.mark.parametrize("strict", [True, False])
+def test_an_exported_model_updates_its_statistics(device, strict):
+    ours = torch_aclnn.nn
+    model = nn.Sequential(ours.ReplicationPad2d(1), ours.BatchNorm2d(3), ours.AvgPool2d(2), ours.AdaptiveAvgPool2d(2)).to(device)
+    first, second = torch.randn(2, 3, 8, 6, device=device), torch.randn(5, 3, 9, 12, device=device)
+    dynamic = {0: Dim.DYNAMIC, 2: Dim.DYNAMIC, 3: Dim.DYNAMIC}
+    program = torch.export.export(model, (first,), dynamic_shapes=(dynamic,), strict=strict)
+    exported = program.run_decompositions().module()
+    for x in (first, second):
+        torch.testing.assert_close(exported(x), model(x), rtol=1e-4, atol=1e-5)
+    for name, buffer in model.named_buffers():
+        torch.testing.assert_close(exported.get_buffer(name), buffer, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:`isinstance")
+@pytest.mark.parametrize("strict", [True, False])
+def test_indices_of_a_pooling_in_the_program_reach_the_unpooling(device, strict):
+    model = Calls(lambda x: torch_aclnn.functional.max_unpool3d(*nn.functional.max_pool3d(x, 2, return_indices=True), 2))
+    shapes = (({0: Dim.DYNAMIC, 4: Dim.DYNAMIC},),)
+    program = torch.export.export(model, (torch.randn(2, 3, 4, 8, 6, device=device),), dynamic_shapes=shapes, strict=strict)
+    x = torch.randn(5, 3, 4, 8, 10, device=device)
+    assert torch.equal(program.module()(x), model(x))
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+@for_each_function
+def test_make_fx_traces_the_gradient_to_the_operator(device, case, mode):
+    inputs = case.inputs(device, size=case.sizes[-1])
+    traced = make_fx(lambda *inputs: gradient(case.ours, *inputs), tracing_mode=mode)(*inputs)
+    assert [node.target for node in traced.graph.nodes if "torch_aclnn" in str(node.target)] == [OPERATORS[case.name]]
+    for size in case.sizes if mode == "symbolic" else case.sizes[-1:]:
+        inputs = case.inputs(device, size=size)
+        torch.testing.assert_close(traced(*inputs), gradient(case.ours, *inputs), rtol=1e-4, atol=1e-5)
+
+
+OPERATORS = {
+    "avg_pool2d": torch.ops.torch_aclnn.avg_pool2d_backward.default,
+    "adaptive_avg_pool2d": torch.ops.torch_aclnn.adaptive_avg_pool2d_backward.default,
+    "replication_pad2d": torch.ops.torch_aclnn.replication_pad2d_backward.default,
+    "max_unpool3d": torch.ops.torch_aclnn.max_unpool3d_backward.default,
+    "batch_norm": torch.ops.torch_aclnn.batch_norm_elemt_backward.default,
+}
