@@ -161,6 +161,15 @@ def test_batch_norm_equals_torch(device, shape, affine):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
+def test_batch_norm_of_an_empty_batch_is_empty_and_keeps_the_running_statistics(device):
+    x, mean, var = torch.empty(0, 3, 4, device=device, requires_grad=True), torch.randn(3, device=device), torch.rand(3, device=device)
+    kept = mean.clone(), var.clone()
+    y = torch_aclnn.functional.batch_norm(x, mean, var, training=True)
+    y.sum().backward()
+    assert y.shape == x.grad.shape == x.shape
+    assert torch.equal(mean.cpu(), kept[0].cpu()) and torch.equal(var.cpu(), kept[1].cpu())
+
+
 def test_batch_norm_in_evaluation_equals_torch(device):
     x, mean, var = torch.randn(2, 3, 4, device=device), torch.randn(3, device=device), torch.rand(3, device=device) + 1
     ours, theirs = (f.batch_norm(x, mean, var) for f in (torch_aclnn.functional, torch.nn.functional))
@@ -217,12 +226,32 @@ def test_vmap_equals_a_loop(device):
         ),
         (lambda f, x: f(x[:1, :, :1, :1], None, None, training=True), ValueError, "more than one value per channel"),
         (
-            lambda f, x: f(x[:0], None, None, training=True),
+            lambda f, x: f(x, None, None, training=True, eps=0.0),
             ValueError,
-            "batch_norm: input: expected at least one element",
+            "batch_norm: eps: expected a positive number in training, got 0.0",
         ),
     ],
 )
 def test_bad_arguments_are_refused_by_name(device, call, error, words):
     with pytest.raises(error, match=words):
         call(torch_aclnn.functional.batch_norm, torch.zeros(2, 3, 4, 4, device=device))
+
+
+@pytest.mark.parametrize("momentum", [0.3, None])
+@pytest.mark.parametrize("options", [{}, {"affine": False}, {"track_running_stats": False}])
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_modules_have_the_state_repr_and_results_of_torch(device, dims, options, momentum):
+    ours, theirs = (getattr(nn, f"BatchNorm{dims}d")(3, momentum=momentum, **options) for nn in (torch_aclnn.nn, torch.nn))
+    assert repr(ours) == repr(theirs)
+    ours.load_state_dict(theirs.state_dict())
+    ours.to(device)
+    for module in (torch.nn.Module.train, torch.nn.Module.train, torch.nn.Module.eval):
+        x = torch.randn(4, 3, *(5, 4, 2)[: dims if dims > 1 else 0])
+        results = [module(m)(x.to(where)) for m, where in ((ours, device), (theirs, "cpu"))]
+        torch.testing.assert_close(results[0].cpu(), results[1], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close({k: v.cpu() for k, v in ours.state_dict().items()}, theirs.state_dict(), rtol=1e-4, atol=1e-5)
+
+
+def test_modules_refuse_another_rank():
+    with pytest.raises(ValueError, match="expected 4D input"):
+        torch_aclnn.nn.BatchNorm2d(3)(torch.ones(2, 3))

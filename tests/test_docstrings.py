@@ -7,7 +7,7 @@ import torch_aclnn
 import pytest
 import torch
 
-MODULES = ["torch_aclnn", *(f"torch_aclnn.{name}" for name in ("functional", "nn", "host.calls", "host.engine", "host.paths"))]
+MODULES = ["torch_aclnn", *(f"torch_aclnn.{name}" for name in ("functional", "nn", "patching", "host.calls", "host.engine", "host.paths"))]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -26,6 +26,7 @@ import torch_aclnn._C  # noqa: E402, F401
 host.load_aten_adapters()
 
 from torch_aclnn import autograd, functional, nn  # noqa: E402
+from torch_aclnn.patching import convert, patch, unpatch  # noqa: E402
 
 __version__ = "0.1.0"
-__all__ = ["autograd", "functional", "host", "nn"]
+__all__ = ["autograd", "convert", "functional", "host", "nn", "patch", "unpatch"]

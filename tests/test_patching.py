@@ -1,0 +1,232 @@
+"""The drop-in switch: torch.nn.functional on npu takes our functions while patched, a converted model takes our modules."""
+
+import copy
+import threading
+import warnings
+
+import torch_aclnn
+import pytest
+import torch
+from torch.nn import functional as F
+
+NAMES = ("adaptive_avg_pool2d", "avg_pool2d", "max_unpool3d", "pad")
+ORIGINALS = {name: getattr(F, name) for name in NAMES}
+
+
+@pytest.fixture(autouse=True)
+def _torch_is_its_own_again():
+    yield
+    torch_aclnn.unpatch()
+    assert all(getattr(F, name) is original for name, original in ORIGINALS.items())
+
+
+def planes(device: str, **kwargs) -> torch.Tensor:
+    return torch.randn(2, 3, 6, 6, device=device, requires_grad=True, **kwargs)
+
+
+def unpooled(x: torch.Tensor) -> torch.Tensor:
+    values = x.reshape(1, 2, 3, 6, 6)
+    indices = torch.randint(0, 8 * 3 * 6 * 6, (1, 2, 3, 6, 6), device=x.device)
+    return F.max_unpool3d(values, indices, 2)
+
+
+CALLS = {
+    "AvgPool2dBackward": lambda x: F.avg_pool2d(x, 3, 2, padding=1, count_include_pad=False),
+    "AdaptiveAvgPool2dBackward": lambda x: F.adaptive_avg_pool2d(x, (None, 2)),
+    "ReplicationPad2dBackward": lambda x: F.pad(x, (1, 2, 3, -1), mode="replicate"),
+    "MaxUnpool3dBackward": unpooled,
+}
+MODULES = {
+    "AvgPool2dBackward": torch.nn.AvgPool2d(2),
+    "AdaptiveAvgPool2dBackward": torch.nn.AdaptiveAvgPool2d(2),
+    "ReplicationPad2dBackward": torch.nn.ReplicationPad2d(1),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_functions_on_npu_take_our_path_while_patched(name):
+    x = planes("npu")
+    with torch_aclnn.patch():
+        assert CALLS[name](x).grad_fn.name() == name
+    assert CALLS[name](x).grad_fn.name() != name
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_of_torch_follow(name):
+    with torch_aclnn.patch():
+        assert MODULES[name](planes("npu")).grad_fn.name() == name
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_results_and_gradients_stay_those_of_torch(name):
+    x = planes("npu")
+    grad = lambda: torch.autograd.grad(CALLS[name](x).square().sum(), x)[0].cpu()
+    torch.manual_seed(0)
+    theirs = grad()
+    torch.manual_seed(0)
+    with torch_aclnn.patch():
+        torch.testing.assert_close(grad(), theirs)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_other_devices_are_left_alone(name):
+    x = planes("cpu")
+    with torch_aclnn.patch():
+        assert CALLS[name](x).grad_fn.name() != name
+        assert CALLS[name](planes("meta")).device.type == "meta"
+
+
+@pytest.mark.parametrize(
+    "pad",
+    [
+        lambda x: F.pad(x, (1, 1), mode="replicate"),
+        lambda x: F.pad(x, (1, 1, 1, 1)),
+        lambda x: F.pad(x, (1, 1, 1, 1), "reflect"),
+        lambda x: F.pad(x, (1, 1, 1, 1), "constant", 2.0),
+    ],
+)
+def test_other_padding_is_left_alone(pad):
+    x = planes("npu").detach()[0].requires_grad_()
+    with torch_aclnn.patch():
+        patched = pad(x)
+    assert torch.equal(patched.cpu(), pad(x.cpu())) and "ReplicationPad2d" not in patched.grad_fn.name()
+
+
+def test_arguments_go_by_position_and_by_name():
+    x = planes("npu")
+    with torch_aclnn.patch():
+        assert F.avg_pool2d(input=x, kernel_size=2, ceil_mode=True).grad_fn.name() == "AvgPool2dBackward"
+        assert F.pad(input=x, pad=[1, 1, 1, 1], mode="replicate").grad_fn.name() == "ReplicationPad2dBackward"
+
+
+def test_what_the_operators_do_not_take_goes_to_torch():
+    x = planes("npu").detach()
+    with torch_aclnn.patch():
+        assert F.avg_pool2d(x, 2, divisor_override=300).shape == (2, 3, 3, 3)
+        with pytest.raises(RuntimeError, match="half of kernel size"):  # torch's words
+            F.avg_pool2d(x, 2, padding=2)
+
+
+def test_subclasses_of_tensor_go_to_torch():
+    class Named(torch.Tensor):
+        pass
+
+    x = planes("npu").detach().as_subclass(Named)
+    with torch_aclnn.patch():
+        assert type(F.avg_pool2d(x, 2)) is Named
+
+
+def test_the_changes_are_listed_once():
+    first = torch_aclnn.patch()
+    assert first.changed == tuple(f"torch.nn.functional.{name}" for name in NAMES) and "avg_pool2d" in repr(first)
+    assert torch_aclnn.patch().changed == ()
+    assert torch_aclnn.unpatch() == first.changed
+    assert torch_aclnn.unpatch() == ()
+
+
+def test_a_scope_within_a_patch_leaves_it_in_force():
+    torch_aclnn.patch()
+    with torch_aclnn.patch():
+        pass
+    assert F.avg_pool2d is not ORIGINALS["avg_pool2d"]
+
+
+def test_an_exception_ends_the_scope():
+    with pytest.raises(KeyError), torch_aclnn.patch():
+        raise KeyError
+    assert F.avg_pool2d is ORIGINALS["avg_pool2d"]
+
+
+def test_scopes_of_threads_may_overlap():
+    wrong, barrier = [], threading.Barrier(4)
+
+    def work() -> None:
+        x = planes("npu")
+        barrier.wait()
+        for _ in range(50):
+            with torch_aclnn.patch():
+                if F.avg_pool2d(x, 2).grad_fn.name() != "AvgPool2dBackward":
+                    wrong.append(x)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_function_that_other_code_replaced_is_left_alone(monkeypatch):
+    theirs = lambda *args, **kwargs: None
+    with monkeypatch.context() as other:
+        other.setattr(F, "avg_pool2d", theirs)
+        with pytest.warns(UserWarning, match="avg_pool2d was replaced by other code"):
+            assert len(torch_aclnn.patch().changed) == 3
+        assert F.avg_pool2d is theirs
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch_aclnn.unpatch()
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "eager"])
+def test_a_patched_model_compiles(backend):
+    model = torch.nn.Sequential(torch.nn.ReplicationPad2d(1), torch.nn.AvgPool2d(2), torch.nn.AdaptiveAvgPool2d(2))
+    x = planes("npu")
+    with torch_aclnn.patch():
+        compiled = torch.compile(model, backend=backend, fullgraph=True)(x)
+        torch_aclnn.host.reset_calls()
+        grad = torch.autograd.grad(compiled.square().sum(), x)[0]
+        torch.npu.synchronize()
+        assert torch_aclnn.host.calls()["aclnnAvgPool2dBackward"] == 1
+    expected = torch.autograd.grad(model(x).square().sum(), x)[0]
+    torch.testing.assert_close(grad.cpu(), expected.cpu())
+
+
+class TestConvert:
+    def model(self) -> torch.nn.Sequential:
+        return torch.nn.Sequential(
+            torch.nn.ReplicationPad2d(1),
+            torch.nn.Conv2d(3, 4, 3),
+            torch.nn.Sequential(torch.nn.BatchNorm2d(4), torch.nn.AvgPool2d(2)),
+            torch.nn.AdaptiveAvgPool2d(1),
+        )
+
+    def test_gives_the_same_gradients_through_our_operators(self, device):
+        theirs = self.model().to(device)
+        ours = torch_aclnn.convert(copy.deepcopy(theirs))
+        x = planes(device)
+        for model in (theirs, ours):
+            model(x).square().sum().backward()
+        assert [type(m).__module__ for m in ours.modules()].count("torch_aclnn.nn") == 4
+        for (name, a), b in zip(theirs.named_parameters(), ours.parameters(), strict=True):
+            torch.testing.assert_close(b.grad.cpu(), a.grad.cpu(), msg=lambda words, name=name: f"{name}: {words}", rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close({k: v.cpu() for k, v in ours.state_dict().items()}, {k: v.cpu() for k, v in theirs.state_dict().items()})
+
+    def test_keeps_parameters_buffers_mode_device_and_names(self, device):
+        model = self.model().to(device).eval()
+        before = {name: value.data_ptr() for name, value in model.state_dict().items()}
+        optimizer = torch.optim.SGD(model.parameters())
+        assert torch_aclnn.convert(model) is model
+        assert {name: value.data_ptr() for name, value in model.state_dict().items()} == before
+        assert not any(m.training for m in model.modules())
+        assert {id(p) for p in optimizer.param_groups[0]["params"]} == {id(p) for p in model.parameters()}
+        assert {p.device.type for p in model.parameters()} == {device}
+
+    def test_keeps_hooks_and_their_handles(self):
+        model, seen = torch.nn.AvgPool2d(2), []
+        handle = model.register_forward_hook(lambda module, args, output: seen.append(type(module)))
+        torch_aclnn.convert(model)(torch.ones(1, 1, 2, 2))
+        handle.remove()
+        model(torch.ones(1, 1, 2, 2))
+        assert seen == [torch_aclnn.nn.AvgPool2d]
+
+    def test_leaves_subclasses_alone_and_may_be_repeated(self):
+        class Own(torch.nn.AvgPool2d):
+            pass
+
+        model = torch_aclnn.convert(torch_aclnn.convert(torch.nn.Sequential(Own(2), torch.nn.AvgPool2d(2))))
+        assert [type(m) for m in model] == [Own, torch_aclnn.nn.AvgPool2d]
+
+    def test_refuses_what_is_not_a_module(self):
+        with pytest.raises(TypeError, match=r"convert: module: expected a torch\.nn\.Module, got list"):
+            torch_aclnn.convert([torch.nn.AvgPool2d(2)])

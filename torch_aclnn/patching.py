@@ -1,0 +1,173 @@
+"""Switch the operators on in code that was written for :mod:`torch.nn`: a whole process by :func:`patch`, one model by :func:`convert`."""
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+import torch
+from torch_aclnn import functional
+from torch_aclnn import nn as ours
+from torch import Tensor, nn
+
+__all__ = ["Patch", "convert", "patch", "unpatch"]
+
+_torch = torch.nn.functional
+_Module = TypeVar("_Module", bound=nn.Module)
+
+
+def _on_npu(original: Callable[..., Tensor], replacement: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function that is `replacement` for plain tensors on ``npu`` and `original` for everything else."""
+
+    @functools.wraps(original)
+    def switched(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if not isinstance(input, Tensor) or input.device.type != "npu" or torch.overrides.has_torch_function_unary(input):
+            return original(input, *args, **kwargs)
+        try:
+            return replacement(input, *args, **kwargs)
+        except (TypeError, ValueError):  # arguments outside the operator's limits: torch takes them, or says itself what is wrong
+            return original(input, *args, **kwargs)
+
+    return switched
+
+
+def _pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+    if mode == "replicate" and len(pad) == 4 and value is None:
+        return functional.replication_pad2d(input, pad)
+    return _original_pad(input, pad, mode, value)
+
+
+_original_pad = _torch.pad
+_ORIGINALS: dict[str, Callable[..., Tensor]] = {
+    "adaptive_avg_pool2d": _torch.adaptive_avg_pool2d,
+    "avg_pool2d": _torch.avg_pool2d,
+    "max_unpool3d": _torch.max_unpool3d,
+    "pad": _original_pad,
+}
+_REPLACEMENTS: dict[str, Callable[..., Tensor]] = {
+    "adaptive_avg_pool2d": functional.adaptive_avg_pool2d,
+    "avg_pool2d": functional.avg_pool2d,
+    "max_unpool3d": functional.max_unpool3d,
+    "pad": _pad,
+}
+_SWITCHED = {name: _on_npu(original, _REPLACEMENTS[name]) for name, original in _ORIGINALS.items()}
+
+# Each patch() that has not ended. The functions are switched while there is one, so that scopes of several threads may overlap.
+_holders: set["Patch"] = set()
+_lock = threading.Lock()
+
+
+class Patch:
+    """What one call of :func:`patch` did. As a context manager it ends with its block.
+
+    Attributes:
+        changed: the functions that this call switched; empty if they were switched already.
+
+    """
+
+    def __init__(self, changed: tuple[str, ...]) -> None:
+        self.changed = changed
+
+    def __repr__(self) -> str:
+        return f"Patch(changed={self.changed})"
+
+    def __enter__(self) -> "Patch":
+        """Return the patch, which is in force since :func:`patch` was called."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        """End this patch. The functions stay switched as long as another is in force."""
+        with _lock:
+            _holders.discard(self)
+            if not _holders:
+                _replace(_SWITCHED, _ORIGINALS)
+
+
+def _replace(present: dict[str, Callable[..., Tensor]], wanted: dict[str, Callable[..., Tensor]]) -> tuple[str, ...]:
+    """Put the wanted functions where the present ones are, and return the names of those put."""
+    changed = []
+    for name, function in wanted.items():
+        found = getattr(_torch, name)
+        if found is present[name]:
+            setattr(_torch, name, function)
+            changed.append(f"torch.nn.functional.{name}")
+        elif found is not function:
+            warnings.warn(f"torch.nn.functional.{name} was replaced by other code and is left alone", stacklevel=4)
+    return tuple(changed)
+
+
+def patch() -> Patch:
+    """Let :mod:`torch.nn.functional` use this package's functions for tensors on ``npu``; modules that call them follow.
+
+    Switched are ``avg_pool2d``, ``adaptive_avg_pool2d``, ``pad`` with ``mode="replicate"`` and four numbers, and ``max_unpool3d``. Tensors
+    on any other device, subclasses of Tensor, and arguments that the operators do not take go to torch as before. The switch is
+    the whole process's, for all threads, and does not reach code that holds the functions under names of its own
+    (``from torch.nn.functional import avg_pool2d``). No kernel of an aten operator is replaced.
+
+    Calling it again changes nothing. It stays in force until :func:`unpatch`, or to the end of the block if it is used in ``with``.
+
+    Returns:
+        A :class:`Patch`, which lists what was changed.
+
+    Example:
+        >>> with torch_aclnn.patch() as patch:
+        ...     y = torch.nn.AvgPool2d(2)(torch.ones(1, 1, 2, 2, device="npu", requires_grad=True))
+        >>> y.grad_fn.name()
+        'AvgPool2dBackward'
+        >>> patch.changed[:2]
+        ('torch.nn.functional.adaptive_avg_pool2d', 'torch.nn.functional.avg_pool2d')
+
+    """
+    with _lock:
+        started = Patch(_replace(_ORIGINALS, _SWITCHED))
+        _holders.add(started)
+        return started
+
+
+def unpatch() -> tuple[str, ...]:
+    """End every :func:`patch`, and return the functions that are torch's own again.
+
+    Example:
+        >>> _ = torch_aclnn.patch()
+        >>> len(torch_aclnn.unpatch())
+        4
+        >>> torch_aclnn.unpatch()
+        ()
+
+    """
+    with _lock:
+        _holders.clear()
+        return _replace(_SWITCHED, _ORIGINALS)
+
+
+_COUNTERPARTS: dict[type[nn.Module], type[nn.Module]] = {getattr(nn, name): getattr(ours, name) for name in ours.__all__}
+
+
+def convert(module: _Module) -> _Module:
+    """Turn a model's modules of :mod:`torch.nn` into those of :mod:`torch_aclnn.nn`, where it has one of the name.
+
+    They are turned in place: parameters, buffers, hooks and their handles, training mode, device and the names in ``state_dict`` stay, and
+    an optimizer or another reference to a module stays valid. Subclasses, whose forward may differ, are left alone.
+
+    Args:
+        module: a model, or a single module.
+
+    Returns:
+        The same module.
+
+    Raises:
+        TypeError: it is not a module.
+
+    Example:
+        >>> torch_aclnn.convert(torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.AvgPool2d(2)))[1].__class__.__module__
+        'torch_aclnn.nn'
+
+    """
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"convert: module: expected a torch.nn.Module, got {type(module).__name__}")
+    for part in module.modules():
+        # The two classes differ in forward alone, so that changing the class is all there is to do.
+        part.__class__ = _COUNTERPARTS.get(type(part), part.__class__)
+    return module
