@@ -1,4 +1,4 @@
-"""What both examples print about the engine that ran them."""
+"""What the examples print about the engine that ran them."""
 
 import torch_aclnn
 import torch

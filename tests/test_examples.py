@@ -11,27 +11,45 @@ from subprocesses import output_of
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
-def curve(script: str, device: str) -> tuple[str, list[float]]:
+def curve(script: str, *arguments: str) -> tuple[str, list[float]]:
     """Run the example and return what it prints and the number at the end of each epoch's line."""
-    printed = output_of("", launcher=(sys.executable, str(EXAMPLES / script), "--device", device))
+    printed = output_of("", launcher=(sys.executable, str(EXAMPLES / script), *arguments), TORCH_NPU_FALLBACK_CPU_DISABLE="1")
     return printed, [float(n) for n in re.findall(r"^epoch .* ([0-9.]+)$", printed, re.MULTILINE)]
 
 
 @pytest.mark.slow
 def test_digits_are_learnt_on_npu_along_the_curve_of_the_cpu():
-    printed, losses = curve("train_digits.py", "npu")
+    printed, losses = curve("train_digits.py")
     assert float(re.search(r"test accuracy ([0-9.]+)%", printed)[1]) >= 95
     assert "host engine (CPU) presenting Ascend910B3" in printed
     for name in ("AvgPool2d", "AdaptiveAvgPool2d", "ReplicationPad2d"):
         assert re.search(rf"aclnn{name}Backward\s+│ 140 ", printed)
     assert re.search(r"aclnnBatchNormElemtBackward\s+│ 280 ", printed)
     # Rounding differs between the two forms of batch norm and grows along the way.
-    assert losses == pytest.approx(curve("train_digits.py", "cpu")[1], rel=0.05, abs=0.01)
+    assert losses == pytest.approx(curve("train_digits.py", "--device", "cpu")[1], rel=0.05, abs=0.01)
+
+
+# What is shown of each network after five epochs with --convert: entry points and their calls.
+SHOWN = {
+    "lenet": {"AvgPool2d": 180},
+    "resnet": {"AdaptiveAvgPool2d": 90, "BatchNormElemt": 1800},
+    "inception": {"AvgPool2d": 180, "AdaptiveAvgPool2d": 90, "BatchNormElemt": 1170},
+    "unet": {"ReplicationPad2d": 450, "BatchNormElemt": 500},
+    "segnet": {"MaxUnpool3d": 40, "BatchNormElemt": 60},
+    "transformer": {},
+}
 
 
 @pytest.mark.slow
-def test_volumes_are_reconstructed_on_npu_along_the_curve_of_the_cpu():
-    printed, errors = curve("unpool3d_autoencoder.py", "npu")
-    assert errors[-1] < errors[0] / 5
-    assert re.search(r"aclnnMaxUnpool3dBackward\s+│ 64 ", printed)
-    assert errors == pytest.approx(curve("unpool3d_autoencoder.py", "cpu")[1], rel=0.05, abs=1e-4)
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_network_is_trained_on_npu_with_our_operators(name):
+    printed, losses = curve("train_models.py", name, "--convert")
+    assert len(losses) == 5 and losses[-1] < 0.6 * losses[0]
+    shown = {key: int(calls) for key, calls in re.findall(r"aclnn(\w+)Backward\s+│ (\d+) ", printed)}
+    assert shown == SHOWN[name]
+
+
+@pytest.mark.slow
+def test_volumes_are_denoised_on_npu_along_the_curve_of_the_cpu():
+    on_npu, on_cpu = (curve("train_models.py", "segnet", "--device", device)[1] for device in ("npu", "cpu"))
+    assert on_npu == pytest.approx(on_cpu, rel=0.05, abs=1e-4)
