@@ -1,0 +1,14 @@
+"""PyTorch's tests of modules (ModuleInfo), on our modules and on torch's own over torch_npu."""
+
+import pytest
+
+from marks import host_engine_only
+from opinfo.entries import cases
+from opinfo.run import run
+
+pytestmark = [pytest.mark.opinfo, host_engine_only]
+
+
+@pytest.mark.parametrize("case", list(cases(modules=True)), ids=str)
+def test_module(case, passed_list):
+    passed_list.compare(case, *run(case))
