@@ -45,6 +45,20 @@ synchronisation, raises an error that names it.
 | operation | why |
 |---|---|"""
 
+ABOVE_THE_INTERFACE = """
+## Differences that torch_npu makes
+
+These come from torch_npu's own code, above the interface, so that no entry point changes them:
+
+- `max_pool1d` and `max_pool2d` return a mask in place of indices: `max_unpool1d` and `max_unpool2d` of it fail in the backward.
+- `pack_padded_sequence` leaves the padding in: `nn.RNN` and `nn.GRU` give errors or wrong numbers for packed sequences of several
+  lengths, and the sequence that went into a packed `nn.LSTM` gets no gradient.
+- `nn.LSTM` and `nn.GRU` in evaluation mode have no backward.
+- `.double()` of a tensor on `npu` gives float32; move float64 from the cpu instead. `.to(memory_format=torch.channels_last)` is refused.
+- `sparse_mask` drops elements that are zero, so that `torch.optim.SparseAdam` fails with a mismatch of shapes.
+- What it has no kernel for runs on the cpu, with a warning: `TORCH_NPU_FALLBACK_CPU_DISABLE=1` makes it an error.
+"""
+
 REFUSED_FUNCTIONS = """
 ## Runtime functions that are refused
 
@@ -96,7 +110,7 @@ def document() -> str:
     for family, entry_points in found.items():
         lines += family_table(family, entry_points)
     lines += [REFUSED_OPERATIONS, *(f"| {row['operation']} | {row['why']} |" for row in absent_operations())]
-    lines += [REFUSED_FUNCTIONS, ", ".join(f"`{name}`" for name in refused) + "."]
+    lines += [ABOVE_THE_INTERFACE.rstrip("\n"), REFUSED_FUNCTIONS, ", ".join(f"`{name}`" for name in refused) + "."]
     return "\n".join(lines) + "\n"
 
 
