@@ -1,6 +1,7 @@
 """The drop-in switch: torch.nn.functional on npu takes our functions while patched, a converted model takes our modules."""
 
 import copy
+import re
 import threading
 import warnings
 
@@ -116,6 +117,27 @@ def test_subclasses_of_tensor_go_to_torch():
         assert type(F.avg_pool2d(x, 2)) is Named
 
 
+def registered_in(operator: str) -> set[str]:
+    """Return the source files that torch's dispatcher names for the operator's kernels."""
+    return set(re.findall(r"registered at (\S+):\d+", torch._C._dispatch_dump(operator)))
+
+
+def test_no_kernel_of_an_aten_operator_is_replaced():
+    forwards = (
+        "avg_pool2d",
+        "adaptive_avg_pool2d",
+        "_adaptive_avg_pool2d",
+        "replication_pad2d",
+        "max_unpool3d",
+        "pad",
+        "native_batch_norm",
+    )
+    with torch_aclnn.patch():
+        for name in forwards:
+            assert not any("csrc/extension" in path for path in registered_in(f"aten::{name}"))
+    assert any("csrc/extension" in path for path in registered_in("torch_aclnn::avg_pool2d_backward"))
+
+
 def test_the_changes_are_listed_once():
     first = torch_aclnn.patch()
     assert first.changed == tuple(f"torch.nn.functional.{name}" for name in NAMES) and "avg_pool2d" in repr(first)
@@ -180,6 +202,16 @@ def test_a_patched_model_compiles(backend):
         assert torch_aclnn.host.calls()["aclnnAvgPool2dBackward"] == 1
     expected = torch.autograd.grad(model(x).square().sum(), x)[0]
     torch.testing.assert_close(grad.cpu(), expected.cpu())
+
+
+def test_compiled_code_follows_the_switch():
+    x = planes("npu")
+    compiled = torch.compile(lambda x: F.avg_pool2d(x, 2), backend="eager", fullgraph=True)
+    names = [compiled(x).grad_fn.name()]
+    with torch_aclnn.patch():
+        names.append(compiled(x).grad_fn.name())
+    names.append(compiled(x).grad_fn.name())
+    assert names[0] == names[2] == "AvgPool2DBackward0" != names[1]
 
 
 class TestConvert:
