@@ -94,6 +94,18 @@ def test_sequences_below_each_other(mode):
         torch.testing.assert_close(have.cpu(), want)
 
 
+@pytest.mark.parametrize(
+    ("ends", "name"), [(([2, 5], [2, 6]), "actualSeqQLen"), (([2, 6], [2, 7]), "actualSeqKvLen"), (([7, 6], [2, 6]), "QLen")]
+)
+def test_sequences_that_do_not_cover_all_tokens_are_refused(ends, name):
+    import torch_npu
+
+    q = torch.randn(6, 1, 4, device=DEVICE)
+    with pytest.raises(RuntimeError, match=f"{name}: expected rising numbers that end with 6"):
+        torch_npu.npu_fusion_attention(q, q, q, 1, "TND", actual_seq_qlen=ends[0], actual_seq_kvlen=ends[1])
+        torch.npu.synchronize()
+
+
 def test_the_backward_of_sequences_drops_what_the_forward_dropped():
     import torch_npu
 

@@ -4,6 +4,7 @@
 // Computed plainly, with the whole matrix of scores in memory, in float32 for half types. The backward computes the scores again.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -117,12 +118,15 @@ Gradients attend_backward(const Layout& layout, const Attention& a, int64_t key_
 // Sequences of different lengths below each other, as {tokens, heads, features} (the layout TND). `ends` are those of each sequence.
 struct Sequences {
     at::IntArrayRef query_ends, key_ends;
+    int64_t query_tokens, key_tokens;
 
     // Calls `compute` with functions that cut a sequence's rows out of a tensor, as a batch of one in the layout BSND, and its options.
     template <class Compute>
     void for_each(int64_t heads, Options options, Compute compute) const {
         if (query_ends.size() != key_ends.size())
             torch_aclnn::host::refuse("actualSeqKvLen", std::to_string(query_ends.size()) + " values", std::to_string(key_ends.size()));
+        require_all(query_ends, "actualSeqQLen", query_tokens);
+        require_all(key_ends, "actualSeqKvLen", key_tokens);
         int64_t query_first = 0, key_first = 0;
         for (size_t i = 0; i < query_ends.size(); i++) {
             const int64_t rows = query_ends[i] - query_first, columns = key_ends[i] - key_first;
@@ -136,6 +140,14 @@ struct Sequences {
             query_first = query_ends[i];
             key_first = key_ends[i];
         }
+    }
+
+   private:
+    // Nobody would write the rows of tokens that belong to no sequence.
+    static void require_all(at::IntArrayRef ends, const char* name, int64_t tokens) {
+        const int64_t last = ends.empty() ? 0 : ends.back();
+        if (last != tokens || !std::is_sorted(ends.begin(), ends.end()))
+            torch_aclnn::host::refuse(name, "rising numbers that end with " + std::to_string(tokens), c10::str(ends));
     }
 };
 
@@ -175,7 +187,7 @@ ATEN_ENTRY(aclnnFlashAttentionVarLenScore, FLOATING, (In, query), (In, key), (In
     if (inputLayout != "TND") torch_aclnn::host::refuse("inputLayout", "TND", inputLayout);
     const Layout layout{"BSND", headNum};
     const Options options{realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode};
-    const Sequences sequences{actualSeqQLen, actualSeqKvLen};
+    const Sequences sequences{actualSeqQLen, actualSeqKvLen, query.size(0), key.size(0)};
     sequences.for_each(headNum, options, [&](auto of_query, auto of_key, const Options& own) {
         const Attention a = attend(layout, of_query(query), of_key(key), of_key(value), own);
         of_query(attentionOut).copy_(attended(layout, a));
@@ -195,7 +207,7 @@ ATEN_ENTRY(aclnnFlashAttentionUnpaddingScoreGrad, FLOATING, (In, query), (In, ke
     if (inputLayout != "TND") torch_aclnn::host::refuse("inputLayout", "TND", inputLayout);
     const Layout layout{"BSND", headNum};
     const Options options{realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode};
-    const Sequences sequences{actualSeqQLen, actualSeqKvLen};
+    const Sequences sequences{actualSeqQLen, actualSeqKvLen, query.size(0), key.size(0)};
     sequences.for_each(headNum, options, [&](auto of_query, auto of_key, const Options& own) {
         const Attention a = attend(layout, of_query(query), of_key(key), of_key(value), own);
         const Gradients of = attend_backward(layout, a, key.size(1), of_query(dy), scaleValue);
