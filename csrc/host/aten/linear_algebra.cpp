@@ -70,7 +70,7 @@ ATEN_ENTRY(aclnnLinalgQr, ANY, (In, self), (Int, mode), (Out, Q), (Out, R)) {
     write(R, r);
 }
 // Its last output is V, not its transpose.
-ATEN_ENTRY(aclnnSvd, ANY, (In, input), (Bool, fullMatrices), (Bool, computeUV), (Out, sigma), (Out, u), (Out, v)) {
+ATEN_ENTRY(aclnnSvd, FLOAT, (In, input), (Bool, fullMatrices), (Bool, computeUV), (Out, sigma), (Out, u), (Out, v)) {
     const auto [left, values, right] = at::_linalg_svd(wide(input), fullMatrices, computeUV);
     write(sigma, values);
     if (!computeUV) return;
