@@ -80,3 +80,30 @@ OPERATORS = {
     "max_unpool3d": torch.ops.torch_aclnn.max_unpool3d_backward.default,
     "batch_norm": torch.ops.torch_aclnn.batch_norm_elemt_backward.default,
 }
+
+
+@for_each_function
+def test_a_recorded_program_has_torchs_operators(device, case):
+    inputs = case.inputs(device)
+    recorded = torch.jit.trace(Calls(case.ours), inputs)
+    assert {node.kind() for node in recorded.inlined_graph.nodes()} & {"aten::" + name for name in ATEN_NAMES[case.name]}
+    torch.testing.assert_close(recorded(*inputs), case.theirs(*inputs))
+
+
+ATEN_NAMES = {
+    "avg_pool2d": ("avg_pool2d",),
+    "adaptive_avg_pool2d": ("adaptive_avg_pool2d", "_adaptive_avg_pool2d"),
+    "replication_pad2d": ("replication_pad2d", "pad"),
+    "max_unpool3d": ("max_unpool3d",),
+    "batch_norm": ("batch_norm",),
+}
+
+
+def test_symbolic_trace_records_the_functions_as_they_stand(device):
+    modules = torch_aclnn.nn
+    model = nn.Sequential(modules.ReplicationPad2d(1), modules.AvgPool2d(2), modules.AdaptiveAvgPool2d(2)).to(device)
+    graph = torch.fx.symbolic_trace(model)
+    called = [node.target.__name__ for node in graph.graph.nodes if node.op == "call_function"]
+    assert called == ["replication_pad2d", "avg_pool2d", "adaptive_avg_pool2d"]
+    x = torch.randn(2, 3, 8, 6, device=device)
+    assert torch.equal(gradient(graph, x), gradient(model, x))

@@ -41,5 +41,9 @@ def ints(function: str, parameter: str, value: object, count: int, lowest: int |
 
 
 def takes_our_path(*tensors: Tensor | None) -> bool:
-    """Return whether the operators can do it: they have kernels for ``npu`` and ``cpu``, and no forward-mode derivative."""
-    return forward_ad._current_level < 0 and all(t is None or t.device.type in ("npu", "cpu") for t in tensors)
+    """Return whether the operators can do it: they have kernels for ``npu`` and ``cpu``, and no forward-mode derivative.
+
+    What :func:`torch.jit.trace` records is torch's too: it gets saved, or exported to ONNX, and runs where this package may not be.
+    """
+    ours = all(t is None or t.device.type in ("npu", "cpu") for t in tensors)
+    return ours and forward_ad._current_level < 0 and not torch.jit.is_tracing()  # type: ignore[attr-defined]

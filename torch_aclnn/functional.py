@@ -1,7 +1,8 @@
 """Pooling, padding, unpooling and batch norm with the signatures of :mod:`torch.nn.functional` and gradients from aclnn entry points.
 
 Tensors on ``npu`` take the entry points, tensors on ``cpu`` the same kernels without CANN's interface. Any other device takes torch's own
-path, and so does whatever is computed in forward mode (:func:`torch.func.jvp`, :mod:`torch.autograd.forward_ad`).
+path, and so does whatever is computed in forward mode (:func:`torch.func.jvp`, :mod:`torch.autograd.forward_ad`) or recorded by
+:func:`torch.jit.trace`. :func:`torch.fx.symbolic_trace` records a call of the function as it stands.
 Under :class:`torch.autocast` each function keeps its input's dtype, whatever the device.
 Bad arguments raise ValueError or TypeError; what only the operator can refuse (a dtype outside its list) raises RuntimeError.
 """
@@ -15,6 +16,9 @@ from torch_aclnn.autograd import AdaptiveAvgPool2d, AvgPool2d, BatchNorm, MaxUnp
 from torch_aclnn.autograd.batch_norm_elemt import update_running_statistics
 
 __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "max_unpool3d", "replication_pad2d"]
+
+for _name in __all__:
+    torch.fx.wrap(_name)
 
 
 def avg_pool2d(

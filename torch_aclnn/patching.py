@@ -104,7 +104,8 @@ def patch() -> Patch:
     Switched are ``avg_pool2d``, ``adaptive_avg_pool2d``, ``pad`` with ``mode="replicate"`` and four numbers, and ``max_unpool3d``. Tensors
     on any other device, subclasses of Tensor, and arguments that the operators do not take go to torch as before. The switch is
     the whole process's, for all threads, and does not reach code that holds the functions under names of its own
-    (``from torch.nn.functional import avg_pool2d``). No kernel of an aten operator is replaced.
+    (``from torch.nn.functional import avg_pool2d``). :func:`torch.jit.script` takes torch's own functions only, so it is not to be called
+    while they are switched. No kernel of an aten operator is replaced.
 
     Calling it again changes nothing. It stays in force until :func:`unpatch`, or to the end of the block if it is used in ``with``.
 
@@ -149,7 +150,8 @@ def convert(module: _Module) -> _Module:
     """Turn a model's modules of :mod:`torch.nn` into those of :mod:`torch_aclnn.nn`, where it has one of the name.
 
     They are turned in place: parameters, buffers, hooks and their handles, training mode, device and the names in ``state_dict`` stay, and
-    an optimizer or another reference to a module stays valid. Subclasses, whose forward may differ, are left alone.
+    an optimizer or another reference to a module stays valid. Subclasses, whose forward may differ, are left alone. A converted model
+    can be compiled, exported and traced, but not scripted (:func:`torch.jit.script`).
 
     Args:
         module: a model, or a single module.
