@@ -1,7 +1,5 @@
 """Autograd's own machinery over our functions: hooks, checkpoints, modes, threads, and inputs that changed."""
 
-import threading
-
 import torch_aclnn
 import pytest
 import torch
@@ -10,6 +8,7 @@ from torch.autograd import graph
 from torch.utils.checkpoint import checkpoint
 
 from functions import CASES, for_each_function, gradient
+from threads import on_threads
 
 
 def test_saved_tensors_can_be_packed_elsewhere(device):
@@ -155,22 +154,12 @@ def test_tensor_subclasses_work(device, case):
 
 def test_threads_record_and_run_backward_at_once(device):
     expected = {case.name: gradient(case.ours, *inputs) for case in CASES for inputs in [fixed_inputs(case, device)]}
-    failed: list[object] = []
 
     def work() -> None:
-        try:
-            for case in CASES * 3:
-                if not torch.equal(gradient(case.ours, *fixed_inputs(case, device)), expected[case.name]):
-                    failed.append(case.name)
-        except Exception as error:
-            failed.append(error)
+        for case in CASES * 3:
+            assert torch.equal(gradient(case.ours, *fixed_inputs(case, device)), expected[case.name]), case.name
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failed
+    on_threads(4, work)
 
 
 def fixed_inputs(case, device: str) -> tuple[Tensor, ...]:
@@ -189,11 +178,7 @@ def test_backward_of_one_graph_from_several_threads(device, case):
     leaf = inputs[0].clone().requires_grad_()
     y = case.ours(leaf, *inputs[1:])
     ones = torch.ones_like(y)
-    threads = [threading.Thread(target=lambda: y.backward(ones, retain_graph=True)) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_threads(3, lambda: y.backward(ones, retain_graph=True))
     torch.testing.assert_close(leaf.grad, 3 * gradient(case.ours, *inputs, grad_output=ones))
 
 

@@ -1,6 +1,5 @@
-"""The drop-in switch: torch.nn.functional on npu takes our functions while patched, a converted model takes our modules."""
+"""patch: torch.nn.functional on npu takes our functions while it is in force."""
 
-import copy
 import re
 import threading
 import warnings
@@ -9,6 +8,8 @@ import torch_aclnn
 import pytest
 import torch
 from torch.nn import functional as F
+
+from threads import on_threads
 
 NAMES = ("adaptive_avg_pool2d", "avg_pool2d", "max_unpool3d", "pad")
 ORIGINALS = {name: getattr(F, name) for name in NAMES}
@@ -160,22 +161,16 @@ def test_an_exception_ends_the_scope():
 
 
 def test_scopes_of_threads_may_overlap():
-    wrong, barrier = [], threading.Barrier(4)
+    barrier = threading.Barrier(4)
 
     def work() -> None:
         x = planes("npu")
         barrier.wait()
         for _ in range(50):
             with torch_aclnn.patch():
-                if F.avg_pool2d(x, 2).grad_fn.name() != "AvgPool2dBackward":
-                    wrong.append(x)
+                assert F.avg_pool2d(x, 2).grad_fn.name() == "AvgPool2dBackward"
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    on_threads(4, work)
 
 
 def test_a_function_that_other_code_replaced_is_left_alone(monkeypatch):
@@ -212,53 +207,3 @@ def test_compiled_code_follows_the_switch():
         names.append(compiled(x).grad_fn.name())
     names.append(compiled(x).grad_fn.name())
     assert names[0] == names[2] == "AvgPool2DBackward0" != names[1]
-
-
-class TestConvert:
-    def model(self) -> torch.nn.Sequential:
-        return torch.nn.Sequential(
-            torch.nn.ReplicationPad2d(1),
-            torch.nn.Conv2d(3, 4, 3),
-            torch.nn.Sequential(torch.nn.BatchNorm2d(4), torch.nn.AvgPool2d(2)),
-            torch.nn.AdaptiveAvgPool2d(1),
-        )
-
-    def test_gives_the_same_gradients_through_our_operators(self, device):
-        theirs = self.model().to(device)
-        ours = torch_aclnn.convert(copy.deepcopy(theirs))
-        x = planes(device)
-        for model in (theirs, ours):
-            model(x).square().sum().backward()
-        assert [type(m).__module__ for m in ours.modules()].count("torch_aclnn.nn") == 4
-        for (name, a), b in zip(theirs.named_parameters(), ours.parameters(), strict=True):
-            torch.testing.assert_close(b.grad.cpu(), a.grad.cpu(), msg=lambda words, name=name: f"{name}: {words}", rtol=1e-4, atol=1e-5)
-        torch.testing.assert_close({k: v.cpu() for k, v in ours.state_dict().items()}, {k: v.cpu() for k, v in theirs.state_dict().items()})
-
-    def test_keeps_parameters_buffers_mode_device_and_names(self, device):
-        model = self.model().to(device).eval()
-        before = {name: value.data_ptr() for name, value in model.state_dict().items()}
-        optimizer = torch.optim.SGD(model.parameters())
-        assert torch_aclnn.convert(model) is model
-        assert {name: value.data_ptr() for name, value in model.state_dict().items()} == before
-        assert not any(m.training for m in model.modules())
-        assert {id(p) for p in optimizer.param_groups[0]["params"]} == {id(p) for p in model.parameters()}
-        assert {p.device.type for p in model.parameters()} == {device}
-
-    def test_keeps_hooks_and_their_handles(self):
-        model, seen = torch.nn.AvgPool2d(2), []
-        handle = model.register_forward_hook(lambda module, args, output: seen.append(type(module)))
-        torch_aclnn.convert(model)(torch.ones(1, 1, 2, 2))
-        handle.remove()
-        model(torch.ones(1, 1, 2, 2))
-        assert seen == [torch_aclnn.nn.AvgPool2d]
-
-    def test_leaves_subclasses_alone_and_may_be_repeated(self):
-        class Own(torch.nn.AvgPool2d):
-            pass
-
-        model = torch_aclnn.convert(torch_aclnn.convert(torch.nn.Sequential(Own(2), torch.nn.AvgPool2d(2))))
-        assert [type(m) for m in model] == [Own, torch_aclnn.nn.AvgPool2d]
-
-    def test_refuses_what_is_not_a_module(self):
-        with pytest.raises(TypeError, match=r"convert: module: expected a torch\.nn\.Module, got list"):
-            torch_aclnn.convert([torch.nn.AvgPool2d(2)])

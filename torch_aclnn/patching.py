@@ -36,23 +36,17 @@ def _on_npu(original: Callable[..., Tensor], replacement: Callable[..., Tensor])
 def _pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     if mode == "replicate" and len(pad) == 4 and value is None:
         return functional.replication_pad2d(input, pad)
-    return _original_pad(input, pad, mode, value)
+    return _ORIGINALS["pad"](input, pad, mode, value)
 
 
-_original_pad = _torch.pad
-_ORIGINALS: dict[str, Callable[..., Tensor]] = {
-    "adaptive_avg_pool2d": _torch.adaptive_avg_pool2d,
-    "avg_pool2d": _torch.avg_pool2d,
-    "max_unpool3d": _torch.max_unpool3d,
-    "pad": _original_pad,
-}
 _REPLACEMENTS: dict[str, Callable[..., Tensor]] = {
     "adaptive_avg_pool2d": functional.adaptive_avg_pool2d,
     "avg_pool2d": functional.avg_pool2d,
     "max_unpool3d": functional.max_unpool3d,
     "pad": _pad,
 }
-_SWITCHED = {name: _on_npu(original, _REPLACEMENTS[name]) for name, original in _ORIGINALS.items()}
+_ORIGINALS: dict[str, Callable[..., Tensor]] = {name: getattr(_torch, name) for name in _REPLACEMENTS}
+_SWITCHED = {name: _on_npu(_ORIGINALS[name], replacement) for name, replacement in _REPLACEMENTS.items()}
 
 # Each patch() that has not ended. The functions are switched while there is one, so that scopes of several threads may overlap.
 _holders: set["Patch"] = set()

@@ -8,6 +8,8 @@ from ctypes import byref, c_char_p, c_int, c_int32, c_uint32, c_uint64, c_void_p
 
 import pytest
 
+from threads import on_threads
+
 FAILED = "failingTask: its input was not to its taste"
 
 
@@ -35,11 +37,7 @@ def test_host_function_runs_in_order(ascendcl, stream, device_memory):
 
 def test_several_threads_may_launch_on_one_stream(ascendcl, tasks, stream):
     before = tasks.counted_tasks()
-    threads = [threading.Thread(target=lambda: [tasks.enqueue_counting_task(stream) for _ in range(500)]) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_threads(4, lambda: [tasks.enqueue_counting_task(stream) for _ in range(500)])
     assert tasks.counted_tasks() == before + 2000
 
 

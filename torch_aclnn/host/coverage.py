@@ -27,6 +27,9 @@ _REFUSED = re.compile(r"operator (\w+) has no entry point in the torch_aclnn hos
 _NOT_FOUND = re.compile(rf"dlsym (acl\w+)GetWorkspaceSize from {re.escape(ATEN_ADAPTERS)} failed")
 _INSTEAD = re.compile(r"\[PTA\]:(acl\w+) or \w+ not in .* Will call (\w+::\w+)")
 
+# The last line of the trace, which no program writes.
+_END = "torch-aclnn coverage: the program has ended\n"
+
 # torch_npu tells of symbols that it does not find at the level of warnings.
 _LOG_WARNINGS = "2"
 
@@ -87,10 +90,6 @@ def run(python_arguments: list[str]) -> int:
             reader.join()
     print("\ntorch-aclnn coverage: " + coverage.report(exit_code))
     return exit_code
-
-
-# The last line of the trace, which no program writes.
-_END = "torch-aclnn coverage: the program has ended\n"
 
 
 def _run(python_arguments: list[str], trace: Path) -> int:

@@ -115,41 +115,39 @@ Gradients attend_backward(const Layout& layout, const Attention& a, int64_t key_
             layout.from_bnsd(sum_of_heads(of_value, key_heads))};
 }
 
-// Sequences of different lengths below each other, as {tokens, heads, features} (the layout TND). `ends` are those of each sequence.
-struct Sequences {
-    at::IntArrayRef query_ends, key_ends;
-    int64_t query_tokens, key_tokens;
+// Nobody would write the rows of tokens that belong to no sequence.
+void require_all_tokens(at::IntArrayRef ends, const char* name, int64_t tokens) {
+    const int64_t last = ends.empty() ? 0 : ends.back();
+    if (last != tokens || !std::is_sorted(ends.begin(), ends.end()))
+        torch_aclnn::host::refuse(name, "rising numbers that end with " + std::to_string(tokens), c10::str(ends));
+}
 
-    // Calls `compute` with functions that cut a sequence's rows out of a tensor, as a batch of one in the layout BSND, and its options.
-    template <class Compute>
-    void for_each(int64_t heads, Options options, Compute compute) const {
-        if (query_ends.size() != key_ends.size())
-            torch_aclnn::host::refuse("actualSeqKvLen", std::to_string(query_ends.size()) + " values", std::to_string(key_ends.size()));
-        require_all(query_ends, "actualSeqQLen", query_tokens);
-        require_all(key_ends, "actualSeqKvLen", key_tokens);
-        int64_t query_first = 0, key_first = 0;
-        for (size_t i = 0; i < query_ends.size(); i++) {
-            const int64_t rows = query_ends[i] - query_first, columns = key_ends[i] - key_first;
-            const auto cut = [](int64_t first, int64_t count) {
-                return [=](const at::Tensor& tensor) { return tensor.narrow(0, first, count).unsqueeze(0); };
-            };
-            Options own = options;
-            if (own.mask && own.mode < 2) own.mask = own.mask->narrow(-2, 0, rows).narrow(-1, 0, columns);
-            compute(cut(query_first, rows), cut(key_first, columns), own);
-            options.first_drop_bit += heads * rows * columns;
-            query_first = query_ends[i];
-            key_first = key_ends[i];
-        }
+// Attends within each of several sequences, which lie below each other as {tokens, heads, features} (the layout TND). `use` gets the result
+// of each, with its layout and with functions that cut the sequence's rows out of a tensor, as a batch of one.
+template <class Use>
+void attend_each(const std::string& layout_name, int64_t heads, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                 at::IntArrayRef query_ends, at::IntArrayRef key_ends, Options options, Use use) {
+    if (layout_name != "TND") torch_aclnn::host::refuse("inputLayout", "TND", layout_name);
+    if (query_ends.size() != key_ends.size())
+        torch_aclnn::host::refuse("actualSeqKvLen", std::to_string(query_ends.size()) + " values", std::to_string(key_ends.size()));
+    require_all_tokens(query_ends, "actualSeqQLen", query.size(0));
+    require_all_tokens(key_ends, "actualSeqKvLen", key.size(0));
+    const Layout layout{"BSND", heads};
+    int64_t query_first = 0, key_first = 0;
+    for (size_t i = 0; i < query_ends.size(); i++) {
+        const int64_t rows = query_ends[i] - query_first, columns = key_ends[i] - key_first;
+        const auto cut = [](int64_t first, int64_t count) {
+            return [=](const at::Tensor& tensor) { return tensor.narrow(0, first, count).unsqueeze(0); };
+        };
+        const auto of_query = cut(query_first, rows), of_key = cut(key_first, columns);
+        Options own = options;
+        if (own.mask && own.mode < 2) own.mask = own.mask->narrow(-2, 0, rows).narrow(-1, 0, columns);
+        use(layout, attend(layout, of_query(query), of_key(key), of_key(value), own), of_query, of_key);
+        options.first_drop_bit += heads * rows * columns;
+        query_first = query_ends[i];
+        key_first = key_ends[i];
     }
-
-   private:
-    // Nobody would write the rows of tokens that belong to no sequence.
-    static void require_all(at::IntArrayRef ends, const char* name, int64_t tokens) {
-        const int64_t last = ends.empty() ? 0 : ends.back();
-        if (last != tokens || !std::is_sorted(ends.begin(), ends.end()))
-            torch_aclnn::host::refuse(name, "rising numbers that end with " + std::to_string(tokens), c10::str(ends));
-    }
-};
+}
 
 }  // namespace
 
@@ -184,19 +182,16 @@ ATEN_ENTRY(aclnnFlashAttentionVarLenScore, FLOATING, (In, query), (In, key), (In
            (OptIn, paddingMask), (OptIn, attenMask), (OptInts, prefix), (Ints, actualSeqQLen), (Ints, actualSeqKvLen), (Double, scaleValue),
            (Double, keepProb), (Int, preTokens), (Int, nextTokens), (Int, headNum), (Text, inputLayout), (Int, innerPrecise),
            (Int, sparseMode), (OptOut, softmaxMax), (OptOut, softmaxSum), (OptOut, softmaxOut), (Out, attentionOut)) {
-    if (inputLayout != "TND") torch_aclnn::host::refuse("inputLayout", "TND", inputLayout);
-    const Layout layout{"BSND", headNum};
     const Options options{realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode};
-    const Sequences sequences{actualSeqQLen, actualSeqKvLen, query.size(0), key.size(0)};
-    sequences.for_each(headNum, options, [&](auto of_query, auto of_key, const Options& own) {
-        const Attention a = attend(layout, of_query(query), of_key(key), of_key(value), own);
-        of_query(attentionOut).copy_(attended(layout, a));
-        const auto put = [&](const std::optional<at::Tensor>& out, const at::Tensor& values) {
-            if (out) of_query(*out).copy_(values.transpose(1, 2).expand_as(of_query(*out)));
-        };
-        put(softmaxMax, a.maximum);
-        put(softmaxSum, a.sum);
-    });
+    attend_each(inputLayout, headNum, query, key, value, actualSeqQLen, actualSeqKvLen, options,
+                [&](const Layout& layout, const Attention& a, auto of_query, auto of_key) {
+                    of_query(attentionOut).copy_(attended(layout, a));
+                    const auto put = [&](const std::optional<at::Tensor>& out, const at::Tensor& values) {
+                        if (out) of_query(*out).copy_(values.transpose(1, 2).expand_as(of_query(*out)));
+                    };
+                    put(softmaxMax, a.maximum);
+                    put(softmaxSum, a.sum);
+                });
 }
 
 ATEN_ENTRY(aclnnFlashAttentionUnpaddingScoreGrad, FLOATING, (In, query), (In, key), (In, value), (In, dy), (OptIn, realShift),
@@ -204,15 +199,12 @@ ATEN_ENTRY(aclnnFlashAttentionUnpaddingScoreGrad, FLOATING, (In, query), (In, ke
            (OptIn, attentionIn), (OptInts, prefix), (Ints, actualSeqQLen), (Ints, actualSeqKvLen), (Double, scaleValue), (Double, keepProb),
            (Int, preTokens), (Int, nextTokens), (Int, headNum), (Text, inputLayout), (Int, innerPrecise), (Int, sparseMode), (Out, dq),
            (Out, dk), (Out, dv), (OptOut, dpse)) {
-    if (inputLayout != "TND") torch_aclnn::host::refuse("inputLayout", "TND", inputLayout);
-    const Layout layout{"BSND", headNum};
     const Options options{realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode};
-    const Sequences sequences{actualSeqQLen, actualSeqKvLen, query.size(0), key.size(0)};
-    sequences.for_each(headNum, options, [&](auto of_query, auto of_key, const Options& own) {
-        const Attention a = attend(layout, of_query(query), of_key(key), of_key(value), own);
-        const Gradients of = attend_backward(layout, a, key.size(1), of_query(dy), scaleValue);
-        of_query(dq).copy_(of.query);
-        of_key(dk).copy_(of.key);
-        of_key(dv).copy_(of.value);
-    });
+    attend_each(inputLayout, headNum, query, key, value, actualSeqQLen, actualSeqKvLen, options,
+                [&](const Layout& layout, const Attention& a, auto of_query, auto of_key) {
+                    const Gradients of = attend_backward(layout, a, key.size(1), of_query(dy), scaleValue);
+                    of_query(dq).copy_(of.query);
+                    of_key(dk).copy_(of.key);
+                    of_key(dv).copy_(of.value);
+                });
 }

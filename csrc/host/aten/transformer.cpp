@@ -18,8 +18,10 @@ std::vector<int64_t> normalised_dims(const at::Tensor& gamma) {
     return dims;
 }
 
-at::Tensor inverse_rms(const at::Tensor& x, const at::Tensor& gamma, double epsilon) {
-    return at::rsqrt(at::mean(x * x, normalised_dims(gamma), true) + epsilon);
+void rms_norm(const at::Tensor& x, const at::Tensor& gamma, double epsilon, at::Tensor& y, at::Tensor& rstd) {
+    const at::Tensor inverse = at::rsqrt(at::mean(x * x, normalised_dims(gamma), true) + epsilon);
+    write(y, x * inverse * wide(gamma));
+    write(rstd, inverse);
 }
 
 // Turns each pair of features by a quarter: (a, b) becomes (-b, a). Mode 0 pairs the first half with the second, 1 neighbours.
@@ -45,9 +47,7 @@ struct Gated {
 }  // namespace
 
 ATEN_ENTRY(aclnnRmsNorm, FLOATING, (In, x), (In, gamma), (Double, epsilon), (Out, y), (Out, rstd)) {
-    const at::Tensor input = wide(x), inverse = inverse_rms(input, gamma, epsilon);
-    write(y, input * inverse * wide(gamma));
-    write(rstd, inverse);
+    rms_norm(wide(x), gamma, epsilon, y, rstd);
 }
 ATEN_ENTRY(aclnnRmsNormGrad, FLOATING, (In, dy), (In, x), (In, rstd), (In, gamma), (Out, dx), (Out, dgamma)) {
     const at::Tensor normal = wide(x) * wide(rstd), of_normal = wide(dy) * wide(gamma);
@@ -56,9 +56,8 @@ ATEN_ENTRY(aclnnRmsNormGrad, FLOATING, (In, dy), (In, x), (In, rstd), (In, gamma
 }
 // The sum is an output too, for the residual connection.
 ATEN_ENTRY(aclnnAddRmsNorm, FLOATING, (In, x1), (In, x2), (In, gamma), (Double, epsilon), (Out, y), (Out, rstd), (Out, x)) {
-    const at::Tensor sum = wide(x1) + wide(x2), inverse = inverse_rms(sum, gamma, epsilon);
-    write(y, sum * inverse * wide(gamma));
-    write(rstd, inverse);
+    const at::Tensor sum = wide(x1) + wide(x2);
+    rms_norm(sum, gamma, epsilon, y, rstd);
     write(x, sum);
 }
 

@@ -1,0 +1,61 @@
+"""convert: a model's modules become ours, and nothing else of it changes."""
+
+import copy
+
+import torch_aclnn
+import pytest
+import torch
+
+
+def make_model() -> torch.nn.Sequential:
+    return torch.nn.Sequential(
+        torch.nn.ReplicationPad2d(1),
+        torch.nn.Conv2d(3, 4, 3),
+        torch.nn.Sequential(torch.nn.BatchNorm2d(4), torch.nn.AvgPool2d(2)),
+        torch.nn.AdaptiveAvgPool2d(1),
+    )
+
+
+def test_gives_the_same_gradients_through_our_operators(device):
+    theirs = make_model().to(device)
+    ours = torch_aclnn.convert(copy.deepcopy(theirs))
+    x = torch.randn(2, 3, 6, 6, device=device, requires_grad=True)
+    for model in (theirs, ours):
+        model(x).square().sum().backward()
+    assert [type(m).__module__ for m in ours.modules()].count("torch_aclnn.nn") == 4
+    for (name, a), b in zip(theirs.named_parameters(), ours.parameters(), strict=True):
+        torch.testing.assert_close(b.grad.cpu(), a.grad.cpu(), msg=lambda words, name=name: f"{name}: {words}", rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close({k: v.cpu() for k, v in ours.state_dict().items()}, {k: v.cpu() for k, v in theirs.state_dict().items()})
+
+
+def test_keeps_parameters_buffers_mode_device_and_names(device):
+    model = make_model().to(device).eval()
+    before = {name: value.data_ptr() for name, value in model.state_dict().items()}
+    optimizer = torch.optim.SGD(model.parameters())
+    assert torch_aclnn.convert(model) is model
+    assert {name: value.data_ptr() for name, value in model.state_dict().items()} == before
+    assert not any(m.training for m in model.modules())
+    assert {id(p) for p in optimizer.param_groups[0]["params"]} == {id(p) for p in model.parameters()}
+    assert {p.device.type for p in model.parameters()} == {device}
+
+
+def test_keeps_hooks_and_their_handles():
+    model, seen = torch.nn.AvgPool2d(2), []
+    handle = model.register_forward_hook(lambda module, args, output: seen.append(type(module)))
+    torch_aclnn.convert(model)(torch.ones(1, 1, 2, 2))
+    handle.remove()
+    model(torch.ones(1, 1, 2, 2))
+    assert seen == [torch_aclnn.nn.AvgPool2d]
+
+
+def test_leaves_subclasses_alone_and_may_be_repeated():
+    class Own(torch.nn.AvgPool2d):
+        pass
+
+    model = torch_aclnn.convert(torch_aclnn.convert(torch.nn.Sequential(Own(2), torch.nn.AvgPool2d(2))))
+    assert [type(m) for m in model] == [Own, torch_aclnn.nn.AvgPool2d]
+
+
+def test_refuses_what_is_not_a_module():
+    with pytest.raises(TypeError, match=r"convert: module: expected a torch\.nn\.Module, got list"):
+        torch_aclnn.convert([torch.nn.AvgPool2d(2)])

@@ -1,0 +1,11 @@
+"""Doing one thing on several threads at once."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+
+def on_threads(count: int, work: Callable[[], object]) -> None:
+    """Do the work on so many threads, and raise what one of them raised."""
+    with ThreadPoolExecutor(count) as pool:
+        for running in [pool.submit(work) for _ in range(count)]:
+            running.result()
