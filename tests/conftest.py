@@ -7,7 +7,7 @@ import hypothesis
 import pytest
 import torch
 
-# For the benchmarks. At the end, so that an installed torch_aclnn comes before the source tree, which need not be built.
+# For the benchmarks and the examples. At the end, so that an installed torch_aclnn comes before the source tree, which need not be built.
 sys.path.append(str(Path(__file__).parent.parent))
 
 DEVICES = ("cpu", "npu")
