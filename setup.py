@@ -60,9 +60,13 @@ def host_library(name: str, files: list[str], needs: tuple[str, ...] = (), *, fl
     )
 
 
-# Libraries that torch_npu links by name although all it needs of them is in libascendcl.
+# Libraries that torch_npu names although all it needs of them is in libascendcl: the first it links, the others it opens to look for
+# entry points. Those have none here, but without them the loader would go on to an installed CANN's.
 COMPANION = "csrc/host/runtime/companion.cpp"
-COMPANIONS = ["libacl_op_compiler", "libge_runner", "libgraph", "libacl_tdt_channel"]
+COMPANIONS = [
+    *("libacl_op_compiler", "libge_runner", "libgraph", "libacl_tdt_channel"),
+    *("libaclnn_ops_infer", "libaclnn_ops_train", "libaclnn_sparse", "libaclnn_fft", "libaclnn_rand"),
+]
 
 HOST_LIBRARIES = [
     host_library("libascendcl", [path for path in sources("host/runtime/*.cpp") if path != COMPANION], flags=WITHOUT_TORCH),

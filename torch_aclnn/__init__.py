@@ -1,7 +1,7 @@
 """Backward operators of Ascend CANN for PyTorch, and an engine that runs them without an NPU.
 
-Importing this package decides which libraries answer on the ``npu`` device (CANN's, or the host engine's), loads them, and then
-imports ``torch`` and ``torch_npu``. Import it before ``torch``, or start the program with ``torch-aclnn run``.
+Importing this package decides which libraries answer on the ``npu`` device (CANN's, or the host engine's), loads the engine's, and
+then imports ``torch`` and ``torch_npu``. Import it before ``torch``, or start the program with ``torch-aclnn run``.
 
 Example:
     >>> import torch_aclnn, torch
@@ -12,21 +12,26 @@ Example:
 
 """
 
-from torch_aclnn import host
+from torch_aclnn import _source_tree
 
-host.activate()
-host.check_versions()
+if _source_tree.is_built():
+    from torch_aclnn import host
 
-import torch  # noqa: E402, F401
-import torch_npu  # noqa: E402, F401
+    host.activate()
+    host.check_versions()
 
-# isort: split
-import torch_aclnn._C  # noqa: E402, F401
+    import torch  # noqa: F401
+    import torch_npu  # noqa: F401
 
-host.load_aten_adapters()
+    # isort: split
+    import torch_aclnn._C  # noqa: F401
 
-from torch_aclnn import autograd, functional, nn  # noqa: E402
-from torch_aclnn.patching import convert, patch, unpatch  # noqa: E402
+    host.load_aten_adapters()
 
-__version__ = "0.1.0"
-__all__ = ["autograd", "convert", "functional", "host", "nn", "patch", "unpatch"]
+    from torch_aclnn import autograd, functional, nn
+    from torch_aclnn.patching import convert, patch, unpatch
+
+    __version__ = "0.1.0"
+    __all__ = ["autograd", "convert", "functional", "host", "nn", "patch", "unpatch"]
+else:
+    _source_tree.import_installed()  # what `import torch_aclnn` then returns

@@ -2,7 +2,8 @@
 
 import ctypes
 
-from torch_aclnn.host.engine import is_active, loaded_library
+from torch_aclnn.host.engine import is_active
+from torch_aclnn.host.loader import loaded_library
 
 
 def calls() -> dict[str, int]:

@@ -6,7 +6,8 @@ import shlex
 import sys
 
 from torch_aclnn.host import coverage, info
-from torch_aclnn.host.engine import search_path
+from torch_aclnn.host.cann import SEARCH_VARIABLES
+from torch_aclnn.host.engine import environment_with_engine, search_path
 from torch_aclnn.host.paths import includedir, libdir
 
 
@@ -19,8 +20,7 @@ def _python_arguments(command: str, arguments: argparse.Namespace) -> list[str]:
 def _run(arguments: argparse.Namespace) -> int:
     python_arguments = _python_arguments("run", arguments)
     sys.stdout.flush()
-    environment = {**os.environ, "LD_LIBRARY_PATH": search_path()}
-    os.execve(sys.executable, [sys.executable, *python_arguments], environment)
+    os.execve(sys.executable, [sys.executable, *python_arguments], environment_with_engine())
 
 
 def _coverage(arguments: argparse.Namespace) -> int:
@@ -29,6 +29,8 @@ def _coverage(arguments: argparse.Namespace) -> int:
 
 def _env(arguments: argparse.Namespace) -> int:
     print(f"export LD_LIBRARY_PATH={shlex.quote(search_path())}")
+    for name in SEARCH_VARIABLES:  # else torch_npu would find operators of an installed CANN
+        print(f"unset {name}")
     return 0
 
 

@@ -15,13 +15,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from torch_aclnn.host.engine import ATEN_ADAPTERS, search_path
+from torch_aclnn.host.engine import ATEN_ADAPTERS, environment_with_engine
 from torch_aclnn.host.info import version
 
 _PACKAGES = ("torch", "torch_npu", "torch_aclnn")
 
-# The lines of the trace that matter. The last two are torch_npu's: the last library that it looks into, and what it does when none has
-# the symbol.
+# The lines of the trace that matter. The last two are torch_npu's: the last of the engine's libraries with entry points that it looks
+# into, and what it does when none has the symbol.
 _LAUNCHED = re.compile(r" task (aclnn\w+) on stream \d+ of device \d+$")
 _REFUSED = re.compile(r"operator (\w+) has no entry point in the torch_aclnn host engine")
 _NOT_FOUND = re.compile(rf"dlsym (acl\w+)GetWorkspaceSize from {re.escape(ATEN_ADAPTERS)} failed")
@@ -94,8 +94,7 @@ def run(python_arguments: list[str]) -> int:
 
 def _run(python_arguments: list[str], trace: Path) -> int:
     environment = {
-        **os.environ,
-        "LD_LIBRARY_PATH": search_path(),
+        **environment_with_engine(),
         "TORCH_ACLNN_HOST_TRACE": str(trace),
         "ASCEND_GLOBAL_LOG_LEVEL": _LOG_WARNINGS,
     }

@@ -1,34 +1,32 @@
 """Which libraries answer on the ``npu`` device: CANN's, or the host engine's."""
 
-import _ctypes
 import ctypes
 import os
-import warnings
+from collections.abc import Mapping
 
+from torch_aclnn.host import cann
+from torch_aclnn.host.cann import RUNTIME_LIBRARIES
+from torch_aclnn.host.loader import library_of, loaded_library
 from torch_aclnn.host.paths import libdir
 
-# What libtorch_npu.so is linked against, in an order in which each finds what it needs.
-RUNTIME_LIBRARIES = (
-    "libascendcl.so",
-    "libacl_op_compiler.so",
-    "libge_runner.so",
-    "libgraph.so",
-    "libacl_tdt_channel.so",
-    "libhccl.so",
-)
+# Where torch_npu looks for an entry point by bare name, in its order.
 OPERATOR_LIBRARY = "libopapi.so"
 ATEN_ADAPTERS = "libaclnn_math.so"
+OPERATOR_LIBRARIES = (
+    OPERATOR_LIBRARY,
+    "libaclnn_ops_infer.so",
+    "libaclnn_ops_train.so",
+    ATEN_ADAPTERS,
+    "libaclnn_sparse.so",
+    "libaclnn_fft.so",
+    "libaclnn_rand.so",
+)
+
+# What the engine's libopapi.so is linked against, besides its libascendcl.so.
+_KERNELS = "libtorch_aclnn_kernels.so"
 
 # A symbol that only the host engine's libascendcl.so has.
 _HOST_SYMBOL = "torchAclnnHostCalls"
-
-
-def loaded_library(name: str) -> ctypes.CDLL | None:
-    """Return the library if this process has loaded it already, under this name or SONAME."""
-    try:
-        return ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
-    except OSError:
-        return None
 
 
 def is_active() -> bool:
@@ -40,35 +38,59 @@ def is_active() -> bool:
         True
 
     """
-    runtime = loaded_library("libascendcl.so")
+    runtime = loaded_library(RUNTIME_LIBRARIES[0])
     return runtime is not None and hasattr(runtime, _HOST_SYMBOL)
 
 
-def activate() -> None:
-    """Load the libraries that ``TORCH_ACLNN_ENGINE`` asks for: ``auto`` (CANN if it loads, else host), ``cann`` or ``host``.
+def answers_from_package() -> bool:
+    """Return whether this package's own libraries answer: the engine can be installed elsewhere, too, laid out like CANN."""
+    runtime = loaded_library(RUNTIME_LIBRARIES[0])
+    if runtime is None or not hasattr(runtime, _HOST_SYMBOL):
+        return False
+    directory = library_of(getattr(runtime, _HOST_SYMBOL)).parent
+    return directory.is_dir() and libdir().is_dir() and directory.samefile(libdir())
 
-    Called by ``import torch_aclnn``; a second call changes nothing.
+
+def chosen() -> str:
+    """Return the value of ``TORCH_ACLNN_ENGINE``: ``auto``, which is the default, ``cann`` or ``host``.
+
+    Raises:
+        ValueError: it has another value.
+
+    """
+    choice = os.environ.get("TORCH_ACLNN_ENGINE") or "auto"
+    if choice not in ("auto", "cann", "host"):
+        raise ValueError(f"TORCH_ACLNN_ENGINE: expected auto, cann or host, got {choice!r}")
+    return choice
+
+
+def activate() -> None:
+    """Load the host engine, or leave the ``npu`` device to CANN, as ``TORCH_ACLNN_ENGINE`` says: ``auto``, ``cann`` or ``host``.
+
+    ``auto`` is CANN if its libraries load, and the host engine on a machine where nothing suggests that an NPU is meant. CANN's
+    libraries are then loaded by torch_npu. Called by ``import torch_aclnn``; a second call changes nothing.
 
     Raises:
         ValueError: ``TORCH_ACLNN_ENGINE`` has another value.
-        ImportError: the engine asked for cannot be loaded, or the other one is loaded already.
+        ImportError: the engine asked for cannot be loaded, the other one is loaded already, or an NPU seems to be meant and CANN's
+            libraries do not load.
 
     """
-    choice = os.environ.get("TORCH_ACLNN_ENGINE", "auto")
-    if choice not in ("auto", "cann", "host"):
-        raise ValueError(f"TORCH_ACLNN_ENGINE: expected auto, cann or host, got {choice!r}")
-    if loaded_library("libascendcl.so") is not None:
+    choice = chosen()
+    if loaded_library(RUNTIME_LIBRARIES[0]) is not None:
         _check_loaded_engine(choice)
-    elif choice == "host":
+    elif choice == "cann":
+        _require_cann()
+    elif choice == "host" or cann.engine_comes_first() or not _cann_answers():
         _load_host()
-    else:
-        _load_cann_or_host(required=choice == "cann")
-    if is_active():
-        _let_children_find_the_engine()
+    if answers_from_package():
+        cann.hide(os.environ)
+        # A worker that is spawned imports torch before anything of ours; only the loader's search path reaches it in time.
+        os.environ["LD_LIBRARY_PATH"] = search_path()
 
 
 def _check_loaded_engine(choice: str) -> None:
-    loaded = "host" if is_active() else "cann"
+    loaded = "host" if answers_from_package() else "cann"
     if choice not in ("auto", loaded):
         raise ImportError(
             f"TORCH_ACLNN_ENGINE={choice}, but the libraries of {loaded} are loaded already; "
@@ -78,35 +100,31 @@ def _check_loaded_engine(choice: str) -> None:
         _load_host()  # the runtime may have come without the operators, through another program's LD_LIBRARY_PATH
 
 
-def _load_cann_or_host(*, required: bool) -> None:
-    problem = _try_cann()
-    if problem is None:
-        return
-    if required:
+def _require_cann() -> None:
+    problem = f"LD_LIBRARY_PATH has {libdir()} first" if cann.engine_comes_first() else cann.load_error()
+    if problem is not None:
         raise ImportError(f"TORCH_ACLNN_ENGINE=cann, but CANN's libraries do not load: {problem}; source CANN's set_env.sh first")
-    if "ASCEND_HOME_PATH" in os.environ:
-        warnings.warn(
-            f"ASCEND_HOME_PATH is set, but CANN's libraries do not load ({problem}): the host engine answers on the npu device",
-            stacklevel=3,
-        )
-    _load_host()
 
 
-def _try_cann() -> str | None:
-    """Load CANN's libraries through the loader's search path; on a failure unload them again and return the loader's words."""
-    handles = []
-    for name in RUNTIME_LIBRARIES:
-        try:
-            handles.append(ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)._handle)
-        except OSError as error:
-            for handle in reversed(handles):
-                _ctypes.dlclose(handle)
-            return str(error)
-    return None
+def _cann_answers() -> bool:
+    """Return whether CANN answers where nobody said which engine should; raise if it should and cannot."""
+    found = cann.evidence()
+    if not found:
+        return False
+    problem = cann.load_error()
+    if problem is None:
+        return True
+    raise ImportError(
+        f"an NPU seems to be meant here ({', '.join(found[:3])}), but CANN's libraries do not load: {problem}; "
+        "source CANN's set_env.sh and, in a container, mount the driver; "
+        "or set TORCH_ACLNN_ENGINE=host to run on the CPU, with the host engine"
+    )
 
 
 def _load_host() -> None:
-    for name in (*RUNTIME_LIBRARIES, OPERATOR_LIBRARY):
+    # All that torch_npu asks for by bare name, so that the loader finds the engine's first, and nothing of a sourced CANN.
+    operators = [name for name in OPERATOR_LIBRARIES if name != ATEN_ADAPTERS]
+    for name in (_KERNELS, *RUNTIME_LIBRARIES, *operators):
         path = libdir() / name
         try:
             ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
@@ -116,16 +134,17 @@ def _load_host() -> None:
 
 def load_aten_adapters() -> None:
     """Load the entry points that stand on ATen, which is possible only when torch is there. Does nothing under CANN."""
-    if is_active():
+    if answers_from_package():
         ctypes.CDLL(str(libdir() / ATEN_ADAPTERS), mode=ctypes.RTLD_GLOBAL)
 
 
 def search_path() -> str:
     """Return the value of ``LD_LIBRARY_PATH`` with which a new process finds the engine by itself."""
-    others = [path for path in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if path and path != str(libdir())]
-    return os.pathsep.join([str(libdir()), *others])
+    return os.pathsep.join(map(str, [libdir(), *cann.search_directories()]))
 
 
-def _let_children_find_the_engine() -> None:
-    # A worker that is spawned imports torch before anything of ours; only the loader's search path reaches it in time.
-    os.environ["LD_LIBRARY_PATH"] = search_path()
+def environment_with_engine(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment with which a new process finds the engine by itself, and nothing of an installed CANN."""
+    changed = {**environment, "LD_LIBRARY_PATH": search_path()}
+    cann.hide(changed)
+    return changed

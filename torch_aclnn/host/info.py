@@ -4,15 +4,11 @@ import ctypes
 import importlib.metadata
 import platform
 import sys
-from typing import Any
 
-from torch_aclnn.host.engine import (
-    ATEN_ADAPTERS,
-    OPERATOR_LIBRARY,
-    activate,
-    is_active,
-    loaded_library,
-)
+from torch_aclnn.host import libraries
+from torch_aclnn.host.cann import RUNTIME_LIBRARIES
+from torch_aclnn.host.engine import activate, answers_from_package, is_active
+from torch_aclnn.host.loader import library_of, loaded_library
 from torch_aclnn.host.versions import check_versions
 
 ENTRY_POINTS = (
@@ -23,47 +19,6 @@ ENTRY_POINTS = (
     "aclnnBatchNormElemtBackward",
 )
 
-# Where torch_npu looks for an entry point, in its order.
-_OPERATOR_LIBRARIES = (
-    OPERATOR_LIBRARY,
-    "libaclnn_ops_infer.so",
-    "libaclnn_ops_train.so",
-    ATEN_ADAPTERS,
-    "libaclnn_sparse.so",
-    "libaclnn_fft.so",
-    "libaclnn_rand.so",
-)
-
-
-class _DlInfo(ctypes.Structure):
-    _fields_ = (
-        ("file_name", ctypes.c_char_p),
-        ("file_base", ctypes.c_void_p),
-        ("symbol_name", ctypes.c_char_p),
-        ("symbol_address", ctypes.c_void_p),
-    )
-
-
-def library_of(function: Any) -> str:
-    """Return the path of the library that defines the function."""
-    found = _DlInfo()
-    dladdr = ctypes.CDLL(None).dladdr
-    dladdr.argtypes = [ctypes.c_void_p, ctypes.POINTER(_DlInfo)]
-    dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(found))
-    return (found.file_name or b"?").decode()
-
-
-def resolve(entry_point: str) -> str | None:
-    """Return the path of the library that has both phases of the entry point, or None."""
-    for name in _OPERATOR_LIBRARIES:
-        try:
-            library = loaded_library(name) or ctypes.CDLL(name)
-            getattr(library, entry_point + "GetWorkspaceSize")
-            return library_of(getattr(library, entry_point))
-        except (OSError, AttributeError):
-            continue  # not this library: the next one may have it
-    return None
-
 
 def version(package: str) -> str:
     """Return the installed version of the package."""
@@ -73,13 +28,21 @@ def version(package: str) -> str:
         return "not installed"
 
 
+def _runtime() -> ctypes.CDLL:
+    # CANN's is loaded by torch_npu; where that failed, this shows what it would have been.
+    return loaded_library(RUNTIME_LIBRARIES[0]) or ctypes.CDLL(RUNTIME_LIBRARIES[0])
+
+
 def _engine() -> str:
-    return f"host engine {version('torch_aclnn')} (CPU; not an NPU)" if is_active() else "CANN"
+    runtime = _runtime()
+    if answers_from_package():
+        return f"host engine {version('torch_aclnn')} (CPU; not an NPU)"
+    place = library_of(runtime.aclInit).parent
+    return f"host engine (CPU; not an NPU), in the place of CANN: {place}" if is_active() else f"CANN: {place}"
 
 
 def _soc() -> str:
-    runtime = loaded_library("libascendcl.so")
-    assert runtime is not None
+    runtime = _runtime()
     runtime.aclrtGetSocName.restype = ctypes.c_char_p
     return (runtime.aclrtGetSocName() or b"unknown").decode()
 
@@ -89,6 +52,7 @@ def _import_problem() -> str | None:
     for name in [name for name in sys.modules if name == "torch_aclnn"]:
         del sys.modules[name]
     try:
+        check_versions()
         import torch_aclnn  # noqa: F401
     except (ImportError, ValueError, OSError, RuntimeError) as error:
         return str(error)
@@ -101,26 +65,35 @@ def _instruction_set() -> str:
     return _C.isa()
 
 
+def _operators() -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the rows of the libraries and of the entry points, and the entry points that are missing."""
+    searched = libraries.searched()
+    rows = [(f"operators are sought in, {number}", f"{library.file}: {library.state()}") for number, library in enumerate(searched, 1)]
+    found = {entry_point: libraries.resolve(entry_point, searched) for entry_point in ENTRY_POINTS}
+    rows += [(entry_point, str(path or "missing")) for entry_point, path in found.items()]
+    return rows, [entry_point for entry_point, path in found.items() if path is None]
+
+
 def show() -> int:
-    """Print versions, engine, SoC, the five entry points and a verdict; return 0 if the package is usable, else 1."""
+    """Print versions, engine, SoC, the libraries of operators, the five entry points and a verdict.
+
+    Returns:
+        0 if the package is usable, else 1.
+
+    """
     rows = [("Python", platform.python_version())]
     rows += [(package, version(package)) for package in ("torch", "torch_npu", "torch_aclnn")]
     problem = None
-    missing: list[str] = []
     try:
         activate()
-        rows += [("engine", _engine()), ("SoC", _soc())]
-        for entry_point in ENTRY_POINTS:
-            library = resolve(entry_point)
-            rows.append((entry_point, library or "missing"))
-            missing += [] if library else [entry_point]
-        check_versions()
         problem = _import_problem()
-        rows += [("kernels", _instruction_set())] if problem is None else []
-    except (ImportError, ValueError) as error:
-        problem = str(error)
-    if missing and problem is None:
-        problem = f"{', '.join(missing)} cannot be called"
+        operators, missing = _operators()
+        rows += [("engine", _engine()), ("SoC", _soc()), *operators]
+        if problem is None:
+            rows.append(("kernels", _instruction_set()))
+            problem = f"{', '.join(missing)} cannot be called" if missing else None
+    except (ImportError, ValueError, OSError) as error:
+        problem = problem or str(error)
     for name, value in rows:
         print(f"{name:32} {value}")
     print(f"{'verdict':32} {'ready' if problem is None else 'not usable: ' + problem}")

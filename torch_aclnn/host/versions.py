@@ -1,8 +1,11 @@
 """Whether the installed torch and torch_npu are those that this build was made for."""
 
 import importlib.util
+import re
 import runpy
 from pathlib import Path
+
+from torch_aclnn import _built_for
 
 
 def installed(package: str) -> dict[str, object] | None:
@@ -16,14 +19,15 @@ def installed(package: str) -> dict[str, object] | None:
 def check_versions() -> None:
     """Check that torch and torch_npu fit each other and this build.
 
+    A post release of torch_npu, which changes no interface, fits like the release itself.
+
     Raises:
-        ImportError: in one sentence, what is wrong and what to install.
+        ImportError: in one message, what is wrong and what to install.
 
     """
-    from torch_aclnn import _built_for
-
     torch, torch_npu = installed("torch"), installed("torch_npu")
-    install = f'pip install "torch=={_built_for.TORCH}" "torch_npu=={_built_for.TORCH_NPU}"'
+    torch_npu_release = without_post(_built_for.TORCH_NPU)
+    install = f'pip install "torch=={_built_for.TORCH}" "torch_npu=={torch_npu_release}.*"'
     if torch is None:
         raise ImportError(f"torch_aclnn needs torch: {install}")
     if torch_npu is None:
@@ -33,14 +37,23 @@ def check_versions() -> None:
             f"torch {torch['__version__']} is a CUDA or ROCm build, beside which torch_npu refuses to load; "
             f"install torch's CPU build ({_built_for.TORCH}+cpu), which pytorch.org offers under Get Started"
         )
-    for name, module, built_for in (("torch", torch, _built_for.TORCH), ("torch_npu", torch_npu, _built_for.TORCH_NPU)):
-        if release(module) != built_for:
-            raise ImportError(
-                f"torch_aclnn was built for {name} {built_for}, but {release(module)} is installed; "
-                f"reinstall torch_aclnn to build it again, or {install}"
-            )
+    if release(torch) != _built_for.TORCH:
+        raise ImportError(_built_for_another("torch", _built_for.TORCH, release(torch), install))
+    if without_post(release(torch_npu)) != torch_npu_release:
+        raise ImportError(_built_for_another("torch_npu", _built_for.TORCH_NPU, release(torch_npu), install))
+
+
+def _built_for_another(package: str, built_for: str, found: str, install: str) -> str:
+    return (
+        f"torch_aclnn was built for {package} {built_for}, but {found} is installed; reinstall torch_aclnn to build it again, or {install}"
+    )
 
 
 def release(version: dict[str, object]) -> str:
     """Return the release of a ``version.py``'s variables, without the build's tag: ``2.13.0+cpu`` is ``2.13.0``."""
     return str(version["__version__"]).split("+")[0]
+
+
+def without_post(release: str) -> str:
+    """Return the release that a post release belongs to: ``2.13.0.post1`` belongs to ``2.13.0``."""
+    return re.sub(r"\.post\d+$", "", release)

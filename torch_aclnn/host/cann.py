@@ -1,0 +1,100 @@
+"""Whether CANN is meant to answer on this machine, and whether its libraries load.
+
+Nothing of CANN is loaded into this process: torch_npu does that by itself, and what was opened for a trial could not be taken back.
+"""
+
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+
+from torch_aclnn.host.paths import libdir
+
+# What libtorch_npu.so is linked against, in an order in which each finds what it needs.
+RUNTIME_LIBRARIES = (
+    "libascendcl.so",
+    "libacl_op_compiler.so",
+    "libge_runner.so",
+    "libgraph.so",
+    "libacl_tdt_channel.so",
+    "libhccl.so",
+)
+
+# By these torch_npu finds libraries of operators, each of which it would ask before libopapi.so.
+SEARCH_VARIABLES = (
+    "ASCEND_HOME_PATH",
+    "ASCEND_TOOLKIT_HOME",
+    "ASCEND_OPP_PATH",
+    "ASCEND_CUSTOM_OPP_PATH",
+    "ASCEND_OPP_DEBUG_PATH",
+    "ASCEND_AICPU_PATH",
+)
+
+_HOME_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
+_DEVICE_NODES = ("dev/davinci[0-9]*", "dev/davinci_manager", "dev/devmm_svm", "dev/hisi_hdc")
+_INSTALLATIONS = ("driver", "ascend-toolkit", "cann*", "nnae", "nnrt", "latest")
+
+# Opens the libraries as torch_npu does, so that a missing dependency of one shows, too.
+_PROBE = "import ctypes, sys\nfor name in sys.argv[1:]: ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)"
+_PROBE_SECONDS = 60
+
+
+def evidence(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return what suggests that CANN, not the host engine, is meant to answer: devices, a driver, a toolkit, a sourced environment.
+
+    Args:
+        root: the root of the file system.
+        environment: the environment variables; what ``HOME`` names is looked up as it stands, not below ``root``.
+
+    """
+    found = [f"{name}={environment[name]}" for name in _HOME_VARIABLES if environment.get(name)]
+    found += [str(path) for pattern in _DEVICE_NODES for path in sorted(root.glob(pattern))]
+    places = [root / "usr" / "local" / "Ascend"]
+    if environment.get("HOME"):
+        places.append(Path(environment["HOME"]) / "Ascend")
+    found += [str(path) for place in places for pattern in _INSTALLATIONS for path in sorted(place.glob(pattern))]
+    return found + _found_by_loader(root, environment)
+
+
+def _found_by_loader(root: Path, environment: Mapping[str, str]) -> list[str]:
+    found = [str(path / RUNTIME_LIBRARIES[0]) for path in search_directories(environment) if (path / RUNTIME_LIBRARIES[0]).exists()]
+    cache = root / "etc" / "ld.so.cache"
+    if cache.is_file() and f"/{RUNTIME_LIBRARIES[0]}\0".encode() in cache.read_bytes():
+        found.append(f"{RUNTIME_LIBRARIES[0]} in {cache}")
+    return found
+
+
+def search_directories(environment: Mapping[str, str] = os.environ) -> list[Path]:
+    """Return the directories of ``LD_LIBRARY_PATH`` without the engine's own."""
+    directories = [Path(path) for path in environment.get("LD_LIBRARY_PATH", "").split(os.pathsep) if path]
+    return [path for path in directories if path != libdir()]
+
+
+def engine_comes_first(environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether the loader's path has the engine before any CANN, as ``torch-aclnn run`` and ``env`` leave it."""
+    for path in environment.get("LD_LIBRARY_PATH", "").split(os.pathsep):
+        if path and (Path(path) / RUNTIME_LIBRARIES[0]).exists():
+            return Path(path) == libdir()
+    return False
+
+
+@functools.cache
+def load_error() -> str | None:
+    """Return why CANN's libraries do not load, tried in a process of its own, or None if they do."""
+    command = [sys.executable, "-I", "-S", "-c", _PROBE, *RUNTIME_LIBRARIES]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_PROBE_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if done.returncode == 0:
+        return None
+    said = done.stderr.strip().splitlines()
+    return said[-1].removeprefix("OSError: ") if said else f"the attempt ended with code {done.returncode}"
+
+
+def hide(environment: MutableMapping[str, str]) -> None:
+    """Remove the variables by which torch_npu would find CANN's operators and hand the engine's handles to them."""
+    for name in SEARCH_VARIABLES:
+        environment.pop(name, None)
