@@ -39,6 +39,7 @@ def import_installed() -> ModuleType:
     directory = built_package()
     spec = importlib.util.spec_from_file_location("torch_aclnn", directory / "__init__.py", submodule_search_locations=[str(directory)])
     assert spec is not None and spec.loader is not None
+    sys.modules.pop(__name__, None)  # the installed package has its own
     package = sys.modules["torch_aclnn"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(package)
     return package

@@ -68,7 +68,7 @@ def _instruction_set() -> str:
 def _operators() -> tuple[list[tuple[str, str]], list[str]]:
     """Return the rows of the libraries and of the entry points, and the entry points that are missing."""
     searched = libraries.searched()
-    rows = [(f"operators are sought in, {number}", f"{library.file}: {library.state()}") for number, library in enumerate(searched, 1)]
+    rows = [(f"operator library {number}", f"{library.file}: {library.state()}") for number, library in enumerate(searched, 1)]
     found = {entry_point: libraries.resolve(entry_point, searched) for entry_point in ENTRY_POINTS}
     rows += [(entry_point, str(path or "missing")) for entry_point, path in found.items()]
     return rows, [entry_point for entry_point, path in found.items() if path is None]

@@ -1,0 +1,109 @@
+"""What suggests that CANN is meant to answer, and what follows from it. Nothing here imports torch, so that each process is short."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from torch_aclnn.host import cann, libdir
+
+from subprocesses import output_of, run_python
+
+HOST_ALONE = "from torch_aclnn_command import host_alone\nwith host_alone(): from torch_aclnn.host import cann, engine\n"
+COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
+
+
+def without_cann(**settings: str) -> dict[str, str]:
+    """Return settings under which nothing of the environment suggests CANN."""
+    return {name: "" for name in cann.SEARCH_VARIABLES} | settings
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "dev/davinci0",
+        "dev/davinci_manager",
+        "dev/devmm_svm",
+        "dev/hisi_hdc",
+        "usr/local/Ascend/driver",
+        "usr/local/Ascend/ascend-toolkit",
+        "usr/local/Ascend/cann-9.0.0",
+        "home/Ascend/ascend-toolkit",
+    ],
+)
+def test_devices_drivers_and_toolkits_suggest_cann(tmp_path, path):
+    environment = {"HOME": str(tmp_path / "home")}
+    assert cann.evidence(tmp_path, environment) == []
+    (tmp_path / path).mkdir(parents=True)
+    assert cann.evidence(tmp_path, environment) == [str(tmp_path / path)]
+
+
+@pytest.mark.parametrize("name", ["ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"])
+def test_a_sourced_environment_suggests_cann(tmp_path, name):
+    assert cann.evidence(tmp_path, {name: "/opt/cann"}) == [f"{name}=/opt/cann"]
+    assert cann.evidence(tmp_path, {name: ""}) == []
+
+
+def test_libraries_that_the_loader_would_find_suggest_cann(tmp_path):
+    library = tmp_path / "lib64" / "libascendcl.so"
+    environment = {"LD_LIBRARY_PATH": f"{libdir()}::{library.parent}"}
+    assert cann.evidence(tmp_path, environment) == []
+    library.parent.mkdir()
+    library.touch()
+    assert cann.evidence(tmp_path, environment) == [str(library)]
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "ld.so.cache").write_bytes(b"libacl.so\0/opt/libascendcl.so\0")
+    assert cann.evidence(tmp_path, {}) == [f"libascendcl.so in {tmp_path}/etc/ld.so.cache"]
+
+
+def test_the_engine_on_the_path_of_the_loader_counts_if_it_comes_first(tmp_path):
+    (tmp_path / "libascendcl.so").touch()
+    assert cann.engine_comes_first({"LD_LIBRARY_PATH": f"/nowhere:{libdir()}:{tmp_path}"})
+    assert not cann.engine_comes_first({"LD_LIBRARY_PATH": f"{tmp_path}:{libdir()}"})
+    assert not cann.engine_comes_first({})
+
+
+def test_no_process_is_started_where_nothing_suggests_cann():
+    code = "cann.evidence = lambda: []\ndel cann.subprocess\nengine.activate()\nprint(engine.is_active())"
+    assert output_of(HOST_ALONE + code, **without_cann()) == "True"
+
+
+def test_a_machine_that_seems_to_have_an_npu_is_not_left_to_the_host_engine():
+    done = run_python(HOST_ALONE + "engine.activate()", **without_cann(ASCEND_HOME_PATH="/nowhere/cann"))
+    last = done.stderr.splitlines()[-1]
+    assert "an NPU seems to be meant here (ASCEND_HOME_PATH=/nowhere/cann), but CANN's libraries do not load: libascendcl.so: " in last
+    assert "set_env.sh" in last and "TORCH_ACLNN_ENGINE=host" in last
+
+
+def test_the_host_engine_can_be_chosen_there():
+    code = "engine.activate(); import os; print(engine.is_active(), [name for name in cann.SEARCH_VARIABLES if name in os.environ])"
+    settings = without_cann(ASCEND_HOME_PATH="/nowhere/cann", ASCEND_CUSTOM_OPP_PATH="/nowhere/custom", TORCH_ACLNN_ENGINE="host")
+    assert output_of(HOST_ALONE + code, **settings) == "True []"
+
+
+def test_torch_is_imported_there_with_the_host_engine():
+    code = "import torch_aclnn, torch; print(torch.npu.is_available())"
+    assert output_of(code, ASCEND_HOME_PATH="/nowhere/cann", TORCH_ACLNN_ENGINE="host") == "True"
+
+
+def test_a_program_under_the_run_command_has_the_host_engine_there():
+    code = HOST_ALONE + "engine.activate(); print(engine.is_active())"
+    assert output_of(code, launcher=(COMMAND, "run", "-c"), **without_cann(ASCEND_HOME_PATH="/nowhere/cann")) == "True"
+
+
+def test_the_env_command_unsets_what_torch_npu_would_search():
+    printed = output_of("", launcher=(COMMAND, "env")).splitlines()
+    assert printed[1:] == [f"unset {name}" for name in cann.SEARCH_VARIABLES]
+
+
+def test_an_empty_choice_counts_as_none():
+    assert output_of(HOST_ALONE + "print(engine.chosen())", TORCH_ACLNN_ENGINE="") == "auto"
+
+
+def test_cann_cannot_be_had_with_the_engine_on_the_path_of_the_loader():
+    done = run_python(HOST_ALONE + "engine.activate()", TORCH_ACLNN_ENGINE="cann", LD_LIBRARY_PATH=str(libdir()))
+    assert f"TORCH_ACLNN_ENGINE=cann, but CANN's libraries do not load: LD_LIBRARY_PATH has {libdir()} first" in done.stderr
+
+
+def test_every_name_that_torch_npu_asks_the_loader_for_is_the_engines():
+    code = "engine.activate(); print([name for name in engine.OPERATOR_LIBRARIES if not engine.loaded_library(name)])"
+    assert output_of(HOST_ALONE + code, TORCH_ACLNN_ENGINE="host") == "['libaclnn_math.so']"  # which waits for torch
