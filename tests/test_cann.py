@@ -14,7 +14,7 @@ COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 
 def without_cann(**settings: str) -> dict[str, str]:
     """Return settings under which nothing of the environment suggests CANN."""
-    return {name: "" for name in cann.SEARCH_VARIABLES} | settings
+    return dict.fromkeys(cann.SEARCH_VARIABLES, "") | settings
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import ctypes
 import importlib.metadata
 import platform
-import sys
 
 from torch_aclnn.host import libraries
 from torch_aclnn.host.cann import RUNTIME_LIBRARIES
@@ -49,8 +48,6 @@ def _soc() -> str:
 
 def _import_problem() -> str | None:
     """Import the whole package, as a program would, and return why that fails."""
-    for name in [name for name in sys.modules if name == "torch_aclnn"]:
-        del sys.modules[name]
     try:
         check_versions()
         import torch_aclnn  # noqa: F401

@@ -19,7 +19,7 @@ def pytest_report_header() -> str:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say at the end why the engine could not be loaded."""
-    for problem in _problems:
+    for problem in dict.fromkeys(_problems):
         terminalreporter.write_line(f"torch_aclnn: {problem}")
 
 

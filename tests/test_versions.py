@@ -1,0 +1,50 @@
+"""Which torch and torch_npu a build works with, and what is said of others."""
+
+import pytest
+from torch_aclnn.host import versions
+
+from subprocesses import run_python
+
+INSTALL = 'pip install "torch==2.13.0" "torch_npu==2.13.0.*"'
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "words"),
+    [
+        (
+            "torch",
+            "__version__ = '2.13.0+cu130'\ncuda = '13.0'\n",
+            "CUDA or ROCm build, beside which torch_npu refuses to load; install torch's CPU",
+        ),
+        ("torch", "__version__ = '2.12.0'\ncuda = None\n", "was built for torch 2.13.0, but 2.12.0 is installed"),
+        ("torch_npu", "__version__ = '2.12.0'\n", "was built for torch_npu 2.13.0, but 2.12.0 is installed"),
+        (
+            "torch_npu",
+            "__version__ = '2.12.0.post3'\n",
+            f"but 2.12.0.post3 is installed; reinstall torch_aclnn to build it again, or {INSTALL}",
+        ),
+    ],
+)
+def test_a_wrong_combination_is_explained_in_one_message(tmp_path, package, version, words):
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("raise AssertionError('must not be imported')")
+    (tmp_path / package / "version.py").write_text(version)
+    done = run_python(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import torch_aclnn")
+    assert done.returncode == 1 and words in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("built_for", ["2.13.0", "2.13.0.post1"])
+@pytest.mark.parametrize("found", ["2.13.0", "2.13.0.post1", "2.13.0.post12+git1234"])
+def test_a_post_release_of_torch_npu_fits(monkeypatch, built_for, found):
+    monkeypatch.setattr(versions._built_for, "TORCH_NPU", built_for)
+    modules = {"torch": {"__version__": "2.13.0+cpu"}, "torch_npu": {"__version__": found}}
+    monkeypatch.setattr(versions, "installed", modules.get)
+    versions.check_versions()
+
+
+def test_without_torch_npu_the_error_says_how_to_get_it(monkeypatch):
+    modules = {"torch": {"__version__": "2.13.0+cpu"}}
+    monkeypatch.setattr(versions, "installed", modules.get)
+    with pytest.raises(ImportError) as raised:
+        versions.check_versions()
+    assert str(raised.value) == f"torch_aclnn needs torch_npu: {INSTALL}"
