@@ -1,5 +1,6 @@
 """What suggests that CANN is meant to answer, and what follows from it. Nothing here imports torch, so that each process is short."""
 
+import ctypes
 import sys
 from pathlib import Path
 
@@ -107,3 +108,10 @@ def test_cann_cannot_be_had_with_the_engine_on_the_path_of_the_loader():
 def test_every_name_that_torch_npu_asks_the_loader_for_is_the_engines():
     code = "engine.activate(); print([name for name in engine.OPERATOR_LIBRARIES if not engine.loaded_library(name)])"
     assert output_of(HOST_ALONE + code, TORCH_ACLNN_ENGINE="host") == "['libaclnn_math.so']"  # which waits for torch
+
+
+@pytest.mark.parametrize("name", ["ops_infer", "ops_train", "sparse", "fft", "rand"])
+def test_a_library_without_entry_points_offers_none(name):
+    # Through one that has some, torch_npu would find them where CANN has them not.
+    library = ctypes.CDLL(str(libdir() / f"libaclnn_{name}.so"))
+    assert not hasattr(library, "aclnnAvgPool2dBackward") and not hasattr(library, "aclnnExp")

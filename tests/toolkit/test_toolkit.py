@@ -73,6 +73,21 @@ def test_the_env_command_keeps_a_sourced_toolkit_out(toolkit, sourced):
     assert_package_answers(toolkit, use(sourced, IMPORTS["torch first"], launcher=shell))
 
 
+def test_the_coverage_command_keeps_a_sourced_toolkit_out(toolkit, sourced):
+    printed = output_of(f"{IMPORTS['torch first']}\n{USE}", launcher=(*sourced, COMMAND, "coverage", "-c"))
+    assert_package_answers(toolkit, json.loads(next(line for line in printed.splitlines() if line.startswith("{"))))
+
+
+def test_trying_cann_leaves_nothing_of_it_in_the_process(sourced):
+    code = """
+    from torch_aclnn_command import host_alone
+    with host_alone(): from torch_aclnn.host import engine
+    engine.activate()
+    print("libascendcl" in open("/proc/self/maps").read())
+    """
+    assert output_of(code, launcher=(*sourced, *PYTHON)) == "False"
+
+
 def test_asking_for_the_host_engine_after_the_toolkit_is_loaded_is_refused(sourced):
     done = run_python("import torch, torch_aclnn", launcher=(*sourced, *PYTHON), TORCH_ACLNN_ENGINE="host")
     assert "TORCH_ACLNN_ENGINE=host, but the libraries of cann are loaded already" in done.stderr
