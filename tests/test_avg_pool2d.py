@@ -156,13 +156,15 @@ def test_opcheck(device):
         (
             lambda f, x: f(x, 2, divisor_override=0),
             ValueError,
-            "avg_pool2d: divisor_override: expected None or a value in",
+            "avg_pool2d: divisor_override: expected None or a 64-bit integer other than 0, got 0",
         ),
         (
-            lambda f, x: f(x, 2, divisor_override=256),
+            lambda f, x: f(x, 2, divisor_override=2**63),
             ValueError,
-            "avg_pool2d: divisor_override: expected None or a value in",
+            "avg_pool2d: divisor_override: expected None or a 64-bit integer",
         ),
+        (lambda f, x: f(x, 2, divisor_override=True), TypeError, "avg_pool2d: divisor_override: expected integers, got True"),
+        (lambda f, x: f(x, 2, 2**31), ValueError, "avg_pool2d: stride: expected values of at most 2147483647, got 2147483648"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(device, call, error, words):

@@ -213,7 +213,7 @@ def test_vmap_equals_a_loop(device):
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda f, x: f(x[0, 0, 0], None, None, training=True), ValueError, "batch_norm: input: expected 2 or 3"),
+        (lambda f, x: f(x[0, 0, 0], None, None, training=True), ValueError, "batch_norm: input: expected 2 dimensions or more"),
         (
             lambda f, x: f(x, None, None, torch.ones(2), training=True),
             ValueError,
@@ -224,6 +224,12 @@ def test_vmap_equals_a_loop(device):
             TypeError,
             "batch_norm: weight: expected a Tensor, got float",
         ),
+        (
+            lambda f, x: f(x.int(), None, None, training=True),
+            TypeError,
+            "batch_norm: input: expected a floating-point dtype, got torch.int32",
+        ),
+        (lambda f, x: f(x, None, None, torch.ones(3).long(), training=True), TypeError, "batch_norm: weight: expected a floating-point"),
         (lambda f, x: f(x[:1, :, :1, :1], None, None, training=True), ValueError, "more than one value per channel"),
         (
             lambda f, x: f(x, None, None, training=True, eps=0.0),

@@ -146,6 +146,7 @@ def test_opcheck(device):
             ValueError,
             "max_unpool3d: output_size: expected less than a stride",
         ),
+        (lambda f, x, i: f(x, i, 2, output_size=4), ValueError, "max_unpool3d: output_size: expected a list of all sizes"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(device, call, error, words):

@@ -105,8 +105,12 @@ def test_what_the_operators_do_not_take_goes_to_torch():
     x = planes("npu").detach()
     with torch_aclnn.patch():
         assert F.avg_pool2d(x, 2, divisor_override=300).shape == (2, 3, 3, 3)
-        with pytest.raises(RuntimeError, match="half of kernel size"):  # torch's words
-            F.avg_pool2d(x, 2, padding=2)
+        assert F.pad(x, (6, 6, 6, 6), mode="replicate").shape == (2, 3, 18, 18)
+
+
+def test_what_torch_refuses_is_refused_with_function_and_parameter():
+    with torch_aclnn.patch(), pytest.raises(ValueError, match="avg_pool2d: padding: expected at most half of kernel_size"):
+        F.avg_pool2d(planes("npu"), 2, padding=2)
 
 
 def test_subclasses_of_tensor_go_to_torch():

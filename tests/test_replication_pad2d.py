@@ -91,7 +91,7 @@ def test_gradcheck(device):
 def test_gradcheck_in_float32(device):
     # The map is linear, so a large step has no truncation error and float32 is exact enough.
     x = torch.randn(2, 2, 3, 4, device=device, requires_grad=True)
-    fn = lambda x: torch_aclnn.functional.replication_pad2d(x, (1, 2, 3, 0))
+    fn = lambda x: torch_aclnn.functional.replication_pad2d(x, (1, 3, 2, 0))
     assert torch.autograd.gradcheck(fn, x, eps=1.0, atol=1e-4, rtol=1e-4)
     assert torch.autograd.gradgradcheck(fn, x, eps=1.0, atol=1e-4, rtol=1e-4)
 
@@ -122,6 +122,9 @@ def test_opcheck(device):
         (lambda f, x: f(x[0, 0], 2), ValueError, "replication_pad2d: input: expected 3 or 4 dimensions"),
         (lambda f, x: f(x, (1, 2)), ValueError, "replication_pad2d: padding: expected one integer or 4"),
         (lambda f, x: f(x, 0.5), TypeError, "replication_pad2d: padding: expected integers"),
+        (lambda f, x: f(x, 2**63 - 1), ValueError, "replication_pad2d: padding: expected values of at most"),
+        (lambda f, x: f(x, (2**62, 2**62, 0, 0)), ValueError, "replication_pad2d: padding: expected values of at most"),
+        (lambda f, x: f(x, (0, 2**60, 0, 0)), ValueError, "replication_pad2d: padding: expected a result of at most"),
         (lambda f, x: f(x, -2), ValueError, "replication_pad2d: padding: expected a padded size of at least 1"),
     ],
 )

@@ -1,14 +1,18 @@
 """Checks of the arguments that the functions share. The messages name the function, the parameter, what was expected and what came."""
 
-from collections.abc import Sequence
-from typing import NoReturn
+import contextlib
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, TypeVar
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-# CANN takes no other divisor; a wrong one would only be refused in the backward.
-MAX_DIVISOR = 255
+# torch keeps the arguments of poolings in 32 bits.
+LARGEST = 2**31 - 1
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def refuse(function: str, parameter: str, expected: str, got: object) -> NoReturn:
@@ -25,25 +29,58 @@ def tensor(function: str, parameter: str, value: object, ranks: tuple[int, ...])
     return value
 
 
-def ints(function: str, parameter: str, value: object, count: int, lowest: int | None = None) -> tuple[int, ...]:
-    """Return the value as `count` integers of at least `lowest`; one integer stands for all."""
-    values = tuple(value) if isinstance(value, Sequence) else (value,)
+def floating(function: str, parameter: str, value: object) -> Tensor:
+    """Return the value if it is a tensor of a floating-point dtype."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{function}: {parameter}: expected a Tensor, got {type(value).__name__}")
+    if not value.is_floating_point():
+        raise TypeError(f"{function}: {parameter}: expected a floating-point dtype, got {value.dtype}")
+    return value
+
+
+def integer(function: str, parameter: str, value: Any) -> int:
+    """Return what torch takes for an integer as one: those of numpy too, but neither a bool nor a character."""
+    if type(value) is int or isinstance(value, torch.SymInt):
+        return value  # type: ignore[return-value]
+    if not isinstance(value, bool):
+        with contextlib.suppress(TypeError):
+            return operator.index(value)
+    raise TypeError(f"{function}: {parameter}: expected integers, got {value!r}")
+
+
+def listed(value: object) -> tuple[Any, ...] | None:
+    """Return the elements of a list of any kind, or None for anything else; a text is no list, and nor is an array without dimensions."""
+    is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes, bytearray)) and getattr(value, "ndim", 1) > 0
+    return tuple(value) if is_list else None  # type: ignore[arg-type]
+
+
+def ints(
+    function: str, parameter: str, value: object, count: int, lowest: int | None = None, highest: int | None = LARGEST
+) -> tuple[int, ...]:
+    """Return the value as `count` integers from `lowest` to `highest`; one integer stands for all."""
+    values = (value,) if type(value) is int else listed(value)
+    if values is None:
+        values = (value,)
     if len(values) == 1:
         values *= count
     if len(values) != count:
         refuse(function, parameter, f"one integer or {count}", value)
-    for v in values:
-        if type(v) is not int and (not isinstance(v, (int, torch.SymInt)) or isinstance(v, bool)):
-            raise TypeError(f"{function}: {parameter}: expected integers, got {value!r}")
+    result = tuple(v if type(v) is int else integer(function, parameter, v) for v in values)
+    for v in result:
         if lowest is not None and v < lowest:
             refuse(function, parameter, f"values of at least {lowest}", value)
-    return values
+        if highest is not None and v > highest:
+            refuse(function, parameter, f"values of at most {highest}", value)
+    return result
 
 
-def takes_our_path(*tensors: Tensor | None) -> bool:
-    """Return whether the operators can do it: they have kernels for ``npu`` and ``cpu``, and no forward-mode derivative.
+def ours_or_torchs(ours: _Function, torchs: _Function, within_limits: bool, *tensors: Tensor | None) -> _Function:
+    """Return the function on the operator, or torch's own where the operator cannot do it.
 
-    What :func:`torch.jit.trace` records is torch's too: it gets saved, or exported to ONNX, and runs where this package may not be.
+    It can within the limits of its document, on ``npu`` and ``cpu``, and without forward-mode derivatives. What :func:`torch.jit.trace`
+    records is torch's too: it gets saved, or exported to ONNX, and runs where this package may not be.
     """
-    ours = all(t is None or t.device.type in ("npu", "cpu") for t in tensors)
-    return ours and forward_ad._current_level < 0 and not torch.jit.is_tracing()  # type: ignore[attr-defined]
+    has_kernels = within_limits and all(t is None or t.device.type in ("npu", "cpu") for t in tensors)
+    if has_kernels and forward_ad._current_level < 0 and not torch.jit.is_tracing():  # type: ignore[attr-defined]
+        return ours
+    return torchs

@@ -1,12 +1,15 @@
 """Pooling, padding, unpooling and batch norm with the signatures of :mod:`torch.nn.functional` and gradients from aclnn entry points.
 
-Tensors on ``npu`` take the entry points, tensors on ``cpu`` the same kernels without CANN's interface. Any other device takes torch's own
-path, and so does whatever is computed in forward mode (:func:`torch.func.jvp`, :mod:`torch.autograd.forward_ad`) or recorded by
-:func:`torch.jit.trace`. :func:`torch.fx.symbolic_trace` records a call of the function as it stands.
-Under :class:`torch.autocast` each function keeps its input's dtype, whatever the device.
-Bad arguments raise ValueError or TypeError; what only the operator can refuse (a dtype outside its list) raises RuntimeError.
+Tensors on ``npu`` take the entry points, tensors on ``cpu`` the same kernels without CANN's interface. Torch's own path, forward and
+gradient, is taken on any other device, for arguments that torch accepts but the operator's document does not (on ``npu``, torch_npu's
+gradient may have the same limits and refuse them), and for whatever is computed in forward mode (:func:`torch.func.jvp`,
+:mod:`torch.autograd.forward_ad`) or recorded by :func:`torch.jit.trace`. :func:`torch.fx.symbolic_trace` records a call of the function as
+it stands. Under :class:`torch.autocast` each function keeps its input's dtype, whatever the device.
+Arguments that torch refuses too raise ValueError or TypeError; what only the operator can refuse (a dtype outside its list) raises
+RuntimeError. Integers may be those of numpy.
 """
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -16,6 +19,17 @@ from torch_aclnn.autograd import AdaptiveAvgPool2d, AvgPool2d, BatchNorm, MaxUnp
 from torch_aclnn.autograd.batch_norm_elemt import update_running_statistics
 
 __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "max_unpool3d", "replication_pad2d"]
+
+# Limits of the operators' documents. Beyond them torch's own path is taken.
+_MAX_DIVISOR = 255
+_MAX_CHANNELS = 65535
+_MAX_BATCH_NORM_RANK = 8
+# bfloat16 is not listed, but goes through as another type of its width.
+_UNPOOLED = frozenset((torch.float32, torch.float16, torch.float64, torch.bfloat16))
+
+# Beyond this a sum of paddings could wrap, and so could the bytes of a result.
+_MAX_PADDING = 2**61
+_MAX_INT64 = 2**63 - 1
 
 for _name in __all__:
     torch.fx.wrap(_name)
@@ -32,6 +46,8 @@ def avg_pool2d(
 ) -> Tensor:
     """Average over windows, as :func:`torch.nn.functional.avg_pool2d`; the gradient is ``aclnnAvgPool2dBackward``.
 
+    The operator takes divisors from -255 to 255 and at most 65535 channels. Beyond that it is torch's own function.
+
     Args:
         input: (N, C, H, W) or (C, H, W); float32, float16, bfloat16 (and float64 on ``cpu``).
         kernel_size: rows and columns of a window; one number stands for both.
@@ -39,7 +55,7 @@ def avg_pool2d(
         padding: zeros around the input, at most half of ``kernel_size``.
         ceil_mode: count a last, partial window.
         count_include_pad: divide by the window's size with its padding, rather than without.
-        divisor_override: divide by this instead, from -255 to 255 but not 0.
+        divisor_override: divide by this instead; any number but 0.
 
     Returns:
         (N, C, oH, oW) or (C, oH, oW).
@@ -57,18 +73,16 @@ def avg_pool2d(
     name = "avg_pool2d"
     _arguments.tensor(name, "input", input, (3, 4))
     kernel = _arguments.ints(name, "kernel_size", kernel_size, 2, lowest=1)
-    step = _arguments.ints(name, "stride", kernel if stride in (None, (), []) else stride, 2, lowest=1)
+    step = kernel if stride is None or _arguments.listed(stride) == () else _arguments.ints(name, "stride", stride, 2, lowest=1)
     pad = _arguments.ints(name, "padding", padding, 2, lowest=0)
     if pad[0] > kernel[0] // 2 or pad[1] > kernel[1] // 2:
         _arguments.refuse(name, "padding", f"at most half of kernel_size {kernel}", padding)
-    if divisor_override is not None:
-        _arguments.ints(name, "divisor_override", divisor_override, 1)
-        if divisor_override == 0 or abs(divisor_override) > _arguments.MAX_DIVISOR:
-            _arguments.refuse(name, "divisor_override", "None or a value in [-255, 255] other than 0", divisor_override)
-    arguments = (kernel, step, pad, ceil_mode, count_include_pad, divisor_override)
-    if not _arguments.takes_our_path(input):
-        return AvgPool2d.forward(input, *arguments)
-    return AvgPool2d.call(input, *arguments)
+    divisor = None if divisor_override is None else _arguments.integer(name, "divisor_override", divisor_override)
+    if divisor == 0 or (divisor is not None and abs(divisor) > _MAX_INT64):
+        _arguments.refuse(name, "divisor_override", "None or a 64-bit integer other than 0", divisor_override)
+    within_limits = (divisor is None or abs(divisor) <= _MAX_DIVISOR) and input.shape[-3] <= _MAX_CHANNELS
+    run = _arguments.ours_or_torchs(AvgPool2d.call, AvgPool2d.forward, within_limits, input)
+    return run(input, kernel, step, pad, ceil_mode, count_include_pad, divisor)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | None]) -> Tensor:
@@ -93,18 +107,19 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | 
     """
     name = "adaptive_avg_pool2d"
     _arguments.tensor(name, "input", input, (3, 4))
-    asked = tuple(output_size) if isinstance(output_size, Sequence) else (output_size, output_size)
+    asked = _arguments.listed(output_size) or (output_size, output_size)
     if len(asked) != 2:
         _arguments.refuse(name, "output_size", "one integer or 2", output_size)
     sizes = [size if want is None else want for want, size in zip(asked, input.shape[-2:], strict=True)]
-    size = _arguments.ints(name, "output_size", sizes, 2, lowest=0)
-    if 0 in size or not _arguments.takes_our_path(input):
-        return AdaptiveAvgPool2d.forward(input, size)
-    return AdaptiveAvgPool2d.call(input, size)
+    size = _arguments.ints(name, "output_size", sizes, 2, lowest=0, highest=_MAX_INT64)
+    run = _arguments.ours_or_torchs(AdaptiveAvgPool2d.call, AdaptiveAvgPool2d.forward, 0 not in size, input)
+    return run(input, size)
 
 
 def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """Repeat the edges, as ``torch.nn.functional.pad(..., mode="replicate")``; the gradient is ``aclnnReplicationPad2dBackward``.
+
+    The operator takes left and right below W, top and bottom below H. Beyond that it is torch's own function.
 
     Args:
         input: (N, C, H, W) or (C, H, W); float16, bfloat16, float32, float64, complex64, complex128.
@@ -124,12 +139,17 @@ def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """
     name = "replication_pad2d"
     _arguments.tensor(name, "input", input, (3, 4))
-    left, right, top, bottom = _arguments.ints(name, "padding", padding, 4)
-    if input.shape[-2] + top + bottom < 1 or input.shape[-1] + left + right < 1:
+    pad = _arguments.ints(name, "padding", padding, 4, lowest=-_MAX_PADDING, highest=_MAX_PADDING)
+    left, right, top, bottom = pad
+    *planes, height, width = input.shape
+    padded = height + top + bottom, width + left + right
+    if padded[0] < 1 or padded[1] < 1:
         _arguments.refuse(name, "padding", f"a padded size of at least 1 for input {tuple(input.shape)}", padding)
-    if not _arguments.takes_our_path(input):
-        return ReplicationPad2d.forward(input, (left, right, top, bottom))
-    return ReplicationPad2d.call(input, (left, right, top, bottom))
+    within_limits = left < width and right < width and top < height and bottom < height
+    if not within_limits and math.prod((*planes, *padded)) * input.itemsize > _MAX_INT64:
+        _arguments.refuse(name, "padding", f"a result of at most 2**63 - 1 bytes for input {tuple(input.shape)}", padding)
+    run = _arguments.ours_or_torchs(ReplicationPad2d.call, ReplicationPad2d.forward, within_limits, input)
+    return run(input, pad)
 
 
 def max_unpool3d(
@@ -178,20 +198,26 @@ def max_unpool3d(
     size = _unpooled_size(input, kernel, step, pad, output_size)
     if indices.dtype != torch.int64:  # the condition keeps a needless conversion out of a traced graph
         indices = indices.long()
-    if not _arguments.takes_our_path(input, indices):
-        return MaxUnpool3d.forward(input, indices, size, step, pad)
-    return MaxUnpool3d.call(input, indices, size, step, pad)
+    run = _arguments.ours_or_torchs(MaxUnpool3d.call, MaxUnpool3d.forward, input.dtype in _UNPOOLED, input, indices)
+    return run(input, indices, size, step, pad)
 
 
 def _unpooled_size(
     input: Tensor, kernel: Sequence[int], step: Sequence[int], pad: Sequence[int], output_size: Sequence[int] | None
 ) -> list[int]:
     default = [(n - 1) * s + k - 2 * p for n, s, k, p in zip(input.shape[-3:], step, kernel, pad, strict=True)]
-    size = default if output_size is None else list(output_size)[-3:]
+    size = default if output_size is None else _last_three("max_unpool3d", "output_size", output_size)
     possible = f"less than a stride {tuple(step)} from {default} in the last three sizes"
-    if len(size) != 3 or any(v < 1 or abs(v - d) >= s for v, d, s in zip(size, default, step, strict=True)):
+    if any(v < 1 or abs(v - d) >= s for v, d, s in zip(size, default, step, strict=True)):
         _arguments.refuse("max_unpool3d", "output_size", possible, output_size if output_size is not None else tuple(size))
     return size
+
+
+def _last_three(name: str, parameter: str, value: object) -> list[int]:
+    values = _arguments.listed(value)
+    if values is None or len(values) < 3:
+        _arguments.refuse(name, parameter, "a list of all sizes or the last three", value)
+    return [_arguments.integer(name, parameter, v) for v in values[-3:]]
 
 
 def batch_norm(
@@ -206,10 +232,10 @@ def batch_norm(
 ) -> Tensor:
     """Normalise each channel, as :func:`torch.nn.functional.batch_norm`; in training the gradient is ``aclnnBatchNormElemtBackward``.
 
-    In evaluation, and for a batch without elements, it is torch's own function, whose gradient needs no statistics.
+    In evaluation, for a batch without elements, and beyond the operator's 8 dimensions, it is torch's own function.
 
     Args:
-        input: (N, C) or (N, C, ...), up to 8 dimensions; float32, float16, bfloat16 (and float64 on ``cpu``).
+        input: (N, C) or (N, C, ...); float32, float16, bfloat16 (and float64 on ``cpu``).
         running_mean: (C) or None; updated in training.
         running_var: (C) or None; updated in training, with the unbiased variance.
         weight: (C) or None, which means ones.
@@ -222,7 +248,7 @@ def batch_norm(
         A tensor of input's shape and dtype.
 
     Raises:
-        TypeError: an argument of another type.
+        TypeError: an argument of another type, or a tensor whose dtype is not floating-point.
         ValueError: a rank, shape or eps that does not fit, or only one value per channel in training.
 
     Example:
@@ -232,18 +258,33 @@ def batch_norm(
 
     """
     name = "batch_norm"
-    _arguments.tensor(name, "input", input, tuple(range(2, 9)))
+    _arguments.floating(name, "input", input)
+    if input.dim() < 2:
+        _arguments.refuse(name, "input", "2 dimensions or more", f"shape {tuple(input.shape)}")
     channels = input.shape[1]
     statistics = (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias))
     for parameter, value in statistics:
-        if value is not None and _arguments.tensor(name, parameter, value, (1,)).shape[0] != channels:
+        if value is not None and _arguments.floating(name, parameter, value).shape != (channels,):
             _arguments.refuse(name, parameter, f"shape ({channels},)", tuple(value.shape))
     if training and eps <= 0:
         _arguments.refuse(name, "eps", "a positive number in training", eps)
-    if not training or input.numel() == 0 or not _arguments.takes_our_path(input, *(value for _, value in statistics)):
-        return torch.nn.functional.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
-    if input.numel() == channels:
+    if training and input.numel() == channels != 0:
         _arguments.refuse(name, "input", "more than one value per channel in training", f"shape {tuple(input.shape)}")
+    within_limits = training and input.numel() > 0 and input.dim() <= _MAX_BATCH_NORM_RANK
+    run = _arguments.ours_or_torchs(_train_batch_norm, torch.nn.functional.batch_norm, within_limits, input, *(t for _, t in statistics))
+    return run(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def _train_batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
     output, mean, invstd = BatchNorm.call(input, weight, bias, eps)
     update_running_statistics(input, running_mean, running_var, mean, invstd, momentum, eps)
     return output

@@ -25,10 +25,7 @@ def _on_npu(original: Callable[..., Tensor], replacement: Callable[..., Tensor])
     def switched(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if not isinstance(input, Tensor) or input.device.type != "npu" or torch.overrides.has_torch_function_unary(input):
             return original(input, *args, **kwargs)
-        try:
-            return replacement(input, *args, **kwargs)
-        except (TypeError, ValueError):  # arguments outside the operator's limits: torch takes them, or says itself what is wrong
-            return original(input, *args, **kwargs)
+        return replacement(input, *args, **kwargs)
 
     return switched
 
