@@ -6,6 +6,8 @@ import torch_aclnn
 import pytest
 import torch
 
+from marks import host_engine_only
+
 
 def make_model() -> torch.nn.Sequential:
     return torch.nn.Sequential(
@@ -54,6 +56,32 @@ def test_leaves_subclasses_alone_and_may_be_repeated():
 
     model = torch_aclnn.convert(torch_aclnn.convert(torch.nn.Sequential(Own(2), torch.nn.AvgPool2d(2))))
     assert [type(m) for m in model] == [Own, torch_aclnn.nn.AvgPool2d]
+
+
+@pytest.mark.parametrize(
+    ("engine", "asked", "expected"),
+    [(True, None, True), (False, None, False), (True, False, False), (False, True, True)],
+)
+def test_batch_norm_is_converted_under_the_engine_or_where_it_is_asked_for(monkeypatch, engine, asked, expected):
+    monkeypatch.setattr(torch_aclnn.host, "is_active", lambda: engine)
+    parts = [torch.nn.BatchNorm1d(2), torch.nn.BatchNorm2d(2), torch.nn.BatchNorm3d(2), torch.nn.AvgPool2d(2)]
+    converted = [type(m).__module__ == "torch_aclnn.nn" for m in torch_aclnn.convert(torch.nn.Sequential(*parts), batch_norm=asked)]
+    assert converted == [expected, expected, expected, True]
+
+
+@host_engine_only
+def test_a_converted_batch_norm_takes_as_many_launches_as_its_documentation_says():
+    launches = []
+    for convert in (lambda m: m, torch_aclnn.convert):
+        layer, x = convert(torch.nn.BatchNorm2d(4).npu()), torch.randn(2, 4, 5, 5, device="npu", requires_grad=True)
+        grad_output = torch.ones_like(x)
+        torch.npu.synchronize()
+        torch_aclnn.host.reset_calls()
+        torch.autograd.grad(layer(x), (x, *layer.parameters()), grad_output)
+        torch.npu.synchronize()
+        launches.append(sum(torch_aclnn.host.calls().values()))
+    assert f"takes {launches[0]} for forward and backward" in torch_aclnn.convert.__doc__
+    assert f"and {launches[1]} once converted" in torch_aclnn.convert.__doc__
 
 
 def test_refuses_what_is_not_a_module():

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import torch
-from torch_aclnn import functional
+from torch_aclnn import functional, host
 from torch_aclnn import nn as ours
 from torch import Tensor, nn
 
@@ -137,15 +137,23 @@ def unpatch() -> tuple[str, ...]:
 _COUNTERPARTS: dict[type[nn.Module], type[nn.Module]] = {getattr(nn, name): getattr(ours, name) for name in ours.__all__}
 
 
-def convert(module: _Module) -> _Module:
+_BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+
+
+def convert(module: _Module, batch_norm: bool | None = None) -> _Module:
     """Turn a model's modules of :mod:`torch.nn` into those of :mod:`torch_aclnn.nn`, where it has one of the name.
 
     They are turned in place: parameters, buffers, hooks and their handles, training mode, device and the names in ``state_dict`` stay, and
     an optimizer or another reference to a module stays valid. Subclasses, whose forward may differ, are left alone. A converted model
     can be compiled, exported and traced, but not scripted (:func:`torch.jit.script`).
 
+    Batch norm costs launches: a float32 BatchNorm2d in training takes 3 for forward and backward as torch_npu runs it (``aclnnBatchNorm``,
+    ``aclnnBatchNormBackward`` and the count of batches), and 11 once converted, because statistics, normalisation, running statistics, sums
+    and the element-wise gradient are entry points of their own. An NPU would spend more time on those than the gradient is worth there.
+
     Args:
         module: a model, or a single module.
+        batch_norm: whether to turn batch norm too; None means only under the host engine.
 
     Returns:
         The same module.
@@ -160,7 +168,10 @@ def convert(module: _Module) -> _Module:
     """
     if not isinstance(module, nn.Module):
         raise TypeError(f"convert: module: expected a torch.nn.Module, got {type(module).__name__}")
+    if batch_norm is None:
+        batch_norm = host.is_active()
     for part in module.modules():
         # The two classes differ in forward alone, so that changing the class is all there is to do.
-        part.__class__ = _COUNTERPARTS.get(type(part), part.__class__)
+        if batch_norm or type(part) not in _BATCH_NORMS:
+            part.__class__ = _COUNTERPARTS.get(type(part), part.__class__)
     return module
