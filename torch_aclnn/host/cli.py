@@ -1,10 +1,13 @@
 """The ``torch-aclnn`` command: run programs on the host engine, and tell what is installed."""
 
 import argparse
+import importlib.util
 import os
 import shlex
 import sys
+from pathlib import Path
 
+from torch_aclnn.check.records import MODES, OPERATORS
 from torch_aclnn.host import coverage, info
 from torch_aclnn.host.cann import SEARCH_VARIABLES
 from torch_aclnn.host.engine import environment_with_engine, search_path
@@ -43,6 +46,16 @@ def _info(arguments: argparse.Namespace) -> int:
     return info.show()
 
 
+def _check(arguments: argparse.Namespace) -> int:
+    if importlib.util.find_spec("rich") is None:
+        raise SystemExit('torch-aclnn check: the package rich is not installed: pip install "torch_aclnn[check]", or pip install rich')
+    if arguments.json and not arguments.json.absolute().parent.is_dir():
+        raise SystemExit(f"torch-aclnn check: --json: expected a file in a folder that exists, got {arguments.json}")
+    from torch_aclnn.check import command  # only now, because it imports rich
+
+    return command.run(arguments.operator or OPERATORS, arguments.mode or MODES, arguments.json)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="torch-aclnn", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="command")
@@ -68,6 +81,12 @@ def _parser() -> argparse.ArgumentParser:
 
     information = commands.add_parser("info", help="show versions, the engine, and which entry points resolve")
     information.set_defaults(action=_info)
+
+    check = commands.add_parser("check", help="check the five operators on this machine's npu device, and what they cost")
+    check.add_argument("--operator", action="append", choices=OPERATORS, help="only this one; may be repeated")
+    check.add_argument("--mode", action="append", type=int, choices=MODES, help="only this TASK_QUEUE_ENABLE; may be repeated")
+    check.add_argument("--json", type=Path, metavar="FILE", help="write all that was found, to be sent in")
+    check.set_defaults(action=_check)
     return parser
 
 

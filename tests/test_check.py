@@ -1,0 +1,243 @@
+"""torch-aclnn check: what passes, what fails, and how it is told."""
+
+import dataclasses
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import torch_aclnn
+import pytest
+import torch
+from torch_aclnn.check import command, error, oracle, records, values, worker, workers
+from torch_aclnn.check.layouts import LAYOUTS
+from torch_aclnn.check.report import Report
+from torch_aclnn.check.samples import BY_NAME
+from torch_aclnn.host import cli
+
+from marks import host_engine_only
+from subprocesses import run_python
+
+pytestmark = host_engine_only
+COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "check")
+PASSED = records.Check("values", "avg_pool2d", records.PASSED, 0, "float32", "contiguous", 0.5, 8.0)
+FAILED = records.Check("determinism", "avg_pool2d", records.FAILED, 1, "float16", message="first line\nsecond line")
+
+
+def check(*arguments: str, exit_code: int = 0, **environment: str):
+    """Run the command and return the lines that it prints."""
+    done = run_python("", launcher=(*COMMAND, *arguments), **environment)
+    assert done.returncode == exit_code, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_selection_passes_and_is_reported(tmp_path):
+    lines = check("--operator", "avg_pool2d", "--mode", "1", "--json", str(tmp_path / "report.json"))
+    assert lines[-1].startswith("verdict  passed: 13 checks, in ")
+    assert max(map(len, lines)) <= 80 and not any("\x1b" in line for line in lines)
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert {"python", "torch", "torch_npu", "torch_aclnn", "engine", "soc", "cann", "driver"} <= report["machine"].keys()
+    assert (report["format"], report["passed"], report["operators"], report["modes"]) == (1, True, ["avg_pool2d"], [1])
+    fields = {field.name for field in dataclasses.fields(records.Check)}
+    assert len(report["checks"]) == 13 and all(row.keys() == fields for row in report["checks"])
+    layouts = {(row["dtype"], row["layout"]) for row in report["checks"] if row["check"] == "values"}
+    assert layouts == {(dtype, layout) for dtype in ("float32", "float16", "bfloat16") for layout in LAYOUTS}
+    assert all(0 < row["error_ulp"] <= row["limit_ulp"] for row in report["checks"] if row["check"] == "values")
+    (cost,), (launches,) = report["costs"], report["launches"]
+    assert cost["operator"] == "avg_pool2d" and cost["ours_us"] > 0 < cost["torchs_us"]
+    assert 0 < launches["torchs"] <= launches["converted"] < launches["converted_with_batch_norm"]
+
+
+@pytest.mark.slow
+def test_all_passes():
+    lines = check()
+    assert lines[-1].startswith("verdict  passed: 281 checks, in ") and max(map(len, lines)) <= 80
+
+
+@pytest.mark.slow
+def test_what_a_product_does_not_list_is_not_offered():
+    lines = check("--mode", "0", TORCH_ACLNN_HOST_SOC="Ascend310P3")
+    told = [line.partition(": aclnn")[0] for line in lines]
+    assert "not offered: max_unpool3d float32" in told and told.count("not offered: avg_pool2d bfloat16") == 1
+    assert lines[-1].startswith("verdict  passed: ") and " not offered by this product" in lines[-1]
+
+
+def test_a_wrong_result_fails(monkeypatch):
+    right = oracle.avg_pool2d_backward
+    monkeypatch.setattr(oracle, "avg_pool2d_backward", lambda *arguments: right(*arguments) * (1 + 2**-18))
+    found = values.check_values("avg_pool2d", torch.float32, "strided view", 1)
+    assert found.status == records.FAILED and found.error_ulp > found.limit_ulp == 8
+    assert found.message.startswith("wrong by ") and found.message.endswith("ulp where 8 are allowed")
+
+
+def test_an_element_that_changed_while_it_moved_fails(monkeypatch):
+    right = oracle.max_unpool3d_backward
+    monkeypatch.setattr(oracle, "max_unpool3d_backward", lambda *arguments: right(*arguments) + 1)
+    found = values.check_values("max_unpool3d", torch.int8, "contiguous", 1)
+    assert found.status == records.FAILED and "elements that only move have changed" in found.message
+
+
+def replace_call(monkeypatch, call):
+    monkeypatch.setitem(BY_NAME, "avg_pool2d", dataclasses.replace(BY_NAME["avg_pool2d"], call=call))
+
+
+def test_other_bits_in_a_repeat_fail(monkeypatch):
+    replace_call(monkeypatch, lambda grad, size, *rest: torch.randn(size))
+    found = values.check_determinism("avg_pool2d", torch.float32, 0)
+    assert found.status == records.FAILED and found.message == "9 of 9 repeats gave other bits than the first call"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "words", "status"),
+    [
+        (torch.bfloat16, "failed with 161002", records.NOT_OFFERED),
+        (torch.bfloat16, "failed with 561000", records.FAILED),
+        (torch.float32, "failed with 161002", records.FAILED),
+    ],
+)
+def test_only_a_dtype_that_depends_on_the_product_may_be_refused(monkeypatch, dtype, words, status):
+    def refuse(*arguments):
+        raise RuntimeError(words)
+
+    replace_call(monkeypatch, refuse)
+    for found in (values.check_values("avg_pool2d", dtype, "contiguous", 0), values.check_determinism("avg_pool2d", dtype, 0)):
+        assert (found.status, found.message) == (status, words)
+
+
+def test_an_exception_fails_its_check_alone():
+    def broken():
+        raise KeyError("no such thing")
+
+    found = worker.do(worker.Job("memory", "avg_pool2d", broken), 2)
+    assert (found.status, found.check, found.message) == (records.FAILED, "memory", "KeyError: 'no such thing'")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import os, sys; print('last words', file=sys.stderr, flush=True); os.kill(os.getpid(), 11)", "was ended by SIGSEGV\nlast words"),
+        ("import sys; sys.exit('no device')", "ended with code 1\nno device"),
+        ("raise ImportError('libascendcl.so: cannot open')", "ImportError: libascendcl.so: cannot open"),
+    ],
+)
+def test_a_worker_that_dies_is_a_failed_check(code, words):
+    found = workers.run([sys.executable, "-c", code], 2, lambda values: None)
+    assert (found.check, found.status, found.mode) == ("worker", records.FAILED, 2) and words in found.message
+
+
+def test_what_a_worker_reported_before_it_died_counts():
+    code = 'import os, sys; os.write(int(sys.argv[2]), b\'{"total": 7}\\n{"kind": "Che\'); os.abort()'
+    seen = []
+    assert "SIGABRT" in workers.run([sys.executable, "-c", code], 0, seen.append).message
+    assert seen == [{"total": 7}]
+
+
+def replace_workers(monkeypatch, *found: records.Record | Exception | type[BaseException]):
+    """Let each worker report these."""
+
+    def run(arguments, mode, take):
+        take({"total": len(found)})
+        for record in found:
+            if not isinstance(record, records.Check):
+                raise record
+            take(records.to_json(record))
+
+    monkeypatch.setattr(workers, "run", run)
+
+
+def test_a_failure_is_told_and_gives_exit_code_1(monkeypatch, capsys):
+    replace_workers(monkeypatch, PASSED, FAILED)
+    assert command.run(["avg_pool2d"], [0], None) == 1
+    printed = capsys.readouterr().out
+    assert "failed: determinism avg_pool2d float16, mode 1\n    first line\n    second line\n" in printed
+    assert printed.splitlines()[-1].startswith("verdict  failed: 1 of 2 checks, in ")
+
+
+def test_a_worker_that_reports_less_than_it_announced_is_a_failure():
+    assert not Report(["avg_pool2d"], [0], records=[PASSED], total=2).passed
+    assert Report(["avg_pool2d"], [0], records=[PASSED], total=1).passed
+
+
+def test_ctrl_c_leaves_a_report_and_no_traceback(monkeypatch, capsys, tmp_path):
+    replace_workers(monkeypatch, PASSED, KeyboardInterrupt)
+    assert command.run(["avg_pool2d"], [0, 1], tmp_path / "report.json") == 130
+    assert capsys.readouterr().out.splitlines()[-1] == "verdict  interrupted: 1 checks passed, 0 failed until then"
+    assert json.loads((tmp_path / "report.json").read_text())["passed"] is False
+
+
+def test_ctrl_c_ends_the_worker(tmp_path):
+    code = f"""import os, sys, time
+os.write(int(sys.argv[2]), b'{{"total": 1}}\\n')
+time.sleep(5)
+open({str(tmp_path / "lived")!r}, "w")"""
+
+    def interrupt(values):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workers.run([sys.executable, "-c", code], 0, interrupt)
+    assert not (tmp_path / "lived").exists()
+
+
+def test_without_rich_the_command_says_what_to_install(monkeypatch):
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "rich" else find_spec(name))
+    monkeypatch.setattr(sys, "argv", ["torch-aclnn", "check"])
+    with pytest.raises(SystemExit, match=r'torch-aclnn check: the package rich is not installed: pip install "torch_aclnn\[check\]"'):
+        cli.main()
+
+
+def test_a_folder_that_does_not_exist_is_refused_before_the_work(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["torch-aclnn", "check", "--json", "/nowhere/report.json"])
+    with pytest.raises(SystemExit, match="torch-aclnn check: --json: expected a file in a folder that exists, got /nowhere"):
+        cli.main()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "actual", "ulp"),
+    [
+        (torch.float32, 1.0, 1 + 2**-23, 1.0),
+        (torch.float32, 1.0, 1 - 2**-24, 0.5),
+        (torch.float16, 1.0, 1 + 2**-10, 1.0),
+        (torch.bfloat16, 3.0, 3 + 2**-6, 1.0),
+        (torch.float64, 2.0, 2 + 2**-51, 1.0),
+        (torch.float16, 0.0, 2**-24, 1.0),  # the smallest number of the format
+        (torch.float32, 1.0, float("nan"), float("inf")),
+    ],
+)
+def test_errors_are_in_units_in_the_last_place(dtype, value, actual, ulp):
+    exact = torch.tensor([value], dtype=torch.float64)
+    assert error.in_ulp(torch.tensor([actual], dtype=torch.float64), exact, exact.abs(), dtype) == ulp
+
+
+def test_a_wide_result_is_measured_by_what_was_summed():
+    exact, scale = torch.tensor([1e-6], dtype=torch.float64), torch.tensor([1.0], dtype=torch.float64)
+    assert error.in_ulp(exact + 2**-23, exact, scale, torch.float32) == pytest.approx(1.0)
+
+
+def test_the_definitions_are_those_of_torchs_gradients():
+    functional = torch.nn.functional
+    forwards = {
+        "avg_pool2d": functional.avg_pool2d,
+        "adaptive_avg_pool2d": functional.adaptive_avg_pool2d,
+        "replication_pad2d": lambda x, padding: functional.pad(x, padding, mode="replicate"),
+    }
+    for name, forward in forwards.items():
+        for sample in BY_NAME[name].samples(torch.float32):
+            (grad_output,), arguments = sample.tensors, sample.arguments
+            size, *attributes = arguments if name != "adaptive_avg_pool2d" else (*arguments, grad_output.shape[-2:])
+            x = torch.randn(size, dtype=torch.float64, requires_grad=True)
+            (expected,) = torch.autograd.grad(forward(x, *attributes), x, grad_output.double())
+            torch.testing.assert_close(sample.expected()[0], expected)
+
+
+def test_the_layouts_are_what_they_are_called():
+    x = torch.arange(120.0).view(2, 3, 4, 5)
+    arranged = {name: layout(x) for name, layout in LAYOUTS.items()}
+    assert all(torch.equal(t.cpu(), x) and t.device.type == "npu" for t in arranged.values())
+    assert arranged["channels_last"].is_contiguous(memory_format=torch.channels_last)
+    assert arranged["strided view"].storage_offset() == 3 and arranged["strided view"].stride(-1) == 2
+
+
+def test_the_package_is_that_of_the_command():
+    assert str(Path(torch_aclnn.__file__).parent.parent) in workers.command(1, ["avg_pool2d"], True)

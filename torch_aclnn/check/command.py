@@ -1,0 +1,49 @@
+"""``torch-aclnn check``: start the workers, show how far they are, print and write the report."""
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from torch_aclnn.check import workers
+from torch_aclnn.check.report import Report
+from torch_aclnn.check.tables import print_report
+
+# The exit code of a program that Ctrl-C ended.
+_INTERRUPTED = 130
+
+
+def run(operators: Sequence[str], modes: Sequence[int], json_file: Path | None) -> int:
+    """Check, and return the exit code: 0 if all passed, 1 if not."""
+    report, started = Report(operators, modes), time.monotonic()
+    try:
+        _run_workers(report)
+    except KeyboardInterrupt:
+        report.interrupted = True
+    report.seconds = time.monotonic() - started
+    print_report(Console(), report)
+    if json_file is not None:
+        json_file.write_text(json.dumps(report.document(), indent=1) + "\n")
+    return _INTERRUPTED if report.interrupted else int(not report.passed)
+
+
+def _run_workers(report: Report) -> None:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("starting", total=None)
+
+        def take(values: dict[str, Any]) -> None:
+            report.take(values)
+            # Each worker tells how much it has to do when it starts; the others have about as much.
+            expected = max(report.total, report.total * len(report.modes) // started)
+            progress.update(bar, completed=len(report.records), total=expected)
+
+        for started, mode in enumerate(report.modes, start=1):
+            progress.update(bar, description=f"mode {mode}")
+            ended_early = workers.run(workers.command(mode, report.operators, is_first=started == 1), mode, take)
+            if ended_early is not None:
+                report.records.append(ended_early)

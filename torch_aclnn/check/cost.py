@@ -1,0 +1,109 @@
+"""What a call costs beside the work: microseconds, bytes kept alive, and launches."""
+
+import copy
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch_npu
+from torch_aclnn import convert, host
+from torch import Tensor, nn
+from torch.autograd.graph import get_gradient_edge
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch_aclnn.check.pairs import Call, layers, operator_calls
+from torch_aclnn.check.records import FAILED, PASSED, Check, Cost, Launches
+
+_CALLS, _ROUNDS = 200, 7
+
+# torch_npu's allocator hands out blocks of this size.
+_BLOCK = 512
+
+
+def calling_cost(name: str, mode: int) -> Cost:
+    """Time the operator and torch_npu's own in turns, so that a slow moment of the machine meets both."""
+    ours, torchs = operator_calls()[name]
+    calls = [call for call in (ours, torchs) if call is not None]
+    rounds = [[_microseconds(call) for call in calls] for _ in range(1 + _ROUNDS)][1:]  # the first warms up
+    medians = [statistics.median(column) for column in zip(*rounds, strict=True)]
+    return Cost(name, mode, medians[0], medians[1] if torchs else None)
+
+
+def _microseconds(call: Call) -> float:
+    start = time.perf_counter()
+    for _ in range(_CALLS):
+        call()
+    torch_npu.npu.synchronize()
+    return (time.perf_counter() - start) / _CALLS * 1e6
+
+
+def kept_bytes(name: str, mode: int) -> Check:
+    """Compare what the graph of one layer keeps between forward and backward; ours must not keep more."""
+    shape, *pair = layers()[name]
+    input = torch.ones(shape).to("npu").requires_grad_()
+    ours, torchs = (_kept(layer, input) for layer in pair)
+    message = f"keeps {ours:,} bytes where torch's own keeps {torchs:,}" if ours > torchs + _BLOCK else None
+    return Check("memory", name, FAILED if message else PASSED, mode, "float32", bytes=(ours, torchs), message=message)
+
+
+def _kept(layer: Callable[[Tensor], Tensor], input: Tensor) -> int:
+    """Return the bytes. The layer's input is a product with a number, which saves nothing, so it dies here unless the layer saves it."""
+    before = _allocated()
+    edge = get_gradient_edge(layer(input * 1.0))
+    kept = _allocated() - before
+    del edge
+    return kept
+
+
+def _allocated() -> int:
+    torch_npu.npu.synchronize()  # the task queue holds the tensors of what it has not done yet
+    return torch_npu.npu.memory_allocated()
+
+
+def _network() -> nn.Module:
+    first = nn.ReplicationPad2d(1), nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.AvgPool2d(2)
+    second = nn.ReplicationPad2d(1), nn.Conv2d(8, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.AdaptiveAvgPool2d(2)
+    return nn.Sequential(*first, *second, nn.Flatten(), nn.Linear(64, 10))
+
+
+class _Dispatches(TorchDispatchMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+def launches() -> Launches:
+    """Count what a training step of a small CNN takes: launches on the engine; CANN has no count, so there it is operators dispatched."""
+    plain = _network().to("npu")
+    networks = [plain, *(convert(copy.deepcopy(plain), batch_norm=batch_norm) for batch_norm in (False, True))]
+    is_counted = host.is_active()
+    counted = "entry points launched" if is_counted else "operators dispatched"
+    return Launches(counted, *(_launched(network) if is_counted else _dispatched(network) for network in networks))
+
+
+def _launched(network: nn.Module) -> int:
+    _step(network)
+    host.reset_calls()
+    _step(network)
+    return sum(host.calls().values())
+
+
+def _dispatched(network: nn.Module) -> int:
+    _step(network)
+    with _Dispatches() as dispatches:
+        _step(network)
+    return dispatches.count
+
+
+def _step(network: nn.Module) -> None:
+    """Take one step of SGD."""
+    optimizer = torch.optim.SGD(network.parameters(), 0.01)
+    images, labels = torch.ones(8, 3, 16, 16).to("npu"), torch.zeros(8, dtype=torch.int64).to("npu")
+    nn.functional.cross_entropy(network(images), labels).backward()
+    optimizer.step()
+    torch_npu.npu.synchronize()

@@ -1,0 +1,44 @@
+"""Errors in units in the last place."""
+
+import torch
+from torch import Tensor
+
+# Significant bits, and the exponent of the smallest number.
+_FORMATS = {
+    torch.float64: (53, -1074),
+    torch.float32: (24, -149),
+    torch.float16: (11, -24),
+    torch.bfloat16: (8, -133),
+}
+# The wide types are as exact as the sum is: each of a handful of roundings costs up to one unit of what is summed.
+LIMITS = {torch.float64: 8.0, torch.float32: 8.0, torch.float16: 1.0, torch.bfloat16: 1.0}
+
+
+def real_dtype(dtype: torch.dtype) -> torch.dtype:
+    """Return the dtype of a number's parts."""
+    return {torch.complex64: torch.float32, torch.complex128: torch.float64}.get(dtype, dtype)
+
+
+def in_ulp(actual: Tensor, exact: Tensor, scale: Tensor, dtype: torch.dtype) -> float:
+    """Return the largest error.
+
+    The half types are computed in float32 and rounded once, so their unit is the result's own. Sums in the wide types leave a rounding of
+    what is summed (`scale`, the sum of magnitudes) behind, so that is what their unit belongs to. A half result below a thousandth of
+    what cancelled in it is measured by that.
+
+    Args:
+        actual: the result, in any dtype.
+        exact: what it should be, in float64 or complex128.
+        scale: the same sums with each term positive.
+        dtype: the floating-point format.
+
+    """
+    if exact.is_complex():
+        actual, exact, scale = (torch.view_as_real(t) for t in (actual.to(torch.complex128), exact, scale))
+    bits, smallest = _FORMATS[dtype]
+    is_half = dtype in (torch.float16, torch.bfloat16)
+    magnitude = torch.maximum(exact.abs(), scale / 1024) if is_half else torch.maximum(exact.abs(), scale)
+    exponent = torch.frexp(magnitude)[1].to(torch.float64) - bits
+    unit = torch.exp2(torch.where(magnitude == 0, smallest, exponent).clamp(min=smallest))
+    errors = (actual.to(torch.float64) - exact).abs() / unit
+    return float("inf") if errors.isnan().any() else errors.max().item()

@@ -1,0 +1,87 @@
+"""What a worker reports, one JSON object a line."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+PASSED, FAILED, NOT_OFFERED = "passed", "failed", "not offered"
+
+OPERATORS = (
+    "avg_pool2d",
+    "adaptive_avg_pool2d",
+    "replication_pad2d",
+    "max_unpool3d",
+    "batch_norm_elemt",
+)
+# torch_npu reads TASK_QUEUE_ENABLE once per process.
+MODES = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked.
+
+    Attributes:
+        check: "values", "determinism", "memory", or "cost" and "launches" where they could not be measured, or "worker" for a process
+            that ended early.
+        operator: the operator, or None for what concerns all.
+        status: PASSED, FAILED or NOT_OFFERED.
+        mode: TASK_QUEUE_ENABLE.
+        dtype: the dtype of the gradient, such as float16.
+        layout: how the inputs lie in memory.
+        error_ulp: the largest error, in units in the last place.
+        limit_ulp: the largest error that passes.
+        bytes: for "memory", what is kept by ours and by torch's own.
+        message: why it did not pass.
+
+    """
+
+    check: str
+    operator: str | None
+    status: str
+    mode: int
+    dtype: str | None = None
+    layout: str | None = None
+    error_ulp: float | None = None
+    limit_ulp: float | None = None
+    bytes: tuple[int, int] | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Microseconds to call an operator on a tiny tensor, beside torch_npu's own for the same gradient, if there is one."""
+
+    operator: str
+    mode: int
+    ours_us: float
+    torchs_us: float | None
+
+
+@dataclass(frozen=True)
+class Launches:
+    """What one training step of a small CNN launches, with its modules as they are and converted."""
+
+    counted: str
+    torchs: int
+    converted: int
+    converted_with_batch_norm: int
+
+
+Record = Check | Cost | Launches
+
+
+def to_json(record: Record) -> dict[str, Any]:
+    """Return the record as a JSON object that names its kind."""
+    return {"kind": type(record).__name__, **asdict(record)}
+
+
+def from_json(values: dict[str, Any]) -> Record:
+    """Return the record of :func:`to_json`."""
+    kinds: dict[str, type[Record]] = {"Check": Check, "Cost": Cost, "Launches": Launches}
+    return kinds[values.pop("kind")](**values)
+
+
+def of_kind(records: Iterable[Record], kind: type[Any]) -> Iterator[Any]:
+    """Return the records of one kind."""
+    return (record for record in records if isinstance(record, kind))

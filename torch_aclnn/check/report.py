@@ -1,0 +1,82 @@
+"""All that a run has found, its verdict, and the JSON document."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check, Cost, Launches, Record, from_json, of_kind, to_json
+
+# Of the document: a change that a reader must know of counts it up.
+FORMAT = 1
+
+
+@dataclass
+class Report:
+    """What the workers reported.
+
+    Attributes:
+        operators: those that were asked for.
+        modes: those of the task queue that were asked for.
+        total: how many records are expected, as far as it is known.
+        seconds: how long the run took.
+        interrupted: whether Ctrl-C ended it.
+
+    """
+
+    operators: Sequence[str]
+    modes: Sequence[int]
+    machine: dict[str, Any] = field(default_factory=dict)
+    records: list[Record] = field(default_factory=list)
+    total: int = 0
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    def take(self, values: dict[str, Any]) -> None:
+        """Take in one object of a worker."""
+        if "total" in values:
+            self.total += values["total"]
+        elif "machine" in values:
+            self.machine = values["machine"]
+        else:
+            self.records.append(from_json(values))
+
+    @property
+    def checks(self) -> list[Check]:
+        """What was checked, in order."""
+        return list(of_kind(self.records, Check))
+
+    @property
+    def passed(self) -> bool:
+        """Whether all was done and nothing failed."""
+        is_whole = not self.interrupted and 0 < self.total == len(self.records)
+        return is_whole and all(check.status != FAILED for check in self.checks)
+
+    def verdict(self) -> str:
+        """Return the last line of the output."""
+        counts = Counter(check.status for check in self.checks)
+        not_offered = f", {counts[NOT_OFFERED]} not offered by this product" if counts[NOT_OFFERED] else ""
+        if self.interrupted:
+            return f"interrupted: {counts[PASSED]} checks passed{not_offered}, {counts[FAILED]} failed until then"
+        if self.passed:
+            return f"passed: {counts[PASSED]} checks{not_offered}, in {self.seconds:.0f} s"
+        return f"failed: {counts[FAILED]} of {sum(counts.values())} checks{not_offered}, in {self.seconds:.0f} s"
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON document."""
+        return {
+            "format": FORMAT,
+            "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "operators": list(self.operators),
+            "modes": list(self.modes),
+            "machine": self.machine,
+            "verdict": self.verdict(),
+            "passed": self.passed,
+            "seconds": round(self.seconds, 1),
+            **{name: self._of(kind) for name, kind in (("checks", Check), ("costs", Cost), ("launches", Launches))},
+        }
+
+    def _of(self, kind: type[Record]) -> list[dict[str, Any]]:
+        found = [to_json(record) for record in of_kind(self.records, kind)]
+        return [{name: value for name, value in values.items() if name != "kind"} for values in found]
