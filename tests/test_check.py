@@ -9,7 +9,7 @@ from pathlib import Path
 import torch_aclnn
 import pytest
 import torch
-from torch_aclnn.check import command, error, oracle, records, values, worker, workers
+from torch_aclnn.check import command, cost, error, oracle, records, values, worker, workers
 from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.check.report import Report
 from torch_aclnn.check.samples import BY_NAME
@@ -229,6 +229,13 @@ def test_the_definitions_are_those_of_torchs_gradients():
             x = torch.randn(size, dtype=torch.float64, requires_grad=True)
             (expected,) = torch.autograd.grad(forward(x, *attributes), x, grad_output.double())
             torch.testing.assert_close(sample.expected()[0], expected)
+
+
+def test_without_the_engine_operators_are_counted(monkeypatch):
+    monkeypatch.setattr(torch_aclnn.host, "is_active", lambda: False)
+    launches = cost.launches()
+    assert launches.counted == "operators dispatched" and launches.converted_with_batch_norm is None
+    assert launches.torchs == launches.converted > 30  # forward, backward and optimiser
 
 
 def test_the_layouts_are_what_they_are_called():

@@ -1,16 +1,18 @@
 """Checks of the arguments that the functions share. The messages name the function, the parameter, what was expected and what came."""
 
 import contextlib
+import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeVar
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-# torch keeps the arguments of poolings in 32 bits.
-LARGEST = 2**31 - 1
+# torch keeps the arguments of poolings in 32 bits, and sizes in 64.
+MAX_INT32 = 2**31 - 1
+MAX_INT64 = 2**63 - 1
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -54,9 +56,7 @@ def listed(value: object) -> tuple[Any, ...] | None:
     return tuple(value) if is_list else None  # type: ignore[arg-type]
 
 
-def ints(
-    function: str, parameter: str, value: object, count: int, lowest: int | None = None, highest: int | None = LARGEST
-) -> tuple[int, ...]:
+def ints(function: str, parameter: str, value: object, count: int, lowest: int | None = None, highest: int = MAX_INT32) -> tuple[int, ...]:
     """Return the value as `count` integers from `lowest` to `highest`; one integer stands for all."""
     values = (value,) if type(value) is int else listed(value)
     if values is None:
@@ -69,9 +69,38 @@ def ints(
     for v in result:
         if lowest is not None and v < lowest:
             refuse(function, parameter, f"values of at least {lowest}", value)
-        if highest is not None and v > highest:
+        if type(v) is int and v > highest:  # a symbolic size is within, and its comparison would become a condition on the graph
             refuse(function, parameter, f"values of at most {highest}", value)
     return result
+
+
+def edge_padding(function: str, parameter: str, value: object, input: Tensor) -> tuple[int, ...]:
+    """Return (left, right, top, bottom) if they leave something of the input, and no sum or product of sizes would wrap."""
+    pad = left, right, top, bottom = ints(function, parameter, value, 4, lowest=-(2**61), highest=2**61)
+    *planes, height, width = input.shape
+    height, width = height + top + bottom, width + left + right
+    if height < 1 or width < 1:
+        refuse(function, parameter, f"a padded size of at least 1 for input {tuple(input.shape)}", value)
+    # Small ones cannot wrap; a comparison of symbolic sizes would become a condition on a compiled graph.
+    is_huge = any(type(p) is int and p > MAX_INT32 for p in pad)
+    if is_huge and math.prod((*planes, height, width)) * input.itemsize > MAX_INT64:
+        refuse(function, parameter, f"a result of at most {MAX_INT64} bytes for input {tuple(input.shape)}", value)
+    return pad
+
+
+def unpooled_size(
+    function: str, input: Tensor, kernel: Sequence[int], step: Sequence[int], pad: Sequence[int], output_size: object
+) -> tuple[int, ...]:
+    """Return the last three sizes of an unpooling's result, which the pooling's arguments leave less than a stride of choice."""
+    default = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(input.shape[-3:], step, kernel, pad, strict=True))
+    asked = default if output_size is None else listed(output_size)
+    if asked is None or len(asked) < 3:
+        refuse(function, "output_size", "a list of all sizes or the last three", output_size)
+    size = tuple(integer(function, "output_size", v) for v in asked[-3:])
+    if any(v < 1 or abs(v - d) >= s for v, d, s in zip(size, default, step, strict=True)):
+        possible = f"less than a stride {tuple(step)} from {default} in the last three sizes"
+        refuse(function, "output_size", possible, size if output_size is None else output_size)
+    return size
 
 
 def ours_or_torchs(ours: _Function, torchs: _Function, within_limits: bool, *tensors: Tensor | None) -> _Function:

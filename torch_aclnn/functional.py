@@ -9,14 +9,13 @@ Arguments that torch refuses too raise ValueError or TypeError; what only the op
 RuntimeError. Integers may be those of numpy.
 """
 
-import math
 from collections.abc import Sequence
 
 import torch
 from torch_aclnn import _arguments
 from torch import Tensor
-from torch_aclnn.autograd import AdaptiveAvgPool2d, AvgPool2d, BatchNorm, MaxUnpool3d, ReplicationPad2d
-from torch_aclnn.autograd.batch_norm_elemt import update_running_statistics
+from torch_aclnn.autograd import AdaptiveAvgPool2d, AvgPool2d, MaxUnpool3d, ReplicationPad2d
+from torch_aclnn.autograd.batch_norm_elemt import train_batch_norm
 
 __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "max_unpool3d", "replication_pad2d"]
 
@@ -26,10 +25,6 @@ _MAX_CHANNELS = 65535
 _MAX_BATCH_NORM_RANK = 8
 # bfloat16 is not listed, but goes through as another type of its width.
 _UNPOOLED = frozenset((torch.float32, torch.float16, torch.float64, torch.bfloat16))
-
-# Beyond this a sum of paddings could wrap, and so could the bytes of a result.
-_MAX_PADDING = 2**61
-_MAX_INT64 = 2**63 - 1
 
 for _name in __all__:
     torch.fx.wrap(_name)
@@ -78,7 +73,7 @@ def avg_pool2d(
     if pad[0] > kernel[0] // 2 or pad[1] > kernel[1] // 2:
         _arguments.refuse(name, "padding", f"at most half of kernel_size {kernel}", padding)
     divisor = None if divisor_override is None else _arguments.integer(name, "divisor_override", divisor_override)
-    if divisor == 0 or (divisor is not None and abs(divisor) > _MAX_INT64):
+    if divisor == 0 or (divisor is not None and abs(divisor) > _arguments.MAX_INT64):
         _arguments.refuse(name, "divisor_override", "None or a 64-bit integer other than 0", divisor_override)
     within_limits = (divisor is None or abs(divisor) <= _MAX_DIVISOR) and input.shape[-3] <= _MAX_CHANNELS
     run = _arguments.ours_or_torchs(AvgPool2d.call, AvgPool2d.forward, within_limits, input)
@@ -111,7 +106,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | 
     if len(asked) != 2:
         _arguments.refuse(name, "output_size", "one integer or 2", output_size)
     sizes = [size if want is None else want for want, size in zip(asked, input.shape[-2:], strict=True)]
-    size = _arguments.ints(name, "output_size", sizes, 2, lowest=0, highest=_MAX_INT64)
+    size = _arguments.ints(name, "output_size", sizes, 2, lowest=0, highest=_arguments.MAX_INT64)
     run = _arguments.ours_or_torchs(AdaptiveAvgPool2d.call, AdaptiveAvgPool2d.forward, 0 not in size, input)
     return run(input, size)
 
@@ -139,15 +134,9 @@ def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """
     name = "replication_pad2d"
     _arguments.tensor(name, "input", input, (3, 4))
-    pad = _arguments.ints(name, "padding", padding, 4, lowest=-_MAX_PADDING, highest=_MAX_PADDING)
-    left, right, top, bottom = pad
-    *planes, height, width = input.shape
-    padded = height + top + bottom, width + left + right
-    if padded[0] < 1 or padded[1] < 1:
-        _arguments.refuse(name, "padding", f"a padded size of at least 1 for input {tuple(input.shape)}", padding)
+    pad = left, right, top, bottom = _arguments.edge_padding(name, "padding", padding, input)
+    height, width = input.shape[-2:]
     within_limits = left < width and right < width and top < height and bottom < height
-    if not within_limits and math.prod((*planes, *padded)) * input.itemsize > _MAX_INT64:
-        _arguments.refuse(name, "padding", f"a result of at most 2**63 - 1 bytes for input {tuple(input.shape)}", padding)
     run = _arguments.ours_or_torchs(ReplicationPad2d.call, ReplicationPad2d.forward, within_limits, input)
     return run(input, pad)
 
@@ -195,29 +184,11 @@ def max_unpool3d(
     kernel = _arguments.ints(name, "kernel_size", kernel_size, 3, lowest=1)
     step = _arguments.ints(name, "stride", kernel if stride is None else stride, 3, lowest=1)
     pad = _arguments.ints(name, "padding", padding, 3, lowest=0)
-    size = _unpooled_size(input, kernel, step, pad, output_size)
+    size = _arguments.unpooled_size(name, input, kernel, step, pad, output_size)
     if indices.dtype != torch.int64:  # the condition keeps a needless conversion out of a traced graph
         indices = indices.long()
     run = _arguments.ours_or_torchs(MaxUnpool3d.call, MaxUnpool3d.forward, input.dtype in _UNPOOLED, input, indices)
     return run(input, indices, size, step, pad)
-
-
-def _unpooled_size(
-    input: Tensor, kernel: Sequence[int], step: Sequence[int], pad: Sequence[int], output_size: Sequence[int] | None
-) -> list[int]:
-    default = [(n - 1) * s + k - 2 * p for n, s, k, p in zip(input.shape[-3:], step, kernel, pad, strict=True)]
-    size = default if output_size is None else _last_three("max_unpool3d", "output_size", output_size)
-    possible = f"less than a stride {tuple(step)} from {default} in the last three sizes"
-    if any(v < 1 or abs(v - d) >= s for v, d, s in zip(size, default, step, strict=True)):
-        _arguments.refuse("max_unpool3d", "output_size", possible, output_size if output_size is not None else tuple(size))
-    return size
-
-
-def _last_three(name: str, parameter: str, value: object) -> list[int]:
-    values = _arguments.listed(value)
-    if values is None or len(values) < 3:
-        _arguments.refuse(name, parameter, "a list of all sizes or the last three", value)
-    return [_arguments.integer(name, parameter, v) for v in values[-3:]]
 
 
 def batch_norm(
@@ -271,20 +242,5 @@ def batch_norm(
     if training and input.numel() == channels != 0:
         _arguments.refuse(name, "input", "more than one value per channel in training", f"shape {tuple(input.shape)}")
     within_limits = training and input.numel() > 0 and input.dim() <= _MAX_BATCH_NORM_RANK
-    run = _arguments.ours_or_torchs(_train_batch_norm, torch.nn.functional.batch_norm, within_limits, input, *(t for _, t in statistics))
+    run = _arguments.ours_or_torchs(train_batch_norm, torch.nn.functional.batch_norm, within_limits, input, *(t for _, t in statistics))
     return run(input, running_mean, running_var, weight, bias, training, momentum, eps)
-
-
-def _train_batch_norm(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Tensor:
-    output, mean, invstd = BatchNorm.call(input, weight, bias, eps)
-    update_running_statistics(input, running_mean, running_var, mean, invstd, momentum, eps)
-    return output

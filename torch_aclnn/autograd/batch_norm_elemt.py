@@ -150,6 +150,22 @@ class BatchNorm(Function):
         )
 
 
+def train_batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    """Normalise by the batch's own statistics and update the running ones; the arguments are those of torch's ``batch_norm``."""
+    output, mean, invstd = BatchNorm.call(input, weight, bias, eps)
+    update_running_statistics(input, running_mean, running_var, mean, invstd, momentum, eps)
+    return output
+
+
 class BatchNormElemtBackward(Function):
     """(grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count) -> grad_input, by aclnnBatchNormElemtBackward.
 

@@ -60,12 +60,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Launches:
-    """What one training step of a small CNN launches, with its modules as they are and converted."""
+    """What one training step of a small CNN launches, with its modules as they are and converted; None where that cannot be counted."""
 
     counted: str
     torchs: int
     converted: int
-    converted_with_batch_norm: int
+    converted_with_batch_norm: int | None
 
 
 Record = Check | Cost | Launches

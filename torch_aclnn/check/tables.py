@@ -102,7 +102,7 @@ def _launches(launches: Launches) -> Table:
     table = _table("a training step of a small CNN", "its modules", launches.counted)
     table.add_row("torch's own", str(launches.torchs))
     table.add_row("torch_aclnn.convert(model, batch_norm=False)", str(launches.converted))
-    table.add_row("torch_aclnn.convert(model, batch_norm=True)", str(launches.converted_with_batch_norm))
+    table.add_row("torch_aclnn.convert(model, batch_norm=True)", str(launches.converted_with_batch_norm or "-"))
     return table
 
 
