@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from torch_aclnn.check import workers
 from torch_aclnn.check.report import Report
 from torch_aclnn.check.tables import print_report
@@ -18,6 +16,8 @@ _INTERRUPTED = 130
 
 def run(operators: Sequence[str], modes: Sequence[int], json_file: Path | None) -> int:
     """Check, and return the exit code: 0 if all passed, 1 if not."""
+    from rich.console import Console  # here, because the other commands do without rich
+
     report, started = Report(operators, modes), time.monotonic()
     try:
         _run_workers(report)
@@ -31,6 +31,9 @@ def run(operators: Sequence[str], modes: Sequence[int], json_file: Path | None) 
 
 
 def _run_workers(report: Report) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

@@ -1,12 +1,16 @@
 """What the command prints, in 80 columns."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check, Cost, Launches, of_kind
 from torch_aclnn.check.report import Report
+
+if TYPE_CHECKING:  # the command line imports this without rich
+    from rich.console import Console
+    from rich.table import Table
 
 _MESSAGE_LINES = 10
 
@@ -39,6 +43,9 @@ def _print_machine(console: Console, report: Report) -> None:
 
 
 def _table(title: str, first: str, *others: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), min_width=len(title))
     table.add_column(first, no_wrap=True)
     for column in others:

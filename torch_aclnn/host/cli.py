@@ -7,6 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from torch_aclnn.check import command as check
 from torch_aclnn.check.records import MODES, OPERATORS
 from torch_aclnn.host import coverage, info
 from torch_aclnn.host.cann import SEARCH_VARIABLES
@@ -51,9 +52,7 @@ def _check(arguments: argparse.Namespace) -> int:
         raise SystemExit('torch-aclnn check: the package rich is not installed: pip install "torch_aclnn[check]", or pip install rich')
     if arguments.json and not arguments.json.absolute().parent.is_dir():
         raise SystemExit(f"torch-aclnn check: --json: expected a file in a folder that exists, got {arguments.json}")
-    from torch_aclnn.check import command  # only now, because it imports rich
-
-    return command.run(arguments.operator or OPERATORS, arguments.mode or MODES, arguments.json)
+    return check.run(arguments.operator or OPERATORS, arguments.mode or MODES, arguments.json)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -82,11 +81,11 @@ def _parser() -> argparse.ArgumentParser:
     information = commands.add_parser("info", help="show versions, the engine, and which entry points resolve")
     information.set_defaults(action=_info)
 
-    check = commands.add_parser("check", help="check the five operators on this machine's npu device, and what they cost")
-    check.add_argument("--operator", action="append", choices=OPERATORS, help="only this one; may be repeated")
-    check.add_argument("--mode", action="append", type=int, choices=MODES, help="only this TASK_QUEUE_ENABLE; may be repeated")
-    check.add_argument("--json", type=Path, metavar="FILE", help="write all that was found, to be sent in")
-    check.set_defaults(action=_check)
+    checking = commands.add_parser("check", help="check the five operators on this machine's npu device, and what they cost")
+    checking.add_argument("--operator", action="append", choices=OPERATORS, help="only this one; may be repeated")
+    checking.add_argument("--mode", action="append", type=int, choices=MODES, help="only this TASK_QUEUE_ENABLE; may be repeated")
+    checking.add_argument("--json", type=Path, metavar="FILE", help="write all that was found, to be sent in")
+    checking.set_defaults(action=_check)
     return parser
 
 
