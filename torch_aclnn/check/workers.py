@@ -15,7 +15,7 @@ from torch_aclnn.host.paths import libdir
 _LAST_LINES = 8
 
 # The worker must import the package that this is, not one in the working directory, which `python -c` would look into first.
-_CODE = "import sys; sys.path[0] = sys.argv.pop(1); from torch_aclnn.check.worker import main; main()"
+_CODE = "import sys; sys.tracebacklimit = 0; sys.path[0] = sys.argv.pop(1); from torch_aclnn.check.worker import main; main()"
 
 
 def command(mode: int, operators: Sequence[str], is_first: bool) -> list[str]:

@@ -50,8 +50,8 @@ def _info(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     if importlib.util.find_spec("rich") is None:
         raise SystemExit('torch-aclnn check: the package rich is not installed: pip install "torch_aclnn[check]", or pip install rich')
-    if arguments.json and not arguments.json.absolute().parent.is_dir():
-        raise SystemExit(f"torch-aclnn check: --json: expected a file in a folder that exists, got {arguments.json}")
+    if arguments.json and not os.access(arguments.json.absolute().parent, os.W_OK):
+        raise SystemExit(f"torch-aclnn check: --json: expected a file in a folder that can be written, got {arguments.json}")
     return check.run(arguments.operator or OPERATORS, arguments.mode or MODES, arguments.json)
 
 
