@@ -95,8 +95,8 @@ def patch() -> Patch:
     Switched are ``avg_pool2d``, ``adaptive_avg_pool2d``, ``pad`` with ``mode="replicate"`` and four numbers, and ``max_unpool3d``. Tensors
     on any other device, subclasses of Tensor, and arguments that the operators do not take go to torch as before; what torch refuses raises
     a ValueError or TypeError of this package. The switch is the whole process's, for all threads, and does not reach code that holds the
-    functions under names of its own (``from torch.nn.functional import avg_pool2d``). :func:`torch.jit.script` takes torch's own functions only, so it is not to be called
-    while they are switched. No kernel of an aten operator is replaced.
+    functions under names of its own (``from torch.nn.functional import avg_pool2d``). :func:`torch.jit.script` takes torch's own
+    functions only, so it is not to be called while they are switched. No kernel of an aten operator is replaced.
 
     Calling it again changes nothing. It stays in force until :func:`unpatch`, or to the end of the block if it is used in ``with``.
 
