@@ -1,0 +1,115 @@
+"""What torch-aclnn check calls right: the definitions, the units of errors, refusals, repeats and counts."""
+
+import dataclasses
+
+import torch_aclnn
+import pytest
+import torch
+from torch_aclnn.check import cost, error, oracle, records, values
+from torch_aclnn.check.layouts import LAYOUTS
+from torch_aclnn.check.samples import BY_NAME
+
+from marks import host_engine_only
+
+pytestmark = host_engine_only
+
+
+def test_a_wrong_result_fails(monkeypatch):
+    right = oracle.avg_pool2d_backward
+    monkeypatch.setattr(oracle, "avg_pool2d_backward", lambda *arguments: right(*arguments) * (1 + 2**-18))
+    found = values.check_values("avg_pool2d", torch.float32, "strided view", 1)
+    assert found.status == records.FAILED and found.error_ulp > found.limit_ulp == 8
+    assert found.message.startswith("wrong by ") and found.message.endswith("ulp where 8 are allowed")
+
+
+def test_an_element_that_changed_while_it_moved_fails(monkeypatch):
+    right = oracle.max_unpool3d_backward
+    monkeypatch.setattr(oracle, "max_unpool3d_backward", lambda *arguments: right(*arguments) + 1)
+    found = values.check_values("max_unpool3d", torch.int8, "contiguous", 1)
+    assert found.status == records.FAILED and "elements that only move have changed" in found.message
+
+
+def replace_call(monkeypatch, call):
+    monkeypatch.setitem(BY_NAME, "avg_pool2d", dataclasses.replace(BY_NAME["avg_pool2d"], call=call))
+
+
+def test_a_result_that_is_no_number_fails_and_has_no_error_in_json(monkeypatch):
+    replace_call(monkeypatch, lambda grad, size, *rest: torch.full(size, float("nan")))
+    found = values.check_values("avg_pool2d", torch.float32, "contiguous", 0)
+    assert (found.status, found.error_ulp, found.message) == (records.FAILED, None, "wrong by inf ulp where 8 are allowed")
+
+
+def test_other_bits_in_a_repeat_fail(monkeypatch):
+    replace_call(monkeypatch, lambda grad, size, *rest: torch.randn(size))
+    found = values.check_determinism("avg_pool2d", torch.float32, 0)
+    assert found.status == records.FAILED and found.message == "9 of 9 repeats gave other bits than the first call"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "words", "status"),
+    [
+        (torch.bfloat16, "failed with 161002", records.NOT_OFFERED),
+        (torch.bfloat16, "failed with 561000", records.FAILED),
+        (torch.float32, "failed with 161002", records.FAILED),
+    ],
+)
+def test_only_a_dtype_that_depends_on_the_product_may_be_refused(monkeypatch, dtype, words, status):
+    def refuse(*arguments):
+        raise RuntimeError(words)
+
+    replace_call(monkeypatch, refuse)
+    for found in (values.check_values("avg_pool2d", dtype, "contiguous", 0), values.check_determinism("avg_pool2d", dtype, 0)):
+        assert (found.status, found.message) == (status, words)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "actual", "ulp"),
+    [
+        (torch.float32, 1.0, 1 + 2**-23, 1.0),
+        (torch.float32, 1.0, 1 - 2**-24, 0.5),
+        (torch.float16, 1.0, 1 + 2**-10, 1.0),
+        (torch.bfloat16, 3.0, 3 + 2**-6, 1.0),
+        (torch.float64, 2.0, 2 + 2**-51, 1.0),
+        (torch.float16, 0.0, 2**-24, 1.0),  # the smallest number of the format
+        (torch.float32, 1.0, float("nan"), float("inf")),
+    ],
+)
+def test_errors_are_in_units_in_the_last_place(dtype, value, actual, ulp):
+    exact = torch.tensor([value], dtype=torch.float64)
+    assert error.in_ulp(torch.tensor([actual], dtype=torch.float64), exact, exact.abs(), dtype) == ulp
+
+
+def test_a_wide_result_is_measured_by_what_was_summed():
+    exact, scale = torch.tensor([1e-6], dtype=torch.float64), torch.tensor([1.0], dtype=torch.float64)
+    assert error.in_ulp(exact + 2**-23, exact, scale, torch.float32) == pytest.approx(1.0)
+
+
+def test_the_definitions_are_those_of_torchs_gradients():
+    functional = torch.nn.functional
+    forwards = {
+        "avg_pool2d": functional.avg_pool2d,
+        "adaptive_avg_pool2d": functional.adaptive_avg_pool2d,
+        "replication_pad2d": lambda x, padding: functional.pad(x, padding, mode="replicate"),
+    }
+    for name, forward in forwards.items():
+        for sample in BY_NAME[name].samples(torch.float32):
+            (grad_output,), arguments = sample.tensors, sample.arguments
+            size, *attributes = arguments if name != "adaptive_avg_pool2d" else (*arguments, grad_output.shape[-2:])
+            x = torch.randn(size, dtype=torch.float64, requires_grad=True)
+            (expected,) = torch.autograd.grad(forward(x, *attributes), x, grad_output.double())
+            torch.testing.assert_close(sample.expected()[0], expected)
+
+
+def test_without_the_engine_operators_are_counted(monkeypatch):
+    monkeypatch.setattr(torch_aclnn.host, "is_active", lambda: False)
+    launches = cost.launches()
+    assert launches.counted == "operators dispatched" and launches.converted_with_batch_norm is None
+    assert launches.torchs == launches.converted > 30  # forward, backward and optimiser
+
+
+def test_the_layouts_are_what_they_are_called():
+    x = torch.arange(120.0).view(2, 3, 4, 5)
+    arranged = {name: layout(x) for name, layout in LAYOUTS.items()}
+    assert all(torch.equal(t.cpu(), x) and t.device.type == "npu" for t in arranged.values())
+    assert arranged["channels_last"].is_contiguous(memory_format=torch.channels_last)
+    assert arranged["strided view"].storage_offset() == 3 and arranged["strided view"].stride(-1) == 2
