@@ -1,30 +1,53 @@
 // Activations, forward and backward.
 #include <ATen/ATen.h>
 
-#include "host/aten/adapter.h"
-#include "host/aten/gelu_mode.h"
+#include <dlfcn.h>
+
+#include <cstdio>
+
+#include "host/aten/families.h"
 #include "host/aten/results.h"
 
 using namespace torch_aclnn::host::aten;
 
-#define ACTIVATION(entry_point, dtypes, function)             \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (Out, out)) { \
-        function(out, self);                                  \
-    }
 #define ACTIVATION_INPLACE(entry_point, dtypes, function) \
     ATEN_ENTRY(entry_point, dtypes, (Out, selfRef)) {     \
         function(selfRef);                                \
     }
-#define ACTIVATION_BACKWARD(entry_point, dtypes, function)                            \
-    ATEN_ENTRY(entry_point, dtypes, (In, gradOutput), (In, self), (Out, gradInput)) { \
-        function(gradInput, gradOutput, self);                                        \
+#define ACTIVATION_BACKWARD(entry_point, dtypes, function)                                                                                \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                                                               \
+                       require_broadcast_shape({"gradInput", gradInput}, {{"gradOutput", gradOutput}, {"self", self}}), (In, gradOutput), \
+                       (In, self), (Out, gradInput)) {                                                                                    \
+        function(gradInput, gradOutput, self);                                                                                            \
     }
 
-ACTIVATION(aclnnSilu, FLOATING | DOUBLE, at::silu_out)
-ACTIVATION(aclnnHardsigmoid, FLOATING | DOUBLE, at::hardsigmoid_out)
-ACTIVATION(aclnnHardswish, FLOATING | DOUBLE, at::hardswish_out)
-ACTIVATION(aclnnMish, FLOATING | DOUBLE, at::mish_out)
-ACTIVATION(aclnnLogSigmoid, FLOATING | DOUBLE, at::log_sigmoid_out)
+namespace {
+
+// torch_npu sends gelu(approximate="tanh") to the entry points that have no mode, too; a C program that calls them means what it says.
+// Written in phase 1, once per process.
+void warn_of_lost_gelu_mode(const char* entry_point) {
+    static const bool told = [entry_point] {
+        void* const torch_npu = dlopen("libtorch_npu.so", RTLD_LAZY | RTLD_NOLOAD);
+        if (torch_npu == nullptr) return false;
+        dlclose(torch_npu);
+        std::fprintf(
+            stderr,
+            "torch_aclnn: %s: torch_npu does not pass gelu's `approximate` to this entry point, so gelu has its erf form, whatever the "
+            "mode. TORCH_NPU_USE_COMPATIBLE_IMPL=1, or torch_npu.npu.use_compatible_impl(True) before the first gelu, makes it "
+            "call the V2 entry points, which take the mode.\n",
+            entry_point);
+        return true;
+    }();
+    static_cast<void>(told);
+}
+
+}  // namespace
+
+UNARY(aclnnSilu, FLOATING | DOUBLE, at::silu_out)
+UNARY(aclnnHardsigmoid, FLOATING | DOUBLE, at::hardsigmoid_out)
+UNARY(aclnnHardswish, FLOATING | DOUBLE, at::hardswish_out)
+UNARY(aclnnMish, FLOATING | DOUBLE, at::mish_out)
+UNARY(aclnnLogSigmoid, FLOATING | DOUBLE, at::log_sigmoid_out)
 
 ATEN_ENTRY(aclnnRelu, NUMBERS, (In, self), (Out, out)) {
     at::clamp_min_out(out, self, 0);
@@ -66,17 +89,16 @@ ATEN_ENTRY(aclnnLeakyReluBackward, FLOATING | DOUBLE, (In, gradOutput), (In, sel
     at::leaky_relu_backward_out(out, gradOutput, self, negativeSlope, selfIsResult);
 }
 
-// torch_npu sends gelu(approximate="tanh") here too, without saying so: both modes get the error function.
-ATEN_ENTRY(aclnnGelu, FLOATING | DOUBLE, (In, self), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnGelu, FLOATING | DOUBLE, warn_of_lost_gelu_mode("aclnnGelu"), (In, self), (Out, out)) {
     at::gelu_out(out, self, "none");
 }
-ATEN_ENTRY(aclnnGeluBackward, ANY, (In, gradOutput), (In, self), (Out, gradInput)) {
+ATEN_CHECKED_ENTRY(aclnnGeluBackward, ANY, warn_of_lost_gelu_mode("aclnnGeluBackward"), (In, gradOutput), (In, self), (Out, gradInput)) {
     at::gelu_backward_out(gradInput, gradOutput, self, "none");
 }
-ATEN_ENTRY(aclnnGeluV2, FLOATING | DOUBLE, (In, x), (Int, approximate), (Out, y)) {
-    at::gelu_out(y, x, gelu_mode(approximate));
+ATEN_ENTRY(aclnnGeluV2, FLOATING | DOUBLE, (In, x), (GeluMode, approximate), (Out, y)) {
+    at::gelu_out(y, x, approximate);
 }
-ATEN_ENTRY(aclnnGeluBackwardV2, ANY, (In, dy), (In, x), (Text, approximate), (Out, dx)) {
+ATEN_ENTRY(aclnnGeluBackwardV2, ANY, (In, dy), (In, x), (GeluName, approximate), (Out, dx)) {
     at::gelu_backward_out(dx, dy, x, approximate);
 }
 
@@ -145,10 +167,10 @@ ATEN_ENTRY(aclnnLogSigmoidBackward, FLOATING, (In, gradOutput), (In, self), (Opt
     write(gradInput, at::log_sigmoid_backward(wide(gradOutput), x, std::get<1>(at::log_sigmoid_forward(x))));
 }
 
-ATEN_ENTRY(aclnnGlu, FLOATING | DOUBLE, (In, self), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnGlu, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out)) {
     write(out, at::glu(wide(self), dim));
 }
-ATEN_ENTRY(aclnnGluBackward, ANY, (In, gradOutput), (In, self), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnGluBackward, ANY, (In, gradOutput), (In, self), (Dim, dim), (Out, out)) {
     write(out, at::glu_backward(wide(gradOutput), wide(self), dim));
 }
 
@@ -166,15 +188,15 @@ ATEN_ENTRY(aclnnPreluBackward, FLOATING, (In, gradOutput), (In, self), (In, weig
 }
 
 // The output's dtype may be float32 where the input is a half type.
-ATEN_ENTRY(aclnnSoftmax, FLOATING | DOUBLE, (In, self), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnSoftmax, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out)) {
     write(out, at::_softmax(wide(self), dim, false));
 }
-ATEN_ENTRY(aclnnSoftmaxBackward, FLOATING, (In, gradOutput), (In, output), (Int, dim), (Out, gradInput)) {
+ATEN_ENTRY(aclnnSoftmaxBackward, FLOATING, (In, gradOutput), (In, output), (Dim, dim), (Out, gradInput)) {
     write(gradInput, at::_softmax_backward_data(wide(gradOutput), wide(output), dim, wide(output).scalar_type()));
 }
-ATEN_ENTRY(aclnnLogSoftmax, FLOATING | DOUBLE, (In, self), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnLogSoftmax, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out)) {
     write(out, at::_log_softmax(wide(self), dim, false));
 }
-ATEN_ENTRY(aclnnLogSoftmaxBackward, FLOATING, (In, gradOutput), (In, output), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnLogSoftmaxBackward, FLOATING, (In, gradOutput), (In, output), (Dim, dim), (Out, out)) {
     write(out, at::_log_softmax_backward_data(wide(gradOutput), wide(output), dim, wide(output).scalar_type()));
 }

@@ -1,55 +1,73 @@
 // Entry points on ATen's CPU kernels. An adapter is a signature and a body:
 //
-//     ATEN_ENTRY(aclnnAdd, NUMBERS, (In, self), (In, other), (Scalar, alpha), (Out, out)) {
-//         at::add_out(out, self, other, alpha);
+//     ATEN_ENTRY(aclnnSqrt, NUMBERS, (In, self), (Out, out)) {
+//         at::sqrt_out(out, self);
 //     }
 //
-// It exports aclnnAddGetWorkspaceSize and aclnnAdd. The first argument after the name is what the documents list as data types of the first
-// tensor (dtypes.h). The kinds are those of kinds.h; the names are CANN's and appear in the error texts.
+// It exports aclnnSqrtGetWorkspaceSize and aclnnSqrt. The first argument after the name is what the documents list as data types of the
+// first tensor (dtypes.h). The kinds are those of kinds.h and attributes.h; the names are CANN's and appear in the error messages.
+//
+// Phase 1 reads all arguments, which checks each of them by its kind; then the data type and the dimensions that name one of the first
+// tensor's. What must hold between arguments is an expression of their names (relations.h), which phase 1 evaluates last:
+//
+//     ATEN_CHECKED_ENTRY(aclnnForeachSqrt, FLOATING, require_as_many("x", x, "out", out), (Tensors, x), (Tensors, out)) {
+//         ...
+//     }
+//
+// The body runs in phase 2. A Refusal from there keeps its code up to the synchronisation that reports it.
 #pragma once
 
 #include <tuple>
 #include <utility>
 
+#include "host/aten/attributes.h"
 #include "host/aten/for_each.h"
 #include "host/aten/kinds.h"
+#include "host/aten/registry.h"
+#include "host/aten/relations.h"
 #include "host/opapi/checks.h"
 
 namespace torch_aclnn::host::aten {
 
-// Runs the body as plain CPU code: without autograd, autocast and the modes of the calling thread; an ATen error becomes a TaskError.
+// Runs the body as plain CPU code: without autograd, autocast and the modes of the calling thread; an error of ATen or of a check becomes a
+// TaskError that names the entry point.
 void run_plainly(const char* entry_point, const std::function<void()>& body);
 
-// Checks the first of the handles that is a tensor or a list of tensors. A null stands for "not given" here.
+// The first of the handles that is a tensor or a list of tensors: checks its data type, and returns its number of dimensions (of a list,
+// its first member's). A null stands for "not given" here.
 template <class Handle, class... Rest>
-void require_first_dtype(DTypes listed, const char* const* names, Handle handle, Rest... rest) {
+uint64_t require_first_dtype(const EntryPoint& entry, size_t i, Handle handle, Rest... rest) {
     if constexpr (std::is_convertible_v<Handle, const aclTensor*>) {
-        if (handle != nullptr) require_dtype({*names, handle}, listed);
+        if (handle == nullptr) return kMaxRank;
+        require_dtype({entry.parameter(i), handle}, entry.dtypes);
+        return handle->rank();
     } else if constexpr (std::is_convertible_v<Handle, const aclTensorList*>) {
-        for (const auto& member : handle->members)
-            if (member) require_dtype({*names, member.get()}, listed);
+        for (const auto& member : handle->members) require_dtype({entry.parameter(i), member.get()}, entry.dtypes);
+        return handle->members.empty() ? kMaxRank : handle->members[0]->rank();
     } else {
-        require_first_dtype(listed, names + 1, rest...);
+        return require_first_dtype(entry, i + 1, rest...);
     }
 }
 
 template <class... Kinds>
 struct Adapter {
-    using Body = void (*)(typename Kinds::Parameter...);
-    using Names = std::array<const char*, sizeof...(Kinds)>;
+    using Function = void (*)(typename Kinds::Parameter...);
 
-    static aclnnStatus phase1(const char* entry_point, DTypes listed, const Names& names, Body body, typename Kinds::Handle... handles,
+    static aclnnStatus phase1(const EntryPoint& entry, Function check, Function body, typename Kinds::Handle... handles,
                               uint64_t* workspace_size, aclOpExecutor** executor) noexcept {
-        return run_phase1(entry_point, workspace_size, executor, [&] {
+        return run_phase1(entry.name(), workspace_size, executor, [&] {
             const auto read_all = [&]<size_t... I>(std::index_sequence<I...>) {
-                return std::tuple<typename Kinds::Value...>{Kinds::read(names[I], handles)...};
+                return std::tuple<typename Kinds::Value...>{Kinds::read(entry.parameter(I), handles)...};
             };
             auto values = read_all(std::index_sequence_for<Kinds...>{});
-            require_first_dtype(listed, names.data(), handles...);
-            auto compute = [entry_point, body, values = std::move(values)](const aclOpExecutor&) mutable {
-                run_plainly(entry_point, [&] { std::apply(body, values); });
+            const uint64_t rank = require_first_dtype(entry, 0, handles...);
+            size_t i = 0;
+            (require_dims_of<Kinds>(entry.parameter(i++), handles, rank), ...);
+            std::apply(check, values);
+            auto compute = [&entry, body, values = std::move(values)](const aclOpExecutor&) mutable {
+                run_plainly(entry.name(), [&] { std::apply(body, values); });
             };
-            return std::make_unique<aclOpExecutor>(entry_point, std::initializer_list<const aclTensor*>{},
+            return std::make_unique<aclOpExecutor>(entry.name(), std::initializer_list<const aclTensor*>{},
                                                    std::initializer_list<const aclTensor*>{}, std::move(compute));
         });
     }
@@ -60,16 +78,25 @@ struct Adapter {
 #define TORCH_ACLNN_KIND(type, name) ::torch_aclnn::host::aten::kind::type
 #define TORCH_ACLNN_HANDLE(type, name) ::torch_aclnn::host::aten::kind::type::Handle name
 #define TORCH_ACLNN_PARAMETER(type, name) [[maybe_unused]] ::torch_aclnn::host::aten::kind::type::Parameter name
-#define TORCH_ACLNN_NAME(type, name) #name
+#define TORCH_ACLNN_DESCRIPTION(type, name) {#type, #name, ::torch_aclnn::host::aten::kind::type::nullable}
 #define TORCH_ACLNN_ARGUMENT(type, name) name
 
-#define ATEN_ENTRY(entry_point, dtypes, ...)                                                                                         \
+#define ATEN_ENTRY(entry_point, dtypes, ...) ATEN_CHECKED_ENTRY(entry_point, dtypes, void(), __VA_ARGS__)
+#define ATEN_CHECKED_ENTRY(entry_point, dtypes, check, ...)                                                                          \
+    static void entry_point##Check(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__)) {                                       \
+        using namespace ::torch_aclnn::host::aten;                                                                                   \
+        check;                                                                                                                       \
+    }                                                                                                                                \
     static void entry_point##Body(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__));                                         \
+    static constexpr torchAclnnParameter entry_point##Parameters[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_DESCRIPTION, __VA_ARGS__)};   \
+    static const auto entry_point##Entry = [] {                                                                                      \
+        using namespace ::torch_aclnn::host;                                                                                         \
+        return ::torch_aclnn::host::aten::EntryPoint(#entry_point, dtypes, entry_point##Parameters);                                 \
+    }();                                                                                                                             \
     extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point##GetWorkspaceSize(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_HANDLE, __VA_ARGS__), \
                                                                               uint64_t* workspaceSize, aclOpExecutor** executor) {   \
-        using namespace ::torch_aclnn::host;                                                                                         \
         using Entry = ::torch_aclnn::host::aten::Adapter<TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_KIND, __VA_ARGS__)>;                       \
-        return Entry::phase1(#entry_point, dtypes, {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_NAME, __VA_ARGS__)}, entry_point##Body,         \
+        return Entry::phase1(entry_point##Entry, entry_point##Check, entry_point##Body,                                              \
                              TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ARGUMENT, __VA_ARGS__), workspaceSize, executor);                      \
     }                                                                                                                                \
     extern "C" TORCH_ACLNN_HOST_API TORCH_ACLNN_PHASE2(                                                                              \

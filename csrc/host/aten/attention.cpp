@@ -18,15 +18,14 @@ namespace {
 
 // Between a layout and BNSD: batch, heads, positions, features. The letter H is heads and features in one.
 struct Layout {
-    std::string name;
+    std::string_view name;
     int64_t heads;  // the query's
 
     at::Tensor to_bnsd(const at::Tensor& tensor, int64_t features) const {
         if (name == "BNSD") return wide(tensor);
         if (name == "BSND") return wide(tensor).transpose(1, 2);
         if (name == "BSH") return wide(tensor).unflatten(2, at::IntArrayRef{-1, features}).transpose(1, 2);
-        if (name == "SBH") return wide(tensor).unflatten(2, at::IntArrayRef{-1, features}).permute({1, 2, 0, 3});
-        torch_aclnn::host::refuse("inputLayout", "BNSD, BSND, BSH or SBH", name);
+        return wide(tensor).unflatten(2, at::IntArrayRef{-1, features}).permute({1, 2, 0, 3});  // SBH
     }
     at::Tensor from_bnsd(const at::Tensor& tensor) const {
         if (name == "BNSD") return tensor;
@@ -52,14 +51,13 @@ at::Tensor masked(int64_t rows, int64_t columns, const std::optional<at::Tensor>
         case 0: return mask ? mask->to(at::kBool).logical_or(distance > after).logical_or(distance < -before) : at::zeros({}, at::kBool);
         case 1: return mask ? mask->to(at::kBool) : at::zeros({}, at::kBool);
         case 2: return distance > 0;
-        case 3: return distance > columns - rows;
-        default: torch_aclnn::host::refuse("sparseMode", "0, 1, 2 or 3", std::to_string(mode));
+        default: return distance > columns - rows;
     }
 }
 
 // What the options of the entry points have in common.
 struct Options {
-    std::optional<at::Tensor> pse, drop_mask, padding_mask, mask;
+    std::optional<at::Tensor> drop_mask, mask;
     double scale, keep_probability;
     int64_t before, after, mode;
     int64_t first_drop_bit = 0;
@@ -71,9 +69,6 @@ struct Attention {
 };
 
 Attention attend(const Layout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const Options& o) {
-    if (o.pse && o.pse->numel() > 0)
-        torch_aclnn::host::refuse("realShift", "null: the engine has no position shift", c10::str(o.pse->sizes()));
-    if (o.padding_mask && o.padding_mask->numel() > 0) torch_aclnn::host::refuse("paddingMask", "null", c10::str(o.padding_mask->sizes()));
     Attention a;
     const int64_t features = layout.features(query);
     a.query = layout.to_bnsd(query, features);
@@ -115,23 +110,11 @@ Gradients attend_backward(const Layout& layout, const Attention& a, int64_t key_
             layout.from_bnsd(sum_of_heads(of_value, key_heads))};
 }
 
-// Nobody would write the rows of tokens that belong to no sequence.
-void require_all_tokens(at::IntArrayRef ends, const char* name, int64_t tokens) {
-    const int64_t last = ends.empty() ? 0 : ends.back();
-    if (last != tokens || !std::is_sorted(ends.begin(), ends.end()))
-        torch_aclnn::host::refuse(name, "rising numbers that end with " + std::to_string(tokens), c10::str(ends));
-}
-
 // Attends within each of several sequences, which lie below each other as {tokens, heads, features} (the layout TND). `use` gets the result
 // of each, with its layout and with functions that cut the sequence's rows out of a tensor, as a batch of one.
 template <class Use>
-void attend_each(const std::string& layout_name, int64_t heads, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                 at::IntArrayRef query_ends, at::IntArrayRef key_ends, Options options, Use use) {
-    if (layout_name != "TND") torch_aclnn::host::refuse("inputLayout", "TND", layout_name);
-    if (query_ends.size() != key_ends.size())
-        torch_aclnn::host::refuse("actualSeqKvLen", std::to_string(query_ends.size()) + " values", std::to_string(key_ends.size()));
-    require_all_tokens(query_ends, "actualSeqQLen", query.size(0));
-    require_all_tokens(key_ends, "actualSeqKvLen", key.size(0));
+void attend_each(int64_t heads, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, at::IntArrayRef query_ends,
+                 at::IntArrayRef key_ends, Options options, Use use) {
     const Layout layout{"BSND", heads};
     int64_t query_first = 0, key_first = 0;
     for (size_t i = 0; i < query_ends.size(); i++) {
@@ -149,28 +132,80 @@ void attend_each(const std::string& layout_name, int64_t heads, const at::Tensor
     }
 }
 
+void require_absent(const char* name, const std::optional<at::Tensor>& tensor) {
+    if (tensor && tensor->numel() > 0) torch_aclnn::host::refuse(name, "null: the engine has none", c10::str("shape ", tensor->sizes()));
+}
+
+// The engine has no shifts of positions and no padding masks; a letter of the layout for each dimension; and heads that fit together.
+void require_attention(std::string_view layout, int64_t heads, const NamedShape& query, const NamedShape& key, const NamedShape& value,
+                       const std::optional<at::Tensor>& position_shift, const std::optional<at::Tensor>& padding_mask) {
+    using torch_aclnn::host::refuse;
+    require_absent("realShift", position_shift);
+    require_absent("paddingMask", padding_mask);
+    for (const NamedShape* tensor : {&query, &key, &value})
+        if (tensor->sizes.size() != layout.size())
+            refuse(tensor->name, c10::str("the dimensions ", layout), c10::str("shape ", tensor->sizes));
+    const bool joined = layout.back() == 'H';
+    const size_t place = joined ? 2 : layout.find('N');  // of the heads
+    const int64_t of_query = query.sizes[place], features = joined ? of_query / heads : 1;
+    if (features == 0 || of_query != heads * features)
+        refuse("query", c10::str("headNum, ", heads, joined ? ", as a divisor of dimension " : ", as dimension ", place),
+               std::to_string(of_query));
+    const int64_t key_heads = key.sizes[place] / features;
+    if (key_heads == 0 || heads % key_heads != 0 || key.sizes[place] != key_heads * features)
+        refuse("key", c10::str("heads that divide the query's ", heads), c10::str("shape ", key.sizes));
+    if (joined ? value.sizes[place] % key_heads != 0 : value.sizes[place] != key_heads)
+        refuse("value", c10::str("the key's ", key_heads, " heads"), c10::str("shape ", value.sizes));
+}
+
+// Each sequence's end; together they have all tokens, or nobody would write the others' rows.
+void require_ends(const char* name, at::IntArrayRef ends, const at::Tensor& tokens) {
+    const int64_t last = ends.empty() ? 0 : ends.back();
+    if (last != tokens.size(0) || (!ends.empty() && ends.front() < 0) || !std::is_sorted(ends.begin(), ends.end()))
+        torch_aclnn::host::refuse(name, "rising numbers that end with " + std::to_string(tokens.size(0)), c10::str(ends));
+}
+void require_packed(const at::Tensor& query, const at::Tensor& key, at::IntArrayRef query_ends, at::IntArrayRef key_ends) {
+    require_as_many({{"actualSeqKvLen", key_ends}}, {"actualSeqQLen", query_ends});
+    require_ends("actualSeqQLen", query_ends, query);
+    require_ends("actualSeqKvLen", key_ends, key);
+}
+
+std::string_view read_layout(const char* name, const char* text) {
+    return read_choice(name, text, {"BNSD", "BSND", "BSH", "SBH"});
+}
+std::string_view read_packed_layout(const char* name, const char* text) {
+    return read_choice(name, text, {"TND"});
+}
+
 }  // namespace
 
+namespace torch_aclnn::host::aten::kind {
+using AttentionLayout = Kind<const char*, std::string_view, std::string_view, read_layout>;
+using PackedLayout = Kind<const char*, std::string_view, std::string_view, read_packed_layout>;
+using SparseMode = Between<int64_t, 0, 3>;
+}  // namespace torch_aclnn::host::aten::kind
+
+#define REQUIRE_ATTENTION require_attention(inputLayout, headNum, {"query", query}, {"key", key}, {"value", value}, realShift, paddingMask)
+
 // softmaxMax and softmaxSum have eight equal columns.
-ATEN_ENTRY(aclnnFlashAttentionScore, FLOATING, (In, query), (In, key), (In, value), (OptIn, realShift), (OptIn, dropMask),
-           (OptIn, paddingMask), (OptIn, attenMask), (OptInts, prefix), (Double, scaleValue), (Double, keepProb), (Int, preTokens),
-           (Int, nextTokens), (Int, headNum), (Text, inputLayout), (Int, innerPrecise), (Int, sparseMode), (OptOut, softmaxMax),
-           (OptOut, softmaxSum), (OptOut, softmaxOut), (Out, attentionOut)) {
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionScore, FLOATING, REQUIRE_ATTENTION, (In, query), (In, key), (In, value), (OptIn, realShift),
+                   (OptIn, dropMask), (OptIn, paddingMask), (OptIn, attenMask), (OptInts, prefix), (Double, scaleValue), (Double, keepProb),
+                   (Int, preTokens), (Int, nextTokens), (Positive, headNum), (AttentionLayout, inputLayout), (Int, innerPrecise),
+                   (SparseMode, sparseMode), (OptOut, softmaxMax), (OptOut, softmaxSum), (OptOut, softmaxOut), (Out, attentionOut)) {
     const Layout layout{inputLayout, headNum};
-    const Attention a = attend(layout, query, key, value,
-                               {realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode});
+    const Attention a = attend(layout, query, key, value, {dropMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode});
     write(attentionOut, attended(layout, a));
     if (softmaxMax) softmaxMax->copy_(a.maximum.expand_as(*softmaxMax));
     if (softmaxSum) softmaxSum->copy_(a.sum.expand_as(*softmaxSum));
 }
 
-ATEN_ENTRY(aclnnFlashAttentionScoreGrad, FLOATING, (In, query), (In, key), (In, value), (In, dy), (OptIn, realShift), (OptIn, dropMask),
-           (OptIn, paddingMask), (OptIn, attenMask), (OptIn, softmaxMax), (OptIn, softmaxSum), (OptIn, softmaxIn), (OptIn, attentionIn),
-           (OptInts, prefix), (Double, scaleValue), (Double, keepProb), (Int, preTokens), (Int, nextTokens), (Int, headNum),
-           (Text, inputLayout), (Int, innerPrecise), (Int, sparseMode), (Out, dq), (Out, dk), (Out, dv), (OptOut, dpse)) {
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGrad, FLOATING, REQUIRE_ATTENTION, (In, query), (In, key), (In, value), (In, dy),
+                   (OptIn, realShift), (OptIn, dropMask), (OptIn, paddingMask), (OptIn, attenMask), (OptIn, softmaxMax),
+                   (OptIn, softmaxSum), (OptIn, softmaxIn), (OptIn, attentionIn), (OptInts, prefix), (Double, scaleValue),
+                   (Double, keepProb), (Int, preTokens), (Int, nextTokens), (Positive, headNum), (AttentionLayout, inputLayout),
+                   (Int, innerPrecise), (SparseMode, sparseMode), (Out, dq), (Out, dk), (Out, dv), (OptOut, dpse)) {
     const Layout layout{inputLayout, headNum};
-    const Attention a = attend(layout, query, key, value,
-                               {realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode});
+    const Attention a = attend(layout, query, key, value, {dropMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode});
     const int64_t key_heads = layout.to_bnsd(key, layout.features(query)).size(1);
     const Gradients of = attend_backward(layout, a, key_heads, dy, scaleValue);
     write(dq, of.query);
@@ -178,12 +213,13 @@ ATEN_ENTRY(aclnnFlashAttentionScoreGrad, FLOATING, (In, query), (In, key), (In, 
     write(dv, of.value);
 }
 
-ATEN_ENTRY(aclnnFlashAttentionVarLenScore, FLOATING, (In, query), (In, key), (In, value), (OptIn, realShift), (OptIn, dropMask),
-           (OptIn, paddingMask), (OptIn, attenMask), (OptInts, prefix), (Ints, actualSeqQLen), (Ints, actualSeqKvLen), (Double, scaleValue),
-           (Double, keepProb), (Int, preTokens), (Int, nextTokens), (Int, headNum), (Text, inputLayout), (Int, innerPrecise),
-           (Int, sparseMode), (OptOut, softmaxMax), (OptOut, softmaxSum), (OptOut, softmaxOut), (Out, attentionOut)) {
-    const Options options{realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode};
-    attend_each(inputLayout, headNum, query, key, value, actualSeqQLen, actualSeqKvLen, options,
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionVarLenScore, FLOATING, (REQUIRE_ATTENTION, require_packed(query, key, actualSeqQLen, actualSeqKvLen)),
+                   (In, query), (In, key), (In, value), (OptIn, realShift), (OptIn, dropMask), (OptIn, paddingMask), (OptIn, attenMask),
+                   (OptInts, prefix), (Ints, actualSeqQLen), (Ints, actualSeqKvLen), (Double, scaleValue), (Double, keepProb),
+                   (Int, preTokens), (Int, nextTokens), (Positive, headNum), (PackedLayout, inputLayout), (Int, innerPrecise),
+                   (SparseMode, sparseMode), (OptOut, softmaxMax), (OptOut, softmaxSum), (OptOut, softmaxOut), (Out, attentionOut)) {
+    const Options options{dropMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode};
+    attend_each(headNum, query, key, value, actualSeqQLen, actualSeqKvLen, options,
                 [&](const Layout& layout, const Attention& a, auto of_query, auto of_key) {
                     of_query(attentionOut).copy_(attended(layout, a));
                     const auto put = [&](const std::optional<at::Tensor>& out, const at::Tensor& values) {
@@ -194,13 +230,15 @@ ATEN_ENTRY(aclnnFlashAttentionVarLenScore, FLOATING, (In, query), (In, key), (In
                 });
 }
 
-ATEN_ENTRY(aclnnFlashAttentionUnpaddingScoreGrad, FLOATING, (In, query), (In, key), (In, value), (In, dy), (OptIn, realShift),
-           (OptIn, dropMask), (OptIn, paddingMask), (OptIn, attenMask), (OptIn, softmaxMax), (OptIn, softmaxSum), (OptIn, softmaxIn),
-           (OptIn, attentionIn), (OptInts, prefix), (Ints, actualSeqQLen), (Ints, actualSeqKvLen), (Double, scaleValue), (Double, keepProb),
-           (Int, preTokens), (Int, nextTokens), (Int, headNum), (Text, inputLayout), (Int, innerPrecise), (Int, sparseMode), (Out, dq),
-           (Out, dk), (Out, dv), (OptOut, dpse)) {
-    const Options options{realShift, dropMask, paddingMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode};
-    attend_each(inputLayout, headNum, query, key, value, actualSeqQLen, actualSeqKvLen, options,
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGrad, FLOATING,
+                   (REQUIRE_ATTENTION, require_packed(query, key, actualSeqQLen, actualSeqKvLen)), (In, query), (In, key), (In, value),
+                   (In, dy), (OptIn, realShift), (OptIn, dropMask), (OptIn, paddingMask), (OptIn, attenMask), (OptIn, softmaxMax),
+                   (OptIn, softmaxSum), (OptIn, softmaxIn), (OptIn, attentionIn), (OptInts, prefix), (Ints, actualSeqQLen),
+                   (Ints, actualSeqKvLen), (Double, scaleValue), (Double, keepProb), (Int, preTokens), (Int, nextTokens),
+                   (Positive, headNum), (PackedLayout, inputLayout), (Int, innerPrecise), (SparseMode, sparseMode), (Out, dq), (Out, dk),
+                   (Out, dv), (OptOut, dpse)) {
+    const Options options{dropMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode};
+    attend_each(headNum, query, key, value, actualSeqQLen, actualSeqKvLen, options,
                 [&](const Layout& layout, const Attention& a, auto of_query, auto of_key) {
                     const Gradients of = attend_backward(layout, a, key.size(1), of_query(dy), scaleValue);
                     of_query(dq).copy_(of.query);

@@ -1,34 +1,26 @@
 // Comparison, with a tensor or a number. In place, the truth value takes the tensor's own dtype.
 #include <ATen/ATen.h>
 
-#include "host/aten/adapter.h"
 #include "host/aten/arguments.h"
+#include "host/aten/families.h"
 
 using torch_aclnn::host::aten::as_mask;
 
-#define COMPARE_TENSOR(entry_point, dtypes, function)                      \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (In, other), (Out, out)) { \
-        function(out, self, other);                                        \
-    }
-#define COMPARE_SCALAR(entry_point, dtypes, function)                          \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (Scalar, other), (Out, out)) { \
-        function(out, self, other);                                            \
-    }
-#define COMPARE_TENSOR_INPLACE(entry_point, dtypes, function)      \
-    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (In, other)) { \
-        function(selfRef, selfRef, other);                         \
+#define COMPARE_SCALAR(entry_point, dtypes, function)                                                                                    \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Out, out)) { \
+        function(out, self, other);                                                                                                      \
     }
 #define COMPARE_SCALAR_INPLACE(entry_point, dtypes, function)          \
     ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (Scalar, other)) { \
         function(selfRef, selfRef, other);                             \
     }
 
-COMPARE_TENSOR(aclnnEqTensor, NUMBERS, at::eq_out)
-COMPARE_TENSOR(aclnnNeTensor, NUMBERS, at::ne_out)
-COMPARE_TENSOR(aclnnLtTensor, NUMBERS, at::lt_out)
-COMPARE_TENSOR(aclnnLeTensor, NUMBERS, at::le_out)
-COMPARE_TENSOR(aclnnGtTensor, NUMBERS, at::gt_out)
-COMPARE_TENSOR(aclnnGeTensor, NUMBERS, at::ge_out)
+BINARY(aclnnEqTensor, NUMBERS, at::eq_out)
+BINARY(aclnnNeTensor, NUMBERS, at::ne_out)
+BINARY(aclnnLtTensor, NUMBERS, at::lt_out)
+BINARY(aclnnLeTensor, NUMBERS, at::le_out)
+BINARY(aclnnGtTensor, NUMBERS, at::gt_out)
+BINARY(aclnnGeTensor, NUMBERS, at::ge_out)
 
 COMPARE_SCALAR(aclnnEqScalar, NUMBERS, at::eq_out)
 COMPARE_SCALAR(aclnnNeScalar, NUMBERS, at::ne_out)
@@ -37,12 +29,12 @@ COMPARE_SCALAR(aclnnLeScalar, NUMBERS, at::le_out)
 COMPARE_SCALAR(aclnnGtScalar, NUMBERS, at::gt_out)
 COMPARE_SCALAR(aclnnGeScalar, NUMBERS, at::ge_out)
 
-COMPARE_TENSOR_INPLACE(aclnnInplaceEqTensor, NUMBERS, at::eq_out)
-COMPARE_TENSOR_INPLACE(aclnnInplaceNeTensor, NUMBERS, at::ne_out)
-COMPARE_TENSOR_INPLACE(aclnnInplaceLtTensor, NUMBERS, at::lt_out)
-COMPARE_TENSOR_INPLACE(aclnnInplaceLeTensor, NUMBERS, at::le_out)
-COMPARE_TENSOR_INPLACE(aclnnInplaceGtTensor, NUMBERS, at::gt_out)
-COMPARE_TENSOR_INPLACE(aclnnInplaceGeTensor, NUMBERS, at::ge_out)
+BINARY_INPLACE(aclnnInplaceEqTensor, NUMBERS, at::eq_out)
+BINARY_INPLACE(aclnnInplaceNeTensor, NUMBERS, at::ne_out)
+BINARY_INPLACE(aclnnInplaceLtTensor, NUMBERS, at::lt_out)
+BINARY_INPLACE(aclnnInplaceLeTensor, NUMBERS, at::le_out)
+BINARY_INPLACE(aclnnInplaceGtTensor, NUMBERS, at::gt_out)
+BINARY_INPLACE(aclnnInplaceGeTensor, NUMBERS, at::ge_out)
 
 COMPARE_SCALAR_INPLACE(aclnnInplaceEqScalar, NUMBERS, at::eq_out)
 COMPARE_SCALAR_INPLACE(aclnnInplaceNeScalar, NUMBERS, at::ne_out)
@@ -51,10 +43,11 @@ COMPARE_SCALAR_INPLACE(aclnnInplaceLeScalar, NUMBERS, at::le_out)
 COMPARE_SCALAR_INPLACE(aclnnInplaceGtScalar, NUMBERS, at::gt_out)
 COMPARE_SCALAR_INPLACE(aclnnInplaceGeScalar, NUMBERS, at::ge_out)
 
-COMPARE_TENSOR(aclnnMaximum, NUMBERS, at::maximum_out)
-COMPARE_TENSOR(aclnnMinimum, NUMBERS, at::minimum_out)
+BINARY(aclnnMaximum, NUMBERS, at::maximum_out)
+BINARY(aclnnMinimum, NUMBERS, at::minimum_out)
 
-ATEN_ENTRY(aclnnIsClose, NUMBERS, (In, self), (In, other), (Double, rtol), (Double, atol), (Bool, equal_nan), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnIsClose, NUMBERS, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self),
+                   (In, other), (Double, rtol), (Double, atol), (Bool, equal_nan), (Out, out)) {
     out.copy_(at::isclose(self, other, rtol, atol, equal_nan));
 }
 

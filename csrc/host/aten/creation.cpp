@@ -32,18 +32,18 @@ ATEN_ENTRY(aclnnArange, NUMBERS, (Scalar, start), (Scalar, end), (Scalar, step),
 ATEN_ENTRY(aclnnRange, ANY, (Scalar, start), (Scalar, end), (Scalar, step), (Out, out)) {
     at::range_out(out, start, end, step);
 }
-ATEN_ENTRY(aclnnLinspace, NUMBERS, (Scalar, start), (Scalar, end), (Int, steps), (Out, out)) {
+ATEN_ENTRY(aclnnLinspace, NUMBERS, (Scalar, start), (Scalar, end), (NotNegative, steps), (Out, out)) {
     at::linspace_out(out, start, end, steps);
 }
-ATEN_ENTRY(aclnnLogSpace, ANY, (Scalar, start), (Scalar, end), (Int, steps), (Double, base), (Out, result)) {
+ATEN_ENTRY(aclnnLogSpace, ANY, (Scalar, start), (Scalar, end), (NotNegative, steps), (Double, base), (Out, result)) {
     at::logspace_out(result, start, end, steps, base);
 }
-ATEN_ENTRY(aclnnEye, NUMBERS, (Int, n), (Int, m), (Out, out)) {
+ATEN_ENTRY(aclnnEye, NUMBERS, (NotNegative, n), (NotNegative, m), (Out, out)) {
     at::eye_out(out, n, m);
 }
 
 // onValue where the class is the one that the element names, offValue elsewhere.
-ATEN_ENTRY(aclnnOneHot, INTEGRAL, (In, self), (Int, numClasses), (In, onValue), (In, offValue), (Int, axis), (Out, out)) {
+ATEN_ENTRY(aclnnOneHot, INTEGRAL, (In, self), (NotNegative, numClasses), (In, onValue), (In, offValue), (Int, axis), (Out, out)) {
     std::vector<int64_t> along_axis(self.dim() + 1, 1);
     along_axis[at::maybe_wrap_dim(axis, self.dim() + 1)] = numClasses;
     const at::Tensor classes = at::arange(numClasses, self.options()).reshape(along_axis);

@@ -3,7 +3,18 @@
 
 #include <ATen/Functions.h>
 
+#include "host/opapi/refusal.h"
+
 namespace torch_aclnn::host::aten {
+
+// 161002 unless the mask has a bit for each element of that shape.
+inline void require_bits(const char* name, const at::Tensor& mask, at::IntArrayRef sizes) {
+    int64_t bits = 1;
+    bool fits = true;
+    for (const int64_t size : sizes) fits = fits && size >= 0 && !__builtin_mul_overflow(bits, size, &bits);
+    if (!fits || mask.numel() < bits / 8 + (bits % 8 != 0))
+        refuse(name, c10::str("a bit for each element of the shape ", sizes), c10::str("shape ", mask.sizes()));
+}
 
 inline at::Tensor unpacked_dropout_mask(const at::Tensor& mask, at::IntArrayRef sizes) {
     const at::Tensor bits = at::bitwise_and(at::bitwise_right_shift(mask.reshape({-1, 1}), at::arange(8, at::kByte)), 1);

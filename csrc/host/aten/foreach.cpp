@@ -19,56 +19,60 @@ void for_each(at::TensorList outs, Compute compute) {
     }
 }
 
-void require_length(const char* name, size_t expected, size_t got) {
-    if (expected != got) torch_aclnn::host::refuse(name, std::to_string(expected) + " values, as out has", std::to_string(got));
+// How numbers are rounded, as a number.
+int64_t read_round_mode(const char* name, const aclScalar* handle) {
+    const at::Scalar mode = read_scalar(name, handle);
+    switch (mode.toLong()) {
+        case 1:
+        case 2:
+        case 3:
+        case 5:
+        case 7: return mode.toLong();
+        default: torch_aclnn::host::refuse(name, "1 round, 2 floor, 3 ceil, 5 trunc or 7 frac", c10::str(mode));
+    }
 }
 
 }  // namespace
 
-#define FOREACH_UNARY(entry_point, dtypes, function)                                  \
-    ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (Tensors, out)) {                   \
-        require_length("x", out.size(), x.size());                                    \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i]); }); \
+namespace torch_aclnn::host::aten::kind {
+using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode>;
+}
+
+#define FOREACH_UNARY(entry_point, dtypes, function)                                                                   \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x", x}}, {"out", out}), (Tensors, x), (Tensors, out)) { \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i]); });                                  \
     }
-#define FOREACH_LIST(entry_point, dtypes, function)                                           \
-    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2), (Tensors, out)) {           \
-        require_length("x1", out.size(), x1.size());                                          \
-        require_length("x2", out.size(), x2.size());                                          \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i]); }); \
+#define FOREACH_LIST(entry_point, dtypes, function)                                                                                \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x1", x1}, {"x2", x2}}, {"out", out}), (Tensors, x1), (Tensors, x2), \
+                       (Tensors, out)) {                                                                                           \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i]); });                                      \
     }
-#define FOREACH_LIST_ALPHA(entry_point, dtypes, function)                                            \
-    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2), (Scalar, alpha), (Tensors, out)) { \
-        require_length("x1", out.size(), x1.size());                                                 \
-        require_length("x2", out.size(), x2.size());                                                 \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], alpha); }); \
+#define FOREACH_LIST_ALPHA(entry_point, dtypes, function)                                                                          \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x1", x1}, {"x2", x2}}, {"out", out}), (Tensors, x1), (Tensors, x2), \
+                       (Scalar, alpha), (Tensors, out)) {                                                                          \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], alpha); });                               \
     }
-#define FOREACH_SCALAR(entry_point, dtypes, function)                                                  \
-    ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (Scalar, scalar), (Tensors, out)) {                  \
-        require_length("x", out.size(), x.size());                                                     \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalar)); }); \
+#define FOREACH_SCALAR(entry_point, dtypes, function)                                                                                    \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x", x}}, {"out", out}), (Tensors, x), (Scalar, scalar), (Tensors, out)) { \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalar)); });                                   \
     }
-#define FOREACH_SCALAR_LIST(entry_point, dtypes, function)                                                 \
-    ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (Scalars, scalars), (Tensors, out)) {                    \
-        require_length("x", out.size(), x.size());                                                         \
-        require_length("scalars", out.size(), scalars.size());                                             \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalars[i])); }); \
+#define FOREACH_SCALAR_LIST(entry_point, dtypes, function)                                                                 \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x", x}, {"scalars", scalars}}, {"out", out}), (Tensors, x), \
+                       (Scalars, scalars), (Tensors, out)) {                                                               \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalars[i])); });                 \
     }
 // x1 + scalar * (x2 op x3)
-#define FOREACH_POINTWISE_SCALAR(entry_point, dtypes, function)                                                      \
-    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2), (Tensors, x3), (Scalar, scalar), (Tensors, out)) { \
-        require_length("x1", out.size(), x1.size());                                                                 \
-        require_length("x2", out.size(), x2.size());                                                                 \
-        require_length("x3", out.size(), x3.size());                                                                 \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalar); });         \
+#define FOREACH_POINTWISE_SCALAR(entry_point, dtypes, function)                                                                 \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x1", x1}, {"x2", x2}, {"x3", x3}}, {"out", out}), (Tensors, x1), \
+                       (Tensors, x2), (Tensors, x3), (Scalar, scalar), (Tensors, out)) {                                        \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalar); });                    \
     }
 // The same with a number for each tensor, all of them in one tensor.
-#define FOREACH_POINTWISE_SCALAR_LIST(entry_point, dtypes, function)                                                    \
-    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2), (Tensors, x3), (In, scalars), (Tensors, out)) {       \
-        require_length("x1", out.size(), x1.size());                                                                    \
-        require_length("x2", out.size(), x2.size());                                                                    \
-        require_length("x3", out.size(), x3.size());                                                                    \
-        require_length("scalars", out.size(), scalars.numel());                                                         \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalars[i].item()); }); \
+#define FOREACH_POINTWISE_SCALAR_LIST(entry_point, dtypes, function)                                                                     \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                                                              \
+                       require_as_many({{"x1", x1}, {"x2", x2}, {"x3", x3}, {"scalars", scalars.numel()}}, {"out", out}), (Tensors, x1), \
+                       (Tensors, x2), (Tensors, x3), (In, scalars), (Tensors, out)) {                                                    \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalars[i].item()); });                  \
     }
 
 FOREACH_UNARY(aclnnForeachSqrt, FLOATING, at::sqrt_out)
@@ -124,45 +128,39 @@ FOREACH_POINTWISE_SCALAR(aclnnForeachAddcdivScalarV2, ANY, at::addcdiv_out)
 FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcmulScalarList, FLOATING | INT32, at::addcmul_out)
 FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcdivScalarList, FLOATING, at::addcdiv_out)
 
-ATEN_ENTRY(aclnnForeachLerpScalar, ANY, (Tensors, x1), (Tensors, x2), (Scalar, weight), (Tensors, out)) {
-    require_length("x1", out.size(), x1.size());
-    require_length("x2", out.size(), x2.size());
+ATEN_CHECKED_ENTRY(aclnnForeachLerpScalar, ANY, require_as_many({{"x1", x1}, {"x2", x2}}, {"out", out}), (Tensors, x1), (Tensors, x2),
+                   (Scalar, weight), (Tensors, out)) {
     for_each(out, [&](at::Tensor& result, size_t i) { at::lerp_out(result, x1[i], x2[i], weight); });
 }
-ATEN_ENTRY(aclnnForeachLerpList, FLOATING, (Tensors, x1), (Tensors, x2), (Tensors, weights), (Tensors, out)) {
-    require_length("x1", out.size(), x1.size());
-    require_length("x2", out.size(), x2.size());
-    require_length("weights", out.size(), weights.size());
+ATEN_CHECKED_ENTRY(aclnnForeachLerpList, FLOATING, require_as_many({{"x1", x1}, {"x2", x2}, {"weights", weights}}, {"out", out}),
+                   (Tensors, x1), (Tensors, x2), (Tensors, weights), (Tensors, out)) {
     for_each(out, [&](at::Tensor& result, size_t i) { at::lerp_out(result, x1[i], x2[i], weights[i]); });
 }
 
-ATEN_ENTRY(aclnnForeachPowScalarAndTensor, ANY, (Scalar, scalar), (Tensors, x), (Tensors, out)) {
-    require_length("x", out.size(), x.size());
+ATEN_CHECKED_ENTRY(aclnnForeachPowScalarAndTensor, ANY, require_as_many({{"x", x}}, {"out", out}), (Scalar, scalar), (Tensors, x),
+                   (Tensors, out)) {
     for_each(out, [&](at::Tensor& result, size_t i) { at::pow_out(result, scalar, x[i]); });
 }
 
-ATEN_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, (Tensors, x), (Scalar, roundMode), (Tensors, out)) {
-    require_length("x", out.size(), x.size());
+ATEN_CHECKED_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, require_as_many({{"x", x}}, {"out", out}), (Tensors, x), (RoundMode, roundMode),
+                   (Tensors, out)) {
     for_each(out, [&](at::Tensor& result, size_t i) {
-        switch (roundMode.toLong()) {
+        switch (roundMode) {
             case 1: at::round_out(result, x[i]); break;
             case 2: at::floor_out(result, x[i]); break;
             case 3: at::ceil_out(result, x[i]); break;
             case 5: at::trunc_out(result, x[i]); break;
-            case 7: at::frac_out(result, x[i]); break;
-            default: torch_aclnn::host::refuse("roundMode", "1 round, 2 floor, 3 ceil, 5 trunc or 7 frac", c10::str(roundMode));
+            default: at::frac_out(result, x[i]); break;
         }
     });
 }
 
 // The norm of each tensor.
-ATEN_ENTRY(aclnnForeachNorm, ANY, (Tensors, x), (Scalar, scalar), (Tensors, out)) {
-    require_length("x", out.size(), x.size());
+ATEN_CHECKED_ENTRY(aclnnForeachNorm, ANY, require_as_many({{"x", x}}, {"out", out}), (Tensors, x), (Scalar, scalar), (Tensors, out)) {
     for_each(out, [&](at::Tensor& result, size_t i) { write(result, at::linalg_vector_norm(wide(x[i]), scalar)); });
 }
 
-ATEN_ENTRY(aclnnForeachCopy, REAL | BOOL, (Tensors, src), (Tensors, dst)) {
-    require_length("src", dst.size(), src.size());
+ATEN_CHECKED_ENTRY(aclnnForeachCopy, REAL | BOOL, require_as_many({{"src", src}}, {"dst", dst}), (Tensors, src), (Tensors, dst)) {
     for_each(dst, [&](at::Tensor& result, size_t i) { result.copy_(src[i]); });
 }
 ATEN_ENTRY(aclnnForeachZeroInplace, ANY, (Tensors, x)) {

@@ -31,10 +31,13 @@ Steps run(const at::Tensor& input, const Weights& w, const at::Tensor& active, b
 }  // namespace
 
 // Without training the lists are null.
-ATEN_ENTRY(aclnnGRU, FLOAT | FLOAT16, (In, input), (Tensors, params), (In, hx), (OptIn, batchSizes), (Bool, hasBiases), (Int, numLayers),
-           (Double, dropout), (Bool, train), (Bool, bidirectional), (Bool, batchFirst), (Out, output), (Out, hy), (OptTensors, rOut),
-           (OptTensors, zOut), (OptTensors, nOut), (OptTensors, hnOut), (OptTensors, hOut)) {
-    require_no_dropout(dropout, numLayers, train);
+ATEN_CHECKED_ENTRY(aclnnGRU, FLOAT | FLOAT16,
+                   (require_weights({"params", params}, hasBiases, numLayers, bidirectional), require_no_dropout(dropout, numLayers, train),
+                    require_training_lists(train, numLayers, bidirectional,
+                                           {{"rOut", rOut}, {"zOut", zOut}, {"nOut", nOut}, {"hnOut", hnOut}, {"hOut", hOut}})),
+                   (In, input), (Tensors, params), (In, hx), (OptIn, batchSizes), (Bool, hasBiases), (Positive, numLayers),
+                   (Double, dropout), (Bool, train), (Bool, bidirectional), (Bool, batchFirst), (Out, output), (Out, hy),
+                   (OptTensors, rOut), (OptTensors, zOut), (OptTensors, nOut), (OptTensors, hnOut), (OptTensors, hOut)) {
     const RecurrentNetwork network(params, hasBiases, numLayers, bidirectional, batchFirst, batchSizes);
     const at::Tensor sequence = network.sequence(input), active = network.active(sequence.size(0), sequence.size(1));
     const at::Tensor outputs = network.forward(sequence, [&](int64_t index, const at::Tensor& of_layer) {
@@ -42,20 +45,25 @@ ATEN_ENTRY(aclnnGRU, FLOAT | FLOAT16, (In, input), (Tensors, params), (In, hx), 
         const Steps all = run(of_layer, network.weights(index), active, network.is_reverse(index), h);
         hy[index].copy_(h);
         if (train) {
-            put(for_training("rOut", rOut), index, at::stack(all.r));
-            put(for_training("zOut", zOut), index, at::stack(all.z));
-            put(for_training("nOut", nOut), index, at::stack(all.n));
-            put(for_training("hnOut", hnOut), index, at::stack(all.hn));
-            put(for_training("hOut", hOut), index, at::stack(all.h));
+            put(*rOut, index, at::stack(all.r));
+            put(*zOut, index, at::stack(all.z));
+            put(*nOut, index, at::stack(all.n));
+            put(*hnOut, index, at::stack(all.hn));
+            put(*hOut, index, at::stack(all.h));
         }
         return at::stack(all.h) * active;
     });
     write(output, network.as_given(outputs));
 }
 
-ATEN_ENTRY(aclnnGRUBackward, FLOAT | FLOAT16, (In, input), (Tensors, params), (In, hx), (In, dy), (In, dh), (Tensors, r), (Tensors, z),
-           (Tensors, n), (Tensors, hn), (Tensors, h), (OptIn, batchSizes), (Bool, hasBiases), (Int, numLayers), (Bool, bidirectional),
-           (Bool, batchFirst), (Out, dx), (Out, dhPrev), (Tensors, dparams)) {
+ATEN_CHECKED_ENTRY(aclnnGRUBackward, FLOAT | FLOAT16,
+                   (require_weights({"params", params}, hasBiases, numLayers, bidirectional),
+                    require_as_many({{"dparams", dparams}}, {"params", params}),
+                    require_as_many({{"r", r}, {"z", z}, {"n", n}, {"hn", hn}, {"h", h}},
+                                    {"numLayers and bidirectional together", numLayers * (bidirectional ? 2 : 1)})),
+                   (In, input), (Tensors, params), (In, hx), (In, dy), (In, dh), (Tensors, r), (Tensors, z), (Tensors, n), (Tensors, hn),
+                   (Tensors, h), (OptIn, batchSizes), (Bool, hasBiases), (Positive, numLayers), (Bool, bidirectional), (Bool, batchFirst),
+                   (Out, dx), (Out, dhPrev), (Tensors, dparams)) {
     const RecurrentNetwork network(params, hasBiases, numLayers, bidirectional, batchFirst, batchSizes);
     const at::Tensor sequence = network.sequence(input);
     const int64_t steps = sequence.size(0);

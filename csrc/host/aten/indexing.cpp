@@ -1,10 +1,12 @@
 // Reading and writing at positions that a tensor gives.
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <array>
+
 #include "host/aten/adapter.h"
 #include "host/aten/arguments.h"
 #include "host/aten/results.h"
-#include "host/opapi/refusal.h"
 
 namespace torch_aclnn::host::aten {
 namespace {
@@ -25,27 +27,26 @@ IndexList index_list(at::TensorList indices) {
 }
 
 // How scatter combines: 0 it replaces, 1 it adds, 2 it multiplies.
-void scatter(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Tensor& source, int64_t reduce) {
-    switch (reduce) {
-        case 0: out.scatter_(dim, index, source); return;
-        case 1: out.scatter_(dim, index, source, "add"); return;
-        case 2: out.scatter_(dim, index, source, "multiply"); return;
-        default: refuse("reduce", "0, 1 or 2", std::to_string(reduce));
-    }
-}
-void scatter(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Scalar& value, int64_t reduce) {
-    scatter(out, dim, index, at::full(index.sizes(), value, out.options()), reduce);
+std::optional<std::string_view> read_scatter_mode(const char* name, int64_t mode) {
+    require_between(name, mode, 0, 2);
+    return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "add" : "multiply");
 }
 
-const char* reduction(int64_t reduce) {
-    switch (reduce) {
-        case 1: return "sum";
-        case 2: return "prod";
-        case 3: return "amax";
-        case 4: return "amin";
-        case 5: return "mean";
-        default: refuse("reduce", "1 to 5", std::to_string(reduce));
-    }
+void scatter(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Tensor& source, std::optional<std::string_view> mode) {
+    if (mode)
+        out.scatter_(dim, index, source, *mode);
+    else
+        out.scatter_(dim, index, source);
+}
+void scatter(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Scalar& value, std::optional<std::string_view> mode) {
+    scatter(out, dim, index, at::full(index.sizes(), value, out.options()), mode);
+}
+
+// How scatter_reduce does.
+std::string_view read_reduce(const char* name, int64_t reduce) {
+    constexpr std::array<std::string_view, 5> names{"sum", "prod", "amax", "amin", "mean"};
+    require_between(name, reduce, 1, 5);
+    return names[reduce - 1];
 }
 
 // Sums of many terms are taken in float32 then.
@@ -59,6 +60,13 @@ at::Tensor& start_from(const at::Tensor& self, at::Tensor& out) {
 }
 
 }  // namespace
+
+namespace kind {
+using ScatterMode = Kind<int64_t, std::optional<std::string_view>, std::optional<std::string_view>, read_scatter_mode>;
+using Reduce = Kind<int64_t, std::string_view, std::string_view, read_reduce>;
+using BagMode = Between<int64_t, 0, 2>;  // sum, mean, maximum
+}  // namespace kind
+
 }  // namespace torch_aclnn::host::aten
 
 using namespace torch_aclnn::host::aten;
@@ -73,10 +81,10 @@ ATEN_ENTRY(aclnnIndexPutImpl, REAL | BOOL, (Out, selfRef), (Tensors, indices), (
         selfRef.index_put_(index_list(indices), values, accumulate);
     }
 }
-ATEN_ENTRY(aclnnIndexSelect, NUMBERS, (In, self), (Int, dim), (In, index), (Out, out)) {
+ATEN_ENTRY(aclnnIndexSelect, NUMBERS, (In, self), (Dim, dim), (In, index), (Out, out)) {
     out.copy_(at::index_select(self, dim, index));
 }
-ATEN_ENTRY(aclnnGather, NUMBERS, (In, self), (Int, dim), (In, index), (Out, out)) {
+ATEN_ENTRY(aclnnGather, NUMBERS, (In, self), (Dim, dim), (In, index), (Out, out)) {
     out.copy_(at::gather(self, dim, index.to(at::kLong)));
 }
 ATEN_ENTRY(aclnnTake, NUMBERS, (In, self), (In, index), (Out, out)) {
@@ -86,26 +94,26 @@ ATEN_ENTRY(aclnnInplacePut, ANY, (Out, selfRef), (In, index), (In, source), (Boo
     selfRef.put_(index.to(at::kLong), source, accumulate);
 }
 
-ATEN_ENTRY(aclnnScatter, NUMBERS, (In, self), (Int, dim), (In, index), (In, src), (Int, reduce), (Out, out)) {
+ATEN_ENTRY(aclnnScatter, NUMBERS, (In, self), (Dim, dim), (In, index), (In, src), (ScatterMode, reduce), (Out, out)) {
     scatter(start_from(self, out), dim, index.to(at::kLong), src, reduce);
 }
-ATEN_ENTRY(aclnnScatterValue, NUMBERS, (In, self), (Int, dim), (In, index), (Scalar, value), (Int, reduce), (Out, out)) {
+ATEN_ENTRY(aclnnScatterValue, NUMBERS, (In, self), (Dim, dim), (In, index), (Scalar, value), (ScatterMode, reduce), (Out, out)) {
     scatter(start_from(self, out), dim, index.to(at::kLong), value, reduce);
 }
-ATEN_ENTRY(aclnnInplaceScatter, NUMBERS, (Out, selfRef), (Int, dim), (In, index), (In, src), (Int, reduce)) {
+ATEN_ENTRY(aclnnInplaceScatter, NUMBERS, (Out, selfRef), (Dim, dim), (In, index), (In, src), (ScatterMode, reduce)) {
     scatter(selfRef, dim, index.to(at::kLong), src, reduce);
 }
-ATEN_ENTRY(aclnnInplaceScatterValue, NUMBERS, (Out, selfRef), (Int, dim), (In, index), (Scalar, value), (Int, reduce)) {
+ATEN_ENTRY(aclnnInplaceScatterValue, NUMBERS, (Out, selfRef), (Dim, dim), (In, index), (Scalar, value), (ScatterMode, reduce)) {
     scatter(selfRef, dim, index.to(at::kLong), value, reduce);
 }
-ATEN_ENTRY(aclnnScatterAdd, ANY, (In, self), (Int, dim), (In, index), (In, src), (Out, out)) {
+ATEN_ENTRY(aclnnScatterAdd, ANY, (In, self), (Dim, dim), (In, index), (In, src), (Out, out)) {
     start_from(self, out).scatter_add_(dim, index.to(at::kLong), src);
 }
-ATEN_ENTRY(aclnnScatterReduce, ANY, (In, self), (Int, dim), (In, index), (In, src), (Int, reduce), (Bool, includeSelf), (Out, out)) {
-    out.copy_(at::scatter_reduce(wide(self), dim, index.to(at::kLong), wide(src), reduction(reduce), includeSelf));
+ATEN_ENTRY(aclnnScatterReduce, ANY, (In, self), (Dim, dim), (In, index), (In, src), (Reduce, reduce), (Bool, includeSelf), (Out, out)) {
+    out.copy_(at::scatter_reduce(wide(self), dim, index.to(at::kLong), wide(src), reduce, includeSelf));
 }
-ATEN_ENTRY(aclnnInplaceScatterReduce, ANY, (Out, selfRef), (Int, dim), (In, index), (In, src), (Int, reduce), (Bool, includeSelf)) {
-    selfRef.copy_(at::scatter_reduce(wide(selfRef), dim, index.to(at::kLong), wide(src), reduction(reduce), includeSelf));
+ATEN_ENTRY(aclnnInplaceScatterReduce, ANY, (Out, selfRef), (Dim, dim), (In, index), (In, src), (Reduce, reduce), (Bool, includeSelf)) {
+    selfRef.copy_(at::scatter_reduce(wide(selfRef), dim, index.to(at::kLong), wide(src), reduce, includeSelf));
 }
 
 ATEN_ENTRY(aclnnInplaceMaskedFillScalar, FLOATING | INT8 | INT32 | INT64 | BOOL, (Out, selfRef), (In, mask), (Scalar, value)) {
@@ -118,27 +126,27 @@ ATEN_ENTRY(aclnnInplaceMaskedScatter, REAL | BOOL, (Out, selfRef), (In, mask), (
     selfRef.masked_scatter_(as_mask(mask), source);
 }
 
-ATEN_ENTRY(aclnnIndexAdd, NUMBERS, (In, self), (Int, dim), (In, index), (In, source), (Scalar, alpha), (Out, out)) {
+ATEN_ENTRY(aclnnIndexAdd, NUMBERS, (In, self), (Dim, dim), (In, index), (In, source), (Scalar, alpha), (Out, out)) {
     start_from(self, out).index_add_(dim, index, source, alpha);
 }
-ATEN_ENTRY(aclnnIndexCopy, NUMBERS, (In, self), (Int, dim), (In, index), (In, source), (Out, out)) {
+ATEN_ENTRY(aclnnIndexCopy, NUMBERS, (In, self), (Dim, dim), (In, index), (In, source), (Out, out)) {
     start_from(self, out).index_copy_(dim, index.to(at::kLong), source);
 }
-ATEN_ENTRY(aclnnInplaceIndexCopy, NUMBERS, (Out, selfRef), (Int, dim), (In, index), (In, source)) {
+ATEN_ENTRY(aclnnInplaceIndexCopy, NUMBERS, (Out, selfRef), (Dim, dim), (In, index), (In, source)) {
     selfRef.index_copy_(dim, index.to(at::kLong), source);
 }
-ATEN_ENTRY(aclnnIndexFill, ANY, (In, self), (Int, dim), (In, index), (Scalar, value), (Out, out)) {
+ATEN_ENTRY(aclnnIndexFill, ANY, (In, self), (Dim, dim), (In, index), (Scalar, value), (Out, out)) {
     start_from(self, out).index_fill_(dim, index.to(at::kLong), value);
 }
-ATEN_ENTRY(aclnnInplaceIndexFill, ANY, (Out, selfRef), (Int, dim), (In, index), (Scalar, value)) {
+ATEN_ENTRY(aclnnInplaceIndexFill, ANY, (Out, selfRef), (Dim, dim), (In, index), (Scalar, value)) {
     selfRef.index_fill_(dim, index.to(at::kLong), value);
 }
 
 ATEN_ENTRY(aclnnEmbedding, NUMBERS, (In, weight), (In, indices), (Out, out)) {
     out.copy_(at::index_select(weight, 0, indices.reshape({-1})).reshape(out.sizes()));
 }
-ATEN_ENTRY(aclnnEmbeddingDenseBackward, FLOATING, (In, grad), (In, indices), (Int, numWeights), (Int, paddingIdx), (Bool, scaleGradByFreq),
-           (Out, out)) {
+ATEN_ENTRY(aclnnEmbeddingDenseBackward, FLOATING, (In, grad), (In, indices), (NotNegative, numWeights), (Int, paddingIdx),
+           (Bool, scaleGradByFreq), (Out, out)) {
     out.copy_(at::embedding_dense_backward(wide(grad), indices, numWeights, paddingIdx, scaleGradByFreq));
 }
 
@@ -150,7 +158,7 @@ ATEN_ENTRY(aclnnEmbeddingRenorm, ANY, (Out, selfRef), (In, indices), (Double, ma
 }
 
 // offset2bag has no elements where the backward can do without.
-ATEN_ENTRY(aclnnEmbeddingBag, ANY, (In, weight), (In, indices), (In, offsets), (Bool, scaleGradByFreq), (Int, mode), (Bool, sparse),
+ATEN_ENTRY(aclnnEmbeddingBag, ANY, (In, weight), (In, indices), (In, offsets), (Bool, scaleGradByFreq), (BagMode, mode), (Bool, sparse),
            (OptIn, perSampleWeights), (Bool, includeLastOffset), (Int, paddingIdx), (Out, output), (Out, offset2bag), (Out, bagSize),
            (Out, maxIndices)) {
     const at::Tensor ids = indices.to(at::kLong), starts = offsets.to(at::kLong);

@@ -18,6 +18,14 @@ const Handle& required(const char* name, const Handle* handle) {
     return *handle;
 }
 
+// The documents' general limits of a shape.
+constexpr uint64_t kMaxDims = 8;
+void require_general_shape(const char* name, const Dims& sizes) {
+    if (sizes.size() > kMaxDims) refuse(name, "at most " + std::to_string(kMaxDims) + " dimensions", std::to_string(sizes.size()));
+    for (const int64_t size : sizes)
+        if (size < 0) refuse(name, "no negative dimension", std::to_string(size));
+}
+
 template <class T>
 T value_of(const aclScalar& scalar) {
     T value;
@@ -50,6 +58,7 @@ at::ScalarType scalar_type(const char* name, aclDataType dtype) {
 
 at::Tensor read_tensor(const char* name, const aclTensor* handle) {
     const aclTensor& tensor = required(name, handle);
+    require_general_shape(name, tensor.sizes);
     if (!is_public(tensor.format)) refuse(name, "a public format", to_string(tensor.format));
     const auto options = at::TensorOptions(scalar_type(name, tensor.dtype));
     const at::IntArrayRef sizes(tensor.sizes.begin(), tensor.sizes.end()), strides(tensor.strides.begin(), tensor.strides.end());
@@ -89,17 +98,16 @@ const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handl
     return required(name, handle).values;
 }
 
-const std::vector<float>& read_floats(const char* name, const aclFloatArray* handle) {
-    return required(name, handle).values;
-}
-
 const std::vector<unsigned char>& read_bools(const char* name, const aclBoolArray* handle) {
     return required(name, handle).values;
 }
 
 std::vector<at::Tensor> read_tensors(const char* name, const aclTensorList* handle) {
     std::vector<at::Tensor> tensors;
-    for (const auto& member : required(name, handle).members) tensors.push_back(member ? read_tensor(name, member.get()) : at::Tensor());
+    for (const auto& member : required(name, handle).members) {
+        if (!member) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(name) + ": expected a tensor in each place, got null");
+        tensors.push_back(read_tensor(name, member.get()));
+    }
     return tensors;
 }
 

@@ -1,6 +1,7 @@
 // The kinds of arguments that entry points take: the C type of each, and the ATen value that an adapter's body sees.
 //
-// A kind has Handle (the C type), Value (what is kept between the phases), Parameter (what the body receives) and read().
+// A kind has Handle (the C type), Value (what is kept between the phases), Parameter (what the body receives), nullable (whether a null
+// pointer means "not given") and read(), which checks what can be checked of one argument alone.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,7 +20,6 @@ at::ScalarType scalar_type(const char* name, aclDataType dtype);
 at::Tensor read_tensor(const char* name, const aclTensor* handle);
 at::Scalar read_scalar(const char* name, const aclScalar* handle);
 const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handle);
-const std::vector<float>& read_floats(const char* name, const aclFloatArray* handle);
 const std::vector<unsigned char>& read_bools(const char* name, const aclBoolArray* handle);
 std::vector<at::Tensor> read_tensors(const char* name, const aclTensorList* handle);
 std::vector<at::Scalar> read_scalars(const char* name, const aclScalarList* handle);
@@ -47,6 +47,7 @@ struct Kind {
     using Handle = HandleType;
     using Value = ValueType;
     using Parameter = ParameterType;
+    static constexpr bool nullable = false;
     static Value read(const char* name, Handle handle) { return reader(name, handle); }
 };
 
@@ -56,6 +57,7 @@ struct OptionalKind {
     using Handle = HandleType;
     using Value = std::optional<ValueType>;
     using Parameter = const Value&;
+    static constexpr bool nullable = true;
     static Value read(const char* name, Handle handle) { return handle == nullptr ? std::nullopt : Value(reader(name, handle)); }
 };
 
@@ -65,6 +67,7 @@ struct PlainKind {
     using Handle = Number;
     using Value = Number;
     using Parameter = Number;
+    static constexpr bool nullable = false;
     static Value read(const char*, Handle number) { return number; }
 };
 
@@ -79,8 +82,6 @@ using Scalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_scalar
 using OptScalar = OptionalKind<const aclScalar*, at::Scalar, read_scalar>;
 using Ints = Kind<const aclIntArray*, std::vector<int64_t>, at::IntArrayRef, read_ints>;
 using OptInts = OptionalKind<const aclIntArray*, std::vector<int64_t>, read_ints>;
-using Floats = Kind<const aclFloatArray*, std::vector<float>, at::ArrayRef<float>, read_floats>;
-using OptFloats = OptionalKind<const aclFloatArray*, std::vector<float>, read_floats>;
 using Bools = Kind<const aclBoolArray*, std::vector<unsigned char>, at::ArrayRef<unsigned char>, read_bools>;
 using OptBools = OptionalKind<const aclBoolArray*, std::vector<unsigned char>, read_bools>;
 using Tensors = Kind<const aclTensorList*, std::vector<at::Tensor>, at::TensorList, read_tensors>;
@@ -93,14 +94,6 @@ using Int32 = PlainKind<int32_t>;
 using Int8 = PlainKind<int8_t>;
 using Double = PlainKind<double>;
 using Float = PlainKind<float>;
-
-// A text that may be null, which reads as empty.
-struct Text {
-    using Handle = const char*;
-    using Value = std::string;
-    using Parameter = const std::string&;
-    static Value read(const char*, Handle text) { return text == nullptr ? "" : text; }
-};
 
 }  // namespace kind
 }  // namespace torch_aclnn::host::aten

@@ -9,9 +9,13 @@
 
 using namespace torch_aclnn::host::aten;
 
-#define PRODUCT(entry_point, dtypes, function)                                                  \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (In, mat2), (Out, out), (Int8, cubeMathType)) { \
-        write(out, function(wide(self), wide(mat2)));                                           \
+namespace torch_aclnn::host::aten::kind {
+using QrMode = Between<int64_t, 0, 2>;
+}
+
+#define PRODUCT(entry_point, dtypes, function)                                                          \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (In, mat2), (Out, out), (CubeMathType, cubeMathType)) { \
+        write(out, function(wide(self), wide(mat2)));                                                   \
     }
 
 PRODUCT(aclnnMm, FLOATING, at::mm)
@@ -23,22 +27,24 @@ ATEN_ENTRY(aclnnDot, NUMBERS, (In, self), (In, tensor), (Out, out)) {
     write(out, at::dot(wide(self), wide(tensor)));
 }
 
-ATEN_ENTRY(aclnnAddmm, FLOATING, (In, self), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha), (Out, out), (Int8, cubeMathType)) {
+ATEN_ENTRY(aclnnAddmm, FLOATING, (In, self), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha), (Out, out),
+           (CubeMathType, cubeMathType)) {
     write(out, at::addmm(wide(self), wide(mat1), wide(mat2), beta, alpha));
 }
-ATEN_ENTRY(aclnnInplaceAddmm, FLOATING, (Out, selfRef), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha), (Int8, cubeMathType)) {
+ATEN_ENTRY(aclnnInplaceAddmm, FLOATING, (Out, selfRef), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha),
+           (CubeMathType, cubeMathType)) {
     write(selfRef, at::addmm(wide(selfRef), wide(mat1), wide(mat2), beta, alpha));
 }
 ATEN_ENTRY(aclnnBaddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha), (Out, out),
-           (Int8, cubeMathType)) {
+           (CubeMathType, cubeMathType)) {
     write(out, at::baddbmm(wide(self), wide(batch1), wide(batch2), beta, alpha));
 }
 ATEN_ENTRY(aclnnAddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha), (Out, out),
-           (Int8, cubeMathType)) {
+           (CubeMathType, cubeMathType)) {
     write(out, at::addbmm(wide(self), wide(batch1), wide(batch2), beta, alpha));
 }
 // The two factors come in the other order here.
-ATEN_ENTRY(aclnnAddmv, ANY, (In, self), (In, mat), (In, vec), (Scalar, alpha), (Scalar, beta), (Out, out), (Int8, cubeMathType)) {
+ATEN_ENTRY(aclnnAddmv, ANY, (In, self), (In, mat), (In, vec), (Scalar, alpha), (Scalar, beta), (Out, out), (CubeMathType, cubeMathType)) {
     write(out, at::addmv(wide(self), wide(mat), wide(vec), beta, alpha));
 }
 ATEN_ENTRY(aclnnAddr, NUMBERS, (In, self), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha), (Out, out)) {
@@ -57,14 +63,13 @@ ATEN_ENTRY(aclnnTriangularSolve, FLOAT | DOUBLE | COMPLEX, (In, self), (In, A), 
     write(xOut, solution);
     write(mOut, coefficients);
 }
-ATEN_ENTRY(aclnnLinalgCross, REAL | COMPLEX, (In, self), (In, other), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnLinalgCross, REAL | COMPLEX, (In, self), (In, other), (Dim, dim), (Out, out)) {
     write(out, at::linalg_cross(self, other, dim));
 }
 
 // mode: 0 reduced, 1 complete, 2 R alone.
-ATEN_ENTRY(aclnnLinalgQr, ANY, (In, self), (Int, mode), (Out, Q), (Out, R)) {
+ATEN_ENTRY(aclnnLinalgQr, ANY, (In, self), (QrMode, mode), (Out, Q), (Out, R)) {
     constexpr std::array names{"reduced", "complete", "r"};
-    if (mode < 0 || mode > 2) torch_aclnn::host::refuse("mode", "0, 1 or 2", std::to_string(mode));
     const auto [q, r] = at::linalg_qr(wide(self), names[mode]);
     write(Q, q);
     write(R, r);

@@ -8,13 +8,13 @@
 
 using namespace torch_aclnn::host::aten;
 
-#define LOSS(entry_point, dtypes, function)                                                   \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (In, target), (Int, reduction), (Out, out)) { \
-        write(out, function(wide(self), wide(target), reduction));                            \
+#define LOSS(entry_point, dtypes, function)                                                         \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (In, target), (Reduction, reduction), (Out, out)) { \
+        write(out, function(wide(self), wide(target), reduction));                                  \
     }
-#define LOSS_BACKWARD(entry_point, dtypes, function)                                                            \
-    ATEN_ENTRY(entry_point, dtypes, (In, gradOutput), (In, self), (In, target), (Int, reduction), (Out, out)) { \
-        write(out, function(wide(gradOutput), wide(self), wide(target), reduction));                            \
+#define LOSS_BACKWARD(entry_point, dtypes, function)                                                                  \
+    ATEN_ENTRY(entry_point, dtypes, (In, gradOutput), (In, self), (In, target), (Reduction, reduction), (Out, out)) { \
+        write(out, function(wide(gradOutput), wide(self), wide(target), reduction));                                  \
     }
 
 namespace {
@@ -44,55 +44,55 @@ LOSS_BACKWARD(aclnnMseLossBackward, FLOATING, at::mse_loss_backward)
 LOSS_BACKWARD(aclnnL1LossBackward, FLOATING, l1_backward)
 LOSS_BACKWARD(aclnnSoftMarginLossBackward, FLOATING, at::soft_margin_loss_backward)
 
-ATEN_ENTRY(aclnnSmoothL1Loss, FLOATING, (In, self), (In, target), (Int, reduction), (Float, beta), (Out, result)) {
+ATEN_ENTRY(aclnnSmoothL1Loss, FLOATING, (In, self), (In, target), (Reduction, reduction), (Float, beta), (Out, result)) {
     // ATen leaves beta 0, which is the L1 loss, to its callers.
     write(result,
           beta == 0 ? at::l1_loss(wide(self), wide(target), reduction) : at::smooth_l1_loss(wide(self), wide(target), reduction, beta));
 }
-ATEN_ENTRY(aclnnSmoothL1LossBackward, FLOATING, (In, gradOut), (In, self), (In, target), (Int, reduction), (Float, beta),
+ATEN_ENTRY(aclnnSmoothL1LossBackward, FLOATING, (In, gradOut), (In, self), (In, target), (Reduction, reduction), (Float, beta),
            (Out, gradInput)) {
     write(gradInput, beta == 0 ? l1_backward(wide(gradOut), wide(self), wide(target), reduction)
                                : at::smooth_l1_loss_backward(wide(gradOut), wide(self), wide(target), reduction, beta));
 }
 
-ATEN_ENTRY(aclnnNLLLoss, FLOATING, (In, self), (In, target), (OptIn, weight), (Int, reduction), (Int, ignoreIndex), (Out, out),
+ATEN_ENTRY(aclnnNLLLoss, FLOATING, (In, self), (In, target), (OptIn, weight), (Reduction, reduction), (Int, ignoreIndex), (Out, out),
            (Out, totalWeight)) {
     const auto [loss, total] = at::nll_loss_forward(wide(self), classes(target), wide(weight), reduction, ignoreIndex);
     write(out, loss);
     write(totalWeight, total);
 }
-ATEN_ENTRY(aclnnNLLLossBackward, FLOATING, (In, gradOutput), (In, self), (In, target), (OptIn, weight), (Int, reduction),
+ATEN_ENTRY(aclnnNLLLossBackward, FLOATING, (In, gradOutput), (In, self), (In, target), (OptIn, weight), (Reduction, reduction),
            (Int, ignoreIndex), (In, totalWeight), (Out, out)) {
     write(out,
           at::nll_loss_backward(wide(gradOutput), wide(self), classes(target), wide(weight), reduction, ignoreIndex, wide(totalWeight)));
 }
-ATEN_ENTRY(aclnnNLLLoss2d, FLOATING, (In, self), (In, target), (OptIn, weight), (Int, reduction), (Int, ignoreIndex), (Out, out),
+ATEN_ENTRY(aclnnNLLLoss2d, FLOATING, (In, self), (In, target), (OptIn, weight), (Reduction, reduction), (Int, ignoreIndex), (Out, out),
            (Out, totalWeight)) {
     const auto [loss, total] = at::nll_loss2d_forward(wide(self), classes(target), wide(weight), reduction, ignoreIndex);
     write(out, loss);
     write(totalWeight, total);
 }
-ATEN_ENTRY(aclnnNLLLoss2dBackward, FLOATING, (In, gradOutput), (In, self), (In, target), (OptIn, weight), (Int, reduction),
+ATEN_ENTRY(aclnnNLLLoss2dBackward, FLOATING, (In, gradOutput), (In, self), (In, target), (OptIn, weight), (Reduction, reduction),
            (Int, ignoreIndex), (In, totalWeight), (Out, out)) {
     write(out,
           at::nll_loss2d_backward(wide(gradOutput), wide(self), classes(target), wide(weight), reduction, ignoreIndex, wide(totalWeight)));
 }
 
-ATEN_ENTRY(aclnnBinaryCrossEntropy, FLOATING, (In, self), (In, target), (OptIn, weight), (Int, reduction), (Out, out)) {
+ATEN_ENTRY(aclnnBinaryCrossEntropy, FLOATING, (In, self), (In, target), (OptIn, weight), (Reduction, reduction), (Out, out)) {
     write(out, at::binary_cross_entropy(wide(self), wide(target), wide(weight), reduction));
 }
-ATEN_ENTRY(aclnnBinaryCrossEntropyBackward, FLOATING, (In, gradOutput), (In, self), (In, target), (OptIn, weight), (Int, reduction),
+ATEN_ENTRY(aclnnBinaryCrossEntropyBackward, FLOATING, (In, gradOutput), (In, self), (In, target), (OptIn, weight), (Reduction, reduction),
            (Out, out)) {
     write(out, at::binary_cross_entropy_backward(wide(gradOutput), wide(self), wide(target), wide(weight), reduction));
 }
 
 ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogits, FLOATING | DOUBLE, (In, self), (In, target), (OptIn, weight), (OptIn, posWeight),
-           (Int, reduction), (Out, out)) {
+           (Reduction, reduction), (Out, out)) {
     write(out, at::binary_cross_entropy_with_logits(wide(self), wide(target), wide(weight), wide(posWeight), reduction));
 }
 // loss = -weight * (posWeight * target * log(sigmoid(self)) + (1 - target) * log(1 - sigmoid(self)))
 ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogitsBackward, FLOATING | DOUBLE, (In, gradOutput), (In, self), (In, target), (OptIn, weight),
-           (OptIn, posWeight), (Int, reduction), (Out, out)) {
+           (OptIn, posWeight), (Reduction, reduction), (Out, out)) {
     const at::Tensor x = wide(self), y = wide(target), probability = at::sigmoid(x);
     const at::Tensor positive = posWeight ? wide(*posWeight) * y : y;
     at::Tensor gradient = (positive + 1 - y) * probability - positive;
@@ -100,15 +100,15 @@ ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogitsBackward, FLOATING | DOUBLE, (In, gr
     write(out, gradient * reduced(wide(gradOutput), x.numel(), reduction));
 }
 
-ATEN_ENTRY(aclnnKlDiv, FLOATING | DOUBLE, (In, self), (In, target), (Int, reduction), (Bool, logTarget), (Out, out)) {
+ATEN_ENTRY(aclnnKlDiv, FLOATING | DOUBLE, (In, self), (In, target), (Reduction, reduction), (Bool, logTarget), (Out, out)) {
     write(out, at::kl_div(wide(self), wide(target), reduction, logTarget));
 }
-ATEN_ENTRY(aclnnKlDivBackward, FLOATING | DOUBLE, (In, gradOutput), (In, self), (In, target), (Int, reduction), (Bool, logTarget),
+ATEN_ENTRY(aclnnKlDivBackward, FLOATING | DOUBLE, (In, gradOutput), (In, self), (In, target), (Reduction, reduction), (Bool, logTarget),
            (Out, out)) {
     const at::Tensor y = logTarget ? at::exp(wide(target)) : wide(target);
     write(out, (-y * reduced(wide(gradOutput), self.numel(), reduction)).expand_as(out));
 }
-ATEN_ENTRY(aclnnKlDivTargetBackward, ANY, (In, gradOutput), (In, self), (In, target), (Int, reduction), (Bool, logTarget),
+ATEN_ENTRY(aclnnKlDivTargetBackward, ANY, (In, gradOutput), (In, self), (In, target), (Reduction, reduction), (Bool, logTarget),
            (Out, gradTarget)) {
     const at::Tensor x = wide(self), y = wide(target);
     const at::Tensor gradient = logTarget ? at::exp(y) * (y + 1 - x) : at::log(y) + 1 - x;
@@ -130,7 +130,7 @@ ATEN_ENTRY(aclnnCtcLossBackward, FLOATING | DOUBLE, (In, gradOut), (In, logProbs
                                       wide(logAlpha.narrow(-1, 0, 2 * longest + 1)), blank, zeroInfinity));
 }
 
-ATEN_ENTRY(aclnnMultilabelMarginLoss, ANY, (In, self), (In, target), (Int, reduction), (Out, out), (Out, isTarget)) {
+ATEN_ENTRY(aclnnMultilabelMarginLoss, ANY, (In, self), (In, target), (Reduction, reduction), (Out, out), (Out, isTarget)) {
     const auto [loss, is_target] = at::multilabel_margin_loss_forward(wide(self), classes(target), reduction);
     write(out, loss);
     write(isTarget, is_target);

@@ -72,14 +72,25 @@ at::Tensor or_zeros(const std::optional<at::Tensor>& grad, const at::Tensor& lik
     return grad ? wide(*grad) : at::zeros_like(wide(like));
 }
 
+// Without initial states they are zeros.
+void require_states(at::TensorList hx) {
+    if (hx.size() != 0 && hx.size() != 2) torch_aclnn::host::refuse("hx", "h and c, or nothing", std::to_string(hx.size()) + " tensors");
+}
+
 }  // namespace
 
 // Without training, the lists of gates are null, and those of h and c have room for the last states or, from torch_npu, for one number.
-ATEN_ENTRY(aclnnLSTM, FLOAT | FLOAT16, (In, input), (Tensors, params), (Tensors, hx), (OptIn, batchSizes), (Bool, hasBiases),
-           (Int, numLayers), (Double, dropout), (Bool, train), (Bool, bidirectional), (Bool, batchFirst), (Out, output), (Out, hy),
-           (Out, cy), (OptTensors, iOut), (OptTensors, jOut), (OptTensors, fOut), (OptTensors, oOut), (Tensors, hOut), (Tensors, cOut),
-           (OptTensors, tanhCOut)) {
-    require_no_dropout(dropout, numLayers, train);
+ATEN_CHECKED_ENTRY(aclnnLSTM, FLOAT | FLOAT16,
+                   (require_weights({"params", params}, hasBiases, numLayers, bidirectional), require_no_dropout(dropout, numLayers, train),
+                    require_states(hx),
+                    require_as_many({{"hOut", hOut}, {"cOut", cOut}},
+                                    {"numLayers and bidirectional together", numLayers * (bidirectional ? 2 : 1)}),
+                    require_training_lists(train, numLayers, bidirectional,
+                                           {{"iOut", iOut}, {"jOut", jOut}, {"fOut", fOut}, {"oOut", oOut}, {"tanhCOut", tanhCOut}})),
+                   (In, input), (Tensors, params), (Tensors, hx), (OptIn, batchSizes), (Bool, hasBiases), (Positive, numLayers),
+                   (Double, dropout), (Bool, train), (Bool, bidirectional), (Bool, batchFirst), (Out, output), (Out, hy), (Out, cy),
+                   (OptTensors, iOut), (OptTensors, jOut), (OptTensors, fOut), (OptTensors, oOut), (Tensors, hOut), (Tensors, cOut),
+                   (OptTensors, tanhCOut)) {
     const RecurrentNetwork network(params, hasBiases, numLayers, bidirectional, batchFirst, batchSizes);
     const at::Tensor sequence = network.sequence(input), active = network.active(sequence.size(0), sequence.size(1));
     const at::Tensor outputs = network.forward(sequence, [&](int64_t index, const at::Tensor& of_layer) {
@@ -93,22 +104,26 @@ ATEN_ENTRY(aclnnLSTM, FLOAT | FLOAT16, (In, input), (Tensors, params), (Tensors,
         } else {
             put(hOut, index, all.h);
             put(cOut, index, all.c);
-            put(for_training("iOut", iOut), index, all.i);
-            put(for_training("jOut", jOut), index, all.j);
-            put(for_training("fOut", fOut), index, all.f);
-            put(for_training("oOut", oOut), index, all.o);
-            put(for_training("tanhCOut", tanhCOut), index, all.tanh_c);
+            put(*iOut, index, all.i);
+            put(*jOut, index, all.j);
+            put(*fOut, index, all.f);
+            put(*oOut, index, all.o);
+            put(*tanhCOut, index, all.tanh_c);
         }
         return all.h * active;
     });
     write(output, network.as_given(outputs));
 }
 
-ATEN_ENTRY(aclnnLstmBackward, FLOAT | FLOAT16, (In, input), (Tensors, hx), (Tensors, params), (OptIn, dy), (OptIn, dhy), (OptIn, dcy),
-           (Tensors, i), (Tensors, j), (Tensors, f), (Tensors, o), (Tensors, h), (Tensors, c), (Tensors, tanhC), (OptIn, batchSizes),
-           (Bool, hasBiases), (Int, numLayers), (Double, dropout), (Bool, train), (Bool, bidirectional), (Bool, batchFirst),
-           (OptBools, outputMask), (Out, dx), (Out, dhPrev), (Out, dcPrev), (Tensors, dparams)) {
-    require_no_dropout(dropout, numLayers, train);
+ATEN_CHECKED_ENTRY(aclnnLstmBackward, FLOAT | FLOAT16,
+                   (require_weights({"params", params}, hasBiases, numLayers, bidirectional), require_no_dropout(dropout, numLayers, train),
+                    require_states(hx), require_as_many({{"dparams", dparams}}, {"params", params}),
+                    require_as_many({{"i", i}, {"j", j}, {"f", f}, {"o", o}, {"h", h}, {"c", c}, {"tanhC", tanhC}},
+                                    {"numLayers and bidirectional together", numLayers * (bidirectional ? 2 : 1)})),
+                   (In, input), (Tensors, hx), (Tensors, params), (OptIn, dy), (OptIn, dhy), (OptIn, dcy), (Tensors, i), (Tensors, j),
+                   (Tensors, f), (Tensors, o), (Tensors, h), (Tensors, c), (Tensors, tanhC), (OptIn, batchSizes), (Bool, hasBiases),
+                   (Positive, numLayers), (Double, dropout), (Bool, train), (Bool, bidirectional), (Bool, batchFirst),
+                   (OptBools, outputMask), (Out, dx), (Out, dhPrev), (Out, dcPrev), (Tensors, dparams)) {
     const RecurrentNetwork network(params, hasBiases, numLayers, bidirectional, batchFirst, batchSizes);
     const at::Tensor sequence = network.sequence(input);
     const int64_t steps = sequence.size(0), batch = sequence.size(1);

@@ -8,6 +8,9 @@
 
 namespace torch_aclnn::host::aten {
 
+// 161002 unless the window's positions fit int16 and the mask has room for one for each output.
+void require_mask(const at::Tensor& mask, at::IntArrayRef output_sizes, at::IntArrayRef kernel);
+
 class MaxPoolMask {
    public:
     // `output_sizes` are those of the pooling's result.

@@ -30,7 +30,7 @@ ATEN_ENTRY(aclnnBatchNorm, FLOATING, (In, input), (OptIn, weight), (OptIn, bias)
 }
 
 ATEN_ENTRY(aclnnBatchNormBackward, FLOATING, (In, gradOut), (In, input), (OptIn, weight), (OptIn, runningMean), (OptIn, runningVar),
-           (OptIn, saveMean), (OptIn, saveInvstd), (Bool, training), (Double, eps), (Bools, outputMask), (OptOut, gradInput),
+           (OptIn, saveMean), (OptIn, saveInvstd), (Bool, training), (Double, eps), (MaskOf<3>, outputMask), (OptOut, gradInput),
            (OptOut, gradWeight), (OptOut, gradBias)) {
     const auto [of_input, of_weight, of_bias] =
         at::native_batch_norm_backward(wide(gradOut), wide(input), wide(weight), wide(runningMean), wide(runningVar), wide(saveMean),
@@ -53,7 +53,7 @@ LAYER_NORM(aclnnLayerNorm, FLOATING)
 LAYER_NORM(aclnnFastLayerNorm, FLOATING)
 
 ATEN_ENTRY(aclnnLayerNormBackward, FLOATING, (In, gradOut), (In, input), (Ints, normalizedShape), (In, mean), (In, rstd), (OptIn, weight),
-           (OptIn, bias), (Bools, outputMask), (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
+           (OptIn, bias), (MaskOf<3>, outputMask), (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
     // mean and rstd are float32 whatever the input is.
     const at::Tensor x = wide(input);
     const auto [of_input, of_weight, of_bias] =
@@ -64,15 +64,16 @@ ATEN_ENTRY(aclnnLayerNormBackward, FLOATING, (In, gradOut), (In, input), (Ints, 
     write(gradBias, of_bias);
 }
 
-ATEN_ENTRY(aclnnGroupNorm, FLOATING, (In, self), (OptIn, gamma), (OptIn, beta), (Int, N), (Int, C), (Int, HxW), (Int, group), (Double, eps),
-           (Out, out), (OptOut, meanOut), (OptOut, rstdOut)) {
+ATEN_ENTRY(aclnnGroupNorm, FLOATING, (In, self), (OptIn, gamma), (OptIn, beta), (NotNegative, N), (NotNegative, C), (NotNegative, HxW),
+           (Positive, group), (Double, eps), (Out, out), (OptOut, meanOut), (OptOut, rstdOut)) {
     const auto [normal, mean, rstd] = at::native_group_norm(wide(self).contiguous(), wide(gamma), wide(beta), N, C, HxW, group, eps);
     write(out, normal);
     write(meanOut, mean);
     write(rstdOut, rstd);
 }
-ATEN_ENTRY(aclnnGroupNormBackward, FLOATING, (In, gradOut), (In, input), (In, mean), (In, rstd), (OptIn, gamma), (Int, N), (Int, C),
-           (Int, HxW), (Int, group), (Bools, outputMask), (OptOut, gradInput), (OptOut, gradGamma), (OptOut, gradBeta)) {
+ATEN_ENTRY(aclnnGroupNormBackward, FLOATING, (In, gradOut), (In, input), (In, mean), (In, rstd), (OptIn, gamma), (NotNegative, N),
+           (NotNegative, C), (NotNegative, HxW), (Positive, group), (MaskOf<3>, outputMask), (OptOut, gradInput), (OptOut, gradGamma),
+           (OptOut, gradBeta)) {
     const auto [of_input, of_gamma, of_beta] = at::native_group_norm_backward(
         wide(gradOut).contiguous(), wide(input).contiguous(), wide(mean).contiguous(), wide(rstd).contiguous(), wide(gamma), N, C, HxW,
         group, wanted(outputMask, gradInput, gradGamma, gradBeta));

@@ -1,41 +1,32 @@
 // Arithmetic on two or three tensors or numbers, element by element, with broadcasting. Half types are computed in float32.
 #include <ATen/ATen.h>
 
-#include "host/aten/adapter.h"
 #include "host/aten/arguments.h"
-#include "host/opapi/refusal.h"
+#include "host/aten/families.h"
 
 namespace torch_aclnn::host::aten {
 namespace {
 
 // How a quotient is rounded: 0 not at all, 1 towards zero, 2 downwards.
-std::optional<std::string_view> rounding(int mode) {
-    switch (mode) {
-        case 0: return std::nullopt;
-        case 1: return "trunc";
-        case 2: return "floor";
-        default: refuse("mode", "0, 1 or 2", std::to_string(mode));
-    }
+std::optional<std::string_view> read_rounding(const char* name, int mode) {
+    require_between(name, mode, 0, 2);
+    return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");
 }
 
 }  // namespace
+
+namespace kind {
+using Rounding = Kind<int32_t, std::optional<std::string_view>, std::optional<std::string_view>, read_rounding>;
+}
+
 }  // namespace torch_aclnn::host::aten
 
-using torch_aclnn::host::aten::rounding;
 using torch_aclnn::host::aten::wrapped;
 
-// self and other, where other is a tensor or a number.
-#define BINARY(entry_point, dtypes, function)                              \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (In, other), (Out, out)) { \
-        function(out, self, other);                                        \
-    }
-#define BINARY_INPLACE(entry_point, dtypes, function)              \
-    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (In, other)) { \
-        function(selfRef, selfRef, other);                         \
-    }
-#define BINARY_NUMBER(entry_point, dtypes, function)                           \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (Scalar, other), (Out, out)) { \
-        function(out, self, wrapped(other));                                   \
+// Of a tensor and a number.
+#define BINARY_NUMBER(entry_point, dtypes, function)                                                                                     \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Out, out)) { \
+        function(out, self, wrapped(other));                                                                                             \
     }
 #define BINARY_NUMBER_INPLACE(entry_point, dtypes, function)           \
     ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (Scalar, other)) { \
@@ -43,17 +34,20 @@ using torch_aclnn::host::aten::wrapped;
     }
 
 // The same with a factor for the second operand.
-#define SCALED(entry_point, dtypes, function)                                               \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (In, other), (Scalar, alpha), (Out, out)) { \
-        function(out, self, other, alpha);                                                  \
+#define SCALED(entry_point, dtypes, function)                                                                                      \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), \
+                       (In, other), (Scalar, alpha), (Out, out)) {                                                                 \
+        function(out, self, other, alpha);                                                                                         \
     }
-#define SCALED_INPLACE(entry_point, dtypes, function)                               \
-    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (In, other), (Scalar, alpha)) { \
-        function(selfRef, selfRef, other, alpha);                                   \
+#define SCALED_INPLACE(entry_point, dtypes, function)                                                                                \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}), \
+                       (Out, selfRef), (In, other), (Scalar, alpha)) {                                                               \
+        function(selfRef, selfRef, other, alpha);                                                                                    \
     }
-#define SCALED_NUMBER(entry_point, dtypes, function)                                            \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (Scalar, other), (Scalar, alpha), (Out, out)) { \
-        function(out, self, wrapped(other), alpha);                                             \
+#define SCALED_NUMBER(entry_point, dtypes, function)                                                                       \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), \
+                       (Scalar, alpha), (Out, out)) {                                                                      \
+        function(out, self, wrapped(other), alpha);                                                                        \
     }
 #define SCALED_NUMBER_INPLACE(entry_point, dtypes, function)                            \
     ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (Scalar, other), (Scalar, alpha)) { \
@@ -68,10 +62,12 @@ SCALED(aclnnSub, NUMBERS, at::sub_out)
 SCALED_INPLACE(aclnnInplaceSub, NUMBERS, at::sub_out)
 SCALED_NUMBER(aclnnSubs, NUMBERS, at::sub_out)
 SCALED_NUMBER_INPLACE(aclnnInplaceSubs, NUMBERS, at::sub_out)
-ATEN_ENTRY(aclnnRsub, ANY, (In, self), (In, other), (Scalar, alpha), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnRsub, ANY, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), (In, other),
+                   (Scalar, alpha), (Out, out)) {
     at::sub_out(out, other, self, alpha);
 }
-ATEN_ENTRY(aclnnRsubs, ANY, (In, self), (Scalar, other), (Scalar, alpha), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnRsubs, ANY, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Scalar, alpha),
+                   (Out, out)) {
     at::sub_out(out, wrapped(other), self, alpha);
 }
 
@@ -84,17 +80,20 @@ BINARY_INPLACE(aclnnInplaceDiv, NUMBERS, at::div_out)
 BINARY_NUMBER(aclnnDivs, NUMBERS, at::div_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceDivs, NUMBERS, at::div_out)
 
-ATEN_ENTRY(aclnnDivMod, NUMBERS, (In, self), (In, other), (Int32, mode), (Out, out)) {
-    at::div_out(out, self, other, rounding(mode));
+ATEN_CHECKED_ENTRY(aclnnDivMod, NUMBERS, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), (In, other),
+                   (Rounding, mode), (Out, out)) {
+    at::div_out(out, self, other, mode);
 }
-ATEN_ENTRY(aclnnDivMods, NUMBERS, (In, self), (Scalar, other), (Int32, mode), (Out, out)) {
-    at::div_out(out, self, wrapped(other), rounding(mode));
+ATEN_CHECKED_ENTRY(aclnnDivMods, NUMBERS, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Rounding, mode),
+                   (Out, out)) {
+    at::div_out(out, self, wrapped(other), mode);
 }
-ATEN_ENTRY(aclnnInplaceDivMod, NUMBERS, (Out, selfRef), (In, other), (Int32, mode)) {
-    at::div_out(selfRef, selfRef, other, rounding(mode));
+ATEN_CHECKED_ENTRY(aclnnInplaceDivMod, NUMBERS, require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}),
+                   (Out, selfRef), (In, other), (Rounding, mode)) {
+    at::div_out(selfRef, selfRef, other, mode);
 }
-ATEN_ENTRY(aclnnInplaceDivMods, NUMBERS, (Out, selfRef), (Scalar, other), (Int32, mode)) {
-    at::div_out(selfRef, selfRef, wrapped(other), rounding(mode));
+ATEN_ENTRY(aclnnInplaceDivMods, NUMBERS, (Out, selfRef), (Scalar, other), (Rounding, mode)) {
+    at::div_out(selfRef, selfRef, wrapped(other), mode);
 }
 BINARY(aclnnFloorDivide, REAL | BOOL, at::floor_divide_out)
 BINARY_INPLACE(aclnnInplaceFloorDivide, REAL | BOOL, at::floor_divide_out)
@@ -108,17 +107,20 @@ BINARY(aclnnRemainderTensorTensor, NUMBERS, at::remainder_out)
 BINARY_INPLACE(aclnnInplaceRemainderTensorTensor, NUMBERS, at::remainder_out)
 BINARY_NUMBER(aclnnRemainderTensorScalar, NUMBERS, at::remainder_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceRemainderTensorScalar, NUMBERS, at::remainder_out)
-ATEN_ENTRY(aclnnRemainderScalarTensor, FLOATING | DOUBLE | INT32 | INT64, (Scalar, self), (In, other), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnRemainderScalarTensor, FLOATING | DOUBLE | INT32 | INT64, require_same_shape({"out", out}, {"other", other}),
+                   (Scalar, self), (In, other), (Out, out)) {
     at::remainder_out(out, wrapped(self), other);
 }
 
 // Numbers are not wrapped here: ATen has special cases for exponents such as 0.5 and 2, and they round differently.
 BINARY(aclnnPowTensorTensor, NUMBERS, at::pow_out)
 BINARY_INPLACE(aclnnInplacePowTensorTensor, NUMBERS, at::pow_out)
-ATEN_ENTRY(aclnnPowTensorScalar, NUMBERS, (In, self), (Scalar, exponent), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnPowTensorScalar, NUMBERS, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, exponent),
+                   (Out, out)) {
     at::pow_out(out, self, exponent);
 }
-ATEN_ENTRY(aclnnPowScalarTensor, REAL | COMPLEX, (Scalar, self), (In, exponent), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnPowScalarTensor, REAL | COMPLEX, require_same_shape({"out", out}, {"exponent", exponent}), (Scalar, self),
+                   (In, exponent), (Out, out)) {
     at::pow_out(out, self, exponent);
 }
 ATEN_ENTRY(aclnnInplacePowTensorScalar, NUMBERS, (Out, selfRef), (Scalar, exponent)) {
@@ -142,7 +144,7 @@ BINARY_NUMBER(aclnnBitwiseXorScalar, INTEGRAL | BOOL, at::bitwise_xor_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseXorScalar, INTEGRAL | BOOL, at::bitwise_xor_out)
 BINARY(aclnnLeftShift, INTEGRAL, at::bitwise_left_shift_out)
 BINARY(aclnnRightShift, ANY, at::bitwise_right_shift_out)
-ATEN_ENTRY(aclnnLeftShifts, INTEGRAL, (In, self), (Scalar, other), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnLeftShifts, INTEGRAL, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Out, out)) {
     at::bitwise_left_shift_out(out, self, other);
 }
 
@@ -154,44 +156,60 @@ BINARY(aclnnGcd, ANY, at::gcd_out)
 BINARY(aclnnXLogYTensor, NUMBERS, at::xlogy_out)
 BINARY_NUMBER(aclnnXLogYScalarOther, NUMBERS, at::xlogy_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceXLogYScalarOther, NUMBERS, at::xlogy_out)
-ATEN_ENTRY(aclnnXLogYScalarSelf, NUMBERS, (Scalar, self), (In, other), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnXLogYScalarSelf, NUMBERS, require_same_shape({"out", out}, {"other", other}), (Scalar, self), (In, other),
+                   (Out, out)) {
     at::xlogy_out(out, wrapped(self), other);
 }
-ATEN_ENTRY(aclnnPolar, ANY, (In, abs), (In, angle), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnPolar, ANY, require_broadcast_shape({"out", out}, {{"abs", abs}, {"angle", angle}}), (In, abs), (In, angle),
+                   (Out, out)) {
     at::polar_out(out, abs, angle);
 }
 
-ATEN_ENTRY(aclnnLerp, FLOATING, (In, self), (In, end), (In, weight), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnLerp, FLOATING, require_broadcast_shape({"out", out}, {{"self", self}, {"end", end}, {"weight", weight}}),
+                   (In, self), (In, end), (In, weight), (Out, out)) {
     at::lerp_out(out, self, end, weight);
 }
-ATEN_ENTRY(aclnnLerps, FLOATING | DOUBLE | COMPLEX, (In, self), (In, end), (Scalar, weight), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnLerps, FLOATING | DOUBLE | COMPLEX, require_broadcast_shape({"out", out}, {{"self", self}, {"end", end}}),
+                   (In, self), (In, end), (Scalar, weight), (Out, out)) {
     at::lerp_out(out, self, end, weight);
 }
-ATEN_ENTRY(aclnnInplaceLerp, FLOATING, (Out, selfRef), (In, end), (In, weight)) {
+ATEN_CHECKED_ENTRY(aclnnInplaceLerp, FLOATING,
+                   require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"end", end}, {"weight", weight}}), (Out, selfRef),
+                   (In, end), (In, weight)) {
     selfRef.lerp_(end, weight);
 }
-ATEN_ENTRY(aclnnInplaceLerps, FLOATING | DOUBLE | COMPLEX, (Out, selfRef), (In, end), (Scalar, weight)) {
+ATEN_CHECKED_ENTRY(aclnnInplaceLerps, FLOATING | DOUBLE | COMPLEX,
+                   require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"end", end}}), (Out, selfRef), (In, end),
+                   (Scalar, weight)) {
     selfRef.lerp_(end, weight);
 }
 
-ATEN_ENTRY(aclnnAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64, (In, self), (In, tensor1), (In, tensor2), (Scalar, value),
-           (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64,
+                   require_broadcast_shape({"out", out}, {{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}}), (In, self),
+                   (In, tensor1), (In, tensor2), (Scalar, value), (Out, out)) {
     at::addcmul_out(out, self, tensor1, tensor2, value);
 }
-ATEN_ENTRY(aclnnAddcdiv, FLOATING | DOUBLE | COMPLEX, (In, self), (In, tensor1), (In, tensor2), (Scalar, value), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnAddcdiv, FLOATING | DOUBLE | COMPLEX,
+                   require_broadcast_shape({"out", out}, {{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}}), (In, self),
+                   (In, tensor1), (In, tensor2), (Scalar, value), (Out, out)) {
     at::addcdiv_out(out, self, tensor1, tensor2, value);
 }
-ATEN_ENTRY(aclnnInplaceAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64, (Out, selfRef), (In, tensor1), (In, tensor2),
-           (Scalar, value)) {
+ATEN_CHECKED_ENTRY(aclnnInplaceAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64,
+                   require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"tensor1", tensor1}, {"tensor2", tensor2}}),
+                   (Out, selfRef), (In, tensor1), (In, tensor2), (Scalar, value)) {
     selfRef.addcmul_(tensor1, tensor2, value);
 }
-ATEN_ENTRY(aclnnInplaceAddcdiv, FLOATING | DOUBLE | COMPLEX, (Out, selfRef), (In, tensor1), (In, tensor2), (Scalar, value)) {
+ATEN_CHECKED_ENTRY(aclnnInplaceAddcdiv, FLOATING | DOUBLE | COMPLEX,
+                   require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"tensor1", tensor1}, {"tensor2", tensor2}}),
+                   (Out, selfRef), (In, tensor1), (In, tensor2), (Scalar, value)) {
     selfRef.addcdiv_(tensor1, tensor2, value);
 }
 
-ATEN_ENTRY(aclnnAddRelu, ANY, (In, self), (In, other), (Scalar, alpha), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnAddRelu, ANY, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), (In, other),
+                   (Scalar, alpha), (Out, out)) {
     at::add_out(out, self, other, alpha).relu_();
 }
-ATEN_ENTRY(aclnnInplaceAddRelu, ANY, (Out, selfRef), (In, other), (Scalar, alpha)) {
+ATEN_CHECKED_ENTRY(aclnnInplaceAddRelu, ANY, require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}),
+                   (Out, selfRef), (In, other), (Scalar, alpha)) {
     at::add_out(selfRef, selfRef, other, alpha).relu_();
 }

@@ -1,12 +1,8 @@
 // Functions of one tensor, element by element. Half types are computed in float32.
 #include <ATen/ATen.h>
 
-#include "host/aten/adapter.h"
+#include "host/aten/families.h"
 
-#define UNARY(entry_point, dtypes, function)                  \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (Out, out)) { \
-        function(out, self);                                  \
-    }
 #define UNARY_INPLACE(entry_point, dtypes, function)  \
     ATEN_ENTRY(entry_point, dtypes, (Out, selfRef)) { \
         function(selfRef, selfRef);                   \

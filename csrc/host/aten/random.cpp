@@ -90,7 +90,7 @@ ATEN_ENTRY(aclnnInplaceBernoulliTensor, FLOATING | DOUBLE | COMPLEX, (Out, selfR
     selfRef.copy_(drawn<double>(selfRef.sizes(), [&](int64_t i) { return stream.uniform(i); }) < prob.to(at::kDouble));
 }
 
-ATEN_ENTRY(aclnnRandperm, ANY, (Int, n), (Int, seed), (Int, offset), (Out, out)) {
+ATEN_ENTRY(aclnnRandperm, ANY, (NotNegative, n), (Int, seed), (Int, offset), (Out, out)) {
     const PhiloxStream stream(seed, offset);
     at::Tensor order = at::arange(n, at::kLong);
     int64_t* const first = order.data_ptr<int64_t>();
@@ -99,18 +99,16 @@ ATEN_ENTRY(aclnnRandperm, ANY, (Int, n), (Int, seed), (Int, offset), (Out, out))
 }
 
 // ATen's algorithm, on a generator of its own for each call.
-ATEN_ENTRY(aclnnMultinomial, FLOATING | DOUBLE | COMPLEX, (In, self), (Int, numsamples), (Bool, replacement), (Int, seed), (Int, offset),
-           (Out, out)) {
+ATEN_ENTRY(aclnnMultinomial, FLOATING | DOUBLE | COMPLEX, (In, self), (Positive, numsamples), (Bool, replacement), (Int, seed),
+           (Int, offset), (Out, out)) {
     at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(PhiloxStream(seed, offset).bits(0));
     write(out, at::multinomial(wide(self), numsamples, replacement, generator));
 }
 
 // Each element is kept with probability 1 - prob.
-ATEN_ENTRY(aclnnDropoutGenMaskV2, ANY, (Ints, shape), (Double, prob), (Int, seed), (Int, offset), (DType, dataType), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), (Ints, shape), (Double, prob), (Int, seed), (Int, offset),
+                   (DType, dataType), (Out, out)) {
     const PhiloxStream stream(seed, offset);
-    const int64_t count = c10::multiply_integers(shape);
-    if (out.numel() * 8 < count)
-        torch_aclnn::host::refuse("out", c10::str("a bit for each of ", count, " elements"), c10::str(out.sizes()));
     write(out, drawn<uint8_t>(out.sizes(), [&](int64_t byte) {
               uint8_t bits = 0;
               for (int64_t bit = 0; bit < 8; bit++) bits |= (stream.uniform(8 * byte + bit) >= prob) << bit;
@@ -119,7 +117,7 @@ ATEN_ENTRY(aclnnDropoutGenMaskV2, ANY, (Ints, shape), (Double, prob), (Int, seed
 }
 
 // What the mask keeps is scaled, so that the expectation stays the same. The backward is the same call on the gradient.
-ATEN_ENTRY(aclnnDropoutDoMask, ANY, (In, self), (In, mask), (Double, prob), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnDropoutDoMask, ANY, require_bits("mask", mask, self.sizes()), (In, self), (In, mask), (Double, prob), (Out, out)) {
     const double scale = prob == 1 ? 0 : 1 / (1 - prob);
     write(out, at::where(unpacked_dropout_mask(mask, self.sizes()), wide(self) * scale, 0));
 }

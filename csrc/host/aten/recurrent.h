@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "host/aten/relations.h"
 #include "host/aten/results.h"
 #include "host/opapi/refusal.h"
 
@@ -27,14 +28,8 @@ class RecurrentNetwork {
           layers_(layers),
           directions_(bidirectional ? 2 : 1),
           batch_first_(batch_first),
-          batch_sizes_(batch_sizes && batch_sizes->numel() > 0 ? batch_sizes : std::nullopt) {
-        const size_t expected = per_direction_ * layers_ * directions_;
-        if (params.size() != expected)
-            refuse("params", std::to_string(expected) + " weights and biases; projections have no entry point",
-                   std::to_string(params.size()));
-    }
+          batch_sizes_(batch_sizes && batch_sizes->numel() > 0 ? batch_sizes : std::nullopt) {}
 
-    int64_t size() const { return layers_ * directions_; }
     bool is_reverse(int64_t index) const { return index % directions_ == 1; }
 
     Weights weights(int64_t index) const {
@@ -88,21 +83,36 @@ class RecurrentNetwork {
     std::optional<at::Tensor> batch_sizes_;
 };
 
+// 161002 unless there are weights for each layer and direction.
+inline void require_weights(const NamedCount& params, bool has_biases, int64_t layers, bool bidirectional) {
+    const int64_t of_layer = (has_biases ? 4 : 2) * (bidirectional ? 2 : 1);
+    if (params.count % of_layer != 0 || params.count / of_layer != layers)
+        refuse(params.name, c10::str(of_layer, " weights and biases in each of ", layers, " layers; projections have no entry point"),
+               std::to_string(params.count));
+}
+
 // torch_npu hands the probability on, but the entry points are documented as having no dropout.
 inline void require_no_dropout(double probability, int64_t layers, bool train) {
     if (probability != 0 && layers > 1 && train) refuse("dropout", "0", std::to_string(probability));
+}
+
+// What the backward needs has a place for each layer and direction. Only training has room for it.
+struct TrainingList {
+    const char* name;
+    const std::optional<std::vector<at::Tensor>>& places;
+};
+inline void require_training_lists(bool train, int64_t layers, bool bidirectional, std::initializer_list<TrainingList> lists) {
+    if (!train) return;
+    for (const TrainingList& list : lists) {
+        if (!list.places) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(list.name) + ": expected a list, as train is set, got null");
+        require_as_many({{list.name, *list.places}}, {"numLayers and bidirectional together", layers * (bidirectional ? 2 : 1)});
+    }
 }
 
 // Each layer and direction has its place in a list.
 inline void put(at::TensorList places, int64_t index, const at::Tensor& value) {
     at::Tensor place = places.at(index);
     write(place, value);
-}
-
-// What the backward needs; only training has room for it.
-inline at::TensorList for_training(const char* name, const std::optional<std::vector<at::Tensor>>& places) {
-    if (!places) refuse(name, "a list, as train is set", "null");
-    return *places;
 }
 
 // The states before each step, in the order of the steps: the initial one, then those after the steps before.

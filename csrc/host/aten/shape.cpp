@@ -3,7 +3,6 @@
 
 #include "host/aten/adapter.h"
 #include "host/aten/results.h"
-#include "host/opapi/refusal.h"
 
 ATEN_ENTRY(aclnnCat, NUMBERS, (Tensors, tensors), (Int, dim), (Out, out)) {
     at::cat_out(out, tensors, dim);
@@ -12,17 +11,16 @@ ATEN_ENTRY(aclnnStack, NUMBERS, (Tensors, tensors), (Int, dim), (Out, out)) {
     out.copy_(at::stack(tensors, dim));
 }
 
-ATEN_ENTRY(aclnnSplitWithSize, NUMBERS, (In, self), (Ints, splitSize), (Int, dim), (Tensors, out)) {
+ATEN_CHECKED_ENTRY(aclnnSplitWithSize, NUMBERS, require_as_many({{"out", out}}, {"splitSize", splitSize}), (In, self), (Ints, splitSize),
+                   (Dim, dim), (Tensors, out)) {
     const auto pieces = self.split_with_sizes(splitSize, dim);
-    if (pieces.size() != out.size())
-        torch_aclnn::host::refuse("out", std::to_string(pieces.size()) + " tensors", std::to_string(out.size()));
     for (size_t i = 0; i < pieces.size(); ++i) out[i].copy_(pieces[i]);
 }
 
 ATEN_ENTRY(aclnnRepeat, NUMBERS, (In, self), (Ints, repeats), (Out, out)) {
     out.copy_(self.repeat(repeats));
 }
-ATEN_ENTRY(aclnnFlip, NUMBERS, (In, self), (Ints, dims), (Out, out)) {
+ATEN_ENTRY(aclnnFlip, NUMBERS, (In, self), (Dims, dims), (Out, out)) {
     out.copy_(at::flip(self, dims));
 }
 ATEN_ENTRY(aclnnRoll, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, (In, self), (Ints, shifts), (Ints, dims), (Out, out)) {
@@ -46,13 +44,13 @@ ATEN_ENTRY(aclnnInplaceTriu, NUMBERS, (Out, selfRef), (Int, diagonal)) {
 ATEN_ENTRY(aclnnRepeatInterleave, NUMBERS, (In, self), (In, repeats), (Int, outputSize), (Out, out)) {
     out.copy_(at::repeat_interleave(self, repeats, std::nullopt, outputSize));
 }
-ATEN_ENTRY(aclnnRepeatInterleaveWithDim, NUMBERS, (In, self), (In, repeats), (Int, dim), (Int, outputSize), (Out, out)) {
+ATEN_ENTRY(aclnnRepeatInterleaveWithDim, NUMBERS, (In, self), (In, repeats), (Dim, dim), (Int, outputSize), (Out, out)) {
     out.copy_(at::repeat_interleave(self, repeats, dim, outputSize));
 }
-ATEN_ENTRY(aclnnRepeatInterleaveInt, NUMBERS, (In, self), (Int, repeats), (Int, outputSize), (Out, out)) {
+ATEN_ENTRY(aclnnRepeatInterleaveInt, NUMBERS, (In, self), (NotNegative, repeats), (Int, outputSize), (Out, out)) {
     out.copy_(at::repeat_interleave(self, repeats, std::nullopt, outputSize));
 }
-ATEN_ENTRY(aclnnRepeatInterleaveIntWithDim, NUMBERS, (In, self), (Int, repeats), (Int, dim), (Int, outputSize), (Out, out)) {
+ATEN_ENTRY(aclnnRepeatInterleaveIntWithDim, NUMBERS, (In, self), (NotNegative, repeats), (Dim, dim), (Int, outputSize), (Out, out)) {
     out.copy_(at::repeat_interleave(self, repeats, dim, outputSize));
 }
 ATEN_ENTRY(aclnnRepeatInterleaveTensor, ANY, (In, repeats), (Int, outputSize), (Out, out)) {
@@ -60,7 +58,7 @@ ATEN_ENTRY(aclnnRepeatInterleaveTensor, ANY, (In, repeats), (Int, outputSize), (
 }
 
 // Every element's gradient is the sum over its copies.
-ATEN_ENTRY(aclnnRepeatInterleaveGrad, ANY, (In, yGrad), (In, repeats), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnRepeatInterleaveGrad, ANY, (In, yGrad), (In, repeats), (Dim, dim), (Out, out)) {
     const at::Tensor copies = torch_aclnn::host::aten::wide(yGrad);
     const at::Tensor counts = repeats.reshape({-1}).expand({repeats.numel() == 1 ? out.size(dim) : repeats.numel()});
     out.copy_(at::zeros(out.sizes(), copies.options()).index_add_(dim, at::repeat_interleave(counts), copies));

@@ -3,15 +3,16 @@
 
 #include "host/aten/adapter.h"
 
-ATEN_ENTRY(aclnnSort, NUMBERS, (In, self), (Bool, stable), (Int, dim), (Bool, descending), (Out, valuesOut), (Out, indicesOut)) {
+ATEN_ENTRY(aclnnSort, NUMBERS, (In, self), (Bool, stable), (Dim, dim), (Bool, descending), (Out, valuesOut), (Out, indicesOut)) {
     const auto [values, indices] = at::sort(self, stable, dim, descending);
     valuesOut.copy_(values);
     indicesOut.copy_(indices);
 }
-ATEN_ENTRY(aclnnTopk, NUMBERS, (In, self), (Int, k), (Int, dim), (Bool, largest), (Bool, sorted), (Out, valuesOut), (Out, indicesOut)) {
+ATEN_ENTRY(aclnnTopk, NUMBERS, (In, self), (NotNegative, k), (Dim, dim), (Bool, largest), (Bool, sorted), (Out, valuesOut),
+           (Out, indicesOut)) {
     at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted);
 }
-ATEN_ENTRY(aclnnKthvalue, NUMBERS, (In, self), (Int, k), (Int, dim), (Bool, keepdim), (Out, valuesOut), (Out, indicesOut)) {
+ATEN_ENTRY(aclnnKthvalue, NUMBERS, (In, self), (Positive, k), (Dim, dim), (Bool, keepdim), (Out, valuesOut), (Out, indicesOut)) {
     at::kthvalue_out(valuesOut, indicesOut, self, k, dim, keepdim);
 }
 ATEN_ENTRY(aclnnMedian, FLOATING | INTEGRAL, (In, self), (Out, out)) {
@@ -20,10 +21,10 @@ ATEN_ENTRY(aclnnMedian, FLOATING | INTEGRAL, (In, self), (Out, out)) {
 ATEN_ENTRY(aclnnNanMedian, ANY, (In, self), (Out, out)) {
     out.copy_(at::nanmedian(self));
 }
-ATEN_ENTRY(aclnnMedianDim, NUMBERS, (In, self), (Int, dim), (Bool, keepDim), (Out, valuesOut), (Out, indicesOut)) {
+ATEN_ENTRY(aclnnMedianDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut), (Out, indicesOut)) {
     at::median_out(valuesOut, indicesOut, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnNanMedianDim, ANY, (In, self), (Int, dim), (Bool, keepDim), (Out, valuesOut), (Out, indicesOut)) {
+ATEN_ENTRY(aclnnNanMedianDim, ANY, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut), (Out, indicesOut)) {
     at::nanmedian_out(valuesOut, indicesOut, self, dim, keepDim);
 }
 
@@ -59,7 +60,7 @@ ATEN_ENTRY(aclnnUnique2, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInver
     if (inverseOut.numel() > 0) inverseOut.copy_(inverse);
     if (returnCounts) countsOut.pack(counts);
 }
-ATEN_ENTRY(aclnnUniqueDim, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Int, dim), (Packed, valueOut), (Out, inverseOut),
+ATEN_ENTRY(aclnnUniqueDim, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Dim, dim), (Packed, valueOut), (Out, inverseOut),
            (Packed, countsOut)) {
     const auto [values, inverse, counts] = at::unique_dim(self, dim, sorted, true, true);
     valueOut.pack(values);

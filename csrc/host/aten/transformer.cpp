@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "host/aten/adapter.h"
-#include "host/aten/gelu_mode.h"
 #include "host/aten/results.h"
 
 using namespace torch_aclnn::host::aten;
@@ -26,7 +25,6 @@ void rms_norm(const at::Tensor& x, const at::Tensor& gamma, double epsilon, at::
 
 // Turns each pair of features by a quarter: (a, b) becomes (-b, a). Mode 0 pairs the first half with the second, 1 neighbours.
 at::Tensor quarter_turned(const at::Tensor& x, int64_t mode) {
-    if (mode != 0 && mode != 1) torch_aclnn::host::refuse("mode", "0 (halves) or 1 (interleaved)", std::to_string(mode));
     if (mode == 0) {
         const std::vector<at::Tensor> halves = x.chunk(2, -1);
         return at::cat({-halves[1], halves[0]}, -1);
@@ -46,6 +44,10 @@ struct Gated {
 
 }  // namespace
 
+namespace torch_aclnn::host::aten::kind {
+using RotaryMode = Between<int64_t, 0, 1>;  // halves, interleaved
+}
+
 ATEN_ENTRY(aclnnRmsNorm, FLOATING, (In, x), (In, gamma), (Double, epsilon), (Out, y), (Out, rstd)) {
     rms_norm(wide(x), gamma, epsilon, y, rstd);
 }
@@ -62,33 +64,33 @@ ATEN_ENTRY(aclnnAddRmsNorm, FLOATING, (In, x1), (In, x2), (In, gamma), (Double, 
 }
 
 // silu of the first half along the dimension, times the second.
-ATEN_ENTRY(aclnnSwiGlu, FLOATING, (In, x), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnSwiGlu, FLOATING, (In, x), (Dim, dim), (Out, out)) {
     const Gated gated(x, dim, true);
     write(out, at::silu(gated.activated) * gated.plain);
 }
-ATEN_ENTRY(aclnnSwiGluGrad, FLOATING, (In, yGrad), (In, x), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnSwiGluGrad, FLOATING, (In, yGrad), (In, x), (Dim, dim), (Out, out)) {
     const Gated gated(x, dim, true);
     const at::Tensor grad = wide(yGrad);
     write(out, at::cat({at::silu_backward(grad * gated.plain, gated.activated), grad * at::silu(gated.activated)}, dim));
 }
 
 // gelu of one half along the dimension, times the other; outGelu is the first factor.
-ATEN_ENTRY(aclnnGeGluV3, FLOATING, (In, self), (Int, dim), (Int, approximate), (Bool, activateLeft), (Out, out), (Out, outGelu)) {
+ATEN_ENTRY(aclnnGeGluV3, FLOATING, (In, self), (Dim, dim), (GeluMode, approximate), (Bool, activateLeft), (Out, out), (Out, outGelu)) {
     const Gated gated(self, dim, activateLeft);
-    const at::Tensor gelu = at::gelu(gated.activated, gelu_mode(approximate));
+    const at::Tensor gelu = at::gelu(gated.activated, approximate);
     write(out, gated.plain * gelu);
     write(outGelu, gelu);
 }
-ATEN_ENTRY(aclnnGeGluV3Backward, FLOATING, (In, gradOutput), (In, self), (In, gelu), (Int, dim), (Int, approximate), (Bool, activateLeft),
-           (Out, gradInput)) {
+ATEN_ENTRY(aclnnGeGluV3Backward, FLOATING, (In, gradOutput), (In, self), (In, gelu), (Dim, dim), (GeluMode, approximate),
+           (Bool, activateLeft), (Out, gradInput)) {
     const Gated gated(self, dim, activateLeft);
     const at::Tensor of_plain = wide(gradOutput) * wide(gelu);
-    const at::Tensor of_activated = at::gelu_backward(wide(gradOutput) * gated.plain, gated.activated, gelu_mode(approximate));
+    const at::Tensor of_activated = at::gelu_backward(wide(gradOutput) * gated.plain, gated.activated, approximate);
     write(gradInput, activateLeft ? at::cat({of_activated, of_plain}, dim) : at::cat({of_plain, of_activated}, dim));
 }
 
-ATEN_ENTRY(aclnnGroupNormSilu, FLOATING, (In, self), (OptIn, gamma), (OptIn, beta), (Int, group), (Double, eps), (Out, out), (Out, meanOut),
-           (Out, rstdOut)) {
+ATEN_ENTRY(aclnnGroupNormSilu, FLOATING, (In, self), (OptIn, gamma), (OptIn, beta), (Positive, group), (Double, eps), (Out, out),
+           (Out, meanOut), (Out, rstdOut)) {
     const at::Tensor x = wide(self).contiguous();
     const int64_t batch = x.size(0), channels = x.size(1), positions = x.numel() / std::max<int64_t>(batch * channels, 1);
     const auto [normal, mean, rstd] = at::native_group_norm(x, wide(gamma), wide(beta), batch, channels, positions, group, eps);
@@ -97,11 +99,11 @@ ATEN_ENTRY(aclnnGroupNormSilu, FLOATING, (In, self), (OptIn, gamma), (OptIn, bet
     write(rstdOut, rstd);
 }
 
-ATEN_ENTRY(aclnnRotaryPositionEmbedding, FLOATING, (In, x), (In, cos), (In, sin), (Int, mode), (Out, y)) {
+ATEN_ENTRY(aclnnRotaryPositionEmbedding, FLOATING, (In, x), (In, cos), (In, sin), (RotaryMode, mode), (Out, y)) {
     write(y, wide(x) * wide(cos) + quarter_turned(wide(x), mode) * wide(sin));
 }
-ATEN_ENTRY(aclnnRotaryPositionEmbeddingGrad, FLOATING, (In, dy), (In, cos), (In, sin), (OptIn, x), (Int, mode), (Out, dx), (OptOut, dcos),
-           (OptOut, dsin)) {
+ATEN_ENTRY(aclnnRotaryPositionEmbeddingGrad, FLOATING, (In, dy), (In, cos), (In, sin), (OptIn, x), (RotaryMode, mode), (Out, dx),
+           (OptOut, dcos), (OptOut, dsin)) {
     const at::Tensor grad = wide(dy);
     write(dx, grad * wide(cos) - quarter_turned(grad * wide(sin), mode));
     if (!x) return;

@@ -1,0 +1,5 @@
+#include "host/aten/registry.h"
+
+const torchAclnnEntryPoint* torchAclnnHostEntryPoints(void) {
+    return torch_aclnn::host::aten::EntryPoint::newest();
+}

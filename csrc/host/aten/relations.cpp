@@ -1,0 +1,49 @@
+#include "host/aten/relations.h"
+
+#include <c10/util/StringUtil.h>
+
+#include <algorithm>
+
+#include "host/opapi/refusal.h"
+
+namespace torch_aclnn::host::aten {
+namespace {
+
+std::string text(at::IntArrayRef sizes) {
+    return c10::str("shape ", sizes);
+}
+
+}  // namespace
+
+void require_same_shape(const NamedShape& tensor, const NamedShape& reference) {
+    if (tensor.sizes != reference.sizes)
+        refuse(tensor.name, "the shape of " + std::string(reference.name) + ", " + c10::str(reference.sizes), text(tensor.sizes));
+}
+
+void require_broadcast_shape(const NamedShape& out, std::initializer_list<NamedShape> operands) {
+    size_t rank = 0;
+    for (const NamedShape& operand : operands) rank = std::max(rank, operand.sizes.size());
+    bool same = out.sizes.size() == rank;
+    for (size_t d = 1; d <= rank; d++) {  // from the last
+        int64_t size = 1;
+        for (const NamedShape& operand : operands) {
+            const int64_t own = d > operand.sizes.size() ? 1 : operand.sizes[operand.sizes.size() - d];
+            if (own == 1 || own == size) continue;
+            if (size != 1) refuse(operand.name, "a shape that broadcasts with those of the operands before it", text(operand.sizes));
+            size = own;
+        }
+        same = same && out.sizes[rank - d] == size;
+    }
+    if (same) return;
+    std::string expected;
+    for (const NamedShape& operand : operands) expected += c10::str(expected.empty() ? "" : " and ", operand.name, " ", operand.sizes);
+    refuse(out.name, "the shape of " + expected + (operands.size() > 1 ? " by broadcasting" : ""), text(out.sizes));
+}
+
+void require_as_many(std::initializer_list<NamedCount> lists, const NamedCount& reference) {
+    for (const NamedCount& list : lists)
+        if (list.count != reference.count)
+            refuse(list.name, std::to_string(reference.count) + " values, as " + reference.name + " has", std::to_string(list.count));
+}
+
+}  // namespace torch_aclnn::host::aten

@@ -1,0 +1,39 @@
+// What must hold between arguments, for the checks of ATEN_CHECKED_ENTRY. They look at shapes and lengths only, and cost nothing but that
+// unless they refuse, with 161002.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <initializer_list>
+
+namespace torch_aclnn::host::aten {
+
+// A tensor under its documented name.
+struct NamedShape {
+    NamedShape(const char* name, const at::Tensor& tensor) : name(name), sizes(tensor.sizes()) {}
+
+    const char* name;
+    at::IntArrayRef sizes;
+};
+
+// The same shape as the reference.
+void require_same_shape(const NamedShape& tensor, const NamedShape& reference);
+
+// The shape that the operands have together, by broadcasting.
+void require_broadcast_shape(const NamedShape& out, std::initializer_list<NamedShape> operands);
+
+// A list under its documented name, or a number.
+struct NamedCount {
+    NamedCount(const char* name, int64_t count) : name(name), count(count) {}
+    template <class List>
+        requires requires(const List& list) { list.size(); }
+    NamedCount(const char* name, const List& list) : NamedCount(name, static_cast<int64_t>(list.size())) {}
+
+    const char* name;
+    int64_t count;
+};
+
+// As many values in each as the reference has.
+void require_as_many(std::initializer_list<NamedCount> lists, const NamedCount& reference);
+
+}  // namespace torch_aclnn::host::aten
