@@ -74,12 +74,32 @@ def _prepare(entry_point, arguments):
     return status, executor
 
 
-def refusal(entry_point, *arguments):
-    """The first phase's code and its sentence."""
-    status, _ = _prepare(entry_point, arguments)
+def _message():
     recent = ctypes.CDLL("libascendcl.so").aclGetRecentErrMsg
     recent.restype = ctypes.c_char_p
-    return status, recent().decode()
+    return recent().decode()
+
+
+def scalar(number):
+    """A handle for an aclScalar of INT64."""
+    library = ctypes.CDLL("libopapi.so")
+    library.aclCreateScalar.restype = ctypes.c_void_p
+    return ctypes.c_void_p(library.aclCreateScalar(ctypes.byref(ctypes.c_int64(number)), _DTYPES[torch.int64]))
+
+
+def refusal(entry_point, *arguments):
+    """The first phase's code and its message."""
+    status, _ = _prepare(entry_point, arguments)
+    return status, _message()
+
+
+def failure(entry_point, *arguments):
+    """The code and the message with which the stream reports a call that the first phase lets through."""
+    status, executor = _prepare(entry_point, arguments)
+    assert status == 0, _message()
+    stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
+    assert getattr(ctypes.CDLL("libaclnn_math.so"), entry_point)(None, ctypes.c_uint64(0), executor, stream) == 0
+    return ctypes.CDLL("libascendcl.so").aclrtSynchronizeStream(stream), _message()
 
 
 def call(entry_point, *arguments):

@@ -2,7 +2,7 @@
 
 import torch
 
-from cases import FLOATS, LAYOUTS, booleans, integers, permutation, randn, rows, table, uniform, values
+from cases import FLOATS, LAYOUTS, booleans, permutation, randn, rows, table, uniform, values
 
 INF, NAN = float("inf"), float("nan")
 
@@ -129,11 +129,6 @@ CASES = [
     *rows("renorm_", lambda x: x.renorm_(1, 1, 1.0), randn(3, 4), layouts=LAYOUTS, close=True),
     *rows("sum-out", lambda x, y: torch.sum(x, 1, out=y), randn(3, 4), randn(3), layouts=LAYOUTS, close=True),
     *rows("trace", torch.trace, randn(4, 3), dtypes=(torch.float32, torch.int64), layouts=LAYOUTS),
-    *rows("bincount", torch.bincount, integers(20, high=6)),
-    *rows("bincount-length", lambda x: torch.bincount(x, minlength=9), integers(20, high=6)),
-    *rows("bincount-weights", torch.bincount, integers(20, high=6), randn(20), close=True),
-    *rows("histc", lambda x: torch.histc(x, 5, -2, 2), randn(50)),
-    *rows("histc-range", lambda x: torch.histc(x, 4), randn(50)),
 ]
 
 GRADIENTS = [

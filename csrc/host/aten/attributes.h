@@ -49,6 +49,7 @@ using CubeMathType = Between<int8_t, 0, 4>;  // what precision a product may hav
 // A dimension of the first tensor, or several that differ.
 struct Dim : Int {};
 struct Dims : Ints {};
+struct OptDims : OptInts {};
 
 // Arrays of so many numbers. One number may stand for each direction in OneOr, and none for the default in NoneOr.
 template <size_t count, size_t or_count, size_t or_else_count>
@@ -86,6 +87,8 @@ template <class Kind>
 void require_dims_of(const char* name, typename Kind::Handle handle, uint64_t rank) {
     if constexpr (std::is_same_v<Kind, kind::Dim>) require_dim(name, handle, rank);
     if constexpr (std::is_same_v<Kind, kind::Dims>) require_distinct_dims(name, handle, rank);
+    if constexpr (std::is_same_v<Kind, kind::OptDims>)
+        if (handle != nullptr) require_distinct_dims(name, handle, rank);
 }
 
 }  // namespace torch_aclnn::host::aten

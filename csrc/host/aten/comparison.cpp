@@ -56,7 +56,9 @@ ATEN_ENTRY(aclnnEqual, NUMBERS, (In, self), (In, other), (Out, out)) {
     out.fill_(at::equal(self, other));
 }
 
-ATEN_ENTRY(aclnnSWhere, REAL | BOOL | COMPLEX64, (In, condition), (In, self), (In, other), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnSWhere, REAL | BOOL | COMPLEX64,
+                   require_broadcast_shape({"out", out}, {{"condition", condition}, {"self", self}, {"other", other}}), (In, condition),
+                   (In, self), (In, other), (Out, out)) {
     at::where_out(out, as_mask(condition), self, other);
 }
 

@@ -6,14 +6,20 @@
 
 using namespace torch_aclnn::host::aten;
 
-ATEN_ENTRY(aclnnConvolution, FLOATING, (In, input), (In, weight), (OptIn, bias), (Ints, stride), (Ints, padding), (Ints, dilation),
-           (Bool, transposed), (Ints, outputPadding), (Positive, groups), (Out, out), (CubeMathType, cubeMathType)) {
+ATEN_CHECKED_ENTRY(aclnnConvolution, FLOATING,
+                   require_one_or(weight.dim() - 2,
+                                  {{"stride", stride}, {"padding", padding}, {"dilation", dilation}, {"outputPadding", outputPadding}}),
+                   (In, input), (In, weight), (OptIn, bias), (Ints, stride), (Ints, padding), (Ints, dilation), (Bool, transposed),
+                   (Ints, outputPadding), (Positive, groups), (Out, out), (CubeMathType, cubeMathType)) {
     write(out, at::convolution(wide(input), wide(weight), wide(bias), stride, padding, dilation, transposed, outputPadding, groups));
 }
 
-ATEN_ENTRY(aclnnConvolutionBackward, FLOATING, (In, gradOutput), (In, input), (In, weight), (OptInts, biasSizes), (Ints, stride),
-           (Ints, padding), (Ints, dilation), (Bool, transposed), (Ints, outputPadding), (Positive, groups), (MaskOf<3>, outputMask),
-           (CubeMathType, cubeMathType), (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
+ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING,
+                   require_one_or(weight.dim() - 2,
+                                  {{"stride", stride}, {"padding", padding}, {"dilation", dilation}, {"outputPadding", outputPadding}}),
+                   (In, gradOutput), (In, input), (In, weight), (OptInts, biasSizes), (Ints, stride), (Ints, padding), (Ints, dilation),
+                   (Bool, transposed), (Ints, outputPadding), (Positive, groups), (MaskOf<3>, outputMask), (CubeMathType, cubeMathType),
+                   (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
     const at::OptionalIntArrayRef bias_sizes = biasSizes ? at::OptionalIntArrayRef(*biasSizes) : at::OptionalIntArrayRef();
     const auto [of_input, of_weight, of_bias] =
         at::convolution_backward(wide(gradOutput), wide(input), wide(weight), bias_sizes, stride, padding, dilation, transposed,
@@ -29,11 +35,11 @@ ATEN_ENTRY(aclnnConvDepthwise2d, FLOATING, (In, self), (In, weight), (OneOr<2>, 
     write(out, at::conv2d(wide(self), wide(weight), wide(bias), stride, padding, dilation, self.size(-3)));
 }
 
-ATEN_ENTRY(aclnnConvTbc, FLOATING, (In, self), (In, weight), (In, bias), (Int, pad), (Out, out), (CubeMathType, cubeMathType)) {
+ATEN_ENTRY(aclnnConvTbc, FLOATING, (In, self), (In, weight), (In, bias), (NotNegative, pad), (Out, out), (CubeMathType, cubeMathType)) {
     write(out, at::conv_tbc(wide(self), wide(weight), wide(bias), pad));
 }
-ATEN_ENTRY(aclnnConvTbcBackward, FLOATING, (In, self), (In, input), (In, weight), (In, bias), (Int, pad), (CubeMathType, cubeMathType),
-           (Out, gradInput), (Out, gradWeight), (Out, gradBias)) {
+ATEN_ENTRY(aclnnConvTbcBackward, FLOATING, (In, self), (In, input), (In, weight), (In, bias), (NotNegative, pad),
+           (CubeMathType, cubeMathType), (Out, gradInput), (Out, gradWeight), (Out, gradBias)) {
     const auto [of_input, of_weight, of_bias] = at::conv_tbc_backward(wide(self), wide(input), wide(weight), wide(bias), pad);
     write(gradInput, of_input);
     write(gradWeight, of_weight);

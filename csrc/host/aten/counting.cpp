@@ -1,6 +1,7 @@
 // Counts of values and of ranges of values.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "host/aten/adapter.h"
@@ -16,7 +17,7 @@ void require_range(const at::Scalar& min, const at::Scalar& max) {
     if (low > high) torch_aclnn::host::refuse("max", c10::str("at least min, ", low), std::to_string(high));
 }
 
-// The bin of a whole number in [low, high], which has its last bin for itself and the one before.
+// The bin of a number in [low, high]; high itself counts in the last one.
 using WideInt = __int128;
 int64_t bin_of(int64_t value, int64_t low, int64_t high, int64_t bins) {
     const WideInt bin = (WideInt(value) - low) * bins / (WideInt(high) - low);

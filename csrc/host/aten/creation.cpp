@@ -43,7 +43,8 @@ ATEN_ENTRY(aclnnEye, NUMBERS, (NotNegative, n), (NotNegative, m), (Out, out)) {
 }
 
 // onValue where the class is the one that the element names, offValue elsewhere.
-ATEN_ENTRY(aclnnOneHot, INTEGRAL, (In, self), (NotNegative, numClasses), (In, onValue), (In, offValue), (Int, axis), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnOneHot, INTEGRAL, require_dim("axis", axis, self.dim() + 1), (In, self), (NotNegative, numClasses), (In, onValue),
+                   (In, offValue), (Int, axis), (Out, out)) {
     std::vector<int64_t> along_axis(self.dim() + 1, 1);
     along_axis[at::maybe_wrap_dim(axis, self.dim() + 1)] = numClasses;
     const at::Tensor classes = at::arange(numClasses, self.options()).reshape(along_axis);

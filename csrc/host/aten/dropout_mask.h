@@ -11,7 +11,7 @@ namespace torch_aclnn::host::aten {
 inline void require_bits(const char* name, const at::Tensor& mask, at::IntArrayRef sizes) {
     int64_t bits = 1;
     bool fits = true;
-    for (const int64_t size : sizes) fits = fits && size >= 0 && !__builtin_mul_overflow(bits, size, &bits);
+    for (const int64_t size : sizes) fits = fits && !__builtin_mul_overflow(bits, size, &bits);
     if (!fits || mask.numel() < bits / 8 + (bits % 8 != 0))
         refuse(name, c10::str("a bit for each element of the shape ", sizes), c10::str("shape ", mask.sizes()));
 }

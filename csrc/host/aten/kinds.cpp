@@ -20,7 +20,8 @@ const Handle& required(const char* name, const Handle* handle) {
 
 // The documents' general limits of a shape.
 constexpr uint64_t kMaxDims = 8;
-void require_general_shape(const char* name, const Dims& sizes) {
+template <class Sizes>
+void require_general_shape(const char* name, const Sizes& sizes) {
     if (sizes.size() > kMaxDims) refuse(name, "at most " + std::to_string(kMaxDims) + " dimensions", std::to_string(sizes.size()));
     for (const int64_t size : sizes)
         if (size < 0) refuse(name, "no negative dimension", std::to_string(size));
@@ -96,6 +97,12 @@ at::Scalar read_scalar(const char* name, const aclScalar* handle) {
 
 const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handle) {
     return required(name, handle).values;
+}
+
+const std::vector<int64_t>& read_shape(const char* name, const aclIntArray* handle) {
+    const std::vector<int64_t>& sizes = read_ints(name, handle);
+    require_general_shape(name, sizes);
+    return sizes;
 }
 
 const std::vector<unsigned char>& read_bools(const char* name, const aclBoolArray* handle) {

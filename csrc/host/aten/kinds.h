@@ -20,6 +20,7 @@ at::ScalarType scalar_type(const char* name, aclDataType dtype);
 at::Tensor read_tensor(const char* name, const aclTensor* handle);
 at::Scalar read_scalar(const char* name, const aclScalar* handle);
 const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handle);
+const std::vector<int64_t>& read_shape(const char* name, const aclIntArray* handle);  // a tensor's shape
 const std::vector<unsigned char>& read_bools(const char* name, const aclBoolArray* handle);
 std::vector<at::Tensor> read_tensors(const char* name, const aclTensorList* handle);
 std::vector<at::Scalar> read_scalars(const char* name, const aclScalarList* handle);
@@ -82,6 +83,7 @@ using Scalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_scalar
 using OptScalar = OptionalKind<const aclScalar*, at::Scalar, read_scalar>;
 using Ints = Kind<const aclIntArray*, std::vector<int64_t>, at::IntArrayRef, read_ints>;
 using OptInts = OptionalKind<const aclIntArray*, std::vector<int64_t>, read_ints>;
+using Shape = Kind<const aclIntArray*, std::vector<int64_t>, at::IntArrayRef, read_shape>;
 using Bools = Kind<const aclBoolArray*, std::vector<unsigned char>, at::ArrayRef<unsigned char>, read_bools>;
 using OptBools = OptionalKind<const aclBoolArray*, std::vector<unsigned char>, read_bools>;
 using Tensors = Kind<const aclTensorList*, std::vector<at::Tensor>, at::TensorList, read_tensors>;

@@ -116,15 +116,18 @@ ATEN_ENTRY(aclnnKlDivTargetBackward, ANY, (In, gradOutput), (In, self), (In, tar
 }
 
 // logAlpha may have a longer last dimension than ATen's, which its first elements then are.
-ATEN_ENTRY(aclnnCtcLoss, ANY, (In, logProbs), (In, targets), (Ints, inputLengths), (Ints, targetLengths), (Int, blank),
-           (Bool, zeroInfinity), (Out, negLogLikelihood), (Out, logAlpha)) {
+ATEN_CHECKED_ENTRY(aclnnCtcLoss, ANY, require_as_many({{"targetLengths", targetLengths}}, {"inputLengths", inputLengths}), (In, logProbs),
+                   (In, targets), (Ints, inputLengths), (Ints, targetLengths), (NotNegative, blank), (Bool, zeroInfinity),
+                   (Out, negLogLikelihood), (Out, logAlpha)) {
     const auto [loss, alpha] = at::_ctc_loss(wide(logProbs), targets, inputLengths, targetLengths, blank, zeroInfinity);
     write(negLogLikelihood, loss);
     at::Tensor place = logAlpha.narrow(-1, 0, alpha.size(-1));
     write(place, alpha);
 }
-ATEN_ENTRY(aclnnCtcLossBackward, FLOATING | DOUBLE, (In, gradOut), (In, logProbs), (In, targets), (Ints, inputLengths),
-           (Ints, targetLengths), (In, negLogLikelihood), (In, logAlpha), (Int, blank), (Bool, zeroInfinity), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnCtcLossBackward, FLOATING | DOUBLE,
+                   require_as_many({{"targetLengths", targetLengths}}, {"inputLengths", inputLengths}), (In, gradOut), (In, logProbs),
+                   (In, targets), (Ints, inputLengths), (Ints, targetLengths), (In, negLogLikelihood), (In, logAlpha), (NotNegative, blank),
+                   (Bool, zeroInfinity), (Out, out)) {
     const int64_t longest = targetLengths.empty() ? 0 : *std::max_element(targetLengths.begin(), targetLengths.end());
     write(out, at::_ctc_loss_backward(wide(gradOut), wide(logProbs), targets, inputLengths, targetLengths, wide(negLogLikelihood),
                                       wide(logAlpha.narrow(-1, 0, 2 * longest + 1)), blank, zeroInfinity));

@@ -40,20 +40,22 @@ ATEN_ENTRY(aclnnBatchNormBackward, FLOATING, (In, gradOut), (In, input), (OptIn,
     write(gradBias, of_bias);
 }
 
-#define LAYER_NORM(entry_point, dtypes)                                                                                              \
-    ATEN_ENTRY(entry_point, dtypes, (In, input), (Ints, normalizedShape), (OptIn, weight), (OptIn, bias), (Double, eps), (Out, out), \
-               (OptOut, meanOut), (OptOut, rstdOut)) {                                                                               \
-        const auto [normal, mean, rstd] = at::native_layer_norm(wide(input), normalizedShape, wide(weight), wide(bias), eps);        \
-        write(out, normal);                                                                                                          \
-        write(meanOut, mean);                                                                                                        \
-        write(rstdOut, rstd);                                                                                                        \
+#define LAYER_NORM(entry_point, dtypes)                                                                                           \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_last_dims("normalizedShape", normalizedShape, {"input", input}), (In, input), \
+                       (Ints, normalizedShape), (OptIn, weight), (OptIn, bias), (Double, eps), (Out, out), (OptOut, meanOut),     \
+                       (OptOut, rstdOut)) {                                                                                       \
+        const auto [normal, mean, rstd] = at::native_layer_norm(wide(input), normalizedShape, wide(weight), wide(bias), eps);     \
+        write(out, normal);                                                                                                       \
+        write(meanOut, mean);                                                                                                     \
+        write(rstdOut, rstd);                                                                                                     \
     }
 
 LAYER_NORM(aclnnLayerNorm, FLOATING)
 LAYER_NORM(aclnnFastLayerNorm, FLOATING)
 
-ATEN_ENTRY(aclnnLayerNormBackward, FLOATING, (In, gradOut), (In, input), (Ints, normalizedShape), (In, mean), (In, rstd), (OptIn, weight),
-           (OptIn, bias), (MaskOf<3>, outputMask), (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
+ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING, require_last_dims("normalizedShape", normalizedShape, {"input", input}), (In, gradOut),
+                   (In, input), (Ints, normalizedShape), (In, mean), (In, rstd), (OptIn, weight), (OptIn, bias), (MaskOf<3>, outputMask),
+                   (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
     // mean and rstd are float32 whatever the input is.
     const at::Tensor x = wide(input);
     const auto [of_input, of_weight, of_bias] =

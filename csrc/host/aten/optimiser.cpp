@@ -13,7 +13,7 @@ ATEN_ENTRY(aclnnForeachNonFiniteCheckAndUnscale, ANY, (Tensors, scaledGrads), (O
 
 // torch_npu passes the first two tensors again as the results.
 ATEN_ENTRY(aclnnAmpUpdateScale, ANY, (In, currentScale), (In, growthTracker), (In, foundInf), (Double, growthFactor),
-           (Double, backoffFactor), (Int, growthInterval), (Out, updatedScale), (Out, updatedGrowthTracker)) {
+           (Double, backoffFactor), (Positive, growthInterval), (Out, updatedScale), (Out, updatedGrowthTracker)) {
     at::Tensor scale = currentScale.clone(), tracker = growthTracker.clone();
     at::_amp_update_scale_(scale, tracker, foundInf, growthFactor, backoffFactor, growthInterval);
     write(updatedScale, scale);
@@ -29,7 +29,8 @@ ATEN_ENTRY(aclnnApplyAdamWV2, ANY, (Out, varRef), (Out, mRef), (Out, vRef), (Opt
     at::_fused_adamw_({varRef}, {grad}, {mRef}, {vRef}, maxima, {this_step}, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize);
 }
 
-ATEN_ENTRY(aclnnFusedSgd, ANY, (Tensors, params), (Tensors, grads), (Tensors, momentumBufferList), (OptIn, gradScale), (Float, weightDecay),
-           (Float, momentum), (Float, lr), (Float, dampening), (Bool, nesterov), (Bool, maximize), (Bool, isFirstStep)) {
+ATEN_CHECKED_ENTRY(aclnnFusedSgd, ANY, require_as_many({{"grads", grads}}, {"params", params}), (Tensors, params), (Tensors, grads),
+                   (Tensors, momentumBufferList), (OptIn, gradScale), (Float, weightDecay), (Float, momentum), (Float, lr),
+                   (Float, dampening), (Bool, nesterov), (Bool, maximize), (Bool, isFirstStep)) {
     at::_fused_sgd_(params, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale);
 }

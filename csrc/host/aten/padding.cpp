@@ -16,6 +16,16 @@ using namespace torch_aclnn::host::aten;
         write(gradInput, function(wide(gradOutput), wide(self), padding));                                        \
     }
 
+namespace {
+
+void require_paddings(at::IntArrayRef padding, const at::Tensor& self) {
+    if (padding.size() % 2 != 0 || static_cast<int64_t>(padding.size()) > 2 * self.dim())
+        torch_aclnn::host::refuse("padding", c10::str("two values for each of at most ", self.dim(), " dimensions"),
+                                  std::to_string(padding.size()));
+}
+
+}  // namespace
+
 PAD(aclnnReplicationPad1d, NUMBERS, 2, at::replication_pad1d)
 PAD(aclnnReplicationPad2d, NUMBERS, 4, at::replication_pad2d)
 PAD(aclnnReplicationPad3d, NUMBERS, 6, at::replication_pad3d)
@@ -29,6 +39,6 @@ PAD_BACKWARD(aclnnReflectionPad1dBackward, ANY, 2, at::reflection_pad1d_backward
 PAD_BACKWARD(aclnnReflectionPad2dBackward, ANY, 4, at::reflection_pad2d_backward)
 PAD_BACKWARD(aclnnReflectionPad3dBackward, ANY, 6, at::reflection_pad3d_backward)
 
-ATEN_ENTRY(aclnnConstantPadNd, NUMBERS, (In, self), (Ints, padding), (Scalar, value), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnConstantPadNd, NUMBERS, require_paddings(padding, self), (In, self), (Ints, padding), (Scalar, value), (Out, out)) {
     write(out, at::constant_pad_nd(self, padding, value));
 }

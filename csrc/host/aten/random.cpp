@@ -106,7 +106,7 @@ ATEN_ENTRY(aclnnMultinomial, FLOATING | DOUBLE | COMPLEX, (In, self), (Positive,
 }
 
 // Each element is kept with probability 1 - prob.
-ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), (Ints, shape), (Double, prob), (Int, seed), (Int, offset),
+ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), (Shape, shape), (Double, prob), (Int, seed), (Int, offset),
                    (DType, dataType), (Out, out)) {
     const PhiloxStream stream(seed, offset);
     write(out, drawn<uint8_t>(out.sizes(), [&](int64_t byte) {

@@ -104,7 +104,7 @@ ATEN_ENTRY(aclnnVarMean, ANY, (In, self), (Dims, dim), (Int, correction), (Bool,
     varOut.copy_(variance);
     meanOut.copy_(mean);
 }
-ATEN_ENTRY(aclnnStdMeanCorrection, ANY, (In, self), (OptInts, dim), (Int, correction), (Bool, keepdim), (Out, stdOut), (Out, meanOut)) {
+ATEN_ENTRY(aclnnStdMeanCorrection, ANY, (In, self), (OptDims, dim), (Int, correction), (Bool, keepdim), (Out, stdOut), (Out, meanOut)) {
     const auto dims = dim ? all_if_empty(*dim) : at::OptionalIntArrayRef();
     const auto [deviation, mean] = at::std_mean(self, dims, at::Scalar(correction), keepdim);
     stdOut.copy_(deviation);

@@ -40,6 +40,18 @@ void require_broadcast_shape(const NamedShape& out, std::initializer_list<NamedS
     refuse(out.name, "the shape of " + expected + (operands.size() > 1 ? " by broadcasting" : ""), text(out.sizes));
 }
 
+void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor) {
+    const size_t rank = tensor.sizes.size();
+    if (dims.size() > rank || tensor.sizes.slice(rank - dims.size()) != dims)
+        refuse(name, c10::str("the last dimensions of ", tensor.name, ", ", tensor.sizes), c10::str(dims));
+}
+
+void require_one_or(int64_t directions, std::initializer_list<NamedCount> lists) {
+    for (const NamedCount& list : lists)
+        if (list.count != 1 && list.count != directions)
+            refuse(list.name, "1 value or " + std::to_string(directions), std::to_string(list.count));
+}
+
 void require_as_many(std::initializer_list<NamedCount> lists, const NamedCount& reference) {
     for (const NamedCount& list : lists)
         if (list.count != reference.count)

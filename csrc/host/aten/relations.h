@@ -22,6 +22,9 @@ void require_same_shape(const NamedShape& tensor, const NamedShape& reference);
 // The shape that the operands have together, by broadcasting.
 void require_broadcast_shape(const NamedShape& out, std::initializer_list<NamedShape> operands);
 
+// The last dimensions of the tensor.
+void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor);
+
 // A list under its documented name, or a number.
 struct NamedCount {
     NamedCount(const char* name, int64_t count) : name(name), count(count) {}
@@ -35,5 +38,8 @@ struct NamedCount {
 
 // As many values in each as the reference has.
 void require_as_many(std::initializer_list<NamedCount> lists, const NamedCount& reference);
+
+// One value for all directions, or one for each.
+void require_one_or(int64_t directions, std::initializer_list<NamedCount> lists);
 
 }  // namespace torch_aclnn::host::aten

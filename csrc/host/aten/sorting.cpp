@@ -70,8 +70,11 @@ ATEN_ENTRY(aclnnUniqueDim, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInv
 
 // Without a dimension, which the caller says with this number, the input counts as flat.
 constexpr int64_t kNoDimension = 1000;
-ATEN_ENTRY(aclnnUniqueConsecutive, ANY, (In, self), (Bool, returnInverse), (Bool, returnCounts), (Int, dim), (Packed, valueOut),
-           (Out, inverseOut), (Packed, countsOut)) {
+static void require_dim_or_none(int64_t dim, const at::Tensor& self) {
+    if (dim != kNoDimension) torch_aclnn::host::aten::require_dim("dim", dim, self.dim());
+}
+ATEN_CHECKED_ENTRY(aclnnUniqueConsecutive, ANY, require_dim_or_none(dim, self), (In, self), (Bool, returnInverse), (Bool, returnCounts),
+                   (Int, dim), (Packed, valueOut), (Out, inverseOut), (Packed, countsOut)) {
     const auto dimension = dim == kNoDimension ? std::nullopt : std::optional(dim);
     const auto [values, inverse, counts] = at::unique_consecutive(self, returnInverse, returnCounts, dimension);
     valueOut.pack(values);

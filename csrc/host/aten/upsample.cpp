@@ -16,6 +16,7 @@ std::optional<double> scale(double value) {
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
+using GridSize = CountedInts<4, 5, 5>;
 using Interpolation2D = Between<int64_t, 0, 2>;  // bilinear, nearest, bicubic
 using Interpolation3D = Between<int64_t, 0, 1>;
 using PaddingMode = Between<int64_t, 0, 2>;  // zeros, border, reflection
@@ -118,6 +119,6 @@ ATEN_ENTRY(aclnnGridSampler3DBackward, ANY, (In, gradOutput), (In, input), (In, 
     if (wanted(outputMask, inputGrad, gridGrad)[1]) write(gridGrad, of_grid);
 }
 
-ATEN_ENTRY(aclnnAffineGrid, ANY, (In, theta), (Ints, size), (Bool, alignCorners), (Out, out)) {
+ATEN_ENTRY(aclnnAffineGrid, ANY, (In, theta), (GridSize, size), (Bool, alignCorners), (Out, out)) {
     write(out, at::affine_grid_generator(wide(theta), size, alignCorners));
 }

@@ -1,0 +1,132 @@
+"""Sound and wrong arguments for each kind of parameter of csrc/host/aten, for phase 1 alone.
+
+A value is a ctypes number or text, None, or one of the classes here, of which Handles makes the C interface's objects.
+"""
+
+import ctypes
+import re
+from ctypes import c_bool, c_char_p, c_double, c_float, c_int, c_int8, c_int32, c_int64, c_void_p
+from dataclasses import dataclass
+from typing import Any
+
+from host.opapi.client import Client, DType, Tensor
+
+NOT_OF_ATEN = 33  # a data type that CANN has and ATen's kernels have not
+LOWEST = -(1 << 63)
+
+
+@dataclass(frozen=True)
+class TensorList:
+    members: tuple[Tensor | None, ...]
+
+
+@dataclass(frozen=True)
+class Scalar:
+    dtype: int = DType.FLOAT
+    bytes: bytes = bytes(16)
+
+
+@dataclass(frozen=True)
+class ScalarList:
+    members: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True)
+class IntArray:
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class BoolArray:
+    values: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Kind:
+    sound: Any
+    wrong: tuple[Any, ...] = ()  # none where any value of the type has a meaning
+
+
+TENSOR = Tensor((2, 2))
+TOO_MANY = IntArray((-1,) * 17)
+_SCALAR = Kind(Scalar(), (Scalar(DType.UINT32),))
+
+KINDS = {
+    **dict.fromkeys(("In", "Out", "OptIn", "OptOut", "Packed"), Kind(TENSOR)),
+    **dict.fromkeys(("Tensors", "OptTensors"), Kind(TensorList((TENSOR,)))),
+    **dict.fromkeys(("Scalar", "OptScalar"), _SCALAR),
+    "RoundMode": Kind(Scalar(DType.INT64, (3).to_bytes(16, "little")), (*_SCALAR.wrong, Scalar(DType.INT64, (4).to_bytes(16, "little")))),
+    "Scalars": Kind(ScalarList((Scalar(),)), (ScalarList((Scalar(DType.UINT32),)),)),
+    **dict.fromkeys(("Ints", "OptInts"), Kind(IntArray((2,)), (TOO_MANY,))),
+    "Shape": Kind(IntArray((2, 2)), (TOO_MANY, IntArray((-1,)), IntArray((1,) * 9))),
+    **dict.fromkeys(("Dims", "OptDims"), Kind(IntArray((0,)), (IntArray((2,)), IntArray((-3,)), IntArray((1, -1))))),
+    "GridSize": Kind(IntArray((1,) * 4), (IntArray((1,) * 3),)),
+    "OptBools": Kind(BoolArray((True,)), (BoolArray((True,) * 17),)),
+    "DType": Kind(c_int(DType.FLOAT), (c_int(-1), c_int(NOT_OF_ATEN), c_int(1000))),
+    "Bool": Kind(c_bool(False)),
+    "Double": Kind(c_double(0.5)),
+    "Float": Kind(c_float(0.5)),
+    "Int": Kind(c_int64(1), (c_int64(LOWEST),)),
+    "Dim": Kind(c_int64(-1), (c_int64(2), c_int64(-3), c_int64(LOWEST))),
+    "NotNegative": Kind(c_int64(1), (c_int64(-1),)),
+    "Positive": Kind(c_int64(1), (c_int64(0), c_int64(-1))),
+    "CubeMathType": Kind(c_int8(1), (c_int8(-1), c_int8(5))),
+    "Rounding": Kind(c_int32(0), (c_int32(-1), c_int32(3))),
+    **dict.fromkeys(
+        ("Reduction", "QrMode", "ScatterMode", "BagMode", "Interpolation2D", "PaddingMode"), Kind(c_int64(0), (c_int64(-1), c_int64(3)))
+    ),
+    **dict.fromkeys(("GeluMode", "RotaryMode", "Interpolation3D"), Kind(c_int64(0), (c_int64(-1), c_int64(2)))),
+    "Reduce": Kind(c_int64(1), (c_int64(0), c_int64(6))),
+    "SparseMode": Kind(c_int64(0), (c_int64(-1), c_int64(4))),
+    "GeluName": Kind(c_char_p(b"tanh"), (c_char_p(b"erf"), c_char_p(b""))),
+    "AttentionLayout": Kind(c_char_p(b"BNSD"), (c_char_p(b"TND"), c_char_p(b""))),
+    "PackedLayout": Kind(c_char_p(b"TND"), (c_char_p(b"BNSD"), c_char_p(b""))),
+}
+
+
+def kind(name: str) -> Kind:
+    """Return the sound value of a kind and wrong ones; those of OneOr<2> and the like follow from their number."""
+    counted = re.fullmatch(r"(Exactly|OneOr|NoneOr|MaskOf)<(\d+)>", name)
+    if counted is None:
+        return KINDS[name]
+    count = int(counted[2])
+    if counted[1] == "MaskOf":
+        return Kind(BoolArray((True,) * count), (BoolArray((True,) * (count + 1)), BoolArray(())))
+    return Kind(IntArray((1,) * count), (IntArray((1,) * (count + 1)), *((IntArray(()),) if counted[1] != "NoneOr" else ())))
+
+
+class Handles:
+    """The C interface's objects, each made once; the tensors share one small piece of device memory."""
+
+    def __init__(self, client: Client, address: int) -> None:
+        self._client, self._address = client, address
+        self._made: dict[Any, int] = {}
+
+    def of(self, value: Any) -> Any:
+        """Return the argument for a value."""
+        if value is None or isinstance(value, ctypes._SimpleCData):
+            return value
+        if value not in self._made:
+            self._made[value] = self._make(value)
+        return c_void_p(self._made[value])
+
+    def _make(self, value: Any) -> Any:
+        if value is None:
+            return None
+        opapi = self._client.opapi
+        if isinstance(value, Tensor):
+            return self._client.tensor(value, value.shape, self._address)
+        if isinstance(value, Scalar):
+            return opapi.aclCreateScalar(value.bytes, value.dtype)
+        if isinstance(value, IntArray):
+            return self._client.int_array(value.values)
+        if isinstance(value, BoolArray):
+            return opapi.aclCreateBoolArray((c_bool * len(value.values))(*value.values), len(value.values))
+        members = (c_void_p * len(value.members))(*(self._make(member) for member in value.members))  # the list takes them over
+        create = opapi.aclCreateTensorList if isinstance(value, TensorList) else opapi.aclCreateScalarList
+        return create(members, len(value.members))
+
+    def destroy(self) -> None:
+        names = {Tensor: "Tensor", TensorList: "TensorList", Scalar: "Scalar", ScalarList: "ScalarList", IntArray: "IntArray"}
+        for value, handle in self._made.items():
+            self._client.destroy(names.get(type(value), "BoolArray"), handle)

@@ -1,0 +1,112 @@
+"""What must hold between arguments: phase 1 refuses it where it can be seen from them, and what only computing shows keeps its code."""
+
+import ctypes
+import re
+
+import pytest
+import torch
+
+from cases import DEVICE
+from direct import failure, refusal, scalar
+
+
+def npu(*shape, dtype=torch.float32):
+    return torch.zeros(shape, dtype=dtype).to(DEVICE)
+
+
+def attention(query=(1, 2, 3, 4), key=(1, 2, 3, 4), value=(1, 2, 3, 4), shift=None, padding=None, heads=2, layout=b"BNSD"):
+    tensors = [npu(*query), npu(*key), npu(*value)]
+    return (*tensors, shift, None, padding, None, None, 1.0, 1.0, 100, 100, heads, layout, 0, 0, None, None, None, npu(*query))
+
+
+def packed(query_ends=(3,), key_ends=(3,), layout=b"TND"):
+    tensors, ends = [npu(3, 2, 4)] * 3, (list(query_ends), list(key_ends))
+    return (*tensors, None, None, None, None, None, *ends, 1.0, 1.0, 100, 100, 2, layout, 0, 0, None, None, None, npu(3, 2, 4))
+
+
+def gru(params=2, train=False, dropout=0.0, layers=1, states=None):
+    weights = (npu(6, 2),) * params
+    flags = (False, layers, dropout, train, False, False)
+    return (npu(1, 1, 2), weights, npu(1, 1, 2), None, *flags, npu(1, 1, 2), npu(1, 1, 2), *[states] * 5)
+
+
+X, LONGER = npu(2, 3), npu(2, 4)
+ROWS = [
+    ("aclnnExp", (X, LONGER), "out", "the shape of self"),
+    ("aclnnMul", (X, LONGER, X), "other", "broadcasts"),
+    ("aclnnMul", (X, X[0], npu(3)), "out", r"the shape of self \[2, 3\] and other \[3\]"),
+    ("aclnnInplaceMul", (X[0], X), "selfRef", "by broadcasting"),
+    ("aclnnEqTensor", (X, npu(1, 3), npu(1, 3)), "out", "the shape of self"),
+    ("aclnnSiluBackward", (X, X, LONGER), "gradInput", "the shape of gradOutput"),
+    ("aclnnForeachSqrt", ((X, X), (X,)), "x", "1 values, as out has"),
+    ("aclnnForeachLerpList", ((X,), (X,), (X, X), (X,)), "weights", "1 values, as out has"),
+    ("aclnnSplitWithSize", (X, [1, 2], 1, (X,)), "splitSize", "1 values, as out has"),
+    ("aclnnCat", ((X, X), 2, X), "dim", r"a dimension in -2\.\.1"),
+    ("aclnnStack", ((X, X), 3, X), "dim", r"a dimension in -3\.\.2"),
+    ("aclnnRoll", (X, [1, 1], [0], X), "shifts", "1 values, as dims has"),
+    ("aclnnRepeat", (X, [2], X), "repeats", "at least the 2 dimensions"),
+    ("aclnnUniqueConsecutive", (X, False, False, 2, X, X, X), "dim", r"a dimension in -2\.\.1"),
+    ("aclnnLayerNorm", (X, [2], None, None, 1e-5, X, None, None), "normalizedShape", "the last dimensions of input"),
+    ("aclnnConstantPadNd", (X, [1], scalar(0), X), "padding", "two values for each"),
+    (
+        "aclnnConvolution",
+        (npu(1, 1, 4, 4), npu(1, 1, 2, 2), None, [1, 1, 1], [0], [1], False, [0], 1, npu(1, 1, 3, 3), ctypes.c_int8(0)),
+        "stride",
+        "1 value or 2",
+    ),
+    ("aclnnDropoutGenMaskV2", ([3, 3], 0.5, 0, 0, ctypes.c_int(4), npu(1, dtype=torch.uint8)), "out", "a bit for each element"),
+    ("aclnnDropoutDoMask", (npu(9), npu(1, dtype=torch.uint8), 0.5, npu(9)), "mask", "a bit for each element"),
+    *(
+        (
+            "aclnnMaxPool2dWithMask",
+            (npu(1, 4, 4), kernel, [1], [0], [1], False, npu(1, 3, 3), npu(1, 4, 32, dtype=torch.int8)[:, :rows]),
+            *says,
+        )
+        for kernel, rows, says in [([256], 4, ("kernelSize", "32767")), ([2], 0, ("indices", "a contiguous mask"))]
+    ),
+    ("aclnnFlashAttentionScore", attention(shift=X), "realShift", "null"),
+    ("aclnnFlashAttentionScore", attention(padding=X), "paddingMask", "null"),
+    ("aclnnFlashAttentionScore", attention(heads=3), "query", "headNum, 3"),
+    ("aclnnFlashAttentionScore", attention(key=(1, 0, 3, 4)), "key", "heads that divide"),
+    ("aclnnFlashAttentionScore", attention(value=(1, 1, 3, 4)), "value", "the key's 2 heads"),
+    ("aclnnFlashAttentionScore", attention(layout=b"BSH"), "query", "the dimensions BSH"),
+    ("aclnnFlashAttentionVarLenScore", packed(query_ends=(1, 3)), "actualSeqKvLen", "2 values"),
+    ("aclnnFlashAttentionVarLenScore", packed(query_ends=(2,)), "actualSeqQLen", "rising numbers that end with 3"),
+    ("aclnnFlashAttentionVarLenScore", packed(key_ends=(4,)), "actualSeqKvLen", "rising numbers that end with 3"),
+    ("aclnnGRU", gru(params=3), "params", "2 weights and biases in each of 1 layers"),
+    ("aclnnGRU", gru(params=4, dropout=0.5, layers=2, train=True), "dropout", "0"),
+    ("aclnnGRU", gru(train=True, states=(X, X)), "rOut", "1 values"),
+]
+
+
+@pytest.mark.parametrize(
+    ("entry_point", "arguments", "parameter", "expected"), ROWS, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_phase_1_refuses(entry_point, arguments, parameter, expected):
+    code, message = refusal(entry_point, *arguments)
+    start, _, rest = message.partition(": expected ")
+    assert code == 161002 and start == f"{entry_point}: {parameter}", message
+    assert re.search(expected, rest), message
+
+
+def test_training_needs_its_lists():
+    code, message = refusal("aclnnGRU", *gru(train=True))
+    assert code == 161001 and message.startswith("aclnnGRU: rOut: expected a list, as train is set, got null")
+
+
+def test_a_result_of_another_size_keeps_its_code():
+    x = torch.ones(2, 2, device=DEVICE)
+    code, message = failure("aclnnMm", x, x, npu(3), ctypes.c_int8(0))
+    assert code == 161002 and "aclnnMm: out: expected the result's shape [2, 2], got [3]" in message
+
+
+def test_a_result_that_depends_on_the_data_keeps_its_code():
+    x = torch.ones(5, device=DEVICE)
+    code, message = failure("aclnnMaskedSelect", x, x > 0, npu(2))
+    assert code == 161002 and "aclnnMaskedSelect: out: expected room for 5 elements, got 2" in message
+
+
+def test_an_error_of_aten_is_one_of_the_device():
+    x = torch.ones(2, 2, device=DEVICE)
+    code, message = failure("aclnnMm", x, npu(3, 3), x, ctypes.c_int8(0))
+    assert code == 507015 and "aclnnMm: mat1 and mat2 shapes cannot be multiplied" in message
