@@ -16,7 +16,7 @@ from torch.utils.cpp_extension import BuildExtension, include_paths, library_pat
 
 PACKAGE = "torch_aclnn"
 ROOT = Path(__file__).resolve().parent
-HEADERS = ROOT / "csrc" / "host" / "include"
+HEADERS = ROOT / "csrc" / "include"
 
 # The last two are off because they fire in inlined code of torch.
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-maybe-uninitialized"]

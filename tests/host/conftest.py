@@ -169,7 +169,7 @@ def tasks(library: Ascendcl, tmp_path_factory: pytest.TempPathFactory) -> ctypes
         pytest.skip("no C++ compiler")
     target = tmp_path_factory.mktemp("tasks") / "libtasks.so"
     flags = ["-std=c++17", "-O0", "-fPIC", "-shared", "-fvisibility=hidden"]
-    include = [f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'csrc' / 'host' / 'include'}"]
+    include = [f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'csrc' / 'include'}"]
     source = Path(__file__).with_name("tasks.cpp")
     link = [f"-L{libdir()}", "-lascendcl"]
     subprocess.run([compiler, *flags, *include, str(source), "-o", str(target), *link], check=True)

@@ -3,7 +3,7 @@
 // Part of the torch_aclnn host engine: a clean-room description of the documented interface.
 #pragma once
 
-#include "acl/acl_base.h"
+#include "../acl/acl_base.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,8 +3,8 @@
 // Part of the torch_aclnn host engine: a clean-room description of the documented interface.
 #pragma once
 
-#include "acl/acl_rt.h"
-#include "aclnn/aclnn_base.h"
+#include "../acl/acl_rt.h"
+#include "../aclnn/aclnn_base.h"
 
 #ifdef __cplusplus
 extern "C" {
