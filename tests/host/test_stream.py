@@ -10,6 +10,7 @@ import pytest
 
 from threads import on_threads
 
+INTERNAL_ERROR = 500000
 FAILED = "failingTask: its input was not to its taste"
 
 
@@ -91,6 +92,51 @@ def test_failure_is_told_on_the_thread_that_asks(ascendcl, tasks, stream):
     thread.join()
     assert told == [500000, FAILED]
     assert ascendcl.sentence() == ""
+
+
+def on_another_thread(ascendcl, function):
+    """Run the function on a new thread that has chosen device 0, and return what it returns."""
+    results = []
+    thread = threading.Thread(target=lambda: results.extend([ascendcl.aclrtSetDevice(0), function()]))
+    thread.start()
+    thread.join()
+    return results[1]
+
+
+def test_every_thread_whose_work_was_left_out_is_told(ascendcl, tasks, stream):
+    go_on = threading.Event()
+    codes = []
+
+    def lose_work():
+        ascendcl.aclrtSetDevice(0)
+        tasks.enqueue_counting_task(stream)
+        ready.set()
+        go_on.wait(10)
+        codes.extend([ascendcl.aclrtSynchronizeStream(stream), ascendcl.aclrtSynchronizeStream(stream)])
+
+    assert tasks.enqueue_failing_task(stream) == 0
+    ready, other = threading.Event(), threading.Thread(target=lose_work)
+    other.start()
+    ready.wait(10)
+    assert ascendcl.aclrtSynchronizeStream(stream) == INTERNAL_ERROR  # this thread's own failure
+    assert ascendcl.aclrtSynchronizeStream(stream) == 0
+    go_on.set()
+    other.join()
+    assert codes == [INTERNAL_ERROR, 0]
+
+
+def test_the_thread_whose_work_failed_is_told_although_another_asked_first(ascendcl, tasks, stream):
+    assert tasks.enqueue_failing_task(stream) == 0
+    assert on_another_thread(ascendcl, lambda: ascendcl.aclrtSynchronizeStream(stream)) == INTERNAL_ERROR
+    assert tasks.enqueue_counting_task(stream) == 0  # the stream goes on since somebody knows
+    assert ascendcl.aclrtSynchronizeStream(stream) == INTERNAL_ERROR
+    assert ascendcl.aclrtSynchronizeStream(stream) == 0
+
+
+def test_a_thread_that_had_no_part_in_a_failure_is_not_told_afterwards(ascendcl, tasks, stream):
+    assert tasks.enqueue_failing_task(stream) == 0
+    assert ascendcl.aclrtSynchronizeStream(stream) == INTERNAL_ERROR
+    assert on_another_thread(ascendcl, lambda: ascendcl.aclrtSynchronizeStream(stream)) == 0
 
 
 def test_synchronous_copy_tells_of_the_default_stream(ascendcl, tasks, device_memory):

@@ -11,7 +11,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-constexpr size_t kAlignment = 64;  // documented
+constexpr size_t kAlignment = 512;  // what operators expect of a workspace; the documents promise 64
 constexpr size_t kHugePage = size_t{2} << 20;
 
 // Not initialised. A segment of a caching allocator gets huge pages, which makes its first use several times faster.

@@ -116,12 +116,17 @@ void read_switch(Settings& settings, const char* name, bool& on) {
 }
 
 Settings* read_environment() {
-    auto* settings = new Settings{{"", Product::a2, 1, kDefaultMemory, default_thread_count(), false, ""}, ""};
+    auto* settings = new Settings{{"", Product::a2, 1, kDefaultMemory, default_thread_count(), false, false, false, false, ""}, ""};
     read_soc(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_DEVICES", kMostDevices, settings->config.device_count);
     read_memory(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMostThreads, settings->config.thread_count);
     read_switch(*settings, "TORCH_ACLNN_HOST_FLOAT64", settings->config.allow_float64);
+    read_switch(*settings, "TORCH_ACLNN_HOST_STRICT", settings->config.strict);
+    if (settings->config.allow_float64 && settings->config.strict)
+        settings->complain("TORCH_ACLNN_HOST_STRICT", "0 where TORCH_ACLNN_HOST_FLOAT64 is 1, which no document has", "1");
+    read_switch(*settings, "TORCH_ACLNN_HOST_WORKSPACE", settings->config.use_workspace);
+    read_switch(*settings, "TORCH_ACLNN_HOST_LEAKS", settings->config.list_leaks);
     if (const char* value = variable("TORCH_ACLNN_HOST_TRACE")) settings->config.trace = value;
     return settings;
 }

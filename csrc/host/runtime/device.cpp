@@ -95,7 +95,7 @@ extern "C" aclError aclrtResetDevice(int32_t deviceId) {
             Device* device = nullptr;
             if (aclError code = find_device(function, "deviceId", deviceId, device)) return code;
             for (const auto& stream : streams_of(deviceId)) stream->wait(Stream::kForever);
-            device->deactivate();
+            device->reset();
             if (chosen_device() == deviceId) choose(nullptr, -1);
             return ACL_SUCCESS;
         },

@@ -23,15 +23,18 @@ class Device {
     const std::shared_ptr<Stream>& default_stream() const { return default_stream_; }
     aclrtContext primary_context() const { return primary_context_; }
 
-    void activate() { active_.store(true, std::memory_order_relaxed); }
-    void deactivate() { active_.store(false, std::memory_order_relaxed); }
-    bool active() const { return active_.load(std::memory_order_relaxed); }
+    void activate() { state_.store(State::active, std::memory_order_relaxed); }
+    void reset() { state_.store(State::reset, std::memory_order_relaxed); }
+    bool active() const { return state_.load(std::memory_order_relaxed) == State::active; }
+    // From aclrtResetDevice until the next aclrtSetDevice.
+    bool is_reset() const { return state_.load(std::memory_order_relaxed) == State::reset; }
 
    private:
     const int index_;
     const size_t total_memory_;
     std::atomic<size_t> used_memory_{0};
-    std::atomic<bool> active_{false};
+    enum class State { untouched, active, reset };
+    std::atomic<State> state_{State::untouched};
     std::shared_ptr<Stream> default_stream_;
     aclrtContext primary_context_;
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <string>
 
 #include "acl/acl.h"
@@ -24,6 +25,9 @@ struct Config {
     size_t memory_bytes;   // TORCH_ACLNN_HOST_MEMORY, per device
     int thread_count;      // TORCH_ACLNN_HOST_THREADS
     bool allow_float64;    // TORCH_ACLNN_HOST_FLOAT64
+    bool strict;           // TORCH_ACLNN_HOST_STRICT: refuse what the documents do not promise
+    bool use_workspace;    // TORCH_ACLNN_HOST_WORKSPACE: entry points ask for a workspace and write over it
+    bool list_leaks;       // TORCH_ACLNN_HOST_LEAKS: aclFinalize lists handles and executors that were not destroyed
     std::string trace;     // TORCH_ACLNN_HOST_TRACE: a file's path or "stderr"; empty: off
 };
 TORCH_ACLNN_HOST_API const Config& config();
@@ -43,17 +47,42 @@ class TORCH_ACLNN_HOST_API TaskError : public std::exception {
     std::string message_;
 };
 
+// A number for the calling thread that no other thread of the process has or had.
+TORCH_ACLNN_HOST_API uint64_t thread_number() noexcept;
+
 // One unit of work on a stream. The stream calls run() once, in order, then finish() once, whatever run() did.
 class TORCH_ACLNN_HOST_API Task {
    public:
+    Task() : origin_(thread_number()) {}
     virtual ~Task() = default;
+
+    // The thread that asked for the work; another one may hand it to the stream.
+    uint64_t origin() const { return origin_; }
     virtual const char* name() const = 0;
     virtual void run() = 0;  // may throw TaskError (its code) or any std::exception (ACL_ERROR_RT_AICORE_EXCEPTION)
     virtual void finish() noexcept = 0;
+
+   private:
+    const uint64_t origin_;
 };
 
 // Hands the task to the stream (null: the device's default stream). On an error the task has not been taken.
 TORCH_ACLNN_HOST_API aclError enqueue(aclrtStream stream, Task& task) noexcept;
+
+// Memory that a device sees: from aclrtMalloc, aclrtMapMem or aclrtHostRegister.
+struct DeviceMemory {
+    size_t reach;  // bytes from the address to the end of its allocation
+    int device;    // -1: registered host memory, which all devices see
+};
+// The memory at the address, looking no further than `wanted` bytes where allocations touch; nothing if it is in no allocation.
+TORCH_ACLNN_HOST_API std::optional<DeviceMemory> device_memory_at(const void* address, size_t wanted);
+// Another number whenever memory that a device sees has come or gone.
+TORCH_ACLNN_HOST_API uint64_t device_memory_version() noexcept;
+
+// True from aclFinalize until another aclInit.
+TORCH_ACLNN_HOST_API bool finalized() noexcept;
+// Has aclFinalize call `report` if TORCH_ACLNN_HOST_LEAKS is set; one for the process.
+TORCH_ACLNN_HOST_API void set_leak_report(void (*report)()) noexcept;
 
 // How often an entry point has been enqueued. Make one static counter per entry point; it registers itself for good.
 class TORCH_ACLNN_HOST_API CallCounter {

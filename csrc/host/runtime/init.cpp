@@ -1,5 +1,6 @@
 // The start and the end of a process's use of the engine.
 
+#include <atomic>
 #include <cstdio>
 #include <mutex>
 
@@ -14,7 +15,8 @@ namespace {
 enum class Phase { untouched, running, finalized };
 
 std::mutex phase_mutex;
-Phase phase = Phase::untouched;
+std::atomic<Phase> phase{Phase::untouched};
+std::atomic<void (*)()> leak_report{nullptr};
 bool introduced = false;
 
 // Nobody may take the engine's numbers for an NPU's.
@@ -26,6 +28,15 @@ void introduce() {
 }
 
 }  // namespace
+
+bool finalized() noexcept {
+    return phase.load(std::memory_order_relaxed) == Phase::finalized;
+}
+
+void set_leak_report(void (*report)()) noexcept {
+    leak_report = report;
+}
+
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;
@@ -59,6 +70,7 @@ extern "C" aclError aclFinalize(void) {
                 return fail(ACL_ERROR_REPEAT_FINALIZE, text(function, ": the process has called it before without another aclInit"));
             }
             phase = Phase::finalized;
+            if (config().list_leaks && leak_report != nullptr) leak_report.load()();
             return ACL_SUCCESS;
         },
         [] { return ""; });

@@ -31,6 +31,7 @@ class InlineStream : public Stream {
                 trace_task(task, "");
                 run(task);
             } else {
+                failure_->add_concerned(task.origin());
                 trace_task(task, ", skipped: it comes after a failure");
             }
         }
@@ -45,7 +46,8 @@ class InlineStream : public Stream {
     // An event that has been recorded is complete: its stream ran inline too.
     void wait_for(Event& event) override {
         std::lock_guard<Lock> lock(running_);
-        if (pending_failure() == nullptr) failure_ = event.failure();
+        const auto failure = event.failure();
+        if (pending_failure() == nullptr && failure != nullptr && failure->pending()) replace_failure(failure);
     }
 
     bool wait(int milliseconds) override {
@@ -59,7 +61,7 @@ class InlineStream : public Stream {
 
     std::shared_ptr<Failure> failure() override {
         std::lock_guard<Lock> lock(running_);
-        return pending_failure();
+        return failure_ != nullptr && failure_->concerns_caller() ? failure_ : nullptr;
     }
 
    private:
@@ -68,16 +70,27 @@ class InlineStream : public Stream {
 
     std::shared_ptr<Failure> pending_failure() const { return failure_ != nullptr && failure_->pending() ? failure_ : nullptr; }
 
+    void replace_failure(std::shared_ptr<Failure> failure) {
+        if (failure_ != nullptr) failure->inherit(*failure_);
+        failure_ = std::move(failure);
+    }
+
+    void fail_with(const Task& task, aclError code, const char* what) {
+        const auto failure = make_failure(task, code, what);
+        failure->add_concerned(task.origin());
+        replace_failure(failure);
+    }
+
     void run(Task& task) noexcept {
         try {
             try {
                 task.run();
             } catch (const TaskError& error) {
-                failure_ = make_failure(task, error.code(), error.what());
+                fail_with(task, error.code(), error.what());
             } catch (const std::exception& error) {
-                failure_ = make_failure(task, ACL_ERROR_RT_AICORE_EXCEPTION, error.what());
+                fail_with(task, ACL_ERROR_RT_AICORE_EXCEPTION, error.what());
             } catch (...) {
-                failure_ = make_failure(task, ACL_ERROR_RT_AICORE_EXCEPTION, "unknown exception");
+                fail_with(task, ACL_ERROR_RT_AICORE_EXCEPTION, "unknown exception");
             }
         } catch (...) {
             // Not even the record of a failure fits in memory. To go on would be to lose it.
@@ -100,11 +113,6 @@ class InlineStream : public Stream {
 };
 
 }  // namespace
-
-aclError Failure::tell() noexcept {
-    if (told_.exchange(true, std::memory_order_acq_rel)) return ACL_SUCCESS;
-    return guarded("stream", [&](const char*) { return fail(code_, message_); });
-}
 
 std::shared_ptr<Stream> make_stream(int device) {
     static std::atomic<int> next_id{0};

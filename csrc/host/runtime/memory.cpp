@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include "host/runtime/engine.h"
+
 namespace torch_aclnn::host {
 namespace {
 
@@ -14,6 +16,7 @@ uintptr_t number(const void* address) {
 void AddressBook::add(const Block& block) {
     std::unique_lock<std::shared_mutex> lock(mutex_);
     blocks_[block.base] = block;
+    version_.fetch_add(1, std::memory_order_release);
 }
 
 std::optional<Block> AddressBook::remove(const void* address) {
@@ -22,6 +25,7 @@ std::optional<Block> AddressBook::remove(const void* address) {
     if (found == blocks_.end()) return std::nullopt;
     const Block block = found->second;
     blocks_.erase(found);
+    version_.fetch_add(1, std::memory_order_release);
     return block;
 }
 
@@ -76,6 +80,43 @@ AddressBook& host_memory() {
 AddressBook& registered_memory() {
     static auto* const once = new AddressBook;
     return *once;
+}
+
+namespace {
+
+// What this thread looked up last. Nearly all tensors of a thread lie in a few large blocks.
+struct LastBlock {
+    uintptr_t base;
+    size_t size;
+    int device;
+    uint64_t version;
+};
+thread_local LastBlock last_block;
+
+std::optional<DeviceMemory> look_up(const void* address, size_t wanted) {
+    for (AddressBook* book : {&device_memory(), &registered_memory()}) {
+        const uint64_t version = device_memory_version();
+        const auto block = book->find(address);
+        if (!block) continue;
+        last_block = {block->base, block->size, block->device, version};
+        const size_t left = block->base + block->size - number(address);
+        return DeviceMemory{left < wanted ? book->reach(address, wanted).value_or(left) : left, block->device};
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<DeviceMemory> device_memory_at(const void* address, size_t wanted) {
+    const LastBlock& last = last_block;
+    const size_t from_base = number(address) - last.base;  // beyond the size for an address in front of the block
+    if (from_base < last.size && last.version == device_memory_version() && last.size - from_base >= wanted)
+        return DeviceMemory{last.size - from_base, last.device};
+    return look_up(address, wanted);
+}
+
+uint64_t device_memory_version() noexcept {
+    return device_memory().version() + registered_memory().version();
 }
 
 }  // namespace torch_aclnn::host

@@ -1,6 +1,7 @@
 // Which addresses are memory of a device, so that a copy that would run past an allocation is refused and not carried out.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -26,6 +27,8 @@ class AddressBook {
     // How far the memory goes on from the address, looking no further than `wanted`; nothing if the address is in no block.
     // Blocks that touch count as one: a segment that grows is mapped piece by piece.
     std::optional<size_t> reach(const void* address, size_t wanted) const;
+    // Another number after each change.
+    uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
    private:
     using Blocks = std::map<uintptr_t, Block>;
@@ -33,6 +36,7 @@ class AddressBook {
 
     mutable std::shared_mutex mutex_;
     Blocks blocks_;
+    std::atomic<uint64_t> version_{0};
 };
 
 AddressBook& device_memory();      // aclrtMalloc, aclrtMapMem

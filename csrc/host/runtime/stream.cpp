@@ -83,6 +83,11 @@ aclError enqueue(aclrtStream handle, Task& task) noexcept {
     return guarded(task.name(), [&](const char* function) -> aclError {
         std::shared_ptr<Stream> stream;
         if (aclError code = find_stream(function, handle, stream)) return code;
+        Device* device = nullptr;
+        if (aclError code = find_device(function, "stream's device", stream->device(), device)) return code;
+        if (device->is_reset())
+            return fail(ACL_ERROR_RT_CONTEXT_NULL, text(function, ": stream must be of a device in use, got one of device ",
+                                                        stream->device(), ", which has been reset"));
         stream->submit(task);
         return ACL_SUCCESS;
     });

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,22 +14,32 @@ namespace torch_aclnn::host {
 
 class Event;
 
-// What a task died of. Streams and events share it; whoever is told first takes it away from all of them.
+// What a task died of. Streams and events share it. The first thread that waits is told, and so is, once each, every thread whose own work
+// failed or was left out because of it.
 class Failure {
    public:
     Failure(aclError code, std::string message) : code_(code), message_(std::move(message)) {}
 
+    // Until somebody has been told, what comes behind the failure is not run.
     bool pending() const { return !told_.load(std::memory_order_acquire); }
+    // True if the calling thread is still to be told.
+    bool concerns_caller() const;
     const std::string& message() const { return message_; }
     aclError code() const { return code_; }
 
-    // Leaves the sentence on the calling thread and returns the code; 0 if somebody has been told before.
+    void add_concerned(uint64_t thread);
+    // Those who waited to be told of an older failure are told of this one.
+    void inherit(const Failure& older);
+
+    // Leaves the sentence on the calling thread and returns the code; 0 if it need not be told.
     aclError tell() noexcept;
 
    private:
     const aclError code_;
     const std::string message_;
     std::atomic<bool> told_{false};
+    mutable std::mutex mutex_;
+    std::set<uint64_t> concerned_;  // by thread_number()
 };
 
 class Stream {
@@ -52,7 +64,7 @@ class Stream {
     // Waits until all work is done; false: it was not, within that many milliseconds.
     virtual bool wait(int milliseconds) = 0;
     virtual bool idle() = 0;
-    // The failure that nobody has been told of, or null.
+    // The failure that the calling thread is to be told of, or null.
     virtual std::shared_ptr<Failure> failure() = 0;
 
    private:
