@@ -18,7 +18,7 @@ OUTPUT = ROOT / "docs" / "coverage.md"
 ADAPTER = re.compile(r"^[A-Z_0-9]+\((acl[a-zA-Z]\w+),\s*([A-Z_0-9 |]+)[,)]", re.MULTILINE)
 # The five operators check each of their tensors; the first check is that of the tensors they compute on.
 OPERATOR = re.compile(r"^TORCH_ACLNN_PHASE2\((aclnn\w+)", re.MULTILINE)
-CHECK = re.compile(r"require_dtype\(t, ([A-Z_0-9 |]+)\)")
+CHECK = re.compile(r"require_dtype\(t, (?:with_later\()?([A-Z_0-9 |,]+)\)")
 SET = re.compile(r"^constexpr DTypes (\w+) = ([A-Z_0-9 |]+);", re.MULTILINE)
 TYPE = re.compile(r"(\w+)\(ACL_\w+\)")
 REFUSAL = re.compile(r"^REFUSE\w*\((\w+)", re.MULTILINE)
@@ -80,7 +80,8 @@ def families() -> dict[str, dict[str, str]]:
     """Return the entry points of each source file of the engine with their data types, the five backward operators first."""
     own = {}
     for path in sorted((HOST / "opapi").glob("*.cpp")):
-        own |= {name: CHECK.findall(path.read_text())[0] for name in OPERATOR.findall(path.read_text())}
+        text = path.read_text()
+        own |= {name: CHECK.findall(text)[0].replace(",", " |") for name in OPERATOR.findall(text)}
     on_aten = {path.stem: dict(sorted(ADAPTER.findall(path.read_text()))) for path in sorted((HOST / "aten").glob("*.cpp"))}
     return {"the five operators": own} | {family: names for family, names in on_aten.items() if names}
 

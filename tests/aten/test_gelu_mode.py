@@ -42,9 +42,11 @@ def test_without_the_switch_one_warning_says_that_the_mode_is_lost():
 
 CLIENT = """
 import ctypes, sys, torch
-opapi, math = (ctypes.CDLL(f"{libdir}/{name}.so") for name in ("libopapi", "libaclnn_math"))
+acl, opapi, math = (ctypes.CDLL(f"{libdir}/{name}.so") for name in ("libascendcl", "libopapi", "libaclnn_math"))
+data = ctypes.c_void_p()
+assert acl.aclInit(None) == acl.aclrtSetDevice(0) == acl.aclrtMalloc(ctypes.byref(data), ctypes.c_size_t(16), 0) == 0
 opapi.aclCreateTensor.restype = ctypes.c_void_p
-sizes, data, one = (ctypes.c_int64 * 1)(4), ctypes.create_string_buffer(16), ctypes.c_uint64(1)
+sizes, one = (ctypes.c_int64 * 1)(4), ctypes.c_uint64(1)
 x = ctypes.c_void_p(opapi.aclCreateTensor(sizes, one, 0, None, ctypes.c_int64(0), 2, sizes, one, data))
 size, executor = ctypes.c_uint64(), ctypes.c_void_p()
 assert math.aclnnGeluGetWorkspaceSize(x, x, ctypes.byref(size), ctypes.byref(executor)) == 0

@@ -24,8 +24,8 @@ def packed(query_ends=(3,), key_ends=(3,), layout=b"TND"):
     return (*tensors, None, None, None, None, None, *ends, 1.0, 1.0, 100, 100, 2, layout, 0, 0, None, None, None, npu(3, 2, 4))
 
 
-def gru(params=2, train=False, dropout=0.0, layers=1, states=None):
-    weights = (npu(6, 2),) * params
+def gru(params=2, rows=6, train=False, dropout=0.0, layers=1, states=None):
+    weights = (npu(rows, 2),) * params
     flags = (False, layers, dropout, train, False, False)
     return (npu(1, 1, 2), weights, npu(1, 1, 2), None, *flags, npu(1, 1, 2), npu(1, 1, 2), *[states] * 5)
 
@@ -44,6 +44,10 @@ ROWS = [
     ("aclnnCat", ((X, X), 2, X), "dim", r"a dimension in -2\.\.1"),
     ("aclnnStack", ((X, X), 3, X), "dim", r"a dimension in -3\.\.2"),
     ("aclnnRoll", (X, [1, 1], [0], X), "shifts", "1 values, as dims has"),
+    ("aclnnSwiGlu", (X, -1, X), "x", "an even dimension -1"),
+    ("aclnnRotaryPositionEmbedding", (X, X, X, 0, X), "x", "an even dimension -1"),
+    ("aclnnThnnFusedLstmCell", (X, X, X, None, None, X, X, X), "inputGates", "4 gates of 3 units"),
+    ("aclnnFusedSgd", ((X,), (LONGER,), (X,), None, *[ctypes.c_float(0)] * 4, False, False, False), "grads", "the shape of params"),
     ("aclnnRepeat", (X, [2], X), "repeats", "at least the 2 dimensions"),
     ("aclnnUniqueConsecutive", (X, False, False, 2, X, X, X), "dim", r"a dimension in -2\.\.1"),
     ("aclnnLayerNorm", (X, [2], None, None, 1e-5, X, None, None), "normalizedShape", "the last dimensions of input"),
@@ -73,6 +77,7 @@ ROWS = [
     ("aclnnFlashAttentionVarLenScore", packed(query_ends=(1, 3)), "actualSeqKvLen", "2 values"),
     ("aclnnFlashAttentionVarLenScore", packed(query_ends=(2,)), "actualSeqQLen", "rising numbers that end with 3"),
     ("aclnnFlashAttentionVarLenScore", packed(key_ends=(4,)), "actualSeqKvLen", "rising numbers that end with 3"),
+    ("aclnnGRU", gru(rows=4), "params", "3 gates of 2 units"),
     ("aclnnGRU", gru(params=3), "params", "2 weights and biases in each of 1 layers"),
     ("aclnnGRU", gru(params=4, dropout=0.5, layers=2, train=True), "dropout", "0"),
     ("aclnnGRU", gru(train=True, states=(X, X)), "rOut", "1 values"),

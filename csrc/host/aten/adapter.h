@@ -49,6 +49,12 @@ uint64_t require_first_dtype(const EntryPoint& entry, size_t i, Handle handle, R
     }
 }
 
+// Numbers and texts are passed by value; handles must live until phase 2.
+template <class Argument>
+void watch_if_handle(aclOpExecutor& executor, const char* name, Argument argument) {
+    if constexpr (std::is_pointer_v<Argument> && std::is_class_v<std::remove_pointer_t<Argument>>) executor.watch(name, argument);
+}
+
 template <class... Kinds>
 struct Adapter {
     using Function = void (*)(typename Kinds::Parameter...);
@@ -67,8 +73,12 @@ struct Adapter {
             auto compute = [&entry, body, values = std::move(values)](const aclOpExecutor&) mutable {
                 run_plainly(entry.name(), [&] { std::apply(body, values); });
             };
-            return std::make_unique<aclOpExecutor>(entry.name(), std::initializer_list<const aclTensor*>{},
-                                                   std::initializer_list<const aclTensor*>{}, std::move(compute));
+            auto made = std::make_unique<aclOpExecutor>(entry.name(), std::initializer_list<Named>{}, std::initializer_list<Named>{},
+                                                        std::move(compute));
+            made->watched.reserve(sizeof...(handles));
+            i = 0;
+            (watch_if_handle(*made, entry.parameter(i++), handles), ...);
+            return made;
         });
     }
 };

@@ -32,7 +32,8 @@ Steps run(const at::Tensor& input, const Weights& w, const at::Tensor& active, b
 
 // Without training the lists are null.
 ATEN_CHECKED_ENTRY(aclnnGRU, FLOAT | FLOAT16,
-                   (require_weights({"params", params}, hasBiases, numLayers, bidirectional), require_no_dropout(dropout, numLayers, train),
+                   (require_weights("params", params, hasBiases, numLayers, bidirectional, 3, hx),
+                    require_no_dropout(dropout, numLayers, train),
                     require_training_lists(train, numLayers, bidirectional,
                                            {{"rOut", rOut}, {"zOut", zOut}, {"nOut", nOut}, {"hnOut", hnOut}, {"hOut", hOut}})),
                    (In, input), (Tensors, params), (In, hx), (OptIn, batchSizes), (Bool, hasBiases), (Positive, numLayers),
@@ -57,7 +58,7 @@ ATEN_CHECKED_ENTRY(aclnnGRU, FLOAT | FLOAT16,
 }
 
 ATEN_CHECKED_ENTRY(aclnnGRUBackward, FLOAT | FLOAT16,
-                   (require_weights({"params", params}, hasBiases, numLayers, bidirectional),
+                   (require_weights("params", params, hasBiases, numLayers, bidirectional, 3, hx),
                     require_as_many({{"dparams", dparams}}, {"params", params}),
                     require_as_many({{"r", r}, {"z", z}, {"n", n}, {"hn", hn}, {"h", h}},
                                     {"numLayers and bidirectional together", numLayers * (bidirectional ? 2 : 1)})),

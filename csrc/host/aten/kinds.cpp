@@ -5,16 +5,15 @@
 
 #include <algorithm>
 
+#include "host/opapi/checks.h"
 #include "host/opapi/format.h"
-#include "host/opapi/handles.h"
-#include "host/opapi/refusal.h"
 
 namespace torch_aclnn::host::aten {
 namespace {
 
 template <class Handle>
 const Handle& required(const char* name, const Handle* handle) {
-    if (handle == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(name) + ": expected a value, got null");
+    require_handle(name, handle);
     return *handle;
 }
 
@@ -61,6 +60,7 @@ at::Tensor read_tensor(const char* name, const aclTensor* handle) {
     const aclTensor& tensor = required(name, handle);
     require_general_shape(name, tensor.sizes);
     if (!is_public(tensor.format)) refuse(name, "a public format", to_string(tensor.format));
+    require_device_view({name, handle});
     const auto options = at::TensorOptions(scalar_type(name, tensor.dtype));
     const at::IntArrayRef sizes(tensor.sizes.begin(), tensor.sizes.end()), strides(tensor.strides.begin(), tensor.strides.end());
     return at::from_blob(tensor.first_element(), sizes, strides, options);

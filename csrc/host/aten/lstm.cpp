@@ -77,12 +77,19 @@ void require_states(at::TensorList hx) {
     if (hx.size() != 0 && hx.size() != 2) torch_aclnn::host::refuse("hx", "h and c, or nothing", std::to_string(hx.size()) + " tensors");
 }
 
+// A gate's four parts for each unit of the cell's state.
+void require_gates(const NamedShape& gates, const at::Tensor& cell) {
+    const int64_t units = cell.dim() == 2 ? cell.size(1) : 0;
+    if (units == 0 || gates.sizes.size() != 2 || gates.sizes[1] != 4 * units)
+        torch_aclnn::host::refuse(gates.name, c10::str("4 gates of ", units, " units in dimension 1"), c10::str("shape ", gates.sizes));
+}
+
 }  // namespace
 
 // Without training, the lists of gates are null, and those of h and c have room for the last states or, from torch_npu, for one number.
 ATEN_CHECKED_ENTRY(aclnnLSTM, FLOAT | FLOAT16,
-                   (require_weights({"params", params}, hasBiases, numLayers, bidirectional), require_no_dropout(dropout, numLayers, train),
-                    require_states(hx),
+                   (require_weights("params", params, hasBiases, numLayers, bidirectional, 4, hy),
+                    require_no_dropout(dropout, numLayers, train), require_states(hx),
                     require_as_many({{"hOut", hOut}, {"cOut", cOut}},
                                     {"numLayers and bidirectional together", numLayers * (bidirectional ? 2 : 1)}),
                     require_training_lists(train, numLayers, bidirectional,
@@ -116,8 +123,9 @@ ATEN_CHECKED_ENTRY(aclnnLSTM, FLOAT | FLOAT16,
 }
 
 ATEN_CHECKED_ENTRY(aclnnLstmBackward, FLOAT | FLOAT16,
-                   (require_weights({"params", params}, hasBiases, numLayers, bidirectional), require_no_dropout(dropout, numLayers, train),
-                    require_states(hx), require_as_many({{"dparams", dparams}}, {"params", params}),
+                   (require_weights("params", params, hasBiases, numLayers, bidirectional, 4, dhPrev),
+                    require_no_dropout(dropout, numLayers, train), require_states(hx),
+                    require_as_many({{"dparams", dparams}}, {"params", params}),
                     require_as_many({{"i", i}, {"j", j}, {"f", f}, {"o", o}, {"h", h}, {"c", c}, {"tanhC", tanhC}},
                                     {"numLayers and bidirectional together", numLayers * (bidirectional ? 2 : 1)})),
                    (In, input), (Tensors, hx), (Tensors, params), (OptIn, dy), (OptIn, dhy), (OptIn, dcy), (Tensors, i), (Tensors, j),
@@ -158,8 +166,9 @@ ATEN_CHECKED_ENTRY(aclnnLstmBackward, FLOAT | FLOAT16,
 }
 
 // One step, of which the two products are given; storage keeps the gates.
-ATEN_ENTRY(aclnnThnnFusedLstmCell, FLOAT | FLOAT16, (In, inputGates), (In, hiddenGates), (In, cx), (OptIn, inputBias), (OptIn, hiddenBias),
-           (Out, hy), (Out, cy), (Out, storage)) {
+ATEN_CHECKED_ENTRY(aclnnThnnFusedLstmCell, FLOAT | FLOAT16,
+                   (require_gates({"inputGates", inputGates}, cx), require_gates({"hiddenGates", hiddenGates}, cx)), (In, inputGates),
+                   (In, hiddenGates), (In, cx), (OptIn, inputBias), (OptIn, hiddenBias), (Out, hy), (Out, cy), (Out, storage)) {
     at::Tensor gates = wide(inputGates) + wide(hiddenGates);
     if (inputBias) gates = gates + wide(*inputBias);
     if (hiddenBias) gates = gates + wide(*hiddenBias);
@@ -168,8 +177,9 @@ ATEN_ENTRY(aclnnThnnFusedLstmCell, FLOAT | FLOAT16, (In, inputGates), (In, hidde
     write(cy, s.c);
     write(storage, at::cat({s.i, s.f, s.j, s.o}, 1));
 }
-ATEN_ENTRY(aclnnThnnFusedLstmCellBackward, FLOAT | FLOAT16, (OptIn, gradHy), (OptIn, gradCy), (In, cx), (In, cy), (In, storage),
-           (Bool, hasBias), (Out, gradGates), (Out, gradCx), (OptOut, gradBias)) {
+ATEN_CHECKED_ENTRY(aclnnThnnFusedLstmCellBackward, FLOAT | FLOAT16, require_gates({"storage", storage}, cx), (OptIn, gradHy),
+                   (OptIn, gradCy), (In, cx), (In, cy), (In, storage), (Bool, hasBias), (Out, gradGates), (Out, gradCx),
+                   (OptOut, gradBias)) {
     const std::vector<at::Tensor> parts = wide(storage).chunk(4, 1);
     const Step s{parts[0], parts[2], parts[1], parts[3], {}, wide(cy), at::tanh(wide(cy))};
     const StepGradient g = step_backward(s, wide(cx), or_zeros(gradHy, cx), or_zeros(gradCy, cx));

@@ -13,6 +13,12 @@ void keep(const std::optional<at::Tensor>& statistics, const std::optional<at::T
     if (statistics && !updated->is_same(*statistics)) statistics->copy_(*updated);
 }
 
+// One of each for what is normalised together.
+void require_statistics(const at::Tensor& input, at::IntArrayRef normalised, const at::Tensor& mean, const at::Tensor& rstd) {
+    const int64_t groups = c10::multiply_integers(input.sizes().slice(0, input.dim() - normalised.size()));
+    require_as_many({{"mean", mean.numel()}, {"rstd", rstd.numel()}}, {"input, without normalizedShape,", groups});
+}
+
 }  // namespace
 
 // saveMean and saveInvstd have no elements unless training.
@@ -53,9 +59,11 @@ ATEN_ENTRY(aclnnBatchNormBackward, FLOATING, (In, gradOut), (In, input), (OptIn,
 LAYER_NORM(aclnnLayerNorm, FLOATING)
 LAYER_NORM(aclnnFastLayerNorm, FLOATING)
 
-ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING, require_last_dims("normalizedShape", normalizedShape, {"input", input}), (In, gradOut),
-                   (In, input), (Ints, normalizedShape), (In, mean), (In, rstd), (OptIn, weight), (OptIn, bias), (MaskOf<3>, outputMask),
-                   (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
+ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING,
+                   (require_last_dims("normalizedShape", normalizedShape, {"input", input}),
+                    require_same_shape({"gradOut", gradOut}, {"input", input}), require_statistics(input, normalizedShape, mean, rstd)),
+                   (In, gradOut), (In, input), (Ints, normalizedShape), (In, mean), (In, rstd), (OptIn, weight), (OptIn, bias),
+                   (MaskOf<3>, outputMask), (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
     // mean and rstd are float32 whatever the input is.
     const at::Tensor x = wide(input);
     const auto [of_input, of_weight, of_bias] =

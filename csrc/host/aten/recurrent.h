@@ -64,7 +64,7 @@ class RecurrentNetwork {
             const at::Tensor input = layer == 0 ? sequence : joined(layer - 1, [&](int64_t index) { return outputs.at(index); });
             const std::vector<at::Tensor> grads = grad.chunk(directions_, 2);
             grad = at::zeros_like(input);
-            for (int64_t d = 0; d < directions_; d++) grad += run(layer * directions_ + d, input, grads[d]);
+            for (int64_t d = 0; d < directions_; d++) grad += run(layer * directions_ + d, input, grads.at(d));
         }
         return grad;
     }
@@ -83,12 +83,17 @@ class RecurrentNetwork {
     std::optional<at::Tensor> batch_sizes_;
 };
 
-// 161002 unless there are weights for each layer and direction.
-inline void require_weights(const NamedCount& params, bool has_biases, int64_t layers, bool bidirectional) {
-    const int64_t of_layer = (has_biases ? 4 : 2) * (bidirectional ? 2 : 1);
-    if (params.count % of_layer != 0 || params.count / of_layer != layers)
-        refuse(params.name, c10::str(of_layer, " weights and biases in each of ", layers, " layers; projections have no entry point"),
-               std::to_string(params.count));
+// 161002 unless there are weights for each layer and direction, with rows for each gate of as many units as the state has.
+inline void require_weights(const char* name, at::TensorList params, bool has_biases, int64_t layers, bool bidirectional, int64_t gates,
+                            const at::Tensor& state) {
+    const int64_t of_layer = (has_biases ? 4 : 2) * (bidirectional ? 2 : 1), count = params.size();
+    if (count % of_layer != 0 || count / of_layer != layers)
+        refuse(name, c10::str(of_layer, " weights and biases in each of ", layers, " layers; projections have no entry point"),
+               std::to_string(count));
+    const int64_t units = state.dim() == 0 ? 0 : state.size(-1);
+    for (const at::Tensor& weight : params)
+        if (units == 0 || weight.dim() == 0 || weight.size(0) != gates * units)
+            refuse(name, c10::str(gates, " gates of ", units, " units in each"), c10::str("shape ", weight.sizes()));
 }
 
 // torch_npu hands the probability on, but the entry points are documented as having no dropout.

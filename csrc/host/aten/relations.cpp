@@ -47,6 +47,12 @@ void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape&
         refuse(name, c10::str("the last dimensions of ", tensor.name, ", ", tensor.sizes), c10::str(dims));
 }
 
+void require_even(const NamedShape& tensor, int64_t dim) {
+    const int64_t rank = tensor.sizes.size(), place = dim < 0 ? dim + rank : dim;
+    if (place < 0 || place >= rank || tensor.sizes[place] % 2 != 0)
+        refuse(tensor.name, c10::str("an even dimension ", dim), text(tensor.sizes));
+}
+
 void require_one_or(int64_t directions, std::initializer_list<NamedCount> lists) {
     for (const NamedCount& list : lists)
         if (list.count != 1 && list.count != directions)

@@ -25,6 +25,9 @@ void require_broadcast_shape(const NamedShape& out, std::initializer_list<NamedS
 // The last dimensions of the tensor.
 void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor);
 
+// An even size of the dimension, which is cut in halves.
+void require_even(const NamedShape& tensor, int64_t dim);
+
 // A list under its documented name, or a number.
 struct NamedCount {
     NamedCount(const char* name, int64_t count) : name(name), count(count) {}

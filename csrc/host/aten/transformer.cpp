@@ -64,25 +64,26 @@ ATEN_ENTRY(aclnnAddRmsNorm, FLOATING, (In, x1), (In, x2), (In, gamma), (Double, 
 }
 
 // silu of the first half along the dimension, times the second.
-ATEN_ENTRY(aclnnSwiGlu, FLOATING, (In, x), (Dim, dim), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnSwiGlu, FLOATING, require_even({"x", x}, dim), (In, x), (Dim, dim), (Out, out)) {
     const Gated gated(x, dim, true);
     write(out, at::silu(gated.activated) * gated.plain);
 }
-ATEN_ENTRY(aclnnSwiGluGrad, FLOATING, (In, yGrad), (In, x), (Dim, dim), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnSwiGluGrad, FLOATING, require_even({"x", x}, dim), (In, yGrad), (In, x), (Dim, dim), (Out, out)) {
     const Gated gated(x, dim, true);
     const at::Tensor grad = wide(yGrad);
     write(out, at::cat({at::silu_backward(grad * gated.plain, gated.activated), grad * at::silu(gated.activated)}, dim));
 }
 
 // gelu of one half along the dimension, times the other; outGelu is the first factor.
-ATEN_ENTRY(aclnnGeGluV3, FLOATING, (In, self), (Dim, dim), (GeluMode, approximate), (Bool, activateLeft), (Out, out), (Out, outGelu)) {
+ATEN_CHECKED_ENTRY(aclnnGeGluV3, FLOATING, require_even({"self", self}, dim), (In, self), (Dim, dim), (GeluMode, approximate),
+                   (Bool, activateLeft), (Out, out), (Out, outGelu)) {
     const Gated gated(self, dim, activateLeft);
     const at::Tensor gelu = at::gelu(gated.activated, approximate);
     write(out, gated.plain * gelu);
     write(outGelu, gelu);
 }
-ATEN_ENTRY(aclnnGeGluV3Backward, FLOATING, (In, gradOutput), (In, self), (In, gelu), (Dim, dim), (GeluMode, approximate),
-           (Bool, activateLeft), (Out, gradInput)) {
+ATEN_CHECKED_ENTRY(aclnnGeGluV3Backward, FLOATING, require_even({"self", self}, dim), (In, gradOutput), (In, self), (In, gelu), (Dim, dim),
+                   (GeluMode, approximate), (Bool, activateLeft), (Out, gradInput)) {
     const Gated gated(self, dim, activateLeft);
     const at::Tensor of_plain = wide(gradOutput) * wide(gelu);
     const at::Tensor of_activated = at::gelu_backward(wide(gradOutput) * gated.plain, gated.activated, approximate);
@@ -99,11 +100,12 @@ ATEN_ENTRY(aclnnGroupNormSilu, FLOATING, (In, self), (OptIn, gamma), (OptIn, bet
     write(rstdOut, rstd);
 }
 
-ATEN_ENTRY(aclnnRotaryPositionEmbedding, FLOATING, (In, x), (In, cos), (In, sin), (RotaryMode, mode), (Out, y)) {
+ATEN_CHECKED_ENTRY(aclnnRotaryPositionEmbedding, FLOATING, require_even({"x", x}, -1), (In, x), (In, cos), (In, sin), (RotaryMode, mode),
+                   (Out, y)) {
     write(y, wide(x) * wide(cos) + quarter_turned(wide(x), mode) * wide(sin));
 }
-ATEN_ENTRY(aclnnRotaryPositionEmbeddingGrad, FLOATING, (In, dy), (In, cos), (In, sin), (OptIn, x), (RotaryMode, mode), (Out, dx),
-           (OptOut, dcos), (OptOut, dsin)) {
+ATEN_CHECKED_ENTRY(aclnnRotaryPositionEmbeddingGrad, FLOATING, require_even({"dy", dy}, -1), (In, dy), (In, cos), (In, sin), (OptIn, x),
+                   (RotaryMode, mode), (Out, dx), (OptOut, dcos), (OptOut, dsin)) {
     const at::Tensor grad = wide(dy);
     write(dx, grad * wide(cos) - quarter_turned(grad * wide(sin), mode));
     if (!x) return;

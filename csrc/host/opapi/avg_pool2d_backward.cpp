@@ -96,18 +96,24 @@ void check_pooled_shape(const Arguments& a) {
 }
 
 std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {
-    require_not_null({a.grad_output, a.self, a.grad_input});
-    require_not_null(a.kernel_size.name, a.kernel_size.handle);
-    require_not_null(a.padding.name, a.padding.handle);
+    require_handles({a.grad_output, a.self, a.grad_input});
+    require_handle(a.kernel_size.name, a.kernel_size.handle);
+    require_handle(a.padding.name, a.padding.handle);
+    if (config().strict) require_not_null(a.stride.name, a.stride.handle);
+    require_live(a.stride.name, a.stride.handle);
     check_tensors(a);
     check_attributes(a);
     check_pooled_shape(a);
+    require_not_empty_if_strict({a.grad_output, a.self});
+    require_no_overlap(a.grad_input, {a.grad_output});
     if (tracing()) trace("aclnnAvgPool2dBackward cubeMathType=" + std::to_string(a.cube_math_type) + " (computed in float32)");
     const auto compute = [p = params(a)](const aclOpExecutor& e) {
         kernels::avg_pool2d_backward(view<4>(e.input(0)), view<4>(e.output(0)), p, config().thread_count);
     };
-    return std::make_unique<aclOpExecutor>("aclnnAvgPool2dBackward", std::initializer_list{a.grad_output.tensor, a.self.tensor},
-                                           std::initializer_list{a.grad_input.tensor}, compute);
+    auto executor = std::make_unique<aclOpExecutor>("aclnnAvgPool2dBackward", std::initializer_list{a.grad_output, a.self},
+                                                    std::initializer_list{a.grad_input}, compute);
+    for (const auto& array : {a.kernel_size, a.stride, a.padding}) executor->watch(array.name, array.handle);
+    return executor;
 }
 
 }  // namespace

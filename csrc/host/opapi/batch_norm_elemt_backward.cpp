@@ -11,10 +11,12 @@ struct Arguments {
 };
 
 void check(const Arguments& a) {
-    require_not_null({a.grad_out, a.input, a.mean, a.invstd, a.sum_dy, a.sum_dy_xmu, a.counter, a.grad_input});
+    require_handles({a.grad_out, a.input, a.mean, a.invstd, a.sum_dy, a.sum_dy_xmu, a.counter, a.grad_input});
+    if (config().strict) require_not_null(a.weight.name, a.weight.tensor);
+    require_live(a.weight.name, a.weight.tensor);
     require_product({Product::training, Product::a2});
     for (const Named& t : {a.grad_out, a.input, a.mean, a.invstd, a.weight, a.sum_dy, a.sum_dy_xmu, a.grad_input})
-        if (t.tensor != nullptr) require_dtype(t, FLOATING);
+        if (t.tensor != nullptr) require_dtype(t, with_later(FLOAT | FLOAT16, BF16));
     require_dtype(a.counter, FLOAT | FLOAT16 | INT32);
 
     require_rank(a.input, 2, 8);
@@ -25,11 +27,13 @@ void check(const Arguments& a) {
         if (t.tensor == nullptr) continue;
         require_rank(t, 1, 1);
         require_dim(t, 0, channels);
-        require_sound({t});
     }
-    require_sound({a.grad_out, a.input, a.counter, a.grad_input});
     require_rank(a.counter, 0, 8);
+    require_sound({a.grad_out, a.input, a.mean, a.invstd, a.sum_dy, a.sum_dy_xmu, a.counter, a.grad_input});
+    if (a.weight.tensor != nullptr) require_sound({a.input, a.weight});
     if (a.counter.tensor->numel() < 1) refuse(a.counter.name, "at least one element", to_string(a.counter.tensor->sizes));
+    require_not_empty_if_strict({a.grad_out, a.input});
+    require_no_overlap(a.grad_input, {a.grad_out, a.input, a.mean, a.invstd, a.weight, a.sum_dy, a.sum_dy_xmu, a.counter});
 }
 
 kernels::View<8> channel_view(const aclTensor& tensor) {
@@ -38,7 +42,7 @@ kernels::View<8> channel_view(const aclTensor& tensor) {
 
 void compute(const aclOpExecutor& e) {
     const kernels::BatchNormChannels channels{view<1>(e.input(2)), view<1>(e.input(3)),
-                                              e.inputs[4] ? view<1>(e.input(4)) : kernels::kNoWeight, view<1>(e.input(5)),
+                                              e.has_input(4) ? view<1>(e.input(4)) : kernels::kNoWeight, view<1>(e.input(5)),
                                               view<1>(e.input(6))};
     const double n = kernels::sum_elements(view<8>(e.input(7)));
     kernels::batch_norm_elemt_backward(channel_view(e.input(0)), channel_view(e.input(1)), channels, n, channel_view(e.output(0)),
@@ -47,10 +51,10 @@ void compute(const aclOpExecutor& e) {
 
 std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {
     check(a);
-    return std::make_unique<aclOpExecutor>("aclnnBatchNormElemtBackward",
-                                           std::initializer_list{a.grad_out.tensor, a.input.tensor, a.mean.tensor, a.invstd.tensor,
-                                                                 a.weight.tensor, a.sum_dy.tensor, a.sum_dy_xmu.tensor, a.counter.tensor},
-                                           std::initializer_list{a.grad_input.tensor}, compute);
+    return std::make_unique<aclOpExecutor>(
+        "aclnnBatchNormElemtBackward",
+        std::initializer_list{a.grad_out, a.input, a.mean, a.invstd, a.weight, a.sum_dy, a.sum_dy_xmu, a.counter},
+        std::initializer_list{a.grad_input}, compute);
 }
 
 }  // namespace

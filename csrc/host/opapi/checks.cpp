@@ -2,36 +2,11 @@
 
 #include <algorithm>
 
-#include "host/opapi/format.h"
-
 namespace torch_aclnn::host {
 namespace {
 
 std::string dim_name(uint64_t dim) {
     return "dimension " + std::to_string(dim);
-}
-
-// One past the last element that the view reaches, counted from the storage's first; false where that overflows.
-bool view_end(const aclTensor& tensor, int64_t& end) {
-    end = tensor.offset;
-    for (uint64_t d = 0; d < tensor.rank(); ++d) {
-        int64_t reach;
-        if (__builtin_mul_overflow(tensor.sizes[d] - 1, tensor.strides[d], &reach) || __builtin_add_overflow(end, reach, &end))
-            return false;
-    }
-    return !__builtin_add_overflow(end, 1, &end);
-}
-
-void require_within_storage(const Named& named) {
-    const aclTensor& tensor = *named.tensor;
-    if (std::find(tensor.sizes.begin(), tensor.sizes.end(), 0) != tensor.sizes.end()) return;
-    if (tensor.data == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(named.name) + ": expected a data address, got null");
-    int64_t end;
-    const bool negative = tensor.offset < 0 || std::any_of(tensor.strides.begin(), tensor.strides.end(), [](int64_t s) { return s < 0; });
-    if (negative || !view_end(tensor, end) || end > element_count(tensor.storage_sizes))
-        refuse(
-            named.name, "a view within its storage of " + to_string(tensor.storage_sizes) + " elements",
-            "shape " + to_string(tensor.sizes) + ", strides " + to_string(tensor.strides) + " and offset " + std::to_string(tensor.offset));
 }
 
 const char* name_of(Product product) {
@@ -68,18 +43,20 @@ void require_not_null(const char* name, const void* pointer) {
     if (pointer == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(name) + ": expected a value, got null");
 }
 
-void require_not_null(std::initializer_list<Named> tensors) {
+void require_handles(std::initializer_list<Named> tensors) {
     for (const Named& named : tensors) require_not_null(named.name, named.tensor);
+    for (const Named& named : tensors) require_live(named.name, named.tensor);
 }
 
-void require_sound(std::initializer_list<Named> tensors) {
-    for (const Named& named : tensors) {
-        const Dims& sizes = named.tensor->sizes;
-        if (std::any_of(sizes.begin(), sizes.end(), [](int64_t s) { return s < 0; }))
-            refuse(named.name, "no negative dimension", "shape " + to_string(sizes));
-        if (!is_public(named.tensor->format)) refuse(named.name, "a public format", to_string(named.tensor->format));
-        require_within_storage(named);
-    }
+void require_not_empty_if_strict(std::initializer_list<Named> tensors) {
+    if (!config().strict) return;
+    for (const Named& named : tensors)
+        if (named.tensor->empty())
+            refuse(named.name, "at least one element, as TORCH_ACLNN_HOST_STRICT asks", to_string(named.tensor->sizes));
+}
+
+DTypes with_later(DTypes documented, DTypes later) {
+    return config().strict ? documented : documented | later;
 }
 
 void require_product(std::initializer_list<Product> products) {

@@ -11,24 +11,43 @@
 
 namespace torch_aclnn::host {
 
-// A parameter under its documented name.
-struct Named {
-    const char* name;
-    const aclTensor* tensor;
-};
-
 template <class Handle>
 struct NamedPointer {
     const char* name;
     const Handle* handle;
 };
 
-// 161001 unless every pointer is set.
-void require_not_null(const char* name, const void* pointer);
-void require_not_null(std::initializer_list<Named> tensors);
+// 161002 unless the handle is live, for one that is given.
+template <class Handle>
+void require_live(const char* name, const Handle* handle) {
+    if (handle != nullptr && !slots_of<Handle>().is_live(handle))
+        refuse(name, "a live " + std::string(handle_name<Handle>), describe_dead(handle));
+}
 
-// The three rules that hold for every tensor: no negative dimension, a public format, and a view that lies within its storage.
+TORCH_ACLNN_HOST_API void require_not_null(const char* name, const void* pointer);
+
+// 161001 unless the handles are given, 161002 unless they are live.
+template <class Handle>
+void require_handle(const char* name, const Handle* handle) {
+    require_not_null(name, handle);
+    require_live(name, handle);
+}
+void require_handles(std::initializer_list<Named> tensors);
+
+// The rules that hold for every tensor: no negative dimension, a number of elements that can be counted, and a view that lies within one
+// allocation of device memory.
+TORCH_ACLNN_HOST_API void require_device_view(const Named& tensor);
+
+// The same, with a public format and a view within the storage that it was declared with, all in memory of one device.
 void require_sound(std::initializer_list<Named> tensors);
+
+// 161002 if elements of the output share memory with each other or with an input.
+void require_no_overlap(const Named& output, std::initializer_list<Named> inputs);
+
+// TORCH_ACLNN_HOST_STRICT: 161002 where a tensor is empty, of which the documents say nothing or that it is not supported.
+void require_not_empty_if_strict(std::initializer_list<Named> tensors);
+// The data types that the document lists, with those of later documents unless TORCH_ACLNN_HOST_STRICT is set.
+DTypes with_later(DTypes documented, DTypes later);
 
 // 161002 unless the engine presents one of the products.
 void require_product(std::initializer_list<Product> products);

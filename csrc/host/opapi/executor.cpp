@@ -1,41 +1,44 @@
 #include "host/opapi/executor.h"
 
+#include <cstring>
+
 #include "aclnn/aclnn_base.h"
+#include "host/opapi/checks.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-std::vector<std::optional<aclTensor>> copies(std::initializer_list<const aclTensor*> tensors) {
-    std::vector<std::optional<aclTensor>> result(tensors.size());
-    auto copy = result.begin();
-    for (const aclTensor* tensor : tensors) {
-        if (tensor != nullptr) copy->emplace(*tensor);
-        ++copy;
-    }
-    return result;
+// The arguments that an index counts: inputs, outputs, or all tensors of the call in one count.
+using Arguments = std::vector<const aclTensor*>;
+
+Arguments inputs_of(const aclOpExecutor& executor) {
+    return {executor.inputs.begin(), executor.inputs.begin() + executor.input_count};
+}
+Arguments outputs_of(const aclOpExecutor& executor) {
+    return {executor.outputs.begin(), executor.outputs.begin() + executor.output_count};
+}
+Arguments tensors_of(const aclOpExecutor& executor) {
+    Arguments all = inputs_of(executor);
+    for (const aclTensor* output : outputs_of(executor)) all.push_back(output);
+    return all;
 }
 
-std::string named(const char* entry_point, const std::string& sentence) {
-    return std::string(entry_point) + ": " + sentence;
-}
-
-// The tensor among `groups`, taken as one list, that `index` counts to; null if there is none.
-aclTensor* find(std::initializer_list<std::vector<std::optional<aclTensor>>*> groups, size_t index) {
-    for (auto* group : groups) {
-        if (index < group->size()) return (*group)[index] ? &*(*group)[index] : nullptr;
-        index -= group->size();
-    }
-    return nullptr;
-}
-
-aclnnStatus set_address(const char* function, aclOpExecutor* executor, aclTensor* argument, size_t index, aclTensor* tensor, void* addr) {
-    if (executor == nullptr || tensor == nullptr || addr == nullptr)
-        return fail(ACLNN_ERR_PARAM_NULLPTR, named(function, "executor, tensor and addr: expected values, got null"));
-    if (argument == nullptr)
-        return fail(ACLNN_ERR_PARAM_INVALID, named(function, "index: expected an argument of " + std::string(executor->entry_point) +
-                                                                 ", got " + std::to_string(index)));
-    argument->data = tensor->data = addr;
-    return ACLNN_SUCCESS;
+aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments (*arguments_of)(const aclOpExecutor&), size_t index,
+                        aclTensor* tensor, void* addr) {
+    return answer(function, [&] {
+        if (executor == nullptr || tensor == nullptr || addr == nullptr)
+            throw Refusal(ACLNN_ERR_PARAM_NULLPTR, "executor, tensor and addr: expected values, got null");
+        require_executor(executor);
+        require_live("tensor", tensor);
+        const Arguments arguments = arguments_of(*executor);
+        if (index >= arguments.size() || arguments[index] == nullptr)
+            refuse("index", "an argument of " + std::string(executor->entry_point), std::to_string(index));
+        if (arguments[index] != tensor) refuse("tensor", "argument " + std::to_string(index) + " of phase 1", "another aclTensor");
+        aclTensor moved = *tensor;
+        moved.data = addr;
+        require_device_view({"addr", &moved});
+        tensor->data = addr;
+    });
 }
 
 }  // namespace
@@ -44,70 +47,93 @@ void refuse(const std::string& parameter, const std::string& expected, const std
     throw Refusal(ACLNN_ERR_PARAM_INVALID, parameter + ": expected " + expected + ", got " + got);
 }
 
-aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor, Phase1Body body) noexcept {
-    try {
-        if (workspace_size == nullptr || executor == nullptr)
-            return fail(ACLNN_ERR_PARAM_NULLPTR,
-                        named(entry_point, "workspaceSize and executor: expected places for the results, got null"));
-        *executor = body.call(body.closure).release();
-        *workspace_size = 0;
-        return ACLNN_SUCCESS;
-    } catch (const Refusal& refusal) {
-        return fail(refusal.code(), named(entry_point, refusal.what()));
-    } catch (const std::exception& error) {
-        return fail(ACLNN_ERR_INNER_CREATE_EXECUTOR, named(entry_point, error.what()));
-    }
+void refuse_executor(const aclOpExecutor* executor) {
+    refuse("executor", "one that phase 1 made and that has not been used up", describe_dead(executor));
 }
 
-aclnnStatus run_phase2(const char* entry_point, CallCounter& counter, void* workspace, uint64_t workspace_size, aclOpExecutor* executor,
-                       aclrtStream stream) noexcept {
-    if (executor == nullptr) return fail(ACLNN_ERR_PARAM_NULLPTR, named(entry_point, "executor: expected the one of phase 1, got null"));
-    if (workspace == nullptr && workspace_size > 0)
-        return fail(ACLNN_ERR_PARAM_NULLPTR,
-                    named(entry_point, "workspace: expected " + std::to_string(workspace_size) + " bytes, got null"));
-    counter.add();
-    // On an error the executor has not been taken, but phase 2 consumes it all the same; enqueue has left the sentence.
-    if (enqueue(stream, *executor) == ACL_SUCCESS) return ACLNN_SUCCESS;
-    executor->finish();
-    return ACLNN_ERR_RUNTIME_ERROR;
+void require_executor(const aclOpExecutor* executor) {
+    require_not_null("executor", executor);
+    if (!slots_of<aclOpExecutor>().is_live(executor)) refuse_executor(executor);
 }
 
 }  // namespace torch_aclnn::host
 
+template <>
+torch_aclnn::host::SlotPool& torch_aclnn::host::slots_of<aclOpExecutor>() {
+    static auto* const once = new SlotPool(sizeof(aclOpExecutor));
+    return *once;
+}
+
 using namespace torch_aclnn::host;
 
-aclOpExecutor::aclOpExecutor(const char* entry_point, std::initializer_list<const aclTensor*> inputs,
-                             std::initializer_list<const aclTensor*> outputs, Compute compute)
-    : entry_point(entry_point), inputs(copies(inputs)), outputs(copies(outputs)), compute(std::move(compute)) {}
+aclOpExecutor::aclOpExecutor(const char* entry_point, std::initializer_list<Named> inputs, std::initializer_list<Named> outputs,
+                             Compute compute)
+    : entry_point(entry_point),
+      input_count(inputs.size()),
+      output_count(outputs.size()),
+      compute(std::move(compute)),
+      memory_version(device_memory_version()) {
+    watched.reserve(inputs.size() + outputs.size() + 3);
+    const auto add = [this](std::initializer_list<Named> arguments, const aclTensor** target) {
+        for (const Named& argument : arguments) {
+            *target++ = argument.tensor;
+            watch(argument.name, argument.tensor);
+        }
+    };
+    add(inputs, this->inputs.data());
+    add(outputs, this->outputs.data());
+}
 
 aclOpExecutor::~aclOpExecutor() = default;
+
+void aclOpExecutor::watch(const char* name, const aclTensorList* list) {
+    if (list == nullptr) return;
+    watched.emplace_back(name, list);
+    for (const auto& member : list->members) watch(name, static_cast<const aclTensor*>(member.get()));
+}
+
+void aclOpExecutor::watch(const char* name, const aclScalarList* list) {
+    if (list == nullptr) return;
+    watched.emplace_back(name, list);
+    for (const auto& member : list->members) watch(name, static_cast<const aclScalar*>(member.get()));
+}
+
+void aclOpExecutor::run() {
+    has_run = true;
+    constexpr int kPattern = 0xA5;
+    if (workspace_size > 0) std::memset(workspace, kPattern, workspace_size);
+    compute(*this);
+}
 
 void aclOpExecutor::finish() noexcept {
     if (!repeatable) delete this;
 }
 
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
-    if (executor == nullptr) return fail(ACLNN_ERR_PARAM_NULLPTR, "aclSetAclOpExecutorRepeatable: executor: expected one, got null");
-    executor->repeatable = true;
-    return ACLNN_SUCCESS;
+    return answer(__func__, [&] {
+        require_executor(executor);
+        executor->repeatable = true;
+    });
 }
 
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
-    delete executor;
-    return ACLNN_SUCCESS;
+    return answer(__func__, [&] {
+        if (executor == nullptr) return;
+        if (!slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
+        delete executor;
+    });
 }
 
 aclnnStatus aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr) {
-    return set_address("aclSetInputTensorAddr", executor, executor ? find({&executor->inputs}, index) : nullptr, index, tensor, addr);
+    return set_address(__func__, executor, inputs_of, index, tensor, addr);
 }
 
 aclnnStatus aclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr) {
-    return set_address("aclSetOutputTensorAddr", executor, executor ? find({&executor->outputs}, index) : nullptr, index, tensor, addr);
+    return set_address(__func__, executor, outputs_of, index, tensor, addr);
 }
 
 aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr) {
-    aclTensor* argument = executor ? find({&executor->inputs, &executor->outputs}, index) : nullptr;
-    return set_address("aclSetTensorAddr", executor, argument, index, tensor, addr);
+    return set_address(__func__, executor, tensors_of, index, tensor, addr);
 }
 
 aclnnStatus aclnnInit(const char*) {

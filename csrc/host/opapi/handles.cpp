@@ -1,55 +1,13 @@
 #include "host/opapi/handles.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
 #include "host/opapi/format.h"
 
 namespace torch_aclnn::host {
-
-std::string to_string(const Dims& dims) {
-    std::string text = "{";
-    for (int64_t d : dims) text += (text.size() > 1 ? ", " : "") + std::to_string(d);
-    return text + "}";
-}
-
-std::string to_string(aclDataType dtype) {
-    switch (dtype) {
-        case ACL_FLOAT: return "FLOAT";
-        case ACL_FLOAT16: return "FLOAT16";
-        case ACL_INT8: return "INT8";
-        case ACL_INT32: return "INT32";
-        case ACL_UINT8: return "UINT8";
-        case ACL_INT16: return "INT16";
-        case ACL_UINT16: return "UINT16";
-        case ACL_UINT32: return "UINT32";
-        case ACL_INT64: return "INT64";
-        case ACL_UINT64: return "UINT64";
-        case ACL_DOUBLE: return "DOUBLE";
-        case ACL_BOOL: return "BOOL";
-        case ACL_COMPLEX64: return "COMPLEX64";
-        case ACL_COMPLEX128: return "COMPLEX128";
-        case ACL_BF16: return "BF16";
-        default: return "aclDataType(" + std::to_string(static_cast<int>(dtype)) + ")";
-    }
-}
-
-std::string to_string(aclFormat format) {
-    switch (format) {
-        case ACL_FORMAT_UNDEFINED: return "UNDEFINED";
-        case ACL_FORMAT_NCHW: return "NCHW";
-        case ACL_FORMAT_NHWC: return "NHWC";
-        case ACL_FORMAT_ND: return "ND";
-        case ACL_FORMAT_NC1HWC0: return "NC1HWC0";
-        case ACL_FORMAT_NDHWC: return "NDHWC";
-        case ACL_FORMAT_FRACTAL_NZ: return "FRACTAL_NZ";
-        case ACL_FORMAT_NCDHW: return "NCDHW";
-        case ACL_FORMAT_NDC1HWC0: return "NDC1HWC0";
-        case ACL_FORMAT_NCL: return "NCL";
-        default: return "aclFormat(" + std::to_string(static_cast<int>(format)) + ")";
-    }
-}
 
 bool is_public(aclFormat format) {
     switch (format) {
@@ -64,11 +22,38 @@ bool is_public(aclFormat format) {
     }
 }
 
-int64_t element_count(const Dims& dims) {
+std::optional<int64_t> checked_element_count(const Dims& dims) {
     int64_t count = 1;
-    for (int64_t d : dims) count *= d;
-    return count;
+    bool empty = false, overflows = false;
+    for (int64_t d : dims) {
+        if (d < 0) return std::nullopt;
+        empty |= d == 0;
+        overflows |= d > 0 && __builtin_mul_overflow(count, d, &count);
+    }
+    if (empty) return 0;
+    return overflows ? std::nullopt : std::optional(count);
 }
+
+std::string describe_dead(const void* handle) {
+    char address[2 + 2 * sizeof handle + 1];
+    std::snprintf(address, sizeof address, "0x%zx", reinterpret_cast<size_t>(handle));
+    return std::string(address) + ", which has been destroyed or never was one";
+}
+
+// Never destroyed: handles are still destroyed while the process exits.
+#define TORCH_ACLNN_SLOTS(Handle)                               \
+    template <>                                                 \
+    SlotPool& slots_of<Handle>() {                              \
+        static auto* const once = new SlotPool(sizeof(Handle)); \
+        return *once;                                           \
+    }
+TORCH_ACLNN_SLOTS(aclTensor)
+TORCH_ACLNN_SLOTS(aclScalar)
+TORCH_ACLNN_SLOTS(aclIntArray)
+TORCH_ACLNN_SLOTS(aclFloatArray)
+TORCH_ACLNN_SLOTS(aclBoolArray)
+TORCH_ACLNN_SLOTS(aclTensorList)
+TORCH_ACLNN_SLOTS(aclScalarList)
 
 namespace {
 
@@ -85,7 +70,7 @@ Handle* create(const char* function, Fill&& fill) noexcept {
 }
 
 bool refuse(const char* function, const std::string& reason) {
-    fail(ACL_ERROR_INVALID_PARAM, std::string(function) + ": " + reason);
+    fail(ACLNN_ERR_PARAM_INVALID, std::string(function) + ": " + reason);
     return false;
 }
 
@@ -98,9 +83,13 @@ bool fill_array(std::vector<Value>& target, const char* function, const void* so
 }
 
 template <class Handle>
-bool fill_list(std::vector<std::unique_ptr<Handle>>& members, const char* function, const Handle* const* source, uint64_t size) {
+bool fill_list(MemberList<Handle>& members, const char* function, const Handle* const* source, uint64_t size) {
     if (source == nullptr && size > 0) return refuse(function, "value: expected a list of " + std::to_string(size) + ", got null");
     members.reserve(size);
+    for (uint64_t i = 0; i < size; ++i)
+        if (source[i] != nullptr && !slots_of<Handle>().is_live(source[i]))
+            return refuse(function, "value: expected live handles of type " + std::string(handle_name<Handle>) + ", got " +
+                                        describe_dead(source[i]) + " at position " + std::to_string(i));
     for (uint64_t i = 0; i < size; ++i) members.emplace_back(const_cast<Handle*>(source[i]));
     return true;
 }
@@ -112,9 +101,33 @@ void set_contiguous(Dims& strides, const Dims& sizes) {
 }
 
 template <class Handle>
-aclnnStatus destroy(const Handle* handle) noexcept {
+bool owns_its_members(const Handle&) {
+    return true;
+}
+template <class Member>
+bool all_live(const MemberList<Member>& members) {
+    return std::all_of(members.begin(), members.end(),
+                       [](const auto& member) { return member == nullptr || slots_of<Member>().is_live(member.get()); });
+}
+bool owns_its_members(const aclTensorList& list) {
+    return all_live(list.members);
+}
+bool owns_its_members(const aclScalarList& list) {
+    return all_live(list.members);
+}
+
+template <class Handle>
+aclnnStatus destroy(const char* function, const Handle* handle) noexcept {
+    if (handle == nullptr) return ACLNN_SUCCESS;
+    if (!slots_of<Handle>().retire(handle)) {
+        refuse(function, "expected null or a live " + std::string(handle_name<Handle>) + ", got " + describe_dead(handle));
+        return ACLNN_ERR_PARAM_INVALID;
+    }
+    const bool complete = owns_its_members(*handle);
     delete handle;
-    return ACLNN_SUCCESS;
+    if (complete) return ACLNN_SUCCESS;
+    refuse(function, "expected a list that owns its members, got one of which a member has been destroyed before");
+    return ACLNN_ERR_PARAM_INVALID;
 }
 
 }  // namespace
@@ -182,23 +195,23 @@ aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size)
 }
 
 aclnnStatus aclDestroyTensor(const aclTensor* tensor) {
-    return destroy(tensor);
+    return destroy(__func__, tensor);
 }
 aclnnStatus aclDestroyScalar(const aclScalar* scalar) {
-    return destroy(scalar);
+    return destroy(__func__, scalar);
 }
 aclnnStatus aclDestroyIntArray(const aclIntArray* array) {
-    return destroy(array);
+    return destroy(__func__, array);
 }
 aclnnStatus aclDestroyFloatArray(const aclFloatArray* array) {
-    return destroy(array);
+    return destroy(__func__, array);
 }
 aclnnStatus aclDestroyBoolArray(const aclBoolArray* array) {
-    return destroy(array);
+    return destroy(__func__, array);
 }
 aclnnStatus aclDestroyTensorList(const aclTensorList* array) {
-    return destroy(array);
+    return destroy(__func__, array);
 }
 aclnnStatus aclDestroyScalarList(const aclScalarList* array) {
-    return destroy(array);
+    return destroy(__func__, array);
 }

@@ -35,9 +35,15 @@ void check_tensors(const Arguments& a) {
         refuse(a.out.name, "contiguous strides", to_string(a.out.tensor->strides) + " for shape " + to_string(a.out.tensor->sizes));
 }
 
+// Indices count the elements of a plane.
+void require_countable_plane(const NamedPointer<aclIntArray>& sizes) {
+    const Dims plane(sizes.handle->values.data(), sizes.handle->values.size());
+    if (!checked_element_count(plane)) refuse(sizes.name, "a plane of fewer than 2^63 elements", to_string(plane));
+}
+
 void check(const Arguments& a) {
-    require_not_null({a.grad_output, a.self, a.indices, a.out});
-    for (const auto& array : {a.output_size, a.stride, a.padding}) require_not_null(array.name, array.handle);
+    require_handles({a.grad_output, a.self, a.indices, a.out});
+    for (const auto& array : {a.output_size, a.stride, a.padding}) require_handle(array.name, array.handle);
     require_product({Product::training, Product::a2});
     check_tensors(a);
     for (const auto& array : {a.output_size, a.stride, a.padding}) require_length(array, {3});
@@ -45,7 +51,10 @@ void check(const Arguments& a) {
     require_values(a.padding, INT32_MIN);
     const uint64_t depth = a.self.tensor->rank() - 3;
     for (uint64_t d = 0; d < depth; ++d) require_dim(a.grad_output, d, a.self.tensor->sizes[d]);
+    require_countable_plane(a.output_size);
     for (uint64_t d = 0; d < 3; ++d) require_dim(a.grad_output, depth + d, a.output_size.handle->values[d]);
+    require_not_empty_if_strict({a.grad_output, a.self});
+    require_no_overlap(a.out, {a.grad_output, a.indices});
 }
 
 void compute(const aclOpExecutor& e) {
@@ -61,9 +70,10 @@ void compute(const aclOpExecutor& e) {
 
 std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {
     check(a);
-    return std::make_unique<aclOpExecutor>("aclnnMaxUnpool3dBackward",
-                                           std::initializer_list{a.grad_output.tensor, a.self.tensor, a.indices.tensor},
-                                           std::initializer_list{a.out.tensor}, compute);
+    auto executor = std::make_unique<aclOpExecutor>("aclnnMaxUnpool3dBackward", std::initializer_list{a.grad_output, a.self, a.indices},
+                                                    std::initializer_list{a.out}, compute);
+    for (const auto& array : {a.output_size, a.stride, a.padding}) executor->watch(array.name, array.handle);
+    return executor;
 }
 
 }  // namespace

@@ -22,4 +22,17 @@ class TORCH_ACLNN_HOST_API Refusal : public std::runtime_error {
 // 161002 in the house form: "<parameter>: expected <expected>, got <got>".
 [[noreturn]] TORCH_ACLNN_HOST_API void refuse(const std::string& parameter, const std::string& expected, const std::string& got);
 
+// Runs the body of a C function. What it throws becomes a code, and a message that starts with the function's name.
+template <class Body>
+aclnnStatus answer(const char* function, Body&& body, aclnnStatus code_of_other_exceptions = ACLNN_ERR_INNER) noexcept {
+    try {
+        body();
+        return ACLNN_SUCCESS;
+    } catch (const Refusal& refusal) {
+        return fail(refusal.code(), std::string(function) + ": " + refusal.what());
+    } catch (const std::exception& error) {
+        return fail(code_of_other_exceptions, std::string(function) + ": " + error.what());
+    }
+}
+
 }  // namespace torch_aclnn::host

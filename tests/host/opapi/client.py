@@ -131,12 +131,15 @@ class Operand:
     def __init__(self, client: "Client", tensor: Tensor) -> None:
         self.tensor, self._client = tensor, client
         self._size = size_of(tensor.dtype)
-        self._positions = tensor.positions()
+        # A tensor in somebody else's memory may have more elements than could be listed.
+        self._positions = tensor.positions() if tensor.address is None or tensor.storage is None else []
         storage = tensor.storage if tensor.storage is not None else (max(self._positions, default=-1) + 1,)
         count = max(math.prod(storage), max(self._positions, default=0) + 1) if tensor.address is None else 0
-        self._buffer = (ctypes.c_uint8 * (2 * self.GUARD + count * self._size))()
-        ctypes.memset(self._buffer, self.GUARD_BYTE[0], len(self._buffer))
-        self.address = ctypes.addressof(self._buffer) + self.GUARD if tensor.address is None else tensor.address
+        total = 2 * self.GUARD + count * self._size
+        self._block: int | None = client.allocate(total)
+        self._buffer = (ctypes.c_uint8 * total).from_address(self._block)  # the engine's device memory can be read from here
+        ctypes.memset(self._buffer, self.GUARD_BYTE[0], total)
+        self.address = self._block + self.GUARD if tensor.address is None else tensor.address
         if tensor.values is not None:
             self.write(tensor.values)
         self.before = self.bytes()
@@ -168,10 +171,19 @@ class Operand:
             now[start : start + self._size] = before[start : start + self._size] = bytes(self._size)
         return now == before
 
-    def close(self) -> None:
+    def destroy_handle(self) -> None:
         if self.handle is not None:
             self._client.destroy("Tensor", self.handle)
         self.handle = None
+
+    def free_memory(self) -> None:
+        if self._block is not None:
+            self._client.free(self._block)
+        self._block = None
+
+    def close(self) -> None:
+        self.destroy_handle()
+        self.free_memory()
 
 
 def scalar_type(name: str) -> Any:
@@ -231,11 +243,19 @@ class Call:
         return getattr(self._client.opapi, self.entry_point + "GetWorkspaceSize")(*arguments)
 
     def phase2(self, stream: int | None = None, workspace: int | None = None, size: int = 0) -> int:
-        """Call the second phase, which consumes the executor unless it reports a null pointer."""
+        """Call the second phase, which uses the executor up unless it reports a null pointer."""
         code = getattr(self._client.opapi, self.entry_point)(workspace, size, self.executor, stream)
         if code != NULL:
             self.executor = c_void_p()
         return code
+
+    def destroy_handle(self, name: str) -> None:
+        """Destroy one argument's handle, and leave its memory."""
+        value = self.arguments[name]
+        if isinstance(value, Operand):
+            value.destroy_handle()
+        else:
+            self._client.destroy("IntArray", self._arrays.pop(name))
 
     def destroy_arguments(self) -> None:
         for operand in self.operands():
@@ -286,6 +306,8 @@ class Client:
         self.acl = ctypes.CDLL(str(libdir / "libascendcl.so"))
         self.acl.aclGetRecentErrMsg.restype = c_char_p
         self.acl.aclrtSynchronizeStream.argtypes = [c_void_p]
+        self.acl.aclrtMalloc.argtypes = [POINTER(c_void_p), c_size_t, c_int]
+        self.acl.aclrtFree.argtypes = [c_void_p]
         self.opapi = ctypes.CDLL(str(libdir / "libopapi.so"))
         for name, argtypes in PROTOTYPES.items():
             getattr(self.opapi, name).argtypes = argtypes
@@ -299,6 +321,16 @@ class Client:
     def sentence(self) -> str:
         """Take the sentence of this thread's last refusal."""
         return self.acl.aclGetRecentErrMsg().decode()
+
+    def allocate(self, size: int) -> int:
+        """Return the address of that many bytes of device memory."""
+        address = c_void_p()
+        assert self.acl.aclrtMalloc(byref(address), size, 0) == 0, self.sentence()
+        assert address.value is not None
+        return address.value
+
+    def free(self, address: int) -> None:
+        assert self.acl.aclrtFree(address) == 0, self.sentence()
 
     def tensor(self, tensor: Tensor, storage: Sequence[int], data: int | None) -> int:
         dims, strides, storage_dims = int64s(tensor.shape), int64s(tensor.strides), int64s(storage)

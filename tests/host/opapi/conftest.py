@@ -1,4 +1,8 @@
 import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from torch_aclnn.host import libdir
@@ -14,7 +18,37 @@ def loaded_client() -> Client:
 @pytest.fixture
 def aclnn(ascendcl, loaded_client: Client) -> Client:
     """Return the client, with device 0 chosen and no error left over, on an engine that reads the contract strictly."""
-    for variable, strict in (("TORCH_ACLNN_HOST_SOC", "Ascend910B3"), ("TORCH_ACLNN_HOST_FLOAT64", "0")):
+    for variable, strict in (
+        ("TORCH_ACLNN_HOST_SOC", "Ascend910B3"),
+        ("TORCH_ACLNN_HOST_FLOAT64", "0"),
+        ("TORCH_ACLNN_HOST_STRICT", "0"),
+        ("TORCH_ACLNN_HOST_WORKSPACE", "0"),
+    ):
         if os.environ.get(variable, strict) not in (strict, ""):
             pytest.skip(f"the contract's tables are those of the default, but {variable} is set")
     return loaded_client
+
+
+PRELUDE = """
+import ctypes
+from ctypes import byref, c_int, c_void_p
+from pathlib import Path
+from host.opapi.calls import *
+from host.opapi.client import *
+client = Client(Path({libdir!r}))
+assert client.acl.aclInit(None) == 0, client.sentence()
+assert client.acl.aclrtSetDevice(0) == 0, client.sentence()
+"""
+
+
+@pytest.fixture(scope="session")
+def run_client() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Return a function that runs Python code in a process of its own, with `client` on an engine of these settings."""
+
+    def run(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_ACLNN_HOST_")}
+        command = [sys.executable, "-S", "-c", PRELUDE.format(libdir=str(libdir())) + code]
+        tests = Path(__file__).parents[2]
+        return subprocess.run(command, cwd=tests, env=kept | settings, capture_output=True, text=True, timeout=60)
+
+    return run

@@ -17,7 +17,7 @@ namespace {
     } while (false)
 
 const int64_t kShape[] = {1, 2, 2}, kPooled[] = {1, 1, 1}, kCount = 4;
-float memory[9] = {1};
+float* memory;  // of the device, which the engine's processes can address
 
 aclTensor* tensor(const int64_t* shape, float* data) {
     return aclCreateTensor(shape, 3, ACL_FLOAT, nullptr, 0, ACL_FORMAT_NCL, &kCount, 1, data);
@@ -56,24 +56,30 @@ void executors_are_released_once() {
     aclTensor *grad = tensor(kPooled, memory), *out = tensor(kShape, memory + 4);
     phase1(nullptr, out, ACLNN_ERR_PARAM_NULLPTR);
 
-    CHECK(phase2(phase1(grad, out)) == ACLNN_SUCCESS);                     // consumed
-    CHECK(phase2(phase1(grad, out), &memory) == ACLNN_ERR_RUNTIME_ERROR);  // consumed although there is no such stream
-    CHECK(aclDestroyAclOpExecutor(phase1(grad, out)) == ACLNN_SUCCESS);    // never run
+    CHECK(phase2(phase1(grad, out)) == ACLNN_SUCCESS);                    // consumed
+    CHECK(phase2(phase1(grad, out), memory) == ACLNN_ERR_RUNTIME_ERROR);  // consumed although there is no such stream
+    CHECK(aclDestroyAclOpExecutor(phase1(grad, out)) == ACLNN_SUCCESS);   // never run
 
     aclOpExecutor* repeatable = phase1(grad, out);
     CHECK(aclSetAclOpExecutorRepeatable(repeatable) == ACLNN_SUCCESS);
     CHECK(phase2(repeatable) == ACLNN_SUCCESS);
-    CHECK(phase2(repeatable, &memory) == ACLNN_ERR_RUNTIME_ERROR);
+    CHECK(phase2(repeatable, memory) == ACLNN_ERR_RUNTIME_ERROR);
     CHECK(phase2(repeatable) == ACLNN_SUCCESS);
     CHECK(aclDestroyAclOpExecutor(repeatable) == ACLNN_SUCCESS);
 
-    aclOpExecutor* last = phase1(grad, out);
-    aclDestroyTensor(grad);
-    aclDestroyTensor(out);
+    aclOpExecutor* used = phase1(grad, out);
     memory[4] = 0;
-    CHECK(phase2(last) == ACLNN_SUCCESS);
+    CHECK(phase2(used) == ACLNN_SUCCESS);
     CHECK(aclrtSynchronizeStream(nullptr) == ACL_SUCCESS);
     CHECK(memory[4] == 0.25f);
+    CHECK(phase2(used) == ACLNN_ERR_PARAM_INVALID);
+    CHECK(aclDestroyAclOpExecutor(used) == ACLNN_ERR_PARAM_INVALID);
+
+    aclOpExecutor* late = phase1(grad, out);
+    CHECK(aclDestroyTensor(grad) == ACLNN_SUCCESS);
+    CHECK(aclDestroyTensor(grad) == ACLNN_ERR_PARAM_INVALID);
+    CHECK(phase2(late) == ACLNN_ERR_PARAM_INVALID);  // consumed although its argument has been destroyed
+    CHECK(aclDestroyTensor(out) == ACLNN_SUCCESS);
 }
 
 void getters_return_what_the_caller_frees() {
@@ -91,8 +97,11 @@ void getters_return_what_the_caller_frees() {
 
 int main() {
     CHECK(aclrtSetDevice(0) == ACL_SUCCESS);
+    CHECK(aclrtMalloc(reinterpret_cast<void**>(&memory), 9 * sizeof(float), ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS);
+    memory[0] = 1;
     lists_release_their_members();
     arrays_release_their_values();
     executors_are_released_once();
     getters_return_what_the_caller_frees();
+    CHECK(aclrtFree(memory) == ACL_SUCCESS);
 }

@@ -1,0 +1,130 @@
+"""Views are checked against the allocation they lie in, and outputs against their inputs, in phase 1."""
+
+import ctypes
+
+import pytest
+
+from host.opapi.calls import (
+    ADAPTIVE_AVG_POOL2D,
+    AVG_POOL2D,
+    BATCH_NORM_ELEMT,
+    GOOD,
+    MAX_UNPOOL3D,
+    REPLICATION_PAD2D,
+    but,
+)
+from host.opapi.client import INVALID, PARAMETERS, DType, Tensor
+from host.opapi.rows import tensors_of
+
+EVERY_TENSOR = pytest.mark.parametrize(("entry_point", "parameter"), [(e, name) for e in GOOD for name in tensors_of(e)])
+# Of these entry points `self` is a shape only, so it may share the output's memory.
+READ = {e: [n for n in tensors_of(e) if n not in ("self", PARAMETERS[e][-3])] for e in GOOD}
+
+
+@EVERY_TENSOR
+def test_host_memory_is_refused(aclnn, entry_point, parameter):
+    memory = ctypes.create_string_buffer(65536)
+    changes = {parameter: {"values": None, "address": ctypes.addressof(memory)}}
+    aclnn.refuses(entry_point, but(GOOD[entry_point], **changes), INVALID, parameter, "device memory", "in no allocation of a device")
+
+
+@EVERY_TENSOR
+def test_view_that_is_larger_than_its_allocation_is_refused(aclnn, device_memory, entry_point, parameter):
+    tensor = GOOD[entry_point][parameter]
+    size = len(tensor.positions()) * (8 if tensor.dtype == DType.INT64 else 4)
+    address = device_memory + 4096 - size + 4
+    changes = {parameter: {"values": None, "address": address}}
+    expected = f"a view within its allocation, which goes on for {size - 4} bytes"
+    aclnn.refuses(entry_point, but(GOOD[entry_point], **changes), INVALID, parameter, expected, f"which ends after {size}")
+
+
+def test_small_buffer_declared_as_a_large_tensor_is_refused(aclnn, device_memory):
+    large = {"shape": (1, 64, 1024, 1024), "address": device_memory, "storage": (2**26,)}
+    arguments = {"gradOutput": Tensor(**large), "self": Tensor(**large), "out": Tensor(**large)}
+    aclnn.refuses(ADAPTIVE_AVG_POOL2D, arguments, INVALID, "gradOutput", "goes on for 4096 bytes", "ends after 268435456")
+
+
+def test_strides_beyond_the_allocation_are_refused(aclnn, device_memory):
+    strided = {"strides": (2**36, 2**30, 2**20, 1), "address": device_memory, "storage": (2**40,)}
+    aclnn.refuses(AVG_POOL2D, but(GOOD[AVG_POOL2D], gradOutput=strided), INVALID, "gradOutput", "goes on for 4096 bytes", "ends after")
+
+
+@pytest.mark.parametrize("parameter", ["self", "out"])
+def test_number_of_elements_that_wraps_is_refused(aclnn, device_memory, parameter):
+    wrapping = {"shape": (2**32, 2**32, 2, 2), "strides": (0, 0, 2, 1), "address": device_memory, "storage": (4,)}
+    arguments = GOOD[ADAPTIVE_AVG_POOL2D] | {
+        "gradOutput": Tensor((2**32, 2**32, 1, 1), strides=(0, 0, 1, 1), address=device_memory, storage=(4,)),
+        **{name: Tensor(**wrapping) for name in ("self", "out")},
+    }
+    aclnn.refuses(ADAPTIVE_AVG_POOL2D, arguments, INVALID, "gradOutput", r"fewer than 2\^63 elements", "4294967296, 4294967296")
+
+
+def test_dimension_to_which_no_padding_could_be_added_is_refused(aclnn, device_memory):
+    huge = Tensor((1, 2**63 - 1, 1), strides=(0, 0, 0), address=device_memory, storage=(1,))
+    arguments = GOOD[REPLICATION_PAD2D] | {"gradOutput": huge, "self": huge, "gradInput": huge, "padding": (0, 0, 1, 1)}
+    aclnn.refuses(REPLICATION_PAD2D, arguments, INVALID, "gradOutput", r"dimensions of at most 2\^61", "9223372036854775807")
+
+
+def test_storage_of_negative_dimensions_is_refused(aclnn):
+    arguments = but(GOOD[AVG_POOL2D], gradOutput={"storage": (-4, -6)})
+    aclnn.refuses(AVG_POOL2D, arguments, INVALID, "gradOutput", r"a view within its storage of \{-4, -6\}", "shape")
+
+
+def test_unpooling_plane_that_wraps_is_refused(aclnn, device_memory):
+    side = 2**31 - 1
+    plane = Tensor((1, side, side, 4), strides=(0, 0, 0, 0), address=device_memory, storage=(1,))
+    small = Tensor((1, 1, 1, 1))
+    arguments = GOOD[MAX_UNPOOL3D] | {
+        "gradOutput": plane, "self": small, "indices": Tensor((1, 1, 1, 1), DType.INT64, [0]), "out": small, "outputSize": (side, side, 4),
+    }  # fmt: skip
+    aclnn.refuses(MAX_UNPOOL3D, arguments, INVALID, "gradOutput", r"fewer than 2\^63 elements", str(side))
+
+
+def shared(entry_point, parameter, address):
+    """Return the call in which the output lies where the parameter lies."""
+    place = {"address": address, "values": None}
+    arguments = but(GOOD[entry_point], **{parameter: place, PARAMETERS[entry_point][-3]: place})
+    if parameter == "indices":
+        return arguments  # zeros, as the memory is
+    return arguments
+
+
+@pytest.mark.parametrize(("entry_point", "parameter"), [(e, name) for e, names in READ.items() for name in names])
+def test_output_that_shares_memory_with_an_input_is_refused(aclnn, device_memory, entry_point, parameter):
+    output = PARAMETERS[entry_point][-3]
+    arguments = shared(entry_point, parameter, device_memory)
+    aclnn.refuses(entry_point, arguments, INVALID, output, "memory of its own", f"memory that is also that of {parameter}")
+
+
+@pytest.mark.parametrize("entry_point", [AVG_POOL2D, ADAPTIVE_AVG_POOL2D, REPLICATION_PAD2D, BATCH_NORM_ELEMT])
+def test_output_that_shares_memory_with_itself_is_refused(aclnn, entry_point):
+    output = PARAMETERS[entry_point][-3]
+    tensor = GOOD[entry_point][output]
+    strides = (*(0,) * (len(tensor.shape) - 1), 1)
+    arguments = but(GOOD[entry_point], **{output: {"strides": strides}})
+    aclnn.refuses(entry_point, arguments, INVALID, output, "elements that do not share memory", "with strides")
+
+
+@pytest.mark.parametrize("entry_point", [AVG_POOL2D, ADAPTIVE_AVG_POOL2D, REPLICATION_PAD2D])
+def test_self_may_share_the_outputs_memory(aclnn, stream, device_memory, entry_point):
+    output = PARAMETERS[entry_point][-3]
+    place = {"address": device_memory}
+    expected = aclnn.run(entry_point, GOOD[entry_point], stream)
+    assert aclnn.run(entry_point, but(GOOD[entry_point], **{"self": place, output: place}), stream) == expected
+
+
+def test_views_that_lie_between_each_other_do_not_overlap(aclnn, stream, device_memory):
+    even, odd = {"offset": 0, "strides": (48, 16, 8, 2)}, {"offset": 1, "strides": (192, 64, 16, 2)}
+    arguments = but(GOOD[AVG_POOL2D], gradOutput=even | {"address": device_memory}, gradInput=odd | {"address": device_memory})
+    arguments = but(arguments, gradOutput={"storage": (1024,)}, gradInput={"storage": (1024,)})
+    with aclnn.call(AVG_POOL2D, arguments) as call:
+        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase2(stream) == 0, aclnn.sentence()
+        assert aclnn.acl.aclrtSynchronizeStream(stream) == 0
+
+
+def test_view_that_crosses_its_own_steps_without_meeting_itself_is_taken(aclnn, stream):
+    # Steps of 2 and 3 over 3 and 2 elements: 0, 3, 2, 5, 4, 7.
+    arguments = {"gradOutput": Tensor((1, 1, 1)), "self": Tensor((1, 3, 2)), "out": Tensor((1, 3, 2), strides=(9, 2, 3))}
+    with aclnn.call(ADAPTIVE_AVG_POOL2D, arguments) as call:
+        assert call.phase1() == 0, aclnn.sentence()
