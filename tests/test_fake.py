@@ -9,11 +9,13 @@ from torch._subclasses import FakeTensorMode
 from torch.utils._pytree import tree_map_only
 
 import layouts
-from marks import host_engine_only
+from marks import STRICT, host_engine_only
 
 ops = torch.ops.torch_aclnn
 
 small, dtypes = st.integers(1, 6), st.sampled_from([torch.float32, torch.float32, torch.float16, torch.bfloat16, torch.int32])
+if STRICT:  # what every document lists, and int32, which none does
+    dtypes = st.sampled_from([torch.float32, torch.float16, torch.int32])
 
 
 @st.composite
@@ -64,7 +66,8 @@ def adaptive_avg_pool2d(draw):
 @st.composite
 def replication_pad2d(draw):
     size = [*leading(draw, draw(st.integers(1, 2))), draw(small), draw(small)]
-    left, right, top, bottom = pad = [draw(st.integers(-2, 4)) for _ in range(4)]
+    most = [min(4, d - 1) if STRICT else 4 for d in (size[-1], size[-1], size[-2], size[-2])]
+    left, right, top, bottom = pad = [draw(st.integers(-2, m)) for m in most]
     grad = draw(tensors([*size[:-2], max(size[-2] + top + bottom, 0), max(size[-1] + left + right, 0)], draw(dtypes)))
     return ops.replication_pad2d_backward, (grad, size, pad)
 
@@ -118,7 +121,7 @@ def attempt(op, arguments):
 def test_meta_kernels_agree_with_the_real_ones(device, cases):
     outcomes = set()
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=80, deadline=None, derandomize=True)
     @given(call=cases())
     def agree(call):
         op, arguments = call

@@ -45,6 +45,8 @@ TRANSFORMS = {
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @for_each_function
 def test_transforms_equal_those_of_torch(device, case, transform):
+    if device == "npu" and case.name == "max_unpool3d" and transform in ("jacfwd", "hessian"):
+        pytest.skip("the result has ten dimensions, and CANN takes eight")
     ours, theirs = (TRANSFORMS[transform](*function) for function in both(case, device))
     close(ours, theirs)
 

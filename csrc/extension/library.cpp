@@ -4,31 +4,31 @@
 #include <torch/library.h>
 
 #include <stdexcept>
+#include <string>
 
 #include "kernels/isa.h"
 
+namespace {
+
+// One operator: the functional overload, the one that writes into `out`, and the functional one's meta kernel under a name of its own, from
+// which torch_aclnn.autograd makes the fake kernel.
+void define(torch::Library& m, const std::string& name, const std::string& parameters) {
+    m.def((name + "(" + parameters + ") -> Tensor").c_str());
+    m.def((name + ".out(" + parameters + ", *, Tensor(a!) out) -> ()").c_str());
+    m.def(("_" + name + "_meta(" + parameters + ") -> Tensor").c_str());
+}
+
+}  // namespace
+
 TORCH_LIBRARY(torch_aclnn, m) {
-    m.def(
-        "avg_pool2d_backward(Tensor grad_output, SymInt[] input_size, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
-        "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None, int? cube_math_type=None) -> Tensor");
-    m.def(
-        "avg_pool2d_backward.out(Tensor grad_output, SymInt[] input_size, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
-        "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None, int? cube_math_type=None, *, Tensor(a!) out) "
-        "-> ()");
-    m.def("adaptive_avg_pool2d_backward(Tensor grad_output, SymInt[] input_size) -> Tensor");
-    m.def("adaptive_avg_pool2d_backward.out(Tensor grad_output, SymInt[] input_size, *, Tensor(a!) out) -> ()");
-    m.def("replication_pad2d_backward(Tensor grad_output, SymInt[] input_size, SymInt[4] padding) -> Tensor");
-    m.def("replication_pad2d_backward.out(Tensor grad_output, SymInt[] input_size, SymInt[4] padding, *, Tensor(a!) out) -> ()");
-    m.def("max_unpool3d_backward(Tensor grad_output, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor");
-    m.def(
-        "max_unpool3d_backward.out(Tensor grad_output, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, "
-        "*, Tensor(a!) out) -> ()");
-    m.def(
-        "batch_norm_elemt_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, "
-        "Tensor sum_dy_xmu, Tensor count) -> Tensor");
-    m.def(
-        "batch_norm_elemt_backward.out(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, "
-        "Tensor sum_dy_xmu, Tensor count, *, Tensor(a!) out) -> ()");
+    define(m, "avg_pool2d_backward",
+           "Tensor grad_output, SymInt[] input_size, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, "
+           "bool count_include_pad=True, int? divisor_override=None, int? cube_math_type=None");
+    define(m, "adaptive_avg_pool2d_backward", "Tensor grad_output, SymInt[] input_size");
+    define(m, "replication_pad2d_backward", "Tensor grad_output, SymInt[] input_size, SymInt[4] padding");
+    define(m, "max_unpool3d_backward", "Tensor grad_output, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding");
+    define(m, "batch_norm_elemt_backward",
+           "Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, Tensor sum_dy_xmu, Tensor count");
 }
 
 static PyObject* isa(PyObject*, PyObject*) {

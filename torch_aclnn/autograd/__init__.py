@@ -4,6 +4,7 @@
 that can be differentiated again. The functions in :mod:`torch_aclnn.functional` check their arguments and call these.
 """
 
+from torch_aclnn.autograd import _fake  # noqa: F401  (registers)
 from torch_aclnn.autograd.adaptive_avg_pool2d import AdaptiveAvgPool2d, AdaptiveAvgPool2dBackward
 from torch_aclnn.autograd.avg_pool2d import AvgPool2d, AvgPool2dBackward
 from torch_aclnn.autograd.batch_norm_elemt import BatchNorm, BatchNormElemtBackward

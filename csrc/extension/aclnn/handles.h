@@ -1,4 +1,4 @@
-// Owners of the C handles that an entry point takes. They are freed when the call is over, whatever its outcome.
+// Owners of the C handles that an entry point takes. They must live until phase 2 has been called.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,13 +10,13 @@
 namespace torch_aclnn {
 
 struct HandleDeleter {
-    void operator()(const aclTensor* tensor) const;
-    void operator()(const aclIntArray* array) const;
+    void operator()(aclTensor* tensor) const;
+    void operator()(aclIntArray* array) const;
 };
 using TensorHandle = std::unique_ptr<aclTensor, HandleDeleter>;
 using IntArrayHandle = std::unique_ptr<aclIntArray, HandleDeleter>;
 
-// Describes the tensor: its storage, offset, strides and a format that follows from its rank. Undefined gives a null handle.
+// Describes the tensor: its storage, offset, strides and a format that follows from its rank.
 TensorHandle make_handle(const at::Tensor& tensor);
 IntArrayHandle make_handle(at::IntArrayRef values);
 

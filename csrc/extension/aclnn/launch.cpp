@@ -2,23 +2,42 @@
 
 #include <ATen/ops/empty.h>
 
+#include <utility>
+
 #include "torch_npu/csrc/core/npu/NPUStream.h"
 #include "torch_npu/csrc/framework/OpCommand.h"
 #include "torch_npu/csrc/framework/utils/OpPreparation.h"
 
 namespace torch_aclnn {
 
-void launch(const char* entry_point, Phase2 phase2, uint64_t workspace_size, aclOpExecutor* executor) {
-    const Stream stream = c10_npu::getCurrentNPUStream().stream(false);
-    at::Tensor workspace;
-    if (workspace_size > 0)
-        workspace = at::empty({static_cast<int64_t>(workspace_size)}, at::TensorOptions(at::kByte).device(at::kPrivateUse1));
-    const auto enqueue = [entry_point, phase2, workspace, workspace_size, executor, stream]() -> int {
-        void* address = workspace_size > 0 ? workspace.mutable_data_ptr() : nullptr;
-        check_status(entry_point, phase2(address, workspace_size, executor, stream));
-        return 0;
-    };
-    at_npu::native::OpCommand::RunOpApiV2(entry_point, enqueue);
+QueuedCall::~QueuedCall() {
+    if (executor_ == nullptr) return;
+    // Not in every version of CANN, where an executor that is not run stays behind.
+    static const auto destroy = reinterpret_cast<Status (*)(aclOpExecutor*)>(find_operator("aclDestroyAclOpExecutor"));
+    if (destroy != nullptr) destroy(executor_);
+}
+
+void QueuedCall::prepare(Stream stream) {
+    stream_ = stream;
+    if (workspace_size_ > 0)
+        workspace_ = at::empty({static_cast<int64_t>(workspace_size_)}, at::TensorOptions(at::kByte).device(at::kPrivateUse1));
+}
+
+Status QueuedCall::run() {
+    use_stream_limits_on_this_thread(stream_);
+    void* const address = workspace_size_ > 0 ? workspace_.mutable_data_ptr() : nullptr;
+    const Status status = phase2_(address, workspace_size_, std::exchange(executor_, nullptr), stream_);
+    release_huge_memory();
+    return status;
+}
+
+void launch(std::unique_ptr<QueuedCall> call) {
+    call->prepare(current_stream());
+    const std::string& entry_point = call->entry_point();
+    // A bare pointer fits into std::function itself, of which torch_npu makes several copies. torch_npu looks at the status, as for its own
+    // operators: it knows what to do about a device that has failed.
+    const auto run = [queued = call.release()]() -> int { return std::unique_ptr<QueuedCall>(queued)->run(); };
+    at_npu::native::OpCommand::RunOpApiV2(entry_point, run);
 }
 
 at::Tensor empty_on_npu(const at::Tensor& like, at::IntArrayRef sizes) {

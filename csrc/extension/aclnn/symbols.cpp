@@ -8,8 +8,12 @@ void* GetOpApiFuncAddr(const char* name);
 
 namespace torch_aclnn {
 
+void* find_operator(const char* name) {
+    return GetOpApiFuncAddr(name);
+}
+
 void* resolve_operator(const char* name) {
-    void* address = GetOpApiFuncAddr(name);
+    void* address = find_operator(name);
     TORCH_CHECK_NOT_IMPLEMENTED(address != nullptr, "torch_aclnn: the operator library has no entry point ", name,
                                 "; `torch-aclnn info` lists where each one is looked for");
     return address;

@@ -1,4 +1,7 @@
 // Names of the C interface, resolved once. Nothing here knows whether CANN or the host engine answers.
+//
+// The types of the functions are those of the public headers in csrc/include. A file that includes torch_npu's headers includes none of
+// these, because both describe the same interface.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +21,28 @@ using Phase2 = Status (*)(void* workspace, uint64_t workspace_size, aclOpExecuto
 // The address of a function of the operator library; throws NotImplementedError with its name if it is not there.
 void* resolve_operator(const char* name);
 
+// The same, or null where it is optional.
+void* find_operator(const char* name);
+
 // The same for a function of the runtime library, or null.
 void* find_in_runtime(const char* name);
 
-// The two phases of an entry point; `Arguments` are those of phase 1 before workspaceSize and executor.
-template <class... Arguments>
-struct EntryPoint {
-    using Phase1 = Status (*)(Arguments..., uint64_t* workspace_size, aclOpExecutor** executor);
+// A function of the operator library under its declared type: resolved<decltype(aclCreateTensor)>("aclCreateTensor").
+template <class Function>
+Function* resolved(const char* name) {
+    return reinterpret_cast<Function*>(resolve_operator(name));
+}
 
+// The two phases of an entry point. `Phase1` is the declared type of its ...GetWorkspaceSize.
+template <class Phase1>
+struct EntryPoint {
     explicit EntryPoint(const char* name)
         : name(name),
-          phase1(reinterpret_cast<Phase1>(resolve_operator((std::string(name) + "GetWorkspaceSize").c_str()))),
+          phase1(resolved<Phase1>((this->name + "GetWorkspaceSize").c_str())),
           phase2(reinterpret_cast<Phase2>(resolve_operator(name))) {}
 
-    const char* name;
-    Phase1 phase1;
+    const std::string name;
+    Phase1* phase1;
     Phase2 phase2;
 };
 

@@ -9,6 +9,8 @@
 #include <torch/library.h>
 
 #include <optional>
+#include <tuple>
+#include <type_traits>
 
 namespace torch_aclnn {
 
@@ -38,6 +40,12 @@ struct PassThrough<kernel> {
         TORCH_CHECK_NOT_IMPLEMENTED(!(... || is_differentiated(arguments)), name,
                                     ": an input requires grad or has a forward-mode tangent, but the operator itself has no derivative; "
                                     "call it through torch_aclnn.functional or torch_aclnn.autograd");
+        if constexpr (std::is_void_v<Result>) {
+            // The last argument is the result. Below, torch would stop at such a view with an internal error.
+            const at::Tensor& out = std::get<sizeof...(Arguments) - 1>(std::tie(arguments...));
+            TORCH_CHECK(!out.is_conj() && !out.is_neg(), name,
+                        ": out: expected a tensor of plain numbers, got a conjugate or negative view");
+        }
         const at::AutoDispatchBelowADInplaceOrView guard;
         return op.redispatch(keys & c10::after_ADInplaceOrView_keyset, std::forward<Arguments>(arguments)...);
     }

@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/library.h>
 
 #include <initializer_list>
@@ -18,22 +19,42 @@ struct NamedTensor {
     const at::Tensor& tensor;
 };
 
+// Makes the device current for the caller's scope. Nearly always it is already, and asking is shorter than setting it twice.
+class DeviceScope {
+   public:
+    explicit DeviceScope(at::Device device) {
+        if (device.is_cpu() || device.is_meta()) return;
+        if (c10::impl::VirtualGuardImpl(device.type()).getDevice() != device) guard_.reset_device(device);
+    }
+
+   private:
+    c10::OptionalDeviceGuard guard_;
+};
+
 // RuntimeError unless all tensors are on the first one's device; a kernel would follow an address of the wrong memory.
 void check_same_device(const char* op, std::initializer_list<NamedTensor> tensors);
 
 // RuntimeError unless the sizes agree; holds for symbolic sizes too.
 void check_rank(const char* op, const char* name, int64_t rank, int64_t lowest, int64_t highest);
 void check_size(const char* op, const char* name, c10::SymIntArrayRef got, c10::SymIntArrayRef expected);
+// The same for a list of numbers: as many as listed, each from `lowest` on and below 2^31, which no size of a tensor reaches.
+void check_length(const char* op, const char* name, size_t length, std::initializer_list<size_t> allowed);
+void check_values(const char* op, const char* name, at::IntArrayRef values, int64_t lowest);
+void check_values(const char* op, const char* name, c10::SymIntArrayRef values, int64_t lowest);
+// No negative size, and a product that int64_t holds.
+void check_countable(const char* op, const char* name, c10::SymIntArrayRef sizes);
 void check_dtype(const char* op, const NamedTensor& tensor, std::initializer_list<at::ScalarType> allowed);
 void check_dtype(const char* op, const NamedTensor& tensor, const NamedTensor& reference);
 
 // An uninitialised, contiguous tensor of these sizes, of the dtype and device of `like`.
 at::Tensor empty_contiguous(const at::Tensor& like, c10::SymIntArrayRef sizes);
 
-// An uninitialised tensor of these sizes, of the dtype, device and (for four dimensions) memory format of `like`.
+// An uninitialised tensor of these sizes, of the dtype and device of `like`. On npu it is contiguous, as torch_npu's own gradients are;
+// elsewhere it has the memory format of `like`, as torch's have, if it has four dimensions.
 at::Tensor empty_result(const at::Tensor& like, c10::SymIntArrayRef sizes);
 
-// Gives `out` the result's sizes, as every out= overload of PyTorch does; its dtype, device and overlap must be right already.
+// Gives `out` the result's sizes, as every out= overload of PyTorch does. Its dtype and device must be right already, and it may share
+// memory neither with itself nor with an input.
 void prepare_out(const char* op, const at::Tensor& out, const at::Tensor& like, c10::SymIntArrayRef sizes,
                  std::initializer_list<NamedTensor> inputs);
 
@@ -51,12 +72,25 @@ kernels::View<Rank> view(const char* op, const at::Tensor& tensor) {
     return result;
 }
 
+// In place of a meta kernel's computation: all there is to know is the result's shape.
+template <class Arguments>
+void run_meta(const Arguments&, const at::Tensor&) {}
+
+// No empty tensor reaches an entry point: the documents promise nothing about them, and there is nothing to compute. A gradient is empty
+// exactly where the result is.
+template <auto run, class Arguments>
+void run_unless_empty(const Arguments& arguments, const at::Tensor& result) {
+    if (!result.is_meta() && result.numel() > 0) run(arguments, result);
+}
+
 // True for the Ascend 910B family and later, false for the older training and inference products.
 bool is_a2_or_later();
 
 }  // namespace torch_aclnn
 
-// Registers the kernels of one operator. In scope: `functional<run>` and `into<run>` for each of run_npu, run_cpu and run_meta.
+// Registers the kernels of one operator. In scope: `functional<run>` and `into<run>`, which check all arguments on every device, for each
+// of run_npu, run_cpu and run_meta. torch_aclnn.autograd registers the functional overload's fake kernel, which differs between devices; it
+// is made of the operator's _meta.
 #define TORCH_ACLNN_REGISTER(op)                                                           \
     TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {                                      \
         m.impl(#op, functional<run_npu>);                                                  \
@@ -67,7 +101,7 @@ bool is_a2_or_later();
         m.impl(#op ".out", into<run_cpu>);                                                 \
     }                                                                                      \
     TORCH_LIBRARY_IMPL(torch_aclnn, Meta, m) {                                             \
-        m.impl(#op, functional<run_meta>);                                                 \
+        m.impl("_" #op "_meta", functional<run_meta>);                                     \
         m.impl(#op ".out", into<run_meta>);                                                \
     }                                                                                      \
     TORCH_LIBRARY_IMPL(torch_aclnn, Autograd, m) {                                         \

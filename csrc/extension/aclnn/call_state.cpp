@@ -1,0 +1,83 @@
+#include "extension/aclnn/call_state.h"
+
+#include <ATen/Context.h>
+
+#include "torch_npu/csrc/core/npu/NPUStream.h"
+
+// Exported by torch_npu, though not by every version: absent ones are null.
+[[gnu::weak]] void* GetAclStream();
+[[gnu::weak]] void InitExecSubTheadCtx(void* stream);
+namespace c10_npu {
+[[gnu::weak]] uint32_t GetDeterministicLevel();
+}
+namespace at_npu::native {
+[[gnu::weak]] void ApplyDeterministicLevel(int64_t level, bool deterministic_algorithms, bool is_aclnn);
+[[gnu::weak]] void SetDeterministic(bool is_aclnn);
+}  // namespace at_npu::native
+
+namespace torch_aclnn {
+namespace {
+
+// Functions of the operator library that are no documented interface but that torch_npu calls, where they exist, as we do here.
+using SetUpMemory = int (*)(void*, bool);
+using TearDownMemory = void (*)(void*, bool);
+using ClearCache = void (*)();
+
+template <class Function>
+Function find(const char* name) {
+    return reinterpret_cast<Function>(find_operator(name));
+}
+
+void clear_executor_cache_key() {
+    static const auto clear = find<ClearCache>("UnInitPTACacheThreadLocal");
+    if (clear != nullptr) clear();
+}
+
+// True if the current context is not deterministic: then there is nothing to do for a program that does not ask for it, which is the usual
+// case.
+bool is_switched_off() {
+    constexpr int kDeterministic = 0;  // ACL_OPT_DETERMINISTIC
+    using GetOption = int (*)(int option, int64_t* value);
+    static const auto get = reinterpret_cast<GetOption>(find_in_runtime("aclrtCtxGetSysParamOpt"));
+    int64_t value = 1;
+    return get != nullptr && get(kDeterministic, &value) == 0 && value == 0;
+}
+
+void apply_deterministic_switch() {
+    const bool deterministic = at::globalContext().deterministicAlgorithms();
+    if (!deterministic && is_switched_off()) return;
+    if (at_npu::native::ApplyDeterministicLevel != nullptr)
+        at_npu::native::ApplyDeterministicLevel(c10_npu::GetDeterministicLevel(), deterministic, true);
+    else if (at_npu::native::SetDeterministic != nullptr)
+        at_npu::native::SetDeterministic(true);
+}
+
+}  // namespace
+
+CallState::CallState() {
+    static const auto set_up = find<SetUpMemory>("InitHugeMemThreadLocal");
+    apply_deterministic_switch();
+    clear_executor_cache_key();
+    if (set_up != nullptr) set_up(nullptr, false);
+}
+
+CallState::~CallState() {
+    static const auto tear_down = find<TearDownMemory>("UnInitHugeMemThreadLocal");
+    if (tear_down != nullptr) tear_down(nullptr, false);
+    clear_executor_cache_key();
+}
+
+Stream current_stream() {
+    return GetAclStream != nullptr ? GetAclStream() : c10_npu::getCurrentNPUStream().stream(false);
+}
+
+void use_stream_limits_on_this_thread(Stream stream) {
+    if (InitExecSubTheadCtx != nullptr) InitExecSubTheadCtx(stream);
+}
+
+void release_huge_memory() {
+    static const auto release = find<TearDownMemory>("ReleaseHugeMem");
+    if (release != nullptr) release(nullptr, false);
+}
+
+}  // namespace torch_aclnn

@@ -1,0 +1,59 @@
+"""The state of the device that torch_npu's own operators keep for each call, and ours with them."""
+
+import ctypes
+
+import torch_aclnn  # noqa: F401
+import pytest
+import torch
+
+from subprocesses import output_of
+
+DETERMINISTIC = 0  # ACL_OPT_DETERMINISTIC
+
+
+def option():
+    value = ctypes.c_int64(-1)
+    assert ctypes.CDLL("libascendcl.so").aclrtCtxGetSysParamOpt(DETERMINISTIC, ctypes.byref(value)) == 0
+    return value.value
+
+
+@pytest.fixture
+def deterministic():
+    yield torch.use_deterministic_algorithms
+    torch.use_deterministic_algorithms(False)
+
+
+def test_the_deterministic_switch_is_that_of_the_moment(deterministic):
+    gradient = torch.ones(1, 1, 2, 2).npu()
+    for wanted in (True, False, True, False):
+        deterministic(wanted)
+        torch.ops.torch_aclnn.adaptive_avg_pool2d_backward(gradient, (1, 1, 4, 4))
+        assert option() == wanted
+
+
+TRAIN = """
+import torch_aclnn, torch, torch_aclnn.functional as F
+x = torch.randn(2, 3, 8, 8).npu().requires_grad_()
+for _ in range(5):
+    y = F.adaptive_avg_pool2d(F.avg_pool2d(F.replication_pad2d(x, 1), 2), 3)
+    y = F.batch_norm(y, None, None, training=True)
+    v, i = torch.nn.functional.max_pool3d(y.unsqueeze(0), (1, 3, 3), return_indices=True)
+    F.max_unpool3d(v, i, (1, 3, 3)).square().sum().backward()
+try:
+    torch.ops.torch_aclnn.avg_pool2d_backward(x.detach(), (2, 3, 16, 16), (2, 2), divisor_override=300)
+except RuntimeError:
+    pass
+torch.npu.synchronize()
+print("ends", flush=True)
+"""
+
+
+@pytest.mark.parametrize("settings", [{"TASK_QUEUE_ENABLE": mode} for mode in "012"] + [{"ASCEND_LAUNCH_BLOCKING": "1"}], ids=str)
+def test_every_handle_lives_until_phase_2_and_none_is_left(settings):
+    printed = output_of(f"import os; os.dup2(1, 2)\n{TRAIN}", TORCH_ACLNN_HOST_LEAKS="1", **settings)  # the list is on standard error
+    assert "ends" in printed and "not destroyed before aclFinalize" not in printed
+
+
+@pytest.mark.parametrize("settings", [{"TASK_QUEUE_ENABLE": mode} for mode in "012"], ids=str)
+def test_the_workspace_lives_until_phase_2(settings):
+    assert output_of(TRAIN, TORCH_ACLNN_HOST_WORKSPACE="1", **settings) == "ends"

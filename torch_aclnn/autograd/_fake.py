@@ -1,0 +1,33 @@
+"""What the operators return under :class:`torch._subclasses.FakeTensorMode` and on ``meta``: a tensor of the result's shape and strides.
+
+The C++ meta kernels check the arguments and know the shape. They do not see the device that a fake tensor stands for, on which the
+strides depend: on ``npu`` a gradient is contiguous, as torch_npu's own gradients are; elsewhere it follows the memory format of the input,
+as torch's do.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_OPERATORS = (
+    "avg_pool2d_backward",
+    "adaptive_avg_pool2d_backward",
+    "replication_pad2d_backward",
+    "max_unpool3d_backward",
+    "batch_norm_elemt_backward",
+)
+
+
+def _fake_kernel(meta: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def fake(gradient: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        result = meta(gradient, *args, **kwargs)
+        return torch.empty_like(result, memory_format=torch.contiguous_format) if gradient.device.type == "npu" else result
+
+    return fake
+
+
+for _name in _OPERATORS:
+    _meta = getattr(torch.ops.torch_aclnn, f"_{_name}_meta").default
+    torch.library.register_fake(f"torch_aclnn::{_name}", _fake_kernel(_meta))
