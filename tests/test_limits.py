@@ -9,6 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from marks import beyond_the_documents
+
 ours = torch_aclnn.functional
 
 
@@ -39,6 +41,8 @@ WITHIN = {
 
 @pytest.mark.parametrize("name", [*BEYOND, *WITHIN])
 def test_the_documents_limits_decide_the_path(device, name):
+    if device == "npu" and name == "nine dimensions":
+        pytest.skip("torch_npu's own batch norm ends at eight, too")
     function, node = {**BEYOND, **WITHIN}[name]
     x = torch.randn(1, 1, 4, 4, device=device, requires_grad=True)
     assert function(x).grad_fn.name().endswith(node)
@@ -95,6 +99,7 @@ def test_what_is_no_integer_is_refused(device, value):
         ours.avg_pool2d(torch.ones(1, 1, 4, 4, device=device), value)
 
 
+@beyond_the_documents
 def test_compiled_code_takes_the_path_of_each_size(device):
     function = lambda x: ours.replication_pad2d(x, 3)
     compiled = torch.compile(function, backend="aot_eager", fullgraph=True, dynamic=True)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import layouts
 import oracle
+from marks import beyond_the_documents
 
 op = torch.ops.torch_aclnn.replication_pad2d_backward
 
@@ -61,6 +62,7 @@ def test_any_legal_padding_matches_the_definition(data):
         oracle.assert_rounded_once(op(grad_output.to(device), size, padding), exact, scale.max())
 
 
+@beyond_the_documents
 def test_same_bits_as_the_operator_of_torch_npu():
     for size, padding in CASES:
         grad_output = torch.randn(padded(size, padding)).npu()

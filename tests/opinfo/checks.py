@@ -68,7 +68,7 @@ def errors(case: Case, bad: BadSample) -> None:
     """A bad sample is refused at the call: by torch with its own words, by ours with those or as all our functions refuse."""
     refusals, words = (bad.error,), bad.words
     if case.implementation == "ours":
-        refusals, words = (bad.error, ValueError), rf"{bad.words}|^\w+: \w+: expected .*, got "
+        refusals, words = (bad.error, TypeError, ValueError), rf"{bad.words}|^\w+: \w+: expected .*, got "
     tensors = _on_npu(bad, Tensor.detach)
     try:
         bad.call(case.implemented_by, tensors)
