@@ -107,10 +107,11 @@ class Handles:
         if value is None or isinstance(value, ctypes._SimpleCData):
             return value
         if value not in self._made:
-            self._made[value] = self._make(value)
+            self._made[value] = self.make(value)
         return c_void_p(self._made[value])
 
-    def _make(self, value: Any) -> Any:
+    def make(self, value: Any) -> Any:
+        """Return a new handle, which is the caller's."""
         if value is None:
             return None
         opapi = self._client.opapi
@@ -122,11 +123,10 @@ class Handles:
             return self._client.int_array(value.values)
         if isinstance(value, BoolArray):
             return opapi.aclCreateBoolArray((c_bool * len(value.values))(*value.values), len(value.values))
-        members = (c_void_p * len(value.members))(*(self._make(member) for member in value.members))  # the list takes them over
+        members = (c_void_p * len(value.members))(*(self.make(member) for member in value.members))  # the list takes them over
         create = opapi.aclCreateTensorList if isinstance(value, TensorList) else opapi.aclCreateScalarList
         return create(members, len(value.members))
 
     def destroy(self) -> None:
-        names = {Tensor: "Tensor", TensorList: "TensorList", Scalar: "Scalar", ScalarList: "ScalarList", IntArray: "IntArray"}
         for value, handle in self._made.items():
-            self._client.destroy(names.get(type(value), "BoolArray"), handle)
+            self._client.destroy(type(value).__name__, handle)

@@ -5,47 +5,18 @@ A null means "not given" where the list says so, which follows from the kind (Op
 """
 
 import csv
-import ctypes
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from arguments import KINDS, NOT_OF_ATEN, TENSOR, TOO_MANY, BoolArray, Handles, IntArray, Scalar, TensorList, kind
-from registry import EntryPoint, entry_points
+from arguments import NOT_OF_ATEN, TENSOR, TOO_MANY, Handles, TensorList, kind
+from registry import EntryPoint
+from sound_calls import ENTRY_POINTS, POINTERS, SOUND, phase1, sound_arguments
 from torch_aclnn.host import libdir
 
 from host.opapi.client import INVALID, NULL, Client, DType, Tensor
-
-ENTRY_POINTS = entry_points()
-POINTERS = (Tensor, TensorList, Scalar, IntArray, BoolArray, ctypes.c_char_p, type(KINDS["Scalars"].sound))
-
-# Sound arguments that differ from the kind's, because of what must hold between them.
-_HEADS = {name: Tensor((1, 1, 2, 2)) for name in ("query", "key", "value")}
-_TOKENS = {name: Tensor((2, 1, 2)) for name in ("query", "key", "value")}
-_MASK = Tensor((1, 2, 16), DType.INT8)
-_TWO = TensorList((TENSOR, TENSOR))
-_WEIGHTS = {gates: TensorList((Tensor((gates * 2, 2)),) * 2) for gates in (3, 4)}
-SOUND: dict[str, dict[str, Any]] = {
-    "aclnnConstantPadNd": {"padding": IntArray((0, 0))},
-    "aclnnRepeat": {"repeats": IntArray((1, 1))},
-    "aclnnRoll": {"dims": IntArray((0,))},
-    "aclnnFlashAttentionScore": _HEADS,
-    "aclnnFlashAttentionScoreGrad": _HEADS,
-    "aclnnFlashAttentionVarLenScore": _TOKENS,
-    "aclnnFlashAttentionUnpaddingScoreGrad": _TOKENS,
-    "aclnnMaxPool2dWithMask": {"out": Tensor((1, 2, 2)), "indices": _MASK},
-    "aclnnMaxPool2dWithMaskBackward": {"gradOutput": Tensor((1, 2, 2)), "indices": _MASK},
-    "aclnnLSTM": {"params": _WEIGHTS[4], "hx": _TWO},
-    "aclnnLstmBackward": {"params": _WEIGHTS[4], "hx": _TWO, "dparams": _TWO},
-    **{f"aclnnForeachAddc{name}ScalarList": {"scalars": Tensor((1,))} for name in ("mul", "div")},
-    "aclnnGRU": {"params": _WEIGHTS[3]},
-    "aclnnGRUBackward": {"params": _WEIGHTS[3], "dparams": _TWO},
-    "aclnnThnnFusedLstmCell": {"inputGates": Tensor((2, 8)), "hiddenGates": Tensor((2, 8))},
-    "aclnnThnnFusedLstmCellBackward": {"storage": Tensor((2, 8))},
-    "aclnnLayerNormBackward": {"mean": Tensor((2,)), "rstd": Tensor((2,))},
-}
 
 
 class Trial(NamedTuple):
@@ -75,19 +46,6 @@ def reasons() -> list[Reason]:
 REASONS = reasons()
 
 
-def sound_arguments(entry_point: EntryPoint) -> dict[str, Any]:
-    """Return an argument for each parameter; null for those that may be."""
-    arguments = {p.name: None if p.nullable else kind(p.kind).sound for p in entry_point.parameters}
-    with_dtype = next(name for name, value in arguments.items() if isinstance(value, (Tensor, TensorList)))
-    dtype = DType.FLOAT if DType.FLOAT in entry_point.data_types else min(entry_point.data_types)
-    own = SOUND.get(entry_point.name, {})
-    assert arguments.keys() >= own.keys()
-    arguments.update(own)
-    first = arguments[with_dtype]
-    typed = first.but(dtype=dtype) if isinstance(first, Tensor) else TensorList(tuple(m.but(dtype=dtype) for m in first.members))
-    return {**arguments, with_dtype: typed}
-
-
 def trials(entry_point: EntryPoint) -> Iterator[Trial]:
     """Yield what must be refused, one wrong argument at a time."""
     unlisted = next((d for d in (DType.COMPLEX64, DType.INT64, DType.FLOAT, DType.UINT64) if d not in entry_point.data_types), NOT_OF_ATEN)
@@ -109,27 +67,9 @@ def trials(entry_point: EntryPoint) -> Iterator[Trial]:
             yield Trial(parameter.name, "value", value, INVALID)
 
 
-@pytest.fixture(scope="module")
-def client() -> Client:
-    return Client(libdir())
-
-
-@pytest.fixture(scope="module")
-def handles(client: Client) -> Iterator[Handles]:
-    memory = ctypes.c_void_p()
-    assert client.acl.aclrtSetDevice(0) == 0
-    assert client.acl.aclrtMalloc(ctypes.byref(memory), ctypes.c_size_t(4096), 0) == 0
-    made = Handles(client, memory.value)
-    yield made
-    made.destroy()
-    client.acl.aclrtFree(memory)
-
-
 def answer(client: Client, handles: Handles, entry_point: EntryPoint, arguments: dict[str, Any]) -> tuple[int, str]:
     """Run phase 1 and return its code and message."""
-    phase1 = getattr(ctypes.CDLL("libaclnn_math.so"), entry_point.name + "GetWorkspaceSize")
-    size, executor = ctypes.c_uint64(), ctypes.c_void_p()
-    code = phase1(*map(handles.of, arguments.values()), ctypes.byref(size), ctypes.byref(executor))
+    code, executor = phase1(entry_point, [handles.of(value) for value in arguments.values()])
     if code == 0:
         client.destroy("AclOpExecutor", executor)
     return code, "" if code == 0 else client.sentence()

@@ -1,0 +1,26 @@
+"""A client of the C interface, for tests that call entry points without torch_npu."""
+
+from collections.abc import Iterator
+
+import pytest
+from arguments import Handles
+from torch_aclnn.host import libdir
+
+from host.opapi.client import Client
+
+
+@pytest.fixture(scope="module")
+def client() -> Client:
+    client = Client(libdir())
+    assert client.acl.aclrtSetDevice(0) == 0
+    return client
+
+
+@pytest.fixture(scope="module")
+def handles(client: Client) -> Iterator[Handles]:
+    """Return handles of 4096 bytes of device memory."""
+    memory = client.allocate(4096)
+    made = Handles(client, memory)
+    yield made
+    made.destroy()
+    client.free(memory)

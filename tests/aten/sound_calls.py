@@ -1,0 +1,58 @@
+"""A sound call of every entry point on ATen's kernels, for tests that go through their list."""
+
+import ctypes
+from typing import Any
+
+from arguments import KINDS, TENSOR, BoolArray, IntArray, Scalar, TensorList, kind
+from registry import EntryPoint, entry_points
+
+from host.opapi.client import DType, Tensor
+
+ENTRY_POINTS = entry_points()
+POINTERS = (Tensor, TensorList, Scalar, IntArray, BoolArray, ctypes.c_char_p, type(KINDS["Scalars"].sound))
+
+# Sound arguments that differ from the kind's, because of what must hold between them.
+_HEADS = {name: Tensor((1, 1, 2, 2)) for name in ("query", "key", "value")}
+_TOKENS = {name: Tensor((2, 1, 2)) for name in ("query", "key", "value")}
+_MASK = Tensor((1, 2, 16), DType.INT8)
+_TWO = TensorList((TENSOR, TENSOR))
+_WEIGHTS = {gates: TensorList((Tensor((gates * 2, 2)),) * 2) for gates in (3, 4)}
+SOUND: dict[str, dict[str, Any]] = {
+    "aclnnConstantPadNd": {"padding": IntArray((0, 0))},
+    "aclnnRepeat": {"repeats": IntArray((1, 1))},
+    "aclnnRoll": {"dims": IntArray((0,))},
+    "aclnnFlashAttentionScore": _HEADS,
+    "aclnnFlashAttentionScoreGrad": _HEADS,
+    "aclnnFlashAttentionVarLenScore": _TOKENS,
+    "aclnnFlashAttentionUnpaddingScoreGrad": _TOKENS,
+    "aclnnMaxPool2dWithMask": {"out": Tensor((1, 2, 2)), "indices": _MASK},
+    "aclnnMaxPool2dWithMaskBackward": {"gradOutput": Tensor((1, 2, 2)), "indices": _MASK},
+    "aclnnLSTM": {"params": _WEIGHTS[4], "hx": _TWO},
+    "aclnnLstmBackward": {"params": _WEIGHTS[4], "hx": _TWO, "dparams": _TWO},
+    **{f"aclnnForeachAddc{name}ScalarList": {"scalars": Tensor((1,))} for name in ("mul", "div")},
+    "aclnnGRU": {"params": _WEIGHTS[3]},
+    "aclnnGRUBackward": {"params": _WEIGHTS[3], "dparams": _TWO},
+    "aclnnThnnFusedLstmCell": {"inputGates": Tensor((2, 8)), "hiddenGates": Tensor((2, 8))},
+    "aclnnThnnFusedLstmCellBackward": {"storage": Tensor((2, 8))},
+    "aclnnLayerNormBackward": {"mean": Tensor((2,)), "rstd": Tensor((2,))},
+}
+
+
+def sound_arguments(entry_point: EntryPoint) -> dict[str, Any]:
+    """Return an argument for each parameter; null for those that may be."""
+    arguments = {p.name: None if p.nullable else kind(p.kind).sound for p in entry_point.parameters}
+    with_dtype = next(name for name, value in arguments.items() if isinstance(value, (Tensor, TensorList)))
+    dtype = DType.FLOAT if DType.FLOAT in entry_point.data_types else min(entry_point.data_types)
+    own = SOUND.get(entry_point.name, {})
+    assert arguments.keys() >= own.keys()
+    arguments.update(own)
+    first = arguments[with_dtype]
+    typed = first.but(dtype=dtype) if isinstance(first, Tensor) else TensorList(tuple(m.but(dtype=dtype) for m in first.members))
+    return {**arguments, with_dtype: typed}
+
+
+def phase1(entry_point: EntryPoint, arguments: list[Any]) -> tuple[int, ctypes.c_void_p]:
+    """Return the code and the executor of phase 1."""
+    function = getattr(ctypes.CDLL("libaclnn_math.so"), entry_point.name + "GetWorkspaceSize")
+    size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+    return function(*arguments, ctypes.byref(size), ctypes.byref(executor)), executor

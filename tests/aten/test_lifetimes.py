@@ -1,0 +1,65 @@
+"""What every entry point on ATen's kernels asks of its callers' memory and handles, generated from their list."""
+
+import ctypes
+
+import pytest
+from arguments import BoolArray, Handles, IntArray, Scalar, ScalarList, TensorList
+from sound_calls import ENTRY_POINTS, phase1, sound_arguments
+
+from host.opapi.client import INVALID, Tensor
+
+EVERY_ENTRY_POINT = pytest.mark.parametrize("entry_point", ENTRY_POINTS, ids=str)
+OBJECTS = (Tensor, TensorList, Scalar, ScalarList, IntArray, BoolArray)
+
+
+@EVERY_ENTRY_POINT
+def test_handle_destroyed_between_the_phases_is_refused(entry_point, client, handles):
+    sound = sound_arguments(entry_point)
+    phase2 = getattr(ctypes.CDLL("libaclnn_math.so"), entry_point.name)
+    for name, value in sound.items():
+        if not isinstance(value, OBJECTS):
+            continue
+        own = handles.make(value)
+        code, executor = phase1(entry_point, [ctypes.c_void_p(own) if n == name else handles.of(v) for n, v in sound.items()])
+        assert code == 0, client.sentence()
+        client.destroy(type(value).__name__, own)
+        assert phase2(None, ctypes.c_uint64(0), executor, None) == INVALID
+        expected = f"{entry_point}: {name}: expected the acl{type(value).__name__} of phase 1 until phase 2 has been called"
+        assert client.sentence().startswith(expected)
+
+
+def refused_tensors(client, elsewhere, entry_point, handles):
+    """Yield the message of phase 1 for each tensor, or list of them, that lies elsewhere."""
+    sound = sound_arguments(entry_point)
+    for name, value in sound.items():
+        if not isinstance(value, (Tensor, TensorList)):
+            continue
+        code, _ = phase1(entry_point, [(elsewhere if n == name else handles).of(v) for n, v in sound.items()])
+        message = client.sentence()
+        assert code == INVALID and message.startswith(f"{entry_point}: {name}: "), (name, code, message)
+        yield message
+
+
+@EVERY_ENTRY_POINT
+def test_host_memory_is_refused(entry_point, client, handles):
+    memory = ctypes.create_string_buffer(4096)
+    elsewhere = Handles(client, ctypes.addressof(memory))
+    for message in refused_tensors(client, elsewhere, entry_point, handles):
+        assert "expected device memory, got an address that is in no allocation of a device" in message
+    elsewhere.destroy()
+
+
+@EVERY_ENTRY_POINT
+def test_view_beyond_its_allocation_is_refused(entry_point, client, handles, last_byte):
+    elsewhere = Handles(client, last_byte)
+    for message in refused_tensors(client, elsewhere, entry_point, handles):
+        assert "expected a view within its allocation, which goes on for 1 bytes" in message
+    elsewhere.destroy()
+
+
+@pytest.fixture(scope="module")
+def last_byte(client):
+    """Return the address of the last byte of an allocation."""
+    memory = client.allocate(4096)
+    yield memory + 4095
+    client.free(memory)
