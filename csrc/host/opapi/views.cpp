@@ -34,7 +34,8 @@ Layout layout_of(const aclTensor& tensor) {
         layout.is_empty |= size == 0;
         layout.is_view &= stride >= 0;
         overflows |= size != 0 && __builtin_mul_overflow(count, size, &count);
-        end_overflows |= __builtin_mul_overflow(size - 1, stride, &reach) || __builtin_add_overflow(end, reach, &end);
+        const int64_t last = std::max<int64_t>(size, 1) - 1;
+        end_overflows |= __builtin_mul_overflow(last, stride, &reach) || __builtin_add_overflow(end, reach, &end);
     }
     layout.is_countable = !layout.has_negative_size && !layout.has_huge_size && (layout.is_empty || !overflows);
     layout.is_view &= tensor.offset >= 0 && !end_overflows && !__builtin_add_overflow(end, 1, &layout.end);

@@ -65,6 +65,12 @@ def test_dimension_to_which_no_padding_could_be_added_is_refused(aclnn, device_m
     aclnn.refuses(REPLICATION_PAD2D, arguments, INVALID, "gradOutput", r"dimensions of at most 2\^61", "9223372036854775807")
 
 
+def test_dimension_below_all_others_is_refused(aclnn, device_memory):
+    lowest = Tensor((1, -(2**63), 1), strides=(1, 1, 1), address=device_memory, storage=(1,))
+    arguments = GOOD[REPLICATION_PAD2D] | {"gradOutput": lowest, "self": lowest, "gradInput": lowest}
+    aclnn.refuses(REPLICATION_PAD2D, arguments, INVALID, "gradOutput", "no negative dimension", "-9223372036854775808")
+
+
 def test_storage_of_negative_dimensions_is_refused(aclnn):
     arguments = but(GOOD[AVG_POOL2D], gradOutput={"storage": (-4, -6)})
     aclnn.refuses(AVG_POOL2D, arguments, INVALID, "gradOutput", r"a view within its storage of \{-4, -6\}", "shape")
