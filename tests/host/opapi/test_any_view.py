@@ -1,0 +1,85 @@
+"""Calls with arbitrary dimensions, strides and offsets: each is refused by name, or writes the output's elements and nothing else."""
+
+import ctypes
+import math
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from host.opapi.calls import GOOD
+from host.opapi.client import INVALID, NULL, PARAMETERS, Format, Tensor, int64s, size_of
+
+ARENA = 4096  # bytes of memory for each tensor
+EXTREME = st.sampled_from([-(2**63), -(2**31), -1, 0, 2**31 - 1, 2**31, 2**32, 2**61, 2**62, 2**63 - 1])
+SIZES = st.one_of(st.integers(0, 5), st.integers(0, 5), EXTREME)
+STRIDES = st.one_of(st.integers(0, 9), st.integers(0, 9), EXTREME)
+
+
+@st.composite
+def views(draw, tensor):
+    """Draw the shape, strides, offset and storage of a view that resembles the tensor."""
+    shape = [draw(SIZES) if draw(st.integers(0, 9)) == 9 else size for size in tensor.shape]
+    contiguous = [min(math.prod(max(s, 1) for s in shape[d + 1 :]), 2**62) for d in range(len(shape))]
+    strides = [draw(STRIDES) if draw(st.integers(0, 5)) == 5 else stride for stride in contiguous]
+    offset = draw(st.one_of(st.just(0), st.integers(0, 3), EXTREME))
+    storage = draw(st.sampled_from([ARENA // 4, 2**62, 1, -3]))
+    return shape, strides, offset, storage
+
+
+def elements_of(view, item):
+    """Return the positions in the arena of the bytes of the view's elements."""
+    shape, strides, offset, _ = view
+    positions = [offset]
+    for size, stride in zip(shape, strides, strict=True):
+        positions = [start + i * stride for start in positions for i in range(size)]
+    return {position * item + byte for position in positions for byte in range(item)}
+
+
+@pytest.fixture
+def arenas(aclnn):
+    """Return device memory for as many tensors as an operator has."""
+    addresses = [aclnn.allocate(ARENA) for _ in range(9)]
+    yield addresses
+    for address in addresses:
+        aclnn.free(address)
+
+
+@pytest.mark.parametrize("entry_point", GOOD)
+def test_a_call_is_refused_by_name_or_writes_only_its_output(aclnn, arenas, entry_point):
+    output = PARAMETERS[entry_point][-3]
+    tensors = {name: value for name, value in GOOD[entry_point].items() if isinstance(value, Tensor)}
+    memory = dict(zip(tensors, arenas, strict=False))
+    outcomes = set()
+
+    @settings(max_examples=300, deadline=None, derandomize=True)
+    @given(drawn=st.fixed_dictionaries({name: views(tensor) for name, tensor in tensors.items()}))
+    def call(drawn):
+        before = {name: bytes([0 if name == "indices" else 0xA5]) * ARENA for name in tensors}
+        arguments = dict(GOOD[entry_point])
+        for name, (shape, strides, offset, storage) in drawn.items():
+            ctypes.memmove(memory[name], before[name], ARENA)
+            arguments[name] = aclnn.opapi.aclCreateTensor(
+                int64s(shape), len(shape), tensors[name].dtype, int64s(strides), offset,
+                Format(tensors[name].real_format()), int64s([storage]), 1, memory[name],
+            )  # fmt: skip
+        with aclnn.call(entry_point, arguments) as made:
+            code = made.phase1()
+            if code == 0:
+                assert made.phase2() == 0, aclnn.sentence()
+                assert aclnn.acl.aclrtSynchronizeStream(None) == 0
+            else:
+                assert code in (NULL, INVALID)
+                assert re.fullmatch(rf"{entry_point}: \w+: expected .+, got .+", aclnn.sentence())
+        outcomes.add(code)
+        for name in tensors:
+            aclnn.destroy("Tensor", arguments[name])
+            after = ctypes.string_at(memory[name], ARENA)
+            if after != before[name]:
+                assert code == 0 and name == output
+                changed = {i for i in range(ARENA) if after[i] != before[name][i]}
+                assert changed <= elements_of(drawn[name], size_of(tensors[name].dtype))
+
+    call()
+    assert {0, INVALID} <= outcomes
