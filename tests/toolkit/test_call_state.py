@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def observer(toolkit, tmp_path_factory):
 
 def observed(call, launcher, **environment):
     """Return the calls between begin and end, in order."""
-    printed = output_of(CALL.format(call=call), launcher=(*launcher, "python", "-c"), **environment)
+    printed = output_of(CALL.format(call=call), launcher=(*launcher, sys.executable, "-c"), **environment)
     return printed.split("begin\n")[1].split("end")[0].splitlines()
 
 
