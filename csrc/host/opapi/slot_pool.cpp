@@ -17,9 +17,11 @@ size_t slot_size(size_t needed) {
     return size;
 }
 
-// Address space only: a page costs memory from its first use on.
+constexpr size_t kStep = size_t{1} << 20;  // by which the part that can be used grows
+
+// Address space only, which costs no memory, not even a promise of it.
 char* reserve(size_t size) {
-    void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
 }
 
@@ -35,6 +37,8 @@ bool SlotPool::contains(const void* object) const noexcept {
 SlotPool::Slot* SlotPool::new_slot() {
     const size_t used = used_.load(std::memory_order_relaxed);
     if (memory_ == nullptr || used == slot_size_ * kMaxObjects) throw std::bad_alloc();
+    // Slots and steps are powers of two, so that a step ends with a slot.
+    if (used % kStep == 0 && mprotect(memory_ + used, kStep, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
     Slot* slot = new (memory_ + used) Slot;
     used_.store(used + slot_size_, std::memory_order_release);
     return slot;
