@@ -82,10 +82,8 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
 };
 
 namespace torch_aclnn::host {
-TORCH_ACLNN_HANDLE_KIND(aclOpExecutor)
-}  // namespace torch_aclnn::host
 
-namespace torch_aclnn::host {
+TORCH_ACLNN_HANDLE_KIND(aclOpExecutor)
 
 // "executor: expected one ... that has not been used up": 161001 for null, 161002 for one that is not live.
 void require_executor(const aclOpExecutor* executor);

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "host/opapi/format.h"
+#include "host/opapi/refusal.h"
 
 namespace torch_aclnn::host {
 
@@ -118,16 +119,17 @@ bool owns_its_members(const aclScalarList& list) {
 
 template <class Handle>
 aclnnStatus destroy(const char* function, const Handle* handle) noexcept {
-    if (handle == nullptr) return ACLNN_SUCCESS;
-    if (!slots_of<Handle>().retire(handle)) {
-        refuse(function, "expected null or a live " + std::string(handle_name<Handle>) + ", got " + describe_dead(handle));
-        return ACLNN_ERR_PARAM_INVALID;
-    }
-    const bool complete = owns_its_members(*handle);
-    delete handle;
-    if (complete) return ACLNN_SUCCESS;
-    refuse(function, "expected a list that owns its members, got one of which a member has been destroyed before");
-    return ACLNN_ERR_PARAM_INVALID;
+    return answer(function, [&] {
+        if (handle == nullptr) return;
+        if (!slots_of<Handle>().retire(handle))
+            throw Refusal(ACLNN_ERR_PARAM_INVALID,
+                          "expected null or a live " + std::string(handle_name<Handle>) + ", got " + describe_dead(handle));
+        const bool complete = owns_its_members(*handle);
+        delete handle;
+        if (!complete)
+            throw Refusal(ACLNN_ERR_PARAM_INVALID,
+                          "expected a list that owns its members, got one of which a member has been destroyed before");
+    });
 }
 
 }  // namespace

@@ -66,10 +66,7 @@ aclnnStatus run_phase2(const char* entry_point, CallCounter& counter, void* work
         if (executor->entry_point != entry_point && std::strcmp(executor->entry_point, entry_point) != 0)
             refuse("executor", "one of " + std::string(entry_point), "one of " + std::string(executor->entry_point));
         require_workspace_pointer(*executor, workspace, workspace_size);
-    });
-    if (status != ACLNN_SUCCESS) return status;
-    // From here on the executor is used up, unless it is repeatable. Of two threads that use one at once, the second comes too late.
-    status = answer(entry_point, [&] {
+        // From here on the executor is used up, unless it is repeatable. Of two threads that use one at once, the second comes too late.
         if (!executor->repeatable && !slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
     });
     if (status != ACLNN_SUCCESS) return status;
