@@ -62,19 +62,19 @@ def host_library(name: str, files: list[str], needs: tuple[str, ...] = (), *, fl
 
 # Libraries that torch_npu names although all it needs of them is in libascendcl: the first it links, the others it opens to look for
 # entry points. Those have none here, but without them the loader would go on to an installed CANN's.
-COMPANION = "csrc/host/runtime/companion.cpp"
+COMPANION = "csrc/engine/runtime/companion.cpp"
 COMPANIONS = [
     *("libacl_op_compiler", "libge_runner", "libgraph", "libacl_tdt_channel"),
     *("libaclnn_ops_infer", "libaclnn_ops_train", "libaclnn_sparse", "libaclnn_fft", "libaclnn_rand"),
 ]
 
 HOST_LIBRARIES = [
-    host_library("libascendcl", [path for path in sources("host/runtime/*.cpp") if path != COMPANION], flags=WITHOUT_TORCH),
+    host_library("libascendcl", [path for path in sources("engine/runtime/*.cpp", "engine/runtime/*/*.cpp") if path != COMPANION], flags=WITHOUT_TORCH),
     host_library("libtorch_aclnn_kernels", sources("kernels/*.cpp", "kernels/scalar/*.cpp", "kernels/vector/*.cpp"), flags=KERNELS),
     *(host_library(name, [COMPANION], ("libascendcl",), flags=WITHOUT_TORCH) for name in COMPANIONS),
-    host_library("libhccl", sources("host/hccl/*.cpp"), ("libascendcl",), flags=WITHOUT_TORCH),
-    host_library("libopapi", sources("host/opapi/*.cpp"), ("libtorch_aclnn_kernels", "libascendcl"), flags=WITHOUT_TORCH),
-    host_library("libaclnn_math", sources("host/aten/*.cpp"), ("libopapi", "libascendcl"), flags=ADAPTERS, torch=True),
+    host_library("libhccl", sources("engine/hccl/*.cpp"), ("libascendcl",), flags=WITHOUT_TORCH),
+    host_library("libopapi", sources("engine/opapi/*.cpp"), ("libtorch_aclnn_kernels", "libascendcl"), flags=WITHOUT_TORCH),
+    host_library("libaclnn_math", sources("engine/aten/*.cpp"), ("libopapi", "libascendcl"), flags=ADAPTERS, torch=True),
 ]
 
 EXTENSION = Extension(

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-HOST = ROOT / "csrc" / "host"
+HOST = ROOT / "csrc" / "engine"
 ABSENT = ROOT / "docs" / "absent_operations.tsv"
 OUTPUT = ROOT / "docs" / "coverage.md"
 
@@ -104,7 +104,7 @@ def family_table(family: str, entry_points: dict[str, str]) -> list[str]:
 def document() -> str:
     """Return the whole text of docs/coverage.md."""
     found = families()
-    refused = sorted({name for path in (HOST / "runtime").glob("*.cpp") for name in REFUSAL.findall(path.read_text())})
+    refused = sorted({name for path in (HOST / "runtime").rglob("*.cpp") for name in REFUSAL.findall(path.read_text())})
     lines = [HEADER, "| name | data types |", "|---|---|"]
     lines += [f"| {name} | {members.replace(' | ', ', ')} |" for name, members in type_sets().items()]
     lines += ["", "## Entry points", "", f"{sum(map(len, found.values()))} in all."]

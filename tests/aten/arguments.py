@@ -1,4 +1,4 @@
-"""Sound and wrong arguments for each kind of parameter of csrc/host/aten, for phase 1 alone.
+"""Sound and wrong arguments for each kind of parameter of csrc/engine/aten, for phase 1 alone.
 
 A value is a ctypes number or text, None, or one of the classes here, of which Handles makes the C interface's objects.
 """

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "host/runtime/engine.h"
+#include "engine/runtime/engine.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

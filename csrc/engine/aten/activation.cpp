@@ -1,0 +1,202 @@
+// Activations, forward and backward.
+#include <ATen/ATen.h>
+
+#include <dlfcn.h>
+
+#include <cstdio>
+
+#include "engine/aten/families.h"
+#include "engine/aten/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+#define ACTIVATION_INPLACE(entry_point, dtypes, function) \
+    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef)) {     \
+        function(selfRef);                                \
+    }
+#define ACTIVATION_BACKWARD(entry_point, dtypes, function)                                                                                \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                                                               \
+                       require_broadcast_shape({"gradInput", gradInput}, {{"gradOutput", gradOutput}, {"self", self}}), (In, gradOutput), \
+                       (In, self), (Out, gradInput)) {                                                                                    \
+        function(gradInput, gradOutput, self);                                                                                            \
+    }
+
+namespace {
+
+// torch_npu sends gelu(approximate="tanh") to the entry points that have no mode, too; a C program that calls them means what it says.
+// Written in phase 1, once per process.
+void warn_of_lost_gelu_mode(const char* entry_point) {
+    static const bool told = [entry_point] {
+        void* const torch_npu = dlopen("libtorch_npu.so", RTLD_LAZY | RTLD_NOLOAD);
+        if (torch_npu == nullptr) return false;
+        dlclose(torch_npu);
+        std::fprintf(
+            stderr,
+            "torch_aclnn: %s: torch_npu does not pass gelu's `approximate` to this entry point, so gelu has its erf form, whatever the "
+            "mode. TORCH_NPU_USE_COMPATIBLE_IMPL=1, or torch_npu.npu.use_compatible_impl(True) before the first gelu, makes it "
+            "call the V2 entry points, which take the mode.\n",
+            entry_point);
+        return true;
+    }();
+    static_cast<void>(told);
+}
+
+}  // namespace
+
+UNARY(aclnnSilu, FLOATING | DOUBLE, at::silu_out)
+UNARY(aclnnHardsigmoid, FLOATING | DOUBLE, at::hardsigmoid_out)
+UNARY(aclnnHardswish, FLOATING | DOUBLE, at::hardswish_out)
+UNARY(aclnnMish, FLOATING | DOUBLE, at::mish_out)
+UNARY(aclnnLogSigmoid, FLOATING | DOUBLE, at::log_sigmoid_out)
+
+ATEN_ENTRY(aclnnRelu, NUMBERS, (In, self), (Out, out)) {
+    at::clamp_min_out(out, self, 0);
+}
+ACTIVATION_INPLACE(aclnnInplaceRelu, NUMBERS, at::relu_)
+ACTIVATION_INPLACE(aclnnInplaceHardsigmoid, FLOATING | DOUBLE, at::hardsigmoid_)
+ACTIVATION_INPLACE(aclnnInplaceHardswish, FLOATING | DOUBLE, at::hardswish_)
+ACTIVATION_INPLACE(aclnnInplaceMish, FLOATING | DOUBLE, at::mish_)
+
+// For the first two the second tensor is the forward's output.
+ACTIVATION_BACKWARD(aclnnSigmoidBackward, FLOATING | DOUBLE | COMPLEX, at::sigmoid_backward_out)
+ACTIVATION_BACKWARD(aclnnTanhBackward, FLOATING | DOUBLE, at::tanh_backward_out)
+ACTIVATION_BACKWARD(aclnnSiluBackward, ANY, at::silu_backward_out)
+ACTIVATION_BACKWARD(aclnnHardsigmoidBackward, FLOATING, at::hardsigmoid_backward_out)
+ACTIVATION_BACKWARD(aclnnHardswishBackward, FLOATING, at::hardswish_backward_out)
+
+ATEN_ENTRY(aclnnMishBackward, ANY, (In, gradOutput), (In, self), (Out, gradInput)) {
+    write(gradInput, at::mish_backward(gradOutput, self));
+}
+
+ATEN_ENTRY(aclnnThresholdBackward, FLOATING | INT8 | UINT8 | INT32, (In, gradOutput), (In, self), (Scalar, threshold), (Out, out)) {
+    at::threshold_backward_out(out, gradOutput, self, threshold);
+}
+ATEN_ENTRY(aclnnThreshold, NUMBERS, (In, self), (Scalar, threshold), (Scalar, value), (Out, out)) {
+    at::threshold_out(out, self, threshold, value);
+}
+ATEN_ENTRY(aclnnInplaceThreshold, NUMBERS, (Out, selfRef), (Scalar, threshold), (Scalar, value)) {
+    at::threshold_(selfRef, threshold, value);
+}
+
+ATEN_ENTRY(aclnnLeakyRelu, FLOATING | DOUBLE, (In, self), (Scalar, negativeSlope), (Out, out)) {
+    at::leaky_relu_out(out, self, negativeSlope);
+}
+ATEN_ENTRY(aclnnInplaceLeakyRelu, FLOATING | DOUBLE, (Out, selfRef), (Scalar, negativeSlope)) {
+    at::leaky_relu_(selfRef, negativeSlope);
+}
+ATEN_ENTRY(aclnnLeakyReluBackward, FLOATING | DOUBLE, (In, gradOutput), (In, self), (Scalar, negativeSlope), (Bool, selfIsResult),
+           (Out, out)) {
+    at::leaky_relu_backward_out(out, gradOutput, self, negativeSlope, selfIsResult);
+}
+
+ATEN_CHECKED_ENTRY(aclnnGelu, FLOATING | DOUBLE, warn_of_lost_gelu_mode("aclnnGelu"), (In, self), (Out, out)) {
+    at::gelu_out(out, self, "none");
+}
+ATEN_CHECKED_ENTRY(aclnnGeluBackward, ANY, warn_of_lost_gelu_mode("aclnnGeluBackward"), (In, gradOutput), (In, self), (Out, gradInput)) {
+    at::gelu_backward_out(gradInput, gradOutput, self, "none");
+}
+ATEN_ENTRY(aclnnGeluV2, FLOATING | DOUBLE, (In, x), (GeluMode, approximate), (Out, y)) {
+    at::gelu_out(y, x, approximate);
+}
+ATEN_ENTRY(aclnnGeluBackwardV2, ANY, (In, dy), (In, x), (GeluName, approximate), (Out, dx)) {
+    at::gelu_backward_out(dx, dy, x, approximate);
+}
+
+// The logistic approximation of gelu.
+ATEN_ENTRY(aclnnFastGelu, FLOATING, (In, self), (Out, out)) {
+    const at::Tensor x = wide(self);
+    write(out, x * at::sigmoid(x * 1.702));
+}
+ATEN_ENTRY(aclnnFastGeluBackward, FLOATING, (In, gradOutput), (In, self), (Out, gradInput)) {
+    const at::Tensor x = wide(self), s = at::sigmoid(x * 1.702);
+    write(gradInput, wide(gradOutput) * s * (1 + 1.702 * x * (1 - s)));
+}
+
+ATEN_ENTRY(aclnnSoftplus, FLOATING | DOUBLE, (In, self), (Scalar, beta), (Scalar, threshold), (Out, out)) {
+    at::softplus_out(out, self, beta, threshold);
+}
+ATEN_ENTRY(aclnnSoftplusBackward, FLOATING | DOUBLE, (In, gradOutput), (In, self), (Scalar, beta), (Scalar, threshold), (Out, gradInput)) {
+    at::softplus_backward_out(gradInput, gradOutput, self, beta, threshold);
+}
+ATEN_ENTRY(aclnnSoftshrink, FLOATING | DOUBLE, (In, self), (Scalar, lambd), (Out, out)) {
+    at::softshrink_out(out, self, lambd);
+}
+ATEN_ENTRY(aclnnSoftshrinkBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, lambd), (Out, gradInput)) {
+    at::softshrink_backward_out(gradInput, gradOutput, self, lambd);
+}
+ATEN_ENTRY(aclnnHardshrink, FLOATING | DOUBLE, (In, self), (Scalar, lambd), (Out, out)) {
+    at::hardshrink_out(out, self, lambd);
+}
+ATEN_ENTRY(aclnnHardshrinkBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, lambd), (Out, gradInput)) {
+    at::hardshrink_backward_out(gradInput, gradOutput, self, lambd);
+}
+
+ATEN_ENTRY(aclnnElu, FLOATING | DOUBLE, (In, self), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale), (Out, out)) {
+    at::elu_out(out, self, alpha, scale, inputScale);
+}
+ATEN_ENTRY(aclnnInplaceElu, FLOATING | DOUBLE, (Out, selfRef), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale)) {
+    at::elu_(selfRef, alpha, scale, inputScale);
+}
+ATEN_ENTRY(aclnnEluBackward, FLOATING, (In, gradOutput), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale), (Bool, isResult),
+           (In, selfOrResult), (Out, out)) {
+    at::elu_backward_out(out, gradOutput, alpha, scale, inputScale, isResult, selfOrResult);
+}
+ATEN_ENTRY(aclnnCelu, FLOATING | DOUBLE, (In, self), (Scalar, alpha), (Out, out)) {
+    at::celu_out(out, self, alpha);
+}
+ATEN_ENTRY(aclnnInplaceCelu, FLOATING | DOUBLE, (Out, selfRef), (Scalar, alpha)) {
+    at::celu_(selfRef, alpha);
+}
+
+ATEN_ENTRY(aclnnHardtanh, NUMBERS, (In, self), (Scalar, clipMin), (Scalar, clipMax), (Out, out)) {
+    at::hardtanh_out(out, self, clipMin, clipMax);
+}
+ATEN_ENTRY(aclnnInplaceHardtanh, NUMBERS, (Out, selfRef), (Scalar, clipMin), (Scalar, clipMax)) {
+    at::hardtanh_(selfRef, clipMin, clipMax);
+}
+ATEN_ENTRY(aclnnHardtanhBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, min), (Scalar, max), (Out, out)) {
+    at::hardtanh_backward_out(out, gradOutput, self, min, max);
+}
+
+// The buffer is ATen's own device for the backward on the CPU; torch_npu gives it no elements.
+ATEN_ENTRY(aclnnLogSigmoidForward, FLOATING | DOUBLE, (In, self), (Out, out), (OptOut, buffer)) {
+    at::log_sigmoid_out(out, self);
+}
+ATEN_ENTRY(aclnnLogSigmoidBackward, FLOATING, (In, gradOutput), (In, self), (OptIn, buffer), (Out, gradInput)) {
+    const at::Tensor x = wide(self);
+    write(gradInput, at::log_sigmoid_backward(wide(gradOutput), x, std::get<1>(at::log_sigmoid_forward(x))));
+}
+
+ATEN_ENTRY(aclnnGlu, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out)) {
+    write(out, at::glu(wide(self), dim));
+}
+ATEN_ENTRY(aclnnGluBackward, ANY, (In, gradOutput), (In, self), (Dim, dim), (Out, out)) {
+    write(out, at::glu_backward(wide(gradOutput), wide(self), dim));
+}
+
+// One weight for all, or one for each channel (dimension 1).
+ATEN_ENTRY(aclnnPrelu, FLOATING, (In, self), (In, weight), (Out, out)) {
+    write(out, at::prelu(self, weight.reshape({-1})));
+}
+ATEN_ENTRY(aclnnPreluBackward, FLOATING, (In, gradOutput), (In, self), (In, weight), (Out, gradInput), (Out, gradWeight)) {
+    std::vector<int64_t> along_channels(self.dim(), 1);
+    if (weight.numel() != 1) along_channels.at(1) = weight.numel();
+    const at::Tensor slope = wide(weight).reshape(along_channels);
+    const auto [input, each] = at::_prelu_kernel_backward(wide(gradOutput), wide(self), slope);
+    write(gradInput, input);
+    write(gradWeight, each.sum_to_size(along_channels));
+}
+
+// The output's dtype may be float32 where the input is a half type.
+ATEN_ENTRY(aclnnSoftmax, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out)) {
+    write(out, at::_softmax(wide(self), dim, false));
+}
+ATEN_ENTRY(aclnnSoftmaxBackward, FLOATING, (In, gradOutput), (In, output), (Dim, dim), (Out, gradInput)) {
+    write(gradInput, at::_softmax_backward_data(wide(gradOutput), wide(output), dim, wide(output).scalar_type()));
+}
+ATEN_ENTRY(aclnnLogSoftmax, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out)) {
+    write(out, at::_log_softmax(wide(self), dim, false));
+}
+ATEN_ENTRY(aclnnLogSoftmaxBackward, FLOATING, (In, gradOutput), (In, output), (Dim, dim), (Out, out)) {
+    write(out, at::_log_softmax_backward_data(wide(gradOutput), wide(output), dim, wide(output).scalar_type()));
+}

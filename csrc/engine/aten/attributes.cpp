@@ -1,0 +1,58 @@
+#include "engine/aten/attributes.h"
+
+#include <algorithm>
+
+#include "engine/opapi/refusal.h"
+
+namespace torch_aclnn::host::aten {
+
+void require_between(const char* name, int64_t number, int64_t lowest, int64_t highest) {
+    if (lowest <= number && number <= highest) return;
+    const std::string first = std::to_string(lowest);
+    refuse(name, highest == kUnbounded ? "at least " + first : "a value in " + first + ".." + std::to_string(highest),
+           std::to_string(number));
+}
+
+void require_count(const char* name, size_t got, size_t count, size_t or_count, size_t or_else_count) {
+    if (got == count || got == or_count || got == or_else_count) return;
+    std::string expected = std::to_string(count);
+    if (or_count != count) expected += " or " + std::to_string(or_count);
+    if (or_else_count != or_count) expected += " or " + std::to_string(or_else_count);
+    refuse(name, expected + (count == 1 ? " value" : " values"), std::to_string(got));
+}
+
+void require_dim(const char* name, int64_t dim, uint64_t rank) {
+    const int64_t dims = std::max<int64_t>(rank, 1);
+    if (-dims <= dim && dim < dims) return;
+    refuse(name, "a dimension in " + std::to_string(-dims) + ".." + std::to_string(dims - 1), std::to_string(dim));
+}
+
+void require_distinct_dims(const char* name, const aclIntArray* dims, uint64_t rank) {
+    uint64_t seen = 0;
+    for (const int64_t dim : dims->values) {
+        require_dim(name, dim, rank);
+        const uint64_t bit = uint64_t{1} << (dim < 0 ? dim + std::max<int64_t>(rank, 1) : dim);
+        if ((seen & bit) != 0) refuse(name, "each dimension once", std::to_string(dim) + " again");
+        seen |= bit;
+    }
+}
+
+std::string_view read_gelu_mode(const char* name, int64_t mode) {
+    if (mode != 0 && mode != 1) refuse(name, "0 (none) or 1 (tanh)", std::to_string(mode));
+    return mode == 1 ? "tanh" : "none";
+}
+
+std::string_view read_gelu_name(const char* name, const char* text) {
+    return read_choice(name, text, {"none", "tanh"});
+}
+
+std::string_view read_choice(const char* name, const char* text, std::initializer_list<std::string_view> choices) {
+    if (text == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(name) + ": expected a text, got null");
+    for (const std::string_view choice : choices)
+        if (choice == text) return choice;
+    std::string expected;
+    for (const std::string_view choice : choices) expected += (expected.empty() ? "" : ", ") + std::string(choice);
+    refuse(name, (choices.size() > 1 ? "one of " : "") + expected, '"' + std::string(text) + '"');
+}
+
+}  // namespace torch_aclnn::host::aten

@@ -1,0 +1,94 @@
+// The kinds of numbers, texts and arrays that are checked when they are read. What only one family has is in its source file.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <initializer_list>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "engine/aten/kinds.h"
+#include "engine/opapi/handles.h"
+
+namespace torch_aclnn::host::aten {
+
+constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
+
+// 161002 unless the number lies between the two.
+void require_between(const char* name, int64_t number, int64_t lowest, int64_t highest);
+
+// 161002 unless the array has `count` values, or as many as the other two numbers say.
+void require_count(const char* name, size_t got, size_t count, size_t or_count, size_t or_else_count);
+
+// 161002 unless a tensor of that rank has the dimension; a tensor of rank 0 counts as one of rank 1.
+void require_dim(const char* name, int64_t dim, uint64_t rank);
+void require_distinct_dims(const char* name, const aclIntArray* dims, uint64_t rank);
+
+// The two forms of gelu, which come as 0 and 1 or by their names.
+std::string_view read_gelu_mode(const char* name, int64_t mode);
+std::string_view read_gelu_name(const char* name, const char* text);
+
+// The text, which must be one of those listed.
+std::string_view read_choice(const char* name, const char* text, std::initializer_list<std::string_view> choices);
+
+namespace kind {
+
+template <class Number, int64_t lowest, int64_t highest>
+struct Between : PlainKind<Number> {
+    static Number read(const char* name, Number number) {
+        require_between(name, number, lowest, highest);
+        return number;
+    }
+};
+using NotNegative = Between<int64_t, 0, kUnbounded>;
+using Positive = Between<int64_t, 1, kUnbounded>;
+using Reduction = Between<int64_t, 0, 2>;    // none, mean, sum
+using CubeMathType = Between<int8_t, 0, 4>;  // what precision a product may have; the engine takes the best in each case
+
+// A dimension of the first tensor, or several that differ.
+struct Dim : Int {};
+struct Dims : Ints {};
+struct OptDims : OptInts {};
+
+// Arrays of so many numbers. One number may stand for each direction in OneOr, and none for the default in NoneOr.
+template <size_t count, size_t or_count, size_t or_else_count>
+struct CountedInts : Ints {
+    static std::vector<int64_t> read(const char* name, const aclIntArray* array) {
+        const std::vector<int64_t>& values = read_ints(name, array);
+        require_count(name, values.size(), count, or_count, or_else_count);
+        return values;
+    }
+};
+template <size_t count>
+using Exactly = CountedInts<count, count, count>;
+template <size_t count>
+using OneOr = CountedInts<count, 1, 1>;
+template <size_t count>
+using NoneOr = CountedInts<count, 1, 0>;
+
+// Which of so many outputs are wanted.
+template <size_t count>
+struct MaskOf : Bools {
+    static std::vector<unsigned char> read(const char* name, const aclBoolArray* array) {
+        const std::vector<unsigned char>& values = read_bools(name, array);
+        require_count(name, values.size(), count, count, count);
+        return values;
+    }
+};
+
+using GeluMode = Kind<int64_t, std::string_view, std::string_view, read_gelu_mode>;
+using GeluName = Kind<const char*, std::string_view, std::string_view, read_gelu_name>;
+
+}  // namespace kind
+
+// Checks the dimensions that name one of the first tensor's; other kinds have nothing to do with its rank.
+template <class Kind>
+void require_dims_of(const char* name, typename Kind::Handle handle, uint64_t rank) {
+    if constexpr (std::is_same_v<Kind, kind::Dim>) require_dim(name, handle, rank);
+    if constexpr (std::is_same_v<Kind, kind::Dims>) require_distinct_dims(name, handle, rank);
+    if constexpr (std::is_same_v<Kind, kind::OptDims>)
+        if (handle != nullptr) require_distinct_dims(name, handle, rank);
+}
+
+}  // namespace torch_aclnn::host::aten

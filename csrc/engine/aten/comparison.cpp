@@ -1,0 +1,70 @@
+// Comparison, with a tensor or a number. In place, the truth value takes the tensor's own dtype.
+#include <ATen/ATen.h>
+
+#include "engine/aten/arguments.h"
+#include "engine/aten/families.h"
+
+using torch_aclnn::host::aten::as_mask;
+
+#define COMPARE_SCALAR(entry_point, dtypes, function)                                                                                    \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Out, out)) { \
+        function(out, self, other);                                                                                                      \
+    }
+#define COMPARE_SCALAR_INPLACE(entry_point, dtypes, function)          \
+    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (Scalar, other)) { \
+        function(selfRef, selfRef, other);                             \
+    }
+
+BINARY(aclnnEqTensor, NUMBERS, at::eq_out)
+BINARY(aclnnNeTensor, NUMBERS, at::ne_out)
+BINARY(aclnnLtTensor, NUMBERS, at::lt_out)
+BINARY(aclnnLeTensor, NUMBERS, at::le_out)
+BINARY(aclnnGtTensor, NUMBERS, at::gt_out)
+BINARY(aclnnGeTensor, NUMBERS, at::ge_out)
+
+COMPARE_SCALAR(aclnnEqScalar, NUMBERS, at::eq_out)
+COMPARE_SCALAR(aclnnNeScalar, NUMBERS, at::ne_out)
+COMPARE_SCALAR(aclnnLtScalar, NUMBERS, at::lt_out)
+COMPARE_SCALAR(aclnnLeScalar, NUMBERS, at::le_out)
+COMPARE_SCALAR(aclnnGtScalar, NUMBERS, at::gt_out)
+COMPARE_SCALAR(aclnnGeScalar, NUMBERS, at::ge_out)
+
+BINARY_INPLACE(aclnnInplaceEqTensor, NUMBERS, at::eq_out)
+BINARY_INPLACE(aclnnInplaceNeTensor, NUMBERS, at::ne_out)
+BINARY_INPLACE(aclnnInplaceLtTensor, NUMBERS, at::lt_out)
+BINARY_INPLACE(aclnnInplaceLeTensor, NUMBERS, at::le_out)
+BINARY_INPLACE(aclnnInplaceGtTensor, NUMBERS, at::gt_out)
+BINARY_INPLACE(aclnnInplaceGeTensor, NUMBERS, at::ge_out)
+
+COMPARE_SCALAR_INPLACE(aclnnInplaceEqScalar, NUMBERS, at::eq_out)
+COMPARE_SCALAR_INPLACE(aclnnInplaceNeScalar, NUMBERS, at::ne_out)
+COMPARE_SCALAR_INPLACE(aclnnInplaceLtScalar, NUMBERS, at::lt_out)
+COMPARE_SCALAR_INPLACE(aclnnInplaceLeScalar, NUMBERS, at::le_out)
+COMPARE_SCALAR_INPLACE(aclnnInplaceGtScalar, NUMBERS, at::gt_out)
+COMPARE_SCALAR_INPLACE(aclnnInplaceGeScalar, NUMBERS, at::ge_out)
+
+BINARY(aclnnMaximum, NUMBERS, at::maximum_out)
+BINARY(aclnnMinimum, NUMBERS, at::minimum_out)
+
+ATEN_CHECKED_ENTRY(aclnnIsClose, NUMBERS, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self),
+                   (In, other), (Double, rtol), (Double, atol), (Bool, equal_nan), (Out, out)) {
+    out.copy_(at::isclose(self, other, rtol, atol, equal_nan));
+}
+
+// One truth value for the whole; tensors of different shapes differ.
+ATEN_ENTRY(aclnnEqual, NUMBERS, (In, self), (In, other), (Out, out)) {
+    out.fill_(at::equal(self, other));
+}
+
+ATEN_CHECKED_ENTRY(aclnnSWhere, REAL | BOOL | COMPLEX64,
+                   require_broadcast_shape({"out", out}, {{"condition", condition}, {"self", self}, {"other", other}}), (In, condition),
+                   (In, self), (In, other), (Out, out)) {
+    at::where_out(out, as_mask(condition), self, other);
+}
+
+ATEN_ENTRY(aclnnIsInTensorScalar, NUMBERS, (In, element), (Scalar, testElement), (Bool, assumeUnique), (Bool, invert), (Out, out)) {
+    at::isin_out(out, element, testElement, assumeUnique, invert);
+}
+ATEN_ENTRY(aclnnIsInScalarTensor, NUMBERS, (Scalar, element), (In, testElements), (Bool, assumeUnique), (Bool, invert), (Out, out)) {
+    at::isin_out(out, element, testElements, assumeUnique, invert);
+}

@@ -1,0 +1,168 @@
+// Operators on lists of tensors, as optimisers and gradient clipping use them. In place, `out` names the memory of the first list.
+//
+// Where an entry point has a V2, which takes a number by value and which torch_npu prefers, only that is here.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter.h"
+#include "engine/aten/arguments.h"
+#include "engine/aten/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+template <class Compute>
+void for_each(at::TensorList outs, Compute compute) {
+    for (size_t i = 0; i < outs.size(); i++) {
+        at::Tensor out = outs[i];
+        compute(out, i);
+    }
+}
+
+// How numbers are rounded, as a number.
+int64_t read_round_mode(const char* name, const aclScalar* handle) {
+    const at::Scalar mode = read_scalar(name, handle);
+    switch (mode.toLong()) {
+        case 1:
+        case 2:
+        case 3:
+        case 5:
+        case 7: return mode.toLong();
+        default: torch_aclnn::host::refuse(name, "1 round, 2 floor, 3 ceil, 5 trunc or 7 frac", c10::str(mode));
+    }
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode>;
+}
+
+#define FOREACH_UNARY(entry_point, dtypes, function)                                                                   \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x", x}}, {"out", out}), (Tensors, x), (Tensors, out)) { \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i]); });                                  \
+    }
+#define FOREACH_LIST(entry_point, dtypes, function)                                                                                \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x1", x1}, {"x2", x2}}, {"out", out}), (Tensors, x1), (Tensors, x2), \
+                       (Tensors, out)) {                                                                                           \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i]); });                                      \
+    }
+#define FOREACH_LIST_ALPHA(entry_point, dtypes, function)                                                                          \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x1", x1}, {"x2", x2}}, {"out", out}), (Tensors, x1), (Tensors, x2), \
+                       (Scalar, alpha), (Tensors, out)) {                                                                          \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], alpha); });                               \
+    }
+#define FOREACH_SCALAR(entry_point, dtypes, function)                                                                                    \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x", x}}, {"out", out}), (Tensors, x), (Scalar, scalar), (Tensors, out)) { \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalar)); });                                   \
+    }
+#define FOREACH_SCALAR_LIST(entry_point, dtypes, function)                                                                 \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x", x}, {"scalars", scalars}}, {"out", out}), (Tensors, x), \
+                       (Scalars, scalars), (Tensors, out)) {                                                               \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalars[i])); });                 \
+    }
+// x1 + scalar * (x2 op x3)
+#define FOREACH_POINTWISE_SCALAR(entry_point, dtypes, function)                                                                 \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x1", x1}, {"x2", x2}, {"x3", x3}}, {"out", out}), (Tensors, x1), \
+                       (Tensors, x2), (Tensors, x3), (Scalar, scalar), (Tensors, out)) {                                        \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalar); });                    \
+    }
+// The same with a number for each tensor, all of them in one tensor.
+#define FOREACH_POINTWISE_SCALAR_LIST(entry_point, dtypes, function)                                                                     \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                                                              \
+                       require_as_many({{"x1", x1}, {"x2", x2}, {"x3", x3}, {"scalars", scalars.numel()}}, {"out", out}), (Tensors, x1), \
+                       (Tensors, x2), (Tensors, x3), (In, scalars), (Tensors, out)) {                                                    \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalars[i].item()); });                  \
+    }
+
+FOREACH_UNARY(aclnnForeachSqrt, FLOATING, at::sqrt_out)
+FOREACH_UNARY(aclnnForeachExp, FLOATING, at::exp_out)
+FOREACH_UNARY(aclnnForeachExpm1, ANY, at::expm1_out)
+FOREACH_UNARY(aclnnForeachLog, ANY, at::log_out)
+FOREACH_UNARY(aclnnForeachLog1p, ANY, at::log1p_out)
+FOREACH_UNARY(aclnnForeachLog2, ANY, at::log2_out)
+FOREACH_UNARY(aclnnForeachLog10, ANY, at::log10_out)
+FOREACH_UNARY(aclnnForeachErf, ANY, at::erf_out)
+FOREACH_UNARY(aclnnForeachErfc, ANY, at::erfc_out)
+FOREACH_UNARY(aclnnForeachSin, ANY, at::sin_out)
+FOREACH_UNARY(aclnnForeachSinh, ANY, at::sinh_out)
+FOREACH_UNARY(aclnnForeachCos, ANY, at::cos_out)
+FOREACH_UNARY(aclnnForeachCosh, ANY, at::cosh_out)
+FOREACH_UNARY(aclnnForeachTan, FLOATING, at::tan_out)
+FOREACH_UNARY(aclnnForeachTanh, FLOATING, at::tanh_out)
+FOREACH_UNARY(aclnnForeachAsin, ANY, at::asin_out)
+FOREACH_UNARY(aclnnForeachAcos, ANY, at::acos_out)
+FOREACH_UNARY(aclnnForeachAtan, ANY, at::atan_out)
+FOREACH_UNARY(aclnnForeachSigmoid, ANY, at::sigmoid_out)
+FOREACH_UNARY(aclnnForeachNeg, FLOATING | INT32, at::neg_out)
+FOREACH_UNARY(aclnnForeachAbs, FLOATING, at::abs_out)
+FOREACH_UNARY(aclnnForeachReciprocal, FLOATING, at::reciprocal_out)
+FOREACH_UNARY(aclnnForeachSign, FLOATING | INT32, at::sign_out)
+
+FOREACH_LIST_ALPHA(aclnnForeachAddListV2, FLOATING | INT32, at::add_out)
+FOREACH_LIST_ALPHA(aclnnForeachSubListV2, FLOATING | INT32, at::sub_out)
+FOREACH_LIST(aclnnForeachMulList, ANY, at::mul_out)
+FOREACH_LIST(aclnnForeachDivList, ANY, at::div_out)
+FOREACH_LIST(aclnnForeachMaximumList, ANY, at::maximum_out)
+FOREACH_LIST(aclnnForeachMinimumList, ANY, at::minimum_out)
+FOREACH_LIST(aclnnForeachPowList, FLOATING | INT32, at::pow_out)
+
+FOREACH_SCALAR(aclnnForeachAddScalarV2, FLOATING | INT32, at::add_out)
+FOREACH_SCALAR(aclnnForeachSubScalarV2, FLOATING | INT32, at::sub_out)
+FOREACH_SCALAR(aclnnForeachMulScalarV2, ANY, at::mul_out)
+FOREACH_SCALAR(aclnnForeachDivScalarV2, ANY, at::div_out)
+FOREACH_SCALAR(aclnnForeachPowScalarV2, ANY, at::pow_out)
+FOREACH_SCALAR(aclnnForeachMaximumScalarV2, ANY, at::maximum_out)
+FOREACH_SCALAR(aclnnForeachMinimumScalarV2, ANY, at::minimum_out)
+
+FOREACH_SCALAR_LIST(aclnnForeachAddScalarList, FLOATING | INT32, at::add_out)
+FOREACH_SCALAR_LIST(aclnnForeachSubScalarList, ANY, at::sub_out)
+FOREACH_SCALAR_LIST(aclnnForeachMulScalarList, FLOATING | INT32, at::mul_out)
+FOREACH_SCALAR_LIST(aclnnForeachDivScalarList, FLOATING, at::div_out)
+FOREACH_SCALAR_LIST(aclnnForeachPowScalarList, ANY, at::pow_out)
+FOREACH_SCALAR_LIST(aclnnForeachMaximumScalarList, FLOATING | INT32, at::maximum_out)
+FOREACH_SCALAR_LIST(aclnnForeachMinimumScalarList, ANY, at::minimum_out)
+
+FOREACH_POINTWISE_SCALAR(aclnnForeachAddcmulScalarV2, FLOATING | INT32, at::addcmul_out)
+FOREACH_POINTWISE_SCALAR(aclnnForeachAddcdivScalarV2, ANY, at::addcdiv_out)
+FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcmulScalarList, FLOATING | INT32, at::addcmul_out)
+FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcdivScalarList, FLOATING, at::addcdiv_out)
+
+ATEN_CHECKED_ENTRY(aclnnForeachLerpScalar, ANY, require_as_many({{"x1", x1}, {"x2", x2}}, {"out", out}), (Tensors, x1), (Tensors, x2),
+                   (Scalar, weight), (Tensors, out)) {
+    for_each(out, [&](at::Tensor& result, size_t i) { at::lerp_out(result, x1[i], x2[i], weight); });
+}
+ATEN_CHECKED_ENTRY(aclnnForeachLerpList, FLOATING, require_as_many({{"x1", x1}, {"x2", x2}, {"weights", weights}}, {"out", out}),
+                   (Tensors, x1), (Tensors, x2), (Tensors, weights), (Tensors, out)) {
+    for_each(out, [&](at::Tensor& result, size_t i) { at::lerp_out(result, x1[i], x2[i], weights[i]); });
+}
+
+ATEN_CHECKED_ENTRY(aclnnForeachPowScalarAndTensor, ANY, require_as_many({{"x", x}}, {"out", out}), (Scalar, scalar), (Tensors, x),
+                   (Tensors, out)) {
+    for_each(out, [&](at::Tensor& result, size_t i) { at::pow_out(result, scalar, x[i]); });
+}
+
+ATEN_CHECKED_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, require_as_many({{"x", x}}, {"out", out}), (Tensors, x), (RoundMode, roundMode),
+                   (Tensors, out)) {
+    for_each(out, [&](at::Tensor& result, size_t i) {
+        switch (roundMode) {
+            case 1: at::round_out(result, x[i]); break;
+            case 2: at::floor_out(result, x[i]); break;
+            case 3: at::ceil_out(result, x[i]); break;
+            case 5: at::trunc_out(result, x[i]); break;
+            default: at::frac_out(result, x[i]); break;
+        }
+    });
+}
+
+// The norm of each tensor.
+ATEN_CHECKED_ENTRY(aclnnForeachNorm, ANY, require_as_many({{"x", x}}, {"out", out}), (Tensors, x), (Scalar, scalar), (Tensors, out)) {
+    for_each(out, [&](at::Tensor& result, size_t i) { write(result, at::linalg_vector_norm(wide(x[i]), scalar)); });
+}
+
+ATEN_CHECKED_ENTRY(aclnnForeachCopy, REAL | BOOL, require_as_many({{"src", src}}, {"dst", dst}), (Tensors, src), (Tensors, dst)) {
+    for_each(dst, [&](at::Tensor& result, size_t i) { result.copy_(src[i]); });
+}
+ATEN_ENTRY(aclnnForeachZeroInplace, ANY, (Tensors, x)) {
+    for_each(x, [](at::Tensor& result, size_t) { result.zero_(); });
+}

@@ -1,0 +1,127 @@
+#include "engine/aten/kinds.h"
+
+#include <ATen/ops/from_blob.h>
+#include <c10/util/complex.h>
+
+#include <algorithm>
+
+#include "engine/opapi/checks.h"
+#include "engine/opapi/format.h"
+
+namespace torch_aclnn::host::aten {
+namespace {
+
+template <class Handle>
+const Handle& required(const char* name, const Handle* handle) {
+    require_handle(name, handle);
+    return *handle;
+}
+
+// The documents' general limits of a shape.
+constexpr uint64_t kMaxDims = 8;
+template <class Sizes>
+void require_general_shape(const char* name, const Sizes& sizes) {
+    if (sizes.size() > kMaxDims) refuse(name, "at most " + std::to_string(kMaxDims) + " dimensions", std::to_string(sizes.size()));
+    for (const int64_t size : sizes)
+        if (size < 0) refuse(name, "no negative dimension", std::to_string(size));
+}
+
+template <class T>
+T value_of(const aclScalar& scalar) {
+    T value;
+    std::copy_n(scalar.bytes.data(), sizeof value, reinterpret_cast<unsigned char*>(&value));
+    return value;
+}
+
+}  // namespace
+
+at::ScalarType scalar_type(const char* name, aclDataType dtype) {
+    switch (dtype) {
+        case ACL_FLOAT: return at::kFloat;
+        case ACL_FLOAT16: return at::kHalf;
+        case ACL_BF16: return at::kBFloat16;
+        case ACL_DOUBLE: return at::kDouble;
+        case ACL_INT8: return at::kChar;
+        case ACL_UINT8: return at::kByte;
+        case ACL_INT16: return at::kShort;
+        case ACL_UINT16: return at::kUInt16;
+        case ACL_INT32: return at::kInt;
+        case ACL_UINT32: return at::kUInt32;
+        case ACL_INT64: return at::kLong;
+        case ACL_UINT64: return at::kUInt64;
+        case ACL_BOOL: return at::kBool;
+        case ACL_COMPLEX64: return at::kComplexFloat;
+        case ACL_COMPLEX128: return at::kComplexDouble;
+        default: refuse(name, "a data type that ATen has on the CPU", to_string(dtype));
+    }
+}
+
+at::Tensor read_tensor(const char* name, const aclTensor* handle) {
+    const aclTensor& tensor = required(name, handle);
+    require_general_shape(name, tensor.sizes);
+    if (!is_public(tensor.format)) refuse(name, "a public format", to_string(tensor.format));
+    require_device_view({name, handle});
+    const auto options = at::TensorOptions(scalar_type(name, tensor.dtype));
+    const at::IntArrayRef sizes(tensor.sizes.begin(), tensor.sizes.end()), strides(tensor.strides.begin(), tensor.strides.end());
+    return at::from_blob(tensor.first_element(), sizes, strides, options);
+}
+
+void PackedOutput::pack(const at::Tensor& result) const {
+    if (result.numel() > largest_.numel())
+        refuse(name_, "room for " + std::to_string(result.numel()) + " elements", std::to_string(largest_.numel()));
+    const at::Tensor packed = at::from_blob(largest_.mutable_data_ptr(), result.sizes(), largest_.options());
+    packed.copy_(result);
+    handle_->sizes = Dims(packed.sizes().data(), packed.dim());
+    handle_->strides = Dims(packed.strides().data(), packed.dim());
+}
+
+at::Scalar read_scalar(const char* name, const aclScalar* handle) {
+    const aclScalar& scalar = required(name, handle);
+    switch (scalar.dtype) {
+        case ACL_FLOAT: return value_of<float>(scalar);
+        case ACL_FLOAT16: return value_of<at::Half>(scalar);
+        case ACL_BF16: return value_of<at::BFloat16>(scalar);
+        case ACL_DOUBLE: return value_of<double>(scalar);
+        case ACL_INT8: return value_of<int8_t>(scalar);
+        case ACL_UINT8: return value_of<uint8_t>(scalar);
+        case ACL_INT16: return value_of<int16_t>(scalar);
+        case ACL_INT32: return value_of<int32_t>(scalar);
+        case ACL_INT64: return value_of<int64_t>(scalar);
+        case ACL_UINT64: return value_of<uint64_t>(scalar);
+        case ACL_BOOL: return value_of<bool>(scalar);
+        case ACL_COMPLEX64: return value_of<c10::complex<float>>(scalar);
+        case ACL_COMPLEX128: return value_of<c10::complex<double>>(scalar);
+        default: refuse(name, "a scalar of a data type that ATen has", to_string(scalar.dtype));
+    }
+}
+
+const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handle) {
+    return required(name, handle).values;
+}
+
+const std::vector<int64_t>& read_shape(const char* name, const aclIntArray* handle) {
+    const std::vector<int64_t>& sizes = read_ints(name, handle);
+    require_general_shape(name, sizes);
+    return sizes;
+}
+
+const std::vector<unsigned char>& read_bools(const char* name, const aclBoolArray* handle) {
+    return required(name, handle).values;
+}
+
+std::vector<at::Tensor> read_tensors(const char* name, const aclTensorList* handle) {
+    std::vector<at::Tensor> tensors;
+    for (const auto& member : required(name, handle).members) {
+        if (!member) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(name) + ": expected a tensor in each place, got null");
+        tensors.push_back(read_tensor(name, member.get()));
+    }
+    return tensors;
+}
+
+std::vector<at::Scalar> read_scalars(const char* name, const aclScalarList* handle) {
+    std::vector<at::Scalar> scalars;
+    for (const auto& member : required(name, handle).members) scalars.push_back(read_scalar(name, member.get()));
+    return scalars;
+}
+
+}  // namespace torch_aclnn::host::aten

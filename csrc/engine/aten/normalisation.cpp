@@ -1,0 +1,93 @@
+// Batch, layer and group normalisation. The pieces of synchronised batch norm are in batch_statistics.cpp.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter.h"
+#include "engine/aten/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+// Running statistics are inputs by their type, and all the same the call updates them.
+void keep(const std::optional<at::Tensor>& statistics, const std::optional<at::Tensor>& updated) {
+    if (statistics && !updated->is_same(*statistics)) statistics->copy_(*updated);
+}
+
+// One of each for what is normalised together.
+void require_statistics(const at::Tensor& input, at::IntArrayRef normalised, const at::Tensor& mean, const at::Tensor& rstd) {
+    const int64_t groups = c10::multiply_integers(input.sizes().slice(0, input.dim() - normalised.size()));
+    require_as_many({{"mean", mean.numel()}, {"rstd", rstd.numel()}}, {"input, without normalizedShape,", groups});
+}
+
+}  // namespace
+
+// saveMean and saveInvstd have no elements unless training.
+ATEN_ENTRY(aclnnBatchNorm, FLOATING, (In, input), (OptIn, weight), (OptIn, bias), (OptIn, runningMean), (OptIn, runningVar),
+           (Bool, training), (Double, momentum), (Double, eps), (Out, output), (OptOut, saveMean), (OptOut, saveInvstd)) {
+    const std::optional<at::Tensor> mean = wide(runningMean), variance = wide(runningVar);
+    const auto [normal, batch_mean, batch_invstd] =
+        at::native_batch_norm(wide(input), wide(weight), wide(bias), mean, variance, training, momentum, eps);
+    write(output, normal);
+    if (!training) return;
+    keep(runningMean, mean);
+    keep(runningVar, variance);
+    write(saveMean, batch_mean);
+    write(saveInvstd, batch_invstd);
+}
+
+ATEN_ENTRY(aclnnBatchNormBackward, FLOATING, (In, gradOut), (In, input), (OptIn, weight), (OptIn, runningMean), (OptIn, runningVar),
+           (OptIn, saveMean), (OptIn, saveInvstd), (Bool, training), (Double, eps), (MaskOf<3>, outputMask), (OptOut, gradInput),
+           (OptOut, gradWeight), (OptOut, gradBias)) {
+    const auto [of_input, of_weight, of_bias] =
+        at::native_batch_norm_backward(wide(gradOut), wide(input), wide(weight), wide(runningMean), wide(runningVar), wide(saveMean),
+                                       wide(saveInvstd), training, eps, wanted(outputMask, gradInput, gradWeight, gradBias));
+    write(gradInput, of_input);
+    write(gradWeight, of_weight);
+    write(gradBias, of_bias);
+}
+
+#define LAYER_NORM(entry_point, dtypes)                                                                                           \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_last_dims("normalizedShape", normalizedShape, {"input", input}), (In, input), \
+                       (Ints, normalizedShape), (OptIn, weight), (OptIn, bias), (Double, eps), (Out, out), (OptOut, meanOut),     \
+                       (OptOut, rstdOut)) {                                                                                       \
+        const auto [normal, mean, rstd] = at::native_layer_norm(wide(input), normalizedShape, wide(weight), wide(bias), eps);     \
+        write(out, normal);                                                                                                       \
+        write(meanOut, mean);                                                                                                     \
+        write(rstdOut, rstd);                                                                                                     \
+    }
+
+LAYER_NORM(aclnnLayerNorm, FLOATING)
+LAYER_NORM(aclnnFastLayerNorm, FLOATING)
+
+ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING,
+                   (require_last_dims("normalizedShape", normalizedShape, {"input", input}),
+                    require_same_shape({"gradOut", gradOut}, {"input", input}), require_statistics(input, normalizedShape, mean, rstd)),
+                   (In, gradOut), (In, input), (Ints, normalizedShape), (In, mean), (In, rstd), (OptIn, weight), (OptIn, bias),
+                   (MaskOf<3>, outputMask), (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
+    // mean and rstd are float32 whatever the input is.
+    const at::Tensor x = wide(input);
+    const auto [of_input, of_weight, of_bias] =
+        at::native_layer_norm_backward(wide(gradOut), x, normalizedShape, mean.to(x.scalar_type()), rstd.to(x.scalar_type()), wide(weight),
+                                       wide(bias), wanted(outputMask, gradInput, gradWeight, gradBias));
+    write(gradInput, of_input);
+    write(gradWeight, of_weight);
+    write(gradBias, of_bias);
+}
+
+ATEN_ENTRY(aclnnGroupNorm, FLOATING, (In, self), (OptIn, gamma), (OptIn, beta), (NotNegative, N), (NotNegative, C), (NotNegative, HxW),
+           (Positive, group), (Double, eps), (Out, out), (OptOut, meanOut), (OptOut, rstdOut)) {
+    const auto [normal, mean, rstd] = at::native_group_norm(wide(self).contiguous(), wide(gamma), wide(beta), N, C, HxW, group, eps);
+    write(out, normal);
+    write(meanOut, mean);
+    write(rstdOut, rstd);
+}
+ATEN_ENTRY(aclnnGroupNormBackward, FLOATING, (In, gradOut), (In, input), (In, mean), (In, rstd), (OptIn, gamma), (NotNegative, N),
+           (NotNegative, C), (NotNegative, HxW), (Positive, group), (MaskOf<3>, outputMask), (OptOut, gradInput), (OptOut, gradGamma),
+           (OptOut, gradBeta)) {
+    const auto [of_input, of_gamma, of_beta] = at::native_group_norm_backward(
+        wide(gradOut).contiguous(), wide(input).contiguous(), wide(mean).contiguous(), wide(rstd).contiguous(), wide(gamma), N, C, HxW,
+        group, wanted(outputMask, gradInput, gradGamma, gradBeta));
+    write(gradInput, of_input);
+    write(gradGamma, of_gamma);
+    write(gradBeta, of_beta);
+}

@@ -1,0 +1,44 @@
+// Padding. The paddings come last dimension first, two for each. The 2D backward of replication is an operator of its own, in libopapi.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter.h"
+#include "engine/aten/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+#define PAD(entry_point, dtypes, values, function)                                        \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (Exactly<values>, padding), (Out, out)) { \
+        write(out, function(self, padding));                                              \
+    }
+// Elements that went to several places gather several gradients.
+#define PAD_BACKWARD(entry_point, dtypes, values, function)                                                       \
+    ATEN_ENTRY(entry_point, dtypes, (In, gradOutput), (In, self), (Exactly<values>, padding), (Out, gradInput)) { \
+        write(gradInput, function(wide(gradOutput), wide(self), padding));                                        \
+    }
+
+namespace {
+
+void require_paddings(at::IntArrayRef padding, const at::Tensor& self) {
+    if (padding.size() % 2 != 0 || static_cast<int64_t>(padding.size()) > 2 * self.dim())
+        torch_aclnn::host::refuse("padding", c10::str("two values for each of at most ", self.dim(), " dimensions"),
+                                  std::to_string(padding.size()));
+}
+
+}  // namespace
+
+PAD(aclnnReplicationPad1d, NUMBERS, 2, at::replication_pad1d)
+PAD(aclnnReplicationPad2d, NUMBERS, 4, at::replication_pad2d)
+PAD(aclnnReplicationPad3d, NUMBERS, 6, at::replication_pad3d)
+PAD(aclnnReflectionPad1d, NUMBERS, 2, at::reflection_pad1d)
+PAD(aclnnReflectionPad2d, NUMBERS, 4, at::reflection_pad2d)
+PAD(aclnnReflectionPad3d, NUMBERS, 6, at::reflection_pad3d)
+
+PAD_BACKWARD(aclnnReplicationPad1dBackward, FLOATING | DOUBLE | COMPLEX, 2, at::replication_pad1d_backward)
+PAD_BACKWARD(aclnnReplicationPad3dBackward, FLOATING | DOUBLE | COMPLEX, 6, at::replication_pad3d_backward)
+PAD_BACKWARD(aclnnReflectionPad1dBackward, ANY, 2, at::reflection_pad1d_backward)
+PAD_BACKWARD(aclnnReflectionPad2dBackward, ANY, 4, at::reflection_pad2d_backward)
+PAD_BACKWARD(aclnnReflectionPad3dBackward, ANY, 6, at::reflection_pad3d_backward)
+
+ATEN_CHECKED_ENTRY(aclnnConstantPadNd, NUMBERS, require_paddings(padding, self), (In, self), (Ints, padding), (Scalar, value), (Out, out)) {
+    write(out, at::constant_pad_nd(self, padding, value));
+}

@@ -1,0 +1,215 @@
+// Arithmetic on two or three tensors or numbers, element by element, with broadcasting. Half types are computed in float32.
+#include <ATen/ATen.h>
+
+#include "engine/aten/arguments.h"
+#include "engine/aten/families.h"
+
+namespace torch_aclnn::host::aten {
+namespace {
+
+// How a quotient is rounded: 0 not at all, 1 towards zero, 2 downwards.
+std::optional<std::string_view> read_rounding(const char* name, int mode) {
+    require_between(name, mode, 0, 2);
+    return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");
+}
+
+}  // namespace
+
+namespace kind {
+using Rounding = Kind<int32_t, std::optional<std::string_view>, std::optional<std::string_view>, read_rounding>;
+}
+
+}  // namespace torch_aclnn::host::aten
+
+using torch_aclnn::host::aten::wrapped;
+
+// Of a tensor and a number.
+#define BINARY_NUMBER(entry_point, dtypes, function)                                                                                     \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Out, out)) { \
+        function(out, self, wrapped(other));                                                                                             \
+    }
+#define BINARY_NUMBER_INPLACE(entry_point, dtypes, function)           \
+    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (Scalar, other)) { \
+        function(selfRef, selfRef, wrapped(other));                    \
+    }
+
+// The same with a factor for the second operand.
+#define SCALED(entry_point, dtypes, function)                                                                                      \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), \
+                       (In, other), (Scalar, alpha), (Out, out)) {                                                                 \
+        function(out, self, other, alpha);                                                                                         \
+    }
+#define SCALED_INPLACE(entry_point, dtypes, function)                                                                                \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}), \
+                       (Out, selfRef), (In, other), (Scalar, alpha)) {                                                               \
+        function(selfRef, selfRef, other, alpha);                                                                                    \
+    }
+#define SCALED_NUMBER(entry_point, dtypes, function)                                                                       \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), \
+                       (Scalar, alpha), (Out, out)) {                                                                      \
+        function(out, self, wrapped(other), alpha);                                                                        \
+    }
+#define SCALED_NUMBER_INPLACE(entry_point, dtypes, function)                            \
+    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (Scalar, other), (Scalar, alpha)) { \
+        function(selfRef, selfRef, wrapped(other), alpha);                              \
+    }
+
+SCALED(aclnnAdd, NUMBERS, at::add_out)
+SCALED_INPLACE(aclnnInplaceAdd, NUMBERS, at::add_out)
+SCALED_NUMBER(aclnnAdds, REAL | BOOL, at::add_out)
+SCALED_NUMBER_INPLACE(aclnnInplaceAdds, NUMBERS, at::add_out)
+SCALED(aclnnSub, NUMBERS, at::sub_out)
+SCALED_INPLACE(aclnnInplaceSub, NUMBERS, at::sub_out)
+SCALED_NUMBER(aclnnSubs, NUMBERS, at::sub_out)
+SCALED_NUMBER_INPLACE(aclnnInplaceSubs, NUMBERS, at::sub_out)
+ATEN_CHECKED_ENTRY(aclnnRsub, ANY, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), (In, other),
+                   (Scalar, alpha), (Out, out)) {
+    at::sub_out(out, other, self, alpha);
+}
+ATEN_CHECKED_ENTRY(aclnnRsubs, ANY, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Scalar, alpha),
+                   (Out, out)) {
+    at::sub_out(out, wrapped(other), self, alpha);
+}
+
+BINARY(aclnnMul, NUMBERS, at::mul_out)
+BINARY_INPLACE(aclnnInplaceMul, NUMBERS, at::mul_out)
+BINARY_NUMBER(aclnnMuls, NUMBERS, at::mul_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceMuls, NUMBERS, at::mul_out)
+BINARY(aclnnDiv, NUMBERS, at::div_out)
+BINARY_INPLACE(aclnnInplaceDiv, NUMBERS, at::div_out)
+BINARY_NUMBER(aclnnDivs, NUMBERS, at::div_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceDivs, NUMBERS, at::div_out)
+
+ATEN_CHECKED_ENTRY(aclnnDivMod, NUMBERS, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), (In, other),
+                   (Rounding, mode), (Out, out)) {
+    at::div_out(out, self, other, mode);
+}
+ATEN_CHECKED_ENTRY(aclnnDivMods, NUMBERS, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Rounding, mode),
+                   (Out, out)) {
+    at::div_out(out, self, wrapped(other), mode);
+}
+ATEN_CHECKED_ENTRY(aclnnInplaceDivMod, NUMBERS, require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}),
+                   (Out, selfRef), (In, other), (Rounding, mode)) {
+    at::div_out(selfRef, selfRef, other, mode);
+}
+ATEN_ENTRY(aclnnInplaceDivMods, NUMBERS, (Out, selfRef), (Scalar, other), (Rounding, mode)) {
+    at::div_out(selfRef, selfRef, wrapped(other), mode);
+}
+BINARY(aclnnFloorDivide, REAL | BOOL, at::floor_divide_out)
+BINARY_INPLACE(aclnnInplaceFloorDivide, REAL | BOOL, at::floor_divide_out)
+BINARY_NUMBER(aclnnFloorDivides, NUMBERS, at::floor_divide_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceFloorDivides, NUMBERS, at::floor_divide_out)
+BINARY(aclnnFmodTensor, NUMBERS, at::fmod_out)
+BINARY_INPLACE(aclnnInplaceFmodTensor, NUMBERS, at::fmod_out)
+BINARY_NUMBER(aclnnFmodScalar, NUMBERS, at::fmod_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceFmodScalar, NUMBERS, at::fmod_out)
+BINARY(aclnnRemainderTensorTensor, NUMBERS, at::remainder_out)
+BINARY_INPLACE(aclnnInplaceRemainderTensorTensor, NUMBERS, at::remainder_out)
+BINARY_NUMBER(aclnnRemainderTensorScalar, NUMBERS, at::remainder_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceRemainderTensorScalar, NUMBERS, at::remainder_out)
+ATEN_CHECKED_ENTRY(aclnnRemainderScalarTensor, FLOATING | DOUBLE | INT32 | INT64, require_same_shape({"out", out}, {"other", other}),
+                   (Scalar, self), (In, other), (Out, out)) {
+    at::remainder_out(out, wrapped(self), other);
+}
+
+// Numbers are not wrapped here: ATen has special cases for exponents such as 0.5 and 2, and they round differently.
+BINARY(aclnnPowTensorTensor, NUMBERS, at::pow_out)
+BINARY_INPLACE(aclnnInplacePowTensorTensor, NUMBERS, at::pow_out)
+ATEN_CHECKED_ENTRY(aclnnPowTensorScalar, NUMBERS, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, exponent),
+                   (Out, out)) {
+    at::pow_out(out, self, exponent);
+}
+ATEN_CHECKED_ENTRY(aclnnPowScalarTensor, REAL | COMPLEX, require_same_shape({"out", out}, {"exponent", exponent}), (Scalar, self),
+                   (In, exponent), (Out, out)) {
+    at::pow_out(out, self, exponent);
+}
+ATEN_ENTRY(aclnnInplacePowTensorScalar, NUMBERS, (Out, selfRef), (Scalar, exponent)) {
+    at::pow_out(selfRef, selfRef, exponent);
+}
+
+BINARY(aclnnLogicalAnd, NUMBERS, at::logical_and_out)
+BINARY_INPLACE(aclnnInplaceLogicalAnd, NUMBERS, at::logical_and_out)
+BINARY(aclnnLogicalOr, NUMBERS, at::logical_or_out)
+BINARY_INPLACE(aclnnInplaceLogicalOr, NUMBERS, at::logical_or_out)
+BINARY(aclnnLogicalXor, NUMBERS, at::logical_xor_out)
+BINARY(aclnnBitwiseAndTensor, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY_INPLACE(aclnnInplaceBitwiseAndTensor, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY_NUMBER(aclnnBitwiseAndScalar, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseAndScalar, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY(aclnnBitwiseOrTensor, INTEGRAL | BOOL, at::bitwise_or_out)
+BINARY_NUMBER(aclnnBitwiseOrScalar, INTEGRAL | BOOL, at::bitwise_or_out)
+BINARY(aclnnBitwiseXorTensor, INTEGRAL | BOOL, at::bitwise_xor_out)
+BINARY_INPLACE(aclnnInplaceBitwiseXorTensor, INTEGRAL | BOOL, at::bitwise_xor_out)
+BINARY_NUMBER(aclnnBitwiseXorScalar, INTEGRAL | BOOL, at::bitwise_xor_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseXorScalar, INTEGRAL | BOOL, at::bitwise_xor_out)
+BINARY(aclnnLeftShift, INTEGRAL, at::bitwise_left_shift_out)
+BINARY(aclnnRightShift, ANY, at::bitwise_right_shift_out)
+ATEN_CHECKED_ENTRY(aclnnLeftShifts, INTEGRAL, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Out, out)) {
+    at::bitwise_left_shift_out(out, self, other);
+}
+
+BINARY(aclnnAtan2, NUMBERS, at::atan2_out)
+BINARY_INPLACE(aclnnInplaceAtan2, NUMBERS, at::atan2_out)
+BINARY(aclnnLogAddExp, ANY, at::logaddexp_out)
+BINARY(aclnnLogAddExp2, ANY, at::logaddexp2_out)
+BINARY(aclnnGcd, ANY, at::gcd_out)
+BINARY(aclnnXLogYTensor, NUMBERS, at::xlogy_out)
+BINARY_NUMBER(aclnnXLogYScalarOther, NUMBERS, at::xlogy_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceXLogYScalarOther, NUMBERS, at::xlogy_out)
+ATEN_CHECKED_ENTRY(aclnnXLogYScalarSelf, NUMBERS, require_same_shape({"out", out}, {"other", other}), (Scalar, self), (In, other),
+                   (Out, out)) {
+    at::xlogy_out(out, wrapped(self), other);
+}
+ATEN_CHECKED_ENTRY(aclnnPolar, ANY, require_broadcast_shape({"out", out}, {{"abs", abs}, {"angle", angle}}), (In, abs), (In, angle),
+                   (Out, out)) {
+    at::polar_out(out, abs, angle);
+}
+
+ATEN_CHECKED_ENTRY(aclnnLerp, FLOATING, require_broadcast_shape({"out", out}, {{"self", self}, {"end", end}, {"weight", weight}}),
+                   (In, self), (In, end), (In, weight), (Out, out)) {
+    at::lerp_out(out, self, end, weight);
+}
+ATEN_CHECKED_ENTRY(aclnnLerps, FLOATING | DOUBLE | COMPLEX, require_broadcast_shape({"out", out}, {{"self", self}, {"end", end}}),
+                   (In, self), (In, end), (Scalar, weight), (Out, out)) {
+    at::lerp_out(out, self, end, weight);
+}
+ATEN_CHECKED_ENTRY(aclnnInplaceLerp, FLOATING,
+                   require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"end", end}, {"weight", weight}}), (Out, selfRef),
+                   (In, end), (In, weight)) {
+    selfRef.lerp_(end, weight);
+}
+ATEN_CHECKED_ENTRY(aclnnInplaceLerps, FLOATING | DOUBLE | COMPLEX,
+                   require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"end", end}}), (Out, selfRef), (In, end),
+                   (Scalar, weight)) {
+    selfRef.lerp_(end, weight);
+}
+
+ATEN_CHECKED_ENTRY(aclnnAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64,
+                   require_broadcast_shape({"out", out}, {{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}}), (In, self),
+                   (In, tensor1), (In, tensor2), (Scalar, value), (Out, out)) {
+    at::addcmul_out(out, self, tensor1, tensor2, value);
+}
+ATEN_CHECKED_ENTRY(aclnnAddcdiv, FLOATING | DOUBLE | COMPLEX,
+                   require_broadcast_shape({"out", out}, {{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}}), (In, self),
+                   (In, tensor1), (In, tensor2), (Scalar, value), (Out, out)) {
+    at::addcdiv_out(out, self, tensor1, tensor2, value);
+}
+ATEN_CHECKED_ENTRY(aclnnInplaceAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64,
+                   require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"tensor1", tensor1}, {"tensor2", tensor2}}),
+                   (Out, selfRef), (In, tensor1), (In, tensor2), (Scalar, value)) {
+    selfRef.addcmul_(tensor1, tensor2, value);
+}
+ATEN_CHECKED_ENTRY(aclnnInplaceAddcdiv, FLOATING | DOUBLE | COMPLEX,
+                   require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"tensor1", tensor1}, {"tensor2", tensor2}}),
+                   (Out, selfRef), (In, tensor1), (In, tensor2), (Scalar, value)) {
+    selfRef.addcdiv_(tensor1, tensor2, value);
+}
+
+ATEN_CHECKED_ENTRY(aclnnAddRelu, ANY, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), (In, other),
+                   (Scalar, alpha), (Out, out)) {
+    at::add_out(out, self, other, alpha).relu_();
+}
+ATEN_CHECKED_ENTRY(aclnnInplaceAddRelu, ANY, require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}),
+                   (Out, selfRef), (In, other), (Scalar, alpha)) {
+    at::add_out(selfRef, selfRef, other, alpha).relu_();
+}

@@ -1,0 +1,130 @@
+// Functions of one tensor, element by element. Half types are computed in float32.
+#include <ATen/ATen.h>
+
+#include "engine/aten/families.h"
+
+#define UNARY_INPLACE(entry_point, dtypes, function)  \
+    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef)) { \
+        function(selfRef, selfRef);                   \
+    }
+
+UNARY(aclnnAbs, NUMBERS, at::abs_out)
+UNARY(aclnnNeg, FLOATING | DOUBLE | INT8 | INT32 | INT64 | COMPLEX, at::neg_out)
+UNARY(aclnnSign, NUMBERS, at::sgn_out)
+UNARY(aclnnCeil, NUMBERS, at::ceil_out)
+UNARY(aclnnFloor, NUMBERS, at::floor_out)
+UNARY(aclnnRound, NUMBERS, at::round_out)
+UNARY(aclnnTrunc, NUMBERS, at::trunc_out)
+UNARY(aclnnFrac, ANY, at::frac_out)
+UNARY(aclnnBitwiseNot, INTEGRAL | BOOL, at::bitwise_not_out)
+UNARY(aclnnLogicalNot, NUMBERS, at::logical_not_out)
+
+UNARY(aclnnSqrt, NUMBERS, at::sqrt_out)
+UNARY(aclnnRsqrt, NUMBERS, at::rsqrt_out)
+UNARY(aclnnReciprocal, NUMBERS, at::reciprocal_out)
+UNARY(aclnnLog, NUMBERS, at::log_out)
+UNARY(aclnnLog1p, NUMBERS, at::log1p_out)
+UNARY(aclnnLog2, NUMBERS, at::log2_out)
+UNARY(aclnnLog10, NUMBERS, at::log10_out)
+UNARY(aclnnExp, NUMBERS, at::exp_out)
+UNARY(aclnnExp2, NUMBERS, at::exp2_out)
+UNARY(aclnnExpm1, NUMBERS, at::expm1_out)
+UNARY(aclnnSin, NUMBERS, at::sin_out)
+UNARY(aclnnCos, NUMBERS, at::cos_out)
+UNARY(aclnnTan, NUMBERS, at::tan_out)
+UNARY(aclnnSinh, FLOATING | DOUBLE | COMPLEX, at::sinh_out)
+UNARY(aclnnCosh, NUMBERS, at::cosh_out)
+UNARY(aclnnTanh, NUMBERS, at::tanh_out)
+UNARY(aclnnAsin, NUMBERS, at::asin_out)
+UNARY(aclnnAcos, NUMBERS, at::acos_out)
+UNARY(aclnnAtan, NUMBERS, at::atan_out)
+UNARY(aclnnAsinh, NUMBERS, at::asinh_out)
+UNARY(aclnnAcosh, NUMBERS, at::acosh_out)
+UNARY(aclnnAtanh, NUMBERS, at::atanh_out)
+UNARY(aclnnErf, NUMBERS, at::erf_out)
+UNARY(aclnnErfc, NUMBERS, at::erfc_out)
+UNARY(aclnnErfinv, NUMBERS, at::erfinv_out)
+UNARY(aclnnSigmoid, NUMBERS, at::sigmoid_out)
+UNARY(aclnnSinc, ANY, at::sinc_out)
+UNARY(aclnnAngleV2, NUMBERS, at::angle_out)
+
+UNARY_INPLACE(aclnnInplaceCeil, NUMBERS, at::ceil_out)
+UNARY_INPLACE(aclnnInplaceFloor, NUMBERS, at::floor_out)
+UNARY_INPLACE(aclnnInplaceFrac, ANY, at::frac_out)
+UNARY_INPLACE(aclnnInplaceLogicalNot, NUMBERS, at::logical_not_out)
+UNARY_INPLACE(aclnnInplaceSqrt, NUMBERS, at::sqrt_out)
+UNARY_INPLACE(aclnnInplaceRsqrt, NUMBERS, at::rsqrt_out)
+UNARY_INPLACE(aclnnInplaceReciprocal, NUMBERS, at::reciprocal_out)
+UNARY_INPLACE(aclnnInplaceLog, NUMBERS, at::log_out)
+UNARY_INPLACE(aclnnInplaceLog1p, NUMBERS, at::log1p_out)
+UNARY_INPLACE(aclnnInplaceLog2, NUMBERS, at::log2_out)
+UNARY_INPLACE(aclnnInplaceLog10, NUMBERS, at::log10_out)
+UNARY_INPLACE(aclnnInplaceExp, NUMBERS, at::exp_out)
+UNARY_INPLACE(aclnnInplaceExp2, NUMBERS, at::exp2_out)
+UNARY_INPLACE(aclnnInplaceExpm1, NUMBERS, at::expm1_out)
+UNARY_INPLACE(aclnnInplaceSin, NUMBERS, at::sin_out)
+UNARY_INPLACE(aclnnInplaceCos, NUMBERS, at::cos_out)
+UNARY_INPLACE(aclnnInplaceTan, NUMBERS, at::tan_out)
+UNARY_INPLACE(aclnnInplaceSinh, FLOATING | DOUBLE | COMPLEX, at::sinh_out)
+UNARY_INPLACE(aclnnInplaceCosh, NUMBERS, at::cosh_out)
+UNARY_INPLACE(aclnnInplaceTanh, NUMBERS, at::tanh_out)
+UNARY_INPLACE(aclnnInplaceAsin, NUMBERS, at::asin_out)
+UNARY_INPLACE(aclnnInplaceAcos, NUMBERS, at::acos_out)
+UNARY_INPLACE(aclnnInplaceAtan, NUMBERS, at::atan_out)
+UNARY_INPLACE(aclnnInplaceAsinh, NUMBERS, at::asinh_out)
+UNARY_INPLACE(aclnnInplaceAcosh, NUMBERS, at::acosh_out)
+UNARY_INPLACE(aclnnInplaceAtanh, NUMBERS, at::atanh_out)
+UNARY_INPLACE(aclnnInplaceErf, NUMBERS, at::erf_out)
+UNARY_INPLACE(aclnnInplaceErfc, NUMBERS, at::erfc_out)
+UNARY_INPLACE(aclnnInplaceErfinv, NUMBERS, at::erfinv_out)
+UNARY_INPLACE(aclnnInplaceSigmoid, NUMBERS, at::sigmoid_out)
+UNARY_INPLACE(aclnnInplaceSinc, ANY, at::sinc_out)
+
+UNARY(aclnnSignbit, ANY, at::signbit_out)
+UNARY(aclnnIsPosInf, NUMBERS, at::isposinf_out)
+UNARY(aclnnIsNegInf, NUMBERS, at::isneginf_out)
+ATEN_ENTRY(aclnnIsFinite, NUMBERS, (In, self), (Out, out)) {
+    out.copy_(at::isfinite(self));
+}
+
+ATEN_ENTRY(aclnnRoundDecimals, NUMBERS, (In, self), (Int, decimals), (Out, out)) {
+    at::round_out(out, self, decimals);
+}
+ATEN_ENTRY(aclnnInplaceRoundDecimals, NUMBERS, (Out, selfRef), (Int, decimals)) {
+    selfRef.round_(decimals);
+}
+
+ATEN_ENTRY(aclnnNanToNum, NUMBERS, (In, self), (Float, nan), (Float, posinf), (Float, neginf), (Out, out)) {
+    at::nan_to_num_out(out, self, nan, posinf, neginf);
+}
+ATEN_ENTRY(aclnnInplaceNanToNum, NUMBERS, (Out, selfRef), (Float, nan), (Float, posinf), (Float, neginf)) {
+    selfRef.nan_to_num_(nan, posinf, neginf);
+}
+
+ATEN_ENTRY(aclnnClamp, NUMBERS, (In, self), (OptScalar, clipValueMin), (OptScalar, clipValueMax), (Out, out)) {
+    at::clamp_out(out, self, clipValueMin, clipValueMax);
+}
+ATEN_ENTRY(aclnnClampTensor, NUMBERS, (In, self), (OptIn, clipValueMin), (OptIn, clipValueMax), (Out, out)) {
+    at::clamp_out(out, self, clipValueMin, clipValueMax);
+}
+ATEN_ENTRY(aclnnClampMax, NUMBERS, (In, self), (Scalar, clipValueMax), (Out, out)) {
+    at::clamp_max_out(out, self, clipValueMax);
+}
+ATEN_ENTRY(aclnnClampMin, NUMBERS, (In, self), (Scalar, clipValueMin), (Out, out)) {
+    at::clamp_min_out(out, self, clipValueMin);
+}
+ATEN_ENTRY(aclnnClampMaxTensor, NUMBERS, (In, self), (In, bound), (Out, out)) {
+    at::clamp_max_out(out, self, bound);
+}
+ATEN_ENTRY(aclnnClampMinTensor, NUMBERS, (In, self), (In, bound), (Out, out)) {
+    at::clamp_min_out(out, self, bound);
+}
+ATEN_ENTRY(aclnnInplaceClampMax, NUMBERS, (Out, selfRef), (Scalar, clipValueMax)) {
+    selfRef.clamp_max_(clipValueMax);
+}
+ATEN_ENTRY(aclnnInplaceClampMaxTensor, NUMBERS, (Out, selfRef), (In, bound)) {
+    selfRef.clamp_max_(bound);
+}
+ATEN_ENTRY(aclnnInplaceClampMinTensor, NUMBERS, (Out, selfRef), (In, bound)) {
+    selfRef.clamp_min_(bound);
+}

@@ -1,0 +1,130 @@
+// Reductions and scans. Results take the dtype of the output that the caller made; half types accumulate in float32.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter.h"
+#include "engine/aten/arguments.h"
+#include "engine/aten/results.h"
+
+using torch_aclnn::host::aten::all_if_empty;
+using torch_aclnn::host::aten::wide;
+
+// ATen multiplies half types in the half type.
+static at::ScalarType product_type(const at::Tensor& out) {
+    return at::isReducedFloatingType(out.scalar_type()) ? at::kFloat : out.scalar_type();
+}
+
+ATEN_ENTRY(aclnnReduceSum, NUMBERS, (In, self), (Dims, dims), (Bool, keepDims), (DType, dtype), (Out, out)) {
+    at::sum_out(out, self, all_if_empty(dims), keepDims, out.scalar_type());
+}
+ATEN_ENTRY(aclnnReduceNansum, NUMBERS, (In, self), (Dims, dims), (Bool, keepDims), (DType, dtype), (Out, out)) {
+    at::nansum_out(out, self, all_if_empty(dims), keepDims, out.scalar_type());
+}
+ATEN_ENTRY(aclnnMean, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (DType, dtype), (Out, out)) {
+    at::mean_out(out, self, all_if_empty(dim), keepDim, out.scalar_type());
+}
+ATEN_ENTRY(aclnnProd, NUMBERS, (In, self), (DType, dtype), (Out, out)) {
+    out.copy_(at::prod(self, product_type(out)));
+}
+ATEN_ENTRY(aclnnProdDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (DType, dtype), (Out, out)) {
+    out.copy_(at::prod(self, dim, keepDim, product_type(out)));
+}
+ATEN_ENTRY(aclnnLogSumExp, FLOATING | INTEGRAL | BOOL, (In, self), (Dims, dims), (Bool, keepDim), (Out, out)) {
+    out.copy_(at::logsumexp(wide(self), dims, keepDim));
+}
+ATEN_ENTRY(aclnnTrace, ANY, (In, self), (Out, out)) {
+    out.copy_(at::trace(self));
+}
+
+// Extremes.
+ATEN_ENTRY(aclnnMax, NUMBERS, (In, self), (Out, out)) {
+    out.copy_(at::max(self));
+}
+ATEN_ENTRY(aclnnMin, NUMBERS, (In, self), (Out, out)) {
+    out.copy_(at::min(self));
+}
+ATEN_ENTRY(aclnnAmax, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out)) {
+    at::amax_out(out, self, dim, keepDim);
+}
+ATEN_ENTRY(aclnnAmin, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out)) {
+    at::amin_out(out, self, dim, keepDim);
+}
+ATEN_ENTRY(aclnnMaxDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, out), (Out, indices)) {
+    at::max_out(out, indices, self, dim, keepDim);
+}
+ATEN_ENTRY(aclnnMinDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, out), (Out, indices)) {
+    at::min_out(out, indices, self, dim, keepDim);
+}
+ATEN_ENTRY(aclnnArgMax, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, out)) {
+    out.copy_(at::argmax(self, dim, keepdim));
+}
+ATEN_ENTRY(aclnnArgMin, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, out)) {
+    out.copy_(at::argmin(self, dim, keepdim));
+}
+ATEN_ENTRY(aclnnAminmax, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, minOut), (Out, maxOut)) {
+    at::amin_out(minOut, self, dim, keepdim);
+    at::amax_out(maxOut, self, dim, keepdim);
+}
+ATEN_ENTRY(aclnnAminmaxAll, NUMBERS, (In, self), (Out, minOut), (Out, maxOut)) {
+    at::aminmax_out(minOut, maxOut, self);
+}
+ATEN_ENTRY(aclnnAminmaxDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, minOut), (Out, maxOut)) {
+    at::aminmax_out(minOut, maxOut, self, dim, keepdim);
+}
+
+// Truth.
+ATEN_ENTRY(aclnnAny, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, out)) {
+    out.copy_(at::any(self, all_if_empty(dim), keepdim));
+}
+ATEN_ENTRY(aclnnAll, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, out)) {
+    out.copy_(at::all(self, all_if_empty(dim), keepdim));
+}
+
+// Norms and moments.
+ATEN_ENTRY(aclnnNorm, FLOATING, (In, self), (Scalar, pScalar), (Dims, dim), (Bool, keepDim), (Out, out)) {
+    at::linalg_vector_norm_out(out, self, pScalar, all_if_empty(dim), keepDim, out.scalar_type());
+}
+ATEN_ENTRY(aclnnLinalgVectorNorm, ANY, (In, self), (Scalar, ord), (Dims, dims), (Bool, keepDims), (DType, dtype), (Out, out)) {
+    at::linalg_vector_norm_out(out, self, ord, all_if_empty(dims), keepDims, out.scalar_type());
+}
+// Scales what is longer than maxNorm down to it. Its output may be its input.
+ATEN_ENTRY(aclnnRenorm, FLOATING, (In, self), (Scalar, p), (Dim, dim), (Scalar, maxNorm), (Out, out)) {
+    out.copy_(at::renorm(wide(self), p, dim, maxNorm));
+}
+ATEN_ENTRY(aclnnInplaceRenorm, FLOATING, (Out, selfRef), (Scalar, p), (Dim, dim), (Scalar, maxNorm)) {
+    selfRef.copy_(at::renorm(wide(selfRef), p, dim, maxNorm));
+}
+ATEN_ENTRY(aclnnStd, FLOATING, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, out)) {
+    at::std_out(out, self, all_if_empty(dim), at::Scalar(correction), keepdim);
+}
+ATEN_ENTRY(aclnnVarCorrection, FLOATING, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, out)) {
+    at::var_out(out, self, all_if_empty(dim), at::Scalar(correction), keepdim);
+}
+ATEN_ENTRY(aclnnVarMean, ANY, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, varOut), (Out, meanOut)) {
+    const auto [variance, mean] = at::var_mean(self, all_if_empty(dim), at::Scalar(correction), keepdim);
+    varOut.copy_(variance);
+    meanOut.copy_(mean);
+}
+ATEN_ENTRY(aclnnStdMeanCorrection, ANY, (In, self), (OptDims, dim), (Int, correction), (Bool, keepdim), (Out, stdOut), (Out, meanOut)) {
+    const auto dims = dim ? all_if_empty(*dim) : at::OptionalIntArrayRef();
+    const auto [deviation, mean] = at::std_mean(self, dims, at::Scalar(correction), keepdim);
+    stdOut.copy_(deviation);
+    meanOut.copy_(mean);
+}
+
+// Scans. The output may be the input's memory, and a scan reads what it has written.
+ATEN_ENTRY(aclnnCumsum, NUMBERS, (In, self), (Dim, dim), (DType, dtype), (Out, out)) {
+    out.copy_(at::cumsum(self, dim, out.scalar_type()));
+}
+ATEN_ENTRY(aclnnCumprod, NUMBERS, (In, self), (Scalar, dim), (DType, dtype), (Out, out)) {
+    out.copy_(at::cumprod(self, dim.toLong(), product_type(out)));
+}
+ATEN_ENTRY(aclnnCummax, NUMBERS, (In, self), (Dim, dim), (Out, valuesOut), (Out, indicesOut)) {
+    const auto [values, indices] = at::cummax(self, dim);
+    valuesOut.copy_(values);
+    indicesOut.copy_(indices);
+}
+ATEN_ENTRY(aclnnCummin, NUMBERS, (In, self), (Dim, dim), (Out, valuesOut), (Out, indicesOut)) {
+    const auto [values, indices] = at::cummin(self, dim);
+    valuesOut.copy_(values);
+    indicesOut.copy_(indices);
+}

@@ -1,0 +1,68 @@
+#include "engine/aten/relations.h"
+
+#include <c10/util/StringUtil.h>
+
+#include <algorithm>
+
+#include "engine/opapi/refusal.h"
+
+namespace torch_aclnn::host::aten {
+namespace {
+
+std::string text(at::IntArrayRef sizes) {
+    return c10::str("shape ", sizes);
+}
+
+}  // namespace
+
+void require_same_shape(const NamedShape& tensor, const NamedShape& reference) {
+    if (tensor.sizes != reference.sizes)
+        refuse(tensor.name, "the shape of " + std::string(reference.name) + ", " + c10::str(reference.sizes), text(tensor.sizes));
+}
+
+void require_broadcast_shape(const NamedShape& out, std::initializer_list<NamedShape> operands) {
+    if (std::all_of(operands.begin(), operands.end(), [&](const NamedShape& operand) { return operand.sizes == out.sizes; })) return;
+    size_t rank = 0;
+    for (const NamedShape& operand : operands) rank = std::max(rank, operand.sizes.size());
+    bool same = out.sizes.size() == rank;
+    for (size_t d = 1; d <= rank; d++) {  // from the last
+        int64_t size = 1;
+        for (const NamedShape& operand : operands) {
+            const int64_t own = d > operand.sizes.size() ? 1 : operand.sizes[operand.sizes.size() - d];
+            if (own == 1 || own == size) continue;
+            if (size != 1) refuse(operand.name, "a shape that broadcasts with those of the operands before it", text(operand.sizes));
+            size = own;
+        }
+        same = same && out.sizes[rank - d] == size;
+    }
+    if (same) return;
+    std::string expected;
+    for (const NamedShape& operand : operands) expected += c10::str(expected.empty() ? "" : " and ", operand.name, " ", operand.sizes);
+    refuse(out.name, "the shape of " + expected + (operands.size() > 1 ? " by broadcasting" : ""), text(out.sizes));
+}
+
+void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor) {
+    const size_t rank = tensor.sizes.size();
+    if (dims.size() > rank || tensor.sizes.slice(rank - dims.size()) != dims)
+        refuse(name, c10::str("the last dimensions of ", tensor.name, ", ", tensor.sizes), c10::str(dims));
+}
+
+void require_even(const NamedShape& tensor, int64_t dim) {
+    const int64_t rank = tensor.sizes.size(), place = dim < 0 ? dim + rank : dim;
+    if (place < 0 || place >= rank || tensor.sizes[place] % 2 != 0)
+        refuse(tensor.name, c10::str("an even dimension ", dim), text(tensor.sizes));
+}
+
+void require_one_or(int64_t directions, std::initializer_list<NamedCount> lists) {
+    for (const NamedCount& list : lists)
+        if (list.count != 1 && list.count != directions)
+            refuse(list.name, "1 value or " + std::to_string(directions), std::to_string(list.count));
+}
+
+void require_as_many(std::initializer_list<NamedCount> lists, const NamedCount& reference) {
+    for (const NamedCount& list : lists)
+        if (list.count != reference.count)
+            refuse(list.name, std::to_string(reference.count) + " values, as " + reference.name + " has", std::to_string(list.count));
+}
+
+}  // namespace torch_aclnn::host::aten

@@ -1,0 +1,45 @@
+// How adapters compute and hand over what has no ATen `out` variant that fits.
+//
+// ATen's CPU kernels accumulate half types in the half type here and there. An adapter whose kernel sums takes wide() inputs and hands the
+// result to write(), so that half types are computed in float32 and rounded once.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "engine/opapi/refusal.h"
+
+namespace torch_aclnn::host::aten {
+
+inline at::Tensor wide(const at::Tensor& tensor) {
+    return at::isReducedFloatingType(tensor.scalar_type()) ? tensor.to(at::kFloat) : tensor;
+}
+
+inline std::optional<at::Tensor> wide(const std::optional<at::Tensor>& tensor) {
+    return tensor ? std::optional(wide(*tensor)) : std::nullopt;
+}
+
+// Copies the result into the caller's memory, in its dtype. The shapes may differ by dimensions of one element, as {C} and {1, C}.
+inline void write(at::Tensor& out, const at::Tensor& result) {
+    if (out.numel() != result.numel()) refuse("out", c10::str("the result's shape ", result.sizes()), c10::str(out.sizes()));
+    out.copy_(result.reshape(out.sizes()));
+}
+
+// An output that is not wanted is null, and one that was not computed is undefined.
+inline void write(const std::optional<at::Tensor>& out, const at::Tensor& result) {
+    if (!out || !result.defined()) return;
+    at::Tensor place = *out;
+    write(place, result);
+}
+
+// Which outputs are wanted: those that the mask asks for and that have a place.
+template <class... Outputs>
+std::array<bool, sizeof...(Outputs)> wanted(at::ArrayRef<unsigned char> mask, const Outputs&... outputs) {
+    size_t i = 0;
+    return {(mask[i++] != 0 && outputs.has_value())...};
+}
+
+}  // namespace torch_aclnn::host::aten

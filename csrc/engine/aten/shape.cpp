@@ -1,0 +1,99 @@
+// Data movement: joining, repeating, reversing, triangles. The input may be the output's memory, so most compute first and copy.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "engine/aten/adapter.h"
+#include "engine/aten/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+// ATen leaves out tensors of shape {0}, whatever the others' rank is.
+int64_t largest_rank(at::TensorList tensors) {
+    int64_t rank = 0;
+    for (const at::Tensor& tensor : tensors) rank = std::max(rank, tensor.dim());
+    return rank;
+}
+
+void require_repeats(at::IntArrayRef repeats, const at::Tensor& self) {
+    const bool negative = std::any_of(repeats.begin(), repeats.end(), [](int64_t repeat) { return repeat < 0; });
+    if (negative || static_cast<int64_t>(repeats.size()) < self.dim())
+        torch_aclnn::host::refuse("repeats", c10::str("numbers from 0 on for at least the ", self.dim(), " dimensions of self"),
+                                  c10::str(repeats));
+}
+
+// Without dimensions, the input counts as flat and there is one shift.
+void require_shifts(at::IntArrayRef shifts, at::IntArrayRef dims, const at::Tensor& self) {
+    if (dims.empty())
+        require_as_many({{"shifts", shifts}}, {"a flat tensor", int64_t{1}});
+    else
+        require_as_many({{"shifts", shifts}}, {"dims", dims});
+    for (const int64_t dim : dims) require_dim("dims", dim, self.dim());
+}
+
+}  // namespace
+
+ATEN_CHECKED_ENTRY(aclnnCat, NUMBERS, require_dim("dim", dim, largest_rank(tensors)), (Tensors, tensors), (Int, dim), (Out, out)) {
+    at::cat_out(out, tensors, dim);
+}
+ATEN_CHECKED_ENTRY(aclnnStack, NUMBERS, require_dim("dim", dim, tensors.empty() ? 0 : tensors[0].dim() + 1), (Tensors, tensors), (Int, dim),
+                   (Out, out)) {
+    out.copy_(at::stack(tensors, dim));
+}
+
+ATEN_CHECKED_ENTRY(aclnnSplitWithSize, NUMBERS, require_as_many({{"splitSize", splitSize}}, {"out", out}), (In, self), (Ints, splitSize),
+                   (Dim, dim), (Tensors, out)) {
+    const auto pieces = self.split_with_sizes(splitSize, dim);
+    for (size_t i = 0; i < pieces.size(); ++i) out[i].copy_(pieces[i]);
+}
+
+ATEN_CHECKED_ENTRY(aclnnRepeat, NUMBERS, require_repeats(repeats, self), (In, self), (Ints, repeats), (Out, out)) {
+    out.copy_(self.repeat(repeats));
+}
+ATEN_ENTRY(aclnnFlip, NUMBERS, (In, self), (Dims, dims), (Out, out)) {
+    out.copy_(at::flip(self, dims));
+}
+ATEN_CHECKED_ENTRY(aclnnRoll, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, require_shifts(shifts, dims, self), (In, self),
+                   (Ints, shifts), (Ints, dims), (Out, out)) {
+    out.copy_(at::roll(self, shifts, dims));
+}
+
+ATEN_ENTRY(aclnnTril, REAL | BOOL, (In, self), (Int, diagonal), (Out, out)) {
+    out.copy_(at::tril(self, diagonal));
+}
+ATEN_ENTRY(aclnnTriu, NUMBERS, (In, self), (Int, diagonal), (Out, out)) {
+    out.copy_(at::triu(self, diagonal));
+}
+ATEN_ENTRY(aclnnInplaceTril, REAL | BOOL, (Out, selfRef), (Int, diagonal)) {
+    selfRef.tril_(diagonal);
+}
+ATEN_ENTRY(aclnnInplaceTriu, NUMBERS, (Out, selfRef), (Int, diagonal)) {
+    selfRef.triu_(diagonal);
+}
+
+// Without a dimension the input counts as flat. The caller knows the size of the result and has made room for it.
+ATEN_ENTRY(aclnnRepeatInterleave, NUMBERS, (In, self), (In, repeats), (NotNegative, outputSize), (Out, out)) {
+    out.copy_(at::repeat_interleave(self, repeats, std::nullopt, outputSize));
+}
+ATEN_ENTRY(aclnnRepeatInterleaveWithDim, NUMBERS, (In, self), (In, repeats), (Dim, dim), (NotNegative, outputSize), (Out, out)) {
+    out.copy_(at::repeat_interleave(self, repeats, dim, outputSize));
+}
+ATEN_ENTRY(aclnnRepeatInterleaveInt, NUMBERS, (In, self), (NotNegative, repeats), (NotNegative, outputSize), (Out, out)) {
+    out.copy_(at::repeat_interleave(self, repeats, std::nullopt, outputSize));
+}
+ATEN_ENTRY(aclnnRepeatInterleaveIntWithDim, NUMBERS, (In, self), (NotNegative, repeats), (Dim, dim), (NotNegative, outputSize),
+           (Out, out)) {
+    out.copy_(at::repeat_interleave(self, repeats, dim, outputSize));
+}
+ATEN_ENTRY(aclnnRepeatInterleaveTensor, ANY, (In, repeats), (NotNegative, outputSize), (Out, out)) {
+    out.copy_(at::repeat_interleave(repeats, std::optional(outputSize)));
+}
+
+// Every element's gradient is the sum over its copies.
+ATEN_ENTRY(aclnnRepeatInterleaveGrad, ANY, (In, yGrad), (In, repeats), (Dim, dim), (Out, out)) {
+    const at::Tensor copies = wide(yGrad);
+    const at::Tensor counts = repeats.reshape({-1}).expand({repeats.numel() == 1 ? out.size(dim) : repeats.numel()});
+    out.copy_(at::zeros(out.sizes(), copies.options()).index_add_(dim, at::repeat_interleave(counts), copies));
+}

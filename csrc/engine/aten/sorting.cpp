@@ -1,0 +1,83 @@
+// Orders, ranks and sets. Results whose size depends on the data are packed, and their shape is written into the caller's handle.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter.h"
+
+ATEN_ENTRY(aclnnSort, NUMBERS, (In, self), (Bool, stable), (Dim, dim), (Bool, descending), (Out, valuesOut), (Out, indicesOut)) {
+    const auto [values, indices] = at::sort(self, stable, dim, descending);
+    valuesOut.copy_(values);
+    indicesOut.copy_(indices);
+}
+ATEN_ENTRY(aclnnTopk, NUMBERS, (In, self), (NotNegative, k), (Dim, dim), (Bool, largest), (Bool, sorted), (Out, valuesOut),
+           (Out, indicesOut)) {
+    at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted);
+}
+ATEN_ENTRY(aclnnKthvalue, NUMBERS, (In, self), (Positive, k), (Dim, dim), (Bool, keepdim), (Out, valuesOut), (Out, indicesOut)) {
+    at::kthvalue_out(valuesOut, indicesOut, self, k, dim, keepdim);
+}
+ATEN_ENTRY(aclnnMedian, FLOATING | INTEGRAL, (In, self), (Out, out)) {
+    out.copy_(at::median(self));
+}
+ATEN_ENTRY(aclnnNanMedian, ANY, (In, self), (Out, out)) {
+    out.copy_(at::nanmedian(self));
+}
+ATEN_ENTRY(aclnnMedianDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut), (Out, indicesOut)) {
+    at::median_out(valuesOut, indicesOut, self, dim, keepDim);
+}
+ATEN_ENTRY(aclnnNanMedianDim, ANY, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut), (Out, indicesOut)) {
+    at::nanmedian_out(valuesOut, indicesOut, self, dim, keepDim);
+}
+
+ATEN_ENTRY(aclnnSearchSorted, NUMBERS, (In, sortedSequence), (In, self), (Bool, outInt32), (Bool, right), (OptIn, sorter), (Out, out)) {
+    out.copy_(at::searchsorted(sortedSequence, self, outInt32, right, std::nullopt, sorter));
+}
+ATEN_ENTRY(aclnnSearchSorteds, NUMBERS, (In, sortedSequence), (Scalar, self), (Bool, outInt32), (Bool, right), (OptIn, sorter),
+           (Out, out)) {
+    out.copy_(at::searchsorted(sortedSequence, self, outInt32, right, std::nullopt, sorter));
+}
+
+// Positions that are not zero: one row each, or, in V2, one column each.
+ATEN_ENTRY(aclnnNonzero, NUMBERS, (In, self), (Packed, out)) {
+    out.pack(at::nonzero(self));
+}
+ATEN_ENTRY(aclnnNonzeroV2, NUMBERS, (In, self), (Packed, out)) {
+    out.pack(at::nonzero(self).t());
+}
+ATEN_ENTRY(aclnnMaskedSelect, NUMBERS, (In, self), (In, mask), (Packed, out)) {
+    out.pack(at::masked_select(self, mask.to(at::kBool)));
+}
+
+// What the caller does not want it sends as an empty tensor; ATen computes the inverse and the counts all the same when both are free.
+ATEN_ENTRY(aclnnUnique, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Packed, valueOut), (Out, inverseOut)) {
+    const auto [values, inverse] = at::_unique(self, sorted, returnInverse);
+    valueOut.pack(values);
+    if (returnInverse) inverseOut.copy_(inverse);
+}
+ATEN_ENTRY(aclnnUnique2, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Bool, returnCounts), (Packed, valueOut),
+           (Out, inverseOut), (Packed, countsOut)) {
+    const auto [values, inverse, counts] = at::_unique2(self, sorted, returnInverse || inverseOut.numel() > 0, returnCounts);
+    valueOut.pack(values);
+    if (inverseOut.numel() > 0) inverseOut.copy_(inverse);
+    if (returnCounts) countsOut.pack(counts);
+}
+ATEN_ENTRY(aclnnUniqueDim, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Dim, dim), (Packed, valueOut), (Out, inverseOut),
+           (Packed, countsOut)) {
+    const auto [values, inverse, counts] = at::unique_dim(self, dim, sorted, true, true);
+    valueOut.pack(values);
+    if (inverseOut.numel() > 0) inverseOut.copy_(inverse);
+    countsOut.pack(counts);
+}
+
+// Without a dimension, which the caller says with this number, the input counts as flat.
+constexpr int64_t kNoDimension = 1000;
+static void require_dim_or_none(int64_t dim, const at::Tensor& self) {
+    if (dim != kNoDimension) torch_aclnn::host::aten::require_dim("dim", dim, self.dim());
+}
+ATEN_CHECKED_ENTRY(aclnnUniqueConsecutive, ANY, require_dim_or_none(dim, self), (In, self), (Bool, returnInverse), (Bool, returnCounts),
+                   (Int, dim), (Packed, valueOut), (Out, inverseOut), (Packed, countsOut)) {
+    const auto dimension = dim == kNoDimension ? std::nullopt : std::optional(dim);
+    const auto [values, inverse, counts] = at::unique_consecutive(self, returnInverse, returnCounts, dimension);
+    valueOut.pack(values);
+    if (returnInverse) inverseOut.copy_(inverse);
+    if (returnCounts) countsOut.pack(counts);
+}

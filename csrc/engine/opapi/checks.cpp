@@ -1,0 +1,163 @@
+#include "engine/opapi/checks.h"
+
+#include <algorithm>
+
+namespace torch_aclnn::host {
+namespace {
+
+std::string dim_name(uint64_t dim) {
+    return "dimension " + std::to_string(dim);
+}
+
+const char* name_of(Product product) {
+    switch (product) {
+        case Product::inference: return "inference";
+        case Product::training: return "training";
+        default: return "A2";
+    }
+}
+
+// Of the types that a document lists, those that the product and the settings leave or add.
+DTypes offered(DTypes listed) {
+    if (config().product != Product::a2) listed = listed.without(BF16);
+    return config().allow_float64 && listed.has(ACL_FLOAT) ? listed | DOUBLE : listed;
+}
+
+std::vector<aclDataType> members(DTypes dtypes) {
+    std::vector<aclDataType> found;
+    for (int dtype = 0; dtype < 64; ++dtype)
+        if (dtypes.has(static_cast<aclDataType>(dtype))) found.push_back(static_cast<aclDataType>(dtype));
+    return found;
+}
+
+template <class Items, class Text>
+std::string joined(const Items& items, const Text& text) {
+    std::string result;
+    for (const auto& item : items) result += (result.empty() ? "" : ", ") + std::string(text(item));
+    return result;
+}
+
+}  // namespace
+
+void require_not_null(const char* name, const void* pointer) {
+    if (pointer == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(name) + ": expected a value, got null");
+}
+
+void require_handles(std::initializer_list<Named> tensors) {
+    for (const Named& named : tensors) require_not_null(named.name, named.tensor);
+    for (const Named& named : tensors) require_live(named.name, named.tensor);
+}
+
+void require_not_empty_if_strict(std::initializer_list<Named> tensors) {
+    if (!config().strict) return;
+    for (const Named& named : tensors)
+        if (named.tensor->empty())
+            refuse(named.name, "at least one element, as TORCH_ACLNN_HOST_STRICT asks", to_string(named.tensor->sizes));
+}
+
+DTypes with_later(DTypes documented, DTypes later) {
+    return config().strict ? documented : documented | later;
+}
+
+void require_product(std::initializer_list<Product> products) {
+    if (std::find(products.begin(), products.end(), config().product) != products.end()) return;
+    refuse("product", joined(products, name_of),
+           config().soc_name + ", which is of the " + name_of(config().product) + " products that do not list this operator");
+}
+
+void require_dtype(const Named& named, DTypes listed) {
+    const DTypes allowed = offered(listed);
+    if (allowed.has(named.tensor->dtype)) return;
+    refuse(named.name,
+           "a data type of " + joined(members(allowed), [](aclDataType t) { return to_string(t); }) + " on " + config().soc_name,
+           to_string(named.tensor->dtype));
+}
+
+void require_same_dtype(const Named& named, const Named& reference) {
+    if (named.tensor->dtype != reference.tensor->dtype)
+        refuse(named.name, "the data type of " + std::string(reference.name) + ", " + to_string(reference.tensor->dtype),
+               to_string(named.tensor->dtype));
+}
+
+void require_same_format(const Named& named, const Named& reference) {
+    if (named.tensor->format != reference.tensor->format)
+        refuse(named.name, "the format of " + std::string(reference.name) + ", " + to_string(reference.tensor->format),
+               to_string(named.tensor->format));
+}
+
+void require_rank(const Named& named, uint64_t lowest, uint64_t highest) {
+    const uint64_t rank = named.tensor->rank();
+    if (rank < lowest || rank > highest)
+        refuse(named.name, std::to_string(lowest) + " to " + std::to_string(highest) + " dimensions", to_string(named.tensor->sizes));
+}
+
+void require_same_rank(const Named& named, const Named& reference) {
+    if (named.tensor->rank() != reference.tensor->rank())
+        refuse(named.name, "the " + std::to_string(reference.tensor->rank()) + " dimensions of " + reference.name,
+               to_string(named.tensor->sizes));
+}
+
+void require_same_shape(const Named& named, const Named& reference) {
+    if (named.tensor->sizes != reference.tensor->sizes)
+        refuse(named.name, "the shape of " + std::string(reference.name) + ", " + to_string(reference.tensor->sizes),
+               to_string(named.tensor->sizes));
+}
+
+void require_dim(const Named& named, uint64_t dim, int64_t expected) {
+    if (named.tensor->sizes[dim] != expected)
+        refuse(named.name, std::to_string(expected) + " in " + dim_name(dim), to_string(named.tensor->sizes));
+}
+
+void require_no_zero_dim_after_batch(const Named& named, uint64_t batched_rank) {
+    const Dims& sizes = named.tensor->sizes;
+    for (uint64_t d = sizes.size() == batched_rank ? 1 : 0; d < sizes.size(); ++d)
+        if (sizes[d] == 0) refuse(named.name, "no dimension of size 0 but N", to_string(sizes));
+}
+
+void require_length(const NamedPointer<aclIntArray>& array, std::initializer_list<uint64_t> lengths) {
+    const uint64_t length = array.handle->values.size();
+    if (std::find(lengths.begin(), lengths.end(), length) == lengths.end())
+        refuse(array.name, joined(lengths, [](uint64_t n) { return std::to_string(n); }) + " values", std::to_string(length));
+}
+
+void require_values(const NamedPointer<aclIntArray>& array, int64_t lowest) {
+    for (int64_t value : array.handle->values)
+        // Beyond 32 bits no shape can match, and sums of such values could overflow.
+        if (value < lowest || value > INT32_MAX)
+            refuse(array.name, "values of at least " + std::to_string(lowest) + " and below 2^31", std::to_string(value));
+}
+
+kernels::DType kernel_dtype(aclDataType dtype) {
+    switch (dtype) {
+        case ACL_FLOAT: return kernels::DType::float32;
+        case ACL_FLOAT16: return kernels::DType::float16;
+        case ACL_BF16: return kernels::DType::bfloat16;
+        case ACL_DOUBLE: return kernels::DType::float64;
+        case ACL_INT8: return kernels::DType::int8;
+        case ACL_UINT8: return kernels::DType::uint8;
+        case ACL_INT16: return kernels::DType::int16;
+        case ACL_INT32: return kernels::DType::int32;
+        case ACL_INT64: return kernels::DType::int64;
+        case ACL_COMPLEX64: return kernels::DType::complex64;
+        case ACL_COMPLEX128: return kernels::DType::complex128;
+        default: throw std::logic_error("no kernel takes " + to_string(dtype));
+    }
+}
+
+template <int Rank>
+kernels::View<Rank> view(const aclTensor& tensor) {
+    kernels::View<Rank> result{tensor.first_element(), kernel_dtype(tensor.dtype), {}, {}};
+    const int missing = Rank - static_cast<int>(tensor.rank());
+    for (int d = 0; d < Rank; ++d) {
+        result.size[d] = d < missing ? 1 : tensor.sizes[d - missing];
+        result.stride[d] = d < missing ? 0 : tensor.strides[d - missing];
+    }
+    return result;
+}
+
+template kernels::View<1> view<1>(const aclTensor&);
+template kernels::View<4> view<4>(const aclTensor&);
+template kernels::View<5> view<5>(const aclTensor&);
+template kernels::View<8> view<8>(const aclTensor&);
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,75 @@
+// The checks that entry points share. Each throws a Refusal that names the parameter, what was expected and what came.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "engine/opapi/dtypes.h"
+#include "engine/opapi/executor.h"
+#include "kernels/view.h"
+
+namespace torch_aclnn::host {
+
+template <class Handle>
+struct NamedPointer {
+    const char* name;
+    const Handle* handle;
+};
+
+// 161002 unless the handle is live, for one that is given.
+template <class Handle>
+void require_live(const char* name, const Handle* handle) {
+    if (handle != nullptr && !slots_of<Handle>().is_live(handle))
+        refuse(name, "a live " + std::string(handle_name<Handle>), describe_dead(handle));
+}
+
+TORCH_ACLNN_HOST_API void require_not_null(const char* name, const void* pointer);
+
+// 161001 unless the handles are given, 161002 unless they are live.
+template <class Handle>
+void require_handle(const char* name, const Handle* handle) {
+    require_not_null(name, handle);
+    require_live(name, handle);
+}
+void require_handles(std::initializer_list<Named> tensors);
+
+// The rules that hold for every tensor: no negative dimension, a number of elements that can be counted, and a view that lies within one
+// allocation of device memory.
+TORCH_ACLNN_HOST_API void require_device_view(const Named& tensor);
+
+// The same, with a public format and a view within the storage that it was declared with, all in memory of one device.
+void require_sound(std::initializer_list<Named> tensors);
+
+// 161002 if elements of the output share memory with each other or with an input.
+void require_no_overlap(const Named& output, std::initializer_list<Named> inputs);
+
+// TORCH_ACLNN_HOST_STRICT: 161002 where a tensor is empty, of which the documents say nothing or that it is not supported.
+void require_not_empty_if_strict(std::initializer_list<Named> tensors);
+// The data types that the document lists, with those of later documents unless TORCH_ACLNN_HOST_STRICT is set.
+DTypes with_later(DTypes documented, DTypes later);
+
+// 161002 unless the engine presents one of the products.
+void require_product(std::initializer_list<Product> products);
+
+// 161002 unless the tensor's type is listed. BF16 counts on A2 products only; DOUBLE goes with FLOAT where the engine was told to allow it.
+TORCH_ACLNN_HOST_API void require_dtype(const Named& tensor, DTypes listed);
+void require_same_dtype(const Named& tensor, const Named& reference);
+void require_same_format(const Named& tensor, const Named& reference);
+void require_rank(const Named& tensor, uint64_t lowest, uint64_t highest);
+void require_same_rank(const Named& tensor, const Named& reference);
+void require_same_shape(const Named& tensor, const Named& reference);
+void require_dim(const Named& tensor, uint64_t dim, int64_t expected);
+void require_no_zero_dim_after_batch(const Named& tensor, uint64_t batched_rank);
+
+// The array's values, of which there must be a listed number, each at least `lowest`; `name` and code 161002 otherwise.
+void require_length(const NamedPointer<aclIntArray>& array, std::initializer_list<uint64_t> lengths);
+void require_values(const NamedPointer<aclIntArray>& array, int64_t lowest);
+
+// One operator's tensor as the kernels see it; dimensions of size 1 are put in front up to Rank.
+template <int Rank>
+kernels::View<Rank> view(const aclTensor& tensor);
+
+kernels::DType kernel_dtype(aclDataType dtype);
+
+}  // namespace torch_aclnn::host

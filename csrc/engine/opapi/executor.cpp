@@ -1,0 +1,144 @@
+#include "engine/opapi/executor.h"
+
+#include <cstring>
+
+#include "aclnn/aclnn_base.h"
+#include "engine/opapi/checks.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+// The arguments that an index counts: inputs, outputs, or all tensors of the call in one count.
+using Arguments = std::vector<const aclTensor*>;
+
+Arguments inputs_of(const aclOpExecutor& executor) {
+    return {executor.inputs.begin(), executor.inputs.begin() + executor.input_count};
+}
+Arguments outputs_of(const aclOpExecutor& executor) {
+    return {executor.outputs.begin(), executor.outputs.begin() + executor.output_count};
+}
+Arguments tensors_of(const aclOpExecutor& executor) {
+    Arguments all = inputs_of(executor);
+    for (const aclTensor* output : outputs_of(executor)) all.push_back(output);
+    return all;
+}
+
+aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments (*arguments_of)(const aclOpExecutor&), size_t index,
+                        aclTensor* tensor, void* addr) {
+    return answer(function, [&] {
+        if (executor == nullptr || tensor == nullptr || addr == nullptr)
+            throw Refusal(ACLNN_ERR_PARAM_NULLPTR, "executor, tensor and addr: expected values, got null");
+        require_executor(executor);
+        require_live("tensor", tensor);
+        const Arguments arguments = arguments_of(*executor);
+        if (index >= arguments.size() || arguments[index] == nullptr)
+            refuse("index", "an argument of " + std::string(executor->entry_point), std::to_string(index));
+        if (arguments[index] != tensor) refuse("tensor", "argument " + std::to_string(index) + " of phase 1", "another aclTensor");
+        aclTensor moved = *tensor;
+        moved.data = addr;
+        require_device_view({"addr", &moved});
+        tensor->data = addr;
+    });
+}
+
+}  // namespace
+
+void refuse(const std::string& parameter, const std::string& expected, const std::string& got) {
+    throw Refusal(ACLNN_ERR_PARAM_INVALID, parameter + ": expected " + expected + ", got " + got);
+}
+
+void refuse_executor(const aclOpExecutor* executor) {
+    refuse("executor", "one that phase 1 made and that has not been used up", describe_dead(executor));
+}
+
+void require_executor(const aclOpExecutor* executor) {
+    require_not_null("executor", executor);
+    if (!slots_of<aclOpExecutor>().is_live(executor)) refuse_executor(executor);
+}
+
+}  // namespace torch_aclnn::host
+
+template <>
+torch_aclnn::host::SlotPool& torch_aclnn::host::slots_of<aclOpExecutor>() {
+    static auto* const once = new SlotPool(sizeof(aclOpExecutor));
+    return *once;
+}
+
+using namespace torch_aclnn::host;
+
+aclOpExecutor::aclOpExecutor(const char* entry_point, std::initializer_list<Named> inputs, std::initializer_list<Named> outputs,
+                             Compute compute)
+    : entry_point(entry_point),
+      input_count(inputs.size()),
+      output_count(outputs.size()),
+      compute(std::move(compute)),
+      memory_version(device_memory_version()) {
+    watched.reserve(inputs.size() + outputs.size() + 3);
+    const auto add = [this](std::initializer_list<Named> arguments, const aclTensor** target) {
+        for (const Named& argument : arguments) {
+            *target++ = argument.tensor;
+            watch(argument.name, argument.tensor);
+        }
+    };
+    add(inputs, this->inputs.data());
+    add(outputs, this->outputs.data());
+}
+
+aclOpExecutor::~aclOpExecutor() = default;
+
+void aclOpExecutor::watch(const char* name, const aclTensorList* list) {
+    if (list == nullptr) return;
+    watched.emplace_back(name, list);
+    for (const auto& member : list->members) watch(name, static_cast<const aclTensor*>(member.get()));
+}
+
+void aclOpExecutor::watch(const char* name, const aclScalarList* list) {
+    if (list == nullptr) return;
+    watched.emplace_back(name, list);
+    for (const auto& member : list->members) watch(name, static_cast<const aclScalar*>(member.get()));
+}
+
+void aclOpExecutor::run() {
+    has_run = true;
+    constexpr int kPattern = 0xA5;
+    if (workspace_size > 0) std::memset(workspace, kPattern, workspace_size);
+    compute(*this);
+}
+
+void aclOpExecutor::finish() noexcept {
+    if (!repeatable) delete this;
+}
+
+aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
+    return answer(__func__, [&] {
+        require_executor(executor);
+        executor->repeatable = true;
+    });
+}
+
+aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
+    return answer(__func__, [&] {
+        if (executor == nullptr) return;
+        if (!slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
+        delete executor;
+    });
+}
+
+aclnnStatus aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr) {
+    return set_address(__func__, executor, inputs_of, index, tensor, addr);
+}
+
+aclnnStatus aclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr) {
+    return set_address(__func__, executor, outputs_of, index, tensor, addr);
+}
+
+aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr) {
+    return set_address(__func__, executor, tensors_of, index, tensor, addr);
+}
+
+aclnnStatus aclnnInit(const char*) {
+    return ACLNN_SUCCESS;
+}
+aclnnStatus aclnnFinalize() {
+    return ACLNN_SUCCESS;
+}

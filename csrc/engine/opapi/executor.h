@@ -1,0 +1,118 @@
+// Executors and the two phases of an entry point.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <vector>
+
+#include "engine/opapi/handles.h"
+#include "engine/opapi/refusal.h"
+#include "engine/runtime/engine.h"
+
+namespace torch_aclnn::host {
+
+// A parameter under its documented name. The tensor may be null where the parameter is optional.
+struct Named {
+    const char* name;
+    const aclTensor* tensor;
+};
+
+// A handle that phase 1 was given. It must live until phase 2 has been called; a slot that was used anew in between does not count.
+class WatchedHandle {
+   public:
+    template <class Handle>
+    WatchedHandle(const char* name, const Handle* handle)
+        : name_(name), kind_(handle_name<Handle>), handle_(handle), slots_(slots_of<Handle>()), generation_(slots_.generation(handle)) {}
+
+    const char* name() const { return name_; }
+    const char* kind() const { return kind_; }
+    bool is_live() const { return slots_.generation(handle_) == generation_; }
+    // The handle as a tensor, or null if it is of another kind.
+    const aclTensor* tensor() const { return &slots_ == &slots_of<aclTensor>() ? static_cast<const aclTensor*>(handle_) : nullptr; }
+
+   private:
+    const char* name_;
+    const char* kind_;
+    const void* handle_;
+    SlotPool& slots_;
+    uint32_t generation_;
+};
+
+}  // namespace torch_aclnn::host
+
+// Carries a checked call from phase 1 to phase 2: the computation, and the arguments, which it refers to and does not own.
+struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch_aclnn::host::Pooled<aclOpExecutor> {
+    using Named = torch_aclnn::host::Named;
+    using Compute = std::function<void(const aclOpExecutor&)>;
+
+    // `inputs` and `outputs` are the arguments that the computation looks up by number; they are watched too.
+    aclOpExecutor(const char* entry_point, std::initializer_list<Named> inputs, std::initializer_list<Named> outputs, Compute compute);
+    ~aclOpExecutor() override;
+
+    // Notes an argument that phase 2 has to find alive; null stands for "not given".
+    template <class Handle>
+    void watch(const char* name, const Handle* handle) {
+        if (handle != nullptr) watched.emplace_back(name, handle);
+    }
+    void watch(const char* name, const aclTensorList* list);
+    void watch(const char* name, const aclScalarList* list);
+
+    bool has_input(size_t i) const { return inputs[i] != nullptr; }
+    const aclTensor& input(size_t i) const { return *inputs[i]; }
+    const aclTensor& output(size_t i) const { return *outputs[i]; }
+
+    const char* name() const override { return entry_point; }
+    void run() override;
+    void finish() noexcept override;
+
+    const char* entry_point;
+    static constexpr size_t kMaxInputs = 8, kMaxOutputs = 1;  // those of the five operators
+    std::array<const aclTensor*, kMaxInputs> inputs{};
+    std::array<const aclTensor*, kMaxOutputs> outputs{};
+    size_t input_count, output_count;
+    Compute compute;
+    std::vector<torch_aclnn::host::WatchedHandle> watched;
+    uint64_t memory_version;      // of the device memory that the views were checked against
+    uint64_t workspace_size = 0;  // what phase 1 asked for
+    void* workspace = nullptr;    // what phase 2 was given
+    bool repeatable = false;
+    bool has_run = false;
+};
+
+namespace torch_aclnn::host {
+
+TORCH_ACLNN_HANDLE_KIND(aclOpExecutor)
+
+// "executor: expected one ... that has not been used up": 161001 for null, 161002 for one that is not live.
+void require_executor(const aclOpExecutor* executor);
+[[noreturn]] void refuse_executor(const aclOpExecutor* executor);
+
+// A call of phase 1's body without the allocation of a std::function.
+struct Phase1Body {
+    void* closure;
+    std::unique_ptr<aclOpExecutor> (*call)(void* closure);
+};
+TORCH_ACLNN_HOST_API aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor,
+                                            Phase1Body body) noexcept;
+
+// Runs `prepare`, which checks the arguments and makes the executor, and turns a refusal into a code and a sentence.
+template <class Prepare>
+aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor, Prepare prepare) noexcept {
+    const auto call = [](void* closure) { return (*static_cast<Prepare*>(closure))(); };
+    return run_phase1(entry_point, workspace_size, executor, Phase1Body{&prepare, call});
+}
+
+// Checks that the executor is the entry point's own and that all that phase 1 was given is still there, and enqueues it.
+TORCH_ACLNN_HOST_API aclnnStatus run_phase2(const char* entry_point, CallCounter& counter, void* workspace, uint64_t workspace_size,
+                                            aclOpExecutor* executor, aclrtStream stream) noexcept;
+
+}  // namespace torch_aclnn::host
+
+// Defines the second phase of an entry point.
+#define TORCH_ACLNN_PHASE2(entry_point, stream_type)                                                                \
+    aclnnStatus entry_point(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, stream_type stream) { \
+        static ::torch_aclnn::host::CallCounter counter(#entry_point);                                              \
+        return ::torch_aclnn::host::run_phase2(#entry_point, counter, workspace, workspaceSize, executor, stream);  \
+    }

@@ -1,0 +1,133 @@
+// The structures behind the public handles. All of them own copies of what they were given, and live in the pool of their kind.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aclnn/acl_meta.h"
+#include "engine/opapi/slot_pool.h"
+
+namespace torch_aclnn::host {
+
+constexpr uint64_t kMaxRank = 16;
+
+// A short list of dimensions or strides without an allocation.
+class Dims {
+   public:
+    Dims() = default;
+    Dims(const int64_t* values, uint64_t count) : size_(count) { std::copy_n(values, count, values_.begin()); }
+    Dims(const Dims& other) : Dims(other.begin(), other.size_) {}  // what is behind the size is not worth copying
+    Dims& operator=(const Dims& other) {
+        size_ = other.size_;
+        std::copy_n(other.begin(), size_, values_.begin());
+        return *this;
+    }
+
+    uint64_t size() const { return size_; }
+    const int64_t* begin() const { return values_.data(); }
+    const int64_t* end() const { return values_.data() + size_; }
+    int64_t operator[](uint64_t i) const { return values_[i]; }
+    int64_t& operator[](uint64_t i) { return values_[i]; }
+    bool operator==(const Dims& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
+    bool operator!=(const Dims& other) const { return !(*this == other); }
+
+   private:
+    std::array<int64_t, kMaxRank> values_;
+    uint64_t size_ = 0;
+};
+
+std::string to_string(const Dims& dims);  // "{1, 16, 4, 4}"
+TORCH_ACLNN_HOST_API std::string to_string(aclDataType dtype);
+TORCH_ACLNN_HOST_API std::string to_string(aclFormat format);
+
+// The product of the dimensions; nothing if one is negative or the product is beyond int64_t.
+TORCH_ACLNN_HOST_API std::optional<int64_t> checked_element_count(const Dims& dims);
+
+}  // namespace torch_aclnn::host
+
+struct aclTensor : torch_aclnn::host::Pooled<aclTensor> {
+    torch_aclnn::host::Dims sizes;
+    torch_aclnn::host::Dims strides;
+    torch_aclnn::host::Dims storage_sizes;
+    int64_t offset = 0;
+    aclDataType dtype = ACL_DT_UNDEFINED;
+    aclFormat format = ACL_FORMAT_UNDEFINED;
+    void* data = nullptr;  // the first byte of the storage
+
+    uint64_t rank() const { return sizes.size(); }
+    bool empty() const { return std::find(sizes.begin(), sizes.end(), 0) != sizes.end(); }
+    // The sizes must have been checked.
+    int64_t numel() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>()); }
+    void* first_element() const { return static_cast<char*>(data) + offset * static_cast<int64_t>(aclDataTypeSize(dtype)); }
+};
+
+struct aclScalar : torch_aclnn::host::Pooled<aclScalar> {
+    aclDataType dtype;
+    alignas(16) std::array<unsigned char, 16> bytes{};
+};
+
+struct aclIntArray : torch_aclnn::host::Pooled<aclIntArray> {
+    std::vector<int64_t> values;
+};
+
+struct aclFloatArray : torch_aclnn::host::Pooled<aclFloatArray> {
+    std::vector<float> values;
+};
+
+struct aclBoolArray : torch_aclnn::host::Pooled<aclBoolArray> {
+    std::vector<unsigned char> values;  // not vector<bool>: callers read it as an array
+};
+
+namespace torch_aclnn::host {
+
+// Destroys a member unless its owner has done so behind the list's back.
+template <class Member>
+struct MemberDeleter {
+    void operator()(Member* member) const {
+        if (slots_of<Member>().retire(member)) delete member;
+    }
+};
+template <class Member>
+using MemberList = std::vector<std::unique_ptr<Member, MemberDeleter<Member>>>;
+
+}  // namespace torch_aclnn::host
+
+struct aclTensorList : torch_aclnn::host::Pooled<aclTensorList> {
+    torch_aclnn::host::MemberList<aclTensor> members;
+};
+
+struct aclScalarList : torch_aclnn::host::Pooled<aclScalarList> {
+    torch_aclnn::host::MemberList<aclScalar> members;
+};
+
+namespace torch_aclnn::host {
+
+template <class Handle>
+inline constexpr const char* handle_name = nullptr;  // the kind's public name, for messages
+
+// "0x..., which has been destroyed or never was one"
+TORCH_ACLNN_HOST_API std::string describe_dead(const void* handle);
+
+#define TORCH_ACLNN_HANDLE_KIND(Handle)                         \
+    template <>                                                 \
+    inline constexpr const char* handle_name<Handle> = #Handle; \
+    template <>                                                 \
+    TORCH_ACLNN_HOST_API SlotPool& slots_of<Handle>();
+
+TORCH_ACLNN_HANDLE_KIND(aclTensor)
+TORCH_ACLNN_HANDLE_KIND(aclScalar)
+TORCH_ACLNN_HANDLE_KIND(aclIntArray)
+TORCH_ACLNN_HANDLE_KIND(aclFloatArray)
+TORCH_ACLNN_HANDLE_KIND(aclBoolArray)
+TORCH_ACLNN_HANDLE_KIND(aclTensorList)
+TORCH_ACLNN_HANDLE_KIND(aclScalarList)
+
+}  // namespace torch_aclnn::host

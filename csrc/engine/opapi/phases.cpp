@@ -1,0 +1,88 @@
+// The two phases, as every entry point has them.
+#include <algorithm>
+#include <cstring>
+
+#include "engine/opapi/checks.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+constexpr uint64_t kWorkspaceSize = 1024;  // with TORCH_ACLNN_HOST_WORKSPACE, for any entry point
+constexpr uintptr_t kWorkspaceAlignment = 512;
+
+void require_workspace_pointer(const aclOpExecutor& executor, const void* workspace, uint64_t size) {
+    const uint64_t expected = std::max(size, executor.workspace_size);
+    if (workspace == nullptr && expected > 0)
+        throw Refusal(ACLNN_ERR_PARAM_NULLPTR, "workspace: expected " + std::to_string(expected) + " bytes, got null");
+}
+
+void require_workspace(const aclOpExecutor& executor, const void* workspace, uint64_t size) {
+    const uint64_t needed = executor.workspace_size;
+    if (needed == 0) return;
+    if (size < needed) refuse("workspaceSize", "the " + std::to_string(needed) + " bytes of phase 1", std::to_string(size));
+    if (reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0)
+        refuse("workspace", "an address that is a multiple of " + std::to_string(kWorkspaceAlignment),
+               std::to_string(reinterpret_cast<uintptr_t>(workspace)));
+    const auto memory = device_memory_at(workspace, size);
+    if (!memory || memory->reach < size)
+        refuse("workspace", std::to_string(size) + " bytes of device memory",
+               memory ? std::to_string(memory->reach) + " bytes to the end of the allocation" : "an address that is in no allocation");
+}
+
+// What phase 1 was given must still be there: the handles, and the memory if any has been freed since.
+void require_arguments(const aclOpExecutor& executor) {
+    for (const WatchedHandle& handle : executor.watched)
+        if (!handle.is_live())
+            refuse(handle.name(), "the " + std::string(handle.kind()) + " of phase 1 until phase 2 has been called",
+                   "one that was destroyed between the phases");
+    if (executor.memory_version == device_memory_version()) return;
+    for (const WatchedHandle& handle : executor.watched)
+        if (const aclTensor* tensor = handle.tensor()) require_device_view({handle.name(), tensor});
+}
+
+void require_not_finalized() {
+    if (finalized()) throw Refusal(ACLNN_ERR_RUNTIME_ERROR, "the process: expected the time before aclFinalize, got a call after it");
+}
+
+}  // namespace
+
+aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor, Phase1Body body) noexcept {
+    const auto prepare = [&] {
+        if (workspace_size == nullptr || executor == nullptr)
+            throw Refusal(ACLNN_ERR_PARAM_NULLPTR, "workspaceSize and executor: expected places for the results, got null");
+        require_not_finalized();
+        std::unique_ptr<aclOpExecutor> made = body.call(body.closure);
+        made->workspace_size = config().use_workspace ? kWorkspaceSize : 0;
+        *workspace_size = made->workspace_size;
+        *executor = made.release();
+    };
+    return answer(entry_point, prepare, ACLNN_ERR_INNER_CREATE_EXECUTOR);
+}
+
+aclnnStatus run_phase2(const char* entry_point, CallCounter& counter, void* workspace, uint64_t workspace_size, aclOpExecutor* executor,
+                       aclrtStream stream) noexcept {
+    aclnnStatus status = answer(entry_point, [&] {
+        require_executor(executor);
+        if (executor->entry_point != entry_point && std::strcmp(executor->entry_point, entry_point) != 0)
+            refuse("executor", "one of " + std::string(entry_point), "one of " + std::string(executor->entry_point));
+        require_workspace_pointer(*executor, workspace, workspace_size);
+        // From here on the executor is used up, unless it is repeatable. Of two threads that use one at once, the second comes too late.
+        if (!executor->repeatable && !slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
+    });
+    if (status != ACLNN_SUCCESS) return status;
+    status = answer(entry_point, [&] {
+        require_not_finalized();
+        require_workspace(*executor, workspace, workspace_size);
+        require_arguments(*executor);
+        executor->workspace = workspace;
+    });
+    if (status == ACLNN_SUCCESS) {
+        counter.add();
+        if (enqueue(stream, *executor) == ACL_SUCCESS) return ACLNN_SUCCESS;  // the stream has taken it
+        status = ACLNN_ERR_RUNTIME_ERROR;                                     // enqueue has left the message
+    }
+    executor->finish();
+    return status;
+}
+
+}  // namespace torch_aclnn::host

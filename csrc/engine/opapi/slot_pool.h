@@ -1,0 +1,81 @@
+// Memory for the objects behind handles. A slot never goes back to the machine, and it counts how often it was taken and given back. So a
+// pointer that is no handle, or one whose object has been destroyed, is told from a live handle without being followed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "engine/runtime/engine.h"
+
+namespace torch_aclnn::host {
+
+// A lock for a few instructions at a time, which cost less than a mutex does.
+class SpinLock {
+   public:
+    void lock() noexcept {
+        while (taken_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+    }
+    void unlock() noexcept { taken_.clear(std::memory_order_release); }
+
+   private:
+    std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
+};
+
+class TORCH_ACLNN_HOST_API SlotPool {
+   public:
+    explicit SlotPool(size_t object_size);
+    SlotPool(const SlotPool&) = delete;
+    SlotPool& operator=(const SlotPool&) = delete;
+
+    void* take();  // throws std::bad_alloc
+    // Ends the object's life as a handle, before it is destructed; false if it was none. Of several threads one gets true.
+    bool retire(const void* object) noexcept;
+    void give_back(void* object) noexcept;  // retires it too
+
+    // True for what take() returned and give_back() has not got since; false for any other address.
+    bool is_live(const void* object) const noexcept { return contains(object) && generation(object) % 2 == 1; }
+    // Odd while the object lives, and another number for each life of the slot. Only for an address that was live once.
+    uint32_t generation(const void* object) const noexcept { return slot_of(object)->generation.load(std::memory_order_acquire); }
+
+    void for_each_live(const std::function<void(const void*)>& visit) const;
+
+   private:
+    struct Slot {
+        std::atomic<uint32_t> generation{0};
+        Slot* next = nullptr;  // the slot that was given back after this one
+    };
+    static constexpr size_t kHeader = 16;
+
+    static Slot* slot_of(const void* object) {
+        return reinterpret_cast<Slot*>(const_cast<char*>(static_cast<const char*>(object)) - kHeader);
+    }
+    bool contains(const void* object) const noexcept;
+    Slot* new_slot();
+
+    const size_t slot_size_;
+    char* const memory_;
+    std::atomic<size_t> used_{0};  // bytes of memory_ that are slots already
+
+    SpinLock lock_;
+    // Slots wait in a queue before they are used again, so that a stale handle does not soon look like a live one.
+    Slot* oldest_ = nullptr;
+    Slot* newest_ = nullptr;
+    size_t waiting_ = 0;
+};
+
+// The pool of one kind of handle; defined where the kind is.
+template <class T>
+SlotPool& slots_of();
+
+// Base of the structures behind handles: `new` and `delete` use the kind's pool.
+template <class T>
+struct Pooled {
+    static void* operator new(size_t) { return slots_of<T>().take(); }
+    static void operator delete(void* object) noexcept { slots_of<T>().give_back(object); }
+};
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,122 @@
+// Whether a tensor describes memory that is there: its storage, its allocation, its device, and no other tensor's memory.
+#include <algorithm>
+
+#include "engine/opapi/checks.h"
+#include "engine/opapi/format.h"
+#include "kernels/overlap.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+std::string describe_view(const aclTensor& tensor) {
+    return "shape " + to_string(tensor.sizes) + ", strides " + to_string(tensor.strides) + " and offset " + std::to_string(tensor.offset);
+}
+
+// So that the sum of a size and of paddings fits into int64_t.
+constexpr int64_t kMaxSize = int64_t{1} << 61;
+
+// What a walk over the dimensions tells of a tensor. Written as one loop, because it is part of every call.
+struct Layout {
+    bool has_negative_size = false, has_huge_size = false, is_countable = true, is_empty = false;
+    bool is_view = true;  // offset and strides are not negative, and the end fits into int64_t
+    int64_t end = 0;      // one past the last element that the view reaches, counted from the storage's first
+};
+
+Layout layout_of(const aclTensor& tensor) {
+    Layout layout;
+    int64_t count = 1, end = tensor.offset;
+    bool overflows = false, end_overflows = false;
+    for (uint64_t d = 0; d < tensor.rank(); ++d) {
+        const int64_t size = tensor.sizes[d], stride = tensor.strides[d];
+        int64_t reach;
+        layout.has_negative_size |= size < 0;
+        layout.has_huge_size |= size > kMaxSize;
+        layout.is_empty |= size == 0;
+        layout.is_view &= stride >= 0;
+        overflows |= size != 0 && __builtin_mul_overflow(count, size, &count);
+        const int64_t last = std::max<int64_t>(size, 1) - 1;
+        end_overflows |= __builtin_mul_overflow(last, stride, &reach) || __builtin_add_overflow(end, reach, &end);
+    }
+    layout.is_countable = !layout.has_negative_size && !layout.has_huge_size && (layout.is_empty || !overflows);
+    layout.is_view &= tensor.offset >= 0 && !end_overflows && !__builtin_add_overflow(end, 1, &layout.end);
+    return layout;
+}
+
+void require_countable(const Named& named, const Layout& layout) {
+    if (layout.is_countable) return;
+    const std::string shape = "shape " + to_string(named.tensor->sizes);
+    if (layout.has_negative_size) refuse(named.name, "no negative dimension", shape);
+    if (layout.has_huge_size) refuse(named.name, "dimensions of at most 2^61", shape);
+    refuse(named.name, "fewer than 2^63 elements", shape);
+}
+
+void require_within_storage(const Named& named, const Layout& layout) {
+    const auto storage = checked_element_count(named.tensor->storage_sizes);
+    if (!layout.is_view || !storage || layout.end > *storage)
+        refuse(named.name, "a view within its storage of " + to_string(named.tensor->storage_sizes) + " elements",
+               describe_view(*named.tensor));
+}
+
+// Where the memory of a tensor with elements is.
+DeviceMemory find_memory(const Named& named, const Layout& layout) {
+    const aclTensor& tensor = *named.tensor;
+    if (tensor.data == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(named.name) + ": expected a data address, got null");
+    const int64_t item = static_cast<int64_t>(aclDataTypeSize(tensor.dtype));
+    int64_t unused;
+    if (!layout.is_view || __builtin_mul_overflow(layout.end, item, &unused))
+        refuse(named.name, "a view that memory can hold", describe_view(tensor));
+    const size_t bytes = static_cast<size_t>((layout.end - tensor.offset) * item);
+    const auto memory = device_memory_at(tensor.first_element(), bytes);
+    if (!memory) refuse(named.name, "device memory", "an address that is in no allocation of a device");
+    if (memory->reach < bytes)
+        refuse(named.name, "a view within its allocation, which goes on for " + std::to_string(memory->reach) + " bytes",
+               describe_view(tensor) + ", which ends after " + std::to_string(bytes));
+    return *memory;
+}
+
+kernels::Extent extent(const aclTensor& tensor) {
+    return {tensor.first_element(), static_cast<int64_t>(aclDataTypeSize(tensor.dtype)), static_cast<int>(tensor.rank()),
+            tensor.sizes.begin(), tensor.strides.begin()};
+}
+
+}  // namespace
+
+void require_device_view(const Named& named) {
+    const Layout layout = layout_of(*named.tensor);
+    require_countable(named, layout);
+    if (!layout.is_empty) (void)find_memory(named, layout);
+}
+
+void require_sound(std::initializer_list<Named> tensors) {
+    const Named* first = nullptr;
+    int device = -1;
+    for (const Named& named : tensors) {
+        const Layout layout = layout_of(*named.tensor);
+        require_countable(named, layout);
+        if (!is_public(named.tensor->format)) refuse(named.name, "a public format", to_string(named.tensor->format));
+        if (layout.is_empty) continue;
+        require_within_storage(named, layout);
+        const DeviceMemory memory = find_memory(named, layout);
+        if (memory.device < 0) continue;
+        if (first == nullptr) {
+            first = &named;
+            device = memory.device;
+        } else if (memory.device != device) {
+            refuse(named.name, "memory of device " + std::to_string(device) + " like " + first->name,
+                   "memory of device " + std::to_string(memory.device));
+        }
+    }
+}
+
+void require_no_overlap(const Named& output, std::initializer_list<Named> inputs) {
+    if (output.tensor->empty()) return;
+    const kernels::Extent out = extent(*output.tensor);
+    if (kernels::overlaps_itself(out))
+        refuse(output.name, "elements that do not share memory",
+               "shape " + to_string(output.tensor->sizes) + " with strides " + to_string(output.tensor->strides));
+    for (const Named& input : inputs)
+        if (input.tensor != nullptr && !input.tensor->empty() && kernels::overlap(out, extent(*input.tensor)))
+            refuse(output.name, "memory of its own", "memory that is also that of " + std::string(input.name));
+}
+
+}  // namespace torch_aclnn::host

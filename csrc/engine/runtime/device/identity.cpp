@@ -1,0 +1,67 @@
+// What the engine says it is: the chip's name, the interface's version, the size of the machine.
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "engine/runtime/device/device.h"
+#include "engine/runtime/error/call.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+// The release of the documented interface that the engine follows, not of a CANN that would be installed.
+constexpr char kInterfaceVersion[] = "8.5.0";
+
+// Documented attributes of aclGetDeviceCapability.
+constexpr int kAiCoreCount = 0;
+constexpr int kVectorCoreCount = 1;
+constexpr int kL2Size = 2;
+
+// What aclsysGetCANNVersion fills in begins with the version; the caller's object goes on, for parts of it that stay as they are.
+struct PackageVersion {
+    char version[sizeof kInterfaceVersion];
+};
+
+}  // namespace
+}  // namespace torch_aclnn::host
+
+using namespace torch_aclnn::host;
+
+extern "C" const char* aclrtGetSocName(void) {
+    return config().soc_name.c_str();
+}
+
+extern "C" TORCH_ACLNN_HOST_API aclError aclsysGetCANNVersion(int, PackageVersion* version) {
+    return guarded(__func__, [&](const char* function) -> aclError {
+        if (version == nullptr) return fail_null(function, "version");
+        std::memcpy(version->version, kInterfaceVersion, sizeof kInterfaceVersion);
+        return ACL_SUCCESS;
+    });
+}
+
+extern "C" TORCH_ACLNN_HOST_API aclError aclsysGetVersionStr(char* packageName, char* version) {
+    return guarded(__func__, [&](const char* function) -> aclError {
+        if (packageName == nullptr) return fail_null(function, "packageName");
+        if (version == nullptr) return fail_null(function, "version");
+        std::memcpy(version, kInterfaceVersion, sizeof kInterfaceVersion);
+        return ACL_SUCCESS;
+    });
+}
+
+// The engine's cores are its threads.
+extern "C" TORCH_ACLNN_HOST_API aclError aclGetDeviceCapability(uint32_t deviceId, int deviceInfo, int64_t* value) {
+    return guarded(__func__, [&](const char* function) -> aclError {
+        if (value == nullptr) return fail_null(function, "value");
+        Device* device = nullptr;
+        if (aclError code = find_device(function, "deviceId", deviceId, device)) return code;
+        switch (deviceInfo) {
+            case kAiCoreCount:
+            case kVectorCoreCount: *value = config().thread_count; return ACL_SUCCESS;
+            case kL2Size: *value = sysconf(_SC_LEVEL2_CACHE_SIZE); return ACL_SUCCESS;
+            default:
+                return fail(ACL_ERROR_INVALID_PARAM,
+                            text(function, ": deviceInfo must be 0 (AI cores), 1 (vector cores) or 2 (L2 size), got ", deviceInfo));
+        }
+    });
+}

@@ -1,0 +1,100 @@
+// What the engine does not do. A caller gets the documented code and a sentence with the function's name, whatever it passes.
+// torch_npu takes 207000 as a reason to warn and go on, so what was asked for in vain is 200001.
+// What torch_npu can do without is not here at all: it asks whether a function exists and takes another way.
+
+#include "engine/runtime/error/call.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+aclError refuse(const char* function, aclError code, const char* what) {
+    return guarded(function, [&](const char*) { return fail(code, text(function, ": the torch_aclnn host engine has no ", what)); });
+}
+
+}  // namespace
+}  // namespace torch_aclnn::host
+
+// A C function that takes no parameters may be called with any: the caller cleans up.
+#define REFUSE(function, code, what)                             \
+    extern "C" TORCH_ACLNN_HOST_API aclError function(void) {    \
+        return torch_aclnn::host::refuse(#function, code, what); \
+    }
+#define REFUSE_ACL(function, what) REFUSE(function, ACL_ERROR_API_NOT_SUPPORT, what)
+#define REFUSE_RT(function, what) REFUSE(function, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, what)
+#define REFUSE_POINTER(function, what)                                         \
+    extern "C" TORCH_ACLNN_HOST_API void* function(void) {                     \
+        torch_aclnn::host::refuse(#function, ACL_ERROR_API_NOT_SUPPORT, what); \
+        return nullptr;                                                        \
+    }
+
+// Dumps of what operators take and give.
+REFUSE_ACL(aclmdlInitDump, "operator dumps")
+REFUSE_ACL(aclmdlSetDump, "operator dumps")
+REFUSE_ACL(aclmdlFinalizeDump, "operator dumps")
+
+// Operators as graphs for the compiler.
+REFUSE_POINTER(aclCreateGraphDumpOpt, "operator compiler")
+REFUSE_ACL(aclDestroyGraphDumpOpt, "operator compiler")
+REFUSE_ACL(aclGenGraphAndDumpForOp, "operator compiler")
+
+// Profiling.
+REFUSE_ACL(aclprofInit, "profiler")
+REFUSE_ACL(aclprofStart, "profiler")
+REFUSE_ACL(aclprofStop, "profiler")
+REFUSE_ACL(aclprofFinalize, "profiler")
+REFUSE_POINTER(aclprofCreateConfig, "profiler")
+REFUSE_ACL(aclprofDestroyConfig, "profiler")
+REFUSE_POINTER(aclprofCreateStepInfo, "profiler")
+REFUSE_ACL(aclprofGetStepTimestamp, "profiler")
+REFUSE_ACL(aclprofDestroyStepInfo, "profiler")
+
+// Programs for the chip's own cores.
+REFUSE_ACL(aclrtBinaryLoadFromData, "loader for chip binaries")
+REFUSE_ACL(aclrtBinaryGetFunction, "loader for chip binaries")
+REFUSE_ACL(aclrtGetFunctionAddr, "loader for chip binaries")
+REFUSE_RT(rtDevBinaryRegister, "loader for chip binaries")
+REFUSE_RT(rtFunctionRegister, "loader for chip binaries")
+REFUSE_RT(rtKernelLaunch, "loader for chip binaries")
+REFUSE_RT(rtGetC2cCtrlAddr, "chip cores that could synchronise")
+
+// Attributes of a stream; torch_npu sets one before it captures a graph.
+REFUSE_ACL(aclrtSetStreamAttribute, "stream attributes and no graphs that would be captured from a stream")
+
+// Memory and events that several processes share.
+REFUSE_ACL(aclrtMemExportToShareableHandle, "memory between processes")
+REFUSE_ACL(aclrtMemImportFromShareableHandle, "memory between processes")
+REFUSE_ACL(aclrtMemSetPidToShareableHandle, "memory between processes")
+REFUSE_ACL(aclrtDeviceGetBareTgid, "memory between processes")
+REFUSE_ACL(aclrtIpcMemGetExportKey, "memory between processes")
+REFUSE_ACL(aclrtIpcMemSetImportPid, "memory between processes")
+REFUSE_ACL(aclrtIpcMemImportByKey, "memory between processes")
+REFUSE_ACL(aclrtIpcMemClose, "memory between processes")
+
+// Callbacks on a thread that the program provides; aclrtLaunchHostFunc needs none.
+REFUSE_ACL(aclrtLaunchCallback, "callback threads; use aclrtLaunchHostFunc")
+REFUSE_ACL(aclrtSubscribeReport, "callback threads; use aclrtLaunchHostFunc")
+REFUSE_ACL(aclrtUnSubscribeReport, "callback threads; use aclrtLaunchHostFunc")
+REFUSE_ACL(aclrtProcessReport, "callback threads; use aclrtLaunchHostFunc")
+
+// Shares of a chip's cores.
+REFUSE_ACL(aclrtGetDeviceResLimit, "chip cores to share out")
+REFUSE_ACL(aclrtSetDeviceResLimit, "chip cores to share out")
+REFUSE_ACL(aclrtResetDeviceResLimit, "chip cores to share out")
+REFUSE_ACL(aclrtGetStreamResLimit, "chip cores to share out")
+REFUSE_ACL(aclrtSetStreamResLimit, "chip cores to share out")
+REFUSE_ACL(aclrtResetStreamResLimit, "chip cores to share out")
+REFUSE_ACL(aclrtUseStreamResInCurrentThread, "chip cores to share out")
+REFUSE_ACL(aclrtUnuseStreamResInCurrentThread, "chip cores to share out")
+REFUSE_ACL(aclrtGetResInCurrentThread, "chip cores to share out")
+
+// The health and the load of a chip.
+REFUSE_ACL(aclrtGetDeviceUtilizationRate, "chip whose load could be measured")
+REFUSE_ACL(aclrtDeviceTaskAbort, "way to abort a CPU kernel")
+REFUSE_ACL(aclrtMemUceRepair, "chip memory to repair")
+REFUSE_ACL(aclrtRepairError, "chip to repair")
+REFUSE_ACL(aclrtGetErrorVerbose, "chip errors to explain")
+REFUSE_ACL(aclrtCmoAsync, "cache to prefetch into")
+
+// Words of memory that a stream waits for.
+REFUSE_ACL(aclrtValueWait, "streams that wait for memory")
+REFUSE_ACL(aclrtValueWrite, "streams that wait for memory")

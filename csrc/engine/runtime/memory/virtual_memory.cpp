@@ -1,0 +1,163 @@
+// Ranges of addresses, reserved first and given memory piece by piece: what torch_npu's expandable segments are made of.
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "engine/runtime/error/call.h"
+#include "engine/runtime/memory/memory.h"
+#include "engine/runtime/memory/physical_memory.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+struct VirtualMemory {
+    std::mutex mutex;
+    std::map<uintptr_t, size_t> reservations;
+    std::map<uintptr_t, std::shared_ptr<Physical>> mappings;
+};
+
+// Never destroyed: memory is still unmapped while the process exits.
+VirtualMemory& virtual_memory() {
+    static auto* const once = new VirtualMemory;
+    return *once;
+}
+
+uintptr_t number(const void* address) {
+    return reinterpret_cast<uintptr_t>(address);
+}
+
+size_t round_up(size_t number, size_t unit) {
+    return (number + unit - 1) / unit * unit;
+}
+
+aclError fail_system(const char* function, const char* what, size_t size) {
+    return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, text(function, ": the machine refused ", what, " of ", size, " bytes"));
+}
+
+// Address space only, aligned for huge pages; nullptr if the machine refuses.
+void* reserve_addresses(size_t size) {
+    const size_t padded = size + kHugePage;
+    void* raw = mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED) return nullptr;
+    const uintptr_t begin = number(raw);
+    const uintptr_t aligned = round_up(begin, kHugePage);
+    if (aligned != begin) munmap(raw, aligned - begin);
+    const uintptr_t tail = aligned + size;
+    if (tail != begin + padded) munmap(reinterpret_cast<void*>(tail), begin + padded - tail);
+    return reinterpret_cast<void*>(aligned);
+}
+
+bool inside_reservation(const VirtualMemory& memory, uintptr_t address, size_t size) {
+    auto after = memory.reservations.upper_bound(address);
+    if (after == memory.reservations.begin()) return false;
+    --after;
+    const size_t offset = address - after->first;
+    return offset < after->second && size <= after->second - offset;
+}
+
+}  // namespace
+}  // namespace torch_aclnn::host
+
+using namespace torch_aclnn::host;
+
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, void* expectPtr, uint64_t) {
+    return traced(
+        __func__,
+        [&](const char* function) -> aclError {
+            if (virPtr == nullptr) return fail_null(function, "virPtr");
+            if (size == 0 || size > SIZE_MAX / 2) {
+                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": size must be from 1 to ", SIZE_MAX / 2, ", got ", size));
+            }
+            if (alignment != 0 || expectPtr != nullptr) {
+                return fail(ACL_ERROR_RT_PARAM_INVALID,
+                            text(function, ": alignment and expectPtr are reserved and must be 0, got ", alignment, " and ", expectPtr));
+            }
+            VirtualMemory& memory = virtual_memory();
+            std::lock_guard<std::mutex> lock(memory.mutex);
+            const size_t whole_pages = round_up(size, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+            void* address = reserve_addresses(whole_pages);
+            if (address == nullptr) return fail_system(function, "an address range", size);
+            memory.reservations[number(address)] = whole_pages;
+            *virPtr = address;
+            return ACL_SUCCESS;
+        },
+        [&] { return text(virPtr ? *virPtr : nullptr, ", size ", size); });
+}
+
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtReleaseMemAddress(void* virPtr) {
+    return traced(
+        __func__,
+        [&](const char* function) -> aclError {
+            if (virPtr == nullptr) return fail_null(function, "virPtr");
+            VirtualMemory& memory = virtual_memory();
+            std::lock_guard<std::mutex> lock(memory.mutex);
+            const auto found = memory.reservations.find(number(virPtr));
+            if (found == memory.reservations.end()) {
+                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": virPtr must come from aclrtReserveMemAddress, got ", virPtr));
+            }
+            const auto mapped = memory.mappings.lower_bound(found->first);
+            if (mapped != memory.mappings.end() && mapped->first - found->first < found->second) {
+                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": the range at ", virPtr, " still has memory mapped to it"));
+            }
+            munmap(virPtr, found->second);
+            memory.reservations.erase(found);
+            return ACL_SUCCESS;
+        },
+        [&] { return text(virPtr); });
+}
+
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, void* handle, uint64_t) {
+    return traced(
+        __func__,
+        [&](const char* function) -> aclError {
+            if (virPtr == nullptr) return fail_null(function, "virPtr");
+            auto physical = find_physical(handle);
+            if (physical == nullptr) {
+                return fail(ACL_ERROR_RT_INVALID_HANDLE, text(function, ": handle must be live physical memory, got ", handle));
+            }
+            if (offset != 0 || size != physical->size()) {
+                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": offset and size must be 0 and ", physical->size(),
+                                                             ", the whole of the physical memory, got ", offset, " and ", size));
+            }
+            VirtualMemory& memory = virtual_memory();
+            std::lock_guard<std::mutex> lock(memory.mutex);
+            if (!inside_reservation(memory, number(virPtr), size)) {
+                return fail(ACL_ERROR_RT_PARAM_INVALID,
+                            text(function, ": virPtr ", virPtr, " with size ", size, " must lie in a range from aclrtReserveMemAddress"));
+            }
+            if (device_memory().find_overlap(virPtr, size)) {
+                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": virPtr ", virPtr, " already has memory mapped to it"));
+            }
+            if (!physical->map_at(virPtr)) return fail_system(function, "a mapping", size);
+            device_memory().add({number(virPtr), size, physical->device(), false});
+            memory.mappings[number(virPtr)] = std::move(physical);
+            return ACL_SUCCESS;
+        },
+        [&] { return text(virPtr, ", size ", size, ", handle ", handle); });
+}
+
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtUnmapMem(void* virPtr) {
+    return traced(
+        __func__,
+        [&](const char* function) -> aclError {
+            if (virPtr == nullptr) return fail_null(function, "virPtr");
+            VirtualMemory& memory = virtual_memory();
+            std::lock_guard<std::mutex> lock(memory.mutex);
+            const auto found = memory.mappings.find(number(virPtr));
+            if (found == memory.mappings.end()) {
+                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": virPtr must have been mapped by aclrtMapMem, got ", virPtr));
+            }
+            device_memory().remove(virPtr);
+            // The range stays reserved, without memory behind it.
+            mmap(virPtr, found->second->size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+            memory.mappings.erase(found);
+            return ACL_SUCCESS;
+        },
+        [&] { return text(virPtr); });
+}

@@ -1,0 +1,63 @@
+// A point in a stream's work, with the time it was reached.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+
+#include "engine/runtime/stream/stream.h"
+
+namespace torch_aclnn::host {
+
+class Event {
+   public:
+    using Clock = std::chrono::steady_clock;
+
+    // `reusable` events come from aclrtCreateEventExWithFlag: they may be recorded again and again and know no reset.
+    Event(uint32_t flags, bool reusable) : flags_(flags), reusable_(reusable) {}
+
+    bool timed() const { return (flags_ & ACL_EVENT_TIME_LINE) != 0; }
+    bool reusable() const { return reusable_; }
+
+    // The stream has come here, in good health or with a failure.
+    void complete(std::shared_ptr<Failure> failure) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        recorded_ = true;
+        time_ = Clock::now();
+        failure_ = std::move(failure);
+    }
+
+    void reset() {
+        std::lock_guard<std::mutex> lock(mutex_);
+        recorded_ = false;
+        failure_ = nullptr;
+    }
+
+    bool recorded() const {
+        std::lock_guard<std::mutex> lock(mutex_);
+        return recorded_;
+    }
+
+    Clock::time_point time() const {
+        std::lock_guard<std::mutex> lock(mutex_);
+        return time_;
+    }
+
+    std::shared_ptr<Failure> failure() const {
+        std::lock_guard<std::mutex> lock(mutex_);
+        return failure_;
+    }
+
+   private:
+    const uint32_t flags_;
+    const bool reusable_;
+    mutable std::mutex mutex_;
+    bool recorded_ = false;
+    Clock::time_point time_;
+    std::shared_ptr<Failure> failure_;
+};
+
+// Refuses with 107017 and a sentence if the handle is not a live event.
+aclError find_event(const char* function, const char* parameter, aclrtEvent handle, std::shared_ptr<Event>& event);
+
+}  // namespace torch_aclnn::host
