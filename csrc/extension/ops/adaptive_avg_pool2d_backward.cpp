@@ -2,6 +2,7 @@
 
 #include "extension/aclnn/launch.h"
 #include "extension/ops/common.h"
+#include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_adaptive_avg_pool2d_backward.h"
 
 namespace torch_aclnn {
@@ -9,7 +10,10 @@ namespace {
 
 constexpr const char* kOp = "adaptive_avg_pool2d_backward";
 
-struct Arguments {
+struct AdaptiveAvgPool2dBackward {
+    static constexpr const char* kParameters = "Tensor grad_output, SymInt[] input_size";
+    using Signature = void(const at::Tensor&, c10::SymIntArrayRef);
+
     const at::Tensor& grad_output;
     c10::SymIntArrayRef input_size;
 
@@ -26,38 +30,26 @@ struct Arguments {
         for (int64_t d = rank - 2; d < rank; ++d)
             TORCH_SYM_CHECK(sizes[d].sym_ge(1), kOp, ": grad_output: expected at least one row and column, got ", sizes);
     }
+    const at::Tensor& like() const { return grad_output; }
+    at::Tensor empty_result() const { return torch_aclnn::empty_result(grad_output, input_size); }
+    void prepare_out(const at::Tensor& out) const {
+        torch_aclnn::prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
+    }
+    void run_npu(const at::Tensor& grad_input) const;
+    void run_cpu(const at::Tensor& grad_input) const;
 };
 
-void run_npu(const Arguments& a, const at::Tensor& grad_input) {
+void AdaptiveAvgPool2dBackward::run_npu(const at::Tensor& grad_input) const {
     static const EntryPoint<decltype(aclnnAdaptiveAvgPool2dBackwardGetWorkspaceSize)> entry_point("aclnnAdaptiveAvgPool2dBackward");
     // Only the shape of `self` is read, so a handle over grad_input stands for the forward's input.
-    call(entry_point, make_handle(a.grad_output), make_handle(grad_input), make_handle(grad_input));
+    call(entry_point, make_handle(grad_output), make_handle(grad_input), make_handle(grad_input));
 }
 
-void run_cpu(const Arguments& a, const at::Tensor& grad_input) {
-    kernels::adaptive_avg_pool2d_backward(view<4>(kOp, a.grad_output), view<4>(kOp, grad_input), at::get_num_threads());
+void AdaptiveAvgPool2dBackward::run_cpu(const at::Tensor& grad_input) const {
+    kernels::adaptive_avg_pool2d_backward(view<4>(kOp, grad_output), view<4>(kOp, grad_input), at::get_num_threads());
 }
 
-template <void (*run)(const Arguments&, const at::Tensor&)>
-at::Tensor functional(const at::Tensor& grad_output, c10::SymIntArrayRef input_size) {
-    const DeviceScope scope(grad_output.device());
-    const Arguments a{grad_output, input_size};
-    a.check();
-    const at::Tensor grad_input = empty_result(grad_output, input_size);
-    run_unless_empty<run>(a, grad_input);
-    return grad_input;
-}
-
-template <void (*run)(const Arguments&, const at::Tensor&)>
-void into(const at::Tensor& grad_output, c10::SymIntArrayRef input_size, const at::Tensor& out) {
-    const DeviceScope scope(grad_output.device());
-    const Arguments a{grad_output, input_size};
-    a.check();
-    prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
-    run_unless_empty<run>(a, out);
-}
-
-TORCH_ACLNN_REGISTER(adaptive_avg_pool2d_backward)
+TORCH_ACLNN_REGISTER(adaptive_avg_pool2d_backward, AdaptiveAvgPool2dBackward)
 
 }  // namespace
 }  // namespace torch_aclnn

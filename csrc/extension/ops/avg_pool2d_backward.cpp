@@ -2,6 +2,7 @@
 
 #include "extension/aclnn/launch.h"
 #include "extension/ops/common.h"
+#include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_avgpool2d_backward.h"
 
 namespace torch_aclnn {
@@ -9,7 +10,13 @@ namespace {
 
 constexpr const char* kOp = "avg_pool2d_backward";
 
-struct Arguments {
+struct AvgPool2dBackward {
+    static constexpr const char* kParameters =
+        "Tensor grad_output, SymInt[] input_size, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
+        "count_include_pad=True, int? divisor_override=None, int? cube_math_type=None";
+    using Signature = void(const at::Tensor&, c10::SymIntArrayRef, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, bool, bool,
+                           std::optional<int64_t>, std::optional<int64_t>);
+
     const at::Tensor& grad_output;
     c10::SymIntArrayRef input_size;
     at::IntArrayRef kernel_size, stride, padding;
@@ -20,6 +27,13 @@ struct Arguments {
     // To the entry point and the kernel 0 means none.
     int64_t divisor() const { return divisor_override.value_or(0); }
     void check() const;
+    const at::Tensor& like() const { return grad_output; }
+    at::Tensor empty_result() const { return torch_aclnn::empty_result(grad_output, input_size); }
+    void prepare_out(const at::Tensor& out) const {
+        torch_aclnn::prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
+    }
+    void run_npu(const at::Tensor& grad_input) const;
+    void run_cpu(const at::Tensor& grad_input) const;
 };
 
 // One value stands for both directions.
@@ -27,7 +41,7 @@ int64_t of(at::IntArrayRef values, int64_t direction) {
     return values.size() == 1 ? values[0] : values[direction];
 }
 
-void Arguments::check() const {
+void AvgPool2dBackward::check() const {
     const int64_t rank = static_cast<int64_t>(input_size.size());
     check_rank(kOp, "input_size", rank, 3, 4);
     check_countable(kOp, "input_size", input_size);
@@ -56,54 +70,27 @@ void Arguments::check() const {
     check_size(kOp, "grad_output", grad_output.sym_sizes(), expected);
 }
 
-void run_npu(const Arguments& a, const at::Tensor& grad_input) {
+void AvgPool2dBackward::run_npu(const at::Tensor& grad_input) const {
     static const EntryPoint<decltype(aclnnAvgPool2dBackwardGetWorkspaceSize)> entry_point("aclnnAvgPool2dBackward");
     constexpr int64_t kKeepDtype = 0, kUseFp16 = 2, kUseHf32 = 3;  // the older products have no float32 unit for this operator
-    const int64_t cube_math_type = a.cube_math_type.value_or(is_a2_or_later() ? kKeepDtype : kUseFp16);
-    TORCH_CHECK_VALUE(cube_math_type >= kKeepDtype && cube_math_type <= kUseHf32, kOp, ": cube_math_type: expected a value in 0..3, got ",
-                      cube_math_type);
+    const int64_t math_type = cube_math_type.value_or(is_a2_or_later() ? kKeepDtype : kUseFp16);
+    TORCH_CHECK_VALUE(math_type >= kKeepDtype && math_type <= kUseHf32, kOp, ": cube_math_type: expected a value in 0..3, got ", math_type);
     // Only the shape of `self` is read, so a handle over grad_input stands for the forward's input.
-    call(entry_point, make_handle(a.grad_output), make_handle(grad_input), make_handle(a.kernel_size), make_handle(a.effective_stride()),
-         make_handle(a.padding), a.ceil_mode, a.count_include_pad, a.divisor(), static_cast<int8_t>(cube_math_type),
-         make_handle(grad_input));
+    call(entry_point, make_handle(grad_output), make_handle(grad_input), make_handle(kernel_size), make_handle(effective_stride()),
+         make_handle(padding), ceil_mode, count_include_pad, divisor(), static_cast<int8_t>(math_type), make_handle(grad_input));
 }
 
-void run_cpu(const Arguments& a, const at::Tensor& grad_input) {
-    const at::IntArrayRef stride = a.effective_stride();
-    const kernels::AvgPool2dParams params{{of(a.kernel_size, 0), of(a.kernel_size, 1)},
+void AvgPool2dBackward::run_cpu(const at::Tensor& grad_input) const {
+    const at::IntArrayRef stride = effective_stride();
+    const kernels::AvgPool2dParams params{{of(kernel_size, 0), of(kernel_size, 1)},
                                           {of(stride, 0), of(stride, 1)},
-                                          {of(a.padding, 0), of(a.padding, 1)},
-                                          a.count_include_pad,
-                                          a.divisor()};
-    kernels::avg_pool2d_backward(view<4>(kOp, a.grad_output), view<4>(kOp, grad_input), params, at::get_num_threads());
+                                          {of(padding, 0), of(padding, 1)},
+                                          count_include_pad,
+                                          divisor()};
+    kernels::avg_pool2d_backward(view<4>(kOp, grad_output), view<4>(kOp, grad_input), params, at::get_num_threads());
 }
 
-template <void (*run)(const Arguments&, const at::Tensor&)>
-at::Tensor functional(const at::Tensor& grad_output, c10::SymIntArrayRef input_size, at::IntArrayRef kernel_size, at::IntArrayRef stride,
-                      at::IntArrayRef padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override,
-                      std::optional<int64_t> cube_math_type) {
-    const DeviceScope scope(grad_output.device());
-    const Arguments a{grad_output, input_size,        kernel_size,      stride,        padding,
-                      ceil_mode,   count_include_pad, divisor_override, cube_math_type};
-    a.check();
-    const at::Tensor grad_input = empty_result(grad_output, input_size);
-    run_unless_empty<run>(a, grad_input);
-    return grad_input;
-}
-
-template <void (*run)(const Arguments&, const at::Tensor&)>
-void into(const at::Tensor& grad_output, c10::SymIntArrayRef input_size, at::IntArrayRef kernel_size, at::IntArrayRef stride,
-          at::IntArrayRef padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override,
-          std::optional<int64_t> cube_math_type, const at::Tensor& out) {
-    const DeviceScope scope(grad_output.device());
-    const Arguments a{grad_output, input_size,        kernel_size,      stride,        padding,
-                      ceil_mode,   count_include_pad, divisor_override, cube_math_type};
-    a.check();
-    prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
-    run_unless_empty<run>(a, out);
-}
-
-TORCH_ACLNN_REGISTER(avg_pool2d_backward)
+TORCH_ACLNN_REGISTER(avg_pool2d_backward, AvgPool2dBackward)
 
 }  // namespace
 }  // namespace torch_aclnn

@@ -5,6 +5,7 @@
 
 #include "extension/aclnn/launch.h"
 #include "extension/ops/common.h"
+#include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_batch_norm_elemt_backward.h"
 
 namespace torch_aclnn {
@@ -12,23 +13,51 @@ namespace {
 
 constexpr const char* kOp = "batch_norm_elemt_backward";
 
-struct Arguments {
+struct BatchNormElemtBackward {
+    static constexpr const char* kParameters =
+        "Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, Tensor sum_dy_xmu, Tensor count";
+    using Signature = void(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&,
+                           const at::Tensor&, const at::Tensor&, const at::Tensor&);
+
     const at::Tensor& grad_out;
     const at::Tensor& input;
     const at::Tensor& mean;
     const at::Tensor& invstd;
-    const at::Tensor weight;  // undefined: ones
+    const std::optional<at::Tensor>& weight;
     const at::Tensor& sum_dy;
     const at::Tensor& sum_dy_xmu;
     const at::Tensor& count;
 
+    // Undefined stands for ones.
+    const at::Tensor& weight_or_undefined() const {
+        static const at::Tensor undefined;
+        return weight ? *weight : undefined;
+    }
+
     void check() const;
+    const at::Tensor& like() const { return input; }
+    at::Tensor empty_result() const {
+        return input.is_privateuseone() ? empty_contiguous(input, input.sym_sizes()) : at::empty_like(input);
+    }
+    void prepare_out(const at::Tensor& out) const {
+        torch_aclnn::prepare_out(kOp, out, input, input.sym_sizes(),
+                                 {{"grad_out", grad_out},
+                                  {"input", input},
+                                  {"mean", mean},
+                                  {"invstd", invstd},
+                                  {"weight", weight_or_undefined()},
+                                  {"sum_dy", sum_dy},
+                                  {"sum_dy_xmu", sum_dy_xmu},
+                                  {"count", count}});
+    }
+    void run_npu(const at::Tensor& grad_input) const;
+    void run_cpu(const at::Tensor& grad_input) const;
 };
 
-void Arguments::check() const {
+void BatchNormElemtBackward::check() const {
     const auto floating = {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble};
     const std::initializer_list<NamedTensor> per_channel = {
-        {"mean", mean}, {"invstd", invstd}, {"weight", weight}, {"sum_dy", sum_dy}, {"sum_dy_xmu", sum_dy_xmu}};
+        {"mean", mean}, {"invstd", invstd}, {"weight", weight_or_undefined()}, {"sum_dy", sum_dy}, {"sum_dy_xmu", sum_dy_xmu}};
     check_same_device(kOp, {{"input", input}, {"grad_out", grad_out}, {"count", count}});
     check_rank(kOp, "input", input.dim(), 2, 8);
     check_size(kOp, "grad_out", grad_out.sym_sizes(), input.sym_sizes());
@@ -46,57 +75,28 @@ void Arguments::check() const {
     TORCH_SYM_CHECK(count.sym_numel().sym_ge(1), kOp, ": count: expected at least one element, got ", count.sym_sizes());
 }
 
-void run_npu(const Arguments& a, const at::Tensor& grad_input) {
+void BatchNormElemtBackward::run_npu(const at::Tensor& grad_input) const {
     static const EntryPoint<decltype(aclnnBatchNormElemtBackwardGetWorkspaceSize)> entry_point("aclnnBatchNormElemtBackward");
-    const at::Tensor weight = a.weight.defined() ? a.weight : at::ones_like(a.invstd);  // the document requires one
-    call(entry_point, make_handle(a.grad_out), make_handle(a.input), make_handle(a.mean), make_handle(a.invstd), make_handle(weight),
-         make_handle(a.sum_dy), make_handle(a.sum_dy_xmu), make_handle(a.count), make_handle(grad_input));
+    const at::Tensor given = weight_or_undefined();
+    const at::Tensor scale = given.defined() ? given : at::ones_like(invstd);  // the document requires one
+    call(entry_point, make_handle(grad_out), make_handle(input), make_handle(mean), make_handle(invstd), make_handle(scale),
+         make_handle(sum_dy), make_handle(sum_dy_xmu), make_handle(count), make_handle(grad_input));
 }
 
 kernels::View<8> channel_view(const at::Tensor& tensor) {
     return kernels::channels_second(view<8>(kOp, tensor), tensor.dim());
 }
 
-void run_cpu(const Arguments& a, const at::Tensor& grad_input) {
-    const kernels::BatchNormChannels channels{view<1>(kOp, a.mean), view<1>(kOp, a.invstd),
-                                              a.weight.defined() ? view<1>(kOp, a.weight) : kernels::kNoWeight, view<1>(kOp, a.sum_dy),
-                                              view<1>(kOp, a.sum_dy_xmu)};
-    kernels::batch_norm_elemt_backward(channel_view(a.grad_out), channel_view(a.input), channels,
-                                       kernels::sum_elements(view<8>(kOp, a.count)), channel_view(grad_input), at::get_num_threads());
+void BatchNormElemtBackward::run_cpu(const at::Tensor& grad_input) const {
+    const at::Tensor& given = weight_or_undefined();
+    const kernels::BatchNormChannels channels{view<1>(kOp, mean), view<1>(kOp, invstd),
+                                              given.defined() ? view<1>(kOp, given) : kernels::kNoWeight, view<1>(kOp, sum_dy),
+                                              view<1>(kOp, sum_dy_xmu)};
+    kernels::batch_norm_elemt_backward(channel_view(grad_out), channel_view(input), channels, kernels::sum_elements(view<8>(kOp, count)),
+                                       channel_view(grad_input), at::get_num_threads());
 }
 
-template <void (*run)(const Arguments&, const at::Tensor&)>
-at::Tensor functional(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
-                      const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu,
-                      const at::Tensor& count) {
-    const DeviceScope scope(input.device());
-    const Arguments a{grad_out, input, mean, invstd, weight.value_or(at::Tensor()), sum_dy, sum_dy_xmu, count};
-    a.check();
-    const at::Tensor grad_input = input.is_privateuseone() ? empty_contiguous(input, input.sym_sizes()) : at::empty_like(input);
-    run_unless_empty<run>(a, grad_input);
-    return grad_input;
-}
-
-template <void (*run)(const Arguments&, const at::Tensor&)>
-void into(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
-          const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu, const at::Tensor& count,
-          const at::Tensor& out) {
-    const DeviceScope scope(input.device());
-    const Arguments a{grad_out, input, mean, invstd, weight.value_or(at::Tensor()), sum_dy, sum_dy_xmu, count};
-    a.check();
-    prepare_out(kOp, out, input, input.sym_sizes(),
-                {{"grad_out", grad_out},
-                 {"input", input},
-                 {"mean", mean},
-                 {"invstd", invstd},
-                 {"weight", a.weight},
-                 {"sum_dy", sum_dy},
-                 {"sum_dy_xmu", sum_dy_xmu},
-                 {"count", count}});
-    run_unless_empty<run>(a, out);
-}
-
-TORCH_ACLNN_REGISTER(batch_norm_elemt_backward)
+TORCH_ACLNN_REGISTER(batch_norm_elemt_backward, BatchNormElemtBackward)
 
 }  // namespace
 }  // namespace torch_aclnn

@@ -1,15 +1,11 @@
-// What the five operators share: results, views for the CPU kernels, checks, and the registration of one kernel under all its names.
+// What the operators share: checks, results, and views for the CPU kernels.
 #pragma once
 
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
-#include <c10/core/DeviceGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
-#include <torch/library.h>
 
 #include <initializer_list>
 
-#include "extension/ops/autograd.h"
 #include "kernels/support/view.h"
 
 namespace torch_aclnn {
@@ -17,18 +13,6 @@ namespace torch_aclnn {
 struct NamedTensor {
     const char* name;
     const at::Tensor& tensor;
-};
-
-// Makes the device current for the caller's scope. Nearly always it is already, and asking is shorter than setting it twice.
-class DeviceScope {
-   public:
-    explicit DeviceScope(at::Device device) {
-        if (device.is_cpu() || device.is_meta()) return;
-        if (c10::impl::VirtualGuardImpl(device.type()).getDevice() != device) guard_.reset_device(device);
-    }
-
-   private:
-    c10::OptionalDeviceGuard guard_;
 };
 
 // RuntimeError unless all tensors are on the first one's device; a kernel would follow an address of the wrong memory.
@@ -72,39 +56,7 @@ kernels::View<Rank> view(const char* op, const at::Tensor& tensor) {
     return result;
 }
 
-// In place of a meta kernel's computation: all there is to know is the result's shape.
-template <class Arguments>
-void run_meta(const Arguments&, const at::Tensor&) {}
-
-// No empty tensor reaches an entry point: the documents promise nothing about them, and there is nothing to compute. A gradient is empty
-// exactly where the result is.
-template <auto run, class Arguments>
-void run_unless_empty(const Arguments& arguments, const at::Tensor& result) {
-    if (!result.is_meta() && result.numel() > 0) run(arguments, result);
-}
-
 // True for the Ascend 910B family and later, false for the older training and inference products.
 bool is_a2_or_later();
 
 }  // namespace torch_aclnn
-
-// Registers the kernels of one operator. In scope: `functional<run>` and `into<run>`, which check all arguments on every device, for each
-// of run_npu, run_cpu and run_meta. torch_aclnn.autograd registers the functional overload's fake kernel, which differs between devices; it
-// is made of the operator's _meta.
-#define TORCH_ACLNN_REGISTER(op)                                                           \
-    TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {                                      \
-        m.impl(#op, functional<run_npu>);                                                  \
-        m.impl(#op ".out", into<run_npu>);                                                 \
-    }                                                                                      \
-    TORCH_LIBRARY_IMPL(torch_aclnn, CPU, m) {                                              \
-        m.impl(#op, functional<run_cpu>);                                                  \
-        m.impl(#op ".out", into<run_cpu>);                                                 \
-    }                                                                                      \
-    TORCH_LIBRARY_IMPL(torch_aclnn, Meta, m) {                                             \
-        m.impl("_" #op "_meta", functional<run_meta>);                                     \
-        m.impl(#op ".out", into<run_meta>);                                                \
-    }                                                                                      \
-    TORCH_LIBRARY_IMPL(torch_aclnn, Autograd, m) {                                         \
-        m.impl(#op, without_derivative<functional<run_npu>>("torch_aclnn::" #op));         \
-        m.impl(#op ".out", without_derivative<into<run_npu>>("torch_aclnn::" #op, "out")); \
-    }

@@ -4,6 +4,7 @@
 
 #include "extension/aclnn/launch.h"
 #include "extension/ops/common.h"
+#include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_max_unpool3d_backward.h"
 
 namespace torch_aclnn {
@@ -11,7 +12,10 @@ namespace {
 
 constexpr const char* kOp = "max_unpool3d_backward";
 
-struct Arguments {
+struct MaxUnpool3dBackward {
+    static constexpr const char* kParameters = "Tensor grad_output, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding";
+    using Signature = void(const at::Tensor&, const at::Tensor&, c10::SymIntArrayRef, at::IntArrayRef, at::IntArrayRef);
+
     const at::Tensor& grad_output;
     const at::Tensor& indices;
     c10::SymIntArrayRef output_size;
@@ -37,49 +41,35 @@ struct Arguments {
     // The kernels take int64. int32 is what max_pool3d gives on npu, but there its meta kernel says int64, so that a compiled graph holds
     // no conversion and brings int32 here.
     at::Tensor long_indices() const { return indices.scalar_type() == at::kInt ? indices.to(at::kLong) : indices; }
+    const at::Tensor& like() const { return grad_output; }
+    at::Tensor empty_result() const { return empty_contiguous(grad_output, indices.sym_sizes()); }
+    void prepare_out(const at::Tensor& out) const {
+        torch_aclnn::prepare_out(kOp, out, grad_output, indices.sym_sizes(), {{"grad_output", grad_output}, {"indices", indices}});
+    }
+    void run_npu(const at::Tensor& grad_input) const;
+    void run_cpu(const at::Tensor& grad_input) const;
 };
 
-void run_npu(const Arguments& a, const at::Tensor& grad_input) {
+void MaxUnpool3dBackward::run_npu(const at::Tensor& grad_input) const {
     static const EntryPoint<decltype(aclnnMaxUnpool3dBackwardGetWorkspaceSize)> entry_point("aclnnMaxUnpool3dBackward");
     // The entry point writes contiguous memory only. Of `self` only the shape is read, so a handle over the result stands for it.
     const at::Tensor result = grad_input.is_contiguous() ? grad_input : at::empty_like(grad_input, at::MemoryFormat::Contiguous);
-    const at::Tensor indices = a.long_indices();
-    call(entry_point, make_handle(a.grad_output), make_handle(result), make_handle(indices),
-         make_handle(C10_AS_INTARRAYREF_SLOW(a.output_size)), make_handle(a.stride), make_handle(a.padding), make_handle(result));
+    const at::Tensor indices = long_indices();
+    call(entry_point, make_handle(grad_output), make_handle(result), make_handle(indices),
+         make_handle(C10_AS_INTARRAYREF_SLOW(output_size)), make_handle(stride), make_handle(padding), make_handle(result));
     if (!result.is_same(grad_input)) grad_input.copy_(result);
 }
 
-void run_cpu(const Arguments& a, const at::Tensor& grad_input) {
-    const at::Tensor indices = a.long_indices();
+void MaxUnpool3dBackward::run_cpu(const at::Tensor& grad_input) const {
+    const at::Tensor indices = long_indices();
     const auto bad =
-        kernels::max_unpool3d_backward(view<5>(kOp, a.grad_output), view<5>(kOp, indices), view<5>(kOp, grad_input), at::get_num_threads());
-    const int64_t rank = a.indices.dim();
-    TORCH_CHECK(!bad, kOp, ": indices: expected values below the product of output_size ", a.output_size, ", got ", bad->index,
+        kernels::max_unpool3d_backward(view<5>(kOp, grad_output), view<5>(kOp, indices), view<5>(kOp, grad_input), at::get_num_threads());
+    const int64_t rank = indices.dim();
+    TORCH_CHECK(!bad, kOp, ": indices: expected values below the product of output_size ", output_size, ", got ", bad->index,
                 " at position ", at::IntArrayRef(bad->position + 5 - rank, rank));
 }
 
-template <void (*run)(const Arguments&, const at::Tensor&)>
-at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& indices, c10::SymIntArrayRef output_size, at::IntArrayRef stride,
-                      at::IntArrayRef padding) {
-    const DeviceScope scope(grad_output.device());
-    const Arguments a{grad_output, indices, output_size, stride, padding};
-    a.check();
-    const at::Tensor grad_input = empty_contiguous(grad_output, indices.sym_sizes());
-    run_unless_empty<run>(a, grad_input);
-    return grad_input;
-}
-
-template <void (*run)(const Arguments&, const at::Tensor&)>
-void into(const at::Tensor& grad_output, const at::Tensor& indices, c10::SymIntArrayRef output_size, at::IntArrayRef stride,
-          at::IntArrayRef padding, const at::Tensor& out) {
-    const DeviceScope scope(grad_output.device());
-    const Arguments a{grad_output, indices, output_size, stride, padding};
-    a.check();
-    prepare_out(kOp, out, grad_output, indices.sym_sizes(), {{"grad_output", grad_output}, {"indices", indices}});
-    run_unless_empty<run>(a, out);
-}
-
-TORCH_ACLNN_REGISTER(max_unpool3d_backward)
+TORCH_ACLNN_REGISTER(max_unpool3d_backward, MaxUnpool3dBackward)
 
 }  // namespace
 }  // namespace torch_aclnn

@@ -2,6 +2,7 @@
 
 #include "extension/aclnn/launch.h"
 #include "extension/ops/common.h"
+#include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_pad2d_backward.h"
 
 namespace torch_aclnn {
@@ -9,7 +10,10 @@ namespace {
 
 constexpr const char* kOp = "replication_pad2d_backward";
 
-struct Arguments {
+struct ReplicationPad2dBackward {
+    static constexpr const char* kParameters = "Tensor grad_output, SymInt[] input_size, SymInt[4] padding";
+    using Signature = void(const at::Tensor&, c10::SymIntArrayRef, c10::SymIntArrayRef);
+
     const at::Tensor& grad_output;
     c10::SymIntArrayRef input_size;
     c10::SymIntArrayRef padding;  // left, right, top, bottom
@@ -33,41 +37,28 @@ struct Arguments {
                             input_size);
         check_size(kOp, "grad_output", grad_output.sym_sizes(), expected);
     }
+    const at::Tensor& like() const { return grad_output; }
+    at::Tensor empty_result() const { return torch_aclnn::empty_result(grad_output, input_size); }
+    void prepare_out(const at::Tensor& out) const {
+        torch_aclnn::prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
+    }
+    void run_npu(const at::Tensor& grad_input) const;
+    void run_cpu(const at::Tensor& grad_input) const;
 };
 
-void run_npu(const Arguments& a, const at::Tensor& grad_input) {
+void ReplicationPad2dBackward::run_npu(const at::Tensor& grad_input) const {
     static const EntryPoint<decltype(aclnnReplicationPad2dBackwardGetWorkspaceSize)> entry_point("aclnnReplicationPad2dBackward");
     // Only the shape of `self` is read, so a handle over grad_input stands for the forward's input.
-    call(entry_point, make_handle(a.grad_output), make_handle(grad_input), make_handle(C10_AS_INTARRAYREF_SLOW(a.padding)),
+    call(entry_point, make_handle(grad_output), make_handle(grad_input), make_handle(C10_AS_INTARRAYREF_SLOW(padding)),
          make_handle(grad_input));
 }
 
-void run_cpu(const Arguments& a, const at::Tensor& grad_input) {
-    const at::IntArrayRef padding = C10_AS_INTARRAYREF_SLOW(a.padding);
-    kernels::replication_pad2d_backward(view<4>(kOp, a.grad_output), view<4>(kOp, grad_input), padding[0], padding[2],
-                                        at::get_num_threads());
+void ReplicationPad2dBackward::run_cpu(const at::Tensor& grad_input) const {
+    const at::IntArrayRef sides = C10_AS_INTARRAYREF_SLOW(padding);
+    kernels::replication_pad2d_backward(view<4>(kOp, grad_output), view<4>(kOp, grad_input), sides[0], sides[2], at::get_num_threads());
 }
 
-template <void (*run)(const Arguments&, const at::Tensor&)>
-at::Tensor functional(const at::Tensor& grad_output, c10::SymIntArrayRef input_size, c10::SymIntArrayRef padding) {
-    const DeviceScope scope(grad_output.device());
-    const Arguments a{grad_output, input_size, padding};
-    a.check();
-    const at::Tensor grad_input = empty_result(grad_output, input_size);
-    run_unless_empty<run>(a, grad_input);
-    return grad_input;
-}
-
-template <void (*run)(const Arguments&, const at::Tensor&)>
-void into(const at::Tensor& grad_output, c10::SymIntArrayRef input_size, c10::SymIntArrayRef padding, const at::Tensor& out) {
-    const DeviceScope scope(grad_output.device());
-    const Arguments a{grad_output, input_size, padding};
-    a.check();
-    prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
-    run_unless_empty<run>(a, out);
-}
-
-TORCH_ACLNN_REGISTER(replication_pad2d_backward)
+TORCH_ACLNN_REGISTER(replication_pad2d_backward, ReplicationPad2dBackward)
 
 }  // namespace
 }  // namespace torch_aclnn

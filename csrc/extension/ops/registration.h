@@ -1,0 +1,107 @@
+// Registers the kernels of an operator, which is a struct of its arguments:
+//
+//   struct FooBackward {
+//       static constexpr const char* kParameters = "Tensor grad_output, SymInt[] input_size";  // as in the schema
+//       using Signature = void(const at::Tensor&, c10::SymIntArrayRef);                        // the same in C++, in the order of the
+//       members const at::Tensor& grad_output; c10::SymIntArrayRef input_size;
+//
+//       void check() const;                               // on every device
+//       const at::Tensor& like() const;                   // has the result's dtype and device
+//       at::Tensor empty_result() const;
+//       void prepare_out(const at::Tensor& out) const;    // checks and resizes the result that the caller brings
+//       void run_npu(const at::Tensor& result) const;     // neither is called for an empty result
+//       void run_cpu(const at::Tensor& result) const;
+//   };
+//   TORCH_ACLNN_REGISTER(foo_backward, FooBackward)
+#pragma once
+
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <torch/library.h>
+
+#include <string>
+
+#include "extension/ops/autograd.h"
+
+namespace torch_aclnn {
+
+// Makes the device current for the caller's scope. Nearly always it is already, and asking is shorter than setting it twice.
+class DeviceScope {
+   public:
+    explicit DeviceScope(at::Device device) {
+        if (device.is_cpu() || device.is_meta()) return;
+        if (c10::impl::VirtualGuardImpl(device.type()).getDevice() != device) guard_.reset_device(device);
+    }
+
+   private:
+    c10::OptionalDeviceGuard guard_;
+};
+
+enum class Backend { npu, cpu, meta };
+
+// No empty tensor reaches an entry point: the documents promise nothing about them, and there is nothing to compute. A gradient is empty
+// exactly where the result is. On meta all there is to know is the result's shape.
+template <Backend backend, class Operator>
+void run(const Operator& op, const at::Tensor& result) {
+    if constexpr (backend == Backend::npu)
+        if (result.numel() > 0) op.run_npu(result);
+    if constexpr (backend == Backend::cpu)
+        if (result.numel() > 0) op.run_cpu(result);
+}
+
+template <class Operator, class Signature = typename Operator::Signature>
+struct Kernels;
+
+template <class Operator, class... Parameters>
+struct Kernels<Operator, void(Parameters...)> {
+    template <Backend backend>
+    static at::Tensor functional(Parameters... parameters) {
+        const Operator op{parameters...};
+        const DeviceScope scope(op.like().device());
+        op.check();
+        const at::Tensor result = op.empty_result();
+        run<backend>(op, result);
+        return result;
+    }
+
+    template <Backend backend>
+    static void into(Parameters... parameters, const at::Tensor& out) {
+        const Operator op{parameters...};
+        const DeviceScope scope(op.like().device());
+        op.check();
+        op.prepare_out(out);
+        run<backend>(op, out);
+    }
+};
+
+// The functional overload, the one that writes into `out`, and the functional one's meta kernel under a name of its own, from which
+// torch_aclnn.autograd makes the fake kernel, which differs between devices. The out overload returns nothing, because torch.compile takes
+// no operator outside ATen that returns one of its arguments.
+inline void define(torch::Library& m, const std::string& name, const std::string& parameters) {
+    m.def((name + "(" + parameters + ") -> Tensor").c_str());
+    m.def((name + ".out(" + parameters + ", *, Tensor(a!) out) -> ()").c_str());
+    m.def(("_" + name + "_meta(" + parameters + ") -> Tensor").c_str());
+}
+
+}  // namespace torch_aclnn
+
+#define TORCH_ACLNN_REGISTER(op, Operator)                                                                          \
+    TORCH_LIBRARY_FRAGMENT(torch_aclnn, m) {                                                                        \
+        define(m, #op, Operator::kParameters);                                                                      \
+    }                                                                                                               \
+    TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {                                                               \
+        m.impl(#op, &Kernels<Operator>::functional<Backend::npu>);                                                  \
+        m.impl(#op ".out", &Kernels<Operator>::into<Backend::npu>);                                                 \
+    }                                                                                                               \
+    TORCH_LIBRARY_IMPL(torch_aclnn, CPU, m) {                                                                       \
+        m.impl(#op, &Kernels<Operator>::functional<Backend::cpu>);                                                  \
+        m.impl(#op ".out", &Kernels<Operator>::into<Backend::cpu>);                                                 \
+    }                                                                                                               \
+    TORCH_LIBRARY_IMPL(torch_aclnn, Meta, m) {                                                                      \
+        m.impl("_" #op "_meta", &Kernels<Operator>::functional<Backend::meta>);                                     \
+        m.impl(#op ".out", &Kernels<Operator>::into<Backend::meta>);                                                \
+    }                                                                                                               \
+    TORCH_LIBRARY_IMPL(torch_aclnn, Autograd, m) {                                                                  \
+        m.impl(#op, without_derivative<&Kernels<Operator>::functional<Backend::npu>>("torch_aclnn::" #op));         \
+        m.impl(#op ".out", without_derivative<&Kernels<Operator>::into<Backend::npu>>("torch_aclnn::" #op, "out")); \
+    }
