@@ -5,24 +5,6 @@
 #include "kernels/average_pool/average_pool.h"
 
 namespace torch_aclnn::kernels {
-namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
-
-// Window o covers [floor(o * in / out), ceil((o + 1) * in / out)); solved for o, the same form gives the windows of input index i.
-WindowAxis adaptive_axis(int64_t in, int64_t out) {
-    WindowAxis axis(in, out);
-    for (int64_t i = 0; i < in; ++i) {
-        axis.first[i] = i * out / in;
-        axis.last[i] = ceil_div((i + 1) * out, in);
-    }
-    for (int64_t o = 0; o < out; ++o) axis.divisor[o] = ceil_div((o + 1) * in, out) - o * in / out;
-    return axis;
-}
-
-}  // namespace
 
 void adaptive_avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, int thread_count) {
     WindowAxis rows = adaptive_axis(grad_input.size[2], grad_output.size[2]);

@@ -12,25 +12,6 @@ namespace {
 
 constexpr int64_t kMaxPlane = 4096;  // windows whose sums fit in the first cache
 
-// One division per row and column instead of one per cell. Where all rows agree, theirs goes into the columns', to be rounded once.
-template <class S>
-struct Reciprocals {
-    std::vector<S> rows, columns;
-
-    Reciprocals(const std::vector<int64_t>& row_divisors, const std::vector<int64_t>& column_divisors) {
-        const bool same_rows = std::all_of(row_divisors.begin(), row_divisors.end(), [&](int64_t d) { return d == row_divisors.front(); });
-        const double common = same_rows && !row_divisors.empty() ? static_cast<double>(row_divisors.front()) : 1;
-        if (!same_rows) rows = reciprocals(row_divisors, 1);
-        columns = reciprocals(column_divisors, common);
-    }
-
-    static std::vector<S> reciprocals(const std::vector<int64_t>& divisors, double common) {
-        std::vector<S> result(divisors.size());
-        for (size_t o = 0; o < divisors.size(); ++o) result[o] = static_cast<S>(1 / (common * static_cast<double>(divisors[o])));
-        return result;
-    }
-};
-
 // What is to be computed, in the form that suits the loops best.
 struct Geometry {
     View<4> grad_output, grad_input;
@@ -140,13 +121,13 @@ template <class S>
 class Plan {
    public:
     explicit Plan(Geometry given)
-        : scale_(given.rows.divisor, given.columns.divisor),
+        : scales_(window_scales<S, 2>({&given.rows, &given.columns})),
           by_channel_(channels_last(given.grad_output, given.grad_input)),
           geometry_(by_channel_ ? std::move(given) : collapse_plane(std::move(given))) {
-        const bool whole_planes = !by_channel_ && scale_.rows.empty() && takes_whole_planes(geometry_);
+        const bool whole_planes = !by_channel_ && scales_[0].empty() && takes_whole_planes(geometry_);
         if (whole_planes) geometry_ = merge_channels(std::move(geometry_));
         for (int64_t o = 0; whole_planes && o < geometry_.grad_output.size[2]; ++o)
-            plane_scale_.insert(plane_scale_.end(), scale_.columns.begin(), scale_.columns.end());
+            plane_scale_.insert(plane_scale_.end(), scales_[1].begin(), scales_[1].end());
         job_ = make_job();
     }
     // The job points into the plan.
@@ -169,8 +150,8 @@ class Plan {
         AveragePoolJob job{};
         job.grad_output = geometry_.grad_output;
         job.grad_input = geometry_.grad_input;
-        job.rows = geometry_.rows.table(job.grad_output.size[2], data_or_null(scale_.rows));
-        job.columns = geometry_.columns.table(job.grad_output.size[3], scale_.columns.data());
+        job.rows = geometry_.rows.table(job.grad_output.size[2], data_or_null(scales_[0]));
+        job.columns = geometry_.columns.table(job.grad_output.size[3], scales_[1].data());
         job.step = geometry_.regular.step;
         job.kernel = geometry_.regular.kernel;
         job.padding = geometry_.regular.padding;
@@ -183,7 +164,7 @@ class Plan {
 
     static const S* data_or_null(const std::vector<S>& values) { return values.empty() ? nullptr : values.data(); }
 
-    Reciprocals<S> scale_;
+    std::array<std::vector<S>, 2> scales_;  // of rows and columns
     bool by_channel_;
     Geometry geometry_;
     std::vector<S> plane_scale_;

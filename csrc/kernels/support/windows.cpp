@@ -1,6 +1,13 @@
 #include "kernels/support/windows.h"
 
 namespace torch_aclnn::kernels {
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
+
+}  // namespace
 
 void WindowAxis::find_runs() {
     const int64_t in = static_cast<int64_t>(first.size());
@@ -13,6 +20,16 @@ void WindowAxis::find_runs() {
 
 AxisTable WindowAxis::table(int64_t out, const void* scale) const {
     return {static_cast<int64_t>(first.size()), out, first.data(), last.data(), run_end.data(), scale};
+}
+
+WindowAxis adaptive_axis(int64_t in, int64_t out) {
+    WindowAxis axis(in, out);
+    for (int64_t i = 0; i < in; ++i) {
+        axis.first[i] = i * out / in;
+        axis.last[i] = ceil_div((i + 1) * out, in);
+    }
+    for (int64_t o = 0; o < out; ++o) axis.divisor[o] = ceil_div((o + 1) * in, out) - o * in / out;
+    return axis;
 }
 
 }  // namespace torch_aclnn::kernels

@@ -1,6 +1,8 @@
 // The windows of one axis, and which input indices they hold.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -29,5 +31,29 @@ struct WindowAxis {
     void find_runs();
     AxisTable table(int64_t out, const void* scale) const;
 };
+
+// The windows of adaptive pooling: window o covers [floor(o * in / out), ceil((o + 1) * in / out)); solved for o, the same form gives the
+// windows of input index i.
+WindowAxis adaptive_axis(int64_t in, int64_t out);
+
+// The reciprocals of the divisors, an axis each: one division per window of an axis instead of one per cell. Where all windows of an axis
+// agree, theirs goes into the last axis's, to be rounded once, and the axis's own are left out.
+template <class S, size_t N>
+std::array<std::vector<S>, N> window_scales(const std::array<const WindowAxis*, N>& axes) {
+    std::array<std::vector<S>, N> scales;
+    double common = 1;
+    for (size_t axis = 0; axis < N; ++axis) {
+        const std::vector<int64_t>& divisors = axes[axis]->divisor;
+        const bool uniform = std::all_of(divisors.begin(), divisors.end(), [&](int64_t d) { return d == divisors.front(); });
+        if (uniform && axis + 1 < N) {
+            if (!divisors.empty()) common *= static_cast<double>(divisors.front());
+            continue;
+        }
+        scales[axis].resize(divisors.size());
+        const double factor = axis + 1 < N ? 1 : common;
+        for (size_t o = 0; o < divisors.size(); ++o) scales[axis][o] = static_cast<S>(1 / (factor * static_cast<double>(divisors[o])));
+    }
+    return scales;
+}
 
 }  // namespace torch_aclnn::kernels
