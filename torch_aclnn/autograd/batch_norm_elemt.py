@@ -12,6 +12,8 @@ from torch.autograd import forward_ad
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode, is_traceable_wrapper_subclass
 from torch_aclnn.autograd._function import Function
 
+__all__ = ["BatchNorm", "BatchNormElemtBackward"]
+
 _backward = torch.ops.torch_aclnn.batch_norm_elemt_backward.default
 
 

@@ -7,6 +7,8 @@ from torch import Tensor
 from torch_aclnn.autograd._function import Function
 from torch_aclnn.autograd._planes import over_planes
 
+__all__ = ["MaxUnpool3d", "MaxUnpool3dBackward"]
+
 _forward = torch.ops.aten.max_unpool3d.default
 _backward = torch.ops.torch_aclnn.max_unpool3d_backward.default
 
