@@ -7,7 +7,7 @@ torch, so that ``torch-aclnn info`` can name the entry points where torch cannot
 
 from dataclasses import dataclass
 
-__all__ = ["OPERATORS", "Operator"]
+__all__ = ["BY_NAME", "OPERATORS", "Operator"]
 
 
 @dataclass(frozen=True)
@@ -79,3 +79,5 @@ OPERATORS: tuple[Operator, ...] = (
         aten_backward="batch_norm_backward_elemt",
     ),
 )
+
+BY_NAME: dict[str, Operator] = {operator.name: operator for operator in OPERATORS}
