@@ -78,7 +78,7 @@ def _first_line(error: Exception) -> str:
 
 
 def parse(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Case], Earlier | None]:
-    """Return the options, the cases they select and the earlier figures; end the program with a sentence if that cannot be."""
+    """Return the options, the cases they select and the earlier figures; end the program with a message if they are wrong."""
     parser = argparse.ArgumentParser(
         "python -m benchmarks.kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -175,7 +175,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.threads:
         torch.set_num_threads(options.threads)
     console = make_console()
-    console.print(machine.sentence(machine.describe()))
+    console.print(machine.summary(machine.describe()))
     if options.quick:
         console.print(f"quick: {len(cases)} of {len(CASES)} cases, {QUICK_ROUNDS} rounds")
     return run_scaling(console, options, cases) if options.scaling else run_times(console, options, cases, earlier)

@@ -1,4 +1,4 @@
-"""The tables and sentences that benchmarks.kernels prints."""
+"""The tables and conclusions that benchmarks.kernels prints."""
 
 import math
 from collections.abc import Callable, Iterable
