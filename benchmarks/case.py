@@ -1,4 +1,4 @@
-"""What a case is: it has a name, and makes the tensors and the ways to compute its gradient."""
+"""A case: a name, the tensors, and the functions that compute its gradient."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Operator, dtype, shape, arguments and layout, in words separated by blanks."""
+        """Operator, dtype, shape, arguments and layout, separated by spaces."""
         parts = (self.operator, dtype_name(self.dtype), times(self.shape), *self.details(), "channels_last" * self.channels_last)
         return " ".join(filter(None, parts))
 

@@ -111,7 +111,7 @@ def parse(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Case], E
 
 
 def measure_each(console: Console, cases: Sequence[Case], measure: Callable[[Case], Any]) -> bool:
-    """Measure one after the other under a progress bar; say so and return False if interrupted."""
+    """Measure one after the other under a progress bar; print a message and return False if interrupted."""
     errors = Console(stderr=True)
     # The bar is drawn between cases only, because drawing takes time from what is measured.
     with Progress(console=errors, transient=True, auto_refresh=False, disable=not errors.is_terminal) as progress:
@@ -170,7 +170,7 @@ def run_scaling(console: Console, options: argparse.Namespace, cases: list[Case]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     options, cases, earlier = parse(argv)
-    # torch_npu says so of its own inductor backend, which takes no part here.
+    # torch_npu warns of its own inductor backend, which is not used here.
     warnings.filterwarnings("ignore", message="triton-ascend is not installed")
     if options.threads:
         torch.set_num_threads(options.threads)

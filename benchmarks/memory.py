@@ -48,7 +48,7 @@ class StorageWatch(TorchDispatchMode):
     """Remembers each storage that an operator returns, without keeping it alive.
 
     Counting what autograd saves is not enough: saved_tensors_hooks sees nothing that a Function stores in another way. A weak reference
-    to the storage itself expires exactly when its memory is freed, whoever held it.
+    to the storage itself expires exactly when its memory is freed.
     """
 
     def __init__(self) -> None:

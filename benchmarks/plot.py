@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from benchmarks.figures import Figures, by_group, geometric_mean
 from benchmarks.machine import summary
 
-# Okabe and Ito's colours, which colour-blind people can tell apart; the marker's shape says the same again.
+# Okabe and Ito's colours, which colour-blind people can distinguish; so can everyone by the marker's shape.
 CONTENDERS: tuple[tuple[str, str, str, Callable[[Figures], float | None]], ...] = (
     ("ATen", "#E69F00", "s", lambda case: case.aten_ms),
     ("inductor", "#009E73", "^", lambda case: case.inductor_ms),

@@ -1,4 +1,4 @@
-"""The ``torch-aclnn`` command: run programs on the host engine, and tell what is installed."""
+"""The ``torch-aclnn`` command: run programs on the host engine, and report what is installed."""
 
 import argparse
 import importlib.util

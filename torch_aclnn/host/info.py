@@ -1,4 +1,4 @@
-"""What ``torch-aclnn info`` shows."""
+"""What ``torch-aclnn info`` prints."""
 
 import ctypes
 import importlib.metadata
