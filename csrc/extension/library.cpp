@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/isa.h"
+#include "kernels/simd/isa.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "kernels/adaptive_avg_pool2d_backward.h"
+#include "kernels/adaptive_avg_pool2d_backward/adaptive_avg_pool2d_backward.h"
 
 #include "aclnnop/aclnn_adaptive_avg_pool2d_backward.h"
 #include "engine/opapi/checks.h"

@@ -1,4 +1,4 @@
-#include "kernels/avg_pool2d_backward.h"
+#include "kernels/avg_pool2d_backward/avg_pool2d_backward.h"
 
 #include <algorithm>
 

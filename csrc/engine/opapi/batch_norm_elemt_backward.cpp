@@ -1,4 +1,4 @@
-#include "kernels/batch_norm_elemt_backward.h"
+#include "kernels/batch_norm_elemt_backward/batch_norm_elemt_backward.h"
 
 #include "aclnnop/aclnn_batch_norm_elemt_backward.h"
 #include "engine/opapi/checks.h"

@@ -7,7 +7,7 @@
 
 #include "engine/opapi/dtypes.h"
 #include "engine/opapi/executor.h"
-#include "kernels/view.h"
+#include "kernels/support/view.h"
 
 namespace torch_aclnn::host {
 

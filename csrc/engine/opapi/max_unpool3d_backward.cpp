@@ -1,4 +1,4 @@
-#include "kernels/max_unpool3d_backward.h"
+#include "kernels/max_unpool3d_backward/max_unpool3d_backward.h"
 
 #include "aclnnop/aclnn_max_unpool3d_backward.h"
 #include "engine/opapi/checks.h"

@@ -1,4 +1,4 @@
-#include "kernels/replication_pad2d_backward.h"
+#include "kernels/replication_pad2d_backward/replication_pad2d_backward.h"
 
 #include "aclnnop/aclnn_pad2d_backward.h"
 #include "engine/opapi/checks.h"

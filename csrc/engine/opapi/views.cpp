@@ -3,7 +3,7 @@
 
 #include "engine/opapi/checks.h"
 #include "engine/opapi/format.h"
-#include "kernels/overlap.h"
+#include "kernels/support/overlap.h"
 
 namespace torch_aclnn::host {
 namespace {

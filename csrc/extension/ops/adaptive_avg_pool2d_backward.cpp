@@ -1,4 +1,4 @@
-#include "kernels/adaptive_avg_pool2d_backward.h"
+#include "kernels/adaptive_avg_pool2d_backward/adaptive_avg_pool2d_backward.h"
 
 #include "extension/aclnn/launch.h"
 #include "extension/ops/common.h"

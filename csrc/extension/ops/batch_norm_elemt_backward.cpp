@@ -1,4 +1,4 @@
-#include "kernels/batch_norm_elemt_backward.h"
+#include "kernels/batch_norm_elemt_backward/batch_norm_elemt_backward.h"
 
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones_like.h>

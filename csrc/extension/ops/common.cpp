@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "extension/aclnn/launch.h"
-#include "kernels/overlap.h"
+#include "kernels/support/overlap.h"
 
 namespace torch_aclnn {
 

@@ -10,7 +10,7 @@
 #include <initializer_list>
 
 #include "extension/ops/autograd.h"
-#include "kernels/view.h"
+#include "kernels/support/view.h"
 
 namespace torch_aclnn {
 

@@ -1,4 +1,4 @@
-#include "kernels/max_unpool3d_backward.h"
+#include "kernels/max_unpool3d_backward/max_unpool3d_backward.h"
 
 #include <ATen/ops/empty_like.h>
 

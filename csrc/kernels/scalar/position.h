@@ -1,7 +1,7 @@
 // Where an element of a loop lies.
 #pragma once
 
-#include "kernels/jobs.h"
+#include "kernels/support/loop.h"
 
 namespace torch_aclnn::kernels::scalar {
 

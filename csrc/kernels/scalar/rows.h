@@ -1,7 +1,7 @@
 // Walks over the rows of the planes of a job, one after the other.
 #pragma once
 
-#include "kernels/jobs.h"
+#include "kernels/support/view.h"
 
 namespace torch_aclnn::kernels::scalar {
 

@@ -1,0 +1,207 @@
+#include "kernels/average_pool/average_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/average_pool/job.h"
+#include "kernels/support/parallel.h"
+#include "kernels/support/scratch.h"
+
+namespace torch_aclnn::kernels {
+namespace {
+
+constexpr int64_t kMaxPlane = 4096;  // windows whose sums fit in the first cache
+
+// One division per row and column instead of one per cell. Where all rows agree, theirs goes into the columns', to be rounded once.
+template <class S>
+struct Reciprocals {
+    std::vector<S> rows, columns;
+
+    Reciprocals(const std::vector<int64_t>& row_divisors, const std::vector<int64_t>& column_divisors) {
+        const bool same_rows = std::all_of(row_divisors.begin(), row_divisors.end(), [&](int64_t d) { return d == row_divisors.front(); });
+        const double common = same_rows && !row_divisors.empty() ? static_cast<double>(row_divisors.front()) : 1;
+        if (!same_rows) rows = reciprocals(row_divisors, 1);
+        columns = reciprocals(column_divisors, common);
+    }
+
+    static std::vector<S> reciprocals(const std::vector<int64_t>& divisors, double common) {
+        std::vector<S> result(divisors.size());
+        for (size_t o = 0; o < divisors.size(); ++o) result[o] = static_cast<S>(1 / (common * static_cast<double>(divisors[o])));
+        return result;
+    }
+};
+
+// What is to be computed, in the form that suits the loops best.
+struct Geometry {
+    View<4> grad_output, grad_input;
+    WindowAxis rows, columns;
+    RegularWindows regular;
+};
+
+// Adjacent channels in both tensors, and not at the same time adjacent columns.
+bool channels_last(const View<4>& grad_output, const View<4>& grad_input) {
+    constexpr int64_t kMinChannels = 4;  // fewer do not fill the lanes
+    return grad_input.size[1] >= kMinChannels && grad_output.stride[1] == 1 && channels_innermost(grad_input);
+}
+
+// The loops for regular windows pay for short steps and few terms only.
+RegularWindows worthwhile(const RegularWindows& regular) {
+    constexpr int64_t kMaxTerms = 16, kMaxStep = 3;
+    const bool pays = regular.step > 0 && regular.step <= kMaxStep && (regular.kernel - 1) / regular.step < kMaxTerms;
+    return {pays ? regular.step : 0, regular.kernel, regular.padding};
+}
+
+WindowAxis repeat_first(const WindowAxis& axis, int64_t in) {
+    WindowAxis repeated(in, 0);
+    repeated.first.assign(in, axis.first.front());
+    repeated.last.assign(in, axis.last.front());
+    repeated.find_runs();
+    return repeated;
+}
+
+// If one window holds the whole plane, its rows are one long row.
+Geometry collapse_plane(Geometry geometry) {
+    constexpr int64_t kMaxRow = 2048;
+    const View<4>& in = geometry.grad_input;
+    const int64_t height = in.size[2], width = in.size[3];
+    if (geometry.rows.run_end[0] != height || geometry.columns.run_end[0] != width || height * width > kMaxRow) return geometry;
+    if (height == 1 || in.stride[3] != 1 || in.stride[2] != width) return geometry;
+    geometry.rows = repeat_first(geometry.rows, 1);
+    geometry.columns = repeat_first(geometry.columns, height * width);
+    geometry.regular.step = 0;
+    return geometry;
+}
+
+// True if each row lies in exactly one window and no column reads beyond the sums of its row.
+bool takes_whole_planes(const Geometry& geometry) {
+    const View<4>& out = geometry.grad_output;
+    const WindowAxis &rows = geometry.rows, &columns = geometry.columns;
+    const bool dense = out.stride[3] == 1 && out.stride[2] == out.size[3] && out.size[2] * out.size[3] <= kMaxPlane;
+    const auto [step, kernel, padding] = geometry.regular;
+    if (!dense) return false;
+    if (step > 0 && (kernel > step || out.size[3] * step < columns.in() + padding)) return false;
+    for (int64_t h = 0; h < rows.in(); h = rows.run_end[h])
+        if (rows.last[h] - rows.first[h] != 1) return false;
+    return true;
+}
+
+// Takes several dense planes for one of more rows.
+Geometry merge_channels(Geometry geometry) {
+    View<4>&out = geometry.grad_output, &in = geometry.grad_input;
+    const WindowAxis& rows = geometry.rows;
+    const int64_t row_count = rows.in(), window_count = out.size[2], plane = window_count * out.size[3];
+    const int64_t row_stride = row_count == 1 ? in.stride[1] : in.stride[2];
+    if (out.stride[1] != plane || in.stride[1] != row_stride * row_count) return geometry;
+    int64_t group = std::min(in.size[1], kMaxPlane / plane);
+    while (in.size[1] % group != 0) --group;
+    WindowAxis merged(row_count * group, 0);
+    for (int64_t h = 0; h < row_count * group; ++h) {
+        merged.first[h] = rows.first[h % row_count] + h / row_count * window_count;
+        merged.last[h] = rows.last[h % row_count] + h / row_count * window_count;
+    }
+    merged.find_runs();
+    geometry.rows = std::move(merged);
+    for (View<4>* view : {&out, &in}) {
+        view->size[1] /= group;
+        view->stride[1] *= group;
+    }
+    out.size[2] *= group;
+    in.stride[2] = row_stride;
+    return geometry;
+}
+
+// The parts of the scratch memory for adjacent columns.
+void divide_scratch_by_planes(AveragePoolJob& job, int64_t sum_size) {
+    constexpr int64_t kPieceBytes = 4096, kLineBytes = 8192;
+    const int64_t line = std::max(job.columns.in, job.columns.out) + job.padding + 2 + 2 * kSlack / sum_size;
+    job.line_size = round_to_lines(line * sum_size) / sum_size;
+    job.lines = std::clamp<int64_t>(kLineBytes / (job.line_size * sum_size), 1, AveragePoolJob::kMaxLines);
+    const int64_t sums = job.plane_scale != nullptr ? job.rows.out * job.columns.out + 2 * kSlack / sum_size : job.lines * job.line_size;
+    job.sum_bytes = round_to_lines(sums * sum_size);
+    job.row_bytes = round_to_lines(job.columns.in * element_size(job.grad_input.dtype) + kSlack);
+    job.rows_per_piece = std::max<int64_t>(1, kPieceBytes / job.row_bytes);
+    job.sink_bytes = sink_bytes(std::max(job.row_bytes, kPieceBytes));
+}
+
+// The same for adjacent channels: as many columns as the first cache holds sums for, at least all windows of one column.
+void divide_scratch_by_channels(AveragePoolJob& job, int64_t sum_size) {
+    constexpr int64_t kSumBytes = 16384;
+    const int64_t sums = kSumBytes / sum_size;
+    int64_t terms = 1;
+    for (int64_t w = 0; w < job.columns.in; ++w) terms = std::max(terms, job.columns.last[w] - job.columns.first[w]);
+    job.tile_channels = std::min(job.grad_input.size[1], std::max<int64_t>(64, sums / terms / 64 * 64));
+    job.tile_columns = std::max(terms, sums / job.tile_channels);
+    job.sum_bytes = round_to_lines(job.tile_columns * job.tile_channels * sum_size);
+    job.sink_bytes = sink_bytes((job.tile_channels + AveragePoolJob::kBlock) * element_size(job.grad_input.dtype));
+}
+
+// The job of a call, and the tables that it points to.
+template <class S>
+class Plan {
+   public:
+    explicit Plan(Geometry given)
+        : scale_(given.rows.divisor, given.columns.divisor),
+          by_channel_(channels_last(given.grad_output, given.grad_input)),
+          geometry_(by_channel_ ? std::move(given) : collapse_plane(std::move(given))) {
+        const bool whole_planes = !by_channel_ && scale_.rows.empty() && takes_whole_planes(geometry_);
+        if (whole_planes) geometry_ = merge_channels(std::move(geometry_));
+        for (int64_t o = 0; whole_planes && o < geometry_.grad_output.size[2]; ++o)
+            plane_scale_.insert(plane_scale_.end(), scale_.columns.begin(), scale_.columns.end());
+        job_ = make_job();
+    }
+    // The job points into the plan.
+    Plan(const Plan&) = delete;
+    Plan& operator=(const Plan&) = delete;
+
+    void run(int thread_count) const {
+        AveragePoolLoop* const loop = by_channel_ ? TORCH_ACLNN_LOOP(average_pool_channels) : TORCH_ACLNN_LOOP(average_pool_planes);
+        const int64_t channels = job_.grad_input.size[1];
+        const int64_t row_count = job_.grad_input.size[0] * (by_channel_ ? 1 : channels) * job_.rows.in;
+        const int64_t bytes = job_.sum_bytes + job_.row_bytes + job_.sink_bytes;
+        parallel_for(row_count, job_.columns.in * (by_channel_ ? channels : 1), thread_count, [&](int64_t begin, int64_t end) {
+            Scratch scratch(bytes);
+            loop(job_, begin, end, scratch.data());
+        });
+    }
+
+   private:
+    AveragePoolJob make_job() const {
+        AveragePoolJob job{};
+        job.grad_output = geometry_.grad_output;
+        job.grad_input = geometry_.grad_input;
+        job.rows = geometry_.rows.table(job.grad_output.size[2], data_or_null(scale_.rows));
+        job.columns = geometry_.columns.table(job.grad_output.size[3], scale_.columns.data());
+        job.step = geometry_.regular.step;
+        job.kernel = geometry_.regular.kernel;
+        job.padding = geometry_.regular.padding;
+        job.plane_scale = data_or_null(plane_scale_);
+        job.stream = is_large(job.grad_input);
+        const auto divide_scratch = by_channel_ ? divide_scratch_by_channels : divide_scratch_by_planes;
+        divide_scratch(job, sizeof(S));
+        return job;
+    }
+
+    static const S* data_or_null(const std::vector<S>& values) { return values.empty() ? nullptr : values.data(); }
+
+    Reciprocals<S> scale_;
+    bool by_channel_;
+    Geometry geometry_;
+    std::vector<S> plane_scale_;
+    AveragePoolJob job_{};
+};
+
+}  // namespace
+
+void average_pool_backward(const View<4>& grad_output, const View<4>& grad_input, WindowAxis rows, WindowAxis columns,
+                           RegularWindows regular, int thread_count) {
+    if (grad_input.empty()) return;
+    rows.find_runs();
+    columns.find_runs();
+    Geometry geometry{grad_output, grad_input, std::move(rows), std::move(columns), worthwhile(regular)};
+    if (grad_input.dtype == DType::float64)
+        Plan<double>(std::move(geometry)).run(thread_count);
+    else
+        Plan<float>(std::move(geometry)).run(thread_count);
+}
+
+}  // namespace torch_aclnn::kernels

@@ -1,0 +1,135 @@
+// Average pooling backward for tensors whose columns are adjacent, or nothing is. The sums over a window are separable: rows first.
+#pragma once
+
+#include "kernels/average_pool/columns.h"
+#include "kernels/average_pool/job.h"
+#include "kernels/simd/planes.h"
+#include "kernels/simd/terms.h"
+
+namespace torch_aclnn::kernels::KERNEL_ISA {
+
+template <class T>
+class AveragePoolPlanes {
+   public:
+    using S = Sum<T>;
+
+    AveragePoolPlanes(const AveragePoolJob& job, void* scratch)
+        : job_(job),
+          memory_(static_cast<char*>(scratch)),
+          columns_(job),
+          sums_(reinterpret_cast<S*>(memory_) + kSlack / sizeof(S)),
+          row_(reinterpret_cast<T*>(memory_ + job.sum_bytes)),
+          sink_(memory_ + job.sum_bytes + job.row_bytes, job.sink_bytes, job.stream) {
+        __builtin_memset(memory_, 0, job.sum_bytes);
+    }
+
+    // All sums of a plane, or of a few runs of rows, before the first is used: a load has to wait for a store that it overlaps.
+    void run(int64_t begin, int64_t end) {
+        for_planes<T>(job_, begin, end, [&](const T* source, T* target, int64_t h, int64_t h_end) {
+            if (job_.plane_scale != nullptr) scale_plane(source);
+            while (h < h_end) {
+                Run runs[kMaxLines];
+                int64_t count = 0;
+                for (; h < h_end && count < job_.lines; ++count) {
+                    const int64_t rows = smaller(h_end, job_.rows.run_end[h]) - h;
+                    runs[count] = {h, rows, row_sums(source, h, sums_ + count * job_.line_size)};
+                    h += rows;
+                }
+                for (int64_t i = 0; i < count; ++i) write_rows(target + runs[i].h * job_.grad_input.stride[2], runs[i].rows, runs[i].sums);
+            }
+        });
+    }
+
+   private:
+    static constexpr int kMaxLines = AveragePoolJob::kMaxLines;
+
+    // Rows that are alike, from row h on.
+    struct Run {
+        int64_t h, rows;
+        const S* sums;
+    };
+
+    // No two windows share a row, and the plane is dense: its elements are scaled at once.
+    void scale_plane(const T* source) {
+        const auto* scale = static_cast<const S*>(job_.plane_scale);
+        S* sums = sums_;
+        for_lanes<S>(job_.rows.out * job_.columns.out, [=](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            store<N>(sums + i, load<N>(source + i) * load<N>(scale + i) + S{0});
+        });
+    }
+
+    // The scaled sums over the rows of the windows that hold row h, one for each column of windows; in `line` unless they are there.
+    const S* row_sums(const T* source, int64_t h, S* line) {
+        const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first;
+        if (job_.plane_scale != nullptr) return sums_ + first * job_.columns.out;
+        source += first * job_.grad_output.stride[2];
+        if (count == 0)
+            __builtin_memset(line, 0, job_.columns.out * sizeof(S));
+        else if (job_.grad_output.stride[3] != 1)
+            add_scaled_rows<false>(source, count, first, line);
+        else if (job_.rows.scale != nullptr)
+            add_scaled_rows<true>(source, count, first, line);
+        else
+            visit_count(count, [&](auto known) { add_rows(source, known, line); });
+        return line;
+    }
+
+    template <class Count>
+    void add_rows(const T* source, Count count, S* line) const {
+        const auto* column_scale = static_cast<const S*>(job_.columns.scale);
+        const int64_t row_stride = job_.grad_output.stride[2];
+        for_lanes<S>(job_.columns.out, [=](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            store<N>(line + i, sum_apart<N>(source + i, row_stride, count) * load<N>(column_scale + i) + S{0});
+        });
+    }
+
+    template <bool kAdjacent>
+    void add_scaled_rows(const T* source, int64_t count, int64_t first, S* line) const {
+        const auto* column_scale = static_cast<const S*>(job_.columns.scale);
+        const auto* row_scale = job_.rows.scale == nullptr ? nullptr : static_cast<const S*>(job_.rows.scale) + first;
+        const int64_t row_stride = job_.grad_output.stride[2], stride = job_.grad_output.stride[3];
+        for_lanes<S>(job_.columns.out, [=](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            const auto sum = sum_scaled<N, kAdjacent>(source + i * stride, row_stride, stride, count, row_scale);
+            store<N>(line + i, sum * load<N>(column_scale + i) + S{0});
+        });
+    }
+
+    // `count` rows that are alike.
+    void write_rows(T* target, int64_t count, const S* sums) {
+        const int64_t width = job_.columns.in, step = job_.grad_input.stride[3], row_stride = job_.grad_input.stride[2];
+        if (step != 1) return scatter_rows(target, count, sums);
+        const int64_t limit = row_stride == width ? job_.rows_per_piece : 1;
+        for (int64_t rows; count > 0; count -= rows, target += rows * row_stride) {
+            rows = smaller(count, limit);
+            T* place = sink_.room(target, rows * width);
+            columns_.expand(sums, place);
+            repeat(place, width, rows * width);
+        }
+    }
+
+    // Continues the first row of `width` elements up to `count`, and a little further. Each next row mends what the one before spoilt.
+    static void repeat(T* row, int64_t width, int64_t count) {
+        constexpr int64_t N = kVectorBytes / sizeof(T);
+        using Block = Vector<unsigned char, kVectorBytes>;
+        for (int64_t begin = width; begin < count; begin += width)
+            for (int64_t i = 0; i < width; i += N) store_bytes(row + begin + i, load_bytes<Block>(row + i));
+    }
+
+    void scatter_rows(T* target, int64_t count, const S* sums) {
+        columns_.expand(sums, row_);
+        for (; count > 0; --count, target += job_.grad_input.stride[2])
+            for (int64_t w = 0; w < job_.columns.in; ++w) target[w * job_.grad_input.stride[3]] = row_[w];
+    }
+
+    const AveragePoolJob& job_;
+    char* memory_;
+    PoolColumns<T> columns_;
+    S* sums_;
+    T* row_;
+    Sink sink_;
+};
+
+}  // namespace torch_aclnn::kernels::KERNEL_ISA

@@ -1,0 +1,130 @@
+#include "kernels/batch_norm_elemt_backward/batch_norm_elemt_backward.h"
+
+#include <vector>
+
+#include "kernels/batch_norm_elemt_backward/job.h"
+#include "kernels/support/loop.h"
+#include "kernels/support/parallel.h"
+#include "kernels/support/scratch.h"
+
+namespace torch_aclnn::kernels {
+namespace {
+
+double channel_value(const View<1>& view, int64_t channel) {
+    double value = 1;
+    if (view.data == nullptr) return value;
+    visit_floating(view.dtype,
+                   [&](auto tag) { value = static_cast<const typename decltype(tag)::type*>(view.data)[channel * view.stride[0]]; });
+    return value;
+}
+
+// Per channel, computed in float64 and rounded once to the type of the computation; then the same again, `repeats` times in all.
+template <class S>
+struct Coefficients {
+    std::vector<S> mean, mean_dy, slope, scale;
+
+    Coefficients(const BatchNormChannels& channels, int64_t count, int64_t repeats, double n)
+        : mean(count * repeats), mean_dy(count * repeats), slope(count * repeats), scale(count * repeats) {
+        for (int64_t c = 0; c < count; ++c) {
+            const double invstd = channel_value(channels.invstd, c);
+            mean[c] = static_cast<S>(channel_value(channels.mean, c));
+            mean_dy[c] = static_cast<S>(channel_value(channels.sum_dy, c) / n);
+            slope[c] = static_cast<S>(invstd * invstd * channel_value(channels.sum_dy_xmu, c) / n);
+            scale[c] = static_cast<S>(invstd * channel_value(channels.weight, c));
+        }
+        for (std::vector<S>* values : {&mean, &mean_dy, &slope, &scale})
+            for (size_t i = count; i < values->size(); ++i) (*values)[i] = (*values)[i - count];
+    }
+
+    BatchNormJob added_to(BatchNormJob job) const {
+        job.mean = mean.data();
+        job.mean_dy = mean_dy.data();
+        job.slope = slope.data();
+        job.scale = scale.data();
+        return job;
+    }
+};
+
+LoopOperand operand(const View<8>& view) {
+    LoopOperand result{view.data, view.dtype, {}};
+    for (int d = 0; d < 8; ++d) result.stride[d] = view.stride[d];
+    return result;
+}
+
+// The job but for its coefficients.
+BatchNormJob plan_loop(const View<8>& grad_out, const View<8>& input, const View<8>& grad_input) {
+    BatchNormJob job{};
+    job.loop.rank = 8;
+    for (int d = 0; d < 8; ++d) job.loop.size[d] = input.size[d];
+    job.grad_out = operand(grad_out);
+    job.input = operand(input);
+    job.grad_input = operand(grad_input);
+    job.channel_stride[1] = 1;
+    job.sink_bytes = sink_bytes(BatchNormJob::kBlock * element_size(grad_input.dtype));
+    job.stream = is_large(grad_input);
+
+    const std::initializer_list<int64_t*> strides{job.grad_out.stride, job.input.stride, job.grad_input.stride, job.channel_stride};
+    if (channels_innermost(grad_input)) move_to_end(job.loop, strides, 1);
+    simplify(job.loop, strides);
+    return job;
+}
+
+// How many short rows over the channels that follow each other in memory make one row.
+int64_t joinable_rows(const BatchNormJob& job) {
+    const Loop& loop = job.loop;
+    const int row = loop.rank - 1;
+    if (row == 0 || job.channel_stride[row] != 1 || loop.size[row] > BatchNormJob::kBlock) return 1;
+    const int64_t width = loop.size[row];
+    for (const LoopOperand* view : {&job.grad_out, &job.input, &job.grad_input})
+        if (view->stride[row] != 1 || view->stride[row - 1] != width) return 1;
+    int64_t count = BatchNormJob::kBlock / width;
+    while (loop.size[row - 1] % count != 0) --count;
+    return count;
+}
+
+BatchNormJob join_rows(BatchNormJob job, int64_t count) {
+    if (count == 1) return job;
+    const int row = job.loop.rank - 1;
+    job.loop.size[row] *= count;
+    job.loop.size[row - 1] /= count;
+    for (LoopOperand* view : {&job.grad_out, &job.input, &job.grad_input}) view->stride[row - 1] *= count;
+    return job;
+}
+
+template <class S>
+void run(const BatchNormJob& loop_only, const BatchNormChannels& channels, int64_t channel_count, double n, int thread_count) {
+    const int64_t joined = joinable_rows(loop_only);
+    const Coefficients<S> coefficients(channels, channel_count, joined, n);
+    const BatchNormJob job = coefficients.added_to(join_rows(loop_only, joined));
+    const int64_t bytes = job.sink_bytes + BatchNormJob::kBlock * static_cast<int64_t>(2 * sizeof(S) + sizeof(double));
+    BatchNormLoop* const loop = TORCH_ACLNN_LOOP(batch_norm);
+    parallel_for(element_count(job.loop), 1, thread_count, [&](int64_t begin, int64_t end) {
+        Scratch scratch(bytes);
+        loop(job, begin, end, scratch.data());
+    });
+}
+
+}  // namespace
+
+void batch_norm_elemt_backward(const View<8>& grad_out, const View<8>& input, const BatchNormChannels& channels, double n,
+                               const View<8>& grad_input, int thread_count) {
+    if (input.empty()) return;
+    const BatchNormJob job = plan_loop(grad_out, input, grad_input);
+    const auto run_in = input.dtype == DType::float64 ? run<double> : run<float>;
+    run_in(job, channels, input.size[1], n, thread_count);
+}
+
+double sum_elements(const View<8>& view) {
+    double sum = 0;
+    int64_t count = 1;
+    for (int64_t size : view.size) count *= size;
+    for (int64_t element = 0; element < count; ++element) {
+        int64_t offset = 0;
+        for (int64_t d = 7, rest = element; d >= 0; rest /= view.size[d--]) offset += rest % view.size[d] * view.stride[d];
+        if (view.dtype == DType::int32) sum += static_cast<const int32_t*>(view.data)[offset];
+        visit_floating(view.dtype, [&](auto tag) { sum += static_cast<const typename decltype(tag)::type*>(view.data)[offset]; });
+    }
+    return sum;
+}
+
+}  // namespace torch_aclnn::kernels

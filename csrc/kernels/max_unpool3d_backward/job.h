@@ -1,0 +1,30 @@
+// What the loop of max unpooling takes. Plain data, because it is compiled for several instruction sets.
+#pragma once
+
+#include "kernels/simd/loops.h"
+#include "kernels/support/loop.h"
+
+namespace torch_aclnn::kernels {
+
+// out[i] = plane(i)[indices[i]]; the plane moves with each dimension of the loop, by its stride there.
+struct MaxUnpoolJob {
+    Loop loop;
+    int64_t element_size;
+    LoopOperand indices, out, plane;
+    int64_t logical_stride[Loop::kMaxRank];  // the linear position of an element, in the order of `indices`
+    int64_t plane_size;
+    int64_t element_stride;                              // between neighbours of the plane, or 0 if it has to be taken apart:
+    int64_t plane_height, plane_width, plane_stride[3];  // for depth, row and column
+    bool prefetch;                                       // the planes are too large for the caches
+};
+
+// The element that lies first in the order of `indices` and whose index is outside its plane; linear is -1 if there is none.
+struct FirstBad {
+    int64_t linear, index;
+};
+
+// Does the elements [begin, end) of the loop.
+using MaxUnpoolLoop = FirstBad(const MaxUnpoolJob& job, int64_t begin, int64_t end);
+TORCH_ACLNN_DECLARE_LOOP(MaxUnpoolLoop, max_unpool)
+
+}  // namespace torch_aclnn::kernels

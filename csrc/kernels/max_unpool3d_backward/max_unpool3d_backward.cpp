@@ -1,0 +1,82 @@
+#include "kernels/max_unpool3d_backward/max_unpool3d_backward.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "kernels/max_unpool3d_backward/job.h"
+#include "kernels/support/loop.h"
+#include "kernels/support/parallel.h"
+
+namespace torch_aclnn::kernels {
+namespace {
+
+// Keeps the smallest position of a bad index, so that the report does not depend on the number of threads.
+class SmallestBad {
+   public:
+    void add(const FirstBad& bad) {
+        if (bad.linear < 0) return;
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (smallest_.linear < 0 || bad.linear < smallest_.linear) smallest_ = bad;
+    }
+    std::optional<BadIndex> get(const int64_t size[5]) const {
+        if (smallest_.linear < 0) return std::nullopt;
+        BadIndex bad;
+        int64_t linear = smallest_.linear;
+        for (int d = 4; d >= 0; linear /= size[d--]) bad.position[d] = linear % size[d];
+        bad.index = smallest_.index;
+        return bad;
+    }
+
+   private:
+    std::mutex mutex_;
+    FirstBad smallest_{-1, 0};
+};
+
+// The stride between neighbours of a flattened plane, or 0 if there is no single one.
+int64_t flat_stride(const View<5>& view) {
+    const int64_t column = view.stride[4], row = view.size[3] == 1 ? column * view.size[4] : view.stride[3];
+    const bool rows_follow = view.size[3] == 1 || row == column * view.size[4];
+    const bool planes_follow = view.size[2] == 1 || view.stride[2] == row * view.size[3];
+    return rows_follow && planes_follow ? column : 0;
+}
+
+MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View<5>& out) {
+    MaxUnpoolJob job{};
+    job.loop.rank = 5;
+    job.element_size = element_size(out.dtype);
+    job.indices = {indices.data, indices.dtype, {}};
+    job.out = {out.data, out.dtype, {}};
+    job.plane = {grad_output.data, grad_output.dtype, {}};
+    int64_t linear = 1;
+    for (int d = 4; d >= 0; linear *= out.size[d--]) {
+        job.loop.size[d] = out.size[d];
+        job.indices.stride[d] = indices.stride[d];
+        job.out.stride[d] = out.stride[d];
+        job.plane.stride[d] = d < 2 ? grad_output.stride[d] : 0;
+        job.logical_stride[d] = linear;
+    }
+    job.plane_size = grad_output.size[2] * grad_output.size[3] * grad_output.size[4];
+    job.element_stride = flat_stride(grad_output);
+    job.plane_height = grad_output.size[3];
+    job.plane_width = grad_output.size[4];
+    std::copy_n(grad_output.stride + 2, 3, job.plane_stride);
+    job.prefetch = is_large(grad_output) && job.element_stride != 0;
+
+    const std::initializer_list<int64_t*> strides{job.indices.stride, job.out.stride, job.plane.stride, job.logical_stride};
+    if (channels_innermost(indices)) move_to_end(job.loop, strides, 1);
+    simplify(job.loop, strides);
+    return job;
+}
+
+}  // namespace
+
+std::optional<BadIndex> max_unpool3d_backward(const View<5>& grad_output, const View<5>& indices, const View<5>& out, int thread_count) {
+    if (out.empty()) return std::nullopt;
+    const MaxUnpoolJob job = plan(grad_output, indices, out);
+    MaxUnpoolLoop* const loop = TORCH_ACLNN_LOOP(max_unpool);
+    SmallestBad bad;
+    parallel_for(element_count(job.loop), 1, thread_count, [&](int64_t begin, int64_t end) { bad.add(loop(job, begin, end)); });
+    return bad.get(out.size);
+}
+
+}  // namespace torch_aclnn::kernels

@@ -1,0 +1,108 @@
+// Max unpooling backward: a gather within each plane. A block of indices is checked at once and then gathered without branches.
+#include "kernels/max_unpool3d_backward/job.h"
+#include "kernels/simd/row_pieces.h"
+
+namespace torch_aclnn::kernels::KERNEL_ISA {
+namespace {
+
+template <class Bits>
+class Gather {
+   public:
+    explicit Gather(const MaxUnpoolJob& job) : job_(job) {}
+
+    FirstBad run(int64_t begin, int64_t end) {
+        const int64_t* const strides[] = {job_.indices.stride, job_.out.stride, job_.plane.stride, job_.logical_stride};
+        for_row_pieces(job_.loop, strides, begin, end, [&](const int64_t* offsets, int64_t count) {
+            Piece piece{static_cast<const int64_t*>(job_.indices.data) + offsets[0], static_cast<Bits*>(job_.out.data) + offsets[1],
+                        static_cast<const Bits*>(job_.plane.data) + offsets[2], offsets[3]};
+            for (; count > 0; count -= kBlock) {
+                gather_block(piece, smaller(kBlock, count), count);
+                piece.indices += kBlock * job_.indices.stride[row_];
+                piece.out += kBlock * job_.out.stride[row_];
+                piece.plane += kBlock * job_.plane.stride[row_];
+                piece.linear += kBlock * job_.logical_stride[row_];
+            }
+        });
+        return first_bad_;
+    }
+
+   private:
+    static constexpr int64_t kBlock = 64;
+    static constexpr int64_t kAhead = 128;
+
+    struct Piece {
+        const int64_t* indices;
+        Bits* out;
+        const Bits* plane;
+        int64_t linear;
+    };
+
+    // `left` counts the indices up to the end of the row.
+    void gather_block(const Piece& piece, int64_t count, int64_t left) {
+        const int64_t step = job_.indices.stride[row_], out_step = job_.out.stride[row_], plane_step = job_.plane.stride[row_];
+        prefetch(piece.plane, plane_step, piece.indices, step, left);
+        int64_t adjacent[kBlock];
+        const int64_t* indices = piece.indices;
+        if (step != 1) {
+            for (int64_t i = 0; i < count; ++i) adjacent[i] = indices[i * step];
+            indices = adjacent;
+        }
+        if (!all_inside(indices, count))
+            gather_checked(piece, indices, count);
+        else if (job_.element_stride == 1 && plane_step == 0 && out_step == 1)
+            for (int64_t i = 0; i < count; ++i) piece.out[i] = piece.plane[indices[i]];
+        else
+            for (int64_t i = 0; i < count; ++i) piece.out[i * out_step] = piece.plane[i * plane_step + plane_offset(indices[i])];
+    }
+
+    // The elements of a later block, which are scattered over the plane. A prefetch does not fault, so its indices need no check.
+    void prefetch(const Bits* plane, int64_t plane_step, const int64_t* indices, int64_t step, int64_t left) const {
+        if (!job_.prefetch || left < kAhead + kBlock) return;
+        const auto base = reinterpret_cast<uintptr_t>(plane);
+        for (int64_t i = kAhead; i < kAhead + kBlock; ++i) {
+            const uint64_t element = static_cast<uint64_t>(indices[i * step]) * job_.element_stride + i * plane_step;
+            __builtin_prefetch(reinterpret_cast<const void*>(base + element * sizeof(Bits)));
+        }
+    }
+
+    bool all_inside(const int64_t* indices, int64_t count) const {
+        const uint64_t last = static_cast<uint64_t>(job_.plane_size) - 1;
+        uint64_t sign = 0;
+        for (int64_t i = 0; i < count; ++i) sign |= static_cast<uint64_t>(indices[i]) | (last - static_cast<uint64_t>(indices[i]));
+        return sign >> 63 == 0;
+    }
+
+    void gather_checked(const Piece& piece, const int64_t* indices, int64_t count) {
+        for (int64_t i = 0; i < count; ++i) {
+            const bool inside = indices[i] >= 0 && indices[i] < job_.plane_size;
+            const Bits* source = piece.plane + i * job_.plane.stride[row_];
+            piece.out[i * job_.out.stride[row_]] = inside ? source[plane_offset(indices[i])] : Bits{};
+            const int64_t at = piece.linear + i * job_.logical_stride[row_];
+            if (!inside && (first_bad_.linear < 0 || at < first_bad_.linear)) first_bad_ = {at, indices[i]};
+        }
+    }
+
+    int64_t plane_offset(int64_t index) const {
+        if (job_.element_stride != 0) return index * job_.element_stride;
+        const int64_t column = index % job_.plane_width, row = index / job_.plane_width % job_.plane_height;
+        const int64_t depth = index / job_.plane_width / job_.plane_height;
+        return depth * job_.plane_stride[0] + row * job_.plane_stride[1] + column * job_.plane_stride[2];
+    }
+
+    const MaxUnpoolJob& job_;
+    const int row_ = job_.loop.rank - 1;
+    FirstBad first_bad_{-1, 0};
+};
+
+}  // namespace
+
+FirstBad max_unpool(const MaxUnpoolJob& job, int64_t begin, int64_t end) {
+    switch (job.element_size) {
+        case 1: return Gather<uint8_t>(job).run(begin, end);
+        case 2: return Gather<uint16_t>(job).run(begin, end);
+        case 4: return Gather<uint32_t>(job).run(begin, end);
+        default: return Gather<uint64_t>(job).run(begin, end);
+    }
+}
+
+}  // namespace torch_aclnn::kernels::KERNEL_ISA

@@ -1,0 +1,73 @@
+#include "kernels/padding/padding.h"
+
+#include <algorithm>
+
+#include "kernels/padding/job.h"
+#include "kernels/support/parallel.h"
+#include "kernels/support/scratch.h"
+
+namespace torch_aclnn::kernels {
+namespace {
+
+bool is_complex(DType dtype) {
+    return dtype == DType::complex64 || dtype == DType::complex128;
+}
+
+// A complex tensor as pairs of real numbers.
+View<4> as_real(View<4> view) {
+    if (!is_complex(view.dtype)) return view;
+    view.dtype = view.dtype == DType::complex64 ? DType::float32 : DType::float64;
+    for (int64_t& stride : view.stride) stride *= 2;
+    return view;
+}
+
+SourceTable table(const SourceAxis& axis) {
+    SourceTable table{axis.in(), axis.out(), axis.begin().data(), axis.source().data(), 0, 0};
+    const auto continues = [&](int64_t begin, int64_t i) {
+        return table.begin[i + 1] - table.begin[i] == 1 && table.source[table.begin[i]] == table.source[table.begin[begin]] + i - begin;
+    };
+    for (int64_t begin = 0, end; begin < table.in; begin = end) {
+        end = begin + 1;
+        if (table.begin[begin + 1] - table.begin[begin] != 1) continue;
+        while (end < table.in && continues(begin, end)) ++end;
+        if (end - begin > table.copy_end - table.copy_begin) table.copy_begin = begin, table.copy_end = end;
+    }
+    return table;
+}
+
+PaddingJob plan(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns) {
+    PaddingJob job{};
+    job.grad_output = as_real(grad_output);
+    job.grad_input = as_real(grad_input);
+    job.rows = table(rows);
+    job.columns = table(columns);
+    job.inner = is_complex(grad_input.dtype) ? 2 : 1;
+    if (job.grad_output.stride[1] == job.inner &&
+        channels_innermost(job.grad_input, job.inner)) {  // adjacent channels become one wide cell
+        job.inner *= grad_input.size[1];
+        job.grad_input.size[1] = job.grad_output.size[1] = 1;
+    }
+    const int64_t row_size = std::max(job.columns.in, job.columns.out) * job.inner;
+    job.sum_bytes = round_to_lines(row_size * static_cast<int64_t>(sizeof(double)) + kSlack);
+    job.row_bytes = round_to_lines(row_size * element_size(job.grad_input.dtype) + kSlack);
+    job.sink_bytes = sink_bytes(std::max(job.inner, PaddingJob::kBlock) * element_size(job.grad_input.dtype));
+    job.stream = is_large(grad_input);
+    return job;
+}
+
+}  // namespace
+
+void padding_backward(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns,
+                      int thread_count) {
+    const PaddingJob job = plan(grad_output, grad_input, rows, columns);
+    const int64_t row_count = job.grad_input.size[0] * job.grad_input.size[1] * job.rows.in;
+    const int64_t row_size = std::max(job.columns.in, job.columns.out) * job.inner;
+    const int64_t bytes = job.sum_bytes + 2 * job.row_bytes + job.sink_bytes;
+    PaddingLoop* const loop = TORCH_ACLNN_LOOP(padding);
+    parallel_for(row_count, row_size, thread_count, [&](int64_t begin, int64_t end) {
+        Scratch scratch(bytes);
+        loop(job, begin, end, scratch.data());
+    });
+}
+
+}  // namespace torch_aclnn::kernels

@@ -1,0 +1,135 @@
+// Padding backward. Inner rows are copies with sums at either end; only the rows near a border are sums of rows.
+#include "kernels/padding/job.h"
+#include "kernels/simd/planes.h"
+#include "kernels/simd/sink.h"
+#include "kernels/simd/terms.h"
+
+namespace torch_aclnn::kernels::KERNEL_ISA {
+namespace {
+
+// Cells of job.inner adjacent real numbers: one, two for complex numbers, or all channels of channels-last tensors.
+template <class T>
+class PaddedRows {
+   public:
+    using S = Sum<T>;
+
+    PaddedRows(const PaddingJob& job, void* scratch)
+        : job_(job),
+          sums_(static_cast<S*>(scratch)),
+          packed_(reinterpret_cast<T*>(static_cast<char*>(scratch) + job.sum_bytes)),
+          row_(reinterpret_cast<T*>(static_cast<char*>(scratch) + job.sum_bytes + job.row_bytes)),
+          sink_(static_cast<char*>(scratch) + job.sum_bytes + 2 * job.row_bytes, job.sink_bytes, job.stream) {}
+
+    void run(int64_t begin, int64_t end) {
+        const bool scattered = job_.grad_input.stride[3] != job_.inner;
+        for_planes<T>(job_, begin, end, [&](const T* source, T* target, int64_t h, int64_t h_end) {
+            for (; h < h_end; ++h) {
+                target_ = target + h * job_.grad_input.stride[2];
+                fill(source, h);
+                if (scattered) scatter();
+            }
+        });
+    }
+
+   private:
+    // Where `count` elements from element i of the row on are put.
+    T* room(int64_t i, int64_t count) { return job_.grad_input.stride[3] == job_.inner ? sink_.room(target_ + i, count) : row_ + i; }
+
+    void fill(const T* plane, int64_t h) {
+        const int64_t row_stride = job_.grad_output.stride[2], count = job_.rows.begin[h + 1] - job_.rows.begin[h];
+        const int64_t* rows = job_.rows.source + job_.rows.begin[h];
+        if (count == 1) return fill_columns(adjacent_row(plane + rows[0] * row_stride));
+        const int64_t size = job_.columns.out * job_.inner;
+        if (count == 0)
+            __builtin_memset(sums_, 0, size * sizeof(S));
+        else if (job_.grad_output.stride[3] == job_.inner)
+            add_rows(plane, row_stride, rows, count);
+        else
+            for (int64_t row = 0; row < count; ++row) add_row(adjacent_row(plane + rows[row] * row_stride), row == 0);
+        fill_columns(static_cast<const S*>(sums_));
+    }
+
+    void add_rows(const T* plane, int64_t row_stride, const int64_t* rows, int64_t count) {
+        S* sums = sums_;
+        for_lanes<S>(job_.columns.out * job_.inner, [=](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            store<N>(sums + i, sum_at<N>(plane + i, row_stride, rows, count));
+        });
+    }
+
+    // Lane by lane, because it reads what it writes.
+    void add_row(const T* source, bool is_first) {
+        for (int64_t i = 0; i < job_.columns.out * job_.inner; ++i) {
+            const auto value = load<1>(source + i);
+            store<1>(sums_ + i, is_first ? value : load<1>(sums_ + i) + value);
+        }
+    }
+
+    // `Source` is T for a row as it is, or S for sums of rows.
+    template <class Source>
+    void fill_columns(const Source* source) {
+        const SourceTable& columns = job_.columns;
+        const int64_t inner = job_.inner, size = columns.in * inner, copy_begin = columns.copy_begin, end = columns.copy_end * inner;
+        T* whole_row = size <= PaddingJob::kBlock ? room(0, size) : nullptr;
+        const auto place = [&](int64_t i, int64_t count) { return whole_row != nullptr ? whole_row + i : room(i, count); };
+        for (int64_t w = 0; w < copy_begin; ++w) add_columns(place(w * inner, inner), source, w);
+        const Source* shifted =
+            copy_begin < columns.copy_end ? source + (columns.source[columns.begin[copy_begin]] - copy_begin) * inner : nullptr;
+        for (int64_t i = copy_begin * inner; i < end; i += PaddingJob::kBlock) {
+            const int64_t count = smaller(PaddingJob::kBlock, end - i);
+            copy(place(i, count), shifted + i, count);
+        }
+        for (int64_t w = columns.copy_end; w < columns.in; ++w) add_columns(place(w * inner, inner), source, w);
+    }
+
+    template <class Source>
+    void add_columns(T* target, const Source* source, int64_t w) const {
+        const int64_t inner = job_.inner, count = job_.columns.begin[w + 1] - job_.columns.begin[w];
+        const int64_t* columns = job_.columns.source + job_.columns.begin[w];
+        for_lanes<S>(inner, [=](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            store<N>(target + i, count > 0 ? sum_at<N>(source + i, inner, columns, count) : Vector<S, N>{});
+        });
+    }
+
+    static void copy(T* target, const T* source, int64_t count) {
+        copy_bytes(reinterpret_cast<char*>(target), reinterpret_cast<const char*>(source), count * sizeof(T));
+    }
+    template <class Source>
+    static void copy(T* target, const Source* source, int64_t count) {
+        for_lanes<S>(count, [=](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            store<N>(target + i, load<N>(source + i));
+        });
+    }
+
+    // The row itself if its cells are adjacent, else a copy.
+    const T* adjacent_row(const T* source) {
+        const int64_t stride = job_.grad_output.stride[3], inner = job_.inner;
+        if (stride == inner) return source;
+        for (int64_t o = 0; o < job_.columns.out; ++o)
+            for (int64_t i = 0; i < inner; ++i) packed_[o * inner + i] = source[o * stride + i];
+        return packed_;
+    }
+
+    void scatter() const {
+        const int64_t stride = job_.grad_input.stride[3], inner = job_.inner;
+        for (int64_t w = 0; w < job_.columns.in; ++w)
+            for (int64_t i = 0; i < inner; ++i) target_[w * stride + i] = row_[w * inner + i];
+    }
+
+    const PaddingJob& job_;
+    S* sums_;
+    T* packed_;
+    T* row_;
+    Sink sink_;
+    T* target_ = nullptr;
+};
+
+}  // namespace
+
+void padding(const PaddingJob& job, int64_t begin, int64_t end, void* scratch) {
+    visit_sums(job.grad_input.dtype, [&](auto element) { PaddedRows<decltype(element)>(job, scratch).run(begin, end); });
+}
+
+}  // namespace torch_aclnn::kernels::KERNEL_ISA

@@ -1,0 +1,54 @@
+#include "kernels/simd/isa.h"
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+namespace torch_aclnn::kernels {
+namespace {
+
+constexpr const char* kVariable = "TORCH_ACLNN_ISA";
+constexpr const char* kNames[] = {"scalar", "baseline", "avx2", "avx512"};
+
+bool machine_has(Isa isa) {
+#if defined(__x86_64__)
+    if (isa == Isa::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+    if (isa == Isa::avx512)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+    return true;
+#else
+    return isa <= Isa::baseline;
+#endif
+}
+
+Isa best() {
+    for (Isa isa : {Isa::avx512, Isa::avx2})
+        if (machine_has(isa)) return isa;
+    return Isa::baseline;
+}
+
+Isa choose() {
+    const char* value = std::getenv(kVariable);
+    const std::string asked = value == nullptr ? "" : value;
+    if (asked.empty() || asked == "auto") return best();
+    for (Isa isa : {Isa::scalar, Isa::baseline, Isa::avx2, Isa::avx512}) {
+        if (asked != kNames[static_cast<int>(isa)]) continue;
+        if (machine_has(isa)) return isa;
+        throw std::invalid_argument(std::string(kVariable) + ": expected an instruction set of this machine, got '" + asked + "'");
+    }
+    throw std::invalid_argument(std::string(kVariable) + ": expected auto, scalar, baseline, avx2 or avx512, got '" + asked + "'");
+}
+
+}  // namespace
+
+Isa isa() {
+    static const Isa chosen = choose();
+    return chosen;
+}
+
+const char* isa_name() {
+    return kNames[static_cast<int>(isa())];
+}
+
+}  // namespace torch_aclnn::kernels

@@ -1,0 +1,185 @@
+// Lanes: fixed numbers of values that are computed at once. All that is built on them is compiled once per instruction set, inside a
+// namespace of its own, so that the linker never takes a function of one for another.
+#pragma once
+
+#include "kernels/simd/target.h"
+
+namespace torch_aclnn::kernels::KERNEL_ISA {
+
+constexpr int kVectorBytes = KERNEL_VECTOR_BYTES;
+
+template <class T, int N>
+struct VectorOf {
+    typedef T type __attribute__((vector_size(N * sizeof(T))));
+};
+template <class T, int N>
+using Vector = typename VectorOf<T, N>::type;
+
+template <class T>
+using Sum = typename Accumulator<T>::type;
+
+template <class Value>
+constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(Value));
+
+template <class V>
+inline V load_bytes(const void* source) {
+    V value;
+    __builtin_memcpy(&value, source, sizeof value);
+    return value;
+}
+
+template <class V>
+inline void store_bytes(void* target, V value) {
+    __builtin_memcpy(target, &value, sizeof value);
+}
+
+template <int N>
+inline Vector<uint32_t, N> widen_bits(Vector<uint16_t, N> bits) {
+#if KERNEL_VECTOR_BYTES >= 32
+    if constexpr (N == 8) return (Vector<uint32_t, N>)_mm256_cvtepu16_epi32((__m128i)bits);
+#endif
+    return __builtin_convertvector(bits, Vector<uint32_t, N>);
+}
+
+// Of values below 2^16.
+template <int N>
+inline Vector<uint16_t, N> narrow_bits(Vector<uint32_t, N> bits) {
+#if KERNEL_VECTOR_BYTES >= 32
+    if constexpr (N == 8) {
+        const __m256i all = (__m256i)bits;
+        return (Vector<uint16_t, N>)_mm_packus_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+    }
+#endif
+    return __builtin_convertvector(bits, Vector<uint16_t, N>);
+}
+
+// The conversions follow half.h bit by bit, nan's payload included.
+template <int N>
+inline Vector<float, N> widen_half(Vector<uint16_t, N> half) {
+#if KERNEL_VECTOR_BYTES >= 64
+    if constexpr (N == 16) return (Vector<float, N>)_mm512_cvtph_ps((__m256i)half);
+#endif
+#if KERNEL_VECTOR_BYTES >= 32
+    if constexpr (N == 8) return (Vector<float, N>)_mm256_cvtph_ps((__m128i)half);
+    if constexpr (N == 4) {
+        const Vector<uint16_t, 8> padded = {half[0], half[1], half[2], half[3]};
+        return (Vector<float, N>)_mm_cvtph_ps((__m128i)padded);
+    }
+#endif
+    const auto bits = (Vector<int32_t, N>)widen_bits<N>(half);
+    const auto magnitude = bits & 0x7fff;
+    const auto finite = (Vector<int32_t, N>)((Vector<float, N>)(magnitude << 13) * 0x1p112f);
+    const auto special = magnitude << 13 | 0x7f800000 | ((magnitude > 0x7c00) & 0x400000);
+    return (Vector<float, N>)((bits & 0x8000) << 16 | (magnitude >= 0x7c00 ? special : finite));
+}
+
+template <int N>
+inline Vector<uint16_t, N> narrow_half(Vector<float, N> value) {
+#if KERNEL_VECTOR_BYTES >= 64
+    if constexpr (N == 16) return (Vector<uint16_t, N>)_mm512_cvtps_ph((__m512)value, _MM_FROUND_TO_NEAREST_INT);
+#endif
+#if KERNEL_VECTOR_BYTES >= 32
+    if constexpr (N == 8) return (Vector<uint16_t, N>)_mm256_cvtps_ph((__m256)value, _MM_FROUND_TO_NEAREST_INT);
+    if constexpr (N == 4) {
+        const auto eight = (Vector<uint16_t, 8>)_mm_cvtps_ph((__m128)value, _MM_FROUND_TO_NEAREST_INT);
+        return Vector<uint16_t, 4>{eight[0], eight[1], eight[2], eight[3]};
+    }
+#endif
+    using Bits = Vector<int32_t, N>;
+    const Bits bits = (Bits)value;
+    const Bits magnitude = bits & 0x7fffffff;
+    const Bits subnormal = (Bits)((Vector<float, N>)magnitude + 0.5f) - 0x3f000000;
+    const Bits normal = (magnitude + 0xfff + (magnitude >> 13 & 1) - (112 << 23)) >> 13;
+    const Bits nan = 0x7e00 | (magnitude >> 13 & 0x3ff);
+    const Bits infinite = magnitude > 0x7f800000 ? nan : Bits{} + 0x7c00;
+    const Bits finite = magnitude < 0x38800000 ? subnormal : normal;
+    return __builtin_convertvector((bits >> 16 & 0x8000) | (magnitude >= 0x477ff000 ? infinite : finite), Vector<uint16_t, N>);
+}
+
+template <int N>
+inline Vector<float, N> widen_bfloat16(Vector<uint16_t, N> value) {
+    return (Vector<float, N>)(widen_bits<N>(value) << 16);
+}
+
+template <int N>
+inline Vector<uint32_t, N> bfloat16_bits(Vector<float, N> value) {
+    using Bits = Vector<uint32_t, N>;
+    const Bits bits = (Bits)value;
+    const Bits rounded = bits + (bits >> 16 & 1) + 0x7fff;
+    return (value == value ? rounded : bits | 0x400000) >> 16;
+}
+
+// The bits of a half type in the lower halves of words.
+template <int N, class T>
+inline Vector<uint32_t, N> to_bits(Vector<float, N> value) {
+    if constexpr (std::is_same_v<T, BFloat16>)
+        return bfloat16_bits<N>(value);
+    else
+        return widen_bits<N>(narrow_half<N>(value));
+}
+
+// N consecutive elements as the type of their sums, and back with one rounding.
+template <int N, class T>
+inline Vector<Sum<T>, N> load(const T* source) {
+    if constexpr (std::is_same_v<T, Half>)
+        return widen_half<N>(load_bytes<Vector<uint16_t, N>>(source));
+    else if constexpr (std::is_same_v<T, BFloat16>)
+        return widen_bfloat16<N>(load_bytes<Vector<uint16_t, N>>(source));
+    else
+        return load_bytes<Vector<T, N>>(source);
+}
+
+template <int N, class T>
+inline void store(T* target, Vector<Sum<T>, N> value) {
+    if constexpr (std::is_same_v<T, Half>)
+        store_bytes(target, narrow_half<N>(value));
+    else if constexpr (std::is_same_v<T, BFloat16>)
+        store_bytes(target, narrow_bits<N>(bfloat16_bits<N>(value)));
+    else
+        store_bytes(target, value);
+}
+
+// N elements that lie `stride` apart; kAdjacent says that it is 1.
+template <int N, bool kAdjacent, class T>
+inline Vector<Sum<T>, N> load_strided(const T* source, int64_t stride) {
+    if constexpr (kAdjacent) return load<N>(source);
+    T elements[N];
+    for (int i = 0; i < N; ++i) elements[i] = source[i * stride];
+    return load<N>(elements);
+}
+
+// Calls body(width, i) for blocks of `width` elements that cover [0, count). The last block may cover elements of the one before again,
+// so the body must not read what it writes.
+template <int N>
+struct Width {
+    static constexpr int value = N;
+};
+template <class Value, class Body>
+inline __attribute__((always_inline)) void for_lanes(int64_t count, const Body& body) {
+    const auto cover = [&](auto width) __attribute__((always_inline)) {
+        constexpr int N = decltype(width)::value;
+        for (int64_t i = 0; i + N <= count; i += N) body(width, i);
+        if (count % N != 0) body(width, count - N);
+    };
+    constexpr int kAll = kLanes<Value>;
+    if (count >= kAll) return cover(Width<kAll>{});
+    if constexpr (kAll > 4)
+        if (count >= 4) return cover(Width<4>{});
+    cover(Width<1>{});
+}
+
+inline int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+template <class F>
+inline void visit_sums(DType dtype, const F& body) {
+    switch (dtype) {
+        case DType::float16: return body(Half{});
+        case DType::bfloat16: return body(BFloat16{});
+        case DType::float32: return body(float{});
+        default: return body(double{});
+    }
+}
+
+}  // namespace torch_aclnn::kernels::KERNEL_ISA

@@ -1,0 +1,29 @@
+// Chooses the instruction set that the including file is compiled for, by how many bytes it computes at once. What is included before the
+// pragma has functions that the linker may share with other files, so they are compiled for any machine; what follows it is in a namespace
+// of its own.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/support/dtype.h"
+#include "kernels/support/loop.h"
+#include "kernels/support/scratch.h"
+#include "kernels/support/view.h"
+#include "kernels/support/windows.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#if !defined(KERNEL_VECTOR_BYTES)
+#error "vector.cpp files are compiled once for each instruction set, with KERNEL_VECTOR_BYTES=16, 32 or 64"
+#elif KERNEL_VECTOR_BYTES == 64
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,f16c")
+#define KERNEL_ISA avx512
+#elif KERNEL_VECTOR_BYTES == 32
+#pragma GCC target("avx2,f16c")
+#define KERNEL_ISA avx2
+#else
+#define KERNEL_ISA baseline  // SSE2 on x86-64, NEON on aarch64
+#endif

@@ -1,0 +1,60 @@
+// The element types that the kernels know, and a switch from the run-time value to the C++ type.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/support/half.h"
+
+namespace torch_aclnn::kernels {
+
+enum class DType { float16, bfloat16, float32, float64, int8, uint8, int16, int32, int64, complex64, complex128 };
+
+template <class T>
+struct TypeTag {
+    using type = T;
+};
+
+// Sums are formed in this type and rounded once: half types in float32, all others in their own.
+template <class T>
+struct Accumulator {
+    using type = T;
+};
+template <>
+struct Accumulator<Half> {
+    using type = float;
+};
+template <>
+struct Accumulator<BFloat16> {
+    using type = float;
+};
+
+// Calls body(TypeTag<T>{}) for a real floating-point type; returns false for any other.
+template <class F>
+bool visit_floating(DType dtype, F&& body) {
+    switch (dtype) {
+        case DType::float16: body(TypeTag<Half>{}); return true;
+        case DType::bfloat16: body(TypeTag<BFloat16>{}); return true;
+        case DType::float32: body(TypeTag<float>{}); return true;
+        case DType::float64: body(TypeTag<double>{}); return true;
+        default: return false;
+    }
+}
+
+inline int64_t element_size(DType dtype) {
+    switch (dtype) {
+        case DType::int8:
+        case DType::uint8: return 1;
+        case DType::float16:
+        case DType::bfloat16:
+        case DType::int16: return 2;
+        case DType::float32:
+        case DType::int32: return 4;
+        case DType::float64:
+        case DType::int64:
+        case DType::complex64: return 8;
+        case DType::complex128: return 16;
+    }
+    return 0;
+}
+
+}  // namespace torch_aclnn::kernels

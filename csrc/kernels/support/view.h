@@ -1,0 +1,43 @@
+// A strided view of memory that somebody else owns.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/support/dtype.h"
+
+namespace torch_aclnn::kernels {
+
+// `data` points at element (0, ..., 0); strides count elements. Kernels take a missing leading dimension as one of size 1.
+template <int Rank>
+struct View {
+    void* data;
+    DType dtype;
+    int64_t size[Rank];
+    int64_t stride[Rank];
+
+    bool empty() const {
+        for (int64_t s : size)
+            if (s == 0) return true;
+        return false;
+    }
+    int64_t bytes() const {
+        int64_t count = element_size(dtype);
+        for (int64_t s : size) count *= s;
+        return count;
+    }
+};
+
+// True if channels (dimension 1) lie `cell` elements apart, as neighbours, and the last dimension does not: then lanes shall be channels.
+template <int Rank>
+bool channels_innermost(const View<Rank>& view, int64_t cell = 1) {
+    return view.size[1] > 1 && view.stride[1] == cell && view.stride[Rank - 1] != cell;
+}
+
+// A result of this size would push everything else out of the caches, so it is written around them.
+template <int Rank>
+bool is_large(const View<Rank>& result) {
+    constexpr int64_t kLarge = int64_t{8} << 20;
+    return result.bytes() >= kLarge;
+}
+
+}  // namespace torch_aclnn::kernels
