@@ -19,7 +19,8 @@ class Operator:
         entry_point: CANN's, without ``GetWorkspaceSize``.
         function: in :mod:`torch_aclnn.functional`.
         modules: in :mod:`torch_aclnn.nn`, each in place of the one of that name in :mod:`torch.nn`.
-        torch_function: what :func:`torch_aclnn.patch` switches in :mod:`torch.nn.functional`, if anything.
+        torch_function: in :mod:`torch.nn.functional`, which :func:`torch_aclnn.patch` switches to the function of that name in the
+            operator's file in `torch_aclnn/functional`; None if patch leaves it alone.
         aten_backward: torch's own operator for the gradient, in ``torch.ops.aten``, if torch_npu has one.
 
     """
