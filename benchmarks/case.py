@@ -1,4 +1,4 @@
-"""What a case is: it has a name, and makes the tensors and the ways to compute its gradient."""
+"""A case: a name, the tensors, and the functions that compute its gradient."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ class Case:
     """A shape, dtype and layout of the forward's input (of max_unpool3d: of its output), with an operator's arguments."""
 
     operator: ClassVar[str]
+    plane_dims: ClassVar[int] = 2
     shape: tuple[int, ...]
     dtype: torch.dtype = torch.float32
     channels_last: bool = False
@@ -32,7 +33,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Operator, dtype, shape, arguments and layout, in words separated by blanks."""
+        """Operator, dtype, shape, arguments and layout, separated by spaces."""
         parts = (self.operator, dtype_name(self.dtype), times(self.shape), *self.details(), "channels_last" * self.channels_last)
         return " ".join(filter(None, parts))
 
@@ -57,7 +58,9 @@ class Case:
     @property
     def memory_format(self) -> torch.memory_format:
         """The layout of all large tensors."""
-        return torch.channels_last if self.channels_last else torch.contiguous_format
+        if not self.channels_last:
+            return torch.contiguous_format
+        return torch.channels_last_3d if len(self.shape) == 5 else torch.channels_last
 
 
 def dtype_name(dtype: torch.dtype) -> str:

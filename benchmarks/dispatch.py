@@ -1,4 +1,4 @@
-"""Microseconds per call on tiny tensors, where the way into an operator is all that counts: ours beside torch's own.
+"""Microseconds per call on tiny tensors, where the overhead of a call is all that counts: ours beside torch's own.
 
 python -m benchmarks.dispatch            # on npu in each mode of torch_npu's task queue, and autograd on cpu; about a minute
 python -m benchmarks.dispatch --quick    # fewer rounds
@@ -80,7 +80,7 @@ def measure_apart(setting: str, rounds: int) -> list[Cost]:
 
 @contextmanager
 def _inherited(mode: str) -> Iterator[None]:
-    """Give a process that starts meanwhile the task queue's mode, and deaf ears: of Ctrl-C, only this process takes notice."""
+    """Let a process that starts meanwhile have the task queue's mode, and ignore Ctrl-C, which only this process handles."""
     before, handler = os.environ.get("TASK_QUEUE_ENABLE"), signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["TASK_QUEUE_ENABLE"] = mode
     try:
@@ -139,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"{options.json}: its folder does not exist")
     console, costs = make_console(), []
     described, others = machine.describe(), machine.OtherPrograms()
-    console.print(machine.sentence(described))
+    console.print(machine.summary(described))
     status = 0
     try:
         for setting in SETTINGS:

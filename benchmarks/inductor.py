@@ -26,7 +26,7 @@ def problem() -> str | None:
 
 
 def prepare() -> None:
-    """Compile in this process, because idle workers would start while something is timed; and never go back to eager in silence."""
+    """Compile in this process, because idle workers would start while something is timed; and make any fallback to eager an error."""
     torch._inductor.config.compile_threads = 1
     torch._dynamo.config.error_on_recompile = True
     torch._dynamo.config.suppress_errors = False

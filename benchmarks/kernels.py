@@ -78,7 +78,7 @@ def _first_line(error: Exception) -> str:
 
 
 def parse(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Case], Earlier | None]:
-    """Return the options, the cases they select and the earlier figures; end the program with a sentence if that cannot be."""
+    """Return the options, the cases they select and the earlier figures; end the program with a message if they are wrong."""
     parser = argparse.ArgumentParser(
         "python -m benchmarks.kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -111,7 +111,7 @@ def parse(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Case], E
 
 
 def measure_each(console: Console, cases: Sequence[Case], measure: Callable[[Case], Any]) -> bool:
-    """Measure one after the other under a progress bar; say so and return False if interrupted."""
+    """Measure one after the other under a progress bar; print a message and return False if interrupted."""
     errors = Console(stderr=True)
     # The bar is drawn between cases only, because drawing takes time from what is measured.
     with Progress(console=errors, transient=True, auto_refresh=False, disable=not errors.is_terminal) as progress:
@@ -170,12 +170,12 @@ def run_scaling(console: Console, options: argparse.Namespace, cases: list[Case]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     options, cases, earlier = parse(argv)
-    # torch_npu says so of its own inductor backend, which takes no part here.
+    # torch_npu warns of its own inductor backend, which is not used here.
     warnings.filterwarnings("ignore", message="triton-ascend is not installed")
     if options.threads:
         torch.set_num_threads(options.threads)
     console = make_console()
-    console.print(machine.sentence(machine.describe()))
+    console.print(machine.summary(machine.describe()))
     if options.quick:
         console.print(f"quick: {len(cases)} of {len(CASES)} cases, {QUICK_ROUNDS} rounds")
     return run_scaling(console, options, cases) if options.scaling else run_times(console, options, cases, earlier)

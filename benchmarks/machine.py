@@ -55,7 +55,7 @@ def _busy_seconds() -> float:
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
 
 
-def sentence(machine: dict[str, Any]) -> str:
+def summary(machine: dict[str, Any]) -> str:
     """Return the machine in one line."""
     threads = f"{machine['threads']} thread{'s' if machine['threads'] != 1 else ''}"
     return f"{machine['cpu']}, {machine['cores']} cores, {threads}, torch {machine['torch']}"

@@ -1,14 +1,14 @@
-"""Bytes that pooling and padding keep alive between forward and backward: ours beside torch's own, on npu and cpu.
+"""Bytes that a layer keeps alive between forward and backward: ours beside torch's own, on npu and cpu.
 
 python -m benchmarks.memory
 """
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch_aclnn
@@ -19,21 +19,17 @@ from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch_aclnn._operators import OPERATORS
+from torch_aclnn.check.operators import SPECIFICATIONS
+from torch_aclnn.check.specification import Layer
 
 from benchmarks import machine
+from benchmarks.case import times
 from benchmarks.tables import INTERRUPTED, make_console
 
-# A pyramid, as in front of a classifier: each layer's input is the output of the one before, and nobody else holds it.
+# Of the chain.
 INPUT_SHAPE = (4, 32, 112, 112)
 DEVICES = ("cpu", "npu")
-OURS = torch_aclnn.nn
-LAYERS: tuple[tuple[str, Callable[[], nn.Module], Callable[[], nn.Module]], ...] = (
-    ("ReplicationPad2d(2)", partial(OURS.ReplicationPad2d, 2), partial(nn.ReplicationPad2d, 2)),
-    ("AvgPool2d(3, stride=2)", partial(OURS.AvgPool2d, 3, stride=2), partial(nn.AvgPool2d, 3, stride=2)),
-    ("ReplicationPad2d(1)", partial(OURS.ReplicationPad2d, 1), partial(nn.ReplicationPad2d, 1)),
-    ("AvgPool2d(2)", partial(OURS.AvgPool2d, 2), partial(nn.AvgPool2d, 2)),
-    ("AdaptiveAvgPool2d(7)", partial(OURS.AdaptiveAvgPool2d, 7), partial(nn.AdaptiveAvgPool2d, 7)),
-)
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class StorageWatch(TorchDispatchMode):
     """Remembers each storage that an operator returns, without keeping it alive.
 
     Counting what autograd saves is not enough: saved_tensors_hooks sees nothing that a Function stores in another way. A weak reference
-    to the storage itself expires exactly when its memory is freed, whoever held it.
+    to the storage itself expires exactly when its memory is freed.
     """
 
     def __init__(self) -> None:
@@ -73,12 +69,12 @@ class StorageWatch(TorchDispatchMode):
         return sum(size for reference, size in self._seen.values() if not reference.expired())
 
 
-def kept(layer: nn.Module, input: Tensor) -> int:
+def kept(layer: Layer, input: Tensor) -> int:
     """Return the bytes that are alive after a forward because the graph holds them."""
     return _kept_on_npu(layer, input) if input.device.type == "npu" else _kept_on_cpu(layer, input)
 
 
-def _kept_on_cpu(layer: nn.Module, input: Tensor) -> int:
+def _kept_on_cpu(layer: Layer, input: Tensor) -> int:
     with StorageWatch() as watch:
         edge = _forward(layer, input)
     alive = watch.alive()
@@ -86,7 +82,7 @@ def _kept_on_cpu(layer: nn.Module, input: Tensor) -> int:
     return alive
 
 
-def _kept_on_npu(layer: nn.Module, input: Tensor) -> int:
+def _kept_on_npu(layer: Layer, input: Tensor) -> int:
     before = _allocated()
     edge = _forward(layer, input)
     alive = _allocated() - before
@@ -94,7 +90,7 @@ def _kept_on_npu(layer: nn.Module, input: Tensor) -> int:
     return alive
 
 
-def peak(layer: nn.Module, input: Tensor) -> int | None:
+def peak(layer: Layer, input: Tensor) -> int | None:
     """Return the highest use of npu's memory in a forward and backward, beyond the input. CPU's allocator keeps no such count."""
     if input.device.type != "npu":
         return None
@@ -106,7 +102,7 @@ def peak(layer: nn.Module, input: Tensor) -> int | None:
     return torch.npu.max_memory_allocated() - before
 
 
-def _forward(layer: nn.Module, input: Tensor) -> GradientEdge:
+def _forward(layer: Layer, input: Tensor) -> GradientEdge:
     """Return the graph without the output.
 
     The layer's input is a product with a number, which saves nothing, so it dies here unless the layer saves it.
@@ -119,24 +115,35 @@ def _allocated() -> int:
     return torch.npu.memory_allocated()
 
 
+def chain(modules: ModuleType) -> nn.Module:
+    """Return a pyramid, as in front of a classifier, of torch.nn's modules or ours; only the chain holds what is between its layers."""
+    return nn.Sequential(
+        modules.ReplicationPad2d(2),
+        modules.AvgPool2d(3, stride=2),
+        modules.ReplicationPad2d(1),
+        modules.AvgPool2d(2),
+        modules.AdaptiveAvgPool2d(7),
+    )
+
+
 def measure(device: str) -> list[Kept]:
-    """Measure each layer on what the layers before it return, and then the chain."""
-    rows, shape = [], torch.Size(INPUT_SHAPE)
-    for name, make_ours, make_theirs in LAYERS:
-        rows.append(_compare(name, make_ours(), make_theirs(), shape, device))
-        shape = make_theirs()(torch.empty(shape, device="meta")).shape
-    ours, theirs = (nn.Sequential(*(makers[which]() for makers in LAYERS)) for which in (1, 2))
-    return [*rows, _compare("the chain", ours, theirs, torch.Size(INPUT_SHAPE), device)]
+    """Measure the function of each operator, and then the chain."""
+    rows = []
+    for operator in OPERATORS:
+        specification = SPECIFICATIONS[operator.name]
+        input = torch.ones(specification.layer_shape, device=device, requires_grad=True)
+        rows.append(_compare(f"{operator.function} of {times(input.shape)}", *specification.layers(input), input))
+    input = torch.ones(INPUT_SHAPE, device=device, requires_grad=True)
+    return [*rows, _compare(f"the chain, of {times(input.shape)}", chain(torch_aclnn.nn), chain(nn), input)]
 
 
-def _compare(name: str, ours: nn.Module, theirs: nn.Module, shape: torch.Size, device: str) -> Kept:
-    input = torch.ones(shape, device=device, requires_grad=True)
-    return Kept(name, device, kept(ours, input), kept(theirs, input), peak(ours, input), peak(theirs, input))
+def _compare(name: str, ours: Layer, theirs: Layer, input: Tensor) -> Kept:
+    return Kept(name, input.device.type, kept(ours, input), kept(theirs, input), peak(ours, input), peak(theirs, input))
 
 
 def print_rows(console: Console, rows: Sequence[Kept]) -> None:
     """Print one table per device."""
-    console.print(f"bytes that the graph keeps between forward and backward; the first input is {'x'.join(map(str, INPUT_SHAPE))} float32")
+    console.print("bytes that the graph keeps between forward and backward; the inputs are float32")
     for device in DEVICES:
         chosen = [row for row in rows if row.device == device]
         table = Table("layer", title=device)

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from benchmarks.figures import Figures, by_group, geometric_mean
-from benchmarks.machine import sentence
+from benchmarks.machine import summary
 
-# Okabe and Ito's colours, which colour-blind people can tell apart; the marker's shape says the same again.
+# Okabe and Ito's colours, which colour-blind people can distinguish; so can everyone by the marker's shape.
 CONTENDERS: tuple[tuple[str, str, str, Callable[[Figures], float | None]], ...] = (
     ("ATen", "#E69F00", "s", lambda case: case.aten_ms),
     ("inductor", "#009E73", "^", lambda case: case.inductor_ms),
@@ -35,7 +35,7 @@ def draw(path: Path, cases: list[Figures], copy_gb_per_s: float, machine: dict[s
     panels[0].set_xlim(10 ** math.floor(math.log10(min(sizes) / 1.5)), 10 ** math.ceil(math.log10(max(sizes) * 1.5)))
     for axes in panels[len(groups) :]:
         axes.set_visible(False)
-    figure.suptitle(f"Speed of the backward operators on CPU tensors (higher is better)\n{sentence(machine)}", fontsize=12)
+    figure.suptitle(f"Speed of the backward operators on CPU tensors (higher is better)\n{summary(machine)}", fontsize=12)
     figure.supxlabel("bytes that must move: inputs read once, output written once")
     figure.supylabel("achieved speed: those bytes / time")
     handles, labels = panels[0].get_legend_handles_labels()

@@ -1,4 +1,4 @@
-"""The tables and sentences that benchmarks.kernels prints."""
+"""The tables and conclusions that benchmarks.kernels prints."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -71,7 +71,7 @@ def _known(value: Callable[[Figures], float | None], cases: Iterable[Figures]) -
 
 
 def print_conclusions(console: Console, cases: list[Figures], copy_gb_per_s: float, earlier: Earlier | None) -> None:
-    """Say how far from the ideal the large cases are, where a peer is faster, and what changed."""
+    """Print how far from the ideal the large cases are, where a peer is faster, and what changed."""
     console.print(f"ideal: the bytes that must move, at copy_'s {copy_gb_per_s:.1f} GB/s in this run")
     if by_memory := large(cases):
         worst = max(by_memory, key=lambda case: case.against_ideal(copy_gb_per_s))

@@ -4,18 +4,13 @@ import torch_aclnn
 import torch
 from rich.console import Console
 from rich.table import Table
+from torch_aclnn._operators import OPERATORS
 
-BACKWARDS = (
-    "aclnnAvgPool2dBackward",
-    "aclnnAdaptiveAvgPool2dBackward",
-    "aclnnReplicationPad2dBackward",
-    "aclnnMaxUnpool3dBackward",
-    "aclnnBatchNormElemtBackward",
-)
+BACKWARDS = [operator.entry_point for operator in OPERATORS]
 
 
 def print_engine(console: Console, device: str) -> None:
-    """Say what computes: the host engine, CANN, or plain CPU kernels."""
+    """Print what computes: the host engine, CANN, or plain CPU kernels."""
     if device == "cpu":
         engine = "none (plain CPU tensors)"
     elif torch_aclnn.host.is_active():
@@ -26,7 +21,7 @@ def print_engine(console: Console, device: str) -> None:
 
 
 def print_calls(console: Console, device: str) -> None:
-    """Show which of the five entry points ran how often, and how many others did."""
+    """Show how often each entry point of the package's operators was called, and how many others were."""
     if device == "cpu" or not torch_aclnn.host.is_active():
         return
     calls = torch_aclnn.host.calls()

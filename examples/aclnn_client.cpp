@@ -18,7 +18,7 @@
 
 namespace {
 
-// Every call returns a code, and 0 is success. A sentence about the thread's last failure can be asked for.
+// Every call returns a code, and 0 is success. The thread's last failure also has a message.
 void check(const char* function, int code) {
     if (code == ACL_SUCCESS) return;
     std::fprintf(stderr, "%s failed with code %d: %s\n", function, code, aclGetRecentErrMsg());

@@ -10,18 +10,22 @@ import pytest
 import torch
 from torch import nn
 from torch._inductor.exc import InvalidCxxCompiler
+from torch_aclnn._operators import OPERATORS
 
 from benchmarks import dispatch, inductor, kernels, memory
-from benchmarks.batch_norm import BatchNormElemt
 from benchmarks.cases import CASES
 from benchmarks.checks import WrongResult, check_ours, check_peer
 from benchmarks.figures import Figures, UnusableFile, as_json, by_group, geometric_mean, large, read_earlier, slower_than_peer
-from benchmarks.max_unpool3d import MaxUnpool3d
+from benchmarks.operators.adaptive_avg_pool2d import AdaptiveAvgPool2d
+from benchmarks.operators.avg_pool2d import AvgPool2d
+from benchmarks.operators.batch_norm_elemt import BatchNormElemt
+from benchmarks.operators.max_unpool3d import MaxUnpool3d
+from benchmarks.operators.replication_pad2d import ReplicationPad2d
 from benchmarks.pairs import autograd_pairs, operator_pairs
-from benchmarks.planes import AdaptiveAvgPool2d, AvgPool2d, ReplicationPad2d
 from benchmarks.tables import make_console, number, print_conclusions, print_times
 
 SMALL = "1x64x7x7"
+QUICK_AND_SMALL = [case.name for case in CASES if case.quick and SMALL in case.name]
 ONE_SMALL = f"adaptive_avg_pool2d float32 {SMALL}"
 FAST = Figures("pool float32 2x2", "pool", bytes=2**20, ours_ms=2.0, aten_ms=8.0, inductor_ms=4.0)
 SLOW = Figures("pad float32 2x2", "pad", bytes=1000, ours_ms=3.0, aten_ms=1.5)
@@ -37,9 +41,9 @@ def _threads():
 
 def shrunk(case):
     """The case with at most two samples and three channels; what happens within a plane stays the same."""
-    planes = {"max_unpool3d": 3}.get(case.operator, 2) if len(case.shape) > 2 else 1
-    lead = case.shape[:-planes]
-    return replace(case, shape=(*(min(size, limit) for size, limit in zip(lead, (2, 3), strict=False)), *case.shape[-planes:]))
+    plane_dims = min(case.plane_dims, len(case.shape) - 1)
+    lead = case.shape[:-plane_dims]
+    return replace(case, shape=(*(min(size, limit) for size, limit in zip(lead, (2, 3), strict=False)), *case.shape[-plane_dims:]))
 
 
 def test_the_geometric_mean_is_that_of_ratios_and_numbers_have_three_digits():
@@ -82,6 +86,10 @@ def test_the_bytes_that_must_move_are_those_counted_by_hand(case, expected):
     assert case.work().bytes == expected
 
 
+def test_each_operator_has_cases_and_some_of_them_are_quick():
+    assert {case.operator for case in CASES if case.quick} == {operator.name for operator in OPERATORS}
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_each_case_builds_and_our_result_is_atens(case):
     work = shrunk(case).work()
@@ -122,7 +130,7 @@ def test_a_file_of_something_else_is_refused(tmp_path, text):
 
 
 @pytest.mark.parametrize(
-    ("main", "arguments", "sentence"),
+    ("main", "arguments", "message"),
     [
         (kernels.main, "--compare missing.json", "--compare: missing.json: No such file or directory"),
         (kernels.main, "--filter conv2d", f"--filter: no case's name contains 'conv2d'; names look like '{CASES[0].name}'"),
@@ -134,21 +142,21 @@ def test_a_file_of_something_else_is_refused(tmp_path, text):
         (memory.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
     ],
 )
-def test_a_bad_command_line_ends_with_a_sentence(capsys, main, arguments, sentence):
+def test_a_bad_command_line_ends_with_a_message(capsys, main, arguments, message):
     with pytest.raises(SystemExit) as ended:
         main(arguments.split())
     assert ended.value.code == 2
-    assert capsys.readouterr().err.endswith(f"error: {sentence}\n")
+    assert capsys.readouterr().err.endswith(f"error: {message}\n")
 
 
 def test_a_quick_run_writes_its_figures_and_says_what_it_left_out(tmp_path, capsys):
     path = tmp_path / "figures.json"
     assert kernels.main(["--quick", "--filter", SMALL, "--threads", "1", "--json", str(path)]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert f"quick: 4 of {len(CASES)} cases" in text and "inductor: not measured, left out by --quick" in text
+    assert f"quick: {len(QUICK_AND_SMALL)} of {len(CASES)} cases" in text and "inductor: not measured, left out by --quick" in text
     document = json.loads(path.read_text())
     assert document["machine"]["threads"] == 1 and document["how"]["complete"]
-    assert [case["name"] for case in document["cases"]] == [case.name for case in CASES if case.quick and SMALL in case.name]
+    assert [case["name"] for case in document["cases"]] == QUICK_AND_SMALL
     assert kernels.main(["--quick", "--filter", ONE_SMALL, "--compare", str(path)]) == 0
     assert "old / new is" in capsys.readouterr().out
 
@@ -172,7 +180,7 @@ def test_an_interruption_keeps_what_was_measured(capsys, monkeypatch):
     monkeypatch.setattr(kernels.Run, "measure", measure)
     assert kernels.main(["--quick", "--filter", SMALL]) == 130
     text = capsys.readouterr().out
-    assert "interrupted after 1 of 4 cases" in text and FAST.name in text
+    assert f"interrupted after 1 of {len(QUICK_AND_SMALL)} cases" in text and FAST.name in text
 
 
 def test_a_case_whose_result_is_wrong_is_named_and_not_timed(capsys, monkeypatch):
@@ -181,7 +189,7 @@ def test_a_case_whose_result_is_wrong_is_named_and_not_timed(capsys, monkeypatch
     assert f"no times of {ONE_SMALL} to 1x1: ours is off" in capsys.readouterr().out
 
 
-def test_without_a_compiler_inductor_is_left_out_with_a_sentence(capsys, monkeypatch):
+def test_without_a_compiler_inductor_is_left_out_with_a_message(capsys, monkeypatch):
     monkeypatch.setattr(inductor, "get_cpp_compiler", Mock(side_effect=InvalidCxxCompiler))
     assert kernels.main(["--filter", ONE_SMALL]) == 0
     assert "inductor: not measured, no C++ compiler was found (install g++, or name one in CXX)" in capsys.readouterr().out
@@ -231,9 +239,10 @@ def test_calling_costs_are_measured_in_each_mode(tmp_path):
     assert all(cost["ratio"] == cost["ours_us"] / cost["theirs_us"] > 0 for cost in costs)
 
 
-def test_our_pooling_and_padding_keep_no_input_alive(device):
-    rows = memory.measure(device)
-    assert len(rows) == len(memory.LAYERS) + 1 and all(row.ours == 0 < row.theirs for row in rows)
+def test_each_operator_keeps_no_more_than_torchs_own_and_the_chain_keeps_nothing(device):
+    *operators, chain = memory.measure(device)
+    assert len(operators) == len(OPERATORS) and all(row.ours <= row.theirs for row in operators)
+    assert chain.ours == 0 < chain.theirs
 
 
 class KeepsBehindAutogradsBack(torch.autograd.Function):

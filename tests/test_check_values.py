@@ -1,46 +1,45 @@
-"""What torch-aclnn check calls right: the definitions, the units of errors, refusals, repeats and counts."""
-
-import dataclasses
+"""What torch-aclnn check takes for right: the definitions, the units of errors, dtypes not offered, repeats and counts."""
 
 import torch_aclnn
 import pytest
 import torch
-from torch_aclnn.check import cost, error, oracle, records, values
+from torch_aclnn._operators import BY_NAME, OPERATORS
+from torch_aclnn.check import cost, error, pairs, records, values
 from torch_aclnn.check.layouts import LAYOUTS
-from torch_aclnn.check.samples import BY_NAME
+from torch_aclnn.check.operators import SPECIFICATIONS
 
 from marks import host_engine_only
 
 pytestmark = host_engine_only
 
 
+def replace_operator(monkeypatch, change):
+    """Let the checks call the operator through `change(operator)`."""
+    operator = values._operator
+    monkeypatch.setattr(values, "_operator", lambda name: change(operator(name)))
+
+
 def test_a_wrong_result_fails(monkeypatch):
-    right = oracle.avg_pool2d_backward
-    monkeypatch.setattr(oracle, "avg_pool2d_backward", lambda *arguments: right(*arguments) * (1 + 2**-18))
+    replace_operator(monkeypatch, lambda operator: lambda *arguments: operator(*arguments) * (1 + 2**-18))
     found = values.check_values("avg_pool2d", torch.float32, "strided view", 1)
     assert found.status == records.FAILED and found.error_ulp > found.limit_ulp == 8
     assert found.message.startswith("wrong by ") and found.message.endswith("ulp where 8 are allowed")
 
 
 def test_an_element_that_changed_while_it_moved_fails(monkeypatch):
-    right = oracle.max_unpool3d_backward
-    monkeypatch.setattr(oracle, "max_unpool3d_backward", lambda *arguments: right(*arguments) + 1)
+    replace_operator(monkeypatch, lambda operator: lambda *arguments: operator(*arguments) + 1)
     found = values.check_values("max_unpool3d", torch.int8, "contiguous", 1)
     assert found.status == records.FAILED and "elements that only move have changed" in found.message
 
 
-def replace_call(monkeypatch, call):
-    monkeypatch.setitem(BY_NAME, "avg_pool2d", dataclasses.replace(BY_NAME["avg_pool2d"], call=call))
-
-
 def test_a_result_that_is_no_number_fails_and_has_no_error_in_json(monkeypatch):
-    replace_call(monkeypatch, lambda grad, size, *rest: torch.full(size, float("nan")))
+    replace_operator(monkeypatch, lambda _: lambda grad, size, *rest: torch.full(size, float("nan")))
     found = values.check_values("avg_pool2d", torch.float32, "contiguous", 0)
     assert (found.status, found.error_ulp, found.message) == (records.FAILED, None, "wrong by inf ulp where 8 are allowed")
 
 
 def test_other_bits_in_a_repeat_fail(monkeypatch):
-    replace_call(monkeypatch, lambda grad, size, *rest: torch.randn(size))
+    replace_operator(monkeypatch, lambda _: lambda grad, size, *rest: torch.randn(size))
     found = values.check_determinism("avg_pool2d", torch.float32, 0)
     assert found.status == records.FAILED and found.message == "9 of 9 repeats gave other bits than the first call"
 
@@ -54,10 +53,10 @@ def test_other_bits_in_a_repeat_fail(monkeypatch):
     ],
 )
 def test_only_a_dtype_that_depends_on_the_product_may_be_refused(monkeypatch, dtype, words, status):
-    def refuse(*arguments):
+    def fail(*arguments):
         raise RuntimeError(words)
 
-    replace_call(monkeypatch, refuse)
+    replace_operator(monkeypatch, lambda _: fail)
     for found in (values.check_values("avg_pool2d", dtype, "contiguous", 0), values.check_determinism("avg_pool2d", dtype, 0)):
         assert (found.status, found.message) == (status, words)
 
@@ -84,20 +83,27 @@ def test_a_wide_result_is_measured_by_what_was_summed():
     assert error.in_ulp(exact + 2**-23, exact, scale, torch.float32) == pytest.approx(1.0)
 
 
-def test_the_definitions_are_those_of_torchs_gradients():
-    functional = torch.nn.functional
-    forwards = {
-        "avg_pool2d": functional.avg_pool2d,
-        "adaptive_avg_pool2d": functional.adaptive_avg_pool2d,
-        "replication_pad2d": lambda x, padding: functional.pad(x, padding, mode="replicate"),
-    }
-    for name, forward in forwards.items():
-        for sample in BY_NAME[name].samples(torch.float32):
-            (grad_output,), arguments = sample.tensors, sample.arguments
-            size, *attributes = arguments if name != "adaptive_avg_pool2d" else (*arguments, grad_output.shape[-2:])
-            x = torch.randn(size, dtype=torch.float64, requires_grad=True)
-            (expected,) = torch.autograd.grad(forward(x, *attributes), x, grad_output.double())
-            torch.testing.assert_close(sample.expected()[0], expected)
+def has_cpu_kernel(aten: str | None) -> bool:
+    return aten is not None and torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{aten}", "CPU")
+
+
+@pytest.mark.parametrize("operator", [o for o in OPERATORS if has_cpu_kernel(o.aten_backward)], ids=lambda operator: operator.name)
+def test_the_definitions_are_those_of_atens_gradients(operator):
+    specification = SPECIFICATIONS[operator.name]
+    for sample in specification.samples(torch.float64):
+        result = getattr(torch.ops.aten, operator.aten_backward).default(*specification.aten_arguments(sample))
+        torch.testing.assert_close(result, sample.expected()[0])
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_what_is_compared_with_torch_gives_the_same(name):
+    specification = SPECIFICATIONS[name]
+    x = torch.randn(specification.tiny_layer_shape).npu().requires_grad_()
+    ours, theirs = (layer(x) for layer in specification.layers(x))
+    torch.testing.assert_close(ours.cpu(), theirs.cpu())
+    assert ours.grad_fn.name() != theirs.grad_fn.name()
+    results = [call().cpu() for call in pairs.operator_calls(name) if call is not None]
+    torch.testing.assert_close(results[0], results[-1])
 
 
 def test_without_the_engine_operators_are_counted(monkeypatch):

@@ -1,10 +1,12 @@
 """convert: a model's modules become ours, and nothing else of it changes."""
 
 import copy
+import pickle
 
 import torch_aclnn
 import pytest
 import torch
+from torch_aclnn._operators import OPERATORS
 
 from marks import host_engine_only
 
@@ -50,6 +52,20 @@ def test_keeps_hooks_and_their_handles():
     assert seen == [torch_aclnn.nn.AvgPool2d]
 
 
+def test_pickles_name_the_public_classes():
+    model = torch_aclnn.convert(make_model())
+    text = pickle.dumps(model, protocol=0).decode("latin1")
+    assert "ctorch_aclnn.nn\nAvgPool2d\n" in text and "torch_aclnn.nn." not in text
+    assert repr(pickle.loads(pickle.dumps(model))) == repr(model)
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+def test_turns_the_modules_of_each_operator(operator):
+    for name in operator.modules:
+        theirs = getattr(torch.nn, name)(2)
+        assert type(torch_aclnn.convert(theirs, batch_norm=True)) is getattr(torch_aclnn.nn, name)
+
+
 def test_leaves_subclasses_alone_and_may_be_repeated():
     class Own(torch.nn.AvgPool2d):
         pass
@@ -84,6 +100,6 @@ def test_a_converted_batch_norm_takes_as_many_launches_as_its_documentation_says
     assert f"and {launches[1]} once converted" in torch_aclnn.convert.__doc__
 
 
-def test_refuses_what_is_not_a_module():
+def test_only_a_module_is_converted():
     with pytest.raises(TypeError, match=r"convert: module: expected a torch\.nn\.Module, got list"):
         torch_aclnn.convert([torch.nn.AvgPool2d(2)])

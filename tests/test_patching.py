@@ -7,11 +7,15 @@ import warnings
 import torch_aclnn
 import pytest
 import torch
+from torch_aclnn import patching
 from torch.nn import functional as F
+from torch_aclnn._operators import OPERATORS
+from torch_aclnn.check.operators import SPECIFICATIONS
 
 from threads import on_threads
 
-NAMES = ("adaptive_avg_pool2d", "avg_pool2d", "max_unpool3d", "pad")
+SWITCHED = [operator for operator in OPERATORS if operator.torch_function]
+NAMES = sorted({operator.torch_function for operator in SWITCHED})
 ORIGINALS = {name: getattr(F, name) for name in NAMES}
 
 
@@ -26,56 +30,89 @@ def planes(device: str, **kwargs) -> torch.Tensor:
     return torch.randn(2, 3, 6, 6, device=device, requires_grad=True, **kwargs)
 
 
-def unpooled(x: torch.Tensor) -> torch.Tensor:
-    values = x.reshape(1, 2, 3, 6, 6)
-    indices = torch.randint(0, 8 * 3 * 6 * 6, (1, 2, 3, 6, 6), device=x.device)
-    return F.max_unpool3d(values, indices, 2)
+def torchs_own(operator, x: torch.Tensor) -> torch.Tensor:
+    """Call the function in torch.nn.functional, whichever that is now."""
+    return SPECIFICATIONS[operator.name].layers(x)[1](x)
 
 
-CALLS = {
-    "AvgPool2dBackward": lambda x: F.avg_pool2d(x, 3, 2, padding=1, count_include_pad=False),
-    "AdaptiveAvgPool2dBackward": lambda x: F.adaptive_avg_pool2d(x, (None, 2)),
-    "ReplicationPad2dBackward": lambda x: F.pad(x, (1, 2, 3, -1), mode="replicate"),
-    "MaxUnpool3dBackward": unpooled,
-}
-MODULES = {
-    "AvgPool2dBackward": torch.nn.AvgPool2d(2),
-    "AdaptiveAvgPool2dBackward": torch.nn.AdaptiveAvgPool2d(2),
-    "ReplicationPad2dBackward": torch.nn.ReplicationPad2d(1),
-}
+def sample_of(operator, device: str) -> torch.Tensor:
+    shape = SPECIFICATIONS[operator.name].tiny_layer_shape
+    return torch.randn(shape, generator=torch.Generator().manual_seed(0)).to(device).requires_grad_()
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_functions_on_npu_take_our_path_while_patched(name):
+def name_of_ours(operator) -> str:
+    x = sample_of(operator, "npu")
+    return SPECIFICATIONS[operator.name].layers(x)[0](x).grad_fn.name()
+
+
+of_each_operator = pytest.mark.parametrize("operator", SWITCHED, ids=lambda operator: operator.name)
+
+
+@of_each_operator
+def test_functions_on_npu_take_our_path_while_patched(operator):
+    x = sample_of(operator, "npu")
+    with torch_aclnn.patch():
+        assert torchs_own(operator, x).grad_fn.name() == name_of_ours(operator)
+    assert torchs_own(operator, x).grad_fn.name() != name_of_ours(operator)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (torch.nn.AvgPool2d(2), "AvgPool2dBackward"),
+        (torch.nn.AdaptiveAvgPool2d(2), "AdaptiveAvgPool2dBackward"),
+        (torch.nn.ReplicationPad2d(1), "ReplicationPad2dBackward"),
+    ],
+    ids=repr,
+)
+def test_modules_of_torch_follow(module, name):
+    with torch_aclnn.patch():
+        assert module(planes("npu")).grad_fn.name() == name
+
+
+@of_each_operator
+def test_results_and_gradients_stay_those_of_torch(operator):
+    x = sample_of(operator, "npu")
+    gradient = lambda: torch.autograd.grad(torchs_own(operator, x).square().sum(), x)[0].cpu()
+    theirs = gradient()
+    with torch_aclnn.patch():
+        torch.testing.assert_close(gradient(), theirs)
+
+
+@of_each_operator
+def test_other_devices_are_left_alone(operator):
+    with torch_aclnn.patch():
+        assert torchs_own(operator, sample_of(operator, "cpu")).grad_fn.name() != name_of_ours(operator)
+        assert torchs_own(operator, sample_of(operator, "meta")).device.type == "meta"
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda x: F.avg_pool2d(x, 3, 2, padding=1, count_include_pad=False), "AvgPool2dBackward"),
+        (lambda x: F.adaptive_avg_pool2d(x, (None, 2)), "AdaptiveAvgPool2dBackward"),
+        (lambda x: F.pad(x, (1, 2, 3, -1), mode="replicate"), "ReplicationPad2dBackward"),
+    ],
+)
+def test_arguments_of_any_kind_reach_our_functions(call, name):
     x = planes("npu")
+    theirs = call(x)
     with torch_aclnn.patch():
-        assert CALLS[name](x).grad_fn.name() == name
-    assert CALLS[name](x).grad_fn.name() != name
+        ours = call(x)
+    assert ours.grad_fn.name() == name and torch.equal(ours.cpu(), theirs.cpu())
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_modules_of_torch_follow(name):
-    with torch_aclnn.patch():
-        assert MODULES[name](planes("npu")).grad_fn.name() == name
+def test_a_function_of_torch_may_have_several_operators():
+    def takes(mode):
+        return lambda input, pad, asked: (mode, input) if asked == mode else NotImplemented
 
-
-@pytest.mark.parametrize("name", CALLS)
-def test_results_and_gradients_stay_those_of_torch(name):
+    pad = patching._on_npu(lambda *args: "torch's own", [takes("replicate"), takes("reflect")])
     x = planes("npu")
-    grad = lambda: torch.autograd.grad(CALLS[name](x).square().sum(), x)[0].cpu()
-    torch.manual_seed(0)
-    theirs = grad()
-    torch.manual_seed(0)
-    with torch_aclnn.patch():
-        torch.testing.assert_close(grad(), theirs)
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_other_devices_are_left_alone(name):
-    x = planes("cpu")
-    with torch_aclnn.patch():
-        assert CALLS[name](x).grad_fn.name() != name
-        assert CALLS[name](planes("meta")).device.type == "meta"
+    assert [pad(x, (1, 1, 1, 1), mode) for mode in ("reflect", "replicate", "circular")] == [
+        ("reflect", x),
+        ("replicate", x),
+        "torch's own",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +145,7 @@ def test_what_the_operators_do_not_take_goes_to_torch():
         assert F.pad(x, (6, 6, 6, 6), mode="replicate").shape == (2, 3, 18, 18)
 
 
-def test_what_torch_refuses_is_refused_with_function_and_parameter():
+def test_what_torch_does_not_take_is_an_error_with_function_and_parameter():
     with torch_aclnn.patch(), pytest.raises(ValueError, match="avg_pool2d: padding: expected at most half of kernel_size"):
         F.avg_pool2d(planes("npu"), 2, padding=2)
 
@@ -182,7 +219,7 @@ def test_a_function_that_other_code_replaced_is_left_alone(monkeypatch):
     with monkeypatch.context() as other:
         other.setattr(F, "avg_pool2d", theirs)
         with pytest.warns(UserWarning, match="avg_pool2d was replaced by other code"):
-            assert len(torch_aclnn.patch().changed) == 3
+            assert len(torch_aclnn.patch().changed) == len(NAMES) - 1
         assert F.avg_pool2d is theirs
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

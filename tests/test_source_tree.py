@@ -31,7 +31,7 @@ def inside(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
 @pytest.mark.parametrize("command", [(sys.executable, "-c"), (COMMAND, "run", "-c")], ids=["python", "torch-aclnn run"])
 def test_the_installed_package_is_imported(inside, command):
     code = "import torch_aclnn, torch_aclnn.nn, torch; print(torch_aclnn.__file__, torch_aclnn.nn.__file__, torch.npu.is_available())"
-    expected = f"{PACKAGE}/__init__.py {PACKAGE}/nn.py True"
+    expected = f"{PACKAGE}/__init__.py {PACKAGE}/nn/__init__.py True"
     assert output_of(code, launcher=(*inside, *command)) == expected
 
 

@@ -1,16 +1,18 @@
 """Switch the operators on in code that was written for :mod:`torch.nn`: a whole process by :func:`patch`, one model by :func:`convert`."""
 
 import functools
+import importlib
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
 import torch
-from torch_aclnn import functional, host
+from torch_aclnn import host
 from torch_aclnn import nn as ours
 from torch import Tensor, nn
+from torch_aclnn._operators import OPERATORS
 
 __all__ = ["Patch", "convert", "patch", "unpatch"]
 
@@ -18,32 +20,36 @@ _torch = torch.nn.functional
 _Module = TypeVar("_Module", bound=nn.Module)
 
 
-def _on_npu(original: Callable[..., Tensor], replacement: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return a function that is `replacement` for plain tensors on ``npu`` and `original` for everything else."""
+def _on_npu(original: Callable[..., Tensor], replacements: Sequence[Callable[..., Tensor]]) -> Callable[..., Tensor]:
+    """Return a function that tries the replacements for plain tensors on ``npu``, and is `original` for everything else."""
 
     @functools.wraps(original)
     def switched(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if not isinstance(input, Tensor) or input.device.type != "npu" or torch.overrides.has_torch_function_unary(input):
-            return original(input, *args, **kwargs)
-        return replacement(input, *args, **kwargs)
+        if isinstance(input, Tensor) and input.device.type == "npu" and not torch.overrides.has_torch_function_unary(input):
+            for replacement in replacements:
+                output = replacement(input, *args, **kwargs)
+                if output is not NotImplemented:
+                    return output
+        return original(input, *args, **kwargs)
 
     return switched
 
 
-def _pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    if mode == "replicate" and len(pad) == 4 and value is None:
-        return functional.replication_pad2d(input, pad)
-    return _ORIGINALS["pad"](input, pad, mode, value)
+def _replacements() -> dict[str, list[Callable[..., Tensor]]]:
+    """Return, for each name in torch.nn.functional, the functions of that name in the operators' files in torch_aclnn.functional.
+
+    Where torch has one function for several operators, as it has `pad`, each returns NotImplemented for the arguments of the others.
+    """
+    found: dict[str, list[Callable[..., Tensor]]] = {}
+    for function, name in sorted((o.torch_function, o.name) for o in OPERATORS if o.torch_function):
+        module = importlib.import_module(f"torch_aclnn.functional.{name}")
+        found.setdefault(function, []).append(getattr(module, function))
+    return found
 
 
-_REPLACEMENTS: dict[str, Callable[..., Tensor]] = {
-    "adaptive_avg_pool2d": functional.adaptive_avg_pool2d,
-    "avg_pool2d": functional.avg_pool2d,
-    "max_unpool3d": functional.max_unpool3d,
-    "pad": _pad,
-}
+_REPLACEMENTS = _replacements()
 _ORIGINALS: dict[str, Callable[..., Tensor]] = {name: getattr(_torch, name) for name in _REPLACEMENTS}
-_SWITCHED = {name: _on_npu(_ORIGINALS[name], replacement) for name, replacement in _REPLACEMENTS.items()}
+_SWITCHED = {name: _on_npu(_ORIGINALS[name], replacements) for name, replacements in _REPLACEMENTS.items()}
 
 # Each patch() that has not ended. The functions are switched while there is one, so that scopes of several threads may overlap.
 _holders: set["Patch"] = set()
@@ -92,11 +98,12 @@ def _replace(present: dict[str, Callable[..., Tensor]], wanted: dict[str, Callab
 def patch() -> Patch:
     """Let :mod:`torch.nn.functional` use this package's functions for tensors on ``npu``; modules that call them follow.
 
-    Switched are ``avg_pool2d``, ``adaptive_avg_pool2d``, ``pad`` with ``mode="replicate"`` and four numbers, and ``max_unpool3d``. Tensors
-    on any other device, subclasses of Tensor, and arguments that the operators do not take go to torch as before; what torch refuses raises
-    a ValueError or TypeError of this package. The switch is the whole process's, for all threads, and does not reach code that holds the
-    functions under names of its own (``from torch.nn.functional import avg_pool2d``). :func:`torch.jit.script` takes torch's own
-    functions only, so it is not to be called while they are switched. No kernel of an aten operator is replaced.
+    Switched are the poolings and unpoolings that have an operator here, as :attr:`Patch.changed` lists them, and ``pad`` in the modes that
+    have one. Tensors on any other device, subclasses of Tensor, and arguments that the operators do not take go to torch as before; what
+    torch refuses raises a ValueError or TypeError of this package. The switch is the whole process's, for all threads, and does not reach
+    code that holds the functions under names of its own (``from torch.nn.functional import avg_pool2d``).
+    :func:`torch.jit.script` takes torch's own functions only, so it is not to be called while they are switched. No kernel of an aten
+    operator is replaced.
 
     Calling it again changes nothing. It stays in force until :func:`unpatch`, or to the end of the block if it is used in ``with``.
 
@@ -108,8 +115,8 @@ def patch() -> Patch:
         ...     y = torch.nn.AvgPool2d(2)(torch.ones(1, 1, 2, 2, device="npu", requires_grad=True))
         >>> y.grad_fn.name()
         'AvgPool2dBackward'
-        >>> patch.changed[:2]
-        ('torch.nn.functional.adaptive_avg_pool2d', 'torch.nn.functional.avg_pool2d')
+        >>> "torch.nn.functional.avg_pool2d" in patch.changed
+        True
 
     """
     with _lock:
@@ -122,9 +129,9 @@ def unpatch() -> tuple[str, ...]:
     """End every :func:`patch`, and return the functions that are torch's own again.
 
     Example:
-        >>> _ = torch_aclnn.patch()
-        >>> len(torch_aclnn.unpatch())
-        4
+        >>> patch = torch_aclnn.patch()
+        >>> torch_aclnn.unpatch() == patch.changed
+        True
         >>> torch_aclnn.unpatch()
         ()
 
@@ -134,9 +141,9 @@ def unpatch() -> tuple[str, ...]:
         return _replace(_SWITCHED, _ORIGINALS)
 
 
-_COUNTERPARTS: dict[type[nn.Module], type[nn.Module]] = {getattr(nn, name): getattr(ours, name) for name in ours.__all__}
-
-
+_COUNTERPARTS: dict[type[nn.Module], type[nn.Module]] = {
+    getattr(nn, name): getattr(ours, name) for operator in OPERATORS for name in operator.modules
+}
 _BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 

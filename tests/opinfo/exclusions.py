@@ -8,7 +8,7 @@ import torch
 from opinfo.entries import ENGINE, Case
 from opinfo.samples import Sample
 
-# The lines of docs/operators.md and README.md, word for word, and the headings of limitations in the README of this folder.
+# The lines of docs/operators/ and README.md, word for word, and the headings of limitations in the README of this folder.
 FOUR_PADS = "padding is {left, right, top, bottom}, of any size"
 TWO_DIMENSIONS = "input and gradInput have one shape of 2 to 8 dimensions with the channels in dimension 1"
 FLOATING = "gradOutput, self and gradInput: floating, one type; NCHW or NCL"

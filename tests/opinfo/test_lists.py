@@ -17,7 +17,7 @@ from opinfo.samples import samples
 from subprocesses import run_python
 
 HERE = Path(__file__).parent
-CONTRACT = (HERE.parents[1] / "docs" / "operators.md", HERE.parents[1] / "README.md")
+CONTRACT = (*(HERE.parents[1] / "docs" / "operators").glob("*.md"), HERE.parents[1] / "README.md")
 
 pytestmark = pytest.mark.opinfo
 in_default_engine = pytest.mark.skipif(ENGINE != "default", reason="says nothing new in the process with float64")

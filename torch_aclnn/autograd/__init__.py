@@ -4,22 +4,20 @@
 that can be differentiated again. The functions in :mod:`torch_aclnn.functional` check their arguments and call these.
 """
 
-from torch_aclnn.autograd import _fake  # noqa: F401  (registers)
-from torch_aclnn.autograd.adaptive_avg_pool2d import AdaptiveAvgPool2d, AdaptiveAvgPool2dBackward
-from torch_aclnn.autograd.avg_pool2d import AvgPool2d, AvgPool2dBackward
-from torch_aclnn.autograd.batch_norm_elemt import BatchNorm, BatchNormElemtBackward
-from torch_aclnn.autograd.max_unpool3d import MaxUnpool3d, MaxUnpool3dBackward
-from torch_aclnn.autograd.replication_pad2d import ReplicationPad2d, ReplicationPad2dBackward
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "AdaptiveAvgPool2d",
-    "AdaptiveAvgPool2dBackward",
-    "AvgPool2d",
-    "AvgPool2dBackward",
-    "BatchNorm",
-    "BatchNormElemtBackward",
-    "MaxUnpool3d",
-    "MaxUnpool3dBackward",
-    "ReplicationPad2d",
-    "ReplicationPad2dBackward",
-]
+from torch_aclnn._operators import OPERATORS
+from torch_aclnn.autograd import _fake  # noqa: F401  (registers)
+
+__all__ = []
+
+for _operator in OPERATORS:
+    _module = importlib.import_module(f"{__name__}.{_operator.name}")
+    for _name in _module.__all__:
+        globals()[_name] = getattr(_module, _name)
+    __all__ += _module.__all__
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

@@ -10,14 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-
-_OPERATORS = (
-    "avg_pool2d_backward",
-    "adaptive_avg_pool2d_backward",
-    "replication_pad2d_backward",
-    "max_unpool3d_backward",
-    "batch_norm_elemt_backward",
-)
+from torch_aclnn._operators import OPERATORS
 
 
 def _fake_kernel(meta: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -28,6 +21,6 @@ def _fake_kernel(meta: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return fake
 
 
-for _name in _OPERATORS:
-    _meta = getattr(torch.ops.torch_aclnn, f"_{_name}_meta").default
-    torch.library.register_fake(f"torch_aclnn::{_name}", _fake_kernel(_meta))
+for _operator in OPERATORS:
+    _meta = getattr(torch.ops.torch_aclnn, f"_{_operator.backward}_meta").default
+    torch.library.register_fake(f"torch_aclnn::{_operator.backward}", _fake_kernel(_meta))

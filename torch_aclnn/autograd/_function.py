@@ -8,10 +8,10 @@ from torch.autograd import forward_ad
 
 
 class Function(torch.autograd.Function):
-    """A ``torch.autograd.Function`` with a shorter way for eager code.
+    """A ``torch.autograd.Function`` with less overhead in eager code.
 
-    ``apply`` inspects the signature of ``forward`` on every call, which takes longer than a small operator. ``call`` goes round it, and
-    round the graph where none is wanted; under ``torch.func`` and ``torch.compile`` it is ``apply``.
+    ``apply`` inspects the signature of ``forward`` on every call, which takes longer than a small operator. ``call`` skips that, and does
+    not record a graph where none is wanted; under ``torch.func`` and ``torch.compile`` it is ``apply``.
     """
 
     _record: Any

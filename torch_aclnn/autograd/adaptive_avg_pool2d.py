@@ -4,16 +4,19 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_aclnn.autograd._function import Function
-from torch_aclnn.autograd._planes import over_planes, with_batch
+from torch_aclnn.autograd._linear import LinearBackward, LinearFunction
+
+__all__ = ["AdaptiveAvgPool2d", "AdaptiveAvgPool2dBackward"]
 
 # Bound once, because torch_aclnn.patch() puts another function in its place.
 _forward = torch.nn.functional.adaptive_avg_pool2d
 _backward = torch.ops.torch_aclnn.adaptive_avg_pool2d_backward.default
 
 
-class AdaptiveAvgPool2d(Function):
+class AdaptiveAvgPool2d(LinearFunction):
     """(input, output_size) -> pooled input."""
+
+    plane_dims = 2
 
     @staticmethod
     def forward(input: Tensor, output_size: Any) -> Tensor:
@@ -24,23 +27,15 @@ class AdaptiveAvgPool2d(Function):
         return _forward(input, output_size)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        """Keep the input's sizes, not the input."""
-        ctx.input_size = inputs[0].shape
-
-    @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
-        """Call the entry point."""
+        """Call the entry point, to which the two sizes are arguments enough."""
         return AdaptiveAvgPool2dBackward.call(grad_output, ctx.input_size), None
 
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, ...], input: Tensor, output_size: Any) -> tuple[Tensor, int]:
-        """Treat the mapped dimension as more planes."""
-        return over_planes(lambda x: AdaptiveAvgPool2d.apply(x, output_size), (input,), in_dims[:1], info.batch_size, 2)
 
-
-class AdaptiveAvgPool2dBackward(Function):
+class AdaptiveAvgPool2dBackward(LinearBackward):
     """(grad_output, input_size) -> grad_input, by aclnnAdaptiveAvgPool2dBackward."""
+
+    plane_dims = 2
 
     @staticmethod
     def forward(grad_output: Tensor, input_size: Any) -> Tensor:
@@ -56,9 +51,3 @@ class AdaptiveAvgPool2dBackward(Function):
     def backward(ctx: Any, grad_grad_input: Tensor) -> tuple[Tensor | None, ...]:
         """The map is linear, so its derivative is the forward."""
         return AdaptiveAvgPool2d.call(grad_grad_input, ctx.output_size), None
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, ...], grad_output: Tensor, input_size: Any) -> tuple[Tensor, int]:
-        """Treat the mapped dimension as more planes."""
-        sizes = with_batch(input_size, info.batch_size, 2)
-        return over_planes(lambda g: AdaptiveAvgPool2dBackward.apply(g, sizes), (grad_output,), in_dims[:1], info.batch_size, 2)

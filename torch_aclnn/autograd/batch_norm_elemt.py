@@ -12,6 +12,8 @@ from torch.autograd import forward_ad
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode, is_traceable_wrapper_subclass
 from torch_aclnn.autograd._function import Function
 
+__all__ = ["BatchNorm", "BatchNormElemtBackward"]
+
 _backward = torch.ops.torch_aclnn.batch_norm_elemt_backward.default
 
 
@@ -28,14 +30,14 @@ def _statistics_type(input: Tensor) -> torch.dtype:
 
 
 def _is_observed(input: Tensor) -> bool:
-    """Return whether somebody differentiates the steps or traces them."""
+    """Return whether the steps are differentiated or traced."""
     differentiated = torch.is_grad_enabled() or forward_ad._current_level >= 0
     return differentiated or torch.compiler.is_compiling() or is_in_torch_dispatch_mode() or is_traceable_wrapper_subclass(input)
 
 
 def _uses_device_operators(input: Tensor) -> bool:
-    # What torch has for the steps has no derivatives and no meta kernels, and one updates the running statistics without a word of it in
-    # its schema; so whoever observes gets the plain form. So does float64, because their statistics are float32 whatever the input is.
+    # Torch's operators for the steps have no derivatives and no meta kernels, and one updates the running statistics although its schema
+    # does not say so. So the plain form is used where the steps are observed, and for float64, whose statistics they compute in float32.
     return input.device.type == "npu" and input.dtype != torch.float64 and not _is_observed(input)
 
 
@@ -124,7 +126,7 @@ class BatchNorm(Function):
     def backward(ctx: Any, grad_output: Tensor, *unused: Any) -> tuple[Tensor | None, ...]:
         """Form the sums and call the entry point."""
         input, weight, mean, invstd = ctx.saved_tensors
-        if torch.is_grad_enabled():  # somebody may differentiate again, through the statistics too
+        if torch.is_grad_enabled():  # it may be differentiated again, through the statistics too
             mean, invstd = _statistics(input, ctx.eps)
         sum_dy, sum_dy_xmu = _sums(grad_output, input, mean, invstd)
         count = torch.full((1,), input.numel() // input.shape[1], dtype=torch.int32, device=input.device)

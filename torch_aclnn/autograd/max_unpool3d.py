@@ -7,6 +7,8 @@ from torch import Tensor
 from torch_aclnn.autograd._function import Function
 from torch_aclnn.autograd._planes import over_planes
 
+__all__ = ["MaxUnpool3d", "MaxUnpool3dBackward"]
+
 _forward = torch.ops.aten.max_unpool3d.default
 _backward = torch.ops.torch_aclnn.max_unpool3d_backward.default
 
@@ -16,7 +18,7 @@ class MaxUnpool3d(Function):
 
     @staticmethod
     def forward(input: Tensor, indices: Tensor, output_size: Any, stride: Any, padding: Any) -> Tensor:
-        """Unpool as torch does, and keep the dtype. Elements only move, so a detour by float32, as autocast makes on cpu, loses nothing."""
+        """Unpool as torch does, and keep the dtype; elements only move, so nothing is lost where autocast on cpu goes through float32."""
         listed = input.float() if input.dtype == torch.bfloat16 and input.device.type == "npu" else input  # of aclnnMaxUnpool3d
         return _forward(listed, indices, output_size, stride, padding).to(input.dtype)
 

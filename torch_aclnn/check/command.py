@@ -1,4 +1,4 @@
-"""``torch-aclnn check``: start the workers, show how far they are, print and write the report."""
+"""``torch-aclnn check``: start the workers, show their progress, print and write the report."""
 
 import json
 import time
@@ -41,7 +41,7 @@ def _run_workers(report: Report) -> None:
 
         def take(values: dict[str, Any]) -> None:
             report.take(values)
-            # Each worker tells how much it has to do when it starts; the others have about as much.
+            # Each worker reports its number of records when it starts; the others have about as many.
             expected = max(report.total, report.total * len(report.modes) // started)
             progress.update(bar, completed=len(report.records), total=expected)
 

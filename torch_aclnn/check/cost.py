@@ -11,7 +11,8 @@ from torch_aclnn import convert, host
 from torch import Tensor, nn
 from torch.autograd.graph import get_gradient_edge
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch_aclnn.check.pairs import Call, layers, operator_calls
+from torch_aclnn.check.operators import SPECIFICATIONS
+from torch_aclnn.check.pairs import Call, operator_calls
 from torch_aclnn.check.records import FAILED, PASSED, Check, Cost, Launches
 
 _CALLS, _ROUNDS = 100, 20
@@ -22,7 +23,7 @@ _BLOCK = 512
 
 def calling_cost(name: str, mode: int) -> Cost:
     """Time the operator and torch_npu's own in turns, and take the shortest rounds, which other programs disturbed least."""
-    ours, torchs = operator_calls()[name]
+    ours, torchs = operator_calls(name)
     calls = [call for call in (ours, torchs) if call is not None]
     rounds = [[_microseconds(call) for call in calls] for _ in range(_ROUNDS)]
     shortest = [min(column) for column in zip(*rounds, strict=True)]
@@ -39,9 +40,9 @@ def _microseconds(call: Call) -> float:
 
 def kept_bytes(name: str, mode: int) -> Check:
     """Compare what the graph of one layer keeps between forward and backward; ours must not keep more."""
-    shape, *pair = layers()[name]
-    input = torch.ones(shape).to("npu").requires_grad_()
-    ours, torchs = (_kept(layer, input) for layer in pair)
+    specification = SPECIFICATIONS[name]
+    input = torch.ones(specification.layer_shape).to("npu").requires_grad_()
+    ours, torchs = (_kept(layer, input) for layer in specification.layers(input))
     message = f"keeps {ours:,} bytes where torch's own keeps {torchs:,}" if ours > torchs + _BLOCK else None
     return Check("memory", name, FAILED if message else PASSED, mode, "float32", bytes=(ours, torchs), message=message)
 

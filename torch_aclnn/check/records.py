@@ -6,13 +6,6 @@ from typing import Any
 
 PASSED, FAILED, NOT_OFFERED = "passed", "failed", "not offered"
 
-OPERATORS = (
-    "avg_pool2d",
-    "adaptive_avg_pool2d",
-    "replication_pad2d",
-    "max_unpool3d",
-    "batch_norm_elemt",
-)
 # torch_npu reads TASK_QUEUE_ENABLE once per process.
 MODES = (0, 1, 2)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check, Cost, Launches, Record, from_json, of_kind, to_json
 
-# Of the document: a change that a reader must know of counts it up.
+# Of the document; it is increased by a change that programs which read it must know of.
 FORMAT = 1
 
 

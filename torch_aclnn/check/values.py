@@ -1,37 +1,38 @@
 """Whether an operator's results are right, and the same each time."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 import torch_npu
 from torch import Tensor
+from torch_aclnn._operators import BY_NAME
 from torch_aclnn.check import error, machine
 from torch_aclnn.check.layouts import LAYOUTS
+from torch_aclnn.check.operators import SPECIFICATIONS
 from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check
-from torch_aclnn.check.samples import BY_NAME, Sample
+from torch_aclnn.check.samples import Sample
 
 REPEATS = 10
-_MOVES_ELEMENTS = ("max_unpool3d",)
 
 # ACLNN_ERR_PARAM_INVALID, with which an entry point answers to a dtype that it does not take.
 _INVALID = "161002"
 # torch_npu's number of the first A2 product, Ascend910B1.
 _A2 = 220
-_NOT_FOR_INFERENCE = ("max_unpool3d", "batch_norm_elemt")
 
 
 def check_values(name: str, dtype: torch.dtype, layout: str, mode: int) -> Check:
     """Compare the operator with its definition, for each small sample."""
     try:
-        results = [(_call(name, sample, layout), *sample.expected()) for sample in BY_NAME[name].samples(dtype)]
+        results = [(_call(name, sample, layout), *sample.expected()) for sample in SPECIFICATIONS[name].samples(dtype)]
     except RuntimeError as problem:
-        return _refused("values", name, dtype, layout, mode, problem)
+        return _not_computed("values", name, dtype, layout, mode, problem)
     found: dict[str, Any] = {"mode": mode, "dtype": _name(dtype), "layout": layout}
     wrong_shapes = [f"{tuple(a.shape)} instead of {tuple(e.shape)}" for a, e, _ in results if a.shape != e.shape]
     if wrong_shapes:
         return Check("values", name, FAILED, **found, message=f"a result has shape {wrong_shapes[0]}")
-    if name in _MOVES_ELEMENTS:
+    if SPECIFICATIONS[name].only_moves_elements:
         changed = sum(int((_bits(actual) != _bits(exact)).sum()) for actual, exact, _ in results)
         message = f"{changed} bytes of elements that only move have changed" if changed else None
         return Check(
@@ -46,12 +47,12 @@ def check_values(name: str, dtype: torch.dtype, layout: str, mode: int) -> Check
 
 def check_determinism(name: str, dtype: torch.dtype, mode: int) -> Check:
     """Call the operator repeatedly on a larger sample and compare the bits."""
-    operator = BY_NAME[name]
-    sample = operator.sample(dtype, *operator.large)
+    specification = SPECIFICATIONS[name]
+    sample = specification.sample(dtype, *specification.large)
     try:
         first, *others = (_bits(_call(name, sample, "contiguous")) for _ in range(REPEATS))
     except RuntimeError as problem:
-        return _refused("determinism", name, dtype, "contiguous", mode, problem)
+        return _not_computed("determinism", name, dtype, "contiguous", mode, problem)
     differing = sum(not torch.equal(first, other) for other in others)
     message = f"{differing} of {len(others)} repeats gave other bits than the first call" if differing else None
     return Check("determinism", name, FAILED if differing else PASSED, mode, _name(dtype), "contiguous", message=message)
@@ -60,7 +61,11 @@ def check_determinism(name: str, dtype: torch.dtype, mode: int) -> Check:
 def _call(name: str, sample: Sample, layout: str) -> Tensor:
     arranged = [LAYOUTS[layout](t) for t in sample.tensors[: sample.arranged]]
     others = [t.to("npu") for t in sample.tensors[sample.arranged :]]
-    return BY_NAME[name].call(*arranged, *others, *sample.arguments).cpu()
+    return _operator(name)(*arranged, *others, *sample.arguments).cpu()
+
+
+def _operator(name: str) -> Callable[..., Tensor]:
+    return getattr(torch.ops.torch_aclnn, BY_NAME[name].backward).default
 
 
 def _bits(values: Tensor) -> Tensor:
@@ -69,19 +74,20 @@ def _bits(values: Tensor) -> Tensor:
 
 
 def _unit(name: str, dtype: torch.dtype) -> torch.dtype:
-    """Return the format that the operator computes in: before A2 products, average pooling of FLOAT may be done in FLOAT16."""
-    if name == "avg_pool2d" and dtype == torch.float32 and torch_npu.npu.get_soc_version() < _A2:
+    """Return the format that the operator computes in: before A2 products, FLOAT may be computed in FLOAT16."""
+    if SPECIFICATIONS[name].may_use_float16 and dtype == torch.float32 and torch_npu.npu.get_soc_version() < _A2:
         return torch.float16
     return error.real_dtype(dtype)
 
 
-def _refused(check: str, name: str, dtype: torch.dtype, layout: str, mode: int, problem: RuntimeError) -> Check:
-    return Check(check, name, refusal(name, dtype, problem), mode, _name(dtype), layout, message=str(problem))
+def _not_computed(check: str, name: str, dtype: torch.dtype, layout: str, mode: int, problem: RuntimeError) -> Check:
+    return Check(check, name, status_of_error(name, dtype, problem), mode, _name(dtype), layout, message=str(problem))
 
 
-def refusal(name: str | None, dtype: torch.dtype | None, problem: Exception) -> str:
+def status_of_error(name: str | None, dtype: torch.dtype | None, problem: Exception) -> str:
     """Return the status of a check that raised: not every product lists each operator, and not every version bfloat16."""
-    depends = dtype == torch.bfloat16 or (name in _NOT_FOR_INFERENCE and machine.is_for_inference())
+    is_for_training = name is not None and SPECIFICATIONS[name].is_for_training
+    depends = dtype == torch.bfloat16 or (is_for_training and machine.is_for_inference())
     return NOT_OFFERED if depends and _INVALID in str(problem) else FAILED
 
 

@@ -12,7 +12,7 @@ from functools import partial
 
 from torch_aclnn.check import cost, machine, records, values
 from torch_aclnn.check.layouts import LAYOUTS
-from torch_aclnn.check.samples import BY_NAME
+from torch_aclnn.check.operators import SPECIFICATIONS
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Job:
 def jobs(operators: Sequence[str], mode: int, is_first: bool) -> Iterator[Job]:
     """Return all that is to be done. What does not depend on the mode is done in the first."""
     for name in operators:
-        for dtype in BY_NAME[name].dtypes:
+        for dtype in SPECIFICATIONS[name].dtypes:
             for layout in LAYOUTS:
                 yield Job("values", name, partial(values.check_values, name, dtype, layout, mode))
             yield Job("determinism", name, partial(values.check_determinism, name, dtype, mode))
@@ -43,7 +43,7 @@ def do(job: Job, mode: int) -> records.Record:
     try:
         return job.run()
     except Exception as error:
-        status = values.refusal(job.operator, None, error)
+        status = values.status_of_error(job.operator, None, error)
         return records.Check(job.check, job.operator, status, mode, message=f"{type(error).__name__}: {error}")
 
 

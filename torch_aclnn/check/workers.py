@@ -25,7 +25,7 @@ def command(mode: int, operators: Sequence[str], is_first: bool) -> list[str]:
 
 
 def run(arguments: Sequence[str], mode: int, take: Callable[[dict[str, Any]], None]) -> Check | None:
-    """Start a worker and hand over each object that it reports; return a failed check if it does not end well."""
+    """Start a worker and pass on each object that it reports; return a failed check if it ends with an error."""
     reader, writer = os.pipe()
     with os.fdopen(reader) as reports, tempfile.TemporaryFile("w+", errors="replace") as output:
         try:

@@ -1,6 +1,6 @@
 """Whether CANN is meant to answer on this machine, and whether its libraries load.
 
-Nothing of CANN is loaded into this process: torch_npu does that by itself, and what was opened for a trial could not be taken back.
+None of CANN's libraries is loaded into this process to find out, because it could not be unloaded; torch_npu loads them itself.
 """
 
 import functools
@@ -22,7 +22,7 @@ RUNTIME_LIBRARIES = (
     "libhccl.so",
 )
 
-# By these torch_npu finds libraries of operators, each of which it would ask before libopapi.so.
+# With these torch_npu finds libraries of operators, which it searches before libopapi.so.
 SEARCH_VARIABLES = (
     "ASCEND_HOME_PATH",
     "ASCEND_TOOLKIT_HOME",
@@ -36,7 +36,7 @@ _HOME_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 _DEVICE_NODES = ("dev/davinci[0-9]*", "dev/davinci_manager", "dev/devmm_svm", "dev/hisi_hdc")
 _INSTALLATIONS = ("driver", "ascend-toolkit", "cann*", "nnae", "nnrt", "latest")
 
-# Opens the libraries as torch_npu does, so that a missing dependency of one shows, too.
+# Opens the libraries as torch_npu does, so that a missing dependency is found too.
 _PROBE = "import ctypes, sys\nfor name in sys.argv[1:]: ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)"
 _PROBE_SECONDS = 60
 
@@ -95,6 +95,6 @@ def load_error() -> str | None:
 
 
 def hide(environment: MutableMapping[str, str]) -> None:
-    """Remove the variables by which torch_npu would find CANN's operators and hand the engine's handles to them."""
+    """Remove the variables with which torch_npu would find CANN's operators and pass the engine's handles to them."""
     for name in SEARCH_VARIABLES:
         environment.pop(name, None)

@@ -1,4 +1,4 @@
-"""The ``torch-aclnn`` command: run programs on the host engine, and tell what is installed."""
+"""The ``torch-aclnn`` command: run programs on the host engine, and report what is installed."""
 
 import argparse
 import importlib.util
@@ -7,12 +7,15 @@ import shlex
 import sys
 from pathlib import Path
 
+from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check import command as check
-from torch_aclnn.check.records import MODES, OPERATORS
+from torch_aclnn.check.records import MODES
 from torch_aclnn.host import coverage, info
 from torch_aclnn.host.cann import SEARCH_VARIABLES
 from torch_aclnn.host.engine import environment_with_engine, search_path
 from torch_aclnn.host.paths import includedir, libdir
+
+_OPERATORS = [operator.name for operator in OPERATORS]
 
 
 def _python_arguments(command: str, arguments: argparse.Namespace) -> list[str]:
@@ -52,7 +55,7 @@ def _check(arguments: argparse.Namespace) -> int:
         raise SystemExit('torch-aclnn check: the package rich is not installed: pip install "torch_aclnn[check]", or pip install rich')
     if arguments.json and not os.access(arguments.json.absolute().parent, os.W_OK):
         raise SystemExit(f"torch-aclnn check: --json: expected a file in a folder that can be written, got {arguments.json}")
-    return check.run(arguments.operator or OPERATORS, arguments.mode or MODES, arguments.json)
+    return check.run(arguments.operator or _OPERATORS, arguments.mode or MODES, arguments.json)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -81,8 +84,8 @@ def _parser() -> argparse.ArgumentParser:
     information = commands.add_parser("info", help="show versions, the engine, and which entry points resolve")
     information.set_defaults(action=_info)
 
-    checking = commands.add_parser("check", help="check the five operators on this machine's npu device, and what they cost")
-    checking.add_argument("--operator", action="append", choices=OPERATORS, help="only this one; may be repeated")
+    checking = commands.add_parser("check", help="check the operators on this machine's npu device, and what they cost")
+    checking.add_argument("--operator", action="append", choices=_OPERATORS, help="only this one; may be repeated")
     checking.add_argument("--mode", action="append", type=int, choices=MODES, help="only this TASK_QUEUE_ENABLE; may be repeated")
     checking.add_argument("--json", type=Path, metavar="FILE", help="write all that was found, to be sent in")
     checking.set_defaults(action=_check)

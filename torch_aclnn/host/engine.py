@@ -43,7 +43,7 @@ def is_active() -> bool:
 
 
 def answers_from_package() -> bool:
-    """Return whether this package's own libraries answer: the engine can be installed elsewhere, too, laid out like CANN."""
+    """Return whether this package's own libraries answer: it can also be installed elsewhere, laid out like CANN."""
     runtime = loaded_library(RUNTIME_LIBRARIES[0])
     if runtime is None or not hasattr(runtime, _HOST_SYMBOL):
         return False
@@ -85,7 +85,7 @@ def activate() -> None:
         _load_host()
     if answers_from_package():
         cann.hide(os.environ)
-        # A worker that is spawned imports torch before anything of ours; only the loader's search path reaches it in time.
+        # A spawned worker may import torch before this package; then only the loader's search path leads it to the engine.
         os.environ["LD_LIBRARY_PATH"] = search_path()
 
 
@@ -107,7 +107,7 @@ def _require_cann() -> None:
 
 
 def _cann_answers() -> bool:
-    """Return whether CANN answers where nobody said which engine should; raise if it should and cannot."""
+    """Return whether CANN answers under ``auto``; raise ImportError if it seems to be meant and does not load."""
     found = cann.evidence()
     if not found:
         return False
@@ -133,7 +133,7 @@ def _load_host() -> None:
 
 
 def load_aten_adapters() -> None:
-    """Load the entry points that stand on ATen, which is possible only when torch is there. Does nothing under CANN."""
+    """Load the entry points that are implemented with ATen, which needs torch to be loaded. Does nothing under CANN."""
     if answers_from_package():
         ctypes.CDLL(str(libdir() / ATEN_ADAPTERS), mode=ctypes.RTLD_GLOBAL)
 

@@ -1,4 +1,4 @@
-"""Loads the engine when torch_npu is imported, by whomever: code that imports torch first then needs nothing of ours."""
+"""Loads the engine when anything imports torch_npu, so that code that imports torch first runs unchanged."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(Loader):
-    """Runs the module's own loader between what must come before torch_npu and what needs torch."""
+    """Runs the module's own loader after what must precede torch_npu and before what needs torch."""
 
     def __init__(self, loader: Loader, report: Callable[[str], None]) -> None:
         self._loader = loader

@@ -1,22 +1,15 @@
-"""What ``torch-aclnn info`` shows."""
+"""What ``torch-aclnn info`` prints."""
 
 import ctypes
 import importlib.metadata
 import platform
 
+from torch_aclnn._operators import OPERATORS
 from torch_aclnn.host import libraries
 from torch_aclnn.host.cann import RUNTIME_LIBRARIES
 from torch_aclnn.host.engine import activate, answers_from_package, is_active
 from torch_aclnn.host.loader import library_of, loaded_library
 from torch_aclnn.host.versions import check_versions
-
-ENTRY_POINTS = (
-    "aclnnAvgPool2dBackward",
-    "aclnnAdaptiveAvgPool2dBackward",
-    "aclnnReplicationPad2dBackward",
-    "aclnnMaxUnpool3dBackward",
-    "aclnnBatchNormElemtBackward",
-)
 
 
 def version(package: str) -> str:
@@ -28,7 +21,7 @@ def version(package: str) -> str:
 
 
 def _runtime() -> ctypes.CDLL:
-    # CANN's is loaded by torch_npu; where that failed, this shows what it would have been.
+    # torch_npu loads CANN's; where that failed, this shows which it would have been.
     return loaded_library(RUNTIME_LIBRARIES[0]) or ctypes.CDLL(RUNTIME_LIBRARIES[0])
 
 
@@ -66,13 +59,14 @@ def _operators() -> tuple[list[tuple[str, str]], list[str]]:
     """Return the rows of the libraries and of the entry points, and the entry points that are missing."""
     searched = libraries.searched()
     rows = [(f"operator library {number}", f"{library.file}: {library.state()}") for number, library in enumerate(searched, 1)]
-    found = {entry_point: libraries.resolve(entry_point, searched) for entry_point in ENTRY_POINTS}
+    entry_points = [operator.entry_point for operator in OPERATORS]
+    found = {entry_point: libraries.resolve(entry_point, searched) for entry_point in entry_points}
     rows += [(entry_point, str(path or "missing")) for entry_point, path in found.items()]
     return rows, [entry_point for entry_point, path in found.items() if path is None]
 
 
 def show() -> int:
-    """Print versions, engine, SoC, the libraries of operators, the five entry points and a verdict.
+    """Print versions, engine, SoC, the libraries of operators, the operators' entry points and a verdict.
 
     Returns:
         0 if the package is usable, else 1.

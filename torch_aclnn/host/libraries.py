@@ -18,7 +18,7 @@ class Library:
     """A library of operators.
 
     Attributes:
-        file: what torch_npu hands to the loader: a path, or a name that the loader finds.
+        file: what torch_npu passes to the loader: a path, or a name that the loader finds.
 
     """
 
@@ -32,7 +32,7 @@ class Library:
             return None
 
     def state(self) -> str:
-        """Return whether it is there, in a word."""
+        """Return "loaded", "found", "not found", or why it does not load."""
         if loaded_library(self.file) is not None:
             return "loaded"
         try:
@@ -44,7 +44,7 @@ class Library:
 
 
 def searched(environment: Mapping[str, str] = os.environ) -> list[Library]:
-    """Return all the libraries that torch_npu asks under these environment variables."""
+    """Return all the libraries that torch_npu searches under these environment variables."""
     custom = [Path(path) / _CUSTOM_LIBRARY for path in environment.get("ASCEND_CUSTOM_OPP_PATH", "").split(":") if path]
     custom += [vendor / _CUSTOM_LIBRARY for vendor in _vendors(environment)]
     return [Library(str(file)) for file in (*custom, *_parts_of_cann(environment), *OPERATOR_LIBRARIES)]

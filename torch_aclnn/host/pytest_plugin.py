@@ -6,19 +6,19 @@ from torch_aclnn.host import cann, import_hook
 from torch_aclnn.host.engine import chosen, is_active
 from torch_aclnn.host.loader import loaded_library
 
-# Why the engine could not be loaded. A suite may have no use for it, so that this is told and never raised.
+# Why the engine could not be loaded. It is reported and not raised, because the tests may not need the engine.
 _problems: list[str] = []
 
 import_hook.install(_problems.append)
 
 
 def pytest_report_header() -> str:
-    """Say in pytest's header which engine answers on the ``npu`` device, or would."""
+    """Return the line of pytest's header that names the engine which answers on the ``npu`` device, or would."""
     return f"torch_aclnn: {_engine()}"
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say at the end why the engine could not be loaded."""
+    """Write at the end why the engine could not be loaded."""
     for problem in dict.fromkeys(_problems):
         terminalreporter.write_line(f"torch_aclnn: {problem}")
 

@@ -1,7 +1,7 @@
 """The gradient of batch norm, given the sums over the batch."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -96,3 +96,25 @@ def eager(
 def channel_shape(input: Tensor) -> tuple[int, ...]:
     """Return the shape in which one value per channel broadcasts over the input."""
     return -1, *[1] * (input.dim() - 2)
+
+
+def _cases() -> list[Case]:
+    large = (
+        BatchNormElemt(shape=(32, 64, 112, 112)),
+        BatchNormElemt(shape=(32, 256, 56, 56)),
+        BatchNormElemt(shape=(32, 2048, 7, 7), quick=True),
+    )
+    return [
+        *large,
+        *(replace(case, dtype=torch.bfloat16, quick=False) for case in large),
+        replace(large[2], dtype=torch.float16, quick=False),
+        *(replace(case, channels_last=True, quick=False) for case in large[1:]),
+        replace(large[2], grad_dtype=torch.bfloat16, quick=False),
+        BatchNormElemt(shape=(4096, 1024)),
+        BatchNormElemt(shape=(1, 64, 56, 56)),
+        BatchNormElemt(shape=(1, 3, 32, 32), quick=True),
+        BatchNormElemt(shape=(8, 64, 17, 13)),
+    ]
+
+
+CASES = _cases()

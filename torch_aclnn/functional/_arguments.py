@@ -3,7 +3,7 @@
 import contextlib
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
 import torch
@@ -86,21 +86,6 @@ def edge_padding(function: str, parameter: str, value: object, input: Tensor) ->
     if is_huge and math.prod((*planes, height, width)) * input.itemsize > MAX_INT64:
         refuse(function, parameter, f"a result of at most {MAX_INT64} bytes for input {tuple(input.shape)}", value)
     return pad
-
-
-def unpooled_size(
-    function: str, input: Tensor, kernel: Sequence[int], step: Sequence[int], pad: Sequence[int], output_size: object
-) -> tuple[int, ...]:
-    """Return the last three sizes of an unpooling's result, which the pooling's arguments leave less than a stride of choice."""
-    default = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(input.shape[-3:], step, kernel, pad, strict=True))
-    asked = default if output_size is None else listed(output_size)
-    if asked is None or len(asked) < 3:
-        refuse(function, "output_size", "a list of all sizes or the last three", output_size)
-    size = tuple(integer(function, "output_size", v) for v in asked[-3:])
-    if any(v < 1 or abs(v - d) >= s for v, d, s in zip(size, default, step, strict=True)):
-        possible = f"less than a stride {tuple(step)} from {default} in the last three sizes"
-        refuse(function, "output_size", possible, size if output_size is None else output_size)
-    return size
 
 
 def ours_or_torchs(ours: _Function, torchs: _Function, within_limits: bool, *tensors: Tensor | None) -> _Function:

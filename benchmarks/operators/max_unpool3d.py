@@ -1,11 +1,14 @@
 """The gradient of max_unpool3d, which gathers elements by index."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch._ops import OpOverloadPacket
 from torch.nn import functional as F
+from torch_aclnn.check.samples import Sample
 
 from benchmarks.case import Case, Work, times
 
@@ -18,6 +21,7 @@ class MaxUnpool3d(Case):
     """
 
     operator = "max_unpool3d"
+    plane_dims = 3
     kernel: tuple[int, int, int] = (2, 2, 2)
 
     def details(self) -> tuple[str, ...]:
@@ -49,6 +53,27 @@ class MaxUnpool3d(Case):
         )
 
 
+def peer(sample: Sample) -> tuple[OpOverloadPacket, tuple[Any, ...]]:
+    """Return ATen's operator for the same gradient, and its arguments."""
+    grad_output, indices = sample.tensors
+    return torch.ops.aten.gather, (grad_output.flatten(-3), -1, indices.flatten(-3))
+
+
 def gather(grad_output: Tensor, indices: Tensor) -> Tensor:
     """Take each element from where its index says, within its plane."""
     return grad_output.flatten(-3).gather(-1, indices.flatten(-3)).view(indices.shape)
+
+
+def _cases() -> list[Case]:
+    large = (MaxUnpool3d(shape=(2, 32, 32, 64, 64), quick=True), MaxUnpool3d(shape=(4, 64, 16, 56, 56)))
+    return [
+        *large,
+        *(replace(case, dtype=torch.bfloat16, quick=False) for case in large),
+        replace(large[0], dtype=torch.float16, quick=False),
+        MaxUnpool3d(shape=(1, 2, 4, 8, 8), quick=True),
+        MaxUnpool3d(shape=(2, 16, 6, 17, 13), kernel=(2, 3, 2)),
+        MaxUnpool3d(shape=(32, 16, 32, 32)),
+    ]
+
+
+CASES = _cases()

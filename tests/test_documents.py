@@ -1,0 +1,63 @@
+"""Each operator of the table has its files, its public names and its page, and the documents link to files that exist."""
+
+import importlib
+import re
+from pathlib import Path
+
+import torch_aclnn
+import pytest
+import torch
+from torch_aclnn._operators import OPERATORS, Operator
+
+ROOT = Path(__file__).parents[1]
+DIRECTORIES = ("torch_aclnn/functional", "torch_aclnn/nn", "torch_aclnn/autograd", "torch_aclnn/check/operators", "benchmarks/operators")
+of_each_operator = pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+
+
+@of_each_operator
+def test_each_operator_has_a_file_of_its_name_in_each_directory(operator: Operator):
+    missing = [directory for directory in DIRECTORIES if not (ROOT / directory / f"{operator.name}.py").is_file()]
+    assert missing == []
+
+
+def test_each_file_of_an_operator_belongs_to_a_row():
+    files = {path for directory in (*DIRECTORIES, "docs/operators") for path in (ROOT / directory).glob("[!_]*")}
+    assert {path.stem for path in files if path.is_file()} - {"README"} == {operator.name for operator in OPERATORS}
+
+
+@of_each_operator
+def test_each_operator_has_its_public_names(operator: Operator):
+    function = getattr(torch_aclnn.functional, operator.function)
+    assert operator.function in torch_aclnn.functional.__all__ and function.__module__ == "torch_aclnn.functional"
+    for name in operator.modules:
+        module = getattr(torch_aclnn.nn, name)
+        assert name in torch_aclnn.nn.__all__ and issubclass(module, getattr(torch.nn, name)) and module.__module__ == "torch_aclnn.nn"
+    for name in importlib.import_module(f"torch_aclnn.autograd.{operator.name}").__all__:
+        assert name in torch_aclnn.autograd.__all__ and issubclass(getattr(torch_aclnn.autograd, name), torch.autograd.Function)
+    assert {"default", "out"} <= set(getattr(torch.ops.torch_aclnn, operator.backward).overloads())
+    assert operator.torch_function is None or hasattr(torch.nn.functional, operator.torch_function)
+    assert operator.aten_backward is None or hasattr(torch.ops.aten, operator.aten_backward)
+
+
+def test_no_public_name_is_without_a_row():
+    assert set(torch_aclnn.functional.__all__) == {operator.function for operator in OPERATORS}
+    assert set(torch_aclnn.nn.__all__) == {name for operator in OPERATORS for name in operator.modules}
+
+
+@of_each_operator
+def test_each_operators_page_has_its_names_and_its_schema(operator: Operator):
+    page = (ROOT / "docs" / "operators" / f"{operator.name}.md").read_text()
+    assert page.startswith(f"# {operator.name}\n")
+    parameters = [argument.name for argument in getattr(torch.ops.torch_aclnn, operator.backward).default._schema.arguments]
+    schema = re.search(rf"`torch\.ops\.torch_aclnn\.{operator.backward}\((.*)\)`", page)
+    assert schema and [re.sub(r"=.*", "", parameter) for parameter in schema.group(1).split(", ")] == parameters
+    names = [f"functional.{operator.function}", *(f"nn.{name}" for name in operator.modules)]
+    assert [name for name in names if f"`torch_aclnn.{name}" not in page] == []
+    assert f"| entry point | `{operator.entry_point}` |" in page
+    assert f"`torch.nn.functional.{operator.torch_function or operator.function}`" in page
+
+
+def test_the_links_between_documents_lead_somewhere():
+    documents = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+    links = [(document, link) for document in documents for link in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text())]
+    assert links and [link for document, link in links if not (document.parent / link).exists()] == []

@@ -1,0 +1,84 @@
+"""The operators, a row each: what the package, its commands, benchmarks, documents and tests iterate.
+
+An operator's files have its name in every directory: `avg_pool2d.py` in `torch_aclnn/functional`, `nn`, `autograd` and
+`check/operators` and in `benchmarks/operators`, and `avg_pool2d.md` in `docs/operators`. This module imports nothing of the package and no
+torch, so that ``torch-aclnn info`` can name the entry points where torch cannot be imported.
+"""
+
+from dataclasses import dataclass
+
+__all__ = ["BY_NAME", "OPERATORS", "Operator"]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """The names under which an operator is found.
+
+    Attributes:
+        name: its files in every directory.
+        entry_point: CANN's, without ``GetWorkspaceSize``.
+        function: in :mod:`torch_aclnn.functional`.
+        modules: in :mod:`torch_aclnn.nn`, each in place of the one of that name in :mod:`torch.nn`.
+        torch_function: in :mod:`torch.nn.functional`, which :func:`torch_aclnn.patch` switches to the function of that name in the
+            operator's file in `torch_aclnn/functional`; None if patch leaves it alone.
+        aten_backward: torch's own operator for the gradient, in ``torch.ops.aten``, if torch_npu has one.
+
+    """
+
+    name: str
+    entry_point: str
+    function: str
+    modules: tuple[str, ...]
+    torch_function: str | None
+    aten_backward: str | None
+
+    @property
+    def backward(self) -> str:
+        """The operator in ``torch.ops.torch_aclnn``, which is also the name of its C++ files."""
+        return f"{self.name}_backward"
+
+
+OPERATORS: tuple[Operator, ...] = (
+    Operator(
+        name="avg_pool2d",
+        entry_point="aclnnAvgPool2dBackward",
+        function="avg_pool2d",
+        modules=("AvgPool2d",),
+        torch_function="avg_pool2d",
+        aten_backward="avg_pool2d_backward",
+    ),
+    Operator(
+        name="adaptive_avg_pool2d",
+        entry_point="aclnnAdaptiveAvgPool2dBackward",
+        function="adaptive_avg_pool2d",
+        modules=("AdaptiveAvgPool2d",),
+        torch_function="adaptive_avg_pool2d",
+        aten_backward="_adaptive_avg_pool2d_backward",
+    ),
+    Operator(
+        name="replication_pad2d",
+        entry_point="aclnnReplicationPad2dBackward",
+        function="replication_pad2d",
+        modules=("ReplicationPad2d",),
+        torch_function="pad",
+        aten_backward="replication_pad2d_backward",
+    ),
+    Operator(
+        name="max_unpool3d",
+        entry_point="aclnnMaxUnpool3dBackward",
+        function="max_unpool3d",
+        modules=("MaxUnpool3d",),
+        torch_function="max_unpool3d",
+        aten_backward=None,
+    ),
+    Operator(
+        name="batch_norm_elemt",
+        entry_point="aclnnBatchNormElemtBackward",
+        function="batch_norm",
+        modules=("BatchNorm1d", "BatchNorm2d", "BatchNorm3d"),
+        torch_function=None,
+        aten_backward="batch_norm_backward_elemt",
+    ),
+)
+
+BY_NAME: dict[str, Operator] = {operator.name: operator for operator in OPERATORS}

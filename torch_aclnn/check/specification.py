@@ -1,0 +1,60 @@
+"""What is to be known of an operator to check it, and to compare it with torch's own."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_aclnn.check.samples import Sample
+
+Layer = Callable[[Tensor], Tensor]
+
+
+def same_arguments(sample: Sample) -> tuple[Any, ...]:
+    """Return the arguments of torch's own operator where it has the same as ours."""
+    return *sample.tensors, *sample.arguments
+
+
+def input_for_sizes(sample: Sample) -> tuple[Any, ...]:
+    """Return the arguments of torch's own operator where it takes the forward's input, of which it reads only the sizes ours takes."""
+    (grad_output,), (input_size, *attributes) = sample.tensors, sample.arguments
+    return grad_output, grad_output.new_empty(input_size), *attributes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Specification:
+    """What the documents say of an operator, calls of it, and the function that it differentiates.
+
+    Attributes:
+        dtypes: the documented dtypes of the gradient.
+        sample: makes a call from a dtype and arguments of its own.
+        small: such arguments, of calls that are compared with the definition.
+        large: those of a call that is repeated.
+        tiny: those of a call that is timed.
+        aten_arguments: the arguments of torch's own operator for the gradient of a sample.
+        layers: our function and torch's own of one tensor, which may depend on that tensor's shape and device.
+        layer_shape: of the tensor in whose graph the kept memory is counted.
+        tiny_layer_shape: of the tensor with which forward and backward are timed.
+        only_moves_elements: no bit may change.
+        is_for_training: products for inference do not list it.
+        may_use_float16: before A2 products, FLOAT may be computed in FLOAT16.
+
+    """
+
+    dtypes: tuple[torch.dtype, ...]
+    sample: Callable[..., Sample]
+    small: tuple[tuple[Any, ...], ...]
+    large: tuple[Any, ...]
+    tiny: tuple[Any, ...]
+    aten_arguments: Callable[[Sample], tuple[Any, ...]] = same_arguments
+    layers: Callable[[Tensor], tuple[Layer, Layer]]
+    layer_shape: tuple[int, ...] = (4, 16, 32, 32)
+    tiny_layer_shape: tuple[int, ...] = (1, 1, 4, 4)
+    only_moves_elements: bool = False
+    is_for_training: bool = False
+    may_use_float16: bool = False
+
+    def samples(self, dtype: torch.dtype) -> Iterator[Sample]:
+        """Return the small calls."""
+        return (self.sample(dtype, *arguments) for arguments in self.small)
