@@ -9,7 +9,7 @@ from torch_aclnn.check import cost, error, oracle, records, values
 from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.check.samples import BY_NAME
 
-from marks import host_engine_only
+from support.marks import host_engine_only
 
 pytestmark = host_engine_only
 

@@ -6,7 +6,7 @@ import torch_aclnn
 import pytest
 import torch
 
-from marks import host_engine_only
+from support.marks import host_engine_only
 
 
 def make_model() -> torch.nn.Sequential:

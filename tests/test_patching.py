@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from threads import on_threads
+from support.threads import on_threads
 
 NAMES = ("adaptive_avg_pool2d", "avg_pool2d", "max_unpool3d", "pad")
 ORIGINALS = {name: getattr(F, name) for name in NAMES}

@@ -64,7 +64,7 @@ def test_client_runs_as_every_generation_of_product(programs):
         assert len(ended.stdout.splitlines()) == 256
 
 
-def test_client_stops_with_the_function_the_code_and_the_sentence(programs):
+def test_client_stops_with_the_function_the_code_and_the_message(programs):
     ended = run(programs / "client", TORCH_ACLNN_HOST_SOC="Ascend1")
     assert ended.returncode == 1
     assert ended.stdout == ""

@@ -8,7 +8,7 @@ from ctypes import byref, c_char_p, c_int, c_int32, c_uint32, c_uint64, c_void_p
 
 import pytest
 
-from threads import on_threads
+from support.threads import on_threads
 
 INTERNAL_ERROR = 500000
 FAILED = "failingTask: its input was not to its taste"
@@ -53,16 +53,16 @@ def test_failure_is_told_once_by_the_next_synchronisation(ascendcl, tasks, strea
     name, takes_stream, *timeout = synchronize
     arguments = ([stream] if takes_stream else []) + timeout
     assert tasks.enqueue_failing_task(stream) == 0
-    assert ascendcl.sentence() == ""
+    assert ascendcl.message() == ""
     assert getattr(ascendcl, name)(*arguments) == 500000
-    assert ascendcl.sentence() == FAILED
+    assert ascendcl.message() == FAILED
     ascendcl.ok(name, *arguments)
 
 
 def test_exception_of_a_task_is_told_with_the_name_of_the_task(ascendcl, tasks, stream):
     tasks.enqueue_throwing_task(stream)
     assert ascendcl.aclrtSynchronizeStream(stream) == 507015
-    assert ascendcl.sentence() == "throwingTask: index 7 of 3"
+    assert ascendcl.message() == "throwingTask: index 7 of 3"
 
 
 def test_what_comes_after_a_failure_is_skipped_but_finished(ascendcl, tasks, stream, other_stream):
@@ -87,11 +87,11 @@ def test_first_of_several_failures_is_told(ascendcl, tasks, stream):
 def test_failure_is_told_on_the_thread_that_asks(ascendcl, tasks, stream):
     told = []
     tasks.enqueue_failing_task(stream)
-    thread = threading.Thread(target=lambda: told.extend([ascendcl.aclrtSynchronizeStream(stream), ascendcl.sentence()]))
+    thread = threading.Thread(target=lambda: told.extend([ascendcl.aclrtSynchronizeStream(stream), ascendcl.message()]))
     thread.start()
     thread.join()
     assert told == [500000, FAILED]
-    assert ascendcl.sentence() == ""
+    assert ascendcl.message() == ""
 
 
 def on_another_thread(ascendcl, function):
@@ -143,7 +143,7 @@ def test_synchronous_copy_tells_of_the_default_stream(ascendcl, tasks, device_me
     target = ctypes.create_string_buffer(8)
     tasks.enqueue_failing_task(None)
     assert ascendcl.aclrtMemcpy(target, 8, device_memory, 8, 2) == 500000
-    assert ascendcl.sentence() == FAILED
+    assert ascendcl.message() == FAILED
     ascendcl.ok("aclrtMemcpy", target, 8, device_memory, 8, 2)
 
 
@@ -194,7 +194,7 @@ def test_dead_stream_is_refused(ascendcl, call):
 def test_event_is_not_a_stream(ascendcl, tasks):
     event = ascendcl.create("aclrtCreateEvent")
     assert tasks.enqueue_counting_task(event) == 107017
-    assert ascendcl.sentence().startswith("countingTask: stream must be null or a live stream")
+    assert ascendcl.message().startswith("countingTask: stream must be null or a live stream")
     ascendcl.ok("aclrtDestroyEvent", event)
 
 

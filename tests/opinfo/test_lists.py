@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from marks import host_engine_only
 from opinfo import exclusions
 from opinfo.entries import ENGINE, ENTRIES, Case, cases
 from opinfo.passed_list import UPDATE
 from opinfo.run import run
 from opinfo.samples import samples
-from subprocesses import run_python
+from support.marks import host_engine_only
+from support.subprocesses import run_python
 
 HERE = Path(__file__).parent
 CONTRACT = (HERE.parents[1] / "docs" / "operators.md", HERE.parents[1] / "README.md")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from torch_aclnn.host import libdir
 
-from subprocesses import output_of, run_python
+from support.subprocesses import output_of, run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")

@@ -4,10 +4,14 @@ import math
 
 import pytest
 
-from host.opapi.calls import AVG_POOL2D, GOOD, LAYOUTS, but, every_tensor, numbers
-from host.opapi.client import NULL, DType, Format, Tensor, pack
-from host.opapi.oracle import assert_close, avg_pool2d_backward
-from host.opapi.rows import REFUSAL, dtype_rows, null_rows, row, storage_rows, text
+from support.comparison import assert_close
+from support.contract_rows import REFUSAL, dtype_rows, null_rows, row, storage_rows, text
+from support.dtypes import DType, Format, numbers, pack
+from support.operators import GOOD
+from support.operators.avg_pool2d import NAME as AVG_POOL2D
+from support.operators.avg_pool2d import gradient as avg_pool2d_backward
+from support.status import NULL
+from support.tensors import LAYOUTS, Tensor, but, every_tensor
 
 CALL = GOOD[AVG_POOL2D]
 TENSORS = ("gradOutput", "self", "gradInput")
@@ -327,4 +331,4 @@ def test_empty_tensors_need_no_workspace_and_write_nothing(aclnn, stream, lead, 
 def test_65535_channels_are_accepted(aclnn):
     channels = {"shape": (1, 65535, 1, 1)}
     with aclnn.call(AVG_POOL2D, but(CALL, kernelSize=(1,), stride=None, **all_tensors(**channels))) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()

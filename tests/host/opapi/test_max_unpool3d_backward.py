@@ -5,19 +5,13 @@ import random
 
 import pytest
 
-from host.opapi.calls import GOOD, MAX_UNPOOL3D, but, every_tensor, numbers
-from host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
-from host.opapi.oracle import max_unpool3d_backward
-from host.opapi.rows import (
-    REFUSAL,
-    difference_rows,
-    dtype_rows,
-    null_rows,
-    private_format_rows,
-    row,
-    storage_rows,
-    text,
-)
+from support.contract_rows import REFUSAL, difference_rows, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
+from support.dtypes import PRIVATE_FORMATS, DType, Format, numbers, pack
+from support.operators import GOOD
+from support.operators.max_unpool3d import NAME as MAX_UNPOOL3D
+from support.operators.max_unpool3d import gradient as max_unpool3d_backward
+from support.status import INVALID, NULL
+from support.tensors import Tensor, but, every_tensor
 
 CALL = GOOD[MAX_UNPOOL3D]
 VALUES = ("gradOutput", "self", "out")
@@ -261,7 +255,7 @@ def test_empty_batch_is_still_checked(aclnn):
     aclnn.refuses(MAX_UNPOOL3D, wrong, INVALID, "gradOutput", "^4 in dimension 4$", text((0, 3, 4, 5, 3)))
 
 
-# One plane holds 4 * 5 * 3 = 60 elements. Each row: what is put where, and what the sentence tells of.
+# One plane holds 4 * 5 * 3 = 60 elements. Each row: what is put where, and what the message tells of.
 OUTSIDE = {
     "just too large": ({17: 60}, 60, (0, 1, 0, 2, 1)),
     "negative": ({0: -1}, -1, (0, 0, 0, 0, 0)),
@@ -279,11 +273,11 @@ def test_index_outside_gives_zero_and_one_asynchronous_error(aclnn, stream, dtyp
     indices = [outside.get(i, value) for i, value in enumerate(arguments["indices"].values)]
     arguments, expected = unpooling_call(dtype=dtype, indices=indices)
     with aclnn.call(MAX_UNPOOL3D, arguments) as call:
-        assert call.phase1() == 0, aclnn.sentence()
-        assert call.phase2(stream) == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
+        assert call.phase2(stream) == 0, aclnn.message()
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 507015
         where = "{" + ", ".join(map(str, position)) + "}"
-        assert aclnn.sentence() == (f"aclnnMaxUnpool3dBackward: indices: expected values in [0, 60), got {index} at position {where}")
+        assert aclnn.message() == (f"aclnnMaxUnpool3dBackward: indices: expected values in [0, 60), got {index} at position {where}")
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 0
         assert_exact(call.output().elements(), expected, dtype)
         assert call.output().is_untouched_around_its_elements()
@@ -295,10 +289,10 @@ def test_index_outside_gives_zero_and_one_asynchronous_error(aclnn, stream, dtyp
 def test_position_of_an_index_outside_has_the_rank_of_the_argument(aclnn, stream):
     arguments, _ = unpooling_call((2,), (1, 2, 2), (2, 2, 2), indices=[0, 1, 2, 3, 4, 5, 6, 8])
     with aclnn.call(MAX_UNPOOL3D, arguments) as call:
-        assert call.phase1() == 0, aclnn.sentence()
-        assert call.phase2(stream) == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
+        assert call.phase2(stream) == 0, aclnn.message()
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 507015
-        assert aclnn.sentence().endswith("expected values in [0, 8), got 8 at position {1, 0, 1, 1}")
+        assert aclnn.message().endswith("expected values in [0, 8), got 8 at position {1, 0, 1, 1}")
 
 
 def test_strided_gradient_is_not_read_outside_its_plane(aclnn, stream):
@@ -307,10 +301,10 @@ def test_strided_gradient_is_not_read_outside_its_plane(aclnn, stream):
     arguments, expected = unpooling_call(indices=indices)
     arguments["gradOutput"] = arguments["gradOutput"].laid_out(order=(3, 1, 4, 0, 2), step=2, offset=2)
     with aclnn.call(MAX_UNPOOL3D, arguments) as call:
-        assert call.phase1() == 0, aclnn.sentence()
-        assert call.phase2(stream) == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
+        assert call.phase2(stream) == 0, aclnn.message()
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 507015
-        assert "got 61 at position {0, 0, 0, 0, 1}" in aclnn.sentence()
+        assert "got 61 at position {0, 0, 0, 0, 1}" in aclnn.message()
         assert_exact(call.output().elements(), expected, DType.FLOAT)
 
 
@@ -319,6 +313,6 @@ def test_failure_is_first_told_by_the_synchronisation(aclnn, stream):
     with aclnn.call(MAX_UNPOOL3D, arguments) as call:
         assert call.phase1() == 0
         assert call.phase2(stream) == 0
-        assert aclnn.sentence() == ""
+        assert aclnn.message() == ""
         assert aclnn.acl.aclrtPeekAtLastError(0) == 0
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 507015
