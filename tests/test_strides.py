@@ -3,6 +3,7 @@
 import torch_aclnn  # noqa: F401
 import pytest
 import torch
+from torch_aclnn._operators import OPERATORS
 
 from support import layouts
 from support.operators import MODULES

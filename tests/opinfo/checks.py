@@ -25,7 +25,7 @@ def forward(case: Case, sample: Sample, layout: Layout = Tensor.detach) -> None:
     tensors, exact = _on_npu(sample, layout), _exact(sample)
     with torch.no_grad():
         output, expected = sample.call(case.implemented_by, tensors), sample.call(case.reference, exact)
-    torch.npu.synchronize()  # reports what failed while computing, with the entry point's own sentence
+    torch.npu.synchronize()  # reports what failed while computing, with the entry point's own message
     assert output.dtype == case.dtype
     for ours, theirs in zip((output, *tensors), (expected, *exact), strict=True):
         _assert_equal(case, ours, theirs)

@@ -1,5 +1,6 @@
 """What the tests of the Python interface know of one operator: its function, its operator in torch.ops, and its limits."""
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -45,11 +46,16 @@ class FunctionCase:
     recorded_as: tuple[str, ...] = ()
     symbolic: "tuple[Callable[..., Tensor], ...]" = ()
 
-    def ours(self, *inputs: "Tensor") -> "Tensor":
-        return self.call(torch_aclnn.functional, *inputs)
+    # The functions are made once and take the modules themselves, so that torch.compile can trace them.
+    @functools.cached_property
+    def ours(self) -> "Callable[..., Tensor]":
+        call, functional = self.call, torch_aclnn.functional
+        return lambda *inputs: call(functional, *inputs)
 
-    def theirs(self, *inputs: "Tensor") -> "Tensor":
-        return (self.torch_call or self.call)(torch.nn.functional, *inputs)
+    @functools.cached_property
+    def theirs(self) -> "Callable[..., Tensor]":
+        call, functional = self.torch_call or self.call, torch.nn.functional
+        return lambda *inputs: call(functional, *inputs)
 
     def inputs(self, device: str, dtype: Any = None, size: Size | None = None) -> "tuple[Tensor, ...]":
         """Return the input, of the case's first size and float32 unless others are given, and the other tensors."""
