@@ -135,7 +135,10 @@ OPERATOR = OperatorCase(
     awkward_results,
     awkward_dtypes=("float32", "float16", "bfloat16", "float64"),
     out=out,
-    bad_arguments={},
+    bad_arguments={
+        "vectors of another size": (lambda d: on(d, channels=2), "mean: expected shape [3], got [2]"),
+        "an input of another size": (lambda d: on(d, data=(2, 3, 5)), "grad_out: expected shape [2, 3, 5], got [2, 3, 4]"),
+    },
     strides=StridesCase(
         (2, 3, 4, 6),
         lambda g, x: op(g, x, *statistics(x.device, 3)),
