@@ -15,10 +15,9 @@ def test_the_tests_have_a_module_for_each_operator():
     assert sorted(NAMES) == sorted(operator.name for operator in OPERATORS)
 
 
-@pytest.mark.parametrize(
-    ("operator", "module"), [(o, m) for o in OPERATORS for m, name in zip(MODULES, NAMES, strict=True) if name == o.name]
-)
-def test_the_module_describes_the_operator(operator, module):
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+def test_the_module_describes_the_operator(operator):
+    module = MODULES[NAMES.index(operator.name)]
     assert module.ENTRY_POINT.name == operator.entry_point
     assert module.FUNCTION.name == operator.function
     assert module.OPERATOR.name == operator.name

@@ -40,6 +40,14 @@ def stream(ascendcl: Runtime) -> Iterator[int]:
 
 
 @pytest.fixture
+def other_stream(ascendcl):
+    handle = ascendcl.create("aclrtCreateStreamWithConfig", 0, 3)
+    yield handle
+    ascendcl.aclrtSynchronizeStream(handle)
+    ascendcl.ok("aclrtDestroyStreamForce", handle)
+
+
+@pytest.fixture
 def device_memory(ascendcl: Runtime) -> Iterator[int]:
     """Allocate 4096 bytes of device memory."""
     address = ascendcl.create("aclrtMalloc", 4096, 0)
