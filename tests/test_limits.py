@@ -12,14 +12,12 @@ from support.marks import beyond_the_documents
 from support.operators import MODULES
 
 ours = torch_aclnn.functional
-
-
-LIMITS = [module.LIMITS for module in MODULES]
+LIMITS = {module.OPERATOR.name: module.LIMITS for module in MODULES}
 # The call and the name of the node that it leaves in the graph.
-WITHIN = {name: (call, limits.node) for limits in LIMITS for name, call in limits.within.items()}
-BEYOND = {name: (call, limits.torch_node) for limits in LIMITS for name, call in limits.beyond.items()}
-TORCH_NPU_REFUSES = {name for limits in LIMITS for name in limits.torch_npu_refuses}
-NUMPY = {name: make for limits in LIMITS for name, make in limits.numpy_modules.items()}
+WITHIN = {f"{operator}, {name}": (call, limits.node) for operator, limits in LIMITS.items() for name, call in limits.within.items()}
+BEYOND = {f"{operator}, {name}": (call, limits.torch_node) for operator, limits in LIMITS.items() for name, call in limits.beyond.items()}
+TORCH_NPU_REFUSES = {f"{operator}, {name}" for operator, limits in LIMITS.items() for name in limits.torch_npu_refuses}
+NUMPY = {f"{operator}, {name}": make for operator, limits in LIMITS.items() for name, make in limits.numpy_modules.items()}
 
 
 @pytest.mark.parametrize("name", [*BEYOND, *WITHIN])
@@ -39,7 +37,7 @@ def test_torchs_own_path_has_torchs_gradient(name):
     assert gradient.shape == x.shape and gradient.isfinite().all()
 
 
-@pytest.mark.parametrize("module", [module for limits in LIMITS for module in limits.modules()])
+@pytest.mark.parametrize("module", [module for limits in LIMITS.values() for module in limits.modules()])
 @pytest.mark.parametrize("switch", ["convert", "patch"])
 def test_convert_and_patch_fall_back_alike(device, module, switch):
     x = torch.randn(2, 3, 4, 4, device=device, requires_grad=True)

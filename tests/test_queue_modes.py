@@ -24,7 +24,7 @@ print(sorted(name for name in torch_aclnn.host.calls()))
 """
 )
 
-REFUSAL = """
+BAD_ARGUMENT = """
 import torch_aclnn, torch
 op = torch.ops.torch_aclnn.avg_pool2d_backward
 try:
@@ -58,7 +58,7 @@ def test_each_gradient_calls_its_entry_point_and_equals_that_of_the_cpu(mode):
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
 def test_a_refusal_is_raised_at_the_call_and_leaves_the_device_usable(mode):
-    refusal, total = output_of(REFUSAL, **mode).splitlines()
+    refusal, total = output_of(BAD_ARGUMENT, **mode).splitlines()
     assert "161002" in refusal and "divisorOverride: expected a value in [-255, 255], got 300" in refusal
     assert total == "4.0"
 

@@ -70,6 +70,7 @@ class StridesCase:
     grad_size: Size
     ours: "Callable[[Tensor, Tensor], Tensor]"  # from the output's gradient and the input
     theirs: "Callable[[Tensor, Tensor], Tensor]"
+    size: Size = (2, 3, 4, 6)  # of the input
     follows_channels_last: bool = False  # on cpu, as torch's own does
 
 

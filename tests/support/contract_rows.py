@@ -11,7 +11,7 @@ from support.operators import GOOD
 from support.status import INVALID, NULL
 from support.tensors import tensors_of
 
-REFUSAL = ("changes", "code", "parameter", "expected", "got")
+VIOLATION = ("changes", "code", "parameter", "expected", "got")
 
 
 def row(name: str, changes: dict[str, Any], parameter: str, expected: str, got: str, code: int = INVALID) -> Any:

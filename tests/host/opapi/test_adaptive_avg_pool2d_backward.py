@@ -5,7 +5,7 @@ import math
 import pytest
 
 from support.comparison import assert_close
-from support.contract_rows import REFUSAL, difference_rows, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
+from support.contract_rows import VIOLATION, difference_rows, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
 from support.dtypes import PRIVATE_FORMATS, DType, Format, numbers, pack
 from support.operators import GOOD
 from support.operators.adaptive_avg_pool2d import NAME as ADAPTIVE_AVG_POOL2D
@@ -99,7 +99,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(
-    REFUSAL,
+    VIOLATION,
     [
         *null_rows(*TENSORS),
         *dtype_rows(TENSORS, LISTED),

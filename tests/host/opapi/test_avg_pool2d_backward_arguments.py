@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.contract_rows import REFUSAL, dtype_rows, null_rows, row, storage_rows, text
+from support.contract_rows import VIOLATION, dtype_rows, null_rows, row, storage_rows, text
 from support.dtypes import DType, Format
 from support.operators import GOOD
 from support.operators.avg_pool2d import NAME as AVG_POOL2D
@@ -155,7 +155,7 @@ ATTRIBUTES = [
 
 
 @pytest.mark.parametrize(
-    REFUSAL,
+    VIOLATION,
     [
         *null_rows("gradOutput", "self", "kernelSize", "padding", "gradInput"),
         *dtype_rows(("gradOutput", "self", "gradInput"), LISTED),

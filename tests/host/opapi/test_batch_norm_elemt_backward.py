@@ -6,7 +6,7 @@ import random
 import pytest
 
 from support.comparison import assert_close
-from support.contract_rows import REFUSAL, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
+from support.contract_rows import VIOLATION, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
 from support.dtypes import PRIVATE_FORMATS, DType, Format, pack
 from support.operators import GOOD
 from support.operators.batch_norm_elemt import NAME as BATCH_NORM_ELEMT
@@ -61,7 +61,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(
-    REFUSAL,
+    VIOLATION,
     [
         *null_rows(*REQUIRED),
         *dtype_rows(FLOATING, LISTED),

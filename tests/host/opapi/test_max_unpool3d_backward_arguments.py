@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.contract_rows import REFUSAL, difference_rows, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
+from support.contract_rows import VIOLATION, difference_rows, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
 from support.dtypes import DType, Format
 from support.operators import GOOD
 from support.operators.max_unpool3d import NAME as MAX_UNPOOL3D
@@ -133,7 +133,7 @@ ATTRIBUTES = [
 
 
 @pytest.mark.parametrize(
-    REFUSAL,
+    VIOLATION,
     [
         *null_rows("gradOutput", "self", "indices", "outputSize", "stride", "padding", "out"),
         *dtype_rows(VALUES, LISTED, reference="self"),

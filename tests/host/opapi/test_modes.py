@@ -1,4 +1,4 @@
-"""The settings that make the engine less forgiving: strict, workspace and leaks. Each case is a process of its own."""
+"""The settings that make the engine stricter: strict, workspace and leaks. Each case is a process of its own."""
 
 import pytest
 

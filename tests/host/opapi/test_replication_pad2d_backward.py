@@ -5,7 +5,7 @@ import math
 import pytest
 
 from support.comparison import assert_close
-from support.contract_rows import REFUSAL, difference_rows, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
+from support.contract_rows import VIOLATION, difference_rows, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
 from support.dtypes import PRIVATE_FORMATS, DType, Format, numbers, pack
 from support.operators import GOOD
 from support.operators.replication_pad2d import NAME as REPLICATION_PAD2D
@@ -120,7 +120,7 @@ PADDINGS = [
 
 
 @pytest.mark.parametrize(
-    REFUSAL,
+    VIOLATION,
     [
         *null_rows(*TENSORS, "padding"),
         *dtype_rows(TENSORS, LISTED, reference="self"),

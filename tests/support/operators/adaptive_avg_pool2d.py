@@ -116,6 +116,6 @@ LIMITS = Limits(
     node="AdaptiveAvgPool2dBackward",
     within={"more cells than the input has": lambda f, x: f.adaptive_avg_pool2d(x, (5, 6))},
     numpy_modules={
-        "adaptive_avg_pool2d": lambda: (torch.nn.AdaptiveAvgPool2d((np.int64(2), None)), torch.nn.AdaptiveAvgPool2d((2, None))),
+        "a size and none": lambda: (torch.nn.AdaptiveAvgPool2d((np.int64(2), None)), torch.nn.AdaptiveAvgPool2d((2, None))),
     },
 )

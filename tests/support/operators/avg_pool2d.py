@@ -184,7 +184,7 @@ LIMITS = Limits(
     },
     modules=lambda: (torch.nn.AvgPool2d(2, divisor_override=256),),
     numpy_modules={
-        "avg_pool2d": numpy_arguments,
-        "avg_pool2d, lists": lambda: (torch.nn.AvgPool2d([np.int64(2), 3], stride=(np.int64(2), 1)), torch.nn.AvgPool2d((2, 3), (2, 1))),
+        "integers": numpy_arguments,
+        "lists": lambda: (torch.nn.AvgPool2d([np.int64(2), 3], stride=(np.int64(2), 1)), torch.nn.AvgPool2d((2, 3), (2, 1))),
     },
 )

@@ -142,5 +142,5 @@ LIMITS = Limits(
         "bottom as high as the input": lambda f, x: f.replication_pad2d(x, (0, 0, 0, 4)),
     },
     modules=lambda: (torch.nn.ReplicationPad2d(5),),
-    numpy_modules={"replication_pad2d": lambda: (torch.nn.ReplicationPad2d(np.int64(2)), torch.nn.ReplicationPad2d(2))},
+    numpy_modules={"one integer": lambda: (torch.nn.ReplicationPad2d(np.int64(2)), torch.nn.ReplicationPad2d(2))},
 )
