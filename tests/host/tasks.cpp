@@ -26,7 +26,7 @@ class TestTask : public Task {
 
 class FailingTask : public TestTask {
     const char* name() const override { return "failingTask"; }
-    void run() override { throw TaskError(ACL_ERROR_INTERNAL_ERROR, "failingTask: its input is not valid"); }
+    void run() override { throw TaskError(ACL_ERROR_INTERNAL_ERROR, "failingTask: its input was not to its taste"); }
 };
 
 class ThrowingTask : public TestTask {

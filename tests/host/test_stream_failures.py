@@ -8,7 +8,7 @@ import threading
 import pytest
 
 INTERNAL_ERROR = 500000
-FAILED = "failingTask: its input is not valid"
+FAILED = "failingTask: its input was not to its taste"
 
 
 @pytest.mark.parametrize("synchronize", [
