@@ -9,7 +9,8 @@ import hypothesis
 import pytest
 import torch
 
-from marks import STRICT
+from support.marks import STRICT
+from support.operators import ENTRY_POINTS
 
 # For the benchmarks and the examples. At the end, so that an installed torch_aclnn comes before the source tree, which need not be built.
 sys.path.append(str(Path(__file__).parent.parent))
@@ -46,10 +47,9 @@ hypothesis.register_random(_torch_random)
 
 
 # With TORCH_ACLNN_HOST_STRICT=1 the engine refuses what a test asks for by these arguments, as a document without them would have it. Any
-# other refusal is a failure: it would be the extension that went beyond the documents.
+# other error is a failure: it would be the extension that went beyond the documents.
 BEYOND_THE_DOCUMENTS = re.compile(
-    r"aclnn(ReplicationPad2d|BatchNormElemt)Backward: \w+: expected a data type of .*, got BF16"
-    r"|aclnnReplicationPad2dBackward: padding: expected values below self's size .* as TORCH_ACLNN_HOST_STRICT asks"
+    "|".join(f"{name}: {message}" for name, entry_point in ENTRY_POINTS.items() for message in entry_point.strict_messages)
 )
 
 

@@ -6,7 +6,7 @@ import torch_aclnn  # noqa: F401
 import pytest
 import torch
 
-from subprocesses import output_of
+from support.subprocesses import EACH_FUNCTION, output_of
 
 DETERMINISTIC = 0  # ACL_OPT_DETERMINISTIC
 
@@ -31,21 +31,19 @@ def test_the_deterministic_switch_is_that_of_the_moment(deterministic):
         assert option() == wanted
 
 
-TRAIN = """
-import torch_aclnn, torch, torch_aclnn.functional as F
-x = torch.randn(2, 3, 8, 8).npu().requires_grad_()
-for _ in range(5):
-    y = F.adaptive_avg_pool2d(F.avg_pool2d(F.replication_pad2d(x, 1), 2), 3)
-    y = F.batch_norm(y, None, None, training=True)
-    v, i = torch.nn.functional.max_pool3d(y.unsqueeze(0), (1, 3, 3), return_indices=True)
-    F.max_unpool3d(v, i, (1, 3, 3)).square().sum().backward()
+TRAIN = (
+    EACH_FUNCTION
+    + """
+for case in CASES * 5:
+    gradient(case.ours, *case.inputs("npu"))
 try:
-    torch.ops.torch_aclnn.avg_pool2d_backward(x.detach(), (2, 3, 16, 16), (2, 2), divisor_override=300)
+    torch.ops.torch_aclnn.avg_pool2d_backward(torch.ones(2, 3, 8, 8).npu(), (2, 3, 16, 16), (2, 2), divisor_override=300)
 except RuntimeError:
     pass
 torch.npu.synchronize()
 print("ends", flush=True)
 """
+)
 
 
 @pytest.mark.parametrize("settings", [{"TASK_QUEUE_ENABLE": mode} for mode in "012"] + [{"ASCEND_LAUNCH_BLOCKING": "1"}], ids=str)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from torch_aclnn.host import cann, libdir
 
-from subprocesses import output_of, run_python
+from support.subprocesses import output_of, run_python
 
 HOST_ALONE = "from torch_aclnn_command import host_alone\nwith host_alone(): from torch_aclnn.host import cann, engine\n"
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")

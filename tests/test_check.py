@@ -15,8 +15,8 @@ from torch_aclnn.check.operators import SPECIFICATIONS
 from torch_aclnn.check.report import Report
 from torch_aclnn.host import cli
 
-from marks import host_engine_only
-from subprocesses import run_python
+from support.marks import host_engine_only
+from support.subprocesses import run_python
 
 pytestmark = host_engine_only
 COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "check")

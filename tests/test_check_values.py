@@ -8,7 +8,7 @@ from torch_aclnn.check import cost, error, pairs, records, values
 from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.check.operators import SPECIFICATIONS
 
-from marks import host_engine_only
+from support.marks import host_engine_only
 
 pytestmark = host_engine_only
 

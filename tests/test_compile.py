@@ -1,16 +1,15 @@
 """torch.compile: whole graphs on both devices, one graph for all sizes, and the results of eager code."""
 
-from collections import Counter
-
 import torch_aclnn
 import pytest
 import torch
 from torch import Tensor, func, nn
 from torch._dynamo.testing import CompileCounterWithBackend
+from torch_aclnn._operators import OPERATORS
 
-import layouts
-from functions import for_each_function
-from marks import host_engine_only
+from support import layouts
+from support.functions import CASES, for_each_function
+from support.marks import host_engine_only
 
 
 @pytest.fixture(autouse=True)
@@ -75,18 +74,14 @@ def test_marked_dimensions_are_not_specialised(device, case):
             torch.testing.assert_close(function(*inputs), case.ours(*inputs), rtol=1e-4, atol=1e-5)
 
 
-def test_attributes_may_be_symbolic(device):
-    ours = torch_aclnn.functional
-    functions = (
-        lambda x: ours.adaptive_avg_pool2d(x, (x.shape[-2] // 2, None)),
-        lambda x: ours.replication_pad2d(x, (x.shape[0], 1, x.shape[-1] - 1, 0)),
-    )
-    for function in functions:
-        counter = CompileCounterWithBackend("aot_eager")
-        dynamic = compiled(function, counter, dynamic=True)
-        for size in ((2, 3, 8, 6), (4, 3, 9, 7), (5, 3, 12, 10)):
-            assert_equals_eager(dynamic, function, torch.randn(size, device=device))
-        assert counter.frame_count == 1
+@pytest.mark.parametrize("call", [pytest.param(call, id=case.name) for case in CASES for call in case.symbolic])
+def test_attributes_may_be_symbolic(device, call):
+    function = lambda x: call(torch_aclnn.functional, x)
+    counter = CompileCounterWithBackend("aot_eager")
+    dynamic = compiled(function, counter, dynamic=True)
+    for size in ((2, 3, 8, 6), (4, 3, 9, 7), (5, 3, 12, 10)):
+        assert_equals_eager(dynamic, function, torch.randn(size, device=device))
+    assert counter.frame_count == 1
 
 
 @for_each_function
@@ -100,8 +95,7 @@ def test_transforms_inside_compiled_code(device, case):
     def transforms(x: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
         function = lambda x: case.ours(x, *others)
         mapped = func.vmap(function)(torch.stack([x, x.sin()]))
-        # torch.compile cannot trace forward mode over torch's own batch norm.
-        forward_mode = () if case.name == "batch_norm" else func.jvp(function, (x,), (x.cos(),))
+        forward_mode = func.jvp(function, (x,), (x.cos(),)) if case.compiles_forward_mode else ()
         return func.grad(lambda x: function(x).sin().sum())(x), mapped, *forward_mode
 
     inputs = case.inputs(device)
@@ -159,18 +153,18 @@ def test_training_modules_equals_eager(device, backend, sizes):
 
 
 @host_engine_only
-def test_compiled_code_calls_the_same_entry_points():
-    model, x = make_model("npu"), torch.randn(SIZES[0], device="npu", requires_grad=True)
-    counts = []
-    for call in (model, compiled(model)):
-        call(x).sum().backward()
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+def test_compiled_code_calls_the_same_entry_points(operator):
+    (case,) = (case for case in CASES if case.name == operator.function)
+    inputs, counts = case.inputs("npu"), []
+    for function in (case.ours, compiled(case.ours)):
+        results(function, *inputs)
         torch.npu.synchronize()
         torch_aclnn.host.reset_calls()
-        call(x).sum().backward()
+        results(function, *inputs)
         torch.npu.synchronize()
-        counts.append(Counter(torch_aclnn.host.calls()))
-    ours = [f"aclnn{name}Backward" for name in ("AvgPool2d", "AdaptiveAvgPool2d", "ReplicationPad2d", "MaxUnpool3d", "BatchNormElemt")]
-    assert [counts[0][name] for name in ours] == [counts[1][name] for name in ours] == [1, 1, 1, 1, 1]
+        counts.append(torch_aclnn.host.calls()[operator.entry_point])
+    assert counts == [1, 1]
 
 
 def test_a_bad_argument_is_refused_in_compiled_code(device):

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch_aclnn._operators import OPERATORS
 
-from marks import host_engine_only
+from support.marks import host_engine_only
 
 
 def make_model() -> torch.nn.Sequential:

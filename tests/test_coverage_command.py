@@ -7,8 +7,8 @@ from pathlib import Path
 import torch_aclnn  # noqa: F401
 from torch_aclnn.host.coverage import Coverage
 
-from marks import host_engine_only
-from subprocesses import run_python
+from support.marks import host_engine_only
+from support.subprocesses import run_python
 
 COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "coverage", "-c")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from subprocesses import output_of
+from support.subprocesses import output_of
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch_aclnn._operators import OPERATORS
 
-from functions import for_each_function, gradient
+from support.functions import for_each_function, gradient
 
 
 class Calls(nn.Module):
@@ -67,36 +68,20 @@ def test_indices_of_a_pooling_in_the_program_reach_the_unpooling(device, strict)
 def test_make_fx_traces_the_gradient_to_the_operator(device, case, mode):
     inputs = case.inputs(device, size=case.sizes[-1])
     traced = make_fx(lambda *inputs: gradient(case.ours, *inputs), tracing_mode=mode)(*inputs)
-    assert [node.target for node in traced.graph.nodes if "torch_aclnn" in str(node.target)] == [OPERATORS[case.name]]
+    (operator,) = (operator for operator in OPERATORS if operator.function == case.name)
+    expected = getattr(torch.ops.torch_aclnn, operator.backward).default
+    assert [node.target for node in traced.graph.nodes if "torch_aclnn" in str(node.target)] == [expected]
     for size in case.sizes if mode == "symbolic" else case.sizes[-1:]:
         inputs = case.inputs(device, size=size)
         torch.testing.assert_close(traced(*inputs), gradient(case.ours, *inputs), rtol=1e-4, atol=1e-5)
-
-
-OPERATORS = {
-    "avg_pool2d": torch.ops.torch_aclnn.avg_pool2d_backward.default,
-    "adaptive_avg_pool2d": torch.ops.torch_aclnn.adaptive_avg_pool2d_backward.default,
-    "replication_pad2d": torch.ops.torch_aclnn.replication_pad2d_backward.default,
-    "max_unpool3d": torch.ops.torch_aclnn.max_unpool3d_backward.default,
-    "batch_norm": torch.ops.torch_aclnn.batch_norm_elemt_backward.default,
-}
 
 
 @for_each_function
 def test_a_recorded_program_has_torchs_operators(device, case):
     inputs = case.inputs(device)
     recorded = torch.jit.trace(Calls(case.ours), inputs)
-    assert {node.kind() for node in recorded.inlined_graph.nodes()} & {"aten::" + name for name in ATEN_NAMES[case.name]}
+    assert {node.kind() for node in recorded.inlined_graph.nodes()} & {"aten::" + name for name in case.recorded_as}
     torch.testing.assert_close(recorded(*inputs), case.theirs(*inputs))
-
-
-ATEN_NAMES = {
-    "avg_pool2d": ("avg_pool2d",),
-    "adaptive_avg_pool2d": ("adaptive_avg_pool2d", "_adaptive_avg_pool2d"),
-    "replication_pad2d": ("replication_pad2d", "pad"),
-    "max_unpool3d": ("max_unpool3d",),
-    "batch_norm": ("batch_norm",),
-}
 
 
 def test_symbolic_trace_records_the_functions_as_they_stand(device):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, func, nn
 from torch.autograd import forward_ad
 
-from functions import for_each_function
+from support.functions import for_each_function
 
 
 def close(ours: Tensor, theirs: Tensor) -> None:
@@ -45,8 +45,8 @@ TRANSFORMS = {
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @for_each_function
 def test_transforms_equal_those_of_torch(device, case, transform):
-    if device == "npu" and case.name == "max_unpool3d" and transform in ("jacfwd", "hessian"):
-        pytest.skip("the result has ten dimensions, and CANN takes eight")
+    if device == "npu" and 2 * len(case.sizes[0]) > 8 and transform in ("jacfwd", "hessian"):
+        pytest.skip("the result has more than the eight dimensions that CANN takes")
     ours, theirs = (TRANSFORMS[transform](*function) for function in both(case, device))
     close(ours, theirs)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from subprocesses import output_of, run_python
+from support.subprocesses import output_of, run_python
 
 SETS = ("scalar", "baseline", "avx2", "avx512")
-SCRIPT = Path(__file__).parent / "isa_cases.py"
+SCRIPT = Path(__file__).parent / "support" / "instruction_sets.py"
 
 
 def results(path: Path, isa: str, threads: int) -> list[torch.Tensor]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from torch_aclnn._operators import OPERATORS
 
-from subprocesses import output_of, run_python
+from support.subprocesses import output_of, run_python
 
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 HAS_NPU = "import torch; print(torch.npu.is_available(), (torch.ones(2).npu() + 1).tolist())"

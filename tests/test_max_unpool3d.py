@@ -6,9 +6,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import layouts
-import oracle
-from marks import host_engine_only
+from support import layouts
+from support.marks import host_engine_only
+from support.operators.max_unpool3d import tensor_gradient
 
 op = torch.ops.torch_aclnn.max_unpool3d_backward
 
@@ -29,7 +29,7 @@ def test_gradient_takes_each_element_from_its_place(device, dtype, leading, layo
     grad_output, indices = sample(leading, (2, 3, 2), (4, 6, 5), dtype)
     grad_input = op(layout(grad_output).to(device), layout(indices).to(device), (4, 6, 5), STRIDE, PADDING)
     assert grad_input.dtype == dtype and grad_input.device.type == device
-    assert torch.equal(grad_input.cpu(), oracle.max_unpool3d_backward(grad_output, indices))
+    assert torch.equal(grad_input.cpu(), tensor_gradient(grad_output, indices))
 
 
 @settings(max_examples=40, deadline=None)
@@ -38,7 +38,7 @@ def test_any_shape_takes_each_element_from_its_place(sizes):
     grad_output, indices = sample(sizes[:2], sizes[2:5], sizes[5:])
     for device in ("cpu", "npu"):
         grad_input = op(grad_output.to(device), indices.to(device), sizes[5:], STRIDE, PADDING)
-        assert torch.equal(grad_input.cpu(), oracle.max_unpool3d_backward(grad_output, indices))
+        assert torch.equal(grad_input.cpu(), tensor_gradient(grad_output, indices))
 
 
 def test_nan_and_negative_zero_keep_their_bits(device):

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check.operators import SPECIFICATIONS
 
-from threads import on_threads
+from support.threads import on_threads
 
 SWITCHED = [operator for operator in OPERATORS if operator.torch_function]
 NAMES = sorted({operator.torch_function for operator in SWITCHED})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from subprocesses import run_python
+from support.subprocesses import run_python
 
 # By its module, so that the plugin of this tree is tested whatever is installed.
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:torch_aclnn", "-p", "torch_aclnn_pytest", "-p", "no:cacheprovider")

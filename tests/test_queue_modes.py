@@ -1,8 +1,9 @@
 """The operators under every mode of torch_npu's task queue, each in a process of its own."""
 
 import pytest
+from torch_aclnn._operators import OPERATORS
 
-from subprocesses import output_of
+from support.subprocesses import EACH_FUNCTION, output_of
 
 MODES = [
     {"TASK_QUEUE_ENABLE": "0"},
@@ -11,22 +12,19 @@ MODES = [
     {"ASCEND_LAUNCH_BLOCKING": "1"},
 ]
 
-TRAIN = """
-import torch_aclnn, torch, torch_aclnn.functional as F
-torch.manual_seed(0)
-def step(device):
-    x = torch.arange(2 * 3 * 8 * 8.0).sin().view(2, 3, 8, 8).to(device).requires_grad_()
-    y = F.adaptive_avg_pool2d(F.avg_pool2d(F.replication_pad2d(x, 1), 2), 3)
-    y = F.batch_norm(y, None, None, training=True)
-    v, i = torch.nn.functional.max_pool3d(y.unsqueeze(0), (1, 3, 3), return_indices=True)
-    F.max_unpool3d(v, i, (1, 3, 3)).square().sum().backward()
-    return x.grad.cpu()
-a, b = step("npu"), step("cpu")
-assert torch.allclose(a, b, rtol=1e-3, atol=1e-5), (a - b).abs().max()
-print(sorted(n for n in torch_aclnn.host.calls() if n.endswith("Backward") and "aclnn" in n))
+# The gradient of each function on npu, and that on cpu; then the names of the entry points that were called.
+TRAIN = (
+    EACH_FUNCTION
+    + """
+for case in CASES:
+    inputs = case.inputs("cpu")
+    a, b = gradient(case.ours, *(t.npu() for t in inputs)).cpu(), gradient(case.ours, *inputs)
+    assert torch.allclose(a, b, rtol=1e-3, atol=1e-5), (case.name, (a - b).abs().max())
+print(sorted(name for name in torch_aclnn.host.calls()))
 """
+)
 
-REFUSAL = """
+BAD_ARGUMENT = """
 import torch_aclnn, torch
 op = torch.ops.torch_aclnn.avg_pool2d_backward
 try:
@@ -52,15 +50,15 @@ print(result.flatten().tolist())
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
-def test_a_training_step_calls_all_five_and_equals_the_cpu(mode):
+def test_each_gradient_calls_its_entry_point_and_equals_that_of_the_cpu(mode):
     printed = output_of(TRAIN, **mode)
-    for name in ("AvgPool2d", "AdaptiveAvgPool2d", "ReplicationPad2d", "MaxUnpool3d", "BatchNormElemt"):
-        assert f"'aclnn{name}Backward'" in printed
+    for operator in OPERATORS:
+        assert f"'{operator.entry_point}'" in printed
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
 def test_a_refusal_is_raised_at_the_call_and_leaves_the_device_usable(mode):
-    refusal, total = output_of(REFUSAL, **mode).splitlines()
+    refusal, total = output_of(BAD_ARGUMENT, **mode).splitlines()
     assert "161002" in refusal and "divisorOverride: expected a value in [-255, 255], got 300" in refusal
     assert total == "4.0"
 
@@ -88,15 +86,15 @@ def test_a_missing_operator_is_named_and_leaves_the_device_usable(mode):
 
 
 def test_float64_is_an_extension_that_must_be_switched_on():
-    code = """
-    import torch_aclnn, torch, torch_aclnn.functional as F
-    x = torch.randn(2, 2, 4, 4, dtype=torch.float64, device="npu", requires_grad=True)
-    for fn in (lambda x: F.avg_pool2d(x, 3, 2, 1), lambda x: F.adaptive_avg_pool2d(x, 3),
-               lambda x: F.batch_norm(x, None, None, training=True)):
-        assert torch.autograd.gradcheck(fn, x) and torch.autograd.gradgradcheck(fn, x)
-    print("checked")
-    """
-    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="1") == "checked"
+    checks = """
+for case in CASES:
+    # torch_npu casts no tensor to float64 on npu.
+    x, *others = (t.double().npu() if t.is_floating_point() else t.npu() for t in case.inputs("cpu", torch.float64))
+    for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
+        assert check(lambda x: case.ours(x, *others), x.requires_grad_(), fast_mode=True)
+print("checked")
+"""
+    assert output_of(EACH_FUNCTION + checks, TORCH_ACLNN_HOST_FLOAT64="1") == "checked"
 
 
 @pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910A"])

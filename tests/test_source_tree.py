@@ -10,7 +10,7 @@ import pytest
 from torch_aclnn._source_tree import is_built
 from torch_aclnn.host import libdir
 
-from subprocesses import output_of, run_python
+from support.subprocesses import output_of, run_python
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = libdir().parent

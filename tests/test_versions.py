@@ -3,7 +3,7 @@
 import pytest
 from torch_aclnn.host import versions
 
-from subprocesses import run_python
+from support.subprocesses import run_python
 
 INSTALL = 'pip install "torch==2.13.0" "torch_npu==2.13.0.*"'
 

@@ -9,7 +9,9 @@ from ctypes import c_bool, c_char_p, c_double, c_float, c_int, c_int8, c_int32, 
 from dataclasses import dataclass
 from typing import Any
 
-from host.opapi.client import Client, DType, Tensor
+from support.client import Client
+from support.dtypes import DType
+from support.tensors import Tensor
 
 NOT_OF_ATEN = 33  # a data type that CANN has and ATen's kernels have not
 LOWEST = -(1 << 63)

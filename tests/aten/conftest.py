@@ -6,7 +6,7 @@ import pytest
 from arguments import Handles
 from torch_aclnn.host import libdir
 
-from host.opapi.client import Client
+from support.client import Client
 
 
 @pytest.fixture(scope="module")

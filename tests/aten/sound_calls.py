@@ -6,7 +6,8 @@ from typing import Any
 from arguments import KINDS, TENSOR, BoolArray, IntArray, Scalar, TensorList, kind
 from registry import EntryPoint, entry_points
 
-from host.opapi.client import DType, Tensor
+from support.dtypes import DType
+from support.tensors import Tensor
 
 ENTRY_POINTS = entry_points()
 POINTERS = (Tensor, TensorList, Scalar, IntArray, BoolArray, ctypes.c_char_p, type(KINDS["Scalars"].sound))

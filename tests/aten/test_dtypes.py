@@ -7,7 +7,7 @@ import torch
 
 from cases import DEVICE
 from direct import call, refusal
-from subprocesses import output_of
+from support.subprocesses import output_of
 
 
 def test_another_type_is_refused_on_its_line():

@@ -3,7 +3,7 @@
 import pytest
 from torch_aclnn.host import libdir
 
-from subprocesses import run_python
+from support.subprocesses import run_python
 
 COMPARE = """
 import torch_aclnn, torch

@@ -6,7 +6,8 @@ import pytest
 from arguments import BoolArray, Handles, IntArray, Scalar, ScalarList, TensorList
 from sound_calls import ENTRY_POINTS, phase1, sound_arguments
 
-from host.opapi.client import INVALID, Tensor
+from support.status import INVALID
+from support.tensors import Tensor
 
 EVERY_ENTRY_POINT = pytest.mark.parametrize("entry_point", ENTRY_POINTS, ids=str)
 OBJECTS = (Tensor, TensorList, Scalar, ScalarList, IntArray, BoolArray)
@@ -21,11 +22,11 @@ def test_handle_destroyed_between_the_phases_is_refused(entry_point, client, han
             continue
         own = handles.make(value)
         code, executor = phase1(entry_point, [ctypes.c_void_p(own) if n == name else handles.of(v) for n, v in sound.items()])
-        assert code == 0, client.sentence()
+        assert code == 0, client.message()
         client.destroy(type(value).__name__, own)
         assert phase2(None, ctypes.c_uint64(0), executor, None) == INVALID
         expected = f"{entry_point}: {name}: expected the acl{type(value).__name__} of phase 1 until phase 2 has been called"
-        assert client.sentence().startswith(expected)
+        assert client.message().startswith(expected)
 
 
 def refused_tensors(client, elsewhere, entry_point, handles):
@@ -35,7 +36,7 @@ def refused_tensors(client, elsewhere, entry_point, handles):
         if not isinstance(value, (Tensor, TensorList)):
             continue
         code, _ = phase1(entry_point, [(elsewhere if n == name else handles).of(v) for n, v in sound.items()])
-        message = client.sentence()
+        message = client.message()
         assert code == INVALID and message.startswith(f"{entry_point}: {name}: "), (name, code, message)
         yield message
 

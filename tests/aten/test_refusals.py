@@ -16,7 +16,10 @@ from registry import EntryPoint
 from sound_calls import ENTRY_POINTS, POINTERS, SOUND, phase1, sound_arguments
 from torch_aclnn.host import libdir
 
-from host.opapi.client import INVALID, NULL, Client, DType, Tensor
+from support.client import Client
+from support.dtypes import DType
+from support.status import INVALID, NULL
+from support.tensors import Tensor
 
 
 class Trial(NamedTuple):
@@ -72,7 +75,7 @@ def answer(client: Client, handles: Handles, entry_point: EntryPoint, arguments:
     code, executor = phase1(entry_point, [handles.of(value) for value in arguments.values()])
     if code == 0:
         client.destroy("AclOpExecutor", executor)
-    return code, "" if code == 0 else client.sentence()
+    return code, "" if code == 0 else client.message()
 
 
 @pytest.mark.parametrize("entry_point", ENTRY_POINTS, ids=str)

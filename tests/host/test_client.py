@@ -64,7 +64,7 @@ def test_client_runs_as_every_generation_of_product(programs):
         assert len(ended.stdout.splitlines()) == 256
 
 
-def test_client_stops_with_the_function_the_code_and_the_sentence(programs):
+def test_client_stops_with_the_function_the_code_and_the_message(programs):
     ended = run(programs / "client", TORCH_ACLNN_HOST_SOC="Ascend1")
     assert ended.returncode == 1
     assert ended.stdout == ""
@@ -95,23 +95,3 @@ def test_header_stands_alone(compiler, header, language):
     command = [compiler, "-x", kind, f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]
     ended = subprocess.run([*command, f"-I{includedir()}", "-"], input=f'#include "{header}"\n', capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
-
-
-def test_a_c_program_that_destroys_a_handle_between_the_phases_is_refused_by_each_operator(tmp_path):
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    program = tmp_path / "destroyed_handles"
-    source = Path(__file__).with_name("destroyed_handles.c")
-    link = [f"-L{libdir()}", "-lascendcl", "-lopapi", f"-Wl,-rpath,{libdir()}", f"-Wl,-rpath-link,{libdir()}"]
-    strict_c = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run([compiler, *strict_c, f"-I{includedir()}", str(source), "-o", str(program), *link], check=True)
-    lines = subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
-    names = ("AvgPool2d", "AdaptiveAvgPool2d", "ReplicationPad2d", "MaxUnpool3d", "BatchNormElemt")
-    assert len(lines) == len(names)
-    for name, line in zip(names, lines, strict=True):
-        gradient = "gradOut" if name == "BatchNormElemt" else "gradOutput"
-        expected = (
-            f"{gradient}: expected the aclTensor of phase 1 until phase 2 has been called, got one that was destroyed between the phases"
-        )
-        assert line == f"aclnn{name}Backward 161002 aclnn{name}Backward: {expected}"

@@ -16,8 +16,8 @@ def test_reset_takes_the_device_from_the_thread(run_engine):
     ended = run_engine(
         "device, stream = ctypes.c_int32(), ctypes.c_void_p()\n"
         "print(acl.aclrtSetDevice(0), acl.aclrtResetDevice(0))\n"
-        "print(acl.aclrtGetDevice(ctypes.byref(device)), sentence())\n"
-        "print(acl.aclrtCreateStream(ctypes.byref(stream)), sentence())"
+        "print(acl.aclrtGetDevice(ctypes.byref(device)), message())\n"
+        "print(acl.aclrtCreateStream(ctypes.byref(stream)), message())"
     )
     done, device, stream = ended.stdout.splitlines()
     assert done == "0 0"
@@ -86,7 +86,7 @@ def test_cores_are_the_threads(run_engine):
     ended = run_engine(
         "value = ctypes.c_int64()\n"
         "for kind in (0, 1, 99): print(acl.aclGetDeviceCapability(0, kind, ctypes.byref(value)), value.value)\n"
-        "print(sentence())",
+        "print(message())",
         TORCH_ACLNN_HOST_THREADS="3",
     )
     assert ended.stdout.splitlines()[:3] == ["0 3", "0 3", "100000 3"]

@@ -3,24 +3,24 @@
 import threading
 
 
-def test_sentence_is_cleared_by_reading(ascendcl):
+def test_message_is_cleared_by_reading(ascendcl):
     assert ascendcl.aclrtSetDevice(-1) == 107001
-    assert ascendcl.sentence().startswith("aclrtSetDevice: ")
-    assert ascendcl.sentence() == ""
+    assert ascendcl.message().startswith("aclrtSetDevice: ")
+    assert ascendcl.message() == ""
 
 
-def test_sentence_belongs_to_its_thread(ascendcl):
+def test_message_belongs_to_its_thread(ascendcl):
     seen = []
 
     def fail_elsewhere():
         ascendcl.aclrtSetDevice(-1)
-        seen.append(ascendcl.sentence())
+        seen.append(ascendcl.message())
 
     thread = threading.Thread(target=fail_elsewhere)
     thread.start()
     thread.join()
     assert "-1" in seen[0]
-    assert ascendcl.sentence() == ""
+    assert ascendcl.message() == ""
 
 
 def test_peek_keeps_the_code_and_get_takes_it(ascendcl):
@@ -33,12 +33,12 @@ def test_refusal_of_an_operator_leaves_no_runtime_error(ascendcl, tasks):
     assert ascendcl.aclrtSetDevice(-1) == 107001
     assert tasks.refuse_operator() == 161002
     assert ascendcl.aclrtPeekAtLastError(0) == 0
-    assert ascendcl.sentence() == "aclnnX: self must be there"
+    assert ascendcl.message() == "aclnnX: self must be there"
 
 
-def test_long_sentence_is_cut_and_not_overrun(ascendcl):
+def test_long_message_is_cut_and_not_overrun(ascendcl):
     ascendcl.ok("aclrtSetDevice", 0)
     ascendcl.ok("aclopCompileAndExecute", b"x" * 10000, *[0] * 9, None, None)
     assert ascendcl.aclrtSynchronizeStream(None) == 200001
-    sentence = ascendcl.sentence()
-    assert "operator " + "x" * 100 in sentence and len(sentence) < 10000
+    message = ascendcl.message()
+    assert "operator " + "x" * 100 in message and len(message) < 10000

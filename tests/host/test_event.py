@@ -108,7 +108,7 @@ def test_event_tells_of_the_failure_before_it(ascendcl, tasks, stream, event):
     ascendcl.ok("aclrtSynchronizeEvent", event)
     ascendcl.ok("aclrtRecordEvent", event, stream)
     assert ascendcl.aclrtSynchronizeEvent(event) == 500000
-    assert ascendcl.sentence().startswith("failingTask: ")
+    assert ascendcl.message().startswith("failingTask: ")
     ascendcl.ok("aclrtSynchronizeEvent", event)
     ascendcl.ok("aclrtSynchronizeStream", stream)
 

@@ -34,7 +34,7 @@ def test_bad_configuration_file_is_refused(run_engine, tmp_path, content, code, 
     file = tmp_path / "acl.json"
     if content is not None:
         file.write_text(content)
-    ended = run_engine(f"print(acl.aclInit({bytes(file)!r}), sentence())")
+    ended = run_engine(f"print(acl.aclInit({bytes(file)!r}), message())")
     assert ended.stdout.startswith(f"{code} aclInit: ")
     assert words in ended.stdout
 
@@ -56,11 +56,11 @@ def test_bad_configuration_file_is_refused(run_engine, tmp_path, content, code, 
 ])  # fmt: skip
 def test_bad_setting_is_named_and_refused(run_engine, setting, value):
     name = f"TORCH_ACLNN_HOST_{setting}"
-    ended = run_engine("print(acl.aclInit(None)); print(sentence()); print(acl.aclrtSetDevice(0))", **{name: value})
-    code, sentence, device = ended.stdout.splitlines()
+    ended = run_engine("print(acl.aclInit(None)); print(message()); print(acl.aclrtSetDevice(0))", **{name: value})
+    code, message, device = ended.stdout.splitlines()
     assert (code, device) == ("100000", "100000")
-    assert sentence.startswith(f"aclInit: {name} must be ")
-    assert sentence.endswith(f'got "{value}"')
+    assert message.startswith(f"aclInit: {name} must be ")
+    assert message.endswith(f'got "{value}"')
 
 
 @pytest.mark.parametrize(("value", "mebibytes"), [("1M", 1), ("3145728", 3), ("2g", 2048), ("", 8192)])

@@ -29,7 +29,7 @@ def test_out_of_memory_says_how_much(run_engine):
     ended = run_engine(
         "address = ctypes.c_void_p(); acl.aclrtSetDevice(0)\n"
         "print(acl.aclrtMalloc(ctypes.byref(address), 3 << 20, 0))\n"
-        "print(acl.aclrtMalloc(ctypes.byref(address), 2 << 20, 0), sentence())\n"
+        "print(acl.aclrtMalloc(ctypes.byref(address), 2 << 20, 0), message())\n"
         "print(acl.aclrtMalloc(ctypes.byref(address), 1 << 20, 0))\n",
         TORCH_ACLNN_HOST_MEMORY="4M",
     )

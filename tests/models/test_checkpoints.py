@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from examples.models.recipes import RECIPES
-from model_steps import Training
+from support.training import Training
 
 DIRECTIONS = [("npu", "npu"), ("npu", "cpu"), ("cpu", "npu")]
 

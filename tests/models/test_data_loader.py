@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-from model_steps import RECIPES, Training, batch
-from model_workers import Squares
+from support.data_loading import Squares
+from support.training import RECIPES, Training, batch
 
 
 def loaded(name: str, **options) -> list[list[torch.Tensor]]:

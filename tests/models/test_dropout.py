@@ -6,7 +6,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from examples.models.recipes import RECIPES
-from model_steps import batch
+from support.training import batch
 
 
 def dropped(seed: int, p: float = 0.3) -> torch.Tensor:

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from examples.models.recipes import RECIPES
-from marks import host_engine_only
-from model_steps import VARIANTS, one_step
+from support.marks import host_engine_only
+from support.training import VARIANTS, one_step
 
 # The transformer has nothing that could be converted.
 CASES = [(name, kind) for name in RECIPES for kind in VARIANTS if name != "transformer" or kind == "torch"]

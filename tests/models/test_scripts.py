@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from subprocesses import output_of
+from support.subprocesses import output_of
 
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from examples.models.recipes import RECIPES
-from model_steps import Training, variant
-from subprocesses import output_of
+from support.subprocesses import output_of
+from support.training import Training, variant
 
 STEPS = 20
 TESTS = Path(__file__).resolve().parent.parent
@@ -45,7 +45,7 @@ def test_a_bfloat16_network_learns_along_the_curve_of_float32(name):
 TRAIN_EACH = f"""
 import sys; sys.path += [{str(TESTS)!r}, {str(TESTS.parent)!r}]
 import torch_aclnn, torch
-from model_steps import RECIPES, Training, variant
+from support.training import RECIPES, Training, variant
 for name in RECIPES:
     for kind in ("torch", "convert"):
         training = Training(name, "npu", RECIPES[name].model())  # with dropout

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.testing._internal.common_utils import noncontiguous_like
 
-import oracle
 from opinfo.entries import Case
 from opinfo.samples import BadSample, Sample
+from support.comparison import assert_rounded_once
 
 Layout = Callable[[Tensor], Tensor]
 
@@ -25,7 +25,7 @@ def forward(case: Case, sample: Sample, layout: Layout = Tensor.detach) -> None:
     tensors, exact = _on_npu(sample, layout), _exact(sample)
     with torch.no_grad():
         output, expected = sample.call(case.implemented_by, tensors), sample.call(case.reference, exact)
-    torch.npu.synchronize()  # reports what failed while computing, with the entry point's own sentence
+    torch.npu.synchronize()  # reports what failed while computing, with the entry point's own message
     assert output.dtype == case.dtype
     for ours, theirs in zip((output, *tensors), (expected, *exact), strict=True):
         _assert_equal(case, ours, theirs)
@@ -120,6 +120,6 @@ def _assert_equal(case: Case, actual: Tensor, exact: Tensor) -> None:
     if not case.entry.is_linear:
         torch.testing.assert_close(actual, exact.to(actual.dtype))
     elif actual.is_complex():
-        oracle.assert_rounded_once(torch.view_as_real(actual), torch.view_as_real(exact))
+        assert_rounded_once(torch.view_as_real(actual), torch.view_as_real(exact))
     else:
-        oracle.assert_rounded_once(actual, exact)
+        assert_rounded_once(actual, exact)

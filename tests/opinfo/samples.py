@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from opinfo.entries import Case, Entry
+from opinfo.entries import Case
+from opinfo.entry import Entry
 
 
 @dataclass(frozen=True)

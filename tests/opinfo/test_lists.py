@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from marks import host_engine_only
 from opinfo import exclusions
 from opinfo.entries import ENGINE, ENTRIES, Case, cases
 from opinfo.passed_list import UPDATE
 from opinfo.run import run
 from opinfo.samples import samples
-from subprocesses import run_python
+from support.marks import host_engine_only
+from support.subprocesses import run_python
 
 HERE = Path(__file__).parent
-CONTRACT = (*(HERE.parents[1] / "docs" / "operators").glob("*.md"), HERE.parents[1] / "README.md")
+ROOT = HERE.parents[1]
+CONTRACT = (*sorted((ROOT / "docs" / "operators").glob("*.md")), ROOT / "README.md")
 
 pytestmark = pytest.mark.opinfo
 in_default_engine = pytest.mark.skipif(ENGINE != "default", reason="says nothing new in the process with float64")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from marks import host_engine_only
 from opinfo.entries import cases
 from opinfo.run import run
+from support.marks import host_engine_only
 
 pytestmark = [pytest.mark.opinfo, host_engine_only]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from subprocesses import output_of
+from support.subprocesses import output_of
 
 CALL = """
 import torch_aclnn, torch

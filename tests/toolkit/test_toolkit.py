@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from torch_aclnn._operators import OPERATORS
 from torch_aclnn.host import libdir
 
-from subprocesses import output_of, run_python
+from support.subprocesses import output_of, run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
@@ -109,7 +110,7 @@ def test_info_lists_the_libraries_in_the_order_of_torch_npu(toolkit, sourced):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("operator", ["avg_pool2d", "adaptive_avg_pool2d", "replication_pad2d", "max_unpool3d", "batch_norm_elemt"])
+@pytest.mark.parametrize("operator", [operator.name for operator in OPERATORS])
 def test_the_tests_of_the_operators_pass_with_a_toolkit(sourced, operator):
     pytest_command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(ROOT / "tests" / f"test_{operator}.py"))
     done = run_python("", launcher=(*sourced, *pytest_command), TORCH_ACLNN_ENGINE="cann")

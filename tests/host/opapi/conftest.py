@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from torch_aclnn.host import libdir
 
-from host.opapi.client import Client
+from support.client import Client
 
 
 @pytest.fixture(scope="session")
@@ -33,11 +33,13 @@ PRELUDE = """
 import ctypes
 from ctypes import byref, c_int, c_void_p
 from pathlib import Path
-from host.opapi.calls import *
-from host.opapi.client import *
+from support.client import *
+from support.operators import *
+from support.tensors import *
+from support.call import Operand
 client = Client(Path({libdir!r}))
-assert client.acl.aclInit(None) == 0, client.sentence()
-assert client.acl.aclrtSetDevice(0) == 0, client.sentence()
+assert client.acl.aclInit(None) == 0, client.message()
+assert client.acl.aclrtSetDevice(0) == 0, client.message()
 """
 
 

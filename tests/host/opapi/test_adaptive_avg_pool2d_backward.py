@@ -4,19 +4,14 @@ import math
 
 import pytest
 
-from host.opapi.calls import ADAPTIVE_AVG_POOL2D, GOOD, LAYOUTS, but, every_tensor, numbers
-from host.opapi.client import NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
-from host.opapi.oracle import adaptive_avg_pool2d_backward, assert_close
-from host.opapi.rows import (
-    REFUSAL,
-    difference_rows,
-    dtype_rows,
-    null_rows,
-    private_format_rows,
-    row,
-    storage_rows,
-    text,
-)
+from support.comparison import assert_close
+from support.contract_rows import VIOLATION, difference_rows, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
+from support.dtypes import PRIVATE_FORMATS, DType, Format, numbers, pack
+from support.operators import GOOD
+from support.operators.adaptive_avg_pool2d import NAME as ADAPTIVE_AVG_POOL2D
+from support.operators.adaptive_avg_pool2d import gradient as adaptive_avg_pool2d_backward
+from support.status import NULL
+from support.tensors import LAYOUTS, Tensor, but, every_tensor
 
 CALL = GOOD[ADAPTIVE_AVG_POOL2D]
 TENSORS = ("gradOutput", "self", "out")
@@ -104,7 +99,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(
-    REFUSAL,
+    VIOLATION,
     [
         *null_rows(*TENSORS),
         *dtype_rows(TENSORS, LISTED),

@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from host.opapi.calls import GOOD
-from host.opapi.client import INVALID, NULL, PARAMETERS, Format, Tensor, int64s, size_of
+from support.client import int64s
+from support.dtypes import DType, Format, size_of
+from support.operators import ENTRY_POINTS
+from support.status import INVALID, NULL
+from support.tensors import tensors_of
 
+MOST_TENSORS = max(len(tensors_of(entry_point.good)) for entry_point in ENTRY_POINTS.values())
 ARENA = 4096  # bytes of memory for each tensor
 EXTREME = st.sampled_from([-(2**63), -(2**31), -1, 0, 2**31 - 1, 2**31, 2**32, 2**61, 2**62, 2**63 - 1])
 SIZES = st.one_of(st.integers(0, 5), st.integers(0, 5), EXTREME)
@@ -40,24 +44,25 @@ def elements_of(view, item):
 @pytest.fixture
 def arenas(aclnn):
     """Return device memory for as many tensors as an operator has."""
-    addresses = [aclnn.allocate(ARENA) for _ in range(9)]
+    addresses = [aclnn.allocate(ARENA) for _ in range(MOST_TENSORS)]
     yield addresses
     for address in addresses:
         aclnn.free(address)
 
 
-@pytest.mark.parametrize("entry_point", GOOD)
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 def test_a_call_is_refused_by_name_or_writes_only_its_output(aclnn, arenas, entry_point):
-    output = PARAMETERS[entry_point][-3]
-    tensors = {name: value for name, value in GOOD[entry_point].items() if isinstance(value, Tensor)}
+    good, output = ENTRY_POINTS[entry_point].good, ENTRY_POINTS[entry_point].output
+    tensors = tensors_of(good)
     memory = dict(zip(tensors, arenas, strict=False))
     outcomes = set()
 
     @settings(max_examples=300, deadline=None, derandomize=True)
     @given(drawn=st.fixed_dictionaries({name: views(tensor) for name, tensor in tensors.items()}))
     def call(drawn):
-        before = {name: bytes([0 if name == "indices" else 0xA5]) * ARENA for name in tensors}
-        arguments = dict(GOOD[entry_point])
+        # Zeros are indices that exist.
+        before = {name: bytes([0 if tensor.dtype == DType.INT64 else 0xA5]) * ARENA for name, tensor in tensors.items()}
+        arguments = dict(good)
         for name, (shape, strides, offset, storage) in drawn.items():
             ctypes.memmove(memory[name], before[name], ARENA)
             arguments[name] = aclnn.opapi.aclCreateTensor(
@@ -67,11 +72,11 @@ def test_a_call_is_refused_by_name_or_writes_only_its_output(aclnn, arenas, entr
         with aclnn.call(entry_point, arguments) as made:
             code = made.phase1()
             if code == 0:
-                assert made.phase2() == 0, aclnn.sentence()
+                assert made.phase2() == 0, aclnn.message()
                 assert aclnn.acl.aclrtSynchronizeStream(None) == 0
             else:
                 assert code in (NULL, INVALID)
-                assert re.fullmatch(rf"{entry_point}: \w+: expected .+, got .+", aclnn.sentence())
+                assert re.fullmatch(rf"{entry_point}: \w+: expected .+, got .+", aclnn.message())
         outcomes.add(code)
         for name in tensors:
             aclnn.destroy("Tensor", arguments[name])

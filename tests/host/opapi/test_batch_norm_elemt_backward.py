@@ -5,10 +5,14 @@ import random
 
 import pytest
 
-from host.opapi.calls import BATCH_NORM_ELEMT, GOOD, LAYOUTS, but, every_tensor
-from host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
-from host.opapi.oracle import assert_close, batch_norm_elemt_backward
-from host.opapi.rows import REFUSAL, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
+from support.comparison import assert_close
+from support.contract_rows import VIOLATION, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
+from support.dtypes import PRIVATE_FORMATS, DType, Format, pack
+from support.operators import GOOD
+from support.operators.batch_norm_elemt import NAME as BATCH_NORM_ELEMT
+from support.operators.batch_norm_elemt import gradient as batch_norm_elemt_backward
+from support.status import INVALID, NULL
+from support.tensors import LAYOUTS, Tensor, but, every_tensor
 
 CALL = GOOD[BATCH_NORM_ELEMT]
 FULL = ("gradOut", "input", "gradInput")
@@ -57,7 +61,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(
-    REFUSAL,
+    VIOLATION,
     [
         *null_rows(*REQUIRED),
         *dtype_rows(FLOATING, LISTED),

@@ -4,21 +4,18 @@ import ctypes
 
 import pytest
 
-from host.opapi.calls import (
-    ADAPTIVE_AVG_POOL2D,
-    AVG_POOL2D,
-    BATCH_NORM_ELEMT,
-    GOOD,
-    MAX_UNPOOL3D,
-    REPLICATION_PAD2D,
-    but,
-)
-from host.opapi.client import INVALID, PARAMETERS, DType, Tensor
-from host.opapi.rows import tensors_of
+from support.dtypes import DType
+from support.operators import ENTRY_POINTS, GOOD
+from support.operators.adaptive_avg_pool2d import NAME as ADAPTIVE_AVG_POOL2D
+from support.operators.avg_pool2d import NAME as AVG_POOL2D
+from support.operators.max_unpool3d import NAME as MAX_UNPOOL3D
+from support.operators.replication_pad2d import NAME as REPLICATION_PAD2D
+from support.status import INVALID
+from support.tensors import Tensor, but, tensors_of
 
-EVERY_TENSOR = pytest.mark.parametrize(("entry_point", "parameter"), [(e, name) for e in GOOD for name in tensors_of(e)])
-# Of these entry points `self` is a shape only, so it may share the output's memory.
-READ = {e: [n for n in tensors_of(e) if n not in ("self", PARAMETERS[e][-3])] for e in GOOD}
+EVERY_TENSOR = pytest.mark.parametrize(("entry_point", "parameter"), [(e, name) for e, good in GOOD.items() for name in tensors_of(good)])
+READ = [(name, parameter) for name, entry_point in ENTRY_POINTS.items() for parameter in entry_point.reads()]
+SHAPE_ONLY = [(name, parameter) for name, entry_point in ENTRY_POINTS.items() for parameter in entry_point.shape_only]
 
 
 @EVERY_TENSOR
@@ -86,37 +83,27 @@ def test_unpooling_plane_that_wraps_is_refused(aclnn, device_memory):
     aclnn.refuses(MAX_UNPOOL3D, arguments, INVALID, "gradOutput", r"fewer than 2\^63 elements", str(side))
 
 
-def shared(entry_point, parameter, address):
-    """Return the call in which the output lies where the parameter lies."""
-    place = {"address": address, "values": None}
-    arguments = but(GOOD[entry_point], **{parameter: place, PARAMETERS[entry_point][-3]: place})
-    if parameter == "indices":
-        return arguments  # zeros, as the memory is
-    return arguments
-
-
-@pytest.mark.parametrize(("entry_point", "parameter"), [(e, name) for e, names in READ.items() for name in names])
+@pytest.mark.parametrize(("entry_point", "parameter"), READ)
 def test_output_that_shares_memory_with_an_input_is_refused(aclnn, device_memory, entry_point, parameter):
-    output = PARAMETERS[entry_point][-3]
-    arguments = shared(entry_point, parameter, device_memory)
+    output, place = ENTRY_POINTS[entry_point].output, {"address": device_memory, "values": None}
+    arguments = but(GOOD[entry_point], **{parameter: place, output: place})
     aclnn.refuses(entry_point, arguments, INVALID, output, "memory of its own", f"memory that is also that of {parameter}")
 
 
-@pytest.mark.parametrize("entry_point", [AVG_POOL2D, ADAPTIVE_AVG_POOL2D, REPLICATION_PAD2D, BATCH_NORM_ELEMT])
+@pytest.mark.parametrize("entry_point", [name for name, entry_point in ENTRY_POINTS.items() if not entry_point.contiguous_output])
 def test_output_that_shares_memory_with_itself_is_refused(aclnn, entry_point):
-    output = PARAMETERS[entry_point][-3]
+    output = ENTRY_POINTS[entry_point].output
     tensor = GOOD[entry_point][output]
     strides = (*(0,) * (len(tensor.shape) - 1), 1)
     arguments = but(GOOD[entry_point], **{output: {"strides": strides}})
     aclnn.refuses(entry_point, arguments, INVALID, output, "elements that do not share memory", "with strides")
 
 
-@pytest.mark.parametrize("entry_point", [AVG_POOL2D, ADAPTIVE_AVG_POOL2D, REPLICATION_PAD2D])
-def test_self_may_share_the_outputs_memory(aclnn, stream, device_memory, entry_point):
-    output = PARAMETERS[entry_point][-3]
-    place = {"address": device_memory}
+@pytest.mark.parametrize(("entry_point", "parameter"), SHAPE_ONLY)
+def test_input_of_which_only_the_shape_is_read_may_share_the_outputs_memory(aclnn, stream, device_memory, entry_point, parameter):
+    output, place = ENTRY_POINTS[entry_point].output, {"address": device_memory}
     expected = aclnn.run(entry_point, GOOD[entry_point], stream)
-    assert aclnn.run(entry_point, but(GOOD[entry_point], **{"self": place, output: place}), stream) == expected
+    assert aclnn.run(entry_point, but(GOOD[entry_point], **{parameter: place, output: place}), stream) == expected
 
 
 def test_views_that_lie_between_each_other_do_not_overlap(aclnn, stream, device_memory):
@@ -124,8 +111,8 @@ def test_views_that_lie_between_each_other_do_not_overlap(aclnn, stream, device_
     arguments = but(GOOD[AVG_POOL2D], gradOutput=even | {"address": device_memory}, gradInput=odd | {"address": device_memory})
     arguments = but(arguments, gradOutput={"storage": (1024,)}, gradInput={"storage": (1024,)})
     with aclnn.call(AVG_POOL2D, arguments) as call:
-        assert call.phase1() == 0, aclnn.sentence()
-        assert call.phase2(stream) == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
+        assert call.phase2(stream) == 0, aclnn.message()
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 0
 
 
@@ -133,4 +120,4 @@ def test_view_that_crosses_its_own_steps_without_meeting_itself_is_taken(aclnn, 
     # Steps of 2 and 3 over 3 and 2 elements: 0, 3, 2, 5, 4, 7.
     arguments = {"gradOutput": Tensor((1, 1, 1)), "self": Tensor((1, 3, 2)), "out": Tensor((1, 3, 2), strides=(9, 2, 3))}
     with aclnn.call(ADAPTIVE_AVG_POOL2D, arguments) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()

@@ -6,8 +6,12 @@ from ctypes import c_void_p
 
 import pytest
 
-from host.opapi.calls import AVG_POOL2D, BATCH_NORM_ELEMT, GOOD, but, numbers
-from host.opapi.client import INVALID, NULL, RUNTIME_ERROR, DType, Tensor, pack
+from support.dtypes import DType, numbers, pack
+from support.operators import GOOD
+from support.operators.avg_pool2d import NAME as AVG_POOL2D
+from support.operators.batch_norm_elemt import NAME as BATCH_NORM_ELEMT
+from support.status import INVALID, NULL, RUNTIME_ERROR
+from support.tensors import Tensor, but
 
 EVERY_OPERATOR = pytest.mark.parametrize("entry_point", GOOD)
 
@@ -27,18 +31,18 @@ def floats(*values):
 @EVERY_OPERATOR
 def test_phase_2_needs_an_executor(aclnn, stream, entry_point):
     assert getattr(aclnn.opapi, entry_point)(None, 0, None, stream) == NULL
-    assert aclnn.sentence() == f"{entry_point}: executor: expected a value, got null"
+    assert aclnn.message() == f"{entry_point}: executor: expected a value, got null"
 
 
 @EVERY_OPERATOR
 def test_phase_2_needs_the_workspace_that_it_is_told_of_and_can_be_called_again(aclnn, stream, entry_point):
     expected = aclnn.run(entry_point, GOOD[entry_point], stream)
     with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
         assert call.phase2(stream, workspace=None, size=32) == NULL
-        assert aclnn.sentence() == f"{entry_point}: workspace: expected 32 bytes, got null"
+        assert aclnn.message() == f"{entry_point}: workspace: expected 32 bytes, got null"
         assert call.output().is_untouched()
-        assert call.phase2(stream) == 0, aclnn.sentence()
+        assert call.phase2(stream) == 0, aclnn.message()
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 0
         assert call.output().elements() == expected
 
@@ -47,9 +51,9 @@ def test_phase_2_needs_the_workspace_that_it_is_told_of_and_can_be_called_again(
 def test_workspace_that_nobody_asked_for_is_left_alone(aclnn, stream, entry_point):
     workspace = ctypes.create_string_buffer(b"\x5a" * 64, 64)
     with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
         assert call.workspace_size.value == 0
-        assert call.phase2(stream, ctypes.addressof(workspace), 64) == 0, aclnn.sentence()
+        assert call.phase2(stream, ctypes.addressof(workspace), 64) == 0, aclnn.message()
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 0
     assert workspace.raw == b"\x5a" * 64
 
@@ -57,7 +61,7 @@ def test_workspace_that_nobody_asked_for_is_left_alone(aclnn, stream, entry_poin
 @EVERY_OPERATOR
 def test_phase_1_computes_nothing(aclnn, entry_point):
     with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
         assert all(operand.is_untouched() for operand in call.operands())
 
 
@@ -66,7 +70,7 @@ def test_phase_2_may_run_on_another_thread(aclnn, stream, entry_point):
     expected = aclnn.run(entry_point, GOOD[entry_point], stream)
     codes = []
     with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
         thread = threading.Thread(target=lambda: codes.extend([aclnn.acl.aclrtSetDevice(0), call.phase2(stream)]))
         thread.start()
         thread.join()
@@ -75,26 +79,26 @@ def test_phase_2_may_run_on_another_thread(aclnn, stream, entry_point):
         assert call.output().elements() == expected
 
 
-def test_sentence_of_phase_2_is_told_on_its_own_thread(aclnn):
+def test_message_of_phase_2_is_told_on_its_own_thread(aclnn):
     seen = []
 
     def fail_elsewhere():
-        seen.extend([getattr(aclnn.opapi, AVG_POOL2D)(None, 0, None, None), aclnn.sentence()])
+        seen.extend([getattr(aclnn.opapi, AVG_POOL2D)(None, 0, None, None), aclnn.message()])
 
     thread = threading.Thread(target=fail_elsewhere)
     thread.start()
     thread.join()
     assert seen == [NULL, f"{AVG_POOL2D}: executor: expected a value, got null"]
-    assert aclnn.sentence() == ""
+    assert aclnn.message() == ""
 
 
 @EVERY_OPERATOR
 def test_stream_that_is_none_is_a_runtime_error(aclnn, entry_point):
     with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
         assert call.phase2(stream=64) == RUNTIME_ERROR
-        sentence = aclnn.sentence()
-        assert sentence.startswith(f"{entry_point}: stream")
+        message = aclnn.message()
+        assert message.startswith(f"{entry_point}: stream")
         assert call.output().is_untouched()
 
 
@@ -127,10 +131,10 @@ def test_device_memory_as_arguments(aclnn, ascendcl, stream, device_memory):
 def repeatable(aclnn, stream):
     """A call of MEAN whose executor is repeatable and has run once."""
     with aclnn.call(AVG_POOL2D, MEAN) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
         executor = call.executor
         assert aclnn.opapi.aclSetAclOpExecutorRepeatable(executor) == 0
-        assert call.phase2(stream) == 0, aclnn.sentence()
+        assert call.phase2(stream) == 0, aclnn.message()
         call.executor = executor  # still ours, and destroyed at the end of the block
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 0
         assert call.output().elements() == floats(*[1] * 4, *[2] * 4)
@@ -138,7 +142,7 @@ def repeatable(aclnn, stream):
 
 
 def run_again(aclnn, call, stream):
-    assert getattr(aclnn.opapi, call.entry_point)(None, 0, call.executor, stream) == 0, aclnn.sentence()
+    assert getattr(aclnn.opapi, call.entry_point)(None, 0, call.executor, stream) == 0, aclnn.message()
     assert aclnn.acl.aclrtSynchronizeStream(stream) == 0
 
 
@@ -157,7 +161,7 @@ def test_repeatable_executor_takes_new_addresses(aclnn, stream, repeatable, set_
     with aclnn.call(AVG_POOL2D, other) as elsewhere:
         for function, index, name in ((set_input, input_index, "gradOutput"), (set_output, output_index, "gradInput")):
             handle, address = repeatable[name].handle, elsewhere[name].address
-            assert getattr(aclnn.opapi, function)(repeatable.executor, index, handle, address) == 0, aclnn.sentence()
+            assert getattr(aclnn.opapi, function)(repeatable.executor, index, handle, address) == 0, aclnn.message()
         before = repeatable.output().bytes()
         run_again(aclnn, repeatable, stream)
         assert elsewhere.output().elements() == floats(*[10] * 4, *[20] * 4)
@@ -171,7 +175,7 @@ def test_new_address_is_the_one_of_the_storage(aclnn, stream):
     memory = aclnn.allocate(20)
     ctypes.memmove(memory, b"".join(floats(*replacement)), 20)
     with aclnn.call(AVG_POOL2D, arguments) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
         handle = call["gradOutput"].handle
         assert aclnn.opapi.aclSetInputTensorAddr(call.executor, 0, handle, memory) == 0
         assert call.phase2(stream) == 0
@@ -184,7 +188,7 @@ def test_new_address_must_be_device_memory(aclnn, stream, repeatable):
     memory = ctypes.create_string_buffer(64)
     handle = repeatable["gradOutput"].handle
     assert aclnn.opapi.aclSetInputTensorAddr(repeatable.executor, 0, handle, ctypes.addressof(memory)) == INVALID
-    assert aclnn.sentence().startswith("aclSetInputTensorAddr: addr: expected device memory, got")
+    assert aclnn.message().startswith("aclSetInputTensorAddr: addr: expected device memory, got")
     run_again(aclnn, repeatable, stream)  # with the old one
 
 
@@ -194,14 +198,14 @@ def test_new_address_must_be_device_memory(aclnn, stream, repeatable):
 def test_address_of_an_argument_that_is_not_there_is_refused(aclnn, repeatable, function, index):
     handle = repeatable["gradOutput"].handle
     assert getattr(aclnn.opapi, function)(repeatable.executor, index, handle, 64) == INVALID
-    assert aclnn.sentence() == f"{function}: index: expected an argument of {AVG_POOL2D}, got {index}"
+    assert aclnn.message() == f"{function}: index: expected an argument of {AVG_POOL2D}, got {index}"
 
 
 def test_address_of_an_argument_that_was_null_is_refused(aclnn):
     with aclnn.call(BATCH_NORM_ELEMT, GOOD[BATCH_NORM_ELEMT] | {"weight": None}) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
         assert aclnn.opapi.aclSetInputTensorAddr(call.executor, 4, call["mean"].handle, 64) == INVALID
-        assert aclnn.sentence().endswith("got 4")
+        assert aclnn.message().endswith("got 4")
 
 
 @pytest.mark.parametrize("null", ["executor", "tensor", "addr"])
@@ -209,17 +213,17 @@ def test_address_of_an_argument_that_was_null_is_refused(aclnn):
 def test_null_for_a_new_address_is_refused(aclnn, repeatable, function, null):
     arguments = {"executor": repeatable.executor, "index": 0, "tensor": repeatable["gradOutput"].handle, "addr": 64}
     assert getattr(aclnn.opapi, function)(*(arguments | {null: None}).values()) == NULL
-    assert aclnn.sentence().startswith(f"{function}: executor, tensor and addr: expected")
+    assert aclnn.message().startswith(f"{function}: executor, tensor and addr: expected")
 
 
 def test_null_cannot_be_made_repeatable(aclnn):
     assert aclnn.opapi.aclSetAclOpExecutorRepeatable(None) == NULL
-    assert aclnn.sentence() == "aclSetAclOpExecutorRepeatable: executor: expected a value, got null"
+    assert aclnn.message() == "aclSetAclOpExecutorRepeatable: executor: expected a value, got null"
 
 
 def test_executor_that_never_ran_can_be_destroyed(aclnn):
     with aclnn.call(AVG_POOL2D, MEAN) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
         assert aclnn.opapi.aclDestroyAclOpExecutor(call.executor) == 0
         call.executor = c_void_p()
         assert call.output().is_untouched()

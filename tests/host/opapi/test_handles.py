@@ -6,8 +6,12 @@ from ctypes import POINTER, byref, c_bool, c_float, c_int, c_int64, c_uint64, c_
 
 import pytest
 
-from host.opapi.calls import AVG_POOL2D, GOOD
-from host.opapi.client import NULL, DType, Format, Tensor, int64s
+from support.client import int64s
+from support.dtypes import DType, Format
+from support.operators import GOOD
+from support.operators.avg_pool2d import NAME as AVG_POOL2D
+from support.status import NULL
+from support.tensors import Tensor
 
 KINDS = ["Tensor", "Scalar", "IntArray", "FloatArray", "BoolArray", "TensorList", "ScalarList"]
 ARRAYS = {"IntArray": c_int64, "FloatArray": c_float, "BoolArray": c_bool}
@@ -28,7 +32,7 @@ def free(aclnn):
 def dims_of(aclnn, free):
     def get(name, handle):
         values, count = POINTER(c_int64)(), c_uint64()
-        assert getattr(aclnn.opapi, name)(handle, byref(values), byref(count)) == 0, aclnn.sentence()
+        assert getattr(aclnn.opapi, name)(handle, byref(values), byref(count)) == 0, aclnn.message()
         result = tuple(values[i] for i in range(count.value))
         free(values)
         return result
@@ -38,7 +42,7 @@ def dims_of(aclnn, free):
 
 def number_of(aclnn, name, handle):
     result = NUMBER_GETTERS.get(name, c_uint64)()
-    assert getattr(aclnn.opapi, name)(handle, byref(result)) == 0, aclnn.sentence()
+    assert getattr(aclnn.opapi, name)(handle, byref(result)) == 0, aclnn.message()
     return result.value
 
 
@@ -93,7 +97,7 @@ def test_int_array_copies_its_values(aclnn):
     arguments = GOOD[AVG_POOL2D] | {"kernelSize": None, "stride": None}
     with aclnn.call(AVG_POOL2D, arguments) as call:
         call.arguments["kernelSize"] = array
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
     aclnn.destroy("IntArray", array)
 
 
@@ -132,7 +136,7 @@ def test_list_of_scalars_tells_its_size_and_goes_with_its_members(aclnn, size):
 @pytest.mark.parametrize("dtype", DType, ids=lambda dtype: dtype.name)
 def test_scalar_of_every_dtype(aclnn, dtype):
     handle = aclnn.opapi.aclCreateScalar(ctypes.create_string_buffer(16), dtype)
-    assert handle is not None, aclnn.sentence()
+    assert handle is not None, aclnn.message()
     aclnn.destroy("Scalar", handle)
 
 
@@ -149,21 +153,21 @@ MISTAKES = {
 }
 
 
-def test_array_beyond_all_memory_gives_a_null_handle_and_a_sentence(aclnn):
+def test_array_beyond_all_memory_gives_a_null_handle_and_a_message(aclnn):
     for kind in OTHERS:
         function = getattr(aclnn.opapi, f"aclCreate{kind}")
         source = ctypes.cast(TOO_MANY, function.argtypes[0])
         for size in (2**48, 2**62, 2**64 - 1):
             assert function(source, size) is None
-            assert aclnn.sentence() == f"aclCreate{kind}: out of host memory"
+            assert aclnn.message() == f"aclCreate{kind}: out of host memory"
 
 
 @pytest.mark.parametrize(("function", "arguments", "words"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_mistake_gives_a_null_handle_and_a_sentence(aclnn, function, arguments, words):
+def test_mistake_gives_a_null_handle_and_a_message(aclnn, function, arguments, words):
     assert getattr(aclnn.opapi, function)(*arguments) is None
-    sentence = aclnn.sentence()
-    assert sentence.startswith(f"{function}: ")
-    assert re.search(words, sentence), sentence
+    message = aclnn.message()
+    assert message.startswith(f"{function}: ")
+    assert re.search(words, message), message
 
 
 @pytest.fixture
@@ -184,7 +188,7 @@ def test_getter_of_dimensions_refuses_null(aclnn, handles, name, null):
     arguments = [handles["Tensor"], byref(POINTER(c_int64)()), byref(c_uint64())]
     arguments[null] = None
     assert getattr(aclnn.opapi, name)(*arguments) == NULL
-    assert aclnn.sentence().startswith(f"{name}: expected")
+    assert aclnn.message().startswith(f"{name}: expected")
 
 
 @pytest.mark.parametrize("null", [0, 1])
@@ -194,7 +198,7 @@ def test_getter_of_a_number_refuses_null(aclnn, handles, name, null):
     arguments = [handles[kind], byref(NUMBER_GETTERS.get(name, c_uint64)())]
     arguments[null] = None
     assert getattr(aclnn.opapi, name)(*arguments) == NULL
-    assert aclnn.sentence().startswith(f"{name}: expected")
+    assert aclnn.message().startswith(f"{name}: expected")
 
 
 def test_start_and_end_of_the_operators(aclnn):

@@ -5,8 +5,11 @@ from ctypes import byref, c_float, c_void_p
 
 import pytest
 
-from host.opapi.calls import ADAPTIVE_AVG_POOL2D, AVG_POOL2D, GOOD
-from host.opapi.client import INVALID, PARAMETERS, Tensor
+from support.operators import ENTRY_POINTS, GOOD
+from support.operators.adaptive_avg_pool2d import NAME as ADAPTIVE_AVG_POOL2D
+from support.operators.avg_pool2d import NAME as AVG_POOL2D
+from support.status import INVALID
+from support.tensors import Tensor
 
 EVERY_OPERATOR = pytest.mark.parametrize("entry_point", GOOD)
 EVERY_HANDLE = pytest.mark.parametrize(
@@ -19,11 +22,11 @@ KINDS = ["Tensor", "Scalar", "IntArray", "FloatArray", "BoolArray", "TensorList"
 @EVERY_HANDLE
 def test_handle_destroyed_between_the_phases_is_refused(aclnn, stream, entry_point, parameter):
     with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
         kind = "aclTensor" if isinstance(GOOD[entry_point][parameter], Tensor) else "aclIntArray"
         call.destroy_handle(parameter)
         assert call.phase2(stream) == INVALID
-        assert aclnn.sentence() == (
+        assert aclnn.message() == (
             f"{entry_point}: {parameter}: expected the {kind} of phase 1 until phase 2 has been called, "
             "got one that was destroyed between the phases"
         )
@@ -33,8 +36,8 @@ def test_handle_destroyed_between_the_phases_is_refused(aclnn, stream, entry_poi
 @EVERY_OPERATOR
 def test_new_handle_in_the_place_of_a_destroyed_one_does_not_pass_for_it(aclnn, stream, entry_point):
     with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.sentence()
-        call.destroy_handle(PARAMETERS[entry_point][0])
+        assert call.phase1() == 0, aclnn.message()
+        call.destroy_handle(ENTRY_POINTS[entry_point].first)
         others = [aclnn.tensor(Tensor((2, 2)), (4,), None) for _ in range(200)]  # more than wait to be used again
         assert call.phase2(stream) == INVALID
         for handle in others:
@@ -49,47 +52,47 @@ def test_destroyed_handle_is_refused_by_phase_1(aclnn, entry_point, parameter):
         call.destroy_handle(parameter)
         call.arguments[parameter] = handle
         assert call.phase1() == INVALID
-        assert f"{entry_point}: {parameter}: expected a live acl" in (sentence := aclnn.sentence()), sentence
+        assert f"{entry_point}: {parameter}: expected a live acl" in (message := aclnn.message()), message
         assert not call.executor
 
 
 @EVERY_OPERATOR
 def test_pointer_that_is_no_handle_is_refused(aclnn, entry_point):
     memory = ctypes.create_string_buffer(4096)
-    first = PARAMETERS[entry_point][0]
+    first = ENTRY_POINTS[entry_point].first
     with aclnn.call(entry_point, GOOD[entry_point] | {first: ctypes.addressof(memory)}) as call:
         assert call.phase1() == INVALID
-        assert aclnn.sentence().startswith(f"{entry_point}: {first}: expected a live aclTensor, got 0x")
+        assert aclnn.message().startswith(f"{entry_point}: {first}: expected a live aclTensor, got 0x")
 
 
 @EVERY_OPERATOR
 def test_executor_cannot_be_used_twice(aclnn, stream, entry_point):
     with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
         used = c_void_p(call.executor.value)
-        assert call.phase2(stream) == 0, aclnn.sentence()
+        assert call.phase2(stream) == 0, aclnn.message()
         assert getattr(aclnn.opapi, entry_point)(None, 0, used, stream) == INVALID
-        assert aclnn.sentence().startswith(f"{entry_point}: executor: expected one that phase 1 made and that has not been used up")
+        assert aclnn.message().startswith(f"{entry_point}: executor: expected one that phase 1 made and that has not been used up")
         assert aclnn.opapi.aclDestroyAclOpExecutor(used) == INVALID
         assert aclnn.opapi.aclSetAclOpExecutorRepeatable(used) == INVALID
 
 
 def test_executor_of_another_entry_point_is_refused_and_stays_usable(aclnn, stream):
     with aclnn.call(AVG_POOL2D, GOOD[AVG_POOL2D]) as call:
-        assert call.phase1() == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
         assert getattr(aclnn.opapi, ADAPTIVE_AVG_POOL2D)(None, 0, call.executor, stream) == INVALID
-        assert aclnn.sentence() == f"{ADAPTIVE_AVG_POOL2D}: executor: expected one of {ADAPTIVE_AVG_POOL2D}, got one of {AVG_POOL2D}"
-        assert call.phase2(stream) == 0, aclnn.sentence()
+        assert aclnn.message() == f"{ADAPTIVE_AVG_POOL2D}: executor: expected one of {ADAPTIVE_AVG_POOL2D}, got one of {AVG_POOL2D}"
+        assert call.phase2(stream) == 0, aclnn.message()
 
 
 @EVERY_OPERATOR
 def test_memory_freed_between_the_phases_is_refused(aclnn, stream, entry_point):
     with aclnn.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, aclnn.sentence()
-        first = PARAMETERS[entry_point][0]
+        assert call.phase1() == 0, aclnn.message()
+        first = ENTRY_POINTS[entry_point].first
         call[first].free_memory()
         assert call.phase2(stream) == INVALID
-        assert aclnn.sentence().startswith(f"{entry_point}: {first}: expected device memory, got")
+        assert aclnn.message().startswith(f"{entry_point}: {first}: expected device memory, got")
 
 
 def make(aclnn, kind):
@@ -106,7 +109,7 @@ def test_handle_cannot_be_destroyed_twice(aclnn, kind):
     destroy = getattr(aclnn.opapi, f"aclDestroy{kind}")
     assert destroy(handle) == 0
     assert destroy(handle) == INVALID
-    assert aclnn.sentence().startswith(f"aclDestroy{kind}: expected null or a live acl{kind}, got 0x")
+    assert aclnn.message().startswith(f"aclDestroy{kind}: expected null or a live acl{kind}, got 0x")
 
 
 @pytest.mark.parametrize("kind", ["Tensor", "Scalar"])
@@ -115,7 +118,7 @@ def test_list_tells_of_a_member_that_was_destroyed_on_its_own(aclnn, kind):
     handle = getattr(aclnn.opapi, f"aclCreate{kind}List")(members, 2)
     aclnn.destroy(kind, members[1])
     assert getattr(aclnn.opapi, f"aclDestroy{kind}List")(handle) == INVALID
-    assert "a member has been destroyed" in aclnn.sentence()
+    assert "a member has been destroyed" in aclnn.message()
     assert getattr(aclnn.opapi, f"aclDestroy{kind}")(members[0]) == INVALID  # it went with the list
 
 
@@ -123,7 +126,7 @@ def test_list_cannot_be_made_of_destroyed_members(aclnn):
     member = make(aclnn, "Tensor")
     aclnn.destroy("Tensor", member)
     assert aclnn.opapi.aclCreateTensorList((c_void_p * 1)(member), 1) is None
-    assert aclnn.sentence().startswith("aclCreateTensorList: value: expected live handles of type aclTensor, got 0x")
+    assert aclnn.message().startswith("aclCreateTensorList: value: expected live handles of type aclTensor, got 0x")
 
 
 @pytest.mark.parametrize("getter", ["aclGetViewOffset", "aclGetFormat", "aclGetDataType"])
@@ -131,4 +134,4 @@ def test_getter_refuses_a_destroyed_handle(aclnn, getter):
     handle, result = make(aclnn, "Tensor"), ctypes.c_int64()
     aclnn.destroy("Tensor", handle)
     assert getattr(aclnn.opapi, getter)(handle, ctypes.cast(byref(result), getattr(aclnn.opapi, getter).argtypes[1])) == INVALID
-    assert aclnn.sentence().startswith(f"{getter}: expected a live aclTensor, got 0x")
+    assert aclnn.message().startswith(f"{getter}: expected a live aclTensor, got 0x")

@@ -5,19 +5,13 @@ import random
 
 import pytest
 
-from host.opapi.calls import GOOD, MAX_UNPOOL3D, but, every_tensor, numbers
-from host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
-from host.opapi.oracle import max_unpool3d_backward
-from host.opapi.rows import (
-    REFUSAL,
-    difference_rows,
-    dtype_rows,
-    null_rows,
-    private_format_rows,
-    row,
-    storage_rows,
-    text,
-)
+from support.contract_rows import text
+from support.dtypes import PRIVATE_FORMATS, DType, Format, numbers, pack
+from support.operators import GOOD
+from support.operators.max_unpool3d import NAME as MAX_UNPOOL3D
+from support.operators.max_unpool3d import gradient as max_unpool3d_backward
+from support.status import INVALID
+from support.tensors import Tensor, but, every_tensor
 
 CALL = GOOD[MAX_UNPOOL3D]
 VALUES = ("gradOutput", "self", "out")
@@ -34,140 +28,6 @@ def indexed(**shapes):
 
 def all_but_gradient(shape):
     return indexed(self=shape, indices=shape, out=shape)
-
-
-SHAPES = [
-    *(
-        row(
-            f"all of rank {len(shape)}",
-            indexed(gradOutput=shape) | all_but_gradient(shape),
-            "gradOutput",
-            "^4 to 5 dimensions$",
-            text(shape),
-        )
-        for shape in [(), (4,), (4, 4), (2, 2, 2), (1, 1, 2, 3, 4, 4)]
-    ),
-    *(
-        row(f"{name} of another rank", indexed(**{name: shape}), reported, f"the {rank} dimensions of self", text(got))
-        for name, shape, reported, rank, got in [
-            ("gradOutput", (3, 4, 4, 2), "gradOutput", 5, (3, 4, 4, 2)),
-            ("self", (3, 2, 2, 1), "gradOutput", 4, (2, 3, 4, 4, 2)),
-            ("indices", (3, 2, 2, 1), "indices", 5, (3, 2, 2, 1)),
-            ("out", (3, 2, 2, 1), "out", 5, (3, 2, 2, 1)),
-        ]
-    ),
-    *(
-        row(f"{name} {shape}", indexed(**{name: shape}), name, r"the shape of self, \{2, 3, 2, 2, 1\}", text(shape))
-        for name in ("indices", "out")
-        for shape in [(1, 3, 2, 2, 1), (2, 1, 2, 2, 1), (2, 3, 1, 2, 1), (2, 3, 2, 3, 1), (2, 3, 2, 2, 2)]
-    ),
-    *(
-        row(f"gradOutput {shape}", indexed(gradOutput=shape), "gradOutput", f"^{size} in dimension {d}$", text(shape))
-        for d, (size, shape) in enumerate(
-            [
-                (2, (1, 3, 4, 4, 2)),
-                (3, (2, 1, 4, 4, 2)),
-                (4, (2, 3, 3, 4, 2)),
-                (4, (2, 3, 4, 5, 2)),
-                (2, (2, 3, 4, 4, 1)),
-            ]
-        )
-    ),
-    row(
-        "gradOutput of rank 4 with another N",
-        indexed(gradOutput=(1, 4, 4, 2)) | all_but_gradient((3, 2, 2, 1)),
-        "gradOutput",
-        "^3 in dimension 0$",
-        text((1, 4, 4, 2)),
-    ),
-    row(
-        "negative dim of gradOutput",
-        indexed(gradOutput=(2, 3, 4, -4, 2)),
-        "gradOutput",
-        "no negative dimension",
-        text((2, 3, 4, -4, 2)),
-    ),
-    row(
-        "negative dim of the others",
-        all_but_gradient((2, 3, -2, 2, 1)),
-        "self",
-        "no negative dimension",
-        text((2, 3, -2, 2, 1)),
-    ),
-    *(
-        row(f"self {shape}", all_but_gradient(shape), "self", "no dimension of size 0 but N", text(shape))
-        for shape in [(2, 0, 2, 2, 1), (2, 3, 0, 2, 1), (2, 3, 2, 0, 1), (2, 3, 2, 2, 0)]
-    ),
-    *(
-        row(f"gradOutput {shape}", indexed(gradOutput=shape), "gradOutput", "no dimension of size 0 but N", text(shape))
-        for shape in [(2, 0, 4, 4, 2), (2, 3, 0, 4, 2), (2, 3, 4, 0, 2), (2, 3, 4, 4, 0)]
-    ),
-    *(
-        row(
-            f"self of rank 4 {shape}",
-            indexed(gradOutput=(1, 4, 4, 2)) | all_but_gradient(shape),
-            "self",
-            "no dimension of size 0 but N",
-            text(shape),
-        )
-        for shape in [(1, 0, 2, 1), (1, 2, 0, 1), (1, 2, 2, 0)]
-    ),
-    *(
-        row(
-            f"out with strides {strides}",
-            {"out": {"strides": strides}},
-            "out",
-            "^contiguous strides$",
-            f"^{text(strides)} for shape {text((2, 3, 2, 2, 1))}$",
-        )
-        for strides in [(24, 8, 4, 2, 2), (12, 4, 1, 2, 1), (1, 2, 6, 12, 24), (4, 8, 2, 1, 1), (12, 4, 2, 0, 1)]
-    ),
-]
-
-ATTRIBUTES = [
-    *(row(f"{name} of length {n}", {name: (1,) * n}, name, "^3 values$", f"^{n}$") for name in ARRAYS for n in (0, 1, 2, 4)),
-    *(
-        row(f"{name} {values}", {name: values}, name, "values of at least 1", f"^{min(values)}$")
-        for name in ("outputSize", "stride")
-        for values in [(0, 4, 2), (4, 0, 2), (4, 4, 0), (-1, 4, 2), (4, 4, -2)]
-    ),
-    row("outputSize beyond 32 bits", {"outputSize": (2**31, 4, 2)}, "outputSize", "below 2\\^31", f"^{2**31}$"),
-    row(
-        "outputSize of another order",
-        {"outputSize": (2, 4, 4)},
-        "gradOutput",
-        "^2 in dimension 2$",
-        text((2, 3, 4, 4, 2)),
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    REFUSAL,
-    [
-        *null_rows("gradOutput", "self", "indices", "outputSize", "stride", "padding", "out"),
-        *dtype_rows(VALUES, LISTED, reference="self"),
-        *difference_rows(VALUES, "self", dtype=DType.INT8),
-        *(
-            row(f"indices {dtype.name}", {"indices": {"dtype": dtype, "values": None}}, "indices", "INT64", dtype.name)
-            for dtype in DType
-            if dtype != DType.INT64
-        ),
-        *private_format_rows(MAX_UNPOOL3D),
-        *SHAPES,
-        *ATTRIBUTES,
-        *storage_rows(MAX_UNPOOL3D),
-    ],
-)
-def test_refuses(aclnn, changes, code, parameter, expected, got):
-    aclnn.refuses(MAX_UNPOOL3D, but(CALL, **changes), code, parameter, expected, got)
-
-
-@pytest.mark.parametrize("null", ["gradOutput", "self", "indices", "outputSize", "stride", "padding", "out"])
-def test_null_is_reported_before_anything_else(aclnn, null):
-    wrong = every_tensor(CALL, dtype=DType.BOOL, shape=(4,), format=Format.NC1HWC0, values=None)
-    wrong |= dict.fromkeys(ARRAYS, ())
-    aclnn.refuses(MAX_UNPOOL3D, but(CALL, **(wrong | {null: None})), NULL, null, "a value", "null")
 
 
 def unpooling_call(lead=(2, 3), size=(2, 3, 2), output_size=(4, 5, 3), *, dtype=DType.FLOAT, indices=None):
@@ -261,7 +121,7 @@ def test_empty_batch_is_still_checked(aclnn):
     aclnn.refuses(MAX_UNPOOL3D, wrong, INVALID, "gradOutput", "^4 in dimension 4$", text((0, 3, 4, 5, 3)))
 
 
-# One plane holds 4 * 5 * 3 = 60 elements. Each row: what is put where, and what the sentence tells of.
+# One plane holds 4 * 5 * 3 = 60 elements. Each row: what is put where, and what the message tells of.
 OUTSIDE = {
     "just too large": ({17: 60}, 60, (0, 1, 0, 2, 1)),
     "negative": ({0: -1}, -1, (0, 0, 0, 0, 0)),
@@ -279,11 +139,11 @@ def test_index_outside_gives_zero_and_one_asynchronous_error(aclnn, stream, dtyp
     indices = [outside.get(i, value) for i, value in enumerate(arguments["indices"].values)]
     arguments, expected = unpooling_call(dtype=dtype, indices=indices)
     with aclnn.call(MAX_UNPOOL3D, arguments) as call:
-        assert call.phase1() == 0, aclnn.sentence()
-        assert call.phase2(stream) == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
+        assert call.phase2(stream) == 0, aclnn.message()
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 507015
         where = "{" + ", ".join(map(str, position)) + "}"
-        assert aclnn.sentence() == (f"aclnnMaxUnpool3dBackward: indices: expected values in [0, 60), got {index} at position {where}")
+        assert aclnn.message() == (f"aclnnMaxUnpool3dBackward: indices: expected values in [0, 60), got {index} at position {where}")
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 0
         assert_exact(call.output().elements(), expected, dtype)
         assert call.output().is_untouched_around_its_elements()
@@ -295,10 +155,10 @@ def test_index_outside_gives_zero_and_one_asynchronous_error(aclnn, stream, dtyp
 def test_position_of_an_index_outside_has_the_rank_of_the_argument(aclnn, stream):
     arguments, _ = unpooling_call((2,), (1, 2, 2), (2, 2, 2), indices=[0, 1, 2, 3, 4, 5, 6, 8])
     with aclnn.call(MAX_UNPOOL3D, arguments) as call:
-        assert call.phase1() == 0, aclnn.sentence()
-        assert call.phase2(stream) == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
+        assert call.phase2(stream) == 0, aclnn.message()
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 507015
-        assert aclnn.sentence().endswith("expected values in [0, 8), got 8 at position {1, 0, 1, 1}")
+        assert aclnn.message().endswith("expected values in [0, 8), got 8 at position {1, 0, 1, 1}")
 
 
 def test_strided_gradient_is_not_read_outside_its_plane(aclnn, stream):
@@ -307,10 +167,10 @@ def test_strided_gradient_is_not_read_outside_its_plane(aclnn, stream):
     arguments, expected = unpooling_call(indices=indices)
     arguments["gradOutput"] = arguments["gradOutput"].laid_out(order=(3, 1, 4, 0, 2), step=2, offset=2)
     with aclnn.call(MAX_UNPOOL3D, arguments) as call:
-        assert call.phase1() == 0, aclnn.sentence()
-        assert call.phase2(stream) == 0, aclnn.sentence()
+        assert call.phase1() == 0, aclnn.message()
+        assert call.phase2(stream) == 0, aclnn.message()
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 507015
-        assert "got 61 at position {0, 0, 0, 0, 1}" in aclnn.sentence()
+        assert "got 61 at position {0, 0, 0, 0, 1}" in aclnn.message()
         assert_exact(call.output().elements(), expected, DType.FLOAT)
 
 
@@ -319,6 +179,6 @@ def test_failure_is_first_told_by_the_synchronisation(aclnn, stream):
     with aclnn.call(MAX_UNPOOL3D, arguments) as call:
         assert call.phase1() == 0
         assert call.phase2(stream) == 0
-        assert aclnn.sentence() == ""
+        assert aclnn.message() == ""
         assert aclnn.acl.aclrtPeekAtLastError(0) == 0
         assert aclnn.acl.aclrtSynchronizeStream(stream) == 507015

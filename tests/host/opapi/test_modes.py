@@ -1,46 +1,40 @@
-"""The settings that make the engine less forgiving: strict, workspace and leaks. Each case is a process of its own."""
+"""The settings that make the engine stricter: strict, workspace and leaks. Each case is a process of its own."""
 
 import pytest
 
-from host.opapi.calls import GOOD
+from support.operators import ENTRY_POINTS, GOOD
 
 STRICT = {"TORCH_ACLNN_HOST_STRICT": "1"}
 WORKSPACE = {"TORCH_ACLNN_HOST_WORKSPACE": "1"}
 LEAKS = {"TORCH_ACLNN_HOST_LEAKS": "1"}
 
-EMPTY = "{n: {'shape': (0, *t.shape[1:]), 'values': None} for n, t in GOOD[%s].items() if isinstance(t, Tensor) and len(t.shape) > 1}"
-
-# What the default engine takes although the document does not promise it: the call, and the parameter that strict refuses.
-KINDER = {
-    "empty average pooling": ("AVG_POOL2D", EMPTY % "AVG_POOL2D", "gradOutput", "at least one element"),
-    "empty adaptive pooling": ("ADAPTIVE_AVG_POOL2D", EMPTY % "ADAPTIVE_AVG_POOL2D", "gradOutput", "at least one element"),
-    "empty padding": ("REPLICATION_PAD2D", EMPTY % "REPLICATION_PAD2D", "gradOutput", "at least one element"),
-    "empty unpooling": ("MAX_UNPOOL3D", EMPTY % "MAX_UNPOOL3D", "gradOutput", "at least one element"),
-    "empty batch norm": ("BATCH_NORM_ELEMT", EMPTY % "BATCH_NORM_ELEMT", "gradOut", "at least one element"),
-    "no stride": ("AVG_POOL2D", "{'stride': None}", "stride", "a value"),
-    "adaptive pooling of ND": (
-        "ADAPTIVE_AVG_POOL2D", "every_tensor(GOOD[ADAPTIVE_AVG_POOL2D], format=Format.ND)", "gradOutput", "format NCHW or NCL",
-    ),
-    "padding as large as the dimension": (
-        "REPLICATION_PAD2D", "{'padding': (1, 3, 3, 0), 'gradOutput': {'shape': (2, 3, 7, 7)}}", "padding", "values below self's size of 3",
-    ),
-    "padding of BF16": ("REPLICATION_PAD2D", "every_tensor(GOOD[REPLICATION_PAD2D], dtype=DType.BF16)", "gradOutput", "a data type of"),
-    "batch norm of BF16": ("BATCH_NORM_ELEMT", "{'input': {'dtype': DType.BF16}}", "input", "a data type of FLOAT, FLOAT16 on"),
-    "batch norm without weight": ("BATCH_NORM_ELEMT", "{'weight': None}", "weight", "a value"),
-}  # fmt: skip
+# What the default engine takes although the document does not promise it.
+UNDOCUMENTED = [(name, case) for name, entry_point in ENTRY_POINTS.items() for case in entry_point.undocumented]
 
 
-@pytest.mark.parametrize(("entry_point", "changes", "parameter", "expected"), KINDER.values(), ids=KINDER.keys())
-def test_strict_refuses_what_the_document_does_not_promise(run_client, entry_point, changes, parameter, expected):
+def assert_only_strict_refuses(run_client, entry_point, changes, parameter, expected):
     code = f"""
-with client.call({entry_point}, but(GOOD[{entry_point}], **{changes})) as call:
-    print(call.phase1(), client.sentence())
+with client.call({entry_point!r}, but(GOOD[{entry_point!r}], **{changes})) as call:
+    print(call.phase1(), client.message())
 """
     default = run_client(code)
     assert default.stdout.startswith("0 "), default
     strict = run_client(code, **STRICT)
     assert strict.stdout.startswith(("161001", "161002")), strict
     assert f": {parameter}: expected {expected}" in strict.stdout
+
+
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_strict_refuses_empty_tensors(run_client, entry_point):
+    changes = f"ENTRY_POINTS[{entry_point!r}].without_elements()"
+    assert_only_strict_refuses(run_client, entry_point, changes, ENTRY_POINTS[entry_point].first, "at least one element")
+
+
+@pytest.mark.parametrize(("entry_point", "case"), UNDOCUMENTED)
+def test_strict_refuses_what_the_document_does_not_promise(run_client, entry_point, case):
+    undocumented = ENTRY_POINTS[entry_point].undocumented[case]
+    changes = f"ENTRY_POINTS[{entry_point!r}].undocumented[{case!r}].changes"
+    assert_only_strict_refuses(run_client, entry_point, changes, undocumented.parameter, undocumented.expected)
 
 
 def test_strict_takes_what_the_documents_promise(run_client):
@@ -80,7 +74,7 @@ def test_workspace_must_be_what_phase_1_asked_for(run_client, entry_point, given
     code = f"""{HELPERS}
 with client.call({entry_point!r}, GOOD[{entry_point!r}]) as call:
     assert call.phase1() == 0 and call.workspace_size.value == 1024
-    print(call.phase2(None, {given}), client.sentence())
+    print(call.phase2(None, {given}), client.message())
     assert call.output().is_untouched()
 """
     answer = run_client(code, **WORKSPACE)
@@ -92,11 +86,11 @@ def test_workspace_is_written_over_when_the_task_runs(run_client):
     code = """
 for entry_point in GOOD:
     with client.call(entry_point, GOOD[entry_point]) as call:
-        assert call.phase1() == 0, client.sentence()
+        assert call.phase1() == 0, client.message()
         size = call.workspace_size.value
         workspace = client.allocate(size + 512)
         ctypes.memset(workspace, 0, size + 512)
-        assert call.phase2(None, workspace, size + 512) == 0, client.sentence()
+        assert call.phase2(None, workspace, size + 512) == 0, client.message()
         assert client.acl.aclrtSynchronizeStream(None) == 0
         assert ctypes.string_at(workspace, size + 512) == bytes([0xA5]) * size + bytes(512)
 print("done")
@@ -109,7 +103,7 @@ def test_leaks_are_listed_when_the_process_finalizes(run_client):
     code = """
 lost = client.tensor(Tensor((2, 3)), (6,), None)
 array = client.int_array((1, 2))
-call = client.call(AVG_POOL2D, GOOD[AVG_POOL2D])
+call = client.call("aclnnAvgPool2dBackward", GOOD["aclnnAvgPool2dBackward"])
 assert call.phase1() == 0
 call.executor = None
 call.destroy_arguments()
@@ -129,8 +123,8 @@ def test_calls_after_aclfinalize_are_refused(run_client, entry_point):
 with client.call({entry_point!r}, GOOD[{entry_point!r}]) as call, client.call({entry_point!r}, GOOD[{entry_point!r}]) as late:
     assert call.phase1() == 0
     assert client.acl.aclFinalize() == 0
-    print(call.phase2(), client.sentence())
-    print(late.phase1(), client.sentence())
+    print(call.phase2(), client.message())
+    print(late.phase1(), client.message())
 """
     answer = run_client(code)
     assert [line.split()[0] for line in answer.stdout.splitlines()] == ["361001", "361001"], answer
@@ -140,13 +134,13 @@ with client.call({entry_point!r}, GOOD[{entry_point!r}]) as call, client.call({e
 @pytest.mark.parametrize("entry_point", GOOD)
 def test_tensors_of_two_devices_are_refused(run_client, entry_point):
     code = f"""
-output = PARAMETERS[{entry_point!r}][-3]
+output = ENTRY_POINTS[{entry_point!r}].output
 with client.call({entry_point!r}, GOOD[{entry_point!r}]) as call:
     assert client.acl.aclrtSetDevice(1) == 0
     elsewhere = client.allocate(4096)
     assert client.acl.aclrtSetDevice(0) == 0
     call.arguments[output] = Operand(client, GOOD[{entry_point!r}][output].but(address=elsewhere))
-    print(call.phase1(), client.sentence())
+    print(call.phase1(), client.message())
 """
     answer = run_client(code, TORCH_ACLNN_HOST_DEVICES="2")
     assert answer.stdout.startswith("161002 "), answer

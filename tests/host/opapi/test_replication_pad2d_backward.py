@@ -4,19 +4,14 @@ import math
 
 import pytest
 
-from host.opapi.calls import GOOD, LAYOUTS, REPLICATION_PAD2D, but, every_tensor, numbers
-from host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor, pack
-from host.opapi.oracle import assert_close, replication_pad2d_backward
-from host.opapi.rows import (
-    REFUSAL,
-    difference_rows,
-    dtype_rows,
-    null_rows,
-    private_format_rows,
-    row,
-    storage_rows,
-    text,
-)
+from support.comparison import assert_close
+from support.contract_rows import VIOLATION, difference_rows, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
+from support.dtypes import PRIVATE_FORMATS, DType, Format, numbers, pack
+from support.operators import GOOD
+from support.operators.replication_pad2d import NAME as REPLICATION_PAD2D
+from support.operators.replication_pad2d import gradient as replication_pad2d_backward
+from support.status import INVALID, NULL
+from support.tensors import LAYOUTS, Tensor, but, every_tensor
 
 CALL = GOOD[REPLICATION_PAD2D]
 TENSORS = ("gradOutput", "self", "gradInput")
@@ -125,7 +120,7 @@ PADDINGS = [
 
 
 @pytest.mark.parametrize(
-    REFUSAL,
+    VIOLATION,
     [
         *null_rows(*TENSORS, "padding"),
         *dtype_rows(TENSORS, LISTED, reference="self"),

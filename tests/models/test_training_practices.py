@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from model_steps import RECIPES, Training, batch, make_model
+from support.training import RECIPES, Training, batch, make_model
 
 
 def gradients(model: nn.Module) -> list[torch.Tensor]:

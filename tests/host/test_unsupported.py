@@ -37,7 +37,7 @@ def test_inner_runtime_refuses_with_its_own_code(ascendcl, name):
 
 def test_refusal_of_a_pointer_is_null(ascendcl):
     assert ascendcl.aclprofCreateConfig() is None
-    assert ascendcl.sentence().startswith("aclprofCreateConfig: ")
+    assert ascendcl.message().startswith("aclprofCreateConfig: ")
 
 
 @pytest.mark.parametrize("name", OPTIONAL)
@@ -54,7 +54,7 @@ def test_operator_without_entry_point_is_refused_by_its_name(ascendcl, name):
     ascendcl.ok("aclrtSetDevice", 0)
     ascendcl.ok(name, *call)
     assert ascendcl.aclrtSynchronizeStream(None) == 200001
-    assert ascendcl.sentence().startswith(f"{name}: operator Softsign has no entry point")
+    assert ascendcl.message().startswith(f"{name}: operator Softsign has no entry point")
     ascendcl.ok("aclrtSynchronizeStream", None)
     ascendcl.refuses(100000, "opType must not be null", name, None, *call[1:])
     ascendcl.aclopDestroyAttr(attributes)

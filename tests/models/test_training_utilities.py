@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from model_steps import RECIPES, Training, batch, make_model
+from support.training import RECIPES, Training, batch, make_model
 
 
 def augmented(images: torch.Tensor) -> torch.Tensor:

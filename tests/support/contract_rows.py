@@ -1,4 +1,4 @@
-"""Rows of the tables of refusals: those of one operator's test, and those that are the same for all operators."""
+"""Rows of the tables of violations of a contract: those of one operator's test, and those that are the same for all operators."""
 
 import re
 from collections.abc import Iterable
@@ -6,18 +6,16 @@ from typing import Any
 
 import pytest
 
-from host.opapi.calls import GOOD
-from host.opapi.client import INVALID, NULL, PRIVATE_FORMATS, DType, Format, Tensor
+from support.dtypes import PRIVATE_FORMATS, DType, Format
+from support.operators import GOOD
+from support.status import INVALID, NULL
+from support.tensors import tensors_of
 
-REFUSAL = ("changes", "code", "parameter", "expected", "got")
+VIOLATION = ("changes", "code", "parameter", "expected", "got")
 
 
 def row(name: str, changes: dict[str, Any], parameter: str, expected: str, got: str, code: int = INVALID) -> Any:
     return pytest.param(changes, code, parameter, expected, got, id=name)
-
-
-def tensors_of(entry_point: str) -> dict[str, Tensor]:
-    return {name: value for name, value in GOOD[entry_point].items() if isinstance(value, Tensor)}
 
 
 def text(dims: tuple[int, ...]) -> str:
@@ -35,7 +33,7 @@ def null_rows(*required: str) -> list[Any]:
 def storage_rows(entry_point: str) -> list[Any]:
     """Return the views that reach outside their storage, for each of the tensors."""
     rows = []
-    for name, tensor in tensors_of(entry_point).items():
+    for name, tensor in tensors_of(GOOD[entry_point]).items():
         rank, count = len(tensor.shape), len(tensor.positions())
         views: dict[str, dict[str, Any]] = {
             "offset past its storage": {"offset": 1, "storage": (count,)},
@@ -59,7 +57,7 @@ def private_format_rows(entry_point: str, reference: str | None = None, first: s
     Where the formats of the others are compared with one tensor's, that one is the `reference`. The tensor that is
     checked first is the `first` of the parameters unless given.
     """
-    names = tuple(tensors_of(entry_point))
+    names = tuple(tensors_of(GOOD[entry_point]))
     first = names[0] if first is None else first
     rows = []
     for format in PRIVATE_FORMATS:
@@ -78,7 +76,7 @@ def private_format_rows(entry_point: str, reference: str | None = None, first: s
 
 
 def default_format(entry_point: str) -> str:
-    return Format(next(iter(tensors_of(entry_point).values())).real_format()).name
+    return Format(next(iter(tensors_of(GOOD[entry_point]).values())).real_format()).name
 
 
 def dtype_rows(names: tuple[str, ...], listed: Iterable[DType], reference: str | None = None) -> list[Any]:

@@ -5,6 +5,15 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from pathlib import Path
+
+# What a process begins with that goes through the functions.
+EACH_FUNCTION = f"""
+import sys; sys.path.append({str(Path(__file__).parents[1])!r})
+import torch_aclnn, torch
+from support.functions import CASES, gradient
+torch.manual_seed(0)
+"""
 
 
 def run_python(code: str, *, launcher: tuple[str, ...] = (sys.executable, "-c"), **environment: str) -> subprocess.CompletedProcess:

@@ -1,0 +1,36 @@
+"""cubeMathType of aclnnAvgPool2dBackward: which values each product takes for which data type; every case is a process of its own."""
+
+import json
+
+import pytest
+
+from support.entry_point import A2, PRODUCTS
+from support.operators.avg_pool2d import NAME
+
+# Every data type and value that is accepted, and the message about float32 without a down-cast.
+ACCEPTED = f"""
+import json
+from support.dtypes import DType
+from support.probe import outcome
+good = GOOD[{NAME!r}]
+calls = {{d: but(good, **every_tensor(good, dtype=d)) for d in (DType.FLOAT, DType.FLOAT16, DType.BF16)}}
+values = {{d.name: [v for v in range(-1, 5) if outcome(client, {NAME!r}, c | {{"cubeMathType": v}})[0] == 0] for d, c in calls.items()}}
+print(json.dumps([values, outcome(client, {NAME!r}, good | {{"cubeMathType": 0}})]))
+"""
+
+
+@pytest.mark.parametrize("soc", PRODUCTS)
+def test_values_of_each_product(run_client, soc):
+    values, (code, message) = json.loads(run_client(ACCEPTED, TORCH_ACLNN_HOST_SOC=soc).stdout)
+    if soc in A2:
+        every = [0, 1, 2, 3]
+        assert values == {"FLOAT": every, "FLOAT16": every, "BF16": every} and (code, message) == (0, "")
+    else:
+        assert values == {"FLOAT": [1, 2], "FLOAT16": [0, 1, 2, 3], "BF16": []}
+        assert (code, message) == (161002, f"{NAME}: cubeMathType: expected 1 or 2 for FLOAT on {soc}, got 0")
+
+
+def test_it_is_in_the_trace(run_client):
+    trace = run_client(ACCEPTED, TORCH_ACLNN_HOST_TRACE="stderr").stderr
+    for value in range(4):
+        assert f"{NAME} cubeMathType={value} (computed in float32)" in trace

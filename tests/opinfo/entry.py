@@ -1,0 +1,43 @@
+"""An entry of PyTorch's own test tables, and what it is run on."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch_aclnn  # noqa: F401  (it must be imported before torch)
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.common_modules import module_db
+
+HALF_TYPES = (torch.float16, torch.bfloat16)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One OpInfo or ModuleInfo, and what it is run on."""
+
+    name: str
+    ours: Callable[..., Any] | None  # takes what torch's function or module class takes; None where there is only torch's own
+    variant: str = ""
+    lists_double: bool = False  # CANN's operator takes DOUBLE, so the default engine does
+    differences_are_gradients: bool = True  # PyTorch skips gradcheck for an entry whose samples feed one place from two
+    is_linear: bool = True
+
+    @property
+    def title(self) -> str:
+        return f"{self.name}.{self.variant}" if self.variant else self.name
+
+    @functools.cached_property
+    def info(self) -> Any:
+        (found,) = (i for i in (*op_db, *module_db) if i.name == self.name and getattr(i, "variant_test_name", "") == self.variant)
+        return found
+
+    @property
+    def is_module(self) -> bool:
+        return hasattr(self.info, "module_cls")
+
+    @property
+    def dtypes(self) -> list[torch.dtype]:
+        """PyTorch's list, with the half types that it leaves out for modules."""
+        return sorted({*self.info.dtypes, *HALF_TYPES}, key=str)

@@ -1,0 +1,143 @@
+"""One call of an entry point: its arguments in memory and as handles, and its two phases."""
+
+import ctypes
+import math
+from collections.abc import Mapping, Sequence
+from ctypes import byref, c_uint64, c_void_p
+from typing import TYPE_CHECKING, Any
+
+from support.dtypes import DType, pack, size_of, unpack
+from support.operators import ENTRY_POINTS
+from support.status import NULL
+from support.tensors import Tensor
+
+if TYPE_CHECKING:
+    from support.client import Client
+
+
+class Operand:
+    """A tensor's handle and memory, with guard bytes before, behind and between the elements."""
+
+    GUARD = 64
+    GUARD_BYTE = b"\xa5"
+
+    def __init__(self, client: "Client", tensor: Tensor) -> None:
+        self.tensor, self._client = tensor, client
+        self._size = size_of(tensor.dtype)
+        # A tensor in memory of the test's own may have more elements than could be listed.
+        self._positions = tensor.positions() if tensor.address is None or tensor.storage is None else []
+        storage = tensor.storage if tensor.storage is not None else (max(self._positions, default=-1) + 1,)
+        count = max(math.prod(storage), max(self._positions, default=0) + 1) if tensor.address is None else 0
+        total = 2 * self.GUARD + count * self._size
+        self._block: int | None = client.allocate(total)
+        self._buffer = (ctypes.c_uint8 * total).from_address(self._block)  # the engine's device memory can be read from here
+        ctypes.memset(self._buffer, self.GUARD_BYTE[0], total)
+        self.address = self._block + self.GUARD if tensor.address is None else tensor.address
+        if tensor.values is not None:
+            self.write(tensor.values)
+        self.before = self.bytes()
+        data = None if tensor.null_data else self.address
+        self.handle = client.tensor(tensor, storage, data)
+
+    def write(self, values: Sequence[Any]) -> None:
+        assert len(values) == len(self._positions)
+        for position, value in zip(self._positions, values, strict=True):
+            packed = pack(DType(self.tensor.dtype), value)
+            ctypes.memmove(self.address + position * self._size, packed, self._size)
+
+    def elements(self) -> list[bytes]:
+        return [ctypes.string_at(self.address + p * self._size, self._size) for p in self._positions]
+
+    def values(self) -> list[Any]:
+        return [unpack(DType(self.tensor.dtype), element) for element in self.elements()]
+
+    def bytes(self) -> bytes:
+        return bytes(self._buffer)
+
+    def is_untouched(self) -> bool:
+        return self.bytes() == self.before
+
+    def is_untouched_around_its_elements(self) -> bool:
+        now, before = bytearray(self.bytes()), bytearray(self.before)
+        for position in self._positions:
+            start = self.GUARD + position * self._size
+            now[start : start + self._size] = before[start : start + self._size] = bytes(self._size)
+        return now == before
+
+    def destroy_handle(self) -> None:
+        if self.handle is not None:
+            self._client.destroy("Tensor", self.handle)
+        self.handle = None
+
+    def free_memory(self) -> None:
+        if self._block is not None:
+            self._client.free(self._block)
+        self._block = None
+
+    def close(self) -> None:
+        self.destroy_handle()
+        self.free_memory()
+
+
+class Call:
+    """The arguments of one call; they live as long as the `with` block."""
+
+    def __init__(self, client: "Client", entry_point: str, arguments: Mapping[str, Any]) -> None:
+        self._client, self.entry_point = client, entry_point
+        self.arguments = {name: Operand(client, value) if isinstance(value, Tensor) else value for name, value in arguments.items()}
+        self._arrays = {name: client.int_array(value) for name, value in arguments.items() if isinstance(value, tuple)}
+        self.workspace_size, self.executor = c_uint64(), c_void_p()
+
+    def __getitem__(self, name: str) -> Operand:
+        operand = self.arguments[name]
+        assert isinstance(operand, Operand)
+        return operand
+
+    def operands(self) -> list[Operand]:
+        return [value for value in self.arguments.values() if isinstance(value, Operand)]
+
+    def output(self) -> Operand:
+        return self[ENTRY_POINTS[self.entry_point].output]
+
+    def _argument(self, name: str) -> Any:
+        value = self.arguments.get(name)
+        if isinstance(value, Operand):
+            return value.handle
+        return self._arrays[name] if isinstance(value, tuple) else value
+
+    def phase1(self) -> int:
+        """Call the first phase. `workspaceSize` and `executor` are null where the arguments say None."""
+        results = {"workspaceSize": byref(self.workspace_size), "executor": byref(self.executor)}
+        defaults = {name: pointer for name, pointer in results.items() if name not in self.arguments}
+        arguments = [defaults.get(name) or self._argument(name) for name in ENTRY_POINTS[self.entry_point].parameters]
+        return getattr(self._client.opapi, self.entry_point + "GetWorkspaceSize")(*arguments)
+
+    def phase2(self, stream: int | None = None, workspace: int | None = None, size: int = 0) -> int:
+        """Call the second phase, which uses the executor up unless it reports a null pointer."""
+        code = getattr(self._client.opapi, self.entry_point)(workspace, size, self.executor, stream)
+        if code != NULL:
+            self.executor = c_void_p()
+        return code
+
+    def destroy_handle(self, name: str) -> None:
+        """Destroy one argument's handle, and leave its memory."""
+        value = self.arguments[name]
+        if isinstance(value, Operand):
+            value.destroy_handle()
+        else:
+            self._client.destroy("IntArray", self._arrays.pop(name))
+
+    def destroy_arguments(self) -> None:
+        for operand in self.operands():
+            operand.close()
+        for array in self._arrays.values():
+            self._client.destroy("IntArray", array)
+        self._arrays = {}
+
+    def __enter__(self) -> "Call":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.executor:
+            self._client.destroy("AclOpExecutor", self.executor)
+        self.destroy_arguments()

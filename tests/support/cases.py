@@ -1,0 +1,135 @@
+"""What the tests of the Python interface know of one operator: its function, its operator in torch.ops, and its limits."""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from support.lazy import torch, torch_aclnn
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+Size = tuple[int, ...]
+
+
+def no_tensors(size: Size) -> "tuple[Tensor, ...]":
+    return ()
+
+
+@dataclass(frozen=True)
+class FunctionCase:
+    """A function with fixed attributes; it takes one differentiable input and maybe other tensors.
+
+    Attributes:
+        name: in torch_aclnn.functional.
+        call: calls the function of that name in the module that it is given, torch_aclnn.functional or torch.nn.functional.
+        sizes: of the input; the last has no two equal ones.
+        others: makes the other tensors for a size of the input.
+        torch_call: calls torch's own function where its name or parameters differ.
+        saved: the positions of the inputs that are saved for the gradient.
+        definition: the function in differentiable operations, where torch's own third derivative is not that of its definition.
+        compiles_forward_mode: whether torch.compile can trace forward mode over torch's own function.
+        recorded_as: names in ATen, one of which torch.jit.trace records.
+        symbolic: like `call`, with attributes that depend on the input's size.
+
+    """
+
+    name: str
+    call: "Callable[..., Tensor]"
+    sizes: tuple[Size, ...]
+    others: "Callable[[Size], tuple[Tensor, ...]]" = no_tensors
+    torch_call: "Callable[..., Tensor] | None" = None
+    saved: tuple[int, ...] = ()
+    definition: "Callable[..., Tensor] | None" = None
+    compiles_forward_mode: bool = True
+    recorded_as: tuple[str, ...] = ()
+    symbolic: "tuple[Callable[..., Tensor], ...]" = ()
+
+    # The functions are made once and take the modules themselves, so that torch.compile can trace them.
+    @functools.cached_property
+    def ours(self) -> "Callable[..., Tensor]":
+        call, functional = self.call, torch_aclnn.functional
+        return lambda *inputs: call(functional, *inputs)
+
+    @functools.cached_property
+    def theirs(self) -> "Callable[..., Tensor]":
+        call, functional = self.torch_call or self.call, torch.nn.functional
+        return lambda *inputs: call(functional, *inputs)
+
+    def inputs(self, device: str, dtype: Any = None, size: Size | None = None) -> "tuple[Tensor, ...]":
+        """Return the input, of the case's first size and float32 unless others are given, and the other tensors."""
+        size = size or self.sizes[0]
+        return tuple(t.to(device) for t in (torch.randn(size).to(dtype or torch.float32), *self.others(size)))
+
+
+@dataclass(frozen=True)
+class StridesCase:
+    """The operator and torch's own for the same gradient."""
+
+    grad_size: Size
+    ours: "Callable[[Tensor, Tensor], Tensor]"  # from the output's gradient and the input
+    theirs: "Callable[[Tensor, Tensor], Tensor]"
+    size: Size = (2, 3, 4, 6)  # of the input
+    follows_channels_last: bool = False  # on cpu, as torch's own does
+
+
+@dataclass(frozen=True)
+class OutCase:
+    """A call of the overload with an output."""
+
+    call: "Callable[[Tensor, Tensor], object]"  # with the output's gradient and the output
+    grad: "Tensor"
+    size: Size  # of the output
+
+
+@dataclass(frozen=True)
+class OperatorCase:
+    """An operator in torch.ops.torch_aclnn.
+
+    Attributes:
+        name: without _backward.
+        draw_arguments: draws arguments by hypothesis that mostly fit, for comparing the meta kernel with the others.
+        awkward_results: yields results for a layout and a dtype, on inputs that vector loops treat apart.
+        awkward_dtypes: the names of the dtypes for these.
+        bad_arguments: by name, a call on a device, and words of the error.
+        out: makes a call that writes into an output on a device.
+        strides: makes the pair whose results' strides are to be equal, where torch_npu has an operator of its own.
+
+    """
+
+    name: str
+    draw_arguments: Callable[[Callable[[Any], Any]], tuple[Any, ...]]
+    awkward_results: "Callable[[Callable[[Tensor], Tensor], Any], Iterator[Tensor]]"
+    awkward_dtypes: tuple[str, ...]
+    out: Callable[[str], OutCase]
+    bad_arguments: Mapping[str, tuple[Callable[[str], object], str]]
+    strides: StridesCase | None = None
+
+    @property
+    def op(self) -> Any:
+        return getattr(torch.ops.torch_aclnn, f"{self.name}_backward")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What torch takes and the operator's document does not; the calls take torch_aclnn.functional and an input of size (1, 1, 4, 4).
+
+    Attributes:
+        node: the name of our node in autograd's graph.
+        within: calls that take it.
+        torch_node: the name of torch's own.
+        beyond: calls that take that one.
+        torch_npu_refuses: the names of those of which torch_npu's own operator refuses the forward.
+        modules: makes torch's modules with arguments beyond the limits.
+        numpy_modules: makes modules with integers of numpy, and the same with plain ones.
+
+    """
+
+    node: str
+    within: "Mapping[str, Callable[..., Tensor]]"
+    torch_node: str = ""
+    beyond: "Mapping[str, Callable[..., Tensor]]" = field(default_factory=dict)
+    torch_npu_refuses: tuple[str, ...] = ()
+    modules: "Callable[[], tuple[nn.Module, ...]]" = tuple
+    numpy_modules: "Mapping[str, Callable[[], tuple[nn.Module, nn.Module]]]" = field(default_factory=dict)

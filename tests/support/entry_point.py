@@ -1,0 +1,95 @@
+"""What the tests of the C interface know of one operator's entry point."""
+
+from collections.abc import Callable, Mapping
+from ctypes import c_bool, c_int64, c_void_p
+from dataclasses import dataclass, field
+from typing import Any
+
+from support.tensors import Tensor
+
+# The products by their generation, as TORCH_ACLNN_HOST_SOC names them.
+INFERENCE, TRAINING, A2 = ("Ascend310P3",), ("Ascend910A", "Ascend910B"), ("Ascend910B3",)
+PRODUCTS = (*INFERENCE, *TRAINING, *A2)
+
+DTypesByProduct = Mapping[str, frozenset[str]]
+
+
+def by_product(inference: set[str], training: set[str], a2: set[str]) -> DTypesByProduct:
+    """Return the names of the data types that each product takes."""
+    generations = ((INFERENCE, inference), (TRAINING, training), (A2, a2))
+    return {product: frozenset(dtypes) for products, dtypes in generations for product in products}
+
+
+@dataclass(frozen=True)
+class Undocumented:
+    """Changes to a good call that the engine accepts by default and refuses with TORCH_ACLNN_HOST_STRICT=1."""
+
+    changes: Mapping[str, Any]
+    parameter: str
+    expected: str  # the beginning of what strict mode's message expects
+
+
+@dataclass(frozen=True)
+class EntryPoint:
+    """The C interface of an operator.
+
+    Attributes:
+        name: without GetWorkspaceSize.
+        good: a small call that meets the whole contract, with the parameters in the order of the C declaration; the last is the output.
+        dtypes: what each product takes for all tensors at once but those of `fixed_dtypes`; nothing where it has no such operator.
+        large: the same call with random tensors that are large enough for several threads.
+        scalar_types: C types of scalars, where they are not those of the Python values.
+        fixed_dtypes: tensors whose data types do not follow the others', and what each product takes for them.
+        float64_extension: whether TORCH_ACLNN_HOST_FLOAT64=1 adds DOUBLE.
+        shape_only: inputs of which only the shape is read.
+        contiguous_output: whether the output must be contiguous.
+        undocumented: by a name of the case.
+        strict_messages: what strict mode says of tests that go beyond the documents on purpose; regular expressions.
+
+    """
+
+    name: str
+    good: Mapping[str, Any]
+    dtypes: DTypesByProduct
+    large: Callable[[Any], Mapping[str, Any]]
+    scalar_types: Mapping[str, Any] = field(default_factory=dict)
+    fixed_dtypes: Mapping[str, DTypesByProduct] = field(default_factory=dict)
+    float64_extension: bool = False
+    shape_only: tuple[str, ...] = ("self",)
+    contiguous_output: bool = False
+    undocumented: Mapping[str, Undocumented] = field(default_factory=dict)
+    strict_messages: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> str:
+        return next(iter(self.good))
+
+    @property
+    def output(self) -> str:
+        return list(self.good)[-1]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return (*self.good, "workspaceSize", "executor")
+
+    def argtypes(self) -> list[Any]:
+        """Return the C types of phase 1."""
+        return [self._argtype(name, value) for name, value in self.good.items()] + [c_void_p, c_void_p]
+
+    def _argtype(self, name: str, value: Any) -> Any:
+        if isinstance(value, (Tensor, tuple)):
+            return c_void_p
+        return self.scalar_types.get(name, c_bool if isinstance(value, bool) else c_int64)
+
+    def without_elements(self) -> dict[str, Any]:
+        """Return changes that make the call one of an empty batch; vectors of channels stay."""
+        batches = {name: value for name, value in self.good.items() if isinstance(value, Tensor) and len(value.shape) > 1}
+        return {name: {"shape": (0, *value.shape[1:]), "values": None} for name, value in batches.items()}
+
+    def reads(self) -> list[str]:
+        """Return the tensors whose elements are read."""
+        return [n for n, v in self.good.items() if isinstance(v, Tensor) and n not in (*self.shape_only, self.output)]
+
+    def free_dtypes(self) -> list[str]:
+        """Return the tensors whose data types follow each other's."""
+        return [n for n, v in self.good.items() if isinstance(v, Tensor) and n not in self.fixed_dtypes]

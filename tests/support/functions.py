@@ -1,0 +1,22 @@
+"""The functions beside torch's own, for tests that hold for each of them."""
+
+from collections.abc import Callable
+
+import torch_aclnn  # noqa: F401  (it must be imported before torch)
+import pytest
+import torch
+from torch import Tensor
+
+from support.operators import MODULES
+
+CASES = tuple(module.FUNCTION for module in MODULES)
+
+for_each_function = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+def gradient(function: Callable[..., Tensor], x: Tensor, *others: Tensor, grad_output: Tensor | None = None) -> Tensor:
+    """Return the gradient by x, of what the function gives weighted with grad_output."""
+    x = x.detach().requires_grad_()
+    y = function(x, *others)
+    weights = y.detach().float().cos().to(y.dtype) if grad_output is None else grad_output
+    return torch.autograd.grad(y, x, weights)[0]
