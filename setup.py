@@ -74,7 +74,7 @@ HOST_LIBRARIES = [
     *(host_library(name, [COMPANION], ("libascendcl",), flags=WITHOUT_TORCH) for name in COMPANIONS),
     host_library("libhccl", sources("engine/hccl/*.cpp"), ("libascendcl",), flags=WITHOUT_TORCH),
     host_library("libopapi", sources("engine/opapi/*.cpp"), ("libtorch_aclnn_kernels", "libascendcl"), flags=WITHOUT_TORCH),
-    host_library("libaclnn_math", sources("engine/aten/*.cpp"), ("libopapi", "libascendcl"), flags=ADAPTERS, torch=True),
+    host_library("libaclnn_math", sources("engine/aten/*.cpp", "engine/aten/*/*.cpp"), ("libopapi", "libascendcl"), flags=ADAPTERS, torch=True),
 ]
 
 EXTENSION = Extension(
