@@ -110,6 +110,6 @@ def test_the_words_of_torch_npu_about_a_missing_symbol_are_understood():
 
 
 def test_a_directory_that_cannot_be_written_is_named(tmp_path):
-    code = "import torch; print(torch.ones(2, device='npu').exp().cpu())"
+    code = "import torch_aclnn, torch; print(torch.ones(2, device='npu').exp().cpu())"
     done = run_python(code, TORCH_ACLNN_HOST_COVERAGE=str(tmp_path / "missing"))
     assert done.returncode == 0 and f'TORCH_ACLNN_HOST_COVERAGE: cannot write in "{tmp_path}/missing"' in done.stderr
