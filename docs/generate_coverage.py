@@ -1,4 +1,4 @@
-"""Write docs/coverage.md, what the host engine implements and what it refuses, from the engine's sources.
+"""Write docs/coverage.md, what the host engine implements and what it refuses, as the built engine lists it.
 
 python docs/generate_coverage.py          # writes the file
 python docs/generate_coverage.py --check  # fails if it is out of date
@@ -6,29 +6,50 @@ python docs/generate_coverage.py --check  # fails if it is out of date
 
 import argparse
 import csv
-import re
+from collections.abc import Iterable
 from pathlib import Path
 
+import torch_aclnn  # noqa: F401  # loads the engine's libraries
+from torch_aclnn.host.registry import EntryPoint, entry_points
+
 ROOT = Path(__file__).resolve().parent.parent
-HOST = ROOT / "csrc" / "engine"
 ABSENT = ROOT / "docs" / "absent_operations.tsv"
 OUTPUT = ROOT / "docs" / "coverage.md"
 
-# ATEN_ENTRY(aclnnAdd, NUMBERS, ... or a file's own macro, UNARY(aclnnExp, FLOATING | DOUBLE, ...
-ADAPTER = re.compile(r"^[A-Z_0-9]+\((acl[a-zA-Z]\w+),\s*([A-Z_0-9 |]+)[,)]", re.MULTILINE)
-# The five operators check each of their tensors; the first check is that of the tensors they compute on.
-OPERATOR = re.compile(r"^TORCH_ACLNN_PHASE2\((aclnn\w+)", re.MULTILINE)
-CHECK = re.compile(r"require_dtype\(t, (?:with_later\()?([A-Z_0-9 |,]+)\)")
-SET = re.compile(r"^constexpr DTypes (\w+) = ([A-Z_0-9 |]+);", re.MULTILINE)
-TYPE = re.compile(r"(\w+)\(ACL_\w+\)")
-REFUSAL = re.compile(r"^REFUSE\w*\((\w+)", re.MULTILINE)
+# The numbers of aclDataType, in the order of the document.
+TYPES = {
+    "FLOAT": 0,
+    "FLOAT16": 1,
+    "BF16": 27,
+    "DOUBLE": 11,
+    "INT8": 2,
+    "UINT8": 4,
+    "INT16": 6,
+    "INT32": 3,
+    "INT64": 9,
+    "BOOL": 12,
+    "COMPLEX64": 16,
+    "COMPLEX128": 17,
+    "UINT16": 7,
+    "UINT32": 8,
+    "UINT64": 10,
+}
+# What the document abbreviates, and what it is made of; a larger set comes after those that it has.
+SETS = {
+    "FLOATING": ("FLOAT", "FLOAT16", "BF16"),
+    "INTEGRAL": ("INT8", "UINT8", "INT16", "INT32", "INT64"),
+    "REAL": ("FLOATING", "DOUBLE", "INTEGRAL"),
+    "COMPLEX": ("COMPLEX64", "COMPLEX128"),
+    "NUMBERS": ("REAL", "BOOL", "COMPLEX"),
+    "ANY": ("NUMBERS", "UINT16", "UINT32", "UINT64"),
+}
 
 HEADER = """# Coverage of the host engine
 
-Written by `docs/generate_coverage.py` from the sources; do not edit.
+Written by `docs/generate_coverage.py` from the engine's own list (`torchAclnnHostEntryPoints()`); do not edit.
 
 An entry point is here if `libopapi.so` or `libaclnn_math.so` exports both of its phases. One that is not here does not exist, and
-torch_npu then reports it by name. The families are the source files.
+torch_npu then reports it by name.
 
 Beside the entry points stand the data types of the first tensor, or of the members if it is a list. Others are refused in phase 1 with
 161002. BF16 counts on A2 products only, and DOUBLE goes with FLOAT if `TORCH_ACLNN_HOST_FLOAT64=1`. The sets are those of the published
@@ -66,24 +87,35 @@ These exist, because torch_npu links or calls them, and always refuse:
 """
 
 
-def types() -> list[str]:
-    """Return the names of the single data types."""
-    return TYPE.findall((HOST / "opapi" / "dtypes.h").read_text())
+def members(name: str) -> frozenset[int]:
+    """Return the numbers of a data type or a set of them."""
+    return frozenset({TYPES[name]}) if name in TYPES else frozenset().union(*map(members, SETS[name]))
 
 
-def type_sets() -> dict[str, str]:
-    """Return the named sets of data types and what they are made of."""
-    return dict(SET.findall((HOST / "opapi" / "dtypes.h").read_text()))
+def type_names(data_types: frozenset[int]) -> str:
+    """Return the data types as the document names them: the largest sets that they have, then what is left.
+
+    Raises:
+        ValueError: there is one that has no name here.
+
+    """
+    left, names = set(data_types), []
+    for name in (*reversed(SETS), *TYPES):
+        if members(name) <= left:
+            left -= members(name)
+            names.append(name)
+    if left:
+        raise ValueError(f"data types without a name: {sorted(left)}")
+    order = list(TYPES.values())
+    return ", ".join(sorted(names, key=lambda name: min(order.index(number) for number in members(name))))
 
 
-def families() -> dict[str, dict[str, str]]:
-    """Return the entry points of each source file of the engine with their data types, the five backward operators first."""
-    own = {}
-    for path in sorted((HOST / "opapi").glob("*.cpp")):
-        text = path.read_text()
-        own |= {name: CHECK.findall(text)[0].replace(",", " |") for name in OPERATOR.findall(text)}
-    on_aten = {path.stem: dict(sorted(ADAPTER.findall(path.read_text()))) for path in sorted((HOST / "aten").glob("*.cpp"))}
-    return {"the five operators": own} | {family: names for family, names in on_aten.items() if names}
+def families(implemented: Iterable[EntryPoint]) -> dict[str, list[EntryPoint]]:
+    """Return the entry points of each family, both in the order of the alphabet."""
+    found: dict[str, list[EntryPoint]] = {}
+    for entry_point in sorted(implemented, key=lambda entry_point: (entry_point.family, entry_point.name)):
+        found.setdefault(entry_point.family, []).append(entry_point)
+    return found
 
 
 def absent_operations() -> list[dict[str, str]]:
@@ -92,25 +124,26 @@ def absent_operations() -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
-def family_table(family: str, entry_points: dict[str, str]) -> list[str]:
+def family_table(family: str, entry_points: list[EntryPoint]) -> list[str]:
     """Return a family's section; entry points with one set of types share a row."""
     rows: dict[str, list[str]] = {}
-    for name, dtypes in entry_points.items():
-        rows.setdefault(dtypes, []).append(name.removeprefix("aclnn"))
-    lines = ["", f"### {family.replace('_', ' ').capitalize()} ({len(entry_points)})", "", "| data types | entry points |", "|---|---|"]
-    return lines + [f"| {dtypes.replace(' | ', ', ')} | {', '.join(names)} |" for dtypes, names in sorted(rows.items())]
+    for entry_point in entry_points:
+        rows.setdefault(type_names(entry_point.data_types), []).append(entry_point.name.removeprefix("aclnn"))
+    lines = ["", f"### {family.capitalize()} ({len(entry_points)})", "", "| data types | entry points |", "|---|---|"]
+    return lines + [f"| {types} | {', '.join(names)} |" for types, names in sorted(rows.items())]
 
 
 def document() -> str:
     """Return the whole text of docs/coverage.md."""
-    found = families()
-    refused = sorted({name for path in (HOST / "runtime").rglob("*.cpp") for name in REFUSAL.findall(path.read_text())})
+    known = entry_points()
+    implemented = [entry_point for entry_point in known if not entry_point.refused]
     lines = [HEADER, "| name | data types |", "|---|---|"]
-    lines += [f"| {name} | {members.replace(' | ', ', ')} |" for name, members in type_sets().items()]
-    lines += ["", "## Entry points", "", f"{sum(map(len, found.values()))} in all."]
-    for family, entry_points in found.items():
-        lines += family_table(family, entry_points)
+    lines += [f"| {name} | {', '.join(parts)} |" for name, parts in SETS.items()]
+    lines += ["", "## Entry points", "", f"{len(implemented)} in all."]
+    for family, found in families(implemented).items():
+        lines += family_table(family, found)
     lines += [REFUSED_OPERATIONS, *(f"| {row['operation']} | {row['why']} |" for row in absent_operations())]
+    refused = [entry_point.name for entry_point in known if entry_point.refused]
     lines += [ABOVE_THE_INTERFACE.rstrip("\n"), REFUSED_FUNCTIONS, ", ".join(f"`{name}`" for name in refused) + "."]
     return "\n".join(lines) + "\n"
 

@@ -2,12 +2,15 @@
 
 import ctypes
 import importlib.util
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import torch_aclnn
 import pytest
 import torch
 import torch_npu
+from torch_aclnn.host.registry import entry_points
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,34 +23,75 @@ def load_generator():
 
 
 GENERATOR = load_generator()
-FAMILIES = GENERATOR.families()
+ENTRY_POINTS = [entry_point for entry_point in entry_points() if not entry_point.refused]
+REFUSED = [entry_point for entry_point in entry_points() if entry_point.refused]
+LIBRARIES = [ctypes.CDLL(str(torch_aclnn.host.libdir() / name)) for name in ("libopapi.so", "libaclnn_math.so")]
 
 
 def test_the_document_is_up_to_date():
     assert GENERATOR.OUTPUT.read_text() == GENERATOR.document(), "run python docs/generate_coverage.py"
 
 
+def test_the_document_does_not_tell_which_library_answers():
+    tables = [GENERATOR.family_table(family, found) for family, found in GENERATOR.families(ENTRY_POINTS).items()]
+    elsewhere = [replace(entry_point, parameters=()) for entry_point in reversed(ENTRY_POINTS)]
+    assert tables == [GENERATOR.family_table(family, found) for family, found in GENERATOR.families(elsewhere).items()]
+
+
+def test_an_operator_stands_beside_the_adapters_of_its_family():
+    families = {entry_point.name: entry_point.family for entry_point in ENTRY_POINTS}
+    assert families["aclnnAvgPool2dBackward"] == families["aclnnMaxUnpool3dBackward"] == families["aclnnAvgPool2d"] == "pooling"
+    assert families["aclnnReplicationPad2dBackward"] == families["aclnnReplicationPad2d"] == "padding"
+    assert families["aclnnBatchNormElemtBackward"] == families["aclnnBatchNormElemt"] == "normalisation"
+
+
 def test_each_listed_entry_point_is_exported_with_both_phases():
-    libraries = [ctypes.CDLL(str(torch_aclnn.host.libdir() / name)) for name in ("libopapi.so", "libaclnn_math.so")]
-    for names in FAMILIES.values():
-        for name in names:
-            assert any(hasattr(library, name) and hasattr(library, name + "GetWorkspaceSize") for library in libraries), name
+    for name in map(str, ENTRY_POINTS):
+        assert any(hasattr(library, name) and hasattr(library, name + "GetWorkspaceSize") for library in LIBRARIES), name
+
+
+def test_each_listed_refusal_is_exported_and_fails():
+    runtime = ctypes.CDLL("libascendcl.so")
+    assert REFUSED and all(entry_point.family == "runtime" and hasattr(runtime, entry_point.name) for entry_point in REFUSED)
+    assert runtime.aclmdlInitDump() != 0 and "aclmdlInitDump" in map(str, REFUSED)
 
 
 def test_no_exported_entry_point_is_missing_from_the_list():
-    listed = {name for names in FAMILIES.values() for name in names}
     exported = set()
     for name in ("libopapi.so", "libaclnn_math.so"):
         symbols = (torch_aclnn.host.libdir() / name).read_bytes().split(b"\0")
         exported |= {symbol.decode().removesuffix("GetWorkspaceSize") for symbol in symbols if symbol.endswith(b"GetWorkspaceSize")}
-    assert {name for name in exported if name.isidentifier()} == listed
+    assert {name for name in exported if name.isidentifier()} == set(map(str, ENTRY_POINTS))
 
 
-def test_each_entry_point_has_known_data_types():
-    known = {*GENERATOR.types(), *GENERATOR.type_sets()}
-    for names in FAMILIES.values():
-        for name, dtypes in names.items():
-            assert set(dtypes.split(" | ")) <= known, name
+def test_no_entry_point_is_listed_twice():
+    assert len(set(map(str, entry_points()))) == len(entry_points())
+
+
+@pytest.mark.parametrize(
+    ("types", "named"),
+    [
+        ((0, 1, 27), "FLOATING"),
+        ((0, 1), "FLOAT, FLOAT16"),
+        ((0, 1, 27, 11, 16, 17), "FLOATING, DOUBLE, COMPLEX"),
+        ((2, 4, 6, 3, 9, 12), "INTEGRAL, BOOL"),
+        ((0, 1, 27, 11, 2, 4, 6, 3, 9, 12, 16), "REAL, BOOL, COMPLEX64"),
+        ((0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 16, 17, 27), "ANY"),
+    ],
+)
+def test_data_types_are_named_by_their_largest_sets(types, named):
+    assert GENERATOR.type_names(frozenset(types)) == named
+
+
+def test_a_data_type_without_a_name_is_an_error():
+    with pytest.raises(ValueError, match="33"):
+        GENERATOR.type_names(frozenset({0, 33}))
+
+
+def test_the_numbers_of_the_data_types_are_those_of_the_header():
+    header = (ROOT / "csrc" / "include" / "acl" / "acl_base.h").read_text()
+    numbers = {name: int(number) for name, number in re.findall(r"^    ACL_([A-Z]+[0-9]*) = (\d+)", header, re.MULTILINE)}
+    assert {name: numbers[name] for name in GENERATOR.TYPES} == GENERATOR.TYPES
 
 
 @pytest.mark.parametrize("row", GENERATOR.absent_operations(), ids=lambda row: row["operation"])

@@ -1,6 +1,7 @@
 """torch-aclnn coverage: what a program used and missed, in one report."""
 
 import re
+import struct
 import sys
 from pathlib import Path
 
@@ -58,27 +59,57 @@ def test_without_a_program_the_command_says_what_it_expects():
 
 
 def test_work_behind_a_failure_is_not_counted_as_used():
+    code = """
+    import torch
+    x = torch.ones(2, device="npu")
+    try:
+        torch.cdist(x.unsqueeze(0), x.unsqueeze(0))
+        x.exp()
+        torch.npu.synchronize()
+    except RuntimeError:
+        pass
+    """
+    report = report_of(code)
+    assert report["operators called by name, and refused"] == ["Cdist"]
+    assert not any(line.startswith("aclnnExp ") for line in report["entry points used"])
+
+
+def test_a_reset_of_the_counts_changes_nothing():
+    code = """
+    import torch_aclnn, torch
+    torch.ones(2, device="npu").exp().cpu()
+    torch_aclnn.host.reset_calls()
+    torch.ones(2, device="npu").exp().cpu()
+    assert torch_aclnn.host.calls()["aclnnExp"] == 1
+    """
+    assert "aclnnExp 2" in report_of(code)["entry points used"]
+
+
+def record(kind: int, name: str, calls: int) -> bytes:
+    return struct.pack("=I116sQ", kind, name.encode(), calls)
+
+
+def test_counts_of_several_processes_are_added():
     coverage = Coverage()
-    coverage.read(
-        [
-            "0.1 7 task aclnnExp on stream 1 of device 0\n",
-            "0.2 7 task aclnnExp on stream 1 of device 0, skipped: it comes after a failure\n",
-            "0.3 7 task aclrtMemcpyAsync on stream 1 of device 0\n",
-        ]
-    )
-    assert coverage.used == {"aclnnExp": 1}
+    coverage.read_counts(record(1, "aclnnExp", 2) + record(1, "aclnnSin", 0) + record(2, "Cdist", 1) + record(0, "", 0))
+    coverage.read_counts(record(1, "aclnnExp", 3))
+    assert coverage.used == {"aclnnExp": 5} and coverage.refused == {"Cdist"}
 
 
 def test_the_words_of_torch_npu_about_a_missing_symbol_are_understood():
     coverage = Coverage()
-    coverage.read(
+    coverage.read_log(
         [
-            "aclAppLog(a.h:64 f): [PTA]:dlsym aclnnFooGetWorkspaceSize from libopapi.so failed, error: undefined symbol.\n",
-            "aclAppLog(a.h:64 f): [PTA]:dlsym aclnnCdistGetWorkspaceSize from libopapi.so failed, error: undefined symbol.\n",
-            "aclAppLog(a.h:64 f): [PTA]:dlsym aclnnCdistGetWorkspaceSize from libaclnn_math.so failed, error: undefined symbol.\n",
-            "aclAppLog(b.cpp:4 f): [PTA]:aclnnCdist or aclnnCdistGetWorkspaceSize not in libopapi.so, or libopapi.so not found. "
-            "Will call acl_op::cdist(x1, x2)\n",
-            "aclopCompileAndExecute: operator Cdist has no entry point in the torch_aclnn host engine\n",
+            "[PTA]:dlsym aclnnFooGetWorkspaceSize from libopapi.so failed, error: undefined symbol.\n",
+            "[PTA]:dlsym aclnnCdistGetWorkspaceSize from libopapi.so failed, error: undefined symbol.\n",
+            "[PTA]:dlsym aclnnCdistGetWorkspaceSize from libaclnn_math.so failed, error: undefined symbol.\n",
+            "[PTA]:aclnnCdist or aclnnCdistGetWorkspaceSize not in libopapi.so, or libopapi.so not found. Will call acl_op::cdist(x)\n",
         ]
     )
-    assert coverage.missing == {"aclnnCdist": "acl_op::cdist"} and coverage.refused == {"Cdist"}
+    assert coverage.missing == {"aclnnCdist": "acl_op::cdist"}
+
+
+def test_a_directory_that_cannot_be_written_is_named(tmp_path):
+    code = "import torch_aclnn, torch; print(torch.ones(2, device='npu').exp().cpu())"
+    done = run_python(code, TORCH_ACLNN_HOST_COVERAGE=str(tmp_path / "missing"))
+    assert done.returncode == 0 and f'TORCH_ACLNN_HOST_COVERAGE: cannot write in "{tmp_path}/missing"' in done.stderr

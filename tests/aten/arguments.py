@@ -4,7 +4,9 @@ A value is a ctypes number or text, None, or one of the classes here, of which H
 """
 
 import ctypes
+import math
 import re
+import struct
 from ctypes import c_bool, c_char_p, c_double, c_float, c_int, c_int8, c_int32, c_int64, c_void_p
 from dataclasses import dataclass
 from typing import Any
@@ -53,11 +55,20 @@ TENSOR = Tensor((2, 2))
 TOO_MANY = IntArray((-1,) * 17)
 _SCALAR = Kind(Scalar(), (Scalar(DType.UINT32),))
 
+
+def number(value: float) -> Scalar:
+    """Return a scalar of FLOAT."""
+    return Scalar(DType.FLOAT, struct.pack("<f12x", value))
+
+
 KINDS = {
     **dict.fromkeys(("In", "Out", "OptIn", "OptOut", "Packed"), Kind(TENSOR)),
     **dict.fromkeys(("Tensors", "OptTensors"), Kind(TensorList((TENSOR,)))),
     **dict.fromkeys(("Scalar", "OptScalar"), _SCALAR),
     "RoundMode": Kind(Scalar(DType.INT64, (3).to_bytes(16, "little")), (*_SCALAR.wrong, Scalar(DType.INT64, (4).to_bytes(16, "little")))),
+    "NotNegativeScalar": Kind(number(0), (*_SCALAR.wrong, number(-1), number(math.nan))),
+    "PositiveScalar": Kind(number(1), (*_SCALAR.wrong, number(0), number(math.nan))),
+    "NonzeroScalar": Kind(number(-1), (*_SCALAR.wrong, number(0))),
     "Scalars": Kind(ScalarList((Scalar(),)), (ScalarList((Scalar(DType.UINT32),)),)),
     **dict.fromkeys(("Ints", "OptInts"), Kind(IntArray((2,)), (TOO_MANY,))),
     "Shape": Kind(IntArray((2, 2)), (TOO_MANY, IntArray((-1,)), IntArray((1,) * 9))),
@@ -68,6 +79,8 @@ KINDS = {
     "Bool": Kind(c_bool(False)),
     "Double": Kind(c_double(0.5)),
     "Float": Kind(c_float(0.5)),
+    "Probability": Kind(c_double(0.5), (c_double(-0.5), c_double(1.5), c_double(math.nan))),
+    "NotNegativeFloat": Kind(c_float(0.5), (c_float(-0.5), c_float(math.nan))),
     "Int": Kind(c_int64(1), (c_int64(LOWEST),)),
     "Dim": Kind(c_int64(-1), (c_int64(2), c_int64(-3), c_int64(LOWEST))),
     "NotNegative": Kind(c_int64(1), (c_int64(-1),)),
@@ -86,15 +99,28 @@ KINDS = {
 }
 
 
+# Arrays of a number of values: the sound value of each, whether none is sound too, and a value that is not.
+COUNTED = {
+    "Exactly": (1, False, None),
+    "Sizes": (1, False, -1),
+    "PositiveSizes": (1, False, 0),
+    "Steps": (1, False, 0),
+    "OptSteps": (1, True, 0),
+    "Pads": (0, False, -1),
+}
+
+
 def kind(name: str) -> Kind:
-    """Return the sound value of a kind and wrong ones; those of OneOr<2> and the like follow from their number."""
-    counted = re.fullmatch(r"(Exactly|OneOr|NoneOr|MaskOf)<(\d+)>", name)
+    """Return the sound value of a kind and wrong ones; those of Steps<2> and the like follow from their number."""
+    counted = re.fullmatch(r"(\w+)<(\d+)>", name)
     if counted is None:
         return KINDS[name]
     count = int(counted[2])
     if counted[1] == "MaskOf":
         return Kind(BoolArray((True,) * count), (BoolArray((True,) * (count + 1)), BoolArray(())))
-    return Kind(IntArray((1,) * count), (IntArray((1,) * (count + 1)), *((IntArray(()),) if counted[1] != "NoneOr" else ())))
+    sound, may_be_empty, wrong = COUNTED[counted[1]]
+    arrays = [(sound,) * (count + 1)] + [()] * (not may_be_empty) + [(wrong,) * count] * (wrong is not None)
+    return Kind(IntArray((sound,) * count), tuple(map(IntArray, arrays)))
 
 
 class Handles:

@@ -3,13 +3,13 @@
 import ctypes
 from typing import Any
 
-from arguments import KINDS, TENSOR, BoolArray, IntArray, Scalar, TensorList, kind
-from registry import EntryPoint, entry_points
+from arguments import KINDS, TENSOR, BoolArray, IntArray, Scalar, TensorList, kind, number
+from torch_aclnn.host.registry import EntryPoint, entry_points
 
 from support.dtypes import DType
 from support.tensors import Tensor
 
-ENTRY_POINTS = entry_points()
+ENTRY_POINTS = [entry_point for entry_point in entry_points() if entry_point.parameters]
 POINTERS = (Tensor, TensorList, Scalar, IntArray, BoolArray, ctypes.c_char_p, type(KINDS["Scalars"].sound))
 
 # Sound arguments that differ from the kind's, because of what must hold between them.
@@ -17,6 +17,7 @@ _HEADS = {name: Tensor((1, 1, 2, 2)) for name in ("query", "key", "value")}
 _TOKENS = {name: Tensor((2, 1, 2)) for name in ("query", "key", "value")}
 _MASK = Tensor((1, 2, 16), DType.INT8)
 _TWO = TensorList((TENSOR, TENSOR))
+_SIZES = {"N": ctypes.c_int64(2), "C": ctypes.c_int64(2), "HxW": ctypes.c_int64(1)}
 _WEIGHTS = {gates: TensorList((Tensor((gates * 2, 2)),) * 2) for gates in (3, 4)}
 SOUND: dict[str, dict[str, Any]] = {
     "aclnnConstantPadNd": {"padding": IntArray((0, 0))},
@@ -35,6 +36,10 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnGRUBackward": {"params": _WEIGHTS[3], "dparams": _TWO},
     "aclnnThnnFusedLstmCell": {"inputGates": Tensor((2, 8)), "hiddenGates": Tensor((2, 8))},
     "aclnnThnnFusedLstmCellBackward": {"storage": Tensor((2, 8))},
+    **dict.fromkeys(("aclnnGroupNorm", "aclnnGroupNormBackward"), _SIZES),
+    **{name: {"step": number(1)} for name in ("aclnnArange", "aclnnRange")},
+    **{f"aclnn{name}Pad3d{phase}": {"self": Tensor((2, 2, 2))} for name in ("Reflection", "Replication") for phase in ("", "Backward")},
+    "aclnnLinalgCross": {"self": Tensor((2, 3))},
     "aclnnLayerNormBackward": {"mean": Tensor((2,)), "rstd": Tensor((2,))},
 }
 

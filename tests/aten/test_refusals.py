@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import pytest
 from arguments import NOT_OF_ATEN, TENSOR, TOO_MANY, Handles, TensorList, kind
-from registry import EntryPoint
 from sound_calls import ENTRY_POINTS, POINTERS, SOUND, phase1, sound_arguments
 from torch_aclnn.host import libdir
+from torch_aclnn.host.registry import EntryPoint
 
 from support.client import Client
 from support.dtypes import DType

@@ -14,6 +14,11 @@ def npu(*shape, dtype=torch.float32):
     return torch.zeros(shape, dtype=dtype).to(DEVICE)
 
 
+def convolution(stride=(1,), padding=(0,), dilation=(1,)):
+    steps = (list(stride), list(padding), list(dilation))
+    return (npu(1, 1, 4, 4), npu(1, 1, 2, 2), None, *steps, False, [0], 1, npu(1, 1, 3, 3), ctypes.c_int8(0))
+
+
 def attention(query=(1, 2, 3, 4), key=(1, 2, 3, 4), value=(1, 2, 3, 4), shift=None, padding=None, heads=2, layout=b"BNSD"):
     tensors = [npu(*query), npu(*key), npu(*value)]
     return (*tensors, shift, None, padding, None, None, 1.0, 1.0, 100, 100, heads, layout, 0, 0, None, None, None, npu(*query))
@@ -52,12 +57,35 @@ ROWS = [
     ("aclnnUniqueConsecutive", (X, False, False, 2, X, X, X), "dim", r"a dimension in -2\.\.1"),
     ("aclnnLayerNorm", (X, [2], None, None, 1e-5, X, None, None), "normalizedShape", "the last dimensions of input"),
     ("aclnnConstantPadNd", (X, [1], scalar(0), X), "padding", "two values for each"),
-    (
-        "aclnnConvolution",
-        (npu(1, 1, 4, 4), npu(1, 1, 2, 2), None, [1, 1, 1], [0], [1], False, [0], 1, npu(1, 1, 3, 3), ctypes.c_int8(0)),
-        "stride",
-        "1 value or 2",
-    ),
+    ("aclnnConvolution", convolution(stride=[1, 1, 1]), "stride", "1 value or 2"),
+    ("aclnnConvolution", convolution(stride=[0]), "stride", "values of at least 1"),
+    ("aclnnConvolution", convolution(padding=[-1]), "padding", "values of at least 0"),
+    ("aclnnConvolution", convolution(dilation=[0]), "dilation", "values of at least 1"),
+    ("aclnnChannelShuffle", (npu(1, 3, 2), 2, npu(1, 3, 2)), "groups", "a divisor of self's dimension 1"),
+    ("aclnnAvgPool3d", (npu(1, 4, 4, 4), [2], [], [2], False, True, 0, npu(1, 4, 4, 4)), "padding", "at most half of the window, 1"),
+    ("aclnnMaxPool3dWithArgmax", (npu(1, 4, 4, 4), [3], [], [3], [2], False, X, X), "padding", "at most half of the window, 2"),
+    ("aclnnGlu", (X, 1, X), "self", "an even dimension 1"),
+    ("aclnnTopk", (X, 4, 1, True, True, X, X), "k", "at most the 3 elements of dimension 1"),
+    ("aclnnKthvalue", (X, 3, 0, False, X, X), "k", "at most the 2 elements of dimension 0"),
+    ("aclnnMultinomial", (X, 4, False, 0, 0, X), "numsamples", "at most the 3 categories"),
+    ("aclnnCtcLoss", (npu(5, 1, 4), npu(1, 2, dtype=torch.int64), [5], [2], 4, False, X, X), "blank", "one of the 4 labels"),
+    ("aclnnCtcLoss", (npu(5, 1, 4), npu(1, 2, dtype=torch.int64), [-5], [2], 0, False, X, X), "inputLengths", "at least 0"),
+    ("aclnnGroupNorm", (npu(2, 3), None, None, 2, 3, 2, 1, 1e-5, X, None, None), "self", "N, C and HxW elements"),
+    ("aclnnGroupNorm", (npu(2, 3), None, None, 2, 3, 1, 2, 1e-5, X, None, None), "group", "a divisor of C, 3"),
+    ("aclnnGroupNormSilu", (npu(2, 3), None, None, 2, 1e-5, X, X, X), "group", "a divisor of self's dimension 1"),
+    ("aclnnLinalgCross", (X, X, 0, X), "dim", "a dimension of 3 elements"),
+    ("aclStft", (npu(4), None, X, 5, 1, 1, False, True, True), "nFft", "at most the 4 samples"),
+    ("aclStft", (npu(4), None, X, 3, 1, 4, False, True, True), "winLength", "at most nFft, 3"),
+    ("aclnnArange", (scalar(0), scalar(3), scalar(0), npu(3)), "step", "a number that leads from start, 0, to end, 3"),
+    ("aclnnArange", (scalar(0), scalar(3), scalar(-1), npu(3)), "step", "a number that leads from start, 0, to end, 3"),
+    ("aclnnCumprod", (X, scalar(2), ctypes.c_int(0), X), "dim", r"a dimension in -2\.\.1"),
+    ("aclnnSplitWithSize", (X, [1, 1], 1, (X, X)), "splitSize", "sizes whose sum is dimension 1's, 3"),
+    ("aclnnSplitWithSize", (X, [4, -1], 1, (X, X)), "splitSize", "at least 0"),
+    ("aclnnReflectionPad1d", (X, [3, 0], npu(2, 6)), "padding", "values below self's size of 3"),
+    ("aclnnReplicationPad1d", (X, [-3, 0], npu(2, 0)), "padding", "at least one element left"),
+    ("aclnnReplicationPad3d", (X, [1] * 6, X), "padding", "two values for each"),
+    ("aclnnEluBackward", (X, scalar(-1), scalar(1), scalar(1), True, X, X), "alpha", "a number from 0 on"),
+    ("aclnnLeakyReluBackward", (X, X, scalar(-1), True, X), "negativeSlope", "a number from 0 on"),
     ("aclnnDropoutGenMaskV2", ([3, 3], 0.5, 0, 0, ctypes.c_int(4), npu(1, dtype=torch.uint8)), "out", "a bit for each element"),
     ("aclnnDropoutDoMask", (npu(9), npu(1, dtype=torch.uint8), 0.5, npu(9)), "mask", "a bit for each element"),
     *(

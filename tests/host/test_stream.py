@@ -2,7 +2,7 @@
 
 import ctypes
 import threading
-from ctypes import byref, c_char_p, c_int, c_int32, c_uint32, c_uint64, c_void_p
+from ctypes import byref, c_int, c_int32, c_uint32, c_void_p
 
 import pytest
 
@@ -91,20 +91,3 @@ def test_stream_settings(ascendcl, stream):
     ascendcl.ok("aclrtSetStreamFailureMode", stream, 1)
     ascendcl.refuses(207000, "got 0", "aclrtSetStreamFailureMode", stream, 0)
     ascendcl.refuses(107000, "got -2", "aclrtSynchronizeStreamWithTimeout", stream, -2)
-
-
-def test_calls_are_counted_by_name_and_reset(ascendcl, tasks, stream):
-    def calls() -> dict[bytes, int]:
-        size = ascendcl.torchAclnnHostCalls(None, None, 0)
-        names, counts = (c_char_p * size)(), (c_uint64 * size)()
-        assert ascendcl.torchAclnnHostCalls(names, counts, size) == size
-        return dict(zip(names, counts, strict=True))
-
-    before = calls().get(b"countingTask", 0)
-    for _ in range(3):
-        tasks.enqueue_counting_task(stream)
-    assert calls()[b"countingTask"] == before + 3
-    ascendcl.torchAclnnHostResetCalls()
-    assert calls() == {}
-    tasks.enqueue_counting_task(stream)
-    assert calls() == {b"countingTask": 1}

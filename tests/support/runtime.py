@@ -74,7 +74,7 @@ PROTOTYPES: dict[str, list] = {
     "aclrtSynchronizeStream": [c_void_p],
     "aclrtSynchronizeStreamWithTimeout": [c_void_p, c_int32],
     "aclrtUnmapMem": [c_void_p],
-    "torchAclnnHostCalls": [POINTER(c_char_p), POINTER(c_uint64), c_size_t],
+    "torchAclnnHostEntryPoints": [c_void_p, c_size_t, c_size_t],
 }
 RESULTS = {
     "aclGetCompileoptSize": c_size_t,
@@ -82,7 +82,7 @@ RESULTS = {
     "aclopCreateAttr": c_void_p,
     "aclprofCreateConfig": c_void_p,
     "aclrtGetSocName": c_char_p,
-    "torchAclnnHostCalls": c_size_t,
+    "torchAclnnHostEntryPoints": c_size_t,
 }
 
 

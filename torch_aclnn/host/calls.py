@@ -1,13 +1,10 @@
 """Counts of what the host engine ran."""
 
-import ctypes
-
-from torch_aclnn.host.engine import is_active
-from torch_aclnn.host.loader import loaded_library
+from torch_aclnn.host import registry
 
 
 def calls() -> dict[str, int]:
-    """Return how often each aclnn entry point has been launched on the host engine in this process.
+    """Return how often each aclnn entry point has run on the host engine in this process.
 
     Raises:
         RuntimeError: CANN answers on the ``npu`` device; it does not count.
@@ -21,12 +18,7 @@ def calls() -> dict[str, int]:
         1
 
     """
-    runtime = _host_runtime()
-    count = runtime.torchAclnnHostCalls(None, None, 0)
-    names, numbers = (ctypes.c_char_p * count)(), (ctypes.c_uint64 * count)()
-    count = min(count, runtime.torchAclnnHostCalls(names, numbers, count))
-    counted = {(names[i] or b"").decode(): numbers[i] for i in range(count)}
-    return dict(sorted(counted.items()))
+    return registry.counts()
 
 
 def reset_calls() -> None:
@@ -36,17 +28,4 @@ def reset_calls() -> None:
         RuntimeError: CANN answers on the ``npu`` device.
 
     """
-    _host_runtime().torchAclnnHostResetCalls()
-
-
-def _host_runtime() -> ctypes.CDLL:
-    runtime = loaded_library("libascendcl.so")
-    if runtime is None or not is_active():
-        raise RuntimeError("torch_aclnn.host.calls: the host engine is not active in this process")
-    runtime.torchAclnnHostCalls.restype = ctypes.c_size_t
-    runtime.torchAclnnHostCalls.argtypes = [
-        ctypes.POINTER(ctypes.c_char_p),
-        ctypes.POINTER(ctypes.c_uint64),
-        ctypes.c_size_t,
-    ]
-    return runtime
+    registry.reset_counts()

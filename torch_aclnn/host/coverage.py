@@ -1,15 +1,14 @@
 """What ``torch-aclnn coverage`` does: run a program on the host engine and list the entry points that it used and those that it missed.
 
-The engine's trace is the source. It comes through a pipe, so that a long program needs no space for it, and one that dies leaves all
-that it said.
+The engine counts into files that are mapped into memory, one for each process, so that a process that dies leaves its counts. What it
+cannot know is which symbols torch_npu looked up in vain: torch_npu's own log says that.
 """
 
-import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
-import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -20,15 +19,13 @@ from torch_aclnn.host.info import version
 
 _PACKAGES = ("torch", "torch_npu", "torch_aclnn")
 
-# The lines of the trace that matter. The last two are torch_npu's: the last of the engine's libraries with entry points that it looks
-# into, and what it does when none has the symbol.
-_LAUNCHED = re.compile(r" task (aclnn\w+) on stream \d+ of device \d+$")
-_REFUSED = re.compile(r"operator (\w+) has no entry point in the torch_aclnn host engine")
+# What csrc/engine/runtime/diagnostics/coverage.cpp writes: a record's kind, its name and its count.
+_RECORD = struct.Struct("=I116sQ")
+_ENTRY_POINT, _REFUSED_OPERATOR = 1, 2
+
+# What torch_npu says of the last of the engine's libraries with entry points that it looks into, and what it does when none has the symbol.
 _NOT_FOUND = re.compile(rf"dlsym (acl\w+)GetWorkspaceSize from {re.escape(ATEN_ADAPTERS)} failed")
 _INSTEAD = re.compile(r"\[PTA\]:(acl\w+) or \w+ not in .* Will call (\w+::\w+)")
-
-# The last line of the trace, which no program writes.
-_END = "torch-aclnn coverage: the program has ended\n"
 
 # torch_npu tells of symbols that it does not find at the level of warnings.
 _LOG_WARNINGS = "2"
@@ -49,17 +46,31 @@ class Coverage:
     missing: dict[str, str] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
 
-    def read(self, trace: Iterable[str]) -> None:
-        """Take in lines of the engine's trace."""
-        for line in trace:
-            if launched := _LAUNCHED.search(line):
-                self.used[launched[1]] += 1
-            elif refused := _REFUSED.search(line):
-                self.refused.add(refused[1])
-            elif sought := _NOT_FOUND.search(line):
+    def read_counts(self, records: bytes) -> None:
+        """Take in the counts of a process."""
+        for kind, padded, calls in _RECORD.iter_unpack(records):
+            name = padded.rstrip(b"\0").decode(errors="replace")
+            if kind == _ENTRY_POINT and calls > 0:
+                self.used[name] += calls
+            elif kind == _REFUSED_OPERATOR:
+                self.refused.add(name)
+
+    def read_log(self, lines: Iterable[str]) -> None:
+        """Take in lines of torch_npu's log."""
+        for line in lines:
+            if sought := _NOT_FOUND.search(line):
                 self.missing.setdefault(sought[1], "")
             elif instead := _INSTEAD.search(line):
                 self.missing[instead[1]] = instead[2]
+
+    def read(self, directory: Path) -> None:
+        """Take in what the engine has left in a directory."""
+        for counts in directory.glob("*.calls"):
+            self.read_counts(counts.read_bytes())
+        log = directory / "log"
+        if log.exists():
+            with log.open(errors="replace") as lines:
+                self.read_log(lines)
 
     def report(self, exit_code: int) -> str:
         """Return the text that the command prints, fit for a bug report."""
@@ -77,25 +88,16 @@ def run(python_arguments: list[str]) -> int:
     """Run Python with the arguments under the host engine, print the report, and return the program's exit code."""
     coverage = Coverage()
     with tempfile.TemporaryDirectory(prefix="torch_aclnn_") as directory:
-        pipe = Path(directory) / "trace"
-        os.mkfifo(pipe)
-        # Open for writing too: reading then neither waits for the program's first line nor ends between two of its processes.
-        descriptor = os.open(pipe, os.O_RDWR)
-        with os.fdopen(os.dup(descriptor), "w") as end, os.fdopen(descriptor, errors="replace") as trace:
-            reader = threading.Thread(target=lambda: coverage.read(iter(trace.readline, _END)))
-            reader.start()
-            exit_code = _run(python_arguments, pipe)
-            end.write(_END)
-            end.flush()
-            reader.join()
+        exit_code = _run(python_arguments, Path(directory))
+        coverage.read(Path(directory))
     print("\ntorch-aclnn coverage: " + coverage.report(exit_code))
     return exit_code
 
 
-def _run(python_arguments: list[str], trace: Path) -> int:
+def _run(python_arguments: list[str], directory: Path) -> int:
     environment = {
         **environment_with_engine(),
-        "TORCH_ACLNN_HOST_TRACE": str(trace),
+        "TORCH_ACLNN_HOST_COVERAGE": str(directory),
         "ASCEND_GLOBAL_LOG_LEVEL": _LOG_WARNINGS,
     }
     sys.stdout.flush()

@@ -26,7 +26,7 @@ OPERATOR_LIBRARIES = (
 _KERNELS = "libtorch_aclnn_kernels.so"
 
 # A symbol that only the host engine's libascendcl.so has.
-_HOST_SYMBOL = "torchAclnnHostCalls"
+_HOST_SYMBOL = "torchAclnnHostEntryPoints"
 
 
 def is_active() -> bool:

@@ -5,15 +5,13 @@
 
 #include <cstdio>
 
-#include "engine/aten/families.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/results.h"
+#include "engine/aten/adapter/tables.h"
+
+ATEN_FAMILY("activation")
 
 using namespace torch_aclnn::host::aten;
 
-#define ACTIVATION_INPLACE(entry_point, dtypes, function) \
-    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef)) {     \
-        function(selfRef);                                \
-    }
 #define ACTIVATION_BACKWARD(entry_point, dtypes, function)                                                                                \
     ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                                                               \
                        require_broadcast_shape({"gradInput", gradInput}, {{"gradOutput", gradOutput}, {"self", self}}), (In, gradOutput), \
@@ -41,6 +39,12 @@ void warn_of_lost_gelu_mode(const char* entry_point) {
     static_cast<void>(told);
 }
 
+// Where the function falls for negative numbers, its result does not say what the argument was.
+void require_result_of_growing(const char* name, const at::Scalar& slope, bool is_result) {
+    if (is_result && slope.toDouble() < 0)
+        torch_aclnn::host::refuse(name, "a number from 0 on, as the forward's result is given", c10::str(slope));
+}
+
 }  // namespace
 
 UNARY(aclnnSilu, FLOATING | DOUBLE, at::silu_out)
@@ -52,10 +56,12 @@ UNARY(aclnnLogSigmoid, FLOATING | DOUBLE, at::log_sigmoid_out)
 ATEN_ENTRY(aclnnRelu, NUMBERS, (In, self), (Out, out)) {
     at::clamp_min_out(out, self, 0);
 }
-ACTIVATION_INPLACE(aclnnInplaceRelu, NUMBERS, at::relu_)
-ACTIVATION_INPLACE(aclnnInplaceHardsigmoid, FLOATING | DOUBLE, at::hardsigmoid_)
-ACTIVATION_INPLACE(aclnnInplaceHardswish, FLOATING | DOUBLE, at::hardswish_)
-ACTIVATION_INPLACE(aclnnInplaceMish, FLOATING | DOUBLE, at::mish_)
+ATEN_ENTRY(aclnnInplaceRelu, NUMBERS, (Out, selfRef)) {
+    at::relu_(selfRef);
+}
+UNARY_INPLACE(aclnnInplaceHardsigmoid, FLOATING | DOUBLE, at::hardsigmoid_out)
+UNARY_INPLACE(aclnnInplaceHardswish, FLOATING | DOUBLE, at::hardswish_out)
+UNARY_INPLACE(aclnnInplaceMish, FLOATING | DOUBLE, at::mish_out)
 
 // For the first two the second tensor is the forward's output.
 ACTIVATION_BACKWARD(aclnnSigmoidBackward, FLOATING | DOUBLE | COMPLEX, at::sigmoid_backward_out)
@@ -84,8 +90,8 @@ ATEN_ENTRY(aclnnLeakyRelu, FLOATING | DOUBLE, (In, self), (Scalar, negativeSlope
 ATEN_ENTRY(aclnnInplaceLeakyRelu, FLOATING | DOUBLE, (Out, selfRef), (Scalar, negativeSlope)) {
     at::leaky_relu_(selfRef, negativeSlope);
 }
-ATEN_ENTRY(aclnnLeakyReluBackward, FLOATING | DOUBLE, (In, gradOutput), (In, self), (Scalar, negativeSlope), (Bool, selfIsResult),
-           (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnLeakyReluBackward, FLOATING | DOUBLE, require_result_of_growing("negativeSlope", negativeSlope, selfIsResult),
+                   (In, gradOutput), (In, self), (Scalar, negativeSlope), (Bool, selfIsResult), (Out, out)) {
     at::leaky_relu_backward_out(out, gradOutput, self, negativeSlope, selfIsResult);
 }
 
@@ -104,12 +110,12 @@ ATEN_ENTRY(aclnnGeluBackwardV2, ANY, (In, dy), (In, x), (GeluName, approximate),
 
 // The logistic approximation of gelu.
 ATEN_ENTRY(aclnnFastGelu, FLOATING, (In, self), (Out, out)) {
-    const at::Tensor x = wide(self);
+    const at::Tensor x = upcast(self);
     write(out, x * at::sigmoid(x * 1.702));
 }
 ATEN_ENTRY(aclnnFastGeluBackward, FLOATING, (In, gradOutput), (In, self), (Out, gradInput)) {
-    const at::Tensor x = wide(self), s = at::sigmoid(x * 1.702);
-    write(gradInput, wide(gradOutput) * s * (1 + 1.702 * x * (1 - s)));
+    const at::Tensor x = upcast(self), s = at::sigmoid(x * 1.702);
+    write(gradInput, upcast(gradOutput) * s * (1 + 1.702 * x * (1 - s)));
 }
 
 ATEN_ENTRY(aclnnSoftplus, FLOATING | DOUBLE, (In, self), (Scalar, beta), (Scalar, threshold), (Out, out)) {
@@ -118,7 +124,7 @@ ATEN_ENTRY(aclnnSoftplus, FLOATING | DOUBLE, (In, self), (Scalar, beta), (Scalar
 ATEN_ENTRY(aclnnSoftplusBackward, FLOATING | DOUBLE, (In, gradOutput), (In, self), (Scalar, beta), (Scalar, threshold), (Out, gradInput)) {
     at::softplus_backward_out(gradInput, gradOutput, self, beta, threshold);
 }
-ATEN_ENTRY(aclnnSoftshrink, FLOATING | DOUBLE, (In, self), (Scalar, lambd), (Out, out)) {
+ATEN_ENTRY(aclnnSoftshrink, FLOATING | DOUBLE, (In, self), (NotNegativeScalar, lambd), (Out, out)) {
     at::softshrink_out(out, self, lambd);
 }
 ATEN_ENTRY(aclnnSoftshrinkBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, lambd), (Out, gradInput)) {
@@ -137,14 +143,14 @@ ATEN_ENTRY(aclnnElu, FLOATING | DOUBLE, (In, self), (Scalar, alpha), (Scalar, sc
 ATEN_ENTRY(aclnnInplaceElu, FLOATING | DOUBLE, (Out, selfRef), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale)) {
     at::elu_(selfRef, alpha, scale, inputScale);
 }
-ATEN_ENTRY(aclnnEluBackward, FLOATING, (In, gradOutput), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale), (Bool, isResult),
-           (In, selfOrResult), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnEluBackward, FLOATING, require_result_of_growing("alpha", alpha, isResult), (In, gradOutput), (Scalar, alpha),
+                   (Scalar, scale), (Scalar, inputScale), (Bool, isResult), (In, selfOrResult), (Out, out)) {
     at::elu_backward_out(out, gradOutput, alpha, scale, inputScale, isResult, selfOrResult);
 }
-ATEN_ENTRY(aclnnCelu, FLOATING | DOUBLE, (In, self), (Scalar, alpha), (Out, out)) {
+ATEN_ENTRY(aclnnCelu, FLOATING | DOUBLE, (In, self), (NonzeroScalar, alpha), (Out, out)) {
     at::celu_out(out, self, alpha);
 }
-ATEN_ENTRY(aclnnInplaceCelu, FLOATING | DOUBLE, (Out, selfRef), (Scalar, alpha)) {
+ATEN_ENTRY(aclnnInplaceCelu, FLOATING | DOUBLE, (Out, selfRef), (NonzeroScalar, alpha)) {
     at::celu_(selfRef, alpha);
 }
 
@@ -163,15 +169,15 @@ ATEN_ENTRY(aclnnLogSigmoidForward, FLOATING | DOUBLE, (In, self), (Out, out), (O
     at::log_sigmoid_out(out, self);
 }
 ATEN_ENTRY(aclnnLogSigmoidBackward, FLOATING, (In, gradOutput), (In, self), (OptIn, buffer), (Out, gradInput)) {
-    const at::Tensor x = wide(self);
-    write(gradInput, at::log_sigmoid_backward(wide(gradOutput), x, std::get<1>(at::log_sigmoid_forward(x))));
+    const at::Tensor x = upcast(self);
+    write(gradInput, at::log_sigmoid_backward(upcast(gradOutput), x, std::get<1>(at::log_sigmoid_forward(x))));
 }
 
-ATEN_ENTRY(aclnnGlu, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out)) {
-    write(out, at::glu(wide(self), dim));
+ATEN_CHECKED_ENTRY(aclnnGlu, FLOATING | DOUBLE, require_even({"self", self}, dim), (In, self), (Dim, dim), (Out, out)) {
+    write(out, at::glu(upcast(self), dim));
 }
-ATEN_ENTRY(aclnnGluBackward, ANY, (In, gradOutput), (In, self), (Dim, dim), (Out, out)) {
-    write(out, at::glu_backward(wide(gradOutput), wide(self), dim));
+ATEN_CHECKED_ENTRY(aclnnGluBackward, ANY, require_even({"self", self}, dim), (In, gradOutput), (In, self), (Dim, dim), (Out, out)) {
+    write(out, at::glu_backward(upcast(gradOutput), upcast(self), dim));
 }
 
 // One weight for all, or one for each channel (dimension 1).
@@ -181,22 +187,22 @@ ATEN_ENTRY(aclnnPrelu, FLOATING, (In, self), (In, weight), (Out, out)) {
 ATEN_ENTRY(aclnnPreluBackward, FLOATING, (In, gradOutput), (In, self), (In, weight), (Out, gradInput), (Out, gradWeight)) {
     std::vector<int64_t> along_channels(self.dim(), 1);
     if (weight.numel() != 1) along_channels.at(1) = weight.numel();
-    const at::Tensor slope = wide(weight).reshape(along_channels);
-    const auto [input, each] = at::_prelu_kernel_backward(wide(gradOutput), wide(self), slope);
+    const at::Tensor slope = upcast(weight).reshape(along_channels);
+    const auto [input, each] = at::_prelu_kernel_backward(upcast(gradOutput), upcast(self), slope);
     write(gradInput, input);
     write(gradWeight, each.sum_to_size(along_channels));
 }
 
 // The output's dtype may be float32 where the input is a half type.
 ATEN_ENTRY(aclnnSoftmax, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out)) {
-    write(out, at::_softmax(wide(self), dim, false));
+    write(out, at::_softmax(upcast(self), dim, false));
 }
 ATEN_ENTRY(aclnnSoftmaxBackward, FLOATING, (In, gradOutput), (In, output), (Dim, dim), (Out, gradInput)) {
-    write(gradInput, at::_softmax_backward_data(wide(gradOutput), wide(output), dim, wide(output).scalar_type()));
+    write(gradInput, at::_softmax_backward_data(upcast(gradOutput), upcast(output), dim, upcast(output).scalar_type()));
 }
 ATEN_ENTRY(aclnnLogSoftmax, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out)) {
-    write(out, at::_log_softmax(wide(self), dim, false));
+    write(out, at::_log_softmax(upcast(self), dim, false));
 }
 ATEN_ENTRY(aclnnLogSoftmaxBackward, FLOATING, (In, gradOutput), (In, output), (Dim, dim), (Out, out)) {
-    write(out, at::_log_softmax_backward_data(wide(gradOutput), wide(output), dim, wide(output).scalar_type()));
+    write(out, at::_log_softmax_backward_data(upcast(gradOutput), upcast(output), dim, upcast(output).scalar_type()));
 }

@@ -1,8 +1,10 @@
 // Comparison, with a tensor or a number. In place, the truth value takes the tensor's own dtype.
 #include <ATen/ATen.h>
 
-#include "engine/aten/arguments.h"
-#include "engine/aten/families.h"
+#include "engine/aten/adapter/arguments.h"
+#include "engine/aten/adapter/tables.h"
+
+ATEN_FAMILY("comparison")
 
 using torch_aclnn::host::aten::as_mask;
 

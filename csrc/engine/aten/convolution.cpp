@@ -1,28 +1,45 @@
 // Convolutions of one to three dimensions, transposed or not. The engine computes float32 as float32, whatever less cubeMathType permits.
 #include <ATen/ATen.h>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+
+ATEN_FAMILY("convolution")
 
 using namespace torch_aclnn::host::aten;
 
-ATEN_CHECKED_ENTRY(aclnnConvolution, FLOATING,
-                   require_one_or(weight.dim() - 2,
-                                  {{"stride", stride}, {"padding", padding}, {"dilation", dilation}, {"outputPadding", outputPadding}}),
-                   (In, input), (In, weight), (OptIn, bias), (Ints, stride), (Ints, padding), (Ints, dilation), (Bool, transposed),
-                   (Ints, outputPadding), (Positive, groups), (Out, out), (CubeMathType, cubeMathType)) {
-    write(out, at::convolution(wide(input), wide(weight), wide(bias), stride, padding, dilation, transposed, outputPadding, groups));
+namespace {
+
+void require_steps(int64_t directions, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                   at::IntArrayRef output_padding) {
+    require_one_or(directions, {{"stride", stride}, {"padding", padding}, {"dilation", dilation}, {"outputPadding", output_padding}});
+    require_values("stride", stride, 1);
+    require_values("padding", padding, 0);
+    require_values("dilation", dilation, 1);
+    require_values("outputPadding", output_padding, 0);
 }
 
-ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING,
-                   require_one_or(weight.dim() - 2,
-                                  {{"stride", stride}, {"padding", padding}, {"dilation", dilation}, {"outputPadding", outputPadding}}),
+// Each group has as many channels.
+void require_groups(int64_t groups, const at::Tensor& self) {
+    if (self.dim() < 2 || self.size(1) % groups != 0)
+        torch_aclnn::host::refuse("groups", "a divisor of self's dimension 1", c10::str(groups, " for shape ", self.sizes()));
+}
+
+}  // namespace
+
+ATEN_CHECKED_ENTRY(aclnnConvolution, FLOATING, require_steps(weight.dim() - 2, stride, padding, dilation, outputPadding), (In, input),
+                   (In, weight), (OptIn, bias), (Ints, stride), (Ints, padding), (Ints, dilation), (Bool, transposed),
+                   (Ints, outputPadding), (Positive, groups), (Out, out), (CubeMathType, cubeMathType)) {
+    write(out, at::convolution(upcast(input), upcast(weight), upcast(bias), stride, padding, dilation, transposed, outputPadding, groups));
+}
+
+ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING, require_steps(weight.dim() - 2, stride, padding, dilation, outputPadding),
                    (In, gradOutput), (In, input), (In, weight), (OptInts, biasSizes), (Ints, stride), (Ints, padding), (Ints, dilation),
                    (Bool, transposed), (Ints, outputPadding), (Positive, groups), (MaskOf<3>, outputMask), (CubeMathType, cubeMathType),
                    (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
     const at::OptionalIntArrayRef bias_sizes = biasSizes ? at::OptionalIntArrayRef(*biasSizes) : at::OptionalIntArrayRef();
     const auto [of_input, of_weight, of_bias] =
-        at::convolution_backward(wide(gradOutput), wide(input), wide(weight), bias_sizes, stride, padding, dilation, transposed,
+        at::convolution_backward(upcast(gradOutput), upcast(input), upcast(weight), bias_sizes, stride, padding, dilation, transposed,
                                  outputPadding, groups, wanted(outputMask, gradInput, gradWeight, gradBias));
     write(gradInput, of_input);
     write(gradWeight, of_weight);
@@ -30,31 +47,31 @@ ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING,
 }
 
 // One filter for each channel of the output; kernelSize says again what weight's shape says.
-ATEN_ENTRY(aclnnConvDepthwise2d, FLOATING, (In, self), (In, weight), (OneOr<2>, kernelSize), (OptIn, bias), (OneOr<2>, stride),
-           (OneOr<2>, padding), (OneOr<2>, dilation), (Out, out), (CubeMathType, cubeMathType)) {
-    write(out, at::conv2d(wide(self), wide(weight), wide(bias), stride, padding, dilation, self.size(-3)));
+ATEN_ENTRY(aclnnConvDepthwise2d, FLOATING, (In, self), (In, weight), (Steps<2>, kernelSize), (OptIn, bias), (Steps<2>, stride),
+           (Pads<2>, padding), (Steps<2>, dilation), (Out, out), (CubeMathType, cubeMathType)) {
+    write(out, at::conv2d(upcast(self), upcast(weight), upcast(bias), stride, padding, dilation, self.size(-3)));
 }
 
 ATEN_ENTRY(aclnnConvTbc, FLOATING, (In, self), (In, weight), (In, bias), (NotNegative, pad), (Out, out), (CubeMathType, cubeMathType)) {
-    write(out, at::conv_tbc(wide(self), wide(weight), wide(bias), pad));
+    write(out, at::conv_tbc(upcast(self), upcast(weight), upcast(bias), pad));
 }
 ATEN_ENTRY(aclnnConvTbcBackward, FLOATING, (In, self), (In, input), (In, weight), (In, bias), (NotNegative, pad),
            (CubeMathType, cubeMathType), (Out, gradInput), (Out, gradWeight), (Out, gradBias)) {
-    const auto [of_input, of_weight, of_bias] = at::conv_tbc_backward(wide(self), wide(input), wide(weight), wide(bias), pad);
+    const auto [of_input, of_weight, of_bias] = at::conv_tbc_backward(upcast(self), upcast(input), upcast(weight), upcast(bias), pad);
     write(gradInput, of_input);
     write(gradWeight, of_weight);
     write(gradBias, of_bias);
 }
 
-ATEN_ENTRY(aclnnIm2col, FLOATING, (In, self), (OneOr<2>, kernelSize), (OneOr<2>, dilation), (OneOr<2>, padding), (OneOr<2>, stride),
+ATEN_ENTRY(aclnnIm2col, FLOATING, (In, self), (Steps<2>, kernelSize), (Steps<2>, dilation), (Pads<2>, padding), (Steps<2>, stride),
            (Out, out)) {
     write(out, at::im2col(self, kernelSize, dilation, padding, stride));
 }
-ATEN_ENTRY(aclnnIm2colBackward, ANY, (In, gradOutput), (Exactly<2>, inputSize), (OneOr<2>, kernelSize), (OneOr<2>, dilation),
-           (OneOr<2>, padding), (OneOr<2>, stride), (Out, out)) {
-    write(out, at::col2im(wide(gradOutput), inputSize, kernelSize, dilation, padding, stride));
+ATEN_ENTRY(aclnnIm2colBackward, ANY, (In, gradOutput), (Sizes<2>, inputSize), (Steps<2>, kernelSize), (Steps<2>, dilation),
+           (Pads<2>, padding), (Steps<2>, stride), (Out, out)) {
+    write(out, at::col2im(upcast(gradOutput), inputSize, kernelSize, dilation, padding, stride));
 }
 
-ATEN_ENTRY(aclnnChannelShuffle, NUMBERS, (In, self), (Positive, groups), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnChannelShuffle, NUMBERS, require_groups(groups, self), (In, self), (Positive, groups), (Out, out)) {
     write(out, at::channel_shuffle(self, groups));
 }

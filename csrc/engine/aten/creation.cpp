@@ -1,7 +1,16 @@
 // Creation, fill, cast and copy.
 #include <ATen/ATen.h>
 
-#include "engine/aten/adapter.h"
+#include "engine/aten/adapter/adapter.h"
+
+ATEN_FAMILY("creation")
+
+// Steps that lead from the start to the end.
+static void require_progress(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step) {
+    const double by = step.toDouble(), distance = end.toDouble() - start.toDouble();
+    if (!(by > 0 || by < 0) || (by > 0 && distance < 0) || (by < 0 && distance > 0))
+        torch_aclnn::host::refuse("step", c10::str("a number that leads from start, ", start, ", to end, ", end), c10::str(step));
+}
 
 ATEN_ENTRY(aclnnInplaceCopy, ANY, (Out, selfRef), (In, src)) {
     selfRef.copy_(src);
@@ -26,10 +35,10 @@ ATEN_ENTRY(aclnnInplaceFillDiagonal, ANY, (Out, selfRef), (Scalar, fillValue), (
     selfRef.fill_diagonal_(fillValue, wrap);
 }
 
-ATEN_ENTRY(aclnnArange, NUMBERS, (Scalar, start), (Scalar, end), (Scalar, step), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnArange, NUMBERS, require_progress(start, end, step), (Scalar, start), (Scalar, end), (Scalar, step), (Out, out)) {
     at::arange_out(out, start, end, step);
 }
-ATEN_ENTRY(aclnnRange, ANY, (Scalar, start), (Scalar, end), (Scalar, step), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnRange, ANY, require_progress(start, end, step), (Scalar, start), (Scalar, end), (Scalar, step), (Out, out)) {
     at::range_out(out, start, end, step);
 }
 ATEN_ENTRY(aclnnLinspace, NUMBERS, (Scalar, start), (Scalar, end), (NotNegative, steps), (Out, out)) {

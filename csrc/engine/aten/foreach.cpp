@@ -3,9 +3,11 @@
 // Where an entry point has a V2, which takes a number by value and which torch_npu prefers, only that is here.
 #include <ATen/ATen.h>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/arguments.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/arguments.h"
+#include "engine/aten/adapter/results.h"
+
+ATEN_FAMILY("foreach")
 
 using namespace torch_aclnn::host::aten;
 
@@ -157,7 +159,7 @@ ATEN_CHECKED_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, require_as_many({{"x"
 
 // The norm of each tensor.
 ATEN_CHECKED_ENTRY(aclnnForeachNorm, ANY, require_as_many({{"x", x}}, {"out", out}), (Tensors, x), (Scalar, scalar), (Tensors, out)) {
-    for_each(out, [&](at::Tensor& result, size_t i) { write(result, at::linalg_vector_norm(wide(x[i]), scalar)); });
+    for_each(out, [&](at::Tensor& result, size_t i) { write(result, at::linalg_vector_norm(upcast(x[i]), scalar)); });
 }
 
 ATEN_CHECKED_ENTRY(aclnnForeachCopy, REAL | BOOL, require_as_many({{"src", src}}, {"dst", dst}), (Tensors, src), (Tensors, dst)) {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/arguments.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/arguments.h"
+#include "engine/aten/adapter/results.h"
+
+ATEN_FAMILY("indexing")
 
 namespace torch_aclnn::host::aten {
 namespace {
@@ -76,7 +78,7 @@ ATEN_ENTRY(aclnnIndex, ANY, (In, self), (Tensors, indices), (Out, out)) {
 }
 ATEN_ENTRY(aclnnIndexPutImpl, REAL | BOOL, (Out, selfRef), (Tensors, indices), (In, values), (Bool, accumulate), (Bool, unsafe)) {
     if (accumulate && is_half(selfRef)) {
-        selfRef.copy_(at::index_put(wide(selfRef), index_list(indices), wide(values), true));
+        selfRef.copy_(at::index_put(upcast(selfRef), index_list(indices), upcast(values), true));
     } else {
         selfRef.index_put_(index_list(indices), values, accumulate);
     }
@@ -110,10 +112,10 @@ ATEN_ENTRY(aclnnScatterAdd, ANY, (In, self), (Dim, dim), (In, index), (In, src),
     start_from(self, out).scatter_add_(dim, index.to(at::kLong), src);
 }
 ATEN_ENTRY(aclnnScatterReduce, ANY, (In, self), (Dim, dim), (In, index), (In, src), (Reduce, reduce), (Bool, includeSelf), (Out, out)) {
-    out.copy_(at::scatter_reduce(wide(self), dim, index.to(at::kLong), wide(src), reduce, includeSelf));
+    out.copy_(at::scatter_reduce(upcast(self), dim, index.to(at::kLong), upcast(src), reduce, includeSelf));
 }
 ATEN_ENTRY(aclnnInplaceScatterReduce, ANY, (Out, selfRef), (Dim, dim), (In, index), (In, src), (Reduce, reduce), (Bool, includeSelf)) {
-    selfRef.copy_(at::scatter_reduce(wide(selfRef), dim, index.to(at::kLong), wide(src), reduce, includeSelf));
+    selfRef.copy_(at::scatter_reduce(upcast(selfRef), dim, index.to(at::kLong), upcast(src), reduce, includeSelf));
 }
 
 ATEN_ENTRY(aclnnInplaceMaskedFillScalar, FLOATING | INT8 | INT32 | INT64 | BOOL, (Out, selfRef), (In, mask), (Scalar, value)) {
@@ -147,12 +149,12 @@ ATEN_ENTRY(aclnnEmbedding, NUMBERS, (In, weight), (In, indices), (Out, out)) {
 }
 ATEN_ENTRY(aclnnEmbeddingDenseBackward, FLOATING, (In, grad), (In, indices), (NotNegative, numWeights), (Int, paddingIdx),
            (Bool, scaleGradByFreq), (Out, out)) {
-    out.copy_(at::embedding_dense_backward(wide(grad), indices, numWeights, paddingIdx, scaleGradByFreq));
+    out.copy_(at::embedding_dense_backward(upcast(grad), indices, numWeights, paddingIdx, scaleGradByFreq));
 }
 
 // Scales the rows that are named and longer than maxNorm down to it.
 ATEN_ENTRY(aclnnEmbeddingRenorm, ANY, (Out, selfRef), (In, indices), (Double, maxNorm), (Double, normType)) {
-    at::Tensor rows = wide(selfRef);
+    at::Tensor rows = upcast(selfRef);
     at::embedding_renorm_(rows, indices, maxNorm, normType);
     selfRef.copy_(rows);
 }
@@ -162,8 +164,8 @@ ATEN_ENTRY(aclnnEmbeddingBag, ANY, (In, weight), (In, indices), (In, offsets), (
            (OptIn, perSampleWeights), (Bool, includeLastOffset), (Int, paddingIdx), (Out, output), (Out, offset2bag), (Out, bagSize),
            (Out, maxIndices)) {
     const at::Tensor ids = indices.to(at::kLong), starts = offsets.to(at::kLong);
-    const auto [bags, unused_bag, unused_size, positions] =
-        at::_embedding_bag(wide(weight), ids, starts, scaleGradByFreq, mode, sparse, wide(perSampleWeights), includeLastOffset, paddingIdx);
+    const auto [bags, unused_bag, unused_size, positions] = at::_embedding_bag(upcast(weight), ids, starts, scaleGradByFreq, mode, sparse,
+                                                                               upcast(perSampleWeights), includeLastOffset, paddingIdx);
     const at::Tensor bag = at::searchsorted(starts.narrow(0, 0, bagSize.numel()), at::arange(ids.numel()), false, true) - 1;
     write(output, bags);
     if (offset2bag.numel() > 0) write(offset2bag, bag);

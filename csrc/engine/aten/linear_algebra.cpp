@@ -4,8 +4,10 @@
 
 #include <array>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+
+ATEN_FAMILY("linear algebra")
 
 using namespace torch_aclnn::host::aten;
 
@@ -13,9 +15,18 @@ namespace torch_aclnn::host::aten::kind {
 using QrMode = Between<int64_t, 0, 2>;
 }
 
+namespace {
+
+void require_three(const at::Tensor& self, int64_t dim) {
+    if (self.dim() == 0 || self.size(dim) != 3)
+        torch_aclnn::host::refuse("dim", "a dimension of 3 elements", c10::str(dim, " of shape ", self.sizes()));
+}
+
+}  // namespace
+
 #define PRODUCT(entry_point, dtypes, function)                                                          \
     ATEN_ENTRY(entry_point, dtypes, (In, self), (In, mat2), (Out, out), (CubeMathType, cubeMathType)) { \
-        write(out, function(wide(self), wide(mat2)));                                                   \
+        write(out, function(upcast(self), upcast(mat2)));                                               \
     }
 
 PRODUCT(aclnnMm, FLOATING, at::mm)
@@ -24,59 +35,59 @@ PRODUCT(aclnnBatchMatMul, FLOATING, at::bmm)
 PRODUCT(aclnnMv, FLOATING, at::mv)
 
 ATEN_ENTRY(aclnnDot, NUMBERS, (In, self), (In, tensor), (Out, out)) {
-    write(out, at::dot(wide(self), wide(tensor)));
+    write(out, at::dot(upcast(self), upcast(tensor)));
 }
 
 ATEN_ENTRY(aclnnAddmm, FLOATING, (In, self), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha), (Out, out),
            (CubeMathType, cubeMathType)) {
-    write(out, at::addmm(wide(self), wide(mat1), wide(mat2), beta, alpha));
+    write(out, at::addmm(upcast(self), upcast(mat1), upcast(mat2), beta, alpha));
 }
 ATEN_ENTRY(aclnnInplaceAddmm, FLOATING, (Out, selfRef), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha),
            (CubeMathType, cubeMathType)) {
-    write(selfRef, at::addmm(wide(selfRef), wide(mat1), wide(mat2), beta, alpha));
+    write(selfRef, at::addmm(upcast(selfRef), upcast(mat1), upcast(mat2), beta, alpha));
 }
 ATEN_ENTRY(aclnnBaddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha), (Out, out),
            (CubeMathType, cubeMathType)) {
-    write(out, at::baddbmm(wide(self), wide(batch1), wide(batch2), beta, alpha));
+    write(out, at::baddbmm(upcast(self), upcast(batch1), upcast(batch2), beta, alpha));
 }
 ATEN_ENTRY(aclnnAddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha), (Out, out),
            (CubeMathType, cubeMathType)) {
-    write(out, at::addbmm(wide(self), wide(batch1), wide(batch2), beta, alpha));
+    write(out, at::addbmm(upcast(self), upcast(batch1), upcast(batch2), beta, alpha));
 }
 // The two factors come in the other order here.
 ATEN_ENTRY(aclnnAddmv, ANY, (In, self), (In, mat), (In, vec), (Scalar, alpha), (Scalar, beta), (Out, out), (CubeMathType, cubeMathType)) {
-    write(out, at::addmv(wide(self), wide(mat), wide(vec), beta, alpha));
+    write(out, at::addmv(upcast(self), upcast(mat), upcast(vec), beta, alpha));
 }
 ATEN_ENTRY(aclnnAddr, NUMBERS, (In, self), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha), (Out, out)) {
-    write(out, at::addr(wide(self), wide(vec1), wide(vec2), beta, alpha));
+    write(out, at::addr(upcast(self), upcast(vec1), upcast(vec2), beta, alpha));
 }
 ATEN_ENTRY(aclnnInplaceAddr, NUMBERS, (Out, selfRef), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha)) {
-    write(selfRef, at::addr(wide(selfRef), wide(vec1), wide(vec2), beta, alpha));
+    write(selfRef, at::addr(upcast(selfRef), upcast(vec1), upcast(vec2), beta, alpha));
 }
 
 ATEN_ENTRY(aclnnInverse, ANY, (In, self), (Out, out)) {
-    write(out, at::inverse(wide(self)));
+    write(out, at::inverse(upcast(self)));
 }
 ATEN_ENTRY(aclnnTriangularSolve, FLOAT | DOUBLE | COMPLEX, (In, self), (In, A), (Bool, upper), (Bool, transpose), (Bool, unitriangular),
            (Out, xOut), (Out, mOut)) {
-    const auto [solution, coefficients] = at::triangular_solve(wide(self), wide(A), upper, transpose, unitriangular);
+    const auto [solution, coefficients] = at::triangular_solve(upcast(self), upcast(A), upper, transpose, unitriangular);
     write(xOut, solution);
     write(mOut, coefficients);
 }
-ATEN_ENTRY(aclnnLinalgCross, REAL | COMPLEX, (In, self), (In, other), (Dim, dim), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnLinalgCross, REAL | COMPLEX, require_three(self, dim), (In, self), (In, other), (Dim, dim), (Out, out)) {
     write(out, at::linalg_cross(self, other, dim));
 }
 
 // mode: 0 reduced, 1 complete, 2 R alone.
 ATEN_ENTRY(aclnnLinalgQr, ANY, (In, self), (QrMode, mode), (Out, Q), (Out, R)) {
     constexpr std::array names{"reduced", "complete", "r"};
-    const auto [q, r] = at::linalg_qr(wide(self), names[mode]);
+    const auto [q, r] = at::linalg_qr(upcast(self), names[mode]);
     write(Q, q);
     write(R, r);
 }
 // Its last output is V, not its transpose.
 ATEN_ENTRY(aclnnSvd, FLOAT, (In, input), (Bool, fullMatrices), (Bool, computeUV), (Out, sigma), (Out, u), (Out, v)) {
-    const auto [left, values, right] = at::_linalg_svd(wide(input), fullMatrices, computeUV);
+    const auto [left, values, right] = at::_linalg_svd(upcast(input), fullMatrices, computeUV);
     write(sigma, values);
     if (!computeUV) return;
     write(u, left);
@@ -84,6 +95,6 @@ ATEN_ENTRY(aclnnSvd, FLOAT, (In, input), (Bool, fullMatrices), (Bool, computeUV)
 }
 
 // The distances between the rows of one matrix.
-ATEN_ENTRY(aclnnPdist, ANY, (In, self), (Float, p), (Out, out)) {
-    write(out, at::_pdist_forward(wide(self).contiguous(), p));
+ATEN_ENTRY(aclnnPdist, ANY, (In, self), (NotNegativeFloat, p), (Out, out)) {
+    write(out, at::_pdist_forward(upcast(self).contiguous(), p));
 }

@@ -1,8 +1,10 @@
 // Batch, layer and group normalisation. The pieces of synchronised batch norm are in batch_statistics.cpp.
 #include <ATen/ATen.h>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+
+ATEN_FAMILY("normalisation")
 
 using namespace torch_aclnn::host::aten;
 
@@ -19,14 +21,24 @@ void require_statistics(const at::Tensor& input, at::IntArrayRef normalised, con
     require_as_many({{"mean", mean.numel()}, {"rstd", rstd.numel()}}, {"input, without normalizedShape,", groups});
 }
 
+// The sizes say again what the shape says, and each group has as many channels.
+void require_groups(const NamedShape& input, int64_t batch, int64_t channels, int64_t positions, int64_t groups) {
+    int64_t count = 0;
+    const bool fits = !__builtin_mul_overflow(batch, channels, &count) && !__builtin_mul_overflow(count, positions, &count);
+    if (!fits || count != c10::multiply_integers(input.sizes))
+        torch_aclnn::host::refuse(input.name, c10::str("N, C and HxW elements, ", batch, " * ", channels, " * ", positions),
+                                  c10::str("shape ", input.sizes));
+    if (channels % groups != 0) torch_aclnn::host::refuse("group", c10::str("a divisor of C, ", channels), c10::str(groups));
+}
+
 }  // namespace
 
 // saveMean and saveInvstd have no elements unless training.
 ATEN_ENTRY(aclnnBatchNorm, FLOATING, (In, input), (OptIn, weight), (OptIn, bias), (OptIn, runningMean), (OptIn, runningVar),
            (Bool, training), (Double, momentum), (Double, eps), (Out, output), (OptOut, saveMean), (OptOut, saveInvstd)) {
-    const std::optional<at::Tensor> mean = wide(runningMean), variance = wide(runningVar);
+    const std::optional<at::Tensor> mean = upcast(runningMean), variance = upcast(runningVar);
     const auto [normal, batch_mean, batch_invstd] =
-        at::native_batch_norm(wide(input), wide(weight), wide(bias), mean, variance, training, momentum, eps);
+        at::native_batch_norm(upcast(input), upcast(weight), upcast(bias), mean, variance, training, momentum, eps);
     write(output, normal);
     if (!training) return;
     keep(runningMean, mean);
@@ -38,22 +50,22 @@ ATEN_ENTRY(aclnnBatchNorm, FLOATING, (In, input), (OptIn, weight), (OptIn, bias)
 ATEN_ENTRY(aclnnBatchNormBackward, FLOATING, (In, gradOut), (In, input), (OptIn, weight), (OptIn, runningMean), (OptIn, runningVar),
            (OptIn, saveMean), (OptIn, saveInvstd), (Bool, training), (Double, eps), (MaskOf<3>, outputMask), (OptOut, gradInput),
            (OptOut, gradWeight), (OptOut, gradBias)) {
-    const auto [of_input, of_weight, of_bias] =
-        at::native_batch_norm_backward(wide(gradOut), wide(input), wide(weight), wide(runningMean), wide(runningVar), wide(saveMean),
-                                       wide(saveInvstd), training, eps, wanted(outputMask, gradInput, gradWeight, gradBias));
+    const auto [of_input, of_weight, of_bias] = at::native_batch_norm_backward(
+        upcast(gradOut), upcast(input), upcast(weight), upcast(runningMean), upcast(runningVar), upcast(saveMean), upcast(saveInvstd),
+        training, eps, wanted(outputMask, gradInput, gradWeight, gradBias));
     write(gradInput, of_input);
     write(gradWeight, of_weight);
     write(gradBias, of_bias);
 }
 
-#define LAYER_NORM(entry_point, dtypes)                                                                                           \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_last_dims("normalizedShape", normalizedShape, {"input", input}), (In, input), \
-                       (Ints, normalizedShape), (OptIn, weight), (OptIn, bias), (Double, eps), (Out, out), (OptOut, meanOut),     \
-                       (OptOut, rstdOut)) {                                                                                       \
-        const auto [normal, mean, rstd] = at::native_layer_norm(wide(input), normalizedShape, wide(weight), wide(bias), eps);     \
-        write(out, normal);                                                                                                       \
-        write(meanOut, mean);                                                                                                     \
-        write(rstdOut, rstd);                                                                                                     \
+#define LAYER_NORM(entry_point, dtypes)                                                                                             \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_last_dims("normalizedShape", normalizedShape, {"input", input}), (In, input),   \
+                       (Ints, normalizedShape), (OptIn, weight), (OptIn, bias), (Double, eps), (Out, out), (OptOut, meanOut),       \
+                       (OptOut, rstdOut)) {                                                                                         \
+        const auto [normal, mean, rstd] = at::native_layer_norm(upcast(input), normalizedShape, upcast(weight), upcast(bias), eps); \
+        write(out, normal);                                                                                                         \
+        write(meanOut, mean);                                                                                                       \
+        write(rstdOut, rstd);                                                                                                       \
     }
 
 LAYER_NORM(aclnnLayerNorm, FLOATING)
@@ -65,28 +77,29 @@ ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING,
                    (In, gradOut), (In, input), (Ints, normalizedShape), (In, mean), (In, rstd), (OptIn, weight), (OptIn, bias),
                    (MaskOf<3>, outputMask), (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
     // mean and rstd are float32 whatever the input is.
-    const at::Tensor x = wide(input);
+    const at::Tensor x = upcast(input);
     const auto [of_input, of_weight, of_bias] =
-        at::native_layer_norm_backward(wide(gradOut), x, normalizedShape, mean.to(x.scalar_type()), rstd.to(x.scalar_type()), wide(weight),
-                                       wide(bias), wanted(outputMask, gradInput, gradWeight, gradBias));
+        at::native_layer_norm_backward(upcast(gradOut), x, normalizedShape, mean.to(x.scalar_type()), rstd.to(x.scalar_type()),
+                                       upcast(weight), upcast(bias), wanted(outputMask, gradInput, gradWeight, gradBias));
     write(gradInput, of_input);
     write(gradWeight, of_weight);
     write(gradBias, of_bias);
 }
 
-ATEN_ENTRY(aclnnGroupNorm, FLOATING, (In, self), (OptIn, gamma), (OptIn, beta), (NotNegative, N), (NotNegative, C), (NotNegative, HxW),
-           (Positive, group), (Double, eps), (Out, out), (OptOut, meanOut), (OptOut, rstdOut)) {
-    const auto [normal, mean, rstd] = at::native_group_norm(wide(self).contiguous(), wide(gamma), wide(beta), N, C, HxW, group, eps);
+ATEN_CHECKED_ENTRY(aclnnGroupNorm, FLOATING, require_groups({"self", self}, N, C, HxW, group), (In, self), (OptIn, gamma), (OptIn, beta),
+                   (NotNegative, N), (NotNegative, C), (NotNegative, HxW), (Positive, group), (Double, eps), (Out, out), (OptOut, meanOut),
+                   (OptOut, rstdOut)) {
+    const auto [normal, mean, rstd] = at::native_group_norm(upcast(self).contiguous(), upcast(gamma), upcast(beta), N, C, HxW, group, eps);
     write(out, normal);
     write(meanOut, mean);
     write(rstdOut, rstd);
 }
-ATEN_ENTRY(aclnnGroupNormBackward, FLOATING, (In, gradOut), (In, input), (In, mean), (In, rstd), (OptIn, gamma), (NotNegative, N),
-           (NotNegative, C), (NotNegative, HxW), (Positive, group), (MaskOf<3>, outputMask), (OptOut, gradInput), (OptOut, gradGamma),
-           (OptOut, gradBeta)) {
+ATEN_CHECKED_ENTRY(aclnnGroupNormBackward, FLOATING, require_groups({"input", input}, N, C, HxW, group), (In, gradOut), (In, input),
+                   (In, mean), (In, rstd), (OptIn, gamma), (NotNegative, N), (NotNegative, C), (NotNegative, HxW), (Positive, group),
+                   (MaskOf<3>, outputMask), (OptOut, gradInput), (OptOut, gradGamma), (OptOut, gradBeta)) {
     const auto [of_input, of_gamma, of_beta] = at::native_group_norm_backward(
-        wide(gradOut).contiguous(), wide(input).contiguous(), wide(mean).contiguous(), wide(rstd).contiguous(), wide(gamma), N, C, HxW,
-        group, wanted(outputMask, gradInput, gradGamma, gradBeta));
+        upcast(gradOut).contiguous(), upcast(input).contiguous(), upcast(mean).contiguous(), upcast(rstd).contiguous(), upcast(gamma), N, C,
+        HxW, group, wanted(outputMask, gradInput, gradGamma, gradBeta));
     write(gradInput, of_input);
     write(gradGamma, of_gamma);
     write(gradBeta, of_beta);

@@ -1,8 +1,10 @@
 // Gradient scaling for mixed precision, and fused optimisers.
 #include <ATen/ATen.h>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+
+ATEN_FAMILY("optimiser")
 
 using namespace torch_aclnn::host::aten;
 

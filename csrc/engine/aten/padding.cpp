@@ -1,19 +1,22 @@
 // Padding. The paddings come last dimension first, two for each. The 2D backward of replication is an operator of its own, in libopapi.
 #include <ATen/ATen.h>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+
+ATEN_FAMILY("padding")
 
 using namespace torch_aclnn::host::aten;
 
-#define PAD(entry_point, dtypes, values, function)                                        \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (Exactly<values>, padding), (Out, out)) { \
-        write(out, function(self, padding));                                              \
+#define PAD(entry_point, dtypes, values, require, function)                                                               \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require(padding, self), (In, self), (Exactly<values>, padding), (Out, out)) { \
+        write(out, function(self, padding));                                                                              \
     }
 // Elements that went to several places gather several gradients.
-#define PAD_BACKWARD(entry_point, dtypes, values, function)                                                       \
-    ATEN_ENTRY(entry_point, dtypes, (In, gradOutput), (In, self), (Exactly<values>, padding), (Out, gradInput)) { \
-        write(gradInput, function(wide(gradOutput), wide(self), padding));                                        \
+#define PAD_BACKWARD(entry_point, dtypes, values, require, function)                                                          \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require(padding, self), (In, gradOutput), (In, self), (Exactly<values>, padding), \
+                       (Out, gradInput)) {                                                                                    \
+        write(gradInput, function(upcast(gradOutput), upcast(self), padding));                                                \
     }
 
 namespace {
@@ -24,20 +27,38 @@ void require_paddings(at::IntArrayRef padding, const at::Tensor& self) {
                                   std::to_string(padding.size()));
 }
 
+// The dimensions that are padded are there, and something is left of each.
+void require_room(at::IntArrayRef padding, const at::Tensor& self) {
+    require_paddings(padding, self);
+    for (size_t i = 0; i < padding.size(); i += 2)
+        if (self.size(-1 - static_cast<int64_t>(i / 2)) + padding[i] + padding[i + 1] < 1)
+            torch_aclnn::host::refuse("padding", c10::str("at least one element left of each dimension of shape ", self.sizes()),
+                                      c10::str(padding));
+}
+
+// A reflection has the elements beside the edge only, once.
+void require_reflection(at::IntArrayRef padding, const at::Tensor& self) {
+    require_room(padding, self);
+    for (size_t i = 0; i < padding.size(); i++) {
+        const int64_t size = self.size(-1 - static_cast<int64_t>(i / 2));
+        if (padding[i] >= size) torch_aclnn::host::refuse("padding", c10::str("values below self's size of ", size), c10::str(padding[i]));
+    }
+}
+
 }  // namespace
 
-PAD(aclnnReplicationPad1d, NUMBERS, 2, at::replication_pad1d)
-PAD(aclnnReplicationPad2d, NUMBERS, 4, at::replication_pad2d)
-PAD(aclnnReplicationPad3d, NUMBERS, 6, at::replication_pad3d)
-PAD(aclnnReflectionPad1d, NUMBERS, 2, at::reflection_pad1d)
-PAD(aclnnReflectionPad2d, NUMBERS, 4, at::reflection_pad2d)
-PAD(aclnnReflectionPad3d, NUMBERS, 6, at::reflection_pad3d)
+PAD(aclnnReplicationPad1d, NUMBERS, 2, require_room, at::replication_pad1d)
+PAD(aclnnReplicationPad2d, NUMBERS, 4, require_room, at::replication_pad2d)
+PAD(aclnnReplicationPad3d, NUMBERS, 6, require_room, at::replication_pad3d)
+PAD(aclnnReflectionPad1d, NUMBERS, 2, require_reflection, at::reflection_pad1d)
+PAD(aclnnReflectionPad2d, NUMBERS, 4, require_reflection, at::reflection_pad2d)
+PAD(aclnnReflectionPad3d, NUMBERS, 6, require_reflection, at::reflection_pad3d)
 
-PAD_BACKWARD(aclnnReplicationPad1dBackward, FLOATING | DOUBLE | COMPLEX, 2, at::replication_pad1d_backward)
-PAD_BACKWARD(aclnnReplicationPad3dBackward, FLOATING | DOUBLE | COMPLEX, 6, at::replication_pad3d_backward)
-PAD_BACKWARD(aclnnReflectionPad1dBackward, ANY, 2, at::reflection_pad1d_backward)
-PAD_BACKWARD(aclnnReflectionPad2dBackward, ANY, 4, at::reflection_pad2d_backward)
-PAD_BACKWARD(aclnnReflectionPad3dBackward, ANY, 6, at::reflection_pad3d_backward)
+PAD_BACKWARD(aclnnReplicationPad1dBackward, FLOATING | DOUBLE | COMPLEX, 2, require_room, at::replication_pad1d_backward)
+PAD_BACKWARD(aclnnReplicationPad3dBackward, FLOATING | DOUBLE | COMPLEX, 6, require_room, at::replication_pad3d_backward)
+PAD_BACKWARD(aclnnReflectionPad1dBackward, ANY, 2, require_reflection, at::reflection_pad1d_backward)
+PAD_BACKWARD(aclnnReflectionPad2dBackward, ANY, 4, require_reflection, at::reflection_pad2d_backward)
+PAD_BACKWARD(aclnnReflectionPad3dBackward, ANY, 6, require_reflection, at::reflection_pad3d_backward)
 
 ATEN_CHECKED_ENTRY(aclnnConstantPadNd, NUMBERS, require_paddings(padding, self), (In, self), (Ints, padding), (Scalar, value), (Out, out)) {
     write(out, at::constant_pad_nd(self, padding, value));

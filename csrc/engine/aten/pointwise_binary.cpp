@@ -1,8 +1,10 @@
 // Arithmetic on two or three tensors or numbers, element by element, with broadcasting. Half types are computed in float32.
 #include <ATen/ATen.h>
 
-#include "engine/aten/arguments.h"
-#include "engine/aten/families.h"
+#include "engine/aten/adapter/arguments.h"
+#include "engine/aten/adapter/tables.h"
+
+ATEN_FAMILY("pointwise binary")
 
 namespace torch_aclnn::host::aten {
 namespace {

@@ -1,12 +1,9 @@
 // Functions of one tensor, element by element. Half types are computed in float32.
 #include <ATen/ATen.h>
 
-#include "engine/aten/families.h"
+#include "engine/aten/adapter/tables.h"
 
-#define UNARY_INPLACE(entry_point, dtypes, function)  \
-    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef)) { \
-        function(selfRef, selfRef);                   \
-    }
+ATEN_FAMILY("pointwise unary")
 
 UNARY(aclnnAbs, NUMBERS, at::abs_out)
 UNARY(aclnnNeg, FLOATING | DOUBLE | INT8 | INT32 | INT64 | COMPLEX, at::neg_out)

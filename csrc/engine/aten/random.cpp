@@ -1,52 +1,24 @@
 // Random numbers, from the seed and the offset that the caller's generator gives (see philox.h: they are the engine's own).
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/Parallel.h>
 
 #include <utility>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/dropout_mask.h"
-#include "engine/aten/philox.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/composite/dropout_mask.h"
+#include "engine/aten/composite/random_numbers.h"
+
+ATEN_FAMILY("random")
 
 using namespace torch_aclnn::host::aten;
 
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // elements worth a thread
-
-template <class Number, class Draw>
-at::Tensor drawn(at::IntArrayRef sizes, Draw draw) {
-    at::Tensor numbers = at::empty(sizes, c10::CppTypeToScalarType<Number>::value);
-    Number* const first = numbers.data_ptr<Number>();
-    at::parallel_for(0, numbers.numel(), kGrain, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++) first[i] = draw(i);
-    });
-    return numbers;
-}
-
-at::Tensor normal(at::IntArrayRef sizes, const PhiloxStream& stream) {
-    return drawn<double>(sizes, [&](int64_t i) { return stream.normal(i); });
-}
-
-int mantissa_digits(at::ScalarType dtype) {
-    switch (dtype) {
-        case at::kBFloat16: return 8;
-        case at::kHalf: return 11;
-        case at::kFloat: return 24;
-        default: return 53;
-    }
-}
-
-// Each negative element gets a slope of its own in training. The noise, although an input by its type, becomes what the backward multiplies
-// by.
-at::Tensor leaky(const at::Tensor& self, const at::Tensor& noise, double lower, double upper, bool training, const PhiloxStream& stream) {
-    const at::Tensor x = wide(self);
-    if (!training) return at::leaky_relu(x, (lower + upper) / 2);
-    const at::Tensor slopes = drawn<double>(x.sizes(), [&](int64_t i) { return lower + (upper - lower) * stream.uniform(i); });
-    noise.copy_(at::where(x <= 0, slopes, 1.0).reshape(noise.sizes()));
-    return x * noise.reshape(x.sizes());
+// Without replacement, no more than there are.
+void require_draws(int64_t draws, bool replacement, const at::Tensor& self) {
+    const int64_t categories = self.dim() == 0 ? 0 : self.size(-1);
+    if (!replacement && draws > categories)
+        torch_aclnn::host::refuse("numsamples", c10::str("at most the ", categories, " categories, without replacement"), c10::str(draws));
 }
 
 }  // namespace
@@ -99,15 +71,15 @@ ATEN_ENTRY(aclnnRandperm, ANY, (NotNegative, n), (Int, seed), (Int, offset), (Ou
 }
 
 // ATen's algorithm, on a generator of its own for each call.
-ATEN_ENTRY(aclnnMultinomial, FLOATING | DOUBLE | COMPLEX, (In, self), (Positive, numsamples), (Bool, replacement), (Int, seed),
-           (Int, offset), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnMultinomial, FLOATING | DOUBLE | COMPLEX, require_draws(numsamples, replacement, self), (In, self),
+                   (Positive, numsamples), (Bool, replacement), (Int, seed), (Int, offset), (Out, out)) {
     at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(PhiloxStream(seed, offset).bits(0));
-    write(out, at::multinomial(wide(self), numsamples, replacement, generator));
+    write(out, at::multinomial(upcast(self), numsamples, replacement, generator));
 }
 
 // Each element is kept with probability 1 - prob.
-ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), (Shape, shape), (Double, prob), (Int, seed), (Int, offset),
-                   (DType, dataType), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), (Shape, shape), (Probability, prob), (Int, seed),
+                   (Int, offset), (DType, dataType), (Out, out)) {
     const PhiloxStream stream(seed, offset);
     write(out, drawn<uint8_t>(out.sizes(), [&](int64_t byte) {
               uint8_t bits = 0;
@@ -117,9 +89,10 @@ ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), 
 }
 
 // What the mask keeps is scaled, so that the expectation stays the same. The backward is the same call on the gradient.
-ATEN_CHECKED_ENTRY(aclnnDropoutDoMask, ANY, require_bits("mask", mask, self.sizes()), (In, self), (In, mask), (Double, prob), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnDropoutDoMask, ANY, require_bits("mask", mask, self.sizes()), (In, self), (In, mask), (Probability, prob),
+                   (Out, out)) {
     const double scale = prob == 1 ? 0 : 1 / (1 - prob);
-    write(out, at::where(unpacked_dropout_mask(mask, self.sizes()), wide(self) * scale, 0));
+    write(out, at::where(unpacked_dropout_mask(mask, self.sizes()), upcast(self) * scale, 0));
 }
 
 ATEN_ENTRY(aclnnRReluWithNoise, ANY, (In, self), (In, noise), (Scalar, lower), (Scalar, upper), (Bool, training), (Int, seed),

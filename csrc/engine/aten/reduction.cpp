@@ -1,12 +1,14 @@
 // Reductions and scans. Results take the dtype of the output that the caller made; half types accumulate in float32.
 #include <ATen/ATen.h>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/arguments.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/arguments.h"
+#include "engine/aten/adapter/results.h"
+
+ATEN_FAMILY("reduction")
 
 using torch_aclnn::host::aten::all_if_empty;
-using torch_aclnn::host::aten::wide;
+using torch_aclnn::host::aten::upcast;
 
 // ATen multiplies half types in the half type.
 static at::ScalarType product_type(const at::Tensor& out) {
@@ -29,7 +31,7 @@ ATEN_ENTRY(aclnnProdDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (DTyp
     out.copy_(at::prod(self, dim, keepDim, product_type(out)));
 }
 ATEN_ENTRY(aclnnLogSumExp, FLOATING | INTEGRAL | BOOL, (In, self), (Dims, dims), (Bool, keepDim), (Out, out)) {
-    out.copy_(at::logsumexp(wide(self), dims, keepDim));
+    out.copy_(at::logsumexp(upcast(self), dims, keepDim));
 }
 ATEN_ENTRY(aclnnTrace, ANY, (In, self), (Out, out)) {
     out.copy_(at::trace(self));
@@ -87,11 +89,11 @@ ATEN_ENTRY(aclnnLinalgVectorNorm, ANY, (In, self), (Scalar, ord), (Dims, dims), 
     at::linalg_vector_norm_out(out, self, ord, all_if_empty(dims), keepDims, out.scalar_type());
 }
 // Scales what is longer than maxNorm down to it. Its output may be its input.
-ATEN_ENTRY(aclnnRenorm, FLOATING, (In, self), (Scalar, p), (Dim, dim), (Scalar, maxNorm), (Out, out)) {
-    out.copy_(at::renorm(wide(self), p, dim, maxNorm));
+ATEN_ENTRY(aclnnRenorm, FLOATING, (In, self), (PositiveScalar, p), (Dim, dim), (NotNegativeScalar, maxNorm), (Out, out)) {
+    out.copy_(at::renorm(upcast(self), p, dim, maxNorm));
 }
-ATEN_ENTRY(aclnnInplaceRenorm, FLOATING, (Out, selfRef), (Scalar, p), (Dim, dim), (Scalar, maxNorm)) {
-    selfRef.copy_(at::renorm(wide(selfRef), p, dim, maxNorm));
+ATEN_ENTRY(aclnnInplaceRenorm, FLOATING, (Out, selfRef), (PositiveScalar, p), (Dim, dim), (NotNegativeScalar, maxNorm)) {
+    selfRef.copy_(at::renorm(upcast(selfRef), p, dim, maxNorm));
 }
 ATEN_ENTRY(aclnnStd, FLOATING, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, out)) {
     at::std_out(out, self, all_if_empty(dim), at::Scalar(correction), keepdim);
@@ -115,7 +117,8 @@ ATEN_ENTRY(aclnnStdMeanCorrection, ANY, (In, self), (OptDims, dim), (Int, correc
 ATEN_ENTRY(aclnnCumsum, NUMBERS, (In, self), (Dim, dim), (DType, dtype), (Out, out)) {
     out.copy_(at::cumsum(self, dim, out.scalar_type()));
 }
-ATEN_ENTRY(aclnnCumprod, NUMBERS, (In, self), (Scalar, dim), (DType, dtype), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnCumprod, NUMBERS, require_dim("dim", dim.toLong(), self.dim()), (In, self), (Scalar, dim), (DType, dtype),
+                   (Out, out)) {
     out.copy_(at::cumprod(self, dim.toLong(), product_type(out)));
 }
 ATEN_ENTRY(aclnnCummax, NUMBERS, (In, self), (Dim, dim), (Out, valuesOut), (Out, indicesOut)) {

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+
+ATEN_FAMILY("shape")
 
 using namespace torch_aclnn::host::aten;
 
@@ -33,6 +35,15 @@ void require_shifts(at::IntArrayRef shifts, at::IntArrayRef dims, const at::Tens
     for (const int64_t dim : dims) require_dim("dims", dim, self.dim());
 }
 
+// Sizes that make up the whole dimension, one for each output.
+void require_pieces(at::IntArrayRef sizes, int64_t dim, const at::Tensor& self, at::TensorList out) {
+    require_as_many({{"splitSize", sizes}}, {"out", out});
+    require_values("splitSize", sizes, 0);
+    const int64_t whole = self.dim() == 0 ? 0 : self.size(dim);
+    if (c10::sum_integers(sizes) != whole)
+        torch_aclnn::host::refuse("splitSize", c10::str("sizes whose sum is dimension ", dim, "'s, ", whole), c10::str(sizes));
+}
+
 }  // namespace
 
 ATEN_CHECKED_ENTRY(aclnnCat, NUMBERS, require_dim("dim", dim, largest_rank(tensors)), (Tensors, tensors), (Int, dim), (Out, out)) {
@@ -43,8 +54,8 @@ ATEN_CHECKED_ENTRY(aclnnStack, NUMBERS, require_dim("dim", dim, tensors.empty() 
     out.copy_(at::stack(tensors, dim));
 }
 
-ATEN_CHECKED_ENTRY(aclnnSplitWithSize, NUMBERS, require_as_many({{"splitSize", splitSize}}, {"out", out}), (In, self), (Ints, splitSize),
-                   (Dim, dim), (Tensors, out)) {
+ATEN_CHECKED_ENTRY(aclnnSplitWithSize, NUMBERS, require_pieces(splitSize, dim, self, out), (In, self), (Ints, splitSize), (Dim, dim),
+                   (Tensors, out)) {
     const auto pieces = self.split_with_sizes(splitSize, dim);
     for (size_t i = 0; i < pieces.size(); ++i) out[i].copy_(pieces[i]);
 }
@@ -93,7 +104,7 @@ ATEN_ENTRY(aclnnRepeatInterleaveTensor, ANY, (In, repeats), (NotNegative, output
 
 // Every element's gradient is the sum over its copies.
 ATEN_ENTRY(aclnnRepeatInterleaveGrad, ANY, (In, yGrad), (In, repeats), (Dim, dim), (Out, out)) {
-    const at::Tensor copies = wide(yGrad);
+    const at::Tensor copies = upcast(yGrad);
     const at::Tensor counts = repeats.reshape({-1}).expand({repeats.numel() == 1 ? out.size(dim) : repeats.numel()});
     out.copy_(at::zeros(out.sizes(), copies.options()).index_add_(dim, at::repeat_interleave(counts), copies));
 }

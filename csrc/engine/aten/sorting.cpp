@@ -1,18 +1,27 @@
 // Orders, ranks and sets. Results whose size depends on the data are packed, and their shape is written into the caller's handle.
 #include <ATen/ATen.h>
 
-#include "engine/aten/adapter.h"
+#include "engine/aten/adapter/adapter.h"
+
+ATEN_FAMILY("sorting")
+
+// As many elements as there are along the dimension, at most.
+static void require_k(int64_t k, int64_t dim, const at::Tensor& self) {
+    const int64_t elements = self.dim() == 0 ? 1 : self.size(dim);
+    if (k > elements) torch_aclnn::host::refuse("k", c10::str("at most the ", elements, " elements of dimension ", dim), c10::str(k));
+}
 
 ATEN_ENTRY(aclnnSort, NUMBERS, (In, self), (Bool, stable), (Dim, dim), (Bool, descending), (Out, valuesOut), (Out, indicesOut)) {
     const auto [values, indices] = at::sort(self, stable, dim, descending);
     valuesOut.copy_(values);
     indicesOut.copy_(indices);
 }
-ATEN_ENTRY(aclnnTopk, NUMBERS, (In, self), (NotNegative, k), (Dim, dim), (Bool, largest), (Bool, sorted), (Out, valuesOut),
-           (Out, indicesOut)) {
+ATEN_CHECKED_ENTRY(aclnnTopk, NUMBERS, require_k(k, dim, self), (In, self), (NotNegative, k), (Dim, dim), (Bool, largest), (Bool, sorted),
+                   (Out, valuesOut), (Out, indicesOut)) {
     at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted);
 }
-ATEN_ENTRY(aclnnKthvalue, NUMBERS, (In, self), (Positive, k), (Dim, dim), (Bool, keepdim), (Out, valuesOut), (Out, indicesOut)) {
+ATEN_CHECKED_ENTRY(aclnnKthvalue, NUMBERS, require_k(k, dim, self), (In, self), (Positive, k), (Dim, dim), (Bool, keepdim),
+                   (Out, valuesOut), (Out, indicesOut)) {
     at::kthvalue_out(valuesOut, indicesOut, self, k, dim, keepdim);
 }
 ATEN_ENTRY(aclnnMedian, FLOATING | INTEGRAL, (In, self), (Out, out)) {

@@ -6,6 +6,8 @@
 namespace torch_aclnn::host {
 namespace {
 
+constexpr DTypes kDTypes = FLOATING;
+
 // The document lists these two; torch_npu's own operators pass nothing else, but ND is common elsewhere.
 void require_pooling_format_if_strict(std::initializer_list<Named> tensors) {
     if (!config().strict) return;
@@ -17,7 +19,7 @@ void require_pooling_format_if_strict(std::initializer_list<Named> tensors) {
 std::unique_ptr<aclOpExecutor> prepare(const Named& grad_output, const Named& self, const Named& out) {
     require_handles({grad_output, self, out});
     for (const Named& t : {grad_output, self, out}) {
-        require_dtype(t, FLOATING);
+        require_dtype(t, kDTypes);
         require_rank(t, 3, 4);
     }
     for (const Named& t : {grad_output, out}) {
@@ -51,4 +53,4 @@ aclnnStatus aclnnAdaptiveAvgPool2dBackwardGetWorkspaceSize(const aclTensor* grad
                       [&] { return prepare({"gradOutput", gradOutput}, {"self", self}, {"out", out}); });
 }
 
-TORCH_ACLNN_PHASE2(aclnnAdaptiveAvgPool2dBackward, const aclrtStream)
+TORCH_ACLNN_PHASE2(aclnnAdaptiveAvgPool2dBackward, const aclrtStream, "pooling", kDTypes)

@@ -8,6 +8,7 @@
 namespace torch_aclnn::host {
 namespace {
 
+constexpr DTypes kDTypes = FLOATING;
 constexpr int8_t kKeepDtype = 0, kUseHf32 = 3;
 constexpr int64_t kMaxChannels = 65535;
 constexpr int64_t kMaxDivisor = 255;
@@ -41,7 +42,7 @@ kernels::AvgPool2dParams params(const Arguments& a) {
 }
 
 void check_tensors(const Arguments& a) {
-    for (const Named& t : {a.grad_output, a.grad_input}) require_dtype(t, FLOATING);
+    for (const Named& t : {a.grad_output, a.grad_input}) require_dtype(t, kDTypes);
     require_same_dtype(a.grad_output, a.grad_input);
     require_same_dtype(a.self, a.grad_input);
     for (const Named& t : {a.grad_output, a.self, a.grad_input}) {
@@ -138,4 +139,4 @@ aclnnStatus aclnnAvgPool2dBackwardGetWorkspaceSize(const aclTensor* gradOutput, 
     });
 }
 
-TORCH_ACLNN_PHASE2(aclnnAvgPool2dBackward, aclrtStream)
+TORCH_ACLNN_PHASE2(aclnnAvgPool2dBackward, aclrtStream, "pooling", kDTypes)

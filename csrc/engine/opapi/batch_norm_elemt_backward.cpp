@@ -6,6 +6,8 @@
 namespace torch_aclnn::host {
 namespace {
 
+constexpr DTypes kDTypes = FLOATING;
+
 struct Arguments {
     Named grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, counter, grad_input;
 };
@@ -16,7 +18,7 @@ void check(const Arguments& a) {
     require_live(a.weight.name, a.weight.tensor);
     require_product({Product::training, Product::a2});
     for (const Named& t : {a.grad_out, a.input, a.mean, a.invstd, a.weight, a.sum_dy, a.sum_dy_xmu, a.grad_input})
-        if (t.tensor != nullptr) require_dtype(t, with_later(FLOAT | FLOAT16, BF16));
+        if (t.tensor != nullptr) require_dtype(t, without_later_if_strict(kDTypes, BF16));
     require_dtype(a.counter, FLOAT | FLOAT16 | INT32);
 
     require_rank(a.input, 2, 8);
@@ -78,4 +80,4 @@ aclnnStatus aclnnBatchNormElemtBackwardGetWorkspaceSize(const aclTensor* gradOut
     });
 }
 
-TORCH_ACLNN_PHASE2(aclnnBatchNormElemtBackward, const aclrtStream)
+TORCH_ACLNN_PHASE2(aclnnBatchNormElemtBackward, const aclrtStream, "normalisation", kDTypes)

@@ -55,8 +55,8 @@ void require_not_empty_if_strict(std::initializer_list<Named> tensors) {
             refuse(named.name, "at least one element, as TORCH_ACLNN_HOST_STRICT asks", to_string(named.tensor->sizes));
 }
 
-DTypes with_later(DTypes documented, DTypes later) {
-    return config().strict ? documented : documented | later;
+DTypes without_later_if_strict(DTypes dtypes, DTypes later) {
+    return config().strict ? dtypes.without(later) : dtypes;
 }
 
 void require_product(std::initializer_list<Product> products) {

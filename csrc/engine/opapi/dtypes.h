@@ -10,7 +10,9 @@ namespace torch_aclnn::host {
 class DTypes {
    public:
     constexpr explicit DTypes(aclDataType dtype) : bits_(bit(dtype)) {}
+    static constexpr DTypes of_bits(uint64_t bits) { return DTypes(bits); }
 
+    constexpr uint64_t bits() const { return bits_; }  // bit d is that of aclDataType d
     constexpr bool has(aclDataType dtype) const { return (bits_ & bit(dtype)) != 0; }
     constexpr DTypes operator|(DTypes other) const { return DTypes(bits_ | other.bits_); }
     constexpr DTypes without(DTypes other) const { return DTypes(bits_ & ~other.bits_); }

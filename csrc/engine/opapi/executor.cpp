@@ -100,6 +100,7 @@ void aclOpExecutor::watch(const char* name, const aclScalarList* list) {
 
 void aclOpExecutor::run() {
     has_run = true;
+    counted->count_call();
     constexpr int kPattern = 0xA5;
     if (workspace_size > 0) std::memset(workspace, kPattern, workspace_size);
     compute(*this);

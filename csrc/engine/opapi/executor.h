@@ -68,6 +68,7 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     void finish() noexcept override;
 
     const char* entry_point;
+    torch_aclnn::host::EntryPoint* counted = nullptr;         // phase 2's, which counts the run
     static constexpr size_t kMaxInputs = 8, kMaxOutputs = 1;  // those of the five operators
     std::array<const aclTensor*, kMaxInputs> inputs{};
     std::array<const aclTensor*, kMaxOutputs> outputs{};
@@ -105,14 +106,18 @@ aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpE
 }
 
 // Checks that the executor is the entry point's own and that all that phase 1 was given is still there, and enqueues it.
-TORCH_ACLNN_HOST_API aclnnStatus run_phase2(const char* entry_point, CallCounter& counter, void* workspace, uint64_t workspace_size,
-                                            aclOpExecutor* executor, aclrtStream stream) noexcept;
+TORCH_ACLNN_HOST_API aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t workspace_size, aclOpExecutor* executor,
+                                            aclrtStream stream) noexcept;
 
 }  // namespace torch_aclnn::host
 
-// Defines the second phase of an entry point.
-#define TORCH_ACLNN_PHASE2(entry_point, stream_type)                                                                \
+// Defines the second phase of an operator, and its record: the family that it belongs to ("pooling"), whichever library has it, and the
+// data types that its first tensor may have, which is the constant that phase 1 checks it against.
+#define TORCH_ACLNN_PHASE2(entry_point, stream_type, family, dtypes)                                                \
+    static ::torch_aclnn::host::EntryPoint entry_point##Entry = [] {                                                \
+        using namespace ::torch_aclnn::host;                                                                        \
+        return EntryPoint(#entry_point, family, (dtypes).bits());                                                   \
+    }();                                                                                                            \
     aclnnStatus entry_point(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, stream_type stream) { \
-        static ::torch_aclnn::host::CallCounter counter(#entry_point);                                              \
-        return ::torch_aclnn::host::run_phase2(#entry_point, counter, workspace, workspaceSize, executor, stream);  \
+        return ::torch_aclnn::host::run_phase2(entry_point##Entry, workspace, workspaceSize, executor, stream);     \
     }

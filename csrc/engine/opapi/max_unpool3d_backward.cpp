@@ -6,6 +6,8 @@
 namespace torch_aclnn::host {
 namespace {
 
+constexpr DTypes kDTypes = FLOAT | FLOAT16 | DOUBLE | INTEGRAL;
+
 struct Arguments {
     Named grad_output, self, indices, out;
     NamedPointer<aclIntArray> output_size, stride, padding;
@@ -20,7 +22,7 @@ bool is_contiguous(const aclTensor& tensor) {
 
 void check_tensors(const Arguments& a) {
     for (const Named& t : {a.grad_output, a.self, a.out}) {
-        require_dtype(t, FLOAT | FLOAT16 | DOUBLE | INTEGRAL);
+        require_dtype(t, kDTypes);
         require_same_dtype(t, a.self);
     }
     require_dtype(a.indices, INT64);
@@ -94,4 +96,4 @@ aclnnStatus aclnnMaxUnpool3dBackwardGetWorkspaceSize(const aclTensor* gradOutput
     });
 }
 
-TORCH_ACLNN_PHASE2(aclnnMaxUnpool3dBackward, aclrtStream)
+TORCH_ACLNN_PHASE2(aclnnMaxUnpool3dBackward, aclrtStream, "pooling", kDTypes)

@@ -59,25 +59,26 @@ aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpE
     return answer(entry_point, prepare, ACLNN_ERR_INNER_CREATE_EXECUTOR);
 }
 
-aclnnStatus run_phase2(const char* entry_point, CallCounter& counter, void* workspace, uint64_t workspace_size, aclOpExecutor* executor,
+aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t workspace_size, aclOpExecutor* executor,
                        aclrtStream stream) noexcept {
-    aclnnStatus status = answer(entry_point, [&] {
+    const char* const name = entry_point.name();
+    aclnnStatus status = answer(name, [&] {
         require_executor(executor);
-        if (executor->entry_point != entry_point && std::strcmp(executor->entry_point, entry_point) != 0)
-            refuse("executor", "one of " + std::string(entry_point), "one of " + std::string(executor->entry_point));
+        if (executor->entry_point != name && std::strcmp(executor->entry_point, name) != 0)
+            refuse("executor", "one of " + std::string(name), "one of " + std::string(executor->entry_point));
         require_workspace_pointer(*executor, workspace, workspace_size);
         // From here on the executor is used up, unless it is repeatable. Of two threads that use one at once, the second comes too late.
         if (!executor->repeatable && !slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
     });
     if (status != ACLNN_SUCCESS) return status;
-    status = answer(entry_point, [&] {
+    status = answer(name, [&] {
         require_not_finalized();
         require_workspace(*executor, workspace, workspace_size);
         require_arguments(*executor);
         executor->workspace = workspace;
+        executor->counted = &entry_point;
     });
     if (status == ACLNN_SUCCESS) {
-        counter.add();
         if (enqueue(stream, *executor) == ACL_SUCCESS) return ACLNN_SUCCESS;  // the stream has taken it
         status = ACLNN_ERR_RUNTIME_ERROR;                                     // enqueue has left the message
     }

@@ -6,6 +6,8 @@
 namespace torch_aclnn::host {
 namespace {
 
+constexpr DTypes kDTypes = FLOATING | DOUBLE | COMPLEX;
+
 struct Arguments {
     Named grad_output, self, grad_input;
     NamedPointer<aclIntArray> padding;
@@ -26,7 +28,7 @@ void check(const Arguments& a) {
     require_handles({a.grad_output, a.self, a.grad_input});
     require_handle(a.padding.name, a.padding.handle);
     for (const Named& t : {a.grad_output, a.self, a.grad_input}) {
-        require_dtype(t, with_later(FLOAT | FLOAT16 | DOUBLE | COMPLEX, BF16));
+        require_dtype(t, without_later_if_strict(kDTypes, BF16));
         require_same_dtype(t, a.self);
         require_same_format(t, a.self);
         require_rank(t, 3, 4);
@@ -70,4 +72,4 @@ aclnnStatus aclnnReplicationPad2dBackwardGetWorkspaceSize(const aclTensor* gradO
     });
 }
 
-TORCH_ACLNN_PHASE2(aclnnReplicationPad2dBackward, const aclrtStream)
+TORCH_ACLNN_PHASE2(aclnnReplicationPad2dBackward, const aclrtStream, "padding", kDTypes)

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "acl/acl.h"
+#include "torch_aclnn/entry_points.h"
 
 #define TORCH_ACLNN_HOST_API __attribute__((visibility("default")))
 
@@ -84,20 +85,37 @@ TORCH_ACLNN_HOST_API bool finalized() noexcept;
 // Has aclFinalize call `report` if TORCH_ACLNN_HOST_LEAKS is set; one for the process.
 TORCH_ACLNN_HOST_API void set_leak_report(void (*report)()) noexcept;
 
-// How often an entry point has been enqueued. Make one static counter per entry point; it registers itself for good.
-class TORCH_ACLNN_HOST_API CallCounter {
+// One record of torchAclnnHostEntryPoints(). Make one static object for each entry point: it is listed while its library is loaded.
+class TORCH_ACLNN_HOST_API EntryPoint {
    public:
-    explicit CallCounter(const char* name) noexcept;
-    void add() noexcept { calls_.fetch_add(1, std::memory_order_relaxed); }
+    EntryPoint(const char* name, const char* family, uint64_t data_types) noexcept : EntryPoint(name, family, data_types, nullptr, 0) {}
+    template <size_t count>
+    EntryPoint(const char* name, const char* family, uint64_t data_types, const torchAclnnParameter (&parameters)[count]) noexcept
+        : EntryPoint(name, family, data_types, parameters, count) {}
+    // A function that always fails.
+    EntryPoint(const char* name, const char* family) noexcept;
+    EntryPoint(const EntryPoint&) = delete;
+    ~EntryPoint();
 
-    const char* name() const { return name_; }
-    uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
-    const CallCounter* next() const { return next_; }
+    // Counts without a lock, for it is on the way of every call.
+    void count_call() noexcept { calls_->fetch_add(1, std::memory_order_relaxed); }
+
+    const char* name() const { return description_.name; }
+    const char* parameter(size_t i) const { return description_.parameters[i].name; }
+    uint64_t data_types() const { return description_.dataTypes; }
+
+    // With the calls since the last reset.
+    torchAclnnEntryPoint description() const noexcept;
+    void reset_calls() noexcept;
 
    private:
-    const char* name_;
-    std::atomic<uint64_t> calls_{0};
-    CallCounter* next_;
+    EntryPoint(const char* name, const char* family, uint64_t data_types, const torchAclnnParameter* parameters,
+               size_t parameter_count) noexcept;
+
+    torchAclnnEntryPoint description_;
+    std::atomic<uint64_t> own_calls_{0};
+    std::atomic<uint64_t>* calls_;  // only ever counts up, so that a reset needs no lock either
+    std::atomic<uint64_t> calls_at_reset_{0};
 };
 
 // Writes one line to the trace, if there is one; check tracing() before building the text.

@@ -1,4 +1,4 @@
-// What libaclnn_math.so implements, for tests and tools. This is the engine's own and not part of CANN's interface.
+// What the host engine implements, for tests and tools. This is the engine's own and not part of CANN's interface.
 #pragma once
 
 #include <stddef.h>
@@ -9,21 +9,31 @@ extern "C" {
 #endif
 
 typedef struct torchAclnnParameter {
-    const char* kind;  // as csrc/host/aten writes it: "In", "OptOut", "Ints", "Double", "CubeMathType", ...
+    const char* kind;  // as csrc/engine/aten writes it: "In", "OptOut", "Ints", "Double", "CubeMathType", ...
     const char* name;  // as in CANN's documents and in the error messages
     int nullable;      // 1 where a null pointer means "not given"
 } torchAclnnParameter;
 
 typedef struct torchAclnnEntryPoint {
-    const char* name;
-    uint64_t dataTypes;                     // bit d is set where the first tensor may be of aclDataType d
-    const torchAclnnParameter* parameters;  // of the first phase, without workspaceSize and executor
+    size_t size;         // bytes of this record that the engine has filled; later versions add fields at the end
+    const char* name;    // "aclnnAvgPool2dBackward"
+    const char* family;  // what it belongs to: "pooling", "padding", "normalisation", ...
+    int refused;         // 1: the function exists, because a caller needs the symbol, and always fails
+    uint64_t dataTypes;  // bit d is set where the first tensor may be of aclDataType d
+    uint64_t calls;      // how often it has run in this process since the last torchAclnnHostResetCalls()
+    // Of the first phase, without workspaceSize and executor; null and 0 where the engine has no description of them.
+    const torchAclnnParameter* parameters;
     size_t parameterCount;
-    const struct torchAclnnEntryPoint* next;  // null at the end
 } torchAclnnEntryPoint;
 
-// The first of a list of all entry points of the library, in no particular order. All of it lives as long as the library is loaded.
-__attribute__((visibility("default"))) const torchAclnnEntryPoint* torchAclnnHostEntryPoints(void);
+// Writes up to `capacity` records of `recordSize` bytes, which is the caller's sizeof(torchAclnnEntryPoint), and returns how many there
+// are, in no particular order: the entry points of all libraries of the engine that the process has loaded. A null `entryPoints` asks for
+// their number alone. The texts live as long as the library that has the entry point. In libascendcl.so.
+__attribute__((visibility("default"))) size_t torchAclnnHostEntryPoints(torchAclnnEntryPoint* entryPoints, size_t capacity,
+                                                                        size_t recordSize);
+
+// Sets `calls` of all entry points to 0.
+__attribute__((visibility("default"))) void torchAclnnHostResetCalls(void);
 
 #ifdef __cplusplus
 }

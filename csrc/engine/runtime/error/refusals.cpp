@@ -14,14 +14,18 @@ aclError refuse(const char* function, aclError code, const char* what) {
 }  // namespace
 }  // namespace torch_aclnn::host
 
-// A C function that takes no parameters may be called with any: the caller cleans up.
+// Each is listed by torchAclnnHostEntryPoints(), for the documentation. A C function that takes no parameters may be called with any: the
+// caller cleans up.
+#define REFUSED(function) static torch_aclnn::host::EntryPoint function##Entry(#function, "runtime");
 #define REFUSE(function, code, what)                             \
+    REFUSED(function)                                            \
     extern "C" TORCH_ACLNN_HOST_API aclError function(void) {    \
         return torch_aclnn::host::refuse(#function, code, what); \
     }
 #define REFUSE_ACL(function, what) REFUSE(function, ACL_ERROR_API_NOT_SUPPORT, what)
 #define REFUSE_RT(function, what) REFUSE(function, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, what)
 #define REFUSE_POINTER(function, what)                                         \
+    REFUSED(function)                                                          \
     extern "C" TORCH_ACLNN_HOST_API void* function(void) {                     \
         torch_aclnn::host::refuse(#function, ACL_ERROR_API_NOT_SUPPORT, what); \
         return nullptr;                                                        \

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/runtime/diagnostics/coverage.h"
 #include "engine/runtime/error/call.h"
 
 using namespace torch_aclnn::host;
@@ -53,6 +54,7 @@ aclError refuse_operator(const char* function, const char* opType, const aclopAt
         if (opType == nullptr) return fail_null(function, "opType");
         std::string sentence = refusal(function, opType, attr);
         if (tracing()) trace(sentence);
+        if (auto* const calls = coverage_counter(CoverageKind::refused_operator, opType)) calls->fetch_add(1, std::memory_order_relaxed);
         auto refused = std::make_unique<RefusedOperator>(function, std::move(sentence));
         const aclError status = enqueue(stream, *refused);
         if (status == ACL_SUCCESS) refused.release();

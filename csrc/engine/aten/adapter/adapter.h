@@ -1,4 +1,7 @@
-// Entry points on ATen's CPU kernels. An adapter is a signature and a body:
+// Entry points on ATen's CPU kernels. A source file names the family that its entry points belong to, which is their section in
+// docs/coverage.md, and an adapter is a signature and a body:
+//
+//     ATEN_FAMILY("pointwise unary")
 //
 //     ATEN_ENTRY(aclnnSqrt, NUMBERS, (In, self), (Out, out)) {
 //         at::sqrt_out(out, self);
@@ -20,11 +23,10 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/aten/attributes.h"
-#include "engine/aten/for_each.h"
-#include "engine/aten/kinds.h"
-#include "engine/aten/registry.h"
-#include "engine/aten/relations.h"
+#include "engine/aten/adapter/attributes.h"
+#include "engine/aten/adapter/for_each.h"
+#include "engine/aten/adapter/kinds.h"
+#include "engine/aten/adapter/relations.h"
 #include "engine/opapi/checks.h"
 
 namespace torch_aclnn::host::aten {
@@ -39,10 +41,12 @@ template <class Handle, class... Rest>
 uint64_t require_first_dtype(const EntryPoint& entry, size_t i, Handle handle, Rest... rest) {
     if constexpr (std::is_convertible_v<Handle, const aclTensor*>) {
         if (handle == nullptr) return kMaxRank;
-        require_dtype({entry.parameter(i), handle}, entry.dtypes);
+        require_dtype({entry.parameter(i), handle}, DTypes::of_bits(entry.data_types()));
         return handle->rank();
     } else if constexpr (std::is_convertible_v<Handle, const aclTensorList*>) {
-        for (const auto& member : handle->members) require_dtype({entry.parameter(i), member.get()}, entry.dtypes);
+        for (const auto& member : handle->members) {
+            require_dtype({entry.parameter(i), member.get()}, DTypes::of_bits(entry.data_types()));
+        }
         return handle->members.empty() ? kMaxRank : handle->members[0]->rank();
     } else {
         return require_first_dtype(entry, i + 1, rest...);
@@ -91,6 +95,7 @@ struct Adapter {
 #define TORCH_ACLNN_DESCRIPTION(type, name) {#type, #name, ::torch_aclnn::host::aten::kind::type::nullable}
 #define TORCH_ACLNN_ARGUMENT(type, name) name
 
+#define ATEN_FAMILY(family) static constexpr const char kAtenFamily[] = family;
 #define ATEN_ENTRY(entry_point, dtypes, ...) ATEN_CHECKED_ENTRY(entry_point, dtypes, void(), __VA_ARGS__)
 #define ATEN_CHECKED_ENTRY(entry_point, dtypes, check, ...)                                                                          \
     static void entry_point##Check(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__)) {                                       \
@@ -99,9 +104,9 @@ struct Adapter {
     }                                                                                                                                \
     static void entry_point##Body(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__));                                         \
     static constexpr torchAclnnParameter entry_point##Parameters[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_DESCRIPTION, __VA_ARGS__)};   \
-    static const auto entry_point##Entry = [] {                                                                                      \
+    static ::torch_aclnn::host::EntryPoint entry_point##Entry = [] {                                                                 \
         using namespace ::torch_aclnn::host;                                                                                         \
-        return ::torch_aclnn::host::aten::EntryPoint(#entry_point, dtypes, entry_point##Parameters);                                 \
+        return EntryPoint(#entry_point, kAtenFamily, (dtypes).bits(), entry_point##Parameters);                                      \
     }();                                                                                                                             \
     extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point##GetWorkspaceSize(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_HANDLE, __VA_ARGS__), \
                                                                               uint64_t* workspaceSize, aclOpExecutor** executor) {   \
@@ -109,5 +114,8 @@ struct Adapter {
         return Entry::phase1(entry_point##Entry, entry_point##Check, entry_point##Body,                                              \
                              TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ARGUMENT, __VA_ARGS__), workspaceSize, executor);                      \
     }                                                                                                                                \
-    extern "C" TORCH_ACLNN_HOST_API TORCH_ACLNN_PHASE2(                                                                              \
-        entry_point, aclrtStream) static void entry_point##Body(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__))
+    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,        \
+                                                            aclrtStream stream) {                                                    \
+        return ::torch_aclnn::host::run_phase2(entry_point##Entry, workspace, workspaceSize, executor, stream);                      \
+    }                                                                                                                                \
+    static void entry_point##Body(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__))

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/aten/kinds.h"
+#include "engine/aten/adapter/kinds.h"
 #include "engine/opapi/handles.h"
 
 namespace torch_aclnn::host::aten {
@@ -18,12 +18,23 @@ constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 // 161002 unless the number lies between the two.
 void require_between(const char* name, int64_t number, int64_t lowest, int64_t highest);
 
+// 161002 unless the number is one from `lowest` to `highest`; not-a-number is none.
+void require_number_between(const char* name, double number, double lowest, double highest);
+
 // 161002 unless the array has `count` values, or as many as the other two numbers say.
 void require_count(const char* name, size_t got, size_t count, size_t or_count, size_t or_else_count);
+
+// 161002 unless each of the values is at least `lowest`.
+void require_values(const char* name, at::IntArrayRef values, int64_t lowest);
 
 // 161002 unless a tensor of that rank has the dimension; a tensor of rank 0 counts as one of rank 1.
 void require_dim(const char* name, int64_t dim, uint64_t rank);
 void require_distinct_dims(const char* name, const aclIntArray* dims, uint64_t rank);
+
+// Numbers that come as an aclScalar and must be at least 0, above 0, or anything but 0.
+at::Scalar read_not_negative(const char* name, const aclScalar* handle);
+at::Scalar read_positive(const char* name, const aclScalar* handle);
+at::Scalar read_nonzero(const char* name, const aclScalar* handle);
 
 // The two forms of gelu, which come as 0 and 1 or by their names.
 std::string_view read_gelu_mode(const char* name, int64_t mode);
@@ -46,12 +57,28 @@ using Positive = Between<int64_t, 1, kUnbounded>;
 using Reduction = Between<int64_t, 0, 2>;    // none, mean, sum
 using CubeMathType = Between<int8_t, 0, 4>;  // what precision a product may have; the engine takes the best in each case
 
+struct Probability : Double {
+    static double read(const char* name, double number) {
+        require_number_between(name, number, 0.0, 1.0);
+        return number;
+    }
+};
+struct NotNegativeFloat : Float {
+    static float read(const char* name, float number) {
+        require_number_between(name, double{number}, 0.0, std::numeric_limits<double>::infinity());
+        return number;
+    }
+};
+using NotNegativeScalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_not_negative>;
+using PositiveScalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_positive>;
+using NonzeroScalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_nonzero>;
+
 // A dimension of the first tensor, or several that differ.
 struct Dim : Int {};
 struct Dims : Ints {};
 struct OptDims : OptInts {};
 
-// Arrays of so many numbers. One number may stand for each direction in OneOr, and none for the default in NoneOr.
+// Arrays of so many numbers, or of as many as the other two say.
 template <size_t count, size_t or_count, size_t or_else_count>
 struct CountedInts : Ints {
     static std::vector<int64_t> read(const char* name, const aclIntArray* array) {
@@ -62,10 +89,28 @@ struct CountedInts : Ints {
 };
 template <size_t count>
 using Exactly = CountedInts<count, count, count>;
+
+// The same of numbers from `lowest` on.
+template <class Counted, int64_t lowest>
+struct BoundedInts : Counted {
+    static std::vector<int64_t> read(const char* name, const aclIntArray* array) {
+        std::vector<int64_t> values = Counted::read(name, array);
+        require_values(name, values, lowest);
+        return values;
+    }
+};
+// What describes a window in each of so many directions. One number may stand for all, and none for the default where there is one.
 template <size_t count>
-using OneOr = CountedInts<count, 1, 1>;
+using Steps = BoundedInts<CountedInts<count, 1, 1>, 1>;  // its size, its stride, its dilation
 template <size_t count>
-using NoneOr = CountedInts<count, 1, 0>;
+using OptSteps = BoundedInts<CountedInts<count, 1, 0>, 1>;
+template <size_t count>
+using Pads = BoundedInts<CountedInts<count, 1, 1>, 0>;
+// The sizes that an output shall have.
+template <size_t count>
+using Sizes = BoundedInts<Exactly<count>, 0>;
+template <size_t count>
+using PositiveSizes = BoundedInts<Exactly<count>, 1>;
 
 // Which of so many outputs are wanted.
 template <size_t count>

@@ -1,4 +1,4 @@
-#include "engine/aten/relations.h"
+#include "engine/aten/adapter/relations.h"
 
 #include <c10/util/StringUtil.h>
 

@@ -1,8 +1,10 @@
 // LSTM, and its cell. The gates come in torch's order: input, forget, candidate (which CANN calls j), output.
 #include <ATen/ATen.h>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/recurrent.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/composite/recurrent.h"
+
+ATEN_FAMILY("recurrent")
 
 using namespace torch_aclnn::host::aten;
 
@@ -65,11 +67,11 @@ void put_if_room(at::TensorList places, int64_t index, const at::Tensor& value) 
 }
 
 at::Tensor initial(at::TensorList hx, size_t which, int64_t index, const at::Tensor& out) {
-    return hx.empty() ? at::zeros_like(wide(out)[index]) : wide(hx.at(which))[index];
+    return hx.empty() ? at::zeros_like(upcast(out)[index]) : upcast(hx.at(which))[index];
 }
 
 at::Tensor or_zeros(const std::optional<at::Tensor>& grad, const at::Tensor& like) {
-    return grad ? wide(*grad) : at::zeros_like(wide(like));
+    return grad ? upcast(*grad) : at::zeros_like(upcast(like));
 }
 
 // Without initial states they are zeros.
@@ -138,13 +140,13 @@ ATEN_CHECKED_ENTRY(aclnnLstmBackward, FLOAT | FLOAT16,
     const at::Tensor active = network.active(steps, batch);
     const at::Tensor of_hy = or_zeros(dhy, dhPrev), of_cy = or_zeros(dcy, dcPrev);
     std::vector<at::Tensor> outputs;
-    for (const at::Tensor& states : h) outputs.push_back(wide(states) * active);
+    for (const at::Tensor& states : h) outputs.push_back(upcast(states) * active);
     const int64_t features = dhPrev.size(2) * (bidirectional ? 2 : 1);
     const at::Tensor of_output = dy ? network.sequence(*dy) : at::zeros({steps, batch, features}, sequence.options());
     const auto run_backward = [&](int64_t index, const at::Tensor& of_layer, const at::Tensor& grad) {
         const Weights w = network.weights(index);
         const bool reverse = network.is_reverse(index);
-        const auto saved = [index](at::TensorList list) { return wide(list.at(index)); };
+        const auto saved = [index](at::TensorList list) { return upcast(list.at(index)); };
         const Step all{saved(i), saved(j), saved(f), saved(o), saved(h), saved(c), saved(tanhC)};
         const at::Tensor h_before = states_before(initial(hx, 0, index, dhPrev), all.h, reverse);
         const at::Tensor c_before = states_before(initial(hx, 1, index, dcPrev), all.c, reverse);
@@ -169,10 +171,10 @@ ATEN_CHECKED_ENTRY(aclnnLstmBackward, FLOAT | FLOAT16,
 ATEN_CHECKED_ENTRY(aclnnThnnFusedLstmCell, FLOAT | FLOAT16,
                    (require_gates({"inputGates", inputGates}, cx), require_gates({"hiddenGates", hiddenGates}, cx)), (In, inputGates),
                    (In, hiddenGates), (In, cx), (OptIn, inputBias), (OptIn, hiddenBias), (Out, hy), (Out, cy), (Out, storage)) {
-    at::Tensor gates = wide(inputGates) + wide(hiddenGates);
-    if (inputBias) gates = gates + wide(*inputBias);
-    if (hiddenBias) gates = gates + wide(*hiddenBias);
-    const Step s = step(gates, wide(cx));
+    at::Tensor gates = upcast(inputGates) + upcast(hiddenGates);
+    if (inputBias) gates = gates + upcast(*inputBias);
+    if (hiddenBias) gates = gates + upcast(*hiddenBias);
+    const Step s = step(gates, upcast(cx));
     write(hy, s.h);
     write(cy, s.c);
     write(storage, at::cat({s.i, s.f, s.j, s.o}, 1));
@@ -180,9 +182,9 @@ ATEN_CHECKED_ENTRY(aclnnThnnFusedLstmCell, FLOAT | FLOAT16,
 ATEN_CHECKED_ENTRY(aclnnThnnFusedLstmCellBackward, FLOAT | FLOAT16, require_gates({"storage", storage}, cx), (OptIn, gradHy),
                    (OptIn, gradCy), (In, cx), (In, cy), (In, storage), (Bool, hasBias), (Out, gradGates), (Out, gradCx),
                    (OptOut, gradBias)) {
-    const std::vector<at::Tensor> parts = wide(storage).chunk(4, 1);
-    const Step s{parts[0], parts[2], parts[1], parts[3], {}, wide(cy), at::tanh(wide(cy))};
-    const StepGradient g = step_backward(s, wide(cx), or_zeros(gradHy, cx), or_zeros(gradCy, cx));
+    const std::vector<at::Tensor> parts = upcast(storage).chunk(4, 1);
+    const Step s{parts[0], parts[2], parts[1], parts[3], {}, upcast(cy), at::tanh(upcast(cy))};
+    const StepGradient g = step_backward(s, upcast(cx), or_zeros(gradHy, cx), or_zeros(gradCy, cx));
     write(gradGates, g.gates);
     write(gradCx, g.c_before);
     if (hasBias) write(gradBias, g.gates.sum(0));

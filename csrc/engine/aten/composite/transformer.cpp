@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+
+ATEN_FAMILY("transformer")
 
 using namespace torch_aclnn::host::aten;
 
@@ -19,7 +21,7 @@ std::vector<int64_t> normalised_dims(const at::Tensor& gamma) {
 
 void rms_norm(const at::Tensor& x, const at::Tensor& gamma, double epsilon, at::Tensor& y, at::Tensor& rstd) {
     const at::Tensor inverse = at::rsqrt(at::mean(x * x, normalised_dims(gamma), true) + epsilon);
-    write(y, x * inverse * wide(gamma));
+    write(y, x * inverse * upcast(gamma));
     write(rstd, inverse);
 }
 
@@ -36,11 +38,16 @@ at::Tensor quarter_turned(const at::Tensor& x, int64_t mode) {
 // The halves of a gated unit: what is multiplied, and what is activated before.
 struct Gated {
     Gated(const at::Tensor& x, int64_t dim, bool activate_left)
-        : halves(wide(x).chunk(2, dim)), plain(halves[activate_left ? 1 : 0]), activated(halves[activate_left ? 0 : 1]) {}
+        : halves(upcast(x).chunk(2, dim)), plain(halves[activate_left ? 1 : 0]), activated(halves[activate_left ? 0 : 1]) {}
 
     std::vector<at::Tensor> halves;
     at::Tensor plain, activated;
 };
+
+void require_channels_in_groups(const at::Tensor& self, int64_t groups) {
+    if (self.dim() < 2 || self.size(1) % groups != 0)
+        torch_aclnn::host::refuse("group", "a divisor of self's dimension 1", c10::str(groups, " for shape ", self.sizes()));
+}
 
 }  // namespace
 
@@ -49,16 +56,16 @@ using RotaryMode = Between<int64_t, 0, 1>;  // halves, interleaved
 }
 
 ATEN_ENTRY(aclnnRmsNorm, FLOATING, (In, x), (In, gamma), (Double, epsilon), (Out, y), (Out, rstd)) {
-    rms_norm(wide(x), gamma, epsilon, y, rstd);
+    rms_norm(upcast(x), gamma, epsilon, y, rstd);
 }
 ATEN_ENTRY(aclnnRmsNormGrad, FLOATING, (In, dy), (In, x), (In, rstd), (In, gamma), (Out, dx), (Out, dgamma)) {
-    const at::Tensor normal = wide(x) * wide(rstd), of_normal = wide(dy) * wide(gamma);
-    write(dx, wide(rstd) * (of_normal - normal * at::mean(of_normal * normal, normalised_dims(gamma), true)));
-    write(dgamma, (wide(dy) * normal).sum_to_size(gamma.sizes()));
+    const at::Tensor normal = upcast(x) * upcast(rstd), of_normal = upcast(dy) * upcast(gamma);
+    write(dx, upcast(rstd) * (of_normal - normal * at::mean(of_normal * normal, normalised_dims(gamma), true)));
+    write(dgamma, (upcast(dy) * normal).sum_to_size(gamma.sizes()));
 }
 // The sum is an output too, for the residual connection.
 ATEN_ENTRY(aclnnAddRmsNorm, FLOATING, (In, x1), (In, x2), (In, gamma), (Double, epsilon), (Out, y), (Out, rstd), (Out, x)) {
-    const at::Tensor sum = wide(x1) + wide(x2);
+    const at::Tensor sum = upcast(x1) + upcast(x2);
     rms_norm(sum, gamma, epsilon, y, rstd);
     write(x, sum);
 }
@@ -70,7 +77,7 @@ ATEN_CHECKED_ENTRY(aclnnSwiGlu, FLOATING, require_even({"x", x}, dim), (In, x), 
 }
 ATEN_CHECKED_ENTRY(aclnnSwiGluGrad, FLOATING, require_even({"x", x}, dim), (In, yGrad), (In, x), (Dim, dim), (Out, out)) {
     const Gated gated(x, dim, true);
-    const at::Tensor grad = wide(yGrad);
+    const at::Tensor grad = upcast(yGrad);
     write(out, at::cat({at::silu_backward(grad * gated.plain, gated.activated), grad * at::silu(gated.activated)}, dim));
 }
 
@@ -85,16 +92,16 @@ ATEN_CHECKED_ENTRY(aclnnGeGluV3, FLOATING, require_even({"self", self}, dim), (I
 ATEN_CHECKED_ENTRY(aclnnGeGluV3Backward, FLOATING, require_even({"self", self}, dim), (In, gradOutput), (In, self), (In, gelu), (Dim, dim),
                    (GeluMode, approximate), (Bool, activateLeft), (Out, gradInput)) {
     const Gated gated(self, dim, activateLeft);
-    const at::Tensor of_plain = wide(gradOutput) * wide(gelu);
-    const at::Tensor of_activated = at::gelu_backward(wide(gradOutput) * gated.plain, gated.activated, approximate);
+    const at::Tensor of_plain = upcast(gradOutput) * upcast(gelu);
+    const at::Tensor of_activated = at::gelu_backward(upcast(gradOutput) * gated.plain, gated.activated, approximate);
     write(gradInput, activateLeft ? at::cat({of_activated, of_plain}, dim) : at::cat({of_plain, of_activated}, dim));
 }
 
-ATEN_ENTRY(aclnnGroupNormSilu, FLOATING, (In, self), (OptIn, gamma), (OptIn, beta), (Positive, group), (Double, eps), (Out, out),
-           (Out, meanOut), (Out, rstdOut)) {
-    const at::Tensor x = wide(self).contiguous();
+ATEN_CHECKED_ENTRY(aclnnGroupNormSilu, FLOATING, require_channels_in_groups(self, group), (In, self), (OptIn, gamma), (OptIn, beta),
+                   (Positive, group), (Double, eps), (Out, out), (Out, meanOut), (Out, rstdOut)) {
+    const at::Tensor x = upcast(self).contiguous();
     const int64_t batch = x.size(0), channels = x.size(1), positions = x.numel() / std::max<int64_t>(batch * channels, 1);
-    const auto [normal, mean, rstd] = at::native_group_norm(x, wide(gamma), wide(beta), batch, channels, positions, group, eps);
+    const auto [normal, mean, rstd] = at::native_group_norm(x, upcast(gamma), upcast(beta), batch, channels, positions, group, eps);
     write(out, at::silu(normal));
     write(meanOut, mean);
     write(rstdOut, rstd);
@@ -102,13 +109,13 @@ ATEN_ENTRY(aclnnGroupNormSilu, FLOATING, (In, self), (OptIn, gamma), (OptIn, bet
 
 ATEN_CHECKED_ENTRY(aclnnRotaryPositionEmbedding, FLOATING, require_even({"x", x}, -1), (In, x), (In, cos), (In, sin), (RotaryMode, mode),
                    (Out, y)) {
-    write(y, wide(x) * wide(cos) + quarter_turned(wide(x), mode) * wide(sin));
+    write(y, upcast(x) * upcast(cos) + quarter_turned(upcast(x), mode) * upcast(sin));
 }
 ATEN_CHECKED_ENTRY(aclnnRotaryPositionEmbeddingGrad, FLOATING, require_even({"dy", dy}, -1), (In, dy), (In, cos), (In, sin), (OptIn, x),
                    (RotaryMode, mode), (Out, dx), (OptOut, dcos), (OptOut, dsin)) {
-    const at::Tensor grad = wide(dy);
-    write(dx, grad * wide(cos) - quarter_turned(grad * wide(sin), mode));
+    const at::Tensor grad = upcast(dy);
+    write(dx, grad * upcast(cos) - quarter_turned(grad * upcast(sin), mode));
     if (!x) return;
-    write(dcos, (grad * wide(*x)).sum_to_size(cos.sizes()));
-    write(dsin, (grad * quarter_turned(wide(*x), mode)).sum_to_size(sin.sizes()));
+    write(dcos, (grad * upcast(*x)).sum_to_size(cos.sizes()));
+    write(dsin, (grad * quarter_turned(upcast(*x), mode)).sum_to_size(sin.sizes()));
 }

@@ -1,8 +1,10 @@
 // GRU. The gates come in torch's order: reset, update, new; hn is what the hidden state gives to the new gate.
 #include <ATen/ATen.h>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/recurrent.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/composite/recurrent.h"
+
+ATEN_FAMILY("recurrent")
 
 using namespace torch_aclnn::host::aten;
 
@@ -42,7 +44,7 @@ ATEN_CHECKED_ENTRY(aclnnGRU, FLOAT | FLOAT16,
     const RecurrentNetwork network(params, hasBiases, numLayers, bidirectional, batchFirst, batchSizes);
     const at::Tensor sequence = network.sequence(input), active = network.active(sequence.size(0), sequence.size(1));
     const at::Tensor outputs = network.forward(sequence, [&](int64_t index, const at::Tensor& of_layer) {
-        at::Tensor h = wide(hx)[index];
+        at::Tensor h = upcast(hx)[index];
         const Steps all = run(of_layer, network.weights(index), active, network.is_reverse(index), h);
         hy[index].copy_(h);
         if (train) {
@@ -70,14 +72,14 @@ ATEN_CHECKED_ENTRY(aclnnGRUBackward, FLOAT | FLOAT16,
     const int64_t steps = sequence.size(0);
     const at::Tensor active = network.active(steps, sequence.size(1));
     std::vector<at::Tensor> outputs;
-    for (const at::Tensor& states : h) outputs.push_back(wide(states) * active);
+    for (const at::Tensor& states : h) outputs.push_back(upcast(states) * active);
     const auto run_backward = [&](int64_t index, const at::Tensor& of_layer, const at::Tensor& grad) {
         const Weights w = network.weights(index);
         const bool reverse = network.is_reverse(index);
-        const auto saved = [index](at::TensorList list) { return wide(list.at(index)); };
+        const auto saved = [index](at::TensorList list) { return upcast(list.at(index)); };
         const at::Tensor reset = saved(r), update = saved(z), fresh = saved(n), hidden = saved(hn);
-        const at::Tensor h_before = states_before(wide(hx)[index], saved(h), reverse);
-        at::Tensor of_h = wide(dh)[index];
+        const at::Tensor h_before = states_before(upcast(hx)[index], saved(h), reverse);
+        at::Tensor of_h = upcast(dh)[index];
         std::vector<at::Tensor> of_input(steps), of_hidden(steps);
         for_each_step(steps, !reverse, [&](int64_t t) {
             const at::Tensor d = of_h + grad[t];

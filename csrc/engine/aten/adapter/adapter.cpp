@@ -1,4 +1,4 @@
-#include "engine/aten/adapter.h"
+#include "engine/aten/adapter/adapter.h"
 
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/Exception.h>

@@ -1,11 +1,15 @@
-// Tables of operators: the macros that more than one source file uses.
+// The macros for entry points of one form that more than one source file uses.
 #pragma once
 
-#include "engine/aten/adapter.h"
+#include "engine/aten/adapter/adapter.h"
 
 #define UNARY(entry_point, dtypes, function)                                                                            \
     ATEN_CHECKED_ENTRY(entry_point, dtypes, require_same_shape({"out", out}, {"self", self}), (In, self), (Out, out)) { \
         function(out, self);                                                                                            \
+    }
+#define UNARY_INPLACE(entry_point, dtypes, function)  \
+    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef)) { \
+        function(selfRef, selfRef);                   \
     }
 // self and other, with broadcasting.
 #define BINARY(entry_point, dtypes, function)                                                                                      \

@@ -1,7 +1,7 @@
 // How adapters compute and hand over what has no ATen `out` variant that fits.
 //
-// ATen's CPU kernels accumulate half types in the half type here and there. An adapter whose kernel sums takes wide() inputs and hands the
-// result to write(), so that half types are computed in float32 and rounded once.
+// ATen's CPU kernels accumulate half types in the half type here and there. An adapter whose kernel sums takes upcast() inputs and hands
+// the result to write(), so that half types are computed in float32 and rounded once.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,12 +14,12 @@
 
 namespace torch_aclnn::host::aten {
 
-inline at::Tensor wide(const at::Tensor& tensor) {
+inline at::Tensor upcast(const at::Tensor& tensor) {
     return at::isReducedFloatingType(tensor.scalar_type()) ? tensor.to(at::kFloat) : tensor;
 }
 
-inline std::optional<at::Tensor> wide(const std::optional<at::Tensor>& tensor) {
-    return tensor ? std::optional(wide(*tensor)) : std::nullopt;
+inline std::optional<at::Tensor> upcast(const std::optional<at::Tensor>& tensor) {
+    return tensor ? std::optional(upcast(*tensor)) : std::nullopt;
 }
 
 // Copies the result into the caller's memory, in its dtype. The shapes may differ by dimensions of one element, as {C} and {1, C}.

@@ -92,8 +92,6 @@ using Scalars = Kind<const aclScalarList*, std::vector<at::Scalar>, at::ArrayRef
 using DType = Kind<aclDataType, at::ScalarType, at::ScalarType, scalar_type>;
 using Bool = PlainKind<bool>;
 using Int = PlainKind<int64_t>;
-using Int32 = PlainKind<int32_t>;
-using Int8 = PlainKind<int8_t>;
 using Double = PlainKind<double>;
 using Float = PlainKind<float>;
 

@@ -1,6 +1,10 @@
-#include "engine/aten/attributes.h"
+#include "engine/aten/adapter/attributes.h"
+
+#include <ATen/core/Formatting.h>
+#include <c10/util/StringUtil.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/opapi/refusal.h"
 
@@ -11,6 +15,17 @@ void require_between(const char* name, int64_t number, int64_t lowest, int64_t h
     const std::string first = std::to_string(lowest);
     refuse(name, highest == kUnbounded ? "at least " + first : "a value in " + first + ".." + std::to_string(highest),
            std::to_string(number));
+}
+
+void require_number_between(const char* name, double number, double lowest, double highest) {
+    if (lowest <= number && number <= highest) return;
+    refuse(name, std::isinf(highest) ? c10::str("at least ", lowest) : c10::str("a number from ", lowest, " to ", highest),
+           c10::str(number));
+}
+
+void require_values(const char* name, at::IntArrayRef values, int64_t lowest) {
+    if (std::any_of(values.begin(), values.end(), [&](int64_t value) { return value < lowest; }))
+        refuse(name, c10::str("values of at least ", lowest), c10::str(values));
 }
 
 void require_count(const char* name, size_t got, size_t count, size_t or_count, size_t or_else_count) {
@@ -35,6 +50,24 @@ void require_distinct_dims(const char* name, const aclIntArray* dims, uint64_t r
         if ((seen & bit) != 0) refuse(name, "each dimension once", std::to_string(dim) + " again");
         seen |= bit;
     }
+}
+
+at::Scalar read_not_negative(const char* name, const aclScalar* handle) {
+    const at::Scalar number = read_scalar(name, handle);
+    require_number_between(name, number.toDouble(), 0.0, std::numeric_limits<double>::infinity());
+    return number;
+}
+
+at::Scalar read_positive(const char* name, const aclScalar* handle) {
+    const at::Scalar number = read_scalar(name, handle);
+    if (!(number.toDouble() > 0)) refuse(name, "a number above 0", c10::str(number));
+    return number;
+}
+
+at::Scalar read_nonzero(const char* name, const aclScalar* handle) {
+    const at::Scalar number = read_scalar(name, handle);
+    if (number.toDouble() == 0) refuse(name, "a number other than 0", c10::str(number));
+    return number;
 }
 
 std::string_view read_gelu_mode(const char* name, int64_t mode) {

@@ -2,8 +2,10 @@
 // The backward's last piece, aclnnBatchNormElemtBackward, is an operator of its own, in libopapi.
 #include <ATen/ATen.h>
 
-#include "engine/aten/adapter.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+
+ATEN_FAMILY("normalisation")
 
 using namespace torch_aclnn::host::aten;
 
@@ -21,7 +23,7 @@ std::vector<int64_t> all_but_channels(const at::Tensor& input) {
 at::Tensor along_channels(const at::Tensor& values, const at::Tensor& input) {
     std::vector<int64_t> sizes(input.dim(), 1);
     sizes.at(1) = input.size(1);
-    return wide(values).reshape(sizes);
+    return upcast(values).reshape(sizes);
 }
 
 at::Tensor sum_per_channel(const at::Tensor& values) {
@@ -42,7 +44,7 @@ ATEN_ENTRY(aclnnBatchNormStats, ANY, (In, input), (Double, eps), (Out, mean), (O
 
 ATEN_ENTRY(aclnnBatchNormElemt, FLOATING, (In, input), (OptIn, weight), (OptIn, bias), (In, mean), (In, invstd), (Double, eps),
            (Out, output)) {
-    at::Tensor normal = (wide(input) - along_channels(mean, input)) * along_channels(invstd, input);
+    at::Tensor normal = (upcast(input) - along_channels(mean, input)) * along_channels(invstd, input);
     if (weight) normal = normal * along_channels(*weight, input);
     if (bias) normal = normal + along_channels(*bias, input);
     write(output, normal);
@@ -51,8 +53,8 @@ ATEN_ENTRY(aclnnBatchNormElemt, FLOATING, (In, input), (OptIn, weight), (OptIn, 
 // sumDyXmu is the sum of gradOut * (input - mean).
 ATEN_ENTRY(aclnnBatchNormReduceBackward, ANY, (In, gradOut), (In, input), (In, mean), (In, invstd), (OptIn, weight), (Bool, inputG),
            (Bool, weightG), (Bool, biasG), (OptOut, sumDy), (OptOut, sumDyXmu), (OptOut, gradWeight), (OptOut, gradBias)) {
-    const at::Tensor dy = wide(gradOut);
-    const at::Tensor sum_dy = sum_per_channel(dy), sum_dy_xmu = sum_per_channel(dy * (wide(input) - along_channels(mean, input)));
+    const at::Tensor dy = upcast(gradOut);
+    const at::Tensor sum_dy = sum_per_channel(dy), sum_dy_xmu = sum_per_channel(dy * (upcast(input) - along_channels(mean, input)));
     if (inputG) write(sumDy, sum_dy);
     if (inputG) write(sumDyXmu, sum_dy_xmu);
     if (weightG) write(gradWeight, sum_dy_xmu * invstd.reshape({-1}));

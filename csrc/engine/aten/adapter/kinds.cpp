@@ -1,4 +1,4 @@
-#include "engine/aten/kinds.h"
+#include "engine/aten/adapter/kinds.h"
 
 #include <ATen/ops/from_blob.h>
 #include <c10/util/complex.h>

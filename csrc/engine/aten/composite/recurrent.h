@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/aten/relations.h"
-#include "engine/aten/results.h"
+#include "engine/aten/adapter/relations.h"
+#include "engine/aten/adapter/results.h"
 #include "engine/opapi/refusal.h"
 
 namespace torch_aclnn::host::aten {
@@ -33,14 +33,14 @@ class RecurrentNetwork {
     bool is_reverse(int64_t index) const { return index % directions_ == 1; }
 
     Weights weights(int64_t index) const {
-        const auto at = [&](int64_t i) { return wide(params_[index * per_direction_ + i]); };
+        const auto at = [&](int64_t i) { return upcast(params_[index * per_direction_ + i]); };
         return per_direction_ == 2 ? Weights{at(0), at(1), {}, {}} : Weights{at(0), at(1), at(2), at(3)};
     }
 
     // From the caller's layout: batch first, or the steps of a packed sequence below each other.
     at::Tensor sequence(const at::Tensor& given) const {
-        if (batch_sizes_) return wide(given).reshape({batch_sizes_->numel(), -1, given.size(-1)});
-        return batch_first_ ? wide(given).transpose(0, 1) : wide(given);
+        if (batch_sizes_) return upcast(given).reshape({batch_sizes_->numel(), -1, given.size(-1)});
+        return batch_first_ ? upcast(given).transpose(0, 1) : upcast(given);
     }
     at::Tensor as_given(const at::Tensor& sequence) const { return batch_first_ && !batch_sizes_ ? sequence.transpose(0, 1) : sequence; }
 

@@ -1,4 +1,4 @@
-#include "engine/aten/max_pool_mask.h"
+#include "engine/aten/composite/max_pool_mask.h"
 
 #include <ATen/ATen.h>
 

@@ -1,0 +1,81 @@
+// Fused attention, which scaled_dot_product_attention and npu_fusion_attention use: softmax(scale * query key^T) value, with masks and
+// dropout.
+//
+// Computed plainly, with the whole matrix of scores in memory, in float32 for half types. The backward computes the scores again.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <optional>
+#include <string_view>
+
+#include "engine/aten/adapter/results.h"
+
+namespace torch_aclnn::host::aten {
+
+// Between a layout and BNSD: batch, heads, positions, features. The letter H is heads and features in one.
+struct AttentionLayout {
+    std::string_view name;
+    int64_t heads;  // the query's
+
+    at::Tensor to_bnsd(const at::Tensor& tensor, int64_t features) const {
+        if (name == "BNSD") return upcast(tensor);
+        if (name == "BSND") return upcast(tensor).transpose(1, 2);
+        if (name == "BSH") return upcast(tensor).unflatten(2, at::IntArrayRef{-1, features}).transpose(1, 2);
+        return upcast(tensor).unflatten(2, at::IntArrayRef{-1, features}).permute({1, 2, 0, 3});  // SBH
+    }
+    at::Tensor from_bnsd(const at::Tensor& tensor) const {
+        if (name == "BNSD") return tensor;
+        if (name == "BSND") return tensor.transpose(1, 2);
+        return name == "BSH" ? tensor.transpose(1, 2).flatten(2) : tensor.permute({2, 0, 1, 3}).flatten(2);
+    }
+    // Features of a head: the key has as many as the query; the value may have others, but as many heads as the key.
+    int64_t features(const at::Tensor& query) const { return name == "BNSD" || name == "BSND" ? query.size(3) : query.size(2) / heads; }
+};
+
+// What the options of the entry points have in common.
+struct AttentionOptions {
+    std::optional<at::Tensor> drop_mask, mask;
+    double scale, keep_probability;
+    int64_t before, after, mode;
+    int64_t first_drop_bit = 0;
+};
+
+struct Attention {
+    at::Tensor query, key, value, keep;  // BNSD; keep: what dropout multiplies the probabilities by
+    at::Tensor maximum, sum, probabilities;
+};
+
+Attention attend(const AttentionLayout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                 const AttentionOptions& o);
+at::Tensor attended(const AttentionLayout& layout, const Attention& a);
+
+struct AttentionGradients {
+    at::Tensor query, key, value;
+};
+AttentionGradients attend_backward(const AttentionLayout& layout, const Attention& a, int64_t key_heads, const at::Tensor& dy,
+                                   double scale);
+
+// Attends within each of several sequences, which lie below each other as {tokens, heads, features} (the layout TND). `use` gets the result
+// of each, with its layout and with functions that cut the sequence's rows out of a tensor, as a batch of one.
+template <class Use>
+void attend_each(int64_t heads, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, at::IntArrayRef query_ends,
+                 at::IntArrayRef key_ends, AttentionOptions options, Use use) {
+    const AttentionLayout layout{"BSND", heads};
+    int64_t query_first = 0, key_first = 0;
+    for (size_t i = 0; i < query_ends.size(); i++) {
+        const int64_t rows = query_ends[i] - query_first, columns = key_ends[i] - key_first;
+        const auto cut = [](int64_t first, int64_t count) {
+            return [=](const at::Tensor& tensor) { return tensor.narrow(0, first, count).unsqueeze(0); };
+        };
+        const auto of_query = cut(query_first, rows), of_key = cut(key_first, columns);
+        AttentionOptions own = options;
+        if (own.mask && own.mode < 2) own.mask = own.mask->narrow(-2, 0, rows).narrow(-1, 0, columns);
+        use(layout, attend(layout, of_query(query), of_key(key), of_key(value), own), of_query, of_key);
+        options.first_drop_bit += heads * rows * columns;
+        query_first = query_ends[i];
+        key_first = key_ends[i];
+    }
+}
+
+}  // namespace torch_aclnn::host::aten

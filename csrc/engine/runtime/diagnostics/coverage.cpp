@@ -1,0 +1,101 @@
+#include "engine/runtime/diagnostics/coverage.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace torch_aclnn::host {
+namespace {
+
+// torch_aclnn/host/coverage.py reads these.
+struct Record {
+    std::atomic<uint32_t> kind;
+    char name[116];
+    std::atomic<uint64_t> calls;
+};
+static_assert(sizeof(Record) == 128 && std::atomic<uint64_t>::is_always_lock_free);
+
+constexpr size_t kRecords = 4096;
+constexpr uint32_t kBeingWritten = UINT32_MAX;
+
+struct Files {
+    Record* records = nullptr;
+    std::string log;
+};
+
+// A process that is forked goes on in its parent's files, one that replaces another (exec) in its predecessor's.
+Files open_files() {
+    const char* const directory = std::getenv("TORCH_ACLNN_HOST_COVERAGE");
+    if (directory == nullptr || *directory == '\0') return {};
+    const std::string path = directory;
+    Files files{nullptr, path + "/log"};
+    const int calls = open((path + "/" + std::to_string(getpid()) + ".calls").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    constexpr size_t bytes = kRecords * sizeof(Record);
+    if (calls >= 0 && ftruncate(calls, bytes) == 0) {
+        void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, calls, 0);
+        if (mapped != MAP_FAILED) files.records = static_cast<Record*>(mapped);
+    }
+    if (calls >= 0) close(calls);
+    if (files.records == nullptr)
+        std::fprintf(stderr, "torch_aclnn: TORCH_ACLNN_HOST_COVERAGE: cannot write in \"%s\"; the report will be incomplete\n", directory);
+    return files;
+}
+
+const Files& files() {
+    static const Files opened = open_files();
+    return opened;
+}
+
+// Finds the record or takes a free one. Of two processes that take one for the same name at once, each gets its own; the reader adds them.
+std::atomic<uint64_t>* find_or_add(Record* records, uint32_t kind, std::string_view name) {
+    name = name.substr(0, sizeof(Record::name) - 1);
+    for (Record* record = records; record < records + kRecords; ++record) {
+        uint32_t found = record->kind.load(std::memory_order_acquire);
+        if (found == 0 && record->kind.compare_exchange_strong(found, kBeingWritten)) {
+            std::memcpy(record->name, name.data(), name.size());
+            record->kind.store(kind, std::memory_order_release);
+            return &record->calls;
+        }
+        if (found == kind && name == record->name) return &record->calls;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+bool covering() noexcept {
+    return files().records != nullptr;
+}
+
+std::atomic<uint64_t>* coverage_counter(CoverageKind kind, const char* name) noexcept {
+    return covering() ? find_or_add(files().records, static_cast<uint32_t>(kind), name) : nullptr;
+}
+
+void coverage_log(const char* message) noexcept {
+    if (!covering()) return;
+    static auto* const mutex = new std::mutex;
+    static auto* const seen = new std::unordered_set<size_t>;
+    try {
+        const std::string line = std::string(message) + '\n';
+        std::lock_guard<std::mutex> lock(*mutex);
+        if (!seen->insert(std::hash<std::string>()(line)).second) return;
+        // Opened for each line, of which there are few: the program may close descriptors that it does not know.
+        const int log = open(files().log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        if (log < 0) return;
+        [[maybe_unused]] const ssize_t written = write(log, line.data(), line.size());
+        close(log);
+    } catch (...) {
+        // A line that is lost is not worth a failure.
+    }
+}
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,21 @@
+// TORCH_ACLNN_HOST_COVERAGE names a directory in which each process leaves what it asked of the engine, for `torch-aclnn coverage`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace torch_aclnn::host {
+
+// What a record counts; 0 marks one that is free.
+enum class CoverageKind : uint32_t { entry_point = 1, refused_operator = 2 };
+
+// True if the variable is set and the directory can be written.
+bool covering() noexcept;
+
+// The counter of that name, or null without a directory. It is mapped from a file, so that it outlives the process however that ends.
+std::atomic<uint64_t>* coverage_counter(CoverageKind kind, const char* name) noexcept;
+
+// Adds a line of the program's own log, once: torch_npu's is the only witness of the symbols that it looked up in vain.
+void coverage_log(const char* message) noexcept;
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,94 @@
+// The list of the engine's entry points, and how often each ran.
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <unordered_set>
+
+#include "engine/runtime/diagnostics/coverage.h"
+#include "engine/runtime/error/call.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+// Libraries come and go on any thread, while others count or list.
+struct EntryPoints {
+    std::mutex mutex;
+    std::unordered_set<EntryPoint*> all;
+};
+
+// Never destroyed: the libraries' static objects take themselves out while the process exits.
+EntryPoints& entry_points() {
+    static auto* const once = new EntryPoints;
+    return *once;
+}
+
+void add(EntryPoint& entry_point) {
+    EntryPoints& known = entry_points();
+    std::lock_guard<std::mutex> lock(known.mutex);
+    known.all.insert(&entry_point);
+}
+
+}  // namespace
+
+EntryPoint::EntryPoint(const char* name, const char* family, uint64_t data_types, const torchAclnnParameter* parameters,
+                       size_t parameter_count) noexcept
+    : description_{sizeof(torchAclnnEntryPoint), name, family, 0, data_types, 0, parameters, parameter_count}, calls_(&own_calls_) {
+    if (std::atomic<uint64_t>* const shared = coverage_counter(CoverageKind::entry_point, name)) calls_ = shared;
+    add(*this);
+}
+
+EntryPoint::EntryPoint(const char* name, const char* family) noexcept
+    : description_{sizeof(torchAclnnEntryPoint), name, family, 1, 0, 0, nullptr, 0}, calls_(&own_calls_) {
+    add(*this);
+}
+
+EntryPoint::~EntryPoint() {
+    EntryPoints& known = entry_points();
+    std::lock_guard<std::mutex> lock(known.mutex);
+    known.all.erase(this);
+}
+
+torchAclnnEntryPoint EntryPoint::description() const noexcept {
+    torchAclnnEntryPoint described = description_;
+    const uint64_t before = calls_at_reset_.load(std::memory_order_acquire);  // first, for it is never more than calls_ was then
+    described.calls = calls_->load(std::memory_order_relaxed) - before;
+    return described;
+}
+
+void EntryPoint::reset_calls() noexcept {
+    calls_at_reset_.store(calls_->load(std::memory_order_relaxed), std::memory_order_release);
+}
+
+}  // namespace torch_aclnn::host
+
+using namespace torch_aclnn::host;
+
+extern "C" TORCH_ACLNN_HOST_API size_t torchAclnnHostEntryPoints(torchAclnnEntryPoint* entryPoints, size_t capacity, size_t recordSize) {
+    size_t found = 0;
+    guarded(__func__, [&](const char*) {
+        EntryPoints& known = entry_points();
+        std::lock_guard<std::mutex> lock(known.mutex);
+        auto* place = reinterpret_cast<unsigned char*>(entryPoints);
+        for (const EntryPoint* entry_point : known.all) {
+            if (place == nullptr || found++ >= capacity) continue;
+            torchAclnnEntryPoint described = entry_point->description();
+            described.size = std::min(recordSize, sizeof described);
+            std::memset(place, 0, recordSize);
+            std::memcpy(place, &described, described.size);
+            place += recordSize;
+        }
+        found = known.all.size();
+        return ACL_SUCCESS;
+    });
+    return found;
+}
+
+extern "C" TORCH_ACLNN_HOST_API void torchAclnnHostResetCalls(void) {
+    guarded(__func__, [](const char*) {
+        EntryPoints& known = entry_points();
+        std::lock_guard<std::mutex> lock(known.mutex);
+        for (EntryPoint* entry_point : known.all) entry_point->reset_calls();
+        return ACL_SUCCESS;
+    });
+}

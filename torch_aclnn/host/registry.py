@@ -1,0 +1,131 @@
+"""The entry points of the host engine, as its loaded libraries list them (``include/torch_aclnn/entry_points.h``)."""
+
+import ctypes
+from dataclasses import dataclass
+
+from torch_aclnn.host.engine import is_active
+from torch_aclnn.host.loader import loaded_library
+
+
+class _Parameter(ctypes.Structure):
+    _fields_ = (("kind", ctypes.c_char_p), ("name", ctypes.c_char_p), ("nullable", ctypes.c_int))
+
+
+class _Record(ctypes.Structure):
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("family", ctypes.c_char_p),
+        ("refused", ctypes.c_int),
+        ("data_types", ctypes.c_uint64),
+        ("calls", ctypes.c_uint64),
+        ("parameters", ctypes.POINTER(_Parameter)),
+        ("parameter_count", ctypes.c_size_t),
+    )
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of an entry point's first phase.
+
+    Attributes:
+        kind: what the engine reads it as: ``"In"``, ``"Ints"``, ``"Dim"``, ...
+        name: the documented name.
+        nullable: whether a null pointer means "not given".
+
+    """
+
+    kind: str
+    name: str
+    nullable: bool
+
+
+@dataclass(frozen=True)
+class EntryPoint:
+    """An entry point.
+
+    Attributes:
+        name: as ``aclnnAvgPool2dBackward``.
+        family: what it belongs to, as ``pooling``.
+        refused: whether it exists only to fail, with a message.
+        data_types: the ``aclDataType`` values that its first tensor may have.
+        calls: how often it has run since the last :func:`torch_aclnn.host.reset_calls`.
+        parameters: of the first phase, without ``workspaceSize`` and ``executor``; empty where the engine does not describe them.
+
+    """
+
+    name: str
+    family: str
+    refused: bool
+    data_types: frozenset[int]
+    calls: int
+    parameters: tuple[Parameter, ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def entry_points() -> list[EntryPoint]:
+    """Return the entry points of the engine's libraries that this process has loaded, by name.
+
+    Raises:
+        RuntimeError: CANN answers on the ``npu`` device.
+
+    Example:
+        >>> import torch_aclnn
+        >>> from torch_aclnn.host.registry import entry_points
+        >>> next(entry.family for entry in entry_points() if entry.name == "aclnnAvgPool2dBackward")
+        'pooling'
+
+    """
+    return sorted((_described(record) for record in _records()), key=str)
+
+
+def counts() -> dict[str, int]:
+    """Return the calls of each entry point that has run since the last reset, by name; cheaper than :func:`entry_points`."""
+    counted = {record.name.decode(): record.calls for record in _records() if record.calls}
+    return dict(sorted(counted.items()))
+
+
+def reset_counts() -> None:
+    """Set the calls of all entry points to zero."""
+    host_runtime().torchAclnnHostResetCalls()
+
+
+def host_runtime() -> ctypes.CDLL:
+    """Return the engine's ``libascendcl.so``.
+
+    Raises:
+        RuntimeError: it does not answer in this process.
+
+    """
+    runtime = loaded_library("libascendcl.so")
+    if runtime is None or not is_active():
+        raise RuntimeError("torch_aclnn.host: the host engine is not active in this process")
+    return runtime
+
+
+def _records() -> "ctypes.Array[_Record]":
+    describe = host_runtime().torchAclnnHostEntryPoints
+    describe.restype = ctypes.c_size_t
+    describe.argtypes = [ctypes.POINTER(_Record), ctypes.c_size_t, ctypes.c_size_t]
+    size = ctypes.sizeof(_Record)
+    count = describe(None, 0, size)
+    while True:
+        records = (_Record * count)()
+        found = describe(records, count, size)
+        if found == count:
+            return records
+        count = found  # another thread has loaded a library in between
+
+
+def _described(record: _Record) -> EntryPoint:
+    parameters = [record.parameters[i] for i in range(record.parameter_count)]
+    return EntryPoint(
+        record.name.decode(),
+        record.family.decode(),
+        bool(record.refused),
+        frozenset(bit for bit in range(64) if record.data_types >> bit & 1),
+        record.calls,
+        tuple(Parameter(p.kind.decode(), p.name.decode(), bool(p.nullable)) for p in parameters),
+    )
