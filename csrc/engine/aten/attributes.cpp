@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/opapi/refusal.h"
+#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 
@@ -47,7 +47,7 @@ std::string_view read_gelu_name(const char* name, const char* text) {
 }
 
 std::string_view read_choice(const char* name, const char* text, std::initializer_list<std::string_view> choices) {
-    if (text == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(name) + ": expected a text, got null");
+    if (text == nullptr) refuse_null(name, "a text");
     for (const std::string_view choice : choices)
         if (choice == text) return choice;
     std::string expected;

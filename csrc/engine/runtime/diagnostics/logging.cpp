@@ -3,7 +3,7 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 
 extern "C" TORCH_ACLNN_HOST_API __attribute__((format(printf, 5, 6))) void aclAppLog(int, const char* func, const char* file, uint32_t line,
                                                                                      const char* fmt, ...) {
@@ -13,9 +13,8 @@ extern "C" TORCH_ACLNN_HOST_API __attribute__((format(printf, 5, 6))) void aclAp
     va_start(arguments, fmt);
     std::vsnprintf(message, sizeof message, fmt, arguments);
     va_end(arguments);
-    torch_aclnn::host::guarded(__func__, [&](const char* function) {
+    torch_aclnn::host::guarded(__func__, [&] {
         torch_aclnn::host::trace(
-            torch_aclnn::host::text(function, "(", file ? file : "?", ":", line, " ", func ? func : "?", "): ", message));
-        return ACL_SUCCESS;
+            torch_aclnn::host::text("aclAppLog(", file ? file : "?", ":", line, " ", func ? func : "?", "): ", message));
     });
 }

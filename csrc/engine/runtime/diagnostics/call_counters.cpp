@@ -3,7 +3,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -37,7 +37,7 @@ using namespace torch_aclnn::host;
 // to learn the size.
 extern "C" TORCH_ACLNN_HOST_API size_t torchAclnnHostCalls(const char** names, uint64_t* counts, size_t capacity) {
     size_t found = 0;
-    guarded("torchAclnnHostCalls", [&](const char*) {
+    guarded("torchAclnnHostCalls", [&] {
         Baseline& reset = baseline();
         std::lock_guard<std::mutex> lock(reset.mutex);
         for (const CallCounter* counter = newest.load(std::memory_order_acquire); counter != nullptr; counter = counter->next()) {
@@ -50,18 +50,16 @@ extern "C" TORCH_ACLNN_HOST_API size_t torchAclnnHostCalls(const char** names, u
             }
             ++found;
         }
-        return ACL_SUCCESS;
     });
     return found;
 }
 
 extern "C" TORCH_ACLNN_HOST_API void torchAclnnHostResetCalls(void) {
-    guarded("torchAclnnHostResetCalls", [](const char*) {
+    guarded("torchAclnnHostResetCalls", [] {
         Baseline& reset = baseline();
         std::lock_guard<std::mutex> lock(reset.mutex);
         for (const CallCounter* counter = newest.load(std::memory_order_acquire); counter != nullptr; counter = counter->next()) {
             reset.calls[counter] = counter->calls();
         }
-        return ACL_SUCCESS;
     });
 }
