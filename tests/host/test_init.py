@@ -59,7 +59,7 @@ def test_bad_setting_is_named_and_refused(run_engine, setting, value):
     ended = run_engine("print(acl.aclInit(None)); print(sentence()); print(acl.aclrtSetDevice(0))", **{name: value})
     code, sentence, device = ended.stdout.splitlines()
     assert (code, device) == ("100000", "100000")
-    assert sentence.startswith(f"aclInit: {name} must be ")
+    assert sentence.startswith(f"aclInit: {name}: expected ")
     assert sentence.endswith(f'got "{value}"')
 
 
