@@ -68,7 +68,7 @@ def tasks(library: Runtime, tmp_path_factory: pytest.TempPathFactory) -> ctypes.
     link = [f"-L{libdir()}", "-lascendcl"]
     subprocess.run([compiler, *flags, *include, str(source), "-o", str(target), *link], check=True)
     compiled = ctypes.CDLL(str(target))
-    for name in ("enqueue_failing_task", "enqueue_throwing_task", "enqueue_counting_task"):
+    for name in ("enqueue_failing_task", "enqueue_throwing_task", "enqueue_refusing_task", "enqueue_counting_task"):
         getattr(compiled, name).argtypes = [c_void_p]
     return compiled
 

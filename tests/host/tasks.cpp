@@ -1,15 +1,18 @@
 // Tasks for the stream tests, built as a library of its own.
 
+#include <new>
 #include <stdexcept>
 
-#include "engine/runtime/engine.h"
+#include "engine/runtime/error/guarded.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
 
+using torch_aclnn::host::Error;
+using torch_aclnn::host::guarded;
+using torch_aclnn::host::refuse;
 using torch_aclnn::host::Task;
-using torch_aclnn::host::TaskError;
 
 int finished = 0;
 int counted = 0;
@@ -24,12 +27,17 @@ class TestTask : public Task {
 
 class FailingTask : public TestTask {
     const char* name() const override { return "failingTask"; }
-    void run() override { throw TaskError(ACL_ERROR_INTERNAL_ERROR, "failingTask: its input was not to its taste"); }
+    void run() override { throw Error(ACL_ERROR_INTERNAL_ERROR, "its input was not to its taste"); }
 };
 
 class ThrowingTask : public TestTask {
     const char* name() const override { return "throwingTask"; }
     void run() override { throw std::out_of_range("index 7 of 3"); }
+};
+
+class RefusingTask : public TestTask {
+    const char* name() const override { return "refusingTask"; }
+    void run() override { refuse("index", "a value in 0..2", "7"); }
 };
 
 class CountingTask : public TestTask {
@@ -39,7 +47,7 @@ class CountingTask : public TestTask {
 
 // A task that is refused has not been taken and stays the caller's.
 int enqueue(aclrtStream stream, TestTask* task) {
-    const aclError code = torch_aclnn::host::enqueue(stream, *task);
+    const aclError code = guarded(task->name(), [&] { torch_aclnn::host::enqueue(stream, *task); });
     if (code != ACL_SUCCESS) delete task;
     return code;
 }
@@ -52,6 +60,9 @@ EXPORT int enqueue_failing_task(aclrtStream stream) {
 EXPORT int enqueue_throwing_task(aclrtStream stream) {
     return enqueue(stream, new ThrowingTask);
 }
+EXPORT int enqueue_refusing_task(aclrtStream stream) {
+    return enqueue(stream, new RefusingTask);
+}
 EXPORT int enqueue_counting_task(aclrtStream stream) {
     return enqueue(stream, new CountingTask);
 }
@@ -62,5 +73,11 @@ EXPORT int counted_tasks() {
     return counted;
 }
 EXPORT int refuse_operator() {
-    return torch_aclnn::host::fail(161002, "aclnnX: self must be there");
+    return guarded("aclnnX", [] { refuse("self", "a value", "none"); });
+}
+EXPORT int throw_what_is_no_exception() {
+    return guarded("aclnnX", [] { throw 7; });
+}
+EXPORT int run_out_of_memory() {
+    return guarded("aclnnX", [] { throw std::bad_alloc(); });
 }

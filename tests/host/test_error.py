@@ -33,7 +33,14 @@ def test_refusal_of_an_operator_leaves_no_runtime_error(ascendcl, tasks):
     assert ascendcl.aclrtSetDevice(-1) == 107001
     assert tasks.refuse_operator() == 161002
     assert ascendcl.aclrtPeekAtLastError(0) == 0
-    assert ascendcl.message() == "aclnnX: self must be there"
+    assert ascendcl.message() == "aclnnX: self: expected a value, got none"
+
+
+def test_what_carries_no_code_of_its_own_is_answered_too(ascendcl, tasks):
+    assert tasks.throw_what_is_no_exception() == 500000
+    assert ascendcl.message() == "aclnnX: unknown exception"
+    assert tasks.run_out_of_memory() == 200000
+    assert ascendcl.message() == "aclnnX: out of host memory"
 
 
 def test_long_message_is_cut_and_not_overrun(ascendcl):

@@ -59,7 +59,7 @@ def test_bad_setting_is_named_and_refused(run_engine, setting, value):
     ended = run_engine("print(acl.aclInit(None)); print(message()); print(acl.aclrtSetDevice(0))", **{name: value})
     code, message, device = ended.stdout.splitlines()
     assert (code, device) == ("100000", "100000")
-    assert message.startswith(f"aclInit: {name} must be ")
+    assert message.startswith(f"aclInit: {name}: expected ")
     assert message.endswith(f'got "{value}"')
 
 

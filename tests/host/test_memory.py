@@ -45,16 +45,16 @@ def test_absurd_size_is_out_of_memory(ascendcl):
 @pytest.mark.parametrize("name", ["aclrtMalloc", "aclrtMallocHost"])
 def test_nothing_to_allocate_is_refused(ascendcl, name):
     policy = [0] if name == "aclrtMalloc" else []
-    ascendcl.refuses(107000, "size must not be 0", name, byref(c_void_p()), 0, *policy)
-    ascendcl.refuses(100000, "must not be null", name, None, 64, *policy)
+    ascendcl.refuses(107000, "size: expected at least 1, got 0", name, byref(c_void_p()), 0, *policy)
+    ascendcl.refuses(100000, "expected a value, got null", name, None, 64, *policy)
 
 
 def test_memory_is_freed_once_and_by_its_start(ascendcl):
     address = ascendcl.create("aclrtMalloc", 256, 0)
     ascendcl.refuses(107000, "aclrtMalloc", "aclrtFree", address + 64)
     ascendcl.ok("aclrtFree", address)
-    ascendcl.refuses(107000, "not have been freed", "aclrtFree", address)
-    ascendcl.refuses(100000, "must not be null", "aclrtFree", None)
+    ascendcl.refuses(107000, "has not been freed", "aclrtFree", address)
+    ascendcl.refuses(100000, "expected a value, got null", "aclrtFree", None)
 
 
 def test_host_memory_is_not_device_memory(ascendcl):
@@ -62,7 +62,7 @@ def test_host_memory_is_not_device_memory(ascendcl):
     assert address % 64 == 0
     ascendcl.refuses(107000, "aclrtMalloc", "aclrtFree", address)
     ascendcl.ok("aclrtFreeHost", address)
-    ascendcl.refuses(107000, "not have been freed", "aclrtFreeHost", address)
+    ascendcl.refuses(107000, "has not been freed", "aclrtFreeHost", address)
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
@@ -93,11 +93,14 @@ def test_copy_past_the_end_of_an_allocation_is_refused(ascendcl, device_memory, 
         ascendcl.ok("aclrtMemcpy", *back, back_kind)
         ascendcl.ok("aclrtMemset", *fill)
     else:
-        left = f"has {4096 - offset} bytes left in its device allocation, got count {count}"
-        ascendcl.refuses(107000, f"dst {left}", "aclrtMemcpy", *to, kind)
-        ascendcl.refuses(107000, f"src {left}", "aclrtMemcpy", *back, back_kind)
-        ascendcl.refuses(107000, f"dst {left}", "aclrtMemcpyAsync", *to, kind, None)
-        ascendcl.refuses(107000, f"devPtr {left}", "aclrtMemset", *fill)
+        wanted, left = f"expected device memory for count {count}, got ", f", whose allocation goes on for {4096 - offset} bytes"
+        for parameter, name, *arguments in (
+            ("dst", "aclrtMemcpy", *to, kind),
+            ("src", "aclrtMemcpy", *back, back_kind),
+            ("dst", "aclrtMemcpyAsync", *to, kind, None),
+            ("devPtr", "aclrtMemset", *fill),
+        ):
+            ascendcl.refuses(107000, f"{parameter}: {wanted}{device_memory + offset:#x}{left}", name, *arguments)
     assert len(buffer) == 8192
 
 
@@ -109,7 +112,7 @@ def test_copy_past_the_end_of_an_allocation_is_refused(ascendcl, device_memory, 
 def test_host_memory_in_a_device_place_is_refused(ascendcl, kind, parameter):
     one, other = (ctypes.create_string_buffer(64) for _ in range(2))
     copy = (ctypes.addressof(one), 64, ctypes.addressof(other), 64)
-    ascendcl.refuses(107000, f"{parameter} must be device memory", "aclrtMemcpy", *copy, kind)
+    ascendcl.refuses(107000, f"{parameter}: expected device memory", "aclrtMemcpy", *copy, kind)
     ascendcl.ok("aclrtMemcpy", *copy, HOST_TO_HOST)
 
 
@@ -124,13 +127,13 @@ def test_registered_host_memory_may_stand_in_a_device_place(ascendcl, device_mem
     assert buffer.raw == b"\5" * 64
     ascendcl.refuses(107000, "overlaps", "aclrtHostRegister", address + 32, 64, 0, byref(seen))
     ascendcl.ok("aclrtHostUnregister", address)
-    ascendcl.refuses(107000, "must be device memory", "aclrtMemcpy", address, 64, device_memory, 64, DEVICE_TO_DEVICE)
+    ascendcl.refuses(107000, "expected device memory", "aclrtMemcpy", address, 64, device_memory, 64, DEVICE_TO_DEVICE)
     ascendcl.refuses(107000, "registered memory", "aclrtHostUnregister", address)
 
 
 @pytest.mark.parametrize(("change", "code", "words"), [
-    ({"dst": None}, 100000, "dst must not be null"),
-    ({"src": None}, 100000, "src must not be null"),
+    ({"dst": None}, 100000, "dst: expected a value, got null"),
+    ({"src": None}, 100000, "src: expected a value, got null"),
     ({"room": 63}, 107000, "destMax (63), got 64"),
     ({"kind": 5}, 107000, "got 5"),
     ({"kind": -1}, 107000, "got -1"),

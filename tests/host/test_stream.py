@@ -48,7 +48,7 @@ def test_dead_stream_is_refused(ascendcl, call):
 def test_event_is_not_a_stream(ascendcl, tasks):
     event = ascendcl.create("aclrtCreateEvent")
     assert tasks.enqueue_counting_task(event) == 107017
-    assert ascendcl.message().startswith("countingTask: stream must be null or a live stream")
+    assert ascendcl.message().startswith("countingTask: stream: expected null or a live stream, got ")
     ascendcl.ok("aclrtDestroyEvent", event)
 
 

@@ -34,6 +34,12 @@ def test_exception_of_a_task_is_told_with_the_name_of_the_task(ascendcl, tasks, 
     assert ascendcl.message() == "throwingTask: index 7 of 3"
 
 
+def test_refusal_of_a_task_keeps_its_code(ascendcl, tasks, stream):
+    tasks.enqueue_refusing_task(stream)
+    assert ascendcl.aclrtSynchronizeStream(stream) == 161002
+    assert ascendcl.message() == "refusingTask: index: expected a value in 0..2, got 7"
+
+
 def test_what_comes_after_a_failure_is_skipped_but_finished(ascendcl, tasks, stream, other_stream):
     counted, finished = tasks.counted_tasks(), tasks.finished_tasks()
     tasks.enqueue_failing_task(stream)

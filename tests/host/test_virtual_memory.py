@@ -49,7 +49,7 @@ def test_pieces_side_by_side_are_one_memory(ascendcl, addresses):
     target = ctypes.create_string_buffer(16)
     ascendcl.ok("aclrtMemcpy", target, 16, addresses + PIECE - 8, 16, 2)
     assert target.raw == b"\t" * 16
-    ascendcl.refuses(107000, "16 bytes left", "aclrtMemcpy", target, 17, addresses + 2 * PIECE - 16, 17, 2)
+    ascendcl.refuses(107000, "goes on for 16 bytes", "aclrtMemcpy", target, 17, addresses + 2 * PIECE - 16, 17, 2)
     for place, handle in zip((addresses, addresses + PIECE), pieces, strict=True):
         ascendcl.ok("aclrtUnmapMem", place)
         ascendcl.ok("aclrtFreePhysical", handle)
@@ -61,7 +61,7 @@ def test_memory_keeps_its_content_when_it_moves(ascendcl, addresses, piece):
     ascendcl.ok("aclrtMapMem", addresses, PIECE, 0, piece, 0)
     ascendcl.ok("aclrtMemset", addresses, PIECE, 65, PIECE)
     ascendcl.ok("aclrtUnmapMem", addresses)
-    ascendcl.refuses(107000, "src must be device memory", "aclrtMemcpy", target, 4, addresses, 4, 2)
+    ascendcl.refuses(107000, "src: expected device memory", "aclrtMemcpy", target, 4, addresses, 4, 2)
     ascendcl.ok("aclrtMapMem", addresses + PIECE, PIECE, 0, piece, 0)
     ascendcl.ok("aclrtMemcpy", target, 4, addresses + PIECE, 4, 2)
     assert target.raw == b"AAAA"
@@ -69,7 +69,7 @@ def test_memory_keeps_its_content_when_it_moves(ascendcl, addresses, piece):
 
 
 def test_misplaced_mapping_is_refused(ascendcl, addresses, piece):
-    ascendcl.refuses(107000, "must lie in a range", "aclrtMapMem", addresses + 4 * PIECE, PIECE, 0, piece, 0)
+    ascendcl.refuses(107000, "in a range from aclrtReserveMemAddress", "aclrtMapMem", addresses + 4 * PIECE, PIECE, 0, piece, 0)
     ascendcl.refuses(107000, "the whole of the physical memory", "aclrtMapMem", addresses, PIECE // 2, 0, piece, 0)
     ascendcl.refuses(107017, "live physical memory", "aclrtMapMem", addresses, PIECE, 0, 1234, 0)
     ascendcl.ok("aclrtMapMem", addresses, PIECE, 0, piece, 0)

@@ -34,7 +34,7 @@ void require_shapes_of(at::TensorList params, const char* name, at::TensorList s
 }
 void require_maxima(bool amsgrad, const std::optional<at::Tensor>& maxima, const at::Tensor& parameter) {
     if (!amsgrad) return;
-    if (!maxima) throw torch_aclnn::host::Refusal(ACLNN_ERR_PARAM_NULLPTR, "maxGradNorm: expected a tensor, as amsgrad is set, got null");
+    if (!maxima) torch_aclnn::host::refuse_null("maxGradNorm", "a tensor, as amsgrad is set");
     require_same_shape({"maxGradNorm", *maxima}, {"varRef", parameter});
 }
 

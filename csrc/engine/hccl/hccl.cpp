@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "engine/runtime/visibility.h"
+
 namespace {
 
 constexpr int kDeterministic = 0;
@@ -14,6 +16,6 @@ union ConfigValue {
 }  // namespace
 
 // torch_npu sets this while it starts. Any collective of the engine is deterministic.
-extern "C" __attribute__((visibility("default"))) int HcclSetConfig(int config, ConfigValue) {
+extern "C" TORCH_ACLNN_HOST_API int HcclSetConfig(int config, ConfigValue) {
     return config == kDeterministic ? 0 : kNotSupported;
 }

@@ -40,7 +40,7 @@ std::string joined(const Items& items, const Text& text) {
 }  // namespace
 
 void require_not_null(const char* name, const void* pointer) {
-    if (pointer == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(name) + ": expected a value, got null");
+    if (pointer == nullptr) refuse_null(name);
 }
 
 void require_handles(std::initializer_list<Named> tensors) {

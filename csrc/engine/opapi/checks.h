@@ -1,4 +1,4 @@
-// The checks that entry points share. Each throws a Refusal that names the parameter, what was expected and what came.
+// The checks that entry points share. Each throws an Error that names the parameter, what was expected and what came.
 #pragma once
 
 #include <initializer_list>

@@ -25,9 +25,10 @@ Arguments tensors_of(const aclOpExecutor& executor) {
 
 aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments (*arguments_of)(const aclOpExecutor&), size_t index,
                         aclTensor* tensor, void* addr) {
-    return answer(function, [&] {
-        if (executor == nullptr || tensor == nullptr || addr == nullptr)
-            throw Refusal(ACLNN_ERR_PARAM_NULLPTR, "executor, tensor and addr: expected values, got null");
+    const auto body = [&] {
+        require_not_null("executor", executor);
+        require_not_null("tensor", tensor);
+        require_not_null("addr", addr);
         require_executor(executor);
         require_live("tensor", tensor);
         const Arguments arguments = arguments_of(*executor);
@@ -38,14 +39,11 @@ aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments
         moved.data = addr;
         require_device_view({"addr", &moved});
         tensor->data = addr;
-    });
+    };
+    return guarded(function, body, kAclnnCodes);
 }
 
 }  // namespace
-
-void refuse(const std::string& parameter, const std::string& expected, const std::string& got) {
-    throw Refusal(ACLNN_ERR_PARAM_INVALID, parameter + ": expected " + expected + ", got " + got);
-}
 
 void refuse_executor(const aclOpExecutor* executor) {
     refuse("executor", "one that phase 1 made and that has not been used up", describe_dead(executor));
@@ -111,18 +109,20 @@ void aclOpExecutor::finish() noexcept {
 }
 
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
-    return answer(__func__, [&] {
+    const auto body = [&] {
         require_executor(executor);
         executor->repeatable = true;
-    });
+    };
+    return guarded(__func__, body, kAclnnCodes);
 }
 
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
-    return answer(__func__, [&] {
+    const auto body = [&] {
         if (executor == nullptr) return;
         if (!slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
         delete executor;
-    });
+    };
+    return guarded(__func__, body, kAclnnCodes);
 }
 
 aclnnStatus aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr) {

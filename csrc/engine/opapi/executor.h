@@ -7,9 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "engine/opapi/fallback_codes.h"
 #include "engine/opapi/handles.h"
-#include "engine/opapi/refusal.h"
-#include "engine/runtime/engine.h"
 
 namespace torch_aclnn::host {
 
@@ -90,19 +89,18 @@ TORCH_ACLNN_HANDLE_KIND(aclOpExecutor)
 void require_executor(const aclOpExecutor* executor);
 [[noreturn]] void refuse_executor(const aclOpExecutor* executor);
 
-// A call of phase 1's body without the allocation of a std::function.
-struct Phase1Body {
-    void* closure;
-    std::unique_ptr<aclOpExecutor> (*call)(void* closure);
-};
-TORCH_ACLNN_HOST_API aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor,
-                                            Phase1Body body) noexcept;
+// The checks of phase 1 that are not about arguments of the operator, and what it does with the executor that it made.
+TORCH_ACLNN_HOST_API void begin_phase1(const uint64_t* workspace_size, aclOpExecutor* const* executor);
+TORCH_ACLNN_HOST_API void end_phase1(std::unique_ptr<aclOpExecutor> made, uint64_t* workspace_size, aclOpExecutor** executor);
 
-// Runs `prepare`, which checks the arguments and makes the executor, and turns a refusal into a code and a sentence.
+// Runs `prepare`, which checks the arguments and makes the executor, and turns what it throws into a code and a message.
 template <class Prepare>
-aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor, Prepare prepare) noexcept {
-    const auto call = [](void* closure) { return (*static_cast<Prepare*>(closure))(); };
-    return run_phase1(entry_point, workspace_size, executor, Phase1Body{&prepare, call});
+aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor, Prepare&& prepare) noexcept {
+    const auto body = [&] {
+        begin_phase1(workspace_size, executor);
+        end_phase1(prepare(), workspace_size, executor);
+    };
+    return guarded(entry_point, body, kPhase1Codes);
 }
 
 // Checks that the executor is the entry point's own and that all that phase 1 was given is still there, and enqueues it.

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <new>
 
+#include "engine/opapi/fallback_codes.h"
 #include "engine/opapi/format.h"
-#include "engine/opapi/refusal.h"
 
 namespace torch_aclnn::host {
 
@@ -58,41 +57,37 @@ TORCH_ACLNN_SLOTS(aclScalarList)
 
 namespace {
 
-// Handles are made without a status, so a failure is a null handle and a sentence.
+// Handles are made without a status, so a failure is a null handle and a message.
 template <class Handle, class Fill>
 Handle* create(const char* function, Fill&& fill) noexcept {
-    try {
-        std::unique_ptr<Handle> handle(new Handle);  // make_unique would write zeros into all of it
-        return fill(*handle) ? handle.release() : nullptr;
-    } catch (const std::exception&) {  // bad_alloc, or length_error for a size beyond any memory
-        fail(ACL_ERROR_BAD_ALLOC, std::string(function) + ": out of host memory");
-        return nullptr;
-    }
+    std::unique_ptr<Handle> handle;
+    const aclnnStatus status = guarded(function, [&] {
+        handle.reset(new Handle);  // make_unique would write zeros into all of it
+        fill(*handle);
+    });
+    return status == ACLNN_SUCCESS ? handle.release() : nullptr;
 }
 
-bool refuse(const char* function, const std::string& reason) {
-    fail(ACLNN_ERR_PARAM_INVALID, std::string(function) + ": " + reason);
-    return false;
+template <class Handle, class Value>
+Handle* create_array(const char* function, const Value* source, uint64_t size) noexcept {
+    return create<Handle>(function, [&](Handle& array) {
+        if (source == nullptr && size > 0) refuse("value", "an array of " + std::to_string(size), "null");
+        array.values.resize(size);
+        if (size > 0) std::memcpy(array.values.data(), source, size * sizeof(Value));
+    });
 }
 
-template <class Value>
-bool fill_array(std::vector<Value>& target, const char* function, const void* source, uint64_t size) {
-    if (source == nullptr && size > 0) return refuse(function, "value: expected an array of " + std::to_string(size) + ", got null");
-    target.resize(size);
-    if (size > 0) std::memcpy(target.data(), source, size * sizeof(Value));
-    return true;
-}
-
-template <class Handle>
-bool fill_list(MemberList<Handle>& members, const char* function, const Handle* const* source, uint64_t size) {
-    if (source == nullptr && size > 0) return refuse(function, "value: expected a list of " + std::to_string(size) + ", got null");
-    members.reserve(size);
-    for (uint64_t i = 0; i < size; ++i)
-        if (source[i] != nullptr && !slots_of<Handle>().is_live(source[i]))
-            return refuse(function, "value: expected live handles of type " + std::string(handle_name<Handle>) + ", got " +
-                                        describe_dead(source[i]) + " at position " + std::to_string(i));
-    for (uint64_t i = 0; i < size; ++i) members.emplace_back(const_cast<Handle*>(source[i]));
-    return true;
+template <class List, class Member>
+List* create_list(const char* function, const Member* const* source, uint64_t size) noexcept {
+    return create<List>(function, [&](List& list) {
+        if (source == nullptr && size > 0) refuse("value", "a list of " + std::to_string(size), "null");
+        list.members.reserve(size);
+        for (uint64_t i = 0; i < size; ++i)
+            if (source[i] != nullptr && !slots_of<Member>().is_live(source[i]))
+                refuse("value", "live handles of type " + std::string(handle_name<Member>),
+                       describe_dead(source[i]) + " at position " + std::to_string(i));
+        for (uint64_t i = 0; i < size; ++i) list.members.emplace_back(const_cast<Member*>(source[i]));
+    });
 }
 
 void set_contiguous(Dims& strides, const Dims& sizes) {
@@ -118,18 +113,18 @@ bool owns_its_members(const aclScalarList& list) {
 }
 
 template <class Handle>
-aclnnStatus destroy(const char* function, const Handle* handle) noexcept {
-    return answer(function, [&] {
-        if (handle == nullptr) return;
-        if (!slots_of<Handle>().retire(handle))
-            throw Refusal(ACLNN_ERR_PARAM_INVALID,
-                          "expected null or a live " + std::string(handle_name<Handle>) + ", got " + describe_dead(handle));
-        const bool complete = owns_its_members(*handle);
-        delete handle;
-        if (!complete)
-            throw Refusal(ACLNN_ERR_PARAM_INVALID,
-                          "expected a list that owns its members, got one of which a member has been destroyed before");
-    });
+aclnnStatus destroy(const char* function, const char* name, const Handle* handle) noexcept {
+    return guarded(
+        function,
+        [&] {
+            if (handle == nullptr) return;
+            if (!slots_of<Handle>().retire(handle))
+                refuse(name, "null or a live " + std::string(handle_name<Handle>), describe_dead(handle));
+            const bool complete = owns_its_members(*handle);
+            delete handle;
+            if (!complete) refuse(name, "a list that owns its members", "one of which a member has been destroyed before");
+        },
+        kAclnnCodes);
 }
 
 }  // namespace
@@ -139,13 +134,12 @@ using namespace torch_aclnn::host;
 
 aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType, const int64_t* strides, int64_t offset,
                            aclFormat format, const int64_t* storageDims, uint64_t storageDimsNum, void* data) {
-    const char* function = "aclCreateTensor";
-    return create<aclTensor>(function, [&](aclTensor& tensor) {
+    return create<aclTensor>(__func__, [&](aclTensor& tensor) {
         if (viewDimsNum > kMaxRank || storageDimsNum > kMaxRank)
-            return refuse(function, "viewDimsNum and storageDimsNum: expected at most " + std::to_string(kMaxRank) + ", got " +
-                                        std::to_string(viewDimsNum) + " and " + std::to_string(storageDimsNum));
+            refuse("viewDimsNum and storageDimsNum", "at most " + std::to_string(kMaxRank),
+                   std::to_string(viewDimsNum) + " and " + std::to_string(storageDimsNum));
         if ((viewDims == nullptr && viewDimsNum > 0) || (storageDims == nullptr && storageDimsNum > 0))
-            return refuse(function, "viewDims and storageDims: expected an array where the number is not 0, got null");
+            refuse("viewDims and storageDims", "an array where the number is not 0", "null");
         tensor.sizes = Dims(viewDims, viewDimsNum);
         tensor.storage_sizes = Dims(storageDims, storageDimsNum);
         if (strides != nullptr)
@@ -156,64 +150,57 @@ aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDat
         tensor.dtype = dataType;
         tensor.format = format;
         tensor.data = data;
-        return true;
     });
 }
 
 aclScalar* aclCreateScalar(void* value, aclDataType dataType) {
-    const char* function = "aclCreateScalar";
-    return create<aclScalar>(function, [&](aclScalar& scalar) {
-        if (value == nullptr) return refuse(function, "value: expected a pointer to the number, got null");
+    return create<aclScalar>(__func__, [&](aclScalar& scalar) {
+        if (value == nullptr) refuse("value", "a pointer to the number", "null");
         const size_t size = aclDataTypeSize(dataType);
-        if (size == 0) return refuse(function, "dataType: expected a type with a size, got " + to_string(dataType));
+        if (size == 0) refuse("dataType", "a type with a size", to_string(dataType));
         scalar.dtype = dataType;
         std::memcpy(scalar.bytes.data(), value, size);
-        return true;
     });
 }
 
 aclIntArray* aclCreateIntArray(const int64_t* value, uint64_t size) {
-    return create<aclIntArray>("aclCreateIntArray", [&](aclIntArray& a) { return fill_array(a.values, "aclCreateIntArray", value, size); });
+    return create_array<aclIntArray>(__func__, value, size);
 }
 
 aclFloatArray* aclCreateFloatArray(const float* value, uint64_t size) {
-    return create<aclFloatArray>("aclCreateFloatArray",
-                                 [&](aclFloatArray& a) { return fill_array(a.values, "aclCreateFloatArray", value, size); });
+    return create_array<aclFloatArray>(__func__, value, size);
 }
 
 aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t size) {
-    return create<aclBoolArray>("aclCreateBoolArray",
-                                [&](aclBoolArray& a) { return fill_array(a.values, "aclCreateBoolArray", value, size); });
+    return create_array<aclBoolArray>(__func__, value, size);
 }
 
 aclTensorList* aclCreateTensorList(const aclTensor* const* value, uint64_t size) {
-    return create<aclTensorList>("aclCreateTensorList",
-                                 [&](aclTensorList& l) { return fill_list(l.members, "aclCreateTensorList", value, size); });
+    return create_list<aclTensorList>(__func__, value, size);
 }
 
 aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size) {
-    return create<aclScalarList>("aclCreateScalarList",
-                                 [&](aclScalarList& l) { return fill_list(l.members, "aclCreateScalarList", value, size); });
+    return create_list<aclScalarList>(__func__, value, size);
 }
 
 aclnnStatus aclDestroyTensor(const aclTensor* tensor) {
-    return destroy(__func__, tensor);
+    return destroy(__func__, "tensor", tensor);
 }
 aclnnStatus aclDestroyScalar(const aclScalar* scalar) {
-    return destroy(__func__, scalar);
+    return destroy(__func__, "scalar", scalar);
 }
 aclnnStatus aclDestroyIntArray(const aclIntArray* array) {
-    return destroy(__func__, array);
+    return destroy(__func__, "array", array);
 }
 aclnnStatus aclDestroyFloatArray(const aclFloatArray* array) {
-    return destroy(__func__, array);
+    return destroy(__func__, "array", array);
 }
 aclnnStatus aclDestroyBoolArray(const aclBoolArray* array) {
-    return destroy(__func__, array);
+    return destroy(__func__, "array", array);
 }
 aclnnStatus aclDestroyTensorList(const aclTensorList* array) {
-    return destroy(__func__, array);
+    return destroy(__func__, "array", array);
 }
 aclnnStatus aclDestroyScalarList(const aclScalarList* array) {
-    return destroy(__func__, array);
+    return destroy(__func__, "array", array);
 }

@@ -65,9 +65,8 @@ void compute(const aclOpExecutor& e) {
     if (!bad) return;
     const uint64_t rank = e.output(0).rank();
     const int64_t plane_size = grad_output.size[2] * grad_output.size[3] * grad_output.size[4];
-    throw TaskError(ACL_ERROR_RT_AICORE_EXCEPTION, "aclnnMaxUnpool3dBackward: indices: expected values in [0, " +
-                                                       std::to_string(plane_size) + "), got " + std::to_string(bad->index) +
-                                                       " at position " + to_string(Dims(bad->position + 5 - rank, rank)));
+    refuse(ACL_ERROR_RT_AICORE_EXCEPTION, "indices", "values in [0, " + std::to_string(plane_size) + ")",
+           std::to_string(bad->index) + " at position " + to_string(Dims(bad->position + 5 - rank, rank)));
 }
 
 std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {

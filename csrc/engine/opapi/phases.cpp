@@ -12,8 +12,7 @@ constexpr uintptr_t kWorkspaceAlignment = 512;
 
 void require_workspace_pointer(const aclOpExecutor& executor, const void* workspace, uint64_t size) {
     const uint64_t expected = std::max(size, executor.workspace_size);
-    if (workspace == nullptr && expected > 0)
-        throw Refusal(ACLNN_ERR_PARAM_NULLPTR, "workspace: expected " + std::to_string(expected) + " bytes, got null");
+    if (workspace == nullptr && expected > 0) refuse_null("workspace", std::to_string(expected) + " bytes");
 }
 
 void require_workspace(const aclOpExecutor& executor, const void* workspace, uint64_t size) {
@@ -41,49 +40,58 @@ void require_arguments(const aclOpExecutor& executor) {
 }
 
 void require_not_finalized() {
-    if (finalized()) throw Refusal(ACLNN_ERR_RUNTIME_ERROR, "the process: expected the time before aclFinalize, got a call after it");
+    if (finalized()) throw Error(ACLNN_ERR_RUNTIME_ERROR, "the process has called aclFinalize");
 }
+
+void require_executor_of(const char* entry_point, const aclOpExecutor* executor) {
+    require_executor(executor);
+    if (executor->entry_point != entry_point && std::strcmp(executor->entry_point, entry_point) != 0)
+        refuse("executor", "one of " + std::string(entry_point), "one of " + std::string(executor->entry_point));
+}
+
+// The code of the runtime becomes aclnn's own for it.
+void enqueue_or_runtime_error(aclrtStream stream, aclOpExecutor& executor) {
+    try {
+        enqueue(stream, executor);
+    } catch (const Error& error) {
+        throw Error(ACLNN_ERR_RUNTIME_ERROR, error.what());
+    }
+}
+
+struct Finish {
+    void operator()(aclOpExecutor* executor) const noexcept { executor->finish(); }
+};
 
 }  // namespace
 
-aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor, Phase1Body body) noexcept {
-    const auto prepare = [&] {
-        if (workspace_size == nullptr || executor == nullptr)
-            throw Refusal(ACLNN_ERR_PARAM_NULLPTR, "workspaceSize and executor: expected places for the results, got null");
-        require_not_finalized();
-        std::unique_ptr<aclOpExecutor> made = body.call(body.closure);
-        made->workspace_size = config().use_workspace ? kWorkspaceSize : 0;
-        *workspace_size = made->workspace_size;
-        *executor = made.release();
-    };
-    return answer(entry_point, prepare, ACLNN_ERR_INNER_CREATE_EXECUTOR);
+void begin_phase1(const uint64_t* workspace_size, aclOpExecutor* const* executor) {
+    if (workspace_size == nullptr || executor == nullptr) refuse_null("workspaceSize and executor", "places for the results");
+    require_not_finalized();
+}
+
+void end_phase1(std::unique_ptr<aclOpExecutor> made, uint64_t* workspace_size, aclOpExecutor** executor) {
+    made->workspace_size = config().use_workspace ? kWorkspaceSize : 0;
+    *workspace_size = made->workspace_size;
+    *executor = made.release();
 }
 
 aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t workspace_size, aclOpExecutor* executor,
                        aclrtStream stream) noexcept {
-    const char* const name = entry_point.name();
-    aclnnStatus status = answer(name, [&] {
-        require_executor(executor);
-        if (executor->entry_point != name && std::strcmp(executor->entry_point, name) != 0)
-            refuse("executor", "one of " + std::string(name), "one of " + std::string(executor->entry_point));
+    const auto body = [&] {
+        require_executor_of(entry_point.name(), executor);
         require_workspace_pointer(*executor, workspace, workspace_size);
         // From here on the executor is used up, unless it is repeatable. Of two threads that use one at once, the second comes too late.
         if (!executor->repeatable && !slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
-    });
-    if (status != ACLNN_SUCCESS) return status;
-    status = answer(name, [&] {
+        std::unique_ptr<aclOpExecutor, Finish> used(executor);
         require_not_finalized();
         require_workspace(*executor, workspace, workspace_size);
         require_arguments(*executor);
         executor->workspace = workspace;
         executor->counted = &entry_point;
-    });
-    if (status == ACLNN_SUCCESS) {
-        if (enqueue(stream, *executor) == ACL_SUCCESS) return ACLNN_SUCCESS;  // the stream has taken it
-        status = ACLNN_ERR_RUNTIME_ERROR;                                     // enqueue has left the message
-    }
-    executor->finish();
-    return status;
+        enqueue_or_runtime_error(stream, *executor);
+        (void)used.release();  // the stream finishes it
+    };
+    return guarded(entry_point.name(), body, kAclnnCodes);
 }
 
 }  // namespace torch_aclnn::host

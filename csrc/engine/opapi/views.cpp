@@ -60,7 +60,7 @@ void require_within_storage(const Named& named, const Layout& layout) {
 // Where the memory of a tensor with elements is.
 DeviceMemory find_memory(const Named& named, const Layout& layout) {
     const aclTensor& tensor = *named.tensor;
-    if (tensor.data == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(named.name) + ": expected a data address, got null");
+    if (tensor.data == nullptr) refuse_null(named.name, "a data address");
     const int64_t item = static_cast<int64_t>(aclDataTypeSize(tensor.dtype));
     int64_t unused;
     if (!layout.is_view || __builtin_mul_overflow(layout.end, item, &unused))

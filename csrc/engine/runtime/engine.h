@@ -4,14 +4,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "acl/acl.h"
+#include "engine/runtime/error/error.h"
+#include "engine/runtime/visibility.h"
 #include "torch_aclnn/entry_points.h"
-
-#define TORCH_ACLNN_HOST_API __attribute__((visibility("default")))
 
 namespace torch_aclnn::host {
 
@@ -33,21 +33,6 @@ struct Config {
 };
 TORCH_ACLNN_HOST_API const Config& config();
 
-// Leaves the sentence for aclGetRecentErrMsg on the calling thread and returns the code.
-TORCH_ACLNN_HOST_API int fail(int code, std::string sentence) noexcept;
-
-// A failure that is found while a task runs; the stream carries it to the next synchronisation.
-class TORCH_ACLNN_HOST_API TaskError : public std::exception {
-   public:
-    TaskError(aclError code, std::string message) : code_(code), message_(std::move(message)) {}
-    aclError code() const { return code_; }
-    const char* what() const noexcept override { return message_.c_str(); }
-
-   private:
-    aclError code_;
-    std::string message_;
-};
-
 // A number for the calling thread that no other thread of the process has or had.
 TORCH_ACLNN_HOST_API uint64_t thread_number() noexcept;
 
@@ -59,16 +44,16 @@ class TORCH_ACLNN_HOST_API Task {
 
     // The thread that asked for the work; another one may hand it to the stream.
     uint64_t origin() const { return origin_; }
-    virtual const char* name() const = 0;
-    virtual void run() = 0;  // may throw TaskError (its code) or any std::exception (ACL_ERROR_RT_AICORE_EXCEPTION)
+    virtual const char* name() const = 0;  // must outlive the task: messages begin with it
+    virtual void run() = 0;                // may throw an Error, whose code is kept, or anything else: ACL_ERROR_RT_AICORE_EXCEPTION
     virtual void finish() noexcept = 0;
 
    private:
     const uint64_t origin_;
 };
 
-// Hands the task to the stream (null: the device's default stream). On an error the task has not been taken.
-TORCH_ACLNN_HOST_API aclError enqueue(aclrtStream stream, Task& task) noexcept;
+// Hands the task to the stream (null: the device's default stream). If it throws, an Error, the task has not been taken.
+TORCH_ACLNN_HOST_API void enqueue(aclrtStream stream, Task& task);
 
 // Memory that a device sees: from aclrtMalloc, aclrtMapMem or aclrtHostRegister.
 struct DeviceMemory {
@@ -120,6 +105,6 @@ class TORCH_ACLNN_HOST_API EntryPoint {
 
 // Writes one line to the trace, if there is one; check tracing() before building the text.
 TORCH_ACLNN_HOST_API bool tracing() noexcept;
-TORCH_ACLNN_HOST_API void trace(const std::string& line) noexcept;
+TORCH_ACLNN_HOST_API void trace(std::string_view line) noexcept;
 
 }  // namespace torch_aclnn::host

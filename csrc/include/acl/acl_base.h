@@ -78,7 +78,7 @@ typedef enum {
 /// Bytes of one element; 0 for a type without a size.
 ACL_FUNC_VISIBILITY size_t aclDataTypeSize(aclDataType dataType);
 
-/// The sentence that explains this thread's last failure; never null, and cleared by reading it.
+/// The message that explains this thread's last failure; never null, and cleared by reading it.
 ACL_FUNC_VISIBILITY const char* aclGetRecentErrMsg(void);
 
 #ifdef __cplusplus

@@ -15,14 +15,12 @@ const c10::DispatchKeySet kAboveBackend =
 
 }  // namespace
 
-void run_plainly(const char* entry_point, const std::function<void()>& body) {
+void run_plainly(const std::function<void()>& body) {
     const c10::impl::ExcludeDispatchKeyGuard guard(kAboveBackend);
     try {
         body();
-    } catch (const Refusal& refusal) {
-        throw TaskError(refusal.code(), std::string(entry_point) + ": " + refusal.what());
     } catch (const c10::Error& error) {
-        throw TaskError(ACL_ERROR_RT_AICORE_EXCEPTION, std::string(entry_point) + ": " + error.what_without_backtrace());
+        throw Error(ACL_ERROR_RT_AICORE_EXCEPTION, error.what_without_backtrace());
     }
 }
 

@@ -17,7 +17,7 @@
 //         ...
 //     }
 //
-// The body runs in phase 2. A Refusal from there keeps its code up to the synchronisation that reports it.
+// The body runs in phase 2. An Error from there keeps its code up to the synchronisation that reports it.
 #pragma once
 
 #include <tuple>
@@ -31,9 +31,9 @@
 
 namespace torch_aclnn::host::aten {
 
-// Runs the body as plain CPU code: without autograd, autocast and the modes of the calling thread; an error of ATen or of a check becomes a
-// TaskError that names the entry point.
-void run_plainly(const char* entry_point, const std::function<void()>& body);
+// Runs the body as plain CPU code: without autograd, autocast and the modes of the calling thread; an error of ATen becomes one of the
+// engine, with its message and without its backtrace.
+void run_plainly(const std::function<void()>& body);
 
 // The first of the handles that is a tensor or a list of tensors: checks its data type, and returns its number of dimensions (of a list,
 // its first member's). A null stands for "not given" here.
@@ -74,8 +74,8 @@ struct Adapter {
             size_t i = 0;
             (require_dims_of<Kinds>(entry.parameter(i++), handles, rank), ...);
             std::apply(check, values);
-            auto compute = [&entry, body, values = std::move(values)](const aclOpExecutor&) mutable {
-                run_plainly(entry.name(), [&] { std::apply(body, values); });
+            auto compute = [body, values = std::move(values)](const aclOpExecutor&) mutable {
+                run_plainly([&] { std::apply(body, values); });
             };
             auto made = std::make_unique<aclOpExecutor>(entry.name(), std::initializer_list<Named>{}, std::initializer_list<Named>{},
                                                         std::move(compute));

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/opapi/refusal.h"
+#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 
@@ -80,7 +80,7 @@ std::string_view read_gelu_name(const char* name, const char* text) {
 }
 
 std::string_view read_choice(const char* name, const char* text, std::initializer_list<std::string_view> choices) {
-    if (text == nullptr) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(name) + ": expected a text, got null");
+    if (text == nullptr) refuse_null(name, "a text");
     for (const std::string_view choice : choices)
         if (choice == text) return choice;
     std::string expected;

@@ -112,7 +112,7 @@ const std::vector<unsigned char>& read_bools(const char* name, const aclBoolArra
 std::vector<at::Tensor> read_tensors(const char* name, const aclTensorList* handle) {
     std::vector<at::Tensor> tensors;
     for (const auto& member : required(name, handle).members) {
-        if (!member) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(name) + ": expected a tensor in each place, got null");
+        if (!member) refuse_null(name, "a tensor in each place");
         tensors.push_back(read_tensor(name, member.get()));
     }
     return tensors;

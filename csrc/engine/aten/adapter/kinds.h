@@ -15,7 +15,7 @@
 
 namespace torch_aclnn::host::aten {
 
-// All readers throw a Refusal that names the parameter.
+// All readers throw an Error that names the parameter.
 at::ScalarType scalar_type(const char* name, aclDataType dtype);
 at::Tensor read_tensor(const char* name, const aclTensor* handle);
 at::Scalar read_scalar(const char* name, const aclScalar* handle);

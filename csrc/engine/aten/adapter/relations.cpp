@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/opapi/refusal.h"
+#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 namespace {

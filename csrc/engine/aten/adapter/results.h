@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/opapi/refusal.h"
+#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 

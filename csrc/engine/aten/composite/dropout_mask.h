@@ -3,7 +3,7 @@
 
 #include <ATen/Functions.h>
 
-#include "engine/opapi/refusal.h"
+#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 

@@ -10,7 +10,7 @@
 
 #include "engine/aten/adapter/relations.h"
 #include "engine/aten/adapter/results.h"
-#include "engine/opapi/refusal.h"
+#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 
@@ -109,7 +109,7 @@ struct TrainingList {
 inline void require_training_lists(bool train, int64_t layers, bool bidirectional, std::initializer_list<TrainingList> lists) {
     if (!train) return;
     for (const TrainingList& list : lists) {
-        if (!list.places) throw Refusal(ACLNN_ERR_PARAM_NULLPTR, std::string(list.name) + ": expected a list, as train is set, got null");
+        if (!list.places) refuse_null(list.name, "a list, as train is set");
         require_as_many({{list.name, *list.places}}, {"numLayers and bidirectional together", layers * (bidirectional ? 2 : 1)});
     }
 }

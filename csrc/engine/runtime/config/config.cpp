@@ -12,23 +12,24 @@
 #include <cstring>
 
 #include "engine/runtime/device/soc.h"
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
 namespace {
 
 constexpr const char* kDefaultSoc = "Ascend910B3";
+constexpr Product kDefaultProduct = Product::a2;
 constexpr size_t kDefaultMemory = size_t{8} << 30;
-constexpr size_t kLeastMemory = size_t{1} << 20;
-constexpr long kMostDevices = 64;
-constexpr long kMostThreads = 4096;
+constexpr size_t kMinMemory = size_t{1} << 20;
+constexpr long kMaxDevices = 64;
+constexpr long kMaxThreads = 4096;
 
 struct Settings {
     Config config;
-    std::string problem;
+    std::string error;  // the message for the first variable that could not be understood
 
-    void complain(const char* variable, const char* expected, const char* got) {
-        if (problem.empty()) problem = text("aclInit: ", variable, " must be ", expected, ", got \"", got, "\"");
+    void reject(const char* variable, const std::string& expected, const char* got) {
+        if (error.empty()) error = text(variable, ": expected ", expected, ", got \"", got, "\"");
     }
 };
 
@@ -37,12 +38,12 @@ const char* variable(const char* name) {
     return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-// A whole decimal number in [least, most]; false for anything else.
-bool read_number(const char* value, long least, long most, int& number) {
+// A whole decimal number in [min, max]; false for anything else.
+bool read_number(const char* value, long min, long max, int& number) {
     char* end = nullptr;
     errno = 0;
     const long parsed = std::strtol(value, &end, 10);
-    if (errno != 0 || end == value || *end != '\0' || parsed < least || parsed > most) return false;
+    if (errno != 0 || end == value || *end != '\0' || parsed < min || parsed > max) return false;
     number = static_cast<int>(parsed);
     return true;
 }
@@ -67,7 +68,7 @@ bool read_bytes(const char* value, size_t& bytes) {
     }
     if (number > (SIZE_MAX >> 1) >> shift) return false;
     bytes = static_cast<size_t>(number) << shift;
-    return bytes >= kLeastMemory;
+    return bytes >= kMinMemory;
 }
 
 // The cores that this process may run on, unless OpenMP has been told otherwise.
@@ -75,7 +76,7 @@ int default_thread_count() {
     if (const char* value = variable("OMP_NUM_THREADS")) {
         int threads = 0;
         const std::string outermost(value, std::strcspn(value, ","));  // the list has one number per nesting level
-        if (read_number(outermost.c_str(), 1, kMostThreads, threads)) return threads;
+        if (read_number(outermost.c_str(), 1, kMaxThreads, threads)) return threads;
     }
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 0) return CPU_COUNT(&allowed);
@@ -84,25 +85,24 @@ int default_thread_count() {
 
 void read_soc(Settings& settings) {
     const char* value = variable("TORCH_ACLNN_HOST_SOC");
-    if (value != nullptr && !find_product(value, settings.config.product)) {
-        settings.complain("TORCH_ACLNN_HOST_SOC", known_socs().c_str(), value);
-        value = nullptr;
-    }
-    settings.config.soc_name = value != nullptr ? value : kDefaultSoc;
-    find_product(settings.config.soc_name, settings.config.product);
+    if (value == nullptr) return;
+    const auto product = find_product(value);
+    if (!product) return settings.reject("TORCH_ACLNN_HOST_SOC", known_socs(), value);
+    settings.config.soc_name = value;
+    settings.config.product = *product;
 }
 
-void read_count(Settings& settings, const char* name, long most, int& count) {
+void read_count(Settings& settings, const char* name, long max, int& count) {
     const char* value = variable(name);
-    if (value == nullptr || read_number(value, 1, most, count)) return;
-    settings.complain(name, text("a number from 1 to ", most).c_str(), value);
+    if (value == nullptr || read_number(value, 1, max, count)) return;
+    settings.reject(name, text("a number in 1..", max), value);
 }
 
 void read_memory(Settings& settings) {
     const char* value = variable("TORCH_ACLNN_HOST_MEMORY");
     size_t bytes = kDefaultMemory;
     if (value != nullptr && !read_bytes(value, bytes)) {
-        settings.complain("TORCH_ACLNN_HOST_MEMORY", "at least 1M, as bytes or with a suffix K, M, G or T", value);
+        settings.reject("TORCH_ACLNN_HOST_MEMORY", "at least 1M, as bytes or with a suffix K, M, G or T", value);
         bytes = kDefaultMemory;
     }
     settings.config.memory_bytes = bytes;
@@ -111,20 +111,21 @@ void read_memory(Settings& settings) {
 void read_switch(Settings& settings, const char* name, bool& on) {
     const char* value = variable(name);
     if (value == nullptr) return;
-    if (std::strcmp(value, "0") != 0 && std::strcmp(value, "1") != 0) return settings.complain(name, "0 or 1", value);
+    if (std::strcmp(value, "0") != 0 && std::strcmp(value, "1") != 0) return settings.reject(name, "0 or 1", value);
     on = *value == '1';
 }
 
 Settings* read_environment() {
-    auto* settings = new Settings{{"", Product::a2, 1, kDefaultMemory, default_thread_count(), false, false, false, false, ""}, ""};
+    auto* settings =
+        new Settings{{kDefaultSoc, kDefaultProduct, 1, kDefaultMemory, default_thread_count(), false, false, false, false, ""}, ""};
     read_soc(*settings);
-    read_count(*settings, "TORCH_ACLNN_HOST_DEVICES", kMostDevices, settings->config.device_count);
+    read_count(*settings, "TORCH_ACLNN_HOST_DEVICES", kMaxDevices, settings->config.device_count);
     read_memory(*settings);
-    read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMostThreads, settings->config.thread_count);
+    read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMaxThreads, settings->config.thread_count);
     read_switch(*settings, "TORCH_ACLNN_HOST_FLOAT64", settings->config.allow_float64);
     read_switch(*settings, "TORCH_ACLNN_HOST_STRICT", settings->config.strict);
     if (settings->config.allow_float64 && settings->config.strict)
-        settings->complain("TORCH_ACLNN_HOST_STRICT", "0 where TORCH_ACLNN_HOST_FLOAT64 is 1, which no document has", "1");
+        settings->reject("TORCH_ACLNN_HOST_STRICT", "0 where TORCH_ACLNN_HOST_FLOAT64 is 1, which no document has", "1");
     read_switch(*settings, "TORCH_ACLNN_HOST_WORKSPACE", settings->config.use_workspace);
     read_switch(*settings, "TORCH_ACLNN_HOST_LEAKS", settings->config.list_leaks);
     if (const char* value = variable("TORCH_ACLNN_HOST_TRACE")) settings->config.trace = value;
@@ -143,8 +144,8 @@ const Config& config() {
     return settings().config;
 }
 
-const std::string& config_problem() {
-    return settings().problem;
+void require_valid_config() {
+    if (!settings().error.empty()) throw Error(ACL_ERROR_INVALID_PARAM, settings().error);
 }
 
 }  // namespace torch_aclnn::host

@@ -1,13 +1,11 @@
 // The engine's settings, for the runtime's own use; engine.h has the public part.
 #pragma once
 
-#include <string>
-
 #include "engine/runtime/engine.h"
 
 namespace torch_aclnn::host {
 
-// The first setting that could not be understood, as a sentence; empty if all is well. aclInit and aclrtSetDevice refuse with it.
-const std::string& config_problem();
+// 100000 if a setting could not be understood, with the first that was not.
+void require_valid_config();
 
 }  // namespace torch_aclnn::host

@@ -2,10 +2,11 @@
 
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "engine/runtime/device/context.h"
 #include "engine/runtime/device/device.h"
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -23,35 +24,30 @@ size_t after_key(const std::string& json, const char* key, size_t from) {
     return colon != std::string::npos && json[colon] == ':' ? skip_blanks(json, colon + 1) : std::string::npos;
 }
 
-// {"defaultDevice": {"default_device": "0"}} -> 0; -1 if there is no such entry, -2 if it is not a number.
-int read_default_device(const std::string& json) {
-    const size_t object = after_key(json, "defaultDevice", 0);
-    if (object == std::string::npos) return -1;
-    const size_t value = after_key(json, "default_device", object);
-    if (value == std::string::npos || json[value] != '"') return -2;
-    const size_t end = json.find('"', value + 1);
-    if (end == std::string::npos || end == value + 1 || end - value > 4) return -2;
-    int number = 0;
-    for (size_t at = value + 1; at < end; ++at) {
-        if (json[at] < '0' || json[at] > '9') return -2;
-        number = number * 10 + (json[at] - '0');
-    }
-    return number;
+// The digits between two quotes.
+std::optional<int> read_quoted_number(const std::string& json, size_t at) {
+    constexpr size_t kMaxDigits = 3;
+    if (at == std::string::npos || json[at] != '"') return std::nullopt;
+    const std::string digits = json.substr(at + 1, json.find('"', at + 1) - at - 1);
+    if (digits.empty() || digits.size() > kMaxDigits || digits.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+    return std::stoi(digits);
 }
 
 }  // namespace
 
-aclError apply_configuration(const char* function, const char* path) {
-    if (path == nullptr || *path == '\0') return ACL_SUCCESS;
+// {"defaultDevice": {"default_device": "0"}}
+void apply_configuration_file(const char* path) {
+    if (path == nullptr || *path == '\0') return;
     std::ifstream file(path);
-    if (!file) return fail(ACL_ERROR_INVALID_PARAM, text(function, ": configPath must be a readable file, got \"", path, "\""));
+    if (!file) refuse(ACL_ERROR_INVALID_PARAM, "configPath", "a readable file", text('"', path, '"'));
     const std::string json{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    const int number = read_default_device(json);
-    if (number == -1) return ACL_SUCCESS;
-    Device* device = nullptr;
-    if (aclError code = find_device(function, "configPath's default_device", number, device)) return code;
-    set_default_device(number);
-    return ACL_SUCCESS;
+    const size_t object = after_key(json, "defaultDevice", 0);
+    if (object == std::string::npos) return;
+    constexpr char kParameter[] = "configPath's default_device";
+    const auto number = read_quoted_number(json, after_key(json, "default_device", object));
+    if (!number) refuse(ACL_ERROR_RT_INVALID_DEVICEID, kParameter, "the number of a device in quotes", "something else");
+    (void)find_device(kParameter, *number);
+    set_default_device(*number);
 }
 
 }  // namespace torch_aclnn::host

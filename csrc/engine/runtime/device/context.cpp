@@ -1,27 +1,35 @@
 #include "engine/runtime/device/context.h"
 
 #include "engine/runtime/device/device.h"
-#include "engine/runtime/error/call.h"
-#include "engine/runtime/registry.h"
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/handle_table.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-struct Choice {
+struct Current {
     aclrtContext context = nullptr;
     int device = -1;
 };
-thread_local Choice choice;
+thread_local Current current;
 std::atomic<int> default_device{-1};
 
 // Never destroyed: calls still come while the process exits.
-Registry<Context>& contexts() {
-    static auto* const once = new Registry<Context>(HandleKind::context);
+HandleTable<Context>& contexts() {
+    static auto* const once = new HandleTable<Context>(HandleKind::context);
     return *once;
 }
 
-aclError refuse_context(const char* function, aclrtContext context) {
-    return fail(ACL_ERROR_RT_INVALID_HANDLE, text(function, ": context must be a live context, got ", context));
+std::shared_ptr<Context> find_context(aclrtContext handle) {
+    auto context = contexts().find(handle);
+    if (context == nullptr) refuse(ACL_ERROR_RT_INVALID_HANDLE, "context", "a live context", text(handle));
+    return context;
+}
+
+// The calling thread's context, or null.
+aclrtContext current_handle() {
+    if (current.context != nullptr || current_device_index() < 0) return current.context;
+    return current_device().primary_context();
 }
 
 }  // namespace
@@ -33,29 +41,22 @@ aclrtContext make_context(int device, bool primary) {
     return contexts().add(std::move(context));
 }
 
-void choose(aclrtContext context, int device) noexcept {
-    choice = {context, device};
+void set_current(aclrtContext context, int device) noexcept {
+    current = {context, device};
 }
 
 void set_default_device(int device) noexcept {
     default_device = device;
 }
 
-int chosen_device() noexcept {
-    return choice.device >= 0 ? choice.device : default_device.load(std::memory_order_relaxed);
+int current_device_index() noexcept {
+    return current.device >= 0 ? current.device : default_device.load(std::memory_order_relaxed);
 }
 
-// The calling thread's context, or null.
-static aclrtContext chosen_context() {
-    Device* device = nullptr;
-    if (choice.context != nullptr || chosen_device() < 0) return choice.context;
-    return find_device("context", "device", chosen_device(), device) == ACL_SUCCESS ? device->primary_context() : nullptr;
-}
-
-aclError find_current_context(const char* function, std::shared_ptr<Context>& context) {
-    context = contexts().find(chosen_context());
-    if (context != nullptr) return ACL_SUCCESS;
-    return fail(ACL_ERROR_RT_CONTEXT_NULL, text(function, ": the calling thread has no context; call aclrtSetDevice first"));
+std::shared_ptr<Context> current_context() {
+    auto context = contexts().find(current_handle());
+    if (context == nullptr) refuse(ACL_ERROR_RT_CONTEXT_NULL, "calling thread", "a current context, as aclrtSetDevice sets it", "none");
+    return context;
 }
 
 }  // namespace torch_aclnn::host
@@ -63,46 +64,33 @@ aclError find_current_context(const char* function, std::shared_ptr<Context>& co
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (context == nullptr) return fail_null(function, "context");
-        Device* device = nullptr;
-        if (aclError code = find_device(function, "deviceId", deviceId, device)) return code;
+    return guarded(__func__, [&] {
+        require_pointer("context", context);
+        (void)find_device("deviceId", deviceId);
         *context = make_context(deviceId, false);
-        choose(*context, deviceId);  // documented: the new context is the thread's current one
-        return ACL_SUCCESS;
+        set_current(*context, deviceId);  // documented: the new context is the thread's current one
     });
 }
 
 extern "C" aclError aclrtDestroyContext(aclrtContext context) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        const auto found = contexts().find(context);
-        if (found == nullptr) return refuse_context(function, context);
-        if (found->primary) {
-            return fail(ACL_ERROR_RT_PARAM_INVALID,
-                        text(function, ": context must come from aclrtCreateContext, got the primary context of device ", found->device,
-                             ", which aclrtResetDevice releases"));
-        }
+    return guarded(__func__, [&] {
+        const auto found = find_context(context);
+        if (found->primary)
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "context", "one from aclrtCreateContext",
+                   text("the primary context of device ", found->device, ", which aclrtResetDevice releases"));
         contexts().remove(context);
-        if (choice.context == context) choose(nullptr, -1);
-        return ACL_SUCCESS;
+        if (current.context == context) set_current(nullptr, -1);
     });
 }
 
 extern "C" aclError aclrtSetCurrentContext(aclrtContext context) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        const auto found = contexts().find(context);
-        if (found == nullptr) return refuse_context(function, context);
-        choose(context, found->device);
-        return ACL_SUCCESS;
-    });
+    return guarded(__func__, [&] { set_current(context, find_context(context)->device); });
 }
 
 extern "C" aclError aclrtGetCurrentContext(aclrtContext* context) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (context == nullptr) return fail_null(function, "context");
-        std::shared_ptr<Context> current;
-        if (aclError code = find_current_context(function, current)) return code;
-        *context = chosen_context();
-        return ACL_SUCCESS;
+    return guarded(__func__, [&] {
+        require_pointer("context", context);
+        (void)current_context();
+        *context = current_handle();
     });
 }

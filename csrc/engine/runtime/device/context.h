@@ -20,13 +20,14 @@ struct Context {
 // Makes a context of the device; primary ones belong to the engine and cannot be destroyed.
 aclrtContext make_context(int device, bool primary);
 
-// The calling thread's choice: a context, and the device that follows from it (-1: none).
-void choose(aclrtContext context, int device) noexcept;
-// The device of threads that have not chosen; -1, as at first, if they are to have none.
+// Sets the calling thread's context and the device that follows from it; null and -1 for none.
+void set_current(aclrtContext context, int device) noexcept;
+// Sets the device of threads that have set none; -1, as at first, if they are to have none.
 void set_default_device(int device) noexcept;
-int chosen_device() noexcept;
+// The calling thread's device; -1 if it has none.
+int current_device_index() noexcept;
 
-// Refuses with 107002 and a sentence if the calling thread has no live context.
-aclError find_current_context(const char* function, std::shared_ptr<Context>& context);
+// The calling thread's context; 107002 if it has no live one.
+std::shared_ptr<Context> current_context();
 
 }  // namespace torch_aclnn::host

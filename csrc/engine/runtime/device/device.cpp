@@ -5,7 +5,7 @@
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/context.h"
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
@@ -30,43 +30,34 @@ std::string mebibytes(size_t bytes) {
 Device::Device(int index)
     : index_(index),
       total_memory_(config().memory_bytes),
-      default_stream_(make_stream(index)),
+      default_stream_(std::make_shared<Stream>(index)),
       primary_context_(make_context(index, true)) {}
 
-bool Device::reserve(size_t bytes) noexcept {
+void Device::reserve(size_t bytes) {
     size_t used = used_memory_.load(std::memory_order_relaxed);
     do {
-        if (bytes > total_memory_ - used) return false;
+        if (bytes > total_memory_ - used)
+            throw Error(ACL_ERROR_RT_MEMORY_ALLOCATION,
+                        text("device ", index_, " is out of memory: asked for ", mebibytes(bytes), ", free ",
+                             mebibytes(total_memory_ - used), " of ", mebibytes(total_memory_), " (TORCH_ACLNN_HOST_MEMORY)"));
     } while (!used_memory_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
-    return true;
 }
 
 int device_count() {
     return static_cast<int>(devices().size());
 }
 
-aclError find_device(const char* function, const char* parameter, int64_t index, Device*& device) {
-    if (index >= 0 && index < device_count()) {
-        device = devices()[static_cast<size_t>(index)].get();
-        return ACL_SUCCESS;
-    }
-    return fail(ACL_ERROR_RT_INVALID_DEVICEID,
-                text(function, ": ", parameter, " must be from 0 to ", device_count() - 1, " (TORCH_ACLNN_HOST_DEVICES), got ", index));
+Device& find_device(const char* parameter, int64_t index) {
+    if (index < 0 || index >= device_count())
+        refuse(ACL_ERROR_RT_INVALID_DEVICEID, parameter, text("a device in 0..", device_count() - 1, " (TORCH_ACLNN_HOST_DEVICES)"),
+               std::to_string(index));
+    return *devices()[static_cast<size_t>(index)];
 }
 
-aclError find_current_device(const char* function, Device*& device) {
-    const int index = chosen_device();
-    if (index >= 0) {
-        device = devices()[static_cast<size_t>(index)].get();
-        return ACL_SUCCESS;
-    }
-    return fail(ACL_ERROR_RT_CONTEXT_NULL, text(function, ": the calling thread has no device; call aclrtSetDevice first"));
-}
-
-aclError fail_out_of_memory(const char* function, const Device& device, size_t size) {
-    return fail(ACL_ERROR_RT_MEMORY_ALLOCATION,
-                text(function, ": device ", device.index(), " is out of memory: asked for ", mebibytes(size), ", free ",
-                     mebibytes(device.free_memory()), " of ", mebibytes(device.total_memory()), " (TORCH_ACLNN_HOST_MEMORY)"));
+Device& current_device() {
+    const int index = current_device_index();
+    if (index < 0) refuse(ACL_ERROR_RT_CONTEXT_NULL, "calling thread", "a current device, as aclrtSetDevice sets it", "none");
+    return *devices()[static_cast<size_t>(index)];
 }
 
 }  // namespace torch_aclnn::host
@@ -76,13 +67,11 @@ using namespace torch_aclnn::host;
 extern "C" aclError aclrtSetDevice(int32_t deviceId) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (!config_problem().empty()) return fail(ACL_ERROR_INVALID_PARAM, config_problem());
-            Device* device = nullptr;
-            if (aclError code = find_device(function, "deviceId", deviceId, device)) return code;
-            device->activate();
-            choose(device->primary_context(), deviceId);
-            return ACL_SUCCESS;
+        [&] {
+            require_valid_config();
+            Device& device = find_device("deviceId", deviceId);
+            device.activate();
+            set_current(device.primary_context(), deviceId);
         },
         [&] { return text(deviceId); });
 }
@@ -91,53 +80,42 @@ extern "C" aclError aclrtSetDevice(int32_t deviceId) {
 extern "C" aclError aclrtResetDevice(int32_t deviceId) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            Device* device = nullptr;
-            if (aclError code = find_device(function, "deviceId", deviceId, device)) return code;
-            for (const auto& stream : streams_of(deviceId)) stream->wait(Stream::kForever);
-            device->reset();
-            if (chosen_device() == deviceId) choose(nullptr, -1);
-            return ACL_SUCCESS;
+        [&] {
+            Device& device = find_device("deviceId", deviceId);
+            for (const auto& stream : streams_of(device)) stream->wait(Stream::kForever);
+            device.reset();
+            if (current_device_index() == deviceId) set_current(nullptr, -1);
         },
         [&] { return text(deviceId); });
 }
 
 extern "C" aclError aclrtGetDevice(int32_t* deviceId) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (deviceId == nullptr) return fail_null(function, "deviceId");
-        Device* device = nullptr;
-        if (aclError code = find_current_device(function, device)) return code;
-        *deviceId = device->index();
-        return ACL_SUCCESS;
+    return guarded(__func__, [&] {
+        require_pointer("deviceId", deviceId);
+        *deviceId = current_device().index();
     });
 }
 
 extern "C" aclError aclrtGetDeviceCount(uint32_t* count) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (count == nullptr) return fail_null(function, "count");
+    return guarded(__func__, [&] {
+        require_pointer("count", count);
         *count = static_cast<uint32_t>(device_count());
-        return ACL_SUCCESS;
     });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t* flags, int32_t* active) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (active == nullptr) return fail_null(function, "active");
-        Device* device = nullptr;
-        if (aclError code = find_device(function, "deviceId", deviceId, device)) return code;
+    return guarded(__func__, [&] {
+        require_pointer("active", active);
+        const Device& device = find_device("deviceId", deviceId);
         if (flags != nullptr) *flags = 0;
-        *active = device->active() ? 1 : 0;
-        return ACL_SUCCESS;
+        *active = device.active() ? 1 : 0;
     });
 }
 
 // The engine numbers devices only one way.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetLogicDevIdByUserDevId(int32_t userDeviceId, int32_t* logicDeviceId) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (logicDeviceId == nullptr) return fail_null(function, "logicDeviceId");
-        Device* device = nullptr;
-        if (aclError code = find_device(function, "userDeviceId", userDeviceId, device)) return code;
-        *logicDeviceId = userDeviceId;
-        return ACL_SUCCESS;
+    return guarded(__func__, [&] {
+        require_pointer("logicDeviceId", logicDeviceId);
+        *logicDeviceId = find_device("userDeviceId", userDeviceId).index();
     });
 }

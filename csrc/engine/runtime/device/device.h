@@ -17,7 +17,7 @@ class Device {
     int index() const { return index_; }
     size_t total_memory() const { return total_memory_; }
     size_t free_memory() const { return total_memory_ - used_memory_.load(std::memory_order_relaxed); }
-    bool reserve(size_t bytes) noexcept;  // false: the budget does not hold that much
+    void reserve(size_t bytes);  // 207001 if the budget does not hold that much
     void release(size_t bytes) noexcept { used_memory_.fetch_sub(bytes, std::memory_order_relaxed); }
 
     const std::shared_ptr<Stream>& default_stream() const { return default_stream_; }
@@ -41,13 +41,10 @@ class Device {
 
 int device_count();
 
-// Refuses with 107001 and a sentence if there is no such device.
-aclError find_device(const char* function, const char* parameter, int64_t index, Device*& device);
+// The device of that number; 107001 if there is none.
+Device& find_device(const char* parameter, int64_t index);
 
-// Refuses with 107002 and a sentence if the calling thread has not chosen a device.
-aclError find_current_device(const char* function, Device*& device);
-
-// Leaves the sentence of a device whose budget does not hold `size` more bytes and returns 207001.
-aclError fail_out_of_memory(const char* function, const Device& device, size_t size);
+// The device of the calling thread; 107002 if it has none.
+Device& current_device();
 
 }  // namespace torch_aclnn::host

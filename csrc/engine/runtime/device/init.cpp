@@ -7,7 +7,7 @@
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/config/configuration_file.h"
 #include "engine/runtime/device/device.h"
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -17,12 +17,12 @@ enum class Phase { untouched, running, finalized };
 std::mutex phase_mutex;
 std::atomic<Phase> phase{Phase::untouched};
 std::atomic<void (*)()> leak_report{nullptr};
-bool introduced = false;
+bool banner_printed = false;
 
 // Nobody may take the engine's numbers for an NPU's.
-void introduce() {
-    if (introduced) return;
-    introduced = true;
+void print_banner() {
+    if (banner_printed) return;
+    banner_printed = true;
     std::fprintf(stderr, "torch_aclnn: this is the host engine, a CPU emulation that presents itself as %s with %d device%s; not an NPU\n",
                  config().soc_name.c_str(), device_count(), device_count() == 1 ? "" : "s");
 }
@@ -46,16 +46,13 @@ using namespace torch_aclnn::host;
 extern "C" aclError aclInit(const char* configPath) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (!config_problem().empty()) return fail(ACL_ERROR_INVALID_PARAM, config_problem());
+        [&] {
+            require_valid_config();
             std::lock_guard<std::mutex> lock(phase_mutex);
-            if (phase == Phase::running) {
-                return fail(ACL_ERROR_REPEAT_INITIALIZE, text(function, ": the process has called it before without aclFinalize"));
-            }
-            if (aclError code = apply_configuration(function, configPath)) return code;
+            if (phase == Phase::running) throw Error(ACL_ERROR_REPEAT_INITIALIZE, "the process has called it before without aclFinalize");
+            apply_configuration_file(configPath);
             phase = Phase::running;
-            introduce();
-            return ACL_SUCCESS;
+            print_banner();
         },
         [&] { return text(configPath != nullptr ? configPath : "null"); });
 }
@@ -63,15 +60,13 @@ extern "C" aclError aclInit(const char* configPath) {
 extern "C" aclError aclFinalize(void) {
     return traced(
         __func__,
-        [](const char* function) -> aclError {
+        [] {
             std::lock_guard<std::mutex> lock(phase_mutex);
-            if (phase == Phase::untouched) return fail(ACL_ERROR_UNINITIALIZE, text(function, ": aclInit has not been called"));
-            if (phase == Phase::finalized) {
-                return fail(ACL_ERROR_REPEAT_FINALIZE, text(function, ": the process has called it before without another aclInit"));
-            }
+            if (phase == Phase::untouched) throw Error(ACL_ERROR_UNINITIALIZE, "aclInit has not been called");
+            if (phase == Phase::finalized)
+                throw Error(ACL_ERROR_REPEAT_FINALIZE, "the process has called it before without another aclInit");
             phase = Phase::finalized;
             if (config().list_leaks && leak_report != nullptr) leak_report.load()();
-            return ACL_SUCCESS;
         },
         [] { return ""; });
 }

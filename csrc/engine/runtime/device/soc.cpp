@@ -32,13 +32,10 @@ constexpr Soc kSocs[] = {
 
 }  // namespace
 
-bool find_product(const std::string& soc_name, Product& product) {
-    for (const Soc& soc : kSocs) {
-        if (soc_name != soc.name) continue;
-        product = soc.product;
-        return true;
-    }
-    return false;
+std::optional<Product> find_product(const std::string& soc_name) {
+    for (const Soc& soc : kSocs)
+        if (soc_name == soc.name) return soc.product;
+    return std::nullopt;
 }
 
 std::string known_socs() {

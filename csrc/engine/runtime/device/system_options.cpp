@@ -1,7 +1,7 @@
 // Options of the whole process and of a context. Those that the engine keeps by nature are accepted, those it cannot keep refused.
 
 #include "engine/runtime/device/context.h"
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -12,15 +12,12 @@ constexpr int kDebugKernel = 1;
 std::atomic<int64_t> process_options[kSystemOptions];
 
 // Deterministic: the engine's results are the same bits either way. The debug kernels do not exist.
-aclError check_option(const char* function, int opt, int64_t value) {
-    if (opt < kDeterministic || opt >= kSystemOptions) {
-        return fail(ACL_ERROR_INVALID_PARAM, text(function, ": opt must be from 0 to ", kSystemOptions - 1, ", got ", opt));
-    }
-    if (value != 0 && value != 1) return fail(ACL_ERROR_INVALID_PARAM, text(function, ": value must be 0 or 1, got ", value));
-    if (opt == kDebugKernel && value == 1) {
-        return fail(ACL_ERROR_API_NOT_SUPPORT, text(function, ": ACL_OPT_ENABLE_DEBUG_KERNEL is not supported"));
-    }
-    return ACL_SUCCESS;
+void require_option(int opt, int64_t value) {
+    if (opt < kDeterministic || opt >= kSystemOptions)
+        refuse(ACL_ERROR_INVALID_PARAM, "opt", text("a value in 0..", kSystemOptions - 1), std::to_string(opt));
+    if (value != 0 && value != 1) refuse(ACL_ERROR_INVALID_PARAM, "value", "0 or 1", std::to_string(value));
+    if (opt == kDebugKernel && value == 1)
+        refuse(ACL_ERROR_API_NOT_SUPPORT, "value", "0 for ACL_OPT_ENABLE_DEBUG_KERNEL, which is not supported", "1");
 }
 
 }  // namespace
@@ -29,39 +26,31 @@ aclError check_option(const char* function, int opt, int64_t value) {
 using namespace torch_aclnn::host;
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetSysParamOpt(int opt, int64_t value) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (aclError code = check_option(function, opt, value)) return code;
+    return guarded(__func__, [&] {
+        require_option(opt, value);
         process_options[opt] = value;
-        return ACL_SUCCESS;
     });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetSysParamOpt(int opt, int64_t* value) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (value == nullptr) return fail_null(function, "value");
-        if (aclError code = check_option(function, opt, 0)) return code;
+    return guarded(__func__, [&] {
+        require_pointer("value", value);
+        require_option(opt, 0);
         *value = process_options[opt];
-        return ACL_SUCCESS;
     });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtCtxSetSysParamOpt(int opt, int64_t value) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (aclError code = check_option(function, opt, value)) return code;
-        std::shared_ptr<Context> context;
-        if (aclError code = find_current_context(function, context)) return code;
-        context->options[opt] = value;
-        return ACL_SUCCESS;
+    return guarded(__func__, [&] {
+        require_option(opt, value);
+        current_context()->options[opt] = value;
     });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtCtxGetSysParamOpt(int opt, int64_t* value) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (value == nullptr) return fail_null(function, "value");
-        if (aclError code = check_option(function, opt, 0)) return code;
-        std::shared_ptr<Context> context;
-        if (aclError code = find_current_context(function, context)) return code;
-        *value = context->options[opt];
-        return ACL_SUCCESS;
+    return guarded(__func__, [&] {
+        require_pointer("value", value);
+        require_option(opt, 0);
+        *value = current_context()->options[opt];
     });
 }

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "engine/runtime/diagnostics/coverage.h"
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -66,7 +66,7 @@ using namespace torch_aclnn::host;
 
 extern "C" TORCH_ACLNN_HOST_API size_t torchAclnnHostEntryPoints(torchAclnnEntryPoint* entryPoints, size_t capacity, size_t recordSize) {
     size_t found = 0;
-    guarded(__func__, [&](const char*) {
+    guarded(__func__, [&] {
         EntryPoints& known = entry_points();
         std::lock_guard<std::mutex> lock(known.mutex);
         auto* place = reinterpret_cast<unsigned char*>(entryPoints);
@@ -79,16 +79,14 @@ extern "C" TORCH_ACLNN_HOST_API size_t torchAclnnHostEntryPoints(torchAclnnEntry
             place += recordSize;
         }
         found = known.all.size();
-        return ACL_SUCCESS;
     });
     return found;
 }
 
 extern "C" TORCH_ACLNN_HOST_API void torchAclnnHostResetCalls(void) {
-    guarded(__func__, [](const char*) {
+    guarded(__func__, [] {
         EntryPoints& known = entry_points();
         std::lock_guard<std::mutex> lock(known.mutex);
         for (EntryPoint* entry_point : known.all) entry_point->reset_calls();
-        return ACL_SUCCESS;
     });
 }

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "engine/runtime/diagnostics/coverage.h"
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 
 extern "C" TORCH_ACLNN_HOST_API __attribute__((format(printf, 5, 6))) void aclAppLog(int, const char* func, const char* file, uint32_t line,
                                                                                      const char* fmt, ...) {
@@ -17,9 +17,8 @@ extern "C" TORCH_ACLNN_HOST_API __attribute__((format(printf, 5, 6))) void aclAp
     va_end(arguments);
     torch_aclnn::host::coverage_log(message);
     if (!torch_aclnn::host::tracing()) return;
-    torch_aclnn::host::guarded(__func__, [&](const char* function) {
+    torch_aclnn::host::guarded(__func__, [&] {
         torch_aclnn::host::trace(
-            torch_aclnn::host::text(function, "(", file ? file : "?", ":", line, " ", func ? func : "?", "): ", message));
-        return ACL_SUCCESS;
+            torch_aclnn::host::text("aclAppLog(", file ? file : "?", ":", line, " ", func ? func : "?", "): ", message));
     });
 }

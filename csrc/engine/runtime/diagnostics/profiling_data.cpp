@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 
 using namespace torch_aclnn::host;
 
@@ -13,7 +13,7 @@ namespace {
 constexpr int32_t kRefused = -1;
 
 int32_t refuse_report(const char* function) {
-    guarded(function, [](const char* name) { return fail(ACL_ERROR_API_NOT_SUPPORT, text(name, ": no profiler runs")); });
+    guarded(function, [] { throw Error(ACL_ERROR_API_NOT_SUPPORT, "no profiler runs"); });
     return kRefused;
 }
 

@@ -43,10 +43,11 @@ bool tracing() noexcept {
     return trace_file() != nullptr;
 }
 
-void trace(const std::string& line) noexcept {
+void trace(std::string_view line) noexcept {
     std::FILE* file = trace_file();
     if (file == nullptr) return;
-    std::fprintf(file, "%.6f %ld %s\n", seconds_since_start(), static_cast<long>(syscall(SYS_gettid)), line.c_str());
+    std::fprintf(file, "%.6f %ld %.*s\n", seconds_since_start(), static_cast<long>(syscall(SYS_gettid)), static_cast<int>(line.size()),
+                 line.data());
 }
 
 }  // namespace torch_aclnn::host

@@ -2,11 +2,10 @@
 
 #include <sys/mman.h>
 
-#include <cstdlib>
-
 #include "engine/runtime/device/device.h"
-#include "engine/runtime/error/call.h"
-#include "engine/runtime/memory/memory.h"
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/memory/allocation_map.h"
+#include "engine/runtime/memory/system_memory.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -14,35 +13,35 @@ namespace {
 constexpr size_t kAlignment = 512;  // what operators expect of a workspace; the documents promise 64
 constexpr size_t kHugePage = size_t{2} << 20;
 
-// Not initialised. A segment of a caching allocator gets huge pages, which makes its first use several times faster.
-void* allocate(size_t size) noexcept {
-    void* memory = nullptr;
+// A segment of a caching allocator gets huge pages, which makes its first use several times faster.
+SystemMemory allocate(size_t size) {
     const bool huge = size >= kHugePage;
-    if (posix_memalign(&memory, huge ? kHugePage : kAlignment, size) != 0) return nullptr;
-    if (huge) (void)madvise(memory, size, MADV_HUGEPAGE);
+    SystemMemory memory = allocate_system_memory(size, huge ? kHugePage : kAlignment);
+    if (huge) (void)madvise(memory.get(), size, MADV_HUGEPAGE);
     return memory;
 }
 
-aclError allocate_on_device(const char* function, void** devPtr, size_t size) {
-    if (devPtr == nullptr) return fail_null(function, "devPtr");
-    if (size == 0) return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": size must not be 0"));
-    Device* device = nullptr;
-    if (aclError code = find_current_device(function, device)) return code;
-    if (!device->reserve(size)) return fail_out_of_memory(function, *device, size);
-    void* memory = allocate(size);
-    if (memory == nullptr) {
-        device->release(size);
-        return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, text(function, ": the machine is out of memory: asked for ", size, " bytes"));
-    }
+void* allocate_on(Device& device, size_t size) {
+    device.reserve(size);
     try {
-        device_memory().add({reinterpret_cast<uintptr_t>(memory), size, device->index(), true});
+        SystemMemory memory = allocate(size);
+        device_memory().add({reinterpret_cast<uintptr_t>(memory.get()), size, device.index(), true});
+        return memory.release();
     } catch (...) {
-        device->release(size);
-        std::free(memory);
+        device.release(size);
         throw;
     }
-    *devPtr = memory;
-    return ACL_SUCCESS;
+}
+
+aclError allocate_traced(const char* function, void** devPtr, size_t size) {
+    return traced(
+        function,
+        [&] {
+            require_pointer("devPtr", devPtr);
+            if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
+            *devPtr = allocate_on(current_device(), size);
+        },
+        [&] { return text(devPtr ? *devPtr : nullptr, ", size ", size); });
 }
 
 }  // namespace
@@ -52,45 +51,34 @@ using namespace torch_aclnn::host;
 
 // The policy chooses between page sizes of the chip's memory; here it makes no difference.
 extern "C" aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy) {
-    return traced(
-        __func__, [&](const char* function) { return allocate_on_device(function, devPtr, size); },
-        [&] { return text(devPtr ? *devPtr : nullptr, ", size ", size); });
+    return allocate_traced(__func__, devPtr, size);
 }
 
 extern "C" aclError aclrtMallocAlign32(void** devPtr, size_t size, aclrtMemMallocPolicy) {
-    return traced(
-        __func__, [&](const char* function) { return allocate_on_device(function, devPtr, size); },
-        [&] { return text(devPtr ? *devPtr : nullptr, ", size ", size); });
+    return allocate_traced(__func__, devPtr, size);
 }
 
 extern "C" aclError aclrtFree(void* devPtr) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (devPtr == nullptr) return fail_null(function, "devPtr");
+        [&] {
+            require_pointer("devPtr", devPtr);
             const auto found = device_memory().find(devPtr);
-            if (!found || !found->owned || !device_memory().remove(devPtr)) {
-                return fail(ACL_ERROR_RT_PARAM_INVALID,
-                            text(function, ": devPtr must come from aclrtMalloc and not have been freed, got ", devPtr));
-            }
-            Device* device = nullptr;
-            if (aclError code = find_device(function, "device", found->device, device)) return code;
-            device->release(found->size);
+            if (!found || !found->owned || !device_memory().remove(devPtr))
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "devPtr", "memory from aclrtMalloc that has not been freed", text(devPtr));
+            find_device("devPtr's device", found->device).release(found->size);
             std::free(devPtr);
-            return ACL_SUCCESS;
         },
         [&] { return text(devPtr); });
 }
 
 // The attribute chooses between kinds of the chip's memory; here there is one.
 extern "C" aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free, size_t* total) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (free == nullptr) return fail_null(function, "free");
-        if (total == nullptr) return fail_null(function, "total");
-        Device* device = nullptr;
-        if (aclError code = find_current_device(function, device)) return code;
-        *free = device->free_memory();
-        *total = device->total_memory();
-        return ACL_SUCCESS;
+    return guarded(__func__, [&] {
+        require_pointer("free", free);
+        require_pointer("total", total);
+        const Device& device = current_device();
+        *free = device.free_memory();
+        *total = device.total_memory();
     });
 }

@@ -3,8 +3,9 @@
 #include <cstring>
 
 #include "engine/runtime/device/context.h"
-#include "engine/runtime/error/call.h"
-#include "engine/runtime/memory/memory.h"
+#include "engine/runtime/device/device.h"
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
@@ -13,42 +14,38 @@ namespace {
 const char* const kKinds[] = {"ACL_MEMCPY_HOST_TO_HOST", "ACL_MEMCPY_HOST_TO_DEVICE", "ACL_MEMCPY_DEVICE_TO_HOST",
                               "ACL_MEMCPY_DEVICE_TO_DEVICE", "ACL_MEMCPY_DEFAULT"};
 
-aclError check_room(const char* function, const char* limit, size_t room, size_t count) {
-    if (count <= room) return ACL_SUCCESS;
-    return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": count must not be larger than ", limit, " (", room, "), got ", count));
+void require_count(const char* limit_name, size_t limit, size_t count) {
+    if (count > limit) refuse(ACL_ERROR_RT_PARAM_INVALID, "count", text("at most ", limit_name, " (", limit, ")"), std::to_string(count));
 }
 
 // Device memory must hold the whole range. Nothing is known about other memory: it is the caller's.
-aclError check_range(const char* function, const char* parameter, const void* address, size_t count, const char* device_kind) {
+void require_range(const char* parameter, const void* address, size_t count, const char* device_kind) {
     auto reach = device_memory().reach(address, count);
     if (!reach && device_kind != nullptr) reach = registered_memory().reach(address, count);
-    if (!reach) {
-        if (device_kind == nullptr) return ACL_SUCCESS;
-        return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": ", parameter, " must be device memory with kind ", device_kind, ", got ",
-                                                     address, ", which is in no allocation of a device"));
-    }
-    if (*reach >= count) return ACL_SUCCESS;
-    return fail(ACL_ERROR_RT_PARAM_INVALID,
-                text(function, ": ", parameter, " has ", *reach, " bytes left in its device allocation, got count ", count));
+    if (!reach && device_kind != nullptr)
+        refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, text("device memory, as kind is ", device_kind),
+               text(address, ", which is in no allocation of a device"));
+    if (reach && *reach < count)
+        refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, text("device memory for count ", count),
+               text(address, ", whose allocation goes on for ", *reach, " bytes"));
 }
 
-aclError check_copy(const char* function, void* dst, size_t destMax, const void* src, size_t count, int kind) {
-    if (dst == nullptr) return fail_null(function, "dst");
-    if (src == nullptr) return fail_null(function, "src");
-    if (kind < ACL_MEMCPY_HOST_TO_HOST || kind > ACL_MEMCPY_DEFAULT) {
-        return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": kind must be from 0 to 4 (ACL_MEMCPY_DEFAULT), got ", kind));
-    }
-    if (aclError code = check_room(function, "destMax", destMax, count)) return code;
+void require_copy(void* dst, size_t destMax, const void* src, size_t count, int kind) {
+    require_pointer("dst", dst);
+    require_pointer("src", src);
+    if (kind < ACL_MEMCPY_HOST_TO_HOST || kind > ACL_MEMCPY_DEFAULT)
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "kind", "a value in 0..4", std::to_string(kind));
+    require_count("destMax", destMax, count);
     const bool to_device = kind == ACL_MEMCPY_HOST_TO_DEVICE || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
     const bool from_device = kind == ACL_MEMCPY_DEVICE_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
-    if (aclError code = check_range(function, "dst", dst, count, to_device ? kKinds[kind] : nullptr)) return code;
-    return check_range(function, "src", src, count, from_device ? kKinds[kind] : nullptr);
+    require_range("dst", dst, count, to_device ? kKinds[kind] : nullptr);
+    require_range("src", src, count, from_device ? kKinds[kind] : nullptr);
 }
 
-aclError check_fill(const char* function, void* devPtr, size_t maxCount, size_t count) {
-    if (devPtr == nullptr) return fail_null(function, "devPtr");
-    if (aclError code = check_room(function, "maxCount", maxCount, count)) return code;
-    return check_range(function, "devPtr", devPtr, count, nullptr);
+void require_fill(void* devPtr, size_t maxCount, size_t count) {
+    require_pointer("devPtr", devPtr);
+    require_count("maxCount", maxCount, count);
+    require_range("devPtr", devPtr, count, nullptr);
 }
 
 // memmove: on a device a copy onto itself is allowed.
@@ -78,14 +75,12 @@ class Fill : public Task {
     size_t count_;
 };
 
-// The synchronous forms wait for the current device's default stream, if the thread has a device, and tell what failed on it.
-aclError settle_default_stream(const char* function) {
-    if (chosen_device() < 0) return ACL_SUCCESS;
-    std::shared_ptr<Stream> stream;
-    if (aclError code = find_stream(function, nullptr, stream)) return code;
-    stream->wait(Stream::kForever);
-    const auto failure = stream->failure();
-    return failure == nullptr ? ACL_SUCCESS : failure->tell();
+// The synchronous forms wait for the current device's default stream, if the thread has a device, and report what failed on it.
+void settle_default_stream() {
+    if (current_device_index() < 0) return;
+    Stream& stream = *current_device().default_stream();
+    stream.wait(Stream::kForever);
+    stream.report_failure();
 }
 
 }  // namespace
@@ -96,11 +91,10 @@ using namespace torch_aclnn::host;
 extern "C" aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (aclError code = check_copy(function, dst, destMax, src, count, kind)) return code;
-            if (aclError code = settle_default_stream(function)) return code;
+        [&] {
+            require_copy(dst, destMax, src, count, kind);
+            settle_default_stream();
             std::memmove(dst, src, count);
-            return ACL_SUCCESS;
         },
         [&] { return text(dst, ", ", destMax, ", ", src, ", ", count, ", kind ", kind); });
 }
@@ -108,12 +102,9 @@ extern "C" aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size
 extern "C" aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind, aclrtStream stream) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (aclError code = check_copy(function, dst, destMax, src, count, kind)) return code;
-            std::shared_ptr<Stream> where;
-            if (aclError code = find_stream(function, stream, where)) return code;
-            where->submit(*new Copy(dst, src, count));
-            return ACL_SUCCESS;
+        [&] {
+            require_copy(dst, destMax, src, count, kind);
+            find_stream(stream)->submit(*new Copy(dst, src, count));
         },
         [&] { return text(dst, ", ", destMax, ", ", src, ", ", count, ", kind ", kind, ", stream ", stream); });
 }
@@ -121,11 +112,10 @@ extern "C" aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src,
 extern "C" aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (aclError code = check_fill(function, devPtr, maxCount, count)) return code;
-            if (aclError code = settle_default_stream(function)) return code;
+        [&] {
+            require_fill(devPtr, maxCount, count);
+            settle_default_stream();
             std::memset(devPtr, value, count);
-            return ACL_SUCCESS;
         },
         [&] { return text(devPtr, ", ", maxCount, ", value ", value, ", ", count); });
 }
@@ -133,12 +123,9 @@ extern "C" aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, si
 extern "C" aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (aclError code = check_fill(function, devPtr, maxCount, count)) return code;
-            std::shared_ptr<Stream> where;
-            if (aclError code = find_stream(function, stream, where)) return code;
-            where->submit(*new Fill(devPtr, value, count));
-            return ACL_SUCCESS;
+        [&] {
+            require_fill(devPtr, maxCount, count);
+            find_stream(stream)->submit(*new Fill(devPtr, value, count));
         },
         [&] { return text(devPtr, ", ", maxCount, ", value ", value, ", ", count, ", stream ", stream); });
 }

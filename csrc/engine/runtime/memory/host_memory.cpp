@@ -1,9 +1,8 @@
 // Host memory that is known to the runtime: pinned on an NPU, ordinary here.
 
-#include <cstdlib>
-
-#include "engine/runtime/error/call.h"
-#include "engine/runtime/memory/memory.h"
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/memory/allocation_map.h"
+#include "engine/runtime/memory/system_memory.h"
 
 using namespace torch_aclnn::host;
 
@@ -16,21 +15,12 @@ constexpr size_t kAlignment = 64;  // documented
 extern "C" aclError aclrtMallocHost(void** hostPtr, size_t size) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (hostPtr == nullptr) return fail_null(function, "hostPtr");
-            if (size == 0) return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": size must not be 0"));
-            void* memory = nullptr;
-            if (posix_memalign(&memory, kAlignment, size) != 0) {
-                return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, text(function, ": the machine is out of memory: asked for ", size, " bytes"));
-            }
-            try {
-                host_memory().add({reinterpret_cast<uintptr_t>(memory), size, -1, true});
-            } catch (...) {
-                std::free(memory);
-                throw;
-            }
-            *hostPtr = memory;
-            return ACL_SUCCESS;
+        [&] {
+            require_pointer("hostPtr", hostPtr);
+            if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
+            SystemMemory memory = allocate_system_memory(size, kAlignment);
+            host_memory().add({reinterpret_cast<uintptr_t>(memory.get()), size, -1, true});
+            *hostPtr = memory.release();
         },
         [&] { return text(hostPtr ? *hostPtr : nullptr, ", size ", size); });
 }
@@ -38,14 +28,11 @@ extern "C" aclError aclrtMallocHost(void** hostPtr, size_t size) {
 extern "C" aclError aclrtFreeHost(void* hostPtr) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (hostPtr == nullptr) return fail_null(function, "hostPtr");
-            if (!host_memory().remove(hostPtr)) {
-                return fail(ACL_ERROR_RT_PARAM_INVALID,
-                            text(function, ": hostPtr must come from aclrtMallocHost and not have been freed, got ", hostPtr));
-            }
+        [&] {
+            require_pointer("hostPtr", hostPtr);
+            if (!host_memory().remove(hostPtr))
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "hostPtr", "memory from aclrtMallocHost that has not been freed", text(hostPtr));
             std::free(hostPtr);
-            return ACL_SUCCESS;
         },
         [&] { return text(hostPtr); });
 }
@@ -54,16 +41,14 @@ extern "C" aclError aclrtFreeHost(void* hostPtr) {
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegister(void* ptr, uint64_t size, int, void** devPtr) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (ptr == nullptr) return fail_null(function, "ptr");
-            if (devPtr == nullptr) return fail_null(function, "devPtr");
-            if (size == 0) return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": size must not be 0"));
-            if (registered_memory().find_overlap(ptr, size)) {
-                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": ptr ", ptr, " overlaps memory that is registered already"));
-            }
+        [&] {
+            require_pointer("ptr", ptr);
+            require_pointer("devPtr", devPtr);
+            if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
+            if (registered_memory().find_overlap(ptr, size))
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "memory that is not registered", text(ptr, ", which overlaps registered memory"));
             registered_memory().add({reinterpret_cast<uintptr_t>(ptr), size, -1, false});
             *devPtr = ptr;
-            return ACL_SUCCESS;
         },
         [&] { return text(ptr, ", size ", size); });
 }
@@ -71,10 +56,9 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegister(void* ptr, uint64_t s
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostUnregister(void* ptr) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (ptr == nullptr) return fail_null(function, "ptr");
-            if (registered_memory().remove(ptr)) return ACL_SUCCESS;
-            return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": ptr must be registered memory, got ", ptr));
+        [&] {
+            require_pointer("ptr", ptr);
+            if (!registered_memory().remove(ptr)) refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "registered memory", text(ptr));
         },
         [&] { return text(ptr); });
 }

@@ -6,8 +6,8 @@
 
 #include <mutex>
 
-#include "engine/runtime/error/call.h"
-#include "engine/runtime/registry.h"
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/handle_table.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -55,12 +55,24 @@ MemoryFile& memory_file() {
     return *once;
 }
 
-Registry<Physical>& physicals() {
-    static auto* const once = new Registry<Physical>(HandleKind::physical_memory);
+HandleTable<Physical>& physicals() {
+    static auto* const once = new HandleTable<Physical>(HandleKind::physical_memory);
     return *once;
 }
 
+[[noreturn]] void refuse_physical(const void* handle) {
+    refuse(ACL_ERROR_RT_INVALID_HANDLE, "handle", "live physical memory", text(handle));
+}
+
 }  // namespace
+
+Physical::Physical(Device& device, size_t size) : device_(device), size_(size) {
+    device_.reserve(size_);
+    offset_ = memory_file().extend(size_);
+    if (offset_ >= 0) return;
+    device_.release(size_);
+    throw Error(ACL_ERROR_RT_MEMORY_ALLOCATION, text("the machine is out of memory: asked for ", size_, " bytes"));
+}
 
 Physical::~Physical() {
     memory_file().give_back(offset_, size_);
@@ -72,7 +84,9 @@ bool Physical::map_at(void* address) const noexcept {
 }
 
 std::shared_ptr<Physical> find_physical(const void* handle) {
-    return physicals().find(handle);
+    auto physical = physicals().find(handle);
+    if (physical == nullptr) refuse_physical(handle);
+    return physical;
 }
 
 }  // namespace torch_aclnn::host
@@ -82,23 +96,13 @@ using namespace torch_aclnn::host;
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtMallocPhysical(void** handle, size_t size, const PhysicalProperties* prop, uint64_t) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (handle == nullptr) return fail_null(function, "handle");
-            if (prop == nullptr) return fail_null(function, "prop");
+        [&] {
+            require_pointer("handle", handle);
+            require_pointer("prop", prop);
             const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-            if (size == 0 || size % page != 0) {
-                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": size must be a multiple of ", page, ", got ", size));
-            }
-            Device* device = nullptr;
-            if (aclError code = find_device(function, "prop->location.id", prop->device, device)) return code;
-            if (!device->reserve(size)) return fail_out_of_memory(function, *device, size);
-            const int64_t offset = memory_file().extend(size);
-            if (offset < 0) {
-                device->release(size);
-                return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, text(function, ": the machine is out of memory: asked for ", size, " bytes"));
-            }
-            *handle = physicals().add(std::make_shared<Physical>(*device, size, offset));
-            return ACL_SUCCESS;
+            if (size == 0 || size % page != 0)
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("a multiple of ", page), std::to_string(size));
+            *handle = physicals().add(std::make_shared<Physical>(find_device("prop->location.id", prop->device), size));
         },
         [&] { return text(handle ? *handle : nullptr, ", size ", size); });
 }
@@ -106,9 +110,8 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtMallocPhysical(void** handle, size
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtFreePhysical(void* handle) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (physicals().remove(handle) != nullptr) return ACL_SUCCESS;
-            return fail(ACL_ERROR_RT_INVALID_HANDLE, text(function, ": handle must be live physical memory, got ", handle));
+        [&] {
+            if (physicals().remove(handle) == nullptr) refuse_physical(handle);
         },
         [&] { return text(handle); });
 }

@@ -10,7 +10,7 @@ namespace torch_aclnn::host {
 // Lives until it has been freed and unmapped; then its pages go back to the machine and its bytes to the device's budget.
 class Physical {
    public:
-    Physical(Device& device, size_t size, int64_t offset) : device_(device), size_(size), offset_(offset) {}
+    Physical(Device& device, size_t size);  // 207001 if the device's budget or the machine has not that much
     ~Physical();
     Physical(const Physical&) = delete;
     Physical& operator=(const Physical&) = delete;
@@ -23,10 +23,10 @@ class Physical {
    private:
     Device& device_;
     const size_t size_;
-    const int64_t offset_;
+    int64_t offset_;
 };
 
-// The memory behind the handle, or null.
+// The memory behind the handle; 107017 if there is none.
 std::shared_ptr<Physical> find_physical(const void* handle);
 
 }  // namespace torch_aclnn::host

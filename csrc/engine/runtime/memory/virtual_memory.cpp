@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
-#include "engine/runtime/error/call.h"
-#include "engine/runtime/memory/memory.h"
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/physical_memory.h"
 
 namespace torch_aclnn::host {
@@ -36,15 +36,12 @@ size_t round_up(size_t number, size_t unit) {
     return (number + unit - 1) / unit * unit;
 }
 
-aclError fail_system(const char* function, const char* what, size_t size) {
-    return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, text(function, ": the machine refused ", what, " of ", size, " bytes"));
-}
-
-// Address space only, aligned for huge pages; nullptr if the machine refuses.
+// Address space only, aligned for huge pages; 207001 if the machine refuses.
 void* reserve_addresses(size_t size) {
     const size_t padded = size + kHugePage;
     void* raw = mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (raw == MAP_FAILED) return nullptr;
+    if (raw == MAP_FAILED)
+        throw Error(ACL_ERROR_RT_MEMORY_ALLOCATION, text("the machine has no range of addresses left for ", size, " bytes"));
     const uintptr_t begin = number(raw);
     const uintptr_t aligned = round_up(begin, kHugePage);
     if (aligned != begin) munmap(raw, aligned - begin);
@@ -69,23 +66,18 @@ using namespace torch_aclnn::host;
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, void* expectPtr, uint64_t) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (virPtr == nullptr) return fail_null(function, "virPtr");
-            if (size == 0 || size > SIZE_MAX / 2) {
-                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": size must be from 1 to ", SIZE_MAX / 2, ", got ", size));
-            }
-            if (alignment != 0 || expectPtr != nullptr) {
-                return fail(ACL_ERROR_RT_PARAM_INVALID,
-                            text(function, ": alignment and expectPtr are reserved and must be 0, got ", alignment, " and ", expectPtr));
-            }
+        [&] {
+            require_pointer("virPtr", virPtr);
+            if (size == 0 || size > SIZE_MAX / 2)
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("a value in 1..", SIZE_MAX / 2), std::to_string(size));
+            if (alignment != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "alignment", "0, as it is reserved", std::to_string(alignment));
+            if (expectPtr != nullptr) refuse(ACL_ERROR_RT_PARAM_INVALID, "expectPtr", "null, as it is reserved", text(expectPtr));
             VirtualMemory& memory = virtual_memory();
             std::lock_guard<std::mutex> lock(memory.mutex);
             const size_t whole_pages = round_up(size, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
             void* address = reserve_addresses(whole_pages);
-            if (address == nullptr) return fail_system(function, "an address range", size);
             memory.reservations[number(address)] = whole_pages;
             *virPtr = address;
-            return ACL_SUCCESS;
         },
         [&] { return text(virPtr ? *virPtr : nullptr, ", size ", size); });
 }
@@ -93,21 +85,19 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtReserveMemAddress(void** virPtr, s
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtReleaseMemAddress(void* virPtr) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (virPtr == nullptr) return fail_null(function, "virPtr");
+        [&] {
+            require_pointer("virPtr", virPtr);
             VirtualMemory& memory = virtual_memory();
             std::lock_guard<std::mutex> lock(memory.mutex);
             const auto found = memory.reservations.find(number(virPtr));
-            if (found == memory.reservations.end()) {
-                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": virPtr must come from aclrtReserveMemAddress, got ", virPtr));
-            }
+            if (found == memory.reservations.end())
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "an address from aclrtReserveMemAddress", text(virPtr));
             const auto mapped = memory.mappings.lower_bound(found->first);
-            if (mapped != memory.mappings.end() && mapped->first - found->first < found->second) {
-                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": the range at ", virPtr, " still has memory mapped to it"));
-            }
+            if (mapped != memory.mappings.end() && mapped->first - found->first < found->second)
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "a range without memory",
+                       text(virPtr, ", whose range still has memory mapped to it"));
             munmap(virPtr, found->second);
             memory.reservations.erase(found);
-            return ACL_SUCCESS;
         },
         [&] { return text(virPtr); });
 }
@@ -115,29 +105,24 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtReleaseMemAddress(void* virPtr) {
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, void* handle, uint64_t) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (virPtr == nullptr) return fail_null(function, "virPtr");
+        [&] {
+            require_pointer("virPtr", virPtr);
             auto physical = find_physical(handle);
-            if (physical == nullptr) {
-                return fail(ACL_ERROR_RT_INVALID_HANDLE, text(function, ": handle must be live physical memory, got ", handle));
-            }
-            if (offset != 0 || size != physical->size()) {
-                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": offset and size must be 0 and ", physical->size(),
-                                                             ", the whole of the physical memory, got ", offset, " and ", size));
-            }
+            if (offset != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "offset", "0", std::to_string(offset));
+            if (size != physical->size())
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("the whole of the physical memory, ", physical->size()),
+                       std::to_string(size));
             VirtualMemory& memory = virtual_memory();
             std::lock_guard<std::mutex> lock(memory.mutex);
-            if (!inside_reservation(memory, number(virPtr), size)) {
-                return fail(ACL_ERROR_RT_PARAM_INVALID,
-                            text(function, ": virPtr ", virPtr, " with size ", size, " must lie in a range from aclrtReserveMemAddress"));
-            }
-            if (device_memory().find_overlap(virPtr, size)) {
-                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": virPtr ", virPtr, " already has memory mapped to it"));
-            }
-            if (!physical->map_at(virPtr)) return fail_system(function, "a mapping", size);
+            if (!inside_reservation(memory, number(virPtr), size))
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", text(size, " bytes in a range from aclrtReserveMemAddress"), text(virPtr));
+            if (device_memory().find_overlap(virPtr, size))
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "addresses without memory",
+                       text(virPtr, ", which already has memory mapped to it"));
+            if (!physical->map_at(virPtr))
+                throw Error(ACL_ERROR_RT_MEMORY_ALLOCATION, text("the machine refused a mapping of ", size, " bytes"));
             device_memory().add({number(virPtr), size, physical->device(), false});
             memory.mappings[number(virPtr)] = std::move(physical);
-            return ACL_SUCCESS;
         },
         [&] { return text(virPtr, ", size ", size, ", handle ", handle); });
 }
@@ -145,19 +130,17 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtMapMem(void* virPtr, size_t size, 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtUnmapMem(void* virPtr) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (virPtr == nullptr) return fail_null(function, "virPtr");
+        [&] {
+            require_pointer("virPtr", virPtr);
             VirtualMemory& memory = virtual_memory();
             std::lock_guard<std::mutex> lock(memory.mutex);
             const auto found = memory.mappings.find(number(virPtr));
-            if (found == memory.mappings.end()) {
-                return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": virPtr must have been mapped by aclrtMapMem, got ", virPtr));
-            }
+            if (found == memory.mappings.end())
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "an address that aclrtMapMem has mapped", text(virPtr));
             device_memory().remove(virPtr);
             // The range stays reserved, without memory behind it.
             mmap(virPtr, found->second->size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
             memory.mappings.erase(found);
-            return ACL_SUCCESS;
         },
         [&] { return text(virPtr); });
 }

@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -28,38 +28,35 @@ CompileOptions& compile_options() {
 using namespace torch_aclnn::host;
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclSetCompileopt(int opt, const char* value) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (value == nullptr) return fail_null(function, "value");
+    return guarded(__func__, [&] {
+        require_pointer("value", value);
         CompileOptions& options = compile_options();
         std::lock_guard<std::mutex> lock(options.mutex);
         options.values[opt] = value;
-        return ACL_SUCCESS;
     });
 }
 
 // The size of the value with its terminator; 0 if the option has no value.
 extern "C" TORCH_ACLNN_HOST_API size_t aclGetCompileoptSize(int opt) {
     size_t size = 0;
-    guarded(__func__, [&](const char*) -> aclError {
+    guarded(__func__, [&] {
         CompileOptions& options = compile_options();
         std::lock_guard<std::mutex> lock(options.mutex);
         const auto found = options.values.find(opt);
         if (found != options.values.end()) size = found->second.size() + 1;
-        return ACL_SUCCESS;
     });
     return size;
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclGetCompileopt(int opt, char* value, size_t length) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (value == nullptr) return fail_null(function, "value");
+    return guarded(__func__, [&] {
+        require_pointer("value", value);
         CompileOptions& options = compile_options();
         std::lock_guard<std::mutex> lock(options.mutex);
         const auto found = options.values.find(opt);
-        if (found == options.values.end()) return fail(ACL_ERROR_INVALID_PARAM, text(function, ": opt ", opt, " has no value"));
+        if (found == options.values.end()) refuse(ACL_ERROR_INVALID_PARAM, "opt", "an option with a value", std::to_string(opt));
         const size_t size = found->second.size() + 1;
-        if (length < size) return fail(ACL_ERROR_INVALID_PARAM, text(function, ": length must be at least ", size, ", got ", length));
+        if (length < size) refuse(ACL_ERROR_INVALID_PARAM, "length", text("at least ", size), std::to_string(length));
         std::memcpy(value, found->second.c_str(), size);
-        return ACL_SUCCESS;
     });
 }

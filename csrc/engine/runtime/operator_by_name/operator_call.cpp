@@ -1,11 +1,11 @@
 // Calls of operators by name, which CANN compiles at run time. The engine has no compiler: it takes the attributes, so that the
-// call can be built, and refuses the work with the operator's name.
+// call can be built, and fails the work with the operator's name.
 
 #include <memory>
 #include <vector>
 
 #include "engine/runtime/diagnostics/coverage.h"
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 
 using namespace torch_aclnn::host;
 
@@ -17,48 +17,44 @@ struct aclopAttr {
 namespace {
 
 aclError set_attribute(const char* function, aclopAttr* attr, const char* attrName) {
-    return guarded(function, [&](const char*) -> aclError {
-        if (attr == nullptr) return fail_null(function, "attr");
-        if (attrName == nullptr) return fail_null(function, "attrName");
+    return guarded(function, [&] {
+        require_pointer("attr", attr);
+        require_pointer("attrName", attrName);
         attr->names.emplace_back(attrName);
-        return ACL_SUCCESS;
     });
 }
 
-std::string refusal(const char* function, const char* opType, const aclopAttr* attr) {
+std::string describe_call(const char* opType, const aclopAttr* attr) {
     std::string attributes;
-    if (attr != nullptr) {
-        for (const std::string& name : attr->names) attributes += (attributes.empty() ? "" : ", ") + name;
-    }
-    return text(function, ": operator ", opType, " has no entry point in the torch_aclnn host engine and cannot be compiled for it",
-                attributes.empty() ? "" : "; its attributes were ", attributes);
+    if (attr != nullptr)
+        for (const std::string& name : attr->names) attributes += (attributes.empty() ? "; its attributes were " : ", ") + name;
+    return text("operator ", opType, " has no entry point in the torch_aclnn host engine and cannot be compiled for it", attributes);
 }
 
-class RefusedOperator final : public Task {
+// Fails when it runs: the error goes to the stream, like the failure of any work, and is reported at the next synchronisation. An error of
+// the call itself would end torch_npu's task queue: it raises once and from then on drops all work in silence.
+class MissingOperator final : public Task {
    public:
-    RefusedOperator(const char* function, std::string sentence) : function_(function), sentence_(std::move(sentence)) {}
+    MissingOperator(const char* function, std::string message) : function_(function), message_(std::move(message)) {}
 
     const char* name() const override { return function_; }
-    void run() override { throw TaskError(ACL_ERROR_API_NOT_SUPPORT, sentence_); }
+    void run() override { throw Error(ACL_ERROR_API_NOT_SUPPORT, message_); }
     void finish() noexcept override { delete this; }
 
    private:
     const char* function_;
-    std::string sentence_;
+    std::string message_;
 };
 
-// The refusal goes to the stream, like the failure of any work, and is told at the next synchronisation. A refusal of the call itself would
-// end torch_npu's task queue: it raises once and from then on drops all work in silence.
-aclError refuse_operator(const char* function, const char* opType, const aclopAttr* attr, aclrtStream stream) {
-    return guarded(function, [&](const char*) -> aclError {
-        if (opType == nullptr) return fail_null(function, "opType");
-        std::string sentence = refusal(function, opType, attr);
-        if (tracing()) trace(sentence);
+aclError enqueue_missing_operator(const char* function, const char* opType, const aclopAttr* attr, aclrtStream stream) {
+    return guarded(function, [&] {
+        require_pointer("opType", opType);
+        std::string message = describe_call(opType, attr);
+        if (tracing()) trace(text(function, ": ", message));
         if (auto* const calls = coverage_counter(CoverageKind::refused_operator, opType)) calls->fetch_add(1, std::memory_order_relaxed);
-        auto refused = std::make_unique<RefusedOperator>(function, std::move(sentence));
-        const aclError status = enqueue(stream, *refused);
-        if (status == ACL_SUCCESS) refused.release();
-        return status;
+        auto missing = std::make_unique<MissingOperator>(function, std::move(message));
+        enqueue(stream, *missing);
+        (void)missing.release();  // the stream deletes it
     });
 }
 
@@ -68,10 +64,7 @@ extern "C" {
 
 TORCH_ACLNN_HOST_API aclopAttr* aclopCreateAttr(void) {
     aclopAttr* attr = nullptr;
-    guarded(__func__, [&](const char*) -> aclError {
-        attr = new aclopAttr;
-        return ACL_SUCCESS;
-    });
+    guarded(__func__, [&] { attr = new aclopAttr; });
     return attr;
 }
 
@@ -118,12 +111,12 @@ TORCH_ACLNN_HOST_API aclError aclopSetAttrListListInt(aclopAttr* attr, const cha
 // Inputs and outputs come as a count, descriptions and buffers each; none of them is looked at.
 TORCH_ACLNN_HOST_API aclError aclopCompileAndExecute(const char* opType, int, const void*, const void*, int, const void*, const void*,
                                                      const aclopAttr* attr, int, int, const char*, aclrtStream stream) {
-    return refuse_operator(__func__, opType, attr, stream);
+    return enqueue_missing_operator(__func__, opType, attr, stream);
 }
 
 TORCH_ACLNN_HOST_API aclError aclopCompileAndExecuteV2(const char* opType, int, void*, void*, int, void*, void*, aclopAttr* attr, int, int,
                                                        const char*, aclrtStream stream) {
-    return refuse_operator(__func__, opType, attr, stream);
+    return enqueue_missing_operator(__func__, opType, attr, stream);
 }
 
 }  // extern "C"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 
 using namespace torch_aclnn::host;
 
@@ -21,10 +21,10 @@ struct aclDataBuffer {
 
 namespace {
 
-bool valid_dims(const char* function, int numDims, const int64_t* dims) {
-    if (numDims >= 0 && (numDims == 0 || dims != nullptr)) return true;
-    fail(ACL_ERROR_INVALID_PARAM, text(function, ": numDims must not be negative and dims not null, got ", numDims, " and ", dims));
-    return false;
+std::vector<int64_t> read_dims(int numDims, const int64_t* dims) {
+    if (numDims < 0) refuse(ACL_ERROR_INVALID_PARAM, "numDims", "at least 0", std::to_string(numDims));
+    if (numDims > 0) require_pointer("dims", dims);
+    return std::vector<int64_t>(dims, dims + numDims);
 }
 
 }  // namespace
@@ -32,11 +32,7 @@ bool valid_dims(const char* function, int numDims, const int64_t* dims) {
 extern "C" TORCH_ACLNN_HOST_API aclTensorDesc* aclCreateTensorDesc(aclDataType dataType, int numDims, const int64_t* dims,
                                                                    aclFormat format) {
     aclTensorDesc* desc = nullptr;
-    guarded(__func__, [&](const char* function) -> aclError {
-        if (!valid_dims(function, numDims, dims)) return ACL_ERROR_INVALID_PARAM;
-        desc = new aclTensorDesc{dataType, format, std::vector<int64_t>(dims, dims + numDims), ""};
-        return ACL_SUCCESS;
-    });
+    guarded(__func__, [&] { desc = new aclTensorDesc{dataType, format, read_dims(numDims, dims), ""}; });
     return desc;
 }
 
@@ -45,33 +41,29 @@ extern "C" TORCH_ACLNN_HOST_API void aclDestroyTensorDesc(const aclTensorDesc* d
 }
 
 extern "C" TORCH_ACLNN_HOST_API void aclSetTensorDescName(aclTensorDesc* desc, const char* name) {
-    guarded(__func__, [&](const char* function) -> aclError {
-        if (desc == nullptr) return fail_null(function, "desc");
+    guarded(__func__, [&] {
+        require_pointer("desc", desc);
         desc->name = name != nullptr ? name : "";
-        return ACL_SUCCESS;
     });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclSetTensorFormat(aclTensorDesc* desc, aclFormat format) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (desc == nullptr) return fail_null(function, "desc");
+    return guarded(__func__, [&] {
+        require_pointer("desc", desc);
         desc->format = format;
-        return ACL_SUCCESS;
     });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclSetTensorShape(aclTensorDesc* desc, int numDims, const int64_t* dims) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (desc == nullptr) return fail_null(function, "desc");
-        if (!valid_dims(function, numDims, dims)) return ACL_ERROR_INVALID_PARAM;
-        desc->dims.assign(dims, dims + numDims);
-        return ACL_SUCCESS;
+    return guarded(__func__, [&] {
+        require_pointer("desc", desc);
+        desc->dims = read_dims(numDims, dims);
     });
 }
 
 // Where a tensor lies makes no difference: all memory is the machine's.
 extern "C" TORCH_ACLNN_HOST_API aclError aclSetTensorPlaceMent(aclTensorDesc* desc, int) {
-    return guarded(__func__, [&](const char* function) { return desc == nullptr ? fail_null(function, "desc") : ACL_SUCCESS; });
+    return guarded(__func__, [&] { require_pointer("desc", desc); });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclDataType aclGetTensorDescType(const aclTensorDesc* desc) {
@@ -87,31 +79,25 @@ extern "C" TORCH_ACLNN_HOST_API size_t aclGetTensorDescNumDims(const aclTensorDe
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t* dimSize) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (desc == nullptr) return fail_null(function, "desc");
-        if (dimSize == nullptr) return fail_null(function, "dimSize");
-        if (index >= desc->dims.size()) {
-            return fail(ACL_ERROR_INVALID_PARAM, text(function, ": index must be less than ", desc->dims.size(), ", got ", index));
-        }
+    return guarded(__func__, [&] {
+        require_pointer("desc", desc);
+        require_pointer("dimSize", dimSize);
+        if (index >= desc->dims.size())
+            refuse(ACL_ERROR_INVALID_PARAM, "index", text("less than ", desc->dims.size()), std::to_string(index));
         *dimSize = desc->dims[index];
-        return ACL_SUCCESS;
     });
 }
 
 // A null buffer of size 0 stands for a tensor without elements.
 extern "C" TORCH_ACLNN_HOST_API aclDataBuffer* aclCreateDataBuffer(void* data, size_t size) {
     aclDataBuffer* buffer = nullptr;
-    guarded(__func__, [&](const char*) -> aclError {
-        buffer = new aclDataBuffer{data, size};
-        return ACL_SUCCESS;
-    });
+    guarded(__func__, [&] { buffer = new aclDataBuffer{data, size}; });
     return buffer;
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclDestroyDataBuffer(const aclDataBuffer* dataBuffer) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (dataBuffer == nullptr) return fail_null(function, "dataBuffer");
+    return guarded(__func__, [&] {
+        require_pointer("dataBuffer", dataBuffer);
         delete dataBuffer;
-        return ACL_SUCCESS;
     });
 }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "engine/runtime/stream/stream.h"
+#include "engine/runtime/stream/failure.h"
 
 namespace torch_aclnn::host {
 
@@ -57,7 +57,10 @@ class Event {
     std::shared_ptr<Failure> failure_;
 };
 
-// Refuses with 107017 and a sentence if the handle is not a live event.
-aclError find_event(const char* function, const char* parameter, aclrtEvent handle, std::shared_ptr<Event>& event);
+// The event behind the handle; 107017 if it is not a live one.
+std::shared_ptr<Event> find_event(aclrtEvent handle, const char* parameter = "event");
+
+// The same, and 207000 for one from aclrtCreateEventExWithFlag, which cannot do all that the others can.
+std::shared_ptr<Event> find_resettable_event(aclrtEvent handle);
 
 }  // namespace torch_aclnn::host

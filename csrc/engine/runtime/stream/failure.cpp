@@ -1,5 +1,4 @@
-#include "engine/runtime/error/call.h"
-#include "engine/runtime/stream/stream.h"
+#include "engine/runtime/stream/failure.h"
 
 namespace torch_aclnn::host {
 
@@ -9,30 +8,28 @@ uint64_t thread_number() noexcept {
     return number;
 }
 
-bool Failure::concerns_caller() const {
+bool Failure::is_due() const {
     if (pending()) return true;
     const std::lock_guard<std::mutex> lock(mutex_);
-    return concerned_.count(thread_number()) != 0;
+    return affected_.count(thread_number()) != 0;
 }
 
-void Failure::add_concerned(uint64_t thread) {
+bool Failure::claim() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    concerned_.insert(thread);
+    const bool first = !reported_.exchange(true, std::memory_order_acq_rel);
+    const bool affected = affected_.erase(thread_number()) != 0;
+    return first || affected;
+}
+
+void Failure::add_affected(uint64_t thread) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    affected_.insert(thread);
 }
 
 void Failure::inherit(const Failure& older) {
     if (&older == this) return;
     const std::scoped_lock lock(mutex_, older.mutex_);
-    concerned_.insert(older.concerned_.begin(), older.concerned_.end());
-}
-
-aclError Failure::tell() noexcept {
-    return guarded("stream", [&](const char*) -> aclError {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        const bool first = !told_.exchange(true, std::memory_order_acq_rel);
-        const bool concerned = concerned_.erase(thread_number()) != 0;
-        return first || concerned ? fail(code_, message_) : ACL_SUCCESS;
-    });
+    affected_.insert(older.affected_.begin(), older.affected_.end());
 }
 
 }  // namespace torch_aclnn::host

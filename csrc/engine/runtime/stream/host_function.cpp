@@ -1,6 +1,6 @@
 // A function of the program's own, in stream order. It runs where the stream's tasks run.
 
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
@@ -26,12 +26,9 @@ using namespace torch_aclnn::host;
 extern "C" aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (fn == nullptr) return fail_null(function, "fn");
-            std::shared_ptr<Stream> where;
-            if (aclError code = find_stream(function, stream, where)) return code;
-            where->submit(*new HostTask(fn, args));
-            return ACL_SUCCESS;
+        [&] {
+            require_pointer("fn", reinterpret_cast<const void*>(fn));
+            find_stream(stream)->submit(*new HostTask(fn, args));
         },
         [&] { return text(stream); });
 }

@@ -1,139 +1,112 @@
 #include "engine/runtime/stream/stream.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/runtime/device/device.h"
-#include "engine/runtime/error/call.h"
-#include "engine/runtime/registry.h"
+#include "engine/runtime/stream/event.h"
+#include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-// Never destroyed: calls still come while the process exits.
-Registry<Stream>& streams() {
-    static auto* const once = new Registry<Stream>(HandleKind::stream);
-    return *once;
-}
-
-void print_lost(const Stream& stream, const Failure& failure, const char* when) {
-    std::fprintf(stderr, "torch_aclnn: stream %d of device %d %s with a failure that nobody asked for: %d, %s\n", stream.id(),
-                 stream.device(), when, failure.code(), failure.message().c_str());
-}
-
-// A program that ends without a synchronisation must still see that its work failed.
-void print_lost_at_exit() {
-    for (int device = 0; device < device_count(); ++device) {
-        for (const auto& stream : streams_of(device)) {
-            const auto failure = stream->failure();
-            if (failure != nullptr && failure->tell() != ACL_SUCCESS) print_lost(*stream, *failure, "ends");
-        }
-    }
-}
-
-aclError create_stream(const char* function, aclrtStream* stream) {
-    if (stream == nullptr) return fail_null(function, "stream");
-    Device* device = nullptr;
-    if (aclError code = find_current_device(function, device)) return code;
-    *stream = streams().add(make_stream(device->index()));
-    return ACL_SUCCESS;
-}
-
-aclError destroy_stream(const char* function, aclrtStream handle) {
-    const auto stream = streams().remove(handle);
-    if (stream == nullptr) {
-        return fail(ACL_ERROR_RT_INVALID_HANDLE, text(function, ": stream must be a live stream, got ", handle));
-    }
-    stream->wait(Stream::kForever);
-    if (const auto failure = stream->failure()) print_lost(*stream, *failure, "is destroyed");
-    return ACL_SUCCESS;
+int next_id() {
+    static std::atomic<int> next{0};
+    return next.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-void watch_for_lost_failures() {
-    static const int registered = std::atexit(print_lost_at_exit);
-    (void)registered;
-}
+Stream::Stream(int device) : device_(device), id_(next_id()) {}
 
-std::vector<std::shared_ptr<Stream>> streams_of(int index) {
-    std::vector<std::shared_ptr<Stream>> found;
-    Device* device = nullptr;
-    if (find_device("streams_of", "index", index, device) != ACL_SUCCESS) return found;
-    found.push_back(device->default_stream());
-    for (auto& stream : streams().all()) {
-        if (stream->device() == index) found.push_back(std::move(stream));
+void Stream::submit(Task& task) noexcept {
+    {
+        std::lock_guard<Lock> lock(running_);
+        if (pending_failure() == nullptr) {
+            trace_task(task, "");
+            run(task);
+        } else {
+            failure_->add_affected(task.origin());
+            trace_task(task, ", skipped: it comes after a failure");
+        }
     }
-    return found;
+    task.finish();
 }
 
-aclError find_stream(const char* function, aclrtStream handle, std::shared_ptr<Stream>& stream) {
-    if (handle == nullptr) {
-        Device* device = nullptr;
-        if (aclError code = find_current_device(function, device)) return code;
-        stream = device->default_stream();
-        return ACL_SUCCESS;
+void Stream::record(Event& event) {
+    std::lock_guard<Lock> lock(running_);
+    event.complete(pending_failure());
+}
+
+// An event that has been recorded is complete: its stream ran its tasks at once too.
+void Stream::wait_for(const Event& event) {
+    std::lock_guard<Lock> lock(running_);
+    const auto failure = event.failure();
+    if (pending_failure() == nullptr && failure != nullptr && failure->pending()) replace_failure(failure);
+}
+
+bool Stream::wait(int milliseconds) {
+    std::unique_lock<Lock> lock(running_, std::defer_lock);
+    if (milliseconds >= 0) return lock.try_lock_for(std::chrono::milliseconds(milliseconds));
+    lock.lock();
+    return true;
+}
+
+bool Stream::idle() {
+    return std::unique_lock<Lock>(running_, std::try_to_lock).owns_lock();
+}
+
+std::shared_ptr<Failure> Stream::failure() {
+    std::lock_guard<Lock> lock(running_);
+    return failure_ != nullptr && failure_->is_due() ? failure_ : nullptr;
+}
+
+void Stream::report_failure() {
+    const auto due = failure();
+    if (due != nullptr && due->claim()) throw due->error();
+}
+
+std::shared_ptr<Failure> Stream::pending_failure() const {
+    return failure_ != nullptr && failure_->pending() ? failure_ : nullptr;
+}
+
+void Stream::replace_failure(std::shared_ptr<Failure> failure) {
+    if (failure_ != nullptr) failure->inherit(*failure_);
+    failure_ = std::move(failure);
+}
+
+void Stream::run(Task& task) noexcept {
+    try {
+        task.run();
+    } catch (const Error& error) {
+        keep_failure(task, error.code(), error.what());
+    } catch (const std::exception& error) {
+        keep_failure(task, ACL_ERROR_RT_AICORE_EXCEPTION, error.what());
+    } catch (...) {
+        keep_failure(task, ACL_ERROR_RT_AICORE_EXCEPTION, "unknown exception");
     }
-    stream = streams().find(handle);
-    if (stream != nullptr) return ACL_SUCCESS;
-    return fail(ACL_ERROR_RT_INVALID_HANDLE, text(function, ": stream must be null or a live stream, got ", handle));
 }
 
-aclError enqueue(aclrtStream handle, Task& task) noexcept {
-    return guarded(task.name(), [&](const char* function) -> aclError {
-        std::shared_ptr<Stream> stream;
-        if (aclError code = find_stream(function, handle, stream)) return code;
-        Device* device = nullptr;
-        if (aclError code = find_device(function, "stream's device", stream->device(), device)) return code;
-        if (device->is_reset())
-            return fail(ACL_ERROR_RT_CONTEXT_NULL, text(function, ": stream must be of a device in use, got one of device ",
-                                                        stream->device(), ", which has been reset"));
-        stream->submit(task);
-        return ACL_SUCCESS;
-    });
+void Stream::keep_failure(const Task& task, int code, const char* message) noexcept {
+    try {
+        print_unreported_failures_at_exit();
+        const auto failure = std::make_shared<Failure>(Error(code, message, task.name()));
+        failure->add_affected(task.origin());
+        replace_failure(failure);
+    } catch (...) {
+        // Not even the record of a failure fits in memory. To go on would be to lose it.
+        std::fprintf(stderr, "torch_aclnn: %s failed and the machine has no memory left to keep the reason\n", task.name());
+        std::abort();
+    }
+}
+
+void Stream::trace_task(const Task& task, const char* note) const noexcept {
+    if (!tracing()) return;
+    try {
+        trace(text("task ", task.name(), " on stream ", id(), " of device ", device(), note));
+    } catch (...) {
+        // A line that cannot be formatted is not worth a failure.
+    }
 }
 
 }  // namespace torch_aclnn::host
-
-using namespace torch_aclnn::host;
-
-extern "C" aclError aclrtCreateStream(aclrtStream* stream) {
-    return traced(
-        __func__, [&](const char* function) { return create_stream(function, stream); }, [&] { return text(stream ? *stream : nullptr); });
-}
-
-// Priority and flags are hints about scheduling; the engine has one way to schedule.
-extern "C" aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
-    return traced(
-        __func__, [&](const char* function) { return create_stream(function, stream); },
-        [&] { return text(stream ? *stream : nullptr, ", priority ", priority, ", flag ", flag); });
-}
-
-extern "C" aclError aclrtDestroyStream(aclrtStream stream) {
-    return traced(__func__, [&](const char* function) { return destroy_stream(function, stream); }, [&] { return text(stream); });
-}
-
-// Work that has begun cannot be abandoned on a CPU, so this waits for it as aclrtDestroyStream does.
-extern "C" aclError aclrtDestroyStreamForce(aclrtStream stream) {
-    return traced(__func__, [&](const char* function) { return destroy_stream(function, stream); }, [&] { return text(stream); });
-}
-
-extern "C" aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (status == nullptr) return fail_null(function, "status");
-        std::shared_ptr<Stream> stream;
-        if (aclError code = find_stream(function, handle, stream)) return code;
-        *status = stream->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
-        return ACL_SUCCESS;
-    });
-}
-
-extern "C" aclError aclrtStreamGetId(aclrtStream handle, int32_t* streamId) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (streamId == nullptr) return fail_null(function, "streamId");
-        std::shared_ptr<Stream> stream;
-        if (aclError code = find_stream(function, handle, stream)) return code;
-        *streamId = stream->id();
-        return ACL_SUCCESS;
-    });
-}

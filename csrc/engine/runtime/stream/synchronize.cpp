@@ -1,7 +1,7 @@
 // Waiting for streams, which is where a program learns of what failed on them.
 
 #include "engine/runtime/device/device.h"
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
@@ -9,39 +9,25 @@ namespace {
 
 constexpr aclError kSynchronizeTimeout = 107020;  // documented: ACL_ERROR_RT_STREAM_SYNC_TIMEOUT
 
-// Tells the calling thread of the stream's failure, if it has one.
-aclError report(Stream& stream) {
-    const auto failure = stream.failure();
-    return failure == nullptr ? ACL_SUCCESS : failure->tell();
+void require_end(Stream& stream, int milliseconds) {
+    if (!stream.wait(milliseconds))
+        throw Error(kSynchronizeTimeout, text("stream ", stream.id(), " still runs after ", milliseconds, " ms"));
 }
 
-aclError synchronize_device(const char* function, int milliseconds) {
-    Device* device = nullptr;
-    if (aclError code = find_current_device(function, device)) return code;
-    const auto all = streams_of(device->index());
-    for (const auto& stream : all) {
-        if (!stream->wait(milliseconds)) {
-            return fail(kSynchronizeTimeout, text(function, ": stream ", stream->id(), " still runs after ", milliseconds, " ms"));
-        }
-    }
-    for (const auto& stream : all) {
-        if (aclError code = report(*stream)) return code;
-    }
-    return ACL_SUCCESS;
+void synchronize_device(int milliseconds) {
+    const auto all = streams_of(current_device());
+    for (const auto& stream : all) require_end(*stream, milliseconds);
+    for (const auto& stream : all) stream->report_failure();
 }
 
-aclError synchronize_stream(const char* function, aclrtStream handle, int milliseconds) {
-    std::shared_ptr<Stream> stream;
-    if (aclError code = find_stream(function, handle, stream)) return code;
-    if (!stream->wait(milliseconds)) {
-        return fail(kSynchronizeTimeout, text(function, ": stream ", stream->id(), " still runs after ", milliseconds, " ms"));
-    }
-    return report(*stream);
+void synchronize_stream(aclrtStream handle, int milliseconds) {
+    const auto stream = find_stream(handle);
+    require_end(*stream, milliseconds);
+    stream->report_failure();
 }
 
-aclError check_timeout(const char* function, int32_t timeout) {
-    if (timeout >= -1) return ACL_SUCCESS;
-    return fail(ACL_ERROR_RT_PARAM_INVALID, text(function, ": timeout must be -1 (forever) or milliseconds, got ", timeout));
+void require_timeout(int32_t timeout) {
+    if (timeout < -1) refuse(ACL_ERROR_RT_PARAM_INVALID, "timeout", "-1 (forever) or milliseconds", std::to_string(timeout));
 }
 
 }  // namespace
@@ -50,31 +36,29 @@ aclError check_timeout(const char* function, int32_t timeout) {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtSynchronizeStream(aclrtStream stream) {
-    return traced(
-        __func__, [&](const char* function) { return synchronize_stream(function, stream, Stream::kForever); },
-        [&] { return text(stream); });
+    return traced(__func__, [&] { synchronize_stream(stream, Stream::kForever); }, [&] { return text(stream); });
 }
 
 extern "C" aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (aclError code = check_timeout(function, timeout)) return code;
-            return synchronize_stream(function, stream, timeout);
+        [&] {
+            require_timeout(timeout);
+            synchronize_stream(stream, timeout);
         },
         [&] { return text(stream, ", timeout ", timeout); });
 }
 
 extern "C" aclError aclrtSynchronizeDevice(void) {
-    return traced(__func__, [](const char* function) { return synchronize_device(function, Stream::kForever); }, [] { return ""; });
+    return traced(__func__, [] { synchronize_device(Stream::kForever); }, [] { return ""; });
 }
 
 extern "C" aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
     return traced(
         __func__,
-        [&](const char* function) -> aclError {
-            if (aclError code = check_timeout(function, timeout)) return code;
-            return synchronize_device(function, timeout);
+        [&] {
+            require_timeout(timeout);
+            synchronize_device(timeout);
         },
         [&] { return text("timeout ", timeout); });
 }

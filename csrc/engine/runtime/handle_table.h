@@ -15,9 +15,9 @@ namespace torch_aclnn::host {
 enum class HandleKind : uintptr_t { context = 1, stream = 2, event = 3, physical_memory = 4 };
 
 template <class T>
-class Registry {
+class HandleTable {
    public:
-    explicit Registry(HandleKind kind) : next_(kFirst + static_cast<uintptr_t>(kind)) {}
+    explicit HandleTable(HandleKind kind) : next_(kFirst + static_cast<uintptr_t>(kind)) {}
 
     void* add(std::shared_ptr<T> object) {
         std::unique_lock<std::shared_mutex> lock(mutex_);

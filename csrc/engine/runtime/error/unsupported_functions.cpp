@@ -1,14 +1,14 @@
-// What the engine does not do. A caller gets the documented code and a sentence with the function's name, whatever it passes.
-// torch_npu takes 207000 as a reason to warn and go on, so what was asked for in vain is 200001.
+// What the engine does not do. A caller gets the documented code and a message with the function's name, whatever it passes.
+// torch_npu takes 207000 as a reason to warn and go on, so a function that has to do its work to be of use answers 200001.
 // What torch_npu can do without is not here at all: it asks whether a function exists and takes another way.
 
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-aclError refuse(const char* function, aclError code, const char* what) {
-    return guarded(function, [&](const char*) { return fail(code, text(function, ": the torch_aclnn host engine has no ", what)); });
+aclError unsupported(const char* function, aclError code, const char* what) {
+    return guarded(function, [&] { throw Error(code, text("the torch_aclnn host engine has no ", what)); });
 }
 
 }  // namespace
@@ -16,19 +16,19 @@ aclError refuse(const char* function, aclError code, const char* what) {
 
 // Each is listed by torchAclnnHostEntryPoints(), for the documentation. A C function that takes no parameters may be called with any: the
 // caller cleans up.
-#define REFUSED(function) static torch_aclnn::host::EntryPoint function##Entry(#function, "runtime");
-#define REFUSE(function, code, what)                             \
-    REFUSED(function)                                            \
-    extern "C" TORCH_ACLNN_HOST_API aclError function(void) {    \
-        return torch_aclnn::host::refuse(#function, code, what); \
+#define LIST(function) static torch_aclnn::host::EntryPoint function##Entry(#function, "runtime");
+#define REFUSE(function, code, what)                                  \
+    LIST(function)                                                    \
+    extern "C" TORCH_ACLNN_HOST_API aclError function(void) {         \
+        return torch_aclnn::host::unsupported(#function, code, what); \
     }
 #define REFUSE_ACL(function, what) REFUSE(function, ACL_ERROR_API_NOT_SUPPORT, what)
 #define REFUSE_RT(function, what) REFUSE(function, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, what)
-#define REFUSE_POINTER(function, what)                                         \
-    REFUSED(function)                                                          \
-    extern "C" TORCH_ACLNN_HOST_API void* function(void) {                     \
-        torch_aclnn::host::refuse(#function, ACL_ERROR_API_NOT_SUPPORT, what); \
-        return nullptr;                                                        \
+#define REFUSE_POINTER(function, what)                                              \
+    LIST(function)                                                                  \
+    extern "C" TORCH_ACLNN_HOST_API void* function(void) {                          \
+        torch_aclnn::host::unsupported(#function, ACL_ERROR_API_NOT_SUPPORT, what); \
+        return nullptr;                                                             \
     }
 
 // Dumps of what operators take and give.

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "engine/runtime/device/device.h"
-#include "engine/runtime/error/call.h"
+#include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -33,35 +33,31 @@ extern "C" const char* aclrtGetSocName(void) {
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclsysGetCANNVersion(int, PackageVersion* version) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (version == nullptr) return fail_null(function, "version");
+    return guarded(__func__, [&] {
+        require_pointer("version", version);
         std::memcpy(version->version, kInterfaceVersion, sizeof kInterfaceVersion);
-        return ACL_SUCCESS;
     });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclsysGetVersionStr(char* packageName, char* version) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (packageName == nullptr) return fail_null(function, "packageName");
-        if (version == nullptr) return fail_null(function, "version");
+    return guarded(__func__, [&] {
+        require_pointer("packageName", packageName);
+        require_pointer("version", version);
         std::memcpy(version, kInterfaceVersion, sizeof kInterfaceVersion);
-        return ACL_SUCCESS;
     });
 }
 
 // The engine's cores are its threads.
 extern "C" TORCH_ACLNN_HOST_API aclError aclGetDeviceCapability(uint32_t deviceId, int deviceInfo, int64_t* value) {
-    return guarded(__func__, [&](const char* function) -> aclError {
-        if (value == nullptr) return fail_null(function, "value");
-        Device* device = nullptr;
-        if (aclError code = find_device(function, "deviceId", deviceId, device)) return code;
+    return guarded(__func__, [&] {
+        require_pointer("value", value);
+        (void)find_device("deviceId", deviceId);
         switch (deviceInfo) {
             case kAiCoreCount:
-            case kVectorCoreCount: *value = config().thread_count; return ACL_SUCCESS;
-            case kL2Size: *value = sysconf(_SC_LEVEL2_CACHE_SIZE); return ACL_SUCCESS;
+            case kVectorCoreCount: *value = config().thread_count; break;
+            case kL2Size: *value = sysconf(_SC_LEVEL2_CACHE_SIZE); break;
             default:
-                return fail(ACL_ERROR_INVALID_PARAM,
-                            text(function, ": deviceInfo must be 0 (AI cores), 1 (vector cores) or 2 (L2 size), got ", deviceInfo));
+                refuse(ACL_ERROR_INVALID_PARAM, "deviceInfo", "0 (AI cores), 1 (vector cores) or 2 (L2 size)", std::to_string(deviceInfo));
         }
     });
 }

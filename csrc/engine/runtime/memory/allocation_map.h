@@ -17,7 +17,7 @@ struct Block {
     bool owned;  // by the heap; otherwise it is mapped or belongs to the user
 };
 
-class AddressBook {
+class AllocationMap {
    public:
     void add(const Block& block);
     // Takes out the block that starts at the address, if there is one.
@@ -39,8 +39,8 @@ class AddressBook {
     std::atomic<uint64_t> version_{0};
 };
 
-AddressBook& device_memory();      // aclrtMalloc, aclrtMapMem
-AddressBook& host_memory();        // aclrtMallocHost
-AddressBook& registered_memory();  // aclrtHostRegister: host memory that the device sees
+AllocationMap& device_memory();      // aclrtMalloc, aclrtMapMem
+AllocationMap& host_memory();        // aclrtMallocHost
+AllocationMap& registered_memory();  // aclrtHostRegister: host memory that the device sees
 
 }  // namespace torch_aclnn::host

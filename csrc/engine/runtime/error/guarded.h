@@ -1,0 +1,48 @@
+// How every C function of the engine is written: a body that may throw, in guarded() or traced().
+#pragma once
+
+#include "engine/runtime/engine.h"
+#include "engine/runtime/text.h"
+
+namespace torch_aclnn::host {
+
+// The codes for exceptions that carry none.
+struct FallbackCodes {
+    int out_of_memory = ACL_ERROR_BAD_ALLOC;
+    int other = ACL_ERROR_INTERNAL_ERROR;
+};
+
+// Within a catch clause: leaves the message "<function>: <what was thrown>" on the calling thread and returns the code. Allocates nothing.
+TORCH_ACLNN_HOST_API int report_exception(const char* function, FallbackCodes codes) noexcept;
+
+// Runs the body of a C function, across which no exception may go: what it throws becomes a code, and a message of the calling thread.
+template <class Body>
+int guarded(const char* function, Body&& body, FallbackCodes codes = {}) noexcept {
+    try {
+        body();
+        return ACL_SUCCESS;
+    } catch (...) {
+        return report_exception(function, codes);
+    }
+}
+
+// guarded(), and one line in the trace: "function(arguments) = code". The arguments are only formatted when there is a trace.
+template <class Body, class Arguments>
+int traced(const char* function, Body&& body, Arguments&& arguments) noexcept {
+    const int code = guarded(function, body);
+    if (tracing()) {
+        try {
+            trace(text(function, "(", arguments(), ") = ", code));
+        } catch (...) {
+            // A line that cannot be formatted is not worth a failure.
+        }
+    }
+    return code;
+}
+
+// 100000 unless the pointer is given; for the parameters of the runtime's functions.
+inline void require_pointer(const char* parameter, const void* pointer) {
+    if (pointer == nullptr) refuse(ACL_ERROR_INVALID_PARAM, parameter, "a value", "null");
+}
+
+}  // namespace torch_aclnn::host

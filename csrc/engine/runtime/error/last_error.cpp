@@ -1,0 +1,75 @@
+// What went wrong last, per thread: the message of aclGetRecentErrMsg and the code of aclrtPeekAtLastError.
+
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include "engine/runtime/error/guarded.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+// Plain arrays: torch_npu still calls in while the process exits, when a thread's objects with destructors are gone.
+struct LastError {
+    char message[2048];
+    char returned_message[2048];
+    aclError runtime_code;
+};
+thread_local LastError last_error;
+
+// The layer above, aclnn, has codes of its own. torch_npu asks for the runtime's last error first and would report that one
+// instead of the operator's, so an operator's error leaves no runtime error behind.
+bool belongs_to_aclnn(int code) {
+    const int family = code / 1000;
+    return family == 161 || family == 361 || family == 561;
+}
+
+int record(const char* function, int code, const char* message) noexcept {
+    LastError& last = last_error;
+    std::snprintf(last.message, sizeof last.message, "%s: %s", function, message);
+    last.runtime_code = belongs_to_aclnn(code) ? ACL_SUCCESS : code;
+    if (tracing()) trace(last.message);
+    return code;
+}
+
+}  // namespace
+
+int report_exception(const char* function, FallbackCodes codes) noexcept {
+    constexpr char kOutOfMemory[] = "out of host memory";
+    try {
+        throw;
+    } catch (const Error& error) {
+        return record(error.function() != nullptr ? error.function() : function, error.code(), error.what());
+    } catch (const std::bad_alloc&) {
+        return record(function, codes.out_of_memory, kOutOfMemory);
+    } catch (const std::length_error&) {  // a container's size beyond any memory
+        return record(function, codes.out_of_memory, kOutOfMemory);
+    } catch (const std::exception& error) {
+        return record(function, codes.other, error.what());
+    } catch (...) {
+        return record(function, codes.other, "unknown exception");
+    }
+}
+
+}  // namespace torch_aclnn::host
+
+using torch_aclnn::host::last_error;
+
+// The text stays readable until the thread asks again.
+extern "C" const char* aclGetRecentErrMsg(void) {
+    std::memcpy(last_error.returned_message, last_error.message, sizeof last_error.message);
+    last_error.message[0] = '\0';
+    return last_error.returned_message;
+}
+
+// The level (thread or context) makes no difference: errors are kept per thread.
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtPeekAtLastError(int) {
+    return last_error.runtime_code;
+}
+
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetLastError(int) {
+    const aclError code = last_error.runtime_code;
+    last_error.runtime_code = ACL_SUCCESS;
+    return code;
+}

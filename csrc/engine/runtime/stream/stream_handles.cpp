@@ -1,0 +1,112 @@
+// The handles of streams, and the work that is handed to them.
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "engine/runtime/device/device.h"
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/handle_table.h"
+#include "engine/runtime/stream/stream.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+// Never destroyed: calls still come while the process exits.
+HandleTable<Stream>& streams() {
+    static auto* const once = new HandleTable<Stream>(HandleKind::stream);
+    return *once;
+}
+
+void print_unreported(const Stream& stream, const Error& error, const char* when) {
+    std::fprintf(stderr, "torch_aclnn: stream %d of device %d %s with a failure that has not been reported: %d, %s: %s\n", stream.id(),
+                 stream.device(), when, error.code(), error.function(), error.what());
+}
+
+// A program that ends without a synchronisation must still see that its work failed.
+void print_all_unreported() {
+    for (int index = 0; index < device_count(); ++index) {
+        for (const auto& stream : streams_of(find_device("device", index))) {
+            const auto failure = stream->failure();
+            if (failure != nullptr && failure->claim()) print_unreported(*stream, failure->error(), "ends");
+        }
+    }
+}
+
+void create_stream(aclrtStream* stream) {
+    require_pointer("stream", stream);
+    *stream = streams().add(std::make_shared<Stream>(current_device().index()));
+}
+
+void destroy_stream(aclrtStream handle) {
+    const auto stream = streams().remove(handle);
+    if (stream == nullptr) refuse(ACL_ERROR_RT_INVALID_HANDLE, "stream", "a live stream", text(handle));
+    stream->wait(Stream::kForever);
+    if (const auto failure = stream->failure()) print_unreported(*stream, failure->error(), "is destroyed");
+}
+
+}  // namespace
+
+void print_unreported_failures_at_exit() {
+    static const int registered = std::atexit(print_all_unreported);
+    (void)registered;
+}
+
+std::vector<std::shared_ptr<Stream>> streams_of(const Device& device) {
+    std::vector<std::shared_ptr<Stream>> found{device.default_stream()};
+    for (auto& stream : streams().all())
+        if (stream->device() == device.index()) found.push_back(std::move(stream));
+    return found;
+}
+
+std::shared_ptr<Stream> find_stream(aclrtStream handle) {
+    if (handle == nullptr) return current_device().default_stream();
+    auto stream = streams().find(handle);
+    if (stream == nullptr) refuse(ACL_ERROR_RT_INVALID_HANDLE, "stream", "null or a live stream", text(handle));
+    return stream;
+}
+
+void enqueue(aclrtStream handle, Task& task) {
+    const auto stream = find_stream(handle);
+    if (find_device("stream's device", stream->device()).is_reset())
+        refuse(ACL_ERROR_RT_CONTEXT_NULL, "stream", "a stream of a device in use",
+               text("one of device ", stream->device(), ", which has been reset"));
+    stream->submit(task);
+}
+
+}  // namespace torch_aclnn::host
+
+using namespace torch_aclnn::host;
+
+extern "C" aclError aclrtCreateStream(aclrtStream* stream) {
+    return traced(__func__, [&] { create_stream(stream); }, [&] { return text(stream ? *stream : nullptr); });
+}
+
+// Priority and flags are hints about scheduling; the engine has one way to schedule.
+extern "C" aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
+    return traced(
+        __func__, [&] { create_stream(stream); },
+        [&] { return text(stream ? *stream : nullptr, ", priority ", priority, ", flag ", flag); });
+}
+
+extern "C" aclError aclrtDestroyStream(aclrtStream stream) {
+    return traced(__func__, [&] { destroy_stream(stream); }, [&] { return text(stream); });
+}
+
+// Work that has begun cannot be abandoned on a CPU, so this waits for it as aclrtDestroyStream does.
+extern "C" aclError aclrtDestroyStreamForce(aclrtStream stream) {
+    return traced(__func__, [&] { destroy_stream(stream); }, [&] { return text(stream); });
+}
+
+extern "C" aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status) {
+    return guarded(__func__, [&] {
+        require_pointer("status", status);
+        *status = find_stream(handle)->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+    });
+}
+
+extern "C" aclError aclrtStreamGetId(aclrtStream handle, int32_t* streamId) {
+    return guarded(__func__, [&] {
+        require_pointer("streamId", streamId);
+        *streamId = find_stream(handle)->id();
+    });
+}

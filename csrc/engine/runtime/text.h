@@ -1,0 +1,17 @@
+// Strings for messages and for the trace.
+#pragma once
+
+#include <sstream>
+#include <string>
+
+namespace torch_aclnn::host {
+
+// Joins the pieces, each as a stream prints it.
+template <class... Pieces>
+std::string text(const Pieces&... pieces) {
+    std::ostringstream out;
+    (out << ... << pieces);
+    return out.str();
+}
+
+}  // namespace torch_aclnn::host
