@@ -23,16 +23,16 @@ def test_a_refusal_has_code_161002():
 
 def test_each_member_of_a_list_counts():
     good, bad = torch.ones(2, device=DEVICE), torch.ones(2, dtype=torch.int64, device=DEVICE)
-    code, sentence = refusal("aclnnForeachSqrt", (good, bad), (good, bad))
-    assert code == 161002 and "x: expected a data type of FLOAT, FLOAT16" in sentence and sentence.endswith("got INT64")
+    code, message = refusal("aclnnForeachSqrt", (good, bad), (good, bad))
+    assert code == 161002 and "x: expected a data type of FLOAT, FLOAT16" in message and message.endswith("got INT64")
 
 
 def test_the_output_counts_where_there_is_no_input():
     out = torch.zeros(2, 2, device=DEVICE)
     call("aclnnEye", 2, 2, out)
     assert out.cpu().equal(torch.eye(2))
-    code, sentence = refusal("aclnnEye", 2, 2, torch.zeros(2, 2, dtype=torch.uint16).to(DEVICE))
-    assert code == 161002 and "out: expected a data type of" in sentence
+    code, message = refusal("aclnnEye", 2, 2, torch.zeros(2, 2, dtype=torch.uint16).to(DEVICE))
+    assert code == 161002 and "out: expected a data type of" in message
 
 
 def test_null_is_reported_before_the_type():
