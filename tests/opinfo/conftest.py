@@ -18,7 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def passed_list(pytestconfig: pytest.Config) -> Iterator[PassedList]:
     # The option is unknown when this file was not among the first that pytest loads.
     update = pytestconfig.getoption(UPDATE, default=False)
-    listed = PassedList(Path(__file__).parent / "passed" / f"{ENGINE}.txt", update)
+    listed = PassedList(Path(__file__).parent / "passed" / ENGINE, update)
     yield listed
     if update:
         listed.write()

@@ -15,6 +15,7 @@ from support.operators import NAMES
 ENGINE = "float64" if os.environ.get("TORCH_ACLNN_HOST_FLOAT64") == "1" else "default"
 MODULES = tuple(import_module(f"opinfo.operators.{name}") for name in NAMES)
 ENTRIES: tuple[Entry, ...] = tuple(entry for module in MODULES for entry in module.ENTRIES)
+_OPERATORS = {entry.title: name for name, module in zip(NAMES, MODULES, strict=True) for entry in module.ENTRIES}
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class Case:
 
     def __str__(self) -> str:
         return f"{self.implementation}-{self.entry.title}-{str(self.dtype).removeprefix('torch.')}-{self.check}"
+
+    @property
+    def operator(self) -> str:
+        return _OPERATORS[self.entry.title]
 
     @property
     def implemented_by(self) -> Callable[..., Any]:
