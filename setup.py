@@ -54,13 +54,14 @@ def extension() -> CppExtension:
     """The calling layer, on torch_npu; other projects' headers are system headers, whose warnings are theirs."""
     torch_npu = torch_npu_directory()
     headers = [*include_paths(), str(torch_npu / "include"), str(torch_npu / "include" / "third_party" / "acl" / "inc")]
+    options = ["-std=c++20", "-O2", "-g0", "-fvisibility=hidden", "-fopenmp", *WARNINGS]
     return CppExtension(
         "torch_aclnn._C",
         sorted(glob("csrc/extension/**/*.cpp", recursive=True)),
         include_dirs=[str(SOURCES)],
         library_dirs=[str(torch_npu / "lib")],
         libraries=["torch_npu"],
-        extra_compile_args=["-std=c++20", "-O2", "-g0", "-fvisibility=hidden", "-fopenmp", *WARNINGS, *(f"-isystem{path}" for path in headers)],
+        extra_compile_args=[*options, *(f"-isystem{path}" for path in headers)],
         # What torch_npu itself needs (libascendcl and its companions) is there when the process starts: the engine's, or CANN's.
         extra_link_args=["-l:libtorch_aclnn_kernels.so", "-Wl,-rpath,$ORIGIN/lib", "-Wl,--allow-shlib-undefined"],
     )

@@ -57,6 +57,12 @@ def test_each_operators_page_has_its_names_and_its_schema(operator: Operator):
     assert f"`torch.nn.functional.{operator.torch_function or operator.function}`" in page
 
 
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_the_files_that_a_document_names_exist(document: str):
+    quoted = re.findall(r"`((?:csrc|torch_aclnn|tests|benchmarks|docs|examples|\.ci)/[\w./-]*)`", (ROOT / document).read_text())
+    assert quoted and [path for path in quoted if "foo" not in path and not (ROOT / path).exists()] == []
+
+
 def test_the_links_between_documents_lead_somewhere():
     documents = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
     links = [(document, link) for document in documents for link in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text())]

@@ -50,8 +50,8 @@ def randn(*shape, dtype=None):
 
     def make(shape, dtype, generator):
         if dtype.is_floating_point or dtype.is_complex:
-            wide = dtype if dtype.is_complex else torch.float64
-            return torch.randn(shape, dtype=wide, generator=generator).to(dtype)
+            exact = dtype if dtype.is_complex else torch.float64
+            return torch.randn(shape, dtype=exact, generator=generator).to(dtype)
         return torch.randint(-4, 5, shape, generator=generator).to(dtype)
 
     return Recipe(shape, make, dtype)
@@ -108,7 +108,7 @@ class Case:
     close: bool = False  # allow torch.testing's default tolerances, instead of none
     rtol: float | None = None
     atol: float | None = None
-    wide: bool = False  # half types: what float32 gives, rounded (ATen's CPU kernels partly sum in the half type)
+    upcast: bool = False  # half types: what float32 gives, rounded (ATen's CPU kernels partly sum in the half type)
     backward: bool = False  # compare the gradients of the floating inputs too
 
     def __str__(self):
@@ -139,13 +139,13 @@ class Case:
 
     def check(self):
         expected, got = self.run("cpu"), self.run(DEVICE)
-        if self.wide and self.dtype in HALVES:
+        if self.upcast and self.dtype in HALVES:
             expected = [rounded.to(native.dtype) for rounded, native in zip(self.run("cpu", torch.float32), expected, strict=True)]
         exact = not self.close and self.rtol is None and self.atol is None
         for i, (want, have) in enumerate(zip(expected, got, strict=True)):
             assert have.device.type == DEVICE
             rtol, atol = (0, 0) if exact else (self.rtol, self.atol)
-            if self.wide and want.dtype in HALVES and want.numel():  # operators round one after the other, and sums gather the errors
+            if self.upcast and want.dtype in HALVES and want.numel():  # operators round one after the other, and sums gather the errors
                 rtol = 4 * torch.finfo(want.dtype).eps
                 atol = rtol * want.nan_to_num().abs().max().item()
             torch.testing.assert_close(

@@ -8,7 +8,7 @@ from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table
 from direct import call
 
 X = randn(3, 4, 5)
-HALF = {"dtypes": FLOATS, "close": True, "wide": True, "backward": True}
+HALF = {"dtypes": FLOATS, "close": True, "upcast": True, "backward": True}
 
 
 def act(name, function, *inputs, **options):

@@ -11,7 +11,7 @@ attention = F.scaled_dot_product_attention
 
 
 def attend(name, function, *inputs, **options):
-    return rows(name, function, *inputs, **{"dtypes": FLOATS, "close": True, "wide": True, "backward": True} | options)
+    return rows(name, function, *inputs, **{"dtypes": FLOATS, "close": True, "upcast": True, "backward": True} | options)
 
 
 def some_masked(q, k, v, mask):

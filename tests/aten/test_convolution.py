@@ -15,7 +15,7 @@ def conv(name, function, *inputs, **options):
         name,
         function,
         *inputs,
-        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "wide": True, "backward": True} | options,
+        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options,
     )
 
 

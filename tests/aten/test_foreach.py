@@ -113,7 +113,7 @@ CASES = [
             randn(COUNT, 4),
             dtypes=FLOATS,
             close=True,
-            wide=True,
+            upcast=True,
         )
     ),
     *rows("strided", lambda x, y: torch._foreach_add([x[:, ::2], x.t()], [y[:, ::2], y.t()]), *[randn(4, 6)] * 2),

@@ -90,7 +90,7 @@ WRITE = [
         randn(200, 3),
         dtypes=FLOATS,
         close=True,
-        wide=True,
+        upcast=True,
     ),
     *rows("index_put", lambda x, i, v: x.index_put((i,), v), X, values([1, 0]), randn(2, 5, 6)),
     *rows("put_", lambda x, i, v: x.put_(i, v), X, values([1, 100, 7]), randn(3), layouts=LAYOUTS),

@@ -12,7 +12,7 @@ def product(name, function, *inputs, **options):
         name,
         function,
         *inputs,
-        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "wide": True, "backward": True} | options,
+        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options,
     )
 
 

@@ -13,7 +13,7 @@ PIXELS, PIXEL_CLASSES = randn(2, 5, 3, 4), integers(2, 3, 4, high=5)
 
 def loss(name, function, *inputs, **options):
     """Every reduction; strided inputs with one of them."""
-    options = {"dtypes": FLOATS, "close": True, "wide": True, "backward": True} | options
+    options = {"dtypes": FLOATS, "close": True, "upcast": True, "backward": True} | options
     return [
         row
         for reduction, layouts in (("none", LAYOUTS), ("mean", ("dense",)), ("sum", ("dense",)))

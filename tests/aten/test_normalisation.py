@@ -16,7 +16,7 @@ def norm(name, function, *inputs, **options):
         name,
         function,
         *inputs,
-        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "wide": True, "backward": True} | options,
+        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options,
     )
 
 

@@ -10,7 +10,7 @@ SIZES = {1: (2, 3, 5), 2: (2, 3, 5, 4), 3: (1, 2, 4, 5, 3)}
 
 
 def pad(name, amounts, *sizes, mode, **options):
-    options = {"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "wide": True, "backward": True} | options
+    options = {"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options
     return rows(name, lambda x: F.pad(x, amounts, mode=mode), randn(*sizes), **options)
 
 

@@ -15,7 +15,7 @@ def pool(name, function, *inputs, **options):
         name,
         function,
         *inputs,
-        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "wide": True, "backward": True} | options,
+        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options,
     )
 
 

@@ -70,7 +70,7 @@ PICKS = {
 }
 
 CASES = [
-    *[c for n, f in SUMS.items() for c in rows(n, f, randn(3, 4, 5), dtypes=sum_dtypes(n), layouts=LAYOUTS, close=True, wide=True)],
+    *[c for n, f in SUMS.items() for c in rows(n, f, randn(3, 4, 5), dtypes=sum_dtypes(n), layouts=LAYOUTS, close=True, upcast=True)],
     *[
         c
         for n, f in PICKS.items()
@@ -124,7 +124,7 @@ CASES = [
         layouts=LAYOUTS,
         close=True,
     ),
-    *rows("prod-long-half", torch.prod, uniform(300, low=0.9, high=1.1), dtypes=FLOATS, close=True, wide=True),
+    *rows("prod-long-half", torch.prod, uniform(300, low=0.9, high=1.1), dtypes=FLOATS, close=True, upcast=True),
     *rows("renorm", lambda x: x.renorm(2, 0, 1.0), randn(3, 4), layouts=LAYOUTS, close=True),
     *rows("renorm_", lambda x: x.renorm_(1, 1, 1.0), randn(3, 4), layouts=LAYOUTS, close=True),
     *rows("sum-out", lambda x, y: torch.sum(x, 1, out=y), randn(3, 4), randn(3), layouts=LAYOUTS, close=True),

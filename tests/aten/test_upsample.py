@@ -14,7 +14,7 @@ def resample(name, function, *inputs, **options):
         name,
         function,
         *inputs,
-        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "wide": True, "backward": True} | options,
+        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options,
     )
 
 

@@ -27,7 +27,7 @@ class TestTask : public Task {
 
 class FailingTask : public TestTask {
     const char* name() const override { return "failingTask"; }
-    void run() override { throw Error(ACL_ERROR_INTERNAL_ERROR, "its input was not to its taste"); }
+    void run() override { throw Error(ACL_ERROR_INTERNAL_ERROR, "its input was refused"); }
 };
 
 class ThrowingTask : public TestTask {

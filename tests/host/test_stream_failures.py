@@ -8,7 +8,7 @@ import threading
 import pytest
 
 INTERNAL_ERROR = 500000
-FAILED = "failingTask: its input was not to its taste"
+FAILED = "failingTask: its input was refused"
 
 
 @pytest.mark.parametrize("synchronize", [

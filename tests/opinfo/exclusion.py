@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from opinfo.entries import Case
     from opinfo.samples import Sample
 
-NO_DOUBLE = "DOUBLE is refused by the poolings and batch norm"
+NO_DOUBLE = "DOUBLE, which no floating operator lists"
 OWN_WORDS = "Bad arguments of poolings are refused in torch_npu's own words"
 
 GRADIENTS = ("backward", "noncontiguous_backward", "gradcheck", "gradgradcheck")

@@ -68,7 +68,7 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
 
     const char* entry_point;
     torch_aclnn::host::EntryPoint* counted = nullptr;         // phase 2's, which counts the run
-    static constexpr size_t kMaxInputs = 8, kMaxOutputs = 1;  // those of the five operators
+    static constexpr size_t kMaxInputs = 8, kMaxOutputs = 1;  // an operator has no more
     std::array<const aclTensor*, kMaxInputs> inputs{};
     std::array<const aclTensor*, kMaxOutputs> outputs{};
     size_t input_count, output_count;

@@ -1,4 +1,4 @@
-// aclnnAdaptiveAvgPool2dBackward: see docs/operators.md for the contract.
+// aclnnAdaptiveAvgPool2dBackward: see docs/operators/ for the contract.
 //
 // Part of the torch_aclnn host engine: a clean-room description of the documented interface.
 #pragma once

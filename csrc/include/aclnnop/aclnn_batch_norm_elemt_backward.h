@@ -1,4 +1,4 @@
-// aclnnBatchNormElemtBackward: see docs/operators.md for the contract.
+// aclnnBatchNormElemtBackward: see docs/operators/ for the contract.
 //
 // Part of the torch_aclnn host engine: a clean-room description of the documented interface.
 #pragma once

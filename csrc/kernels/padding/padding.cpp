@@ -42,8 +42,7 @@ PaddingJob plan(const View<4>& grad_output, const View<4>& grad_input, const Sou
     job.rows = table(rows);
     job.columns = table(columns);
     job.inner = is_complex(grad_input.dtype) ? 2 : 1;
-    if (job.grad_output.stride[1] == job.inner &&
-        channels_innermost(job.grad_input, job.inner)) {  // adjacent channels become one wide cell
+    if (job.grad_output.stride[1] == job.inner && channels_innermost(job.grad_input, job.inner)) {  // adjacent channels become one cell
         job.inner *= grad_input.size[1];
         job.grad_input.size[1] = job.grad_output.size[1] = 1;
     }
