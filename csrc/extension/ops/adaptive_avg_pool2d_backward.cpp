@@ -1,7 +1,7 @@
 #include "kernels/adaptive_avg_pool2d_backward/adaptive_avg_pool2d_backward.h"
 
 #include "extension/aclnn/launch.h"
-#include "extension/ops/common.h"
+#include "extension/ops/adaptive_avg_pool.h"
 #include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_adaptive_avg_pool2d_backward.h"
 
@@ -10,28 +10,8 @@ namespace {
 
 constexpr const char* kOp = "adaptive_avg_pool2d_backward";
 
-struct AdaptiveAvgPool2dBackward {
-    static constexpr const char* kParameters = "Tensor grad_output, SymInt[] input_size";
-    using Signature = void(const at::Tensor&, c10::SymIntArrayRef);
-
-    const at::Tensor& grad_output;
-    c10::SymIntArrayRef input_size;
-
-    void check() const {
-        const int64_t rank = static_cast<int64_t>(input_size.size());
-        check_rank(kOp, "input_size", rank, 3, 4);
-        check_countable(kOp, "input_size", input_size);
-        check_rank(kOp, "grad_output", grad_output.dim(), rank, rank);
-        check_dtype(kOp, {"grad_output", grad_output}, {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble});
-        const c10::SymIntArrayRef sizes = grad_output.sym_sizes();
-        c10::SmallVector<c10::SymInt, 4> expected(input_size.begin(), input_size.end() - 2);
-        expected.append(sizes.end() - 2, sizes.end());
-        check_size(kOp, "grad_output", sizes, expected);
-        for (int64_t d = rank - 2; d < rank; ++d)
-            TORCH_SYM_CHECK(sizes[d].sym_ge(1), kOp, ": grad_output: expected at least one row and column, got ", sizes);
-    }
-    const at::Tensor& like() const { return grad_output; }
-    at::Tensor empty_result() const { return torch_aclnn::empty_result(grad_output, input_size); }
+struct AdaptiveAvgPool2dBackward : AdaptiveAvgPoolBackward {
+    void check() const { check_arguments(kOp, 2); }
     void prepare_out(const at::Tensor& out) const {
         torch_aclnn::prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
     }
