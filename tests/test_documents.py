@@ -57,7 +57,7 @@ def test_each_operators_page_has_its_names_and_its_schema(operator: Operator):
     assert f"`torch.nn.functional.{operator.torch_function or operator.function}`" in page
 
 
-@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md"])
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md", "docs/performance.md"])
 def test_the_files_that_a_document_names_exist(document: str):
     quoted = re.findall(r"`((?:csrc|torch_aclnn|tests|benchmarks|docs|examples|\.ci)/[\w./-]*)`", (ROOT / document).read_text())
     assert quoted and [path for path in quoted if "foo" not in path and not (ROOT / path).exists()] == []
