@@ -68,27 +68,27 @@ class PaddedRows {
     // `Source` is T for a row as it is, or S for sums of rows.
     template <class Source>
     void fill_columns(const Source* source) {
-        const SourceTable& columns = job_.columns;
-        const int64_t inner = job_.inner, size = columns.in * inner, copy_begin = columns.copy_begin, end = columns.copy_end * inner;
+        const int64_t inner = job_.inner, size = job_.columns.in * inner, copy_end = copy_end_ * inner;
         T* whole_row = size <= PaddingJob::kBlock ? room(0, size) : nullptr;
         const auto place = [&](int64_t i, int64_t count) { return whole_row != nullptr ? whole_row + i : room(i, count); };
-        for (int64_t w = 0; w < copy_begin; ++w) add_columns(place(w * inner, inner), source, w);
-        const Source* shifted =
-            copy_begin < columns.copy_end ? source + (columns.source[columns.begin[copy_begin]] - copy_begin) * inner : nullptr;
-        for (int64_t i = copy_begin * inner; i < end; i += PaddingJob::kBlock) {
-            const int64_t count = smaller(PaddingJob::kBlock, end - i);
+        for (int64_t w = 0; w < copy_begin_; ++w) add_column(place(w * inner, inner), source, w);
+        const Source* shifted = source + copy_shift_;
+        for (int64_t i = copy_begin_ * inner; i < copy_end; i += PaddingJob::kBlock) {
+            const int64_t count = smaller(PaddingJob::kBlock, copy_end - i);
             copy(place(i, count), shifted + i, count);
         }
-        for (int64_t w = columns.copy_end; w < columns.in; ++w) add_columns(place(w * inner, inner), source, w);
+        for (int64_t w = copy_end_; w < job_.columns.in; ++w) add_column(place(w * inner, inner), source, w);
     }
 
     template <class Source>
-    void add_columns(T* target, const Source* source, int64_t w) const {
-        const int64_t inner = job_.inner, count = job_.columns.begin[w + 1] - job_.columns.begin[w];
-        const int64_t* columns = job_.columns.source + job_.columns.begin[w];
+    void add_column(T* target, const Source* source, int64_t w) const {
+        const int64_t inner = job_.inner, count = column_begin_[w + 1] - column_begin_[w];
+        const int64_t* columns = column_source_ + column_begin_[w];
+        if (count == 0) return (void)__builtin_memset(target, 0, inner * sizeof(T));
+        if (inner == 1) return store<1>(target, sum_at<1>(source, std::integral_constant<int64_t, 1>{}, columns, count));
         for_lanes<S>(inner, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
-            store<N>(target + i, count > 0 ? sum_at<N>(source + i, inner, columns, count) : Vector<S, N>{});
+            store<N>(target + i, sum_at<N>(source + i, inner, columns, count));
         });
     }
 
@@ -124,6 +124,11 @@ class PaddedRows {
     T* row_;
     Sink sink_;
     T* target_ = nullptr;
+    // Of the columns, at hand for each row.
+    const int64_t* const column_begin_ = job_.columns.begin;
+    const int64_t* const column_source_ = job_.columns.source;
+    const int64_t copy_begin_ = job_.columns.copy_begin, copy_end_ = job_.columns.copy_end;
+    const int64_t copy_shift_ = copy_begin_ < copy_end_ ? (column_source_[column_begin_[copy_begin_]] - copy_begin_) * job_.inner : 0;
 };
 
 }  // namespace

@@ -24,9 +24,10 @@ inline Vector<Sum<T>, N> sum_apart(const T* source, int64_t distance, Count coun
     return sum;
 }
 
-// The sum of the vectors at the `count` listed positions, `distance` apart each; there is at least one.
-template <int N, class T>
-inline Vector<Sum<T>, N> sum_at(const T* source, int64_t distance, const int64_t* positions, int64_t count) {
+// The sum of the vectors at the `count` listed positions, `distance` apart each; there is at least one. `Distance` is a number, or a type
+// that stands for one.
+template <int N, class T, class Distance>
+inline Vector<Sum<T>, N> sum_at(const T* source, Distance distance, const int64_t* positions, int64_t count) {
     auto sum = load<N>(source + positions[0] * distance);
     for (int64_t i = 1; i < count; ++i) sum += load<N>(source + positions[i] * distance);
     return sum;
