@@ -1,7 +1,7 @@
 #include "kernels/replication_pad2d_backward/replication_pad2d_backward.h"
 
 #include "extension/aclnn/launch.h"
-#include "extension/ops/common.h"
+#include "extension/ops/padding.h"
 #include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_pad2d_backward.h"
 
@@ -10,35 +10,8 @@ namespace {
 
 constexpr const char* kOp = "replication_pad2d_backward";
 
-struct ReplicationPad2dBackward {
-    static constexpr const char* kParameters = "Tensor grad_output, SymInt[] input_size, SymInt[4] padding";
-    using Signature = void(const at::Tensor&, c10::SymIntArrayRef, c10::SymIntArrayRef);
-
-    const at::Tensor& grad_output;
-    c10::SymIntArrayRef input_size;
-    c10::SymIntArrayRef padding;  // left, right, top, bottom
-
-    void check() const {
-        const int64_t rank = static_cast<int64_t>(input_size.size());
-        check_rank(kOp, "input_size", rank, 3, 4);
-        check_countable(kOp, "input_size", input_size);
-        check_rank(kOp, "grad_output", grad_output.dim(), rank, rank);
-        check_length(kOp, "padding", padding.size(), {4});
-        check_values(kOp, "padding", padding, INT32_MIN);
-        check_dtype(kOp, {"grad_output", grad_output},
-                    {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble, at::kComplexFloat, at::kComplexDouble});
-        c10::SmallVector<c10::SymInt, 4> expected(input_size.begin(), input_size.end());
-        for (int64_t d = rank == 4 ? 1 : 0; d < rank; ++d)
-            TORCH_SYM_CHECK(expected[d].sym_ge(1), kOp, ": input_size: expected no dimension of size 0 but N, got ", input_size);
-        expected[rank - 2] += padding[2] + padding[3];
-        expected[rank - 1] += padding[0] + padding[1];
-        for (int64_t d = rank - 2; d < rank; ++d)
-            TORCH_SYM_CHECK(expected[d].sym_ge(1), kOp, ": padding: expected a padded size of at least 1, got ", padding, " for ",
-                            input_size);
-        check_size(kOp, "grad_output", grad_output.sym_sizes(), expected);
-    }
-    const at::Tensor& like() const { return grad_output; }
-    at::Tensor empty_result() const { return torch_aclnn::empty_result(grad_output, input_size); }
+struct ReplicationPad2dBackward : PaddingBackward {
+    void check() const { check_arguments(kOp); }
     void prepare_out(const at::Tensor& out) const {
         torch_aclnn::prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
     }

@@ -1,122 +1,23 @@
 """aclnnReplicationPad2dBackward against its contract."""
 
-import math
+from functools import partial
 
 import pytest
 
 from support.comparison import assert_close
-from support.contract_rows import VIOLATION, difference_rows, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
-from support.dtypes import PRIVATE_FORMATS, DType, Format, numbers, pack
+from support.contract_rows import VIOLATION, difference_rows, dtype_rows, null_rows, private_format_rows, storage_rows, text
+from support.dtypes import PRIVATE_FORMATS, DType, Format, pack
 from support.operators import GOOD
 from support.operators.replication_pad2d import NAME as REPLICATION_PAD2D
 from support.operators.replication_pad2d import gradient as replication_pad2d_backward
+from support.padding import exact_call
+from support.padding_rows import PADDING_ROWS, SHAPE_ROWS
 from support.status import INVALID, NULL
 from support.tensors import LAYOUTS, Tensor, but, every_tensor
 
 CALL = GOOD[REPLICATION_PAD2D]
 TENSORS = ("gradOutput", "self", "gradInput")
 LISTED = (DType.FLOAT16, DType.FLOAT, DType.DOUBLE, DType.COMPLEX64, DType.COMPLEX128, DType.BF16)
-
-
-def all_shapes(grad_output, shape):
-    return {"gradOutput": {"shape": grad_output}, "self": {"shape": shape}, "gradInput": {"shape": shape}}
-
-
-SHAPES = [
-    *(
-        row(
-            f"all of rank {len(shape)}",
-            every_tensor(CALL, shape=shape, format=Format.ND),
-            "gradOutput",
-            "^3 to 4 dimensions$",
-            text(shape),
-        )
-        for shape in [(), (4,), (4, 4), (1, 2, 3, 4, 4)]
-    ),
-    row(
-        "gradOutput of another rank",
-        {"gradOutput": {"shape": (3, 7, 6), "format": Format.NCHW}},
-        "gradOutput",
-        "the 4 dimensions of self",
-        text((3, 7, 6)),
-    ),
-    row(
-        "gradInput of another rank",
-        {"gradInput": {"shape": (3, 4, 3), "format": Format.NCHW}},
-        "gradInput",
-        "the 4 dimensions of self",
-        text((3, 4, 3)),
-    ),
-    *(
-        row(
-            f"gradInput {shape}",
-            {"gradInput": {"shape": shape}},
-            "gradInput",
-            r"the shape of self, \{2, 3, 4, 3\}",
-            text(shape),
-        )
-        for shape in [(1, 3, 4, 3), (2, 2, 4, 3), (2, 3, 5, 3), (2, 3, 4, 4)]
-    ),
-    *(
-        row(
-            f"gradOutput {shape}",
-            {"gradOutput": {"shape": shape}},
-            "gradOutput",
-            f"^{size} in dimension {d}$",
-            text(shape),
-        )
-        for d, (size, shape) in enumerate([(2, (1, 3, 7, 6)), (3, (2, 1, 7, 6)), (7, (2, 3, 6, 6)), (6, (2, 3, 7, 7))])
-    ),
-    row(
-        "negative dim of gradOutput",
-        {"gradOutput": {"shape": (2, 3, -7, 6)}},
-        "gradOutput",
-        "no negative dimension",
-        text((2, 3, -7, 6)),
-    ),
-    row(
-        "negative dim of self",
-        all_shapes((-2, 3, 7, 6), (-2, 3, 4, 3)),
-        "gradOutput",
-        "no negative dimension",
-        text((-2, 3, 7, 6)),
-    ),
-    *(
-        row(f"without {axis}", all_shapes(out, shape), reported, "no dimension of size 0 but N", text(got))
-        for axis, out, shape, reported, got in [
-            ("C", (2, 0, 7, 6), (2, 0, 4, 3), "gradOutput", (2, 0, 7, 6)),
-            ("H", (2, 3, 3, 6), (2, 3, 0, 3), "self", (2, 3, 0, 3)),
-            ("W", (2, 3, 7, 3), (2, 3, 4, 0), "self", (2, 3, 4, 0)),
-            ("C of rank 3", (0, 7, 6), (0, 4, 3), "gradOutput", (0, 7, 6)),
-        ]
-    ),
-    row(
-        "cropped to nothing",
-        {"padding": (-1, -2, 0, 0), "gradOutput": {"shape": (2, 3, 4, 0)}},
-        "gradOutput",
-        "no dimension of size 0 but N",
-        text((2, 3, 4, 0)),
-    ),
-    row(
-        "cropped to less than nothing",
-        {"padding": (-1, -3, 0, 0), "gradOutput": {"shape": (2, 3, 4, 1)}},
-        "gradOutput",
-        "^-1 in dimension 3$",
-        text((2, 3, 4, 1)),
-    ),
-]
-
-PADDINGS = [
-    *(row(f"padding of length {n}", {"padding": (1,) * n}, "padding", "^4 values$", f"^{n}$") for n in (0, 1, 2, 3, 5)),
-    *(row(f"padding {v}", {"padding": (0, v, 0, 0)}, "padding", "values of at least", f"^{v}$") for v in (2**31, -(2**31) - 1, 2**62)),
-    row(
-        "left and right exchanged for top and bottom",
-        {"padding": (3, 0, 1, 2), "gradOutput": {"shape": (2, 3, 7, 7)}},
-        "gradOutput",
-        "^6 in dimension 3$",
-        text((2, 3, 7, 7)),
-    ),
-]
 
 
 @pytest.mark.parametrize(
@@ -126,8 +27,8 @@ PADDINGS = [
         *dtype_rows(TENSORS, LISTED, reference="self"),
         *difference_rows(TENSORS, "self", dtype=DType.COMPLEX64, format=Format.ND),
         *private_format_rows(REPLICATION_PAD2D, reference="self"),
-        *SHAPES,
-        *PADDINGS,
+        *SHAPE_ROWS,
+        *PADDING_ROWS,
         *storage_rows(REPLICATION_PAD2D),
     ],
 )
@@ -152,18 +53,7 @@ def test_example_gives_its_documented_values(aclnn, stream):
     assert aclnn.run(REPLICATION_PAD2D, arguments, stream) == expected
 
 
-def padding_call(size, padding, *, dtype=DType.FLOAT, lead=(2, 3)):
-    """Return the arguments and the exact result."""
-    left, right, top, bottom = padding
-    shape, grad_shape = (*lead, *size), (*lead, size[0] + top + bottom, size[1] + left + right)
-    grad = numbers(math.prod(grad_shape), dtype)
-    arguments = {
-        "gradOutput": Tensor(grad_shape, dtype, grad),
-        "self": Tensor(shape, dtype),
-        "padding": padding,
-        "gradInput": Tensor(shape, dtype),
-    }
-    return arguments, replication_pad2d_backward(grad, grad_shape, shape, padding)
+padding_call = partial(exact_call, replication_pad2d_backward)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from support.entry_point import EntryPoint, Undocumented, by_product
 from support.lazy import numpy as np
 from support.lazy import strategies as st
 from support.lazy import torch
+from support.padding import GOOD
 from support.samples import Draw, awkward_values, draw_dtype, draw_planes, draw_size, draw_tensor
-from support.tensors import Tensor, every_tensor
+from support.tensors import every_tensor
 
 if TYPE_CHECKING:
     import torch as t
@@ -35,12 +36,6 @@ def tensor_gradient(grad: "t.Tensor", size: Shape, padding: Sequence[int]) -> "t
     return sum_terms_of_tensor(grad, size, terms(grad.shape, size, padding))
 
 
-GOOD = {
-    "gradOutput": Tensor((2, 3, 7, 6)),
-    "self": Tensor((2, 3, 4, 3)),
-    "padding": (1, 2, 3, 0),
-    "gradInput": Tensor((2, 3, 4, 3)),
-}
 DTYPES = {"FLOAT16", "FLOAT", "DOUBLE", "COMPLEX64", "COMPLEX128"}
 AS_LARGE_AS_SELF = {"padding": (1, 3, 3, 0), "gradOutput": {"shape": (2, 3, 7, 7)}}
 

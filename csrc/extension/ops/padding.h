@@ -1,0 +1,21 @@
+// What the gradients of the 2-D paddings have in common; registration.h tells what is asked of an operator.
+#pragma once
+
+#include "extension/ops/common.h"
+
+namespace torch_aclnn {
+
+struct PaddingBackward {
+    static constexpr const char* kParameters = "Tensor grad_output, SymInt[] input_size, SymInt[4] padding";
+    using Signature = void(const at::Tensor&, c10::SymIntArrayRef, c10::SymIntArrayRef);
+
+    const at::Tensor& grad_output;
+    c10::SymIntArrayRef input_size;
+    c10::SymIntArrayRef padding;  // left, right, top, bottom
+
+    void check_arguments(const char* op) const;
+    const at::Tensor& like() const { return grad_output; }
+    at::Tensor empty_result() const { return torch_aclnn::empty_result(grad_output, input_size); }
+};
+
+}  // namespace torch_aclnn
