@@ -64,6 +64,14 @@ OPERATORS: tuple[Operator, ...] = (
         aten_backward="replication_pad2d_backward",
     ),
     Operator(
+        name="reflection_pad2d",
+        entry_point="aclnnReflectionPad2dBackward",
+        function="reflection_pad2d",
+        modules=("ReflectionPad2d",),
+        torch_function="pad",
+        aten_backward="reflection_pad2d_backward",
+    ),
+    Operator(
         name="max_unpool3d",
         entry_point="aclnnMaxUnpool3dBackward",
         function="max_unpool3d",

@@ -13,9 +13,19 @@ from torch_aclnn.nn.adaptive_avg_pool2d import AdaptiveAvgPool2d
 from torch_aclnn.nn.avg_pool2d import AvgPool2d
 from torch_aclnn.nn.batch_norm_elemt import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from torch_aclnn.nn.max_unpool3d import MaxUnpool3d
+from torch_aclnn.nn.reflection_pad2d import ReflectionPad2d
 from torch_aclnn.nn.replication_pad2d import ReplicationPad2d
 
-__all__ = ["AdaptiveAvgPool2d", "AvgPool2d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "MaxUnpool3d", "ReplicationPad2d"]
+__all__ = [
+    "AdaptiveAvgPool2d",
+    "AvgPool2d",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "MaxUnpool3d",
+    "ReflectionPad2d",
+    "ReplicationPad2d",
+]
 
 for _name in __all__:
     globals()[_name].__module__ = __name__  # the public path is what pickles name

@@ -1,4 +1,4 @@
-// Padding. The paddings come last dimension first, two for each. The 2D backward of replication is an operator of its own, in libopapi.
+// Padding. The paddings come last dimension first, two for each. The 2D backwards are operators of their own, in libopapi.
 #include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
@@ -57,7 +57,6 @@ PAD(aclnnReflectionPad3d, NUMBERS, 6, require_reflection, at::reflection_pad3d)
 PAD_BACKWARD(aclnnReplicationPad1dBackward, FLOATING | DOUBLE | COMPLEX, 2, require_room, at::replication_pad1d_backward)
 PAD_BACKWARD(aclnnReplicationPad3dBackward, FLOATING | DOUBLE | COMPLEX, 6, require_room, at::replication_pad3d_backward)
 PAD_BACKWARD(aclnnReflectionPad1dBackward, ANY, 2, require_reflection, at::reflection_pad1d_backward)
-PAD_BACKWARD(aclnnReflectionPad2dBackward, ANY, 4, require_reflection, at::reflection_pad2d_backward)
 PAD_BACKWARD(aclnnReflectionPad3dBackward, ANY, 6, require_reflection, at::reflection_pad3d_backward)
 
 ATEN_CHECKED_ENTRY(aclnnConstantPadNd, NUMBERS, require_paddings(padding, self), (In, self), (Ints, padding), (Scalar, value), (Out, out)) {

@@ -1,0 +1,45 @@
+#include "kernels/reflection_pad2d_backward/reflection_pad2d_backward.h"
+
+#include "extension/aclnn/launch.h"
+#include "extension/ops/padding.h"
+#include "extension/ops/registration.h"
+#include "include/aclnnop/aclnn_pad2d_backward.h"
+
+namespace torch_aclnn {
+namespace {
+
+constexpr const char* kOp = "reflection_pad2d_backward";
+
+struct ReflectionPad2dBackward : PaddingBackward {
+    void check() const;
+    void prepare_out(const at::Tensor& out) const {
+        torch_aclnn::prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
+    }
+    void run_npu(const at::Tensor& grad_input) const;
+    void run_cpu(const at::Tensor& grad_input) const;
+};
+
+void ReflectionPad2dBackward::check() const {
+    check_arguments(kOp);
+    const size_t rank = input_size.size();
+    for (size_t i = 0; i < 4; ++i)
+        TORCH_SYM_CHECK(padding[i].sym_lt(input_size[rank - (i < 2 ? 1 : 2)]), kOp,
+                        ": padding: expected values below the size that they extend, got ", padding, " for ", input_size);
+}
+
+void ReflectionPad2dBackward::run_npu(const at::Tensor& grad_input) const {
+    static const EntryPoint<decltype(aclnnReflectionPad2dBackwardGetWorkspaceSize)> entry_point("aclnnReflectionPad2dBackward");
+    // Only the shape of `self` is read, so a handle over grad_input stands for the forward's input.
+    call(entry_point, make_handle(grad_output), make_handle(grad_input), make_handle(C10_AS_INTARRAYREF_SLOW(padding)),
+         make_handle(grad_input));
+}
+
+void ReflectionPad2dBackward::run_cpu(const at::Tensor& grad_input) const {
+    const at::IntArrayRef sides = C10_AS_INTARRAYREF_SLOW(padding);
+    kernels::reflection_pad2d_backward(view<4>(kOp, grad_output), view<4>(kOp, grad_input), sides[0], sides[2], at::get_num_threads());
+}
+
+TORCH_ACLNN_REGISTER(reflection_pad2d_backward, ReflectionPad2dBackward)
+
+}  // namespace
+}  // namespace torch_aclnn

@@ -1,0 +1,14 @@
+"""Padding by reflection at the edges."""
+
+from torch_aclnn import functional
+from torch import Tensor, nn
+
+__all__ = ["ReflectionPad2d"]
+
+
+class ReflectionPad2d(nn.ReflectionPad2d):
+    """:class:`torch.nn.ReflectionPad2d` on :func:`torch_aclnn.functional.reflection_pad2d` (``aclnnReflectionPad2dBackward``)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pad (N, C, H, W) or (C, H, W)."""
+        return functional.reflection_pad2d(input, self.padding)
