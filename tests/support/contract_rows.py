@@ -106,11 +106,11 @@ def dtype_rows(names: tuple[str, ...], listed: Iterable[DType], reference: str |
     return rows
 
 
-def difference_rows(names: tuple[str, ...], reference: str, **fields: DType | Format) -> list[Any]:
+def difference_rows(entry_point: str, names: tuple[str, ...], reference: str, **fields: DType | Format) -> list[Any]:
     """Return each of the tensors with another dtype or format, listed in itself, than the reference."""
     rows = []
     for field, other in fields.items():
-        what, usual = ("data type", "FLOAT") if field == "dtype" else ("format", "NCHW")
+        what, usual = ("data type", "FLOAT") if field == "dtype" else ("format", default_format(entry_point))
         for name in names:
             parameter, expected, got = name, usual, other.name
             if name == reference:

@@ -103,7 +103,7 @@ SHAPES = [
     [
         *null_rows(*TENSORS),
         *dtype_rows(TENSORS, LISTED),
-        *difference_rows(TENSORS, "self", dtype=DType.FLOAT16, format=Format.ND),
+        *difference_rows(ADAPTIVE_AVG_POOL2D, TENSORS, "self", dtype=DType.FLOAT16, format=Format.ND),
         *private_format_rows(ADAPTIVE_AVG_POOL2D, reference="self"),
         *SHAPES,
         *storage_rows(ADAPTIVE_AVG_POOL2D),

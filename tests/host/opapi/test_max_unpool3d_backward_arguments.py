@@ -137,7 +137,7 @@ ATTRIBUTES = [
     [
         *null_rows("gradOutput", "self", "indices", "outputSize", "stride", "padding", "out"),
         *dtype_rows(VALUES, LISTED, reference="self"),
-        *difference_rows(VALUES, "self", dtype=DType.INT8),
+        *difference_rows(MAX_UNPOOL3D, VALUES, "self", dtype=DType.INT8),
         *(
             row(f"indices {dtype.name}", {"indices": {"dtype": dtype, "values": None}}, "indices", "INT64", dtype.name)
             for dtype in DType

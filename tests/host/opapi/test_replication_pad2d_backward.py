@@ -25,7 +25,7 @@ LISTED = (DType.FLOAT16, DType.FLOAT, DType.DOUBLE, DType.COMPLEX64, DType.COMPL
     [
         *null_rows(*TENSORS, "padding"),
         *dtype_rows(TENSORS, LISTED, reference="self"),
-        *difference_rows(TENSORS, "self", dtype=DType.COMPLEX64, format=Format.ND),
+        *difference_rows(REPLICATION_PAD2D, TENSORS, "self", dtype=DType.COMPLEX64, format=Format.ND),
         *private_format_rows(REPLICATION_PAD2D, reference="self"),
         *SHAPE_ROWS,
         *PADDING_ROWS,
