@@ -10,6 +10,7 @@ from support.tensors import Tensor
 # The products by their generation, as TORCH_ACLNN_HOST_SOC names them.
 INFERENCE, TRAINING, A2 = ("Ascend310P3",), ("Ascend910A", "Ascend910B"), ("Ascend910B3",)
 PRODUCTS = (*INFERENCE, *TRAINING, *A2)
+GENERATIONS = {"inference": INFERENCE, "training": TRAINING, "A2": A2}
 
 DTypesByProduct = Mapping[str, frozenset[str]]
 

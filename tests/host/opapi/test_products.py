@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from torch_aclnn.host import libdir
 
-from support.entry_point import PRODUCTS
+from support.entry_point import GENERATIONS, PRODUCTS
 from support.operators import ENTRY_POINTS
 from support.status import INVALID, NULL
 
@@ -56,9 +56,11 @@ def test_product_takes_the_operators_that_list_it(accepts, entry_point, soc):
     if soc in products_of(entry_point):
         assert (code, message) == (0, "")
     else:
+        listing = ", ".join(name for name, products in GENERATIONS.items() if products_of(entry_point).issuperset(products))
+        (own,) = (name for name, products in GENERATIONS.items() if soc in products)
         assert code == INVALID
         assert message == (
-            f"{entry_point}: product: expected training, A2, got {soc}, which is of the inference products that do not list this operator"
+            f"{entry_point}: product: expected {listing}, got {soc}, which is of the {own} products that do not list this operator"
         )
 
 
