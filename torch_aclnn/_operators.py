@@ -56,6 +56,14 @@ OPERATORS: tuple[Operator, ...] = (
         aten_backward="_adaptive_avg_pool2d_backward",
     ),
     Operator(
+        name="adaptive_avg_pool3d",
+        entry_point="aclnnAdaptiveAvgPool3dBackward",
+        function="adaptive_avg_pool3d",
+        modules=("AdaptiveAvgPool3d",),
+        torch_function="adaptive_avg_pool3d",
+        aten_backward="_adaptive_avg_pool3d_backward",
+    ),
+    Operator(
         name="replication_pad2d",
         entry_point="aclnnReplicationPad2dBackward",
         function="replication_pad2d",

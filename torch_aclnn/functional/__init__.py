@@ -11,13 +11,22 @@ RuntimeError. Integers may be those of numpy.
 
 import torch
 from torch_aclnn.functional.adaptive_avg_pool2d import adaptive_avg_pool2d
+from torch_aclnn.functional.adaptive_avg_pool3d import adaptive_avg_pool3d
 from torch_aclnn.functional.avg_pool2d import avg_pool2d
 from torch_aclnn.functional.batch_norm_elemt import batch_norm
 from torch_aclnn.functional.max_unpool3d import max_unpool3d
 from torch_aclnn.functional.reflection_pad2d import reflection_pad2d
 from torch_aclnn.functional.replication_pad2d import replication_pad2d
 
-__all__ = ["adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "max_unpool3d", "reflection_pad2d", "replication_pad2d"]
+__all__ = [
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "avg_pool2d",
+    "batch_norm",
+    "max_unpool3d",
+    "reflection_pad2d",
+    "replication_pad2d",
+]
 
 for _name in __all__:
     torch.fx.wrap(_name)

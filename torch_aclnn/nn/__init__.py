@@ -10,6 +10,7 @@ Example:
 """
 
 from torch_aclnn.nn.adaptive_avg_pool2d import AdaptiveAvgPool2d
+from torch_aclnn.nn.adaptive_avg_pool3d import AdaptiveAvgPool3d
 from torch_aclnn.nn.avg_pool2d import AvgPool2d
 from torch_aclnn.nn.batch_norm_elemt import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from torch_aclnn.nn.max_unpool3d import MaxUnpool3d
@@ -18,6 +19,7 @@ from torch_aclnn.nn.replication_pad2d import ReplicationPad2d
 
 __all__ = [
     "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
     "AvgPool2d",
     "BatchNorm1d",
     "BatchNorm2d",

@@ -1,4 +1,4 @@
-// Pooling and unpooling. The 2D backwards of average pooling and the 3D backward of unpooling are operators of their own, in libopapi.
+// Pooling and unpooling. Some backwards are operators of their own, in libopapi.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -50,9 +50,6 @@ ATEN_ENTRY(aclnnAdaptiveAvgPool2d, FLOATING, (In, self), (Sizes<2>, outputSize),
 }
 ATEN_ENTRY(aclnnAdaptiveAvgPool3d, FLOATING, (In, self), (Sizes<3>, outputSize), (Out, out)) {
     write(out, at::_adaptive_avg_pool3d(upcast(self), outputSize));
-}
-ATEN_ENTRY(aclnnAdaptiveAvgPool3dBackward, FLOATING, (In, gradOutput), (In, self), (Out, out)) {
-    write(out, at::_adaptive_avg_pool3d_backward(upcast(gradOutput), upcast(self)));
 }
 
 ATEN_ENTRY(aclnnAdaptiveMaxPool2d, ANY, (In, self), (Sizes<2>, outputSize), (Out, outputOut), (Out, indicesOut)) {

@@ -1,0 +1,35 @@
+#include "kernels/adaptive_avg_pool3d_backward/adaptive_avg_pool3d_backward.h"
+
+#include "extension/aclnn/launch.h"
+#include "extension/ops/adaptive_avg_pool.h"
+#include "extension/ops/registration.h"
+#include "include/aclnnop/aclnn_adaptive_avg_pool3d_backward.h"
+
+namespace torch_aclnn {
+namespace {
+
+constexpr const char* kOp = "adaptive_avg_pool3d_backward";
+
+struct AdaptiveAvgPool3dBackward : AdaptiveAvgPoolBackward {
+    void check() const { check_arguments(kOp, 3); }
+    void prepare_out(const at::Tensor& out) const {
+        torch_aclnn::prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
+    }
+    void run_npu(const at::Tensor& grad_input) const;
+    void run_cpu(const at::Tensor& grad_input) const;
+};
+
+void AdaptiveAvgPool3dBackward::run_npu(const at::Tensor& grad_input) const {
+    static const EntryPoint<decltype(aclnnAdaptiveAvgPool3dBackwardGetWorkspaceSize)> entry_point("aclnnAdaptiveAvgPool3dBackward");
+    // Only the shape of `self` is read, so a handle over grad_input stands for the forward's input.
+    call(entry_point, make_handle(grad_output), make_handle(grad_input), make_handle(grad_input));
+}
+
+void AdaptiveAvgPool3dBackward::run_cpu(const at::Tensor& grad_input) const {
+    kernels::adaptive_avg_pool3d_backward(view<5>(kOp, grad_output), view<5>(kOp, grad_input), at::get_num_threads());
+}
+
+TORCH_ACLNN_REGISTER(adaptive_avg_pool3d_backward, AdaptiveAvgPool3dBackward)
+
+}  // namespace
+}  // namespace torch_aclnn

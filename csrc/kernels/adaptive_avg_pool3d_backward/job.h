@@ -1,0 +1,24 @@
+// What the loop of 3-D adaptive average pooling takes. Plain data, because it is compiled for several instruction sets.
+#pragma once
+
+#include "kernels/simd/loops.h"
+#include "kernels/support/view.h"
+#include "kernels/support/windows.h"
+
+namespace torch_aclnn::kernels {
+
+// grad_input[n,c,d,h,w] = sum over ow of (sum over oh of (sum over od of grad_output[n,c,od,oh,ow] * depth.scale[od]) * rows.scale[oh])
+// * columns.scale[ow].
+struct AdaptiveAvgPool3dJob {
+    View<5> grad_output, grad_input;
+    AxisTable depth, rows, columns;
+    // Parts of the scratch memory: the sums of a plane of windows, those of a row of windows, a row of grad_input, the sink.
+    int64_t plane_bytes, sum_bytes, row_bytes, sink_bytes;
+    bool stream;  // write around the caches
+};
+
+// Makes the planes [begin, end) of grad_input, counted over n, c, d. `scratch` has as many bytes as the plan asks for.
+using AdaptiveAvgPool3dLoop = void(const AdaptiveAvgPool3dJob& job, int64_t begin, int64_t end, void* scratch);
+TORCH_ACLNN_DECLARE_LOOP(AdaptiveAvgPool3dLoop, adaptive_avg_pool3d)
+
+}  // namespace torch_aclnn::kernels

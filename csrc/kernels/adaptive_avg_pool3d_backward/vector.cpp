@@ -1,0 +1,118 @@
+// 3-D adaptive average pooling backward in lanes. The sums over a window are separable: depth first, then rows, then columns. What lies in
+// the same windows is the same: planes and rows are computed once and copied.
+#include "kernels/adaptive_avg_pool3d_backward/job.h"
+#include "kernels/simd/sink.h"
+#include "kernels/simd/terms.h"
+
+namespace torch_aclnn::kernels::KERNEL_ISA {
+namespace {
+
+template <class T>
+class AdaptiveAvgPool3d {
+   public:
+    using S = Sum<T>;
+
+    AdaptiveAvgPool3d(const AdaptiveAvgPool3dJob& job, void* scratch)
+        : job_(job),
+          plane_(static_cast<S*>(scratch)),
+          sums_(reinterpret_cast<S*>(static_cast<char*>(scratch) + job.plane_bytes)),
+          row_(reinterpret_cast<T*>(static_cast<char*>(scratch) + job.plane_bytes + job.sum_bytes)),
+          sink_(static_cast<char*>(scratch) + job.plane_bytes + job.sum_bytes + job.row_bytes, job.sink_bytes, job.stream) {}
+
+    void run(int64_t begin, int64_t end) {
+        const View<5>&in = job_.grad_input, &out = job_.grad_output;
+        for (int64_t plane = begin; plane < end;) {
+            const int64_t d = plane % in.size[2], c = plane / in.size[2] % in.size[1], n = plane / in.size[2] / in.size[1];
+            const int64_t count = smaller(end - plane, job_.depth.run_end[d] - d);
+            sum_planes(static_cast<const T*>(out.data) + n * out.stride[0] + c * out.stride[1], d);
+            T* target = static_cast<T*>(in.data) + n * in.stride[0] + c * in.stride[1] + d * in.stride[2];
+            for (int64_t i = 0; i < count; ++i) write_plane(target + i * in.stride[2]);
+            plane += count;
+        }
+    }
+
+   private:
+    // The sums over the depth of the windows that hold plane d, for each row and column of windows.
+    void sum_planes(const T* volume, int64_t d) {
+        const View<5>& out = job_.grad_output;
+        const int64_t first = job_.depth.first[d], count = job_.depth.last[d] - first;
+        const T* source = volume + first * out.stride[2];
+        const bool adjacent = out.stride[4] == 1, dense = adjacent && out.stride[3] == job_.columns.out;
+        const int64_t rows = dense ? 1 : job_.rows.out, length = dense ? job_.rows.out * job_.columns.out : job_.columns.out;
+        for (int64_t row = 0; row < rows; ++row) {
+            S* sums = plane_ + row * length;
+            if (adjacent)
+                sum_apart_scaled<true>(source + row * out.stride[3], count, first, length, sums);
+            else
+                sum_apart_scaled<false>(source + row * out.stride[3], count, first, length, sums);
+        }
+    }
+
+    template <bool kAdjacent>
+    void sum_apart_scaled(const T* source, int64_t count, int64_t first, int64_t length, S* sums) const {
+        const S* scale = scale_from(job_.depth, first);
+        const int64_t distance = job_.grad_output.stride[2], stride = job_.grad_output.stride[4];
+        for_lanes<S>(length, [=](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            store<N>(sums + i, sum_scaled<N, kAdjacent>(source + i * stride, distance, stride, count, scale));
+        });
+    }
+
+    void write_plane(T* target) {
+        const int64_t row_stride = job_.grad_input.stride[3];
+        for (int64_t h = 0; h < job_.rows.in;) {
+            make_row(h);
+            for (const int64_t end = job_.rows.run_end[h]; h < end; ++h) write_row(target + h * row_stride);
+        }
+    }
+
+    void make_row(int64_t h) {
+        const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first, windows = job_.columns.out;
+        const S* source = plane_ + first * windows;
+        const S* row_scale = scale_from(job_.rows, first);
+        const S* column_scale = scale_from(job_.columns, 0);
+        S* sums = sums_;
+        for_lanes<S>(windows, [=](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            store<N>(sums + i, sum_scaled<N, true>(source + i, windows, 1, count, row_scale) * load<N>(column_scale + i));
+        });
+        for (int64_t begin = 0; begin < job_.columns.in; begin = job_.columns.run_end[begin]) fill_run(begin);
+    }
+
+    // Neighbours in the same windows have the same value. Whole vectors are written; the next run mends what lies behind.
+    void fill_run(int64_t begin) {
+        constexpr int N = kLanes<S>;
+        S sum = 0;
+        for (int64_t o = job_.columns.first[begin]; o < job_.columns.last[begin]; ++o) sum += sums_[o];
+        const Vector<S, N> all = Vector<S, N>{} + sum;
+        for (int64_t i = begin; i < job_.columns.run_end[begin]; i += N) store<N>(row_ + i, all);
+    }
+
+    void write_row(T* target) {
+        const int64_t width = job_.columns.in, step = job_.grad_input.stride[4];
+        if (step == 1) {
+            T* place = sink_.room(target, width);
+            copy_bytes(reinterpret_cast<char*>(place), reinterpret_cast<const char*>(row_), width * static_cast<int64_t>(sizeof(T)));
+        } else {
+            for (int64_t w = 0; w < width; ++w) target[w * step] = row_[w];
+        }
+    }
+
+    static const S* scale_from(const AxisTable& axis, int64_t first) {
+        return axis.scale == nullptr ? nullptr : static_cast<const S*>(axis.scale) + first;
+    }
+
+    const AdaptiveAvgPool3dJob& job_;
+    S* plane_;
+    S* sums_;
+    T* row_;
+    Sink sink_;
+};
+
+}  // namespace
+
+void adaptive_avg_pool3d(const AdaptiveAvgPool3dJob& job, int64_t begin, int64_t end, void* scratch) {
+    visit_sums(job.grad_input.dtype, [&](auto element) { AdaptiveAvgPool3d<decltype(element)>(job, scratch).run(begin, end); });
+}
+
+}  // namespace torch_aclnn::kernels::KERNEL_ISA
