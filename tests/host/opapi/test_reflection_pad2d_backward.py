@@ -40,7 +40,7 @@ LIMITS = [
     [
         *null_rows(*TENSORS, "padding"),
         *dtype_rows(TENSORS, LISTED, reference="self"),
-        *difference_rows(TENSORS, "self", dtype=DType.COMPLEX64, format=Format.ND),
+        *difference_rows(REFLECTION_PAD2D, TENSORS, "self", dtype=DType.COMPLEX64, format=Format.ND),
         *private_format_rows(REFLECTION_PAD2D, reference="self"),
         *SHAPE_ROWS,
         *PADDING_ROWS,
