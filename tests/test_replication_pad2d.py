@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from support import layouts
 from support.comparison import assert_rounded_once
-from support.marks import beyond_the_documents
 from support.operators.replication_pad2d import tensor_gradient
 
 op = torch.ops.torch_aclnn.replication_pad2d_backward
@@ -63,61 +62,6 @@ def test_any_legal_padding_matches_the_definition(data):
         assert_rounded_once(op(grad_output.to(device), size, padding), exact, scale.max())
 
 
-@beyond_the_documents
-def test_same_bits_as_the_operator_of_torch_npu():
-    for size, padding in CASES:
-        grad_output = torch.randn(padded(size, padding)).npu()
-        theirs = torch.ops.aten.replication_pad2d_backward(grad_output, torch.zeros(size).npu(), padding)
-        assert torch.equal(op(grad_output, size, padding).cpu(), theirs.cpu())
-
-
-def test_an_empty_batch_gives_an_empty_gradient(device):
-    assert op(torch.empty(0, 3, 6, 6, device=device), (0, 3, 4, 4), (1, 1, 1, 1)).shape == (0, 3, 4, 4)
-
-
-def test_out_receives_the_result_in_its_own_strides(device):
-    grad_output = torch.randn(2, 3, 10, 12, device=device)
-    out = layouts.offset_and_gaps(torch.zeros(2, 3, 8, 10, device=device))
-    op.out(grad_output, (2, 3, 8, 10), (1, 1, 1, 1), out=out)
-    assert torch.equal(out.cpu(), op(grad_output, (2, 3, 8, 10), (1, 1, 1, 1)).cpu())
-
-
-def test_gradcheck(device):
-    # CANN lists DOUBLE and COMPLEX128 for this operator; but not COMPLEX128 for aclnnAdds, which gradcheck itself needs on npu.
-    for dtype in (torch.float64,) if device == "npu" else (torch.float64, torch.complex128):
-        x = torch.randn(2, 2, 3, 4, device=device, dtype=dtype, requires_grad=True)
-        for padding in ((1, 2, 0, 1), 2, (-1, 1, 2, -1)):
-            fn = lambda x: torch_aclnn.functional.replication_pad2d(x, padding)  # noqa: B023
-            assert torch.autograd.gradcheck(fn, x) and torch.autograd.gradgradcheck(fn, x)
-
-
-def test_gradcheck_in_float32(device):
-    # The map is linear, so a large step has no truncation error and float32 is exact enough.
-    x = torch.randn(2, 2, 3, 4, device=device, requires_grad=True)
-    fn = lambda x: torch_aclnn.functional.replication_pad2d(x, (1, 3, 2, 0))
-    assert torch.autograd.gradcheck(fn, x, eps=1.0, atol=1e-4, rtol=1e-4)
-    assert torch.autograd.gradgradcheck(fn, x, eps=1.0, atol=1e-4, rtol=1e-4)
-
-
-def test_the_input_is_not_kept_alive(device):
-    x = torch.randn(1, 1, 4, 4, device=device, requires_grad=True)
-    assert not torch_aclnn.functional.replication_pad2d(x * 1, 2).grad_fn.saved_tensors
-
-
-def test_vmap_equals_a_loop(device):
-    x = torch.randn(3, 2, 4, 6, device=device)
-    fn = lambda x: torch_aclnn.functional.replication_pad2d(x, (1, 2, 0, 1))
-    assert torch.equal(torch.vmap(fn)(x).cpu(), torch.stack([fn(row) for row in x]).cpu())
-    gradient = torch.func.grad(lambda x: fn(x).square().sum())
-    torch.testing.assert_close(torch.vmap(gradient)(x).cpu(), torch.stack([gradient(row) for row in x]).cpu())
-
-
-def test_opcheck(device):
-    grad_output = torch.randn(2, 3, 6, 7, device=device)
-    torch.library.opcheck(op.default, (grad_output, (2, 3, 4, 4), (1, 2, 1, 1)))
-    torch.library.opcheck(op.out, (grad_output, (2, 3, 4, 4), (1, 2, 1, 1)), {"out": torch.empty(2, 3, 4, 4, device=device)})
-
-
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
@@ -143,10 +87,3 @@ def test_bad_arguments_are_refused_by_name(device, call, error, words):
 def test_the_operator_refuses_sizes_that_do_not_fit(device, size, padding):
     with pytest.raises(RuntimeError, match="expected"):
         op(torch.ones(1, 1, 6, 6, device=device), size, padding)
-
-
-def test_module_has_the_state_and_repr_of_torch():
-    ours, theirs = torch_aclnn.nn.ReplicationPad2d((1, 2, 3, 0)), torch.nn.ReplicationPad2d((1, 2, 3, 0))
-    assert repr(ours) == repr(theirs) and ours.state_dict() == theirs.state_dict()
-    x = torch.randn(1, 2, 7, 5)
-    assert torch.equal(ours(x), theirs(x))
