@@ -8,8 +8,8 @@ import torch_npu
 from torch_aclnn import __version__, host
 from torch_npu.npu.utils import get_cann_version
 
-# torch_npu's numbers of Ascend310P1 and its like.
-_INFERENCE = range(200, 210)
+# torch_npu's numbers of the first products of a generation: Ascend310P1 and Ascend910B1.
+_FIRST_INFERENCE, _FIRST_A2 = 200, 220
 
 
 def _version(module: str) -> str | None:
@@ -19,9 +19,10 @@ def _version(module: str) -> str | None:
         return None
 
 
-def is_for_inference() -> bool:
-    """Return whether this is a product that does not train: an Ascend310P."""
-    return torch_npu.npu.get_soc_version() in _INFERENCE
+def generation() -> str:
+    """Return of which generation this product is: "inference" (Ascend310P, which does not train), "training" (Ascend910A) or "A2"."""
+    soc = torch_npu.npu.get_soc_version()
+    return "A2" if soc >= _FIRST_A2 else "inference" if soc >= _FIRST_INFERENCE else "training"
 
 
 def describe() -> dict[str, Any]:

@@ -37,7 +37,7 @@ class Specification:
         layer_shape: of the tensor in whose graph the kept memory is counted.
         tiny_layer_shape: of the tensor with which forward and backward are timed.
         only_moves_elements: no bit may change.
-        is_for_training: products for inference do not list it.
+        generations: of the products that list it, as :func:`torch_aclnn.check.machine.generation` names them.
         may_use_float16: before A2 products, FLOAT may be computed in FLOAT16.
 
     """
@@ -52,7 +52,7 @@ class Specification:
     layer_shape: tuple[int, ...] = (4, 16, 32, 32)
     tiny_layer_shape: tuple[int, ...] = (1, 1, 4, 4)
     only_moves_elements: bool = False
-    is_for_training: bool = False
+    generations: tuple[str, ...] = ("inference", "training", "A2")
     may_use_float16: bool = False
 
     def samples(self, dtype: torch.dtype) -> Iterator[Sample]:

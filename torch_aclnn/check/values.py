@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch_npu
 from torch import Tensor
 from torch_aclnn._operators import BY_NAME
 from torch_aclnn.check import error, machine
@@ -18,8 +17,6 @@ REPEATS = 10
 
 # ACLNN_ERR_PARAM_INVALID, with which an entry point answers to a dtype that it does not take.
 _INVALID = "161002"
-# torch_npu's number of the first A2 product, Ascend910B1.
-_A2 = 220
 
 
 def check_values(name: str, dtype: torch.dtype, layout: str, mode: int) -> Check:
@@ -75,7 +72,7 @@ def _bits(values: Tensor) -> Tensor:
 
 def _unit(name: str, dtype: torch.dtype) -> torch.dtype:
     """Return the format that the operator computes in: before A2 products, FLOAT may be computed in FLOAT16."""
-    if SPECIFICATIONS[name].may_use_float16 and dtype == torch.float32 and torch_npu.npu.get_soc_version() < _A2:
+    if SPECIFICATIONS[name].may_use_float16 and dtype == torch.float32 and machine.generation() != "A2":
         return torch.float16
     return error.real_dtype(dtype)
 
@@ -86,8 +83,8 @@ def _not_computed(check: str, name: str, dtype: torch.dtype, layout: str, mode: 
 
 def status_of_error(name: str | None, dtype: torch.dtype | None, problem: Exception) -> str:
     """Return the status of a check that raised: not every product lists each operator, and not every version bfloat16."""
-    is_for_training = name is not None and SPECIFICATIONS[name].is_for_training
-    depends = dtype == torch.bfloat16 or (is_for_training and machine.is_for_inference())
+    is_listed = name is None or machine.generation() in SPECIFICATIONS[name].generations
+    depends = dtype == torch.bfloat16 or not is_listed
     return NOT_OFFERED if depends and _INVALID in str(problem) else FAILED
 
 

@@ -34,7 +34,7 @@ def jobs(operators: Sequence[str], mode: int, is_first: bool) -> Iterator[Job]:
         yield Job("cost", name, partial(cost.calling_cost, name, mode))
         if is_first:
             yield Job("memory", name, partial(cost.kept_bytes, name, mode))
-    if is_first and not machine.is_for_inference():
+    if is_first and machine.generation() != "inference":
         yield Job("launches", None, cost.launches)
 
 

@@ -50,5 +50,5 @@ SPECIFICATION = Specification(
     large=((4, 32, 64, 64),),
     tiny=((1, 1, 4, 4),),
     layers=_layers,
-    is_for_training=True,
+    generations=("training", "A2"),
 )

@@ -50,5 +50,5 @@ SPECIFICATION = Specification(
     layer_shape=(1, 2, 8, 8, 8),
     tiny_layer_shape=(1, 1, 1, 1, 2),
     only_moves_elements=True,
-    is_for_training=True,
+    generations=("training", "A2"),
 )
