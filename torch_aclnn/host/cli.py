@@ -11,7 +11,7 @@ from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check import command as check
 from torch_aclnn.check.records import MODES
 from torch_aclnn.host import coverage, info
-from torch_aclnn.host.cann import SEARCH_VARIABLES
+from torch_aclnn.host.cann import SEARCH_VARIABLES, TOOLKIT_VARIABLES
 from torch_aclnn.host.engine import environment_with_engine, search_path
 from torch_aclnn.host.paths import includedir, libdir
 
@@ -35,9 +35,9 @@ def _coverage(arguments: argparse.Namespace) -> int:
 
 
 def _env(arguments: argparse.Namespace) -> int:
-    print(f"export LD_LIBRARY_PATH={shlex.quote(search_path())}")
-    for name in SEARCH_VARIABLES:  # else torch_npu would find operators of an installed CANN
-        print(f"unset {name}")
+    print(f"unset {' '.join(SEARCH_VARIABLES)}")  # else torch_npu would find operators of an installed CANN
+    for name, value in {"LD_LIBRARY_PATH": search_path(), **TOOLKIT_VARIABLES}.items():
+        print(f"export {name}={shlex.quote(value)}")
     return 0
 
 
