@@ -1,9 +1,10 @@
-"""How Sphinx builds the site: `python -m sphinx -W --keep-going -b html docs docs/_build/html`. It needs no network."""
+"""How Sphinx builds the site: `python -m sphinx -W --keep-going -b html docs build/docs`. It needs no network."""
 
 import sys
 from pathlib import Path
 
 import torch_aclnn
+from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
@@ -22,11 +23,10 @@ extensions = [
     "bare_operators",
     "repository_links",
 ]
-exclude_patterns = ["_build", "requirements.txt"]
 nitpicky = True
 # torch's own names are written as references, for help() and editors; an inventory of its site would have to be fetched.
 nitpick_ignore_regex = [
-    ("py:.*", r"(torch|collections|types|pathlib)\..*"),
+    ("py:.*", r"Tensor|(torch|collections|types|pathlib)\..*"),
     ("py:.*", r".*\._Module"),
     ("py:.*", r"patch|Patch(\.changed)?"),  # documented below the module that defines it
 ]
@@ -54,3 +54,13 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False  # the pages are read with other links than their files have
+
+
+def _signature(app: Sphinx, what: str, name: str, *_: object) -> tuple[str, str | None] | None:
+    """Leave out the (*args, **kwargs) of torch.autograd.Function, which is never called as a class."""
+    return ("", None) if what == "class" and name.startswith("torch_aclnn.autograd.") else None
+
+
+def setup(app: Sphinx) -> None:
+    """Register with Sphinx."""
+    app.connect("autodoc-process-signature", _signature)

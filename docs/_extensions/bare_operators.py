@@ -14,7 +14,7 @@ def _entry(operator: Operator) -> list[str]:
     # A schema names the out argument after a `*`, as Python does, and aliases as `Tensor(a!)`, which Python does not.
     parameters = str(packet.default._schema).partition("(")[2].rpartition(") -> ")[0]
     python = ", ".join(part.split(" ", 1)[-1] for part in _split(parameters))
-    schemas = [f"   | ``{getattr(packet, overload)._schema}``" for overload in ("default", "out")]
+    schemas = [f"   - ``{getattr(packet, overload)._schema}``" for overload in ("default", "out")]
     return [
         f".. py:function:: torch.ops.torch_aclnn.{operator.backward}({python}) -> Tensor",
         "",
