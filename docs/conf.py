@@ -33,6 +33,7 @@ nitpick_ignore_regex = [
 
 myst_heading_anchors = 3
 myst_fence_as_directive = ["mermaid"]
+mermaid_fullscreen = False
 
 autodoc_default_options = {"members": True, "imported-members": True}
 autodoc_member_order = "bysource"
