@@ -65,13 +65,11 @@ def options(command: str) -> frozenset[str]:
 
 
 def commands(page: Path) -> list[list[str]]:
-    """Return the words after `torch-aclnn` of each such command in the page's blocks of shell, up to what ends a command."""
-    found = []
-    for _, text in blocks(page, "bash", "console", "text", "sh"):
-        for line in re.findall(r"(?:^\$ |^|[;&|(] *|(?:bin/|=\w+ ))torch-aclnn +(.*)", text, re.MULTILINE):
-            words = shlex.split(re.split(r"\)|\"|&&|;|\||\s#", line)[0])
-            found.append(words)
-    return found
+    """Return the words of each `torch-aclnn` command in the page's blocks of shell, up to what ends it; those of a session follow a `$`."""
+    typed = [text for _, text in blocks(page, "bash", "sh")]
+    typed += ["\n".join(re.findall(r"^\$ (.*)", text, re.MULTILINE)) for _, text in blocks(page, "console", "text")]
+    found = [line for text in typed for line in re.findall(r"(?<![\w-])torch-aclnn +(\w.*)", text)]
+    return [shlex.split(re.split(r"[)\";|]|&&|\s#", line)[0]) for line in found]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=name)

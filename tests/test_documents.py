@@ -89,7 +89,7 @@ def test_each_page_of_the_site_is_in_its_table_of_contents():
     assert {page for page in pages if not page.startswith("operators/")} - listed == {"index"}
 
 
-@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md", "docs/performance.md"])
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md", "docs/performance.md", "docs/release.md"])
 def test_the_files_that_a_document_names_exist(document: str):
     quoted = re.findall(r"`((?:csrc|torch_aclnn|tests|benchmarks|docs|examples|\.ci)/[\w./-]*)`", (ROOT / document).read_text())
     assert quoted and [path for path in quoted if "foo" not in path and not (ROOT / path).exists()] == []
