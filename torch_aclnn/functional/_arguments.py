@@ -50,6 +50,12 @@ def integer(function: str, parameter: str, value: Any) -> int:
     raise TypeError(f"{function}: {parameter}: expected integers, got {value!r}")
 
 
+def number(function: str, parameter: str, value: object) -> None:
+    """Refuse what torch does not take for a number; those of numpy and tensors without dimensions are numbers."""
+    if not hasattr(value, "__float__") and not isinstance(value, (torch.SymInt, torch.SymFloat)):
+        raise TypeError(f"{function}: {parameter}: expected a number, got {value!r}")
+
+
 def listed(value: object) -> tuple[Any, ...] | None:
     """Return the elements of a list of any kind, or None for anything else; a text is no list, and nor is an array without dimensions."""
     is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes, bytearray)) and getattr(value, "ndim", 1) > 0

@@ -7,6 +7,9 @@ from torch_aclnn.functional import _arguments
 
 __all__ = ["batch_norm"]
 
+# Bound once, because torch_aclnn.patch() puts another function in its place.
+_torchs = torch.nn.functional.batch_norm
+
 # A limit of the operator's document. Beyond it torch's own path is taken.
 _MAX_RANK = 8
 
@@ -57,10 +60,12 @@ def batch_norm(
     for parameter, value in statistics:
         if value is not None and _arguments.floating(name, parameter, value).shape != (channels,):
             _arguments.refuse(name, parameter, f"shape ({channels},)", tuple(value.shape))
+    _arguments.number(name, "momentum", momentum)
+    _arguments.number(name, "eps", eps)
     if training and eps <= 0:
         _arguments.refuse(name, "eps", "a positive number in training", eps)
     if training and input.numel() == channels != 0:
         _arguments.refuse(name, "input", "more than one value per channel in training", f"shape {tuple(input.shape)}")
     within_limits = training and input.numel() > 0 and input.dim() <= _MAX_RANK
-    run = _arguments.ours_or_torchs(train_batch_norm, torch.nn.functional.batch_norm, within_limits, input, *(t for _, t in statistics))
+    run = _arguments.ours_or_torchs(train_batch_norm, _torchs, within_limits, input, *(t for _, t in statistics))
     return run(input, running_mean, running_var, weight, bias, training, momentum, eps)
