@@ -18,3 +18,7 @@ __all__ = [
     "load_aten_adapters",
     "reset_calls",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
