@@ -52,7 +52,8 @@ def integer(function: str, parameter: str, value: Any) -> int:
 
 def number(function: str, parameter: str, value: object) -> None:
     """Refuse what torch does not take for a number; those of numpy and tensors without dimensions are numbers."""
-    if not hasattr(value, "__float__") and not isinstance(value, (torch.SymInt, torch.SymFloat)):
+    # In this order, because torch.compile cannot ask a symbolic number for its methods.
+    if not isinstance(value, (float, int, torch.SymFloat, torch.SymInt)) and not hasattr(value, "__float__"):
         raise TypeError(f"{function}: {parameter}: expected a number, got {value!r}")
 
 
