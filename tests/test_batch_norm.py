@@ -81,7 +81,7 @@ def test_vmap_equals_a_loop(device):
         (
             lambda f, x: f(x, None, None, torch.ones(2), training=True),
             ValueError,
-            r"batch_norm: weight: expected shape \(3,\), got \(2,\)",
+            r"batch_norm: weight: expected shape \(3,\) for input \(2, 3, 4, 4\), got \(2,\)",
         ),
         (
             lambda f, x: f(x, None, None, 1.0, training=True),

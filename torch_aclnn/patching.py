@@ -123,6 +123,9 @@ def patch(batch_norm: bool | None = None) -> Patch:
     Returns:
         A :class:`Patch`, which lists what was changed.
 
+    Raises:
+        TypeError: batch_norm is not a bool.
+
     Example:
         >>> with torch_aclnn.patch() as patch:
         ...     y = torch.nn.AvgPool2d(2)(torch.ones(1, 1, 2, 2, device="npu", requires_grad=True))
@@ -132,7 +135,7 @@ def patch(batch_norm: bool | None = None) -> Patch:
         True
 
     """
-    left_alone = set() if turns_batch_norm(batch_norm) else {_BATCH_NORM}
+    left_alone = set() if turns_batch_norm("patch", batch_norm) else {_BATCH_NORM}
     started = Patch(frozenset(_SWITCHED.keys() - left_alone))
     with _lock:
         _holders.add(started)

@@ -56,10 +56,15 @@ def batch_norm(
     if input.dim() < 2:
         _arguments.refuse(name, "input", "2 dimensions or more", f"shape {tuple(input.shape)}")
     channels = input.shape[1]
+    _arguments.boolean(name, "training", training)
     statistics = (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias))
     for parameter, value in statistics:
-        if value is not None and _arguments.floating(name, parameter, value).shape != (channels,):
-            _arguments.refuse(name, parameter, f"shape ({channels},)", tuple(value.shape))
+        if value is not None:
+            if _arguments.floating(name, parameter, value).shape != (channels,):
+                _arguments.refuse(name, parameter, f"shape ({channels},) for input {tuple(input.shape)}", tuple(value.shape))
+            _arguments.same_device(name, parameter, value, input)
+        elif not training and parameter.startswith("running"):
+            _arguments.refuse(name, parameter, "a Tensor in evaluation (training=False)", value)
     _arguments.number(name, "momentum", momentum)
     _arguments.number(name, "eps", eps)
     if training and eps <= 0:

@@ -51,6 +51,7 @@ def max_unpool3d(
     _arguments.tensor(name, "indices", indices, (input.dim(),))
     if indices.dtype not in (torch.int32, torch.int64):
         raise TypeError(f"{name}: indices: expected dtype torch.int64 or torch.int32, got {indices.dtype}")
+    _arguments.same_device(name, "indices", indices, input)
     if indices.shape != input.shape:
         _arguments.refuse(name, "indices", f"the shape of input, {tuple(input.shape)}", tuple(indices.shape))
     kernel = _arguments.ints(name, "kernel_size", kernel_size, 3, lowest=1)
