@@ -1,5 +1,6 @@
 """What is easily done wrong is refused in terms of what was called: the function, the parameter, what was expected and what came."""
 
+import os
 import re
 
 import torch_aclnn
@@ -7,6 +8,8 @@ import numpy
 import pytest
 import torch
 from torch_aclnn import functional
+
+from support.marks import STRICT, host_engine_only
 
 IMAGE, VOLUME, PLACES = torch.ones(1, 2, 4, 4), torch.ones(1, 1, 2, 2, 2), torch.zeros(1, 1, 2, 2, 2, dtype=torch.int64)
 VALUES = torch.ones(2)
@@ -120,3 +123,11 @@ def test_numpys_bool_is_a_bool(device):
     expected = torch.nn.functional.batch_norm(x, None, None, training=True)
     ours = functional.batch_norm(x.to(device), None, None, training=numpy.bool_(True))
     torch.testing.assert_close(ours.cpu(), expected, rtol=1e-4, atol=1e-5)
+
+
+@host_engine_only
+@pytest.mark.skipif(STRICT or os.environ.get("TORCH_ACLNN_HOST_FLOAT64") == "1", reason="float64 is taken, or never is")
+def test_float64_on_npu_names_the_setting_that_allows_it():
+    x = torch.rand(2, 2, 4, 4, dtype=torch.float64, device="npu", requires_grad=True)
+    with pytest.raises(RuntimeError, match="or DOUBLE with TORCH_ACLNN_HOST_FLOAT64=1, got DOUBLE"):
+        torch.autograd.gradcheck(lambda x: functional.batch_norm(x, None, None, training=True), x)
