@@ -7,7 +7,8 @@ import torch_aclnn
 import pytest
 import torch
 
-MODULES = ["torch_aclnn", *(f"torch_aclnn.{name}" for name in ("functional", "nn", "patching", "host.calls", "host.engine", "host.paths"))]
+NAMES = ("functional", "nn", "patching", "conversion", "host.calls", "host.engine", "host.paths")
+MODULES = ["torch_aclnn", *(f"torch_aclnn.{name}" for name in NAMES)]
 
 
 @pytest.mark.parametrize("name", MODULES)

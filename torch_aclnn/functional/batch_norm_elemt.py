@@ -43,7 +43,8 @@ def batch_norm(
 
     Raises:
         TypeError: an argument of another type, or a tensor whose dtype is not floating-point.
-        ValueError: a rank, shape or eps that does not fit, or only one value per channel in training.
+        ValueError: a rank, shape, device or eps that does not fit, only one value per channel in training, or no running statistics in
+            evaluation.
 
     Example:
         >>> torch_aclnn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True, eps=3.0)

@@ -37,7 +37,7 @@ def max_unpool3d(
 
     Raises:
         TypeError: an argument of another type.
-        ValueError: a rank, shape or value that does not fit.
+        ValueError: a rank, shape, value or device that does not fit.
         RuntimeError: an index outside its plane; on ``npu`` at the next synchronisation.
 
     Example:
