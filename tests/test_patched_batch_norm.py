@@ -80,6 +80,15 @@ def test_the_default_is_that_of_convert(monkeypatch, engine, asked, expected):
     assert isinstance(torch_aclnn.convert(nn.BatchNorm2d(3), batch_norm=asked), torch_aclnn.nn.BatchNorm2d) == expected
 
 
+def test_scopes_may_differ():
+    batch_norm, avg_pool2d = F.batch_norm, F.avg_pool2d
+    outer = torch_aclnn.patch(batch_norm=False)
+    with torch_aclnn.patch(batch_norm=True) as inner:
+        assert inner.changed == ("torch.nn.functional.batch_norm",) and F.batch_norm is not batch_norm
+    assert F.batch_norm is batch_norm and F.avg_pool2d is not avg_pool2d
+    assert "torch.nn.functional.batch_norm" not in outer.changed and torch_aclnn.unpatch() == outer.changed
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_under_autocast(dtype):
     model = nn.Sequential(nn.Conv2d(3, 3, 1), make_layer()).npu()

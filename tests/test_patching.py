@@ -188,14 +188,6 @@ def test_the_changes_are_listed_once():
     assert torch_aclnn.unpatch() == ()
 
 
-def test_scopes_may_differ_in_batch_norm():
-    outer = torch_aclnn.patch(batch_norm=False)
-    with torch_aclnn.patch(batch_norm=True) as inner:
-        assert inner.changed == ("torch.nn.functional.batch_norm",) and F.batch_norm is not ORIGINALS["batch_norm"]
-    assert F.batch_norm is ORIGINALS["batch_norm"] and F.avg_pool2d is not ORIGINALS["avg_pool2d"]
-    assert "torch.nn.functional.batch_norm" not in outer.changed and torch_aclnn.unpatch() == outer.changed
-
-
 def test_a_scope_within_a_patch_leaves_it_in_force():
     torch_aclnn.patch()
     with torch_aclnn.patch():
