@@ -22,13 +22,14 @@ from rich.table import Table
 from benchmarks import machine
 from benchmarks.figures import geometric_mean
 from benchmarks.pairs import autograd_pairs, operator_pairs
-from benchmarks.tables import INTERRUPTED, make_console, number, print_disturbance
+from benchmarks.tables import INTERRUPTED, make_console, make_table, number, print_disturbance
 from benchmarks.timing import alternate
 
 ROUNDS, QUICK_ROUNDS = 31, 7
 OPERATORS, AUTOGRAD = "operator", "forward and backward"
 # How many make a round: the same for both sides, so that the synchronisation at its end costs both the same.
 CALLS = {OPERATORS: 500, AUTOGRAD: 50}
+WIDE = 130  # columns of a console that has room for all settings
 # torch_npu reads TASK_QUEUE_ENABLE once, so each value has a process of its own.
 SETTINGS = {"npu, queue 0": "0", "npu, queue 1": "1", "npu, queue 2": "2", "cpu": "0"}
 
@@ -97,19 +98,19 @@ def _send_costs(sender: Connection, setting: str, rounds: int) -> None:
 
 
 def print_costs(console: Console, costs: Sequence[Cost]) -> None:
-    """Print one table for each kind of call, with three columns for each setting."""
+    """Print one table for each kind of call, with a column for each setting; where that is too wide, a table for each setting."""
     for kind in (OPERATORS, AUTOGRAD):
         chosen = [cost for cost in costs if cost.kind == kind]
-        if chosen:
-            console.print(_table(kind, chosen))
+        settings = _unique(cost.setting for cost in chosen)
+        for together in [settings] if console.width >= WIDE else [[setting] for setting in settings]:
+            if together:
+                console.print(_table(kind, together, chosen))
 
 
-def _table(kind: str, costs: Sequence[Cost]) -> Table:
-    settings, names = _unique(cost.setting for cost in costs), _unique(cost.name for cost in costs)
+def _table(kind: str, settings: Sequence[str], costs: Sequence[Cost]) -> Table:
+    names = _unique(cost.name for cost in costs)
     by_place = {(cost.name, cost.setting): cost for cost in costs}
-    table = Table(kind, title="microseconds per call: ours / torch's = ratio")
-    for setting in settings:
-        table.add_column(setting, justify="right")
+    table = make_table(kind, settings, title="microseconds per call: ours / torch's = ratio")
     for name in names:
         table.add_row(name, *(_cell(by_place[name, setting]) for setting in settings))
     means = (geometric_mean(cost.ratio for cost in costs if cost.setting == setting) for setting in settings)

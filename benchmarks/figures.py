@@ -25,6 +25,12 @@ class Figures:
     aten_ms: float
     inductor_ms: float | None = None
     inductor_calls_aten: bool = False
+    doubtful: bool = False  # other programs took processor time meanwhile
+
+    @property
+    def label(self) -> str:
+        """The name without what that of the group says."""
+        return " ".join(word for word in self.name.split() if word not in self.group.split())
 
     @property
     def peer_ms(self) -> float:
@@ -59,6 +65,11 @@ def by_group(cases: Iterable[Figures]) -> dict[str, list[Figures]]:
     return groups
 
 
+def reliable(cases: Iterable[Figures]) -> list[Figures]:
+    """Return the cases that are not doubtful: those of which means and conclusions are formed."""
+    return [case for case in cases if not case.doubtful]
+
+
 def large(cases: Iterable[Figures]) -> list[Figures]:
     """Return the cases that move at least 1 MiB, in which the speed of memory counts rather than that of a call."""
     return [case for case in cases if case.bytes >= LARGE_BYTES]
@@ -77,11 +88,9 @@ def as_json(cases: list[Figures], copy_gb_per_s: float, machine: dict[str, Any],
         "how": how,
         "copy_gb_per_s": copy_gb_per_s,
         "geometric_mean_against_peer": {
-            name: geometric_mean(case.against_peer for case in group) for name, group in {**by_group(cases), "all": cases}.items()
+            name: _mean_or_none(case.against_peer for case in reliable(group)) for name, group in {**by_group(cases), "all": cases}.items()
         },
-        "geometric_mean_against_ideal_from_1_mib_on": (
-            geometric_mean(case.against_ideal(copy_gb_per_s) for case in large(cases)) if large(cases) else None
-        ),
+        "geometric_mean_against_ideal_from_1_mib_on": _mean_or_none(case.against_ideal(copy_gb_per_s) for case in large(reliable(cases))),
         "cases": [
             {
                 **asdict(case),
@@ -92,6 +101,11 @@ def as_json(cases: list[Figures], copy_gb_per_s: float, machine: dict[str, Any],
             for case in cases
         ],
     }
+
+
+def _mean_or_none(values: Iterable[float]) -> float | None:
+    mean = geometric_mean(values)
+    return None if math.isnan(mean) else mean  # JSON has no NaN
 
 
 @dataclass(frozen=True)

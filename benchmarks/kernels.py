@@ -46,7 +46,7 @@ class Run:
 
     def measure(self, case: Case) -> None:
         """Check and time one case; leave a note if that cannot be done."""
-        work = case.work()
+        work, others = case.work(), machine.OtherPrograms()
         self.copy.sample()
         try:
             check_ours(work)
@@ -58,7 +58,8 @@ class Run:
             self.failed = True
             self.notes.append(f"[red]no times[/red] of {case.name}: {_first_line(error)}")
             return
-        self.cases.append(Figures(case.name, case.group, work.bytes, *(1e3 * s for s in seconds), inductor_calls_aten=calls_aten))
+        how = {"inductor_calls_aten": calls_aten, "doubtful": others.share() > machine.DOUBTFUL_SHARE}
+        self.cases.append(Figures(case.name, case.group, work.bytes, *(1e3 * s for s in seconds), **how))
 
     def compile(self, case: Case, work: Work) -> tuple[Callable[[], Any] | None, bool]:
         """Return inductor's call and whether it is ATen's operator, or nothing, with a note, if inductor cannot do it rightly."""

@@ -37,6 +37,12 @@ def cpu_model() -> str:
     return platform.machine()
 
 
+# Of the processors' time: from here on what was measured meanwhile is doubtful.
+DOUBTFUL_SHARE = 0.05
+# Linux counts each processor's time in ticks, so that some are on the wrong side of a short measurement.
+_MISCOUNTED_TICKS = 2
+
+
 class OtherPrograms:
     """How much of the processors others took since this object was made: figures taken meanwhile are doubtful."""
 
@@ -46,7 +52,8 @@ class OtherPrograms:
     def share(self) -> float:
         """Return others' part of all processors' time, from 0 to 1."""
         available = (time.monotonic() - self._wall) * (os.cpu_count() or 1)
-        return min(1.0, max(0.0, (_busy_seconds() - self._busy) / available))
+        busy = _busy_seconds() - self._busy - _MISCOUNTED_TICKS / os.sysconf("SC_CLK_TCK")
+        return min(1.0, max(0.0, busy / available))
 
 
 def _busy_seconds() -> float:

@@ -14,7 +14,6 @@ from typing import Any
 import torch_aclnn
 import torch
 from rich.console import Console
-from rich.table import Table
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -25,7 +24,7 @@ from torch_aclnn.check.specification import Layer
 
 from benchmarks import machine
 from benchmarks.case import times
-from benchmarks.tables import INTERRUPTED, make_console
+from benchmarks.tables import INTERRUPTED, make_console, make_table
 
 # Of the chain.
 INPUT_SHAPE = (4, 32, 112, 112)
@@ -146,10 +145,9 @@ def print_rows(console: Console, rows: Sequence[Kept]) -> None:
     console.print("bytes that the graph keeps between forward and backward; the inputs are float32")
     for device in DEVICES:
         chosen = [row for row in rows if row.device == device]
-        table = Table("layer", title=device)
         has_peak = chosen[0].ours_peak is not None
-        for column in ("ours", "torch's", *(("highest use, ours", "highest use, torch's") if has_peak else ())):
-            table.add_column(column, justify="right")
+        columns = ("ours", "torch's", *(("highest\nuse, ours", "highest\nuse, torch's") if has_peak else ()))
+        table = make_table("layer", columns, title=device)
         for row in chosen:
             if row is chosen[-1]:
                 table.add_section()

@@ -1,6 +1,5 @@
-"""A picture of the figures: achieved speed over size, below the roof that copy_ sets."""
+"""A picture of the figures: the speed of each case, the smallest first, below the roof that copy_ sets."""
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,64 +8,78 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from benchmarks.figures import Figures, by_group, geometric_mean
+from benchmarks.figures import Figures, by_group, geometric_mean, reliable
 from benchmarks.machine import summary
 
-# Okabe and Ito's colours, which colour-blind people can distinguish; so can everyone by the marker's shape.
-CONTENDERS: tuple[tuple[str, str, str, Callable[[Figures], float | None]], ...] = (
-    ("ATen", "#E69F00", "s", lambda case: case.aten_ms),
-    ("inductor", "#009E73", "^", lambda case: case.inductor_ms),
-    ("ours", "#0072B2", "o", lambda case: case.ours_ms),
+# Okabe and Ito's colours, which colour-blind people can distinguish; so can everyone by the marker's shape. The number is
+# the side of the middle of its case on which the marker stands, so that equal speeds do not hide each other.
+CONTENDERS: tuple[tuple[str, str, str, int, Callable[[Figures], float | None]], ...] = (
+    ("ours", "#0072B2", "o", -1, lambda case: case.ours_ms),
+    ("inductor", "#009E73", "^", 0, lambda case: case.inductor_ms),
+    ("ATen", "#E69F00", "s", 1, lambda case: case.aten_ms),
 )
+DOUBTFUL = "doubtful"
 
 
 def draw(path: Path, cases: list[Figures], copy_gb_per_s: float, machine: dict[str, Any]) -> None:
     """Write a PNG with one panel per group of cases."""
     groups = by_group(cases)
-    columns = min(3, len(groups))
+    columns = min(2, len(groups))
     rows = -(-len(groups) // columns)
-    size = (max(9, 4.6 * columns), 3.7 * rows + 1.6)
-    figure, grid = plt.subplots(rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained")
+    size = (max(9, 6.6 * columns), 3.9 * rows + 1.6)
+    figure, grid = plt.subplots(rows, columns, figsize=size, sharey=True, squeeze=False, layout="constrained")
     panels = grid.flatten()
     for axes, (name, members) in zip(panels, groups.items(), strict=False):
-        _draw_panel(axes, name, members, copy_gb_per_s)
-    # Whole powers of ten, so that each axis has labels however few the cases are.
-    sizes = [case.bytes for case in cases]
-    panels[0].set_xlim(10 ** math.floor(math.log10(min(sizes) / 1.5)), 10 ** math.ceil(math.log10(max(sizes) * 1.5)))
+        _draw_panel(axes, name, sorted(members, key=lambda case: case.bytes), copy_gb_per_s)
     for axes in panels[len(groups) :]:
         axes.set_visible(False)
-    figure.suptitle(f"Speed of the backward operators on CPU tensors (higher is better)\n{summary(machine)}", fontsize=12)
-    figure.supxlabel("bytes that must move: inputs read once, output written once")
+    figure.suptitle(
+        f"Speed of the backward operators on CPU tensors (higher is better)\n{summary(machine)}", fontsize=12, x=0.01, ha="left"
+    )
+    figure.supxlabel("cases, by the bytes that must move: inputs read once, output written once")
     figure.supylabel("achieved speed: those bytes / time")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles[::-1], labels[::-1], loc="outside upper right", ncols=4, frameon=False)
-    figure.savefig(path, dpi=130)
+    legend = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure.legend(legend.values(), legend.keys(), loc="outside upper right", ncols=len(legend), frameon=False)
+    figure.savefig(path, dpi=110)
     plt.close(figure)
 
 
 def _draw_panel(axes: Axes, name: str, cases: list[Figures], copy_gb_per_s: float) -> None:
-    for label, colour, marker, milliseconds in CONTENDERS:
-        measured = [(case.bytes, ms) for case in cases if (ms := milliseconds(case)) is not None]
-        if measured:
-            x, y = [moved for moved, _ in measured], [moved / ms / 1e6 for moved, ms in measured]
-            axes.scatter(x, y, c=colour, marker=marker, s=42, label=label, edgecolors="white", linewidths=0.6, zorder=3)
-    for case in cases:  # a faint line from ours to the best peer shows which markers belong together
-        axes.plot([case.bytes] * 2, [case.bytes / ms / 1e6 for ms in (case.ours_ms, case.peer_ms)], color="grey", alpha=0.5, linewidth=0.8)
+    distance = min(0.26, 0.02 * len(cases))  # of a case's width; few cases are wide
+    for label, colour, marker, side, milliseconds in CONTENDERS:
+        points = [
+            (place + side * distance, case.bytes / ms / 1e6) for place, case in enumerate(cases) if (ms := milliseconds(case)) is not None
+        ]
+        if points:
+            axes.scatter(*zip(*points, strict=True), c=colour, marker=marker, s=30, label=label, zorder=3)
+    for place, case in enumerate(cases):
+        if case.doubtful:
+            axes.axvspan(place - 0.5, place + 0.5, color="#D55E00", alpha=0.15, linewidth=0, label=DOUBTFUL)
     axes.axhline(copy_gb_per_s, color="black", linewidth=1, linestyle="--")
-    place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-    axes.annotate(f"speed of copy_: {copy_gb_per_s:.0f} GB/s", (0.02, copy_gb_per_s), (0, 4), fontsize=9, **place)
-    mean = geometric_mean(case.against_peer for case in cases)
-    axes.set_title(f"{name}\n{mean:.1f} times as fast as the best peer", fontsize=11)
-    axes.set(xscale="log", yscale="log")
-    for axis, text in ((axes.xaxis, _bytes), (axes.yaxis, lambda value, _: f"{value:g} GB/s")):
-        axis.set_major_formatter(FuncFormatter(text))
-        axis.set_minor_formatter(NullFormatter())
+    where = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    axes.annotate(f"speed of copy_: {copy_gb_per_s:.0f} GB/s", (0.01, copy_gb_per_s), (0, 4), fontsize=9, zorder=2, **where)
+    axes.set_title(f"{name}\n{_conclusion(cases)}", fontsize=11)
+    axes.set(yscale="log", xlim=(-0.5, len(cases) - 0.5))
+    axes.set_xticks(range(len(cases)), [_bytes(case.bytes) for case in cases], rotation=60, fontsize=8)
+    axes.set_xticks([place + 0.5 for place in range(len(cases) - 1)], minor=True)
+    axes.tick_params(axis="x", which="minor", length=0)
+    axes.grid(True, axis="x", which="minor", alpha=0.3)  # between the cases
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} GB/s"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.margins(y=0.12)
-    axes.grid(True, which="major", alpha=0.3)
+    axes.grid(True, axis="y", which="major", alpha=0.3)
 
 
-def _bytes(value: float, _: int) -> str:
+def _conclusion(cases: list[Figures]) -> str:
+    chosen = reliable(cases)
+    if not chosen:
+        return "no mean: all cases are doubtful"
+    without = "" if len(chosen) == len(cases) else f", without {len(cases) - len(chosen)} doubtful"
+    return f"{geometric_mean(case.against_peer for case in chosen):.1f} times as fast as the best peer{without}"
+
+
+def _bytes(value: float) -> str:
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if value >= size:
-            return f"{value / size:g} {unit}"
+            return f"{value / size:.3g} {unit}"
     return f"{value:g} B"

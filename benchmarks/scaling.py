@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import torch
 from rich.console import Console
-from rich.table import Table
 
 from benchmarks.case import Case
 from benchmarks.figures import LARGE_BYTES, geometric_mean
-from benchmarks.tables import number
+from benchmarks.tables import make_table, number
 from benchmarks.timing import batch_size, make_copy, seconds_per_call
 
 
@@ -55,10 +54,8 @@ def print_scaling(console: Console, results: Sequence[Scaling]) -> None:
     """Print times with one thread, and the speed-up of both with each other number. Small cases have nothing to share out."""
     if not results:
         return
-    table = Table("case", title="speed-up by threads")
-    columns = [f"{who}, {n} threads" for n in results[0].threads[1:] for who in ("ours", "copy_")]
-    for column in ("ours ms, 1 thread", "copy_ ms, 1 thread", *columns):
-        table.add_column(column, justify="right")
+    columns = [f"{who}\n{n} threads" for n in results[0].threads[1:] for who in ("ours", "copy_")]
+    table = make_table("case", ["ours, ms\n1 thread", "copy_, ms\n1 thread", *columns], title="speed-up by threads")
     for result in results:
         speedups = [f"{value:.2f}" for pair in result.speedups[1:] for value in pair]
         table.add_row(result.name, number(result.ours_ms[0]), number(result.copy_ms[0]), *speedups)

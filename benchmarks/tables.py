@@ -3,12 +3,16 @@
 import math
 from collections.abc import Callable, Iterable
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.figures import Earlier, Figures, by_group, geometric_mean, large, slower_than_peer
+from benchmarks.figures import Earlier, Figures, by_group, geometric_mean, large, reliable, slower_than_peer
+from benchmarks.machine import DOUBTFUL_SHARE
 
-CALLS_ATEN = "*"
+CALLS_ATEN, DOUBTFUL = "*", "?"
+# Of a console: columns from which on a table need not be narrow.
+WIDE = 100
 # The exit status of a program that Ctrl-C ended.
 INTERRUPTED = 130
 
@@ -17,6 +21,14 @@ def make_console(stderr: bool = False) -> Console:
     """Return a console that does not wrap tables after 80 columns when it writes to a file."""
     console = Console(stderr=stderr)
     return console if console.is_terminal else Console(stderr=stderr, width=180)
+
+
+def make_table(first: str, columns: Iterable[str], title: str) -> Table:
+    """Return a table of right-aligned columns behind the first, without what takes width from that one."""
+    table = Table(first, title=title, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
 
 
 def number(value: float | None) -> str:
@@ -34,36 +46,42 @@ def ratio(value: float | None) -> str:
 
 def print_disturbance(console: Console, share: float) -> None:
     """Warn if other programs ran while something was timed."""
-    if share > 0.05:
+    if share > DOUBTFUL_SHARE:
         console.print(f"[red]doubtful[/red]: other programs took {share:.0%} of the processors meanwhile; repeat this on an idle machine")
 
 
 def print_times(console: Console, cases: list[Figures], copy_gb_per_s: float, earlier: Earlier | None) -> None:
     """Print milliseconds and ratios per case, with geometric means per group and over all."""
-    table = Table("case", title="milliseconds per call")
-    for column in ("ours", "ATen", "inductor", "ideal", "best peer / ours", "ours / ideal", *(["old / new"] if earlier else [])):
-        table.add_column(column, justify="right")
+    with_ideal = console.width >= WIDE  # the last but one column tells it, too
+    times = ["ours", "ATen", "inductor", *(["ideal"] if with_ideal else [])]
+    columns = [*times, "peer /\nours", "ours /\nideal", *(["old /\nnew"] if earlier else [])]
+    table = make_table("case", columns, title="milliseconds per call, and two ratios")
 
     def means(of: list[Figures]) -> list[str]:
-        speedups = [ratio(geometric_mean(_known(earlier.speedup, of)))] if earlier else []
-        distance = geometric_mean(case.against_ideal(copy_gb_per_s) for case in of)
-        return ["", "", "", "", ratio(geometric_mean(case.against_peer for case in of)), f"{distance:.2f}", *speedups]
+        chosen = reliable(of)
+        speedups = [ratio(geometric_mean(_known(earlier.speedup, chosen)))] if earlier else []
+        distance = geometric_mean(case.against_ideal(copy_gb_per_s) for case in chosen)
+        return [*[""] * len(times), ratio(geometric_mean(case.against_peer for case in chosen)), number(distance), *speedups]
 
     for group, members in by_group(cases).items():
+        table.add_row(group, style="bold")
         for case in members:
-            table.add_row(*_cells(case, copy_gb_per_s, earlier))
-        table.add_row(f"{group}: geometric mean", *means(members), style="bold", end_section=True)
+            table.add_row(*_cells(case, copy_gb_per_s, with_ideal, earlier))
+        table.add_row("geometric mean", *means(members), end_section=True)
     table.add_row("all: geometric mean", *means(cases), style="bold")
     console.print(table)
     if any(case.inductor_calls_aten for case in cases):
         console.print(f"{CALLS_ATEN} inductor generates no loop for it, and calls ATen's operator, which returns a new tensor")
+    if any(case.doubtful for case in cases):
+        console.print(f"{DOUBTFUL} doubtful: other programs ran meanwhile, so means and conclusions leave it out")
 
 
-def _cells(case: Figures, copy_gb_per_s: float, earlier: Earlier | None) -> list[str]:
+def _cells(case: Figures, copy_gb_per_s: float, with_ideal: bool, earlier: Earlier | None) -> list[str]:
     inductor = number(case.inductor_ms) + CALLS_ATEN * case.inductor_calls_aten
-    times = [number(case.ours_ms), number(case.aten_ms), inductor, number(case.ideal_ms(copy_gb_per_s))]
+    times = [number(case.ours_ms), number(case.aten_ms), inductor, *([number(case.ideal_ms(copy_gb_per_s))] if with_ideal else [])]
     speedups = [ratio(earlier.speedup(case))] if earlier else []
-    return [case.name, *times, ratio(case.against_peer), f"{case.against_ideal(copy_gb_per_s):.2f}", *speedups]
+    against_peer = ratio(case.against_peer) + DOUBTFUL * case.doubtful
+    return [case.label, *times, against_peer, number(case.against_ideal(copy_gb_per_s)), *speedups]
 
 
 def _known(value: Callable[[Figures], float | None], cases: Iterable[Figures]) -> list[float]:
@@ -73,6 +91,10 @@ def _known(value: Callable[[Figures], float | None], cases: Iterable[Figures]) -
 def print_conclusions(console: Console, cases: list[Figures], copy_gb_per_s: float, earlier: Earlier | None) -> None:
     """Print how far from the ideal the large cases are, where a peer is faster, and what changed."""
     console.print(f"ideal: the bytes that must move, at copy_'s {copy_gb_per_s:.1f} GB/s in this run")
+    cases = reliable(cases)
+    if not cases:
+        console.print("[red]no conclusions[/red]: all cases are doubtful; repeat this on an idle machine")
+        return
     if by_memory := large(cases):
         worst = max(by_memory, key=lambda case: case.against_ideal(copy_gb_per_s))
         mean = geometric_mean(case.against_ideal(copy_gb_per_s) for case in by_memory)

@@ -81,7 +81,7 @@ def test_vmap_equals_a_loop(device):
         (
             lambda f, x: f(x, None, None, torch.ones(2), training=True),
             ValueError,
-            r"batch_norm: weight: expected shape \(3,\), got \(2,\)",
+            r"batch_norm: weight: expected shape \(3,\) for input \(2, 3, 4, 4\), got \(2,\)",
         ),
         (
             lambda f, x: f(x, None, None, 1.0, training=True),
@@ -100,6 +100,8 @@ def test_vmap_equals_a_loop(device):
             ValueError,
             "batch_norm: eps: expected a positive number in training, got 0.0",
         ),
+        (lambda f, x: f(x, None, None, training=True, momentum=None), TypeError, "batch_norm: momentum: expected a number, got None"),
+        (lambda f, x: f(x, None, None, training=True, eps="1e-5"), TypeError, "batch_norm: eps: expected a number, got '1e-5'"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(device, call, error, words):

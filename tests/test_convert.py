@@ -100,6 +100,9 @@ def test_a_converted_batch_norm_takes_as_many_launches_as_its_documentation_says
     assert f"and {launches[1]} once converted" in torch_aclnn.convert.__doc__
 
 
-def test_only_a_module_is_converted():
-    with pytest.raises(TypeError, match=r"convert: module: expected a torch\.nn\.Module, got list"):
-        torch_aclnn.convert([torch.nn.AvgPool2d(2)])
+@pytest.mark.parametrize("turn", [torch_aclnn.convert, torch_aclnn.revert])
+def test_only_a_module_is_turned(turn):
+    with pytest.raises(TypeError, match=rf"{turn.__name__}: module: expected a torch\.nn\.Module, got list"):
+        turn([torch.nn.AvgPool2d(2)])
+    with pytest.raises(TypeError, match=rf"{turn.__name__}: module: expected a torch\.nn\.Module, got the class AvgPool2d"):
+        turn(torch.nn.AvgPool2d)

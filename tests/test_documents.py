@@ -36,7 +36,7 @@ def test_each_operator_has_its_public_names(operator: Operator):
     for name in importlib.import_module(f"torch_aclnn.autograd.{operator.name}").__all__:
         assert name in torch_aclnn.autograd.__all__ and issubclass(getattr(torch_aclnn.autograd, name), torch.autograd.Function)
     assert {"default", "out"} <= set(getattr(torch.ops.torch_aclnn, operator.backward).overloads())
-    assert operator.torch_function is None or hasattr(torch.nn.functional, operator.torch_function)
+    assert hasattr(torch.nn.functional, operator.torch_function)
     assert operator.aten_backward is None or hasattr(torch.ops.aten, operator.aten_backward)
 
 
@@ -55,7 +55,7 @@ def test_each_operators_page_has_its_names_and_its_schema(operator: Operator):
     names = [f"functional.{operator.function}", *(f"nn.{name}" for name in operator.modules)]
     assert [name for name in names if f"`torch_aclnn.{name}" not in page] == []
     assert f"| entry point | `{operator.entry_point}` |" in page
-    assert f"`torch.nn.functional.{operator.torch_function or operator.function}`" in page
+    assert f"`torch.nn.functional.{operator.torch_function}`" in page
 
 
 def prototypes(text: str, entry_point: str) -> list[str]:

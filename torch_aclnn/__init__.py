@@ -28,9 +28,14 @@ if _source_tree.is_built():
     # isort: split
     import torch_aclnn._C  # noqa: F401
     from torch_aclnn import autograd, functional, nn
-    from torch_aclnn.patching import convert, patch, unpatch
+    from torch_aclnn.conversion import convert, revert
+    from torch_aclnn.patching import Patch, patch, unpatch
 
     __version__ = "0.1.0"
-    __all__ = ["autograd", "convert", "functional", "host", "nn", "patch", "unpatch"]
+    __all__ = ["Patch", "autograd", "convert", "functional", "host", "nn", "patch", "revert", "unpatch"]
+
+    def __dir__() -> list[str]:
+        """Return the public names, without torch and torch_npu."""
+        return [*__all__, "__version__"]
 else:
     _source_tree.import_installed()  # what `import torch_aclnn` then returns

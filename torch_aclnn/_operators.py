@@ -20,7 +20,7 @@ class Operator:
         function: in :mod:`torch_aclnn.functional`.
         modules: in :mod:`torch_aclnn.nn`, each in place of the one of that name in :mod:`torch.nn`.
         torch_function: in :mod:`torch.nn.functional`, which :func:`torch_aclnn.patch` switches to the function of that name in the
-            operator's file in `torch_aclnn/functional`; None if patch leaves it alone.
+            operator's file in `torch_aclnn/functional`.
         aten_backward: torch's own operator for the gradient, in ``torch.ops.aten``, if torch_npu has one.
 
     """
@@ -29,7 +29,7 @@ class Operator:
     entry_point: str
     function: str
     modules: tuple[str, ...]
-    torch_function: str | None
+    torch_function: str
     aten_backward: str | None
 
     @property
@@ -92,7 +92,7 @@ OPERATORS: tuple[Operator, ...] = (
         entry_point="aclnnBatchNormElemtBackward",
         function="batch_norm",
         modules=("BatchNorm1d", "BatchNorm2d", "BatchNorm3d"),
-        torch_function=None,
+        torch_function="batch_norm",
         aten_backward="batch_norm_backward_elemt",
     ),
 )

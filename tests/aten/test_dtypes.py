@@ -12,7 +12,7 @@ from support.subprocesses import output_of
 
 def test_another_type_is_refused_on_its_line():
     x = torch.ones(2, 2, dtype=torch.float64).to(DEVICE)
-    with pytest.raises(RuntimeError, match="aclnnMm: self: expected a data type of FLOAT, FLOAT16, BF16 on Ascend910B3, got DOUBLE"):
+    with pytest.raises(RuntimeError, match=r"aclnnMm: self: expected a data type of FLOAT, FLOAT16, BF16 on Ascend910B3.*, got DOUBLE"):
         torch.mm(x, x)
 
 
@@ -56,7 +56,20 @@ def attempt(function, *inputs):
 def test_float64_is_taken_with_float32_where_the_setting_says_so():
     code = ATTEMPT + "print(attempt(torch.mm, *[torch.ones(2, 2, dtype=torch.float64)] * 2))"
     assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="1") == "torch.float64"
-    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="0").endswith("got DOUBLE")
+    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="0").endswith(", or DOUBLE with TORCH_ACLNN_HOST_FLOAT64=1, got DOUBLE")
+
+
+@pytest.mark.parametrize(
+    ("call", "settings"),
+    [
+        ("torch.bitwise_not, torch.ones(2, dtype=torch.float64)", {}),  # it takes no FLOAT
+        ("torch.mm, *[torch.ones(2, 2, dtype=torch.int32)] * 2", {}),
+        ("torch.mm, *[torch.ones(2, 2, dtype=torch.float64)] * 2", {"TORCH_ACLNN_HOST_STRICT": "1"}),  # excludes the setting
+    ],
+)
+def test_the_float64_setting_is_named_only_where_it_helps(call, settings):
+    refusal = output_of(ATTEMPT + f"print(attempt({call}))", **settings)
+    assert "got " in refusal and "TORCH_ACLNN_HOST_FLOAT64" not in refusal
 
 
 def test_the_float64_setting_adds_nothing_where_there_is_no_float32():

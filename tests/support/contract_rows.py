@@ -85,19 +85,21 @@ def dtype_rows(names: tuple[str, ...], listed: Iterable[DType], reference: str |
     Where one tensor's wrong type is found as the first tensor's difference from it, that one is the `reference`.
     """
     listed = sorted(listed)
-    list_of_types = "a data type of " + ", ".join(dtype.name for dtype in listed) + " on Ascend910B3$"
+    list_of_types = "a data type of " + ", ".join(dtype.name for dtype in listed) + " on Ascend910B3"
+    remedy = ", or DOUBLE with TORCH_ACLNN_HOST_FLOAT64=1" if DType.FLOAT in listed else ""
     rows = []
     for dtype in DType:
         if dtype in listed:
             continue
         together = {name: {"dtype": dtype, "values": None} for name in names}
-        rows.append(row(f"all {dtype.name}", together, names[0], list_of_types, f"^{dtype.name}$"))
+        outside_list = f"{list_of_types}{remedy if dtype is DType.DOUBLE else ''}$"
+        rows.append(row(f"all {dtype.name}", together, names[0], outside_list, f"^{dtype.name}$"))
         for name in names:
             changes = {name: {"dtype": dtype, "values": None}}
             if name == reference:
                 expected = (names[0], f"^the data type of {reference}, {dtype.name}$", "^FLOAT$")
             else:
-                expected = (name, list_of_types + "|the data type of", f"^{dtype.name}$")
+                expected = (name, outside_list + "|the data type of", f"^{dtype.name}$")
             rows.append(row(f"{name} {dtype.name}", changes, *expected))
     for unknown in (-1, 5, 99):
         together = {name: {"dtype": unknown, "values": None} for name in names}

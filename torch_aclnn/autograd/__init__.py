@@ -18,6 +18,11 @@ for _operator in OPERATORS:
         globals()[_name] = getattr(_module, _name)
     __all__ += _module.__all__
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...

@@ -31,3 +31,7 @@ __all__ = [
 for _name in __all__:
     torch.fx.wrap(_name)
     globals()[_name].__module__ = __name__  # the public path is what pickles and the code of a graph name
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

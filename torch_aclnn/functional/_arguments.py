@@ -40,6 +40,24 @@ def floating(function: str, parameter: str, value: object) -> Tensor:
     return value
 
 
+def not_integral(function: str, parameter: str, value: Tensor) -> None:
+    """Refuse a tensor of integers or booleans, where torch would refuse it in the words of another operator, or too late."""
+    if not (value.is_floating_point() or value.is_complex() or value.is_quantized):
+        raise TypeError(f"{function}: {parameter}: expected a floating-point dtype, got {value.dtype}")
+
+
+def same_device(function: str, parameter: str, value: Tensor, input: Tensor) -> None:
+    """Refuse a tensor on another device than the input, of those on which the operators run; torch knows of the others."""
+    if value.device != input.device and {value.device.type, input.device.type} <= {"npu", "cpu"}:
+        refuse(function, parameter, f"device {input.device} like input", value.device)
+
+
+def boolean(function: str, parameter: str, value: object) -> None:
+    """Refuse what torch does not take for a boolean; that of numpy is one."""
+    if not isinstance(value, bool) and str(getattr(value, "dtype", None)) != "bool":
+        raise TypeError(f"{function}: {parameter}: expected a bool, got {value!r}")
+
+
 def integer(function: str, parameter: str, value: Any) -> int:
     """Return what torch takes for an integer as one: those of numpy too, but neither a bool nor a character."""
     if type(value) is int or isinstance(value, torch.SymInt):
@@ -48,6 +66,13 @@ def integer(function: str, parameter: str, value: Any) -> int:
         with contextlib.suppress(TypeError):
             return operator.index(value)
     raise TypeError(f"{function}: {parameter}: expected integers, got {value!r}")
+
+
+def number(function: str, parameter: str, value: object) -> None:
+    """Refuse what torch does not take for a number; those of numpy and tensors without dimensions are numbers."""
+    # Under torch.compile the question would make a graph for each value of a number.
+    if not torch.compiler.is_compiling() and not hasattr(value, "__float__"):
+        raise TypeError(f"{function}: {parameter}: expected a number, got {value!r}")
 
 
 def listed(value: object) -> tuple[Any, ...] | None:

@@ -31,7 +31,9 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | 
     """
     name = "adaptive_avg_pool2d"
     _arguments.tensor(name, "input", input, (3, 4))
-    asked = _arguments.listed(output_size) or (output_size, output_size)
+    _arguments.not_integral(name, "input", input)
+    asked = _arguments.listed(output_size)
+    asked = (output_size,) * 2 if asked is None else asked
     if len(asked) != 2:
         _arguments.refuse(name, "output_size", "one integer or 2", output_size)
     sizes = [size if want is None else want for want, size in zip(asked, input.shape[-2:], strict=True)]

@@ -31,7 +31,9 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | None | Sequence[int | 
     """
     name = "adaptive_avg_pool3d"
     _arguments.tensor(name, "input", input, (4, 5))
-    asked = _arguments.listed(output_size) or (output_size,) * 3
+    _arguments.not_integral(name, "input", input)
+    asked = _arguments.listed(output_size)
+    asked = (output_size,) * 3 if asked is None else asked
     if len(asked) != 3:
         _arguments.refuse(name, "output_size", "one integer or 3", output_size)
     sizes = [size if want is None else want for want, size in zip(asked, input.shape[-3:], strict=True)]

@@ -55,6 +55,10 @@ def avg_pool2d(
     pad = _arguments.ints(name, "padding", padding, 2, lowest=0)
     if pad[0] > kernel[0] // 2 or pad[1] > kernel[1] // 2:
         _arguments.refuse(name, "padding", f"at most half of kernel_size {kernel}", padding)
+    height, width = input.shape[-2:]
+    more = (step[0] - 1, step[1] - 1) if ceil_mode else (0, 0)  # where a last, partial window may begin
+    if height + 2 * pad[0] + more[0] < kernel[0] or width + 2 * pad[1] + more[1] < kernel[1]:
+        _arguments.refuse(name, "kernel_size", f"a window within input {tuple(input.shape)} and padding {pad}", kernel_size)
     divisor = None if divisor_override is None else _arguments.integer(name, "divisor_override", divisor_override)
     if divisor == 0 or (divisor is not None and abs(divisor) > _arguments.MAX_INT64):
         _arguments.refuse(name, "divisor_override", "None or a 64-bit integer other than 0", divisor_override)

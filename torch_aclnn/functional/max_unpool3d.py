@@ -37,7 +37,7 @@ def max_unpool3d(
 
     Raises:
         TypeError: an argument of another type.
-        ValueError: a rank, shape or value that does not fit.
+        ValueError: a rank, shape, value or device that does not fit.
         RuntimeError: an index outside its plane; on ``npu`` at the next synchronisation.
 
     Example:
@@ -51,6 +51,7 @@ def max_unpool3d(
     _arguments.tensor(name, "indices", indices, (input.dim(),))
     if indices.dtype not in (torch.int32, torch.int64):
         raise TypeError(f"{name}: indices: expected dtype torch.int64 or torch.int32, got {indices.dtype}")
+    _arguments.same_device(name, "indices", indices, input)
     if indices.shape != input.shape:
         _arguments.refuse(name, "indices", f"the shape of input, {tuple(input.shape)}", tuple(indices.shape))
     kernel = _arguments.ints(name, "kernel_size", kernel_size, 3, lowest=1)

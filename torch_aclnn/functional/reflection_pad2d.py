@@ -43,6 +43,6 @@ def reflection_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """Be :func:`torch.nn.functional.pad` where it reflects an image at its edges; NotImplemented for everything else."""
-    if mode == "reflect" and len(pad) == 4 and value is None:
+    if mode == "reflect" and value is None and isinstance(pad, Sequence) and len(pad) == 4:
         return reflection_pad2d(input, pad)
     return NotImplemented

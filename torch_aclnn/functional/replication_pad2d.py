@@ -42,6 +42,6 @@ def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """Be :func:`torch.nn.functional.pad` where it repeats the edges of an image; NotImplemented for everything else."""
-    if mode == "replicate" and len(pad) == 4 and value is None:
+    if mode == "replicate" and value is None and isinstance(pad, Sequence) and len(pad) == 4:
         return replication_pad2d(input, pad)
     return NotImplemented

@@ -17,3 +17,7 @@ __all__ = [
     "libdir",
     "reset_calls",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

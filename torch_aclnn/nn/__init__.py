@@ -30,4 +30,9 @@ __all__ = [
 ]
 
 for _name in __all__:
-    globals()[_name].__module__ = __name__  # the public path is what pickles name
+    # The public path is what pickles and reprs name. inspect.getsource looks for the class there too, in vain; it finds the methods.
+    globals()[_name].__module__ = __name__
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

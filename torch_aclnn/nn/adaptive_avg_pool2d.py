@@ -2,11 +2,12 @@
 
 from torch_aclnn import functional
 from torch import Tensor, nn
+from torch_aclnn.nn._typed_call import TypedCall
 
 __all__ = ["AdaptiveAvgPool2d"]
 
 
-class AdaptiveAvgPool2d(nn.AdaptiveAvgPool2d):
+class AdaptiveAvgPool2d(TypedCall, nn.AdaptiveAvgPool2d):
     """:class:`torch.nn.AdaptiveAvgPool2d` on :func:`torch_aclnn.functional.adaptive_avg_pool2d` (``aclnnAdaptiveAvgPool2dBackward``)."""
 
     def forward(self, input: Tensor) -> Tensor:

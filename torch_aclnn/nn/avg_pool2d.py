@@ -2,11 +2,12 @@
 
 from torch_aclnn import functional
 from torch import Tensor, nn
+from torch_aclnn.nn._typed_call import TypedCall
 
 __all__ = ["AvgPool2d"]
 
 
-class AvgPool2d(nn.AvgPool2d):
+class AvgPool2d(TypedCall, nn.AvgPool2d):
     """:class:`torch.nn.AvgPool2d` on :func:`torch_aclnn.functional.avg_pool2d` (``aclnnAvgPool2dBackward``)."""
 
     def forward(self, input: Tensor) -> Tensor:

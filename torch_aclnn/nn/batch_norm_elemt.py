@@ -2,11 +2,12 @@
 
 from torch_aclnn import functional
 from torch import Tensor, nn
+from torch_aclnn.nn._typed_call import TypedCall
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
 
 
-class _BatchNorm(nn.modules.batchnorm._BatchNorm):
+class _BatchNorm(TypedCall, nn.modules.batchnorm._BatchNorm):
     def forward(self, input: Tensor) -> Tensor:
         """Normalise each channel, and in training mode move the running statistics."""
         self._check_input_dim(input)

@@ -68,8 +68,11 @@ void require_product(std::initializer_list<Product> products) {
 void require_dtype(const Named& named, DTypes listed) {
     const DTypes allowed = offered(listed);
     if (allowed.has(named.tensor->dtype)) return;
+    // Strict mode and the setting exclude each other.
+    const bool setting_helps = named.tensor->dtype == ACL_DOUBLE && listed.has(ACL_FLOAT) && !config().strict;
     refuse(named.name,
-           "a data type of " + joined(members(allowed), [](aclDataType t) { return to_string(t); }) + " on " + config().soc_name,
+           "a data type of " + joined(members(allowed), [](aclDataType t) { return to_string(t); }) + " on " + config().soc_name +
+               (setting_helps ? ", or DOUBLE with TORCH_ACLNN_HOST_FLOAT64=1" : ""),
            to_string(named.tensor->dtype));
 }
 

@@ -43,6 +43,21 @@ void require_countable_plane(const NamedPointer<aclIntArray>& sizes) {
     if (!checked_element_count(plane)) refuse(sizes.name, "a plane of fewer than 2^63 elements", to_string(plane));
 }
 
+void require_size_of(const Named& named, uint64_t dim, int64_t expected, const std::string& source) {
+    if (named.tensor->sizes[dim] != expected)
+        refuse(named.name, std::to_string(expected) + " in dimension " + std::to_string(dim) + ", as in " + source,
+               to_string(named.tensor->sizes));
+}
+
+// The leading sizes are self's, the last three those of outputSize.
+void check_gradient_shape(const Arguments& a) {
+    const Dims &sizes = a.self.tensor->sizes, plane(a.output_size.handle->values.data(), 3);
+    const uint64_t depth = a.self.tensor->rank() - 3;
+    for (uint64_t d = 0; d < depth; ++d) require_size_of(a.grad_output, d, sizes[d], "self " + to_string(sizes));
+    require_countable_plane(a.output_size);
+    for (uint64_t d = 0; d < 3; ++d) require_size_of(a.grad_output, depth + d, plane[d], "outputSize " + to_string(plane));
+}
+
 void check(const Arguments& a) {
     require_handles({a.grad_output, a.self, a.indices, a.out});
     for (const auto& array : {a.output_size, a.stride, a.padding}) require_handle(array.name, array.handle);
@@ -51,10 +66,7 @@ void check(const Arguments& a) {
     for (const auto& array : {a.output_size, a.stride, a.padding}) require_length(array, {3});
     for (const auto& array : {a.output_size, a.stride}) require_values(array, 1);
     require_values(a.padding, INT32_MIN);
-    const uint64_t depth = a.self.tensor->rank() - 3;
-    for (uint64_t d = 0; d < depth; ++d) require_dim(a.grad_output, d, a.self.tensor->sizes[d]);
-    require_countable_plane(a.output_size);
-    for (uint64_t d = 0; d < 3; ++d) require_dim(a.grad_output, depth + d, a.output_size.handle->values[d]);
+    check_gradient_shape(a);
     require_not_empty_if_strict({a.grad_output, a.self});
     require_no_overlap(a.out, {a.grad_output, a.indices});
 }

@@ -11,7 +11,7 @@ void AdaptiveAvgPoolBackward::check_arguments(const char* op, int64_t plane_dims
     const c10::SymIntArrayRef sizes = grad_output.sym_sizes();
     c10::SmallVector<c10::SymInt, 5> expected(input_size.begin(), input_size.end() - plane_dims);
     expected.append(sizes.end() - plane_dims, sizes.end());
-    check_size(op, "grad_output", sizes, expected);
+    check_size(op, "grad_output", sizes, expected, " by input_size");
     for (int64_t d = rank - plane_dims; d < rank; ++d)
         TORCH_SYM_CHECK(sizes[d].sym_ge(1), op, ": grad_output: expected at least one cell in dimension ", d, ", got ", sizes);
 }

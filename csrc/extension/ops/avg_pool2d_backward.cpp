@@ -67,7 +67,7 @@ void AvgPool2dBackward::check() const {
         expected.push_back(fixed ? c10::SymInt(kernels::pooled_size(*fixed, window, step, pad, ceil_mode))
                                  : kernels::pooled_size(in, window, step, pad, ceil_mode));
     }
-    check_size(kOp, "grad_output", grad_output.sym_sizes(), expected);
+    check_size(kOp, "grad_output", grad_output.sym_sizes(), expected, " by input_size, kernel_size, stride, padding and ceil_mode");
 }
 
 void AvgPool2dBackward::run_npu(const at::Tensor& grad_input) const {

@@ -24,12 +24,12 @@ void check_rank(const char* op, const char* name, int64_t rank, int64_t lowest, 
     TORCH_CHECK(rank >= lowest && rank <= highest, op, ": ", name, ": expected ", lowest, " to ", highest, " dimensions, got ", rank);
 }
 
-void check_size(const char* op, const char* name, c10::SymIntArrayRef got, c10::SymIntArrayRef expected) {
-    TORCH_CHECK(got.size() == expected.size(), op, ": ", name, ": expected shape ", expected, ", got ", got);
+void check_size(const char* op, const char* name, c10::SymIntArrayRef got, c10::SymIntArrayRef expected, const char* origin) {
+    TORCH_CHECK(got.size() == expected.size(), op, ": ", name, ": expected shape ", expected, origin, ", got ", got);
     for (size_t d = 0; d < got.size(); ++d) {
         const auto size = got[d].maybe_as_int(), wanted = expected[d].maybe_as_int();
         if (size && wanted && *size == *wanted) continue;  // the usual case, and much shorter than a symbolic comparison
-        TORCH_SYM_CHECK(got[d].sym_eq(expected[d]), op, ": ", name, ": expected shape ", expected, ", got ", got);
+        TORCH_SYM_CHECK(got[d].sym_eq(expected[d]), op, ": ", name, ": expected shape ", expected, origin, ", got ", got);
     }
 }
 

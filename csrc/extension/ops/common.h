@@ -20,7 +20,8 @@ void check_same_device(const char* op, std::initializer_list<NamedTensor> tensor
 
 // RuntimeError unless the sizes agree; holds for symbolic sizes too.
 void check_rank(const char* op, const char* name, int64_t rank, int64_t lowest, int64_t highest);
-void check_size(const char* op, const char* name, c10::SymIntArrayRef got, c10::SymIntArrayRef expected);
+// `origin` says what the expected sizes follow from, if that is more than one other tensor.
+void check_size(const char* op, const char* name, c10::SymIntArrayRef got, c10::SymIntArrayRef expected, const char* origin = "");
 // The same for a list of numbers: as many as listed, each from `lowest` on and below 2^31, which no size of a tensor reaches.
 void check_length(const char* op, const char* name, size_t length, std::initializer_list<size_t> allowed);
 void check_values(const char* op, const char* name, at::IntArrayRef values, int64_t lowest);

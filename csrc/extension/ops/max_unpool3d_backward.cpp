@@ -35,7 +35,7 @@ struct MaxUnpool3dBackward {
         const c10::SymIntArrayRef sizes = indices.sym_sizes();
         c10::SmallVector<c10::SymInt, 5> expected(sizes.begin(), sizes.end() - 3);
         expected.append(output_size.begin(), output_size.end());
-        check_size(kOp, "grad_output", grad_output.sym_sizes(), expected);
+        check_size(kOp, "grad_output", grad_output.sym_sizes(), expected, " by indices and output_size");
     }
 
     // The kernels take int64. int32 is what max_pool3d gives on npu, but there its meta kernel says int64, so that a compiled graph holds

@@ -18,7 +18,7 @@ void PaddingBackward::check_arguments(const char* op) const {
     expected[rank - 1] += padding[0] + padding[1];
     for (int64_t d = rank - 2; d < rank; ++d)
         TORCH_SYM_CHECK(expected[d].sym_ge(1), op, ": padding: expected a padded size of at least 1, got ", padding, " for ", input_size);
-    check_size(op, "grad_output", grad_output.sym_sizes(), expected);
+    check_size(op, "grad_output", grad_output.sym_sizes(), expected, " by input_size and padding");
 }
 
 }  // namespace torch_aclnn

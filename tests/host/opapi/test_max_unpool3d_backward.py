@@ -118,7 +118,7 @@ def test_empty_batch_needs_no_workspace_and_writes_nothing(aclnn, stream, lead, 
 def test_empty_batch_is_still_checked(aclnn):
     arguments, _ = unpooling_call((0, 3))
     wrong = but(arguments, outputSize=(4, 5, 4))
-    aclnn.refuses(MAX_UNPOOL3D, wrong, INVALID, "gradOutput", "^4 in dimension 4$", text((0, 3, 4, 5, 3)))
+    aclnn.refuses(MAX_UNPOOL3D, wrong, INVALID, "gradOutput", r"^4 in dimension 4, as in outputSize \{4, 5, 4\}$", text((0, 3, 4, 5, 3)))
 
 
 # One plane holds 4 * 5 * 3 = 60 elements. Each row: what is put where, and what the message tells of.

@@ -52,14 +52,14 @@ SHAPES = [
         for shape in [(1, 3, 2, 2, 1), (2, 1, 2, 2, 1), (2, 3, 1, 2, 1), (2, 3, 2, 3, 1), (2, 3, 2, 2, 2)]
     ),
     *(
-        row(f"gradOutput {shape}", indexed(gradOutput=shape), "gradOutput", f"^{size} in dimension {d}$", text(shape))
-        for d, (size, shape) in enumerate(
+        row(f"gradOutput {shape}", indexed(gradOutput=shape), "gradOutput", f"^{size} in dimension {d}, as in {source}$", text(shape))
+        for d, (size, shape, source) in enumerate(
             [
-                (2, (1, 3, 4, 4, 2)),
-                (3, (2, 1, 4, 4, 2)),
-                (4, (2, 3, 3, 4, 2)),
-                (4, (2, 3, 4, 5, 2)),
-                (2, (2, 3, 4, 4, 1)),
+                (2, (1, 3, 4, 4, 2), r"self \{2, 3, 2, 2, 1\}"),
+                (3, (2, 1, 4, 4, 2), r"self \{2, 3, 2, 2, 1\}"),
+                (4, (2, 3, 3, 4, 2), r"outputSize \{4, 4, 2\}"),
+                (4, (2, 3, 4, 5, 2), r"outputSize \{4, 4, 2\}"),
+                (2, (2, 3, 4, 4, 1), r"outputSize \{4, 4, 2\}"),
             ]
         )
     ),
@@ -67,7 +67,7 @@ SHAPES = [
         "gradOutput of rank 4 with another N",
         indexed(gradOutput=(1, 4, 4, 2)) | all_but_gradient((3, 2, 2, 1)),
         "gradOutput",
-        "^3 in dimension 0$",
+        r"^3 in dimension 0, as in self \{3, 2, 2, 1\}$",
         text((1, 4, 4, 2)),
     ),
     row(
@@ -126,7 +126,7 @@ ATTRIBUTES = [
         "outputSize of another order",
         {"outputSize": (2, 4, 4)},
         "gradOutput",
-        "^2 in dimension 2$",
+        r"^2 in dimension 2, as in outputSize \{2, 4, 4\}$",
         text((2, 3, 4, 4, 2)),
     ),
 ]

@@ -102,6 +102,10 @@ OPERATOR = OperatorCase(
     out=out,
     bad_arguments={
         "input_size that wraps": (lambda d: on(d, (2**60, 2**60, 4, 4)), "input_size: expected fewer than 2^63 elements"),
+        "input_size of another gradient": (
+            lambda d: on(d, (3, 1, 4, 4)),
+            "grad_output: expected shape [3, 1, 2, 2] by input_size, got [1, 1, 2, 2]",
+        ),
         "input_size of 2 numbers": (lambda d: on(d, (4, 4)), "input_size: expected 3 to 4 dimensions, got 2"),
     },
     strides=StridesCase(

@@ -135,6 +135,10 @@ def on(device: str, kernel: Any = (2, 2), stride: Any = (), padding: Any = (0, 0
 HUGE = 2**62
 BAD_ARGUMENTS = {
     "empty kernel_size": (lambda d: on(d, kernel=[]), "kernel_size: expected [1, 2] values, got 0"),
+    "stride of another gradient": (
+        lambda d: on(d, stride=[1, 2]),
+        "grad_output: expected shape [1, 1, 3, 2] by input_size, kernel_size, stride, padding and ceil_mode, got [1, 1, 2, 2]",
+    ),
     "empty kernel_size with stride": (lambda d: on(d, kernel=[], stride=[2, 2]), "kernel_size: expected [1, 2] values, got 0"),
     "three kernel sizes": (lambda d: on(d, kernel=[2, 2, 2]), "kernel_size: expected [1, 2] values, got 3"),
     "three strides": (lambda d: on(d, stride=[2, 2, 2]), "stride: expected [0, 1, 2] values, got 3"),

@@ -118,6 +118,10 @@ OPERATOR = OperatorCase(
         "output_size of 2 numbers": (lambda d: on(d, output_size=(1, 4)), "output_size: expected [3] values, got 2"),
         "output_size that wraps": (lambda d: on(d, output_size=(2**31 - 1,) * 3), "output_size: expected fewer than 2^63 elements"),
         "output_size of 0": (lambda d: on(d, output_size=(1, 0, 4)), "output_size: expected values from 1"),
+        "output_size of another gradient": (
+            lambda d: on(d, output_size=(1, 1, 5)),
+            "grad_output: expected shape [1, 1, 1, 1, 5] by indices and output_size, got [1, 1, 1, 1, 4]",
+        ),
     },
 )
 

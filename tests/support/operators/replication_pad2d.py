@@ -114,6 +114,10 @@ OPERATOR = OperatorCase(
         "3 paddings": (lambda d: on(d, [1, 1, 1]), "padding: expected [4] values, got 3"),
         "padding of 2^63 - 1": (lambda d: on(d, [2**63 - 1, 1, 1, 1]), "padding: expected values from -2147483648"),
         "paddings whose sum wraps": (lambda d: on(d, [HUGE, HUGE + 2, HUGE, HUGE]), "padding: expected values from"),
+        "padding of another gradient": (
+            lambda d: on(d, [1, 0, 1, 1]),
+            "grad_output: expected shape [1, 1, 4, 3] by input_size and padding, got [1, 1, 4, 4]",
+        ),
         "padded size below 1": (lambda d: on(d, [-1, -1, 1, 1]), "padding: expected a padded size of at least 1"),
     },
     strides=StridesCase(

@@ -1,0 +1,93 @@
+"""Turn a model's modules of :mod:`torch.nn` into those of :mod:`torch_aclnn.nn` by :func:`convert`, and back by :func:`revert`."""
+
+from collections.abc import Collection, Mapping
+from typing import TypeVar
+
+from torch_aclnn import host
+from torch_aclnn import nn as ours
+from torch import nn
+from torch_aclnn._operators import BY_NAME, OPERATORS
+
+__all__ = ["convert", "revert"]
+
+_Module = TypeVar("_Module", bound=nn.Module)
+
+_OURS: dict[type[nn.Module], type[nn.Module]] = {
+    getattr(nn, name): getattr(ours, name) for operator in OPERATORS for name in operator.modules
+}
+_TORCHS = {our_class: torchs_class for torchs_class, our_class in _OURS.items()}
+_BATCH_NORMS = frozenset(getattr(nn, name) for name in BY_NAME["batch_norm_elemt"].modules)
+
+
+def turns_batch_norm(function: str, asked: bool | None) -> bool:
+    """Return whether batch norm is turned, too: where that is not said, only under the host engine, because it costs launches."""
+    if asked is not None and not isinstance(asked, bool):
+        raise TypeError(f"{function}: batch_norm: expected True, False or None, got {asked!r}")
+    return host.is_active() if asked is None else asked
+
+
+def convert(module: _Module, batch_norm: bool | None = None) -> _Module:
+    """Turn a model's modules of :mod:`torch.nn` into those of :mod:`torch_aclnn.nn`, where it has one of the name.
+
+    They are turned in place: parameters, buffers, hooks and their handles, training mode, device and the names in ``state_dict`` stay, and
+    an optimizer or another reference to a module stays valid. Subclasses, whose forward may differ, are left alone. A converted model
+    can be compiled, exported and traced, but not scripted (:func:`torch.jit.script`). :func:`revert` turns it back.
+
+    Batch norm costs launches: a float32 BatchNorm2d in training takes 3 for forward and backward as torch_npu runs it (``aclnnBatchNorm``,
+    ``aclnnBatchNormBackward`` and the count of batches), and 11 once converted, because statistics, normalisation, running statistics, sums
+    and the element-wise gradient are entry points of their own. An NPU would spend more time on those than the gradient is worth there.
+
+    Args:
+        module: a model, or a single module.
+        batch_norm: whether to turn batch norm too; None means only under the host engine.
+
+    Returns:
+        The same module.
+
+    Raises:
+        TypeError: it is not a module, or batch_norm is not a bool.
+
+    Example:
+        >>> torch_aclnn.convert(torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.AvgPool2d(2)))[1].__class__.__module__
+        'torch_aclnn.nn'
+
+    """
+    return _turn("convert", module, _OURS, () if turns_batch_norm("convert", batch_norm) else _BATCH_NORMS)
+
+
+def revert(module: _Module) -> _Module:
+    """Turn a model's modules of :mod:`torch_aclnn.nn` into those of :mod:`torch.nn`: the inverse of :func:`convert`.
+
+    The model then needs this package no longer: it can be scripted, and what :func:`torch.save` writes of it loads without. As with
+    :func:`convert`, modules are turned in place and keep all else, and subclasses are left alone. Modules that were made as those of
+    :mod:`torch_aclnn.nn` are turned too; nothing tells them from converted ones.
+
+    Args:
+        module: a model, or a single module.
+
+    Returns:
+        The same module.
+
+    Raises:
+        TypeError: it is not a module.
+
+    Example:
+        >>> model = torch_aclnn.convert(torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.AvgPool2d(2)))
+        >>> type(torch_aclnn.revert(model)[1]) is torch.nn.AvgPool2d
+        True
+
+    """
+    return _turn("revert", module, _TORCHS)
+
+
+def _turn(
+    function: str, module: _Module, classes: Mapping[type[nn.Module], type[nn.Module]], left_alone: Collection[type[nn.Module]] = ()
+) -> _Module:
+    if not isinstance(module, nn.Module):
+        got = f"the class {module.__name__}" if isinstance(module, type) else type(module).__name__
+        raise TypeError(f"{function}: module: expected a torch.nn.Module, got {got}")
+    for part in module.modules():
+        # The two classes differ in forward alone, so that changing the class is all there is to do.
+        if type(part) not in left_alone:
+            part.__class__ = classes.get(type(part), part.__class__)
+    return module

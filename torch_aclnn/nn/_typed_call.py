@@ -1,0 +1,22 @@
+"""What type checkers are told of the modules: torch's declare that a call returns Any."""
+
+from typing import TYPE_CHECKING, ParamSpec, Protocol
+
+from torch import Tensor
+
+_P = ParamSpec("_P")
+
+
+class _HasForward(Protocol[_P]):
+    def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> Tensor: ...
+
+
+class TypedCall:
+    """The base of each module, in front of torch's: a call takes what the module's ``forward`` takes, and returns a Tensor.
+
+    It has a ``__dict__`` as torch's modules do, without which Python would not let an object change between the classes.
+    """
+
+    if TYPE_CHECKING:
+
+        def __call__(self: _HasForward[_P], *args: _P.args, **kwargs: _P.kwargs) -> Tensor: ...
