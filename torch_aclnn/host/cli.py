@@ -4,6 +4,7 @@ import argparse
 import importlib.util
 import os
 import sys
+import textwrap
 from pathlib import Path
 
 from torch_aclnn._operators import OPERATORS
@@ -29,8 +30,8 @@ does the same as `torch-aclnn`.
 """
 
 _ENV = """\
-Print shell commands with which all that the shell starts finds the engine: its
-libraries, and its npu-smi. They are for sh, bash and zsh.
+Print shell commands with which programs that the shell starts find the engine:
+its libraries, and its npu-smi. They are for sh, bash and zsh.
 
 example:
   eval "$(torch-aclnn env)" && python train.py
@@ -45,18 +46,20 @@ examples:
 """
 
 _INFO = """\
-Show what is installed, which engine answers on the npu device, whether all of it
-fits together, and the command that mends it if not. torch and torch_npu are
+Show what is installed, which engine answers on the npu device, whether all of
+it fits together, and the command that mends it if not. torch and torch_npu are
 imported in a process of their own, so that this works where they do not import.
 The exit code is 0 if all is well, 1 if not.
+
+example:
+  torch-aclnn info --json > info.json
 """
 
 _CHECK = f"""\
 Check the operators on this machine's npu device against their definitions, and
 measure what they cost. This needs rich: pip install rich
 
-NAME is one of {", ".join(_OPERATORS[:4])},
-{", ".join(_OPERATORS[4:])}.
+{textwrap.fill(f"NAME is one of {', '.join(_OPERATORS)}.", 79)}
 
 example:
   torch-aclnn check --operator avg_pool2d --json report.json

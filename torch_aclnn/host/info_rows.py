@@ -15,7 +15,7 @@ def rows(found: dict[str, Any]) -> list[str]:
     verdict = "ready" if found["usable"] else f"not usable: {found['problem']}"
     lines += _wrapped("verdict", verdict)
     for line in (found["said"] or "").splitlines():
-        lines += _wrapped("its last words", line)
+        lines += _wrapped("last messages", line)
     return lines + ([f"{'to mend it':{_LABEL}}{found['remedy']}"] if found["remedy"] else [])
 
 

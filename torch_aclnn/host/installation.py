@@ -48,7 +48,7 @@ def facts(environment: Mapping[str, str] = os.environ, path: Sequence[str] | Non
     built = is_built(package_directory())
     return {
         "python": {"version": platform.python_version(), "supported": sys.version_info >= OLDEST_PYTHON, "executable": sys.executable},
-        "torch": _version_file("torch"),
+        "torch": _torch(),
         "torch_npu": _version_file("torch_npu"),
         "torch_aclnn": {
             "version": version("torch_aclnn"),
@@ -62,15 +62,21 @@ def facts(environment: Mapping[str, str] = os.environ, path: Sequence[str] | Non
     }
 
 
+def _torch() -> dict[str, Any]:
+    try:
+        variables = installed("torch") or {}
+    except Exception:  # as _version_file says
+        variables = {}
+    return {**_version_file("torch"), "build": _build(variables) if variables else None}
+
+
 def _version_file(package: str) -> dict[str, Any]:
-    """Return ``version``, ``build`` and ``problem`` as the package's version.py has them."""
+    """Return the version that the package's version.py has, or why it cannot be read."""
     try:
         variables = installed(package)
     except Exception as error:  # whatever a damaged file raises
-        return {"version": None, "build": None, "problem": f"{package} is damaged: {type(error).__name__}: {error}"}
-    if variables is None:
-        return {"version": None, "build": None, "problem": None}
-    return {"version": str(variables.get("__version__")), "build": _build(variables) if package == "torch" else None, "problem": None}
+        return {"version": None, "problem": f"{package} is damaged: {type(error).__name__}: {error}"}
+    return {"version": None if variables is None else str(variables.get("__version__")), "problem": None}
 
 
 def _build(variables: Mapping[str, object]) -> str:

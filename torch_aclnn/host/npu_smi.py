@@ -44,14 +44,19 @@ def _info(arguments: argparse.Namespace, found: list[Device]) -> list[str]:
         return mapping(found)
     if arguments.type is None:
         return summary(found, engine_version())
-    device = next((device for device in found if device.index == arguments.id), None)
-    if device is None:
-        arguments.parser.error(f"-i: expected a device in 0..{len(found) - 1}, got {'none' if arguments.id is None else arguments.id}")
-    if arguments.chip is not None and arguments.chip != 0:
-        arguments.parser.error(f"-c: expected 0, because each device has one chip, got {arguments.chip}")
+    device = _device(arguments, found)
     if arguments.type == "board" and arguments.chip is not None:
         return chip(device, engine_version())
     return _REPORTS[arguments.type](device, engine_version())
+
+
+def _device(arguments: argparse.Namespace, found: list[Device]) -> Device:
+    parser: Parser = arguments.parser
+    if arguments.chip not in (None, 0):
+        parser.error(f"-c: expected 0, because each device has one chip, got {arguments.chip}")
+    if arguments.id not in range(len(found)):
+        parser.error(f"-i: expected a device in 0..{len(found) - 1}, got {'none' if arguments.id is None else arguments.id}")
+    return found[arguments.id]
 
 
 def _parser() -> Parser:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 _SECONDS = 120
-_LINES = 3  # of what the process said last
+_LINES = 3  # of its standard error
 
 _START = """\
 import sys
@@ -31,7 +31,7 @@ class Found:
         facts: what it told until its end.
         stage: what it did last, such as ``"import torch"``.
         problem: why it did not come to its end, or None.
-        said: its last lines of standard error, if it did not come to its end.
+        said: the last lines of its standard error, if it could not tell the problem itself.
 
     """
 
@@ -71,7 +71,6 @@ def probe(*, imports: bool, seconds: float = _SECONDS) -> Found:
         found.read(report)
         if found.problem is None and code != 0:
             found.problem = f"{found.stage}: {_ending(code, seconds)}"
-        if found.problem is not None:
             said = [line.strip() for line in errors.read_text(errors="replace").splitlines() if line.strip()]
             found.said = "\n".join(said[-_LINES:])
     return found

@@ -4,9 +4,8 @@ import ctypes
 import importlib
 import json
 import os
-import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from torch_aclnn._operators import OPERATORS
@@ -45,11 +44,8 @@ class _Report:
 
 def main(report: str, imports: bool) -> None:
     """Write what is found to the file ``report``, a JSON list of key and value in each line."""
-    with open(report, "w") as file:
-        try:
-            _find_out(_Report(file), imports)
-        except _Problem as problem:
-            traceback.print_exception(problem.__cause__)
+    with open(report, "w") as file, suppress(_Problem):
+        _find_out(_Report(file), imports)
     os._exit(0)  # what libraries do at the end is of no concern here
 
 

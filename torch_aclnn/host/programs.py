@@ -15,9 +15,9 @@ usage: torch-aclnn run [--help] script.py [arguments]
        torch-aclnn run [--help] -m module [arguments]
        torch-aclnn run [--help] -c code [arguments]
 
-Run a Python program with the host engine as its npu device. What follows is what
-would follow `python`, options of Python included. The program may import torch
-first, and needs no change. The engine's npu-smi comes first on its PATH.
+Run a Python program with the host engine as its npu device. What follows is
+what would follow `python`, options of Python included. The program may import
+torch first, and needs no change. The engine's npu-smi is first on its PATH.
 
 examples:
   torch-aclnn run train.py --epochs 3
@@ -31,7 +31,8 @@ usage: torch-aclnn coverage [--help] [--json FILE] script.py [arguments]
 
 Do what `torch-aclnn run` does, and afterwards list on standard error the entry
 points that the program used, those that it missed, and the operators that
-torch_npu handed to the CPU. Standard output and the exit code are the program's.
+torch_npu handed to the CPU. Standard output and the exit code stay the
+program's.
 
   --json FILE  write the report as JSON to FILE too
 
