@@ -122,8 +122,14 @@ def test_a_damaged_version_file(site):
     site.add("torch", _built_for.TORCH)
     (site.directory / "torch" / "version.py").write_text("<<<<<<< HEAD")
     found = site.problem()
-    assert found["problem"].startswith("torch is damaged: SyntaxError")
+    assert found["problem"].startswith(f"{site.directory}/torch/__init__.py is not a whole torch: SyntaxError")
     assert found["remedy"] == f'pip install --force-reinstall --no-deps "torch=={_built_for.TORCH}"'
+
+
+def test_a_file_that_is_named_like_torch(site):
+    (site.directory / "torch.py").write_text("print('my first program')")
+    found = site.problem()
+    assert found["problem"].startswith(f"{site.directory}/torch.py is not a whole torch") and found["remedy"] is None
 
 
 def test_the_build_of_torch_is_read_without_importing_it(site):

@@ -12,7 +12,7 @@ from torch_aclnn.check import command as check
 from torch_aclnn.check.records import MODES
 from torch_aclnn.host import info, locations, programs
 from torch_aclnn.host.closed_pipe import quiet
-from torch_aclnn.host.installation import version
+from torch_aclnn.host.installation import own_version
 from torch_aclnn.host.parser import USAGE_ERROR, Parser
 
 _OPERATORS = [operator.name for operator in OPERATORS]
@@ -84,7 +84,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _parser() -> Parser:
     parser = Parser(prog="torch-aclnn", description=_DESCRIPTION, epilog=_EXAMPLES)
-    parser.add_argument("--version", action="version", version=f"torch-aclnn {version('torch_aclnn')}")
+    parser.add_argument("--version", action="version", version=f"torch-aclnn {own_version()}")
     commands = parser.add_subparsers(title="commands", metavar="command", dest="command", parser_class=Parser)
     programs.add_parsers(commands)
 

@@ -3,7 +3,7 @@
 import ctypes
 from dataclasses import dataclass
 
-from torch_aclnn.host.installation import version
+from torch_aclnn.host.installation import own_version
 from torch_aclnn.host.paths import libdir
 
 _HBM = 1  # aclrtMemAttr; the engine has one kind of memory, whatever is asked for
@@ -40,7 +40,7 @@ class Device:
 
 def engine_version() -> str:
     """Return a version number that says whose it is and that no driver has."""
-    return f"{version('torch_aclnn').replace('not installed', '0')}+torch.aclnn.host.engine"
+    return f"{own_version()}+torch.aclnn.host.engine"
 
 
 def devices() -> list[Device]:

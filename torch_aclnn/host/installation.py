@@ -1,8 +1,10 @@
 """What is installed, found without importing any of it, so that nothing can go wrong on the way."""
 
 import importlib.metadata
+import importlib.util
 import os
 import platform
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,6 +27,12 @@ def version(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return "not installed"
+
+
+def own_version() -> str:
+    """Return the version of the files that answer, which need not be installed by pip."""
+    found = re.search(r'^ *__version__ = "(.+)"', (package_directory() / "__init__.py").read_text(), re.MULTILINE)
+    return found[1] if found else "unknown"
 
 
 def package_directory() -> Path:
@@ -51,7 +59,7 @@ def facts(environment: Mapping[str, str] = os.environ, path: Sequence[str] | Non
         "torch": _torch(),
         "torch_npu": _version_file("torch_npu"),
         "torch_aclnn": {
-            "version": version("torch_aclnn"),
+            "version": own_version(),
             "directory": str(package_directory()),
             "built_for": {"torch": _built_for.TORCH, "torch_npu": _built_for.TORCH_NPU} if built else None,
         },
@@ -75,7 +83,8 @@ def _version_file(package: str) -> dict[str, Any]:
     try:
         variables = installed(package)
     except Exception as error:  # whatever a damaged file raises
-        return {"version": None, "problem": f"{package} is damaged: {type(error).__name__}: {error}"}
+        spec = importlib.util.find_spec(package)
+        return {"version": None, "problem": f"{spec and spec.origin} is not a whole {package}: {type(error).__name__}: {error}"}
     return {"version": None if variables is None else str(variables.get("__version__")), "problem": None}
 
 

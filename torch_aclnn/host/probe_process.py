@@ -12,7 +12,7 @@ from torch_aclnn._operators import OPERATORS
 from torch_aclnn.host import libraries
 from torch_aclnn.host.cann import RUNTIME_LIBRARIES
 from torch_aclnn.host.engine import activate, answers_from_package, is_active
-from torch_aclnn.host.installation import version
+from torch_aclnn.host.installation import own_version
 from torch_aclnn.host.loader import library_of, loaded_library
 
 _VERSION_BYTES = 4096  # the structure that CANN fills in begins with the version, and is smaller
@@ -80,7 +80,7 @@ def _tell_engine(report: _Report) -> None:
     soc = runtime.aclrtGetSocName()
     report.tell("soc", soc.decode() if soc else None)
     kind = "host" if is_active() else "cann"
-    number = version("torch_aclnn") if answers_from_package() else _cann_version(runtime) if kind == "cann" else None
+    number = own_version() if answers_from_package() else _cann_version(runtime) if kind == "cann" else None
     report.tell("engine", {"kind": kind, "version": number, "directory": str(library_of(runtime.aclInit).parent)})
 
 
