@@ -17,6 +17,7 @@ from torch.utils.cpp_extension import BuildExtension, CppExtension, include_path
 
 ROOT = Path(__file__).resolve().parent
 SOURCES = ROOT / "csrc"
+IMPORT_HOOK = ROOT / "torch_aclnn_import_hook.pth"
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter"]
 
 
@@ -36,11 +37,11 @@ def tool(name: str) -> str:
     return path
 
 
-def build_engine(build: Path, libraries: Path) -> None:
+def build_engine(build: Path, toolkit: Path) -> None:
     """Build the engine's libraries; what has not changed since the last time is not built again."""
     definitions = {
         "CMAKE_MAKE_PROGRAM": tool("ninja"),
-        "TORCH_ACLNN_LIBRARY_DIR": libraries,
+        "TORCH_ACLNN_TOOLKIT_DIR": toolkit,
         "TORCH_INCLUDE_DIRS": ";".join(include_paths()),
         "TORCH_LIBRARY_DIR": library_paths()[0],
     }
@@ -63,7 +64,7 @@ def extension() -> CppExtension:
         libraries=["torch_npu"],
         extra_compile_args=[*options, *(f"-isystem{path}" for path in headers)],
         # What torch_npu itself needs (libascendcl and its companions) is there when the process starts: the engine's, or CANN's.
-        extra_link_args=["-l:libtorch_aclnn_kernels.so", "-Wl,-rpath,$ORIGIN/lib", "-Wl,--allow-shlib-undefined"],
+        extra_link_args=["-l:libtorch_aclnn_kernels.so", "-Wl,-rpath,$ORIGIN/toolkit/lib64", "-Wl,--allow-shlib-undefined"],
     )
 
 
@@ -76,16 +77,25 @@ def write_built_for(package: Path) -> None:
 
 
 class BuildWithEngine(BuildExtension):
-    """Builds the engine first, because the extension links its kernels."""
+    """Builds the engine first, because the extension links its kernels, and adds what Python reads as it starts."""
 
     def run(self) -> None:
         package = (ROOT if self.inplace else Path(self.build_lib).absolute()) / "torch_aclnn"
-        build_engine(Path(self.build_temp).absolute() / "engine", package / "lib")
+        toolkit = package / "toolkit"
+        build_engine(Path(self.build_temp).absolute() / "engine", toolkit)
         for extension in self.extensions:
-            extension.library_dirs.append(str(package / "lib"))
+            extension.library_dirs.append(str(toolkit / "lib64"))
         super().run()
-        shutil.copytree(SOURCES / "include", package / "include", dirs_exist_ok=True)
+        shutil.copytree(SOURCES / "include", toolkit / "include", dirs_exist_ok=True)
         write_built_for(package)
+        self.add_import_hook()
+
+    def add_import_hook(self) -> None:
+        """Put the .pth file beside the packages of the wheel: an editable one has a folder of its own for what is not in the tree."""
+        if self.editable_mode:
+            shutil.copy(IMPORT_HOOK, self.get_finalized_command("install").install_lib)
+        elif not self.inplace:
+            shutil.copy(IMPORT_HOOK, self.build_lib)
 
 
 setup(ext_modules=[extension()], cmdclass={"build_ext": BuildWithEngine})

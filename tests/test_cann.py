@@ -44,6 +44,10 @@ def test_a_sourced_environment_suggests_cann(tmp_path, name):
     assert cann.evidence(tmp_path, {name: ""}) == []
 
 
+def test_the_toolkit_of_the_engine_does_not(tmp_path):
+    assert cann.evidence(tmp_path, cann.TOOLKIT_VARIABLES) == []
+
+
 def test_libraries_that_the_loader_would_find_suggest_cann(tmp_path):
     library = tmp_path / "lib64" / "libascendcl.so"
     environment = {"LD_LIBRARY_PATH": f"{libdir()}::{library.parent}"}
@@ -76,9 +80,9 @@ def test_a_machine_that_seems_to_have_an_npu_is_not_left_to_the_host_engine():
 
 
 def test_the_host_engine_can_be_chosen_there():
-    code = "engine.activate(); import os; print(engine.is_active(), [name for name in cann.SEARCH_VARIABLES if name in os.environ])"
+    code = "engine.activate(); import os; print(engine.is_active(), {k: os.environ[k] for k in cann.SEARCH_VARIABLES if k in os.environ})"
     settings = without_cann(ASCEND_HOME_PATH="/nowhere/cann", ASCEND_CUSTOM_OPP_PATH="/nowhere/custom", TORCH_ACLNN_ENGINE="host")
-    assert output_of(HOST_ALONE + code, **settings) == "True []"
+    assert output_of(HOST_ALONE + code, **settings) == f"True {cann.TOOLKIT_VARIABLES}"
 
 
 def test_torch_is_imported_there_with_the_host_engine():
@@ -91,9 +95,12 @@ def test_a_program_under_the_run_command_has_the_host_engine_there():
     assert output_of(code, launcher=(COMMAND, "run", "-c"), **without_cann(ASCEND_HOME_PATH="/nowhere/cann")) == "True"
 
 
-def test_the_env_command_unsets_what_torch_npu_would_search():
-    printed = output_of("", launcher=(COMMAND, "env")).splitlines()
-    assert printed[1:] == [f"unset {name}" for name in cann.SEARCH_VARIABLES]
+def test_the_env_command_replaces_what_torch_npu_would_search():
+    names = " ".join(f'"${name}"' for name in cann.SEARCH_VARIABLES)
+    shell = ("bash", "-c", f'eval "$({COMMAND} env)"; printf "%s\\n" {names}')
+    settings = dict.fromkeys(cann.SEARCH_VARIABLES, "/nowhere")
+    expected = [cann.TOOLKIT_VARIABLES.get(name, "") for name in cann.SEARCH_VARIABLES]
+    assert run_python("", launcher=shell, **settings).stdout.splitlines() == expected
 
 
 def test_an_empty_choice_counts_as_none():

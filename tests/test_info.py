@@ -20,6 +20,7 @@ from support.subprocesses import run_python
 PACKAGE = Path(torch_aclnn.__file__).parent
 COMMAND = "import sys, torch_aclnn_command; sys.exit(torch_aclnn_command.main())"
 INSTALL = f'pip install "torch=={_built_for.TORCH}" "torch_npu=={_built_for.TORCH_NPU}.*"'
+NO_GPU = "import types\ncuda = types.SimpleNamespace(device_count=lambda: 0, is_available=lambda: False)"
 
 pytestmark = host_engine_only
 
@@ -30,7 +31,8 @@ class Site:
     def __init__(self, directory: Path, package: Path = PACKAGE) -> None:
         self.directory = directory
         (directory / "torch_aclnn").symlink_to(package)
-        (directory / "torch_aclnn_command.py").symlink_to(importlib.util.find_spec("torch_aclnn_command").origin)
+        for module in ("torch_aclnn_command", "torch_aclnn_import_hook"):
+            (directory / f"{module}.py").symlink_to(importlib.util.find_spec(module).origin)
 
     def add(self, name: str, version: str, code: str = "", more: str = "") -> None:
         package = self.directory / name
@@ -66,7 +68,7 @@ def test_without_torch(site):
 
 
 def test_without_torch_npu(site):
-    site.add("torch", f"{_built_for.TORCH}+cpu", "import types\ncuda = types.SimpleNamespace(device_count=lambda: 0)")
+    site.add("torch", f"{_built_for.TORCH}+cpu", NO_GPU)
     found = site.problem()
     assert "needs torch_npu" in found["problem"] and found["remedy"] == INSTALL
     assert found["torch"] == {"version": f"{_built_for.TORCH}+cpu", "problem": None, "build": "CPU", "gpus": 0}
@@ -105,11 +107,21 @@ def test_torch_that_does_not_import(site, code, problem):
 
 
 def test_torch_npu_that_does_not_import(site):
-    site.add("torch", _built_for.TORCH, "import types\ncuda = types.SimpleNamespace(device_count=lambda: 0)")
+    site.add("torch", _built_for.TORCH, NO_GPU)
     site.add("torch_npu", _built_for.TORCH_NPU, "raise RuntimeError('two accelerators')")
     found = site.problem()
     assert found["problem"] == "import torch_npu: RuntimeError: two accelerators"
     assert found["remedy"] == f'pip install --force-reinstall --no-deps "torch_npu=={_built_for.TORCH_NPU}"'
+
+
+def test_a_gpu_beside_the_npu(site):
+    cuda = "import types\ncuda = types.SimpleNamespace(device_count=lambda: 1, is_available=lambda: True)"
+    site.add("torch", f"{_built_for.TORCH}+cu130", cuda, more="cuda = '13.0'")
+    site.add("torch_npu", _built_for.TORCH_NPU, "raise RuntimeError('two accelerators')")
+    found = site.problem()
+    assert found["problem"].startswith("a GPU is visible beside the npu device")
+    assert "two accelerators" in found["problem"] and found["remedy"] == "export CUDA_VISIBLE_DEVICES="
+    assert f"{'torch':33}{_built_for.TORCH}+cu130 (CUDA 13.0 build, 1 GPU visible)" in rows(found)
 
 
 def test_torch_that_never_ends_its_import(tmp_path, monkeypatch):

@@ -21,8 +21,6 @@ def test_importing_torch_first_under_torch_aclnn_run():
 
 
 def test_importing_torch_first_after_the_env_command():
-    export = output_of("", launcher=(COMMAND, "env"))
-    assert export.startswith("export LD_LIBRARY_PATH=")
     assert output_of(f'eval "$({COMMAND} env)"; {sys.executable} -c "{HAS_NPU}"', launcher=("bash", "-c")) == "True [2.0, 2.0]"
 
 
@@ -30,11 +28,6 @@ def test_run_passes_on_a_script_and_its_arguments(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("import sys, torch; print(sys.argv[1:], torch.npu.device_count())")
     assert output_of("ignored", launcher=(COMMAND, "run", str(script), "--flag")) == "['--flag', 'ignored'] 1"
-
-
-def test_importing_torch_first_without_help_fails_in_torch_npu():
-    # The reason for all of the above; if it ever works by itself, the machine has CANN.
-    assert "libhccl.so" in run_python("import torch").stderr
 
 
 def test_importing_torch_aclnn_after_torch_without_autoload():

@@ -1,5 +1,6 @@
 """The pytest plugin: no use to most suites of an environment, and no harm to them."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -71,12 +72,29 @@ def test_an_engine_that_does_not_load_is_told_at_the_end(tmp_path):
     assert "torch_aclnn: TORCH_ACLNN_ENGINE=cann, but CANN's libraries do not load" in printed
 
 
+def test_the_header_tells_that_the_import_hook_is_off(tmp_path):
+    printed = run_suite(tmp_path, USES_NOTHING, TORCH_ACLNN_IMPORT_HOOK="0")
+    assert "torch_aclnn: host engine (CPU), if torch_aclnn is imported before torch (TORCH_ACLNN_IMPORT_HOOK=0)" in printed
+
+
 def test_a_plugin_that_cannot_be_loaded_is_told_and_breaks_nothing(tmp_path):
     (tmp_path / "torch_aclnn").mkdir()
     (tmp_path / "torch_aclnn" / "__init__.py").touch()
     (tmp_path / "torch_aclnn" / "_source_tree.py").write_text("raise RuntimeError('broken on purpose')")
     printed = run_suite(tmp_path, USES_NOTHING, PYTHONPATH=f"{tmp_path}:{Path(__file__).resolve().parent.parent}")
     assert "torch_aclnn: the plugin cannot be loaded: broken on purpose" in printed and "1 passed" in printed
+
+
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [(["-p", "no:torch_aclnn"], {}), ([], {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}), (["-p", "early"], {})],
+    ids=["switched off", "plugins are not loaded", "another plugin imports torch before"],
+)
+def test_a_suite_does_not_need_the_plugin(tmp_path, options, settings):
+    (tmp_path / "early.py").write_text("import torch\n")
+    launcher = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options)
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    assert "1 passed" in run_suite(tmp_path, USES_NPU, launcher, PYTHONPATH=path, **settings)
 
 
 def test_the_plugin_can_be_switched_off(tmp_path):

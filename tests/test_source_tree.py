@@ -7,13 +7,13 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
+from torch_aclnn import _source_tree
 from torch_aclnn._source_tree import is_built
-from torch_aclnn.host import libdir
 
 from support.subprocesses import output_of, run_python
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = libdir().parent
+PACKAGE = Path(_source_tree.__file__).parent
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 
 
@@ -21,7 +21,7 @@ COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 def inside(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     """Return what a command line begins with to run in the root of a tree that is not built."""
     tree = tmp_path_factory.mktemp("clone")
-    shutil.copytree(ROOT / "torch_aclnn", tree / "torch_aclnn", ignore=shutil.ignore_patterns("lib", "include", "_C.*", "__pycache__"))
+    shutil.copytree(ROOT / "torch_aclnn", tree / "torch_aclnn", ignore=shutil.ignore_patterns("toolkit", "_C.*", "__pycache__"))
     for module in ("torch_aclnn_command.py", "torch_aclnn_pytest.py"):
         shutil.copy(ROOT / module, tree)
     (tree / "test_it.py").write_text("import torch\ndef test_npu():\n    assert torch.ones(2).npu().sum().item() == 2\n")
@@ -53,8 +53,8 @@ def test_without_an_installed_package_the_error_says_what_to_do(inside):
 
 
 def test_a_tree_that_is_built_for_this_interpreter_stays_in_its_place(tmp_path):
-    (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "libascendcl.so").touch()
+    (tmp_path / "toolkit" / "lib64").mkdir(parents=True)
+    (tmp_path / "toolkit" / "lib64" / "libascendcl.so").touch()
     (tmp_path / "_C.cpython-27-other.so").touch()
     assert not is_built(tmp_path)
     (tmp_path / f"_C{EXTENSION_SUFFIXES[0]}").touch()

@@ -13,8 +13,8 @@ INSTALL = 'pip install "torch==2.13.0" "torch_npu==2.13.0.*"'
     [
         (
             "torch",
-            "__version__ = '2.13.0+cu130'\ncuda = '13.0'\n",
-            "CUDA or ROCm build, beside which torch_npu refuses to load; install torch's CPU",
+            "__version__ = '2.13.0+rocm7'\nhip = '7.0'\n",
+            "torch 2.13.0+rocm7 is a ROCm build, beside which torch_npu does not load; install torch's CPU build: pip install ",
         ),
         ("torch", "__version__ = '2.12.0'\ncuda = None\n", "was built for torch 2.13.0, but 2.12.0 is installed"),
         ("torch_npu", "__version__ = '2.12.0'\n", "was built for torch_npu 2.13.0, but 2.12.0 is installed"),
@@ -31,6 +31,13 @@ def test_a_wrong_combination_is_explained_in_one_message(tmp_path, package, vers
     (tmp_path / package / "version.py").write_text(version)
     done = run_python(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import torch_aclnn")
     assert done.returncode == 1 and words in done.stderr.splitlines()[-1]
+
+
+def test_the_cuda_build_fits(monkeypatch):
+    modules = {"torch": {"__version__": "2.13.0+cu130", "cuda": "13.0"}, "torch_npu": {"__version__": "2.13.0"}}
+    monkeypatch.setattr(versions, "installed", modules.get)
+    versions.check_versions()
+    assert versions.is_cuda_build()
 
 
 @pytest.mark.parametrize("built_for", ["2.13.0", "2.13.0.post1"])

@@ -15,19 +15,18 @@ Example:
 from torch_aclnn import _source_tree
 
 if _source_tree.is_built():
+    import torch_aclnn_import_hook
     from torch_aclnn import host
 
     host.activate()
     host.check_versions()
+    torch_aclnn_import_hook.install()  # where Python has not done so as it started
 
     import torch  # noqa: F401
     import torch_npu  # noqa: F401
 
     # isort: split
     import torch_aclnn._C  # noqa: F401
-
-    host.load_aten_adapters()
-
     from torch_aclnn import autograd, functional, nn
     from torch_aclnn.patching import convert, patch, unpatch
 

@@ -11,7 +11,9 @@ _THIS = Path(__file__).resolve().parent
 
 def is_built(package: Path = _THIS) -> bool:
     """Return whether the directory has the engine's libraries, and the extension for this interpreter."""
-    return (package / "lib" / "libascendcl.so").exists() and any((package / f"_C{suffix}").exists() for suffix in EXTENSION_SUFFIXES)
+    return (package / "toolkit" / "lib64" / "libascendcl.so").exists() and any(
+        (package / f"_C{suffix}").exists() for suffix in EXTENSION_SUFFIXES
+    )
 
 
 def built_package() -> Path:

@@ -7,6 +7,10 @@ import tempfile
 import textwrap
 from pathlib import Path
 
+from torch_aclnn.host.cann import TOOLKIT_VARIABLES
+
+NOT_INHERITED = ("LD_LIBRARY_PATH", "TORCH_DEVICE_BACKEND_AUTOLOAD", *TOOLKIT_VARIABLES)
+
 # What a process begins with that goes through the functions.
 EACH_FUNCTION = f"""
 import sys; sys.path.append({str(Path(__file__).parents[1])!r})
@@ -17,8 +21,8 @@ torch.manual_seed(0)
 
 
 def run_python(code: str, *, launcher: tuple[str, ...] = (sys.executable, "-c"), **environment: str) -> subprocess.CompletedProcess:
-    """Run the code in a new process that has inherited nothing which would let it find the engine."""
-    inherited = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "TORCH_DEVICE_BACKEND_AUTOLOAD")}
+    """Run the code in a new process that has inherited nothing of the engine which this one has loaded."""
+    inherited = {k: v for k, v in os.environ.items() if k not in NOT_INHERITED}
     return subprocess.run(
         [*launcher, *([textwrap.dedent(code)] if code else [])],
         capture_output=True,
@@ -33,5 +37,4 @@ def output_of(code: str, **options) -> str:
     """Return what the code prints; fail with its error output if it does not end well."""
     done = run_python(code, **options)
     assert done.returncode == 0, done.stderr[-4000:]
-    # torch_npu prints this line on standard output wherever CANN is not installed.
-    return done.stdout.replace("Warning: ASCEND_HOME_PATH environment variable is not set.\n", "").strip()
+    return done.stdout.strip()

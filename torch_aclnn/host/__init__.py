@@ -4,7 +4,7 @@ Nothing in this package imports torch, so that the command line works where torc
 """
 
 from torch_aclnn.host.calls import calls, reset_calls
-from torch_aclnn.host.engine import activate, is_active, load_aten_adapters
+from torch_aclnn.host.engine import activate, is_active
 from torch_aclnn.host.paths import includedir, libdir
 from torch_aclnn.host.versions import check_versions
 
@@ -15,6 +15,5 @@ __all__ = [
     "includedir",
     "is_active",
     "libdir",
-    "load_aten_adapters",
     "reset_calls",
 ]

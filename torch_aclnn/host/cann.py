@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
-from torch_aclnn.host.paths import libdir
+from torch_aclnn.host.paths import libdir, toolkit
 
 # What libtorch_npu.so is linked against, in an order in which each finds what it needs.
 RUNTIME_LIBRARIES = (
@@ -32,6 +32,9 @@ SEARCH_VARIABLES = (
     "ASCEND_AICPU_PATH",
 )
 
+# With these it finds the engine's toolkit, which has no such libraries. Without the first it prints a warning on standard output.
+TOOLKIT_VARIABLES = {"ASCEND_HOME_PATH": str(toolkit()), "ASCEND_OPP_PATH": str(toolkit() / "opp")}
+
 _HOME_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 _DEVICE_NODES = ("dev/davinci[0-9]*", "dev/davinci_manager", "dev/devmm_svm", "dev/hisi_hdc")
 _INSTALLATIONS = ("driver", "ascend-toolkit", "cann*", "nnae", "nnrt", "latest")
@@ -49,7 +52,7 @@ def evidence(root: Path = Path("/"), environment: Mapping[str, str] = os.environ
         environment: the environment variables; what ``HOME`` names is looked up as it stands, not below ``root``.
 
     """
-    found = [f"{name}={environment[name]}" for name in _HOME_VARIABLES if environment.get(name)]
+    found = [f"{name}={environment[name]}" for name in _HOME_VARIABLES if environment.get(name, "") not in ("", str(toolkit()))]
     found += [str(path) for pattern in _DEVICE_NODES for path in sorted(root.glob(pattern))]
     places = [root / "usr" / "local" / "Ascend"]
     if environment.get("HOME"):
@@ -94,7 +97,8 @@ def load_error() -> str | None:
     return said[-1].removeprefix("OSError: ") if said else f"the attempt ended with code {done.returncode}"
 
 
-def hide(environment: MutableMapping[str, str]) -> None:
-    """Remove the variables with which torch_npu would find CANN's operators and pass the engine's handles to them."""
+def replace(environment: MutableMapping[str, str]) -> None:
+    """Put the engine's toolkit in the place of CANN's, to whose operators torch_npu would else pass the engine's handles."""
     for name in SEARCH_VARIABLES:
         environment.pop(name, None)
+    environment.update(TOOLKIT_VARIABLES)

@@ -64,6 +64,14 @@ def chosen() -> str:
     return choice
 
 
+def is_left_to_cann() -> bool:
+    """Return whether CANN is meant to answer. Nothing is loaded or tried to find out, so its libraries may still fail to load."""
+    choice = chosen()
+    if choice == "host" or loaded_library(RUNTIME_LIBRARIES[0]) is not None:
+        return False
+    return choice == "cann" or (not cann.engine_comes_first() and bool(cann.evidence()))
+
+
 def activate() -> None:
     """Load the host engine, or leave the ``npu`` device to CANN, as ``TORCH_ACLNN_ENGINE`` says: ``auto``, ``cann`` or ``host``.
 
@@ -84,9 +92,9 @@ def activate() -> None:
     elif choice == "host" or cann.engine_comes_first() or not _cann_answers():
         _load_host()
     if answers_from_package():
-        cann.hide(os.environ)
-        # A spawned worker may import torch before this package; then only the loader's search path leads it to the engine.
+        # So that the programs which this one starts find the engine too.
         os.environ["LD_LIBRARY_PATH"] = search_path()
+        cann.replace(os.environ)
 
 
 def _check_loaded_engine(choice: str) -> None:
@@ -146,5 +154,7 @@ def search_path() -> str:
 def environment_with_engine(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the environment with which a new process finds the engine by itself, and nothing of an installed CANN."""
     changed = {**environment, "LD_LIBRARY_PATH": search_path()}
-    cann.hide(changed)
+    cann.replace(changed)
+    # torch uses one kind of accelerator in a process.
+    changed.setdefault("CUDA_VISIBLE_DEVICES", "")
     return changed

@@ -1,62 +1,101 @@
-"""Loads the engine when anything imports torch_npu, so that code that imports torch first runs unchanged."""
+"""What is done around the import of torch_npu, by ``torch_aclnn_import_hook``, so that it finds the engine where no CANN answers."""
 
+import os
 import sys
-from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from types import ModuleType
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import TracebackType
 
-from torch_aclnn.host.engine import activate, load_aten_adapters
+from torch_aclnn.host import allocator_keys
+from torch_aclnn.host.engine import activate, answers_from_package, is_left_to_cann, load_aten_adapters
+from torch_aclnn.host.versions import check_versions, is_cuda_build
 
-_WATCHED = "torch_npu"
+# Why torch_npu could not be imported, for the pytest plugin.
+problems: list[str] = []
 
-
-class _Finder(MetaPathFinder):
-    """Finds torch_npu as the other finders do, and has the engine loaded along with it."""
-
-    def __init__(self, report: Callable[[str], None]) -> None:
-        self._report = report
-
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname != _WATCHED:
-            return None
-        specs = (finder.find_spec(fullname, path, target) for finder in sys.meta_path if finder is not self)
-        found = next((spec for spec in specs if spec is not None), None)
-        if found is not None and found.loader is not None:
-            found.loader = _Loader(found.loader, self._report)
-        return found
+_PACKAGE, _EXTENSION = "torch_npu", "torch_npu._C"
+SWITCH = "TORCH_ACLNN_IMPORT_HOOK"
 
 
-class _Loader(Loader):
-    """Runs the module's own loader after what must precede torch_npu and before what needs torch."""
-
-    def __init__(self, loader: Loader, report: Callable[[str], None]) -> None:
-        self._loader = loader
-        self._report = report
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__loader__ = self._loader
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._loader
-        self._attempt(activate)
-        self._loader.exec_module(module)
-        self._attempt(load_aten_adapters)
-
-    def _attempt(self, load: Callable[[], None]) -> None:
-        try:
-            load()
-        except (ImportError, OSError, ValueError) as error:
-            self._report(str(error))
+def around_creation(fullname: str) -> AbstractContextManager[None]:
+    """Return what surrounds the creation of the module: torch_npu's libraries are loaded in that of its extension module."""
+    return allocator_keys.set_aside() if fullname == _EXTENSION and is_cuda_build() else nullcontext()
 
 
-def install(report: Callable[[str], None]) -> None:
-    """Watch for the import of torch_npu from now on; nothing is loaded before it.
+def around_execution(fullname: str) -> AbstractContextManager[None]:
+    """Return what surrounds the execution of the module."""
+    return _with_engine() if fullname == _PACKAGE else nullcontext()
 
-    Args:
-        report: called with the message if the engine cannot be loaded; the import then goes on without it.
+
+@contextmanager
+def _with_engine() -> Iterator[None]:
+    """Load the engine before torch_npu, and what needs torch after it; where CANN is meant to answer, load nothing.
+
+    Raises:
+        ImportError: torch_npu cannot be imported; the message says why and what to do.
 
     """
-    sys.meta_path.insert(0, _Finder(report))
+    try:
+        _load_engine()
+    except (ImportError, OSError, ValueError) as error:
+        raise _failure(str(error)) from error
+    try:
+        yield
+        load_aten_adapters()
+    except Exception as error:
+        explanation = _explain(error)
+        if explanation is None:
+            raise
+        raise _failure(explanation) from error
+
+
+def _load_engine() -> None:
+    if os.environ.get(SWITCH, "") not in ("", "0", "1"):
+        raise ValueError(f"{SWITCH}: expected 0 or 1, got {os.environ[SWITCH]!r}")
+    if not is_left_to_cann():
+        activate()
+    if answers_from_package():
+        check_versions()
+
+
+def _explain(error: Exception) -> str | None:
+    """Return why torch_npu could not be imported and what to do, or None if that is all in torch_npu's own error."""
+    if not answers_from_package():
+        try:
+            activate()
+        except ImportError as explanation:
+            return str(explanation)
+        return None
+    if _gpu_is_visible():
+        return (
+            "a GPU is visible beside the npu device, and torch uses one kind of accelerator in a process; "
+            "set CUDA_VISIBLE_DEVICES= (to nothing) to use npu, or TORCH_DEVICE_BACKEND_AUTOLOAD=0 to use the GPU"
+        )
+    return f"torch_npu cannot be imported on the host engine: {error}; `torch-aclnn info` shows what does not fit"
+
+
+def _gpu_is_visible() -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.cuda.is_available())
+
+
+def _failure(message: str) -> ImportError:
+    problems.append(message)
+    failure = ImportError(message)
+    _repeat_below_the_traceback(failure)
+    return failure
+
+
+def _repeat_below_the_traceback(failure: ImportError) -> None:
+    """Have the message printed last if the failure ends the program: torch raises an error of its own from it, which names no remedy."""
+    print_exception = sys.excepthook
+
+    def excepthook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        print_exception(kind, error, traceback)
+        cause = error.__cause__
+        while cause is not None and cause is not failure:
+            cause = cause.__cause__
+        if cause is failure:
+            print(f"\ntorch_aclnn: {failure}", file=sys.stderr)
+
+    sys.excepthook = excepthook

@@ -10,6 +10,7 @@ from torch_aclnn.host.info_rows import rows
 from torch_aclnn.host.probe import Found, probe
 from torch_aclnn.host.versions import check_versions
 
+_GPU = "a GPU is visible beside the npu device, and torch uses one kind of accelerator in a process"
 _CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
 
 
@@ -36,7 +37,7 @@ def collect(not_built: str | None = None) -> dict[str, Any]:
         problem, remedy = _wrong_versions(facts)
         found = probe(imports=problem is None)
         if problem is None and found.problem is not None:
-            problem, remedy = found.problem, _remedy(found, facts)
+            problem, remedy = _explained(found, facts)
     entry_points = found.facts.get("entry_points", {})
     missing = [name for name, path in entry_points.items() if path is None]
     if problem is None and missing:
@@ -72,12 +73,14 @@ def _wrong_versions(facts: dict[str, Any]) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _remedy(found: Found, facts: dict[str, Any]) -> str | None:
+def _explained(found: Found, facts: dict[str, Any]) -> tuple[str | None, str | None]:
     if found.stage == "engine" and "expected auto, cann or host" in (found.problem or ""):
-        return "unset TORCH_ACLNN_ENGINE"
+        return found.problem, "unset TORCH_ACLNN_ENGINE"
+    if found.stage == "import torch_npu" and found.facts.get("gpus"):
+        return f"{_GPU} ({found.problem})", "export CUDA_VISIBLE_DEVICES="
     if found.stage in ("import torch", "import torch_npu"):
-        return _reinstall(found.stage.removeprefix("import "), facts)
-    return None
+        return found.problem, _reinstall(found.stage.removeprefix("import "), facts)
+    return found.problem, None
 
 
 def _reinstall(package: str, facts: dict[str, Any]) -> str:

@@ -72,16 +72,21 @@ def _machine(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _engine(engine: dict[str, Any]) -> str:
     version = f" {engine['version']}" if engine["version"] else ""
-    return f"host engine{version} (CPU; not an NPU)" if engine["kind"] == "host" else f"CANN{version}"
+    if engine["kind"] == "cann":
+        return f"CANN{version}"
+    # The engine can also be installed outside the package, laid out like CANN.
+    return f"host engine{version} (CPU; not an NPU)" + ("" if version else f", in the place of CANN: {engine['directory']}")
 
 
 def _operators(found: dict[str, Any]) -> list[tuple[str, str]]:
     libraries = enumerate(found["operator_libraries"], 1)
     table = [(f"operator library {number}", f"{library['file']}: {library['state']}") for number, library in libraries]
-    return table + [(name, _short(path, found["engine"])) for name, path in found["entry_points"].items()]
+    return table + [(name, _library(path, found["engine"])) for name, path in found["entry_points"].items()]
 
 
-def _short(path: str | None, engine: dict[str, Any] | None) -> str:
+def _library(path: str | None, engine: dict[str, Any]) -> str:
+    """Return the path of the library, or only its name if it is the package's own."""
     if path is None:
         return "missing"
-    return Path(path).name if engine and Path(path).parent == Path(engine["directory"]) else path
+    own = engine["kind"] == "host" and engine["version"] is not None
+    return Path(path).name if own and Path(path).parent == Path(engine["directory"]) else path

@@ -5,6 +5,11 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
+def toolkit() -> Path:
+    """Return the directory in which the engine is laid out as an installed CANN: what ``ASCEND_HOME_PATH`` names while it answers."""
+    return _PACKAGE / "toolkit"
+
+
 def libdir() -> Path:
     """Return the directory of the engine's shared libraries.
 
@@ -14,7 +19,7 @@ def libdir() -> Path:
         True
 
     """
-    return _PACKAGE / "lib"
+    return toolkit() / "lib64"
 
 
 def includedir() -> Path:
@@ -26,4 +31,4 @@ def includedir() -> Path:
         True
 
     """
-    return _PACKAGE / "include"
+    return toolkit() / "include"

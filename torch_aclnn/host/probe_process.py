@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
+import torch_aclnn_import_hook
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.host import libraries
 from torch_aclnn.host.cann import RUNTIME_LIBRARIES
@@ -36,9 +37,11 @@ class _Report:
         try:
             yield
         except BaseException as error:
-            message = " ".join(str(error).split())
+            # The import hook explains what torch_npu raises, which is not needed here.
+            cause = error.__cause__ if name == "import torch_npu" and error.__cause__ is not None else error
+            message = " ".join(str(cause).split())
             own = isinstance(error, (ImportError, ValueError)) and name == "engine"
-            self.tell("problem", message if own else f"{name}: {type(error).__name__}: {message}")
+            self.tell("problem", message if own else f"{name}: {type(cause).__name__}: {message}")
             raise _Problem from error
 
 
@@ -57,6 +60,7 @@ def _find_out(report: _Report, imports: bool) -> None:
         torch = importlib.import_module("torch")
         report.tell("gpus", torch.cuda.device_count())
     if imports:
+        torch_aclnn_import_hook.install()  # as the package's own import does
         for package in ("torch_npu", "torch_aclnn"):
             with report.stage(f"import {package}"):
                 importlib.import_module(package)

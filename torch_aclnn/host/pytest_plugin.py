@@ -1,15 +1,11 @@
-"""What the pytest plugin does: the engine is loaded when a test, or what it imports, imports torch_npu; before that nothing is."""
+"""What the pytest plugin does: name the engine in the header, and say at the end why torch_npu could not be imported."""
 
+import os
 from typing import Any
 
-from torch_aclnn.host import cann, import_hook
-from torch_aclnn.host.engine import chosen, is_active
+from torch_aclnn.host import import_hook
+from torch_aclnn.host.engine import is_active, is_left_to_cann
 from torch_aclnn.host.loader import loaded_library
-
-# Why the engine could not be loaded. It is reported and not raised, because the tests may not need the engine.
-_problems: list[str] = []
-
-import_hook.install(_problems.append)
 
 
 def pytest_report_header() -> str:
@@ -18,18 +14,20 @@ def pytest_report_header() -> str:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Write at the end why the engine could not be loaded."""
-    for problem in dict.fromkeys(_problems):
+    """Write at the end why torch_npu could not be imported."""
+    for problem in dict.fromkeys(import_hook.problems):
         terminalreporter.write_line(f"torch_aclnn: {problem}")
 
 
 def _engine() -> str:
-    try:
-        choice = chosen()
-    except ValueError as error:
-        return str(error)
     if loaded_library("libascendcl.so") is not None:
         return "host engine (CPU)" if is_active() else "CANN"
-    if choice == "cann" or (choice == "auto" and not cann.engine_comes_first() and cann.evidence()):
+    try:
+        left_to_cann = is_left_to_cann()
+    except ValueError as error:
+        return str(error)
+    if left_to_cann:
         return "CANN, if torch_npu is imported"
+    if os.environ.get(import_hook.SWITCH) == "0":
+        return f"host engine (CPU), if torch_aclnn is imported before torch ({import_hook.SWITCH}=0)"
     return "host engine (CPU), if torch_npu is imported"

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from torch_aclnn import _built_for
 
+# The version's tag is needed: pip takes an installed build of the same release for the one that is asked for.
+_CPU_BUILD = f'pip install "torch=={_built_for.TORCH}+cpu" --index-url https://download.pytorch.org/whl/cpu'
+
 
 def installed(package: str) -> dict[str, object] | None:
     """Return the variables of the package's ``version.py`` without importing the package; None if it is not installed."""
@@ -32,15 +35,20 @@ def check_versions() -> None:
         raise ImportError(f"torch_aclnn needs torch: {install}")
     if torch_npu is None:
         raise ImportError(f"torch_aclnn needs torch_npu: {install}")
-    if torch.get("cuda") is not None or torch.get("hip") is not None:
+    if torch.get("hip") is not None:
         raise ImportError(
-            f"torch {torch['__version__']} is a CUDA or ROCm build, beside which torch_npu refuses to load; "
-            f"install torch's CPU build ({_built_for.TORCH}+cpu), which pytorch.org offers under Get Started"
+            f"torch {torch['__version__']} is a ROCm build, beside which torch_npu does not load; install torch's CPU build: {_CPU_BUILD}"
         )
     if release(torch) != _built_for.TORCH:
         raise ImportError(_built_for_another("torch", _built_for.TORCH, release(torch), install))
     if without_post(release(torch_npu)) != torch_npu_release:
         raise ImportError(_built_for_another("torch_npu", _built_for.TORCH_NPU, release(torch_npu), install))
+
+
+def is_cuda_build() -> bool:
+    """Return whether the installed torch is the CUDA build of the release that this build was made for."""
+    torch = installed("torch")
+    return torch is not None and torch.get("cuda") is not None and release(torch) == _built_for.TORCH
 
 
 def _built_for_another(package: str, built_for: str, found: str, install: str) -> str:

@@ -10,8 +10,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-// The release of the documented interface that the engine follows, not of a CANN that would be installed.
-constexpr char kInterfaceVersion[] = "8.5.0";
+constexpr char kInterfaceVersion[] = TORCH_ACLNN_INTERFACE_VERSION;
 
 // Documented attributes of aclGetDeviceCapability.
 constexpr int kAiCoreCount = 0;

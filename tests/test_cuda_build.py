@@ -1,0 +1,69 @@
+"""Loading torch_npu beside torch's CUDA build: a library stands for it that registers allocator options as libc10_cuda does."""
+
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from torch.utils.cpp_extension import include_paths, library_paths
+
+from support.subprocesses import output_of, run_python
+
+SOURCE = """
+#include <c10/core/AllocatorConfig.h>
+
+using c10::CachingAllocator::AcceleratorAllocatorConfig;
+
+// One name that torch_npu registers too, and one that it does not.
+static c10::CachingAllocator::DeviceConfigParserHookRegistry registry(
+    [](const std::string&) {}, {"pinned_reserve_segment_size_mb", "release_lock_on_cudamalloc"});
+
+extern "C" __attribute__((visibility("default"))) int has_key(const char* key) {
+    return AcceleratorAllocatorConfig::getKeys().count(key) == 1;
+}
+"""
+BESIDE = """
+import os; os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+import ctypes, torch
+library = ctypes.CDLL({library!r})
+torch_version = {{"__version__": "2.13.0+cu130", "cuda": {cuda!r}}}
+from torch_aclnn_command import host_alone
+with host_alone(): from torch_aclnn.host import versions
+installed = versions.installed
+versions.installed = lambda package: torch_version if package == "torch" else installed(package)
+import torch_npu
+keys = ("pinned_reserve_segment_size_mb", "release_lock_on_cudamalloc", "release_lock_on_npumalloc", "max_split_size_mb", "other")
+print([library.has_key(key.encode()) == 1 for key in keys], (torch.ones(2).npu() + 1).tolist())
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a library that registers what torch's CUDA build has registered by the time torch_npu is loaded."""
+    compiler = shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    directory = tmp_path_factory.mktemp("allocator")
+    source, built = directory / "options.cpp", directory / "liboptions.so"
+    source.write_text(SOURCE)
+    headers = [f"-I{path}" for path in include_paths()]
+    libraries = [f"-L{library_paths()[0]}", "-lc10"]
+    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", *headers, str(source), "-o", str(built), *libraries], check=True)
+    return built
+
+
+def test_torch_npu_aborts_if_nothing_is_done(library):
+    done = run_python(BESIDE.format(library=str(library), cuda=None))
+    assert done.returncode == -signal.SIGABRT and "Duplicated key 'pinned_reserve_segment_size_mb'" in done.stderr
+
+
+def test_it_loads_and_torch_knows_the_options_of_both(library):
+    assert output_of(BESIDE.format(library=str(library), cuda="13.0")) == "[True, True, True, True, False] [2.0, 2.0]"
+
+
+def test_options_in_the_environment_are_read_as_ever(library):
+    beside = BESIDE.format(library=str(library), cuda="13.0")
+    assert output_of(beside, PYTORCH_ALLOC_CONF="max_split_size_mb:64").endswith("[2.0, 2.0]")
+    done = run_python(beside, PYTORCH_ALLOC_CONF="other:1")
+    assert done.returncode == 1 and "key 'other'" in done.stderr

@@ -1,0 +1,18 @@
+"""Loading torch_npu beside torch's CUDA build; csrc/loading/allocator_keys.cpp says why that takes a library."""
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from torch_aclnn.host.paths import libdir
+
+
+@contextmanager
+def set_aside() -> Iterator[None]:
+    """Set aside the allocator options that torch knows, so that torch_npu can register its own, some of which have the same names."""
+    library = ctypes.CDLL(str(libdir() / "libtorch_aclnn_allocator_keys.so"))
+    library.torchAclnnSetAllocatorKeysAside()
+    try:
+        yield
+    finally:
+        library.torchAclnnRestoreAllocatorKeys()
