@@ -5,6 +5,7 @@ import importlib.util
 import os
 import platform
 import re
+import site
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -50,7 +51,7 @@ def facts(environment: Mapping[str, str] = os.environ, path: Sequence[str] | Non
 
     Args:
         environment: the environment variables.
-        path: where Python looks for modules; None means ``sys.path``.
+        path: the directories whose .pth files Python reads; None means those of this environment.
 
     """
     built = is_built(package_directory())
@@ -96,5 +97,7 @@ def _build(variables: Mapping[str, object]) -> str:
 
 
 def _hook(path: Sequence[str] | None) -> str | None:
-    files = (Path(directory or ".") / _HOOK_FILE for directory in (sys.path if path is None else path))
+    # Python reads such files in these directories only, not in all of sys.path.
+    directories = [*site.getsitepackages(), site.getusersitepackages()] if path is None else path
+    files = (Path(directory) / _HOOK_FILE for directory in directories)
     return next((str(file) for file in files if file.is_file()), None)

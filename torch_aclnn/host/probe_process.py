@@ -59,14 +59,15 @@ def _find_out(report: _Report, imports: bool) -> None:
     with report.stage("import torch"):
         torch = importlib.import_module("torch")
         report.tell("gpus", torch.cuda.device_count())
-    if imports:
-        torch_aclnn_import_hook.install()  # as the package's own import does
-        for package in ("torch_npu", "torch_aclnn"):
-            with report.stage(f"import {package}"):
-                importlib.import_module(package)
-        from torch_aclnn import _C
+    if not imports:
+        return
+    torch_aclnn_import_hook.install()  # as the package's own import does
+    for package in ("torch_npu", "torch_aclnn"):
+        with report.stage(f"import {package}"):
+            importlib.import_module(package)
+    from torch_aclnn import _C
 
-        report.tell("instruction_set", _C.isa())
+    report.tell("instruction_set", _C.isa())
     _tell_engine(report)  # torch_npu has loaded CANN's libraries, if it is CANN
     searched = libraries.searched()
     report.tell("operator_libraries", [{"file": library.file, "state": library.state()} for library in searched])
