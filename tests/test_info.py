@@ -130,11 +130,12 @@ def test_torch_that_never_ends_its_import(tmp_path, monkeypatch):
     assert probe(imports=False, seconds=2).problem == "import torch: not at its end after 2 s"
 
 
-def test_a_damaged_version_file(site):
+@pytest.mark.parametrize(("content", "error"), [("<<<<<<< HEAD", "SyntaxError"), ("", "KeyError"), ("1 / 0", "ZeroDivisionError")])
+def test_a_damaged_version_file(site, content, error):
     site.add("torch", _built_for.TORCH)
-    (site.directory / "torch" / "version.py").write_text("<<<<<<< HEAD")
+    (site.directory / "torch" / "version.py").write_text(content)
     found = site.problem()
-    assert found["problem"].startswith(f"{site.directory}/torch/__init__.py is not a whole torch: SyntaxError")
+    assert found["problem"].startswith(f"{site.directory}/torch/__init__.py is not a whole torch: {error}")
     assert found["remedy"] == f'pip install --force-reinstall --no-deps "torch=={_built_for.TORCH}"'
 
 

@@ -83,10 +83,10 @@ def _version_file(package: str) -> dict[str, Any]:
     """Return the version that the package's version.py has, or why it cannot be read."""
     try:
         variables = installed(package)
+        return {"version": None if variables is None else str(variables["__version__"]), "problem": None}
     except Exception as error:  # whatever a damaged file raises
         spec = importlib.util.find_spec(package)
         return {"version": None, "problem": f"{spec and spec.origin} is not a whole {package}: {type(error).__name__}: {error}"}
-    return {"version": None if variables is None else str(variables.get("__version__")), "problem": None}
 
 
 def _build(variables: Mapping[str, object]) -> str:
