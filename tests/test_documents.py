@@ -11,6 +11,7 @@ from torch_aclnn._operators import OPERATORS, Operator
 
 ROOT = Path(__file__).parents[1]
 DIRECTORIES = ("torch_aclnn/functional", "torch_aclnn/nn", "torch_aclnn/autograd", "torch_aclnn/check/operators", "benchmarks/operators")
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
 of_each_operator = pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
 
 
@@ -57,13 +58,43 @@ def test_each_operators_page_has_its_names_and_its_schema(operator: Operator):
     assert f"`torch.nn.functional.{operator.torch_function or operator.function}`" in page
 
 
-@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md", "docs/performance.md"])
+def prototypes(text: str, entry_point: str) -> list[str]:
+    """Return the prototypes of both phases, as the text has them, in one line each."""
+    found = re.findall(rf"aclnnStatus ({entry_point}(?:GetWorkspaceSize)?\([^)]*\);)", text)
+    return [re.sub(r"\s+", " ", prototype).replace("( ", "(") for prototype in found]
+
+
+@of_each_operator
+def test_each_operators_page_has_the_prototypes_of_the_header(operator: Operator):
+    page = (ROOT / "docs" / "operators" / f"{operator.name}.md").read_text()
+    include = re.search(r'#include "(aclnnop/\w+\.h)"', page)
+    assert include
+    header = (ROOT / "csrc" / "include" / include[1]).read_text()
+    shown = prototypes(page, operator.entry_point)
+    assert len(shown) == 2 and shown == prototypes(header, operator.entry_point)
+
+
+@of_each_operator
+def test_each_operators_page_explains_the_parameters_of_phase_1(operator: Operator):
+    page = (ROOT / "docs" / "operators" / f"{operator.name}.md").read_text()
+    parameters = re.findall(r"(\w+)[,)]", prototypes(page, operator.entry_point)[0])
+    explained = re.search(r"\| parameter \|.*?\n\n", page, re.DOTALL)
+    assert explained and re.findall(r"`(\w+)`(?=.*\| (?:in|out) \|)", explained[0]) == parameters
+
+
+def test_each_page_of_the_site_is_in_its_table_of_contents():
+    contents = re.findall(r"```{toctree}(.*?)```", (ROOT / "docs" / "index.md").read_text(), re.DOTALL)
+    listed = {re.sub(r".*<(.*)>", r"\1", line) for line in "".join(contents).split("\n")}
+    pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in DOCUMENTS if page.is_relative_to(ROOT / "docs")}
+    assert {page for page in pages if not page.startswith("operators/")} - listed == {"index"}
+
+
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md", "docs/performance.md", "docs/release.md"])
 def test_the_files_that_a_document_names_exist(document: str):
     quoted = re.findall(r"`((?:csrc|torch_aclnn|tests|benchmarks|docs|examples|\.ci)/[\w./-]*)`", (ROOT / document).read_text())
     assert quoted and [path for path in quoted if "foo" not in path and not (ROOT / path).exists()] == []
 
 
 def test_the_links_between_documents_lead_somewhere():
-    documents = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
-    links = [(document, link) for document in documents for link in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text())]
+    links = [(document, link) for document in DOCUMENTS for link in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text())]
     assert links and [link for document, link in links if not (document.parent / link).exists()] == []

@@ -1,0 +1,62 @@
+"""Lets the Markdown keep the links that GitHub follows, of which some lead out of docs/.
+
+A link to a document in the root leads to the page that stands for it. A link to a folder becomes plain text. Links to other files stay,
+and MyST makes downloads of them. A page that begins with `<!-- page: ../README.md -->` is read from that file, so that there is one text.
+`<!-- file: ../examples/aclnn_client.cpp -->` is replaced by the file's code.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+DOCS = Path(__file__).resolve().parents[1]
+ROOT = DOCS.parent
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#|<)([^)#\s]+)(#[^)]*)?\)")
+_STANDS_FOR = re.compile(r"<!-- page: (\S+) -->")
+_SHOWS = re.compile(r"<!-- file: (\S+) -->")
+
+
+def _pages() -> dict[Path, Path]:
+    """Return the files outside docs/ that have a page, with the page."""
+    found = {}
+    for page in DOCS.glob("*.md"):
+        marked = _STANDS_FOR.search(page.read_text(encoding="utf-8"))
+        if marked:
+            found[(DOCS / marked[1]).resolve()] = page
+    return found
+
+
+def rebased(text: str, source: Path, page: Path, pages: dict[Path, Path]) -> str:
+    """Return the text of `source` with its links as `page`, which is shown in its place, needs them."""
+
+    def link(match: re.Match[str]) -> str:
+        image, label, path, fragment = match.groups()
+        target = (source.parent / path).resolve()
+        target = pages.get(target, target)
+        if target.is_dir():
+            return label
+        return f"{image}[{label}]({os.path.relpath(target, page.parent)}{fragment or ''})"
+
+    return _LINK.sub(link, text)
+
+
+def _read(app: Sphinx, name: str, content: list[str]) -> None:
+    page = Path(app.env.doc2path(name))
+    if page.suffix != ".md":
+        return
+    pages = _pages()
+    marked = _STANDS_FOR.search(content[0])
+    source = (page.parent / marked[1]).resolve() if marked else page
+    if marked:
+        app.env.note_dependency(str(source), docname=name)
+        content[0] = source.read_text(encoding="utf-8")
+    content[0] = _SHOWS.sub(r"```{literalinclude} \1\n:language: cpp\n```", rebased(content[0], source, page, pages))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("source-read", _read)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
