@@ -1,4 +1,4 @@
-"""Entry of the ``torch-aclnn`` command.
+"""Entry of the ``torch-aclnn`` command, and of the engine's ``npu-smi``.
 
 The command must work, and explain, where torch does not import. So it takes ``torch_aclnn.host`` without running the package's own
 ``__init__``, which imports torch.
@@ -8,11 +8,19 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
+
+_OLDEST_PYTHON = (3, 10)
 
 
 @contextmanager
-def host_alone() -> Iterator[None]:
-    """Let ``torch_aclnn.host`` be imported without the package; afterwards the package can be imported in full."""
+def host_alone(*, built: bool = True) -> Iterator[None]:
+    """Let ``torch_aclnn.host`` be imported without the package; afterwards the package can be imported in full.
+
+    Args:
+        built: whether the package must be built; otherwise the modules are those of whatever is found first.
+
+    """
     if "torch_aclnn" in sys.modules:
         yield
         return
@@ -21,17 +29,46 @@ def host_alone() -> Iterator[None]:
         raise ImportError("torch_aclnn is not installed")
     package = sys.modules["torch_aclnn"] = importlib.util.module_from_spec(spec)
     try:
-        from torch_aclnn._source_tree import built_package
+        if built:
+            from torch_aclnn._source_tree import built_package
 
-        package.__path__ = [str(built_package())]
+            package.__path__ = [str(built_package())]
+        else:
+            _stand_in_for_built_for()
         yield
     finally:
         if sys.modules.get("torch_aclnn") is package:
             del sys.modules["torch_aclnn"]
 
 
+def _stand_in_for_built_for() -> None:
+    # The build writes this module. Without it no version fits.
+    name = "torch_aclnn._built_for"
+    if importlib.util.find_spec(name) is None:
+        module = sys.modules[name] = ModuleType(name)
+        module.__dict__.update(TORCH="", TORCH_NPU="")
+
+
 def main() -> int:
     """Run the command line and return its exit code."""
-    with host_alone():
+    if sys.version_info < _OLDEST_PYTHON:
+        needed, found = (".".join(map(str, version[:2])) for version in (_OLDEST_PYTHON, sys.version_info))
+        raise SystemExit(f"torch-aclnn: Python {needed} or later is needed, this is {found} ({sys.executable})")
+    try:
+        with host_alone():
+            from torch_aclnn.host.cli import main as run
+        return run()
+    except ImportError as error:
+        if "torch_aclnn.host.cli" in sys.modules:
+            raise
+        problem = str(error)
+    with host_alone(built=False):
         from torch_aclnn.host.cli import main as run
+    return run(not_built=problem)
+
+
+def npu_smi() -> int:
+    """Run the engine's ``npu-smi`` and return its exit code."""
+    with host_alone():
+        from torch_aclnn.host.npu_smi import main as run
     return run()

@@ -1,7 +1,6 @@
 /* A plain C++ program that calls an aclnn operator: the gradient of average pooling, without torch.
 
-   g++ -std=c++17 -I"$(torch-aclnn config --includedir)" examples/aclnn_client.cpp -o aclnn_client \
-       -L"$(torch-aclnn config --libdir)" -lascendcl -lopapi -Wl,-rpath,"$(torch-aclnn config --libdir)"
+   g++ -std=c++17 examples/aclnn_client.cpp -o aclnn_client $(torch-aclnn config --cflags --libs)
 
    Each of the 16 channels of a 4x4 image is averaged by one 4x4 window, so each of its 16 pixels receives 1/16 of the gradient. */
 
@@ -113,5 +112,8 @@ int main() {
     check("aclrtSynchronizeStream", aclrtSynchronizeStream(stream.get()));
 
     grad_input.copy_back();
-    for (size_t i = 0; i < grad_input.host.size(); ++i) std::printf("gradInput[%zu] = %g\n", i, grad_input.host[i]);
+    const std::vector<float>& values = grad_input.host;
+    std::printf("gradOutput 1x16x1x1, all ones; gradInput 1x16x4x4\n");
+    std::printf("sum of gradInput: %g\n", std::accumulate(values.begin(), values.end(), 0.0));
+    std::printf("its first corner: %g %g\n                  %g %g\n", values[0], values[1], values[4], values[5]);
 }

@@ -1,7 +1,11 @@
 """torch-aclnn coverage: what a program used and missed, in one report."""
 
+import json
+import os
+import pty
 import re
 import struct
+import subprocess
 import sys
 from pathlib import Path
 
@@ -20,9 +24,9 @@ def report_of(code: str, exit_code: int = 0) -> dict[str, list[str]]:
     """Run the code under the command and return the lines below each heading of the report."""
     done = run_python(code, launcher=COMMAND)
     assert done.returncode == exit_code, done.stderr[-4000:]
-    report = done.stdout.partition("torch-aclnn coverage: ")[2]
+    report = done.stderr.partition("torch-aclnn coverage: ")[2]
     assert report.rstrip().endswith(f"the program ended with code {exit_code}")
-    blocks = re.findall(r"^([a-z ,]+): (\d+)\n((?:  .*\n)*)", report, re.MULTILINE)
+    blocks = re.findall(r"^([a-zA-Z ,]+): (\d+)\n((?:  .*\n)*)", report, re.MULTILINE)
     assert all(len(lines.splitlines()) == int(number) for _, number, lines in blocks)
     return {heading: [" ".join(line.split()) for line in lines.splitlines()] for heading, number, lines in blocks}
 
@@ -55,7 +59,52 @@ def test_the_processes_of_a_program_are_counted_together(tmp_path):
 
 def test_without_a_program_the_command_says_what_it_expects():
     done = run_python("", launcher=COMMAND[:2])
-    assert done.returncode == 1 and done.stderr == "torch-aclnn coverage: expected a script, -c or -m and its arguments\n"
+    expected = "torch-aclnn coverage: expected a script, -c or -m and its arguments (see torch-aclnn coverage --help)\n"
+    assert done.returncode == 2 and done.stderr == expected
+
+
+def test_standard_output_is_the_programs_own():
+    done = run_python("import os; os.write(1, b'result'); os.write(2, b'warning'); raise SystemExit(3)", launcher=COMMAND)
+    assert done.returncode == 3 and done.stdout == "result"
+    assert done.stderr.startswith("warning\ntorch-aclnn coverage: torch ")
+
+
+def test_what_torch_npu_hands_to_the_cpu_is_listed_once():
+    code = """
+    import torch
+    x = torch.eye(3, device="npu")
+    for _ in range(2): torch.linalg.eigh(x)
+    torch.logit(torch.full((3,), 0.3, device="npu"))
+    """
+    on_cpu = report_of(code)["handed to the CPU"]
+    assert on_cpu == ["aten::_linalg_eigh.eigenvalues", "aten::logit, aten::logit_, aten::logit.out"]
+
+
+def test_the_report_is_written_as_json_too(tmp_path):
+    file = tmp_path / "report.json"
+    launcher = (*COMMAND[:2], "--json", str(file), "-c")
+    done = run_python("import torch; torch.linalg.eigh(torch.ones(2, 2, device='npu'))", launcher=launcher)
+    report = json.loads(file.read_text())
+    assert done.returncode == report["exit_code"] == 0 and report["used"]
+    assert report["handed_to_cpu"] == ["aten::_linalg_eigh.eigenvalues"]
+    page = (Path(__file__).parents[1] / "docs" / "command_line.md").read_text()
+    table = page.partition("### The JSON object of `coverage`")[2].partition("\n#")[0]
+    assert [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")] == list(report)
+
+
+def test_a_terminal_stays_one():
+    ours, theirs = pty.openpty()
+    code = "import os, sys; sys.exit(os.isatty(2))"
+    done = subprocess.run([*COMMAND, code], stderr=theirs, stdout=subprocess.PIPE, timeout=300)
+    os.close(theirs)
+    os.close(ours)
+    assert done.returncode == 1
+
+
+def test_a_process_that_outlives_the_program_does_not_hold_up_the_report():
+    code = "import subprocess; subprocess.Popen(['sleep', '30'])"
+    done = subprocess.run([*COMMAND, code], capture_output=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20)
+    assert done.returncode == 0
 
 
 def test_work_behind_a_failure_is_not_counted_as_used():
@@ -94,6 +143,20 @@ def test_counts_of_several_processes_are_added():
     coverage.read_counts(record(1, "aclnnExp", 2) + record(1, "aclnnSin", 0) + record(2, "Cdist", 1) + record(0, "", 0))
     coverage.read_counts(record(1, "aclnnExp", 3))
     assert coverage.used == {"aclnnExp": 5} and coverage.refused == {"Cdist"}
+
+
+def test_the_words_of_torch_npu_about_the_cpu_are_understood():
+    coverage = Coverage()
+    for line in (
+        "[W1 Kernel.cpp:230] Warning: CAUTION: The operator 'aten::foo.out' is not currently supported on the NPU backend and will "
+        "fall back to run on the CPU. This may have performance implications. (function npu_cpu_fallback)",
+        "CAUTION: The operator aten::bar need to be met the conditions. Now this operator will fallback to run on the CPU and may",
+        "Since the NPU interface does not support operator 'aten::baz.dim_dtype', the operator will fall back to CPU.",
+        "LSTM fallback to acl_op because params size does not meet aclnn requirements.",
+        "CAUTION: The operator aten::bar need to be met the conditions. Now this operator will fallback to run on the CPU and may",
+    ):
+        coverage.read_warning(line)
+    assert coverage.on_cpu == ["aten::foo.out", "aten::bar", "aten::baz.dim_dtype"]
 
 
 def test_the_words_of_torch_npu_about_a_missing_symbol_are_understood():

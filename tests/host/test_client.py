@@ -1,15 +1,22 @@
 """C and C++ programs against the public headers, without torch."""
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import includedir, libdir
+from torch_aclnn.host import includedir, locations
 
 ROOT = Path(__file__).parents[2]
 HEADERS = sorted(str(path.relative_to(includedir())) for path in includedir().rglob("*.h"))
+SAMPLE = """\
+gradOutput 1x16x1x1, all ones; gradInput 1x16x4x4
+sum of gradInput: 16
+its first corner: 0.0625 0.0625
+                  0.0625 0.0625
+"""
 PROGRAMS = {
     "client": ROOT / "examples" / "aclnn_client.cpp",
     "handles": Path(__file__).parent / "opapi" / "handles.cpp",
@@ -26,22 +33,12 @@ def compiler():
 
 @pytest.fixture(scope="session")
 def programs(compiler, tmp_path_factory):
-    """Compile the programs with the commands that the example's own comment gives."""
+    """Compile the programs with the command that the example's own comment gives."""
     directory = tmp_path_factory.mktemp("programs")
+    warnings = ["-Wall", "-Wextra", "-Werror"]
+    flags = shlex.split(" ".join(locations.config({"cflags", "libs"})))
     for name, source in PROGRAMS.items():
-        link = [f"-L{libdir()}", "-lascendcl", "-lopapi", f"-Wl,-rpath,{libdir()}"]
-        warnings = ["-Wall", "-Wextra", "-Werror"]
-        command = [
-            compiler,
-            "-std=c++17",
-            *warnings,
-            f"-I{includedir()}",
-            str(source),
-            "-o",
-            str(directory / name),
-            *link,
-        ]
-        subprocess.run(command, check=True)
+        subprocess.run([compiler, "-std=c++17", *warnings, source, "-o", directory / name, *flags], check=True)
     return directory
 
 
@@ -54,14 +51,14 @@ def run(*command, **settings):
 def test_client_prints_the_documented_sample(programs):
     ended = run(programs / "client")
     assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.splitlines() == [f"gradInput[{i}] = 0.0625" for i in range(256)]
+    assert ended.stdout == SAMPLE
 
 
 def test_client_runs_as_every_generation_of_product(programs):
     for soc in ("Ascend310P3", "Ascend910A"):
         ended = run(programs / "client", TORCH_ACLNN_HOST_SOC=soc)
         assert ended.returncode == 0, ended.stderr
-        assert len(ended.stdout.splitlines()) == 256
+        assert ended.stdout == SAMPLE
 
 
 def test_client_stops_with_the_function_the_code_and_the_message(programs):

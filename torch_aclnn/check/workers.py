@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from torch_aclnn.check.records import FAILED, Check
-from torch_aclnn.host.paths import libdir
+from torch_aclnn.host.paths import toolkit
 
 _LAST_LINES = 8
 
@@ -21,7 +21,7 @@ _CODE = "import sys; sys.tracebacklimit = 0; sys.path[0] = sys.argv.pop(1); from
 def command(mode: int, operators: Sequence[str], is_first: bool) -> list[str]:
     """Return the command that checks in one mode, but for the pipe."""
     chosen = [word for name in operators for word in ("--operator", name)]
-    return [sys.executable, "-c", _CODE, str(libdir().parent.parent), "--mode", str(mode), *chosen, *(["--first"] if is_first else [])]
+    return [sys.executable, "-c", _CODE, str(toolkit().parent.parent), "--mode", str(mode), *chosen, *(["--first"] if is_first else [])]
 
 
 def run(arguments: Sequence[str], mode: int, take: Callable[[dict[str, Any]], None]) -> Check | None:

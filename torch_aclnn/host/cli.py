@@ -3,51 +3,75 @@
 import argparse
 import importlib.util
 import os
-import shlex
 import sys
+import textwrap
 from pathlib import Path
 
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check import command as check
 from torch_aclnn.check.records import MODES
-from torch_aclnn.host import coverage, info
-from torch_aclnn.host.cann import SEARCH_VARIABLES, TOOLKIT_VARIABLES
-from torch_aclnn.host.engine import environment_with_engine, search_path
-from torch_aclnn.host.paths import includedir, libdir
+from torch_aclnn.host import info, locations, programs
+from torch_aclnn.host.closed_pipe import quiet
+from torch_aclnn.host.installation import own_version
+from torch_aclnn.host.parser import USAGE_ERROR, Parser
 
 _OPERATORS = [operator.name for operator in OPERATORS]
 
+_DESCRIPTION = "Run programs that use the npu device without an NPU, and find out what is wrong."
+_EXAMPLES = """\
+examples:
+  torch-aclnn run train.py --epochs 3    what `python train.py --epochs 3` does,
+                                         with the host engine as its npu device
+  torch-aclnn info                       what is installed, whether it fits
+                                         together, and what to do if not
 
-def _python_arguments(command: str, arguments: argparse.Namespace) -> list[str]:
-    if not arguments.python_arguments:
-        raise SystemExit(f"torch-aclnn {command}: expected a script, -c or -m and its arguments")
-    return list(arguments.python_arguments)
+`torch-aclnn command --help` tells more of each command. `python -m torch_aclnn`
+does the same as `torch-aclnn`.
+"""
 
+_ENV = """\
+Print shell commands with which programs that the shell starts find the engine:
+its libraries, and its npu-smi. They are for sh, bash and zsh.
 
-def _run(arguments: argparse.Namespace) -> int:
-    python_arguments = _python_arguments("run", arguments)
-    sys.stdout.flush()
-    os.execve(sys.executable, [sys.executable, *python_arguments], environment_with_engine())
+example:
+  eval "$(torch-aclnn env)" && python train.py
+"""
 
+_CONFIG = """\
+Print where the engine is, for builds and scripts. Several options may be given.
 
-def _coverage(arguments: argparse.Namespace) -> int:
-    return coverage.run(_python_arguments("coverage", arguments))
+examples:
+  g++ client.cpp $(torch-aclnn config --cflags --libs)
+  PATH="$(torch-aclnn config --bindir):$PATH" npu-smi info
+"""
 
+_INFO = """\
+Show what is installed, which engine answers on the npu device, whether all of
+it fits together, and the command that mends it if not. torch and torch_npu are
+imported in a process of their own, so that this works where they do not import.
+The exit code is 0 if all is well, 1 if not.
 
-def _env(arguments: argparse.Namespace) -> int:
-    print(f"unset {' '.join(SEARCH_VARIABLES)}")  # else torch_npu would find operators of an installed CANN
-    for name, value in {"LD_LIBRARY_PATH": search_path(), **TOOLKIT_VARIABLES}.items():
-        print(f"export {name}={shlex.quote(value)}")
-    return 0
+example:
+  torch-aclnn info --json > info.json
+"""
+
+_CHECK = f"""\
+Check the operators on this machine's npu device against their definitions, and
+measure what they cost. This needs rich: pip install rich
+
+{textwrap.fill(f"NAME is one of {', '.join(_OPERATORS)}.", 79)}
+
+example:
+  torch-aclnn check --operator avg_pool2d --json report.json
+"""
 
 
 def _config(arguments: argparse.Namespace) -> int:
-    print(includedir() if arguments.includedir else libdir())
+    lines = locations.config({option for option in locations.OPTIONS if getattr(arguments, option)})
+    if not lines:
+        arguments.parser.error(f"expected at least one of {', '.join(f'--{option}' for option in locations.OPTIONS)}")
+    print("\n".join(lines))
     return 0
-
-
-def _info(arguments: argparse.Namespace) -> int:
-    return info.show()
 
 
 def _check(arguments: argparse.Namespace) -> int:
@@ -58,42 +82,50 @@ def _check(arguments: argparse.Namespace) -> int:
     return check.run(arguments.operator or _OPERATORS, arguments.mode or MODES, arguments.json)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="torch-aclnn", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="command")
+def _parser() -> Parser:
+    parser = Parser(prog="torch-aclnn", description=_DESCRIPTION, epilog=_EXAMPLES)
+    parser.add_argument("--version", action="version", version=f"torch-aclnn {own_version()}")
+    commands = parser.add_subparsers(title="commands", metavar="command", dest="command", parser_class=Parser)
+    programs.add_parsers(commands)
 
-    programs = (
-        ("run", _run, "run a Python program under the host engine: torch-aclnn run train.py, run -m module, run -c code"),
-        ("coverage", _coverage, "do the same, and list the entry points that the program used and those that it missed"),
-    )
-    for name, action, help in programs:
-        # What follows belongs to Python, options too, so for these commands nothing begins an option.
-        program = commands.add_parser(name, help=help, prefix_chars="\0", add_help=False)
-        program.add_argument("python_arguments", nargs=argparse.REMAINDER, metavar="...", help="what would follow `python`")
-        program.set_defaults(action=action)
+    env = commands.add_parser("env", help="print shell commands that let programs find the engine", description=_ENV)
+    env.set_defaults(action=lambda _: print("\n".join(locations.shell_commands())) or 0)
 
-    env = commands.add_parser("env", help='print what lets this shell\'s programs find the engine: eval "$(torch-aclnn env)"')
-    env.set_defaults(action=_env)
+    config = commands.add_parser("config", help="print where headers, libraries and programs are", description=_CONFIG)
+    for option, help in locations.OPTIONS.items():
+        config.add_argument(f"--{option}", action="store_true", help=help)
+    config.set_defaults(action=_config, parser=config)
 
-    config = commands.add_parser("config", help="print where the C headers or libraries are")
-    which = config.add_mutually_exclusive_group(required=True)
-    which.add_argument("--includedir", action="store_true", help="for the compiler's -I")
-    which.add_argument("--libdir", action="store_true", help="for the linker's -L and the loader's path")
-    config.set_defaults(action=_config)
+    information = commands.add_parser("info", help="show what is installed, and whether it fits together", description=_INFO)
+    information.add_argument("--json", action="store_true", help="print a JSON object instead")
+    information.set_defaults(action=lambda arguments: info.show(as_json=arguments.json, not_built=arguments.not_built))
 
-    information = commands.add_parser("info", help="show versions, the engine, and which entry points resolve")
-    information.set_defaults(action=_info)
-
-    checking = commands.add_parser("check", help="check the operators on this machine's npu device, and what they cost")
-    checking.add_argument("--operator", action="append", choices=_OPERATORS, help="only this one; may be repeated")
+    checking = commands.add_parser("check", help="check the operators on this machine's npu device", description=_CHECK)
+    checking.add_argument("--operator", action="append", choices=_OPERATORS, metavar="NAME", help="only this one; may be repeated")
     checking.add_argument("--mode", action="append", type=int, choices=MODES, help="only this TASK_QUEUE_ENABLE; may be repeated")
     checking.add_argument("--json", type=Path, metavar="FILE", help="write all that was found, to be sent in")
     checking.set_defaults(action=_check)
     return parser
 
 
-def main() -> int:
-    """Run the command line with the process's arguments and return its exit code."""
-    arguments = _parser().parse_args()
+def main(not_built: str | None = None) -> int:
+    """Run the command line with the process's arguments and return its exit code.
+
+    Args:
+        not_built: why the package cannot be used though it is found; only ``info`` then does its work.
+
+    """
+    return quiet(lambda: _main(not_built))
+
+
+def _main(not_built: str | None) -> int:
+    parser = _parser()
+    arguments = programs.parse(sys.argv[1:]) or parser.parse_args()
+    if arguments.command is None:
+        parser.print_help(sys.stderr)
+        return USAGE_ERROR
+    if not_built is not None and arguments.command != "info":
+        raise SystemExit(f"torch-aclnn {arguments.command}: {not_built}")
+    arguments.not_built = not_built
     result: int = arguments.action(arguments)
     return result

@@ -1,9 +1,11 @@
 """What ``torch-aclnn coverage`` does: run a program on the host engine and list the entry points that it used and those that it missed.
 
 The engine counts into files that are mapped into memory, one for each process, so that a process that dies leaves its counts. What it
-cannot know is which symbols torch_npu looked up in vain: torch_npu's own log says that.
+cannot know is which symbols torch_npu looked up in vain, and which operators torch_npu handed to the CPU: torch_npu's own log says the
+first, and its warnings on standard error the second.
 """
 
+import json
 import re
 import struct
 import subprocess
@@ -13,9 +15,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from torch_aclnn.host.engine import ATEN_ADAPTERS, environment_with_engine
-from torch_aclnn.host.info import version
+from torch_aclnn.host.engine import ATEN_ADAPTERS
+from torch_aclnn.host.installation import version
+from torch_aclnn.host.locations import environment_of_programs
+from torch_aclnn.host.standard_error import StandardError
 
 _PACKAGES = ("torch", "torch_npu", "torch_aclnn")
 
@@ -26,6 +31,10 @@ _ENTRY_POINT, _REFUSED_OPERATOR = 1, 2
 # What torch_npu says of the last of the engine's libraries with entry points that it looks into, and what it does when none has the symbol.
 _NOT_FOUND = re.compile(rf"dlsym (acl\w+)GetWorkspaceSize from {re.escape(ATEN_ADAPTERS)} failed")
 _INSTEAD = re.compile(r"\[PTA\]:(acl\w+) or \w+ not in .* Will call (\w+::\w+)")
+
+# What it says of an operator, or of several of which it does not know which it is, that it computes on the CPU.
+_FALLS_BACK = re.compile(r"fall ?back to (?:run on the )?CPU")
+_ATEN_NAME = re.compile(r"\b\w+::\w+(?:\.\w+)?")
 
 # torch_npu tells of symbols that it does not find at the level of warnings.
 _LOG_WARNINGS = "2"
@@ -39,12 +48,14 @@ class Coverage:
         used: how often each entry point ran.
         missing: the entry points that torch_npu looked for in vain, each with what it called instead, or nothing.
         refused: the operators that it called by name, which the engine refuses.
+        on_cpu: the operators that it handed to the CPU, each once, in order.
 
     """
 
     used: Counter[str] = field(default_factory=Counter)
     missing: dict[str, str] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
+    on_cpu: list[str] = field(default_factory=list)
 
     def read_counts(self, records: bytes) -> None:
         """Take in the counts of a process."""
@@ -63,6 +74,13 @@ class Coverage:
             elif instead := _INSTEAD.search(line):
                 self.missing[instead[1]] = instead[2]
 
+    def read_warning(self, line: str) -> None:
+        """Take in a line that the program wrote on standard error."""
+        if falls_back := _FALLS_BACK.search(line):
+            names = ", ".join(_ATEN_NAME.findall(line[: falls_back.start()]))
+            if names and names not in self.on_cpu:
+                self.on_cpu.append(names)
+
     def read(self, directory: Path) -> None:
         """Take in what the engine has left in a directory."""
         for counts in directory.glob("*.calls"):
@@ -76,35 +94,51 @@ class Coverage:
         """Return the text that the command prints, fit for a bug report."""
         lines = [", ".join(f"{name} {version(name)}" for name in _PACKAGES)]
         lines += ["", f"entry points used: {len(self.used)}"]
-        lines += [f"  {name:40} {calls:>10}" for name, calls in sorted(self.used.items())]
+        lines += [f"  {name:50} {calls:>10}" for name, calls in sorted(self.used.items())]
         lines += ["", f"entry points missing: {len(self.missing)}"]
         lines += [f"  {name:40} {f'torch_npu called {used}' if used else ''}".rstrip() for name, used in sorted(self.missing.items())]
         lines += ["", f"operators called by name, and refused: {len(self.refused)}"]
         lines += [f"  {name}" for name in sorted(self.refused)]
+        lines += ["", f"handed to the CPU: {len(self.on_cpu)}"]
+        lines += [f"  {names}" for names in self.on_cpu]
         return "\n".join([*lines, "", f"the program ended with code {exit_code}"])
 
+    def document(self, exit_code: int) -> dict[str, Any]:
+        """Return the same for JSON; docs/command_line.md describes it."""
+        return {
+            "versions": {name: version(name) for name in _PACKAGES},
+            "used": dict(sorted(self.used.items())),
+            "missing": dict(sorted(self.missing.items())),
+            "refused": sorted(self.refused),
+            "handed_to_cpu": self.on_cpu,
+            "exit_code": exit_code,
+        }
 
-def run(python_arguments: list[str]) -> int:
-    """Run Python with the arguments under the host engine, print the report, and return the program's exit code."""
+
+def run(python_arguments: list[str], json_file: Path | None = None) -> int:
+    """Run Python with the arguments under the host engine, write the report on standard error, and return the program's exit code."""
     coverage = Coverage()
     with tempfile.TemporaryDirectory(prefix="torch_aclnn_") as directory:
-        exit_code = _run(python_arguments, Path(directory))
+        exit_code = _run(python_arguments, Path(directory), coverage)
         coverage.read(Path(directory))
-    print("\ntorch-aclnn coverage: " + coverage.report(exit_code))
+    print("\ntorch-aclnn coverage: " + coverage.report(exit_code), file=sys.stderr)
+    if json_file is not None:
+        json_file.write_text(json.dumps(coverage.document(exit_code), indent=1) + "\n")
     return exit_code
 
 
-def _run(python_arguments: list[str], directory: Path) -> int:
+def _run(python_arguments: list[str], directory: Path, coverage: Coverage) -> int:
     environment = {
-        **environment_with_engine(),
+        **environment_of_programs(),
         "TORCH_ACLNN_HOST_COVERAGE": str(directory),
         "ASCEND_GLOBAL_LOG_LEVEL": _LOG_WARNINGS,
     }
     sys.stdout.flush()
-    program = subprocess.Popen([sys.executable, *python_arguments], env=environment)
-    while True:
-        try:
-            code = program.wait()
-        except KeyboardInterrupt:  # the terminal sent it to the program too, which decides what to do
-            continue
-        return code if code >= 0 else 128 - code  # as a shell says that a signal ended it
+    with StandardError(coverage.read_warning) as standard_error:
+        program = subprocess.Popen([sys.executable, *python_arguments], env=environment, stderr=standard_error.descriptor)
+        while True:
+            try:
+                code = program.wait()
+            except KeyboardInterrupt:  # the terminal sent it to the program too, which decides what to do
+                continue
+            return code if code >= 0 else 128 - code  # as a shell says that a signal ended it

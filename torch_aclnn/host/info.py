@@ -1,91 +1,94 @@
-"""What ``torch-aclnn info`` prints."""
+"""What ``torch-aclnn info`` shows: what is installed, whether it fits together, and what mends it."""
 
-import ctypes
-import importlib.metadata
-import platform
+import json
+import shlex
+from pathlib import Path
+from typing import Any
 
-from torch_aclnn._operators import OPERATORS
-from torch_aclnn.host import libraries
-from torch_aclnn.host.cann import RUNTIME_LIBRARIES
-from torch_aclnn.host.engine import activate, answers_from_package, is_active
-from torch_aclnn.host.loader import library_of, loaded_library
+from torch_aclnn.host import installation
+from torch_aclnn.host.info_rows import rows
+from torch_aclnn.host.probe import Found, probe
 from torch_aclnn.host.versions import check_versions
 
-
-def version(package: str) -> str:
-    """Return the installed version of the package."""
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
+_GPU = "a GPU is visible beside the npu device, and torch uses one kind of accelerator in a process"
+_CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
 
 
-def _runtime() -> ctypes.CDLL:
-    # torch_npu loads CANN's; where that failed, this shows which it would have been.
-    return loaded_library(RUNTIME_LIBRARIES[0]) or ctypes.CDLL(RUNTIME_LIBRARIES[0])
-
-
-def _engine() -> str:
-    runtime = _runtime()
-    if answers_from_package():
-        return f"host engine {version('torch_aclnn')} (CPU; not an NPU)"
-    place = library_of(runtime.aclInit).parent
-    return f"host engine (CPU; not an NPU), in the place of CANN: {place}" if is_active() else f"CANN: {place}"
-
-
-def _soc() -> str:
-    runtime = _runtime()
-    runtime.aclrtGetSocName.restype = ctypes.c_char_p
-    return (runtime.aclrtGetSocName() or b"unknown").decode()
-
-
-def _import_problem() -> str | None:
-    """Import the whole package, as a program would, and return why that fails."""
-    try:
-        check_versions()
-        import torch_aclnn  # noqa: F401
-    except (ImportError, ValueError, OSError, RuntimeError) as error:
-        return str(error)
-    return None
-
-
-def _instruction_set() -> str:
-    from torch_aclnn import _C
-
-    return _C.isa()
-
-
-def _operators() -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the rows of the libraries and of the entry points, and the entry points that are missing."""
-    searched = libraries.searched()
-    rows = [(f"operator library {number}", f"{library.file}: {library.state()}") for number, library in enumerate(searched, 1)]
-    entry_points = [operator.entry_point for operator in OPERATORS]
-    found = {entry_point: libraries.resolve(entry_point, searched) for entry_point in entry_points}
-    rows += [(entry_point, str(path or "missing")) for entry_point, path in found.items()]
-    return rows, [entry_point for entry_point, path in found.items() if path is None]
-
-
-def show() -> int:
-    """Print versions, engine, SoC, the libraries of operators, the operators' entry points and a verdict.
+def show(*, as_json: bool, not_built: str | None = None) -> int:
+    """Print what :func:`collect` returns, as a table or as JSON.
 
     Returns:
         0 if the package is usable, else 1.
 
     """
-    rows = [("Python", platform.python_version())]
-    rows += [(package, version(package)) for package in ("torch", "torch_npu", "torch_aclnn")]
-    problem = None
+    found = collect(not_built)
+    print(json.dumps(found, indent=1) if as_json else "\n".join(rows(found)))
+    return 0 if found["usable"] else 1
+
+
+def collect(not_built: str | None = None) -> dict[str, Any]:
+    """Return what is installed and what is wrong, with the keys that docs/command_line.md describes."""
+    facts = installation.facts()
+    problem, remedy = not_built, None
+    if not_built is not None:
+        remedy = _build_command()
+        found = Found()
+    else:
+        problem, remedy = _wrong_versions(facts)
+        found = probe(imports=problem is None)
+        if problem is None and found.problem is not None:
+            problem, remedy = _explained(found, facts)
+    entry_points = found.facts.get("entry_points", {})
+    missing = [name for name, path in entry_points.items() if path is None]
+    if problem is None and missing:
+        problem = f"{', '.join(missing)} cannot be called"
+    gpus = found.facts.get("gpus")
+    return {
+        **facts,
+        "torch": {**facts["torch"], "gpus": gpus},
+        "engine": found.facts.get("engine"),
+        "soc": found.facts.get("soc"),
+        "instruction_set": found.facts.get("instruction_set"),
+        "operator_libraries": found.facts.get("operator_libraries", []),
+        "entry_points": entry_points,
+        "usable": problem is None,
+        "problem": problem,
+        "said": found.said or None,
+        "remedy": remedy,
+    }
+
+
+def _wrong_versions(facts: dict[str, Any]) -> tuple[str | None, str | None]:
+    for package in ("torch", "torch_npu"):
+        if facts[package]["problem"] is not None:
+            shadowed = f"{package}.py is not a whole" in facts[package]["problem"]  # a file of the user's own, which pip cannot mend
+            return facts[package]["problem"], None if shadowed else _reinstall(package, facts)
     try:
-        activate()
-        problem = _import_problem()
-        operators, missing = _operators()
-        rows += [("engine", _engine()), ("SoC", _soc()), *operators]
-        if problem is None:
-            rows.append(("kernels", _instruction_set()))
-            problem = f"{', '.join(missing)} cannot be called" if missing else None
-    except (ImportError, ValueError, OSError) as error:
-        problem = problem or str(error)
-    for name, value in rows:
-        print(f"{name:32} {value}")
-    print(f"{'verdict':32} {'ready' if problem is None else 'not usable: ' + problem}")
-    return 0 if problem is None else 1
+        check_versions()
+    except ImportError as error:
+        wanted = facts["torch_aclnn"]["built_for"]["torch"]
+        if facts["torch"]["build"] not in (None, "CPU") and facts["torch"]["version"].split("+")[0] == wanted:
+            return str(error), f'pip install "torch=={wanted}+cpu" --index-url {_CPU_WHEELS}'
+        return str(error), installation.install_command()
+    return None, None
+
+
+def _explained(found: Found, facts: dict[str, Any]) -> tuple[str | None, str | None]:
+    if found.stage == "engine" and "expected auto, cann or host" in (found.problem or ""):
+        return found.problem, "unset TORCH_ACLNN_ENGINE"
+    if found.stage == "import torch_npu" and found.facts.get("gpus"):
+        return f"{_GPU} ({found.problem})", "export CUDA_VISIBLE_DEVICES="
+    if found.stage in ("import torch", "import torch_npu"):
+        return found.problem, _reinstall(found.stage.removeprefix("import "), facts)
+    return found.problem, None
+
+
+def _reinstall(package: str, facts: dict[str, Any]) -> str:
+    version = facts[package]["version"] or facts["torch_aclnn"]["built_for"][package]
+    index = f" --index-url {_CPU_WHEELS}" if version.endswith("+cpu") else ""
+    return f'pip install --force-reinstall --no-deps "{package}=={version}"{index}'
+
+
+def _build_command() -> str | None:
+    tree = installation.package_directory().parent
+    return f"pip install {shlex.quote(str(tree))}" if Path(tree, "pyproject.toml").is_file() else None

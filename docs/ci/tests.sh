@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The steps of github-actions.yml beside this file, for any other service. Run it in the project's root; change what is marked there.
+set -euo pipefail
+
+export TORCH_VERSION="2.13.0"
+export TORCH_ACLNN="torch_aclnn @ git+https://github.com/OWNER/torch_aclnn@v0.1.0"
+
+if [ ! -x .venv/bin/torch-aclnn ]; then # the service should keep .venv between runs
+    python -m venv .venv
+    source .venv/bin/activate
+    pip install "torch==$TORCH_VERSION" --index-url https://download.pytorch.org/whl/cpu
+    pip install "torch_npu==$TORCH_VERSION.*" setuptools cmake ninja
+    TORCH_DEVICE_BACKEND_AUTOLOAD=0 pip install --no-build-isolation "$TORCH_ACLNN"
+fi
+export PATH="$(.venv/bin/torch-aclnn config --bindir):$PWD/.venv/bin:$PATH"
+
+pip install pytest
+pip install --no-deps .
+torch-aclnn info
+npu-smi info
+torch-aclnn run -m pytest

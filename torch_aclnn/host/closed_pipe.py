@@ -1,0 +1,18 @@
+"""What a command does when the program that reads its output has ended, such as ``head``."""
+
+import os
+import sys
+from collections.abc import Callable
+
+_CODE = 141  # as a shell says that SIGPIPE ended a program
+
+
+def quiet(action: Callable[[], int]) -> int:
+    """Run the command and return its exit code, without a traceback where nobody reads standard output any more."""
+    try:
+        code = action()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
+        return _CODE
+    return code

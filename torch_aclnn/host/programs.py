@@ -1,0 +1,86 @@
+"""``torch-aclnn run`` and ``torch-aclnn coverage``: a Python program under the host engine."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from torch_aclnn.host import coverage
+from torch_aclnn.host.locations import environment_of_programs
+from torch_aclnn.host.parser import Parser
+
+_RUN = """\
+usage: torch-aclnn run [--help] script.py [arguments]
+       torch-aclnn run [--help] -m module [arguments]
+       torch-aclnn run [--help] -c code [arguments]
+
+Run a Python program with the host engine as its npu device. What follows is
+what would follow `python`, options of Python included. The program may import
+torch first, and needs no change. The engine's npu-smi is first on its PATH.
+
+examples:
+  torch-aclnn run train.py --epochs 3
+  torch-aclnn run -m pytest tests
+"""
+
+_COVERAGE = """\
+usage: torch-aclnn coverage [--help] [--json FILE] script.py [arguments]
+       torch-aclnn coverage [--help] [--json FILE] -m module [arguments]
+       torch-aclnn coverage [--help] [--json FILE] -c code [arguments]
+
+Do what `torch-aclnn run` does, and afterwards list on standard error the entry
+points that the program used, those that it missed, and the operators that
+torch_npu handed to the CPU. Standard output and the exit code stay the
+program's.
+
+  --json FILE  write the report as JSON to FILE too
+
+examples:
+  torch-aclnn coverage train.py --epochs 1
+  torch-aclnn coverage --json report.json -m pytest tests
+"""
+
+_HELP = {"run": _RUN, "coverage": _COVERAGE}
+
+
+def add_parsers(commands: Any) -> None:
+    """Add the two commands to the list that the help shows; :func:`parse` takes their arguments."""
+    commands.add_parser("run", help="run a Python program on the host engine", add_help=False)
+    commands.add_parser("coverage", help="do the same, and list the entry points used and missing", add_help=False)
+
+
+def parse(arguments: list[str]) -> argparse.Namespace | None:
+    """Return what the arguments ask for, or None if they are for another command.
+
+    Only what stands directly behind the command can be its own option; the rest is Python's or the program's.
+    """
+    if not arguments or arguments[0] not in _HELP:
+        return None
+    command, rest = arguments[0], arguments[1:]
+    if rest[:1] in (["--help"], ["-h"]):
+        print(_HELP[command], end="")
+        sys.stdout.flush()
+        raise SystemExit(0)
+    error = Parser(prog=f"torch-aclnn {command}").error
+    json_file = None
+    if command == "coverage" and rest and rest[0].split("=")[0] == "--json":
+        own, rest = (rest[0].split("=", 1), rest[1:]) if "=" in rest[0] else (rest[:2], rest[2:])
+        if len(own) < 2 or not os.access(Path(own[1]).absolute().parent, os.W_OK):
+            error(f"--json: expected a file in a folder that can be written, got {own[1] if len(own) > 1 else 'nothing'}")
+        json_file = Path(own[1]).absolute()
+    if not rest:
+        error("expected a script, -c or -m and its arguments")
+    return argparse.Namespace(command=command, action=_ACTIONS[command], python_arguments=rest, json=json_file)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    sys.stdout.flush()
+    os.execve(sys.executable, [sys.executable, *arguments.python_arguments], environment_of_programs())
+
+
+def _coverage(arguments: argparse.Namespace) -> int:
+    return coverage.run(arguments.python_arguments, arguments.json)
+
+
+_ACTIONS = {"run": _run, "coverage": _coverage}
