@@ -1,14 +1,16 @@
 """Loading torch_npu beside torch's CUDA build: a library stands for it that registers allocator options as libc10_cuda does."""
 
-import shutil
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 from torch.utils.cpp_extension import include_paths, library_paths
 
+from support.compiler import shared_library
 from support.subprocesses import output_of, run_python
+
+pytestmark = pytest.mark.skipif(torch.version.cuda is not None, reason="torch is the CUDA build, so that every other test is this one")
 
 SOURCE = """
 #include <c10/core/AllocatorConfig.h>
@@ -41,16 +43,11 @@ print([library.has_key(key.encode()) == 1 for key in keys], (torch.ones(2).npu()
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a library that registers what torch's CUDA build has registered by the time torch_npu is loaded."""
-    compiler = shutil.which("c++") or shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
     directory = tmp_path_factory.mktemp("allocator")
-    source, built = directory / "options.cpp", directory / "liboptions.so"
+    source = directory / "options.cpp"
     source.write_text(SOURCE)
     headers = [f"-I{path}" for path in include_paths()]
-    libraries = [f"-L{library_paths()[0]}", "-lc10"]
-    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", *headers, str(source), "-o", str(built), *libraries], check=True)
-    return built
+    return shared_library(source, directory / "liboptions.so", ["-std=c++20", *headers], [f"-L{library_paths()[0]}", "-lc10"])
 
 
 def test_torch_npu_aborts_if_nothing_is_done(library):

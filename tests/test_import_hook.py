@@ -44,11 +44,12 @@ def test_torch_npu_keeps_a_loader_of_its_own():
     assert output_of(code) == "SourceFileLoader SourceFileLoader"
 
 
-def test_a_spawned_worker_needs_no_import_of_this_package(tmp_path):
+@pytest.mark.parametrize("parent", ["torch", "torch_aclnn"])
+def test_a_spawned_worker_needs_no_import_of_this_package(tmp_path, parent):
     (tmp_path / "worker.py").write_text("import torch\ndef work(x):\n    return (torch.ones(2).npu() * x).sum().item()\n")
     code = f"""
     import sys; sys.path.insert(0, {str(tmp_path)!r})
-    import multiprocessing, worker
+    import {parent}, multiprocessing, worker
     if __name__ == "__main__":
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             print(pool.map(worker.work, [3]))

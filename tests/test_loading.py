@@ -35,18 +35,6 @@ def test_importing_torch_aclnn_after_torch_without_autoload():
     assert output_of(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0") == "True"
 
 
-def test_a_spawned_worker_that_imports_torch_first_finds_the_engine(tmp_path):
-    (tmp_path / "worker.py").write_text("import torch\ndef work(x):\n    return (torch.ones(2).npu() * x).sum().item()\n")
-    code = f"""
-    import sys; sys.path.insert(0, {str(tmp_path)!r})
-    import torch_aclnn, multiprocessing, worker
-    if __name__ == "__main__":
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            print(pool.map(worker.work, [3]))
-    """
-    assert output_of(code) == "[6.0]"
-
-
 def test_a_forked_child_can_use_the_cpu_kernels():
     code = """
     import torch_aclnn, torch, os

@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from torch_aclnn.host import libdir
 
+from support.compiler import shared_library
 from support.runtime import Runtime
 
 ROOT = Path(__file__).parents[2]
@@ -58,16 +58,11 @@ def device_memory(ascendcl: Runtime) -> Iterator[int]:
 @pytest.fixture(scope="session")
 def tasks(library: Runtime, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """Compile the tasks that fail on purpose as a library of its own: what it throws must be caught in another."""
-    compiler = shutil.which("c++") or shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
     target = tmp_path_factory.mktemp("tasks") / "libtasks.so"
-    flags = ["-std=c++17", "-O0", "-fPIC", "-shared", "-fvisibility=hidden"]
+    flags = ["-std=c++17", "-O0", "-fvisibility=hidden"]
     include = [f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'csrc' / 'include'}"]
     source = Path(__file__).with_name("tasks.cpp")
-    link = [f"-L{libdir()}", "-lascendcl"]
-    subprocess.run([compiler, *flags, *include, str(source), "-o", str(target), *link], check=True)
-    compiled = ctypes.CDLL(str(target))
+    compiled = ctypes.CDLL(str(shared_library(source, target, [*flags, *include], [f"-L{libdir()}", "-lascendcl"])))
     for name in ("enqueue_failing_task", "enqueue_throwing_task", "enqueue_refusing_task", "enqueue_counting_task"):
         getattr(compiled, name).argtypes = [c_void_p]
     return compiled

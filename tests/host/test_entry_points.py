@@ -1,8 +1,6 @@
 """The list of entry points: what it tells, and that callers of other versions can read it."""
 
 import ctypes
-import shutil
-import subprocess
 import threading
 from _ctypes import dlclose
 from collections.abc import Iterator
@@ -11,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from torch_aclnn.host import libdir
+
+from support.compiler import shared_library
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -54,17 +54,10 @@ def calls(ascendcl, name: str) -> int:
 
 @pytest.fixture(scope="module")
 def passing_library(tmp_path_factory) -> Path:
-    compiler = shutil.which("c++") or shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
     target = tmp_path_factory.mktemp("entry_point") / "libpassing.so"
     include = [f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'csrc' / 'include'}"]
     source = Path(__file__).with_name("entry_point.cpp")
-    subprocess.run(
-        [compiler, "-std=c++17", "-fPIC", "-shared", *include, source, "-o", target, f"-L{libdir()}", "-lascendcl"],
-        check=True,
-    )
-    return target
+    return shared_library(source, target, ["-std=c++17", *include], [f"-L{libdir()}", "-lascendcl"])
 
 
 @pytest.fixture

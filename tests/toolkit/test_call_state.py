@@ -1,12 +1,11 @@
 """What torch_npu's own operators set up around each call, and whether ours do: seen from an operator library that has the functions."""
 
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from support.compiler import shared_library
 from support.subprocesses import output_of
 
 CALL = """
@@ -34,7 +33,7 @@ def observer(toolkit, tmp_path_factory):
     library = directory / "op_api" / "lib" / "libcust_opapi.so"
     library.parent.mkdir(parents=True)
     source = Path(__file__).with_name("observer.cpp")
-    subprocess.run([shutil.which("c++") or "g++", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    shared_library(source, library)
     return {"TORCH_ACLNN_ENGINE": "cann", "ASCEND_CUSTOM_OPP_PATH": str(directory)}
 
 

@@ -13,6 +13,8 @@ from torch_aclnn.host.versions import check_versions, is_cuda_build
 # Why torch_npu could not be imported, for the pytest plugin.
 problems: list[str] = []
 
+GPU_IS_VISIBLE = "a GPU is visible beside the npu device, and torch uses one kind of accelerator in a process"
+
 _PACKAGE, _EXTENSION = "torch_npu", "torch_npu._C"
 SWITCH = "TORCH_ACLNN_IMPORT_HOOK"
 
@@ -67,10 +69,7 @@ def _explain(error: Exception) -> str | None:
             return str(explanation)
         return None
     if _gpu_is_visible():
-        return (
-            "a GPU is visible beside the npu device, and torch uses one kind of accelerator in a process; "
-            "set CUDA_VISIBLE_DEVICES= (to nothing) to use npu, or TORCH_DEVICE_BACKEND_AUTOLOAD=0 to use the GPU"
-        )
+        return f"{GPU_IS_VISIBLE}; set CUDA_VISIBLE_DEVICES= (to nothing) to use npu, or TORCH_DEVICE_BACKEND_AUTOLOAD=0 to use the GPU"
     return f"torch_npu cannot be imported on the host engine: {error}; `torch-aclnn info` shows what does not fit"
 
 

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from torch_aclnn.host import installation
+from torch_aclnn.host.import_hook import GPU_IS_VISIBLE
 from torch_aclnn.host.info_rows import rows
 from torch_aclnn.host.probe import Found, probe
-from torch_aclnn.host.versions import check_versions
-
-_GPU = "a GPU is visible beside the npu device, and torch uses one kind of accelerator in a process"
-_CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
+from torch_aclnn.host.versions import CPU_BUILDS, check_versions, cpu_build_command, install_command
 
 
 def show(*, as_json: bool, not_built: str | None = None) -> int:
@@ -68,8 +66,8 @@ def _wrong_versions(facts: dict[str, Any]) -> tuple[str | None, str | None]:
     except ImportError as error:
         wanted = facts["torch_aclnn"]["built_for"]["torch"]
         if facts["torch"]["build"] not in (None, "CPU") and facts["torch"]["version"].split("+")[0] == wanted:
-            return str(error), f'pip install "torch=={wanted}+cpu" --index-url {_CPU_WHEELS}'
-        return str(error), installation.install_command()
+            return str(error), cpu_build_command()
+        return str(error), install_command()
     return None, None
 
 
@@ -77,7 +75,7 @@ def _explained(found: Found, facts: dict[str, Any]) -> tuple[str | None, str | N
     if found.stage == "engine" and "expected auto, cann or host" in (found.problem or ""):
         return found.problem, "unset TORCH_ACLNN_ENGINE"
     if found.stage == "import torch_npu" and found.facts.get("gpus"):
-        return f"{_GPU} ({found.problem})", "export CUDA_VISIBLE_DEVICES="
+        return f"{GPU_IS_VISIBLE} ({found.problem})", "export CUDA_VISIBLE_DEVICES="
     if found.stage in ("import torch", "import torch_npu"):
         return found.problem, _reinstall(found.stage.removeprefix("import "), facts)
     return found.problem, None
@@ -85,7 +83,7 @@ def _explained(found: Found, facts: dict[str, Any]) -> tuple[str | None, str | N
 
 def _reinstall(package: str, facts: dict[str, Any]) -> str:
     version = facts[package]["version"] or facts["torch_aclnn"]["built_for"][package]
-    index = f" --index-url {_CPU_WHEELS}" if version.endswith("+cpu") else ""
+    index = f" --index-url {CPU_BUILDS}" if version.endswith("+cpu") else ""
     return f'pip install --force-reinstall --no-deps "{package}=={version}"{index}'
 
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from torch_aclnn import _built_for
 from torch_aclnn._source_tree import is_built
-from torch_aclnn.host.versions import installed, without_post
+from torch_aclnn.host.import_hook import SWITCH
+from torch_aclnn.host.versions import installed
 
 OLDEST_PYTHON = (3, 10)
 
 _HOOK_FILE = "torch_aclnn_import_hook.pth"
-_HOOK_VARIABLE = "TORCH_ACLNN_IMPORT_HOOK"
 _PREFIX = "TORCH_ACLNN_"
 
 
@@ -41,11 +41,6 @@ def package_directory() -> Path:
     return Path(__file__).resolve().parent.parent
 
 
-def install_command() -> str:
-    """Return the pip command that installs the versions that this build was made for."""
-    return f'pip install "torch=={_built_for.TORCH}" "torch_npu=={without_post(_built_for.TORCH_NPU)}.*"'
-
-
 def facts(environment: Mapping[str, str] = os.environ, path: Sequence[str] | None = None) -> dict[str, Any]:
     """Return what is installed, with the keys that docs/command_line.md describes.
 
@@ -66,7 +61,7 @@ def facts(environment: Mapping[str, str] = os.environ, path: Sequence[str] | Non
         },
         "glibc": platform.libc_ver()[1] or None,
         "architecture": platform.machine(),
-        "import_hook": {"installed": _hook(path), "enabled": environment.get(_HOOK_VARIABLE) != "0"},
+        "import_hook": {"installed": _hook(path), "enabled": environment.get(SWITCH) != "0"},
         "environment": {name: value for name, value in sorted(environment.items()) if name.startswith(_PREFIX)},
     }
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from torch_aclnn import _built_for
 
-# The version's tag is needed: pip takes an installed build of the same release for the one that is asked for.
-_CPU_BUILD = f'pip install "torch=={_built_for.TORCH}+cpu" --index-url https://download.pytorch.org/whl/cpu'
+# PyPI has no CPU build of torch for x86_64.
+CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
 
 
 def installed(package: str) -> dict[str, object] | None:
@@ -29,20 +29,30 @@ def check_versions() -> None:
 
     """
     torch, torch_npu = installed("torch"), installed("torch_npu")
-    torch_npu_release = without_post(_built_for.TORCH_NPU)
-    install = f'pip install "torch=={_built_for.TORCH}" "torch_npu=={torch_npu_release}.*"'
     if torch is None:
-        raise ImportError(f"torch_aclnn needs torch: {install}")
+        raise ImportError(f"torch_aclnn needs torch: {install_command()}")
     if torch_npu is None:
-        raise ImportError(f"torch_aclnn needs torch_npu: {install}")
+        raise ImportError(f"torch_aclnn needs torch_npu: {install_command()}")
     if torch.get("hip") is not None:
         raise ImportError(
-            f"torch {torch['__version__']} is a ROCm build, beside which torch_npu does not load; install torch's CPU build: {_CPU_BUILD}"
+            f"torch {torch['__version__']} is a ROCm build, beside which torch_npu does not load; "
+            f"install torch's CPU build: {cpu_build_command()}"
         )
     if release(torch) != _built_for.TORCH:
-        raise ImportError(_built_for_another("torch", _built_for.TORCH, release(torch), install))
-    if without_post(release(torch_npu)) != torch_npu_release:
-        raise ImportError(_built_for_another("torch_npu", _built_for.TORCH_NPU, release(torch_npu), install))
+        raise ImportError(_built_for_another("torch", _built_for.TORCH, release(torch)))
+    if without_post(release(torch_npu)) != without_post(_built_for.TORCH_NPU):
+        raise ImportError(_built_for_another("torch_npu", _built_for.TORCH_NPU, release(torch_npu)))
+
+
+def install_command() -> str:
+    """Return the pip command that installs the versions that this build was made for."""
+    return f'pip install "torch=={_built_for.TORCH}" "torch_npu=={without_post(_built_for.TORCH_NPU)}.*"'
+
+
+def cpu_build_command() -> str:
+    """Return the pip command that replaces another build of torch by the CPU build."""
+    # The version's tag is needed: pip takes an installed build of the same release for the one that is asked for.
+    return f'pip install "torch=={_built_for.TORCH}+cpu" --index-url {CPU_BUILDS}'
 
 
 def is_cuda_build() -> bool:
@@ -51,9 +61,10 @@ def is_cuda_build() -> bool:
     return torch is not None and torch.get("cuda") is not None and release(torch) == _built_for.TORCH
 
 
-def _built_for_another(package: str, built_for: str, found: str, install: str) -> str:
+def _built_for_another(package: str, built_for: str, found: str) -> str:
     return (
-        f"torch_aclnn was built for {package} {built_for}, but {found} is installed; reinstall torch_aclnn to build it again, or {install}"
+        f"torch_aclnn was built for {package} {built_for}, but {found} is installed; "
+        f"reinstall torch_aclnn to build it again, or {install_command()}"
     )
 
 
