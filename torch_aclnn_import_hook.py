@@ -2,6 +2,8 @@
 
 Python runs :func:`install` as it starts, in every environment where torch_aclnn is installed (``torch_aclnn_import_hook.pth``). So this
 module imports nothing but ``sys``, and loads nothing, before torch_npu is imported. ``TORCH_ACLNN_IMPORT_HOOK=0`` switches it off.
+
+pytest would warn that it cannot rewrite the assertions of a module which is imported so early: PYTEST_DONT_REWRITE
 """
 
 import sys
