@@ -63,4 +63,4 @@ def test_an_unknown_one_is_refused_when_the_package_is_imported():
 
 def test_info_shows_it():
     command = str(Path(sys.executable).parent / "torch-aclnn")
-    assert "kernels                          scalar" in output_of("", launcher=(command, "info"), TORCH_ACLNN_ISA="scalar")
+    assert "instruction set                  scalar" in output_of("", launcher=(command, "info"), TORCH_ACLNN_ISA="scalar")

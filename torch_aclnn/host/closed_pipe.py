@@ -10,9 +10,10 @@ _CODE = 141  # as a shell says that SIGPIPE ended a program
 def quiet(action: Callable[[], int]) -> int:
     """Run the command and return its exit code, without a traceback where nobody reads standard output any more."""
     try:
-        code = action()
-        sys.stdout.flush()
+        try:
+            return action()
+        finally:  # after `--help` too, which ends in SystemExit
+            sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
         return _CODE
-    return code

@@ -60,7 +60,6 @@ def parse(arguments: list[str]) -> argparse.Namespace | None:
     command, rest = arguments[0], arguments[1:]
     if rest[:1] in (["--help"], ["-h"]):
         print(_HELP[command], end="")
-        sys.stdout.flush()
         raise SystemExit(0)
     error = Parser(prog=f"torch-aclnn {command}").error
     json_file = None
