@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from torch_aclnn.host import cann
 
+from support.marks import without_import_hook
 from support.subprocesses import output_of, run_python
 
 USE = "print(torch.npu.is_available(), (torch.ones(2, device='npu') + 1).tolist())"
@@ -129,6 +130,7 @@ def test_no_process_is_started_where_cann_answers(tmp_path):
     assert output_of(code, ASCEND_HOME_PATH="/nowhere/cann") == "CANN is left alone False"
 
 
+@without_import_hook
 def test_children_find_the_engine_through_the_environment():
     code = "import os, torch; print({name: os.environ[name] for name in ('ASCEND_HOME_PATH', 'ASCEND_OPP_PATH')})"
     assert output_of(code) == str(cann.TOOLKIT_VARIABLES)

@@ -4,8 +4,13 @@ import os
 
 import torch_aclnn
 import pytest
+import torch
 
 host_engine_only = pytest.mark.skipif(not torch_aclnn.host.is_active(), reason="a promise of the host engine, not of an NPU")
+
+without_import_hook = pytest.mark.skipif(
+    torch.version.cuda is not None, reason="torch_npu aborts beside torch's CUDA build if the import hook is off"
+)
 
 # The engine takes nothing that the documents do not promise.
 STRICT = os.environ.get("TORCH_ACLNN_HOST_STRICT") == "1"
