@@ -51,8 +51,9 @@ def statistics(input: Tensor, eps: float, group: ProcessGroup | None) -> tuple[T
     count = count_of(input)
     if group is None:
         return mean, invstd, count
-    gathered = gather(torch.cat((mean, invstd, count)), group)
-    return _join(*gathered.split((*mean.shape, *mean.shape, 1), 1), input, eps)
+    channels = mean.numel()
+    means, invstds, counts = gather(torch.cat((mean, invstd, count)), group).split((channels, channels, 1), 1)
+    return _join(means, invstds, counts, input, eps)
 
 
 def differentiable_statistics(input: Tensor, count: Tensor | int, eps: float, group: ProcessGroup | None) -> tuple[Tensor, Tensor]:

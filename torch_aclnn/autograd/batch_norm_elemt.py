@@ -56,19 +56,24 @@ class BatchNorm(Function):
         input, weight, bias, ctx.eps, ctx.group = inputs
         _, mean, invstd, count = output
         ctx.mark_non_differentiable(mean, invstd, count)
+        ctx.set_materialize_grads(False)  # each would be filled with zeros, by a launch of its own
         ctx.bias_dtype = None if bias is None else bias.dtype
         ctx.save_for_backward(input, weight, mean, invstd, None if ctx.group is None else count)
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Tensor, *unused: Any) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad_output: Tensor | None, *unused: Any) -> tuple[Tensor | None, ...]:
         """Form the sums and call the entry point."""
         input, weight, mean, invstd, joint_count = ctx.saved_tensors
+        if grad_output is None:
+            grad_output = torch.zeros_like(input)
         count = count_of(input) if joint_count is None else joint_count
         if torch.is_grad_enabled():  # it may be differentiated again, through the statistics too
             mean, invstd = differentiable_statistics(input, count, ctx.eps, ctx.group)
         sum_dy, sum_dy_xmu = sums(grad_output, input, mean, invstd)
-        joint = sum_over_processes(ctx.group, sum_dy, sum_dy_xmu)
-        grad_input = BatchNormElemtBackward.call(grad_output, input, mean, invstd, weight, *joint, count)
+        grad_input = None
+        if ctx.needs_input_grad[0]:  # the same in every process, or they would wait for each other
+            joint = sum_over_processes(ctx.group, sum_dy, sum_dy_xmu)
+            grad_input = BatchNormElemtBackward.call(grad_output, input, mean, invstd, weight, *joint, count)
         grad_weight = None if weight is None else (sum_dy_xmu * invstd).to(weight.dtype)
         grad_bias = None if ctx.bias_dtype is None else sum_dy.to(ctx.bias_dtype)
         return grad_input, grad_weight, grad_bias, None, None
