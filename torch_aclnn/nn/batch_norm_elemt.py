@@ -72,7 +72,7 @@ class SyncBatchNorm(_BatchNorm):
     def _normalise(self, *arguments: Any) -> Tensor:
         if not self.training:
             return functional.batch_norm(*arguments)
-        return functional.sync_batch_norm(*arguments, self.process_group)
+        return functional.sync_batch_norm(*(*arguments, self.process_group))
 
     @classmethod
     def convert_sync_batchnorm(cls, module: nn.Module, process_group: Any | None = None) -> nn.Module:
