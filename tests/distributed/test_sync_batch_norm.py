@@ -5,6 +5,7 @@ import torch
 
 from support.ranks import device_of, missing, run_ranks, values_of
 from support.sync_batch_norm import CASES, Case, of_one_process
+from support.sync_batch_norm_use import USES
 
 
 @pytest.fixture(scope="module", params=[("gloo", 2), ("gloo", 4), ("hccl", 2), ("hccl", 4)], ids=lambda p: f"{p[0]}-{p[1]}")
@@ -19,15 +20,9 @@ def ranks(request: pytest.FixtureRequest) -> tuple[str, int]:
 
 @pytest.fixture(scope="module")
 def results(ranks) -> list[dict]:
-    """What each process computed, by case."""
+    """What each process computed or found, by case and use: they are started once for all."""
     backend, size = ranks
-    return values_of(run_ranks("support.sync_batch_norm:run_cases", size, device_of(backend), backend=backend))
-
-
-def of_all(results: list[dict], name: str) -> list:
-    failures = [f"rank {rank}: {result[name]}" for rank, result in enumerate(results) if isinstance(result[name], str)]
-    assert not failures, "\n".join(failures)
-    return [result[name] for result in results]
+    return values_of(run_ranks("support.sync_batch_norm_use:run_all", size, device_of(backend), backend=backend, seconds=240))
 
 
 def assert_close(name: str, parts: list[torch.Tensor], exact: torch.Tensor, tolerance: float) -> None:
@@ -44,7 +39,7 @@ def assert_close(name: str, parts: list[torch.Tensor], exact: torch.Tensor, tole
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_equals_one_process_with_the_joint_batch(results, case: Case):
-    processes, exact = [result["results"] for result in of_all(results, case.name)], of_one_process(case, len(results))
+    processes, exact = [result[case.name]["results"] for result in results], of_one_process(case, len(results))
     assert all(set(process) == set(exact) for process in processes)
     for name in exact:
         values = [process[name] for process in processes]
@@ -54,16 +49,21 @@ def test_equals_one_process_with_the_joint_batch(results, case: Case):
         assert_close(name, values, exact[name] if exact[name].dim() else exact[name][None], case.tolerance)
 
 
+@pytest.mark.parametrize("name", USES)
+def test_use(results, name: str):
+    assert all(name in result for result in results)  # it would have raised in a process
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_one_collective_forward_and_one_backward(results, case: Case):
-    for process in of_all(results, case.name):
-        assert process["calls"] == ["all_gather_single", "all_reduce"] * case.batches
+    for process in results:
+        assert process[case.name]["calls"] == ["all_gather_single", "all_reduce"] * case.batches
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.memory_format != torch.contiguous_format], ids=lambda case: case.name)
 def test_memory_format_is_kept(ranks, results, case: Case):
     if ranks[0] == "hccl":
         pytest.skip("results on npu are contiguous, as torch_npu's own")
-    for process in of_all(results, case.name):
+    for process in results:
         for name in ("output 0", "gradient 0"):
-            assert process["results"][name].is_contiguous(memory_format=case.memory_format), name
+            assert process[case.name]["results"][name].is_contiguous(memory_format=case.memory_format), name

@@ -3,6 +3,7 @@
 import ctypes
 import dataclasses
 import datetime
+import faulthandler
 import os
 import pickle
 import subprocess
@@ -90,6 +91,8 @@ def _outcome(process: subprocess.Popen, rank: int, deadline: float, directory: s
 def serve(function: str, rank: str, size: str, backend: str, seconds: str, directory: str) -> None:
     """Be one of the processes."""
     import importlib
+
+    faulthandler.dump_traceback_later(0.9 * float(seconds))  # into the output, which is the outcome if nothing else is
 
     import torch_aclnn  # noqa: F401
     import torch

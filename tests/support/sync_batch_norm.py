@@ -2,8 +2,8 @@
 
 import contextlib
 import dataclasses
-import traceback
-from collections.abc import Callable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch_aclnn
@@ -130,14 +130,16 @@ def counting() -> Iterator[list[str]]:
             setattr(dist, name, original)
 
 
-def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what it returns, or the traceback as a text."""
-    try:
-        return function(*arguments)
-    except Exception:
-        return traceback.format_exc()
+def run_each(parts: Mapping[str, Callable[[str], Any]], device: str) -> dict[str, Any]:
+    """Call each. The first that fails is the last, because the others' collectives would meet those of another part."""
+    results = {}
+    for name, part in parts.items():
+        try:
+            results[name] = part(device)
+        except Exception as error:
+            raise RuntimeError(f"{name} failed") from error
+    return results
 
 
 def run_cases(device: str) -> dict[str, Any]:
-    """Be one process: go through all cases, in the order in which the others do."""
-    return {case.name: attempt(run_case, case, device) for case in CASES}
+    return run_each({case.name: functools.partial(run_case, case) for case in CASES}, device)
