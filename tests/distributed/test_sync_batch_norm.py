@@ -7,6 +7,8 @@ from support.ranks import device_of, missing, run_ranks, values_of
 from support.sync_batch_norm import CASES, Case, of_one_process
 from support.sync_batch_norm_use import USES
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", params=[("gloo", 2), ("gloo", 4), ("hccl", 2), ("hccl", 4)], ids=lambda p: f"{p[0]}-{p[1]}")
 def ranks(request: pytest.FixtureRequest) -> tuple[str, int]:

@@ -46,6 +46,12 @@ class SyncBatchNorm(_BatchNorm):
 
     In evaluation, and without other processes, it is :func:`torch_aclnn.functional.batch_norm`. It has the arguments and the state of
     torch's, but is no subclass of it: DistributedDataParallel refuses those on ``cpu``.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8))
+        >>> torch_aclnn.nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]
+        SyncBatchNorm(8, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
+
     """
 
     # The annotations are torch's: the signature is the same.
@@ -87,11 +93,6 @@ class SyncBatchNorm(_BatchNorm):
 
         Returns:
             The same module; if it is a batch norm itself, a new one.
-
-        Example:
-            >>> model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8))
-            >>> torch_aclnn.nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]
-            SyncBatchNorm(8, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
 
         """
         converted = nn.SyncBatchNorm.convert_sync_batchnorm(module, process_group)
