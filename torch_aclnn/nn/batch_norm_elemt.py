@@ -50,7 +50,7 @@ class SyncBatchNorm(_BatchNorm):
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8))
         >>> torch_aclnn.nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]
-        SyncBatchNorm(8, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
+        SyncBatchNorm(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
 
     """
 
