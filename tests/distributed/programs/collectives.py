@@ -1,0 +1,286 @@
+"""Each collective of torch.distributed, over hccl on npu and over gloo on cpu: prints a JSON object that says of each check what differed."""
+
+import json
+import sys
+import traceback
+from collections.abc import Callable
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+import torch_npu  # noqa: F401
+
+MOVED = (
+    "int8", "int16", "int32", "int64", "uint8", "bool", "float16", "bfloat16", "float32", "float64", "uint16", "uint32", "uint64",
+    "float8_e4m3fn", "float8_e5m2",
+)  # fmt: skip
+REDUCED = ("int8", "int16", "int32", "int64", "float16", "bfloat16", "float32")
+OPS = {"sum": dist.ReduceOp.SUM, "prod": dist.ReduceOp.PRODUCT, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
+SIZES = (0, 1, 7, 1000)
+
+dist.init_process_group("hccl", init_method=sys.argv[1], rank=int(sys.argv[2]), world_size=int(sys.argv[3]), timeout=timedelta(seconds=60))
+RANK, RANKS = dist.get_rank(), dist.get_world_size()
+torch.npu.set_device(RANK)
+GLOO = dist.new_group(backend="gloo")
+Check = Callable[[str, dist.ProcessGroup | None], list[torch.Tensor]]
+
+
+def values(count: int, dtype: str, rank: int = RANK) -> torch.Tensor:
+    """Return small whole numbers, which every type holds exactly, also after a sum over the ranks."""
+    generator = torch.Generator().manual_seed(count + 100 * rank)
+    low = -4 if dtype[0] in "if" else 0
+    return torch.randint(low, 5, (count,), generator=generator).to(getattr(torch, dtype))
+
+
+def all_reduce(dtype: str, op: str, count: int) -> Check:
+    def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+        tensor = values(count, dtype).to(device)
+        dist.all_reduce(tensor, OPS[op], group)
+        return [tensor]
+
+    return check
+
+
+def reduce(dtype: str, op: str, count: int) -> Check:
+    def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+        tensor = values(count, dtype).to(device)
+        dist.reduce(tensor, 1, OPS[op], group)
+        return [tensor] if RANK == 1 else []  # what the others have afterwards is not defined
+
+    return check
+
+
+def reduce_scatter_tensor(dtype: str, op: str, count: int) -> Check:
+    def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+        if device == "cpu":  # gloo has no int16
+            full = values(count * RANKS, dtype).to(torch.int32 if dtype == "int16" else getattr(torch, dtype))
+            dist.all_reduce(full, OPS[op], group)
+            return [full[RANK * count : (RANK + 1) * count].to(getattr(torch, dtype))]
+        output = torch.empty(count, dtype=getattr(torch, dtype), device=device)
+        dist.reduce_scatter_tensor(output, values(count * RANKS, dtype).to(device), OPS[op], group)
+        return [output]
+
+    return check
+
+
+def broadcast(dtype: str, count: int) -> Check:
+    def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+        tensor = values(count, dtype).to(device)
+        dist.broadcast(tensor, RANKS - 1, group)
+        return [tensor] if device == "npu" else [values(count, dtype, RANKS - 1)]
+
+    return check
+
+
+def all_gather(dtype: str, count: int) -> Check:
+    def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+        if device == "cpu":
+            return [values(count, dtype, rank) for rank in range(RANKS)]
+        outputs = [torch.empty(count, dtype=getattr(torch, dtype), device=device) for _ in range(RANKS)]
+        dist.all_gather(outputs, values(count, dtype).to(device), group)
+        return outputs
+
+    return check
+
+
+def all_gather_into_tensor(dtype: str, count: int) -> Check:
+    def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+        if device == "cpu":
+            return [torch.cat([values(count, dtype, rank) for rank in range(RANKS)])]
+        output = torch.empty(count * RANKS, dtype=getattr(torch, dtype), device=device)
+        dist.all_gather_into_tensor(output, values(count, dtype).to(device), group)
+        return [output]
+
+    return check
+
+
+def scatter(dtype: str, count: int) -> Check:
+    def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+        if device == "cpu":
+            return [values(count, dtype, RANK)]
+        output = torch.empty(count, dtype=getattr(torch, dtype), device=device)
+        dist.scatter(output, [values(count, dtype, rank).to(device) for rank in range(RANKS)] if RANK == 0 else None, 0, group)
+        return [output]
+
+    return check
+
+
+def all_to_all_single(dtype: str, count: int) -> Check:
+    def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+        if device == "cpu":
+            return [torch.cat([values(count * RANKS, dtype, rank)[RANK * count : (RANK + 1) * count] for rank in range(RANKS)])]
+        output = torch.empty(count * RANKS, dtype=getattr(torch, dtype), device=device)
+        dist.all_to_all_single(output, values(count * RANKS, dtype).to(device), group=group)
+        return [output]
+
+    return check
+
+
+def uneven_all_to_all(dtype: str) -> Check:
+    """Rank r sends r + s elements to rank s, and 0 to itself if it is rank 0."""
+
+    def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+        sizes = [RANK + other for other in range(RANKS)]
+        if device == "cpu":
+            begins = [sum(rank + other for other in range(RANK)) for rank in range(RANKS)]
+            full = [values(sum(rank + other for other in range(RANKS)), dtype, rank) for rank in range(RANKS)]
+            return [torch.cat([full[rank][begins[rank] : begins[rank] + rank + RANK] for rank in range(RANKS)])]
+        output = torch.empty(sum(sizes), dtype=getattr(torch, dtype), device=device)
+        dist.all_to_all_single(output, values(sum(sizes), dtype).to(device), sizes, sizes, group)
+        return [output]
+
+    return check
+
+
+def lists(name: str) -> Check:
+    """The forms with lists of tensors, also of several sizes."""
+
+    def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+        sizes = [1 + rank for rank in range(RANKS)]
+        if name == "all_to_all":
+            if device == "cpu":
+                return [values(1 + RANK, "float32", rank) for rank in range(RANKS)]
+            outputs = [torch.empty(1 + RANK, device=device) for _ in range(RANKS)]
+            dist.all_to_all(outputs, [values(size, "float32").to(device) for size in sizes], group)
+            return outputs
+        if name == "all_gather":
+            if device == "cpu":
+                return [values(size, "float32", rank) for rank, size in enumerate(sizes)]
+            outputs = [torch.empty(size, device=device) for size in sizes]
+            dist.all_gather(outputs, values(sizes[RANK], "float32").to(device), group)
+            return outputs
+        if device == "cpu":
+            return [sum(values(sizes[RANK], "float32", rank) for rank in range(RANKS))]
+        output = torch.empty(sizes[RANK], device=device)
+        dist.reduce_scatter(output, [values(size, "float32").to(device) for size in sizes], group=group)
+        return [output]
+
+    return check
+
+
+def average(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+    tensor = values(5, "float32").to(device)
+    dist.all_reduce(tensor, dist.ReduceOp.AVG if device == "npu" else dist.ReduceOp.SUM, group)
+    return [tensor if device == "npu" else tensor / RANKS]
+
+
+def ring(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+    """Each rank sends to the next before it receives from the one before."""
+    received = torch.empty(100000, device=device)
+    sent = torch.full((100000,), float(RANK), device=device)
+    sending = dist.isend(sent, (RANK + 1) % RANKS, group)
+    receiving = dist.irecv(received, (RANK - 1) % RANKS, group)
+    sending.wait()
+    receiving.wait()
+    return [received]
+
+
+def batch(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+    received = [torch.empty(3 + rank, device=device) for rank in range(RANKS)]
+    operations = []
+    for other in range(RANKS):
+        if other != RANK:
+            operations.append(dist.P2POp(dist.isend, torch.full((3 + RANK,), float(RANK), device=device), other, group))
+            operations.append(dist.P2POp(dist.irecv, received[other], other, group))
+    for work in dist.batch_isend_irecv(operations):
+        work.wait()
+    return [tensor for rank, tensor in enumerate(received) if rank != RANK]
+
+
+def gather(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+    outputs = [torch.empty(3, device=device) for _ in range(RANKS)]
+    dist.gather(values(3, "float32").to(device), outputs if RANK == 0 else None, 0, group)
+    return outputs if RANK == 0 else []
+
+
+def subgroup(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+    part = dist.new_group(list(range(RANKS - 1)), backend="hccl" if device == "npu" else "gloo")
+    tensor = values(6, "float32").to(device)
+    if RANK < RANKS - 1:
+        dist.all_reduce(tensor, group=part)
+    return [tensor]
+
+
+def asynchronous(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+    """Several at a time, computed with after wait(), and a buffer that is used again at once."""
+    tensors = [values(1000, "float32").to(device) + i for i in range(8)]
+    works = [dist.all_reduce(tensor, group=group, async_op=True) for tensor in tensors]
+    for work in reversed(works):
+        work.wait()
+    return [tensor * 2 + 1 for tensor in tensors]
+
+
+def every_second(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+    """A view that is not contiguous, by way of a copy, as torch.distributed wants it."""
+    base = values(20, "float32").to(device)
+    view = base.view(4, 5).t()[1:3]
+    part = view.contiguous()
+    dist.all_reduce(part, group=group)
+    view.copy_(part)
+    return [base]
+
+
+def whole_numbers(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+    """Halves are summed in float32: 2048 + 1 + ... is not lost on the way."""
+    tensor = torch.tensor([2048.0 if RANK == 0 else 1.0], dtype=torch.float16, device=device)
+    if device == "cpu":
+        return [torch.tensor([2048.0 + RANKS - 1]).half()]
+    dist.all_reduce(tensor, group=group)
+    return [tensor]
+
+
+def objects(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+    gathered: list[object] = [None] * RANKS
+    dist.all_gather_object(gathered, {"rank": RANK}, group)
+    return [torch.tensor([entry["rank"] for entry in gathered])]  # type: ignore[index]
+
+
+CHECKS: dict[str, Check] = {
+    **{f"all_reduce-{dtype}-{op}": all_reduce(dtype, op, 7) for dtype in (*REDUCED, "uint8", "bool") for op in OPS},
+    **{f"all_reduce-float32-sum-{count}": all_reduce("float32", "sum", count) for count in SIZES},
+    **{f"reduce-{dtype}-{op}": reduce(dtype, op, 7) for dtype in ("float32", "bfloat16", "int8") for op in OPS},
+    **{f"reduce_scatter-{dtype}-{op}": reduce_scatter_tensor(dtype, op, 7) for dtype in REDUCED for op in OPS},
+    **{f"reduce_scatter-float32-sum-{count}": reduce_scatter_tensor("float32", "sum", count) for count in SIZES},
+    **{f"broadcast-{dtype}": broadcast(dtype, 7) for dtype in MOVED},
+    **{f"broadcast-float32-{count}": broadcast("float32", count) for count in SIZES},
+    **{f"all_gather-{dtype}": all_gather(dtype, 7) for dtype in ("float32", "bfloat16", "int64", "bool")},
+    **{f"all_gather_into_tensor-{dtype}": all_gather_into_tensor(dtype, 7) for dtype in MOVED},
+    **{f"all_gather_into_tensor-float32-{count}": all_gather_into_tensor("float32", count) for count in SIZES},
+    **{f"scatter-{dtype}": scatter(dtype, 7) for dtype in ("float32", "bfloat16", "int64")},
+    **{f"all_to_all_single-{dtype}": all_to_all_single(dtype, 7) for dtype in MOVED},
+    **{f"all_to_all_single-float32-{count}": all_to_all_single("float32", count) for count in SIZES},
+    **{f"uneven_all_to_all-{dtype}": uneven_all_to_all(dtype) for dtype in ("float32", "float16", "int64")},
+    **{f"list-{name}": lists(name) for name in ("all_to_all", "all_gather", "reduce_scatter")},
+    "average": average,
+    "ring": ring,
+    "batch_isend_irecv": batch,
+    "gather": gather,
+    "subgroup": subgroup,
+    "asynchronous": asynchronous,
+    "every_second": every_second,
+    "float16 summed in float32": whole_numbers,
+    "objects": objects,
+}  # fmt: skip
+
+
+def difference(check: Check) -> str:
+    """Return what differs, or nothing."""
+    try:
+        got = [tensor.cpu() for tensor in check("npu", None)]
+    except Exception:
+        return traceback.format_exc()
+    expected = check("cpu", GLOO)
+    for one, other in zip(got, expected, strict=True):
+        if one.dtype != other.dtype or one.view(-1).tolist() != other.view(-1).tolist():
+            return f"rank {RANK}: {one} instead of {other}"
+    return ""
+
+
+selected = {name: check for name, check in CHECKS.items() if len(sys.argv) <= 4 or name.startswith(sys.argv[4])}
+if RANK == 0:
+    print(json.dumps(list(selected)), flush=True)
+for name, check in selected.items():
+    print(json.dumps([name, difference(check)]), flush=True)
+dist.barrier()
+dist.destroy_process_group()
+print(json.dumps(["end", ""]), flush=True)

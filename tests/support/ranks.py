@@ -1,0 +1,74 @@
+"""Programs that run as several ranks, each in a process, within a time limit."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.subprocesses import NOT_INHERITED
+
+PROGRAMS = Path(__file__).parent.parent / "distributed" / "programs"
+
+
+@dataclass(frozen=True)
+class Rank:
+    """How the process of one rank ended.
+
+    Attributes:
+        returncode: negative: the number of the signal that ended it; None: it was still running at the limit, and was killed.
+
+    """
+
+    returncode: int | None
+    stdout: str
+    stderr: str
+    seconds: float
+
+
+def run_ranks(program: str, count: int, directory: Path, *arguments: str, limit: float = 120, **environment: str) -> list[Rank]:
+    """Run ``tests/distributed/programs/<program>.py`` as so many ranks, which meet in a file of the directory.
+
+    ``dist.init_process_group("hccl", init_method=sys.argv[1], ...)`` is the program's own affair; more arguments follow that one.
+    Nothing of it outlives the call.
+    """
+    arguments = (f"file://{directory / 'meeting'}", *arguments)
+    begin = time.monotonic()
+    started = [_start(program, rank, count, directory, arguments, environment) for rank in range(count)]
+    try:
+        ended: dict[int, tuple[int, float]] = {}
+        while len(ended) < count and time.monotonic() < begin + limit:
+            for rank, process in enumerate(started):
+                if rank not in ended and process.poll() is not None:
+                    ended[rank] = (process.returncode, time.monotonic() - begin)
+            time.sleep(0.02)
+    finally:
+        for process in started:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return [
+        Rank(ended.get(rank, (None, limit))[0], _read(directory, rank, "out"), _read(directory, rank, "err"), ended.get(rank, (None, limit))[1])
+        for rank in range(count)
+    ]
+
+
+def _start(
+    program: str, rank: int, count: int, directory: Path, arguments: tuple[str, ...], environment: dict[str, str]
+) -> subprocess.Popen[bytes]:
+    # MASTER_ADDR is not set: what then listens, listens on the loopback address.
+    variables = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED and not name.startswith(("MASTER_", "HCCL_"))}
+    variables |= {"RANK": str(rank), "WORLD_SIZE": str(count), "LOCAL_RANK": str(rank), "OMP_NUM_THREADS": "1"}
+    variables |= {"TORCH_ACLNN_HOST_DEVICES": str(count), **environment}
+    with open(directory / f"{rank}.out", "wb") as out, open(directory / f"{rank}.err", "wb") as err:
+        return subprocess.Popen(
+            [sys.executable, str(PROGRAMS / f"{program}.py"), *arguments],
+            env=variables, cwd=directory, stdout=out, stderr=err, stdin=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+
+
+def _read(directory: Path, rank: int, kind: str) -> str:
+    return (directory / f"{rank}.{kind}").read_text(errors="replace")

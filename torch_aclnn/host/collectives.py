@@ -1,0 +1,84 @@
+"""Gloo groups for the engine's collectives, which ``libtorch_aclnn_collectives.so`` asks for."""
+
+import ipaddress
+import os
+import secrets
+import socket
+import threading
+from datetime import timedelta
+from typing import Any
+
+import torch.distributed as dist
+
+LOOPBACK = "127.0.0.1"
+
+# The stores of ranks that wait for a communicator which this process has announced and not joined yet.
+_announced: dict[str, dist.TCPStore] = {}
+_lock = threading.Lock()
+
+
+def listen() -> str:
+    """Announce a communicator whose rank 0 will be in this process, and return the address that its ranks connect to.
+
+    Raises:
+        OSError: nothing can listen on this machine's address.
+
+    """
+    host = own_address()
+    listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    port = listener.getsockname()[1]
+    address = f"{host} {port} {secrets.token_hex(8)}"
+    store = dist.TCPStore(host, port, is_master=True, wait_for_workers=False, master_listen_fd=listener.detach())
+    with _lock:
+        _announced[address] = store
+    return address
+
+
+def connect(address: str, name: str, rank: int, size: int, connect_timeout: float, timeout: float) -> Any:
+    """Join the communicator as one of its ranks, and return its Gloo group when all ranks have.
+
+    Args:
+        address: what ``listen`` returned, with a suffix if the communicator was made of another.
+        name: of the communicator.
+        rank: this one's.
+        size: how many ranks there are.
+        connect_timeout: how long to wait for the others, in seconds.
+        timeout: of each operation, in seconds; it is shorter where the process group of that name says so.
+
+    Raises:
+        RuntimeError: not all ranks came in time, or there is no connection to rank 0.
+
+    """
+    host, port, key = address.split(" ")
+    with _lock:
+        store: dist.Store | None = _announced.pop(address, None) if rank == 0 else None
+    if store is None:
+        store = dist.TCPStore(host, int(port), is_master=False, timeout=timedelta(seconds=connect_timeout))
+    store.set_timeout(timedelta(seconds=connect_timeout))
+    group = dist.ProcessGroupGloo(dist.PrefixStore(key, store), rank, size, _options(connect_timeout))
+    group.barrier().wait()  # rank 0, which has the store, goes on when all have what they need of it
+    group._set_default_timeout(timedelta(seconds=min(timeout, _timeout_of_group(name, timeout))))
+    return group
+
+
+def own_address() -> str:
+    """Return the address of this machine on the way to ``MASTER_ADDR``; the loopback address where that is not set, or is this machine's."""
+    master = os.environ.get("MASTER_ADDR", "") or LOOPBACK
+    family, _, _, _, remote = socket.getaddrinfo(master, 9, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect(remote)  # sends nothing
+        address: str = probe.getsockname()[0]
+    return LOOPBACK if ipaddress.ip_address(address).is_loopback and ":" not in address else address
+
+
+def _options(timeout: float) -> Any:
+    options = dist.ProcessGroupGloo._Options()  # type: ignore[attr-defined]
+    options._timeout = timedelta(seconds=timeout)
+    options._threads = 1  # one operation at a time
+    options._devices = [dist.ProcessGroupGloo.create_device(hostname=own_address())]
+    return options
+
+
+def _timeout_of_group(name: str, otherwise: float) -> float:
+    """Return the timeout of torch's process group for which the communicator is made, which torch_npu does not pass on."""
+    return otherwise
