@@ -1,6 +1,7 @@
 """Each collective of torch.distributed, over hccl on npu and over gloo on cpu: prints a JSON object that says of each check what differed."""
 
 import json
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -18,9 +19,9 @@ REDUCED = ("int8", "int16", "int32", "int64", "float16", "bfloat16", "float32")
 OPS = {"sum": dist.ReduceOp.SUM, "prod": dist.ReduceOp.PRODUCT, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
 SIZES = (0, 1, 7, 1000)
 
-dist.init_process_group("hccl", init_method=sys.argv[1], rank=int(sys.argv[2]), world_size=int(sys.argv[3]), timeout=timedelta(seconds=60))
-RANK, RANKS = dist.get_rank(), dist.get_world_size()
+RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 torch.npu.set_device(RANK)
+dist.init_process_group("hccl", init_method=sys.argv[1], rank=RANK, world_size=RANKS, timeout=timedelta(seconds=60))
 GLOO = dist.new_group(backend="gloo")
 Check = Callable[[str, dist.ProcessGroup | None], list[torch.Tensor]]
 
@@ -32,9 +33,18 @@ def values(count: int, dtype: str, rank: int = RANK) -> torch.Tensor:
     return torch.randint(low, 5, (count,), generator=generator).to(getattr(torch, dtype))
 
 
+def reduced_by_gloo(tensor: torch.Tensor, op: str, group: dist.ProcessGroup | None) -> torch.Tensor:
+    """Return the reduction over the ranks; gloo has neither int16 nor bool, for which a wider type gives the same."""
+    wider = tensor.to(torch.int32) if tensor.dtype in (torch.int16, torch.bool) else tensor.clone()
+    dist.all_reduce(wider, OPS[op], group)
+    return wider.to(tensor.dtype)
+
+
 def all_reduce(dtype: str, op: str, count: int) -> Check:
     def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
         tensor = values(count, dtype).to(device)
+        if device == "cpu":
+            return [reduced_by_gloo(tensor, op, group)]
         dist.all_reduce(tensor, OPS[op], group)
         return [tensor]
 
@@ -52,10 +62,8 @@ def reduce(dtype: str, op: str, count: int) -> Check:
 
 def reduce_scatter_tensor(dtype: str, op: str, count: int) -> Check:
     def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
-        if device == "cpu":  # gloo has no int16
-            full = values(count * RANKS, dtype).to(torch.int32 if dtype == "int16" else getattr(torch, dtype))
-            dist.all_reduce(full, OPS[op], group)
-            return [full[RANK * count : (RANK + 1) * count].to(getattr(torch, dtype))]
+        if device == "cpu":
+            return [reduced_by_gloo(values(count * RANKS, dtype), op, group)[RANK * count : (RANK + 1) * count]]
         output = torch.empty(count, dtype=getattr(torch, dtype), device=device)
         dist.reduce_scatter_tensor(output, values(count * RANKS, dtype).to(device), OPS[op], group)
         return [output]
@@ -65,9 +73,11 @@ def reduce_scatter_tensor(dtype: str, op: str, count: int) -> Check:
 
 def broadcast(dtype: str, count: int) -> Check:
     def check(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+        if device == "cpu":
+            return [values(count, dtype, RANKS - 1)]
         tensor = values(count, dtype).to(device)
         dist.broadcast(tensor, RANKS - 1, group)
-        return [tensor] if device == "npu" else [values(count, dtype, RANKS - 1)]
+        return [tensor]
 
     return check
 
@@ -267,16 +277,16 @@ def difference(check: Check) -> str:
     """Return what differs, or nothing."""
     try:
         got = [tensor.cpu() for tensor in check("npu", None)]
+        expected = check("cpu", GLOO)
     except Exception:
         return traceback.format_exc()
-    expected = check("cpu", GLOO)
     for one, other in zip(got, expected, strict=True):
         if one.dtype != other.dtype or one.view(-1).tolist() != other.view(-1).tolist():
             return f"rank {RANK}: {one} instead of {other}"
     return ""
 
 
-selected = {name: check for name, check in CHECKS.items() if len(sys.argv) <= 4 or name.startswith(sys.argv[4])}
+selected = {name: check for name, check in CHECKS.items() if len(sys.argv) <= 2 or name.startswith(sys.argv[2])}
 if RANK == 0:
     print(json.dumps(list(selected)), flush=True)
 for name, check in selected.items():
