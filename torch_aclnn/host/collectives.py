@@ -1,6 +1,7 @@
 """Gloo groups for the engine's collectives, which ``libtorch_aclnn_collectives.so`` asks for."""
 
 import ipaddress
+import math
 import os
 import secrets
 import socket
@@ -8,7 +9,9 @@ import threading
 from datetime import timedelta
 from typing import Any
 
+import torch
 import torch.distributed as dist
+from torch.distributed.distributed_c10d import _world
 
 LOOPBACK = "127.0.0.1"
 
@@ -34,8 +37,8 @@ def listen() -> str:
     return address
 
 
-def connect(address: str, name: str, rank: int, size: int, connect_timeout: float, timeout: float) -> Any:
-    """Join the communicator as one of its ranks, and return its Gloo group when all ranks have.
+def connect(address: str, name: str, rank: int, size: int, connect_timeout: float, timeout: float) -> tuple[Any, dist.Store]:
+    """Join the communicator as one of its ranks, and return its Gloo group and its store when all ranks have.
 
     Args:
         address: what ``listen`` returned, with a suffix if the communicator was made of another.
@@ -43,7 +46,7 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
         rank: this one's.
         size: how many ranks there are.
         connect_timeout: how long to wait for the others, in seconds.
-        timeout: of each operation, in seconds; it is shorter where the process group of that name says so.
+        timeout: of each operation, in seconds; both are shorter where the process group of that name has a shorter timeout.
 
     Raises:
         RuntimeError: not all ranks came in time, or there is no connection to rank 0.
@@ -54,11 +57,14 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
         store: dist.Store | None = _announced.pop(address, None) if rank == 0 else None
     if store is None:
         store = dist.TCPStore(host, int(port), is_master=False, timeout=timedelta(seconds=connect_timeout))
+    limit = _timeout_of_group(name)
+    connect_timeout, timeout = min(connect_timeout, limit), min(timeout, limit)
     store.set_timeout(timedelta(seconds=connect_timeout))
-    group = dist.ProcessGroupGloo(dist.PrefixStore(key, store), rank, size, _options(connect_timeout))
+    meeting = dist.PrefixStore(key, store)
+    group = dist.ProcessGroupGloo(meeting, rank, size, _options(connect_timeout))
     group.barrier().wait()  # rank 0, which has the store, goes on when all have what they need of it
-    group._set_default_timeout(timedelta(seconds=min(timeout, _timeout_of_group(name, timeout))))
-    return group
+    group._set_default_timeout(timedelta(seconds=timeout))
+    return group, meeting
 
 
 def own_address() -> str:
@@ -79,6 +85,19 @@ def _options(timeout: float) -> Any:
     return options
 
 
-def _timeout_of_group(name: str, otherwise: float) -> float:
-    """Return the timeout of torch's process group for which the communicator is made, which torch_npu does not pass on."""
-    return otherwise
+def _timeout_of_group(name: str) -> float:
+    """Return the timeout of torch's process group for which the communicator is made, in seconds; torch_npu does not pass it on.
+
+    A little is left of it, so that the error that says what happened comes before that of torch_npu's watchdog, which ends the process.
+    """
+    timeouts = {name_of_group: timeout for name_of_group, timeout in map(_name_and_timeout, list(_world.pg_map)) if timeout}
+    timeout = timeouts.get(name) or max(timeouts.values(), default=math.inf)
+    return timeout - min(1, timeout / 10)
+
+
+def _name_and_timeout(group: dist.ProcessGroup) -> tuple[str, float]:
+    try:
+        options = group._get_backend(torch.device("npu")).options
+    except RuntimeError:  # it has no backend for the device
+        return "", 0
+    return f"group_name_{options.group_id}", options._timeout.total_seconds()

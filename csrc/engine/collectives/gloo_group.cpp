@@ -54,7 +54,8 @@ bool computes_in_place(const at::Tensor& elements) {
 
 }  // namespace
 
-GlooGroup::GlooGroup(c10::intrusive_ptr<c10d::Backend> backend) : backend_(std::move(backend)) {}
+GlooGroup::GlooGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store)
+    : backend_(std::move(backend)), store_(std::move(store)) {}
 
 GlooGroup::~GlooGroup() {
     {
@@ -195,6 +196,21 @@ void GlooGroup::flush() {
     changed_.wait(lock, [this] { return sent_.empty(); });
     lock.unlock();
     require_sends_succeeded();
+}
+
+std::vector<int> GlooGroup::others_that_failed(uint64_t number) {
+    constexpr auto kMoment = std::chrono::milliseconds(500), kPause = std::chrono::milliseconds(50);
+    const auto key = [number](int rank) { return "failed/" + std::to_string(number) + "/" + std::to_string(rank); };
+    store_->setTimeout(kMoment);
+    store_->set(key(backend_->getRank()), std::vector<uint8_t>{1});
+    std::vector<int> found;
+    for (auto left = kMoment; left.count() > 0 && found.size() + 1 < static_cast<size_t>(backend_->getSize()); left -= kPause) {
+        std::this_thread::sleep_for(kPause);
+        found.clear();
+        for (int rank = 0; rank < backend_->getSize(); ++rank)
+            if (rank != backend_->getRank() && store_->check({key(rank)})) found.push_back(rank);
+    }
+    return found;
 }
 
 void GlooGroup::keep_until_taken(Sent sent) {

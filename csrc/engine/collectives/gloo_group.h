@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "engine/hccl/group.h"
 
@@ -15,7 +16,8 @@ namespace torch_aclnn::host {
 
 class GlooGroup : public Group {
    public:
-    explicit GlooGroup(c10::intrusive_ptr<c10d::Backend> backend);
+    // The store is the one in which the ranks met.
+    GlooGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store);
     ~GlooGroup() override;
 
     void broadcast(void* data, size_t bytes, int root) override;
@@ -29,6 +31,7 @@ class GlooGroup : public Group {
     void receive(const Message& message) override;
     void exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) override;
     void flush() override;
+    std::vector<int> others_that_failed(uint64_t number) override;
 
    private:
     using Work = c10::intrusive_ptr<c10d::Work>;
@@ -44,6 +47,7 @@ class GlooGroup : public Group {
     void require_sends_succeeded();
 
     const c10::intrusive_ptr<c10d::Backend> backend_;
+    const c10::intrusive_ptr<c10d::Store> store_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Sent> sent_;

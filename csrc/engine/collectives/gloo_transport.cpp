@@ -27,6 +27,12 @@ auto in_python(int code, Body&& body) {
     }
 }
 
+// The object behind torch's Python one.
+template <class T>
+c10::intrusive_ptr<T> shared(const py::object& object) {
+    return c10::intrusive_ptr<T>::reclaim_copy(object.cast<T*>());
+}
+
 class GlooTransport : public Transport {
    public:
     std::string listen() override {
@@ -35,11 +41,10 @@ class GlooTransport : public Transport {
 
     std::unique_ptr<Group> connect(const Membership& membership) override {
         return in_python(HCCL_E_TCP_CONNECT, [&](const py::module_& module) {
-            const py::object group =
+            const py::tuple connected =
                 module.attr("connect")(membership.address, membership.name, membership.rank, membership.size,
                                        membership.connect_timeout.count() / 1000.0, membership.timeout.count() / 1000.0);
-            auto* const backend = group.cast<c10d::Backend*>();
-            return std::make_unique<GlooGroup>(c10::intrusive_ptr<c10d::Backend>::reclaim_copy(backend));
+            return std::make_unique<GlooGroup>(shared<c10d::Backend>(connected[0]), shared<c10d::Store>(connected[1]));
         });
     }
 

@@ -1,5 +1,6 @@
 #include "engine/hccl/communicator.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "engine/hccl/settings.h"
@@ -69,10 +70,11 @@ void Communicator::work() {
 
 void Communicator::run(Launched& launched) {
     if (!launched.task->start()) return;
+    const bool is_collective = launched.operation.is_collective();
+    if (is_collective) ++collectives_;
     try {
-        if (!lost_.empty()) throw Error(HCCL_E_UNAVAIL, "the communicator was lost before: " + lost_);
-        if (launched.operation.is_collective() && collective_settings().check)
-            require_agreement(*group_, membership_.size, launched.operation);
+        if (!lost_.empty()) throw Error(HCCL_E_UNAVAIL, "the communicator was lost before, in " + lost_);
+        if (is_collective && collective_settings().check) require_agreement(*group_, membership_.size, launched.operation);
         launched.body(*group_);
     } catch (const Error& error) {
         return keep_failure(launched, error.code(), error.what());
@@ -83,18 +85,37 @@ void Communicator::run(Launched& launched) {
 }
 
 void Communicator::keep_failure(Launched& launched, int code, const std::string& message) {
+    std::string explained = text(message, " (", context_of(launched.operation), ")");
     // After a disagreement all ranks are where they were; after anything else nobody knows what is still on its way.
-    if (code != HCCL_E_PARA && lost_.empty()) lost_ = text(description(launched.operation.record), ": ", message);
-    const auto failure =
-        launched.task->fail(ACL_ERROR_RT_AICORE_EXCEPTION, text(message, " (", context_of(launched.operation), ")").c_str());
+    if (code != HCCL_E_PARA && lost_.empty()) {
+        lost_ = text(description(launched.operation.record), ": ", message);
+        if (launched.operation.is_collective()) explained += ranks_that_did_not_fail();
+    }
+    const auto failure = launched.task->fail(ACL_ERROR_RT_AICORE_EXCEPTION, explained.c_str());
     const std::lock_guard<std::mutex> lock(mutex_);
     failure_ = failure;
     failure_code_ = code;
 }
 
 std::string Communicator::context_of(const Operation& operation) const {
-    return text(description(operation.record), " on rank ", membership_.rank, " of ", membership_.size, ", communicator ",
-                membership_.name);
+    const std::string where = text(" on rank ", membership_.rank, " of ", membership_.size, ", communicator ", membership_.name);
+    const std::string number = operation.is_collective() ? text(", its collective ", collectives_) : "";
+    return description(operation.record) + where + number;
+}
+
+std::string Communicator::ranks_that_did_not_fail() const {
+    std::vector<int> others;
+    try {
+        others = group_->others_that_failed(collectives_);
+    } catch (const std::exception&) {
+        return "; rank 0, where the ranks met, does not answer";
+    }
+    std::string missing;
+    for (int rank = 0; rank < membership_.size; ++rank) {
+        const bool failed = rank == membership_.rank || std::find(others.begin(), others.end(), rank) != others.end();
+        if (!failed) missing += text(missing.empty() ? "" : ", ", rank);
+    }
+    return missing.empty() ? "; it failed on all ranks" : "; not heard of: rank " + missing;
 }
 
 std::shared_ptr<Communicator> find_communicator(HcclComm handle) {

@@ -48,6 +48,7 @@ class Communicator {
     void run(Launched& launched);
     void keep_failure(Launched& launched, int code, const std::string& message);
     std::string context_of(const Operation& operation) const;
+    std::string ranks_that_did_not_fail() const;
 
     const Membership membership_;
     const std::unique_ptr<Group> group_;
@@ -57,7 +58,9 @@ class Communicator {
     bool closing_ = false;
     std::shared_ptr<Failure> failure_;  // the latest, and its HcclResult
     int failure_code_ = HCCL_SUCCESS;
-    std::string lost_;  // why no operation is possible any more; only the thread's
+    // Only the thread's.
+    std::string lost_;  // why no operation is possible any more
+    uint64_t collectives_ = 0;
     std::map<uint64_t, int> derived_;
     std::thread thread_;
 };

@@ -46,6 +46,8 @@ class Group {
     virtual void exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) = 0;
     // Waits until what has been sent is on its way; before the end.
     virtual void flush() = 0;
+    // Tells the other ranks that the collective of that number has failed here, and returns which of them say the same, after a moment.
+    virtual std::vector<int> others_that_failed(uint64_t number) = 0;
 };
 
 struct Membership {

@@ -174,15 +174,27 @@ def average(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
     return [tensor if device == "npu" else tensor / RANKS]
 
 
-def ring(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
-    """Each rank sends to the next before it receives from the one before."""
-    received = torch.empty(100000, device=device)
-    sent = torch.full((100000,), float(RANK), device=device)
-    sending = dist.isend(sent, (RANK + 1) % RANKS, group)
-    receiving = dist.irecv(received, (RANK - 1) % RANKS, group)
+def both_ways(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+    """Two ranks each send before they receive."""
+    received = torch.zeros(100000, device=device)
+    if RANK > 1:
+        return [received]
+    sending = dist.isend(torch.full((100000,), float(RANK), device=device), 1 - RANK, group)
+    receiving = dist.irecv(received, 1 - RANK, group)
     sending.wait()
     receiving.wait()
     return [received]
+
+
+def along_the_ranks(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+    """Each rank receives from the one before, adds itself and sends to the next."""
+    tensor = torch.zeros(5, dtype=torch.bfloat16, device=device)
+    if RANK > 0:
+        dist.recv(tensor, RANK - 1, group)
+    tensor += RANK
+    if RANK < RANKS - 1:
+        dist.send(tensor, RANK + 1, group)
+    return [tensor]
 
 
 def batch(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
@@ -262,7 +274,8 @@ CHECKS: dict[str, Check] = {
     **{f"uneven_all_to_all-{dtype}": uneven_all_to_all(dtype) for dtype in ("float32", "float16", "int64")},
     **{f"list-{name}": lists(name) for name in ("all_to_all", "all_gather", "reduce_scatter")},
     "average": average,
-    "ring": ring,
+    "both_ways": both_ways,
+    "along_the_ranks": along_the_ranks,
     "batch_isend_irecv": batch,
     "gather": gather,
     "subgroup": subgroup,

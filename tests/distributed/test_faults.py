@@ -1,0 +1,62 @@
+"""What goes wrong between ranks: each surviving rank gets an error that says what, in time, and nothing hangs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.ranks import Rank, run_ranks
+
+
+def errors_of(rank: Rank) -> list[dict]:
+    """Return what the program printed."""
+    return [json.loads(line) for line in rank.stdout.splitlines() if line.startswith("{")]
+
+
+@pytest.fixture(scope="module")
+def mismatches(tmp_path_factory: pytest.TempPathFactory) -> list[Rank]:
+    """Two ranks that call something else in turn."""
+    return run_ranks("faults", 2, tmp_path_factory.mktemp("mismatches"), "mismatches")
+
+
+@pytest.mark.parametrize(("number", "differing"), enumerate([
+    "rank 0: HcclAllReduce of 4 float32, sum; rank 1: HcclBroadcast of 4 float32, root 0",
+    "rank 0: HcclAllReduce of 4 float32, sum; rank 1: HcclAllReduce of 4 float16, sum",
+    "rank 0: HcclAllReduce of 4 float32, sum; rank 1: HcclAllReduce of 5 float32, sum",
+    "rank 0: HcclBroadcast of 4 float32, root 0; rank 1: HcclBroadcast of 4 float32, root 1",
+    "rank 0: HcclAllReduce of 4 float32, sum; rank 1: HcclAllReduce of 4 float32, max",
+    "rank 0 gives rank 1 1 elements, and rank 1 takes 2",
+]))  # fmt: skip
+def test_mismatch_names_what_each_rank_does(number: int, differing: str, mismatches: list[Rank]) -> None:
+    for rank in mismatches:
+        assert differing in errors_of(rank)[number]["error"], rank.stderr[-3000:]
+
+
+def test_group_works_on_after_a_mismatch(mismatches: list[Rank]) -> None:
+    for rank in mismatches:
+        assert errors_of(rank)[-1] == {"after": [2.0] * 4}
+        assert rank.returncode == 0
+
+
+def test_killed_rank_is_an_error_on_the_others(tmp_path: Path) -> None:
+    survivor, killed = run_ranks("faults", 2, tmp_path, "killed")
+    assert killed.returncode == -9
+    first, second = errors_of(survivor)
+    assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in first["error"]
+    assert "not heard of: rank 1" in first["error"]
+    assert first["seconds"] < 10
+    assert "the communicator was lost before, in HcclAllReduce" in second["error"]
+
+
+def test_absent_rank_is_an_error_within_the_timeout(tmp_path: Path) -> None:
+    waiting, _ = run_ranks("faults", 2, tmp_path, "absent", "4", limit=30)
+    (error,) = errors_of(waiting)
+    assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in error["error"]
+    assert "not heard of: rank 1" in error["error"]
+    assert error["seconds"] < 5
+
+
+def test_destroyed_group_is_an_error_on_the_others(tmp_path: Path) -> None:
+    waiting, _ = run_ranks("faults", 2, tmp_path, "destroyed", "10", limit=30)
+    (error,) = errors_of(waiting)
+    assert "not heard of: rank 1" in error["error"]
