@@ -19,17 +19,23 @@ def mismatches(tmp_path_factory: pytest.TempPathFactory) -> list[Rank]:
     return run_ranks("faults", 2, tmp_path_factory.mktemp("mismatches"), "mismatches")
 
 
-@pytest.mark.parametrize(("number", "differing"), enumerate([
+@pytest.mark.parametrize(("number", "differing"), list(enumerate([
     "rank 0: HcclAllReduce of 4 float32, sum; rank 1: HcclBroadcast of 4 float32, root 0",
     "rank 0: HcclAllReduce of 4 float32, sum; rank 1: HcclAllReduce of 4 float16, sum",
     "rank 0: HcclAllReduce of 4 float32, sum; rank 1: HcclAllReduce of 5 float32, sum",
     "rank 0: HcclBroadcast of 4 float32, root 0; rank 1: HcclBroadcast of 4 float32, root 1",
     "rank 0: HcclAllReduce of 4 float32, sum; rank 1: HcclAllReduce of 4 float32, max",
     "rank 0 gives rank 1 1 elements, and rank 1 takes 2",
-]))  # fmt: skip
+])))  # fmt: skip
 def test_mismatch_names_what_each_rank_does(number: int, differing: str, mismatches: list[Rank]) -> None:
     for rank in mismatches:
         assert differing in errors_of(rank)[number]["error"], rank.stderr[-3000:]
+
+
+def test_receiver_names_another_message(mismatches: list[Rank]) -> None:
+    sender, receiver = (errors_of(rank)[6]["error"] for rank in mismatches)
+    assert "rank 0 sends 4 float32, and rank 1 receives 5 float32" in receiver
+    assert sender == ""  # it does not wait for its receiver
 
 
 def test_group_works_on_after_a_mismatch(mismatches: list[Rank]) -> None:

@@ -1,16 +1,15 @@
 #include "engine/collectives/gloo_group.h"
 
-#include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
+#include "engine/collectives/gloo_error.h"
 #include "engine/collectives/tensors.h"
 #include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host {
 namespace {
-
-constexpr int kTag = 0;
 
 c10d::ReduceOp reduction_of(HcclReduceOp op) {
     switch (op) {
@@ -21,13 +20,6 @@ c10d::ReduceOp reduction_of(HcclReduceOp op) {
     }
 }
 
-// Gloo's errors have no codes, only texts.
-[[noreturn]] void rethrow(const std::exception& error) {
-    const std::string message = error.what();
-    const bool timeout = message.find("imed out") != std::string::npos || message.find("imeout") != std::string::npos;
-    throw Error(timeout ? HCCL_E_TIMEOUT : HCCL_E_REMOTE, message);
-}
-
 template <class Start>
 void run(Start&& start) {
     try {
@@ -35,7 +27,7 @@ void run(Start&& start) {
     } catch (const Error&) {
         throw;
     } catch (const std::exception& error) {
-        rethrow(error);
+        throw_gloo_error(error);
     }
 }
 
@@ -54,16 +46,23 @@ bool computes_in_place(const at::Tensor& elements) {
 
 }  // namespace
 
-GlooGroup::GlooGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store)
-    : backend_(std::move(backend)), store_(std::move(store)) {}
+GlooGroup::GlooGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store, bool compare)
+    : backend_(std::move(backend)), store_(std::move(store)), messages_(backend_, compare) {}
 
-GlooGroup::~GlooGroup() {
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        closing_ = true;
-        changed_.notify_all();
-    }
-    if (waiter_.joinable()) waiter_.join();
+void GlooGroup::send(const Message& message) {
+    messages_.send(message);
+}
+
+void GlooGroup::receive(const Message& message) {
+    messages_.exchange({}, {message});
+}
+
+void GlooGroup::exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) {
+    messages_.exchange(sends, receives);
+}
+
+void GlooGroup::flush() {
+    messages_.flush();
 }
 
 void GlooGroup::broadcast(void* data, size_t bytes, int root) {
@@ -145,59 +144,6 @@ void GlooGroup::reduce_scatter(const void* input, void* output, uint64_t count, 
     from_computed(reduced, result, op);
 }
 
-void GlooGroup::send(const Message& message) {
-    require_sends_succeeded();
-    Sent sent{bytes_at(message.data, message.bytes).clone(), nullptr};
-    if (message.peer == backend_->getRank()) return to_itself_.push_back(sent.copy);
-    std::vector<at::Tensor> tensors{sent.copy};
-    try {
-        sent.work = backend_->send(tensors, message.peer, kTag);
-    } catch (const std::exception& error) {
-        rethrow(error);
-    }
-    keep_until_taken(std::move(sent));
-}
-
-void GlooGroup::receive(const Message& message) {
-    std::vector<at::Tensor> tensors{bytes_at(message.data, message.bytes)};
-    if (message.peer != backend_->getRank()) return run([&] { return backend_->recv(tensors, message.peer, kTag); });
-    if (to_itself_.empty()) throw Error(HCCL_E_PARA, "a rank receives from itself what it has not sent");
-    if (to_itself_.front().nbytes() != message.bytes)
-        throw Error(HCCL_E_PARA, "a rank receives from itself another number of bytes than it has sent");
-    tensors[0].copy_(to_itself_.front());
-    to_itself_.pop_front();
-}
-
-void GlooGroup::exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) {
-    require_sends_succeeded();
-    std::vector<Work> works;
-    const auto start = [&](const Message& message, auto method) {
-        std::vector<at::Tensor> tensors{bytes_at(message.data, message.bytes)};
-        works.push_back(((*backend_).*method)(tensors, message.peer, kTag));
-    };
-    try {
-        for (const auto& message : sends)
-            if (message.peer == backend_->getRank()) send(message);
-        for (const auto& message : receives)
-            if (message.peer == backend_->getRank()) receive(message);
-            else start(message, &c10d::Backend::recv);
-        for (const auto& message : sends)
-            if (message.peer != backend_->getRank()) start(message, &c10d::Backend::send);
-        for (const auto& work : works) work->wait();
-    } catch (const Error&) {
-        throw;
-    } catch (const std::exception& error) {
-        rethrow(error);
-    }
-}
-
-void GlooGroup::flush() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return sent_.empty(); });
-    lock.unlock();
-    require_sends_succeeded();
-}
-
 std::vector<int> GlooGroup::others_that_failed(uint64_t number) {
     constexpr auto kMoment = std::chrono::milliseconds(500), kPause = std::chrono::milliseconds(50);
     const auto key = [number](int rank) { return "failed/" + std::to_string(number) + "/" + std::to_string(rank); };
@@ -211,38 +157,6 @@ std::vector<int> GlooGroup::others_that_failed(uint64_t number) {
             if (rank != backend_->getRank() && store_->check({key(rank)})) found.push_back(rank);
     }
     return found;
-}
-
-void GlooGroup::keep_until_taken(Sent sent) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    sent_.push_back(std::move(sent));
-    if (!waiter_.joinable()) waiter_ = std::thread([this] { await_takers(); });
-    changed_.notify_all();
-}
-
-void GlooGroup::await_takers() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    while (true) {
-        changed_.wait(lock, [this] { return closing_ || !sent_.empty(); });
-        if (sent_.empty()) return;
-        const Work work = sent_.front().work;
-        lock.unlock();
-        std::string failure;
-        try {
-            work->wait();
-        } catch (const std::exception& error) {
-            failure = error.what();
-        }
-        lock.lock();
-        if (send_failure_.empty()) send_failure_ = failure;
-        sent_.pop_front();
-        changed_.notify_all();
-    }
-}
-
-void GlooGroup::require_sends_succeeded() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!send_failure_.empty()) throw Error(HCCL_E_REMOTE, "an earlier HcclSend was not taken: " + send_failure_);
 }
 
 }  // namespace torch_aclnn::host

@@ -1,15 +1,10 @@
 // A Group on a c10d::Backend: torch's ProcessGroupGloo, whose own header needs those of gloo, which torch does not install.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
-#include <map>
-#include <mutex>
-#include <string>
-#include <thread>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "engine/collectives/messages.h"
 #include "engine/hccl/group.h"
 
 namespace torch_aclnn::host {
@@ -17,8 +12,7 @@ namespace torch_aclnn::host {
 class GlooGroup : public Group {
    public:
     // The store is the one in which the ranks met.
-    GlooGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store);
-    ~GlooGroup() override;
+    GlooGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store, bool compare);
 
     void broadcast(void* data, size_t bytes, int root) override;
     void all_gather(const void* input, void* output, size_t bytes) override;
@@ -34,27 +28,9 @@ class GlooGroup : public Group {
     std::vector<int> others_that_failed(uint64_t number) override;
 
    private:
-    using Work = c10::intrusive_ptr<c10d::Work>;
-
-    // A message that the receiver has not taken yet, and the copy that is sent.
-    struct Sent {
-        at::Tensor copy;
-        Work work;
-    };
-
-    void keep_until_taken(Sent sent);
-    void await_takers();
-    void require_sends_succeeded();
-
     const c10::intrusive_ptr<c10d::Backend> backend_;
     const c10::intrusive_ptr<c10d::Store> store_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<Sent> sent_;
-    bool closing_ = false;
-    std::string send_failure_;
-    std::deque<at::Tensor> to_itself_;
-    std::thread waiter_;  // started by the first send
+    Messages messages_;
 };
 
 }  // namespace torch_aclnn::host

@@ -170,9 +170,9 @@ extern "C" HcclResult HcclAllGatherV(const void* sendBuf, uint64_t sendCount, co
             if (sendCount != 0) require_hccl_pointer("sendBuf", sendBuf);
             if (received.total() != 0) require_hccl_pointer("recvBuf", recvBuf);
             const size_t element = bytes_of(dataType);
-            communicator->launch(operation_of(OperationKind::all_gather_v, dataType, Counts(static_cast<size_t>(size), sendCount),
-                                              received.counts),
-                                 stream, [=](Group& group) { all_gather(group, sendBuf, sendCount, recvBuf, received, rank, element); });
+            communicator->launch(
+                operation_of(OperationKind::all_gather_v, dataType, Counts(static_cast<size_t>(size), sendCount), received.counts), stream,
+                [=](Group& group) { all_gather(group, sendBuf, sendCount, recvBuf, received, rank, element); });
         },
         [&] { return arguments_of(dataType, comm, stream); });
 }
@@ -189,9 +189,9 @@ extern "C" HcclResult HcclReduceScatterV(const void* sendBuf, const void* sendCo
             if (recvCount != 0) require_hccl_pointer("recvBuf", recvBuf);
             require_reduction(dataType, op);
             void* const out = const_cast<void*>(recvBuf);
-            communicator->launch(operation_of(OperationKind::reduce_scatter_v, dataType, sent.counts,
-                                              Counts(static_cast<size_t>(size), recvCount), op),
-                                 stream, [=](Group& group) { reduce_scatter(group, sendBuf, sent, out, dataType, op, rank); });
+            communicator->launch(
+                operation_of(OperationKind::reduce_scatter_v, dataType, sent.counts, Counts(static_cast<size_t>(size), recvCount), op),
+                stream, [=](Group& group) { reduce_scatter(group, sendBuf, sent, out, dataType, op, rank); });
         },
         [&] { return arguments_of(dataType, comm, stream); });
 }

@@ -10,6 +10,8 @@
 namespace torch_aclnn::host {
 namespace {
 
+constexpr int kCommunicationFailed = 507022;  // documented: communication between processes failed
+
 // Never destroyed: calls still come while the process exits.
 HandleTable<Communicator>& communicators() {
     static auto* const once = new HandleTable<Communicator>(HandleKind::communicator);
@@ -91,7 +93,7 @@ void Communicator::keep_failure(Launched& launched, int code, const std::string&
         lost_ = text(description(launched.operation.record), ": ", message);
         if (launched.operation.is_collective()) explained += ranks_that_did_not_fail();
     }
-    const auto failure = launched.task->fail(ACL_ERROR_RT_AICORE_EXCEPTION, explained.c_str());
+    const auto failure = launched.task->fail(kCommunicationFailed, explained.c_str());
     const std::lock_guard<std::mutex> lock(mutex_);
     failure_ = failure;
     failure_code_ = code;

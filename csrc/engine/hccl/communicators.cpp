@@ -39,7 +39,8 @@ Membership membership_of(const std::string& address, uint32_t rank, uint32_t ran
     if (ranks == 0 || ranks > kMaxRanks) refuse(HCCL_E_PARA, "nRanks", text("1 to ", kMaxRanks), std::to_string(ranks));
     require_rank("rank", rank, ranks);
     const auto& settings = collective_settings();
-    Membership membership{address, "", static_cast<int>(rank), static_cast<int>(ranks), settings.connect_timeout, settings.exec_timeout};
+    Membership membership{
+        address, "", static_cast<int>(rank), static_cast<int>(ranks), settings.connect_timeout, settings.exec_timeout, settings.check};
     membership.name = address.substr(address.rfind(' ') + 1);
     apply(config, membership);
     return membership;
@@ -87,12 +88,11 @@ extern "C" HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo) {
 }
 
 extern "C" HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank, HcclComm* comm) {
-    return hccl_traced(
-        __func__, [&] { initialise(nRanks, rootInfo, rank, nullptr, comm); }, [&] { return ranks_and_name(nRanks, rank); });
+    return hccl_traced(__func__, [&] { initialise(nRanks, rootInfo, rank, nullptr, comm); }, [&] { return ranks_and_name(nRanks, rank); });
 }
 
-extern "C" HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank,
-                                                 const HcclCommConfig* config, HcclComm* comm) {
+extern "C" HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank, const HcclCommConfig* config,
+                                                 HcclComm* comm) {
     return hccl_traced(
         __func__,
         [&] {

@@ -13,14 +13,22 @@ struct TypeInfo {
 };
 
 constexpr TypeInfo kTypes[] = {
-    {HCCL_DATA_TYPE_INT8, "int8", 1, true},         {HCCL_DATA_TYPE_INT16, "int16", 2, true},
-    {HCCL_DATA_TYPE_INT32, "int32", 4, true},       {HCCL_DATA_TYPE_FP16, "float16", 2, true},
-    {HCCL_DATA_TYPE_FP32, "float32", 4, true},      {HCCL_DATA_TYPE_INT64, "int64", 8, true},
-    {HCCL_DATA_TYPE_UINT64, "uint64", 8, true},     {HCCL_DATA_TYPE_UINT8, "uint8", 1, true},
-    {HCCL_DATA_TYPE_UINT16, "uint16", 2, true},     {HCCL_DATA_TYPE_UINT32, "uint32", 4, true},
-    {HCCL_DATA_TYPE_FP64, "float64", 8, true},      {HCCL_DATA_TYPE_BFP16, "bfloat16", 2, true},
-    {HCCL_DATA_TYPE_INT128, "int128", 16, false},   {HCCL_DATA_TYPE_HIF8, "hifloat8", 1, false},
-    {HCCL_DATA_TYPE_FP8E4M3, "float8_e4m3fn", 1, false}, {HCCL_DATA_TYPE_FP8E5M2, "float8_e5m2", 1, false},
+    {HCCL_DATA_TYPE_INT8, "int8", 1, true},
+    {HCCL_DATA_TYPE_INT16, "int16", 2, true},
+    {HCCL_DATA_TYPE_INT32, "int32", 4, true},
+    {HCCL_DATA_TYPE_FP16, "float16", 2, true},
+    {HCCL_DATA_TYPE_FP32, "float32", 4, true},
+    {HCCL_DATA_TYPE_INT64, "int64", 8, true},
+    {HCCL_DATA_TYPE_UINT64, "uint64", 8, true},
+    {HCCL_DATA_TYPE_UINT8, "uint8", 1, true},
+    {HCCL_DATA_TYPE_UINT16, "uint16", 2, true},
+    {HCCL_DATA_TYPE_UINT32, "uint32", 4, true},
+    {HCCL_DATA_TYPE_FP64, "float64", 8, true},
+    {HCCL_DATA_TYPE_BFP16, "bfloat16", 2, true},
+    {HCCL_DATA_TYPE_INT128, "int128", 16, false},
+    {HCCL_DATA_TYPE_HIF8, "hifloat8", 1, false},
+    {HCCL_DATA_TYPE_FP8E4M3, "float8_e4m3fn", 1, false},
+    {HCCL_DATA_TYPE_FP8E5M2, "float8_e5m2", 1, false},
     {HCCL_DATA_TYPE_FP8E8M0, "float8_e8m0", 1, false},
 };
 constexpr const char* kReductions[] = {"sum", "prod", "max", "min"};

@@ -1,4 +1,5 @@
-// How the ranks of a communicator talk to each other: the interface to libtorch_aclnn_collectives.so, which does it with Gloo and needs torch.
+// How the ranks of a communicator talk to each other: the interface to libtorch_aclnn_collectives.so, which does it with Gloo and needs
+// torch.
 #pragma once
 
 #include <chrono>
@@ -11,10 +12,12 @@
 
 namespace torch_aclnn::host {
 
-// To or from one rank, in bytes.
+// To or from one rank.
 struct Message {
     void* data;
     size_t bytes;
+    uint64_t count;
+    HcclDataType type;
     int peer;
 };
 
@@ -24,8 +27,8 @@ struct Parts {
     std::vector<int64_t> bytes;
 };
 
-// One rank's end of a group. Each call waits for this rank's part of the operation and throws an Error, of an HcclResult, if it fails. To be
-// called by one thread at a time.
+// One rank's end of a group. Each call waits for this rank's part of the operation and throws an Error, of an HcclResult, if it fails. To
+// be called by one thread at a time.
 class Group {
    public:
     virtual ~Group() = default;
@@ -57,6 +60,7 @@ struct Membership {
     int size;
     std::chrono::milliseconds connect_timeout;
     std::chrono::milliseconds timeout;  // of each operation
+    bool compare;                       // the receiver compares each message with what it expects
 };
 
 class Transport {

@@ -13,7 +13,7 @@ Message message_of(const Communicator& communicator, const char* parameter, void
     if (peer >= static_cast<uint32_t>(communicator.size()))
         refuse(HCCL_E_PARA, peer_parameter, text("less than ", communicator.size()), std::to_string(peer));
     if (count != 0) require_hccl_pointer(parameter, buffer);
-    return {buffer, count * bytes_of(type), static_cast<int>(peer)};
+    return {buffer, count * bytes_of(type), count, type, static_cast<int>(peer)};
 }
 
 Operation operation_of(OperationKind kind, uint64_t count, HcclDataType type, uint32_t peer) {
@@ -29,8 +29,7 @@ std::string arguments_of(uint64_t count, HcclDataType type, uint32_t peer, HcclC
 
 using namespace torch_aclnn::host;
 
-extern "C" HcclResult HcclSend(void* sendBuf, uint64_t count, HcclDataType dataType, uint32_t destRank, HcclComm comm,
-                               aclrtStream stream) {
+extern "C" HcclResult HcclSend(void* sendBuf, uint64_t count, HcclDataType dataType, uint32_t destRank, HcclComm comm, aclrtStream stream) {
     return hccl_traced(
         __func__,
         [&] {

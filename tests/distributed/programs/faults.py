@@ -45,6 +45,7 @@ MISMATCHES = {
         lambda: dist.all_to_all_single(ones(RANKS), ones(RANKS), [1] * RANKS, [1] * RANKS),
         lambda: dist.all_to_all_single(ones(2 * RANKS), ones(RANKS), [2] * RANKS, [1] * RANKS),
     ),
+    "message": (lambda: dist.send(ones(4), 1), lambda: dist.recv(ones(5), 0)),
 }
 
 dist.all_reduce(ones())

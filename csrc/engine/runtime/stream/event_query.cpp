@@ -12,7 +12,8 @@ std::shared_ptr<Event> find_timed_event(aclrtEvent handle, const char* parameter
     auto event = find_event(handle, parameter);
     if (!event->timed()) refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, "an event with ACL_EVENT_TIME_LINE", "one without");
     if (!event->recorded()) refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, "a recorded event", "one that has not been recorded");
-    if (!event->reached()) refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, "an event that has been reached", "one after work that is not done");
+    if (!event->reached())
+        refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, "an event that has been reached", "one after work that is not done");
     return event;
 }
 
