@@ -24,9 +24,11 @@ def test_collectives_equal_gloo(count: int, tmp_path: Path) -> None:
         assert {name: difference for name, difference in results.items() if difference} == {}
 
 
-@pytest.mark.parametrize("variable", ["TASK_QUEUE_ENABLE=0", "TASK_QUEUE_ENABLE=2", "TORCH_ACLNN_HOST_CHECK_COLLECTIVES=0", "P2P_HCCL_BUFFSIZE=0"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("TASK_QUEUE_ENABLE", "0"), ("TASK_QUEUE_ENABLE", "2"), ("TORCH_ACLNN_HOST_CHECK_COLLECTIVES", "0"), ("P2P_HCCL_BUFFSIZE", "0")],
+)
 @pytest.mark.slow
-def test_settings_change_no_result(variable: str, tmp_path: Path) -> None:
-    name, value = variable.split("=")
+def test_settings_change_no_result(name: str, value: str, tmp_path: Path) -> None:
     for rank in run_ranks("collectives", 2, tmp_path, **{name: value}):
         assert {check: difference for check, difference in results_of(rank).items() if difference} == {}

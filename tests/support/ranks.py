@@ -50,9 +50,10 @@ def run_ranks(program: str, count: int, directory: Path, *arguments: str, limit:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+    ends = [ended.get(rank, (None, limit)) for rank in range(count)]
     return [
-        Rank(ended.get(rank, (None, limit))[0], _read(directory, rank, "out"), _read(directory, rank, "err"), ended.get(rank, (None, limit))[1])
-        for rank in range(count)
+        Rank(returncode, _read(directory, rank, "out"), _read(directory, rank, "err"), seconds)
+        for rank, (returncode, seconds) in enumerate(ends)
     ]
 
 
@@ -60,7 +61,8 @@ def _start(
     program: str, rank: int, count: int, directory: Path, arguments: tuple[str, ...], environment: dict[str, str]
 ) -> subprocess.Popen[bytes]:
     # MASTER_ADDR is not set: what then listens, listens on the loopback address.
-    variables = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED and not name.startswith(("MASTER_", "HCCL_"))}
+    left_out = ("MASTER_", "HCCL_", *NOT_INHERITED)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     variables |= {"RANK": str(rank), "WORLD_SIZE": str(count), "LOCAL_RANK": str(rank), "OMP_NUM_THREADS": "1"}
     variables |= {"TORCH_ACLNN_HOST_DEVICES": str(count), **environment}
     with open(directory / f"{rank}.out", "wb") as out, open(directory / f"{rank}.err", "wb") as err:

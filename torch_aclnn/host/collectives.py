@@ -7,16 +7,16 @@ import secrets
 import socket
 import threading
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import torch
-import torch.distributed as dist
+from torch._C._distributed_c10d import PrefixStore, ProcessGroup, ProcessGroupGloo, Store, TCPStore
 from torch.distributed.distributed_c10d import _world
 
 LOOPBACK = "127.0.0.1"
 
 # The stores of ranks that wait for a communicator which this process has announced and not joined yet.
-_announced: dict[str, dist.TCPStore] = {}
+_announced: dict[str, TCPStore] = {}
 _lock = threading.Lock()
 
 
@@ -31,13 +31,13 @@ def listen() -> str:
     listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     port = listener.getsockname()[1]
     address = f"{host} {port} {secrets.token_hex(8)}"
-    store = dist.TCPStore(host, port, is_master=True, wait_for_workers=False, master_listen_fd=listener.detach())
+    store = TCPStore(host, port, is_master=True, wait_for_workers=False, master_listen_fd=listener.detach())
     with _lock:
         _announced[address] = store
     return address
 
 
-def connect(address: str, name: str, rank: int, size: int, connect_timeout: float, timeout: float) -> tuple[Any, dist.Store]:
+def connect(address: str, name: str, rank: int, size: int, connect_timeout: float, timeout: float) -> tuple[Any, Store]:
     """Join the communicator as one of its ranks, and return its Gloo group and its store when all ranks have.
 
     Args:
@@ -54,21 +54,21 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
     """
     host, port, key = address.split(" ")
     with _lock:
-        store: dist.Store | None = _announced.pop(address, None) if rank == 0 else None
+        store: Store | None = _announced.pop(address, None) if rank == 0 else None
     if store is None:
-        store = dist.TCPStore(host, int(port), is_master=False, timeout=timedelta(seconds=connect_timeout))
+        store = TCPStore(host, int(port), is_master=False, timeout=timedelta(seconds=connect_timeout))
     limit = _timeout_of_group(name)
     connect_timeout, timeout = min(connect_timeout, limit), min(timeout, limit)
     store.set_timeout(timedelta(seconds=connect_timeout))
-    meeting = dist.PrefixStore(key, store)
-    group = dist.ProcessGroupGloo(meeting, rank, size, _options(connect_timeout))
+    meeting = PrefixStore(key, store)
+    group: Any = ProcessGroupGloo(meeting, rank, size, _options(connect_timeout))
     group.barrier().wait()  # rank 0, which has the store, goes on when all have what they need of it
     group._set_default_timeout(timedelta(seconds=timeout))
     return group, meeting
 
 
 def own_address() -> str:
-    """Return the address of this machine on the way to ``MASTER_ADDR``; the loopback address where that is not set, or is this machine's."""
+    """Return the address of this machine on the way to ``MASTER_ADDR``; the loopback address where that is not set."""
     master = os.environ.get("MASTER_ADDR", "") or LOOPBACK
     family, _, _, _, remote = socket.getaddrinfo(master, 9, type=socket.SOCK_DGRAM)[0]
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -78,10 +78,10 @@ def own_address() -> str:
 
 
 def _options(timeout: float) -> Any:
-    options = dist.ProcessGroupGloo._Options()  # type: ignore[attr-defined]
+    options = cast(Any, ProcessGroupGloo)._Options()
     options._timeout = timedelta(seconds=timeout)
     options._threads = 1  # one operation at a time
-    options._devices = [dist.ProcessGroupGloo.create_device(hostname=own_address())]
+    options._devices = [ProcessGroupGloo.create_device(hostname=own_address())]
     return options
 
 
@@ -95,9 +95,9 @@ def _timeout_of_group(name: str) -> float:
     return timeout - min(1, timeout / 10)
 
 
-def _name_and_timeout(group: dist.ProcessGroup) -> tuple[str, float]:
+def _name_and_timeout(group: ProcessGroup) -> tuple[str, float]:
     try:
-        options = group._get_backend(torch.device("npu")).options
+        options: Any = group._get_backend(torch.device("npu")).options
     except RuntimeError:  # it has no backend for the device
         return "", 0
     return f"group_name_{options.group_id}", options._timeout.total_seconds()

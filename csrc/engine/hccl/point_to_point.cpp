@@ -1,5 +1,6 @@
 // Between two ranks.
 
+#include "engine/hccl/batch.h"
 #include "engine/hccl/communicator.h"
 #include "engine/hccl/data_types.h"
 #include "engine/hccl/guarded_hccl.h"
@@ -35,6 +36,7 @@ extern "C" HcclResult HcclSend(void* sendBuf, uint64_t count, HcclDataType dataT
         [&] {
             const auto communicator = find_communicator(comm);
             const auto message = message_of(*communicator, "sendBuf", sendBuf, count, dataType, "destRank", destRank);
+            if (add_to_batch(communicator, stream, message, HCCL_SEND)) return;
             communicator->launch(operation_of(OperationKind::send, count, dataType, destRank), stream,
                                  [=](Group& group) { group.send(message); });
         },
@@ -47,6 +49,7 @@ extern "C" HcclResult HcclRecv(void* recvBuf, uint64_t count, HcclDataType dataT
         [&] {
             const auto communicator = find_communicator(comm);
             const auto message = message_of(*communicator, "recvBuf", recvBuf, count, dataType, "srcRank", srcRank);
+            if (add_to_batch(communicator, stream, message, HCCL_RECV)) return;
             communicator->launch(operation_of(OperationKind::receive, count, dataType, srcRank), stream,
                                  [=](Group& group) { group.receive(message); });
         },
@@ -60,17 +63,16 @@ extern "C" HcclResult HcclBatchSendRecv(HcclSendRecvItem* sendRecvInfo, uint32_t
             const auto communicator = find_communicator(comm);
             require_hccl_pointer("sendRecvInfo", sendRecvInfo);
             if (itemNum == 0) refuse(HCCL_E_PARA, "itemNum", "at least 1", "0");
-            std::vector<Message> sends, receives;
+            Batch batch{communicator, stream, {}, {}};
             for (uint32_t i = 0; i < itemNum; ++i) {
                 const auto& item = sendRecvInfo[i];
                 if (item.sendRecvType != HCCL_SEND && item.sendRecvType != HCCL_RECV)
                     refuse(HCCL_E_PARA, text("sendRecvInfo[", i, "].sendRecvType"), "HCCL_SEND or HCCL_RECV",
                            std::to_string(static_cast<int>(item.sendRecvType)));
-                auto& list = item.sendRecvType == HCCL_SEND ? sends : receives;
-                list.push_back(message_of(*communicator, "buf", item.buf, item.count, item.dataType, "remoteRank", item.remoteRank));
+                batch.add(message_of(*communicator, "buf", item.buf, item.count, item.dataType, "remoteRank", item.remoteRank),
+                          item.sendRecvType);
             }
-            communicator->launch(operation_of(OperationKind::batch_send_receive, itemNum, HCCL_DATA_TYPE_INT8, 0), stream,
-                                 [=](Group& group) { group.exchange(sends, receives); });
+            launch(batch);
         },
         [&] { return text(itemNum, " items, comm ", comm, ", stream ", stream); });
 }

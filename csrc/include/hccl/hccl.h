@@ -76,6 +76,9 @@ ACL_FUNC_VISIBILITY HcclResult HcclRecv(void* recvBuf, uint64_t count, HcclDataT
                                         aclrtStream stream);
 /// All at once, in no order.
 ACL_FUNC_VISIBILITY HcclResult HcclBatchSendRecv(HcclSendRecvItem* sendRecvInfo, uint32_t itemNum, HcclComm comm, aclrtStream stream);
+/// What the calling thread sends and receives between them goes at once, in no order, when the outermost group ends.
+ACL_FUNC_VISIBILITY HcclResult HcclGroupStart(void);
+ACL_FUNC_VISIBILITY HcclResult HcclGroupEnd(void);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-"""Each collective of torch.distributed, over hccl on npu and over gloo on cpu: prints a JSON object that says of each check what differed."""
+"""Each collective of torch.distributed, over hccl on npu and over gloo on cpu: prints what differed, as JSON."""
 
 import json
 import os
@@ -209,6 +209,22 @@ def batch(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
     return [tensor for rank, tensor in enumerate(received) if rank != RANK]
 
 
+def coalesced(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+    """Messages both ways in one group of HCCL's, in an order in which each would wait for the other."""
+    other = RANK ^ 1
+    if other >= RANKS:
+        return []
+    received = torch.zeros(4, device=device)
+    if device == "cpu":
+        return [received + other]
+    backend = dist.distributed_c10d._get_default_group()._get_backend(torch.device("npu"))
+    backend._start_coalescing()
+    backend.recv([received], other, 0)
+    backend.send([torch.full((4,), float(RANK), device=device)], other, 0)
+    backend._end_coalescing().wait()
+    return [received]
+
+
 def gather(device: str, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
     outputs = [torch.empty(3, device=device) for _ in range(RANKS)]
     dist.gather(values(3, "float32").to(device), outputs if RANK == 0 else None, 0, group)
@@ -277,6 +293,7 @@ CHECKS: dict[str, Check] = {
     "both_ways": both_ways,
     "along_the_ranks": along_the_ranks,
     "batch_isend_irecv": batch,
+    "coalesced": coalesced,
     "gather": gather,
     "subgroup": subgroup,
     "asynchronous": asynchronous,

@@ -86,9 +86,9 @@ def collectives(rank: int) -> dict[str, list[float]]:
     summed, gathered, part, exchanged = floats(0, 0), floats(*[-1] * 8), floats(*[0] * (rank + 1)), floats(*[-1] * 6)
     ok(hccl.HcclAllReduce(own, summed, 2, FP32, SUM, comm, stream))
     # Rank r gives r + 1 elements; one element is left free between the parts.
-    mine = floats(*[rank] * (rank + 1))
+    mine, summands = floats(*[rank] * (rank + 1)), floats(*range(6))
     ok(hccl.HcclAllGatherV(mine, rank + 1, gathered, counts(1, 2, 3), counts(0, 2, 5), FP32, comm, stream))
-    ok(hccl.HcclReduceScatterV(floats(*range(6)), counts(1, 2, 3), counts(0, 1, 3), part, rank + 1, FP32, SUM, comm, stream))
+    ok(hccl.HcclReduceScatterV(summands, counts(1, 2, 3), counts(0, 1, 3), part, rank + 1, FP32, SUM, comm, stream))
     # Each gives one element to each other, backwards in its buffer; what is taken has a gap after it.
     given = floats(10 * rank + 2, 10 * rank + 1, 10 * rank)
     ok(hccl.HcclAlltoAllV(given, counts(1, 1, 1), counts(2, 1, 0), FP32, exchanged, counts(1, 1, 1), counts(0, 2, 4), FP32, comm, stream))

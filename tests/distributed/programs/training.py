@@ -21,7 +21,7 @@ single = torch.nn.Sequential(
 model = DistributedDataParallel(copy.deepcopy(single), device_ids=[RANK])
 optimizers = [torch.optim.SGD(each.parameters(), lr=0.1) for each in (single, model)]
 greatest = 0.0
-for step in range(3):
+for _ in range(3):
     inputs = torch.randn(4 * RANKS, 3, 8, 8)
     own = inputs[4 * RANK : 4 * RANK + 4].npu()
     for optimizer in optimizers:
