@@ -61,10 +61,27 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
     connect_timeout, timeout = min(connect_timeout, limit), min(timeout, limit)
     store.set_timeout(timedelta(seconds=connect_timeout))
     meeting = PrefixStore(key, store)
-    group: Any = ProcessGroupGloo(meeting, rank, size, _options(connect_timeout))
-    group.barrier().wait()  # rank 0, which has the store, goes on when all have what they need of it
+    meeting.set(_here(rank), "")
+    try:
+        group: Any = ProcessGroupGloo(meeting, rank, size, _options(connect_timeout))
+        group.barrier().wait()  # rank 0, which has the store, goes on when all have what they need of it
+    except RuntimeError as error:
+        raise RuntimeError(f"rank {rank} of {size} waited {connect_timeout:g} s for {_absent(meeting, size)}: {error}") from error
     group._set_default_timeout(timedelta(seconds=timeout))
     return group, meeting
+
+
+def _here(rank: int) -> str:
+    return f"here/{rank}"
+
+
+def _absent(meeting: Store, size: int) -> str:
+    """Return the ranks that have not come, in words."""
+    try:
+        absent = [str(rank) for rank in range(size) if not meeting.check([_here(rank)])]
+    except RuntimeError:
+        return "rank 0, where the ranks meet, which does not answer"
+    return f"rank {', '.join(absent)}" if absent else "the others, which came, and then failed"
 
 
 def own_address() -> str:

@@ -1,5 +1,6 @@
 """What goes wrong between ranks, by name: each prints the error that it got as a JSON object, with the seconds that it took."""
 
+import gc
 import json
 import os
 import signal
@@ -48,6 +49,34 @@ MISMATCHES = {
     "message": (lambda: dist.send(ones(4), 1), lambda: dist.recv(ones(5), 0)),
 }
 
+def sockets_and_threads() -> list[int]:
+    """Count those of this process."""
+    links = (os.path.join("/proc/self/fd", entry) for entry in os.listdir("/proc/self/fd"))
+    return [sum(os.readlink(link).startswith("socket:") for link in links if os.path.islink(link)), len(os.listdir("/proc/self/task"))]
+
+
+if FAULT == "never":
+    if RANK == 1:
+        time.sleep(1000)
+    report(lambda: dist.all_reduce(ones()))
+    os._exit(3)
+if FAULT == "leftovers":
+    counts = []
+    for _ in range(3):
+        group = dist.new_group(backend="hccl")
+        dist.all_reduce(ones(), group=group)
+        dist.send(ones(), 1, group) if RANK == 0 else dist.recv(ones(), 0, group)
+        torch.npu.synchronize()
+        during = sockets_and_threads()
+        dist.barrier(group)
+        dist.destroy_process_group(group)
+        del group
+        gc.collect()
+        counts.append(sockets_and_threads())
+    print(json.dumps({"during": during, "after": counts}), flush=True)
+    dist.destroy_process_group()
+    sys.exit()
+
 dist.all_reduce(ones())
 torch.npu.synchronize()
 begin = time.monotonic()
@@ -64,6 +93,11 @@ elif FAULT == "killed":
     report(lambda: dist.all_reduce(ones()))
     report(lambda: dist.all_reduce(ones()))
     os._exit(3)
+elif FAULT == "unattended":
+    if RANK == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    dist.all_reduce(ones(), async_op=True)
+    time.sleep(1000)
 elif FAULT == "absent":
     if RANK == 1:
         time.sleep(1000)
