@@ -54,6 +54,7 @@ def test_killed_rank_is_an_error_on_the_others(tmp_path: Path) -> None:
     assert "the communicator was lost before, in HcclAllReduce" in second["error"]
 
 
+@pytest.mark.slow
 def test_absent_rank_is_an_error_within_the_timeout(tmp_path: Path) -> None:
     waiting, _ = run_ranks("faults", 2, tmp_path, "absent", "4", limit=30)
     (error,) = errors_of(waiting)
@@ -62,12 +63,14 @@ def test_absent_rank_is_an_error_within_the_timeout(tmp_path: Path) -> None:
     assert error["seconds"] < 5
 
 
+@pytest.mark.slow
 def test_destroyed_group_is_an_error_on_the_others(tmp_path: Path) -> None:
     waiting, _ = run_ranks("faults", 2, tmp_path, "destroyed", "10", limit=30)
     (error,) = errors_of(waiting)
     assert "not heard of: rank 1" in error["error"]
 
 
+@pytest.mark.slow
 def test_rank_that_never_comes_is_named(tmp_path: Path) -> None:
     waiting, _ = run_ranks("faults", 2, tmp_path, "never", "4", limit=30)
     (error,) = errors_of(waiting)
@@ -75,12 +78,14 @@ def test_rank_that_never_comes_is_named(tmp_path: Path) -> None:
     assert error["seconds"] < 8
 
 
+@pytest.mark.slow
 def test_unattended_failure_ends_the_process_with_its_message(tmp_path: Path) -> None:
     survivor, _ = run_ranks("faults", 2, tmp_path, "unattended", limit=60)
     assert survivor.returncode == -6
     assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in survivor.stderr
 
 
+@pytest.mark.slow
 def test_destroyed_groups_leave_no_sockets_and_no_threads(tmp_path: Path) -> None:
     for rank in run_ranks("faults", 2, tmp_path, "leftovers"):
         assert rank.returncode == 0, rank.stderr[-3000:]

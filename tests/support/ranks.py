@@ -61,7 +61,7 @@ def _start(
     program: str, rank: int, count: int, directory: Path, arguments: tuple[str, ...], environment: dict[str, str]
 ) -> subprocess.Popen[bytes]:
     # MASTER_ADDR is not set: what then listens, listens on the loopback address.
-    left_out = ("MASTER_", "HCCL_", *NOT_INHERITED)
+    left_out = ("MASTER_", "HCCL_", "ASCEND_RT_VISIBLE_DEVICES", *NOT_INHERITED)
     variables = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     variables |= {"RANK": str(rank), "WORLD_SIZE": str(count), "LOCAL_RANK": str(rank), "OMP_NUM_THREADS": "1"}
     variables |= {"TORCH_ACLNN_HOST_DEVICES": str(count), **environment}

@@ -15,13 +15,13 @@ from torch.distributed.distributed_c10d import _world
 
 LOOPBACK = "127.0.0.1"
 
-# The stores of ranks that wait for a communicator which this process has announced and not joined yet.
+# The stores of communicators which this process has announced and not joined yet. Afterwards the group keeps its store.
 _announced: dict[str, TCPStore] = {}
 _lock = threading.Lock()
 
 
 def listen() -> str:
-    """Announce a communicator whose rank 0 will be in this process, and return the address that its ranks connect to.
+    """Announce a communicator of which one rank will be in this process, and return the address that its ranks connect to.
 
     Raises:
         OSError: nothing can listen on this machine's address.
@@ -49,12 +49,12 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
         timeout: of each operation, in seconds; both are shorter where the process group of that name has a shorter timeout.
 
     Raises:
-        RuntimeError: not all ranks came in time, or there is no connection to rank 0.
+        RuntimeError: not all ranks came in time, or there is no connection to the rank where all meet.
 
     """
     host, port, key = address.split(" ")
     with _lock:
-        store: Store | None = _announced.pop(address, None) if rank == 0 else None
+        store: Store | None = _announced.pop(address, None)
     if store is None:
         store = TCPStore(host, int(port), is_master=False, timeout=timedelta(seconds=connect_timeout))
     limit = _timeout_of_group(name)
@@ -64,7 +64,7 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
     meeting.set(_here(rank), "")
     try:
         group: Any = ProcessGroupGloo(meeting, rank, size, _options(connect_timeout))
-        group.barrier().wait()  # rank 0, which has the store, goes on when all have what they need of it
+        group.barrier().wait()  # the rank that has the store goes on when all have what they need of it
     except RuntimeError as error:
         raise RuntimeError(f"rank {rank} of {size} waited {connect_timeout:g} s for {_absent(meeting, size)}: {error}") from error
     group._set_default_timeout(timedelta(seconds=timeout))
@@ -80,7 +80,7 @@ def _absent(meeting: Store, size: int) -> str:
     try:
         absent = [str(rank) for rank in range(size) if not meeting.check([_here(rank)])]
     except RuntimeError:
-        return "rank 0, where the ranks meet, which does not answer"
+        return "the rank where all meet, which does not answer"
     return f"rank {', '.join(absent)}" if absent else "the others, which came, and then failed"
 
 

@@ -110,7 +110,7 @@ std::string Communicator::ranks_that_did_not_fail() const {
     try {
         others = group_->others_that_failed(collectives_);
     } catch (const std::exception&) {
-        return "; rank 0, where the ranks met, does not answer";
+        return "; the rank where all met does not answer";
     }
     std::string missing;
     for (int rank = 0; rank < membership_.size; ++rank) {

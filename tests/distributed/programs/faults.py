@@ -49,6 +49,7 @@ MISMATCHES = {
     "message": (lambda: dist.send(ones(4), 1), lambda: dist.recv(ones(5), 0)),
 }
 
+
 def sockets_and_threads() -> list[int]:
     """Count those of this process."""
     links = (os.path.join("/proc/self/fd", entry) for entry in os.listdir("/proc/self/fd"))
