@@ -56,7 +56,7 @@ def test_killed_rank_is_an_error_on_the_others(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_absent_rank_is_an_error_within_the_timeout(tmp_path: Path) -> None:
-    waiting, _ = run_ranks("faults", 2, tmp_path, "absent", "4", limit=30)
+    waiting, _ = run_ranks("faults", 2, tmp_path, "absent", "4", awaited=1, limit=30)
     (error,) = errors_of(waiting)
     assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in error["error"]
     assert "not heard of: rank 1" in error["error"]
@@ -65,14 +65,14 @@ def test_absent_rank_is_an_error_within_the_timeout(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_destroyed_group_is_an_error_on_the_others(tmp_path: Path) -> None:
-    waiting, _ = run_ranks("faults", 2, tmp_path, "destroyed", "10", limit=30)
+    waiting, _ = run_ranks("faults", 2, tmp_path, "destroyed", "10", awaited=1, limit=30)
     (error,) = errors_of(waiting)
     assert "not heard of: rank 1" in error["error"]
 
 
 @pytest.mark.slow
 def test_rank_that_never_comes_is_named(tmp_path: Path) -> None:
-    waiting, _ = run_ranks("faults", 2, tmp_path, "never", "4", limit=30)
+    waiting, _ = run_ranks("faults", 2, tmp_path, "never", "4", awaited=1, limit=30)
     (error,) = errors_of(waiting)
     assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3.6 s for rank 1: " in error["error"]
     assert error["seconds"] < 8
@@ -86,10 +86,11 @@ def test_unattended_failure_ends_the_process_with_its_message(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_destroyed_groups_leave_no_sockets_and_no_threads(tmp_path: Path) -> None:
+def test_groups_listen_on_loopback_and_leave_no_sockets_and_no_threads(tmp_path: Path) -> None:
     for rank in run_ranks("faults", 2, tmp_path, "leftovers"):
         assert rank.returncode == 0, rank.stderr[-3000:]
         (counts,) = errors_of(rank)
+        assert counts["addresses"] == ["0100007F"]  # 127.0.0.1
         first, *others = counts["after"]  # some threads of torch stay after their first use
         assert counts["during"] > first
         assert first[0] == 0

@@ -19,7 +19,7 @@ class Rank:
     """How the process of one rank ended.
 
     Attributes:
-        returncode: negative: the number of the signal that ended it; None: it was still running at the limit, and was killed.
+        returncode: negative: the number of the signal that ended it; None: it still ran when nobody waited any more.
 
     """
 
@@ -29,18 +29,20 @@ class Rank:
     seconds: float
 
 
-def run_ranks(program: str, count: int, directory: Path, *arguments: str, limit: float = 120, **environment: str) -> list[Rank]:
+def run_ranks(
+    program: str, count: int, directory: Path, *arguments: str, awaited: int | None = None, limit: float = 120, **environment: str
+) -> list[Rank]:
     """Run ``tests/distributed/programs/<program>.py`` as so many ranks, which meet in a file of the directory.
 
     ``dist.init_process_group("hccl", init_method=sys.argv[1], ...)`` is the program's own affair; more arguments follow that one.
-    Nothing of it outlives the call.
+    Nothing of it outlives the call, which waits for the first ``awaited`` ranks, or for all.
     """
     arguments = (f"file://{directory / 'meeting'}", *arguments)
     begin = time.monotonic()
     started = [_start(program, rank, count, directory, arguments, environment) for rank in range(count)]
     try:
         ended: dict[int, tuple[int, float]] = {}
-        while len(ended) < count and time.monotonic() < begin + limit:
+        while not all(rank in ended for rank in range(awaited or count)) and time.monotonic() < begin + limit:
             for rank, process in enumerate(started):
                 if rank not in ended and process.poll() is not None:
                     ended[rank] = (process.returncode, time.monotonic() - begin)

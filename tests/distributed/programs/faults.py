@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -56,6 +57,14 @@ def sockets_and_threads() -> list[int]:
     return [sum(os.readlink(link).startswith("socket:") for link in links if os.path.islink(link)), len(os.listdir("/proc/self/task"))]
 
 
+def listening_addresses() -> list[str]:
+    """Return the local addresses on which this process listens, in the kernel's notation."""
+    links = (os.path.join("/proc/self/fd", entry) for entry in os.listdir("/proc/self/fd"))
+    inodes = {os.readlink(link)[len("socket:[") : -1] for link in links if os.path.islink(link)}
+    rows = [line.split() for family in ("tcp", "tcp6") for line in Path("/proc/self/net", family).read_text().splitlines()[1:]]
+    return sorted({row[1].split(":")[0] for row in rows if row[3] == "0A" and row[9] in inodes})
+
+
 if FAULT == "never":
     if RANK == 1:
         time.sleep(1000)
@@ -68,13 +77,13 @@ if FAULT == "leftovers":
         dist.all_reduce(ones(), group=group)
         dist.send(ones(), 1, group) if RANK == 0 else dist.recv(ones(), 0, group)
         torch.npu.synchronize()
-        during = sockets_and_threads()
+        during, addresses = sockets_and_threads(), listening_addresses()
         dist.barrier(group)
         dist.destroy_process_group(group)
         del group
         gc.collect()
         counts.append(sockets_and_threads())
-    print(json.dumps({"during": during, "after": counts}), flush=True)
+    print(json.dumps({"during": during, "addresses": addresses, "after": counts}), flush=True)
     dist.destroy_process_group()
     sys.exit()
 
