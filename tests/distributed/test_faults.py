@@ -55,6 +55,17 @@ def test_killed_rank_is_an_error_on_the_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_rank_killed_in_the_middle_is_an_error_on_all_others(tmp_path: Path) -> None:
+    ranks = run_ranks("faults", 3, tmp_path, "killed in the middle", limit=60)
+    assert ranks[1].returncode == -9
+    for number in (0, 2):
+        (error,) = errors_of(ranks[number])
+        assert f"sum on rank {number} of 3" in error["error"]
+        assert "not heard of: rank 1" in error["error"]
+        assert error["seconds"] < 20  # of a timeout of 60
+
+
+@pytest.mark.slow
 def test_absent_rank_is_an_error_within_the_timeout(tmp_path: Path) -> None:
     waiting, _ = run_ranks("faults", 2, tmp_path, "absent", "4", awaited=1, limit=30)
     (error,) = errors_of(waiting)

@@ -11,6 +11,12 @@
 namespace torch_aclnn::host {
 namespace {
 
+constexpr auto kMoment = std::chrono::milliseconds(500);
+
+std::string failure_key(uint64_t number, int rank) {
+    return "failed/" + std::to_string(number) + "/" + std::to_string(rank);
+}
+
 c10d::ReduceOp reduction_of(HcclReduceOp op) {
     switch (op) {
         case HCCL_REDUCE_PROD: return c10d::ReduceOp::PRODUCT;
@@ -47,22 +53,26 @@ bool computes_in_place(const at::Tensor& elements) {
 }  // namespace
 
 GlooGroup::GlooGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store, bool compare)
-    : backend_(std::move(backend)), store_(std::move(store)), messages_(backend_, compare) {}
+    : rank_(backend->getRank()),
+      size_(backend->getSize()),
+      store_(std::move(store)),
+      backend_(std::move(backend)),
+      messages_(std::make_unique<Messages>(backend_, compare)) {}
 
 void GlooGroup::send(const Message& message) {
-    messages_.send(message);
+    messages_->send(message);
 }
 
 void GlooGroup::receive(const Message& message) {
-    messages_.exchange({}, {message});
+    messages_->exchange({}, {message});
 }
 
 void GlooGroup::exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) {
-    messages_.exchange(sends, receives);
+    messages_->exchange(sends, receives);
 }
 
 void GlooGroup::flush() {
-    messages_.flush();
+    if (messages_ != nullptr) messages_->flush();
 }
 
 void GlooGroup::broadcast(void* data, size_t bytes, int root) {
@@ -76,10 +86,10 @@ void GlooGroup::broadcast(void* data, size_t bytes, int root) {
 void GlooGroup::all_gather(const void* input, void* output, size_t bytes) {
     if (bytes == 0) return;
     // In place is allowed, which Gloo does not promise.
-    const auto own = static_cast<char*>(output) + bytes * static_cast<size_t>(backend_->getRank());
+    const auto own = static_cast<char*>(output) + bytes * static_cast<size_t>(rank_);
     at::Tensor sent = bytes_at(input, bytes);
     if (input == own) sent = sent.clone();
-    at::Tensor received = bytes_at(output, bytes * static_cast<size_t>(backend_->getSize()));
+    at::Tensor received = bytes_at(output, bytes * static_cast<size_t>(size_));
     run([&] { return backend_->_allgather_base(received, sent); });
 }
 
@@ -87,9 +97,9 @@ void GlooGroup::scatter(const void* input, void* output, size_t bytes, int root)
     if (bytes == 0) return;
     std::vector<at::Tensor> outputs{bytes_at(output, bytes)};
     std::vector<std::vector<at::Tensor>> inputs;
-    if (backend_->getRank() == root) {
+    if (rank_ == root) {
         inputs.emplace_back();
-        for (int rank = 0; rank < backend_->getSize(); ++rank)
+        for (int rank = 0; rank < size_; ++rank)
             inputs[0].push_back(bytes_at(static_cast<const char*>(input) + bytes * static_cast<size_t>(rank), bytes));
     }
     c10d::ScatterOptions options;
@@ -129,12 +139,12 @@ void GlooGroup::reduce(const void* input, void* output, uint64_t count, HcclData
     options.reduceOp = reduction_of(op);
     options.rootRank = root;
     run([&] { return backend_->reduce(tensors, options); });
-    if (backend_->getRank() == root) from_computed(tensors[0], elements_at(output, count, type), op);
+    if (rank_ == root) from_computed(tensors[0], elements_at(output, count, type), op);
 }
 
 void GlooGroup::reduce_scatter(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) {
     if (count == 0) return;
-    const auto ranks = static_cast<uint64_t>(backend_->getSize());
+    const auto ranks = static_cast<uint64_t>(size_);
     at::Tensor sent = elements_at(input, count * ranks, type), result = elements_at(output, count, type);
     c10d::ReduceScatterOptions options;
     options.reduceOp = reduction_of(op);
@@ -144,19 +154,28 @@ void GlooGroup::reduce_scatter(const void* input, void* output, uint64_t count, 
     from_computed(reduced, result, op);
 }
 
-std::vector<int> GlooGroup::others_that_failed(uint64_t number) {
-    constexpr auto kMoment = std::chrono::milliseconds(500), kPause = std::chrono::milliseconds(50);
-    const auto key = [number](int rank) { return "failed/" + std::to_string(number) + "/" + std::to_string(rank); };
+void GlooGroup::report_failure(uint64_t number) {
     store_->setTimeout(kMoment);
-    store_->set(key(backend_->getRank()), std::vector<uint8_t>{1});
+    store_->set(failure_key(number, rank_), std::vector<uint8_t>{1});
+}
+
+std::vector<int> GlooGroup::others_that_failed(uint64_t number) {
+    constexpr auto kPause = std::chrono::milliseconds(50);
     std::vector<int> found;
-    for (auto left = kMoment; left.count() > 0 && found.size() + 1 < static_cast<size_t>(backend_->getSize()); left -= kPause) {
+    for (auto left = kMoment; left.count() > 0 && found.size() + 1 < static_cast<size_t>(size_); left -= kPause) {
         std::this_thread::sleep_for(kPause);
         found.clear();
-        for (int rank = 0; rank < backend_->getSize(); ++rank)
-            if (rank != backend_->getRank() && store_->check({key(rank)})) found.push_back(rank);
+        for (int rank = 0; rank < size_; ++rank)
+            if (rank != rank_ && store_->check({failure_key(number, rank)})) found.push_back(rank);
     }
     return found;
+}
+
+// Gloo closes the connections when the last reference goes, which messages on their way still have.
+void GlooGroup::abandon() noexcept {
+    if (messages_ == nullptr || !messages_->idle()) return;
+    messages_.reset();
+    backend_.reset();
 }
 
 }  // namespace torch_aclnn::host

@@ -25,12 +25,16 @@ class GlooGroup : public Group {
     void receive(const Message& message) override;
     void exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) override;
     void flush() override;
+    void report_failure(uint64_t number) override;
     std::vector<int> others_that_failed(uint64_t number) override;
+    void abandon() noexcept override;
 
    private:
-    const c10::intrusive_ptr<c10d::Backend> backend_;
+    const int rank_, size_;
     const c10::intrusive_ptr<c10d::Store> store_;
-    Messages messages_;
+    // Null when it is abandoned.
+    c10::intrusive_ptr<c10d::Backend> backend_;
+    std::unique_ptr<Messages> messages_;
 };
 
 }  // namespace torch_aclnn::host

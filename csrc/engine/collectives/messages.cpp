@@ -138,6 +138,11 @@ void Messages::flush() {
     require_sends_succeeded();
 }
 
+bool Messages::idle() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return sent_.empty();
+}
+
 void Messages::keep_until_taken(Sent sent) {
     const std::lock_guard<std::mutex> lock(mutex_);
     sent_.push_back(std::move(sent));

@@ -22,6 +22,7 @@ class Messages {
     void exchange(const std::vector<Message>& sends, const std::vector<Message>& receives);
     // Waits until all that was sent has been taken.
     void flush();
+    bool idle();
 
    private:
     using Work = c10::intrusive_ptr<c10d::Work>;

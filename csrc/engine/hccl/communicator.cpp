@@ -91,7 +91,7 @@ void Communicator::keep_failure(Launched& launched, int code, const std::string&
     // After a disagreement all ranks are where they were; after anything else nobody knows what is still on its way.
     if (code != HCCL_E_PARA && lost_.empty()) {
         lost_ = text(description(launched.operation.record), ": ", message);
-        if (launched.operation.is_collective()) explained += ranks_that_did_not_fail();
+        explained += give_up(launched.operation);
     }
     const auto failure = launched.task->fail(kCommunicationFailed, explained.c_str());
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -105,13 +105,20 @@ std::string Communicator::context_of(const Operation& operation) const {
     return description(operation.record) + where + number;
 }
 
-std::string Communicator::ranks_that_did_not_fail() const {
-    std::vector<int> others;
+// Ranks that wait for this one are told, and the others named.
+std::string Communicator::give_up(const Operation& operation) {
     try {
-        others = group_->others_that_failed(collectives_);
+        if (operation.is_collective()) group_->report_failure(collectives_);
+        group_->abandon();
+        return operation.is_collective() ? ranks_that_did_not_fail() : "";
     } catch (const std::exception&) {
+        group_->abandon();
         return "; the rank where all met does not answer";
     }
+}
+
+std::string Communicator::ranks_that_did_not_fail() const {
+    const std::vector<int> others = group_->others_that_failed(collectives_);
     std::string missing;
     for (int rank = 0; rank < membership_.size; ++rank) {
         const bool failed = rank == membership_.rank || std::find(others.begin(), others.end(), rank) != others.end();

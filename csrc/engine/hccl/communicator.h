@@ -48,6 +48,7 @@ class Communicator {
     void run(Launched& launched);
     void keep_failure(Launched& launched, int code, const std::string& message);
     std::string context_of(const Operation& operation) const;
+    std::string give_up(const Operation& operation);
     std::string ranks_that_did_not_fail() const;
 
     const Membership membership_;

@@ -49,8 +49,13 @@ class Group {
     virtual void exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) = 0;
     // Waits until what has been sent is on its way; before the end.
     virtual void flush() = 0;
-    // Tells the other ranks that the collective of that number has failed here, and returns which of them say the same, after a moment.
+    // Tells the other ranks that the collective of that number has failed here.
+    virtual void report_failure(uint64_t number) = 0;
+    // Which of them say the same, after a moment.
     virtual std::vector<int> others_that_failed(uint64_t number) = 0;
+    // Breaks the connections, so that ranks which wait for this one fail too, before their timeout. Nothing but the two calls above and
+    // flush() may follow.
+    virtual void abandon() noexcept = 0;
 };
 
 struct Membership {

@@ -103,6 +103,14 @@ elif FAULT == "killed":
     report(lambda: dist.all_reduce(ones()))
     report(lambda: dist.all_reduce(ones()))
     os._exit(3)
+elif FAULT == "killed in the middle":
+    large = ones(1 << 24)
+    dist.all_reduce(large, async_op=True)
+    if RANK == 1:
+        time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGKILL)
+    report(lambda: dist.all_reduce(ones()))
+    os._exit(3)
 elif FAULT == "unattended":
     if RANK == 1:
         os.kill(os.getpid(), signal.SIGKILL)
