@@ -1,7 +1,5 @@
 // The collectives: checks of the arguments, and what runs later on the communicator's thread.
 
-#include <cstring>
-
 #include "engine/hccl/communicator.h"
 #include "engine/hccl/data_types.h"
 #include "engine/hccl/guarded_hccl.h"
