@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from support.ranks import device_of, missing, run_ranks, values_of
+from support.rank_calls import call_in_ranks, device_of, values_of
 from support.sync_batch_norm import CASES, Case, of_one_process
 from support.sync_batch_norm_use import USES
 
@@ -13,18 +13,14 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module", params=[("gloo", 2), ("gloo", 4), ("hccl", 2), ("hccl", 4)], ids=lambda p: f"{p[0]}-{p[1]}")
 def ranks(request: pytest.FixtureRequest) -> tuple[str, int]:
     """The backend and the number of processes."""
-    backend, size = request.param
-    reason = missing(backend)
-    if reason is not None:
-        pytest.skip(reason)
-    return backend, size
+    return request.param
 
 
 @pytest.fixture(scope="module")
 def results(ranks) -> list[dict]:
     """What each process computed or found, by case and use: they are started once for all."""
     backend, size = ranks
-    return values_of(run_ranks("support.sync_batch_norm_use:run_all", size, device_of(backend), backend=backend, seconds=240))
+    return values_of(call_in_ranks("support.sync_batch_norm_use:run_all", size, device_of(backend), backend=backend, seconds=240))
 
 
 def assert_close(name: str, parts: list[torch.Tensor], exact: torch.Tensor, tolerance: float) -> None:

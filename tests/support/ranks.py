@@ -1,114 +1,78 @@
-"""Running a function in several processes that make up a process group of torch.distributed."""
+"""Programs that run as several ranks, each in a process, within a time limit."""
 
-import ctypes
-import dataclasses
-import datetime
-import faulthandler
+import contextlib
 import os
-import pickle
+import signal
 import subprocess
 import sys
-import tempfile
 import time
-import traceback
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from support.subprocesses import NOT_INHERITED
 
-START = f"import sys; sys.path.append({str(Path(__file__).parents[1])!r}); from support.ranks import serve; serve(*sys.argv[1:])"
+PROGRAMS = Path(__file__).parent.parent / "distributed" / "programs"
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """What the function returned in a process, or how it failed: a traceback, or what the process wrote before it ended."""
+@dataclass(frozen=True)
+class Rank:
+    """How the process of one rank ended.
 
-    value: Any = None
-    failure: str | None = None
+    Attributes:
+        returncode: negative: the number of the signal that ended it; None: it still ran when nobody waited any more.
 
-
-def device_of(backend: str) -> str:
-    return "npu" if backend == "hccl" else "cpu"
-
-
-def missing(backend: str) -> str | None:
-    """Return why a backend cannot be used here, or None."""
-    has_collectives = backend != "hccl" or hasattr(ctypes.CDLL("libhccl.so"), "HcclGetRootInfo")
-    return None if has_collectives else "libhccl.so has no HcclGetRootInfo"
-
-
-def run_ranks(function: str, size: int, *arguments: Any, backend: str = "gloo", seconds: float = 120) -> list[Outcome]:
-    """Call a function, given as "module:name", in `size` processes after init_process_group; each returns something that can be pickled.
-
-    A process that has not ended after the time limit is killed, which is its outcome.
     """
-    with tempfile.TemporaryDirectory() as directory:
-        (Path(directory) / "arguments").write_bytes(pickle.dumps(arguments))
-        processes = [_start(function, rank, size, backend, seconds, directory) for rank in range(size)]
-        deadline = time.monotonic() + seconds
-        try:
-            return [_outcome(process, rank, deadline, directory) for rank, process in enumerate(processes)]
-        finally:
-            for process in processes:
-                process.kill()
-                process.wait()
+
+    returncode: int | None
+    stdout: str
+    stderr: str
+    seconds: float
 
 
-def values_of(outcomes: Sequence[Outcome]) -> list[Any]:
-    """Return what the function returned in each process; fail with the failures of all."""
-    failures = [f"rank {rank}: {outcome.failure}" for rank, outcome in enumerate(outcomes) if outcome.failure is not None]
-    assert not failures, "\n".join(failures)
-    return [outcome.value for outcome in outcomes]
+def run_ranks(
+    program: str, count: int, directory: Path, *arguments: str, awaited: int | None = None, limit: float = 120, **environment: str
+) -> list[Rank]:
+    """Run ``tests/distributed/programs/<program>.py`` as so many ranks, which meet in a file of the directory.
+
+    ``dist.init_process_group("hccl", init_method=sys.argv[1], ...)`` is the program's own affair; more arguments follow that one.
+    Nothing of it outlives the call, which waits for the first ``awaited`` ranks, or for all.
+    """
+    arguments = (f"file://{directory / 'meeting'}", *arguments)
+    begin = time.monotonic()
+    started = [_start(program, rank, count, directory, arguments, environment) for rank in range(count)]
+    try:
+        ended: dict[int, tuple[int, float]] = {}
+        while not all(rank in ended for rank in range(awaited or count)) and time.monotonic() < begin + limit:
+            for rank, process in enumerate(started):
+                if rank not in ended and process.poll() is not None:
+                    ended[rank] = (process.returncode, time.monotonic() - begin)
+            time.sleep(0.02)
+    finally:
+        for process in started:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    ends = [ended.get(rank, (None, limit)) for rank in range(count)]
+    return [
+        Rank(returncode, _read(directory, rank, "out"), _read(directory, rank, "err"), seconds)
+        for rank, (returncode, seconds) in enumerate(ends)
+    ]
 
 
-def _start(function: str, rank: int, size: int, backend: str, seconds: float, directory: str) -> subprocess.Popen:
-    environment = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
-    environment |= {"OMP_NUM_THREADS": "1", "TORCH_ACLNN_HOST_DEVICES": str(size)}
-    with open(Path(directory) / f"output{rank}", "wb") as output:
+def _start(
+    program: str, rank: int, count: int, directory: Path, arguments: tuple[str, ...], environment: dict[str, str]
+) -> subprocess.Popen[bytes]:
+    # MASTER_ADDR is not set: what then listens, listens on the loopback address.
+    left_out = ("MASTER_", "HCCL_", "ASCEND_RT_VISIBLE_DEVICES", *NOT_INHERITED)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    variables |= {"RANK": str(rank), "WORLD_SIZE": str(count), "LOCAL_RANK": str(rank), "OMP_NUM_THREADS": "1"}
+    variables |= {"TORCH_ACLNN_HOST_DEVICES": str(count), **environment}
+    with open(directory / f"{rank}.out", "wb") as out, open(directory / f"{rank}.err", "wb") as err:
         return subprocess.Popen(
-            [sys.executable, "-c", START, function, str(rank), str(size), backend, str(seconds), directory],
-            cwd=tempfile.gettempdir(),  # python -c would import a source tree from here instead of the installed package
-            env=environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+            [sys.executable, str(PROGRAMS / f"{program}.py"), *arguments],
+            env=variables, cwd=directory, stdout=out, stderr=err, stdin=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
 
 
-def _outcome(process: subprocess.Popen, rank: int, deadline: float, directory: str) -> Outcome:
-    end = "did not end in time"
-    try:
-        end = f"ended with status {process.wait(max(0, deadline - time.monotonic()))}"
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    result = Path(directory) / f"result{rank}"
-    if result.exists():
-        return pickle.loads(result.read_bytes())
-    return Outcome(failure=f"{end}\n{(Path(directory) / f'output{rank}').read_text(errors='replace')[-4000:]}")
-
-
-def serve(function: str, rank: str, size: str, backend: str, seconds: str, directory: str) -> None:
-    """Be one of the processes."""
-    import importlib
-
-    faulthandler.dump_traceback_later(0.9 * float(seconds))  # into the output, which is the outcome if nothing else is
-
-    import torch_aclnn  # noqa: F401
-    import torch
-    import torch.distributed as dist
-
-    if backend == "hccl":
-        torch.npu.set_device(int(rank))
-    limit = datetime.timedelta(seconds=float(seconds))
-    module, name = function.split(":")
-    try:
-        dist.init_process_group(backend, init_method=f"file://{directory}/store", rank=int(rank), world_size=int(size), timeout=limit)
-        arguments = pickle.loads((Path(directory) / "arguments").read_bytes())
-        outcome = Outcome(getattr(importlib.import_module(module), name)(*arguments))
-        dist.destroy_process_group()
-    except Exception:
-        outcome = Outcome(failure=traceback.format_exc())
-    part = Path(directory) / f"part{rank}"
-    part.write_bytes(pickle.dumps(outcome))
-    part.rename(Path(directory) / f"result{rank}")
+def _read(directory: Path, rank: int, kind: str) -> str:
+    return (directory / f"{rank}.{kind}").read_text(errors="replace")

@@ -98,6 +98,28 @@ void read_count(Settings& settings, const char* name, long max, int& count) {
     settings.reject(name, text("a number in 1..", max), value);
 }
 
+// Ascending numbers with commas between them; documented: what is anything else ends the list. Only how many there are makes a difference,
+// because a process numbers those that it sees from 0. The machine has all that are named unless TORCH_ACLNN_HOST_DEVICES says how many it
+// has.
+void read_visible_devices(Settings& settings) {
+    constexpr const char* kName = "ASCEND_RT_VISIBLE_DEVICES";
+    const char* const value = variable(kName);
+    if (value == nullptr) return;
+    const long existing = variable("TORCH_ACLNN_HOST_DEVICES") != nullptr ? settings.config.device_count : kMaxDevices;
+    int visible = 0;
+    long previous = -1;
+    for (const char* next = value; std::isdigit(static_cast<unsigned char>(*next)); ++next) {
+        char* end = nullptr;
+        const long device = std::strtol(next, &end, 10);
+        if (device <= previous || device >= existing) break;
+        ++visible;
+        previous = device;
+        if (*(next = end) != ',') break;
+    }
+    if (visible == 0) return settings.reject(kName, text("ascending numbers in 0..", existing - 1, " with commas between them"), value);
+    settings.config.device_count = visible;
+}
+
 void read_memory(Settings& settings) {
     const char* value = variable("TORCH_ACLNN_HOST_MEMORY");
     size_t bytes = kDefaultMemory;
@@ -120,6 +142,7 @@ Settings* read_environment() {
         new Settings{{kDefaultSoc, kDefaultProduct, 1, kDefaultMemory, default_thread_count(), false, false, false, false, ""}, ""};
     read_soc(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_DEVICES", kMaxDevices, settings->config.device_count);
+    read_visible_devices(*settings);
     read_memory(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMaxThreads, settings->config.thread_count);
     read_switch(*settings, "TORCH_ACLNN_HOST_FLOAT64", settings->config.allow_float64);

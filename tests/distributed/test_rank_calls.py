@@ -4,26 +4,26 @@ import time
 
 import pytest
 
-from support.ranks import run_ranks, values_of
+from support.rank_calls import call_in_ranks, values_of
 
 pytestmark = pytest.mark.slow
 
 
 def test_returns_what_each_process_returned():
-    assert values_of(run_ranks("torch.distributed:get_world_size", 2)) == [2, 2]
+    assert values_of(call_in_ranks("torch.distributed:get_world_size", 2)) == [2, 2]
 
 
 def test_an_exception_is_reported_with_its_traceback():
     with pytest.raises(AssertionError, match=r"(?s)rank 0: Traceback.*ValueError: invalid literal.*rank 1: Traceback"):
-        values_of(run_ranks("builtins:int", 2, "x"))
+        values_of(call_in_ranks("builtins:int", 2, "x"))
 
 
 def test_a_process_that_dies_is_reported_with_its_status():
-    (outcome,) = run_ranks("os:_exit", 1, 3)
+    (outcome,) = call_in_ranks("os:_exit", 1, 3)
     assert outcome.failure.startswith("ended with status 3\n")
 
 
 def test_a_process_that_does_not_end_is_killed():
     start = time.monotonic()
-    (outcome,) = run_ranks("time:sleep", 1, 1000, seconds=20)
+    (outcome,) = call_in_ranks("time:sleep", 1, 1000, seconds=20)
     assert outcome.failure.startswith("did not end in time") and time.monotonic() - start < 60

@@ -1,0 +1,87 @@
+// How the ranks of a communicator talk to each other: the interface to libtorch_aclnn_collectives.so, which does it with Gloo and needs
+// torch.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/runtime/visibility.h"
+#include "hccl/hccl_types.h"
+
+namespace torch_aclnn::host {
+
+// To or from one rank.
+struct Message {
+    void* data;
+    size_t bytes;
+    uint64_t count;
+    HcclDataType type;
+    int peer;
+};
+
+// What an AllToAll sends to, or receives from, each rank: contiguous, in the order of the ranks.
+struct Parts {
+    void* data;
+    std::vector<int64_t> bytes;
+};
+
+// One rank's end of a group. Each call waits for this rank's part of the operation and throws an Error, of an HcclResult, if it fails. To
+// be called by one thread at a time.
+class Group {
+   public:
+    virtual ~Group() = default;
+
+    virtual void broadcast(void* data, size_t bytes, int root) = 0;
+    // `bytes` are those of one rank.
+    virtual void all_gather(const void* input, void* output, size_t bytes) = 0;
+    virtual void scatter(const void* input, void* output, size_t bytes, int root) = 0;
+    virtual void all_to_all(const Parts& input, const Parts& output) = 0;
+    virtual void all_reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) = 0;
+    virtual void reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op, int root) = 0;
+    // `count` is that of one rank.
+    virtual void reduce_scatter(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) = 0;
+    // Takes a copy and does not wait for the receiver.
+    virtual void send(const Message& message) = 0;
+    virtual void receive(const Message& message) = 0;
+    // All at the same time.
+    virtual void exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) = 0;
+    // Waits until what has been sent is on its way; before the end.
+    virtual void flush() = 0;
+    // Tells the other ranks that the collective of that number has failed here.
+    virtual void report_failure(uint64_t number) = 0;
+    // Which of them say the same, after a moment.
+    virtual std::vector<int> others_that_failed(uint64_t number) = 0;
+    // Breaks the connections, so that ranks which wait for this one fail too, before their timeout. Nothing but the two calls above and
+    // flush() may follow.
+    virtual void abandon() noexcept = 0;
+};
+
+struct Membership {
+    std::string address;  // from Transport::listen(), perhaps with a suffix
+    std::string name;     // of the communicator
+    int rank;
+    int size;
+    std::chrono::milliseconds connect_timeout;
+    std::chrono::milliseconds timeout;  // of each operation
+    bool compare;                       // the receiver compares each message with what it expects
+};
+
+class Transport {
+   public:
+    virtual ~Transport() = default;
+    // Begins to listen for ranks, and returns where.
+    virtual std::string listen() = 0;
+    // Joins the group; returns when all ranks are there.
+    virtual std::unique_ptr<Group> connect(const Membership& membership) = 0;
+    // Those of several ranks of this process.
+    virtual std::vector<std::unique_ptr<Group>> connect_all(const std::vector<Membership>& memberships) = 0;
+};
+
+// Called by the library when it is loaded.
+TORCH_ACLNN_HOST_API void set_transport(Transport* transport) noexcept;
+// HCCL_E_NOT_SUPPORT if it has not been loaded.
+Transport& transport();
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,108 @@
+"""What goes wrong between ranks: each surviving rank gets an error that says what, in time, and nothing hangs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.ranks import Rank, run_ranks
+
+
+def errors_of(rank: Rank) -> list[dict]:
+    """Return what the program printed."""
+    return [json.loads(line) for line in rank.stdout.splitlines() if line.startswith("{")]
+
+
+@pytest.fixture(scope="module")
+def mismatches(tmp_path_factory: pytest.TempPathFactory) -> list[Rank]:
+    """Two ranks that call something else in turn."""
+    return run_ranks("faults", 2, tmp_path_factory.mktemp("mismatches"), "mismatches")
+
+
+@pytest.mark.parametrize(("number", "differing"), list(enumerate([
+    "rank 0: HcclAllReduce of 4 float32, sum; rank 1: HcclBroadcast of 4 float32, root 0",
+    "rank 0: HcclAllReduce of 4 float32, sum; rank 1: HcclAllReduce of 4 float16, sum",
+    "rank 0: HcclAllReduce of 4 float32, sum; rank 1: HcclAllReduce of 5 float32, sum",
+    "rank 0: HcclBroadcast of 4 float32, root 0; rank 1: HcclBroadcast of 4 float32, root 1",
+    "rank 0: HcclAllReduce of 4 float32, sum; rank 1: HcclAllReduce of 4 float32, max",
+    "rank 0 gives rank 1 1 elements, and rank 1 takes 2",
+])))  # fmt: skip
+def test_mismatch_names_what_each_rank_does(number: int, differing: str, mismatches: list[Rank]) -> None:
+    for rank in mismatches:
+        assert differing in errors_of(rank)[number]["error"], rank.stderr[-3000:]
+
+
+def test_receiver_names_another_message(mismatches: list[Rank]) -> None:
+    sender, receiver = (errors_of(rank)[6]["error"] for rank in mismatches)
+    assert "rank 0 sends 4 float32, and rank 1 receives 5 float32" in receiver
+    assert sender == ""  # it does not wait for its receiver
+
+
+def test_group_works_on_after_a_mismatch(mismatches: list[Rank]) -> None:
+    for rank in mismatches:
+        assert errors_of(rank)[-1] == {"after": [2.0] * 4}
+        assert rank.returncode == 0
+
+
+def test_killed_rank_is_an_error_on_the_others(tmp_path: Path) -> None:
+    survivor, killed = run_ranks("faults", 2, tmp_path, "killed")
+    assert killed.returncode == -9
+    first, second = errors_of(survivor)
+    assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in first["error"]
+    assert "not heard of: rank 1" in first["error"]
+    assert first["seconds"] < 10
+    assert "the communicator was lost before, in HcclAllReduce" in second["error"]
+
+
+@pytest.mark.slow
+def test_rank_killed_in_the_middle_is_an_error_on_all_others(tmp_path: Path) -> None:
+    ranks = run_ranks("faults", 3, tmp_path, "killed in the middle", limit=60)
+    assert ranks[1].returncode == -9
+    for number in (0, 2):
+        (error,) = errors_of(ranks[number])
+        assert f"sum on rank {number} of 3" in error["error"]
+        assert "not heard of: rank 1" in error["error"]
+        assert error["seconds"] < 20  # of a timeout of 60
+
+
+@pytest.mark.slow
+def test_absent_rank_is_an_error_within_the_timeout(tmp_path: Path) -> None:
+    waiting, _ = run_ranks("faults", 2, tmp_path, "absent", "4", awaited=1, limit=30)
+    (error,) = errors_of(waiting)
+    assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in error["error"]
+    assert "not heard of: rank 1" in error["error"]
+    assert error["seconds"] < 5
+
+
+@pytest.mark.slow
+def test_destroyed_group_is_an_error_on_the_others(tmp_path: Path) -> None:
+    waiting, _ = run_ranks("faults", 2, tmp_path, "destroyed", "10", awaited=1, limit=30)
+    (error,) = errors_of(waiting)
+    assert "not heard of: rank 1" in error["error"]
+
+
+@pytest.mark.slow
+def test_rank_that_never_comes_is_named(tmp_path: Path) -> None:
+    waiting, _ = run_ranks("faults", 2, tmp_path, "never", "4", awaited=1, limit=30)
+    (error,) = errors_of(waiting)
+    assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3.6 s for rank 1: " in error["error"]
+    assert error["seconds"] < 8
+
+
+@pytest.mark.slow
+def test_unattended_failure_ends_the_process_with_its_message(tmp_path: Path) -> None:
+    survivor, _ = run_ranks("faults", 2, tmp_path, "unattended", limit=60)
+    assert survivor.returncode == -6
+    assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in survivor.stderr
+
+
+@pytest.mark.slow
+def test_groups_listen_on_loopback_and_leave_no_sockets_and_no_threads(tmp_path: Path) -> None:
+    for rank in run_ranks("faults", 2, tmp_path, "leftovers"):
+        assert rank.returncode == 0, rank.stderr[-3000:]
+        (counts,) = errors_of(rank)
+        assert counts["addresses"] == ["0100007F"]  # 127.0.0.1
+        first, *others = counts["after"]  # some threads of torch stay after their first use
+        assert counts["during"] > first
+        assert first[0] == 0
+        assert others == [first] * 2

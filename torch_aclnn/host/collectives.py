@@ -1,0 +1,120 @@
+"""Gloo groups for the engine's collectives, which ``libtorch_aclnn_collectives.so`` asks for."""
+
+import ipaddress
+import math
+import os
+import secrets
+import socket
+import threading
+from datetime import timedelta
+from typing import Any, cast
+
+import torch
+from torch._C._distributed_c10d import PrefixStore, ProcessGroup, ProcessGroupGloo, Store, TCPStore
+from torch.distributed.distributed_c10d import _world
+
+LOOPBACK = "127.0.0.1"
+
+# The stores of communicators which this process has announced and not joined yet. Afterwards the group keeps its store.
+_announced: dict[str, TCPStore] = {}
+_lock = threading.Lock()
+
+
+def listen() -> str:
+    """Announce a communicator of which one rank will be in this process, and return the address that its ranks connect to.
+
+    Raises:
+        OSError: nothing can listen on this machine's address.
+
+    """
+    host = own_address()
+    listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    port = listener.getsockname()[1]
+    address = f"{host} {port} {secrets.token_hex(8)}"
+    store = TCPStore(host, port, is_master=True, wait_for_workers=False, master_listen_fd=listener.detach())
+    with _lock:
+        _announced[address] = store
+    return address
+
+
+def connect(address: str, name: str, rank: int, size: int, connect_timeout: float, timeout: float) -> tuple[Any, Store]:
+    """Join the communicator as one of its ranks, and return its Gloo group and its store when all ranks have.
+
+    Args:
+        address: what ``listen`` returned, with a suffix if the communicator was made of another.
+        name: of the communicator.
+        rank: this one's.
+        size: how many ranks there are.
+        connect_timeout: how long to wait for the others, in seconds.
+        timeout: of each operation, in seconds; both are shorter where the process group of that name has a shorter timeout.
+
+    Raises:
+        RuntimeError: not all ranks came in time, or there is no connection to the rank where all meet.
+
+    """
+    host, port, key = address.split(" ")
+    with _lock:
+        store: Store | None = _announced.pop(address, None)
+    if store is None:
+        store = TCPStore(host, int(port), is_master=False, timeout=timedelta(seconds=connect_timeout))
+    limit = _timeout_of_group(name)
+    connect_timeout, timeout = min(connect_timeout, limit), min(timeout, limit)
+    store.set_timeout(timedelta(seconds=connect_timeout))
+    meeting = PrefixStore(key, store)
+    meeting.set(_here(rank), "")
+    try:
+        group: Any = ProcessGroupGloo(meeting, rank, size, _options(connect_timeout))
+        group.barrier().wait()  # the rank that has the store goes on when all have what they need of it
+    except RuntimeError as error:
+        raise RuntimeError(f"rank {rank} of {size} waited {connect_timeout:g} s for {_absent(meeting, size)}: {error}") from error
+    group._set_default_timeout(timedelta(seconds=timeout))
+    return group, meeting
+
+
+def _here(rank: int) -> str:
+    return f"here/{rank}"
+
+
+def _absent(meeting: Store, size: int) -> str:
+    """Return the ranks that have not come, in words."""
+    try:
+        absent = [str(rank) for rank in range(size) if not meeting.check([_here(rank)])]
+    except RuntimeError:
+        return "the rank where all meet, which does not answer"
+    return f"rank {', '.join(absent)}" if absent else "the others, which came, and then failed"
+
+
+def own_address() -> str:
+    """Return the address of this machine on the way to ``MASTER_ADDR``; the loopback address where that is not set."""
+    master = os.environ.get("MASTER_ADDR", "") or LOOPBACK
+    family, _, _, _, remote = socket.getaddrinfo(master, 9, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect(remote)  # sends nothing
+        address: str = probe.getsockname()[0]
+    return LOOPBACK if ipaddress.ip_address(address).is_loopback and ":" not in address else address
+
+
+def _options(timeout: float) -> Any:
+    options = cast(Any, ProcessGroupGloo)._Options()
+    options._timeout = timedelta(seconds=timeout)
+    options._threads = 1  # one operation at a time
+    options._devices = [ProcessGroupGloo.create_device(hostname=own_address())]
+    return options
+
+
+def _timeout_of_group(name: str) -> float:
+    """Return the timeout of torch's process group for which the communicator is made, in seconds; torch_npu does not pass it on.
+
+    A little is left of it, so that the error that says what happened comes before that of torch_npu's watchdog, which ends the process.
+    """
+    timeouts = {name_of_group: timeout for name_of_group, timeout in map(_name_and_timeout, list(_world.pg_map)) if timeout}
+    timeout = timeouts.get(name) or max(timeouts.values(), default=math.inf)
+    return timeout - min(1, timeout / 10)
+
+
+def _name_and_timeout(group: ProcessGroup) -> tuple[str, float]:
+    try:
+        options: Any = group._get_backend(torch.device("npu")).options
+    except RuntimeError:  # it has no backend for the device
+        return "", 0
+    return f"group_name_{options.group_id}", options._timeout.total_seconds()
