@@ -35,7 +35,10 @@ class SumOverProcesses(Function):
     def forward(group: ProcessGroup, *values: Tensor) -> tuple[Tensor, ...]:
         """Reduce all in one collective."""
         packed = torch.cat(values, -1)
-        dist.all_reduce(packed, group=group)
+        if packed.device.type == "npu" and packed.dtype == torch.float64:  # HCCL moves float64, but does not reduce it
+            packed = gather(packed.flatten(), group).sum(0).view_as(packed)
+        else:
+            dist.all_reduce(packed, group=group)
         return packed.chunk(len(values), -1)
 
     @staticmethod
