@@ -20,7 +20,8 @@ def ranks(request: pytest.FixtureRequest) -> tuple[str, int]:
 def results(ranks) -> list[dict]:
     """What each process computed or found, by case and use: they are started once for all."""
     backend, size = ranks
-    return values_of(call_in_ranks("support.sync_batch_norm_use:run_all", size, device_of(backend), backend=backend, seconds=240))
+    settings = {"backend": backend, "seconds": 240, "TORCH_ACLNN_HOST_FLOAT64": "1"}
+    return values_of(call_in_ranks("support.sync_batch_norm_use:run_all", size, device_of(backend), **settings))
 
 
 def assert_close(name: str, parts: list[torch.Tensor], exact: torch.Tensor, tolerance: float) -> None:

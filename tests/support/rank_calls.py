@@ -23,7 +23,9 @@ def device_of(backend: str) -> str:
     return "npu" if backend == "hccl" else "cpu"
 
 
-def call_in_ranks(function: str, size: int, *arguments: Any, backend: str = "gloo", seconds: float = 120) -> list[Outcome]:
+def call_in_ranks(
+    function: str, size: int, *arguments: Any, backend: str = "gloo", seconds: float = 120, **environment: str
+) -> list[Outcome]:
     """Call a function, given as "module:name", in `size` processes after init_process_group; each returns something that can be pickled.
 
     A process that has not ended after the time limit is killed, which is its outcome.
@@ -31,7 +33,7 @@ def call_in_ranks(function: str, size: int, *arguments: Any, backend: str = "glo
     with tempfile.TemporaryDirectory() as path:
         directory = Path(path)
         (directory / "arguments").write_bytes(pickle.dumps(arguments))
-        ranks = run_ranks("call", size, directory, function, backend, str(seconds), limit=seconds)
+        ranks = run_ranks("call", size, directory, function, backend, str(seconds), limit=seconds, **environment)
         return [_outcome(rank, directory / f"result{number}") for number, rank in enumerate(ranks)]
 
 

@@ -88,10 +88,10 @@ CASES = (
 def part_of(case: Case, index: int, rank: int, size: int, device: str) -> tuple[torch.Tensor, torch.Tensor]:
     sizes = case.sizes(size)
     start = sum(sizes[:rank])
-    return tuple(
-        whole[start : start + sizes[rank]].to(device, copy=True).contiguous(memory_format=case.memory_format)
-        for whole in case.batch(index, size)
-    )
+    parts = [whole[start : start + sizes[rank]].to(device, copy=True) for whole in case.batch(index, size)]
+    if case.memory_format != torch.contiguous_format:  # by strides: torch_npu's contiguous() takes no memory format
+        parts = [part.movedim(1, -1).contiguous().movedim(-1, 1) for part in parts]
+    return parts[0], parts[1]
 
 
 def of_one_process(case: Case, size: int) -> dict[str, torch.Tensor]:
