@@ -6,12 +6,15 @@ import os
 import secrets
 import socket
 import threading
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from datetime import timedelta
 from typing import Any, cast
 
 import torch
 from torch._C._distributed_c10d import PrefixStore, ProcessGroup, ProcessGroupGloo, Store, TCPStore
 from torch.distributed.distributed_c10d import _world
+from torch_aclnn.host import rank_table
 
 LOOPBACK = "127.0.0.1"
 
@@ -28,13 +31,48 @@ def listen() -> str:
 
     """
     host = own_address()
-    listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    port = listener.getsockname()[1]
-    address = f"{host} {port} {secrets.token_hex(8)}"
-    store = TCPStore(host, port, is_master=True, wait_for_workers=False, master_listen_fd=listener.detach())
+    listener = _listener(host, 0)
+    address = f"{host} {listener.getsockname()[1]} {secrets.token_hex(8)}"
+    _announce(address, listener)
+    return address
+
+
+def meeting_of_table(path: str) -> tuple[str, int]:
+    """Return the address where the ranks of a rank table meet, and how many they are.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not a rank table, or does not say where.
+
+    """
+    table = rank_table.read(path)
+    return f"{table.host} {table.port} table", table.size
+
+
+def listen_at(address: str) -> None:
+    """Announce a communicator at that address.
+
+    Raises:
+        OSError: the address is not this machine's, or the port is taken.
+
+    """
+    host, port, _ = address.split(" ")
+    try:
+        listener = _listener(host, int(port))
+    except OSError as error:
+        raise OSError(error.errno, f"the rank table has rank 0 listen on {host}, port {port}: {error.strerror}") from error
+    _announce(address, listener)
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+
+
+def _announce(address: str, listener: socket.socket) -> None:
+    host, port, _ = address.split(" ")
+    store = TCPStore(host, int(port), is_master=True, wait_for_workers=False, master_listen_fd=listener.detach())
     with _lock:
         _announced[address] = store
-    return address
 
 
 def connect(address: str, name: str, rank: int, size: int, connect_timeout: float, timeout: float) -> tuple[Any, Store]:
@@ -56,7 +94,7 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
     with _lock:
         store: Store | None = _announced.pop(address, None)
     if store is None:
-        store = TCPStore(host, int(port), is_master=False, timeout=timedelta(seconds=connect_timeout))
+        store = _store_at(host, int(port), connect_timeout)
     limit = _timeout_of_group(name)
     connect_timeout, timeout = min(connect_timeout, limit), min(timeout, limit)
     store.set_timeout(timedelta(seconds=connect_timeout))
@@ -69,6 +107,23 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
         raise RuntimeError(f"rank {rank} of {size} waited {connect_timeout:g} s for {_absent(meeting, size)}: {error}") from error
     group._set_default_timeout(timedelta(seconds=timeout))
     return group, meeting
+
+
+def _store_at(host: str, port: int, timeout: float) -> Store:
+    """Connect to a store, on a thread that is given up after the timeout: torch waits without end where something else listens."""
+    connected: Future[Store] = Future()
+
+    def run() -> None:
+        try:
+            connected.set_result(TCPStore(host, port, is_master=False, timeout=timedelta(seconds=timeout)))
+        except RuntimeError as error:
+            connected.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        return connected.result(timeout + 1)
+    except FutureTimeoutError:
+        raise RuntimeError(f"what listens on {host}, port {port}, is no store of the ranks: no answer in {timeout:g} s") from None
 
 
 def _here(rank: int) -> str:

@@ -39,6 +39,17 @@ class GlooTransport : public Transport {
         return in_python(HCCL_E_SYSCALL, [](const py::module_& module) { return module.attr("listen")().cast<std::string>(); });
     }
 
+    Meeting meeting_of_table(const std::string& path) override {
+        return in_python(HCCL_E_PARA, [&](const py::module_& module) {
+            const py::tuple meeting = module.attr("meeting_of_table")(path);
+            return Meeting{meeting[0].cast<std::string>(), meeting[1].cast<uint32_t>()};
+        });
+    }
+
+    void listen_at(const std::string& address) override {
+        in_python(HCCL_E_SYSCALL, [&](const py::module_& module) { module.attr("listen_at")(address); });
+    }
+
     std::unique_ptr<Group> connect(const Membership& membership) override {
         return in_python(HCCL_E_TCP_CONNECT, [&](const py::module_& module) {
             const py::tuple connected =

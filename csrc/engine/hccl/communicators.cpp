@@ -1,5 +1,6 @@
 // The life of communicators.
 
+#include <cstdio>
 #include <cstring>
 
 #include "engine/hccl/communicator.h"
@@ -65,6 +66,13 @@ void initialise(uint32_t ranks, const HcclRootInfo* info, uint32_t rank, const H
     *comm = connected(membership_of(address_in(*info), rank, ranks, config));
 }
 
+HcclComm connected_by_table(const char* path, uint32_t rank, const HcclCommConfig* config) {
+    const Meeting meeting = transport().meeting_of_table(path);
+    const Membership membership = membership_of(meeting.address, rank, meeting.ranks, config);
+    if (rank == 0) transport().listen_at(meeting.address);
+    return connected(membership);
+}
+
 std::string ranks_and_name(uint32_t ranks, uint32_t rank) {
     return text("rank ", rank, " of ", ranks);
 }
@@ -100,6 +108,24 @@ extern "C" HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRoot
             initialise(nRanks, rootInfo, rank, config, comm);
         },
         [&] { return ranks_and_name(nRanks, rank); });
+}
+
+extern "C" HcclResult HcclCommInitClusterInfoConfig(const char* clusterInfo, uint32_t rank, HcclCommConfig* config, HcclComm* comm) {
+    return hccl_traced(
+        __func__,
+        [&] {
+            require_hccl_pointer("clusterInfo", clusterInfo);
+            require_hccl_pointer("config", config);
+            require_hccl_pointer("comm", comm);
+            try {
+                *comm = connected_by_table(clusterInfo, rank, config);
+            } catch (const Error& error) {
+                // torch_npu goes on without the table and does not say why.
+                std::fprintf(stderr, "torch_aclnn: HcclCommInitClusterInfoConfig: %s\n", error.what());
+                throw;
+            }
+        },
+        [&] { return text("rank ", rank, ", ", clusterInfo == nullptr ? "null" : clusterInfo); });
 }
 
 extern "C" HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms) {

@@ -68,11 +68,21 @@ struct Membership {
     bool compare;                       // the receiver compares each message with what it expects
 };
 
+// What a rank table says: where rank 0 listens for the others, and how many ranks there are.
+struct Meeting {
+    std::string address;
+    uint32_t ranks;
+};
+
 class Transport {
    public:
     virtual ~Transport() = default;
     // Begins to listen for ranks, and returns where.
     virtual std::string listen() = 0;
+    // Reads the file.
+    virtual Meeting meeting_of_table(const std::string& path) = 0;
+    // Begins to listen there.
+    virtual void listen_at(const std::string& address) = 0;
     // Joins the group; returns when all ranks are there.
     virtual std::unique_ptr<Group> connect(const Membership& membership) = 0;
     // Those of several ranks of this process.

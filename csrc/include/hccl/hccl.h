@@ -20,6 +20,12 @@ ACL_FUNC_VISIBILITY HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclR
 ACL_FUNC_VISIBILITY HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank,
                                                           const HcclCommConfig* config, HcclComm* comm);
 
+/// Likewise, of the ranks that a rank table lists. clusterInfo: the path of the file. Rank 0 listens at its server's host_ip, or its
+/// server_id if that is an address, or at the loopback address if there is one server; at its device's host_port, or else at
+/// HCCL_IF_BASE_PORT (60000).
+ACL_FUNC_VISIBILITY HcclResult HcclCommInitClusterInfoConfig(const char* clusterInfo, uint32_t rank, HcclCommConfig* config,
+                                                             HcclComm* comm);
+
 /// A communicator for each of the process's devices, which are the ranks.
 ACL_FUNC_VISIBILITY HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms);
 
