@@ -114,7 +114,8 @@ void GlooGroup::all_reduce(const void* input, void* output, uint64_t count, Hccl
     if (count == 0) return;
     const at::Tensor result = elements_at(output, count, type);
     if (input != output) std::memmove(output, input, result.nbytes());
-    if (result.nbytes() <= kSmallBytes) return all_reduce_all_at_once(*backend_, result, op);
+    // Between two ranks no other way moves fewer bytes.
+    if (size_ == 2 || result.nbytes() <= kSmallBytes) return all_reduce_all_at_once(*backend_, result, op);
     if (!computes_in_place(result)) return all_reduce_in_parts(*backend_, result, op);
     std::vector<at::Tensor> tensors{result};
     c10d::AllreduceOptions options;
