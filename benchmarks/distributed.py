@@ -89,14 +89,14 @@ def print_collectives(console: Console, times: Sequence[CollectiveTime], compare
         return
     table = make_table(
         "collective",
-        ["hccl\nus", "gloo\nus", "more\nus", "hccl\nGB/s", "gloo\nGB/s", "ratio"],
+        ["hccl\nus", "gloo\nus", "more\nus", "hccl\nMB/s", "gloo\nMB/s", "ratio"],
         title=f"2 ranks, {_comparison(compared)}: a call and its synchronisation,\nand the throughput of {IN_A_ROW} calls in a row",
     )
     for time in chosen:
         case = time.case
         label = f"{case.name} {_size(case.bytes)}{'' if case.dtype == 'float32' else ' ' + case.dtype}"
         latency = [f"{1e6 * seconds:.0f}" for seconds in (time.hccl, time.gloo, time.overhead)]
-        speeds = [number(case.bytes / seconds / 1e9) for seconds in (time.hccl_in_a_row, time.gloo_in_a_row)]
+        speeds = [number(case.bytes / seconds / 1e6) for seconds in (time.hccl_in_a_row, time.gloo_in_a_row)]
         table.add_row(label, *latency, *speeds, ratio(time.throughput_ratio))
     console.print(table)
     large = [time for time in chosen if time.case.bytes >= MIB]

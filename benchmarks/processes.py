@@ -15,6 +15,8 @@ import torch
 import torch.distributed as dist
 
 TIMEOUT = timedelta(minutes=5)
+# How long the ranks may take to leave their process group.
+ENDING_SECONDS = 30
 
 
 @contextmanager
@@ -44,17 +46,21 @@ def call_in_ranks(function: Callable[..., Any], count: int, *arguments: Any, **e
             context.Process(target=_run_rank, args=(sender, meeting, rank, count, function, arguments), daemon=True)
             for rank in range(count)
         ]
-        with inherited(TORCH_ACLNN_HOST_DEVICES=str(count), OMP_NUM_THREADS="1", WORLD_SIZE=str(count), **environment):
+        settings = {"TORCH_ACLNN_HOST_DEVICES": str(count), "OMP_NUM_THREADS": "1", "HCCL_EXEC_TIMEOUT": "240", **environment}
+        with inherited(**settings):
             for process in processes:
                 process.start()
         sender.close()
         try:
             connection.wait([receiver, *(process.sentinel for process in processes)])
             if not receiver.poll():
-                raise RuntimeError(f"{count} ranks: one ended early; its error is above")
-            return receiver.recv()
+                raise EOFError
+            result = receiver.recv()
+            for process in processes:
+                process.join(ENDING_SECONDS)
+            return result
         except EOFError:
-            raise RuntimeError(f"{count} ranks: they ended early; their errors are above") from None
+            raise RuntimeError(f"a rank of {count} ended early; its error is above") from None
         finally:
             for process in processes:
                 process.terminate()
@@ -68,7 +74,7 @@ def _run_rank(
     torch.npu.set_device(rank)
     dist.init_process_group("hccl", init_method=meeting, rank=rank, world_size=count, timeout=TIMEOUT)
     result = function(*arguments)
-    dist.barrier()
     if rank == 0:
         sender.send(result)
+    dist.barrier()  # nobody ends before the result is there
     dist.destroy_process_group()
