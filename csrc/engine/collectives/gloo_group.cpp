@@ -5,13 +5,18 @@
 #include <thread>
 
 #include "engine/collectives/gloo_error.h"
+#include "engine/collectives/reduction.h"
 #include "engine/collectives/tensors.h"
+#include "engine/hccl/operation.h"
 #include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host {
 namespace {
 
 constexpr auto kMoment = std::chrono::milliseconds(500);
+// Up to here an all-reduce gives all to all: one exchange, and the fewest changes of thread. Between two ranks that moves no more bytes
+// than any other way, but above it Gloo is faster, whose thread reduces and sends while another receives.
+constexpr size_t kLargestOfTwo = 1 << 20, kLargestOfMany = 1 << 14;
 
 std::string failure_key(uint64_t number, int rank) {
     return "failed/" + std::to_string(number) + "/" + std::to_string(rank);
@@ -37,19 +42,6 @@ void run(Start&& start) {
     }
 }
 
-// Gloo reduces in place, in the tensors that it can compute with.
-bool computes_in_place(const at::Tensor& elements) {
-    switch (elements.scalar_type()) {
-        case at::kChar:
-        case at::kByte:
-        case at::kInt:
-        case at::kLong:
-        case at::kFloat:
-        case at::kDouble: return true;
-        default: return false;
-    }
-}
-
 }  // namespace
 
 GlooGroup::GlooGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store, bool compare)
@@ -57,7 +49,8 @@ GlooGroup::GlooGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_p
       size_(backend->getSize()),
       store_(std::move(store)),
       backend_(std::move(backend)),
-      messages_(std::make_unique<Messages>(backend_, compare)) {}
+      messages_(std::make_unique<Messages>(backend_, compare)),
+      records_(compare ? std::make_unique<RecordExchange>(*backend_, sizeof(OperationRecord)) : nullptr) {}
 
 void GlooGroup::send(const Message& message) {
     messages_->send(message);
@@ -85,12 +78,14 @@ void GlooGroup::broadcast(void* data, size_t bytes, int root) {
 
 void GlooGroup::all_gather(const void* input, void* output, size_t bytes) {
     if (bytes == 0) return;
-    // In place is allowed, which Gloo does not promise.
-    const auto own = static_cast<char*>(output) + bytes * static_cast<size_t>(rank_);
-    at::Tensor sent = bytes_at(input, bytes);
-    if (input == own) sent = sent.clone();
-    at::Tensor received = bytes_at(output, bytes * static_cast<size_t>(size_));
-    run([&] { return backend_->_allgather_base(received, sent); });
+    const Blocks received = bytes_at(output, bytes * static_cast<size_t>(size_)).tensor_split(size_);
+    const at::Tensor& own = received[static_cast<size_t>(rank_)];
+    if (input != own.const_data_ptr()) std::memmove(own.mutable_data_ptr(), input, bytes);
+    wait_for(start_exchange(*backend_, Blocks(received.size(), own), received));
+}
+
+void GlooGroup::exchange_records(const OperationRecord& own, std::vector<OperationRecord>& all) {
+    records_->exchange(*backend_, &own, all.data());
 }
 
 void GlooGroup::scatter(const void* input, void* output, size_t bytes, int root) {
@@ -118,17 +113,14 @@ void GlooGroup::all_to_all(const Parts& input, const Parts& output) {
 
 void GlooGroup::all_reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) {
     if (count == 0) return;
-    const auto result = elements_at(output, count, type);
+    const at::Tensor result = elements_at(output, count, type);
+    if (input != output) std::memmove(output, input, result.nbytes());
+    if (result.nbytes() <= (size_ == 2 ? kLargestOfTwo : kLargestOfMany)) return all_reduce_all_at_once(*backend_, result, op);
+    if (!computes_in_place(result)) return all_reduce_in_parts(*backend_, result, op);
+    std::vector<at::Tensor> tensors{result};
     c10d::AllreduceOptions options;
     options.reduceOp = reduction_of(op);
-    if (computes_in_place(result)) {
-        if (input != output) std::memmove(output, input, result.nbytes());
-        std::vector<at::Tensor> tensors{result};
-        return run([&] { return backend_->allreduce(tensors, options); });
-    }
-    std::vector<at::Tensor> tensors{to_computed(elements_at(input, count, type), op)};
     run([&] { return backend_->allreduce(tensors, options); });
-    from_computed(tensors[0], result, op);
 }
 
 void GlooGroup::reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op, int root) {
@@ -144,14 +136,8 @@ void GlooGroup::reduce(const void* input, void* output, uint64_t count, HcclData
 
 void GlooGroup::reduce_scatter(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) {
     if (count == 0) return;
-    const auto ranks = static_cast<uint64_t>(size_);
-    at::Tensor sent = elements_at(input, count * ranks, type), result = elements_at(output, count, type);
-    c10d::ReduceScatterOptions options;
-    options.reduceOp = reduction_of(op);
-    if (computes_in_place(result)) return run([&] { return backend_->_reduce_scatter_base(result, sent, options); });
-    at::Tensor computed = to_computed(sent, op), reduced = at::empty({static_cast<int64_t>(count)}, computed.options());
-    run([&] { return backend_->_reduce_scatter_base(reduced, computed, options); });
-    from_computed(reduced, result, op);
+    const at::Tensor sent = elements_at(input, count * static_cast<uint64_t>(size_), type);
+    reduce_scatter_blocks(*backend_, sent.tensor_split(size_), elements_at(output, count, type), op);
 }
 
 void GlooGroup::report_failure(uint64_t number) {
@@ -175,6 +161,7 @@ std::vector<int> GlooGroup::others_that_failed(uint64_t number) {
 void GlooGroup::abandon() noexcept {
     if (messages_ == nullptr || !messages_->idle()) return;
     messages_.reset();
+    records_.reset();
     backend_.reset();
 }
 

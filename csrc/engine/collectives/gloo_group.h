@@ -4,6 +4,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "engine/collectives/blocks.h"
 #include "engine/collectives/messages.h"
 #include "engine/hccl/group.h"
 
@@ -15,6 +16,7 @@ class GlooGroup : public Group {
     GlooGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store, bool compare);
 
     void broadcast(void* data, size_t bytes, int root) override;
+    void exchange_records(const OperationRecord& own, std::vector<OperationRecord>& all) override;
     void all_gather(const void* input, void* output, size_t bytes) override;
     void scatter(const void* input, void* output, size_t bytes, int root) override;
     void all_to_all(const Parts& input, const Parts& output) override;
@@ -35,6 +37,7 @@ class GlooGroup : public Group {
     // Null when it is abandoned.
     c10::intrusive_ptr<c10d::Backend> backend_;
     std::unique_ptr<Messages> messages_;
+    std::unique_ptr<RecordExchange> records_;  // null if nothing is compared
 };
 
 }  // namespace torch_aclnn::host

@@ -12,6 +12,8 @@
 
 namespace torch_aclnn::host {
 
+struct OperationRecord;
+
 // To or from one rank.
 struct Message {
     void* data;
@@ -33,6 +35,8 @@ class Group {
    public:
     virtual ~Group() = default;
 
+    // Gives all ranks what this one is about to do; only where the membership says that ranks compare.
+    virtual void exchange_records(const OperationRecord& own, std::vector<OperationRecord>& all) = 0;
     virtual void broadcast(void* data, size_t bytes, int root) = 0;
     // `bytes` are those of one rank.
     virtual void all_gather(const void* input, void* output, size_t bytes) = 0;
@@ -65,7 +69,7 @@ struct Membership {
     int size;
     std::chrono::milliseconds connect_timeout;
     std::chrono::milliseconds timeout;  // of each operation
-    bool compare;                       // the receiver compares each message with what it expects
+    bool compare;                       // ranks compare what they are about to do, and each message with what its receiver expects
 };
 
 // What a rank table says: where rank 0 listens for the others, and how many ranks there are.

@@ -13,6 +13,8 @@ MOVED = (
 REDUCED = ("int8", "int16", "int32", "int64", "float16", "bfloat16", "float32")
 OPS = {"sum": dist.ReduceOp.SUM, "prod": dist.ReduceOp.PRODUCT, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
 SIZES = (0, 1, 7, 1000)
+# Reductions so large that they go in parts, and these in segments of a million elements; not a multiple of the number of ranks.
+LARGE = 2_200_003
 
 RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 Check = Callable[[str, dist.ProcessGroup | None], list[torch.Tensor]]
@@ -270,6 +272,10 @@ CHECKS: dict[str, Check] = {
     **{f"all_reduce-float32-sum-{count}": all_reduce("float32", "sum", count) for count in SIZES},
     **{f"reduce-{dtype}-{op}": reduce(dtype, op, 7) for dtype in ("float32", "bfloat16", "int8") for op in OPS},
     **{f"reduce_scatter-{dtype}-{op}": reduce_scatter_tensor(dtype, op, 7) for dtype in REDUCED for op in OPS},
+    "all_reduce-float32-sum-large": all_reduce("float32", "sum", LARGE),
+    "all_reduce-bfloat16-sum-large": all_reduce("bfloat16", "sum", LARGE),
+    "all_reduce-int16-max-large": all_reduce("int16", "max", LARGE),
+    "reduce_scatter-float32-sum-large": reduce_scatter_tensor("float32", "sum", LARGE // 2),
     **{f"reduce_scatter-float32-sum-{count}": reduce_scatter_tensor("float32", "sum", count) for count in SIZES},
     **{f"broadcast-{dtype}": broadcast(dtype, 7) for dtype in MOVED},
     **{f"broadcast-float32-{count}": broadcast("float32", count) for count in SIZES},
