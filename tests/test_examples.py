@@ -34,15 +34,20 @@ def curve_of_processes(count: int, *arguments: str) -> tuple[str, list[float]]:
     return curve("train_digits_ddp.py", "--epochs", "2", *arguments, launcher=torchrun)
 
 
+@pytest.fixture(scope="module")
+def losses_of_one_process() -> list[float]:
+    losses = curve_of_processes(1)[1]
+    assert len(losses) == 2
+    return losses
+
+
 @pytest.mark.slow
-def test_processes_learn_digits_along_the_curve_of_one():
-    _, one = curve_of_processes(1)
-    printed, two = curve_of_processes(2)
-    _, two_on_cpu = curve_of_processes(2, "--device", "cpu")
-    assert len(one) == 2
-    assert two == pytest.approx(one, rel=1e-4)
-    assert two_on_cpu == pytest.approx(one, rel=1e-4)
-    assert printed.startswith("2 processes over hccl\n")
+@pytest.mark.parametrize(("device", "backend"), [("npu", "hccl"), ("cpu", "gloo")])
+def test_processes_learn_digits_along_the_curve_of_one(losses_of_one_process: list[float], device: str, backend: str):
+    printed, losses = curve_of_processes(2, "--device", device)
+    # What rounding makes differ, 1e-5 in the first epoch, grows tenfold with each; without synchronised batch norm it is 3e-3.
+    assert losses == pytest.approx(losses_of_one_process, rel=5e-4)
+    assert printed.startswith(f"2 processes over {backend}\n")
     assert printed.count("test accuracy") == 1
     assert max(map(len, printed.splitlines())) <= 80
 
