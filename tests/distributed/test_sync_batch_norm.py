@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from support.rank_calls import call_in_ranks, device_of, values_of
-from support.sync_batch_norm import CASES, Case, of_one_process
+from support.sync_batch_norm import CASES, TORCHS_CASES, Case, of_one_process
 from support.sync_batch_norm_use import USES
 
 pytestmark = pytest.mark.slow
@@ -36,9 +36,8 @@ def assert_close(name: str, parts: list[torch.Tensor], exact: torch.Tensor, tole
     assert ((whole - exact).abs() <= bound).all(), f"{name}: {whole} is not {exact}"
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_equals_one_process_with_the_joint_batch(results, case: Case):
-    processes, exact = [result[case.name]["results"] for result in results], of_one_process(case, len(results))
+def assert_equal_to_one_process(processes: list[dict[str, torch.Tensor]], case: Case) -> None:
+    exact = of_one_process(case, len(processes))
     assert all(set(process) == set(exact) for process in processes)
     for name in exact:
         values = [process[name] for process in processes]
@@ -46,6 +45,18 @@ def test_equals_one_process_with_the_joint_batch(results, case: Case):
             assert all(torch.equal(value, values[0]) for value in values), name
             values = [values[0].reshape(-1)]
         assert_close(name, values, exact[name] if exact[name].dim() else exact[name][None], case.tolerance)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_equals_one_process_with_the_joint_batch(results, case: Case):
+    assert_equal_to_one_process([result[case.name]["results"] for result in results], case)
+
+
+@pytest.mark.parametrize("case", TORCHS_CASES, ids=lambda case: case.name)
+def test_torchs_own_equals_one_process_with_the_joint_batch(ranks, results, case: Case):
+    if ranks[0] == "gloo":
+        pytest.skip("torch's own refuses cpu tensors")
+    assert_equal_to_one_process([result[f"torch's {case.name}"]["results"] for result in results], case)
 
 
 @pytest.mark.parametrize("name", USES)

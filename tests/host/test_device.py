@@ -151,9 +151,18 @@ def test_saturation_is_refused(ascendcl):
     ascendcl.refuses(207000, "got 0", "aclrtSetDeviceSatMode", 0)
 
 
-def test_device_count_is_what_was_set(run_engine):
+@pytest.mark.parametrize(("devices", "processes", "count"), [
+    ("5", "", 5),
+    ("", "3", 3),
+    ("5", "3", 5),
+    ("", "100", 64),
+    ("", "0", 1),
+    ("", "many", 1),
+])  # fmt: skip
+def test_device_count_is_what_was_set_or_one_for_each_process(run_engine, devices, processes, count):
     ended = run_engine(
-        "count = ctypes.c_uint32(); acl.aclrtGetDeviceCount(ctypes.byref(count)); print(count.value)",
-        TORCH_ACLNN_HOST_DEVICES="5",
+        "count = ctypes.c_uint32(); print(acl.aclrtGetDeviceCount(ctypes.byref(count)), count.value)",
+        TORCH_ACLNN_HOST_DEVICES=devices,
+        LOCAL_WORLD_SIZE=processes,
     )
-    assert ended.stdout.split() == ["5"]
+    assert ended.stdout.split() == ["0", str(count)], ended.stderr

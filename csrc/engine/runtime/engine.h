@@ -22,7 +22,7 @@ enum class Product { inference, training, a2 };
 struct Config {
     std::string soc_name;  // TORCH_ACLNN_HOST_SOC
     Product product;       // follows from soc_name
-    int device_count;      // TORCH_ACLNN_HOST_DEVICES
+    int device_count;      // TORCH_ACLNN_HOST_DEVICES, or LOCAL_WORLD_SIZE
     size_t memory_bytes;   // TORCH_ACLNN_HOST_MEMORY, per device
     int thread_count;      // TORCH_ACLNN_HOST_THREADS
     bool allow_float64;    // TORCH_ACLNN_HOST_FLOAT64

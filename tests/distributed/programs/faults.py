@@ -7,11 +7,11 @@ import signal
 import sys
 import time
 from datetime import timedelta
-from pathlib import Path
 
 import torch
 import torch.distributed as dist
 import torch_npu  # noqa: F401
+from sockets import listening_addresses
 
 RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 FAULT = sys.argv[2]
@@ -55,14 +55,6 @@ def sockets_and_threads() -> list[int]:
     """Count those of this process."""
     links = (os.path.join("/proc/self/fd", entry) for entry in os.listdir("/proc/self/fd"))
     return [sum(os.readlink(link).startswith("socket:") for link in links if os.path.islink(link)), len(os.listdir("/proc/self/task"))]
-
-
-def listening_addresses() -> list[str]:
-    """Return the local addresses on which this process listens, in the kernel's notation."""
-    links = (os.path.join("/proc/self/fd", entry) for entry in os.listdir("/proc/self/fd"))
-    inodes = {os.readlink(link)[len("socket:[") : -1] for link in links if os.path.islink(link)}
-    rows = [line.split() for family in ("tcp", "tcp6") for line in Path("/proc/self/net", family).read_text().splitlines()[1:]]
-    return sorted({row[1].split(":")[0] for row in rows if row[3] == "0A" and row[9] in inodes})
 
 
 if FAULT == "never":

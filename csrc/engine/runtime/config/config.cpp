@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <climits>
@@ -98,6 +99,14 @@ void read_count(Settings& settings, const char* name, long max, int& count) {
     settings.reject(name, text("a number in 1..", max), value);
 }
 
+// Unless told otherwise, one for each process that torchrun, or what sets the same variable, starts on this machine.
+void read_device_count(Settings& settings) {
+    int& count = settings.config.device_count;
+    const char* processes = variable("LOCAL_WORLD_SIZE");
+    if (processes != nullptr && read_number(processes, 1, INT_MAX, count)) count = std::min<int>(count, kMaxDevices);
+    read_count(settings, "TORCH_ACLNN_HOST_DEVICES", kMaxDevices, count);
+}
+
 // Ascending numbers with commas between them; documented: what is anything else ends the list. Only how many there are makes a difference,
 // because a process numbers those that it sees from 0. The machine has all that are named unless TORCH_ACLNN_HOST_DEVICES says how many it
 // has.
@@ -141,7 +150,7 @@ Settings* read_environment() {
     auto* settings =
         new Settings{{kDefaultSoc, kDefaultProduct, 1, kDefaultMemory, default_thread_count(), false, false, false, false, ""}, ""};
     read_soc(*settings);
-    read_count(*settings, "TORCH_ACLNN_HOST_DEVICES", kMaxDevices, settings->config.device_count);
+    read_device_count(*settings);
     read_visible_devices(*settings);
     read_memory(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMaxThreads, settings->config.thread_count);
