@@ -65,11 +65,11 @@ def test_collective_and_message_on_one_communicator_name_both(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_ranks_that_both_receive_name_both_after_the_timeout(tmp_path: Path) -> None:
-    for number, rank in enumerate(run_ranks("faults", 2, tmp_path, "both receive", "3", limit=60)):
+    for number, rank in enumerate(run_ranks("faults", 2, tmp_path, "both receive", "8", limit=60)):
         (error,) = errors_of(rank)
         assert f"HcclRecv of 4 float32 from rank {1 - number} on rank {number} of 2" in error["error"]
         assert f"rank {1 - number} failed in HcclRecv of 4 float32 from rank {number}" in error["error"]
-        assert error["seconds"] < 5
+        assert error["seconds"] < 12
 
 
 def test_killed_rank_is_an_error_on_the_others(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_two_communicators_of_the_same_devices_work_in_any_order(tmp_path: Path)
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["pending at exit", "interrupted", "aborted"])
 def test_process_with_a_pending_collective_ends(fault: str, tmp_path: Path) -> None:
-    ended, _ = run_ranks("faults", 2, tmp_path, fault, "3", awaited=1, limit=60)
+    ended, _ = run_ranks("faults", 2, tmp_path, fault, "8", awaited=1, limit=60)
     assert ended.returncode is not None, ended.stderr[-3000:]
     assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in ended.stderr + ended.stdout
     assert ended.seconds < 40
@@ -155,7 +155,7 @@ def test_process_with_a_pending_collective_ends(fault: str, tmp_path: Path) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("call", ["all_reduce", "broadcast", "message"])
 def test_unchecked_difference_neither_hangs_nor_writes_elsewhere(call: str, tmp_path: Path) -> None:
-    for rank in run_ranks("faults", 2, tmp_path, "unchecked", "3", limit=60, TORCH_ACLNN_HOST_CHECK_COLLECTIVES="0", FAULT_CALL=call):
+    for rank in run_ranks("faults", 2, tmp_path, "unchecked", "8", limit=60, TORCH_ACLNN_HOST_CHECK_COLLECTIVES="0", FAULT_CALL=call):
         assert rank.returncode == 3, rank.stderr[-3000:]
         assert errors_of(rank)[-1] == {"around": [7.0]}
 

@@ -53,7 +53,8 @@ def test_free_waits_for_a_collective_on_the_memory(results: dict) -> None:
 
 def test_memory_freed_before_its_collective_is_an_error_on_all_ranks(results: dict) -> None:
     own, *others = (message for _, message in results["freed before"])
-    assert "sendBuf: expected device memory, got an address that is in no allocation of a device, because it was freed after the launch" in own
+    assert "sendBuf: expected device memory" in own
+    assert "because it was freed after the launch" in own
     for message in others:
         assert "HcclAllReduce of 1 float32, sum on rank" in message
 

@@ -6,13 +6,18 @@
 #include <thread>
 
 #include "engine/collectives/gloo_error.h"
+#include "engine/collectives/reduction.h"
 #include "engine/collectives/tensors.h"
+#include "engine/hccl/operation.h"
 #include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host {
 namespace {
 
 constexpr auto kMoment = std::chrono::milliseconds(500);
+// Up to here an all-reduce gives all to all: one exchange, and the fewest changes of thread. Between two ranks that moves no more bytes
+// than any other way, but above it Gloo is faster, whose thread reduces and sends while another receives.
+constexpr size_t kLargestOfTwo = 1 << 20, kLargestOfMany = 1 << 14;
 
 constexpr auto kPause = std::chrono::milliseconds(20);
 
@@ -57,20 +62,7 @@ void run(Start&& start) {
     }
 }
 
-// Gloo reduces in place, in the tensors that it can compute with.
-bool computes_in_place(const at::Tensor& elements) {
-    switch (elements.scalar_type()) {
-        case at::kChar:
-        case at::kByte:
-        case at::kInt:
-        case at::kLong:
-        case at::kFloat:
-        case at::kDouble: return true;
-        default: return false;
-    }
-}
-
-// Where the caller's buffers share memory, Gloo, which would read what it has written, gets a copy.
+// Where the caller's buffers share memory, what is read would have been written.
 at::Tensor apart_from(const at::Tensor& output, const at::Tensor& input) {
     const auto begin = [](const at::Tensor& tensor) { return static_cast<const char*>(tensor.const_data_ptr()); };
     const bool apart = begin(input) + input.nbytes() <= begin(output) || begin(output) + output.nbytes() <= begin(input);
@@ -121,8 +113,10 @@ void GlooGroup::broadcast(void* data, size_t bytes, int root) {
 
 void GlooGroup::all_gather(const void* input, void* output, size_t bytes) {
     if (bytes == 0) return;
-    at::Tensor received = bytes_at(output, bytes * static_cast<size_t>(size_)), sent = apart_from(received, bytes_at(input, bytes));
-    run([&] { return backend_->_allgather_base(received, sent); });
+    const Blocks received = bytes_at(output, bytes * static_cast<size_t>(size_)).tensor_split(size_);
+    const at::Tensor& own = received[static_cast<size_t>(rank_)];
+    if (input != own.const_data_ptr()) std::memmove(own.mutable_data_ptr(), input, bytes);
+    wait_for(*backend_, start_exchange(*backend_, Blocks(received.size(), own), received));
 }
 
 void GlooGroup::scatter(const void* input, void* output, size_t bytes, int root) {
@@ -132,7 +126,8 @@ void GlooGroup::scatter(const void* input, void* output, size_t bytes, int root)
     if (rank_ == root) {
         inputs.emplace_back();
         for (int rank = 0; rank < size_; ++rank)
-            inputs[0].push_back(apart_from(outputs[0], bytes_at(static_cast<const char*>(input) + bytes * static_cast<size_t>(rank), bytes)));
+            inputs[0].push_back(
+                apart_from(outputs[0], bytes_at(static_cast<const char*>(input) + bytes * static_cast<size_t>(rank), bytes)));
     }
     c10d::ScatterOptions options;
     options.rootRank = root;
@@ -150,17 +145,14 @@ void GlooGroup::all_to_all(const Parts& input, const Parts& output) {
 
 void GlooGroup::all_reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) {
     if (count == 0) return;
-    const auto result = elements_at(output, count, type);
+    const at::Tensor result = elements_at(output, count, type);
+    if (input != output) std::memmove(output, input, result.nbytes());
+    if (result.nbytes() <= (size_ == 2 ? kLargestOfTwo : kLargestOfMany)) return all_reduce_all_at_once(*backend_, result, op);
+    if (!computes_in_place(result)) return all_reduce_in_parts(*backend_, result, op);
+    std::vector<at::Tensor> tensors{result};
     c10d::AllreduceOptions options;
     options.reduceOp = reduction_of(op);
-    if (computes_in_place(result)) {
-        if (input != output) std::memmove(output, input, result.nbytes());
-        std::vector<at::Tensor> tensors{result};
-        return run([&] { return backend_->allreduce(tensors, options); });
-    }
-    std::vector<at::Tensor> tensors{to_computed(elements_at(input, count, type), op)};
     run([&] { return backend_->allreduce(tensors, options); });
-    from_computed(tensors[0], result, op);
 }
 
 void GlooGroup::reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op, int root) {
@@ -176,14 +168,9 @@ void GlooGroup::reduce(const void* input, void* output, uint64_t count, HcclData
 
 void GlooGroup::reduce_scatter(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) {
     if (count == 0) return;
-    const auto ranks = static_cast<uint64_t>(size_);
-    at::Tensor result = elements_at(output, count, type), sent = apart_from(result, elements_at(input, count * ranks, type));
-    c10d::ReduceScatterOptions options;
-    options.reduceOp = reduction_of(op);
-    if (computes_in_place(result)) return run([&] { return backend_->_reduce_scatter_base(result, sent, options); });
-    at::Tensor computed = to_computed(sent, op), reduced = at::empty({static_cast<int64_t>(count)}, computed.options());
-    run([&] { return backend_->_reduce_scatter_base(reduced, computed, options); });
-    from_computed(reduced, result, op);
+    const at::Tensor result = elements_at(output, count, type);
+    const at::Tensor sent = apart_from(result, elements_at(input, count * static_cast<uint64_t>(size_), type));
+    reduce_scatter_blocks(*backend_, sent.tensor_split(size_), result, op);
 }
 
 // Gloo closes the connections when the last reference goes, which messages on their way still have.
@@ -212,7 +199,8 @@ std::map<int, std::string> GlooGroup::failures_of_others() {
     });
     store_->set(informed_key(rank_), std::vector<uint8_t>{1});
     (void)comes_true([&] {
-        return std::all_of(failures.begin(), failures.end(), [&](const auto& failure) { return store_->check({informed_key(failure.first)}); });
+        return std::all_of(failures.begin(), failures.end(),
+                           [&](const auto& failure) { return store_->check({informed_key(failure.first)}); });
     });
     return failures;
 }

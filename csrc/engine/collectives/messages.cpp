@@ -12,8 +12,6 @@ namespace torch_aclnn::host {
 namespace {
 
 constexpr int kDataTag = 0;
-constexpr int kRecordTag = 1;
-constexpr int kAnswerTag = 2;
 
 OperationRecord record_of(const Message& message, OperationKind kind) {
     return {kind, message.type, message.count, message.peer, -1};
@@ -57,8 +55,9 @@ auto with_gloo_errors(Body&& body) {
 }  // namespace
 
 Messages::Messages(c10::intrusive_ptr<c10d::Backend> backend, bool compare)
-    // Gloo would take the one that the group was connected with.
-    : backend_(std::move(backend)), timeout_(backend_->getBackendOptions()->timeout), compare_(compare) {}
+    : backend_(std::move(backend)), timeout_(timeout_of(*backend_)) {
+    if (compare) records_.emplace(*backend_, sizeof(OperationRecord));
+}
 
 Messages::~Messages() {
     {
@@ -74,11 +73,11 @@ void Messages::send(const Message& message) {
     Sent sent{message, {}, bytes_at(message.data, message.bytes).clone(), {}, {}, {}};
     if (message.peer == backend_->getRank()) return to_itself_.push_back(sent.copy);
     with_gloo_errors([&] {
-        if (compare_) {
+        if (records_) {
             sent.record = tensor_of(record_of(message, OperationKind::send));
             sent.answer = empty_bytes(sizeof(OperationRecord));
-            sent.answered = receive_into(sent.answer, message.peer, kAnswerTag);
-            sent.works.push_back(send_to(message.peer, sent.record, kRecordTag));
+            sent.answered = receive_into(sent.answer, message.peer, answer_tag);
+            sent.works.push_back(send_to(message.peer, sent.record, record_tag));
         }
         sent.works.push_back(send_to(message.peer, sent.copy, kDataTag));
     });
@@ -102,11 +101,11 @@ void Messages::receive_all(const std::vector<Message>& receives) {
     std::string differences;
     for (const auto& message : receives) {
         at::Tensor target = bytes_at(message.data, message.bytes);
-        if (compare_) {
+        if (records_) {
             const auto own = record_of(message, OperationKind::receive), other = take_record(message.peer);
-            answer(message.peer, own);
             const std::string differs = difference(message.peer, other, backend_->getRank(), own);
             if (other.kind != OperationKind::send) throw Error(HCCL_E_REMOTE, differs);
+            answer(message.peer, own);
             // It is taken all the same, so that the next message is the next one.
             if (!differs.empty()) {
                 target = empty_bytes(other.count * bytes_of(other.type));
@@ -128,36 +127,22 @@ void Messages::receive_from_itself(const Message& message) {
 }
 
 std::vector<OperationRecord> Messages::compare(const OperationRecord& own) {
-    const int self = backend_->getRank(), size = backend_->getSize();
-    const at::Tensor sent = tensor_of(own);
-    std::vector<at::Tensor> received(static_cast<size_t>(size), sent);
-    std::vector<Work> works;
-    std::vector<OperationRecord> records;
-    with_gloo_errors([&] {
-        for (int rank = 0; rank < size; ++rank) {
-            if (rank == self) continue;
-            received[static_cast<size_t>(rank)] = empty_bytes(sizeof own);
-            works.push_back(receive_into(received[static_cast<size_t>(rank)], rank, kRecordTag));
-            works.push_back(send_to(rank, sent, kRecordTag));
-        }
-        for (const auto& work : works) work->wait(timeout_);
-    });
-    for (int rank = 0; rank < size; ++rank) {
-        records.push_back(read_record(received[static_cast<size_t>(rank)]));
-        if (records.back().kind == OperationKind::send) answer(rank, own);
-    }
+    std::vector<OperationRecord> records(static_cast<size_t>(backend_->getSize()));
+    records_->exchange(*backend_, &own, records.data());
+    for (size_t rank = 0; rank < records.size(); ++rank)
+        if (records[rank].kind == OperationKind::send) answer(static_cast<int>(rank), own);
     return records;
 }
 
-OperationRecord Messages::take_record(int peer) const {
-    const at::Tensor record = empty_bytes(sizeof(OperationRecord));
-    receive_into(record, peer, kRecordTag)->wait(timeout_);
-    return read_record(record);
+OperationRecord Messages::take_record(int peer) {
+    OperationRecord record;
+    records_->take(*backend_, peer, &record);
+    return record;
 }
 
 // The sender has been ready to take it since it sent.
 void Messages::answer(int peer, const OperationRecord& own) {
-    with_gloo_errors([&] { send_to(peer, tensor_of(own), kAnswerTag)->wait(timeout_); });
+    with_gloo_errors([&] { send_to(peer, tensor_of(own), answer_tag)->wait(timeout_); });
 }
 
 Messages::Work Messages::send_to(int peer, const at::Tensor& tensor, int tag) const {

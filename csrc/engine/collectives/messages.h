@@ -7,10 +7,12 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
+#include "engine/collectives/blocks.h"
 #include "engine/hccl/group.h"
 
 namespace torch_aclnn::host {
@@ -43,7 +45,7 @@ class Messages {
 
     Work send_to(int peer, const at::Tensor& tensor, int tag) const;
     Work receive_into(const at::Tensor& tensor, int peer, int tag) const;
-    OperationRecord take_record(int peer) const;
+    OperationRecord take_record(int peer);
     void answer(int peer, const OperationRecord& own);
     void keep_until_taken(Sent sent);
     void await_takers();
@@ -54,7 +56,7 @@ class Messages {
 
     const c10::intrusive_ptr<c10d::Backend> backend_;
     const std::chrono::milliseconds timeout_;
-    const bool compare_;
+    std::optional<RecordExchange> records_;  // without, nothing is compared
     Group::Refused refused_;
     std::mutex mutex_;
     std::condition_variable changed_;

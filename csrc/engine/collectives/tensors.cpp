@@ -56,11 +56,20 @@ at::Tensor elements_at(const void* data, uint64_t count, HcclDataType type) {
     return at::from_blob(const_cast<void*>(data), {static_cast<int64_t>(count)}, scalar_type_of(type));
 }
 
-at::Tensor to_computed(const at::Tensor& elements, HcclReduceOp op) {
+bool computes_in_place(const at::Tensor& elements) {
+    return computed_type_of(elements.scalar_type()) == elements.scalar_type();
+}
+
+at::Tensor as_computed(const at::Tensor& elements, HcclReduceOp op) {
     const auto type = elements.scalar_type();
-    if (type != at::kUInt64) return elements.to(computed_type_of(type), /*non_blocking=*/false, /*copy=*/true);
+    if (type != at::kUInt64) return elements.to(computed_type_of(type));
     const auto bits = elements.view(at::kLong);
-    return is_order_of_uint64(elements, op) ? with_highest_bit_turned(bits) : bits.clone();
+    return is_order_of_uint64(elements, op) ? with_highest_bit_turned(bits) : bits;
+}
+
+at::Tensor to_computed(const at::Tensor& elements, HcclReduceOp op) {
+    const auto computed = as_computed(elements, op);
+    return computed.is_alias_of(elements) ? computed.clone() : computed;
 }
 
 void from_computed(const at::Tensor& computed, const at::Tensor& elements, HcclReduceOp op) {

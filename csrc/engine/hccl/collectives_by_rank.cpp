@@ -191,8 +191,7 @@ extern "C" HcclResult HcclAllGatherV(const void* sendBuf, uint64_t sendCount, co
                                               {"recvBuf", recvBuf, received.extent("recvCounts and recvDispls", dataType)}};
             communicator->launch(
                 operation_of(OperationKind::all_gather_v, dataType, Counts(static_cast<size_t>(size), sendCount), received.counts, buffers),
-                stream,
-                [=](Group& group) { all_gather(group, sendBuf, sendCount, recvBuf, received, rank, element); });
+                stream, [=](Group& group) { all_gather(group, sendBuf, sendCount, recvBuf, received, rank, element); });
         },
         [&] { return arguments_of(dataType, comm, stream); });
 }
@@ -210,9 +209,9 @@ extern "C" HcclResult HcclReduceScatterV(const void* sendBuf, const void* sendCo
             void* const out = const_cast<void*>(recvBuf);
             const std::vector<Buffer> buffers{{"sendBuf", sendBuf, sent.extent("sendCounts and sendDispls", dataType)},
                                               {"recvBuf", recvBuf, bytes_of_elements("recvCount", recvCount, dataType)}};
-            communicator->launch(
-                operation_of(OperationKind::reduce_scatter_v, dataType, sent.counts, Counts(static_cast<size_t>(size), recvCount), buffers, op),
-                stream, [=](Group& group) { reduce_scatter(group, sendBuf, sent, out, dataType, op, rank); });
+            communicator->launch(operation_of(OperationKind::reduce_scatter_v, dataType, sent.counts,
+                                              Counts(static_cast<size_t>(size), recvCount), buffers, op),
+                                 stream, [=](Group& group) { reduce_scatter(group, sendBuf, sent, out, dataType, op, rank); });
         },
         [&] { return arguments_of(dataType, comm, stream); });
 }

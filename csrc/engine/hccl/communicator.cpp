@@ -121,7 +121,8 @@ void Communicator::refuse_sent(const Message& message, const std::string& differ
     try {
         launch(sent, message.stream, [difference](Group&) { throw Error(HCCL_E_PARA, difference); });
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "torch_aclnn: %s (%s), which cannot be reported: %s\n", difference.c_str(), context_of(sent).c_str(), error.what());
+        std::fprintf(stderr, "torch_aclnn: %s (%s), which cannot be reported: %s\n", difference.c_str(), context_of(sent).c_str(),
+                     error.what());
     }
 }
 

@@ -15,6 +15,8 @@
 
 namespace torch_aclnn::host {
 
+struct OperationRecord;
+
 // To or from one rank.
 struct Message {
     void* data;
@@ -77,7 +79,7 @@ struct Membership {
     int size;
     std::chrono::milliseconds connect_timeout;
     std::chrono::milliseconds timeout;  // of each operation
-    bool compare;                       // the ranks compare what they are about to do
+    bool compare;                       // ranks compare what they are about to do, and each message with what its receiver expects
 };
 
 class Transport {

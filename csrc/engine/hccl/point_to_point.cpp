@@ -38,8 +38,7 @@ extern "C" HcclResult HcclSend(void* sendBuf, uint64_t count, HcclDataType dataT
             const auto communicator = find_communicator(comm);
             const auto message = message_of(*communicator, "sendBuf", sendBuf, count, dataType, "destRank", destRank, stream);
             if (add_to_batch(communicator, stream, message, HCCL_SEND)) return;
-            communicator->launch(operation_of(OperationKind::send, "sendBuf", message), stream,
-                                 [=](Group& group) { group.send(message); });
+            communicator->launch(operation_of(OperationKind::send, "sendBuf", message), stream, [=](Group& group) { group.send(message); });
         },
         [&] { return arguments_of(count, dataType, destRank, comm, stream); });
 }

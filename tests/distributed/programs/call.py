@@ -16,6 +16,7 @@ sys.path.append(str(Path(__file__).parents[2]))
 import torch_aclnn  # noqa: E402, F401
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
+
 from support.rank_calls import Outcome  # noqa: E402
 
 rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+
 import torch
 import torch.distributed as dist
 from fault_reports import RANK, leave, meet, ones, report

@@ -52,10 +52,14 @@ def kinds() -> None:
         "send": lambda: until_told(lambda: dist.send(ones(), 0, group)),
         "batch": lambda: batch([dist.P2POp(dist.irecv, ones(), 0, group)]),
     }
+
+    def all_reduce() -> None:
+        dist.all_reduce(ones(), group=group)
+
     for other in others.values():
         group = dist.new_group(backend="hccl")
         meet(group)
-        report(other if RANK == 1 else lambda: dist.all_reduce(ones(), group=group))
+        report(other if RANK == 1 else all_reduce)
         meet()
     leave()
 
