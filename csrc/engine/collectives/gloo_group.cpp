@@ -197,11 +197,15 @@ std::map<int, std::string> GlooGroup::failures_of_others() {
         }
         return failures.size() + 1 == static_cast<size_t>(size_);
     });
-    store_->set(informed_key(rank_), std::vector<uint8_t>{1});
-    (void)comes_true([&] {
-        return std::all_of(failures.begin(), failures.end(),
-                           [&](const auto& failure) { return store_->check({informed_key(failure.first)}); });
-    });
+    try {
+        store_->set(informed_key(rank_), std::vector<uint8_t>{1});
+        (void)comes_true([&] {
+            return std::all_of(failures.begin(), failures.end(),
+                               [&](const auto& failure) { return store_->check({informed_key(failure.first)}); });
+        });
+    } catch (const std::exception&) {
+        // The meeting rank was informed, and has ended.
+    }
     return failures;
 }
 
