@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.ranks import Rank, run_ranks
+from support.subprocesses import run_python
 
 
 def errors_of(rank: Rank) -> list[dict]:
@@ -32,16 +33,43 @@ def test_mismatch_names_what_each_rank_does(number: int, differing: str, mismatc
         assert differing in errors_of(rank)[number]["error"], rank.stderr[-3000:]
 
 
-def test_receiver_names_another_message(mismatches: list[Rank]) -> None:
-    sender, receiver = (errors_of(rank)[6]["error"] for rank in mismatches)
-    assert "rank 0 sends 4 float32, and rank 1 receives 5 float32" in receiver
-    assert sender == ""  # it does not wait for its receiver
+@pytest.mark.parametrize(("number", "differing"), [
+    (6, "rank 0 sends 4 float32, and rank 1 receives 5 float32"),
+    (7, "rank 0 sends 4 float32, and rank 1 receives 4 float16"),
+])  # fmt: skip
+def test_sender_and_receiver_name_another_message(number: int, differing: str, mismatches: list[Rank]) -> None:
+    for rank in mismatches:
+        assert differing in errors_of(rank)[number]["error"], rank.stderr[-3000:]
 
 
 def test_group_works_on_after_a_mismatch(mismatches: list[Rank]) -> None:
     for rank in mismatches:
         assert errors_of(rank)[-1] == {"after": [2.0] * 4}
         assert rank.returncode == 0
+
+
+@pytest.mark.slow
+def test_collective_and_message_on_one_communicator_name_both(tmp_path: Path) -> None:
+    # With that variable torch_npu has no communicators of two ranks for messages.
+    ranks = run_ranks("faults", 2, tmp_path, "kinds", P2P_HCCL_BUFFSIZE="0")
+    others = ("HcclRecv of 4 float32 from rank 0", "HcclSend of 4 float32 to rank 0", "HcclBatchSendRecv")
+    for rank in ranks:
+        assert len(errors_of(rank)) == len(others), rank.stderr[-3000:]
+    for number, other in enumerate(others):
+        for rank in ranks:
+            error = errors_of(rank)[number]
+            assert "HcclAllReduce of 4 float32, sum" in error["error"]
+            assert other in error["error"] or "HcclRecv" in error["error"]
+            assert error["seconds"] < 10  # of a timeout of 60
+
+
+@pytest.mark.slow
+def test_ranks_that_both_receive_name_both_after_the_timeout(tmp_path: Path) -> None:
+    for number, rank in enumerate(run_ranks("faults", 2, tmp_path, "both receive", "8", limit=60)):
+        (error,) = errors_of(rank)
+        assert f"HcclRecv of 4 float32 from rank {1 - number} on rank {number} of 2" in error["error"]
+        assert f"rank {1 - number} failed in HcclRecv of 4 float32 from rank {number}" in error["error"]
+        assert error["seconds"] < 12
 
 
 def test_killed_rank_is_an_error_on_the_others(tmp_path: Path) -> None:
@@ -106,3 +134,33 @@ def test_groups_listen_on_loopback_and_leave_no_sockets_and_no_threads(tmp_path:
         assert counts["during"] > first
         assert first[0] == 0
         assert others == [first] * 2
+
+
+@pytest.mark.slow
+def test_two_communicators_of_the_same_devices_work_in_any_order(tmp_path: Path) -> None:
+    for rank in run_ranks("faults", 2, tmp_path, "two groups", "20", limit=60):
+        assert errors_of(rank) == [{"sums": [[2.0] * 4, [20.0] * 4]}], rank.stderr[-3000:]
+        assert rank.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["pending at exit", "interrupted", "aborted"])
+def test_process_with_a_pending_collective_ends(fault: str, tmp_path: Path) -> None:
+    ended, _ = run_ranks("faults", 2, tmp_path, fault, "8", awaited=1, limit=60)
+    assert ended.returncode is not None, ended.stderr[-3000:]
+    assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in ended.stderr + ended.stdout
+    assert ended.seconds < 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", ["all_reduce", "broadcast", "message"])
+def test_unchecked_difference_neither_hangs_nor_writes_elsewhere(call: str, tmp_path: Path) -> None:
+    for rank in run_ranks("faults", 2, tmp_path, "unchecked", "8", limit=60, TORCH_ACLNN_HOST_CHECK_COLLECTIVES="0", FAULT_CALL=call):
+        assert rank.returncode == 3, rank.stderr[-3000:]
+        assert errors_of(rank)[-1] == {"around": [7.0]}
+
+
+def test_bad_value_of_a_switch_is_refused_by_name() -> None:
+    code = "import torch; torch.zeros(1, device='npu')"
+    error = run_python(code, TORCH_ACLNN_HOST_CHECK_COLLECTIVES="yes").stderr
+    assert 'TORCH_ACLNN_HOST_CHECK_COLLECTIVES: expected 0 or 1, got "yes"' in error

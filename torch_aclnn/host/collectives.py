@@ -21,6 +21,7 @@ LOOPBACK = "127.0.0.1"
 # The stores of communicators which this process has announced and not joined yet. Afterwards the group keeps its store.
 _announced: dict[str, TCPStore] = {}
 _lock = threading.Lock()
+_HAS_STORE = "has store"
 
 
 def listen() -> str:
@@ -75,8 +76,10 @@ def _announce(address: str, listener: socket.socket) -> None:
         _announced[address] = store
 
 
-def connect(address: str, name: str, rank: int, size: int, connect_timeout: float, timeout: float) -> tuple[Any, Store]:
-    """Join the communicator as one of its ranks, and return its Gloo group and its store when all ranks have.
+def connect(address: str, name: str, rank: int, size: int, connect_timeout: float, timeout: float) -> tuple[Any, Store, int]:
+    """Join the communicator as one of its ranks, and return its Gloo group, its store and the rank that has that, when all have.
+
+    That rank is -1 if the store is that of the communicator of which this one was made.
 
     Args:
         address: what ``listen`` returned, with a suffix if the communicator was made of another.
@@ -93,6 +96,7 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
     host, port, key = address.split(" ")
     with _lock:
         store: Store | None = _announced.pop(address, None)
+    has_store = store is not None
     if store is None:
         store = _store_at(host, int(port), connect_timeout)
     limit = _timeout_of_group(name)
@@ -100,13 +104,16 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
     store.set_timeout(timedelta(seconds=connect_timeout))
     meeting = PrefixStore(key, store)
     meeting.set(_here(rank), "")
+    if has_store:
+        meeting.set(_HAS_STORE, str(rank))
     try:
         group: Any = ProcessGroupGloo(meeting, rank, size, _options(connect_timeout))
+        meeting_rank = int(meeting.get(_HAS_STORE)) if meeting.check([_HAS_STORE]) else -1
         group.barrier().wait()  # the rank that has the store goes on when all have what they need of it
     except RuntimeError as error:
         raise RuntimeError(f"rank {rank} of {size} waited {connect_timeout:g} s for {_absent(meeting, size)}: {error}") from error
     group._set_default_timeout(timedelta(seconds=timeout))
-    return group, meeting
+    return group, meeting, meeting_rank
 
 
 def _store_at(host: str, port: int, timeout: float) -> Store:

@@ -46,9 +46,13 @@ Works start_exchange(c10d::Backend& backend, const Blocks& sent, const Blocks& r
     return works;
 }
 
-void wait_for(const Works& works) {
+std::chrono::milliseconds timeout_of(c10d::Backend& backend) {
+    return backend.getBackendOptions()->timeout;
+}
+
+void wait_for(c10d::Backend& backend, const Works& works) {
     try {
-        for (const auto& work : works) work->wait();
+        for (const auto& work : works) work->wait(timeout_of(backend));
     } catch (const std::exception& error) {
         throw_gloo_error(error);
     }
@@ -71,16 +75,21 @@ void RecordExchange::exchange(c10d::Backend& backend, const void* own, void* all
     const at::Tensor record = bytes_at(own, bytes_);
     const auto place = [&](int rank) { return static_cast<char*>(all) + bytes_ * static_cast<size_t>(rank); };
     std::memcpy(place(backend.getRank()), own, bytes_);
+    Works sent;
     try {
-        Works sent;
         for (int step = 1; step < size; ++step) sent.push_back(send(backend, record, peer_after(backend, step), record_tag));
-        for (int step = size - 1; step > 0; --step) {
-            const int peer = peer_after(backend, step);
-            expected_[static_cast<size_t>(peer)]->wait();
-            std::memcpy(place(peer), received_[static_cast<size_t>(peer)].const_data_ptr(), bytes_);
-            expect(backend, peer);
-        }
-        wait_for(sent);
+    } catch (const std::exception& error) {
+        throw_gloo_error(error);
+    }
+    for (int step = size - 1; step > 0; --step) take(backend, peer_after(backend, step), place(peer_after(backend, step)));
+    wait_for(backend, sent);
+}
+
+void RecordExchange::take(c10d::Backend& backend, int peer, void* record) {
+    wait_for(backend, {expected_[static_cast<size_t>(peer)]});
+    std::memcpy(record, received_[static_cast<size_t>(peer)].const_data_ptr(), bytes_);
+    try {
+        expect(backend, peer);
     } catch (const std::exception& error) {
         throw_gloo_error(error);
     }

@@ -1,5 +1,6 @@
 #include "engine/collectives/gloo_group.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -18,8 +19,27 @@ constexpr auto kMoment = std::chrono::milliseconds(500);
 // than any other way, but above it Gloo is faster, whose thread reduces and sends while another receives.
 constexpr size_t kLargestOfTwo = 1 << 20, kLargestOfMany = 1 << 14;
 
-std::string failure_key(uint64_t number, int rank) {
-    return "failed/" + std::to_string(number) + "/" + std::to_string(rank);
+constexpr auto kPause = std::chrono::milliseconds(20);
+
+// What a rank was doing when it failed.
+std::string failed_key(int rank) {
+    return "failed/" + std::to_string(rank);
+}
+
+// It knows which others have failed.
+std::string informed_key(int rank) {
+    return "informed/" + std::to_string(rank);
+}
+
+// False: it has not come true within a moment.
+template <class Condition>
+bool comes_true(Condition&& condition) {
+    const auto end = std::chrono::steady_clock::now() + kMoment;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::sleep_for(kPause);
+    }
+    return true;
 }
 
 c10d::ReduceOp reduction_of(HcclReduceOp op) {
@@ -42,18 +62,33 @@ void run(Start&& start) {
     }
 }
 
+// Where the caller's buffers share memory, what is read would have been written.
+at::Tensor apart_from(const at::Tensor& output, const at::Tensor& input) {
+    const auto begin = [](const at::Tensor& tensor) { return static_cast<const char*>(tensor.const_data_ptr()); };
+    const bool apart = begin(input) + input.nbytes() <= begin(output) || begin(output) + output.nbytes() <= begin(input);
+    return apart ? input : input.clone();
+}
+
 }  // namespace
 
-GlooGroup::GlooGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store, bool compare)
+GlooGroup::GlooGroup(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store, int meeting_rank, bool compare)
     : rank_(backend->getRank()),
       size_(backend->getSize()),
+      meeting_rank_(meeting_rank),
       store_(std::move(store)),
       backend_(std::move(backend)),
-      messages_(std::make_unique<Messages>(backend_, compare)),
-      records_(compare ? std::make_unique<RecordExchange>(*backend_, sizeof(OperationRecord)) : nullptr) {}
+      messages_(std::make_unique<Messages>(backend_, compare)) {}
 
 void GlooGroup::send(const Message& message) {
     messages_->send(message);
+}
+
+void GlooGroup::set_refused(Refused refused) {
+    messages_->set_refused(std::move(refused));
+}
+
+std::vector<OperationRecord> GlooGroup::compare(const OperationRecord& own) {
+    return messages_->compare(own);
 }
 
 void GlooGroup::receive(const Message& message) {
@@ -81,11 +116,7 @@ void GlooGroup::all_gather(const void* input, void* output, size_t bytes) {
     const Blocks received = bytes_at(output, bytes * static_cast<size_t>(size_)).tensor_split(size_);
     const at::Tensor& own = received[static_cast<size_t>(rank_)];
     if (input != own.const_data_ptr()) std::memmove(own.mutable_data_ptr(), input, bytes);
-    wait_for(start_exchange(*backend_, Blocks(received.size(), own), received));
-}
-
-void GlooGroup::exchange_records(const OperationRecord& own, std::vector<OperationRecord>& all) {
-    records_->exchange(*backend_, &own, all.data());
+    wait_for(*backend_, start_exchange(*backend_, Blocks(received.size(), own), received));
 }
 
 void GlooGroup::scatter(const void* input, void* output, size_t bytes, int root) {
@@ -95,7 +126,8 @@ void GlooGroup::scatter(const void* input, void* output, size_t bytes, int root)
     if (rank_ == root) {
         inputs.emplace_back();
         for (int rank = 0; rank < size_; ++rank)
-            inputs[0].push_back(bytes_at(static_cast<const char*>(input) + bytes * static_cast<size_t>(rank), bytes));
+            inputs[0].push_back(
+                apart_from(outputs[0], bytes_at(static_cast<const char*>(input) + bytes * static_cast<size_t>(rank), bytes)));
     }
     c10d::ScatterOptions options;
     options.rootRank = root;
@@ -106,7 +138,7 @@ void GlooGroup::all_to_all(const Parts& input, const Parts& output) {
     const auto total = [](const Parts& parts) {
         return static_cast<size_t>(std::accumulate(parts.bytes.begin(), parts.bytes.end(), int64_t{0}));
     };
-    at::Tensor sent = bytes_at(input.data, total(input)), received = bytes_at(output.data, total(output));
+    at::Tensor received = bytes_at(output.data, total(output)), sent = apart_from(received, bytes_at(input.data, total(input)));
     auto sent_sizes = input.bytes, received_sizes = output.bytes;
     run([&] { return backend_->alltoall_base(received, sent, received_sizes, sent_sizes); });
 }
@@ -136,33 +168,45 @@ void GlooGroup::reduce(const void* input, void* output, uint64_t count, HcclData
 
 void GlooGroup::reduce_scatter(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) {
     if (count == 0) return;
-    const at::Tensor sent = elements_at(input, count * static_cast<uint64_t>(size_), type);
-    reduce_scatter_blocks(*backend_, sent.tensor_split(size_), elements_at(output, count, type), op);
-}
-
-void GlooGroup::report_failure(uint64_t number) {
-    store_->setTimeout(kMoment);
-    store_->set(failure_key(number, rank_), std::vector<uint8_t>{1});
-}
-
-std::vector<int> GlooGroup::others_that_failed(uint64_t number) {
-    constexpr auto kPause = std::chrono::milliseconds(50);
-    std::vector<int> found;
-    for (auto left = kMoment; left.count() > 0 && found.size() + 1 < static_cast<size_t>(size_); left -= kPause) {
-        std::this_thread::sleep_for(kPause);
-        found.clear();
-        for (int rank = 0; rank < size_; ++rank)
-            if (rank != rank_ && store_->check({failure_key(number, rank)})) found.push_back(rank);
-    }
-    return found;
+    const at::Tensor result = elements_at(output, count, type);
+    const at::Tensor sent = apart_from(result, elements_at(input, count * static_cast<uint64_t>(size_), type));
+    reduce_scatter_blocks(*backend_, sent.tensor_split(size_), result, op);
 }
 
 // Gloo closes the connections when the last reference goes, which messages on their way still have.
 void GlooGroup::abandon() noexcept {
-    if (messages_ == nullptr || !messages_->idle()) return;
+    if (messages_ == nullptr) return;
+    messages_->abort();
     messages_.reset();
-    records_.reset();
     backend_.reset();
+}
+
+void GlooGroup::report_failure(const std::string& operation) {
+    store_->setTimeout(kMoment);
+    store_->set(failed_key(rank_), std::vector<uint8_t>(operation.begin(), operation.end()));
+}
+
+// The meeting rank may end after this, and the store with it; so nobody goes on before all that failed are informed.
+std::map<int, std::string> GlooGroup::failures_of_others() {
+    std::map<int, std::string> failures;
+    (void)comes_true([&] {
+        for (int rank = 0; rank < size_; ++rank) {
+            if (rank == rank_ || failures.count(rank) != 0 || !store_->check({failed_key(rank)})) continue;
+            const auto operation = store_->get(failed_key(rank));
+            failures.emplace(rank, std::string(operation.begin(), operation.end()));
+        }
+        return failures.size() + 1 == static_cast<size_t>(size_);
+    });
+    try {
+        store_->set(informed_key(rank_), std::vector<uint8_t>{1});
+        (void)comes_true([&] {
+            return std::all_of(failures.begin(), failures.end(),
+                               [&](const auto& failure) { return store_->check({informed_key(failure.first)}); });
+        });
+    } catch (const std::exception&) {
+        // The meeting rank was informed, and has ended.
+    }
+    return failures;
 }
 
 }  // namespace torch_aclnn::host

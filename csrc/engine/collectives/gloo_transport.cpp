@@ -55,7 +55,8 @@ class GlooTransport : public Transport {
             const py::tuple connected =
                 module.attr("connect")(membership.address, membership.name, membership.rank, membership.size,
                                        membership.connect_timeout.count() / 1000.0, membership.timeout.count() / 1000.0);
-            return std::make_unique<GlooGroup>(shared<c10d::Backend>(connected[0]), shared<c10d::Store>(connected[1]), membership.compare);
+            return std::make_unique<GlooGroup>(shared<c10d::Backend>(connected[0]), shared<c10d::Store>(connected[1]),
+                                               connected[2].cast<int>(), membership.compare);
         });
     }
 

@@ -12,32 +12,52 @@ namespace torch_aclnn::host {
 namespace {
 
 constexpr int kDataTag = 0;
-constexpr int kHeaderTag = 1;
 
-// As it travels.
-struct Header {
-    uint64_t count;
-    uint64_t type;
-};
-
-at::Tensor header_of(const Message& message) {
-    const Header header{message.count, static_cast<uint64_t>(message.type)};
-    return bytes_at(&header, sizeof header).clone();
+OperationRecord record_of(const Message& message, OperationKind kind) {
+    return {kind, message.type, message.count, message.peer, -1};
 }
 
 at::Tensor empty_bytes(size_t bytes) {
     return at::empty({static_cast<int64_t>(bytes)}, at::kByte);
 }
 
-Header read_header(const at::Tensor& tensor) {
-    Header header;
-    std::memcpy(&header, tensor.const_data_ptr(), sizeof header);
-    return header;
+at::Tensor tensor_of(const OperationRecord& record) {
+    static_assert(sizeof record == 24, "it travels as it is, so it has no padding");
+    return bytes_at(&record, sizeof record).clone();
+}
+
+OperationRecord read_record(const at::Tensor& tensor) {
+    OperationRecord record;
+    std::memcpy(&record, tensor.const_data_ptr(), sizeof record);
+    return record;
+}
+
+// What differs between two ends of a message, or nothing.
+std::string difference(int sender, const OperationRecord& sent, int receiver, const OperationRecord& received) {
+    if (sent.kind != OperationKind::send || received.kind != OperationKind::receive)
+        return "the ranks do not do the same: " + description(std::map<int, OperationRecord>{{sender, sent}, {receiver, received}});
+    if (sent.count == received.count && sent.type == received.type) return "";
+    return text("rank ", sender, " sends ", sent.count, " ", name_of(sent.type), ", and rank ", receiver, " receives ", received.count, " ",
+                name_of(received.type));
+}
+
+template <class Body>
+auto with_gloo_errors(Body&& body) {
+    try {
+        return body();
+    } catch (const Error&) {
+        throw;
+    } catch (const std::exception& error) {
+        throw_gloo_error(error);
+    }
 }
 
 }  // namespace
 
-Messages::Messages(c10::intrusive_ptr<c10d::Backend> backend, bool compare) : backend_(std::move(backend)), compare_(compare) {}
+Messages::Messages(c10::intrusive_ptr<c10d::Backend> backend, bool compare)
+    : backend_(std::move(backend)), timeout_(timeout_of(*backend_)) {
+    if (compare) records_.emplace(*backend_, sizeof(OperationRecord));
+}
 
 Messages::~Messages() {
     {
@@ -50,10 +70,18 @@ Messages::~Messages() {
 
 void Messages::send(const Message& message) {
     require_sends_succeeded();
-    const at::Tensor copy = bytes_at(message.data, message.bytes).clone();
-    if (message.peer == backend_->getRank()) return to_itself_.push_back(copy);
-    if (compare_) post(header_of(message), message.peer, kHeaderTag);
-    post(copy, message.peer, kDataTag);
+    Sent sent{message, {}, bytes_at(message.data, message.bytes).clone(), {}, {}, {}};
+    if (message.peer == backend_->getRank()) return to_itself_.push_back(sent.copy);
+    with_gloo_errors([&] {
+        if (records_) {
+            sent.record = tensor_of(record_of(message, OperationKind::send));
+            sent.answer = empty_bytes(sizeof(OperationRecord));
+            sent.answered = receive_into(sent.answer, message.peer, answer_tag);
+            sent.works.push_back(send_to(message.peer, sent.record, record_tag));
+        }
+        sent.works.push_back(send_to(message.peer, sent.copy, kDataTag));
+    });
+    keep_until_taken(std::move(sent));
 }
 
 void Messages::exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) {
@@ -65,39 +93,28 @@ void Messages::exchange(const std::vector<Message>& sends, const std::vector<Mes
         else
             from_others.push_back(message);
     }
-    try {
-        receive_all(from_others);
-    } catch (const Error&) {
-        throw;
-    } catch (const std::exception& error) {
-        throw_gloo_error(error);
-    }
+    with_gloo_errors([&] { receive_all(from_others); });
 }
 
 void Messages::receive_all(const std::vector<Message>& receives) {
-    std::vector<at::Tensor> headers;
     std::vector<Work> works;
-    for (const auto& message : receives) {
-        if (!compare_) break;
-        headers.push_back(empty_bytes(sizeof(Header)));
-        works.push_back(receive_into(headers.back(), message.peer, kHeaderTag));
-    }
-    for (const auto& work : works) work->wait();
-    works.clear();
     std::string differences;
-    for (size_t i = 0; i < receives.size(); ++i) {
-        const auto& message = receives[i];
+    for (const auto& message : receives) {
         at::Tensor target = bytes_at(message.data, message.bytes);
-        const std::string differs = compare_ ? difference(message, headers[i]) : "";
-        // It is taken all the same, so that the next message is the next one.
-        if (!differs.empty()) {
-            const Header header = read_header(headers[i]);
-            target = empty_bytes(header.count * bytes_of(static_cast<HcclDataType>(header.type)));
-            differences += (differences.empty() ? "" : "; ") + differs;
+        if (records_) {
+            const auto own = record_of(message, OperationKind::receive), other = take_record(message.peer);
+            const std::string differs = difference(message.peer, other, backend_->getRank(), own);
+            if (other.kind != OperationKind::send) throw Error(HCCL_E_REMOTE, differs);
+            answer(message.peer, own);
+            // It is taken all the same, so that the next message is the next one.
+            if (!differs.empty()) {
+                target = empty_bytes(other.count * bytes_of(other.type));
+                differences += (differences.empty() ? "" : "; ") + differs;
+            }
         }
         works.push_back(receive_into(target, message.peer, kDataTag));
     }
-    for (const auto& work : works) work->wait();
+    for (const auto& work : works) work->wait(timeout_);
     if (!differences.empty()) throw Error(HCCL_E_PARA, differences);
 }
 
@@ -109,26 +126,33 @@ void Messages::receive_from_itself(const Message& message) {
     to_itself_.pop_front();
 }
 
-std::string Messages::difference(const Message& expected, const at::Tensor& tensor) const {
-    const Header header = read_header(tensor);
-    const auto type = static_cast<HcclDataType>(header.type);
-    if (header.count == expected.count && type == expected.type) return "";
-    return text("rank ", expected.peer, " sends ", header.count, " ", name_of(type), ", and rank ", backend_->getRank(), " receives ",
-                expected.count, " ", name_of(expected.type));
+std::vector<OperationRecord> Messages::compare(const OperationRecord& own) {
+    std::vector<OperationRecord> records(static_cast<size_t>(backend_->getSize()));
+    records_->exchange(*backend_, &own, records.data());
+    for (size_t rank = 0; rank < records.size(); ++rank)
+        if (records[rank].kind == OperationKind::send) answer(static_cast<int>(rank), own);
+    return records;
+}
+
+OperationRecord Messages::take_record(int peer) {
+    OperationRecord record;
+    records_->take(*backend_, peer, &record);
+    return record;
+}
+
+// The sender has been ready to take it since it sent.
+void Messages::answer(int peer, const OperationRecord& own) {
+    with_gloo_errors([&] { send_to(peer, tensor_of(own), answer_tag)->wait(timeout_); });
+}
+
+Messages::Work Messages::send_to(int peer, const at::Tensor& tensor, int tag) const {
+    std::vector<at::Tensor> tensors{tensor};
+    return backend_->send(tensors, peer, tag);
 }
 
 Messages::Work Messages::receive_into(const at::Tensor& tensor, int peer, int tag) const {
     std::vector<at::Tensor> tensors{tensor};
     return backend_->recv(tensors, peer, tag);
-}
-
-void Messages::post(const at::Tensor& copy, int peer, int tag) {
-    std::vector<at::Tensor> tensors{copy};
-    try {
-        keep_until_taken({copy, backend_->send(tensors, peer, tag)});
-    } catch (const std::exception& error) {
-        throw_gloo_error(error);
-    }
 }
 
 void Messages::flush() {
@@ -138,9 +162,12 @@ void Messages::flush() {
     require_sends_succeeded();
 }
 
-bool Messages::idle() {
+void Messages::abort() noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return sent_.empty();
+    for (const auto& sent : sent_) {
+        for (const auto& work : sent.works) work->abort();
+        if (sent.answered) sent.answered->abort();
+    }
 }
 
 void Messages::keep_until_taken(Sent sent) {
@@ -155,18 +182,31 @@ void Messages::await_takers() {
     while (true) {
         changed_.wait(lock, [this] { return closing_ || !sent_.empty(); });
         if (sent_.empty()) return;
-        const Work work = sent_.front().work;
+        const Sent sent = sent_.front();
         lock.unlock();
-        std::string failure;
-        try {
-            work->wait();
-        } catch (const std::exception& error) {
-            failure = error.what();
-        }
+        const std::string failure = failure_of(sent);
         lock.lock();
         if (send_failure_.empty()) send_failure_ = failure;
         sent_.pop_front();
         changed_.notify_all();
+    }
+}
+
+// Waits until the message has been taken. What its receiver refuses is no failure of the connection.
+std::string Messages::failure_of(const Sent& sent) const {
+    try {
+        if (sent.answered) {
+            if (!sent.answered->wait(timeout_)) return "the communicator was given up";
+            const auto answer = read_record(sent.answer);
+            const auto differs = difference(backend_->getRank(), record_of(sent.message, OperationKind::send), sent.message.peer, answer);
+            if (!differs.empty()) refused_(sent.message, differs);
+            if (answer.kind != OperationKind::receive) return differs;
+        }
+        for (const auto& work : sent.works)
+            if (!work->wait(timeout_)) return "the communicator was given up";
+        return "";
+    } catch (const std::exception& error) {
+        return error.what();
     }
 }
 

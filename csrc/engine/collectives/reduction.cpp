@@ -60,8 +60,8 @@ class Segment {
         works_ = start_exchange(backend, given, blocks_);
     }
 
-    void reduce(HcclReduceOp op) {
-        wait_for(works_);
+    void reduce(c10d::Backend& backend, HcclReduceOp op) {
+        wait_for(backend, works_);
         reduce_blocks(blocks_, result_, op);
     }
 
@@ -79,7 +79,7 @@ void reduce_segments(c10d::Backend& backend, const Blocks& sent, const at::Tenso
     for (int64_t i = 0; i < segments; ++i) {
         Segment segment = std::move(next);
         if (i + 1 < segments) next = Segment(backend, sent, result, i + 1);
-        segment.reduce(op);
+        segment.reduce(backend, op);
         reduced(i);
     }
 }
@@ -105,7 +105,7 @@ void all_reduce_in_parts(c10d::Backend& backend, const at::Tensor& elements, Hcc
         const Works works = start_exchange(backend, Blocks(blocks.size(), part(own, i, kSegment)), parts(blocks, i, kSegment));
         given.insert(given.end(), works.begin(), works.end());
     });
-    wait_for(given);
+    wait_for(backend, given);
 }
 
 }  // namespace torch_aclnn::host

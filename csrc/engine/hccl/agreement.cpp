@@ -14,31 +14,16 @@ bool same(const OperationRecord& one, const OperationRecord& other) {
     return one.kind == other.kind && one.type == other.type && one.count == other.count && one.root == other.root && one.op == other.op;
 }
 
-// "rank 0: HcclAllReduce of 4 float32, sum; ranks 1, 2: HcclBroadcast of 4 float32, root 0"
-std::string what_each_does(const std::vector<OperationRecord>& records) {
-    std::vector<std::string> order;
-    std::map<std::string, std::vector<size_t>> ranks;
-    for (size_t rank = 0; rank < records.size(); ++rank) {
-        const std::string described = description(records[rank]);
-        if (ranks[described].empty()) order.push_back(described);
-        ranks[described].push_back(rank);
+void require_same_records(Group& group, const OperationRecord& own) {
+    std::map<int, OperationRecord> by_rank;
+    bool all_same = true, all_collective = true;
+    for (const auto& record : group.compare(own)) {
+        by_rank.emplace(static_cast<int>(by_rank.size()), record);
+        all_same = all_same && same(record, own);
+        all_collective = all_collective && is_collective(record.kind);
     }
-    std::string all;
-    for (const auto& described : order) {
-        const auto& those = ranks[described];
-        all += text(all.empty() ? "" : "; ", those.size() == 1 ? "rank " : "ranks ");
-        for (size_t i = 0; i < those.size(); ++i) all += text(i == 0 ? "" : ", ", those[i]);
-        all += ": " + described;
-    }
-    return all;
-}
-
-void require_same_records(Group& group, int size, const OperationRecord& own) {
-    static_assert(sizeof own == 24, "it travels as it is, so it has no padding");
-    std::vector<OperationRecord> records(static_cast<size_t>(size));
-    group.exchange_records(own, records);
-    for (const auto& record : records)
-        if (!same(record, own)) throw Error(HCCL_E_PARA, "the ranks do not do the same: " + what_each_does(records));
+    // A rank that sends a message instead does not hear of the others, and will not be where they are.
+    if (!all_same) throw Error(all_collective ? HCCL_E_PARA : HCCL_E_REMOTE, "the ranks do not do the same: " + description(by_rank));
 }
 
 // Each rank sees all counts, so that all find the same.
@@ -60,7 +45,7 @@ void require_matching_counts(Group& group, int size, const Operation& operation)
 }  // namespace
 
 void require_agreement(Group& group, int size, const Operation& operation) {
-    require_same_records(group, size, operation.record);
+    require_same_records(group, operation.record);
     if (!operation.gives.empty()) require_matching_counts(group, size, operation);
 }
 

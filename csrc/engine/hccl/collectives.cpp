@@ -8,17 +8,13 @@
 namespace torch_aclnn::host {
 namespace {
 
-void require_buffer(const char* parameter, const void* buffer, uint64_t count) {
-    if (count != 0) require_hccl_pointer(parameter, buffer);
-}
-
 void require_root(const Communicator& communicator, uint32_t root) {
     if (root >= static_cast<uint32_t>(communicator.size()))
         refuse(HCCL_E_PARA, "root", text("less than ", communicator.size()), std::to_string(root));
 }
 
-Operation operation_of(OperationKind kind, uint64_t count, HcclDataType type, int root = -1, int op = -1) {
-    return {{kind, type, count, root, op}, {}, {}};
+Operation operation_of(OperationKind kind, uint64_t count, HcclDataType type, std::vector<Buffer> buffers, int root = -1, int op = -1) {
+    return {{kind, type, count, root, op}, {}, {}, std::move(buffers)};
 }
 
 std::string arguments_of(uint64_t count, HcclDataType type, HcclComm comm, aclrtStream stream) {
@@ -36,10 +32,10 @@ extern "C" HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count
         __func__,
         [&] {
             const auto communicator = find_communicator(comm);
-            require_buffer("sendBuf", sendBuf, count);
-            require_buffer("recvBuf", recvBuf, count);
             require_reduction(dataType, op);
-            communicator->launch(operation_of(OperationKind::all_reduce, count, dataType, -1, op), stream,
+            const size_t bytes = bytes_of_elements("count", count, dataType);
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes}, {"recvBuf", recvBuf, bytes}};
+            communicator->launch(operation_of(OperationKind::all_reduce, count, dataType, buffers, -1, op), stream,
                                  [=](Group& group) { group.all_reduce(sendBuf, recvBuf, count, dataType, op); });
         },
         [&] { return arguments_of(count, dataType, comm, stream); });
@@ -52,11 +48,12 @@ extern "C" HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, H
         [&] {
             const auto communicator = find_communicator(comm);
             require_root(*communicator, root);
-            require_buffer("sendBuf", sendBuf, count);
-            const int target = static_cast<int>(root);
-            if (communicator->rank() == target) require_buffer("recvBuf", recvBuf, count);
             require_reduction(dataType, op);
-            communicator->launch(operation_of(OperationKind::reduce, count, dataType, target, op), stream,
+            const int target = static_cast<int>(root);
+            const size_t bytes = bytes_of_elements("count", count, dataType);
+            std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes}};
+            if (communicator->rank() == target) buffers.push_back({"recvBuf", recvBuf, bytes});
+            communicator->launch(operation_of(OperationKind::reduce, count, dataType, buffers, target, op), stream,
                                  [=](Group& group) { group.reduce(sendBuf, recvBuf, count, dataType, op, target); });
         },
         [&] { return arguments_of(count, dataType, comm, stream); });
@@ -68,10 +65,9 @@ extern "C" HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType data
         [&] {
             const auto communicator = find_communicator(comm);
             require_root(*communicator, root);
-            require_buffer("buf", buf, count);
-            const size_t bytes = count * bytes_of(dataType);
+            const size_t bytes = bytes_of_elements("count", count, dataType);
             const int source = static_cast<int>(root);
-            communicator->launch(operation_of(OperationKind::broadcast, count, dataType, source), stream,
+            communicator->launch(operation_of(OperationKind::broadcast, count, dataType, {{"buf", buf, bytes}}, source), stream,
                                  [=](Group& group) { group.broadcast(buf, bytes, source); });
         },
         [&] { return arguments_of(count, dataType, comm, stream); });
@@ -83,10 +79,10 @@ extern "C" HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendC
         __func__,
         [&] {
             const auto communicator = find_communicator(comm);
-            require_buffer("sendBuf", sendBuf, sendCount);
-            require_buffer("recvBuf", recvBuf, sendCount);
-            const size_t bytes = sendCount * bytes_of(dataType);
-            communicator->launch(operation_of(OperationKind::all_gather, sendCount, dataType), stream,
+            const size_t bytes = bytes_of_elements("sendCount", sendCount, dataType);
+            const size_t all_bytes = bytes_of_elements("sendCount", sendCount, dataType, communicator->size());
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes}, {"recvBuf", recvBuf, all_bytes}};
+            communicator->launch(operation_of(OperationKind::all_gather, sendCount, dataType, buffers), stream,
                                  [=](Group& group) { group.all_gather(sendBuf, recvBuf, bytes); });
         },
         [&] { return arguments_of(sendCount, dataType, comm, stream); });
@@ -98,10 +94,11 @@ extern "C" HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t r
         __func__,
         [&] {
             const auto communicator = find_communicator(comm);
-            require_buffer("sendBuf", sendBuf, recvCount);
-            require_buffer("recvBuf", recvBuf, recvCount);
             require_reduction(dataType, op);
-            communicator->launch(operation_of(OperationKind::reduce_scatter, recvCount, dataType, -1, op), stream,
+            const size_t bytes = bytes_of_elements("recvCount", recvCount, dataType);
+            const size_t all_bytes = bytes_of_elements("recvCount", recvCount, dataType, communicator->size());
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, all_bytes}, {"recvBuf", recvBuf, bytes}};
+            communicator->launch(operation_of(OperationKind::reduce_scatter, recvCount, dataType, buffers, -1, op), stream,
                                  [=](Group& group) { group.reduce_scatter(sendBuf, recvBuf, recvCount, dataType, op); });
         },
         [&] { return arguments_of(recvCount, dataType, comm, stream); });
@@ -115,10 +112,11 @@ extern "C" HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCou
             const auto communicator = find_communicator(comm);
             require_root(*communicator, root);
             const int source = static_cast<int>(root);
-            if (communicator->rank() == source) require_buffer("sendBuf", sendBuf, recvCount);
-            require_buffer("recvBuf", recvBuf, recvCount);
-            const size_t bytes = recvCount * bytes_of(dataType);
-            communicator->launch(operation_of(OperationKind::scatter, recvCount, dataType, source), stream,
+            const size_t bytes = bytes_of_elements("recvCount", recvCount, dataType);
+            const size_t all_bytes = bytes_of_elements("recvCount", recvCount, dataType, communicator->size());
+            std::vector<Buffer> buffers{{"recvBuf", recvBuf, bytes}};
+            if (communicator->rank() == source) buffers.push_back({"sendBuf", sendBuf, all_bytes});
+            communicator->launch(operation_of(OperationKind::scatter, recvCount, dataType, buffers, source), stream,
                                  [=](Group& group) { group.scatter(sendBuf, recvBuf, bytes, source); });
         },
         [&] { return arguments_of(recvCount, dataType, comm, stream); });
@@ -128,7 +126,7 @@ extern "C" HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) {
     return hccl_traced(
         __func__,
         [&] {
-            find_communicator(comm)->launch(operation_of(OperationKind::barrier, 1, HCCL_DATA_TYPE_INT8), stream, [](Group& group) {
+            find_communicator(comm)->launch(operation_of(OperationKind::barrier, 1, HCCL_DATA_TYPE_INT8, {}), stream, [](Group& group) {
                 int8_t nothing = 0;
                 group.all_reduce(&nothing, &nothing, 1, HCCL_DATA_TYPE_INT8, HCCL_REDUCE_SUM);
             });

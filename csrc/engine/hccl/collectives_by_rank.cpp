@@ -1,5 +1,6 @@
 // The collectives in which each pair of ranks has a count of its own.
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -16,6 +17,17 @@ using Counts = std::vector<uint64_t>;
 // Where the part of each rank begins in a buffer and how long it is, in elements. The caller's arrays are copied.
 struct Layout {
     Counts counts, displacements;
+
+    // From the buffer's begin to the end of the last part.
+    size_t extent(const char* parameter, HcclDataType type) const {
+        uint64_t end = 0;
+        for (size_t i = 0; i < counts.size(); ++i) {
+            uint64_t part_end = 0;
+            if (counts[i] != 0 && __builtin_add_overflow(displacements[i], counts[i], &part_end)) part_end = UINT64_MAX;
+            end = std::max(end, part_end);
+        }
+        return bytes_of_elements(parameter, end, type);
+    }
 
     uint64_t total() const { return std::accumulate(counts.begin(), counts.end(), uint64_t{0}); }
 
@@ -102,12 +114,19 @@ void reduce_scatter(Group& group, const void* input, const Layout& sent, void* o
     if (*own != 0) std::memcpy(output, reduced.data() + before * element, *own * element);
 }
 
-Operation operation_of(OperationKind kind, HcclDataType type, Counts gives, Counts takes, int op = -1) {
-    return {{kind, type, 0, -1, op}, std::move(gives), std::move(takes)};
+Operation operation_of(OperationKind kind, HcclDataType type, Counts gives, Counts takes, std::vector<Buffer> buffers, int op = -1) {
+    return {{kind, type, 0, -1, op}, std::move(gives), std::move(takes), std::move(buffers)};
 }
 
 void require_same_type(HcclDataType sent, HcclDataType received) {
     if (sent != received) refuse(HCCL_E_PARA, "recvType", text("sendType's ", name_of(sent)), name_of(received));
+}
+
+// What this rank gives itself.
+void require_own_count(const char* parameter, uint64_t count, const char* counts_parameter, const Layout& layout, int rank) {
+    const uint64_t expected = layout.counts[static_cast<size_t>(rank)];
+    if (count != expected)
+        refuse(HCCL_E_PARA, parameter, text(expected, ", which ", counts_parameter, " has for this rank"), std::to_string(count));
 }
 
 std::string arguments_of(HcclDataType type, HcclComm comm, aclrtStream stream) {
@@ -127,11 +146,10 @@ extern "C" HcclResult HcclAlltoAll(const void* sendBuf, uint64_t sendCount, Hccl
             const auto communicator = find_communicator(comm);
             require_same_type(sendType, recvType);
             if (sendCount != recvCount) refuse(HCCL_E_PARA, "recvCount", text("sendCount's ", sendCount), std::to_string(recvCount));
-            if (sendCount != 0) require_hccl_pointer("sendBuf", sendBuf);
-            if (sendCount != 0) require_hccl_pointer("recvBuf", recvBuf);
-            const size_t element = bytes_of(sendType);
+            const size_t element = bytes_of(sendType), bytes = bytes_of_elements("sendCount", sendCount, sendType, communicator->size());
             const Counts counts(static_cast<size_t>(communicator->size()), sendCount);
-            communicator->launch({{OperationKind::all_to_all, sendType, sendCount, -1, -1}, {}, {}}, stream, [=](Group& group) {
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes}, {"recvBuf", recvBuf, bytes}};
+            communicator->launch({{OperationKind::all_to_all, sendType, sendCount, -1, -1}, {}, {}, buffers}, stream, [=](Group& group) {
                 group.all_to_all(parts_of(const_cast<void*>(sendBuf), counts, element),
                                  parts_of(const_cast<void*>(recvBuf), counts, element));
             });
@@ -150,10 +168,10 @@ extern "C" HcclResult HcclAlltoAllV(const void* sendBuf, const void* sendCounts,
             const int size = communicator->size();
             const Layout sent{copy_of("sendCounts", sendCounts, size), copy_of("sdispls", sdispls, size)};
             const Layout received{copy_of("recvCounts", recvCounts, size), copy_of("rdispls", rdispls, size)};
-            if (sent.total() != 0) require_hccl_pointer("sendBuf", sendBuf);
-            if (received.total() != 0) require_hccl_pointer("recvBuf", recvBuf);
             const size_t element = bytes_of(sendType);
-            communicator->launch(operation_of(OperationKind::all_to_all_v, sendType, sent.counts, received.counts), stream,
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, sent.extent("sendCounts and sdispls", sendType)},
+                                              {"recvBuf", recvBuf, received.extent("recvCounts and rdispls", recvType)}};
+            communicator->launch(operation_of(OperationKind::all_to_all_v, sendType, sent.counts, received.counts, buffers), stream,
                                  [=](Group& group) { all_to_all(group, sendBuf, sent, recvBuf, received, element); });
         },
         [&] { return arguments_of(sendType, comm, stream); });
@@ -167,12 +185,13 @@ extern "C" HcclResult HcclAllGatherV(const void* sendBuf, uint64_t sendCount, co
             const auto communicator = find_communicator(comm);
             const int size = communicator->size(), rank = communicator->rank();
             const Layout received{copy_of("recvCounts", recvCounts, size), copy_of("recvDispls", recvDispls, size)};
-            if (sendCount != 0) require_hccl_pointer("sendBuf", sendBuf);
-            if (received.total() != 0) require_hccl_pointer("recvBuf", recvBuf);
+            require_own_count("sendCount", sendCount, "recvCounts", received, rank);
             const size_t element = bytes_of(dataType);
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes_of_elements("sendCount", sendCount, dataType)},
+                                              {"recvBuf", recvBuf, received.extent("recvCounts and recvDispls", dataType)}};
             communicator->launch(
-                operation_of(OperationKind::all_gather_v, dataType, Counts(static_cast<size_t>(size), sendCount), received.counts), stream,
-                [=](Group& group) { all_gather(group, sendBuf, sendCount, recvBuf, received, rank, element); });
+                operation_of(OperationKind::all_gather_v, dataType, Counts(static_cast<size_t>(size), sendCount), received.counts, buffers),
+                stream, [=](Group& group) { all_gather(group, sendBuf, sendCount, recvBuf, received, rank, element); });
         },
         [&] { return arguments_of(dataType, comm, stream); });
 }
@@ -185,13 +204,14 @@ extern "C" HcclResult HcclReduceScatterV(const void* sendBuf, const void* sendCo
             const auto communicator = find_communicator(comm);
             const int size = communicator->size(), rank = communicator->rank();
             const Layout sent{copy_of("sendCounts", sendCounts, size), copy_of("sendDispls", sendDispls, size)};
-            if (sent.total() != 0) require_hccl_pointer("sendBuf", sendBuf);
-            if (recvCount != 0) require_hccl_pointer("recvBuf", recvBuf);
+            require_own_count("recvCount", recvCount, "sendCounts", sent, rank);
             require_reduction(dataType, op);
             void* const out = const_cast<void*>(recvBuf);
-            communicator->launch(
-                operation_of(OperationKind::reduce_scatter_v, dataType, sent.counts, Counts(static_cast<size_t>(size), recvCount), op),
-                stream, [=](Group& group) { reduce_scatter(group, sendBuf, sent, out, dataType, op, rank); });
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, sent.extent("sendCounts and sendDispls", dataType)},
+                                              {"recvBuf", recvBuf, bytes_of_elements("recvCount", recvCount, dataType)}};
+            communicator->launch(operation_of(OperationKind::reduce_scatter_v, dataType, sent.counts,
+                                              Counts(static_cast<size_t>(size), recvCount), buffers, op),
+                                 stream, [=](Group& group) { reduce_scatter(group, sendBuf, sent, out, dataType, op, rank); });
         },
         [&] { return arguments_of(dataType, comm, stream); });
 }

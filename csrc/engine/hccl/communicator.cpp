@@ -1,10 +1,8 @@
 #include "engine/hccl/communicator.h"
 
-#include <algorithm>
 #include <cstdio>
 
-#include "engine/hccl/settings.h"
-#include "engine/runtime/handle_table.h"
+#include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
@@ -12,16 +10,22 @@ namespace {
 
 constexpr int kCommunicationFailed = 507022;  // documented: communication between processes failed
 
-// Never destroyed: calls still come while the process exits.
-HandleTable<Communicator>& communicators() {
-    static auto* const once = new HandleTable<Communicator>(HandleKind::communicator);
-    return *once;
+// Of what was device memory when the operation was launched. The other ranks wait for this one, so it is no disagreement.
+void require_not_freed(const std::vector<Buffer>& buffers) {
+    try {
+        require_device_memory(buffers);
+    } catch (const Error& error) {
+        throw Error(HCCL_E_MEMORY, text(error.what(), ", because it was freed after the launch"));
+    }
 }
 
 }  // namespace
 
 Communicator::Communicator(Membership membership, std::unique_ptr<Group> group)
-    : membership_(std::move(membership)), group_(std::move(group)), thread_([this] { work(); }) {}
+    : membership_(std::move(membership)), group_(std::move(group)) {
+    group_->set_refused([this](const Message& message, const std::string& difference) { refuse_sent(message, difference); });
+    thread_ = std::thread([this] { work(); });
+}
 
 Communicator::~Communicator() {
     {
@@ -33,7 +37,10 @@ Communicator::~Communicator() {
 }
 
 void Communicator::launch(Operation operation, aclrtStream stream, Body body) {
+    if (is_of_another_process()) throw Error(HCCL_E_UNAVAIL, "the communicator belongs to the process that this one was forked from");
+    require_device_memory(operation.buffers);
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (closing_) throw Error(HCCL_E_UNAVAIL, "the communicator is being destroyed");
     auto task = DeferredTask::put_on(stream, name_of(operation.record.kind));
     queue_.push_back({std::move(operation), std::move(task), std::move(body)});
     launched_.notify_one();
@@ -76,7 +83,10 @@ void Communicator::run(Launched& launched) {
     if (is_collective) ++collectives_;
     try {
         if (!lost_.empty()) throw Error(HCCL_E_UNAVAIL, "the communicator was lost before, in " + lost_);
-        if (is_collective && collective_settings().check) require_agreement(*group_, membership_.size, launched.operation);
+        std::deque<MemoryUse> uses;
+        for (const auto& buffer : launched.operation.buffers) uses.emplace_back(buffer.address, buffer.bytes);
+        require_not_freed(launched.operation.buffers);
+        if (is_collective && membership_.compare) require_agreement(*group_, membership_.size, launched.operation);
         launched.body(*group_);
     } catch (const Error& error) {
         return keep_failure(launched, error.code(), error.what());
@@ -105,42 +115,45 @@ std::string Communicator::context_of(const Operation& operation) const {
     return description(operation.record) + where + number;
 }
 
+// The send is over long since, so the failure is put on its stream as one more operation.
+void Communicator::refuse_sent(const Message& message, const std::string& difference) {
+    const Operation sent{{OperationKind::send, message.type, message.count, message.peer, -1}, {}, {}, {}};
+    try {
+        launch(sent, message.stream, [difference](Group&) { throw Error(HCCL_E_PARA, difference); });
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "torch_aclnn: %s (%s), which cannot be reported: %s\n", difference.c_str(), context_of(sent).c_str(),
+                     error.what());
+    }
+}
+
 // Ranks that wait for this one are told, and the others named.
 std::string Communicator::give_up(const Operation& operation) {
+    const std::string own = description(operation.record);
     try {
-        if (operation.is_collective()) group_->report_failure(collectives_);
+        group_->report_failure(own);
         group_->abandon();
-        return operation.is_collective() ? ranks_that_did_not_fail() : "";
+        return what_is_known_of_others(own);
     } catch (const std::exception&) {
         group_->abandon();
-        return "; the rank where all met does not answer";
+        const std::string met = group_->meeting_rank() < 0 ? "the rank" : text("rank ", group_->meeting_rank());
+        return "; not heard of: " + met + ", where all met, so that nothing is known of the others";
     }
 }
 
-std::string Communicator::ranks_that_did_not_fail() const {
-    const std::vector<int> others = group_->others_that_failed(collectives_);
-    std::string missing;
+// Who failed in another operation may be the reason, and so may be who did not fail.
+std::string Communicator::what_is_known_of_others(const std::string& own) const {
+    const auto failures = group_->failures_of_others();
+    std::string failed_otherwise, missing;
     for (int rank = 0; rank < membership_.size; ++rank) {
-        const bool failed = rank == membership_.rank || std::find(others.begin(), others.end(), rank) != others.end();
-        if (!failed) missing += text(missing.empty() ? "" : ", ", rank);
+        if (rank == membership_.rank) continue;
+        const auto failure = failures.find(rank);
+        if (failure == failures.end())
+            missing += text(missing.empty() ? "; not heard of: rank " : ", ", rank);
+        else if (failure->second != own)
+            failed_otherwise += text("; rank ", rank, " failed in ", failure->second);
     }
-    return missing.empty() ? "; it failed on all ranks" : "; not heard of: rank " + missing;
-}
-
-std::shared_ptr<Communicator> find_communicator(HcclComm handle) {
-    if (handle == nullptr) refuse(HCCL_E_PTR, "comm", "a communicator", "null");
-    auto found = communicators().find(handle);
-    if (found == nullptr) refuse(HCCL_E_PARA, "comm", "a live communicator", text(handle));
-    return found;
-}
-
-HcclComm add_communicator(std::shared_ptr<Communicator> communicator) {
-    return communicators().add(std::move(communicator));
-}
-
-std::shared_ptr<Communicator> remove_communicator(HcclComm handle) {
-    (void)find_communicator(handle);
-    return communicators().remove(handle);
+    if (failed_otherwise.empty() && missing.empty()) return "; it failed on all ranks";
+    return failed_otherwise + missing;
 }
 
 }  // namespace torch_aclnn::host

@@ -1,6 +1,8 @@
 // A communicator: its operations run in order, on a thread of its own, so that whoever launches them waits for no other rank.
 #pragma once
 
+#include <unistd.h>
+
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -29,6 +31,8 @@ class Communicator {
     const Membership& membership() const { return membership_; }
     int rank() const { return membership_.rank; }
     int size() const { return membership_.size; }
+    // This one was forked from that, and has neither its thread nor, for long, its connections.
+    bool is_of_another_process() const { return getpid() != process_; }
 
     // Puts the operation on the stream.
     void launch(Operation operation, aclrtStream stream, Body body);
@@ -47,11 +51,13 @@ class Communicator {
     void work();
     void run(Launched& launched);
     void keep_failure(Launched& launched, int code, const std::string& message);
+    void refuse_sent(const Message& message, const std::string& difference);
     std::string context_of(const Operation& operation) const;
     std::string give_up(const Operation& operation);
-    std::string ranks_that_did_not_fail() const;
+    std::string what_is_known_of_others(const std::string& own) const;
 
     const Membership membership_;
+    const pid_t process_ = getpid();
     const std::unique_ptr<Group> group_;
     mutable std::mutex mutex_;
     std::condition_variable launched_;

@@ -40,8 +40,13 @@ Membership membership_of(const std::string& address, uint32_t rank, uint32_t ran
     if (ranks == 0 || ranks > kMaxRanks) refuse(HCCL_E_PARA, "nRanks", text("1 to ", kMaxRanks), std::to_string(ranks));
     require_rank("rank", rank, ranks);
     const auto& settings = collective_settings();
-    Membership membership{
-        address, "", static_cast<int>(rank), static_cast<int>(ranks), settings.connect_timeout, settings.exec_timeout, settings.check};
+    Membership membership{address,
+                          "",
+                          static_cast<int>(rank),
+                          static_cast<int>(ranks),
+                          settings.connect_timeout,
+                          settings.exec_timeout,
+                          host::config().compare_ranks};
     membership.name = address.substr(address.rfind(' ') + 1);
     apply(config, membership);
     return membership;

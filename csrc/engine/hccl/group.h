@@ -3,10 +3,13 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/hccl/operation.h"
 #include "engine/runtime/visibility.h"
 #include "hccl/hccl_types.h"
 
@@ -21,6 +24,7 @@ struct Message {
     uint64_t count;
     HcclDataType type;
     int peer;
+    aclrtStream stream;
 };
 
 // What an AllToAll sends to, or receives from, each rank: contiguous, in the order of the ranks.
@@ -33,10 +37,13 @@ struct Parts {
 // be called by one thread at a time.
 class Group {
    public:
+    // Of a message that its receiver did not expect so.
+    using Refused = std::function<void(const Message& message, const std::string& difference)>;
+
     virtual ~Group() = default;
 
-    // Gives all ranks what this one is about to do; only where the membership says that ranks compare.
-    virtual void exchange_records(const OperationRecord& own, std::vector<OperationRecord>& all) = 0;
+    // What each rank is about to do; before an operation of all of them.
+    virtual std::vector<OperationRecord> compare(const OperationRecord& own) = 0;
     virtual void broadcast(void* data, size_t bytes, int root) = 0;
     // `bytes` are those of one rank.
     virtual void all_gather(const void* input, void* output, size_t bytes) = 0;
@@ -46,20 +53,23 @@ class Group {
     virtual void reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op, int root) = 0;
     // `count` is that of one rank.
     virtual void reduce_scatter(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) = 0;
-    // Takes a copy and does not wait for the receiver.
+    // Takes a copy and does not wait for the receiver. If that expects something else, `refused` is called later, on another thread.
     virtual void send(const Message& message) = 0;
+    virtual void set_refused(Refused refused) = 0;
     virtual void receive(const Message& message) = 0;
     // All at the same time.
     virtual void exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) = 0;
     // Waits until what has been sent is on its way; before the end.
     virtual void flush() = 0;
-    // Tells the other ranks that the collective of that number has failed here.
-    virtual void report_failure(uint64_t number) = 0;
-    // Which of them say the same, after a moment.
-    virtual std::vector<int> others_that_failed(uint64_t number) = 0;
-    // Breaks the connections, so that ranks which wait for this one fail too, before their timeout. Nothing but the two calls above and
+    // Breaks the connections, so that ranks which wait for this one fail too, before their timeout. Nothing but the two calls below and
     // flush() may follow.
     virtual void abandon() noexcept = 0;
+    // Tells the other ranks which operation has failed here.
+    virtual void report_failure(const std::string& operation) = 0;
+    // The same of those that say so within a moment, and does not return before they know it of each other.
+    virtual std::map<int, std::string> failures_of_others() = 0;
+    // The rank without which nobody can tell; -1 if it is not of this group.
+    virtual int meeting_rank() const = 0;
 };
 
 struct Membership {

@@ -36,4 +36,22 @@ std::string description(const OperationRecord& record) {
     return text(described, ", root ", record.root);
 }
 
+std::string description(const std::map<int, OperationRecord>& by_rank) {
+    std::vector<std::string> order;
+    std::map<std::string, std::vector<int>> ranks;
+    for (const auto& [rank, record] : by_rank) {
+        const std::string described = description(record);
+        if (ranks[described].empty()) order.push_back(described);
+        ranks[described].push_back(rank);
+    }
+    std::string all;
+    for (const auto& described : order) {
+        const auto& those = ranks[described];
+        all += text(all.empty() ? "" : "; ", those.size() == 1 ? "rank " : "ranks ");
+        for (size_t i = 0; i < those.size(); ++i) all += text(i == 0 ? "" : ", ", those[i]);
+        all += ": " + described;
+    }
+    return all;
+}
+
 }  // namespace torch_aclnn::host

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "engine/hccl/buffers.h"
+#include "engine/runtime/visibility.h"
 #include "hccl/hccl_types.h"
 
 namespace torch_aclnn::host {
@@ -30,7 +33,7 @@ enum class OperationKind : uint32_t {
 };
 
 // The C function's.
-const char* name_of(OperationKind kind) noexcept;
+TORCH_ACLNN_HOST_API const char* name_of(OperationKind kind) noexcept;
 
 // As it travels.
 struct OperationRecord {
@@ -41,14 +44,21 @@ struct OperationRecord {
     int32_t op;      // HcclReduceOp; -1 without
 };
 
-std::string description(const OperationRecord& record);
+inline bool is_collective(OperationKind kind) {
+    return kind < OperationKind::send;
+}
+
+TORCH_ACLNN_HOST_API std::string description(const OperationRecord& record);
+// "rank 0: HcclAllReduce of 4 float32, sum; ranks 1, 2: HcclBroadcast of 4 float32, root 0"
+TORCH_ACLNN_HOST_API std::string description(const std::map<int, OperationRecord>& by_rank);
 
 struct Operation {
     OperationRecord record;
     // Of those where each rank has its own counts: what this one gives to each other, and takes from each.
     std::vector<uint64_t> gives, takes;
+    std::vector<Buffer> buffers;
 
-    bool is_collective() const { return record.kind < OperationKind::send; }
+    bool is_collective() const { return host::is_collective(record.kind); }
 };
 
 // Exchanges what the ranks are about to do. HCCL_E_PARA, on all of them, if that does not fit together; the message says what each does.

@@ -10,15 +10,16 @@ namespace torch_aclnn::host {
 namespace {
 
 Message message_of(const Communicator& communicator, const char* parameter, void* buffer, uint64_t count, HcclDataType type,
-                   const char* peer_parameter, uint32_t peer) {
+                   const char* peer_parameter, uint32_t peer, aclrtStream stream) {
     if (peer >= static_cast<uint32_t>(communicator.size()))
         refuse(HCCL_E_PARA, peer_parameter, text("less than ", communicator.size()), std::to_string(peer));
-    if (count != 0) require_hccl_pointer(parameter, buffer);
-    return {buffer, count * bytes_of(type), count, type, static_cast<int>(peer)};
+    const size_t bytes = bytes_of_elements("count", count, type);
+    require_device_memory({{parameter, buffer, bytes}});
+    return {buffer, bytes, count, type, static_cast<int>(peer), stream};
 }
 
-Operation operation_of(OperationKind kind, uint64_t count, HcclDataType type, uint32_t peer) {
-    return {{kind, type, count, static_cast<int32_t>(peer), -1}, {}, {}};
+Operation operation_of(OperationKind kind, const char* parameter, const Message& message) {
+    return {{kind, message.type, message.count, message.peer, -1}, {}, {}, {{parameter, message.data, message.bytes}}};
 }
 
 std::string arguments_of(uint64_t count, HcclDataType type, uint32_t peer, HcclComm comm, aclrtStream stream) {
@@ -35,10 +36,9 @@ extern "C" HcclResult HcclSend(void* sendBuf, uint64_t count, HcclDataType dataT
         __func__,
         [&] {
             const auto communicator = find_communicator(comm);
-            const auto message = message_of(*communicator, "sendBuf", sendBuf, count, dataType, "destRank", destRank);
+            const auto message = message_of(*communicator, "sendBuf", sendBuf, count, dataType, "destRank", destRank, stream);
             if (add_to_batch(communicator, stream, message, HCCL_SEND)) return;
-            communicator->launch(operation_of(OperationKind::send, count, dataType, destRank), stream,
-                                 [=](Group& group) { group.send(message); });
+            communicator->launch(operation_of(OperationKind::send, "sendBuf", message), stream, [=](Group& group) { group.send(message); });
         },
         [&] { return arguments_of(count, dataType, destRank, comm, stream); });
 }
@@ -48,9 +48,9 @@ extern "C" HcclResult HcclRecv(void* recvBuf, uint64_t count, HcclDataType dataT
         __func__,
         [&] {
             const auto communicator = find_communicator(comm);
-            const auto message = message_of(*communicator, "recvBuf", recvBuf, count, dataType, "srcRank", srcRank);
+            const auto message = message_of(*communicator, "recvBuf", recvBuf, count, dataType, "srcRank", srcRank, stream);
             if (add_to_batch(communicator, stream, message, HCCL_RECV)) return;
-            communicator->launch(operation_of(OperationKind::receive, count, dataType, srcRank), stream,
+            communicator->launch(operation_of(OperationKind::receive, "recvBuf", message), stream,
                                  [=](Group& group) { group.receive(message); });
         },
         [&] { return arguments_of(count, dataType, srcRank, comm, stream); });
@@ -69,7 +69,7 @@ extern "C" HcclResult HcclBatchSendRecv(HcclSendRecvItem* sendRecvInfo, uint32_t
                 if (item.sendRecvType != HCCL_SEND && item.sendRecvType != HCCL_RECV)
                     refuse(HCCL_E_PARA, text("sendRecvInfo[", i, "].sendRecvType"), "HCCL_SEND or HCCL_RECV",
                            std::to_string(static_cast<int>(item.sendRecvType)));
-                batch.add(message_of(*communicator, "buf", item.buf, item.count, item.dataType, "remoteRank", item.remoteRank),
+                batch.add(message_of(*communicator, "buf", item.buf, item.count, item.dataType, "remoteRank", item.remoteRank, stream),
                           item.sendRecvType);
             }
             launch(batch);

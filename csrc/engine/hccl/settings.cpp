@@ -27,18 +27,10 @@ std::chrono::seconds read_seconds(const char* name, long otherwise) {
     return std::chrono::seconds(seconds != 0 ? seconds : kMaxSeconds);  // documented: 0 is no limit
 }
 
-bool read_switch(const char* name, bool otherwise) {
-    const std::string value = variable(name);
-    if (value.empty()) return otherwise;
-    if (value != "0" && value != "1") refuse(HCCL_E_PARA, name, "0 or 1", value);
-    return value == "1";
-}
-
 }  // namespace
 
 const CollectiveSettings& collective_settings() {
-    static const CollectiveSettings settings{read_seconds("HCCL_CONNECT_TIMEOUT", 120), read_seconds("HCCL_EXEC_TIMEOUT", 1800),
-                                             read_switch("TORCH_ACLNN_HOST_CHECK_COLLECTIVES", true)};
+    static const CollectiveSettings settings{read_seconds("HCCL_CONNECT_TIMEOUT", 120), read_seconds("HCCL_EXEC_TIMEOUT", 1800)};
     return settings;
 }
 

@@ -8,7 +8,6 @@ namespace torch_aclnn::host {
 struct CollectiveSettings {
     std::chrono::seconds connect_timeout;  // HCCL_CONNECT_TIMEOUT
     std::chrono::seconds exec_timeout;     // HCCL_EXEC_TIMEOUT
-    bool check;                            // TORCH_ACLNN_HOST_CHECK_COLLECTIVES: ranks compare what they are about to do
 };
 
 // HCCL_E_PARA for a variable that cannot be understood.

@@ -50,6 +50,13 @@ class HandleTable {
         return objects;
     }
 
+    // Calls action(handle, object) for each.
+    template <class Action>
+    void for_each(Action action) const {
+        std::shared_lock<std::shared_mutex> lock(mutex_);
+        for (const auto& entry : objects_) action(entry.first, *entry.second);
+    }
+
    private:
     static constexpr uintptr_t kFirst = 0x10000;
     static constexpr uintptr_t kStep = 0x10;

@@ -5,11 +5,15 @@ import sys
 import traceback
 from datetime import timedelta
 
+import moving_checks
+import pattern_checks
+import reducing_checks
 import torch
 import torch.distributed as dist
 import torch_npu  # noqa: F401
-from collective_checks import CHECKS, RANK, RANKS, Check
+from check_values import RANK, RANKS, Check
 
+CHECKS = {**reducing_checks.CHECKS, **moving_checks.CHECKS, **pattern_checks.CHECKS}
 torch.npu.set_device(RANK)
 dist.init_process_group("hccl", init_method=sys.argv[1], rank=RANK, world_size=RANKS, timeout=timedelta(seconds=60))
 GLOO = dist.new_group(backend="gloo")

@@ -148,7 +148,7 @@ void read_switch(Settings& settings, const char* name, bool& on) {
 
 Settings* read_environment() {
     auto* settings =
-        new Settings{{kDefaultSoc, kDefaultProduct, 1, kDefaultMemory, default_thread_count(), false, false, false, false, ""}, ""};
+        new Settings{{kDefaultSoc, kDefaultProduct, 1, kDefaultMemory, default_thread_count(), false, false, false, false, true, ""}, ""};
     read_soc(*settings);
     read_device_count(*settings);
     read_visible_devices(*settings);
@@ -160,6 +160,7 @@ Settings* read_environment() {
         settings->reject("TORCH_ACLNN_HOST_STRICT", "0 where TORCH_ACLNN_HOST_FLOAT64 is 1, which no document has", "1");
     read_switch(*settings, "TORCH_ACLNN_HOST_WORKSPACE", settings->config.use_workspace);
     read_switch(*settings, "TORCH_ACLNN_HOST_LEAKS", settings->config.list_leaks);
+    read_switch(*settings, "TORCH_ACLNN_HOST_CHECK_COLLECTIVES", settings->config.compare_ranks);
     if (const char* value = variable("TORCH_ACLNN_HOST_TRACE")) settings->config.trace = value;
     return settings;
 }
