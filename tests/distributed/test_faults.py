@@ -1,6 +1,8 @@
 """What goes wrong between ranks: each surviving rank gets an error that says what, in time, and nothing hangs."""
 
 import json
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -164,3 +166,33 @@ def test_bad_value_of_a_switch_is_refused_by_name() -> None:
     code = "import torch; torch.zeros(1, device='npu')"
     error = run_python(code, TORCH_ACLNN_HOST_CHECK_COLLECTIVES="yes").stderr
     assert 'TORCH_ACLNN_HOST_CHECK_COLLECTIVES: expected 0 or 1, got "yes"' in error
+
+
+@pytest.mark.slow
+def test_jobs_side_by_side_do_not_disturb_each_other(tmp_path: Path) -> None:
+    directories = [tmp_path / name for name in ("one", "other")]
+    for directory in directories:
+        directory.mkdir()
+    with ThreadPoolExecutor() as executor:
+        jobs = list(executor.map(lambda directory: run_ranks("faults", 2, directory, "two groups", "60"), directories))
+    for rank in (*jobs[0], *jobs[1]):
+        assert errors_of(rank) == [{"sums": [[2.0] * 4, [20.0] * 4]}], rank.stderr[-3000:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["HCCL_EXEC_TIMEOUT", "HCCL_CONNECT_TIMEOUT"])
+@pytest.mark.parametrize("value", ["soon", "-1", "1e3"])
+def test_bad_timeouts_are_refused_by_name(name: str, value: str, tmp_path: Path) -> None:
+    (process,) = run_ranks("one_process", 1, tmp_path, TORCH_ACLNN_HOST_DEVICES="3", **{name: value})
+    assert process.returncode != 0
+    assert f"{name}: expected a number of seconds, got {value}" in process.stderr
+
+
+@pytest.mark.slow
+def test_port_of_the_job_that_is_taken_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        code = "import torch.distributed as dist; dist.init_process_group('hccl')"
+        done = run_python(code, MASTER_ADDR="127.0.0.1", MASTER_PORT=port, RANK="0", WORLD_SIZE="2")
+    assert done.returncode != 0
+    assert f"port: {port}" in done.stderr and "EADDRINUSE" in done.stderr

@@ -32,7 +32,10 @@ def listen() -> str:
 
     """
     host = own_address()
-    listener = _listener(host, 0)
+    try:
+        listener = _listener(host, 0)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot listen for the other ranks on {host}, on the way to MASTER_ADDR: {error.strerror}") from error
     address = f"{host} {listener.getsockname()[1]} {secrets.token_hex(8)}"
     _announce(address, listener)
     return address
@@ -93,14 +96,14 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
         RuntimeError: not all ranks came in time, or there is no connection to the rank where all meet.
 
     """
+    limit = _timeout_of_group(name)
+    connect_timeout, timeout = min(connect_timeout, limit), min(timeout, limit)
     host, port, key = address.split(" ")
     with _lock:
         store: Store | None = _announced.pop(address, None)
     has_store = store is not None
     if store is None:
         store = _store_at(host, int(port), connect_timeout)
-    limit = _timeout_of_group(name)
-    connect_timeout, timeout = min(connect_timeout, limit), min(timeout, limit)
     store.set_timeout(timedelta(seconds=connect_timeout))
     meeting = PrefixStore(key, store)
     meeting.set(_here(rank), "")
