@@ -1,6 +1,7 @@
 """What goes wrong between ranks: each surviving rank gets an error that says what, in time, and nothing hangs."""
 
 import json
+import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -146,6 +147,15 @@ def test_two_communicators_of_the_same_devices_work_in_any_order(tmp_path: Path)
 
 
 @pytest.mark.slow
+def test_communicators_made_in_another_order_are_an_error(tmp_path: Path) -> None:
+    ranks = run_ranks("faults", 2, tmp_path, "made in another order", "6", limit=60)
+    errors = [errors_of(rank)[0] for rank in ranks]
+    assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3.6 s for rank 1" in errors[0]["error"]
+    assert "retrieving hcclUniqueId from [0]" in errors[1]["error"]  # torch_npu asks rank 0 for the other communicator
+    assert all(error["seconds"] < 20 for error in errors)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["pending at exit", "interrupted", "aborted"])
 def test_process_with_a_pending_collective_ends(fault: str, tmp_path: Path) -> None:
     ended, _ = run_ranks("faults", 2, tmp_path, fault, "8", awaited=1, limit=60)
@@ -158,8 +168,11 @@ def test_process_with_a_pending_collective_ends(fault: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("call", ["all_reduce", "broadcast", "message"])
 def test_unchecked_difference_neither_hangs_nor_writes_elsewhere(call: str, tmp_path: Path) -> None:
     for rank in run_ranks("faults", 2, tmp_path, "unchecked", "8", limit=60, TORCH_ACLNN_HOST_CHECK_COLLECTIVES="0", FAULT_CALL=call):
-        assert rank.returncode == 3, rank.stderr[-3000:]
-        assert errors_of(rank)[-1] == {"around": [7.0]}
+        if rank.returncode == -signal.SIGABRT:  # Gloo ends a process that is sent more than it expects
+            assert "Received data size doesn't match expected size" in rank.stderr
+        else:
+            assert rank.returncode == 3, rank.stderr[-3000:]
+            assert errors_of(rank)[-1] == {"around": [7.0]}
 
 
 def test_bad_value_of_a_switch_is_refused_by_name() -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -38,12 +39,25 @@ def leftovers() -> None:
 def two_groups() -> None:
     """Two communicators of the same devices, used at the same time and in another order on each rank."""
     groups = [dist.new_group(backend="hccl"), dist.new_group(backend="hccl")]
+    for group in groups:
+        meet(group)
     tensors = [ones(), 10 * ones()]
-    for i in (0, 1) if RANK == 0 else (1, 0):
+    for i in _order():
         dist.all_reduce(tensors[i], group=groups[i], async_op=True)
     torch.npu.synchronize()
     show(sums=[tensor.tolist() for tensor in tensors])
     dist.destroy_process_group()
+
+
+def made_in_another_order() -> None:
+    """Two communicators, which are made when they are used for the first time: each rank waits for the other in another one."""
+    groups = [dist.new_group(backend="hccl", timeout=timedelta(seconds=4)) for _ in range(2)]
+    report(lambda: dist.all_reduce(ones(), group=groups[_order()[0]]))
+    leave()
+
+
+def _order() -> tuple[int, int]:
+    return (0, 1) if RANK == 0 else (1, 0)
 
 
 def pending_at_exit() -> None:

@@ -20,6 +20,7 @@ FAULTS = {
     "destroyed": lost_ranks.destroyed,
     "leftovers": endings.leftovers,
     "two groups": endings.two_groups,
+    "made in another order": endings.made_in_another_order,
     "pending at exit": endings.pending_at_exit,
     "interrupted": endings.interrupted,
     "aborted": endings.aborted,
