@@ -31,20 +31,26 @@ int64_t count_of_parts(const Blocks& blocks, int64_t length) {
     return (longest + length - 1) / length;
 }
 
-void combine(at::Tensor& reduced, const at::Tensor& values, HcclReduceOp op) {
+void combine(const at::Tensor& one, const at::Tensor& other, HcclReduceOp op, at::Tensor& reduced) {
     switch (op) {
-        case HCCL_REDUCE_PROD: reduced.mul_(values); break;
-        case HCCL_REDUCE_MAX: at::maximum_out(reduced, reduced, values); break;
-        case HCCL_REDUCE_MIN: at::minimum_out(reduced, reduced, values); break;
-        default: reduced.add_(values);
+        case HCCL_REDUCE_PROD: at::mul_out(reduced, one, other); break;
+        case HCCL_REDUCE_MAX: at::maximum_out(reduced, one, other); break;
+        case HCCL_REDUCE_MIN: at::minimum_out(reduced, one, other); break;
+        default: at::add_out(reduced, one, other);
     }
 }
 
-void reduce_blocks(const Blocks& blocks, const at::Tensor& result, HcclReduceOp op) {
+// Of two halves ATen computes in float32, and rounds once, without tensors of that type.
+bool are_two_of_floating_point(const Blocks& blocks) {
+    return blocks.size() == 2 && at::isFloatingType(blocks[0].scalar_type());
+}
+
+void reduce_blocks(const Blocks& blocks, at::Tensor& result, HcclReduceOp op) {
+    if (are_two_of_floating_point(blocks)) return combine(blocks[0], blocks[1], op, result);
     for (int64_t i = 0; i * kChunk < result.numel(); ++i) {
         const Blocks operands = parts(blocks, i, kChunk);
         at::Tensor reduced = to_computed(operands[0], op);
-        for (size_t rank = 1; rank < operands.size(); ++rank) combine(reduced, as_computed(operands[rank], op), op);
+        for (size_t rank = 1; rank < operands.size(); ++rank) combine(reduced, as_computed(operands[rank], op), op, reduced);
         from_computed(reduced, part(result, i, kChunk), op);
     }
 }
