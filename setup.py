@@ -4,6 +4,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sysconfig
 from glob import glob
 from importlib import metadata
 from pathlib import Path
@@ -44,6 +45,7 @@ def build_engine(build: Path, toolkit: Path) -> None:
         "TORCH_ACLNN_TOOLKIT_DIR": toolkit,
         "TORCH_INCLUDE_DIRS": ";".join(include_paths()),
         "TORCH_LIBRARY_DIR": library_paths()[0],
+        "PYTHON_INCLUDE_DIR": sysconfig.get_path("include"),
     }
     options = [f"-D{name}={value}" for name, value in definitions.items()]
     subprocess.run([tool("cmake"), "-S", SOURCES, "-B", build, "-G", "Ninja", *options], check=True)

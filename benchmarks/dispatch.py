@@ -6,10 +6,7 @@ python -m benchmarks.dispatch --quick    # fewer rounds
 
 import argparse
 import json
-import os
-import signal
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -22,6 +19,7 @@ from rich.table import Table
 from benchmarks import machine
 from benchmarks.figures import geometric_mean
 from benchmarks.pairs import autograd_pairs, operator_pairs
+from benchmarks.processes import inherited
 from benchmarks.tables import INTERRUPTED, make_console, make_table, number, print_disturbance
 from benchmarks.timing import alternate
 
@@ -67,7 +65,7 @@ def measure_apart(setting: str, rounds: int) -> list[Cost]:
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_send_costs, args=(sender, setting, rounds), daemon=True)
-    with _inherited(SETTINGS[setting]):
+    with inherited(TASK_QUEUE_ENABLE=SETTINGS[setting]):
         process.start()
     sender.close()
     try:
@@ -77,20 +75,6 @@ def measure_apart(setting: str, rounds: int) -> list[Cost]:
     finally:
         process.terminate()
         process.join()
-
-
-@contextmanager
-def _inherited(mode: str) -> Iterator[None]:
-    """Let a process that starts meanwhile have the task queue's mode, and ignore Ctrl-C, which only this process handles."""
-    before, handler = os.environ.get("TASK_QUEUE_ENABLE"), signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ["TASK_QUEUE_ENABLE"] = mode
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        del os.environ["TASK_QUEUE_ENABLE"]
-        if before is not None:
-            os.environ["TASK_QUEUE_ENABLE"] = before
 
 
 def _send_costs(sender: Connection, setting: str, rounds: int) -> None:

@@ -13,7 +13,7 @@ from torch import nn
 from torch._inductor.exc import InvalidCxxCompiler
 from torch_aclnn._operators import OPERATORS
 
-from benchmarks import dispatch, inductor, kernels, machine, memory
+from benchmarks import dispatch, distributed, inductor, kernels, machine, memory
 from benchmarks.cases import CASES
 from benchmarks.checks import WrongResult, check_ours, check_peer
 from benchmarks.figures import Figures, by_group, geometric_mean, large, slower_than_peer
@@ -23,6 +23,8 @@ from benchmarks.operators.batch_norm_elemt import BatchNormElemt
 from benchmarks.operators.max_unpool3d import MaxUnpool3d
 from benchmarks.operators.replication_pad2d import ReplicationPad2d
 from benchmarks.pairs import autograd_pairs, operator_pairs
+from benchmarks.processes import call_in_ranks
+from benchmarks.ranks import MIB, Collective, CollectiveTime, Norm, NormTime, measure
 from benchmarks.tables import number
 
 WITHOUT_TRITON = pytest.mark.skipif(
@@ -123,6 +125,7 @@ def test_a_wrong_result_is_noticed(check, dtype):
         (kernels.main, "--scaling --plot x.png", "--scaling: expected neither --plot nor --compare"),
         (kernels.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
         (dispatch.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
+        (distributed.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
         (memory.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
     ],
 )
@@ -212,6 +215,52 @@ def test_calling_costs_are_measured_in_each_mode(tmp_path):
     assert {cost["setting"] for cost in costs} == set(dispatch.SETTINGS)
     assert {cost["name"] for cost in costs if cost["kind"] == dispatch.OPERATORS} == set(operator_pairs("npu"))
     assert all(cost["ratio"] == cost["ours_us"] / cost["theirs_us"] > 0 for cost in costs)
+
+
+def test_ranks_measure_collectives_and_layers_and_an_error_of_theirs_ends_the_run():
+    collectives, norm = [Collective(name, 64, "bfloat16") for name in distributed.NAMES], Norm((2, 3, 4))
+    times, layers = call_in_ranks(measure, 2, collectives, [norm], True, 1)
+    assert [time.case for time in times] == collectives and [time.case for time in layers] == [norm]
+    assert all(time.ranks == 2 and min(time.hccl, time.gloo, time.hccl_in_a_row, time.gloo_in_a_row) > 0 for time in times)
+    assert all(layer.ours > 0 and layer.theirs > 0 for layer in layers)
+    with pytest.raises(RuntimeError, match="a rank of 1 ended early"):
+        call_in_ranks(measure, 1, [Collective("AllReduce", 4, "float3")], [], True, 1)
+
+
+def collective_time(case, ranks=2, compared=True):
+    return CollectiveTime(case, ranks, compared, hccl=3e-4, gloo=1e-4, hccl_in_a_row=4e-4, gloo_in_a_row=3e-4)
+
+
+def test_the_tables_of_distributed_fit_into_80_columns_and_state_ratios(capsys, monkeypatch):
+    found = {True: [collective_time(Collective("ReduceScatter", size, "bfloat16")) for size in (4, 16 * MIB)], False: []}
+
+    def run(job, rounds, results):
+        results.collectives += found[job.compared] + [collective_time(case, job.ranks) for case in distributed.FOR_RANKS[0]]
+        results.norms += [NormTime(case, job.ranks, ours=2e-3, theirs=4e-3) for case in distributed.FOR_RANKS[1]]
+
+    monkeypatch.setattr(distributed.Job, "run", run)
+    monkeypatch.setattr(distributed.os, "sched_getaffinity", lambda process: {0, 1})
+    assert distributed.main([]) == 0
+    text = capsys.readouterr().out
+    tables = [line for line in text.splitlines() if "  " in line.strip()]
+    assert max(len(line.rstrip()) for line in tables) <= 80
+    flat = " ".join(text.split())
+    assert "ReduceScatter 16 MiB bfloat16 300 100 200 41943 55924 0.75" in flat
+    assert "below 1 MiB a call takes 200 us longer over hccl in the median" in flat and "0.75 at worst" in flat
+    assert "SyncBatchNorm float32 16x64x16x16 2000 / 4000 2000 / 4000 2000 / 4000" in flat
+    assert "this machine has 2 cores: where there are more ranks they take turns" in flat
+
+
+@pytest.mark.slow
+def test_a_quick_run_of_distributed_writes_its_figures(tmp_path):
+    path = tmp_path / "distributed.json"
+    assert distributed.main(["--quick", "--json", str(path)]) == 0
+    document = json.loads(path.read_text())
+    assert {(entry["case"]["name"], entry["compared"]) for entry in document["collectives"]} == {
+        (name, compared) for name in distributed.NAMES for compared in (True, False)
+    }
+    assert all(entry["throughput_ratio"] == entry["gloo_in_a_row"] / entry["hccl_in_a_row"] for entry in document["collectives"])
+    assert all(entry["ratio"] == entry["ours"] / entry["theirs"] > 0 for entry in document["batch_norm"])
 
 
 def test_each_operator_keeps_no_more_than_torchs_own_and_the_chain_keeps_nothing(device):

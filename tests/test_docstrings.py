@@ -18,8 +18,8 @@ def count_examples(lines: list[str]) -> int:
 
 def module_of(path: Path) -> str:
     name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-    # The functions are the package's, whose name they have for pickles.
-    return "torch_aclnn.functional" if name.startswith("torch_aclnn.functional.") else name
+    # The functions and modules are the package's, whose name they have for pickles.
+    return next((package for package in ("torch_aclnn.functional", "torch_aclnn.nn") if name.startswith(f"{package}.")), name)
 
 
 MODULES = sorted({module_of(path) for path, lines in SOURCES.items() if count_examples(lines)})

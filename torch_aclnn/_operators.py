@@ -18,6 +18,7 @@ class Operator:
         name: its files in every directory.
         entry_point: CANN's, without ``GetWorkspaceSize``.
         function: in :mod:`torch_aclnn.functional`.
+        further_functions: others there whose gradient is the entry point.
         modules: in :mod:`torch_aclnn.nn`, each in place of the one of that name in :mod:`torch.nn`.
         torch_function: in :mod:`torch.nn.functional`, which :func:`torch_aclnn.patch` switches to the function of that name in the
             operator's file in `torch_aclnn/functional`.
@@ -31,6 +32,12 @@ class Operator:
     modules: tuple[str, ...]
     torch_function: str
     aten_backward: str | None
+    further_functions: tuple[str, ...] = ()
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """All of its functions in :mod:`torch_aclnn.functional`."""
+        return self.function, *self.further_functions
 
     @property
     def backward(self) -> str:
@@ -91,9 +98,10 @@ OPERATORS: tuple[Operator, ...] = (
         name="batch_norm_elemt",
         entry_point="aclnnBatchNormElemtBackward",
         function="batch_norm",
-        modules=("BatchNorm1d", "BatchNorm2d", "BatchNorm3d"),
+        modules=("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"),
         torch_function="batch_norm",
         aten_backward="batch_norm_backward_elemt",
+        further_functions=("sync_batch_norm",),
     ),
 )
 

@@ -34,8 +34,9 @@ def convert(module: _Module, batch_norm: bool | None = None) -> _Module:
     can be compiled, exported and traced, but not scripted (:func:`torch.jit.script`). :func:`revert` turns it back.
 
     Batch norm costs launches: a float32 BatchNorm2d in training takes 3 for forward and backward as torch_npu runs it (``aclnnBatchNorm``,
-    ``aclnnBatchNormBackward`` and the count of batches), and 11 once converted, because statistics, normalisation, running statistics, sums
+    ``aclnnBatchNormBackward`` and the count of batches), and 9 once converted, because statistics, normalisation, running statistics, sums
     and the element-wise gradient are entry points of their own. An NPU would spend more time on those than the gradient is worth there.
+    :class:`torch.nn.SyncBatchNorm`, which keeps its process group, counts as batch norm: on an NPU torch's own calls the same entry points.
 
     Args:
         module: a model, or a single module.

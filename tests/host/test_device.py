@@ -50,6 +50,33 @@ def test_devices_have_memory_of_their_own(run_engine):
     assert ended.stdout.split() == ["16", "16", "15", "16"], ended.stderr
 
 
+@pytest.mark.parametrize(("devices", "visible", "count"), [
+    ("4", "1", 1),
+    ("4", "1,3", 2),
+    ("4", "1,3,4", 2),
+    ("4", "0, 1", 1),
+    ("4", "2,1", 1),
+    ("4", "0,1,2,3", 4),
+    ("", "5,7", 2),
+    ("2", "", 2),
+])  # fmt: skip
+def test_visible_devices_are_counted(run_engine, devices, visible, count):
+    ended = run_engine(
+        "count = ctypes.c_uint32(); print(acl.aclrtGetDeviceCount(ctypes.byref(count)), count.value)",
+        TORCH_ACLNN_HOST_DEVICES=devices,
+        ASCEND_RT_VISIBLE_DEVICES=visible,
+    )
+    assert ended.stdout.split() == ["0", str(count)], ended.stderr
+
+
+@pytest.mark.parametrize("visible", ["4", "-1", "first"])
+def test_visible_devices_that_do_not_exist_are_refused(run_engine, visible):
+    ended = run_engine("print(acl.aclInit(None), message())", TORCH_ACLNN_HOST_DEVICES="4", ASCEND_RT_VISIBLE_DEVICES=visible)
+    assert ended.stdout.startswith(
+        "100000 aclInit: ASCEND_RT_VISIBLE_DEVICES: expected ascending numbers in 0..3 with commas between them, got "
+    )
+
+
 def test_context_brings_its_device(run_engine):
     ended = run_engine(
         "device, one, other = ctypes.c_int32(), ctypes.c_void_p(), ctypes.c_void_p()\n"
@@ -124,9 +151,18 @@ def test_saturation_is_refused(ascendcl):
     ascendcl.refuses(207000, "got 0", "aclrtSetDeviceSatMode", 0)
 
 
-def test_device_count_is_what_was_set(run_engine):
+@pytest.mark.parametrize(("devices", "processes", "count"), [
+    ("5", "", 5),
+    ("", "3", 3),
+    ("5", "3", 5),
+    ("", "100", 64),
+    ("", "0", 1),
+    ("", "many", 1),
+])  # fmt: skip
+def test_device_count_is_what_was_set_or_one_for_each_process(run_engine, devices, processes, count):
     ended = run_engine(
-        "count = ctypes.c_uint32(); acl.aclrtGetDeviceCount(ctypes.byref(count)); print(count.value)",
-        TORCH_ACLNN_HOST_DEVICES="5",
+        "count = ctypes.c_uint32(); print(acl.aclrtGetDeviceCount(ctypes.byref(count)), count.value)",
+        TORCH_ACLNN_HOST_DEVICES=devices,
+        LOCAL_WORLD_SIZE=processes,
     )
-    assert ended.stdout.split() == ["5"]
+    assert ended.stdout.split() == ["0", str(count)], ended.stderr

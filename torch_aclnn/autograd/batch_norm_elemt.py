@@ -1,98 +1,29 @@
 """Batch norm over the batch's own statistics, whose element-wise gradient is aclnnBatchNormElemtBackward.
 
-The arithmetic around that entry point is the one of synchronised batch norm: statistics and an element-wise map in the forward,
-sums and an element-wise map in the backward. On ``npu`` each step is torch's operator for it; ATen has no CPU kernels for them.
+The batch may be spread over the processes of a group: then statistics are joined in the forward, in one collective, and sums in the
+backward, in another. Without a group the arithmetic is the same.
 """
 
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
-from torch.utils._python_dispatch import is_in_torch_dispatch_mode, is_traceable_wrapper_subclass
+from torch_aclnn.autograd._batch_norm_steps import (
+    count_of,
+    differentiable_statistics,
+    normalise,
+    per_channel,
+    statistics,
+    sum_over_samples,
+    sums,
+    update_running_statistics,
+)
 from torch_aclnn.autograd._function import Function
+from torch_aclnn.autograd._process_group import ProcessGroup, sum_over_processes
 
 __all__ = ["BatchNorm", "BatchNormElemtBackward"]
 
 _backward = torch.ops.torch_aclnn.batch_norm_elemt_backward.default
-
-
-def _per_channel(values: Tensor, like: Tensor) -> Tensor:
-    return values.view(-1, *[1] * (like.dim() - 2))
-
-
-def _sum_over_samples(values: Tensor) -> Tensor:
-    return values.sum([d for d in range(values.dim()) if d != 1])
-
-
-def _statistics_type(input: Tensor) -> torch.dtype:
-    return torch.float32 if input.dtype in (torch.float16, torch.bfloat16) else input.dtype
-
-
-def _is_observed(input: Tensor) -> bool:
-    """Return whether the steps are differentiated or traced."""
-    differentiated = torch.is_grad_enabled() or forward_ad._current_level >= 0
-    return differentiated or torch.compiler.is_compiling() or is_in_torch_dispatch_mode() or is_traceable_wrapper_subclass(input)
-
-
-def _uses_device_operators(input: Tensor) -> bool:
-    # Torch's operators for the steps have no derivatives and no meta kernels, and one updates the running statistics although its schema
-    # does not say so. So the plain form is used where the steps are observed, and for float64, whose statistics they compute in float32.
-    return input.device.type == "npu" and input.dtype != torch.float64 and not _is_observed(input)
-
-
-def _statistics(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-    """Return mean and 1/sqrt(variance + eps) per channel."""
-    if _uses_device_operators(input):
-        return torch.batch_norm_stats(input, eps)
-    x = input.to(_statistics_type(input))
-    count = input.numel() // input.shape[1]
-    mean = _sum_over_samples(x) / count
-    variance = _sum_over_samples((x - _per_channel(mean, x)).square()) / count
-    return mean, (variance + eps).rsqrt()
-
-
-@torch.no_grad()
-def update_running_statistics(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    mean: Tensor,
-    invstd: Tensor,
-    momentum: float,
-    eps: float,
-) -> None:
-    """Move the running statistics towards the batch's, the variance towards the unbiased one."""
-    count = input.numel() // input.shape[1]
-    if _uses_device_operators(input) and all(t is not None and t.dtype == mean.dtype for t in (running_mean, running_var)):
-        counts = torch.full((1,), count, dtype=mean.dtype, device=input.device)
-        torch.batch_norm_gather_stats_with_counts(input, mean[None], invstd[None], running_mean, running_var, momentum, eps, counts)
-        return
-    if running_mean is not None:
-        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
-    if running_var is not None:
-        variance = (invstd.square().reciprocal() - eps) * (count / (count - 1))
-        running_var.mul_(1 - momentum).add_(variance, alpha=momentum)
-
-
-def _normalise(input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float) -> Tensor:
-    if _uses_device_operators(input):
-        return torch.batch_norm_elemt(input, weight, bias, mean, invstd, eps)
-    output = (input.to(mean.dtype) - _per_channel(mean, input)) * _per_channel(invstd, input)
-    if weight is not None:
-        output = output * _per_channel(weight, input)
-    if bias is not None:
-        output = output + _per_channel(bias, input)
-    return output.to(input.dtype)
-
-
-def _sums(grad_output: Tensor, input: Tensor, mean: Tensor, invstd: Tensor) -> tuple[Tensor, Tensor]:
-    """Return, per channel, the sum of dy and the sum of dy * (x - mean)."""
-    if _uses_device_operators(input):
-        sum_dy, sum_dy_xmu, _, _ = torch.batch_norm_backward_reduce(grad_output, input, mean, invstd, None, True, False, False)
-        return sum_dy, sum_dy_xmu
-    dy = grad_output.to(mean.dtype)
-    return _sum_over_samples(dy), _sum_over_samples(dy * (input.to(mean.dtype) - _per_channel(mean, input)))
 
 
 def _fold(values: Tensor | None, dim: int | None, batch_size: int, channel: int) -> Tensor | None:
@@ -104,39 +35,53 @@ def _fold(values: Tensor | None, dim: int | None, batch_size: int, channel: int)
 
 
 class BatchNorm(Function):
-    """(input (N, C, ...), weight (C) or None, bias (C) or None, eps) -> (output, mean, invstd); only the output has a gradient."""
+    """(input (N, C, ...), weight (C) or None, bias (C) or None, eps, group or None) -> (output, mean, invstd, count).
+
+    Only the output has a gradient. With a group the input is this process's part of the batch, the gradient is that of the sum of what all
+    processes differentiate, and count is the elements per channel of all; weight and bias get the gradients of this part.
+    """
 
     @staticmethod
-    def forward(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, group: ProcessGroup | None
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Normalise by the batch's own statistics."""
         # Without no_grad: inside torch.func.grad, torch.compile differentiates this instead of calling backward.
-        mean, invstd = _statistics(input, eps)
-        return _normalise(input, weight, bias, mean, invstd, eps), mean, invstd
+        mean, invstd, count = statistics(input, eps, group)
+        return normalise(input, weight, bias, mean, invstd, eps), mean, invstd, count
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
-        """Keep the input and the statistics."""
-        input, weight, bias, ctx.eps = inputs
-        _, mean, invstd = output
-        ctx.mark_non_differentiable(mean, invstd)
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor, Tensor]) -> None:
+        """Keep the input and the statistics, and the count where only the other processes know it."""
+        input, weight, bias, ctx.eps, ctx.group = inputs
+        _, mean, invstd, count = output
+        ctx.mark_non_differentiable(mean, invstd, count)
+        ctx.set_materialize_grads(False)  # each would be filled with zeros, by a launch of its own
         ctx.bias_dtype = None if bias is None else bias.dtype
-        ctx.save_for_backward(input, weight, mean, invstd)
+        ctx.save_for_backward(input, weight, mean, invstd, None if ctx.group is None else count)
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Tensor, *unused: Any) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad_output: Tensor | None, *unused: Any) -> tuple[Tensor | None, ...]:
         """Form the sums and call the entry point."""
-        input, weight, mean, invstd = ctx.saved_tensors
+        input, weight, mean, invstd, joint_count = ctx.saved_tensors
+        if grad_output is None:
+            grad_output = torch.zeros_like(input)
+        count = count_of(input) if joint_count is None else joint_count
         if torch.is_grad_enabled():  # it may be differentiated again, through the statistics too
-            mean, invstd = _statistics(input, ctx.eps)
-        sum_dy, sum_dy_xmu = _sums(grad_output, input, mean, invstd)
-        count = torch.full((1,), input.numel() // input.shape[1], dtype=torch.int32, device=input.device)
-        grad_input = BatchNormElemtBackward.call(grad_output, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count)
+            mean, invstd = differentiable_statistics(input, count, ctx.eps, ctx.group)
+        sum_dy, sum_dy_xmu = sums(grad_output, input, mean, invstd)
+        grad_input = None
+        if ctx.needs_input_grad[0]:  # the same in every process, or they would wait for each other
+            joint = sum_over_processes(ctx.group, sum_dy, sum_dy_xmu)
+            grad_input = BatchNormElemtBackward.call(grad_output, input, mean, invstd, weight, *joint, count)
         grad_weight = None if weight is None else (sum_dy_xmu * invstd).to(weight.dtype)
         grad_bias = None if ctx.bias_dtype is None else sum_dy.to(ctx.bias_dtype)
-        return grad_input, grad_weight, grad_bias, None
+        return grad_input, grad_weight, grad_bias, None, None
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, ...], input: Tensor, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], input: Tensor, weight: Any, bias: Any, eps: float, group: ProcessGroup | None
+    ) -> tuple[Any, Any]:
         """Treat the mapped dimension as more channels."""
         batch = info.batch_size
         folded = (
@@ -144,12 +89,8 @@ class BatchNorm(Function):
             _fold(weight, in_dims[1], batch, 0),
             _fold(bias, in_dims[2], batch, 0),
         )
-        output, mean, invstd = BatchNorm.apply(*folded, eps)
-        return (output.unflatten(1, (batch, -1)), mean.unflatten(0, (batch, -1)), invstd.unflatten(0, (batch, -1))), (
-            1,
-            0,
-            0,
-        )
+        output, mean, invstd, count = BatchNorm.apply(*folded, eps, group)
+        return (output.unflatten(1, (batch, -1)), *(values.unflatten(0, (batch, -1)) for values in (mean, invstd)), count), (1, 0, 0, None)
 
 
 def train_batch_norm(
@@ -161,10 +102,12 @@ def train_batch_norm(
     training: bool,
     momentum: float,
     eps: float,
+    group: ProcessGroup | None = None,
 ) -> Tensor:
     """Normalise by the batch's own statistics and update the running ones; the arguments are those of torch's ``batch_norm``."""
-    output, mean, invstd = BatchNorm.call(input, weight, bias, eps)
-    update_running_statistics(input, running_mean, running_var, mean, invstd, momentum, eps)
+    output, mean, invstd, count = BatchNorm.call(input, weight, bias, eps, group)
+    if input.numel() > 0 or count.item() > 0:  # of a batch that is empty in all processes nothing is to be learnt
+        update_running_statistics(running_mean, running_var, mean, invstd, count, momentum, eps)
     return output
 
 
@@ -200,14 +143,14 @@ class BatchNormElemtBackward(Function):
         n = count.sum()
         gamma = torch.ones_like(invstd) if weight is None else weight.to(invstd.dtype)
         slope, scale = invstd.square() * sum_dy_xmu / n, invstd * gamma
-        centred = x.to(mean.dtype) - _per_channel(mean, x)
-        bracket = dy.to(mean.dtype) - _per_channel(sum_dy / n, x) - centred * _per_channel(slope, x)
-        g = grad.to(mean.dtype) * _per_channel(scale, x)
-        sum_g, sum_g_xmu = _sum_over_samples(g), _sum_over_samples(g * centred)
-        by_scale = _sum_over_samples(grad.to(mean.dtype) * bracket)
+        centred = x.to(mean.dtype) - per_channel(mean, x)
+        bracket = dy.to(mean.dtype) - per_channel(sum_dy / n, x) - centred * per_channel(slope, x)
+        g = grad.to(mean.dtype) * per_channel(scale, x)
+        sum_g, sum_g_xmu = sum_over_samples(g), sum_over_samples(g * centred)
+        by_scale = sum_over_samples(grad.to(mean.dtype) * bracket)
         return (
             g.to(dy.dtype),
-            (-g * _per_channel(slope, x)).to(x.dtype),
+            (-g * per_channel(slope, x)).to(x.dtype),
             sum_g * slope,
             by_scale * gamma - sum_g_xmu * 2 * invstd * sum_dy_xmu / n,
             None if weight is None else (by_scale * invstd).to(weight.dtype),

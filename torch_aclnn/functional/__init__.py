@@ -13,7 +13,7 @@ import torch
 from torch_aclnn.functional.adaptive_avg_pool2d import adaptive_avg_pool2d
 from torch_aclnn.functional.adaptive_avg_pool3d import adaptive_avg_pool3d
 from torch_aclnn.functional.avg_pool2d import avg_pool2d
-from torch_aclnn.functional.batch_norm_elemt import batch_norm
+from torch_aclnn.functional.batch_norm_elemt import batch_norm, sync_batch_norm
 from torch_aclnn.functional.max_unpool3d import max_unpool3d
 from torch_aclnn.functional.reflection_pad2d import reflection_pad2d
 from torch_aclnn.functional.replication_pad2d import replication_pad2d
@@ -26,6 +26,7 @@ __all__ = [
     "max_unpool3d",
     "reflection_pad2d",
     "replication_pad2d",
+    "sync_batch_norm",
 ]
 
 for _name in __all__:

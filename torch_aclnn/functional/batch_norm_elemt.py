@@ -1,11 +1,13 @@
-"""Batch norm."""
+"""Batch norm, of one process's batch or of that of a group of processes."""
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
+from torch_aclnn.autograd._process_group import ProcessGroup
 from torch_aclnn.autograd.batch_norm_elemt import train_batch_norm
-from torch_aclnn.functional import _arguments
+from torch_aclnn.functional import _arguments, _groups
 
-__all__ = ["batch_norm"]
+__all__ = ["batch_norm", "sync_batch_norm"]
 
 # Bound once, because torch_aclnn.patch() puts another function in its place.
 _torchs = torch.nn.functional.batch_norm
@@ -52,7 +54,74 @@ def batch_norm(
                 [ 0.5000]])
 
     """
-    name = "batch_norm"
+    return _batch_norm("batch_norm", None, input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def sync_batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    process_group: ProcessGroup | None = None,
+) -> Tensor:
+    """Normalise each channel by the batch that the processes of a group hold together: :func:`batch_norm` with a process group.
+
+    In training each process calls it with its part of the batch, in the same order as the others. Parts may differ in size and be empty.
+    There is one collective in the forward and, where the input takes a gradient, one in the backward, which has to run in every process or
+    in none. The gradient of the input is that of the sum of what all processes differentiate. Those of weight and bias are of this
+    process's part: :class:`torch.nn.parallel.DistributedDataParallel` averages them. Second derivatives hold too.
+
+    In evaluation, for a group of one, and where :mod:`torch.distributed` is not initialised, it is :func:`batch_norm`. On devices other
+    than ``npu`` and ``cpu`` it is what :class:`torch.nn.SyncBatchNorm` does there. :func:`torch.compile` leaves it to eager mode.
+
+    Args:
+        input: (N, C) or (N, C, ...) of at most 8 dimensions; N may be 0.
+        running_mean: as for :func:`batch_norm`; updated in every process, by the statistics of the joint batch.
+        running_var: as for :func:`batch_norm`, likewise.
+        weight: as for :func:`batch_norm`.
+        bias: as for :func:`batch_norm`.
+        training: as for :func:`batch_norm`.
+        momentum: as for :func:`batch_norm`.
+        eps: as for :func:`batch_norm`.
+        process_group: the processes; None means all (the default group). Its backend has to serve the input's device: ``hccl`` for ``npu``,
+            ``gloo`` for ``cpu``.
+
+    Returns:
+        A tensor of input's shape and dtype.
+
+    Raises:
+        TypeError: as for :func:`batch_norm`, or a process group of another type.
+        ValueError: as for :func:`batch_norm`, more than 8 dimensions, a device that the process group does not serve, or only one value per
+            channel in all processes.
+        NotImplementedError: between processes in forward-mode differentiation, or recorded by :func:`torch.jit.trace`.
+
+    Example:
+        >>> torch_aclnn.functional.sync_batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True, eps=3.0)
+        tensor([[-0.5000],
+                [ 0.5000]])
+
+    """
+    name = "sync_batch_norm"
+    group = _groups.of_several(name, process_group)
+    return _batch_norm(name, group, input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def _batch_norm(
+    name: str,
+    group: ProcessGroup | None,
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
     _arguments.floating(name, "input", input)
     if input.dim() < 2:
         _arguments.refuse(name, "input", "2 dimensions or more", f"shape {tuple(input.shape)}")
@@ -70,8 +139,37 @@ def batch_norm(
     _arguments.number(name, "eps", eps)
     if training and eps <= 0:
         _arguments.refuse(name, "eps", "a positive number in training", eps)
+    arguments = (input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if training and group is not None:
+        return _across_processes(group, *arguments)
     if training and input.numel() == channels != 0:
         _arguments.refuse(name, "input", "more than one value per channel in training", f"shape {tuple(input.shape)}")
     within_limits = training and input.numel() > 0 and input.dim() <= _MAX_RANK
     run = _arguments.ours_or_torchs(train_batch_norm, _torchs, within_limits, input, *(t for _, t in statistics))
-    return run(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    return run(*arguments)
+
+
+# The sizes of the other processes' parts are read on the host.
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _across_processes(
+    group: ProcessGroup,
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    name, shape = "sync_batch_norm", tuple(input.shape)
+    if input.shape[1] == 0 or input.dim() > _MAX_RANK:
+        _arguments.refuse(name, "input", f"at least one channel and at most {_MAX_RANK} dimensions", f"shape {shape}")
+    _groups.serves(name, group, input)
+    if forward_ad._current_level >= 0 or torch.jit.is_tracing():  # type: ignore[attr-defined]
+        raise NotImplementedError(
+            f"{name}: forward-mode differentiation and torch.jit.trace are not implemented for a process group of several processes"
+        )
+    if input.device.type not in ("npu", "cpu"):
+        return _groups.torchs_sync_batch_norm(input, running_mean, running_var, weight, bias, momentum, eps, group)
+    return train_batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps, group)

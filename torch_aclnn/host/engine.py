@@ -12,6 +12,7 @@ from torch_aclnn.host.paths import libdir
 # Where torch_npu looks for an entry point by bare name, in its order.
 OPERATOR_LIBRARY = "libopapi.so"
 ATEN_ADAPTERS = "libaclnn_math.so"
+COLLECTIVES = "libtorch_aclnn_collectives.so"
 OPERATOR_LIBRARIES = (
     OPERATOR_LIBRARY,
     "libaclnn_ops_infer.so",
@@ -24,6 +25,9 @@ OPERATOR_LIBRARIES = (
 
 # What the engine's libopapi.so is linked against, besides its libascendcl.so.
 _KERNELS = "libtorch_aclnn_kernels.so"
+
+# Which CANN has in newer releases only, and torch_npu opens by name when it needs it.
+_COMMUNICATION = "libhcomm.so"
 
 # A symbol that only the host engine's libascendcl.so has.
 _HOST_SYMBOL = "torchAclnnHostEntryPoints"
@@ -132,7 +136,7 @@ def _cann_answers() -> bool:
 def _load_host() -> None:
     # All that torch_npu asks for by bare name, so that the loader finds the engine's first, and nothing of a sourced CANN.
     operators = [name for name in OPERATOR_LIBRARIES if name != ATEN_ADAPTERS]
-    for name in (_KERNELS, *RUNTIME_LIBRARIES, *operators):
+    for name in (_KERNELS, *RUNTIME_LIBRARIES, _COMMUNICATION, *operators):
         path = libdir() / name
         try:
             ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
@@ -140,10 +144,11 @@ def _load_host() -> None:
             raise ImportError(f"the host engine's {name} does not load: {error}; reinstall torch_aclnn") from error
 
 
-def load_aten_adapters() -> None:
-    """Load the entry points that are implemented with ATen, which needs torch to be loaded. Does nothing under CANN."""
+def load_what_needs_torch() -> None:
+    """Load what is implemented with torch, which has to be loaded: entry points on ATen, collectives on Gloo. Does nothing under CANN."""
     if answers_from_package():
-        ctypes.CDLL(str(libdir() / ATEN_ADAPTERS), mode=ctypes.RTLD_GLOBAL)
+        for name in (ATEN_ADAPTERS, COLLECTIVES):
+            ctypes.CDLL(str(libdir() / name), mode=ctypes.RTLD_GLOBAL)
 
 
 def search_path() -> str:

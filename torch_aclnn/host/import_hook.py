@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 
 from torch_aclnn.host import allocator_keys
-from torch_aclnn.host.engine import activate, answers_from_package, is_left_to_cann, load_aten_adapters
+from torch_aclnn.host.engine import activate, answers_from_package, is_left_to_cann, load_what_needs_torch
 from torch_aclnn.host.versions import check_versions, is_cuda_build
 
 # Why torch_npu could not be imported, for the pytest plugin.
@@ -43,7 +43,7 @@ def _with_engine() -> Iterator[None]:
         raise _failure(str(error)) from error
     try:
         yield
-        load_aten_adapters()
+        load_what_needs_torch()
     except Exception as error:
         explanation = _explain(error)
         if explanation is None:

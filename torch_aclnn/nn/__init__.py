@@ -12,7 +12,7 @@ Example:
 from torch_aclnn.nn.adaptive_avg_pool2d import AdaptiveAvgPool2d
 from torch_aclnn.nn.adaptive_avg_pool3d import AdaptiveAvgPool3d
 from torch_aclnn.nn.avg_pool2d import AvgPool2d
-from torch_aclnn.nn.batch_norm_elemt import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from torch_aclnn.nn.batch_norm_elemt import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
 from torch_aclnn.nn.max_unpool3d import MaxUnpool3d
 from torch_aclnn.nn.reflection_pad2d import ReflectionPad2d
 from torch_aclnn.nn.replication_pad2d import ReplicationPad2d
@@ -27,6 +27,7 @@ __all__ = [
     "MaxUnpool3d",
     "ReflectionPad2d",
     "ReplicationPad2d",
+    "SyncBatchNorm",
 ]
 
 for _name in __all__:

@@ -1,10 +1,12 @@
 """Batch norm."""
 
+from typing import Any
+
 from torch_aclnn import functional
 from torch import Tensor, nn
 from torch_aclnn.nn._typed_call import TypedCall
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"]
 
 
 class _BatchNorm(TypedCall, nn.modules.batchnorm._BatchNorm):
@@ -13,7 +15,10 @@ class _BatchNorm(TypedCall, nn.modules.batchnorm._BatchNorm):
         self._check_input_dim(input)
         running = (self.running_mean, self.running_var) if self.track_running_stats or not self.training else (None, None)
         use_batch_statistics = self.training or self.running_mean is None
-        return functional.batch_norm(input, *running, self.weight, self.bias, use_batch_statistics, self._count_batch(), self.eps)
+        return self._normalise(input, *running, self.weight, self.bias, use_batch_statistics, self._count_batch(), self.eps)
+
+    def _normalise(self, *arguments: Any) -> Tensor:
+        return functional.batch_norm(*arguments)
 
     def _count_batch(self) -> float:
         """Return how much of this batch goes into the running statistics."""
@@ -34,3 +39,64 @@ class BatchNorm2d(_BatchNorm, nn.BatchNorm2d):
 
 class BatchNorm3d(_BatchNorm, nn.BatchNorm3d):
     """:class:`torch.nn.BatchNorm3d` on :func:`torch_aclnn.functional.batch_norm` (``aclnnBatchNormElemtBackward``)."""
+
+
+class SyncBatchNorm(_BatchNorm):
+    """:class:`torch.nn.SyncBatchNorm` on :func:`torch_aclnn.functional.sync_batch_norm`, also on ``cpu``.
+
+    In evaluation, and without other processes, it is :func:`torch_aclnn.functional.batch_norm`. It has the arguments and the state of
+    torch's, but is no subclass of it: DistributedDataParallel refuses those on ``cpu``.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8))
+        >>> torch_aclnn.nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]
+        SyncBatchNorm(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+
+    """
+
+    # The annotations are torch's: the signature is the same.
+    def __init__(  # type: ignore[no-untyped-def]
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any | None = None,
+        device=None,
+        dtype=None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    def _normalise(self, *arguments: Any) -> Tensor:
+        if not self.training:
+            return functional.batch_norm(*arguments)
+        return functional.sync_batch_norm(*(*arguments, self.process_group))
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: nn.Module, process_group: Any | None = None) -> nn.Module:
+        """Replace each batch norm of a model, of torch's classes or of this package's, by a synchronised one.
+
+        As :meth:`torch.nn.SyncBatchNorm.convert_sync_batchnorm`: the new modules take over parameters, buffers and training mode, but not
+        the hooks.
+
+        Args:
+            module: a model, or a single module.
+            process_group: the processes that share their batches; None means all.
+
+        Returns:
+            The same module; if it is a batch norm itself, a new one.
+
+        """
+        converted = nn.SyncBatchNorm.convert_sync_batchnorm(module, process_group)
+        for part in converted.modules():
+            if type(part) is nn.SyncBatchNorm:
+                part.__class__ = cls  # type: ignore[assignment]
+        return converted

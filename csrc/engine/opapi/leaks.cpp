@@ -30,7 +30,7 @@ void print_leaks() {
 }
 
 const bool leaks_are_reported = [] {
-    set_leak_report(print_leaks);
+    add_leak_report(print_leaks);
     return true;
 }();
 

@@ -22,13 +22,14 @@ enum class Product { inference, training, a2 };
 struct Config {
     std::string soc_name;  // TORCH_ACLNN_HOST_SOC
     Product product;       // follows from soc_name
-    int device_count;      // TORCH_ACLNN_HOST_DEVICES
+    int device_count;      // TORCH_ACLNN_HOST_DEVICES, or LOCAL_WORLD_SIZE
     size_t memory_bytes;   // TORCH_ACLNN_HOST_MEMORY, per device
     int thread_count;      // TORCH_ACLNN_HOST_THREADS
     bool allow_float64;    // TORCH_ACLNN_HOST_FLOAT64
     bool strict;           // TORCH_ACLNN_HOST_STRICT: refuse what the documents do not promise
     bool use_workspace;    // TORCH_ACLNN_HOST_WORKSPACE: entry points ask for a workspace and write over it
     bool list_leaks;       // TORCH_ACLNN_HOST_LEAKS: aclFinalize lists handles and executors that were not destroyed
+    bool compare_ranks;    // TORCH_ACLNN_HOST_CHECK_COLLECTIVES: ranks compare what they are about to do
     std::string trace;     // TORCH_ACLNN_HOST_TRACE: a file's path or "stderr"; empty: off
 };
 TORCH_ACLNN_HOST_API const Config& config();
@@ -67,8 +68,8 @@ TORCH_ACLNN_HOST_API uint64_t device_memory_version() noexcept;
 
 // True from aclFinalize until another aclInit.
 TORCH_ACLNN_HOST_API bool finalized() noexcept;
-// Has aclFinalize call `report` if TORCH_ACLNN_HOST_LEAKS is set; one for the process.
-TORCH_ACLNN_HOST_API void set_leak_report(void (*report)()) noexcept;
+// Has aclFinalize call `report` if TORCH_ACLNN_HOST_LEAKS is set, once for each that is added.
+TORCH_ACLNN_HOST_API void add_leak_report(void (*report)());
 
 // One record of torchAclnnHostEntryPoints(). Make one static object for each entry point: it is listed while its library is loaded.
 class TORCH_ACLNN_HOST_API EntryPoint {

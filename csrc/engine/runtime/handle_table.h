@@ -12,7 +12,7 @@
 
 namespace torch_aclnn::host {
 
-enum class HandleKind : uintptr_t { context = 1, stream = 2, event = 3, physical_memory = 4 };
+enum class HandleKind : uintptr_t { context = 1, stream = 2, event = 3, physical_memory = 4, communicator = 5 };
 
 template <class T>
 class HandleTable {
@@ -48,6 +48,13 @@ class HandleTable {
         objects.reserve(objects_.size());
         for (const auto& entry : objects_) objects.push_back(entry.second);
         return objects;
+    }
+
+    // Calls action(handle, object) for each.
+    template <class Action>
+    void for_each(Action action) const {
+        std::shared_lock<std::shared_mutex> lock(mutex_);
+        for (const auto& entry : objects_) action(entry.first, *entry.second);
     }
 
    private:

@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <climits>
@@ -98,6 +99,36 @@ void read_count(Settings& settings, const char* name, long max, int& count) {
     settings.reject(name, text("a number in 1..", max), value);
 }
 
+// Unless told otherwise, one for each process that torchrun, or what sets the same variable, starts on this machine.
+void read_device_count(Settings& settings) {
+    int& count = settings.config.device_count;
+    const char* processes = variable("LOCAL_WORLD_SIZE");
+    if (processes != nullptr && read_number(processes, 1, INT_MAX, count)) count = std::min<int>(count, kMaxDevices);
+    read_count(settings, "TORCH_ACLNN_HOST_DEVICES", kMaxDevices, count);
+}
+
+// Ascending numbers with commas between them; documented: what is anything else ends the list. Only how many there are makes a difference,
+// because a process numbers those that it sees from 0. The machine has all that are named unless TORCH_ACLNN_HOST_DEVICES says how many it
+// has.
+void read_visible_devices(Settings& settings) {
+    constexpr const char* kName = "ASCEND_RT_VISIBLE_DEVICES";
+    const char* const value = variable(kName);
+    if (value == nullptr) return;
+    const long existing = variable("TORCH_ACLNN_HOST_DEVICES") != nullptr ? settings.config.device_count : kMaxDevices;
+    int visible = 0;
+    long previous = -1;
+    for (const char* next = value; std::isdigit(static_cast<unsigned char>(*next)); ++next) {
+        char* end = nullptr;
+        const long device = std::strtol(next, &end, 10);
+        if (device <= previous || device >= existing) break;
+        ++visible;
+        previous = device;
+        if (*(next = end) != ',') break;
+    }
+    if (visible == 0) return settings.reject(kName, text("ascending numbers in 0..", existing - 1, " with commas between them"), value);
+    settings.config.device_count = visible;
+}
+
 void read_memory(Settings& settings) {
     const char* value = variable("TORCH_ACLNN_HOST_MEMORY");
     size_t bytes = kDefaultMemory;
@@ -117,9 +148,10 @@ void read_switch(Settings& settings, const char* name, bool& on) {
 
 Settings* read_environment() {
     auto* settings =
-        new Settings{{kDefaultSoc, kDefaultProduct, 1, kDefaultMemory, default_thread_count(), false, false, false, false, ""}, ""};
+        new Settings{{kDefaultSoc, kDefaultProduct, 1, kDefaultMemory, default_thread_count(), false, false, false, false, true, ""}, ""};
     read_soc(*settings);
-    read_count(*settings, "TORCH_ACLNN_HOST_DEVICES", kMaxDevices, settings->config.device_count);
+    read_device_count(*settings);
+    read_visible_devices(*settings);
     read_memory(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMaxThreads, settings->config.thread_count);
     read_switch(*settings, "TORCH_ACLNN_HOST_FLOAT64", settings->config.allow_float64);
@@ -128,6 +160,7 @@ Settings* read_environment() {
         settings->reject("TORCH_ACLNN_HOST_STRICT", "0 where TORCH_ACLNN_HOST_FLOAT64 is 1, which no document has", "1");
     read_switch(*settings, "TORCH_ACLNN_HOST_WORKSPACE", settings->config.use_workspace);
     read_switch(*settings, "TORCH_ACLNN_HOST_LEAKS", settings->config.list_leaks);
+    read_switch(*settings, "TORCH_ACLNN_HOST_CHECK_COLLECTIVES", settings->config.compare_ranks);
     if (const char* value = variable("TORCH_ACLNN_HOST_TRACE")) settings->config.trace = value;
     return settings;
 }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 #include <mutex>
+#include <vector>
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/config/configuration_file.h"
@@ -16,8 +17,19 @@ enum class Phase { untouched, running, finalized };
 
 std::mutex phase_mutex;
 std::atomic<Phase> phase{Phase::untouched};
-std::atomic<void (*)()> leak_report{nullptr};
+std::mutex leak_reports_mutex;
 bool banner_printed = false;
+
+// Libraries add to it while they are loaded, perhaps before this file's own objects are made.
+std::vector<void (*)()>& leak_reports() {
+    static auto* const once = new std::vector<void (*)()>;
+    return *once;
+}
+
+void print_leaks() {
+    const std::lock_guard<std::mutex> lock(leak_reports_mutex);
+    for (const auto report : leak_reports()) report();
+}
 
 // Nobody may take the engine's numbers for an NPU's.
 void print_banner() {
@@ -33,8 +45,9 @@ bool finalized() noexcept {
     return phase.load(std::memory_order_relaxed) == Phase::finalized;
 }
 
-void set_leak_report(void (*report)()) noexcept {
-    leak_report = report;
+void add_leak_report(void (*report)()) {
+    const std::lock_guard<std::mutex> lock(leak_reports_mutex);
+    leak_reports().push_back(report);
 }
 
 }  // namespace torch_aclnn::host
@@ -66,7 +79,7 @@ extern "C" aclError aclFinalize(void) {
             if (phase == Phase::finalized)
                 throw Error(ACL_ERROR_REPEAT_FINALIZE, "the process has called it before without another aclInit");
             phase = Phase::finalized;
-            if (config().list_leaks && leak_report != nullptr) leak_report.load()();
+            if (config().list_leaks) print_leaks();
         },
         [] { return ""; });
 }

@@ -18,17 +18,17 @@ struct LastError {
 };
 thread_local LastError last_error;
 
-// The layer above, aclnn, has codes of its own. torch_npu asks for the runtime's last error first and would report that one
-// instead of the operator's, so an operator's error leaves no runtime error behind.
-bool belongs_to_aclnn(int code) {
+// The layers above, aclnn and HCCL, have codes of their own. torch_npu asks for the runtime's last error first and would report that one
+// instead of theirs, so their errors leave no runtime error behind.
+bool belongs_to_another_layer(int code) {
     const int family = code / 1000;
-    return family == 161 || family == 361 || family == 561;
+    return family == 0 || family == 161 || family == 361 || family == 561;
 }
 
 int record(const char* function, int code, const char* message) noexcept {
     LastError& last = last_error;
     std::snprintf(last.message, sizeof last.message, "%s: %s", function, message);
-    last.runtime_code = belongs_to_aclnn(code) ? ACL_SUCCESS : code;
+    last.runtime_code = belongs_to_another_layer(code) ? ACL_SUCCESS : code;
     if (tracing()) trace(last.message);
     return code;
 }

@@ -5,6 +5,7 @@
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/allocation_map.h"
+#include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/memory/system_memory.h"
 
 namespace torch_aclnn::host {
@@ -66,6 +67,7 @@ extern "C" aclError aclrtFree(void* devPtr) {
             const auto found = device_memory().find(devPtr);
             if (!found || !found->owned || !device_memory().remove(devPtr))
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "devPtr", "memory from aclrtMalloc that has not been freed", text(devPtr));
+            await_unused(devPtr, found->size);
             find_device("devPtr's device", found->device).release(found->size);
             std::free(devPtr);
         },

@@ -9,6 +9,7 @@
 
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/allocation_map.h"
+#include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/memory/physical_memory.h"
 
 namespace torch_aclnn::host {
@@ -138,6 +139,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtUnmapMem(void* virPtr) {
             if (found == memory.mappings.end())
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "an address that aclrtMapMem has mapped", text(virPtr));
             device_memory().remove(virPtr);
+            await_unused(virPtr, found->second->size());
             // The range stays reserved, without memory behind it.
             mmap(virPtr, found->second->size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
             memory.mappings.erase(found);

@@ -1,17 +1,18 @@
 // A point in a stream's work, with the time it was reached.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <mutex>
 
-#include "engine/runtime/stream/failure.h"
+#include "engine/runtime/stream/completion.h"
 
 namespace torch_aclnn::host {
 
 class Event {
    public:
-    using Clock = std::chrono::steady_clock;
+    using Clock = PendingWork::Clock;
 
     // `reusable` events come from aclrtCreateEventExWithFlag: they may be recorded again and again and know no reset.
     Event(uint32_t flags, bool reusable) : flags_(flags), reusable_(reusable) {}
@@ -19,18 +20,20 @@ class Event {
     bool timed() const { return (flags_ & ACL_EVENT_TIME_LINE) != 0; }
     bool reusable() const { return reusable_; }
 
-    // The stream has come here, in good health or with a failure.
-    void complete(std::shared_ptr<Failure> failure) {
+    // The stream has come here, in good health or with a failure, but for deferred tasks before it.
+    void complete(std::shared_ptr<Failure> failure, PendingWork pending) {
         std::lock_guard<std::mutex> lock(mutex_);
         recorded_ = true;
         time_ = Clock::now();
         failure_ = std::move(failure);
+        pending_ = std::move(pending);
     }
 
     void reset() {
         std::lock_guard<std::mutex> lock(mutex_);
         recorded_ = false;
         failure_ = nullptr;
+        pending_.clear();
     }
 
     bool recorded() const {
@@ -38,14 +41,25 @@ class Event {
         return recorded_;
     }
 
+    // Recorded, and all work before it is done.
+    bool reached() const {
+        std::lock_guard<std::mutex> lock(mutex_);
+        return recorded_ && pending_.done();
+    }
+
+    PendingWork pending() const {
+        std::lock_guard<std::mutex> lock(mutex_);
+        return pending_;
+    }
+
     Clock::time_point time() const {
         std::lock_guard<std::mutex> lock(mutex_);
-        return time_;
+        return std::max(time_, pending_.time());
     }
 
     std::shared_ptr<Failure> failure() const {
         std::lock_guard<std::mutex> lock(mutex_);
-        return failure_;
+        return failure_ != nullptr ? failure_ : pending_.failure();
     }
 
    private:
@@ -55,6 +69,7 @@ class Event {
     bool recorded_ = false;
     Clock::time_point time_;
     std::shared_ptr<Failure> failure_;
+    PendingWork pending_;
 };
 
 // The event behind the handle; 107017 if it is not a live one.

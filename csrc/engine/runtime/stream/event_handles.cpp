@@ -111,7 +111,9 @@ extern "C" aclError aclrtSynchronizeEvent(aclrtEvent event) {
     return traced(
         __func__,
         [&] {
-            const auto failure = find_event(event)->failure();
+            const auto found = find_event(event);
+            (void)found->pending().wait_until(Event::Clock::time_point::max());
+            const auto failure = found->failure();
             if (failure != nullptr && failure->claim()) throw failure->error();
         },
         [&] { return text(event); });

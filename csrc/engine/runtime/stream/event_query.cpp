@@ -12,6 +12,8 @@ std::shared_ptr<Event> find_timed_event(aclrtEvent handle, const char* parameter
     auto event = find_event(handle, parameter);
     if (!event->timed()) refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, "an event with ACL_EVENT_TIME_LINE", "one without");
     if (!event->recorded()) refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, "a recorded event", "one that has not been recorded");
+    if (!event->reached())
+        refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, "an event that has been reached", "one after work that is not done");
     return event;
 }
 
@@ -23,23 +25,23 @@ using namespace torch_aclnn::host;
 extern "C" aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
     return guarded(__func__, [&] {
         require_pointer("status", status);
-        *status = find_event(event)->recorded() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+        *status = find_event(event)->reached() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     });
 }
 
 extern "C" aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
     return guarded(__func__, [&] {
         require_pointer("status", status);
-        *status = find_resettable_event(event)->recorded() ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
+        *status = find_resettable_event(event)->reached() ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
     });
 }
 
-// A wait that was accepted is over: aclrtStreamWaitEvent only takes events that have been reached.
+// A wait that was accepted is over when the event is reached: aclrtStreamWaitEvent only takes events that have been recorded.
 extern "C" aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
     return guarded(__func__, [&] {
         require_pointer("status", status);
-        (void)find_resettable_event(event);
-        *status = ACL_EVENT_WAIT_STATUS_COMPLETE;
+        const auto found = find_resettable_event(event);
+        *status = !found->recorded() || found->reached() ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
     });
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "engine/runtime/stream/deferred_task.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/text.h"
 
@@ -21,43 +22,62 @@ Stream::Stream(int device) : device_(device), id_(next_id()) {}
 
 void Stream::submit(Task& task) noexcept {
     {
-        std::lock_guard<Lock> lock(running_);
+        std::unique_lock<Lock> lock(running_);
+        (void)await_deferred(lock, Completion::Clock::time_point::max());
         if (pending_failure() == nullptr) {
-            trace_task(task, "");
+            trace_task(task.name(), "");
             run(task);
         } else {
             failure_->add_affected(task.origin());
-            trace_task(task, ", skipped: it comes after a failure");
+            trace_task(task.name(), ", skipped: it comes after a failure");
         }
     }
     task.finish();
 }
 
-void Stream::record(Event& event) {
+std::unique_ptr<DeferredTask> Stream::defer(const char* name) {
     std::lock_guard<Lock> lock(running_);
-    event.complete(pending_failure());
+    settle();
+    const auto completion = std::make_shared<Completion>();
+    auto task = std::make_unique<DeferredTask>(shared_from_this(), name, deferred_, pending_failure(), completion);
+    // It waits for those before it, so to wait for it is enough.
+    deferred_.clear();
+    deferred_.add(completion);
+    return task;
 }
 
-// An event that has been recorded is complete: its stream ran its tasks at once too.
+void Stream::record(Event& event) {
+    std::lock_guard<Lock> lock(running_);
+    settle();
+    event.complete(pending_failure(), deferred_);
+}
+
 void Stream::wait_for(const Event& event) {
     std::lock_guard<Lock> lock(running_);
+    settle();
+    deferred_.add(event.pending());
     const auto failure = event.failure();
     if (pending_failure() == nullptr && failure != nullptr && failure->pending()) replace_failure(failure);
 }
 
 bool Stream::wait(int milliseconds) {
+    const auto deadline = deadline_after(milliseconds);
     std::unique_lock<Lock> lock(running_, std::defer_lock);
-    if (milliseconds >= 0) return lock.try_lock_for(std::chrono::milliseconds(milliseconds));
-    lock.lock();
-    return true;
+    if (milliseconds < 0) lock.lock();
+    if (!lock.owns_lock() && !lock.try_lock_until(deadline)) return false;
+    return await_deferred(lock, deadline);
 }
 
 bool Stream::idle() {
-    return std::unique_lock<Lock>(running_, std::try_to_lock).owns_lock();
+    const std::unique_lock<Lock> lock(running_, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    settle();
+    return deferred_.empty();
 }
 
 std::shared_ptr<Failure> Stream::failure() {
     std::lock_guard<Lock> lock(running_);
+    settle();
     return failure_ != nullptr && failure_->is_due() ? failure_ : nullptr;
 }
 
@@ -88,24 +108,50 @@ void Stream::run(Task& task) noexcept {
 }
 
 void Stream::keep_failure(const Task& task, int code, const char* message) noexcept {
+    replace_failure(make_failure(code, message, task.name(), task.origin()));
+}
+
+void Stream::settle() {
+    if (deferred_.empty()) return;
+    PendingWork waiting = deferred_;
+    waiting.forget_done();
+    const auto failure = deferred_.failure();
+    if (failure != nullptr && failure != failure_ && pending_failure() == nullptr) replace_failure(failure);
+    deferred_ = std::move(waiting);
+}
+
+bool Stream::await_deferred(std::unique_lock<Lock>& lock, Completion::Clock::time_point deadline) {
+    settle();
+    while (!deferred_.empty()) {
+        const PendingWork waiting = deferred_;
+        lock.unlock();
+        const bool done = waiting.wait_until(deadline);
+        lock.lock();
+        settle();
+        if (!done) return false;
+    }
+    return true;
+}
+
+void Stream::trace_task(const char* name, const char* note) const noexcept {
+    if (!tracing()) return;
     try {
-        print_unreported_failures_at_exit();
-        const auto failure = std::make_shared<Failure>(Error(code, message, task.name()));
-        failure->add_affected(task.origin());
-        replace_failure(failure);
+        trace(text("task ", name, " on stream ", id(), " of device ", device(), note));
     } catch (...) {
-        // Not even the record of a failure fits in memory. To go on would be to lose it.
-        std::fprintf(stderr, "torch_aclnn: %s failed and the machine has no memory left to keep the reason\n", task.name());
-        std::abort();
+        // A line that cannot be formatted is not worth a failure.
     }
 }
 
-void Stream::trace_task(const Task& task, const char* note) const noexcept {
-    if (!tracing()) return;
+std::shared_ptr<Failure> make_failure(int code, const char* message, const char* task, uint64_t origin) noexcept {
     try {
-        trace(text("task ", task.name(), " on stream ", id(), " of device ", device(), note));
+        print_unreported_failures_at_exit();
+        auto failure = std::make_shared<Failure>(Error(code, message, task));
+        failure->add_affected(origin);
+        return failure;
     } catch (...) {
-        // A line that cannot be formatted is not worth a failure.
+        // Not even the record of a failure fits in memory. To go on would be to lose it.
+        std::fprintf(stderr, "torch_aclnn: %s failed and the machine has no memory left to keep the reason\n", task);
+        std::abort();
     }
 }
 

@@ -6,15 +6,18 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/runtime/stream/completion.h"
 #include "engine/runtime/stream/failure.h"
 
 namespace torch_aclnn::host {
 
+class DeferredTask;
 class Device;
 class Event;
 
-// A task runs at once, on the thread that launches it, while the stream's lock keeps the order of several launching threads.
-class Stream {
+// A task runs at once, on the thread that launches it, while the stream's lock keeps the order of several launching threads. A deferred
+// one is run by another thread; a task that is launched after it waits for it.
+class Stream : public std::enable_shared_from_this<Stream> {
    public:
     static constexpr int kForever = -1;
 
@@ -29,6 +32,8 @@ class Stream {
 
     // Takes the task: run() once, or not at all after a failure; finish() in any case.
     void submit(Task& task) noexcept;
+    // Puts a task on the stream that another thread will run. Waits for nothing.
+    std::unique_ptr<DeferredTask> defer(const char* name);
     void record(Event& event);
     // Orders what comes next after the event; what depends on failed work is not run either.
     void wait_for(const Event& event);
@@ -39,6 +44,7 @@ class Stream {
     std::shared_ptr<Failure> failure();
     // Throws that failure's error, if there is one.
     void report_failure();
+    void trace_task(const char* name, const char* note) const noexcept;
 
    private:
     // Recursive: a host callback may launch work on the stream it runs on.
@@ -48,16 +54,22 @@ class Stream {
     void replace_failure(std::shared_ptr<Failure> failure);
     void run(Task& task) noexcept;
     void keep_failure(const Task& task, int code, const char* message) noexcept;
-    void trace_task(const Task& task, const char* note) const noexcept;
+    // Takes over how the deferred tasks that are done have ended. Under the lock.
+    void settle();
+    // Waits for all of them; the lock is free meanwhile. False: they were not done by the deadline.
+    bool await_deferred(std::unique_lock<Lock>& lock, Completion::Clock::time_point deadline);
 
     const int device_;
     const int id_;
     std::atomic<uint32_t> overflow_switch_{0};
     Lock running_;
+    PendingWork deferred_;
     std::shared_ptr<Failure> failure_;
 };
 
-// To be called when a failure comes up: makes the process print it when it ends and it has not been reported.
+// The failure of a task that was launched by the thread `origin`; the process prints it when it ends and it has not been reported.
+std::shared_ptr<Failure> make_failure(int code, const char* message, const char* task, uint64_t origin) noexcept;
+
 void print_unreported_failures_at_exit();
 
 // All streams of a device, its default stream first.
@@ -65,5 +77,8 @@ std::vector<std::shared_ptr<Stream>> streams_of(const Device& device);
 
 // The stream behind the handle; null means the current device's default stream. 107017 if there is none, 107002 without a device.
 std::shared_ptr<Stream> find_stream(aclrtStream handle);
+
+// The same, of a device that has not been reset.
+std::shared_ptr<Stream> find_usable_stream(aclrtStream handle);
 
 }  // namespace torch_aclnn::host

@@ -65,12 +65,16 @@ std::shared_ptr<Stream> find_stream(aclrtStream handle) {
     return stream;
 }
 
-void enqueue(aclrtStream handle, Task& task) {
-    const auto stream = find_stream(handle);
+std::shared_ptr<Stream> find_usable_stream(aclrtStream handle) {
+    auto stream = find_stream(handle);
     if (find_device("stream's device", stream->device()).is_reset())
         refuse(ACL_ERROR_RT_CONTEXT_NULL, "stream", "a stream of a device in use",
                text("one of device ", stream->device(), ", which has been reset"));
-    stream->submit(task);
+    return stream;
+}
+
+void enqueue(aclrtStream handle, Task& task) {
+    find_usable_stream(handle)->submit(task);
 }
 
 }  // namespace torch_aclnn::host

@@ -1,0 +1,98 @@
+#include "engine/collectives/blocks.h"
+
+#include <cstring>
+
+#include "engine/collectives/gloo_error.h"
+#include "engine/collectives/tensors.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+c10::intrusive_ptr<c10d::Work> receive(c10d::Backend& backend, const at::Tensor& block, int peer, BlockTag tag) {
+    std::vector<at::Tensor> tensors{block};
+    return backend.recv(tensors, peer, tag);
+}
+
+c10::intrusive_ptr<c10d::Work> send(c10d::Backend& backend, const at::Tensor& block, int peer, BlockTag tag) {
+    std::vector<at::Tensor> tensors{block};
+    return backend.send(tensors, peer, tag);
+}
+
+// Beginning with the neighbours, so that not all turn to the same rank at once.
+int peer_after(const c10d::Backend& backend, int step) {
+    return (backend.getRank() + step) % backend.getSize();
+}
+
+}  // namespace
+
+Works start_exchange(c10d::Backend& backend, const Blocks& sent, const Blocks& received) {
+    const int size = backend.getSize();
+    Works works;
+    try {
+        // First the receives, which the senders wait for.
+        for (int step = size - 1; step > 0; --step) {
+            const int peer = peer_after(backend, step);
+            const auto& block = received[static_cast<size_t>(peer)];
+            if (block.numel() != 0) works.push_back(receive(backend, block, peer, block_tag));
+        }
+        for (int step = 1; step < size; ++step) {
+            const int peer = peer_after(backend, step);
+            const auto& block = sent[static_cast<size_t>(peer)];
+            if (block.numel() != 0) works.push_back(send(backend, block, peer, block_tag));
+        }
+    } catch (const std::exception& error) {
+        throw_gloo_error(error);
+    }
+    return works;
+}
+
+std::chrono::milliseconds timeout_of(c10d::Backend& backend) {
+    return backend.getBackendOptions()->timeout;
+}
+
+void wait_for(c10d::Backend& backend, const Works& works) {
+    try {
+        for (const auto& work : works) work->wait(timeout_of(backend));
+    } catch (const std::exception& error) {
+        throw_gloo_error(error);
+    }
+}
+
+RecordExchange::RecordExchange(c10d::Backend& backend, size_t bytes) : bytes_(bytes), expected_(static_cast<size_t>(backend.getSize())) {
+    for (int rank = 0; rank < backend.getSize(); ++rank) {
+        received_.push_back(at::empty({static_cast<int64_t>(bytes)}, at::kByte));
+        if (rank != backend.getRank()) expect(backend, rank);
+    }
+}
+
+void RecordExchange::expect(c10d::Backend& backend, int peer) {
+    const auto place = static_cast<size_t>(peer);
+    expected_[place] = receive(backend, received_[place], peer, record_tag);
+}
+
+void RecordExchange::exchange(c10d::Backend& backend, const void* own, void* all) {
+    const int size = backend.getSize();
+    const at::Tensor record = bytes_at(own, bytes_);
+    const auto place = [&](int rank) { return static_cast<char*>(all) + bytes_ * static_cast<size_t>(rank); };
+    std::memcpy(place(backend.getRank()), own, bytes_);
+    Works sent;
+    try {
+        for (int step = 1; step < size; ++step) sent.push_back(send(backend, record, peer_after(backend, step), record_tag));
+    } catch (const std::exception& error) {
+        throw_gloo_error(error);
+    }
+    for (int step = size - 1; step > 0; --step) take(backend, peer_after(backend, step), place(peer_after(backend, step)));
+    wait_for(backend, sent);
+}
+
+void RecordExchange::take(c10d::Backend& backend, int peer, void* record) {
+    wait_for(backend, {expected_[static_cast<size_t>(peer)]});
+    std::memcpy(record, received_[static_cast<size_t>(peer)].const_data_ptr(), bytes_);
+    try {
+        expect(backend, peer);
+    } catch (const std::exception& error) {
+        throw_gloo_error(error);
+    }
+}
+
+}  // namespace torch_aclnn::host

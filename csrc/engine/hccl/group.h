@@ -1,0 +1,111 @@
+// How the ranks of a communicator talk to each other: the interface to libtorch_aclnn_collectives.so, which does it with Gloo and needs
+// torch.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/hccl/operation.h"
+#include "engine/runtime/visibility.h"
+#include "hccl/hccl_types.h"
+
+namespace torch_aclnn::host {
+
+struct OperationRecord;
+
+// To or from one rank.
+struct Message {
+    void* data;
+    size_t bytes;
+    uint64_t count;
+    HcclDataType type;
+    int peer;
+    aclrtStream stream;
+};
+
+// What an AllToAll sends to, or receives from, each rank: contiguous, in the order of the ranks.
+struct Parts {
+    void* data;
+    std::vector<int64_t> bytes;
+};
+
+// One rank's end of a group. Each call waits for this rank's part of the operation and throws an Error, of an HcclResult, if it fails. To
+// be called by one thread at a time.
+class Group {
+   public:
+    // Of a message that its receiver did not expect so.
+    using Refused = std::function<void(const Message& message, const std::string& difference)>;
+
+    virtual ~Group() = default;
+
+    // What each rank is about to do; before an operation of all of them.
+    virtual std::vector<OperationRecord> compare(const OperationRecord& own) = 0;
+    virtual void broadcast(void* data, size_t bytes, int root) = 0;
+    // `bytes` are those of one rank.
+    virtual void all_gather(const void* input, void* output, size_t bytes) = 0;
+    virtual void scatter(const void* input, void* output, size_t bytes, int root) = 0;
+    virtual void all_to_all(const Parts& input, const Parts& output) = 0;
+    virtual void all_reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) = 0;
+    virtual void reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op, int root) = 0;
+    // `count` is that of one rank.
+    virtual void reduce_scatter(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) = 0;
+    // Takes a copy and does not wait for the receiver. If that expects something else, `refused` is called later, on another thread.
+    virtual void send(const Message& message) = 0;
+    virtual void set_refused(Refused refused) = 0;
+    virtual void receive(const Message& message) = 0;
+    // All at the same time.
+    virtual void exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) = 0;
+    // Waits until what has been sent is on its way; before the end.
+    virtual void flush() = 0;
+    // Breaks the connections, so that ranks which wait for this one fail too, before their timeout. Nothing but the two calls below and
+    // flush() may follow.
+    virtual void abandon() noexcept = 0;
+    // Tells the other ranks which operation has failed here.
+    virtual void report_failure(const std::string& operation) = 0;
+    // The same of those that say so within a moment, and does not return before they know it of each other.
+    virtual std::map<int, std::string> failures_of_others() = 0;
+    // The rank without which nobody can tell; -1 if it is not of this group.
+    virtual int meeting_rank() const = 0;
+};
+
+struct Membership {
+    std::string address;  // from Transport::listen(), perhaps with a suffix
+    std::string name;     // of the communicator
+    int rank;
+    int size;
+    std::chrono::milliseconds connect_timeout;
+    std::chrono::milliseconds timeout;  // of each operation
+    bool compare;                       // ranks compare what they are about to do, and each message with what its receiver expects
+};
+
+// What a rank table says: where rank 0 listens for the others, and how many ranks there are.
+struct Meeting {
+    std::string address;
+    uint32_t ranks;
+};
+
+class Transport {
+   public:
+    virtual ~Transport() = default;
+    // Begins to listen for ranks, and returns where.
+    virtual std::string listen() = 0;
+    // Reads the file.
+    virtual Meeting meeting_of_table(const std::string& path) = 0;
+    // Begins to listen there.
+    virtual void listen_at(const std::string& address) = 0;
+    // Joins the group; returns when all ranks are there.
+    virtual std::unique_ptr<Group> connect(const Membership& membership) = 0;
+    // Those of several ranks of this process.
+    virtual std::vector<std::unique_ptr<Group>> connect_all(const std::vector<Membership>& memberships) = 0;
+};
+
+// Called by the library when it is loaded.
+TORCH_ACLNN_HOST_API void set_transport(Transport* transport) noexcept;
+// HCCL_E_NOT_SUPPORT if it has not been loaded.
+Transport& transport();
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,42 @@
+// How the C functions of libhccl.so are written: as guarded() and traced() have it, with codes of HcclResult.
+#pragma once
+
+#include <new>
+
+#include "engine/runtime/error/guarded.h"
+#include "hccl/hccl_types.h"
+
+namespace torch_aclnn::host {
+
+constexpr int kFirstRuntimeCode = 1000;
+
+template <class Body>
+void with_hccl_codes(Body&& body) {
+    try {
+        body();
+    } catch (const Error& error) {
+        if (error.code() < kFirstRuntimeCode) throw;
+        throw Error(HCCL_E_RUNTIME, text(error.what(), " (", error.code(), ")"), error.function());
+    } catch (const std::bad_alloc&) {
+        throw Error(HCCL_E_MEMORY, "out of host memory");
+    } catch (const std::exception& error) {
+        throw Error(HCCL_E_INTERNAL, error.what());
+    }
+}
+
+template <class Body>
+HcclResult hccl_guarded(const char* function, Body&& body) noexcept {
+    return static_cast<HcclResult>(guarded(function, [&] { with_hccl_codes(body); }));
+}
+
+template <class Body, class Arguments>
+HcclResult hccl_traced(const char* function, Body&& body, Arguments&& arguments) noexcept {
+    return static_cast<HcclResult>(traced(function, [&] { with_hccl_codes(body); }, arguments));
+}
+
+// HCCL_E_PTR unless the pointer is given.
+inline void require_hccl_pointer(const char* parameter, const void* pointer) {
+    if (pointer == nullptr) refuse(HCCL_E_PTR, parameter, "a value", "null");
+}
+
+}  // namespace torch_aclnn::host

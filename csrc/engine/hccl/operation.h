@@ -1,0 +1,67 @@
+// What one rank is about to do, as the ranks compare it and as messages name it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/hccl/buffers.h"
+#include "engine/runtime/visibility.h"
+#include "hccl/hccl_types.h"
+
+namespace torch_aclnn::host {
+
+class Group;
+
+// The numbers travel between ranks.
+enum class OperationKind : uint32_t {
+    all_reduce,
+    reduce,
+    broadcast,
+    all_gather,
+    all_gather_v,
+    reduce_scatter,
+    reduce_scatter_v,
+    scatter,
+    all_to_all,
+    all_to_all_v,
+    barrier,
+    send,
+    receive,
+    batch_send_receive,
+};
+
+// The C function's.
+TORCH_ACLNN_HOST_API const char* name_of(OperationKind kind) noexcept;
+
+// As it travels.
+struct OperationRecord {
+    OperationKind kind;
+    HcclDataType type;
+    uint64_t count;  // of one rank; 0 where each rank has its own
+    int32_t root;    // or the peer; -1 without
+    int32_t op;      // HcclReduceOp; -1 without
+};
+
+inline bool is_collective(OperationKind kind) {
+    return kind < OperationKind::send;
+}
+
+TORCH_ACLNN_HOST_API std::string description(const OperationRecord& record);
+// "rank 0: HcclAllReduce of 4 float32, sum; ranks 1, 2: HcclBroadcast of 4 float32, root 0"
+TORCH_ACLNN_HOST_API std::string description(const std::map<int, OperationRecord>& by_rank);
+
+struct Operation {
+    OperationRecord record;
+    // Of those where each rank has its own counts: what this one gives to each other, and takes from each.
+    std::vector<uint64_t> gives, takes;
+    std::vector<Buffer> buffers;
+
+    bool is_collective() const { return host::is_collective(record.kind); }
+};
+
+// Exchanges what the ranks are about to do. HCCL_E_PARA, on all of them, if that does not fit together; the message says what each does.
+void require_agreement(Group& group, int size, const Operation& operation);
+
+}  // namespace torch_aclnn::host

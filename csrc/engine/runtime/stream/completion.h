@@ -1,0 +1,61 @@
+// Work that another thread does for a stream: what later work, events and synchronisations wait for.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/runtime/stream/failure.h"
+
+namespace torch_aclnn::host {
+
+// One piece of such work.
+class Completion {
+   public:
+    using Clock = std::chrono::steady_clock;
+
+    // Once; with the failure that it ended in, or null.
+    void finish(std::shared_ptr<Failure> failure);
+
+    bool done() const;
+    bool wait_until(Clock::time_point deadline) const;
+    // After it is done.
+    std::shared_ptr<Failure> failure() const;
+    Clock::time_point time() const;
+
+   private:
+    mutable std::mutex mutex_;
+    mutable std::condition_variable finished_;
+    bool done_ = false;
+    Clock::time_point time_;
+    std::shared_ptr<Failure> failure_;
+};
+
+// Those that a stream or an event has yet to wait for. Not for several threads at once; copy it under a lock and wait for the copy.
+class PendingWork {
+   public:
+    using Clock = Completion::Clock;
+
+    bool empty() const { return completions_.empty(); }
+    void clear() { completions_.clear(); }
+    void add(std::shared_ptr<Completion> completion) { completions_.push_back(std::move(completion)); }
+    void add(const PendingWork& other);
+
+    bool done() const;
+    // False: it was not done by then.
+    bool wait_until(Clock::time_point deadline) const;
+    // Of what is done: the first failure, or null, and the latest end.
+    std::shared_ptr<Failure> failure() const;
+    Clock::time_point time() const;
+    void forget_done();
+
+   private:
+    std::vector<std::shared_ptr<Completion>> completions_;
+};
+
+// The deadline of a wait of so many milliseconds; negative: none.
+Completion::Clock::time_point deadline_after(int milliseconds);
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,56 @@
+#include "engine/runtime/stream/deferred_task.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "engine/runtime/device/device.h"
+
+namespace torch_aclnn::host {
+
+std::unique_ptr<DeferredTask> DeferredTask::put_on(aclrtStream handle, const char* name) {
+    return find_usable_stream(handle)->defer(name);
+}
+
+DeferredTask::DeferredTask(std::shared_ptr<Stream> stream, const char* name, PendingWork before, std::shared_ptr<Failure> failure,
+                           std::shared_ptr<Completion> completion)
+    : stream_(std::move(stream)),
+      name_(name),
+      origin_(thread_number()),
+      before_(std::move(before)),
+      failure_before_(std::move(failure)),
+      completion_(std::move(completion)) {}
+
+DeferredTask::~DeferredTask() {
+    if (completion_ != nullptr) (void)fail(ACL_ERROR_RT_AICORE_EXCEPTION, "it was given up before it had run");
+}
+
+bool DeferredTask::start() {
+    (void)before_.wait_until(Completion::Clock::time_point::max());
+    if (failure_before_ == nullptr) failure_before_ = before_.failure();
+    if (failure_before_ == nullptr || !failure_before_->pending()) {
+        stream_->trace_task(name_, "");
+        return true;
+    }
+    failure_before_->add_affected(origin_);
+    stream_->trace_task(name_, ", skipped: it comes after a failure");
+    end(failure_before_);
+    return false;
+}
+
+void DeferredTask::succeed() noexcept {
+    end(nullptr);
+}
+
+std::shared_ptr<Failure> DeferredTask::fail(int code, const char* message) noexcept {
+    auto failure = make_failure(code, message, name_, origin_);
+    if (failure_before_ != nullptr) failure->inherit(*failure_before_);
+    end(failure);
+    return failure;
+}
+
+void DeferredTask::end(std::shared_ptr<Failure> failure) noexcept {
+    const auto completion = std::move(completion_);
+    completion->finish(std::move(failure));
+}
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,36 @@
+// A task that a thread of its owner runs, in the stream's order: what is submitted to the stream later waits for it.
+#pragma once
+
+#include "engine/runtime/stream/completion.h"
+#include "engine/runtime/stream/stream.h"
+
+namespace torch_aclnn::host {
+
+class TORCH_ACLNN_HOST_API DeferredTask {
+   public:
+    // Puts it on the stream. Throws what enqueue() throws. The name must outlive the stream's work.
+    static std::unique_ptr<DeferredTask> put_on(aclrtStream stream, const char* name);
+
+    DeferredTask(std::shared_ptr<Stream> stream, const char* name, PendingWork before, std::shared_ptr<Failure> failure,
+                 std::shared_ptr<Completion> completion);
+    DeferredTask(const DeferredTask&) = delete;
+    ~DeferredTask();
+
+    // Waits for what came before it. False: that failed, so that this task is over too, and is not to be run.
+    bool start();
+    // One of them, once, after start() returned true.
+    void succeed() noexcept;
+    std::shared_ptr<Failure> fail(int code, const char* message) noexcept;
+
+   private:
+    void end(std::shared_ptr<Failure> failure) noexcept;
+
+    const std::shared_ptr<Stream> stream_;
+    const char* const name_;
+    const uint64_t origin_;
+    const PendingWork before_;
+    std::shared_ptr<Failure> failure_before_;
+    std::shared_ptr<Completion> completion_;  // null when it is over
+};
+
+}  // namespace torch_aclnn::host

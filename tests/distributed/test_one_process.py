@@ -1,0 +1,84 @@
+"""libhccl.so called as C programs call it, with all ranks in one process."""
+
+import json
+import os
+import sys
+
+import pytest
+from torch_aclnn.host import libdir
+
+from support.ranks import run_ranks
+from support.subprocesses import output_of
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    (process,) = run_ranks("one_process", 1, tmp_path_factory.mktemp("one"), TORCH_ACLNN_HOST_DEVICES="3", limit=60)
+    assert process.returncode == 0, process.stderr[-4000:]
+    return json.loads(process.stdout)
+
+
+def test_communicators_know_who_they_are(results: dict) -> None:
+    names = {name for name, _, _ in results["identity"]}
+    assert len(names) == 1
+    assert [rest for _, *rest in results["identity"]] == [[0, 3], [1, 3], [2, 3]]
+
+
+def test_collectives_with_counts_and_gaps(results: dict) -> None:
+    for rank, found in enumerate(results["collectives"]):
+        assert found["summed"] == [3, 3]
+        assert found["gathered"] == [0, -1, 1, 1, -1, 2, 2, 2]
+        assert found["part"] == [[0], [3, 6], [9, 12, 15]][rank]
+        assert found["exchanged"] == [rank, -1, 10 + rank, -1, 20 + rank, -1]
+
+
+def test_communicator_of_some_ranks(results: dict) -> None:
+    assert results["of_some"] == [[3], [], [3]]
+
+
+def test_what_comes_after_an_unfinished_operation_waits_for_it(results: dict) -> None:
+    not_ready, complete, timeout = 1, 1, 107020
+    assert results["queued"][0] == [not_ready, 0, timeout, complete]
+
+
+@pytest.mark.parametrize(("call", "code", "message"), [
+    ("null comm", 2, "HcclBarrier: comm: expected a communicator, got null"),
+    ("dead comm", 1, "HcclBarrier: comm: expected a live communicator, got 0x1234"),
+    ("stream", 15, "HcclBarrier: stream: expected null or a live stream, got 0x1234 (107017)"),
+    ("null buffer", 2, "HcclAllReduce: sendBuf: expected a value, got null"),
+    ("type", 1, "HcclAllReduce: dataType: expected a value of HcclDataType, got 99"),
+    ("op", 1, "HcclAllReduce: op: expected a value of HcclReduceOp, got 9"),
+    ("float8", 5, "HcclAllReduce: dataType: expected a type that can be reduced, got float8_e4m3fn"),
+    ("root", 1, "HcclBroadcast: root: expected less than 3, got 3"),
+    ("peer", 1, "HcclSend: destRank: expected less than 3, got 3"),
+    ("null counts", 2, "HcclAllGatherV: recvCounts: expected a value, got null"),
+    ("root info", 1, "HcclCommInitRootInfo: rootInfo: expected what HcclGetRootInfo wrote on the root, got something else"),
+    ("null root info", 2, "HcclGetRootInfo: rootInfo: expected a value, got null"),
+    ("rank", 1, "HcclCommInitRootInfo: rank: expected less than 2, got 2"),
+    ("destroyed", 1, "HcclCommDestroy: comm: expected a live communicator, got "),
+])  # fmt: skip
+def test_wrong_arguments_are_refused(call: str, code: int, message: str, results: dict) -> None:
+    found = results["refused"][call]
+    assert found[0] == code
+    assert found[1].startswith(message)
+
+
+def test_healthy_communicator_has_no_asynchronous_error(results: dict) -> None:
+    assert results["healthy"] == 0
+
+
+def test_listens_on_the_loopback_address(results: dict) -> None:
+    assert results["address"] == "127.0.0.1"
+
+
+def test_without_torch_collectives_are_refused() -> None:
+    code = f"""
+        import ctypes
+        acl = ctypes.CDLL({str(libdir() / "libascendcl.so")!r})
+        hccl = ctypes.CDLL({str(libdir() / "libhccl.so")!r})
+        acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
+        print(hccl.HcclGetRootInfo(ctypes.create_string_buffer(4108)), acl.aclGetRecentErrMsg().decode())
+    """
+    assert output_of(code, launcher=(sys.executable, "-S", "-c"), PATH=os.environ["PATH"]).startswith(
+        "5 HcclGetRootInfo: collectives need torch in the process"
+    )

@@ -1,0 +1,20 @@
+"""Training over several processes: data, tensor and fully sharded parallelism, beside one process with the joint batch."""
+
+from pathlib import Path
+
+import pytest
+
+from support.rank_calls import call_in_ranks, values_of
+from support.ranks import run_ranks
+
+
+def test_data_parallel_gradients_equal_those_of_the_joined_batch(tmp_path: Path) -> None:
+    for rank in run_ranks("training", 2, tmp_path):
+        assert rank.returncode == 0, rank.stderr[-4000:]
+        assert float(rank.stdout) < 1e-6
+
+
+@pytest.mark.slow
+def test_practices_of_two_processes_and_of_four_which_load_their_checkpoint(tmp_path: Path) -> None:
+    for size, function in ((2, "run_two"), (4, "run_four")):
+        values_of(call_in_ranks(f"support.parallel_training:{function}", size, str(tmp_path), backend="hccl"))

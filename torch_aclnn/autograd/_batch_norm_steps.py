@@ -1,0 +1,143 @@
+"""The steps of batch norm: statistics and an element-wise map in the forward, sums in the backward, and the running statistics.
+
+On ``npu`` each step is torch's operator for it; ATen has no CPU kernels for them.
+"""
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode, is_traceable_wrapper_subclass
+from torch_aclnn.autograd._process_group import ProcessGroup, gather, sum_over_processes
+
+
+def per_channel(values: Tensor, like: Tensor) -> Tensor:
+    """Return the values of the channels such that they broadcast to another tensor."""
+    return values.view(-1, *[1] * (like.dim() - 2))
+
+
+def sum_over_samples(values: Tensor) -> Tensor:
+    """Return the sum of each channel."""
+    return values.sum([d for d in range(values.dim()) if d != 1])
+
+
+def _statistics_type(input: Tensor) -> torch.dtype:
+    return torch.float32 if input.dtype in (torch.float16, torch.bfloat16) else input.dtype
+
+
+def _is_observed(input: Tensor) -> bool:
+    """Return whether the steps are differentiated or traced."""
+    differentiated = torch.is_grad_enabled() or forward_ad._current_level >= 0
+    return differentiated or torch.compiler.is_compiling() or is_in_torch_dispatch_mode() or is_traceable_wrapper_subclass(input)
+
+
+def _uses_device_operators(input: Tensor) -> bool:
+    # Torch's operators for the steps have no derivatives and no meta kernels, and one updates the running statistics although its schema
+    # does not say so. So the plain form is used where the steps are observed, and for float64, whose statistics they compute in float32.
+    # Nothing is promised about what they make of an empty tensor.
+    return input.device.type == "npu" and input.dtype != torch.float64 and not _is_observed(input) and input.numel() > 0
+
+
+def count_of(input: Tensor) -> Tensor:
+    """Return how many elements each channel has, as a tensor of one element, of the statistics' type."""
+    return torch.full((1,), input.numel() // input.shape[1], dtype=_statistics_type(input), device=input.device)
+
+
+def statistics(input: Tensor, eps: float, group: ProcessGroup | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Return mean and 1/sqrt(variance + eps) per channel, and the count of elements per channel, of the batch that the processes share."""
+    if _uses_device_operators(input):
+        mean, invstd = torch.batch_norm_stats(input, eps)
+    else:
+        mean, invstd = differentiable_statistics(input, input.numel() // input.shape[1], eps, None)
+    count = count_of(input)
+    if group is None:
+        return mean, invstd, count
+    channels = mean.numel()
+    means, invstds, counts = gather(torch.cat((mean, invstd, count)), group).split((channels, channels, 1), 1)
+    return _join(means, invstds, counts, input, eps)
+
+
+def differentiable_statistics(input: Tensor, count: Tensor | int, eps: float, group: ProcessGroup | None) -> tuple[Tensor, Tensor]:
+    """Return mean and 1/sqrt(variance + eps) per channel of the shared batch, whose count is known, as functions of this process's part."""
+    x = input.to(_statistics_type(input))
+    (total,) = sum_over_processes(group, sum_over_samples(x))
+    mean = total / count
+    (squares,) = sum_over_processes(group, sum_over_samples((x - per_channel(mean, x)).square()))
+    return mean, (squares / count + eps).rsqrt()
+
+
+def _join(means: Tensor, invstds: Tensor, counts: Tensor, input: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the statistics of a batch from those of its parts, a row each."""
+    sizes = [int(size) for (size,) in counts.tolist()]
+    total = sum(sizes)
+    if total == 1:
+        got = f"shape {tuple(input.shape)} in this process and one value in all"
+        raise ValueError(f"sync_batch_norm: input: expected more than one value per channel in training, got {got}")
+    count = torch.full((1,), total, dtype=means.dtype, device=means.device)
+    if total == 0:
+        return torch.zeros_like(means[0]), torch.zeros_like(invstds[0]), count
+    if 0 in sizes:  # an empty part has no statistics
+        filled = torch.tensor([row for row, size in enumerate(sizes) if size > 0], device=means.device)
+        means, invstds, counts = (values.index_select(0, filled) for values in (means, invstds, counts))
+    if _uses_device_operators(means):
+        mean, invstd = _gather_stats(means, invstds, None, None, 0.0, eps, counts.squeeze(1))
+        return mean, invstd, count
+    # The mean of the parts' variances and the variance of their means, neither of which cancels; the first mean serves as the origin.
+    share = counts / total
+    mean = means[0] + (share * (means - means[0])).sum(0)
+    variance_and_eps = share * (invstds.square().reciprocal() + (means - mean).square())
+    return mean, variance_and_eps.sum(0).rsqrt(), count
+
+
+def _gather_stats(
+    means: Tensor,
+    invstds: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
+    counts: Tensor,
+) -> tuple[Tensor, Tensor]:
+    # Of its first argument it reads the number of channels. The batch itself may be empty in this process, the rows of means are not.
+    return torch.batch_norm_gather_stats_with_counts(means, means, invstds, running_mean, running_var, momentum, eps, counts)
+
+
+@torch.no_grad()
+def update_running_statistics(
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    mean: Tensor,
+    invstd: Tensor,
+    count: Tensor,
+    momentum: float,
+    eps: float,
+) -> None:
+    """Move the running statistics towards the batch's, the variance towards the unbiased one."""
+    if _uses_device_operators(mean) and all(t is not None and t.dtype == mean.dtype for t in (running_mean, running_var)):
+        _gather_stats(mean[None], invstd[None], running_mean, running_var, momentum, eps, count)
+        return
+    if running_mean is not None:
+        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+    if running_var is not None:
+        variance = (invstd.square().reciprocal() - eps) * (count / (count - 1))
+        running_var.mul_(1 - momentum).add_(variance, alpha=momentum)
+
+
+def normalise(input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float) -> Tensor:
+    """Return the normalised, scaled and shifted input, of its dtype."""
+    if _uses_device_operators(input):
+        return torch.batch_norm_elemt(input, weight, bias, mean, invstd, eps)
+    output = (input.to(mean.dtype) - per_channel(mean, input)) * per_channel(invstd, input)
+    if weight is not None:
+        output = output * per_channel(weight, input)
+    if bias is not None:
+        output = output + per_channel(bias, input)
+    return output.to(input.dtype)
+
+
+def sums(grad_output: Tensor, input: Tensor, mean: Tensor, invstd: Tensor) -> tuple[Tensor, Tensor]:
+    """Return, per channel, the sum of dy and the sum of dy * (x - mean)."""
+    if _uses_device_operators(input):
+        sum_dy, sum_dy_xmu, _, _ = torch.batch_norm_backward_reduce(grad_output, input, mean, invstd, None, True, False, False)
+        return sum_dy, sum_dy_xmu
+    dy = grad_output.to(mean.dtype)
+    return sum_over_samples(dy), sum_over_samples(dy * (input.to(mean.dtype) - per_channel(mean, input)))
