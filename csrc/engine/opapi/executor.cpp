@@ -1,9 +1,11 @@
 #include "engine/opapi/executor.h"
 
 #include <cstring>
+#include <deque>
 
 #include "aclnn/aclnn_base.h"
 #include "engine/opapi/checks.h"
+#include "engine/runtime/memory/memory_use.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -41,6 +43,23 @@ aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments
         tensor->data = addr;
     };
     return guarded(function, body, kAclnnCodes);
+}
+
+// The memory of the call cannot be freed while it is used; what was freed since the launch is an error.
+void keep_memory(const aclOpExecutor& executor, std::deque<MemoryUse>& uses) {
+    const auto tensors = [&](const auto& action) {
+        for (const WatchedHandle& handle : executor.watched)
+            if (const aclTensor* tensor = handle.tensor()) action(handle.name(), *tensor);
+    };
+    tensors([&](const char*, const aclTensor& tensor) { uses.emplace_back(tensor.data, 1); });
+    if (executor.memory_version == device_memory_version()) return;
+    tensors([&](const char* name, const aclTensor& tensor) {
+        try {
+            require_device_view({name, &tensor});
+        } catch (const Error& error) {
+            throw Error(ACL_ERROR_RT_AICORE_EXCEPTION, std::string(error.what()) + ", because it was freed after the launch");
+        }
+    });
 }
 
 }  // namespace
@@ -96,15 +115,25 @@ void aclOpExecutor::watch(const char* name, const aclScalarList* list) {
     for (const auto& member : list->members) watch(name, static_cast<const aclScalar*>(member.get()));
 }
 
+void aclOpExecutor::hold_arguments() {
+    for (const auto& handle : watched) handle.hold();
+    holds_arguments = true;
+}
+
 void aclOpExecutor::run() {
     has_run = true;
     counted->count_call();
+    std::deque<MemoryUse> uses;
+    if (config().asynchronous) keep_memory(*this, uses);
     constexpr int kPattern = 0xA5;
     if (workspace_size > 0) std::memset(workspace, kPattern, workspace_size);
     compute(*this);
 }
 
 void aclOpExecutor::finish() noexcept {
+    if (holds_arguments)
+        for (const auto& handle : watched) handle.drop();
+    holds_arguments = false;
     if (!repeatable) delete this;
 }
 

@@ -23,11 +23,19 @@ class WatchedHandle {
    public:
     template <class Handle>
     WatchedHandle(const char* name, const Handle* handle)
-        : name_(name), kind_(handle_name<Handle>), handle_(handle), slots_(slots_of<Handle>()), generation_(slots_.generation(handle)) {}
+        : name_(name),
+          kind_(handle_name<Handle>),
+          handle_(handle),
+          slots_(slots_of<Handle>()),
+          generation_(slots_.generation(handle)),
+          drop_([](const void* held) { torch_aclnn::host::drop(static_cast<const Handle*>(held)); }) {}
 
     const char* name() const { return name_; }
     const char* kind() const { return kind_; }
     bool is_live() const { return slots_.generation(handle_) == generation_; }
+    // Between the two the program may destroy the handle, and what is behind it stays.
+    void hold() const { slots_.hold(handle_); }
+    void drop() const { drop_(handle_); }
     // The handle as a tensor, or null if it is of another kind.
     const aclTensor* tensor() const { return &slots_ == &slots_of<aclTensor>() ? static_cast<const aclTensor*>(handle_) : nullptr; }
 
@@ -37,6 +45,7 @@ class WatchedHandle {
     const void* handle_;
     SlotPool& slots_;
     uint32_t generation_;
+    void (*drop_)(const void*);
 };
 
 }  // namespace torch_aclnn::host
@@ -65,6 +74,8 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     const char* name() const override { return entry_point; }
     void run() override;
     void finish() noexcept override;
+    // For work that is done after phase 2 has returned, when the program may destroy the handles.
+    void hold_arguments();
 
     const char* entry_point;
     torch_aclnn::host::EntryPoint* counted = nullptr;         // phase 2's, which counts the run
@@ -79,6 +90,7 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     void* workspace = nullptr;    // what phase 2 was given
     bool repeatable = false;
     bool has_run = false;
+    bool holds_arguments = false;
 };
 
 namespace torch_aclnn::host {

@@ -121,7 +121,7 @@ aclnnStatus destroy(const char* function, const char* name, const Handle* handle
             if (!slots_of<Handle>().retire(handle))
                 refuse(name, "null or a live " + std::string(handle_name<Handle>), describe_dead(handle));
             const bool complete = owns_its_members(*handle);
-            delete handle;
+            drop(handle);
             if (!complete) refuse(name, "a list that owns its members", "one of which a member has been destroyed before");
         },
         kAclnnCodes);

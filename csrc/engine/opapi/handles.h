@@ -92,7 +92,7 @@ namespace torch_aclnn::host {
 template <class Member>
 struct MemberDeleter {
     void operator()(Member* member) const {
-        if (slots_of<Member>().retire(member)) delete member;
+        if (slots_of<Member>().retire(member)) drop(member);
     }
 };
 template <class Member>

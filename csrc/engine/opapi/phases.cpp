@@ -52,7 +52,8 @@ void require_executor_of(const char* entry_point, const aclOpExecutor* executor)
 // The code of the runtime becomes aclnn's own for it.
 void enqueue_or_runtime_error(aclrtStream stream, aclOpExecutor& executor) {
     try {
-        enqueue(stream, executor);
+        // One that may be used again, with other addresses, has to be over first.
+        executor.repeatable ? enqueue_and_wait(stream, executor) : enqueue(stream, executor);
     } catch (const Error& error) {
         throw Error(ACLNN_ERR_RUNTIME_ERROR, error.what());
     }
@@ -88,6 +89,7 @@ aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t worksp
         require_arguments(*executor);
         executor->workspace = workspace;
         executor->counted = &entry_point;
+        if (config().asynchronous) executor->hold_arguments();
         enqueue_or_runtime_error(stream, *executor);
         (void)used.release();  // the stream finishes it
     };

@@ -53,6 +53,7 @@ void* SlotPool::take() {
     } else {
         slot = new_slot();
     }
+    slot->references.store(1, std::memory_order_relaxed);
     slot->generation.fetch_add(1, std::memory_order_release);
     return reinterpret_cast<char*>(slot) + kHeader;
 }

@@ -36,6 +36,11 @@ class TORCH_ACLNN_HOST_API SlotPool {
     bool retire(const void* object) noexcept;
     void give_back(void* object) noexcept;  // retires it too
 
+    // Keeps a live object's memory until it is dropped, although its life as a handle may end before.
+    void hold(const void* object) noexcept { slot_of(object)->references.fetch_add(1, std::memory_order_relaxed); }
+    // Ends a hold, or the object's own one; true for the last, after which the object is to be deleted.
+    bool drop(const void* object) noexcept { return slot_of(object)->references.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
     // True for what take() returned and give_back() has not got since; false for any other address.
     bool is_live(const void* object) const noexcept { return contains(object) && generation(object) % 2 == 1; }
     // Odd while the object lives, and another number for each life of the slot. Only for an address that was live once.
@@ -46,7 +51,8 @@ class TORCH_ACLNN_HOST_API SlotPool {
    private:
     struct Slot {
         std::atomic<uint32_t> generation{0};
-        Slot* next = nullptr;  // the slot that was given back after this one
+        std::atomic<uint32_t> references{0};  // the object's own, while it lives as a handle, and one for each hold
+        Slot* next = nullptr;                 // the slot that was given back after this one
     };
     static constexpr size_t kHeader = 16;
 
@@ -70,6 +76,12 @@ class TORCH_ACLNN_HOST_API SlotPool {
 // The pool of one kind of handle; defined where the kind is.
 template <class T>
 SlotPool& slots_of();
+
+// Ends a hold on the object, or its own one after it was retired.
+template <class T>
+void drop(T* object) noexcept {
+    if (slots_of<T>().drop(object)) delete object;
+}
 
 // Base of the structures behind handles: `new` and `delete` use the kind's pool.
 template <class T>

@@ -30,6 +30,8 @@ struct Config {
     bool use_workspace;    // TORCH_ACLNN_HOST_WORKSPACE: entry points ask for a workspace and write over it
     bool list_leaks;       // TORCH_ACLNN_HOST_LEAKS: aclFinalize lists handles and executors that were not destroyed
     bool compare_ranks;    // TORCH_ACLNN_HOST_CHECK_COLLECTIVES: ranks compare what they are about to do
+    bool asynchronous;     // TORCH_ACLNN_HOST_ASYNC: each stream runs its work on a thread of its own
+    int delay_seed;        // TORCH_ACLNN_HOST_DELAYS: work is delayed at random; 0: it is not
     std::string trace;     // TORCH_ACLNN_HOST_TRACE: a file's path or "stderr"; empty: off
 };
 TORCH_ACLNN_HOST_API const Config& config();
@@ -55,6 +57,8 @@ class TORCH_ACLNN_HOST_API Task {
 
 // Hands the task to the stream (null: the device's default stream). If it throws, an Error, the task has not been taken.
 TORCH_ACLNN_HOST_API void enqueue(aclrtStream stream, Task& task);
+// The same, and returns when the stream has come to its end.
+TORCH_ACLNN_HOST_API void enqueue_and_wait(aclrtStream stream, Task& task);
 
 // Memory that a device sees: from aclrtMalloc, aclrtMapMem or aclrtHostRegister.
 struct DeviceMemory {

@@ -146,9 +146,18 @@ void read_switch(Settings& settings, const char* name, bool& on) {
     on = *value == '1';
 }
 
+// Work that is delayed is work that another thread does.
+void read_delays(Settings& settings) {
+    const char* value = variable("TORCH_ACLNN_HOST_DELAYS");
+    if (value == nullptr) return;
+    if (!read_number(value, 0, INT_MAX, settings.config.delay_seed))
+        return settings.reject("TORCH_ACLNN_HOST_DELAYS", text("a seed in 0..", INT_MAX), value);
+    if (settings.config.delay_seed != 0) settings.config.asynchronous = true;
+}
+
 Settings* read_environment() {
-    auto* settings =
-        new Settings{{kDefaultSoc, kDefaultProduct, 1, kDefaultMemory, default_thread_count(), false, false, false, false, true, ""}, ""};
+    auto* settings = new Settings{
+        {kDefaultSoc, kDefaultProduct, 1, kDefaultMemory, default_thread_count(), false, false, false, false, true, false, 0, ""}, ""};
     read_soc(*settings);
     read_device_count(*settings);
     read_visible_devices(*settings);
@@ -161,6 +170,8 @@ Settings* read_environment() {
     read_switch(*settings, "TORCH_ACLNN_HOST_WORKSPACE", settings->config.use_workspace);
     read_switch(*settings, "TORCH_ACLNN_HOST_LEAKS", settings->config.list_leaks);
     read_switch(*settings, "TORCH_ACLNN_HOST_CHECK_COLLECTIVES", settings->config.compare_ranks);
+    read_switch(*settings, "TORCH_ACLNN_HOST_ASYNC", settings->config.asynchronous);
+    read_delays(*settings);
     if (const char* value = variable("TORCH_ACLNN_HOST_TRACE")) settings->config.trace = value;
     return settings;
 }

@@ -8,14 +8,14 @@
 namespace torch_aclnn::host {
 
 std::unique_ptr<DeferredTask> DeferredTask::put_on(aclrtStream handle, const char* name) {
-    return find_usable_stream(handle)->defer(name);
+    return find_usable_stream(handle)->defer(name, thread_number());
 }
 
-DeferredTask::DeferredTask(std::shared_ptr<Stream> stream, const char* name, PendingWork before, std::shared_ptr<Failure> failure,
-                           std::shared_ptr<Completion> completion)
+DeferredTask::DeferredTask(std::shared_ptr<Stream> stream, const char* name, uint64_t origin, PendingWork before,
+                           std::shared_ptr<Failure> failure, std::shared_ptr<Completion> completion)
     : stream_(std::move(stream)),
       name_(name),
-      origin_(thread_number()),
+      origin_(origin),
       before_(std::move(before)),
       failure_before_(std::move(failure)),
       completion_(std::move(completion)) {}

@@ -11,7 +11,7 @@ class TORCH_ACLNN_HOST_API DeferredTask {
     // Puts it on the stream. Throws what enqueue() throws. The name must outlive the stream's work.
     static std::unique_ptr<DeferredTask> put_on(aclrtStream stream, const char* name);
 
-    DeferredTask(std::shared_ptr<Stream> stream, const char* name, PendingWork before, std::shared_ptr<Failure> failure,
+    DeferredTask(std::shared_ptr<Stream> stream, const char* name, uint64_t origin, PendingWork before, std::shared_ptr<Failure> failure,
                  std::shared_ptr<Completion> completion);
     DeferredTask(const DeferredTask&) = delete;
     ~DeferredTask();

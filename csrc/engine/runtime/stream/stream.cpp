@@ -6,6 +6,7 @@
 
 #include "engine/runtime/stream/deferred_task.h"
 #include "engine/runtime/stream/event.h"
+#include "engine/runtime/stream/worker.h"
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
@@ -20,7 +21,10 @@ int next_id() {
 
 Stream::Stream(int device) : device_(device), id_(next_id()) {}
 
+Stream::~Stream() = default;
+
 void Stream::submit(Task& task) noexcept {
+    if (config().asynchronous) return submit_to_worker(task);
     {
         std::unique_lock<Lock> lock(running_);
         (void)await_deferred(lock, Completion::Clock::time_point::max());
@@ -35,11 +39,17 @@ void Stream::submit(Task& task) noexcept {
     task.finish();
 }
 
-std::unique_ptr<DeferredTask> Stream::defer(const char* name) {
+void Stream::submit_to_worker(Task& task) noexcept {
+    std::lock_guard<Lock> lock(running_);
+    if (worker_ == nullptr) worker_ = std::make_unique<StreamWorker>(id_);
+    worker_->push(defer(task.name(), task.origin()), task);
+}
+
+std::unique_ptr<DeferredTask> Stream::defer(const char* name, uint64_t origin) {
     std::lock_guard<Lock> lock(running_);
     settle();
     const auto completion = std::make_shared<Completion>();
-    auto task = std::make_unique<DeferredTask>(shared_from_this(), name, deferred_, pending_failure(), completion);
+    auto task = std::make_unique<DeferredTask>(shared_from_this(), name, origin, deferred_, pending_failure(), completion);
     // It waits for those before it, so to wait for it is enough.
     deferred_.clear();
     deferred_.add(completion);

@@ -14,15 +14,18 @@ namespace torch_aclnn::host {
 class DeferredTask;
 class Device;
 class Event;
+class StreamWorker;
 
-// A task runs at once, on the thread that launches it, while the stream's lock keeps the order of several launching threads. A deferred
-// one is run by another thread; a task that is launched after it waits for it.
+// A task runs at once, on the thread that launches it, while the stream's lock keeps the order of several launching threads; or, with
+// TORCH_ACLNN_HOST_ASYNC, later, on the stream's own thread. A deferred one is run by another thread; a task that is launched after it
+// waits for it.
 class Stream : public std::enable_shared_from_this<Stream> {
    public:
     static constexpr int kForever = -1;
 
     explicit Stream(int device);
     Stream(const Stream&) = delete;
+    ~Stream();
     Stream& operator=(const Stream&) = delete;
 
     int device() const { return device_; }
@@ -32,8 +35,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
     // Takes the task: run() once, or not at all after a failure; finish() in any case.
     void submit(Task& task) noexcept;
-    // Puts a task on the stream that another thread will run. Waits for nothing.
-    std::unique_ptr<DeferredTask> defer(const char* name);
+    // Puts a task on the stream that another thread will run; `origin` is the thread that asked for it. Waits for nothing.
+    std::unique_ptr<DeferredTask> defer(const char* name, uint64_t origin);
     void record(Event& event);
     // Orders what comes next after the event; what depends on failed work is not run either.
     void wait_for(const Event& event);
@@ -52,6 +55,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
     std::shared_ptr<Failure> pending_failure() const;
     void replace_failure(std::shared_ptr<Failure> failure);
+    void submit_to_worker(Task& task) noexcept;
     void run(Task& task) noexcept;
     void keep_failure(const Task& task, int code, const char* message) noexcept;
     // Takes over how the deferred tasks that are done have ended. Under the lock.
@@ -65,6 +69,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     Lock running_;
     PendingWork deferred_;
     std::shared_ptr<Failure> failure_;
+    std::unique_ptr<StreamWorker> worker_;  // made by the first task that it is to run
 };
 
 // The failure of a task that was launched by the thread `origin`; the process prints it when it ends and it has not been reported.

@@ -77,6 +77,12 @@ void enqueue(aclrtStream handle, Task& task) {
     find_usable_stream(handle)->submit(task);
 }
 
+void enqueue_and_wait(aclrtStream handle, Task& task) {
+    const auto stream = find_usable_stream(handle);
+    stream->submit(task);
+    (void)stream->wait(Stream::kForever);
+}
+
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;
