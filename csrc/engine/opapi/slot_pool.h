@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 
 #include "engine/runtime/engine.h"
 
@@ -80,7 +81,7 @@ SlotPool& slots_of();
 // Ends a hold on the object, or its own one after it was retired.
 template <class T>
 void drop(T* object) noexcept {
-    if (slots_of<T>().drop(object)) delete object;
+    if (slots_of<std::remove_const_t<T>>().drop(object)) delete object;
 }
 
 // Base of the structures behind handles: `new` and `delete` use the kind's pool.
