@@ -63,7 +63,7 @@ def test_collective_and_message_on_one_communicator_name_both(tmp_path: Path) ->
             error = errors_of(rank)[number]
             assert "HcclAllReduce of 4 float32, sum" in error["error"]
             assert other in error["error"] or "HcclRecv" in error["error"]
-            assert error["seconds"] < 10  # of a timeout of 60
+            assert error["seconds"] < 30  # of a timeout of 60
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_ranks_that_both_receive_name_both_after_the_timeout(tmp_path: Path) -> 
         (error,) = errors_of(rank)
         assert f"HcclRecv of 4 float32 from rank {1 - number} on rank {number} of 2" in error["error"]
         assert f"rank {1 - number} failed in HcclRecv of 4 float32 from rank {number}" in error["error"]
-        assert error["seconds"] < 12
+        assert error["seconds"] < 25
 
 
 def test_killed_rank_is_an_error_on_the_others(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_killed_rank_is_an_error_on_the_others(tmp_path: Path) -> None:
     first, second = errors_of(survivor)
     assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in first["error"]
     assert "not heard of: rank 1" in first["error"]
-    assert first["seconds"] < 10
+    assert first["seconds"] < 20  # of a timeout of 60
     assert "the communicator was lost before, in HcclAllReduce" in second["error"]
 
 
@@ -93,7 +93,7 @@ def test_rank_killed_in_the_middle_is_an_error_on_all_others(tmp_path: Path) -> 
         (error,) = errors_of(ranks[number])
         assert f"sum on rank {number} of 3" in error["error"]
         assert "not heard of: rank 1" in error["error"]
-        assert error["seconds"] < 20  # of a timeout of 60
+        assert error["seconds"] < 30  # of a timeout of 60
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_absent_rank_is_an_error_within_the_timeout(tmp_path: Path) -> None:
     (error,) = errors_of(waiting)
     assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in error["error"]
     assert "not heard of: rank 1" in error["error"]
-    assert error["seconds"] < 5
+    assert error["seconds"] < 15  # nowhere near a hang, also on a busy machine
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_rank_that_never_comes_is_named(tmp_path: Path) -> None:
     waiting, _ = run_ranks("faults", 2, tmp_path, "never", "4", awaited=1, limit=30)
     (error,) = errors_of(waiting)
     assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3.6 s for rank 1: " in error["error"]
-    assert error["seconds"] < 8
+    assert error["seconds"] < 15
 
 
 @pytest.mark.slow
