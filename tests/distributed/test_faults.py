@@ -98,7 +98,7 @@ def test_rank_killed_in_the_middle_is_an_error_on_all_others(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_absent_rank_is_an_error_within_the_timeout(tmp_path: Path) -> None:
-    waiting, _ = run_ranks("faults", 2, tmp_path, "absent", "4", awaited=1, limit=30)
+    waiting, _ = run_ranks("faults", 2, tmp_path, "absent", "8", awaited=1, limit=60)
     (error,) = errors_of(waiting)
     assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in error["error"]
     assert "not heard of: rank 1" in error["error"]
@@ -116,7 +116,7 @@ def test_destroyed_group_is_an_error_on_the_others(tmp_path: Path) -> None:
 def test_rank_that_never_comes_is_named(tmp_path: Path) -> None:
     waiting, _ = run_ranks("faults", 2, tmp_path, "never", "4", awaited=1, limit=30)
     (error,) = errors_of(waiting)
-    assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3.6 s for rank 1: " in error["error"]
+    assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3 s for rank 1: " in error["error"]
     assert error["seconds"] < 15
 
 
@@ -150,7 +150,7 @@ def test_two_communicators_of_the_same_devices_work_in_any_order(tmp_path: Path)
 def test_communicators_made_in_another_order_are_an_error(tmp_path: Path) -> None:
     ranks = run_ranks("faults", 2, tmp_path, "made in another order", "6", limit=60)
     errors = [errors_of(rank)[0] for rank in ranks]
-    assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3.6 s for rank 1" in errors[0]["error"]
+    assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3 s for rank 1" in errors[0]["error"]
     assert "retrieving hcclUniqueId from [0]" in errors[1]["error"]  # torch_npu asks rank 0 for the other communicator
     assert all(error["seconds"] < 20 for error in errors)
 

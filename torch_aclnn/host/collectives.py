@@ -170,11 +170,12 @@ def _options(timeout: float) -> Any:
 def _timeout_of_group(name: str) -> float:
     """Return the timeout of torch's process group for which the communicator is made, in seconds; torch_npu does not pass it on.
 
-    A little is left of it, so that the error that says what happened comes before that of torch_npu's watchdog, which ends the process.
+    Some of it is left for finding out which ranks are lost, so that the error that says so comes before that of torch_npu's watchdog, which
+    ends the process.
     """
     timeouts = {name_of_group: timeout for name_of_group, timeout in map(_name_and_timeout, list(_world.pg_map)) if timeout}
     timeout = timeouts.get(name) or max(timeouts.values(), default=math.inf)
-    return timeout - min(1, timeout / 10)
+    return timeout - min(5, timeout / 4)
 
 
 def _name_and_timeout(group: ProcessGroup) -> tuple[str, float]:
