@@ -63,7 +63,7 @@ def test_collective_and_message_on_one_communicator_name_both(tmp_path: Path) ->
             error = errors_of(rank)[number]
             assert "HcclAllReduce of 4 float32, sum" in error["error"]
             assert other in error["error"] or "HcclRecv" in error["error"]
-            assert error["seconds"] < 10  # of a timeout of 60
+            assert error["seconds"] < 30  # of a timeout of 60
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_ranks_that_both_receive_name_both_after_the_timeout(tmp_path: Path) -> 
         (error,) = errors_of(rank)
         assert f"HcclRecv of 4 float32 from rank {1 - number} on rank {number} of 2" in error["error"]
         assert f"rank {1 - number} failed in HcclRecv of 4 float32 from rank {number}" in error["error"]
-        assert error["seconds"] < 12
+        assert error["seconds"] < 25
 
 
 def test_killed_rank_is_an_error_on_the_others(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_killed_rank_is_an_error_on_the_others(tmp_path: Path) -> None:
     first, second = errors_of(survivor)
     assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in first["error"]
     assert "not heard of: rank 1" in first["error"]
-    assert first["seconds"] < 10
+    assert first["seconds"] < 20  # of a timeout of 60
     assert "the communicator was lost before, in HcclAllReduce" in second["error"]
 
 
@@ -93,16 +93,16 @@ def test_rank_killed_in_the_middle_is_an_error_on_all_others(tmp_path: Path) -> 
         (error,) = errors_of(ranks[number])
         assert f"sum on rank {number} of 3" in error["error"]
         assert "not heard of: rank 1" in error["error"]
-        assert error["seconds"] < 20  # of a timeout of 60
+        assert error["seconds"] < 30  # of a timeout of 60
 
 
 @pytest.mark.slow
 def test_absent_rank_is_an_error_within_the_timeout(tmp_path: Path) -> None:
-    waiting, _ = run_ranks("faults", 2, tmp_path, "absent", "4", awaited=1, limit=30)
+    waiting, _ = run_ranks("faults", 2, tmp_path, "absent", "8", awaited=1, limit=60)
     (error,) = errors_of(waiting)
     assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in error["error"]
     assert "not heard of: rank 1" in error["error"]
-    assert error["seconds"] < 5
+    assert error["seconds"] < 15  # nowhere near a hang, also on a busy machine
 
 
 @pytest.mark.slow
@@ -116,8 +116,8 @@ def test_destroyed_group_is_an_error_on_the_others(tmp_path: Path) -> None:
 def test_rank_that_never_comes_is_named(tmp_path: Path) -> None:
     waiting, _ = run_ranks("faults", 2, tmp_path, "never", "4", awaited=1, limit=30)
     (error,) = errors_of(waiting)
-    assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3.6 s for rank 1: " in error["error"]
-    assert error["seconds"] < 8
+    assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3 s for rank 1: " in error["error"]
+    assert error["seconds"] < 15
 
 
 @pytest.mark.slow
@@ -150,7 +150,7 @@ def test_two_communicators_of_the_same_devices_work_in_any_order(tmp_path: Path)
 def test_communicators_made_in_another_order_are_an_error(tmp_path: Path) -> None:
     ranks = run_ranks("faults", 2, tmp_path, "made in another order", "6", limit=60)
     errors = [errors_of(rank)[0] for rank in ranks]
-    assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3.6 s for rank 1" in errors[0]["error"]
+    assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3 s for rank 1" in errors[0]["error"]
     assert "retrieving hcclUniqueId from [0]" in errors[1]["error"]  # torch_npu asks rank 0 for the other communicator
     assert all(error["seconds"] < 20 for error in errors)
 

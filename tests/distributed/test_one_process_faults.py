@@ -66,6 +66,11 @@ def test_communicators_in_another_order_on_one_stream_time_out(results: dict) ->
         assert seconds < 6
 
 
+def test_failure_is_left_to_the_program_before_the_watchdog_hears_of_it(results: dict) -> None:
+    wrong_parameter = 1
+    assert results["told to the watchdog"] == [0, wrong_parameter, 0]
+
+
 def test_destruction_during_use_ends_with_the_timeout(results: dict) -> None:
     code, message, seconds = results["destroyed in use"]
     assert code == 507022

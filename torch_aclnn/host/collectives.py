@@ -22,6 +22,7 @@ LOOPBACK = "127.0.0.1"
 _announced: dict[str, TCPStore] = {}
 _lock = threading.Lock()
 _HAS_STORE = "has store"
+_OF_TABLE = "table"
 
 
 def listen() -> str:
@@ -50,7 +51,7 @@ def meeting_of_table(path: str) -> tuple[str, int]:
 
     """
     table = rank_table.read(path)
-    return f"{table.host} {table.port} table", table.size
+    return f"{table.host} {table.port} {_OF_TABLE}", table.size
 
 
 def listen_at(address: str) -> None:
@@ -103,6 +104,8 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
         store: Store | None = _announced.pop(address, None)
     has_store = store is not None
     if store is None:
+        if key != _OF_TABLE:
+            _require_listener(host, int(port))
         store = _store_at(host, int(port), connect_timeout)
     store.set_timeout(timedelta(seconds=connect_timeout))
     meeting = PrefixStore(key, store)
@@ -117,6 +120,19 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
         raise RuntimeError(f"rank {rank} of {size} waited {connect_timeout:g} s for {_absent(meeting, size)}: {error}") from error
     group._set_default_timeout(timedelta(seconds=timeout))
     return group, meeting, meeting_rank
+
+
+def _require_listener(host: str, port: int) -> None:
+    """Fail at once where waiting is in vain: whoever made a root info has listened since before he passed it on."""
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except ConnectionRefusedError:
+        raise RuntimeError(
+            f"nothing listens on {host}, port {port}: the process that made the root info has ended; if torchrun has started the ranks "
+            "again, this rank read the root info of the attempt before, which TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 prevents"
+        ) from None
+    except OSError:
+        return  # a slow way to the other machine: torch's store tries again until the timeout
 
 
 def _store_at(host: str, port: int, timeout: float) -> Store:
@@ -170,11 +186,12 @@ def _options(timeout: float) -> Any:
 def _timeout_of_group(name: str) -> float:
     """Return the timeout of torch's process group for which the communicator is made, in seconds; torch_npu does not pass it on.
 
-    A little is left of it, so that the error that says what happened comes before that of torch_npu's watchdog, which ends the process.
+    Some of it is left for finding out which ranks are lost, so that the error that says so comes before that of torch_npu's watchdog, which
+    ends the process.
     """
     timeouts = {name_of_group: timeout for name_of_group, timeout in map(_name_and_timeout, list(_world.pg_map)) if timeout}
     timeout = timeouts.get(name) or max(timeouts.values(), default=math.inf)
-    return timeout - min(1, timeout / 10)
+    return timeout - min(5, timeout / 4)
 
 
 def _name_and_timeout(group: ProcessGroup) -> tuple[str, float]:

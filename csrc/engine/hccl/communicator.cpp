@@ -10,6 +10,9 @@ namespace {
 
 constexpr int kCommunicationFailed = 507022;  // documented: communication between processes failed
 
+// torch_npu's watchdog ends the process when it hears of a failure. Until then it is left to the program to hear of it, as an exception.
+constexpr auto kTimeToSynchronize = std::chrono::seconds(2);
+
 // Of what was device memory when the operation was launched. The other ranks wait for this one, so it is no disagreement.
 void require_not_freed(const std::vector<Buffer>& buffers) {
     try {
@@ -48,7 +51,7 @@ void Communicator::launch(Operation operation, aclrtStream stream, Body body) {
 
 std::optional<Error> Communicator::unreported_failure() const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (failure_ == nullptr || !failure_->pending()) return std::nullopt;
+    if (failure_ == nullptr || !failure_->pending() || Completion::Clock::now() < failed_at_ + kTimeToSynchronize) return std::nullopt;
     return Error(failure_code_, failure_->error().what(), failure_->error().function());
 }
 
@@ -107,6 +110,7 @@ void Communicator::keep_failure(Launched& launched, int code, const std::string&
     const std::lock_guard<std::mutex> lock(mutex_);
     failure_ = failure;
     failure_code_ = code;
+    failed_at_ = Completion::Clock::now();
 }
 
 std::string Communicator::context_of(const Operation& operation) const {

@@ -36,7 +36,7 @@ class Communicator {
 
     // Puts the operation on the stream.
     void launch(Operation operation, aclrtStream stream, Body body);
-    // What failed on it and has not been reported by a synchronisation; its code is an HcclResult.
+    // What failed on it some time ago and has not been reported by a synchronisation; its code is an HcclResult.
     std::optional<Error> unreported_failure() const;
     // The suffix of the address of the next communicator that is made of this one under that number.
     std::string next_suffix(uint64_t number);
@@ -65,6 +65,7 @@ class Communicator {
     bool closing_ = false;
     std::shared_ptr<Failure> failure_;  // the latest, and its HcclResult
     int failure_code_ = HCCL_SUCCESS;
+    Completion::Clock::time_point failed_at_;
     // Only the thread's.
     std::string lost_;  // why no operation is possible any more
     uint64_t collectives_ = 0;

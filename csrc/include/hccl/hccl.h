@@ -40,7 +40,7 @@ ACL_FUNC_VISIBILITY HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize
 ACL_FUNC_VISIBILITY HcclResult HcclGetRankId(HcclComm comm, uint32_t* rank);
 /// commName: 128 characters.
 ACL_FUNC_VISIBILITY HcclResult HcclGetCommName(HcclComm comm, char* commName);
-/// Whether a collective failed after it was launched, and that was not reported by a synchronisation.
+/// Whether a collective failed after it was launched, and no synchronisation has reported that within two seconds.
 ACL_FUNC_VISIBILITY HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError);
 ACL_FUNC_VISIBILITY const char* HcclGetErrorString(HcclResult code);
 

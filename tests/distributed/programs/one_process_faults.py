@@ -92,6 +92,27 @@ def in_another_order(rank: int) -> list[object]:
     return [*refusal(acl.aclrtSynchronizeStream(None)), time.monotonic() - begin]
 
 
+def told_to_the_watchdog() -> list[int]:
+    """What a program learns of a failure without synchronising: at once, later, and after a synchronisation."""
+    alone, own, found = communicators(), floats(1), []
+
+    def ask() -> None:
+        error = c_int(-1)
+        ok(hccl.HcclGetCommAsyncError(alone[0], byref(error)))
+        found.append(error.value)
+
+    ok(hccl.HcclRecv(own, 1, FP32, 0, alone[0], None))  # a rank receives from itself what it has not sent: it fails at once
+    time.sleep(0.5)
+    ask()
+    time.sleep(2)
+    ask()
+    refusal(acl.aclrtSynchronizeStream(None))
+    ask()
+    for comm in alone:
+        ok(hccl.HcclCommDestroy(comm))
+    return found
+
+
 def destroyed_in_use() -> list[object]:
     """Destroying a communicator whose collective waits for the others takes until that gives up."""
     alone, own = communicators(), floats(1)
@@ -119,6 +140,7 @@ results: dict[str, object] = {
 }
 first, second = communicators(), communicators()
 results["in another order"] = on_each_device(in_another_order)
+results["told to the watchdog"] = told_to_the_watchdog()
 results["destroyed in use"] = destroyed_in_use()
 for rank in range(RANKS):
     for of_all in (first, second, comms) if rank > 0 else (first, second):
