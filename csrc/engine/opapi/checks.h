@@ -38,7 +38,11 @@ void require_handles(std::initializer_list<Named> tensors);
 // allocation of device memory.
 TORCH_ACLNN_HOST_API void require_device_view(const Named& tensor);
 
-// The same, with a public format and a view within the storage that it was declared with, all in memory of one device.
+// From the first element to the end of the last, in bytes, for a tensor that has elements and has been checked.
+size_t view_bytes(const aclTensor& tensor);
+
+// The rules of require_device_view, with a public format and a view within the storage that it was declared with, all in memory of one
+// device.
 void require_sound(std::initializer_list<Named> tensors);
 
 // 161002 if elements of the output share memory with each other or with an input.

@@ -45,6 +45,13 @@ aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments
     return guarded(function, body, kAclnnCodes);
 }
 
+template <class Member, class List>
+void watch_members(aclOpExecutor& executor, const char* name, List* list) {
+    if (list == nullptr) return;
+    executor.watched.emplace_back(name, list);
+    for (const auto& member : list->members) executor.watch(name, static_cast<Member*>(member.get()));
+}
+
 // The memory of the call cannot be freed while it is used; what was freed since the launch is an error.
 void keep_memory(const aclOpExecutor& executor, std::deque<MemoryUse>& uses) {
     const auto tensors = [&](const auto& action) {
@@ -91,33 +98,45 @@ aclOpExecutor::aclOpExecutor(const char* entry_point, std::initializer_list<Name
       compute(std::move(compute)),
       memory_version(device_memory_version()) {
     watched.reserve(inputs.size() + outputs.size() + 3);
-    const auto add = [this](std::initializer_list<Named> arguments, const aclTensor** target) {
-        for (const Named& argument : arguments) {
-            *target++ = argument.tensor;
-            watch(argument.name, argument.tensor);
-        }
-    };
-    add(inputs, this->inputs.data());
-    add(outputs, this->outputs.data());
+    size_t i = 0;
+    for (const Named& input : inputs) {
+        this->inputs[i++] = input.tensor;
+        watch(input.name, input.tensor);
+    }
+    i = 0;
+    for (const Named& output : outputs) {
+        this->outputs[i++] = output.tensor;
+        watch(output.name, const_cast<aclTensor*>(output.tensor));
+    }
 }
 
 aclOpExecutor::~aclOpExecutor() = default;
 
+void aclOpExecutor::watch(const char* name, aclTensorList* list) {
+    watch_members<aclTensor>(*this, name, list);
+}
+
 void aclOpExecutor::watch(const char* name, const aclTensorList* list) {
-    if (list == nullptr) return;
-    watched.emplace_back(name, list);
-    for (const auto& member : list->members) watch(name, static_cast<const aclTensor*>(member.get()));
+    watch_members<const aclTensor>(*this, name, list);
 }
 
 void aclOpExecutor::watch(const char* name, const aclScalarList* list) {
-    if (list == nullptr) return;
-    watched.emplace_back(name, list);
-    for (const auto& member : list->members) watch(name, static_cast<const aclScalar*>(member.get()));
+    watch_members<const aclScalar>(*this, name, list);
 }
 
 void aclOpExecutor::hold_arguments() {
     for (const auto& handle : watched) handle.hold();
     holds_arguments = true;
+}
+
+std::vector<MemoryAccess> aclOpExecutor::accesses() const {
+    std::vector<MemoryAccess> accesses;
+    for (const WatchedHandle& handle : watched) {
+        const aclTensor* tensor = handle.tensor();
+        if (tensor == nullptr || tensor->empty()) continue;
+        accesses.push_back({handle.name(), tensor->first_element(), view_bytes(*tensor), handle.is_written()});
+    }
+    return accesses;
 }
 
 void aclOpExecutor::run() {

@@ -21,17 +21,20 @@ struct Named {
 // A handle that phase 1 was given. It must live until phase 2 has been called; a slot that was used anew in between does not count.
 class WatchedHandle {
    public:
-    template <class Handle>
-    WatchedHandle(const char* name, const Handle* handle)
+    // A tensor that is not constant is one that the operator writes.
+    template <class Argument, class Handle = std::remove_const_t<Argument>>
+    WatchedHandle(const char* name, Argument* handle)
         : name_(name),
           kind_(handle_name<Handle>),
           handle_(handle),
           slots_(slots_of<Handle>()),
           generation_(slots_.generation(handle)),
+          is_written_(!std::is_const_v<Argument>),
           drop_([](const void* held) { torch_aclnn::host::drop(static_cast<const Handle*>(held)); }) {}
 
     const char* name() const { return name_; }
     const char* kind() const { return kind_; }
+    bool is_written() const { return is_written_; }
     bool is_live() const { return slots_.generation(handle_) == generation_; }
     // Between the two the program may destroy the handle, and what is behind it stays.
     void hold() const { slots_.hold(handle_); }
@@ -45,6 +48,7 @@ class WatchedHandle {
     const void* handle_;
     SlotPool& slots_;
     uint32_t generation_;
+    bool is_written_;
     void (*drop_)(const void*);
 };
 
@@ -61,9 +65,10 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
 
     // Notes an argument that phase 2 has to find alive; null stands for "not given".
     template <class Handle>
-    void watch(const char* name, const Handle* handle) {
+    void watch(const char* name, Handle* handle) {
         if (handle != nullptr) watched.emplace_back(name, handle);
     }
+    void watch(const char* name, aclTensorList* list);
     void watch(const char* name, const aclTensorList* list);
     void watch(const char* name, const aclScalarList* list);
 
@@ -72,6 +77,7 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     const aclTensor& output(size_t i) const { return *outputs[i]; }
 
     const char* name() const override { return entry_point; }
+    std::vector<torch_aclnn::host::MemoryAccess> accesses() const override;
     void run() override;
     void finish() noexcept override;
     // For work that is done after phase 2 has returned, when the program may destroy the handles.

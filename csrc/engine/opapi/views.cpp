@@ -108,6 +108,10 @@ void require_sound(std::initializer_list<Named> tensors) {
     }
 }
 
+size_t view_bytes(const aclTensor& tensor) {
+    return static_cast<size_t>(layout_of(tensor).end - tensor.offset) * aclDataTypeSize(tensor.dtype);
+}
+
 void require_no_overlap(const Named& output, std::initializer_list<Named> inputs) {
     if (output.tensor->empty()) return;
     const kernels::Extent out = extent(*output.tensor);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "acl/acl.h"
 #include "engine/runtime/error/error.h"
@@ -20,24 +21,36 @@ enum class Product { inference, training, a2 };
 
 // The engine's settings, read from the environment once, at first use (docs/environment.md lists the variables).
 struct Config {
-    std::string soc_name;  // TORCH_ACLNN_HOST_SOC
-    Product product;       // follows from soc_name
-    int device_count;      // TORCH_ACLNN_HOST_DEVICES, or LOCAL_WORLD_SIZE
-    size_t memory_bytes;   // TORCH_ACLNN_HOST_MEMORY, per device
-    int thread_count;      // TORCH_ACLNN_HOST_THREADS
-    bool allow_float64;    // TORCH_ACLNN_HOST_FLOAT64
-    bool strict;           // TORCH_ACLNN_HOST_STRICT: refuse what the documents do not promise
-    bool use_workspace;    // TORCH_ACLNN_HOST_WORKSPACE: entry points ask for a workspace and write over it
-    bool list_leaks;       // TORCH_ACLNN_HOST_LEAKS: aclFinalize lists handles and executors that were not destroyed
-    bool compare_ranks;    // TORCH_ACLNN_HOST_CHECK_COLLECTIVES: ranks compare what they are about to do
-    bool asynchronous;     // TORCH_ACLNN_HOST_ASYNC: each stream runs its work on a thread of its own
-    int delay_seed;        // TORCH_ACLNN_HOST_DELAYS: work is delayed at random; 0: it is not
-    std::string trace;     // TORCH_ACLNN_HOST_TRACE: a file's path or "stderr"; empty: off
+    std::string soc_name;                   // TORCH_ACLNN_HOST_SOC
+    Product product = Product::a2;          // follows from soc_name
+    int device_count = 1;                   // TORCH_ACLNN_HOST_DEVICES, or LOCAL_WORLD_SIZE
+    size_t memory_bytes = size_t{8} << 30;  // TORCH_ACLNN_HOST_MEMORY, per device
+    int thread_count = 1;                   // TORCH_ACLNN_HOST_THREADS
+    bool allow_float64 = false;             // TORCH_ACLNN_HOST_FLOAT64
+    bool strict = false;                    // TORCH_ACLNN_HOST_STRICT: refuse what the documents do not promise
+    bool use_workspace = false;             // TORCH_ACLNN_HOST_WORKSPACE: entry points ask for a workspace and write over it
+    bool list_leaks = false;                // TORCH_ACLNN_HOST_LEAKS: aclFinalize lists handles and executors that were not destroyed
+    bool compare_ranks = true;              // TORCH_ACLNN_HOST_CHECK_COLLECTIVES: ranks compare what they are about to do
+    bool asynchronous = false;              // TORCH_ACLNN_HOST_ASYNC: each stream runs its work on a thread of its own
+    int delay_seed = 0;                     // TORCH_ACLNN_HOST_DELAYS: work is delayed at random; 0: it is not
+    bool check_streams = false;             // TORCH_ACLNN_HOST_CHECK_STREAMS: report unordered uses of memory on two streams
+    bool isolate = false;                   // TORCH_ACLNN_HOST_ISOLATE: the program cannot touch device memory
+    bool poison = false;                    // TORCH_ACLNN_HOST_POISON: fresh and freed memory is written over
+    std::string faults;                     // TORCH_ACLNN_HOST_FAULT: what is to fail; empty: nothing
+    std::string trace;                      // TORCH_ACLNN_HOST_TRACE: a file's path or "stderr"; empty: off
 };
 TORCH_ACLNN_HOST_API const Config& config();
 
 // A number for the calling thread that no other thread of the process has or had.
 TORCH_ACLNN_HOST_API uint64_t thread_number() noexcept;
+
+// Device memory that a task reads or writes. The name is the parameter's.
+struct MemoryAccess {
+    const char* name;
+    const void* data;
+    size_t bytes;
+    bool is_write;
+};
 
 // One unit of work on a stream. The stream calls run() once, in order, then finish() once, whatever run() did.
 class TORCH_ACLNN_HOST_API Task {
@@ -48,7 +61,9 @@ class TORCH_ACLNN_HOST_API Task {
     // The thread that asked for the work; another one may hand it to the stream.
     uint64_t origin() const { return origin_; }
     virtual const char* name() const = 0;  // must outlive the task: messages begin with it
-    virtual void run() = 0;                // may throw an Error, whose code is kept, or anything else: ACL_ERROR_RT_AICORE_EXCEPTION
+    // Asked for with TORCH_ACLNN_HOST_CHECK_STREAMS only, when the task is launched.
+    virtual std::vector<MemoryAccess> accesses() const { return {}; }
+    virtual void run() = 0;  // may throw an Error, whose code is kept, or anything else: ACL_ERROR_RT_AICORE_EXCEPTION
     virtual void finish() noexcept = 0;
 
    private:

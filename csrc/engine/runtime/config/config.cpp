@@ -19,8 +19,6 @@ namespace torch_aclnn::host {
 namespace {
 
 constexpr const char* kDefaultSoc = "Ascend910B3";
-constexpr Product kDefaultProduct = Product::a2;
-constexpr size_t kDefaultMemory = size_t{8} << 30;
 constexpr size_t kMinMemory = size_t{1} << 20;
 constexpr long kMaxDevices = 64;
 constexpr long kMaxThreads = 4096;
@@ -131,11 +129,10 @@ void read_visible_devices(Settings& settings) {
 
 void read_memory(Settings& settings) {
     const char* value = variable("TORCH_ACLNN_HOST_MEMORY");
-    size_t bytes = kDefaultMemory;
-    if (value != nullptr && !read_bytes(value, bytes)) {
-        settings.reject("TORCH_ACLNN_HOST_MEMORY", "at least 1M, as bytes or with a suffix K, M, G or T", value);
-        bytes = kDefaultMemory;
-    }
+    size_t bytes = 0;
+    if (value == nullptr) return;
+    if (!read_bytes(value, bytes))
+        return settings.reject("TORCH_ACLNN_HOST_MEMORY", "at least 1M, as bytes or with a suffix K, M, G or T", value);
     settings.config.memory_bytes = bytes;
 }
 
@@ -156,8 +153,9 @@ void read_delays(Settings& settings) {
 }
 
 Settings* read_environment() {
-    auto* settings = new Settings{
-        {kDefaultSoc, kDefaultProduct, 1, kDefaultMemory, default_thread_count(), false, false, false, false, true, false, 0, ""}, ""};
+    auto* settings = new Settings;
+    settings->config.soc_name = kDefaultSoc;
+    settings->config.thread_count = default_thread_count();
     read_soc(*settings);
     read_device_count(*settings);
     read_visible_devices(*settings);
@@ -172,6 +170,10 @@ Settings* read_environment() {
     read_switch(*settings, "TORCH_ACLNN_HOST_CHECK_COLLECTIVES", settings->config.compare_ranks);
     read_switch(*settings, "TORCH_ACLNN_HOST_ASYNC", settings->config.asynchronous);
     read_delays(*settings);
+    read_switch(*settings, "TORCH_ACLNN_HOST_CHECK_STREAMS", settings->config.check_streams);
+    read_switch(*settings, "TORCH_ACLNN_HOST_ISOLATE", settings->config.isolate);
+    read_switch(*settings, "TORCH_ACLNN_HOST_POISON", settings->config.poison);
+    if (const char* value = variable("TORCH_ACLNN_HOST_FAULT")) settings->config.faults = value;
     if (const char* value = variable("TORCH_ACLNN_HOST_TRACE")) settings->config.trace = value;
     return settings;
 }
