@@ -9,7 +9,7 @@ namespace torch_aclnn::host {
 class TORCH_ACLNN_HOST_API DeferredTask {
    public:
     // Puts it on the stream. Throws what enqueue() throws. The name must outlive the stream's work.
-    static std::unique_ptr<DeferredTask> put_on(aclrtStream stream, const char* name);
+    static std::unique_ptr<DeferredTask> put_on(aclrtStream stream, const char* name, const std::vector<MemoryAccess>& accesses);
 
     DeferredTask(std::shared_ptr<Stream> stream, const char* name, uint64_t origin, PendingWork before, std::shared_ptr<Failure> failure,
                  std::shared_ptr<Completion> completion);
@@ -28,6 +28,7 @@ class TORCH_ACLNN_HOST_API DeferredTask {
     const std::shared_ptr<Stream> stream_;
     const char* const name_;
     const uint64_t origin_;
+    const uint64_t launch_;
     const PendingWork before_;
     std::shared_ptr<Failure> failure_before_;
     std::shared_ptr<Completion> completion_;  // null when it is over

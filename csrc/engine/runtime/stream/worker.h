@@ -15,14 +15,18 @@ namespace torch_aclnn::host {
 
 class StreamWorker {
    public:
-    // The number tells the random delays of one stream from those of another.
+    // The number tells the random delays of one stream from those of another. Throws an Error if the system gives no thread.
     explicit StreamWorker(int number);
     StreamWorker(const StreamWorker&) = delete;
-    // Waits for the task that runs, unless that is what destroys the stream.
+    // Its tasks keep the stream, so there are none, unless the last of them is what destroys it.
     ~StreamWorker();
 
+    // Holds up a program that is far ahead of the stream, as an NPU's queue does.
+    void await_room();
     // `place` is where the task is in the stream's order.
     void push(std::unique_ptr<DeferredTask> place, Task& task);
+    // Gives up the tasks that have not begun, and waits for the one that runs, but not longer.
+    void abandon(Completion::Clock::time_point deadline);
 
    private:
     struct Item {
@@ -35,6 +39,7 @@ class StreamWorker {
         std::mutex mutex;
         std::condition_variable changed;
         std::deque<Item> queue;
+        bool running = false;
         bool closing = false;
         std::mt19937 random;
     };
