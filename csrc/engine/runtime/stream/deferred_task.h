@@ -16,6 +16,7 @@ class TORCH_ACLNN_HOST_API DeferredTask {
     DeferredTask(const DeferredTask&) = delete;
     ~DeferredTask();
 
+    bool is_demanded() const { return completion_->is_demanded(); }
     // Waits for what came before it. False: that failed, so that this task is over too, and is not to be run.
     bool start();
     // One of them, once, after start() returned true.

@@ -51,7 +51,7 @@ void Stream::submit_to_worker(Task& task) {
 StreamWorker& Stream::worker() {
     const std::lock_guard<Lock> lock(running_);
     if (worker_ == nullptr) {
-        worker_ = std::make_unique<StreamWorker>(id_);
+        worker_ = std::make_unique<StreamWorker>(id_, demand_);
         end_streams_at_exit();
     }
     return *worker_;
@@ -64,7 +64,7 @@ void Stream::abandon(Completion::Clock::time_point deadline) {
 std::unique_ptr<DeferredTask> Stream::defer(const char* name, uint64_t origin) {
     std::lock_guard<Lock> lock(running_);
     settle();
-    const auto completion = std::make_shared<Completion>();
+    const auto completion = std::make_shared<Completion>(demand_);
     auto task = std::make_unique<DeferredTask>(shared_from_this(), name, origin, deferred_, pending_failure(), completion);
     // It waits for those before it, so to wait for it is enough.
     deferred_.clear();

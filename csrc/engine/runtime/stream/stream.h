@@ -70,6 +70,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     const int id_;
     std::atomic<uint32_t> overflow_switch_{0};
     Lock running_;
+    const std::shared_ptr<Demand> demand_ = std::make_shared<Demand>();
     PendingWork deferred_;
     std::shared_ptr<Failure> failure_;
     std::unique_ptr<StreamWorker> worker_;  // made by the first task that it is to run

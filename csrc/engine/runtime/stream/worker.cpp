@@ -1,5 +1,7 @@
 #include "engine/runtime/stream/worker.h"
 
+#include <cxxabi.h>
+
 #include <chrono>
 #include <system_error>
 
@@ -9,18 +11,39 @@ namespace torch_aclnn::host {
 namespace {
 
 // With TORCH_ACLNN_HOST_DELAYS. Long enough for the program to have gone on to whatever it does too early.
-constexpr int kMaxDelayMicroseconds = 2000;
+constexpr auto kMaxDelay = std::chrono::milliseconds(100);
+constexpr auto kPause = std::chrono::microseconds(100);
 
 constexpr size_t kMaxQueue = size_t{1} << 14;
 
 }  // namespace
 
-StreamWorker::StreamWorker(int number) : state_(std::make_shared<State>()) {
+// While a task runs the lock is free.
+class StreamWorker::Running {
+   public:
+    Running(State& state, std::unique_lock<std::mutex>& lock) : state_(state), lock_(lock) {
+        state_.running = true;
+        lock_.unlock();
+    }
+    Running(const Running&) = delete;
+    ~Running() {
+        lock_.lock();
+        state_.running = false;
+        state_.changed.notify_all();
+    }
+
+   private:
+    State& state_;
+    std::unique_lock<std::mutex>& lock_;
+};
+
+StreamWorker::StreamWorker(int number, std::shared_ptr<Demand> demand) : state_(std::make_shared<State>()) {
+    state_->demand = std::move(demand);
     state_->random.seed(static_cast<std::mt19937::result_type>(config().delay_seed + number));
     try {
         thread_ = std::thread([state = state_] { work(state); });
     } catch (const std::system_error& error) {
-        throw Error(ACL_ERROR_RT_INTERNAL_ERROR, text("no thread for stream ", number, ": ", error.what()));
+        throw Error(ACL_ERROR_INTERNAL_ERROR, text("no thread for stream ", number, ": ", error.what()));
     }
 }
 
@@ -40,6 +63,8 @@ void StreamWorker::await_room() {
     // What a task of this stream launches, such as a callback of the program, cannot wait for the end of that task.
     if (thread_.get_id() == std::this_thread::get_id()) return;
     std::unique_lock<std::mutex> lock(state_->mutex);
+    if (state_->queue.size() < kMaxQueue) return;
+    state_->demand->raise_to_all();
     state_->changed.wait(lock, [this] { return state_->queue.size() < kMaxQueue; });
 }
 
@@ -67,23 +92,29 @@ void StreamWorker::work(const std::shared_ptr<State>& state) {
         if (state->queue.empty()) return;
         Item item = std::move(state->queue.front());
         state->queue.pop_front();
-        state->running = true;
-        lock.unlock();
+        const Running running(*state, lock);
         run(*state, item);
         item.place.reset();  // with it the stream may go, and with that the worker
-        lock.lock();
-        state->running = false;
-        state->changed.notify_all();
     }
 }
 
+// Half of the tasks begin only when something waits for them, so that what does not wait and should comes too early.
+void StreamWorker::delay(State& state, const Item& item) {
+    if (state.random() % 2 == 0) return;
+    const auto end = Completion::Clock::now() + kMaxDelay;
+    while (!item.place->is_demanded() && Completion::Clock::now() < end) std::this_thread::sleep_for(kPause);
+    if (!item.place->is_demanded()) state.demand->raise_to_all();  // nothing waits: the program may be doing something else
+}
+
 void StreamWorker::run(State& state, Item& item) {
-    if (config().delay_seed != 0) std::this_thread::sleep_for(std::chrono::microseconds(state.random() % kMaxDelayMicroseconds));
+    if (config().delay_seed != 0) delay(state, item);
     if (item.place->start()) {
         try {
             item.task->run();
             item.task->finish();
             return item.place->succeed();
+        } catch (const abi::__forced_unwind&) {
+            throw;  // Python ends the thread of a callback that wants to go on after the interpreter has ended
         } catch (const Error& error) {
             (void)item.place->fail(error.code(), error.what());
         } catch (const std::exception& error) {

@@ -16,7 +16,7 @@ namespace torch_aclnn::host {
 class StreamWorker {
    public:
     // The number tells the random delays of one stream from those of another. Throws an Error if the system gives no thread.
-    explicit StreamWorker(int number);
+    StreamWorker(int number, std::shared_ptr<Demand> demand);
     StreamWorker(const StreamWorker&) = delete;
     // Its tasks keep the stream, so there are none, unless the last of them is what destroys it.
     ~StreamWorker();
@@ -41,11 +41,15 @@ class StreamWorker {
         std::deque<Item> queue;
         bool running = false;
         bool closing = false;
+        std::shared_ptr<Demand> demand;
         std::mt19937 random;
     };
 
+    class Running;
+
     static void work(const std::shared_ptr<State>& state);
     static void run(State& state, Item& item);
+    static void delay(State& state, const Item& item);
 
     const std::shared_ptr<State> state_;
     std::thread thread_;
