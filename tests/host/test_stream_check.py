@@ -59,9 +59,11 @@ def test_unordered_use_is_told_with_both_operators_and_what_is_missing(program, 
     assert re.search(rf"{first} on stream \d+, and then .*{second}.* on stream \d+; .*{missing}", report), report
 
 
+MORE_ORDERED = (SYNCHRONISED, POLLED, BOTH_READ, ALL_REDUCE + "work.wait(); y.add_(1)")
+
+
 @pytest.mark.parametrize("program", [
-    ORDERED, RECORDED,
-    *(pytest.param(program, marks=pytest.mark.slow) for program in (SYNCHRONISED, POLLED, BOTH_READ, ALL_REDUCE + "work.wait(); y.add_(1)")),
+    ORDERED, RECORDED, *(pytest.param(program, marks=pytest.mark.slow) for program in MORE_ORDERED),
 ], ids=["event", "record_stream", "synchronisation", "query", "two readers", "collective"])  # fmt: skip
 def test_ordered_uses_are_left_alone(program):
     assert reports_of(program) == []

@@ -1,6 +1,7 @@
 // The start and the end of a process's use of the engine.
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -23,9 +24,18 @@ std::atomic<Phase> phase{Phase::untouched};
 std::mutex leak_reports_mutex;
 bool banner_printed = false;
 
-const int registered = pthread_atfork(nullptr, nullptr, [] {
-    if (phase == Phase::running) phase = Phase::forked;
-});
+// A forked process ends without the exit handlers that it inherited: torch_npu's would join threads that only the parent has.
+void become_forked() {
+    if (phase != Phase::running) return;
+    phase = Phase::forked;
+    const auto end = [](int status, void*) {
+        std::fflush(nullptr);
+        _exit(status);
+    };
+    (void)on_exit(end, nullptr);
+}
+
+const int registered = pthread_atfork(nullptr, nullptr, become_forked);
 
 // Libraries add to it while they are loaded, perhaps before this file's own objects are made.
 std::vector<void (*)()>& leak_reports() {
