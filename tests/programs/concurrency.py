@@ -6,8 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 
-import torch
 import torch_aclnn
+import torch
 from torch.nn.functional import batch_norm, conv2d, cross_entropy, max_pool3d
 from torch_aclnn.functional import adaptive_avg_pool2d, avg_pool2d, max_unpool3d, replication_pad2d
 

@@ -1,0 +1,58 @@
+"""Processes that are forked while three threads use npu: `forks.py <what the child does> <how many>`. Prints how the children ended."""
+
+import os
+import signal
+import sys
+import threading
+from collections import Counter
+
+import torch_aclnn  # noqa: F401
+import torch
+
+LIMIT = 60  # seconds for a child
+
+
+def compute_on_cpu() -> None:
+    found = torch.ops.torch_aclnn.avg_pool2d_backward(torch.ones(8, 16, 64, 64), (8, 16, 128, 128), (2, 2))
+    assert found.unique().tolist() == [0.25]
+
+
+def use_npu() -> None:
+    """Expect a refusal, of an operator and of a synchronisation."""
+    for use in (lambda: x + 1, torch.npu.synchronize):
+        try:
+            use()
+        except RuntimeError as error:
+            assert "the process was forked from one that uses the devices" in str(error)
+        else:
+            raise AssertionError("npu was used")
+
+
+CHILDREN = {"computes": compute_on_cpu, "uses npu": use_npu, "exits": lambda: None}
+
+x = torch.randn(64, 64).npu()
+stop = threading.Event()
+
+
+def keep_busy() -> None:
+    torch.npu.set_device(0)
+    with torch.npu.stream(torch.npu.Stream()):
+        while not stop.is_set():
+            (x @ x).relu().sum().item()
+
+
+threads = [threading.Thread(target=keep_busy) for _ in range(3)]
+for thread in threads:
+    thread.start()
+ends: Counter[int] = Counter()
+for _ in range(int(sys.argv[2])):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(LIMIT)
+        CHILDREN[sys.argv[1]]()
+        sys.exit(7)  # with Python's and C's exit handlers
+    ends[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])] += 1
+stop.set()
+for thread in threads:
+    thread.join()
+print(dict(ends))

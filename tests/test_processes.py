@@ -1,0 +1,120 @@
+"""Threads, forks and the end of a process, in each mode of the streams."""
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from support.subprocesses import output_of, run_python
+
+PROGRAMS = Path(__file__).parent / "programs"
+MODES = [{}, {"TORCH_ACLNN_HOST_ASYNC": "1"}, {"TORCH_ACLNN_HOST_DELAYS": "3"}]
+mode = pytest.mark.parametrize("settings", MODES, ids=["default", "asynchronous", "delayed"])
+
+
+def program(name: str, *arguments: str) -> tuple[str, ...]:
+    return (sys.executable, str(PROGRAMS / f"{name}.py"), *arguments)
+
+
+@pytest.mark.parametrize("seconds", [2, pytest.param(60, marks=pytest.mark.slow)])
+@mode
+def test_threads_share_streams_and_devices(settings, seconds):
+    fewest, _ = map(int, output_of("", launcher=program("concurrency", str(seconds)), TORCH_ACLNN_HOST_DEVICES="2", **settings).split())
+    assert fewest > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("child", ["computes", "uses npu", "exits"])
+@mode
+def test_forked_process_ends_well_while_other_threads_work(settings, child):
+    ends = ast.literal_eval(output_of("", launcher=program("forks", child, "10"), **settings))
+    assert ends == {7: 10}
+
+
+ENDINGS = {
+    "tensors are alive": "x = torch.ones(1000).npu() * 2",
+    "work is pending": "x = torch.ones(300, 300).npu()\nfor _ in range(50): x = x @ x",
+    "a stream is current": "torch.npu.set_stream(torch.npu.Stream()); x = torch.ones(9).npu() + 1; sys.exit()",
+    "a thread works": """
+def work():
+    while True:
+        torch.ones(9).npu() + 1
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+""",
+    "a gradient was taken": "x = torch.ones(9, device='npu', requires_grad=True); x.exp().sum().backward()",
+    "an event is alive": "e = torch.npu.Event(); e.record(); torch.npu.Stream().wait_event(e)",
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@mode
+def test_process_ends_cleanly_while(ending, settings):
+    done = run_python(f"import sys, threading, time, torch\n{ENDINGS[ending]}", **settings)
+    assert done.returncode == 0, done.stderr
+    if ending == "a thread works":
+        return  # torch_npu may tell that thread that the device is gone
+    unexpected = [line for line in done.stderr.splitlines() if "host engine" not in line and "32 padding" not in line]
+    assert unexpected == []
+
+
+def test_exception_in_a_thread_does_not_end_the_others():
+    code = """
+    import threading, torch
+    x = torch.ones(4).npu()
+    thread = threading.Thread(target=lambda: x.view(3))
+    thread.start(); thread.join()
+    print((x + 1).sum().item())
+    """
+    done = run_python(code)
+    assert (done.returncode, done.stdout.strip()) == (0, "8.0")
+    assert "Exception in thread" in done.stderr
+
+
+@mode
+def test_interrupt_of_a_long_operator_ends_the_process(settings):
+    code = """
+    import torch
+    x = torch.ones(1500, 1500).npu()
+    torch.npu.synchronize()
+    print("begins", flush=True)
+    while True:
+        (x @ x).sum().item()
+    """
+    running = subprocess.Popen(
+        [sys.executable, "-c", "\n".join(line[4:] for line in code.splitlines())],
+        env={**os.environ, **settings}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert running.stdout is not None and running.stdout.readline() == "begins\n"
+    time.sleep(0.2)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == -signal.SIGINT
+    assert "KeyboardInterrupt" in errors
+
+
+@pytest.mark.slow
+def test_memory_is_flat_over_many_calls():
+    """As many calls of operators as 200,000 steps of training a linear model take."""
+    code = """
+    import os, torch
+    def resident():
+        return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    x, y = torch.ones(8, 8).npu(), torch.ones(8, 8).npu()
+    def calls(count):
+        for _ in range(count):
+            torch.addmm(y, x, x).relu_().sum()
+        torch.npu.synchronize()
+    calls(50_000)
+    before = resident()
+    calls(550_000)
+    print(resident() - before)
+    """
+    done = run_python(code)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 8 << 20
