@@ -1,6 +1,7 @@
 // What can be asked of an event: its status and its time.
 
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/stream/event.h"
 
 namespace torch_aclnn::host {
@@ -23,14 +24,14 @@ std::shared_ptr<Event> find_timed_event(aclrtEvent handle, const char* parameter
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
-    return guarded(__func__, [&] {
+    return guarded(can_fail(__func__), [&] {
         require_pointer("status", status);
         *status = find_event(event)->reached() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     });
 }
 
 extern "C" aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
-    return guarded(__func__, [&] {
+    return guarded(can_fail(__func__), [&] {
         require_pointer("status", status);
         *status = find_resettable_event(event)->reached() ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
     });
@@ -38,7 +39,7 @@ extern "C" aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) 
 
 // A wait that was accepted is over when the event is reached: aclrtStreamWaitEvent only takes events that have been recorded.
 extern "C" aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
-    return guarded(__func__, [&] {
+    return guarded(can_fail(__func__), [&] {
         require_pointer("status", status);
         const auto found = find_resettable_event(event);
         *status = !found->recorded() || found->reached() ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
