@@ -111,11 +111,11 @@ def test_a_text_that_is_not_in_the_grammar_changes_nothing(ascendcl, faults, tex
 
 def test_a_task_that_fails_is_told_at_the_synchronisation_and_what_follows_it_is_skipped(ascendcl, tasks, stream, faults):
     counted = tasks.counted_tasks()
-    faults("countingTask@run:2")
+    faults("*Task@run:2")
     for _ in range(3):
         assert tasks.enqueue_counting_task(stream) == 0
     assert ascendcl.aclrtSynchronizeStream(stream) == OPERATOR_FAILED
-    assert ascendcl.message() == 'countingTask: a fault was injected, as "countingTask@run:2" asks'
+    assert ascendcl.message() == 'countingTask: a fault was injected, as "*Task@run:2" asks'
     assert tasks.counted_tasks() == counted + 1
     assert tasks.enqueue_counting_task(stream) == 0
     ascendcl.ok("aclrtSynchronizeStream", stream)
