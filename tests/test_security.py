@@ -177,8 +177,9 @@ def test_children_inherit_no_descriptor_of_the_engine(tmp_path):
         "TORCH_ACLNN_HOST_COVERAGE": str(tmp_path),
         "PYTORCH_NPU_ALLOC_CONF": "expandable_segments:True",
     }
-    code = f"{INHERITED}\n{TRAIN}\nprint([link for name, link in inherited().items() if name not in before])"
-    assert output_of(code, **settings).splitlines()[-1] == "[]"
+    code = f"{INHERITED}\n{TRAIN}\nprint({{link for name, link in inherited().items() if name not in before}})"
+    # The queue of torch_npu has three eventfds.
+    assert eval(output_of(code, **settings).splitlines()[-1]) <= {"anon_inode:[eventfd]"}
     assert (tmp_path / "trace").stat().st_size > 0 and list(tmp_path.glob("*.calls"))
 
 
