@@ -111,9 +111,11 @@ def test_the_command_takes_nothing_from_the_working_directory(hostile_directory,
     assert done.returncode == 0 and "HARM" not in done.stdout, done.stderr
 
 
-def test_info_takes_nothing_from_the_working_directory(hostile_directory):
-    done = subprocess.run([COMMAND, "info"], cwd=hostile_directory, env=environment_with(), capture_output=True, text=True, timeout=300)
+def test_info_takes_nothing_from_the_working_directory_and_leaves_no_file(hostile_directory, tmp_path):
+    environment = environment_with(TMPDIR=str(tmp_path))
+    done = subprocess.run([COMMAND, "info"], cwd=hostile_directory, env=environment, capture_output=True, text=True, timeout=300)
     assert "HARM" not in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_empty_part_of_the_library_path_is_dropped_for_it_means_the_working_directory():
