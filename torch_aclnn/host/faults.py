@@ -13,12 +13,16 @@ _one_at_a_time = threading.Lock()
 class Injection:
     """The faults of one :func:`inject`."""
 
+    def __init__(self) -> None:
+        self._at_the_end: int | None = None
+
     @property
     def count(self) -> int:
-        """How many faults have happened since the faults were set."""
-        count = host_runtime().torchAclnnHostInjectedFaults
-        count.restype = ctypes.c_uint64
-        return int(count())
+        """How many faults have happened; after the context, how many there were in it."""
+        return _count() if self._at_the_end is None else self._at_the_end
+
+    def _end(self) -> None:
+        self._at_the_end = _count()
 
 
 @contextlib.contextmanager
@@ -55,12 +59,20 @@ def inject(faults: str) -> Iterator[Injection]:
         raise RuntimeError("torch_aclnn.host.inject: faults are being injected already; put them in one text, with commas between them")
     try:
         _set_faults(faults)
+        injection = Injection()
         try:
-            yield Injection()
+            yield injection
         finally:
+            injection._end()
             _set_faults("")
     finally:
         _one_at_a_time.release()
+
+
+def _count() -> int:
+    count = host_runtime().torchAclnnHostInjectedFaults
+    count.restype = ctypes.c_uint64
+    return int(count())
 
 
 def _set_faults(faults: str) -> None:
