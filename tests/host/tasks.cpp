@@ -3,7 +3,8 @@
 #include <new>
 #include <stdexcept>
 
-#include "engine/runtime/error/guarded.h"
+#include "aclnn/acl_meta.h"
+#include "engine/opapi/fallback_codes.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -80,4 +81,13 @@ EXPORT int throw_what_is_no_exception() {
 }
 EXPORT int run_out_of_memory() {
     return guarded("aclnnX", [] { throw std::bad_alloc(); });
+}
+EXPORT int run_out_of_memory_in_phase1() {
+    return guarded("aclnnX", [] { throw std::bad_alloc(); }, torch_aclnn::host::kPhase1Codes);
+}
+EXPORT int run_out_of_memory_in_phase2() {
+    return guarded("aclnnX", [] { throw std::bad_alloc(); }, torch_aclnn::host::kAclnnCodes);
+}
+EXPORT int return_a_code_that_is_in_no_table() {
+    return guarded("aclnnX", [] { throw Error(123456, "it went wrong"); });
 }

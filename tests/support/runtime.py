@@ -75,6 +75,8 @@ PROTOTYPES: dict[str, list] = {
     "aclrtSynchronizeStreamWithTimeout": [c_void_p, c_int32],
     "aclrtUnmapMem": [c_void_p],
     "torchAclnnHostEntryPoints": [c_void_p, c_size_t, c_size_t],
+    "torchAclnnHostInjectedFaults": [],
+    "torchAclnnHostSetFaults": [c_char_p],
 }
 RESULTS = {
     "aclGetCompileoptSize": c_size_t,
@@ -83,6 +85,7 @@ RESULTS = {
     "aclprofCreateConfig": c_void_p,
     "aclrtGetSocName": c_char_p,
     "torchAclnnHostEntryPoints": c_size_t,
+    "torchAclnnHostInjectedFaults": c_uint64,
 }
 
 

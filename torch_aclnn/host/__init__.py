@@ -5,14 +5,17 @@ Nothing in this package imports torch, so that the command line works where torc
 
 from torch_aclnn.host.calls import calls, reset_calls
 from torch_aclnn.host.engine import activate, is_active
+from torch_aclnn.host.faults import Injection, inject
 from torch_aclnn.host.paths import includedir, libdir
 from torch_aclnn.host.versions import check_versions
 
 __all__ = [
+    "Injection",
     "activate",
     "calls",
     "check_versions",
     "includedir",
+    "inject",
     "is_active",
     "libdir",
     "reset_calls",

@@ -66,6 +66,13 @@ example:
 """
 
 
+def _env(_: argparse.Namespace) -> int:
+    # As bytes: a path is not always text.
+    sys.stdout.flush()
+    sys.stdout.buffer.write(os.fsencode("\n".join(locations.shell_commands()) + "\n"))
+    return 0
+
+
 def _config(arguments: argparse.Namespace) -> int:
     lines = locations.config({option for option in locations.OPTIONS if getattr(arguments, option)})
     if not lines:
@@ -89,7 +96,7 @@ def _parser() -> Parser:
     programs.add_parsers(commands)
 
     env = commands.add_parser("env", help="print shell commands that let programs find the engine", description=_ENV)
-    env.set_defaults(action=lambda _: print("\n".join(locations.shell_commands())) or 0)
+    env.set_defaults(action=_env)
 
     config = commands.add_parser("config", help="print where headers, libraries and programs are", description=_CONFIG)
     for option, help in locations.OPTIONS.items():

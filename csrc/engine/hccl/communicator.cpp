@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "engine/runtime/fault/injection.h"
 #include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/text.h"
 
@@ -50,6 +51,7 @@ Communicator::~Communicator() {
 void Communicator::launch(Operation operation, aclrtStream stream, Body body) {
     if (is_of_another_process()) throw Error(HCCL_E_UNAVAIL, "the communicator belongs to the process that this one was forked from");
     require_device_memory(operation.buffers);
+    may_fail(name_of(operation.record.kind));
     const std::lock_guard<std::mutex> lock(mutex_);
     if (closing_) throw Error(HCCL_E_UNAVAIL, "the communicator is being destroyed");
     auto task = DeferredTask::put_on(stream, name_of(operation.record.kind), accesses_of(operation, membership_.rank));

@@ -4,6 +4,7 @@
 
 #include "engine/opapi/checks.h"
 #include "engine/runtime/device/process.h"
+#include "engine/runtime/fault/injection.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -72,6 +73,7 @@ void begin_phase1(const uint64_t* workspace_size, aclOpExecutor* const* executor
 }
 
 void end_phase1(std::unique_ptr<aclOpExecutor> made, uint64_t* workspace_size, aclOpExecutor** executor) {
+    phase1_may_fail(made->entry_point);
     made->workspace_size = config().use_workspace ? kWorkspaceSize : 0;
     *workspace_size = made->workspace_size;
     *executor = made.release();
@@ -85,6 +87,7 @@ aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t worksp
         // From here on the executor is used up, unless it is repeatable. Of two threads that use one at once, the second comes too late.
         if (!executor->repeatable && !slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
         std::unique_ptr<aclOpExecutor, Finish> used(executor);
+        may_fail(entry_point.name());
         require_not_finalized();
         require_workspace(*executor, workspace, workspace_size);
         require_arguments(*executor);

@@ -14,6 +14,8 @@
 
 #include "engine/runtime/device/soc.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/injection.h"
+#include "engine/runtime/fault/specification.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -152,6 +154,17 @@ void read_delays(Settings& settings) {
     if (settings.config.delay_seed != 0) settings.config.asynchronous = true;
 }
 
+void read_faults(Settings& settings) {
+    const char* value = variable("TORCH_ACLNN_HOST_FAULT");
+    if (value == nullptr) return;
+    try {
+        (void)parse_faults(value);
+        settings.config.faults = value;
+    } catch (const Error& error) {
+        if (settings.error.empty()) settings.error = text("TORCH_ACLNN_HOST_FAULT: ", error.what());
+    }
+}
+
 Settings* read_environment() {
     auto* settings = new Settings;
     settings->config.soc_name = kDefaultSoc;
@@ -173,7 +186,7 @@ Settings* read_environment() {
     read_switch(*settings, "TORCH_ACLNN_HOST_CHECK_STREAMS", settings->config.check_streams);
     read_switch(*settings, "TORCH_ACLNN_HOST_ISOLATE", settings->config.isolate);
     read_switch(*settings, "TORCH_ACLNN_HOST_POISON", settings->config.poison);
-    if (const char* value = variable("TORCH_ACLNN_HOST_FAULT")) settings->config.faults = value;
+    read_faults(*settings);
     if (const char* value = variable("TORCH_ACLNN_HOST_TRACE")) settings->config.trace = value;
     return settings;
 }
@@ -192,6 +205,7 @@ const Config& config() {
 
 void require_valid_config() {
     if (!settings().error.empty()) throw Error(ACL_ERROR_INVALID_PARAM, settings().error);
+    set_configured_faults();
 }
 
 }  // namespace torch_aclnn::host

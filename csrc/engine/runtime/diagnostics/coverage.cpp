@@ -38,7 +38,7 @@ Files open_files() {
     if (directory == nullptr || *directory == '\0') return {};
     const std::string path = directory;
     Files files{nullptr, path + "/log"};
-    const int calls = open((path + "/" + std::to_string(getpid()) + ".calls").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const int calls = open((path + "/" + std::to_string(getpid()) + ".calls").c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     constexpr size_t bytes = kRecords * sizeof(Record);
     if (calls >= 0 && ftruncate(calls, bytes) == 0) {
         void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, calls, 0);
@@ -89,7 +89,7 @@ void coverage_log(const char* message) noexcept {
         std::lock_guard<std::mutex> lock(*mutex);
         if (!seen->insert(std::hash<std::string>()(line)).second) return;
         // Opened for each line, of which there are few: the program may close descriptors that it does not know.
-        const int log = open(files().log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        const int log = open(files().log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (log < 0) return;
         [[maybe_unused]] const ssize_t written = write(log, line.data(), line.size());
         close(log);

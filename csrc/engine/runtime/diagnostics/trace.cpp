@@ -1,5 +1,6 @@
 // TORCH_ACLNN_HOST_TRACE: one line per call of interest, "seconds thread text".
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,7 +18,8 @@ std::FILE* open_trace() {
     const std::string& target = config().trace;
     if (target.empty()) return nullptr;
     if (target == "stderr") return stderr;
-    std::FILE* file = std::fopen(target.c_str(), "a");
+    const int descriptor = open(target.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    std::FILE* file = descriptor >= 0 ? fdopen(descriptor, "a") : nullptr;
     if (file == nullptr) {
         std::fprintf(stderr, "torch_aclnn: TORCH_ACLNN_HOST_TRACE: cannot write to \"%s\"; there will be no trace\n", target.c_str());
         return nullptr;

@@ -5,6 +5,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "engine/runtime/error/code_table.h"
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
@@ -27,7 +28,12 @@ bool belongs_to_another_layer(int code) {
 
 int record(const char* function, int code, const char* message) noexcept {
     LastError& last = last_error;
-    std::snprintf(last.message, sizeof last.message, "%s: %s", function, message);
+    if (find_code(code) != nullptr) {
+        std::snprintf(last.message, sizeof last.message, "%s: %s", function, message);
+    } else {  // none that is not in the table may leave the engine
+        std::snprintf(last.message, sizeof last.message, "%s: %s (%d, which is no code of the engine)", function, message, code);
+        code = ACL_ERROR_INTERNAL_ERROR;
+    }
     last.runtime_code = belongs_to_another_layer(code) ? ACL_SUCCESS : code;
     if (tracing()) trace(last.message);
     return code;

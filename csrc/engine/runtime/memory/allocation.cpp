@@ -4,6 +4,7 @@
 
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/memory/system_memory.h"
@@ -37,7 +38,7 @@ void* allocate_on(Device& device, size_t size) {
 
 aclError allocate_traced(const char* function, void** devPtr, size_t size) {
     return traced(
-        function,
+        can_fail(function),
         [&] {
             require_pointer("devPtr", devPtr);
             if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");

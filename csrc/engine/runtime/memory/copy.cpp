@@ -5,6 +5,7 @@
 #include "engine/runtime/device/context.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/stream/stream.h"
 
@@ -90,7 +91,7 @@ using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             require_copy(dst, destMax, src, count, kind);
             settle_default_stream();
@@ -101,7 +102,7 @@ extern "C" aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size
 
 extern "C" aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind, aclrtStream stream) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             require_copy(dst, destMax, src, count, kind);
             find_stream(stream)->submit(*new Copy(dst, src, count));
@@ -111,7 +112,7 @@ extern "C" aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src,
 
 extern "C" aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             require_fill(devPtr, maxCount, count);
             settle_default_stream();
@@ -122,7 +123,7 @@ extern "C" aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, si
 
 extern "C" aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             require_fill(devPtr, maxCount, count);
             find_stream(stream)->submit(*new Fill(devPtr, value, count));

@@ -1,6 +1,7 @@
 // Host memory that is known to the runtime: pinned on an NPU, ordinary here.
 
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/system_memory.h"
 
@@ -14,7 +15,7 @@ constexpr size_t kAlignment = 64;  // documented
 
 extern "C" aclError aclrtMallocHost(void** hostPtr, size_t size) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             require_pointer("hostPtr", hostPtr);
             if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/handle_table.h"
 
 namespace torch_aclnn::host {
@@ -95,7 +96,7 @@ using namespace torch_aclnn::host;
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtMallocPhysical(void** handle, size_t size, const PhysicalProperties* prop, uint64_t) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             require_pointer("handle", handle);
             require_pointer("prop", prop);

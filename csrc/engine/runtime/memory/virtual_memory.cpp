@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/memory/physical_memory.h"
@@ -106,7 +107,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtReleaseMemAddress(void* virPtr) {
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, void* handle, uint64_t) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             require_pointer("virPtr", virPtr);
             auto physical = find_physical(handle);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/fault/injection.h"
 #include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
@@ -33,12 +34,22 @@ bool DeferredTask::start() {
     if (failure_before_ == nullptr) failure_before_ = before_.failure();
     if (failure_before_ == nullptr || !failure_before_->spoils(launch_)) {
         stream_->trace_task(name_, "");
-        return true;
+        return may_run();
     }
     failure_before_->add_affected(origin_);
     stream_->trace_task(name_, ", skipped: it comes after a failure");
     end(failure_before_);
     return false;
+}
+
+bool DeferredTask::may_run() {
+    try {
+        task_may_fail(name_, stream_->id(), stream_->device());
+        return true;
+    } catch (const Error& error) {
+        (void)fail(error.code(), error.what());
+        return false;
+    }
 }
 
 void DeferredTask::succeed() noexcept {

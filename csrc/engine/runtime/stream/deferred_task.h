@@ -17,13 +17,14 @@ class TORCH_ACLNN_HOST_API DeferredTask {
     ~DeferredTask();
 
     bool is_demanded() const { return completion_->is_demanded(); }
-    // Waits for what came before it. False: that failed, so that this task is over too, and is not to be run.
+    // Waits for what came before it. False: that failed, or a fault was injected, so that this task is over too, and is not to be run.
     bool start();
     // One of them, once, after start() returned true.
     void succeed() noexcept;
     std::shared_ptr<Failure> fail(int code, const char* message) noexcept;
 
    private:
+    bool may_run();
     void end(std::shared_ptr<Failure> failure) noexcept;
 
     const std::shared_ptr<Stream> stream_;

@@ -1,4 +1,5 @@
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/handle_table.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/stream.h"
@@ -50,16 +51,18 @@ using namespace torch_aclnn::host;
 // Without flags an event can do everything, timing included.
 extern "C" aclError aclrtCreateEvent(aclrtEvent* event) {
     return traced(
-        __func__, [&] { create_event(event, ACL_EVENT_SYNC | ACL_EVENT_TIME_LINE, false); },
+        can_fail(__func__), [&] { create_event(event, ACL_EVENT_SYNC | ACL_EVENT_TIME_LINE, false); },
         [&] { return text(event ? *event : nullptr); });
 }
 
 extern "C" aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
-    return traced(__func__, [&] { create_event(event, flag, false); }, [&] { return text(event ? *event : nullptr, ", flag ", flag); });
+    return traced(
+        can_fail(__func__), [&] { create_event(event, flag, false); }, [&] { return text(event ? *event : nullptr, ", flag ", flag); });
 }
 
 extern "C" aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) {
-    return traced(__func__, [&] { create_event(event, flag, true); }, [&] { return text(event ? *event : nullptr, ", flag ", flag); });
+    return traced(
+        can_fail(__func__), [&] { create_event(event, flag, true); }, [&] { return text(event ? *event : nullptr, ", flag ", flag); });
 }
 
 extern "C" aclError aclrtDestroyEvent(aclrtEvent event) {
@@ -74,7 +77,7 @@ extern "C" aclError aclrtDestroyEvent(aclrtEvent event) {
 
 extern "C" aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             const auto found = find_event(event);
             find_stream(stream)->record(*found);
@@ -84,7 +87,7 @@ extern "C" aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
 
 extern "C" aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             const auto found = find_resettable_event(event);
             find_stream(stream)->wait(Stream::kForever);
@@ -95,7 +98,7 @@ extern "C" aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
 
 extern "C" aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             const auto found = find_event(event);
             const auto where = find_stream(stream);
@@ -109,7 +112,7 @@ extern "C" aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
 
 extern "C" aclError aclrtSynchronizeEvent(aclrtEvent event) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             const auto found = find_event(event);
             const StreamClock clock = found->clock();

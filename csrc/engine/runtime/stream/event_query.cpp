@@ -1,6 +1,7 @@
 // What can be asked of an event: its status and its time.
 
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/stream_order.h"
 
@@ -31,14 +32,14 @@ bool is_known_to_be_over(const Event& event) {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
-    return guarded(__func__, [&] {
+    return guarded(can_fail(__func__), [&] {
         require_pointer("status", status);
         *status = is_known_to_be_over(*find_event(event)) ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     });
 }
 
 extern "C" aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
-    return guarded(__func__, [&] {
+    return guarded(can_fail(__func__), [&] {
         require_pointer("status", status);
         *status = is_known_to_be_over(*find_resettable_event(event)) ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
     });
@@ -46,7 +47,7 @@ extern "C" aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) 
 
 // A wait that was accepted is over when the event is reached: aclrtStreamWaitEvent only takes events that have been recorded.
 extern "C" aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
-    return guarded(__func__, [&] {
+    return guarded(can_fail(__func__), [&] {
         require_pointer("status", status);
         const auto found = find_resettable_event(event);
         *status = !found->recorded() || is_known_to_be_over(*found) ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;

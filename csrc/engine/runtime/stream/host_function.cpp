@@ -1,6 +1,7 @@
 // A function of the program's own, in stream order. It runs where the stream's tasks run.
 
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
@@ -25,7 +26,7 @@ using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             require_pointer("fn", reinterpret_cast<const void*>(fn));
             auto task = std::make_unique<HostTask>(fn, args);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "engine/runtime/fault/injection.h"
 #include "engine/runtime/stream/deferred_task.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/stream_order.h"
@@ -128,6 +129,7 @@ void Stream::replace_failure(std::shared_ptr<Failure> failure) {
 
 void Stream::run(Task& task) noexcept {
     try {
+        task_may_fail(task.name(), id_, device_);
         task.run();
     } catch (const Error& error) {
         keep_failure(task, error.code(), error.what());

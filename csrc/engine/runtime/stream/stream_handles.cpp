@@ -6,6 +6,7 @@
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/device/process.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/handle_table.h"
 #include "engine/runtime/stream/stream.h"
 
@@ -96,13 +97,13 @@ void enqueue_and_wait(aclrtStream handle, Task& task) {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtCreateStream(aclrtStream* stream) {
-    return traced(__func__, [&] { create_stream(stream); }, [&] { return text(stream ? *stream : nullptr); });
+    return traced(can_fail(__func__), [&] { create_stream(stream); }, [&] { return text(stream ? *stream : nullptr); });
 }
 
 // Priority and flags are hints about scheduling; the engine has one way to schedule.
 extern "C" aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
     return traced(
-        __func__, [&] { create_stream(stream); },
+        can_fail(__func__), [&] { create_stream(stream); },
         [&] { return text(stream ? *stream : nullptr, ", priority ", priority, ", flag ", flag); });
 }
 
@@ -116,7 +117,7 @@ extern "C" aclError aclrtDestroyStreamForce(aclrtStream stream) {
 }
 
 extern "C" aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status) {
-    return guarded(__func__, [&] {
+    return guarded(can_fail(__func__), [&] {
         require_pointer("status", status);
         *status = find_stream(handle)->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
     });

@@ -2,6 +2,7 @@
 
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
@@ -38,12 +39,12 @@ void require_timeout(int32_t timeout) {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtSynchronizeStream(aclrtStream stream) {
-    return traced(__func__, [&] { synchronize_stream(stream, kForever); }, [&] { return text(stream); });
+    return traced(can_fail(__func__), [&] { synchronize_stream(stream, kForever); }, [&] { return text(stream); });
 }
 
 extern "C" aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             require_timeout(timeout);
             synchronize_stream(stream, timeout);
@@ -52,12 +53,12 @@ extern "C" aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_
 }
 
 extern "C" aclError aclrtSynchronizeDevice(void) {
-    return traced(__func__, [] { synchronize_device(kForever); }, [] { return ""; });
+    return traced(can_fail(__func__), [] { synchronize_device(kForever); }, [] { return ""; });
 }
 
 extern "C" aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
     return traced(
-        __func__,
+        can_fail(__func__),
         [&] {
             require_timeout(timeout);
             synchronize_device(timeout);

@@ -1,0 +1,38 @@
+// A C function of the runtime that fault injection can fail: traced(can_fail(__func__), ...) in the place of traced(__func__, ...).
+#pragma once
+
+#include <utility>
+
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/injection.h"
+
+namespace torch_aclnn::host {
+
+struct FaultableFunction {
+    const char* name;
+};
+
+inline FaultableFunction can_fail(const char* function) {
+    return {function};
+}
+
+// The fault comes first: the function has then done nothing.
+template <class Body>
+auto failing_if_asked(FaultableFunction function, Body& body) {
+    return [function, &body] {
+        may_fail(function.name);
+        body();
+    };
+}
+
+template <class Body>
+int guarded(FaultableFunction function, Body&& body) noexcept {
+    return guarded(function.name, failing_if_asked(function, body));
+}
+
+template <class Body, class Arguments>
+int traced(FaultableFunction function, Body&& body, Arguments&& arguments) noexcept {
+    return traced(function.name, failing_if_asked(function, body), std::forward<Arguments>(arguments));
+}
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,33 @@
+// What TORCH_ACLNN_HOST_FAULT asks for, read from its text; docs/fault_injection.md has the grammar.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace torch_aclnn::host {
+
+enum class FaultKind {
+    call,        // a C function returns a code
+    allocation,  // of device memory, whichever function allocates it
+    run,         // a task fails on its stream
+    stream,      // a stream dies with a task, and all later ones fail too
+    device,      // a device is lost with a task
+};
+
+struct Fault {
+    FaultKind kind;
+    std::string pattern;   // of names, where the kind has names
+    uint64_t first, last;  // which calls or tasks; counted from 1
+    uint64_t step;
+    int code;          // 0: the kind's own
+    std::string text;  // as it was written
+};
+
+// Throws 100000 for a text that cannot be understood, with what was expected and what came.
+std::vector<Fault> parse_faults(const std::string& text);
+
+// Whether the name is one that the fault asks for.
+bool matches(const Fault& fault, const char* name);
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,23 @@
+// The codes that the engine returns, for tests and tools. This is the engine's own and not part of CANN's interface.
+#pragma once
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct torchAclnnErrorCode {
+    int code;
+    const char* name;     // as the interface's documents have it
+    const char* layer;    // whose it is: "runtime", "operators" or "collectives"
+    const char* reason;   // when the engine returns it
+    const char* surface;  // which functions return it
+} torchAclnnErrorCode;
+
+// Returns the table, and in `count` how many codes it has. No function of the engine returns any other code but 0. In libascendcl.so.
+__attribute__((visibility("default"))) const torchAclnnErrorCode* torchAclnnHostErrorCodes(size_t* count);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,141 @@
+"""The table of the codes that the engine returns: that of the document, each code provoked, and nothing beside it."""
+
+import ctypes
+import importlib.util
+import json
+import threading
+from collections.abc import Callable
+from ctypes import byref, c_void_p
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch_aclnn.host.codes import error_codes
+
+from support.operators import GOOD
+from support.operators.avg_pool2d import NAME as AVG_POOL2D
+from support.ranks import run_ranks
+from support.tensors import but
+
+ROOT = Path(__file__).resolve().parents[3]
+CODES = {code.name: code.number for code in error_codes()}
+COLLECTIVES = [code.name for code in error_codes() if code.layer == "collectives"]
+NO_HANDLE = c_void_p(0x1234)
+
+
+def synchronised(client: Any, enqueue: Callable[..., int], stream: int) -> int:
+    assert enqueue(stream) == 0
+    return client.acl.aclrtSynchronizeStream(stream)
+
+
+def with_fault(client: Any, fault: str, call: Callable[[], int]) -> int:
+    client.acl.ok("torchAclnnHostSetFaults", fault.encode())
+    try:
+        return call()
+    finally:
+        client.acl.ok("torchAclnnHostSetFaults", None)
+
+
+def in_time(client: Any, stream: int) -> int:
+    """Return the code of a synchronisation with a stream that is busy for longer than the timeout."""
+    started, go_on = threading.Event(), threading.Event()
+
+    @ctypes.CFUNCTYPE(None, c_void_p)
+    def stay(_: object) -> None:
+        started.set()
+        go_on.wait(10)
+
+    thread = threading.Thread(target=client.acl.aclrtLaunchHostFunc, args=(stream, stay, None))
+    thread.start()
+    assert started.wait(10)
+    code = client.acl.aclrtSynchronizeStreamWithTimeout(stream, 5)
+    go_on.set()
+    thread.join()
+    client.acl.ok("aclrtSynchronizeStream", stream)
+    return code
+
+
+def phase1(client: Any, **changes: Any) -> int:
+    with client.call(AVG_POOL2D, but(GOOD[AVG_POOL2D], **changes)) as call:
+        return call.phase1()
+
+
+def phase2(client: Any, stream: c_void_p) -> int:
+    with client.call(AVG_POOL2D, GOOD[AVG_POOL2D]) as call:
+        assert call.phase1() == 0
+        return call.phase2(stream)
+
+
+# Each code of the runtime and of the operators, as a call that returns it: from the client, the tasks of the tests, and a live stream.
+PROVOKED: dict[str, Callable[[Any, Any, int], int]] = {
+    "ACL_ERROR_INVALID_PARAM": lambda client, tasks, stream: client.acl.aclrtMemcpy(None, 8, None, 8, 0),
+    "ACL_ERROR_RT_PARAM_INVALID": lambda client, tasks, stream: client.acl.aclrtMalloc(byref(c_void_p()), 0, 0),
+    "ACL_ERROR_RT_INVALID_DEVICEID": lambda client, tasks, stream: client.acl.aclrtSetDevice(-1),
+    "ACL_ERROR_RT_INVALID_HANDLE": lambda client, tasks, stream: client.acl.aclrtSynchronizeStream(NO_HANDLE),
+    "ACL_ERROR_RT_STREAM_SYNC_TIMEOUT": lambda client, tasks, stream: in_time(client, stream),
+    "ACL_ERROR_BAD_ALLOC": lambda client, tasks, stream: tasks.run_out_of_memory(),
+    "ACL_ERROR_API_NOT_SUPPORT": lambda client, tasks, stream: client.acl.aclmdlInitDump(),
+    "ACL_ERROR_RT_FEATURE_NOT_SUPPORT": lambda client, tasks, stream: client.acl.aclrtSetDeviceSatMode(0),
+    "ACL_ERROR_RT_MEMORY_ALLOCATION": lambda client, tasks, stream: client.acl.aclrtMalloc(byref(c_void_p()), 1 << 60, 0),
+    "ACL_ERROR_INTERNAL_ERROR": lambda client, tasks, stream: tasks.throw_what_is_no_exception(),
+    "ACL_ERROR_RT_TS_ERROR": lambda client, tasks, stream: with_fault(
+        client, "stream:1", lambda: synchronised(client, tasks.enqueue_counting_task, stream)
+    ),
+    "ACL_ERROR_RT_LOST_HEARTBEAT": lambda client, tasks, stream: with_fault(
+        client, "aclrtCreateStream:1=507010", lambda: client.acl.aclrtCreateStream(byref(c_void_p()))
+    ),
+    "ACL_ERROR_RT_AICORE_EXCEPTION": lambda client, tasks, stream: synchronised(client, tasks.enqueue_throwing_task, stream),
+    "ACL_ERROR_RT_DRV_INTERNAL_ERROR": lambda client, tasks, stream: with_fault(
+        client, "aclrtRecordEvent:1", lambda: client.acl.aclrtRecordEvent(None, None)
+    ),
+    "ACLNN_ERR_PARAM_NULLPTR": lambda client, tasks, stream: phase1(client, gradOutput=None),
+    "ACLNN_ERR_PARAM_INVALID": lambda client, tasks, stream: phase1(client, cubeMathType=99),
+    "ACLNN_ERR_RUNTIME_ERROR": lambda client, tasks, stream: phase2(client, NO_HANDLE),
+    "ACLNN_ERR_INNER": lambda client, tasks, stream: tasks.run_out_of_memory_in_phase2(),
+    "ACLNN_ERR_INNER_CREATE_EXECUTOR": lambda client, tasks, stream: tasks.run_out_of_memory_in_phase1(),
+}
+
+# Those of a process that begins or ends.
+PROVOKED_IN_A_PROCESS = {
+    "ACL_ERROR_UNINITIALIZE": "acl.aclFinalize()",
+    "ACL_ERROR_REPEAT_INITIALIZE": "[acl.aclInit(None), acl.aclInit(None)][1]",
+    "ACL_ERROR_REPEAT_FINALIZE": "[acl.aclInit(None), acl.aclFinalize(), acl.aclFinalize()][2]",
+    "ACL_ERROR_RT_CONTEXT_NULL": "acl.aclrtSynchronizeStream(None)",
+}
+PROVOKED_BY_COLLECTIVES = [*COLLECTIVES, "ACL_ERROR_RT_IPC_ERROR"]
+
+
+def test_the_document_is_the_table():
+    spec = importlib.util.spec_from_file_location("generate_error_codes", ROOT / "docs" / "generate_error_codes.py")
+    assert spec is not None and spec.loader is not None
+    generator = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generator)
+    assert generator.OUTPUT.read_text() == generator.document(), "run python docs/generate_error_codes.py"
+
+
+def test_each_code_of_the_table_is_provoked():
+    assert CODES.keys() == {*PROVOKED, *PROVOKED_IN_A_PROCESS, *PROVOKED_BY_COLLECTIVES}
+    assert len(set(CODES.values())) == len(CODES) and 0 not in CODES.values()
+
+
+@pytest.mark.parametrize("name", PROVOKED)
+def test_a_code_of_the_table_is_returned(aclnn, tasks, stream, name):
+    assert PROVOKED[name](aclnn, tasks, stream) == CODES[name]
+
+
+@pytest.mark.parametrize("name", PROVOKED_IN_A_PROCESS)
+def test_a_code_of_a_process_that_begins_or_ends_is_returned(run_engine, name):
+    assert run_engine(f"print({PROVOKED_IN_A_PROCESS[name]})").stdout == f"{CODES[name]}\n"
+
+
+@pytest.mark.slow
+def test_the_codes_of_collectives_are_returned(tmp_path):
+    settings = {"TORCH_ACLNN_HOST_DEVICES": "3", "HCCL_EXEC_TIMEOUT": "1", "HCCL_CONNECT_TIMEOUT": "2"}
+    (ended,) = run_ranks("hccl_codes", 1, tmp_path, limit=100, **settings)
+    assert ended.returncode == 0, ended.stderr[-4000:]
+    assert json.loads(ended.stdout) == {name: CODES[name] for name in PROVOKED_BY_COLLECTIVES}
+
+
+def test_a_code_that_is_not_in_the_table_does_not_leave_the_engine(aclnn, tasks):
+    assert tasks.return_a_code_that_is_in_no_table() == CODES["ACL_ERROR_INTERNAL_ERROR"]
+    assert aclnn.message() == "aclnnX: it went wrong (123456, which is no code of the engine)"
