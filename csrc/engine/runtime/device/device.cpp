@@ -73,7 +73,7 @@ extern "C" aclError aclrtSetDevice(int32_t deviceId) {
             device.activate();
             set_current(device.primary_context(), deviceId);
         },
-        [&] { return text(deviceId); });
+        [&] { return call_arguments("deviceId", deviceId); });
 }
 
 // Waits for the device's work. Its memory stays: torch_npu still frees some of it afterwards.
@@ -86,7 +86,7 @@ extern "C" aclError aclrtResetDevice(int32_t deviceId) {
             device.reset();
             if (current_device_index() == deviceId) set_current(nullptr, -1);
         },
-        [&] { return text(deviceId); });
+        [&] { return call_arguments("deviceId", deviceId); });
 }
 
 extern "C" aclError aclrtGetDevice(int32_t* deviceId) {

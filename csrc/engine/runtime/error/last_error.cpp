@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/error/last_error.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -29,11 +30,15 @@ int record(const char* function, int code, const char* message) noexcept {
     LastError& last = last_error;
     std::snprintf(last.message, sizeof last.message, "%s: %s", function, message);
     last.runtime_code = belongs_to_another_layer(code) ? ACL_SUCCESS : code;
-    if (tracing()) trace(last.message);
+    trace_error(last.message);
     return code;
 }
 
 }  // namespace
+
+const char* recent_message() noexcept {
+    return last_error.message;
+}
 
 int report_exception(const char* function, FallbackCodes codes) noexcept {
     constexpr char kOutOfMemory[] = "out of host memory";

@@ -50,15 +50,17 @@ using namespace torch_aclnn::host;
 extern "C" aclError aclrtCreateEvent(aclrtEvent* event) {
     return traced(
         __func__, [&] { create_event(event, ACL_EVENT_SYNC | ACL_EVENT_TIME_LINE, false); },
-        [&] { return text(event ? *event : nullptr); });
+        [&] { return call_arguments("event", value_at(event)); });
 }
 
 extern "C" aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
-    return traced(__func__, [&] { create_event(event, flag, false); }, [&] { return text(event ? *event : nullptr, ", flag ", flag); });
+    return traced(
+        __func__, [&] { create_event(event, flag, false); }, [&] { return call_arguments("event", value_at(event), "flag", flag); });
 }
 
 extern "C" aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) {
-    return traced(__func__, [&] { create_event(event, flag, true); }, [&] { return text(event ? *event : nullptr, ", flag ", flag); });
+    return traced(
+        __func__, [&] { create_event(event, flag, true); }, [&] { return call_arguments("event", value_at(event), "flag", flag); });
 }
 
 extern "C" aclError aclrtDestroyEvent(aclrtEvent event) {
@@ -68,7 +70,7 @@ extern "C" aclError aclrtDestroyEvent(aclrtEvent event) {
             (void)find_event(event);
             events().remove(event);
         },
-        [&] { return text(event); });
+        [&] { return call_arguments("event", event); });
 }
 
 extern "C" aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
@@ -78,7 +80,7 @@ extern "C" aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
             const auto found = find_event(event);
             find_stream(stream)->record(*found);
         },
-        [&] { return text(event, ", stream ", stream); });
+        [&] { return call_arguments("event", event).on(stream); });
 }
 
 extern "C" aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
@@ -89,7 +91,7 @@ extern "C" aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
             find_stream(stream)->wait(Stream::kForever);
             found->reset();
         },
-        [&] { return text(event, ", stream ", stream); });
+        [&] { return call_arguments("event", event).on(stream); });
 }
 
 extern "C" aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
@@ -104,7 +106,7 @@ extern "C" aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
                    "a recorded event, as the host engine runs work when it is launched and cannot wait for a later record",
                    "one that has not been recorded");
         },
-        [&] { return text(stream, ", event ", event); });
+        [&] { return call_arguments("event", event).on(stream); });
 }
 
 extern "C" aclError aclrtSynchronizeEvent(aclrtEvent event) {
@@ -116,5 +118,5 @@ extern "C" aclError aclrtSynchronizeEvent(aclrtEvent event) {
             const auto failure = found->failure();
             if (failure != nullptr && failure->claim()) throw failure->error();
         },
-        [&] { return text(event); });
+        [&] { return call_arguments("event", event); });
 }

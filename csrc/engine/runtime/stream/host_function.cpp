@@ -30,5 +30,5 @@ extern "C" aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, vo
             require_pointer("fn", reinterpret_cast<const void*>(fn));
             find_stream(stream)->submit(*new HostTask(fn, args));
         },
-        [&] { return text(stream); });
+        [&] { return call_arguments().on(stream); });
 }

@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "engine/runtime/diagnostics/trace.h"
 #include "engine/runtime/stream/deferred_task.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/worker.h"
-#include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -29,11 +29,12 @@ void Stream::submit(Task& task) noexcept {
         std::unique_lock<Lock> lock(running_);
         (void)await_deferred(lock, Completion::Clock::time_point::max());
         if (pending_failure() == nullptr) {
-            trace_task(task.name(), "");
+            const int64_t begin = tracing() ? trace_clock() : 0;
             run(task);
+            if (begin != 0) trace_end(task.name(), begin, pending_failure().get());
         } else {
             failure_->add_affected(task.origin());
-            trace_task(task.name(), ", skipped: it comes after a failure");
+            if (tracing()) trace_end(task.name(), 0, failure_.get());
         }
     }
     task.finish();
@@ -143,13 +144,9 @@ bool Stream::await_deferred(std::unique_lock<Lock>& lock, Completion::Clock::tim
     return true;
 }
 
-void Stream::trace_task(const char* name, const char* note) const noexcept {
-    if (!tracing()) return;
-    try {
-        trace(text("task ", name, " on stream ", id(), " of device ", device(), note));
-    } catch (...) {
-        // A line that cannot be formatted is not worth a failure.
-    }
+void Stream::trace_end(const char* name, int64_t begin, const Failure* failure) const noexcept {
+    if (failure == nullptr) return trace_task(name, device(), id(), begin, ACL_SUCCESS, "");
+    trace_task(name, device(), id(), begin, failure->error().code(), failure->error().what());
 }
 
 std::shared_ptr<Failure> make_failure(int code, const char* message, const char* task, uint64_t origin) noexcept {

@@ -36,7 +36,7 @@ void require_timeout(int32_t timeout) {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtSynchronizeStream(aclrtStream stream) {
-    return traced(__func__, [&] { synchronize_stream(stream, Stream::kForever); }, [&] { return text(stream); });
+    return traced(__func__, [&] { synchronize_stream(stream, Stream::kForever); }, [&] { return call_arguments().on(stream); });
 }
 
 extern "C" aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
@@ -46,11 +46,11 @@ extern "C" aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_
             require_timeout(timeout);
             synchronize_stream(stream, timeout);
         },
-        [&] { return text(stream, ", timeout ", timeout); });
+        [&] { return call_arguments("timeout", timeout).on(stream); });
 }
 
 extern "C" aclError aclrtSynchronizeDevice(void) {
-    return traced(__func__, [] { synchronize_device(Stream::kForever); }, [] { return ""; });
+    return traced(__func__, [] { synchronize_device(Stream::kForever); }, [] { return call_arguments(); });
 }
 
 extern "C" aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
@@ -60,5 +60,5 @@ extern "C" aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
             require_timeout(timeout);
             synchronize_device(timeout);
         },
-        [&] { return text("timeout ", timeout); });
+        [&] { return call_arguments("timeout", timeout); });
 }
