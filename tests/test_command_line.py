@@ -15,7 +15,7 @@ from support.subprocesses import output_of, run_python
 
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("run", "coverage", "env", "config", "info", "check")
+COMMANDS = ("run", "coverage", "env", "config", "info", "trace", "check")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], *([command, option] for command in COMMANDS for option in ("--help", "-h"))])

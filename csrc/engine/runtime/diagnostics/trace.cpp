@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "engine/runtime/device/context.h"
+#include "engine/runtime/diagnostics/task_watch.h"
 #include "engine/runtime/diagnostics/trace_file.h"
 #include "engine/runtime/error/last_error.h"
 #include "engine/runtime/stream/stream.h"
@@ -16,8 +17,11 @@
 namespace torch_aclnn::host {
 
 std::atomic<bool> trace_is_open{false};
+std::atomic<bool> tasks_are_watched{false};
 
 namespace {
+
+std::atomic<void (*)(const EndedTask&)> task_watcher{nullptr};
 
 constexpr int kFormat = 1;  // of the lines, for those who read them
 constexpr int64_t kNanoseconds = 1'000'000'000;
@@ -114,6 +118,12 @@ void open_trace() {
     if (config().trace.empty() || tracing()) return;
     open_trace_file(process_line);
     trace_is_open = true;
+    tasks_are_watched = true;
+}
+
+void watch_tasks(void (*watcher)(const EndedTask&)) noexcept {
+    task_watcher = watcher;
+    tasks_are_watched = tracing() || watcher != nullptr;
 }
 
 TraceDetails& TraceDetails::on(aclrtStream stream_handle) {
@@ -140,8 +150,12 @@ void end_traced_call(int64_t begin, const char* function, int code, const TraceD
 }
 
 void trace_task(const char* name, int device, int stream, int64_t begin, int code, const char* message) noexcept {
-    write_line([&] { return task_line(name, device, stream, begin, code, message); });
+    if (tracing()) write_line([&] { return task_line(name, device, stream, begin, code, message); });
     task_number = 0;
+    const auto watcher = task_watcher.load();
+    if (watcher == nullptr || begin == 0) return;
+    const int64_t end = nanoseconds(CLOCK_REALTIME);
+    watcher({name, device, stream, end - (trace_clock() - begin), end});
 }
 
 void set_traced_task(uint64_t number) noexcept {

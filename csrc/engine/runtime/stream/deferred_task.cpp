@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/diagnostics/task_watch.h"
 #include "engine/runtime/diagnostics/trace.h"
 
 namespace torch_aclnn::host {
@@ -29,7 +30,7 @@ bool DeferredTask::start() {
     (void)before_.wait_until(Completion::Clock::time_point::max());
     if (failure_before_ == nullptr) failure_before_ = before_.failure();
     if (failure_before_ == nullptr || !failure_before_->pending()) {
-        if (tracing()) began_ = trace_clock();
+        if (watching_tasks()) began_ = trace_clock();
         return true;
     }
     failure_before_->add_affected(origin_);
@@ -49,7 +50,7 @@ std::shared_ptr<Failure> DeferredTask::fail(int code, const char* message) noexc
 }
 
 void DeferredTask::end(std::shared_ptr<Failure> failure) noexcept {
-    if (tracing()) stream_->trace_end(name_, began_, failure.get());
+    if (watching_tasks()) stream_->trace_end(name_, began_, failure.get());
     const auto completion = std::move(completion_);
     completion->finish(std::move(failure));
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "engine/runtime/diagnostics/task_watch.h"
 #include "engine/runtime/diagnostics/trace.h"
 #include "engine/runtime/stream/deferred_task.h"
 #include "engine/runtime/stream/event.h"
@@ -29,12 +30,12 @@ void Stream::submit(Task& task) noexcept {
         std::unique_lock<Lock> lock(running_);
         (void)await_deferred(lock, Completion::Clock::time_point::max());
         if (pending_failure() == nullptr) {
-            const int64_t begin = tracing() ? trace_clock() : 0;
+            const int64_t begin = watching_tasks() ? trace_clock() : 0;
             run(task);
             if (begin != 0) trace_end(task.name(), begin, pending_failure().get());
         } else {
             failure_->add_affected(task.origin());
-            if (tracing()) trace_end(task.name(), 0, failure_.get());
+            if (watching_tasks()) trace_end(task.name(), 0, failure_.get());
         }
     }
     task.finish();
