@@ -63,6 +63,7 @@ def test_without_a_command_the_help_comes_with_an_errors_code():
         (["config"], "torch-aclnn config: expected at least one of --cflags, --libs, "),
         (["config", "--lib"], "torch-aclnn: unrecognized arguments: --lib"),
         (["info", "--yaml"], "torch-aclnn: unrecognized arguments: --yaml"),
+        (["trace"], "torch-aclnn trace: the following arguments are required: FILE"),
         (["check", "--operator", "foo"], "torch-aclnn check: argument --operator: invalid choice: 'foo'"),
     ],
 )

@@ -1,6 +1,7 @@
 """The lines of a trace."""
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "error": {"message": str},
     "log": {"message": str},
 }
+# What they may have.
+_OPTIONAL = {"call": int, "phase": int, "device": int, "stream": int, "message": str, "arguments": dict, "rank": str}
 
 
 class TraceError(ValueError):
@@ -72,16 +75,22 @@ def _parsed(line: bytes) -> dict[str, Any]:
         raise ValueError(f"expected a whole line, got one that ends after {len(line)} bytes")
     try:
         fields = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         fields = None
-    if not isinstance(fields, dict) or fields.get("kind") not in _FIELDS:
+    kind = fields.get("kind") if isinstance(fields, dict) else None
+    if not isinstance(fields, dict) or not isinstance(kind, str) or kind not in _FIELDS:
         raise ValueError(f"expected a line of a trace, got {_shortened(line)}")
-    for name, kind in {**_COMMON, **_FIELDS[fields["kind"]]}.items():
-        if not isinstance(fields.get(name), kind) or isinstance(fields.get(name), bool):
-            raise ValueError(f'expected a line of kind "{fields["kind"]}" with "{name}", got {_shortened(line)}')
+    present = {name: expected for name, expected in _OPTIONAL.items() if name in fields}
+    for name, expected in {**present, **_COMMON, **_FIELDS[kind]}.items():
+        if not _is(fields.get(name), expected):
+            raise ValueError(f'expected a line of kind "{kind}" with "{name}", got {_shortened(line)}')
     if fields.get("format", _FORMAT) != _FORMAT:
         raise ValueError(f"expected a trace of format {_FORMAT}, got format {fields['format']}, of another version of torch_aclnn")
     return fields
+
+
+def _is(value: object, expected: Any) -> bool:
+    return isinstance(value, expected) and not isinstance(value, bool) and not (isinstance(value, float) and not math.isfinite(value))
 
 
 def _shortened(line: bytes) -> str:

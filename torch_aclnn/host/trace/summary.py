@@ -9,6 +9,7 @@ from torch_aclnn.host.trace.records import Record
 
 _FIRST_PHASE = 1
 _NAME_WIDTH = 43
+_TIME_WIDTH = 10
 
 
 @dataclass
@@ -86,16 +87,21 @@ def as_table(found: dict[str, EntryPoint]) -> list[str]:
     total = _total(found)
     lines = [_row("entry point", "calls", "total ms", "mean us", "share")]
     for name, entry in found.items():
-        times = f"{entry.total_seconds * 1e3:.3f}", f"{_mean(entry) * 1e6:.1f}", f"{_share(entry, total):.1%}"
-        lines.append(_row(name, str(entry.calls), *times))
+        times = _fitting(entry.total_seconds * 1e3, 3), _fitting(_mean(entry) * 1e6, 1)
+        lines.append(_row(name, str(entry.calls), *times, f"{_share(entry, total):.1%}"))
     failed = {name: entry.failed for name, entry in found.items() if entry.failed}
     if failed:
         lines += ["", "failed", *(_row(name, str(count)) for name, count in failed.items())]
     return lines
 
 
+def _fitting(number: float, decimals: int) -> str:
+    text = f"{number:.{decimals}f}"
+    return text if len(text) < _TIME_WIDTH else f"{number:.2e}"
+
+
 def _row(name: str, calls: str, *figures: str) -> str:
-    widths = (10, 10, 7)
+    widths = (_TIME_WIDTH, _TIME_WIDTH, 7)
     columns = "".join(figure.rjust(width) for figure, width in zip(figures, widths, strict=False))
     return f"{name:<{_NAME_WIDTH}}{calls:>9}{columns}"
 

@@ -69,6 +69,7 @@ extern "C" aclError aclrtSetDevice(int32_t deviceId) {
         __func__,
         [&] {
             require_valid_config();
+            open_trace();  // of a program that has not called aclInit
             Device& device = find_device("deviceId", deviceId);
             device.activate();
             set_current(device.primary_context(), deviceId);

@@ -114,9 +114,12 @@ int64_t trace_clock() noexcept {
     return nanoseconds(CLOCK_MONOTONIC) - opened + 1;
 }
 
+// Once: what ended because the disk was full does not begin again.
 void open_trace() {
-    if (config().trace.empty() || tracing()) return;
+    static std::atomic<bool> opened{false};
+    if (config().trace.empty() || opened) return;
     open_trace_file(process_line);
+    opened = true;
     trace_is_open = true;
     tasks_are_watched = true;
 }

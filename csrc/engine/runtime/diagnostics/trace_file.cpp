@@ -122,7 +122,8 @@ bool write_trace_line(const std::string& line) noexcept {
         if (error == 0) return true;
         throw_unwritable(path_of_process(), error);
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "torch_aclnn: %s; the trace ends here\n", error.what());
+        static std::atomic_flag told = ATOMIC_FLAG_INIT;
+        if (!told.test_and_set()) std::fprintf(stderr, "torch_aclnn: %s; the trace ends here\n", error.what());
         return false;
     }
 }
