@@ -2,11 +2,16 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_aclnn.host.trace import chrome, summary
+from torch_aclnn.host.trace.records import TraceError, read
 
 PROCESS = {"kind": "process", "time": 0.0, "pid": 7, "thread": 7, "format": 1, "unix_time": 1000.0}
 OTHER = PROCESS | {"pid": 8, "thread": 8, "unix_time": 1000.5, "rank": "1"}
@@ -115,6 +120,29 @@ def check_event(event):
         return
     assert event["ph"] in ("X", "i") and isinstance(event["tid"], int) and event["ts"] >= 0 and isinstance(event["cat"], str)
     assert event["dur"] >= 0 if event["ph"] == "X" else event["s"] in ("t", "p", "g")
+
+
+FIELDS = sorted({field for line in LINES for field in line} | {"skipped"})
+NUMBERS = st.one_of(st.booleans(), st.integers(), st.floats())
+VALUES = st.one_of(st.none(), NUMBERS, st.text(max_size=5), st.lists(st.integers(), max_size=2), st.just({}))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(changes=st.lists(st.tuples(st.integers(0, len(LINES) - 1), st.sampled_from(FIELDS), VALUES), min_size=1, max_size=3))
+def test_a_line_with_any_value_is_used_or_refused(tmp_path_factory, changes):
+    lines = [dict(line) for line in LINES]
+    for index, field, value in changes:
+        lines[index][field] = value
+    file = tmp_path_factory.getbasetemp() / "changed.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    try:
+        records = list(read(file))
+    except TraceError as error:
+        assert re.match(rf"{file}: line \d+: expected ", str(error))
+        return
+    found = summary.by_entry_point(records)
+    assert all(len(line) < 200 for line in summary.as_table(found)) and json.dumps(summary.as_json(found), allow_nan=False)
+    json.dumps(chrome.events(records), allow_nan=False)
 
 
 GOOD = json.dumps(PROCESS) + "\n"
