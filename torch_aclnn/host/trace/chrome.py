@@ -26,7 +26,7 @@ def _event(record: Record, origin: int, arguments: dict[tuple[int, int | None], 
     event = {"name": fields.get("name", record.kind), "cat": record.kind, "pid": fields["pid"], "tid": _row(record), "ts": begin / 1000}
     if "duration" not in fields:
         return {**event, "ph": "i", "s": "t", "args": {"message": fields["message"]}}
-    details = {name: fields[name] for name in ("phase", "call", "code", "message", "skipped") if name in fields}
+    details: Event = {name: fields[name] for name in ("phase", "call", "code", "message", "skipped") if name in fields}
     details |= fields.get("arguments") or arguments.get(_call(record), {})
     return {**event, "ph": "X", "dur": _nanoseconds(fields["duration"]) / 1000, "args": details}
 
