@@ -145,10 +145,9 @@ def _load_host() -> None:
 
 
 def load_what_needs_torch() -> None:
-    """Load what is implemented with torch, which has to be loaded: entry points on ATen, collectives on Gloo. Does nothing under CANN."""
-    if answers_from_package():
-        for name in (ATEN_ADAPTERS, COLLECTIVES):
-            ctypes.CDLL(str(libdir() / name), mode=ctypes.RTLD_GLOBAL)
+    """Load what is implemented with torch, which has to be loaded: entry points on ATen, collectives on Gloo."""
+    for name in (ATEN_ADAPTERS, COLLECTIVES):
+        ctypes.CDLL(str(libdir() / name), mode=ctypes.RTLD_GLOBAL)
 
 
 def search_path() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 
-from torch_aclnn.host import allocator_keys
+from torch_aclnn.host import allocator_keys, forked, memory_blocks
 from torch_aclnn.host.engine import activate, answers_from_package, is_left_to_cann, load_what_needs_torch
 from torch_aclnn.host.versions import check_versions, is_cuda_build
 
@@ -43,7 +43,10 @@ def _with_engine() -> Iterator[None]:
         raise _failure(str(error)) from error
     try:
         yield
-        load_what_needs_torch()
+        if answers_from_package():
+            load_what_needs_torch()
+            memory_blocks.watch()
+            forked.spare_shutdown()
     except Exception as error:
         explanation = _explain(error)
         if explanation is None:
@@ -58,6 +61,7 @@ def _load_engine() -> None:
         activate()
     if answers_from_package():
         check_versions()
+        memory_blocks.prepare()
 
 
 def _explain(error: Exception) -> str | None:

@@ -18,7 +18,7 @@ thread_local OpenGroup open_group;
 void launch(const Batch& batch) {
     const auto messages = static_cast<uint64_t>(batch.sends.size() + batch.receives.size());
     Operation operation{{OperationKind::batch_send_receive, HCCL_DATA_TYPE_INT8, messages, -1, -1}, {}, {}, {}};
-    for (const auto& message : batch.sends) operation.buffers.push_back({"what is sent", message.data, message.bytes});
+    for (const auto& message : batch.sends) operation.buffers.push_back({"what is sent", message.data, message.bytes, true});
     for (const auto& message : batch.receives) operation.buffers.push_back({"what is received", message.data, message.bytes});
     batch.communicator->launch(operation, batch.stream,
                                [sends = batch.sends, receives = batch.receives](Group& group) { group.exchange(sends, receives); });

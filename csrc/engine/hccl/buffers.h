@@ -13,6 +13,7 @@ struct Buffer {
     const char* parameter;
     const void* address;
     size_t bytes;
+    bool only_read = false;
 };
 
 // The bytes of so many elements for each of so many ranks; HCCL_E_PARA, naming the parameter, if they are no size of memory.

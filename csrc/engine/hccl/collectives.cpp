@@ -34,7 +34,7 @@ extern "C" HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count
             const auto communicator = find_communicator(comm);
             require_reduction(dataType, op);
             const size_t bytes = bytes_of_elements("count", count, dataType);
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes}, {"recvBuf", recvBuf, bytes}};
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes, true}, {"recvBuf", recvBuf, bytes}};
             communicator->launch(operation_of(OperationKind::all_reduce, count, dataType, buffers, -1, op), stream,
                                  [=](Group& group) { group.all_reduce(sendBuf, recvBuf, count, dataType, op); });
         },
@@ -51,7 +51,7 @@ extern "C" HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, H
             require_reduction(dataType, op);
             const int target = static_cast<int>(root);
             const size_t bytes = bytes_of_elements("count", count, dataType);
-            std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes}};
+            std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes, true}};
             if (communicator->rank() == target) buffers.push_back({"recvBuf", recvBuf, bytes});
             communicator->launch(operation_of(OperationKind::reduce, count, dataType, buffers, target, op), stream,
                                  [=](Group& group) { group.reduce(sendBuf, recvBuf, count, dataType, op, target); });
@@ -81,7 +81,7 @@ extern "C" HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendC
             const auto communicator = find_communicator(comm);
             const size_t bytes = bytes_of_elements("sendCount", sendCount, dataType);
             const size_t all_bytes = bytes_of_elements("sendCount", sendCount, dataType, communicator->size());
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes}, {"recvBuf", recvBuf, all_bytes}};
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes, true}, {"recvBuf", recvBuf, all_bytes}};
             communicator->launch(operation_of(OperationKind::all_gather, sendCount, dataType, buffers), stream,
                                  [=](Group& group) { group.all_gather(sendBuf, recvBuf, bytes); });
         },
@@ -97,7 +97,7 @@ extern "C" HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t r
             require_reduction(dataType, op);
             const size_t bytes = bytes_of_elements("recvCount", recvCount, dataType);
             const size_t all_bytes = bytes_of_elements("recvCount", recvCount, dataType, communicator->size());
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, all_bytes}, {"recvBuf", recvBuf, bytes}};
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, all_bytes, true}, {"recvBuf", recvBuf, bytes}};
             communicator->launch(operation_of(OperationKind::reduce_scatter, recvCount, dataType, buffers, -1, op), stream,
                                  [=](Group& group) { group.reduce_scatter(sendBuf, recvBuf, recvCount, dataType, op); });
         },
@@ -115,7 +115,7 @@ extern "C" HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCou
             const size_t bytes = bytes_of_elements("recvCount", recvCount, dataType);
             const size_t all_bytes = bytes_of_elements("recvCount", recvCount, dataType, communicator->size());
             std::vector<Buffer> buffers{{"recvBuf", recvBuf, bytes}};
-            if (communicator->rank() == source) buffers.push_back({"sendBuf", sendBuf, all_bytes});
+            if (communicator->rank() == source) buffers.push_back({"sendBuf", sendBuf, all_bytes, true});
             communicator->launch(operation_of(OperationKind::scatter, recvCount, dataType, buffers, source), stream,
                                  [=](Group& group) { group.scatter(sendBuf, recvBuf, bytes, source); });
         },

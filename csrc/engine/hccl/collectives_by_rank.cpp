@@ -148,7 +148,7 @@ extern "C" HcclResult HcclAlltoAll(const void* sendBuf, uint64_t sendCount, Hccl
             if (sendCount != recvCount) refuse(HCCL_E_PARA, "recvCount", text("sendCount's ", sendCount), std::to_string(recvCount));
             const size_t element = bytes_of(sendType), bytes = bytes_of_elements("sendCount", sendCount, sendType, communicator->size());
             const Counts counts(static_cast<size_t>(communicator->size()), sendCount);
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes}, {"recvBuf", recvBuf, bytes}};
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes, true}, {"recvBuf", recvBuf, bytes}};
             communicator->launch({{OperationKind::all_to_all, sendType, sendCount, -1, -1}, {}, {}, buffers}, stream, [=](Group& group) {
                 group.all_to_all(parts_of(const_cast<void*>(sendBuf), counts, element),
                                  parts_of(const_cast<void*>(recvBuf), counts, element));
@@ -169,7 +169,7 @@ extern "C" HcclResult HcclAlltoAllV(const void* sendBuf, const void* sendCounts,
             const Layout sent{copy_of("sendCounts", sendCounts, size), copy_of("sdispls", sdispls, size)};
             const Layout received{copy_of("recvCounts", recvCounts, size), copy_of("rdispls", rdispls, size)};
             const size_t element = bytes_of(sendType);
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, sent.extent("sendCounts and sdispls", sendType)},
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, sent.extent("sendCounts and sdispls", sendType), true},
                                               {"recvBuf", recvBuf, received.extent("recvCounts and rdispls", recvType)}};
             communicator->launch(operation_of(OperationKind::all_to_all_v, sendType, sent.counts, received.counts, buffers), stream,
                                  [=](Group& group) { all_to_all(group, sendBuf, sent, recvBuf, received, element); });
@@ -187,7 +187,7 @@ extern "C" HcclResult HcclAllGatherV(const void* sendBuf, uint64_t sendCount, co
             const Layout received{copy_of("recvCounts", recvCounts, size), copy_of("recvDispls", recvDispls, size)};
             require_own_count("sendCount", sendCount, "recvCounts", received, rank);
             const size_t element = bytes_of(dataType);
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes_of_elements("sendCount", sendCount, dataType)},
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, bytes_of_elements("sendCount", sendCount, dataType), true},
                                               {"recvBuf", recvBuf, received.extent("recvCounts and recvDispls", dataType)}};
             communicator->launch(
                 operation_of(OperationKind::all_gather_v, dataType, Counts(static_cast<size_t>(size), sendCount), received.counts, buffers),
@@ -207,7 +207,7 @@ extern "C" HcclResult HcclReduceScatterV(const void* sendBuf, const void* sendCo
             require_own_count("recvCount", recvCount, "sendCounts", sent, rank);
             require_reduction(dataType, op);
             void* const out = const_cast<void*>(recvBuf);
-            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, sent.extent("sendCounts and sendDispls", dataType)},
+            const std::vector<Buffer> buffers{{"sendBuf", sendBuf, sent.extent("sendCounts and sendDispls", dataType), true},
                                               {"recvBuf", recvBuf, bytes_of_elements("recvCount", recvCount, dataType)}};
             communicator->launch(operation_of(OperationKind::reduce_scatter_v, dataType, sent.counts,
                                               Counts(static_cast<size_t>(size), recvCount), buffers, op),

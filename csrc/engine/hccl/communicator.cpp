@@ -22,6 +22,14 @@ void require_not_freed(const std::vector<Buffer>& buffers) {
     }
 }
 
+std::vector<MemoryAccess> accesses_of(const Operation& operation, int rank) {
+    const bool is_root = operation.record.kind == OperationKind::broadcast && operation.record.root == rank;
+    std::vector<MemoryAccess> accesses;
+    for (const Buffer& buffer : operation.buffers)
+        if (buffer.bytes > 0) accesses.push_back({buffer.parameter, buffer.address, buffer.bytes, !buffer.only_read && !is_root});
+    return accesses;
+}
+
 }  // namespace
 
 Communicator::Communicator(Membership membership, std::unique_ptr<Group> group)
@@ -44,7 +52,7 @@ void Communicator::launch(Operation operation, aclrtStream stream, Body body) {
     require_device_memory(operation.buffers);
     const std::lock_guard<std::mutex> lock(mutex_);
     if (closing_) throw Error(HCCL_E_UNAVAIL, "the communicator is being destroyed");
-    auto task = DeferredTask::put_on(stream, name_of(operation.record.kind));
+    auto task = DeferredTask::put_on(stream, name_of(operation.record.kind), accesses_of(operation, membership_.rank));
     queue_.push_back({std::move(operation), std::move(task), std::move(body)});
     launched_.notify_one();
 }

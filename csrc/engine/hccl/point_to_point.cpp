@@ -19,7 +19,10 @@ Message message_of(const Communicator& communicator, const char* parameter, void
 }
 
 Operation operation_of(OperationKind kind, const char* parameter, const Message& message) {
-    return {{kind, message.type, message.count, message.peer, -1}, {}, {}, {{parameter, message.data, message.bytes}}};
+    return {{kind, message.type, message.count, message.peer, -1},
+            {},
+            {},
+            {{parameter, message.data, message.bytes, kind == OperationKind::send}}};
 }
 
 TraceDetails arguments_of(uint64_t count, HcclDataType type, const char* peer_parameter, uint32_t peer, HcclComm comm, aclrtStream stream) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/opapi/checks.h"
+#include "engine/runtime/device/process.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -41,7 +42,7 @@ void require_arguments(const aclOpExecutor& executor) {
 }
 
 void require_not_finalized() {
-    if (finalized()) throw Error(ACLNN_ERR_RUNTIME_ERROR, "the process has called aclFinalize");
+    if (finalized()) throw Error(ACLNN_ERR_RUNTIME_ERROR, why_finalized());
 }
 
 void require_executor_of(const char* entry_point, const aclOpExecutor* executor) {

@@ -5,6 +5,7 @@
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/context.h"
+#include "engine/runtime/device/process.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/stream.h"
 
@@ -55,6 +56,7 @@ Device& find_device(const char* parameter, int64_t index) {
 }
 
 Device& current_device() {
+    require_not_forked();
     const int index = current_device_index();
     if (index < 0) refuse(ACL_ERROR_RT_CONTEXT_NULL, "calling thread", "a current device, as aclrtSetDevice sets it", "none");
     return *devices()[static_cast<size_t>(index)];

@@ -1,5 +1,7 @@
 // The start and the end of a process's use of the engine.
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdio>
 #include <mutex>
@@ -8,17 +10,22 @@
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/config/configuration_file.h"
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/device/process.h"
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-enum class Phase { untouched, running, finalized };
+enum class Phase { untouched, running, finalized, forked };
 
 std::mutex phase_mutex;
 std::atomic<Phase> phase{Phase::untouched};
 std::mutex leak_reports_mutex;
 bool banner_printed = false;
+
+const int registered = pthread_atfork(nullptr, nullptr, [] {
+    if (phase == Phase::running) phase = Phase::forked;
+});
 
 // Libraries add to it while they are loaded, perhaps before this file's own objects are made.
 std::vector<void (*)()>& leak_reports() {
@@ -42,7 +49,20 @@ void print_banner() {
 }  // namespace
 
 bool finalized() noexcept {
-    return phase.load(std::memory_order_relaxed) == Phase::finalized;
+    return phase.load(std::memory_order_relaxed) >= Phase::finalized;
+}
+
+const char* why_finalized() noexcept {
+    return is_forked() ? "the process was forked from one that uses the devices; start it with \"spawn\" instead"
+                       : "the process has called aclFinalize";
+}
+
+bool is_forked() noexcept {
+    return phase.load(std::memory_order_relaxed) == Phase::forked;
+}
+
+void require_not_forked() {
+    if (is_forked()) throw Error(ACL_ERROR_RT_CONTEXT_NULL, why_finalized());
 }
 
 void add_leak_report(void (*report)()) {
@@ -65,6 +85,7 @@ extern "C" aclError aclInit(const char* configPath) {
     return traced(
         __func__,
         [&] {
+            require_not_forked();
             std::lock_guard<std::mutex> lock(phase_mutex);
             if (phase == Phase::running) throw Error(ACL_ERROR_REPEAT_INITIALIZE, "the process has called it before without aclFinalize");
             apply_configuration_file(configPath);
@@ -78,6 +99,7 @@ extern "C" aclError aclFinalize(void) {
     return traced(
         __func__,
         [] {
+            if (is_forked()) return;  // what the process began with is its parent's to end
             std::lock_guard<std::mutex> lock(phase_mutex);
             if (phase == Phase::untouched) throw Error(ACL_ERROR_UNINITIALIZE, "aclInit has not been called");
             if (phase == Phase::finalized)

@@ -7,6 +7,7 @@
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/memory/system_memory.h"
+#include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -68,6 +69,7 @@ extern "C" aclError aclrtFree(void* devPtr) {
             if (!found || !found->owned || !device_memory().remove(devPtr))
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "devPtr", "memory from aclrtMalloc that has not been freed", text(devPtr));
             await_unused(devPtr, found->size);
+            order_forget(devPtr, found->size);
             find_device("devPtr's device", found->device).release(found->size);
             std::free(devPtr);
         },

@@ -11,6 +11,7 @@
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/memory/physical_memory.h"
+#include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -140,6 +141,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtUnmapMem(void* virPtr) {
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "an address that aclrtMapMem has mapped", text(virPtr));
             device_memory().remove(virPtr);
             await_unused(virPtr, found->second->size());
+            order_forget(virPtr, found->second->size());
             // The range stays reserved, without memory behind it.
             mmap(virPtr, found->second->size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
             memory.mappings.erase(found);

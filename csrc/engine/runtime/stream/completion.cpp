@@ -4,6 +4,12 @@
 
 namespace torch_aclnn::host {
 
+void Demand::raise_to(uint64_t launch) {
+    uint64_t before = demanded_;
+    while (before < launch && !demanded_.compare_exchange_weak(before, launch)) {
+    }
+}
+
 void Completion::finish(std::shared_ptr<Failure> failure) {
     const std::lock_guard<std::mutex> lock(mutex_);
     done_ = true;
@@ -13,11 +19,13 @@ void Completion::finish(std::shared_ptr<Failure> failure) {
 }
 
 bool Completion::done() const {
+    demand_->raise_to(launch_);
     const std::lock_guard<std::mutex> lock(mutex_);
     return done_;
 }
 
 bool Completion::wait_until(Clock::time_point deadline) const {
+    demand_->raise_to(launch_);
     std::unique_lock<std::mutex> lock(mutex_);
     const auto is_done = [this] { return done_; };
     if (deadline != Clock::time_point::max()) return finished_.wait_until(lock, deadline, is_done);

@@ -1,6 +1,7 @@
 // Work that another thread does for a stream: what later work, events and synchronisations wait for.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -11,21 +12,39 @@
 
 namespace torch_aclnn::host {
 
+// How far a stream's work has been launched, and how far something waits for it.
+class Demand {
+   public:
+    uint64_t next_launch() { return ++launched_; }
+    void raise_to(uint64_t launch);
+    void raise_to_all() { raise_to(launched_); }
+    bool reaches(uint64_t launch) const { return demanded_ >= launch; }
+
+   private:
+    std::atomic<uint64_t> launched_{0}, demanded_{0};
+};
+
 // One piece of such work.
 class Completion {
    public:
     using Clock = std::chrono::steady_clock;
 
+    explicit Completion(std::shared_ptr<Demand> demand) : demand_(std::move(demand)), launch_(demand_->next_launch()) {}
+
     // Once; with the failure that it ended in, or null.
     void finish(std::shared_ptr<Failure> failure);
 
+    // Each is a demand for it.
     bool done() const;
     bool wait_until(Clock::time_point deadline) const;
+    bool is_demanded() const { return demand_->reaches(launch_); }
     // After it is done.
     std::shared_ptr<Failure> failure() const;
     Clock::time_point time() const;
 
    private:
+    const std::shared_ptr<Demand> demand_;
+    const uint64_t launch_;
     mutable std::mutex mutex_;
     mutable std::condition_variable finished_;
     bool done_ = false;

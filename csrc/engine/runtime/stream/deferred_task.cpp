@@ -6,11 +6,14 @@
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/diagnostics/task_watch.h"
 #include "engine/runtime/diagnostics/trace.h"
+#include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
 
-std::unique_ptr<DeferredTask> DeferredTask::put_on(aclrtStream handle, const char* name) {
-    return find_usable_stream(handle)->defer(name, thread_number());
+std::unique_ptr<DeferredTask> DeferredTask::put_on(aclrtStream handle, const char* name, const std::vector<MemoryAccess>& accesses) {
+    const auto stream = find_usable_stream(handle);
+    order_launch(stream->id(), name, accesses);
+    return stream->defer(name, thread_number());
 }
 
 DeferredTask::DeferredTask(std::shared_ptr<Stream> stream, const char* name, uint64_t origin, PendingWork before,
@@ -18,6 +21,7 @@ DeferredTask::DeferredTask(std::shared_ptr<Stream> stream, const char* name, uin
     : stream_(std::move(stream)),
       name_(name),
       origin_(origin),
+      launch_(next_launch()),
       before_(std::move(before)),
       failure_before_(std::move(failure)),
       completion_(std::move(completion)) {}
@@ -29,7 +33,7 @@ DeferredTask::~DeferredTask() {
 bool DeferredTask::start() {
     (void)before_.wait_until(Completion::Clock::time_point::max());
     if (failure_before_ == nullptr) failure_before_ = before_.failure();
-    if (failure_before_ == nullptr || !failure_before_->pending()) {
+    if (failure_before_ == nullptr || !failure_before_->spoils(launch_)) {
         if (watching_tasks()) began_ = trace_clock();
         return true;
     }

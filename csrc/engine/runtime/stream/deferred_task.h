@@ -9,13 +9,14 @@ namespace torch_aclnn::host {
 class TORCH_ACLNN_HOST_API DeferredTask {
    public:
     // Puts it on the stream. Throws what enqueue() throws. The name must outlive the stream's work.
-    static std::unique_ptr<DeferredTask> put_on(aclrtStream stream, const char* name);
+    static std::unique_ptr<DeferredTask> put_on(aclrtStream stream, const char* name, const std::vector<MemoryAccess>& accesses);
 
     DeferredTask(std::shared_ptr<Stream> stream, const char* name, uint64_t origin, PendingWork before, std::shared_ptr<Failure> failure,
                  std::shared_ptr<Completion> completion);
     DeferredTask(const DeferredTask&) = delete;
     ~DeferredTask();
 
+    bool is_demanded() const { return completion_->is_demanded(); }
     // Waits for what came before it. False: that failed, so that this task is over too, and is not to be run.
     bool start();
     // One of them, once, after start() returned true.
@@ -28,6 +29,7 @@ class TORCH_ACLNN_HOST_API DeferredTask {
     const std::shared_ptr<Stream> stream_;
     const char* const name_;
     const uint64_t origin_;
+    const uint64_t launch_;
     const PendingWork before_;
     std::shared_ptr<Failure> failure_before_;
     std::shared_ptr<Completion> completion_;  // null when it is over

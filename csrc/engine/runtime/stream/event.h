@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "engine/runtime/stream/completion.h"
+#include "engine/runtime/stream/stream_clock.h"
 
 namespace torch_aclnn::host {
 
@@ -21,12 +22,13 @@ class Event {
     bool reusable() const { return reusable_; }
 
     // The stream has come here, in good health or with a failure, but for deferred tasks before it.
-    void complete(std::shared_ptr<Failure> failure, PendingWork pending) {
+    void complete(std::shared_ptr<Failure> failure, PendingWork pending, StreamClock clock) {
         std::lock_guard<std::mutex> lock(mutex_);
         recorded_ = true;
         time_ = Clock::now();
         failure_ = std::move(failure);
         pending_ = std::move(pending);
+        clock_ = std::move(clock);
     }
 
     void reset() {
@@ -52,6 +54,12 @@ class Event {
         return pending_;
     }
 
+    // What came before it, for TORCH_ACLNN_HOST_CHECK_STREAMS.
+    StreamClock clock() const {
+        std::lock_guard<std::mutex> lock(mutex_);
+        return clock_;
+    }
+
     Clock::time_point time() const {
         std::lock_guard<std::mutex> lock(mutex_);
         return std::max(time_, pending_.time());
@@ -70,6 +78,7 @@ class Event {
     Clock::time_point time_;
     std::shared_ptr<Failure> failure_;
     PendingWork pending_;
+    StreamClock clock_;
 };
 
 // The event behind the handle; 107017 if it is not a live one.

@@ -2,6 +2,7 @@
 #include "engine/runtime/handle_table.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/stream.h"
+#include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -103,8 +104,7 @@ extern "C" aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
             if (found->recorded()) return where->wait_for(*found);
             if (found->reusable()) return;  // nothing to wait for yet
             refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "event",
-                   "a recorded event, as the host engine runs work when it is launched and cannot wait for a later record",
-                   "one that has not been recorded");
+                   "a recorded event, as a record that never comes would hold up the stream for ever", "one that has not been recorded");
         },
         [&] { return call_arguments("event", event).on(stream); });
 }
@@ -114,7 +114,9 @@ extern "C" aclError aclrtSynchronizeEvent(aclrtEvent event) {
         __func__,
         [&] {
             const auto found = find_event(event);
+            const StreamClock clock = found->clock();
             (void)found->pending().wait_until(Event::Clock::time_point::max());
+            order_program_after(clock);
             const auto failure = found->failure();
             if (failure != nullptr && failure->claim()) throw failure->error();
         },

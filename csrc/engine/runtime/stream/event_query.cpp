@@ -2,6 +2,7 @@
 
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/event.h"
+#include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -17,6 +18,13 @@ std::shared_ptr<Event> find_timed_event(aclrtEvent handle, const char* parameter
     return event;
 }
 
+// The program learns of it, and may rely on it.
+bool is_known_to_be_over(const Event& event) {
+    if (!event.reached()) return false;
+    order_program_after(event.clock());
+    return true;
+}
+
 }  // namespace
 }  // namespace torch_aclnn::host
 
@@ -25,14 +33,14 @@ using namespace torch_aclnn::host;
 extern "C" aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
     return guarded(__func__, [&] {
         require_pointer("status", status);
-        *status = find_event(event)->reached() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+        *status = is_known_to_be_over(*find_event(event)) ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     });
 }
 
 extern "C" aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
     return guarded(__func__, [&] {
         require_pointer("status", status);
-        *status = find_resettable_event(event)->reached() ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
+        *status = is_known_to_be_over(*find_resettable_event(event)) ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
     });
 }
 
@@ -41,7 +49,7 @@ extern "C" aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitSt
     return guarded(__func__, [&] {
         require_pointer("status", status);
         const auto found = find_resettable_event(event);
-        *status = !found->recorded() || found->reached() ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
+        *status = !found->recorded() || is_known_to_be_over(*found) ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
     });
 }
 

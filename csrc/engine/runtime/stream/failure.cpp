@@ -8,6 +8,11 @@ uint64_t thread_number() noexcept {
     return number;
 }
 
+uint64_t next_launch() noexcept {
+    static std::atomic<uint64_t> newest{0};
+    return newest.fetch_add(1, std::memory_order_acq_rel) + 1;
+}
+
 bool Failure::is_due() const {
     if (pending()) return true;
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -16,7 +21,8 @@ bool Failure::is_due() const {
 
 bool Failure::claim() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const bool first = !reported_.exchange(true, std::memory_order_acq_rel);
+    const bool first = pending();
+    if (first) reported_at_.store(next_launch(), std::memory_order_release);
     const bool affected = affected_.erase(thread_number()) != 0;
     return first || affected;
 }

@@ -9,6 +9,9 @@
 
 namespace torch_aclnn::host {
 
+// The number of a launch, which tells those before a report from those after it.
+uint64_t next_launch() noexcept;
+
 // Streams and events share it. It is reported to the first thread that waits, and, once each, to every thread whose own work failed or was
 // skipped because of it.
 class Failure {
@@ -17,7 +20,9 @@ class Failure {
 
     const Error& error() const { return error_; }
     // Not reported to anyone yet. Until then what comes after the failure is skipped.
-    bool pending() const { return !reported_.load(std::memory_order_acquire); }
+    bool pending() const { return reported_at_.load(std::memory_order_acquire) == kNever; }
+    // True for a task that was launched before the failure was first reported, by this number of next_launch().
+    bool spoils(uint64_t launch) const { return launch < reported_at_.load(std::memory_order_acquire); }
     // True if it is to be reported to the calling thread.
     bool is_due() const;
     // The same, and takes it as reported to the calling thread.
@@ -28,8 +33,10 @@ class Failure {
     void inherit(const Failure& older);
 
    private:
+    static constexpr uint64_t kNever = UINT64_MAX;
+
     const Error error_;
-    std::atomic<bool> reported_{false};
+    std::atomic<uint64_t> reported_at_{kNever};
     mutable std::mutex mutex_;
     std::set<uint64_t> affected_;  // by thread_number()
 };

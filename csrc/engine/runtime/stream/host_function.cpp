@@ -28,7 +28,9 @@ extern "C" aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, vo
         __func__,
         [&] {
             require_pointer("fn", reinterpret_cast<const void*>(fn));
-            find_stream(stream)->submit(*new HostTask(fn, args));
+            auto task = std::make_unique<HostTask>(fn, args);
+            find_stream(stream)->submit(*task);
+            (void)task.release();  // the stream finishes it
         },
         [&] { return call_arguments().on(stream); });
 }

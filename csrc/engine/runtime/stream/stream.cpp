@@ -8,6 +8,7 @@
 #include "engine/runtime/diagnostics/trace.h"
 #include "engine/runtime/stream/deferred_task.h"
 #include "engine/runtime/stream/event.h"
+#include "engine/runtime/stream/stream_order.h"
 #include "engine/runtime/stream/worker.h"
 
 namespace torch_aclnn::host {
@@ -24,11 +25,12 @@ Stream::Stream(int device) : device_(device), id_(next_id()) {}
 
 Stream::~Stream() = default;
 
-void Stream::submit(Task& task) noexcept {
+void Stream::submit(Task& task) {
+    if (config().check_streams) order_launch(id_, task.name(), task.accesses());
     if (config().asynchronous) return submit_to_worker(task);
     {
         std::unique_lock<Lock> lock(running_);
-        (void)await_deferred(lock, Completion::Clock::time_point::max());
+        (void)await_deferred(lock, kForever);
         if (pending_failure() == nullptr) {
             const int64_t begin = watching_tasks() ? trace_clock() : 0;
             run(task);
@@ -41,16 +43,30 @@ void Stream::submit(Task& task) noexcept {
     task.finish();
 }
 
-void Stream::submit_to_worker(Task& task) noexcept {
-    std::lock_guard<Lock> lock(running_);
-    if (worker_ == nullptr) worker_ = std::make_unique<StreamWorker>(id_);
-    worker_->push(defer(task.name(), task.origin()), task);
+void Stream::submit_to_worker(Task& task) {
+    StreamWorker& thread = worker();
+    thread.await_room();  // without the lock: what runs may need it
+    const std::lock_guard<Lock> lock(running_);
+    thread.push(defer(task.name(), task.origin()), task);
+}
+
+StreamWorker& Stream::worker() {
+    const std::lock_guard<Lock> lock(running_);
+    if (worker_ == nullptr) {
+        worker_ = std::make_unique<StreamWorker>(id_, demand_);
+        end_streams_at_exit();
+    }
+    return *worker_;
+}
+
+void Stream::abandon(Completion::Clock::time_point deadline) {
+    if (worker_ != nullptr) worker_->abandon(deadline);
 }
 
 std::unique_ptr<DeferredTask> Stream::defer(const char* name, uint64_t origin) {
     std::lock_guard<Lock> lock(running_);
     settle();
-    const auto completion = std::make_shared<Completion>();
+    const auto completion = std::make_shared<Completion>(demand_);
     auto task = std::make_unique<DeferredTask>(shared_from_this(), name, origin, deferred_, pending_failure(), completion);
     // It waits for those before it, so to wait for it is enough.
     deferred_.clear();
@@ -61,30 +77,35 @@ std::unique_ptr<DeferredTask> Stream::defer(const char* name, uint64_t origin) {
 void Stream::record(Event& event) {
     std::lock_guard<Lock> lock(running_);
     settle();
-    event.complete(pending_failure(), deferred_);
+    event.complete(pending_failure(), deferred_, order_so_far(id_));
 }
 
 void Stream::wait_for(const Event& event) {
     std::lock_guard<Lock> lock(running_);
     settle();
     deferred_.add(event.pending());
+    order_after(id_, event.clock());
     const auto failure = event.failure();
     if (pending_failure() == nullptr && failure != nullptr && failure->pending()) replace_failure(failure);
 }
 
-bool Stream::wait(int milliseconds) {
-    const auto deadline = deadline_after(milliseconds);
+bool Stream::wait(Completion::Clock::time_point deadline) {
     std::unique_lock<Lock> lock(running_, std::defer_lock);
-    if (milliseconds < 0) lock.lock();
+    if (deadline == kForever) lock.lock();
     if (!lock.owns_lock() && !lock.try_lock_until(deadline)) return false;
-    return await_deferred(lock, deadline);
+    const StreamClock clock = order_so_far(id_);  // what is launched meanwhile is not waited for
+    if (!await_deferred(lock, deadline)) return false;
+    order_program_after(clock);
+    return true;
 }
 
 bool Stream::idle() {
     const std::unique_lock<Lock> lock(running_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
     settle();
-    return deferred_.empty();
+    if (!deferred_.empty()) return false;
+    order_program_after(order_so_far(id_));
+    return true;
 }
 
 std::shared_ptr<Failure> Stream::failure() {
@@ -152,7 +173,7 @@ void Stream::trace_end(const char* name, int64_t begin, const Failure* failure) 
 
 std::shared_ptr<Failure> make_failure(int code, const char* message, const char* task, uint64_t origin) noexcept {
     try {
-        print_unreported_failures_at_exit();
+        end_streams_at_exit();
         auto failure = std::make_shared<Failure>(Error(code, message, task));
         failure->add_affected(origin);
         return failure;

@@ -21,7 +21,7 @@ class StreamWorker;
 // waits for it.
 class Stream : public std::enable_shared_from_this<Stream> {
    public:
-    static constexpr int kForever = -1;
+    static constexpr auto kForever = Completion::Clock::time_point::max();
 
     explicit Stream(int device);
     Stream(const Stream&) = delete;
@@ -33,15 +33,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
     uint32_t overflow_switch() const { return overflow_switch_; }
     void set_overflow_switch(uint32_t flag) { overflow_switch_ = flag; }
 
-    // Takes the task: run() once, or not at all after a failure; finish() in any case.
-    void submit(Task& task) noexcept;
+    // Takes the task: run() once, or not at all after a failure; finish() in any case. If it throws, an Error, the task has not been taken.
+    void submit(Task& task);
     // Puts a task on the stream that another thread will run; `origin` is the thread that asked for it. Waits for nothing.
     std::unique_ptr<DeferredTask> defer(const char* name, uint64_t origin);
     void record(Event& event);
     // Orders what comes next after the event; what depends on failed work is not run either.
     void wait_for(const Event& event);
-    // Waits until all work is done; false: it was not, within that many milliseconds.
-    bool wait(int milliseconds);
+    // For the end of the process: waits until then at most for the stream's own thread, and gives up what it has not begun.
+    void abandon(Completion::Clock::time_point deadline);
+    // Waits until all work is done; false: it was not, by the deadline.
+    bool wait(Completion::Clock::time_point deadline);
     bool idle();
     // The failure that is to be reported to the calling thread, or null.
     std::shared_ptr<Failure> failure();
@@ -56,7 +58,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
     std::shared_ptr<Failure> pending_failure() const;
     void replace_failure(std::shared_ptr<Failure> failure);
-    void submit_to_worker(Task& task) noexcept;
+    void submit_to_worker(Task& task);
+    StreamWorker& worker();
     void run(Task& task) noexcept;
     void keep_failure(const Task& task, int code, const char* message) noexcept;
     // Takes over how the deferred tasks that are done have ended. Under the lock.
@@ -68,6 +71,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     const int id_;
     std::atomic<uint32_t> overflow_switch_{0};
     Lock running_;
+    const std::shared_ptr<Demand> demand_ = std::make_shared<Demand>();
     PendingWork deferred_;
     std::shared_ptr<Failure> failure_;
     std::unique_ptr<StreamWorker> worker_;  // made by the first task that it is to run
@@ -76,7 +80,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
 // The failure of a task that was launched by the thread `origin`; the process prints it when it ends and it has not been reported.
 std::shared_ptr<Failure> make_failure(int code, const char* message, const char* task, uint64_t origin) noexcept;
 
-void print_unreported_failures_at_exit();
+// Has the process, as it ends, wait for its streams for some time and print what failed and was not reported.
+void end_streams_at_exit();
 
 // All streams of a device, its default stream first.
 std::vector<std::shared_ptr<Stream>> streams_of(const Device& device);

@@ -4,12 +4,15 @@
 #include <cstdlib>
 
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/device/process.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
 namespace {
+
+constexpr auto kExitWait = std::chrono::seconds(2);
 
 // Never destroyed: calls still come while the process exits.
 HandleTable<Stream>& streams() {
@@ -22,12 +25,16 @@ void print_unreported(const Stream& stream, const Error& error, const char* when
                  stream.device(), when, error.code(), error.function(), error.what());
 }
 
-// A program that ends without a synchronisation must still see that its work failed.
-void print_all_unreported() {
+// What runs may use what the process is about to take down. Only so long, because a collective may wait for a process that has ended.
+void end_all_streams() {
+    if (is_forked()) return;
+    const auto deadline = Completion::Clock::now() + kExitWait;
     for (int index = 0; index < device_count(); ++index) {
         for (const auto& stream : streams_of(find_device("device", index))) {
-            const auto failure = stream->failure();
+            if (config().asynchronous) stream->wait(deadline);
+            const auto failure = stream->failure();  // the program that did not synchronise must see it
             if (failure != nullptr && failure->claim()) print_unreported(*stream, failure->error(), "ends");
+            stream->abandon(deadline);
         }
     }
 }
@@ -52,8 +59,8 @@ TraceDetails arguments_of_created(const aclrtStream* stream) {
 
 }  // namespace
 
-void print_unreported_failures_at_exit() {
-    static const int registered = std::atexit(print_all_unreported);
+void end_streams_at_exit() {
+    static const int registered = std::atexit(end_all_streams);
     (void)registered;
 }
 
@@ -65,6 +72,7 @@ std::vector<std::shared_ptr<Stream>> streams_of(const Device& device) {
 }
 
 std::shared_ptr<Stream> find_stream(aclrtStream handle) {
+    require_not_forked();
     if (handle == nullptr) return current_device().default_stream();
     auto stream = streams().find(handle);
     if (stream == nullptr) refuse(ACL_ERROR_RT_INVALID_HANDLE, "stream", "null or a live stream", text(handle));

@@ -10,9 +10,11 @@ namespace {
 constexpr aclError kSynchronizeTimeout = 107020;  // documented: ACL_ERROR_RT_STREAM_SYNC_TIMEOUT
 
 void require_end(Stream& stream, int milliseconds) {
-    if (!stream.wait(milliseconds))
+    if (!stream.wait(deadline_after(milliseconds)))
         throw Error(kSynchronizeTimeout, text("stream ", stream.id(), " still runs after ", milliseconds, " ms"));
 }
+
+constexpr int kForever = -1;
 
 void synchronize_device(int milliseconds) {
     const auto all = streams_of(current_device());
@@ -36,7 +38,7 @@ void require_timeout(int32_t timeout) {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtSynchronizeStream(aclrtStream stream) {
-    return traced(__func__, [&] { synchronize_stream(stream, Stream::kForever); }, [&] { return call_arguments().on(stream); });
+    return traced(__func__, [&] { synchronize_stream(stream, kForever); }, [&] { return call_arguments().on(stream); });
 }
 
 extern "C" aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
@@ -50,7 +52,7 @@ extern "C" aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_
 }
 
 extern "C" aclError aclrtSynchronizeDevice(void) {
-    return traced(__func__, [] { synchronize_device(Stream::kForever); }, [] { return call_arguments(); });
+    return traced(__func__, [] { synchronize_device(kForever); }, [] { return call_arguments(); });
 }
 
 extern "C" aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {

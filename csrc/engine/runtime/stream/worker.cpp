@@ -1,25 +1,57 @@
 #include "engine/runtime/stream/worker.h"
 
+#include <cxxabi.h>
+
 #include <chrono>
+#include <system_error>
+
+#include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
 namespace {
 
 // With TORCH_ACLNN_HOST_DELAYS. Long enough for the program to have gone on to whatever it does too early.
-constexpr int kMaxDelayMicroseconds = 2000;
+constexpr auto kMaxDelay = std::chrono::milliseconds(100);
+constexpr auto kPause = std::chrono::microseconds(100);
+
+constexpr size_t kMaxQueue = size_t{1} << 14;
 
 }  // namespace
 
-StreamWorker::StreamWorker(int number) : state_(std::make_shared<State>()) {
+// While a task runs the lock is free.
+class StreamWorker::Running {
+   public:
+    Running(State& state, std::unique_lock<std::mutex>& lock) : state_(state), lock_(lock) {
+        state_.running = true;
+        lock_.unlock();
+    }
+    Running(const Running&) = delete;
+    ~Running() {
+        lock_.lock();
+        state_.running = false;
+        state_.changed.notify_all();
+    }
+
+   private:
+    State& state_;
+    std::unique_lock<std::mutex>& lock_;
+};
+
+StreamWorker::StreamWorker(int number, std::shared_ptr<Demand> demand) : state_(std::make_shared<State>()) {
+    state_->demand = std::move(demand);
     state_->random.seed(static_cast<std::mt19937::result_type>(config().delay_seed + number));
-    thread_ = std::thread([state = state_] { work(state); });
+    try {
+        thread_ = std::thread([state = state_] { work(state); });
+    } catch (const std::system_error& error) {
+        throw Error(ACL_ERROR_INTERNAL_ERROR, text("no thread for stream ", number, ": ", error.what()));
+    }
 }
 
 StreamWorker::~StreamWorker() {
     {
         const std::lock_guard<std::mutex> lock(state_->mutex);
         state_->closing = true;
-        state_->changed.notify_one();
+        state_->changed.notify_all();
     }
     if (thread_.get_id() == std::this_thread::get_id())
         thread_.detach();
@@ -27,10 +59,30 @@ StreamWorker::~StreamWorker() {
         thread_.join();
 }
 
+void StreamWorker::await_room() {
+    // What a task of this stream launches, such as a callback of the program, cannot wait for the end of that task.
+    if (thread_.get_id() == std::this_thread::get_id()) return;
+    std::unique_lock<std::mutex> lock(state_->mutex);
+    if (state_->queue.size() < kMaxQueue) return;
+    state_->demand->raise_to_all();
+    state_->changed.wait(lock, [this] { return state_->queue.size() < kMaxQueue; });
+}
+
 void StreamWorker::push(std::unique_ptr<DeferredTask> place, Task& task) {
     const std::lock_guard<std::mutex> lock(state_->mutex);
     state_->queue.push_back({std::move(place), &task});
-    state_->changed.notify_one();
+    state_->changed.notify_all();
+}
+
+void StreamWorker::abandon(Completion::Clock::time_point deadline) {
+    std::deque<Item> given_up;
+    {
+        std::unique_lock<std::mutex> lock(state_->mutex);
+        given_up.swap(state_->queue);
+        state_->changed.notify_all();
+        state_->changed.wait_until(lock, deadline, [this] { return !state_->running; });
+    }
+    for (Item& item : given_up) item.task->finish();
 }
 
 void StreamWorker::work(const std::shared_ptr<State>& state) {
@@ -40,20 +92,29 @@ void StreamWorker::work(const std::shared_ptr<State>& state) {
         if (state->queue.empty()) return;
         Item item = std::move(state->queue.front());
         state->queue.pop_front();
-        lock.unlock();
+        const Running running(*state, lock);
         run(*state, item);
         item.place.reset();  // with it the stream may go, and with that the worker
-        lock.lock();
     }
 }
 
+// Half of the tasks begin only when something waits for them, so that what does not wait and should comes too early.
+void StreamWorker::delay(State& state, const Item& item) {
+    if (state.random() % 2 == 0) return;
+    const auto end = Completion::Clock::now() + kMaxDelay;
+    while (!item.place->is_demanded() && Completion::Clock::now() < end) std::this_thread::sleep_for(kPause);
+    if (!item.place->is_demanded()) state.demand->raise_to_all();  // nothing waits: the program may be doing something else
+}
+
 void StreamWorker::run(State& state, Item& item) {
-    if (config().delay_seed != 0) std::this_thread::sleep_for(std::chrono::microseconds(state.random() % kMaxDelayMicroseconds));
+    if (config().delay_seed != 0) delay(state, item);
     if (item.place->start()) {
         try {
             item.task->run();
             item.task->finish();
             return item.place->succeed();
+        } catch (const abi::__forced_unwind&) {
+            throw;  // Python ends the thread of a callback that wants to go on after the interpreter has ended
         } catch (const Error& error) {
             (void)item.place->fail(error.code(), error.what());
         } catch (const std::exception& error) {

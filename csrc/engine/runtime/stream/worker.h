@@ -15,14 +15,18 @@ namespace torch_aclnn::host {
 
 class StreamWorker {
    public:
-    // The number tells the random delays of one stream from those of another.
-    explicit StreamWorker(int number);
+    // The number tells the random delays of one stream from those of another. Throws an Error if the system gives no thread.
+    StreamWorker(int number, std::shared_ptr<Demand> demand);
     StreamWorker(const StreamWorker&) = delete;
-    // Waits for the task that runs, unless that is what destroys the stream.
+    // Its tasks keep the stream, so there are none, unless the last of them is what destroys it.
     ~StreamWorker();
 
+    // Holds up a program that is far ahead of the stream, as an NPU's queue does.
+    void await_room();
     // `place` is where the task is in the stream's order.
     void push(std::unique_ptr<DeferredTask> place, Task& task);
+    // Gives up the tasks that have not begun, and waits for the one that runs, but not longer.
+    void abandon(Completion::Clock::time_point deadline);
 
    private:
     struct Item {
@@ -35,12 +39,17 @@ class StreamWorker {
         std::mutex mutex;
         std::condition_variable changed;
         std::deque<Item> queue;
+        bool running = false;
         bool closing = false;
+        std::shared_ptr<Demand> demand;
         std::mt19937 random;
     };
 
+    class Running;
+
     static void work(const std::shared_ptr<State>& state);
     static void run(State& state, Item& item);
+    static void delay(State& state, const Item& item);
 
     const std::shared_ptr<State> state_;
     std::thread thread_;

@@ -1,0 +1,40 @@
+// Who last wrote each byte of device memory, and who has read it since.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+namespace torch_aclnn::host {
+
+// A task's use of some memory. The names live as long as the process.
+struct MemoryTouch {
+    const char* task;
+    const char* parameter;
+    int stream;
+    uint64_t number;  // of the task in its stream
+    uint64_t time;    // a count of launches and of blocks given out
+    bool is_write;
+};
+
+// Not for several threads at once.
+class AccessHistory {
+   public:
+    // Calls `compare` for each earlier touch of the memory that the new one does not just read beside, and keeps the new one.
+    void add(uintptr_t begin, size_t bytes, const MemoryTouch& touch, const std::function<void(const MemoryTouch&)>& compare);
+    void forget(uintptr_t begin, size_t bytes);
+
+   private:
+    struct Range {
+        uintptr_t end;
+        std::vector<MemoryTouch> touches;  // the last write first, if there is one, then for each stream its last read since
+    };
+
+    void split_at(uintptr_t address);
+    static void add_read(std::vector<MemoryTouch>& touches, const MemoryTouch& read);
+
+    std::map<uintptr_t, Range> ranges_;  // by where they begin; apart from each other
+};
+
+}  // namespace torch_aclnn::host

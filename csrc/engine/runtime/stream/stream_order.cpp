@@ -1,0 +1,104 @@
+#include "engine/runtime/stream/stream_order.h"
+
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+#include "engine/runtime/memory/access_history.h"
+#include "engine/runtime/text.h"
+#include "torch_aclnn/memory_blocks.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+struct Order {
+    std::mutex mutex;
+    std::map<int, StreamClock> streams;
+    StreamClock program;
+    AccessHistory history;
+    std::map<uintptr_t, uint64_t> given_out;  // by its address, when the program's allocator last gave out a block
+    uint64_t time = 0;
+    std::set<std::tuple<const char*, const char*, int, const char*, const char*, int>> reported;
+};
+
+// Never destroyed: calls still come while the process exits.
+Order& order() {
+    static auto* const once = new Order;
+    return *once;
+}
+
+std::string description(const MemoryTouch& touch) {
+    return text(touch.task, touch.is_write ? " writes \"" : " reads \"", touch.parameter, "\" on stream ", touch.stream);
+}
+
+// True if the allocator has given the memory out again since. A block may be cut, so that it begins before the memory.
+bool given_out_since(const Order& order, uintptr_t address, uint64_t time) {
+    const auto next = order.given_out.upper_bound(address);
+    return next != order.given_out.begin() && std::prev(next)->second > time;
+}
+
+void report(Order& order, const MemoryTouch& earlier, const MemoryTouch& later, const MemoryAccess& access) {
+    if (!order.reported.emplace(earlier.task, earlier.parameter, earlier.stream, later.task, later.parameter, later.stream).second) return;
+    const char* cause = given_out_since(order, reinterpret_cast<uintptr_t>(access.data), earlier.time)
+                            ? "; the memory was freed and given out again before the first was known to be done: record_stream is missing"
+                            : "; an event is missing, or a synchronisation";
+    std::fprintf(stderr, "torch_aclnn: TORCH_ACLNN_HOST_CHECK_STREAMS: nothing orders two uses of the %zu bytes at %p: %s, and then %s%s\n",
+                 access.bytes, access.data, description(earlier).c_str(), description(later).c_str(), cause);
+}
+
+}  // namespace
+
+void order_launch(int stream, const char* task, const std::vector<MemoryAccess>& accesses) {
+    if (!config().check_streams) return;
+    const std::lock_guard<std::mutex> lock(order().mutex);
+    StreamClock& clock = order().streams[stream];
+    clock.merge(order().program);
+    const uint64_t number = clock.advance(stream), time = ++order().time;
+    for (const MemoryAccess& access : accesses) {
+        const MemoryTouch touch{task, access.name, stream, number, time, access.is_write};
+        const auto compare = [&](const MemoryTouch& earlier) {
+            if (earlier.number > clock.of(earlier.stream)) report(order(), earlier, touch, access);
+        };
+        order().history.add(reinterpret_cast<uintptr_t>(access.data), access.bytes, touch, compare);
+    }
+}
+
+StreamClock order_so_far(int stream) {
+    if (!config().check_streams) return {};
+    const std::lock_guard<std::mutex> lock(order().mutex);
+    StreamClock clock = order().streams[stream];
+    clock.merge(order().program);
+    return clock;
+}
+
+void order_after(int stream, const StreamClock& clock) {
+    if (!config().check_streams) return;
+    const std::lock_guard<std::mutex> lock(order().mutex);
+    order().streams[stream].merge(clock);
+}
+
+void order_program_after(const StreamClock& clock) {
+    if (!config().check_streams) return;
+    const std::lock_guard<std::mutex> lock(order().mutex);
+    order().program.merge(clock);
+}
+
+void order_forget(const void* memory, size_t bytes) {
+    if (!config().check_streams) return;
+    const std::lock_guard<std::mutex> lock(order().mutex);
+    const auto begin = reinterpret_cast<uintptr_t>(memory);
+    order().history.forget(begin, bytes);
+    order().given_out.erase(order().given_out.lower_bound(begin), order().given_out.lower_bound(begin + bytes));
+}
+
+}  // namespace torch_aclnn::host
+
+using namespace torch_aclnn::host;
+
+extern "C" void torchAclnnHostBlockAllocated(const void* block) {
+    if (!config().check_streams) return;
+    const std::lock_guard<std::mutex> lock(order().mutex);
+    order().given_out[reinterpret_cast<uintptr_t>(block)] = ++order().time;
+}

@@ -1,0 +1,21 @@
+// TORCH_ACLNN_HOST_CHECK_STREAMS: reports two tasks of two streams that touch the same memory while nothing says which comes first. That
+// does not depend on when they ran: what counts is the order in which streams, events and synchronisations put them.
+#pragma once
+
+#include "engine/runtime/engine.h"
+#include "engine/runtime/stream/stream_clock.h"
+
+namespace torch_aclnn::host {
+
+// Each does nothing unless the check is switched on. The name of a task, and those of its parameters, must live as long as the process.
+
+void order_launch(int stream, const char* task, const std::vector<MemoryAccess>& accesses);
+// Of the tasks that come before what the stream is given next.
+StreamClock order_so_far(int stream);
+void order_after(int stream, const StreamClock& clock);
+// The program knows that it is over; whatever it launches from now on comes later.
+void order_program_after(const StreamClock& clock);
+// The memory is not what it was: it has been given out or back.
+void order_forget(const void* memory, size_t bytes);
+
+}  // namespace torch_aclnn::host

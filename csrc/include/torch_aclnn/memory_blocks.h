@@ -1,0 +1,15 @@
+// What a caching allocator of the program does with device memory, which the host engine cannot see. This is the engine's own and not part of
+// CANN's interface. In libascendcl.so.
+#pragma once
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The allocator has given out the block at the address, so that what used its memory before has no business there any more. With
+// TORCH_ACLNN_HOST_CHECK_STREAMS=1 the engine then tells a missing record_stream from a missing event; otherwise this does nothing.
+__attribute__((visibility("default"))) void torchAclnnHostBlockAllocated(const void* block);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,29 @@
+"""What torch_npu's caching allocator does with device memory, for the engine's check of streams, which cannot see it otherwise."""
+
+import ctypes
+import os
+
+from torch_aclnn.host.cann import RUNTIME_LIBRARIES
+
+_SWITCH = "TORCH_ACLNN_HOST_CHECK_STREAMS"
+
+
+def prepare() -> None:
+    """Have torch_npu launch each operator where the program calls it, so that launches and blocks are seen in the program's order."""
+    if os.environ.get(_SWITCH) == "1":
+        os.environ.setdefault("TASK_QUEUE_ENABLE", "0")
+
+
+def watch() -> None:
+    """Tell the engine of each block that torch_npu's allocator gives out from now on; torch_npu has to be imported."""
+    if os.environ.get(_SWITCH) != "1":
+        return
+    import torch_npu
+    from torch_npu.npu._sanitizer import SanitizerMode
+    from torch_npu.utils import _npu_trace
+
+    block_allocated = ctypes.CDLL(RUNTIME_LIBRARIES[0]).torchAclnnHostBlockAllocated
+    block_allocated.argtypes = [ctypes.c_void_p]
+    block_allocated.restype = None
+    _npu_trace.register_callback_for_npu_memory_allocation(block_allocated, "torchAclnnHostBlockAllocated")
+    torch_npu._C._activate_npu_trace(SanitizerMode.STREAM)
