@@ -15,7 +15,7 @@ from support.subprocesses import output_of, run_python
 
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("run", "coverage", "env", "config", "info", "check")
+COMMANDS = ("run", "coverage", "env", "config", "info", "trace", "check")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], *([command, option] for command in COMMANDS for option in ("--help", "-h"))])
@@ -63,6 +63,7 @@ def test_without_a_command_the_help_comes_with_an_errors_code():
         (["config"], "torch-aclnn config: expected at least one of --cflags, --libs, "),
         (["config", "--lib"], "torch-aclnn: unrecognized arguments: --lib"),
         (["info", "--yaml"], "torch-aclnn: unrecognized arguments: --yaml"),
+        (["trace"], "torch-aclnn trace: the following arguments are required: FILE"),
         (["check", "--operator", "foo"], "torch-aclnn check: argument --operator: invalid choice: 'foo'"),
     ],
 )

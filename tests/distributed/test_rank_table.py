@@ -37,13 +37,18 @@ def found_by(rank: Rank) -> dict:
 ])  # fmt: skip
 def test_all_communicators_are_made_of_the_table(servers: list[dict], tmp_path: Path) -> None:
     settings = {"RANK_TABLE_FILE": str(table(tmp_path, *servers)), "HCCL_IF_BASE_PORT": str(free_port())}
-    ranks = run_ranks("rank_table", 3, tmp_path, TORCH_ACLNN_HOST_TRACE="stderr", **settings)
+    ranks = run_ranks("rank_table", 3, tmp_path, TORCH_ACLNN_HOST_TRACE=str(tmp_path / "trace"), **settings)
     expected = [{"all": 6, "ends": 4, "message": 0}, {"all": 6, "message": 0}, {"all": 6, "ends": 4}]
     assert [found_by(rank) for rank in ranks] == expected
-    for rank in ranks:
-        assert rank.stderr.count("HcclCommInitClusterInfoConfig(") == 1
-        assert "HcclCreateSubCommConfig(" in rank.stderr
-        assert "HcclGetRootInfo(" not in rank.stderr
+    traced: dict[int, list[str]] = {}
+    for line in map(json.loads, (tmp_path / "trace").read_text().splitlines()):
+        traced.setdefault(line["pid"], []).append(line.get("name", line["kind"]))
+    makers = [names for names in traced.values() if "HcclCommInitClusterInfoConfig" in names]
+    assert len(makers) == 3
+    for names in makers:
+        assert names.count("HcclCommInitClusterInfoConfig") == 1
+        assert "HcclCreateSubCommConfig" in names
+        assert "HcclGetRootInfo" not in names
 
 
 @pytest.mark.slow

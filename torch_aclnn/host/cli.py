@@ -14,6 +14,7 @@ from torch_aclnn.host import info, locations, programs
 from torch_aclnn.host.closed_pipe import quiet
 from torch_aclnn.host.installation import own_version
 from torch_aclnn.host.parser import USAGE_ERROR, Parser
+from torch_aclnn.host.trace import command as trace
 
 _OPERATORS = [operator.name for operator in OPERATORS]
 
@@ -106,6 +107,8 @@ def _parser() -> Parser:
     information = commands.add_parser("info", help="show what is installed, and whether it fits together", description=_INFO)
     information.add_argument("--json", action="store_true", help="print a JSON object instead")
     information.set_defaults(action=lambda arguments: info.show(as_json=arguments.json, not_built=arguments.not_built))
+
+    trace.add_parser(commands)
 
     checking = commands.add_parser("check", help="check the operators on this machine's npu device", description=_CHECK)
     checking.add_argument("--operator", action="append", choices=_OPERATORS, metavar="NAME", help="only this one; may be repeated")

@@ -26,8 +26,8 @@ OPERATOR_LIBRARIES = (
 # What the engine's libopapi.so is linked against, besides its libascendcl.so.
 _KERNELS = "libtorch_aclnn_kernels.so"
 
-# Which CANN has in newer releases only, and torch_npu opens by name when it needs it.
-_COMMUNICATION = "libhcomm.so"
+# Which torch_npu opens by name when it needs them: collectives, and what its profiler and torch's ask for.
+_OPENED_BY_NAME = ("libhcomm.so", "libmspti.so", "libmsprofiler.so", "libascend_hal.so")
 
 # A symbol that only the host engine's libascendcl.so has.
 _HOST_SYMBOL = "torchAclnnHostEntryPoints"
@@ -136,7 +136,7 @@ def _cann_answers() -> bool:
 def _load_host() -> None:
     # All that torch_npu asks for by bare name, so that the loader finds the engine's first, and nothing of a sourced CANN.
     operators = [name for name in OPERATOR_LIBRARIES if name != ATEN_ADAPTERS]
-    for name in (_KERNELS, *RUNTIME_LIBRARIES, _COMMUNICATION, *operators):
+    for name in (_KERNELS, *RUNTIME_LIBRARIES, *_OPENED_BY_NAME, *operators):
         path = libdir() / name
         try:
             ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)

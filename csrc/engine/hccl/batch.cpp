@@ -41,7 +41,7 @@ bool add_to_batch(const std::shared_ptr<Communicator>& communicator, aclrtStream
 using namespace torch_aclnn::host;
 
 extern "C" HcclResult HcclGroupStart(void) {
-    return hccl_traced(__func__, [] { ++open_group.depth; }, [] { return ""; });
+    return hccl_traced(__func__, [] { ++open_group.depth; }, [] { return call_arguments(); });
 }
 
 extern "C" HcclResult HcclGroupEnd(void) {
@@ -54,5 +54,5 @@ extern "C" HcclResult HcclGroupEnd(void) {
             open_group.batches.clear();
             for (const auto& batch : batches) launch(batch);
         },
-        [] { return ""; });
+        [] { return call_arguments(); });
 }

@@ -17,8 +17,8 @@ Operation operation_of(OperationKind kind, uint64_t count, HcclDataType type, st
     return {{kind, type, count, root, op}, {}, {}, std::move(buffers)};
 }
 
-std::string arguments_of(uint64_t count, HcclDataType type, HcclComm comm, aclrtStream stream) {
-    return text("count ", count, ", ", name_of(type), ", comm ", comm, ", stream ", stream);
+TraceDetails arguments_of(const char* count_parameter, uint64_t count, HcclDataType type, HcclComm comm, aclrtStream stream) {
+    return call_arguments(count_parameter, count, "dataType", name_of(type), "comm", comm).on(stream);
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ extern "C" HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count
             communicator->launch(operation_of(OperationKind::all_reduce, count, dataType, buffers, -1, op), stream,
                                  [=](Group& group) { group.all_reduce(sendBuf, recvBuf, count, dataType, op); });
         },
-        [&] { return arguments_of(count, dataType, comm, stream); });
+        [&] { return arguments_of("count", count, dataType, comm, stream).add("op", name_of(op)); });
 }
 
 extern "C" HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType, HcclReduceOp op, uint32_t root,
@@ -56,7 +56,7 @@ extern "C" HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, H
             communicator->launch(operation_of(OperationKind::reduce, count, dataType, buffers, target, op), stream,
                                  [=](Group& group) { group.reduce(sendBuf, recvBuf, count, dataType, op, target); });
         },
-        [&] { return arguments_of(count, dataType, comm, stream); });
+        [&] { return arguments_of("count", count, dataType, comm, stream).add("op", name_of(op)).add("root", root); });
 }
 
 extern "C" HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint32_t root, HcclComm comm, aclrtStream stream) {
@@ -70,7 +70,7 @@ extern "C" HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType data
             communicator->launch(operation_of(OperationKind::broadcast, count, dataType, {{"buf", buf, bytes}}, source), stream,
                                  [=](Group& group) { group.broadcast(buf, bytes, source); });
         },
-        [&] { return arguments_of(count, dataType, comm, stream); });
+        [&] { return arguments_of("count", count, dataType, comm, stream).add("root", root); });
 }
 
 extern "C" HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclDataType dataType, HcclComm comm,
@@ -85,7 +85,7 @@ extern "C" HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendC
             communicator->launch(operation_of(OperationKind::all_gather, sendCount, dataType, buffers), stream,
                                  [=](Group& group) { group.all_gather(sendBuf, recvBuf, bytes); });
         },
-        [&] { return arguments_of(sendCount, dataType, comm, stream); });
+        [&] { return arguments_of("sendCount", sendCount, dataType, comm, stream); });
 }
 
 extern "C" HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDataType dataType, HcclReduceOp op,
@@ -101,7 +101,7 @@ extern "C" HcclResult HcclReduceScatter(void* sendBuf, void* recvBuf, uint64_t r
             communicator->launch(operation_of(OperationKind::reduce_scatter, recvCount, dataType, buffers, -1, op), stream,
                                  [=](Group& group) { group.reduce_scatter(sendBuf, recvBuf, recvCount, dataType, op); });
         },
-        [&] { return arguments_of(recvCount, dataType, comm, stream); });
+        [&] { return arguments_of("recvCount", recvCount, dataType, comm, stream).add("op", name_of(op)); });
 }
 
 extern "C" HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount, HcclDataType dataType, uint32_t root, HcclComm comm,
@@ -119,7 +119,7 @@ extern "C" HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCou
             communicator->launch(operation_of(OperationKind::scatter, recvCount, dataType, buffers, source), stream,
                                  [=](Group& group) { group.scatter(sendBuf, recvBuf, bytes, source); });
         },
-        [&] { return arguments_of(recvCount, dataType, comm, stream); });
+        [&] { return arguments_of("recvCount", recvCount, dataType, comm, stream).add("root", root); });
 }
 
 extern "C" HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) {
@@ -131,5 +131,5 @@ extern "C" HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) {
                 group.all_reduce(&nothing, &nothing, 1, HCCL_DATA_TYPE_INT8, HCCL_REDUCE_SUM);
             });
         },
-        [&] { return text("comm ", comm, ", stream ", stream); });
+        [&] { return call_arguments("comm", comm).on(stream); });
 }

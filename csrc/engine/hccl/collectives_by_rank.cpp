@@ -129,8 +129,8 @@ void require_own_count(const char* parameter, uint64_t count, const char* counts
         refuse(HCCL_E_PARA, parameter, text(expected, ", which ", counts_parameter, " has for this rank"), std::to_string(count));
 }
 
-std::string arguments_of(HcclDataType type, HcclComm comm, aclrtStream stream) {
-    return text(name_of(type), ", comm ", comm, ", stream ", stream);
+TraceDetails arguments_of(const char* type_parameter, HcclDataType type, HcclComm comm, aclrtStream stream) {
+    return call_arguments(type_parameter, name_of(type), "comm", comm).on(stream);
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ extern "C" HcclResult HcclAlltoAll(const void* sendBuf, uint64_t sendCount, Hccl
                                  parts_of(const_cast<void*>(recvBuf), counts, element));
             });
         },
-        [&] { return arguments_of(sendType, comm, stream); });
+        [&] { return arguments_of("sendType", sendType, comm, stream); });
 }
 
 extern "C" HcclResult HcclAlltoAllV(const void* sendBuf, const void* sendCounts, const void* sdispls, HcclDataType sendType,
@@ -174,7 +174,7 @@ extern "C" HcclResult HcclAlltoAllV(const void* sendBuf, const void* sendCounts,
             communicator->launch(operation_of(OperationKind::all_to_all_v, sendType, sent.counts, received.counts, buffers), stream,
                                  [=](Group& group) { all_to_all(group, sendBuf, sent, recvBuf, received, element); });
         },
-        [&] { return arguments_of(sendType, comm, stream); });
+        [&] { return arguments_of("sendType", sendType, comm, stream); });
 }
 
 extern "C" HcclResult HcclAllGatherV(const void* sendBuf, uint64_t sendCount, const void* recvBuf, const void* recvCounts,
@@ -193,7 +193,7 @@ extern "C" HcclResult HcclAllGatherV(const void* sendBuf, uint64_t sendCount, co
                 operation_of(OperationKind::all_gather_v, dataType, Counts(static_cast<size_t>(size), sendCount), received.counts, buffers),
                 stream, [=](Group& group) { all_gather(group, sendBuf, sendCount, recvBuf, received, rank, element); });
         },
-        [&] { return arguments_of(dataType, comm, stream); });
+        [&] { return arguments_of("dataType", dataType, comm, stream); });
 }
 
 extern "C" HcclResult HcclReduceScatterV(const void* sendBuf, const void* sendCounts, const void* sendDispls, const void* recvBuf,
@@ -213,5 +213,5 @@ extern "C" HcclResult HcclReduceScatterV(const void* sendBuf, const void* sendCo
                                               Counts(static_cast<size_t>(size), recvCount), buffers, op),
                                  stream, [=](Group& group) { reduce_scatter(group, sendBuf, sent, out, dataType, op, rank); });
         },
-        [&] { return arguments_of(dataType, comm, stream); });
+        [&] { return arguments_of("dataType", dataType, comm, stream); });
 }

@@ -78,10 +78,6 @@ HcclComm connected_by_table(const char* path, uint32_t rank, const HcclCommConfi
     return connected(membership);
 }
 
-std::string ranks_and_name(uint32_t ranks, uint32_t rank) {
-    return text("rank ", rank, " of ", ranks);
-}
-
 }  // namespace
 }  // namespace torch_aclnn::host
 
@@ -97,11 +93,13 @@ extern "C" HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo) {
             if (address.size() >= sizeof rootInfo->internal) throw Error(HCCL_E_INTERNAL, "an address too long: " + address);
             std::memcpy(rootInfo->internal, address.data(), address.size());
         },
-        [] { return ""; });
+        [] { return call_arguments(); });
 }
 
 extern "C" HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank, HcclComm* comm) {
-    return hccl_traced(__func__, [&] { initialise(nRanks, rootInfo, rank, nullptr, comm); }, [&] { return ranks_and_name(nRanks, rank); });
+    return hccl_traced(
+        __func__, [&] { initialise(nRanks, rootInfo, rank, nullptr, comm); },
+        [&] { return call_arguments("nRanks", nRanks, "rank", rank, "comm", value_at(comm)); });
 }
 
 extern "C" HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank, const HcclCommConfig* config,
@@ -112,7 +110,7 @@ extern "C" HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRoot
             require_hccl_pointer("config", config);
             initialise(nRanks, rootInfo, rank, config, comm);
         },
-        [&] { return ranks_and_name(nRanks, rank); });
+        [&] { return call_arguments("nRanks", nRanks, "rank", rank, "comm", value_at(comm)); });
 }
 
 extern "C" HcclResult HcclCommInitClusterInfoConfig(const char* clusterInfo, uint32_t rank, HcclCommConfig* config, HcclComm* comm) {
@@ -130,7 +128,7 @@ extern "C" HcclResult HcclCommInitClusterInfoConfig(const char* clusterInfo, uin
                 throw;
             }
         },
-        [&] { return text("rank ", rank, ", ", clusterInfo == nullptr ? "null" : clusterInfo); });
+        [&] { return call_arguments("clusterInfo", clusterInfo, "rank", rank, "comm", value_at(comm)); });
 }
 
 extern "C" HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms) {
@@ -146,7 +144,7 @@ extern "C" HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm*
             for (uint32_t rank = 0; rank < ndev; ++rank)
                 comms[rank] = add_communicator(std::make_shared<Communicator>(memberships[rank], std::move(groups[rank])));
         },
-        [&] { return text(ndev, " devices"); });
+        [&] { return call_arguments("ndev", ndev); });
 }
 
 extern "C" HcclResult HcclCreateSubCommConfig(HcclComm* comm, uint32_t rankNum, uint32_t* rankIds, uint64_t subCommId,
@@ -169,11 +167,13 @@ extern "C" HcclResult HcclCreateSubCommConfig(HcclComm* comm, uint32_t rankNum, 
             const std::string address = parent->membership().address + parent->next_suffix(subCommId);
             *subComm = connected(membership_of(address, subCommRankId, rankNum, config));
         },
-        [&] { return text(ranks_and_name(rankNum, subCommRankId), ", id ", subCommId); });
+        [&] {
+            return call_arguments("rankNum", rankNum, "subCommId", subCommId, "subCommRankId", subCommRankId, "subComm", value_at(subComm));
+        });
 }
 
 extern "C" HcclResult HcclCommDestroy(HcclComm comm) {
-    return hccl_traced(__func__, [&] { (void)remove_communicator(comm); }, [&] { return text(comm); });
+    return hccl_traced(__func__, [&] { (void)remove_communicator(comm); }, [&] { return call_arguments("comm", comm); });
 }
 
 extern "C" HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize) {

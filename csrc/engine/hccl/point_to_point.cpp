@@ -25,8 +25,8 @@ Operation operation_of(OperationKind kind, const char* parameter, const Message&
             {{parameter, message.data, message.bytes, kind == OperationKind::send}}};
 }
 
-std::string arguments_of(uint64_t count, HcclDataType type, uint32_t peer, HcclComm comm, aclrtStream stream) {
-    return text("count ", count, ", ", name_of(type), ", rank ", peer, ", comm ", comm, ", stream ", stream);
+TraceDetails arguments_of(uint64_t count, HcclDataType type, const char* peer_parameter, uint32_t peer, HcclComm comm, aclrtStream stream) {
+    return call_arguments("count", count, "dataType", name_of(type), peer_parameter, peer, "comm", comm).on(stream);
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ extern "C" HcclResult HcclSend(void* sendBuf, uint64_t count, HcclDataType dataT
             if (add_to_batch(communicator, stream, message, HCCL_SEND)) return;
             communicator->launch(operation_of(OperationKind::send, "sendBuf", message), stream, [=](Group& group) { group.send(message); });
         },
-        [&] { return arguments_of(count, dataType, destRank, comm, stream); });
+        [&] { return arguments_of(count, dataType, "destRank", destRank, comm, stream); });
 }
 
 extern "C" HcclResult HcclRecv(void* recvBuf, uint64_t count, HcclDataType dataType, uint32_t srcRank, HcclComm comm, aclrtStream stream) {
@@ -56,7 +56,7 @@ extern "C" HcclResult HcclRecv(void* recvBuf, uint64_t count, HcclDataType dataT
             communicator->launch(operation_of(OperationKind::receive, "recvBuf", message), stream,
                                  [=](Group& group) { group.receive(message); });
         },
-        [&] { return arguments_of(count, dataType, srcRank, comm, stream); });
+        [&] { return arguments_of(count, dataType, "srcRank", srcRank, comm, stream); });
 }
 
 extern "C" HcclResult HcclBatchSendRecv(HcclSendRecvItem* sendRecvInfo, uint32_t itemNum, HcclComm comm, aclrtStream stream) {
@@ -77,5 +77,5 @@ extern "C" HcclResult HcclBatchSendRecv(HcclSendRecvItem* sendRecvInfo, uint32_t
             }
             launch(batch);
         },
-        [&] { return text(itemNum, " items, comm ", comm, ", stream ", stream); });
+        [&] { return call_arguments("itemNum", itemNum, "comm", comm).on(stream); });
 }

@@ -30,8 +30,9 @@ std::unique_ptr<aclOpExecutor> prepare(const AdaptiveAvgPoolArguments& a) {
 aclnnStatus aclnnAdaptiveAvgPool2dBackwardGetWorkspaceSize(const aclTensor* gradOutput, const aclTensor* self, aclTensor* out,
                                                            uint64_t* workspaceSize, aclOpExecutor** executor) {
     using namespace torch_aclnn::host;
-    return run_phase1("aclnnAdaptiveAvgPool2dBackward", workspaceSize, executor,
-                      [&] { return prepare({{"gradOutput", gradOutput}, {"self", self}, {"out", out}}); });
+    const auto check = [&] { return prepare({{"gradOutput", gradOutput}, {"self", self}, {"out", out}}); };
+    const auto describe = [&](JsonObject& arguments) { describe_arguments(arguments, "gradOutput", gradOutput, "self", self, "out", out); };
+    return run_phase1("aclnnAdaptiveAvgPool2dBackward", workspaceSize, executor, check, describe);
 }
 
 TORCH_ACLNN_PHASE2(aclnnAdaptiveAvgPool2dBackward, const aclrtStream, "pooling", kDTypes)

@@ -107,7 +107,6 @@ std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {
     check_pooled_shape(a);
     require_not_empty_if_strict({a.grad_output, a.self});
     require_no_overlap(a.grad_input, {a.grad_output});
-    if (tracing()) trace("aclnnAvgPool2dBackward cubeMathType=" + std::to_string(a.cube_math_type) + " (computed in float32)");
     const auto compute = [p = params(a)](const aclOpExecutor& e) {
         kernels::avg_pool2d_backward(view<4>(e.input(0)), view<4>(e.output(0)), p, config().thread_count);
     };
@@ -125,7 +124,7 @@ aclnnStatus aclnnAvgPool2dBackwardGetWorkspaceSize(const aclTensor* gradOutput, 
                                                    bool countIncludePad, int64_t divisorOverride, int8_t cubeMathType, aclTensor* gradInput,
                                                    uint64_t* workspaceSize, aclOpExecutor** executor) {
     using namespace torch_aclnn::host;
-    return run_phase1("aclnnAvgPool2dBackward", workspaceSize, executor, [&] {
+    const auto check = [&] {
         return prepare({{"gradOutput", gradOutput},
                         {"self", self},
                         {"gradInput", gradInput},
@@ -136,7 +135,13 @@ aclnnStatus aclnnAvgPool2dBackwardGetWorkspaceSize(const aclTensor* gradOutput, 
                         countIncludePad,
                         divisorOverride,
                         cubeMathType});
-    });
+    };
+    const auto describe = [&](JsonObject& arguments) {
+        describe_arguments(arguments, "gradOutput", gradOutput, "self", self, "kernelSize", kernelSize, "stride", stride, "padding",
+                           padding, "ceilMode", ceilMode, "countIncludePad", countIncludePad, "divisorOverride", divisorOverride,
+                           "cubeMathType", cubeMathType, "gradInput", gradInput);
+    };
+    return run_phase1("aclnnAvgPool2dBackward", workspaceSize, executor, check, describe);
 }
 
 TORCH_ACLNN_PHASE2(aclnnAvgPool2dBackward, aclrtStream, "pooling", kDTypes)

@@ -67,7 +67,7 @@ aclnnStatus aclnnBatchNormElemtBackwardGetWorkspaceSize(const aclTensor* gradOut
                                                         const aclTensor* sumDyXmu, aclTensor* counter, aclTensor* gradInput,
                                                         uint64_t* workspaceSize, aclOpExecutor** executor) {
     using namespace torch_aclnn::host;
-    return run_phase1("aclnnBatchNormElemtBackward", workspaceSize, executor, [&] {
+    const auto check = [&] {
         return prepare({{"gradOut", gradOut},
                         {"input", input},
                         {"mean", mean},
@@ -77,7 +77,12 @@ aclnnStatus aclnnBatchNormElemtBackwardGetWorkspaceSize(const aclTensor* gradOut
                         {"sumDyXmu", sumDyXmu},
                         {"counter", counter},
                         {"gradInput", gradInput}});
-    });
+    };
+    const auto describe = [&](JsonObject& arguments) {
+        describe_arguments(arguments, "gradOut", gradOut, "input", input, "mean", mean, "invstd", invstd, "weight", weight, "sumDy", sumDy,
+                           "sumDyXmu", sumDyXmu, "counter", counter, "gradInput", gradInput);
+    };
+    return run_phase1("aclnnBatchNormElemtBackward", workspaceSize, executor, check, describe);
 }
 
 TORCH_ACLNN_PHASE2(aclnnBatchNormElemtBackward, const aclrtStream, "normalisation", kDTypes)

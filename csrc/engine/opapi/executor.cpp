@@ -141,6 +141,7 @@ std::vector<MemoryAccess> aclOpExecutor::accesses() const {
 
 void aclOpExecutor::run() {
     has_run = true;
+    if (trace_number != 0) set_traced_task(trace_number);
     counted->count_call();
     std::deque<MemoryUse> uses;
     if (config().asynchronous) keep_memory(*this, uses);

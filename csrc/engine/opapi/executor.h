@@ -9,6 +9,7 @@
 
 #include "engine/opapi/fallback_codes.h"
 #include "engine/opapi/handles.h"
+#include "engine/opapi/traced_arguments.h"
 
 namespace torch_aclnn::host {
 
@@ -92,6 +93,7 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     Compute compute;
     std::vector<torch_aclnn::host::WatchedHandle> watched;
     uint64_t memory_version;      // of the device memory that the views were checked against
+    uint64_t trace_number = 0;    // the call's, if there is a trace
     uint64_t workspace_size = 0;  // what phase 1 asked for
     void* workspace = nullptr;    // what phase 2 was given
     bool repeatable = false;
@@ -109,16 +111,27 @@ void require_executor(const aclOpExecutor* executor);
 
 // The checks of phase 1 that are not about arguments of the operator, and what it does with the executor that it made.
 TORCH_ACLNN_HOST_API void begin_phase1(const uint64_t* workspace_size, aclOpExecutor* const* executor);
-TORCH_ACLNN_HOST_API void end_phase1(std::unique_ptr<aclOpExecutor> made, uint64_t* workspace_size, aclOpExecutor** executor);
+// Returns the call's number in the trace.
+TORCH_ACLNN_HOST_API uint64_t end_phase1(std::unique_ptr<aclOpExecutor> made, uint64_t* workspace_size, aclOpExecutor** executor);
 
-// Runs `prepare`, which checks the arguments and makes the executor, and turns what it throws into a code and a message.
-template <class Prepare>
-aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor, Prepare&& prepare) noexcept {
+// Runs `prepare`, which checks the arguments and makes the executor, and turns what it throws into a code and a message. `describe` adds
+// the arguments to the trace's line, if there is a trace.
+template <class Prepare, class Describe>
+aclnnStatus run_phase1(const char* entry_point, uint64_t* workspace_size, aclOpExecutor** executor, Prepare&& prepare,
+                       Describe&& describe) noexcept {
+    uint64_t number = 0;
     const auto body = [&] {
         begin_phase1(workspace_size, executor);
-        end_phase1(prepare(), workspace_size, executor);
+        number = end_phase1(prepare(), workspace_size, executor);
     };
-    return guarded(entry_point, body, kPhase1Codes);
+    const auto details = [&] {
+        TraceDetails line;
+        line.phase = 1;
+        line.number = number;
+        describe(line.arguments);
+        return line;
+    };
+    return traced(entry_point, body, details, kPhase1Codes);
 }
 
 // Checks that the executor is the entry point's own and that all that phase 1 was given is still there, and enqueues it.

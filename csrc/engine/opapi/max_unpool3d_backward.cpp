@@ -96,7 +96,7 @@ aclnnStatus aclnnMaxUnpool3dBackwardGetWorkspaceSize(const aclTensor* gradOutput
                                                      const aclIntArray* outputSize, const aclIntArray* stride, const aclIntArray* padding,
                                                      aclTensor* out, uint64_t* workspaceSize, aclOpExecutor** executor) {
     using namespace torch_aclnn::host;
-    return run_phase1("aclnnMaxUnpool3dBackward", workspaceSize, executor, [&] {
+    const auto check = [&] {
         return prepare({{"gradOutput", gradOutput},
                         {"self", self},
                         {"indices", indices},
@@ -104,7 +104,12 @@ aclnnStatus aclnnMaxUnpool3dBackwardGetWorkspaceSize(const aclTensor* gradOutput
                         {"outputSize", outputSize},
                         {"stride", stride},
                         {"padding", padding}});
-    });
+    };
+    const auto describe = [&](JsonObject& arguments) {
+        describe_arguments(arguments, "gradOutput", gradOutput, "self", self, "indices", indices, "outputSize", outputSize, "stride",
+                           stride, "padding", padding, "out", out);
+    };
+    return run_phase1("aclnnMaxUnpool3dBackward", workspaceSize, executor, check, describe);
 }
 
 TORCH_ACLNN_PHASE2(aclnnMaxUnpool3dBackward, aclrtStream, "pooling", kDTypes)

@@ -1,5 +1,6 @@
 // The two phases, as every entry point has them.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "engine/opapi/checks.h"
@@ -61,6 +62,11 @@ void enqueue_or_runtime_error(aclrtStream stream, aclOpExecutor& executor) {
     }
 }
 
+uint64_t next_trace_number() {
+    static std::atomic<uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 struct Finish {
     void operator()(aclOpExecutor* executor) const noexcept { executor->finish(); }
 };
@@ -72,17 +78,22 @@ void begin_phase1(const uint64_t* workspace_size, aclOpExecutor* const* executor
     require_not_finalized();
 }
 
-void end_phase1(std::unique_ptr<aclOpExecutor> made, uint64_t* workspace_size, aclOpExecutor** executor) {
+uint64_t end_phase1(std::unique_ptr<aclOpExecutor> made, uint64_t* workspace_size, aclOpExecutor** executor) {
     phase1_may_fail(made->entry_point);
+    const uint64_t number = tracing() ? next_trace_number() : 0;
+    made->trace_number = number;
     made->workspace_size = config().use_workspace ? kWorkspaceSize : 0;
     *workspace_size = made->workspace_size;
     *executor = made.release();
+    return number;
 }
 
 aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t workspace_size, aclOpExecutor* executor,
                        aclrtStream stream) noexcept {
+    uint64_t number = 0;
     const auto body = [&] {
         require_executor_of(entry_point.name(), executor);
+        number = executor->trace_number;
         require_workspace_pointer(*executor, workspace, workspace_size);
         // From here on the executor is used up, unless it is repeatable. Of two threads that use one at once, the second comes too late.
         if (!executor->repeatable && !slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
@@ -97,7 +108,13 @@ aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t worksp
         enqueue_or_runtime_error(stream, *executor);
         (void)used.release();  // the stream finishes it
     };
-    return guarded(entry_point.name(), body, kAclnnCodes);
+    const auto details = [&] {
+        TraceDetails line = call_arguments("workspace", workspace, "workspaceSize", workspace_size).on(stream);
+        line.phase = 2;
+        line.number = number;
+        return line;
+    };
+    return traced(entry_point.name(), body, details, kAclnnCodes);
 }
 
 }  // namespace torch_aclnn::host

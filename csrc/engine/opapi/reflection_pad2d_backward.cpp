@@ -31,9 +31,13 @@ std::unique_ptr<aclOpExecutor> prepare(const PaddingArguments& a) {
 aclnnStatus aclnnReflectionPad2dBackwardGetWorkspaceSize(const aclTensor* gradOutput, const aclTensor* self, const aclIntArray* padding,
                                                          aclTensor* gradInput, uint64_t* workspaceSize, aclOpExecutor** executor) {
     using namespace torch_aclnn::host;
-    return run_phase1("aclnnReflectionPad2dBackward", workspaceSize, executor, [&] {
+    const auto check = [&] {
         return prepare({{"gradOutput", gradOutput}, {"self", self}, {"gradInput", gradInput}, {"padding", padding}});
-    });
+    };
+    const auto describe = [&](JsonObject& arguments) {
+        describe_arguments(arguments, "gradOutput", gradOutput, "self", self, "padding", padding, "gradInput", gradInput);
+    };
+    return run_phase1("aclnnReflectionPad2dBackward", workspaceSize, executor, check, describe);
 }
 
 TORCH_ACLNN_PHASE2(aclnnReflectionPad2dBackward, const aclrtStream, "padding", kDTypes)

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "acl/acl.h"
@@ -37,7 +36,7 @@ struct Config {
     bool isolate = false;                   // TORCH_ACLNN_HOST_ISOLATE: the program cannot touch device memory
     bool poison = false;                    // TORCH_ACLNN_HOST_POISON: fresh and freed memory is written over
     std::string faults;                     // TORCH_ACLNN_HOST_FAULT: what is to fail; empty: nothing
-    std::string trace;                      // TORCH_ACLNN_HOST_TRACE: a file's path or "stderr"; empty: off
+    std::string trace;                      // TORCH_ACLNN_HOST_TRACE: a file's path, in which %p is the process, or "stderr"
 };
 TORCH_ACLNN_HOST_API const Config& config();
 
@@ -122,9 +121,5 @@ class TORCH_ACLNN_HOST_API EntryPoint {
     std::atomic<uint64_t>* calls_;  // only ever counts up, so that a reset needs no lock either
     std::atomic<uint64_t> calls_at_reset_{0};
 };
-
-// Writes one line to the trace, if there is one; check tracing() before building the text.
-TORCH_ACLNN_HOST_API bool tracing() noexcept;
-TORCH_ACLNN_HOST_API void trace(std::string_view line) noexcept;
 
 }  // namespace torch_aclnn::host

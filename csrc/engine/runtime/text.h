@@ -1,4 +1,4 @@
-// Strings for messages and for the trace.
+// Strings for messages.
 #pragma once
 
 #include <sstream>

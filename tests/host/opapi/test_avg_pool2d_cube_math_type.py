@@ -28,9 +28,3 @@ def test_values_of_each_product(run_client, soc):
     else:
         assert values == {"FLOAT": [1, 2], "FLOAT16": [0, 1, 2, 3], "BF16": []}
         assert (code, message) == (161002, f"{NAME}: cubeMathType: expected 1 or 2 for FLOAT on {soc}, got 0")
-
-
-def test_it_is_in_the_trace(run_client):
-    trace = run_client(ACCEPTED, TORCH_ACLNN_HOST_TRACE="stderr").stderr
-    for value in range(4):
-        assert f"{NAME} cubeMathType={value} (computed in float32)" in trace

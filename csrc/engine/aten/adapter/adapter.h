@@ -65,7 +65,11 @@ struct Adapter {
 
     static aclnnStatus phase1(const EntryPoint& entry, Function check, Function body, typename Kinds::Handle... handles,
                               uint64_t* workspace_size, aclOpExecutor** executor) noexcept {
-        return run_phase1(entry.name(), workspace_size, executor, [&] {
+        const auto describe = [&](JsonObject& arguments) {
+            size_t i = 0;
+            (add_argument(arguments, entry.parameter(i++), handles), ...);
+        };
+        const auto prepare = [&] {
             const auto read_all = [&]<size_t... I>(std::index_sequence<I...>) {
                 return std::tuple<typename Kinds::Value...>{Kinds::read(entry.parameter(I), handles)...};
             };
@@ -83,7 +87,8 @@ struct Adapter {
             i = 0;
             (watch_if_handle(*made, entry.parameter(i++), handles), ...);
             return made;
-        });
+        };
+        return run_phase1(entry.name(), workspace_size, executor, prepare, describe);
     }
 };
 

@@ -71,11 +71,12 @@ extern "C" aclError aclrtSetDevice(int32_t deviceId) {
         __func__,
         [&] {
             require_valid_config();
+            open_trace();  // of a program that has not called aclInit
             Device& device = find_device("deviceId", deviceId);
             device.activate();
             set_current(device.primary_context(), deviceId);
         },
-        [&] { return text(deviceId); });
+        [&] { return call_arguments("deviceId", deviceId); });
 }
 
 // Waits for the device's work. Its memory stays: torch_npu still frees some of it afterwards.
@@ -88,7 +89,7 @@ extern "C" aclError aclrtResetDevice(int32_t deviceId) {
             device.reset();
             if (current_device_index() == deviceId) set_current(nullptr, -1);
         },
-        [&] { return text(deviceId); });
+        [&] { return call_arguments("deviceId", deviceId); });
 }
 
 extern "C" aclError aclrtGetDevice(int32_t* deviceId) {

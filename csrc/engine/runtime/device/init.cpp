@@ -87,10 +87,14 @@ using namespace torch_aclnn::host;
 // Of the configuration file only the default device matters: the rest are settings of dumps and profiling, which the engine does
 // not have.
 extern "C" aclError aclInit(const char* configPath) {
+    const int refused = guarded(__func__, [] {
+        require_valid_config();
+        open_trace();
+    });
+    if (refused != ACL_SUCCESS) return refused;
     return traced(
         __func__,
         [&] {
-            require_valid_config();
             require_not_forked();
             std::lock_guard<std::mutex> lock(phase_mutex);
             if (phase == Phase::running) throw Error(ACL_ERROR_REPEAT_INITIALIZE, "the process has called it before without aclFinalize");
@@ -98,7 +102,7 @@ extern "C" aclError aclInit(const char* configPath) {
             phase = Phase::running;
             print_banner();
         },
-        [&] { return text(configPath != nullptr ? configPath : "null"); });
+        [&] { return call_arguments("configPath", configPath); });
 }
 
 extern "C" aclError aclFinalize(void) {
@@ -113,5 +117,5 @@ extern "C" aclError aclFinalize(void) {
             phase = Phase::finalized;
             if (config().list_leaks) print_leaks();
         },
-        [] { return ""; });
+        [] { return call_arguments(); });
 }

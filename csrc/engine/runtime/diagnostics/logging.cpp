@@ -18,7 +18,7 @@ extern "C" TORCH_ACLNN_HOST_API __attribute__((format(printf, 5, 6))) void aclAp
     torch_aclnn::host::coverage_log(message);
     if (!torch_aclnn::host::tracing()) return;
     torch_aclnn::host::guarded(__func__, [&] {
-        torch_aclnn::host::trace(
-            torch_aclnn::host::text("aclAppLog(", file ? file : "?", ":", line, " ", func ? func : "?", "): ", message));
+        const std::string text = torch_aclnn::host::text(file ? file : "?", ":", line, " ", func ? func : "?", ": ", message);
+        torch_aclnn::host::trace_message("log", text.c_str());
     });
 }

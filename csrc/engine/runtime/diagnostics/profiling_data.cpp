@@ -1,6 +1,7 @@
-// What torch_npu hands to a running profiler. None runs, so there is nobody to hand it to.
+// What torch_npu asks of CANN's profiler, and what it hands to it while it runs. It never does.
 
 #include <chrono>
+#include <cstdio>
 #include <functional>
 #include <string_view>
 
@@ -17,9 +18,22 @@ int32_t refuse_report(const char* function) {
     return kRefused;
 }
 
+EntryPoint init_entry("aclprofInit", "runtime");
+
 }  // namespace
 
 extern "C" {
+
+// torch_npu.profiler goes on without, and does not say why.
+TORCH_ACLNN_HOST_API aclError aclprofInit(const char*, size_t) {
+    return guarded(__func__, [] {
+        constexpr char kMessage[] =
+            "the host engine measures nothing for torch_npu.profiler, whose result has no kernels; "
+            "torch.profiler.profile() shows them, and so does TORCH_ACLNN_HOST_TRACE";
+        std::fprintf(stderr, "torch_aclnn: %s\n", kMessage);
+        throw Error(ACL_ERROR_API_NOT_SUPPORT, kMessage);
+    });
+}
 
 // A callback is called when profiling starts, which it never does.
 TORCH_ACLNN_HOST_API int32_t MsprofRegisterCallback(uint32_t, void*) {

@@ -1,55 +1,176 @@
-// TORCH_ACLNN_HOST_TRACE: one line per call of interest, "seconds thread text".
+#include "engine/runtime/diagnostics/trace.h"
 
-#include <fcntl.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
-#include "engine/runtime/engine.h"
+#include "engine/runtime/device/context.h"
+#include "engine/runtime/diagnostics/task_watch.h"
+#include "engine/runtime/diagnostics/trace_file.h"
+#include "engine/runtime/error/last_error.h"
+#include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
+
+std::atomic<bool> trace_is_open{false};
+std::atomic<bool> tasks_are_watched{false};
+
 namespace {
 
-using Clock = std::chrono::steady_clock;
+std::atomic<void (*)(const EndedTask&)> task_watcher{nullptr};
 
-std::FILE* open_trace() {
-    const std::string& target = config().trace;
-    if (target.empty()) return nullptr;
-    if (target == "stderr") return stderr;
-    const int descriptor = open(target.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    std::FILE* file = descriptor >= 0 ? fdopen(descriptor, "a") : nullptr;
-    if (file == nullptr) {
-        std::fprintf(stderr, "torch_aclnn: TORCH_ACLNN_HOST_TRACE: cannot write to \"%s\"; there will be no trace\n", target.c_str());
-        return nullptr;
+constexpr int kFormat = 1;  // of the lines, for those who read them
+constexpr int64_t kNanoseconds = 1'000'000'000;
+
+// Plain numbers: calls still come while the process exits, when a thread's objects with destructors are gone.
+thread_local int traced_calls = 0;      // that have begun and not ended
+thread_local uint64_t task_number = 0;  // of the task that runs
+
+int64_t nanoseconds(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return now.tv_sec * kNanoseconds + now.tv_nsec;
+}
+
+int64_t opened_at() {
+    static const int64_t opened = nanoseconds(CLOCK_MONOTONIC);
+    return opened;
+}
+
+std::string seconds(int64_t nanoseconds) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%lld.%09lld", static_cast<long long>(nanoseconds / kNanoseconds),
+                  static_cast<long long>(nanoseconds % kNanoseconds));
+    return number;
+}
+
+JsonObject line_of(const char* kind, int64_t time) {
+    JsonObject line;
+    line.add("kind", kind).add_json("time", seconds(time)).add("pid", getpid()).add("thread", syscall(SYS_gettid));
+    return line;
+}
+
+void write(const JsonObject& line) {
+    if (!write_trace_line(line.text() + '\n')) trace_is_open = false;
+}
+
+// Where the process's times begin, so that those of several processes can be brought together.
+std::string process_line() {
+    JsonObject line = line_of("process", trace_clock());
+    line.add("format", kFormat).add_json("unix_time", seconds(nanoseconds(CLOCK_REALTIME) - trace_clock()));
+    if (const char* const rank = std::getenv("RANK")) line.add("rank", rank);
+    return line.text() + '\n';
+}
+
+void add_place(JsonObject& line, int device, int stream) {
+    if (device >= 0) line.add("device", device);
+    if (stream >= 0) line.add("stream", stream);
+}
+
+void add_end(JsonObject& line, int64_t duration, int code, const char* message) {
+    line.add_json("duration", seconds(duration)).add("code", code);
+    if (code != ACL_SUCCESS) line.add("message", message);
+}
+
+JsonObject call_line(int64_t begin, int64_t end, const char* function, int code, const TraceDetails& details) {
+    JsonObject line = line_of("call", begin);
+    line.add("name", function);
+    if (details.phase != 0) line.add("phase", details.phase);
+    if (details.number != 0) line.add("call", details.number);
+    add_place(line, details.device >= 0 ? details.device : current_device_index(), details.stream);
+    add_end(line, end - begin, code, recent_message());
+    line.add_json("arguments", details.arguments.text());
+    return line;
+}
+
+JsonObject task_line(const char* name, int device, int stream, int64_t begin, int code, const char* message) {
+    const int64_t end = trace_clock();
+    JsonObject line = line_of("task", begin != 0 ? begin : end);
+    line.add("name", name);
+    if (task_number != 0) line.add("call", task_number);
+    add_place(line, device, stream);
+    if (begin == 0) line.add("skipped", true);
+    add_end(line, begin != 0 ? end - begin : 0, code, message);
+    return line;
+}
+
+// A line that does not fit in memory is not worth a failure.
+template <class Make>
+void write_line(Make&& make) noexcept {
+    try {
+        write(make());
+    } catch (...) {
     }
-    std::setvbuf(file, nullptr, _IOLBF, 1 << 16);  // whole lines, also when the process is killed
-    return file;
-}
-
-// Never closed: calls still come while the process exits.
-std::FILE* trace_file() noexcept {
-    static std::FILE* const file = open_trace();
-    return file;
-}
-
-double seconds_since_start() {
-    static const Clock::time_point start = Clock::now();
-    return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 }  // namespace
 
-bool tracing() noexcept {
-    return trace_file() != nullptr;
+int64_t trace_clock() noexcept {
+    const int64_t opened = opened_at();
+    return nanoseconds(CLOCK_MONOTONIC) - opened + 1;
 }
 
-void trace(std::string_view line) noexcept {
-    std::FILE* file = trace_file();
-    if (file == nullptr) return;
-    std::fprintf(file, "%.6f %ld %.*s\n", seconds_since_start(), static_cast<long>(syscall(SYS_gettid)), static_cast<int>(line.size()),
-                 line.data());
+// Once: what ended because the disk was full does not begin again.
+void open_trace() {
+    static std::atomic<bool> opened{false};
+    if (config().trace.empty() || opened) return;
+    open_trace_file(process_line);
+    opened = true;
+    trace_is_open = true;
+    tasks_are_watched = true;
+}
+
+void watch_tasks(void (*watcher)(const EndedTask&)) noexcept {
+    task_watcher = watcher;
+    tasks_are_watched = tracing() || watcher != nullptr;
+}
+
+TraceDetails& TraceDetails::on(aclrtStream stream_handle) {
+    arguments.add("stream", static_cast<const void*>(stream_handle));
+    try {
+        const auto found = find_stream(stream_handle);
+        device = found->device();
+        stream = found->id();
+    } catch (const Error&) {
+        // The call's own code says so.
+    }
+    return *this;
+}
+
+int64_t begin_traced_call() noexcept {
+    ++traced_calls;
+    return trace_clock();
+}
+
+void end_traced_call(int64_t begin, const char* function, int code, const TraceDetails& details) noexcept {
+    const int64_t end = trace_clock();
+    --traced_calls;
+    write_line([&] { return call_line(begin, end, function, code, details); });
+}
+
+void trace_task(const char* name, int device, int stream, int64_t begin, int code, const char* message) noexcept {
+    if (tracing()) write_line([&] { return task_line(name, device, stream, begin, code, message); });
+    task_number = 0;
+    const auto watcher = task_watcher.load();
+    if (watcher == nullptr || begin == 0) return;
+    const int64_t end = nanoseconds(CLOCK_REALTIME);
+    watcher({name, device, stream, end - (trace_clock() - begin), end});
+}
+
+void set_traced_task(uint64_t number) noexcept {
+    task_number = number;
+}
+
+void trace_message(const char* kind, const char* message) noexcept {
+    write_line([&] { return line_of(kind, trace_clock()).add("message", message); });
+}
+
+void trace_error(const char* message) noexcept {
+    if (tracing() && traced_calls == 0) trace_message("error", message);
 }
 
 }  // namespace torch_aclnn::host

@@ -1,6 +1,7 @@
 // How every C function of the engine is written: a body that may throw, in guarded() or traced().
 #pragma once
 
+#include "engine/runtime/diagnostics/trace.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/text.h"
 
@@ -26,18 +27,25 @@ int guarded(const char* function, Body&& body, FallbackCodes codes = {}) noexcep
     }
 }
 
-// guarded(), and one line in the trace: "function(arguments) = code". The arguments are only formatted when there is a trace.
-template <class Body, class Arguments>
-int traced(const char* function, Body&& body, Arguments&& arguments) noexcept {
-    const int code = guarded(function, body);
-    if (tracing()) {
-        try {
-            trace(text(function, "(", arguments(), ") = ", code));
-        } catch (...) {
-            // A line that cannot be formatted is not worth a failure.
-        }
+// Kept out of the way of calls that are not traced.
+template <class Arguments>
+[[gnu::cold, gnu::noinline]] int end_traced(int64_t begin, const char* function, int code, Arguments& arguments) noexcept {
+    TraceDetails details;
+    try {
+        details = arguments();
+    } catch (...) {
+        // The line then goes without them.
     }
+    end_traced_call(begin, function, code, details);
     return code;
+}
+
+// guarded(), and one line in the trace. `arguments` returns the TraceDetails; it is only called when there is a trace.
+template <class Body, class Arguments>
+int traced(const char* function, Body&& body, Arguments&& arguments, FallbackCodes codes = {}) noexcept {
+    const int64_t begin = tracing() ? begin_traced_call() : 0;
+    const int code = guarded(function, body, codes);
+    return begin == 0 ? code : end_traced(begin, function, code, arguments);
 }
 
 // 100000 unless the pointer is given; for the parameters of the runtime's functions.

@@ -7,6 +7,7 @@
 
 #include "engine/runtime/error/code_table.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/error/last_error.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -35,11 +36,15 @@ int record(const char* function, int code, const char* message) noexcept {
         code = ACL_ERROR_INTERNAL_ERROR;
     }
     last.runtime_code = belongs_to_another_layer(code) ? ACL_SUCCESS : code;
-    if (tracing()) trace(last.message);
+    trace_error(last.message);
     return code;
 }
 
 }  // namespace
+
+const char* recent_message() noexcept {
+    return last_error.message;
+}
 
 int report_exception(const char* function, FallbackCodes codes) noexcept {
     constexpr char kOutOfMemory[] = "out of host memory";

@@ -42,7 +42,6 @@ REFUSE_ACL(aclDestroyGraphDumpOpt, "operator compiler")
 REFUSE_ACL(aclGenGraphAndDumpForOp, "operator compiler")
 
 // Profiling.
-REFUSE_ACL(aclprofInit, "profiler")
 REFUSE_ACL(aclprofStart, "profiler")
 REFUSE_ACL(aclprofStop, "profiler")
 REFUSE_ACL(aclprofFinalize, "profiler")

@@ -44,7 +44,7 @@ aclError allocate_traced(const char* function, void** devPtr, size_t size) {
             if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
             *devPtr = allocate_on(current_device(), size);
         },
-        [&] { return text(devPtr ? *devPtr : nullptr, ", size ", size); });
+        [&] { return call_arguments("devPtr", value_at(devPtr), "size", size); });
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ extern "C" aclError aclrtFree(void* devPtr) {
             find_device("devPtr's device", found->device).release(found->size);
             std::free(devPtr);
         },
-        [&] { return text(devPtr); });
+        [&] { return call_arguments("devPtr", devPtr); });
 }
 
 // The attribute chooses between kinds of the chip's memory; here there is one.

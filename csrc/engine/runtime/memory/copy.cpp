@@ -97,7 +97,7 @@ extern "C" aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size
             settle_default_stream();
             std::memmove(dst, src, count);
         },
-        [&] { return text(dst, ", ", destMax, ", ", src, ", ", count, ", kind ", kind); });
+        [&] { return call_arguments("dst", dst, "destMax", destMax, "src", src, "count", count, "kind", kind); });
 }
 
 extern "C" aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind, aclrtStream stream) {
@@ -107,7 +107,7 @@ extern "C" aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src,
             require_copy(dst, destMax, src, count, kind);
             find_stream(stream)->submit(*new Copy(dst, src, count));
         },
-        [&] { return text(dst, ", ", destMax, ", ", src, ", ", count, ", kind ", kind, ", stream ", stream); });
+        [&] { return call_arguments("dst", dst, "destMax", destMax, "src", src, "count", count, "kind", kind).on(stream); });
 }
 
 extern "C" aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
@@ -118,7 +118,7 @@ extern "C" aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, si
             settle_default_stream();
             std::memset(devPtr, value, count);
         },
-        [&] { return text(devPtr, ", ", maxCount, ", value ", value, ", ", count); });
+        [&] { return call_arguments("devPtr", devPtr, "maxCount", maxCount, "value", value, "count", count); });
 }
 
 extern "C" aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
@@ -128,5 +128,5 @@ extern "C" aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t valu
             require_fill(devPtr, maxCount, count);
             find_stream(stream)->submit(*new Fill(devPtr, value, count));
         },
-        [&] { return text(devPtr, ", ", maxCount, ", value ", value, ", ", count, ", stream ", stream); });
+        [&] { return call_arguments("devPtr", devPtr, "maxCount", maxCount, "value", value, "count", count).on(stream); });
 }

@@ -23,7 +23,7 @@ extern "C" aclError aclrtMallocHost(void** hostPtr, size_t size) {
             host_memory().add({reinterpret_cast<uintptr_t>(memory.get()), size, -1, true});
             *hostPtr = memory.release();
         },
-        [&] { return text(hostPtr ? *hostPtr : nullptr, ", size ", size); });
+        [&] { return call_arguments("hostPtr", value_at(hostPtr), "size", size); });
 }
 
 extern "C" aclError aclrtFreeHost(void* hostPtr) {
@@ -35,7 +35,7 @@ extern "C" aclError aclrtFreeHost(void* hostPtr) {
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "hostPtr", "memory from aclrtMallocHost that has not been freed", text(hostPtr));
             std::free(hostPtr);
         },
-        [&] { return text(hostPtr); });
+        [&] { return call_arguments("hostPtr", hostPtr); });
 }
 
 // The device sees all host memory at the same address; what is registered may stand where device memory is asked for.
@@ -51,7 +51,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegister(void* ptr, uint64_t s
             registered_memory().add({reinterpret_cast<uintptr_t>(ptr), size, -1, false});
             *devPtr = ptr;
         },
-        [&] { return text(ptr, ", size ", size); });
+        [&] { return call_arguments("ptr", ptr, "size", size); });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostUnregister(void* ptr) {
@@ -61,5 +61,5 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostUnregister(void* ptr) {
             require_pointer("ptr", ptr);
             if (!registered_memory().remove(ptr)) refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "registered memory", text(ptr));
         },
-        [&] { return text(ptr); });
+        [&] { return call_arguments("ptr", ptr); });
 }

@@ -105,7 +105,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtMallocPhysical(void** handle, size
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("a multiple of ", page), std::to_string(size));
             *handle = physicals().add(std::make_shared<Physical>(find_device("prop->location.id", prop->device), size));
         },
-        [&] { return text(handle ? *handle : nullptr, ", size ", size); });
+        [&] { return call_arguments("handle", value_at(handle), "size", size); });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtFreePhysical(void* handle) {
@@ -114,5 +114,5 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtFreePhysical(void* handle) {
         [&] {
             if (physicals().remove(handle) == nullptr) refuse_physical(handle);
         },
-        [&] { return text(handle); });
+        [&] { return call_arguments("handle", handle); });
 }

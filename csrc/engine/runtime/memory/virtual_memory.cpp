@@ -82,7 +82,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtReserveMemAddress(void** virPtr, s
             memory.reservations[number(address)] = whole_pages;
             *virPtr = address;
         },
-        [&] { return text(virPtr ? *virPtr : nullptr, ", size ", size); });
+        [&] { return call_arguments("virPtr", value_at(virPtr), "size", size); });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtReleaseMemAddress(void* virPtr) {
@@ -102,7 +102,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtReleaseMemAddress(void* virPtr) {
             munmap(virPtr, found->second);
             memory.reservations.erase(found);
         },
-        [&] { return text(virPtr); });
+        [&] { return call_arguments("virPtr", virPtr); });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, void* handle, uint64_t) {
@@ -127,7 +127,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtMapMem(void* virPtr, size_t size, 
             device_memory().add({number(virPtr), size, physical->device(), false});
             memory.mappings[number(virPtr)] = std::move(physical);
         },
-        [&] { return text(virPtr, ", size ", size, ", handle ", handle); });
+        [&] { return call_arguments("virPtr", virPtr, "size", size, "offset", offset, "handle", handle); });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtUnmapMem(void* virPtr) {
@@ -147,5 +147,5 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtUnmapMem(void* virPtr) {
             mmap(virPtr, found->second->size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
             memory.mappings.erase(found);
         },
-        [&] { return text(virPtr); });
+        [&] { return call_arguments("virPtr", virPtr); });
 }

@@ -50,7 +50,6 @@ aclError enqueue_missing_operator(const char* function, const char* opType, cons
     return guarded(function, [&] {
         require_pointer("opType", opType);
         std::string message = describe_call(opType, attr);
-        if (tracing()) trace(text(function, ": ", message));
         if (auto* const calls = coverage_counter(CoverageKind::refused_operator, opType)) calls->fetch_add(1, std::memory_order_relaxed);
         auto missing = std::make_unique<MissingOperator>(function, std::move(message));
         enqueue(stream, *missing);

@@ -4,6 +4,8 @@
 #include <cstdlib>
 
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/diagnostics/task_watch.h"
+#include "engine/runtime/diagnostics/trace.h"
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/stream/stream_order.h"
 
@@ -33,11 +35,10 @@ bool DeferredTask::start() {
     (void)before_.wait_until(Completion::Clock::time_point::max());
     if (failure_before_ == nullptr) failure_before_ = before_.failure();
     if (failure_before_ == nullptr || !failure_before_->spoils(launch_)) {
-        stream_->trace_task(name_, "");
+        if (watching_tasks()) began_ = trace_clock();
         return may_run();
     }
     failure_before_->add_affected(origin_);
-    stream_->trace_task(name_, ", skipped: it comes after a failure");
     end(failure_before_);
     return false;
 }
@@ -64,6 +65,7 @@ std::shared_ptr<Failure> DeferredTask::fail(int code, const char* message) noexc
 }
 
 void DeferredTask::end(std::shared_ptr<Failure> failure) noexcept {
+    if (watching_tasks()) stream_->trace_end(name_, began_, failure.get());
     const auto completion = std::move(completion_);
     completion->finish(std::move(failure));
 }

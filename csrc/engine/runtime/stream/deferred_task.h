@@ -34,6 +34,7 @@ class TORCH_ACLNN_HOST_API DeferredTask {
     const PendingWork before_;
     std::shared_ptr<Failure> failure_before_;
     std::shared_ptr<Completion> completion_;  // null when it is over
+    int64_t began_ = 0;                       // with a trace, when it was started
 };
 
 }  // namespace torch_aclnn::host

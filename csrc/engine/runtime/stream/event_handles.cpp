@@ -52,17 +52,17 @@ using namespace torch_aclnn::host;
 extern "C" aclError aclrtCreateEvent(aclrtEvent* event) {
     return traced(
         can_fail(__func__), [&] { create_event(event, ACL_EVENT_SYNC | ACL_EVENT_TIME_LINE, false); },
-        [&] { return text(event ? *event : nullptr); });
+        [&] { return call_arguments("event", value_at(event)); });
 }
 
 extern "C" aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
     return traced(
-        can_fail(__func__), [&] { create_event(event, flag, false); }, [&] { return text(event ? *event : nullptr, ", flag ", flag); });
+        can_fail(__func__), [&] { create_event(event, flag, false); }, [&] { return call_arguments("event", value_at(event), "flag", flag); });
 }
 
 extern "C" aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) {
     return traced(
-        can_fail(__func__), [&] { create_event(event, flag, true); }, [&] { return text(event ? *event : nullptr, ", flag ", flag); });
+        can_fail(__func__), [&] { create_event(event, flag, true); }, [&] { return call_arguments("event", value_at(event), "flag", flag); });
 }
 
 extern "C" aclError aclrtDestroyEvent(aclrtEvent event) {
@@ -72,7 +72,7 @@ extern "C" aclError aclrtDestroyEvent(aclrtEvent event) {
             (void)find_event(event);
             events().remove(event);
         },
-        [&] { return text(event); });
+        [&] { return call_arguments("event", event); });
 }
 
 extern "C" aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
@@ -82,7 +82,7 @@ extern "C" aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
             const auto found = find_event(event);
             find_stream(stream)->record(*found);
         },
-        [&] { return text(event, ", stream ", stream); });
+        [&] { return call_arguments("event", event).on(stream); });
 }
 
 extern "C" aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
@@ -93,7 +93,7 @@ extern "C" aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
             find_stream(stream)->wait(Stream::kForever);
             found->reset();
         },
-        [&] { return text(event, ", stream ", stream); });
+        [&] { return call_arguments("event", event).on(stream); });
 }
 
 extern "C" aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
@@ -107,7 +107,7 @@ extern "C" aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
             refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "event",
                    "a recorded event, as a record that never comes would hold up the stream for ever", "one that has not been recorded");
         },
-        [&] { return text(stream, ", event ", event); });
+        [&] { return call_arguments("event", event).on(stream); });
 }
 
 extern "C" aclError aclrtSynchronizeEvent(aclrtEvent event) {
@@ -121,5 +121,5 @@ extern "C" aclError aclrtSynchronizeEvent(aclrtEvent event) {
             const auto failure = found->failure();
             if (failure != nullptr && failure->claim()) throw failure->error();
         },
-        [&] { return text(event); });
+        [&] { return call_arguments("event", event); });
 }

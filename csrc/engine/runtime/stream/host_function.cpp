@@ -33,5 +33,5 @@ extern "C" aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, vo
             find_stream(stream)->submit(*task);
             (void)task.release();  // the stream finishes it
         },
-        [&] { return text(stream); });
+        [&] { return call_arguments().on(stream); });
 }

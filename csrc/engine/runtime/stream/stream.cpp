@@ -4,12 +4,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "engine/runtime/diagnostics/task_watch.h"
+#include "engine/runtime/diagnostics/trace.h"
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/stream/deferred_task.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/stream_order.h"
 #include "engine/runtime/stream/worker.h"
-#include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -32,11 +33,12 @@ void Stream::submit(Task& task) {
         std::unique_lock<Lock> lock(running_);
         (void)await_deferred(lock, kForever);
         if (pending_failure() == nullptr) {
-            trace_task(task.name(), "");
+            const int64_t begin = watching_tasks() ? trace_clock() : 0;
             run(task);
+            if (begin != 0) trace_end(task.name(), begin, pending_failure().get());
         } else {
             failure_->add_affected(task.origin());
-            trace_task(task.name(), ", skipped: it comes after a failure");
+            if (watching_tasks()) trace_end(task.name(), 0, failure_.get());
         }
     }
     task.finish();
@@ -166,13 +168,9 @@ bool Stream::await_deferred(std::unique_lock<Lock>& lock, Completion::Clock::tim
     return true;
 }
 
-void Stream::trace_task(const char* name, const char* note) const noexcept {
-    if (!tracing()) return;
-    try {
-        trace(text("task ", name, " on stream ", id(), " of device ", device(), note));
-    } catch (...) {
-        // A line that cannot be formatted is not worth a failure.
-    }
+void Stream::trace_end(const char* name, int64_t begin, const Failure* failure) const noexcept {
+    if (failure == nullptr) return trace_task(name, device(), id(), begin, ACL_SUCCESS, "");
+    trace_task(name, device(), id(), begin, failure->error().code(), failure->error().what());
 }
 
 std::shared_ptr<Failure> make_failure(int code, const char* message, const char* task, uint64_t origin) noexcept {

@@ -49,7 +49,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::shared_ptr<Failure> failure();
     // Throws that failure's error, if there is one.
     void report_failure();
-    void trace_task(const char* name, const char* note) const noexcept;
+    // Writes the trace's line of a task that began then and has ended; 0: it was skipped.
+    void trace_end(const char* name, int64_t begin, const Failure* failure) const noexcept;
 
    private:
     // Recursive: a host callback may launch work on the stream it runs on.

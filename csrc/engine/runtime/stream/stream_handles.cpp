@@ -52,6 +52,12 @@ void destroy_stream(aclrtStream handle) {
     if (const auto failure = stream->failure()) print_unreported(*stream, failure->error(), "is destroyed");
 }
 
+TraceDetails arguments_of_created(const aclrtStream* stream) {
+    TraceDetails details;
+    if (stream != nullptr && *stream != nullptr) (void)details.on(*stream);
+    return details;
+}
+
 }  // namespace
 
 void end_streams_at_exit() {
@@ -97,23 +103,22 @@ void enqueue_and_wait(aclrtStream handle, Task& task) {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtCreateStream(aclrtStream* stream) {
-    return traced(can_fail(__func__), [&] { create_stream(stream); }, [&] { return text(stream ? *stream : nullptr); });
+    return traced(can_fail(__func__), [&] { create_stream(stream); }, [&] { return arguments_of_created(stream); });
 }
 
 // Priority and flags are hints about scheduling; the engine has one way to schedule.
 extern "C" aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
     return traced(
-        can_fail(__func__), [&] { create_stream(stream); },
-        [&] { return text(stream ? *stream : nullptr, ", priority ", priority, ", flag ", flag); });
+        can_fail(__func__), [&] { create_stream(stream); }, [&] { return arguments_of_created(stream).add("priority", priority).add("flag", flag); });
 }
 
 extern "C" aclError aclrtDestroyStream(aclrtStream stream) {
-    return traced(__func__, [&] { destroy_stream(stream); }, [&] { return text(stream); });
+    return traced(__func__, [&] { destroy_stream(stream); }, [&] { return call_arguments().on(stream); });
 }
 
 // Work that has begun cannot be abandoned on a CPU, so this waits for it as aclrtDestroyStream does.
 extern "C" aclError aclrtDestroyStreamForce(aclrtStream stream) {
-    return traced(__func__, [&] { destroy_stream(stream); }, [&] { return text(stream); });
+    return traced(__func__, [&] { destroy_stream(stream); }, [&] { return call_arguments().on(stream); });
 }
 
 extern "C" aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status) {

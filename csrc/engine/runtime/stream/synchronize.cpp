@@ -39,7 +39,7 @@ void require_timeout(int32_t timeout) {
 using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtSynchronizeStream(aclrtStream stream) {
-    return traced(can_fail(__func__), [&] { synchronize_stream(stream, kForever); }, [&] { return text(stream); });
+    return traced(can_fail(__func__), [&] { synchronize_stream(stream, kForever); }, [&] { return call_arguments().on(stream); });
 }
 
 extern "C" aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
@@ -49,11 +49,11 @@ extern "C" aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_
             require_timeout(timeout);
             synchronize_stream(stream, timeout);
         },
-        [&] { return text(stream, ", timeout ", timeout); });
+        [&] { return call_arguments("timeout", timeout).on(stream); });
 }
 
 extern "C" aclError aclrtSynchronizeDevice(void) {
-    return traced(can_fail(__func__), [] { synchronize_device(kForever); }, [] { return ""; });
+    return traced(can_fail(__func__), [] { synchronize_device(kForever); }, [] { return call_arguments(); });
 }
 
 extern "C" aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
@@ -63,5 +63,5 @@ extern "C" aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
             require_timeout(timeout);
             synchronize_device(timeout);
         },
-        [&] { return text("timeout ", timeout); });
+        [&] { return call_arguments("timeout", timeout); });
 }

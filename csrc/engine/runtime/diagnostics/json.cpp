@@ -1,0 +1,93 @@
+#include "engine/runtime/diagnostics/json.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "engine/runtime/text.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+// A number with a fraction or an exponent, so that it is read as floating point again.
+template <class Number>
+std::string number_text(Number number) {
+    if (std::isnan(number)) return "\"nan\"";
+    if (std::isinf(number)) return number < 0 ? "\"-inf\"" : "\"inf\"";
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    const std::string_view written(digits, static_cast<size_t>(end - digits));
+    return std::string(written) + (written.find_first_of(".e") == std::string_view::npos ? ".0" : "");
+}
+
+// The bytes of the UTF-8 sequence that the text begins with; 0 if it begins with none.
+size_t utf8_length(std::string_view text) {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char first = byte(0);
+    const size_t length = first < 0x80                    ? 1
+                          : first >= 0xC2 && first < 0xE0 ? 2
+                          : (first & 0xF0) == 0xE0        ? 3
+                          : first >= 0xF0 && first < 0xF5 ? 4
+                                                          : 0;
+    if (length > text.size()) return 0;
+    for (size_t i = 1; i < length; ++i)
+        if ((byte(i) & 0xC0) != 0x80) return 0;
+    if (length < 3) return length;
+    // Too long for what they say, surrogates, and what is beyond Unicode.
+    const unsigned char second = byte(1);
+    const bool wrong = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) || (first == 0xF0 && second < 0x90) ||
+                       (first == 0xF4 && second > 0x8F);
+    return wrong ? 0 : length;
+}
+
+std::string escaped(unsigned char character) {
+    switch (character) {
+        case '"': return "\\\"";
+        case '\\': return "\\\\";
+        case '\n': return "\\n";
+        case '\t': return "\\t";
+        default: break;
+    }
+    char code[8];
+    std::snprintf(code, sizeof code, "\\u%04x", character);
+    return code;
+}
+
+}  // namespace
+
+std::string json_of(double number) {
+    return number_text(number);
+}
+
+std::string json_of(float number) {
+    return number_text(number);
+}
+
+std::string json_of(const void* address) {
+    return address == nullptr ? "null" : '"' + text(address) + '"';
+}
+
+std::string json_of(std::string_view text) {
+    std::string json = "\"";
+    while (!text.empty()) {
+        const size_t length = utf8_length(text);
+        const auto first = static_cast<unsigned char>(text[0]);
+        if (length == 0)
+            json += "\\ufffd";
+        else if (first < 0x20 || first == '"' || first == '\\' || first == 0x7F)
+            json += escaped(first);
+        else
+            json += text.substr(0, length);
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+    return json + '"';
+}
+
+JsonObject& JsonObject::add_json(std::string_view name, std::string_view json) {
+    if (!members_.empty()) members_ += ", ";
+    members_ += json_of(name);
+    members_ += ": ";
+    members_ += json;
+    return *this;
+}
+
+}  // namespace torch_aclnn::host

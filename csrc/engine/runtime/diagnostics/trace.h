@@ -1,0 +1,75 @@
+// TORCH_ACLNN_HOST_TRACE: one line of JSON for each call, and for each task when it has run. docs/trace.md lists the fields.
+//
+// While there is no trace all of this costs a call one branch: tracing().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "acl/acl.h"
+#include "engine/runtime/diagnostics/json.h"
+
+namespace torch_aclnn::host {
+
+extern TORCH_ACLNN_HOST_API std::atomic<bool> trace_is_open;
+inline bool tracing() noexcept {
+    return trace_is_open.load(std::memory_order_relaxed);
+}
+
+// Opens the trace if the variable asks for one and it is not open. 100000 if it cannot be written.
+void open_trace();
+
+// Nanoseconds since the trace was opened, and never 0, which stands for "not traced".
+TORCH_ACLNN_HOST_API int64_t trace_clock() noexcept;
+
+// What a call's line says beside the function, the times and the code.
+struct TORCH_ACLNN_HOST_API TraceDetails {
+    JsonObject arguments;  // by the names of the parameters
+    int device = -1;       // -1: the calling thread's
+    int stream = -1;
+    int phase = 0;        // of an entry point, 1 or 2
+    uint64_t number = 0;  // of the call of an entry point: its phases and its task have it in common
+
+    // Adds the handle under the parameter's name; the line has the stream's number if it is live.
+    TraceDetails& on(aclrtStream stream_handle);
+    template <class Value>
+    TraceDetails& add(const char* name, const Value& value) {
+        arguments.add(name, value);
+        return *this;
+    }
+};
+
+// Names and values by turns.
+inline void add_arguments(JsonObject&) {}
+template <class Value, class... Rest>
+void add_arguments(JsonObject& arguments, const char* name, const Value& value, const Rest&... rest) {
+    arguments.add(name, value);
+    add_arguments(arguments, rest...);
+}
+template <class... NamesAndValues>
+TraceDetails call_arguments(const NamesAndValues&... names_and_values) {
+    TraceDetails details;
+    add_arguments(details.arguments, names_and_values...);
+    return details;
+}
+// What the pointer of a result points at.
+template <class Value>
+Value value_at(const Value* place) {
+    return place == nullptr ? Value{} : *place;
+}
+
+// Around a call of the C interface. Between the two the errors of the calling thread are no lines of their own.
+TORCH_ACLNN_HOST_API int64_t begin_traced_call() noexcept;
+TORCH_ACLNN_HOST_API void end_traced_call(int64_t begin, const char* function, int code, const TraceDetails& details) noexcept;
+
+// A task that has run, on the calling thread, since `begin`; 0: it was skipped, because it came after a failure.
+void trace_task(const char* name, int device, int stream, int64_t begin, int code, const char* message) noexcept;
+// The call whose task the calling thread runs.
+TORCH_ACLNN_HOST_API void set_traced_task(uint64_t number) noexcept;
+
+// A line of that kind which is about no traced call: "error", "log".
+TORCH_ACLNN_HOST_API void trace_message(const char* kind, const char* message) noexcept;
+// An error, unless the line of the call that it ends will have it.
+void trace_error(const char* message) noexcept;
+
+}  // namespace torch_aclnn::host
