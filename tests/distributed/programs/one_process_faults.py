@@ -1,13 +1,12 @@
 """What libhccl.so answers to a C program that goes wrong. Prints a JSON object; HCCL_EXEC_TIMEOUT is 2 seconds."""
 
-import ctypes
 import json
 import os
 import threading
 import time
 from ctypes import byref, c_float, c_int, c_void_p
 
-from hccl_interface import FP32, RANKS, SUM, acl, communicators, counts, Floats, hccl, ok, on_each_device, refusal
+from hccl_interface import FP32, RANKS, SUM, Floats, acl, communicators, counts, hccl, ok, on_each_device, refusal
 
 
 def refused_buffers() -> dict[str, list[object]]:

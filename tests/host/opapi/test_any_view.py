@@ -1,6 +1,5 @@
 """Calls with arbitrary dimensions, strides and offsets: each is refused by name, or writes the output's elements and nothing else."""
 
-import ctypes
 import math
 import re
 

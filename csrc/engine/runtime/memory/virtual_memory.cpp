@@ -134,7 +134,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtMapMem(void* virPtr, size_t size, 
             install_fault_reports_if_wanted();
             if (!physical->map_at(host_view(virPtr)))
                 throw Error(ACL_ERROR_RT_MEMORY_ALLOCATION, text("the machine refused a mapping of ", size, " bytes"));
-            memory_history().add(number(virPtr), size, physical->device(), __func__);
+            memory_history().add(number(virPtr), size, physical->device(), "aclrtMapMem");
             device_memory().add({number(virPtr), size, physical->device(), false});
             memory.mappings[number(virPtr)] = std::move(physical);
         },
