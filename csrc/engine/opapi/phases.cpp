@@ -50,7 +50,7 @@ void require_one_device(const aclOpExecutor& executor) {
         if (first != nullptr && memory->device != device)
             refuse(handle.name(), "memory of device " + std::to_string(device) + " like " + first->name(),
                    "memory of device " + std::to_string(memory->device));
-        first = &handle;
+        if (first == nullptr) first = &handle;
         device = memory->device;
     }
 }
