@@ -5,6 +5,7 @@
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/device_addresses.h"
 #include "engine/runtime/memory/fault_report.h"
+#include "engine/runtime/memory/freed_memory.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/memory/memory_history.h"
 #include "engine/runtime/memory/memory_use.h"
@@ -14,22 +15,36 @@ namespace torch_aclnn::host {
 namespace {
 
 // Isolated memory ends at a page without memory, so that a kernel which goes beyond its end is reported as well.
-size_t guard_size() {
-    return config().isolate ? 1 : 0;
+uintptr_t obtain(size_t pages) {
+    if (!config().isolate)
+        if (const uintptr_t used_before = freed_memory().take(pages)) return used_before;
+    const uintptr_t address = take_addresses(config().isolate ? pages + 1 : pages);
+    try {
+        put_memory(address, pages);
+    } catch (...) {
+        give_back_addresses(address);
+        throw;
+    }
+    return address;
+}
+
+void give_back(uintptr_t address, size_t pages) {
+    if (!config().isolate) return freed_memory().put(address, pages);
+    take_memory_away(address, pages);
+    give_back_addresses(address);
 }
 
 void* allocate(size_t size, int device, const char* function) {
-    const uintptr_t address = take_addresses(round_up_to_pages(size) + guard_size());
+    const size_t pages = round_up_to_pages(size);
+    const uintptr_t address = obtain(pages);
     try {
-        put_memory(address, size);
         void* const memory = reinterpret_cast<void*>(address);
         poison_if_wanted(host_view(memory), size);
         memory_history().add(address, size, device, function);
         device_memory().add({address, size, device, true});
         return memory;
     } catch (...) {
-        take_memory_away(address, size);
-        give_back_addresses(address);
+        give_back(address, pages);
         throw;
     }
 }
@@ -81,8 +96,8 @@ extern "C" aclError aclrtFree(void* devPtr) {
                        memory_history().describe(devPtr));
             await_unused(devPtr, found->size);
             memory_history().free(found->base);
-            take_memory_away(found->base, found->size);
-            give_back_addresses(found->base);
+            poison_if_wanted(host_view(devPtr), found->size);
+            give_back(found->base, round_up_to_pages(found->size));
             find_device("devPtr's device", found->device).release(found->size);
         },
         [&] { return text(devPtr); });

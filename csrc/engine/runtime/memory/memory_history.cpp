@@ -19,7 +19,7 @@ CallStack stack_if_wanted() {
 void MemoryHistory::add(uintptr_t begin, size_t size, int device, const char* made_by) {
     CallStack here = stack_if_wanted();
     const std::lock_guard<std::mutex> lock(mutex_);
-    forget_freed(begin, size);
+    forget_freed_locked(begin, size);
     records_[begin] = {begin, size, device, made_by, false, std::move(here), {}};
 }
 
@@ -53,7 +53,19 @@ const MemoryRecord* MemoryHistory::nearest(uintptr_t address) const noexcept {
     return after == records_.begin() ? nullptr : &std::prev(after)->second;
 }
 
+bool MemoryHistory::was_freed(const void* address) const {
+    const auto number = reinterpret_cast<uintptr_t>(address);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const MemoryRecord* const record = nearest(number);
+    return record != nullptr && record->is_freed && number - record->begin < record->size;
+}
+
 void MemoryHistory::forget_freed(uintptr_t begin, size_t size) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    forget_freed_locked(begin, size);
+}
+
+void MemoryHistory::forget_freed_locked(uintptr_t begin, size_t size) {
     auto record = records_.upper_bound(begin);
     if (record != records_.begin()) --record;
     while (record != records_.end() && record->first < begin + size) {

@@ -26,6 +26,9 @@ class MemoryHistory {
    public:
     void add(uintptr_t begin, size_t size, int device, const char* made_by);
     void free(uintptr_t begin);
+    bool was_freed(const void* address) const;
+    // Other memory of the process may come to be there.
+    void forget_freed(uintptr_t begin, size_t size);
 
     // "0x..., which is 16 bytes into an allocation of 64", "..., which was freed", "..., which is in no allocation of a device"
     std::string describe(const void* address) const;
@@ -50,7 +53,7 @@ class MemoryHistory {
 
    private:
     const MemoryRecord* nearest(uintptr_t address) const noexcept;
-    void forget_freed(uintptr_t begin, size_t size);
+    void forget_freed_locked(uintptr_t begin, size_t size);
 
     mutable std::mutex mutex_;
     std::map<uintptr_t, MemoryRecord> records_;

@@ -7,15 +7,16 @@
 namespace torch_aclnn::host {
 namespace {
 
+// There is no other memory of the process than that of devices.
 bool is_device_address(const void* address) {
-    return device_range.contains(reinterpret_cast<uintptr_t>(address));
+    return device_range.contains(reinterpret_cast<uintptr_t>(address)) || memory_history().was_freed(address);
 }
 
 const char* name_of(Side side) {
     return side == Side::device ? "device" : "host";
 }
 
-// Where there is nothing but device memory, what is in no allocation was freed, or has never been any.
+// Where there can be nothing but device memory, what is in no allocation was freed, or has never been any.
 void require_known(const char* parameter, const void* address, Side side, const char* kind) {
     if (side != Side::device && !is_device_address(address)) return;
     const std::string expected = side == Side::any ? "memory that has not been freed" : text(name_of(side), " memory, as kind is ", kind);
@@ -44,7 +45,8 @@ MemoryRange::MemoryRange(const char* parameter, const void* address, size_t byte
     if (side == Side::host && is_device_memory())
         refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, text("host memory, as kind is ", kind), memory_history().describe(address));
     if (*reach < bytes)
-        refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, text(name_of(is_device_memory() ? Side::device : Side::host), " memory for count ", bytes),
+        refuse(ACL_ERROR_RT_PARAM_INVALID, parameter,
+               text(name_of(is_device_memory() ? Side::device : Side::host), " memory for count ", bytes),
                text(address, ", whose allocation goes on for ", *reach, " bytes"));
 }
 

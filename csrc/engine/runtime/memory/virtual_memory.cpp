@@ -56,6 +56,7 @@ void* reserve_addresses(size_t size) {
 }
 
 void release_addresses(void* begin, size_t size) {
+    memory_history().forget_freed(number(begin), size);
     if (config().isolate)
         give_back_addresses(number(begin));
     else
