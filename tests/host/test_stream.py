@@ -9,15 +9,16 @@ import pytest
 from support.threads import on_threads
 
 
-def test_host_function_runs_in_order(ascendcl, stream, device_memory):
+def test_host_function_runs_in_order(ascendcl, stream, device_memory, host_memory):
     seen = []
 
     @ctypes.CFUNCTYPE(None, c_void_p)
     def look(_):
-        seen.append(ctypes.string_at(device_memory, 2))
+        seen.append(ctypes.string_at(host_memory, 2))
 
     for value in (1, 2):
         ascendcl.ok("aclrtMemsetAsync", device_memory, 2, value, 2, stream)
+        ascendcl.ok("aclrtMemcpyAsync", host_memory, 2, device_memory, 2, 2, stream)
         ascendcl.ok("aclrtLaunchHostFunc", stream, look, None)
     ascendcl.ok("aclrtSynchronizeStream", stream)
     assert seen == [b"\1\1", b"\2\2"]

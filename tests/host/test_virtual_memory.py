@@ -83,3 +83,17 @@ def test_misplaced_mapping_is_refused(ascendcl, addresses, piece):
 def test_physical_memory_names_its_device(ascendcl):
     properties = Properties(device=99)
     ascendcl.refuses(107001, "got 99", "aclrtMallocPhysical", byref(c_void_p()), PIECE, byref(properties), 0)
+
+
+def test_unmapped_addresses_are_refused_until_the_range_is_released(ascendcl, piece):
+    addresses = ascendcl.create("aclrtReserveMemAddress", PIECE, 0, None, 1)
+    ascendcl.ok("aclrtMapMem", addresses, PIECE, 0, piece, 0)
+    ascendcl.ok("aclrtUnmapMem", addresses)
+    target = ctypes.create_string_buffer(4)
+    for name, *arguments in (
+        ("aclrtMemset", addresses + 8, 4, 0, 4),
+        ("aclrtMemcpy", target, 4, addresses + 8, 4, 4),
+        ("aclrtMemcpy", target, 4, addresses + 8, 4, 0),
+    ):
+        ascendcl.refuses(107000, f"got {addresses + 8:#x}, which is 8 bytes into memory that was freed", name, *arguments)
+    ascendcl.ok("aclrtReleaseMemAddress", addresses)

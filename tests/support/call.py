@@ -1,6 +1,5 @@
 """One call of an entry point: its arguments in memory and as handles, and its two phases."""
 
-import ctypes
 import math
 from collections.abc import Mapping, Sequence
 from ctypes import byref, c_uint64, c_void_p
@@ -30,8 +29,8 @@ class Operand:
         count = max(math.prod(storage), max(self._positions, default=0) + 1) if tensor.address is None else 0
         total = 2 * self.GUARD + count * self._size
         self._block: int | None = client.allocate(total)
-        self._buffer = (ctypes.c_uint8 * total).from_address(self._block)  # the engine's device memory can be read from here
-        ctypes.memset(self._buffer, self.GUARD_BYTE[0], total)
+        self._total = total
+        client.acl.write(self._block, self.GUARD_BYTE * total)
         self.address = self._block + self.GUARD if tensor.address is None else tensor.address
         if tensor.values is not None:
             self.write(tensor.values)
@@ -43,16 +42,20 @@ class Operand:
         assert len(values) == len(self._positions)
         for position, value in zip(self._positions, values, strict=True):
             packed = pack(DType(self.tensor.dtype), value)
-            ctypes.memmove(self.address + position * self._size, packed, self._size)
+            self._client.acl.write(self.address + position * self._size, packed)
 
     def elements(self) -> list[bytes]:
-        return [ctypes.string_at(self.address + p * self._size, self._size) for p in self._positions]
+        first, end = min(self._positions, default=0), max(self._positions, default=-1) + 1
+        memory = self._client.acl.read(self.address + first * self._size, (end - first) * self._size)
+        places = [(position - first) * self._size for position in self._positions]
+        return [memory[place : place + self._size] for place in places]
 
     def values(self) -> list[Any]:
         return [unpack(DType(self.tensor.dtype), element) for element in self.elements()]
 
     def bytes(self) -> bytes:
-        return bytes(self._buffer)
+        assert self._block is not None
+        return self._client.acl.read(self._block, self._total)
 
     def is_untouched(self) -> bool:
         return self.bytes() == self.before

@@ -4,7 +4,6 @@ python -S -m support.probe LIBDIR accepts|digest
 """
 
 import array
-import ctypes
 import hashlib
 import json
 import math
@@ -50,7 +49,7 @@ class Arrays:
     def place(self, shape: tuple[int, ...], values: Any, dtype: DType = DType.FLOAT) -> Tensor:
         data = array.array("q" if dtype == DType.INT64 else "f", values).tobytes()
         address = self._client.allocate(len(data))
-        ctypes.memmove(address, data, len(data))
+        self._client.acl.write(address, data)
         return Tensor(shape, dtype, storage=(math.prod(shape),), address=address)
 
     def floats(self, *shape: int) -> Tensor:
@@ -67,7 +66,7 @@ def digest(client: Client) -> dict[str, str]:
         code, message = outcome(client, name, arguments)
         assert code == 0, message
         output = arguments[entry_point.output]
-        memory = ctypes.string_at(output.address, 4 * math.prod(output.shape))
+        memory = client.acl.read(output.address, 4 * math.prod(output.shape))
         result[name] = hashlib.sha256(memory).hexdigest()
     return result
 

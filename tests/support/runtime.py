@@ -3,6 +3,7 @@
 import ctypes
 from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
+ANY_DIRECTION = 4  # ACL_MEMCPY_DEFAULT
 HOST_FUNCTION = ctypes.CFUNCTYPE(None, c_void_p)
 TENSORS = [c_int, c_void_p, c_void_p]
 COMPILE_AND_EXECUTE = [c_char_p, *TENSORS, *TENSORS, c_void_p, c_int, c_int, c_char_p, c_void_p]
@@ -114,6 +115,18 @@ class Runtime(ctypes.CDLL):
         message = self.message()
         assert message.startswith(f"{name}: "), message
         assert words in message, message
+
+    def write(self, address: int, content: bytes) -> None:
+        """Put bytes into device memory, which the program itself may not be able to touch."""
+        self.ok("aclrtMemcpy", address, len(content), content, len(content), ANY_DIRECTION)
+
+    def read(self, address: int, size: int) -> bytes:
+        """Return bytes of device memory."""
+        if size == 0:
+            return b""
+        target = ctypes.create_string_buffer(size)
+        self.ok("aclrtMemcpy", target, size, address, size, ANY_DIRECTION)
+        return target.raw
 
     def create(self, name: str, *arguments) -> int:
         """Call what makes a handle or an address, and return it."""

@@ -10,6 +10,7 @@
 #include "engine/collectives/tensors.h"
 #include "engine/hccl/operation.h"
 #include "engine/runtime/error/error.h"
+#include "engine/runtime/memory/host_view.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -115,7 +116,7 @@ void GlooGroup::all_gather(const void* input, void* output, size_t bytes) {
     if (bytes == 0) return;
     const Blocks received = bytes_at(output, bytes * static_cast<size_t>(size_)).tensor_split(size_);
     const at::Tensor& own = received[static_cast<size_t>(rank_)];
-    if (input != own.const_data_ptr()) std::memmove(own.mutable_data_ptr(), input, bytes);
+    if (host_view(input) != own.const_data_ptr()) std::memmove(own.mutable_data_ptr(), host_view(input), bytes);
     wait_for(*backend_, start_exchange(*backend_, Blocks(received.size(), own), received));
 }
 
@@ -146,7 +147,7 @@ void GlooGroup::all_to_all(const Parts& input, const Parts& output) {
 void GlooGroup::all_reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) {
     if (count == 0) return;
     const at::Tensor result = elements_at(output, count, type);
-    if (input != output) std::memmove(output, input, result.nbytes());
+    if (input != output) std::memmove(result.mutable_data_ptr(), host_view(input), result.nbytes());
     if (result.nbytes() <= (size_ == 2 ? kLargestOfTwo : kLargestOfMany)) return all_reduce_all_at_once(*backend_, result, op);
     if (!computes_in_place(result)) return all_reduce_in_parts(*backend_, result, op);
     std::vector<at::Tensor> tensors{result};

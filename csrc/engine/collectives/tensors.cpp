@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "engine/runtime/error/error.h"
+#include "engine/runtime/memory/host_view.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -49,11 +50,11 @@ at::Tensor with_highest_bit_turned(const at::Tensor& tensor) {
 }  // namespace
 
 at::Tensor bytes_at(const void* data, size_t bytes) {
-    return at::from_blob(const_cast<void*>(data), {static_cast<int64_t>(bytes)}, at::kByte);
+    return at::from_blob(host_view(const_cast<void*>(data)), {static_cast<int64_t>(bytes)}, at::kByte);
 }
 
 at::Tensor elements_at(const void* data, uint64_t count, HcclDataType type) {
-    return at::from_blob(const_cast<void*>(data), {static_cast<int64_t>(count)}, scalar_type_of(type));
+    return at::from_blob(host_view(const_cast<void*>(data)), {static_cast<int64_t>(count)}, scalar_type_of(type));
 }
 
 bool computes_in_place(const at::Tensor& elements) {

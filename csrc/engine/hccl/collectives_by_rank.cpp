@@ -7,6 +7,7 @@
 #include "engine/hccl/communicator.h"
 #include "engine/hccl/data_types.h"
 #include "engine/hccl/guarded_hccl.h"
+#include "engine/runtime/memory/host_view.h"
 #include "hccl/hccl.h"
 
 namespace torch_aclnn::host {
@@ -50,7 +51,7 @@ Counts copy_of(const char* parameter, const void* values, int size) {
 // All parts behind each other, as Group wants them; a copy only where they are not.
 class Contiguous {
    public:
-    Contiguous(const void* buffer, const Layout& layout, size_t element) : buffer_(buffer), layout_(layout), element_(element) {
+    Contiguous(const void* buffer, const Layout& layout, size_t element) : buffer_(host_view(buffer)), layout_(layout), element_(element) {
         if (!layout.contiguous()) copy_.resize(layout.total() * element);
     }
 
@@ -96,9 +97,9 @@ void all_to_all(Group& group, const void* input, const Layout& sent, const void*
 }
 
 void all_gather(Group& group, const void* input, uint64_t count, const void* output, const Layout& received, int rank, size_t element) {
-    char* const out = static_cast<char*>(const_cast<void*>(output));
+    char* const out = host_view(static_cast<char*>(const_cast<void*>(output)));
     char* const own = out + received.displacements[static_cast<size_t>(rank)] * element;
-    if (count != 0) std::memmove(own, input, count * element);
+    if (count != 0) std::memmove(own, host_view(input), count * element);
     for (size_t root = 0; root < received.counts.size(); ++root)
         group.broadcast(out + received.displacements[root] * element, received.counts[root] * element, static_cast<int>(root));
 }
@@ -111,7 +112,7 @@ void reduce_scatter(Group& group, const void* input, const Layout& sent, void* o
     group.all_reduce(from.data(), reduced.data(), sent.total(), type, op);
     const auto own = sent.counts.begin() + rank;
     const uint64_t before = std::accumulate(sent.counts.begin(), own, uint64_t{0});
-    if (*own != 0) std::memcpy(output, reduced.data() + before * element, *own * element);
+    if (*own != 0) std::memcpy(host_view(output), reduced.data() + before * element, *own * element);
 }
 
 Operation operation_of(OperationKind kind, HcclDataType type, Counts gives, Counts takes, std::vector<Buffer> buffers, int op = -1) {

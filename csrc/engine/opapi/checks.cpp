@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/runtime/memory/host_view.h"
+
 namespace torch_aclnn::host {
 namespace {
 
@@ -149,7 +151,7 @@ kernels::DType kernel_dtype(aclDataType dtype) {
 
 template <int Rank>
 kernels::View<Rank> view(const aclTensor& tensor) {
-    kernels::View<Rank> result{tensor.first_element(), kernel_dtype(tensor.dtype), {}, {}};
+    kernels::View<Rank> result{host_view(tensor.first_element()), kernel_dtype(tensor.dtype), {}, {}};
     const int missing = Rank - static_cast<int>(tensor.rank());
     for (int d = 0; d < Rank; ++d) {
         result.size[d] = d < missing ? 1 : tensor.sizes[d - missing];

@@ -5,6 +5,7 @@
 
 #include "aclnn/aclnn_base.h"
 #include "engine/opapi/checks.h"
+#include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/memory/memory_use.h"
 
 namespace torch_aclnn::host {
@@ -146,7 +147,7 @@ void aclOpExecutor::run() {
     std::deque<MemoryUse> uses;
     if (config().asynchronous) keep_memory(*this, uses);
     constexpr int kPattern = 0xA5;
-    if (workspace_size > 0) std::memset(workspace, kPattern, workspace_size);
+    if (workspace_size > 0) std::memset(host_view(workspace), kPattern, workspace_size);
     compute(*this);
 }
 

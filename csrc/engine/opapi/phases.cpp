@@ -42,6 +42,22 @@ void require_arguments(const aclOpExecutor& executor) {
         if (const aclTensor* tensor = handle.tensor()) require_device_view({handle.name(), tensor});
 }
 
+void require_one_device(const aclOpExecutor& executor) {
+    const WatchedHandle* first = nullptr;
+    int device = -1;
+    for (const WatchedHandle& handle : executor.watched) {
+        const aclTensor* const tensor = handle.tensor();
+        if (tensor == nullptr || tensor->empty()) continue;
+        const auto memory = device_memory_at(tensor->first_element(), 1);
+        if (!memory || memory->device < 0) continue;
+        if (first != nullptr && memory->device != device)
+            refuse(handle.name(), "memory of device " + std::to_string(device) + " like " + first->name(),
+                   "memory of device " + std::to_string(memory->device));
+        if (first == nullptr) first = &handle;
+        device = memory->device;
+    }
+}
+
 void require_not_finalized() {
     if (finalized()) throw Error(ACLNN_ERR_RUNTIME_ERROR, why_finalized());
 }
@@ -79,6 +95,7 @@ void begin_phase1(const uint64_t* workspace_size, aclOpExecutor* const* executor
 }
 
 uint64_t end_phase1(std::unique_ptr<aclOpExecutor> made, uint64_t* workspace_size, aclOpExecutor** executor) {
+    if (config().device_count > 1) require_one_device(*made);
     phase1_may_fail(made->entry_point);
     const uint64_t number = tracing() ? next_trace_number() : 0;
     made->trace_number = number;

@@ -2,13 +2,15 @@
 
 import ctypes
 import threading
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_uint32, c_uint64, c_void_p
+from collections.abc import Iterator
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 
 import torch  # noqa: F401, loads the engine
 from torch_aclnn.host import libdir
 
 RANKS = 3
 FP32, INT8, SUM = 4, 0, 0
+ANY_DIRECTION = 4  # ACL_MEMCPY_DEFAULT
 acl = ctypes.CDLL(str(libdir() / "libascendcl.so"))
 hccl = ctypes.CDLL(str(libdir() / "libhccl.so"))
 acl.aclGetRecentErrMsg.restype = c_char_p
@@ -43,13 +45,33 @@ def refusal(code: int) -> list[object]:
     return [code, acl.aclGetRecentErrMsg().decode()]
 
 
-def floats(*values: float) -> ctypes.Array:
-    """Return an array in memory of the current device, which the engine's host sees at the same address."""
-    address = c_void_p()
-    ok(acl.aclrtMalloc(byref(address), c_uint64(4 * len(values)), 0))
-    array = (c_float * len(values)).from_address(address.value)  # type: ignore[arg-type]
-    array[:] = values
-    return array
+class Floats:
+    """An array in memory of the current device."""
+
+    def __init__(self, *values: float) -> None:
+        self._array_type, address = c_float * len(values), c_void_p()
+        ok(acl.aclrtMalloc(byref(address), self._size(), 0))
+        assert address.value is not None
+        self._address = address.value
+        self._copy(self.at(0), self._array_type(*values))
+
+    def at(self, offset: int) -> c_void_p:
+        return c_void_p(self._address + 4 * offset)
+
+    @property
+    def _as_parameter_(self) -> c_void_p:
+        return self.at(0)
+
+    def __iter__(self) -> Iterator[float]:
+        values = self._array_type()
+        self._copy(values, self.at(0))
+        return iter(values)
+
+    def _size(self) -> c_size_t:
+        return c_size_t(ctypes.sizeof(self._array_type))
+
+    def _copy(self, target: object, source: object) -> None:
+        ok(acl.aclrtMemcpy(target, self._size(), source, self._size(), ANY_DIRECTION))
 
 
 def counts(*values: int) -> ctypes.Array:

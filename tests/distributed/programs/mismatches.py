@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from ctypes import c_float
 
 import torch
 import torch.distributed as dist
@@ -82,6 +81,6 @@ def unchecked() -> None:
     block = torch.full((4 * long,), 7.0, device="npu")
     count = short if RANK == 0 else long
     report(lambda: counts[os.environ["FAULT_CALL"]](block[long : long + count]))
-    memory = (c_float * (4 * long)).from_address(block.data_ptr())
+    memory = block.tolist()
     show(around=sorted({*memory[:long], *memory[long + count :]}))
     leave()

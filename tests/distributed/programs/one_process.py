@@ -4,7 +4,7 @@ import json
 import threading
 from ctypes import byref, c_char, c_int, c_uint32, c_void_p, create_string_buffer
 
-from hccl_interface import FP32, SUM, acl, communicators, counts, floats, hccl, ok, on_each_device, refusal
+from hccl_interface import FP32, SUM, Floats, acl, communicators, counts, hccl, ok, on_each_device, refusal
 
 comms = communicators()
 
@@ -20,15 +20,15 @@ def identity(rank: int) -> list[object]:
 def collectives(rank: int) -> dict[str, list[float]]:
     stream = c_void_p()
     ok(acl.aclrtCreateStream(byref(stream)))
-    comm, own = comms[rank], floats(rank, 1)
-    summed, gathered, part, exchanged = floats(0, 0), floats(*[-1] * 8), floats(*[0] * (rank + 1)), floats(*[-1] * 6)
+    comm, own = comms[rank], Floats(rank, 1)
+    summed, gathered, part, exchanged = Floats(0, 0), Floats(*[-1] * 8), Floats(*[0] * (rank + 1)), Floats(*[-1] * 6)
     ok(hccl.HcclAllReduce(own, summed, 2, FP32, SUM, comm, stream))
     # Rank r gives r + 1 elements; one element is left free between the parts.
-    mine, summands = floats(*[rank] * (rank + 1)), floats(*range(6))
+    mine, summands = Floats(*[rank] * (rank + 1)), Floats(*range(6))
     ok(hccl.HcclAllGatherV(mine, rank + 1, gathered, counts(1, 2, 3), counts(0, 2, 5), FP32, comm, stream))
     ok(hccl.HcclReduceScatterV(summands, counts(1, 2, 3), counts(0, 1, 3), part, rank + 1, FP32, SUM, comm, stream))
     # Each gives one element to each other, backwards in its buffer; what is taken has a gap after it.
-    given = floats(10 * rank + 2, 10 * rank + 1, 10 * rank)
+    given = Floats(10 * rank + 2, 10 * rank + 1, 10 * rank)
     ok(hccl.HcclAlltoAllV(given, counts(1, 1, 1), counts(2, 1, 0), FP32, exchanged, counts(1, 1, 1), counts(0, 2, 4), FP32, comm, stream))
     ok(hccl.HcclBarrier(comm, stream))
     ok(acl.aclrtSynchronizeStream(stream))
@@ -39,7 +39,7 @@ def of_some(rank: int) -> list[float]:
     """Ranks 2 and 0 make a communicator, in which they are 0 and 1."""
     if rank == 1:
         return []
-    comm, part, value = c_void_p(comms[rank]), c_void_p(), floats(rank + 1)
+    comm, part, value = c_void_p(comms[rank]), c_void_p(), Floats(rank + 1)
     ok(hccl.HcclCreateSubCommConfig(byref(comm), 2, (c_uint32 * 2)(2, 0), 7, 0 if rank == 2 else 1, None, byref(part)))
     ok(hccl.HcclBroadcast(value, 1, FP32, 0, part, None))
     ok(acl.aclrtSynchronizeStream(None))
@@ -54,7 +54,7 @@ def queued(rank: int) -> list[object]:
     stream, event, status, state = c_void_p(), c_void_p(), c_int(-1), c_int(-1)
     ok(acl.aclrtCreateStream(byref(stream)))
     ok(acl.aclrtCreateEvent(byref(event)))
-    value = floats(1)
+    value = Floats(1)
     if rank == 1:
         received_by_0.wait()
         ok(hccl.HcclSend(value, 1, FP32, 0, comms[1], stream))
@@ -80,7 +80,7 @@ results = {
     "of_some": on_each_device(of_some),
     "queued": on_each_device(queued),
 }
-value, error = floats(1), c_int(-1)
+value, error = Floats(1), c_int(-1)
 info = (c_char * 4108)()
 results["refused"] = {
     "null comm": refusal(hccl.HcclBarrier(None, None)),

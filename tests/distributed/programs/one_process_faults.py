@@ -1,21 +1,16 @@
 """What libhccl.so answers to a C program that goes wrong. Prints a JSON object; HCCL_EXEC_TIMEOUT is 2 seconds."""
 
-import ctypes
 import json
 import os
 import threading
 import time
 from ctypes import byref, c_float, c_int, c_void_p
 
-from hccl_interface import FP32, RANKS, SUM, acl, communicators, counts, floats, hccl, ok, on_each_device, refusal
-
-
-def address(array: ctypes.Array, offset: int = 0) -> c_void_p:
-    return c_void_p(ctypes.addressof(array) + 4 * offset)
+from hccl_interface import FP32, RANKS, SUM, Floats, acl, communicators, counts, hccl, ok, on_each_device, refusal
 
 
 def refused_buffers() -> dict[str, list[object]]:
-    comm, own, host, large = comms[0], floats(1, 2, 3), (c_float * 3)(), 1 << 62
+    comm, own, host, large = comms[0], Floats(1, 2, 3), (c_float * 3)(), 1 << 62
     one_each, far = counts(1, 1, 1), counts(0, 1, (1 << 64) - 1)
     return {
         "host memory": refusal(hccl.HcclAllReduce(host, own, 3, FP32, SUM, comm, None)),
@@ -33,7 +28,7 @@ def after_fork() -> str:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        own = floats(1)
+        own = Floats(1)
         os.write(writer, refusal(hccl.HcclAllReduce(own, own, 1, FP32, SUM, comms[0], None))[1].encode())  # type: ignore[attr-defined]
         hccl.HcclCommDestroy(comms[0])
         os._exit(0)
@@ -43,19 +38,19 @@ def after_fork() -> str:
 
 def overlapping(rank: int) -> dict[str, list[float]]:
     """Input and output share memory: the result is that of an input that was copied before."""
-    both = floats(rank, rank + 10, -1, -1, -1, -1, -1)
-    ok(hccl.HcclAllGather(address(both), address(both, 1), 2, FP32, comms[rank], None))
-    summands = floats(*range(6))
-    ok(hccl.HcclReduceScatter(address(summands), address(summands, 1), 2, FP32, SUM, comms[rank], None))
-    shifted = floats(1, 2, 3, 4)
-    ok(hccl.HcclAllReduce(address(shifted), address(shifted, 1), 3, FP32, SUM, comms[rank], None))
+    both = Floats(rank, rank + 10, -1, -1, -1, -1, -1)
+    ok(hccl.HcclAllGather(both.at(0), both.at(1), 2, FP32, comms[rank], None))
+    summands = Floats(*range(6))
+    ok(hccl.HcclReduceScatter(summands.at(0), summands.at(1), 2, FP32, SUM, comms[rank], None))
+    shifted = Floats(1, 2, 3, 4)
+    ok(hccl.HcclAllReduce(shifted.at(0), shifted.at(1), 3, FP32, SUM, comms[rank], None))
     ok(acl.aclrtSynchronizeStream(None))
     return {"gathered": list(both)[1:], "part": list(summands)[1:3], "summed": list(shifted)[1:]}
 
 
 def freed_meanwhile(rank: int) -> list[object]:
     """Freeing the memory of a collective that runs waits for it."""
-    own = floats(rank)
+    own = Floats(rank)
     if rank > 0:
         free_called.wait()
         time.sleep(0.2)
@@ -66,26 +61,26 @@ def freed_meanwhile(rank: int) -> list[object]:
     time.sleep(0.2)
     begin = time.monotonic()
     free_called.set()
-    freed = acl.aclrtFree(address(own))
+    freed = acl.aclrtFree(own.at(0))
     return [freed, time.monotonic() - begin > 0.1, acl.aclrtSynchronizeStream(None)]
 
 
 def freed_before(rank: int) -> list[object]:
     """Memory that is freed while its collective waits for an earlier one is found, on all ranks."""
-    one, other = floats(1), floats(1)
+    one, other = Floats(1), Floats(1)
     if rank > 0:
         free_returned.wait()
     ok(hccl.HcclAllReduce(one, one, 1, FP32, SUM, comms[rank], None))
     ok(hccl.HcclAllReduce(other, other, 1, FP32, SUM, comms[rank], None))
     if rank == 0:
-        ok(acl.aclrtFree(address(other)))
+        ok(acl.aclrtFree(other.at(0)))
         free_returned.set()
     return refusal(acl.aclrtSynchronizeStream(None))
 
 
 def in_another_order(rank: int) -> list[object]:
     """Two communicators on one stream, whose operations wait for each other."""
-    own = floats(1)
+    own = Floats(1)
     for comm in (first, second) if rank == 0 else (second, first):
         ok(hccl.HcclAllReduce(own, own, 1, FP32, SUM, comm[rank], None))
     begin = time.monotonic()
@@ -94,7 +89,7 @@ def in_another_order(rank: int) -> list[object]:
 
 def told_to_the_watchdog() -> list[int]:
     """What a program learns of a failure without synchronising: at once, later, and after a synchronisation."""
-    alone, own, found = communicators(), floats(1), []
+    alone, own, found = communicators(), Floats(1), []
 
     def ask() -> None:
         error = c_int(-1)
@@ -115,7 +110,7 @@ def told_to_the_watchdog() -> list[int]:
 
 def destroyed_in_use() -> list[object]:
     """Destroying a communicator whose collective waits for the others takes until that gives up."""
-    alone, own = communicators(), floats(1)
+    alone, own = communicators(), Floats(1)
     stream, error = c_void_p(), c_int(-1)
     ok(acl.aclrtCreateStream(byref(stream)))
     ok(hccl.HcclAllReduce(own, own, 1, FP32, SUM, alone[0], stream))

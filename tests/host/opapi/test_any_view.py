@@ -1,6 +1,5 @@
 """Calls with arbitrary dimensions, strides and offsets: each is refused by name, or writes the output's elements and nothing else."""
 
-import ctypes
 import math
 import re
 
@@ -64,7 +63,7 @@ def test_a_call_is_refused_by_name_or_writes_only_its_output(aclnn, arenas, entr
         before = {name: bytes([0 if tensor.dtype == DType.INT64 else 0xA5]) * ARENA for name, tensor in tensors.items()}
         arguments = dict(good)
         for name, (shape, strides, offset, storage) in drawn.items():
-            ctypes.memmove(memory[name], before[name], ARENA)
+            aclnn.acl.write(memory[name], before[name])
             arguments[name] = aclnn.opapi.aclCreateTensor(
                 int64s(shape), len(shape), tensors[name].dtype, int64s(strides), offset,
                 Format(tensors[name].real_format()), int64s([storage]), 1, memory[name],
@@ -80,7 +79,7 @@ def test_a_call_is_refused_by_name_or_writes_only_its_output(aclnn, arenas, entr
         outcomes.add(code)
         for name in tensors:
             aclnn.destroy("Tensor", arguments[name])
-            after = ctypes.string_at(memory[name], ARENA)
+            after = aclnn.acl.read(memory[name], ARENA)
             if after != before[name]:
                 assert code == 0 and name == output
                 changed = {i for i in range(ARENA) if after[i] != before[name][i]}

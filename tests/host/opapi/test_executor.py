@@ -173,7 +173,7 @@ def test_new_address_is_the_one_of_the_storage(aclnn, stream):
     arguments = but(MEAN, gradOutput={"offset": 3})
     replacement = numbers(5, DType.FLOAT)
     memory = aclnn.allocate(20)
-    ctypes.memmove(memory, b"".join(floats(*replacement)), 20)
+    aclnn.acl.write(memory, b"".join(floats(*replacement)))
     with aclnn.call(AVG_POOL2D, arguments) as call:
         assert call.phase1() == 0, aclnn.message()
         handle = call["gradOutput"].handle

@@ -89,10 +89,10 @@ for entry_point in GOOD:
         assert call.phase1() == 0, client.message()
         size = call.workspace_size.value
         workspace = client.allocate(size + 512)
-        ctypes.memset(workspace, 0, size + 512)
+        client.acl.write(workspace, bytes(size + 512))
         assert call.phase2(None, workspace, size + 512) == 0, client.message()
         assert client.acl.aclrtSynchronizeStream(None) == 0
-        assert ctypes.string_at(workspace, size + 512) == bytes([0xA5]) * size + bytes(512)
+        assert client.acl.read(workspace, size + 512) == bytes([0xA5]) * size + bytes(512)
 print("done")
 """
     answer = run_client(code, **WORKSPACE)

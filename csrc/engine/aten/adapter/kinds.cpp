@@ -7,6 +7,7 @@
 
 #include "engine/opapi/checks.h"
 #include "engine/opapi/format.h"
+#include "engine/runtime/memory/host_view.h"
 
 namespace torch_aclnn::host::aten {
 namespace {
@@ -63,7 +64,7 @@ at::Tensor read_tensor(const char* name, const aclTensor* handle) {
     require_device_view({name, handle});
     const auto options = at::TensorOptions(scalar_type(name, tensor.dtype));
     const at::IntArrayRef sizes(tensor.sizes.begin(), tensor.sizes.end()), strides(tensor.strides.begin(), tensor.strides.end());
-    return at::from_blob(tensor.first_element(), sizes, strides, options);
+    return at::from_blob(host_view(tensor.first_element()), sizes, strides, options);
 }
 
 void PackedOutput::pack(const at::Tensor& result) const {

@@ -1,35 +1,61 @@
 // Device memory: ordinary memory of the machine, out of a budget per device.
 
-#include <sys/mman.h>
-
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/memory/allocation_map.h"
+#include "engine/runtime/memory/device_addresses.h"
+#include "engine/runtime/memory/fault_report.h"
+#include "engine/runtime/memory/freed_memory.h"
+#include "engine/runtime/memory/host_view.h"
+#include "engine/runtime/memory/memory_history.h"
 #include "engine/runtime/memory/memory_use.h"
-#include "engine/runtime/memory/system_memory.h"
+#include "engine/runtime/memory/poison.h"
 #include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-constexpr size_t kAlignment = 512;  // what operators expect of a workspace; the documents promise 64
-constexpr size_t kHugePage = size_t{2} << 20;
-
-// A segment of a caching allocator gets huge pages, which makes its first use several times faster.
-SystemMemory allocate(size_t size) {
-    const bool huge = size >= kHugePage;
-    SystemMemory memory = allocate_system_memory(size, huge ? kHugePage : kAlignment);
-    if (huge) (void)madvise(memory.get(), size, MADV_HUGEPAGE);
-    return memory;
+// Isolated memory ends at a page without memory, so that a kernel which goes beyond its end is reported as well.
+uintptr_t obtain(size_t pages) {
+    if (!config().isolate)
+        if (const uintptr_t used_before = freed_memory().take(pages)) return used_before;
+    const uintptr_t address = take_addresses(config().isolate ? pages + 1 : pages);
+    try {
+        put_memory(address, pages);
+    } catch (...) {
+        give_back_addresses(address);
+        throw;
+    }
+    return address;
 }
 
-void* allocate_on(Device& device, size_t size) {
+void give_back(uintptr_t address, size_t pages) {
+    if (!config().isolate) return freed_memory().put(address, pages);
+    take_memory_away(address, pages);
+    give_back_addresses(address);
+}
+
+void* allocate(size_t size, int device, const char* function) {
+    const size_t pages = round_up_to_pages(size);
+    const uintptr_t address = obtain(pages);
+    try {
+        void* const memory = reinterpret_cast<void*>(address);
+        poison_if_wanted(host_view(memory), size);
+        memory_history().add(address, size, device, function);
+        device_memory().add({address, size, device, true});
+        return memory;
+    } catch (...) {
+        give_back(address, pages);
+        throw;
+    }
+}
+
+void* allocate_on(Device& device, size_t size, const char* function) {
+    install_fault_reports_if_wanted();
     device.reserve(size);
     try {
-        SystemMemory memory = allocate(size);
-        device_memory().add({reinterpret_cast<uintptr_t>(memory.get()), size, device.index(), true});
-        return memory.release();
+        return allocate(size, device.index(), function);
     } catch (...) {
         device.release(size);
         throw;
@@ -42,7 +68,7 @@ aclError allocate_traced(const char* function, void** devPtr, size_t size) {
         [&] {
             require_pointer("devPtr", devPtr);
             if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
-            *devPtr = allocate_on(current_device(), size);
+            *devPtr = allocate_on(current_device(), size, function);
         },
         [&] { return call_arguments("devPtr", value_at(devPtr), "size", size); });
 }
@@ -68,11 +94,14 @@ extern "C" aclError aclrtFree(void* devPtr) {
             require_pointer("devPtr", devPtr);
             const auto found = device_memory().find(devPtr);
             if (!found || !found->owned || !device_memory().remove(devPtr))
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "devPtr", "memory from aclrtMalloc that has not been freed", text(devPtr));
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "devPtr", "memory from aclrtMalloc that has not been freed",
+                       memory_history().describe(devPtr));
             await_unused(devPtr, found->size);
             order_forget(devPtr, found->size);
+            memory_history().free(found->base);
+            poison_if_wanted(host_view(devPtr), found->size);
+            give_back(found->base, round_up_to_pages(found->size));
             find_device("devPtr's device", found->device).release(found->size);
-            std::free(devPtr);
         },
         [&] { return call_arguments("devPtr", devPtr); });
 }

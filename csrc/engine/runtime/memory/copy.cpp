@@ -1,79 +1,115 @@
 // Copying and filling memory, now or in stream order.
 
 #include <cstring>
+#include <memory>
 
 #include "engine/runtime/device/context.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
-#include "engine/runtime/memory/allocation_map.h"
+#include "engine/runtime/memory/memory_range.h"
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-const char* const kKinds[] = {"ACL_MEMCPY_HOST_TO_HOST", "ACL_MEMCPY_HOST_TO_DEVICE", "ACL_MEMCPY_DEVICE_TO_HOST",
-                              "ACL_MEMCPY_DEVICE_TO_DEVICE", "ACL_MEMCPY_DEFAULT"};
+struct Kind {
+    const char* name;
+    Side dst, src;
+};
+const Kind kKinds[] = {{"ACL_MEMCPY_HOST_TO_HOST", Side::host, Side::host},
+                       {"ACL_MEMCPY_HOST_TO_DEVICE", Side::device, Side::host},
+                       {"ACL_MEMCPY_DEVICE_TO_HOST", Side::host, Side::device},
+                       {"ACL_MEMCPY_DEVICE_TO_DEVICE", Side::device, Side::device},
+                       {"ACL_MEMCPY_DEFAULT", Side::any, Side::any}};
+
+const Kind& find_kind(int kind) {
+    if (kind < ACL_MEMCPY_HOST_TO_HOST || kind > ACL_MEMCPY_DEFAULT)
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "kind", "a value in 0..4", std::to_string(kind));
+    return kKinds[kind];
+}
 
 void require_count(const char* limit_name, size_t limit, size_t count) {
     if (count > limit) refuse(ACL_ERROR_RT_PARAM_INVALID, "count", text("at most ", limit_name, " (", limit, ")"), std::to_string(count));
 }
 
-// Device memory must hold the whole range. Nothing is known about other memory: it is the caller's.
-void require_range(const char* parameter, const void* address, size_t count, const char* device_kind) {
-    auto reach = device_memory().reach(address, count);
-    if (!reach && device_kind != nullptr) reach = registered_memory().reach(address, count);
-    if (!reach && device_kind != nullptr)
-        refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, text("device memory, as kind is ", device_kind),
-               text(address, ", which is in no allocation of a device"));
-    if (reach && *reach < count)
-        refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, text("device memory for count ", count),
-               text(address, ", whose allocation goes on for ", *reach, " bytes"));
-}
-
-void require_copy(void* dst, size_t destMax, const void* src, size_t count, int kind) {
-    require_pointer("dst", dst);
-    require_pointer("src", src);
-    if (kind < ACL_MEMCPY_HOST_TO_HOST || kind > ACL_MEMCPY_DEFAULT)
-        refuse(ACL_ERROR_RT_PARAM_INVALID, "kind", "a value in 0..4", std::to_string(kind));
-    require_count("destMax", destMax, count);
-    const bool to_device = kind == ACL_MEMCPY_HOST_TO_DEVICE || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
-    const bool from_device = kind == ACL_MEMCPY_DEVICE_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
-    require_range("dst", dst, count, to_device ? kKinds[kind] : nullptr);
-    require_range("src", src, count, from_device ? kKinds[kind] : nullptr);
-}
-
-void require_fill(void* devPtr, size_t maxCount, size_t count) {
-    require_pointer("devPtr", devPtr);
-    require_count("maxCount", maxCount, count);
-    require_range("devPtr", devPtr, count, nullptr);
-}
-
-// memmove: on a device a copy onto itself is allowed.
-class Copy : public Task {
+// Work that is done later finds out then whether its memory is still there.
+class MemoryTask : public Task {
    public:
-    Copy(void* dst, const void* src, size_t count) : dst_(dst), src_(src), count_(count) {}
-    const char* name() const override { return "aclrtMemcpyAsync"; }
-    void run() override { std::memmove(dst_, src_, count_); }
+    explicit MemoryTask(const char* name) : name_(name) {}
+    const char* name() const override { return name_; }
     void finish() noexcept override { delete this; }
 
    private:
-    void* dst_;
-    const void* src_;
-    size_t count_;
+    const char* name_;
 };
 
-class Fill : public Task {
+class Copy : public MemoryTask {
    public:
-    Fill(void* memory, int value, size_t count) : memory_(memory), value_(value), count_(count) {}
-    const char* name() const override { return "aclrtMemsetAsync"; }
-    void run() override { std::memset(memory_, value_, count_); }
-    void finish() noexcept override { delete this; }
+    Copy(const char* name, void* dst, size_t destMax, const void* src, size_t count, int kind)
+        : MemoryTask(name),
+          dst_("dst", dst, count, checked(dst, destMax, src, count, kind).dst, find_kind(kind).name),
+          src_("src", src, count, find_kind(kind).src, find_kind(kind).name) {}
+
+    bool is_pageable() const { return dst_.is_pageable() || src_.is_pageable(); }
+
+    std::vector<MemoryAccess> accesses() const override {
+        std::vector<MemoryAccess> accesses;
+        src_.add_access(accesses, false);
+        dst_.add_access(accesses, true);
+        return accesses;
+    }
+
+    // memmove: on a device a copy onto itself is allowed.
+    void run() override {
+        std::optional<MemoryUse> dst, src;
+        if (config().asynchronous) {
+            dst_.hold(dst);
+            src_.hold(src);
+        }
+        std::memmove(dst_.view(), src_.view(), src_.bytes());
+    }
 
    private:
-    void* memory_;
+    static const Kind& checked(const void* dst, size_t destMax, const void* src, size_t count, int kind) {
+        require_pointer("dst", dst);
+        require_pointer("src", src);
+        const Kind& found = find_kind(kind);
+        require_count("destMax", destMax, count);
+        return found;
+    }
+
+    MemoryRange dst_, src_;
+};
+
+class Fill : public MemoryTask {
+   public:
+    Fill(const char* name, void* memory, size_t maxCount, int value, size_t count)
+        : MemoryTask(name), memory_(checked(memory, maxCount, count)), value_(value) {}
+
+    bool is_pageable() const { return memory_.is_pageable(); }
+
+    std::vector<MemoryAccess> accesses() const override {
+        std::vector<MemoryAccess> accesses;
+        memory_.add_access(accesses, true);
+        return accesses;
+    }
+
+    void run() override {
+        std::optional<MemoryUse> use;
+        if (config().asynchronous) memory_.hold(use);
+        std::memset(memory_.view(), value_, memory_.bytes());
+    }
+
+   private:
+    static MemoryRange checked(void* memory, size_t maxCount, size_t count) {
+        require_pointer("devPtr", memory);
+        require_count("maxCount", maxCount, count);
+        return {"devPtr", memory, count};
+    }
+
+    MemoryRange memory_;
     int value_;
-    size_t count_;
 };
 
 // The synchronous forms wait for the current device's default stream, if the thread has a device, and report what failed on it.
@@ -82,6 +118,15 @@ void settle_default_stream() {
     Stream& stream = *current_device().default_stream();
     stream.wait(Stream::kForever);
     stream.report_failure();
+}
+
+// Memory that is not page-locked may be changed or freed as soon as the call returns, so the work is over by then.
+template <class MemoryWork>
+void launch(std::unique_ptr<MemoryWork> work, aclrtStream handle) {
+    const auto stream = find_usable_stream(handle);
+    const bool is_pageable = work->is_pageable();
+    stream->submit(*work.release());
+    if (config().asynchronous && is_pageable) (void)stream->wait(Stream::kForever);
 }
 
 }  // namespace
@@ -93,20 +138,16 @@ extern "C" aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size
     return traced(
         can_fail(__func__),
         [&] {
-            require_copy(dst, destMax, src, count, kind);
+            Copy copy("aclrtMemcpy", dst, destMax, src, count, kind);
             settle_default_stream();
-            std::memmove(dst, src, count);
+            copy.run();
         },
         [&] { return call_arguments("dst", dst, "destMax", destMax, "src", src, "count", count, "kind", kind); });
 }
 
 extern "C" aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind, aclrtStream stream) {
     return traced(
-        can_fail(__func__),
-        [&] {
-            require_copy(dst, destMax, src, count, kind);
-            find_stream(stream)->submit(*new Copy(dst, src, count));
-        },
+        can_fail(__func__), [&] { launch(std::make_unique<Copy>("aclrtMemcpyAsync", dst, destMax, src, count, kind), stream); },
         [&] { return call_arguments("dst", dst, "destMax", destMax, "src", src, "count", count, "kind", kind).on(stream); });
 }
 
@@ -114,19 +155,15 @@ extern "C" aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, si
     return traced(
         can_fail(__func__),
         [&] {
-            require_fill(devPtr, maxCount, count);
+            Fill fill("aclrtMemset", devPtr, maxCount, value, count);
             settle_default_stream();
-            std::memset(devPtr, value, count);
+            fill.run();
         },
         [&] { return call_arguments("devPtr", devPtr, "maxCount", maxCount, "value", value, "count", count); });
 }
 
 extern "C" aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
     return traced(
-        can_fail(__func__),
-        [&] {
-            require_fill(devPtr, maxCount, count);
-            find_stream(stream)->submit(*new Fill(devPtr, value, count));
-        },
+        can_fail(__func__), [&] { launch(std::make_unique<Fill>("aclrtMemsetAsync", devPtr, maxCount, value, count), stream); },
         [&] { return call_arguments("devPtr", devPtr, "maxCount", maxCount, "value", value, "count", count).on(stream); });
 }

@@ -3,6 +3,9 @@
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/memory/allocation_map.h"
+#include "engine/runtime/memory/memory_history.h"
+#include "engine/runtime/memory/memory_use.h"
+#include "engine/runtime/memory/poison.h"
 #include "engine/runtime/memory/system_memory.h"
 
 using namespace torch_aclnn::host;
@@ -20,6 +23,7 @@ extern "C" aclError aclrtMallocHost(void** hostPtr, size_t size) {
             require_pointer("hostPtr", hostPtr);
             if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
             SystemMemory memory = allocate_system_memory(size, kAlignment);
+            poison_if_wanted(memory.get(), size);
             host_memory().add({reinterpret_cast<uintptr_t>(memory.get()), size, -1, true});
             *hostPtr = memory.release();
         },
@@ -31,8 +35,10 @@ extern "C" aclError aclrtFreeHost(void* hostPtr) {
         __func__,
         [&] {
             require_pointer("hostPtr", hostPtr);
-            if (!host_memory().remove(hostPtr))
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "hostPtr", "memory from aclrtMallocHost that has not been freed", text(hostPtr));
+            const auto block = host_memory().remove(hostPtr);
+            if (!block) refuse(ACL_ERROR_RT_PARAM_INVALID, "hostPtr", "memory from aclrtMallocHost that has not been freed", text(hostPtr));
+            await_unused(hostPtr, block->size);
+            poison_if_wanted(hostPtr, block->size);
             std::free(hostPtr);
         },
         [&] { return call_arguments("hostPtr", hostPtr); });
@@ -46,6 +52,8 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegister(void* ptr, uint64_t s
             require_pointer("ptr", ptr);
             require_pointer("devPtr", devPtr);
             if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
+            if (device_memory().find_overlap(ptr, size))
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "host memory", memory_history().describe(ptr));
             if (registered_memory().find_overlap(ptr, size))
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "memory that is not registered", text(ptr, ", which overlaps registered memory"));
             registered_memory().add({reinterpret_cast<uintptr_t>(ptr), size, -1, false});
@@ -59,7 +67,9 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostUnregister(void* ptr) {
         __func__,
         [&] {
             require_pointer("ptr", ptr);
-            if (!registered_memory().remove(ptr)) refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "registered memory", text(ptr));
+            const auto block = registered_memory().remove(ptr);
+            if (!block) refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "registered memory", text(ptr));
+            await_unused(ptr, block->size);
         },
         [&] { return call_arguments("ptr", ptr); });
 }

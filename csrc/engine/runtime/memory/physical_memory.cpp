@@ -9,6 +9,7 @@
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/handle_table.h"
+#include "engine/runtime/memory/poison.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -80,8 +81,11 @@ Physical::~Physical() {
     device_.release(size_);
 }
 
-bool Physical::map_at(void* address) const noexcept {
-    return memory_file().map(address, offset_, size_);
+bool Physical::map_at(void* address) noexcept {
+    if (!memory_file().map(address, offset_, size_)) return false;
+    if (!is_poisoned_) poison_if_wanted(address, size_);
+    is_poisoned_ = true;
+    return true;
 }
 
 std::shared_ptr<Physical> find_physical(const void* handle) {

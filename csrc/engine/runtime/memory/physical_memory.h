@@ -18,12 +18,13 @@ class Physical {
     int device() const { return device_.index(); }
     size_t size() const { return size_; }
     // Puts the memory at the address, which must belong to a reserved range; false if the machine refuses.
-    bool map_at(void* address) const noexcept;
+    bool map_at(void* address) noexcept;
 
    private:
     Device& device_;
     const size_t size_;
     int64_t offset_;
+    bool is_poisoned_ = false;  // when it is first mapped
 };
 
 // The memory behind the handle; 107017 if there is none.

@@ -1,8 +1,8 @@
 // Ranges of addresses, reserved first and given memory piece by piece: what torch_npu's expandable segments are made of.
 
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -10,14 +10,16 @@
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/memory/allocation_map.h"
+#include "engine/runtime/memory/device_addresses.h"
+#include "engine/runtime/memory/fault_report.h"
+#include "engine/runtime/memory/host_view.h"
+#include "engine/runtime/memory/memory_history.h"
 #include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/memory/physical_memory.h"
 #include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
 namespace {
-
-constexpr size_t kHugePage = size_t{2} << 20;
 
 struct VirtualMemory {
     std::mutex mutex;
@@ -39,8 +41,10 @@ size_t round_up(size_t number, size_t unit) {
     return (number + unit - 1) / unit * unit;
 }
 
-// Address space only, aligned for huge pages; 207001 if the machine refuses.
+// Address space only, aligned for huge pages; 207001 if the machine refuses. Isolated memory is at one distance from all its addresses, so
+// those come out of the one range; otherwise that would be too small.
 void* reserve_addresses(size_t size) {
+    if (config().isolate) return reinterpret_cast<void*>(take_addresses(std::max(size, kHugePage)));
     const size_t padded = size + kHugePage;
     void* raw = mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED)
@@ -51,6 +55,14 @@ void* reserve_addresses(size_t size) {
     const uintptr_t tail = aligned + size;
     if (tail != begin + padded) munmap(reinterpret_cast<void*>(tail), begin + padded - tail);
     return reinterpret_cast<void*>(aligned);
+}
+
+void release_addresses(void* begin, size_t size) {
+    memory_history().forget_freed(number(begin), size);
+    if (config().isolate)
+        give_back_addresses(number(begin));
+    else
+        munmap(begin, size);
 }
 
 bool inside_reservation(const VirtualMemory& memory, uintptr_t address, size_t size) {
@@ -77,7 +89,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtReserveMemAddress(void** virPtr, s
             if (expectPtr != nullptr) refuse(ACL_ERROR_RT_PARAM_INVALID, "expectPtr", "null, as it is reserved", text(expectPtr));
             VirtualMemory& memory = virtual_memory();
             std::lock_guard<std::mutex> lock(memory.mutex);
-            const size_t whole_pages = round_up(size, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+            const size_t whole_pages = round_up_to_pages(size);
             void* address = reserve_addresses(whole_pages);
             memory.reservations[number(address)] = whole_pages;
             *virPtr = address;
@@ -99,7 +111,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtReleaseMemAddress(void* virPtr) {
             if (mapped != memory.mappings.end() && mapped->first - found->first < found->second)
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "a range without memory",
                        text(virPtr, ", whose range still has memory mapped to it"));
-            munmap(virPtr, found->second);
+            release_addresses(virPtr, found->second);
             memory.reservations.erase(found);
         },
         [&] { return call_arguments("virPtr", virPtr); });
@@ -122,8 +134,10 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtMapMem(void* virPtr, size_t size, 
             if (device_memory().find_overlap(virPtr, size))
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "addresses without memory",
                        text(virPtr, ", which already has memory mapped to it"));
-            if (!physical->map_at(virPtr))
+            install_fault_reports_if_wanted();
+            if (!physical->map_at(host_view(virPtr)))
                 throw Error(ACL_ERROR_RT_MEMORY_ALLOCATION, text("the machine refused a mapping of ", size, " bytes"));
+            memory_history().add(number(virPtr), size, physical->device(), "aclrtMapMem");
             device_memory().add({number(virPtr), size, physical->device(), false});
             memory.mappings[number(virPtr)] = std::move(physical);
         },
@@ -139,12 +153,12 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtUnmapMem(void* virPtr) {
             std::lock_guard<std::mutex> lock(memory.mutex);
             const auto found = memory.mappings.find(number(virPtr));
             if (found == memory.mappings.end())
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "an address that aclrtMapMem has mapped", text(virPtr));
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "an address that aclrtMapMem has mapped", memory_history().describe(virPtr));
             device_memory().remove(virPtr);
             await_unused(virPtr, found->second->size());
             order_forget(virPtr, found->second->size());
-            // The range stays reserved, without memory behind it.
-            mmap(virPtr, found->second->size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+            memory_history().free(found->first);
+            take_memory_away(found->first, found->second->size());  // the range stays reserved
             memory.mappings.erase(found);
         },
         [&] { return call_arguments("virPtr", virPtr); });

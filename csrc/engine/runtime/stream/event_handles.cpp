@@ -1,3 +1,5 @@
+#include <cstdio>
+
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/handle_table.h"
@@ -16,6 +18,13 @@ HandleTable<Event>& events() {
     static auto* const once = new HandleTable<Event>(HandleKind::event);
     return *once;
 }
+
+void print_leaks() {
+    events().for_each([](const void* handle, const Event&) {
+        std::fprintf(stderr, "torch_aclnn: not destroyed before aclFinalize: event %p\n", handle);
+    });
+}
+const bool leaks_are_reported = (add_leak_report(print_leaks), true);
 
 void create_event(aclrtEvent* event, uint32_t flag, bool reusable) {
     require_pointer("event", event);

@@ -8,6 +8,7 @@
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/handle_table.h"
+#include "engine/runtime/memory/memory_of_device.h"
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
@@ -20,6 +21,14 @@ HandleTable<Stream>& streams() {
     static auto* const once = new HandleTable<Stream>(HandleKind::stream);
     return *once;
 }
+
+void print_leaks() {
+    streams().for_each([](const void* handle, const Stream& stream) {
+        std::fprintf(stderr, "torch_aclnn: not destroyed before aclFinalize: stream %p, %d of device %d\n", handle, stream.id(),
+                     stream.device());
+    });
+}
+const bool leaks_are_reported = (add_leak_report(print_leaks), true);
 
 void print_unreported(const Stream& stream, const Error& error, const char* when) {
     std::fprintf(stderr, "torch_aclnn: stream %d of device %d %s with a failure that has not been reported: %d, %s: %s\n", stream.id(),
@@ -89,11 +98,14 @@ std::shared_ptr<Stream> find_usable_stream(aclrtStream handle) {
 }
 
 void enqueue(aclrtStream handle, Task& task) {
-    find_usable_stream(handle)->submit(task);
+    const auto stream = find_usable_stream(handle);
+    require_memory_of(stream->device(), task);
+    stream->submit(task);
 }
 
 void enqueue_and_wait(aclrtStream handle, Task& task) {
     const auto stream = find_usable_stream(handle);
+    require_memory_of(stream->device(), task);
     stream->submit(task);
     (void)stream->wait(Stream::kForever);
 }

@@ -1,0 +1,65 @@
+// Where device memory is and was, for messages and reports: a lookup that says yes or no asks AllocationMap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/runtime/memory/call_stack.h"
+
+namespace torch_aclnn::host {
+
+struct MemoryRecord {
+    uintptr_t begin;
+    size_t size;
+    int device;
+    const char* made_by;  // the C function
+    bool is_freed;
+    CallStack made_at, freed_at;  // with TORCH_ACLNN_HOST_ISOLATE or TORCH_ACLNN_HOST_LEAKS
+};
+
+class MemoryHistory {
+   public:
+    void add(uintptr_t begin, size_t size, int device, const char* made_by);
+    void free(uintptr_t begin);
+    bool was_freed(const void* address) const;
+    // Other memory of the process may come to be there.
+    void forget_freed(uintptr_t begin, size_t size);
+
+    // "0x..., which is 16 bytes into an allocation of 64", "..., which was freed", "..., which is in no allocation of a device"
+    std::string describe(const void* address) const;
+
+    // Calls action(record) with the one that the address is in or that ends before it, or with null; for a signal handler. False: other
+    // threads are changing the records.
+    template <class Action>
+    bool try_find(uintptr_t address, Action&& action) const noexcept {
+        const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+        if (!lock.owns_lock()) return false;
+        action(nearest(address));
+        return true;
+    }
+
+    // Calls action(record) for each allocation that has not been freed.
+    template <class Action>
+    void for_each_live(Action&& action) const {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        for (const auto& entry : records_)
+            if (!entry.second.is_freed) action(entry.second);
+    }
+
+   private:
+    const MemoryRecord* nearest(uintptr_t address) const noexcept;
+    void forget_freed_locked(uintptr_t begin, size_t size);
+
+    mutable std::mutex mutex_;
+    std::map<uintptr_t, MemoryRecord> records_;
+    std::deque<uintptr_t> freed_;  // where memory was, in the order in which it was freed
+};
+
+MemoryHistory& memory_history();
+
+}  // namespace torch_aclnn::host

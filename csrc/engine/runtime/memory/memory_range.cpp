@@ -1,0 +1,74 @@
+#include "engine/runtime/memory/memory_range.h"
+
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/memory/host_view.h"
+#include "engine/runtime/memory/memory_history.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+// There is no other memory of the process than that of devices.
+bool is_device_address(const void* address) {
+    return device_range.contains(reinterpret_cast<uintptr_t>(address)) || memory_history().was_freed(address);
+}
+
+const char* name_of(Side side) {
+    return side == Side::device ? "device" : "host";
+}
+
+// Where there can be nothing but device memory, what is in no allocation was freed, or has never been any.
+void require_known(const char* parameter, const void* address, Side side, const char* kind) {
+    if (side != Side::device && !is_device_address(address)) return;
+    const std::string expected = side == Side::any ? "memory that has not been freed" : text(name_of(side), " memory, as kind is ", kind);
+    refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, expected, memory_history().describe(address));
+}
+
+}  // namespace
+
+MemoryRange::MemoryRange(const char* parameter, const void* address, size_t bytes, Side side, const char* kind)
+    : parameter_(parameter), address_(const_cast<void*>(address)), bytes_(bytes) {
+    std::optional<size_t> reach;
+    for (AllocationMap* allocations : {&device_memory(), &registered_memory(), &host_memory()}) {
+        if (side == Side::device && allocations == &host_memory()) break;
+        version_ = allocations->version();
+        reach = allocations->reach(address, bytes);
+        // Of the program's own memory a part may be registered.
+        if (reach && *reach < bytes && side != Side::device && allocations == &registered_memory()) reach.reset();
+        if (!reach) continue;
+        allocations_ = allocations;
+        break;
+    }
+    if (!reach) {
+        require_known(parameter, address, side, kind);
+        return;
+    }
+    if (side == Side::host && is_device_memory())
+        refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, text("host memory, as kind is ", kind), memory_history().describe(address));
+    if (*reach < bytes)
+        refuse(ACL_ERROR_RT_PARAM_INVALID, parameter,
+               text(name_of(is_device_memory() ? Side::device : Side::host), " memory for count ", bytes),
+               text(address, ", whose allocation goes on for ", *reach, " bytes"));
+}
+
+bool MemoryRange::is_device_memory() const {
+    return allocations_ == &device_memory();
+}
+
+void* MemoryRange::view() const {
+    return host_view(address_);
+}
+
+void MemoryRange::add_access(std::vector<MemoryAccess>& accesses, bool is_write) const {
+    if (!is_pageable() && bytes_ > 0) accesses.push_back({parameter_, address_, bytes_, is_write});
+}
+
+void MemoryRange::hold(std::optional<MemoryUse>& use) const {
+    if (is_pageable()) return;
+    use.emplace(address_, bytes_);
+    if (allocations_->version() == version_) return;
+    if (allocations_->reach(address_, bytes_).value_or(0) >= bytes_) return;
+    refuse(ACL_ERROR_RT_AICORE_EXCEPTION, parameter_, text(bytes_, " bytes of memory"),
+           text(address_, ", which was freed after the launch"));
+}
+
+}  // namespace torch_aclnn::host

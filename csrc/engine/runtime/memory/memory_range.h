@@ -1,0 +1,41 @@
+// What a copy or a fill is given: a range of addresses, the kind of memory that it is in, and whether that is still there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/runtime/engine.h"
+#include "engine/runtime/memory/allocation_map.h"
+#include "engine/runtime/memory/memory_use.h"
+
+namespace torch_aclnn::host {
+
+enum class Side { any, host, device };
+
+class MemoryRange {
+   public:
+    // 107000 unless the range lies within one allocation, and on the side, as the kind of copy `kind` has it. Of memory that is in no
+    // allocation nothing is known: it is the program's.
+    MemoryRange(const char* parameter, const void* address, size_t bytes, Side side = Side::any, const char* kind = nullptr);
+
+    void* view() const;  // where the engine reads and writes it
+    size_t bytes() const { return bytes_; }
+    // The program may change it, or give it back, without the engine's knowledge.
+    bool is_pageable() const { return allocations_ == nullptr; }
+    void add_access(std::vector<MemoryAccess>& accesses, bool is_write) const;
+
+    // For work that is done later: from here on it stays. 507015 if it has been freed since it was looked up.
+    void hold(std::optional<MemoryUse>& use) const;
+
+   private:
+    bool is_device_memory() const;
+
+    const char* parameter_;
+    void* address_;
+    size_t bytes_;
+    AllocationMap* allocations_ = nullptr;  // where it was found
+    uint64_t version_ = 0;
+};
+
+}  // namespace torch_aclnn::host

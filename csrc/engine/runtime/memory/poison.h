@@ -1,0 +1,17 @@
+// TORCH_ACLNN_HOST_POISON: memory that nobody has written shows.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "engine/runtime/engine.h"
+
+namespace torch_aclnn::host {
+
+// A NaN in each type of floating point, -1 in each integer.
+inline void poison_if_wanted(void* memory, size_t size) {
+    constexpr int kPoison = 0xFF;
+    if (config().poison) std::memset(memory, kPoison, size);
+}
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,149 @@
+"""TORCH_ACLNN_HOST_ISOLATE: device memory that the program touches, and what it is told then. Each case is a process of its own."""
+
+import re
+import signal
+import sys
+from textwrap import dedent
+
+import pytest
+
+ISOLATED = {"TORCH_ACLNN_HOST_ISOLATE": "1"}
+START = """
+import os
+acl.aclrtFree.argtypes = [ctypes.c_void_p]
+acl.aclrtMemcpy.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+acl.aclrtMemset.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32, ctypes.c_size_t]
+def ok(code):
+    assert code == 0, message()
+def allocate(size):
+    address = ctypes.c_void_p()
+    ok(acl.aclrtMalloc(ctypes.byref(address), size, 0))
+    return address.value
+ok(acl.aclInit(None)); ok(acl.aclrtSetDevice(0))
+memory = allocate(100)
+"""
+PROGRAM = {
+    "read": "ctypes.string_at(memory + 16, 4)",
+    "write": "ctypes.memset(memory + 16, 0, 4)",
+    "read behind the end": "ctypes.string_at(memory + 4096, 1)",
+    "read freed memory": "ok(acl.aclrtFree(memory)); ctypes.string_at(memory + 16, 4)",
+}
+PLACES = {
+    "read": "is at offset 16 of an allocation of 100 bytes on device 0, ",
+    "write": "is at offset 16 of an allocation of 100 bytes on device 0, ",
+    "read behind the end": "is 3996 bytes behind the end of an allocation of 100 bytes on device 0, ",
+    "read freed memory": "is at offset 16 of memory that was freed, 100 bytes on device 0, ",
+}
+
+
+@pytest.fixture
+def run(run_engine):
+    """Return a function that runs code on an isolated engine with 100 bytes of device memory."""
+    return lambda code, **settings: run_engine(START + dedent(code), **(ISOLATED | settings))
+
+
+@pytest.mark.parametrize("name", PROGRAM)
+def test_touching_device_memory_ends_the_process_with_a_report(run, name):
+    ended = run(PROGRAM[name])
+    assert ended.returncode == -signal.SIGSEGV
+    report = ended.stderr
+    access = {"x86_64": "wrote to" if name == "write" else "read"}.get(__import__("platform").machine(), "touched")
+    assert re.search(rf"torch_aclnn: host code {access} device memory at 0x[0-9a-f]+\n", report), report
+    assert "TORCH_ACLNN_HOST_ISOLATE=1" in report
+    assert PLACES[name] in report
+    assert re.search(r"allocated by aclrtMalloc, called from\n(.*\n)*.*\(aclrtMalloc\+", report), report
+    assert ("torch_aclnn: freed by" in report) == (name == "read freed memory")
+
+
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="the stack is read as CPython has it")
+def test_report_has_the_lines_of_python_that_allocated_freed_and_touched(run):
+    report = run("""
+        def make(): return allocate(4096)
+        def free(): ok(acl.aclrtFree(made))
+        def touch(): ctypes.string_at(made, 1)
+        made = make()
+        free()
+        touch()
+    """).stderr
+    allocated, freed, touched = re.split("torch_aclnn: freed by|torch_aclnn: the access came from", report)
+    assert re.search(r'File "<string>", line \d+ in make\n', allocated)
+    assert re.search(r'File "<string>", line \d+ in free\n', freed)
+    assert re.search(r'File "<string>", line \d+ in touch\n', touched)
+
+
+def test_previous_handler_runs_after_the_report(run):
+    ended = run("ctypes.string_at(memory, 4)", PYTHONFAULTHANDLER="1")
+    assert ended.returncode == -signal.SIGSEGV
+    assert ended.stderr.index("host code") < ended.stderr.index("Fatal Python error: Segmentation fault")
+
+
+def test_handler_of_the_program_itself_runs_after_the_report(run_engine):
+    code = """
+        handler = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda number: os._exit(number + 1))
+        libc = ctypes.CDLL(None)
+        libc.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
+        libc.signal(11, ctypes.cast(handler, ctypes.c_void_p))
+    """
+    ended = run_engine("import os\n" + dedent(code) + START + "ctypes.string_at(memory, 4)", **ISOLATED)
+    assert ended.returncode == 12
+    assert "host code" in ended.stderr
+
+
+@pytest.mark.parametrize("fault", ["ctypes.memset(16, 0, 1)", "os.kill(os.getpid(), 11)", "ctypes.CDLL(None).raise_(11)"])
+def test_other_faults_are_not_ours(run, fault):
+    ended = run(fault.replace("CDLL(None).raise_", "CDLL(None)['raise']"))
+    assert ended.returncode == -signal.SIGSEGV
+    assert "host code" not in ended.stderr
+
+
+def test_without_isolation_there_is_no_handler(run_engine):
+    ended = run_engine(START + "import faulthandler; ctypes.memset(16, 0, 1)", TORCH_ACLNN_HOST_ISOLATE="0", PYTHONFAULTHANDLER="1")
+    assert ended.stderr.rstrip().splitlines()[1].startswith("Fatal Python error")
+
+
+def test_the_engine_reaches_what_the_program_cannot(run):
+    ended = run("""
+        host, other, page_locked = (ctypes.create_string_buffer(100) for _ in range(3))
+        other_memory, locked = allocate(100), ctypes.c_void_p()
+        ok(acl.aclrtMallocHost(ctypes.byref(locked), ctypes.c_size_t(100)))
+        ctypes.memset(locked, 3, 100)
+        ok(acl.aclrtMemset(memory, 100, 7, 100))
+        ok(acl.aclrtMemcpy(memory, 50, locked, 50, 1))
+        ok(acl.aclrtMemcpy(other_memory, 100, memory, 100, 3))
+        ok(acl.aclrtMemcpy(host, 100, other_memory, 100, 2))
+        assert host.raw == bytes([3]) * 50 + bytes([7]) * 50
+        print("done")
+    """)
+    assert ended.stdout == "done\n", ended.stderr
+
+
+def test_mapped_memory_is_isolated_too(run):
+    ended = run("""
+        size, address, handle = 2 << 20, ctypes.c_void_p(), ctypes.c_void_p()
+        properties, target = (ctypes.c_char * 64)(), ctypes.create_string_buffer(4)
+        long = ctypes.c_size_t
+        ok(acl.aclrtReserveMemAddress(ctypes.byref(address), long(2 * size), long(0), None, ctypes.c_uint64(1)))
+        ok(acl.aclrtMallocPhysical(ctypes.byref(handle), long(size), properties, ctypes.c_uint64(0)))
+        ok(acl.aclrtMapMem(address, long(size), long(0), handle, ctypes.c_uint64(0)))
+        ok(acl.aclrtMemset(address, size, 65, size))
+        ok(acl.aclrtMemcpy(target, 4, address.value + size - 4, 4, 2))
+        print(target.raw, flush=True)
+        ctypes.string_at(address.value + 5, 1)
+    """)
+    assert ended.stdout == "b'AAAA'\n"
+    assert ended.returncode == -signal.SIGSEGV
+    assert "is at offset 5 of an allocation of 2097152 bytes on device 0" in ended.stderr
+    assert "allocated by aclrtMapMem" in ended.stderr
+
+
+def test_freed_addresses_are_not_used_again_at_once(run):
+    ended = run("""
+        seen = set()
+        for _ in range(3000):
+            address = allocate(1 << 20)
+            assert address not in seen
+            seen.add(address)
+            ok(acl.aclrtFree(address))
+        print("done")
+    """, TORCH_ACLNN_HOST_MEMORY="4M")  # fmt: skip
+    assert ended.stdout == "done\n", ended.stderr

@@ -1,0 +1,36 @@
+"""TORCH_ACLNN_HOST_LEAKS: memory, streams and events that a program leaves at aclFinalize."""
+
+import re
+from textwrap import dedent
+
+LEAKS = {"TORCH_ACLNN_HOST_LEAKS": "1"}
+PROGRAM = dedent("""
+    V, S = ctypes.c_void_p, ctypes.c_size_t
+    acl.aclInit(None); acl.aclrtSetDevice(0)
+    def leak():
+        for size in (100, 5000): acl.aclrtMalloc(ctypes.byref(V()), size, 0)
+        acl.aclrtMallocHost(ctypes.byref(V()), S(64))
+        acl.aclrtCreateStream(ctypes.byref(V())); acl.aclrtCreateEvent(ctypes.byref(V()))
+    kept = V(), V(), V(), V()
+    acl.aclrtMalloc(ctypes.byref(kept[0]), 300, 0); acl.aclrtMallocHost(ctypes.byref(kept[1]), S(300))
+    acl.aclrtCreateStream(ctypes.byref(kept[2])); acl.aclrtCreateEvent(ctypes.byref(kept[3]))
+    acl.aclrtFree(kept[0]); acl.aclrtFreeHost(kept[1]); acl.aclrtDestroyStream(kept[2]); acl.aclrtDestroyEvent(kept[3])
+""")
+
+
+def test_what_is_left_is_listed_with_where_it_was_made(run_engine):
+    listed = run_engine(PROGRAM + "leak(); acl.aclFinalize()", **LEAKS).stderr
+    sizes = re.findall(r"not freed before aclFinalize: (\d+) bytes of device 0 at 0x\w+, allocated by aclrtMalloc, called from\n", listed)
+    assert sorted(sizes) == ["100", "5000"]
+    assert len(re.findall(r'File "<string>", line \d+ in leak\n', listed)) == 2
+    assert re.findall(r"not freed before aclFinalize: (\d+) bytes of host memory", listed) == ["64"]
+    assert len(re.findall(r"not destroyed before aclFinalize: stream 0x\w+, \d+ of device 0\n", listed)) == 1
+    assert len(re.findall(r"not destroyed before aclFinalize: event 0x\w+\n", listed)) == 1
+
+
+def test_a_program_that_leaves_nothing_has_an_empty_list(run_engine):
+    assert "before aclFinalize" not in run_engine(PROGRAM + "acl.aclFinalize()", **LEAKS).stderr
+
+
+def test_nothing_is_listed_unasked(run_engine):
+    assert "before aclFinalize" not in run_engine(PROGRAM + "leak(); acl.aclFinalize()").stderr

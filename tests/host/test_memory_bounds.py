@@ -1,0 +1,105 @@
+"""What is refused of addresses, always: freed and foreign ones, those beyond an allocation, and those on the wrong side of a copy."""
+
+import ctypes
+from ctypes import byref, c_void_p
+
+import pytest
+
+HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT = range(5)
+KINDS = ["HOST_TO_HOST", "HOST_TO_DEVICE", "DEVICE_TO_HOST", "DEVICE_TO_DEVICE"]
+HOST_SIDES = [(HOST_TO_HOST, "dst"), (HOST_TO_HOST, "src"), (HOST_TO_DEVICE, "src"), (DEVICE_TO_HOST, "dst")]
+
+
+@pytest.fixture
+def freed(ascendcl):
+    address = ascendcl.create("aclrtMalloc", 256, 0)
+    ascendcl.ok("aclrtFree", address)
+    return address
+
+
+@pytest.fixture
+def buffer():
+    return ctypes.create_string_buffer(4096)
+
+
+@pytest.mark.parametrize(("kind", "parameter"), HOST_SIDES)
+def test_device_memory_in_a_host_place_is_refused(ascendcl, device_memory, buffer, kind, parameter):
+    host = ctypes.addressof(buffer)
+    dst_on_device, src_on_device = kind in (1, 3), kind in (2, 3)
+    dst = device_memory if dst_on_device or parameter == "dst" else host
+    src = device_memory if src_on_device or parameter == "src" else host
+    words = (
+        f"{parameter}: expected host memory, as kind is ACL_MEMCPY_{KINDS[kind]}, got {device_memory:#x}, which is an allocation of 4096"
+    )
+    ascendcl.refuses(107000, words, "aclrtMemcpy", dst, 64, src, 64, kind)
+    ascendcl.refuses(107000, words, "aclrtMemcpyAsync", dst, 64, src, 64, kind, None)
+
+
+def test_freed_memory_is_refused_by_name(ascendcl, freed, buffer):
+    host = ctypes.addressof(buffer)
+    for parameter, name, *arguments in (
+        ("devPtr", "aclrtFree", freed),
+        ("devPtr", "aclrtMemset", freed, 64, 0, 64),
+        ("devPtr", "aclrtMemsetAsync", freed, 64, 0, 64, None),
+        ("dst", "aclrtMemcpy", freed, 64, host, 64, HOST_TO_DEVICE),
+        ("dst", "aclrtMemcpy", freed, 64, host, 64, DEFAULT),
+        ("src", "aclrtMemcpy", host, 64, freed, 64, DEFAULT),
+        ("src", "aclrtMemcpyAsync", host, 64, freed, 64, DEVICE_TO_HOST, None),
+        ("src", "aclrtMemcpy", host, 64, freed, 64, HOST_TO_HOST),
+    ):
+        ascendcl.refuses(107000, f"{parameter}: expected ", name, *arguments)
+        assert getattr(ascendcl, name)(*arguments) == 107000
+        assert ascendcl.message().endswith(f"got {freed:#x}, which is memory that was freed")
+
+
+def test_address_within_an_allocation_is_not_freed(ascendcl, device_memory):
+    words = f"got {device_memory + 64:#x}, which is 64 bytes into an allocation of 4096 bytes from aclrtMalloc"
+    ascendcl.refuses(107000, words, "aclrtFree", device_memory + 64)
+
+
+def test_foreign_address_is_not_freed(ascendcl, buffer, host_memory):
+    for name, address in (("aclrtFree", ctypes.addressof(buffer)), ("aclrtFree", host_memory)):
+        ascendcl.refuses(107000, "which is in no allocation of a device", name, address)
+    ascendcl.refuses(107000, "hostPtr: expected memory from aclrtMallocHost", "aclrtFreeHost", ctypes.addressof(buffer))
+
+
+def test_freed_memory_stays_gone_until_many_others_came(ascendcl):
+    addresses = [ascendcl.create("aclrtMalloc", 4096, 0) for _ in range(3)]
+    ascendcl.ok("aclrtFree", addresses[1])
+    others = [ascendcl.create("aclrtMalloc", 4096, 0) for _ in range(20)]
+    assert addresses[1] not in others
+    for address in (addresses[0], addresses[2], *others):
+        ascendcl.ok("aclrtFree", address)
+
+
+def test_page_locked_memory_has_an_end(ascendcl, host_memory, device_memory, buffer):
+    words = "host memory for count 4097, got"
+    ascendcl.refuses(107000, "dst: expected " + words, "aclrtMemcpy", host_memory, 8192, ctypes.addressof(buffer), 4097, HOST_TO_HOST)
+    larger = ascendcl.create("aclrtMalloc", 8192, 0)
+    ascendcl.refuses(107000, "src: expected " + words, "aclrtMemcpyAsync", larger, 8192, host_memory, 4097, HOST_TO_DEVICE, None)
+    ascendcl.ok("aclrtFree", larger)
+
+
+def test_a_part_of_host_memory_may_be_registered(ascendcl, device_memory, buffer):
+    seen = c_void_p()
+    ascendcl.ok("aclrtHostRegister", ctypes.addressof(buffer), 64, 0, byref(seen))
+    ascendcl.ok("aclrtMemcpy", device_memory, 4096, ctypes.addressof(buffer), 4096, HOST_TO_DEVICE)
+    ascendcl.refuses(107000, "goes on for 64", "aclrtMemcpy", seen.value, 4096, device_memory, 128, DEVICE_TO_DEVICE)
+    ascendcl.ok("aclrtHostUnregister", ctypes.addressof(buffer))
+
+
+def test_device_memory_cannot_be_registered(ascendcl, device_memory):
+    ascendcl.refuses(107000, "ptr: expected host memory, got", "aclrtHostRegister", device_memory, 64, 0, byref(c_void_p()))
+
+
+def test_work_on_a_device_that_was_reset_is_refused(run_engine):
+    ended = run_engine(
+        "V, S = ctypes.c_void_p, ctypes.c_size_t\n"
+        "acl.aclrtSetDevice(0); address, stream, host = V(), V(), ctypes.create_string_buffer(64)\n"
+        "acl.aclrtMalloc(ctypes.byref(address), 64, 0); acl.aclrtCreateStream(ctypes.byref(stream)); acl.aclrtResetDevice(0)\n"
+        "print(acl.aclrtMemcpyAsync(address, S(64), host, S(64), 1, stream), message())\n"
+        "print(acl.aclrtMemsetAsync(address, S(64), 0, S(64), stream), message())\n"
+    )
+    lines = ended.stdout.splitlines()
+    assert len(lines) == 2, ended.stderr
+    assert all(line.startswith("107002 ") and "which has been reset" in line for line in lines), lines
