@@ -9,6 +9,7 @@
 #include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/memory/memory_range.h"
 #include "engine/runtime/stream/stream.h"
+#include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -125,7 +126,8 @@ template <class MemoryWork>
 void launch(std::unique_ptr<MemoryWork> work, aclrtStream handle) {
     const auto stream = find_usable_stream(handle);
     const bool is_pageable = work->is_pageable();
-    stream->submit(*work.release());
+    stream->submit(*work);
+    (void)work.release();  // the stream finishes it
     if (config().asynchronous && is_pageable) (void)stream->wait(Stream::kForever);
 }
 
@@ -140,6 +142,7 @@ extern "C" aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size
         [&] {
             Copy copy("aclrtMemcpy", dst, destMax, src, count, kind);
             settle_default_stream();
+            order_program(copy.name(), copy.accesses());
             copy.run();
         },
         [&] { return call_arguments("dst", dst, "destMax", destMax, "src", src, "count", count, "kind", kind); });
@@ -157,6 +160,7 @@ extern "C" aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, si
         [&] {
             Fill fill("aclrtMemset", devPtr, maxCount, value, count);
             settle_default_stream();
+            order_program(fill.name(), fill.accesses());
             fill.run();
         },
         [&] { return call_arguments("devPtr", devPtr, "maxCount", maxCount, "value", value, "count", count); });

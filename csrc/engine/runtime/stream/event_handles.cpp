@@ -66,12 +66,14 @@ extern "C" aclError aclrtCreateEvent(aclrtEvent* event) {
 
 extern "C" aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
     return traced(
-        can_fail(__func__), [&] { create_event(event, flag, false); }, [&] { return call_arguments("event", value_at(event), "flag", flag); });
+        can_fail(__func__), [&] { create_event(event, flag, false); },
+        [&] { return call_arguments("event", value_at(event), "flag", flag); });
 }
 
 extern "C" aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) {
     return traced(
-        can_fail(__func__), [&] { create_event(event, flag, true); }, [&] { return call_arguments("event", value_at(event), "flag", flag); });
+        can_fail(__func__), [&] { create_event(event, flag, true); },
+        [&] { return call_arguments("event", value_at(event), "flag", flag); });
 }
 
 extern "C" aclError aclrtDestroyEvent(aclrtEvent event) {

@@ -121,7 +121,8 @@ extern "C" aclError aclrtCreateStream(aclrtStream* stream) {
 // Priority and flags are hints about scheduling; the engine has one way to schedule.
 extern "C" aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
     return traced(
-        can_fail(__func__), [&] { create_stream(stream); }, [&] { return arguments_of_created(stream).add("priority", priority).add("flag", flag); });
+        can_fail(__func__), [&] { create_stream(stream); },
+        [&] { return arguments_of_created(stream).add("priority", priority).add("flag", flag); });
 }
 
 extern "C" aclError aclrtDestroyStream(aclrtStream stream) {

@@ -13,6 +13,8 @@
 namespace torch_aclnn::host {
 namespace {
 
+constexpr int kProgram = -1;  // in the place of a stream
+
 struct Order {
     std::mutex mutex;
     std::map<int, StreamClock> streams;
@@ -30,7 +32,8 @@ Order& order() {
 }
 
 std::string description(const MemoryTouch& touch) {
-    return text(touch.task, touch.is_write ? " writes \"" : " reads \"", touch.parameter, "\" on stream ", touch.stream);
+    const std::string place = touch.stream == kProgram ? "at once" : text("on stream ", touch.stream);
+    return text(touch.task, touch.is_write ? " writes \"" : " reads \"", touch.parameter, "\" ", place);
 }
 
 // True if the allocator has given the memory out again since. A block may be cut, so that it begins before the memory.
@@ -48,6 +51,18 @@ void report(Order& order, const MemoryTouch& earlier, const MemoryTouch& later, 
                  access.bytes, access.data, description(earlier).c_str(), description(later).c_str(), cause);
 }
 
+// The clock is of what comes before, and then has this too.
+void touch(Order& order, int stream, StreamClock& clock, const char* task, const std::vector<MemoryAccess>& accesses) {
+    const uint64_t number = clock.advance(stream), time = ++order.time;
+    for (const MemoryAccess& access : accesses) {
+        const MemoryTouch later{task, access.name, stream, number, time, access.is_write};
+        const auto compare = [&](const MemoryTouch& earlier) {
+            if (earlier.number > clock.of(earlier.stream)) report(order, earlier, later, access);
+        };
+        order.history.add(reinterpret_cast<uintptr_t>(access.data), access.bytes, later, compare);
+    }
+}
+
 }  // namespace
 
 void order_launch(int stream, const char* task, const std::vector<MemoryAccess>& accesses) {
@@ -55,14 +70,13 @@ void order_launch(int stream, const char* task, const std::vector<MemoryAccess>&
     const std::lock_guard<std::mutex> lock(order().mutex);
     StreamClock& clock = order().streams[stream];
     clock.merge(order().program);
-    const uint64_t number = clock.advance(stream), time = ++order().time;
-    for (const MemoryAccess& access : accesses) {
-        const MemoryTouch touch{task, access.name, stream, number, time, access.is_write};
-        const auto compare = [&](const MemoryTouch& earlier) {
-            if (earlier.number > clock.of(earlier.stream)) report(order(), earlier, touch, access);
-        };
-        order().history.add(reinterpret_cast<uintptr_t>(access.data), access.bytes, touch, compare);
-    }
+    touch(order(), stream, clock, task, accesses);
+}
+
+void order_program(const char* function, const std::vector<MemoryAccess>& accesses) {
+    if (!config().check_streams) return;
+    const std::lock_guard<std::mutex> lock(order().mutex);
+    touch(order(), kProgram, order().program, function, accesses);
 }
 
 StreamClock order_so_far(int stream) {

@@ -10,6 +10,8 @@ namespace torch_aclnn::host {
 // Each does nothing unless the check is switched on. The name of a task, and those of its parameters, must live as long as the process.
 
 void order_launch(int stream, const char* task, const std::vector<MemoryAccess>& accesses);
+// What the calling thread does itself, now.
+void order_program(const char* function, const std::vector<MemoryAccess>& accesses);
 // Of the tasks that come before what the stream is given next.
 StreamClock order_so_far(int stream);
 void order_after(int stream, const StreamClock& clock);
