@@ -18,16 +18,15 @@ torch.npu.synchronize()
 print("not reported")
 """
 EVENT = "event = torch.npu.Event(); event.record(); side.wait_event(event)"
-ORDERS = {"event": EVENT, "stream": "side.wait_stream(torch.npu.current_stream())", "synchronize": "torch.npu.synchronize()"}
 WRITE = "written.mul_(2)"
-OURS = "torch.ops.torch_aclnn.adaptive_avg_pool2d_backward(written.view(1, 10, 10, 10), (1, 10, 20, 20))"
+READ = "torch.ops.torch_aclnn.adaptive_avg_pool2d_backward(written.view(1, 10, 10, 10), (1, 10, 20, 20))"
 
 
 def run(order: str, use: str):
     return run_python(PROGRAM.format(order=order, use=use), TORCH_NPU_SANITIZER="1")
 
 
-@pytest.mark.parametrize("use", [WRITE, OURS], ids=["torch's operator", "our operator"])
+@pytest.mark.parametrize("use", [pytest.param(WRITE, marks=pytest.mark.slow), READ], ids=["torch's operator", "our operator"])
 def test_race_of_two_streams_is_reported(use):
     ended = run("pass", use)
     assert ended.returncode != 0 and "not reported" not in ended.stdout
@@ -35,8 +34,7 @@ def test_race_of_two_streams_is_reported(use):
     assert "torch.cuda._sanitizer.CUDASanitizerErrors: detected 1 errors" in ended.stderr
 
 
-@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
-def test_streams_in_order_are_not_reported(order):
-    ended = run(order, WRITE)
+def test_streams_with_an_event_between_are_not_reported():
+    ended = run(EVENT, READ + "; " + WRITE)
     assert (ended.returncode, ended.stdout.strip()) == (0, "not reported"), ended.stderr[-2000:]
     assert "CSAN" not in ended.stderr

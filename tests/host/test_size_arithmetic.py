@@ -15,11 +15,16 @@ ND, FLOAT = 2, 0
 @pytest.fixture(scope="module")
 def opapi(library):
     found = ctypes.CDLL(str(libdir() / "libopapi.so"))
-    for name in ("aclCreateTensor", "aclCreateIntArray", "aclCreateFloatArray", "aclCreateBoolArray", "aclCreateTensorList", "aclCreateScalarList"):
+    for name in (
+        "aclCreateTensor",
+        "aclCreateIntArray",
+        "aclCreateFloatArray",
+        "aclCreateBoolArray",
+        "aclCreateTensorList",
+        "aclCreateScalarList",
+    ):
         getattr(found, name).restype = c_void_p
     return found
-
-
 
 
 @pytest.mark.parametrize("size", HUGE)
@@ -85,7 +90,9 @@ def test_operator_refuses_sizes_that_cannot_be_counted(ascendcl, opapi, device_m
     """The contiguous strides of such a shape wrap when the handle is made; the operator must not take them."""
     shape = (c_int64 * (len(sizes) + 1))(1, *sizes)
     one = (c_int64 * 1)(1024)
-    make = lambda: c_void_p(opapi.aclCreateTensor(shape, c_uint64(len(shape)), FLOAT, None, c_int64(0), ND, one, c_uint64(1), c_void_p(device_memory)))
+    make = lambda: c_void_p(
+        opapi.aclCreateTensor(shape, c_uint64(len(shape)), FLOAT, None, c_int64(0), ND, one, c_uint64(1), c_void_p(device_memory))
+    )
     tensors = [make() for _ in range(3)]
     size, executor = c_uint64(), c_void_p()
     function = opapi.aclnnAdaptiveAvgPool2dBackwardGetWorkspaceSize
