@@ -1,4 +1,4 @@
-"""Arguments that hypothesis draws for the operators and functions, in a process of its own, so that a crash is a failure that names its call."""
+"""Arguments that hypothesis draws, for operators and functions, in a process of its own: a crash is a failure that names its call."""
 
 import sys
 from pathlib import Path

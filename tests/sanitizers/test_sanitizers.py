@@ -1,4 +1,4 @@
-"""Programs of several threads, and the example of a client, under ThreadSanitizer, AddressSanitizer with UndefinedBehaviorSanitizer, and valgrind."""
+"""Programs of several threads, and the example of a client, under the sanitizers and valgrind."""
 
 import shutil
 from pathlib import Path

@@ -1,7 +1,7 @@
 """A program: calls operators and functions with hostile arguments that hypothesis draws, and writes each call down before it makes it.
 
-``python hostile_calls.py <device> <examples> <file>``. Ends with an exception where a call gives another value than torch's, or raises what is no
-documented exception; a crash leaves the call in the file.
+``python hostile_calls.py <device> <examples> <file>``. Ends with an exception where a call gives another value than torch's, or raises
+what is no documented exception; a crash leaves the call in the file.
 """
 
 import sys
@@ -102,7 +102,8 @@ def calls(draw: st.DrawFn, table: dict) -> tuple:
 
 def described(argument: object) -> str:
     if isinstance(argument, torch.Tensor):
-        return f"tensor({tuple(argument.shape)}, strides {argument.stride() if argument.layout == torch.strided else argument.layout}, {argument.dtype})"
+        layout = f"strides {argument.stride()}" if argument.layout == torch.strided else str(argument.layout)
+        return f"tensor({tuple(argument.shape)}, {layout}, {argument.dtype})"
     return repr(argument)
 
 
@@ -145,12 +146,12 @@ def call_functions(call: tuple) -> None:
     if not is_bounded(arguments):
         return
     write_down(f"functional.{function.__name__}", arguments)
-    copies = tuple(
-        a.detach().clone().requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) and a.is_floating_point() else a
-        for a in arguments
-    )
-    ours_gave, torch_gave = outcome(function, arguments), outcome(reference, copies)
-    if isinstance(ours_gave, torch.Tensor) and isinstance(torch_gave, torch.Tensor) and ours_gave.device.type == "cpu":
+    ours_gave = outcome(function, arguments)
+    if not isinstance(ours_gave, torch.Tensor) or ours_gave.device.type != "cpu":
+        return
+    # On the CPU, and for what ours takes: torch's own functions do not bear every argument.
+    torch_gave = outcome(reference, tuple(a.detach().cpu() if isinstance(a, torch.Tensor) else a for a in arguments))
+    if isinstance(torch_gave, torch.Tensor):
         torch.testing.assert_close(ours_gave, torch_gave, equal_nan=True)
 
 
