@@ -46,11 +46,16 @@ bool is_countable(const TensorSpec& t) {
     return std::all_of(t.sizes.begin(), t.sizes.end(), [](int64_t size) { return size <= kMaxSize; });
 }
 
-// For a tensor with elements: within what was declared, and within the allocation.
+// For a tensor with elements: within what was declared.
+bool is_within_storage(const TensorSpec& t) {
+    const Wide elements = product_of(t.storage);
+    return !any_negative(t.storage) && elements < kMaxElements && end_of(t) <= elements;
+}
+
+// Within the allocation, at an address that its elements can have.
 bool is_within_memory(const Call& call, const TensorSpec& t) {
     const TensorSpec& block = call.tensors[t.block_of];
     const Wide end = end_of(t), item = item_size(t.dtype);
-    if (any_negative(t.storage) || product_of(t.storage) >= kMaxElements || end > product_of(t.storage)) return false;
     if (block.memory != Memory::device && block.memory != Memory::other_device) return false;
     if (item > 0 && t.shift % static_cast<size_t>(std::min<Wide>(item, 8)) != 0) return false;
     return end < kFar && Wide{t.shift} + end * item <= Wide{block.block_bytes} &&
@@ -144,7 +149,7 @@ std::set<int> expected_codes(const Call& call) {
         valid = valid && is_public(t.format) && is_countable(t);
         if (any_negative(t.sizes) || is_empty(t)) continue;
         data_given = data_given && has_memory(call, t);
-        within = within && (!has_memory(call, t) || is_within_memory(call, t));
+        within = within && is_within_storage(t) && (!has_memory(call, t) || is_within_memory(call, t));
     }
     valid = valid && within && on_one_device(call) && (!data_given || output_is_its_own(call));
     std::set<int> codes;

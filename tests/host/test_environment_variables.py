@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "environment.md"
 DOCUMENTED = re.findall(r"^\| `(TORCH_ACLNN_\w+)` \|", PAGE.read_text(), re.MULTILINE)
 NOT_0_OR_1 = ("yes", "2", "-1", "01", " 1", "1 ", "0x1", "true", "\u0661")
 NO_COUNT = ("0", "-1", "two", "4x", "1.5", "99999999999999999999", "0x2", "1 2")
-# What each one is not. The file of the trace is opened where it is written to, and has its own test.
+# What each one is not. Paths are opened where they are written to, which has tests of its own.
 MALFORMED = {
     "TORCH_ACLNN_ENGINE": ("npu", "Host", "1"),
     "TORCH_ACLNN_IMPORT_HOOK": ("yes", "2", "-1"),
@@ -36,7 +36,7 @@ MALFORMED = {
         " 8G",
     ),
     "TORCH_ACLNN_HOST_THREADS": (*NO_COUNT, "4097"),
-    "TORCH_ACLNN_HOST_COVERAGE": ("/proc/none", "/etc/passwd"),
+    "TORCH_ACLNN_HOST_COVERAGE": (),
     "TORCH_ACLNN_HOST_TRACE": (),
     "TORCH_ACLNN_HOST_DELAYS": ("-1", "x", "2147483648", "1.5"),
     "TORCH_ACLNN_HOST_FAULT": (),

@@ -3,8 +3,6 @@
 #include "engine/runtime/config/config.h"
 
 #include <sched.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -155,15 +153,6 @@ void check_instruction_set(Settings& settings) {
     settings.reject(kName, "auto, scalar, baseline, avx2 or avx512", value);
 }
 
-void check_coverage(Settings& settings) {
-    constexpr const char* kName = "TORCH_ACLNN_HOST_COVERAGE";
-    const char* value = variable(kName);
-    struct stat found;
-    if (value == nullptr) return;
-    const bool usable = stat(value, &found) == 0 && S_ISDIR(found.st_mode) && access(value, W_OK | X_OK) == 0;
-    if (!usable) settings.reject(kName, "a directory that can be written", value);
-}
-
 // Work that is delayed is work that another thread does.
 void read_delays(Settings& settings) {
     const char* value = variable("TORCH_ACLNN_HOST_DELAYS");
@@ -183,7 +172,6 @@ Settings* read_environment() {
     read_memory(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMaxThreads, settings->config.thread_count);
     check_instruction_set(*settings);
-    check_coverage(*settings);
     read_switch(*settings, "TORCH_ACLNN_HOST_FLOAT64", settings->config.allow_float64);
     read_switch(*settings, "TORCH_ACLNN_HOST_STRICT", settings->config.strict);
     if (settings->config.allow_float64 && settings->config.strict)
