@@ -24,8 +24,8 @@ void check_adaptive_avg_pool(const AdaptiveAvgPoolArguments& a, DTypes dtypes, u
 
 std::unique_ptr<aclOpExecutor> adaptive_avg_pool_executor(const char* entry_point, const AdaptiveAvgPoolArguments& a,
                                                           void (*compute)(const aclOpExecutor&)) {
-    return std::make_unique<aclOpExecutor>(entry_point, std::initializer_list{a.grad_output, a.self}, std::initializer_list{a.out},
-                                           compute);
+    return std::make_unique<aclOpExecutor>(entry_point, std::initializer_list<Named>{a.grad_output, a.self},
+                                           std::initializer_list<Named>{a.out}, compute);
 }
 
 }  // namespace torch_aclnn::host

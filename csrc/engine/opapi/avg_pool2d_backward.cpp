@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "aclnnop/aclnn_avgpool2d_backward.h"
-#include "engine/opapi/checks.h"
+#include "engine/opapi/arguments.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -97,10 +97,8 @@ void check_pooled_shape(const Arguments& a) {
 }
 
 std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {
-    require_handles({a.grad_output, a.self, a.grad_input});
-    require_handle(a.kernel_size.name, a.kernel_size.handle);
-    require_handle(a.padding.name, a.padding.handle);
     if (config().strict) require_not_null(a.stride.name, a.stride.handle);
+    require_arguments({a.grad_output, a.self, a.grad_input}, {a.kernel_size, a.padding});
     require_live(a.stride.name, a.stride.handle);
     check_tensors(a);
     check_attributes(a);
@@ -110,8 +108,8 @@ std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {
     const auto compute = [p = params(a)](const aclOpExecutor& e) {
         kernels::avg_pool2d_backward(view<4>(e.input(0)), view<4>(e.output(0)), p, config().thread_count);
     };
-    auto executor = std::make_unique<aclOpExecutor>("aclnnAvgPool2dBackward", std::initializer_list{a.grad_output, a.self},
-                                                    std::initializer_list{a.grad_input}, compute);
+    auto executor = std::make_unique<aclOpExecutor>("aclnnAvgPool2dBackward", std::initializer_list<Named>{a.grad_output, a.self},
+                                                    std::initializer_list<Named>{a.grad_input}, compute);
     for (const auto& array : {a.kernel_size, a.stride, a.padding}) executor->watch(array.name, array.handle);
     return executor;
 }

@@ -13,8 +13,8 @@ struct Arguments {
 };
 
 void check(const Arguments& a) {
-    require_handles({a.grad_out, a.input, a.mean, a.invstd, a.sum_dy, a.sum_dy_xmu, a.counter, a.grad_input});
     if (config().strict) require_not_null(a.weight.name, a.weight.tensor);
+    require_handles({a.grad_out, a.input, a.mean, a.invstd, a.sum_dy, a.sum_dy_xmu, a.counter, a.grad_input});
     require_live(a.weight.name, a.weight.tensor);
     require_product({Product::training, Product::a2});
     for (const Named& t : {a.grad_out, a.input, a.mean, a.invstd, a.weight, a.sum_dy, a.sum_dy_xmu, a.grad_input})
@@ -31,8 +31,8 @@ void check(const Arguments& a) {
         require_dim(t, 0, channels);
     }
     require_rank(a.counter, 0, 8);
-    require_sound({a.grad_out, a.input, a.mean, a.invstd, a.sum_dy, a.sum_dy_xmu, a.counter, a.grad_input});
-    if (a.weight.tensor != nullptr) require_sound({a.input, a.weight});
+    const Named& scale = a.weight.tensor != nullptr ? a.weight : a.mean;
+    require_sound({a.grad_out, a.input, a.mean, a.invstd, scale, a.sum_dy, a.sum_dy_xmu, a.counter, a.grad_input});
     if (a.counter.tensor->numel() < 1) refuse(a.counter.name, "at least one element", to_string(a.counter.tensor->sizes));
     require_not_empty_if_strict({a.grad_out, a.input});
     require_no_overlap(a.grad_input, {a.grad_out, a.input, a.mean, a.invstd, a.weight, a.sum_dy, a.sum_dy_xmu, a.counter});
@@ -55,8 +55,8 @@ std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {
     check(a);
     return std::make_unique<aclOpExecutor>(
         "aclnnBatchNormElemtBackward",
-        std::initializer_list{a.grad_out, a.input, a.mean, a.invstd, a.weight, a.sum_dy, a.sum_dy_xmu, a.counter},
-        std::initializer_list{a.grad_input}, compute);
+        std::initializer_list<Named>{a.grad_out, a.input, a.mean, a.invstd, a.weight, a.sum_dy, a.sum_dy_xmu, a.counter},
+        std::initializer_list<Named>{a.grad_input}, compute);
 }
 
 }  // namespace

@@ -26,6 +26,22 @@ Arguments tensors_of(const aclOpExecutor& executor) {
     return all;
 }
 
+// What phase 1 has checked of the tensors together, with one of them at another address.
+void require_address(const aclOpExecutor& executor, const aclTensor* tensor, void* address) {
+    aclTensor moved = *tensor;
+    moved.data = address;
+    require_device_view({"addr", &moved});
+    const auto placed = [&](const WatchedHandle& handle) { return handle.tensor() == tensor ? &moved : handle.tensor(); };
+    const auto is_read = [](const WatchedHandle& handle) { return !handle.is_written() && std::strcmp(handle.name(), "self") != 0; };
+    for (const WatchedHandle& one : executor.watched) {
+        if (one.tensor() == nullptr) continue;
+        require_sound({{one.name(), placed(one)}, {"addr", &moved}});
+        for (const WatchedHandle& other : executor.watched)
+            if (one.is_written() && other.tensor() != nullptr && is_read(other))
+                require_no_overlap({one.name(), placed(one)}, {{other.name(), placed(other)}});
+    }
+}
+
 aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments (*arguments_of)(const aclOpExecutor&), size_t index,
                         aclTensor* tensor, void* addr) {
     const auto body = [&] {
@@ -38,9 +54,7 @@ aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments
         if (index >= arguments.size() || arguments[index] == nullptr)
             refuse("index", "an argument of " + std::string(executor->entry_point), std::to_string(index));
         if (arguments[index] != tensor) refuse("tensor", "argument " + std::to_string(index) + " of phase 1", "another aclTensor");
-        aclTensor moved = *tensor;
-        moved.data = addr;
-        require_device_view({"addr", &moved});
+        require_address(*executor, tensor, addr);
         tensor->data = addr;
     };
     return guarded(function, body, kAclnnCodes);

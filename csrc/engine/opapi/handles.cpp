@@ -57,6 +57,14 @@ TORCH_ACLNN_SLOTS(aclScalarList)
 
 namespace {
 
+// Far more than any attribute has. A length that is not meant would otherwise be memory that the machine does not have.
+constexpr uint64_t kMaxLength = uint64_t{1} << 20;
+
+void require_length(const char* what, const void* source, uint64_t size) {
+    if (source == nullptr && size > 0) refuse("value", what + (" of " + std::to_string(size)), "null");
+    if (size > kMaxLength) refuse("size", "at most " + std::to_string(kMaxLength), std::to_string(size));
+}
+
 // Handles are made without a status, so a failure is a null handle and a message.
 template <class Handle, class Fill>
 Handle* create(const char* function, Fill&& fill) noexcept {
@@ -71,7 +79,7 @@ Handle* create(const char* function, Fill&& fill) noexcept {
 template <class Handle, class Value>
 Handle* create_array(const char* function, const Value* source, uint64_t size) noexcept {
     return create<Handle>(function, [&](Handle& array) {
-        if (source == nullptr && size > 0) refuse("value", "an array of " + std::to_string(size), "null");
+        require_length("an array", source, size);
         array.values.resize(size);
         if (size > 0) std::memcpy(array.values.data(), source, size * sizeof(Value));
     });
@@ -80,7 +88,7 @@ Handle* create_array(const char* function, const Value* source, uint64_t size) n
 template <class List, class Member>
 List* create_list(const char* function, const Member* const* source, uint64_t size) noexcept {
     return create<List>(function, [&](List& list) {
-        if (source == nullptr && size > 0) refuse("value", "a list of " + std::to_string(size), "null");
+        require_length("a list", source, size);
         list.members.reserve(size);
         for (uint64_t i = 0; i < size; ++i)
             if (source[i] != nullptr && !slots_of<Member>().is_live(source[i]))
@@ -92,8 +100,9 @@ List* create_list(const char* function, const Member* const* source, uint64_t si
 
 void set_contiguous(Dims& strides, const Dims& sizes) {
     strides = sizes;
-    int64_t stride = 1;
-    for (uint64_t i = sizes.size(); i-- > 0; stride *= std::max<int64_t>(sizes[i], 1)) strides[i] = stride;
+    uint64_t stride = 1;  // may wrap for sizes that an operator refuses
+    for (uint64_t i = sizes.size(); i-- > 0; stride *= static_cast<uint64_t>(std::max<int64_t>(sizes[i], 1)))
+        strides[i] = static_cast<int64_t>(stride);
 }
 
 template <class Handle>

@@ -1,7 +1,7 @@
 #include "kernels/max_unpool3d_backward/max_unpool3d_backward.h"
 
 #include "aclnnop/aclnn_max_unpool3d_backward.h"
-#include "engine/opapi/checks.h"
+#include "engine/opapi/arguments.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -59,8 +59,7 @@ void check_gradient_shape(const Arguments& a) {
 }
 
 void check(const Arguments& a) {
-    require_handles({a.grad_output, a.self, a.indices, a.out});
-    for (const auto& array : {a.output_size, a.stride, a.padding}) require_handle(array.name, array.handle);
+    require_arguments({a.grad_output, a.self, a.indices, a.out}, {a.output_size, a.stride, a.padding});
     require_product({Product::training, Product::a2});
     check_tensors(a);
     for (const auto& array : {a.output_size, a.stride, a.padding}) require_length(array, {3});
@@ -83,8 +82,9 @@ void compute(const aclOpExecutor& e) {
 
 std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {
     check(a);
-    auto executor = std::make_unique<aclOpExecutor>("aclnnMaxUnpool3dBackward", std::initializer_list{a.grad_output, a.self, a.indices},
-                                                    std::initializer_list{a.out}, compute);
+    auto executor =
+        std::make_unique<aclOpExecutor>("aclnnMaxUnpool3dBackward", std::initializer_list<Named>{a.grad_output, a.self, a.indices},
+                                        std::initializer_list<Named>{a.out}, compute);
     for (const auto& array : {a.output_size, a.stride, a.padding}) executor->watch(array.name, array.handle);
     return executor;
 }

@@ -1,5 +1,7 @@
 #include "engine/opapi/padding.h"
 
+#include "engine/opapi/arguments.h"
+
 namespace torch_aclnn::host {
 
 void require_padding_below_size(const PaddingArguments& a, const std::string& reason) {
@@ -13,8 +15,7 @@ void require_padding_below_size(const PaddingArguments& a, const std::string& re
 }
 
 void check_padding(const PaddingArguments& a, DTypes dtypes, void (*require_limits)(const PaddingArguments&)) {
-    require_handles({a.grad_output, a.self, a.grad_input});
-    require_handle(a.padding.name, a.padding.handle);
+    require_arguments({a.grad_output, a.self, a.grad_input}, {a.padding});
     for (const Named& t : {a.grad_output, a.self, a.grad_input}) {
         require_dtype(t, dtypes);
         require_same_dtype(t, a.self);
@@ -42,8 +43,8 @@ std::unique_ptr<aclOpExecutor> padding_executor(const char* entry_point, const P
     const auto compute = [kernel, left, top](const aclOpExecutor& e) {
         kernel(view<4>(e.input(0)), view<4>(e.output(0)), left, top, config().thread_count);
     };
-    auto executor = std::make_unique<aclOpExecutor>(entry_point, std::initializer_list{a.grad_output, a.self},
-                                                    std::initializer_list{a.grad_input}, compute);
+    auto executor = std::make_unique<aclOpExecutor>(entry_point, std::initializer_list<Named>{a.grad_output, a.self},
+                                                    std::initializer_list<Named>{a.grad_input}, compute);
     executor->watch(a.padding.name, a.padding.handle);
     return executor;
 }

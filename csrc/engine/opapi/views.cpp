@@ -57,11 +57,22 @@ void require_within_storage(const Named& named, const Layout& layout) {
                describe_view(*named.tensor));
 }
 
+// What an element's type asks of its address; the parts of a complex number are numbers of their own.
+constexpr int64_t kMaxAlignment = 8;
+
+void require_aligned(const Named& named, int64_t item) {
+    const auto address = reinterpret_cast<uintptr_t>(named.tensor->data);
+    const auto alignment = static_cast<uintptr_t>(std::clamp<int64_t>(item, 1, kMaxAlignment));
+    if (address % alignment == 0) return;
+    refuse(named.name, "a data address that is a multiple of " + std::to_string(alignment), std::to_string(address));
+}
+
 // Where the memory of a tensor with elements is.
 DeviceMemory find_memory(const Named& named, const Layout& layout) {
     const aclTensor& tensor = *named.tensor;
     if (tensor.data == nullptr) refuse_null(named.name, "a data address");
     const int64_t item = static_cast<int64_t>(aclDataTypeSize(tensor.dtype));
+    require_aligned(named, item);
     int64_t unused;
     if (!layout.is_view || __builtin_mul_overflow(layout.end, item, &unused))
         refuse(named.name, "a view that memory can hold", describe_view(tensor));

@@ -7,6 +7,7 @@
 namespace torch_aclnn::kernels {
 
 void adaptive_avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, int thread_count) {
+    if (grad_input.empty()) return;  // whose rows and columns may be any number
     WindowAxis rows = adaptive_axis(grad_input.size[2], grad_output.size[2]);
     WindowAxis columns = adaptive_axis(grad_input.size[3], grad_output.size[3]);
     // Where the sizes divide, the windows do not overlap and are all alike.

@@ -27,6 +27,7 @@ WindowAxis pooling_axis(int64_t in, int64_t out, int64_t kernel, int64_t stride,
 }  // namespace
 
 void avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, const AvgPool2dParams& params, int thread_count) {
+    if (grad_input.empty()) return;  // whose rows and columns may be any number
     const auto axis = [&](int d) {
         return pooling_axis(grad_input.size[2 + d], grad_output.size[2 + d], params.kernel_size[d], params.stride[d], params.padding[d],
                             params.count_include_pad);

@@ -1,5 +1,6 @@
 #include "kernels/batch_norm_elemt_backward/batch_norm_elemt_backward.h"
 
+#include <utility>
 #include <vector>
 
 #include "kernels/batch_norm_elemt_backward/job.h"
@@ -114,17 +115,22 @@ void batch_norm_elemt_backward(const View<8>& grad_out, const View<8>& input, co
     run_in(job, channels, input.size[1], n, thread_count);
 }
 
-double sum_elements(const View<8>& view) {
-    double sum = 0;
+double sum_elements(const View<8>& given) {
+    View<8> view = given;
+    double sum = 0, repeats = 1;
     int64_t count = 1;
-    for (int64_t size : view.size) count *= size;
+    for (int d = 0; d < 8; ++d) {
+        // A dimension without a step is the same elements again, however often.
+        if (view.stride[d] == 0) repeats *= static_cast<double>(std::exchange(view.size[d], 1));
+        count *= view.size[d];
+    }
     for (int64_t element = 0; element < count; ++element) {
         int64_t offset = 0;
         for (int64_t d = 7, rest = element; d >= 0; rest /= view.size[d--]) offset += rest % view.size[d] * view.stride[d];
         if (view.dtype == DType::int32) sum += static_cast<const int32_t*>(view.data)[offset];
         visit_floating(view.dtype, [&](auto tag) { sum += static_cast<const typename decltype(tag)::type*>(view.data)[offset]; });
     }
-    return sum;
+    return sum * repeats;
 }
 
 }  // namespace torch_aclnn::kernels

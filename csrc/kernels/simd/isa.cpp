@@ -11,7 +11,7 @@ constexpr const char* kVariable = "TORCH_ACLNN_ISA";
 constexpr const char* kNames[] = {"scalar", "baseline", "avx2", "avx512"};
 
 bool machine_has(Isa isa) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(TORCH_ACLNN_SCALAR_ONLY)
     if (isa == Isa::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
     if (isa == Isa::avx512)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&

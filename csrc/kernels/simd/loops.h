@@ -30,7 +30,9 @@ Function* form_for_isa(Function* scalar, Forms... vector) {
     }
 
 // The form of a loop that this process uses, as a pointer to a function.
-#if defined(__x86_64__)
+#if defined(TORCH_ACLNN_SCALAR_ONLY)
+#define TORCH_ACLNN_LOOP(name) form_for_isa(scalar::name, scalar::name)
+#elif defined(__x86_64__)
 #define TORCH_ACLNN_LOOP(name) form_for_isa(scalar::name, baseline::name, avx2::name, avx512::name)
 #else
 #define TORCH_ACLNN_LOOP(name) form_for_isa(scalar::name, baseline::name)

@@ -26,12 +26,21 @@ def test_host_memory_is_refused(aclnn, entry_point, parameter):
 
 
 @EVERY_TENSOR
+def test_address_that_no_element_can_have_is_refused(aclnn, device_memory, entry_point, parameter):
+    item = 8 if GOOD[entry_point][parameter].dtype == DType.INT64 else 4
+    changes = {parameter: {"values": None, "address": device_memory + item // 2}}
+    expected = f"a data address that is a multiple of {item}"
+    aclnn.refuses(entry_point, but(GOOD[entry_point], **changes), INVALID, parameter, expected, str(device_memory + item // 2))
+
+
+@EVERY_TENSOR
 def test_view_that_is_larger_than_its_allocation_is_refused(aclnn, device_memory, entry_point, parameter):
     tensor = GOOD[entry_point][parameter]
-    size = len(tensor.positions()) * (8 if tensor.dtype == DType.INT64 else 4)
-    address = device_memory + 4096 - size + 4
+    item = 8 if tensor.dtype == DType.INT64 else 4
+    size = len(tensor.positions()) * item
+    address = device_memory + 4096 - size + item
     changes = {parameter: {"values": None, "address": address}}
-    expected = f"a view within its allocation, which goes on for {size - 4} bytes"
+    expected = f"a view within its allocation, which goes on for {size - item} bytes"
     aclnn.refuses(entry_point, but(GOOD[entry_point], **changes), INVALID, parameter, expected, f"which ends after {size}")
 
 

@@ -145,6 +145,16 @@ void read_switch(Settings& settings, const char* name, bool& on) {
     on = *value == '1';
 }
 
+// The kernels choose; here it is only seen to that a name which is none does not wait for the first operator.
+void check_instruction_set(Settings& settings) {
+    constexpr const char* kName = "TORCH_ACLNN_ISA";
+    const char* value = variable(kName);
+    if (value == nullptr) return;
+    for (const char* known : {"auto", "scalar", "baseline", "avx2", "avx512"})
+        if (std::strcmp(value, known) == 0) return;
+    settings.reject(kName, "auto, scalar, baseline, avx2 or avx512", value);
+}
+
 // Work that is delayed is work that another thread does.
 void read_delays(Settings& settings) {
     const char* value = variable("TORCH_ACLNN_HOST_DELAYS");
@@ -174,6 +184,7 @@ Settings* read_environment() {
     read_visible_devices(*settings);
     read_memory(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMaxThreads, settings->config.thread_count);
+    check_instruction_set(*settings);
     read_switch(*settings, "TORCH_ACLNN_HOST_FLOAT64", settings->config.allow_float64);
     read_switch(*settings, "TORCH_ACLNN_HOST_STRICT", settings->config.strict);
     if (settings->config.allow_float64 && settings->config.strict)

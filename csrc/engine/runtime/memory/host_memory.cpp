@@ -52,6 +52,8 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegister(void* ptr, uint64_t s
             require_pointer("ptr", ptr);
             require_pointer("devPtr", devPtr);
             if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
+            if (size > UINTPTR_MAX - reinterpret_cast<uintptr_t>(ptr))
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "a range of addresses", text(size, " from ", ptr));
             if (device_memory().find_overlap(ptr, size))
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "host memory", memory_history().describe(ptr));
             if (registered_memory().find_overlap(ptr, size))

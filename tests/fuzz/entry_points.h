@@ -1,0 +1,35 @@
+// The entry points that are called, by the order of their tensors and arrays.
+#pragma once
+
+#include <vector>
+
+#include "call.h"
+
+namespace fuzz {
+
+// The handles of a call, made or not.
+struct Arguments {
+    std::array<aclTensor*, kMaxTensors> tensors{};
+    std::array<aclIntArray*, kMaxArrays> arrays{};
+};
+
+struct Parameter {
+    const char* name;
+    Role role;
+    bool optional = false;
+};
+
+enum class Kind { average, adaptive2d, adaptive3d, replication, reflection, unpool, batch_norm };
+
+struct EntryPoint {
+    Kind kind;
+    const char* name;
+    std::vector<Parameter> tensors;  // the last one is the output
+    size_t arrays;
+    int (*phase1)(const Call& call, const Arguments& a, uint64_t* size, aclOpExecutor** executor);
+    int (*phase2)(void* workspace, uint64_t size, aclOpExecutor* executor, aclrtStream stream);
+};
+
+const std::vector<EntryPoint>& entry_points();
+
+}  // namespace fuzz

@@ -1,0 +1,94 @@
+"""A variable that cannot be understood is an error that names it: each one that docs/environment.md has in its table."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from torch_aclnn.host import libdir
+
+from support.subprocesses import run_python
+
+PAGE = Path(__file__).parents[2] / "docs" / "environment.md"
+DOCUMENTED = re.findall(r"^\| `(TORCH_ACLNN_\w+)` \|", PAGE.read_text(), re.MULTILINE)
+NOT_0_OR_1 = ("yes", "2", "-1", "01", " 1", "1 ", "0x1", "true", "\u0661")
+NO_COUNT = ("0", "-1", "two", "4x", "1.5", "99999999999999999999", "0x2", "1 2")
+# What each one is not. Paths are opened where they are written to, which has tests of its own.
+MALFORMED = {
+    "TORCH_ACLNN_ENGINE": ("npu", "Host", "1"),
+    "TORCH_ACLNN_IMPORT_HOOK": ("yes", "2", "-1"),
+    "TORCH_ACLNN_ISA": ("sse9", "AVX2", "scalar ", "0"),
+    "TORCH_ACLNN_HOST_SOC": ("Ascend910B7", "ascend910b3", "910B3", "Ascend910B3 "),
+    "TORCH_ACLNN_HOST_DEVICES": (*NO_COUNT, "65"),
+    "TORCH_ACLNN_HOST_MEMORY": (
+        "lots",
+        "8GB",
+        "-1",
+        "1K",
+        "0",
+        "99999999999G",
+        "18446744073709551615",
+        "18446744073709551616",
+        "1e9",
+        " 8G",
+    ),
+    "TORCH_ACLNN_HOST_THREADS": (*NO_COUNT, "4097"),
+    "TORCH_ACLNN_HOST_COVERAGE": (),
+    "TORCH_ACLNN_HOST_TRACE": (),
+    "TORCH_ACLNN_HOST_DELAYS": ("-1", "x", "2147483648", "1.5"),
+    "TORCH_ACLNN_HOST_FAULT": (),
+    **{
+        f"TORCH_ACLNN_HOST_{name}": NOT_0_OR_1
+        for name in ("FLOAT64", "STRICT", "WORKSPACE", "LEAKS", "CHECK_COLLECTIVES", "ASYNC", "CHECK_STREAMS", "ISOLATE", "POISON")
+    },
+}
+OF_THE_ENGINE = [(name, value) for name, values in MALFORMED.items() if "_HOST_" in name or name.endswith("_ISA") for value in values]
+OF_PYTHON = [(name, value) for name in ("TORCH_ACLNN_ENGINE", "TORCH_ACLNN_IMPORT_HOOK") for value in MALFORMED[name]]
+
+# Each value in a process that is forked from one that has not called the engine yet.
+ASK_EACH = """
+import json, os, sys
+for name, value in json.loads(sys.stdin.read()):
+    sys.stdout.flush()
+    if os.fork() == 0:
+        libc.setenv(name.encode(), value.encode(), 1)
+        print(json.dumps([name, value, acl.aclInit(None), message(), acl.aclrtSetDevice(0)]), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """What aclInit and aclrtSetDevice answer to each malformed value."""
+    library = str(libdir() / "libascendcl.so")
+    start = (
+        f"import ctypes\nacl, libc = ctypes.CDLL({library!r}), ctypes.CDLL(None)\n"
+        "acl.aclGetRecentErrMsg.restype = ctypes.c_char_p\nmessage = lambda: acl.aclGetRecentErrMsg().decode()\n"
+    )
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_ACLNN_")}
+    command = [sys.executable, "-S", "-c", start + ASK_EACH]
+    ended = subprocess.run(command, input=json.dumps(OF_THE_ENGINE), env=kept, capture_output=True, text=True, timeout=120, check=True)
+    return {(name, value): rest for name, value, *rest in map(json.loads, ended.stdout.splitlines())}
+
+
+def test_every_documented_variable_is_tried():
+    assert DOCUMENTED and set(DOCUMENTED) <= set(MALFORMED)
+
+
+@pytest.mark.parametrize(("name", "value"), OF_THE_ENGINE)
+def test_the_engine_refuses_what_it_cannot_read(answers, name, value):
+    init, message, set_device = answers[name, value]
+    assert (init, set_device) == (100000, 100000)
+    assert message.startswith(f"aclInit: {name}: expected ")
+    assert message.endswith(f'got "{value}"')
+
+
+@pytest.mark.parametrize(("name", "value"), OF_PYTHON)
+def test_python_refuses_what_it_cannot_read(name, value):
+    ended = run_python("import torch_aclnn", **{name: value})
+    assert ended.returncode != 0
+    assert f"{name}: expected " in ended.stderr and f"got '{value}'" in ended.stderr
