@@ -16,6 +16,7 @@ class TORCH_ACLNN_HOST_API DeferredTask {
     DeferredTask(const DeferredTask&) = delete;
     ~DeferredTask();
 
+    std::shared_ptr<Completion> completion() const { return completion_; }
     bool is_demanded() const { return completion_->is_demanded(); }
     // Waits for what came before it. False: that failed, or a fault was injected, so that this task is over too, and is not to be run.
     bool start();

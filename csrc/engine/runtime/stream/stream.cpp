@@ -47,8 +47,12 @@ void Stream::submit(Task& task) {
 void Stream::submit_to_worker(Task& task) {
     StreamWorker& thread = worker();
     thread.await_room();  // without the lock: what runs may need it
-    const std::lock_guard<Lock> lock(running_);
-    thread.push(defer(task.name(), task.origin()), task);
+    std::unique_lock<Lock> lock(running_);
+    auto place = defer(task.name(), task.origin());
+    const auto completion = place->completion();
+    thread.push(std::move(place), task);
+    lock.unlock();
+    if (config().delay_seed != 0) thread.wait_by_chance(*completion);
 }
 
 StreamWorker& Stream::worker() {

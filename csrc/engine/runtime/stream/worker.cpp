@@ -11,7 +11,7 @@ namespace torch_aclnn::host {
 namespace {
 
 // With TORCH_ACLNN_HOST_DELAYS. Long enough for the program to have gone on to whatever it does too early.
-constexpr auto kMaxDelay = std::chrono::milliseconds(100);
+constexpr auto kMaxDelay = std::chrono::seconds(1);
 constexpr auto kPause = std::chrono::microseconds(100);
 
 constexpr size_t kMaxQueue = size_t{1} << 14;
@@ -98,16 +98,22 @@ void StreamWorker::work(const std::shared_ptr<State>& state) {
     }
 }
 
-// Half of the tasks begin only when something waits for them, so that what does not wait and should comes too early.
-void StreamWorker::delay(State& state, const Item& item) {
-    if (state.random() % 2 == 0) return;
+void StreamWorker::wait_by_chance(const Completion& completion) {
+    if (thread_.get_id() == std::this_thread::get_id()) return;
+    std::unique_lock<std::mutex> lock(state_->mutex);
+    const bool waits = state_->random() % 2 == 0;
+    lock.unlock();
+    if (waits) (void)completion.wait_until(Completion::Clock::now() + kMaxDelay);
+}
+
+void StreamWorker::await_demand(State& state, const Item& item) {
     const auto end = Completion::Clock::now() + kMaxDelay;
     while (!item.place->is_demanded() && Completion::Clock::now() < end) std::this_thread::sleep_for(kPause);
     if (!item.place->is_demanded()) state.demand->raise_to_all();  // nothing waits: the program may be doing something else
 }
 
 void StreamWorker::run(State& state, Item& item) {
-    if (config().delay_seed != 0) delay(state, item);
+    if (config().delay_seed != 0) await_demand(state, item);
     if (item.place->start()) {
         try {
             item.task->run();

@@ -25,6 +25,9 @@ class StreamWorker {
     void await_room();
     // `place` is where the task is in the stream's order.
     void push(std::unique_ptr<DeferredTask> place, Task& task);
+    // With TORCH_ACLNN_HOST_DELAYS, where a task begins only when something waits for it: the launch itself does, by chance. So what the
+    // program waits for decides what runs when, and not how fast its threads are.
+    void wait_by_chance(const Completion& completion);
     // Gives up the tasks that have not begun, and waits for the one that runs, but not longer.
     void abandon(Completion::Clock::time_point deadline);
 
@@ -49,7 +52,7 @@ class StreamWorker {
 
     static void work(const std::shared_ptr<State>& state);
     static void run(State& state, Item& item);
-    static void delay(State& state, const Item& item);
+    static void await_demand(State& state, const Item& item);
 
     const std::shared_ptr<State> state_;
     std::thread thread_;
