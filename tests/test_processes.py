@@ -13,8 +13,11 @@ import pytest
 from support.subprocesses import output_of, run_python
 
 PROGRAMS = Path(__file__).parent / "programs"
-MODES = [{}, {"TORCH_ACLNN_HOST_ASYNC": "1"}, {"TORCH_ACLNN_HOST_DELAYS": "3"}]
-mode = pytest.mark.parametrize("settings", MODES, ids=["default", "asynchronous", "delayed"])
+mode = pytest.mark.parametrize("settings", [
+    pytest.param({}, id="default"),
+    pytest.param({"TORCH_ACLNN_HOST_ASYNC": "1"}, id="asynchronous", marks=pytest.mark.slow),
+    pytest.param({"TORCH_ACLNN_HOST_DELAYS": "3"}, id="delayed", marks=pytest.mark.slow),
+])  # fmt: skip
 
 
 def program(name: str, *arguments: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import pytest
 from torch_aclnn.host import libdir
 
 NOT_SUPPORTED = [
-    "aclmdlInitDump", "aclmdlSetDump", "aclmdlFinalizeDump", "aclGenGraphAndDumpForOp", "aclprofInit", "aclprofStart",
+    "aclmdlInitDump", "aclmdlSetDump", "aclmdlFinalizeDump", "aclGenGraphAndDumpForOp", "aclprofStart",
     "aclprofStop", "aclprofFinalize", "aclrtBinaryLoadFromData", "aclrtBinaryGetFunction", "aclrtGetFunctionAddr",
     "aclrtMemExportToShareableHandle", "aclrtMemImportFromShareableHandle", "aclrtMemSetPidToShareableHandle",
     "aclrtDeviceGetBareTgid", "aclrtIpcMemGetExportKey", "aclrtLaunchCallback", "aclrtSubscribeReport",
@@ -80,3 +80,7 @@ def test_every_symbol_that_torch_npu_links_is_there(ascendcl):
         "aclrtUnmapMem",
     ]  # fmt: skip
     assert [name for name in linked if not hasattr(ascendcl, name)] == []
+
+
+def test_profiler_of_torch_npu_is_told_what_to_use_instead(ascendcl):
+    ascendcl.refuses(200001, "torch.profiler.profile() shows them", "aclprofInit", None, 0)

@@ -72,7 +72,6 @@ DeviceMemory find_memory(const Named& named, const Layout& layout) {
     const aclTensor& tensor = *named.tensor;
     if (tensor.data == nullptr) refuse_null(named.name, "a data address");
     const int64_t item = static_cast<int64_t>(aclDataTypeSize(tensor.dtype));
-    require_aligned(named, item);
     int64_t unused;
     if (!layout.is_view || __builtin_mul_overflow(layout.end, item, &unused))
         refuse(named.name, "a view that memory can hold", describe_view(tensor));
@@ -82,6 +81,7 @@ DeviceMemory find_memory(const Named& named, const Layout& layout) {
     if (memory->reach < bytes)
         refuse(named.name, "a view within its allocation, which goes on for " + std::to_string(memory->reach) + " bytes",
                describe_view(tensor) + ", which ends after " + std::to_string(bytes));
+    require_aligned(named, item);
     return *memory;
 }
 

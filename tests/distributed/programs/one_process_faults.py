@@ -26,9 +26,9 @@ def refused_buffers() -> dict[str, list[object]]:
 def after_fork() -> str:
     """Return what a collective gives in a process that was forked from the one that made the communicator."""
     reader, writer = os.pipe()
+    own = Floats(1)
     child = os.fork()
     if child == 0:
-        own = Floats(1)
         os.write(writer, refusal(hccl.HcclAllReduce(own, own, 1, FP32, SUM, comms[0], None))[1].encode())  # type: ignore[attr-defined]
         hccl.HcclCommDestroy(comms[0])
         os._exit(0)

@@ -15,8 +15,7 @@ each entry point was called, how long its calls and its tasks took together,
 and its share of the whole. Several files are summed up together.
 
 examples:
-  TORCH_ACLNN_HOST_TRACE=t.jsonl torch-aclnn run train.py
-  torch-aclnn trace t.jsonl
+  torch-aclnn trace t.jsonl    of TORCH_ACLNN_HOST_TRACE=t.jsonl python train.py
   torch-aclnn trace t.jsonl --chrome t.json    for https://ui.perfetto.dev
 """
 
