@@ -46,6 +46,15 @@ _torch_random = _TorchRandom()  # hypothesis keeps a weak reference
 hypothesis.register_random(_torch_random)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes minutes, unless the program was asked for it."""
+    if "exhaustive" in config.option.markexpr:
+        return
+    left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+
+
 # With TORCH_ACLNN_HOST_STRICT=1 the engine refuses what a test asks for by these arguments, as a document without them would have it. Any
 # other error is a failure: it would be the extension that went beyond the documents.
 BEYOND_THE_DOCUMENTS = re.compile(

@@ -29,7 +29,7 @@ def counted(printed: str) -> dict[str, int]:
     return {line.split()[0]: int(line.split()[1]) for line in printed.splitlines()}
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_step_that_fails_at_any_call_raises_and_the_next_one_is_right():
     """Calls run on the program's thread here. On torch_npu's queue a call that fails ends the queue (below)."""
     patterns = ["aclnn*", "aclrt*", "*@run"]
@@ -37,7 +37,7 @@ def test_a_step_that_fails_at_any_call_raises_and_the_next_one_is_right():
     assert list(found) == patterns and found["aclnn*"] == 2 * found["*@run"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @EVERY_MODE
 def test_a_step_in_which_any_operator_fails_on_the_device_raises_and_the_next_one_is_right(mode):
     assert counted(output_of(f"PATTERNS = ['*@run']\n{SURVIVE}", **mode))["*@run"] >= 20

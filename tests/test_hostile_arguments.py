@@ -21,7 +21,7 @@ def test_hostile_arguments_raise_or_give_the_references_value(device, tmp_path):
     run(device, 150, tmp_path / "last_call")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("device", ["cpu", "npu"])
 def test_many_hostile_arguments_raise_or_give_the_references_value(device, tmp_path):
     run(device, 3000, tmp_path / "last_call")

@@ -24,7 +24,7 @@ def program(name: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, str(PROGRAMS / f"{name}.py"), *arguments)
 
 
-@pytest.mark.parametrize("seconds", [2, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [2, pytest.param(60, marks=pytest.mark.exhaustive)])
 @mode
 def test_threads_share_streams_and_devices(settings, seconds):
     fewest, _ = map(int, output_of("", launcher=program("concurrency", str(seconds)), TORCH_ACLNN_HOST_DEVICES="2", **settings).split())
@@ -101,7 +101,7 @@ def test_interrupt_of_a_long_operator_ends_the_process(settings):
     assert "KeyboardInterrupt" in errors
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_memory_is_flat_over_many_calls():
     """As many calls of operators as 200,000 steps of training a linear model take."""
     code = """

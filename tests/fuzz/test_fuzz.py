@@ -54,7 +54,7 @@ def test_contract_holds_for_inputs_of_a_seed(driver, settings, tmp_path, monkeyp
     assert 0.2 * ran < computed < 0.9 * ran
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("settings", [MODES["as usual"], MODES["asynchronous"]], ids=["as usual", "asynchronous"])
 def test_contract_holds_for_a_minute_with_sanitizers(sanitized_driver, settings, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -56,7 +56,7 @@ def test_no_race_in_a_few_rounds(programs, name, streams):
     end_well(run(threads(programs, name, "thread"), 5, **streams))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @EACH_SANITIZER
 @ALL_STREAMS
 @EACH_PROGRAM
@@ -64,7 +64,7 @@ def test_nothing_is_found_in_many_rounds(programs, name, streams, sanitizers):
     end_well(run(threads(programs, name, sanitizers), 200, **streams))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @EACH_SANITIZER
 def test_nothing_is_found_in_the_client(programs, sanitizers):
     ended = run(programs([CLIENT], sanitizers))
@@ -89,7 +89,7 @@ def test_valgrind_finds_nothing_in_the_client(programs, streams):
     under_valgrind(programs([CLIENT], ""), **streams)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @ALL_STREAMS
 @EACH_PROGRAM
 def test_valgrind_finds_nothing_in_threads(programs, name, streams):
