@@ -121,7 +121,7 @@ double sum_elements(const View<8>& given) {
     int64_t count = 1;
     for (int d = 0; d < 8; ++d) {
         // A dimension without a step is the same elements again, however often.
-        if (view.stride[d] == 0) repeats *= static_cast<double>(std::exchange(view.size[d], 1));
+        if (view.stride[d] == 0 && view.size[d] > 0) repeats *= static_cast<double>(std::exchange(view.size[d], 1));
         count *= view.size[d];
     }
     for (int64_t element = 0; element < count; ++element) {
