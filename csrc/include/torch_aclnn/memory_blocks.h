@@ -1,5 +1,5 @@
-// What a caching allocator of the program does with device memory, which the host engine cannot see. This is the engine's own and not part of
-// CANN's interface. In libascendcl.so.
+// What a caching allocator of the program does with device memory, which the host engine cannot see. This is the engine's own and not part
+// of CANN's interface. In libascendcl.so.
 #pragma once
 
 #ifdef __cplusplus
