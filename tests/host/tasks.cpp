@@ -1,5 +1,6 @@
 // Tasks for the stream tests, built as a library of its own.
 
+#include <atomic>
 #include <new>
 #include <stdexcept>
 
@@ -15,8 +16,8 @@ using torch_aclnn::host::guarded;
 using torch_aclnn::host::refuse;
 using torch_aclnn::host::Task;
 
-int finished = 0;
-int counted = 0;
+// Tasks of several streams may run at the same time.
+std::atomic<int> finished{0}, counted{0};
 
 class TestTask : public Task {
    public:
