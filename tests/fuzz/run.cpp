@@ -51,7 +51,8 @@ class Session {
         ++so_far.accepted;
         blocks_.fill();
         // What would run for minutes is right all the same, and needs no run.
-        is_large(call_) ? destroy() : act();
+        if (is_large(call_)) return destroy();
+        is_on_another_device(call_) ? run_beside_its_memory() : act();
     }
 
    private:
@@ -60,6 +61,13 @@ class Session {
         for (const TensorSpec& t : call.tensors)
             if (exists(t)) work += element_count(t);
         return work > kMaxWork && !is_empty(call.tensors.back());
+    }
+
+    // Phase 1 has accepted it, so that all of its tensors with elements are on one device.
+    static bool is_on_another_device(const Call& call) {
+        return std::any_of(call.tensors.begin(), call.tensors.end(), [&](const TensorSpec& t) {
+            return exists(t) && !is_empty(t) && call.tensors[t.block_of].memory == Memory::other_device;
+        });
     }
 
     void require_refusal() {
@@ -104,6 +112,11 @@ class Session {
         if (ended != expected) fail(call_, "the stream returned " + std::to_string(ended) + ", expected " + std::to_string(expected));
         blocks_.require_written_once();
         ++so_far.computed;
+    }
+
+    void run_beside_its_memory() {
+        require_refused(phase2(entry_, executor_, device().stream), ACLNN_ERR_RUNTIME_ERROR, "a stream of another device");
+        require_used_up("a stream of another device");
     }
 
     void act() {

@@ -1,7 +1,8 @@
 """Faults on purpose: the grammar, and each kind of fault as a C program sees it."""
 
 import ctypes
-from ctypes import byref, c_void_p
+import time
+from ctypes import byref, c_int, c_void_p
 
 import pytest
 
@@ -151,6 +152,8 @@ def test_a_lost_device_fails_all_calls_until_there_are_no_faults(ascendcl, tasks
     event = ascendcl.create("aclrtCreateEvent")
     assert tasks.enqueue_counting_task(stream) == 0
     lost = "is lost, as fault injection asked"
+    while ascendcl.aclrtStreamQuery(stream, byref(c_int())) != DEVICE_LOST:
+        time.sleep(1e-3)  # until the stream has come to the task
     ascendcl.refuses(DEVICE_LOST, lost, "aclrtSynchronizeStream", stream)
     ascendcl.refuses(DEVICE_LOST, lost, "aclrtMemset", device_memory, 8, 0, 8)
     ascendcl.refuses(DEVICE_LOST, lost, "aclrtRecordEvent", event, stream)
