@@ -46,6 +46,12 @@ _torch_random = _TorchRandom()  # hypothesis keeps a weak reference
 hypothesis.register_random(_torch_random)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Run what starts a process per rank, or compiles the engine, one after the other: pytest's `--dist loadgroup`."""
+    for folder in {"distributed", "fuzz", "sanitizers"}.intersection(item.path.parts):
+        item.add_marker(pytest.mark.xdist_group(folder))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what takes minutes, unless the program was asked for it."""
     if "exhaustive" in config.option.markexpr:

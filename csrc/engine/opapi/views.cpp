@@ -72,11 +72,12 @@ DeviceMemory find_memory(const Named& named, const Layout& layout) {
     const aclTensor& tensor = *named.tensor;
     if (tensor.data == nullptr) refuse_null(named.name, "a data address");
     const int64_t item = static_cast<int64_t>(aclDataTypeSize(tensor.dtype));
-    int64_t unused;
-    if (!layout.is_view || __builtin_mul_overflow(layout.end, item, &unused))
+    int64_t end;
+    if (!layout.is_view || __builtin_mul_overflow(layout.end, item, &end))
         refuse(named.name, "a view that memory can hold", describe_view(tensor));
-    const size_t bytes = static_cast<size_t>((layout.end - tensor.offset) * item);
-    const auto memory = device_memory_at(tensor.first_element(), bytes);
+    // From the data address on: behind the allocation's end, the offset may lead into another one.
+    const auto bytes = static_cast<size_t>(end);
+    const auto memory = device_memory_at(tensor.data, bytes);
     if (!memory) refuse(named.name, "device memory", "an address that is in no allocation of a device");
     if (memory->reach < bytes)
         refuse(named.name, "a view within its allocation, which goes on for " + std::to_string(memory->reach) + " bytes",
