@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -46,10 +47,20 @@ _torch_random = _TorchRandom()  # hypothesis keeps a weak reference
 hypothesis.register_random(_torch_random)
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Run what starts a process per rank, or compiles the engine, one after the other: pytest's `--dist loadgroup`."""
-    for folder in {"distributed", "fuzz", "sanitizers"}.intersection(item.path.parts):
-        item.add_marker(pytest.mark.xdist_group(folder))
+# Their tests start a process for each rank, use all cores, or share what one of them compiles: they run one after the other.
+ONE_BY_ONE = ("tests/distributed/", "tests/fuzz/", "tests/sanitizers/")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give pytest-xdist's processes a test each, and one of them all tests of a folder where they must not run side by side."""
+    from xdist.scheduler.loadscope import LoadScopeScheduling
+
+    class ByTestOrFolder(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((folder for folder in ONE_BY_ONE if nodeid.startswith(folder)), nodeid)
+
+    return ByTestOrFolder(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
