@@ -32,11 +32,11 @@ def test_threads_share_streams_and_devices(settings, seconds):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("child", ["computes", "uses npu", "exits"])
+@pytest.mark.parametrize("child", ["computes", "exits"])
 @mode
 def test_forked_process_ends_well_while_other_threads_work(settings, child):
-    ends = ast.literal_eval(output_of("", launcher=program("forks", child, "10"), **settings))
-    assert ends == {7: 10}
+    ends = ast.literal_eval(output_of("", launcher=program("forks", child, "4"), **settings))
+    assert ends == {7: 4}
 
 
 ENDINGS = {
@@ -89,7 +89,8 @@ def test_exception_in_a_thread_does_not_end_the_others():
 @mode
 def test_interrupt_of_a_long_operator_ends_the_process(settings):
     code = """
-    import torch
+    import signal, torch
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background of a shell ignores the signal
     x = torch.ones(1500, 1500).npu()
     torch.npu.synchronize()
     print("begins", flush=True)
@@ -100,10 +101,13 @@ def test_interrupt_of_a_long_operator_ends_the_process(settings):
         [sys.executable, "-c", "\n".join(line[4:] for line in code.splitlines())],
         env={**os.environ, **settings}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    assert running.stdout is not None and running.stdout.readline() == "begins\n"
-    time.sleep(0.2)
-    running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
+    try:
+        assert running.stdout is not None and running.stdout.readline() == "begins\n"
+        time.sleep(0.2)
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    finally:
+        running.kill()
     assert running.returncode == -signal.SIGINT
     assert "KeyboardInterrupt" in errors
 
