@@ -9,7 +9,7 @@ import time
 from ctypes import byref, c_int, c_void_p
 from typing import Any
 
-from hccl_interface import FP32, SUM, acl, communicators, floats, hccl, ok, on_each_device
+from hccl_interface import FP32, SUM, Floats, acl, communicators, hccl, ok, on_each_device
 
 NO_STREAM = c_void_p(0x1234)
 UNTIL_TOLD = 20  # seconds; a failure that nobody asked for is told two seconds after it came
@@ -28,13 +28,13 @@ def freed_before_it_ran() -> int:
     comms, freed = communicators(), threading.Event()
 
     def reduce_twice(rank: int) -> None:
-        one, other = floats(1), floats(1)
+        one, other = Floats(1), Floats(1)
         if rank > 0:
             freed.wait()
         for array in (one, other):
             ok(hccl.HcclAllReduce(array, array, 1, FP32, SUM, comms[rank], None))
         if rank == 0:
-            ok(acl.aclrtFree(c_void_p(ctypes.addressof(other))))
+            ok(acl.aclrtFree(other))
             freed.set()
 
     on_each_device(reduce_twice)
@@ -47,7 +47,7 @@ def alone(destroy_others: bool) -> int:
     if destroy_others:
         for comm in comms[1:]:
             ok(hccl.HcclCommDestroy(comm))
-    own = floats(1)
+    own = Floats(1)
     ok(hccl.HcclAllReduce(own, own, 1, FP32, SUM, comms[0], None))
     return asynchronous_error(comms[0])
 
@@ -55,7 +55,7 @@ def alone(destroy_others: bool) -> int:
 def of_the_stream() -> int:
     """Return the code of the synchronisation after a collective that failed."""
     comm = communicators()[0]
-    array = floats(1)
+    array = Floats(1)
     ok(hccl.HcclRecv(array, 1, FP32, 0, comm, None))  # a rank receives from itself what it has not sent
     return acl.aclrtSynchronizeStream(None)
 
@@ -92,7 +92,7 @@ def unexpected() -> int:
 
 ok(acl.aclInit(None))
 comms = communicators()
-own = floats(1)
+own = Floats(1)
 print(
     json.dumps(
         {
