@@ -4,6 +4,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 from glob import glob
 from importlib import metadata
@@ -19,6 +20,8 @@ from torch.utils.cpp_extension import BuildExtension, CppExtension, include_path
 ROOT = Path(__file__).resolve().parent
 SOURCES = ROOT / "csrc"
 IMPORT_HOOK = ROOT / "torch_aclnn_import_hook.pth"
+# From the libraries of an installed torch_aclnn to those of torch, in the same site-packages.
+TORCH_BESIDE_THE_PACKAGE = "$ORIGIN/../../../torch/lib"
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter"]
 
 
@@ -38,13 +41,17 @@ def tool(name: str) -> str:
     return path
 
 
-def build_engine(build: Path, toolkit: Path) -> None:
+def build_engine(build: Path, toolkit: Path, torch_at_run_time: str) -> None:
     """Build the engine's libraries; what has not changed since the last time is not built again."""
+    # For the headers that the engine generates beside them, too.
+    shutil.copytree(SOURCES / "include", toolkit / "include", dirs_exist_ok=True)
     definitions = {
         "CMAKE_MAKE_PROGRAM": tool("ninja"),
         "TORCH_ACLNN_TOOLKIT_DIR": toolkit,
         "TORCH_INCLUDE_DIRS": ";".join(include_paths()),
         "TORCH_LIBRARY_DIR": library_paths()[0],
+        "TORCH_RUNTIME_DIR": torch_at_run_time,
+        "Python3_EXECUTABLE": sys.executable,
         "PYTHON_INCLUDE_DIR": sysconfig.get_path("include"),
     }
     options = [f"-D{name}={value}" for name, value in definitions.items()]
@@ -84,11 +91,11 @@ class BuildWithEngine(BuildExtension):
     def run(self) -> None:
         package = (ROOT if self.inplace else Path(self.build_lib).absolute()) / "torch_aclnn"
         toolkit = package / "toolkit"
-        build_engine(Path(self.build_temp).absolute() / "engine", toolkit)
+        in_place = self.inplace or self.editable_mode
+        build_engine(Path(self.build_temp).absolute() / "engine", toolkit, library_paths()[0] if in_place else TORCH_BESIDE_THE_PACKAGE)
         for extension in self.extensions:
             extension.library_dirs.append(str(toolkit / "lib64"))
         super().run()
-        shutil.copytree(SOURCES / "include", toolkit / "include", dirs_exist_ok=True)
         write_built_for(package)
         self.add_import_hook()
 

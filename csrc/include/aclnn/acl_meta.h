@@ -16,6 +16,7 @@ static const aclnnStatus ACLNN_ERR_PARAM_NULLPTR = 161001;
 static const aclnnStatus ACLNN_ERR_PARAM_INVALID = 161002;
 static const aclnnStatus ACLNN_ERR_RUNTIME_ERROR = 361001;
 static const aclnnStatus ACLNN_ERR_INNER = 561000;
+static const aclnnStatus ACLNN_ERR_INNER_FIND_KERNEL_ERROR = 561003;
 static const aclnnStatus ACLNN_ERR_INNER_CREATE_EXECUTOR = 561101;
 static const aclnnStatus ACLNN_ERR_INNER_NULLPTR = 561103;
 

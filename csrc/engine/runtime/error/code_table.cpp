@@ -68,6 +68,8 @@ const torchAclnnErrorCode kTable[] = {
     {507022, "ACL_ERROR_RT_IPC_ERROR", kRuntime, "a collective failed; the message has the reason", kSynchronisation},
     {kDriverFailed, "ACL_ERROR_RT_DRV_INTERNAL_ERROR", kRuntime, "fault injection only: a function of the runtime fails", kTheCall},
     {ACLNN_ERR_INNER, "ACLNN_ERR_INNER", kOperators, "a failure within the engine", "phase 2"},
+    {ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "ACLNN_ERR_INNER_FIND_KERNEL_ERROR", kOperators, "torch's libraries, which compute, do not load",
+     kBothPhases},
     {ACLNN_ERR_INNER_CREATE_EXECUTOR, "ACLNN_ERR_INNER_CREATE_EXECUTOR", kOperators,
      "a failure within the engine, or no host memory is left", kPhase1},
 };

@@ -1,0 +1,185 @@
+"""What the sources of the adapters declare: the entry points of csrc/engine/aten, with the C types of their parameters.
+
+The sources are read with their own macros expanded by the preprocessor, in which ATEN_CHECKED_ENTRY stands for a mark instead of a
+function. What a kind is in C follows from the definitions of kinds, in the same files.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+_MARK = "TORCH_ACLNN_ENTRY_POINT"
+_MACROS = f"""\
+#define ATEN_FAMILY(...)
+#define ATEN_ENTRY(entry_point, dtypes, ...) {_MARK}(entry_point, __VA_ARGS__)
+#define ATEN_CHECKED_ENTRY(entry_point, dtypes, check, ...) {_MARK}(entry_point, __VA_ARGS__)
+"""
+# Its macros are those above.
+_FORM = "engine/aten/adapter/adapter.h"
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<[^>]*>|"(?P<path>[^"]*)")[^\n]*$', re.MULTILINE)
+_ENTRY_POINT = re.compile(_MARK + r"\(\s*(?P<name>\w+)\s*,(?P<parameters>(?:[^()]|\([^()]*\))*)\)")
+_PARAMETER = re.compile(r"\(\s*(?P<kind>[^(),]+(?:<[^()]*>)?)\s*,\s*(?P<name>\w+)\s*\)")
+# A function in one phase, or one that is written out.
+_FUNCTION = re.compile(
+    r'^extern "C" TORCH_ACLNN_HOST_API (?P<type>[\w ]+[ *]+)(?P<name>aclnn\w+)\((?P<parameters>[^()]*)\)\s*\{', re.MULTILINE
+)
+# using Kind = Kind<aclTensor*, ...>; struct Kind : Base {
+_ALIAS = re.compile(r"\busing (?P<name>\w+) =\s*(?P<base>\w+)\s*(?:<(?P<arguments>[^;]*)>)?;")
+_STRUCT = re.compile(
+    r"(?:template <(?P<template>[^>]*)>\s*)?\bstruct (?P<name>\w+) : (?:public )?(?P<base>\w+)\s*(?:<(?P<arguments>[^{]*)>)?\s*\{"
+)
+# The templates whose first argument is the C type.
+_ROOTS = {"Kind", "OptionalKind", "PlainKind"}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a C function, with its type as C has it: ``const aclTensor*``."""
+
+    type: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Function:
+    """A C function; ``parameters`` are those of its documents."""
+
+    type: str
+    name: str
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class EntryPoint:
+    """An entry point: the functions of its two phases, or the one function of something that is computed at once."""
+
+    name: str
+    functions: tuple[Function, ...]
+
+
+def read(sources: Path, preprocessor: Sequence[str]) -> list[EntryPoint]:
+    """Return the entry points that csrc/engine/aten exports, by name.
+
+    Args:
+        sources: the folder csrc.
+        preprocessor: the compiler and its options, as for C++.
+
+    """
+    files = sorted((sources / "engine" / "aten").rglob("*.cpp"))
+    kinds = _Kinds(text for file in sorted((sources / "engine" / "aten").rglob("*.[ch]*")) for text in [file.read_text()])
+    found: dict[str, EntryPoint] = {}
+    for file in files:
+        text = file.read_text()
+        entry_points = [_two_phases(name, parameters, kinds) for name, parameters in _marked(sources, text, preprocessor)]
+        for entry_point in [*entry_points, *_written_out(text)]:
+            if entry_point.name in found:
+                raise SystemExit(f"{file}: {entry_point.name} is defined twice")
+            found[entry_point.name] = entry_point
+    return [found[name] for name in sorted(found)]
+
+
+def _marked(sources: Path, text: str, preprocessor: Sequence[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    if "ATEN_" not in text:
+        return
+    expanded = subprocess.run(
+        [*preprocessor, "-E", "-P", "-w", "-x", "c++", "-std=c++20", "-"],
+        input=_MACROS + _with_own_headers(sources, text, {_FORM}),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+    for match in _ENTRY_POINT.finditer(expanded):
+        yield match["name"], [(found["kind"].strip(), found["name"]) for found in _PARAMETER.finditer(match["parameters"])]
+
+
+def _with_own_headers(sources: Path, text: str, seen: set[str]) -> str:
+    # Only the adapters' own headers have macros of entry points; those of ATen would take minutes.
+    def replacement(match: re.Match[str]) -> str:
+        path = match["path"]
+        if path is None or path in seen or not path.startswith("engine/aten/"):
+            return ""
+        seen.add(path)
+        return _with_own_headers(sources, (sources / path).read_text(), seen)
+
+    return _INCLUDE.sub(replacement, text)
+
+
+def _two_phases(name: str, parameters: Iterable[tuple[str, str]], kinds: "_Kinds") -> EntryPoint:
+    declared = tuple(Parameter(kinds.c_type(kind), parameter) for kind, parameter in parameters)
+    return EntryPoint(name, (phase1(name, declared), phase2(name)))
+
+
+def phase1(name: str, parameters: tuple[Parameter, ...]) -> Function:
+    """Return the function of an entry point that checks the arguments."""
+    results = (Parameter("uint64_t*", "workspaceSize"), Parameter("aclOpExecutor**", "executor"))
+    return Function("aclnnStatus", f"{name}GetWorkspaceSize", parameters + results)
+
+
+def phase2(name: str) -> Function:
+    """Return the function of an entry point that has the work done."""
+    parameters = {"workspace": "void*", "workspaceSize": "uint64_t", "executor": "aclOpExecutor*", "stream": "aclrtStream"}
+    return Function("aclnnStatus", name, tuple(Parameter(type, parameter) for parameter, type in parameters.items()))
+
+
+def _written_out(text: str) -> Iterator[EntryPoint]:
+    functions = {}
+    for match in _FUNCTION.finditer(text):
+        parameters = [" ".join(parameter.split()) for parameter in match["parameters"].split(",") if parameter.strip()]
+        split = [re.fullmatch(r"(.*[\s*])(\w+)", parameter) for parameter in parameters]
+        if not all(split):
+            raise SystemExit(f"{match['name']}: expected a name for each parameter, got ({match['parameters']})")
+        declared = tuple(Parameter(parts[1].strip(), parts[2]) for parts in split if parts)
+        functions[match["name"]] = Function(match["type"].strip(), match["name"], declared)
+    for name, function in functions.items():
+        first = functions.get(f"{name}GetWorkspaceSize")
+        if not name.endswith("GetWorkspaceSize") or name.removesuffix("GetWorkspaceSize") not in functions:
+            yield EntryPoint(name, (first, function) if first else (function,))
+
+
+class _Kinds:
+    """The C type of each kind of argument, from the definitions in the sources."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._definitions: dict[str, re.Match[str]] = {}
+        for text in texts:
+            for pattern in (_ALIAS, _STRUCT):
+                self._definitions.update({match["name"]: match for match in pattern.finditer(text)})
+
+    @lru_cache(maxsize=None)  # noqa: B019 - one object lives as long as the program
+    def c_type(self, kind: str) -> str:
+        """Return the C type of a kind as an adapter writes it: ``In``, ``Steps<2>``."""
+        name, arguments = _template(kind)
+        if name in _ROOTS:
+            return arguments[0]
+        definition = self._definitions.get(name)
+        if definition is None:
+            raise SystemExit(f"csrc/engine/aten: no definition of the kind {kind} in a form that csrc/interface/adapters.py reads")
+        base = definition["base"] + (f"<{definition['arguments']}>" if definition["arguments"] else "")
+        return self.c_type(_substituted(base, definition, arguments))
+
+
+def _substituted(base: str, definition: re.Match[str], arguments: list[str]) -> str:
+    # What a template's own parameters stand for, for a template that is one of kinds.
+    declared = (definition.groupdict().get("template") or "").split(",")
+    for parameter, argument in zip((text.split()[-1] for text in declared if text.strip()), arguments, strict=False):
+        base = re.sub(rf"\b{parameter}\b", argument, base)
+    return base
+
+
+def _template(kind: str) -> tuple[str, list[str]]:
+    match = re.fullmatch(r"(\w+)\s*<(.*)>", kind.strip(), re.DOTALL)
+    return (match[1], _arguments(match[2])) if match else (kind.strip(), [])
+
+
+def _arguments(text: str) -> list[str]:
+    arguments, depth = [""], 0
+    for character in text:
+        depth += (character == "<") - (character == ">")
+        if character == "," and depth == 0:
+            arguments.append("")
+        else:
+            arguments[-1] += character
+    return [" ".join(argument.split()) for argument in arguments]
