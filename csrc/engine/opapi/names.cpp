@@ -31,7 +31,7 @@ std::string to_string(aclDataType dtype) {
 }
 
 std::string to_string(aclFormat format) {
-    switch (format) {
+    switch (static_cast<int>(format)) {
         case ACL_FORMAT_UNDEFINED: return "UNDEFINED";
         case ACL_FORMAT_NCHW: return "NCHW";
         case ACL_FORMAT_NHWC: return "NHWC";
@@ -42,6 +42,8 @@ std::string to_string(aclFormat format) {
         case ACL_FORMAT_NCDHW: return "NCDHW";
         case ACL_FORMAT_NDC1HWC0: return "NDC1HWC0";
         case ACL_FORMAT_NCL: return "NCL";
+        case 4: return "FRACTAL_Z";
+        case 33: return "FRACTAL_Z_3D";
         default: return "aclFormat(" + std::to_string(static_cast<int>(format)) + ")";
     }
 }

@@ -1,33 +1,22 @@
-// Calls of operators by name, which CANN compiles at run time. The engine has no compiler: it takes the attributes, so that the
-// call can be built, and fails the work with the operator's name.
+// Calls of operators by name. CANN compiles them at run time; the engine looks them up in a table (named_operators.cpp) and fails the work
+// with the operator's name if it is not there.
+
+#include "engine/runtime/operator_by_name/operator_call.h"
 
 #include <memory>
-#include <vector>
 
 #include "engine/runtime/diagnostics/coverage.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/memory/host_view.h"
 
 using namespace torch_aclnn::host;
 
-// The names of the attributes. Nothing can read their values, so they are not kept.
-struct aclopAttr {
-    std::vector<std::string> names;
-};
-
 namespace {
 
-aclError set_attribute(const char* function, aclopAttr* attr, const char* attrName) {
-    return guarded(function, [&] {
-        require_pointer("attr", attr);
-        require_pointer("attrName", attrName);
-        attr->names.emplace_back(attrName);
-    });
-}
-
-std::string describe_call(const char* opType, const aclopAttr* attr) {
+std::string describe_missing(const char* opType, const aclopAttr* attr) {
     std::string attributes;
     if (attr != nullptr)
-        for (const std::string& name : attr->names) attributes += (attributes.empty() ? "; its attributes were " : ", ") + name;
+        for (const auto& [name, value] : attr->values) attributes += (attributes.empty() ? "; its attributes were " : ", ") + name;
     return text("operator ", opType, " has no entry point in the torch_aclnn host engine and cannot be compiled for it", attributes);
 }
 
@@ -46,76 +35,144 @@ class MissingOperator final : public Task {
     std::string message_;
 };
 
-aclError enqueue_missing_operator(const char* function, const char* opType, const aclopAttr* attr, aclrtStream stream) {
-    return guarded(function, [&] {
-        require_pointer("opType", opType);
-        std::string message = describe_call(opType, attr);
-        if (auto* const calls = coverage_counter(CoverageKind::refused_operator, opType)) calls->fetch_add(1, std::memory_order_relaxed);
-        auto missing = std::make_unique<MissingOperator>(function, std::move(message));
-        enqueue(stream, *missing);
-        (void)missing.release();  // the stream deletes it
-    });
+std::vector<MemoryAccess> accesses_of(const OperatorCall& call) {
+    std::vector<MemoryAccess> accesses;
+    for (const CallTensor& input : call.inputs)
+        if (!input.on_host && input.bytes > 0) accesses.push_back({"input", input.data, input.bytes, false});
+    for (const CallTensor& output : call.outputs)
+        if (output.bytes > 0) accesses.push_back({"output", output.data, output.bytes, true});
+    return accesses;
+}
+
+class NamedOperatorTask final : public Task {
+   public:
+    NamedOperatorTask(const NamedOperator& named, std::shared_ptr<OperatorCall> call) : named_(named), call_(std::move(call)) {}
+
+    const char* name() const override { return named_.name(); }
+    std::vector<MemoryAccess> accesses() const override { return accesses_of(*call_); }
+    void run() override { named_.run(*call_); }
+    void finish() noexcept override { delete this; }
+
+   private:
+    const NamedOperator& named_;
+    std::shared_ptr<OperatorCall> call_;
+};
+
+// The bytes that the description asks for; 100000 if they cannot be counted.
+size_t bytes_of(const std::string& parameter, const aclTensorDesc& desc) {
+    size_t bytes = aclDataTypeSize(desc.type);
+    if (bytes == 0) refuse(ACL_ERROR_INVALID_PARAM, parameter, "a data type with a size", std::to_string(desc.type));
+    for (const int64_t dim : desc.dims) {
+        if (dim < 0) refuse(ACL_ERROR_INVALID_PARAM, parameter, "no negative dimension", std::to_string(dim));
+        if (dim == 0) return 0;
+    }
+    for (const int64_t dim : desc.dims)
+        if (__builtin_mul_overflow(bytes, static_cast<size_t>(dim), &bytes))
+            refuse(ACL_ERROR_INVALID_PARAM, parameter, "a number of bytes that can be counted", "dimensions beyond that");
+    return bytes;
+}
+
+void require_memory(const std::string& parameter, const CallTensor& tensor) {
+    const auto memory = device_memory_at(tensor.data, tensor.bytes);
+    if (!memory) refuse(ACL_ERROR_INVALID_PARAM, parameter, "device memory", text(tensor.data, ", which is in no allocation"));
+    if (memory->reach < tensor.bytes)
+        refuse(ACL_ERROR_INVALID_PARAM, parameter, text("device memory of ", tensor.bytes, " bytes"), text(memory->reach));
+}
+
+CallTensor read_tensor(const std::string& parameter, const aclTensorDesc* desc, const aclDataBuffer* buffer) {
+    require_pointer(parameter.c_str(), desc);
+    require_pointer(parameter.c_str(), buffer);
+    CallTensor tensor{*desc};
+    if (!tensor.is_given()) return tensor;
+    tensor.bytes = bytes_of(parameter, *desc);
+    tensor.data = buffer->data;
+    if (buffer->size < tensor.bytes)
+        refuse(ACL_ERROR_INVALID_PARAM, parameter, text("a buffer of ", tensor.bytes, " bytes"), text(buffer->size));
+    if (tensor.bytes == 0) return tensor;
+    require_pointer(parameter.c_str(), tensor.data);
+    if (!tensor.on_host) {
+        require_memory(parameter, tensor);
+    } else {
+        const auto* bytes = static_cast<const unsigned char*>(tensor.data);
+        tensor.host_copy.assign(bytes, bytes + tensor.bytes);
+    }
+    return tensor;
+}
+
+std::vector<CallTensor> read_tensors(const char* kind, int count, const aclTensorDesc* const* descs, const aclDataBuffer* const* buffers) {
+    if (count < 0) refuse(ACL_ERROR_INVALID_PARAM, text("the number of ", kind, "s"), "at least 0", std::to_string(count));
+    if (count > 0) require_pointer(text(kind, "Desc").c_str(), descs);
+    if (count > 0) require_pointer(text(kind, "s").c_str(), buffers);
+    std::vector<CallTensor> tensors;
+    for (int i = 0; i < count; ++i) tensors.push_back(read_tensor(text(kind, " ", i), descs[i], buffers[i]));
+    return tensors;
+}
+
+void enqueue_missing_operator(const char* function, const char* opType, const aclopAttr* attr, aclrtStream stream) {
+    std::string message = describe_missing(opType, attr);
+    if (auto* const calls = coverage_counter(CoverageKind::refused_operator, opType)) calls->fetch_add(1, std::memory_order_relaxed);
+    auto missing = std::make_unique<MissingOperator>(function, std::move(message));
+    enqueue(stream, *missing);
+    (void)missing.release();  // the stream deletes it
+}
+
+// The arguments of both functions.
+struct Arguments {
+    const char* opType;
+    int numInputs;
+    const aclTensorDesc* const* inputDesc;
+    const aclDataBuffer* const* inputs;
+    int numOutputs;
+    const aclTensorDesc* const* outputDesc;
+    const aclDataBuffer* const* outputs;
+    const aclopAttr* attr;
+    aclrtStream stream;
+};
+
+// Null if there is no operator of that name.
+template <class Enqueue>
+std::shared_ptr<OperatorCall> make_call(const char* function, const Arguments& given, Enqueue enqueue_task) {
+    require_pointer("opType", given.opType);
+    const NamedOperator* const named = NamedOperator::find(given.opType);
+    if (named == nullptr) {
+        enqueue_missing_operator(function, given.opType, given.attr, given.stream);
+        return nullptr;
+    }
+    const auto call = std::make_shared<OperatorCall>();
+    call->inputs = read_tensors("input", given.numInputs, given.inputDesc, given.inputs);
+    call->outputs = read_tensors("output", given.numOutputs, given.outputDesc, given.outputs);
+    if (given.attr != nullptr) call->attributes = given.attr->values;
+    auto task = std::make_unique<NamedOperatorTask>(*named, call);
+    enqueue_task(given.stream, *task);
+    (void)task.release();  // the stream deletes it
+    return call;
 }
 
 }  // namespace
 
 extern "C" {
 
-TORCH_ACLNN_HOST_API aclopAttr* aclopCreateAttr(void) {
-    aclopAttr* attr = nullptr;
-    guarded(__func__, [&] { attr = new aclopAttr; });
-    return attr;
-}
-
-TORCH_ACLNN_HOST_API void aclopDestroyAttr(const aclopAttr* attr) {
-    delete attr;
-}
-
-TORCH_ACLNN_HOST_API aclError aclopSetAttrBool(aclopAttr* attr, const char* attrName, uint8_t) {
-    return set_attribute(__func__, attr, attrName);
-}
-
-TORCH_ACLNN_HOST_API aclError aclopSetAttrInt(aclopAttr* attr, const char* attrName, int64_t) {
-    return set_attribute(__func__, attr, attrName);
-}
-
-TORCH_ACLNN_HOST_API aclError aclopSetAttrFloat(aclopAttr* attr, const char* attrName, float) {
-    return set_attribute(__func__, attr, attrName);
-}
-
-TORCH_ACLNN_HOST_API aclError aclopSetAttrString(aclopAttr* attr, const char* attrName, const char*) {
-    return set_attribute(__func__, attr, attrName);
-}
-
-TORCH_ACLNN_HOST_API aclError aclopSetAttrDataType(aclopAttr* attr, const char* attrName, aclDataType) {
-    return set_attribute(__func__, attr, attrName);
-}
-
-TORCH_ACLNN_HOST_API aclError aclopSetAttrListBool(aclopAttr* attr, const char* attrName, int, const uint8_t*) {
-    return set_attribute(__func__, attr, attrName);
-}
-
-TORCH_ACLNN_HOST_API aclError aclopSetAttrListInt(aclopAttr* attr, const char* attrName, int, const int64_t*) {
-    return set_attribute(__func__, attr, attrName);
-}
-
-TORCH_ACLNN_HOST_API aclError aclopSetAttrListFloat(aclopAttr* attr, const char* attrName, int, const float*) {
-    return set_attribute(__func__, attr, attrName);
-}
-
-TORCH_ACLNN_HOST_API aclError aclopSetAttrListListInt(aclopAttr* attr, const char* attrName, int, const int*, const int64_t* const*) {
-    return set_attribute(__func__, attr, attrName);
-}
-
-// Inputs and outputs come as a count, descriptions and buffers each; none of them is looked at.
-TORCH_ACLNN_HOST_API aclError aclopCompileAndExecute(const char* opType, int, const void*, const void*, int, const void*, const void*,
+TORCH_ACLNN_HOST_API aclError aclopCompileAndExecute(const char* opType, int numInputs, const aclTensorDesc* const inputDesc[],
+                                                     const aclDataBuffer* const inputs[], int numOutputs,
+                                                     const aclTensorDesc* const outputDesc[], aclDataBuffer* const outputs[],
                                                      const aclopAttr* attr, int, int, const char*, aclrtStream stream) {
-    return enqueue_missing_operator(__func__, opType, attr, stream);
+    return guarded(__func__, [&] {
+        make_call("aclopCompileAndExecute", {opType, numInputs, inputDesc, inputs, numOutputs, outputDesc, outputs, attr, stream}, enqueue);
+    });
 }
 
-TORCH_ACLNN_HOST_API aclError aclopCompileAndExecuteV2(const char* opType, int, void*, void*, int, void*, void*, aclopAttr* attr, int, int,
-                                                       const char*, aclrtStream stream) {
-    return enqueue_missing_operator(__func__, opType, attr, stream);
+// Waits, and writes the shapes that the outputs have got into their descriptions.
+TORCH_ACLNN_HOST_API aclError aclopCompileAndExecuteV2(const char* opType, int numInputs, aclTensorDesc* inputDesc[],
+                                                       aclDataBuffer* inputs[], int numOutputs, aclTensorDesc* outputDesc[],
+                                                       aclDataBuffer* outputs[], aclopAttr* attr, int, int, const char*,
+                                                       aclrtStream stream) {
+    return guarded(__func__, [&] {
+        const auto call =
+            make_call("aclopCompileAndExecuteV2", {opType, numInputs, inputDesc, inputs, numOutputs, outputDesc, outputs, attr, stream},
+                      enqueue_and_wait);
+        if (call == nullptr) return;
+        for (size_t i = 0; i < call->outputs.size(); ++i) outputDesc[i]->dims = call->outputs[i].dims;
+    });
 }
 
 }  // extern "C"

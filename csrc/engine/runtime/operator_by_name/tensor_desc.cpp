@@ -1,23 +1,10 @@
-// Descriptions of tensors for the operator compiler's interface. torch_npu builds such a call for an operator without an aclnn
-// entry point; the call itself is refused (operator_call.cpp), so this is only what building and naming it takes.
+// Descriptions of tensors for calls of operators by name.
 
-#include <vector>
+#include "engine/runtime/operator_by_name/tensor_desc.h"
 
 #include "engine/runtime/error/guarded.h"
 
 using namespace torch_aclnn::host;
-
-struct aclTensorDesc {
-    aclDataType type;
-    aclFormat format;
-    std::vector<int64_t> dims;
-    std::string name;
-};
-
-struct aclDataBuffer {
-    void* data;
-    size_t size;
-};
 
 namespace {
 
@@ -32,7 +19,10 @@ std::vector<int64_t> read_dims(int numDims, const int64_t* dims) {
 extern "C" TORCH_ACLNN_HOST_API aclTensorDesc* aclCreateTensorDesc(aclDataType dataType, int numDims, const int64_t* dims,
                                                                    aclFormat format) {
     aclTensorDesc* desc = nullptr;
-    guarded(__func__, [&] { desc = new aclTensorDesc{dataType, format, read_dims(numDims, dims), ""}; });
+    guarded(__func__, [&] {
+        const std::vector<int64_t> sizes = read_dims(numDims, dims);
+        desc = new aclTensorDesc{dataType, format, format, sizes, sizes, ""};
+    });
     return desc;
 }
 
@@ -61,9 +51,13 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclSetTensorShape(aclTensorDesc* desc, 
     });
 }
 
-// Where a tensor lies makes no difference: all memory is the machine's.
-extern "C" TORCH_ACLNN_HOST_API aclError aclSetTensorPlaceMent(aclTensorDesc* desc, int) {
-    return guarded(__func__, [&] { require_pointer("desc", desc); });
+// 0 is the device's memory; 1 and 2 are the host's, for inputs whose values the compiler would use.
+extern "C" TORCH_ACLNN_HOST_API aclError aclSetTensorPlaceMent(aclTensorDesc* desc, int memType) {
+    return guarded(__func__, [&] {
+        require_pointer("desc", desc);
+        if (memType < 0 || memType > 2) refuse(ACL_ERROR_INVALID_PARAM, "memType", "0 (device), 1 or 2 (host)", std::to_string(memType));
+        desc->on_host = memType != 0;
+    });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclDataType aclGetTensorDescType(const aclTensorDesc* desc) {

@@ -1,0 +1,77 @@
+// Operators that are called by their names, on ATen's CPU kernels. A source file has those of a family, and each is a body:
+//
+//     OPERATOR(Square) {
+//         call.write(0, call.computing(0).square());
+//     }
+//
+// It is found under its name while the library is loaded. Inputs come as plain tensors, whatever their layout in memory, and results go
+// into the output's layout and data type. What is wrong with a call is an Error, which the stream carries to the next synchronisation.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+#include "engine/runtime/operator_by_name/operator_call.h"
+
+namespace torch_aclnn::host::aten {
+
+class Call {
+   public:
+    explicit Call(OperatorCall& call) : call_(call) {}
+
+    size_t input_count() const { return call_.inputs.size(); }
+    size_t output_count() const { return call_.outputs.size(); }
+
+    bool has_input(size_t i) const { return i < input_count() && call_.inputs[i].is_given(); }
+    at::Tensor input(size_t i) const;
+    // In float32 for half types, which are rounded once, when they are written.
+    at::Tensor computing(size_t i) const { return upcast(input(i)); }
+    std::optional<at::Tensor> optional(size_t i) const { return has_input(i) ? std::optional(input(i)) : std::nullopt; }
+    std::optional<at::Tensor> optional_computing(size_t i) const { return upcast(optional(i)); }
+    std::vector<at::Tensor> inputs_from(size_t first) const;
+
+    // An input of few numbers that stands for an attribute: axes, a shape, a scalar.
+    std::vector<int64_t> integers(size_t i) const;
+    at::Scalar scalar(size_t i) const;
+
+    bool has_output(size_t i) const { return i < output_count() && call_.outputs[i].is_given(); }
+    std::vector<int64_t> output_sizes(size_t i) const;
+    at::ScalarType output_type(size_t i) const;
+    // Refuses a result that has not as many elements as the output.
+    void write(size_t i, const at::Tensor& result);
+    // An output whose size depends on the data: from the first element on, and with the result's shape as its own.
+    void pack(size_t i, const at::Tensor& result);
+
+    bool has_attribute(const char* name) const { return call_.attributes.count(name) != 0; }
+    // An attribute of that kind: bool, int64_t, float, std::string, aclDataType, std::vector<int64_t> or std::vector<float>.
+    template <class Value>
+    const Value& attribute(const char* name) const;
+    template <class Value>
+    Value attribute(const char* name, const Value& otherwise) const {
+        return has_attribute(name) ? attribute<Value>(name) : otherwise;
+    }
+
+   private:
+    const CallTensor& given_input(size_t i) const;
+    CallTensor& given_output(size_t i) const;
+
+    OperatorCall& call_;
+};
+
+template <void (*body)(Call&)>
+void run_by_name(OperatorCall& of_runtime) {
+    Call call(of_runtime);
+    run_plainly([&] { body(call); });
+}
+
+}  // namespace torch_aclnn::host::aten
+
+#define OPERATOR(name)                                                                                                           \
+    static void name##ByName([[maybe_unused]] ::torch_aclnn::host::aten::Call& call);                                            \
+    static const ::torch_aclnn::host::NamedOperator name##Operator(#name, ::torch_aclnn::host::aten::run_by_name<name##ByName>); \
+    static void name##ByName([[maybe_unused]] ::torch_aclnn::host::aten::Call& call)

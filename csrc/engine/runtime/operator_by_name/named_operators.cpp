@@ -1,0 +1,53 @@
+// The table of the operators that can be called by name.
+
+#include <map>
+#include <mutex>
+
+#include "engine/runtime/operator_by_name/operator_call.h"
+#include "torch_aclnn/named_operators.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+struct Table {
+    std::mutex mutex;
+    std::map<std::string, const NamedOperator*> operators;
+};
+
+// Never destroyed: libraries leave it while the process exits.
+Table& table() {
+    static auto* const once = new Table;
+    return *once;
+}
+
+}  // namespace
+
+NamedOperator::NamedOperator(const char* name, Body body) : name_(name), body_(body) {
+    std::lock_guard<std::mutex> lock(table().mutex);
+    table().operators.emplace(name, this);
+}
+
+NamedOperator::~NamedOperator() {
+    std::lock_guard<std::mutex> lock(table().mutex);
+    table().operators.erase(name_);
+}
+
+const NamedOperator* NamedOperator::find(const std::string& name) {
+    std::lock_guard<std::mutex> lock(table().mutex);
+    const auto found = table().operators.find(name);
+    return found != table().operators.end() ? found->second : nullptr;
+}
+
+}  // namespace torch_aclnn::host
+
+using namespace torch_aclnn::host;
+
+size_t torchAclnnHostNamedOperators(const char** names, size_t capacity) {
+    std::lock_guard<std::mutex> lock(table().mutex);
+    size_t i = 0;
+    for (const auto& [name, named] : table().operators) {
+        if (names != nullptr && i < capacity) names[i] = named->name();
+        ++i;
+    }
+    return i;
+}

@@ -1,0 +1,22 @@
+// The descriptions of tensors and their memory, of which calls of operators by name are built.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "acl/acl.h"
+
+struct aclTensorDesc {
+    aclDataType type;
+    // As the memory is laid out, and as it was when the description was made: the shape and the format that the elements have in the
+    // operator's eyes.
+    aclFormat format, origin_format;
+    std::vector<int64_t> dims, origin_dims;
+    std::string name;
+    bool on_host = false;
+};
+
+struct aclDataBuffer {
+    void* data;
+    size_t size;
+};
