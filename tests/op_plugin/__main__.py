@@ -7,6 +7,7 @@ Each file runs in a process of its own. Exit code 1 if a file of passed.txt does
 
 import argparse
 import os
+import signal
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -22,7 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "build" / "op_plugin"
 
 
-XX
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m tests.op_plugin", None, __doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path, help="directory of a checkout of op-plugin, for the version of torch that is installed")
     parser.add_argument("--files", nargs="+", metavar="FILE", help="only these, such as test_base_ops/test_abs.py")
     parser.add_argument("--resume", action="store_true", help="leave out the files that an interrupted run has finished")
@@ -65,6 +67,8 @@ def figures(records: Mapping[str, Record]) -> dict[str, int]:
 
 def main() -> int:
     options = arguments()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)  # also where a shell in the background has them ignored
     directory = options.checkout.resolve() / "test"
     if not directory.is_dir():
         raise SystemExit(f"{options.checkout}: expected a checkout of op-plugin, which has a directory test/")
