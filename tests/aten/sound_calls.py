@@ -19,7 +19,9 @@ _MASK = Tensor((1, 2, 16), DType.INT8)
 _TWO = TensorList((TENSOR, TENSOR))
 _SIZES = {"N": ctypes.c_int64(2), "C": ctypes.c_int64(2), "HxW": ctypes.c_int64(1)}
 _WEIGHTS = {gates: TensorList((Tensor((gates * 2, 2)),) * 2) for gates in (3, 4)}
+_BATCH = Tensor((1, 2, 2))
 SOUND: dict[str, dict[str, Any]] = {
+    "aclnnBatchMatMul": dict.fromkeys(("self", "mat2", "out"), _BATCH),
     "aclnnConstantPadNd": {"padding": IntArray((0, 0))},
     "aclnnRepeat": {"repeats": IntArray((1, 1))},
     "aclnnRoll": {"dims": IntArray((0,))},

@@ -1,10 +1,13 @@
 """linear_algebra.cpp: products and solvers."""
 
+import ctypes
+
 import pytest
 import torch
 import torch.nn.functional as F
 
 from cases import FLOATS, LAYOUTS, randn, rows, table
+from direct import call
 
 
 def product(name, function, *inputs, **options):
@@ -103,3 +106,13 @@ def test_large_half_product_sums_in_float32():
     a, b = torch.rand(2, 4096).half(), torch.rand(4096, 2).half()
     exact = a.double() @ b.double()
     torch.testing.assert_close((a.npu() @ b.npu()).cpu(), exact.half(), rtol=0, atol=1.0)  # neighbours are 1 apart there
+
+
+@pytest.mark.parametrize("batches", [(1, 3), (3, 1), (3, 3), (1, 1), (0, 1)])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_batch_matmul_broadcasts_a_batch_of_one(batches, dtype):
+    left, right = torch.randn(batches[0], 2, 5).to(dtype), torch.randn(batches[1], 5, 4).to(dtype)
+    exact = (left.double().unsqueeze(-1) * right.double().unsqueeze(-3)).sum(-2)
+    out = torch.full(exact.shape, float("nan"), dtype=dtype).npu()
+    call("aclnnBatchMatMul", left.npu(), right.npu(), out, ctypes.c_int8(0))
+    torch.testing.assert_close(out.cpu(), exact.to(dtype))

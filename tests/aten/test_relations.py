@@ -19,6 +19,10 @@ def convolution(stride=(1,), padding=(0,), dilation=(1,)):
     return (npu(1, 1, 4, 4), npu(1, 1, 2, 2), None, *steps, False, [0], 1, npu(1, 1, 3, 3), ctypes.c_int8(0))
 
 
+def products(left, right, out):
+    return (npu(*left), npu(*right), npu(*out), ctypes.c_int8(0))
+
+
 def attention(query=(1, 2, 3, 4), key=(1, 2, 3, 4), value=(1, 2, 3, 4), shift=None, padding=None, heads=2, layout=b"BNSD"):
     tensors = [npu(*query), npu(*key), npu(*value)]
     return (*tensors, shift, None, padding, None, None, 1.0, 1.0, 100, 100, heads, layout, 0, 0, None, None, None, npu(*query))
@@ -57,6 +61,10 @@ ROWS = [
     ("aclnnUniqueConsecutive", (X, False, False, 2, X, X, X), "dim", r"a dimension in -2\.\.1"),
     ("aclnnLayerNorm", (X, [2], None, None, 1e-5, X, None, None), "normalizedShape", "the last dimensions of input"),
     ("aclnnConstantPadNd", (X, [1], scalar(0), X), "padding", "two values for each"),
+    ("aclnnBatchMatMul", products((3, 4), (2, 4, 5), (2, 3, 5)), "self", "3 dimensions"),
+    ("aclnnBatchMatMul", products((2, 3, 4), (3, 4, 5), (2, 3, 5)), "mat2", r"the K of self, \[2, 3, 4\], and its B"),
+    ("aclnnBatchMatMul", products((2, 3, 4), (1, 5, 5), (2, 3, 5)), "mat2", "the K of self"),
+    ("aclnnBatchMatMul", products((1, 3, 4), (2, 4, 5), (1, 3, 5)), "out", r"shape \[2, 3, 5\]"),
     ("aclnnConvolution", convolution(stride=[1, 1, 1]), "stride", "1 value or 2"),
     ("aclnnConvolution", convolution(stride=[0]), "stride", "values of at least 1"),
     ("aclnnConvolution", convolution(padding=[-1]), "padding", "values of at least 0"),

@@ -22,6 +22,19 @@ void require_three(const at::Tensor& self, int64_t dim) {
         torch_aclnn::host::refuse("dim", "a dimension of 3 elements", c10::str(dim, " of shape ", self.sizes()));
 }
 
+// Matrices of one batch each, or of one batch and a single matrix for all of it.
+void require_batches(const NamedShape& self, const NamedShape& mat2, const NamedShape& out) {
+    for (const NamedShape& tensor : {self, mat2, out})
+        if (tensor.sizes.size() != 3) torch_aclnn::host::refuse(tensor.name, "3 dimensions", c10::str("shape ", tensor.sizes));
+    const int64_t batch = self.sizes[0] == 1 ? mat2.sizes[0] : self.sizes[0];
+    if ((mat2.sizes[0] != 1 && mat2.sizes[0] != batch) || mat2.sizes[1] != self.sizes[2])
+        torch_aclnn::host::refuse(mat2.name, c10::str("shape [B, K, N] with the K of self, ", self.sizes, ", and its B where neither is 1"),
+                                  c10::str("shape ", mat2.sizes));
+    const std::array expected{batch, self.sizes[1], mat2.sizes[2]};
+    if (out.sizes != at::IntArrayRef(expected))
+        torch_aclnn::host::refuse(out.name, c10::str("shape ", at::IntArrayRef(expected)), c10::str("shape ", out.sizes));
+}
+
 }  // namespace
 
 #define PRODUCT(entry_point, dtypes, function)                                                          \
@@ -31,8 +44,13 @@ void require_three(const at::Tensor& self, int64_t dim) {
 
 PRODUCT(aclnnMm, FLOATING, at::mm)
 PRODUCT(aclnnMatmul, FLOATING, at::matmul)
-PRODUCT(aclnnBatchMatMul, FLOATING, at::bmm)
 PRODUCT(aclnnMv, FLOATING, at::mv)
+
+// matmul, because bmm does not broadcast.
+ATEN_CHECKED_ENTRY(aclnnBatchMatMul, FLOATING, require_batches({"self", self}, {"mat2", mat2}, {"out", out}), (In, self), (In, mat2),
+                   (Out, out), (CubeMathType, cubeMathType)) {
+    write(out, at::matmul(upcast(self), upcast(mat2)));
+}
 
 ATEN_ENTRY(aclnnDot, NUMBERS, (In, self), (In, tensor), (Out, out)) {
     write(out, at::dot(upcast(self), upcast(tensor)));

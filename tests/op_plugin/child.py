@@ -1,0 +1,171 @@
+"""Run one test file as ``python FILE`` does, under the engine, and write what becomes of each test to a file of JSON lines.
+
+A line for each thing as it happens, so that nothing is lost when the process ends in the middle: ``{"tests": [...]}`` before the first
+test, ``{"start": TEST}``, ``{"end": TEST, "outcome": ..., "message": ...}``, and ``{"finished": true}``. ``records.py`` reads it.
+"""
+
+import os
+import re
+import resource
+import runpy
+import sys
+import traceback
+import unittest
+import unittest.runner
+from collections.abc import Iterator
+from pathlib import Path
+
+from .records import write_line as write
+
+LONGEST_MESSAGE = 6000
+
+
+def name(test: unittest.TestCase) -> str:
+    return test.id().removeprefix("__main__.")
+
+
+def cases(suite: unittest.TestSuite | unittest.TestCase) -> Iterator[unittest.TestCase]:
+    if isinstance(suite, unittest.TestCase):
+        yield suite
+    else:
+        for member in suite:
+            yield from cases(member)
+
+
+def left_on_the_streams() -> str:
+    """Return the failure that the next synchronisation reports, so that it does not meet the next test."""
+    import torch
+
+    try:
+        if torch.npu.is_initialized():
+            torch.npu.synchronize()
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+class Warnings:
+    """The engine's sentences, of which torch_npu shows some as warnings on standard error only."""
+
+    def __init__(self, log: Path) -> None:
+        self.log, self.place = log, 0
+
+    def since_last(self) -> str:
+        with self.log.open(errors="replace") as file:
+            file.seek(self.place)
+            text = file.read()
+        self.place = self.log.stat().st_size
+        return "\n".join(re.findall(r"Warning: (acl\w+: .*) \(function", text))
+
+
+def seed_what_tests_do_not() -> None:
+    """Many tests draw from numpy without a seed: a result must not depend on the run."""
+    import numpy
+
+    numpy.random.seed(0)
+
+
+class Result(unittest.TestResult):
+    """Writes down each test, and what it leaves on the streams."""
+
+    def __init__(self, record: Path, warnings: Warnings) -> None:
+        super().__init__()
+        self.record, self.warnings = record, warnings
+        self.outcome, self.message = "passed", ""
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.outcome, self.message = "passed", ""
+        write(self.record, start=name(test))
+        seed_what_tests_do_not()
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        left = left_on_the_streams()
+        if left and self.outcome != "skipped":
+            self.outcome = "failed"
+            self.message += f"\n{left}"
+        said = self.warnings.since_last()
+        if self.outcome == "failed":
+            self.message += f"\n{said}"
+        write(self.record, end=name(test), outcome=self.outcome, message=self.message[-LONGEST_MESSAGE:])
+
+    def _set(self, test, outcome: str, message: str) -> None:
+        self.outcome, self.message = outcome, message
+        if not isinstance(test, unittest.TestCase):  # setUpClass or its kin, which is not started
+            write(self.record, end=name(test), outcome=outcome, message=message[-LONGEST_MESSAGE:])
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self._set(test, "failed", self.errors[-1][1])
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self._set(test, "failed", self.failures[-1][1])
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self._set(test, "failed", self._exc_info_to_string(err, test))
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        if self.outcome == "passed":
+            self._set(test, "skipped", reason)
+
+    def addUnexpectedSuccess(self, test):
+        super().addUnexpectedSuccess(test)
+        self._set(test, "failed", "AssertionError: a failure was expected")
+
+
+class Runner:
+    """Stands in for unittest's TextTestRunner."""
+
+    record: Path
+    log: Path
+    left_out: frozenset[str]
+
+    def __init__(self, *_arguments: object, **_options: object) -> None:
+        pass
+
+    def run(self, suite: unittest.TestSuite) -> unittest.TestResult:
+        tests = [test for test in cases(suite) if name(test) not in self.left_out]
+        write(self.record, tests=[name(test) for test in tests])
+        result = Result(self.record, Warnings(self.log))
+        type(suite)(tests).run(result)
+        return result
+
+
+def fix_hypothesis() -> None:
+    """Draw the same examples in each run, and take the time that a CPU takes."""
+    try:
+        import hypothesis
+    except ImportError:
+        return
+    hypothesis.settings.register_profile("op_plugin", derandomize=True, deadline=None, database=None)
+    hypothesis.settings.load_profile("op_plugin")
+
+
+def run(file: Path, record: Path, log: Path, memory: int, left_out: frozenset[str]) -> None:
+    """Run the file but for some of its tests, in a process that is there for it alone, with so many bytes of memory."""
+    os.setsid()
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for descriptor in (1, 2):
+        os.dup2(output, descriptor)
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.chdir(file.parents[1])
+    Runner.record, Runner.log, Runner.left_out = record, log, left_out
+    unittest.runner.TextTestRunner = unittest.TextTestRunner = Runner
+    sys.path.insert(0, str(file.parent))
+    sys.argv = [str(file)]
+    try:
+        import torch_aclnn  # noqa: F401  # loads the engine
+
+        fix_hypothesis()
+        runpy.run_path(str(file), run_name="__main__")
+    except SystemExit:
+        pass
+    except BaseException:
+        write(record, end="(file)", outcome="failed", message=traceback.format_exc()[-LONGEST_MESSAGE:])
+    write(record, finished=True)

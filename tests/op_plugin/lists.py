@@ -1,0 +1,46 @@
+"""The committed lists: passed.txt, the files that pass, and causes.tsv, why tests of the others do not."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+from .causes import cause
+from .records import Record
+
+COLUMNS = ("file", "test", "outcome", "cause", "explanation")
+
+
+class Lists:
+    """Both lists in a folder. passed.txt only grows; causes.tsv follows the records, and keeps the explanations, which people write."""
+
+    def __init__(self, folder: Path) -> None:
+        self.passed_path, self.causes_path = folder / "passed.txt", folder / "causes.tsv"
+        self.passed = set(self.passed_path.read_text().split()) if self.passed_path.exists() else set()
+        self.rows: list[dict[str, str]] = []
+        if self.causes_path.exists():
+            with self.causes_path.open(newline="") as file:
+                self.rows = list(csv.DictReader(file, delimiter="\t"))
+
+    def lost(self, records: Mapping[str, Record]) -> list[str]:
+        """Return the listed files that ran and do not pass."""
+        return sorted(file for file, record in records.items() if file in self.passed and not record.passed)
+
+    def update(self, records: Mapping[str, Record]) -> None:
+        """Add the files that pass, and replace the rows of the files that ran."""
+        self.passed |= {file for file, record in records.items() if record.passed}
+        explanations = {(row["file"], row["test"]): row["explanation"] for row in self.rows}
+        kept = [row for row in self.rows if row["file"] not in records]
+        new = [
+            dict(zip(COLUMNS, (file, test, found.outcome, cause(found.message), explanations.get((file, test), "")), strict=True))
+            for file, record in records.items()
+            if file not in self.passed
+            for test, found in record.failures().items()
+        ]
+        self.rows = sorted(kept + new, key=lambda row: (row["file"], row["test"]))
+
+    def write(self) -> None:
+        self.passed_path.write_text("".join(f"{file}\n" for file in sorted(self.passed)))
+        with self.causes_path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, delimiter="\t", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows)

@@ -1,0 +1,93 @@
+"""Running test files, each in a process of its own, with a limit of time and memory."""
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from . import child
+from .records import Record, read_record, write_line
+
+END_OF_LOG = 2000
+
+# A process imports torch and torch_npu once, and is copied for each file.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["torch_aclnn", "torch_npu.testing.testcase"])
+
+
+@dataclass
+class Runner:
+    """Runs the files of a directory, and keeps a record and a log of each under another."""
+
+    directory: Path
+    results: Path
+    jobs: int
+    timeout: float
+    memory: int
+    _processes: set[BaseProcess] = field(default_factory=set)
+
+    def record_of(self, file: str) -> Path:
+        return self.results / f"{file}.jsonl"
+
+    def run(self, files: Sequence[str]) -> Iterator[tuple[str, Record]]:
+        """Run the files, and yield each with its record as it ends."""
+        pool = ThreadPoolExecutor(self.jobs)
+        running = {pool.submit(self.run_file, file): file for file in files}
+        try:
+            for future in as_completed(running):
+                yield running[future], future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(self._processes):
+                _kill(process)
+
+    def run_file(self, file: str) -> Record:
+        """Run a file; after a test that ends the process, go on with the tests behind it."""
+        path = self.record_of(file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        deadline = time.monotonic() + self.timeout
+        while True:
+            code = self._run_process(file, path, deadline)
+            record = read_record(path)
+            if code is None:
+                left = [record.running or "(file)", *(test for test in record.listed if test not in record.tests)]
+                for test in dict.fromkeys(left):
+                    write_line(path, end=test, outcome="timed out", message=f"the file took more than {self.timeout:g} s")
+            elif record.finished and code == 0:
+                return record
+            else:
+                ending = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+                log = path.with_suffix(".log").read_text(errors="replace")[-END_OF_LOG:]
+                write_line(path, end=record.running or "(file)", outcome="crashed", message=f"{log}\nprocess ended: {ending}")
+            if code is None or record.running is None:
+                write_line(path, finished=True)
+                return read_record(path)
+
+    def _run_process(self, file: str, record: Path, deadline: float) -> int | None:
+        """Run the tests that have no record; return the exit code, or None after the deadline."""
+        done = frozenset(test for test in read_record(record).tests if test != "(file)")
+        arguments = (self.directory / file, record, record.with_suffix(".log"), self.memory, done)
+        process = FORKS.Process(target=child.run, args=arguments)
+        process.start()
+        self._processes.add(process)
+        try:
+            process.join(max(0.0, deadline - time.monotonic()))
+            return process.exitcode
+        finally:
+            _kill(process)
+            self._processes.discard(process)
+
+
+def _kill(process: BaseProcess) -> None:
+    """End a process and those that it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.join()
