@@ -22,6 +22,14 @@ void require_three(const at::Tensor& self, int64_t dim) {
         torch_aclnn::host::refuse("dim", "a dimension of 3 elements", c10::str(dim, " of shape ", self.sizes()));
 }
 
+void require_outer(const at::Tensor& out, const at::Tensor& self, const at::Tensor& vec2) {
+    const std::pair<const char*, const at::Tensor&> vectors[] = {{"self", self}, {"vec2", vec2}};
+    for (const auto& [name, vector] : vectors)
+        if (vector.dim() != 1) torch_aclnn::host::refuse(name, "1 dimension", c10::str("shape ", vector.sizes()));
+    const std::array<int64_t, 2> sizes = {self.size(0), vec2.size(0)};
+    if (out.sizes() != sizes) torch_aclnn::host::refuse("out", c10::str("shape ", at::IntArrayRef(sizes)), c10::str("shape ", out.sizes()));
+}
+
 }  // namespace
 
 #define PRODUCT(entry_point, dtypes, function)                                                          \
@@ -34,6 +42,9 @@ PRODUCT(aclnnMatmul, FLOATING, at::matmul)
 PRODUCT(aclnnBatchMatMul, FLOATING, at::bmm)
 PRODUCT(aclnnMv, FLOATING, at::mv)
 
+ATEN_CHECKED_ENTRY(aclnnGer, NUMBERS, require_outer(out, self, vec2), (In, self), (In, vec2), (Out, out)) {
+    write(out, at::outer(self, vec2));
+}
 ATEN_ENTRY(aclnnDot, NUMBERS, (In, self), (In, tensor), (Out, out)) {
     write(out, at::dot(upcast(self), upcast(tensor)));
 }
