@@ -8,7 +8,6 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 _MARK = "TORCH_ACLNN_ENTRY_POINT"
@@ -148,7 +147,6 @@ class _Kinds:
             for pattern in (_ALIAS, _STRUCT):
                 self._definitions.update({match["name"]: match for match in pattern.finditer(text)})
 
-    @lru_cache(maxsize=None)  # noqa: B019 - one object lives as long as the program
     def c_type(self, kind: str) -> str:
         """Return the C type of a kind as an adapter writes it: ``In``, ``Steps<2>``."""
         name, arguments = _template(kind)

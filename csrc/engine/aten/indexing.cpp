@@ -86,6 +86,17 @@ ATEN_ENTRY(aclnnIndexPutImpl, REAL | BOOL, (Out, selfRef), (Tensors, indices), (
 ATEN_ENTRY(aclnnIndexSelect, NUMBERS, (In, self), (Dim, dim), (In, index), (Out, out)) {
     out.copy_(at::index_select(self, dim, index));
 }
+// The dimension is replaced by those of the index.
+static void require_gathered(const at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index) {
+    if (self.dim() == 0) torch_aclnn::host::refuse("self", "a dimension to gather from", "none");
+    std::vector<int64_t> sizes = self.sizes().vec();
+    const auto place = sizes.erase(sizes.begin() + (dim < 0 ? dim + self.dim() : dim));
+    sizes.insert(place, index.sizes().begin(), index.sizes().end());
+    if (out.sizes() != sizes) torch_aclnn::host::refuse("out", c10::str("shape ", sizes), c10::str("shape ", out.sizes()));
+}
+ATEN_CHECKED_ENTRY(aclnnGatherV2, NUMBERS, require_gathered(out, self, dim, index), (In, self), (Dim, dim), (In, index), (Out, out)) {
+    out.copy_(at::index_select(self, dim, index.reshape({-1})).reshape(out.sizes()));
+}
 ATEN_ENTRY(aclnnGather, NUMBERS, (In, self), (Dim, dim), (In, index), (Out, out)) {
     out.copy_(at::gather(self, dim, index.to(at::kLong)));
 }
@@ -142,6 +153,25 @@ ATEN_ENTRY(aclnnIndexFill, ANY, (In, self), (Dim, dim), (In, index), (Scalar, va
 }
 ATEN_ENTRY(aclnnInplaceIndexFill, ANY, (Out, selfRef), (Dim, dim), (In, index), (Scalar, value)) {
     selfRef.index_fill_(dim, index.to(at::kLong), value);
+}
+
+// The same with positions that the host knows.
+static void require_positions(at::IntArrayRef index, int64_t dim, const at::Tensor& self) {
+    const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
+    for (const int64_t position : index)
+        if (position < -size || position >= size)
+            torch_aclnn::host::refuse("index", c10::str("positions in ", -size, "..", size - 1), c10::str(position));
+}
+static void fill_positions(at::Tensor& filled, int64_t dim, at::IntArrayRef index, const at::Scalar& value) {
+    filled.index_fill_(dim, at::tensor(index, at::kLong), value);
+}
+ATEN_CHECKED_ENTRY(aclnnIndexFillTensor, NUMBERS, require_positions(index, dim, self), (In, self), (Dim, dim), (Ints, index),
+                   (Scalar, value), (Out, out)) {
+    fill_positions(start_from(self, out), dim, index, value);
+}
+ATEN_CHECKED_ENTRY(aclnnInplaceIndexFillTensor, NUMBERS, require_positions(index, dim, selfRef), (Out, selfRef), (Dim, dim), (Ints, index),
+                   (Scalar, value)) {
+    fill_positions(selfRef, dim, index, value);
 }
 
 ATEN_ENTRY(aclnnEmbedding, NUMBERS, (In, weight), (In, indices), (Out, out)) {

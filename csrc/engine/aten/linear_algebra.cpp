@@ -35,6 +35,14 @@ void require_batches(const NamedShape& self, const NamedShape& mat2, const Named
         torch_aclnn::host::refuse(out.name, c10::str("shape ", at::IntArrayRef(expected)), c10::str("shape ", out.sizes));
 }
 
+void require_outer(const at::Tensor& out, const at::Tensor& self, const at::Tensor& vec2) {
+    const std::pair<const char*, const at::Tensor&> vectors[] = {{"self", self}, {"vec2", vec2}};
+    for (const auto& [name, vector] : vectors)
+        if (vector.dim() != 1) torch_aclnn::host::refuse(name, "1 dimension", c10::str("shape ", vector.sizes()));
+    const std::array<int64_t, 2> sizes = {self.size(0), vec2.size(0)};
+    if (out.sizes() != sizes) torch_aclnn::host::refuse("out", c10::str("shape ", at::IntArrayRef(sizes)), c10::str("shape ", out.sizes()));
+}
+
 }  // namespace
 
 #define PRODUCT(entry_point, dtypes, function)                                                          \
@@ -52,6 +60,9 @@ ATEN_CHECKED_ENTRY(aclnnBatchMatMul, FLOATING, require_batches({"self", self}, {
     write(out, at::matmul(upcast(self), upcast(mat2)));
 }
 
+ATEN_CHECKED_ENTRY(aclnnGer, NUMBERS, require_outer(out, self, vec2), (In, self), (In, vec2), (Out, out)) {
+    write(out, at::outer(self, vec2));
+}
 ATEN_ENTRY(aclnnDot, NUMBERS, (In, self), (In, tensor), (Out, out)) {
     write(out, at::dot(upcast(self), upcast(tensor)));
 }

@@ -148,3 +148,18 @@ ATEN_ENTRY(aclnnMultilabelMarginLoss, ANY, (In, self), (In, target), (Reduction,
     write(out, loss);
     write(isTarget, is_target);
 }
+
+// Of logits and probabilities of each class, for each row; and the gradient with respect to the logits.
+static void require_rows(const at::Tensor& features, const at::Tensor& labels, const at::Tensor& loss, const at::Tensor& backprop) {
+    if (features.dim() != 2) torch_aclnn::host::refuse("features", "2 dimensions", c10::str("shape ", features.sizes()));
+    require_same_shape({"labels", labels}, {"features", features});
+    require_same_shape({"backprop", backprop}, {"features", features});
+    if (loss.sizes() != features.sizes().slice(0, 1))
+        torch_aclnn::host::refuse("loss", c10::str("shape ", features.sizes().slice(0, 1)), c10::str("shape ", loss.sizes()));
+}
+ATEN_CHECKED_ENTRY(aclnnSoftmaxCrossEntropyWithLogits, FLOATING, require_rows(features, labels, loss, backprop), (In, features),
+                   (In, labels), (Out, loss), (Out, backprop)) {
+    const at::Tensor logarithms = at::log_softmax(upcast(features), 1), wanted = upcast(labels);
+    write(loss, (wanted * logarithms).sum(1).neg());
+    write(backprop, logarithms.exp() - wanted);
+}

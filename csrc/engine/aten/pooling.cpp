@@ -27,7 +27,31 @@ void require_half(at::IntArrayRef padding, at::IntArrayRef kernel, at::IntArrayR
     }
 }
 
+// Of aclnnMaxPool, whose lists are of a number for each end of each direction, for each direction, or for all.
+void require_ends(const char* name, at::IntArrayRef values) {
+    if (values.size() == 3 || values.size() > 4) torch_aclnn::host::refuse(name, "0, 1, 2 or 4 values", std::to_string(values.size()));
+    // Which of four is of which end is not documented.
+    if (values.size() == 4 && std::any_of(values.begin(), values.end(), [&](int64_t value) { return value != values[0]; }))
+        torch_aclnn::host::refuse(name, "four values that are the same", c10::str(values));
+}
+at::IntArrayRef directions(const at::IntArrayRef& values) {
+    static constexpr int64_t kNone = 0;
+    return values.empty() ? at::IntArrayRef(kNone) : values.slice(0, std::min<size_t>(values.size(), 2));
+}
+void require_max_pool(at::IntArrayRef kernel, at::IntArrayRef pads, at::IntArrayRef dilations) {
+    require_ends("pads", pads);
+    require_values("pads", pads, 0);
+    require_half(directions(pads), kernel, 1);
+    require_ends("dilations", dilations);
+    for (const int64_t dilation : dilations)
+        if (dilation != 1) torch_aclnn::host::refuse("dilations", "1, as no other is supported", c10::str(dilations));
+}
+
 }  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+using AutoPad = Between<int64_t, 0, 0>;  // as the pads say
+}  // namespace torch_aclnn::host::aten::kind
 
 ATEN_CHECKED_ENTRY(aclnnAvgPool2d, FLOATING, require_half(padding, kernelSize, 1), (In, self), (Steps<2>, kernelSize),
                    (OptSteps<2>, stride), (Pads<2>, padding), (Bool, ceilMode), (Bool, countIncludePad), (Int, divisorOverride),
@@ -100,6 +124,11 @@ ATEN_CHECKED_ENTRY(aclnnMaxPool2dWithIndicesBackward, FLOATING, require_half(pad
                    (Out, gradInput)) {
     write(gradInput, at::max_pool2d_with_indices_backward(upcast(gradOutput), upcast(self), kernelSize, stride, padding, dilation, ceilMode,
                                                           indices.to(at::kLong)));
+}
+
+ATEN_CHECKED_ENTRY(aclnnMaxPool, FLOAT | FLOAT16, require_max_pool(kernelShape, pads, dilations), (In, self), (Steps<2>, kernelShape),
+                   (OptSteps<2>, strides), (AutoPad, autoPad), (Ints, pads), (Ints, dilations), (Int, ceilMode), (Out, out)) {
+    write(out, at::max_pool2d(self, kernelShape, strides, directions(pads), 1, ceilMode != 0));
 }
 
 // Flat positions in the volume.

@@ -44,6 +44,29 @@ void require_pieces(at::IntArrayRef sizes, int64_t dim, const at::Tensor& self, 
         torch_aclnn::host::refuse("splitSize", c10::str("sizes whose sum is dimension ", dim, "'s, ", whole), c10::str(sizes));
 }
 
+void require_shape(const at::Tensor& out, const std::vector<int64_t>& sizes) {
+    if (out.sizes() != sizes) torch_aclnn::host::refuse("out", c10::str("shape ", sizes), c10::str("shape ", out.sizes()));
+}
+
+// Starts and ends count from the end where they are negative, and stop at it.
+void require_sliced(const at::Tensor& out, const at::Tensor& self, int64_t dim, int64_t start, int64_t end, int64_t step) {
+    if (self.dim() == 0) torch_aclnn::host::refuse("self", "a dimension to slice", "none");
+    std::vector<int64_t> sizes = self.sizes().vec();
+    int64_t& size = sizes[dim < 0 ? dim + self.dim() : dim];
+    const int64_t first = std::clamp<int64_t>(start < 0 ? start + size : start, 0, size);
+    const int64_t length = std::clamp<int64_t>(end < 0 ? end + size : end, first, size) - first;
+    size = length / step + (length % step != 0);
+    require_shape(out, sizes);
+}
+
+void require_permuted(const at::Tensor& out, const at::Tensor& self, at::IntArrayRef dims) {
+    if (static_cast<int64_t>(dims.size()) != self.dim())
+        torch_aclnn::host::refuse("dims", c10::str("each of the ", self.dim(), " dimensions of self"), c10::str(dims));
+    std::vector<int64_t> sizes;
+    for (const int64_t dim : dims) sizes.push_back(self.size(dim));
+    require_shape(out, sizes);
+}
+
 }  // namespace
 
 ATEN_CHECKED_ENTRY(aclnnCat, NUMBERS, require_dim("dim", dim, largest_rank(tensors)), (Tensors, tensors), (Int, dim), (Out, out)) {
@@ -58,6 +81,14 @@ ATEN_CHECKED_ENTRY(aclnnSplitWithSize, NUMBERS, require_pieces(splitSize, dim, s
                    (Tensors, out)) {
     const auto pieces = self.split_with_sizes(splitSize, dim);
     for (size_t i = 0; i < pieces.size(); ++i) out[i].copy_(pieces[i]);
+}
+
+ATEN_CHECKED_ENTRY(aclnnSlice, NUMBERS, require_sliced(out, self, dim, start, end, step), (In, self), (Dim, dim), (Int, start), (Int, end),
+                   (Positive, step), (Out, out)) {
+    out.copy_(self.slice(dim, start, end, step));
+}
+ATEN_CHECKED_ENTRY(aclnnPermute, NUMBERS, require_permuted(out, self, dims), (In, self), (Dims, dims), (Out, out)) {
+    out.copy_(self.permute(dims));
 }
 
 ATEN_CHECKED_ENTRY(aclnnRepeat, NUMBERS, require_repeats(repeats, self), (In, self), (Ints, repeats), (Out, out)) {

@@ -5,6 +5,8 @@
 
 ATEN_FAMILY("sorting")
 
+using torch_aclnn::host::aten::require_same_shape;
+
 // As many elements as there are along the dimension, at most.
 static void require_k(int64_t k, int64_t dim, const at::Tensor& self) {
     const int64_t elements = self.dim() == 0 ? 1 : self.size(dim);
@@ -15,6 +17,10 @@ ATEN_ENTRY(aclnnSort, NUMBERS, (In, self), (Bool, stable), (Dim, dim), (Bool, de
     const auto [values, indices] = at::sort(self, stable, dim, descending);
     valuesOut.copy_(values);
     indicesOut.copy_(indices);
+}
+ATEN_CHECKED_ENTRY(aclnnArgsort, REAL | BOOL, require_same_shape({"out", out}, {"self", self}), (In, self), (Dim, dim), (Bool, descending),
+                   (Out, out)) {
+    out.copy_(at::argsort(self, true, dim, descending));
 }
 ATEN_CHECKED_ENTRY(aclnnTopk, NUMBERS, require_k(k, dim, self), (In, self), (NotNegative, k), (Dim, dim), (Bool, largest), (Bool, sorted),
                    (Out, valuesOut), (Out, indicesOut)) {

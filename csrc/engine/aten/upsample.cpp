@@ -31,6 +31,9 @@ ATEN_ENTRY(aclnnUpsampleNearest1dBackward, FLOATING | DOUBLE, (In, gradOutput), 
            (Double, scales), (Out, gradInput)) {
     write(gradInput, at::upsample_nearest1d_backward(upcast(gradOutput), outputSize, inputSize, scale(scales)));
 }
+ATEN_ENTRY(aclnnUpsampleNearest2d, FLOATING | DOUBLE | UINT8, (In, self), (PositiveSizes<2>, outputSize), (Out, out)) {
+    write(out, at::upsample_nearest2d(upcast(self), outputSize));
+}
 ATEN_ENTRY(aclnnUpsampleNearest2dV2, ANY, (In, self), (PositiveSizes<2>, outputSize), (Float, scalesH), (Float, scalesW), (Out, out)) {
     write(out, at::upsample_nearest2d(upcast(self), outputSize, scale(scalesH), scale(scalesW)));
 }

@@ -34,15 +34,15 @@ void require_handle(const char* name, const Handle* handle) {
 }
 void require_handles(std::initializer_list<Named> tensors);
 
-// The rules that hold for every tensor: no negative dimension, a number of elements that can be counted, and a view that lies within one
-// allocation of device memory.
+// The rules that hold for every tensor: no negative dimension, a number of elements that can be counted, and a view that lies within its
+// storage, which may be declared from the view's offset on unless TORCH_ACLNN_HOST_STRICT is set, and within one allocation of device
+// memory.
 TORCH_ACLNN_HOST_API void require_device_view(const Named& tensor);
 
 // From the first element to the end of the last, in bytes, for a tensor that has elements and has been checked.
 size_t view_bytes(const aclTensor& tensor);
 
-// The rules of require_device_view, with a public format and a view within the storage that it was declared with, all in memory of one
-// device.
+// The rules of require_device_view as strict mode has them, with a public format, all in memory of one device.
 void require_sound(std::initializer_list<Named> tensors);
 
 // 161002 if elements of the output share memory with each other or with an input.

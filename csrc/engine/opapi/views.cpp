@@ -50,9 +50,10 @@ void require_countable(const Named& named, const Layout& layout) {
     refuse(named.name, "fewer than 2^63 elements", shape);
 }
 
-void require_within_storage(const Named& named, const Layout& layout) {
+// `begin` is the element at which the storage begins.
+void require_within_storage(const Named& named, const Layout& layout, int64_t begin = 0) {
     const auto storage = checked_element_count(named.tensor->storage_sizes);
-    if (!layout.is_view || !storage || layout.end > *storage)
+    if (!layout.is_view || !storage || layout.end - begin > *storage)
         refuse(named.name, "a view within its storage of " + to_string(named.tensor->storage_sizes) + " elements",
                describe_view(*named.tensor));
 }
@@ -96,7 +97,10 @@ kernels::Extent extent(const aclTensor& tensor) {
 void require_device_view(const Named& named) {
     const Layout layout = layout_of(*named.tensor);
     require_countable(named, layout);
-    if (!layout.is_empty) (void)find_memory(named, layout);
+    if (layout.is_empty) return;
+    // Some programs count the storage from the view's first element on, which hardware never notices.
+    require_within_storage(named, layout, config().strict ? 0 : named.tensor->offset);
+    (void)find_memory(named, layout);
 }
 
 void require_sound(std::initializer_list<Named> tensors) {

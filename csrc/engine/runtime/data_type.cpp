@@ -17,7 +17,6 @@ extern "C" size_t aclDataTypeSize(aclDataType dataType) {
         case ACL_DOUBLE:
         case ACL_COMPLEX64: return 8;
         case ACL_COMPLEX128: return 16;
-        case ACL_DT_UNDEFINED: break;
+        default: return 0;
     }
-    return 0;
 }

@@ -25,14 +25,14 @@ void require_option(int opt, int64_t value) {
 
 using namespace torch_aclnn::host;
 
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetSysParamOpt(int opt, int64_t value) {
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
     return guarded(__func__, [&] {
         require_option(opt, value);
         process_options[opt] = value;
     });
 }
 
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetSysParamOpt(int opt, int64_t* value) {
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
     return guarded(__func__, [&] {
         require_pointer("value", value);
         require_option(opt, 0);
@@ -40,14 +40,14 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetSysParamOpt(int opt, int64_t* v
     });
 }
 
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtCtxSetSysParamOpt(int opt, int64_t value) {
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
     return guarded(__func__, [&] {
         require_option(opt, value);
         current_context()->options[opt] = value;
     });
 }
 
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtCtxGetSysParamOpt(int opt, int64_t* value) {
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
     return guarded(__func__, [&] {
         require_pointer("value", value);
         require_option(opt, 0);

@@ -7,8 +7,8 @@
 #include "engine/runtime/diagnostics/coverage.h"
 #include "engine/runtime/error/guarded.h"
 
-extern "C" TORCH_ACLNN_HOST_API __attribute__((format(printf, 5, 6))) void aclAppLog(int, const char* func, const char* file, uint32_t line,
-                                                                                     const char* fmt, ...) {
+extern "C" TORCH_ACLNN_HOST_API __attribute__((format(printf, 5, 6))) void aclAppLog(aclLogLevel, const char* func, const char* file,
+                                                                                     uint32_t line, const char* fmt, ...) {
     if (fmt == nullptr || !(torch_aclnn::host::tracing() || torch_aclnn::host::covering())) return;
     char message[1024];
     va_list arguments;

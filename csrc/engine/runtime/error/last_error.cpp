@@ -75,11 +75,11 @@ extern "C" const char* aclGetRecentErrMsg(void) {
 }
 
 // The level (thread or context) makes no difference: errors are kept per thread.
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtPeekAtLastError(int) {
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtPeekAtLastError(aclrtLastErrLevel) {
     return last_error.runtime_code;
 }
 
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetLastError(int) {
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetLastError(aclrtLastErrLevel) {
     const aclError code = last_error.runtime_code;
     last_error.runtime_code = ACL_SUCCESS;
     return code;

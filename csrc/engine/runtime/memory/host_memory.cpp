@@ -45,7 +45,7 @@ extern "C" aclError aclrtFreeHost(void* hostPtr) {
 }
 
 // The device sees all host memory at the same address; what is registered may stand where device memory is asked for.
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegister(void* ptr, uint64_t size, int, void** devPtr) {
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType, void** devPtr) {
     return traced(
         __func__,
         [&] {

@@ -9,20 +9,11 @@
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/handle_table.h"
+#include "engine/runtime/memory/device_addresses.h"
 #include "engine/runtime/memory/poison.h"
 
 namespace torch_aclnn::host {
 namespace {
-
-// The documented properties of physical memory. Only the device matters: the rest chooses between kinds of the chip's memory.
-struct PhysicalProperties {
-    int handle_type;
-    int allocation_type;
-    int memory_attribute;
-    uint32_t device;
-    int location_type;
-    uint64_t reserved;
-};
 
 // One file for all, because a process may not have thousands of files open. Its offsets are never used twice.
 class MemoryFile {
@@ -98,7 +89,9 @@ std::shared_ptr<Physical> find_physical(const void* handle) {
 
 using namespace torch_aclnn::host;
 
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtMallocPhysical(void** handle, size_t size, const PhysicalProperties* prop, uint64_t) {
+// Of the properties only the device matters: the rest chooses between kinds of the chip's memory.
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* prop,
+                                                             uint64_t) {
     return traced(
         can_fail(__func__),
         [&] {
@@ -107,16 +100,34 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtMallocPhysical(void** handle, size
             const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
             if (size == 0 || size % page != 0)
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("a multiple of ", page), std::to_string(size));
-            *handle = physicals().add(std::make_shared<Physical>(find_device("prop->location.id", prop->device), size));
+            *handle = physicals().add(std::make_shared<Physical>(find_device("prop->location.id", prop->location.id), size));
         },
         [&] { return call_arguments("handle", value_at(handle), "size", size); });
 }
 
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtFreePhysical(void* handle) {
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
     return traced(
         __func__,
         [&] {
             if (physicals().remove(handle) == nullptr) refuse_physical(handle);
         },
         [&] { return call_arguments("handle", handle); });
+}
+
+// Any number of pages will do; a chip's memory comes in huge ones.
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop, aclrtMemGranularityOptions option,
+                                                                          size_t* granularity) {
+    return traced(
+        __func__,
+        [&] {
+            require_pointer("prop", prop);
+            require_pointer("granularity", granularity);
+            (void)find_device("prop->location.id", prop->location.id);
+            switch (option) {
+                case ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM: *granularity = static_cast<size_t>(sysconf(_SC_PAGESIZE)); break;
+                case ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED: *granularity = kHugePage; break;
+                default: refuse(ACL_ERROR_INVALID_PARAM, "option", "0 (minimum) or 1 (recommended)", std::to_string(option));
+            }
+        },
+        [&] { return call_arguments("granularity", value_at(granularity)); });
 }

@@ -4,17 +4,16 @@
 #include <map>
 #include <mutex>
 
+#include "acl/acl_op_compiler.h"
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-constexpr int kJitCompile = 10;
-
 struct CompileOptions {
     std::mutex mutex;
     // Nothing is ever compiled at run time.
-    std::map<int, std::string> values = {{kJitCompile, "disable"}};
+    std::map<int, std::string> values = {{ACL_OP_JIT_COMPILE, "disable"}};
 };
 
 CompileOptions& compile_options() {
@@ -27,7 +26,7 @@ CompileOptions& compile_options() {
 
 using namespace torch_aclnn::host;
 
-extern "C" TORCH_ACLNN_HOST_API aclError aclSetCompileopt(int opt, const char* value) {
+extern "C" TORCH_ACLNN_HOST_API aclError aclSetCompileopt(aclCompileOpt opt, const char* value) {
     return guarded(__func__, [&] {
         require_pointer("value", value);
         CompileOptions& options = compile_options();
@@ -37,7 +36,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclSetCompileopt(int opt, const char* v
 }
 
 // The size of the value with its terminator; 0 if the option has no value.
-extern "C" TORCH_ACLNN_HOST_API size_t aclGetCompileoptSize(int opt) {
+extern "C" TORCH_ACLNN_HOST_API size_t aclGetCompileoptSize(aclCompileOpt opt) {
     size_t size = 0;
     guarded(__func__, [&] {
         CompileOptions& options = compile_options();
@@ -48,7 +47,7 @@ extern "C" TORCH_ACLNN_HOST_API size_t aclGetCompileoptSize(int opt) {
     return size;
 }
 
-extern "C" TORCH_ACLNN_HOST_API aclError aclGetCompileopt(int opt, char* value, size_t length) {
+extern "C" TORCH_ACLNN_HOST_API aclError aclGetCompileopt(aclCompileOpt opt, char* value, size_t length) {
     return guarded(__func__, [&] {
         require_pointer("value", value);
         CompileOptions& options = compile_options();

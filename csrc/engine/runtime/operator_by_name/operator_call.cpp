@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "acl/acl_op_compiler.h"
 #include "engine/runtime/diagnostics/coverage.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/host_view.h"
@@ -155,7 +156,8 @@ extern "C" {
 TORCH_ACLNN_HOST_API aclError aclopCompileAndExecute(const char* opType, int numInputs, const aclTensorDesc* const inputDesc[],
                                                      const aclDataBuffer* const inputs[], int numOutputs,
                                                      const aclTensorDesc* const outputDesc[], aclDataBuffer* const outputs[],
-                                                     const aclopAttr* attr, int, int, const char*, aclrtStream stream) {
+                                                     const aclopAttr* attr, aclopEngineType, aclopCompileType, const char*,
+                                                     aclrtStream stream) {
     return guarded(__func__, [&] {
         make_call("aclopCompileAndExecute", {opType, numInputs, inputDesc, inputs, numOutputs, outputDesc, outputs, attr, stream}, enqueue);
     });
@@ -164,8 +166,8 @@ TORCH_ACLNN_HOST_API aclError aclopCompileAndExecute(const char* opType, int num
 // Waits, and writes the shapes that the outputs have got into their descriptions.
 TORCH_ACLNN_HOST_API aclError aclopCompileAndExecuteV2(const char* opType, int numInputs, aclTensorDesc* inputDesc[],
                                                        aclDataBuffer* inputs[], int numOutputs, aclTensorDesc* outputDesc[],
-                                                       aclDataBuffer* outputs[], aclopAttr* attr, int, int, const char*,
-                                                       aclrtStream stream) {
+                                                       aclDataBuffer* outputs[], aclopAttr* attr, aclopEngineType, aclopCompileType,
+                                                       const char*, aclrtStream stream) {
     return guarded(__func__, [&] {
         const auto call =
             make_call("aclopCompileAndExecuteV2", {opType, numInputs, inputDesc, inputs, numOutputs, outputDesc, outputs, attr, stream},

@@ -52,7 +52,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclSetTensorShape(aclTensorDesc* desc, 
 }
 
 // 0 is the device's memory; 1 and 2 are the host's, for inputs whose values the compiler would use.
-extern "C" TORCH_ACLNN_HOST_API aclError aclSetTensorPlaceMent(aclTensorDesc* desc, int memType) {
+extern "C" TORCH_ACLNN_HOST_API aclError aclSetTensorPlaceMent(aclTensorDesc* desc, aclMemType memType) {
     return guarded(__func__, [&] {
         require_pointer("desc", desc);
         if (memType < 0 || memType > 2) refuse(ACL_ERROR_INVALID_PARAM, "memType", "0 (device), 1 or 2 (host)", std::to_string(memType));

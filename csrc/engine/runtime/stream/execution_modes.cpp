@@ -6,7 +6,6 @@
 namespace torch_aclnn::host {
 namespace {
 
-constexpr int kInfNanMode = 1;
 constexpr uint64_t kStopOnFailure = 1;
 
 }  // namespace
@@ -15,9 +14,10 @@ constexpr uint64_t kStopOnFailure = 1;
 using namespace torch_aclnn::host;
 
 // The kernels follow IEEE arithmetic: infinities and NaNs stay what they are.
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetDeviceSatMode(int mode) {
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
     return guarded(__func__, [&] {
-        if (mode != kInfNanMode) refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "mode", "1 (infinities and NaNs are kept)", std::to_string(mode));
+        if (mode != ACL_RT_OVERFLOW_MODE_INFNAN)
+            refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "mode", "1 (infinities and NaNs are kept)", std::to_string(mode));
     });
 }
 

@@ -1,0 +1,93 @@
+// Weights of products of matrices in the layout that a chip likes best. The engine's products take either, so this is what makes the
+// memory what the program then says it is.
+#include <ATen/ATen.h>
+#include <ATen/ops/from_blob.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/layout/layout.h"
+#include "engine/opapi/fallback_codes.h"
+#include "engine/runtime/memory/host_view.h"
+
+ATEN_FAMILY("linear algebra")
+
+using namespace torch_aclnn::host;
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+// Blocks of 16 rows of 32 bytes.
+Layout layout_of(const char* name, at::IntArrayRef sizes, int64_t item) {
+    return {name, ACL_FORMAT_FRACTAL_NZ, sizes, {16, 32 / item}};
+}
+
+// A weight that is rearranged where it is, for which there is room.
+class Weight {
+   public:
+    Weight(const char* name, aclTensor* handle)
+        : plain_(read_tensor(name, handle)),
+          layout_(layout_of(name, plain_.sizes(), static_cast<int64_t>(plain_.element_size()))),
+          handle_(handle) {
+        if (plain_.dim() < 2 || plain_.dim() > 6) refuse(name, "2 to 6 dimensions", c10::str("shape ", plain_.sizes()));
+        if (!plain_.is_contiguous()) refuse(name, "elements in the order of their places", c10::str("strides ", plain_.strides()));
+        const size_t bytes = static_cast<size_t>(c10::multiply_integers(layout_.storage_sizes())) * plain_.element_size();
+        const auto memory = device_memory_at(handle->first_element(), bytes);
+        const size_t room = memory ? memory->reach : 0;
+        if (plain_.numel() > 0 && room < bytes) refuse(name, c10::str("room for ", bytes, " bytes"), c10::str(room));
+    }
+
+    void rearrange() {
+        const std::vector<int64_t> sizes = layout_.storage_sizes();
+        at::Tensor storage = at::from_blob(plain_.data_ptr(), sizes, plain_.options());
+        layout_.to_storage(storage, plain_.clone());
+        handle_->format = ACL_FORMAT_FRACTAL_NZ;
+        handle_->storage_sizes = Dims(sizes.data(), sizes.size());
+    }
+
+   private:
+    at::Tensor plain_;
+    Layout layout_;
+    aclTensor* handle_;
+};
+
+Weight read_weight(const char* name, aclTensor* handle) {
+    return {name, handle};
+}
+
+EntryPoint size_entry("aclnnCalculateMatmulWeightSize", kAtenFamily, (FLOAT16 | BF16).bits());
+EntryPoint size_entry_v2("aclnnCalculateMatmulWeightSizeV2", kAtenFamily, (FLOAT16 | BF16 | INT8).bits());
+
+aclnnStatus calculate_size(EntryPoint& entry, const aclIntArray* shape, DTypes listed, aclDataType dtype, uint64_t* size) {
+    return guarded(
+        entry.name(),
+        [&] {
+            entry.count_call();
+            require_not_null("weightTensorSize", size);
+            const std::vector<int64_t>& sizes = read_shape("tensorShape", shape);
+            if (sizes.size() < 2 || sizes.size() > 6) refuse("tensorShape", "2 to 6 dimensions", c10::str(sizes));
+            if (!listed.has(dtype)) refuse("dataType", "FLOAT16, BF16 or INT8", to_string(dtype));
+            const auto stored = layout_of("tensorShape", sizes, static_cast<int64_t>(aclDataTypeSize(dtype))).storage_sizes();
+            const auto count = checked_element_count(Dims(stored.data(), stored.size()));
+            if (!count) refuse("tensorShape", "fewer than 2^63 elements", c10::str(sizes));
+            *size = static_cast<uint64_t>(*count);
+        },
+        kAclnnCodes);
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+using MatmulWeight = Kind<aclTensor*, Weight, Weight&, read_weight>;
+}  // namespace torch_aclnn::host::aten::kind
+
+ATEN_ENTRY(aclnnTransMatmulWeight, FLOAT16 | BF16 | INT8, (MatmulWeight, mmWeightRef)) {
+    mmWeightRef.rearrange();
+}
+
+// In elements, as if of two bytes where the type is not said.
+extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnCalculateMatmulWeightSize(const aclIntArray* tensorShape, uint64_t* weightTensorSize) {
+    return calculate_size(size_entry, tensorShape, FLOAT16, ACL_FLOAT16, weightTensorSize);
+}
+extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnCalculateMatmulWeightSizeV2(const aclIntArray* tensorShape, aclDataType dataType,
+                                                                             uint64_t* weightTensorSize) {
+    return calculate_size(size_entry_v2, tensorShape, FLOAT16 | BF16 | INT8, dataType, weightTensorSize);
+}
