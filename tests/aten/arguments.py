@@ -63,6 +63,7 @@ def number(value: float) -> Scalar:
 
 KINDS = {
     **dict.fromkeys(("In", "Out", "OptIn", "OptOut", "Packed"), Kind(TENSOR)),
+    "Number": Kind(Tensor((1,), DType.INT64), (Tensor((2,), DType.INT64), Tensor((1,)))),
     **dict.fromkeys(("Tensors", "OptTensors"), Kind(TensorList((TENSOR,)))),
     **dict.fromkeys(("Scalar", "OptScalar"), _SCALAR),
     "RoundMode": Kind(Scalar(DType.INT64, (3).to_bytes(16, "little")), (*_SCALAR.wrong, Scalar(DType.INT64, (4).to_bytes(16, "little")))),

@@ -8,6 +8,7 @@ from ctypes import byref, c_int, c_void_p
 import pytest
 from torch_aclnn.host import libdir
 
+from support.client import Client
 from support.runtime import Runtime
 
 GLOBAL, THREAD_LOCAL, RELAXED = range(3)
@@ -70,6 +71,17 @@ def library() -> Runtime:
     return Runtime(str(libdir() / "libascendcl.so"), mode=ctypes.RTLD_GLOBAL)
 
 
+@pytest.fixture(scope="session")
+def loaded_client() -> Client:
+    return Client(libdir())
+
+
+@pytest.fixture
+def client(acl: Runtime, loaded_client: Client) -> Client:
+    """Return the operators' library too."""
+    return loaded_client
+
+
 @pytest.fixture
 def acl(library: Runtime) -> Runtime:
     library.ok("aclrtSetDevice", 0)
@@ -88,6 +100,7 @@ def streams(acl: Runtime) -> Iterator[list[int]]:
     made = [acl.create("aclrtCreateStream") for _ in range(3)]
     yield made
     for stream in made:
+        acl.aclmdlRICaptureEnd(stream, byref(c_void_p()))  # of a test that failed
         acl.aclrtSynchronizeStream(stream)
         acl.ok("aclrtDestroyStream", stream)
 
