@@ -11,12 +11,12 @@ NOT_SUPPORTED = [
     "aclrtMemExportToShareableHandle", "aclrtMemImportFromShareableHandle", "aclrtMemSetPidToShareableHandle",
     "aclrtDeviceGetBareTgid", "aclrtIpcMemGetExportKey", "aclrtLaunchCallback", "aclrtSubscribeReport",
     "aclrtProcessReport", "aclrtGetDeviceResLimit", "aclrtSetStreamResLimit", "aclrtGetDeviceUtilizationRate",
-    "aclrtDeviceTaskAbort", "aclrtGetErrorVerbose", "aclrtCmoAsync", "aclrtSetStreamAttribute",
+    "aclrtDeviceTaskAbort", "aclrtGetErrorVerbose", "aclrtCmoAsync",
 ]  # fmt: skip
 
 # torch_npu looks these up and takes another way if they are not there.
 OPTIONAL = [
-    "aclGetCannAttribute", "aclmdlRICaptureGetInfo", "aclrtDeviceGetUuid", "aclrtGetMemUceInfo",
+    "aclGetCannAttribute", "aclmdlRIAddCondTask", "aclrtDeviceGetUuid", "aclrtGetMemUceInfo",
     "aclrtIpcGetEventHandle", "aclrtMallocHostWithCfg", "aclrtMemcpyAsyncWithCondition", "aclrtMemcpyBatch",
     "aclrtPointerGetAttributes",
 ]  # fmt: skip

@@ -21,7 +21,50 @@ void require_draws(int64_t draws, bool replacement, const at::Tensor& self) {
         torch_aclnn::host::refuse("numsamples", c10::str("at most the ", categories, " categories, without replacement"), c10::str(draws));
 }
 
+// A seed or an offset in device memory: one number that is read when the operator runs.
+at::Tensor read_number(const char* name, const aclTensor* handle) {
+    at::Tensor number = read_tensor(name, handle);
+    if (number.scalar_type() != at::kLong || number.numel() != 1)
+        torch_aclnn::host::refuse(name, "one element of INT64", c10::str(number.sizes(), " of ", number.scalar_type()));
+    return number;
+}
+
+// With the offset of the operator within the graph.
+PhiloxStream stream_at(const at::Tensor& seed, const at::Tensor& offset_of_graph, int64_t offset) {
+    return {uint64_t(seed.item<int64_t>()), uint64_t(offset_of_graph.item<int64_t>()) + uint64_t(offset)};
+}
+
+void fill_uniform(at::Tensor& out, double from, double to, const PhiloxStream& stream) {
+    const int digits = mantissa_digits(out.scalar_type());
+    out.copy_(drawn<double>(out.sizes(), [&](int64_t i) { return stream.uniform(i, digits) * (to - from) + from; }));
+}
+
+// Whole numbers of [from, to), in any dtype.
+void fill_random(at::Tensor& out, int64_t from, int64_t to, const PhiloxStream& stream) {
+    const uint64_t range = uint64_t(to) - uint64_t(from);
+    out.copy_(drawn<int64_t>(out.sizes(), [&](int64_t i) { return int64_t(uint64_t(from) + stream.integer(i, range)); }));
+}
+
+// ATen's algorithm, on a generator of its own for each call.
+void write_multinomial(at::Tensor& out, const at::Tensor& self, int64_t draws, bool replacement, const PhiloxStream& stream) {
+    at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(stream.bits(0));
+    write(out, at::multinomial(upcast(self), draws, replacement, generator));
+}
+
+// Each element is kept with probability 1 - prob.
+void write_dropout_mask(at::Tensor& out, double prob, const PhiloxStream& stream) {
+    write(out, drawn<uint8_t>(out.sizes(), [&](int64_t byte) {
+              uint8_t bits = 0;
+              for (int64_t bit = 0; bit < 8; bit++) bits |= (stream.uniform(8 * byte + bit) >= prob) << bit;
+              return bits;
+          }));
+}
+
 }  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+using Number = Kind<const aclTensor*, at::Tensor, const at::Tensor&, read_number>;
+}  // namespace torch_aclnn::host::aten::kind
 
 ATEN_ENTRY(aclnnInplaceNormal, FLOATING | DOUBLE | COMPLEX, (Out, selfRef), (Float, mean), (Float, std), (Int, seed), (Int, offset)) {
     selfRef.copy_(normal(selfRef.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
@@ -40,16 +83,11 @@ ATEN_ENTRY(aclnnNormalTensorTensor, FLOATING | DOUBLE | COMPLEX, (In, mean), (In
 }
 
 ATEN_ENTRY(aclnnInplaceUniform, ANY, (Out, selfRef), (Double, from), (Double, to), (Int, seed), (Int, offset)) {
-    const PhiloxStream stream(seed, offset);
-    const int digits = mantissa_digits(selfRef.scalar_type());
-    selfRef.copy_(drawn<double>(selfRef.sizes(), [&](int64_t i) { return stream.uniform(i, digits) * (to - from) + from; }));
+    fill_uniform(selfRef, from, to, {uint64_t(seed), uint64_t(offset)});
 }
 
-// Whole numbers of [from, to), in any dtype.
 ATEN_ENTRY(aclnnInplaceRandom, ANY, (Out, selfRef), (Int, from), (Int, to), (Int, seed), (Int, offset)) {
-    const PhiloxStream stream(seed, offset);
-    const uint64_t range = uint64_t(to) - uint64_t(from);
-    selfRef.copy_(drawn<int64_t>(selfRef.sizes(), [&](int64_t i) { return int64_t(uint64_t(from) + stream.integer(i, range)); }));
+    fill_random(selfRef, from, to, {uint64_t(seed), uint64_t(offset)});
 }
 
 ATEN_ENTRY(aclnnInplaceBernoulli, FLOATING | DOUBLE | COMPLEX, (Out, selfRef), (Scalar, prob), (Int, seed), (Int, offset)) {
@@ -70,22 +108,37 @@ ATEN_ENTRY(aclnnRandperm, ANY, (NotNegative, n), (Int, seed), (Int, offset), (Ou
     write(out, order);
 }
 
-// ATen's algorithm, on a generator of its own for each call.
 ATEN_CHECKED_ENTRY(aclnnMultinomial, FLOATING | DOUBLE | COMPLEX, require_draws(numsamples, replacement, self), (In, self),
                    (Positive, numsamples), (Bool, replacement), (Int, seed), (Int, offset), (Out, out)) {
-    at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(PhiloxStream(seed, offset).bits(0));
-    write(out, at::multinomial(upcast(self), numsamples, replacement, generator));
+    write_multinomial(out, self, numsamples, replacement, {uint64_t(seed), uint64_t(offset)});
 }
 
-// Each element is kept with probability 1 - prob.
 ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), (Shape, shape), (Probability, prob), (Int, seed),
                    (Int, offset), (DType, dataType), (Out, out)) {
-    const PhiloxStream stream(seed, offset);
-    write(out, drawn<uint8_t>(out.sizes(), [&](int64_t byte) {
-              uint8_t bits = 0;
-              for (int64_t bit = 0; bit < 8; bit++) bits |= (stream.uniform(8 * byte + bit) >= prob) << bit;
-              return bits;
-          }));
+    write_dropout_mask(out, prob, {uint64_t(seed), uint64_t(offset)});
+}
+
+// The same with the seed and the offset in device memory, where torch_npu changes them between the replays of a graph: so each replay
+// draws other numbers.
+ATEN_ENTRY(aclnnInplaceNormalTensor, REAL | BOOL, (Out, selfRef), (Float, mean), (Float, std), (Number, seedTensor), (Number, offsetTensor),
+           (Int, offset)) {
+    selfRef.copy_(normal(selfRef.sizes(), stream_at(seedTensor, offsetTensor, offset)) * std + mean);
+}
+ATEN_ENTRY(aclnnInplaceUniformTensor, ANY, (Out, selfRef), (Double, from), (Double, to), (Number, seedTensor), (Number, offsetTensor),
+           (Int, offset)) {
+    fill_uniform(selfRef, from, to, stream_at(seedTensor, offsetTensor, offset));
+}
+ATEN_ENTRY(aclnnInplaceRandomTensor, ANY, (Out, selfRef), (Int, from), (Int, to), (Number, seedTensor), (Number, offsetTensor),
+           (Int, offset)) {
+    fill_random(selfRef, from, to, stream_at(seedTensor, offsetTensor, offset));
+}
+ATEN_CHECKED_ENTRY(aclnnMultinomialTensor, FLOATING | DOUBLE | COMPLEX, require_draws(numsamples, replacement, self), (In, self),
+                   (Positive, numsamples), (Bool, replacement), (Number, seedTensor), (Number, offsetTensor), (Int, offset), (Out, out)) {
+    write_multinomial(out, self, numsamples, replacement, stream_at(seedTensor, offsetTensor, offset));
+}
+ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2Tensor, ANY, require_bits("out", out, shape), (Shape, shape), (Probability, prob),
+                   (Number, seedTensor), (Number, offsetTensor), (Int, offset), (DType, dataType), (Out, out)) {
+    write_dropout_mask(out, prob, stream_at(seedTensor, offsetTensor, offset));
 }
 
 // What the mask keeps is scaled, so that the expectation stays the same. The backward is the same call on the gradient.

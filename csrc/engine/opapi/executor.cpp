@@ -67,6 +67,14 @@ void watch_members(aclOpExecutor& executor, const char* name, List* list) {
     for (const auto& member : list->members) executor.watch(name, static_cast<Member*>(member.get()));
 }
 
+void require_workspace_memory(const aclOpExecutor& executor) {
+    if (executor.workspace_size == 0) return;
+    const auto memory = device_memory_at(executor.workspace, executor.workspace_size);
+    if (!memory || memory->reach < executor.workspace_size)
+        refuse(ACL_ERROR_RT_AICORE_EXCEPTION, "workspace", std::to_string(executor.workspace_size) + " bytes of device memory",
+               "memory that was freed after the launch");
+}
+
 // The memory of the call cannot be freed while it is used; what was freed since the launch is an error.
 void keep_memory(const aclOpExecutor& executor, std::deque<MemoryUse>& uses) {
     const auto tensors = [&](const auto& action) {
@@ -74,7 +82,9 @@ void keep_memory(const aclOpExecutor& executor, std::deque<MemoryUse>& uses) {
             if (const aclTensor* tensor = handle.tensor()) action(handle.name(), *tensor);
     };
     tensors([&](const char*, const aclTensor& tensor) { uses.emplace_back(tensor.data, 1); });
+    if (executor.workspace_size > 0) uses.emplace_back(executor.workspace, 1);
     if (executor.memory_version == device_memory_version()) return;
+    require_workspace_memory(executor);
     tensors([&](const char* name, const aclTensor& tensor) {
         try {
             require_device_view({name, &tensor});
@@ -140,6 +150,7 @@ void aclOpExecutor::watch(const char* name, const aclScalarList* list) {
 }
 
 void aclOpExecutor::hold_arguments() {
+    if (holds_arguments) return;
     for (const auto& handle : watched) handle.hold();
     holds_arguments = true;
 }
@@ -154,12 +165,19 @@ std::vector<MemoryAccess> aclOpExecutor::accesses() const {
     return accesses;
 }
 
+// The program may give a repeatable one other addresses, and destroy it, while the graph lives.
+void aclOpExecutor::keep() {
+    if (repeatable) refuse("executor", "one without aclSetAclOpExecutorRepeatable, as the stream is captured", "a repeatable one");
+    hold_arguments();
+    Task::keep();
+}
+
 void aclOpExecutor::run() {
     has_run = true;
     if (trace_number != 0) set_traced_task(trace_number);
     counted->count_call();
     std::deque<MemoryUse> uses;
-    if (config().asynchronous) keep_memory(*this, uses);
+    if (runs_later()) keep_memory(*this, uses);
     constexpr int kPattern = 0xA5;
     if (workspace_size > 0) std::memset(host_view(workspace), kPattern, workspace_size);
     compute(*this);

@@ -81,6 +81,7 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     std::vector<torch_aclnn::host::MemoryAccess> accesses() const override;
     void run() override;
     void finish() noexcept override;
+    void keep() override;
     // For work that is done after phase 2 has returned, when the program may destroy the handles.
     void hold_arguments();
 

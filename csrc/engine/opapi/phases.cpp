@@ -68,6 +68,17 @@ void require_executor_of(const char* entry_point, const aclOpExecutor* executor)
         refuse("executor", "one of " + std::string(entry_point), "one of " + std::string(executor->entry_point));
 }
 
+// Runs what puts the operator on the stream.
+template <class Launch>
+void launch_or_fail_capture(const char* entry_point, aclrtStream stream, const Launch& launch) {
+    try {
+        launch();
+    } catch (const std::exception& error) {
+        fail_capture(stream, entry_point, error);
+        throw;
+    }
+}
+
 // The code of the runtime becomes aclnn's own for it.
 void enqueue_or_runtime_error(aclrtStream stream, aclOpExecutor& executor) {
     try {
@@ -108,7 +119,7 @@ uint64_t end_phase1(std::unique_ptr<aclOpExecutor> made, uint64_t* workspace_siz
 aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t workspace_size, aclOpExecutor* executor,
                        aclrtStream stream) noexcept {
     uint64_t number = 0;
-    const auto body = [&] {
+    const auto launch = [&] {
         require_executor_of(entry_point.name(), executor);
         number = executor->trace_number;
         require_workspace_pointer(*executor, workspace, workspace_size);
@@ -125,6 +136,7 @@ aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t worksp
         enqueue_or_runtime_error(stream, *executor);
         (void)used.release();  // the stream finishes it
     };
+    const auto body = [&] { launch_or_fail_capture(entry_point.name(), stream, launch); };
     const auto details = [&] {
         TraceDetails line = call_arguments("workspace", workspace, "workspaceSize", workspace_size).on(stream);
         line.phase = 2;

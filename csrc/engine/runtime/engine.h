@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,7 +52,8 @@ struct MemoryAccess {
     bool is_write;
 };
 
-// One unit of work on a stream. The stream calls run() once, in order, then finish() once, whatever run() did.
+// One unit of work on a stream. The stream calls run() once, in order, then finish() once, whatever run() did. A graph that keeps it calls
+// run() once for each replay.
 class TORCH_ACLNN_HOST_API Task {
    public:
     Task() : origin_(thread_number()) {}
@@ -64,15 +66,23 @@ class TORCH_ACLNN_HOST_API Task {
     virtual std::vector<MemoryAccess> accesses() const { return {}; }
     virtual void run() = 0;  // may throw an Error, whose code is kept, or anything else: ACL_ERROR_RT_AICORE_EXCEPTION
     virtual void finish() noexcept = 0;
+    // Called before a graph takes it: what it needs must stay until finish(). Throws an Error if that cannot be.
+    virtual void keep() { is_kept_ = true; }
+    // The program goes on before it runs, and may have freed its memory.
+    bool runs_later() const { return is_kept_ || config().asynchronous; }
 
    private:
     const uint64_t origin_;
+    bool is_kept_ = false;
 };
 
 // Hands the task to the stream (null: the device's default stream). If it throws, an Error, the task has not been taken.
 TORCH_ACLNN_HOST_API void enqueue(aclrtStream stream, Task& task);
 // The same, and returns when the stream has come to its end.
 TORCH_ACLNN_HOST_API void enqueue_and_wait(aclrtStream stream, Task& task);
+
+// A call that failed was to put work on the stream. If the stream is captured, its graph would lack that work: the capture fails.
+TORCH_ACLNN_HOST_API void fail_capture(aclrtStream stream, const char* function, const std::exception& error) noexcept;
 
 // Memory that a device sees: from aclrtMalloc, aclrtMapMem or aclrtHostRegister.
 struct DeviceMemory {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "acl_base.h"
+#include "acl_mdl.h"
 #include "acl_op.h"
 #include "acl_rt.h"
 

@@ -60,6 +60,26 @@ def phase1(client: Any, **changes: Any) -> int:
         return call.phase1()
 
 
+def during_capture(client: Any, stream: int, call: Callable[[], int]) -> int:
+    client.acl.ok("aclmdlRICaptureBegin", stream, 0)
+    code, graph = call(), c_void_p()
+    if client.acl.aclmdlRICaptureEnd(stream, byref(graph)) == 0:
+        client.acl.ok("aclmdlRIDestroy", graph)
+    return code
+
+
+def without_return(client: Any, stream: int) -> int:
+    """Return the code of the end of a capture that another stream has joined."""
+    other, event = client.acl.create("aclrtCreateStream"), client.acl.create("aclrtCreateEvent")
+    client.acl.ok("aclmdlRICaptureBegin", stream, 0)
+    client.acl.ok("aclrtRecordEvent", event, stream)
+    client.acl.ok("aclrtStreamWaitEvent", other, event)
+    code = client.acl.aclmdlRICaptureEnd(stream, byref(c_void_p()))
+    client.acl.ok("aclrtDestroyStream", other)
+    client.acl.ok("aclrtDestroyEvent", event)
+    return code
+
+
 def phase2(client: Any, stream: c_void_p) -> int:
     with client.call(AVG_POOL2D, GOOD[AVG_POOL2D]) as call:
         assert call.phase1() == 0
@@ -73,6 +93,13 @@ PROVOKED: dict[str, Callable[[Any, Any, int], int]] = {
     "ACL_ERROR_RT_INVALID_DEVICEID": lambda client, tasks, stream: client.acl.aclrtSetDevice(-1),
     "ACL_ERROR_RT_INVALID_HANDLE": lambda client, tasks, stream: client.acl.aclrtSynchronizeStream(NO_HANDLE),
     "ACL_ERROR_RT_STREAM_SYNC_TIMEOUT": lambda client, tasks, stream: in_time(client, stream),
+    "ACL_ERROR_RT_STREAM_UNJOINED": lambda client, tasks, stream: without_return(client, stream),
+    "ACL_ERROR_RT_STREAM_CAPTURED": lambda client, tasks, stream: during_capture(
+        client, stream, lambda: client.acl.aclrtSynchronizeStream(stream)
+    ),
+    "ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT": lambda client, tasks, stream: during_capture(
+        client, stream, lambda: client.acl.aclrtMemset(stream, 0, 0, 0)
+    ),
     "ACL_ERROR_BAD_ALLOC": lambda client, tasks, stream: tasks.run_out_of_memory(),
     "ACL_ERROR_API_NOT_SUPPORT": lambda client, tasks, stream: client.acl.aclmdlInitDump(),
     "ACL_ERROR_RT_FEATURE_NOT_SUPPORT": lambda client, tasks, stream: client.acl.aclrtSetDeviceSatMode(0),

@@ -31,7 +31,7 @@ std::string mebibytes(size_t bytes) {
 Device::Device(int index)
     : index_(index),
       total_memory_(config().memory_bytes),
-      default_stream_(std::make_shared<Stream>(index)),
+      default_stream_(std::make_shared<Stream>(index, true)),
       primary_context_(make_context(index, true)) {}
 
 void Device::reserve(size_t bytes) {

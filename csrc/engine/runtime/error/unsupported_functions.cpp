@@ -60,9 +60,6 @@ REFUSE_RT(rtFunctionRegister, "loader for chip binaries")
 REFUSE_RT(rtKernelLaunch, "loader for chip binaries")
 REFUSE_RT(rtGetC2cCtrlAddr, "chip cores that could synchronise")
 
-// Attributes of a stream; torch_npu sets one before it captures a graph.
-REFUSE_ACL(aclrtSetStreamAttribute, "stream attributes and no graphs that would be captured from a stream")
-
 // Memory and events that several processes share.
 REFUSE_ACL(aclrtMemExportToShareableHandle, "memory between processes")
 REFUSE_ACL(aclrtMemImportFromShareableHandle, "memory between processes")
@@ -97,7 +94,3 @@ REFUSE_ACL(aclrtMemUceRepair, "chip memory to repair")
 REFUSE_ACL(aclrtRepairError, "chip to repair")
 REFUSE_ACL(aclrtGetErrorVerbose, "chip errors to explain")
 REFUSE_ACL(aclrtCmoAsync, "cache to prefetch into")
-
-// Words of memory that a stream waits for.
-REFUSE_ACL(aclrtValueWait, "streams that wait for memory")
-REFUSE_ACL(aclrtValueWrite, "streams that wait for memory")

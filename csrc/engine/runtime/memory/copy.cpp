@@ -7,6 +7,7 @@
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
+#include "engine/runtime/graph/capture.h"
 #include "engine/runtime/memory/memory_range.h"
 #include "engine/runtime/stream/stream.h"
 #include "engine/runtime/stream/stream_order.h"
@@ -64,7 +65,7 @@ class Copy : public MemoryTask {
     // memmove: on a device a copy onto itself is allowed.
     void run() override {
         std::optional<MemoryUse> dst, src;
-        if (config().asynchronous) {
+        if (runs_later()) {
             dst_.hold(dst);
             src_.hold(src);
         }
@@ -98,7 +99,7 @@ class Fill : public MemoryTask {
 
     void run() override {
         std::optional<MemoryUse> use;
-        if (config().asynchronous) memory_.hold(use);
+        if (runs_later()) memory_.hold(use);
         std::memset(memory_.view(), value_, memory_.bytes());
     }
 
@@ -121,14 +122,33 @@ void settle_default_stream() {
     stream.report_failure();
 }
 
+// A graph would have it copied at each replay, from where there may be something else by then.
+void require_pageable_allowed(const Stream& stream) {
+    require_unsafe_allowed("asynchronous copies and fills of memory that is not page-locked");
+    if (stream.recorder() == nullptr) return;
+    refuse(ACL_ERROR_RT_PARAM_INVALID, "dst and src", text("device memory or aclrtMallocHost's, as stream ", stream.id(), " is captured"),
+           "memory that is not page-locked");
+}
+
 // Memory that is not page-locked may be changed or freed as soon as the call returns, so the work is over by then.
 template <class MemoryWork>
-void launch(std::unique_ptr<MemoryWork> work, aclrtStream handle) {
+void put_on(std::unique_ptr<MemoryWork> work, aclrtStream handle) {
     const auto stream = find_usable_stream(handle);
     const bool is_pageable = work->is_pageable();
+    if (is_pageable) require_pageable_allowed(*stream);
     stream->submit(*work);
     (void)work.release();  // the stream finishes it
     if (config().asynchronous && is_pageable) (void)stream->wait(Stream::kForever);
+}
+
+template <class MakeWork>
+void launch(const char* function, aclrtStream stream, MakeWork make) {
+    try {
+        put_on(make(), stream);
+    } catch (const std::exception& error) {
+        fail_capture(stream, function, error);
+        throw;
+    }
 }
 
 }  // namespace
@@ -141,6 +161,7 @@ extern "C" aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size
         can_fail(__func__),
         [&] {
             Copy copy("aclrtMemcpy", dst, destMax, src, count, kind);
+            require_unsafe_allowed("synchronous copies and fills");
             settle_default_stream();
             order_program(copy.name(), copy.accesses());
             copy.run();
@@ -150,7 +171,11 @@ extern "C" aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size
 
 extern "C" aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind, aclrtStream stream) {
     return traced(
-        can_fail(__func__), [&] { launch(std::make_unique<Copy>("aclrtMemcpyAsync", dst, destMax, src, count, kind), stream); },
+        can_fail(__func__),
+        [&] {
+            constexpr const char* kName = "aclrtMemcpyAsync";
+            launch(kName, stream, [&] { return std::make_unique<Copy>(kName, dst, destMax, src, count, kind); });
+        },
         [&] { return call_arguments("dst", dst, "destMax", destMax, "src", src, "count", count, "kind", kind).on(stream); });
 }
 
@@ -159,6 +184,7 @@ extern "C" aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, si
         can_fail(__func__),
         [&] {
             Fill fill("aclrtMemset", devPtr, maxCount, value, count);
+            require_unsafe_allowed("synchronous copies and fills");
             settle_default_stream();
             order_program(fill.name(), fill.accesses());
             fill.run();
@@ -168,6 +194,10 @@ extern "C" aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, si
 
 extern "C" aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
     return traced(
-        can_fail(__func__), [&] { launch(std::make_unique<Fill>("aclrtMemsetAsync", devPtr, maxCount, value, count), stream); },
+        can_fail(__func__),
+        [&] {
+            constexpr const char* kName = "aclrtMemsetAsync";
+            launch(kName, stream, [&] { return std::make_unique<Fill>(kName, devPtr, maxCount, value, count); });
+        },
         [&] { return call_arguments("devPtr", devPtr, "maxCount", maxCount, "value", value, "count", count).on(stream); });
 }

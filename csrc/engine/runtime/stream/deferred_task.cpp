@@ -7,12 +7,16 @@
 #include "engine/runtime/diagnostics/task_watch.h"
 #include "engine/runtime/diagnostics/trace.h"
 #include "engine/runtime/fault/injection.h"
+#include "engine/runtime/graph/capture.h"
+#include "engine/runtime/stream/recorder.h"
 #include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
 
 std::unique_ptr<DeferredTask> DeferredTask::put_on(aclrtStream handle, const char* name, const std::vector<MemoryAccess>& accesses) {
     const auto stream = find_usable_stream(handle);
+    if (stream->is_default()) require_no_capture_on(stream->device());
+    if (const auto recorder = stream->recorder()) recorder->refuse_deferred(*stream, name);
     order_launch(stream->id(), name, accesses);
     return stream->defer(name, thread_number());
 }

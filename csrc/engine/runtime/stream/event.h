@@ -11,6 +11,8 @@
 
 namespace torch_aclnn::host {
 
+struct CapturedPoint;
+
 class Event {
    public:
     using Clock = PendingWork::Clock;
@@ -24,6 +26,7 @@ class Event {
     // The stream has come here, in good health or with a failure, but for deferred tasks before it.
     void complete(std::shared_ptr<Failure> failure, PendingWork pending, StreamClock clock) {
         std::lock_guard<std::mutex> lock(mutex_);
+        captured_ = nullptr;
         recorded_ = true;
         time_ = Clock::now();
         failure_ = std::move(failure);
@@ -33,9 +36,24 @@ class Event {
 
     void reset() {
         std::lock_guard<std::mutex> lock(mutex_);
+        captured_ = nullptr;
         recorded_ = false;
         failure_ = nullptr;
         pending_.clear();
+    }
+
+    // It was recorded in a capture: a point of a graph, at which nothing arrives before a replay, and of which a replay tells nobody.
+    void capture(std::shared_ptr<const CapturedPoint> point) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        captured_ = std::move(point);
+        recorded_ = false;
+        failure_ = nullptr;
+        pending_.clear();
+    }
+
+    std::shared_ptr<const CapturedPoint> captured() const {
+        std::lock_guard<std::mutex> lock(mutex_);
+        return captured_;
     }
 
     bool recorded() const {
@@ -79,6 +97,7 @@ class Event {
     std::shared_ptr<Failure> failure_;
     PendingWork pending_;
     StreamClock clock_;
+    std::shared_ptr<const CapturedPoint> captured_;
 };
 
 // The event behind the handle; 107017 if it is not a live one.

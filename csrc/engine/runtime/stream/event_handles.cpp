@@ -2,6 +2,7 @@
 
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
+#include "engine/runtime/graph/capture.h"
 #include "engine/runtime/handle_table.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/stream.h"
@@ -101,7 +102,9 @@ extern "C" aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
         can_fail(__func__),
         [&] {
             const auto found = find_resettable_event(event);
-            find_stream(stream)->wait(Stream::kForever);
+            const auto where = find_stream(stream);
+            require_waitable(*where);
+            where->wait(Stream::kForever);
             found->reset();
         },
         [&] { return call_arguments("event", event).on(stream); });
@@ -113,6 +116,7 @@ extern "C" aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
         [&] {
             const auto found = find_event(event);
             const auto where = find_stream(stream);
+            if (const auto point = found->captured()) return Capture::wait_for_captured(where, *point);
             if (found->recorded()) return where->wait_for(*found);
             if (found->reusable()) return;  // nothing to wait for yet
             refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "event",
@@ -126,6 +130,7 @@ extern "C" aclError aclrtSynchronizeEvent(aclrtEvent event) {
         can_fail(__func__),
         [&] {
             const auto found = find_event(event);
+            require_waitable(*found);
             const StreamClock clock = found->clock();
             (void)found->pending().wait_until(Event::Clock::time_point::max());
             order_program_after(clock);

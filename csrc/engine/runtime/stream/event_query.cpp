@@ -2,6 +2,7 @@
 
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
+#include "engine/runtime/graph/capture.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/stream_order.h"
 
@@ -12,6 +13,7 @@ using Milliseconds = std::chrono::duration<float, std::milli>;
 
 std::shared_ptr<Event> find_timed_event(aclrtEvent handle, const char* parameter = "event") {
     auto event = find_event(handle, parameter);
+    require_waitable(*event);
     if (!event->timed()) refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, "an event with ACL_EVENT_TIME_LINE", "one without");
     if (!event->recorded()) refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, "a recorded event", "one that has not been recorded");
     if (!event->reached())
@@ -21,6 +23,7 @@ std::shared_ptr<Event> find_timed_event(aclrtEvent handle, const char* parameter
 
 // The program learns of it, and may rely on it.
 bool is_known_to_be_over(const Event& event) {
+    require_waitable(event);
     if (!event.reached()) return false;
     order_program_after(event.clock());
     return true;
@@ -50,7 +53,8 @@ extern "C" aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitSt
     return guarded(can_fail(__func__), [&] {
         require_pointer("status", status);
         const auto found = find_resettable_event(event);
-        *status = !found->recorded() || is_known_to_be_over(*found) ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
+        *status = (!found->recorded() && found->captured() == nullptr) || is_known_to_be_over(*found) ? ACL_EVENT_WAIT_STATUS_COMPLETE
+                                                                                                      : ACL_EVENT_WAIT_STATUS_NOT_READY;
     });
 }
 

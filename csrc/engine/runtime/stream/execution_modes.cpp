@@ -8,6 +8,39 @@ namespace {
 
 constexpr uint64_t kStopOnFailure = 1;
 
+// The attributes of a stream that are documented, and their values in one union.
+enum StreamAttribute { kFailureMode = 1, kOverflowSwitch = 2, kCacheOperatorInfo = 4 };
+union StreamAttributeValue {
+    uint64_t failure_mode;
+    uint32_t overflow_switch;
+    uint32_t cache_operator_info;
+};
+
+void set_failure_mode(uint64_t mode) {
+    if (mode != kStopOnFailure) refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "mode", "1 (stop on failure)", std::to_string(mode));
+}
+
+void require_switch(const char* parameter, uint32_t value) {
+    if (value > 1) refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, "0 or 1", std::to_string(value));
+}
+
+void set_overflow_switch(Stream& stream, const char* parameter, uint32_t value) {
+    require_switch(parameter, value);
+    stream.set_overflow_switch(value);
+}
+
+// What a profiler would write beside the operators of a graph is known anyway.
+void set_attribute(Stream& stream, int attribute, const StreamAttributeValue& value) {
+    switch (attribute) {
+        case kFailureMode: return set_failure_mode(value.failure_mode);
+        case kOverflowSwitch: return set_overflow_switch(stream, "value", value.overflow_switch);
+        case kCacheOperatorInfo: return require_switch("value", value.cache_operator_info);
+        default: break;
+    }
+    refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "stmAttrType", "1 (failure mode), 2 (overflow switch) or 4 (operator information)",
+           std::to_string(attribute));
+}
+
 }  // namespace
 }  // namespace torch_aclnn::host
 
@@ -35,22 +68,25 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetOpWaitTimeout(uint32_t) {
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetStreamFailureMode(aclrtStream handle, uint64_t mode) {
     return guarded(__func__, [&] {
         (void)find_stream(handle);
-        if (mode != kStopOnFailure) refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "mode", "1 (stop on failure)", std::to_string(mode));
+        set_failure_mode(mode);
     });
 }
 
 // Kept to be read back. What the switch lets a chip detect is read by operators that the engine does not have.
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetStreamOverflowSwitch(aclrtStream handle, uint32_t flag) {
-    return guarded(__func__, [&] {
-        const auto stream = find_stream(handle);
-        if (flag > 1) refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "0 or 1", std::to_string(flag));
-        stream->set_overflow_switch(flag);
-    });
+    return guarded(__func__, [&] { set_overflow_switch(*find_stream(handle), "flag", flag); });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetStreamOverflowSwitch(aclrtStream handle, uint32_t* flag) {
     return guarded(__func__, [&] {
         require_pointer("flag", flag);
         *flag = find_stream(handle)->overflow_switch();
+    });
+}
+
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetStreamAttribute(aclrtStream handle, int stmAttrType, const StreamAttributeValue* value) {
+    return guarded(__func__, [&] {
+        require_pointer("value", value);
+        set_attribute(*find_stream(handle), stmAttrType, *value);
     });
 }

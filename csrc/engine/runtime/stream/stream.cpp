@@ -7,28 +7,49 @@
 #include "engine/runtime/diagnostics/task_watch.h"
 #include "engine/runtime/diagnostics/trace.h"
 #include "engine/runtime/fault/injection.h"
+#include "engine/runtime/graph/capture.h"
 #include "engine/runtime/stream/deferred_task.h"
 #include "engine/runtime/stream/event.h"
+#include "engine/runtime/stream/memory_value.h"
+#include "engine/runtime/stream/recorder.h"
 #include "engine/runtime/stream/stream_order.h"
 #include "engine/runtime/stream/worker.h"
 
 namespace torch_aclnn::host {
-namespace {
 
-int next_id() {
-    static std::atomic<int> next{0};
-    return next.fetch_add(1, std::memory_order_relaxed);
-}
-
-}  // namespace
-
-Stream::Stream(int device) : device_(device), id_(next_id()) {}
+Stream::Stream(int device, bool is_default) : device_(device), id_(new_stream_number()), is_default_(is_default) {}
 
 Stream::~Stream() = default;
 
+std::shared_ptr<Recorder> Stream::recorder() const {
+    if (!is_recorded_.load(std::memory_order_acquire)) return nullptr;
+    const std::lock_guard<std::mutex> lock(recorder_mutex_);
+    return recorder_;
+}
+
+std::shared_ptr<Recorder> Stream::recorder_of_work() const {
+    if (is_default_) require_no_capture_on(device_);
+    return recorder();
+}
+
+void Stream::set_recorder(std::shared_ptr<Recorder> recorder) {
+    const std::lock_guard<std::mutex> lock(recorder_mutex_);
+    recorder_.swap(recorder);
+    is_recorded_.store(recorder_ != nullptr, std::memory_order_release);
+}
+
 void Stream::submit(Task& task) {
+    if (const auto recorder = recorder_of_work()) return recorder->take(*this, task);
     if (config().check_streams) order_launch(id_, task.name(), task.accesses());
-    if (config().asynchronous) return submit_to_worker(task);
+    launch(task);
+}
+
+void Stream::submit_waiting(WaitingTask& task) {
+    if (const auto recorder = recorder_of_work()) return recorder->take(*this, task);
+    submit_to_worker(task);
+}
+
+void Stream::run_now(Task& task) {
     {
         std::unique_lock<Lock> lock(running_);
         (void)await_deferred(lock, kForever);
@@ -80,12 +101,14 @@ std::unique_ptr<DeferredTask> Stream::defer(const char* name, uint64_t origin) {
 }
 
 void Stream::record(Event& event) {
+    if (const auto recorder = recorder_of_work()) return recorder->record(*this, event);
     std::lock_guard<Lock> lock(running_);
     settle();
     event.complete(pending_failure(), deferred_, order_so_far(id_));
 }
 
 void Stream::wait_for(const Event& event) {
+    if (const auto recorder = recorder_of_work()) return recorder->wait_for(*this, event);
     std::lock_guard<Lock> lock(running_);
     settle();
     deferred_.add(event.pending());
@@ -175,6 +198,11 @@ bool Stream::await_deferred(std::unique_lock<Lock>& lock, Completion::Clock::tim
 void Stream::trace_end(const char* name, int64_t begin, const Failure* failure) const noexcept {
     if (failure == nullptr) return trace_task(name, device(), id(), begin, ACL_SUCCESS, "");
     trace_task(name, device(), id(), begin, failure->error().code(), failure->error().what());
+}
+
+int new_stream_number() {
+    static std::atomic<int> next{0};
+    return next.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::shared_ptr<Failure> make_failure(int code, const char* message, const char* task, uint64_t origin) noexcept {

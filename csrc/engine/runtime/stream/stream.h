@@ -14,7 +14,9 @@ namespace torch_aclnn::host {
 class DeferredTask;
 class Device;
 class Event;
+class Recorder;
 class StreamWorker;
+class WaitingTask;
 
 // A task runs at once, on the thread that launches it, while the stream's lock keeps the order of several launching threads; or, with
 // TORCH_ACLNN_HOST_ASYNC, later, on the stream's own thread. A deferred one is run by another thread; a task that is launched after it
@@ -23,18 +25,28 @@ class Stream : public std::enable_shared_from_this<Stream> {
    public:
     static constexpr auto kForever = Completion::Clock::time_point::max();
 
-    explicit Stream(int device);
+    explicit Stream(int device, bool is_default = false);
     Stream(const Stream&) = delete;
     ~Stream();
     Stream& operator=(const Stream&) = delete;
 
     int device() const { return device_; }
     int id() const { return id_; }
+    bool is_default() const { return is_default_; }
     uint32_t overflow_switch() const { return overflow_switch_; }
     void set_overflow_switch(uint32_t flag) { overflow_switch_ = flag; }
 
     // Takes the task: run() once, or not at all after a failure; finish() in any case. If it throws, an Error, the task has not been taken.
     void submit(Task& task);
+    // The same of a task that waits (memory_value.h).
+    void submit_waiting(WaitingTask& task);
+    // The same, past a recorder, of a task whose order with others (stream_order.h) the caller has noted: here and now, or on the stream's
+    // own thread.
+    void launch(Task& task) { config().asynchronous ? submit_to_worker(task) : run_now(task); }
+    void launch_on_worker(Task& task) { submit_to_worker(task); }
+    // What keeps the work that is put on the stream in the place of its execution, or null.
+    std::shared_ptr<Recorder> recorder() const;
+    void set_recorder(std::shared_ptr<Recorder> recorder);
     // Puts a task on the stream that another thread will run; `origin` is the thread that asked for it. Waits for nothing.
     std::unique_ptr<DeferredTask> defer(const char* name, uint64_t origin);
     void record(Event& event);
@@ -56,9 +68,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
     // Recursive: a host callback may launch work on the stream it runs on.
     using Lock = std::recursive_timed_mutex;
 
+    // The same for work that is to be put on the stream. 107000 if it is the default stream while another of the device is captured.
+    std::shared_ptr<Recorder> recorder_of_work() const;
     std::shared_ptr<Failure> pending_failure() const;
     void replace_failure(std::shared_ptr<Failure> failure);
     void submit_to_worker(Task& task);
+    void run_now(Task& task);
     StreamWorker& worker();
     void run(Task& task) noexcept;
     void keep_failure(const Task& task, int code, const char* message) noexcept;
@@ -69,13 +84,20 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
     const int device_;
     const int id_;
+    const bool is_default_;
     std::atomic<uint32_t> overflow_switch_{0};
     Lock running_;
     const std::shared_ptr<Demand> demand_ = std::make_shared<Demand>();
     PendingWork deferred_;
     std::shared_ptr<Failure> failure_;
     std::unique_ptr<StreamWorker> worker_;  // made by the first task that it is to run
+    std::atomic<bool> is_recorded_{false};
+    mutable std::mutex recorder_mutex_;
+    std::shared_ptr<Recorder> recorder_;
 };
+
+// A number that no other stream has.
+int new_stream_number();
 
 // The failure of a task that was launched by the thread `origin`; the process prints it when it ends and it has not been reported.
 std::shared_ptr<Failure> make_failure(int code, const char* message, const char* task, uint64_t origin) noexcept;

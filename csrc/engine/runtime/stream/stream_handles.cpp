@@ -7,6 +7,7 @@
 #include "engine/runtime/device/process.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
+#include "engine/runtime/graph/capture.h"
 #include "engine/runtime/handle_table.h"
 #include "engine/runtime/memory/memory_of_device.h"
 #include "engine/runtime/stream/stream.h"
@@ -55,6 +56,7 @@ void create_stream(aclrtStream* stream) {
 }
 
 void destroy_stream(aclrtStream handle) {
+    if (const auto captured = streams().find(handle)) require_waitable(*captured);
     const auto stream = streams().remove(handle);
     if (stream == nullptr) refuse(ACL_ERROR_RT_INVALID_HANDLE, "stream", "a live stream", text(handle));
     stream->wait(Stream::kForever);
@@ -137,7 +139,9 @@ extern "C" aclError aclrtDestroyStreamForce(aclrtStream stream) {
 extern "C" aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status) {
     return guarded(can_fail(__func__), [&] {
         require_pointer("status", status);
-        *status = find_stream(handle)->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+        const auto stream = find_stream(handle);
+        require_waitable(*stream);
+        *status = stream->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
     });
 }
 

@@ -3,6 +3,7 @@
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
+#include "engine/runtime/graph/capture.h"
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
@@ -18,6 +19,7 @@ void require_end(Stream& stream, int milliseconds) {
 constexpr int kForever = -1;
 
 void synchronize_device(int milliseconds) {
+    require_device_waitable(current_device().index());
     const auto all = streams_of(current_device());
     for (const auto& stream : all) require_end(*stream, milliseconds);
     for (const auto& stream : all) stream->report_failure();
@@ -25,6 +27,7 @@ void synchronize_device(int milliseconds) {
 
 void synchronize_stream(aclrtStream handle, int milliseconds) {
     const auto stream = find_stream(handle);
+    require_waitable(*stream);
     require_end(*stream, milliseconds);
     stream->report_failure();
 }

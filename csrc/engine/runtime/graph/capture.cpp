@@ -1,0 +1,301 @@
+#include "engine/runtime/graph/capture.h"
+
+#include <set>
+#include <utility>
+
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/graph/task_group.h"
+#include "engine/runtime/stream/event.h"
+#include "engine/runtime/stream/stream.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+const char* const kModeNames[] = {"ACL_MODEL_RI_CAPTURE_MODE_GLOBAL", "ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL",
+                                  "ACL_MODEL_RI_CAPTURE_MODE_RELAXED"};
+
+thread_local aclmdlRICaptureMode mode_of_thread = ACL_MODEL_RI_CAPTURE_MODE_GLOBAL;
+
+// Those that have begun and not ended. Never destroyed: calls still come while the process exits.
+struct Captures {
+    std::mutex mutex;
+    std::set<Capture*> all;
+    std::atomic<size_t> count{0};  // read without the lock: mostly there is none
+};
+
+Captures& captures() {
+    static auto* const once = new Captures;
+    return *once;
+}
+
+bool none_is_captured() {
+    return captures().count.load(std::memory_order_acquire) == 0;
+}
+
+std::string name_of(const Stream& stream) {
+    return text("stream ", stream.id());
+}
+
+Capture& require_captured(const std::shared_ptr<Capture>& capture, const Stream& stream) {
+    if (capture == nullptr) refuse(ACL_ERROR_RT_PARAM_INVALID, "stream", "one that is captured", text(name_of(stream), ", which is not"));
+    return *capture;
+}
+
+void require_recordable(const Stream& stream) {
+    if (stream.is_default())
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "stream", "one from aclrtCreateStream",
+               text("the default stream of device ", stream.device(), ", which cannot be captured"));
+    if (const auto recorder = stream.recorder()) recorder->refuse_wait(stream);
+}
+
+}  // namespace
+
+Capture::Capture(const std::shared_ptr<Stream>& origin, aclmdlRICaptureMode mode)
+    : origin_(origin), mode_(mode), thread_(thread_number()), graph_(std::make_shared<Graph>(origin->device())) {}
+
+void Capture::begin(const std::shared_ptr<Stream>& origin, aclmdlRICaptureMode mode) {
+    const std::lock_guard<std::mutex> lock(captures().mutex);
+    require_recordable(*origin);
+    const std::shared_ptr<Capture> capture(new Capture(origin, mode));
+    captures().all.insert(capture.get());
+    capture->join(origin);
+    capture->handle_ = add_graph(capture->graph_);
+    captures().count.store(captures().all.size(), std::memory_order_release);
+}
+
+std::shared_ptr<Capture> Capture::of(const Stream& stream) {
+    return std::dynamic_pointer_cast<Capture>(stream.recorder());
+}
+
+aclmdlRI Capture::end(Stream& stream) {
+    const auto capture = of(stream);
+    const std::lock_guard<std::mutex> lock(captures().mutex);
+    require_captured(capture, stream).require_end(stream);
+    capture->release_streams();
+    captures().all.erase(capture.get());
+    captures().count.store(captures().all.size(), std::memory_order_release);
+    try {
+        capture->require_valid();
+        capture->require_all_joined();
+    } catch (...) {
+        remove_task_groups(*capture->graph_);
+        remove_graph(capture->handle_);
+        throw;
+    }
+    capture->graph_->complete();
+    return capture->handle_;
+}
+
+void Capture::require_end(const Stream& stream) {
+    if (&stream != origin_.get())
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "stream", text("the one that the capture began with, ", name_of(*origin_)),
+               text(name_of(stream), ", which joined it"));
+    if (mode_ != ACL_MODEL_RI_CAPTURE_MODE_RELAXED && thread_ != thread_number())
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "calling thread", text("the one that began ", description()), "another one");
+}
+
+void Capture::require_all_joined() {
+    const StreamClock& end = member(*origin_).clock;
+    for (const auto& [id, member] : members_) {
+        if (member.group)
+            throw Error(ACL_ERROR_RT_PARAM_INVALID, text("stream ", id, " has a group of tasks without its aclmdlRICaptureTaskGrpEnd"));
+        if (end.of(member.number) >= member.clock.of(member.number)) continue;
+        throw Error(ACL_ERROR_RT_STREAM_UNJOINED,
+                    text("stream ", id, " joined the capture and ", name_of(*origin_),
+                         " did not wait for its work: expected an event recorded on it after its last task, and a wait for that event"));
+    }
+}
+
+void Capture::release_streams() {
+    for (const auto& entry : members_) entry.second.stream->set_recorder(nullptr);
+}
+
+aclmdlRICaptureStatus Capture::status() const {
+    const std::lock_guard<std::mutex> lock(captures().mutex);
+    return failure_ ? ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED : ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE;
+}
+
+std::string Capture::description() const {
+    return text("the capture of ", name_of(*origin_), " in ", kModeNames[mode_]);
+}
+
+bool Capture::forbids_unsafe(aclmdlRICaptureMode mode) const {
+    const bool is_mine = thread_ == thread_number();
+    if (is_mine) return mode_ != ACL_MODEL_RI_CAPTURE_MODE_RELAXED && mode != ACL_MODEL_RI_CAPTURE_MODE_RELAXED;
+    return mode_ == ACL_MODEL_RI_CAPTURE_MODE_GLOBAL && mode == ACL_MODEL_RI_CAPTURE_MODE_GLOBAL;
+}
+
+void Capture::fail(const char* function, int code, const std::string& message) {
+    if (!failure_) failure_.emplace(code, message, function);
+}
+
+void Capture::require_valid() const {
+    if (!failure_) return;
+    const std::string where = failure_->function() == nullptr ? "" : text(" in ", failure_->function());
+    throw Error(failure_->code(), text(description(), " failed", where, ": ", failure_->what()));
+}
+
+void Capture::fail_and_throw(const Error& error) {
+    fail(nullptr, error.code(), error.what());
+    throw error;
+}
+
+Capture::Member& Capture::join(const std::shared_ptr<Stream>& stream) {
+    const auto added = members_.emplace(stream->id(), Member{stream, graph_->add_stream(), {}, {}});
+    stream->set_recorder(shared_from_this());
+    return added.first->second;
+}
+
+Capture::Member& Capture::member(const Stream& stream) {
+    return members_.at(stream.id());
+}
+
+// A graph that lacks a task is not what the program captured.
+void Capture::take(Stream& stream, Task& task) {
+    const std::lock_guard<std::mutex> lock(captures().mutex);
+    require_valid();
+    Member& place = member(stream);
+    try {
+        if (place.group) require_operator(task);
+        if (place.group) place.group->reserve(place.group->size() + 1);
+        const size_t step = graph_->add_task(place.number, task);
+        place.clock.advance(place.number);
+        if (place.group) place.group->push_back(step);
+    } catch (const Error& error) {
+        fail(task.name(), error.code(), error.what());
+        throw;
+    }
+}
+
+void Capture::record(Stream& stream, Event& event) {
+    const std::lock_guard<std::mutex> lock(captures().mutex);
+    require_valid();
+    const Member& place = member(stream);
+    event.capture(
+        std::make_shared<CapturedPoint>(CapturedPoint{weak_from_this(), graph_->add_record(place.number), stream.id(), place.clock}));
+}
+
+void Capture::wait_for(Stream& stream, const Event&) {
+    const std::lock_guard<std::mutex> lock(captures().mutex);
+    fail_and_throw(Error(ACL_ERROR_RT_PARAM_INVALID, text("event: expected one recorded in ", description(), ", which ", name_of(stream),
+                                                          " takes part in, got one recorded before or outside of it")));
+}
+
+void Capture::wait_for_captured(const std::shared_ptr<Stream>& stream, const CapturedPoint& point) {
+    const auto capture = point.capture.lock();
+    const auto own = of(*stream);
+    const std::lock_guard<std::mutex> lock(captures().mutex);
+    if (capture == nullptr || captures().all.count(capture.get()) == 0) {
+        const Error error(ACL_ERROR_RT_PARAM_INVALID, text("event: expected one that was recorded, got one recorded on stream ",
+                                                           point.stream, " in a capture that has ended; a replay does not record it"));
+        if (own != nullptr) own->fail_and_throw(error);
+        throw error;
+    }
+    capture->require_valid();
+    if (own != nullptr && own != capture)
+        own->fail_and_throw(Error(ACL_ERROR_RT_PARAM_INVALID, text("event: expected one recorded in ", own->description(),
+                                                                   ", got one recorded in ", capture->description())));
+    if (own == nullptr) {
+        require_recordable(*stream);
+        if (stream->device() != capture->device())
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "stream", text("one of device ", capture->device(), ", of which the event's capture is"),
+                   text(name_of(*stream), " of device ", stream->device()));
+    }
+    Member& place = own == nullptr ? capture->join(stream) : capture->member(*stream);
+    capture->graph_->add_wait(place.number, point.point);
+    place.clock.merge(point.clock);
+    place.clock.advance(place.number);
+}
+
+void Capture::refuse_deferred(Stream& stream, const char* name) {
+    const std::lock_guard<std::mutex> lock(captures().mutex);
+    fail_and_throw(Error(
+        ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+        text(name, " cannot be captured by the torch_aclnn host engine: expected a stream that is not captured, got ", name_of(stream))));
+}
+
+void Capture::refuse_wait(const Stream& stream) const {
+    refuse(ACL_ERROR_RT_STREAM_CAPTURED, "stream", "one that is not captured", text(name_of(stream), " in ", description()));
+}
+
+void Capture::begin_group(Stream& stream) {
+    const auto capture = of(stream);
+    const std::lock_guard<std::mutex> lock(captures().mutex);
+    require_captured(capture, stream).require_valid();
+    Member& place = capture->member(stream);
+    if (place.group)
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "stream", "one without an open group of tasks", text(name_of(stream), ", which has one"));
+    place.group.emplace();
+}
+
+aclrtTaskGrp Capture::end_group(Stream& stream) {
+    const auto capture = of(stream);
+    const std::lock_guard<std::mutex> lock(captures().mutex);
+    require_captured(capture, stream).require_valid();
+    Member& place = capture->member(stream);
+    if (!place.group)
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "stream", "one with an open group of tasks", text(name_of(stream), ", which has none"));
+    const aclrtTaskGrp group = add_task_group(capture->graph_, std::move(*place.group));
+    place.group.reset();
+    return group;
+}
+
+void require_no_capture_on(int device) {
+    if (none_is_captured()) return;
+    const std::lock_guard<std::mutex> lock(captures().mutex);
+    for (const Capture* capture : captures().all)
+        if (capture->device() == device)
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "stream", text("another than the default stream during ", capture->description()),
+                   "that one");
+}
+
+void require_device_waitable(int device) {
+    if (none_is_captured()) return;
+    const std::lock_guard<std::mutex> lock(captures().mutex);
+    for (const Capture* capture : captures().all)
+        if (capture->device() == device)
+            refuse(ACL_ERROR_RT_STREAM_CAPTURED, "device", "one without a stream that is captured",
+                   text("device ", device, " during ", capture->description()));
+}
+
+void require_waitable(const Stream& stream) {
+    if (stream.is_default()) require_no_capture_on(stream.device());
+    if (const auto recorder = stream.recorder()) recorder->refuse_wait(stream);
+}
+
+void require_waitable(const Event& event) {
+    if (const auto point = event.captured())
+        refuse(ACL_ERROR_RT_STREAM_CAPTURED, "event", "one that was not recorded in a capture",
+               text("one recorded on stream ", point->stream, " while that was captured"));
+}
+
+void require_unsafe_allowed(const char* what) {
+    if (none_is_captured()) return;
+    const std::lock_guard<std::mutex> lock(captures().mutex);
+    for (Capture* capture : captures().all) {
+        if (!capture->forbids_unsafe(mode_of_thread)) continue;
+        const std::string message = text(what, " are forbidden to this thread, whose mode is ", kModeNames[mode_of_thread], ", during ",
+                                         capture->description(), " (aclmdlRICaptureThreadExchangeMode changes the thread's mode)");
+        capture->fail(nullptr, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, message);
+        throw Error(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, message);
+    }
+}
+
+aclmdlRICaptureMode exchange_thread_mode(aclmdlRICaptureMode mode) {
+    return std::exchange(mode_of_thread, mode);
+}
+
+void fail_capture(aclrtStream handle, const char* function, const std::exception& error) noexcept {
+    if (none_is_captured()) return;
+    try {
+        const auto capture = Capture::of(*find_stream(handle));
+        if (capture == nullptr) return;
+        const auto* const known = dynamic_cast<const Error*>(&error);
+        const std::lock_guard<std::mutex> lock(captures().mutex);
+        capture->fail(function, known != nullptr ? known->code() : ACL_ERROR_INTERNAL_ERROR, error.what());
+    } catch (const std::exception&) {
+        // A stream that is not live is not captured.
+    }
+}
+
+}  // namespace torch_aclnn::host

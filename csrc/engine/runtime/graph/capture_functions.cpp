@@ -1,0 +1,84 @@
+// The functions of a program that captures a graph.
+
+#include "acl/acl_mdl.h"
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/faultable.h"
+#include "engine/runtime/graph/capture.h"
+#include "engine/runtime/graph/task_group.h"
+#include "engine/runtime/stream/stream.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+aclmdlRICaptureMode require_mode(int mode) {
+    if (mode < ACL_MODEL_RI_CAPTURE_MODE_GLOBAL || mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED)
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "mode", "a value in 0..2", std::to_string(mode));
+    return static_cast<aclmdlRICaptureMode>(mode);
+}
+
+}  // namespace
+}  // namespace torch_aclnn::host
+
+using namespace torch_aclnn::host;
+
+extern "C" aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode) {
+    return traced(
+        can_fail(__func__), [&] { Capture::begin(find_usable_stream(stream), require_mode(mode)); },
+        [&] { return call_arguments("mode", static_cast<int>(mode)).on(stream); });
+}
+
+extern "C" aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* modelRI) {
+    return traced(
+        can_fail(__func__),
+        [&] {
+            require_pointer("modelRI", modelRI);
+            *modelRI = nullptr;
+            *modelRI = Capture::end(*find_stream(stream));
+        },
+        [&] { return call_arguments("modelRI", value_at(modelRI)).on(stream); });
+}
+
+// No line in the trace: torch_npu asks at every turn.
+extern "C" aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatus* status, aclmdlRI* modelRI) {
+    return guarded(__func__, [&] {
+        require_pointer("status", status);
+        require_pointer("modelRI", modelRI);
+        const auto capture = Capture::of(*find_stream(stream));
+        *status = capture == nullptr ? ACL_MODEL_RI_CAPTURE_STATUS_NONE : capture->status();
+        *modelRI = capture == nullptr ? nullptr : capture->graph();
+    });
+}
+
+extern "C" aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode* mode) {
+    return traced(
+        can_fail(__func__),
+        [&] {
+            require_pointer("mode", mode);
+            *mode = exchange_thread_mode(require_mode(*mode));
+        },
+        [&] { return call_arguments("mode", static_cast<int>(value_at(mode))); });
+}
+
+extern "C" aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream) {
+    return traced(can_fail(__func__), [&] { Capture::begin_group(*find_stream(stream)); }, [&] { return call_arguments().on(stream); });
+}
+
+extern "C" aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp* handle) {
+    return traced(
+        can_fail(__func__),
+        [&] {
+            require_pointer("handle", handle);
+            *handle = Capture::end_group(*find_stream(stream));
+        },
+        [&] { return call_arguments("handle", value_at(handle)).on(stream); });
+}
+
+extern "C" aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp handle) {
+    return traced(
+        can_fail(__func__), [&] { TaskUpdate::begin(*find_usable_stream(stream), handle); },
+        [&] { return call_arguments("handle", handle).on(stream); });
+}
+
+extern "C" aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream) {
+    return traced(can_fail(__func__), [&] { TaskUpdate::end(*find_stream(stream)); }, [&] { return call_arguments().on(stream); });
+}

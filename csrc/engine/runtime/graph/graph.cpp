@@ -1,0 +1,131 @@
+#include "engine/runtime/graph/graph.h"
+
+#include <cstdio>
+
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/handle_table.h"
+#include "engine/runtime/stream/memory_value.h"
+#include "engine/runtime/stream/stream.h"
+#include "engine/runtime/stream/stream_order.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+uint32_t next_id() {
+    static std::atomic<uint32_t> newest{0};
+    return newest.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// Never destroyed: calls still come while the process exits.
+HandleTable<Graph>& graphs() {
+    static auto* const once = new HandleTable<Graph>(HandleKind::graph);
+    return *once;
+}
+
+void print_leaks() {
+    graphs().for_each([](const void* handle, const Graph& graph) {
+        std::fprintf(stderr, "torch_aclnn: not destroyed before aclFinalize: graph %p, %u of device %d\n", handle, graph.id(),
+                     graph.device());
+    });
+}
+const bool leaks_are_reported = (add_leak_report(print_leaks), true);
+
+// One step of one replay. Which task it runs is decided when its turn comes, as an update may come first.
+class ReplayedTask final : public Task {
+   public:
+    ReplayedTask(std::shared_ptr<Graph> graph, size_t step)
+        : graph_(std::move(graph)), step_(step), name_(graph_->task_of(step)->task->name()) {}
+
+    const char* name() const override { return name_; }
+    std::vector<MemoryAccess> accesses() const override { return graph_->task_of(step_)->task->accesses(); }
+    void run() override {
+        const auto kept = graph_->task_of(step_);
+        const std::lock_guard<std::recursive_mutex> lock(kept->running);
+        kept->task->run();
+    }
+    void finish() noexcept override { delete this; }
+
+   private:
+    const std::shared_ptr<Graph> graph_;
+    const size_t step_;
+    const char* const name_;
+};
+
+}  // namespace
+
+Graph::Graph(int device) : id_(next_id()), device_(device) {}
+
+int Graph::add_stream() {
+    streams_.push_back(new_stream_number());
+    return static_cast<int>(streams_.size()) - 1;
+}
+
+size_t Graph::add_task(int stream, Task& task) {
+    auto kept = std::make_shared<KeptTask>();
+    task.keep();
+    steps_.push_back({StepKind::task, stream, 0, kept});
+    kept->task = &task;
+    waits_ = waits_ || dynamic_cast<const WaitingTask*>(&task) != nullptr;
+    return steps_.size() - 1;
+}
+
+size_t Graph::add_record(int stream) {
+    steps_.push_back({StepKind::record, stream, points_, nullptr});
+    return points_++;
+}
+
+void Graph::add_wait(int stream, size_t point) {
+    steps_.push_back({StepKind::wait, stream, point, nullptr});
+}
+
+std::shared_ptr<KeptTask> Graph::task_of(size_t step) const {
+    const std::lock_guard<std::mutex> lock(tasks_mutex_);
+    return steps_[step].task;
+}
+
+void Graph::replace(size_t step, std::shared_ptr<KeptTask> task) {
+    const std::lock_guard<std::mutex> lock(tasks_mutex_);
+    steps_[step].task.swap(task);
+}
+
+void Graph::replay(Stream& stream) {
+    std::vector<StreamClock> points(points_);
+    order_after(streams_[0], order_so_far(stream.id()));
+    for (size_t i = 0; i < steps_.size(); ++i) {
+        const Step& step = steps_[i];
+        const int number = stream_number(step.stream);
+        if (step.kind == StepKind::record) points[step.point] = order_so_far(number);
+        if (step.kind == StepKind::wait) order_after(number, points[step.point]);
+        if (step.kind != StepKind::task) continue;
+        auto task = std::make_unique<ReplayedTask>(shared_from_this(), i);
+        if (config().check_streams) order_launch(number, task->name(), task->accesses());
+        waits_ ? stream.launch_on_worker(*task) : stream.launch(*task);
+        (void)task.release();  // the stream finishes it
+    }
+    order_after(stream.id(), order_so_far(streams_[0]));
+}
+
+aclmdlRI add_graph(std::shared_ptr<Graph> graph) {
+    return graphs().add(std::move(graph));
+}
+
+void remove_graph(aclmdlRI handle) {
+    graphs().remove(handle);
+}
+
+std::shared_ptr<Graph> find_graph(aclmdlRI handle) {
+    require_pointer("modelRI", handle);
+    auto graph = graphs().find(handle);
+    if (graph == nullptr) refuse(ACL_ERROR_RT_INVALID_HANDLE, "modelRI", "a live graph", text(handle));
+    return graph;
+}
+
+std::shared_ptr<Graph> find_complete_graph(aclmdlRI handle) {
+    auto graph = find_graph(handle);
+    if (!graph->is_complete())
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "modelRI", "a graph whose capture has ended",
+               text("graph ", graph->id(), ", which is captured"));
+    return graph;
+}
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,83 @@
+// Work that was captured from streams, and is done again with each replay.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "acl/acl_mdl.h"
+#include "engine/runtime/engine.h"
+
+namespace torch_aclnn::host {
+
+class Stream;
+
+// A task that a graph has, or had: it is finished when nothing needs it any more.
+struct KeptTask {
+    KeptTask() = default;
+    KeptTask(const KeptTask&) = delete;
+    ~KeptTask() {
+        if (task != nullptr) task->finish();
+    }
+    Task* task = nullptr;
+    std::recursive_mutex running;  // two replays may come to it at once
+};
+
+// The steps are in the order in which they were captured, which is one that keeps what the events between the streams demand; a replay
+// does them in this order on one stream. The streams that they were captured from count for TORCH_ACLNN_HOST_CHECK_STREAMS: it finds uses
+// of memory that only this order keeps apart.
+class Graph : public std::enable_shared_from_this<Graph> {
+   public:
+    enum class StepKind { task, record, wait };
+    struct Step {
+        StepKind kind;
+        int stream;    // of the graph, from 0 on
+        size_t point;  // which record it is, or waits for
+        std::shared_ptr<KeptTask> task;
+    };
+
+    explicit Graph(int device);
+
+    uint32_t id() const { return id_; }
+    int device() const { return device_; }
+
+    // Until it is complete. The first stream is the one that the capture began with.
+    int add_stream();
+    // Takes the task, and returns the number of the step. If it throws, the task has not been taken.
+    size_t add_task(int stream, Task& task);
+    size_t add_record(int stream);
+    void add_wait(int stream, size_t point);
+    void complete() { is_complete_.store(true, std::memory_order_release); }
+
+    bool is_complete() const { return is_complete_.load(std::memory_order_acquire); }
+    void replay(Stream& stream);
+    const std::vector<Step>& steps() const { return steps_; }
+    // A stream's number, as messages have it.
+    int stream_number(int stream) const { return streams_[static_cast<size_t>(stream)]; }
+    std::shared_ptr<KeptTask> task_of(size_t step) const;
+    // From the next time on that the step's turn comes.
+    void replace(size_t step, std::shared_ptr<KeptTask> task);
+
+    void add_group(aclrtTaskGrp group) { groups_.push_back(group); }
+    const std::vector<aclrtTaskGrp>& groups() const { return groups_; }
+
+   private:
+    const uint32_t id_;
+    const int device_;
+    std::atomic<bool> is_complete_{false};
+    std::vector<Step> steps_;
+    std::vector<int> streams_;
+    size_t points_ = 0;
+    bool waits_ = false;  // it has a WaitingTask
+    std::vector<aclrtTaskGrp> groups_;
+    mutable std::mutex tasks_mutex_;  // for those of the steps, once it is complete
+};
+
+aclmdlRI add_graph(std::shared_ptr<Graph> graph);
+void remove_graph(aclmdlRI handle);
+// 107017 unless the handle is live; 107000 if it is still being captured.
+std::shared_ptr<Graph> find_graph(aclmdlRI handle);
+std::shared_ptr<Graph> find_complete_graph(aclmdlRI handle);
+
+}  // namespace torch_aclnn::host

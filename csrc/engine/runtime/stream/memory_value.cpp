@@ -1,0 +1,111 @@
+#include "engine/runtime/stream/memory_value.h"
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/faultable.h"
+#include "engine/runtime/memory/memory_range.h"
+#include "engine/runtime/stream/stream.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+constexpr auto kPause = std::chrono::microseconds(50);
+
+enum Comparison : uint32_t { kGreaterOrEqual = 0, kEqual = 1, kAnd = 2, kNor = 3 };
+
+bool is_met(uint64_t found, uint64_t value, uint32_t comparison) {
+    switch (comparison) {
+        case kGreaterOrEqual: return static_cast<int64_t>(found - value) >= 0;
+        case kEqual: return found == value;
+        case kAnd: return (found & value) != 0;
+        default: return ~(found | value) != 0;
+    }
+}
+
+// A word that streams write and wait for at once. It is in memory that may be freed meanwhile.
+class Word {
+   public:
+    explicit Word(void* address)
+        : range_("devAddr", require_aligned(address), sizeof(uint64_t), Side::device, "ACL_MEMCPY_DEVICE_TO_DEVICE") {}
+
+    template <class Action>
+    auto use(Action action) const {
+        std::optional<MemoryUse> use;
+        range_.hold(use);
+        return action(reinterpret_cast<std::atomic<uint64_t>&>(*static_cast<uint64_t*>(range_.view())));
+    }
+
+   private:
+    static void* require_aligned(void* address) {
+        require_pointer("devAddr", address);
+        if (reinterpret_cast<uintptr_t>(address) % alignof(uint64_t) != 0)
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "devAddr", "a multiple of 8", text(address));
+        return address;
+    }
+
+    MemoryRange range_;
+};
+
+class Write final : public Task {
+   public:
+    Write(void* address, uint64_t value) : word_(address), value_(value) {}
+    const char* name() const override { return "aclrtValueWrite"; }
+    void run() override {
+        word_.use([this](std::atomic<uint64_t>& word) { word.store(value_, std::memory_order_release); });
+    }
+    void finish() noexcept override { delete this; }
+
+   private:
+    const Word word_;
+    const uint64_t value_;
+};
+
+class Wait final : public WaitingTask {
+   public:
+    Wait(void* address, uint64_t value, uint32_t comparison) : word_(address), value_(value), comparison_(comparison) {}
+    const char* name() const override { return "aclrtValueWait"; }
+    void run() override {
+        const auto is_over = [this](const std::atomic<uint64_t>& word) {
+            return is_met(word.load(std::memory_order_acquire), value_, comparison_);
+        };
+        while (!word_.use(is_over)) std::this_thread::sleep_for(kPause);
+    }
+    void finish() noexcept override { delete this; }
+
+   private:
+    const Word word_;
+    const uint64_t value_;
+    const uint32_t comparison_;
+};
+
+}  // namespace
+}  // namespace torch_aclnn::host
+
+using namespace torch_aclnn::host;
+
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream) {
+    return traced(
+        can_fail(__func__),
+        [&] {
+            if (flag != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "0", std::to_string(flag));
+            auto write = std::make_unique<Write>(devAddr, value);
+            find_usable_stream(stream)->submit(*write);
+            (void)write.release();  // the stream finishes it
+        },
+        [&] { return call_arguments("devAddr", devAddr, "value", value, "flag", flag).on(stream); });
+}
+
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtValueWait(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream) {
+    return traced(
+        can_fail(__func__),
+        [&] {
+            if (flag > kNor) refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "a value in 0..3", std::to_string(flag));
+            auto wait = std::make_unique<Wait>(devAddr, value, flag);
+            find_usable_stream(stream)->submit_waiting(*wait);
+            (void)wait.release();  // the stream finishes it
+        },
+        [&] { return call_arguments("devAddr", devAddr, "value", value, "flag", flag).on(stream); });
+}

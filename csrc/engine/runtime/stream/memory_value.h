@@ -1,0 +1,11 @@
+// Work that waits until a word of device memory has some value.
+#pragma once
+
+#include "engine/runtime/engine.h"
+
+namespace torch_aclnn::host {
+
+// A thread of the stream's own runs it, also without TORCH_ACLNN_HOST_ASYNC: the program goes on, as the value may have to come from it.
+class WaitingTask : public Task {};
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,23 @@
+// What keeps a stream's work in the place of its execution, while a graph is captured from the stream or a group of its tasks is updated.
+#pragma once
+
+namespace torch_aclnn::host {
+
+class Event;
+class Stream;
+class Task;
+
+class Recorder {
+   public:
+    virtual ~Recorder() = default;
+    // Each throws an Error if that cannot be kept.
+    virtual void take(Stream& stream, Task& task) = 0;
+    virtual void record(Stream& stream, Event& event) = 0;
+    virtual void wait_for(Stream& stream, const Event& event) = 0;
+    // Work of this name, which another thread would do, cannot be kept.
+    virtual void refuse_deferred(Stream& stream, const char* name) = 0;
+    // 107027 for a call that cannot be: work that is kept is never done, so nothing can wait for it or ask about it.
+    virtual void refuse_wait(const Stream& stream) const = 0;
+};
+
+}  // namespace torch_aclnn::host
