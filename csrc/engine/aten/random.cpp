@@ -51,15 +51,6 @@ void write_multinomial(at::Tensor& out, const at::Tensor& self, int64_t draws, b
     write(out, at::multinomial(upcast(self), draws, replacement, generator));
 }
 
-// Each element is kept with probability 1 - prob.
-void write_dropout_mask(at::Tensor& out, double prob, const PhiloxStream& stream) {
-    write(out, drawn<uint8_t>(out.sizes(), [&](int64_t byte) {
-              uint8_t bits = 0;
-              for (int64_t bit = 0; bit < 8; bit++) bits |= (stream.uniform(8 * byte + bit) >= prob) << bit;
-              return bits;
-          }));
-}
-
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
@@ -115,7 +106,7 @@ ATEN_CHECKED_ENTRY(aclnnMultinomial, FLOATING | DOUBLE | COMPLEX, require_draws(
 
 ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), (Shape, shape), (Probability, prob), (Int, seed),
                    (Int, offset), (DType, dataType), (Out, out)) {
-    write_dropout_mask(out, prob, {uint64_t(seed), uint64_t(offset)});
+    write(out, drawn_dropout_mask(out.sizes(), {uint64_t(seed), uint64_t(offset)}, prob));
 }
 
 // The same with the seed and the offset in device memory, where torch_npu changes them between the replays of a graph: so each replay
@@ -138,7 +129,7 @@ ATEN_CHECKED_ENTRY(aclnnMultinomialTensor, FLOATING | DOUBLE | COMPLEX, require_
 }
 ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2Tensor, ANY, require_bits("out", out, shape), (Shape, shape), (Probability, prob),
                    (Number, seedTensor), (Number, offsetTensor), (Int, offset), (DType, dataType), (Out, out)) {
-    write_dropout_mask(out, prob, stream_at(seedTensor, offsetTensor, offset));
+    write(out, drawn_dropout_mask(out.sizes(), stream_at(seedTensor, offsetTensor, offset), prob));
 }
 
 // What the mask keeps is scaled, so that the expectation stays the same. The backward is the same call on the gradient.
