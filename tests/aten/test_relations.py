@@ -39,12 +39,14 @@ def gru(params=2, rows=6, train=False, dropout=0.0, layers=1, states=None):
     return (npu(1, 1, 2), weights, npu(1, 1, 2), None, *flags, npu(1, 1, 2), npu(1, 1, 2), *[states] * 5)
 
 
-X, LONGER = npu(2, 3), npu(2, 4)
+X, LONGER, INTEGERS = npu(2, 3), npu(2, 4), npu(2, 3, dtype=torch.int64)
 ROWS = [
     ("aclnnExp", (X, LONGER), "out", "the shape of self"),
     ("aclnnMul", (X, LONGER, X), "other", "broadcasts"),
     ("aclnnMul", (X, X[0], npu(3)), "out", r"the shape of self \[2, 3\] and other \[3\]"),
     ("aclnnInplaceMul", (X[0], X), "selfRef", "by broadcasting"),
+    ("aclnnAdd", (INTEGERS, X, scalar(1), INTEGERS), "out", "Float, which can't be cast to the desired output type Long"),
+    ("aclnnInplaceSub", (INTEGERS, X, scalar(1)), "selfRef", "can't be cast to the desired output type Long"),
     ("aclnnEqTensor", (X, npu(1, 3), npu(1, 3)), "out", "the shape of self"),
     ("aclnnSiluBackward", (X, X, LONGER), "gradInput", "the shape of gradOutput"),
     ("aclnnForeachSqrt", ((X, X), (X,)), "x", "1 values, as out has"),

@@ -6,6 +6,7 @@ import re
 PATTERNS = (
     r"(operator \w+) has no entry point",
     r"((?:torch_aclnn: )?\baclnn\w+: .*)",
+    r"(\S+\.so: cannot open shared object file)",
     r"(process ended: .*)",
     r"(the file took more than) .*",
 )

@@ -17,11 +17,16 @@ from pathlib import Path
 
 from .records import write_line as write
 
-LONGEST_MESSAGE = 6000
+LONGEST_MESSAGE = 8000
 
 
 def name(test: unittest.TestCase) -> str:
     return test.id().removeprefix("__main__.")
+
+
+def shortened(message: str) -> str:
+    half = LONGEST_MESSAGE // 2
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[:half]}\n...\n{message[-half:]}"
 
 
 def cases(suite: unittest.TestSuite | unittest.TestCase) -> Iterator[unittest.TestCase]:
@@ -88,12 +93,12 @@ class Result(unittest.TestResult):
         said = self.warnings.since_last()
         if self.outcome == "failed":
             self.message += f"\n{said}"
-        write(self.record, end=name(test), outcome=self.outcome, message=self.message[-LONGEST_MESSAGE:])
+        write(self.record, end=name(test), outcome=self.outcome, message=shortened(self.message))
 
     def _set(self, test, outcome: str, message: str) -> None:
         self.outcome, self.message = outcome, message
         if not isinstance(test, unittest.TestCase):  # setUpClass or its kin, which is not started
-            write(self.record, end=name(test), outcome=outcome, message=message[-LONGEST_MESSAGE:])
+            write(self.record, end=name(test), outcome=outcome, message=shortened(message))
 
     def addError(self, test, err):
         super().addError(test, err)
@@ -167,5 +172,5 @@ def run(file: Path, record: Path, log: Path, memory: int, left_out: frozenset[st
     except SystemExit:
         pass
     except BaseException:
-        write(record, end="(file)", outcome="failed", message=traceback.format_exc()[-LONGEST_MESSAGE:])
+        write(record, end="(file)", outcome="failed", message=shortened(traceback.format_exc()))
     write(record, finished=True)

@@ -15,6 +15,13 @@ std::optional<std::string_view> read_rounding(const char* name, int mode) {
     return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");
 }
 
+// A data type that the type which the operands have together can be cast to: no integer takes a floating point number.
+void require_castable(const char* name, const at::Tensor& out, at::ScalarType result) {
+    if (!c10::canCast(result, out.scalar_type()))
+        refuse(name, c10::str("a data type for results of type ", result),
+               c10::str("result type ", result, ", which can't be cast to the desired output type ", out.scalar_type()));
+}
+
 }  // namespace
 
 namespace kind {
@@ -23,6 +30,7 @@ using Rounding = Kind<int32_t, std::optional<std::string_view>, std::optional<st
 
 }  // namespace torch_aclnn::host::aten
 
+using torch_aclnn::host::aten::require_castable;
 using torch_aclnn::host::aten::wrapped;
 
 // Of a tensor and a number.
@@ -36,24 +44,30 @@ using torch_aclnn::host::aten::wrapped;
     }
 
 // The same with a factor for the second operand.
-#define SCALED(entry_point, dtypes, function)                                                                                      \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), \
-                       (In, other), (Scalar, alpha), (Out, out)) {                                                                 \
-        function(out, self, other, alpha);                                                                                         \
+#define SCALED(entry_point, dtypes, function)                                                      \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                        \
+                       (require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), \
+                        require_castable("out", out, at::result_type(self, other))),               \
+                       (In, self), (In, other), (Scalar, alpha), (Out, out)) {                     \
+        function(out, self, other, alpha);                                                         \
     }
-#define SCALED_INPLACE(entry_point, dtypes, function)                                                                                \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}), \
-                       (Out, selfRef), (In, other), (Scalar, alpha)) {                                                               \
-        function(selfRef, selfRef, other, alpha);                                                                                    \
+#define SCALED_INPLACE(entry_point, dtypes, function)                                                            \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                                      \
+                       (require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}), \
+                        require_castable("selfRef", selfRef, at::result_type(selfRef, other))),                  \
+                       (Out, selfRef), (In, other), (Scalar, alpha)) {                                           \
+        function(selfRef, selfRef, other, alpha);                                                                \
     }
-#define SCALED_NUMBER(entry_point, dtypes, function)                                                                       \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), \
-                       (Scalar, alpha), (Out, out)) {                                                                      \
-        function(out, self, wrapped(other), alpha);                                                                        \
+#define SCALED_NUMBER(entry_point, dtypes, function)                                                                                   \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                                                            \
+                       (require_same_shape({"out", out}, {"self", self}), require_castable("out", out, at::result_type(self, other))), \
+                       (In, self), (Scalar, other), (Scalar, alpha), (Out, out)) {                                                     \
+        function(out, self, wrapped(other), alpha);                                                                                    \
     }
-#define SCALED_NUMBER_INPLACE(entry_point, dtypes, function)                            \
-    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (Scalar, other), (Scalar, alpha)) { \
-        function(selfRef, selfRef, wrapped(other), alpha);                              \
+#define SCALED_NUMBER_INPLACE(entry_point, dtypes, function)                                                                       \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("selfRef", selfRef, at::result_type(selfRef, other)), (Out, selfRef), \
+                       (Scalar, other), (Scalar, alpha)) {                                                                         \
+        function(selfRef, selfRef, wrapped(other), alpha);                                                                         \
     }
 
 SCALED(aclnnAdd, NUMBERS, at::add_out)
