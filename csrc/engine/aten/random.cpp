@@ -80,12 +80,7 @@ ATEN_CHECKED_ENTRY(aclnnMultinomial, FLOATING | DOUBLE | COMPLEX, require_draws(
 // Each element is kept with probability 1 - prob.
 ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), (Shape, shape), (Probability, prob), (Int, seed),
                    (Int, offset), (DType, dataType), (Out, out)) {
-    const PhiloxStream stream(seed, offset);
-    write(out, drawn<uint8_t>(out.sizes(), [&](int64_t byte) {
-              uint8_t bits = 0;
-              for (int64_t bit = 0; bit < 8; bit++) bits |= (stream.uniform(8 * byte + bit) >= prob) << bit;
-              return bits;
-          }));
+    write(out, drawn_dropout_mask(out.sizes(), {uint64_t(seed), uint64_t(offset)}, prob));
 }
 
 // What the mask keeps is scaled, so that the expectation stays the same. The backward is the same call on the gradient.

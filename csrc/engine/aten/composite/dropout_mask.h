@@ -3,6 +3,7 @@
 
 #include <ATen/Functions.h>
 
+#include "engine/aten/composite/random_numbers.h"
 #include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
@@ -14,6 +15,15 @@ inline void require_bits(const char* name, const at::Tensor& mask, at::IntArrayR
     for (const int64_t size : sizes) fits = fits && !__builtin_mul_overflow(bits, size, &bits);
     if (!fits || mask.numel() < bits / 8 + (bits % 8 != 0))
         refuse(name, c10::str("a bit for each element of the shape ", sizes), c10::str("shape ", mask.sizes()));
+}
+
+// Bytes of such a mask, each bit of which is 0 with the probability `dropped`.
+inline at::Tensor drawn_dropout_mask(at::IntArrayRef sizes, const PhiloxStream& stream, double dropped) {
+    return drawn<uint8_t>(sizes, [&](int64_t byte) {
+        uint8_t bits = 0;
+        for (int64_t bit = 0; bit < 8; bit++) bits |= (stream.uniform(8 * byte + bit) >= dropped) << bit;
+        return bits;
+    });
 }
 
 inline at::Tensor unpacked_dropout_mask(const at::Tensor& mask, at::IntArrayRef sizes) {

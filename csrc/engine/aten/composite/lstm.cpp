@@ -1,63 +1,15 @@
-// LSTM, and its cell. The gates come in torch's order: input, forget, candidate (which CANN calls j), output.
+// LSTM, and its cell.
 #include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/composite/recurrent.h"
+#include "engine/aten/composite/lstm_steps.h"
 
 ATEN_FAMILY("recurrent")
 
 using namespace torch_aclnn::host::aten;
+using namespace torch_aclnn::host::aten::lstm;
 
 namespace {
-
-// What the backward needs of one step, or of all.
-struct Step {
-    at::Tensor i, j, f, o, h, c, tanh_c;
-};
-
-Step step(const at::Tensor& gates, const at::Tensor& c_before) {
-    const std::vector<at::Tensor> parts = gates.chunk(4, 1);
-    Step s{at::sigmoid(parts[0]), at::tanh(parts[2]), at::sigmoid(parts[1]), at::sigmoid(parts[3]), {}, {}, {}};
-    s.c = s.f * c_before + s.i * s.j;
-    s.tanh_c = at::tanh(s.c);
-    s.h = s.o * s.tanh_c;
-    return s;
-}
-
-struct StepGradient {
-    at::Tensor gates, c_before;
-};
-
-StepGradient step_backward(const Step& s, const at::Tensor& c_before, const at::Tensor& of_h, const at::Tensor& of_c) {
-    const at::Tensor d = of_c + of_h * s.o * (1 - s.tanh_c * s.tanh_c);
-    const at::Tensor i = d * s.j * s.i * (1 - s.i), f = d * c_before * s.f * (1 - s.f);
-    const at::Tensor j = d * s.i * (1 - s.j * s.j), o = of_h * s.tanh_c * s.o * (1 - s.o);
-    return {at::cat({i, f, j, o}, 1), d * s.f};
-}
-
-Step at_step(const Step& all, int64_t t) {
-    return {all.i[t], all.j[t], all.f[t], all.o[t], all.h[t], all.c[t], all.tanh_c[t]};
-}
-
-// All steps of one direction; h and c become the last states.
-Step run(const at::Tensor& input, const Weights& w, const at::Tensor& active, bool reverse, at::Tensor& h, at::Tensor& c) {
-    const int64_t steps = input.size(0);
-    const at::Tensor of_input = at::linear(input, w.input, w.input_bias);
-    std::vector<Step> done(steps);
-    for_each_step(steps, reverse, [&](int64_t t) {
-        Step s = step(of_input[t] + at::linear(h, w.hidden, w.hidden_bias), c);
-        h = s.h = at::where(active[t], s.h, h);
-        c = s.c = at::where(active[t], s.c, c);
-        done[t] = s;
-    });
-    const auto stacked = [&](at::Tensor Step::* part) {
-        std::vector<at::Tensor> parts;
-        for (const Step& s : done) parts.push_back(s.*part);
-        return at::stack(parts);
-    };
-    return {stacked(&Step::i), stacked(&Step::j), stacked(&Step::f),     stacked(&Step::o),
-            stacked(&Step::h), stacked(&Step::c), stacked(&Step::tanh_c)};
-}
 
 void put_if_room(at::TensorList places, int64_t index, const at::Tensor& value) {
     if (places.at(index).numel() == value.numel())
@@ -151,14 +103,7 @@ ATEN_CHECKED_ENTRY(aclnnLstmBackward, FLOAT | FLOAT16,
         const at::Tensor h_before = states_before(initial(hx, 0, index, dhPrev), all.h, reverse);
         const at::Tensor c_before = states_before(initial(hx, 1, index, dcPrev), all.c, reverse);
         at::Tensor of_h = of_hy[index], of_c = of_cy[index];
-        std::vector<at::Tensor> of_gates(steps);
-        for_each_step(steps, !reverse, [&](int64_t t) {
-            const StepGradient g = step_backward(at_step(all, t), c_before[t], of_h + grad[t], of_c);
-            of_gates[t] = g.gates * active[t];
-            of_h = at::where(active[t], at::mm(of_gates[t], w.hidden), of_h);
-            of_c = at::where(active[t], g.c_before, of_c);
-        });
-        const at::Tensor gates = at::stack(of_gates);
+        const at::Tensor gates = run_backward_steps(all, c_before, active, reverse, w.hidden, grad, of_h, of_c);
         write_weight_gradients(dparams, index, hasBiases, of_layer, h_before, gates, gates);
         dhPrev[index].copy_(of_h);
         dcPrev[index].copy_(of_c);

@@ -100,8 +100,9 @@ Layout::Layout(const char* name, aclFormat format, at::IntArrayRef sizes, Block 
 Layout Layout::in_memory(const char* name, aclFormat format, at::IntArrayRef sizes, at::IntArrayRef storage_sizes) {
     if (storage_sizes.size() < 2) refuse_shape(name, format, "2 or more dimensions in memory", storage_sizes);
     const Layout layout(name, format, sizes, {storage_sizes[storage_sizes.size() - 2], storage_sizes.back()});
-    if (layout.storage_sizes() != storage_sizes)
-        refuse_shape(name, format, c10::str("shape ", layout.storage_sizes(), " in memory of a tensor of shape ", sizes), storage_sizes);
+    const std::vector<int64_t> expected = layout.storage_sizes();
+    if (expected != storage_sizes)
+        refuse_shape(name, format, c10::str("shape ", at::IntArrayRef(expected), " in memory of a tensor of shape ", sizes), storage_sizes);
     return layout;
 }
 
@@ -126,7 +127,7 @@ std::vector<int64_t> Layout::storage_sizes() const {
         if (i >= merged_)
             sizes.push_back(of[order_[i]]);
         else if (__builtin_mul_overflow(sizes[0], of[order_[i]], &sizes[0]))
-            refuse("sizes", "a number of blocks that can be counted", c10::str("shape ", sizes_));
+            refuse("sizes", "a number of blocks that can be counted", c10::str("shape ", at::IntArrayRef(sizes_)));
     }
     return sizes;
 }

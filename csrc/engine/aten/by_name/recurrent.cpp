@@ -1,0 +1,210 @@
+// One layer and direction of an LSTM or a GRU over all steps; sequences are {steps, batch, features}. Weights come transposed, with the
+// gates side by side.
+#include "engine/aten/by_name/call.h"
+#include "engine/aten/composite/gru_steps.h"
+#include "engine/aten/composite/lstm_steps.h"
+
+using namespace torch_aclnn::host;
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+void require_text(const Call& call, const char* name, const std::string& expected) {
+    const std::string& got = call.attribute<std::string>(name, expected);
+    if (got != expected) refuse("attribute " + std::string(name), expected, got);
+}
+
+// What the operators have in variants that nobody asks for.
+void require_plain_cell(const Call& call) {
+    require_text(call, "activation", "tanh");
+    if (call.attribute<bool>("use_peephole", false)) refuse("attribute use_peephole", "false", "true");
+    if (!call.attribute<bool>("time_major", true)) refuse("attribute time_major", "true", "false");
+    if (call.attribute<float>("cell_clip", -1) > 0) refuse("attribute cell_clip", "none", c10::str(call.attribute<float>("cell_clip")));
+    if (call.attribute<float>("forget_bias", 0) != 0) refuse("attribute forget_bias", "0", c10::str(call.attribute<float>("forget_bias")));
+    if (call.attribute<int64_t>("num_proj", 0) != 0) refuse("attribute num_proj", "0", c10::str(call.attribute<int64_t>("num_proj")));
+}
+
+bool is_reverse(const Call& call) {
+    const std::string& direction = call.attribute<std::string>("direction", "UNIDIRECTIONAL");
+    if (direction != "UNIDIRECTIONAL" && direction != "REDIRECTIONAL")
+        refuse("attribute direction", "UNIDIRECTIONAL or REDIRECTIONAL", direction);
+    return direction == "REDIRECTIONAL";
+}
+
+// Where each of torch's gates i, f, j, o is in the operator's order, in which the candidate is j or c.
+std::vector<int64_t> gate_places(const Call& call) {
+    std::string order = call.attribute<std::string>("gate_order", "ijfo");
+    std::replace(order.begin(), order.end(), 'c', 'j');
+    std::vector<int64_t> places;
+    for (const char gate : std::string("ifjo")) {
+        const size_t place = order.find(gate);
+        if (order.size() != 4 || place == std::string::npos) refuse("attribute gate_order", "i, f, j and o in some order", order);
+        places.push_back(static_cast<int64_t>(place));
+    }
+    return places;
+}
+
+// The last dimension's gates in torch's order, or back.
+at::Tensor reordered(const at::Tensor& gates, const std::vector<int64_t>& places) {
+    if (gates.size(-1) % 4 != 0) refuse("weights", "4 gates side by side", c10::str("shape ", gates.sizes()));
+    const std::vector<at::Tensor> parts = gates.chunk(4, -1);
+    std::vector<at::Tensor> in_order;
+    for (const int64_t place : places) in_order.push_back(parts.at(place));
+    return at::cat(in_order, -1);
+}
+std::vector<int64_t> inverse(const std::vector<int64_t>& places) {
+    std::vector<int64_t> back(places.size());
+    for (size_t i = 0; i < places.size(); i++) back[places[i]] = static_cast<int64_t>(i);
+    return back;
+}
+
+// Steps that count, from a mask of them. A number stands for "all".
+at::Tensor active_steps(const Call& call, size_t mask, const at::Tensor& sequence) {
+    const std::optional<at::Tensor> given = call.optional(mask);
+    if (!given || given->dim() == 0) return at::ones({sequence.size(0), 1, 1}, at::kBool);
+    if (given->dim() != 3 || given->size(0) != sequence.size(0) || given->size(1) != sequence.size(1))
+        refuse("input " + std::to_string(mask), "a mask of the steps and the batch", c10::str("shape ", given->sizes()));
+    return *given != 0;
+}
+
+at::Tensor state(const Call& call, size_t i) {
+    const at::Tensor given = call.computing(i);
+    if (given.dim() < 2) refuse("input " + std::to_string(i), "a state of {batch, units}", c10::str("shape ", given.sizes()));
+    return given.reshape({-1, given.size(-1)});
+}
+
+at::Tensor sequence_of(const Call& call, size_t i) {
+    const at::Tensor given = call.computing(i);
+    if (given.dim() != 3) refuse("input " + std::to_string(i), "{steps, batch, features}", c10::str("shape ", given.sizes()));
+    return given;
+}
+
+at::Tensor rows(const at::Tensor& sequence) {
+    return sequence.reshape({-1, sequence.size(-1)});
+}
+
+void run_lstm(Call& call, const Weights& weights, size_t mask, const at::Tensor& x) {
+    require_plain_cell(call);
+    const at::Tensor active = active_steps(call, mask, x);
+    at::Tensor h = state(call, mask + 1), c = state(call, mask + 2);
+    const lstm::Step all = lstm::run(x, weights, active, is_reverse(call), h, c);
+    const at::Tensor y = all.h * active;
+    size_t i = 0;
+    for (const at::Tensor& result : {y, all.h, all.c, all.i, all.j, all.f, all.o, all.tanh_c}) call.write(i++, result);
+}
+
+struct LstmGradients {
+    at::Tensor gates, h_before;
+};
+
+// Inputs from `first` on: the initial h and c, h and c of all steps, the gradients of y and of the last h and c, the gates.
+LstmGradients run_lstm_backward(const Call& call, size_t first, size_t mask, const at::Tensor& x, const at::Tensor& hidden,
+                                at::Tensor& of_h, at::Tensor& of_c) {
+    require_plain_cell(call);
+    const bool reverse = is_reverse(call);
+    const auto saved = [&](size_t i) { return sequence_of(call, first + i); };
+    const lstm::Step all{saved(7), saved(8), saved(9), saved(10), saved(2), saved(3), saved(11)};
+    const at::Tensor h_before = states_before(state(call, first), all.h, reverse);
+    const at::Tensor c_before = states_before(state(call, first + 1), all.c, reverse);
+    of_h = state(call, first + 5), of_c = state(call, first + 6);
+    const at::Tensor active = active_steps(call, mask, x);
+    return {lstm::run_backward_steps(all, c_before, active, reverse, hidden, saved(4), of_h, of_c), h_before};
+}
+
+}  // namespace
+
+// The input's and the state's weights stand below each other.
+OPERATOR(DynamicRNN) {
+    const at::Tensor x = sequence_of(call, 0), w = reordered(call.computing(1), gate_places(call)), b = call.computing(2);
+    const int64_t features = x.size(2);
+    const at::Tensor hidden = w.narrow(0, features, w.size(0) - features);
+    run_lstm(call, {w.narrow(0, 0, features).t(), hidden.t(), reordered(b, gate_places(call)), {}}, 3, x);
+}
+
+OPERATOR(DynamicRNNGrad) {
+    const at::Tensor x = sequence_of(call, 0), w = reordered(call.computing(1), gate_places(call));
+    const int64_t features = x.size(2);
+    const at::Tensor hidden = w.narrow(0, features, w.size(0) - features);
+    at::Tensor of_h, of_c;
+    const LstmGradients of = run_lstm_backward(call, 4, 16, x, hidden.t(), of_h, of_c);
+    const std::vector<int64_t> back = inverse(gate_places(call));
+    call.write(0, reordered(at::mm(rows(at::cat({x, of.h_before}, 2)).t(), rows(of.gates)), back));
+    call.write(1, reordered(rows(of.gates).sum(0), back));
+    call.write(2, at::matmul(of.gates, w.narrow(0, 0, features).t()));
+    call.write(3, of_h);
+    call.write(4, of_c);
+}
+
+OPERATOR(DynamicRNNV2) {
+    const std::vector<int64_t> places = gate_places(call);
+    const at::Tensor x = sequence_of(call, 0);
+    const std::optional<at::Tensor> b = call.optional_computing(3);
+    run_lstm(
+        call,
+        {reordered(call.computing(1), places).t(), reordered(call.computing(2), places).t(), b ? reordered(*b, places) : at::Tensor(), {}},
+        4, x);
+}
+
+// x may come as one step.
+OPERATOR(DynamicRNNV2Grad) {
+    const std::vector<int64_t> places = gate_places(call);
+    const at::Tensor given = call.computing(0), x = given.dim() == 2 ? given.unsqueeze(0) : sequence_of(call, 0);
+    const at::Tensor input = reordered(call.computing(1), places), hidden = reordered(call.computing(2), places);
+    at::Tensor of_h, of_c;
+    const LstmGradients of = run_lstm_backward(call, 4, 16, x, hidden.t(), of_h, of_c);
+    const std::vector<int64_t> back = inverse(places);
+    call.write(0, reordered(at::mm(rows(x).t(), rows(of.gates)), back));
+    call.write(1, reordered(at::mm(rows(of.h_before).t(), rows(of.gates)), back));
+    call.write(2, reordered(rows(of.gates).sum(0), back));
+    call.write(3, at::matmul(of.gates, input.t()));
+    call.write(4, of_h);
+    call.write(5, of_c);
+}
+
+namespace {
+
+void require_plain_gru(const Call& call) {
+    require_plain_cell(call);
+    require_text(call, "gate_order", "rzh");
+    if (!call.attribute<bool>("reset_after", true)) refuse("attribute reset_after", "true", "false");
+    if (is_reverse(call)) refuse("attribute direction", "UNIDIRECTIONAL", "REDIRECTIONAL");
+}
+
+at::Tensor undefined_or(const std::optional<at::Tensor>& tensor) {
+    return tensor ? *tensor : at::Tensor();
+}
+
+}  // namespace
+
+OPERATOR(DynamicGRUV2) {
+    require_plain_gru(call);
+    const at::Tensor x = sequence_of(call, 0);
+    const Weights w{call.computing(1).t(), call.computing(2).t(), undefined_or(call.optional_computing(3)),
+                    undefined_or(call.optional_computing(4))};
+    const at::Tensor active = active_steps(call, 5, x);
+    at::Tensor h = state(call, 6);
+    const gru::Steps all = gru::run(x, w, active, false, h);
+    const at::Tensor states = at::stack(all.h);
+    call.write(0, states * active);
+    call.write(1, states);
+    call.write(2, at::stack(all.z));
+    call.write(3, at::stack(all.r));
+    call.write(4, at::stack(all.n));
+    call.write(5, at::stack(all.hn));
+}
+
+OPERATOR(DynamicGRUV2Grad) {
+    require_plain_gru(call);
+    const at::Tensor x = sequence_of(call, 0), input = call.computing(1), hidden = call.computing(2);
+    const auto saved = [&](size_t i) { return sequence_of(call, i); };
+    const gru::Gates gates{saved(9), saved(8), saved(10), saved(11)};
+    const at::Tensor h_before = states_before(state(call, 4), saved(5), false);
+    at::Tensor of_h = state(call, 7);
+    const gru::GateGradients of = gru::run_backward_steps(gates, h_before, active_steps(call, 12, x), false, hidden.t(), saved(6), of_h);
+    call.write(0, at::mm(rows(x).t(), rows(of.input)));
+    call.write(1, at::mm(rows(h_before).t(), rows(of.hidden)));
+    call.write(2, rows(of.input).sum(0));
+    call.write(3, rows(of.hidden).sum(0));
+    call.write(4, at::matmul(of.input, input.t()));
+    call.write(5, of_h);
+}

@@ -1,0 +1,82 @@
+// Reductions. Half types are summed in float32.
+#include "engine/aten/by_name/call.h"
+
+using namespace torch_aclnn::host;
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+bool keeps_dims(const Call& call) {
+    return call.attribute<bool>("keep_dims", false);
+}
+
+// The dimensions, from the second input; none stands for all.
+std::vector<int64_t> dimensions(const Call& call) {
+    std::vector<int64_t> dims = call.integers(1);
+    if (dims.empty())
+        for (int64_t d = 0; d < call.input(0).dim(); d++) dims.push_back(d);
+    return dims;
+}
+
+// Those that ATen has for one dimension at a time.
+template <class Reduce>
+at::Tensor one_by_one(const Call& call, at::Tensor x, Reduce reduce) {
+    for (const int64_t d : dimensions(call)) x = reduce(x, d);
+    return x;  // its dimensions stay, of one element each, as write() needs no other shape
+}
+
+}  // namespace
+
+OPERATOR(ReduceSum) {
+    call.write(0, at::sum(call.computing(0), dimensions(call), keeps_dims(call)));
+}
+OPERATOR(ReduceMean) {
+    call.write(0, at::mean(call.computing(0), dimensions(call), keeps_dims(call)));
+}
+OPERATOR(ReduceMeanD) {
+    const std::vector<int64_t>& axes = call.attribute<std::vector<int64_t>>("axes");
+    call.write(0, at::mean(call.computing(0), all_if_empty(axes), keeps_dims(call)));
+}
+OPERATOR(ReduceMax) {
+    call.write(0, at::amax(call.input(0), dimensions(call), keeps_dims(call)));
+}
+OPERATOR(ReduceMin) {
+    call.write(0, at::amin(call.input(0), dimensions(call), keeps_dims(call)));
+}
+OPERATOR(ReduceAll) {
+    call.write(0, at::all(call.input(0), dimensions(call), keeps_dims(call)));
+}
+OPERATOR(ReduceAny) {
+    call.write(0, at::any(call.input(0), dimensions(call), keeps_dims(call)));
+}
+OPERATOR(ReduceProd) {
+    call.write(0, one_by_one(call, call.computing(0), [](const at::Tensor& x, int64_t d) { return at::prod(x, d, true); }));
+}
+OPERATOR(ReduceLogSumExp) {
+    call.write(0, at::logsumexp(call.computing(0), dimensions(call), keeps_dims(call)));
+}
+
+OPERATOR(ArgMaxV2) {
+    call.write(0, at::argmax(call.input(0), call.scalar(1).toLong(), keeps_dims(call)));
+}
+OPERATOR(ArgMin) {
+    call.write(0, at::argmin(call.input(0), call.scalar(1).toLong(), keeps_dims(call)));
+}
+// The place, and the value there.
+OPERATOR(ArgMaxWithValue) {
+    const auto [value, place] = at::max(call.input(0), call.attribute<int64_t>("dimension"), keeps_dims(call));
+    call.write(0, place);
+    call.write(1, value);
+}
+OPERATOR(ArgMinWithValue) {
+    const auto [value, place] = at::min(call.input(0), call.attribute<int64_t>("dimension"), keeps_dims(call));
+    call.write(0, place);
+    call.write(1, value);
+}
+
+OPERATOR(Cumsum) {
+    call.write(0, at::cumsum(call.computing(0), call.scalar(1).toLong()));
+}
+OPERATOR(Cumprod) {
+    call.write(0, at::cumprod(call.computing(0), call.scalar(1).toLong()));
+}

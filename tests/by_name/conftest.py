@@ -1,0 +1,21 @@
+"""The runtime, for calls of operators by name."""
+
+import ctypes
+
+import pytest
+import torch_aclnn
+from torch_aclnn.host import libdir
+
+from support.named_operators import prepare
+from support.runtime import Runtime
+
+
+@pytest.fixture
+def acl() -> Runtime:
+    """Return the runtime with device 0 chosen on this thread and no error left over."""
+    assert torch_aclnn.host.is_active()
+    library = Runtime(str(libdir() / "libascendcl.so"), mode=ctypes.RTLD_GLOBAL)
+    prepare(library)
+    library.ok("aclrtSetDevice", 0)
+    library.aclGetRecentErrMsg()
+    return library
