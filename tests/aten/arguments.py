@@ -52,6 +52,7 @@ class Kind:
 
 
 TENSOR = Tensor((2, 2))
+BYTES = Tensor((2, 2), DType.INT8)
 TOO_MANY = IntArray((-1,) * 17)
 _SCALAR = Kind(Scalar(), (Scalar(DType.UINT32),))
 
@@ -64,6 +65,9 @@ def number(value: float) -> Scalar:
 KINDS = {
     **dict.fromkeys(("In", "Out", "OptIn", "OptOut", "Packed"), Kind(TENSOR)),
     **dict.fromkeys(("Tensors", "OptTensors"), Kind(TensorList((TENSOR,)))),
+    **dict.fromkeys(("Packable", "PackableOut"), Kind(BYTES)),
+    "Packables": Kind(TensorList((TENSOR,))),
+    "QuantisedDType": Kind(c_int(DType.INT8), (c_int(DType.FLOAT), c_int(-1))),
     **dict.fromkeys(("Scalar", "OptScalar"), _SCALAR),
     "RoundMode": Kind(Scalar(DType.INT64, (3).to_bytes(16, "little")), (*_SCALAR.wrong, Scalar(DType.INT64, (4).to_bytes(16, "little")))),
     "NotNegativeScalar": Kind(number(0), (*_SCALAR.wrong, number(-1), number(math.nan))),
@@ -92,6 +96,16 @@ KINDS = {
     ),
     **dict.fromkeys(("GeluMode", "RotaryMode", "Interpolation3D"), Kind(c_int64(0), (c_int64(-1), c_int64(2)))),
     "Reduce": Kind(c_int64(1), (c_int64(0), c_int64(6))),
+    **dict.fromkeys(("TrueOrNot", "RoundBits", "InnerPrecise"), Kind(c_int64(0), (c_int64(-1), c_int64(2)))),
+    "NoRenorm": Kind(c_int64(0), (c_int64(-1), c_int64(1))),
+    **dict.fromkeys(("SplitItem", "FinalizeMode"), Kind(c_int64(0), (c_int64(-1), c_int64(4)))),
+    **dict.fromkeys(("GroupListType", "CountType"), Kind(c_int64(0), (c_int64(-1), c_int64(3)))),
+    "ExpertQuantMode": Kind(c_int64(-1), (c_int64(-2), c_int64(2))),
+    "GroupType": Kind(c_int64(-1), (c_int64(-2), c_int64(1), c_int64(3))),
+    "GroupSize": Kind(c_int(0), (c_int(-1),)),
+    "Activation": Kind(c_int64(0), (c_int64(-1), c_int64(6))),
+    "RoundModeName": Kind(c_char_p(b"round"), (c_char_p(b"near"), c_char_p(b""))),
+    "QuantisedRows": Kind(c_char_p(b"pertoken"), (c_char_p(b"row"), c_char_p(b""))),
     "SparseMode": Kind(c_int64(0), (c_int64(-1), c_int64(4))),
     "GeluName": Kind(c_char_p(b"tanh"), (c_char_p(b"erf"), c_char_p(b""))),
     "AttentionLayout": Kind(c_char_p(b"BNSD"), (c_char_p(b"TND"), c_char_p(b""))),

@@ -1,0 +1,218 @@
+// Tokens in the order of their experts and back, for layers that are a mixture of experts (Megatron's permute and unpermute).
+//
+// `sortedIndices` says where each copy of a token went: copy j of token i, i * topK + j of all, is row sortedIndices[i * topK + j].
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/quantised.h"
+
+ATEN_FAMILY("mixture of experts")
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+void require_false(const char* name, bool value) {
+    if (value) refuse(name, "false: the engine has no padded mode", "true");
+}
+
+void require_matrix(const char* name, const at::Tensor& tensor) {
+    if (tensor.dim() != 2) refuse(name, "2 dimensions", c10::str("shape ", tensor.sizes()));
+}
+
+void require_rows(const char* name, const at::Tensor& tensor, int64_t rows) {
+    if (tensor.dim() < 1 || tensor.size(0) != rows) refuse(name, c10::str(rows, " rows"), c10::str("shape ", tensor.sizes()));
+}
+
+// Copies of tokens that were dropped have a place behind the last row.
+at::Tensor rows_or_zeros(const at::Tensor& rows, const at::Tensor& places) {
+    return at::cat({rows, rows.new_zeros({1, rows.size(1)})}).index_select(0, places.to(at::kLong).flatten().clamp_max(rows.size(0)));
+}
+
+// Puts each copy into its row; dropped ones nowhere.
+at::Tensor rows_at(const at::Tensor& copies, const at::Tensor& places, int64_t rows) {
+    const at::Tensor all = copies.new_zeros({rows + 1, copies.size(1)});
+    return all.index_copy(0, places.to(at::kLong).flatten().clamp_max(rows), copies).narrow(0, 0, rows);
+}
+
+int64_t copies_of_each(const at::Tensor& sorted_indices, int64_t tokens) {
+    return tokens == 0 ? 0 : sorted_indices.numel() / tokens;
+}
+
+// How many rows remain: 0 and negative numbers count from all.
+int64_t remaining_rows(const at::Tensor& indices, int64_t wanted) {
+    return wanted > 0 ? std::min(wanted, indices.numel()) : std::max<int64_t>(indices.numel() + wanted, 0);
+}
+
+void require_permutation(const at::Tensor& tokens, const at::Tensor& indices, const at::Tensor& permuted, int64_t wanted) {
+    require_matrix("tokens", tokens);
+    require_rows("indices", indices, tokens.size(0));
+    require_rows("permuteTokensOut", permuted, remaining_rows(indices, wanted));
+}
+
+void require_copies(const at::Tensor& sorted_indices, int64_t tokens, const std::optional<at::Tensor>& probs) {
+    if (tokens == 0 ? sorted_indices.numel() != 0 : sorted_indices.numel() % tokens != 0)
+        refuse("sortedIndices", c10::str("a multiple of ", tokens, " values"), std::to_string(sorted_indices.numel()));
+    if (given(probs) && probs->numel() != sorted_indices.numel())
+        refuse("probs", c10::str(sorted_indices.numel(), " values, as sortedIndices has"), c10::str("shape ", probs->sizes()));
+}
+
+// Each of so many rows times its probability.
+at::Tensor weighted(const at::Tensor& rows, const at::Tensor& probabilities) {
+    return rows * upcast(probabilities).reshape({-1, 1});
+}
+
+// The chosen experts' side of a routing map {tokens, experts}: for each row of the permuted tokens its token, expert by expert.
+at::Tensor tokens_by_expert(const at::Tensor& map) {
+    const at::Tensor tokens = at::arange(map.size(0), at::kLong).expand({map.size(1), map.size(0)});
+    return tokens.masked_select(map.to(at::kBool).t());
+}
+// The same where each expert has so many tokens: those of the map first.
+at::Tensor tokens_by_capacity(const at::Tensor& map, int64_t capacity) {
+    return std::get<1>(at::sort(map.to(at::kBool).t().contiguous(), /*stable=*/true, -1, /*descending=*/true))
+        .narrow(1, 0, capacity)
+        .flatten();
+}
+at::Tensor expert_of_rows(int64_t rows, int64_t experts) {
+    return at::arange(rows, at::kLong).floor_divide(std::max<int64_t>(rows / std::max<int64_t>(experts, 1), 1));
+}
+
+void require_chosen(const at::Tensor& tokens, int64_t rows) {
+    if (tokens.size(0) != rows) refuse("routingMap", c10::str(rows, " chosen tokens"), std::to_string(tokens.size(0)));
+}
+
+// From values expert by expert to {tokens, experts}, with 0 where nothing was chosen.
+at::Tensor to_map(const at::Tensor& values, const at::Tensor& map) {
+    const at::Tensor by_expert = at::zeros({map.size(1), map.size(0)}, values.options());
+    return by_expert.masked_scatter(map.to(at::kBool).t(), values).t();
+}
+
+void require_map(const at::Tensor& map) {
+    require_matrix("routingMap", map);
+}
+void require_map(const std::optional<at::Tensor>& map) {
+    if (!map) torch_aclnn::host::refuse_null("routingMap", "a tensor, as the engine needs it to know the experts");
+    require_map(*map);
+}
+
+}  // namespace
+
+ATEN_CHECKED_ENTRY(aclnnMoeTokenPermute, FLOATING,
+                   (require_false("paddedMode", paddedMode), require_permutation(tokens, indices, permuteTokensOut, numOutTokens)),
+                   (In, tokens), (In, indices), (Int, numOutTokens), (Bool, paddedMode), (Out, permuteTokensOut), (Out, sortedIndicesOut)) {
+    const at::Tensor order = at::argsort(indices.flatten(), /*stable=*/true, 0, false);
+    const int64_t copies = std::max<int64_t>(copies_of_each(indices, tokens.size(0)), 1);
+    write(permuteTokensOut, tokens.index_select(0, order.narrow(0, 0, permuteTokensOut.size(0)).floor_divide(copies)));
+    write(sortedIndicesOut, at::argsort(order));
+}
+ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteGrad, FLOATING,
+                   (require_false("paddedMode", paddedMode), require_matrix("permutedOutputGrad", permutedOutputGrad),
+                    require_rows("sortedIndices", sortedIndices, out.size(0) * numTopk)),
+                   (In, permutedOutputGrad), (In, sortedIndices), (Positive, numTopk), (Bool, paddedMode), (Out, out)) {
+    const at::Tensor copies = rows_or_zeros(upcast(permutedOutputGrad), sortedIndices);
+    write(out, copies.unflatten(0, at::IntArrayRef{out.size(0), numTopk}).sum(1));
+}
+ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermute, FLOATING,
+                   (require_false("paddedMode", paddedMode), require_matrix("permutedTokens", permutedTokens),
+                    require_copies(sortedIndices, out.size(0), probs)),
+                   (In, permutedTokens), (In, sortedIndices), (OptIn, probs), (Bool, paddedMode), (OptInts, restoreShape), (Out, out)) {
+    at::Tensor copies = rows_or_zeros(upcast(permutedTokens), sortedIndices);
+    if (given(probs)) copies = weighted(copies, *probs);
+    write(out, copies.unflatten(0, at::IntArrayRef{out.size(0), copies_of_each(sortedIndices, out.size(0))}).sum(1));
+}
+ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteGrad, FLOATING,
+                   (require_false("paddedMode", paddedMode), require_matrix("permutedTokens", permutedTokens),
+                    require_matrix("unpermutedTokensGrad", unpermutedTokensGrad),
+                    require_copies(sortedIndices, unpermutedTokensGrad.size(0), probs)),
+                   (In, permutedTokens), (In, unpermutedTokensGrad), (In, sortedIndices), (OptIn, probs), (Bool, paddedMode),
+                   (OptInts, restoreShape), (Out, permutedTokensGradOut), (OptOut, probsGradOut)) {
+    const int64_t copies = copies_of_each(sortedIndices, unpermutedTokensGrad.size(0));
+    const at::Tensor grad = upcast(unpermutedTokensGrad).repeat_interleave(copies, 0);
+    write(permutedTokensGradOut, rows_at(given(probs) ? weighted(grad, *probs) : grad, sortedIndices, permutedTokens.size(0)));
+    if (given(probs)) write(probsGradOut, (grad * rows_or_zeros(upcast(permutedTokens), sortedIndices)).sum(1));
+}
+
+// With the map {tokens, experts} in place of indices. With dropAndPad each expert has the same number of tokens.
+ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithRoutingMap, FLOATING, (require_matrix("tokens", tokens), require_map(routingMap)), (In, tokens),
+                   (In, routingMap), (OptIn, probs), (NotNegative, numOutTokens), (Bool, dropAndPad), (Out, permuteTokensOut),
+                   (OptOut, permuteProbsOut), (Out, sortedIndicesOut)) {
+    const int64_t rows = permuteTokensOut.size(0), experts = routingMap.size(1);
+    const at::Tensor chosen = dropAndPad ? tokens_by_capacity(routingMap, numOutTokens / experts) : tokens_by_expert(routingMap);
+    require_chosen(chosen, rows);
+    write(permuteTokensOut, tokens.index_select(0, chosen));
+    write(sortedIndicesOut, dropAndPad ? chosen : at::argsort(chosen, /*stable=*/true, 0, false));
+    if (!given(probs)) return;
+    write(permuteProbsOut,
+          dropAndPad ? probs->index({chosen, expert_of_rows(rows, experts)}) : probs->t().masked_select(routingMap.to(at::kBool).t()));
+}
+ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithRoutingMapGrad, FLOATING,
+                   (require_matrix("permutedTokenOutputGrad", permutedTokenOutputGrad), require_map(routingMap)),
+                   (In, permutedTokenOutputGrad), (OptIn, permutedProbsOutputGrad), (In, sortedIndices), (In, routingMap),
+                   (Positive, expertsNum), (NotNegative, tokensNum), (Bool, dropAndPad), (Out, tokensGradOut), (OptOut, probsGradOut)) {
+    const at::Tensor chosen = dropAndPad ? sortedIndices.to(at::kLong) : tokens_by_expert(routingMap);
+    const int64_t rows = permutedTokenOutputGrad.size(0);
+    require_chosen(chosen, rows);
+    const at::Tensor grad = upcast(permutedTokenOutputGrad);
+    write(tokensGradOut, grad.new_zeros({tokensNum, grad.size(1)}).index_add(0, chosen, grad));
+    if (!given(permutedProbsOutputGrad)) return;
+    const at::Tensor none = permutedProbsOutputGrad->new_zeros({tokensNum, expertsNum});
+    write(probsGradOut, dropAndPad ? none.index_put({chosen, expert_of_rows(rows, expertsNum)}, *permutedProbsOutputGrad)
+                                   : to_map(*permutedProbsOutputGrad, routingMap));
+}
+ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithRoutingMap, FLOATING,
+                   (require_matrix("permutedTokens", permutedTokens), require_map(routingMap)), (In, permutedTokens), (In, sortedIndices),
+                   (OptIn, routingMap), (OptIn, probs), (Bool, paddedMode), (OptInts, restoreShape), (Out, unpermutedTokens),
+                   (Out, outIndex), (Out, permuteTokenId), (OptOut, permuteProbs)) {
+    const at::Tensor map = routingMap->to(at::kBool), places = sortedIndices.to(at::kLong), rows = upcast(permutedTokens);
+    const int64_t tokens = unpermutedTokens.size(0), experts = map.size(1);
+    if (paddedMode) {
+        at::Tensor used = rows;
+        if (given(probs)) {
+            const at::Tensor chosen = probs->index({places, expert_of_rows(places.numel(), experts)});
+            used = weighted(rows, chosen);
+            write(permuteProbs, chosen);
+        }
+        write(unpermutedTokens, rows.new_zeros({tokens, rows.size(1)}).index_add(0, places, used));
+        const auto [ids, order] = at::sort(places, /*stable=*/true, 0, false);
+        write(permuteTokenId, ids);
+        write(outIndex, order);
+        return;
+    }
+    at::Tensor copies = rows_or_zeros(rows, places);
+    if (given(probs)) {
+        const at::Tensor chosen = probs->masked_select(map);
+        require_chosen(chosen, copies.size(0));
+        copies = weighted(copies, chosen);
+        write(permuteProbs, chosen);
+    }
+    const int64_t each = std::max<int64_t>(copies_of_each(sortedIndices, tokens), 1);
+    write(unpermutedTokens, copies.unflatten(0, at::IntArrayRef{tokens, each}).sum(1));
+    write(outIndex, places);
+    write(permuteTokenId, at::arange(places.numel(), at::kLong).floor_divide(each));
+}
+// Without padding `outIndex` is `sortedIndices`, from which the tokens follow.
+ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithRoutingMapGrad, FLOATING,
+                   (require_matrix("unpermutedTokensGrad", unpermutedTokensGrad), require_map(routingMap)), (In, unpermutedTokensGrad),
+                   (In, outIndex), (In, permuteTokenId), (OptIn, routingMap), (OptIn, permutedTokens), (OptIn, probs), (Bool, paddedMode),
+                   (OptInts, restoreShape), (Out, permutedTokensGradOut), (OptOut, probsGradOut)) {
+    const at::Tensor map = routingMap->to(at::kBool), places = outIndex.to(at::kLong);
+    const int64_t tokens = unpermutedTokensGrad.size(0), rows = places.numel(), experts = map.size(1);
+    const int64_t each = std::max<int64_t>(copies_of_each(places, tokens), 1);
+    const at::Tensor ids = paddedMode ? permuteTokenId.to(at::kLong) : at::arange(rows, at::kLong).floor_divide(each);
+    const at::Tensor grad = rows_at(upcast(unpermutedTokensGrad).index_select(0, ids), places, rows);
+    if (!given(probs)) return write(permutedTokensGradOut, grad);
+    const at::Tensor row_of_token = at::empty_like(places).index_copy(0, places, ids);  // the token of each row
+    const at::Tensor chosen = paddedMode ? probs->index({row_of_token, expert_of_rows(rows, experts)}) : probs->t().masked_select(map.t());
+    require_chosen(chosen, rows);
+    write(permutedTokensGradOut, weighted(grad, chosen));
+    if (!permutedTokens) return;
+    const at::Tensor of_probs = (grad * upcast(*permutedTokens)).sum(1);
+    write(probsGradOut, paddedMode
+                            ? of_probs.new_zeros({tokens, experts}).index_put({row_of_token, expert_of_rows(rows, experts)}, of_probs)
+                            : to_map(of_probs, map));
+}

@@ -1,0 +1,250 @@
+// Several products of matrices in one call: the layers of a mixture of experts, where each expert has its own weight.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/quantised.h"
+
+ATEN_FAMILY("grouped products")
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+using OptList = std::optional<std::vector<at::Tensor>>;
+using Packables = std::vector<PackableTensor>;
+
+// What the entry points have in common. A group is a number of rows of x (type 0), or of columns (type 2); -1: x is a list already.
+constexpr int64_t kNoGroups = -1, kRows = 0, kColumns = 2;
+struct Grouping {
+    int64_t split_item, type;
+};
+
+// What may be applied to a product, each a tensor for each weight or one for all with a row for each.
+struct Parameters {
+    const OptList &bias, &scale, &antiquant_scale, &antiquant_offset, &row_scale;
+    int64_t activation = 0;
+};
+
+// Where the rows or the columns of each group are.
+struct Range {
+    int64_t first, size, weight;
+};
+
+bool given(const OptList& list) {
+    return list && std::any_of(list->begin(), list->end(), [](const at::Tensor& tensor) { return tensor.numel() > 0; });
+}
+
+void require_not_given(const char* name, const OptList& list) {
+    if (given(list)) refuse(name, "null or an empty list: the engine has none", std::to_string(list->size()) + " tensors");
+}
+
+// One tensor has all weights if it has one dimension more.
+int64_t weight_count(const Packables& weight) {
+    return weight.size() == 1 && weight[0].sizes().size() == 3 ? weight[0].sizes()[0] : static_cast<int64_t>(weight.size());
+}
+
+void require_lists(const Packables& x, const Packables& weight, const OptList& bias, const Grouping& grouping, size_t outputs) {
+    if (x.empty()) refuse("x", "at least one tensor", "none");
+    if (weight.empty()) refuse("weight", "at least one tensor", "none");
+    for (const PackableTensor& tensor : x)
+        if (tensor.sizes().size() < 2) refuse("x", "at least 2 dimensions", c10::str("shape ", at::IntArrayRef(tensor.sizes())));
+    for (const PackableTensor& tensor : weight)
+        if (tensor.sizes().size() != 2 && tensor.sizes().size() != 3)
+            refuse("weight", "2 or 3 dimensions", c10::str("shape ", at::IntArrayRef(tensor.sizes())));
+    const bool one = grouping.split_item >= 2;
+    if (one && outputs != 1) refuse("out", "1 tensor", std::to_string(outputs));
+    const int64_t weights = weight_count(weight);
+    if (grouping.type == kColumns && (x.size() != 1 || weight.size() != 1 || weight[0].sizes().size() != 2))
+        refuse("weight", "one tensor of 2 dimensions, as groups are of columns", c10::str(weight.size(), " tensors"));
+    if (grouping.type == kNoGroups && static_cast<int64_t>(x.size()) != weights)
+        refuse("weight", c10::str("as many as there are x, ", x.size()), std::to_string(weights));
+    if (given(bias) && bias->size() != weight.size())
+        refuse("bias", c10::str("as many tensors as weight, ", weight.size()), std::to_string(bias->size()));
+}
+
+// The groups that a list of ends (type 0), of sizes (1) or of pairs of a number and a size (2) describes.
+std::vector<Range> groups_of(at::IntArrayRef list, int64_t type, int64_t whole) {
+    std::vector<Range> groups;
+    int64_t first = 0;
+    for (size_t i = 0; i < list.size(); i += type == 2 ? 2 : 1) {
+        const int64_t size = type == 0 ? list[i] - first : list[type == 2 ? i + 1 : i];
+        if (size < 0 || size > whole - first)
+            refuse("groupList", c10::str("groups that lie in ", whole, " rows, one below the other"), c10::str(list));
+        groups.push_back({first, size, type == 2 ? list[i] : static_cast<int64_t>(i)});
+        first += size;
+    }
+    return groups;
+}
+
+// The parameter of one weight.
+at::Tensor parameter(const OptList& list, int64_t weight, bool one_for_all) {
+    return one_for_all ? list->at(0).select(0, weight) : list->at(weight);
+}
+
+at::Tensor activated(const at::Tensor& x, int64_t activation) {
+    switch (activation) {
+        case 1: return at::relu(x);
+        case 2: return at::gelu(x, "tanh");
+        case 4: return x * at::sigmoid(1.702 * x);
+        case 5: return at::silu(x);
+        default: return x;
+    }
+}
+
+// (weight + offset) scale, for columns or for groups of rows.
+at::Tensor dequantised(const at::Tensor& weight, const Parameters& p, int64_t i, bool one_for_all) {
+    const auto of_each_row = [&](const OptList& list) {
+        const at::Tensor values = to_double(parameter(list, i, one_for_all));
+        if (values.dim() < 2 || values.size(0) == 1) return values;
+        const int64_t rows = weight.size(0);
+        return values.repeat_interleave((rows + values.size(0) - 1) / values.size(0), 0).narrow(0, 0, rows);
+    };
+    const at::Tensor numbers = given(p.antiquant_offset) ? weight + of_each_row(p.antiquant_offset) : weight;
+    return numbers * of_each_row(p.antiquant_scale);
+}
+
+// One product, with what its weight's parameters say.
+at::Tensor product(const at::Tensor& x, const Packables& weights, const Parameters& p, int64_t i,
+                   const std::optional<at::Tensor>& row_scale) {
+    const bool one_for_all = weights.size() == 1 && weights[0].sizes().size() == 3;
+    at::Tensor weight = one_for_all ? weights[0].values().select(0, i) : weights.at(i).values();
+    const bool integers = x.scalar_type() == at::kChar;
+    const bool exact = integers || weight.scalar_type() == at::kChar;
+    weight = exact ? to_double(weight) : upcast(weight);
+    if (given(p.antiquant_scale)) weight = dequantised(weight, p, i, one_for_all);
+    at::Tensor result = at::matmul(exact ? to_double(x) : upcast(x), weight);
+    const at::Tensor bias = given(p.bias) ? parameter(p.bias, i, one_for_all) : at::Tensor();
+    const bool early = bias.defined() && (!integers || bias.scalar_type() == at::kInt);  // before the scales, as integers are
+    if (early) result = result + bias.to(result.scalar_type());
+    if (given(p.scale)) result = result * scale_values(parameter(p.scale, i, one_for_all));
+    if (row_scale) result = result * to_double(*row_scale).unsqueeze(-1);
+    if (bias.defined() && !early) result = result + to_double(bias);
+    return activated(result, p.activation);
+}
+
+// Each group's result is a tensor of its own, or some rows of the one output.
+class Output {
+   public:
+    Output(const Grouping& grouping, at::TensorList out) : out_(out), one_(grouping.split_item >= 2) {}
+    void add(const at::Tensor& result) {
+        if (!one_ && next_ >= static_cast<int64_t>(out_.size())) refuse("out", "a tensor for each group", std::to_string(out_.size()));
+        if (one_ && result.size(0) > out_[0].size(0) - next_)
+            refuse("out", c10::str("at least ", next_ + result.size(0), " rows"), c10::str("shape ", out_[0].sizes()));
+        at::Tensor place = one_ ? out_[0].narrow(0, next_, result.size(0)) : out_[next_];
+        write_rounded(place, result);
+        next_ += one_ ? result.size(0) : 1;
+    }
+
+   private:
+    at::TensorList out_;
+    bool one_;
+    int64_t next_ = 0;
+};
+
+void multiply(const Packables& x, const Packables& weight, const Parameters& p, const Grouping& grouping, at::IntArrayRef list,
+              int64_t list_type, at::TensorList out) {
+    Output output(grouping, out);
+    const auto row_scale = [&](size_t i) { return given(p.row_scale) ? std::optional(p.row_scale->at(i)) : std::nullopt; };
+    if (x.size() > 1 || list.empty()) {
+        for (size_t i = 0; i < x.size(); i++) output.add(product(x[i].values(), weight, p, static_cast<int64_t>(i), row_scale(i)));
+        return;
+    }
+    const at::Tensor all = x[0].values();
+    if (grouping.type == kColumns) {
+        const at::Tensor rows = upcast(weight[0].values());
+        const std::vector<Range> groups = groups_of(list, list_type, all.size(1));
+        for (const Range& group : groups) {
+            at::Tensor place = out[0].select(0, &group - groups.data());
+            write(place, activated(at::matmul(upcast(all.narrow(1, group.first, group.size)), rows.narrow(0, group.first, group.size)),
+                                   p.activation));
+        }
+        return;
+    }
+    const std::optional<at::Tensor> scales = row_scale(0);
+    for (const Range& group : groups_of(list, list_type, all.size(0))) {
+        const auto cut = [&](const at::Tensor& tensor) { return tensor.narrow(0, group.first, group.size); };
+        output.add(product(cut(all), weight, p, group.weight, scales ? std::optional(cut(*scales)) : std::nullopt));
+    }
+}
+
+std::vector<int64_t> numbers(const std::optional<at::Tensor>& list) {
+    if (!list) return {};
+    const at::Tensor longs = list->to(at::kLong).contiguous();
+    return {longs.const_data_ptr<int64_t>(), longs.const_data_ptr<int64_t>() + longs.numel()};
+}
+
+const OptList kNone;
+
+// A list of ends means groups of rows; without one x is a list already.
+int64_t type_of(const std::optional<std::vector<int64_t>>& ends) {
+    return ends && !ends->empty() ? kRows : kNoGroups;
+}
+
+void multiply_with_ends(const Packables& x, const Packables& weight, const Parameters& p, const Grouping& grouping,
+                        const std::optional<std::vector<int64_t>>& ends, at::TensorList out) {
+    multiply(x, weight, p, grouping, ends ? at::IntArrayRef(*ends) : at::IntArrayRef(), 0, out);
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+using SplitItem = Between<int64_t, 0, 3>;
+using GroupListType = Between<int64_t, 0, 2>;
+using Activation = Between<int64_t, 0, 5>;
+struct GroupType : Int {
+    static int64_t read(const char* name, int64_t type) {
+        if (type != kNoGroups && type != kRows && type != kColumns) refuse(name, "-1, 0 or 2", std::to_string(type));
+        return type;
+    }
+};
+}  // namespace torch_aclnn::host::aten::kind
+
+#define QUANTISABLE (FLOATING | INT8 | INT4 | INT32)
+
+ATEN_CHECKED_ENTRY(aclnnGroupedMatmul, QUANTISABLE,
+                   (require_not_given("offset", offset), require_lists(x, weight, bias, {splitItem, type_of(groupList)}, y.size())),
+                   (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
+                   (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem),
+                   (Tensors, y)) {
+    multiply_with_ends(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, type_of(groupList)}, groupList, y);
+}
+ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV2, QUANTISABLE,
+                   (require_not_given("offset", offset), require_lists(x, weight, bias, {splitItem, groupType}, y.size())), (Packables, x),
+                   (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset), (OptTensors, antiquantScale),
+                   (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem), (GroupType, groupType), (Tensors, y)) {
+    multiply_with_ends(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, groupType}, groupList, y);
+}
+ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV3, QUANTISABLE,
+                   (require_not_given("offset", offset), require_lists(x, weight, bias, {splitItem, groupType}, y.size())), (Packables, x),
+                   (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset), (OptTensors, antiquantScale),
+                   (OptTensors, antiquantOffset), (OptIn, groupList), (SplitItem, splitItem), (GroupType, groupType), (Tensors, y)) {
+    multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, groupType}, numbers(groupList), 0, y);
+}
+
+#define REQUIRE_GROUPED                                                                                                                  \
+    (require_not_given("offset", offset), require_not_given("activationInput", activationInput),                                         \
+     require_not_given("activationQuantScale", activationQuantScale), require_not_given("activationQuantOffset", activationQuantOffset), \
+     require_not_given("activationFeatureOut", activationFeatureOut), require_not_given("dynQuantScaleOut", dynQuantScaleOut),           \
+     require_lists(x, weight, bias, {splitItem, groupType}, out.size()))
+
+ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV4, QUANTISABLE, REQUIRE_GROUPED, (Packables, x), (Packables, weight), (OptTensors, bias),
+                   (OptTensors, scale), (OptTensors, offset), (OptTensors, antiquantScale), (OptTensors, antiquantOffset),
+                   (OptTensors, perTokenScale), (OptIn, groupList), (OptTensors, activationInput), (OptTensors, activationQuantScale),
+                   (OptTensors, activationQuantOffset), (SplitItem, splitItem), (GroupType, groupType), (GroupListType, groupListType),
+                   (Activation, actType), (Tensors, out), (OptTensors, activationFeatureOut), (OptTensors, dynQuantScaleOut)) {
+    multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, perTokenScale, actType}, {splitItem, groupType}, numbers(groupList),
+             groupListType, out);
+}
+ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV5, QUANTISABLE, REQUIRE_GROUPED, (Packables, x), (Packables, weight), (OptTensors, bias),
+                   (OptTensors, scale), (OptTensors, offset), (OptTensors, antiquantScale), (OptTensors, antiquantOffset),
+                   (OptTensors, perTokenScale), (OptIn, groupList), (OptTensors, activationInput), (OptTensors, activationQuantScale),
+                   (OptTensors, activationQuantOffset), (SplitItem, splitItem), (GroupType, groupType), (GroupListType, groupListType),
+                   (Activation, actType), (OptInts, tuningConfig), (Tensors, out), (OptTensors, activationFeatureOut),
+                   (OptTensors, dynQuantScaleOut)) {
+    multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, perTokenScale, actType}, {splitItem, groupType}, numbers(groupList),
+             groupListType, out);
+}

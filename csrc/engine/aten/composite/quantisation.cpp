@@ -1,0 +1,174 @@
+// Between floating point numbers and numbers of eight or four bits.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/quantised.h"
+
+ATEN_FAMILY("quantisation")
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+std::string_view read_round_mode(const char* name, const char* text) {
+    return read_choice(name, text, {"round", "floor", "ceil", "trunc"});
+}
+std::string_view read_rows(const char* name, const char* text) {
+    return read_choice(name, text, {"pertoken", "pertensor", "perchannel"});
+}
+
+at::Tensor rounded(const at::Tensor& x, std::string_view mode) {
+    if (mode == "floor") return at::floor(x);
+    if (mode == "ceil") return at::ceil(x);
+    return mode == "trunc" ? at::trunc(x) : at::round(x);
+}
+
+// The values of one dimension, in a shape that broadcasts with x.
+at::Tensor along(const at::Tensor& values, const at::Tensor& x, int64_t axis) {
+    if (values.dim() != 1 || x.dim() < 2) return to_double(values);
+    std::vector<int64_t> sizes(x.dim(), 1);
+    sizes[axis < 0 ? axis + x.dim() : axis] = values.size(0);
+    return to_double(values).view(sizes);
+}
+
+void require_along(const char* name, const at::Tensor& values, const at::Tensor& x, int64_t axis) {
+    if (values.dim() == 1 && x.dim() > 0 && values.size(0) != 1 && values.size(0) != x.size(axis < 0 ? axis + x.dim() : axis))
+        refuse(name, c10::str("1 value or one for each of x's dimension ", axis), c10::str("shape ", values.sizes(), " for x ", x.sizes()));
+}
+
+void require_quantised_shape(const PackableTensor& y, const at::Tensor& x) {
+    if (at::IntArrayRef(y.sizes()) != x.sizes())
+        refuse("y", c10::str("the shape of x, ", x.sizes(), ", in numbers"), c10::str("shape ", at::IntArrayRef(y.sizes())));
+}
+
+void quantise(const at::Tensor& x, const at::Tensor& scale, const std::optional<at::Tensor>& offset, bool sqrt_mode, std::string_view mode,
+              int64_t axis, const PackableTensor& y) {
+    at::Tensor numbers = to_double(x) * along(scale, x, axis);
+    if (sqrt_mode) numbers = numbers * along(scale, x, axis);
+    if (given(offset)) numbers = numbers + along(*offset, x, axis);
+    y.store(rounded(numbers, mode));
+}
+
+// What x is before it is quantised: its rows times the smooth scales, which may be one row for each group of them.
+at::Tensor smoothed(const at::Tensor& x, const std::optional<at::Tensor>& smooth, const std::optional<at::Tensor>& group_ends) {
+    const at::Tensor numbers = to_double(x);
+    if (!given(smooth)) return numbers;
+    if (!given(group_ends)) return numbers * to_double(*smooth);
+    const at::Tensor rows = numbers.flatten(0, -2);
+    return (rows * rows_of_groups(to_double(*smooth), *group_ends, rows.size(0))).view(x.sizes());
+}
+
+void require_smooth(const at::Tensor& x, const std::optional<at::Tensor>& smooth, const std::optional<at::Tensor>& groups) {
+    if (x.dim() < 1) refuse("x", "at least 1 dimension", "none");
+    if (!given(smooth)) return;
+    if (smooth->size(-1) != x.size(-1)) refuse("smoothScales", c10::str("rows of ", x.size(-1)), c10::str("shape ", smooth->sizes()));
+    if (given(groups) != (smooth->dim() == 2))
+        refuse("smoothScales", given(groups) ? "2 dimensions, with groups" : "1 dimension, without groups", c10::str(smooth->dim()));
+    if (given(groups) && groups->numel() != smooth->size(0))
+        refuse("groupIndex", c10::str(smooth->size(0), " values, as smoothScales has rows"), c10::str(groups->numel()));
+}
+
+// The dimensions that have one scale together.
+std::vector<int64_t> dims_of_one_scale(const at::Tensor& x, std::string_view rows) {
+    if (rows == "perchannel") return {-2};
+    std::vector<int64_t> dims{-1};
+    if (rows == "pertensor")
+        for (int64_t d = 2; d <= x.dim(); d++) dims.push_back(-d);
+    return dims;
+}
+
+void quantise_dynamically(const at::Tensor& x, std::string_view rows, bool symmetric, const PackableTensor& y, at::Tensor& scale_out,
+                          const std::optional<at::Tensor>& offset_out) {
+    const std::vector<int64_t> dims = dims_of_one_scale(x, rows);
+    const int64_t largest = y.largest(), smallest = -largest - 1;
+    const at::Tensor most = x.amax(dims, true), least = x.amin(dims, true);
+    const at::Tensor scale = symmetric ? at::maximum(most, -least) / largest : (most - least) / (largest - smallest);
+    const at::Tensor flat = scale == 0;  // nothing to divide by: the numbers are all the same
+    const at::Tensor offset = symmetric ? at::zeros_like(scale) : at::where(flat, at::zeros_like(scale), largest - most / scale);
+    y.store(at::where(flat, x, x / scale + offset));
+    write(scale_out, scale);
+    write(offset_out, offset);
+}
+
+// The bits of a FLOAT without the lowest 13, which hardware does not read.
+at::Tensor hardware_bits(const at::Tensor& scale, bool round) {
+    at::Tensor bits = at::bitwise_and(scale.contiguous().view(at::kInt).to(at::kLong), 0xFFFFFFFF);
+    if (round) bits = bits + 0xFFF + at::bitwise_and(at::bitwise_right_shift(bits, 13), 1);  // to the nearest, of two the even one
+    return at::bitwise_and(bits, 0xFFFFE000);
+}
+
+void transform_parameters(const at::Tensor& scale, const std::optional<at::Tensor>& offset, bool round, at::Tensor& out) {
+    at::Tensor packed = at::bitwise_or(hardware_bits(scale, round), int64_t{1} << 46);
+    if (given(offset)) {
+        const at::Tensor number = at::round(*offset).clamp(-256, 255).to(at::kLong);
+        packed = at::bitwise_or(packed, at::bitwise_left_shift(at::bitwise_and(number, 0x1FF), 37));
+    }
+    out.view(at::kLong).copy_(packed.expand(out.sizes()));
+}
+
+void require_parameters(const at::Tensor& out) {
+    if (out.scalar_type() != at::kLong && out.scalar_type() != at::kUInt64)
+        refuse("out", "a data type of INT64, UINT64", c10::str(out.scalar_type()));
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+using RoundModeName = Kind<const char*, std::string_view, std::string_view, read_round_mode>;
+using QuantisedRows = Kind<const char*, std::string_view, std::string_view, read_rows>;
+using RoundBits = Between<int64_t, 0, 1>;
+}  // namespace torch_aclnn::host::aten::kind
+
+ATEN_CHECKED_ENTRY(aclnnAscendQuant, FLOATING, (require_quantised_shape(y, x), require_along("scale", scale, x, -1)), (In, x), (In, scale),
+                   (OptIn, offset), (Bool, sqrtMode), (RoundModeName, roundMode), (QuantisedDType, dstType), (PackableOut, y)) {
+    quantise(x, scale, offset, sqrtMode, roundMode, -1, y);
+}
+ATEN_CHECKED_ENTRY(aclnnAscendQuantV3, FLOATING, (require_quantised_shape(y, x), require_along("scale", scale, x, axis)), (In, x),
+                   (In, scale), (OptIn, offset), (Bool, sqrtMode), (RoundModeName, roundMode), (QuantisedDType, dstType), (Dim, axis),
+                   (PackableOut, y)) {
+    quantise(x, scale, offset, sqrtMode, roundMode, axis, y);
+}
+// Divides by the scales; the zero points are integers.
+ATEN_CHECKED_ENTRY(aclnnQuantize, FLOATING, (require_same_shape({"out", out}, {"x", x}), require_along("scales", scales, x, axis)), (In, x),
+                   (In, scales), (OptIn, zeroPoints), (DType, dtype), (Dim, axis), (Out, out)) {
+    at::Tensor numbers = to_double(x) / along(scales, x, axis);
+    if (given(zeroPoints)) numbers = numbers + along(*zeroPoints, x, axis);
+    write_rounded(out, numbers);
+}
+ATEN_ENTRY(aclnnAscendAntiQuant, INT8 | INT4 | INT32, (Packable, x), (In, scale), (OptIn, offset), (DType, dstType), (Bool, sqrtMode),
+           (Out, y)) {
+    const at::Tensor numbers = given(offset) ? to_double(x.values()) + to_double(*offset) : to_double(x.values());
+    const at::Tensor factor = to_double(scale);
+    write(y, sqrtMode ? numbers * factor * factor : numbers * factor);
+}
+
+ATEN_CHECKED_ENTRY(aclnnDynamicQuant, FLOAT16 | BF16, (require_smooth(x, smoothScales, std::nullopt), require_quantised_shape(y, x)),
+                   (In, x), (OptIn, smoothScales), (PackableOut, y), (Out, scale)) {
+    quantise_dynamically(smoothed(x, smoothScales, std::nullopt), "pertoken", true, y, scale, std::nullopt);
+}
+// With an offset the range is not symmetric.
+ATEN_CHECKED_ENTRY(aclnnDynamicQuantV2, FLOAT16 | BF16, (require_smooth(x, smoothScales, groupIndex), require_quantised_shape(y, x)),
+                   (In, x), (OptIn, smoothScales), (OptIn, groupIndex), (QuantisedDType, dstType), (PackableOut, y), (Out, scale),
+                   (OptOut, offset)) {
+    quantise_dynamically(smoothed(x, smoothScales, groupIndex), "pertoken", !offset, y, scale, offset);
+}
+ATEN_CHECKED_ENTRY(aclnnDynamicQuantV3, FLOAT16 | BF16, (require_smooth(x, smoothScales, groupIndex), require_quantised_shape(y, x)),
+                   (In, x), (OptIn, smoothScales), (OptIn, groupIndex), (QuantisedDType, dstType), (Bool, isSymmetrical),
+                   (QuantisedRows, quantMode), (PackableOut, y), (Out, scale), (OptOut, offset)) {
+    quantise_dynamically(smoothed(x, smoothScales, groupIndex), quantMode, isSymmetrical, y, scale, offset);
+}
+
+ATEN_CHECKED_ENTRY(aclnnTransQuantParamV2, FLOAT, require_parameters(out), (In, scale), (OptIn, offset), (Out, out)) {
+    transform_parameters(scale, offset, false, out);
+}
+ATEN_CHECKED_ENTRY(aclnnTransQuantParamV3, FLOAT, require_parameters(out), (In, scale), (OptIn, offset), (RoundBits, roundMode),
+                   (Out, out)) {
+    transform_parameters(scale, offset, roundMode == 1, out);
+}
+// The numbers from -8 to 7 of a tensor of INT32, packed.
+ATEN_ENTRY(aclnnConvertWeightToINT4Pack, INT32, (In, weight), (PackableOut, weightInt4Pack)) {
+    weightInt4Pack.store(to_double(weight));
+}

@@ -1,0 +1,133 @@
+#include "engine/aten/composite/quantised.h"
+
+#include <ATen/ATen.h>
+#include <c10/util/StringUtil.h>
+
+#include <limits>
+
+#include "engine/aten/adapter/results.h"
+#include "engine/opapi/checks.h"
+
+namespace torch_aclnn::host::aten {
+namespace {
+
+// The last dimension, or the one before it where the matrix is transposed.
+int64_t contiguous_dim(const aclTensor& tensor) {
+    const int64_t last = static_cast<int64_t>(tensor.rank()) - 1;
+    if (last < 1 || tensor.strides[last - 1] != 1) return last;
+    const bool column = tensor.sizes[last - 1] == 1 && tensor.sizes[last] > 1;  // both strides are 1
+    return column || tensor.strides[last] != 1 ? last - 1 : last;
+}
+
+// The bytes of INT4 numbers.
+at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_dim) {
+    aclTensor bytes;
+    bytes.sizes = tensor.sizes;
+    bytes.strides = tensor.strides;
+    bytes.storage_sizes = tensor.storage_sizes;
+    bytes.dtype = ACL_UINT8;
+    bytes.format = tensor.format;
+    bytes.data = tensor.data;
+    bytes.offset = tensor.offset / 2;
+    bool even = tensor.rank() > 0 && tensor.offset % 2 == 0 && tensor.sizes[packed_dim] % 2 == 0;
+    for (uint64_t d = 0; d < tensor.rank(); d++) {
+        if (static_cast<int64_t>(d) == packed_dim) continue;
+        even = even && (tensor.sizes[d] < 2 || tensor.strides[d] % 2 == 0);
+        bytes.strides[d] /= 2;
+    }
+    if (!even)
+        refuse(name, "rows of INT4 that begin and end with a byte",
+               c10::str("shape ", at::IntArrayRef(tensor.sizes.begin(), tensor.sizes.end())));
+    bytes.sizes[packed_dim] /= 2;
+    return read_tensor(name, &bytes);
+}
+
+}  // namespace
+
+PackableTensor::PackableTensor(const char* name, const aclTensor* handle) : name_(name) {
+    require_handle(name, handle);
+    packed_dim_ = contiguous_dim(*handle);
+    if (handle->dtype == kInt4) {
+        numbers_in_one_ = 2;
+        if (handle->rank() > 8) refuse(name, "at most 8 dimensions", std::to_string(handle->rank()));
+        stored_ = read_bytes(name, *handle, packed_dim_);
+        return;
+    }
+    stored_ = read_tensor(name, handle);
+    if (handle->dtype == ACL_INT32 && handle->rank() > 0) numbers_in_one_ = 8;
+}
+
+std::vector<int64_t> PackableTensor::sizes() const {
+    std::vector<int64_t> sizes = stored_.sizes().vec();
+    if (has_four_bits()) sizes[packed_dim_] *= numbers_in_one_;
+    return sizes;
+}
+
+at::Tensor PackableTensor::values() const {
+    if (!has_four_bits()) return stored_;
+    std::vector<at::Tensor> numbers;
+    for (int64_t i = 0; i < numbers_in_one_; i++) {
+        const at::Tensor bits = at::bitwise_and(at::bitwise_right_shift(stored_, 4 * i), 15).to(at::kChar);
+        numbers.push_back(at::bitwise_xor(bits, 8) - 8);  // the highest bit is the sign
+    }
+    return at::stack(numbers, packed_dim_ + 1).flatten(packed_dim_, packed_dim_ + 1);
+}
+
+void PackableTensor::store(const at::Tensor& numbers) const {
+    if (numbers.sizes() != at::IntArrayRef(sizes()))
+        refuse(name_, c10::str("the result's shape ", numbers.sizes()), c10::str("shape ", at::IntArrayRef(sizes())));
+    at::Tensor stored = stored_;
+    if (!has_four_bits()) return write_rounded(stored, numbers);
+    const at::Tensor bits =
+        at::bitwise_and(at::round(numbers).clamp(-8, 7).to(at::kLong), 15).unflatten(packed_dim_, {-1, numbers_in_one_});
+    at::Tensor packed = bits.select(packed_dim_ + 1, 0);
+    for (int64_t i = 1; i < numbers_in_one_; i++)
+        packed = at::bitwise_or(packed, at::bitwise_left_shift(bits.select(packed_dim_ + 1, i), 4 * i));
+    stored.copy_(packed);
+}
+
+std::vector<PackableTensor> read_packables(const char* name, const aclTensorList* handle) {
+    require_handle(name, handle);
+    std::vector<PackableTensor> tensors;
+    for (const auto& member : handle->members) {
+        if (!member) refuse_null(name, "a tensor in each place");
+        tensors.push_back(read_packable(name, member.get()));
+    }
+    return tensors;
+}
+
+aclDataType read_quantised_dtype(const char* name, aclDataType dtype) {
+    if (dtype != ACL_INT8 && dtype != kInt4 && dtype != ACL_INT32) refuse(name, "INT8, INT4 or INT32", to_string(dtype));
+    return dtype;
+}
+
+void require_not_given(const char* name, const std::optional<at::Tensor>& tensor) {
+    if (given(tensor)) refuse(name, "null: the engine has none", c10::str("shape ", tensor->sizes()));
+}
+
+at::Tensor scale_values(const at::Tensor& scale) {
+    if (scale.scalar_type() != at::kLong && scale.scalar_type() != at::kUInt64) return to_double(scale);
+    return to_double(scale.contiguous().view(at::kLong).to(at::kInt).view(at::kFloat));
+}
+
+void write_rounded(at::Tensor& out, const at::Tensor& numbers) {
+    switch (out.scalar_type()) {
+        case at::kChar: return write(out, at::round(numbers).clamp(-128, 127));
+        case at::kByte: return write(out, at::round(numbers).clamp(0, 255));
+        case at::kInt:
+            return write(out, at::round(numbers).clamp(std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
+        default: return write(out, numbers);
+    }
+}
+
+DynamicallyQuantised quantise_rows(const at::Tensor& x, int64_t largest) {
+    const at::Tensor scale = x.abs().amax(-1, true) / largest;
+    return {at::where(scale == 0, x, x / scale), scale.squeeze(-1)};  // a row of zeros stays one
+}
+
+at::Tensor rows_of_groups(const at::Tensor& per_group, const at::Tensor& ends, int64_t rows) {
+    const at::Tensor group = at::searchsorted(ends.to(at::kLong).contiguous(), at::arange(rows), false, /*right=*/true);
+    return per_group.index_select(0, group.clamp_max(per_group.size(0) - 1));
+}
+
+}  // namespace torch_aclnn::host::aten
