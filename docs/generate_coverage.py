@@ -6,6 +6,8 @@ python docs/generate_coverage.py --check  # fails if it is out of date
 
 import argparse
 import csv
+import re
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from torch_aclnn.host.registry import EntryPoint, entry_points
 ROOT = Path(__file__).resolve().parent.parent
 ABSENT = ROOT / "docs" / "absent_operations.tsv"
 OUTPUT = ROOT / "docs" / "coverage.md"
+OP_PLUGIN = ROOT / "tests" / "op_plugin"
 
 # The numbers of aclDataType, in the order of the document.
 TYPES = {
@@ -80,6 +83,28 @@ These come from torch_npu's own code, above the interface, so that no entry poin
 - What it has no kernel for runs on the cpu, with a warning: `TORCH_NPU_FALLBACK_CPU_DISABLE=1` makes it an error.
 """
 
+OP_PLUGIN_TESTS = """
+## op-plugin's own tests
+
+The tests of torch_npu's operators, unchanged, of a checkout of [op-plugin](https://gitcode.com/ascend/op-plugin) that fits the installed
+torch_npu:
+
+```bash
+python -m tests.op_plugin CHECKOUT
+```
+
+`tests/op_plugin/passed.txt` lists the files that pass. A test is skipped by op-plugin itself: for another chip, for several chips, for a
+library that is not installed, or always.
+
+| | |
+|---|---|"""
+
+OP_PLUGIN_CAUSES = """
+Why tests do not pass (`tests/op_plugin/causes.tsv` has a row for each):
+
+| tests | cause | explanation |
+|---|---|---|"""
+
 REFUSED_FUNCTIONS = """
 ## Runtime functions that are refused
 
@@ -133,6 +158,22 @@ def family_table(family: str, entry_points: list[EntryPoint]) -> list[str]:
     return lines + [f"| {types} | {', '.join(names)} |" for types, names in sorted(rows.items())]
 
 
+def op_plugin_tests() -> list[str]:
+    """Return the section on op-plugin's tests: the figures of the last run of all of them, and each cause with its count."""
+    with (OP_PLUGIN / "figures.tsv").open(newline="") as file:
+        figures = [f"| {name} | {number} |" for name, number in csv.reader(file, delimiter="\t")]
+    with (OP_PLUGIN / "causes.tsv").open(newline="") as file:
+        counted = Counter((row["cause"], row["explanation"]) for row in csv.DictReader(file, delimiter="\t"))
+    in_order = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    causes = [f"| {count} | {in_a_cell(cause)} | {in_a_cell(explanation)} |" for (cause, explanation), count in in_order]
+    return [OP_PLUGIN_TESTS, *figures, OP_PLUGIN_CAUSES, *causes]
+
+
+def in_a_cell(text: str) -> str:
+    """Return the text as a cell of a table shows it."""
+    return re.sub(r"([|<>*_\[\]`\\])", r"\\\1", text)
+
+
 def document() -> str:
     """Return the whole text of docs/coverage.md."""
     known = entry_points()
@@ -144,7 +185,7 @@ def document() -> str:
         lines += family_table(family, found)
     lines += [REFUSED_OPERATIONS, *(f"| {row['operation']} | {row['why']} |" for row in absent_operations())]
     refused = [entry_point.name for entry_point in known if entry_point.refused]
-    lines += [ABOVE_THE_INTERFACE.rstrip("\n"), REFUSED_FUNCTIONS, ", ".join(f"`{name}`" for name in refused) + "."]
+    lines += [ABOVE_THE_INTERFACE.rstrip("\n"), *op_plugin_tests(), REFUSED_FUNCTIONS, ", ".join(f"`{name}`" for name in refused) + "."]
     return "\n".join(lines) + "\n"
 
 

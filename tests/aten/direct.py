@@ -87,6 +87,13 @@ def scalar(number):
     return ctypes.c_void_p(library.aclCreateScalar(ctypes.byref(ctypes.c_int64(number)), _DTYPES[torch.int64]))
 
 
+def fraction(number):
+    """A handle for an aclScalar of FLOAT."""
+    library = ctypes.CDLL("libopapi.so")
+    library.aclCreateScalar.restype = ctypes.c_void_p
+    return ctypes.c_void_p(library.aclCreateScalar(ctypes.byref(ctypes.c_float(number)), _DTYPES[torch.float32]))
+
+
 def refusal(entry_point, *arguments):
     """The first phase's code and its message."""
     status, _ = _prepare(entry_point, arguments)

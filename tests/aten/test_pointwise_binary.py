@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from cases import DEVICE, FLOATS, LAYOUTS, booleans, integers, randn, rows, table, uniform
+from cases import DEVICE, FLOATS, HALVES, LAYOUTS, booleans, integers, randn, rows, table, uniform
 
 INTEGERS = (torch.int64, torch.int32)
 
@@ -201,3 +201,26 @@ def test_a_number_that_does_not_fit_the_dtype_is_refused():
     with pytest.raises(RuntimeError, match="can't be cast"):
         torch.ones(2, dtype=torch.int64, device=DEVICE).mul_(1.5)
         torch.npu.synchronize()
+
+
+@pytest.mark.parametrize("count", [1, 7, 100])  # ATen's loops end with elements of their own
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b: torch.add(a, b, alpha=5.3),
+        lambda a, b: torch.sub(a, b, alpha=5.3),
+        lambda a, b: torch.rsub(a, b, alpha=5.3),
+        lambda a, b: a.clone().add_(b, alpha=-0.7),
+        lambda a, b: torch.lerp(a, b, 0.3),
+        lambda a, b: torch._foreach_add([a], [b], alpha=5.3)[0],
+        lambda a, b: torch._foreach_sub([a], [b], alpha=5.3)[0],
+        lambda a, b: torch._foreach_lerp([a], [b], 0.3)[0],
+    ],
+)
+def test_products_within_sums_of_halves_are_not_rounded(function, dtype, count):
+    a, b = torch.randn(50, count).to(dtype), torch.randn(50, count).to(dtype)
+    exact = function(a.double(), b.double())
+    for row in range(50):  # each a tensor of its own
+        found = function(a[row].npu(), b[row].npu()).cpu()
+        torch.testing.assert_close(found.double(), exact[row], rtol=torch.finfo(dtype).eps / 1.99, atol=1e-6)

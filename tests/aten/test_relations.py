@@ -7,16 +7,16 @@ import pytest
 import torch
 
 from cases import DEVICE
-from direct import failure, refusal, scalar
+from direct import failure, fraction, refusal, scalar
 
 
 def npu(*shape, dtype=torch.float32):
     return torch.zeros(shape, dtype=dtype).to(DEVICE)
 
 
-def convolution(stride=(1,), padding=(0,), dilation=(1,)):
+def convolution(stride=(1,), padding=(0,), dilation=(1,), window=(2, 2)):
     steps = (list(stride), list(padding), list(dilation))
-    return (npu(1, 1, 4, 4), npu(1, 1, 2, 2), None, *steps, False, [0], 1, npu(1, 1, 3, 3), ctypes.c_int8(0))
+    return (npu(1, 1, 4, 4), npu(1, 1, *window), None, *steps, False, [0], 1, npu(1, 1, 3, 3), ctypes.c_int8(0))
 
 
 def products(left, right, out):
@@ -45,8 +45,10 @@ ROWS = [
     ("aclnnMul", (X, LONGER, X), "other", "broadcasts"),
     ("aclnnMul", (X, X[0], npu(3)), "out", r"the shape of self \[2, 3\] and other \[3\]"),
     ("aclnnInplaceMul", (X[0], X), "selfRef", "by broadcasting"),
-    ("aclnnAdd", (INTEGERS, X, scalar(1), INTEGERS), "out", "Float, which can't be cast to the desired output type Long"),
+    ("aclnnAdd", (INTEGERS, X, scalar(1), INTEGERS), "out", "result type Float can't be cast to the desired output type Long"),
     ("aclnnInplaceSub", (INTEGERS, X, scalar(1)), "selfRef", "can't be cast to the desired output type Long"),
+    ("aclnnInplaceDivMods", (INTEGERS, fraction(15.9), ctypes.c_int32(2)), "selfRef", "result type Float can't be cast"),
+    ("aclnnDivMod", (INTEGERS, INTEGERS, ctypes.c_int32(0), INTEGERS), "out", "result type Float can't be cast"),
     ("aclnnEqTensor", (X, npu(1, 3), npu(1, 3)), "out", "the shape of self"),
     ("aclnnSiluBackward", (X, X, LONGER), "gradInput", "the shape of gradOutput"),
     ("aclnnForeachSqrt", ((X, X), (X,)), "x", "1 values, as out has"),
@@ -67,6 +69,7 @@ ROWS = [
     ("aclnnBatchMatMul", products((2, 3, 4), (3, 4, 5), (2, 3, 5)), "mat2", r"the K of self, \[2, 3, 4\], and its B"),
     ("aclnnBatchMatMul", products((2, 3, 4), (1, 5, 5), (2, 3, 5)), "mat2", "the K of self"),
     ("aclnnBatchMatMul", products((1, 3, 4), (2, 4, 5), (1, 3, 5)), "out", r"shape \[2, 3, 5\]"),
+    ("aclnnConvolution", convolution(window=(0, 2)), "weight", "a window of at least 1 in dimension 2"),
     ("aclnnConvolution", convolution(stride=[1, 1, 1]), "stride", "1 value or 2"),
     ("aclnnConvolution", convolution(stride=[0]), "stride", "values of at least 1"),
     ("aclnnConvolution", convolution(padding=[-1]), "padding", "values of at least 0"),

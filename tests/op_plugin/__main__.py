@@ -10,12 +10,12 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
 from .causes import cause
-from .lists import Lists
+from .lists import Lists, figures
 from .records import Record, read_record
 from .run import Runner
 
@@ -49,22 +49,6 @@ def table_of_causes(records: Iterable[Record]) -> str:
     return "\n".join(f"{count:6}  {text}" for text, count in counted.most_common())
 
 
-def figures(records: Mapping[str, Record]) -> dict[str, int]:
-    """Return how many files and tests there are, and what became of them."""
-    tests: Counter[str] = Counter()
-    for record in records.values():
-        tests += record.counts()
-    passed = sum(record.passed for record in records.values())
-    skipped = sum(not record.failures() and not record.passed for record in records.values())
-    return {
-        "files": len(records),
-        "files passed": passed,
-        "files skipped": skipped,
-        "tests": tests.total(),
-        **{f"tests {outcome}": tests[outcome] for outcome in ("passed", "failed", "crashed", "timed out", "skipped")},
-    }
-
-
 def main() -> int:
     options = arguments()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -89,6 +73,8 @@ def main() -> int:
     if options.update:
         lists.update(records)
         lists.write()
+        if options.files is None:
+            lists.write_figures(records)
     for file in lost:
         print(f"{file} is in passed.txt and does not pass", file=sys.stderr)
     return 1 if lost else 0

@@ -1,20 +1,37 @@
-"""The committed lists: passed.txt, the files that pass, and causes.tsv, why tests of the others do not."""
+"""The committed lists: passed.txt, the files that pass, causes.tsv, why tests of the others do not, and figures.tsv, how many there are."""
 
 import csv
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
 from .causes import cause
-from .records import Record
+from .records import FAILURES, Record
 
 COLUMNS = ("file", "test", "outcome", "cause", "explanation")
+
+
+def figures(records: Mapping[str, Record]) -> dict[str, int]:
+    """Return how many files and tests there are, and what became of them."""
+    tests: Counter[str] = Counter()
+    for record in records.values():
+        tests += record.counts()
+    passed = sum(record.passed for record in records.values())
+    skipped = sum(not record.failures() and not record.passed for record in records.values())
+    return {
+        "files": len(records),
+        "files that pass": passed,
+        "files of which each test is skipped": skipped,
+        "tests": tests.total(),
+        **{f"tests {outcome}": tests[outcome] for outcome in ("passed", "skipped", *FAILURES)},
+    }
 
 
 class Lists:
     """Both lists in a folder. passed.txt only grows; causes.tsv follows the records, and keeps the explanations, which people write."""
 
     def __init__(self, folder: Path) -> None:
-        self.passed_path, self.causes_path = folder / "passed.txt", folder / "causes.tsv"
+        self.passed_path, self.causes_path, self.figures_path = (folder / name for name in ("passed.txt", "causes.tsv", "figures.tsv"))
         self.passed = set(self.passed_path.read_text().split()) if self.passed_path.exists() else set()
         self.rows: list[dict[str, str]] = []
         if self.causes_path.exists():
@@ -37,6 +54,10 @@ class Lists:
             for test, found in record.failures().items()
         ]
         self.rows = sorted(kept + new, key=lambda row: (row["file"], row["test"]))
+
+    def write_figures(self, records: Mapping[str, Record]) -> None:
+        """Write the figures of a run of all files."""
+        self.figures_path.write_text("".join(f"{name}\t{number}\n" for name, number in figures(records).items()))
 
     def write(self) -> None:
         self.passed_path.write_text("".join(f"{file}\n" for file in sorted(self.passed)))

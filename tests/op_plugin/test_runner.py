@@ -13,7 +13,7 @@ import pytest
 from torch_aclnn.host.cann import TOOLKIT_VARIABLES
 
 from op_plugin.causes import cause
-from op_plugin.lists import Lists
+from op_plugin.lists import Lists, figures
 from op_plugin.records import Outcome, Record, read_record, write_line
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -240,3 +240,13 @@ def test_an_explanation_stays_with_its_test(tmp_path):
     ]
     again.update({"one.py": made_up("passed")})
     assert [row["file"] for row in again.rows] == ["two.py"]
+
+
+def test_the_figures_count_files_and_tests(tmp_path):
+    records = {"one.py": made_up("passed"), "two.py": made_up("crashed"), "three.py": made_up("skipped"), "four.py": made_up("skipped")}
+    records["two.py"].tests["TestIt.test_b"] = Outcome("passed")
+    found = figures(records)
+    assert (found["files"], found["files that pass"], found["files of which each test is skipped"]) == (4, 1, 2)
+    assert (found["tests"], found["tests passed"], found["tests crashed"], found["tests skipped"]) == (5, 2, 1, 2)
+    Lists(tmp_path).write_figures(records)
+    assert "tests crashed\t1\n" in (tmp_path / "figures.tsv").read_text()

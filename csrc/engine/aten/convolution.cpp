@@ -10,8 +10,12 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-void require_steps(int64_t directions, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+void require_steps(const at::Tensor& weight, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                    at::IntArrayRef output_padding) {
+    const int64_t directions = weight.dim() - 2;
+    for (int64_t d = 2; d < weight.dim(); d++)
+        if (weight.size(d) == 0)
+            torch_aclnn::host::refuse("weight", c10::str("a window of at least 1 in dimension ", d), c10::str("shape ", weight.sizes()));
     require_one_or(directions, {{"stride", stride}, {"padding", padding}, {"dilation", dilation}, {"outputPadding", output_padding}});
     require_values("stride", stride, 1);
     require_values("padding", padding, 0);
@@ -27,16 +31,16 @@ void require_groups(int64_t groups, const at::Tensor& self) {
 
 }  // namespace
 
-ATEN_CHECKED_ENTRY(aclnnConvolution, FLOATING, require_steps(weight.dim() - 2, stride, padding, dilation, outputPadding), (In, input),
-                   (In, weight), (OptIn, bias), (Ints, stride), (Ints, padding), (Ints, dilation), (Bool, transposed),
-                   (Ints, outputPadding), (Positive, groups), (Out, out), (CubeMathType, cubeMathType)) {
+ATEN_CHECKED_ENTRY(aclnnConvolution, FLOATING, require_steps(weight, stride, padding, dilation, outputPadding), (In, input), (In, weight),
+                   (OptIn, bias), (Ints, stride), (Ints, padding), (Ints, dilation), (Bool, transposed), (Ints, outputPadding),
+                   (Positive, groups), (Out, out), (CubeMathType, cubeMathType)) {
     write(out, at::convolution(upcast(input), upcast(weight), upcast(bias), stride, padding, dilation, transposed, outputPadding, groups));
 }
 
-ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING, require_steps(weight.dim() - 2, stride, padding, dilation, outputPadding),
-                   (In, gradOutput), (In, input), (In, weight), (OptInts, biasSizes), (Ints, stride), (Ints, padding), (Ints, dilation),
-                   (Bool, transposed), (Ints, outputPadding), (Positive, groups), (MaskOf<3>, outputMask), (CubeMathType, cubeMathType),
-                   (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
+ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING, require_steps(weight, stride, padding, dilation, outputPadding), (In, gradOutput),
+                   (In, input), (In, weight), (OptInts, biasSizes), (Ints, stride), (Ints, padding), (Ints, dilation), (Bool, transposed),
+                   (Ints, outputPadding), (Positive, groups), (MaskOf<3>, outputMask), (CubeMathType, cubeMathType), (OptOut, gradInput),
+                   (OptOut, gradWeight), (OptOut, gradBias)) {
     const at::OptionalIntArrayRef bias_sizes = biasSizes ? at::OptionalIntArrayRef(*biasSizes) : at::OptionalIntArrayRef();
     const auto [of_input, of_weight, of_bias] =
         at::convolution_backward(upcast(gradOutput), upcast(input), upcast(weight), bias_sizes, stride, padding, dilation, transposed,

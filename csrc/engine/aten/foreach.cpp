@@ -5,6 +5,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/arguments.h"
+#include "engine/aten/adapter/half_sums.h"
 #include "engine/aten/adapter/results.h"
 
 ATEN_FAMILY("foreach")
@@ -101,8 +102,8 @@ FOREACH_UNARY(aclnnForeachAbs, FLOATING, at::abs_out)
 FOREACH_UNARY(aclnnForeachReciprocal, FLOATING, at::reciprocal_out)
 FOREACH_UNARY(aclnnForeachSign, FLOATING | INT32, at::sign_out)
 
-FOREACH_LIST_ALPHA(aclnnForeachAddListV2, FLOATING | INT32, at::add_out)
-FOREACH_LIST_ALPHA(aclnnForeachSubListV2, FLOATING | INT32, at::sub_out)
+FOREACH_LIST_ALPHA(aclnnForeachAddListV2, FLOATING | INT32, add_scaled)
+FOREACH_LIST_ALPHA(aclnnForeachSubListV2, FLOATING | INT32, sub_scaled)
 FOREACH_LIST(aclnnForeachMulList, ANY, at::mul_out)
 FOREACH_LIST(aclnnForeachDivList, ANY, at::div_out)
 FOREACH_LIST(aclnnForeachMaximumList, ANY, at::maximum_out)
@@ -132,11 +133,11 @@ FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcdivScalarList, FLOATING, at::addcd
 
 ATEN_CHECKED_ENTRY(aclnnForeachLerpScalar, ANY, require_as_many({{"x1", x1}, {"x2", x2}}, {"out", out}), (Tensors, x1), (Tensors, x2),
                    (Scalar, weight), (Tensors, out)) {
-    for_each(out, [&](at::Tensor& result, size_t i) { at::lerp_out(result, x1[i], x2[i], weight); });
+    for_each(out, [&](at::Tensor& result, size_t i) { interpolate(result, x1[i], x2[i], weight); });
 }
 ATEN_CHECKED_ENTRY(aclnnForeachLerpList, FLOATING, require_as_many({{"x1", x1}, {"x2", x2}, {"weights", weights}}, {"out", out}),
                    (Tensors, x1), (Tensors, x2), (Tensors, weights), (Tensors, out)) {
-    for_each(out, [&](at::Tensor& result, size_t i) { at::lerp_out(result, x1[i], x2[i], weights[i]); });
+    for_each(out, [&](at::Tensor& result, size_t i) { interpolate(result, x1[i], x2[i], weights[i]); });
 }
 
 ATEN_CHECKED_ENTRY(aclnnForeachPowScalarAndTensor, ANY, require_as_many({{"x", x}}, {"out", out}), (Scalar, scalar), (Tensors, x),

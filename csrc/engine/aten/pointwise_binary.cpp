@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 
 #include "engine/aten/adapter/arguments.h"
+#include "engine/aten/adapter/half_sums.h"
 #include "engine/aten/adapter/tables.h"
 
 ATEN_FAMILY("pointwise binary")
@@ -19,7 +20,13 @@ std::optional<std::string_view> read_rounding(const char* name, int mode) {
 void require_castable(const char* name, const at::Tensor& out, at::ScalarType result) {
     if (!c10::canCast(result, out.scalar_type()))
         refuse(name, c10::str("a data type for results of type ", result),
-               c10::str("result type ", result, ", which can't be cast to the desired output type ", out.scalar_type()));
+               c10::str(out.scalar_type(), ": result type ", result, " can't be cast to the desired output type ", out.scalar_type()));
+}
+
+// The same of a quotient, which is a floating point number unless it is rounded; then the numbers' own type counts.
+void require_quotient(const char* name, const at::Tensor& out, at::ScalarType operands, bool rounded) {
+    const bool whole = c10::isIntegralType(operands, true);
+    require_castable(name, out, whole && !rounded ? at::kFloat : operands);
 }
 
 }  // namespace
@@ -30,7 +37,11 @@ using Rounding = Kind<int32_t, std::optional<std::string_view>, std::optional<st
 
 }  // namespace torch_aclnn::host::aten
 
+using torch_aclnn::host::aten::add_scaled;
+using torch_aclnn::host::aten::interpolate;
 using torch_aclnn::host::aten::require_castable;
+using torch_aclnn::host::aten::require_quotient;
+using torch_aclnn::host::aten::sub_scaled;
 using torch_aclnn::host::aten::wrapped;
 
 // Of a tensor and a number.
@@ -70,21 +81,21 @@ using torch_aclnn::host::aten::wrapped;
         function(selfRef, selfRef, wrapped(other), alpha);                                                                         \
     }
 
-SCALED(aclnnAdd, NUMBERS, at::add_out)
-SCALED_INPLACE(aclnnInplaceAdd, NUMBERS, at::add_out)
-SCALED_NUMBER(aclnnAdds, REAL | BOOL, at::add_out)
-SCALED_NUMBER_INPLACE(aclnnInplaceAdds, NUMBERS, at::add_out)
-SCALED(aclnnSub, NUMBERS, at::sub_out)
-SCALED_INPLACE(aclnnInplaceSub, NUMBERS, at::sub_out)
-SCALED_NUMBER(aclnnSubs, NUMBERS, at::sub_out)
-SCALED_NUMBER_INPLACE(aclnnInplaceSubs, NUMBERS, at::sub_out)
+SCALED(aclnnAdd, NUMBERS, add_scaled)
+SCALED_INPLACE(aclnnInplaceAdd, NUMBERS, add_scaled)
+SCALED_NUMBER(aclnnAdds, REAL | BOOL, add_scaled)
+SCALED_NUMBER_INPLACE(aclnnInplaceAdds, NUMBERS, add_scaled)
+SCALED(aclnnSub, NUMBERS, sub_scaled)
+SCALED_INPLACE(aclnnInplaceSub, NUMBERS, sub_scaled)
+SCALED_NUMBER(aclnnSubs, NUMBERS, sub_scaled)
+SCALED_NUMBER_INPLACE(aclnnInplaceSubs, NUMBERS, sub_scaled)
 ATEN_CHECKED_ENTRY(aclnnRsub, ANY, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), (In, other),
                    (Scalar, alpha), (Out, out)) {
-    at::sub_out(out, other, self, alpha);
+    sub_scaled(out, other, self, alpha);
 }
 ATEN_CHECKED_ENTRY(aclnnRsubs, ANY, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Scalar, alpha),
                    (Out, out)) {
-    at::sub_out(out, wrapped(other), self, alpha);
+    sub_scaled(out, wrapped(other), self, alpha);
 }
 
 BINARY(aclnnMul, NUMBERS, at::mul_out)
@@ -96,19 +107,26 @@ BINARY_INPLACE(aclnnInplaceDiv, NUMBERS, at::div_out)
 BINARY_NUMBER(aclnnDivs, NUMBERS, at::div_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceDivs, NUMBERS, at::div_out)
 
-ATEN_CHECKED_ENTRY(aclnnDivMod, NUMBERS, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), (In, other),
-                   (Rounding, mode), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnDivMod, NUMBERS,
+                   (require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}),
+                    require_quotient("out", out, at::result_type(self, other), mode.has_value())),
+                   (In, self), (In, other), (Rounding, mode), (Out, out)) {
     at::div_out(out, self, other, mode);
 }
-ATEN_CHECKED_ENTRY(aclnnDivMods, NUMBERS, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Rounding, mode),
-                   (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnDivMods, NUMBERS,
+                   (require_same_shape({"out", out}, {"self", self}),
+                    require_quotient("out", out, at::result_type(self, other), mode.has_value())),
+                   (In, self), (Scalar, other), (Rounding, mode), (Out, out)) {
     at::div_out(out, self, wrapped(other), mode);
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceDivMod, NUMBERS, require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}),
+ATEN_CHECKED_ENTRY(aclnnInplaceDivMod, NUMBERS,
+                   (require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}),
+                    require_quotient("selfRef", selfRef, at::result_type(selfRef, other), mode.has_value())),
                    (Out, selfRef), (In, other), (Rounding, mode)) {
     at::div_out(selfRef, selfRef, other, mode);
 }
-ATEN_ENTRY(aclnnInplaceDivMods, NUMBERS, (Out, selfRef), (Scalar, other), (Rounding, mode)) {
+ATEN_CHECKED_ENTRY(aclnnInplaceDivMods, NUMBERS, require_quotient("selfRef", selfRef, at::result_type(selfRef, other), mode.has_value()),
+                   (Out, selfRef), (Scalar, other), (Rounding, mode)) {
     at::div_out(selfRef, selfRef, wrapped(other), mode);
 }
 BINARY(aclnnFloorDivide, REAL | BOOL, at::floor_divide_out)
@@ -183,21 +201,21 @@ ATEN_CHECKED_ENTRY(aclnnPolar, ANY, require_broadcast_shape({"out", out}, {{"abs
 
 ATEN_CHECKED_ENTRY(aclnnLerp, FLOATING, require_broadcast_shape({"out", out}, {{"self", self}, {"end", end}, {"weight", weight}}),
                    (In, self), (In, end), (In, weight), (Out, out)) {
-    at::lerp_out(out, self, end, weight);
+    interpolate(out, self, end, weight);
 }
 ATEN_CHECKED_ENTRY(aclnnLerps, FLOATING | DOUBLE | COMPLEX, require_broadcast_shape({"out", out}, {{"self", self}, {"end", end}}),
                    (In, self), (In, end), (Scalar, weight), (Out, out)) {
-    at::lerp_out(out, self, end, weight);
+    interpolate(out, self, end, weight);
 }
 ATEN_CHECKED_ENTRY(aclnnInplaceLerp, FLOATING,
                    require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"end", end}, {"weight", weight}}), (Out, selfRef),
                    (In, end), (In, weight)) {
-    selfRef.lerp_(end, weight);
+    interpolate(selfRef, selfRef, end, weight);
 }
 ATEN_CHECKED_ENTRY(aclnnInplaceLerps, FLOATING | DOUBLE | COMPLEX,
                    require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"end", end}}), (Out, selfRef), (In, end),
                    (Scalar, weight)) {
-    selfRef.lerp_(end, weight);
+    interpolate(selfRef, selfRef, end, weight);
 }
 
 ATEN_CHECKED_ENTRY(aclnnAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64,
@@ -223,9 +241,11 @@ ATEN_CHECKED_ENTRY(aclnnInplaceAddcdiv, FLOATING | DOUBLE | COMPLEX,
 
 ATEN_CHECKED_ENTRY(aclnnAddRelu, ANY, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), (In, other),
                    (Scalar, alpha), (Out, out)) {
-    at::add_out(out, self, other, alpha).relu_();
+    add_scaled(out, self, other, alpha);
+    out.relu_();
 }
 ATEN_CHECKED_ENTRY(aclnnInplaceAddRelu, ANY, require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}),
                    (Out, selfRef), (In, other), (Scalar, alpha)) {
-    at::add_out(selfRef, selfRef, other, alpha).relu_();
+    add_scaled(selfRef, selfRef, other, alpha);
+    selfRef.relu_();
 }
