@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from test_quantisation import four_bits, integers, words_of
 
 from cases import DEVICE, FLOATS
 from direct import call, refusal
-from test_quantisation import four_bits, integers, words_of
 
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 SIZES = [2, 0, 5, 1]
@@ -102,7 +102,23 @@ ACTIVATIONS = {
 def test_activation(activation):
     x, weight, out = torch.randn(8, 6), torch.randn(4, 6, 3), torch.zeros(8, 3, device=DEVICE)
     ends = torch.tensor(SIZES).cumsum(0).to(DEVICE)
-    call("aclnnGroupedMatmulV4", tuple(there(x)), tuple(there(weight)), *[None] * 6, ends, None, None, None, 3, 0, 0, activation, (out,), None, None)
+    call(
+        "aclnnGroupedMatmulV4",
+        tuple(there(x)),
+        tuple(there(weight)),
+        *[None] * 6,
+        ends,
+        None,
+        None,
+        None,
+        3,
+        0,
+        0,
+        activation,
+        (out,),
+        None,
+        None,
+    )
     close(out, ACTIVATIONS[activation](by_rows(x, weight)), torch.float32)
 
 

@@ -43,7 +43,9 @@ def half_a_byte(tensor, shape):
     library.aclCreateTensor.restype = ctypes.c_void_p
     sizes = (ctypes.c_int64 * len(shape))(*shape)
     rank = ctypes.c_uint64(len(shape))
-    return ctypes.c_void_p(library.aclCreateTensor(sizes, rank, 29, None, ctypes.c_int64(0), 2, sizes, rank, ctypes.c_void_p(tensor.data_ptr())))
+    return ctypes.c_void_p(
+        library.aclCreateTensor(sizes, rank, 29, None, ctypes.c_int64(0), 2, sizes, rank, ctypes.c_void_p(tensor.data_ptr()))
+    )
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
@@ -265,7 +267,9 @@ def test_weight_quant_batchmatmul_to_bytes():
     import torch_npu
 
     x, weight, scale = torch.randn(3, 32).half(), integers(32, 8), torch.rand(8).half()
-    got = torch_npu.npu_weight_quant_batchmatmul(x.to(DEVICE), weight.to(DEVICE), scale.to(DEVICE), quant_scale=torch.full((8,), 0.25).to(DEVICE))
+    got = torch_npu.npu_weight_quant_batchmatmul(
+        x.to(DEVICE), weight.to(DEVICE), scale.to(DEVICE), quant_scale=torch.full((8,), 0.25).to(DEVICE)
+    )
     assert near(got.cpu(), (x.double() @ (weight.double() * scale.double()) / 4).clamp(-128, 127))
 
 
