@@ -2,8 +2,8 @@
 
 import ctypes
 
-import pytest
 import torch_aclnn
+import pytest
 from torch_aclnn.host import libdir
 
 from support.named_operators import prepare
