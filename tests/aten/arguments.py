@@ -62,7 +62,7 @@ def number(value: float) -> Scalar:
 
 
 KINDS = {
-    **dict.fromkeys(("In", "Out", "OptIn", "OptOut", "Packed"), Kind(TENSOR)),
+    **dict.fromkeys(("In", "Out", "OptIn", "OptOut", "Packed", "AnyFormat", "AnyFormatOut"), Kind(TENSOR)),
     **dict.fromkeys(("Tensors", "OptTensors"), Kind(TensorList((TENSOR,)))),
     **dict.fromkeys(("Scalar", "OptScalar"), _SCALAR),
     "RoundMode": Kind(Scalar(DType.INT64, (3).to_bytes(16, "little")), (*_SCALAR.wrong, Scalar(DType.INT64, (4).to_bytes(16, "little")))),
