@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import torch_aclnn  # noqa: F401  # loads the engine's libraries
-from torch_aclnn.host.registry import EntryPoint, entry_points
+from torch_aclnn.host.registry import EntryPoint, entry_points, named_operators
 
 ROOT = Path(__file__).resolve().parent.parent
 ABSENT = ROOT / "docs" / "absent_operations.tsv"
@@ -59,6 +59,15 @@ Beside the entry points stand the data types of the first tensor, or of the memb
 161002. BF16 counts on A2 products only, and DOUBLE goes with FLOAT if `TORCH_ACLNN_HOST_FLOAT64=1`. The sets are those of the published
 documents, with BF16 beside FLOAT16 where an old one has not got it yet; where only torch_npu's list of operations names types, which is
 shorter than what works, the set is wider. ANY stands where nothing is published.
+"""
+
+NAMED_OPERATORS = """
+## Operators by name
+
+What torch_npu has no entry point for, and most of what it does with tensors in private formats, it calls by name
+(`aclopCompileAndExecute()`). The engine has the operators below; another one fails at the next synchronisation, with its name. Inputs and
+outputs may be in the formats NC1HWC0, NDC1HWC0, FRACTAL_Z, FRACTAL_Z_3D, FRACTAL_NZ and NDHWC, and of any data type that the computation
+has in ATen on the CPU; half types are computed in float32 and rounded once.
 """
 
 REFUSED_OPERATIONS = """
@@ -184,6 +193,8 @@ def document() -> str:
     lines += ["", "## Entry points", "", f"{len(implemented)} in all."]
     for family, found in families(implemented).items():
         lines += family_table(family, found)
+    named = named_operators()
+    lines += [NAMED_OPERATORS, f"{len(named)} in all: " + ", ".join(f"`{name}`" for name in named) + "."]
     lines += [REFUSED_OPERATIONS, *(f"| {row['operation']} | {row['why']} |" for row in absent_operations())]
     refused = [entry_point.name for entry_point in known if entry_point.refused]
     lines += [ABOVE_THE_INTERFACE.rstrip("\n"), *op_plugin_tests(), REFUSED_FUNCTIONS, ", ".join(f"`{name}`" for name in refused) + "."]

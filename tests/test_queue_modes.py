@@ -72,17 +72,17 @@ def test_a_bad_index_surfaces_at_the_synchronisation_or_with_blocking_launches_a
 @pytest.mark.parametrize("mode", MODES, ids=str)
 def test_a_missing_operator_is_named_and_leaves_the_device_usable(mode):
     code = """
-    import torch_aclnn, torch
-    x = torch.ones(2, 2).npu()
+    import torch_aclnn, torch, torch_npu
+    image, boxes = torch.ones(1, 2, 4, 4).npu(), torch.ones(1, 5).npu()
     try:
-        torch.cdist(x, x)
+        torch_npu.npu_roi_align(image, boxes, 1.0, 2, 2, 2, 0)
         torch.npu.synchronize()
     except RuntimeError as error:
         print(error)
     print((torch.ones(2).npu() + 1).tolist())
     """
     printed = output_of(code, **mode)
-    assert "operator Cdist has no entry point in the torch_aclnn host engine" in printed and printed.endswith("[2.0, 2.0]")
+    assert "operator ROIAlign has no entry point in the torch_aclnn host engine" in printed and printed.endswith("[2.0, 2.0]")
 
 
 def test_float64_is_an_extension_that_must_be_switched_on():

@@ -36,7 +36,8 @@ CASES = {
     ),
     "AsStrided": ([numbers(2, 3), numbers(1, 5), numbers(2)], {}, (2, 3), lambda i: 2 + i[0] + 5 * i[1]),
     "Pad": (
-        [numbers(0, 1, 1, 0, 2, 0)], {}, (3, 4, 6), lambda i: NUMBERS[i[0], i[1] - 1, i[2] - 2] if i[0] < 2 and i[1] > 0 and i[2] > 1 else 0,
+        [numbers(0, 1, 1, 0, 2, 0)], {}, (3, 4, 6),
+        lambda i: NUMBERS[i[0], i[1] - 1, i[2] - 2] if i[0] < 2 and i[1] > 0 and i[2] > 1 else 0,
     ),
     "Tril": ([], {"diagonal": 1}, (2, 3, 4), lambda i: NUMBERS[i] if i[2] - i[1] <= 1 else 0),
     "Triu": ([], {"diagonal": 1}, (2, 3, 4), lambda i: NUMBERS[i] if i[2] - i[1] >= 1 else 0),

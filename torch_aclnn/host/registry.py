@@ -81,6 +81,27 @@ def entry_points() -> list[EntryPoint]:
     return sorted((_described(record) for record in _records()), key=str)
 
 
+def named_operators() -> list[str]:
+    """Return the operators that the engine runs by name, in the order of the alphabet.
+
+    Raises:
+        RuntimeError: CANN answers on the ``npu`` device.
+
+    Example:
+        >>> import torch_aclnn
+        >>> from torch_aclnn.host.registry import named_operators
+        >>> "TransData" in named_operators()
+        True
+
+    """
+    describe = host_runtime().torchAclnnHostNamedOperators
+    describe.restype = ctypes.c_size_t
+    describe.argtypes = [ctypes.POINTER(ctypes.c_char_p), ctypes.c_size_t]
+    names = (ctypes.c_char_p * describe(None, 0))()
+    found = min(describe(names, len(names)), len(names))
+    return [name.decode() for name in names[:found] if name is not None]
+
+
 def counts() -> dict[str, int]:
     """Return the calls of each entry point that has run since the last reset, by name; cheaper than :func:`entry_points`."""
     counted = {record.name.decode(): record.calls for record in _records() if record.calls}

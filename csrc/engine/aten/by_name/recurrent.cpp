@@ -67,16 +67,25 @@ at::Tensor active_steps(const Call& call, size_t mask, const at::Tensor& sequenc
     return *given != 0;
 }
 
-at::Tensor state(const Call& call, size_t i) {
+// {batch, units}. A layer with a projection has fewer in h than in its gates, for which there is no operator.
+at::Tensor state(const Call& call, size_t i, int64_t units) {
     const at::Tensor given = call.computing(i);
-    if (given.dim() < 2) refuse("input " + std::to_string(i), "a state of {batch, units}", c10::str("shape ", given.sizes()));
-    return given.reshape({-1, given.size(-1)});
+    if (given.dim() < 2 || given.size(-1) != units)
+        refuse("input " + std::to_string(i), c10::str("a state of {batch, ", units, "}, as many units as the gates have"),
+               c10::str("shape ", given.sizes()));
+    return given.reshape({-1, units});
 }
 
 at::Tensor sequence_of(const Call& call, size_t i) {
     const at::Tensor given = call.computing(i);
     if (given.dim() != 3) refuse("input " + std::to_string(i), "{steps, batch, features}", c10::str("shape ", given.sizes()));
     return given;
+}
+
+// One step may come without its dimension.
+at::Tensor steps_of(const Call& call, size_t i) {
+    const at::Tensor given = call.computing(i);
+    return given.dim() == 2 ? given.unsqueeze(0) : sequence_of(call, i);
 }
 
 at::Tensor rows(const at::Tensor& sequence) {
@@ -86,7 +95,8 @@ at::Tensor rows(const at::Tensor& sequence) {
 void run_lstm(Call& call, const Weights& weights, size_t mask, const at::Tensor& x) {
     require_plain_cell(call);
     const at::Tensor active = active_steps(call, mask, x);
-    at::Tensor h = state(call, mask + 1), c = state(call, mask + 2);
+    const int64_t units = weights.input.size(0) / 4;
+    at::Tensor h = state(call, mask + 1, units), c = state(call, mask + 2, units);
     const lstm::Step all = lstm::run(x, weights, active, is_reverse(call), h, c);
     const at::Tensor y = all.h * active;
     size_t i = 0;
@@ -102,11 +112,12 @@ LstmGradients run_lstm_backward(const Call& call, size_t first, size_t mask, con
                                 at::Tensor& of_h, at::Tensor& of_c) {
     require_plain_cell(call);
     const bool reverse = is_reverse(call);
-    const auto saved = [&](size_t i) { return sequence_of(call, first + i); };
+    const auto saved = [&](size_t i) { return steps_of(call, first + i); };
     const lstm::Step all{saved(7), saved(8), saved(9), saved(10), saved(2), saved(3), saved(11)};
-    const at::Tensor h_before = states_before(state(call, first), all.h, reverse);
-    const at::Tensor c_before = states_before(state(call, first + 1), all.c, reverse);
-    of_h = state(call, first + 5), of_c = state(call, first + 6);
+    const int64_t units = all.h.size(2);
+    const at::Tensor h_before = states_before(state(call, first, units), all.h, reverse);
+    const at::Tensor c_before = states_before(state(call, first + 1, units), all.c, reverse);
+    of_h = state(call, first + 5, units), of_c = state(call, first + 6, units);
     const at::Tensor active = active_steps(call, mask, x);
     return {lstm::run_backward_steps(all, c_before, active, reverse, hidden, saved(4), of_h, of_c), h_before};
 }
@@ -145,10 +156,9 @@ OPERATOR(DynamicRNNV2) {
         4, x);
 }
 
-// x may come as one step.
 OPERATOR(DynamicRNNV2Grad) {
     const std::vector<int64_t> places = gate_places(call);
-    const at::Tensor given = call.computing(0), x = given.dim() == 2 ? given.unsqueeze(0) : sequence_of(call, 0);
+    const at::Tensor x = steps_of(call, 0);
     const at::Tensor input = reordered(call.computing(1), places), hidden = reordered(call.computing(2), places);
     at::Tensor of_h, of_c;
     const LstmGradients of = run_lstm_backward(call, 4, 16, x, hidden.t(), of_h, of_c);
@@ -182,7 +192,7 @@ OPERATOR(DynamicGRUV2) {
     const Weights w{call.computing(1).t(), call.computing(2).t(), undefined_or(call.optional_computing(3)),
                     undefined_or(call.optional_computing(4))};
     const at::Tensor active = active_steps(call, 5, x);
-    at::Tensor h = state(call, 6);
+    at::Tensor h = state(call, 6, w.input.size(0) / 3);
     const gru::Steps all = gru::run(x, w, active, false, h);
     const at::Tensor states = at::stack(all.h);
     call.write(0, states * active);
@@ -198,8 +208,9 @@ OPERATOR(DynamicGRUV2Grad) {
     const at::Tensor x = sequence_of(call, 0), input = call.computing(1), hidden = call.computing(2);
     const auto saved = [&](size_t i) { return sequence_of(call, i); };
     const gru::Gates gates{saved(9), saved(8), saved(10), saved(11)};
-    const at::Tensor h_before = states_before(state(call, 4), saved(5), false);
-    at::Tensor of_h = state(call, 7);
+    const int64_t units = saved(5).size(2);
+    const at::Tensor h_before = states_before(state(call, 4, units), saved(5), false);
+    at::Tensor of_h = state(call, 7, units);
     const gru::GateGradients of = gru::run_backward_steps(gates, h_before, active_steps(call, 12, x), false, hidden.t(), saved(6), of_h);
     call.write(0, at::mm(rows(x).t(), rows(of.input)));
     call.write(1, at::mm(rows(h_before).t(), rows(of.hidden)));

@@ -46,3 +46,11 @@ OPERATOR(ScaledMaskedSoftmaxGrad) {
     const at::Tensor of_masked = y * (grad - (grad * y).sum(-1, true));
     call.write(0, scaled_and_masked(call, of_masked.masked_fill(as_mask(call.input(2)), 0)));
 }
+
+// The loss of each row against a distribution, and its gradient.
+OPERATOR(SoftmaxCrossEntropyWithLogits) {
+    const at::Tensor x = call.computing(0), labels = call.computing(1);
+    if (x.dim() != 2) refuse("input 0", "{rows, classes}", c10::str("shape ", x.sizes()));
+    call.write(0, -(labels * at::log_softmax(x, 1)).sum(1));
+    call.write(1, at::softmax(x, 1) - labels);
+}

@@ -1,0 +1,52 @@
+// Codes of numbers in bits and positions, and ranges that are filled.
+#include "engine/aten/by_name/call.h"
+
+using namespace torch_aclnn::host;
+using namespace torch_aclnn::host::aten;
+
+// The two values stand at the places of the class and elsewhere, in a new dimension.
+OPERATOR(OneHotD) {
+    const at::Tensor classes = call.input(0).to(at::kLong);
+    const int64_t axis = call.attribute<int64_t>("axis", -1), depth = call.attribute<int64_t>("depth");
+    require_dim("attribute axis", axis, classes.dim() + 1);
+    const at::Tensor each = at::arange(depth), place = classes.unsqueeze(-1) == each;
+    call.write(0, at::where(place, call.input(1).reshape({}), call.input(2).reshape({})).movedim(-1, axis));
+}
+
+OPERATOR(SortV2) {
+    const at::Tensor x = call.input(0);
+    const int64_t axis = call.attribute<int64_t>("axis", -1);
+    require_dim("attribute axis", axis, x.dim());
+    call.write(0, std::get<0>(at::sort(x, axis, call.attribute<bool>("descending", false))));
+}
+
+// Eight signs in a byte, from its lowest bit on; 1 is a number from 0 on. What the last byte lacks is 0.
+OPERATOR(SignBitsPack) {
+    const at::Tensor signs = (call.input(0).reshape({-1}) >= 0).to(at::kByte);
+    const at::Tensor filled = at::constant_pad_nd(signs, {0, (8 - signs.numel() % 8) % 8}).reshape({-1, 8});
+    call.write(0, at::bitwise_left_shift(filled, at::arange(8, at::kByte)).sum(1, false, at::kByte));
+}
+OPERATOR(SignBitsUnpack) {
+    const at::Tensor bytes = call.input(0).reshape({-1, 1});
+    if (bytes.scalar_type() != at::kByte) refuse("input 0", "UINT8", c10::str(bytes.scalar_type()));
+    const at::Tensor bits = at::bitwise_and(at::bitwise_right_shift(bytes, at::arange(8, at::kByte)), 1);
+    call.write(0, bits.to(at::kFloat) * 2 - 1);
+}
+
+// Each row of begins and ends has a value; along the last of several dimensions a range belongs to one row of the tensor, else to all.
+OPERATOR(MaskedFillRange) {
+    const at::Tensor x = call.input(0).clone(), begin = call.input(1).to(at::kLong), end = call.input(2).to(at::kLong);
+    int64_t axis = call.attribute<int64_t>("axis", -1);
+    require_dim("attribute axis", axis, x.dim());
+    if (axis < 0) axis += x.dim();
+    if (begin.dim() != 2 || end.sizes() != begin.sizes())
+        refuse("input 2", c10::str("two dimensions like input 1, ", begin.sizes()), c10::str("shape ", end.sizes()));
+    const at::Tensor values = call.input(3).reshape({-1});
+    for (int64_t i = 0; i < begin.size(0); i++)
+        for (int64_t j = 0; j < begin.size(1); j++) {
+            const bool of_row = x.dim() > 1 && axis == x.dim() - 1;
+            const at::Tensor row = of_row ? x.select(0, j) : x;
+            row.slice(of_row ? axis - 1 : axis, begin[i][j].item<int64_t>(), end[i][j].item<int64_t>()).copy_(values[i]);
+        }
+    call.write(0, x);
+}

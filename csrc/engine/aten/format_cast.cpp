@@ -1,0 +1,131 @@
+// Conversions between plain formats and the chips' private ones.
+#include <ATen/ATen.h>
+
+#include <optional>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/layout/layout.h"
+#include "engine/opapi/fallback_codes.h"
+#include "engine/opapi/format.h"
+#include "engine/runtime/error/guarded.h"
+#include "engine/runtime/memory/host_view.h"
+
+ATEN_FAMILY("format")
+
+using namespace torch_aclnn::host;
+using namespace torch_aclnn::host::aten;
+
+namespace torch_aclnn::host::aten {
+namespace {
+
+constexpr int64_t kBlockRows = 16, kBlockBytes = 32;
+
+at::IntArrayRef sizes_of(const Dims& dims) {
+    return {dims.begin(), dims.end()};
+}
+
+// What lies in memory, as a plain tensor.
+aclTensor storage_of(const aclTensor& tensor) {
+    aclTensor storage = tensor;
+    storage.format = ACL_FORMAT_ND;
+    storage.sizes = tensor.storage_sizes;
+    const at::Tensor contiguous = at::empty(sizes_of(storage.sizes), at::kMeta);
+    storage.strides = Dims(contiguous.strides().data(), contiguous.dim());
+    return storage;
+}
+
+// A tensor in a plain format, or in a private one, which fills its storage.
+class Laid {
+   public:
+    Laid(const char* name, const aclTensor* handle) {
+        require_handle(name, handle);
+        if (is_public(handle->format)) {
+            plain_ = read_tensor(name, handle);
+            return;
+        }
+        if (!Layout::describes(handle->format)) refuse(name, "a plain format or one with a layout", to_string(handle->format));
+        if (handle->offset != 0) refuse(name, "no offset, as its format is private", std::to_string(handle->offset));
+        if (!checked_element_count(handle->storage_sizes))
+            refuse(name, "a shape in memory whose elements can be counted", c10::str(sizes_of(handle->storage_sizes)));
+        layout_ = Layout::in_memory(name, handle->format, sizes_of(handle->sizes), sizes_of(handle->storage_sizes));
+        sizes_ = sizes_of(handle->sizes).vec();
+        const aclTensor storage = storage_of(*handle);
+        require_device_view({name, &storage});
+        plain_ = at::from_blob(host_view(storage.data), sizes_of(storage.sizes), at::TensorOptions(scalar_type(name, storage.dtype)));
+    }
+
+    at::Tensor read() const { return layout_ ? layout_->from_storage(plain_) : plain_; }
+    void write(const at::Tensor& tensor) const {
+        at::Tensor place = plain_;
+        if (layout_)
+            layout_->to_storage(place, tensor);
+        else
+            place.copy_(tensor);
+    }
+    at::IntArrayRef sizes() const { return layout_ ? at::IntArrayRef(sizes_) : plain_.sizes(); }
+    at::ScalarType type() const { return plain_.scalar_type(); }
+
+   private:
+    at::Tensor plain_;  // or the storage
+    std::optional<Layout> layout_;
+    std::vector<int64_t> sizes_;
+};
+
+Laid read_laid(const char* name, const aclTensor* handle) {
+    return {name, handle};
+}
+
+// 161002 unless both have the same elements.
+void require_same(const Laid& src, const Laid& dst) {
+    require_same_shape({"dstTensor", at::empty(dst.sizes(), at::kMeta)}, {"srcTensor", at::empty(src.sizes(), at::kMeta)});
+    if (dst.type() != src.type()) refuse("dstTensor", c10::str("the data type of srcTensor, ", src.type()), c10::str(dst.type()));
+}
+
+int64_t block_columns(const char* name, int data_type) {
+    const size_t bytes = aclDataTypeSize(static_cast<aclDataType>(data_type));
+    if (bytes == 0 || bytes > kBlockBytes) refuse(name, "a data type with a size", std::to_string(data_type));
+    return kBlockBytes / static_cast<int64_t>(bytes);
+}
+
+}  // namespace
+}  // namespace torch_aclnn::host::aten
+
+namespace torch_aclnn::host::aten::kind {
+using AnyFormat = Kind<const aclTensor*, Laid, const Laid&, read_laid>;
+using AnyFormatOut = Kind<aclTensor*, Laid, const Laid&, read_laid>;
+}  // namespace torch_aclnn::host::aten::kind
+
+static constexpr DTypes kCastTypes = FLOATING | INT8 | UINT8 | INT32 | UINT32;
+
+ATEN_CHECKED_ENTRY(aclnnNpuFormatCast, kCastTypes, require_same(srcTensor, dstTensor), (AnyFormat, srcTensor), (AnyFormatOut, dstTensor)) {
+    dstTensor.write(srcTensor.read());
+}
+
+// The shape in memory and the format of a conversion's result, before there is one. The caller frees the shape with delete[].
+extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnNpuFormatCastCalculateSizeAndFormat(const aclTensor* srcTensor, const int dstFormat,
+                                                                                     int additionalDtype, int64_t** dstShape,
+                                                                                     uint64_t* dstShapeSize, int* actualFormat) {
+    const auto body = [&] {
+        require_handle("srcTensor", srcTensor);
+        require_not_null("dstShape", dstShape);
+        require_not_null("dstShapeSize", dstShapeSize);
+        require_not_null("actualFormat", actualFormat);
+        require_dtype({"srcTensor", srcTensor}, kCastTypes);
+        const auto format = static_cast<aclFormat>(dstFormat);
+        const at::IntArrayRef sizes = sizes_of(srcTensor->sizes);
+        std::vector<int64_t> shape = sizes.vec();
+        if (Layout::describes(format)) {
+            // Only the blocks of matrices may be those of another data type.
+            const bool chosen = format == ACL_FORMAT_FRACTAL_NZ && additionalDtype != ACL_DT_UNDEFINED;
+            const int64_t columns = block_columns("additionalDtype", chosen ? additionalDtype : srcTensor->dtype);
+            shape = Layout("srcTensor", format, sizes, {kBlockRows, columns}).storage_sizes();
+        } else if (!is_public(format)) {
+            refuse("dstFormat", "a plain format or one with a layout", to_string(format));
+        }
+        *dstShape = new int64_t[shape.size()];
+        std::copy(shape.begin(), shape.end(), *dstShape);
+        *dstShapeSize = shape.size();
+        *actualFormat = dstFormat;
+    };
+    return guarded(__func__, body, kAclnnCodes);
+}
