@@ -112,7 +112,7 @@ def failure(entry_point, *arguments):
 def call(entry_point, *arguments):
     """Both phases, on NPU tensors, to the end."""
     status, executor = _prepare(entry_point, arguments)
-    assert status == 0, status
+    assert status == 0, _message()
     stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
     phase2 = getattr(ctypes.CDLL("libaclnn_math.so"), entry_point)
     assert phase2(None, ctypes.c_uint64(0), executor, stream) == 0

@@ -20,15 +20,34 @@ _TWO = TensorList((TENSOR, TENSOR))
 _SIZES = {"N": ctypes.c_int64(2), "C": ctypes.c_int64(2), "HxW": ctypes.c_int64(1)}
 _WEIGHTS = {gates: TensorList((Tensor((gates * 2, 2)),) * 2) for gates in (3, 4)}
 _BATCH = Tensor((1, 2, 2))
+_LISTS = {name: TensorList((tensor,)) for name, tensor in _HEADS.items() if name != "query"}
+_INFERRED = {"query": _HEADS["query"], "attentionOut": Tensor((1, 1, 2, 2))}
+_HALF = Tensor((2, 1), DType.INT8)
+_LATENT = {"kv": Tensor((1, 1, 2, 4)), "gamma": Tensor((2,)), "kCacheRef": Tensor((1, 1, 2, 2)), "ckvCacheRef": Tensor((1, 1, 2, 2))}
+_KEY = {"key": Tensor((2, 1, 2)), "keyCacheRef": Tensor((2, 2, 1, 2)), "slotMapping": Tensor((2,))}
+_NO_Z_LOSS = {"target": Tensor((2,)), "lseSquareScaleForZloss": ctypes.c_double(0)}
 SOUND: dict[str, dict[str, Any]] = {
     "aclnnBatchMatMul": dict.fromkeys(("self", "mat2", "out"), _BATCH),
     "aclnnConstantPadNd": {"padding": IntArray((0, 0))},
     "aclnnRepeat": {"repeats": IntArray((1, 1))},
     "aclnnRoll": {"dims": IntArray((0,))},
-    "aclnnFlashAttentionScore": _HEADS,
-    "aclnnFlashAttentionScoreGrad": _HEADS,
-    "aclnnFlashAttentionVarLenScore": _TOKENS,
-    "aclnnFlashAttentionUnpaddingScoreGrad": _TOKENS,
+    **{f"aclnnFlashAttentionScore{version}": _HEADS for version in ("", "V2", "V3", "Grad", "GradV2")},
+    **{f"aclnnFlashAttention{name}": _TOKENS for name in ("VarLenScore", "VarLenScoreV2")},
+    **{f"aclnnFlashAttentionUnpaddingScoreGrad{version}": _TOKENS for version in ("", "V2")},
+    **{f"aclnnFusedInferAttentionScore{version}": {**_INFERRED, **_LISTS} for version in ("", "V2", "V3", "V4")},
+    "aclnnPromptFlashAttentionV3": {**_INFERRED, **_HEADS},
+    "aclnnIncreFlashAttentionV4": {**_INFERRED, **_LISTS},
+    "aclnnScatterPaKvCache": {**_KEY, "value": _KEY["key"], "valueCacheRef": _KEY["keyCacheRef"]},
+    "aclnnScatterPaCache": _KEY,
+    "aclnnGatherPaKvCache": {"seqLens": Tensor((2,))},
+    **dict.fromkeys(("aclnnKvRmsNormRopeCache", "aclnnKvRmsNormRopeCacheV2"), _LATENT),
+    **{f"aclnnTransQuantParam{version}": {"out": Tensor((2, 2), DType.INT64)} for version in ("V2", "V3")},
+    "aclnnGroupedMatmulAdd": {"yRef": Tensor((4, 2, 2)), "transposeX": ctypes.c_bool(True), "groupType": ctypes.c_int64(2)},
+    "aclnnQuantMatmulV5": {"groupSize": ctypes.c_int64(0)},
+    "aclnnMoeTokenPermute": {"permuteTokensOut": Tensor((1, 2))},
+    **{f"aclnnMoeTokenUnpermuteWithRoutingMap{phase}": {"routingMap": TENSOR} for phase in ("", "Grad")},
+    **{f"aclnn{name}": {"y": _HALF} for name in ("SwiGluQuant", "SwiGluQuantV2", "DequantSwigluQuant", "DequantSwigluQuantV2")},
+    **dict.fromkeys(("aclnnCrossEntropyLoss", "aclnnCrossEntropyLossGrad"), _NO_Z_LOSS),
     "aclnnMaxPool2dWithMask": {"out": Tensor((1, 2, 2)), "indices": _MASK},
     "aclnnMaxPool2dWithMaskBackward": {"gradOutput": Tensor((1, 2, 2)), "indices": _MASK},
     "aclnnLSTM": {"params": _WEIGHTS[4], "hx": _TWO},

@@ -67,6 +67,27 @@ def test_layouts(layout):
         torch.testing.assert_close(leaf.grad.cpu(), to_layout(want.grad))
 
 
+@pytest.mark.parametrize("layout", ["BNSD", "TND"])
+def test_the_second_version(layout):
+    """Of which the sequences below each other have 2 and 3 positions."""
+    import torch_npu
+
+    packed, shape = layout == "TND", (1, 2, 5, 8)
+    inputs = [torch.randn(shape) for _ in range(3)]
+    leaves = [(x[0].transpose(0, 1).contiguous() if packed else x).to(DEVICE).requires_grad_() for x in inputs]
+    ends = {"actual_seq_qlen": [2, 5], "actual_seq_kvlen": [2, 5]} if packed else {}
+    got = torch_npu.npu_fusion_attention_v2(*leaves, 2, layout, scale=0.5, **ends)[0]
+    here = [x.double().requires_grad_() for x in inputs]
+    pieces = zip(*(x.split((2, 3) if packed else 5, 2) for x in here), strict=True)
+    expected = torch.cat([attention(*piece, scale=0.5) for piece in pieces], 2)
+    plain = (lambda x: x.transpose(0, 1).unsqueeze(0)) if packed else (lambda x: x)
+    torch.testing.assert_close(plain(got.detach().cpu()).double(), expected.detach(), rtol=1e-5, atol=1e-5)
+    cotangent = torch.randn(shape)
+    gradients = torch.autograd.grad(got, leaves, (cotangent[0].transpose(0, 1) if packed else cotangent).to(DEVICE))
+    for have, want in zip(gradients, torch.autograd.grad(expected, here, cotangent.double()), strict=True):
+        torch.testing.assert_close(plain(have.cpu()).double(), want, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("mode", [0, 2, 3])
 def test_sequences_below_each_other(mode):
     """Each attends to itself only; mode 2 and 3 are causal from the first and from the last position."""

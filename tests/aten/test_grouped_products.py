@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from test_quantisation import four_bits, integers, words_of
+from few_bits import four_bits, integers, words_of
 
 from cases import DEVICE, FLOATS
-from direct import call, refusal
+from direct import call, failure, refusal
 
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 SIZES = [2, 0, 5, 1]
@@ -102,23 +102,8 @@ ACTIVATIONS = {
 def test_activation(activation):
     x, weight, out = torch.randn(8, 6), torch.randn(4, 6, 3), torch.zeros(8, 3, device=DEVICE)
     ends = torch.tensor(SIZES).cumsum(0).to(DEVICE)
-    call(
-        "aclnnGroupedMatmulV4",
-        tuple(there(x)),
-        tuple(there(weight)),
-        *[None] * 6,
-        ends,
-        None,
-        None,
-        None,
-        3,
-        0,
-        0,
-        activation,
-        (out,),
-        None,
-        None,
-    )
+    arguments = [tuple(there(x)), tuple(there(weight)), *[None] * 6, ends, None, None, None, 3, 0, 0, activation]
+    call("aclnnGroupedMatmulV4", *arguments, (out,), None, None)
     close(out, ACTIVATIONS[activation](by_rows(x, weight)), torch.float32)
 
 
@@ -171,8 +156,6 @@ def test_weights_of_few_bits(bits, groups):
 
 def test_groups_that_reach_beyond_x_are_found():
     x, weight, out = torch.randn(5, 4), torch.randn(2, 4, 3), torch.zeros(5, 3, device=DEVICE)
-    from direct import failure
-
     ends = torch.tensor([1, 6]).to(DEVICE)
     code, message = failure("aclnnGroupedMatmulV3", tuple(there(x)), tuple(there(weight)), *[None] * 5, ends, 3, 0, (out,))
     assert code != 0 and "groupList: expected groups that lie in 5 rows" in message
@@ -182,3 +165,13 @@ def test_an_offset_is_refused():
     x, weight, out = there(torch.randn(5, 4), torch.randn(2, 4, 3), torch.zeros(5, 3))
     code, message = refusal("aclnnGroupedMatmulV3", (x,), (weight,), None, None, (out,), None, None, None, 3, 0, (out,))
     assert code == 161002 and "offset: expected null or an empty list" in message
+
+
+def test_sums_of_gradients():
+    import torch_npu
+
+    x, weight, sums = torch.randn(8, 6).half(), torch.randn(8, 3).half(), torch.randn(4, 6, 3)
+    there_ = sums.to(DEVICE)
+    torch_npu.npu_grouped_matmul_add_(there_, *there(x, weight, torch.tensor(SIZES).cumsum(0)))
+    pieces = zip(x.split(SIZES), weight.split(SIZES), strict=True)
+    close(there_, sums.double() + torch.stack([a.double().T @ b.double() for a, b in pieces]), torch.float32)

@@ -4,48 +4,12 @@ import ctypes
 
 import pytest
 import torch
+from few_bits import bytes_of, four_bits, half_a_byte, integers, near, numbers_of, words_of
 
 from cases import DEVICE
 from direct import call, refusal
 
 HALVES = (torch.float16, torch.bfloat16)
-
-
-def near(got, exact):
-    """Whether each integer is the nearest to the exact number, or as good as that."""
-    return bool(((got.double() - exact).abs() <= 0.5 + 1e-6 * exact.abs().clamp(min=1)).all())
-
-
-def numbers_of(words):
-    """The 4-bit numbers of 32-bit words, the lowest bits first, one by one."""
-    numbers = [[((int(word) >> 4 * i) + 8) % 16 - 8 for i in range(8)] for word in words.flatten().tolist()]
-    return torch.tensor(numbers, dtype=torch.float64).reshape(*words.shape[:-1], -1)
-
-
-def words_of(numbers):
-    """The opposite, on the CPU."""
-    words = [sum((int(n) & 15) << 4 * i for i, n in enumerate(row)) for row in numbers.reshape(-1, 8).tolist()]
-    return torch.tensor([w - (1 << 32) if w >> 31 else w for w in words], dtype=torch.int32).reshape(*numbers.shape[:-1], -1)
-
-
-def bytes_of(numbers):
-    low, high = (numbers.reshape(*numbers.shape[:-1], -1, 2)[..., i].to(torch.int32) & 15 for i in range(2))
-    return (low | high << 4).to(torch.uint8)
-
-
-def four_bits(*shape):
-    return torch.randint(-8, 8, shape)
-
-
-def half_a_byte(tensor, shape):
-    """A handle for the bytes of a tensor as numbers of INT4."""
-    library = ctypes.CDLL("libopapi.so")
-    library.aclCreateTensor.restype = ctypes.c_void_p
-    sizes = (ctypes.c_int64 * len(shape))(*shape)
-    rank = ctypes.c_uint64(len(shape))
-    return ctypes.c_void_p(
-        library.aclCreateTensor(sizes, rank, 29, None, ctypes.c_int64(0), 2, sizes, rank, ctypes.c_void_p(tensor.data_ptr()))
-    )
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
@@ -189,10 +153,6 @@ def test_convert_weight_to_int4_pack():
 # Products ---------------------------------------------------------------------------------------------------------------------------------
 
 
-def integers(*shape):
-    return torch.randint(-128, 128, shape, dtype=torch.int8)
-
-
 @pytest.mark.parametrize("batch", [(), (3,)])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_quant_matmul(transposed, batch):
@@ -267,9 +227,8 @@ def test_weight_quant_batchmatmul_to_bytes():
     import torch_npu
 
     x, weight, scale = torch.randn(3, 32).half(), integers(32, 8), torch.rand(8).half()
-    got = torch_npu.npu_weight_quant_batchmatmul(
-        x.to(DEVICE), weight.to(DEVICE), scale.to(DEVICE), quant_scale=torch.full((8,), 0.25).to(DEVICE)
-    )
+    quarter = torch.full((8,), 0.25).to(DEVICE)
+    got = torch_npu.npu_weight_quant_batchmatmul(x.to(DEVICE), weight.to(DEVICE), scale.to(DEVICE), quant_scale=quarter)
     assert near(got.cpu(), (x.double() @ (weight.double() * scale.double()) / 4).clamp(-128, 127))
 
 

@@ -55,7 +55,7 @@ def described(kind, value):
         case ctypes.c_char_p():
             return value.value.decode()
         case ctypes._SimpleCData():
-            return DType(value.value).name if kind == "DType" else value.value
+            return DType(value.value).name if kind in ("DType", "QuantisedDType") else value.value
     return value
 
 

@@ -50,6 +50,55 @@ void require_packed(const at::Tensor& query, const at::Tensor& key, at::IntArray
     require_ends("actualSeqKvLen", key_ends, key);
 }
 
+// softmaxMax and softmaxSum have eight equal columns.
+void score(const AttentionLayout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+           const AttentionOptions& options, const std::optional<at::Tensor>& maximum, const std::optional<at::Tensor>& sum,
+           at::Tensor& out) {
+    const Attention a = attend(layout, query, key, value, options);
+    write(out, attended(layout, a));
+    if (maximum) maximum->copy_(a.maximum.expand_as(*maximum));
+    if (sum) sum->copy_(a.sum.expand_as(*sum));
+}
+
+void score_backward(const AttentionLayout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                    const at::Tensor& dy, const AttentionOptions& options, at::Tensor& dq, at::Tensor& dk, at::Tensor& dv) {
+    const Attention a = attend(layout, query, key, value, options);
+    const int64_t key_heads = layout.to_bnsd(key, layout.features(query)).size(1);
+    const AttentionGradients of = attend_backward(layout, a, key_heads, dy, options.scale);
+    write(dq, of.query);
+    write(dk, of.key);
+    write(dv, of.value);
+}
+
+// The same for sequences that lie below each other.
+struct Packed {
+    int64_t heads;
+    const at::Tensor &query, &key, &value;
+    at::IntArrayRef query_ends, key_ends;
+    AttentionOptions options;
+
+    void score(const std::optional<at::Tensor>& maximum, const std::optional<at::Tensor>& sum, const at::Tensor& out) const {
+        attend_each(heads, query, key, value, query_ends, key_ends, options,
+                    [&](const AttentionLayout& layout, const Attention& a, auto of_query, auto) {
+                        of_query(out).copy_(attended(layout, a));
+                        const auto put = [&](const std::optional<at::Tensor>& place, const at::Tensor& values) {
+                            if (place) of_query(*place).copy_(values.transpose(1, 2).expand_as(of_query(*place)));
+                        };
+                        put(maximum, a.maximum);
+                        put(sum, a.sum);
+                    });
+    }
+    void score_backward(const at::Tensor& dy, const at::Tensor& dq, const at::Tensor& dk, const at::Tensor& dv) const {
+        attend_each(heads, query, key, value, query_ends, key_ends, options,
+                    [&](const AttentionLayout& layout, const Attention& a, auto of_query, auto of_key) {
+                        const AttentionGradients of = attend_backward(layout, a, key.size(1), of_query(dy), options.scale);
+                        of_query(dq).copy_(of.query);
+                        of_key(dk).copy_(of.key);
+                        of_key(dv).copy_(of.value);
+                    });
+    }
+};
+
 std::string_view read_layout(const char* name, const char* text) {
     return read_choice(name, text, {"BNSD", "BSND", "BSH", "SBH"});
 }
@@ -63,67 +112,71 @@ namespace torch_aclnn::host::aten::kind {
 using AttentionLayout = Kind<const char*, std::string_view, std::string_view, read_layout>;
 using PackedLayout = Kind<const char*, std::string_view, std::string_view, read_packed_layout>;
 using SparseMode = Between<int64_t, 0, 3>;
+using ShiftType = Between<int64_t, 0, 3>;  // how a shift of positions comes about
 }  // namespace torch_aclnn::host::aten::kind
 
 #define REQUIRE_ATTENTION require_attention(inputLayout, headNum, {"query", query}, {"key", key}, {"value", value}, realShift, paddingMask)
+#define REQUIRE_PACKED (REQUIRE_ATTENTION, require_packed(query, key, actualSeqQLen, actualSeqKvLen))
+#define OPTIONS                                                                      \
+    AttentionOptions {                                                               \
+        dropMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode \
+    }
+#define LAYOUT               \
+    AttentionLayout {        \
+        inputLayout, headNum \
+    }
+#define PACKED                                                             \
+    Packed {                                                               \
+        headNum, query, key, value, actualSeqQLen, actualSeqKvLen, OPTIONS \
+    }
 
-// softmaxMax and softmaxSum have eight equal columns.
-ATEN_CHECKED_ENTRY(aclnnFlashAttentionScore, FLOATING, REQUIRE_ATTENTION, (In, query), (In, key), (In, value), (OptIn, realShift),
-                   (OptIn, dropMask), (OptIn, paddingMask), (OptIn, attenMask), (OptInts, prefix), (Double, scaleValue),
-                   (Probability, keepProb), (Int, preTokens), (Int, nextTokens), (Positive, headNum), (AttentionLayout, inputLayout),
-                   (Int, innerPrecise), (SparseMode, sparseMode), (OptOut, softmaxMax), (OptOut, softmaxSum), (OptOut, softmaxOut),
-                   (Out, attentionOut)) {
-    const AttentionLayout layout{inputLayout, headNum};
-    const Attention a = attend(layout, query, key, value, {dropMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode});
-    write(attentionOut, attended(layout, a));
-    if (softmaxMax) softmaxMax->copy_(a.maximum.expand_as(*softmaxMax));
-    if (softmaxSum) softmaxSum->copy_(a.sum.expand_as(*softmaxSum));
+// The lists of arguments that the versions share.
+#define QUERY_KEY_VALUE (In, query), (In, key), (In, value)
+#define MASKS (OptIn, realShift), (OptIn, dropMask), (OptIn, paddingMask), (OptIn, attenMask)
+#define SAVED (OptIn, softmaxMax), (OptIn, softmaxSum), (OptIn, softmaxIn), (OptIn, attentionIn), (OptInts, prefix)
+#define ENDS (Ints, actualSeqQLen), (Ints, actualSeqKvLen)
+#define STARTS (OptInts, qStartIdx), (OptInts, kvStartIdx)
+#define ATTRIBUTES(layout)                                                                                                          \
+    (Double, scaleValue), (Probability, keepProb), (Int, preTokens), (Int, nextTokens), (Positive, headNum), (layout, inputLayout), \
+        (Int, innerPrecise), (SparseMode, sparseMode)
+#define RESULTS (OptOut, softmaxMax), (OptOut, softmaxSum), (OptOut, softmaxOut), (Out, attentionOut)
+#define GRADIENTS (Out, dq), (Out, dk), (Out, dv), (OptOut, dpse)
+
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionScore, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, MASKS, (OptInts, prefix),
+                   ATTRIBUTES(AttentionLayout), RESULTS) {
+    score(LAYOUT, query, key, value, OPTIONS, softmaxMax, softmaxSum, attentionOut);
+}
+// The newer versions say where positions begin, for shifts of positions that are computed.
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreV2, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, MASKS, (OptInts, prefix), STARTS,
+                   ATTRIBUTES(AttentionLayout), (ShiftType, pseType), RESULTS) {
+    score(LAYOUT, query, key, value, OPTIONS, softmaxMax, softmaxSum, attentionOut);
+}
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreV3, FLOATING, (require_absent("sink", sink), REQUIRE_ATTENTION), QUERY_KEY_VALUE, MASKS,
+                   (OptIn, sink), (OptInts, prefix), STARTS, ATTRIBUTES(AttentionLayout), (ShiftType, pseType), RESULTS) {
+    score(LAYOUT, query, key, value, OPTIONS, softmaxMax, softmaxSum, attentionOut);
+}
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGrad, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED,
+                   ATTRIBUTES(AttentionLayout), GRADIENTS) {
+    score_backward(LAYOUT, query, key, value, dy, OPTIONS, dq, dk, dv);
+}
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGradV2, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED, STARTS,
+                   ATTRIBUTES(AttentionLayout), (ShiftType, pseType), GRADIENTS) {
+    score_backward(LAYOUT, query, key, value, dy, OPTIONS, dq, dk, dv);
 }
 
-ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGrad, FLOATING, REQUIRE_ATTENTION, (In, query), (In, key), (In, value), (In, dy),
-                   (OptIn, realShift), (OptIn, dropMask), (OptIn, paddingMask), (OptIn, attenMask), (OptIn, softmaxMax),
-                   (OptIn, softmaxSum), (OptIn, softmaxIn), (OptIn, attentionIn), (OptInts, prefix), (Double, scaleValue),
-                   (Probability, keepProb), (Int, preTokens), (Int, nextTokens), (Positive, headNum), (AttentionLayout, inputLayout),
-                   (Int, innerPrecise), (SparseMode, sparseMode), (Out, dq), (Out, dk), (Out, dv), (OptOut, dpse)) {
-    const AttentionLayout layout{inputLayout, headNum};
-    const Attention a = attend(layout, query, key, value, {dropMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode});
-    const int64_t key_heads = layout.to_bnsd(key, layout.features(query)).size(1);
-    const AttentionGradients of = attend_backward(layout, a, key_heads, dy, scaleValue);
-    write(dq, of.query);
-    write(dk, of.key);
-    write(dv, of.value);
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionVarLenScore, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, MASKS, (OptInts, prefix), ENDS,
+                   ATTRIBUTES(PackedLayout), RESULTS) {
+    PACKED.score(softmaxMax, softmaxSum, attentionOut);
 }
-
-ATEN_CHECKED_ENTRY(aclnnFlashAttentionVarLenScore, FLOATING, (REQUIRE_ATTENTION, require_packed(query, key, actualSeqQLen, actualSeqKvLen)),
-                   (In, query), (In, key), (In, value), (OptIn, realShift), (OptIn, dropMask), (OptIn, paddingMask), (OptIn, attenMask),
-                   (OptInts, prefix), (Ints, actualSeqQLen), (Ints, actualSeqKvLen), (Double, scaleValue), (Probability, keepProb),
-                   (Int, preTokens), (Int, nextTokens), (Positive, headNum), (PackedLayout, inputLayout), (Int, innerPrecise),
-                   (SparseMode, sparseMode), (OptOut, softmaxMax), (OptOut, softmaxSum), (OptOut, softmaxOut), (Out, attentionOut)) {
-    const AttentionOptions options{dropMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode};
-    attend_each(headNum, query, key, value, actualSeqQLen, actualSeqKvLen, options,
-                [&](const AttentionLayout& layout, const Attention& a, auto of_query, auto of_key) {
-                    of_query(attentionOut).copy_(attended(layout, a));
-                    const auto put = [&](const std::optional<at::Tensor>& out, const at::Tensor& values) {
-                        if (out) of_query(*out).copy_(values.transpose(1, 2).expand_as(of_query(*out)));
-                    };
-                    put(softmaxMax, a.maximum);
-                    put(softmaxSum, a.sum);
-                });
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionVarLenScoreV2, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, MASKS, (OptInts, prefix), ENDS, STARTS,
+                   ATTRIBUTES(PackedLayout), (ShiftType, pseType), RESULTS) {
+    PACKED.score(softmaxMax, softmaxSum, attentionOut);
 }
-
-ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGrad, FLOATING,
-                   (REQUIRE_ATTENTION, require_packed(query, key, actualSeqQLen, actualSeqKvLen)), (In, query), (In, key), (In, value),
-                   (In, dy), (OptIn, realShift), (OptIn, dropMask), (OptIn, paddingMask), (OptIn, attenMask), (OptIn, softmaxMax),
-                   (OptIn, softmaxSum), (OptIn, softmaxIn), (OptIn, attentionIn), (OptInts, prefix), (Ints, actualSeqQLen),
-                   (Ints, actualSeqKvLen), (Double, scaleValue), (Probability, keepProb), (Int, preTokens), (Int, nextTokens),
-                   (Positive, headNum), (PackedLayout, inputLayout), (Int, innerPrecise), (SparseMode, sparseMode), (Out, dq), (Out, dk),
-                   (Out, dv), (OptOut, dpse)) {
-    const AttentionOptions options{dropMask, attenMask, scaleValue, keepProb, preTokens, nextTokens, sparseMode};
-    attend_each(headNum, query, key, value, actualSeqQLen, actualSeqKvLen, options,
-                [&](const AttentionLayout& layout, const Attention& a, auto of_query, auto of_key) {
-                    const AttentionGradients of = attend_backward(layout, a, key.size(1), of_query(dy), scaleValue);
-                    of_query(dq).copy_(of.query);
-                    of_key(dk).copy_(of.key);
-                    of_key(dv).copy_(of.value);
-                });
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGrad, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED, ENDS,
+                   ATTRIBUTES(PackedLayout), GRADIENTS) {
+    PACKED.score_backward(dy, dq, dk, dv);
+}
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGradV2, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED, ENDS, STARTS,
+                   ATTRIBUTES(PackedLayout), (ShiftType, pseType), GRADIENTS) {
+    PACKED.score_backward(dy, dq, dk, dv);
 }

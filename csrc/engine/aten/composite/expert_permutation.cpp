@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
@@ -52,7 +53,14 @@ int64_t remaining_rows(const at::Tensor& indices, int64_t wanted) {
 void require_permutation(const at::Tensor& tokens, const at::Tensor& indices, const at::Tensor& permuted, int64_t wanted) {
     require_matrix("tokens", tokens);
     require_rows("indices", indices, tokens.size(0));
+    require_between("numOutTokens", wanted, -indices.numel(), std::numeric_limits<int64_t>::max());
     require_rows("permuteTokensOut", permuted, remaining_rows(indices, wanted));
+}
+
+// The shape of all tokens; callers without padding pass one number.
+void require_restored(const std::optional<std::vector<int64_t>>& shape, const at::Tensor& restored) {
+    if (shape && shape->size() > 1 && at::IntArrayRef(*shape) != restored.sizes())
+        refuse("restoreShape", c10::str("the shape of the tokens, ", restored.sizes()), c10::str(at::IntArrayRef(*shape)));
 }
 
 void require_copies(const at::Tensor& sorted_indices, int64_t tokens, const std::optional<at::Tensor>& probs) {
@@ -119,7 +127,7 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteGrad, FLOATING,
 }
 ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermute, FLOATING,
                    (require_false("paddedMode", paddedMode), require_matrix("permutedTokens", permutedTokens),
-                    require_copies(sortedIndices, out.size(0), probs)),
+                    require_copies(sortedIndices, out.size(0), probs), require_restored(restoreShape, out)),
                    (In, permutedTokens), (In, sortedIndices), (OptIn, probs), (Bool, paddedMode), (OptInts, restoreShape), (Out, out)) {
     at::Tensor copies = rows_or_zeros(upcast(permutedTokens), sortedIndices);
     if (given(probs)) copies = weighted(copies, *probs);
@@ -128,7 +136,8 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermute, FLOATING,
 ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteGrad, FLOATING,
                    (require_false("paddedMode", paddedMode), require_matrix("permutedTokens", permutedTokens),
                     require_matrix("unpermutedTokensGrad", unpermutedTokensGrad),
-                    require_copies(sortedIndices, unpermutedTokensGrad.size(0), probs)),
+                    require_copies(sortedIndices, unpermutedTokensGrad.size(0), probs),
+                    require_restored(restoreShape, unpermutedTokensGrad)),
                    (In, permutedTokens), (In, unpermutedTokensGrad), (In, sortedIndices), (OptIn, probs), (Bool, paddedMode),
                    (OptInts, restoreShape), (Out, permutedTokensGradOut), (OptOut, probsGradOut)) {
     const int64_t copies = copies_of_each(sortedIndices, unpermutedTokensGrad.size(0));
@@ -165,9 +174,10 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithRoutingMapGrad, FLOATING,
                                    : to_map(*permutedProbsOutputGrad, routingMap));
 }
 ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithRoutingMap, FLOATING,
-                   (require_matrix("permutedTokens", permutedTokens), require_map(routingMap)), (In, permutedTokens), (In, sortedIndices),
-                   (OptIn, routingMap), (OptIn, probs), (Bool, paddedMode), (OptInts, restoreShape), (Out, unpermutedTokens),
-                   (Out, outIndex), (Out, permuteTokenId), (OptOut, permuteProbs)) {
+                   (require_matrix("permutedTokens", permutedTokens), require_map(routingMap),
+                    require_restored(restoreShape, unpermutedTokens)),
+                   (In, permutedTokens), (In, sortedIndices), (OptIn, routingMap), (OptIn, probs), (Bool, paddedMode),
+                   (OptInts, restoreShape), (Out, unpermutedTokens), (Out, outIndex), (Out, permuteTokenId), (OptOut, permuteProbs)) {
     const at::Tensor map = routingMap->to(at::kBool), places = sortedIndices.to(at::kLong), rows = upcast(permutedTokens);
     const int64_t tokens = unpermutedTokens.size(0), experts = map.size(1);
     if (paddedMode) {
@@ -197,9 +207,10 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithRoutingMap, FLOATING,
 }
 // Without padding `outIndex` is `sortedIndices`, from which the tokens follow.
 ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithRoutingMapGrad, FLOATING,
-                   (require_matrix("unpermutedTokensGrad", unpermutedTokensGrad), require_map(routingMap)), (In, unpermutedTokensGrad),
-                   (In, outIndex), (In, permuteTokenId), (OptIn, routingMap), (OptIn, permutedTokens), (OptIn, probs), (Bool, paddedMode),
-                   (OptInts, restoreShape), (Out, permutedTokensGradOut), (OptOut, probsGradOut)) {
+                   (require_matrix("unpermutedTokensGrad", unpermutedTokensGrad), require_map(routingMap),
+                    require_restored(restoreShape, unpermutedTokensGrad)),
+                   (In, unpermutedTokensGrad), (In, outIndex), (In, permuteTokenId), (OptIn, routingMap), (OptIn, permutedTokens),
+                   (OptIn, probs), (Bool, paddedMode), (OptInts, restoreShape), (Out, permutedTokensGradOut), (OptOut, probsGradOut)) {
     const at::Tensor map = routingMap->to(at::kBool), places = outIndex.to(at::kLong);
     const int64_t tokens = unpermutedTokensGrad.size(0), rows = places.numel(), experts = map.size(1);
     const int64_t each = std::max<int64_t>(copies_of_each(places, tokens), 1);

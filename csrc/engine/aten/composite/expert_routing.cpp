@@ -198,6 +198,7 @@ using CountType = Between<int64_t, 0, 2>;
 using ExpertQuantMode = Between<int64_t, -1, 1>;
 using FinalizeMode = Between<int64_t, 0, 3>;
 using NoRenorm = Between<int64_t, 0, 0>;
+using OrMinusOne = Between<int64_t, -1, kUnbounded>;  // -1: not given
 }  // namespace torch_aclnn::host::aten::kind
 
 // Probabilities of the experts and the k largest of them. Row i's copy j has the number j * rows + i.
@@ -264,7 +265,7 @@ ATEN_CHECKED_ENTRY(aclnnMoeInitRoutingV2, FLOATING,
 ATEN_CHECKED_ENTRY(aclnnMoeInitRoutingV3, FLOATING | INT8,
                    (require_routed(x, expertIdx), require_capacity(dropPadMode, expertCapacity, expertNum, expandedX),
                     require_quantisation(quantMode, dropPadMode, scale, offset), require_range(activeExpertRange, expertNum)),
-                   (In, x), (In, expertIdx), (OptIn, scale), (OptIn, offset), (Int, activeNum), (Int, expertCapacity),
+                   (In, x), (In, expertIdx), (OptIn, scale), (OptIn, offset), (OrMinusOne, activeNum), (OrMinusOne, expertCapacity),
                    (Positive, expertNum), (TrueOrNot, dropPadMode), (CountType, expertTokensNumType), (Bool, expertTokensNumFlag),
                    (ExpertQuantMode, quantMode), (Exactly<2>, activeExpertRange), (TrueOrNot, rowIdxType), (Out, expandedX),
                    (Out, expandedRowIdx), (OptOut, expertTokensCountOrCumsum), (OptOut, expandedScale)) {

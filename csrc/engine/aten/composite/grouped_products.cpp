@@ -179,6 +179,11 @@ std::vector<int64_t> numbers(const std::optional<at::Tensor>& list) {
 
 const OptList kNone;
 
+void require_ends(const std::optional<std::vector<int64_t>>& ends) {
+    if (ends && !ends->empty() && (ends->front() < 0 || !std::is_sorted(ends->begin(), ends->end())))
+        refuse("groupList", "rising numbers from 0 on", c10::str(at::IntArrayRef(*ends)));
+}
+
 // A list of ends means groups of rows; without one x is a list already.
 int64_t type_of(const std::optional<std::vector<int64_t>>& ends) {
     return ends && !ends->empty() ? kRows : kNoGroups;
@@ -187,6 +192,18 @@ int64_t type_of(const std::optional<std::vector<int64_t>>& ends) {
 void multiply_with_ends(const Packables& x, const Packables& weight, const Parameters& p, const Grouping& grouping,
                         const std::optional<std::vector<int64_t>>& ends, at::TensorList out) {
     multiply(x, weight, p, grouping, ends ? at::IntArrayRef(*ends) : at::IntArrayRef(), 0, out);
+}
+
+// The sums that gradients of weights are added to: {groups, m, n}, or the groups below each other.
+void require_sums(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, const at::Tensor& sums, bool transpose_x,
+                  bool transpose_weight, int64_t type) {
+    if (!transpose_x) refuse("transposeX", "true", "false");
+    if (transpose_weight) refuse("transposeWeight", "false", "true");
+    if (type != kColumns) refuse("groupType", "2", std::to_string(type));
+    if (x.dim() != 2 || weight.dim() != 2 || x.size(0) != weight.size(0))
+        refuse("weight", c10::str("as many rows as x, ", x.sizes()), c10::str("shape ", weight.sizes()));
+    if (sums.numel() != list.numel() * x.size(1) * weight.size(1))
+        refuse("yRef", c10::str(list.numel(), " matrices of ", x.size(1), " x ", weight.size(1)), c10::str("shape ", sums.sizes()));
 }
 
 }  // namespace
@@ -206,16 +223,19 @@ struct GroupType : Int {
 #define QUANTISABLE (FLOATING | INT8 | INT4 | INT32)
 
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmul, QUANTISABLE,
-                   (require_not_given("offset", offset), require_lists(x, weight, bias, {splitItem, type_of(groupList)}, y.size())),
+                   (require_not_given("offset", offset), require_ends(groupList),
+                    require_lists(x, weight, bias, {splitItem, type_of(groupList)}, y.size())),
                    (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
                    (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem),
                    (Tensors, y)) {
     multiply_with_ends(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, type_of(groupList)}, groupList, y);
 }
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV2, QUANTISABLE,
-                   (require_not_given("offset", offset), require_lists(x, weight, bias, {splitItem, groupType}, y.size())), (Packables, x),
-                   (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset), (OptTensors, antiquantScale),
-                   (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem), (GroupType, groupType), (Tensors, y)) {
+                   (require_not_given("offset", offset), require_ends(groupList),
+                    require_lists(x, weight, bias, {splitItem, groupType}, y.size())),
+                   (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
+                   (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem),
+                   (GroupType, groupType), (Tensors, y)) {
     multiply_with_ends(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, groupType}, groupList, y);
 }
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV3, QUANTISABLE,
@@ -247,4 +267,15 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV5, QUANTISABLE, REQUIRE_GROUPED, (Packable
                    (OptTensors, dynQuantScaleOut)) {
     multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, perTokenScale, actType}, {splitItem, groupType}, numbers(groupList),
              groupListType, out);
+}
+
+// Adds each group's transposed rows of x times its rows of the weight.
+ATEN_CHECKED_ENTRY(aclnnGroupedMatmulAdd, FLOAT16 | BF16, require_sums(x, weight, groupList, yRef, transposeX, transposeWeight, groupType),
+                   (In, x), (In, weight), (In, groupList), (Out, yRef), (Bool, transposeX), (Bool, transposeWeight), (Int, groupType)) {
+    const at::Tensor sums = yRef.view({groupList.numel(), x.size(1), weight.size(1)});
+    for (const Range& group : groups_of(numbers(groupList), 0, x.size(0))) {
+        const auto cut = [&](const at::Tensor& tensor) { return upcast(tensor.narrow(0, group.first, group.size)); };
+        at::Tensor sum = sums.select(0, group.weight);
+        sum.add_(at::matmul(cut(x).t(), cut(weight)));
+    }
 }

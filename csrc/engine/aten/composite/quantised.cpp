@@ -4,6 +4,7 @@
 #include <c10/util/StringUtil.h>
 
 #include <limits>
+#include <memory>
 
 #include "engine/aten/adapter/results.h"
 #include "engine/opapi/checks.h"
@@ -21,25 +22,25 @@ int64_t contiguous_dim(const aclTensor& tensor) {
 
 // The bytes of INT4 numbers.
 at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_dim) {
-    aclTensor bytes;
-    bytes.sizes = tensor.sizes;
-    bytes.strides = tensor.strides;
-    bytes.storage_sizes = tensor.storage_sizes;
-    bytes.dtype = ACL_UINT8;
-    bytes.format = tensor.format;
-    bytes.data = tensor.data;
-    bytes.offset = tensor.offset / 2;
+    const auto bytes = std::make_unique<aclTensor>();  // in the pool, where readers look for handles
+    bytes->sizes = tensor.sizes;
+    bytes->strides = tensor.strides;
+    bytes->storage_sizes = tensor.storage_sizes;
+    bytes->dtype = ACL_UINT8;
+    bytes->format = tensor.format;
+    bytes->data = tensor.data;
+    bytes->offset = tensor.offset / 2;
     bool even = tensor.rank() > 0 && tensor.offset % 2 == 0 && tensor.sizes[packed_dim] % 2 == 0;
     for (uint64_t d = 0; d < tensor.rank(); d++) {
         if (static_cast<int64_t>(d) == packed_dim) continue;
         even = even && (tensor.sizes[d] < 2 || tensor.strides[d] % 2 == 0);
-        bytes.strides[d] /= 2;
+        bytes->strides[d] /= 2;
     }
     if (!even)
         refuse(name, "rows of INT4 that begin and end with a byte",
                c10::str("shape ", at::IntArrayRef(tensor.sizes.begin(), tensor.sizes.end())));
-    bytes.sizes[packed_dim] /= 2;
-    return read_tensor(name, &bytes);
+    bytes->sizes[packed_dim] /= 2;
+    return read_tensor(name, bytes.get());
 }
 
 }  // namespace

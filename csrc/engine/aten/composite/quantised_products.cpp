@@ -106,7 +106,6 @@ void multiply_by_quantised(const at::Tensor& x, const PackableTensor& weight, co
 
 namespace torch_aclnn::host::aten::kind {
 using GroupSize = Between<int, 0, std::numeric_limits<int>::max()>;
-using InnerPrecise = Between<int64_t, 0, 1>;
 }  // namespace torch_aclnn::host::aten::kind
 
 ATEN_CHECKED_ENTRY(aclnnQuantMatmulV3, INT8 | INT4 | INT32, require_integers(x1, x2, transposeX1, transposeX2, std::nullopt),
@@ -137,6 +136,6 @@ ATEN_CHECKED_ENTRY(aclnnWeightQuantBatchMatmulV2, FLOAT16 | BF16, REQUIRE_WEIGHT
 }
 ATEN_CHECKED_ENTRY(aclnnWeightQuantBatchMatmulV3, FLOAT16 | BF16, REQUIRE_WEIGHT, (In, x), (Packable, weight), (In, antiquantScale),
                    (OptIn, antiquantOffset), (OptIn, quantScale), (OptIn, quantOffset), (OptIn, bias), (GroupSize, antiquantGroupSize),
-                   (InnerPrecise, innerPrecise), (Out, y)) {
+                   (Int, innerPrecise), (Out, y)) {
     multiply_by_quantised(x, weight, antiquantScale, antiquantOffset, quantScale, quantOffset, bias, antiquantGroupSize, y);
 }

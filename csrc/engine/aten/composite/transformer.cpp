@@ -5,6 +5,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/rms_norm.h"
 
 ATEN_FAMILY("transformer")
 
@@ -12,16 +13,9 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// The dimensions that gamma has, which are the last of x.
-std::vector<int64_t> normalised_dims(const at::Tensor& gamma) {
-    std::vector<int64_t> dims;
-    for (int64_t d = -gamma.dim(); d < 0; d++) dims.push_back(d);
-    return dims;
-}
-
 void rms_norm(const at::Tensor& x, const at::Tensor& gamma, double epsilon, at::Tensor& y, at::Tensor& rstd) {
-    const at::Tensor inverse = at::rsqrt(at::mean(x * x, normalised_dims(gamma), true) + epsilon);
-    write(y, x * inverse * upcast(gamma));
+    const auto [normal, inverse] = rms_normal(x, gamma, epsilon);
+    write(y, normal * upcast(gamma));
     write(rstd, inverse);
 }
 
@@ -44,6 +38,34 @@ struct Gated {
     at::Tensor plain, activated;
 };
 
+// x / (1 + exp(-scale x)), and its derivative.
+at::Tensor swish(const at::Tensor& x, double scale) {
+    return x * at::sigmoid(scale * x);
+}
+at::Tensor swish_slope(const at::Tensor& x, double scale) {
+    const at::Tensor gate = at::sigmoid(scale * x);
+    return gate + scale * x * gate * (1 - gate);
+}
+
+// The batch, the channels and the positions of each, as ATen's group normalisation asks for them.
+struct Channels {
+    explicit Channels(const at::Tensor& x)
+        : batch(x.size(0)), channels(x.size(1)), positions(x.numel() / std::max<int64_t>(batch * channels, 1)) {}
+    int64_t batch, channels, positions;
+};
+
+std::string_view read_channels_first(const char* name, const char* text) {
+    return read_choice(name, text, {"NCHW"});
+}
+
+// The modes of rotary embeddings by their names.
+std::string_view read_rotary_name(const char* name, const char* text) {
+    return read_choice(name, text, {"half", "interleave"});
+}
+void rotate(at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, std::string_view mode) {
+    write(x, upcast(x) * upcast(cos) + quarter_turned(upcast(x), mode == "half" ? 0 : 1) * upcast(sin));
+}
+
 void require_channels_in_groups(const at::Tensor& self, int64_t groups) {
     if (self.dim() < 2 || self.size(1) % groups != 0)
         torch_aclnn::host::refuse("group", "a divisor of self's dimension 1", c10::str(groups, " for shape ", self.sizes()));
@@ -53,7 +75,10 @@ void require_channels_in_groups(const at::Tensor& self, int64_t groups) {
 
 namespace torch_aclnn::host::aten::kind {
 using RotaryMode = Between<int64_t, 0, 1>;  // halves, interleaved
-}
+using RotaryName = Kind<const char*, std::string_view, std::string_view, read_rotary_name>;
+using RotaryLayout = Between<int64_t, 1, 4>;  // BSND, SBND, BNSD, TND: cos and sin have 1 where the heads are
+using ChannelsFirst = Kind<const char*, std::string_view, std::string_view, read_channels_first>;
+}  // namespace torch_aclnn::host::aten::kind
 
 ATEN_ENTRY(aclnnRmsNorm, FLOATING, (In, x), (In, gamma), (Double, epsilon), (Out, y), (Out, rstd)) {
     rms_norm(upcast(x), gamma, epsilon, y, rstd);
@@ -68,6 +93,26 @@ ATEN_ENTRY(aclnnAddRmsNorm, FLOATING, (In, x1), (In, x2), (In, gamma), (Double, 
     const at::Tensor sum = upcast(x1) + upcast(x2);
     rms_norm(sum, gamma, epsilon, y, rstd);
     write(x, sum);
+}
+
+// The normal takes the place of x1, and the sum that of x2.
+ATEN_CHECKED_ENTRY(aclnnInplaceAddRmsNorm, FLOATING, require_same_shape({"x2Ref", x2Ref}, {"x1Ref", x1Ref}), (Out, x1Ref), (Out, x2Ref),
+                   (In, gamma), (Double, epsilon), (Out, rstd)) {
+    const at::Tensor sum = upcast(x1Ref) + upcast(x2Ref);
+    rms_norm(sum, gamma, epsilon, x1Ref, rstd);
+    write(x2Ref, sum);
+}
+// The normal twice: in FLOAT and in the data type of x1.
+ATEN_ENTRY(aclnnAddRmsNormCast, FLOAT16 | BF16, (In, x1), (In, x2), (In, gamma), (Double, epsilon), (Out, y1), (Out, y2), (Out, rstd),
+           (Out, x)) {
+    const at::Tensor sum = upcast(x1) + upcast(x2);
+    rms_norm(sum, gamma, epsilon, y1, rstd);
+    write(y2, y1);
+    write(x, sum);
+}
+// As Gemma has it: gamma is what is added to 1.
+ATEN_ENTRY(aclnnGemmaRmsNorm, FLOATING, (In, x), (In, gamma), (Double, epsilon), (Out, y), (Out, rstd)) {
+    rms_norm(upcast(x), upcast(gamma) + 1, epsilon, y, rstd);
 }
 
 // silu of the first half along the dimension, times the second.
@@ -100,11 +145,56 @@ ATEN_CHECKED_ENTRY(aclnnGeGluV3Backward, FLOATING, require_even({"self", self}, 
 ATEN_CHECKED_ENTRY(aclnnGroupNormSilu, FLOATING, require_channels_in_groups(self, group), (In, self), (OptIn, gamma), (OptIn, beta),
                    (Positive, group), (Double, eps), (Out, out), (Out, meanOut), (Out, rstdOut)) {
     const at::Tensor x = upcast(self).contiguous();
-    const int64_t batch = x.size(0), channels = x.size(1), positions = x.numel() / std::max<int64_t>(batch * channels, 1);
-    const auto [normal, mean, rstd] = at::native_group_norm(x, upcast(gamma), upcast(beta), batch, channels, positions, group, eps);
+    const Channels c(x);
+    const auto [normal, mean, rstd] = at::native_group_norm(x, upcast(gamma), upcast(beta), c.batch, c.channels, c.positions, group, eps);
     write(out, at::silu(normal));
     write(meanOut, mean);
     write(rstdOut, rstd);
+}
+
+ATEN_CHECKED_ENTRY(aclnnGroupNormSwish, FLOATING, require_channels_in_groups(x, numGroups), (In, x), (In, gamma), (In, beta),
+                   (Positive, numGroups), (ChannelsFirst, dataFormat), (Double, eps), (Bool, activateSwish), (Double, swishScale), (Out, y),
+                   (Out, meanOut), (Out, rstdOut)) {
+    const at::Tensor wide = upcast(x).contiguous();
+    const Channels c(wide);
+    const auto [normal, mean, rstd] =
+        at::native_group_norm(wide, upcast(gamma), upcast(beta), c.batch, c.channels, c.positions, numGroups, eps);
+    write(y, activateSwish ? swish(normal, swishScale) : normal);
+    write(meanOut, mean);
+    write(rstdOut, rstd);
+}
+ATEN_CHECKED_ENTRY(aclnnGroupNormSwishGrad, FLOATING, require_channels_in_groups(x, numGroups), (In, dy), (In, mean), (In, rstd), (In, x),
+                   (In, gamma), (In, beta), (Positive, numGroups), (ChannelsFirst, dataFormat), (Double, swishScale),
+                   (Bool, dgammaIsRequire), (Bool, dbetaIsRequire), (Out, dx), (OptOut, dgamma), (OptOut, dbeta)) {
+    const at::Tensor wide = upcast(x).contiguous();
+    const Channels c(wide);
+    const auto by_group = [&](const at::Tensor& numbers) {
+        return upcast(numbers)
+            .reshape({c.batch, numGroups, 1})
+            .expand({c.batch, numGroups, c.channels / numGroups})
+            .reshape({c.batch, c.channels, 1});
+    };
+    const at::Tensor flat = wide.view({c.batch, c.channels, c.positions});
+    const at::Tensor normal = (flat - by_group(mean)) * by_group(rstd) * upcast(gamma).view({-1, 1}) + upcast(beta).view({-1, 1});
+    const at::Tensor of_normal = upcast(dy).reshape(normal.sizes()) * swish_slope(normal, swishScale);
+    const auto [grad, of_gamma, of_beta] = at::native_group_norm_backward(
+        of_normal.contiguous(), flat, upcast(mean).contiguous(), upcast(rstd).contiguous(), upcast(gamma).contiguous(), c.batch, c.channels,
+        c.positions, numGroups, {true, dgammaIsRequire, dbetaIsRequire});
+    write(dx, grad);
+    write(dgamma, of_gamma);
+    write(dbeta, of_beta);
+}
+
+// Of queries and keys in place.
+ATEN_CHECKED_ENTRY(aclnnApplyRotaryPosEmb, FLOATING, (require_even({"queryRef", queryRef}, -1), require_even({"keyRef", keyRef}, -1)),
+                   (Out, queryRef), (Out, keyRef), (In, cos), (In, sin), (RotaryLayout, layout)) {
+    rotate(queryRef, cos, sin, "half");
+    rotate(keyRef, cos, sin, "half");
+}
+ATEN_CHECKED_ENTRY(aclnnApplyRotaryPosEmbV2, FLOATING, (require_even({"queryRef", queryRef}, -1), require_even({"keyRef", keyRef}, -1)),
+                   (Out, queryRef), (Out, keyRef), (In, cos), (In, sin), (RotaryLayout, layout), (RotaryName, rotaryMode)) {
+    rotate(queryRef, cos, sin, rotaryMode);
+    rotate(keyRef, cos, sin, rotaryMode);
 }
 
 ATEN_CHECKED_ENTRY(aclnnRotaryPositionEmbedding, FLOATING, require_even({"x", x}, -1), (In, x), (In, cos), (In, sin), (RotaryMode, mode),

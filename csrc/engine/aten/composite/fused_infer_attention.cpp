@@ -1,0 +1,146 @@
+// The entry points of attention for inference.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/composite/inference_attention.h"
+#include "engine/aten/composite/quantised.h"
+
+ATEN_FAMILY("inference attention")
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+const std::optional<at::Tensor> kNoTensor;
+const std::optional<std::vector<int64_t>> kNoLengths;
+constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
+
+std::string_view read_inference_layout(const char* name, const char* text) {
+    return read_choice(name, text,
+                       {"BSH", "BSND", "BNSD", "NSD", "TND", "NTD", "BNSD_BSND", "BSH_BNSD", "BSND_BNSD", "BSH_NBSD", "BSND_NBSD",
+                        "BNSD_NBSD", "TND_NTD", "NTD_TND"});
+}
+
+void require_no_lengths(const char* name, const std::optional<std::vector<int64_t>>& lengths) {
+    if (lengths && !lengths->empty()) torch_aclnn::host::refuse(name, "null: the engine has none", c10::str(at::IntArrayRef(*lengths)));
+}
+
+// What belongs to quantised queries, keys and values, and to prefixes that sequences share.
+struct NamedOptional {
+    const char* name;
+    const std::optional<at::Tensor>& tensor;
+};
+void require_none(std::initializer_list<NamedOptional> tensors) {
+    for (const NamedOptional& tensor : tensors) require_not_given(tensor.name, tensor.tensor);
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+using InferenceLayout = Kind<const char*, std::string_view, std::string_view, read_inference_layout>;
+using InferenceSparseMode = Between<int64_t, 0, 4>;
+using NoAntiquantMode = Between<int64_t, 0, 0>;
+}  // namespace torch_aclnn::host::aten::kind
+
+#define REQUIRE_NOT_QUANTISED                             \
+    require_none({{"deqScale1", deqScale1},               \
+                  {"quantScale1", quantScale1},           \
+                  {"deqScale2", deqScale2},               \
+                  {"antiquantScale", antiquantScale},     \
+                  {"antiquantOffset", antiquantOffset},   \
+                  {"queryPaddingSize", queryPaddingSize}, \
+                  {"kvPaddingSize", kvPaddingSize}})
+#define REQUIRE_NO_PREFIX                                                                                                              \
+    (require_no_lengths("actualSharedPrefixLen", actualSharedPrefixLen), require_none({{"keyAntiquantScale", keyAntiquantScale},       \
+                                                                                       {"keyAntiquantOffset", keyAntiquantOffset},     \
+                                                                                       {"valueAntiquantScale", valueAntiquantScale},   \
+                                                                                       {"valueAntiquantOffset", valueAntiquantOffset}, \
+                                                                                       {"keySharedPrefix", keySharedPrefix},           \
+                                                                                       {"valueSharedPrefix", valueSharedPrefix}}))
+// What all versions begin with.
+#define FUSED_INFER_TENSORS                                                                                                       \
+    (In, query), (Tensors, key), (Tensors, value), (OptIn, pseShift), (OptIn, attenMask), (OptInts, actualSeqLengths),            \
+        (OptInts, actualSeqLengthsKv), (OptIn, deqScale1), (OptIn, quantScale1), (OptIn, deqScale2), (OptIn, quantScale2),        \
+        (OptIn, quantOffset2), (OptIn, antiquantScale), (OptIn, antiquantOffset), (OptIn, blockTable), (OptIn, queryPaddingSize), \
+        (OptIn, kvPaddingSize)
+#define FUSED_INFER_PREFIX                                                                                                \
+    (OptIn, keyAntiquantScale), (OptIn, keyAntiquantOffset), (OptIn, valueAntiquantScale), (OptIn, valueAntiquantOffset), \
+        (OptIn, keySharedPrefix), (OptIn, valueSharedPrefix), (OptInts, actualSharedPrefixLen)
+#define FUSED_INFER_ATTRIBUTES                                                                                             \
+    (Positive, numHeads), (Double, scaleValue), (Int, preTokens), (Int, nextTokens), (InferenceLayout, inputLayout),       \
+        (NotNegative, numKeyValueHeads), (InferenceSparseMode, sparseMode), (Int, innerPrecise), (NotNegative, blockSize), \
+        (NoAntiquantMode, antiquantMode), (Bool, softmaxLseFlag)
+#define FUSED_INFER(query_rope, key_rope, sink)                                                                                            \
+    InferenceAttention {                                                                                                                   \
+        query, key, value, pseShift, attenMask, actualSeqLengths, actualSeqLengthsKv, blockTable, query_rope, key_rope, sink, quantScale2, \
+            quantOffset2, numHeads, numKeyValueHeads, scaleValue, preTokens, nextTokens, inputLayout, sparseMode                           \
+    }
+#define NO_LSE_UNLESS_WANTED softmaxLseFlag ? softmaxLse : kNoTensor
+
+ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScore, FLOAT16 | BF16,
+                   (REQUIRE_NOT_QUANTISED, require_inference_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor), attentionOut)),
+                   FUSED_INFER_TENSORS, FUSED_INFER_ATTRIBUTES, (Out, attentionOut), (OptOut, softmaxLse)) {
+    infer_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor), attentionOut, NO_LSE_UNLESS_WANTED);
+}
+ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV2, FLOAT16 | BF16,
+                   (REQUIRE_NOT_QUANTISED, REQUIRE_NO_PREFIX,
+                    require_inference_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor), attentionOut)),
+                   FUSED_INFER_TENSORS, FUSED_INFER_PREFIX, FUSED_INFER_ATTRIBUTES, (NoAntiquantMode, keyAntiquantMode),
+                   (NoAntiquantMode, valueAntiquantMode), (Out, attentionOut), (OptOut, softmaxLse)) {
+    infer_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor), attentionOut, NO_LSE_UNLESS_WANTED);
+}
+ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV3, FLOAT16 | BF16,
+                   (REQUIRE_NOT_QUANTISED, REQUIRE_NO_PREFIX, require_not_given("keyRopeAntiquantScale", keyRopeAntiquantScale),
+                    require_inference_attention(FUSED_INFER(queryRope, keyRope, kNoTensor), attentionOut)),
+                   FUSED_INFER_TENSORS, FUSED_INFER_PREFIX, (OptIn, queryRope), (OptIn, keyRope), (OptIn, keyRopeAntiquantScale),
+                   FUSED_INFER_ATTRIBUTES, (NoAntiquantMode, keyAntiquantMode), (NoAntiquantMode, valueAntiquantMode), (Out, attentionOut),
+                   (OptOut, softmaxLse)) {
+    infer_attention(FUSED_INFER(queryRope, keyRope, kNoTensor), attentionOut, NO_LSE_UNLESS_WANTED);
+}
+// The sink is a score for each head that takes part in the softmax only.
+ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV4, FLOAT16 | BF16,
+                   (REQUIRE_NOT_QUANTISED, REQUIRE_NO_PREFIX,
+                    require_none({{"keyRopeAntiquantScale", keyRopeAntiquantScale}, {"dequantScaleQuery", dequantScaleQuery}}),
+                    require_inference_attention(FUSED_INFER(queryRope, keyRope, learnableSink), attentionOut)),
+                   FUSED_INFER_TENSORS, FUSED_INFER_PREFIX, (OptIn, queryRope), (OptIn, keyRope), (OptIn, keyRopeAntiquantScale),
+                   (OptIn, dequantScaleQuery), (OptIn, learnableSink), FUSED_INFER_ATTRIBUTES, (NoAntiquantMode, keyAntiquantMode),
+                   (NoAntiquantMode, valueAntiquantMode), (NoAntiquantMode, queryQuantMode), (Out, attentionOut), (OptOut, softmaxLse)) {
+    infer_attention(FUSED_INFER(queryRope, keyRope, learnableSink), attentionOut, NO_LSE_UNLESS_WANTED);
+}
+
+#define PROMPT_FLASH                                                                                                              \
+    InferenceAttention {                                                                                                          \
+        query, key, value, pseShift, attenMask, actualSeqLengths, actualSeqLengthsKv, kNoTensor, kNoTensor, kNoTensor, kNoTensor, \
+            quantScale2, quantOffset2, numHeads, numKeyValueHeads, scaleValue, preTokens, nextTokens, inputLayout, sparseMode     \
+    }
+ATEN_CHECKED_ENTRY(aclnnPromptFlashAttentionV3, FLOAT16 | BF16,
+                   (require_none({{"deqScale1", deqScale1}, {"quantScale1", quantScale1}, {"deqScale2", deqScale2}}),
+                    require_inference_attention(PROMPT_FLASH, attentionOut)),
+                   (In, query), (In, key), (In, value), (OptIn, pseShift), (OptIn, attenMask), (OptInts, actualSeqLengths),
+                   (OptInts, actualSeqLengthsKv), (OptIn, deqScale1), (OptIn, quantScale1), (OptIn, deqScale2), (OptIn, quantScale2),
+                   (OptIn, quantOffset2), (Positive, numHeads), (Double, scaleValue), (Int, preTokens), (Int, nextTokens),
+                   (InferenceLayout, inputLayout), (NotNegative, numKeyValueHeads), (InferenceSparseMode, sparseMode), (Int, innerPrecise),
+                   (Out, attentionOut)) {
+    infer_attention(PROMPT_FLASH, attentionOut, std::nullopt);
+}
+
+// One position of each sequence, against all its keys; the lengths are those of the keys.
+#define INCRE_FLASH                                                                                                                 \
+    InferenceAttention{query,     key,       value,       pseShift,    attenMask,         kNoLengths, actualSeqLengths, blockTable, \
+                       kNoTensor, kNoTensor, kNoTensor,   quantScale2, quantOffset2,      numHeads,   numKeyValueHeads, scaleValue, \
+                       kFar,      kFar,      inputLayout, 0,           "actualSeqLengths"}
+ATEN_CHECKED_ENTRY(aclnnIncreFlashAttentionV4, FLOAT16 | BF16,
+                   (require_none({{"deqScale1", deqScale1},
+                                  {"quantScale1", quantScale1},
+                                  {"deqScale2", deqScale2},
+                                  {"antiquantScale", antiquantScale},
+                                  {"antiquantOffset", antiquantOffset},
+                                  {"kvPaddingSize", kvPaddingSize}}),
+                    require_inference_attention(INCRE_FLASH, attentionOut)),
+                   (In, query), (Tensors, key), (Tensors, value), (OptIn, pseShift), (OptIn, attenMask), (OptInts, actualSeqLengths),
+                   (OptIn, deqScale1), (OptIn, quantScale1), (OptIn, deqScale2), (OptIn, quantScale2), (OptIn, quantOffset2),
+                   (OptIn, antiquantScale), (OptIn, antiquantOffset), (OptIn, blockTable), (OptIn, kvPaddingSize), (Positive, numHeads),
+                   (Double, scaleValue), (InferenceLayout, inputLayout), (NotNegative, numKeyValueHeads), (NotNegative, blockSize),
+                   (Int, innerPrecise), (Out, attentionOut)) {
+    infer_attention(INCRE_FLASH, attentionOut, std::nullopt);
+}

@@ -1,0 +1,232 @@
+// Caches of keys and values in pages: {blocks, positions of a block, ...}, where the slot of a token is block * positions + position.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/quantised.h"
+#include "engine/aten/composite/rms_norm.h"
+
+ATEN_FAMILY("inference attention")
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+// Null means Norm.
+std::string_view read_paged_mode(const char* name, const char* text) {
+    return text == nullptr ? "Norm" : read_choice(name, text, {"Norm", "PA_NZ"});
+}
+std::string_view read_no_scatter_mode(const char* name, const char* text) {
+    return text == nullptr ? "None" : read_choice(name, text, {"None"});
+}
+std::string_view read_latent_mode(const char* name, const char* text) {
+    return read_choice(name, text, {"Norm", "PA", "PA_BNSD", "PA_NZ", "PA_BLK_BNSD", "PA_BLK_NZ"});
+}
+
+// The cache as {blocks, positions, ...}. As NZ it is {blocks, features / c, positions, c}, with c features together.
+at::Tensor by_position(const at::Tensor& cache, std::string_view mode) {
+    return mode == "PA_NZ" ? cache.transpose(1, 2) : cache;
+}
+
+// Writes a row for each token. Tokens with a negative slot have none.
+void store(const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows) {
+    const at::Tensor flat = slots.to(at::kLong).flatten(), kept = at::nonzero(flat.ge(0)).squeeze(1), used = flat.index_select(0, kept);
+    const int64_t positions = cache.size(1), end = cache.size(0) * positions;
+    if (used.numel() > 0 && used.max().item<int64_t>() >= end)
+        refuse("slotMapping", c10::str("slots below ", end), c10::str(used.max().item<int64_t>()));
+    std::vector<int64_t> sizes = cache.sizes().slice(1).vec();
+    sizes[0] = used.numel();
+    at::Tensor place = cache;
+    place.index_put_({used.floor_divide(positions), used.remainder(positions)},
+                     rows.index_select(0, kept).reshape(sizes).to(cache.scalar_type()));
+}
+
+void require_cache(const char* name, const at::Tensor& cache, const char* rows_name, const at::Tensor& rows, const at::Tensor& slots,
+                   std::string_view mode) {
+    if (rows.dim() != 3) refuse(rows_name, "3 dimensions: tokens, heads, features", c10::str("shape ", rows.sizes()));
+    if (cache.dim() != 4) refuse(name, "4 dimensions", c10::str("shape ", cache.sizes()));
+    if (slots.numel() != rows.size(0)) refuse("slotMapping", c10::str(rows.size(0), " slots"), c10::str("shape ", slots.sizes()));
+    const int64_t features = mode == "PA_NZ" ? cache.size(1) * cache.size(3) : cache.size(2) * cache.size(3);
+    if (features != rows.size(1) * rows.size(2))
+        refuse(name, c10::str("rows of ", rows.size(1) * rows.size(2), " features, as ", rows_name, " has"),
+               c10::str("shape ", cache.sizes()));
+    if (cache.scalar_type() != rows.scalar_type()) refuse(name, c10::str("the data type of ", rows_name), c10::str(cache.scalar_type()));
+}
+
+// The rows of sequences, one below the other. Where a table names no block, they are zeros.
+void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& lengths, const std::optional<at::Tensor>& offsets,
+          at::Tensor& out) {
+    const int64_t positions = cache.size(1), blocks = cache.size(0);
+    int64_t first = 0;
+    out.zero_();
+    for (int64_t i = 0; i < tables.size(0); i++) {
+        const int64_t count = std::min(lengths[i].item<int64_t>(), out.size(0) - first);
+        if (count <= 0) continue;
+        const int64_t start = given(offsets) ? (*offsets)[i].item<int64_t>() / positions : 0;
+        const at::Tensor numbers = at::arange(count, at::kLong), columns = start + numbers.floor_divide(positions);
+        const at::Tensor table = tables.select(0, i).to(at::kLong), inside = columns.lt(table.size(0));
+        const at::Tensor ids = table.index_select(0, columns.clamp_max(table.size(0) - 1));
+        const at::Tensor named = at::nonzero(inside.logical_and(ids.ge(0)).logical_and(ids.lt(blocks))).squeeze(1);
+        std::vector<int64_t> sizes = out.sizes().vec();
+        sizes[0] = named.numel();
+        const at::Tensor rows = cache.index({ids.index_select(0, named), numbers.remainder(positions).index_select(0, named)});
+        out.narrow(0, first, count).index_copy_(0, named, rows.reshape(sizes));
+        first += count;
+    }
+}
+
+void require_tables(const at::Tensor& tables, const at::Tensor& lengths, bool cumulative) {
+    if (tables.dim() != 2) refuse("blockTables", "2 dimensions", c10::str("shape ", tables.sizes()));
+    if (lengths.numel() != tables.size(0) + (cumulative ? 1 : 0))
+        refuse("seqLens", c10::str(tables.size(0) + (cumulative ? 1 : 0), " values"), c10::str("shape ", lengths.sizes()));
+}
+
+// Rows of features as a latent cache has them: the features' layout, and their 8-bit form where there is a scale.
+void store_latent(const at::Tensor& cache, std::string_view mode, const at::Tensor& slots, const at::Tensor& rows,
+                  const std::optional<at::Tensor>& scale, const std::optional<at::Tensor>& offset) {
+    at::Tensor numbers = rows;
+    if (given(scale)) {
+        numbers = to_double(rows) * to_double(*scale);
+        if (given(offset)) numbers = numbers + to_double(*offset);
+        numbers = at::round(numbers).clamp(-128, 127);
+    }
+    if (mode == "Norm") return store(cache.flatten(1, 2), slots, numbers);  // {batch, 1, positions, features}
+    const int64_t together = given(scale) ? 32 : 16;
+    if (mode != "PA_NZ" && mode != "PA_BLK_NZ") return store(cache, slots, numbers);
+    store(cache.view({cache.size(0), -1, cache.size(1), together}).transpose(1, 2), slots, numbers);
+}
+
+// The slot of each token. In modes with BLK the index names the first slot of each block of a sequence.
+at::Tensor latent_slots(const at::Tensor& index, std::string_view mode, int64_t batch, int64_t tokens, int64_t positions) {
+    const at::Tensor numbers = at::arange(tokens, at::kLong);
+    if (mode == "Norm") {
+        const at::Tensor own = index.to(at::kLong).view({batch, tokens});
+        return at::where(own.lt(0), own, own + positions * at::arange(batch, at::kLong).unsqueeze(1));
+    }
+    if (mode.find("BLK") == std::string_view::npos) return index;
+    const at::Tensor pages = index.to(at::kLong).view({batch, -1}).index_select(1, numbers.floor_divide(positions));
+    return at::where(pages.lt(0), pages, pages.floor_divide(positions) * positions + numbers.remainder(positions));
+}
+
+void require_latent(const at::Tensor& kv, const at::Tensor& gamma, const at::Tensor& k_cache, const at::Tensor& ckv_cache) {
+    if (kv.dim() != 4 || kv.size(1) != 1) refuse("kv", "the shape {batch, 1, tokens, features}", c10::str("shape ", kv.sizes()));
+    for (const at::Tensor& cache : {k_cache, ckv_cache})
+        if (cache.dim() != 4) refuse("kCacheRef", "4 dimensions, as ckvCacheRef", c10::str("shape ", cache.sizes()));
+    if (gamma.dim() != 1 || gamma.size(0) != ckv_cache.size(3))
+        refuse("gamma", c10::str(ckv_cache.size(3), " values, as ckvCacheRef has features"), c10::str("shape ", gamma.sizes()));
+    if (kv.size(3) != gamma.size(0) + k_cache.size(3) || k_cache.size(3) % 2 != 0)
+        refuse("kv", c10::str(gamma.size(0), " features and an even number for kCacheRef's"), c10::str("shape ", kv.sizes()));
+}
+
+// Neighbouring features become halves, and each pair turns by its angle.
+at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
+    const at::Tensor halves = x.unflatten(-1, at::IntArrayRef{-1, 2}).transpose(-1, -2).flatten(-2);
+    const std::vector<at::Tensor> parts = halves.chunk(2, -1);
+    return halves * upcast(cos) + at::cat({-parts[1], parts[0]}, -1) * upcast(sin);
+}
+
+struct LatentScales {
+    const std::optional<at::Tensor>&rope, &latent, &rope_offset, &latent_offset;
+};
+
+void cache_latent(const at::Tensor& kv, const at::Tensor& gamma, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& index,
+                  const at::Tensor& k_cache, const at::Tensor& ckv_cache, const LatentScales& by, double epsilon, std::string_view mode,
+                  const std::optional<at::Tensor>& k_rope, const std::optional<at::Tensor>& c_kv) {
+    const at::Tensor x = upcast(kv);
+    const at::Tensor normal = rms_normal(x.narrow(3, 0, gamma.size(0)), gamma, epsilon).normal * upcast(gamma);
+    const at::Tensor turned = rotated(x.narrow(3, gamma.size(0), k_cache.size(3)), cos, sin);
+    const at::Tensor slots = latent_slots(index, mode, kv.size(0), kv.size(2), mode == "Norm" ? k_cache.size(2) : k_cache.size(1));
+    store_latent(k_cache, mode, slots, turned.flatten(0, 2), by.rope, by.rope_offset);
+    store_latent(ckv_cache, mode, slots, normal.flatten(0, 2), by.latent, by.latent_offset);
+    write(k_rope, turned);
+    write(c_kv, normal);
+}
+
+void require_updates(const at::Tensor& data, const at::Tensor& indices, const at::Tensor& updates) {
+    if (updates.dim() != data.dim())
+        refuse("updates", c10::str(data.dim(), " dimensions, as data has"), c10::str("shape ", updates.sizes()));
+    if (indices.dim() != 1 && !(indices.dim() == 2 && indices.size(1) == 2))
+        refuse("indices", "the shape {n} or {n, 2}", c10::str("shape ", indices.sizes()));
+    if (indices.size(0) > updates.size(0)) refuse("indices", c10::str("at most ", updates.size(0), " rows"), c10::str(indices.size(0)));
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+struct PagedMode : Kind<const char*, std::string_view, std::string_view, read_paged_mode> {
+    static constexpr bool nullable = true;
+};
+struct NoScatterMode : Kind<const char*, std::string_view, std::string_view, read_no_scatter_mode> {
+    static constexpr bool nullable = true;
+};
+using LatentMode = Kind<const char*, std::string_view, std::string_view, read_latent_mode>;
+using UpdateType = Between<int64_t, 0, 1>;
+}  // namespace torch_aclnn::host::aten::kind
+
+#define CACHED (FLOATING | INT8 | UINT8 | INT16 | UINT16 | INT32 | UINT32)
+// Compressed sequences have slots of their own for each head; the engine has none.
+#define REQUIRE_NOT_COMPRESSED                                                                                     \
+    (require_not_given("compressLens", compressLens), require_not_given("compressSeqOffsets", compressSeqOffsets), \
+     require_not_given("seqLens", seqLens))
+
+ATEN_CHECKED_ENTRY(aclnnScatterPaKvCache, CACHED,
+                   (REQUIRE_NOT_COMPRESSED, require_cache("keyCacheRef", keyCacheRef, "key", key, slotMapping, cacheMode),
+                    require_cache("valueCacheRef", valueCacheRef, "value", value, slotMapping, cacheMode)),
+                   (In, key), (Out, keyCacheRef), (In, slotMapping), (In, value), (Out, valueCacheRef), (OptIn, compressLens),
+                   (OptIn, compressSeqOffsets), (OptIn, seqLens), (PagedMode, cacheMode), (NoScatterMode, scatterMode), (Steps<2>, strides),
+                   (Pads<2>, offsets)) {
+    store(by_position(keyCacheRef, cacheMode), slotMapping, key);
+    store(by_position(valueCacheRef, cacheMode), slotMapping, value);
+}
+ATEN_CHECKED_ENTRY(aclnnScatterPaCache, CACHED,
+                   (REQUIRE_NOT_COMPRESSED, require_cache("keyCacheRef", keyCacheRef, "key", key, slotMapping, cacheMode)), (In, key),
+                   (Out, keyCacheRef), (In, slotMapping), (OptIn, compressLens), (OptIn, compressSeqOffsets), (OptIn, seqLens),
+                   (PagedMode, cacheMode)) {
+    store(by_position(keyCacheRef, cacheMode), slotMapping, key);
+}
+ATEN_CHECKED_ENTRY(aclnnGatherPaKvCache, CACHED, require_tables(blockTables, seqLens, isSeqLensCumsum), (In, keyCache), (In, valueCache),
+                   (In, blockTables), (In, seqLens), (Out, keyRef), (Out, valueRef), (OptIn, seqOffset), (PagedMode, cacheMode),
+                   (Bool, isSeqLensCumsum)) {
+    const at::Tensor lengths = isSeqLensCumsum ? at::diff(seqLens.flatten()) : seqLens.flatten();
+    load(by_position(keyCache, cacheMode), blockTables, lengths, seqOffset, keyRef);
+    load(by_position(valueCache, cacheMode), blockTables, lengths, seqOffset, valueRef);
+}
+
+#define LATENT                                                                                                           \
+    (In, kv), (In, gamma), (In, cos), (In, sin), (In, index), (Out, kCacheRef), (Out, ckvCacheRef), (OptIn, kRopeScale), \
+        (OptIn, cKvScale), (OptIn, kRopeOffset), (OptIn, cKvOffset)
+#define CACHE_LATENT                                                                                                                     \
+    cache_latent(kv, gamma, cos, sin, index, kCacheRef, ckvCacheRef, {kRopeScale, cKvScale, kRopeOffset, cKvOffset}, epsilon, cacheMode, \
+                 isOutputKv ? kRopeOut : std::nullopt, isOutputKv ? cKvOut : std::nullopt)
+ATEN_CHECKED_ENTRY(aclnnKvRmsNormRopeCache, FLOAT16 | BF16, require_latent(kv, gamma, kCacheRef, ckvCacheRef), LATENT, (Double, epsilon),
+                   (LatentMode, cacheMode), (Bool, isOutputKv), (OptOut, kRopeOut), (OptOut, cKvOut)) {
+    CACHE_LATENT;
+}
+ATEN_CHECKED_ENTRY(aclnnKvRmsNormRopeCacheV2, FLOAT16 | BF16,
+                   (require_not_given("v", v), require_latent(kv, gamma, kCacheRef, ckvCacheRef)), LATENT, (OptIn, v), (Double, epsilon),
+                   (LatentMode, cacheMode), (Bool, isOutputKv), (OptOut, kRopeOut), (OptOut, cKvOut)) {
+    CACHE_LATENT;
+}
+
+// In each row of a batch, or in those that the first column of indices names: from the index along the axis on.
+ATEN_CHECKED_ENTRY(aclnnInplaceScatterUpdate, FLOATING | INT8 | INT32, require_updates(data, indices, updates), (Out, data), (In, indices),
+                   (In, updates), (Dim, axis)) {
+    const int64_t dim = axis < 0 ? axis + data.dim() : axis, count = updates.size(dim);
+    for (int64_t i = 0; i < indices.size(0); i++) {
+        const at::Tensor place = indices[i];
+        const int64_t row = place.dim() == 0 ? i : place[0].item<int64_t>(), first = (place.dim() == 0 ? place : place[1]).item<int64_t>();
+        data.narrow(0, row, 1).narrow(dim, first, count).copy_(updates.narrow(0, i, 1));
+    }
+}
+
+// Results of attention over parts of the keys, as one: each by its share of the sum of exponentials.
+ATEN_CHECKED_ENTRY(aclnnAttentionUpdate, FLOAT, require_as_many({{"localOut", localOut}}, {"lse", lse}), (Tensors, lse),
+                   (Tensors, localOut), (UpdateType, updateType), (Out, out), (OptOut, lseOut)) {
+    const at::Tensor parts = at::stack(lse), whole = at::logsumexp(parts, {0});
+    at::Tensor sum = at::zeros(out.sizes(), at::kFloat);
+    for (size_t i = 0; i < localOut.size(); i++) sum += upcast(localOut[i]) * at::exp(lse[i] - whole).unsqueeze(-1);
+    write(out, sum);
+    if (updateType == 1) write(lseOut, whole);
+}

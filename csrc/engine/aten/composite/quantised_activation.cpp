@@ -1,0 +1,226 @@
+// Normalisation and gated units whose result is quantised at once.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/quantised.h"
+#include "engine/aten/composite/rms_norm.h"
+
+ATEN_FAMILY("quantisation")
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+// x / rms(x) gamma + beta, in float64.
+at::Tensor normalised(const at::Tensor& x, const at::Tensor& gamma, const std::optional<at::Tensor>& beta, double epsilon) {
+    const at::Tensor normal = rms_normal(x, gamma, epsilon).normal * to_double(gamma);
+    return given(beta) ? normal + to_double(*beta) : normal;
+}
+
+at::Tensor sum_of(const at::Tensor& x1, const at::Tensor& x2) {
+    return to_double(x1) + to_double(x2);
+}
+
+// Scales that divide or multiply, and zero points.
+at::Tensor scaled(const at::Tensor& x, const at::Tensor& scales, const std::optional<at::Tensor>& zero_points, bool divide) {
+    const at::Tensor numbers = divide ? x / to_double(scales) : x * to_double(scales);
+    return given(zero_points) ? numbers + to_double(*zero_points) : numbers;
+}
+
+void require_eight_bits(const char* name, const PackableTensor& y) {
+    if (y.scalar_type() != at::kChar || y.has_four_bits()) refuse(name, "a data type of INT8", c10::str(y.scalar_type()));
+}
+
+struct AddRmsNormQuant {
+    const at::Tensor &x1, &x2, &gamma, &scales1;
+    const std::optional<at::Tensor>&scales2, &zero_points1, &zero_points2, &beta;
+    double epsilon;
+    bool divide;
+
+    void run(const PackableTensor& y1, const PackableTensor& y2, at::Tensor& x, const std::optional<at::Tensor>& normal_out) const {
+        const at::Tensor sum = sum_of(x1, x2), normal = normalised(sum, gamma, beta, epsilon);
+        y1.store(scaled(normal, scales1, zero_points1, divide));
+        if (given(scales2)) y2.store(scaled(normal, *scales2, zero_points2, divide));
+        write(x, sum);
+        write(normal_out, normal);
+    }
+};
+
+void require_mask(const std::optional<std::vector<unsigned char>>& mask) {
+    if (mask) require_count("outputMask", mask->size(), 2, 0, 0);
+}
+
+void quantise_normal(const at::Tensor& normal, const std::optional<at::Tensor>& smooth, const PackableTensor& y, at::Tensor& scale) {
+    const DynamicallyQuantised result = quantise_rows(given(smooth) ? normal * to_double(*smooth) : normal, y.largest());
+    y.store(result.numbers);
+    write(scale, result.scale);
+}
+
+// silu of one half, times the other.
+at::Tensor gated(const at::Tensor& x, bool activate_left) {
+    const std::vector<at::Tensor> halves = x.chunk(2, -1);
+    return at::silu(halves[activate_left ? 0 : 1]) * halves[activate_left ? 1 : 0];
+}
+
+// Gated units of neighbouring features, with limits.
+at::Tensor gated_by_pairs(const at::Tensor& x, double limit, double alpha, double bias) {
+    const at::Tensor pairs = x.unflatten(-1, at::IntArrayRef{-1, 2});
+    const at::Tensor gate = pairs.select(-1, 0).clamp_max(limit), linear = pairs.select(-1, 1).clamp(-limit, limit);
+    return gate * at::sigmoid(alpha * gate) * (linear + bias);
+}
+
+// The values for each row: one row for all of them, or one for each group.
+at::Tensor of_rows(const at::Tensor& values, const std::optional<at::Tensor>& ends, int64_t rows) {
+    const at::Tensor numbers = to_double(values);
+    if (!ends) return numbers;
+    return rows_of_groups(numbers.dim() == 1 ? numbers.unsqueeze(1) : numbers, *ends, rows);
+}
+
+std::optional<at::Tensor> ends_of(const std::optional<at::Tensor>& groups, bool sizes) {
+    if (!given(groups)) return std::nullopt;
+    return sizes ? at::cumsum(groups->to(at::kLong), 0) : groups->to(at::kLong);
+}
+
+void require_gate(const at::Tensor& x, const PackableTensor& y) {
+    require_even({"x", x}, -1);
+    std::vector<int64_t> half = x.sizes().vec();
+    half.back() /= 2;
+    if (at::IntArrayRef(y.sizes()) != at::IntArrayRef(half))
+        refuse("y", c10::str("shape ", at::IntArrayRef(half), ", in numbers"), c10::str("shape ", at::IntArrayRef(y.sizes())));
+}
+
+// Statically, by scales and offsets; or dynamically, by what is the largest of each row. The scale is what the numbers were multiplied by.
+void swiglu_quant(const at::Tensor& x, const std::optional<at::Tensor>& smooth, const std::optional<at::Tensor>& offsets,
+                  const std::optional<at::Tensor>& ends, bool activate_left, bool dynamic, const PackableTensor& y, at::Tensor& scale) {
+    const at::Tensor rows = gated(to_double(x).flatten(0, -2), activate_left);
+    at::Tensor numbers = given(smooth) ? rows * of_rows(*smooth, ends, rows.size(0)) : rows;
+    if (!dynamic) {
+        if (given(offsets)) numbers = numbers + of_rows(*offsets, ends, rows.size(0));
+        return y.store(numbers.view(y.sizes()));
+    }
+    const DynamicallyQuantised result = quantise_rows(numbers, y.largest());
+    y.store(result.numbers.view(y.sizes()));
+    write(scale, 1 / result.scale);
+}
+
+struct DequantSwiglu {
+    const at::Tensor& x;
+    const std::optional<at::Tensor>&weight_scale, &activation_scale, &bias, &quant_scale, &quant_offset, &group_index;
+
+    // The numbers that x stands for.
+    at::Tensor dequantised(const std::optional<at::Tensor>& ends) const {
+        at::Tensor rows = to_double(x).flatten(0, -2);
+        const int64_t count = rows.size(0);
+        if (x.scalar_type() != at::kInt) return rows;
+        const bool early = given(bias) && bias->scalar_type() == at::kInt;
+        if (early) rows = rows + of_rows(*bias, ends, count);
+        if (given(weight_scale)) rows = rows * of_rows(*weight_scale, ends, count);
+        if (given(activation_scale)) rows = rows * to_double(*activation_scale).reshape({-1, 1});
+        return given(bias) && !early ? rows + of_rows(*bias, ends, count) : rows;
+    }
+    void store(const at::Tensor& rows, const std::optional<at::Tensor>& ends, bool dynamic, const PackableTensor& y,
+               at::Tensor& scale) const {
+        at::Tensor numbers = rows;
+        const int64_t count = rows.size(0);
+        if (!dynamic) {
+            if (given(quant_scale)) numbers = numbers / of_rows(*quant_scale, ends, count);
+            if (given(quant_offset)) numbers = numbers + of_rows(*quant_offset, ends, count);
+            return y.store(numbers.view(y.sizes()));
+        }
+        if (given(quant_scale)) numbers = numbers * of_rows(*quant_scale, ends, count);
+        const DynamicallyQuantised result = quantise_rows(numbers, 127);
+        y.store(result.numbers.view(y.sizes()));
+        write(scale, result.scale);
+    }
+};
+
+void require_dequant(const at::Tensor& x, const std::optional<at::Tensor>& weight_scale, const PackableTensor& y) {
+    require_gate(x, y);
+    require_eight_bits("y", y);
+    if (x.scalar_type() == at::kInt && !given(weight_scale)) torch_aclnn::host::refuse_null("weightScale", "a tensor, as x is INT32");
+}
+
+std::string_view read_quant_mode(const char* name, const char* text) {
+    return read_choice(name, text, {"static", "dynamic"});
+}
+std::string_view read_nearest(const char* name, const char* text) {
+    return read_choice(name, text, {"rint"});
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+using QuantMode = Kind<const char*, std::string_view, std::string_view, read_quant_mode>;
+using Nearest = Kind<const char*, std::string_view, std::string_view, read_nearest>;
+using LastAxis = Between<int64_t, -1, -1>;
+using GroupsAsSizes = Between<int64_t, 0, 1>;
+using SwigluMode = Between<int64_t, 0, 1>;
+}  // namespace torch_aclnn::host::aten::kind
+
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuant, FLOATING,
+                   (require_same_shape({"x2", x2}, {"x1", x1}), require_eight_bits("y1", y1), require_eight_bits("y2", y2)), (In, x1),
+                   (In, x2), (In, gamma), (In, scales1), (OptIn, scales2), (OptIn, zeroPoints1), (OptIn, zeroPoints2), (LastAxis, axis),
+                   (Double, epsilon), (Bool, divMode), (PackableOut, y1), (PackableOut, y2), (Out, xOut)) {
+    AddRmsNormQuant{x1, x2, gamma, scales1, scales2, zeroPoints1, zeroPoints2, std::nullopt, epsilon, divMode}.run(y1, y2, xOut,
+                                                                                                                   std::nullopt);
+}
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuantV2, FLOATING,
+                   (require_same_shape({"x2", x2}, {"x1", x1}), require_eight_bits("y1", y1), require_eight_bits("y2", y2)), (In, x1),
+                   (In, x2), (In, gamma), (In, scales1), (OptIn, scales2), (OptIn, zeroPoints1), (OptIn, zeroPoints2), (OptIn, beta),
+                   (LastAxis, axis), (Double, epsilon), (Bool, divMode), (PackableOut, y1), (PackableOut, y2), (Out, xOut),
+                   (OptOut, rmsNormOut)) {
+    AddRmsNormQuant{x1, x2, gamma, scales1, scales2, zeroPoints1, zeroPoints2, beta, epsilon, divMode}.run(y1, y2, xOut, rmsNormOut);
+}
+ATEN_CHECKED_ENTRY(aclnnRmsNormQuant, FLOAT16 | BF16, require_eight_bits("y", y), (In, x), (In, gamma), (OptIn, beta), (In, scale),
+                   (OptIn, offset), (Double, epsilon), (PackableOut, y)) {
+    y.store(scaled(normalised(to_double(x), gamma, beta, epsilon), scale, offset, false));
+}
+// A mask says which of the two are wanted; without one the smooth scales do.
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormDynamicQuantV2, FLOAT16 | BF16, (require_same_shape({"x2", x2}, {"x1", x1}), require_mask(outputMask)),
+                   (In, x1), (In, x2), (In, gamma), (OptIn, smoothScale1), (OptIn, smoothScale2), (OptIn, beta), (Double, epsilon),
+                   (OptBools, outputMask), (PackableOut, y1), (PackableOut, y2), (Out, xOut), (Out, scale1), (Out, scale2)) {
+    const at::Tensor sum = sum_of(x1, x2), normal = normalised(sum, gamma, beta, epsilon);
+    const bool masked = outputMask && !outputMask->empty();
+    if (!masked || (*outputMask)[0] != 0) quantise_normal(normal, smoothScale1, y1, scale1);
+    if (masked ? (*outputMask)[1] != 0 : given(smoothScale1) && given(smoothScale2)) quantise_normal(normal, smoothScale2, y2, scale2);
+    write(xOut, sum);
+}
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormDynamicQuant, FLOAT16 | BF16, require_same_shape({"x2", x2}, {"x1", x1}), (In, x1), (In, x2), (In, gamma),
+                   (OptIn, smoothScale1), (OptIn, smoothScale2), (Double, epsilon), (PackableOut, y1), (PackableOut, y2), (Out, xOut),
+                   (Out, scale1), (Out, scale2)) {
+    const at::Tensor sum = sum_of(x1, x2), normal = normalised(sum, gamma, std::nullopt, epsilon);
+    quantise_normal(normal, smoothScale1, y1, scale1);
+    if (given(smoothScale2)) quantise_normal(normal, smoothScale2, y2, scale2);
+    write(xOut, sum);
+}
+
+ATEN_CHECKED_ENTRY(aclnnSwiGluQuant, FLOATING, require_gate(x, y), (In, x), (OptIn, smoothScales), (OptIn, offsets), (OptIn, groupIndex),
+                   (Bool, activateLeft), (QuantMode, quantMode), (PackableOut, y), (Out, scale)) {
+    swiglu_quant(x, smoothScales, offsets, ends_of(groupIndex, false), activateLeft, quantMode == "dynamic", y, scale);
+}
+ATEN_CHECKED_ENTRY(aclnnSwiGluQuantV2, FLOATING, require_gate(x, y), (In, x), (OptIn, smoothScales), (OptIn, offsets), (OptIn, groupIndex),
+                   (Bool, activateLeft), (QuantMode, quantMode), (GroupsAsSizes, groupListType), (QuantisedDType, dstType),
+                   (PackableOut, y), (Out, scale)) {
+    swiglu_quant(x, smoothScales, offsets, ends_of(groupIndex, groupListType == 1), activateLeft, quantMode == "dynamic", y, scale);
+}
+ATEN_CHECKED_ENTRY(aclnnDequantSwigluQuant, FLOAT16 | BF16 | INT32, require_dequant(x, weightScale, y), (In, x), (OptIn, weightScale),
+                   (OptIn, activationScale), (OptIn, bias), (OptIn, quantScale), (OptIn, quantOffset), (OptIn, groupIndex),
+                   (Bool, activateLeft), (QuantMode, quantMode), (PackableOut, y), (Out, scale)) {
+    const DequantSwiglu unit{x, weightScale, activationScale, bias, quantScale, quantOffset, groupIndex};
+    const std::optional<at::Tensor> ends = ends_of(groupIndex, true);
+    unit.store(gated(unit.dequantised(ends), activateLeft), ends, quantMode == "dynamic", y, scale);
+}
+// swigluMode 1 pairs neighbours and limits them.
+ATEN_CHECKED_ENTRY(aclnnDequantSwigluQuantV2, FLOAT16 | BF16 | INT32, require_dequant(x, weightScale, y), (In, x), (OptIn, weightScale),
+                   (OptIn, activationScale), (OptIn, bias), (OptIn, quantScale), (OptIn, quantOffset), (OptIn, groupIndex),
+                   (Bool, activateLeft), (QuantMode, quantMode), (QuantisedDType, dstType), (Nearest, roundMode), (LastAxis, activateDim),
+                   (SwigluMode, swigluMode), (Double, clampLimit), (Double, gluAlpha), (Double, gluBias), (PackableOut, y), (Out, scale)) {
+    const DequantSwiglu unit{x, weightScale, activationScale, bias, quantScale, quantOffset, groupIndex};
+    const std::optional<at::Tensor> ends = ends_of(groupIndex, true);
+    const at::Tensor rows = unit.dequantised(ends);
+    unit.store(swigluMode == 1 ? gated_by_pairs(rows, clampLimit, gluAlpha, gluBias) : gated(rows, activateLeft), ends,
+               quantMode == "dynamic", y, scale);
+}
