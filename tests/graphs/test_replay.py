@@ -116,6 +116,7 @@ def test_two_captures_at_once_keep_to_themselves(acl, graphs, streams, memory):
     graphs.fill(memory, 1, 1, streams[0])
     graphs.fill(memory + 1, 2, 1, streams[1])
     graphs.fill(memory + 2, 3, 1, streams[2])
+    acl.ok("aclrtSynchronizeStream", streams[2])
     first, second = graphs.end(streams[0]), graphs.end(streams[1])
     assert acl.read(memory, 3) == bytes([0, 0, 3])
     graphs.replay(second, streams[0])

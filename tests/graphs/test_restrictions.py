@@ -100,6 +100,7 @@ def test_default_stream_is_out_of_bounds(acl, graphs, stream, event, memory, mod
         acl.refuses(107000, words, "aclrtSynchronizeStream", None)
         assert graphs.info(stream)[0] == 1
     acl.ok("aclrtMemsetAsync", memory, 1, 0, 1, None)
+    acl.ok("aclrtSynchronizeStream", None)
 
 
 def test_default_stream_cannot_be_captured(acl):

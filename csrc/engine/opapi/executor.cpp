@@ -169,7 +169,6 @@ std::vector<MemoryAccess> aclOpExecutor::accesses() const {
 void aclOpExecutor::keep() {
     if (repeatable) refuse("executor", "one without aclSetAclOpExecutorRepeatable, as the stream is captured", "a repeatable one");
     hold_arguments();
-    Task::keep();
 }
 
 void aclOpExecutor::run() {

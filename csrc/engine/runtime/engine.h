@@ -67,14 +67,14 @@ class TORCH_ACLNN_HOST_API Task {
     virtual void run() = 0;  // may throw an Error, whose code is kept, or anything else: ACL_ERROR_RT_AICORE_EXCEPTION
     virtual void finish() noexcept = 0;
     // Called before a graph takes it: what it needs must stay until finish(). Throws an Error if that cannot be.
-    virtual void keep() { is_kept_ = true; }
-    // The program goes on before it runs, and may have freed its memory.
-    bool runs_later() const { return is_kept_ || config().asynchronous; }
+    virtual void keep() {}
 
    private:
     const uint64_t origin_;
-    bool is_kept_ = false;
 };
+
+// True where a task runs after the program has gone on: it may have freed the task's memory meanwhile.
+TORCH_ACLNN_HOST_API bool runs_later() noexcept;
 
 // Hands the task to the stream (null: the device's default stream). If it throws, an Error, the task has not been taken.
 TORCH_ACLNN_HOST_API void enqueue(aclrtStream stream, Task& task);

@@ -1,6 +1,7 @@
 #include "engine/runtime/graph/graph.h"
 
 #include <cstdio>
+#include <utility>
 
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
@@ -10,6 +11,8 @@
 
 namespace torch_aclnn::host {
 namespace {
+
+thread_local bool replaying = false;
 
 uint32_t next_id() {
     static std::atomic<uint32_t> newest{0};
@@ -30,6 +33,17 @@ void print_leaks() {
 }
 const bool leaks_are_reported = (add_leak_report(print_leaks), true);
 
+// While it lives, the calling thread runs a task of a graph; of several, one within the other, if the program's own function replays one.
+class Replaying {
+   public:
+    Replaying() : before_(std::exchange(replaying, true)) {}
+    Replaying(const Replaying&) = delete;
+    ~Replaying() { replaying = before_; }
+
+   private:
+    const bool before_;
+};
+
 // One step of one replay. Which task it runs is decided when its turn comes, as an update may come first.
 class ReplayedTask final : public Task {
    public:
@@ -41,6 +55,7 @@ class ReplayedTask final : public Task {
     void run() override {
         const auto kept = graph_->task_of(step_);
         const std::lock_guard<std::recursive_mutex> lock(kept->running);
+        const Replaying here;
         kept->task->run();
     }
     void finish() noexcept override { delete this; }
@@ -52,6 +67,10 @@ class ReplayedTask final : public Task {
 };
 
 }  // namespace
+
+bool runs_later() noexcept {
+    return replaying || config().asynchronous;
+}
 
 Graph::Graph(int device) : id_(next_id()), device_(device) {}
 
