@@ -37,7 +37,6 @@ TYPES = {
     "UINT16": 7,
     "UINT32": 8,
     "UINT64": 10,
-    "INT4": 29,
 }
 # What the document abbreviates, and what it is made of; a larger set comes after those that it has.
 SETS = {
