@@ -63,7 +63,7 @@ def number(value: float) -> Scalar:
 
 
 KINDS = {
-    **dict.fromkeys(("In", "Out", "OptIn", "OptOut", "Packed"), Kind(TENSOR)),
+    **dict.fromkeys(("In", "Out", "OptIn", "OptOut", "Packed", "MatmulWeight"), Kind(TENSOR)),
     **dict.fromkeys(("Tensors", "OptTensors"), Kind(TensorList((TENSOR,)))),
     **dict.fromkeys(("Packable", "PackableOut"), Kind(BYTES)),
     "Packables": Kind(TensorList((TENSOR,))),
@@ -97,6 +97,7 @@ KINDS = {
     **dict.fromkeys(("GeluMode", "RotaryMode", "Interpolation3D"), Kind(c_int64(0), (c_int64(-1), c_int64(2)))),
     "Reduce": Kind(c_int64(1), (c_int64(0), c_int64(6))),
     **dict.fromkeys(("TrueOrNot", "RoundBits", "InnerPrecise"), Kind(c_int64(0), (c_int64(-1), c_int64(2)))),
+    "AutoPad": Kind(c_int64(0), (c_int64(-1), c_int64(1))),
     "NoRenorm": Kind(c_int64(0), (c_int64(-1), c_int64(1))),
     **dict.fromkeys(("SplitItem", "FinalizeMode"), Kind(c_int64(0), (c_int64(-1), c_int64(4)))),
     **dict.fromkeys(("GroupListType", "CountType"), Kind(c_int64(0), (c_int64(-1), c_int64(3)))),
