@@ -82,7 +82,7 @@ def test_a_reader_that_ends_early_is_no_error(arguments):
 
 def test_several_locations_are_printed_at_once():
     printed = output_of("", launcher=(COMMAND, "config", "--libs", "--libdir", "--includedir", "--cflags")).splitlines()
-    flags = f"-I{includedir()} -L{libdir()} -Wl,-rpath,{libdir()} -lascendcl -lopapi"
+    flags = f"-I{includedir()} -L{libdir()} -Wl,-rpath,{libdir()} -lascendcl -lnnopbase -lopapi"
     assert printed == [str(includedir()), str(libdir()), flags]
 
 

@@ -63,7 +63,7 @@ def number(value: float) -> Scalar:
 
 
 KINDS = {
-    **dict.fromkeys(("In", "Out", "OptIn", "OptOut", "Packed", "AnyFormat", "AnyFormatOut"), Kind(TENSOR)),
+    **dict.fromkeys(("In", "Out", "OptIn", "OptOut", "Packed", "AnyFormat", "AnyFormatOut", "MatmulWeight"), Kind(TENSOR)),
     "Number": Kind(Tensor((1,), DType.INT64), (Tensor((2,), DType.INT64), Tensor((1,)))),
     **dict.fromkeys(("Tensors", "OptTensors"), Kind(TensorList((TENSOR,)))),
     **dict.fromkeys(("Packable", "PackableOut"), Kind(BYTES)),
@@ -97,8 +97,10 @@ KINDS = {
     ),
     **dict.fromkeys(("GeluMode", "RotaryMode", "Interpolation3D"), Kind(c_int64(0), (c_int64(-1), c_int64(2)))),
     "Reduce": Kind(c_int64(1), (c_int64(0), c_int64(6))),
-    **dict.fromkeys(("TrueOrNot", "RoundBits", "UpdateType", "GroupsAsSizes", "SwigluMode"), Kind(c_int64(0), (c_int64(-1), c_int64(2)))),
-    **dict.fromkeys(("NoRenorm", "NoAntiquantMode"), Kind(c_int64(0), (c_int64(-1), c_int64(1)))),
+    **dict.fromkeys(
+        ("TrueOrNot", "RoundBits", "UpdateType", "GroupsAsSizes", "SwigluMode", "InnerPrecise"), Kind(c_int64(0), (c_int64(-1), c_int64(2)))
+    ),
+    **dict.fromkeys(("NoRenorm", "NoAntiquantMode", "AutoPad"), Kind(c_int64(0), (c_int64(-1), c_int64(1)))),
     "LastAxis": Kind(c_int64(-1), (c_int64(-2), c_int64(0))),
     "OrMinusOne": Kind(c_int64(-1), (c_int64(-2), c_int64(LOWEST))),
     "RotaryLayout": Kind(c_int64(1), (c_int64(0), c_int64(5))),

@@ -33,6 +33,8 @@ class _Handles:
         if isinstance(argument, torch.Tensor):
             sizes, strides = _longs(argument.shape), _longs(argument.stride())
             rank = ctypes.c_uint64(argument.dim())
+            # From the first element on.
+            storage = _longs([argument.untyped_storage().nbytes() // argument.element_size() - argument.storage_offset()])
             self.lib.aclCreateTensor.restype = ctypes.c_void_p
             return ctypes.c_void_p(
                 self.lib.aclCreateTensor(
@@ -42,8 +44,8 @@ class _Handles:
                     strides,
                     ctypes.c_int64(0),
                     2,
-                    sizes,
-                    rank,
+                    storage,
+                    ctypes.c_uint64(1),
                     ctypes.c_void_p(argument.data_ptr()),
                 )
             )

@@ -61,6 +61,13 @@ SOUND: dict[str, dict[str, Any]] = {
     **{name: {"step": number(1)} for name in ("aclnnArange", "aclnnRange")},
     **{f"aclnn{name}Pad3d{phase}": {"self": Tensor((2, 2, 2))} for name in ("Reflection", "Replication") for phase in ("", "Backward")},
     "aclnnLinalgCross": {"self": Tensor((2, 3))},
+    "aclnnSlice": {"end": ctypes.c_int64(2), "out": Tensor((2, 1))},
+    "aclnnPermute": {"dims": IntArray((1, 0))},
+    "aclnnGatherV2": {"index": Tensor((2, 2), DType.INT64), "out": Tensor((2, 2, 2))},
+    **{f"aclnn{name}IndexFillTensor": {"index": IntArray((0, 1))} for name in ("", "Inplace")},
+    "aclnnMaxPool": {"pads": IntArray((0, 0)), "dilations": IntArray((1, 1))},
+    "aclnnSoftmaxCrossEntropyWithLogits": {"loss": Tensor((2,))},
+    "aclnnGer": {"self": Tensor((2,)), "vec2": Tensor((2,))},
     "aclnnLayerNormBackward": {"mean": Tensor((2,)), "rstd": Tensor((2,))},
 }
 

@@ -97,3 +97,14 @@ def test_unmapped_addresses_are_refused_until_the_range_is_released(ascendcl, pi
     ):
         ascendcl.refuses(107000, f"got {addresses + 8:#x}, which is 8 bytes into memory that was freed", name, *arguments)
     ascendcl.ok("aclrtReleaseMemAddress", addresses)
+
+
+def test_the_granularity_is_a_unit_of_physical_memory(ascendcl):
+    least, recommended = c_size_t(), c_size_t()
+    ascendcl.ok("aclrtMemGetAllocationGranularity", byref(Properties()), 0, byref(least))
+    ascendcl.ok("aclrtMemGetAllocationGranularity", byref(Properties()), 1, byref(recommended))
+    assert recommended.value == 2 << 20 and recommended.value % least.value == 0
+    ascendcl.ok("aclrtFreePhysical", ascendcl.create("aclrtMallocPhysical", least.value, byref(Properties()), 0))
+    ascendcl.refuses(100000, "option: expected 0 (minimum)", "aclrtMemGetAllocationGranularity", byref(Properties()), 2, byref(least))
+    ascendcl.refuses(107001, "got 99", "aclrtMemGetAllocationGranularity", byref(Properties(device=99)), 0, byref(least))
+    ascendcl.refuses(100000, "prop", "aclrtMemGetAllocationGranularity", None, 0, byref(least))

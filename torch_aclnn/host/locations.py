@@ -15,9 +15,10 @@ OPTIONS = {
     "includedir": "the folder of the C headers",
     "libdir": "the folder of the libraries",
     "bindir": "the folder of the engine's npu-smi",
+    "cmake": "the folder of the CMake package, for -Dtorch_aclnn_DIR",
 }
 
-_LIBRARIES = ("-lascendcl", "-lopapi")
+_LIBRARIES = ("-lascendcl", "-lnnopbase", "-lopapi")
 
 
 def bindir() -> Path:
@@ -25,9 +26,14 @@ def bindir() -> Path:
     return Path(__file__).resolve().parent.parent / "bin"
 
 
+def cmake_package() -> Path:
+    """Return the directory in which ``find_package(torch_aclnn)`` finds the engine."""
+    return libdir() / "cmake" / "torch_aclnn"
+
+
 def config(options: Collection[str]) -> list[str]:
     """Return what ``torch-aclnn config`` prints for some of :data:`OPTIONS`: a line for each folder, and one with the flags."""
-    folders = {"includedir": includedir(), "libdir": libdir(), "bindir": bindir()}
+    folders = {"includedir": includedir(), "libdir": libdir(), "bindir": bindir(), "cmake": cmake_package()}
     lines = [str(folder) for option, folder in folders.items() if option in options]
     flags = [f"-I{includedir()}"] if "cflags" in options else []
     if "libs" in options:

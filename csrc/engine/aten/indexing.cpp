@@ -92,7 +92,7 @@ static void require_gathered(const at::Tensor& out, const at::Tensor& self, int6
     std::vector<int64_t> sizes = self.sizes().vec();
     const auto place = sizes.erase(sizes.begin() + (dim < 0 ? dim + self.dim() : dim));
     sizes.insert(place, index.sizes().begin(), index.sizes().end());
-    if (out.sizes() != sizes) torch_aclnn::host::refuse("out", c10::str("shape ", sizes), c10::str("shape ", out.sizes()));
+    if (out.sizes() != sizes) torch_aclnn::host::refuse("out", c10::str("shape ", at::IntArrayRef(sizes)), c10::str("shape ", out.sizes()));
 }
 ATEN_CHECKED_ENTRY(aclnnGatherV2, NUMBERS, require_gathered(out, self, dim, index), (In, self), (Dim, dim), (In, index), (Out, out)) {
     out.copy_(at::index_select(self, dim, index.reshape({-1})).reshape(out.sizes()));

@@ -44,7 +44,7 @@ void require_pieces(at::IntArrayRef sizes, int64_t dim, const at::Tensor& self, 
         torch_aclnn::host::refuse("splitSize", c10::str("sizes whose sum is dimension ", dim, "'s, ", whole), c10::str(sizes));
 }
 
-void require_shape(const at::Tensor& out, const std::vector<int64_t>& sizes) {
+void require_shape(const at::Tensor& out, at::IntArrayRef sizes) {
     if (out.sizes() != sizes) torch_aclnn::host::refuse("out", c10::str("shape ", sizes), c10::str("shape ", out.sizes()));
 }
 

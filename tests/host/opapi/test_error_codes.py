@@ -3,6 +3,9 @@
 import ctypes
 import importlib.util
 import json
+import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from ctypes import byref, c_void_p
@@ -10,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torch_aclnn.host import libdir
 from torch_aclnn.host.codes import error_codes
 
 from support.operators import GOOD
@@ -129,6 +133,7 @@ PROVOKED_IN_A_PROCESS = {
     "ACL_ERROR_REPEAT_FINALIZE": "[acl.aclInit(None), acl.aclFinalize(), acl.aclFinalize()][2]",
     "ACL_ERROR_RT_CONTEXT_NULL": "acl.aclrtSynchronizeStream(None)",
 }
+WITHOUT_ADAPTERS = "ACLNN_ERR_INNER_FIND_KERNEL_ERROR"
 PROVOKED_BY_COLLECTIVES = [*COLLECTIVES, "ACL_ERROR_RT_IPC_ERROR"]
 
 
@@ -141,7 +146,7 @@ def test_the_document_is_the_table():
 
 
 def test_each_code_of_the_table_is_provoked():
-    assert CODES.keys() == {*PROVOKED, *PROVOKED_IN_A_PROCESS, *PROVOKED_BY_COLLECTIVES}
+    assert CODES.keys() == {*PROVOKED, *PROVOKED_IN_A_PROCESS, *PROVOKED_BY_COLLECTIVES, WITHOUT_ADAPTERS}
     assert len(set(CODES.values())) == len(CODES) and 0 not in CODES.values()
 
 
@@ -153,6 +158,14 @@ def test_a_code_of_the_table_is_returned(aclnn, tasks, stream, name):
 @pytest.mark.parametrize("name", PROVOKED_IN_A_PROCESS)
 def test_a_code_of_a_process_that_begins_or_ends_is_returned(run_engine, name):
     assert run_engine(f"print({PROVOKED_IN_A_PROCESS[name]})").stdout == f"{CODES[name]}\n"
+
+
+def test_the_code_of_a_call_without_the_library_of_the_adapters(tmp_path):
+    for name in ("ascendcl", "opapi", "torch_aclnn_kernels"):
+        shutil.copy(libdir() / f"lib{name}.so", tmp_path)
+    call = f"import ctypes; print(ctypes.CDLL('{tmp_path}/libopapi.so').aclnnAbsGetWorkspaceSize(None, None, None, None))"
+    ended = subprocess.run([sys.executable, "-S", "-c", call], env={}, capture_output=True, text=True)
+    assert ended.stdout == f"{CODES[WITHOUT_ADAPTERS]}\n", ended.stderr
 
 
 @pytest.mark.slow

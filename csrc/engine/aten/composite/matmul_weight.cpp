@@ -53,18 +53,14 @@ Weight read_weight(const char* name, aclTensor* handle) {
     return {name, handle};
 }
 
-EntryPoint size_entry("aclnnCalculateMatmulWeightSize", kAtenFamily, (FLOAT16 | BF16).bits());
-EntryPoint size_entry_v2("aclnnCalculateMatmulWeightSizeV2", kAtenFamily, (FLOAT16 | BF16 | INT8).bits());
-
-aclnnStatus calculate_size(EntryPoint& entry, const aclIntArray* shape, DTypes listed, aclDataType dtype, uint64_t* size) {
+aclnnStatus calculate_size(const char* function, const aclIntArray* shape, aclDataType dtype, uint64_t* size) {
     return guarded(
-        entry.name(),
+        function,
         [&] {
-            entry.count_call();
             require_not_null("weightTensorSize", size);
-            const std::vector<int64_t>& sizes = read_shape("tensorShape", shape);
+            const at::IntArrayRef sizes = read_shape("tensorShape", shape);
             if (sizes.size() < 2 || sizes.size() > 6) refuse("tensorShape", "2 to 6 dimensions", c10::str(sizes));
-            if (!listed.has(dtype)) refuse("dataType", "FLOAT16, BF16 or INT8", to_string(dtype));
+            if (!(FLOAT16 | BF16 | INT8).has(dtype)) refuse("dataType", "FLOAT16, BF16 or INT8", to_string(dtype));
             const auto stored = layout_of("tensorShape", sizes, static_cast<int64_t>(aclDataTypeSize(dtype))).storage_sizes();
             const auto count = checked_element_count(Dims(stored.data(), stored.size()));
             if (!count) refuse("tensorShape", "fewer than 2^63 elements", c10::str(sizes));
@@ -85,9 +81,9 @@ ATEN_ENTRY(aclnnTransMatmulWeight, FLOAT16 | BF16 | INT8, (MatmulWeight, mmWeigh
 
 // In elements, as if of two bytes where the type is not said.
 extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnCalculateMatmulWeightSize(const aclIntArray* tensorShape, uint64_t* weightTensorSize) {
-    return calculate_size(size_entry, tensorShape, FLOAT16, ACL_FLOAT16, weightTensorSize);
+    return calculate_size(__func__, tensorShape, ACL_FLOAT16, weightTensorSize);
 }
 extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnCalculateMatmulWeightSizeV2(const aclIntArray* tensorShape, aclDataType dataType,
                                                                              uint64_t* weightTensorSize) {
-    return calculate_size(size_entry_v2, tensorShape, FLOAT16 | BF16 | INT8, dataType, weightTensorSize);
+    return calculate_size(__func__, tensorShape, dataType, weightTensorSize);
 }
