@@ -207,6 +207,7 @@ void Capture::wait_for_captured(const std::shared_ptr<Stream>& stream, const Cap
     place.clock.advance(place.number);
 }
 
+// Not 207000, with which torch_npu would warn and go on without the graph.
 void Capture::refuse_deferred(Stream& stream, const char* name) {
     const std::lock_guard<std::mutex> lock(captures().mutex);
     fail_and_throw(Error(
