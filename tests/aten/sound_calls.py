@@ -42,6 +42,7 @@ SOUND: dict[str, dict[str, Any]] = {
     **{name: {"step": number(1)} for name in ("aclnnArange", "aclnnRange")},
     **{f"aclnn{name}Pad3d{phase}": {"self": Tensor((2, 2, 2))} for name in ("Reflection", "Replication") for phase in ("", "Backward")},
     "aclnnLinalgCross": {"self": Tensor((2, 3))},
+    "aclnnDeepNormGrad": {"gamma": Tensor((2,)), "mean": Tensor((2, 1)), "rstd": Tensor((2, 1))},
     "aclnnLayerNormBackward": {"mean": Tensor((2,)), "rstd": Tensor((2,))},
 }
 
