@@ -68,6 +68,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnMaxPool": {"pads": IntArray((0, 0)), "dilations": IntArray((1, 1))},
     "aclnnSoftmaxCrossEntropyWithLogits": {"loss": Tensor((2,))},
     "aclnnGer": {"self": Tensor((2,)), "vec2": Tensor((2,))},
+    "aclnnDeepNormGrad": {"gamma": Tensor((2,)), "mean": Tensor((2, 1)), "rstd": Tensor((2, 1))},
     "aclnnLayerNormBackward": {"mean": Tensor((2,)), "rstd": Tensor((2,))},
 }
 

@@ -1,5 +1,6 @@
 """convolution.cpp: convolutions of one to three dimensions, and what is made of them."""
 
+import ctypes
 import itertools
 
 import pytest
@@ -129,3 +130,13 @@ def test_depthwise():
     strides = ([2, 1], [1, 0], [1, 1])
     call("aclnnConvDepthwise2d", x.to(DEVICE), weight.to(DEVICE), [3, 2], bias.to(DEVICE), *strides, out, 0)
     torch.testing.assert_close(out.cpu(), expected)
+
+
+def test_padding_tells_each_side():
+    x, weight = torch.randn(2, 3, 5, 6), torch.randn(4, 3, 2, 3)
+    top, bottom, left, right = 1, 2, 0, 3
+    exact = F.conv2d(F.pad(x.double(), (left, right, top, bottom)), weight.double())
+    out = torch.full(exact.shape, float("nan")).npu()
+    steps = [1, 1], [top, bottom, left, right], [1, 1]
+    call("aclnnConvolution", x.npu(), weight.npu(), None, *steps, False, [0, 0], 1, out, ctypes.c_int8(0))
+    torch.testing.assert_close(out.cpu(), exact.float())

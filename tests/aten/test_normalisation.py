@@ -186,3 +186,43 @@ def test_backward_reduce(batch, wanted):
     for want, have, given in zip(expected, got, (wanted[0], *wanted), strict=False):
         if given:
             torch.testing.assert_close(have.cpu(), want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("normalised", [(6,), (4, 6)])
+def test_deep_norm(normalised, dtype):
+    x, gx = torch.randn(3, 4, 6).to(dtype), torch.randn(3, 4, 6).to(dtype)
+    beta, gamma, dy = torch.randn(normalised).to(dtype), torch.randn(normalised).to(dtype), torch.randn(3, 4, 6).to(dtype)
+    alpha, epsilon, dims = 0.3, 1e-6, tuple(range(-len(normalised), 0))
+    a, b, c, d = (t.double().requires_grad_() for t in (x, gx, beta, gamma))
+    total = a * alpha + b
+    mean = total.mean(dims, keepdim=True)
+    rstd = ((total - mean) ** 2).mean(dims, keepdim=True).add(epsilon).rsqrt()
+    y = (total - mean) * rstd * d + c
+    gradients = torch.autograd.grad(y, (a, b, c, d), dy.double())
+    outs = [torch.empty(mean.shape).npu(), torch.empty(mean.shape).npu(), torch.empty(3, 4, 6, dtype=dtype).npu()]
+    call("aclnnDeepNorm", x.npu(), gx.npu(), beta.npu(), gamma.npu(), alpha, epsilon, *outs)
+    for out, exact in zip(outs, (mean, rstd, y), strict=True):
+        torch.testing.assert_close(out.cpu(), exact.detach().to(out.dtype))
+    found = [torch.empty(t.shape, dtype=kind).npu() for t, kind in ((x, dtype), (gx, dtype), (beta, torch.float32), (gamma, torch.float32))]
+    call("aclnnDeepNormGrad", dy.npu(), x.npu(), gx.npu(), gamma.npu(), *outs[:2], alpha, *found)
+    for gradient, exact in zip(found, gradients, strict=True):
+        torch.testing.assert_close(gradient.cpu(), exact.to(gradient.dtype), rtol=None, atol=None)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("with_bias", [False, True])
+def test_add_layer_norm(with_bias, dtype):
+    x1, x2 = torch.randn(3, 4, 6).to(dtype), torch.randn(3, 4, 6).to(dtype)
+    gamma, beta, bias = (torch.randn(6).to(dtype) for _ in range(3))
+    total = x1.double() + x2.double() + (bias.double() if with_bias else 0)
+    mean = total.mean(-1, keepdim=True)
+    rstd = ((total - mean) ** 2).mean(-1, keepdim=True).add(1e-5).rsqrt()
+    y = (total - mean) * rstd * gamma.double() + beta.double()
+    outs = [
+        torch.empty(shape, dtype=kind).npu() for shape, kind in (((3, 4, 6), dtype), ((3, 4, 1), torch.float32), ((3, 4, 1), torch.float32))
+    ]
+    added = torch.empty(3, 4, 6, dtype=dtype).npu()
+    call("aclnnAddLayerNorm", x1.npu(), x2.npu(), gamma.npu(), beta.npu(), bias.npu() if with_bias else None, 1e-5, True, *outs, added)
+    for out, exact in zip((*outs, added), (y, mean, rstd, total), strict=True):
+        torch.testing.assert_close(out.cpu(), exact.to(out.dtype))

@@ -81,6 +81,7 @@ class Runner:
         """Run the tests that have no record; return the exit code, or None after the deadline."""
         done = frozenset(test for test in read_record(record).tests if test != "(file)")
         arguments = (self.directory / file, record, record.with_suffix(".log"), self.memory, done)
+        record.with_suffix(".log").touch()
         process = FORKS.Process(target=child.run, args=arguments)
         process.start()
         self._processes.add(process)

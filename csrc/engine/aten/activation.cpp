@@ -48,7 +48,10 @@ void require_result_of_growing(const char* name, const at::Scalar& slope, bool i
 }  // namespace
 
 UNARY(aclnnSilu, FLOATING | DOUBLE, at::silu_out)
-UNARY(aclnnHardsigmoid, FLOATING | DOUBLE, at::hardsigmoid_out)
+// Integers lose the fraction.
+ATEN_CHECKED_ENTRY(aclnnHardsigmoid, FLOATING | DOUBLE | INT32, require_same_shape({"out", out}, {"self", self}), (In, self), (Out, out)) {
+    write(out, at::hardsigmoid(at::isIntegralType(self.scalar_type(), false) ? self.to(at::kFloat) : upcast(self)));
+}
 UNARY(aclnnHardswish, FLOATING | DOUBLE, at::hardswish_out)
 UNARY(aclnnMish, FLOATING | DOUBLE, at::mish_out)
 UNARY(aclnnLogSigmoid, FLOATING | DOUBLE, at::log_sigmoid_out)
@@ -59,7 +62,9 @@ ATEN_ENTRY(aclnnRelu, NUMBERS, (In, self), (Out, out)) {
 ATEN_ENTRY(aclnnInplaceRelu, NUMBERS, (Out, selfRef)) {
     at::relu_(selfRef);
 }
-UNARY_INPLACE(aclnnInplaceHardsigmoid, FLOATING | DOUBLE, at::hardsigmoid_out)
+ATEN_ENTRY(aclnnInplaceHardsigmoid, FLOATING | DOUBLE | INT32, (Out, selfRef)) {
+    write(selfRef, at::hardsigmoid(at::isIntegralType(selfRef.scalar_type(), false) ? selfRef.to(at::kFloat) : upcast(selfRef)));
+}
 UNARY_INPLACE(aclnnInplaceHardswish, FLOATING | DOUBLE, at::hardswish_out)
 UNARY_INPLACE(aclnnInplaceMish, FLOATING | DOUBLE, at::mish_out)
 

@@ -10,13 +10,19 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-void require_steps(const at::Tensor& weight, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                   at::IntArrayRef output_padding) {
+// Of two directions padding may tell each side: top, bottom, left, right.
+bool pads_each_side(int64_t directions, at::IntArrayRef padding) {
+    return directions == 2 && padding.size() == 4;
+}
+
+void require_steps(const at::Tensor& weight, at::IntArrayRef stride, at::IntArrayRef padding, bool may_pad_each_side,
+                   at::IntArrayRef dilation, at::IntArrayRef output_padding) {
     const int64_t directions = weight.dim() - 2;
     for (int64_t d = 2; d < weight.dim(); d++)
         if (weight.size(d) == 0)
             torch_aclnn::host::refuse("weight", c10::str("a window of at least 1 in dimension ", d), c10::str("shape ", weight.sizes()));
-    require_one_or(directions, {{"stride", stride}, {"padding", padding}, {"dilation", dilation}, {"outputPadding", output_padding}});
+    require_one_or(directions, {{"stride", stride}, {"dilation", dilation}, {"outputPadding", output_padding}});
+    if (!may_pad_each_side || !pads_each_side(directions, padding)) require_one_or(directions, {{"padding", padding}});
     require_values("stride", stride, 1);
     require_values("padding", padding, 0);
     require_values("dilation", dilation, 1);
@@ -31,16 +37,20 @@ void require_groups(int64_t groups, const at::Tensor& self) {
 
 }  // namespace
 
-ATEN_CHECKED_ENTRY(aclnnConvolution, FLOATING, require_steps(weight, stride, padding, dilation, outputPadding), (In, input), (In, weight),
-                   (OptIn, bias), (Ints, stride), (Ints, padding), (Ints, dilation), (Bool, transposed), (Ints, outputPadding),
-                   (Positive, groups), (Out, out), (CubeMathType, cubeMathType)) {
-    write(out, at::convolution(upcast(input), upcast(weight), upcast(bias), stride, padding, dilation, transposed, outputPadding, groups));
+ATEN_CHECKED_ENTRY(aclnnConvolution, FLOATING, require_steps(weight, stride, padding, !transposed, dilation, outputPadding), (In, input),
+                   (In, weight), (OptIn, bias), (Ints, stride), (Ints, padding), (Ints, dilation), (Bool, transposed),
+                   (Ints, outputPadding), (Positive, groups), (Out, out), (CubeMathType, cubeMathType)) {
+    const bool each_side = pads_each_side(weight.dim() - 2, padding);
+    const at::Tensor self = upcast(input);
+    const at::Tensor padded = each_side ? at::constant_pad_nd(self, {padding[2], padding[3], padding[0], padding[1]}) : self;
+    const std::vector<int64_t> left = each_side ? std::vector<int64_t>{0, 0} : padding.vec();
+    write(out, at::convolution(padded, upcast(weight), upcast(bias), stride, left, dilation, transposed, outputPadding, groups));
 }
 
-ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING, require_steps(weight, stride, padding, dilation, outputPadding), (In, gradOutput),
-                   (In, input), (In, weight), (OptInts, biasSizes), (Ints, stride), (Ints, padding), (Ints, dilation), (Bool, transposed),
-                   (Ints, outputPadding), (Positive, groups), (MaskOf<3>, outputMask), (CubeMathType, cubeMathType), (OptOut, gradInput),
-                   (OptOut, gradWeight), (OptOut, gradBias)) {
+ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING, require_steps(weight, stride, padding, false, dilation, outputPadding),
+                   (In, gradOutput), (In, input), (In, weight), (OptInts, biasSizes), (Ints, stride), (Ints, padding), (Ints, dilation),
+                   (Bool, transposed), (Ints, outputPadding), (Positive, groups), (MaskOf<3>, outputMask), (CubeMathType, cubeMathType),
+                   (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
     const at::OptionalIntArrayRef bias_sizes = biasSizes ? at::OptionalIntArrayRef(*biasSizes) : at::OptionalIntArrayRef();
     const auto [of_input, of_weight, of_bias] =
         at::convolution_backward(upcast(gradOutput), upcast(input), upcast(weight), bias_sizes, stride, padding, dilation, transposed,

@@ -100,7 +100,7 @@ FOREACH_UNARY(aclnnForeachSigmoid, ANY, at::sigmoid_out)
 FOREACH_UNARY(aclnnForeachNeg, FLOATING | INT32, at::neg_out)
 FOREACH_UNARY(aclnnForeachAbs, FLOATING, at::abs_out)
 FOREACH_UNARY(aclnnForeachReciprocal, FLOATING, at::reciprocal_out)
-FOREACH_UNARY(aclnnForeachSign, FLOATING | INT32, at::sign_out)
+FOREACH_UNARY(aclnnForeachSign, FLOATING | INT8 | INT32 | INT64, at::sign_out)
 
 FOREACH_LIST_ALPHA(aclnnForeachAddListV2, FLOATING | INT32, add_scaled)
 FOREACH_LIST_ALPHA(aclnnForeachSubListV2, FLOATING | INT32, sub_scaled)

@@ -104,3 +104,43 @@ ATEN_CHECKED_ENTRY(aclnnGroupNormBackward, FLOATING, require_groups({"input", in
     write(gradGamma, of_gamma);
     write(gradBeta, of_beta);
 }
+
+// The sum of an input and a branch beside it, normalised over gamma's dimensions: x * alpha + gx.
+ATEN_CHECKED_ENTRY(aclnnDeepNorm, FLOATING,
+                   (require_same_shape({"gx", gx}, {"x", x}), require_last_dims("gamma", gamma.sizes(), {"x", x}),
+                    require_same_shape({"beta", beta}, {"gamma", gamma})),
+                   (In, x), (In, gx), (In, beta), (In, gamma), (Double, alpha), (Double, epsilon), (Out, mean), (Out, rstd), (Out, y)) {
+    const at::Tensor sum = at::add(upcast(gx), upcast(x), alpha);
+    const auto [normal, sum_mean, sum_rstd] = at::native_layer_norm(sum, gamma.sizes(), upcast(gamma), upcast(beta), epsilon);
+    write(mean, sum_mean);
+    write(rstd, sum_rstd);
+    write(y, normal);
+}
+ATEN_CHECKED_ENTRY(aclnnDeepNormGrad, FLOATING,
+                   (require_same_shape({"x", x}, {"dy", dy}), require_same_shape({"gx", gx}, {"dy", dy}),
+                    require_last_dims("gamma", gamma.sizes(), {"dy", dy}), require_statistics(dy, gamma.sizes(), mean, rstd)),
+                   (In, dy), (In, x), (In, gx), (In, gamma), (In, mean), (In, rstd), (Double, alpha), (Out, dx), (Out, dgx), (Out, dbeta),
+                   (Out, dgamma)) {
+    const at::Tensor sum = at::add(upcast(gx), upcast(x), alpha), weight = upcast(gamma);
+    const auto [of_sum, of_gamma, of_beta] =
+        at::native_layer_norm_backward(upcast(dy), sum, gamma.sizes(), mean, rstd, weight, weight, {true, true, true});
+    write(dx, of_sum * alpha);
+    write(dgx, of_sum);
+    write(dbeta, of_beta);
+    write(dgamma, of_gamma);
+}
+
+// x1 + x2 + bias, normalised over gamma's dimensions; xOut takes the sum if additionalOutput asks for it.
+ATEN_CHECKED_ENTRY(aclnnAddLayerNorm, FLOATING,
+                   (require_same_shape({"x2", x2}, {"x1", x1}), require_last_dims("gamma", gamma.sizes(), {"x1", x1}),
+                    require_same_shape({"beta", beta}, {"gamma", gamma})),
+                   (In, x1), (In, x2), (In, gamma), (In, beta), (OptIn, bias), (Double, epsilon), (Bool, additionalOutput), (Out, yOut),
+                   (Out, meanOut), (Out, rstdOut), (OptOut, xOut)) {
+    at::Tensor sum = at::add(upcast(x1), upcast(x2));
+    if (bias) sum = at::add(sum, upcast(*bias));
+    const auto [normal, mean, rstd] = at::native_layer_norm(sum, gamma.sizes(), upcast(gamma), upcast(beta), epsilon);
+    write(yOut, normal);
+    write(meanOut, mean);
+    write(rstdOut, rstd);
+    if (additionalOutput) write(xOut, sum);
+}
