@@ -62,7 +62,7 @@ def test_fault_is_of_a_replay():
     done = run(
         REPLAYED_TWICE.replace("graph.replay()\n", "", 1)
         + "\ntry:\n    torch.npu.synchronize()\nexcept RuntimeError as error:\n    print(error)",
-        TORCH_ACLNN_HOST_FAULT="task:aclnnMuls:1",
+        TORCH_ACLNN_HOST_FAULT="aclnnMuls@run:1",
     )
     assert "aclnnMuls" in done.stdout and "507015" in done.stdout
 

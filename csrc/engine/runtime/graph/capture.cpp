@@ -211,7 +211,7 @@ void Capture::wait_for_captured(const std::shared_ptr<Stream>& stream, const Cap
 void Capture::refuse_deferred(Stream& stream, const char* name) {
     const std::lock_guard<std::mutex> lock(captures().mutex);
     fail_and_throw(Error(
-        ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+        ACL_ERROR_API_NOT_SUPPORT,
         text(name, " cannot be captured by the torch_aclnn host engine: expected a stream that is not captured, got ", name_of(stream))));
 }
 

@@ -55,7 +55,7 @@ void remove_task_groups(const Graph& graph) {
 
 void require_operator(const Task& task) {
     if (std::strncmp(task.name(), "aclrt", std::strlen("aclrt")) != 0) return;
-    throw Error(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, text("a group of tasks has operators only: expected one, got ", task.name()));
+    throw Error(ACL_ERROR_API_NOT_SUPPORT, text("a group of tasks has operators only: expected one, got ", task.name()));
 }
 
 TaskUpdate::TaskUpdate(std::shared_ptr<Graph> graph, std::vector<size_t> steps) : graph_(std::move(graph)), steps_(std::move(steps)) {}
