@@ -22,6 +22,7 @@ TYPES = {
     "FLOAT16": 1,
     "BF16": 27,
     "DOUBLE": 11,
+    "INT4": 29,
     "INT8": 2,
     "UINT8": 4,
     "INT16": 6,
