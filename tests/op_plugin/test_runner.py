@@ -69,7 +69,7 @@ FILES = {
             def test_d(self):
                 pass
         """,
-    "imports": "import no_such_module",
+    "imports": "import no_such_module\n",
     "allocates": """
         class TestIt(TestCase):
             def test_too_much(self):
