@@ -2,17 +2,6 @@
 
 #include "acl/acl.h"
 
-// Declared as the engine's tests for virtual memory call them: torch_npu's expandable segments need them, the public headers do not.
-struct PhysicalProperties {
-    int handle_type, allocation_type, memory_attribute;
-    uint32_t device;
-    int location_type;
-    uint64_t reserved;
-};
-extern "C" aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, void* expectPtr, uint64_t flags);
-extern "C" aclError aclrtMallocPhysical(void** handle, size_t size, const PhysicalProperties* prop, uint64_t flags);
-extern "C" aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, void* handle, uint64_t flags);
-
 namespace fuzz {
 namespace {
 
@@ -23,8 +12,8 @@ uint8_t* map_arenas() {
     void* first = nullptr;
     if (aclrtReserveMemAddress(&first, 2 * kArena * kArenas, 0, nullptr, 0) != ACL_SUCCESS) return nullptr;
     for (size_t i = 0; i < kArenas; ++i) {
-        const PhysicalProperties on_device_0{};
-        void* physical = nullptr;
+        const aclrtPhysicalMemProp on_device_0{};
+        aclrtDrvMemHandle physical = nullptr;
         if (aclrtMallocPhysical(&physical, kArena, &on_device_0, 0) != ACL_SUCCESS) return nullptr;
         if (aclrtMapMem(static_cast<uint8_t*>(first) + 2 * i * kArena, kArena, 0, physical, 0) != ACL_SUCCESS) return nullptr;
     }
