@@ -127,7 +127,7 @@ ATEN_CHECKED_ENTRY(aclnnMultinomialTensor, FLOATING | DOUBLE | COMPLEX, require_
                    (Positive, numsamples), (Bool, replacement), (Number, seedTensor), (Number, offsetTensor), (Int, offset), (Out, out)) {
     write_multinomial(out, self, numsamples, replacement, stream_at(seedTensor, offsetTensor, offset));
 }
-ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2Tensor, ANY, require_bits("out", out, shape), (Shape, shape), (Probability, prob),
+ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2Tensor, INT64, require_bits("out", out, shape), (Shape, shape), (Probability, prob),
                    (Number, seedTensor), (Number, offsetTensor), (Int, offset), (DType, dataType), (Out, out)) {
     write(out, drawn_dropout_mask(out.sizes(), stream_at(seedTensor, offsetTensor, offset), prob));
 }

@@ -10,6 +10,10 @@ ATEN_FAMILY("shape")
 
 using namespace torch_aclnn::host::aten;
 
+namespace torch_aclnn::host::aten::kind {
+struct Position : Int {};  // beyond the ends it means the end; what is left between two of them is the shape of the output
+}  // namespace torch_aclnn::host::aten::kind
+
 namespace {
 
 // ATen leaves out tensors of shape {0}, whatever the others' rank is.
@@ -83,8 +87,8 @@ ATEN_CHECKED_ENTRY(aclnnSplitWithSize, NUMBERS, require_pieces(splitSize, dim, s
     for (size_t i = 0; i < pieces.size(); ++i) out[i].copy_(pieces[i]);
 }
 
-ATEN_CHECKED_ENTRY(aclnnSlice, NUMBERS, require_sliced(out, self, dim, start, end, step), (In, self), (Dim, dim), (Int, start), (Int, end),
-                   (Positive, step), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnSlice, NUMBERS, require_sliced(out, self, dim, start, end, step), (In, self), (Dim, dim), (Position, start),
+                   (Position, end), (Positive, step), (Out, out)) {
     out.copy_(self.slice(dim, start, end, step));
 }
 ATEN_CHECKED_ENTRY(aclnnPermute, NUMBERS, require_permuted(out, self, dims), (In, self), (Dims, dims), (Out, out)) {
