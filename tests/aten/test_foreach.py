@@ -93,6 +93,7 @@ CASES = [
         *[randn(COUNT, 4)] * 2,
         dtypes=FLOATS,
         close=True,
+        rounded_once=True,
     ),
     *rows(
         "sub-alpha",
@@ -100,6 +101,7 @@ CASES = [
         *[randn(COUNT, 4)] * 2,
         dtypes=FLOATS,
         close=True,
+        rounded_once=True,
     ),
     *rows("pow-number", lists(lambda x: torch._foreach_pow(2.0, x)), positive(COUNT, 4), close=True),
     *rows("copy_", inplace(torch._foreach_copy_, 2), *[randn(COUNT, 4)] * 2, dtypes=(*FLOATS, torch.int64)),
