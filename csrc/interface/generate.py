@@ -18,6 +18,8 @@ _ABSENT_HEADER = """\
 // The host engine does not have {entry_point}.
 //
 {origin}#pragma once
+
+#include "aclnn/aclnn_base.h"
 """
 _HEADER = """\
 // {names}.
