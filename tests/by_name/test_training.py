@@ -116,16 +116,16 @@ def adam(step, lr=0.1, beta1=0.9, beta2=0.99, epsilon=1e-6):
     return [t.cpu().double() for t in there], var, m_after, v_after
 
 
-def test_step_of_adam():
-    power1, power2 = 0.9**3, 0.99**3
+@pytest.mark.parametrize(("power1", "power2"), [(0.9**3, 0.99**3), (1.0, 0.5)], ids=["third step", "zero divisor"])
+def test_step_of_adam(power1, power2):
     got, var, m, v = adam(
         lambda out, grad, lr, b1, b2, epsilon: torch_npu.npu_apply_adam(
             power1, power2, lr, b1, b2, epsilon, grad, False, False, out=tuple(out)
         )
     )
-    expected = [var - 0.1 * math.sqrt(1 - power2) / (1 - power1) * m / (v.sqrt() + 1e-6), m, v]
+    expected = [var - 0.1 * math.sqrt(1 - power2) * m / (v.sqrt() + 1e-6) / (1 - torch.tensor(power1, dtype=torch.float64)), m, v]
     for a, b in zip(got, expected, strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6, equal_nan=True)
 
 
 def test_step_of_adam_with_decay():

@@ -26,7 +26,7 @@ std::string to_string(aclDataType dtype) {
         case ACL_COMPLEX64: return "COMPLEX64";
         case ACL_COMPLEX128: return "COMPLEX128";
         case ACL_BF16: return "BF16";
-        case static_cast<aclDataType>(29): return "INT4";
+        case ACL_INT4: return "INT4";
         default: return "aclDataType(" + std::to_string(static_cast<int>(dtype)) + ")";
     }
 }

@@ -12,12 +12,6 @@ double number(const Call& call, size_t i) {
     return call.scalar(i).toDouble();
 }
 
-// Powers of the betas below 1, which the bias of the moments is divided by.
-double one_minus(const Call& call, size_t i, double power) {
-    if (power == 1) refuse("input " + std::to_string(i), "a power of beta other than 1", "1");
-    return 1 - power;
-}
-
 }  // namespace
 
 // With powers of the betas that belong to this step.
@@ -26,7 +20,7 @@ OPERATOR(ApplyAdamD) {
     const at::Tensor grad = call.computing(9);
     const at::Tensor m = call.computing(1) * beta1 + grad * (1 - beta1);
     const at::Tensor v = call.computing(2) * beta2 + grad * grad * (1 - beta2);
-    const double step = lr * std::sqrt(1 - number(call, 4)) / one_minus(call, 3, number(call, 3));
+    const double step = lr * std::sqrt(1 - number(call, 4)) / (1 - number(call, 3));
     const at::Tensor towards = call.attribute<bool>("use_nesterov", false) ? m * beta1 + grad * (1 - beta1) : m;
     const at::Tensor var = call.computing(0) - step * towards / (v.sqrt() + epsilon);
     call.write(0, var);
@@ -41,8 +35,8 @@ OPERATOR(ApplyAdamW) {
     const at::Tensor m = call.computing(1) * beta1 + grad * (1 - beta1);
     const at::Tensor v = call.computing(2) * beta2 + grad * grad * (1 - beta2);
     const at::Tensor largest = call.attribute<bool>("amsgrad", false) ? at::maximum(call.computing(11), v) : v;
-    const at::Tensor spread = (largest / one_minus(call, 4, number(call, 4) * beta2)).sqrt() + number(call, 9);
-    const at::Tensor var = call.computing(0) * (1 - lr * decay) - lr / one_minus(call, 3, number(call, 3) * beta1) * m / spread;
+    const at::Tensor spread = (largest / (1 - number(call, 4) * beta2)).sqrt() + number(call, 9);
+    const at::Tensor var = call.computing(0) * (1 - lr * decay) - lr / (1 - number(call, 3) * beta1) * m / spread;
     call.write(0, var);
     call.write(1, m);
     call.write(2, v);

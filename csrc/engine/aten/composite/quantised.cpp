@@ -48,7 +48,7 @@ at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_
 PackableTensor::PackableTensor(const char* name, const aclTensor* handle) : name_(name) {
     require_handle(name, handle);
     packed_dim_ = contiguous_dim(*handle);
-    if (handle->dtype == kInt4) {
+    if (handle->dtype == ACL_INT4) {
         numbers_in_one_ = 2;
         if (handle->rank() > 8) refuse(name, "at most 8 dimensions", std::to_string(handle->rank()));
         stored_ = read_bytes(name, *handle, packed_dim_);
@@ -98,7 +98,7 @@ std::vector<PackableTensor> read_packables(const char* name, const aclTensorList
 }
 
 aclDataType read_quantised_dtype(const char* name, aclDataType dtype) {
-    if (dtype != ACL_INT8 && dtype != kInt4 && dtype != ACL_INT32) refuse(name, "INT8, INT4 or INT32", to_string(dtype));
+    if (dtype != ACL_INT8 && dtype != ACL_INT4 && dtype != ACL_INT32) refuse(name, "INT8, INT4 or INT32", to_string(dtype));
     return dtype;
 }
 

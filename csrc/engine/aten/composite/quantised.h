@@ -14,8 +14,7 @@
 namespace torch_aclnn::host::aten {
 
 // Half a byte, which no C type has.
-constexpr aclDataType kInt4 = static_cast<aclDataType>(29);
-constexpr DTypes INT4(kInt4);
+constexpr DTypes INT4(ACL_INT4);
 
 // A tensor of ATen's data types, or one of 4-bit numbers: INT4, with two in a byte, or INT32, with eight in a word. The first number has
 // the lowest bits, and the numbers that share a byte or a word lie along the dimension that is contiguous.

@@ -8,14 +8,6 @@ namespace {
 
 constexpr uint64_t kStopOnFailure = 1;
 
-// The attributes of a stream that are documented, and their values in one union.
-enum StreamAttribute { kFailureMode = 1, kOverflowSwitch = 2, kCacheOperatorInfo = 4 };
-union StreamAttributeValue {
-    uint64_t failure_mode;
-    uint32_t overflow_switch;
-    uint32_t cache_operator_info;
-};
-
 void set_failure_mode(uint64_t mode) {
     if (mode != kStopOnFailure) refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "mode", "1 (stop on failure)", std::to_string(mode));
 }
@@ -30,12 +22,11 @@ void set_overflow_switch(Stream& stream, const char* parameter, uint32_t value) 
 }
 
 // What a profiler would write beside the operators of a graph is known anyway.
-void set_attribute(Stream& stream, int attribute, const StreamAttributeValue& value) {
+void set_attribute(Stream& stream, aclrtStreamAttr attribute, const aclrtStreamAttrValue& value) {
     switch (attribute) {
-        case kFailureMode: return set_failure_mode(value.failure_mode);
-        case kOverflowSwitch: return set_overflow_switch(stream, "value", value.overflow_switch);
-        case kCacheOperatorInfo: return require_switch("value", value.cache_operator_info);
-        default: break;
+        case ACL_STREAM_ATTR_FAILURE_MODE: return set_failure_mode(value.failureMode);
+        case ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK: return set_overflow_switch(stream, "value", value.overflowSwitch);
+        case ACL_STREAM_ATTR_CACHE_OP_INFO: return require_switch("value", value.cacheOpInfoSwitch);
     }
     refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "stmAttrType", "1 (failure mode), 2 (overflow switch) or 4 (operator information)",
            std::to_string(attribute));
@@ -84,7 +75,8 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetStreamOverflowSwitch(aclrtStrea
     });
 }
 
-extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetStreamAttribute(aclrtStream handle, int stmAttrType, const StreamAttributeValue* value) {
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtSetStreamAttribute(aclrtStream handle, aclrtStreamAttr stmAttrType,
+                                                                 aclrtStreamAttrValue* value) {
     return guarded(__func__, [&] {
         require_pointer("value", value);
         set_attribute(*find_stream(handle), stmAttrType, *value);

@@ -14,13 +14,11 @@ namespace {
 
 constexpr auto kPause = std::chrono::microseconds(50);
 
-enum Comparison : uint32_t { kGreaterOrEqual = 0, kEqual = 1, kAnd = 2, kNor = 3 };
-
 bool is_met(uint64_t found, uint64_t value, uint32_t comparison) {
     switch (comparison) {
-        case kGreaterOrEqual: return static_cast<int64_t>(found - value) >= 0;
-        case kEqual: return found == value;
-        case kAnd: return (found & value) != 0;
+        case ACL_VALUE_WAIT_GEQ: return static_cast<int64_t>(found - value) >= 0;
+        case ACL_VALUE_WAIT_EQ: return found == value;
+        case ACL_VALUE_WAIT_AND: return (found & value) != 0;
         default: return ~(found | value) != 0;
     }
 }
@@ -102,7 +100,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtValueWait(void* devAddr, uint64_t 
     return traced(
         can_fail(__func__),
         [&] {
-            if (flag > kNor) refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "a value in 0..3", std::to_string(flag));
+            if (flag > ACL_VALUE_WAIT_NOR) refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "a value in 0..3", std::to_string(flag));
             auto wait = std::make_unique<Wait>(devAddr, value, flag);
             find_usable_stream(stream)->submit_waiting(*wait);
             (void)wait.release();  // the stream finishes it
