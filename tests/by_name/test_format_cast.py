@@ -5,7 +5,7 @@ import torch
 import torch_npu
 
 from support.dtypes import Format
-from support.layouts import FRACTAL_Z, FRACTAL_Z_3D, storage_sizes
+from support.private_formats import FRACTAL_Z, FRACTAL_Z_3D, storage_sizes
 
 TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int32, torch.int64, torch.bool)
 CASES = [

@@ -8,7 +8,7 @@ import torch
 from hypothesis import strategies
 
 from support.dtypes import Format
-from support.layouts import DIMENSIONS, FRACTAL_Z, PLAIN, in_memory, storage_sizes
+from support.private_formats import DIMENSIONS, FRACTAL_Z, PLAIN, in_memory, storage_sizes
 from support.named_operators import DATA_TYPES, Stored, refuses, run
 
 FORMATS = list(DIMENSIONS)

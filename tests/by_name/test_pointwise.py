@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from support.dtypes import Format
-from support.layouts import in_memory
+from support.private_formats import in_memory
 from support.named_operators import Stored, run
 
 TYPES = (torch.float32, torch.float16, torch.bfloat16)
