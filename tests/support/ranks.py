@@ -30,7 +30,7 @@ class Rank:
 
 
 def run_ranks(
-    program: str, count: int, directory: Path, *arguments: str, awaited: int | None = None, limit: float = 120, **environment: str
+    program: str, count: int, directory: Path, *arguments: str, awaited: int | None = None, limit: float = 300, **environment: str
 ) -> list[Rank]:
     """Run ``tests/distributed/programs/<program>.py`` as so many ranks, which meet in a file of the directory.
 
