@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from arguments import Handles
+from arguments import COMMUNICATOR, Handles
 from torch_aclnn.host import libdir
 
 from support.client import Client
+from support.communicator import one_rank
 
 
 @pytest.fixture(scope="module")
@@ -24,3 +25,10 @@ def handles(client: Client) -> Iterator[Handles]:
     yield made
     made.destroy()
     client.free(memory)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def communicator() -> Iterator[None]:
+    """Make the communicator that sound calls name."""
+    with one_rank(COMMUNICATOR):
+        yield

@@ -8,8 +8,8 @@ import torch
 from hypothesis import strategies
 
 from support.dtypes import Format
-from support.private_formats import DIMENSIONS, FRACTAL_Z, PLAIN, in_memory, storage_sizes
 from support.named_operators import DATA_TYPES, Stored, refuses, run
+from support.private_formats import DIMENSIONS, FRACTAL_Z, PLAIN, in_memory, storage_sizes
 
 FORMATS = list(DIMENSIONS)
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from support.dtypes import Format
-from support.private_formats import in_memory
 from support.named_operators import Stored, run
+from support.private_formats import in_memory
 
 TYPES = (torch.float32, torch.float16, torch.bfloat16)
 

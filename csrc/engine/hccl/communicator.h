@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "engine/hccl/group.h"
 #include "engine/hccl/operation.h"
@@ -75,6 +76,7 @@ class Communicator {
 
 // The communicator behind the handle; HCCL_E_PARA if there is none.
 std::shared_ptr<Communicator> find_communicator(HcclComm handle);
+std::vector<std::shared_ptr<Communicator>> find_communicators(const std::string& name);
 HcclComm add_communicator(std::shared_ptr<Communicator> communicator);
 std::shared_ptr<Communicator> remove_communicator(HcclComm handle);
 

@@ -1,5 +1,6 @@
 // The communicators of the process, by handle.
 
+#include <algorithm>
 #include <cstdio>
 
 #include "engine/hccl/communicator.h"
@@ -34,6 +35,12 @@ std::shared_ptr<Communicator> find_communicator(HcclComm handle) {
     if (handle == nullptr) refuse(HCCL_E_PTR, "comm", "a communicator", "null");
     auto found = communicators().find(handle);
     if (found == nullptr) refuse(HCCL_E_PARA, "comm", "a live communicator", text(handle));
+    return found;
+}
+
+std::vector<std::shared_ptr<Communicator>> find_communicators(const std::string& name) {
+    std::vector<std::shared_ptr<Communicator>> found = communicators().all();
+    found.erase(std::remove_if(found.begin(), found.end(), [&](const auto& one) { return one->membership().name != name; }), found.end());
     return found;
 }
 

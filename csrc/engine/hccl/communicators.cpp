@@ -36,7 +36,7 @@ void require_rank(const char* parameter, uint32_t rank, uint32_t ranks) {
     if (rank >= ranks) refuse(HCCL_E_PARA, parameter, text("less than ", ranks), std::to_string(rank));
 }
 
-Membership membership_of(const std::string& address, uint32_t rank, uint32_t ranks, const HcclCommConfig* config) {
+Membership membership_of(const std::string& address, uint32_t rank, uint32_t ranks, int32_t device, const HcclCommConfig* config) {
     if (ranks == 0 || ranks > kMaxRanks) refuse(HCCL_E_PARA, "nRanks", text("1 to ", kMaxRanks), std::to_string(ranks));
     require_rank("rank", rank, ranks);
     const auto& settings = collective_settings();
@@ -44,6 +44,7 @@ Membership membership_of(const std::string& address, uint32_t rank, uint32_t ran
                           "",
                           static_cast<int>(rank),
                           static_cast<int>(ranks),
+                          device,
                           settings.connect_timeout,
                           settings.exec_timeout,
                           host::config().compare_ranks};
@@ -52,9 +53,13 @@ Membership membership_of(const std::string& address, uint32_t rank, uint32_t ran
     return membership;
 }
 
-HcclComm connected(const Membership& membership) {
+int32_t device_of_the_thread() {
     int32_t device = 0;
     if (aclrtGetDevice(&device) != ACL_SUCCESS) throw Error(HCCL_E_RUNTIME, "the calling thread has no device; call aclrtSetDevice first");
+    return device;
+}
+
+HcclComm connected(const Membership& membership) {
     return add_communicator(std::make_shared<Communicator>(membership, transport().connect(membership)));
 }
 
@@ -68,12 +73,12 @@ std::string address_in(const HcclRootInfo& info) {
 void initialise(uint32_t ranks, const HcclRootInfo* info, uint32_t rank, const HcclCommConfig* config, HcclComm* comm) {
     require_hccl_pointer("rootInfo", info);
     require_hccl_pointer("comm", comm);
-    *comm = connected(membership_of(address_in(*info), rank, ranks, config));
+    *comm = connected(membership_of(address_in(*info), rank, ranks, device_of_the_thread(), config));
 }
 
 HcclComm connected_by_table(const char* path, uint32_t rank, const HcclCommConfig* config) {
     const Meeting meeting = transport().meeting_of_table(path);
-    const Membership membership = membership_of(meeting.address, rank, meeting.ranks, config);
+    const Membership membership = membership_of(meeting.address, rank, meeting.ranks, device_of_the_thread(), config);
     if (rank == 0) transport().listen_at(meeting.address);
     return connected(membership);
 }
@@ -139,7 +144,7 @@ extern "C" HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm*
             require_hccl_pointer("comms", comms);
             const std::string address = transport().listen();
             std::vector<Membership> memberships;
-            for (uint32_t rank = 0; rank < ndev; ++rank) memberships.push_back(membership_of(address, rank, ndev, nullptr));
+            for (uint32_t rank = 0; rank < ndev; ++rank) memberships.push_back(membership_of(address, rank, ndev, devices[rank], nullptr));
             auto groups = transport().connect_all(memberships);
             for (uint32_t rank = 0; rank < ndev; ++rank)
                 comms[rank] = add_communicator(std::make_shared<Communicator>(memberships[rank], std::move(groups[rank])));
@@ -165,7 +170,7 @@ extern "C" HcclResult HcclCreateSubCommConfig(HcclComm* comm, uint32_t rankNum, 
                 refuse(HCCL_E_PARA, "rankIds", text("the caller's rank ", parent->rank(), " at position ", subCommRankId),
                        std::to_string(rankIds[subCommRankId]));
             const std::string address = parent->membership().address + parent->next_suffix(subCommId);
-            *subComm = connected(membership_of(address, subCommRankId, rankNum, config));
+            *subComm = connected(membership_of(address, subCommRankId, rankNum, device_of_the_thread(), config));
         },
         [&] {
             return call_arguments("rankNum", rankNum, "subCommId", subCommId, "subCommRankId", subCommRankId, "subComm", value_at(subComm));

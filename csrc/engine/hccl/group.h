@@ -77,6 +77,7 @@ struct Membership {
     std::string name;     // of the communicator
     int rank;
     int size;
+    int device;
     std::chrono::milliseconds connect_timeout;
     std::chrono::milliseconds timeout;  // of each operation
     bool compare;                       // ranks compare what they are about to do, and each message with what its receiver expects

@@ -18,6 +18,9 @@ const char* name_of(OperationKind kind) noexcept {
         case OperationKind::all_to_all: return "HcclAlltoAll";
         case OperationKind::all_to_all_v: return "HcclAlltoAllV";
         case OperationKind::barrier: return "HcclBarrier";
+        case OperationKind::matmul_all_reduce: return "aclnnMatmulAllReduce";
+        case OperationKind::matmul_reduce_scatter: return "aclnnMatmulReduceScatter";
+        case OperationKind::all_gather_matmul: return "aclnnAllGatherMatmul";
         case OperationKind::send: return "HcclSend";
         case OperationKind::receive: return "HcclRecv";
         case OperationKind::batch_send_receive: return "HcclBatchSendRecv";

@@ -192,6 +192,7 @@ void aclOpExecutor::finish() noexcept {
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
     const auto body = [&] {
         require_executor(executor);
+        if (executor->launch) refuse("executor", "one of an operator without other ranks", executor->entry_point);
         executor->repeatable = true;
     };
     return guarded(__func__, body, kAclnnCodes);

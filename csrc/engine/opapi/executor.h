@@ -59,6 +59,7 @@ class WatchedHandle {
 struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch_aclnn::host::Pooled<aclOpExecutor> {
     using Named = torch_aclnn::host::Named;
     using Compute = std::function<void(const aclOpExecutor&)>;
+    using Launch = std::function<void(aclrtStream, const std::shared_ptr<aclOpExecutor>&)>;
 
     // `inputs` and `outputs` are the arguments that the computation looks up by number; they are watched too.
     aclOpExecutor(const char* entry_point, std::initializer_list<Named> inputs, std::initializer_list<Named> outputs, Compute compute);
@@ -97,6 +98,7 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     uint64_t trace_number = 0;    // the call's, if there is a trace
     uint64_t workspace_size = 0;  // what phase 1 asked for
     void* workspace = nullptr;    // what phase 2 was given
+    Launch launch;                // what phase 2 does if the stream does not run the operator itself
     bool repeatable = false;
     bool has_run = false;
     bool holds_arguments = false;

@@ -79,16 +79,6 @@ void launch_or_fail_capture(const char* entry_point, aclrtStream stream, const L
     }
 }
 
-// The code of the runtime becomes aclnn's own for it.
-void enqueue_or_runtime_error(aclrtStream stream, aclOpExecutor& executor) {
-    try {
-        // One that may be used again, with other addresses, has to be over first.
-        executor.repeatable ? enqueue_and_wait(stream, executor) : enqueue(stream, executor);
-    } catch (const Error& error) {
-        throw Error(ACLNN_ERR_RUNTIME_ERROR, error.what());
-    }
-}
-
 uint64_t next_trace_number() {
     static std::atomic<uint64_t> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -97,6 +87,27 @@ uint64_t next_trace_number() {
 struct Finish {
     void operator()(aclOpExecutor* executor) const noexcept { executor->finish(); }
 };
+using UsedExecutor = std::unique_ptr<aclOpExecutor, Finish>;
+
+void put_on_stream(aclrtStream stream, UsedExecutor executor) {
+    if (executor->launch) {
+        executor->hold_arguments();
+        const std::shared_ptr<aclOpExecutor> shared = std::move(executor);
+        return shared->launch(stream, shared);
+    }
+    // One that may be used again, with other addresses, has to be over first.
+    executor->repeatable ? enqueue_and_wait(stream, *executor) : enqueue(stream, *executor);
+    (void)executor.release();  // the stream finishes it
+}
+
+// The code of the runtime becomes aclnn's own for it.
+void put_on_stream_or_runtime_error(aclrtStream stream, UsedExecutor executor) {
+    try {
+        put_on_stream(stream, std::move(executor));
+    } catch (const Error& error) {
+        throw Error(ACLNN_ERR_RUNTIME_ERROR, error.what());
+    }
+}
 
 }  // namespace
 
@@ -125,7 +136,7 @@ aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t worksp
         require_workspace_pointer(*executor, workspace, workspace_size);
         // From here on the executor is used up, unless it is repeatable. Of two threads that use one at once, the second comes too late.
         if (!executor->repeatable && !slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
-        std::unique_ptr<aclOpExecutor, Finish> used(executor);
+        UsedExecutor used(executor);
         may_fail(entry_point.name());
         require_not_finalized();
         require_workspace(*executor, workspace, workspace_size);
@@ -133,8 +144,7 @@ aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t worksp
         executor->workspace = workspace;
         executor->counted = &entry_point;
         if (config().asynchronous) executor->hold_arguments();
-        enqueue_or_runtime_error(stream, *executor);
-        (void)used.release();  // the stream finishes it
+        put_on_stream_or_runtime_error(stream, std::move(used));
     };
     const auto body = [&] { launch_or_fail_capture(entry_point.name(), stream, launch); };
     const auto details = [&] {

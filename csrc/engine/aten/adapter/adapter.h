@@ -53,6 +53,10 @@ uint64_t require_first_dtype(const EntryPoint& entry, size_t i, Handle handle, R
     }
 }
 
+// A value that decides how phase 2 launches the operator has a function of its own (collective.h).
+template <class Value>
+void set_launch(aclOpExecutor&, const Value&) {}
+
 // Numbers and texts are passed by value; handles must live until phase 2.
 template <class Argument>
 void watch_if_handle(aclOpExecutor& executor, const char* name, Argument argument) {
@@ -78,11 +82,12 @@ struct Adapter {
             size_t i = 0;
             (require_dims_of<Kinds>(entry.parameter(i++), handles, rank), ...);
             std::apply(check, values);
-            auto compute = [body, values = std::move(values)](const aclOpExecutor&) mutable {
+            auto made = std::make_unique<aclOpExecutor>(entry.name(), std::initializer_list<Named>{}, std::initializer_list<Named>{},
+                                                        aclOpExecutor::Compute());
+            std::apply([&](const auto&... value) { (set_launch(*made, value), ...); }, values);
+            made->compute = [body, values = std::move(values)](const aclOpExecutor&) mutable {
                 run_plainly([&] { std::apply(body, values); });
             };
-            auto made = std::make_unique<aclOpExecutor>(entry.name(), std::initializer_list<Named>{}, std::initializer_list<Named>{},
-                                                        std::move(compute));
             made->watched.reserve(sizeof...(handles));
             i = 0;
             (watch_if_handle(*made, entry.parameter(i++), handles), ...);
@@ -97,7 +102,8 @@ struct Adapter {
 #define TORCH_ACLNN_KIND(type, name) ::torch_aclnn::host::aten::kind::type
 #define TORCH_ACLNN_HANDLE(type, name) ::torch_aclnn::host::aten::kind::type::Handle name
 #define TORCH_ACLNN_PARAMETER(type, name) [[maybe_unused]] ::torch_aclnn::host::aten::kind::type::Parameter name
-#define TORCH_ACLNN_DESCRIPTION(type, name) {#type, #name, ::torch_aclnn::host::aten::kind::type::nullable}
+#define TORCH_ACLNN_DESCRIPTION(type, name) \
+    { #type, #name, ::torch_aclnn::host::aten::kind::type::nullable }
 #define TORCH_ACLNN_ARGUMENT(type, name) name
 
 #define ATEN_FAMILY(family) static constexpr const char kAtenFamily[] = family;

@@ -1,0 +1,66 @@
+#include "engine/aten/adapter/collective.h"
+
+#include <ATen/ATen.h>
+
+#include "engine/runtime/error/error.h"
+
+namespace torch_aclnn::host::aten {
+namespace {
+
+HcclDataType hccl_type_of(at::ScalarType type) {
+    switch (type) {
+        case at::kHalf: return HCCL_DATA_TYPE_FP16;
+        case at::kBFloat16: return HCCL_DATA_TYPE_BFP16;
+        default: return HCCL_DATA_TYPE_FP32;
+    }
+}
+
+std::vector<Buffer> buffers_of(const aclOpExecutor& executor) {
+    std::vector<Buffer> buffers;
+    for (const MemoryAccess& access : executor.accesses()) buffers.push_back({access.name, access.data, access.bytes, !access.is_write});
+    return buffers;
+}
+
+}  // namespace
+
+void Collective::set_record(OperationKind kind, const at::Tensor& tensor, int op) {
+    record_ = {kind, hccl_type_of(tensor.scalar_type()), static_cast<uint64_t>(tensor.numel()), -1, op};
+}
+
+void Collective::launch(aclrtStream stream, const std::shared_ptr<aclOpExecutor>& executor) {
+    ranks_.launch({record_, {}, {}, buffers_of(*executor)}, stream, [this, executor](Group& group) {
+        group_ = &group;
+        executor->run();
+    });
+}
+
+at::Tensor Collective::all_reduce(const at::Tensor& summand) const {
+    at::Tensor sum = at::empty_like(summand);
+    group_->all_reduce(summand.const_data_ptr(), sum.mutable_data_ptr(), static_cast<uint64_t>(sum.numel()), HCCL_DATA_TYPE_FP32,
+                       HCCL_REDUCE_SUM);
+    return sum;
+}
+
+at::Tensor Collective::reduce_scatter(const at::Tensor& summand) const {
+    at::Tensor sum = at::empty({summand.size(0) / size(), summand.size(1)}, summand.options());
+    group_->reduce_scatter(summand.const_data_ptr(), sum.mutable_data_ptr(), static_cast<uint64_t>(sum.numel()), HCCL_DATA_TYPE_FP32,
+                           HCCL_REDUCE_SUM);
+    return sum;
+}
+
+at::Tensor Collective::all_gather(const at::Tensor& rows) const {
+    at::Tensor all = at::empty({rows.size(0) * size(), rows.size(1)}, rows.options());
+    group_->all_gather(rows.const_data_ptr(), all.mutable_data_ptr(), rows.nbytes());
+    return all;
+}
+
+std::shared_ptr<Collective> read_group(const char* name, const char* group) {
+    if (group == nullptr) refuse_null(name, "the name of a communicator");
+    try {
+        return std::make_shared<Collective>(Ranks(group));
+    } catch (const Error& error) {
+        throw Error(ACLNN_ERR_PARAM_INVALID, error.what());
+    }
+}
+
+}  // namespace torch_aclnn::host::aten

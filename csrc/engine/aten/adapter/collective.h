@@ -1,0 +1,46 @@
+// Operators that compute and communicate in one: their argument `group` names a communicator, on whose thread they run.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
+#include "engine/aten/adapter/kinds.h"
+#include "engine/hccl/ranks.h"
+#include "engine/opapi/executor.h"
+
+namespace torch_aclnn::host::aten {
+
+class Collective {
+   public:
+    explicit Collective(Ranks ranks) : ranks_(std::move(ranks)) {}
+
+    int64_t size() const { return ranks_.size(); }
+    // For phase 1, last: what the ranks compare before they run.
+    void set_record(OperationKind kind, const at::Tensor& tensor, int op);
+    void launch(aclrtStream stream, const std::shared_ptr<aclOpExecutor>& executor);
+
+    // For the body, of contiguous tensors; float32 is what is summed.
+    at::Tensor all_reduce(const at::Tensor& summand) const;
+    // This rank's rows of the sum.
+    at::Tensor reduce_scatter(const at::Tensor& summand) const;
+    // The rows of all ranks below each other.
+    at::Tensor all_gather(const at::Tensor& rows) const;
+
+   private:
+    Ranks ranks_;
+    OperationRecord record_{};
+    Group* group_ = nullptr;
+};
+
+std::shared_ptr<Collective> read_group(const char* name, const char* group);
+
+namespace kind {
+using CommGroup = Kind<const char*, std::shared_ptr<Collective>, const std::shared_ptr<Collective>&, read_group>;
+}  // namespace kind
+
+inline void set_launch(aclOpExecutor& executor, const std::shared_ptr<Collective>& group) {
+    executor.launch = [group](aclrtStream stream, const std::shared_ptr<aclOpExecutor>& shared) { group->launch(stream, shared); };
+}
+
+}  // namespace torch_aclnn::host::aten
