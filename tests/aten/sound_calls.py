@@ -25,6 +25,7 @@ _INFERRED = {"query": _HEADS["query"], "attentionOut": Tensor((1, 1, 2, 2))}
 _HALF = Tensor((2, 1), DType.INT8)
 _LATENT = {"kv": Tensor((1, 1, 2, 4)), "gamma": Tensor((2,)), "kCacheRef": Tensor((1, 1, 2, 2)), "ckvCacheRef": Tensor((1, 1, 2, 2))}
 _KEY = {"key": Tensor((2, 1, 2)), "keyCacheRef": Tensor((2, 2, 1, 2)), "slotMapping": Tensor((2,))}
+_FACTOR = Tensor((2, 2), DType.FLOAT16)
 _NO_Z_LOSS = {"target": Tensor((2,)), "lseSquareScaleForZloss": ctypes.c_double(0)}
 SOUND: dict[str, dict[str, Any]] = {
     "aclnnBatchMatMul": dict.fromkeys(("self", "mat2", "out"), _BATCH),
@@ -48,6 +49,7 @@ SOUND: dict[str, dict[str, Any]] = {
     **{f"aclnnMoeTokenUnpermuteWithRoutingMap{phase}": {"routingMap": TENSOR} for phase in ("", "Grad")},
     **{f"aclnn{name}": {"y": _HALF} for name in ("SwiGluQuant", "SwiGluQuantV2", "DequantSwigluQuant", "DequantSwigluQuantV2")},
     **dict.fromkeys(("aclnnCrossEntropyLoss", "aclnnCrossEntropyLossGrad"), _NO_Z_LOSS),
+    **{f"aclnn{name}": {"x2": _FACTOR} for name in ("MatmulAllReduce", "MatmulAllReduceV2", "MatmulReduceScatter", "AllGatherMatmul")},
     "aclnnMaxPool2dWithMask": {"out": Tensor((1, 2, 2)), "indices": _MASK},
     "aclnnMaxPool2dWithMaskBackward": {"gradOutput": Tensor((1, 2, 2)), "indices": _MASK},
     "aclnnLSTM": {"params": _WEIGHTS[4], "hx": _TWO},
