@@ -102,8 +102,7 @@ struct Adapter {
 #define TORCH_ACLNN_KIND(type, name) ::torch_aclnn::host::aten::kind::type
 #define TORCH_ACLNN_HANDLE(type, name) ::torch_aclnn::host::aten::kind::type::Handle name
 #define TORCH_ACLNN_PARAMETER(type, name) [[maybe_unused]] ::torch_aclnn::host::aten::kind::type::Parameter name
-#define TORCH_ACLNN_DESCRIPTION(type, name) \
-    { #type, #name, ::torch_aclnn::host::aten::kind::type::nullable }
+#define TORCH_ACLNN_DESCRIPTION(type, name) {#type, #name, ::torch_aclnn::host::aten::kind::type::nullable}
 #define TORCH_ACLNN_ARGUMENT(type, name) name
 
 #define ATEN_FAMILY(family) static constexpr const char kAtenFamily[] = family;
