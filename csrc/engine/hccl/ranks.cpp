@@ -18,14 +18,16 @@ std::shared_ptr<Communicator> communicator_of_this_device(const std::string& nam
 
 }  // namespace
 
-Ranks::Ranks(const std::string& name) : communicator_(communicator_of_this_device(name)) {}
-
-int Ranks::size() const {
-    return communicator_->size();
+Ranks::Ranks(const std::string& name) {
+    const auto communicator = communicator_of_this_device(name);
+    communicator_ = communicator;
+    size_ = communicator->size();
 }
 
 void Ranks::launch(Operation operation, aclrtStream stream, std::function<void(Group& group)> body) const {
-    communicator_->launch(std::move(operation), stream, std::move(body));
+    const auto communicator = communicator_.lock();
+    if (communicator == nullptr) refuse(HCCL_E_PARA, "group", "a communicator that lives until phase 2", "one that was destroyed");
+    communicator->launch(std::move(operation), stream, std::move(body));
 }
 
 }  // namespace torch_aclnn::host

@@ -19,12 +19,15 @@ class TORCH_ACLNN_HOST_API Ranks {
     // if there is none.
     explicit Ranks(const std::string& name);
 
-    int size() const;
-    // Puts the operation on the stream. The body runs later, on the communicator's thread.
+    int size() const { return size_; }
+    // Puts the operation on the stream; HCCL_E_PARA if the communicator has been destroyed. The body runs later, on the communicator's
+    // thread.
     void launch(Operation operation, aclrtStream stream, std::function<void(Group& group)> body) const;
 
    private:
-    std::shared_ptr<Communicator> communicator_;
+    // Work that has been launched owns its Ranks, and must not be the last that keeps the communicator: its end waits for the thread.
+    std::weak_ptr<Communicator> communicator_;
+    int size_;
 };
 
 }  // namespace torch_aclnn::host
