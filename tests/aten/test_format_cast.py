@@ -10,7 +10,7 @@ from torch_aclnn.host import libdir
 
 from support.client import Client, int64s
 from support.dtypes import DType, Format
-from support.layouts import FRACTAL_Z_3D, PLAIN, in_memory, storage_sizes
+from support.private_formats import FRACTAL_Z_3D, PLAIN, in_memory, storage_sizes
 from support.status import INVALID, NULL
 
 CASES = [
