@@ -149,8 +149,9 @@ def _batch_norm(
     return run(*arguments)
 
 
-# The sizes of the other processes' parts are read on the host.
-@torch.compiler.disable  # type: ignore[untyped-decorator]
+# The sizes of the other processes' parts are read on the host. torch.compiler.disable does the same, but imports the compiler here, which
+# takes longer than the rest of the package.
+@torch._disable_dynamo  # type: ignore[untyped-decorator]
 def _across_processes(
     group: ProcessGroup,
     input: Tensor,
