@@ -68,7 +68,7 @@ def test_collective_and_message_on_one_communicator_name_both(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_ranks_that_both_receive_name_both_after_the_timeout(tmp_path: Path) -> None:
-    for number, rank in enumerate(run_ranks("faults", 2, tmp_path, "both receive", "8", limit=60)):
+    for number, rank in enumerate(run_ranks("faults", 2, tmp_path, "both receive", "8")):
         (error,) = errors_of(rank)
         assert f"HcclRecv of 4 float32 from rank {1 - number} on rank {number} of 2" in error["error"]
         assert f"rank {1 - number} failed in HcclRecv of 4 float32 from rank {number}" in error["error"]
@@ -87,7 +87,7 @@ def test_killed_rank_is_an_error_on_the_others(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_rank_killed_in_the_middle_is_an_error_on_all_others(tmp_path: Path) -> None:
-    ranks = run_ranks("faults", 3, tmp_path, "killed in the middle", limit=60)
+    ranks = run_ranks("faults", 3, tmp_path, "killed in the middle")
     assert ranks[1].returncode == -9
     for number in (0, 2):
         (error,) = errors_of(ranks[number])
@@ -98,7 +98,7 @@ def test_rank_killed_in_the_middle_is_an_error_on_all_others(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_absent_rank_is_an_error_within_the_timeout(tmp_path: Path) -> None:
-    waiting, _ = run_ranks("faults", 2, tmp_path, "absent", "8", awaited=1, limit=60)
+    waiting, _ = run_ranks("faults", 2, tmp_path, "absent", "8", awaited=1)
     (error,) = errors_of(waiting)
     assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in error["error"]
     assert "not heard of: rank 1" in error["error"]
@@ -107,14 +107,14 @@ def test_absent_rank_is_an_error_within_the_timeout(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_destroyed_group_is_an_error_on_the_others(tmp_path: Path) -> None:
-    waiting, _ = run_ranks("faults", 2, tmp_path, "destroyed", "10", awaited=1, limit=30)
+    waiting, _ = run_ranks("faults", 2, tmp_path, "destroyed", "10", awaited=1)
     (error,) = errors_of(waiting)
     assert "not heard of: rank 1" in error["error"]
 
 
 @pytest.mark.slow
 def test_rank_that_never_comes_is_named(tmp_path: Path) -> None:
-    waiting, _ = run_ranks("faults", 2, tmp_path, "never", "4", awaited=1, limit=30)
+    waiting, _ = run_ranks("faults", 2, tmp_path, "never", "4", awaited=1)
     (error,) = errors_of(waiting)
     assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3 s for rank 1: " in error["error"]
     assert error["seconds"] < 15
@@ -122,7 +122,7 @@ def test_rank_that_never_comes_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_unattended_failure_ends_the_process_with_its_message(tmp_path: Path) -> None:
-    survivor, _ = run_ranks("faults", 2, tmp_path, "unattended", limit=60)
+    survivor, _ = run_ranks("faults", 2, tmp_path, "unattended")
     assert survivor.returncode == -6
     assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in survivor.stderr
 
@@ -141,14 +141,14 @@ def test_groups_listen_on_loopback_and_leave_no_sockets_and_no_threads(tmp_path:
 
 @pytest.mark.slow
 def test_two_communicators_of_the_same_devices_work_in_any_order(tmp_path: Path) -> None:
-    for rank in run_ranks("faults", 2, tmp_path, "two groups", "20", limit=60):
+    for rank in run_ranks("faults", 2, tmp_path, "two groups"):
         assert errors_of(rank) == [{"sums": [[2.0] * 4, [20.0] * 4]}], rank.stderr[-3000:]
         assert rank.returncode == 0
 
 
 @pytest.mark.slow
 def test_communicators_made_in_another_order_are_an_error(tmp_path: Path) -> None:
-    ranks = run_ranks("faults", 2, tmp_path, "made in another order", "6", limit=60)
+    ranks = run_ranks("faults", 2, tmp_path, "made in another order", "6")
     errors = [errors_of(rank)[0] for rank in ranks]
     assert "HcclCommInitRootInfoConfig: rank 0 of 2 waited 3 s for rank 1" in errors[0]["error"]
     assert "retrieving hcclUniqueId from [0]" in errors[1]["error"]  # torch_npu asks rank 0 for the other communicator
@@ -158,16 +158,15 @@ def test_communicators_made_in_another_order_are_an_error(tmp_path: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["pending at exit", "interrupted", "aborted"])
 def test_process_with_a_pending_collective_ends(fault: str, tmp_path: Path) -> None:
-    ended, _ = run_ranks("faults", 2, tmp_path, fault, "8", awaited=1, limit=60)
+    ended, _ = run_ranks("faults", 2, tmp_path, fault, "8", awaited=1)
     assert ended.returncode is not None, ended.stderr[-3000:]
     assert "HcclAllReduce of 4 float32, sum on rank 0 of 2" in ended.stderr + ended.stdout
-    assert ended.seconds < 40
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("call", ["all_reduce", "broadcast", "message"])
 def test_unchecked_difference_neither_hangs_nor_writes_elsewhere(call: str, tmp_path: Path) -> None:
-    for rank in run_ranks("faults", 2, tmp_path, "unchecked", "8", limit=60, TORCH_ACLNN_HOST_CHECK_COLLECTIVES="0", FAULT_CALL=call):
+    for rank in run_ranks("faults", 2, tmp_path, "unchecked", "8", TORCH_ACLNN_HOST_CHECK_COLLECTIVES="0", FAULT_CALL=call):
         if rank.returncode == -signal.SIGABRT:  # Gloo ends a process that is sent more than it expects
             assert "Received data size doesn't match expected size" in rank.stderr
         else:
@@ -187,7 +186,7 @@ def test_jobs_side_by_side_do_not_disturb_each_other(tmp_path: Path) -> None:
     for directory in directories:
         directory.mkdir()
     with ThreadPoolExecutor() as executor:
-        jobs = list(executor.map(lambda directory: run_ranks("faults", 2, directory, "two groups", "60"), directories))
+        jobs = list(executor.map(lambda directory: run_ranks("faults", 2, directory, "two groups"), directories))
     for rank in (*jobs[0], *jobs[1]):
         assert errors_of(rank) == [{"sums": [[2.0] * 4, [20.0] * 4]}], rank.stderr[-3000:]
 

@@ -13,7 +13,7 @@ from support.subprocesses import output_of
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict:
-    (process,) = run_ranks("one_process", 1, tmp_path_factory.mktemp("one"), TORCH_ACLNN_HOST_DEVICES="3", limit=60)
+    (process,) = run_ranks("one_process", 1, tmp_path_factory.mktemp("one"), TORCH_ACLNN_HOST_DEVICES="3")
     assert process.returncode == 0, process.stderr[-4000:]
     return json.loads(process.stdout)
 

@@ -12,7 +12,7 @@ from support.ranks import Rank, run_ranks
 def process(tmp_path_factory: pytest.TempPathFactory) -> Rank:
     (ended,) = run_ranks(
         "one_process_faults", 1, tmp_path_factory.mktemp("faults"),
-        limit=60, TORCH_ACLNN_HOST_DEVICES="3", HCCL_EXEC_TIMEOUT="2", TORCH_ACLNN_HOST_LEAKS="1",
+        TORCH_ACLNN_HOST_DEVICES="3", HCCL_EXEC_TIMEOUT="2", TORCH_ACLNN_HOST_LEAKS="1",
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr[-4000:]
     return ended

@@ -24,7 +24,7 @@ def device_of(backend: str) -> str:
 
 
 def call_in_ranks(
-    function: str, size: int, *arguments: Any, backend: str = "gloo", seconds: float = 120, **environment: str
+    function: str, size: int, *arguments: Any, backend: str = "gloo", seconds: float = 300, **environment: str
 ) -> list[Outcome]:
     """Call a function, given as "module:name", in `size` processes after init_process_group; each returns something that can be pickled.
 

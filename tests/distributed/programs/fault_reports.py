@@ -14,9 +14,18 @@ import torch_npu  # noqa: F401
 RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 
 
-def start(address: str, seconds: float) -> None:
-    """Join the process group, whose operations have that timeout."""
+def start(address: str, seconds: float | None) -> None:
+    """Join the process group, whose operations have that timeout, or one that is not reached."""
     torch.npu.set_device(RANK)
+    if seconds is not None:
+        # The first use of a device takes seconds, on a busy machine more than a short timeout allows.
+        join(f"{address}_of_first_use", 300)
+        meet()
+        dist.destroy_process_group()
+    join(address, seconds or 60)
+
+
+def join(address: str, seconds: float) -> None:
     dist.init_process_group("hccl", init_method=address, rank=RANK, world_size=RANKS, timeout=timedelta(seconds=seconds))
 
 

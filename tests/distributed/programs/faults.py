@@ -26,5 +26,5 @@ FAULTS = {
     "aborted": endings.aborted,
 }
 
-start(sys.argv[1], float(sys.argv[3]) if len(sys.argv) > 3 else 60)
+start(sys.argv[1], float(sys.argv[3]) if len(sys.argv) > 3 else None)
 FAULTS[sys.argv[2]]()

@@ -11,7 +11,7 @@ import torch_npu  # noqa: F401
 
 RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 torch.npu.set_device(RANK)
-dist.init_process_group("hccl", init_method=sys.argv[1], rank=RANK, world_size=RANKS, timeout=timedelta(seconds=20))
+dist.init_process_group("hccl", init_method=sys.argv[1], rank=RANK, world_size=RANKS, timeout=timedelta(seconds=60))
 found: dict[str, float] = {}
 try:
     total = torch.full((3,), float(RANK + 1), device="npu")
