@@ -1,5 +1,6 @@
 """What the operators' tests share: devices, and tensors in several layouts."""
 
+import os
 import re
 import sys
 from collections.abc import Generator
@@ -17,6 +18,12 @@ from support.operators import ENTRY_POINTS
 sys.path.append(str(Path(__file__).parent.parent))
 
 DEVICES = ("cpu", "npu")
+
+# The processes of pytest-xdist, and what they start, share the processors. More threads than processors wait for each other in busy loops.
+if "PYTEST_XDIST_WORKER_COUNT" in os.environ:
+    _threads = max(1, (os.cpu_count() or 1) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
+    torch.set_num_threads(_threads)
+    os.environ.setdefault("OMP_NUM_THREADS", str(_threads))
 
 
 @pytest.fixture(params=DEVICES)
