@@ -10,7 +10,12 @@ from support.sync_batch_norm_use import USES
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module", params=[("gloo", 2), ("gloo", 4), ("hccl", 2), ("hccl", 4)], ids=lambda p: f"{p[0]}-{p[1]}")
+@pytest.fixture(scope="module", params=[
+    pytest.param(("gloo", 2), id="gloo-2"),
+    pytest.param(("gloo", 4), id="gloo-4", marks=pytest.mark.exhaustive),
+    pytest.param(("hccl", 2), id="hccl-2", marks=pytest.mark.exhaustive),
+    pytest.param(("hccl", 4), id="hccl-4"),
+])  # fmt: skip
 def ranks(request: pytest.FixtureRequest) -> tuple[str, int]:
     """The backend and the number of processes."""
     return request.param
@@ -20,7 +25,7 @@ def ranks(request: pytest.FixtureRequest) -> tuple[str, int]:
 def results(ranks) -> list[dict]:
     """What each process computed or found, by case and use: they are started once for all."""
     backend, size = ranks
-    settings = {"backend": backend, "seconds": 240, "TORCH_ACLNN_HOST_FLOAT64": "1"}
+    settings = {"backend": backend, "seconds": 600, "TORCH_ACLNN_HOST_FLOAT64": "1"}
     return values_of(call_in_ranks("support.sync_batch_norm_use:run_all", size, device_of(backend), **settings))
 
 

@@ -115,7 +115,9 @@ def test_info_lists_the_libraries_in_the_order_of_torch_npu(toolkit, sourced):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("operator", [operator.name for operator in OPERATORS])
+@pytest.mark.parametrize("operator", [
+    pytest.param(operator.name, marks=() if operator.name == "avg_pool2d" else pytest.mark.exhaustive) for operator in OPERATORS
+])  # fmt: skip
 def test_the_tests_of_the_operators_pass_with_a_toolkit(sourced, operator):
     pytest_command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(ROOT / "tests" / f"test_{operator}.py"))
     done = run_python("", launcher=(*sourced, *pytest_command), TORCH_ACLNN_ENGINE="cann")
