@@ -130,6 +130,14 @@ def test_dropout(p, dtype):
     assert torch.equal(leaf.grad.cpu() != 0, kept)
 
 
+def test_dropout_in_place_drops_the_same():
+    x, results = torch.randn(12, 13, device=DEVICE), []
+    for inplace in (False, True):
+        torch.manual_seed(2)
+        results.append(F.dropout(x.clone(), 0.3, inplace=inplace))
+    torch.testing.assert_close(*results)
+
+
 def test_dropout_extremes():
     x = torch.randn(100, device=DEVICE)
     assert (F.dropout(x, 1.0).cpu() == 0).all()
