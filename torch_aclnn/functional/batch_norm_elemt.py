@@ -151,7 +151,7 @@ def _batch_norm(
 
 # The sizes of the other processes' parts are read on the host. torch.compiler.disable does the same, but imports the compiler here, which
 # takes longer than the rest of the package.
-@torch._disable_dynamo  # type: ignore[untyped-decorator]
+@torch._disable_dynamo  # type: ignore[attr-defined]
 def _across_processes(
     group: ProcessGroup,
     input: Tensor,
