@@ -59,7 +59,7 @@ def test_port_that_is_taken_is_named(tmp_path: Path) -> None:
         ranks = run_ranks("rank_table", 2, tmp_path, **settings)
     assert f"the rank table has rank 0 listen on 127.0.0.1, port {port}: Address already in use" in ranks[0].stderr
     assert f"what listens on 127.0.0.1, port {port}, is no store of the ranks: no answer in 3 s" in ranks[1].stderr
-    assert all(rank.returncode == 0 for rank in ranks)  # torch_npu goes on without the table
+    assert all(rank.returncode == 0 and rank.seconds < 40 for rank in ranks)  # torch_npu goes on without the table
 
 
 def test_where_rank_0_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
