@@ -106,7 +106,7 @@ ATEN_CHECKED_ENTRY(aclnnMultinomial, FLOATING | DOUBLE | COMPLEX, require_draws(
 
 ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), (Shape, shape), (Probability, prob), (Int, seed),
                    (Int, offset), (DType, dataType), (Out, out)) {
-    write(out, drawn_dropout_mask(out.sizes(), {uint64_t(seed), uint64_t(offset)}, prob));
+    write(out, drawn_dropout_mask(out.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - prob));
 }
 
 // The same with the seed and the offset in device memory, where torch_npu changes them between the replays of a graph: so each replay
@@ -129,7 +129,7 @@ ATEN_CHECKED_ENTRY(aclnnMultinomialTensor, FLOATING | DOUBLE | COMPLEX, require_
 }
 ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2Tensor, INT64, require_bits("out", out, shape), (Shape, shape), (Probability, prob),
                    (Number, seedTensor), (Number, offsetTensor), (Int, offset), (DType, dataType), (Out, out)) {
-    write(out, drawn_dropout_mask(out.sizes(), stream_at(seedTensor, offsetTensor, offset), prob));
+    write(out, drawn_dropout_mask(out.sizes(), stream_at(seedTensor, offsetTensor, offset), 1 - prob));
 }
 
 // What the mask keeps is scaled, so that the expectation stays the same. The backward is the same call on the gradient.

@@ -28,7 +28,7 @@ OPERATOR(StatelessDropOutGenMask) {
     if (offset.empty()) refuse("input 4", "an offset", "no element");
     require_bits("output 0", at::empty(call.output_sizes(0), at::kByte), call.integers(0));
     const PhiloxStream stream(uint64_t(call.scalar(2).toLong()), uint64_t(offset.back()));
-    call.write(0, drawn_dropout_mask(call.output_sizes(0), stream, 1 - call.scalar(1).toDouble()));
+    call.write(0, drawn_dropout_mask(call.output_sizes(0), stream, call.scalar(1).toDouble()));
 }
 // The same as a byte for each element. The two seeds make one, as in a stream of Philox.
 OPERATOR(DropOutGenMaskV3) {

@@ -17,12 +17,12 @@ inline void require_bits(const char* name, const at::Tensor& mask, at::IntArrayR
         refuse(name, c10::str("a bit for each element of the shape ", sizes), c10::str("shape ", mask.sizes()));
 }
 
-// Bytes of such a mask, each bit of which is 0 with the probability `dropped`. aclnnInplaceBernoulli draws the same from the same seed and
+// Bytes of such a mask, each bit of which is 1 with the probability `kept`. aclnnInplaceBernoulli draws the same from the same seed and
 // offset, so that dropout in place and not in place agree.
-inline at::Tensor drawn_dropout_mask(at::IntArrayRef sizes, const PhiloxStream& stream, double dropped) {
+inline at::Tensor drawn_dropout_mask(at::IntArrayRef sizes, const PhiloxStream& stream, double kept) {
     return drawn<uint8_t>(sizes, [&](int64_t byte) {
         uint8_t bits = 0;
-        for (int64_t bit = 0; bit < 8; bit++) bits |= (stream.uniform(8 * byte + bit) < 1 - dropped) << bit;
+        for (int64_t bit = 0; bit < 8; bit++) bits |= (stream.uniform(8 * byte + bit) < kept) << bit;
         return bits;
     });
 }
