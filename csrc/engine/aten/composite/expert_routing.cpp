@@ -51,7 +51,8 @@ void require_routed(const at::Tensor& x, const at::Tensor& expert_idx) {
         refuse("expertIdx", c10::str(x.size(0), " rows, as x has"), c10::str("shape ", expert_idx.sizes()));
 }
 
-// Copies of tokens in the order of experts from `first` to `end`; the others come last.
+// Copies of tokens in the order of experts from `first` on, of which those before `end` count; the copies of experts before `first` come
+// last.
 struct Routing {
     at::Tensor experts, order;  // for each place in the order: its expert, and which copy it is
     at::Tensor counts;          // copies for each of the experts
@@ -61,7 +62,7 @@ struct Routing {
     Routing(const at::Tensor& expert_idx, int64_t first, int64_t end) : first(first) {
         const at::Tensor flat = expert_idx.to(at::kLong).flatten();
         const at::Tensor inside = flat.ge(first).logical_and(flat.lt(end));
-        const Sorted by_expert = sorted(flat.masked_fill(inside.logical_not(), std::numeric_limits<int64_t>::max()));
+        const Sorted by_expert = sorted(flat.masked_fill(flat.lt(first), std::numeric_limits<int64_t>::max()));
         experts = by_expert.values;
         order = by_expert.order;
         copies = inside.sum().item<int64_t>();
