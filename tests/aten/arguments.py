@@ -128,6 +128,7 @@ KINDS = {
     "GeluName": Kind(c_char_p(b"tanh"), (c_char_p(b"erf"), c_char_p(b""))),
     "AttentionLayout": Kind(c_char_p(b"BNSD"), (c_char_p(b"TND"), c_char_p(b""))),
     "PackedLayout": Kind(c_char_p(b"TND"), (c_char_p(b"BNSD"), c_char_p(b""))),
+    "SoftmaxLayout": Kind(c_char_p(b"same_as_input"), (c_char_p(b"TND"), c_char_p(b""))),
     "CommGroup": Kind(c_char_p(COMMUNICATOR), (c_char_p(b"unknown"), c_char_p(b""))),
     "ReduceOp": Kind(c_char_p(b"sum"), (c_char_p(b"max"), c_char_p(b""))),
     **dict.fromkeys(("GatherIndex", "CommTurn"), Kind(c_int64(0), (c_int64(-1), c_int64(1)))),

@@ -88,8 +88,8 @@ def test_the_second_version(layout):
         torch.testing.assert_close(plain(have.cpu()).double(), want, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("mode", [0, 2, 3])
-def test_sequences_below_each_other(mode):
+@pytest.mark.parametrize(("mode", "softmax_layout"), [(0, ""), (2, ""), (3, ""), (3, "TND")])
+def test_sequences_below_each_other(mode, softmax_layout):
     """Each attends to itself only; mode 2 and 3 are causal from the first and from the last position."""
     import torch_npu
 
@@ -99,8 +99,9 @@ def test_sequences_below_each_other(mode):
     triangle = torch.ones(2048, 2048, dtype=torch.bool, device=DEVICE).triu(1) if mode else None
     there = [x.to(DEVICE).requires_grad_() for x in (q, k, v)]
     got, maximum, total = torch_npu.npu_fusion_attention(
-        *there, 4, "TND", scale=0.5, actual_seq_qlen=ends[0], actual_seq_kvlen=ends[1], sparse_mode=mode, atten_mask=triangle
-    )[:3]
+        *there, 4, "TND", scale=0.5, actual_seq_qlen=ends[0], actual_seq_kvlen=ends[1], sparse_mode=mode, atten_mask=triangle,
+        softmax_layout=softmax_layout,
+    )[:3]  # fmt: skip
     assert maximum.shape == total.shape == (8, 4, 8)
     here = [x.requires_grad_() for x in (q, k, v)]
     parts = []

@@ -105,12 +105,17 @@ std::string_view read_layout(const char* name, const char* text) {
 std::string_view read_packed_layout(const char* name, const char* text) {
     return read_choice(name, text, {"TND"});
 }
+// In which order the rows' maxima and sums lie: torch_npu passes that of the query.
+std::string_view read_softmax_layout(const char* name, const char* text) {
+    return read_choice(name, text, {"same_as_input"});
+}
 
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
 using AttentionLayout = Kind<const char*, std::string_view, std::string_view, read_layout>;
 using PackedLayout = Kind<const char*, std::string_view, std::string_view, read_packed_layout>;
+using SoftmaxLayout = Kind<const char*, std::string_view, std::string_view, read_softmax_layout>;
 using SparseMode = Between<int64_t, 0, 3>;
 using ShiftType = Between<int64_t, 0, 3>;  // how a shift of positions comes about
 }  // namespace torch_aclnn::host::aten::kind
@@ -172,11 +177,19 @@ ATEN_CHECKED_ENTRY(aclnnFlashAttentionVarLenScoreV2, FLOATING, REQUIRE_PACKED, Q
                    ATTRIBUTES(PackedLayout), (ShiftType, pseType), RESULTS) {
     PACKED.score(softmaxMax, softmaxSum, attentionOut);
 }
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionVarLenScoreV4, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, MASKS, (OptInts, prefix), ENDS,
+                   ATTRIBUTES(PackedLayout), (SoftmaxLayout, softmaxOutLayout), RESULTS) {
+    PACKED.score(softmaxMax, softmaxSum, attentionOut);
+}
 ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGrad, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED, ENDS,
                    ATTRIBUTES(PackedLayout), GRADIENTS) {
     PACKED.score_backward(dy, dq, dk, dv);
 }
 ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGradV2, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED, ENDS, STARTS,
                    ATTRIBUTES(PackedLayout), (ShiftType, pseType), GRADIENTS) {
+    PACKED.score_backward(dy, dq, dk, dv);
+}
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGradV4, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED, ENDS,
+                   ATTRIBUTES(PackedLayout), GRADIENTS, (SoftmaxLayout, softmaxInLayout)) {
     PACKED.score_backward(dy, dq, dk, dv);
 }
