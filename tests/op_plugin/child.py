@@ -4,6 +4,7 @@ A line for each thing as it happens, so that nothing is lost when the process en
 test, ``{"start": TEST}``, ``{"end": TEST, "outcome": ..., "message": ...}``, and ``{"finished": true}``. ``records.py`` reads it.
 """
 
+import multiprocessing
 import os
 import re
 import resource
@@ -154,6 +155,7 @@ def fix_hypothesis() -> None:
 def run(file: Path, record: Path, log: Path, memory: int, left_out: frozenset[str]) -> None:
     """Run the file but for some of its tests, in a process that is there for it alone, with so many bytes of memory."""
     os.setsid()
+    multiprocessing.set_start_method("fork", force=True)  # Linux's default, not the one by which this process was started
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for descriptor in (1, 2):
         os.dup2(output, descriptor)

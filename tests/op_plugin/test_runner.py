@@ -17,7 +17,7 @@ from op_plugin.lists import Lists, figures
 from op_plugin.records import Outcome, Record, read_record, write_line
 
 ROOT = Path(__file__).resolve().parents[2]
-BEGINNING = "import os, time, unittest, numpy, torch\nfrom torch_npu.testing.testcase import TestCase, run_tests\n"
+BEGINNING = "import multiprocessing, os, time, unittest, numpy, torch\nfrom torch_npu.testing.testcase import TestCase, run_tests\n"
 FILES = {
     "passes": """
         class TestIt(TestCase):
@@ -84,6 +84,16 @@ FILES = {
             def test_a(self):
                 pass
         """,
+    "pools": """
+        class Pair:
+            def __init__(self, number):
+                self.number = number
+
+        class TestIt(TestCase):
+            def test_a(self):
+                with multiprocessing.Pool(1) as pool:
+                    self.assertEqual([pair.number for pair in pool.map_async(Pair, [1, 2]).get(20)], [1, 2])
+        """,
     "draws": """
         class TestIt(TestCase):
             def test_a(self):
@@ -132,7 +142,7 @@ def outcomes(record: Record) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_each_test_has_its_outcome_and_its_cause(checkout):
-    names = ("passes", "fails", "crashes", "imports", "allocates", "class_skips")
+    names = ("passes", "fails", "crashes", "imports", "allocates", "class_skips", "pools")
     records, printed = run(checkout, *names, options=("--memory", "6"))
     assert outcomes(records["passes"]) == {"add": "passed", "other": "skipped"}
     assert outcomes(records["fails"]) == {"good": "passed", "wrong": "failed", "left_on_the_stream": "failed", "of_parts": "failed"}
@@ -140,7 +150,8 @@ def test_each_test_has_its_outcome_and_its_cause(checkout):
     assert outcomes(records["imports"]) == {"(file)": "failed"}
     assert outcomes(records["allocates"]) == {"too_much": "failed"}
     assert outcomes(records["class_skips"]) == {"a": "skipped"}
-    assert [name for name in names if records[name].passed] == ["passes"]
+    assert outcomes(records["pools"]) == {"a": "passed"}
+    assert [name for name in names if records[name].passed] == ["passes", "pools"]
     for text in (
         "aclnnIndex",
         "process ended: SIGABRT",
