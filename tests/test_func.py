@@ -119,7 +119,7 @@ def test_dual_tensors_equal_those_of_torch(device, case, recording):
 def test_forward_mode_through_an_earlier_backward_is_refused_by_name(device, case):
     (ours, x), _ = both(case, device)
     y, vjp = func.vjp(ours, x)
-    words = r"Backward: forward-mode differentiation is not implemented; use reverse mode \(torch.func.vjp, grad, jacrev\)"
+    words = r"[Bb]ackward: forward-mode differentiation is not implemented; use reverse mode \(torch.func.vjp, grad, jacrev\)"
     with pytest.raises(NotImplementedError, match=words):
         func.jvp(lambda v: vjp(v)[0], (y,), (y,))
     leaf = x.clone().requires_grad_()
@@ -132,7 +132,7 @@ def test_forward_mode_through_an_earlier_backward_is_refused_by_name(device, cas
 def test_forward_mode_through_a_bare_operator_is_refused_by_name(device):
     grad = torch.ones(1, 1, 2, 2, device=device)
     op = lambda g: torch.ops.torch_aclnn.avg_pool2d_backward(g, (1, 1, 4, 4), (2, 2))
-    words = "avg_pool2d_backward: .* has a forward-mode tangent, .*call it through torch_aclnn.functional"
+    words = "avg_pool2d_backward: forward-mode differentiation is not implemented"
     with pytest.raises(NotImplementedError, match=words):
         func.jvp(op, (grad,), (grad,))
     with torch.no_grad(), forward_ad.dual_level(), pytest.raises(NotImplementedError, match=words):

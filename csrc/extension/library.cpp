@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "extension/python/functions.h"
 #include "kernels/simd/isa.h"
 
 static PyObject* isa(PyObject*, PyObject*) {
@@ -11,14 +12,16 @@ static PyObject* isa(PyObject*, PyObject*) {
 
 // A bad TORCH_ACLNN_ISA is reported here.
 PyMODINIT_FUNC PyInit__C() {
-    static PyMethodDef functions[] = {{"isa", isa, METH_NOARGS, "Name the instruction set of the kernels."}, {}};
+    static PyMethodDef isa_function[] = {{"isa", isa, METH_NOARGS, "Name the instruction set of the kernels."}, {}};
     static PyModuleDef module{
-        PyModuleDef_HEAD_INIT, "_C", "Kernels of torch.ops.torch_aclnn.", -1, functions, nullptr, nullptr, nullptr, nullptr};
+        PyModuleDef_HEAD_INIT, "_C", "Kernels of torch.ops.torch_aclnn.", -1, isa_function, nullptr, nullptr, nullptr, nullptr};
     try {
         torch_aclnn::kernels::isa();
     } catch (const std::invalid_argument& error) {
         PyErr_SetString(PyExc_ValueError, error.what());
         return nullptr;
     }
-    return PyModule_Create(&module);
+    PyObject* created = PyModule_Create(&module);
+    if (created != nullptr && PyModule_AddFunctions(created, torch_aclnn::functions()) != 0) Py_CLEAR(created);
+    return created;
 }

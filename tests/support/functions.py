@@ -1,5 +1,6 @@
 """The functions beside torch's own, for tests that hold for each of them."""
 
+import weakref
 from collections.abc import Callable
 
 import torch_aclnn  # noqa: F401  (it must be imported before torch)
@@ -20,3 +21,13 @@ def gradient(function: Callable[..., Tensor], x: Tensor, *others: Tensor, grad_o
     y = function(x, *others)
     weights = y.detach().float().cos().to(y.dtype) if grad_output is None else grad_output
     return torch.autograd.grad(y, x, weights)[0]
+
+
+def keeps_its_input(function: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    """Return whether autograd's graph keeps alive what the function was given."""
+    given = x.detach().requires_grad_() * 1
+    reference = weakref.ref(given)
+    y = function(given)
+    assert y.requires_grad
+    del given
+    return reference() is not None

@@ -12,9 +12,7 @@ from torch_aclnn.autograd._batch_norm_steps import (
     count_of,
     differentiable_statistics,
     normalise,
-    per_channel,
     statistics,
-    sum_over_samples,
     sums,
     update_running_statistics,
 )
@@ -24,6 +22,7 @@ from torch_aclnn.autograd._process_group import ProcessGroup, sum_over_processes
 __all__ = ["BatchNorm", "BatchNormElemtBackward"]
 
 _backward = torch.ops.torch_aclnn.batch_norm_elemt_backward.default
+_derivative = torch.ops.torch_aclnn._batch_norm_elemt_backward_derivative.default
 
 
 def _fold(values: Tensor | None, dim: int | None, batch_size: int, channel: int) -> Tensor | None:
@@ -139,25 +138,7 @@ class BatchNormElemtBackward(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Differentiate the formula by each of its tensors."""
-        dy, x, mean, invstd, weight, sum_dy, sum_dy_xmu, count = ctx.saved_tensors
-        n = count.sum()
-        gamma = torch.ones_like(invstd) if weight is None else weight.to(invstd.dtype)
-        slope, scale = invstd.square() * sum_dy_xmu / n, invstd * gamma
-        centred = x.to(mean.dtype) - per_channel(mean, x)
-        bracket = dy.to(mean.dtype) - per_channel(sum_dy / n, x) - centred * per_channel(slope, x)
-        g = grad.to(mean.dtype) * per_channel(scale, x)
-        sum_g, sum_g_xmu = sum_over_samples(g), sum_over_samples(g * centred)
-        by_scale = sum_over_samples(grad.to(mean.dtype) * bracket)
-        return (
-            g.to(dy.dtype),
-            (-g * per_channel(slope, x)).to(x.dtype),
-            sum_g * slope,
-            by_scale * gamma - sum_g_xmu * 2 * invstd * sum_dy_xmu / n,
-            None if weight is None else (by_scale * invstd).to(weight.dtype),
-            -sum_g / n,
-            -sum_g_xmu * invstd.square() / n,
-            None,
-        )
+        return *_derivative(grad, *ctx.saved_tensors), None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *tensors: Any) -> tuple[Tensor, int]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import torch
+from torch_aclnn import _C
 from torch import Tensor
 from torch_aclnn.autograd.adaptive_avg_pool2d import AdaptiveAvgPool2d
 from torch_aclnn.functional import _arguments
@@ -29,6 +31,10 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | 
         tensor([[[1.5000]]])
 
     """
+    if not torch.compiler.is_compiling():
+        result = _C.adaptive_avg_pool2d(input, output_size)
+        if result is not NotImplemented:
+            return result
     name = "adaptive_avg_pool2d"
     _arguments.tensor(name, "input", input, (3, 4))
     _arguments.not_integral(name, "input", input)

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import torch
+from torch_aclnn import _C
 from torch import Tensor
 from torch_aclnn.autograd.adaptive_avg_pool3d import AdaptiveAvgPool3d
 from torch_aclnn.functional import _arguments
@@ -29,6 +31,10 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | None | Sequence[int | 
         tensor([[[[3.5000]]]])
 
     """
+    if not torch.compiler.is_compiling():
+        result = _C.adaptive_avg_pool3d(input, output_size)
+        if result is not NotImplemented:
+            return result
     name = "adaptive_avg_pool3d"
     _arguments.tensor(name, "input", input, (4, 5))
     _arguments.not_integral(name, "input", input)

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import torch
+from torch_aclnn import _C
 from torch import Tensor
 from torch_aclnn.autograd.avg_pool2d import AvgPool2d
 from torch_aclnn.functional import _arguments
@@ -48,6 +50,10 @@ def avg_pool2d(
         tensor([[[[1.5000]]]], grad_fn=<AvgPool2dBackward>)
 
     """
+    if not torch.compiler.is_compiling():
+        result = _C.avg_pool2d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        if result is not NotImplemented:
+            return result
     name = "avg_pool2d"
     _arguments.tensor(name, "input", input, (3, 4))
     kernel = _arguments.ints(name, "kernel_size", kernel_size, 2, lowest=1)

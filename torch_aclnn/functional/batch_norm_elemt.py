@@ -1,6 +1,7 @@
 """Batch norm, of one process's batch or of that of a group of processes."""
 
 import torch
+from torch_aclnn import _C
 from torch import Tensor
 from torch.autograd import forward_ad
 from torch_aclnn.autograd._process_group import ProcessGroup
@@ -54,6 +55,10 @@ def batch_norm(
                 [ 0.5000]])
 
     """
+    if not torch.compiler.is_compiling():
+        result = _C.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+        if result is not NotImplemented:
+            return result
     return _batch_norm("batch_norm", None, input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 

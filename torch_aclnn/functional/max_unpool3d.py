@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import torch
+from torch_aclnn import _C
 from torch import Tensor
 from torch_aclnn.autograd.max_unpool3d import MaxUnpool3d
 from torch_aclnn.functional import _arguments
@@ -46,6 +47,10 @@ def max_unpool3d(
         tensor([[[[0., 0., 5., 0.]]]])
 
     """
+    if not torch.compiler.is_compiling():
+        result = _C.max_unpool3d(input, indices, kernel_size, stride, padding, output_size)
+        if result is not NotImplemented:
+            return result
     name = "max_unpool3d"
     _arguments.tensor(name, "input", input, (4, 5))
     _arguments.tensor(name, "indices", indices, (input.dim(),))

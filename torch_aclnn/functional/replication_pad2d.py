@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+from torch_aclnn import _C
 from torch import Tensor
 from torch_aclnn.autograd.replication_pad2d import ReplicationPad2d
 from torch_aclnn.functional import _arguments
@@ -31,6 +33,10 @@ def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
         tensor([[[1., 1., 2., 2.]]])
 
     """
+    if not torch.compiler.is_compiling():
+        result = _C.replication_pad2d(input, padding)
+        if result is not NotImplemented:
+            return result
     name = "replication_pad2d"
     _arguments.tensor(name, "input", input, (3, 4))
     pad = left, right, top, bottom = _arguments.edge_padding(name, "padding", padding, input)

@@ -1,6 +1,7 @@
 #include "kernels/adaptive_avg_pool2d_backward/adaptive_avg_pool2d_backward.h"
 
 #include "extension/aclnn/launch.h"
+#include "extension/autograd/adaptive_avg_pool.h"
 #include "extension/ops/adaptive_avg_pool.h"
 #include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_adaptive_avg_pool2d_backward.h"
@@ -14,6 +15,11 @@ struct AdaptiveAvgPool2dBackward : AdaptiveAvgPoolBackward {
     void check() const { check_arguments(kOp, 2); }
     void prepare_out(const at::Tensor& out) const {
         torch_aclnn::prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
+    }
+    template <class Compute>
+    at::Tensor record(const Compute& compute) const {
+        const AdaptiveAvgPool2dMap map{c10::SymDimVector(grad_output.sym_sizes().end() - 2, grad_output.sym_sizes().end())};
+        return torch_aclnn::record<NodeOfBackward<AdaptiveAvgPool2dMap>>(compute, map, grad_output);
     }
     void run_npu(const at::Tensor& grad_input) const;
     void run_cpu(const at::Tensor& grad_input) const;

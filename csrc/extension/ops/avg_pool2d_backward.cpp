@@ -1,6 +1,7 @@
 #include "kernels/avg_pool2d_backward/avg_pool2d_backward.h"
 
 #include "extension/aclnn/launch.h"
+#include "extension/autograd/avg_pool2d.h"
 #include "extension/ops/common.h"
 #include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_avgpool2d_backward.h"
@@ -31,6 +32,16 @@ struct AvgPool2dBackward {
     at::Tensor empty_result() const { return torch_aclnn::empty_result(grad_output, input_size); }
     void prepare_out(const at::Tensor& out) const {
         torch_aclnn::prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
+    }
+    template <class Compute>
+    at::Tensor record(const Compute& compute) const {
+        const AvgPool2dMap map{AvgPool2dMap::pair(kernel_size),
+                               AvgPool2dMap::pair(effective_stride()),
+                               AvgPool2dMap::pair(padding),
+                               ceil_mode,
+                               count_include_pad,
+                               divisor_override};
+        return torch_aclnn::record<NodeOfBackward<AvgPool2dMap>>(compute, map, grad_output);
     }
     void run_npu(const at::Tensor& grad_input) const;
     void run_cpu(const at::Tensor& grad_input) const;

@@ -4,6 +4,7 @@
 #include <ATen/ops/ones_like.h>
 
 #include "extension/aclnn/launch.h"
+#include "extension/autograd/batch_norm_elemt.h"
 #include "extension/ops/common.h"
 #include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_batch_norm_elemt_backward.h"
@@ -49,6 +50,11 @@ struct BatchNormElemtBackward {
                                   {"sum_dy", sum_dy},
                                   {"sum_dy_xmu", sum_dy_xmu},
                                   {"count", count}});
+    }
+    template <class Compute>
+    at::Tensor record(const Compute& compute) const {
+        const BatchNormElemtArguments arguments{grad_out, input, mean, invstd, weight_or_undefined(), sum_dy, sum_dy_xmu, count};
+        return torch_aclnn::record<BatchNormElemtBackwardNode>(compute, arguments);
     }
     void run_npu(const at::Tensor& grad_input) const;
     void run_cpu(const at::Tensor& grad_input) const;

@@ -3,6 +3,7 @@
 #include <ATen/ops/empty_like.h>
 
 #include "extension/aclnn/launch.h"
+#include "extension/autograd/max_unpool3d.h"
 #include "extension/ops/common.h"
 #include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_max_unpool3d_backward.h"
@@ -45,6 +46,10 @@ struct MaxUnpool3dBackward {
     at::Tensor empty_result() const { return empty_contiguous(grad_output, indices.sym_sizes()); }
     void prepare_out(const at::Tensor& out) const {
         torch_aclnn::prepare_out(kOp, out, grad_output, indices.sym_sizes(), {{"grad_output", grad_output}, {"indices", indices}});
+    }
+    template <class Compute>
+    at::Tensor record(const Compute& compute) const {
+        return torch_aclnn::record<MaxUnpool3dBackwardNode>(compute, grad_output, indices);
     }
     void run_npu(const at::Tensor& grad_input) const;
     void run_cpu(const at::Tensor& grad_input) const;

@@ -1,6 +1,7 @@
 #include "kernels/reflection_pad2d_backward/reflection_pad2d_backward.h"
 
 #include "extension/aclnn/launch.h"
+#include "extension/autograd/padding.h"
 #include "extension/ops/padding.h"
 #include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_pad2d_backward.h"
@@ -14,6 +15,11 @@ struct ReflectionPad2dBackward : PaddingBackward {
     void check() const;
     void prepare_out(const at::Tensor& out) const {
         torch_aclnn::prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
+    }
+    template <class Compute>
+    at::Tensor record(const Compute& compute) const {
+        return torch_aclnn::record<NodeOfBackward<ReflectionPad2dMap>>(
+            compute, ReflectionPad2dMap{c10::SymDimVector(padding.begin(), padding.end())}, grad_output);
     }
     void run_npu(const at::Tensor& grad_input) const;
     void run_cpu(const at::Tensor& grad_input) const;

@@ -11,6 +11,8 @@
 //       void prepare_out(const at::Tensor& out) const;    // checks and resizes the result that the caller brings
 //       void run_npu(const at::Tensor& result) const;     // neither is called for an empty result
 //       void run_cpu(const at::Tensor& result) const;
+//       template <class Compute>
+//       at::Tensor record(const Compute& compute) const;  // what compute() returns, with a node of its derivative
 //   };
 //   TORCH_ACLNN_REGISTER(foo_backward, FooBackward)
 #pragma once
@@ -85,23 +87,24 @@ inline void define(torch::Library& m, const std::string& name, const std::string
 
 }  // namespace torch_aclnn
 
-#define TORCH_ACLNN_REGISTER(op, Operator)                                                                          \
-    TORCH_LIBRARY_FRAGMENT(torch_aclnn, m) {                                                                        \
-        define(m, #op, Operator::kParameters);                                                                      \
-    }                                                                                                               \
-    TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {                                                               \
-        m.impl(#op, &Kernels<Operator>::functional<Backend::npu>);                                                  \
-        m.impl(#op ".out", &Kernels<Operator>::into<Backend::npu>);                                                 \
-    }                                                                                                               \
-    TORCH_LIBRARY_IMPL(torch_aclnn, CPU, m) {                                                                       \
-        m.impl(#op, &Kernels<Operator>::functional<Backend::cpu>);                                                  \
-        m.impl(#op ".out", &Kernels<Operator>::into<Backend::cpu>);                                                 \
-    }                                                                                                               \
-    TORCH_LIBRARY_IMPL(torch_aclnn, Meta, m) {                                                                      \
-        m.impl("_" #op "_meta", &Kernels<Operator>::functional<Backend::meta>);                                     \
-        m.impl(#op ".out", &Kernels<Operator>::into<Backend::meta>);                                                \
-    }                                                                                                               \
-    TORCH_LIBRARY_IMPL(torch_aclnn, Autograd, m) {                                                                  \
-        m.impl(#op, without_derivative<&Kernels<Operator>::functional<Backend::npu>>("torch_aclnn::" #op));         \
-        m.impl(#op ".out", without_derivative<&Kernels<Operator>::into<Backend::npu>>("torch_aclnn::" #op, "out")); \
+#define TORCH_ACLNN_REGISTER(op, Operator)                                      \
+    TORCH_LIBRARY_FRAGMENT(torch_aclnn, m) {                                    \
+        define(m, #op, Operator::kParameters);                                  \
+    }                                                                           \
+    TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {                           \
+        m.impl(#op, &Kernels<Operator>::functional<Backend::npu>);              \
+        m.impl(#op ".out", &Kernels<Operator>::into<Backend::npu>);             \
+    }                                                                           \
+    TORCH_LIBRARY_IMPL(torch_aclnn, CPU, m) {                                   \
+        m.impl(#op, &Kernels<Operator>::functional<Backend::cpu>);              \
+        m.impl(#op ".out", &Kernels<Operator>::into<Backend::cpu>);             \
+    }                                                                           \
+    TORCH_LIBRARY_IMPL(torch_aclnn, Meta, m) {                                  \
+        m.impl("_" #op "_meta", &Kernels<Operator>::functional<Backend::meta>); \
+        m.impl(#op ".out", &Kernels<Operator>::into<Backend::meta>);            \
+    }                                                                           \
+    TORCH_LIBRARY_IMPL(torch_aclnn, Autograd, m) {                              \
+        Autograd<Operator>::name = "torch_aclnn::" #op;                         \
+        m.impl(#op, &Autograd<Operator>::functional);                           \
+        m.impl(#op ".out", &Autograd<Operator>::into);                          \
     }

@@ -1,0 +1,71 @@
+#include "extension/autograd/batch_norm_elemt.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/ones_like.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "extension/autograd/per_channel.h"
+
+namespace torch_aclnn {
+
+// The result is ((dy - sum_dy/n) - (x - mean) * slope) * scale, with slope = invstd^2 * sum_dy_xmu/n and scale = invstd * weight.
+BatchNormElemtArguments differentiate_batch_norm_elemt(const at::Tensor& gradient, const BatchNormElemtArguments& arguments) {
+    const auto& [dy, x, mean, invstd, weight, sum_dy, sum_dy_xmu, count] = arguments;
+    const auto type = mean.scalar_type();
+    const at::Tensor n = count.sum(), gamma = weight.defined() ? weight.to(invstd.scalar_type()) : at::ones_like(invstd);
+    const at::Tensor slope = invstd.square() * sum_dy_xmu / n, scale = invstd * gamma;
+    const at::Tensor centred = x.to(type) - per_channel(mean, x);
+    const at::Tensor bracket = dy.to(type) - per_channel(sum_dy / n, x) - centred * per_channel(slope, x);
+    const at::Tensor g = gradient.to(type) * per_channel(scale, x);
+    const at::Tensor sum_g = sum_over_samples(g), sum_g_xmu = sum_over_samples(g * centred);
+    const at::Tensor by_scale = sum_over_samples(gradient.to(type) * bracket);
+    return {g.to(dy.scalar_type()),
+            (-g * per_channel(slope, x)).to(x.scalar_type()),
+            sum_g * slope,
+            by_scale * gamma - sum_g_xmu * 2 * invstd * sum_dy_xmu / n,
+            weight.defined() ? (by_scale * invstd).to(weight.scalar_type()) : at::Tensor(),
+            -sum_g / n,
+            -sum_g_xmu * invstd.square() / n,
+            at::Tensor()};
+}
+
+BatchNormElemtBackwardNode::BatchNormElemtBackwardNode(const BatchNormElemtArguments& arguments) {
+    std::transform(arguments.begin(), arguments.end(), arguments_.begin(),
+                   [](const at::Tensor& tensor) { return torch::autograd::SavedVariable(tensor, /*is_output=*/false); });
+    set_next_edges(std::apply([](const auto&... tensors) { return torch::autograd::collect_next_edges(tensors...); }, arguments));
+}
+
+// For the functions in Python, whose derivative is this one too. It is made of torch's operators, which torch.func and torch.compile know.
+static std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> derivative(
+    const at::Tensor& gradient, const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
+    const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu, const at::Tensor& count) {
+    const auto result =
+        differentiate_batch_norm_elemt(gradient, {grad_out, input, mean, invstd, weight.value_or(at::Tensor()), sum_dy, sum_dy_xmu, count});
+    return {result[0], result[1], result[2], result[3], result[4], result[5], result[6]};
+}
+
+TORCH_LIBRARY_FRAGMENT(torch_aclnn, m) {
+    m.def(
+        "_batch_norm_elemt_backward_derivative(Tensor gradient, Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, "
+        "Tensor sum_dy, Tensor sum_dy_xmu, Tensor count) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
+        derivative);
+}
+
+torch::autograd::variable_list BatchNormElemtBackwardNode::differentiate(const torch::autograd::variable_list& gradients) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    BatchNormElemtArguments arguments;
+    std::transform(arguments_.begin(), arguments_.end(), arguments.begin(), [](const auto& saved) { return saved.unpack(); });
+    if (!gradients[0].defined()) return torch::autograd::variable_list(arguments.size());
+    const BatchNormElemtArguments result = differentiate_batch_norm_elemt(gradients[0], arguments);
+    return {result.begin(), result.end()};
+}
+
+void BatchNormElemtBackwardNode::release_variables() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (auto& saved : arguments_) saved.reset_data();
+}
+
+}  // namespace torch_aclnn

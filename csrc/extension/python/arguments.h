@@ -1,0 +1,29 @@
+// Arguments of the usual kinds, taken from Python without much ado. Whatever is unusual is left to the functions in Python, which know all
+// kinds and say what is wrong.
+#pragma once
+
+#include <Python.h>
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
+
+#include <optional>
+
+namespace torch_aclnn {
+
+// Whether a call may go straight to torch: nothing records, traces or transforms it but autograd in reverse mode.
+bool is_eager();
+
+// A tensor on npu or cpu of a dtype that the gradients take, whose elements are as they lie in memory; no subclass but Parameter.
+const at::Tensor* plain_tensor(PyObject* object);
+
+// The same of int64, which takes no gradient.
+const at::Tensor* plain_indices(PyObject* object);
+
+// `count` integers, of a tuple or list of so many or of one, or an integer that stands for all; nullopt for anything else.
+using Integers = c10::SmallVector<int64_t, 4>;
+std::optional<Integers> integers(PyObject* object, Py_ssize_t count);
+
+std::optional<bool> boolean(PyObject* object);
+
+}  // namespace torch_aclnn
