@@ -1,24 +1,48 @@
 #include "kernels/adaptive_avg_pool3d_backward/adaptive_avg_pool3d_backward.h"
 
 #include "kernels/adaptive_avg_pool3d_backward/job.h"
+#include "kernels/flat_planes/flat_planes.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
 
 namespace torch_aclnn::kernels {
 namespace {
 
+bool suits_flat(const View<5>& grad_output, const View<5>& grad_input) {
+    const View<5>& in = grad_input;
+    return is_dense_plane(grad_output) && is_dense_plane(in) &&
+           suits_flat_planes(in.dtype, in.size[0] * in.size[1], in.size[2] * in.size[3] * in.size[4]);
+}
+
+// Adjacent channels in both tensors become one cell. Rows of windows follow each other.
+bool has_cells_of_channels(const View<5>& grad_output, const View<5>& grad_input) {
+    constexpr int64_t kMinChannels = 4;  // fewer do not fill the lanes
+    const int64_t channels = grad_input.size[1];
+    return channels >= kMinChannels && channels_innermost(grad_input) && grad_output.stride[1] == 1 && grad_output.stride[4] == channels &&
+           grad_input.stride[4] == channels;
+}
+
 template <class S>
-void run(const View<5>& grad_output, const View<5>& grad_input, int thread_count) {
+void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     WindowAxis depth = adaptive_axis(grad_input.size[2], grad_output.size[2]);
     WindowAxis rows = adaptive_axis(grad_input.size[3], grad_output.size[3]);
     WindowAxis columns = adaptive_axis(grad_input.size[4], grad_output.size[4]);
     for (WindowAxis* axis : {&depth, &rows, &columns}) axis->find_runs();
     const auto scales = window_scales<S, 3>({&depth, &rows, &columns});
+    if constexpr (std::is_same_v<S, float>)
+        if (suits_flat(grad_output, grad_input))
+            return FlatPlanes(grad_output, grad_input,
+                              {flat_axis(depth, grad_output.size[2], scales[0]), flat_axis(rows, grad_output.size[3], scales[1]),
+                               flat_axis(columns, grad_output.size[4], scales[2])})
+                .run(thread_count);
     const auto table = [&](const WindowAxis& axis, int d) {
         return axis.table(grad_output.size[2 + d], scales[d].empty() ? nullptr : scales[d].data());
     };
-    const int64_t width = grad_input.size[4], windows = grad_output.size[4];
-    AdaptiveAvgPool3dJob job{grad_output, grad_input, table(depth, 0), table(rows, 1), table(columns, 2), 0, 0, 0, 0, is_large(grad_input)};
+    const int64_t inner = has_cells_of_channels(grad_output, grad_input) ? grad_input.size[1] : 1;
+    if (inner > 1) grad_output.size[1] = grad_input.size[1] = 1;
+    const int64_t width = grad_input.size[4] * inner, windows = grad_output.size[4] * inner;
+    AdaptiveAvgPool3dJob job{grad_output, grad_input, inner, table(depth, 0),     table(rows, 1), table(columns, 2), 0,
+                             0,           0,          0,     is_large(grad_input)};
     job.plane_bytes = round_to_lines(grad_output.size[3] * windows * static_cast<int64_t>(sizeof(S)) + kSlack);
     job.sum_bytes = round_to_lines(windows * static_cast<int64_t>(sizeof(S)) + kSlack);
     job.row_bytes = round_to_lines(width * element_size(grad_input.dtype) + kSlack);

@@ -8,9 +8,10 @@
 namespace torch_aclnn::kernels {
 
 // grad_input[n,c,d,h,w] = sum over ow of (sum over oh of (sum over od of grad_output[n,c,od,oh,ow] * depth.scale[od]) * rows.scale[oh])
-// * columns.scale[ow].
+// * columns.scale[ow], for cells of `inner` adjacent numbers: one, or all channels of channels-last tensors, which then have one channel.
 struct AdaptiveAvgPool3dJob {
     View<5> grad_output, grad_input;
+    int64_t inner;
     AxisTable depth, rows, columns;
     // Parts of the scratch memory: the sums of a plane of windows, those of a row of windows, a row of grad_input, the sink.
     int64_t plane_bytes, sum_bytes, row_bytes, sink_bytes;

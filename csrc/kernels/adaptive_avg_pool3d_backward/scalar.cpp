@@ -19,7 +19,8 @@ class AdaptiveAvgPool3d {
             T* target = static_cast<T*>(in.data) + n * in.stride[0] + c * in.stride[1] + d * in.stride[2];
             for (int64_t h = 0; h < in.size[3]; ++h)
                 for (int64_t w = 0; w < in.size[4]; ++w)
-                    target[h * in.stride[3] + w * in.stride[4]] = static_cast<T>(cell(source, d, h, w));
+                    for (int64_t i = 0; i < job_.inner; ++i)
+                        target[h * in.stride[3] + w * in.stride[4] + i] = static_cast<T>(cell(source + i, d, h, w));
         }
     }
 

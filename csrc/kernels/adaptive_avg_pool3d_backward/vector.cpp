@@ -37,21 +37,22 @@ class AdaptiveAvgPool3d {
         const View<5>& out = job_.grad_output;
         const int64_t first = job_.depth.first[d], count = job_.depth.last[d] - first;
         const T* source = volume + first * out.stride[2];
-        const bool adjacent = out.stride[4] == 1, dense = adjacent && out.stride[3] == job_.columns.out;
-        const int64_t rows = dense ? 1 : job_.rows.out, length = dense ? job_.rows.out * job_.columns.out : job_.columns.out;
-        for (int64_t row = 0; row < rows; ++row) {
-            S* sums = plane_ + row * length;
+        const int64_t row = job_.columns.out * job_.inner;
+        const bool adjacent = out.stride[4] == job_.inner, dense = adjacent && out.stride[3] == row;
+        const int64_t rows = dense ? 1 : job_.rows.out, length = dense ? job_.rows.out * row : row;
+        for (int64_t i = 0; i < rows; ++i) {
+            S* sums = plane_ + i * length;
             if (adjacent)
-                sum_apart_scaled<true>(source + row * out.stride[3], count, first, length, sums);
+                sum_apart_scaled<true>(source + i * out.stride[3], count, first, length, sums);
             else
-                sum_apart_scaled<false>(source + row * out.stride[3], count, first, length, sums);
+                sum_apart_scaled<false>(source + i * out.stride[3], count, first, length, sums);
         }
     }
 
     template <bool kAdjacent>
     void sum_apart_scaled(const T* source, int64_t count, int64_t first, int64_t length, S* sums) const {
         const S* scale = scale_from(job_.depth, first);
-        const int64_t distance = job_.grad_output.stride[2], stride = job_.grad_output.stride[4];
+        const int64_t distance = job_.grad_output.stride[2], stride = kAdjacent ? 1 : job_.grad_output.stride[4];
         for_lanes<S>(length, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             store<N>(sums + i, sum_scaled<N, kAdjacent>(source + i * stride, distance, stride, count, scale));
@@ -67,11 +68,12 @@ class AdaptiveAvgPool3d {
     }
 
     void make_row(int64_t h) {
-        const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first, windows = job_.columns.out;
-        const S* source = plane_ + first * windows;
+        const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first, windows = job_.columns.out, inner = job_.inner;
+        const S* source = plane_ + first * windows * inner;
         const S* row_scale = scale_from(job_.rows, first);
         const S* column_scale = scale_from(job_.columns, 0);
         S* sums = sums_;
+        if (inner > 1) return make_row_of_cells(source, count, row_scale);
         for_lanes<S>(windows, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             store<N>(sums + i, sum_scaled<N, true>(source + i, windows, 1, count, row_scale) * load<N>(column_scale + i));
@@ -88,9 +90,37 @@ class AdaptiveAvgPool3d {
         for (int64_t i = begin; i < job_.columns.run_end[begin]; i += N) store<N>(row_ + i, all);
     }
 
+    // The same for cells of several numbers.
+    void make_row_of_cells(const S* source, int64_t count, const S* row_scale) {
+        const int64_t windows = job_.columns.out, inner = job_.inner;
+        for (int64_t o = 0; o < windows; ++o) {
+            const S* cell = source + o * inner;
+            S* sums = sums_ + o * inner;
+            const S scale = static_cast<const S*>(job_.columns.scale)[o];
+            for_lanes<S>(inner, [=](auto width, int64_t i) {
+                constexpr int N = decltype(width)::value;
+                store<N>(sums + i, sum_scaled<N, true>(cell + i, windows * inner, 1, count, row_scale) * scale + S{0});
+            });
+        }
+        for (int64_t begin = 0; begin < job_.columns.in; begin = job_.columns.run_end[begin]) fill_run_of_cells(begin);
+    }
+
+    void fill_run_of_cells(int64_t begin) {
+        const int64_t inner = job_.inner, first = job_.columns.first[begin], count = job_.columns.last[begin] - first;
+        const S* sums = sums_ + first * inner;
+        T* target = row_ + begin * inner;
+        for_lanes<S>(inner, [=](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            store<N>(target + i, sum_apart<N>(sums + i, inner, count));
+        });
+        const int64_t bytes = inner * static_cast<int64_t>(sizeof(T));
+        for (int64_t w = begin + 1; w < job_.columns.run_end[begin]; ++w)
+            copy_bytes(reinterpret_cast<char*>(row_ + w * inner), reinterpret_cast<const char*>(target), bytes);
+    }
+
     void write_row(T* target) {
-        const int64_t width = job_.columns.in, step = job_.grad_input.stride[4];
-        if (step == 1) {
+        const int64_t width = job_.columns.in * job_.inner, step = job_.grad_input.stride[4];
+        if (step == job_.inner) {
             T* place = sink_.room(target, width);
             copy_bytes(reinterpret_cast<char*>(place), reinterpret_cast<const char*>(row_), width * static_cast<int64_t>(sizeof(T)));
         } else {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/average_pool/job.h"
+#include "kernels/flat_planes/flat_planes.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
 
@@ -116,6 +117,26 @@ void divide_scratch_by_channels(AveragePoolJob& job, int64_t sum_size) {
     job.sink_bytes = sink_bytes((job.tile_channels + AveragePoolJob::kBlock) * element_size(job.grad_input.dtype));
 }
 
+// Small planes of very short rows; of longer ones unless there are loops that write rows well: for short steps, and copies of rows.
+bool suits_flat_planes(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const RegularWindows& regular) {
+    constexpr int64_t kShortestRow = 8, kShortRow = 16, kLongRow = 48;
+    const View<4>& in = grad_input;
+    int64_t runs = 0;
+    for (int64_t h = 0; h < rows.in(); h = rows.run_end[h]) ++runs;
+    const bool repeats_rows = 2 * runs < rows.in(), has_short_step = regular.step == 1 || regular.step == 2;
+    const int64_t limit = repeats_rows ? kShortestRow : has_short_step ? kShortRow : kLongRow;
+    return in.size[3] < limit && is_dense_plane(grad_output) && is_dense_plane(grad_input) &&
+           torch_aclnn::kernels::suits_flat_planes(in.dtype, in.size[0] * in.size[1], in.size[2] * in.size[3]);
+}
+
+void run_flat_planes(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns,
+                     int thread_count) {
+    const auto scales = window_scales<float, 2>({&rows, &columns});
+    FlatPlanes(grad_output, grad_input,
+               {flat_axis(rows, grad_output.size[2], scales[0]), flat_axis(columns, grad_output.size[3], scales[1])})
+        .run(thread_count);
+}
+
 // The job of a call, and the tables that it points to.
 template <class S>
 class Plan {
@@ -178,7 +199,10 @@ void average_pool_backward(const View<4>& grad_output, const View<4>& grad_input
     if (grad_input.empty()) return;
     rows.find_runs();
     columns.find_runs();
-    Geometry geometry{grad_output, grad_input, std::move(rows), std::move(columns), worthwhile(regular)};
+    regular = worthwhile(regular);
+    if (suits_flat_planes(grad_output, grad_input, rows, regular))
+        return run_flat_planes(grad_output, grad_input, rows, columns, thread_count);
+    Geometry geometry{grad_output, grad_input, std::move(rows), std::move(columns), regular};
     if (grad_input.dtype == DType::float64)
         Plan<double>(std::move(geometry)).run(thread_count);
     else

@@ -63,7 +63,8 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     job.prefetch = is_large(grad_output) && job.element_stride != 0;
 
     const std::initializer_list<int64_t*> strides{job.indices.stride, job.out.stride, job.plane.stride, job.logical_stride};
-    if (channels_innermost(indices)) move_to_end(job.loop, strides, 1);
+    constexpr int64_t kMinChannels = 8;  // a shorter row costs more than elements that are not adjacent
+    if (channels_innermost(indices) && indices.size[1] >= kMinChannels) move_to_end(job.loop, strides, 1);
     simplify(job.loop, strides);
     return job;
 }

@@ -11,6 +11,7 @@ class Gather {
     explicit Gather(const MaxUnpoolJob& job) : job_(job) {}
 
     FirstBad run(int64_t begin, int64_t end) {
+        if (has_short_planes()) begin = run_short_planes(begin, end);
         const int64_t* const strides[] = {job_.indices.stride, job_.out.stride, job_.plane.stride, job_.logical_stride};
         for_row_pieces(job_.loop, strides, begin, end, [&](const int64_t* offsets, int64_t count) {
             Piece piece{static_cast<const int64_t*>(job_.indices.data) + offsets[0], static_cast<Bits*>(job_.out.data) + offsets[1],
@@ -36,6 +37,32 @@ class Gather {
         const Bits* plane;
         int64_t linear;
     };
+
+    // Planes of few elements, all of them adjacent, and the planes of indices follow each other.
+    bool has_short_planes() const {
+        if (job_.loop.rank != 2 || job_.loop.size[1] >= kBlock / 2 || job_.element_stride != 1 || job_.plane.stride[1] != 0) return false;
+        const int64_t size = job_.loop.size[1];
+        return job_.indices.stride[1] == 1 && job_.out.stride[1] == 1 && job_.indices.stride[0] == size;
+    }
+
+    // Does whole planes, several between two checks, up to the end or the first group with an index outside. Returns how far it came.
+    int64_t run_short_planes(int64_t begin, int64_t end) {
+        const int64_t size = job_.loop.size[1], group = kBlock / size;
+        const auto* const indices = static_cast<const int64_t*>(job_.indices.data);
+        int64_t plane = begin / size;
+        if (begin % size != 0) return begin;
+        for (int64_t count; plane < end / size; plane += count) {
+            count = smaller(group, end / size - plane);
+            if (!all_inside(indices + plane * size, count * size)) break;
+            for (int64_t i = plane; i < plane + count; ++i) {
+                const int64_t* const of_plane = indices + i * size;
+                const Bits* const source = static_cast<const Bits*>(job_.plane.data) + i * job_.plane.stride[0];
+                Bits* const out = static_cast<Bits*>(job_.out.data) + i * job_.out.stride[0];
+                for (int64_t k = 0; k < size; ++k) out[k] = source[of_plane[k]];
+            }
+        }
+        return plane * size;
+    }
 
     // `left` counts the indices up to the end of the row.
     void gather_block(const Piece& piece, int64_t count, int64_t left) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/flat_planes/flat_planes.h"
 #include "kernels/padding/job.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
@@ -54,10 +55,30 @@ PaddingJob plan(const View<4>& grad_output, const View<4>& grad_input, const Sou
     return job;
 }
 
+int64_t most_terms(const SourceAxis& axis) {
+    int64_t terms = 0;
+    for (int64_t i = 0; i < axis.in(); ++i) terms = std::max(terms, axis.begin()[i + 1] - axis.begin()[i]);
+    return terms;
+}
+
+// Small planes of rows of hardly a vector's length, in which each block of cells has some at a border: those shall be sums of few.
+bool suits_flat(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns) {
+    constexpr int64_t kMaxRow = 16, kMaxTerms = 3;
+    const View<4>& in = grad_input;
+    return in.size[3] < kMaxRow && std::max(most_terms(rows), most_terms(columns)) <= kMaxTerms && is_dense_plane(grad_output) &&
+           is_dense_plane(in) && suits_flat_planes(in.dtype, in.size[0] * in.size[1], in.size[2] * in.size[3]);
+}
+
+FlatAxis flat_axis(const SourceAxis& axis) {
+    return {axis.in(), axis.out(), axis.begin().data(), axis.begin().data() + 1, axis.source().data(), nullptr};
+}
+
 }  // namespace
 
 void padding_backward(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns,
                       int thread_count) {
+    if (suits_flat(grad_output, grad_input, rows, columns))
+        return FlatPlanes(grad_output, grad_input, {flat_axis(rows), flat_axis(columns)}).run(thread_count);
     const PaddingJob job = plan(grad_output, grad_input, rows, columns);
     const int64_t row_count = job.grad_input.size[0] * job.grad_input.size[1] * job.rows.in;
     const int64_t row_size = std::max(job.columns.in, job.columns.out) * job.inner;

@@ -65,6 +65,7 @@ inline Vector<float, N> widen_half(Vector<uint16_t, N> half) {
         const Vector<uint16_t, 8> padded = {half[0], half[1], half[2], half[3]};
         return (Vector<float, N>)_mm_cvtph_ps((__m128i)padded);
     }
+    if constexpr (N == 1) return Vector<float, N>{_mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(half[0])))};
 #endif
     const auto bits = (Vector<int32_t, N>)widen_bits<N>(half);
     const auto magnitude = bits & 0x7fff;
@@ -83,6 +84,10 @@ inline Vector<uint16_t, N> narrow_half(Vector<float, N> value) {
     if constexpr (N == 4) {
         const auto eight = (Vector<uint16_t, 8>)_mm_cvtps_ph((__m128)value, _MM_FROUND_TO_NEAREST_INT);
         return Vector<uint16_t, 4>{eight[0], eight[1], eight[2], eight[3]};
+    }
+    if constexpr (N == 1) {
+        const __m128i half = _mm_cvtps_ph(_mm_set_ss(value[0]), _MM_FROUND_TO_NEAREST_INT);
+        return Vector<uint16_t, N>{static_cast<uint16_t>(_mm_cvtsi128_si32(half))};
     }
 #endif
     using Bits = Vector<int32_t, N>;

@@ -92,6 +92,9 @@ def awkward_results(layout: Any, dtype: Any) -> "Iterator[t.Tensor]":
     grad = awkward_values(2, 3, 4, 6, 10, dtype=torch.float64).nan_to_num().clamp(-100, 100).to(dtype)
     indices = torch.randint(0, 240, (2, 3, 2, 3, 70), generator=torch.Generator().manual_seed(1))
     yield op(layout(grad), layout(indices), (4, 6, 10), (2, 2, 2), (0, 0, 0))
+    grad = awkward_values(2, 19, 2, 3, 4, dtype=torch.float64).nan_to_num().clamp(-100, 100).to(dtype)
+    indices = torch.randint(0, 24, (2, 19, 1, 2, 3), generator=torch.Generator().manual_seed(2))
+    yield op(layout(grad), layout(indices), (2, 3, 4), (2, 2, 2), (0, 0, 0))
 
 
 def out(device: str) -> OutCase:

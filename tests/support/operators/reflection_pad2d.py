@@ -93,8 +93,11 @@ AWKWARD_PADDINGS = ((1, 1, 1, 1), (3, 0, 0, 5), (36, 35, 5, 4), (-1, 2, -2, 1), 
 
 def awkward_results(layout: Any, dtype: Any) -> "Iterator[t.Tensor]":
     for left, right, top, bottom in AWKWARD_PADDINGS:
-        grad = layout(awkward_values(2, 5, 6 + top + bottom, 37 + left + right, dtype=dtype))
-        yield op(grad, (2, 5, 6, 37), (left, right, top, bottom))
+        for channels, width in ((5, 37), (19, 9)):  # from 32 planes on small ones have a loop of their own
+            if max(left, right) >= width:
+                continue
+            grad = layout(awkward_values(2, channels, 6 + top + bottom, width + left + right, dtype=dtype))
+            yield op(grad, (2, channels, 6, width), (left, right, top, bottom))
 
 
 def out(device: str) -> OutCase:

@@ -1,0 +1,88 @@
+#include "kernels/flat_planes/flat_planes.h"
+
+#include <algorithm>
+
+#include "kernels/simd/isa.h"
+#include "kernels/support/parallel.h"
+#include "kernels/support/scratch.h"
+
+namespace torch_aclnn::kernels {
+namespace {
+
+struct Form {
+    FlatPlanesLoop* loop;
+    int64_t lanes;
+};
+
+// This machine's; null where shuffles by a table are no single instruction.
+Form form() {
+#if defined(__x86_64__) && !defined(TORCH_ACLNN_SCALAR_ONLY)
+    if (isa() == Isa::avx512) return {avx512::flat_planes, 16};
+    if (isa() == Isa::avx2) return {avx2::flat_planes, 8};
+#endif
+    return {nullptr, 0};
+}
+
+int64_t product(const FlatAxis* begin, const FlatAxis* end, int64_t FlatAxis::* size) {
+    int64_t count = 1;
+    for (const FlatAxis* axis = begin; axis < end; ++axis) count *= axis->*size;
+    return count;
+}
+
+}  // namespace
+
+bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size) {
+    constexpr int64_t kMinPlanes = 32, kMaxPlane = 2048;
+    const bool has_float_sums = dtype == DType::float16 || dtype == DType::bfloat16 || dtype == DType::float32;
+    return form().loop != nullptr && has_float_sums && plane_count >= kMinPlanes && plane_size <= kMaxPlane;
+}
+
+// The axes from the first to the last; what a stage leaves has the sizes of the result in the axes that are done, and of the source in
+// the others.
+void FlatPlanes::plan(const FlatAxis* axes, int count) {
+    job_.stage_count = count;
+    job_.plane_size = product(axes, axes + count, &FlatAxis::result);
+    for (int stage = 0; stage < count; ++stage) plan_stage(stage, axes, count);
+    divide_scratch();
+}
+
+void FlatPlanes::plan_stage(int stage, const FlatAxis* axes, int count) {
+    const FlatAxis& axis = axes[stage];
+    const bool is_last = stage + 1 == count;
+    const int64_t outer = product(axes, axes + stage, &FlatAxis::result);
+    const int64_t inner = product(axes + stage + 1, axes + count, &FlatAxis::source_size);
+    const int64_t lanes = form().lanes;
+    // Behind a line of sums there is room for a vector, behind the source's last plane there may be none.
+    const int64_t source_count = outer * axis.source_size * inner + (stage == 0 ? 0 : lanes);
+    const auto first = [&](int64_t i, int64_t) { return axis.first[i % axis.result]; };
+    const auto last = [&](int64_t i, int64_t) { return axis.last[i % axis.result]; };
+    tables_[stage] = GatherPlan(lanes, outer * axis.result, inner, source_count, first, last, [&](int64_t i, int64_t j, int64_t term) {
+        return (i / axis.result * axis.source_size + axis.index(term)) * inner + j;
+    });
+    if (axis.scale != nullptr && !is_last)
+        tables_[stage].set_weights(first, last, [&](int64_t, int64_t, int64_t term) { return axis.scale[axis.index(term)]; });
+    job_.stages[stage].table = tables_[stage].table();
+    if (stage + 2 != count || axes[count - 1].scale == nullptr) return;
+    scale_.resize(tables_[stage].padded_count());
+    for (int64_t i = 0; i < outer * axis.result * inner; ++i) scale_[i] = axes[count - 1].scale[i % inner];
+    job_.stages[stage].scale = scale_.data();
+}
+
+void FlatPlanes::divide_scratch() {
+    constexpr int64_t kSums = 2048, kMaxPlanes = 16, size = sizeof(float);
+    int64_t line = 0;
+    for (int stage = 0; stage + 1 < job_.stage_count; ++stage) line = std::max(line, tables_[stage].padded_count());
+    job_.line_size = round_to_lines((line + form().lanes) * size) / size;
+    job_.planes_per_group = std::clamp<int64_t>(kSums / job_.line_size, 1, kMaxPlanes);
+    job_.sum_bytes = job_.planes_per_group * job_.line_size * size;
+    job_.sink_bytes = sink_bytes(job_.plane_size * element_size(job_.dtype));
+}
+
+void FlatPlanes::run(int thread_count) const {
+    parallel_for(plane_count_, job_.plane_size, thread_count, [&](int64_t begin, int64_t end) {
+        Scratch scratch(2 * job_.sum_bytes + job_.sink_bytes);
+        form().loop(job_, begin, end, scratch.data());
+    });
+}
+
+}  // namespace torch_aclnn::kernels

@@ -1,0 +1,77 @@
+// Sums within planes that are small and without gaps: along one axis after the other, each cell over some cells of the source.
+#pragma once
+
+#include <vector>
+
+#include "kernels/flat_planes/job.h"
+#include "kernels/support/view.h"
+#include "kernels/support/windows.h"
+
+namespace torch_aclnn::kernels {
+
+// Index i of the result is the sum over the terms [first[i], last[i]) of the source's index source[term], or `term` itself where `source`
+// is null, times scale[index], or 1 where `scale` is null.
+struct FlatAxis {
+    int64_t result, source_size;
+    const int64_t* first;
+    const int64_t* last;
+    const int64_t* source;
+    const float* scale;
+
+    int64_t index(int64_t term) const { return source == nullptr ? term : source[term]; }
+};
+
+// Of windows, whose scales are left out where they are ones.
+inline FlatAxis flat_axis(const WindowAxis& axis, int64_t windows, const std::vector<float>& scale) {
+    return {axis.in(), windows, axis.first.data(), axis.last.data(), nullptr, scale.empty() ? nullptr : scale.data()};
+}
+
+// Whether there is a loop for this machine and type, and enough planes to pay for the tables, which serve all of them.
+bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size);
+
+// A plane's neighbours follow each other, as those of each row.
+template <int Rank>
+bool is_dense_plane(const View<Rank>& view) {
+    int64_t expected = 1;
+    for (int d = Rank - 1; d >= 2; expected *= view.size[d--])
+        if (view.size[d] != 1 && view.stride[d] != expected) return false;
+    return true;
+}
+
+// The job of a call, and the tables that it points to.
+class FlatPlanes {
+   public:
+    // Of (N, C, ...) views of dense planes, with an axis for each dimension of a plane. The last axis has its scale applied to the sums
+    // along the one before.
+    template <int Rank>
+    FlatPlanes(const View<Rank>& source, const View<Rank>& target, const FlatAxis (&axes)[Rank - 2])
+        : plane_count_(target.size[0] * target.size[1]) {
+        job_.dtype = target.dtype;
+        job_.source = source.data;
+        job_.target = target.data;
+        job_.channels = target.size[1];
+        for (int d = 0; d < 2; ++d) {
+            job_.source_stride[d] = source.stride[d];
+            job_.target_stride[d] = target.stride[d];
+        }
+        job_.stream = is_large(target);
+        plan(axes, Rank - 2);
+    }
+    // The job points into the plan.
+    FlatPlanes(const FlatPlanes&) = delete;
+    FlatPlanes& operator=(const FlatPlanes&) = delete;
+
+    void run(int thread_count) const;
+
+   private:
+    void plan(const FlatAxis* axes, int count);
+    void plan_stage(int stage, const FlatAxis* axes, int count);
+    void divide_scratch();
+
+    int64_t plane_count_;
+    GatherPlan tables_[FlatPlanesJob::kMaxStages];
+    std::vector<float> scale_;
+    FlatPlanesJob job_{};
+};
+
+}  // namespace torch_aclnn::kernels

@@ -1,0 +1,65 @@
+// Sums within small planes in lanes: a plane is one row of cells, so that short rows fill vectors too.
+#include "kernels/flat_planes/gather_sum.h"
+#include "kernels/flat_planes/job.h"
+#include "kernels/simd/sink.h"
+
+namespace torch_aclnn::kernels::KERNEL_ISA {
+
+#if KERNEL_VECTOR_BYTES > 16  // shuffles by a table need AVX2
+namespace {
+
+template <class T>
+class FlatPlanes {
+   public:
+    FlatPlanes(const FlatPlanesJob& job, void* scratch)
+        : job_(job),
+          sums_(static_cast<float*>(scratch)),
+          sink_(static_cast<char*>(scratch) + 2 * job.sum_bytes, job.sink_bytes, job.stream) {}
+
+    // Stage by stage for a group of planes: a load has to wait for a store that it overlaps.
+    void run(int64_t begin, int64_t end) {
+        for (int64_t plane = begin; plane < end;) {
+            const int64_t n = plane / job_.channels, c = plane % job_.channels;
+            const int64_t count = smaller(job_.planes_per_group, smaller(end - plane, job_.channels - c));
+            const T* source = static_cast<const T*>(job_.source) + n * job_.source_stride[0] + c * job_.source_stride[1];
+            T* target = static_cast<T*>(job_.target) + n * job_.target_stride[0] + c * job_.target_stride[1];
+            for (int64_t i = 0; i < count; ++i) sum(job_.stages[0], source + i * job_.source_stride[1], line(0, i));
+            for (int stage = 1; stage + 1 < job_.stage_count; ++stage)
+                for (int64_t i = 0; i < count; ++i) sum(job_.stages[stage], line(stage - 1, i), line(stage, i));
+            const int last = job_.stage_count - 1;
+            for (int64_t i = 0; i < count; ++i)
+                sum(job_.stages[last], line(last - 1, i), sink_.room(target + i * job_.target_stride[1], job_.plane_size));
+            plane += count;
+        }
+    }
+
+   private:
+    static constexpr int N = kGatherLanes;
+
+    float* line(int stage, int64_t plane) { return sums_ + stage % 2 * (job_.sum_bytes / sizeof(float)) + plane * job_.line_size; }
+
+    template <class Source, class Target>
+    static void sum(const FlatStage& stage, const Source* source, Target* target) {
+        const GatherTable& table = stage.table;
+        if (stage.scale == nullptr)
+            for (int64_t block = 0; block < table.blocks; ++block) store<N>(target + block * N, gather_sum(source, table, block));
+        else
+            for (int64_t block = 0; block < table.blocks; ++block)
+                store<N>(target + block * N, gather_sum(source, table, block) * load<N>(stage.scale + block * N) + 0.0f);
+    }
+
+    const FlatPlanesJob& job_;
+    float* sums_;
+    Sink sink_;
+};
+
+}  // namespace
+
+void flat_planes(const FlatPlanesJob& job, int64_t begin, int64_t end, void* scratch) {
+    visit_sums(job.dtype, [&](auto element) {
+        if constexpr (std::is_same_v<Sum<decltype(element)>, float>) FlatPlanes<decltype(element)>(job, scratch).run(begin, end);
+    });
+}
+#endif
+
+}  // namespace torch_aclnn::kernels::KERNEL_ISA
