@@ -188,6 +188,21 @@ def test_backward_reduce(batch, wanted):
             torch.testing.assert_close(have.cpu(), want, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("size", [(2, 3), (2, 3, 1), (4, 3, 17), (3, 40, 8, 9), (0, 3, 5), (5, 0, 4)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_backward_reduce_sums_in_float64(size, dtype):
+    x, grad = torch.randn(size).to(dtype), torch.randn(size).to(dtype)
+    mean, invstd = torch.randn(size[1]), torch.rand(size[1]) + 0.5
+    dims = [d for d in range(len(size)) if d != 1]
+    centred = x.double() - mean.double().view(-1, *[1] * (len(size) - 2))
+    exact = grad.double().sum(dims), (grad.double() * centred).sum(dims)
+    for layout in (lambda t: t, lambda t: t.movedim(1, -1).contiguous().movedim(-1, 1)):
+        there = [t.to(DEVICE) for t in (layout(grad), layout(x), mean, invstd, torch.ones_like(mean))]
+        got = torch.batch_norm_backward_reduce(*there, True, True, True)
+        for have, want in zip(got, exact, strict=False):
+            torch.testing.assert_close(have.cpu().double(), want, rtol=1e-7, atol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("normalised", [(6,), (4, 6)])
 def test_deep_norm(normalised, dtype):

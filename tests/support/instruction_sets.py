@@ -12,6 +12,7 @@ from torch import Tensor
 
 from support.layouts import LAYOUTS
 from support.operators import MODULES
+from support.samples import awkward_values
 
 
 def results() -> Iterator[Tensor]:
@@ -20,6 +21,15 @@ def results() -> Iterator[Tensor]:
         for module in MODULES:
             for dtype in module.OPERATOR.awkward_dtypes:
                 yield from module.OPERATOR.awkward_results(layout, getattr(torch, dtype))
+    yield from sums_of_batch_norm()
+
+
+def sums_of_batch_norm() -> Iterator[Tensor]:
+    """Return what batch norm's backward needs first, by a kernel of its own, in the engine."""
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        x, grad = (awkward_values(3, 5, 37, dtype=dtype, seed=seed).nan_to_num().npu() for seed in (0, 1))
+        mean = torch.linspace(-1, 1, 5).npu()
+        yield from (t.cpu() for t in torch.batch_norm_backward_reduce(grad, x, mean, mean, mean, True, True, True))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,18 @@
 // The pieces of synchronised batch norm. ATen has no CPU kernels for them; channels are dimension 1. Sums are taken in float64.
 // The backward's last piece, aclnnBatchNormElemtBackward, is an operator of its own, in libopapi.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
+#include "kernels/batch_norm_backward_reduce/batch_norm_backward_reduce.h"
 
 ATEN_FAMILY("normalisation")
 
 using namespace torch_aclnn::host::aten;
+namespace kernels = torch_aclnn::kernels;
 
 namespace {
 
@@ -28,6 +33,36 @@ at::Tensor along_channels(const at::Tensor& values, const at::Tensor& input) {
 
 at::Tensor sum_per_channel(const at::Tensor& values) {
     return at::sum(values, all_but_channels(values), false, at::kDouble);
+}
+
+kernels::DType kernel_dtype(at::ScalarType dtype) {
+    switch (dtype) {
+        case at::kHalf: return kernels::DType::float16;
+        case at::kBFloat16: return kernels::DType::bfloat16;
+        case at::kFloat: return kernels::DType::float32;
+        default: return kernels::DType::float64;
+    }
+}
+
+// (N, C, inner) of a contiguous tensor.
+kernels::View<3> rows_of_channels(const at::Tensor& tensor) {
+    const int64_t n = tensor.size(0), channels = tensor.size(1), inner = tensor.numel() / std::max<int64_t>(1, n * channels);
+    return {
+        const_cast<void*>(tensor.const_data_ptr()), kernel_dtype(tensor.scalar_type()), {n, channels, inner}, {channels * inner, inner, 1}};
+}
+
+struct BackwardSums {
+    at::Tensor dy, dy_xmu;
+};
+
+// A kernel of the package sums rows of adjacent elements in one pass.
+BackwardSums backward_sums(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean) {
+    const at::ScalarType dtype = at::promote_types(grad_out.scalar_type(), input.scalar_type());
+    const at::Tensor dy = grad_out.to(dtype).contiguous(), x = input.to(dtype).contiguous(), means = mean.to(at::kDouble).contiguous();
+    BackwardSums sums{at::empty_like(means), at::empty_like(means)};
+    kernels::batch_norm_backward_reduce(rows_of_channels(dy), rows_of_channels(x), means.const_data_ptr<double>(),
+                                        sums.dy.mutable_data_ptr<double>(), sums.dy_xmu.mutable_data_ptr<double>(), at::get_num_threads());
+    return sums;
 }
 
 void follow(const at::Tensor& running, const at::Tensor& batch, double momentum) {
@@ -53,8 +88,7 @@ ATEN_ENTRY(aclnnBatchNormElemt, FLOATING, (In, input), (OptIn, weight), (OptIn, 
 // sumDyXmu is the sum of gradOut * (input - mean).
 ATEN_ENTRY(aclnnBatchNormReduceBackward, ANY, (In, gradOut), (In, input), (In, mean), (In, invstd), (OptIn, weight), (Bool, inputG),
            (Bool, weightG), (Bool, biasG), (OptOut, sumDy), (OptOut, sumDyXmu), (OptOut, gradWeight), (OptOut, gradBias)) {
-    const at::Tensor dy = upcast(gradOut);
-    const at::Tensor sum_dy = sum_per_channel(dy), sum_dy_xmu = sum_per_channel(dy * (upcast(input) - along_channels(mean, input)));
+    const auto [sum_dy, sum_dy_xmu] = backward_sums(gradOut, input, mean);
     if (inputG) write(sumDy, sum_dy);
     if (inputG) write(sumDyXmu, sum_dy_xmu);
     if (weightG) write(gradWeight, sum_dy_xmu * invstd.reshape({-1}));
