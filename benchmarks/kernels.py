@@ -3,6 +3,7 @@
 python -m benchmarks.kernels            # all cases; some minutes
 python -m benchmarks.kernels --quick    # few cases, without inductor; less than a minute
 python -m benchmarks.kernels --filter "bfloat16 32x64" --json new.json --compare old.json
+python -m benchmarks.kernels --random 300  # as many cases drawn at random, of all sizes, dtypes and layouts
 python -m benchmarks.kernels --scaling  # what more threads give
 """
 
@@ -26,6 +27,7 @@ from benchmarks.case import Case, Work
 from benchmarks.cases import CASES
 from benchmarks.checks import WrongResult, check_ours, check_peer
 from benchmarks.figures import Earlier, Figures, UnusableFile, as_json, read_earlier
+from benchmarks.operators import random_cases
 from benchmarks.tables import INTERRUPTED, make_console, print_conclusions, print_disturbance, print_times
 from benchmarks.timing import CopySpeed, alternate, batch_size
 
@@ -89,10 +91,16 @@ def parse(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Case], E
     parser.add_argument("--filter", default="", metavar="TEXT", help="only cases whose name contains it")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of all contenders (default: torch's)")
     parser.add_argument("--quick", action="store_true", help="few cases and rounds, without inductor")
+    parser.add_argument("--random", type=int, metavar="N", help="instead, so many cases that are drawn at random")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of --random; the same cases for the same seed (default: 0)")
     parser.add_argument("--scaling", action="store_true", help="instead, measure us and copy_ with 1 to N threads")
     options = parser.parse_args(argv)
-    if options.threads is not None and options.threads < 1:
-        parser.error(f"--threads: expected at least 1, got {options.threads}")
+    for name in ("threads", "random"):
+        number = getattr(options, name)
+        if number is not None and number < 1:
+            parser.error(f"--{name}: expected at least 1, got {number}")
+    if options.random and options.quick:
+        parser.error("--random: expected no --quick, which selects from the fixed cases")
     if options.scaling and (options.plot or options.compare):
         parser.error("--scaling: expected neither --plot nor --compare")
     if options.scaling and (options.threads or torch.get_num_threads()) == 1:
@@ -102,9 +110,10 @@ def parse(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Case], E
     for path in filter(None, (options.json, options.plot)):
         if not path.absolute().parent.is_dir():
             parser.error(f"{path}: its folder does not exist")
-    cases = [case for case in CASES if options.filter in case.name and (case.quick or not options.quick)]
+    offered = random_cases(options.random, options.seed) if options.random else CASES
+    cases = [case for case in offered if options.filter in case.name and (case.quick or not options.quick)]
     if not cases:
-        parser.error(f"--filter: no case's name contains {options.filter!r}; names look like {CASES[0].name!r}")
+        parser.error(f"--filter: no case's name contains {options.filter!r}; names look like {offered[0].name!r}")
     try:
         return options, cases, read_earlier(options.compare, [case.name for case in cases]) if options.compare else None
     except UnusableFile as error:

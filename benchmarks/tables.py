@@ -13,6 +13,8 @@ from benchmarks.machine import DOUBTFUL_SHARE
 CALLS_ATEN, DOUBTFUL = "*", "?"
 # Of a console: columns from which on a table need not be narrow.
 WIDE = 100
+# So many of the cases in which a peer is faster are listed.
+WORST = 10
 # The exit status of a program that Ctrl-C ended.
 INTERRUPTED = 130
 
@@ -103,10 +105,11 @@ def print_conclusions(console: Console, cases: list[Figures], copy_gb_per_s: flo
             f"{worst.against_ideal(copy_gb_per_s):.2f} at worst ({worst.name})"
         )
     slower = slower_than_peer(cases)
-    for case in slower:
+    console.print(f"ahead of the best peer: {len(cases) - len(slower)} of {len(cases)} cases ({1 - len(slower) / len(cases):.1%})")
+    for case in slower[:WORST]:
         console.print(f"[red]slower than its best peer[/red]: {case.name}, {1 / case.against_peer:.2f} times its time")
-    if not slower:
-        console.print("no case is slower than its best peer")
+    if len(slower) > WORST:
+        console.print(f"and {len(slower) - WORST} others, by less")
     if earlier:
         known = _known(earlier.speedup, cases)
         console.print(

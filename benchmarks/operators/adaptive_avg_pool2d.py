@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from benchmarks.case import Case, times
+from benchmarks.draw import Draw
 from benchmarks.planes import PlaneCase
 
 
@@ -46,6 +47,15 @@ def _cases() -> list[Case]:
         AdaptiveAvgPool2d(shape=(8, 64, 7, 7), output_size=(14, 10)),
         AdaptiveAvgPool2d(shape=(256, 56, 56), output_size=(6, 6)),
     ]
+
+
+def random_case(draw: Draw) -> Case:
+    """Draw sizes to pool to: half of the time divisors of the plane's, as most networks have them, else any that are not larger."""
+    layout = draw.layout(plane_dims=2, smallest_plane=5, largest_plane=128)
+    even = draw.chance(0.5)
+    sides = layout["shape"][-2:]
+    height, width = (draw.choice([o for o in range(1, side + 1) if side % o == 0 or not even]) for side in sides)
+    return AdaptiveAvgPool2d(**layout, output_size=(height, width))
 
 
 CASES = _cases()

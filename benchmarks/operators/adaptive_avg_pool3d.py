@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from benchmarks.case import Case, times
+from benchmarks.draw import Draw
 from benchmarks.planes import PlaneCase
 
 
@@ -46,6 +47,15 @@ def _cases() -> list[Case]:
         AdaptiveAvgPool3d(shape=(2, 64, 3, 7, 7), output_size=(5, 14, 10)),
         AdaptiveAvgPool3d(shape=(64, 16, 28, 28), output_size=(5, 6, 6)),
     ]
+
+
+def random_case(draw: Draw) -> Case:
+    """Draw sizes to pool to: half of the time divisors of the plane's, as most networks have them, else any that are not larger."""
+    layout = draw.layout(plane_dims=3, smallest_plane=3, largest_plane=48)
+    even = draw.chance(0.5)
+    sides = layout["shape"][-3:]
+    depth, height, width = (draw.choice([o for o in range(1, side + 1) if side % o == 0 or not even]) for side in sides)
+    return AdaptiveAvgPool3d(**layout, output_size=(depth, height, width))
 
 
 CASES = _cases()

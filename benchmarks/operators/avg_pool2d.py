@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from benchmarks.case import Case
+from benchmarks.draw import Draw
 from benchmarks.planes import PlaneCase
 
 
@@ -66,6 +67,21 @@ def _cases() -> list[Case]:
     )
     planes = [*large, *(replace(case, dtype=torch.bfloat16) for case in large), half, *small, *other]
     return planes + [replace(case, channels_last=True) for case in planes if len(case.shape) == 4]
+
+
+def random_case(draw: Draw) -> Case:
+    """Draw a window of up to 7x7, its step, its padding and what is seldom set."""
+    layout = draw.layout(plane_dims=2, smallest_plane=5, largest_plane=128)
+    kernel = draw.size(2, min(7, *layout["shape"][-2:]))
+    return AvgPool2d(
+        **layout,
+        kernel=kernel,
+        stride=draw.choice((1, 2, 3, kernel)),
+        padding=draw.choice((0, kernel // 2)),
+        ceil_mode=draw.chance(0.2),
+        count_include_pad=draw.chance(0.8),
+        divisor_override=5 if draw.chance(0.1) else None,
+    )
 
 
 CASES = _cases()

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.case import Case, Work, dtype_name
+from benchmarks.draw import Draw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +116,13 @@ def _cases() -> list[Case]:
         BatchNormElemt(shape=(1, 3, 32, 32), quick=True),
         BatchNormElemt(shape=(8, 64, 17, 13)),
     ]
+
+
+def random_case(draw: Draw) -> Case:
+    """Draw a network's layer; seldom a grad_out of another dtype."""
+    layout = draw.layout(plane_dims=2, smallest_plane=5, largest_plane=128)
+    other = draw.choice((torch.float32, torch.bfloat16)) if draw.chance(0.2) else layout["dtype"]
+    return BatchNormElemt(**layout, grad_dtype=other if other != layout["dtype"] else None)
 
 
 CASES = _cases()

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from torch_aclnn.check.samples import Sample
 
 from benchmarks.case import Case, Work, times
+from benchmarks.draw import Draw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +75,12 @@ def _cases() -> list[Case]:
         MaxUnpool3d(shape=(2, 16, 6, 17, 13), kernel=(2, 3, 2)),
         MaxUnpool3d(shape=(32, 16, 32, 32)),
     ]
+
+
+def random_case(draw: Draw) -> Case:
+    """Draw a pooling's window of 2 or 3, with a depth of 1 where a network unpools pictures."""
+    layout = draw.layout(plane_dims=3, smallest_plane=6, largest_plane=64)
+    return MaxUnpool3d(**layout, kernel=(draw.choice((1, 2, 3)), *draw.choice(((2, 2), (3, 3)))))
 
 
 CASES = _cases()

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 import torch
 
 from benchmarks.case import Case
+from benchmarks.draw import Draw
+from benchmarks.operators import replication_pad2d
 from benchmarks.operators.replication_pad2d import ReplicationPad2d
 
 
@@ -33,6 +35,11 @@ def _cases() -> list[Case]:
         ReflectionPad2d(shape=(8, 64, 7, 7), padding=(6, 6, 6, 6)),
         ReflectionPad2d(shape=(64, 128, 128), padding=(2, 2, 2, 2)),
     ]
+
+
+def random_case(draw: Draw) -> Case:
+    """Draw what replication_pad2d draws."""
+    return replication_pad2d.random_case(draw, ReflectionPad2d)
 
 
 CASES = _cases()

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from benchmarks.case import Case
+from benchmarks.draw import Draw
 from benchmarks.planes import PlaneCase
 
 
@@ -47,6 +48,13 @@ def _cases() -> list[Case]:
         ReplicationPad2d(shape=(8, 64, 4, 4), padding=(6, 6, 6, 6)),
         ReplicationPad2d(shape=(64, 128, 128), padding=(2, 2, 2, 2)),
     ]
+
+
+def random_case(draw: Draw, case: type[ReplicationPad2d] = ReplicationPad2d) -> Case:
+    """Draw a padding of up to 4, mostly the same on each side."""
+    layout = draw.layout(plane_dims=2, smallest_plane=5, largest_plane=256)
+    left, right, top, bottom = (draw.size(1, 4) for _ in range(4))
+    return case(**layout, padding=(left,) * 4 if draw.chance(0.7) else (left, right, top, bottom))
 
 
 CASES = _cases()

@@ -1,0 +1,95 @@
+"""Time whole training steps: on cpu, on npu, and on npu with the model converted, in turns; the fastest of each.
+
+python -m benchmarks.training            # about two minutes
+python -m benchmarks.training --quick    # fewer rounds
+"""
+
+import argparse
+import copy
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch_aclnn
+import torch
+from torch import Tensor, nn
+
+from benchmarks import machine
+from benchmarks.networks import NETWORKS, Network
+from benchmarks.tables import INTERRUPTED, make_console, make_table, number, print_disturbance, ratio
+from benchmarks.timing import seconds_per_call
+
+ROUNDS, QUICK_ROUNDS = 15, 5
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """Milliseconds for a step of a network."""
+
+    network: str
+    cpu_ms: float
+    npu_ms: float
+    converted_ms: float
+
+
+def make_step(network: Network, model: nn.Module, device: str) -> Callable[[], Tensor]:
+    """Return forward, backward and an update of the parameters, which ends when they are there."""
+    model, batch = model.to(device), network.batch().to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-6, momentum=0.9)
+
+    def step() -> Tensor:
+        optimizer.zero_grad()
+        loss = model(batch).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach().cpu()
+
+    return step
+
+
+def measure(network: Network, rounds: int) -> StepTime:
+    """Time the three kinds of step, which begin with the same parameters."""
+    torch.manual_seed(0)
+    model = network.make()
+    steps = [
+        make_step(network, copy.deepcopy(model), "cpu"),
+        make_step(network, copy.deepcopy(model), "npu"),
+        make_step(network, torch_aclnn.convert(copy.deepcopy(model)), "npu"),
+    ]
+    seconds: list[list[float]] = [[] for _ in steps]
+    for _ in range(1 + rounds):
+        for taken, step in zip(seconds, steps, strict=True):
+            taken.append(seconds_per_call(step, 1))
+    # A step is long, so other programs meet most of them; what disturbs one makes it longer only.
+    return StepTime(network.name, *(1e3 * min(taken[1:]) for taken in seconds))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.training", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    options = parser.parse_args(argv)
+    console, others, results = make_console(), machine.OtherPrograms(), []
+    console.print(machine.summary(machine.describe()))
+    try:
+        results.extend(measure(network, QUICK_ROUNDS if options.quick else ROUNDS) for network in NETWORKS)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    table = make_table("a step of", ("cpu", "npu", "npu, converted", "cpu / npu", "npu / converted"), title="milliseconds, and two ratios")
+    for time in results:
+        milliseconds = map(number, (time.cpu_ms, time.npu_ms, time.converted_ms))
+        table.add_row(time.network, *milliseconds, ratio(time.cpu_ms / time.npu_ms), ratio(time.npu_ms / time.converted_ms))
+    console.print(table)
+    print_disturbance(console, others.share())
+    if options.json:
+        document = {"benchmark": "training", "machine": machine.describe(), "cases": [asdict(time) for time in results]}
+        options.json.write_text(json.dumps(document, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,89 @@
+"""Benchmarks of cases drawn at random, and of training steps. Nothing here depends on how fast anything is."""
+
+import copy
+import json
+from dataclasses import replace
+from unittest.mock import Mock
+
+import torch_aclnn
+import pytest
+import torch
+from torch import nn
+from torch._inductor.exc import InvalidCxxCompiler
+from torch_aclnn._operators import OPERATORS
+
+from benchmarks import inductor, kernels, machine, training
+from benchmarks.checks import check_ours, check_peer
+from benchmarks.draw import DTYPES, LARGEST_BYTES
+from benchmarks.networks import NETWORKS, Network
+from benchmarks.operators import random_cases
+
+CASES = random_cases(70, seed=0)
+
+
+@pytest.fixture(autouse=True)
+def _machine(monkeypatch):
+    monkeypatch.setattr(machine.OtherPrograms, "share", lambda self: 0.0)  # whatever else this machine does
+
+
+def test_a_seed_draws_the_same_cases_and_another_one_others():
+    assert [case.name for case in random_cases(70, seed=0)] == [case.name for case in CASES]
+    assert {case.name for case in random_cases(70, seed=1)}.isdisjoint(case.name for case in CASES)
+
+
+def test_cases_of_each_operator_dtype_layout_and_size_are_drawn():
+    assert {case.operator for case in CASES} == {operator.name for operator in OPERATORS}
+    assert {case.dtype for case in CASES} == set(DTYPES) and {case.channels_last for case in CASES} == {True, False}
+    sizes = [torch.empty(case.shape, device="meta", dtype=case.dtype).nbytes for case in CASES]
+    assert min(sizes) < 2**12 and 2**24 < max(sizes) <= LARGEST_BYTES
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_each_random_case_builds_and_our_result_is_atens(case):
+    plane_dims = case.plane_dims
+    lead = tuple(min(size, 3) for size in case.shape[:-plane_dims])
+    work = replace(case, shape=(*lead, *case.shape[-plane_dims:])).work()
+    check_ours(work)
+    check_peer(work, "ATen", work.aten)
+
+
+def test_a_run_of_random_cases_says_in_how_many_ours_is_ahead(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(inductor, "get_cpp_compiler", Mock(side_effect=InvalidCxxCompiler))
+    path = tmp_path / "figures.json"
+    chosen = [case.name for case in random_cases(7, seed=5) if "reflection" in case.name]
+    assert kernels.main(["--random", "7", "--seed", "5", "--filter", "reflection", "--json", str(path)]) == 0
+    assert "ahead of the best peer: " in capsys.readouterr().out
+    assert [case["name"] for case in json.loads(path.read_text())["cases"]] == chosen
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--random 0", "--random: expected at least 1, got 0"),
+        ("--random 3 --quick", "--random: expected no --quick, which selects from the fixed cases"),
+    ],
+)
+def test_random_cases_that_cannot_be_drawn_are_refused(capsys, arguments, message):
+    with pytest.raises(SystemExit):
+        kernels.main(arguments.split())
+    assert capsys.readouterr().err.endswith(f"error: {message}\n")
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=lambda network: network.name)
+def test_each_network_has_the_same_loss_on_cpu_and_npu_also_once_converted(network):
+    torch.manual_seed(0)
+    model, batch = network.make(), network.batch()[:2]
+    on_npu = copy.deepcopy(model).npu(), torch_aclnn.convert(copy.deepcopy(model)).npu()
+    expected = model(batch).square().mean().item()
+    for other in on_npu:
+        assert other(batch.npu()).square().mean().item() == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_times_of_training_steps_are_printed_and_written(capsys, monkeypatch, tmp_path):
+    tiny = Network("tiny 2x3x4x4", lambda: nn.Sequential(nn.Conv2d(3, 2, 1), nn.BatchNorm2d(2)), lambda: torch.randn(2, 3, 4, 4))
+    monkeypatch.setattr(training, "NETWORKS", (tiny,))
+    path = tmp_path / "training.json"
+    assert training.main(["--quick", "--json", str(path)]) == 0
+    assert "tiny 2x3x4x4" in capsys.readouterr().out
+    (case,) = json.loads(path.read_text())["cases"]
+    assert case["network"] == tiny.name and min(case["cpu_ms"], case["npu_ms"], case["converted_ms"]) > 0
