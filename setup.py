@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,8 @@ SOURCES = ROOT / "csrc"
 IMPORT_HOOK = ROOT / "torch_aclnn_import_hook.pth"
 # From the libraries of an installed torch_aclnn to those of torch, in the same site-packages.
 TORCH_BESIDE_THE_PACKAGE = "$ORIGIN/../../../torch/lib"
+# torch_npu's releases that the sources build against, and the newest minor version of it; each asks for a torch of its own.
+OLDEST_TORCH_NPU, NEWEST_TORCH_NPU = "2.7.1.post11", "2.14"
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter"]
 
 
@@ -29,8 +32,30 @@ def torch_npu_directory() -> Path:
     """Where torch_npu is installed, found without importing it."""
     spec = importlib.util.find_spec("torch_npu")
     if spec is None or spec.origin is None:
-        raise SystemExit("torch_aclnn needs torch_npu at build time: pip install torch_npu==2.13.0")
+        raise SystemExit(f"torch_aclnn needs torch_npu at build time: pip install torch_npu=={NEWEST_TORCH_NPU}.*")
     return Path(spec.origin).parent
+
+
+def numbers(release: str) -> list[int]:
+    """The numbers of a release, for comparisons: 2.7.1.post11 is [2, 7, 1, 11]."""
+    return [int(number) for number in re.findall(r"\d+", release)]
+
+
+def check_torch_npu() -> None:
+    """End the build with a message if torch_npu is a release that the sources do not know."""
+    found = release_of("torch_npu")
+    if not numbers(OLDEST_TORCH_NPU) <= numbers(found) or numbers(found)[:2] > numbers(NEWEST_TORCH_NPU):
+        raise SystemExit(f"torch_aclnn builds against torch_npu {OLDEST_TORCH_NPU} to {NEWEST_TORCH_NPU}, got {found}")
+
+
+def release_of(package: str) -> str:
+    """The installed release of a package, without the tag of its build: 2.13.0+cpu is 2.13.0."""
+    return metadata.version(package).split("+")[0]
+
+
+def requirements() -> list[str]:
+    """What the built package needs: the minor versions that it was compiled against, whose interfaces no other has."""
+    return [f"{package}=={'.'.join(release_of(package).split('.')[:2])}.*" for package in ("torch", "torch_npu")]
 
 
 def tool(name: str) -> str:
@@ -41,6 +66,12 @@ def tool(name: str) -> str:
     return path
 
 
+def pybind11_definitions() -> list[str]:
+    """What pybind11 must be compiled with to share objects with torch, where its version makes a difference of the compiler."""
+    values = {name: getattr(torch._C, f"_PYBIND11_{name}", None) for name in ("COMPILER_TYPE", "STDLIB", "BUILD_ABI")}
+    return [f'PYBIND11_{name}="{value}"' for name, value in values.items() if value]
+
+
 def build_engine(build: Path, toolkit: Path, torch_at_run_time: str) -> None:
     """Build the engine's libraries; what has not changed since the last time is not built again."""
     # For the headers that the engine generates beside them, too.
@@ -48,10 +79,12 @@ def build_engine(build: Path, toolkit: Path, torch_at_run_time: str) -> None:
     definitions = {
         "CMAKE_MAKE_PROGRAM": tool("ninja"),
         "TORCH_ACLNN_TOOLKIT_DIR": toolkit,
+        "TORCH_VERSION": release_of("torch"),
         "TORCH_INCLUDE_DIRS": ";".join(include_paths()),
         "TORCH_LIBRARY_DIR": library_paths()[0],
         "TORCH_RUNTIME_DIR": torch_at_run_time,
         "Python3_EXECUTABLE": sys.executable,
+        "PYBIND11_DEFINITIONS": ";".join(pybind11_definitions()),
         "PYTHON_INCLUDE_DIR": sysconfig.get_path("include"),
     }
     options = [f"-D{name}={value}" for name, value in definitions.items()]
@@ -79,9 +112,8 @@ def extension() -> CppExtension:
 
 def write_built_for(package: Path) -> None:
     """Record what this build is for; the package refuses other versions with a message instead of a linker's error."""
-    torch_npu = metadata.version("torch_npu").split("+")[0]
     lines = ['"""The versions that this build was made for; written by setup.py."""', ""]
-    lines += [f'TORCH = "{torch.__version__.split("+")[0]}"', f'TORCH_NPU = "{torch_npu}"', ""]
+    lines += [f'TORCH = "{release_of("torch")}"', f'TORCH_NPU = "{release_of("torch_npu")}"', ""]
     (package / "_built_for.py").write_text("\n".join(lines))
 
 
@@ -107,4 +139,6 @@ class BuildWithEngine(BuildExtension):
             shutil.copy(IMPORT_HOOK, self.build_lib)
 
 
-setup(ext_modules=[extension()], cmdclass={"build_ext": BuildWithEngine})
+extensions = [extension()]
+check_torch_npu()
+setup(ext_modules=extensions, install_requires=requirements(), cmdclass={"build_ext": BuildWithEngine})

@@ -29,7 +29,7 @@ BESIDE = """
 import os; os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 import ctypes, torch
 library = ctypes.CDLL({library!r})
-torch_version = {{"__version__": "2.13.0+cu130", "cuda": {cuda!r}}}
+torch_version = {{"__version__": torch.__version__.split("+")[0] + "+cu130", "cuda": {cuda!r}}}
 from torch_aclnn_command import host_alone
 with host_alone(): from torch_aclnn.host import versions
 installed = versions.installed

@@ -4,7 +4,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from torch_aclnn import _built_for
 from torch_aclnn.host import cann
+from torch_aclnn.host.versions import minor
 
 from support.marks import without_import_hook
 from support.subprocesses import output_of, run_python
@@ -89,7 +91,7 @@ def test_a_failure_that_the_program_handles_is_not_repeated():
     assert done.stderr == "something else\n"
 
 
-def make_torch_npu(directory: Path, body: str, version: str = "2.13.0") -> str:
+def make_torch_npu(directory: Path, body: str, version: str = _built_for.TORCH_NPU) -> str:
     """Make a package torch_npu, and return the code that lets it be found first."""
     (directory / "torch_npu").mkdir()
     (directory / "torch_npu" / "__init__.py").write_text(body)
@@ -98,9 +100,10 @@ def make_torch_npu(directory: Path, body: str, version: str = "2.13.0") -> str:
 
 
 def test_a_torch_npu_of_another_release_is_refused_before_it_loads(tmp_path):
-    code = make_torch_npu(tmp_path, "raise AssertionError('must not run')", "2.12.0") + "import torch_npu"
+    code = make_torch_npu(tmp_path, "raise AssertionError('must not run')", "2.6.0") + "import torch_npu"
     last = run_python(code).stderr.splitlines()[-1]
-    assert last.startswith("ImportError: torch_aclnn was built for torch_npu 2.13.0, but 2.12.0 is installed; ")
+    built_for = minor(_built_for.TORCH_NPU)
+    assert last.startswith(f"ImportError: torch_aclnn was built for torch_npu {built_for}, but 2.6.0 is installed; ")
 
 
 def test_a_visible_gpu_is_named_with_both_remedies(tmp_path):

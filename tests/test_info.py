@@ -13,13 +13,14 @@ from torch_aclnn import _built_for
 from torch_aclnn.host import installation
 from torch_aclnn.host.info_rows import rows
 from torch_aclnn.host.probe import probe
+from torch_aclnn.host.versions import minor
 
 from support.marks import host_engine_only
 from support.subprocesses import run_python
 
 PACKAGE = Path(torch_aclnn.__file__).parent
 COMMAND = "import sys, torch_aclnn_command; sys.exit(torch_aclnn_command.main())"
-INSTALL = f'pip install "torch=={_built_for.TORCH}" "torch_npu=={_built_for.TORCH_NPU}.*"'
+INSTALL = f'pip install "torch=={minor(_built_for.TORCH)}.*" "torch_npu=={minor(_built_for.TORCH_NPU)}.*"'
 NO_GPU = "import types\ncuda = types.SimpleNamespace(device_count=lambda: 0, is_available=lambda: False)"
 
 pytestmark = host_engine_only

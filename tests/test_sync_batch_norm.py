@@ -12,7 +12,8 @@ from torch import nn
 from torch_aclnn.autograd import _batch_norm_steps as steps
 
 OURS, TORCHS = torch_aclnn.nn.SyncBatchNorm, nn.SyncBatchNorm
-OPTIONS = [{}, {"affine": False}, {"bias": False}, {"track_running_stats": False}, {"momentum": None, "eps": 1e-3}]
+HAS_BIAS = "bias" in inspect.signature(nn.BatchNorm2d).parameters  # as an argument, which older versions of torch have not
+OPTIONS = [{}, {"affine": False}, *([{"bias": False}] if HAS_BIAS else []), {"track_running_stats": False}, {"momentum": None, "eps": 1e-3}]
 
 
 def filled(layer: nn.Module) -> nn.Module:
@@ -96,9 +97,9 @@ def test_convert_sync_batchnorm_takes_each_batch_norm_and_keeps_its_state():
 
 
 def test_convert_sync_batchnorm_returns_a_new_module_for_a_batch_norm():
-    layer = nn.BatchNorm2d(3, bias=False)
+    layer = nn.BatchNorm2d(3, affine=False)
     converted = OURS.convert_sync_batchnorm(layer)
-    assert type(converted) is OURS and converted.weight is layer.weight and converted.bias is None
+    assert type(converted) is OURS and converted.weight is layer.weight is None and converted.bias is None
 
 
 def test_a_subclass_converts_to_itself():

@@ -5,7 +5,8 @@ from torch_aclnn.host import versions
 
 from support.subprocesses import run_python
 
-INSTALL = 'pip install "torch==2.13.0" "torch_npu==2.13.0.*"'
+TORCH, TORCH_NPU = (versions.minor(release) for release in (versions._built_for.TORCH, versions._built_for.TORCH_NPU))
+INSTALL = f'pip install "torch=={TORCH}.*" "torch_npu=={TORCH_NPU}.*"'
 
 
 @pytest.mark.parametrize(
@@ -13,15 +14,15 @@ INSTALL = 'pip install "torch==2.13.0" "torch_npu==2.13.0.*"'
     [
         (
             "torch",
-            "__version__ = '2.13.0+rocm7'\nhip = '7.0'\n",
-            "torch 2.13.0+rocm7 is a ROCm build, beside which torch_npu does not load; install torch's CPU build: pip install ",
+            f"__version__ = '{TORCH}.0+rocm7'\nhip = '7.0'\n",
+            f"torch {TORCH}.0+rocm7 is a ROCm build, beside which torch_npu does not load; install torch's CPU build: pip install ",
         ),
-        ("torch", "__version__ = '2.12.0'\ncuda = None\n", "was built for torch 2.13.0, but 2.12.0 is installed"),
-        ("torch_npu", "__version__ = '2.12.0'\n", "was built for torch_npu 2.13.0, but 2.12.0 is installed"),
+        ("torch", "__version__ = '2.6.0'\ncuda = None\n", f"was built for torch {TORCH}, but 2.6.0 is installed"),
+        ("torch_npu", "__version__ = '2.6.0'\n", f"was built for torch_npu {TORCH_NPU}, but 2.6.0 is installed"),
         (
             "torch_npu",
-            "__version__ = '2.12.0.post3'\n",
-            f"but 2.12.0.post3 is installed; reinstall torch_aclnn to build it again, or {INSTALL}",
+            "__version__ = '2.6.0.post3'\n",
+            f"but 2.6.0.post3 is installed; reinstall torch_aclnn to build it again, or {INSTALL}",
         ),
     ],
 )
@@ -34,23 +35,24 @@ def test_a_wrong_combination_is_explained_in_one_message(tmp_path, package, vers
 
 
 def test_the_cuda_build_fits(monkeypatch):
-    modules = {"torch": {"__version__": "2.13.0+cu130", "cuda": "13.0"}, "torch_npu": {"__version__": "2.13.0"}}
+    modules = {"torch": {"__version__": f"{TORCH}.0+cu130", "cuda": "13.0"}, "torch_npu": {"__version__": f"{TORCH_NPU}.0"}}
     monkeypatch.setattr(versions, "installed", modules.get)
     versions.check_versions()
     assert versions.is_cuda_build()
 
 
-@pytest.mark.parametrize("built_for", ["2.13.0", "2.13.0.post1"])
-@pytest.mark.parametrize("found", ["2.13.0", "2.13.0.post1", "2.13.0.post12+git1234"])
-def test_a_post_release_of_torch_npu_fits(monkeypatch, built_for, found):
+@pytest.mark.parametrize("built_for", ["2.9.0", "2.9.0.post9", "2.9.1"])
+@pytest.mark.parametrize("found", ["2.9.0", "2.9.0.post1", "2.9.1", "2.9.0.post12+git1234"])
+def test_releases_of_one_minor_version_fit(monkeypatch, built_for, found):
+    monkeypatch.setattr(versions._built_for, "TORCH", "2.9.0")
     monkeypatch.setattr(versions._built_for, "TORCH_NPU", built_for)
-    modules = {"torch": {"__version__": "2.13.0+cpu"}, "torch_npu": {"__version__": found}}
+    modules = {"torch": {"__version__": "2.9.1+cpu"}, "torch_npu": {"__version__": found}}
     monkeypatch.setattr(versions, "installed", modules.get)
     versions.check_versions()
 
 
 def test_without_torch_npu_the_error_says_how_to_get_it(monkeypatch):
-    modules = {"torch": {"__version__": "2.13.0+cpu"}}
+    modules = {"torch": {"__version__": f"{TORCH}.0+cpu"}}
     monkeypatch.setattr(versions, "installed", modules.get)
     with pytest.raises(ImportError) as raised:
         versions.check_versions()

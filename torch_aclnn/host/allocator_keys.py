@@ -10,7 +10,11 @@ from torch_aclnn.host.paths import libdir
 @contextmanager
 def set_aside() -> Iterator[None]:
     """Set aside the allocator options that torch knows, so that torch_npu can register its own, some of which have the same names."""
-    library = ctypes.CDLL(str(libdir() / "libtorch_aclnn_allocator_keys.so"))
+    path = libdir() / "libtorch_aclnn_allocator_keys.so"
+    if not path.exists():  # built for a torch_npu that registers none
+        yield
+        return
+    library = ctypes.CDLL(str(path))
     library.torchAclnnSetAllocatorKeysAside()
     try:
         yield

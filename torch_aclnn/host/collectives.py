@@ -18,6 +18,9 @@ from torch_aclnn.host import rank_table
 
 LOOPBACK = "127.0.0.1"
 
+# Before torch 2.10 the default store need not take a socket that listens already, and a group's messages the timeout that is set later.
+_BEFORE_2_10 = [int(number) for number in torch.__version__.split(".")[:2]] < [2, 10]
+
 # The stores of communicators which this process has announced and not joined yet. Afterwards the group keeps its store.
 _announced: dict[str, TCPStore] = {}
 _lock = threading.Lock()
@@ -75,7 +78,8 @@ def _listener(host: str, port: int) -> socket.socket:
 
 def _announce(address: str, listener: socket.socket) -> None:
     host, port, _ = address.split(" ")
-    store = TCPStore(host, int(port), is_master=True, wait_for_workers=False, master_listen_fd=listener.detach())
+    socket_of_store = listener.detach()
+    store = TCPStore(host, int(port), is_master=True, wait_for_workers=False, master_listen_fd=socket_of_store, use_libuv=not _BEFORE_2_10)
     with _lock:
         _announced[address] = store
 
@@ -113,7 +117,9 @@ def connect(address: str, name: str, rank: int, size: int, connect_timeout: floa
     if has_store:
         meeting.set(_HAS_STORE, str(rank))
     try:
-        group: Any = ProcessGroupGloo(meeting, rank, size, _options(connect_timeout))
+        if _BEFORE_2_10:
+            meeting.wait([_here(other) for other in range(size)], timedelta(seconds=connect_timeout))
+        group: Any = ProcessGroupGloo(meeting, rank, size, _options(timeout if _BEFORE_2_10 else connect_timeout))
         meeting_rank = int(meeting.get(_HAS_STORE)) if meeting.check([_HAS_STORE]) else -1
         group.barrier().wait()  # the rank that has the store goes on when all have what they need of it
     except RuntimeError as error:

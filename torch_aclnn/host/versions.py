@@ -1,7 +1,6 @@
 """Whether the installed torch and torch_npu are those that this build was made for."""
 
 import importlib.util
-import re
 import runpy
 from pathlib import Path
 
@@ -22,7 +21,7 @@ def installed(package: str) -> dict[str, object] | None:
 def check_versions() -> None:
     """Check that torch and torch_npu fit each other and this build.
 
-    A post release of torch_npu, which changes no interface, fits like the release itself.
+    Releases of one minor version, post releases included, have the same interfaces.
 
     Raises:
         ImportError: in one message, what is wrong and what to install.
@@ -38,15 +37,17 @@ def check_versions() -> None:
             f"torch {torch['__version__']} is a ROCm build, beside which torch_npu does not load; "
             f"install torch's CPU build: {cpu_build_command()}"
         )
-    if release(torch) != _built_for.TORCH:
-        raise ImportError(_built_for_another("torch", _built_for.TORCH, release(torch)))
-    if without_post(release(torch_npu)) != without_post(_built_for.TORCH_NPU):
-        raise ImportError(_built_for_another("torch_npu", _built_for.TORCH_NPU, release(torch_npu)))
+    for package, built_for, found in (("torch", _built_for.TORCH, torch), ("torch_npu", _built_for.TORCH_NPU, torch_npu)):
+        if minor(release(found)) != minor(built_for):
+            raise ImportError(
+                f"torch_aclnn was built for {package} {minor(built_for)}, but {release(found)} is installed; "
+                f"reinstall torch_aclnn to build it again, or {install_command()}"
+            )
 
 
 def install_command() -> str:
     """Return the pip command that installs the versions that this build was made for."""
-    return f'pip install "torch=={_built_for.TORCH}" "torch_npu=={without_post(_built_for.TORCH_NPU)}.*"'
+    return f'pip install "torch=={minor(_built_for.TORCH)}.*" "torch_npu=={minor(_built_for.TORCH_NPU)}.*"'
 
 
 def cpu_build_command() -> str:
@@ -56,16 +57,9 @@ def cpu_build_command() -> str:
 
 
 def is_cuda_build() -> bool:
-    """Return whether the installed torch is the CUDA build of the release that this build was made for."""
+    """Return whether the installed torch is a CUDA build that fits this build."""
     torch = installed("torch")
-    return torch is not None and torch.get("cuda") is not None and release(torch) == _built_for.TORCH
-
-
-def _built_for_another(package: str, built_for: str, found: str) -> str:
-    return (
-        f"torch_aclnn was built for {package} {built_for}, but {found} is installed; "
-        f"reinstall torch_aclnn to build it again, or {install_command()}"
-    )
+    return torch is not None and torch.get("cuda") is not None and minor(release(torch)) == minor(_built_for.TORCH)
 
 
 def release(version: dict[str, object]) -> str:
@@ -73,6 +67,6 @@ def release(version: dict[str, object]) -> str:
     return str(version["__version__"]).split("+")[0]
 
 
-def without_post(release: str) -> str:
-    """Return the release that a post release belongs to: ``2.13.0.post1`` belongs to ``2.13.0``."""
-    return re.sub(r"\.post\d+$", "", release)
+def minor(release: str) -> str:
+    """Return the minor version that a release belongs to: ``2.13.0.post1`` belongs to ``2.13``."""
+    return ".".join(release.split(".")[:2])

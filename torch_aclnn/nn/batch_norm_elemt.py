@@ -1,5 +1,6 @@
 """Batch norm."""
 
+import inspect
 from typing import Any
 
 from torch_aclnn import functional
@@ -54,8 +55,10 @@ class SyncBatchNorm(_BatchNorm):
 
     """
 
-    # The annotations are torch's: the signature is the same.
-    def __init__(  # type: ignore[no-untyped-def]
+    # That of the installed torch, which has no argument `bias` in older versions.
+    __signature__ = inspect.signature(nn.SyncBatchNorm)
+
+    def __init__(
         self,
         num_features: int,
         eps: float = 1e-5,
@@ -63,12 +66,11 @@ class SyncBatchNorm(_BatchNorm):
         affine: bool = True,
         track_running_stats: bool = True,
         process_group: Any | None = None,
-        device=None,
-        dtype=None,
-        *,
-        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        **bias: bool,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, **bias)
         self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:

@@ -4,6 +4,7 @@
 
 #include "engine/collectives/gloo_error.h"
 #include "engine/collectives/tensors.h"
+#include "torch_compatibility.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -44,10 +45,6 @@ Works start_exchange(c10d::Backend& backend, const Blocks& sent, const Blocks& r
         throw_gloo_error(error);
     }
     return works;
-}
-
-std::chrono::milliseconds timeout_of(c10d::Backend& backend) {
-    return backend.getBackendOptions()->timeout;
 }
 
 void wait_for(c10d::Backend& backend, const Works& works) {

@@ -19,9 +19,8 @@ enum BlockTag : int { block_tag = 2, record_tag = 3, answer_tag = 4 };
 // Begins to give each other rank its block of `sent`, and to take into `received` what it gives; this rank's own blocks are left alone. All
 // ranks begin their exchanges in the same order.
 Works start_exchange(c10d::Backend& backend, const Blocks& sent, const Blocks& received);
-// That of the backend's operations; a message would take the one that the backend was connected with.
-std::chrono::milliseconds timeout_of(c10d::Backend& backend);
-// Waits for all of them; throws an Error of an HcclResult.
+// Waits for all of them, each as long as an operation may take; a message would take the timeout that the backend was connected with.
+// Throws an Error of an HcclResult.
 void wait_for(c10d::Backend& backend, const Works& works);
 
 // Gives each other rank the same small record, and takes theirs. Where to is known to them beforehand, so that a record travels at once and

@@ -7,6 +7,7 @@
 #include "engine/hccl/data_types.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/text.h"
+#include "torch_compatibility.h"
 
 namespace torch_aclnn::host {
 namespace {

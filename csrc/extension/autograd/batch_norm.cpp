@@ -121,7 +121,7 @@ bool has_fused_batch_norm(const BatchNormArguments& arguments) {
 
 at::Tensor train_batch_norm(const BatchNormArguments& arguments) {
     if (!records(arguments.input) && !records(arguments.weight) && !records(arguments.bias)) return std::get<0>(forward(arguments));
-    const auto node = c10::make_intrusive<BatchNormNode>(arguments);
+    const auto node = make_node<BatchNormNode>(arguments);
     const auto [output, mean, invstd] = [&] {
         const at::AutoDispatchBelowADInplaceOrView guard;
         return forward(arguments);

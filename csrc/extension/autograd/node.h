@@ -14,6 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "torch_compatibility.h"
+
 namespace torch_aclnn {
 
 // Whether a graph is to be recorded through this argument.
@@ -63,7 +65,7 @@ class DerivativeNode : public torch::autograd::Node {
 // Computes a result outside autograd and makes a Node of its derivative, from `arguments`.
 template <class Node, class Compute, class... Arguments>
 at::Tensor record(const Compute& compute, Arguments&&... arguments) {
-    const auto node = c10::make_intrusive<Node>(std::forward<Arguments>(arguments)...);
+    const auto node = make_node<Node>(std::forward<Arguments>(arguments)...);
     at::Tensor result;
     {
         const at::AutoDispatchBelowADInplaceOrView guard;

@@ -67,6 +67,10 @@ inline Vector<float, N> widen_half(Vector<uint16_t, N> half) {
     }
     if constexpr (N == 1) return Vector<float, N>{_mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(half[0])))};
 #endif
+#if defined(__aarch64__)
+    if constexpr (N == 4) return (Vector<float, N>)vcvt_f32_f16((float16x4_t)half);
+    if constexpr (N == 1) return Vector<float, N>{vgetq_lane_f32(vcvt_f32_f16((float16x4_t)Vector<uint16_t, 4>{half[0]}), 0)};
+#endif
     const auto bits = (Vector<int32_t, N>)widen_bits<N>(half);
     const auto magnitude = bits & 0x7fff;
     const auto finite = (Vector<int32_t, N>)((Vector<float, N>)(magnitude << 13) * 0x1p112f);
@@ -89,6 +93,10 @@ inline Vector<uint16_t, N> narrow_half(Vector<float, N> value) {
         const __m128i half = _mm_cvtps_ph(_mm_set_ss(value[0]), _MM_FROUND_TO_NEAREST_INT);
         return Vector<uint16_t, N>{static_cast<uint16_t>(_mm_cvtsi128_si32(half))};
     }
+#endif
+#if defined(__aarch64__)
+    if constexpr (N == 4) return (Vector<uint16_t, N>)vcvt_f16_f32((float32x4_t)value);
+    if constexpr (N == 1) return Vector<uint16_t, N>{((Vector<uint16_t, 4>)vcvt_f16_f32((float32x4_t)Vector<float, 4>{value[0]}))[0]};
 #endif
     using Bits = Vector<int32_t, N>;
     const Bits bits = (Bits)value;
