@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import torch_aclnn  # noqa: F401
+import pytest
 from torch_aclnn.host.coverage import Coverage
 
 from support.marks import host_engine_only
@@ -169,16 +170,16 @@ def test_the_words_of_torch_npu_about_the_cpu_are_understood():
     assert coverage.on_cpu == ["aten::foo.out", "aten::bar", "aten::baz.dim_dtype"]
 
 
-def test_the_words_of_torch_npu_about_a_missing_symbol_are_understood():
+@pytest.mark.parametrize("quote", ["", '"'], ids=["2.13", "2.8"])
+def test_the_words_of_torch_npu_about_a_missing_symbol_are_understood(quote):
     coverage = Coverage()
-    coverage.read_log(
-        [
-            "[PTA]:dlsym aclnnFooGetWorkspaceSize from libopapi.so failed, error: undefined symbol.\n",
-            "[PTA]:dlsym aclnnCdistGetWorkspaceSize from libopapi.so failed, error: undefined symbol.\n",
-            "[PTA]:dlsym aclnnCdistGetWorkspaceSize from libaclnn_math.so failed, error: undefined symbol.\n",
-            "[PTA]:aclnnCdist or aclnnCdistGetWorkspaceSize not in libopapi.so, or libopapi.so not found. Will call acl_op::cdist(x)\n",
-        ]
+    words = (
+        "dlsym aclnnFooGetWorkspaceSize from libopapi.so failed, error: undefined symbol.",
+        "dlsym aclnnCdistGetWorkspaceSize from libopapi.so failed, error: undefined symbol.",
+        "dlsym aclnnCdistGetWorkspaceSize from libaclnn_math.so failed, error: undefined symbol.",
+        "aclnnCdist or aclnnCdistGetWorkspaceSize not in libopapi.so, or libopapi.so not found. Will call acl_op::cdist(x)",
     )
+    coverage.read_log(f"[PTA]:{quote}{word}{quote}\n" for word in words)
     assert coverage.missing == {"aclnnCdist": "acl_op::cdist"}
 
 

@@ -30,7 +30,7 @@ _ENTRY_POINT, _REFUSED_OPERATOR = 1, 2
 
 # What torch_npu says of the last of the engine's libraries with entry points that it looks into, and what it does when none has the symbol.
 _NOT_FOUND = re.compile(rf"dlsym (acl\w+)GetWorkspaceSize from {re.escape(ATEN_ADAPTERS)} failed")
-_INSTEAD = re.compile(r"\[PTA\]:(acl\w+) or \w+ not in .* Will call (\w+::\w+)")
+_INSTEAD = re.compile(r'\[PTA\]:"?(acl\w+) or \w+ not in .* Will call (\w+::\w+)')
 
 # What it says of an operator, or of several of which it does not know which it is, that it computes on the CPU.
 _FALLS_BACK = re.compile(r"fall ?back to (?:run on the )?CPU")

@@ -33,14 +33,22 @@ void clear_executor_cache_key() {
     if (clear != nullptr) clear();
 }
 
+constexpr int kDeterministic = 0;  // ACL_OPT_DETERMINISTIC
+
 // True if the current context is not deterministic: then there is nothing to do for a program that does not ask for it, which is the usual
 // case.
 bool is_switched_off() {
-    constexpr int kDeterministic = 0;  // ACL_OPT_DETERMINISTIC
     using GetOption = int (*)(int option, int64_t* value);
     static const auto get = reinterpret_cast<GetOption>(find_in_runtime("aclrtCtxGetSysParamOpt"));
     int64_t value = 1;
     return get != nullptr && get(kDeterministic, &value) == 0 && value == 0;
+}
+
+// For a torch_npu that exports no function for it.
+void set_deterministic(bool deterministic) {
+    using SetOption = int (*)(int option, int64_t value);
+    static const auto set = reinterpret_cast<SetOption>(find_in_runtime("aclrtCtxSetSysParamOpt"));
+    if (set != nullptr) set(kDeterministic, deterministic);
 }
 
 void apply_deterministic_switch() {
@@ -50,6 +58,8 @@ void apply_deterministic_switch() {
         at_npu::native::ApplyDeterministicLevel(c10_npu::GetDeterministicLevel(), deterministic, true);
     else if (at_npu::native::SetDeterministic != nullptr)
         at_npu::native::SetDeterministic(true);
+    else
+        set_deterministic(deterministic);
 }
 
 }  // namespace
