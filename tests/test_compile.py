@@ -9,7 +9,7 @@ from torch_aclnn._operators import OPERATORS
 
 from support import layouts
 from support.functions import CASES, for_each_function
-from support.marks import host_engine_only
+from support.marks import host_engine_only, skip_with
 
 
 @pytest.fixture(autouse=True)
@@ -48,12 +48,19 @@ def test_one_whole_graph_without_breaks(device, case):
 @pytest.mark.parametrize("layout", [layouts.offset_and_gaps, layouts.channels_last])
 @for_each_function
 def test_layouts_of_memory(device, case, layout):
+    if layout is layouts.channels_last:
+        skip_with("2.7", "2.9", "compiled code loses channels_last")
     x, *others = case.inputs("cpu")
     assert_equals_eager(compiled(case.ours), case.ours, layout(x.to(device)), *(t.to(device) for t in others))
 
 
+DYNAMIC_POOLING = "torch.compile traces average pooling for even and odd sizes apart"
+
+
 @for_each_function
 def test_one_dynamic_graph_serves_all_sizes(device, case):
+    if case.name == "avg_pool2d":
+        skip_with("2.7", "2.9", DYNAMIC_POOLING)
     counter = CompileCounterWithBackend("aot_eager")
     function = compiled(case.ours, counter, dynamic=True)
     for size in reversed(case.sizes):  # the last has no two equal sizes, which would be taken for one symbol
@@ -63,6 +70,8 @@ def test_one_dynamic_graph_serves_all_sizes(device, case):
 
 @for_each_function
 def test_marked_dimensions_are_not_specialised(device, case):
+    if case.name == "avg_pool2d":
+        skip_with("2.7", "2.9", DYNAMIC_POOLING)
     function = compiled(case.ours, dynamic=False)
     with torch._dynamo.config.patch(error_on_recompile=True):
         for size in case.sizes:
@@ -168,5 +177,6 @@ def test_compiled_code_calls_the_same_entry_points(operator):
 
 
 def test_a_bad_argument_is_refused_in_compiled_code(device):
+    skip_with("2.7", "2.8", "torch.compile raises an error of its own for one of the code that it traces")
     with pytest.raises(Exception, match="avg_pool2d: padding: expected at most half of kernel_size"):
         compiled(lambda x: torch_aclnn.functional.avg_pool2d(x, 2, padding=2))(torch.ones(1, 1, 4, 4, device=device))

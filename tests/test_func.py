@@ -7,6 +7,7 @@ from torch import Tensor, func, nn
 from torch.autograd import forward_ad
 
 from support.functions import for_each_function
+from support.marks import skip_with
 
 
 def close(ours: Tensor, theirs: Tensor) -> None:
@@ -47,6 +48,8 @@ TRANSFORMS = {
 def test_transforms_equal_those_of_torch(device, case, transform):
     if device == "npu" and 2 * len(case.sizes[0]) > 8 and transform in ("jacfwd", "hessian"):
         pytest.skip("the result has more than the eight dimensions that CANN takes")
+    if device == "npu" and case.name == "batch_norm" and transform == "linearize":
+        skip_with("2.8", "2.8", "torch.func.linearize of batch_norm on npu copies a null pointer")
     ours, theirs = (TRANSFORMS[transform](*function) for function in both(case, device))
     close(ours, theirs)
 

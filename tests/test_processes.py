@@ -63,6 +63,7 @@ UNWOUND = "terminate called without an active exception\n"
 @pytest.mark.parametrize("ending", ENDINGS)
 @mode
 def test_process_ends_cleanly_while(ending, settings):
+    settings = settings | {"PYTHONWARNINGS": "ignore:Cannot create tensor with interal format"}  # torch_npu 2.8, of a gradient
     done = run_python(f"import sys, threading, time, torch\n{ENDINGS[ending]}", **settings)
     if ending == "a thread works":  # torch_npu may tell that thread that the device is gone
         assert done.returncode == 0 or done.stderr.endswith(UNWOUND), done.stderr

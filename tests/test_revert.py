@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch_aclnn._operators import OPERATORS
 
+from support.marks import skip_with
 from support.subprocesses import output_of
 
 
@@ -64,11 +65,12 @@ def test_gives_torchs_results_and_gradients(device):
 
 
 def test_compiled_code_follows(device):
+    skip_with("2.9", "2.9", "torch.compile does not notice that the class of a module has changed")
     model, x = torch.nn.Sequential(torch_aclnn.nn.AvgPool2d(2)), torch.randn(1, 2, 4, 4, device=device, requires_grad=True)
     compiled = torch.compile(model, backend="eager", fullgraph=True)
-    ours = compiled(x).grad_fn.name()
+    ours = type(compiled(x).grad_fn).__name__
     torch_aclnn.revert(model)
-    theirs = compiled(x).grad_fn.name()
+    theirs = type(compiled(x).grad_fn).__name__
     torch.compiler.reset()
     assert ours != theirs == "AvgPool2DBackward0"
 

@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from cases import FLOATS, LAYOUTS, constant, integers, randn, rows, table, uniform, values
+from support.marks import skip_with
 
 X, Y = randn(4, 5), randn(4, 5)
 P, Q = uniform(4, 5, low=0.05, high=0.95), uniform(4, 5, low=0.05, high=0.95)
@@ -89,4 +90,6 @@ CASES += loss("ctc-joined", ctc, randn(9, 2, 6), integers(5, low=1, high=6), dty
 
 @table(CASES)
 def test_loss(case):
+    if case.name.startswith("smooth_l1-") and case.dtype is torch.float16:
+        skip_with("2.7", "2.9", "smooth_l1_loss has no gradient in float16 on cpu")
     case.check()

@@ -8,6 +8,8 @@ import pytest
 import torch
 import torch_npu
 
+from support.marks import skip_with
+
 ARRANGEMENTS = [
     {}, {"bias": False}, {"num_layers": 2}, {"num_layers": 3}, {"batch_first": True, "num_layers": 2}, {"bidirectional": True},
     {"bidirectional": True, "num_layers": 2}, {"bidirectional": True, "num_layers": 3, "bias": False},
@@ -51,6 +53,8 @@ def layer(module, *states):
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS, ids=str)
 @pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU])
 def test_recurrent_layers(kind, arrangement, dtype):
+    if kind is torch.nn.LSTM:
+        skip_with("2.8", "2.8", "torch.func.functional_call does not give torch.nn.LSTM its parameters")
     module = kind(4, 5, **arrangement)
     layers = module.num_layers * (1 + module.bidirectional)
     batch = 3 if module.batch_first else 2

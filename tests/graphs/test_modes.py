@@ -3,6 +3,7 @@
 import json
 import re
 
+from support.marks import skip_with
 from support.subprocesses import run_python
 
 START = """
@@ -29,6 +30,7 @@ with torch.npu.graph(graph):
 graph.replay()
 """
 ORDERED = RACE.replace("    y.mul_(3)\n    main.wait_stream(side)", "    main.wait_stream(side)\n    y.mul_(3)")
+SEED = "a graph's seed is written on the streams of capture and replay without an event between"
 COLLECTIVE = """
 import torch.distributed as dist
 dist.init_process_group("hccl", init_method=f"file://{__import__('tempfile').mkdtemp()}/meeting", rank=0, world_size=1)
@@ -73,11 +75,13 @@ def reports(program: str) -> list[str]:
 
 
 def test_missing_order_within_a_graph_is_told():
+    skip_with("2.9", "2.9", SEED)
     (report,) = reports(RACE)
     assert re.search(r'aclnnAdds reads "self" on stream \d+, and then aclnnInplaceMuls writes', report), report
 
 
 def test_order_of_a_graph_is_known():
+    skip_with("2.9", "2.9", SEED)
     assert reports(ORDERED) == []
 
 

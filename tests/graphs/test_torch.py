@@ -8,6 +8,8 @@ import torch.nn.functional as F
 import torch_aclnn.nn
 from torch import nn
 
+from support.marks import skip_with
+
 NPU = "npu"
 
 
@@ -78,6 +80,7 @@ def test_synchronisation_is_refused_and_the_capture_goes_on():
 
 
 def test_capture_that_failed_leaves_the_device_usable():
+    skip_with("2.7", "2.8", "after a capture that failed no other is possible")
     x = torch.ones(2, device=NPU)
     side, graph = torch.npu.Stream(), torch.npu.NPUGraph()
     with torch.npu.stream(side):

@@ -17,3 +17,14 @@ STRICT = os.environ.get("TORCH_ACLNN_HOST_STRICT") == "1"
 
 # Under queue mode 2 the refusal of torch_npu's own call would come late, and torch_npu would drop all that follows.
 beyond_the_documents = pytest.mark.skipif(STRICT, reason="torch_npu's own operators are called beyond the documents, which strict refuses")
+
+
+def skip_with(first: str, last: str, shortcoming: str) -> None:
+    """Skip the rest of the test with the minor versions of torch and torch_npu, from the first to the last, that have a shortcoming."""
+    if _numbers(first) <= _numbers(torch.__version__) <= _numbers(last):
+        versions = first if first == last else f"{first} to {last}"
+        pytest.skip(f"torch_npu {versions}: {shortcoming}")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in version.split(".")[:2])
