@@ -1,0 +1,90 @@
+"""What a run with one version of torch_npu comes to."""
+
+import importlib.util
+import os
+import platform as machine
+import re
+import runpy
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+FAST = "not slow and not exhaustive and not opinfo"
+# What does not depend on the version of torch_npu, or tests the documents, which are those of one version.
+LEFT_OUT = (
+    *("benchmark_figures", "benchmarks", "random_benchmarks", "isa", "security"),
+    *("continuous_integration", "coverage", "documents", "document_examples", "docstrings", "source_tree"),
+)
+FOLDERS = ("tests/aten", "tests/by_name", "tests/host", "tests/graphs")
+SMOKE = ("tests/test_avg_pool2d.py", "tests/test_batch_norm_elemt.py", "tests/test_loading.py", "tests/test_versions.py")
+
+_SHORTCOMING = re.compile(r"torch_npu (\d.*: .*)")
+# Which tests failed, in the environment that they ran in.
+CACHE = Path(sys.prefix) / "pytest_cache"
+
+_NAMED = re.compile(rb"(?<=\x00)(aclnn[A-Z][A-Za-z0-9]*)GetWorkspaceSize(?=\x00)")
+
+
+def platform() -> dict[str, str]:
+    """Return what the run is of; torch's version with the tag of its build."""
+    torch = runpy.run_path(str(directory_of("torch") / "version.py"))["__version__"]
+    named = {package: version(package) for package in ("torch_npu", "torch_aclnn")}
+    return {"python": machine.python_version(), "machine": machine.machine(), "torch": str(torch), **named}
+
+
+def directory_of(package: str) -> Path:
+    """Return where the package is installed, without importing it."""
+    spec = importlib.util.find_spec(package)
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def tests(root: Path, report: Path, *options: str, smoke: bool) -> dict[str, Any]:
+    """Run pytest with these options, and return how many tests passed, were skipped and failed, with the names of the last."""
+    files = [str(path.relative_to(root)) for path in sorted((root / "tests").glob("test_*.py")) if path.stem[5:] not in LEFT_OUT]
+    chosen = SMOKE if smoke else (*FOLDERS, *files)
+    settings = ["-q", "-n", "auto", "-m", FAST, "-o", f"cache_dir={CACHE}", f"--junitxml={report}", *options]
+    subprocess.run([sys.executable, "-m", "pytest", *settings, *chosen], cwd=root, check=False)
+    return read_report(report)
+
+
+def corrected(before: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
+    """Return the outcome of a run of which the tests that failed ran again."""
+    counts = {name: before[name] + again[name] for name in ("passed", "skipped")}
+    return {**counts, "failed": again["failed"], "shortcomings": sorted({*before["shortcomings"], *again["shortcomings"]})}
+
+
+def read_report(report: Path) -> dict[str, Any]:
+    """Return the counts of a JUnit report, and the shortcomings that support.marks.skip_with named."""
+    cases = list(ElementTree.parse(report).iter("testcase"))
+    failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
+    skipped = [reason for case in cases if (reason := case.find("skipped")) is not None]
+    names = sorted(f"{case.get('classname')}.{case.get('name')}" for case in failed)
+    shortcomings = sorted({found[1] for reason in skipped if (found := _SHORTCOMING.fullmatch(reason.get("message", "")))})
+    return {"passed": len(cases) - len(failed) - len(skipped), "skipped": len(skipped), "failed": names, "shortcomings": shortcomings}
+
+
+def example(root: Path) -> float | None:
+    """Train on the digits, as a user would, and return the accuracy in percent; None if the program fails."""
+    environment = {name: value for name, value in os.environ.items() if name != "TORCH_DEVICE_BACKEND_AUTOLOAD"}
+    with tempfile.TemporaryDirectory() as directory:
+        command = [sys.executable, str(root / "examples" / "train_digits.py")]
+        done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True)
+    accuracies = re.findall(r"([\d.]+) ?%", done.stdout)
+    if done.returncode != 0 or not accuracies:
+        print(done.stdout[-2000:], done.stderr[-2000:], sep="\n", file=sys.stderr)
+        return None
+    return float(accuracies[-1])
+
+
+def entry_points() -> dict[str, Any]:
+    """Return how many entry points torch_npu names, and which of them the engine does not have."""
+    libraries = (directory_of("torch_npu") / "lib").glob("lib*.so")
+    named = {name.decode() for library in libraries for name in _NAMED.findall(library.read_bytes())}
+    code = "from torch_aclnn.host.registry import entry_points; print(*{entry.name for entry in entry_points()})"
+    answered = set(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split())
+    return {"named": len(named), "missing": sorted(named - answered)}
