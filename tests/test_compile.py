@@ -8,7 +8,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from torch_aclnn._operators import OPERATORS
 
 from support import layouts
-from support.functions import CASES, for_each_function
+from support.functions import CASES, for_each_traced_function, without_data
 from support.marks import host_engine_only, skip_with
 
 
@@ -37,7 +37,7 @@ def assert_equals_eager(compiled_function, function, *inputs: Tensor) -> None:
         torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5, check_stride=check_stride)
 
 
-@for_each_function
+@for_each_traced_function
 def test_one_whole_graph_without_breaks(device, case):
     function, inputs = compiled(case.ours), case.inputs(device)
     assert_equals_eager(function, case.ours, *inputs)
@@ -46,10 +46,10 @@ def test_one_whole_graph_without_breaks(device, case):
 
 
 @pytest.mark.parametrize("layout", [layouts.offset_and_gaps, layouts.channels_last])
-@for_each_function
+@for_each_traced_function
 def test_layouts_of_memory(device, case, layout):
     if layout is layouts.channels_last:
-        skip_with("2.7", "2.9", "compiled code loses channels_last")
+        skip_with("2.7", "2.10", "compiled code loses channels_last")
     x, *others = case.inputs("cpu")
     assert_equals_eager(compiled(case.ours), case.ours, layout(x.to(device)), *(t.to(device) for t in others))
 
@@ -57,10 +57,10 @@ def test_layouts_of_memory(device, case, layout):
 DYNAMIC_POOLING = "torch.compile traces average pooling for even and odd sizes apart"
 
 
-@for_each_function
+@for_each_traced_function
 def test_one_dynamic_graph_serves_all_sizes(device, case):
     if case.name == "avg_pool2d":
-        skip_with("2.7", "2.9", DYNAMIC_POOLING)
+        skip_with("2.7", "2.10", DYNAMIC_POOLING)
     counter = CompileCounterWithBackend("aot_eager")
     function = compiled(case.ours, counter, dynamic=True)
     for size in reversed(case.sizes):  # the last has no two equal sizes, which would be taken for one symbol
@@ -68,10 +68,10 @@ def test_one_dynamic_graph_serves_all_sizes(device, case):
     assert counter.frame_count == 1
 
 
-@for_each_function
+@for_each_traced_function
 def test_marked_dimensions_are_not_specialised(device, case):
     if case.name == "avg_pool2d":
-        skip_with("2.7", "2.9", DYNAMIC_POOLING)
+        skip_with("2.7", "2.10", DYNAMIC_POOLING)
     function = compiled(case.ours, dynamic=False)
     with torch._dynamo.config.patch(error_on_recompile=True):
         for size in case.sizes:
@@ -93,13 +93,13 @@ def test_attributes_may_be_symbolic(device, call):
     assert counter.frame_count == 1
 
 
-@for_each_function
+@for_each_traced_function
 def test_under_autocast_the_dtype_is_kept(device, case):
     with torch.amp.autocast(device, dtype=torch.float16):
         assert_equals_eager(compiled(case.ours), case.ours, *case.inputs(device, torch.bfloat16))
 
 
-@for_each_function
+@for_each_traced_function
 def test_transforms_inside_compiled_code(device, case):
     def transforms(x: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
         function = lambda x: case.ours(x, *others)
@@ -162,7 +162,9 @@ def test_training_modules_equals_eager(device, backend, sizes):
 
 
 @host_engine_only
-@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+@pytest.mark.parametrize(
+    "operator", [pytest.param(operator, id=operator.name, marks=without_data.get(operator.function, ())) for operator in OPERATORS]
+)
 def test_compiled_code_calls_the_same_entry_points(operator):
     (case,) = (case for case in CASES if case.name == operator.function)
     inputs, counts = case.inputs("npu"), []

@@ -8,7 +8,7 @@ from torch.export import Dim
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch_aclnn._operators import OPERATORS
 
-from support.functions import for_each_function, gradient
+from support.functions import for_each_function, for_each_traced_function, gradient
 from support.marks import skip_with
 
 GUARDS = "exported programs keep guards of the sizes that they were exported with"
@@ -32,9 +32,9 @@ def dynamic_sizes(tensor: Tensor) -> dict:
 
 @pytest.mark.filterwarnings("ignore:`isinstance")
 @pytest.mark.parametrize("strict", [True, False])
-@for_each_function
+@for_each_traced_function
 def test_an_exported_program_runs_on_other_sizes(device, case, strict):
-    skip_with("2.9", "2.9", GUARDS)
+    skip_with("2.9", "2.10", GUARDS)
     first, *others = (case.inputs(device, size=size) for size in reversed(case.sizes))
     shapes = tuple(dynamic_sizes(t) for t in first)
     program = torch.export.export(Calls(case.ours), first, dynamic_shapes=(shapes,), strict=strict)
@@ -47,7 +47,7 @@ def test_an_exported_program_runs_on_other_sizes(device, case, strict):
 def test_an_exported_model_updates_its_statistics(device, strict):
     if strict:
         skip_with("2.7", "2.7", "torch.export does not export batch norm of dynamic sizes in strict mode")
-    skip_with("2.9", "2.9", GUARDS)
+    skip_with("2.9", "2.10", GUARDS)
     ours = torch_aclnn.nn
     model = nn.Sequential(ours.ReplicationPad2d(1), ours.BatchNorm2d(3), ours.AvgPool2d(2), ours.AdaptiveAvgPool2d(2)).to(device)
     first, second = torch.randn(2, 3, 8, 6, device=device), torch.randn(5, 3, 9, 12, device=device)
@@ -63,7 +63,7 @@ def test_an_exported_model_updates_its_statistics(device, strict):
 @pytest.mark.filterwarnings("ignore:`isinstance")
 @pytest.mark.parametrize("strict", [True, False])
 def test_indices_of_a_pooling_in_the_program_reach_the_unpooling(device, strict):
-    skip_with("2.9", "2.9", GUARDS)
+    skip_with("2.9", "2.10", GUARDS)
     model = Calls(lambda x: torch_aclnn.functional.max_unpool3d(*nn.functional.max_pool3d(x, 2, return_indices=True), 2))
     shapes = (({0: Dim.DYNAMIC, 4: Dim.DYNAMIC},),)
     program = torch.export.export(model, (torch.randn(2, 3, 4, 8, 6, device=device),), dynamic_shapes=shapes, strict=strict)
@@ -72,7 +72,7 @@ def test_indices_of_a_pooling_in_the_program_reach_the_unpooling(device, strict)
 
 
 @pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
-@for_each_function
+@for_each_traced_function
 def test_make_fx_traces_the_gradient_to_the_operator(device, case, mode):
     if device == "npu" and mode == "real":
         skip_with("2.7", "2.9", "make_fx takes the result of detach on npu for a constant")

@@ -21,9 +21,22 @@ beyond_the_documents = pytest.mark.skipif(STRICT, reason="torch_npu's own operat
 
 def skip_with(first: str, last: str, shortcoming: str) -> None:
     """Skip the rest of the test with the minor versions of torch and torch_npu, from the first to the last, that have a shortcoming."""
-    if _numbers(first) <= _numbers(torch.__version__) <= _numbers(last):
-        versions = first if first == last else f"{first} to {last}"
-        pytest.skip(f"torch_npu {versions}: {shortcoming}")
+    if _installed(first, last):
+        pytest.skip(_reason(first, last, shortcoming))
+
+
+def skipped_with(first: str, last: str, shortcoming: str) -> pytest.MarkDecorator:
+    """Return a mark for what `skip_with` would skip."""
+    return pytest.mark.skipif(_installed(first, last), reason=_reason(first, last, shortcoming))
+
+
+def _installed(first: str, last: str) -> bool:
+    return _numbers(first) <= _numbers(torch.__version__) <= _numbers(last)
+
+
+def _reason(first: str, last: str, shortcoming: str) -> str:
+    versions = first if first == last else f"{first} to {last}"
+    return f"torch_npu {versions}: {shortcoming}"
 
 
 def _numbers(version: str) -> tuple[int, ...]:
