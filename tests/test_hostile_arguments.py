@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from support.functions import NO_UNPOOLING_WITHOUT_DATA
+from support.marks import skip_with
 from support.subprocesses import run_python
 
 PROGRAM = Path(__file__).parent / "support" / "hostile_calls.py"
@@ -18,6 +20,7 @@ def run(device: str, examples: int, file: Path) -> None:
 
 @pytest.mark.parametrize("device", ["cpu", "npu"])
 def test_hostile_arguments_raise_or_give_the_references_value(device, tmp_path):
+    skip_with(*NO_UNPOOLING_WITHOUT_DATA)
     run(device, 150, tmp_path / "last_call")
 
 

@@ -1,7 +1,6 @@
 """Threads, forks and the end of a process, in each mode of the streams."""
 
 import ast
-import os
 import signal
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.subprocesses import output_of, run_python
+from support.subprocesses import environment_with, output_of, run_python
 
 PROGRAMS = Path(__file__).parent / "programs"
 mode = pytest.mark.parametrize("settings", [
@@ -99,7 +98,7 @@ def test_interrupt_of_a_long_operator_ends_the_process(settings):
     """
     running = subprocess.Popen(
         [sys.executable, "-c", "\n".join(line[4:] for line in code.splitlines())],
-        env={**os.environ, **settings}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=environment_with(**settings), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
         assert running.stdout is not None and running.stdout.readline() == "begins\n"

@@ -14,7 +14,7 @@ import torch
 from torch_aclnn.host import libdir
 
 from support.compiler import shared_library
-from support.subprocesses import NOT_INHERITED, output_of, run_python
+from support.subprocesses import environment_with, output_of, run_python
 
 PACKAGE = Path(torch_aclnn.__file__).parent
 COMMAND = shutil.which("torch-aclnn") or str(Path(sys.executable).with_name("torch-aclnn"))
@@ -89,10 +89,6 @@ def hostile_directory(tmp_path_factory) -> Path:
     for name in ("torch", "torch_npu", "torch_aclnn", "torch_aclnn_command", "torch_aclnn_import_hook", "json", "subprocess"):
         (directory / f"{name}.py").write_text("print('HARM')\n")
     return directory
-
-
-def environment_with(**changes: str) -> dict[str, str]:
-    return {**{name: value for name, value in os.environ.items() if name not in NOT_INHERITED}, **changes}
 
 
 @pytest.mark.parametrize("variable", [None, "ASCEND_CUSTOM_OPP_PATH", "ASCEND_OPP_DEBUG_PATH", "ASCEND_AICPU_PATH", "ASCEND_OPP_PATH"])

@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host.cann import TOOLKIT_VARIABLES
 
 from op_plugin.causes import cause
 from op_plugin.lists import Lists, figures
 from op_plugin.records import Outcome, Record, read_record, write_line
+from support.subprocesses import environment_with
 
 ROOT = Path(__file__).resolve().parents[2]
 BEGINNING = "import multiprocessing, os, time, unittest, numpy, torch\nfrom torch_npu.testing.testcase import TestCase, run_tests\n"
@@ -102,7 +102,6 @@ FILES = {
         """,
 }
 ENDING = "if __name__ == '__main__':\n    run_tests()\n"
-NOT_INHERITED = ("LD_LIBRARY_PATH", "TORCH_DEVICE_BACKEND_AUTOLOAD", *TOOLKIT_VARIABLES)
 
 
 @pytest.fixture
@@ -115,12 +114,11 @@ def checkout(tmp_path):
 
 
 def start(checkout: Path, *options: str, **environment: str) -> subprocess.Popen:
-    inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
-    path = os.pathsep.join([str(ROOT), *filter(None, [inherited.get("PYTHONPATH")])])
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
         [sys.executable, "-m", "tests.op_plugin", str(checkout), "--results", str(checkout / "results"), *options],
         cwd=ROOT,
-        env={**inherited, "PYTHONPATH": path, **environment},
+        env=environment_with(PYTHONPATH=path, **environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -20,16 +20,20 @@ torch.manual_seed(0)
 """
 
 
+def environment_with(**changes: str) -> dict[str, str]:
+    """Return the environment for a new process that inherits nothing of the engine which this one has loaded."""
+    return {**{name: value for name, value in os.environ.items() if name not in NOT_INHERITED}, **changes}
+
+
 def run_python(code: str, *, launcher: tuple[str, ...] = (sys.executable, "-c"), **environment: str) -> subprocess.CompletedProcess:
     """Run the code in a new process that has inherited nothing of the engine which this one has loaded."""
-    inherited = {k: v for k, v in os.environ.items() if k not in NOT_INHERITED}
     return subprocess.run(
         [*launcher, *([textwrap.dedent(code)] if code else [])],
         capture_output=True,
         text=True,
         timeout=300,
         cwd=tempfile.gettempdir(),  # python -c would import a source tree from here instead of the installed package
-        env={**inherited, **environment},
+        env=environment_with(**environment),
     )
 
 
