@@ -1,5 +1,6 @@
 """Processes that are forked while three threads use npu: `forks.py <what the child does> <how many>`. Prints how the children ended."""
 
+import faulthandler
 import os
 import signal
 import sys
@@ -10,6 +11,9 @@ import torch_aclnn  # noqa: F401
 import torch
 
 LIMIT = 60  # seconds for a child
+# A process that does not end tells where it waits. The watchdog thread of dump_traceback_later would be missing in a child.
+faulthandler.register(signal.SIGALRM, chain=True)
+signal.alarm(4 * LIMIT)
 
 
 def compute_on_cpu() -> None:
