@@ -47,13 +47,16 @@ def failures(records: Iterable[dict[str, Any]]) -> str:
 
 def shortcomings(records: Iterable[dict[str, Any]]) -> str:
     """Return what torch or torch_npu cannot do in some versions."""
-    texts: dict[str, set[str]] = {}
+    versions: dict[str, list[str]] = {}
     for record in records:
-        for reason in record["tests"]["shortcomings"]:
-            versions, _, text = reason.partition(": ")
-            texts.setdefault(versions, set()).add(text)
-    items = ((versions, sorted(texts[versions])) for versions in sorted(texts, key=lambda versions: numbers(versions.split()[0])))
-    return _lists("What some versions of torch and torch_npu themselves cannot do, so that tests are skipped with them:", items)
+        minor = ".".join(record["torch_npu"].split(".")[:2])
+        for text in record["tests"]["shortcomings"]:
+            found = versions.setdefault(text, [])
+            found += [minor] if minor not in found else []
+    texts: dict[str, list[str]] = {}
+    for text in sorted(versions, key=lambda text: ([numbers(minor) for minor in versions[text]], text)):
+        texts.setdefault(", ".join(versions[text]), []).append(text)
+    return _lists("What some versions of torch and torch_npu themselves cannot do, so that tests are skipped with them:", texts.items())
 
 
 def _run(record: dict[str, Any]) -> str:

@@ -1,10 +1,8 @@
 """docs/coverage.md tells what the engine's libraries really export and refuse."""
 
 import ctypes
-import importlib.util
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import torch_aclnn
 import pytest
@@ -12,17 +10,9 @@ import torch
 import torch_npu
 from torch_aclnn.host.registry import entry_points
 
-ROOT = Path(__file__).resolve().parent.parent
+from support.scripts import DOCS, load
 
-
-def load_generator():
-    spec = importlib.util.spec_from_file_location("generate_coverage", ROOT / "docs" / "generate_coverage.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-GENERATOR = load_generator()
+GENERATOR = load(DOCS / "generate_coverage.py")
 ENTRY_POINTS = [entry_point for entry_point in entry_points() if not entry_point.refused]
 REFUSED = [entry_point for entry_point in entry_points() if entry_point.refused]
 LIBRARIES = [ctypes.CDLL(str(torch_aclnn.host.libdir() / name)) for name in ("libopapi.so", "libaclnn_math.so")]
@@ -89,7 +79,7 @@ def test_a_data_type_without_a_name_is_an_error():
 
 
 def test_the_numbers_of_the_data_types_are_those_of_the_header():
-    header = (ROOT / "csrc" / "include" / "acl" / "acl_base.h").read_text()
+    header = (DOCS.parent / "csrc" / "include" / "acl" / "acl_base.h").read_text()
     numbers = {name: int(number) for name, number in re.findall(r"^    ACL_([A-Z]+[0-9]*) = (\d+)", header, re.MULTILINE)}
     assert {name: numbers[name] for name in GENERATOR.TYPES} == GENERATOR.TYPES
 

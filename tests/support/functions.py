@@ -16,7 +16,7 @@ CASES = tuple(module.FUNCTION for module in MODULES)
 for_each_function = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 # torch_npu replaces that of torch, and tracing calls it.
-NO_UNPOOLING_WITHOUT_DATA = ("2.10", "2.10", "its max_unpool3d fails on meta and fake tensors")
+NO_UNPOOLING_WITHOUT_DATA = ("2.10", "2.10", "max_unpool3d of torch_npu fails on meta and fake tensors")
 without_data = {"max_unpool3d": skipped_with(*NO_UNPOOLING_WITHOUT_DATA)}
 for_each_traced_function = pytest.mark.parametrize(
     "case", [pytest.param(case, id=case.name, marks=without_data.get(case.name, ())) for case in CASES]

@@ -1,7 +1,6 @@
 """The table of the codes that the engine returns: that of the document, each code provoked, and nothing beside it."""
 
 import ctypes
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -9,7 +8,6 @@ import sys
 import threading
 from collections.abc import Callable
 from ctypes import byref, c_void_p
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,9 +17,9 @@ from torch_aclnn.host.codes import error_codes
 from support.operators import GOOD
 from support.operators.avg_pool2d import NAME as AVG_POOL2D
 from support.ranks import run_ranks
+from support.scripts import DOCS, load
 from support.tensors import but
 
-ROOT = Path(__file__).resolve().parents[3]
 CODES = {code.name: code.number for code in error_codes()}
 COLLECTIVES = [code.name for code in error_codes() if code.layer == "collectives"]
 NO_HANDLE = c_void_p(0x1234)
@@ -138,10 +136,7 @@ PROVOKED_BY_COLLECTIVES = [*COLLECTIVES, "ACL_ERROR_RT_IPC_ERROR"]
 
 
 def test_the_document_is_the_table():
-    spec = importlib.util.spec_from_file_location("generate_error_codes", ROOT / "docs" / "generate_error_codes.py")
-    assert spec is not None and spec.loader is not None
-    generator = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generator)
+    generator = load(DOCS / "generate_error_codes.py")
     assert generator.OUTPUT.read_text() == generator.document(), "run python docs/generate_error_codes.py"
 
 
