@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode, is_traceable_wrapper_subclass
+from torch_aclnn.autograd._function import cast
 from torch_aclnn.autograd._process_group import ProcessGroup, gather, sum_over_processes
 
 
@@ -131,7 +132,7 @@ def normalise(input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: T
         output = output * per_channel(weight, input)
     if bias is not None:
         output = output + per_channel(bias, input)
-    return output.to(input.dtype)
+    return cast(output, input.dtype)
 
 
 def sums(grad_output: Tensor, input: Tensor, mean: Tensor, invstd: Tensor) -> tuple[Tensor, Tensor]:

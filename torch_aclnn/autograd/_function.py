@@ -38,3 +38,12 @@ class Function(torch.autograd.Function):
                 f"{cls.__name__}: forward-mode differentiation is not implemented; use reverse mode (torch.func.vjp, grad, jacrev), or "
                 "call torch_aclnn.functional inside the forward-mode level, where it is torch's own function"
             )
+
+
+def cast(values: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return the values in a data type.
+
+    A Function's forward ends in it instead of ``Tensor.to``, which gives the same tensor where nothing changes: from that torch.compile of
+    torch 2.11 makes two outputs, and passes the backward no gradient of the first.
+    """
+    return values if values.dtype == dtype else values.to(dtype)

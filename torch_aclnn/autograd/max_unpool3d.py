@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_aclnn.autograd._function import Function
+from torch_aclnn.autograd._function import Function, cast
 from torch_aclnn.autograd._planes import over_planes
 
 __all__ = ["MaxUnpool3d", "MaxUnpool3dBackward"]
@@ -20,7 +20,7 @@ class MaxUnpool3d(Function):
     def forward(input: Tensor, indices: Tensor, output_size: Any, stride: Any, padding: Any) -> Tensor:
         """Unpool as torch does, and keep the dtype; elements only move, so nothing is lost where autocast on cpu goes through float32."""
         listed = input.float() if input.dtype == torch.bfloat16 and input.device.type == "npu" else input  # of aclnnMaxUnpool3d
-        return _forward(listed, indices, output_size, stride, padding).to(input.dtype)
+        return cast(_forward(listed, indices, output_size, stride, padding), input.dtype)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

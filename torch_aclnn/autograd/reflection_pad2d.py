@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch_aclnn.autograd._function import cast
 from torch_aclnn.autograd._linear import LinearBackward, LinearFunction
 
 __all__ = ["ReflectionPad2d", "ReflectionPad2dBackward"]
@@ -21,7 +22,7 @@ class ReflectionPad2d(LinearFunction):
     @staticmethod
     def forward(input: Tensor, padding: Any) -> Tensor:
         """Pad as torch does, and keep the dtype, which autocast on cpu would make float32; elements only move, so nothing is lost."""
-        return _forward(input, padding, mode="reflect").to(input.dtype)
+        return cast(_forward(input, padding, mode="reflect"), input.dtype)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
