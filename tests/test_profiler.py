@@ -33,7 +33,7 @@ KERNELS = "torch_npu gives torch.profiler no kernels"
 
 @pytest.mark.parametrize("asynchronous", ["0", "1"])
 def test_torchs_profiler_has_the_cpus_operators_and_the_kernels(tmp_path: Path, asynchronous: str) -> None:
-    skip_with("2.7", "2.10", KERNELS)
+    skip_with("2.7", "2.11", KERNELS)
     file = tmp_path / "trace.json"
     code = STEP + TORCH.replace("sys.argv[1]", repr(str(file)))
     done = run_python(code, TORCH_ACLNN_HOST_ASYNC=asynchronous)
@@ -77,7 +77,7 @@ def test_torch_npus_profiler_says_that_it_has_no_kernels(tmp_path: Path) -> None
 
 
 def test_a_second_profile_has_its_own_kernels_only() -> None:
-    skip_with("2.7", "2.10", KERNELS)
+    skip_with("2.7", "2.11", KERNELS)
     code = (
         STEP
         + """
