@@ -6,6 +6,7 @@
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/context.h"
 #include "engine/runtime/device/process.h"
+#include "engine/runtime/device/timer_slack.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/stream.h"
 
@@ -75,6 +76,7 @@ extern "C" aclError aclrtSetDevice(int32_t deviceId) {
             Device& device = find_device("deviceId", deviceId);
             device.activate();
             set_current(device.primary_context(), deviceId);
+            allow_late_timers();
         },
         [&] { return call_arguments("deviceId", deviceId); });
 }

@@ -4,6 +4,7 @@
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/graph/capture.h"
+#include "engine/runtime/stream/idle_threads.h"
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
@@ -20,6 +21,7 @@ constexpr int kForever = -1;
 
 void synchronize_device(int milliseconds) {
     require_device_waitable(current_device().index());
+    end_idle_threads();
     const auto all = streams_of(current_device());
     for (const auto& stream : all) require_end(*stream, milliseconds);
     for (const auto& stream : all) stream->report_failure();
@@ -28,6 +30,7 @@ void synchronize_device(int milliseconds) {
 void synchronize_stream(aclrtStream handle, int milliseconds) {
     const auto stream = find_stream(handle);
     require_waitable(*stream);
+    end_idle_threads();
     require_end(*stream, milliseconds);
     stream->report_failure();
 }
