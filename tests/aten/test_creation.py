@@ -1,5 +1,6 @@
 """creation.cpp and shape.cpp: creation, fill, cast, copy, and data movement."""
 
+import pytest
 import torch
 
 from cases import DEVICE, FLOATS, LAYOUTS, integers, randn, rows, table, values
@@ -164,3 +165,14 @@ def test_strided_transfer_in_both_directions():
     there[::2, 1:3] = x[::2, 3:5].to(DEVICE)
     x[::2, 1:3] = x[::2, 3:5].clone()
     assert torch.equal(there.cpu(), x)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.float16, torch.float32, torch.int64])
+@pytest.mark.parametrize("diagonal", [-100, -2, 0, 1, 3, 100])
+@pytest.mark.parametrize("shape", [(2, 3, 5), (2, 6, 2), (0, 3), (3, 0), (257, 200)])
+def test_triangles_of_every_diagonal(shape, diagonal, dtype):
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0)).mul(9).to(dtype)
+    for name in ("tril", "triu"):
+        expected = getattr(x, name)(diagonal)
+        assert torch.equal(getattr(x.to(DEVICE), name)(diagonal).cpu(), expected)
+        assert torch.equal(getattr(x.to(DEVICE), name + "_")(diagonal).cpu(), expected)

@@ -5,6 +5,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/triangle.h"
 
 ATEN_FAMILY("shape")
 
@@ -107,16 +108,16 @@ ATEN_CHECKED_ENTRY(aclnnRoll, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, re
 }
 
 ATEN_ENTRY(aclnnTril, REAL | BOOL, (In, self), (Int, diagonal), (Out, out)) {
-    out.copy_(at::tril(self, diagonal));
+    write_triangle(out, self, diagonal, Triangle::lower);
 }
 ATEN_ENTRY(aclnnTriu, NUMBERS, (In, self), (Int, diagonal), (Out, out)) {
-    out.copy_(at::triu(self, diagonal));
+    write_triangle(out, self, diagonal, Triangle::upper);
 }
 ATEN_ENTRY(aclnnInplaceTril, REAL | BOOL, (Out, selfRef), (Int, diagonal)) {
-    selfRef.tril_(diagonal);
+    write_triangle(selfRef, selfRef, diagonal, Triangle::lower);
 }
 ATEN_ENTRY(aclnnInplaceTriu, NUMBERS, (Out, selfRef), (Int, diagonal)) {
-    selfRef.triu_(diagonal);
+    write_triangle(selfRef, selfRef, diagonal, Triangle::upper);
 }
 
 // Without a dimension the input counts as flat. The caller knows the size of the result and has made room for it.
