@@ -54,6 +54,8 @@ CASES = [
     *pool("max_pool2d-options", lambda x: F.max_pool2d(x, (3, 2), (1, 2), 1, 2, True), randn(2, 3, 9, 10)),
     *pool("max_pool2d-1", lambda x: F.max_pool2d(x, 1, 2), PLANES),
     *pool("max_pool2d-unbatched", lambda x: F.max_pool2d(x, 2, 1), randn(3, 7, 8)),
+    *pool("max_pool2d-narrow", lambda x: F.max_pool2d(x, 3, 1, 1), randn(2, 3, 4, 2)),
+    *pool("max_pool2d-large", lambda x: F.max_pool2d(x, 3, 2, 1), randn(4, 16, 37, 41), dtypes=(torch.float32,)),
     *pool("max_pool2d-empty", lambda x: F.max_pool2d(x, 2), randn(0, 3, 6, 6)),
     *pool(
         "max_pool2d-ties",
@@ -108,6 +110,18 @@ def test_max_pool_passes_nan_on():
         F.max_pool2d(leaf, 2).sum().backward()
         gradients.append(leaf.grad.cpu())
     assert torch.equal(*gradients)
+
+
+@pytest.mark.parametrize("position", [9, -1, 6])  # after the window, before it, and in the padding
+def test_max_pool_refuses_a_mask_that_it_did_not_write(capfd, position):
+    x, options = torch.randn(2, 3, 4, 4).to(DEVICE), ([3, 3], [2, 2], [1, 1], [1, 1], False)
+    maxima, mask = torch.ops.aten.max_pool2d_with_indices(x, *options)
+    bad = torch.full((mask.numel() // 2,), position, dtype=torch.int16).view(mask.dtype).view(mask.shape)
+    with pytest.raises(RuntimeError, match="161002"):
+        torch.ops.aten.max_pool2d_with_indices_backward(maxima, x, *options, bad.to(DEVICE)).cpu()
+    said = capfd.readouterr().err
+    assert "aclnnMaxPool2dWithMaskBackward: indices: expected a mask that aclnnMaxPool2dWithMask wrote" in said
+    assert f"windows of 9 elements, got position {position} " in said
 
 
 @pytest.mark.parametrize("kernel", [1, 2, 5])

@@ -6,6 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <vector>
+
 namespace torch_aclnn::host::aten {
 
 // 161002 unless the window's positions fit int16 and the mask has room for one for each output.
@@ -18,14 +20,20 @@ class MaxPoolMask {
                 at::IntArrayRef padding, at::IntArrayRef dilation);
 
     void store(const at::Tensor& positions, at::Tensor& mask) const;  // flat positions in the input's plane
+    // Refuses a mask with a position that lies outside of its window or of the input.
     at::Tensor load(const at::Tensor& mask) const;
 
    private:
-    at::Tensor place_in(const at::Tensor& mask) const;
+    // One direction of the windows: where each begins, which may be in the padding, and how far their elements lie from there.
+    struct Direction {
+        int64_t size, kernel, step;
+        std::vector<int64_t> first;
 
-    int64_t width_, kernel_width_, row_step_, column_step_;
+        Direction(int64_t size, int64_t outputs, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation);
+    };
+
     std::vector<int64_t> output_sizes_;
-    at::Tensor first_row_, first_column_;  // of each window, in the plane; they broadcast to the output
+    Direction rows_, columns_;
 };
 
 }  // namespace torch_aclnn::host::aten
