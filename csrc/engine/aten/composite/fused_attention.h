@@ -42,8 +42,9 @@ struct AttentionOptions {
 };
 
 struct Attention {
-    at::Tensor query, key, value, keep;  // BNSD; keep: what dropout multiplies the probabilities by
+    at::Tensor query, key, value;  // BNSD
     at::Tensor maximum, sum, probabilities;
+    std::optional<at::Tensor> keep;  // what dropout multiplies the probabilities by; nothing without dropout
 };
 
 Attention attend(const AttentionLayout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
