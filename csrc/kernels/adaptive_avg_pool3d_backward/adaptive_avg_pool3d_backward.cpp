@@ -2,6 +2,7 @@
 
 #include "kernels/adaptive_avg_pool3d_backward/job.h"
 #include "kernels/flat_planes/flat_planes.h"
+#include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
 

@@ -5,6 +5,7 @@
 
 #include "kernels/average_pool/job.h"
 #include "kernels/flat_planes/flat_planes.h"
+#include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
 

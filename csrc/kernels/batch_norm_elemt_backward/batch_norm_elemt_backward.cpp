@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/batch_norm_elemt_backward/job.h"
+#include "kernels/support/cache.h"
 #include "kernels/support/loop.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"

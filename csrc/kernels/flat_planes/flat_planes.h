@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/flat_planes/job.h"
+#include "kernels/support/cache.h"
 #include "kernels/support/view.h"
 #include "kernels/support/windows.h"
 

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "kernels/max_unpool3d_backward/job.h"
+#include "kernels/support/cache.h"
 #include "kernels/support/loop.h"
 #include "kernels/support/parallel.h"
 

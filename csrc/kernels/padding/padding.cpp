@@ -4,6 +4,7 @@
 
 #include "kernels/flat_planes/flat_planes.h"
 #include "kernels/padding/job.h"
+#include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
 

@@ -33,11 +33,4 @@ bool channels_innermost(const View<Rank>& view, int64_t cell = 1) {
     return view.size[1] > 1 && view.stride[1] == cell && view.stride[Rank - 1] != cell;
 }
 
-// A result of this size would push everything else out of the caches, so it is written around them.
-template <int Rank>
-bool is_large(const View<Rank>& result) {
-    constexpr int64_t kLarge = int64_t{8} << 20;
-    return result.bytes() >= kLarge;
-}
-
 }  // namespace torch_aclnn::kernels
