@@ -9,7 +9,8 @@ void batch_norm_backward_reduce(const View<3>& grad_out, const View<3>& input, c
                                 int thread_count) {
     const BatchNormSumsJob job{grad_out, input, mean, sum_dy, sum_dy_xmu};
     BatchNormSumsLoop* const loop = TORCH_ACLNN_LOOP(batch_norm_sums);
-    parallel_for(input.size[1], input.size[0] * input.size[2], thread_count, [&](int64_t begin, int64_t end) { loop(job, begin, end); });
+    parallel_for(input.size[1], kCostOfSum * input.size[0] * input.size[2], thread_count,
+                 [&](int64_t begin, int64_t end) { loop(job, begin, end); });
 }
 
 }  // namespace torch_aclnn::kernels

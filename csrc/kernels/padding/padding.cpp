@@ -84,8 +84,9 @@ void padding_backward(const View<4>& grad_output, const View<4>& grad_input, con
     const int64_t row_count = job.grad_input.size[0] * job.grad_input.size[1] * job.rows.in;
     const int64_t row_size = std::max(job.columns.in, job.columns.out) * job.inner;
     const int64_t bytes = job.sum_bytes + 2 * job.row_bytes + job.sink_bytes;
+    constexpr int64_t kCostOfRow = 64;  // of its ends, which are sums
     PaddingLoop* const loop = TORCH_ACLNN_LOOP(padding);
-    parallel_for(row_count, row_size, thread_count, [&](int64_t begin, int64_t end) {
+    parallel_for(row_count, kCostOfRow + row_size, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(bytes);
         loop(job, begin, end, scratch.data());
     });

@@ -33,7 +33,7 @@ class PaddedRows {
 
    private:
     // Where `count` elements from element i of the row on are put.
-    T* room(int64_t i, int64_t count) { return job_.grad_input.stride[3] == job_.inner ? sink_.room(target_ + i, count) : row_ + i; }
+    T* room(int64_t i, int64_t count) { return job_.grad_input.stride[3] == job_.inner ? sink_.exact_room(target_ + i, count) : row_ + i; }
 
     void fill(const T* plane, int64_t h) {
         const int64_t row_stride = job_.grad_output.stride[2], count = job_.rows.begin[h + 1] - job_.rows.begin[h];

@@ -35,6 +35,9 @@ inline void store_bytes(void* target, V value) {
 
 template <int N>
 inline Vector<uint32_t, N> widen_bits(Vector<uint16_t, N> bits) {
+#if KERNEL_VECTOR_BYTES >= 64
+    if constexpr (N == 16) return (Vector<uint32_t, N>)_mm512_cvtepu16_epi32((__m256i)bits);
+#endif
 #if KERNEL_VECTOR_BYTES >= 32
     if constexpr (N == 8) return (Vector<uint32_t, N>)_mm256_cvtepu16_epi32((__m128i)bits);
 #endif
@@ -161,24 +164,28 @@ inline Vector<Sum<T>, N> load_strided(const T* source, int64_t stride) {
     return load<N>(elements);
 }
 
-// Calls body(width, i) for blocks of `width` elements that cover [0, count). The last block may cover elements of the one before again,
-// so the body must not read what it writes.
+// Calls body(width, i) for blocks of `width` elements that cover [0, count), as wide as fit; the rest has the least width that covers it,
+// and may cover elements of the block before again, so the body must not read what it writes.
 template <int N>
 struct Width {
     static constexpr int value = N;
 };
+template <int N, class Body>
+inline __attribute__((always_inline)) void for_last_lanes(int64_t count, int64_t rest, const Body& body) {
+    if constexpr (N > 4)
+        if (rest <= N / 2) return for_last_lanes<N / 2>(count, rest, body);
+    body(Width<N>{}, count - N);
+}
+template <int N, class Body>
+inline __attribute__((always_inline)) void for_lanes_up_to(int64_t count, const Body& body) {
+    if constexpr (N > 1)
+        if (count < N) return for_lanes_up_to<(N > 4 ? N / 2 : 1)>(count, body);
+    for (int64_t i = 0; i + N <= count; i += N) body(Width<N>{}, i);
+    if (count % N != 0) for_last_lanes<N>(count, count % N, body);
+}
 template <class Value, class Body>
 inline __attribute__((always_inline)) void for_lanes(int64_t count, const Body& body) {
-    const auto cover = [&](auto width) __attribute__((always_inline)) {
-        constexpr int N = decltype(width)::value;
-        for (int64_t i = 0; i + N <= count; i += N) body(width, i);
-        if (count % N != 0) body(width, count - N);
-    };
-    constexpr int kAll = kLanes<Value>;
-    if (count >= kAll) return cover(Width<kAll>{});
-    if constexpr (kAll > 4)
-        if (count >= 4) return cover(Width<4>{});
-    cover(Width<1>{});
+    for_lanes_up_to<kLanes<Value>>(count, body);
 }
 
 inline int64_t smaller(int64_t a, int64_t b) {

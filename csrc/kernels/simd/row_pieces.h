@@ -19,13 +19,19 @@ inline void for_row_pieces(const Loop& loop, const int64_t* const (&strides)[kOp
     }
     for (int64_t left = end - begin; left > 0;) {
         const int64_t count = smaller(left, loop.size[row] - position[row]);
-        body(offsets, count);
-        left -= count;
+        // Whole rows up to the end of the dimension around them need no look at the others.
+        const int64_t rows = row > 0 && count == loop.size[row] ? smaller(left / count, loop.size[row - 1] - position[row - 1]) : 1;
+        for (int64_t i = 0; i < rows; ++i) {
+            body(offsets, count);
+            if (row > 0) move(row - 1, 1);
+        }
+        left -= rows * count;
         if (position[row] != 0) move(row, -position[row]);
         position[row] = 0;
-        for (int d = row - 1; d >= 0; --d) {
-            move(d, 1);
-            if (++position[d] < loop.size[d]) break;
+        for (int64_t d = row - 1, steps = rows; d >= 0; --d, steps = 1) {
+            position[d] += steps;
+            if (d < row - 1) move(d, 1);
+            if (position[d] < loop.size[d]) break;
             move(d, -position[d]);
             position[d] = 0;
         }

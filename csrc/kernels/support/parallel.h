@@ -9,10 +9,11 @@ namespace torch_aclnn::kernels {
 // True in a process that was forked: OpenMP's threads do not survive a fork, and waiting for them would hang.
 bool forked();
 
-// A team of threads costs about as much as this many elements.
-constexpr int64_t kElementsPerThread = 16384;
+// A team of threads costs about as much as copying this many elements. Those of a sum or a gather cost about two copies each.
+constexpr int64_t kElementsPerThread = 32768, kCostOfSum = 2;
 
-// Calls body(begin, end) for consecutive ranges that cover [0, count); `unit_cost` is the number of elements one unit touches.
+// Calls body(begin, end) for consecutive ranges that cover [0, count); `unit_cost` is the number of elements that could be copied in the
+// time of one unit.
 template <class F>
 void parallel_for(int64_t count, int64_t unit_cost, int thread_count, const F& body) {
     const int64_t useful = std::min(count, count * std::max<int64_t>(unit_cost, 1) / kElementsPerThread + 1);
