@@ -1,5 +1,6 @@
 #include "kernels/batch_norm_elemt_backward/batch_norm_elemt_backward.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -12,12 +13,15 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-double channel_value(const View<1>& view, int64_t channel) {
-    double value = 1;
-    if (view.data == nullptr) return value;
-    visit_floating(view.dtype,
-                   [&](auto tag) { value = static_cast<const typename decltype(tag)::type*>(view.data)[channel * view.stride[0]]; });
-    return value;
+// In float64; ones if there is no tensor.
+std::vector<double> channel_values(const View<1>& view, int64_t count) {
+    std::vector<double> values(count, 1);
+    if (view.data == nullptr) return values;
+    visit_floating(view.dtype, [&](auto tag) {
+        const auto* const data = static_cast<const typename decltype(tag)::type*>(view.data);
+        for (int64_t c = 0; c < count; ++c) values[c] = data[c * view.stride[0]];
+    });
+    return values;
 }
 
 // Per channel, computed in float64 and rounded once to the type of the computation; then the same again, `repeats` times in all.
@@ -27,12 +31,14 @@ struct Coefficients {
 
     Coefficients(const BatchNormChannels& channels, int64_t count, int64_t repeats, double n)
         : mean(count * repeats), mean_dy(count * repeats), slope(count * repeats), scale(count * repeats) {
+        const auto given_mean = channel_values(channels.mean, count), invstd = channel_values(channels.invstd, count),
+                   weight = channel_values(channels.weight, count), sum_dy = channel_values(channels.sum_dy, count),
+                   sum_dy_xmu = channel_values(channels.sum_dy_xmu, count);
         for (int64_t c = 0; c < count; ++c) {
-            const double invstd = channel_value(channels.invstd, c);
-            mean[c] = static_cast<S>(channel_value(channels.mean, c));
-            mean_dy[c] = static_cast<S>(channel_value(channels.sum_dy, c) / n);
-            slope[c] = static_cast<S>(invstd * invstd * channel_value(channels.sum_dy_xmu, c) / n);
-            scale[c] = static_cast<S>(invstd * channel_value(channels.weight, c));
+            mean[c] = static_cast<S>(given_mean[c]);
+            mean_dy[c] = static_cast<S>(sum_dy[c] / n);
+            slope[c] = static_cast<S>(invstd[c] * invstd[c] * sum_dy_xmu[c] / n);
+            scale[c] = static_cast<S>(invstd[c] * weight[c]);
         }
         for (std::vector<S>* values : {&mean, &mean_dy, &slope, &scale})
             for (size_t i = count; i < values->size(); ++i) (*values)[i] = (*values)[i - count];
@@ -64,6 +70,7 @@ BatchNormJob plan_loop(const View<8>& grad_out, const View<8>& input, const View
     job.channel_stride[1] = 1;
     job.sink_bytes = sink_bytes(BatchNormJob::kBlock * element_size(grad_input.dtype));
     job.stream = is_large(grad_input);
+    job.buffered = job.stream || grad_input.data == grad_out.data || grad_input.data == input.data;
 
     const std::initializer_list<int64_t*> strides{job.grad_out.stride, job.input.stride, job.grad_input.stride, job.channel_stride};
     if (channels_innermost(grad_input)) move_to_end(job.loop, strides, 1);
@@ -73,13 +80,14 @@ BatchNormJob plan_loop(const View<8>& grad_out, const View<8>& input, const View
 
 // How many short rows over the channels that follow each other in memory make one row.
 int64_t joinable_rows(const BatchNormJob& job) {
+    constexpr int64_t kJoined = 256;  // elements, for which the first cache holds the coefficients too
     const Loop& loop = job.loop;
     const int row = loop.rank - 1;
     if (row == 0 || job.channel_stride[row] != 1 || loop.size[row] > BatchNormJob::kBlock) return 1;
     const int64_t width = loop.size[row];
     for (const LoopOperand* view : {&job.grad_out, &job.input, &job.grad_input})
         if (view->stride[row] != 1 || view->stride[row - 1] != width) return 1;
-    int64_t count = BatchNormJob::kBlock / width;
+    int64_t count = std::max<int64_t>(1, kJoined / width);
     while (loop.size[row - 1] % count != 0) --count;
     return count;
 }

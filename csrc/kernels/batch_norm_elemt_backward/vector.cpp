@@ -18,37 +18,90 @@ class BatchNormPass {
           sink_(reinterpret_cast<double*>(input_ + kBlock) + kBlock, job.sink_bytes, job.stream) {}
 
     void run(int64_t begin, int64_t end) {
-        const int64_t* const strides[] = {job_.grad_out.stride, job_.input.stride, job_.grad_input.stride, job_.channel_stride};
-        for_row_pieces(job_.loop, strides, begin, end, [&](const int64_t* offsets, int64_t count) {
-            for (int64_t i = 0; i < count; i += kBlock) compute_block(offsets, i, smaller(kBlock, count - i));
+        if constexpr (sizeof(Sum<T>) == sizeof(S))
+            if (reads_in_place()) return visit_sums(job_.grad_out.dtype, [&](auto element) { run_in_place(element, begin, end); });
+        for_pieces(begin, end, [&](T* result, int64_t grad_out, int64_t input, int64_t channel, int64_t count) {
+            compute(result, upcast(job_.grad_out, grad_out, count, grad_out_), upcast(job_.input, input, count, input_), channel, count);
         });
     }
 
    private:
     static constexpr int64_t kBlock = BatchNormJob::kBlock;
 
-    // From element i of a piece on.
-    void compute_block(const int64_t* offsets, int64_t i, int64_t count) {
-        const int64_t step = job_.grad_input.stride[row_];
-        T* target = static_cast<T*>(job_.grad_input.data) + offsets[2] + i * step;
-        T* result = step == 1 ? sink_.room(target, count) : strided_;
-        const int64_t grad_out = offsets[0] + i * job_.grad_out.stride[row_], input = offsets[1] + i * job_.input.stride[row_];
-        compute_into(result, grad_out, input, offsets[3] + i * job_.channel_stride[row_], count);
-        if (step != 1)
-            for (int64_t k = 0; k < count; ++k) target[k * step] = result[k];
+    // Both inputs have adjacent elements, and input has the result's dtype, as nearly always.
+    bool reads_in_place() const {
+        return job_.grad_out.stride[row_] == 1 && job_.input.stride[row_] == 1 && job_.input.dtype == job_.grad_input.dtype;
     }
 
-    void compute_into(T* result, int64_t grad_out, int64_t input, int64_t channel, int64_t count) const {
-        if constexpr (sizeof(Sum<T>) == sizeof(S))
-            if (plain_)
-                return compute(result, static_cast<const T*>(job_.grad_out.data) + grad_out, static_cast<const T*>(job_.input.data) + input,
-                               channel, count);
-        compute(result, upcast(job_.grad_out, grad_out, count, grad_out_), upcast(job_.input, input, count, input_), channel, count);
+    template <class Gradient>
+    void run_in_place(Gradient, int64_t begin, int64_t end) {
+        const auto run_pieces = [&](int64_t from, int64_t to) {
+            for_pieces(from, to, [&](T* result, int64_t grad_out, int64_t input, int64_t channel, int64_t count) {
+                compute(result, static_cast<const Gradient*>(job_.grad_out.data) + grad_out, static_cast<const T*>(job_.input.data) + input,
+                        channel, count);
+            });
+        };
+        const int64_t size = job_.loop.size[row_], first = (begin + size - 1) / size, last = end / size;
+        if (!has_rows_of_a_channel() || first >= last) return run_pieces(begin, end);
+        run_pieces(begin, first * size);
+        run_rows<Gradient>(first, last);
+        run_pieces(last * size, end);
     }
 
-    // `Source` is T, or the type of the computation.
-    template <class Source>
-    void compute(T* result, const Source* grad_out, const Source* input, int64_t channel, int64_t count) const {
+    // Each row is of one channel, and its results are written at once.
+    bool has_rows_of_a_channel() const {
+        return row_ > 0 && job_.channel_stride[row_] == 0 && job_.grad_input.stride[row_] == 1 && !job_.buffered;
+    }
+
+    // The rows [first, last), with all that they share at hand: short ones take hardly longer than to look it up.
+    template <class Gradient>
+    void run_rows(int64_t first, int64_t last) const {
+        Loop rows = job_.loop;
+        rows.rank = row_;
+        const int64_t* const strides[] = {job_.grad_out.stride, job_.input.stride, job_.grad_input.stride, job_.channel_stride};
+        const int64_t size = job_.loop.size[row_], grad_out_step = strides[0][row_ - 1], input_step = strides[1][row_ - 1],
+                      step = strides[2][row_ - 1], channel_step = strides[3][row_ - 1];
+        for_row_pieces(rows, strides, first, last, [=, this](const int64_t* offsets, int64_t count) {
+            const auto* grad_out = static_cast<const Gradient*>(job_.grad_out.data) + offsets[0];
+            const auto* input = static_cast<const T*>(job_.input.data) + offsets[1];
+            auto* result = static_cast<T*>(job_.grad_input.data) + offsets[2];
+            const auto *mean = static_cast<const S*>(job_.mean) + offsets[3], *mean_dy = static_cast<const S*>(job_.mean_dy) + offsets[3],
+                       *slope = static_cast<const S*>(job_.slope) + offsets[3], *scale = static_cast<const S*>(job_.scale) + offsets[3];
+            for (int64_t row = 0; row < count; ++row) {
+                const int64_t c = row * channel_step;
+                compute_row(result, grad_out, input, {mean[c], mean_dy[c], slope[c], scale[c]}, size);
+                grad_out += grad_out_step;
+                input += input_step;
+                result += step;
+            }
+        });
+    }
+
+    // Calls body(result, grad_out, input, channel, count), with where the elements and their channels begin, for kBlock elements at most.
+    template <class Body>
+    void for_pieces(int64_t begin, int64_t end, const Body& body) {
+        const int64_t* const strides[] = {job_.grad_out.stride, job_.input.stride, job_.grad_input.stride, job_.channel_stride};
+        const int64_t grad_out_step = job_.grad_out.stride[row_], input_step = job_.input.stride[row_];
+        const int64_t step = job_.grad_input.stride[row_], channel_step = job_.channel_stride[row_];
+        for_row_pieces(job_.loop, strides, begin, end, [&](const int64_t* offsets, int64_t piece) {
+            for (int64_t i = 0; i < piece; i += kBlock) {
+                const int64_t count = smaller(kBlock, piece - i);
+                T* const target = static_cast<T*>(job_.grad_input.data) + offsets[2] + i * step;
+                T* const result = step != 1 ? strided_ : job_.buffered ? sink_.room(target, count) : target;
+                body(result, offsets[0] + i * grad_out_step, offsets[1] + i * input_step, offsets[3] + i * channel_step, count);
+                if (step != 1)
+                    for (int64_t k = 0; k < count; ++k) target[k * step] = result[k];
+            }
+        });
+    }
+
+    template <int N, class Source>
+    static Vector<S, N> load_as(const Source* source) {
+        return __builtin_convertvector(load<N>(source), Vector<S, N>);
+    }
+
+    template <class Gradient, class Input>
+    void compute(T* result, const Gradient* grad_out, const Input* input, int64_t channel, int64_t count) const {
         const auto* mean = static_cast<const S*>(job_.mean) + channel;
         const auto* mean_dy = static_cast<const S*>(job_.mean_dy) + channel;
         const auto* slope = static_cast<const S*>(job_.slope) + channel;
@@ -56,25 +109,32 @@ class BatchNormPass {
         if (job_.channel_stride[row_] == 1) {
             for_lanes<S>(count, [=](auto width, int64_t i) {
                 constexpr int N = decltype(width)::value;
-                const auto centred = load<N>(input + i) - load<N>(mean + i);
-                const auto bracket = (load<N>(grad_out + i) - load<N>(mean_dy + i)) - centred * load<N>(slope + i);
+                const auto centred = load_as<N>(input + i) - load<N>(mean + i);
+                const auto bracket = (load_as<N>(grad_out + i) - load<N>(mean_dy + i)) - centred * load<N>(slope + i);
                 store_as<N>(result + i, bracket * load<N>(scale + i));
             });
         } else {
-            const S m = *mean, d = *mean_dy, b = *slope, a = *scale;
-            for_lanes<S>(count, [=](auto width, int64_t i) {
-                constexpr int N = decltype(width)::value;
-                store_as<N>(result + i, ((load<N>(grad_out + i) - d) - (load<N>(input + i) - m) * b) * a);
-            });
+            compute_row(result, grad_out, input, {*mean, *mean_dy, *slope, *scale}, count);
         }
+    }
+
+    struct Channel {
+        S mean, mean_dy, slope, scale;
+    };
+
+    template <class Gradient, class Input>
+    static void compute_row(T* result, const Gradient* grad_out, const Input* input, const Channel& channel, int64_t count) {
+        const auto [m, d, b, a] = channel;
+        for_lanes<S>(count, [=, m = m, d = d, b = b, a = a](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            store_as<N>(result + i, ((load_as<N>(grad_out + i) - d) - (load_as<N>(input + i) - m) * b) * a);
+        });
     }
 
     template <int N>
     static void store_as(T* target, Vector<S, N> value) {
         store<N>(target, __builtin_convertvector(value, Vector<Sum<T>, N>));
     }
-
-    bool is_adjacent(const LoopOperand& operand) const { return operand.dtype == job_.grad_input.dtype && operand.stride[row_] == 1; }
 
     // Any dtype and stride, as the type of the computation.
     const S* upcast(const LoopOperand& operand, int64_t offset, int64_t count, S* buffer) const {
@@ -93,7 +153,6 @@ class BatchNormPass {
 
     const BatchNormJob& job_;
     const int row_ = job_.loop.rank - 1;
-    const bool plain_ = is_adjacent(job_.grad_out) && is_adjacent(job_.input);
     S *grad_out_, *input_;
     T* strided_;
     Sink sink_;
