@@ -7,6 +7,7 @@
 #include "kernels/support/cache.h"
 #include "kernels/support/loop.h"
 #include "kernels/support/parallel.h"
+#include "kernels/support/scratch.h"
 
 namespace torch_aclnn::kernels {
 namespace {
@@ -41,7 +42,20 @@ int64_t flat_stride(const View<5>& view) {
     return rows_follow && planes_follow ? column : 0;
 }
 
+bool rows_are_channels(const View<5>& indices) {
+    constexpr int64_t kMinChannels = 8;  // a shorter row costs more than elements that are not adjacent
+    return channels_innermost(indices) && indices.size[1] >= kMinChannels;
+}
+
+// Whether threads that take rows of channels, and few of them each, write into the same cache lines of a result of short planes.
+bool threads_would_share_lines(const View<5>& out, int thread_count) {
+    constexpr int64_t kShortPlaneBytes = 8 * kCacheLine;
+    const int64_t plane_bytes = out.bytes() / (out.size[0] * out.size[1]);
+    return !channels_innermost(out) && out.size[0] < thread_count && plane_bytes <= kShortPlaneBytes;
+}
+
 MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View<5>& out) {
+    constexpr int64_t kSecondCacheBytes = 262144;  // of most machines, or more
     MaxUnpoolJob job{};
     job.loop.rank = 5;
     job.element_size = element_size(out.dtype);
@@ -61,12 +75,30 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     job.plane_height = grad_output.size[3];
     job.plane_width = grad_output.size[4];
     std::copy_n(grad_output.stride + 2, 3, job.plane_stride);
-    job.prefetch = is_large(grad_output) && job.element_stride != 0;
+    job.prefetch = 2 * grad_output.bytes() > last_cache_bytes() && job.element_stride != 0;
 
     const std::initializer_list<int64_t*> strides{job.indices.stride, job.out.stride, job.plane.stride, job.logical_stride};
-    constexpr int64_t kMinChannels = 8;  // a shorter row costs more than elements that are not adjacent
-    if (channels_innermost(indices) && indices.size[1] >= kMinChannels) move_to_end(job.loop, strides, 1);
+    if (rows_are_channels(indices)) {
+        move_to_end(job.loop, strides, 1);
+    } else if (channels_innermost(grad_output) && grad_output.bytes() / grad_output.size[0] > kSecondCacheBytes) {
+        // Channels share cache lines: all of them at one depth, before the next one.
+        for (const int d : {1, 2, 2}) move_to_end(job.loop, strides, d);
+    }
     simplify(job.loop, strides);
+    return job;
+}
+
+void advance(LoopOperand& operand, int64_t elements, int64_t size) {
+    operand.data = static_cast<char*>(operand.data) + elements * size;
+}
+
+// The elements [begin, end) of each row.
+MaxUnpoolJob part_of_rows(MaxUnpoolJob job, int64_t begin, int64_t end) {
+    const int row = job.loop.rank - 1;
+    job.loop.size[row] = end - begin;
+    advance(job.indices, begin * job.indices.stride[row], sizeof(int64_t));
+    advance(job.out, begin * job.out.stride[row], job.element_size);
+    advance(job.plane, begin * job.plane.stride[row], job.element_size);
     return job;
 }
 
@@ -77,7 +109,16 @@ std::optional<BadIndex> max_unpool3d_backward(const View<5>& grad_output, const 
     const MaxUnpoolJob job = plan(grad_output, indices, out);
     MaxUnpoolLoop* const loop = TORCH_ACLNN_LOOP(max_unpool);
     SmallestBad bad;
-    parallel_for(element_count(job.loop), 1, thread_count, [&](int64_t begin, int64_t end) { bad.add(loop(job, begin, end)); });
+    const int64_t count = element_count(job.loop), row_size = job.loop.size[job.loop.rank - 1];
+    if (rows_are_channels(indices) && threads_would_share_lines(out, thread_count))
+        parallel_for(row_size, kCostOfSum * (count / row_size), thread_count, [&](int64_t begin, int64_t end) {
+            const MaxUnpoolJob part = part_of_rows(job, begin, end);
+            FirstBad found = loop(part, 0, element_count(part.loop));
+            if (found.linear >= 0) found.linear += begin * job.logical_stride[job.loop.rank - 1];
+            bad.add(found);
+        });
+    else
+        parallel_for(count, kCostOfSum, thread_count, [&](int64_t begin, int64_t end) { bad.add(loop(job, begin, end)); });
     return bad.get(out.size);
 }
 

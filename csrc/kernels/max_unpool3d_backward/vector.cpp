@@ -11,7 +11,28 @@ class Gather {
     explicit Gather(const MaxUnpoolJob& job) : job_(job) {}
 
     FirstBad run(int64_t begin, int64_t end) {
-        if (has_short_planes()) begin = run_short_planes(begin, end);
+        if (has_short_planes()) {
+            const int64_t size = job_.loop.size[1], first_plane = smaller((begin + size - 1) / size * size, end);
+            run_rows(begin, first_plane);
+            begin = run_short_planes(first_plane, end);
+        }
+        run_rows(begin, end);
+        return first_bad_;
+    }
+
+   private:
+    static constexpr int64_t kBlock = 64;
+    static constexpr int64_t kAhead = 128;
+    static constexpr int64_t kShortPlane = 256;  // more elements are worth a prefetch
+
+    struct Piece {
+        const int64_t* indices;
+        Bits* out;
+        const Bits* plane;
+        int64_t linear;
+    };
+
+    void run_rows(int64_t begin, int64_t end) {
         const int64_t* const strides[] = {job_.indices.stride, job_.out.stride, job_.plane.stride, job_.logical_stride};
         for_row_pieces(job_.loop, strides, begin, end, [&](const int64_t* offsets, int64_t count) {
             Piece piece{static_cast<const int64_t*>(job_.indices.data) + offsets[0], static_cast<Bits*>(job_.out.data) + offsets[1],
@@ -24,33 +45,21 @@ class Gather {
                 piece.linear += kBlock * job_.logical_stride[row_];
             }
         });
-        return first_bad_;
     }
-
-   private:
-    static constexpr int64_t kBlock = 64;
-    static constexpr int64_t kAhead = 128;
-
-    struct Piece {
-        const int64_t* indices;
-        Bits* out;
-        const Bits* plane;
-        int64_t linear;
-    };
 
     // Planes of few elements, all of them adjacent, and the planes of indices follow each other.
     bool has_short_planes() const {
-        if (job_.loop.rank != 2 || job_.loop.size[1] >= kBlock / 2 || job_.element_stride != 1 || job_.plane.stride[1] != 0) return false;
+        if (job_.loop.rank != 2 || job_.loop.size[1] > kShortPlane || job_.element_stride != 1 || job_.plane.stride[1] != 0) return false;
         const int64_t size = job_.loop.size[1];
         return job_.indices.stride[1] == 1 && job_.out.stride[1] == 1 && job_.indices.stride[0] == size;
     }
 
-    // Does whole planes, several between two checks, up to the end or the first group with an index outside. Returns how far it came.
+    // Does whole planes from the beginning of one on, several between two checks, up to the first group with an index outside. Returns how
+    // far it came.
     int64_t run_short_planes(int64_t begin, int64_t end) {
-        const int64_t size = job_.loop.size[1], group = kBlock / size;
+        const int64_t size = job_.loop.size[1], group = size < kBlock ? kBlock / size : 1;
         const auto* const indices = static_cast<const int64_t*>(job_.indices.data);
         int64_t plane = begin / size;
-        if (begin % size != 0) return begin;
         for (int64_t count; plane < end / size; plane += count) {
             count = smaller(group, end / size - plane);
             if (!all_inside(indices + plane * size, count * size)) break;
@@ -78,8 +87,16 @@ class Gather {
             gather_checked(piece, indices, count);
         else if (job_.element_stride == 1 && plane_step == 0 && out_step == 1)
             for (int64_t i = 0; i < count; ++i) piece.out[i] = piece.plane[indices[i]];
+        else if (job_.element_stride != 0 && plane_step == 0)
+            gather_apart(piece, indices, count);
         else
             for (int64_t i = 0; i < count; ++i) piece.out[i * out_step] = piece.plane[i * plane_step + plane_offset(indices[i])];
+    }
+
+    // From one plane whose elements are not adjacent.
+    __attribute__((noinline)) void gather_apart(const Piece& piece, const int64_t* indices, int64_t count) const {
+        const int64_t distance = job_.element_stride, out_step = job_.out.stride[row_];
+        for (int64_t i = 0; i < count; ++i) piece.out[i * out_step] = piece.plane[indices[i] * distance];
     }
 
     // The elements of a later block, which are scattered over the plane. A prefetch does not fault, so its indices need no check.
