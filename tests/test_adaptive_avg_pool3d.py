@@ -36,6 +36,23 @@ def test_gradient_is_the_definition_rounded_once(device, dtype, case, layout):
     assert_rounded_once(grad_input, tensor_gradient(grad_output, size))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.float64])
+@pytest.mark.parametrize(
+    "case", [((2, 8, 4, 3, 3), (1, 1, 1)), ((2, 8, 4, 3, 1), (2, 3, 1)), ((2, 8, 1, 1, 1), (1, 1, 1)), ((2, 8, 3, 2, 5), (2, 2, 3))]
+)
+def test_channels_last_into_channels_last_with_single_columns(dtype, case):
+    size, output_size = case
+    grad_output = torch.randn((*size[:2], *output_size), dtype=dtype)
+    expected = op(grad_output, size)
+    for strides in ((8, 1, 1, 1, 1), (8, 1, 8, 8, 8)) if output_size == (1, 1, 1) else ((),):
+        given_grad = grad_output.contiguous(memory_format=torch.channels_last_3d)
+        if strides:
+            given_grad = given_grad.as_strided(given_grad.shape, strides)
+        out = torch.full(size, float("nan"), dtype=dtype).contiguous(memory_format=torch.channels_last_3d)
+        op.out(given_grad, size, out=out)
+        assert torch.equal(out, expected)
+
+
 def test_worked_example(device):
     grad_output = torch.arange(1.0, 7.0, device=device).view(1, 1, 1, 3, 2)
     assert op(grad_output, (1, 1, 2, 4, 2)).flatten().tolist() == 2 * [0.25, 0.5, 1, 1.5, 2, 2.5, 1.25, 1.5]

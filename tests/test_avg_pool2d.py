@@ -28,6 +28,8 @@ CASES = [
     ((2, 3, 9, 8), (2, 2), (2, 2), (0, 0), False, True, -3),
     ((1, 5, 8, 8), (2, 2), (3, 3), (0, 0), False, True, None),  # cells that no window holds
     ((3, 14, 14), (7, 7), (7, 7), (0, 0), False, True, None),
+    ((2, 3, 13, 60), (3, 60), (4, 60), (0, 0), False, True, None),  # rows of a plane that are one long row, with gaps
+    ((2, 20, 10, 8), (3, 3), (3, 3), (0, 0), False, True, None),  # planes of fewer elements than a vector has
     ((5, 1, 1), (1, 1), (1, 1), (0, 0), False, True, None),
 ]
 

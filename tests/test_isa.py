@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from support.samples import bits
 from support.subprocesses import output_of, run_python
 
 SETS = ("scalar", "baseline", "avx2", "avx512")
@@ -24,16 +25,6 @@ def results(path: Path, isa: str, threads: int) -> list[torch.Tensor]:
 @pytest.fixture(scope="module")
 def scalar(tmp_path_factory):
     return results(tmp_path_factory.mktemp("isa") / "scalar.pt", "scalar", 1)
-
-
-def bits(tensor: torch.Tensor) -> torch.Tensor:
-    """Integers that are equal if the elements are the same bit by bit, except that one nan is like another."""
-    if tensor.is_complex():
-        tensor = torch.view_as_real(tensor)
-    if not tensor.is_floating_point():
-        return tensor
-    integers = {2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.element_size()]
-    return torch.where(tensor.isnan(), 0, tensor.view(integers))
 
 
 @pytest.mark.parametrize("threads", [1, 2])

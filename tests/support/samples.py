@@ -23,6 +23,16 @@ def awkward_values(*shape: int, dtype: Any, seed: int = 0) -> "Tensor":
     return torch.complex(real, real.flip(-1)).to(dtype) if dtype.is_complex else real.to(dtype)
 
 
+def bits(tensor: "Tensor") -> "Tensor":
+    """Return integers that are equal if the elements are the same bit by bit, except that one nan is like another."""
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor)
+    if not tensor.is_floating_point():
+        return tensor
+    integers = {2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.element_size()]
+    return torch.where(tensor.isnan(), 0, tensor.view(integers))
+
+
 def draw_dtype(draw: Draw) -> Any:
     """Draw a dtype that most documents list, or int32, which no floating operator takes."""
     from support.marks import STRICT

@@ -2,6 +2,7 @@
 
 #include "kernels/adaptive_avg_pool3d_backward/job.h"
 #include "kernels/flat_planes/flat_planes.h"
+#include "kernels/flat_planes/gather_columns.h"
 #include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
@@ -10,17 +11,19 @@ namespace torch_aclnn::kernels {
 namespace {
 
 bool suits_flat(const View<5>& grad_output, const View<5>& grad_input) {
+    constexpr int64_t kMinPlanes = 10;  // a plane has many rows, which take their time one by one
     const View<5>& in = grad_input;
     return is_dense_plane(grad_output) && is_dense_plane(in) &&
-           suits_flat_planes(in.dtype, in.size[0] * in.size[1], in.size[2] * in.size[3] * in.size[4]);
+           suits_flat_planes(in.dtype, in.size[0] * in.size[1], in.size[2] * in.size[3] * in.size[4], kMinPlanes);
 }
 
 // Adjacent channels in both tensors become one cell. Rows of windows follow each other.
 bool has_cells_of_channels(const View<5>& grad_output, const View<5>& grad_input) {
     constexpr int64_t kMinChannels = 4;  // fewer do not fill the lanes
     const int64_t channels = grad_input.size[1];
-    return channels >= kMinChannels && channels_innermost(grad_input) && grad_output.stride[1] == 1 && grad_output.stride[4] == channels &&
-           grad_input.stride[4] == channels;
+    const auto cells_follow = [=](const View<5>& view) { return view.size[4] == 1 || view.stride[4] == channels; };
+    return channels >= kMinChannels && channels_innermost(grad_input) && grad_output.stride[1] == 1 && cells_follow(grad_output) &&
+           cells_follow(grad_input);
 }
 
 template <class S>
@@ -40,18 +43,29 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
         return axis.table(grad_output.size[2 + d], scales[d].empty() ? nullptr : scales[d].data());
     };
     const int64_t inner = has_cells_of_channels(grad_output, grad_input) ? grad_input.size[1] : 1;
-    if (inner > 1) grad_output.size[1] = grad_input.size[1] = 1;
+    if (inner > 1) {
+        grad_output.size[1] = grad_input.size[1] = 1;
+        grad_output.stride[4] = grad_input.stride[4] = inner;  // of a single column it could be any number
+    }
     const int64_t width = grad_input.size[4] * inner, windows = grad_output.size[4] * inner;
-    AdaptiveAvgPool3dJob job{grad_output, grad_input, inner, table(depth, 0),     table(rows, 1), table(columns, 2), 0,
-                             0,           0,          0,     is_large(grad_input)};
+    const int64_t plane_count = grad_input.size[0] * grad_input.size[1] * grad_input.size[2];
+    const GatherPlan column_sums = inner > 1 ? GatherPlan{} : plan_columns<S>(columns, windows, plane_count * grad_input.size[3]);
+    AdaptiveAvgPool3dJob job{};
+    job.grad_output = grad_output;
+    job.grad_input = grad_input;
+    job.inner = inner;
+    job.depth = table(depth, 0);
+    job.rows = table(rows, 1);
+    job.columns = table(columns, 2);
+    job.column_sums = column_sums.table();
+    job.stream = is_large(grad_input);
     job.plane_bytes = round_to_lines(grad_output.size[3] * windows * static_cast<int64_t>(sizeof(S)) + kSlack);
     job.sum_bytes = round_to_lines(windows * static_cast<int64_t>(sizeof(S)) + kSlack);
     job.row_bytes = round_to_lines(width * element_size(grad_input.dtype) + kSlack);
     job.sink_bytes = sink_bytes(job.row_bytes);
     const int64_t bytes = job.plane_bytes + job.sum_bytes + job.row_bytes + job.sink_bytes;
     AdaptiveAvgPool3dLoop* const loop = TORCH_ACLNN_LOOP(adaptive_avg_pool3d);
-    const int64_t plane_count = grad_input.size[0] * grad_input.size[1] * grad_input.size[2];
-    parallel_for(plane_count, grad_input.size[3] * width, thread_count, [&](int64_t begin, int64_t end) {
+    parallel_for(plane_count, kCostOfSum * grad_input.size[3] * width, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(bytes);
         loop(job, begin, end, scratch.data());
     });

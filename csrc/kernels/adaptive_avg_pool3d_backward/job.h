@@ -1,6 +1,7 @@
 // What the loop of 3-D adaptive average pooling takes. Plain data, because it is compiled for several instruction sets.
 #pragma once
 
+#include "kernels/flat_planes/gather_table.h"
 #include "kernels/simd/loops.h"
 #include "kernels/support/view.h"
 #include "kernels/support/windows.h"
@@ -13,6 +14,7 @@ struct AdaptiveAvgPool3dJob {
     View<5> grad_output, grad_input;
     int64_t inner;
     AxisTable depth, rows, columns;
+    GatherTable column_sums;  // of columns, if it has blocks
     // Parts of the scratch memory: the sums of a plane of windows, those of a row of windows, a row of grad_input, the sink.
     int64_t plane_bytes, sum_bytes, row_bytes, sink_bytes;
     bool stream;  // write around the caches

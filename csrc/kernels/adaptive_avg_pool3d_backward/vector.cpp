@@ -1,6 +1,7 @@
 // 3-D adaptive average pooling backward in lanes. The sums over a window are separable: depth first, then rows, then columns. What lies in
 // the same windows is the same: planes and rows are computed once and copied.
 #include "kernels/adaptive_avg_pool3d_backward/job.h"
+#include "kernels/flat_planes/gather_sum.h"
 #include "kernels/simd/sink.h"
 #include "kernels/simd/terms.h"
 
@@ -76,8 +77,10 @@ class AdaptiveAvgPool3d {
         if (inner > 1) return make_row_of_cells(source, count, row_scale);
         for_lanes<S>(windows, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
-            store<N>(sums + i, sum_scaled<N, true>(source + i, windows, 1, count, row_scale) * load<N>(column_scale + i));
+            store<N>(sums + i, sum_scaled<N, true>(source + i, windows, 1, count, row_scale) * load<N>(column_scale + i) + S{0});
         });
+        if constexpr (std::is_same_v<S, float>)
+            if (job_.column_sums.blocks > 0) return gather_sums(sums_, job_.column_sums, row_);
         for (int64_t begin = 0; begin < job_.columns.in; begin = job_.columns.run_end[begin]) fill_run(begin);
     }
 

@@ -5,6 +5,7 @@
 
 #include "kernels/average_pool/job.h"
 #include "kernels/flat_planes/flat_planes.h"
+#include "kernels/flat_planes/gather_columns.h"
 #include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
@@ -44,13 +45,45 @@ WindowAxis repeat_first(const WindowAxis& axis, int64_t in) {
 
 // If one window holds the whole plane, its rows are one long row.
 Geometry collapse_plane(Geometry geometry) {
-    constexpr int64_t kMaxRow = 2048;
+    constexpr int64_t kMaxRow = 4096;
     const View<4>& in = geometry.grad_input;
     const int64_t height = in.size[2], width = in.size[3];
     if (geometry.rows.run_end[0] != height || geometry.columns.run_end[0] != width || height * width > kMaxRow) return geometry;
     if (height == 1 || in.stride[3] != 1 || in.stride[2] != width) return geometry;
     geometry.rows = repeat_first(geometry.rows, 1);
     geometry.columns = repeat_first(geometry.columns, height * width);
+    geometry.regular.step = 0;
+    return geometry;
+}
+
+// If one window holds all columns, no row lies in two, and all windows are of one size, the rows of a plane are one long row, of which each
+// window holds a part. So each sum still has one term, and the same scale.
+Geometry join_rows(Geometry geometry) {
+    constexpr int64_t kMaxRow = 8192;
+    const View<4>& in = geometry.grad_input;
+    const WindowAxis &rows = geometry.rows, &columns = geometry.columns;
+    const int64_t height = in.size[2], width = in.size[3];
+    if (geometry.grad_output.size[3] != 1 || columns.run_end[0] != width || columns.last[0] != 1) return geometry;
+    if (height == 1 || in.stride[3] != 1 || in.stride[2] != width || height * width > kMaxRow) return geometry;
+    if (rows.divisor.empty() || std::any_of(rows.divisor.begin(), rows.divisor.end(), [&](int64_t d) { return d != rows.divisor.front(); }))
+        return geometry;
+    WindowAxis joined(height * width, geometry.grad_output.size[2]), one(1, 1);
+    for (int64_t h = 0; h < height; ++h) {
+        if (rows.last[h] - rows.first[h] > 1) return geometry;
+        std::fill_n(joined.first.begin() + h * width, width, rows.first[h]);
+        std::fill_n(joined.last.begin() + h * width, width, rows.last[h]);
+    }
+    joined.divisor.assign(joined.divisor.size(), rows.divisor.front() * columns.divisor.front());
+    joined.find_runs();
+    one.last = {1};
+    one.find_runs();
+    for (View<4>* view : {&geometry.grad_output, &geometry.grad_input}) {
+        view->size[3] *= view->size[2];
+        view->size[2] = 1;
+    }
+    geometry.grad_output.stride[3] = geometry.grad_output.stride[2];
+    geometry.rows = std::move(one);
+    geometry.columns = std::move(joined);
     geometry.regular.step = 0;
     return geometry;
 }
@@ -106,26 +139,32 @@ void divide_scratch_by_planes(AveragePoolJob& job, int64_t sum_size) {
     job.sink_bytes = sink_bytes(std::max(job.row_bytes, kPieceBytes));
 }
 
+int64_t most_terms(const AxisTable& axis) {
+    int64_t terms = 0;
+    for (int64_t i = 0; i < axis.in; ++i) terms = std::max(terms, axis.last[i] - axis.first[i]);
+    return terms;
+}
+
 // The same for adjacent channels: as many columns as the first cache holds sums for, at least all windows of one column.
 void divide_scratch_by_channels(AveragePoolJob& job, int64_t sum_size) {
     constexpr int64_t kSumBytes = 16384;
     const int64_t sums = kSumBytes / sum_size;
-    int64_t terms = 1;
-    for (int64_t w = 0; w < job.columns.in; ++w) terms = std::max(terms, job.columns.last[w] - job.columns.first[w]);
+    const int64_t terms = std::max<int64_t>(1, most_terms(job.columns));
+    job.apart = terms == 1 && most_terms(job.rows) <= 1;
     job.tile_channels = std::min(job.grad_input.size[1], std::max<int64_t>(64, sums / terms / 64 * 64));
     job.tile_columns = std::max(terms, sums / job.tile_channels);
     job.sum_bytes = round_to_lines(job.tile_columns * job.tile_channels * sum_size);
     job.sink_bytes = sink_bytes((job.tile_channels + AveragePoolJob::kBlock) * element_size(job.grad_input.dtype));
 }
 
-// Small planes of very short rows; of longer ones unless there are loops that write rows well: for short steps, and copies of rows.
+// Small planes of short rows; of longer ones unless there are loops that write rows well: for short steps, and copies of rows.
 bool suits_flat_planes(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const RegularWindows& regular) {
-    constexpr int64_t kShortestRow = 8, kShortRow = 16, kLongRow = 48;
+    constexpr int64_t kShortRow = 16, kLongRow = 48;
     const View<4>& in = grad_input;
     int64_t runs = 0;
     for (int64_t h = 0; h < rows.in(); h = rows.run_end[h]) ++runs;
     const bool repeats_rows = 2 * runs < rows.in(), has_short_step = regular.step == 1 || regular.step == 2;
-    const int64_t limit = repeats_rows ? kShortestRow : has_short_step ? kShortRow : kLongRow;
+    const int64_t limit = repeats_rows || has_short_step ? kShortRow : kLongRow;
     return in.size[3] < limit && is_dense_plane(grad_output) && is_dense_plane(grad_input) &&
            torch_aclnn::kernels::suits_flat_planes(in.dtype, in.size[0] * in.size[1], in.size[2] * in.size[3]);
 }
@@ -161,14 +200,14 @@ class Plan {
         const int64_t channels = job_.grad_input.size[1];
         const int64_t row_count = job_.grad_input.size[0] * (by_channel_ ? 1 : channels) * job_.rows.in;
         const int64_t bytes = job_.sum_bytes + job_.row_bytes + job_.sink_bytes;
-        parallel_for(row_count, job_.columns.in * (by_channel_ ? channels : 1), thread_count, [&](int64_t begin, int64_t end) {
+        parallel_for(row_count, kCostOfSum * job_.columns.in * (by_channel_ ? channels : 1), thread_count, [&](int64_t begin, int64_t end) {
             Scratch scratch(bytes);
             loop(job_, begin, end, scratch.data());
         });
     }
 
    private:
-    AveragePoolJob make_job() const {
+    AveragePoolJob make_job() {
         AveragePoolJob job{};
         job.grad_output = geometry_.grad_output;
         job.grad_input = geometry_.grad_input;
@@ -177,6 +216,10 @@ class Plan {
         job.step = geometry_.regular.step;
         job.kernel = geometry_.regular.kernel;
         job.padding = geometry_.regular.padding;
+        if (!by_channel_ && job.step == 0)
+            column_sums_ = plan_columns<S>(geometry_.columns, job.grad_output.size[3],
+                                           job.grad_input.size[0] * job.grad_input.size[1] * geometry_.rows.in());
+        job.column_sums = column_sums_.table();
         job.plane_scale = data_or_null(plane_scale_);
         job.stream = is_large(job.grad_input);
         const auto divide_scratch = by_channel_ ? divide_scratch_by_channels : divide_scratch_by_planes;
@@ -190,6 +233,7 @@ class Plan {
     bool by_channel_;
     Geometry geometry_;
     std::vector<S> plane_scale_;
+    GatherPlan column_sums_;
     AveragePoolJob job_{};
 };
 
@@ -203,7 +247,7 @@ void average_pool_backward(const View<4>& grad_output, const View<4>& grad_input
     regular = worthwhile(regular);
     if (suits_flat_planes(grad_output, grad_input, rows, regular))
         return run_flat_planes(grad_output, grad_input, rows, columns, thread_count);
-    Geometry geometry{grad_output, grad_input, std::move(rows), std::move(columns), regular};
+    Geometry geometry = join_rows({grad_output, grad_input, std::move(rows), std::move(columns), regular});
     if (grad_input.dtype == DType::float64)
         Plan<double>(std::move(geometry)).run(thread_count);
     else

@@ -28,9 +28,8 @@ class AveragePoolChannels {
                 T* target = static_cast<T*>(in.data) + n * in.stride[0] + c + h * in.stride[2];
                 for (int64_t w = 0, w_end; w < columns.in; w = w_end) {
                     for (w_end = w + 1; w_end < columns.in && columns.last[w_end] - columns.first[w] <= job_.tile_columns;) ++w_end;
-                    for (int64_t o = columns.first[w]; o < columns.last[w_end - 1]; ++o)
-                        sum_rows(source + o * out.stride[3], h, o, sums_ + (o - columns.first[w]) * channels_);
-                    for (int64_t i = 0; i < count; ++i) expand(target + i * in.stride[2], w, w_end);
+                    fill(source, h, target, w, w_end);
+                    for (int64_t i = 1; i < count; ++i) repeat(source, h, target, target + i * in.stride[2], w, w_end);
                 }
             }
             row += count;
@@ -67,27 +66,76 @@ class AveragePoolChannels {
         });
     }
 
-    // The columns [w, w_end) of a row, from the sums that begin with the first window of w.
-    void expand(T* row, int64_t w, int64_t w_end) {
-        const int64_t base = job_.columns.first[w], step = job_.grad_input.stride[3];
+    // The columns [w, w_end) of row h.
+    void fill(const T* source, int64_t h, T* row, int64_t w, int64_t w_end) {
+        if (job_.apart)
+            return for_runs(row, w, w_end, [&](T* target, int64_t repeats, int64_t column) { spread(source, h, target, repeats, column); });
+        const int64_t base = job_.columns.first[w];
+        for (int64_t o = base; o < job_.columns.last[w_end - 1]; ++o)
+            sum_rows(source + o * job_.grad_output.stride[3], h, o, sums_ + (o - base) * channels_);
+        for_runs(row, w, w_end, [&](T* target, int64_t repeats, int64_t column) { expand(target, repeats, column, base); });
+    }
+
+    // The same columns of another row that lies in the same windows.
+    void repeat(const T* source, int64_t h, const T* from, T* to, int64_t w, int64_t w_end) {
+        const int64_t step = job_.grad_input.stride[3];
+        if (job_.stream || step != channels_) return fill(source, h, to, w, w_end);
+        copy_bytes(reinterpret_cast<char*>(to + w * step), reinterpret_cast<const char*>(from + w * step), (w_end - w) * step * sizeof(T));
+    }
+
+    // Calls body(target, repeats, w) for the columns [w, w_end) of a row: where to put column w and those behind it that lie in the same
+    // windows.
+    template <class Body>
+    void for_runs(T* row, int64_t w, int64_t w_end, const Body& body) {
+        const int64_t step = job_.grad_input.stride[3];
         const int64_t limit = step == channels_ ? smaller(w_end - w, AveragePoolJob::kBlock / channels_ + 1) : 1;
         for (int64_t count; w < w_end; w += count) {
             count = smaller(limit, w_end - w);
-            T* target = sink_.room(row + w * step, count * channels_);
-            for (int64_t i = 0; i < count; ++i) expand_column(target + i * channels_, w + i, base);
+            T* target = sink_.exact_room(row + w * step, count * channels_);
+            for (int64_t i = 0, run_end; i < count; i = run_end) {
+                run_end = smaller(count, job_.columns.run_end[w + i] - w);
+                body(target + i * channels_, run_end - i, w + i);
+            }
         }
     }
 
-    void expand_column(T* target, int64_t w, int64_t base) const {
+    // From the sums that begin with window `base`.
+    void expand(T* target, int64_t repeats, int64_t w, int64_t base) const {
         const S* line = sums_ + (job_.columns.first[w] - base) * channels_;
-        const int64_t count = job_.columns.last[w] - job_.columns.first[w];
-        if (count == 0) return (void)__builtin_memset(target, 0, channels_ * sizeof(T));
-        const int64_t channels = channels_;
+        const int64_t count = job_.columns.last[w] - job_.columns.first[w], channels = channels_;
+        if (count == 0) return clear(target, repeats);
         visit_count(count, [=](auto known) {
-            for_lanes<S>(channels, [=](auto width, int64_t c) {
-                constexpr int N = decltype(width)::value;
-                store<N>(target + c, sum_apart<N>(line + c, channels, known));
+            put(target, repeats, channels,
+                [=](auto width, int64_t c) { return sum_apart<decltype(width)::value>(line + c, channels, known); });
+        });
+    }
+
+    // From the only window that holds the cell, if any.
+    void spread(const T* source, int64_t h, T* target, int64_t repeats, int64_t w) const {
+        const int64_t h_out = job_.rows.first[h], w_out = job_.columns.first[w];
+        if (h_out == job_.rows.last[h] || w_out == job_.columns.last[w]) return clear(target, repeats);
+        source += h_out * job_.grad_output.stride[2] + w_out * job_.grad_output.stride[3];
+        const S column_scale = static_cast<const S*>(job_.columns.scale)[w_out];
+        const S* row_scale = static_cast<const S*>(job_.rows.scale);
+        if (row_scale == nullptr)
+            put(target, repeats, channels_,
+                [=](auto width, int64_t c) { return load<decltype(width)::value>(source + c) * column_scale + S{0}; });
+        else
+            put(target, repeats, channels_, [=, scale = row_scale[h_out]](auto width, int64_t c) {
+                return load<decltype(width)::value>(source + c) * scale * column_scale + S{0};
             });
+    }
+
+    void clear(T* target, int64_t repeats) const { __builtin_memset(target, 0, repeats * channels_ * sizeof(T)); }
+
+    // Writes the lanes of value(width, c) so many times, a cell apart.
+    template <class Value>
+    static void put(T* target, int64_t repeats, int64_t channels, const Value& value) {
+        for_lanes<S>(channels, [=](auto width, int64_t c) {
+            constexpr int N = decltype(width)::value;
+            const auto lanes = value(width, c);
+            store<N>(target + c, lanes);
+            for (int64_t i = 1; i < repeats; ++i) store<N>(target + i * channels + c, lanes);
         });
     }
 

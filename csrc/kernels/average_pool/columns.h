@@ -1,7 +1,10 @@
 // The columns of average pooling backward: from the sums of one row of windows to a row of grad_input.
 #pragma once
 
+#include <utility>
+
 #include "kernels/average_pool/job.h"
+#include "kernels/flat_planes/gather_sum.h"
 #include "kernels/simd/sink.h"
 #include "kernels/simd/terms.h"
 
@@ -24,7 +27,7 @@ class PoolColumns {
 
     void expand(const S* sums, T* row) const {
         switch (job_.step) {
-            case 0: return fill_runs(sums, row);
+            case 0: return sum_columns(sums, row);
             case 1: return slide(sums, row);
             case 2: return interleave_two(sums, row);
             default: return interleave(sums, row, terms_[0], terms_[1], terms_[2]);
@@ -75,19 +78,37 @@ class PoolColumns {
     template <int kStep>
     static void store_interleaved(T* target, const Vector<S, N>* phases) {
         if constexpr (kStep == 2 && sizeof(T) == 2) return store_bytes(target, to_bits<N, T>(phases[0]) | to_bits<N, T>(phases[1]) << 16);
-        using Index = std::conditional_t<sizeof(S) == 4, int32_t, int64_t>;
-        for (int part = 0; part < kStep; ++part) {
-            // Element e of the interleaved order is phases[e % kStep][e / kStep].
-            Vector<Index, N> from_first_two{}, with_third{};
-            for (int lane = 0; lane < N; ++lane) {
-                const int e = part * N + lane, phase = e % kStep;
-                from_first_two[lane] = phase == 2 ? 0 : phase * N + e / kStep;
-                with_third[lane] = phase == 2 ? N + e / kStep : lane;
-            }
-            auto value = __builtin_shuffle(phases[0], phases[1], from_first_two);
-            if constexpr (kStep == 3) value = __builtin_shuffle(value, phases[2], with_third);
-            store<N>(target + part * N, value);
-        }
+        store_part<kStep, 0>(target, phases);
+        store_part<kStep, 1>(target, phases);
+        if constexpr (kStep == 3) store_part<kStep, 2>(target, phases);
+    }
+
+    template <int kStep, int kPart>
+    static void store_part(T* target, const Vector<S, N>* phases) {
+        constexpr auto lanes = std::make_integer_sequence<int, N>{};
+        auto value = __builtin_shuffle(phases[0], phases[1], from_first_two<kStep, kPart>(lanes));
+        if constexpr (kStep == 3) value = __builtin_shuffle(value, phases[2], with_third<kPart>(lanes));
+        store<N>(target + kPart * N, value);
+    }
+
+    // The lanes of a shuffle, spelled out for the compiler: those that a loop fills in it may take for unknown. Element e of the
+    // interleaved order is phases[e % kStep][e / kStep].
+    using Lane = std::conditional_t<sizeof(S) == 4, int32_t, int64_t>;
+    template <int kStep, int kPart, int... kLane>
+    static Vector<Lane, N> from_first_two(std::integer_sequence<int, kLane...>) {
+        constexpr auto lane = [](int e) { return e % kStep == 2 ? 0 : e % kStep * N + e / kStep; };
+        return Vector<Lane, N>{lane(kPart * N + kLane)...};
+    }
+    template <int kPart, int... kLane>
+    static Vector<Lane, N> with_third(std::integer_sequence<int, kLane...>) {
+        constexpr auto lane = [](int i) { return (kPart * N + i) % 3 == 2 ? N + (kPart * N + i) / 3 : i; };
+        return Vector<Lane, N>{lane(kLane)...};
+    }
+
+    void sum_columns(const S* sums, T* row) const {
+        if constexpr (std::is_same_v<S, float>)
+            if (job_.column_sums.blocks > 0) return gather_sums(sums, job_.column_sums, row);
+        fill_runs(sums, row);
     }
 
     // Neighbours in the same windows have the same value.

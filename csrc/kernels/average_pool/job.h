@@ -1,6 +1,7 @@
 // What the loops of average pooling take. Plain data, because it is compiled for several instruction sets.
 #pragma once
 
+#include "kernels/flat_planes/gather_table.h"
 #include "kernels/simd/loops.h"
 #include "kernels/support/view.h"
 #include "kernels/support/windows.h"
@@ -15,12 +16,14 @@ struct AveragePoolJob {
     AxisTable rows, columns;
     // Columns of regular windows, window o over [o * step - padding, o * step - padding + kernel); step 0: any windows.
     int64_t step, kernel, padding;
+    GatherTable column_sums;  // of columns that are not regular, if it has blocks
     // Each row lies in one window, so that whole planes can be scaled at once, by a scale per window; null: not so.
     const void* plane_scale;
     int64_t rows_per_piece;    // how many rows that are alike are made at once
     int64_t lines, line_size;  // how many lines of sums are kept, kMaxLines at most, and how far they are apart
     // The channels-last form keeps the sums of so many channels for so many columns of windows.
     int64_t tile_channels, tile_columns;
+    bool apart;  // each cell lies in one window at most
     // Parts of the scratch memory: the sums, a row, the sink.
     int64_t sum_bytes, row_bytes, sink_bytes;
     bool stream;  // write around the caches

@@ -31,10 +31,14 @@ int64_t product(const FlatAxis* begin, const FlatAxis* end, int64_t FlatAxis::* 
 
 }  // namespace
 
-bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size) {
-    constexpr int64_t kMinPlanes = 32, kMaxPlane = 2048;
+int64_t gather_lanes() {
+    return form().lanes;
+}
+
+bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size, int64_t min_planes) {
+    constexpr int64_t kMaxPlane = 2048;
     const bool has_float_sums = dtype == DType::float16 || dtype == DType::bfloat16 || dtype == DType::float32;
-    return form().loop != nullptr && has_float_sums && plane_count >= kMinPlanes && plane_size <= kMaxPlane;
+    return form().loop != nullptr && has_float_sums && plane_count >= min_planes && plane_size <= kMaxPlane;
 }
 
 // The axes from the first to the last; what a stage leaves has the sizes of the result in the axes that are done, and of the source in
@@ -42,6 +46,7 @@ bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size) {
 void FlatPlanes::plan(const FlatAxis* axes, int count) {
     job_.stage_count = count;
     job_.plane_size = product(axes, axes + count, &FlatAxis::result);
+    job_.source_size = product(axes, axes + count, &FlatAxis::source_size);
     for (int stage = 0; stage < count; ++stage) plan_stage(stage, axes, count);
     divide_scratch();
 }
@@ -52,19 +57,18 @@ void FlatPlanes::plan_stage(int stage, const FlatAxis* axes, int count) {
     const int64_t outer = product(axes, axes + stage, &FlatAxis::result);
     const int64_t inner = product(axes + stage + 1, axes + count, &FlatAxis::source_size);
     const int64_t lanes = form().lanes;
-    // Behind a line of sums there is room for a vector, behind the source's last plane there may be none.
-    const int64_t source_count = outer * axis.source_size * inner + (stage == 0 ? 0 : lanes);
-    const auto first = [&](int64_t i, int64_t) { return axis.first[i % axis.result]; };
-    const auto last = [&](int64_t i, int64_t) { return axis.last[i % axis.result]; };
-    tables_[stage] = GatherPlan(lanes, outer * axis.result, inner, source_count, first, last, [&](int64_t i, int64_t j, int64_t term) {
-        return (i / axis.result * axis.source_size + axis.index(term)) * inner + j;
-    });
+    const int64_t source_count = outer * axis.source_size * inner + lanes;  // behind a line of sums, or a plane, a vector may be read
+    std::vector<GatherRow> rows;
+    rows.reserve(outer * axis.result);
+    for (int64_t o = 0; o < outer; ++o)
+        for (int64_t i = 0; i < axis.result; ++i) rows.push_back({axis.first[i], axis.last[i], o * axis.source_size * inner});
+    tables_[stage] = GatherPlan(lanes, rows, inner, source_count, [&](int64_t term) { return axis.index(term); });
     if (axis.scale != nullptr && !is_last)
-        tables_[stage].set_weights(first, last, [&](int64_t, int64_t, int64_t term) { return axis.scale[axis.index(term)]; });
+        tables_[stage].set_weights(rows, inner, [&](int64_t term) { return axis.scale[axis.index(term)]; });
     job_.stages[stage].table = tables_[stage].table();
     if (stage + 2 != count || axes[count - 1].scale == nullptr) return;
     scale_.resize(tables_[stage].padded_count());
-    for (int64_t i = 0; i < outer * axis.result * inner; ++i) scale_[i] = axes[count - 1].scale[i % inner];
+    for (int64_t row = 0; row < outer * axis.result; ++row) std::copy_n(axes[count - 1].scale, inner, scale_.begin() + row * inner);
     job_.stages[stage].scale = scale_.data();
 }
 
@@ -75,12 +79,13 @@ void FlatPlanes::divide_scratch() {
     job_.line_size = round_to_lines((line + form().lanes) * size) / size;
     job_.planes_per_group = std::clamp<int64_t>(kSums / job_.line_size, 1, kMaxPlanes);
     job_.sum_bytes = job_.planes_per_group * job_.line_size * size;
+    job_.source_bytes = round_to_lines((job_.source_size + form().lanes) * element_size(job_.dtype));
     job_.sink_bytes = sink_bytes(job_.plane_size * element_size(job_.dtype));
 }
 
 void FlatPlanes::run(int thread_count) const {
-    parallel_for(plane_count_, job_.plane_size, thread_count, [&](int64_t begin, int64_t end) {
-        Scratch scratch(2 * job_.sum_bytes + job_.sink_bytes);
+    parallel_for(plane_count_, kCostOfSum * job_.plane_size, thread_count, [&](int64_t begin, int64_t end) {
+        Scratch scratch(2 * job_.sum_bytes + job_.source_bytes + job_.sink_bytes);
         form().loop(job_, begin, end, scratch.data());
     });
 }

@@ -27,8 +27,12 @@ inline FlatAxis flat_axis(const WindowAxis& axis, int64_t windows, const std::ve
     return {axis.in(), windows, axis.first.data(), axis.last.data(), nullptr, scale.empty() ? nullptr : scale.data()};
 }
 
-// Whether there is a loop for this machine and type, and enough planes to pay for the tables, which serve all of them.
-bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size);
+// The lanes of this machine's gather_sum(); 0 where shuffles by a table are no single instruction.
+int64_t gather_lanes();
+
+// Whether there is a loop for this machine and type, and enough planes to pay for the tables, which serve all of them: min_planes, which
+// depends on what else would be done.
+bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size, int64_t min_planes = 16);
 
 // A plane's neighbours follow each other, as those of each row.
 template <int Rank>
@@ -51,12 +55,14 @@ class FlatPlanes {
         job_.source = source.data;
         job_.target = target.data;
         job_.channels = target.size[1];
+        job_.stream = is_large(target);
+        plan(axes, Rank - 2);
+        job_.source_end = job_.source_size;
         for (int d = 0; d < 2; ++d) {
             job_.source_stride[d] = source.stride[d];
             job_.target_stride[d] = target.stride[d];
+            job_.source_end += (target.size[d] - 1) * source.stride[d];
         }
-        job_.stream = is_large(target);
-        plan(axes, Rank - 2);
     }
     // The job points into the plan.
     FlatPlanes(const FlatPlanes&) = delete;

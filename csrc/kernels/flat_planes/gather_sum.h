@@ -8,6 +8,23 @@ namespace torch_aclnn::kernels::KERNEL_ISA {
 
 constexpr int kGatherLanes = kLanes<float>;
 
+// The listed elements, wherever they lie; 0 in lanes that have none.
+template <class T>
+inline Vector<float, kGatherLanes> gather_far(const T* source, Vector<int32_t, kGatherLanes> lane) {
+#if KERNEL_VECTOR_BYTES == 64
+    if constexpr (std::is_same_v<T, float>)
+        return (Vector<float, kGatherLanes>)_mm512_mask_i32gather_ps(__m512{}, _mm512_movepi32_mask((__m512i)~lane), (__m512i)lane, source,
+                                                                     4);
+#elif KERNEL_VECTOR_BYTES == 32
+    if constexpr (std::is_same_v<T, float>)
+        return (Vector<float, kGatherLanes>)_mm256_mask_i32gather_ps(__m256{}, source, (__m256i)lane, (__m256)~lane, 4);
+#endif
+    Vector<float, kGatherLanes> value{};
+    for (int i = 0; i < kGatherLanes; ++i)
+        if (lane[i] >= 0) value[i] = static_cast<float>(source[lane[i]]);
+    return value;
+}
+
 // A term of a block. Lanes that have none get 0 as the first term, and then -0, which changes nothing, not even a zero's sign.
 template <bool kIsFirst, class T>
 inline Vector<float, kGatherLanes> gather_term(const T* source, const GatherTable& table, int64_t block) {
@@ -15,12 +32,14 @@ inline Vector<float, kGatherLanes> gather_term(const T* source, const GatherTabl
     using Lanes = Vector<int32_t, N>;
     const Lanes lane = load_bytes<Lanes>(table.lane + block * N);
     const int32_t start = table.start[block];
-    Vector<float, N> value{};
-    if (start >= 0) {
+    Vector<float, N> value;
+    if (start < 0) {
+        value = gather_far(source, lane);
+    } else if (start < GatherTable::kTwoVectors) {
         value = __builtin_shuffle(load<N>(source + start), lane);
     } else {
-        for (int i = 0; i < N; ++i)
-            if (lane[i] >= 0) value[i] = static_cast<float>(source[lane[i]]);
+        const T* const first = source + (start - GatherTable::kTwoVectors);
+        value = __builtin_shuffle(load<N>(first), load<N>(first + N), lane);
     }
     if (table.weight != nullptr) value *= load<N>(table.weight + block * N);
     constexpr Vector<float, N> zero{};
@@ -35,6 +54,13 @@ inline Vector<float, kGatherLanes> gather_sum(const T* source, const GatherTable
          ++term, at += table.blocks)
         sum += gather_term<false>(source, table, at);
     return sum;
+}
+
+// All results, and up to a block's length behind them.
+template <class Source, class Target>
+inline void gather_sums(const Source* source, const GatherTable& table, Target* target) {
+    for (int64_t block = 0; block < table.blocks; ++block)
+        store<kGatherLanes>(target + block * kGatherLanes, gather_sum(source, table, block));
 }
 
 }  // namespace torch_aclnn::kernels::KERNEL_ISA

@@ -8,73 +8,85 @@
 namespace torch_aclnn::kernels {
 
 // A result's terms are added in ascending order. Results come in blocks of as many as there are lanes; the elements of a block's terms lie
-// within one vector's length of the source, or far apart.
+// within one vector's length of the source, or within two, or far apart.
 struct GatherTable {
-    static constexpr int32_t kFar = -1, kNoTerm = -2;
+    static constexpr int32_t kFar = -1, kNoTerm = -2, kTwoVectors = 1 << 30;
     int64_t blocks;
     int64_t terms;         // the largest number of a result's terms
-    const int32_t* start;  // [terms][blocks]: where the vector begins that holds the elements of this term; or kFar, or kNoTerm
+    const int32_t* start;  // [terms][blocks]: where the vector begins that holds the elements of this term, plus kTwoVectors if it takes
+                           // the next one too; or kFar, or kNoTerm
     const int32_t* lane;   // [terms][blocks][lanes]: the element, counted from the start, or of all if they lie far apart; -1: no such term
     const float* weight;   // [terms][blocks][lanes]: what an element is multiplied by; null means ones
 };
 
-// Owns the table of `count` results.
+// A row of results: the sums over the terms [first, last) of a part of the source.
+struct GatherRow {
+    int64_t first, last, source;
+};
+
+// Owns a table.
 class GatherPlan {
    public:
     GatherPlan() = default;
 
-    // For results in `rows` of `columns`: first(i, j) and last(i, j) delimit the terms of a result, and position(i, j, term) says which of
-    // the `source_count` elements that is.
-    template <class First, class Last, class Position>
-    GatherPlan(int64_t lanes, int64_t rows, int64_t columns, int64_t source_count, const First& first, const Last& last,
-               const Position& position)
-        : lanes_(lanes), rows_(rows), columns_(columns), blocks_((rows * columns + lanes - 1) / lanes) {
-        for (int64_t i = 0; i < rows; ++i)
-            for (int64_t j = 0; j < columns; ++j) terms_ = std::max(terms_, last(i, j) - first(i, j));
+    // For `columns` results a row. Of the `source_count` elements those of a row's term begin at source + index(term) * columns.
+    template <class Index>
+    GatherPlan(int64_t lanes, const std::vector<GatherRow>& rows, int64_t columns, int64_t source_count, const Index& index)
+        : lanes_(lanes), blocks_((static_cast<int64_t>(rows.size()) * columns + lanes - 1) / lanes) {
+        for (const GatherRow& row : rows) terms_ = std::max(terms_, row.last - row.first);
         start_.assign(terms_ * blocks_, GatherTable::kNoTerm);
         lane_.assign(terms_ * blocks_ * lanes, -1);
-        for_each_term(first, last,
-                      [&](int64_t i, int64_t j, int64_t term, int64_t at) { lane_[at] = static_cast<int32_t>(position(i, j, term)); });
+        for_each_term(rows, columns, [&](const GatherRow& row, int64_t term, int64_t at) {
+            const int64_t first = row.source + index(term) * columns;
+            for (int64_t j = 0; j < columns; ++j) lane_[at + j] = static_cast<int32_t>(first + j);
+        });
         for (int64_t block = 0; block < terms_ * blocks_; ++block) find_start(block, source_count);
     }
 
-    // weight(i, j, term), of results that have terms as the constructor said.
-    template <class First, class Last, class Weight>
-    void set_weights(const First& first, const Last& last, const Weight& weight) {
+    // weight(term), for the rows and columns of the constructor.
+    template <class Weight>
+    void set_weights(const std::vector<GatherRow>& rows, int64_t columns, const Weight& weight) {
         weight_.assign(lane_.size(), 0);
-        for_each_term(first, last, [&](int64_t i, int64_t j, int64_t term, int64_t at) { weight_[at] = weight(i, j, term); });
+        for_each_term(rows, columns, [&](const GatherRow&, int64_t term, int64_t at) { std::fill_n(&weight_[at], columns, weight(term)); });
     }
 
     GatherTable table() const { return {blocks_, terms_, start_.data(), lane_.data(), weight_.empty() ? nullptr : weight_.data()}; }
     int64_t padded_count() const { return blocks_ * lanes_; }
+    // How many vectors of terms are added up.
+    int64_t step_count() const { return terms_ * blocks_; }
 
    private:
-    // Calls body(i, j, term, at), with the place in the tables.
-    template <class First, class Last, class Body>
-    void for_each_term(const First& first, const Last& last, const Body& body) const {
-        for (int64_t i = 0; i < rows_; ++i)
-            for (int64_t j = 0; j < columns_; ++j)
-                for (int64_t begin = first(i, j), end = last(i, j), term = begin; term < end; ++term)
-                    body(i, j, term, (term - begin) * blocks_ * lanes_ + i * columns_ + j);
+    // Calls body(row, term, at), with the place of the row's first result in the tables.
+    template <class Body>
+    void for_each_term(const std::vector<GatherRow>& rows, int64_t columns, const Body& body) const {
+        int64_t at = 0;
+        for (const GatherRow& row : rows) {
+            for (int64_t term = row.first; term < row.last; ++term) body(row, term, at + (term - row.first) * blocks_ * lanes_);
+            at += columns;
+        }
     }
 
     void find_start(int64_t block, int64_t source_count) {
         int32_t* const begin = lane_.data() + block * lanes_;
         int32_t* const end = begin + lanes_;
-        int32_t smallest = INT32_MAX;
-        for (const int32_t* lane = begin; lane < end; ++lane)
-            if (*lane >= 0) smallest = std::min(smallest, *lane);
-        if (smallest == INT32_MAX) return;
-        const int64_t last_start = source_count - lanes_;  // of a vector that ends within the source
-        const int64_t start = std::min<int64_t>(smallest, last_start);
-        const bool is_near = start >= 0 && std::all_of(begin, end, [&](int32_t lane) { return lane - start < lanes_; });
-        start_[block] = is_near ? static_cast<int32_t>(start) : GatherTable::kFar;
-        if (!is_near) return;
-        for (int32_t* lane = begin; lane < end; ++lane)
-            if (*lane >= 0) *lane -= static_cast<int32_t>(start);
+        int32_t smallest = INT32_MAX, largest = -1;
+        for (const int32_t* lane = begin; lane < end; ++lane) {
+            largest = std::max(largest, *lane);
+            smallest = std::min(smallest, *lane < 0 ? INT32_MAX : *lane);
+        }
+        if (largest < 0) return;
+        for (const int64_t vectors : {1, 2}) {
+            // Of vectors that end within the source.
+            const auto start = static_cast<int32_t>(std::min<int64_t>(smallest, source_count - vectors * lanes_));
+            if (start < 0 || largest - start >= vectors * lanes_) continue;
+            start_[block] = start + (vectors == 2 ? GatherTable::kTwoVectors : 0);
+            for (int32_t* lane = begin; lane < end; ++lane) *lane = *lane < 0 ? *lane : *lane - start;
+            return;
+        }
+        start_[block] = GatherTable::kFar;
     }
 
-    int64_t lanes_ = 0, rows_ = 0, columns_ = 0, blocks_ = 0;
+    int64_t lanes_ = 0, blocks_ = 0;
     int64_t terms_ = 1;
     std::vector<int32_t> start_, lane_;
     std::vector<float> weight_;

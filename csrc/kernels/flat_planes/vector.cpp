@@ -14,7 +14,9 @@ class FlatPlanes {
     FlatPlanes(const FlatPlanesJob& job, void* scratch)
         : job_(job),
           sums_(static_cast<float*>(scratch)),
-          sink_(static_cast<char*>(scratch) + 2 * job.sum_bytes, job.sink_bytes, job.stream) {}
+          source_copy_(reinterpret_cast<T*>(static_cast<char*>(scratch) + 2 * job.sum_bytes)),
+          source_end_(static_cast<const T*>(job.source) + job.source_end),
+          sink_(static_cast<char*>(scratch) + 2 * job.sum_bytes + job.source_bytes, job.sink_bytes, job.stream) {}
 
     // Stage by stage for a group of planes: a load has to wait for a store that it overlaps.
     void run(int64_t begin, int64_t end) {
@@ -23,7 +25,7 @@ class FlatPlanes {
             const int64_t count = smaller(job_.planes_per_group, smaller(end - plane, job_.channels - c));
             const T* source = static_cast<const T*>(job_.source) + n * job_.source_stride[0] + c * job_.source_stride[1];
             T* target = static_cast<T*>(job_.target) + n * job_.target_stride[0] + c * job_.target_stride[1];
-            for (int64_t i = 0; i < count; ++i) sum(job_.stages[0], source + i * job_.source_stride[1], line(0, i));
+            for (int64_t i = 0; i < count; ++i) sum(job_.stages[0], readable(source + i * job_.source_stride[1]), line(0, i));
             for (int stage = 1; stage + 1 < job_.stage_count; ++stage)
                 for (int64_t i = 0; i < count; ++i) sum(job_.stages[stage], line(stage - 1, i), line(stage, i));
             const int last = job_.stage_count - 1;
@@ -38,11 +40,18 @@ class FlatPlanes {
 
     float* line(int stage, int64_t plane) { return sums_ + stage % 2 * (job_.sum_bytes / sizeof(float)) + plane * job_.line_size; }
 
+    // The plane, behind which a vector can be read: elsewhere of the source, or in a copy of a plane at its end.
+    const T* readable(const T* plane) {
+        if (source_end_ - plane >= job_.source_size + N) return plane;
+        for (int64_t i = 0; i < job_.source_size + N; ++i) source_copy_[i] = i < job_.source_size ? plane[i] : T{};
+        return source_copy_;
+    }
+
     template <class Source, class Target>
     static void sum(const FlatStage& stage, const Source* source, Target* target) {
         const GatherTable& table = stage.table;
         if (stage.scale == nullptr)
-            for (int64_t block = 0; block < table.blocks; ++block) store<N>(target + block * N, gather_sum(source, table, block));
+            gather_sums(source, table, target);
         else
             for (int64_t block = 0; block < table.blocks; ++block)
                 store<N>(target + block * N, gather_sum(source, table, block) * load<N>(stage.scale + block * N) + 0.0f);
@@ -50,6 +59,8 @@ class FlatPlanes {
 
     const FlatPlanesJob& job_;
     float* sums_;
+    T* source_copy_;
+    const T* source_end_;
     Sink sink_;
 };
 

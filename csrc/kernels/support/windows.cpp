@@ -22,6 +22,18 @@ AxisTable WindowAxis::table(int64_t out, const void* scale) const {
     return {static_cast<int64_t>(first.size()), out, first.data(), last.data(), run_end.data(), scale};
 }
 
+WindowAxis pooling_axis(const PoolingAxis& pooling) {
+    WindowAxis axis(pooling.in, pooling.out);
+    for (int64_t i = 0; i < pooling.in; ++i) {
+        // The windows that hold i start in (i - kernel, i].
+        const int64_t past_start = i + pooling.padding - pooling.kernel;
+        axis.first[i] = past_start < 0 ? 0 : std::min(pooling.out, past_start / pooling.step + 1);
+        axis.last[i] = std::min(pooling.out, (i + pooling.padding) / pooling.step + 1);
+    }
+    for (int64_t o = 0; o < pooling.out; ++o) axis.divisor[o] = pooling.divisor(o);
+    return axis;
+}
+
 WindowAxis adaptive_axis(int64_t in, int64_t out) {
     WindowAxis axis(in, out);
     for (int64_t i = 0; i < in; ++i) {

@@ -32,6 +32,24 @@ struct WindowAxis {
     AxisTable table(int64_t out, const void* scale) const;
 };
 
+// Windows that follow each other by a step: window o covers [o * step - padding, o * step - padding + kernel) of `in` indices. step 0: they
+// do not.
+struct PoolingAxis {
+    int64_t in, out, kernel, step, padding;
+    bool count_include_pad;
+    int64_t divisor_override;  // of each window; 0: its size
+
+    int64_t begin(int64_t o) const { return std::clamp<int64_t>(o * step - padding, 0, in); }
+    int64_t end(int64_t o) const { return std::clamp<int64_t>(o * step - padding + kernel, 0, in); }
+    int64_t divisor(int64_t o) const {
+        if (divisor_override != 0) return divisor_override;
+        const int64_t start = o * step - padding;
+        return count_include_pad ? std::min(start + kernel, in + padding) - start : end(o) - begin(o);
+    }
+};
+
+WindowAxis pooling_axis(const PoolingAxis& axis);
+
 // The windows of adaptive pooling: window o covers [floor(o * in / out), ceil((o + 1) * in / out)); solved for o, the same form gives the
 // windows of input index i.
 WindowAxis adaptive_axis(int64_t in, int64_t out);

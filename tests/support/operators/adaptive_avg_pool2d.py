@@ -77,7 +77,16 @@ def draw_arguments(draw: Draw) -> tuple[Any, ...]:
     return grad, [*planes, draw_size(draw), draw_size(draw)]
 
 
-AWKWARD_SIZES = (((7, 7), (1, 1)), ((14, 14), (7, 7)), ((56, 23), (6, 5)), ((3, 4), (7, 9)), ((13, 33), (13, 11)), ((8, 100), (1, 3)))
+AWKWARD_SIZES = (
+    ((7, 7), (1, 1)),
+    ((14, 14), (7, 7)),
+    ((56, 23), (6, 5)),
+    ((3, 4), (7, 9)),
+    ((13, 33), (13, 11)),
+    ((8, 100), (1, 3)),
+    ((12, 50), (4, 1)),
+    ((12, 40), (4, 1)),
+)
 
 
 def awkward_results(layout: Any, dtype: Any) -> "Iterator[t.Tensor]":

@@ -1,0 +1,119 @@
+#include "kernels/average_pool/apart.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace torch_aclnn::kernels {
+namespace {
+
+constexpr int64_t kMaxCells = 16384, kFewCells = 1024, kMaxColumns = 64, kMaxInner = kFewCells;
+
+// The divisor that all windows have, or 0.
+int64_t common_divisor(const PoolingAxis& axis) {
+    for (int64_t o = 1; o < axis.out; ++o)
+        if (axis.divisor(o) != axis.divisor(0)) return 0;
+    return axis.out == 0 ? 1 : axis.divisor(0);
+}
+
+// The scales are the reciprocals that window_scales() makes, so that a small tensor has the bits of a large one.
+template <class T>
+class WindowsApart {
+   public:
+    using S = typename Accumulator<T>::type;
+
+    WindowsApart(const View<4>& grad_output, const View<4>& grad_input, const PoolingAxis& rows, const PoolingAxis& columns)
+        : out_(grad_output),
+          in_(grad_input),
+          rows_(rows),
+          columns_(columns),
+          inner_(grad_output.stride[1] == 1 && channels_innermost(grad_input) ? grad_input.size[1] : 1),
+          common_(common_divisor(rows)) {
+        const double of_rows = common_ == 0 ? 1 : static_cast<double>(common_);
+        for (int64_t o = 0; o < columns.out; ++o)
+            windows_[o] = {columns.begin(o), columns.end(o), static_cast<S>(1 / (of_rows * static_cast<double>(columns.divisor(o))))};
+    }
+
+    void run() const {
+        for (int64_t n = 0; n < in_.size[0]; ++n)
+            for (int64_t c = 0; c < in_.size[1]; c += inner_)
+                fill_plane(static_cast<const T*>(out_.data) + n * out_.stride[0] + c * out_.stride[1],
+                           static_cast<T*>(in_.data) + n * in_.stride[0] + c * in_.stride[1]);
+    }
+
+   private:
+    struct Columns {
+        int64_t begin, end;
+        S scale;
+    };
+
+    void fill_plane(const T* source, T* target) const {
+        int64_t h = 0;
+        for (int64_t o = 0; o < rows_.out; ++o, source += out_.stride[2]) {
+            for (; h < rows_.begin(o); ++h) clear(target + h * in_.stride[2], 0, columns_.in);
+            const int64_t end = rows_.end(o);
+            if (h == end) continue;
+            T* const first = target + h * in_.stride[2];
+            fill_row(source, common_ == 0 ? static_cast<S>(1 / static_cast<double>(rows_.divisor(o))) : 1, first);
+            for (++h; h < end; ++h) copy(first, target + h * in_.stride[2]);
+        }
+        for (; h < rows_.in; ++h) clear(target + h * in_.stride[2], 0, columns_.in);
+    }
+
+    void fill_row(const T* source, S row_scale, T* row) const {
+        T cell[kMaxInner];
+        int64_t w = 0;
+        for (int64_t o = 0; o < columns_.out; ++o, source += out_.stride[3]) {
+            clear(row, w, windows_[o].begin);
+            // Adding zero makes -0 a 0, as a sum does.
+            for (int64_t i = 0; i < inner_; ++i) cell[i] = static_cast<T>(static_cast<S>(source[i]) * row_scale * windows_[o].scale + S{0});
+            fill(row, windows_[o].begin, windows_[o].end, cell);
+            w = windows_[o].end;
+        }
+        clear(row, w, columns_.in);
+    }
+
+    void fill(T* row, int64_t begin, int64_t end, const T* cell) const {
+        if (in_.stride[3] == 1) return (void)std::fill(row + begin, row + std::max(begin, end), *cell);
+        for (int64_t w = begin; w < end; ++w) std::copy_n(cell, inner_, row + w * in_.stride[3]);
+    }
+
+    void clear(T* row, int64_t begin, int64_t end) const {
+        if (in_.stride[3] == inner_) return (void)std::fill(row + begin * inner_, row + std::max(begin, end) * inner_, T{});
+        for (int64_t w = begin; w < end; ++w) std::fill_n(row + w * in_.stride[3], inner_, T{});
+    }
+
+    void copy(const T* from, T* to) const {
+        if (in_.stride[3] == inner_) return (void)std::copy_n(from, columns_.in * inner_, to);
+        for (int64_t w = 0; w < columns_.in; ++w) std::copy_n(from + w * in_.stride[3], inner_, to + w * in_.stride[3]);
+    }
+
+    const View<4>&out_, &in_;
+    const PoolingAxis &rows_, &columns_;
+    const int64_t inner_;   // how many adjacent channels make a cell
+    const int64_t common_;  // of the rows
+    std::array<Columns, kMaxColumns> windows_;
+};
+
+}  // namespace
+
+bool are_few_windows_apart(const View<4>& grad_input, const PoolingAxis& rows, const PoolingAxis& columns) {
+    constexpr int64_t kWideWindow = 16;  // whose cells a loop fills several at a time
+    const auto apart = [](const PoolingAxis& axis) { return axis.step > 0 && axis.kernel <= axis.step; };
+    if (!apart(rows) || !apart(columns) || columns.out > kMaxColumns) return false;
+    const int64_t limit = columns.kernel >= kWideWindow && grad_input.stride[3] == 1 ? kMaxCells : kFewCells;
+    int64_t cells = 1;
+    for (const int64_t size : grad_input.size) {
+        if (size > limit) return false;
+        cells *= size;
+    }
+    return cells <= limit;
+}
+
+void average_pool_backward_apart(const View<4>& grad_output, const View<4>& grad_input, const PoolingAxis& rows,
+                                 const PoolingAxis& columns) {
+    visit_floating(grad_input.dtype,
+                   [&](auto tag) { WindowsApart<typename decltype(tag)::type>(grad_output, grad_input, rows, columns).run(); });
+}
+
+}  // namespace torch_aclnn::kernels

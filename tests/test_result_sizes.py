@@ -1,0 +1,92 @@
+"""Results have the same bits in each size, though large ones are written around the caches and small ones have loops of their own."""
+
+from pathlib import Path
+
+import torch_aclnn  # noqa: F401
+import pytest
+import torch
+from torch.ops import torch_aclnn as ops
+
+from support.layouts import LAYOUTS
+from support.samples import awkward_values, bits
+
+CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index3/size")
+CHANNELS, HEIGHT, WIDTH = 8, 64, 65
+STATISTICS = torch.linspace(0.5, 1.5, CHANNELS)
+
+# From a gradient of the result of the forward, N samples of it, and by sizes of a sample.
+CASES = {
+    "avg_pool2d": ((32, 33), lambda g: ops.avg_pool2d_backward(g, size_of(g), [3, 3], [2, 2], [1, 1])),
+    "avg_pool2d, windows apart": ((16, 16), lambda g: ops.avg_pool2d_backward(g, size_of(g), [3, 3], [4, 4])),
+    "adaptive_avg_pool2d": ((5, 7), lambda g: ops.adaptive_avg_pool2d_backward(g, size_of(g))),
+    "adaptive_avg_pool3d": ((5, 7, 5), lambda g: ops.adaptive_avg_pool3d_backward(g, [*g.shape[:2], 13, 16, 20])),
+    "replication_pad2d": ((67, 69), lambda g: ops.replication_pad2d_backward(g, size_of(g), [1, 3, 2, 1])),
+    "reflection_pad2d": ((67, 69), lambda g: ops.reflection_pad2d_backward(g, size_of(g), [1, 3, 2, 1])),
+    "max_unpool3d": (
+        (16, 16, 20),
+        lambda g: ops.max_unpool3d_backward(
+            g, torch.arange(8 * 16 * 20).expand(*g.shape[:2], -1).view(*g.shape[:2], 8, 16, 20), [16, 16, 20], [2, 1, 1], [0] * 3
+        ),
+    ),
+    "batch_norm_elemt": (
+        (HEIGHT, WIDTH),
+        lambda g: ops.batch_norm_elemt_backward(g, g.flip(-1), *[STATISTICS] * 5, torch.tensor([7.0])),
+    ),
+}
+
+
+def size_of(gradient):
+    return [*gradient.shape[:2], HEIGHT, WIDTH]
+
+
+def samples_beyond_the_cache() -> int:
+    """Return how many samples of float16 are larger than the last cache."""
+    kilobytes = max(8192, int(CACHE.read_text().rstrip("K\n")) if CACHE.exists() else 0)
+    if kilobytes > 131072:
+        pytest.skip("a tensor larger than the last cache of this machine takes too much memory and time for a fast test")
+    return kilobytes * 1024 // (CHANNELS * HEIGHT * WIDTH * 2) + 2
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_large_results_have_the_bits_of_small_ones(name, channels_last):
+    size, backward = CASES[name]
+    count = samples_beyond_the_cache()
+    gradient = torch.randn(count, CHANNELS, *size, dtype=torch.float16)
+    if channels_last:
+        gradient = gradient.to(memory_format=torch.channels_last if len(size) == 2 else torch.channels_last_3d)
+    large = backward(gradient)
+    for sample in (0, count // 2, count - 1):
+        assert torch.equal(large[sample : sample + 1], backward(gradient[sample : sample + 1])), f"sample {sample}"
+
+
+SMALL_WINDOWS = {
+    "equal to their step": {"kernel_size": [3, 2], "stride": [3, 2]},
+    "with gaps": {"kernel_size": [2, 1], "stride": [3, 2]},
+    "padded": {"kernel_size": [4, 3], "stride": [4, 3], "padding": [2, 1]},
+    "padded, counting cells": {"kernel_size": [4, 3], "stride": [4, 3], "padding": [2, 1], "count_include_pad": False},
+    "partial": {"kernel_size": [3, 4], "stride": [3, 5], "ceil_mode": True},
+    "partial, counting cells": {"kernel_size": [3, 4], "stride": [3, 5], "padding": [1, 2], "ceil_mode": True, "count_include_pad": False},
+    "of another divisor": {"kernel_size": [3, 3], "stride": [3, 3], "divisor_override": -3},
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("name", SMALL_WINDOWS)
+def test_small_planes_of_windows_apart_have_the_bits_of_many(name, dtype, layout):
+    arguments = SMALL_WINDOWS[name]
+    forward = {"padding": 0, "ceil_mode": False, "count_include_pad": True, "divisor_override": None, **arguments}
+    shape = torch.nn.functional.avg_pool2d(torch.empty(64, 3, 11, 13), **forward).shape
+    gradient = layout(awkward_values(*shape, dtype=dtype))
+    many = ops.avg_pool2d_backward(gradient, [64, 3, 11, 13], **arguments)
+    few = torch.cat([ops.avg_pool2d_backward(part, [1, 3, 11, 13], **arguments) for part in gradient.split(1)])
+    assert torch.equal(bits(few), bits(many))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (11, 1), (1, 13), (11, 13)])
+def test_small_planes_of_adaptive_windows_apart_have_the_bits_of_many(size):
+    gradient = awkward_values(64, 3, *size, dtype=torch.float32)
+    many = ops.adaptive_avg_pool2d_backward(gradient, [64, 3, 11, 13])
+    few = torch.cat([ops.adaptive_avg_pool2d_backward(part, [1, 3, 11, 13]) for part in gradient.split(1)])
+    assert torch.equal(bits(few), bits(many))
