@@ -18,7 +18,7 @@ Pair = tuple[Callable[[], Any], Callable[[], Any]]
 
 
 def operator_pairs(device: str) -> dict[str, Pair]:
-    """Return calls of the bare operators: a new result, and one given by `out`."""
+    """Return calls of the bare operators: a new result, one given by `out`, and both by the forward's input in place of its size."""
     return {name: pair for operator in OPERATORS for name, pair in _operator_pairs(operator, tiny_sample(operator.name, device)).items()}
 
 
@@ -32,10 +32,12 @@ def _operator_pairs(operator: Operator, sample: Sample) -> dict[str, Pair]:
         peer = f" ({theirs.__name__})"
     out = torch.empty_like(ours.default(*arguments))
     their_out = out.view(theirs.default(*their_arguments).shape)
-    return {
-        f"{operator.backward}{peer}": (partial(ours.default, *arguments), partial(theirs.default, *their_arguments)),
-        f"{operator.backward}.out{peer}": (partial(ours.out, *arguments, out=out), into(theirs, their_out, *their_arguments)),
-    }
+    returned, written = partial(theirs.default, *their_arguments), into(theirs, their_out, *their_arguments)
+    pairs = {"": (partial(ours.default, *arguments), returned), ".out": (partial(ours.out, *arguments, out=out), written)}
+    if "self" in ours.overloads():
+        pairs[".self"] = partial(ours.self, *their_arguments), returned
+        pairs[".self_out"] = partial(ours.self_out, *their_arguments, out=out), written
+    return {f"{operator.backward}{overload}{peer}": pair for overload, pair in pairs.items()}
 
 
 def autograd_pairs(device: str) -> dict[str, Pair]:

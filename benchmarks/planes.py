@@ -13,7 +13,7 @@ from benchmarks.case import Case, Work
 
 @dataclass(frozen=True, kw_only=True)
 class PlaneCase(Case):
-    """An operator that reads grad_output and writes grad_input; ATen also wants the forward's input, of which it reads the sizes."""
+    """An operator that reads grad_output and writes grad_input; of the forward's input it reads the sizes."""
 
     def work(self) -> Work:
         """Make grad_output, and an input of the forward whose values are never read."""
@@ -26,7 +26,7 @@ class PlaneCase(Case):
             inputs=(grad_output, input),
             out=out,
             bytes=grad_output.nbytes + out.nbytes,
-            ours=partial(getattr(torch.ops.torch_aclnn, operator.backward).out, grad_output, self.shape, *arguments, out=out),
+            ours=partial(getattr(torch.ops.torch_aclnn, operator.backward).self_out, grad_output, input, *arguments, out=out),
             aten=into(aten, out, grad_output, input, *arguments),
             formula=lambda grad_output, input: aten.default(grad_output, input, *arguments),
         )
