@@ -8,7 +8,6 @@ import argparse
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from rich.table import Table
 from benchmarks import machine
 from benchmarks.figures import geometric_mean
 from benchmarks.pairs import autograd_pairs, operator_pairs
-from benchmarks.processes import inherited
+from benchmarks.processes import connected_process
 from benchmarks.tables import INTERRUPTED, make_console, make_table, number, print_disturbance
 from benchmarks.timing import alternate
 
@@ -62,19 +61,11 @@ def measure(setting: str, rounds: int) -> list[Cost]:
 
 def measure_apart(setting: str, rounds: int) -> list[Cost]:
     """Measure in a new process."""
-    context = get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_send_costs, args=(sender, setting, rounds), daemon=True)
-    with inherited(TASK_QUEUE_ENABLE=SETTINGS[setting]):
-        process.start()
-    sender.close()
-    try:
-        return receiver.recv()
-    except EOFError:
-        raise RuntimeError(f"{setting}: the process that measures ended early; its error is above") from None
-    finally:
-        process.terminate()
-        process.join()
+    with connected_process(_send_costs, setting, rounds, TASK_QUEUE_ENABLE=SETTINGS[setting]) as connection:
+        try:
+            return connection.recv()
+        except EOFError:
+            raise RuntimeError(f"{setting}: the process that measures ended early; its error is above") from None
 
 
 def _send_costs(sender: Connection, setting: str, rounds: int) -> None:

@@ -36,6 +36,22 @@ def inherited(**environment: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
+@contextmanager
+def connected_process(function: Callable[..., None], *arguments: Any, **environment: str) -> Iterator[connection.Connection]:
+    """Run `function(connection, *arguments)` in a new process, and yield the other end of the connection."""
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=function, args=(theirs, *arguments), daemon=True)
+    with inherited(**environment):
+        process.start()
+    theirs.close()
+    try:
+        yield ours
+    finally:
+        process.terminate()
+        process.join()
+
+
 def call_in_ranks(function: Callable[..., Any], count: int, *arguments: Any, **environment: str) -> Any:
     """Call the function in so many new processes, which are a process group over hccl, and return what rank 0 returned."""
     context = get_context("spawn")

@@ -34,10 +34,14 @@ def batch_size(call: Callable[[], Any]) -> int:
 def alternate(
     calls: Sequence[Callable[[], Any]], counts: Sequence[int], rounds: int, finish: Callable[[], Any] | None = None
 ) -> list[float]:
-    """Return the median seconds of each, taken in turns (A, B, C, A, B, C, ...) so that a slow moment of the machine meets all."""
+    """Return the median seconds of each, taken in turns (A, B, C, A, B, C, ...) so that a slow moment of the machine meets all.
+
+    A round begins with a call that does not count, so that none pays for what the one before left in the caches.
+    """
     seconds: list[list[float]] = [[] for _ in calls]
     for _ in range(1 + rounds):
         for taken, call, count in zip(seconds, calls, counts, strict=True):
+            call()
             taken.append(seconds_per_call(call, count, finish))
     return [statistics.median(taken[1:]) for taken in seconds]  # the first round warms up
 

@@ -5,10 +5,11 @@ python -m benchmarks.training --quick    # fewer rounds
 """
 
 import argparse
-import copy
 import json
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import torch_aclnn
@@ -17,10 +18,13 @@ from torch import Tensor, nn
 
 from benchmarks import machine
 from benchmarks.networks import NETWORKS, Network
+from benchmarks.processes import connected_process
 from benchmarks.tables import INTERRUPTED, make_console, make_table, number, print_disturbance, ratio
 from benchmarks.timing import seconds_per_call
 
 ROUNDS, QUICK_ROUNDS = 15, 5
+# The device, and whether the model is converted. Each has a process of its own, because the threads of one would slow down the others.
+CONTENDERS = (("cpu", False), ("npu", False), ("npu", True))
 
 
 @dataclass(frozen=True)
@@ -48,19 +52,29 @@ def make_step(network: Network, model: nn.Module, device: str) -> Callable[[], T
     return step
 
 
-def measure(network: Network, rounds: int) -> StepTime:
-    """Time the three kinds of step, which begin with the same parameters."""
-    torch.manual_seed(0)
-    model = network.make()
-    steps = [
-        make_step(network, copy.deepcopy(model), "cpu"),
-        make_step(network, copy.deepcopy(model), "npu"),
-        make_step(network, torch_aclnn.convert(copy.deepcopy(model)), "npu"),
-    ]
-    seconds: list[list[float]] = [[] for _ in steps]
+def _answer(connection: Connection, device: str, converted: bool) -> None:
+    """Make a network for each name that comes, and a step for each None, of which the seconds go back."""
+    networks = {network.name: network for network in NETWORKS}
+    while True:
+        name = connection.recv()
+        if name is not None:
+            torch.manual_seed(0)
+            model = networks[name].make()
+            step = make_step(networks[name], torch_aclnn.convert(model) if converted else model, device)
+        else:
+            step()  # so that the caches hold its own, as within a training loop
+            connection.send(seconds_per_call(step, 1))
+
+
+def measure(network: Network, contenders: Sequence[Connection], rounds: int) -> StepTime:
+    """Time the steps of the contenders, which begin with the same parameters, in turns."""
+    for contender in contenders:
+        contender.send(network.name)
+    seconds: list[list[float]] = [[] for _ in contenders]
     for _ in range(1 + rounds):
-        for taken, step in zip(seconds, steps, strict=True):
-            taken.append(seconds_per_call(step, 1))
+        for taken, contender in zip(seconds, contenders, strict=True):
+            contender.send(None)
+            taken.append(contender.recv())
     # A step is long, so other programs meet most of them; what disturbs one makes it longer only.
     return StepTime(network.name, *(1e3 * min(taken[1:]) for taken in seconds))
 
@@ -76,9 +90,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     console, others, results = make_console(), machine.OtherPrograms(), []
     console.print(machine.summary(machine.describe()))
     try:
-        results.extend(measure(network, QUICK_ROUNDS if options.quick else ROUNDS) for network in NETWORKS)
+        with ExitStack() as processes:
+            contenders = [processes.enter_context(connected_process(_answer, *arguments)) for arguments in CONTENDERS]
+            results.extend(measure(network, contenders, QUICK_ROUNDS if options.quick else ROUNDS) for network in NETWORKS)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except EOFError:
+        console.print("[red]a process that measures ended early; its error is above[/red]")
+        return 1
     table = make_table("a step of", ("cpu", "npu", "npu, converted", "cpu / npu", "npu / converted"), title="milliseconds, and two ratios")
     for time in results:
         milliseconds = map(number, (time.cpu_ms, time.npu_ms, time.converted_ms))
