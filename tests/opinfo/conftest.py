@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from opinfo.entries import ENGINE
-from opinfo.passed_list import UPDATE, PassedList
+from opinfo.passed_list import MINOR, UPDATE, PassedList
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -18,7 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def passed_list(pytestconfig: pytest.Config) -> Iterator[PassedList]:
     # The option is unknown when this file was not among the first that pytest loads.
     update = pytestconfig.getoption(UPDATE, default=False)
-    listed = PassedList(Path(__file__).parent / "passed" / ENGINE, update)
+    listed = PassedList(Path(__file__).parent / "passed" / ENGINE, update, MINOR)
     yield listed
     if update:
         listed.write()
