@@ -1,23 +1,18 @@
 """Running test files, each in a process of its own, with a limit of time and memory."""
 
-import multiprocessing
-import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from . import child
+from .processes import FORKS, Processes
 from .records import Record, read_record, write_line
 
 END_OF_LOG = 2000
 
-# A process imports torch and torch_npu once, and is copied for each file.
-FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["torch_aclnn", "torch_npu.testing.testcase"])
 
 
@@ -30,7 +25,7 @@ class Runner:
     jobs: int
     timeout: float
     memory: int
-    _processes: set[BaseProcess] = field(default_factory=set)
+    _processes: Processes = field(default_factory=Processes)
     _over: bool = False
 
     def record_of(self, file: str) -> Path:
@@ -38,9 +33,7 @@ class Runner:
 
     def run(self, files: Sequence[str]) -> Iterator[tuple[str, Record]]:
         """Run the files, and yield each with its record as it ends."""
-        imports = FORKS.Process(target=int)  # they count for no file's time
-        imports.start()
-        imports.join()
+        self._processes.run(int, ())  # the imports count for no file's time
         pool = ThreadPoolExecutor(self.jobs)
         running = {pool.submit(self.run_file, file): file for file in files}
         try:
@@ -49,8 +42,7 @@ class Runner:
         finally:
             self._over = True
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in list(self._processes):
-                _kill(process)
+            self._processes.end()
 
     def run_file(self, file: str) -> Record:
         """Run a file; after a test that ends the process, go on with the tests behind it."""
@@ -82,20 +74,4 @@ class Runner:
         done = frozenset(test for test in read_record(record).tests if test != "(file)")
         arguments = (self.directory / file, record, record.with_suffix(".log"), self.memory, done)
         record.with_suffix(".log").touch()
-        process = FORKS.Process(target=child.run, args=arguments)
-        process.start()
-        self._processes.add(process)
-        try:
-            process.join(0 if self._over else max(0.0, deadline - time.monotonic()))
-            return process.exitcode
-        finally:
-            _kill(process)
-            self._processes.discard(process)
-
-
-def _kill(process: BaseProcess) -> None:
-    """End a process and those that it started."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.join()
+        return self._processes.run(child.run, arguments, 0 if self._over else max(0.0, deadline - time.monotonic()))
