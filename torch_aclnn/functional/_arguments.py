@@ -52,9 +52,14 @@ def same_device(function: str, parameter: str, value: Tensor, input: Tensor) -> 
         refuse(function, parameter, f"device {input.device} like input", value.device)
 
 
+def _is_boolean(value: object) -> bool:
+    """Return whether the value is a bool of Python's or numpy's."""
+    return isinstance(value, bool) or str(getattr(value, "dtype", None)) == "bool"
+
+
 def boolean(function: str, parameter: str, value: object) -> None:
     """Refuse what torch does not take for a boolean; that of numpy is one."""
-    if not isinstance(value, bool) and str(getattr(value, "dtype", None)) != "bool":
+    if not _is_boolean(value):
         raise TypeError(f"{function}: {parameter}: expected a bool, got {value!r}")
 
 
@@ -62,7 +67,7 @@ def integer(function: str, parameter: str, value: Any) -> int:
     """Return what torch takes for an integer as one: those of numpy too, but neither a bool nor a character."""
     if type(value) is int or isinstance(value, torch.SymInt):
         return value  # type: ignore[return-value]
-    if not isinstance(value, bool):
+    if not _is_boolean(value):  # before numpy 2.3 its booleans could be an index
         with contextlib.suppress(TypeError):
             return operator.index(value)
     raise TypeError(f"{function}: {parameter}: expected integers, got {value!r}")
