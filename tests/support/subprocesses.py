@@ -20,6 +20,11 @@ torch.manual_seed(0)
 """
 
 
+# What a process ends with that has taken gradients: autograd's threads may still release the last graphs, for which they ask for the GIL.
+# Before 3.14 Python ends such a thread at exit by unwinding its stack, which torch's frames do not allow, and the process aborts.
+LET_AUTOGRAD_FINISH = "import time; time.sleep(0.2)"
+
+
 def environment_with(**changes: str) -> dict[str, str]:
     """Return the environment for a new process that inherits nothing of the engine which this one has loaded."""
     return {**{name: value for name, value in os.environ.items() if name not in NOT_INHERITED}, **changes}
@@ -40,5 +45,5 @@ def run_python(code: str, *, launcher: tuple[str, ...] = (sys.executable, "-c"),
 def output_of(code: str, **options) -> str:
     """Return what the code prints; fail with its error output if it does not end well."""
     done = run_python(code, **options)
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.returncode == 0, f"ended with status {done.returncode}\n{done.stderr[-4000:]}"
     return done.stdout.strip()

@@ -19,6 +19,16 @@ def sockets_and_threads() -> list[int]:
     return [sum(os.readlink(link).startswith("socket:") for link in links if os.path.islink(link)), len(os.listdir("/proc/self/task"))]
 
 
+def settled_sockets_and_threads() -> list[int]:
+    """Count them once their numbers have stayed the same for half a second: a thread that was joined is listed for a moment more."""
+    counts, since = sockets_and_threads(), time.monotonic()
+    while time.monotonic() < since + 0.5:
+        time.sleep(0.01)
+        if (now := sockets_and_threads()) != counts:
+            counts, since = now, time.monotonic()
+    return counts
+
+
 def leftovers() -> None:
     counts = []
     for _ in range(3):
@@ -31,7 +41,7 @@ def leftovers() -> None:
         dist.destroy_process_group(group)
         del group
         gc.collect()
-        counts.append(sockets_and_threads())
+        counts.append(settled_sockets_and_threads())
     show(during=during, addresses=addresses, after=counts)
     dist.destroy_process_group()
 
