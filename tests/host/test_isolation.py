@@ -2,10 +2,11 @@
 
 import re
 import signal
-import sys
 from textwrap import dedent
 
 import pytest
+
+from support.marks import needs_stack_of_python
 
 ISOLATED = {"TORCH_ACLNN_HOST_ISOLATE": "1"}
 START = """
@@ -55,7 +56,7 @@ def test_touching_device_memory_ends_the_process_with_a_report(run, name):
     assert ("torch_aclnn: freed by" in report) == (name == "read freed memory")
 
 
-@pytest.mark.skipif(sys.implementation.name != "cpython", reason="the stack is read as CPython has it")
+@needs_stack_of_python
 def test_report_has_the_lines_of_python_that_allocated_freed_and_touched(run):
     report = run("""
         def make(): return allocate(4096)

@@ -1,5 +1,6 @@
 """Marks for tests that hold only under some circumstances."""
 
+import ctypes
 import os
 
 import torch_aclnn
@@ -10,6 +11,10 @@ host_engine_only = pytest.mark.skipif(not torch_aclnn.host.is_active(), reason="
 
 without_import_hook = pytest.mark.skipif(
     torch.version.cuda is not None, reason="torch_npu aborts beside torch's CUDA build if the import hook is off"
+)
+
+needs_stack_of_python = pytest.mark.skipif(
+    not hasattr(ctypes.pythonapi, "_Py_DumpTraceback"), reason="this version of Python does not export the function that prints a stack"
 )
 
 # The engine takes nothing that the documents do not promise.
