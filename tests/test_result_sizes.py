@@ -90,3 +90,20 @@ def test_small_planes_of_adaptive_windows_apart_have_the_bits_of_many(size):
     many = ops.adaptive_avg_pool2d_backward(gradient, [64, 3, 11, 13])
     few = torch.cat([ops.adaptive_avg_pool2d_backward(part, [1, 3, 11, 13]) for part in gradient.split(1)])
     assert torch.equal(bits(few), bits(many))
+
+
+# By a gradient of planes, few of which are made row by row, and many by tables of their cells.
+TABLES = {
+    "replication_pad2d": lambda g: ops.replication_pad2d_backward(g, [*g.shape[:2], 9, 30], [1, 5, 2, 8]),
+    "reflection_pad2d": lambda g: ops.reflection_pad2d_backward(g, [*g.shape[:2], 9, 30], [1, 5, 2, 8]),
+    "adaptive_avg_pool3d": lambda g: ops.adaptive_avg_pool3d_backward(g.unflatten(2, (1, -1)), [*g.shape[:2], 3, 31, 17]),
+    "adaptive_avg_pool2d": lambda g: ops.adaptive_avg_pool2d_backward(g, [*g.shape[:2], 31, 42]),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("name", TABLES)
+def test_few_planes_have_the_bits_of_many(name, dtype):
+    gradient = awkward_values(64, 2, 19, 36, dtype=dtype)
+    few = torch.cat([TABLES[name](part) for part in gradient.split(1)])
+    assert torch.equal(bits(few), bits(TABLES[name](gradient)))

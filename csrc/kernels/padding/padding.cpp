@@ -62,12 +62,13 @@ int64_t most_terms(const SourceAxis& axis) {
     return terms;
 }
 
-// Small planes of rows of hardly a vector's length, in which each block of cells has some at a border: those shall be sums of few.
+// Small planes of rows of less than three vectors, of which the ends take longer than the rest; at a border not too many cells meet.
 bool suits_flat(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns) {
-    constexpr int64_t kMaxRow = 16, kMaxTerms = 3;
+    constexpr int64_t kVectors = 3, kMaxTerms = 9;
     const View<4>& in = grad_input;
-    return in.size[3] < kMaxRow && std::max(most_terms(rows), most_terms(columns)) <= kMaxTerms && is_dense_plane(grad_output) &&
-           is_dense_plane(in) && suits_flat_planes(in.dtype, in.size[0] * in.size[1], in.size[2] * in.size[3]);
+    return in.size[3] < kVectors * gather_lanes() && std::max(most_terms(rows), most_terms(columns)) <= kMaxTerms &&
+           is_dense_plane(grad_output) && is_dense_plane(in) &&
+           suits_flat_planes(in.dtype, in.size[0] * in.size[1], in.size[2] * in.size[3]);
 }
 
 FlatAxis flat_axis(const SourceAxis& axis) {
