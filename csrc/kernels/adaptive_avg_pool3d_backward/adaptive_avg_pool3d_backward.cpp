@@ -1,5 +1,7 @@
 #include "kernels/adaptive_avg_pool3d_backward/adaptive_avg_pool3d_backward.h"
 
+#include <algorithm>
+
 #include "kernels/adaptive_avg_pool3d_backward/job.h"
 #include "kernels/flat_planes/flat_planes.h"
 #include "kernels/flat_planes/gather_columns.h"
@@ -10,11 +12,15 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-bool suits_flat(const View<5>& grad_output, const View<5>& grad_input) {
-    constexpr int64_t kMinPlanes = 10;  // a plane has many rows, which take their time one by one
+// The tables grow with the plane, and more planes pay for them if most of its rows would be copies of others.
+bool suits_flat(const View<5>& grad_output, const View<5>& grad_input, const WindowAxis& depth, const WindowAxis& rows) {
+    constexpr int64_t kMinPlanes = 10, kCellsPerPlane = 32, kCopiedCellsPerPlane = 16, kFewRows = 8;
     const View<5>& in = grad_input;
-    return is_dense_plane(grad_output) && is_dense_plane(in) &&
-           suits_flat_planes(in.dtype, in.size[0] * in.size[1], in.size[2] * in.size[3] * in.size[4], kMinPlanes);
+    if (!is_dense_plane(grad_output) || !is_dense_plane(in)) return false;
+    const bool repeats_rows = kFewRows * depth.run_count() * rows.run_count() < in.size[2] * in.size[3];
+    const int64_t cells = in.size[2] * in.size[3] * in.size[4];
+    const int64_t min_planes = std::max(kMinPlanes, cells / (repeats_rows ? kCopiedCellsPerPlane : kCellsPerPlane));
+    return suits_flat_planes(in.dtype, in.size[0] * in.size[1], cells, min_planes);
 }
 
 // Adjacent channels in both tensors become one cell. Rows of windows follow each other.
@@ -34,7 +40,7 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     for (WindowAxis* axis : {&depth, &rows, &columns}) axis->find_runs();
     const auto scales = window_scales<S, 3>({&depth, &rows, &columns});
     if constexpr (std::is_same_v<S, float>)
-        if (suits_flat(grad_output, grad_input))
+        if (suits_flat(grad_output, grad_input, depth, rows))
             return FlatPlanes(grad_output, grad_input,
                               {flat_axis(depth, grad_output.size[2], scales[0]), flat_axis(rows, grad_output.size[3], scales[1]),
                                flat_axis(columns, grad_output.size[4], scales[2])})

@@ -161,9 +161,7 @@ void divide_scratch_by_channels(AveragePoolJob& job, int64_t sum_size) {
 bool suits_flat_planes(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const RegularWindows& regular) {
     constexpr int64_t kShortRow = 16, kLongRow = 48;
     const View<4>& in = grad_input;
-    int64_t runs = 0;
-    for (int64_t h = 0; h < rows.in(); h = rows.run_end[h]) ++runs;
-    const bool repeats_rows = 2 * runs < rows.in(), has_short_step = regular.step == 1 || regular.step == 2;
+    const bool repeats_rows = 2 * rows.run_count() < rows.in(), has_short_step = regular.step == 1 || regular.step == 2;
     const int64_t limit = repeats_rows || has_short_step ? kShortRow : kLongRow;
     return in.size[3] < limit && is_dense_plane(grad_output) && is_dense_plane(grad_input) &&
            torch_aclnn::kernels::suits_flat_planes(in.dtype, in.size[0] * in.size[1], in.size[2] * in.size[3]);

@@ -12,13 +12,11 @@ GatherPlan plan_columns(const WindowAxis& columns, int64_t windows, int64_t row_
     constexpr int64_t kMinRows = 128;
     const int64_t lanes = gather_lanes();
     if (!std::is_same_v<S, float> || lanes == 0 || row_count < kMinRows) return {};
-    int64_t runs = 0;
-    for (int64_t w = 0; w < columns.in(); w = columns.run_end[w]) ++runs;
     std::vector<GatherRow> cells;
     for (int64_t w = 0; w < columns.in(); ++w) cells.push_back({columns.first[w], columns.last[w], 0});
     // Behind the sums there is room for a vector.
     const GatherPlan plan(lanes, cells, 1, windows + lanes, [](int64_t window) { return window; });
-    return runs > plan.step_count() ? plan : GatherPlan{};
+    return columns.run_count() > plan.step_count() ? plan : GatherPlan{};
 }
 
 }  // namespace torch_aclnn::kernels

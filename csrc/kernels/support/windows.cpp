@@ -18,6 +18,12 @@ void WindowAxis::find_runs() {
     }
 }
 
+int64_t WindowAxis::run_count() const {
+    int64_t count = 0;
+    for (int64_t i = 0; i < in(); i = run_end[i]) ++count;
+    return count;
+}
+
 AxisTable WindowAxis::table(int64_t out, const void* scale) const {
     return {static_cast<int64_t>(first.size()), out, first.data(), last.data(), run_end.data(), scale};
 }

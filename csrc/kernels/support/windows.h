@@ -29,6 +29,7 @@ struct WindowAxis {
 
     int64_t in() const { return static_cast<int64_t>(first.size()); }
     void find_runs();
+    int64_t run_count() const;  // after find_runs
     AxisTable table(int64_t out, const void* scale) const;
 };
 
