@@ -79,6 +79,19 @@ def test_the_first_index_outside_is_named_however_threads_share_the_work(memory_
         )
 
 
+def test_the_indices_of_a_pooling_on_npu_are_kept_as_they_are():
+    pooled, indices = torch.nn.functional.max_pool3d(torch.randn(2, 8, 8, 8, 8).npu(), 2, return_indices=True)
+    assert indices.dtype == torch.int32
+    pooled.requires_grad_()
+    torch.npu.synchronize()
+    before = torch.npu.memory_allocated()
+    unpooled = torch_aclnn.functional.max_unpool3d(pooled, indices, 2)
+    torch.npu.synchronize()
+    assert torch.npu.memory_allocated() - before < unpooled.nbytes + indices.nbytes  # no copy of another type is kept
+    unpooled.backward(torch.ones_like(unpooled))
+    assert torch.equal(pooled.grad.cpu(), torch.ones(pooled.shape))
+
+
 @host_engine_only
 def test_an_index_outside_the_plane_is_an_error_at_the_next_synchronisation_on_npu():
     indices = torch.tensor([0, -1, 4, 3]).view(1, 1, 1, 1, 4).npu()

@@ -48,7 +48,9 @@ const at::Tensor* plain_tensor(PyObject* object) {
 
 const at::Tensor* plain_indices(PyObject* object) {
     const at::Tensor* const tensor = ordinary_tensor(object);
-    return tensor != nullptr && tensor->scalar_type() == at::kLong ? tensor : nullptr;
+    if (tensor == nullptr) return nullptr;
+    const bool is_of_npu = tensor->is_privateuseone() && tensor->scalar_type() == at::kInt;  // as max_pool3d gives them there
+    return is_of_npu || tensor->scalar_type() == at::kLong ? tensor : nullptr;
 }
 
 std::optional<Integers> integers(PyObject* object, Py_ssize_t count) {

@@ -17,7 +17,7 @@ bool is_eager();
 // A tensor on npu or cpu of a dtype that the gradients take, whose elements are as they lie in memory; no subclass but Parameter.
 const at::Tensor* plain_tensor(PyObject* object);
 
-// The same of int64, which takes no gradient.
+// The same of int64, or on npu of int32, which take no gradient.
 const at::Tensor* plain_indices(PyObject* object);
 
 // `count` integers, of a tuple or list of so many or of one, or an integer that stands for all; nullopt for anything else.
