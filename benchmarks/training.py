@@ -1,4 +1,4 @@
-"""Time whole training steps: on cpu, on npu, and on npu with the model converted, in turns; the fastest of each.
+"""Time whole training steps: on cpu, on npu, and on npu with the model converted, in turns; the fastest of each, and npu's memory.
 
 python -m benchmarks.training            # about two minutes
 python -m benchmarks.training --quick    # fewer rounds
@@ -29,12 +29,14 @@ CONTENDERS = (("cpu", False), ("npu", False), ("npu", True))
 
 @dataclass(frozen=True)
 class StepTime:
-    """Milliseconds for a step of a network."""
+    """Milliseconds for a step of a network, and the highest use of npu's memory in it. CPU's allocator keeps no such count."""
 
     network: str
     cpu_ms: float
     npu_ms: float
     converted_ms: float
+    npu_peak_bytes: int
+    converted_peak_bytes: int
 
 
 def make_step(network: Network, model: nn.Module, device: str) -> Callable[[], Tensor]:
@@ -53,7 +55,7 @@ def make_step(network: Network, model: nn.Module, device: str) -> Callable[[], T
 
 
 def _answer(connection: Connection, device: str, converted: bool) -> None:
-    """Make a network for each name that comes, and a step for each None, of which the seconds go back."""
+    """Make a network for each name that comes, and a step for each None, of which the seconds and the highest use of memory go back."""
     networks = {network.name: network for network in NETWORKS}
     while True:
         name = connection.recv()
@@ -63,7 +65,9 @@ def _answer(connection: Connection, device: str, converted: bool) -> None:
             step = make_step(networks[name], torch_aclnn.convert(model) if converted else model, device)
         else:
             step()  # so that the caches hold its own, as within a training loop
-            connection.send(seconds_per_call(step, 1))
+            if device == "npu":  # which the process of cpu does not wake
+                torch.npu.reset_peak_memory_stats()
+            connection.send((seconds_per_call(step, 1), torch.npu.max_memory_allocated() if device == "npu" else 0))
 
 
 def measure(network: Network, contenders: Sequence[Connection], rounds: int) -> StepTime:
@@ -71,12 +75,14 @@ def measure(network: Network, contenders: Sequence[Connection], rounds: int) -> 
     for contender in contenders:
         contender.send(network.name)
     seconds: list[list[float]] = [[] for _ in contenders]
+    peaks = [0 for _ in contenders]
     for _ in range(1 + rounds):
-        for taken, contender in zip(seconds, contenders, strict=True):
+        for i, contender in enumerate(contenders):
             contender.send(None)
-            taken.append(contender.recv())
+            taken, peaks[i] = contender.recv()
+            seconds[i].append(taken)
     # A step is long, so other programs meet most of them; what disturbs one makes it longer only.
-    return StepTime(network.name, *(1e3 * min(taken[1:]) for taken in seconds))
+    return StepTime(network.name, *(1e3 * min(taken[1:]) for taken in seconds), *peaks[1:])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -98,10 +104,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except EOFError:
         console.print("[red]a process that measures ended early; its error is above[/red]")
         return 1
-    table = make_table("a step of", ("cpu", "npu", "npu, converted", "cpu / npu", "npu / converted"), title="milliseconds, and two ratios")
+    columns = ("cpu", "npu", "npu, converted", "cpu / npu", "npu / converted", "MB, npu", "MB, converted")
+    table = make_table("a step of", columns, title="milliseconds, two ratios, and the highest use of npu's memory")
     for time in results:
         milliseconds = map(number, (time.cpu_ms, time.npu_ms, time.converted_ms))
-        table.add_row(time.network, *milliseconds, ratio(time.cpu_ms / time.npu_ms), ratio(time.npu_ms / time.converted_ms))
+        megabytes = (f"{peak / 1e6:.1f}" for peak in (time.npu_peak_bytes, time.converted_peak_bytes))
+        table.add_row(time.network, *milliseconds, ratio(time.cpu_ms / time.npu_ms), ratio(time.npu_ms / time.converted_ms), *megabytes)
     console.print(table)
     print_disturbance(console, others.share())
     if options.json:

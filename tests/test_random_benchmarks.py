@@ -86,3 +86,4 @@ def test_the_times_of_training_steps_are_printed_and_written(capsys, monkeypatch
     assert segnet.name in capsys.readouterr().out
     (case,) = json.loads(path.read_text())["cases"]
     assert case["network"] == segnet.name and min(case["cpu_ms"], case["npu_ms"], case["converted_ms"]) > 0
+    assert 1e6 < case["converted_peak_bytes"] <= case["npu_peak_bytes"]
