@@ -107,3 +107,17 @@ def test_few_planes_have_the_bits_of_many(name, dtype):
     gradient = awkward_values(64, 2, 19, 36, dtype=dtype)
     few = torch.cat([TABLES[name](part) for part in gradient.split(1)])
     assert torch.equal(bits(few), bits(TABLES[name](gradient)))
+
+
+def with_gaps_between_samples(gradient):
+    return torch.cat([gradient, gradient], 1)[:, : gradient.shape[1]]
+
+
+@pytest.mark.parametrize("layout", [lambda g: g, with_gaps_between_samples, lambda g: g.transpose(0, 1).contiguous().transpose(0, 1)])
+@pytest.mark.parametrize("shape", [(1200, 7, 2, 1), (8000, 1, 2, 1), (1, 8400, 2, 1)])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_very_small_planes_that_are_made_together_have_the_bits_of_each(dtype, shape, layout):
+    gradient = layout(awkward_values(*shape, dtype=dtype))
+    size = [*shape[:2], 5, 4]
+    each = torch.cat([ops.adaptive_avg_pool2d_backward(gradient[i : i + 1], [1, *size[1:]]) for i in range(0, shape[0], 97)])
+    assert torch.equal(bits(ops.adaptive_avg_pool2d_backward(gradient, size)[::97]), bits(each))

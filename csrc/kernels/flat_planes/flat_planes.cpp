@@ -29,6 +29,16 @@ int64_t product(const FlatAxis* begin, const FlatAxis* end, int64_t FlatAxis::* 
     return count;
 }
 
+// How many of so many adjacent planes to make at once: they fill the vectors that end in a small plane, if there are enough of them for
+// the longer tables. Those of a larger source lie too far apart.
+int64_t planes_to_join(int64_t adjacent, int64_t cells, int64_t source_cells, int64_t plane_count) {
+    constexpr int64_t kCells = 512, kEnough = 1 << 17;
+    if (plane_count * cells < kEnough || source_cells > cells) return 1;
+    int64_t joined = std::max<int64_t>(1, std::min(adjacent, kCells / cells));
+    while (adjacent % joined != 0) --joined;
+    return joined;
+}
+
 }  // namespace
 
 int64_t gather_lanes() {
@@ -43,10 +53,13 @@ bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size, int
 
 // The axes from the first to the last; what a stage leaves has the sizes of the result in the axes that are done, and of the source in
 // the others.
-void FlatPlanes::plan(const FlatAxis* axes, int count) {
+void FlatPlanes::plan(const FlatAxis* axes, int count, int64_t adjacent) {
+    const int64_t cells = product(axes, axes + count, &FlatAxis::result);
+    const int64_t source_cells = product(axes, axes + count, &FlatAxis::source_size);
+    joined_ = planes_to_join(adjacent, cells, source_cells, plane_count_);
     job_.stage_count = count;
-    job_.plane_size = product(axes, axes + count, &FlatAxis::result);
-    job_.source_size = product(axes, axes + count, &FlatAxis::source_size);
+    job_.plane_size = joined_ * cells;
+    job_.source_size = joined_ * source_cells;
     for (int stage = 0; stage < count; ++stage) plan_stage(stage, axes, count);
     divide_scratch();
 }
@@ -54,7 +67,7 @@ void FlatPlanes::plan(const FlatAxis* axes, int count) {
 void FlatPlanes::plan_stage(int stage, const FlatAxis* axes, int count) {
     const FlatAxis& axis = axes[stage];
     const bool is_last = stage + 1 == count;
-    const int64_t outer = product(axes, axes + stage, &FlatAxis::result);
+    const int64_t outer = joined_ * product(axes, axes + stage, &FlatAxis::result);
     const int64_t inner = product(axes + stage + 1, axes + count, &FlatAxis::source_size);
     const int64_t lanes = form().lanes;
     const int64_t source_count = outer * axis.source_size * inner + lanes;  // behind a line of sums, or a plane, a vector may be read
@@ -84,7 +97,7 @@ void FlatPlanes::divide_scratch() {
 }
 
 void FlatPlanes::run(int thread_count) const {
-    parallel_for(plane_count_, kCostOfSum * job_.plane_size, thread_count, [&](int64_t begin, int64_t end) {
+    parallel_for(plane_count_ / joined_, kCostOfSum * job_.plane_size, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(2 * job_.sum_bytes + job_.source_bytes + job_.sink_bytes);
         form().loop(job_, begin, end, scratch.data());
     });

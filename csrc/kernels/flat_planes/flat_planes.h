@@ -1,6 +1,7 @@
 // Sums within planes that are small and without gaps: along one axis after the other, each cell over some cells of the source.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "kernels/flat_planes/job.h"
@@ -43,6 +44,16 @@ bool is_dense_plane(const View<Rank>& view) {
     return true;
 }
 
+// How many planes in a row have nothing between them: all of a tensor, those of a sample, or one.
+template <int Rank>
+int64_t adjacent_planes(const View<Rank>& view) {
+    const int64_t samples = view.size[0], channels = view.size[1];
+    int64_t cells = 1;
+    for (int d = 2; d < Rank; ++d) cells *= view.size[d];
+    if (channels > 1 && view.stride[1] != cells) return 1;
+    return samples == 1 || view.stride[0] == channels * cells ? samples * channels : channels;
+}
+
 // The job of a call, and the tables that it points to.
 class FlatPlanes {
    public:
@@ -54,15 +65,20 @@ class FlatPlanes {
         job_.dtype = target.dtype;
         job_.source = source.data;
         job_.target = target.data;
-        job_.channels = target.size[1];
         job_.stream = is_large(target);
-        plan(axes, Rank - 2);
-        job_.source_end = job_.source_size;
-        for (int d = 0; d < 2; ++d) {
-            job_.source_stride[d] = source.stride[d];
-            job_.target_stride[d] = target.stride[d];
-            job_.source_end += (target.size[d] - 1) * source.stride[d];
+        job_.source_stride[0] = source.stride[0];
+        job_.target_stride[0] = target.stride[0];
+        plan(axes, Rank - 2, std::min(adjacent_planes(source), adjacent_planes(target)));
+        job_.channels = target.size[1];
+        int64_t samples = target.size[0];
+        if (joined_ > 1 && job_.channels % joined_ != 0) {  // the planes of all samples follow each other
+            job_.channels *= samples;
+            samples = 1;
         }
+        job_.channels /= joined_;
+        job_.source_stride[1] = joined_ > 1 ? job_.source_size : source.stride[1];
+        job_.target_stride[1] = joined_ > 1 ? job_.plane_size : target.stride[1];
+        job_.source_end = job_.source_size + (samples - 1) * job_.source_stride[0] + (job_.channels - 1) * job_.source_stride[1];
     }
     // The job points into the plan.
     FlatPlanes(const FlatPlanes&) = delete;
@@ -71,11 +87,12 @@ class FlatPlanes {
     void run(int thread_count) const;
 
    private:
-    void plan(const FlatAxis* axes, int count);
+    void plan(const FlatAxis* axes, int count, int64_t adjacent);
     void plan_stage(int stage, const FlatAxis* axes, int count);
     void divide_scratch();
 
-    int64_t plane_count_;
+    int64_t plane_count_;  // of the tensors
+    int64_t joined_ = 1;   // how many of them that are adjacent make a plane of the job
     GatherPlan tables_[FlatPlanesJob::kMaxStages];
     std::vector<float> scale_;
     FlatPlanesJob job_{};
