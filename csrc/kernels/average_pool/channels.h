@@ -76,11 +76,13 @@ class AveragePoolChannels {
         for_runs(row, w, w_end, [&](T* target, int64_t repeats, int64_t column) { expand(target, repeats, column, base); });
     }
 
-    // The same columns of another row that lies in the same windows.
+    // The same columns of another row that lies in the same windows: a copy, unless making them again reads less from the second cache.
     void repeat(const T* source, int64_t h, const T* from, T* to, int64_t w, int64_t w_end) {
-        const int64_t step = job_.grad_input.stride[3];
-        if (job_.stream || step != channels_) return fill(source, h, to, w, w_end);
-        copy_bytes(reinterpret_cast<char*>(to + w * step), reinterpret_cast<const char*>(from + w * step), (w_end - w) * step * sizeof(T));
+        constexpr int64_t kFirstCacheBytes = 32768;
+        const int64_t step = job_.grad_input.stride[3], bytes = (w_end - w) * step * static_cast<int64_t>(sizeof(T));
+        const bool is_cheap = job_.apart && std::is_same_v<T, S> && bytes > kFirstCacheBytes;
+        if (is_cheap || job_.stream || step != channels_) return fill(source, h, to, w, w_end);
+        copy_bytes(reinterpret_cast<char*>(to + w * step), reinterpret_cast<const char*>(from + w * step), bytes);
     }
 
     // Calls body(target, repeats, w) for the columns [w, w_end) of a row: where to put column w and those behind it that lie in the same
