@@ -7,7 +7,7 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-constexpr int64_t kMaxCells = 16384, kFewCells = 1024, kMaxColumns = 64, kMaxInner = kFewCells;
+constexpr int64_t kMaxCells = 16384, kFewCells = 2048, kMaxColumns = 64, kMaxInner = kFewCells;
 
 // The divisor that all windows have, or 0.
 int64_t common_divisor(const PoolingAxis& axis) {
