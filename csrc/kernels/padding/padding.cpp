@@ -88,7 +88,8 @@ void padding_backward(const View<4>& grad_output, const View<4>& grad_input, con
     const int64_t row_size = std::max(job.columns.in, job.columns.out) * job.inner;
     const int64_t bytes = job.sum_bytes + 2 * job.row_bytes + job.sink_bytes;
     constexpr int64_t kCostOfRow = 64;  // of its ends, which are sums
-    PaddingLoop* const loop = TORCH_ACLNN_LOOP(padding);
+    // Of rows that are copied beside borders, 64 bytes at a time are slower than 32, unless they go around the caches.
+    PaddingLoop* const loop = TORCH_ACLNN_LOOP_FOR(job.stream ? isa() : isa_up_to(Isa::avx2), padding);
     parallel_for(row_count, kCostOfRow + row_size, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(bytes);
         loop(job, begin, end, scratch.data());

@@ -1,5 +1,6 @@
 #include "kernels/simd/isa.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -28,10 +29,15 @@ Isa best() {
     return Isa::baseline;
 }
 
-Isa choose() {
+// What the environment variable says; empty: the machine decides.
+std::string asked_for() {
     const char* value = std::getenv(kVariable);
-    const std::string asked = value == nullptr ? "" : value;
-    if (asked.empty() || asked == "auto") return best();
+    return value == nullptr || std::string(value) == "auto" ? "" : value;
+}
+
+Isa choose() {
+    const std::string asked = asked_for();
+    if (asked.empty()) return best();
     for (Isa isa : {Isa::scalar, Isa::baseline, Isa::avx2, Isa::avx512}) {
         if (asked != kNames[static_cast<int>(isa)]) continue;
         if (machine_has(isa)) return isa;
@@ -45,6 +51,11 @@ Isa choose() {
 Isa isa() {
     static const Isa chosen = choose();
     return chosen;
+}
+
+Isa isa_up_to(Isa widest) {
+    static const bool is_named = !asked_for().empty();
+    return is_named ? isa() : std::min(isa(), widest);
 }
 
 const char* isa_name() {

@@ -12,6 +12,9 @@ enum class Isa { scalar, baseline, avx2, avx512 };
 // Throws std::invalid_argument if the variable names none, or one that this machine lacks.
 TORCH_ACLNN_KERNELS_API Isa isa();
 
+// The same for a loop that a wider one than `widest` does not make faster; the environment variable is obeyed.
+Isa isa_up_to(Isa widest);
+
 // "scalar", "baseline", "avx2" or "avx512".
 TORCH_ACLNN_KERNELS_API const char* isa_name();
 

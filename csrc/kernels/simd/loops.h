@@ -5,11 +5,11 @@
 
 namespace torch_aclnn::kernels {
 
-// The form for isa(); the forms are given in the order of Isa.
+// The form for an instruction set; the forms are given in the order of Isa.
 template <class Function, class... Forms>
-Function* form_for_isa(Function* scalar, Forms... vector) {
+Function* form_for(Isa isa, Function* scalar, Forms... vector) {
     Function* const forms[] = {scalar, vector...};
-    return forms[static_cast<int>(isa())];
+    return forms[static_cast<int>(isa)];
 }
 
 }  // namespace torch_aclnn::kernels
@@ -29,11 +29,12 @@ Function* form_for_isa(Function* scalar, Forms... vector) {
     Type name;                               \
     }
 
-// The form of a loop that this process uses, as a pointer to a function.
+// A form of a loop, as a pointer to a function: that of the instruction set, and that which this process uses.
+#define TORCH_ACLNN_LOOP(name) TORCH_ACLNN_LOOP_FOR(isa(), name)
 #if defined(TORCH_ACLNN_SCALAR_ONLY)
-#define TORCH_ACLNN_LOOP(name) form_for_isa(scalar::name, scalar::name)
+#define TORCH_ACLNN_LOOP_FOR(isa, name) form_for(isa, scalar::name, scalar::name)
 #elif defined(__x86_64__)
-#define TORCH_ACLNN_LOOP(name) form_for_isa(scalar::name, baseline::name, avx2::name, avx512::name)
+#define TORCH_ACLNN_LOOP_FOR(isa, name) form_for(isa, scalar::name, baseline::name, avx2::name, avx512::name)
 #else
-#define TORCH_ACLNN_LOOP(name) form_for_isa(scalar::name, baseline::name)
+#define TORCH_ACLNN_LOOP_FOR(isa, name) form_for(isa, scalar::name, baseline::name)
 #endif
