@@ -15,12 +15,9 @@ namespace {
 // The tables grow with the plane, and more planes pay for them if most of its rows would be copies of others.
 bool suits_flat(const View<5>& grad_output, const View<5>& grad_input, const WindowAxis& depth, const WindowAxis& rows) {
     constexpr int64_t kMinPlanes = 10, kCellsPerPlane = 32, kCopiedCellsPerPlane = 16, kFewRows = 8;
-    const View<5>& in = grad_input;
-    if (!is_dense_plane(grad_output) || !is_dense_plane(in)) return false;
-    const bool repeats_rows = kFewRows * depth.run_count() * rows.run_count() < in.size[2] * in.size[3];
-    const int64_t cells = in.size[2] * in.size[3] * in.size[4];
-    const int64_t min_planes = std::max(kMinPlanes, cells / (repeats_rows ? kCopiedCellsPerPlane : kCellsPerPlane));
-    return suits_flat_planes(in.dtype, in.size[0] * in.size[1], cells, min_planes);
+    const bool repeats_rows = kFewRows * depth.run_count() * rows.run_count() < grad_input.size[2] * grad_input.size[3];
+    const int64_t cells_per_plane = repeats_rows ? kCopiedCellsPerPlane : kCellsPerPlane;
+    return suits_flat_planes(grad_output, grad_input, std::max(kMinPlanes, cells_of_plane(grad_input) / cells_per_plane));
 }
 
 // Adjacent channels in both tensors become one cell. Rows of windows follow each other.

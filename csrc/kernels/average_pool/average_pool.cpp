@@ -158,13 +158,11 @@ void divide_scratch_by_channels(AveragePoolJob& job, int64_t sum_size) {
 }
 
 // Small planes of short rows; of longer ones unless there are loops that write rows well: for short steps, and copies of rows.
-bool suits_flat_planes(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const RegularWindows& regular) {
+bool suits_flat(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const RegularWindows& regular) {
     constexpr int64_t kShortRow = 16, kLongRow = 48;
-    const View<4>& in = grad_input;
     const bool repeats_rows = 2 * rows.run_count() < rows.in(), has_short_step = regular.step == 1 || regular.step == 2;
     const int64_t limit = repeats_rows || has_short_step ? kShortRow : kLongRow;
-    return in.size[3] < limit && is_dense_plane(grad_output) && is_dense_plane(grad_input) &&
-           torch_aclnn::kernels::suits_flat_planes(in.dtype, in.size[0] * in.size[1], in.size[2] * in.size[3]);
+    return grad_input.size[3] < limit && suits_flat_planes(grad_output, grad_input);
 }
 
 void run_flat_planes(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns,
@@ -243,8 +241,7 @@ void average_pool_backward(const View<4>& grad_output, const View<4>& grad_input
     rows.find_runs();
     columns.find_runs();
     regular = worthwhile(regular);
-    if (suits_flat_planes(grad_output, grad_input, rows, regular))
-        return run_flat_planes(grad_output, grad_input, rows, columns, thread_count);
+    if (suits_flat(grad_output, grad_input, rows, regular)) return run_flat_planes(grad_output, grad_input, rows, columns, thread_count);
     Geometry geometry = join_rows({grad_output, grad_input, std::move(rows), std::move(columns), regular});
     if (grad_input.dtype == DType::float64)
         Plan<double>(std::move(geometry)).run(thread_count);

@@ -31,10 +31,6 @@ inline FlatAxis flat_axis(const WindowAxis& axis, int64_t windows, const std::ve
 // The lanes of this machine's gather_sum(); 0 where shuffles by a table are no single instruction.
 int64_t gather_lanes();
 
-// Whether there is a loop for this machine and type, and enough planes to pay for the tables, which serve all of them: min_planes, which
-// depends on what else would be done.
-bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size, int64_t min_planes = 16);
-
 // A plane's neighbours follow each other, as those of each row.
 template <int Rank>
 bool is_dense_plane(const View<Rank>& view) {
@@ -44,12 +40,28 @@ bool is_dense_plane(const View<Rank>& view) {
     return true;
 }
 
+template <int Rank>
+int64_t cells_of_plane(const View<Rank>& view) {
+    int64_t cells = 1;
+    for (int d = 2; d < Rank; ++d) cells *= view.size[d];
+    return cells;
+}
+
+// Whether there is a loop for this machine and type, and enough planes to pay for the tables, which serve all of them: min_planes, which
+// depends on what else would be done.
+bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size, int64_t min_planes);
+
+// The same of a job's tensors, whose planes have to be dense.
+template <int Rank>
+bool suits_flat_planes(const View<Rank>& source, const View<Rank>& target, int64_t min_planes = 16) {
+    return is_dense_plane(source) && is_dense_plane(target) &&
+           suits_flat_planes(target.dtype, target.size[0] * target.size[1], cells_of_plane(target), min_planes);
+}
+
 // How many planes in a row have nothing between them: all of a tensor, those of a sample, or one.
 template <int Rank>
 int64_t adjacent_planes(const View<Rank>& view) {
-    const int64_t samples = view.size[0], channels = view.size[1];
-    int64_t cells = 1;
-    for (int d = 2; d < Rank; ++d) cells *= view.size[d];
+    const int64_t samples = view.size[0], channels = view.size[1], cells = cells_of_plane(view);
     if (channels > 1 && view.stride[1] != cells) return 1;
     return samples == 1 || view.stride[0] == channels * cells ? samples * channels : channels;
 }

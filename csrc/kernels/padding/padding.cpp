@@ -66,11 +66,8 @@ int64_t most_terms(const SourceAxis& axis) {
 // tables grow with the plane, and more planes pay for them.
 bool suits_flat(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns) {
     constexpr int64_t kVectors = 3, kMaxTerms = 9, kMinPlanes = 16, kCellsPerPlane = 16;
-    const View<4>& in = grad_input;
-    const int64_t cells = in.size[2] * in.size[3];
-    return in.size[3] < kVectors * gather_lanes() && std::max(most_terms(rows), most_terms(columns)) <= kMaxTerms &&
-           is_dense_plane(grad_output) && is_dense_plane(in) &&
-           suits_flat_planes(in.dtype, in.size[0] * in.size[1], cells, std::max(kMinPlanes, cells / kCellsPerPlane));
+    return grad_input.size[3] < kVectors * gather_lanes() && std::max(most_terms(rows), most_terms(columns)) <= kMaxTerms &&
+           suits_flat_planes(grad_output, grad_input, std::max(kMinPlanes, cells_of_plane(grad_input) / kCellsPerPlane));
 }
 
 FlatAxis flat_axis(const SourceAxis& axis) {
