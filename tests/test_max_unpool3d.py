@@ -70,12 +70,13 @@ def test_an_index_outside_the_plane_is_an_error_at_the_call_on_cpu():
 
 
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last_3d])
-def test_the_first_index_outside_is_named_however_threads_share_the_work(memory_format):
-    indices = torch.zeros(1, 512, 4, 4, 4, dtype=torch.int64)
-    indices[0, 300, 1, 2, 3], indices[0, 400, 0, 0, 0] = 512, -7
-    with pytest.raises(RuntimeError, match=r"got 512 at position \[0, 300, 1, 2, 3\]"):
+@pytest.mark.parametrize("channels", [512, 3])
+def test_the_first_index_outside_is_named_however_threads_share_the_work(channels, memory_format):
+    indices = torch.zeros(1, channels, 4, 4, 4, dtype=torch.int64)
+    indices[0, channels // 2, 1, 2, 3], indices[0, channels - 1, 0, 0, 0] = 512, -7
+    with pytest.raises(RuntimeError, match=rf"got 512 at position \[0, {channels // 2}, 1, 2, 3\]"):
         torch.ops.torch_aclnn.max_unpool3d_backward(
-            torch.ones(1, 512, 8, 8, 8), indices.contiguous(memory_format=memory_format), [8, 8, 8], [2, 2, 2], [0, 0, 0]
+            torch.ones(1, channels, 8, 8, 8), indices.contiguous(memory_format=memory_format), [8, 8, 8], [2, 2, 2], [0, 0, 0]
         )
 
 

@@ -28,6 +28,12 @@ CASES = {
             g, torch.arange(8 * 16 * 20).expand(*g.shape[:2], -1).view(*g.shape[:2], 8, 16, 20), [16, 16, 20], [2, 1, 1], [0] * 3
         ),
     ),
+    "max_unpool3d, short planes": (
+        (16, 16, 20),
+        lambda g: ops.max_unpool3d_backward(
+            g, torch.arange(0, 5120, 40).repeat(*g.shape[:2], 1).unflatten(2, (4, 4, 8)), [16, 16, 20], [4, 4, 2], [0] * 3
+        ),
+    ),
     "batch_norm_elemt": (
         (HEIGHT, WIDTH),
         lambda g: ops.batch_norm_elemt_backward(g, g.flip(-1), *[STATISTICS] * 5, torch.tensor([7.0])),

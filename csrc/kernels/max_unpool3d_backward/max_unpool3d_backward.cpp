@@ -43,7 +43,7 @@ int64_t flat_stride(const View<5>& view) {
 }
 
 bool rows_are_channels(const View<5>& indices) {
-    constexpr int64_t kMinChannels = 8;  // a shorter row costs more than elements that are not adjacent
+    constexpr int64_t kMinChannels = 16;  // a shorter row costs more than elements that are not adjacent
     return channels_innermost(indices) && indices.size[1] >= kMinChannels;
 }
 
@@ -75,7 +75,11 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     job.plane_height = grad_output.size[3];
     job.plane_width = grad_output.size[4];
     std::copy_n(grad_output.stride + 2, 3, job.plane_stride);
-    job.prefetch = 2 * grad_output.bytes() > last_cache_bytes() && job.element_stride != 0;
+    const bool is_flat = job.element_stride != 0;
+    // A machine fetches small elements of one depth after the other ahead by itself.
+    const bool is_in_order = job.element_size <= 2 && grad_output.size[2] == out.size[2];
+    job.prefetch_planes = is_flat && 2 * grad_output.bytes() > last_cache_bytes();
+    job.prefetch_elements = is_flat && grad_output.bytes() > last_cache_bytes() && !is_in_order;
 
     const std::initializer_list<int64_t*> strides{job.indices.stride, job.out.stride, job.plane.stride, job.logical_stride};
     if (rows_are_channels(indices)) {

@@ -23,6 +23,7 @@ class Gather {
    private:
     static constexpr int64_t kBlock = 64;
     static constexpr int64_t kAhead = 128;
+    static constexpr int64_t kLine = 64;  // bytes
     static constexpr int64_t kShortPlane = 256;  // more elements are worth a prefetch
 
     struct Piece {
@@ -59,10 +60,12 @@ class Gather {
     int64_t run_short_planes(int64_t begin, int64_t end) {
         const int64_t size = job_.loop.size[1], group = size < kBlock ? kBlock / size : 1;
         const auto* const indices = static_cast<const int64_t*>(job_.indices.data);
+        const bool prefetches = job_.prefetch_planes && touches_most_lines();
         int64_t plane = begin / size;
         for (int64_t count; plane < end / size; plane += count) {
             count = smaller(group, end / size - plane);
             if (!all_inside(indices + plane * size, count * size)) break;
+            if (prefetches && plane + 2 * count <= end / size) prefetch_planes(plane + count, plane + 2 * count);
             for (int64_t i = plane; i < plane + count; ++i) {
                 const int64_t* const of_plane = indices + i * size;
                 const Bits* const source = static_cast<const Bits*>(job_.plane.data) + i * job_.plane.stride[0];
@@ -73,35 +76,57 @@ class Gather {
         return plane * size;
     }
 
+    // If so, a plane is read as a whole, in the order of memory, sooner than in the order of the indices.
+    bool touches_most_lines() const { return plane_bytes() <= 2 * kLine * job_.loop.size[1]; }
+
+    void prefetch_planes(int64_t begin, int64_t end) const {
+        for (int64_t i = begin; i < end; ++i) {
+            const auto plane = reinterpret_cast<uintptr_t>(static_cast<const Bits*>(job_.plane.data) + i * job_.plane.stride[0]);
+            for (int64_t k = 0; k < plane_bytes(); k += kLine) __builtin_prefetch(reinterpret_cast<const void*>(plane + k));
+        }
+    }
+
+    int64_t plane_bytes() const { return job_.plane_size * static_cast<int64_t>(sizeof(Bits)); }
+
     // `left` counts the indices up to the end of the row.
     void gather_block(const Piece& piece, int64_t count, int64_t left) {
         const int64_t step = job_.indices.stride[row_], out_step = job_.out.stride[row_], plane_step = job_.plane.stride[row_];
+        const bool from_one_plane = job_.element_stride != 0 && plane_step == 0;
         prefetch(piece.plane, plane_step, piece.indices, step, left);
-        int64_t adjacent[kBlock];
-        const int64_t* indices = piece.indices;
         if (step != 1) {
-            for (int64_t i = 0; i < count; ++i) adjacent[i] = indices[i * step];
-            indices = adjacent;
+            if (!from_one_plane || !gather_strided(piece, count)) gather_checked(piece, count);
+        } else if (!all_inside(piece.indices, count)) {
+            gather_checked(piece, count);
+        } else if (from_one_plane && job_.element_stride == 1 && out_step == 1) {
+            for (int64_t i = 0; i < count; ++i) piece.out[i] = piece.plane[piece.indices[i]];
+        } else if (from_one_plane) {
+            gather_apart(piece, count);
+        } else {
+            for (int64_t i = 0; i < count; ++i) piece.out[i * out_step] = piece.plane[i * plane_step + plane_offset(piece.indices[i])];
         }
-        if (!all_inside(indices, count))
-            gather_checked(piece, indices, count);
-        else if (job_.element_stride == 1 && plane_step == 0 && out_step == 1)
-            for (int64_t i = 0; i < count; ++i) piece.out[i] = piece.plane[indices[i]];
-        else if (job_.element_stride != 0 && plane_step == 0)
-            gather_apart(piece, indices, count);
-        else
-            for (int64_t i = 0; i < count; ++i) piece.out[i * out_step] = piece.plane[i * plane_step + plane_offset(indices[i])];
     }
 
-    // From one plane whose elements are not adjacent.
-    __attribute__((noinline)) void gather_apart(const Piece& piece, const int64_t* indices, int64_t count) const {
+    // By adjacent indices, from one plane whose elements are not adjacent.
+    __attribute__((noinline)) void gather_apart(const Piece& piece, int64_t count) const {
         const int64_t distance = job_.element_stride, out_step = job_.out.stride[row_];
-        for (int64_t i = 0; i < count; ++i) piece.out[i * out_step] = piece.plane[indices[i] * distance];
+        for (int64_t i = 0; i < count; ++i) piece.out[i * out_step] = piece.plane[piece.indices[i] * distance];
+    }
+
+    // By indices that are not adjacent, which no vector checks; false where one is outside.
+    __attribute__((noinline)) bool gather_strided(const Piece& piece, int64_t count) const {
+        const int64_t step = job_.indices.stride[row_], distance = job_.element_stride, out_step = job_.out.stride[row_];
+        const auto size = static_cast<uint64_t>(job_.plane_size);
+        for (int64_t i = 0; i < count; ++i) {
+            const int64_t index = piece.indices[i * step];
+            if (static_cast<uint64_t>(index) >= size) return false;
+            piece.out[i * out_step] = piece.plane[index * distance];
+        }
+        return true;
     }
 
     // The elements of a later block, which are scattered over the plane. A prefetch does not fault, so its indices need no check.
     void prefetch(const Bits* plane, int64_t plane_step, const int64_t* indices, int64_t step, int64_t left) const {
-        if (!job_.prefetch || left < kAhead + kBlock) return;
+        if (!job_.prefetch_elements || left < kAhead + kBlock) return;
         const auto base = reinterpret_cast<uintptr_t>(plane);
         for (int64_t i = kAhead; i < kAhead + kBlock; ++i) {
             const uint64_t element = static_cast<uint64_t>(indices[i * step]) * job_.element_stride + i * plane_step;
@@ -116,13 +141,14 @@ class Gather {
         return sign >> 63 == 0;
     }
 
-    void gather_checked(const Piece& piece, const int64_t* indices, int64_t count) {
+    void gather_checked(const Piece& piece, int64_t count) {
         for (int64_t i = 0; i < count; ++i) {
-            const bool inside = indices[i] >= 0 && indices[i] < job_.plane_size;
+            const int64_t index = piece.indices[i * job_.indices.stride[row_]];
+            const bool inside = index >= 0 && index < job_.plane_size;
             const Bits* source = piece.plane + i * job_.plane.stride[row_];
-            piece.out[i * job_.out.stride[row_]] = inside ? source[plane_offset(indices[i])] : Bits{};
+            piece.out[i * job_.out.stride[row_]] = inside ? source[plane_offset(index)] : Bits{};
             const int64_t at = piece.linear + i * job_.logical_stride[row_];
-            if (!inside && (first_bad_.linear < 0 || at < first_bad_.linear)) first_bad_ = {at, indices[i]};
+            if (!inside && (first_bad_.linear < 0 || at < first_bad_.linear)) first_bad_ = {at, index};
         }
     }
 
