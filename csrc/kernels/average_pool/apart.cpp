@@ -98,9 +98,11 @@ class WindowsApart {
 
 bool are_few_windows_apart(const View<4>& grad_input, const PoolingAxis& rows, const PoolingAxis& columns) {
     constexpr int64_t kWideWindow = 16;  // whose cells a loop fills several at a time
+    constexpr int64_t kNarrowWindow = 2, kCellsOfNarrow = 512;
     const auto apart = [](const PoolingAxis& axis) { return axis.step > 0 && axis.kernel <= axis.step; };
     if (!apart(rows) || !apart(columns) || columns.out > kMaxColumns) return false;
-    const int64_t limit = columns.kernel >= kWideWindow && grad_input.stride[3] == 1 ? kMaxCells : kFewCells;
+    const bool fills_vectors = columns.kernel >= kWideWindow && grad_input.stride[3] == 1;
+    const int64_t limit = columns.kernel <= kNarrowWindow ? kCellsOfNarrow : fills_vectors ? kMaxCells : kFewCells;
     int64_t cells = 1;
     for (const int64_t size : grad_input.size) {
         if (size > limit) return false;

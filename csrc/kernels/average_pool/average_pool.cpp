@@ -37,8 +37,8 @@ RegularWindows worthwhile(const RegularWindows& regular) {
 
 WindowAxis repeat_first(const WindowAxis& axis, int64_t in) {
     WindowAxis repeated(in, 0);
-    repeated.first.assign(in, axis.first.front());
-    repeated.last.assign(in, axis.last.front());
+    std::fill_n(repeated.first(), in, axis.first()[0]);
+    std::fill_n(repeated.last(), in, axis.last()[0]);
     repeated.find_runs();
     return repeated;
 }
@@ -48,7 +48,7 @@ Geometry collapse_plane(Geometry geometry) {
     constexpr int64_t kMaxRow = 4096;
     const View<4>& in = geometry.grad_input;
     const int64_t height = in.size[2], width = in.size[3];
-    if (geometry.rows.run_end[0] != height || geometry.columns.run_end[0] != width || height * width > kMaxRow) return geometry;
+    if (geometry.rows.run_end()[0] != height || geometry.columns.run_end()[0] != width || height * width > kMaxRow) return geometry;
     if (height == 1 || in.stride[3] != 1 || in.stride[2] != width) return geometry;
     geometry.rows = repeat_first(geometry.rows, 1);
     geometry.columns = repeat_first(geometry.columns, height * width);
@@ -63,26 +63,24 @@ Geometry join_rows(Geometry geometry) {
     const View<4>& in = geometry.grad_input;
     const WindowAxis &rows = geometry.rows, &columns = geometry.columns;
     const int64_t height = in.size[2], width = in.size[3];
-    if (geometry.grad_output.size[3] != 1 || columns.run_end[0] != width || columns.last[0] != 1) return geometry;
+    if (geometry.grad_output.size[3] != 1 || columns.run_end()[0] != width || columns.last()[0] != 1) return geometry;
     if (height == 1 || in.stride[3] != 1 || in.stride[2] != width || height * width > kMaxRow) return geometry;
-    if (rows.divisor.empty() || std::any_of(rows.divisor.begin(), rows.divisor.end(), [&](int64_t d) { return d != rows.divisor.front(); }))
-        return geometry;
-    WindowAxis joined(height * width, geometry.grad_output.size[2]), one(1, 1);
+    if (rows.out() == 0 || !rows.has_one_divisor()) return geometry;
+    WindowAxis joined(height * width, rows.out());
     for (int64_t h = 0; h < height; ++h) {
-        if (rows.last[h] - rows.first[h] > 1) return geometry;
-        std::fill_n(joined.first.begin() + h * width, width, rows.first[h]);
-        std::fill_n(joined.last.begin() + h * width, width, rows.last[h]);
+        if (rows.last()[h] - rows.first()[h] > 1) return geometry;
+        std::fill_n(joined.first() + h * width, width, rows.first()[h]);
+        std::fill_n(joined.last() + h * width, width, rows.last()[h]);
     }
-    joined.divisor.assign(joined.divisor.size(), rows.divisor.front() * columns.divisor.front());
+    std::fill_n(joined.divisor(), joined.out(), rows.divisor()[0] * columns.divisor()[0]);
     joined.find_runs();
-    one.last = {1};
-    one.find_runs();
     for (View<4>* view : {&geometry.grad_output, &geometry.grad_input}) {
         view->size[3] *= view->size[2];
         view->size[2] = 1;
     }
     geometry.grad_output.stride[3] = geometry.grad_output.stride[2];
-    geometry.rows = std::move(one);
+    geometry.rows = adaptive_axis(1, 1);
+    geometry.rows.find_runs();
     geometry.columns = std::move(joined);
     geometry.regular.step = 0;
     return geometry;
@@ -96,8 +94,8 @@ bool takes_whole_planes(const Geometry& geometry) {
     const auto [step, kernel, padding] = geometry.regular;
     if (!dense) return false;
     if (step > 0 && (kernel > step || out.size[3] * step < columns.in() + padding)) return false;
-    for (int64_t h = 0; h < rows.in(); h = rows.run_end[h])
-        if (rows.last[h] - rows.first[h] != 1) return false;
+    for (int64_t h = 0; h < rows.in(); h = rows.run_end()[h])
+        if (rows.last()[h] - rows.first()[h] != 1) return false;
     return true;
 }
 
@@ -112,8 +110,8 @@ Geometry merge_channels(Geometry geometry) {
     while (in.size[1] % group != 0) --group;
     WindowAxis merged(row_count * group, 0);
     for (int64_t h = 0; h < row_count * group; ++h) {
-        merged.first[h] = rows.first[h % row_count] + h / row_count * window_count;
-        merged.last[h] = rows.last[h % row_count] + h / row_count * window_count;
+        merged.first()[h] = rows.first()[h % row_count] + h / row_count * window_count;
+        merged.last()[h] = rows.last()[h % row_count] + h / row_count * window_count;
     }
     merged.find_runs();
     geometry.rows = std::move(merged);

@@ -25,7 +25,7 @@ struct FlatAxis {
 
 // Of windows, whose scales are left out where they are ones.
 inline FlatAxis flat_axis(const WindowAxis& axis, int64_t windows, const std::vector<float>& scale) {
-    return {axis.in(), windows, axis.first.data(), axis.last.data(), nullptr, scale.empty() ? nullptr : scale.data()};
+    return {axis.in(), windows, axis.first(), axis.last(), nullptr, scale.empty() ? nullptr : scale.data()};
 }
 
 // The lanes of this machine's gather_sum(); 0 where shuffles by a table are no single instruction.

@@ -24,7 +24,7 @@ View<4> as_real(View<4> view) {
 }
 
 SourceTable table(const SourceAxis& axis) {
-    SourceTable table{axis.in(), axis.out(), axis.begin().data(), axis.source().data(), 0, 0};
+    SourceTable table{axis.in(), axis.out(), axis.begin(), axis.source(), 0, 0};
     const auto continues = [&](int64_t begin, int64_t i) {
         return table.begin[i + 1] - table.begin[i] == 1 && table.source[table.begin[i]] == table.source[table.begin[begin]] + i - begin;
     };
@@ -71,7 +71,7 @@ bool suits_flat(const View<4>& grad_output, const View<4>& grad_input, const Sou
 }
 
 FlatAxis flat_axis(const SourceAxis& axis) {
-    return {axis.in(), axis.out(), axis.begin().data(), axis.begin().data() + 1, axis.source().data(), nullptr};
+    return {axis.in(), axis.out(), axis.begin(), axis.begin() + 1, axis.source(), nullptr};
 }
 
 }  // namespace
@@ -85,8 +85,10 @@ void padding_backward(const View<4>& grad_output, const View<4>& grad_input, con
     const int64_t row_size = std::max(job.columns.in, job.columns.out) * job.inner;
     const int64_t bytes = job.sum_bytes + 2 * job.row_bytes + job.sink_bytes;
     constexpr int64_t kCostOfRow = 64;  // of its ends, which are sums
-    // Of rows that are copied beside borders, 64 bytes at a time are slower than 32, unless they go around the caches.
-    PaddingLoop* const loop = TORCH_ACLNN_LOOP_FOR(job.stream ? isa() : isa_up_to(Isa::avx2), padding);
+    // Of rows that are copied beside borders of single numbers, 64 bytes at a time are slower than 32, unless they go around the caches.
+    constexpr int64_t kFewNumbers = 8;
+    const bool has_narrow_cells = job.inner < kFewNumbers;
+    PaddingLoop* const loop = TORCH_ACLNN_LOOP_FOR(has_narrow_cells && !job.stream ? isa_up_to(Isa::avx2) : isa(), padding);
     parallel_for(row_count, kCostOfRow + row_size, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(bytes);
         loop(job, begin, end, scratch.data());

@@ -2,34 +2,32 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "kernels/support/view.h"
 
 namespace torch_aclnn::kernels {
 
-// Which output indices each input index of an axis was copied to. Filled in index by index, with ascending output indices.
+// Which output indices each input index of an axis was copied to: source()[begin()[i]], ..., source()[begin()[i + 1] - 1]. Filled in index
+// by index, with ascending output indices. One piece of memory, because an allocation takes as long as a row of a small tensor.
 class SourceAxis {
    public:
-    SourceAxis(int64_t in, int64_t out) : out_(out) {
-        begin_.reserve(in + 1);
-        begin_.push_back(0);
-        source_.reserve(out);
-    }
+    SourceAxis(int64_t in, int64_t out) : in_(in), out_(out), numbers_(new int64_t[in + 1 + out]) { numbers_[0] = 0; }
     // Adds an output index to those of the present input index, unless it was cropped off.
     void add(int64_t output) {
-        if (output >= 0 && output < out_) source_.push_back(output);
+        if (output >= 0 && output < out_) numbers_[in_ + 1 + count_++] = output;
     }
-    void next() { begin_.push_back(static_cast<int64_t>(source_.size())); }
+    void next() { numbers_[++filled_] = count_; }
 
-    int64_t in() const { return static_cast<int64_t>(begin_.size()) - 1; }
+    int64_t in() const { return in_; }
     int64_t out() const { return out_; }
-    const std::vector<int64_t>& begin() const { return begin_; }
-    const std::vector<int64_t>& source() const { return source_; }
+    const int64_t* begin() const { return numbers_.get(); }
+    const int64_t* source() const { return numbers_.get() + in_ + 1; }
 
    private:
-    int64_t out_;
-    std::vector<int64_t> begin_, source_;
+    int64_t in_, out_;
+    int64_t filled_ = 0, count_ = 0;  // of the input indices, and of the output indices
+    std::unique_ptr<int64_t[]> numbers_;
 };
 
 // grad_input[n,c,h,w] = sum of grad_output[n,c,oh,ow] over all (oh, ow) that (h, w) was copied to; both of one real or complex

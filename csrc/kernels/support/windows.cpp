@@ -3,50 +3,73 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-int64_t ceil_div(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
+int64_t floor_div(int64_t a, int64_t b) {
+    return a / b - (a % b < 0 ? 1 : 0);
 }
+
+// floor(begin / divisor), floor((begin + step) / divisor), floor((begin + 2 * step) / divisor), ...: without a division for each.
+class Quotients {
+   public:
+    Quotients(int64_t begin, int64_t step, int64_t divisor)
+        : divisor_(divisor),
+          quotient_(floor_div(begin, divisor)),
+          rest_(begin - quotient_ * divisor),
+          quotient_step_(step / divisor),
+          rest_step_(step % divisor) {}
+
+    int64_t next() {
+        const int64_t quotient = quotient_;
+        quotient_ += quotient_step_;
+        rest_ += rest_step_;
+        if (rest_ >= divisor_) rest_ -= divisor_, ++quotient_;
+        return quotient;
+    }
+
+   private:
+    int64_t divisor_, quotient_, rest_, quotient_step_, rest_step_;
+};
 
 }  // namespace
 
+WindowAxis::WindowAxis(int64_t in, int64_t out) : in_(in), out_(out), numbers_(new int64_t[3 * in + out]) {
+    std::fill_n(divisor(), out, 1);
+}
+
 void WindowAxis::find_runs() {
-    const int64_t in = static_cast<int64_t>(first.size());
-    run_end.resize(in);
-    for (int64_t i = in - 1; i >= 0; --i) {
-        const bool like_next = i + 1 < in && first[i] == first[i + 1] && last[i] == last[i + 1];
+    int64_t* const run_end = numbers_.get() + 2 * in_;
+    for (int64_t i = in_ - 1; i >= 0; --i) {
+        const bool like_next = i + 1 < in_ && first()[i] == first()[i + 1] && last()[i] == last()[i + 1];
         run_end[i] = like_next ? run_end[i + 1] : i + 1;
     }
 }
 
 int64_t WindowAxis::run_count() const {
     int64_t count = 0;
-    for (int64_t i = 0; i < in(); i = run_end[i]) ++count;
+    for (int64_t i = 0; i < in_; i = run_end()[i]) ++count;
     return count;
-}
-
-AxisTable WindowAxis::table(int64_t out, const void* scale) const {
-    return {static_cast<int64_t>(first.size()), out, first.data(), last.data(), run_end.data(), scale};
 }
 
 WindowAxis pooling_axis(const PoolingAxis& pooling) {
     WindowAxis axis(pooling.in, pooling.out);
+    // The windows that hold i start in (i - kernel, i].
+    Quotients past_start(pooling.padding - pooling.kernel, 1, pooling.step), last_start(pooling.padding, 1, pooling.step);
     for (int64_t i = 0; i < pooling.in; ++i) {
-        // The windows that hold i start in (i - kernel, i].
-        const int64_t past_start = i + pooling.padding - pooling.kernel;
-        axis.first[i] = past_start < 0 ? 0 : std::min(pooling.out, past_start / pooling.step + 1);
-        axis.last[i] = std::min(pooling.out, (i + pooling.padding) / pooling.step + 1);
+        axis.first()[i] = std::clamp<int64_t>(past_start.next() + 1, 0, pooling.out);
+        axis.last()[i] = std::min(pooling.out, last_start.next() + 1);
     }
-    for (int64_t o = 0; o < pooling.out; ++o) axis.divisor[o] = pooling.divisor(o);
+    for (int64_t o = 0; o < pooling.out; ++o) axis.divisor()[o] = pooling.divisor(o);
     return axis;
 }
 
 WindowAxis adaptive_axis(int64_t in, int64_t out) {
     WindowAxis axis(in, out);
+    Quotients first(0, out, in), last(out + in - 1, out, in);
     for (int64_t i = 0; i < in; ++i) {
-        axis.first[i] = i * out / in;
-        axis.last[i] = ceil_div((i + 1) * out, in);
+        axis.first()[i] = first.next();
+        axis.last()[i] = last.next();
     }
-    for (int64_t o = 0; o < out; ++o) axis.divisor[o] = ceil_div((o + 1) * in, out) - o * in / out;
+    Quotients begin(0, in, out), end(in + out - 1, in, out);
+    for (int64_t o = 0; o < out; ++o) axis.divisor()[o] = end.next() - begin.next();
     return axis;
 }
 

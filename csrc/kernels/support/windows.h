@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace torch_aclnn::kernels {
@@ -18,19 +19,30 @@ struct AxisTable {
     const void* scale;  // per window, in the type of the sums; null means ones
 };
 
-// Input index i takes the output indices [first[i], last[i]); output index o was divided by divisor[o], by default 1.
-struct WindowAxis {
-    WindowAxis(int64_t in, int64_t out) : first(in), last(in), divisor(out, 1) {}
+// Input index i takes the output indices [first[i], last[i]); output index o was divided by divisor[o], by default 1. All of it is one
+// piece of memory, because an allocation takes as long as a row of a small tensor.
+class WindowAxis {
+   public:
+    WindowAxis(int64_t in, int64_t out);
 
-    std::vector<int64_t> first;
-    std::vector<int64_t> last;
-    std::vector<int64_t> divisor;
-    std::vector<int64_t> run_end;  // filled in by find_runs
+    int64_t in() const { return in_; }
+    int64_t out() const { return out_; }
+    int64_t* first() { return numbers_.get(); }
+    int64_t* last() { return numbers_.get() + in_; }
+    int64_t* divisor() { return numbers_.get() + 3 * in_; }
+    const int64_t* first() const { return numbers_.get(); }
+    const int64_t* last() const { return numbers_.get() + in_; }
+    const int64_t* run_end() const { return numbers_.get() + 2 * in_; }  // after find_runs
+    const int64_t* divisor() const { return numbers_.get() + 3 * in_; }
 
-    int64_t in() const { return static_cast<int64_t>(first.size()); }
+    bool has_one_divisor() const { return std::all_of(divisor(), divisor() + out_, [this](int64_t d) { return d == divisor()[0]; }); }
     void find_runs();
     int64_t run_count() const;  // after find_runs
-    AxisTable table(int64_t out, const void* scale) const;
+    AxisTable table(int64_t out, const void* scale) const { return {in_, out, first(), last(), run_end(), scale}; }
+
+   private:
+    int64_t in_, out_;
+    std::unique_ptr<int64_t[]> numbers_;
 };
 
 // Windows that follow each other by a step: window o covers [o * step - padding, o * step - padding + kernel) of `in` indices. step 0: they
@@ -62,15 +74,20 @@ std::array<std::vector<S>, N> window_scales(const std::array<const WindowAxis*, 
     std::array<std::vector<S>, N> scales;
     double common = 1;
     for (size_t axis = 0; axis < N; ++axis) {
-        const std::vector<int64_t>& divisors = axes[axis]->divisor;
-        const bool uniform = std::all_of(divisors.begin(), divisors.end(), [&](int64_t d) { return d == divisors.front(); });
-        if (uniform && axis + 1 < N) {
-            if (!divisors.empty()) common *= static_cast<double>(divisors.front());
+        const int64_t out = axes[axis]->out();
+        const int64_t* const divisor = axes[axis]->divisor();
+        const bool is_last = axis + 1 == N, uniform = axes[axis]->has_one_divisor();
+        if (uniform && !is_last) {
+            if (out > 0) common *= static_cast<double>(divisor[0]);
             continue;
         }
-        scales[axis].resize(divisors.size());
-        const double factor = axis + 1 < N ? 1 : common;
-        for (size_t o = 0; o < divisors.size(); ++o) scales[axis][o] = static_cast<S>(1 / (factor * static_cast<double>(divisors[o])));
+        const auto scale = [&](int64_t o) { return static_cast<S>(1 / ((is_last ? common : 1) * static_cast<double>(divisor[o]))); };
+        if (uniform && out > 0) {
+            scales[axis].assign(out, scale(0));
+            continue;
+        }
+        scales[axis].resize(out);
+        for (int64_t o = 0; o < out; ++o) scales[axis][o] = scale(o);
     }
     return scales;
 }
