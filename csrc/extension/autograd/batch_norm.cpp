@@ -56,7 +56,8 @@ class BatchNormNode final : public DerivativeNode {
           eps_(arguments.eps) {
         set_next_edges(torch::autograd::collect_next_edges(arguments.input, arguments.weight, arguments.bias));
     }
-    std::string name() const override { return "BatchNormBackward"; }
+    static constexpr const char* kName = "BatchNormBackward";
+    std::string name() const override { return kName; }
     void keep(const at::Tensor& mean, const at::Tensor& invstd) {
         mean_ = SavedVariable(mean, /*is_output=*/false);
         invstd_ = SavedVariable(invstd, /*is_output=*/false);
@@ -68,7 +69,7 @@ class BatchNormNode final : public DerivativeNode {
         at::Tensor mean = mean_.unpack(), invstd = invstd_.unpack();
         const at::Tensor& grad_output = gradients[0];
         if (!grad_output.defined()) return variable_list(3);
-        refuse_tangents(name(), grad_output);
+        refuse_tangents(kName, grad_output);
         const Sums sums = at::GradMode::is_enabled() ? differentiable_sums(grad_output, input, mean, invstd, eps_)
                                                      : fused_sums(grad_output, input, weight, mean, invstd, eps_);
         variable_list result(3);

@@ -44,7 +44,7 @@ inline bool has_tangent(const std::optional<at::Tensor>& tensor) {
 
 // The nodes would lose tangents without a word.
 template <class... Arguments>
-void refuse_tangents(const std::string& name, const Arguments&... arguments) {
+void refuse_tangents(const char* name, const Arguments&... arguments) {
     TORCH_CHECK_NOT_IMPLEMENTED(!(... || has_tangent(arguments)), name,
                                 ": forward-mode differentiation is not implemented; use reverse mode (torch.func.vjp, grad, jacrev), or "
                                 "call torch_aclnn.functional inside the forward-mode level, where it is torch's own function");

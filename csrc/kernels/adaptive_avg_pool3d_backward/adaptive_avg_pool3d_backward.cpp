@@ -29,6 +29,16 @@ bool has_cells_of_channels(const View<5>& grad_output, const View<5>& grad_input
            cells_follow(grad_input);
 }
 
+// The same of the planes of a volume, one by one, of short rows that are not copies of others.
+bool suits_flat_planes_of_volumes(const View<5>& grad_input, const WindowAxis& depth, const WindowAxis& rows) {
+    constexpr int64_t kMaxRow = 48, kMaxCells = 2048, kMinPlanes = 12, kCellsPerPlane = 32;
+    const View<5>& in = grad_input;
+    const int64_t cells = in.size[3] * in.size[4], plane_count = in.size[0] * in.size[1] * depth.run_count();
+    const bool repeats_rows = 2 * rows.run_count() < rows.in(), is_dense = in.stride[4] == 1 && in.stride[3] == in.size[4];
+    return gather_lanes() > 0 && is_dense && !repeats_rows && in.size[4] <= kMaxRow && cells <= kMaxCells &&
+           plane_count >= std::max(kMinPlanes, cells / kCellsPerPlane);
+}
+
 template <class S>
 void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     WindowAxis depth = adaptive_axis(grad_input.size[2], grad_output.size[2]);
@@ -52,7 +62,15 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     }
     const int64_t width = grad_input.size[4] * inner, windows = grad_output.size[4] * inner;
     const int64_t plane_count = grad_input.size[0] * grad_input.size[1] * grad_input.size[2];
-    const GatherPlan column_sums = inner > 1 ? GatherPlan{} : plan_columns<S>(columns, windows, plane_count * grad_input.size[3]);
+    const bool is_flat = std::is_same_v<S, float> && inner == 1 && suits_flat_planes_of_volumes(grad_input, depth, rows);
+    FlatStages stages;
+    if constexpr (std::is_same_v<S, float>)
+        if (is_flat) {
+            const FlatAxis axes[] = {flat_axis(rows, grad_output.size[3], scales[1]), flat_axis(columns, grad_output.size[4], scales[2])};
+            stages = FlatStages(axes, 2, 1);
+        }
+    const GatherPlan column_sums =
+        is_flat || inner > 1 ? GatherPlan{} : plan_columns<S>(columns, windows, plane_count * grad_input.size[3]);
     AdaptiveAvgPool3dJob job{};
     job.grad_output = grad_output;
     job.grad_input = grad_input;
@@ -61,10 +79,11 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     job.rows = table(rows, 1);
     job.columns = table(columns, 2);
     job.column_sums = column_sums.table();
+    if (is_flat) job.plane_stages[0] = stages.stage(0), job.plane_stages[1] = stages.stage(1);
     job.stream = is_large(grad_input);
     job.plane_bytes = round_to_lines(grad_output.size[3] * windows * static_cast<int64_t>(sizeof(S)) + kSlack);
-    job.sum_bytes = round_to_lines(windows * static_cast<int64_t>(sizeof(S)) + kSlack);
-    job.row_bytes = round_to_lines(width * element_size(grad_input.dtype) + kSlack);
+    job.sum_bytes = round_to_lines((is_flat ? stages.line_size() : windows) * static_cast<int64_t>(sizeof(S)) + kSlack);
+    job.row_bytes = round_to_lines((is_flat ? stages.padded_result_size() : width) * element_size(grad_input.dtype) + kSlack);
     job.sink_bytes = sink_bytes(job.row_bytes);
     const int64_t bytes = job.plane_bytes + job.sum_bytes + job.row_bytes + job.sink_bytes;
     AdaptiveAvgPool3dLoop* const loop = TORCH_ACLNN_LOOP(adaptive_avg_pool3d);

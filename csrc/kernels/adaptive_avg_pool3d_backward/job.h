@@ -1,7 +1,7 @@
 // What the loop of 3-D adaptive average pooling takes. Plain data, because it is compiled for several instruction sets.
 #pragma once
 
-#include "kernels/flat_planes/gather_table.h"
+#include "kernels/flat_planes/job.h"
 #include "kernels/simd/loops.h"
 #include "kernels/support/view.h"
 #include "kernels/support/windows.h"
@@ -15,7 +15,10 @@ struct AdaptiveAvgPool3dJob {
     int64_t inner;
     AxisTable depth, rows, columns;
     GatherTable column_sums;  // of columns, if it has blocks
-    // Parts of the scratch memory: the sums of a plane of windows, those of a row of windows, a row of grad_input, the sink.
+    // Of rows, then columns: where planes are made as one row of cells; else they have no blocks.
+    FlatStage plane_stages[2];
+    // Parts of the scratch memory: the sums of a plane of windows, those of a row of windows or of a stage, a row of grad_input or a plane,
+    // the sink.
     int64_t plane_bytes, sum_bytes, row_bytes, sink_bytes;
     bool stream;  // write around the caches
 };

@@ -27,7 +27,10 @@ class AdaptiveAvgPool3d {
             const int64_t count = smaller(end - plane, job_.depth.run_end[d] - d);
             sum_planes(static_cast<const T*>(out.data) + n * out.stride[0] + c * out.stride[1], d);
             T* target = static_cast<T*>(in.data) + n * in.stride[0] + c * in.stride[1] + d * in.stride[2];
-            for (int64_t i = 0; i < count; ++i) write_plane(target + i * in.stride[2]);
+            if (job_.plane_stages[0].table.blocks > 0)
+                write_flat_planes(target, count);
+            else
+                for (int64_t i = 0; i < count; ++i) write_plane(target + i * in.stride[2]);
             plane += count;
         }
     }
@@ -58,6 +61,18 @@ class AdaptiveAvgPool3d {
             constexpr int N = decltype(width)::value;
             store<N>(sums + i, sum_scaled<N, kAdjacent>(source + i * stride, distance, stride, count, scale));
         });
+    }
+
+    // Planes in the same windows, without gaps, each as one row of cells.
+    void write_flat_planes(T* target, int64_t count) {
+        if constexpr (std::is_same_v<S, float>) {
+            stage_sums(job_.plane_stages[0], plane_, sums_);
+            stage_sums(job_.plane_stages[1], sums_, row_);
+            const int64_t cells = job_.rows.in * job_.columns.in, bytes = cells * static_cast<int64_t>(sizeof(T));
+            for (int64_t i = 0; i < count; ++i)
+                copy_bytes(reinterpret_cast<char*>(sink_.room(target + i * job_.grad_input.stride[2], cells)),
+                           reinterpret_cast<const char*>(row_), bytes);
+        }
     }
 
     void write_plane(T* target) {

@@ -2,34 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include "kernels/flat_planes/job.h"
+#include "kernels/flat_planes/stages.h"
 #include "kernels/support/cache.h"
 #include "kernels/support/view.h"
-#include "kernels/support/windows.h"
 
 namespace torch_aclnn::kernels {
-
-// Index i of the result is the sum over the terms [first[i], last[i]) of the source's index source[term], or `term` itself where `source`
-// is null, times scale[index], or 1 where `scale` is null.
-struct FlatAxis {
-    int64_t result, source_size;
-    const int64_t* first;
-    const int64_t* last;
-    const int64_t* source;
-    const float* scale;
-
-    int64_t index(int64_t term) const { return source == nullptr ? term : source[term]; }
-};
-
-// Of windows, whose scales are left out where they are ones.
-inline FlatAxis flat_axis(const WindowAxis& axis, int64_t windows, const std::vector<float>& scale) {
-    return {axis.in(), windows, axis.first(), axis.last(), nullptr, scale.empty() ? nullptr : scale.data()};
-}
-
-// The lanes of this machine's gather_sum(); 0 where shuffles by a table are no single instruction.
-int64_t gather_lanes();
 
 // A plane's neighbours follow each other, as those of each row.
 template <int Rank>
@@ -69,8 +48,7 @@ int64_t adjacent_planes(const View<Rank>& view) {
 // The job of a call, and the tables that it points to.
 class FlatPlanes {
    public:
-    // Of (N, C, ...) views of dense planes, with an axis for each dimension of a plane. The last axis has its scale applied to the sums
-    // along the one before.
+    // Of (N, C, ...) views of dense planes, with an axis for each dimension of a plane.
     template <int Rank>
     FlatPlanes(const View<Rank>& source, const View<Rank>& target, const FlatAxis (&axes)[Rank - 2])
         : plane_count_(target.size[0] * target.size[1]) {
@@ -100,13 +78,11 @@ class FlatPlanes {
 
    private:
     void plan(const FlatAxis* axes, int count, int64_t adjacent);
-    void plan_stage(int stage, const FlatAxis* axes, int count);
     void divide_scratch();
 
     int64_t plane_count_;  // of the tensors
     int64_t joined_ = 1;   // how many of them that are adjacent make a plane of the job
-    GatherPlan tables_[FlatPlanesJob::kMaxStages];
-    std::vector<float> scale_;
+    FlatStages stages_;
     FlatPlanesJob job_{};
 };
 

@@ -1,7 +1,7 @@
 // Sums of elements that a table lists: one shuffle a term where they lie close together.
 #pragma once
 
-#include "kernels/flat_planes/gather_table.h"
+#include "kernels/flat_planes/job.h"
 #include "kernels/simd/lanes.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
@@ -61,6 +61,15 @@ template <class Source, class Target>
 inline void gather_sums(const Source* source, const GatherTable& table, Target* target) {
     for (int64_t block = 0; block < table.blocks; ++block)
         store<kGatherLanes>(target + block * kGatherLanes, gather_sum(source, table, block));
+}
+
+// The same of a stage, with its scale.
+template <class Source, class Target>
+inline void stage_sums(const FlatStage& stage, const Source* source, Target* target) {
+    constexpr int N = kGatherLanes;
+    if (stage.scale == nullptr) return gather_sums(source, stage.table, target);
+    for (int64_t block = 0; block < stage.table.blocks; ++block)
+        store<N>(target + block * N, gather_sum(source, stage.table, block) * load<N>(stage.scale + block * N) + 0.0f);
 }
 
 }  // namespace torch_aclnn::kernels::KERNEL_ISA

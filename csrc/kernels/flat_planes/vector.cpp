@@ -25,12 +25,12 @@ class FlatPlanes {
             const int64_t count = smaller(job_.planes_per_group, smaller(end - plane, job_.channels - c));
             const T* source = static_cast<const T*>(job_.source) + n * job_.source_stride[0] + c * job_.source_stride[1];
             T* target = static_cast<T*>(job_.target) + n * job_.target_stride[0] + c * job_.target_stride[1];
-            for (int64_t i = 0; i < count; ++i) sum(job_.stages[0], readable(source + i * job_.source_stride[1]), line(0, i));
+            for (int64_t i = 0; i < count; ++i) stage_sums(job_.stages[0], readable(source + i * job_.source_stride[1]), line(0, i));
             for (int stage = 1; stage + 1 < job_.stage_count; ++stage)
-                for (int64_t i = 0; i < count; ++i) sum(job_.stages[stage], line(stage - 1, i), line(stage, i));
+                for (int64_t i = 0; i < count; ++i) stage_sums(job_.stages[stage], line(stage - 1, i), line(stage, i));
             const int last = job_.stage_count - 1;
             for (int64_t i = 0; i < count; ++i)
-                sum(job_.stages[last], line(last - 1, i), sink_.room(target + i * job_.target_stride[1], job_.plane_size));
+                stage_sums(job_.stages[last], line(last - 1, i), sink_.room(target + i * job_.target_stride[1], job_.plane_size));
             plane += count;
         }
     }
@@ -45,16 +45,6 @@ class FlatPlanes {
         if (source_end_ - plane >= job_.source_size + N) return plane;
         for (int64_t i = 0; i < job_.source_size + N; ++i) source_copy_[i] = i < job_.source_size ? plane[i] : T{};
         return source_copy_;
-    }
-
-    template <class Source, class Target>
-    static void sum(const FlatStage& stage, const Source* source, Target* target) {
-        const GatherTable& table = stage.table;
-        if (stage.scale == nullptr)
-            gather_sums(source, table, target);
-        else
-            for (int64_t block = 0; block < table.blocks; ++block)
-                store<N>(target + block * N, gather_sum(source, table, block) * load<N>(stage.scale + block * N) + 0.0f);
     }
 
     const FlatPlanesJob& job_;

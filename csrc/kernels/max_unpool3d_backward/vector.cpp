@@ -23,7 +23,7 @@ class Gather {
    private:
     static constexpr int64_t kBlock = 64;
     static constexpr int64_t kAhead = 128;
-    static constexpr int64_t kLine = 64;  // bytes
+    static constexpr int64_t kLine = 64;         // bytes
     static constexpr int64_t kShortPlane = 256;  // more elements are worth a prefetch
 
     struct Piece {

@@ -35,7 +35,9 @@ class WindowAxis {
     const int64_t* run_end() const { return numbers_.get() + 2 * in_; }  // after find_runs
     const int64_t* divisor() const { return numbers_.get() + 3 * in_; }
 
-    bool has_one_divisor() const { return std::all_of(divisor(), divisor() + out_, [this](int64_t d) { return d == divisor()[0]; }); }
+    bool has_one_divisor() const {
+        return std::all_of(divisor(), divisor() + out_, [this](int64_t d) { return d == divisor()[0]; });
+    }
     void find_runs();
     int64_t run_count() const;  // after find_runs
     AxisTable table(int64_t out, const void* scale) const { return {in_, out, first(), last(), run_end(), scale}; }

@@ -1,0 +1,58 @@
+// The tables of sums within planes, along one axis after the other.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/flat_planes/job.h"
+#include "kernels/support/windows.h"
+
+namespace torch_aclnn::kernels {
+
+// Index i of the result is the sum over the terms [first[i], last[i]) of the source's index source[term], or `term` itself where `source`
+// is null, times scale[index], or 1 where `scale` is null.
+struct FlatAxis {
+    int64_t result, source_size;
+    const int64_t* first;
+    const int64_t* last;
+    const int64_t* source;
+    const float* scale;
+
+    int64_t index(int64_t term) const { return source == nullptr ? term : source[term]; }
+};
+
+// Of windows, whose scales are left out where they are ones.
+inline FlatAxis flat_axis(const WindowAxis& axis, int64_t windows, const std::vector<float>& scale) {
+    return {axis.in(), windows, axis.first(), axis.last(), nullptr, scale.empty() ? nullptr : scale.data()};
+}
+
+// Of a size of some axes.
+int64_t product(const FlatAxis* begin, const FlatAxis* end, int64_t FlatAxis::* size);
+
+// The lanes of this machine's gather_sum(); 0 where shuffles by a table are no single instruction.
+int64_t gather_lanes();
+
+// For `joined` planes that follow each other, with the axes from the first to the last. What a stage leaves has the sizes of the result in
+// the axes that are done, and of the source in the others. The last axis has its scale applied to the sums along the one before.
+class FlatStages {
+   public:
+    FlatStages() = default;
+    FlatStages(const FlatAxis* axes, int count, int64_t joined);
+
+    int count() const { return count_; }
+    // Points into the tables.
+    FlatStage stage(int index) const;
+    // The floats that hold what any stage leaves but the last, with a vector behind it.
+    int64_t line_size() const;
+    // The elements that the last stage writes: whole vectors.
+    int64_t padded_result_size() const { return tables_[count_ - 1].padded_count(); }
+
+   private:
+    void plan(int stage, const FlatAxis* axes, int64_t joined);
+
+    int count_ = 0;
+    GatherPlan tables_[FlatPlanesJob::kMaxStages];
+    std::vector<float> scale_;
+};
+
+}  // namespace torch_aclnn::kernels
