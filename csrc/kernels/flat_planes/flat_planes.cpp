@@ -43,6 +43,7 @@ void FlatPlanes::plan(const FlatAxis* axes, int count, int64_t adjacent) {
     stages_ = FlatStages(axes, count, joined_);
     job_.stage_count = count;
     for (int stage = 0; stage < count; ++stage) job_.stages[stage] = stages_.stage(stage);
+    job_.widens = job_.dtype != DType::float32 && stages_.gathers_far();
     job_.plane_size = joined_ * cells;
     job_.source_size = joined_ * source_cells;
     divide_scratch();
@@ -53,7 +54,7 @@ void FlatPlanes::divide_scratch() {
     job_.line_size = round_to_lines(stages_.line_size() * size) / size;
     job_.planes_per_group = std::clamp<int64_t>(kSums / job_.line_size, 1, kMaxPlanes);
     job_.sum_bytes = job_.planes_per_group * job_.line_size * size;
-    job_.source_bytes = round_to_lines((job_.source_size + gather_lanes()) * element_size(job_.dtype));
+    job_.source_bytes = round_to_lines((job_.source_size + gather_lanes()) * size);
     job_.sink_bytes = sink_bytes(job_.plane_size * element_size(job_.dtype));
 }
 

@@ -52,6 +52,7 @@ class GatherPlan {
 
     GatherTable table() const { return {blocks_, terms_, start_.data(), lane_.data(), weight_.empty() ? nullptr : weight_.data()}; }
     int64_t padded_count() const { return blocks_ * lanes_; }
+    bool has_far_terms() const { return std::find(start_.begin(), start_.end(), GatherTable::kFar) != start_.end(); }
     // How many vectors of terms are added up.
     int64_t step_count() const { return terms_ * blocks_; }
 

@@ -22,6 +22,7 @@ struct FlatPlanesJob {
     int64_t channels, source_stride[2], target_stride[2];  // of samples and channels; a plane of either has no gaps
     int64_t plane_size, source_size;                       // of the target, and of the source
     int64_t source_end;                                    // where the source's last plane ends, in elements from its first one
+    bool widens;                                           // planes of half types become float first, of which a machine gathers elements
     int64_t planes_per_group, line_size;                   // of so many planes a stage is done at once, and how far apart their sums are
     int64_t sum_bytes, source_bytes, sink_bytes;  // parts of the scratch memory: two blocks of sums, a plane of the source, the sink
     bool stream;                                  // write around the caches

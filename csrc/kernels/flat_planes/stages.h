@@ -42,6 +42,8 @@ class FlatStages {
     int count() const { return count_; }
     // Points into the tables.
     FlatStage stage(int index) const;
+    // Whether the first stage has elements that are gathered one by one.
+    bool gathers_far() const { return tables_[0].has_far_terms(); }
     // The floats that hold what any stage leaves but the last, with a vector behind it.
     int64_t line_size() const;
     // The elements that the last stage writes: whole vectors.

@@ -14,7 +14,7 @@ class FlatPlanes {
     FlatPlanes(const FlatPlanesJob& job, void* scratch)
         : job_(job),
           sums_(static_cast<float*>(scratch)),
-          source_copy_(reinterpret_cast<T*>(static_cast<char*>(scratch) + 2 * job.sum_bytes)),
+          source_copy_(static_cast<char*>(scratch) + 2 * job.sum_bytes),
           source_end_(static_cast<const T*>(job.source) + job.source_end),
           sink_(static_cast<char*>(scratch) + 2 * job.sum_bytes + job.source_bytes, job.sink_bytes, job.stream) {}
 
@@ -25,7 +25,7 @@ class FlatPlanes {
             const int64_t count = smaller(job_.planes_per_group, smaller(end - plane, job_.channels - c));
             const T* source = static_cast<const T*>(job_.source) + n * job_.source_stride[0] + c * job_.source_stride[1];
             T* target = static_cast<T*>(job_.target) + n * job_.target_stride[0] + c * job_.target_stride[1];
-            for (int64_t i = 0; i < count; ++i) stage_sums(job_.stages[0], readable(source + i * job_.source_stride[1]), line(0, i));
+            for (int64_t i = 0; i < count; ++i) first_stage(source + i * job_.source_stride[1], line(0, i));
             for (int stage = 1; stage + 1 < job_.stage_count; ++stage)
                 for (int64_t i = 0; i < count; ++i) stage_sums(job_.stages[stage], line(stage - 1, i), line(stage, i));
             const int last = job_.stage_count - 1;
@@ -40,16 +40,31 @@ class FlatPlanes {
 
     float* line(int stage, int64_t plane) { return sums_ + stage % 2 * (job_.sum_bytes / sizeof(float)) + plane * job_.line_size; }
 
+    void first_stage(const T* plane, float* line) const {
+        if (job_.widens) return stage_sums(job_.stages[0], widened(plane), line);
+        stage_sums(job_.stages[0], readable(plane), line);
+    }
+
+    const float* widened(const T* plane) const {
+        auto* const copy = reinterpret_cast<float*>(source_copy_);
+        for_lanes<float>(job_.source_size, [=](auto width, int64_t i) {
+            constexpr int kWidth = decltype(width)::value;
+            store<kWidth>(copy + i, load<kWidth>(plane + i));
+        });
+        return copy;
+    }
+
     // The plane, behind which a vector can be read: elsewhere of the source, or in a copy of a plane at its end.
-    const T* readable(const T* plane) {
+    const T* readable(const T* plane) const {
         if (source_end_ - plane >= job_.source_size + N) return plane;
-        for (int64_t i = 0; i < job_.source_size + N; ++i) source_copy_[i] = i < job_.source_size ? plane[i] : T{};
-        return source_copy_;
+        auto* const copy = reinterpret_cast<T*>(source_copy_);
+        for (int64_t i = 0; i < job_.source_size + N; ++i) copy[i] = i < job_.source_size ? plane[i] : T{};
+        return copy;
     }
 
     const FlatPlanesJob& job_;
     float* sums_;
-    T* source_copy_;
+    char* source_copy_;
     const T* source_end_;
     Sink sink_;
 };
