@@ -63,11 +63,13 @@ int64_t most_terms(const SourceAxis& axis) {
 }
 
 // Small planes of rows of less than three vectors, of which the ends take longer than the rest; at a border not too many cells meet. The
-// tables grow with the plane, and more planes pay for them.
+// tables grow with the plane and with the cells that meet, and more planes pay for them.
 bool suits_flat(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns) {
-    constexpr int64_t kVectors = 3, kMaxTerms = 9, kMinPlanes = 16, kCellsPerPlane = 16;
-    return grad_input.size[3] < kVectors * gather_lanes() && std::max(most_terms(rows), most_terms(columns)) <= kMaxTerms &&
-           suits_flat_planes(grad_output, grad_input, std::max(kMinPlanes, cells_of_plane(grad_input) / kCellsPerPlane));
+    constexpr int64_t kVectors = 3, kMaxTerms = 9, kFewTerms = 3, kMinPlanes = 16, kMinPlanesOfFewTerms = 8, kCellsPerPlane = 16;
+    const int64_t terms = std::max(most_terms(rows), most_terms(columns));
+    const int64_t min_planes = terms <= kFewTerms ? kMinPlanesOfFewTerms : kMinPlanes;
+    return grad_input.size[3] < kVectors * gather_lanes() && terms <= kMaxTerms &&
+           suits_flat_planes(grad_output, grad_input, std::max(min_planes, cells_of_plane(grad_input) / kCellsPerPlane));
 }
 
 FlatAxis flat_axis(const SourceAxis& axis) {
