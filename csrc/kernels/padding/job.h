@@ -22,7 +22,8 @@ struct PaddingJob {
     SourceTable rows, columns;
     int64_t inner;
     int64_t sum_bytes, row_bytes, sink_bytes;
-    bool stream;  // write around the caches
+    bool stream;    // write around the caches
+    bool prefetch;  // grad_output is larger than they are
 };
 
 // Makes the rows [begin, end) of grad_input, counted over n, c, h. `scratch` has as many bytes as the plan asks for.

@@ -53,6 +53,7 @@ PaddingJob plan(const View<4>& grad_output, const View<4>& grad_input, const Sou
     job.row_bytes = round_to_lines(row_size * element_size(job.grad_input.dtype) + kSlack);
     job.sink_bytes = sink_bytes(std::max(job.inner, PaddingJob::kBlock) * element_size(job.grad_input.dtype));
     job.stream = is_large(grad_input);
+    job.prefetch = is_large(grad_output) && job.inner > 1;
     return job;
 }
 

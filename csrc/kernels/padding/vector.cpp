@@ -50,9 +50,12 @@ class PaddedRows {
     }
 
     void add_rows(const T* plane, int64_t row_stride, const int64_t* rows, int64_t count) {
+        // A machine by itself reads ahead in one page of memory only.
+        constexpr int64_t kAhead = 512 / sizeof(T);
         S* sums = sums_;
-        for_lanes<S>(job_.columns.out * job_.inner, [=](auto width, int64_t i) {
+        for_lanes<S>(job_.columns.out * job_.inner, [=, prefetch = job_.prefetch](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
+            for (int64_t k = 0; prefetch && k < count; ++k) __builtin_prefetch(plane + i + rows[k] * row_stride + kAhead);
             store<N>(sums + i, sum_at<N>(plane + i, row_stride, rows, count));
         });
     }
@@ -75,6 +78,7 @@ class PaddedRows {
         const Source* shifted = source + copy_shift_;
         for (int64_t i = copy_begin_ * inner; i < copy_end; i += PaddingJob::kBlock) {
             const int64_t count = smaller(PaddingJob::kBlock, copy_end - i);
+            if constexpr (std::is_same_v<Source, T>) prefetch_next_block(shifted + i);
             copy(place(i, count), shifted + i, count);
         }
         for (int64_t w = copy_end_; w < job_.columns.in; ++w) add_column(place(w * inner, inner), source, w);
@@ -90,6 +94,12 @@ class PaddedRows {
             constexpr int N = decltype(width)::value;
             store<N>(target + i, sum_at<N>(source + i, inner, columns, count));
         });
+    }
+
+    void prefetch_next_block(const T* block) const {
+        constexpr int64_t kLine = 64 / sizeof(T);
+        if (!job_.prefetch) return;
+        for (int64_t i = 0; i < PaddingJob::kBlock; i += kLine) __builtin_prefetch(block + PaddingJob::kBlock + i);
     }
 
     static void copy(T* target, const T* source, int64_t count) {
