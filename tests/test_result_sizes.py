@@ -74,13 +74,22 @@ SMALL_WINDOWS = {
     "partial": {"kernel_size": [3, 4], "stride": [3, 5], "ceil_mode": True},
     "partial, counting cells": {"kernel_size": [3, 4], "stride": [3, 5], "padding": [1, 2], "ceil_mode": True, "count_include_pad": False},
     "of another divisor": {"kernel_size": [3, 3], "stride": [3, 3], "divisor_override": -3},
+    "overlapping": {"kernel_size": [4, 5], "stride": [3, 3], "padding": [2, 1]},
+    "overlapping, counting cells": {
+        "kernel_size": [2, 7],
+        "stride": [3, 4],
+        "padding": [1, 3],
+        "ceil_mode": True,
+        "count_include_pad": False,
+    },
+    "overlapping in rows": {"kernel_size": [5, 3], "stride": [1, 4], "divisor_override": 7},
 }
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 @pytest.mark.parametrize("name", SMALL_WINDOWS)
-def test_small_planes_of_windows_apart_have_the_bits_of_many(name, dtype, layout):
+def test_small_planes_have_the_bits_of_many(name, dtype, layout):
     arguments = SMALL_WINDOWS[name]
     forward = {"padding": 0, "ceil_mode": False, "count_include_pad": True, "divisor_override": None, **arguments}
     shape = torch.nn.functional.avg_pool2d(torch.empty(64, 3, 11, 13), **forward).shape
