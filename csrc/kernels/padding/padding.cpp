@@ -52,7 +52,8 @@ PaddingJob plan(const View<4>& grad_output, const View<4>& grad_input, const Sou
     job.sum_bytes = round_to_lines(row_size * static_cast<int64_t>(sizeof(double)) + kSlack);
     job.row_bytes = round_to_lines(row_size * element_size(job.grad_input.dtype) + kSlack);
     job.sink_bytes = sink_bytes(std::max(job.inner, PaddingJob::kBlock) * element_size(job.grad_input.dtype));
-    job.stream = is_large(grad_input);
+    // Beside a grad_output larger than the caches little of a result of half their size would stay there.
+    job.stream = is_large(grad_input) || (is_large(grad_output) && 2 * grad_input.bytes() > last_cache_bytes());
     job.prefetch = is_large(grad_output) && job.inner > 1;
     return job;
 }
