@@ -20,6 +20,16 @@ bool suits_flat(const View<5>& grad_output, const View<5>& grad_input, const Win
     return suits_flat_planes(grad_output, grad_input, std::max(kMinPlanes, cells_of_plane(grad_input) / cells_per_plane));
 }
 
+// The same of the planes of a volume, one by one, of short rows that are not copies of others.
+bool suits_flat_planes_of_volumes(const View<5>& grad_input, const WindowAxis& depth, const WindowAxis& rows) {
+    constexpr int64_t kMaxRow = 48, kMinPlanes = 12, kCellsPerPlane = 32;
+    const View<5>& in = grad_input;
+    const int64_t cells = in.size[3] * in.size[4], plane_count = in.size[0] * in.size[1] * depth.run_count();
+    const bool repeats_rows = 2 * rows.run_count() < rows.in(), is_dense = in.stride[4] == 1 && in.stride[3] == in.size[4];
+    return is_dense && !repeats_rows && in.size[4] <= kMaxRow &&
+           suits_flat_planes(in.dtype, plane_count, cells, std::max(kMinPlanes, cells / kCellsPerPlane));
+}
+
 // Adjacent channels in both tensors become one cell. Rows of windows follow each other.
 bool has_cells_of_channels(const View<5>& grad_output, const View<5>& grad_input) {
     constexpr int64_t kMinChannels = 4;  // fewer do not fill the lanes
@@ -27,16 +37,6 @@ bool has_cells_of_channels(const View<5>& grad_output, const View<5>& grad_input
     const auto cells_follow = [=](const View<5>& view) { return view.size[4] == 1 || view.stride[4] == channels; };
     return channels >= kMinChannels && channels_innermost(grad_input) && grad_output.stride[1] == 1 && cells_follow(grad_output) &&
            cells_follow(grad_input);
-}
-
-// The same of the planes of a volume, one by one, of short rows that are not copies of others.
-bool suits_flat_planes_of_volumes(const View<5>& grad_input, const WindowAxis& depth, const WindowAxis& rows) {
-    constexpr int64_t kMaxRow = 48, kMaxCells = 2048, kMinPlanes = 12, kCellsPerPlane = 32;
-    const View<5>& in = grad_input;
-    const int64_t cells = in.size[3] * in.size[4], plane_count = in.size[0] * in.size[1] * depth.run_count();
-    const bool repeats_rows = 2 * rows.run_count() < rows.in(), is_dense = in.stride[4] == 1 && in.stride[3] == in.size[4];
-    return gather_lanes() > 0 && is_dense && !repeats_rows && in.size[4] <= kMaxRow && cells <= kMaxCells &&
-           plane_count >= std::max(kMinPlanes, cells / kCellsPerPlane);
 }
 
 template <class S>
@@ -62,7 +62,7 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     }
     const int64_t width = grad_input.size[4] * inner, windows = grad_output.size[4] * inner;
     const int64_t plane_count = grad_input.size[0] * grad_input.size[1] * grad_input.size[2];
-    const bool is_flat = std::is_same_v<S, float> && inner == 1 && suits_flat_planes_of_volumes(grad_input, depth, rows);
+    const bool is_flat = inner == 1 && suits_flat_planes_of_volumes(grad_input, depth, rows);
     FlatStages stages;
     if constexpr (std::is_same_v<S, float>)
         if (is_flat) {

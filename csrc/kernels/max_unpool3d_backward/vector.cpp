@@ -23,8 +23,8 @@ class Gather {
    private:
     static constexpr int64_t kBlock = 64;
     static constexpr int64_t kAhead = 128;
-    static constexpr int64_t kLine = 64;         // bytes
-    static constexpr int64_t kShortPlane = 256;  // more elements are worth a prefetch
+    static constexpr int64_t kBytesPerElement = 128;  // two lines of a plane
+    static constexpr int64_t kShortPlane = 256;       // more elements are worth a prefetch
 
     struct Piece {
         const int64_t* indices;
@@ -77,13 +77,11 @@ class Gather {
     }
 
     // If so, a plane is read as a whole, in the order of memory, sooner than in the order of the indices.
-    bool touches_most_lines() const { return plane_bytes() <= 2 * kLine * job_.loop.size[1]; }
+    bool touches_most_lines() const { return plane_bytes() <= kBytesPerElement * job_.loop.size[1]; }
 
     void prefetch_planes(int64_t begin, int64_t end) const {
-        for (int64_t i = begin; i < end; ++i) {
-            const auto plane = reinterpret_cast<uintptr_t>(static_cast<const Bits*>(job_.plane.data) + i * job_.plane.stride[0]);
-            for (int64_t k = 0; k < plane_bytes(); k += kLine) __builtin_prefetch(reinterpret_cast<const void*>(plane + k));
-        }
+        const auto* const planes = static_cast<const Bits*>(job_.plane.data);
+        for (int64_t i = begin; i < end; ++i) prefetch_bytes(planes + i * job_.plane.stride[0], plane_bytes());
     }
 
     int64_t plane_bytes() const { return job_.plane_size * static_cast<int64_t>(sizeof(Bits)); }

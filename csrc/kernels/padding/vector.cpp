@@ -78,7 +78,8 @@ class PaddedRows {
         const Source* shifted = source + copy_shift_;
         for (int64_t i = copy_begin_ * inner; i < copy_end; i += PaddingJob::kBlock) {
             const int64_t count = smaller(PaddingJob::kBlock, copy_end - i);
-            if constexpr (std::is_same_v<Source, T>) prefetch_next_block(shifted + i);
+            if (std::is_same_v<Source, T> && job_.prefetch)
+                prefetch_bytes(shifted + i + PaddingJob::kBlock, PaddingJob::kBlock * sizeof(Source));
             copy(place(i, count), shifted + i, count);
         }
         for (int64_t w = copy_end_; w < job_.columns.in; ++w) add_column(place(w * inner, inner), source, w);
@@ -94,12 +95,6 @@ class PaddedRows {
             constexpr int N = decltype(width)::value;
             store<N>(target + i, sum_at<N>(source + i, inner, columns, count));
         });
-    }
-
-    void prefetch_next_block(const T* block) const {
-        constexpr int64_t kLine = 64 / sizeof(T);
-        if (!job_.prefetch) return;
-        for (int64_t i = 0; i < PaddingJob::kBlock; i += kLine) __builtin_prefetch(block + PaddingJob::kBlock + i);
     }
 
     static void copy(T* target, const T* source, int64_t count) {
