@@ -40,9 +40,15 @@ void FlatPlanes::plan(const FlatAxis* axes, int count, int64_t adjacent) {
     const int64_t cells = product(axes, axes + count, &FlatAxis::result);
     const int64_t source_cells = product(axes, axes + count, &FlatAxis::source_size);
     joined_ = planes_to_join(adjacent, cells, source_cells, plane_count_);
-    stages_ = FlatStages(axes, count, joined_);
-    job_.stage_count = count;
-    for (int stage = 0; stage < count; ++stage) job_.stages[stage] = stages_.stage(stage);
+    if (JoinedAxes::suits(axes, count)) {
+        const JoinedAxes all(axes, count);
+        const FlatAxis axis = all.axis();
+        stages_ = FlatStages(&axis, 1, joined_);
+    } else {
+        stages_ = FlatStages(axes, count, joined_);
+    }
+    job_.stage_count = stages_.count();
+    for (int stage = 0; stage < job_.stage_count; ++stage) job_.stages[stage] = stages_.stage(stage);
     job_.widens = job_.dtype != DType::float32 && stages_.gathers_far();
     job_.plane_size = joined_ * cells;
     job_.source_size = joined_ * source_cells;

@@ -56,16 +56,16 @@ inline Vector<float, kGatherLanes> gather_sum(const T* source, const GatherTable
     return sum;
 }
 
-// All results, and up to a block's length behind them.
+// All results, and up to a block's length behind them. The table is a copy, which the compiler knows that no result overwrites.
 template <class Source, class Target>
-inline void gather_sums(const Source* source, const GatherTable& table, Target* target) {
+inline void gather_sums(const Source* source, const GatherTable table, Target* target) {
     for (int64_t block = 0; block < table.blocks; ++block)
         store<kGatherLanes>(target + block * kGatherLanes, gather_sum(source, table, block));
 }
 
 // The same of a stage, with its scale.
 template <class Source, class Target>
-inline void stage_sums(const FlatStage& stage, const Source* source, Target* target) {
+inline void stage_sums(const FlatStage stage, const Source* source, Target* target) {
     constexpr int N = kGatherLanes;
     if (stage.scale == nullptr) return gather_sums(source, stage.table, target);
     for (int64_t block = 0; block < stage.table.blocks; ++block)

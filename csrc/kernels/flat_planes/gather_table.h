@@ -75,7 +75,10 @@ class GatherPlan {
             largest = std::max(largest, *lane);
             smallest = std::min(smallest, *lane < 0 ? INT32_MAX : *lane);
         }
-        if (largest < 0) return;
+        if (largest < 0) {
+            if (block < blocks_) start_[block] = 0;  // of a first term, whose lanes become 0 without a gather
+            return;
+        }
         for (const int64_t vectors : {1, 2}) {
             // Of vectors that end within the source.
             const auto start = static_cast<int32_t>(std::min<int64_t>(smallest, source_count - vectors * lanes_));

@@ -20,8 +20,39 @@ int64_t gather_lanes() {
     return 0;
 }
 
+bool JoinedAxes::suits(const FlatAxis* axes, int count) {
+    return std::all_of(axes, axes + count, [](const FlatAxis& axis) { return axis.source == nullptr && axis.has_one_term_at_most(); }) &&
+           std::all_of(axes, axes + count - 1, [](const FlatAxis& axis) { return axis.scale == nullptr; });
+}
+
+JoinedAxes::JoinedAxes(const FlatAxis* axes, int count)
+    : source_size_(product(axes, axes + count, &FlatAxis::source_size)), first_(1, 0), last_(1, 1) {
+    for (const FlatAxis* axis = axes; axis < axes + count; ++axis) {
+        std::vector<int64_t> first, last;
+        first.reserve(first_.size() * axis->result);
+        last.reserve(first_.size() * axis->result);
+        for (size_t outer = 0; outer < first_.size(); ++outer)
+            for (int64_t i = 0; i < axis->result; ++i) {
+                const int64_t term = first_[outer] * axis->source_size + axis->first[i];
+                const bool has_term = first_[outer] < last_[outer] && axis->first[i] < axis->last[i];
+                first.push_back(term);
+                last.push_back(term + (has_term ? 1 : 0));
+            }
+        first_.swap(first);
+        last_.swap(last);
+    }
+    const FlatAxis& columns = axes[count - 1];
+    for (int64_t i = 0; columns.scale != nullptr && i < source_size_; ++i) scale_.push_back(columns.scale[i % columns.source_size]);
+}
+
+FlatAxis JoinedAxes::axis() const {
+    return {static_cast<int64_t>(first_.size()),     source_size_, first_.data(), last_.data(), nullptr,
+            scale_.empty() ? nullptr : scale_.data()};
+}
+
 FlatStages::FlatStages(const FlatAxis* axes, int count, int64_t joined) : count_(count) {
     for (int stage = 0; stage < count; ++stage) plan(stage, axes, joined);
+    if (axes[count - 1].scale != nullptr) plan_scale(axes, joined);
 }
 
 void FlatStages::plan(int stage, const FlatAxis* axes, int64_t joined) {
@@ -38,13 +69,22 @@ void FlatStages::plan(int stage, const FlatAxis* axes, int64_t joined) {
     tables_[stage] = GatherPlan(lanes, rows, inner, source_count, [&](int64_t term) { return axis.index(term); });
     if (axis.scale != nullptr && !is_last)
         tables_[stage].set_weights(rows, inner, [&](int64_t term) { return axis.scale[axis.index(term)]; });
-    if (stage + 2 != count_ || axes[count_ - 1].scale == nullptr) return;
-    scale_.resize(tables_[stage].padded_count());
-    for (int64_t row = 0; row < outer * axis.result; ++row) std::copy_n(axes[count_ - 1].scale, inner, scale_.begin() + row * inner);
+}
+
+void FlatStages::plan_scale(const FlatAxis* axes, int64_t joined) {
+    const FlatAxis& axis = axes[count_ - 1];
+    scale_.resize(tables_[scaled_stage()].padded_count());
+    const int64_t rows = joined * product(axes, axes + count_ - 1, &FlatAxis::result);
+    for (int64_t row = 0; count_ > 1 && row < rows; ++row)
+        std::copy_n(axis.scale, axis.source_size, scale_.begin() + row * axis.source_size);
+    for (int64_t i = 0; count_ == 1 && i < joined * axis.result; ++i) {
+        const int64_t cell = i % axis.result;
+        if (axis.first[cell] < axis.last[cell]) scale_[i] = axis.scale[axis.first[cell]];
+    }
 }
 
 FlatStage FlatStages::stage(int index) const {
-    return {tables_[index].table(), index + 2 == count_ && !scale_.empty() ? scale_.data() : nullptr};
+    return {tables_[index].table(), index == scaled_stage() && !scale_.empty() ? scale_.data() : nullptr};
 }
 
 int64_t FlatStages::line_size() const {

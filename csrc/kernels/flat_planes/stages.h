@@ -1,6 +1,7 @@
 // The tables of sums within planes, along one axis after the other.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct FlatAxis {
     const float* scale;
 
     int64_t index(int64_t term) const { return source == nullptr ? term : source[term]; }
+    bool has_one_term_at_most() const {
+        return std::equal(first, first + result, last, [](int64_t begin, int64_t end) { return end - begin <= 1; });
+    }
 };
 
 // Of windows, whose scales are left out where they are ones.
@@ -32,8 +36,22 @@ int64_t product(const FlatAxis* begin, const FlatAxis* end, int64_t FlatAxis::* 
 // The lanes of this machine's gather_sum(); 0 where shuffles by a table are no single instruction.
 int64_t gather_lanes();
 
+// Several axes as one, where results have one term at most and only the last axis has a scale: no sums are needed.
+class JoinedAxes {
+   public:
+    JoinedAxes(const FlatAxis* axes, int count);
+    static bool suits(const FlatAxis* axes, int count);
+    FlatAxis axis() const;
+
+   private:
+    int64_t source_size_;
+    std::vector<int64_t> first_, last_;
+    std::vector<float> scale_;
+};
+
 // For `joined` planes that follow each other, with the axes from the first to the last. What a stage leaves has the sizes of the result in
-// the axes that are done, and of the source in the others. The last axis has its scale applied to the sums along the one before.
+// the axes that are done, and of the source in the others. The last axis has its scale applied to the sums along the one before; a single
+// axis, whose results have one term at most, to these.
 class FlatStages {
    public:
     FlatStages() = default;
@@ -51,6 +69,9 @@ class FlatStages {
 
    private:
     void plan(int stage, const FlatAxis* axes, int64_t joined);
+    void plan_scale(const FlatAxis* axes, int64_t joined);
+    // Which stage has the scale of the last axis.
+    int scaled_stage() const { return std::max(count_ - 2, 0); }
 
     int count_ = 0;
     GatherPlan tables_[FlatPlanesJob::kMaxStages];

@@ -25,12 +25,10 @@ class FlatPlanes {
             const int64_t count = smaller(job_.planes_per_group, smaller(end - plane, job_.channels - c));
             const T* source = static_cast<const T*>(job_.source) + n * job_.source_stride[0] + c * job_.source_stride[1];
             T* target = static_cast<T*>(job_.target) + n * job_.target_stride[0] + c * job_.target_stride[1];
-            for (int64_t i = 0; i < count; ++i) first_stage(source + i * job_.source_stride[1], line(0, i));
-            for (int stage = 1; stage + 1 < job_.stage_count; ++stage)
-                for (int64_t i = 0; i < count; ++i) stage_sums(job_.stages[stage], line(stage - 1, i), line(stage, i));
-            const int last = job_.stage_count - 1;
-            for (int64_t i = 0; i < count; ++i)
-                stage_sums(job_.stages[last], line(last - 1, i), sink_.room(target + i * job_.target_stride[1], job_.plane_size));
+            if (job_.stage_count > 1)
+                make_planes(source, target, count);
+            else
+                for (int64_t i = 0; i < count; ++i) first_stage(source + i * job_.source_stride[1], room(target, i));
             plane += count;
         }
     }
@@ -38,11 +36,22 @@ class FlatPlanes {
    private:
     static constexpr int N = kGatherLanes;
 
+    void make_planes(const T* source, T* target, int64_t count) {
+        for (int64_t i = 0; i < count; ++i) first_stage(source + i * job_.source_stride[1], line(0, i));
+        for (int stage = 1; stage + 1 < job_.stage_count; ++stage)
+            for (int64_t i = 0; i < count; ++i) stage_sums(job_.stages[stage], line(stage - 1, i), line(stage, i));
+        const int last = job_.stage_count - 1;
+        for (int64_t i = 0; i < count; ++i) stage_sums(job_.stages[last], line(last - 1, i), room(target, i));
+    }
+
+    T* room(T* target, int64_t i) { return sink_.room(target + i * job_.target_stride[1], job_.plane_size); }
+
     float* line(int stage, int64_t plane) { return sums_ + stage % 2 * (job_.sum_bytes / sizeof(float)) + plane * job_.line_size; }
 
-    void first_stage(const T* plane, float* line) const {
-        if (job_.widens) return stage_sums(job_.stages[0], widened(plane), line);
-        stage_sums(job_.stages[0], readable(plane), line);
+    template <class Target>
+    void first_stage(const T* plane, Target* target) const {
+        if (job_.widens) return stage_sums(job_.stages[0], widened(plane), target);
+        stage_sums(job_.stages[0], readable(plane), target);
     }
 
     const float* widened(const T* plane) const {

@@ -64,14 +64,23 @@ int64_t most_terms(const SourceAxis& axis) {
     return terms;
 }
 
-// Small planes of rows of less than three vectors, of which the ends take longer than the rest; at a border not too many cells meet. The
-// tables grow with the plane and with the cells that meet, and more planes pay for them.
+// How many indices are sums of several.
+int64_t sum_count(const SourceAxis& axis) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < axis.in(); ++i) count += axis.begin()[i + 1] - axis.begin()[i] > 1 ? 1 : 0;
+    return count;
+}
+
+// Small planes of short rows, of which the ends take longer than the rest; at a border not too many cells meet. The tables grow with the
+// vectors of a plane and with the cells that meet, and more planes pay for them.
 bool suits_flat(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns) {
-    constexpr int64_t kVectors = 3, kMaxTerms = 9, kFewTerms = 3, kMinPlanes = 16, kMinPlanesOfFewTerms = 8, kCellsPerPlane = 16;
-    const int64_t terms = std::max(most_terms(rows), most_terms(columns));
+    constexpr int64_t kVectors = 2, kVectorsOfManySums = 3, kManySums = 4;
+    constexpr int64_t kMaxTerms = 9, kFewTerms = 3, kMinPlanes = 16, kMinPlanesOfFewTerms = 8;
+    const int64_t lanes = gather_lanes(), terms = std::max(most_terms(rows), most_terms(columns));
+    const int64_t vectors = sum_count(columns) >= kManySums ? kVectorsOfManySums : kVectors;
+    if (lanes == 0 || grad_input.size[3] >= vectors * lanes || terms > kMaxTerms) return false;
     const int64_t min_planes = terms <= kFewTerms ? kMinPlanesOfFewTerms : kMinPlanes;
-    return grad_input.size[3] < kVectors * gather_lanes() && terms <= kMaxTerms &&
-           suits_flat_planes(grad_output, grad_input, std::max(min_planes, cells_of_plane(grad_input) / kCellsPerPlane));
+    return suits_flat_planes(grad_output, grad_input, std::max(min_planes, cells_of_plane(grad_input) / lanes));
 }
 
 FlatAxis flat_axis(const SourceAxis& axis) {
