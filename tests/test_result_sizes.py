@@ -113,6 +113,12 @@ TABLES = {
     "reflection_pad2d": lambda g: ops.reflection_pad2d_backward(g, [*g.shape[:2], 9, 30], [1, 5, 2, 8]),
     "adaptive_avg_pool3d": lambda g: ops.adaptive_avg_pool3d_backward(g.unflatten(2, (1, -1)), [*g.shape[:2], 3, 31, 17]),
     "adaptive_avg_pool3d of large volumes": lambda g: ops.adaptive_avg_pool3d_backward(g.unflatten(2, (1, -1)), [*g.shape[:2], 40, 31, 17]),
+    "adaptive_avg_pool3d of small volumes": lambda g: ops.adaptive_avg_pool3d_backward(
+        g[..., :4, :2].unflatten(2, (2, 2)), [*g.shape[:2], 5, 3, 5]
+    ),
+    "adaptive_avg_pool3d of small volumes, windows apart": lambda g: ops.adaptive_avg_pool3d_backward(
+        g[..., :4, :2].unflatten(2, (2, 2)), [*g.shape[:2], 6, 4, 4]
+    ),
     "adaptive_avg_pool3d, windows apart": lambda g: ops.adaptive_avg_pool3d_backward(
         g[..., :4, :9].unflatten(2, (2, 2)), [*g.shape[:2], 6, 4, 18]
     ),

@@ -12,21 +12,20 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-// The tables grow with the plane, and more planes pay for them if most of its rows would be copies of others.
-bool suits_flat(const View<5>& grad_output, const View<5>& grad_input, const WindowAxis& depth, const WindowAxis& rows) {
-    constexpr int64_t kMinPlanes = 10, kCellsPerPlane = 32, kCopiedCellsPerPlane = 16, kFewRows = 8;
-    const bool repeats_rows = kFewRows * depth.run_count() * rows.run_count() < grad_input.size[2] * grad_input.size[3];
-    const int64_t cells_per_plane = repeats_rows ? kCopiedCellsPerPlane : kCellsPerPlane;
-    return suits_flat_planes(grad_output, grad_input, std::max(kMinPlanes, cells_of_plane(grad_input) / cells_per_plane));
+// Very small planes do not fill vectors; tables for whole volumes do, of which there have to be many.
+bool suits_flat(const View<5>& grad_output, const View<5>& grad_input) {
+    constexpr int64_t kVectorsOfPlane = 2, kMinVolumes = 64;
+    return grad_input.size[3] * grad_input.size[4] <= kVectorsOfPlane * gather_lanes() &&
+           suits_flat_planes(grad_output, grad_input, std::max(kMinVolumes, cells_of_plane(grad_input)));
 }
 
-// The same of the planes of a volume, one by one, of short rows that are not copies of others.
+// The planes of volumes, one by one: of short rows, and of longer ones that are not copies of others.
 bool suits_flat_planes_of_volumes(const View<5>& grad_input, const WindowAxis& depth, const WindowAxis& rows) {
-    constexpr int64_t kMaxRow = 48, kMinPlanes = 12, kCellsPerPlane = 32;
+    constexpr int64_t kShortRow = 16, kMaxRow = 48, kMinPlanes = 12, kCellsPerPlane = 32;
     const View<5>& in = grad_input;
     const int64_t cells = in.size[3] * in.size[4], plane_count = in.size[0] * in.size[1] * depth.run_count();
     const bool repeats_rows = 2 * rows.run_count() < rows.in(), is_dense = in.stride[4] == 1 && in.stride[3] == in.size[4];
-    return is_dense && !repeats_rows && in.size[4] <= kMaxRow &&
+    return is_dense && in.size[4] <= (repeats_rows ? kShortRow : kMaxRow) &&
            suits_flat_planes(in.dtype, plane_count, cells, std::max(kMinPlanes, cells / kCellsPerPlane));
 }
 
@@ -47,7 +46,7 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     for (WindowAxis* axis : {&depth, &rows, &columns}) axis->find_runs();
     const auto scales = window_scales<S, 3>({&depth, &rows, &columns});
     if constexpr (std::is_same_v<S, float>)
-        if (suits_flat(grad_output, grad_input, depth, rows))
+        if (suits_flat(grad_output, grad_input))
             return FlatPlanes(grad_output, grad_input,
                               {flat_axis(depth, grad_output.size[2], scales[0]), flat_axis(rows, grad_output.size[3], scales[1]),
                                flat_axis(columns, grad_output.size[4], scales[2])})

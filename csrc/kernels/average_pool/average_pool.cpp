@@ -155,12 +155,17 @@ void divide_scratch_by_channels(AveragePoolJob& job, int64_t sum_size) {
     job.sink_bytes = sink_bytes((job.tile_channels + AveragePoolJob::kBlock) * element_size(job.grad_input.dtype));
 }
 
-// Small planes of short rows; of longer ones unless there are loops that write rows well: for short steps, and copies of rows.
+// Small planes of short rows; of longer ones unless there are loops that write rows well: for short steps, and copies of rows. The tables
+// grow with the vectors of a plane, and more planes pay for them, the more so where those loops are the alternative to several sums.
 bool suits_flat(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const RegularWindows& regular) {
-    constexpr int64_t kShortRow = 16, kLongRow = 48;
-    const bool repeats_rows = 2 * rows.run_count() < rows.in(), has_short_step = regular.step == 1 || regular.step == 2;
-    const int64_t limit = repeats_rows || has_short_step ? kShortRow : kLongRow;
-    return grad_input.size[3] < limit && suits_flat_planes(grad_output, grad_input);
+    constexpr int64_t kShortRow = 16, kVectors = 3, kMinPlanes = 16, kPlanesPerVectorOfShortSteps = 4;
+    const int64_t lanes = gather_lanes(), step = regular.step;
+    if (lanes == 0) return false;
+    const bool repeats_rows = 2 * rows.run_count() < rows.in(), has_short_step = step == 1 || step == 2;
+    const int64_t limit = step == 1 ? std::min(lanes, kShortRow) : repeats_rows || has_short_step ? kShortRow : kVectors * lanes;
+    const int64_t planes_per_vector = step > 0 && regular.kernel > step ? kPlanesPerVectorOfShortSteps : 1;
+    const int64_t min_planes = std::max(kMinPlanes, planes_per_vector * cells_of_plane(grad_input) / lanes);
+    return grad_input.size[3] < limit && suits_flat_planes(grad_output, grad_input, min_planes);
 }
 
 void run_flat_planes(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns,
