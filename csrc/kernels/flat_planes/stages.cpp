@@ -74,13 +74,15 @@ void FlatStages::plan(int stage, const FlatAxis* axes, int64_t joined) {
 void FlatStages::plan_scale(const FlatAxis* axes, int64_t joined) {
     const FlatAxis& axis = axes[count_ - 1];
     scale_.resize(tables_[scaled_stage()].padded_count());
-    const int64_t rows = joined * product(axes, axes + count_ - 1, &FlatAxis::result);
-    for (int64_t row = 0; count_ > 1 && row < rows; ++row)
-        std::copy_n(axis.scale, axis.source_size, scale_.begin() + row * axis.source_size);
-    for (int64_t i = 0; count_ == 1 && i < joined * axis.result; ++i) {
-        const int64_t cell = i % axis.result;
-        if (axis.first[cell] < axis.last[cell]) scale_[i] = axis.scale[axis.first[cell]];
+    auto place = scale_.begin();
+    if (count_ > 1) {
+        const int64_t rows = joined * product(axes, axes + count_ - 1, &FlatAxis::result);
+        for (int64_t row = 0; row < rows; ++row) place = std::copy_n(axis.scale, axis.source_size, place);
+        return;
     }
+    for (int64_t plane = 0; plane < joined; ++plane)
+        for (int64_t i = 0; i < axis.result; ++i, ++place)
+            if (axis.first[i] < axis.last[i]) *place = axis.scale[axis.first[i]];
 }
 
 FlatStage FlatStages::stage(int index) const {
