@@ -134,6 +134,33 @@ def test_few_planes_have_the_bits_of_many(name, dtype):
     assert torch.equal(bits(few), bits(TABLES[name](gradient)))
 
 
+def volumes_of_cells(gradient):
+    gradient = gradient.contiguous(memory_format=torch.channels_last_3d)
+    out = gradient.new_empty(*gradient.shape[:2], 3, 3, 2).to(memory_format=torch.channels_last_3d)
+    ops.adaptive_avg_pool3d_backward.out(gradient, out.shape, out=out)
+    return out
+
+
+# By a gradient of few channels that are adjacent, many samples of which are made by tables of cells of all channels.
+CELLS = {
+    "avg_pool2d": lambda g: ops.avg_pool2d_backward(g, [*g.shape[:2], 12, 13], [3, 3], [2, 2], [1, 1], False, False),
+    "avg_pool2d, windows apart": lambda g: ops.avg_pool2d_backward(g, [*g.shape[:2], 23, 28], [2, 3], [4, 4]),
+    "adaptive_avg_pool2d": lambda g: ops.adaptive_avg_pool2d_backward(g, [*g.shape[:2], 11, 17]),
+    "adaptive_avg_pool3d": lambda g: volumes_of_cells(g[..., :2, :2, None]),
+    "replication_pad2d": lambda g: ops.replication_pad2d_backward(g, [*g.shape[:2], 4, 5], [1, 1, 2, 0]),
+    "reflection_pad2d": lambda g: ops.reflection_pad2d_backward(g, [*g.shape[:2], 4, 5], [0, 2, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("channels", [2, 3, 7])
+@pytest.mark.parametrize("name", CELLS)
+def test_few_adjacent_channels_have_the_bits_of_separate_ones(name, channels, dtype):
+    gradient = awkward_values(300, channels, 6, 7, dtype=dtype)
+    together, each = CELLS[name](gradient.to(memory_format=torch.channels_last)), [CELLS[name](part) for part in gradient.split(1)]
+    assert torch.equal(bits(together.contiguous()), bits(torch.cat(each)))
+
+
 def with_gaps_between_samples(gradient):
     return torch.cat([gradient, gradient], 1)[:, : gradient.shape[1]]
 

@@ -13,10 +13,11 @@ namespace torch_aclnn::kernels {
 namespace {
 
 // Very small planes do not fill vectors; tables for whole volumes do, of which there have to be many.
-bool suits_flat(const View<5>& grad_output, const View<5>& grad_input) {
+bool suits_flat(const FlatTensors<5>& tensors) {
     constexpr int64_t kVectorsOfPlane = 2, kMinVolumes = 64;
-    return grad_input.size[3] * grad_input.size[4] <= kVectorsOfPlane * gather_lanes() &&
-           suits_flat_planes(grad_output, grad_input, std::max(kMinVolumes, cells_of_plane(grad_input)));
+    const View<5>& in = tensors.target;
+    return in.size[3] * in.size[4] * tensors.inner <= kVectorsOfPlane * gather_lanes() &&
+           suits_flat_planes(tensors, std::max(kMinVolumes, tensors.plane_size()));
 }
 
 // The planes of volumes, one by one: of short rows, and of longer ones that are not copies of others.
@@ -46,10 +47,9 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     for (WindowAxis* axis : {&depth, &rows, &columns}) axis->find_runs();
     const auto scales = window_scales<S, 3>({&depth, &rows, &columns});
     if constexpr (std::is_same_v<S, float>)
-        if (suits_flat(grad_output, grad_input))
-            return FlatPlanes(grad_output, grad_input,
-                              {flat_axis(depth, grad_output.size[2], scales[0]), flat_axis(rows, grad_output.size[3], scales[1]),
-                               flat_axis(columns, grad_output.size[4], scales[2])})
+        if (const FlatTensors<5> tensors = flat_tensors(grad_output, grad_input); suits_flat(tensors))
+            return FlatPlanes(tensors, {flat_axis(depth, grad_output.size[2], scales[0]), flat_axis(rows, grad_output.size[3], scales[1]),
+                                        flat_axis(columns, grad_output.size[4], scales[2])})
                 .run(thread_count);
     const auto table = [&](const WindowAxis& axis, int d) {
         return axis.table(grad_output.size[2 + d], scales[d].empty() ? nullptr : scales[d].data());

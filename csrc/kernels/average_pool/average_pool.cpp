@@ -156,24 +156,25 @@ void divide_scratch_by_channels(AveragePoolJob& job, int64_t sum_size) {
 }
 
 // Small planes of short rows; of longer ones unless there are loops that write rows well: for short steps, and copies of rows. The tables
-// grow with the vectors of a plane, and more planes pay for them, the more so where those loops are the alternative to several sums.
-bool suits_flat(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const RegularWindows& regular) {
+// grow with the vectors of a plane, and more planes pay for them, the more so where those loops are the alternative to several sums. Cells
+// of few channels have no other loop in lanes.
+bool suits_flat(const FlatTensors<4>& tensors, const WindowAxis& rows, const RegularWindows& regular) {
     constexpr int64_t kShortRow = 16, kVectors = 3, kMinPlanes = 16, kPlanesPerVectorOfShortSteps = 4;
+    constexpr int64_t kMinPlanesOfCells = 8, kNumbersPerPlaneOfCells = 32;
     const int64_t lanes = gather_lanes(), step = regular.step;
     if (lanes == 0) return false;
+    if (tensors.inner > 1) return suits_flat_planes(tensors, std::max(kMinPlanesOfCells, tensors.plane_size() / kNumbersPerPlaneOfCells));
     const bool repeats_rows = 2 * rows.run_count() < rows.in(), has_short_step = step == 1 || step == 2;
     const int64_t limit = step == 1 ? std::min(lanes, kShortRow) : repeats_rows || has_short_step ? kShortRow : kVectors * lanes;
     const int64_t planes_per_vector = step > 0 && regular.kernel > step ? kPlanesPerVectorOfShortSteps : 1;
-    const int64_t min_planes = std::max(kMinPlanes, planes_per_vector * cells_of_plane(grad_input) / lanes);
-    return grad_input.size[3] < limit && suits_flat_planes(grad_output, grad_input, min_planes);
+    const int64_t min_planes = std::max(kMinPlanes, planes_per_vector * tensors.plane_size() / lanes);
+    return tensors.target.size[3] * tensors.inner < limit && suits_flat_planes(tensors, min_planes);
 }
 
-void run_flat_planes(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns,
-                     int thread_count) {
+void run_flat_planes(const FlatTensors<4>& tensors, const WindowAxis& rows, const WindowAxis& columns, int thread_count) {
     const auto scales = window_scales<float, 2>({&rows, &columns});
-    FlatPlanes(grad_output, grad_input,
-               {flat_axis(rows, grad_output.size[2], scales[0]), flat_axis(columns, grad_output.size[3], scales[1])})
-        .run(thread_count);
+    const View<4>& out = tensors.source;
+    FlatPlanes(tensors, {flat_axis(rows, out.size[2], scales[0]), flat_axis(columns, out.size[3], scales[1])}).run(thread_count);
 }
 
 // The job of a call, and the tables that it points to.
@@ -244,7 +245,8 @@ void average_pool_backward(const View<4>& grad_output, const View<4>& grad_input
     rows.find_runs();
     columns.find_runs();
     regular = worthwhile(regular);
-    if (suits_flat(grad_output, grad_input, rows, regular)) return run_flat_planes(grad_output, grad_input, rows, columns, thread_count);
+    const FlatTensors<4> tensors = flat_tensors(grad_output, grad_input);
+    if (suits_flat(tensors, rows, regular)) return run_flat_planes(tensors, rows, columns, thread_count);
     Geometry geometry = join_rows({grad_output, grad_input, std::move(rows), std::move(columns), regular});
     if (grad_input.dtype == DType::float64)
         Plan<double>(std::move(geometry)).run(thread_count);

@@ -37,15 +37,15 @@ bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size, int
 }
 
 void FlatPlanes::plan(const FlatAxis* axes, int count, int64_t adjacent) {
-    const int64_t cells = product(axes, axes + count, &FlatAxis::result);
-    const int64_t source_cells = product(axes, axes + count, &FlatAxis::source_size);
+    const int64_t cells = product(axes, axes + count, &FlatAxis::result) * inner_;
+    const int64_t source_cells = product(axes, axes + count, &FlatAxis::source_size) * inner_;
     joined_ = planes_to_join(adjacent, cells, source_cells, plane_count_);
     if (JoinedAxes::suits(axes, count)) {
         const JoinedAxes all(axes, count);
         const FlatAxis axis = all.axis();
-        stages_ = FlatStages(&axis, 1, joined_);
+        stages_ = FlatStages(&axis, 1, joined_, inner_);
     } else {
-        stages_ = FlatStages(axes, count, joined_);
+        stages_ = FlatStages(axes, count, joined_, inner_);
     }
     job_.stage_count = stages_.count();
     for (int stage = 0; stage < job_.stage_count; ++stage) job_.stages[stage] = stages_.stage(stage);

@@ -30,11 +30,44 @@ int64_t cells_of_plane(const View<Rank>& view) {
 // depends on what else would be done.
 bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size, int64_t min_planes);
 
+// The tensors of a job. Where few channels are adjacent, sizes and strides count cells of all of them, `inner` numbers each, and there is
+// one channel.
+template <int Rank>
+struct FlatTensors {
+    View<Rank> source, target;
+    int64_t inner;
+
+    int64_t plane_size() const { return cells_of_plane(target) * inner; }
+};
+
+// True if the view's strides are multiples of its number of channels, by which they are divided then.
+template <int Rank>
+bool join_channels(View<Rank>& view) {
+    const int64_t channels = view.size[1];
+    for (int d = 0; d < Rank; ++d) {
+        if (d == 1 || view.size[d] == 1) continue;
+        if (view.stride[d] % channels != 0) return false;
+        view.stride[d] /= channels;
+    }
+    view.size[1] = 1;
+    return true;
+}
+
+template <int Rank>
+FlatTensors<Rank> flat_tensors(const View<Rank>& source, const View<Rank>& target) {
+    constexpr int64_t kMaxChannels = 7;  // more fill vectors by themselves
+    FlatTensors<Rank> cells{source, target, target.size[1]};
+    const bool has_cells = channels_innermost(target) && source.stride[1] == 1 && target.size[1] <= kMaxChannels;
+    if (has_cells && join_channels(cells.source) && join_channels(cells.target)) return cells;
+    return {source, target, 1};
+}
+
 // The same of a job's tensors, whose planes have to be dense.
 template <int Rank>
-bool suits_flat_planes(const View<Rank>& source, const View<Rank>& target, int64_t min_planes = 16) {
-    return is_dense_plane(source) && is_dense_plane(target) &&
-           suits_flat_planes(target.dtype, target.size[0] * target.size[1], cells_of_plane(target), min_planes);
+bool suits_flat_planes(const FlatTensors<Rank>& tensors, int64_t min_planes) {
+    const View<Rank>& target = tensors.target;
+    return is_dense_plane(tensors.source) && is_dense_plane(target) &&
+           suits_flat_planes(target.dtype, target.size[0] * target.size[1], tensors.plane_size(), min_planes);
 }
 
 // How many planes in a row have nothing between them: all of a tensor, those of a sample, or one.
@@ -50,14 +83,15 @@ class FlatPlanes {
    public:
     // Of (N, C, ...) views of dense planes, with an axis for each dimension of a plane.
     template <int Rank>
-    FlatPlanes(const View<Rank>& source, const View<Rank>& target, const FlatAxis (&axes)[Rank - 2])
-        : plane_count_(target.size[0] * target.size[1]) {
+    FlatPlanes(const FlatTensors<Rank>& tensors, const FlatAxis (&axes)[Rank - 2])
+        : inner_(tensors.inner), plane_count_(tensors.target.size[0] * tensors.target.size[1]) {
+        const View<Rank>&source = tensors.source, &target = tensors.target;
         job_.dtype = target.dtype;
         job_.source = source.data;
         job_.target = target.data;
-        job_.stream = is_large(target);
-        job_.source_stride[0] = source.stride[0];
-        job_.target_stride[0] = target.stride[0];
+        job_.stream = target.bytes() * inner_ > last_cache_bytes();
+        job_.source_stride[0] = source.stride[0] * inner_;
+        job_.target_stride[0] = target.stride[0] * inner_;
         plan(axes, Rank - 2, std::min(adjacent_planes(source), adjacent_planes(target)));
         job_.channels = target.size[1];
         int64_t samples = target.size[0];
@@ -80,6 +114,7 @@ class FlatPlanes {
     void plan(const FlatAxis* axes, int count, int64_t adjacent);
     void divide_scratch();
 
+    int64_t inner_;        // of a cell
     int64_t plane_count_;  // of the tensors
     int64_t joined_ = 1;   // how many of them that are adjacent make a plane of the job
     FlatStages stages_;

@@ -50,16 +50,16 @@ FlatAxis JoinedAxes::axis() const {
             scale_.empty() ? nullptr : scale_.data()};
 }
 
-FlatStages::FlatStages(const FlatAxis* axes, int count, int64_t joined) : count_(count) {
-    for (int stage = 0; stage < count; ++stage) plan(stage, axes, joined);
-    if (axes[count - 1].scale != nullptr) plan_scale(axes, joined);
+FlatStages::FlatStages(const FlatAxis* axes, int count, int64_t joined, int64_t inner) : count_(count) {
+    for (int stage = 0; stage < count; ++stage) plan(stage, axes, joined, inner);
+    if (axes[count - 1].scale != nullptr) plan_scale(axes, joined, inner);
 }
 
-void FlatStages::plan(int stage, const FlatAxis* axes, int64_t joined) {
+void FlatStages::plan(int stage, const FlatAxis* axes, int64_t joined, int64_t cell) {
     const FlatAxis& axis = axes[stage];
     const bool is_last = stage + 1 == count_;
     const int64_t outer = joined * product(axes, axes + stage, &FlatAxis::result);
-    const int64_t inner = product(axes + stage + 1, axes + count_, &FlatAxis::source_size);
+    const int64_t inner = product(axes + stage + 1, axes + count_, &FlatAxis::source_size) * cell;
     const int64_t lanes = gather_lanes();
     const int64_t source_count = outer * axis.source_size * inner + lanes;  // behind a line of sums, or a plane, a vector may be read
     std::vector<GatherRow> rows;
@@ -71,18 +71,21 @@ void FlatStages::plan(int stage, const FlatAxis* axes, int64_t joined) {
         tables_[stage].set_weights(rows, inner, [&](int64_t term) { return axis.scale[axis.index(term)]; });
 }
 
-void FlatStages::plan_scale(const FlatAxis* axes, int64_t joined) {
+void FlatStages::plan_scale(const FlatAxis* axes, int64_t joined, int64_t inner) {
     const FlatAxis& axis = axes[count_ - 1];
     scale_.resize(tables_[scaled_stage()].padded_count());
     auto place = scale_.begin();
     if (count_ > 1) {
         const int64_t rows = joined * product(axes, axes + count_ - 1, &FlatAxis::result);
-        for (int64_t row = 0; row < rows; ++row) place = std::copy_n(axis.scale, axis.source_size, place);
+        for (int64_t row = 0; row < rows; ++row)
+            for (int64_t i = 0; i < axis.source_size; ++i) place = std::fill_n(place, inner, axis.scale[i]);
         return;
     }
     for (int64_t plane = 0; plane < joined; ++plane)
-        for (int64_t i = 0; i < axis.result; ++i, ++place)
-            if (axis.first[i] < axis.last[i]) *place = axis.scale[axis.first[i]];
+        for (int64_t i = 0; i < axis.result; ++i) {
+            const bool has_term = axis.first[i] < axis.last[i];
+            place = std::fill_n(place, inner, has_term ? axis.scale[axis.first[i]] : 0);
+        }
 }
 
 FlatStage FlatStages::stage(int index) const {

@@ -49,13 +49,13 @@ class JoinedAxes {
     std::vector<float> scale_;
 };
 
-// For `joined` planes that follow each other, with the axes from the first to the last. What a stage leaves has the sizes of the result in
-// the axes that are done, and of the source in the others. The last axis has its scale applied to the sums along the one before; a single
-// axis, whose results have one term at most, to these.
+// For `joined` planes that follow each other, with the axes from the first to the last, of cells of `inner` adjacent numbers. What a stage
+// leaves has the sizes of the result in the axes that are done, and of the source in the others. The last axis has its scale applied to the
+// sums along the one before; a single axis, whose results have one term at most, to these.
 class FlatStages {
    public:
     FlatStages() = default;
-    FlatStages(const FlatAxis* axes, int count, int64_t joined);
+    FlatStages(const FlatAxis* axes, int count, int64_t joined, int64_t inner = 1);
 
     int count() const { return count_; }
     // Points into the tables.
@@ -68,8 +68,8 @@ class FlatStages {
     int64_t padded_result_size() const { return tables_[count_ - 1].padded_count(); }
 
    private:
-    void plan(int stage, const FlatAxis* axes, int64_t joined);
-    void plan_scale(const FlatAxis* axes, int64_t joined);
+    void plan(int stage, const FlatAxis* axes, int64_t joined, int64_t inner);
+    void plan_scale(const FlatAxis* axes, int64_t joined, int64_t inner);
     // Which stage has the scale of the last axis.
     int scaled_stage() const { return std::max(count_ - 2, 0); }
 

@@ -73,14 +73,14 @@ int64_t sum_count(const SourceAxis& axis) {
 
 // Small planes of short rows, of which the ends take longer than the rest; at a border not too many cells meet. The tables grow with the
 // vectors of a plane and with the cells that meet, and more planes pay for them.
-bool suits_flat(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns) {
+bool suits_flat(const FlatTensors<4>& tensors, const SourceAxis& rows, const SourceAxis& columns) {
     constexpr int64_t kVectors = 2, kVectorsOfManySums = 3, kManySums = 4;
     constexpr int64_t kMaxTerms = 9, kFewTerms = 3, kMinPlanes = 16, kMinPlanesOfFewTerms = 8;
     const int64_t lanes = gather_lanes(), terms = std::max(most_terms(rows), most_terms(columns));
     const int64_t vectors = sum_count(columns) >= kManySums ? kVectorsOfManySums : kVectors;
-    if (lanes == 0 || grad_input.size[3] >= vectors * lanes || terms > kMaxTerms) return false;
+    if (lanes == 0 || tensors.target.size[3] * tensors.inner >= vectors * lanes || terms > kMaxTerms) return false;
     const int64_t min_planes = terms <= kFewTerms ? kMinPlanesOfFewTerms : kMinPlanes;
-    return suits_flat_planes(grad_output, grad_input, std::max(min_planes, cells_of_plane(grad_input) / lanes));
+    return suits_flat_planes(tensors, std::max(min_planes, tensors.plane_size() / lanes));
 }
 
 FlatAxis flat_axis(const SourceAxis& axis) {
@@ -91,8 +91,8 @@ FlatAxis flat_axis(const SourceAxis& axis) {
 
 void padding_backward(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns,
                       int thread_count) {
-    if (suits_flat(grad_output, grad_input, rows, columns))
-        return FlatPlanes(grad_output, grad_input, {flat_axis(rows), flat_axis(columns)}).run(thread_count);
+    const FlatTensors<4> tensors = flat_tensors(grad_output, grad_input);
+    if (suits_flat(tensors, rows, columns)) return FlatPlanes(tensors, {flat_axis(rows), flat_axis(columns)}).run(thread_count);
     const PaddingJob job = plan(grad_output, grad_input, rows, columns);
     const int64_t row_count = job.grad_input.size[0] * job.grad_input.size[1] * job.rows.in;
     const int64_t row_size = std::max(job.columns.in, job.columns.out) * job.inner;
