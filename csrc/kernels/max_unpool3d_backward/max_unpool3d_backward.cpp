@@ -76,10 +76,10 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     job.plane_width = grad_output.size[4];
     std::copy_n(grad_output.stride + 2, 3, job.plane_stride);
     const bool is_flat = job.element_stride != 0;
-    // A machine by itself fetches ahead what is picked from one depth after the other. Of the last cache other programs use a part.
-    const bool is_in_order = grad_output.size[2] == out.size[2];
-    job.prefetch_planes = is_flat && 2 * grad_output.bytes() > last_cache_bytes();
-    job.prefetch_elements = is_flat && 3 * grad_output.bytes() > last_cache_bytes() && !is_in_order;
+    // Of the last cache other programs use a part. A machine by itself fetches ahead what is picked from one depth after the other.
+    const bool prefetches = is_flat && 2 * grad_output.bytes() > last_cache_bytes();
+    job.prefetch_planes = prefetches;
+    job.prefetch_elements = prefetches && grad_output.size[2] != out.size[2];
 
     const std::initializer_list<int64_t*> strides{job.indices.stride, job.out.stride, job.plane.stride, job.logical_stride};
     if (rows_are_channels(indices)) {
