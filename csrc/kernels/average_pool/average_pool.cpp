@@ -168,7 +168,7 @@ bool suits_flat(const FlatTensors<4>& tensors, const WindowAxis& rows, const Reg
     const int64_t limit = step == 1 ? std::min(lanes, kShortRow) : repeats_rows || has_short_step ? kShortRow : kVectors * lanes;
     const int64_t planes_per_vector = step > 0 && regular.kernel > step ? kPlanesPerVectorOfShortSteps : 1;
     const int64_t min_planes = std::max(kMinPlanes, planes_per_vector * tensors.plane_size() / lanes);
-    return tensors.target.size[3] * tensors.inner < limit && suits_flat_planes(tensors, min_planes);
+    return tensors.target.size[3] < limit && suits_flat_planes(tensors, min_planes);
 }
 
 void run_flat_planes(const FlatTensors<4>& tensors, const WindowAxis& rows, const WindowAxis& columns, int thread_count) {

@@ -40,8 +40,8 @@ void FlatPlanes::plan(const FlatAxis* axes, int count, int64_t adjacent) {
     const int64_t cells = product(axes, axes + count, &FlatAxis::result) * inner_;
     const int64_t source_cells = product(axes, axes + count, &FlatAxis::source_size) * inner_;
     joined_ = planes_to_join(adjacent, cells, source_cells, plane_count_);
-    if (JoinedAxes::suits(axes, count)) {
-        const JoinedAxes all(axes, count);
+    if (CombinedAxes::suits(axes, count)) {
+        const CombinedAxes all(axes, count);
         const FlatAxis axis = all.axis();
         stages_ = FlatStages(&axis, 1, joined_, inner_);
     } else {

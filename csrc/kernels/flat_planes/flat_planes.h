@@ -10,72 +10,55 @@
 
 namespace torch_aclnn::kernels {
 
-// A plane's neighbours follow each other, as those of each row.
+// The tensors of a job. Where few channels are adjacent, all of them are a cell of `inner` numbers, and the views have one channel; strides
+// count numbers.
 template <int Rank>
-bool is_dense_plane(const View<Rank>& view) {
-    int64_t expected = 1;
-    for (int d = Rank - 1; d >= 2; expected *= view.size[d--])
-        if (view.size[d] != 1 && view.stride[d] != expected) return false;
-    return true;
-}
+struct FlatTensors {
+    View<Rank> source, target;
+    int64_t inner;
+
+    int64_t plane_count() const { return target.size[0] * target.size[1]; }
+    // In numbers.
+    int64_t plane_size() const { return size_of_plane(target); }
+    int64_t size_of_plane(const View<Rank>& view) const {
+        int64_t size = inner;
+        for (int d = 2; d < Rank; ++d) size *= view.size[d];
+        return size;
+    }
+    // The cells of a plane follow each other.
+    bool has_dense_planes(const View<Rank>& view) const {
+        int64_t expected = inner;
+        for (int d = Rank - 1; d >= 2; expected *= view.size[d--])
+            if (view.size[d] != 1 && view.stride[d] != expected) return false;
+        return true;
+    }
+    // How many planes in a row have nothing between them: all of a tensor, those of a sample, or one.
+    int64_t adjacent_planes(const View<Rank>& view) const {
+        const int64_t samples = view.size[0], channels = view.size[1], size = size_of_plane(view);
+        if (channels > 1 && view.stride[1] != size) return 1;
+        return samples == 1 || view.stride[0] == channels * size ? samples * channels : channels;
+    }
+};
 
 template <int Rank>
-int64_t cells_of_plane(const View<Rank>& view) {
-    int64_t cells = 1;
-    for (int d = 2; d < Rank; ++d) cells *= view.size[d];
-    return cells;
+FlatTensors<Rank> flat_tensors(const View<Rank>& source, const View<Rank>& target) {
+    constexpr int64_t kMaxChannels = 7;  // more fill vectors by themselves
+    FlatTensors<Rank> tensors{source, target, 1};
+    if (!channels_innermost(target) || source.stride[1] != 1 || target.size[1] > kMaxChannels) return tensors;
+    tensors.inner = target.size[1];
+    tensors.source.size[1] = tensors.target.size[1] = 1;
+    return tensors;
 }
 
 // Whether there is a loop for this machine and type, and enough planes to pay for the tables, which serve all of them: min_planes, which
 // depends on what else would be done.
 bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size, int64_t min_planes);
 
-// The tensors of a job. Where few channels are adjacent, sizes and strides count cells of all of them, `inner` numbers each, and there is
-// one channel.
-template <int Rank>
-struct FlatTensors {
-    View<Rank> source, target;
-    int64_t inner;
-
-    int64_t plane_size() const { return cells_of_plane(target) * inner; }
-};
-
-// True if the view's strides are multiples of its number of channels, by which they are divided then.
-template <int Rank>
-bool join_channels(View<Rank>& view) {
-    const int64_t channels = view.size[1];
-    for (int d = 0; d < Rank; ++d) {
-        if (d == 1 || view.size[d] == 1) continue;
-        if (view.stride[d] % channels != 0) return false;
-        view.stride[d] /= channels;
-    }
-    view.size[1] = 1;
-    return true;
-}
-
-template <int Rank>
-FlatTensors<Rank> flat_tensors(const View<Rank>& source, const View<Rank>& target) {
-    constexpr int64_t kMaxChannels = 7;  // more fill vectors by themselves
-    FlatTensors<Rank> cells{source, target, target.size[1]};
-    const bool has_cells = channels_innermost(target) && source.stride[1] == 1 && target.size[1] <= kMaxChannels;
-    if (has_cells && join_channels(cells.source) && join_channels(cells.target)) return cells;
-    return {source, target, 1};
-}
-
 // The same of a job's tensors, whose planes have to be dense.
 template <int Rank>
 bool suits_flat_planes(const FlatTensors<Rank>& tensors, int64_t min_planes) {
-    const View<Rank>& target = tensors.target;
-    return is_dense_plane(tensors.source) && is_dense_plane(target) &&
-           suits_flat_planes(target.dtype, target.size[0] * target.size[1], tensors.plane_size(), min_planes);
-}
-
-// How many planes in a row have nothing between them: all of a tensor, those of a sample, or one.
-template <int Rank>
-int64_t adjacent_planes(const View<Rank>& view) {
-    const int64_t samples = view.size[0], channels = view.size[1], cells = cells_of_plane(view);
-    if (channels > 1 && view.stride[1] != cells) return 1;
-    return samples == 1 || view.stride[0] == channels * cells ? samples * channels : channels;
+    return tensors.has_dense_planes(tensors.source) && tensors.has_dense_planes(tensors.target) &&
+           suits_flat_planes(tensors.target.dtype, tensors.plane_count(), tensors.plane_size(), min_planes);
 }
 
 // The job of a call, and the tables that it points to.
@@ -84,15 +67,15 @@ class FlatPlanes {
     // Of (N, C, ...) views of dense planes, with an axis for each dimension of a plane.
     template <int Rank>
     FlatPlanes(const FlatTensors<Rank>& tensors, const FlatAxis (&axes)[Rank - 2])
-        : inner_(tensors.inner), plane_count_(tensors.target.size[0] * tensors.target.size[1]) {
+        : inner_(tensors.inner), plane_count_(tensors.plane_count()) {
         const View<Rank>&source = tensors.source, &target = tensors.target;
         job_.dtype = target.dtype;
         job_.source = source.data;
         job_.target = target.data;
         job_.stream = target.bytes() * inner_ > last_cache_bytes();
-        job_.source_stride[0] = source.stride[0] * inner_;
-        job_.target_stride[0] = target.stride[0] * inner_;
-        plan(axes, Rank - 2, std::min(adjacent_planes(source), adjacent_planes(target)));
+        job_.source_stride[0] = source.stride[0];
+        job_.target_stride[0] = target.stride[0];
+        plan(axes, Rank - 2, std::min(tensors.adjacent_planes(source), tensors.adjacent_planes(target)));
         job_.channels = target.size[1];
         int64_t samples = target.size[0];
         if (joined_ > 1 && job_.channels % joined_ != 0) {  // the planes of all samples follow each other

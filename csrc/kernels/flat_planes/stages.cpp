@@ -20,12 +20,12 @@ int64_t gather_lanes() {
     return 0;
 }
 
-bool JoinedAxes::suits(const FlatAxis* axes, int count) {
+bool CombinedAxes::suits(const FlatAxis* axes, int count) {
     return std::all_of(axes, axes + count, [](const FlatAxis& axis) { return axis.source == nullptr && axis.has_one_term_at_most(); }) &&
            std::all_of(axes, axes + count - 1, [](const FlatAxis& axis) { return axis.scale == nullptr; });
 }
 
-JoinedAxes::JoinedAxes(const FlatAxis* axes, int count)
+CombinedAxes::CombinedAxes(const FlatAxis* axes, int count)
     : source_size_(product(axes, axes + count, &FlatAxis::source_size)), first_(1, 0), last_(1, 1) {
     for (const FlatAxis* axis = axes; axis < axes + count; ++axis) {
         std::vector<int64_t> first, last;
@@ -45,7 +45,7 @@ JoinedAxes::JoinedAxes(const FlatAxis* axes, int count)
     for (int64_t i = 0; columns.scale != nullptr && i < source_size_; ++i) scale_.push_back(columns.scale[i % columns.source_size]);
 }
 
-FlatAxis JoinedAxes::axis() const {
+FlatAxis CombinedAxes::axis() const {
     return {static_cast<int64_t>(first_.size()),     source_size_, first_.data(), last_.data(), nullptr,
             scale_.empty() ? nullptr : scale_.data()};
 }

@@ -37,9 +37,9 @@ int64_t product(const FlatAxis* begin, const FlatAxis* end, int64_t FlatAxis::* 
 int64_t gather_lanes();
 
 // Several axes as one, where results have one term at most and only the last axis has a scale: no sums are needed.
-class JoinedAxes {
+class CombinedAxes {
    public:
-    JoinedAxes(const FlatAxis* axes, int count);
+    CombinedAxes(const FlatAxis* axes, int count);
     static bool suits(const FlatAxis* axes, int count);
     FlatAxis axis() const;
 
