@@ -165,7 +165,8 @@ bool suits_flat(const FlatTensors<4>& tensors, const WindowAxis& rows, const Reg
     if (lanes == 0) return false;
     if (tensors.inner > 1) return suits_flat_planes(tensors, std::max(kMinPlanesOfCells, tensors.plane_size() / kNumbersPerPlaneOfCells));
     const bool repeats_rows = 2 * rows.run_count() < rows.in(), has_short_step = step == 1 || step == 2;
-    const int64_t limit = step == 1 ? std::min(lanes, kShortRow) : repeats_rows || has_short_step ? kShortRow : kVectors * lanes;
+    const bool slides = step == 1 && regular.kernel > 1;
+    const int64_t limit = slides ? std::min(lanes, kShortRow) : repeats_rows || has_short_step ? kShortRow : kVectors * lanes;
     const int64_t planes_per_vector = step > 0 && regular.kernel > step ? kPlanesPerVectorOfShortSteps : 1;
     const int64_t min_planes = std::max(kMinPlanes, planes_per_vector * tensors.plane_size() / lanes);
     return tensors.target.size[3] < limit && suits_flat_planes(tensors, min_planes);
@@ -200,7 +201,9 @@ class Plan {
         const int64_t channels = job_.grad_input.size[1];
         const int64_t row_count = job_.grad_input.size[0] * (by_channel_ ? 1 : channels) * job_.rows.in;
         const int64_t bytes = job_.sum_bytes + job_.row_bytes + job_.sink_bytes;
-        parallel_for(row_count, kCostOfSum * job_.columns.in * (by_channel_ ? channels : 1), thread_count, [&](int64_t begin, int64_t end) {
+        constexpr int64_t kCostOfRow = 32;  // which adds to that of its elements
+        const int64_t cost = kCostOfRow + kCostOfSum * job_.columns.in * (by_channel_ ? channels : 1);
+        parallel_for(row_count, cost, thread_count, [&](int64_t begin, int64_t end) {
             Scratch scratch(bytes);
             loop(job_, begin, end, scratch.data());
         });

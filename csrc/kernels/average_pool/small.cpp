@@ -138,12 +138,13 @@ class SmallPlanes {
 
 bool suits_small(const View<4>& grad_input, const PoolingAxis& rows, const PoolingAxis& columns) {
     constexpr int64_t kWideWindow = 16;  // whose cells a loop fills several at a time
-    constexpr int64_t kNarrowWindow = 2, kCellsOfNarrow = 512;
+    constexpr int64_t kShortStep = 2;    // for which there are loops that write rows well
+    constexpr int64_t kCellsOfShortStep = 512;
     if (rows.step <= 0 || columns.step <= 0 || columns.out > kMaxWindows) return false;
     const bool fills_vectors = columns.kernel >= kWideWindow && grad_input.stride[3] == 1;
-    int64_t limit = columns.kernel <= kNarrowWindow && grad_input.stride[3] == 1 ? kCellsOfNarrow : fills_vectors ? kMaxCells : kFewCells;
+    const bool has_loop = columns.step <= kShortStep && grad_input.stride[3] == 1;
+    int64_t limit = fills_vectors ? kMaxCells : has_loop ? kCellsOfShortStep : kFewCells;
     if (overlaps(rows) || overlaps(columns)) {
-        constexpr int64_t kShortStep = 2;  // for which there are loops that write rows well
         const bool is_plain = grad_input.dtype == DType::float32 && grad_input.stride[3] == 1;
         if (!is_plain || rows.out > kMaxWindows || columns.step <= kShortStep) return false;
         limit = kCellsOfOverlapping;

@@ -54,7 +54,9 @@ class GatherPlan {
     int64_t padded_count() const { return blocks_ * lanes_; }
     bool has_far_terms() const { return std::find(start_.begin(), start_.end(), GatherTable::kFar) != start_.end(); }
     // How many vectors of terms are added up.
-    int64_t step_count() const { return terms_ * blocks_; }
+    int64_t step_count() const {
+        return static_cast<int64_t>(start_.size()) - std::count(start_.begin(), start_.end(), GatherTable::kNoTerm);
+    }
 
    private:
     // Calls body(row, term, at), with the place of the row's first result in the tables.

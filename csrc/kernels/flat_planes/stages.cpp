@@ -1,6 +1,7 @@
 #include "kernels/flat_planes/stages.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/simd/isa.h"
 
@@ -90,6 +91,11 @@ void FlatStages::plan_scale(const FlatAxis* axes, int64_t joined, int64_t inner)
 
 FlatStage FlatStages::stage(int index) const {
     return {tables_[index].table(), index == scaled_stage() && !scale_.empty() ? scale_.data() : nullptr};
+}
+
+int64_t FlatStages::step_count() const {
+    return std::accumulate(tables_, tables_ + count_, int64_t{0},
+                           [](int64_t steps, const GatherPlan& table) { return steps + table.step_count(); });
 }
 
 int64_t FlatStages::line_size() const {

@@ -64,6 +64,8 @@ class FlatStages {
     bool gathers_far() const { return tables_[0].has_far_terms(); }
     // The floats that hold what any stage leaves but the last, with a vector behind it.
     int64_t line_size() const;
+    // How many vectors of terms all stages add up.
+    int64_t step_count() const;
     // The elements that the last stage writes: whole vectors.
     int64_t padded_result_size() const { return tables_[count_ - 1].padded_count(); }
 
