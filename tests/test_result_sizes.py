@@ -161,6 +161,28 @@ def test_few_adjacent_channels_have_the_bits_of_separate_ones(name, channels, dt
     assert torch.equal(bits(together.contiguous()), bits(torch.cat(each)))
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.complex64])
+@pytest.mark.parametrize("padding", [[2, 2, 2, 2], [3, 4, 1, 0], [8, 0, 2, 1]], ids=str)
+def test_short_padded_rows_that_a_table_sums_have_the_bits_of_few(padding, dtype, layout):
+    left, right, top, bottom = padding
+    size = (48, 10)
+    gradient = layout(awkward_values(3, 3, size[0] + top + bottom, size[1] + left + right, dtype=dtype))
+    each = [[ops.reflection_pad2d_backward(gradient[n : n + 1, c : c + 1], [1, 1, *size], padding) for c in range(3)] for n in range(3)]
+    together = ops.reflection_pad2d_backward(gradient, [3, 3, *size], padding)
+    assert torch.equal(bits(together.contiguous()), bits(torch.cat([torch.cat(planes, 1) for planes in each])))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("windows", [(3, 1), (4, 1), (3, 4), (3, 5)], ids=str)
+def test_volumes_of_one_window_of_columns_have_the_bits_of_any_layout(windows, dtype):
+    gradient = awkward_values(40, 2, *windows, 1, dtype=dtype)
+    strided = gradient.new_empty(40, 2, 7, 5, 8, 3)[..., 1]
+    dense = ops.adaptive_avg_pool3d_backward(gradient, [40, 2, 7, 8, 5])
+    ops.adaptive_avg_pool3d_backward.out(gradient, [40, 2, 7, 8, 5], out=strided.transpose(-1, -2))
+    assert torch.equal(bits(dense), bits(strided.transpose(-1, -2).contiguous()))
+
+
 def with_gaps_between_samples(gradient):
     return torch.cat([gradient, gradient], 1)[:, : gradient.shape[1]]
 

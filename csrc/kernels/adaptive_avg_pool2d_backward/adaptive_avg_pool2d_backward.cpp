@@ -13,7 +13,7 @@ void adaptive_avg_pool2d_backward(const View<4>& grad_output, const View<4>& gra
         return PoolingAxis{in, out, step, step, 0, true, 0};
     };
     const PoolingAxis rows = regular(2), columns = regular(3);
-    if (suits_small(grad_input, rows, columns)) return average_pool_backward_small(grad_output, grad_input, rows, columns);
+    if (suits_small(grad_output, grad_input, rows, columns)) return average_pool_backward_small(grad_output, grad_input, rows, columns);
     average_pool_backward(grad_output, grad_input, adaptive_axis(rows.in, rows.out), adaptive_axis(columns.in, columns.out),
                           {columns.step, columns.kernel, 0}, thread_count);
 }

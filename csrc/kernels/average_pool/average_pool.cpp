@@ -57,14 +57,16 @@ Geometry collapse_plane(Geometry geometry) {
 }
 
 // If one window holds all columns, no row lies in two, and all windows are of one size, the rows of a plane are one long row, of which each
-// window holds a part. So each sum still has one term, and the same scale.
+// window holds a part. So each sum still has one term, and the same scale. It takes short rows, and enough planes to pay for the long row's
+// windows.
 Geometry join_rows(Geometry geometry) {
-    constexpr int64_t kMaxRow = 8192;
+    constexpr int64_t kMaxRow = 8192, kMaxWidth = 64, kMinPlanes = 64;
     const View<4>& in = geometry.grad_input;
     const WindowAxis &rows = geometry.rows, &columns = geometry.columns;
     const int64_t height = in.size[2], width = in.size[3];
     if (geometry.grad_output.size[3] != 1 || columns.run_end()[0] != width || columns.last()[0] != 1) return geometry;
-    if (height == 1 || in.stride[3] != 1 || in.stride[2] != width || height * width > kMaxRow) return geometry;
+    if (height == 1 || in.stride[3] != 1 || in.stride[2] != width) return geometry;
+    if (width > kMaxWidth || height * width > kMaxRow || in.size[0] * in.size[1] < kMinPlanes) return geometry;
     if (rows.out() == 0 || !rows.has_one_divisor()) return geometry;
     WindowAxis joined(height * width, rows.out());
     for (int64_t h = 0; h < height; ++h) {

@@ -6,7 +6,7 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-constexpr int64_t kMaxCells = 16384, kFewCells = 2048, kCellsOfOverlapping = 512, kMaxWindows = 64, kMaxInner = kFewCells;
+constexpr int64_t kCellsOfOverlapping = 512, kCellsOfChannels = 8192, kMaxWindows = 64;
 
 // The divisor that all windows have, or 0.
 int64_t common_divisor(const PoolingAxis& axis) {
@@ -17,6 +17,11 @@ int64_t common_divisor(const PoolingAxis& axis) {
 
 bool overlaps(const PoolingAxis& axis) {
     return axis.kernel > axis.step;
+}
+
+// How many channels are adjacent, in both tensors.
+int64_t adjacent_channels(const View<4>& grad_output, const View<4>& grad_input) {
+    return grad_output.stride[1] == 1 && channels_innermost(grad_input) ? grad_input.size[1] : 1;
 }
 
 // The scales are the reciprocals that window_scales() makes, so that a small tensor has the bits of a large one.
@@ -31,7 +36,7 @@ class SmallPlanes {
           rows_(rows),
           columns_(columns),
           overlap_(overlaps(rows) || overlaps(columns)),
-          inner_(!overlap_ && grad_output.stride[1] == 1 && channels_innermost(grad_input) ? grad_input.size[1] : 1),
+          inner_(overlap_ ? 1 : adjacent_channels(grad_output, grad_input)),
           common_(common_divisor(rows)) {
         const double of_rows = common_ == 0 ? 1 : static_cast<double>(common_);
         for (int64_t o = 0; o < columns.out; ++o)
@@ -68,7 +73,7 @@ class SmallPlanes {
     }
 
     void fill_row(const T* source, S row_scale, T* row) const {
-        T cell[kMaxInner];
+        T cell[kCellsOfChannels];
         int64_t w = 0;
         for (int64_t o = 0; o < columns_.out; ++o, source += out_.stride[3]) {
             clear(row, w, windows_[o].begin);
@@ -134,21 +139,26 @@ class SmallPlanes {
     std::array<Columns, kMaxWindows> windows_;
 };
 
-}  // namespace
-
-bool suits_small(const View<4>& grad_input, const PoolingAxis& rows, const PoolingAxis& columns) {
+// The largest tensors that take less time without tables; 0: none does.
+int64_t max_cells(const View<4>& grad_output, const View<4>& grad_input, const PoolingAxis& rows, const PoolingAxis& columns) {
+    constexpr int64_t kCells = 2048, kCellsOfWideWindows = 16384, kCellsOfShortSteps = 512;
     constexpr int64_t kWideWindow = 16;  // whose cells a loop fills several at a time
     constexpr int64_t kShortStep = 2;    // for which there are loops that write rows well
-    constexpr int64_t kCellsOfShortStep = 512;
-    if (rows.step <= 0 || columns.step <= 0 || columns.out > kMaxWindows) return false;
-    const bool fills_vectors = columns.kernel >= kWideWindow && grad_input.stride[3] == 1;
-    const bool has_loop = columns.step <= kShortStep && grad_input.stride[3] == 1;
-    int64_t limit = fills_vectors ? kMaxCells : has_loop ? kCellsOfShortStep : kFewCells;
+    const bool has_rows = grad_input.stride[3] == 1, has_short_step = columns.step <= kShortStep;
     if (overlaps(rows) || overlaps(columns)) {
-        const bool is_plain = grad_input.dtype == DType::float32 && grad_input.stride[3] == 1;
-        if (!is_plain || rows.out > kMaxWindows || columns.step <= kShortStep) return false;
-        limit = kCellsOfOverlapping;
+        const bool suits = has_rows && grad_input.dtype == DType::float32 && rows.out <= kMaxWindows && !has_short_step;
+        return suits ? kCellsOfOverlapping : 0;
     }
+    if (adjacent_channels(grad_output, grad_input) > 1) return kCellsOfChannels;
+    if (!has_rows) return kCells;
+    return columns.kernel >= kWideWindow ? kCellsOfWideWindows : has_short_step ? kCellsOfShortSteps : kCells;
+}
+
+}  // namespace
+
+bool suits_small(const View<4>& grad_output, const View<4>& grad_input, const PoolingAxis& rows, const PoolingAxis& columns) {
+    if (rows.step <= 0 || columns.step <= 0 || columns.out > kMaxWindows) return false;
+    const int64_t limit = max_cells(grad_output, grad_input, rows, columns);
     int64_t cells = 1;
     for (const int64_t size : grad_input.size) {
         if (size > limit) return false;

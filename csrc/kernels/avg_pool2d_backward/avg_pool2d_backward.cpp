@@ -18,7 +18,7 @@ void avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, 
                            has_override && d == 1 ? 1 : params.divisor_override};
     };
     const PoolingAxis rows = axis(0), columns = axis(1);
-    if (suits_small(grad_input, rows, columns)) return average_pool_backward_small(grad_output, grad_input, rows, columns);
+    if (suits_small(grad_output, grad_input, rows, columns)) return average_pool_backward_small(grad_output, grad_input, rows, columns);
     average_pool_backward(grad_output, grad_input, pooling_axis(rows), pooling_axis(columns),
                           {columns.step, columns.kernel, columns.padding}, thread_count);
 }

@@ -32,8 +32,7 @@ int64_t planes_to_join(int64_t adjacent, int64_t cells, int64_t source_cells, in
 
 bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size, int64_t min_planes) {
     constexpr int64_t kMaxPlane = 2048;
-    const bool has_float_sums = dtype == DType::float16 || dtype == DType::bfloat16 || dtype == DType::float32;
-    return loop_of_machine() != nullptr && has_float_sums && plane_count >= min_planes && plane_size <= kMaxPlane;
+    return loop_of_machine() != nullptr && has_float_sums(dtype) && plane_count >= min_planes && plane_size <= kMaxPlane;
 }
 
 void FlatPlanes::plan(const FlatAxis* axes, int count, int64_t adjacent) {

@@ -1,9 +1,16 @@
-// Unequal windows along a row, whose sums a table lists.
+// The sums along a row, which a table lists: of unequal windows, and of short rows.
 #pragma once
 
 #include "kernels/flat_planes/flat_planes.h"
 
 namespace torch_aclnn::kernels {
+
+// For cells of `inner` adjacent numbers. So many numbers of the source may be read.
+inline GatherPlan row_plan(const FlatAxis& columns, int64_t inner, int64_t readable) {
+    std::vector<GatherRow> cells;
+    for (int64_t w = 0; w < columns.result; ++w) cells.push_back({columns.first[w], columns.last[w], 0});
+    return {gather_lanes(), cells, inner, readable, [&](int64_t term) { return columns.index(term); }};
+}
 
 // The plan for rows in which so many columns differ from their neighbours that filling runs of equal ones takes longer, and which are
 // enough to pay for it; else an empty one.
@@ -12,10 +19,8 @@ GatherPlan plan_columns(const WindowAxis& columns, int64_t windows, int64_t row_
     constexpr int64_t kMinRows = 128;
     const int64_t lanes = gather_lanes();
     if (!std::is_same_v<S, float> || lanes == 0 || row_count < kMinRows) return {};
-    std::vector<GatherRow> cells;
-    for (int64_t w = 0; w < columns.in(); ++w) cells.push_back({columns.first()[w], columns.last()[w], 0});
     // Behind the sums there is room for a vector.
-    const GatherPlan plan(lanes, cells, 1, windows + lanes, [](int64_t window) { return window; });
+    const GatherPlan plan = row_plan(flat_axis(columns, windows, {}), 1, windows + lanes);
     return columns.run_count() > plan.step_count() ? plan : GatherPlan{};
 }
 

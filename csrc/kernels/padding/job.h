@@ -1,6 +1,7 @@
 // What the loop of padding takes. Plain data, because it is compiled for several instruction sets.
 #pragma once
 
+#include "kernels/flat_planes/gather_table.h"
 #include "kernels/simd/loops.h"
 #include "kernels/support/view.h"
 
@@ -20,6 +21,8 @@ struct PaddingJob {
     static constexpr int64_t kBlock = 1024;  // elements that are copied at a time
     View<4> grad_output, grad_input;         // strides count real numbers
     SourceTable rows, columns;
+    GatherTable column_sums;  // of a short row; no blocks: of none
+    bool widens;              // rows of half types become float first, of which a machine gathers elements
     int64_t inner;
     int64_t sum_bytes, row_bytes, sink_bytes;
     bool stream;    // write around the caches

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/flat_planes/flat_planes.h"
+#include "kernels/flat_planes/gather_columns.h"
 #include "kernels/padding/job.h"
 #include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
@@ -71,10 +72,13 @@ int64_t sum_count(const SourceAxis& axis) {
     return count;
 }
 
+// As many are worth a table of rows.
+constexpr int64_t kManySums = 4;
+
 // Small planes of short rows, of which the ends take longer than the rest; at a border not too many cells meet. The tables grow with the
 // vectors of a plane and with the cells that meet, and more planes pay for them.
 bool suits_flat(const FlatTensors<4>& tensors, const SourceAxis& rows, const SourceAxis& columns) {
-    constexpr int64_t kVectors = 2, kVectorsOfManySums = 3, kManySums = 4;
+    constexpr int64_t kVectors = 2, kVectorsOfManySums = 3;
     constexpr int64_t kMaxTerms = 9, kFewTerms = 3, kMinPlanes = 16, kMinPlanesOfFewTerms = 8;
     const int64_t lanes = gather_lanes(), terms = std::max(most_terms(rows), most_terms(columns));
     const int64_t vectors = sum_count(columns) >= kManySums ? kVectorsOfManySums : kVectors;
@@ -87,21 +91,35 @@ FlatAxis flat_axis(const SourceAxis& axis) {
     return {axis.in(), axis.out(), axis.begin(), axis.begin() + 1, axis.source(), nullptr};
 }
 
+// A table for short rows, if so many of their numbers are added up at the ends that it takes less time, and if there are enough rows to pay
+// for it; else an empty plan.
+GatherPlan plan_columns(const PaddingJob& job, const SourceAxis& columns, int64_t row_count) {
+    constexpr int64_t kMaxVectors = 4, kMinRows = 128, kMaxInner = 3;
+    const int64_t lanes = gather_lanes(), readable = columns.out() * job.inner;
+    if (sum_count(columns) < kManySums || row_count < kMinRows || !has_float_sums(job.grad_input.dtype)) return {};
+    if (columns.in() * job.inner > kMaxVectors * lanes || readable < lanes || job.inner > kMaxInner) return {};
+    return row_plan(flat_axis(columns), job.inner, readable);
+}
+
 }  // namespace
 
 void padding_backward(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns,
                       int thread_count) {
     const FlatTensors<4> tensors = flat_tensors(grad_output, grad_input);
     if (suits_flat(tensors, rows, columns)) return FlatPlanes(tensors, {flat_axis(rows), flat_axis(columns)}).run(thread_count);
-    const PaddingJob job = plan(grad_output, grad_input, rows, columns);
+    PaddingJob job = plan(grad_output, grad_input, rows, columns);
     const int64_t row_count = job.grad_input.size[0] * job.grad_input.size[1] * job.rows.in;
+    const GatherPlan column_sums = plan_columns(job, columns, row_count);
+    job.column_sums = column_sums.table();
+    job.widens = job.grad_input.dtype != DType::float32 && column_sums.has_far_terms();
     const int64_t row_size = std::max(job.columns.in, job.columns.out) * job.inner;
     const int64_t bytes = job.sum_bytes + 2 * job.row_bytes + job.sink_bytes;
     constexpr int64_t kCostOfRow = 64;  // of its ends, which are sums
-    // Of rows that are copied beside borders of single numbers, 64 bytes at a time are slower than 32, unless they go around the caches.
+    // Of rows that are copied beside borders of single numbers, 64 bytes at a time are slower than 32, unless they go around the caches. A
+    // table is of the machine's lanes.
     constexpr int64_t kFewNumbers = 8;
-    const bool has_narrow_cells = job.inner < kFewNumbers;
-    PaddingLoop* const loop = TORCH_ACLNN_LOOP_FOR(has_narrow_cells && !job.stream ? isa_up_to(Isa::avx2) : isa(), padding);
+    const bool is_narrow = job.inner < kFewNumbers && !job.stream && job.column_sums.blocks == 0;
+    PaddingLoop* const loop = TORCH_ACLNN_LOOP_FOR(is_narrow ? isa_up_to(Isa::avx2) : isa(), padding);
     parallel_for(row_count, kCostOfRow + row_size, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(bytes);
         loop(job, begin, end, scratch.data());

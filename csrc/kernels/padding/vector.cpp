@@ -1,4 +1,5 @@
 // Padding backward. Inner rows are copies with sums at either end; only the rows near a border are sums of rows.
+#include "kernels/flat_planes/gather_sum.h"
 #include "kernels/padding/job.h"
 #include "kernels/simd/planes.h"
 #include "kernels/simd/sink.h"
@@ -21,24 +22,23 @@ class PaddedRows {
           sink_(static_cast<char*>(scratch) + job.sum_bytes + 2 * job.row_bytes, job.sink_bytes, job.stream) {}
 
     void run(int64_t begin, int64_t end) {
-        const bool scattered = job_.grad_input.stride[3] != job_.inner;
         for_planes<T>(job_, begin, end, [&](const T* source, T* target, int64_t h, int64_t h_end) {
             for (; h < h_end; ++h) {
                 target_ = target + h * job_.grad_input.stride[2];
                 fill(source, h);
-                if (scattered) scatter();
+                if (is_scattered_) scatter();
             }
         });
     }
 
    private:
     // Where `count` elements from element i of the row on are put.
-    T* room(int64_t i, int64_t count) { return job_.grad_input.stride[3] == job_.inner ? sink_.exact_room(target_ + i, count) : row_ + i; }
+    T* room(int64_t i, int64_t count) { return is_scattered_ ? row_ + i : sink_.exact_room(target_ + i, count); }
 
     void fill(const T* plane, int64_t h) {
         const int64_t row_stride = job_.grad_output.stride[2], count = job_.rows.begin[h + 1] - job_.rows.begin[h];
         const int64_t* rows = job_.rows.source + job_.rows.begin[h];
-        if (count == 1) return fill_columns(adjacent_row(plane + rows[0] * row_stride));
+        if (count == 1 && !job_.widens) return fill_columns(adjacent_row(plane + rows[0] * row_stride));
         const int64_t size = job_.columns.out * job_.inner;
         if (count == 0)
             __builtin_memset(sums_, 0, size * sizeof(S));
@@ -72,6 +72,8 @@ class PaddedRows {
     template <class Source>
     void fill_columns(const Source* source) {
         const int64_t inner = job_.inner, size = job_.columns.in * inner, copy_end = copy_end_ * inner;
+        if constexpr (std::is_same_v<S, float>)
+            if (job_.column_sums.blocks > 0) return gather_sums(source, job_.column_sums, is_scattered_ ? row_ : sink_.room(target_, size));
         T* whole_row = size <= PaddingJob::kBlock ? room(0, size) : nullptr;
         const auto place = [&](int64_t i, int64_t count) { return whole_row != nullptr ? whole_row + i : room(i, count); };
         for (int64_t w = 0; w < copy_begin_; ++w) add_column(place(w * inner, inner), source, w);
@@ -129,6 +131,7 @@ class PaddedRows {
     T* row_;
     Sink sink_;
     T* target_ = nullptr;
+    const bool is_scattered_ = job_.grad_input.stride[3] != job_.inner;
     // Of the columns, at hand for each row.
     const int64_t* const column_begin_ = job_.columns.begin;
     const int64_t* const column_source_ = job_.columns.source;

@@ -28,6 +28,10 @@ struct Accumulator<BFloat16> {
     using type = float;
 };
 
+inline bool has_float_sums(DType dtype) {
+    return dtype == DType::float16 || dtype == DType::bfloat16 || dtype == DType::float32;
+}
+
 // Calls body(TypeTag<T>{}) for a real floating-point type; returns false for any other.
 template <class F>
 bool visit_floating(DType dtype, F&& body) {
