@@ -141,9 +141,10 @@ class SmallPlanes {
 
 // The largest tensors that take less time without tables; 0: none does.
 int64_t max_cells(const View<4>& grad_output, const View<4>& grad_input, const PoolingAxis& rows, const PoolingAxis& columns) {
-    constexpr int64_t kCells = 2048, kCellsOfWideWindows = 16384, kCellsOfShortSteps = 512;
+    constexpr int64_t kCells = 2048, kCellsOfWideWindows = 16384, kCellsOfLongSteps = 6144, kCellsOfShortSteps = 512;
     constexpr int64_t kWideWindow = 16;  // whose cells a loop fills several at a time
     constexpr int64_t kShortStep = 2;    // for which there are loops that write rows well
+    constexpr int64_t kLongStep = 4;
     const bool has_rows = grad_input.stride[3] == 1, has_short_step = columns.step <= kShortStep;
     if (overlaps(rows) || overlaps(columns)) {
         const bool suits = has_rows && grad_input.dtype == DType::float32 && rows.out <= kMaxWindows && !has_short_step;
@@ -151,7 +152,8 @@ int64_t max_cells(const View<4>& grad_output, const View<4>& grad_input, const P
     }
     if (adjacent_channels(grad_output, grad_input) > 1) return kCellsOfChannels;
     if (!has_rows) return kCells;
-    return columns.kernel >= kWideWindow ? kCellsOfWideWindows : has_short_step ? kCellsOfShortSteps : kCells;
+    if (columns.kernel >= kWideWindow) return kCellsOfWideWindows;
+    return columns.step >= kLongStep ? kCellsOfLongSteps : has_short_step ? kCellsOfShortSteps : kCells;
 }
 
 }  // namespace
