@@ -161,6 +161,17 @@ def test_few_adjacent_channels_have_the_bits_of_separate_ones(name, channels, dt
     assert torch.equal(bits(together.contiguous()), bits(torch.cat(each)))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("channels", [257, 5000])
+@pytest.mark.parametrize("name", ["equal to their step", "with gaps", "padded, counting cells", "partial"])
+def test_many_adjacent_channels_have_the_bits_of_separate_ones(name, channels, dtype):
+    arguments = {"padding": 0, "ceil_mode": False, "count_include_pad": True, **SMALL_WINDOWS[name]}
+    shape = torch.nn.functional.avg_pool2d(torch.empty(2, 1, 11, 13), **arguments).shape
+    gradient = awkward_values(2, channels, *shape[2:], dtype=dtype)
+    together = ops.avg_pool2d_backward(gradient.to(memory_format=torch.channels_last), [2, channels, 11, 13], **arguments)
+    assert torch.equal(bits(together.contiguous()), bits(ops.avg_pool2d_backward(gradient, [2, channels, 11, 13], **arguments)))
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.complex64])
 @pytest.mark.parametrize("padding", [[2, 2, 2, 2], [3, 4, 1, 0], [8, 0, 2, 1]], ids=str)

@@ -28,6 +28,7 @@ class AveragePoolChannels {
                 T* target = static_cast<T*>(in.data) + n * in.stride[0] + c + h * in.stride[2];
                 for (int64_t w = 0, w_end; w < columns.in; w = w_end) {
                     for (w_end = w + 1; w_end < columns.in && columns.last[w_end] - columns.first[w] <= job_.tile_columns;) ++w_end;
+                    if (rounds_once()) make_cells(source, h, w, w_end);
                     fill(source, h, target, w, w_end);
                     for (int64_t i = 1; i < count; ++i) repeat(source, h, target, target + i * in.stride[2], w, w_end);
                 }
@@ -37,6 +38,8 @@ class AveragePoolChannels {
     }
 
    private:
+    static constexpr int64_t kChannelsOfCopy = 256;
+
     // The scaled sum over the rows of the windows that hold row h, in window column o.
     void sum_rows(const T* source, int64_t h, int64_t o, S* line) const {
         const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first;
@@ -68,9 +71,11 @@ class AveragePoolChannels {
 
     // The columns [w, w_end) of row h.
     void fill(const T* source, int64_t h, T* row, int64_t w, int64_t w_end) {
-        if (job_.apart)
-            return for_runs(row, w, w_end, [&](T* target, int64_t repeats, int64_t column) { spread(source, h, target, repeats, column); });
         const int64_t base = job_.columns.first[w];
+        if (job_.apart)
+            return for_runs(row, w, w_end, [&](T* target, int64_t repeats, int64_t column) {
+                fill_from_window(source, h, target, repeats, column, base);
+            });
         for (int64_t o = base; o < job_.columns.last[w_end - 1]; ++o)
             sum_rows(source + o * job_.grad_output.stride[3], h, o, sums_ + (o - base) * channels_);
         for_runs(row, w, w_end, [&](T* target, int64_t repeats, int64_t column) { expand(target, repeats, column, base); });
@@ -112,10 +117,30 @@ class AveragePoolChannels {
         });
     }
 
-    // From the only window that holds the cell, if any.
-    void spread(const T* source, int64_t h, T* target, int64_t repeats, int64_t w) const {
-        const int64_t h_out = job_.rows.first[h], w_out = job_.columns.first[w];
-        if (h_out == job_.rows.last[h] || w_out == job_.columns.last[w]) return clear(target, repeats);
+    // From the only window that holds the cells, if any.
+    void fill_from_window(const T* source, int64_t h, T* target, int64_t repeats, int64_t w, int64_t base) const {
+        const int64_t o = job_.columns.first[w], bytes = channels_ * static_cast<int64_t>(sizeof(T));
+        if (job_.rows.first[h] == job_.rows.last[h] || o == job_.columns.last[w]) return clear(target, repeats);
+        if (!rounds_once()) return spread(source, h, o, target, repeats);
+        const auto* cell = reinterpret_cast<const char*>(cells() + (o - base) * channels_);
+        for (int64_t i = 0; i < repeats; ++i) copy_bytes(reinterpret_cast<char*>(target + i * channels_), cell, bytes);
+    }
+
+    // Of half types a copy takes less time than to make a cell again.
+    bool rounds_once() const { return !std::is_same_v<T, S> && job_.apart && channels_ >= kChannelsOfCopy; }
+    // In place of sums, which windows apart do not have.
+    T* cells() const { return reinterpret_cast<T*>(sums_); }
+
+    // A cell of each window of the columns [w, w_end).
+    void make_cells(const T* source, int64_t h, int64_t w, int64_t w_end) const {
+        if (job_.rows.first[h] == job_.rows.last[h]) return;
+        const int64_t base = job_.columns.first[w];
+        for (int64_t o = base; o < job_.columns.last[w_end - 1]; ++o) spread(source, h, o, cells() + (o - base) * channels_, 1);
+    }
+
+    // From the only window that holds row h and some columns.
+    void spread(const T* source, int64_t h, int64_t w_out, T* target, int64_t repeats) const {
+        const int64_t h_out = job_.rows.first[h];
         source += h_out * job_.grad_output.stride[2] + w_out * job_.grad_output.stride[3];
         const S column_scale = static_cast<const S*>(job_.columns.scale)[w_out];
         const S* row_scale = static_cast<const S*>(job_.rows.scale);
