@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 
-from torch_aclnn.host import allocator_keys, forked, memory_blocks
+from torch_aclnn.host import allocator_keys, autograd_threads, forked, memory_blocks
 from torch_aclnn.host.engine import activate, answers_from_package, is_left_to_cann, load_what_needs_torch
 from torch_aclnn.host.versions import check_versions, is_cuda_build
 
@@ -47,6 +47,7 @@ def _with_engine() -> Iterator[None]:
             load_what_needs_torch()
             memory_blocks.watch()
             forked.spare_shutdown()
+            autograd_threads.settle_at_exit()
     except Exception as error:
         explanation = _explain(error)
         if explanation is None:

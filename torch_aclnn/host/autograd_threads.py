@@ -1,0 +1,41 @@
+"""The end of a process in which autograd used ``npu``.
+
+A thread of autograd drops what it used shortly after the caller has the result: tensors that Python knows, for instance, for which it takes
+the GIL. If the interpreter ends meanwhile, Python unwinds that thread, through frames of torch that end the process instead ("terminate
+called without an active exception").
+"""
+
+import atexit
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from torch_aclnn.host.engine import ATEN_ADAPTERS
+from torch_aclnn.host.paths import libdir
+
+_THREADS = Path("/proc/self/task")
+_NAME = "pt_autograd_"
+
+
+def settle_at_exit() -> None:
+    """Have the process wait, before the interpreter ends, until the threads of autograd have dropped what they used."""
+    atexit.register(_settle)
+    os.register_at_fork(after_in_child=lambda: atexit.unregister(_settle))  # a forked process has no such threads
+
+
+def _settle() -> None:
+    settle = ctypes.CDLL(str(libdir() / ATEN_ADAPTERS)).torchAclnnHostSettleAutograd
+    settle.argtypes, settle.restype = [ctypes.c_int], None
+    for device in _devices():
+        settle(device)
+
+
+def _devices() -> Iterator[int]:
+    """Yield the devices that autograd has a thread for."""
+    for name in _THREADS.glob("*/comm"):
+        with suppress(OSError):  # of a thread that has ended
+            thread = name.read_text().strip()
+            if thread.startswith(_NAME):
+                yield int(thread.removeprefix(_NAME))
