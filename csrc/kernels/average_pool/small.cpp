@@ -150,7 +150,8 @@ int64_t max_cells(const View<4>& grad_output, const View<4>& grad_input, const P
         const bool suits = has_rows && grad_input.dtype == DType::float32 && rows.out <= kMaxWindows && !has_short_step;
         return suits ? kCellsOfOverlapping : 0;
     }
-    if (adjacent_channels(grad_output, grad_input) > 1) return kCellsOfChannels;
+    // The loops convert float16 in lanes.
+    if (adjacent_channels(grad_output, grad_input) > 1 && grad_input.dtype != DType::float16) return kCellsOfChannels;
     if (!has_rows) return kCells;
     if (columns.kernel >= kWideWindow) return kCellsOfWideWindows;
     return columns.step >= kLongStep ? kCellsOfLongSteps : has_short_step ? kCellsOfShortSteps : kCells;
