@@ -39,6 +39,11 @@ def gru(params=2, rows=6, train=False, dropout=0.0, layers=1, states=None):
     return (npu(1, 1, 2), weights, npu(1, 1, 2), None, *flags, npu(1, 1, 2), npu(1, 1, 2), *[states] * 5)
 
 
+def batch_norm_sums(x=(2, 3, 4), grad=(2, 3, 4), mean=3, invstd=3, dtype=torch.float32):
+    tensors = (npu(*grad, dtype=dtype), npu(*x, dtype=dtype), npu(mean), npu(invstd))
+    return (*tensors, None, True, True, True, *[npu(3)] * 4)
+
+
 X, LONGER, INTEGERS = npu(2, 3), npu(2, 4), npu(2, 3, dtype=torch.int64)
 ROWS = [
     ("aclnnExp", (X, LONGER), "out", "the shape of self"),
@@ -51,6 +56,11 @@ ROWS = [
     ("aclnnDivMod", (INTEGERS, INTEGERS, ctypes.c_int32(0), INTEGERS), "out", "result type Float can't be cast"),
     ("aclnnEqTensor", (X, npu(1, 3), npu(1, 3)), "out", "the shape of self"),
     ("aclnnSiluBackward", (X, X, LONGER), "gradInput", "the shape of gradOutput"),
+    ("aclnnBatchNormReduceBackward", batch_norm_sums(x=(3,), grad=(3,)), "input", "at least 2 dimensions"),
+    ("aclnnBatchNormReduceBackward", batch_norm_sums(grad=(2, 3, 3)), "gradOut", "the shape of input"),
+    ("aclnnBatchNormReduceBackward", batch_norm_sums(mean=2), "mean", "3 values, as dimension 1 of input has"),
+    ("aclnnBatchNormReduceBackward", batch_norm_sums(invstd=4), "invstd", "3 values, as dimension 1 of input has"),
+    ("aclnnBatchNormReduceBackward", batch_norm_sums(dtype=torch.int32), "gradOut", "a data type of FLOAT"),
     ("aclnnForeachSqrt", ((X, X), (X,)), "x", "1 values, as out has"),
     ("aclnnForeachLerpList", ((X,), (X,), (X, X), (X,)), "weights", "1 values, as out has"),
     ("aclnnSplitWithSize", (X, [1, 2], 1, (X,)), "splitSize", "1 values, as out has"),

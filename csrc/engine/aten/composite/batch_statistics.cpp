@@ -1,11 +1,15 @@
 // The pieces of synchronised batch norm. ATen has no CPU kernels for them; channels are dimension 1. Sums are taken in float64.
 // The backward's last piece, aclnnBatchNormElemtBackward, is an operator of its own, in libopapi.
 #include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/relations.h"
 #include "engine/aten/adapter/results.h"
 #include "kernels/batch_norm_backward_reduce/batch_norm_backward_reduce.h"
 
@@ -51,17 +55,49 @@ kernels::View<3> rows_of_channels(const at::Tensor& tensor) {
         const_cast<void*>(tensor.const_data_ptr()), kernel_dtype(tensor.scalar_type()), {n, channels, inner}, {channels * inner, inner, 1}};
 }
 
+// The values of a channel each are so few that operators of ATen would take longer to call than to run.
+using Channels = std::vector<double>;
+
+Channels read(const at::Tensor& values) {
+    const at::Tensor adjacent = values.contiguous();
+    Channels result(adjacent.numel());
+    AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, adjacent.scalar_type(), "values of channels",
+                                    [&] { std::copy_n(adjacent.const_data_ptr<scalar_t>(), result.size(), result.begin()); });
+    return result;
+}
+
+void write(const std::optional<at::Tensor>& out, const Channels& values) {
+    if (!out) return;
+    if (!out->is_contiguous() || out->numel() != static_cast<int64_t>(values.size()))
+        return torch_aclnn::host::aten::write(out, at::tensor(values));
+    AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out->scalar_type(), "values of channels", [&] {
+        std::transform(values.begin(), values.end(), out->mutable_data_ptr<scalar_t>(),
+                       [](double value) { return static_cast<scalar_t>(value); });
+    });
+}
+
+Channels product(Channels a, const Channels& b) {
+    std::transform(a.begin(), a.end(), b.begin(), a.begin(), std::multiplies());
+    return a;
+}
+
+void require_channels(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd) {
+    if (input.dim() < 2) torch_aclnn::host::refuse("input", "at least 2 dimensions", c10::str(input.sizes()));
+    require_same_shape({"gradOut", grad_out}, {"input", input});
+    require_as_many({{"mean", mean.numel()}, {"invstd", invstd.numel()}}, {"dimension 1 of input", input.size(1)});
+}
+
 struct BackwardSums {
-    at::Tensor dy, dy_xmu;
+    Channels dy, dy_xmu;
 };
 
 // A kernel of the package sums rows of adjacent elements in one pass.
-BackwardSums backward_sums(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean) {
+BackwardSums backward_sums(const at::Tensor& grad_out, const at::Tensor& input, const Channels& mean) {
     const at::ScalarType dtype = at::promote_types(grad_out.scalar_type(), input.scalar_type());
-    const at::Tensor dy = grad_out.to(dtype).contiguous(), x = input.to(dtype).contiguous(), means = mean.to(at::kDouble).contiguous();
-    BackwardSums sums{at::empty_like(means), at::empty_like(means)};
-    kernels::batch_norm_backward_reduce(rows_of_channels(dy), rows_of_channels(x), means.const_data_ptr<double>(),
-                                        sums.dy.mutable_data_ptr<double>(), sums.dy_xmu.mutable_data_ptr<double>(), at::get_num_threads());
+    const at::Tensor dy = grad_out.to(dtype).contiguous(), x = input.to(dtype).contiguous();
+    BackwardSums sums{Channels(mean.size()), Channels(mean.size())};
+    kernels::batch_norm_backward_reduce(rows_of_channels(dy), rows_of_channels(x), mean.data(), sums.dy.data(), sums.dy_xmu.data(),
+                                        at::get_num_threads());
     return sums;
 }
 
@@ -86,12 +122,13 @@ ATEN_ENTRY(aclnnBatchNormElemt, FLOATING, (In, input), (OptIn, weight), (OptIn, 
 }
 
 // sumDyXmu is the sum of gradOut * (input - mean).
-ATEN_ENTRY(aclnnBatchNormReduceBackward, ANY, (In, gradOut), (In, input), (In, mean), (In, invstd), (OptIn, weight), (Bool, inputG),
-           (Bool, weightG), (Bool, biasG), (OptOut, sumDy), (OptOut, sumDyXmu), (OptOut, gradWeight), (OptOut, gradBias)) {
-    const auto [sum_dy, sum_dy_xmu] = backward_sums(gradOut, input, mean);
+ATEN_CHECKED_ENTRY(aclnnBatchNormReduceBackward, FLOATING, require_channels(gradOut, input, mean, invstd), (In, gradOut), (In, input),
+                   (In, mean), (In, invstd), (OptIn, weight), (Bool, inputG), (Bool, weightG), (Bool, biasG), (OptOut, sumDy),
+                   (OptOut, sumDyXmu), (OptOut, gradWeight), (OptOut, gradBias)) {
+    const auto [sum_dy, sum_dy_xmu] = backward_sums(gradOut, input, read(mean));
     if (inputG) write(sumDy, sum_dy);
     if (inputG) write(sumDyXmu, sum_dy_xmu);
-    if (weightG) write(gradWeight, sum_dy_xmu * invstd.reshape({-1}));
+    if (weightG) write(gradWeight, product(sum_dy_xmu, read(invstd)));
     if (biasG) write(gradBias, sum_dy);
 }
 
