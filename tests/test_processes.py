@@ -49,6 +49,12 @@ threading.Thread(target=work, daemon=True).start()
 time.sleep(0.2)
 """,
     "a gradient was taken": "x = torch.ones(9, device='npu', requires_grad=True); x.exp().sum().backward()",
+    "a backward waits": """
+x = (torch.ones(9, device="npu", requires_grad=True) * 2)
+x.register_hook(lambda gradient: threading.Event().wait())
+threading.Thread(target=x.sum().backward, daemon=True).start()
+time.sleep(0.5)
+""",
     "an event is alive": "e = torch.npu.Event(); e.record(); torch.npu.Stream().wait_event(e)",
 }
 

@@ -2,16 +2,22 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <chrono>
 #include <exception>
+#include <future>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace {
 
+// Autograd's thread may be at work for another one, for which a process does not wait at its end.
+constexpr std::chrono::seconds kLimit{2};
+
 void run_empty_backward(int device) {
     const auto options = at::TensorOptions(at::Device(at::kPrivateUse1, static_cast<c10::DeviceIndex>(device)));
-    const at::Tensor x = at::empty({1}, options).requires_grad_();
     try {
+        const at::Tensor x = at::empty({1}, options).requires_grad_();
         torch::autograd::grad({x.view({1})}, {x}, {at::empty({1}, options)});
     } catch (const std::exception&) {  // a device that has failed has nothing left to run
     }
@@ -19,11 +25,15 @@ void run_empty_backward(int device) {
 
 }  // namespace
 
-// Returns when autograd's thread for the device has dropped what it used. Nothing is launched. The caller must not hold the GIL.
+// Returns when autograd's thread for the device has dropped what it used, or after the limit. Nothing is launched. The caller must not hold
+// the GIL.
 extern "C" __attribute__((visibility("default"))) void torchAclnnHostSettleAutograd(int device) noexcept {
     try {
         // On a thread to whose state Python has added nothing that autograd's thread would have to drop.
-        std::thread(run_empty_backward, device).join();
+        std::packaged_task<void(int)> backward(run_empty_backward);
+        const std::future<void> done = backward.get_future();
+        std::thread thread(std::move(backward), device);
+        done.wait_for(kLimit) == std::future_status::ready ? thread.join() : thread.detach();
     } catch (const std::system_error&) {  // no thread can be started: the process ends as it would without this
     }
 }
