@@ -27,6 +27,7 @@ _LATENT = {"kv": Tensor((1, 1, 2, 4)), "gamma": Tensor((2,)), "kCacheRef": Tenso
 _KEY = {"key": Tensor((2, 1, 2)), "keyCacheRef": Tensor((2, 2, 1, 2)), "slotMapping": Tensor((2,))}
 _FACTOR = Tensor((2, 2), DType.FLOAT16)
 _NO_Z_LOSS = {"target": Tensor((2,)), "lseSquareScaleForZloss": ctypes.c_double(0)}
+_CHANNELS = ("mean", "invstd", "weight", "sumDy", "sumDyXmu", "gradWeight", "gradBias")
 SOUND: dict[str, dict[str, Any]] = {
     "aclnnBatchMatMul": dict.fromkeys(("self", "mat2", "out"), _BATCH),
     "aclnnConstantPadNd": {"padding": IntArray((0, 0))},
@@ -71,6 +72,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnSoftmaxCrossEntropyWithLogits": {"loss": Tensor((2,))},
     "aclnnGer": {"self": Tensor((2,)), "vec2": Tensor((2,))},
     "aclnnDeepNormGrad": {"gamma": Tensor((2,)), "mean": Tensor((2, 1)), "rstd": Tensor((2, 1))},
+    "aclnnBatchNormReduceBackward": dict.fromkeys(_CHANNELS, Tensor((2,))),
     "aclnnLayerNormBackward": {"mean": Tensor((2,)), "rstd": Tensor((2,))},
 }
 
