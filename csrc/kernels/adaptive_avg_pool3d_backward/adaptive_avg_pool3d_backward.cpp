@@ -40,11 +40,10 @@ bool has_cells_of_channels(const View<5>& grad_output, const View<5>& grad_input
            cells_follow(grad_input);
 }
 
-// Rows without gaps between them, each of which lies in one window of columns, and all windows of rows have one size: then the rows of a
-// plane are one long row, of which the windows hold runs, and scales are the same.
-bool has_planes_of_rows(const View<5>& grad_output, const View<5>& grad_input, const WindowAxis& rows) {
-    const View<5>& in = grad_input;
-    return grad_output.size[4] == 1 && in.stride[4] == 1 && in.stride[3] == in.size[4] && rows.has_one_divisor();
+// Rows without gaps between them, each of which lies in one window of columns: then the rows of a plane are one long row, of which the
+// windows hold runs.
+bool has_one_window_of_columns(const View<5>& grad_output, const View<5>& grad_input) {
+    return grad_output.size[4] == 1 && grad_input.stride[4] == 1 && grad_input.stride[3] == grad_input.size[4];
 }
 
 View<4> with_depth_as_rows(const View<5>& view, int64_t columns, int64_t column_stride) {
@@ -52,16 +51,6 @@ View<4> with_depth_as_rows(const View<5>& view, int64_t columns, int64_t column_
             view.dtype,
             {view.size[0], view.size[1], view.size[2], columns},
             {view.stride[0], view.stride[1], view.stride[2], column_stride}};
-}
-
-WindowAxis repeat_each(const WindowAxis& axis, int64_t count) {
-    WindowAxis repeated(axis.in() * count, axis.out());
-    for (int64_t i = 0; i < axis.in(); ++i) {
-        std::fill_n(repeated.first() + i * count, count, axis.first()[i]);
-        std::fill_n(repeated.last() + i * count, count, axis.last()[i]);
-    }
-    std::transform(axis.divisor(), axis.divisor() + axis.out(), repeated.divisor(), [=](int64_t divisor) { return divisor * count; });
-    return repeated;
 }
 
 template <class S>
@@ -121,12 +110,14 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
 
 void adaptive_avg_pool3d_backward(const View<5>& grad_output, const View<5>& grad_input, int thread_count) {
     if (grad_input.empty()) return;
-    const WindowAxis rows = adaptive_axis(grad_input.size[3], grad_output.size[3]);
-    if (has_planes_of_rows(grad_output, grad_input, rows)) {
+    if (has_one_window_of_columns(grad_output, grad_input)) {
+        const WindowAxis rows = adaptive_axis(grad_input.size[3], grad_output.size[3]);
         const int64_t width = grad_input.size[4];
-        return average_pool_backward(with_depth_as_rows(grad_output, grad_output.size[3], grad_output.stride[3]),
-                                     with_depth_as_rows(grad_input, grad_input.size[3] * width, 1),
-                                     adaptive_axis(grad_input.size[2], grad_output.size[2]), repeat_each(rows, width), {}, thread_count);
+        if (rows.has_one_divisor())  // or scales would be rounded otherwise
+            return average_pool_backward(with_depth_as_rows(grad_output, grad_output.size[3], grad_output.stride[3]),
+                                         with_depth_as_rows(grad_input, grad_input.size[3] * width, 1),
+                                         adaptive_axis(grad_input.size[2], grad_output.size[2]), repeat_each(rows, width, width), {},
+                                         thread_count);
     }
     const auto run_in = grad_input.dtype == DType::float64 ? run<double> : run<float>;
     run_in(grad_output, grad_input, thread_count);

@@ -68,13 +68,9 @@ Geometry join_rows(Geometry geometry) {
     if (height == 1 || in.stride[3] != 1 || in.stride[2] != width) return geometry;
     if (width > kMaxWidth || height * width > kMaxRow || in.size[0] * in.size[1] < kMinPlanes) return geometry;
     if (rows.out() == 0 || !rows.has_one_divisor()) return geometry;
-    WindowAxis joined(height * width, rows.out());
-    for (int64_t h = 0; h < height; ++h) {
+    for (int64_t h = 0; h < height; ++h)
         if (rows.last()[h] - rows.first()[h] > 1) return geometry;
-        std::fill_n(joined.first() + h * width, width, rows.first()[h]);
-        std::fill_n(joined.last() + h * width, width, rows.last()[h]);
-    }
-    std::fill_n(joined.divisor(), joined.out(), rows.divisor()[0] * columns.divisor()[0]);
+    WindowAxis joined = repeat_each(rows, width, columns.divisor()[0]);
     joined.find_runs();
     for (View<4>* view : {&geometry.grad_output, &geometry.grad_input}) {
         view->size[3] *= view->size[2];

@@ -73,4 +73,14 @@ WindowAxis adaptive_axis(int64_t in, int64_t out) {
     return axis;
 }
 
+WindowAxis repeat_each(const WindowAxis& axis, int64_t count, int64_t divisor) {
+    WindowAxis repeated(axis.in() * count, axis.out());
+    for (int64_t i = 0; i < axis.in(); ++i) {
+        std::fill_n(repeated.first() + i * count, count, axis.first()[i]);
+        std::fill_n(repeated.last() + i * count, count, axis.last()[i]);
+    }
+    std::transform(axis.divisor(), axis.divisor() + axis.out(), repeated.divisor(), [=](int64_t own) { return own * divisor; });
+    return repeated;
+}
+
 }  // namespace torch_aclnn::kernels

@@ -69,6 +69,9 @@ WindowAxis pooling_axis(const PoolingAxis& axis);
 // windows of input index i.
 WindowAxis adaptive_axis(int64_t in, int64_t out);
 
+// Of each index `count` in a row, in the same windows, whose divisors are multiplied.
+WindowAxis repeat_each(const WindowAxis& axis, int64_t count, int64_t divisor);
+
 // The reciprocals of the divisors, an axis each: one division per window of an axis instead of one per cell. Where all windows of an axis
 // agree, theirs goes into the last axis's, to be rounded once, and the axis's own are left out.
 template <class S, size_t N>

@@ -58,7 +58,7 @@ kernels::View<3> rows_of_channels(const at::Tensor& tensor) {
 // The values of a channel each are so few that operators of ATen would take longer to call than to run.
 using Channels = std::vector<double>;
 
-Channels read(const at::Tensor& values) {
+Channels read_channels(const at::Tensor& values) {
     const at::Tensor adjacent = values.contiguous();
     Channels result(adjacent.numel());
     AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, adjacent.scalar_type(), "values of channels",
@@ -66,10 +66,9 @@ Channels read(const at::Tensor& values) {
     return result;
 }
 
-void write(const std::optional<at::Tensor>& out, const Channels& values) {
+void write_channels(const std::optional<at::Tensor>& out, const Channels& values) {
     if (!out) return;
-    if (!out->is_contiguous() || out->numel() != static_cast<int64_t>(values.size()))
-        return torch_aclnn::host::aten::write(out, at::tensor(values));
+    if (!out->is_contiguous() || out->numel() != static_cast<int64_t>(values.size())) return write(out, at::tensor(values));
     AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out->scalar_type(), "values of channels", [&] {
         std::transform(values.begin(), values.end(), out->mutable_data_ptr<scalar_t>(),
                        [](double value) { return static_cast<scalar_t>(value); });
@@ -125,11 +124,11 @@ ATEN_ENTRY(aclnnBatchNormElemt, FLOATING, (In, input), (OptIn, weight), (OptIn, 
 ATEN_CHECKED_ENTRY(aclnnBatchNormReduceBackward, FLOATING, require_channels(gradOut, input, mean, invstd), (In, gradOut), (In, input),
                    (In, mean), (In, invstd), (OptIn, weight), (Bool, inputG), (Bool, weightG), (Bool, biasG), (OptOut, sumDy),
                    (OptOut, sumDyXmu), (OptOut, gradWeight), (OptOut, gradBias)) {
-    const auto [sum_dy, sum_dy_xmu] = backward_sums(gradOut, input, read(mean));
-    if (inputG) write(sumDy, sum_dy);
-    if (inputG) write(sumDyXmu, sum_dy_xmu);
-    if (weightG) write(gradWeight, product(sum_dy_xmu, read(invstd)));
-    if (biasG) write(gradBias, sum_dy);
+    const auto [sum_dy, sum_dy_xmu] = backward_sums(gradOut, input, read_channels(mean));
+    if (inputG) write_channels(sumDy, sum_dy);
+    if (inputG) write_channels(sumDyXmu, sum_dy_xmu);
+    if (weightG) write_channels(gradWeight, product(sum_dy_xmu, read_channels(invstd)));
+    if (biasG) write_channels(gradBias, sum_dy);
 }
 
 // mean and invstd have a row for each rank, which saw counts elements of each channel.
