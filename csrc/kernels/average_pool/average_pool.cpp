@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/average_pool/geometry.h"
 #include "kernels/average_pool/job.h"
 #include "kernels/flat_planes/flat_planes.h"
 #include "kernels/flat_planes/gather_columns.h"
@@ -12,15 +13,6 @@
 
 namespace torch_aclnn::kernels {
 namespace {
-
-constexpr int64_t kMaxPlane = 4096;  // windows whose sums fit in the first cache
-
-// What is to be computed, in the form that suits the loops best.
-struct Geometry {
-    View<4> grad_output, grad_input;
-    WindowAxis rows, columns;
-    RegularWindows regular;
-};
 
 // Adjacent channels in both tensors, and not at the same time adjacent columns.
 bool channels_last(const View<4>& grad_output, const View<4>& grad_input) {
@@ -33,93 +25,6 @@ RegularWindows worthwhile(const RegularWindows& regular) {
     constexpr int64_t kMaxTerms = 16, kMaxStep = 3;
     const bool pays = regular.step > 0 && regular.step <= kMaxStep && (regular.kernel - 1) / regular.step < kMaxTerms;
     return {pays ? regular.step : 0, regular.kernel, regular.padding};
-}
-
-WindowAxis repeat_first(const WindowAxis& axis, int64_t in) {
-    WindowAxis repeated(in, 0);
-    std::fill_n(repeated.first(), in, axis.first()[0]);
-    std::fill_n(repeated.last(), in, axis.last()[0]);
-    repeated.find_runs();
-    return repeated;
-}
-
-// If one window holds the whole plane, its rows are one long row.
-Geometry collapse_plane(Geometry geometry) {
-    constexpr int64_t kMaxRow = 4096;
-    const View<4>& in = geometry.grad_input;
-    const int64_t height = in.size[2], width = in.size[3];
-    if (geometry.rows.run_end()[0] != height || geometry.columns.run_end()[0] != width || height * width > kMaxRow) return geometry;
-    if (height == 1 || in.stride[3] != 1 || in.stride[2] != width) return geometry;
-    geometry.rows = repeat_first(geometry.rows, 1);
-    geometry.columns = repeat_first(geometry.columns, height * width);
-    geometry.regular.step = 0;
-    return geometry;
-}
-
-// If one window holds all columns, no row lies in two, and all windows are of one size, the rows of a plane are one long row, of which each
-// window holds a part. So each sum still has one term, and the same scale. It takes short rows, and enough planes to pay for the long row's
-// windows.
-Geometry join_rows(Geometry geometry) {
-    constexpr int64_t kMaxRow = 8192, kMaxWidth = 64, kMinPlanes = 64;
-    const View<4>& in = geometry.grad_input;
-    const WindowAxis &rows = geometry.rows, &columns = geometry.columns;
-    const int64_t height = in.size[2], width = in.size[3];
-    if (geometry.grad_output.size[3] != 1 || columns.run_end()[0] != width || columns.last()[0] != 1) return geometry;
-    if (height == 1 || in.stride[3] != 1 || in.stride[2] != width) return geometry;
-    if (width > kMaxWidth || height * width > kMaxRow || in.size[0] * in.size[1] < kMinPlanes) return geometry;
-    if (rows.out() == 0 || !rows.has_one_divisor()) return geometry;
-    for (int64_t h = 0; h < height; ++h)
-        if (rows.last()[h] - rows.first()[h] > 1) return geometry;
-    WindowAxis joined = repeat_each(rows, width, columns.divisor()[0]);
-    joined.find_runs();
-    for (View<4>* view : {&geometry.grad_output, &geometry.grad_input}) {
-        view->size[3] *= view->size[2];
-        view->size[2] = 1;
-    }
-    geometry.grad_output.stride[3] = geometry.grad_output.stride[2];
-    geometry.rows = adaptive_axis(1, 1);
-    geometry.rows.find_runs();
-    geometry.columns = std::move(joined);
-    geometry.regular.step = 0;
-    return geometry;
-}
-
-// True if each row lies in exactly one window and no column reads beyond the sums of its row.
-bool takes_whole_planes(const Geometry& geometry) {
-    const View<4>& out = geometry.grad_output;
-    const WindowAxis &rows = geometry.rows, &columns = geometry.columns;
-    const bool dense = out.stride[3] == 1 && out.stride[2] == out.size[3] && out.size[2] * out.size[3] <= kMaxPlane;
-    const auto [step, kernel, padding] = geometry.regular;
-    if (!dense) return false;
-    if (step > 0 && (kernel > step || out.size[3] * step < columns.in() + padding)) return false;
-    for (int64_t h = 0; h < rows.in(); h = rows.run_end()[h])
-        if (rows.last()[h] - rows.first()[h] != 1) return false;
-    return true;
-}
-
-// Takes several dense planes for one of more rows.
-Geometry merge_channels(Geometry geometry) {
-    View<4>&out = geometry.grad_output, &in = geometry.grad_input;
-    const WindowAxis& rows = geometry.rows;
-    const int64_t row_count = rows.in(), window_count = out.size[2], plane = window_count * out.size[3];
-    const int64_t row_stride = row_count == 1 ? in.stride[1] : in.stride[2];
-    if (out.stride[1] != plane || in.stride[1] != row_stride * row_count) return geometry;
-    int64_t group = std::min(in.size[1], kMaxPlane / plane);
-    while (in.size[1] % group != 0) --group;
-    WindowAxis merged(row_count * group, 0);
-    for (int64_t h = 0; h < row_count * group; ++h) {
-        merged.first()[h] = rows.first()[h % row_count] + h / row_count * window_count;
-        merged.last()[h] = rows.last()[h % row_count] + h / row_count * window_count;
-    }
-    merged.find_runs();
-    geometry.rows = std::move(merged);
-    for (View<4>* view : {&out, &in}) {
-        view->size[1] /= group;
-        view->stride[1] *= group;
-    }
-    out.size[2] *= group;
-    in.stride[2] = row_stride;
-    return geometry;
 }
 
 // The parts of the scratch memory for adjacent columns.
