@@ -1,12 +1,12 @@
 """A program in C that destroys a handle between the phases of each operator; the calls in it are generated from the operators' table."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import includedir, libdir
+from torch_aclnn.host import includedir
 
+from support.compiler import c_program
 from support.operators import ENTRY_POINTS
 from support.tensors import Tensor
 
@@ -31,18 +31,12 @@ def c_call(entry_point):
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
     """Compile the program, run it and return its lines."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
     directory = tmp_path_factory.mktemp("destroyed_handles")
     headers = sorted(path.name for path in (includedir() / "aclnnop").glob("*.h"))
     (directory / "headers.h").write_text("".join(f'#include "aclnnop/{header}"\n' for header in headers))
     (directory / "calls.h").write_text("".join(map(c_call, ENTRY_POINTS.values())))
-    source, program = Path(__file__).with_name("destroyed_handles.c"), directory / "destroyed_handles"
-    link = [f"-L{libdir()}", "-lascendcl", "-lopapi", f"-Wl,-rpath,{libdir()}", f"-Wl,-rpath-link,{libdir()}"]
-    strict_c = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
-    command = [compiler, *strict_c, f"-I{includedir()}", f"-I{directory}", str(source), "-o", str(program), *link]
-    subprocess.run(command, check=True)
+    source = Path(__file__).with_name("destroyed_handles.c")
+    program = c_program(source, directory / "destroyed_handles", [f"-I{directory}"])
     return subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections import Counter
 
 import torch_aclnn  # noqa: F401
@@ -25,26 +26,44 @@ CHILDREN = {"computes": compute_on_cpu, "exits": lambda: None}
 
 x = torch.randn(64, 64).npu()
 stop = threading.Event()
+# libc's exit() waits for ever in a child that was forked while a thread added an exit handler, as each does that uses something first.
+all_at_work = threading.Barrier(4)
+
+
+def compute_on_npu() -> None:
+    (x @ x).relu().sum().item()
 
 
 def keep_busy() -> None:
     torch.npu.set_device(0)
     with torch.npu.stream(torch.npu.Stream()):
+        compute_on_npu()
+        all_at_work.wait()
         while not stop.is_set():
-            (x @ x).relu().sum().item()
+            compute_on_npu()
+
+
+def end_of(child: int) -> int:
+    for _ in range(10 * LIMIT):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(0.1)
+    os.kill(child, signal.SIGALRM)  # an alarm of its own it would not have while it waits within the fork
+    return os.waitpid(child, 0)[1]
 
 
 threads = [threading.Thread(target=keep_busy) for _ in range(3)]
 for thread in threads:
     thread.start()
+all_at_work.wait()
 ends: Counter[int] = Counter()
 for _ in range(int(sys.argv[2])):
     child = os.fork()
     if child == 0:
-        signal.alarm(LIMIT)
         CHILDREN[sys.argv[1]]()
         sys.exit(7)  # with Python's and C's exit handlers
-    ends[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])] += 1
+    ends[os.waitstatus_to_exitcode(end_of(child))] += 1
 stop.set()
 for thread in threads:
     thread.join()

@@ -25,17 +25,23 @@ std::mutex leak_reports_mutex;
 bool banner_printed = false;
 
 // A forked process ends without the exit handlers that it inherited: torch_npu's would join threads that only the parent has.
-void become_forked() {
-    if (phase != Phase::running) return;
-    phase = Phase::forked;
-    const auto end = [](int status, void*) {
-        std::fflush(nullptr);
-        _exit(status);
-    };
-    (void)on_exit(end, nullptr);
+void end_forked(int status, void*) {
+    if (phase != Phase::forked) return;
+    std::fflush(nullptr);
+    _exit(status);
 }
 
-const int registered = pthread_atfork(nullptr, nullptr, become_forked);
+// Before each fork, so that no handler stands in front of it. In the child it may be too late: a thread of the parent that held libc's lock
+// of exit handlers does not exist there, and the call would never return.
+void before_fork() {
+    if (phase == Phase::running) (void)on_exit(end_forked, nullptr);
+}
+
+void become_forked() {
+    if (phase == Phase::running) phase = Phase::forked;
+}
+
+const int registered = pthread_atfork(before_fork, nullptr, become_forked);
 
 // Libraries add to it while they are loaded, perhaps before this file's own objects are made.
 std::vector<void (*)()>& leak_reports() {
