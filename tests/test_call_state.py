@@ -7,7 +7,7 @@ import torch_aclnn  # noqa: F401
 import pytest
 import torch
 
-from support.subprocesses import EACH_FUNCTION, LET_AUTOGRAD_FINISH, output_of
+from support.subprocesses import EACH_FUNCTION, output_of
 
 DETERMINISTIC = 0  # ACL_OPT_DETERMINISTIC
 
@@ -44,7 +44,6 @@ except RuntimeError:
 torch.npu.synchronize()
 print("ends", flush=True)
 """
-    + LET_AUTOGRAD_FINISH
 )
 
 

@@ -3,7 +3,7 @@
 import pytest
 from torch_aclnn._operators import OPERATORS
 
-from support.subprocesses import EACH_FUNCTION, LET_AUTOGRAD_FINISH, output_of
+from support.subprocesses import EACH_FUNCTION, output_of
 
 MODES = [
     {"TASK_QUEUE_ENABLE": "0"},
@@ -22,7 +22,6 @@ for case in CASES:
     assert torch.allclose(a, b, rtol=1e-3, atol=1e-5), (case.name, (a - b).abs().max())
 print(sorted(name for name in torch_aclnn.host.calls()))
 """
-    + LET_AUTOGRAD_FINISH
 )
 
 BAD_ARGUMENT = """

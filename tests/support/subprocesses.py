@@ -20,11 +20,6 @@ torch.manual_seed(0)
 """
 
 
-# What a process ends with that has taken gradients: autograd's threads may still release the last graphs, for which they ask for the GIL.
-# Before 3.14 Python ends such a thread at exit by unwinding its stack, which torch's frames do not allow, and the process aborts.
-LET_AUTOGRAD_FINISH = "import time; time.sleep(0.2)"
-
-
 def environment_with(**changes: str) -> dict[str, str]:
     """Return the environment for a new process that inherits nothing of the engine which this one has loaded."""
     return {**{name: value for name, value in os.environ.items() if name not in NOT_INHERITED}, **changes}
