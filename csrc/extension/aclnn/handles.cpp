@@ -69,6 +69,11 @@ void HandleDeleter::operator()(aclIntArray* array) const {
     destroy(array);
 }
 
+void HandleDeleter::operator()(aclScalar* scalar) const {
+    static auto* const destroy = resolved<decltype(aclDestroyScalar)>("aclDestroyScalar");
+    destroy(scalar);
+}
+
 TensorHandle make_handle(const at::Tensor& tensor) {
     check_base_format(tensor);
     static auto* const create = resolved<decltype(aclCreateTensor)>("aclCreateTensor");
@@ -84,6 +89,13 @@ IntArrayHandle make_handle(at::IntArrayRef values) {
     static auto* const create = resolved<decltype(aclCreateIntArray)>("aclCreateIntArray");
     IntArrayHandle handle(create(values.data(), values.size()));
     TORCH_CHECK(handle != nullptr, "torch_aclnn: aclCreateIntArray refused ", values);
+    return handle;
+}
+
+ScalarHandle make_handle(double value) {
+    static auto* const create = resolved<decltype(aclCreateScalar)>("aclCreateScalar");
+    ScalarHandle handle(create(&value, ACL_DOUBLE));
+    TORCH_CHECK(handle != nullptr, "torch_aclnn: aclCreateScalar refused ", value);
     return handle;
 }
 

@@ -17,13 +17,22 @@ QueuedCall::~QueuedCall() {
     if (destroy != nullptr) destroy(executor_);
 }
 
+void QueuedCall::run_after(std::unique_ptr<QueuedCall> other) {
+    other->before_ = std::move(before_);
+    before_ = std::move(other);
+}
+
 void QueuedCall::prepare(Stream stream) {
+    if (before_ != nullptr) before_->prepare(stream);
     stream_ = stream;
     if (workspace_size_ > 0)
         workspace_ = at::empty({static_cast<int64_t>(workspace_size_)}, at::TensorOptions(at::kByte).device(at::kPrivateUse1));
 }
 
 Status QueuedCall::run() {
+    if (before_ != nullptr) {
+        if (const Status status = before_->run()) return status;
+    }
     use_stream_limits_on_this_thread(stream_);
     void* const address = workspace_size_ > 0 ? workspace_.mutable_data_ptr() : nullptr;
     const Status status = phase2_(address, workspace_size_, std::exchange(executor_, nullptr), stream_);

@@ -25,6 +25,8 @@ class QueuedCall {
     uint64_t* workspace_size() { return &workspace_size_; }
     aclOpExecutor** executor() { return &executor_; }
 
+    // A call whose result this one needs, with a phase 2 of its own on the same stream and in the same task of the queue.
+    void run_after(std::unique_ptr<QueuedCall> other);
     // Allocates the workspace on the stream, which is the one of phase 2.
     void prepare(Stream stream);
     // Calls phase 2 and returns its status.
@@ -37,6 +39,7 @@ class QueuedCall {
     aclOpExecutor* executor_ = nullptr;
     at::Tensor workspace_;
     Stream stream_ = nullptr;
+    std::unique_ptr<QueuedCall> before_;
 };
 
 // Queues phase 2 on the current stream of the current device. The call is released when phase 2 has been called, on whichever thread that
@@ -58,6 +61,9 @@ inline aclTensor* raw(const TensorHandle& handle) {
 inline aclIntArray* raw(const IntArrayHandle& handle) {
     return handle.get();
 }
+inline aclScalar* raw(const ScalarHandle& handle) {
+    return handle.get();
+}
 
 template <class... Arguments>
 class QueuedCallWith final : public QueuedCall {
@@ -73,10 +79,16 @@ class QueuedCallWith final : public QueuedCall {
     std::tuple<Arguments...> arguments_;
 };
 
+// Calls phase 1. A CallState must live, until the call has been queued.
+template <class Phase1, class... Arguments>
+std::unique_ptr<QueuedCall> make_call(const EntryPoint<Phase1>& entry_point, Arguments... arguments) {
+    return std::make_unique<QueuedCallWith<Arguments...>>(entry_point, std::move(arguments)...);
+}
+
 template <class Phase1, class... Arguments>
 void call(const EntryPoint<Phase1>& entry_point, Arguments... arguments) {
     const CallState state;
-    launch(std::make_unique<QueuedCallWith<Arguments...>>(entry_point, std::move(arguments)...));
+    launch(make_call(entry_point, std::move(arguments)...));
 }
 
 }  // namespace torch_aclnn

@@ -10,6 +10,7 @@
 // The handles are opaque to the extension.
 struct aclTensor;
 struct aclIntArray;
+struct aclScalar;
 struct aclOpExecutor;
 
 namespace torch_aclnn {

@@ -1,51 +1,21 @@
 #include "extension/autograd/batch_norm.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/batch_norm_backward_reduce.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/native_batch_norm.h>
-#include <ATen/ops/native_batch_norm_backward.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
+#include <array>
 #include <tuple>
 
 #include "extension/autograd/operator_call.h"
 #include "extension/autograd/per_channel.h"
+#include "extension/ops/batch_norm_backward.h"
 
 namespace torch_aclnn {
 namespace {
 
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
-
-// Of a batch: sums of dy, of dy * (x - mean), and the gradients of weight and bias, each per channel.
-struct Sums {
-    at::Tensor dy, dy_xmu, grad_weight, grad_bias;
-};
-
-// One pass over memory, as torch's own backward makes.
-Sums fused_sums(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& mean,
-                const at::Tensor& invstd, double eps) {
-    if (input.is_privateuseone()) {
-        const auto [dy, dy_xmu, grad_weight, grad_bias] =
-            at::batch_norm_backward_reduce(grad_output, input, mean, invstd, weight, /*input_g=*/true, /*weight_g=*/true, /*bias_g=*/true);
-        return {dy, dy_xmu, grad_weight, grad_bias};
-    }
-    const auto [unused, grad_weight, grad_bias] =
-        at::native_batch_norm_backward(grad_output, input, weight, {}, {}, mean, invstd, /*train=*/true, eps, {false, true, true});
-    return {grad_bias, grad_weight / invstd, grad_weight, grad_bias};
-}
-
-// The same of torch's operators that have derivatives; the statistics are functions of the input, too.
-Sums differentiable_sums(const at::Tensor& grad_output, const at::Tensor& input, at::Tensor& mean, at::Tensor& invstd, double eps) {
-    const double count = static_cast<double>(input.numel() / input.size(1));
-    const at::Tensor x = input.to(mean.scalar_type()), dy = grad_output.to(mean.scalar_type());
-    mean = sum_over_samples(x) / count;
-    const at::Tensor centred = x - per_channel(mean, x);
-    invstd = (sum_over_samples(centred.square()) / count + eps).rsqrt();
-    const at::Tensor sum_dy = sum_over_samples(dy), sum_dy_xmu = sum_over_samples(dy * centred);
-    return {sum_dy, sum_dy_xmu, sum_dy_xmu * invstd, sum_dy};
-}
 
 class BatchNormNode final : public DerivativeNode {
    public:
@@ -66,17 +36,16 @@ class BatchNormNode final : public DerivativeNode {
     variable_list differentiate(const variable_list& gradients) override {
         const std::lock_guard<std::mutex> lock(mutex_);
         const at::Tensor input = input_.unpack(), weight = weight_.unpack();
-        at::Tensor mean = mean_.unpack(), invstd = invstd_.unpack();
+        const at::Tensor mean = mean_.unpack(), invstd = invstd_.unpack();
         const at::Tensor& grad_output = gradients[0];
         if (!grad_output.defined()) return variable_list(3);
         refuse_tangents(kName, grad_output);
-        const Sums sums = at::GradMode::is_enabled() ? differentiable_sums(grad_output, input, mean, invstd, eps_)
-                                                     : fused_sums(grad_output, input, weight, mean, invstd, eps_);
-        variable_list result(3);
-        if (task_should_compute_output(0)) result[0] = elementwise(grad_output, input, mean, invstd, weight, sums);
-        if (weight.defined() && task_should_compute_output(1)) result[1] = sums.grad_weight.to(weight.scalar_type());
-        if (bias_type_ && task_should_compute_output(2)) result[2] = sums.grad_bias.to(*bias_type_);
-        return result;
+        const std::array<bool, 3> wanted{task_should_compute_output(0), weight.defined() && task_should_compute_output(1),
+                                         bias_type_ && task_should_compute_output(2)};
+        const BatchNormBackwardArguments arguments{grad_output, input, weight, mean, invstd, eps_, wanted};
+        const auto [grad_input, grad_weight, grad_bias] = at::GradMode::is_enabled() ? differentiable(arguments) : fused(arguments);
+        return {grad_input, wanted[1] ? grad_weight.to(weight.scalar_type()) : at::Tensor(),
+                wanted[2] ? grad_bias.to(*bias_type_) : at::Tensor()};
     }
 
     void release_variables() override {
@@ -85,14 +54,24 @@ class BatchNormNode final : public DerivativeNode {
     }
 
    private:
-    static at::Tensor elementwise(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
-                                  const at::Tensor& weight, const Sums& sums) {
-        using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                                     const std::optional<at::Tensor>&, const at::Tensor&, const at::Tensor&, const at::Tensor&);
-        static const auto op = find_operator_of_package<Signature>("torch_aclnn::batch_norm_elemt_backward");
-        const at::Tensor count = at::full({1}, static_cast<double>(input.numel() / input.size(1)), mean.options());
-        const auto scale = weight.defined() ? std::optional(weight) : std::nullopt;
-        return op.call(grad_output, input, mean, invstd, scale, sums.dy, sums.dy_xmu, count);
+    static BatchNormGradients fused(const BatchNormBackwardArguments& a) {
+        using Signature = BatchNormGradients(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, const at::Tensor&,
+                                             const at::Tensor&, double, std::array<bool, 3>);
+        static const auto op = find_operator_of_package<Signature>("torch_aclnn::_batch_norm_backward");
+        const at::AutoDispatchBelowADInplaceOrView guard;
+        return op.call(a.grad_output, a.input, a.weight, a.mean, a.invstd, a.eps, a.wanted);
+    }
+
+    // Of operators that have derivatives; the statistics are functions of the input, too.
+    static BatchNormGradients differentiable(const BatchNormBackwardArguments& a) {
+        const double count = static_cast<double>(a.input.numel() / a.input.size(1));
+        const at::ScalarType type = a.mean.scalar_type();
+        const at::Tensor x = a.input.to(type), dy = a.grad_output.to(type);
+        const at::Tensor mean = sum_over_samples(x) / count;
+        const at::Tensor centred = x - per_channel(mean, x);
+        const at::Tensor invstd = (sum_over_samples(centred.square()) / count + a.eps).rsqrt();
+        const at::Tensor sum_dy = sum_over_samples(dy), sum_dy_xmu = sum_over_samples(dy * centred);
+        return {a.wanted[0] ? elementwise_of_batch(a, mean, invstd, sum_dy, sum_dy_xmu) : at::Tensor(), sum_dy_xmu * invstd, sum_dy};
     }
 
     SavedVariable input_, weight_, mean_, invstd_;

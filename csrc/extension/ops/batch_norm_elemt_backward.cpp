@@ -1,15 +1,26 @@
 #include "kernels/batch_norm_elemt_backward/batch_norm_elemt_backward.h"
 
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/ones_like.h>
 
-#include "extension/aclnn/launch.h"
+#include "extension/aclnn/fill.h"
 #include "extension/autograd/batch_norm_elemt.h"
+#include "extension/ops/batch_norm_elemt_backward.h"
 #include "extension/ops/common.h"
 #include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_batch_norm_elemt_backward.h"
 
 namespace torch_aclnn {
+
+std::unique_ptr<QueuedCall> make_batch_norm_elemt_backward(const BatchNormElemtArguments& arguments, const at::Tensor& grad_input) {
+    static const EntryPoint<decltype(aclnnBatchNormElemtBackwardGetWorkspaceSize)> entry_point("aclnnBatchNormElemtBackward");
+    const auto& [grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, counter] = arguments;
+    const at::Tensor scale = weight.defined() ? weight : empty_on_npu(invstd, invstd.sizes());
+    auto call = make_call(entry_point, make_handle(grad_out), make_handle(input), make_handle(mean), make_handle(invstd),
+                          make_handle(scale), make_handle(sum_dy), make_handle(sum_dy_xmu), make_handle(counter), make_handle(grad_input));
+    if (!weight.defined()) call->run_after(make_fill(scale, 1));  // the document requires a weight
+    return call;
+}
+
 namespace {
 
 constexpr const char* kOp = "batch_norm_elemt_backward";
@@ -51,10 +62,10 @@ struct BatchNormElemtBackward {
                                   {"sum_dy_xmu", sum_dy_xmu},
                                   {"count", count}});
     }
+    BatchNormElemtArguments arguments() const { return {grad_out, input, mean, invstd, weight_or_undefined(), sum_dy, sum_dy_xmu, count}; }
     template <class Compute>
     at::Tensor record(const Compute& compute) const {
-        const BatchNormElemtArguments arguments{grad_out, input, mean, invstd, weight_or_undefined(), sum_dy, sum_dy_xmu, count};
-        return torch_aclnn::record<BatchNormElemtBackwardNode>(compute, arguments);
+        return torch_aclnn::record<BatchNormElemtBackwardNode>(compute, arguments());
     }
     void run_npu(const at::Tensor& grad_input) const;
     void run_cpu(const at::Tensor& grad_input) const;
@@ -82,11 +93,8 @@ void BatchNormElemtBackward::check() const {
 }
 
 void BatchNormElemtBackward::run_npu(const at::Tensor& grad_input) const {
-    static const EntryPoint<decltype(aclnnBatchNormElemtBackwardGetWorkspaceSize)> entry_point("aclnnBatchNormElemtBackward");
-    const at::Tensor given = weight_or_undefined();
-    const at::Tensor scale = given.defined() ? given : at::ones_like(invstd);  // the document requires one
-    call(entry_point, make_handle(grad_out), make_handle(input), make_handle(mean), make_handle(invstd), make_handle(scale),
-         make_handle(sum_dy), make_handle(sum_dy_xmu), make_handle(count), make_handle(grad_input));
+    const CallState state;
+    launch(make_batch_norm_elemt_backward(arguments(), grad_input));
 }
 
 kernels::View<8> channel_view(const at::Tensor& tensor) {

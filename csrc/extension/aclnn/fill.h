@@ -1,0 +1,11 @@
+// Tensors of one value, for an operator that needs them beside what it is given.
+#pragma once
+
+#include "extension/aclnn/launch.h"
+
+namespace torch_aclnn {
+
+// As torch_npu's own fill_ of a floating-point tensor.
+std::unique_ptr<QueuedCall> make_fill(const at::Tensor& tensor, double value);
+
+}  // namespace torch_aclnn

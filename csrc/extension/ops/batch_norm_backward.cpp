@@ -1,0 +1,118 @@
+// The backward of batch norm in training: sums over the batch in one pass over memory, and the operator batch_norm_elemt_backward. It is an
+// operator of its own, so that the NPU takes all of it as one task of its queue.
+#include "extension/ops/batch_norm_backward.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/batch_norm_backward_reduce.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/native_batch_norm_backward.h>
+#include <torch/library.h>
+
+#include <utility>
+
+#include "extension/aclnn/fill.h"
+#include "extension/autograd/operator_call.h"
+#include "extension/ops/batch_norm_elemt_backward.h"
+#include "extension/ops/common.h"
+#include "extension/ops/registration.h"
+#include "include/aclnn/acl_meta.h"
+
+namespace torch_aclnn {
+namespace {
+
+constexpr const char* kOp = "_batch_norm_backward";
+
+void check(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& mean,
+           const at::Tensor& invstd) {
+    const std::initializer_list<NamedTensor> per_channel = {{"weight", weight}, {"mean", mean}, {"invstd", invstd}};
+    check_same_device(kOp, {{"input", input}, {"grad_output", grad_output}});
+    check_rank(kOp, "input", input.dim(), 2, 8);
+    check_size(kOp, "grad_output", grad_output.sym_sizes(), input.sym_sizes());
+    for (const NamedTensor& t : per_channel) {
+        if (!t.tensor.defined()) continue;
+        check_same_device(kOp, {{"input", input}, t});
+        check_size(kOp, t.name, t.tensor.sym_sizes(), {input.sym_size(1)});
+    }
+}
+
+double elements_of_channel(const at::Tensor& input) {
+    return static_cast<double>(input.numel() / input.size(1));
+}
+
+using Wanted = std::array<bool, 3>;
+
+// On every device, of torch's operators for the sums.
+BatchNormGradients backward(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                            const at::Tensor& mean, const at::Tensor& invstd, double eps, Wanted wanted) {
+    check(grad_output, input, weight.value_or(at::Tensor()), mean, invstd);
+    at::Tensor sum_dy, sum_dy_xmu, grad_weight, grad_bias;
+    if (input.is_privateuseone()) {
+        std::tie(sum_dy, sum_dy_xmu, grad_weight, grad_bias) =
+            at::batch_norm_backward_reduce(grad_output, input, mean, invstd, weight, /*input_g=*/true, /*weight_g=*/true, /*bias_g=*/true);
+    } else {
+        std::tie(std::ignore, grad_weight, grad_bias) =
+            at::native_batch_norm_backward(grad_output, input, weight, {}, {}, mean, invstd, /*train=*/true, eps, {false, true, true});
+        sum_dy = grad_bias;
+        sum_dy_xmu = grad_weight / invstd;
+    }
+    const BatchNormBackwardArguments arguments{grad_output, input, weight, mean, invstd, eps, wanted};
+    return {wanted[0] ? elementwise_of_batch(arguments, mean, invstd, sum_dy, sum_dy_xmu) : at::Tensor(),
+            wanted[1] ? grad_weight : at::Tensor(), wanted[2] ? grad_bias : at::Tensor()};
+}
+
+// The same in one task of the queue.
+BatchNormGradients backward_on_npu(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                                   const at::Tensor& mean, const at::Tensor& invstd, double eps, Wanted wanted) {
+    using Phase1 = aclnnStatus(const aclTensor* gradOut, const aclTensor* input, const aclTensor* mean, const aclTensor* invstd,
+                               const aclTensor* weight, bool inputG, bool weightG, bool biasG, aclTensor* sumDy, aclTensor* sumDyXmu,
+                               aclTensor* gradWeight, aclTensor* gradBias, uint64_t* workspaceSize, aclOpExecutor** executor);
+    static const EntryPoint<Phase1> reduce("aclnnBatchNormReduceBackward");
+    const at::Tensor scale = weight.value_or(at::Tensor());
+    check(grad_output, input, scale, mean, invstd);
+    if (input.numel() == 0) return backward(grad_output, input, weight, mean, invstd, eps, wanted);
+
+    const DeviceScope scope(input.device());
+    const auto per_channel = [&](bool is_wanted) { return is_wanted ? empty_on_npu(mean, mean.sizes()) : at::Tensor(); };
+    const auto optional_handle = [](const at::Tensor& tensor) { return tensor.defined() ? make_handle(tensor) : TensorHandle(); };
+    const at::Tensor sum_dy = per_channel(wanted[0]), sum_dy_xmu = per_channel(wanted[0]);
+    const at::Tensor grad_weight = per_channel(wanted[1]), grad_bias = per_channel(wanted[2]);
+    const CallState state;
+    auto sums = make_call(reduce, make_handle(grad_output), make_handle(input), make_handle(mean), make_handle(invstd),
+                          optional_handle(scale), wanted[0], wanted[1], wanted[2], optional_handle(sum_dy), optional_handle(sum_dy_xmu),
+                          optional_handle(grad_weight), optional_handle(grad_bias));
+    if (!wanted[0]) {
+        launch(std::move(sums));
+        return {at::Tensor(), grad_weight, grad_bias};
+    }
+    const at::Tensor grad_input = empty_on_npu(input, input.sizes()), count = empty_on_npu(mean, {1});
+    auto call = make_batch_norm_elemt_backward({grad_output, input, mean, invstd, scale, sum_dy, sum_dy_xmu, count}, grad_input);
+    call->run_after(make_fill(count, elements_of_channel(input)));
+    call->run_after(std::move(sums));
+    launch(std::move(call));
+    return {grad_input, grad_weight, grad_bias};
+}
+
+TORCH_LIBRARY_FRAGMENT(torch_aclnn, m) {
+    m.def(
+        "_batch_norm_backward(Tensor grad_output, Tensor input, Tensor? weight, Tensor mean, Tensor invstd, float eps, "
+        "bool[3] output_mask) -> (Tensor, Tensor, Tensor)");
+}
+TORCH_LIBRARY_IMPL(torch_aclnn, CompositeExplicitAutograd, m) {
+    m.impl("_batch_norm_backward", backward);
+}
+TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {
+    m.impl("_batch_norm_backward", backward_on_npu);
+}
+
+}  // namespace
+
+at::Tensor elementwise_of_batch(const BatchNormBackwardArguments& arguments, const at::Tensor& mean, const at::Tensor& invstd,
+                                const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu) {
+    using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                 const std::optional<at::Tensor>&, const at::Tensor&, const at::Tensor&, const at::Tensor&);
+    static const auto op = find_operator_of_package<Signature>("torch_aclnn::batch_norm_elemt_backward");
+    const at::Tensor count = at::full({1}, elements_of_channel(arguments.input), mean.options());
+    return op.call(arguments.grad_output, arguments.input, mean, invstd, arguments.weight, sum_dy, sum_dy_xmu, count);
+}
+
+}  // namespace torch_aclnn
