@@ -29,7 +29,7 @@ from benchmarks.checks import WrongResult, check_ours, check_peer
 from benchmarks.figures import Earlier, Figures, UnusableFile, as_json, read_earlier
 from benchmarks.operators import random_cases
 from benchmarks.tables import INTERRUPTED, make_console, print_conclusions, print_disturbance, print_times
-from benchmarks.timing import CopySpeed, alternate, batch_size
+from benchmarks.timing import CopySpeed, compare
 
 ROUNDS, QUICK_ROUNDS = 9, 5
 FAILED = 1
@@ -55,7 +55,7 @@ class Run:
             check_peer(work, "ATen", work.aten)
             compiled, calls_aten = self.compile(case, work)
             calls = [work.ours, work.aten, *([compiled] if compiled else [])]
-            seconds = alternate(calls, [batch_size(call) for call in calls], self.rounds)
+            seconds = compare(calls, self.rounds)
         except (WrongResult, RuntimeError) as error:
             self.failed = True
             self.notes.append(f"[red]no times[/red] of {case.name}: {_first_line(error)}")
