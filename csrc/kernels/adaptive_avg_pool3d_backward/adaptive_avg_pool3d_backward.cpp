@@ -13,12 +13,15 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-// Very small planes do not fill vectors; tables for whole volumes do, of which there have to be many.
-bool suits_flat(const FlatTensors<5>& tensors) {
-    constexpr int64_t kVectorsOfPlane = 2, kMinVolumes = 64;
+// Very small planes do not fill vectors; tables for whole volumes do, of which there have to be many. Of two vectors and more it is shorter
+// to make a plane once, where others are copies of it.
+bool suits_flat(const FlatTensors<5>& tensors, const WindowAxis& depth) {
+    constexpr int64_t kVectorsOfCopies = 2, kMaxCells = 32, kMinVolumes = 64;
     const View<5>& in = tensors.target;
-    return in.size[3] * in.size[4] * tensors.inner <= kVectorsOfPlane * gather_lanes() &&
-           suits_flat_planes(tensors, std::max(kMinVolumes, tensors.plane_size()));
+    const bool repeats_planes = 2 * depth.run_count() <= depth.in();
+    const int64_t cells_of_copies = kVectorsOfCopies * gather_lanes();
+    const int64_t max_cells = repeats_planes ? cells_of_copies : std::max(cells_of_copies, kMaxCells);
+    return in.size[3] * in.size[4] * tensors.inner <= max_cells && suits_flat_planes(tensors, std::max(kMinVolumes, tensors.plane_size()));
 }
 
 // The planes of volumes, one by one: of short rows, and of longer ones that are not copies of others.
@@ -61,7 +64,7 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     for (WindowAxis* axis : {&depth, &rows, &columns}) axis->find_runs();
     const auto scales = window_scales<S, 3>({&depth, &rows, &columns});
     if constexpr (std::is_same_v<S, float>)
-        if (const FlatTensors<5> tensors = flat_tensors(grad_output, grad_input); suits_flat(tensors))
+        if (const FlatTensors<5> tensors = flat_tensors(grad_output, grad_input); suits_flat(tensors, depth))
             return FlatPlanes(tensors, {flat_axis(depth, grad_output.size[2], scales[0]), flat_axis(rows, grad_output.size[3], scales[1]),
                                         flat_axis(columns, grad_output.size[4], scales[2])})
                 .run(thread_count);
