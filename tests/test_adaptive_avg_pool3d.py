@@ -53,6 +53,17 @@ def test_channels_last_into_channels_last_with_single_columns(dtype, case):
         assert torch.equal(out, expected)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 6, 9])
+@pytest.mark.parametrize("case", [((7, 20, 23), (4, 9, 10)), ((5, 30, 33), (5, 7, 29)), ((9, 16, 21), (4, 16, 21))])
+def test_few_adjacent_channels_have_the_bits_of_planes(dtype, channels, case):
+    size, output_size = case
+    grad_output = torch.randn((2, channels, *output_size), dtype=dtype)
+    out = torch.full((2, channels, *size), float("nan"), dtype=dtype).contiguous(memory_format=torch.channels_last_3d)
+    op.out(grad_output.contiguous(memory_format=torch.channels_last_3d), out.shape, out=out)
+    assert torch.equal(out, op(grad_output, out.shape))
+
+
 def test_worked_example(device):
     grad_output = torch.arange(1.0, 7.0, device=device).view(1, 1, 1, 3, 2)
     assert op(grad_output, (1, 1, 2, 4, 2)).flatten().tolist() == 2 * [0.25, 0.5, 1, 1.5, 2, 2.5, 1.25, 1.5]

@@ -1,6 +1,8 @@
 #include "kernels/adaptive_avg_pool3d_backward/adaptive_avg_pool3d_backward.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "kernels/adaptive_avg_pool3d_backward/job.h"
 #include "kernels/average_pool/average_pool.h"
@@ -34,13 +36,31 @@ bool suits_flat_planes_of_volumes(const View<5>& grad_input, const WindowAxis& d
            suits_flat_planes(in.dtype, plane_count, cells, std::max(kMinPlanes, cells / kCellsPerPlane));
 }
 
-// Adjacent channels in both tensors become one cell. Rows of windows follow each other.
-bool has_cells_of_channels(const View<5>& grad_output, const View<5>& grad_input) {
-    constexpr int64_t kMinChannels = 4;  // fewer do not fill the lanes
+// Adjacent channels in both tensors may become one cell. Rows of windows follow each other.
+bool has_adjacent_channels(const View<5>& grad_output, const View<5>& grad_input) {
     const int64_t channels = grad_input.size[1];
     const auto cells_follow = [=](const View<5>& view) { return view.size[4] == 1 || view.stride[4] == channels; };
-    return channels >= kMinChannels && channels_innermost(grad_input) && grad_output.stride[1] == 1 && cells_follow(grad_output) &&
+    return channels > 1 && channels_innermost(grad_input) && grad_output.stride[1] == 1 && cells_follow(grad_output) &&
            cells_follow(grad_input);
+}
+
+// Columns are cells of `inner` adjacent channels. Where `sums` has blocks, it lists their sums.
+struct Cells {
+    int64_t inner = 1;
+    GatherPlan sums;
+};
+
+// Few channels do not fill the lanes, unless a table goes over the cells of a row.
+template <class S>
+Cells plan_cells(const View<5>& grad_output, const View<5>& grad_input, const WindowAxis& columns) {
+    constexpr int64_t kMinChannels = 4;
+    const int64_t channels = grad_input.size[1], windows = grad_output.size[4];
+    const int64_t row_count = grad_input.size[0] * grad_input.size[2] * grad_input.size[3];
+    if (!has_adjacent_channels(grad_output, grad_input)) return {1, plan_columns<S>(columns, windows, 1, channels * row_count)};
+    if (channels >= std::max(kMinChannels, gather_lanes())) return {channels, {}};
+    GatherPlan sums = plan_columns<S>(columns, windows, channels, row_count);
+    if (channels >= kMinChannels || sums.table().blocks > 0) return {channels, std::move(sums)};
+    return {1, plan_columns<S>(columns, windows, 1, channels * row_count)};
 }
 
 // Rows without gaps between them, each of which lies in one window of columns: then the rows of a plane are one long row, of which the
@@ -56,13 +76,22 @@ View<4> with_depth_as_rows(const View<5>& view, int64_t columns, int64_t column_
             {view.stride[0], view.stride[1], view.stride[2], column_stride}};
 }
 
+// Each value so many times.
+template <class S>
+std::vector<S> repeated(const std::vector<S>& values, int64_t times) {
+    std::vector<S> result;
+    result.reserve(values.size() * times);
+    for (const S value : values) result.insert(result.end(), times, value);
+    return result;
+}
+
 template <class S>
 void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     WindowAxis depth = adaptive_axis(grad_input.size[2], grad_output.size[2]);
     WindowAxis rows = adaptive_axis(grad_input.size[3], grad_output.size[3]);
     WindowAxis columns = adaptive_axis(grad_input.size[4], grad_output.size[4]);
     for (WindowAxis* axis : {&depth, &rows, &columns}) axis->find_runs();
-    const auto scales = window_scales<S, 3>({&depth, &rows, &columns});
+    auto scales = window_scales<S, 3>({&depth, &rows, &columns});
     if constexpr (std::is_same_v<S, float>)
         if (const FlatTensors<5> tensors = flat_tensors(grad_output, grad_input); suits_flat(tensors, depth))
             return FlatPlanes(tensors, {flat_axis(depth, grad_output.size[2], scales[0]), flat_axis(rows, grad_output.size[3], scales[1]),
@@ -71,22 +100,23 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     const auto table = [&](const WindowAxis& axis, int d) {
         return axis.table(grad_output.size[2 + d], scales[d].empty() ? nullptr : scales[d].data());
     };
-    const int64_t inner = has_cells_of_channels(grad_output, grad_input) ? grad_input.size[1] : 1;
+    const bool is_flat = suits_flat_planes_of_volumes(grad_input, depth, rows);
+    const Cells cells = is_flat ? Cells{} : plan_cells<S>(grad_output, grad_input, columns);
+    const int64_t inner = cells.inner;
     if (inner > 1) {
         grad_output.size[1] = grad_input.size[1] = 1;
         grad_output.stride[4] = grad_input.stride[4] = inner;  // of a single column it could be any number
     }
     const int64_t width = grad_input.size[4] * inner, windows = grad_output.size[4] * inner;
     const int64_t plane_count = grad_input.size[0] * grad_input.size[1] * grad_input.size[2];
-    const bool is_flat = inner == 1 && suits_flat_planes_of_volumes(grad_input, depth, rows);
     FlatStages stages;
     if constexpr (std::is_same_v<S, float>)
         if (is_flat) {
             const FlatAxis axes[] = {flat_axis(rows, grad_output.size[3], scales[1]), flat_axis(columns, grad_output.size[4], scales[2])};
             stages = FlatStages(axes, 2, 1);
         }
-    const GatherPlan column_sums =
-        is_flat || inner > 1 ? GatherPlan{} : plan_columns<S>(columns, windows, plane_count * grad_input.size[3]);
+    const GatherTable column_sums = cells.sums.table();
+    if (column_sums.blocks > 0) scales[2] = repeated(scales[2], inner);
     AdaptiveAvgPool3dJob job{};
     job.grad_output = grad_output;
     job.grad_input = grad_input;
@@ -94,7 +124,7 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     job.depth = table(depth, 0);
     job.rows = table(rows, 1);
     job.columns = table(columns, 2);
-    job.column_sums = column_sums.table();
+    job.column_sums = column_sums;
     if (is_flat) job.plane_stages[0] = stages.stage(0), job.plane_stages[1] = stages.stage(1);
     job.stream = is_large(grad_input);
     job.plane_bytes = round_to_lines(grad_output.size[3] * windows * static_cast<int64_t>(sizeof(S)) + kSlack);

@@ -10,6 +10,7 @@ namespace torch_aclnn::kernels {
 
 // grad_input[n,c,d,h,w] = sum over ow of (sum over oh of (sum over od of grad_output[n,c,od,oh,ow] * depth.scale[od]) * rows.scale[oh])
 // * columns.scale[ow], for cells of `inner` adjacent numbers: one, or all channels of channels-last tensors, which then have one channel.
+// With column_sums columns.scale has a value for each number of a cell.
 struct AdaptiveAvgPool3dJob {
     View<5> grad_output, grad_input;
     int64_t inner;

@@ -84,12 +84,12 @@ class AdaptiveAvgPool3d {
     }
 
     void make_row(int64_t h) {
-        const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first, windows = job_.columns.out, inner = job_.inner;
-        const S* source = plane_ + first * windows * inner;
+        const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first, windows = job_.columns.out * job_.inner;
+        const S* source = plane_ + first * windows;
         const S* row_scale = scale_from(job_.rows, first);
         const S* column_scale = scale_from(job_.columns, 0);
         S* sums = sums_;
-        if (inner > 1) return make_row_of_cells(source, count, row_scale);
+        if (job_.inner > 1 && job_.column_sums.blocks == 0) return make_row_of_cells(source, count, row_scale);
         for_lanes<S>(windows, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             store<N>(sums + i, sum_scaled<N, true>(source + i, windows, 1, count, row_scale) * load<N>(column_scale + i) + S{0});

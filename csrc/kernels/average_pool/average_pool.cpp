@@ -123,7 +123,7 @@ class Plan {
         job.kernel = geometry_.regular.kernel;
         job.padding = geometry_.regular.padding;
         if (!by_channel_ && job.step == 0)
-            column_sums_ = plan_columns<S>(geometry_.columns, job.grad_output.size[3],
+            column_sums_ = plan_columns<S>(geometry_.columns, job.grad_output.size[3], /*inner=*/1,
                                            job.grad_input.size[0] * job.grad_input.size[1] * geometry_.rows.in());
         job.column_sums = column_sums_.table();
         job.plane_scale = data_or_null(plane_scale_);

@@ -13,14 +13,14 @@ inline GatherPlan row_plan(const FlatAxis& columns, int64_t inner, int64_t reada
 }
 
 // The plan for rows in which so many columns differ from their neighbours that filling runs of equal ones takes longer, and which are
-// enough to pay for it; else an empty one.
+// enough to pay for it; else an empty one. Columns are cells of `inner` adjacent numbers.
 template <class S>
-GatherPlan plan_columns(const WindowAxis& columns, int64_t windows, int64_t row_count) {
+GatherPlan plan_columns(const WindowAxis& columns, int64_t windows, int64_t inner, int64_t row_count) {
     constexpr int64_t kMinRows = 128;
     const int64_t lanes = gather_lanes();
     if (!std::is_same_v<S, float> || lanes == 0 || row_count < kMinRows) return {};
     // Behind the sums there is room for a vector.
-    const GatherPlan plan = row_plan(flat_axis(columns, windows, {}), 1, windows + lanes);
+    const GatherPlan plan = row_plan(flat_axis(columns, windows, {}), inner, windows * inner + lanes);
     return columns.run_count() > plan.step_count() ? plan : GatherPlan{};
 }
 

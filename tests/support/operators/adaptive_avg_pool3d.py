@@ -95,7 +95,7 @@ AWKWARD_SIZES = (
 
 def awkward_results(layout: Any, dtype: Any) -> "Iterator[t.Tensor]":
     for size, out_size in AWKWARD_SIZES:
-        for channels in (5, 19):  # from 32 volumes on small ones have a loop of their own
+        for channels in (2, 5, 19):  # from 32 volumes on small ones have a loop of their own
             yield op(layout(awkward_values(2, channels, *out_size, dtype=dtype)), (2, channels, *size))
 
 
