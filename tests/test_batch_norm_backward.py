@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from support.marks import host_engine_only
+from support.subprocesses import output_of
 
 REDUCE, FILL, ELEMENTWISE = "aclnnBatchNormReduceBackward", "aclnnInplaceFillScalar", "aclnnBatchNormElemtBackward"
 SUBSETS = [names.split() for names in ("input", "weight", "bias", "input bias", "weight bias", "input weight bias")]
@@ -56,21 +57,29 @@ def test_batch_of_gradients_equals_a_loop(device, wanted):
         torch.testing.assert_close(found.cpu(), torch.stack([one[i] for one in alone]).cpu(), rtol=1e-5, atol=1e-6)
 
 
+# In a process of its own, where autograd's thread, which launched what failed, may be told of it later.
+FAIL = """
+import torch_aclnn, torch
+x = torch.linspace(-2, 3, 360, device="npu").view(4, 3, 5, 6).requires_grad_()
+y = torch_aclnn.functional.batch_norm(x, None, None, training=True)
+grad_output = x.detach() ** 2
+backward = lambda: torch.autograd.grad(y, x, grad_output, retain_graph=True)[0]
+expected = backward().cpu()
+with torch_aclnn.host.inject("{fault}:1") as injected:
+    try:
+        backward()
+        torch.npu.synchronize()
+    except RuntimeError as error:
+        print("{entry_point}" in str(error), injected.count)
+print(torch.equal(backward().cpu(), expected))
+"""
+
+
 @host_engine_only
 @pytest.mark.parametrize("phase", ["GetWorkspaceSize", "@run"])
 @pytest.mark.parametrize("entry_point", [REDUCE, FILL, ELEMENTWISE])
 def test_failure_of_a_part_names_it_and_the_next_backward_is_right(entry_point, phase):
-    inputs = {"input": inputs_on("npu")["input"]}
-    grad_output = torch.linspace(-1, 2, 360, device="npu").view(4, 3, 5, 6)
-    expected = gradients(torch_aclnn.functional, inputs, ["input"], grad_output)
-    y = normalised(torch_aclnn.functional, **inputs)
-    torch.npu.synchronize()
-    with torch_aclnn.host.inject(f"{entry_point}{phase}:1") as injected:
-        with pytest.raises(RuntimeError, match=entry_point):
-            torch.autograd.grad(y, inputs["input"], grad_output)
-            torch.npu.synchronize()
-        assert injected.count == 1
-    assert torch.equal(gradients(torch_aclnn.functional, inputs, ["input"], grad_output)[0].cpu(), expected[0].cpu())
+    assert output_of(FAIL.format(fault=entry_point + phase, entry_point=entry_point)).split() == ["True", "1", "True"]
 
 
 @pytest.mark.parametrize(
