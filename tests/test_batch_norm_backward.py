@@ -9,6 +9,7 @@ from support.marks import host_engine_only
 from support.subprocesses import output_of
 
 REDUCE, FILL, ELEMENTWISE = "aclnnBatchNormReduceBackward", "aclnnInplaceFillScalar", "aclnnBatchNormElemtBackward"
+EMPTY = pytest.mark.parametrize("shape", [(0, 3, 4), (2, 3, 0), (2, 0, 4)], ids=str)
 SUBSETS = [names.split() for names in ("input", "weight", "bias", "input bias", "weight bias", "input weight bias")]
 
 
@@ -55,6 +56,26 @@ def test_batch_of_gradients_equals_a_loop(device, wanted):
     alone = [gradients(torch_aclnn.functional, inputs, wanted, grad_output) for grad_output in batch]
     for i, found in enumerate(together):
         torch.testing.assert_close(found.cpu(), torch.stack([one[i] for one in alone]).cpu(), rtol=1e-5, atol=1e-6)
+
+
+def assert_of_an_empty_batch(gradients: tuple[Tensor, ...], shape: tuple[int, ...]) -> None:
+    grad_input, *of_channels = gradients
+    assert grad_input.shape == shape
+    assert all(torch.equal(gradient.cpu(), torch.zeros(shape[1])) for gradient in of_channels)
+
+
+@EMPTY
+def test_gradients_of_an_empty_batch_are_zeros(device, shape):
+    x, ones = torch.empty(shape, device=device), torch.ones(shape[1], device=device)
+    assert_of_an_empty_batch(torch.ops.torch_aclnn._batch_norm_backward(x, x, ones, ones, ones, 1e-5, [True] * 3), shape)
+
+
+@host_engine_only
+@EMPTY
+def test_torchs_own_backward_of_an_empty_batch_ends_on_npu(shape):
+    x, ones = torch.empty(shape, device="npu"), torch.ones(shape[1], device="npu")
+    theirs = torch.ops.aten.native_batch_norm_backward(x, x, ones, None, None, ones, ones, True, 1e-5, [True] * 3)
+    assert_of_an_empty_batch(theirs, shape)
 
 
 # In a process of its own, where autograd's thread, which launched what failed, may be told of it later.

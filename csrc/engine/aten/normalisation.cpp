@@ -50,6 +50,12 @@ ATEN_ENTRY(aclnnBatchNorm, FLOATING, (In, input), (OptIn, weight), (OptIn, bias)
 ATEN_ENTRY(aclnnBatchNormBackward, FLOATING, (In, gradOut), (In, input), (OptIn, weight), (OptIn, runningMean), (OptIn, runningVar),
            (OptIn, saveMean), (OptIn, saveInvstd), (Bool, training), (Double, eps), (MaskOf<3>, outputMask), (OptOut, gradInput),
            (OptOut, gradWeight), (OptOut, gradBias)) {
+    if (input.numel() == 0) {  // ATen would divide by the number of elements
+        const at::Tensor nothing = at::zeros({input.size(1)});
+        write(gradWeight, nothing);
+        write(gradBias, nothing);
+        return;
+    }
     const auto [of_input, of_weight, of_bias] = at::native_batch_norm_backward(
         upcast(gradOut), upcast(input), upcast(weight), upcast(runningMean), upcast(runningVar), upcast(saveMean), upcast(saveInvstd),
         training, eps, wanted(outputMask, gradInput, gradWeight, gradBias));

@@ -79,7 +79,7 @@ class QueuedCallWith final : public QueuedCall {
     std::tuple<Arguments...> arguments_;
 };
 
-// Calls phase 1. A CallState must live, until the call has been queued.
+// Calls phase 1. A CallState must live until the call has been queued.
 template <class Phase1, class... Arguments>
 std::unique_ptr<QueuedCall> make_call(const EntryPoint<Phase1>& entry_point, Arguments... arguments) {
     return std::make_unique<QueuedCallWith<Arguments...>>(entry_point, std::move(arguments)...);

@@ -17,6 +17,16 @@ namespace {
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
+struct BackwardArguments {
+    const at::Tensor& grad_output;
+    const at::Tensor& input;
+    const std::optional<at::Tensor> weight;
+    const at::Tensor& mean;
+    const at::Tensor& invstd;
+    double eps;
+    std::array<bool, 3> wanted;  // gradients of input, weight and bias
+};
+
 class BatchNormNode final : public DerivativeNode {
    public:
     explicit BatchNormNode(const BatchNormArguments& arguments)
@@ -42,7 +52,7 @@ class BatchNormNode final : public DerivativeNode {
         refuse_tangents(kName, grad_output);
         const std::array<bool, 3> wanted{task_should_compute_output(0), weight.defined() && task_should_compute_output(1),
                                          bias_type_ && task_should_compute_output(2)};
-        const BatchNormBackwardArguments arguments{grad_output, input, weight, mean, invstd, eps_, wanted};
+        const BackwardArguments arguments{grad_output, input, weight, mean, invstd, eps_, wanted};
         const auto [grad_input, grad_weight, grad_bias] = at::GradMode::is_enabled() ? differentiable(arguments) : fused(arguments);
         return {grad_input, wanted[1] ? grad_weight.to(weight.scalar_type()) : at::Tensor(),
                 wanted[2] ? grad_bias.to(*bias_type_) : at::Tensor()};
@@ -54,7 +64,7 @@ class BatchNormNode final : public DerivativeNode {
     }
 
    private:
-    static BatchNormGradients fused(const BatchNormBackwardArguments& a) {
+    static BatchNormGradients fused(const BackwardArguments& a) {
         using Signature = BatchNormGradients(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, const at::Tensor&,
                                              const at::Tensor&, double, std::array<bool, 3>);
         static const auto op = find_operator_of_package<Signature>("torch_aclnn::_batch_norm_backward");
@@ -63,15 +73,16 @@ class BatchNormNode final : public DerivativeNode {
     }
 
     // Of operators that have derivatives; the statistics are functions of the input, too.
-    static BatchNormGradients differentiable(const BatchNormBackwardArguments& a) {
-        const double count = static_cast<double>(a.input.numel() / a.input.size(1));
+    static BatchNormGradients differentiable(const BackwardArguments& a) {
+        const double count = elements_of_channel(a.input);
         const at::ScalarType type = a.mean.scalar_type();
         const at::Tensor x = a.input.to(type), dy = a.grad_output.to(type);
         const at::Tensor mean = sum_over_samples(x) / count;
         const at::Tensor centred = x - per_channel(mean, x);
         const at::Tensor invstd = (sum_over_samples(centred.square()) / count + a.eps).rsqrt();
         const at::Tensor sum_dy = sum_over_samples(dy), sum_dy_xmu = sum_over_samples(dy * centred);
-        return {a.wanted[0] ? elementwise_of_batch(a, mean, invstd, sum_dy, sum_dy_xmu) : at::Tensor(), sum_dy_xmu * invstd, sum_dy};
+        return {a.wanted[0] ? elementwise_of_batch(a.grad_output, a.input, mean, invstd, a.weight, sum_dy, sum_dy_xmu) : at::Tensor(),
+                sum_dy_xmu * invstd, sum_dy};
     }
 
     SavedVariable input_, weight_, mean_, invstd_;

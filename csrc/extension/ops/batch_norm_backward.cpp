@@ -3,9 +3,9 @@
 #include "extension/ops/batch_norm_backward.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/batch_norm_backward_reduce.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/native_batch_norm_backward.h>
+#include <ATen/ops/zeros_like.h>
 #include <torch/library.h>
 
 #include <utility>
@@ -24,52 +24,41 @@ constexpr const char* kOp = "_batch_norm_backward";
 
 void check(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& mean,
            const at::Tensor& invstd) {
-    const std::initializer_list<NamedTensor> per_channel = {{"weight", weight}, {"mean", mean}, {"invstd", invstd}};
     check_same_device(kOp, {{"input", input}, {"grad_output", grad_output}});
     check_rank(kOp, "input", input.dim(), 2, 8);
     check_size(kOp, "grad_output", grad_output.sym_sizes(), input.sym_sizes());
-    for (const NamedTensor& t : per_channel) {
-        if (!t.tensor.defined()) continue;
-        check_same_device(kOp, {{"input", input}, t});
-        check_size(kOp, t.name, t.tensor.sym_sizes(), {input.sym_size(1)});
-    }
+    for (const NamedTensor& t : {NamedTensor{"weight", weight}, NamedTensor{"mean", mean}, NamedTensor{"invstd", invstd}})
+        check_per_channel(kOp, input, t);
 }
 
-double elements_of_channel(const at::Tensor& input) {
-    return static_cast<double>(input.numel() / input.size(1));
+// Sums over nothing; torch's kernel would divide by the number of elements.
+BatchNormGradients of_empty_batch(const at::Tensor& input, const at::Tensor& mean, std::array<bool, 3> wanted) {
+    const auto zeros_like = [](bool is_wanted, const at::Tensor& like) { return is_wanted ? at::zeros_like(like) : at::Tensor(); };
+    return {zeros_like(wanted[0], input), zeros_like(wanted[1], mean), zeros_like(wanted[2], mean)};
 }
 
-using Wanted = std::array<bool, 3>;
-
-// On every device, of torch's operators for the sums.
+// On every device but npu. From torch's own backward come the sums.
 BatchNormGradients backward(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
-                            const at::Tensor& mean, const at::Tensor& invstd, double eps, Wanted wanted) {
+                            const at::Tensor& mean, const at::Tensor& invstd, double eps, std::array<bool, 3> wanted) {
     check(grad_output, input, weight.value_or(at::Tensor()), mean, invstd);
-    at::Tensor sum_dy, sum_dy_xmu, grad_weight, grad_bias;
-    if (input.is_privateuseone()) {
-        std::tie(sum_dy, sum_dy_xmu, grad_weight, grad_bias) =
-            at::batch_norm_backward_reduce(grad_output, input, mean, invstd, weight, /*input_g=*/true, /*weight_g=*/true, /*bias_g=*/true);
-    } else {
-        std::tie(std::ignore, grad_weight, grad_bias) =
-            at::native_batch_norm_backward(grad_output, input, weight, {}, {}, mean, invstd, /*train=*/true, eps, {false, true, true});
-        sum_dy = grad_bias;
-        sum_dy_xmu = grad_weight / invstd;
-    }
-    const BatchNormBackwardArguments arguments{grad_output, input, weight, mean, invstd, eps, wanted};
-    return {wanted[0] ? elementwise_of_batch(arguments, mean, invstd, sum_dy, sum_dy_xmu) : at::Tensor(),
+    if (input.numel() == 0) return of_empty_batch(input, mean, wanted);
+    const auto [unused, grad_weight, grad_bias] =
+        at::native_batch_norm_backward(grad_output, input, weight, {}, {}, mean, invstd, /*train=*/true, eps, {false, true, true});
+    const at::Tensor &sum_dy = grad_bias, sum_dy_xmu = grad_weight / invstd;
+    return {wanted[0] ? elementwise_of_batch(grad_output, input, mean, invstd, weight, sum_dy, sum_dy_xmu) : at::Tensor(),
             wanted[1] ? grad_weight : at::Tensor(), wanted[2] ? grad_bias : at::Tensor()};
 }
 
-// The same in one task of the queue.
+// In one task of the queue.
 BatchNormGradients backward_on_npu(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
-                                   const at::Tensor& mean, const at::Tensor& invstd, double eps, Wanted wanted) {
+                                   const at::Tensor& mean, const at::Tensor& invstd, double eps, std::array<bool, 3> wanted) {
     using Phase1 = aclnnStatus(const aclTensor* gradOut, const aclTensor* input, const aclTensor* mean, const aclTensor* invstd,
                                const aclTensor* weight, bool inputG, bool weightG, bool biasG, aclTensor* sumDy, aclTensor* sumDyXmu,
                                aclTensor* gradWeight, aclTensor* gradBias, uint64_t* workspaceSize, aclOpExecutor** executor);
     static const EntryPoint<Phase1> reduce("aclnnBatchNormReduceBackward");
     const at::Tensor scale = weight.value_or(at::Tensor());
     check(grad_output, input, scale, mean, invstd);
-    if (input.numel() == 0) return backward(grad_output, input, weight, mean, invstd, eps, wanted);
+    if (input.numel() == 0) return of_empty_batch(input, mean, wanted);
 
     const DeviceScope scope(input.device());
     const auto per_channel = [&](bool is_wanted) { return is_wanted ? empty_on_npu(mean, mean.sizes()) : at::Tensor(); };
@@ -106,13 +95,17 @@ TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {
 
 }  // namespace
 
-at::Tensor elementwise_of_batch(const BatchNormBackwardArguments& arguments, const at::Tensor& mean, const at::Tensor& invstd,
-                                const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu) {
+double elements_of_channel(const at::Tensor& input) {
+    return static_cast<double>(input.numel() / input.size(1));
+}
+
+at::Tensor elementwise_of_batch(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
+                                const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu) {
     using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
                                  const std::optional<at::Tensor>&, const at::Tensor&, const at::Tensor&, const at::Tensor&);
     static const auto op = find_operator_of_package<Signature>("torch_aclnn::batch_norm_elemt_backward");
-    const at::Tensor count = at::full({1}, elements_of_channel(arguments.input), mean.options());
-    return op.call(arguments.grad_output, arguments.input, mean, invstd, arguments.weight, sum_dy, sum_dy_xmu, count);
+    const at::Tensor count = at::full({1}, elements_of_channel(input), mean.options());
+    return op.call(grad_output, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count);
 }
 
 }  // namespace torch_aclnn

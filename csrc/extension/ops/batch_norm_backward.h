@@ -3,7 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
 #include <optional>
 #include <tuple>
 
@@ -12,18 +11,10 @@ namespace torch_aclnn {
 // Of input, weight and bias; undefined where not wanted.
 using BatchNormGradients = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
-struct BatchNormBackwardArguments {
-    const at::Tensor& grad_output;
-    const at::Tensor& input;
-    const std::optional<at::Tensor> weight;
-    const at::Tensor& mean;
-    const at::Tensor& invstd;
-    double eps;
-    std::array<bool, 3> wanted;
-};
+double elements_of_channel(const at::Tensor& input);
 
 // The gradient of the input, through the dispatcher, from the sums over the batch of dy and of dy * (x - mean).
-at::Tensor elementwise_of_batch(const BatchNormBackwardArguments& arguments, const at::Tensor& mean, const at::Tensor& invstd,
-                                const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu);
+at::Tensor elementwise_of_batch(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
+                                const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu);
 
 }  // namespace torch_aclnn

@@ -81,10 +81,8 @@ void BatchNormElemtBackward::check() const {
     const c10::SymInt channels = input.sym_size(1);
     TORCH_SYM_CHECK(channels.sym_ge(1), kOp, ": input: expected at least one channel in dimension 1, got ", input.sym_sizes());
     for (const NamedTensor& t : per_channel) {
-        if (!t.tensor.defined()) continue;
-        check_same_device(kOp, {{"input", input}, t});
-        check_size(kOp, t.name, t.tensor.sym_sizes(), {channels});
-        check_dtype(kOp, t, floating);
+        check_per_channel(kOp, input, t);
+        if (t.tensor.defined()) check_dtype(kOp, t, floating);
     }
     for (const NamedTensor& t : {NamedTensor{"input", input}, NamedTensor{"grad_out", grad_out}}) check_dtype(kOp, t, floating);
     check_dtype(kOp, {"count", count}, {at::kInt, at::kHalf, at::kFloat, at::kDouble});

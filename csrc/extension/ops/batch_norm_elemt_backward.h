@@ -8,7 +8,7 @@
 
 namespace torch_aclnn {
 
-// Phase 1, for arguments that have been checked. A CallState must live, until the call has been queued.
+// Phase 1, for arguments that have been checked. A CallState must live until the call has been queued.
 std::unique_ptr<QueuedCall> make_batch_norm_elemt_backward(const BatchNormElemtArguments& arguments, const at::Tensor& grad_input);
 
 }  // namespace torch_aclnn

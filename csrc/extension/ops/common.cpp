@@ -33,6 +33,12 @@ void check_size(const char* op, const char* name, c10::SymIntArrayRef got, c10::
     }
 }
 
+void check_per_channel(const char* op, const at::Tensor& input, const NamedTensor& values) {
+    if (!values.tensor.defined()) return;
+    check_same_device(op, {{"input", input}, values});
+    check_size(op, values.name, values.tensor.sym_sizes(), {input.sym_size(1)});
+}
+
 void check_length(const char* op, const char* name, size_t length, std::initializer_list<size_t> allowed) {
     TORCH_CHECK(std::find(allowed.begin(), allowed.end(), length) != allowed.end(), op, ": ", name, ": expected ",
                 at::ArrayRef<size_t>(allowed), " values, got ", length);

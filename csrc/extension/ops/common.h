@@ -28,6 +28,8 @@ void check_values(const char* op, const char* name, at::IntArrayRef values, int6
 void check_values(const char* op, const char* name, c10::SymIntArrayRef values, int64_t lowest);
 // No negative size, and a product that int64_t holds.
 void check_countable(const char* op, const char* name, c10::SymIntArrayRef sizes);
+// RuntimeError unless it is on the device of `input` and has a value for each of its channels; undefined passes.
+void check_per_channel(const char* op, const at::Tensor& input, const NamedTensor& values);
 void check_dtype(const char* op, const NamedTensor& tensor, std::initializer_list<at::ScalarType> allowed);
 void check_dtype(const char* op, const NamedTensor& tensor, const NamedTensor& reference);
 

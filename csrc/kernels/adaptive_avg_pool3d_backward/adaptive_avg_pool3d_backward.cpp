@@ -116,7 +116,7 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
             stages = FlatStages(axes, 2, 1);
         }
     const GatherTable column_sums = cells.sums.table();
-    if (column_sums.blocks > 0) scales[2] = repeated(scales[2], inner);
+    if (inner > 1 && column_sums.blocks > 0) scales[2] = repeated(scales[2], inner);
     AdaptiveAvgPool3dJob job{};
     job.grad_output = grad_output;
     job.grad_input = grad_input;
