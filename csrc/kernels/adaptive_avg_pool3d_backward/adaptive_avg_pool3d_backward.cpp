@@ -1,6 +1,7 @@
 #include "kernels/adaptive_avg_pool3d_backward/adaptive_avg_pool3d_backward.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
+#include "kernels/transposed_planes/transposed_planes.h"
 
 namespace torch_aclnn::kernels {
 namespace {
@@ -24,6 +26,27 @@ bool suits_flat(const FlatTensors<5>& tensors, const WindowAxis& depth) {
     const int64_t cells_of_copies = kVectorsOfCopies * gather_lanes();
     const int64_t max_cells = repeats_planes ? cells_of_copies : std::max(cells_of_copies, kMaxCells);
     return in.size[3] * in.size[4] * tensors.inner <= max_cells && suits_flat_planes(tensors, std::max(kMinVolumes, tensors.plane_size()));
+}
+
+// The same for volumes that the second cache holds: a plan takes as long as some groups.
+bool suits_transposed(const FlatTensors<5>& tensors) {
+    constexpr int64_t kMaxVolume = 10240, kMinVolumes = 48, kNumbersPerVolume = 8;
+    return suits_transposed_planes(tensors, kMaxVolume, std::max(kMinVolumes, tensors.plane_size() / kNumbersPerVolume));
+}
+
+// Whether there was a loop for the volumes as a whole.
+bool run_whole_volumes(const View<5>& grad_output, const View<5>& grad_input, const std::array<const WindowAxis*, 3>& windows,
+                       const std::array<std::vector<float>, 3>& scales, int thread_count) {
+    const FlatTensors<5> tensors = flat_tensors(grad_output, grad_input);
+    const bool transposed = suits_transposed(tensors);
+    if (!transposed && !suits_flat(tensors, *windows[0])) return false;
+    FlatAxis axes[3];
+    for (int d = 0; d < 3; ++d) axes[d] = flat_axis(*windows[d], grad_output.size[2 + d], scales[d]);
+    if (transposed)
+        TransposedPlanes(tensors, axes).run(thread_count);
+    else
+        FlatPlanes(tensors, axes).run(thread_count);
+    return true;
 }
 
 // The planes of volumes, one by one: of short rows, and of longer ones that are not copies of others.
@@ -93,10 +116,8 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     for (WindowAxis* axis : {&depth, &rows, &columns}) axis->find_runs();
     auto scales = window_scales<S, 3>({&depth, &rows, &columns});
     if constexpr (std::is_same_v<S, float>)
-        if (const FlatTensors<5> tensors = flat_tensors(grad_output, grad_input); suits_flat(tensors, depth))
-            return FlatPlanes(tensors, {flat_axis(depth, grad_output.size[2], scales[0]), flat_axis(rows, grad_output.size[3], scales[1]),
-                                        flat_axis(columns, grad_output.size[4], scales[2])})
-                .run(thread_count);
+        if constexpr (std::is_same_v<S, float>)
+            if (run_whole_volumes(grad_output, grad_input, {&depth, &rows, &columns}, scales, thread_count)) return;
     const auto table = [&](const WindowAxis& axis, int d) {
         return axis.table(grad_output.size[2 + d], scales[d].empty() ? nullptr : scales[d].data());
     };

@@ -10,6 +10,7 @@
 #include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
+#include "kernels/transposed_planes/transposed_planes.h"
 
 namespace torch_aclnn::kernels {
 namespace {
@@ -75,10 +76,32 @@ bool suits_flat(const FlatTensors<4>& tensors, const WindowAxis& rows, const Reg
     return tensors.target.size[3] < limit && suits_flat_planes(tensors, min_planes);
 }
 
-void run_flat_planes(const FlatTensors<4>& tensors, const WindowAxis& rows, const WindowAxis& columns, int thread_count) {
+// Planes that the second cache holds, and enough of them: a plan takes as long as some groups. It does not pay where windows slide over
+// rows that fill vectors, nor where large ones leave copies of few rows.
+bool suits_transposed(const FlatTensors<4>& tensors, const RegularWindows& regular) {
+    constexpr int64_t kMaxPlane = 4096, kMinPlanes = 48, kNumbersPerPlane = 8;
+    constexpr int64_t kMaxSlidingRow = 20, kMinSlidingPlanes = 64, kNumbersPerSlidingPlane = 4, kMaxWindow = 512;
+    const int64_t size = tensors.plane_size();
+    if (size > kMaxWindow * tensors.size_of_plane(tensors.source)) return false;
+    if (regular.step != 1 || regular.kernel == 1)
+        return suits_transposed_planes(tensors, kMaxPlane, std::max(kMinPlanes, size / kNumbersPerPlane));
+    return tensors.target.size[3] <= kMaxSlidingRow &&
+           suits_transposed_planes(tensors, kMaxPlane, std::max(kMinSlidingPlanes, size / kNumbersPerSlidingPlane));
+}
+
+// Whether there was a loop for the planes as a whole.
+bool run_whole_planes(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns,
+                      const RegularWindows& regular, int thread_count) {
+    const FlatTensors<4> tensors = flat_tensors(grad_output, grad_input);
+    const bool transposed = suits_transposed(tensors, regular);
+    if (!transposed && !suits_flat(tensors, rows, regular)) return false;
     const auto scales = window_scales<float, 2>({&rows, &columns});
-    const View<4>& out = tensors.source;
-    FlatPlanes(tensors, {flat_axis(rows, out.size[2], scales[0]), flat_axis(columns, out.size[3], scales[1])}).run(thread_count);
+    const FlatAxis axes[] = {flat_axis(rows, grad_output.size[2], scales[0]), flat_axis(columns, grad_output.size[3], scales[1])};
+    if (transposed)
+        TransposedPlanes(tensors, axes).run(thread_count);
+    else
+        FlatPlanes(tensors, axes).run(thread_count);
+    return true;
 }
 
 // The job of a call, and the tables that it points to.
@@ -151,8 +174,7 @@ void average_pool_backward(const View<4>& grad_output, const View<4>& grad_input
     rows.find_runs();
     columns.find_runs();
     regular = worthwhile(regular);
-    const FlatTensors<4> tensors = flat_tensors(grad_output, grad_input);
-    if (suits_flat(tensors, rows, regular)) return run_flat_planes(tensors, rows, columns, thread_count);
+    if (run_whole_planes(grad_output, grad_input, rows, columns, regular, thread_count)) return;
     Geometry geometry = join_rows({grad_output, grad_input, std::move(rows), std::move(columns), regular});
     if (grad_input.dtype == DType::float64)
         Plan<double>(std::move(geometry)).run(thread_count);

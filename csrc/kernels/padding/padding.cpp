@@ -8,6 +8,7 @@
 #include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
+#include "kernels/transposed_planes/transposed_planes.h"
 
 namespace torch_aclnn::kernels {
 namespace {
@@ -87,6 +88,12 @@ bool suits_flat(const FlatTensors<4>& tensors, const SourceAxis& rows, const Sou
     return suits_flat_planes(tensors, std::max(min_planes, tensors.plane_size() / lanes));
 }
 
+// Planes that the second cache holds, and enough of them: a plan takes as long as some groups.
+bool suits_transposed(const FlatTensors<4>& tensors) {
+    constexpr int64_t kMaxPlane = 4096, kMinPlanes = 32, kNumbersPerPlane = 16;
+    return suits_transposed_planes(tensors, kMaxPlane, std::max(kMinPlanes, tensors.plane_size() / kNumbersPerPlane));
+}
+
 FlatAxis flat_axis(const SourceAxis& axis) {
     return {axis.in(), axis.out(), axis.begin(), axis.begin() + 1, axis.source(), nullptr};
 }
@@ -106,7 +113,9 @@ GatherPlan plan_columns(const PaddingJob& job, const SourceAxis& columns, int64_
 void padding_backward(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns,
                       int thread_count) {
     const FlatTensors<4> tensors = flat_tensors(grad_output, grad_input);
-    if (suits_flat(tensors, rows, columns)) return FlatPlanes(tensors, {flat_axis(rows), flat_axis(columns)}).run(thread_count);
+    const FlatAxis axes[] = {flat_axis(rows), flat_axis(columns)};
+    if (suits_transposed(tensors)) return TransposedPlanes(tensors, axes).run(thread_count);
+    if (suits_flat(tensors, rows, columns)) return FlatPlanes(tensors, axes).run(thread_count);
     PaddingJob job = plan(grad_output, grad_input, rows, columns);
     const int64_t row_count = job.grad_input.size[0] * job.grad_input.size[1] * job.rows.in;
     const GatherPlan column_sums = plan_columns(job, columns, row_count);

@@ -134,25 +134,40 @@ inline Vector<uint32_t, N> to_bits(Vector<float, N> value) {
         return widen_bits<N>(narrow_half<N>(value));
 }
 
-// N consecutive elements as the type of their sums, and back with one rounding.
+// What a vector of elements is made of in registers.
+template <class T>
+using BitsOf = std::conditional_t<std::is_same_v<T, Sum<T>>, T, uint16_t>;
+
+// Elements as the type of their sums, and back with one rounding.
+template <int N, class T>
+inline Vector<Sum<T>, N> widen(Vector<BitsOf<T>, N> bits) {
+    if constexpr (std::is_same_v<T, Half>)
+        return widen_half<N>(bits);
+    else if constexpr (std::is_same_v<T, BFloat16>)
+        return widen_bfloat16<N>(bits);
+    else
+        return bits;
+}
+
+template <int N, class T>
+inline Vector<BitsOf<T>, N> narrow(Vector<Sum<T>, N> value) {
+    if constexpr (std::is_same_v<T, Half>)
+        return narrow_half<N>(value);
+    else if constexpr (std::is_same_v<T, BFloat16>)
+        return narrow_bits<N>(bfloat16_bits<N>(value));
+    else
+        return value;
+}
+
+// N consecutive elements.
 template <int N, class T>
 inline Vector<Sum<T>, N> load(const T* source) {
-    if constexpr (std::is_same_v<T, Half>)
-        return widen_half<N>(load_bytes<Vector<uint16_t, N>>(source));
-    else if constexpr (std::is_same_v<T, BFloat16>)
-        return widen_bfloat16<N>(load_bytes<Vector<uint16_t, N>>(source));
-    else
-        return load_bytes<Vector<T, N>>(source);
+    return widen<N, T>(load_bytes<Vector<BitsOf<T>, N>>(source));
 }
 
 template <int N, class T>
 inline void store(T* target, Vector<Sum<T>, N> value) {
-    if constexpr (std::is_same_v<T, Half>)
-        store_bytes(target, narrow_half<N>(value));
-    else if constexpr (std::is_same_v<T, BFloat16>)
-        store_bytes(target, narrow_bits<N>(bfloat16_bits<N>(value)));
-    else
-        store_bytes(target, value);
+    store_bytes(target, narrow<N, T>(value));
 }
 
 // N elements that lie `stride` apart; kAdjacent says that it is 1.

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/support/dtype.h"
 #include "kernels/support/loop.h"

@@ -1,0 +1,85 @@
+"""Many small planes, which are made together, have the bits of few, which are made row by row."""
+
+from collections.abc import Callable
+
+import torch_aclnn  # noqa: F401
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional as F
+from torch.ops import torch_aclnn as ops
+
+from support.samples import Draw, awkward_values, bits
+
+FEW = 3
+Backward = Callable[..., Tensor]  # of a gradient and the result's shape; or into `out`
+
+
+def draw_avg_pool2d(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:
+    """Return the sizes of a plane and of its gradient, and the operator with the arguments that lead from one to the other."""
+    size = draw(st.tuples(st.integers(1, 14), st.integers(1, 14)))
+    kernel = [draw(st.integers(1, min(5, length))) for length in size]
+    stride = [draw(st.integers(1, 4)) for _ in size]
+    padding = [draw(st.integers(0, length // 2)) for length in kernel]
+    rest = (draw(st.booleans()), draw(st.booleans()), draw(st.sampled_from([None, -3])))
+    small = F.avg_pool2d(torch.empty(1, 1, *size), kernel, stride, padding, *rest).shape[2:]
+    return size, small, lambda grad, shape, **out: operator("avg_pool2d", out)(grad, shape, kernel, stride, padding, *rest, **out)
+
+
+def draw_adaptive_avg_pool2d(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:
+    size, small = (draw(st.tuples(st.integers(1, 14), st.integers(1, 14))) for _ in range(2))
+    return size, small, lambda grad, shape, **out: operator("adaptive_avg_pool2d", out)(grad, shape, **out)
+
+
+def draw_adaptive_avg_pool3d(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:
+    size, small = (draw(st.tuples(*[st.integers(1, 6)] * 3)) for _ in range(2))
+    return size, small, lambda grad, shape, **out: operator("adaptive_avg_pool3d", out)(grad, shape, **out)
+
+
+def draw_padding(draw: Draw, name: str, limit: Callable[[int], int]) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:
+    height, width = draw(st.tuples(st.integers(1, 14), st.integers(1, 14)))
+    padding = [draw(st.integers(0, limit(length))) for length in (width, width, height, height)]
+    padded = (height + sum(padding[2:]), width + sum(padding[:2]))
+    return (height, width), padded, lambda grad, shape, **out: operator(name, out)(grad, shape, padding, **out)
+
+
+def draw_replication_pad2d(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:
+    return draw_padding(draw, "replication_pad2d", lambda length: 5)
+
+
+def draw_reflection_pad2d(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:
+    return draw_padding(draw, "reflection_pad2d", lambda length: min(4, length - 1))
+
+
+def operator(name: str, out: dict[str, Tensor]) -> Callable[..., Tensor]:
+    packet = getattr(ops, f"{name}_backward")
+    return packet.out if out else packet.default
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize(
+    "draw_case", [draw_avg_pool2d, draw_adaptive_avg_pool2d, draw_adaptive_avg_pool3d, draw_replication_pad2d, draw_reflection_pad2d]
+)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_many_planes_have_the_bits_of_few(draw_case, dtype, data):
+    size, small, backward = draw_case(data.draw)
+    samples, channels = data.draw(st.integers(3, 17)), data.draw(st.integers(6, 9))
+    step, gap = data.draw(st.integers(1, 2)), data.draw(st.integers(0, 1))
+    gradient = awkward_values(samples * step, channels, *small, dtype=dtype)[::step]
+    many = torch.full((samples, channels + gap, *size), 7.0, dtype=dtype)
+    backward(gradient, [samples, channels, *size], out=many[:, :channels])
+    few = torch.cat([backward(part, [1, part.shape[1], *size]) for part in gradient.flatten(0, 1)[None].split(FEW, 1)], 1)
+    assert torch.equal(bits(many[:, :channels].flatten(0, 1)), bits(few[0]))
+    assert many[:, channels:].eq(7).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("count", [49, 57, 64])
+def test_the_last_planes_of_memory_are_not_read_beyond(count, dtype):
+    memory = awkward_values(count, 1, 1, 3, dtype=dtype)
+    many = ops.adaptive_avg_pool2d_backward(memory, [count, 1, 2, 5])
+    few = torch.cat([ops.adaptive_avg_pool2d_backward(part, [1, 1, 2, 5]) for part in memory.split(1)])
+    assert torch.equal(bits(many), bits(few))
