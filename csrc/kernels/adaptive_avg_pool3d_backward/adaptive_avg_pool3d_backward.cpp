@@ -99,15 +99,6 @@ View<4> with_depth_as_rows(const View<5>& view, int64_t columns, int64_t column_
             {view.stride[0], view.stride[1], view.stride[2], column_stride}};
 }
 
-// Each value so many times.
-template <class S>
-std::vector<S> repeated(const std::vector<S>& values, int64_t times) {
-    std::vector<S> result;
-    result.reserve(values.size() * times);
-    for (const S value : values) result.insert(result.end(), times, value);
-    return result;
-}
-
 template <class S>
 void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     WindowAxis depth = adaptive_axis(grad_input.size[2], grad_output.size[2]);
@@ -137,7 +128,7 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
             stages = FlatStages(axes, 2, 1);
         }
     const GatherTable column_sums = cells.sums.table();
-    if (inner > 1 && column_sums.blocks > 0) scales[2] = repeated(scales[2], inner);
+    if (inner > 1 && column_sums.blocks > 0) scales[2] = repeat_each(scales[2], inner);
     AdaptiveAvgPool3dJob job{};
     job.grad_output = grad_output;
     job.grad_input = grad_input;

@@ -111,8 +111,9 @@ class Plan {
     explicit Plan(Geometry given)
         : scales_(window_scales<S, 2>({&given.rows, &given.columns})),
           by_channel_(channels_last(given.grad_output, given.grad_input)),
-          geometry_(by_channel_ ? std::move(given) : collapse_plane(std::move(given))) {
-        const bool whole_planes = !by_channel_ && scales_[0].empty() && takes_whole_planes(geometry_);
+          geometry_(by_channel_ || given.inner > 1 ? std::move(given) : collapse_plane(std::move(given))) {
+        if (geometry_.inner > 1) scales_[1] = repeat_each(scales_[1], geometry_.inner);
+        const bool whole_planes = !by_channel_ && geometry_.inner == 1 && scales_[0].empty() && takes_whole_planes(geometry_);
         if (whole_planes) geometry_ = merge_channels(std::move(geometry_));
         for (int64_t o = 0; whole_planes && o < geometry_.grad_output.size[2]; ++o)
             plane_scale_.insert(plane_scale_.end(), scales_[1].begin(), scales_[1].end());
@@ -144,9 +145,12 @@ class Plan {
         job.columns = geometry_.columns.table(job.grad_output.size[3], scales_[1].data());
         job.step = geometry_.regular.step;
         job.kernel = geometry_.regular.kernel;
-        job.padding = geometry_.regular.padding;
+        job.padding = geometry_.regular.padding * geometry_.inner;
+        job.inner = geometry_.inner;
+        job.columns.in *= job.inner;
+        if (job.inner > 1 && (job.step > 1 || (job.kernel - 1) * job.inner * static_cast<int64_t>(sizeof(S)) > kSlack)) job.step = 0;
         if (!by_channel_ && job.step == 0)
-            column_sums_ = plan_columns<S>(geometry_.columns, job.grad_output.size[3], /*inner=*/1,
+            column_sums_ = plan_columns<S>(geometry_.columns, job.grad_output.size[3] / job.inner, job.inner,
                                            job.grad_input.size[0] * job.grad_input.size[1] * geometry_.rows.in());
         job.column_sums = column_sums_.table();
         job.plane_scale = data_or_null(plane_scale_);
@@ -175,7 +179,7 @@ void average_pool_backward(const View<4>& grad_output, const View<4>& grad_input
     columns.find_runs();
     regular = worthwhile(regular);
     if (run_whole_planes(grad_output, grad_input, rows, columns, regular, thread_count)) return;
-    Geometry geometry = join_rows({grad_output, grad_input, std::move(rows), std::move(columns), regular});
+    Geometry geometry = join_channels(join_rows({grad_output, grad_input, std::move(rows), std::move(columns), regular}));
     if (grad_input.dtype == DType::float64)
         Plan<double>(std::move(geometry)).run(thread_count);
     else

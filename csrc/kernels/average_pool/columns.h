@@ -39,15 +39,15 @@ class PoolColumns {
 
     // The sum of `count` neighbours that ends at each of N places; `Count` is a number, or a type that stands for one.
     template <class Count>
-    static Vector<S, N> window(const S* last, Count count) {
+    static Vector<S, N> window(const S* last, Count count, int64_t distance = 1) {
         if (count == 0) return Vector<S, N>{};
-        return sum_apart<N>(last - (count - 1), 1, count);
+        return sum_apart<N>(last - (count - 1) * distance, distance, count);
     }
 
     void slide(const S* sums, T* row) const {
         const S* last = sums + shift_[0];
         visit_count(terms_[0], [=](auto count) {
-            for (int64_t i = 0, width = job_.columns.in; i < width; i += N) store<N>(row + i, window(last + i, count));
+            for (int64_t i = 0, width = job_.columns.in; i < width; i += N) store<N>(row + i, window(last + i, count, job_.inner));
         });
     }
 
@@ -108,7 +108,7 @@ class PoolColumns {
     void sum_columns(const S* sums, T* row) const {
         if constexpr (std::is_same_v<S, float>)
             if (job_.column_sums.blocks > 0) return gather_sums(sums, job_.column_sums, row);
-        fill_runs(sums, row);
+        job_.inner == 1 ? fill_runs(sums, row) : fill_runs_of_cells(sums, row);
     }
 
     // Neighbours in the same windows have the same value.
@@ -119,6 +119,20 @@ class PoolColumns {
             for (int64_t o = columns.first[begin]; o < columns.last[begin]; ++o) sum += sums[o];
             const Vector<S, N> all = Vector<S, N>{} + sum;
             for (int64_t i = begin; i < columns.run_end[begin]; i += N) store<N>(row + i, all);
+        }
+    }
+
+    // What is written behind a cell the next one mends.
+    void fill_runs_of_cells(const S* sums, T* row) const {
+        const AxisTable& columns = job_.columns;
+        const int64_t inner = job_.inner, cells = columns.in / inner;
+        for (int64_t begin = 0; begin < cells; begin = columns.run_end[begin]) {
+            const S* const source = sums + columns.first[begin] * inner;
+            const int64_t count = columns.last[begin] - columns.first[begin];
+            Vector<S, N> sum[(AveragePoolJob::kMaxInner + N - 1) / N];
+            for (int64_t c = 0; c < inner; c += N) sum[c / N] = window(source + (count - 1) * inner + c, count, inner);
+            for (int64_t i = begin; i < columns.run_end[begin]; ++i)
+                for (int64_t c = 0; c < inner; c += N) store<N>(row + i * inner + c, sum[c / N]);
         }
     }
 

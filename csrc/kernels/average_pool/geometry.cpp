@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/average_pool/job.h"
+
 namespace torch_aclnn::kernels {
 namespace {
 
@@ -17,6 +19,23 @@ WindowAxis repeat_first(const WindowAxis& axis, int64_t in) {
 }
 
 }  // namespace
+
+Geometry join_channels(Geometry geometry) {
+    constexpr int64_t kMaxChannelsOfCopies = 3;  // of windows apart, from which cells are copied one by one
+    const int64_t channels = geometry.grad_input.size[1];
+    if (channels > kMaxChannelsOfCopies && !geometry.rows.overlap() && !geometry.columns.overlap()) return geometry;
+    const auto columns_follow = [=](const View<4>& view) { return view.size[3] == 1 || view.stride[3] == channels; };
+    if (!channels_innermost(geometry.grad_input) || geometry.grad_output.stride[1] != 1 || channels > AveragePoolJob::kMaxInner)
+        return geometry;
+    if (!columns_follow(geometry.grad_output) || !columns_follow(geometry.grad_input)) return geometry;
+    for (View<4>* view : {&geometry.grad_output, &geometry.grad_input}) {
+        view->size[1] = 1;
+        view->size[3] *= channels;
+        view->stride[3] = 1;
+    }
+    geometry.inner = channels;
+    return geometry;
+}
 
 Geometry collapse_plane(Geometry geometry) {
     constexpr int64_t kMaxRow = 4096;

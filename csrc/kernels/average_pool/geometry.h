@@ -10,7 +10,12 @@ struct Geometry {
     View<4> grad_output, grad_input;
     WindowAxis rows, columns;
     RegularWindows regular;
+    int64_t inner =
+        1;  // adjacent numbers of a column: then the sizes of the views' last dimension count numbers, but those of `columns` cells
 };
+
+// Few adjacent channels, and columns without gaps between them, become cells of one channel.
+Geometry join_channels(Geometry geometry);
 
 // If one window holds the whole plane, its rows are one long row.
 Geometry collapse_plane(Geometry geometry);

@@ -11,11 +11,13 @@ namespace torch_aclnn::kernels {
 // grad_input[n,c,h,w] = sum over ow of (sum over oh of grad_output[n,c,oh,ow] * rows.scale[oh]) * columns.scale[ow].
 struct AveragePoolJob {
     static constexpr int kMaxLines = 8;
-    static constexpr int64_t kBlock = 512;  // elements that the channels-last form writes at a time, and up to one column more
+    static constexpr int64_t kMaxInner = 7;  // more channels fill vectors by themselves
+    static constexpr int64_t kBlock = 512;   // elements that the channels-last form writes at a time, and up to one column more
     View<4> grad_output, grad_input;
     AxisTable rows, columns;
     // Columns of regular windows, window o over [o * step - padding, o * step - padding + kernel); step 0: any windows.
     int64_t step, kernel, padding;
+    int64_t inner;  // adjacent numbers of a column: `padding` and the sizes of `columns` count numbers, the tables of `columns` cells
     GatherTable column_sums;  // of columns that are not regular, if it has blocks
     // Each row lies in one window, so that whole planes can be scaled at once, by a scale per window; null: not so.
     const void* plane_scale;

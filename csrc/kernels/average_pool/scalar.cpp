@@ -20,8 +20,12 @@ class AveragePool {
 
    private:
     S cell(const T* plane, int64_t h, int64_t w) const {
+        const int64_t column = w / job_.inner, number = w % job_.inner;
         S sum = 0;
-        for (int64_t o = job_.columns.first[w]; o < job_.columns.last[w]; ++o) sum += column_of_rows(plane, h, o) * scale(job_.columns, o);
+        for (int64_t o = job_.columns.first[column]; o < job_.columns.last[column]; ++o) {
+            const int64_t source = o * job_.inner + number;
+            sum += column_of_rows(plane, h, source) * scale(job_.columns, source);
+        }
         return sum;
     }
 

@@ -38,6 +38,9 @@ class WindowAxis {
     bool has_one_divisor() const {
         return std::all_of(divisor(), divisor() + out_, [this](int64_t d) { return d == divisor()[0]; });
     }
+    bool overlap() const {
+        return !std::equal(first(), first() + in_, last(), [](int64_t begin, int64_t end) { return end - begin <= 1; });
+    }
     void find_runs();
     int64_t run_count() const;  // after find_runs
     AxisTable table(int64_t out, const void* scale) const { return {in_, out, first(), last(), run_end(), scale}; }
@@ -71,6 +74,15 @@ WindowAxis adaptive_axis(int64_t in, int64_t out);
 
 // Of each index `count` in a row, in the same windows, whose divisors are multiplied.
 WindowAxis repeat_each(const WindowAxis& axis, int64_t count, int64_t divisor);
+
+// Each value so many times.
+template <class S>
+std::vector<S> repeat_each(const std::vector<S>& values, int64_t times) {
+    std::vector<S> result;
+    result.reserve(values.size() * times);
+    for (const S value : values) result.insert(result.end(), times, value);
+    return result;
+}
 
 // The reciprocals of the divisors, an axis each: one division per window of an axis instead of one per cell. Where all windows of an axis
 // agree, theirs goes into the last axis's, to be rounded once, and the axis's own are left out.
