@@ -28,10 +28,10 @@ bool suits_flat(const FlatTensors<5>& tensors, const WindowAxis& depth) {
     return in.size[3] * in.size[4] * tensors.inner <= max_cells && suits_flat_planes(tensors, std::max(kMinVolumes, tensors.plane_size()));
 }
 
-// The same for volumes that the second cache holds: a plan takes as long as some groups.
+// Enough volumes: a plan takes as long as some groups.
 bool suits_transposed(const FlatTensors<5>& tensors) {
-    constexpr int64_t kMaxVolume = 10240, kMinVolumes = 48, kNumbersPerVolume = 8;
-    return suits_transposed_planes(tensors, kMaxVolume, std::max(kMinVolumes, tensors.plane_size() / kNumbersPerVolume));
+    constexpr int64_t kMinVolumes = 48, kNumbersPerVolume = 8;
+    return suits_transposed_planes(tensors, std::max(kMinVolumes, tensors.plane_size() / kNumbersPerVolume));
 }
 
 // Whether there was a loop for the volumes as a whole.

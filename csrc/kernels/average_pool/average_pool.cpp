@@ -76,17 +76,14 @@ bool suits_flat(const FlatTensors<4>& tensors, const WindowAxis& rows, const Reg
     return tensors.target.size[3] < limit && suits_flat_planes(tensors, min_planes);
 }
 
-// Planes that the second cache holds, and enough of them: a plan takes as long as some groups. It does not pay where windows slide over
-// rows that fill vectors, nor where large ones leave copies of few rows.
+// Enough planes: a plan takes as long as some groups. It does not pay where large windows leave copies of few rows, nor for large planes
+// where windows slide over rows that fill vectors.
 bool suits_transposed(const FlatTensors<4>& tensors, const RegularWindows& regular) {
-    constexpr int64_t kMaxPlane = 4096, kMinPlanes = 48, kNumbersPerPlane = 8;
-    constexpr int64_t kMaxSlidingRow = 20, kMinSlidingPlanes = 64, kNumbersPerSlidingPlane = 4, kMaxWindow = 512;
+    constexpr int64_t kMinPlanes = 64, kNumbersPerPlane = 8, kMaxWindow = 512, kMaxSlidingPlane = 4096;
     const int64_t size = tensors.plane_size();
-    if (size > kMaxWindow * tensors.size_of_plane(tensors.source)) return false;
-    if (regular.step != 1 || regular.kernel == 1)
-        return suits_transposed_planes(tensors, kMaxPlane, std::max(kMinPlanes, size / kNumbersPerPlane));
-    return tensors.target.size[3] <= kMaxSlidingRow &&
-           suits_transposed_planes(tensors, kMaxPlane, std::max(kMinSlidingPlanes, size / kNumbersPerSlidingPlane));
+    const bool slides = regular.step == 1 && regular.kernel > 1;
+    return size <= kMaxWindow * tensors.size_of_plane(tensors.source) && (!slides || size <= kMaxSlidingPlane) &&
+           suits_transposed_planes(tensors, std::max(kMinPlanes, size / kNumbersPerPlane));
 }
 
 // Whether there was a loop for the planes as a whole.

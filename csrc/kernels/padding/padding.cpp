@@ -88,10 +88,10 @@ bool suits_flat(const FlatTensors<4>& tensors, const SourceAxis& rows, const Sou
     return suits_flat_planes(tensors, std::max(min_planes, tensors.plane_size() / lanes));
 }
 
-// Planes that the second cache holds, and enough of them: a plan takes as long as some groups.
+// Enough planes: a plan takes as long as some groups.
 bool suits_transposed(const FlatTensors<4>& tensors) {
-    constexpr int64_t kMaxPlane = 4096, kMinPlanes = 32, kNumbersPerPlane = 16;
-    return suits_transposed_planes(tensors, kMaxPlane, std::max(kMinPlanes, tensors.plane_size() / kNumbersPerPlane));
+    constexpr int64_t kMinPlanes = 32, kNumbersPerPlane = 16;
+    return suits_transposed_planes(tensors, std::max(kMinPlanes, tensors.plane_size() / kNumbersPerPlane));
 }
 
 FlatAxis flat_axis(const SourceAxis& axis) {

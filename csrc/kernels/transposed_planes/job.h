@@ -24,6 +24,7 @@ struct TransposedPlanesJob {
     const int32_t* result;                        // [target_size]: the cell of each number of a plane of the target
     int64_t cell_bytes, plane_bytes, sink_bytes;  // parts of the scratch memory: the cells, copies of small planes, the sink
     bool stream;                                  // write around the caches
+    bool prefetch;                                // the next group, whose planes are adjacent
 };
 
 // Makes the groups [begin, end) of as many planes as there are lanes. `scratch` has as many bytes as the plan asks for.

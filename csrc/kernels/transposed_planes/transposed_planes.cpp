@@ -1,6 +1,6 @@
 #include "kernels/transposed_planes/transposed_planes.h"
 
-#include <algorithm>
+#include <numeric>
 
 #include "kernels/simd/isa.h"
 #include "kernels/support/parallel.h"
@@ -9,6 +9,7 @@
 namespace torch_aclnn::kernels {
 namespace {
 
+// Of AVX2 alone: of AVX-512 one shuffle takes any elements of two vectors, which serves the tables of flat planes.
 TransposedPlanesLoop* loop_of_machine() {
 #if defined(__x86_64__) && !defined(TORCH_ACLNN_SCALAR_ONLY)
     if (isa() == Isa::avx2) return avx2::transposed_planes;
@@ -22,20 +23,27 @@ bool has_transposed_planes(DType dtype) {
     return loop_of_machine() != nullptr && has_float_sums(dtype);
 }
 
-void TransposedPlanes::finish() {
-    constexpr int64_t kTileBytes = 16;
-    const int64_t lanes = gather_lanes(), size = element_size(job_.dtype);
+bool spreads_over_cache(DType dtype, int64_t plane_size) {
+    constexpr int64_t kWays = 8, kBytesPerWay = 4096;  // of most machines
+    const int64_t distance = std::gcd(plane_size * element_size(dtype), kBytesPerWay);
+    return lanes_of(dtype) * distance <= kWays * kBytesPerWay;
+}
+
+void TransposedPlanes::finish(int64_t adjacent) {
+    constexpr int64_t kTileBytes = 16, kMaxPrefetch = 16384;  // half of the first cache
+    const int64_t lanes = lanes_of(job_.dtype), size = element_size(job_.dtype);
     sums_ = plan_.sums();
     job_.sums = sums_.data();
     job_.sum_count = static_cast<int64_t>(sums_.size());
     job_.result = plan_.result().data();
     job_.cell_bytes = plan_.cell_count() * lanes * static_cast<int64_t>(sizeof(float));
     job_.plane_bytes = round_to_lines(lanes * kTileBytes);
+    job_.prefetch = adjacent >= lanes && lanes * job_.source_size * size <= kMaxPrefetch;
     job_.sink_bytes = sink_bytes(lanes * job_.target_size * size);
 }
 
 void TransposedPlanes::run(int thread_count) const {
-    const int64_t lanes = gather_lanes(), groups = (job_.planes + lanes - 1) / lanes;
+    const int64_t lanes = lanes_of(job_.dtype), groups = (job_.planes + lanes - 1) / lanes;
     const int64_t cost = lanes * (job_.source_size + job_.target_size + plan_.term_count());
     parallel_for(groups, cost, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(job_.cell_bytes + job_.plane_bytes + job_.sink_bytes);

@@ -9,15 +9,28 @@
 
 namespace torch_aclnn::kernels {
 
+// How many planes are made at once: those whose tiles fill vectors.
+inline int64_t lanes_of(DType dtype) {
+    return 32 / element_size(dtype);
+}
+
 // Whether there is a loop for this machine and type.
 bool has_transposed_planes(DType dtype);
 
-// Whether there is, and planes are dense, of max_plane numbers at most, and enough of them to pay for the plan: min_planes, which depends
-// on what else would be done.
+// Whether the planes of a group that is made at once do not push each other out of the first cache.
+bool spreads_over_cache(DType dtype, int64_t plane_size);
+
+// Whether there is, planes are dense and suit the caches, and there are enough of them to pay for the plan: min_planes, which depends on
+// what else would be done.
 template <int Rank>
-bool suits_transposed_planes(const FlatTensors<Rank>& tensors, int64_t max_plane, int64_t min_planes) {
-    return tensors.plane_count() >= min_planes && tensors.plane_size() <= max_plane && has_transposed_planes(tensors.target.dtype) &&
-           tensors.has_dense_planes(tensors.source) && tensors.has_dense_planes(tensors.target);
+bool suits_transposed_planes(const FlatTensors<Rank>& tensors, int64_t min_planes) {
+    constexpr int64_t kMaxPlane = 10240;  // whose cells the second cache holds
+    const DType dtype = tensors.target.dtype;
+    const auto suits = [&](const View<Rank>& view) {
+        return tensors.has_dense_planes(view) && spreads_over_cache(dtype, tensors.size_of_plane(view));
+    };
+    return tensors.plane_count() >= min_planes && tensors.plane_size() <= kMaxPlane && has_transposed_planes(dtype) &&
+           suits(tensors.source) && suits(tensors.target);
 }
 
 // The job of a call, and the tables that it points to.
@@ -26,7 +39,7 @@ class TransposedPlanes {
     // Of (N, C, ...) views of dense planes, with an axis for each dimension of a plane.
     template <int Rank>
     TransposedPlanes(const FlatTensors<Rank>& tensors, const FlatAxis (&axes)[Rank - 2])
-        : plan_(axes, Rank - 2, tensors.inner, gather_lanes()) {
+        : plan_(axes, Rank - 2, tensors.inner, lanes_of(tensors.target.dtype)) {
         const View<Rank>&source = tensors.source, &target = tensors.target;
         job_.dtype = target.dtype;
         job_.source = source.data;
@@ -41,7 +54,7 @@ class TransposedPlanes {
         job_.target_size = tensors.size_of_plane(target);
         job_.source_end = job_.source_size + (source.size[0] - 1) * source.stride[0] + (source.size[1] - 1) * source.stride[1];
         job_.stream = target.bytes() * tensors.inner > last_cache_bytes();
-        finish();
+        finish(tensors.adjacent_planes(source));
     }
     // The job points into the plan.
     TransposedPlanes(const TransposedPlanes&) = delete;
@@ -50,7 +63,7 @@ class TransposedPlanes {
     void run(int thread_count) const;
 
    private:
-    void finish();
+    void finish(int64_t adjacent);
 
     CellSumsPlan plan_;
     std::vector<CellSums> sums_;

@@ -1,8 +1,10 @@
 // Sums within small planes, a lane for each of several planes: what one of them needs, all do.
 #include "kernels/simd/sink.h"
 #include "kernels/simd/terms.h"
-#include "kernels/simd/tile.h"
 #include "kernels/transposed_planes/job.h"
+#if KERNEL_VECTOR_BYTES == 32
+#include "kernels/simd/tile.h"
+#endif
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
 
@@ -24,26 +26,40 @@ class TransposedPlanes {
         for (int64_t group = begin; group < end; ++group) {
             const int64_t first = group * N, count = smaller(N, job_.planes - first);
             read(first, count);
+            if (job_.prefetch && group + 1 < end) prefetch(first + N);
             for (int64_t i = 0; i < job_.sum_count; ++i) add(job_.sums[i]);
             write(first, count);
         }
     }
 
    private:
-    static constexpr int N = kLanes<float>, E = kTile<T>;
+    static constexpr int N = kTilePlanes<T>, E = kTileElements<T>, kVectors = N / kLanes<float>;
 
     // Lanes that no plane is left for get the last one's.
     void read(int64_t first, int64_t count) {
         const T* planes[N];
-        for (int64_t i = 0; i < N; ++i) planes[i] = i < count ? readable(plane_of(first + i), i) : planes[count - 1];
-        for_tiles(job_.source_size, [&](int64_t e) {
-            for (int i = 0; i < N; i += E) read_tile(planes + i, e, cells_ + e * N + i, N);
+        for_each_plane(first, count, [&](int64_t i, int64_t n, int64_t c) {
+            planes[i] = readable(static_cast<const T*>(job_.source) + n * job_.source_stride[0] + c * job_.source_stride[1], i);
         });
+        for (int64_t i = count; i < N; ++i) planes[i] = planes[count - 1];
+        for_tiles(job_.source_size, [&](int64_t e) { read_tile(planes, e, cells_ + e * N); });
     }
 
-    const T* plane_of(int64_t plane) const {
-        const int64_t n = plane / job_.channels, c = plane % job_.channels;
-        return static_cast<const T*>(job_.source) + n * job_.source_stride[0] + c * job_.source_stride[1];
+    // The planes of the next group, which follow each other: a machine by itself does not read ahead in as many planes at once.
+    void prefetch(int64_t first) const {
+        const int64_t count = smaller(N, job_.planes - first), n = first / job_.channels, c = first % job_.channels;
+        const auto* const planes = static_cast<const T*>(job_.source) + n * job_.source_stride[0] + c * job_.source_stride[1];
+        prefetch_bytes(planes, count * job_.source_size * sizeof(T));
+    }
+
+    // Calls body(i, n, c) for each of them.
+    template <class Body>
+    void for_each_plane(int64_t first, int64_t count, const Body& body) const {
+        int64_t n = first / job_.channels, c = first % job_.channels;
+        for (int64_t i = 0; i < count; ++i) {
+            body(i, n, c);
+            if (++c == job_.channels) c = 0, ++n;
+        }
     }
 
     // A plane of which a whole tile can be read: only very small ones, at the end of the source, are too short for that.
@@ -71,20 +87,36 @@ class TransposedPlanes {
     template <class Count>
     void add_cells(const CellSums sums, Count terms) const {
         const int32_t* cells = sums.cells;
-        for (int64_t i = 0; i < sums.count; ++i, cells += 1 + terms) store<N>(cells_ + cells[0], sum_of(cells + 1, terms));
+        for (int64_t i = 0; i < sums.count; ++i, cells += 1 + terms) {
+            float* const place = cells_ + cells[0];
+            const Cell sum = sum_of(cells + 1, terms);
+            for (int v = 0; v < kVectors; ++v) store<kLanes<float>>(place + v * kLanes<float>, sum.vectors[v]);
+        }
     }
 
     template <class Count>
     void add_scaled_cells(const CellSums sums, Count terms) const {
         const int32_t* cells = sums.cells;
-        for (int64_t i = 0; i < sums.count; ++i, cells += 1 + terms)
-            store<N>(cells_ + cells[0], sum_of(cells + 1, terms) * sums.scale[i] + 0.0f);
+        for (int64_t i = 0; i < sums.count; ++i, cells += 1 + terms) {
+            float* const place = cells_ + cells[0];
+            const float scale = sums.scale[i];
+            const Cell sum = sum_of(cells + 1, terms);
+            for (int v = 0; v < kVectors; ++v) store<kLanes<float>>(place + v * kLanes<float>, sum.vectors[v] * scale + 0.0f);
+        }
     }
 
+    struct Cell {
+        Vector<float, kLanes<float>> vectors[kVectors];
+    };
+
     template <class Count>
-    Vector<float, N> sum_of(const int32_t* cells, Count terms) const {
-        auto sum = load<N>(cells_ + cells[0]);
-        for (int64_t i = 1; i < terms; ++i) sum += load<N>(cells_ + cells[i]);
+    Cell sum_of(const int32_t* cells, Count terms) const {
+        Cell sum;
+        for (int v = 0; v < kVectors; ++v) sum.vectors[v] = load<kLanes<float>>(cells_ + cells[0] + v * kLanes<float>);
+        for (int64_t i = 1; i < terms; ++i) {
+            const float* const term = cells_ + cells[i];
+            for (int v = 0; v < kVectors; ++v) sum.vectors[v] += load<kLanes<float>>(term + v * kLanes<float>);
+        }
         return sum;
     }
 
@@ -96,20 +128,16 @@ class TransposedPlanes {
             T* const room = sink_.room(planes[0], count * size);
             for (int64_t i = 0; i < count; ++i) planes[i] = room + i * size;
         }
-        for_tiles(size, [&](int64_t e) {
-            for (int64_t i = 0; i < count; i += E)
-                write_tile(cells_ + i, job_.result + e, planes + i, e, smaller(E, count - i), smaller(E, size));
-        });
+        for_tiles(size, [&](int64_t e) { write_tile(cells_, job_.result + e, planes, e, count, smaller(E, size)); });
     }
 
     // Whether there is nothing between them.
     bool find_targets(int64_t first, int64_t count, T** planes) const {
         bool adjacent = true;
-        for (int64_t i = 0; i < count; ++i) {
-            const int64_t n = (first + i) / job_.channels, c = (first + i) % job_.channels;
+        for_each_plane(first, count, [&](int64_t i, int64_t n, int64_t c) {
             planes[i] = static_cast<T*>(job_.target) + n * job_.target_stride[0] + c * job_.target_stride[1];
             adjacent = adjacent && planes[i] == planes[0] + i * job_.target_size;
-        }
+        });
         return adjacent;
     }
 
