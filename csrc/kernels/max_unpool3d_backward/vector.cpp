@@ -1,4 +1,5 @@
-// Max unpooling backward: a gather within each plane. A block of indices is checked at once and then gathered without branches.
+// Max unpooling backward: a gather within each plane. A few indices are checked at once and then gathered without branches; of more the
+// checks would keep elements that are still on their way from memory apart.
 #include "kernels/max_unpool3d_backward/job.h"
 #include "kernels/simd/row_pieces.h"
 
@@ -21,7 +22,7 @@ class Gather {
     }
 
    private:
-    static constexpr int64_t kBlock = 64;
+    static constexpr int64_t kBlock = 64, kGroup = 8;
     static constexpr int64_t kAhead = 128;
     static constexpr int64_t kBytesPerElement = 128;  // two lines of a plane
     static constexpr int64_t kShortPlane = 256;       // more elements are worth a prefetch
@@ -55,8 +56,7 @@ class Gather {
         return job_.indices.stride[1] == 1 && job_.out.stride[1] == 1 && job_.indices.stride[0] == size;
     }
 
-    // Does whole planes from the beginning of one on, several between two checks, up to the first group with an index outside. Returns how
-    // far it came.
+    // Does whole planes from the beginning of one on, up to the first with an index outside. Returns how far it came.
     int64_t run_short_planes(int64_t begin, int64_t end) {
         const int64_t size = job_.loop.size[1], group = size < kBlock ? kBlock / size : 1;
         const auto* const indices = static_cast<const int64_t*>(job_.indices.data);
@@ -64,13 +64,12 @@ class Gather {
         int64_t plane = begin / size;
         for (int64_t count; plane < end / size; plane += count) {
             count = smaller(group, end / size - plane);
-            if (!all_inside(indices + plane * size, count * size)) break;
             if (prefetches && plane + 2 * count <= end / size) prefetch_planes(plane + count, plane + 2 * count);
             for (int64_t i = plane; i < plane + count; ++i) {
                 const int64_t* const of_plane = indices + i * size;
                 const Bits* const source = static_cast<const Bits*>(job_.plane.data) + i * job_.plane.stride[0];
                 Bits* const out = static_cast<Bits*>(job_.out.data) + i * job_.out.stride[0];
-                for (int64_t k = 0; k < size; ++k) out[k] = source[of_plane[k]];
+                if (gather_adjacent(source, of_plane, out, size) < size) return i * size;
             }
         }
         return plane * size;
@@ -93,15 +92,31 @@ class Gather {
         prefetch(piece.plane, plane_step, piece.indices, step, left);
         if (step != 1) {
             if (!from_one_plane || !gather_strided(piece, count)) gather_checked(piece, count);
+        } else if (from_one_plane && job_.element_stride == 1 && out_step == 1) {
+            if (gather_adjacent(piece.plane, piece.indices, piece.out, count) < count) gather_checked(piece, count);
         } else if (!all_inside(piece.indices, count)) {
             gather_checked(piece, count);
-        } else if (from_one_plane && job_.element_stride == 1 && out_step == 1) {
-            for (int64_t i = 0; i < count; ++i) piece.out[i] = piece.plane[piece.indices[i]];
         } else if (from_one_plane) {
             gather_apart(piece, count);
         } else {
             for (int64_t i = 0; i < count; ++i) piece.out[i * out_step] = piece.plane[i * plane_step + plane_offset(piece.indices[i])];
         }
+    }
+
+    // Everything adjacent. Returns how many were done before a group with an index outside.
+    int64_t gather_adjacent(const Bits* plane, const int64_t* indices, Bits* out, int64_t count) const {
+        int64_t i = 0;
+        for (; i + kGroup <= count; i += kGroup) {
+            if (!all_inside(indices + i, kGroup)) return i;
+            Bits values[kGroup];
+            for (int64_t k = 0; k < kGroup; ++k) values[k] = plane[indices[i + k]];
+            for (int64_t k = 0; k < kGroup; ++k) out[i + k] = values[k];
+        }
+        for (; i < count; ++i) {
+            if (!all_inside(indices + i, 1)) return i;
+            out[i] = plane[indices[i]];
+        }
+        return count;
     }
 
     // By adjacent indices, from one plane whose elements are not adjacent.
