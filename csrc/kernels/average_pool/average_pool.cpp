@@ -76,14 +76,14 @@ bool suits_flat(const FlatTensors<4>& tensors, const WindowAxis& rows, const Reg
     return tensors.target.size[3] < limit && suits_flat_planes(tensors, min_planes);
 }
 
-// Enough planes: a plan takes as long as some groups. It does not pay where large windows leave copies of few rows, nor for large planes
-// where windows slide over rows that fill vectors.
+// Enough planes: a plan takes as long as some groups. It does not pay where large windows leave copies of few rows; where windows slide
+// over rows, which fill vectors, it takes more planes, and not too large ones.
 bool suits_transposed(const FlatTensors<4>& tensors, const RegularWindows& regular) {
-    constexpr int64_t kMinPlanes = 64, kNumbersPerPlane = 8, kMaxWindow = 512, kMaxSlidingPlane = 4096;
+    constexpr int64_t kMinPlanes = 32, kNumbersPerPlane = 8, kMaxWindow = 512, kMinSlidingPlanes = 64, kMaxSlidingPlane = 4096;
     const int64_t size = tensors.plane_size();
     const bool slides = regular.step == 1 && regular.kernel > 1;
-    return size <= kMaxWindow * tensors.size_of_plane(tensors.source) && (!slides || size <= kMaxSlidingPlane) &&
-           suits_transposed_planes(tensors, std::max(kMinPlanes, size / kNumbersPerPlane));
+    if (size > kMaxWindow * tensors.size_of_plane(tensors.source) || (slides && size > kMaxSlidingPlane)) return false;
+    return suits_transposed_planes(tensors, std::max(slides ? kMinSlidingPlanes : kMinPlanes, size / kNumbersPerPlane));
 }
 
 // Whether there was a loop for the planes as a whole.

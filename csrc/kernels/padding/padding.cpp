@@ -90,7 +90,7 @@ bool suits_flat(const FlatTensors<4>& tensors, const SourceAxis& rows, const Sou
 
 // Enough planes: a plan takes as long as some groups.
 bool suits_transposed(const FlatTensors<4>& tensors) {
-    constexpr int64_t kMinPlanes = 32, kNumbersPerPlane = 16;
+    constexpr int64_t kMinPlanes = 12, kNumbersPerPlane = 16;
     return suits_transposed_planes(tensors, std::max(kMinPlanes, tensors.plane_size() / kNumbersPerPlane));
 }
 
