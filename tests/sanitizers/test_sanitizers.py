@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from torch_aclnn.host import libdir
 
-from support.sanitized import program, run, sanitized_engine
+from support.sanitized import ROOT, program, run, sanitized_engine
 
 HERE = Path(__file__).parent
 CLIENT = HERE.parents[1] / "examples" / "aclnn_client.cpp"
@@ -87,6 +87,19 @@ def under_valgrind(path: Path, *arguments: object, **settings: str) -> None:
 @pytest.mark.parametrize("streams", [STREAMS["at once"], STREAMS["asynchronous"]], ids=["at once", "asynchronous"])
 def test_valgrind_finds_nothing_in_the_client(programs, streams):
     under_valgrind(programs([CLIENT], ""), **streams)
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    """Return a program that calls the kernels of the installed library: those in lanes, which the sanitizers' builds do not have."""
+    target = tmp_path_factory.mktemp("kernels") / "kernels"
+    return program([HERE / "kernels.cpp"], target, libdir(), f"-I{ROOT / 'csrc'}", link=["torch_aclnn_kernels"])
+
+
+@pytest.mark.parametrize("isa", ["auto", "baseline"])
+@pytest.mark.parametrize("count", [40, pytest.param(2000, marks=pytest.mark.exhaustive)])
+def test_valgrind_finds_nothing_in_the_kernels(kernels, isa, count):
+    under_valgrind(kernels, count, TORCH_ACLNN_ISA=isa)
 
 
 @pytest.mark.exhaustive

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -36,8 +37,8 @@ def sanitized_engine(sanitizers: str) -> Path:
     return build / "toolkit" / "lib64"
 
 
-def program(sources: list[Path], target: Path, libraries: Path, *options: str) -> Path:
-    """Compile C++ sources, each on its own, and link them with the engine's libraries in a folder."""
+def program(sources: list[Path], target: Path, libraries: Path, *options: str, link: Sequence[str] = ("opapi", "ascendcl")) -> Path:
+    """Compile C++ sources, each on its own, and link them with some of the engine's libraries in a folder."""
     compiler = tool("g++")
     flags = ["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *options, f"-I{INCLUDE}"]
     objects = [target.with_name(f"{target.name}-{source.stem}.o") for source in sources]
@@ -48,8 +49,8 @@ def program(sources: list[Path], target: Path, libraries: Path, *options: str) -
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(compile_one, sources, objects))
     search = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", f"-Wl,-rpath-link,{libraries}"]
-    link = [compiler, *options, *map(str, objects), "-o", str(target), *search, "-lopapi", "-lascendcl", "-pthread"]
-    subprocess.run(link, check=True)
+    names = [f"-l{name}" for name in link]
+    subprocess.run([compiler, *options, *map(str, objects), "-o", str(target), *search, *names, "-pthread"], check=True)
     return target
 
 

@@ -51,7 +51,7 @@ bool run_whole_volumes(const View<5>& grad_output, const View<5>& grad_input, co
 
 // The planes of volumes, one by one: of short rows, and of longer ones that are not copies of others.
 bool suits_flat_planes_of_volumes(const View<5>& grad_input, const WindowAxis& depth, const WindowAxis& rows) {
-    constexpr int64_t kShortRow = 16, kMaxRow = 48, kMinPlanes = 12, kCellsPerPlane = 32;
+    constexpr int64_t kShortRow = 16, kMaxRow = 48, kMinPlanes = 2, kCellsPerPlane = 32;
     const View<5>& in = grad_input;
     const int64_t cells = in.size[3] * in.size[4], plane_count = in.size[0] * in.size[1] * depth.run_count();
     const bool repeats_rows = 2 * rows.run_count() < rows.in(), is_dense = in.stride[4] == 1 && in.stride[3] == in.size[4];
