@@ -40,7 +40,8 @@ def draw_adaptive_avg_pool3d(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ..
 
 def draw_padding(draw: Draw, name: str, limit: Callable[[int], int]) -> tuple[tuple[int, ...], tuple[int, ...], Backward]:
     height, width = draw(st.tuples(st.integers(1, 14), st.integers(1, 14)))
-    padding = [draw(st.integers(0, limit(length))) for length in (width, width, height, height)]
+    smallest = {length: -1 if length > 2 else 0 for length in (width, height)}  # a negative one crops
+    padding = [draw(st.integers(smallest[length], limit(length))) for length in (width, width, height, height)]
     padded = (height + sum(padding[2:]), width + sum(padding[:2]))
     return (height, width), padded, lambda grad, shape, **out: operator(name, out)(grad, shape, padding, **out)
 

@@ -107,8 +107,7 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     for (WindowAxis* axis : {&depth, &rows, &columns}) axis->find_runs();
     auto scales = window_scales<S, 3>({&depth, &rows, &columns});
     if constexpr (std::is_same_v<S, float>)
-        if constexpr (std::is_same_v<S, float>)
-            if (run_whole_volumes(grad_output, grad_input, {&depth, &rows, &columns}, scales, thread_count)) return;
+        if (run_whole_volumes(grad_output, grad_input, {&depth, &rows, &columns}, scales, thread_count)) return;
     const auto table = [&](const WindowAxis& axis, int d) {
         return axis.table(grad_output.size[2 + d], scales[d].empty() ? nullptr : scales[d].data());
     };

@@ -145,6 +145,7 @@ class Plan {
         job.padding = geometry_.regular.padding * geometry_.inner;
         job.inner = geometry_.inner;
         job.columns.in *= job.inner;
+        // Neither steps between cells have a loop, nor windows that begin before the zeros in front of the sums.
         if (job.inner > 1 && (job.step > 1 || (job.kernel - 1) * job.inner * static_cast<int64_t>(sizeof(S)) > kSlack)) job.step = 0;
         if (!by_channel_ && job.step == 0)
             column_sums_ = plan_columns<S>(geometry_.columns, job.grad_output.size[3] / job.inner, job.inner,

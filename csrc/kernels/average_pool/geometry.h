@@ -10,8 +10,8 @@ struct Geometry {
     View<4> grad_output, grad_input;
     WindowAxis rows, columns;
     RegularWindows regular;
-    int64_t inner =
-        1;  // adjacent numbers of a column: then the sizes of the views' last dimension count numbers, but those of `columns` cells
+    // How many adjacent numbers are a column. The last dimension of the views counts numbers, and `columns` cells of them.
+    int64_t inner = 1;
 };
 
 // Few adjacent channels, and columns without gaps between them, become cells of one channel.

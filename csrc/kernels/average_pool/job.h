@@ -17,7 +17,7 @@ struct AveragePoolJob {
     AxisTable rows, columns;
     // Columns of regular windows, window o over [o * step - padding, o * step - padding + kernel); step 0: any windows.
     int64_t step, kernel, padding;
-    int64_t inner;  // adjacent numbers of a column: `padding` and the sizes of `columns` count numbers, the tables of `columns` cells
+    int64_t inner;  // adjacent numbers of a column: `padding` and the sizes of `columns` count these, the tables of `columns` cells
     GatherTable column_sums;  // of columns that are not regular, if it has blocks
     // Each row lies in one window, so that whole planes can be scaled at once, by a scale per window; null: not so.
     const void* plane_scale;
