@@ -58,8 +58,7 @@ Geometry join_rows(Geometry geometry) {
     if (height == 1 || in.stride[3] != 1 || in.stride[2] != width) return geometry;
     if (width > kMaxWidth || height * width > kMaxRow || in.size[0] * in.size[1] < kMinPlanes) return geometry;
     if (rows.out() == 0 || !rows.has_one_divisor()) return geometry;
-    for (int64_t h = 0; h < height; ++h)
-        if (rows.last()[h] - rows.first()[h] > 1) return geometry;
+    if (rows.overlap()) return geometry;
     WindowAxis joined = repeat_each(rows, width, columns.divisor()[0]);
     joined.find_runs();
     for (View<4>* view : {&geometry.grad_output, &geometry.grad_input}) {

@@ -83,10 +83,4 @@ std::vector<CellSums> CellSumsPlan::sums() const {
     return sums;
 }
 
-int64_t CellSumsPlan::term_count() const {
-    int64_t count = 0;
-    for (const CellSums& sums : this->sums()) count += sums.count * sums.terms;
-    return count;
-}
-
 }  // namespace torch_aclnn::kernels

@@ -22,8 +22,6 @@ class CellSumsPlan {
     // Of each number of a plane of the result, and of as many more as a tile has.
     const std::vector<int32_t>& result() const { return cells_; }
     int64_t cell_count() const { return cell_count_; }
-    // How many vectors are loaded for all sums.
-    int64_t term_count() const;
 
    private:
     static constexpr int64_t kMaxTile = 8;

@@ -44,8 +44,9 @@ void TransposedPlanes::finish(int64_t adjacent) {
 
 void TransposedPlanes::run(int thread_count) const {
     const int64_t lanes = lanes_of(job_.dtype), groups = (job_.planes + lanes - 1) / lanes;
-    const int64_t cost = lanes * (job_.source_size + job_.target_size + plan_.term_count());
-    parallel_for(groups, cost, thread_count, [&](int64_t begin, int64_t end) {
+    int64_t cost_of_plane = job_.source_size + job_.target_size;
+    for (const CellSums& sums : sums_) cost_of_plane += sums.count * sums.terms;
+    parallel_for(groups, lanes * cost_of_plane, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(job_.cell_bytes + job_.plane_bytes + job_.sink_bytes);
         loop_of_machine()(job_, begin, end, scratch.data());
     });
