@@ -1,5 +1,6 @@
 """Threads, forks and the end of a process, in each mode of the streams."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -62,6 +63,9 @@ time.sleep(0.5)
 # Before 3.14 Python ends a daemon thread that asks for the GIL at exit by unwinding its stack, which torch's frames do not allow: a process
 # whose thread uses torch on cpu alone ends like this too. Of autograd's threads the engine takes care.
 UNWOUND = "terminate called without an active exception\n"
+# At exit torch_npu destroys the logger of its task queue before it joins the thread that asks that logger for its level (`~Repository` in
+# NPUQueue.cpp): what the freed memory holds decides whether the last messages of level INFO are printed.
+EXPECTED_AT_EXIT = re.compile(r"host engine|32 padding|^I\d{4} .*NPUQueue\.cpp:\d+\] Dequeue: ")
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -73,8 +77,7 @@ def test_process_ends_cleanly_while(ending, settings):
         assert done.returncode == 0 or done.stderr.endswith(UNWOUND), done.stderr
         return
     assert done.returncode == 0, done.stderr
-    unexpected = [line for line in done.stderr.splitlines() if "host engine" not in line and "32 padding" not in line]
-    assert unexpected == []
+    assert [line for line in done.stderr.splitlines() if not EXPECTED_AT_EXIT.search(line)] == []
 
 
 def test_process_ends_cleanly_while_autograd_has_yet_to_drop_what_it_used():
