@@ -1,5 +1,6 @@
 """Results have the same bits in each size, though large ones are written around the caches and small ones have loops of their own."""
 
+import math
 from pathlib import Path
 
 import torch_aclnn  # noqa: F401
@@ -8,6 +9,7 @@ import torch
 from torch.ops import torch_aclnn as ops
 
 from support.layouts import LAYOUTS
+from support.pages import copy_before_unreadable_page
 from support.samples import awkward_values, bits
 
 CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index3/size")
@@ -64,6 +66,18 @@ def test_large_results_have_the_bits_of_small_ones(name, channels_last):
     large = backward(gradient)
     for sample in (0, count // 2, count - 1):
         assert torch.equal(large[sample : sample + 1], backward(gradient[sample : sample + 1])), f"sample {sample}"
+
+
+def test_rows_of_channels_are_read_ahead_within_their_indices():
+    """Of a gradient beyond the cache; an index behind the last one would lie in a page that cannot be read."""
+    channels, size = 40, (8, 9, 10)
+    count = math.ceil(samples_beyond_the_cache() * CHANNELS * HEIGHT * WIDTH / (channels * math.prod(size)))
+    gradient = torch.randn(count, channels, *size, dtype=torch.float16).to(memory_format=torch.channels_last_3d)
+    indices = torch.randint(math.prod(size), (count, 2, 3, 2, channels))
+    with copy_before_unreadable_page(indices) as copy:
+        result = ops.max_unpool3d_backward(gradient, copy.permute(0, 4, 1, 2, 3), list(size), [4, 3, 5], [0, 0, 0])
+    expected = gradient.flatten(2).gather(2, indices.permute(0, 4, 1, 2, 3).flatten(2)).view_as(result)
+    assert torch.equal(result, expected)
 
 
 SMALL_WINDOWS = {

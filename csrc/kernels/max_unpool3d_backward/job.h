@@ -16,6 +16,7 @@ struct MaxUnpoolJob {
     int64_t element_stride;                              // between neighbours of the plane, or 0 if it has to be taken apart:
     int64_t plane_height, plane_width, plane_stride[3];  // for depth, row and column
     bool prefetch_planes, prefetch_elements;             // short planes as a whole, of others what is picked
+    int64_t rows_ahead;                                  // instead, what is picked by a row of channels so many rows later; 0: nothing
 };
 
 // The element that lies first in the order of `indices` and whose index is outside its plane; linear is -1 if there is none.

@@ -54,8 +54,17 @@ bool threads_would_share_lines(const View<5>& out, int thread_count) {
     return !channels_innermost(out) && out.size[0] < thread_count && plane_bytes <= kShortPlaneBytes;
 }
 
+// Whether elements follow each other in the order of the loop, without gaps.
+bool is_dense(const LoopOperand& operand, const Loop& loop) {
+    int64_t distance = 1;
+    for (int d = loop.rank - 1; d >= 0; distance *= loop.size[d--])
+        if (operand.stride[d] != distance) return false;
+    return true;
+}
+
 MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View<5>& out) {
     constexpr int64_t kSecondCacheBytes = 262144;  // of most machines, or more
+    constexpr int64_t kAhead = 128;                // indices, between a prefetch and what needs it
     MaxUnpoolJob job{};
     job.loop.rank = 5;
     job.element_size = element_size(out.dtype);
@@ -89,6 +98,9 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
         for (const int d : {1, 2, 2}) move_to_end(job.loop, strides, d);
     }
     simplify(job.loop, strides);
+    const int64_t row_size = job.loop.size[job.loop.rank - 1];
+    const bool has_rows_of_channels = rows_are_channels(indices) && job.loop.rank > 1 && is_dense(job.indices, job.loop);
+    if (prefetches && has_rows_of_channels) job.rows_ahead = (kAhead + row_size - 1) / row_size;
     return job;
 }
 

@@ -36,11 +36,20 @@ class Gather {
 
     void run_rows(int64_t begin, int64_t end) {
         const int64_t* const strides[] = {job_.indices.stride, job_.out.stride, job_.plane.stride, job_.logical_stride};
+        const int64_t ahead = job_.rows_ahead > 0 ? job_.rows_ahead * job_.indices.stride[row_ - 1] : 0;
+        int64_t left = end - begin;
         for_row_pieces(job_.loop, strides, begin, end, [&](const int64_t* offsets, int64_t count) {
+            const bool prefetches_rows = ahead > 0 && left >= job_.rows_ahead * job_.loop.size[row_] + count;
+            left -= count;
             Piece piece{static_cast<const int64_t*>(job_.indices.data) + offsets[0], static_cast<Bits*>(job_.out.data) + offsets[1],
                         static_cast<const Bits*>(job_.plane.data) + offsets[2], offsets[3]};
             for (; count > 0; count -= kBlock) {
-                gather_block(piece, smaller(kBlock, count), count);
+                const int64_t block = smaller(kBlock, count);
+                if (prefetches_rows)
+                    prefetch(piece.plane, piece.indices + ahead, block);
+                else if (job_.prefetch_elements && count >= kAhead + kBlock)
+                    prefetch(piece.plane + kAhead * job_.plane.stride[row_], piece.indices + kAhead * job_.indices.stride[row_], kBlock);
+                gather_block(piece, block);
                 piece.indices += kBlock * job_.indices.stride[row_];
                 piece.out += kBlock * job_.out.stride[row_];
                 piece.plane += kBlock * job_.plane.stride[row_];
@@ -85,11 +94,9 @@ class Gather {
 
     int64_t plane_bytes() const { return job_.plane_size * static_cast<int64_t>(sizeof(Bits)); }
 
-    // `left` counts the indices up to the end of the row.
-    void gather_block(const Piece& piece, int64_t count, int64_t left) {
+    void gather_block(const Piece& piece, int64_t count) {
         const int64_t step = job_.indices.stride[row_], out_step = job_.out.stride[row_], plane_step = job_.plane.stride[row_];
         const bool from_one_plane = job_.element_stride != 0 && plane_step == 0;
-        prefetch(piece.plane, plane_step, piece.indices, step, left);
         if (step != 1) {
             if (!from_one_plane || !gather_strided(piece, count)) gather_checked(piece, count);
         } else if (from_one_plane && job_.element_stride == 1 && out_step == 1) {
@@ -138,10 +145,10 @@ class Gather {
     }
 
     // The elements of a later block, which are scattered over the plane. A prefetch does not fault, so its indices need no check.
-    void prefetch(const Bits* plane, int64_t plane_step, const int64_t* indices, int64_t step, int64_t left) const {
-        if (!job_.prefetch_elements || left < kAhead + kBlock) return;
+    void prefetch(const Bits* plane, const int64_t* indices, int64_t count) const {
+        const int64_t step = job_.indices.stride[row_], plane_step = job_.plane.stride[row_];
         const auto base = reinterpret_cast<uintptr_t>(plane);
-        for (int64_t i = kAhead; i < kAhead + kBlock; ++i) {
+        for (int64_t i = 0; i < count; ++i) {
             const uint64_t element = static_cast<uint64_t>(indices[i * step]) * job_.element_stride + i * plane_step;
             __builtin_prefetch(reinterpret_cast<const void*>(base + element * sizeof(Bits)));
         }
