@@ -7,6 +7,7 @@
 #include "kernels/average_pool/job.h"
 #include "kernels/flat_planes/flat_planes.h"
 #include "kernels/flat_planes/gather_columns.h"
+#include "kernels/full_width_windows/full_width_windows.h"
 #include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
@@ -108,7 +109,7 @@ class Plan {
     explicit Plan(Geometry given)
         : scales_(window_scales<S, 2>({&given.rows, &given.columns})),
           by_channel_(channels_last(given.grad_output, given.grad_input)),
-          geometry_(by_channel_ || given.inner > 1 ? std::move(given) : collapse_plane(std::move(given))) {
+          geometry_(std::move(given)) {
         if (geometry_.inner > 1) scales_[1] = repeat_each(scales_[1], geometry_.inner);
         const bool whole_planes = !by_channel_ && geometry_.inner == 1 && scales_[0].empty() && takes_whole_planes(geometry_);
         if (whole_planes) geometry_ = merge_channels(std::move(geometry_));
@@ -176,6 +177,7 @@ void average_pool_backward(const View<4>& grad_output, const View<4>& grad_input
     rows.find_runs();
     columns.find_runs();
     regular = worthwhile(regular);
+    if (suits_full_width(grad_input, rows, columns)) return full_width_backward(grad_output, grad_input, rows, columns, thread_count);
     if (run_whole_planes(grad_output, grad_input, rows, columns, regular, thread_count)) return;
     Geometry geometry = join_channels(join_rows({grad_output, grad_input, std::move(rows), std::move(columns), regular}));
     if (grad_input.dtype == DType::float64)

@@ -10,14 +10,6 @@ namespace {
 
 constexpr int64_t kMaxPlane = 4096;  // windows whose sums fit in the first cache
 
-WindowAxis repeat_first(const WindowAxis& axis, int64_t in) {
-    WindowAxis repeated(in, 0);
-    std::fill_n(repeated.first(), in, axis.first()[0]);
-    std::fill_n(repeated.last(), in, axis.last()[0]);
-    repeated.find_runs();
-    return repeated;
-}
-
 }  // namespace
 
 Geometry join_channels(Geometry geometry) {
@@ -34,18 +26,6 @@ Geometry join_channels(Geometry geometry) {
         view->stride[3] = 1;
     }
     geometry.inner = channels;
-    return geometry;
-}
-
-Geometry collapse_plane(Geometry geometry) {
-    constexpr int64_t kMaxRow = 4096;
-    const View<4>& in = geometry.grad_input;
-    const int64_t height = in.size[2], width = in.size[3];
-    if (geometry.rows.run_end()[0] != height || geometry.columns.run_end()[0] != width || height * width > kMaxRow) return geometry;
-    if (height == 1 || in.stride[3] != 1 || in.stride[2] != width) return geometry;
-    geometry.rows = repeat_first(geometry.rows, 1);
-    geometry.columns = repeat_first(geometry.columns, height * width);
-    geometry.regular.step = 0;
     return geometry;
 }
 

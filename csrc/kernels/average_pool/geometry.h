@@ -17,9 +17,6 @@ struct Geometry {
 // Few adjacent channels, and columns without gaps between them, become cells of one channel.
 Geometry join_channels(Geometry geometry);
 
-// If one window holds the whole plane, its rows are one long row.
-Geometry collapse_plane(Geometry geometry);
-
 // If one window holds all columns, no row lies in two, and all windows are of one size, the rows of a plane are one long row, of which each
 // window holds a part. So each sum still has one term, and the same scale. It takes short rows, and enough planes to pay for the long row's
 // windows.

@@ -37,9 +37,11 @@ WindowAxis::WindowAxis(int64_t in, int64_t out) : in_(in), out_(out), numbers_(n
 
 void WindowAxis::find_runs() {
     int64_t* const run_end = numbers_.get() + 2 * in_;
+    int64_t end = in_;
     for (int64_t i = in_ - 1; i >= 0; --i) {
-        const bool like_next = i + 1 < in_ && first()[i] == first()[i + 1] && last()[i] == last()[i + 1];
-        run_end[i] = like_next ? run_end[i + 1] : i + 1;
+        const bool like_next = i + 1 == in_ || (first()[i] == first()[i + 1] && last()[i] == last()[i + 1]);
+        end = like_next ? end : i + 1;
+        run_end[i] = end;
     }
 }
 

@@ -1,0 +1,57 @@
+#include "kernels/full_width_windows/full_width_windows.h"
+
+#include "kernels/flat_planes/flat_planes.h"
+#include "kernels/full_width_windows/job.h"
+#include "kernels/support/cache.h"
+#include "kernels/support/parallel.h"
+#include "kernels/support/scratch.h"
+
+namespace torch_aclnn::kernels {
+namespace {
+
+bool has_one_window_each(const WindowAxis& axis) {
+    for (int64_t i = 0; i < axis.in(); i = axis.run_end()[i])
+        if (axis.last()[i] - axis.first()[i] != 1) return false;
+    return true;
+}
+
+template <class S>
+void run(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns, int thread_count) {
+    const auto scales = window_scales<S, 2>({&rows, &columns});
+    const int64_t window = columns.first()[0];
+    FullWidthJob job{};
+    job.grad_output = grad_output;
+    job.grad_output.data = static_cast<char*>(grad_output.data) + window * grad_output.stride[3] * element_size(grad_output.dtype);
+    job.grad_input = grad_input;
+    job.rows = rows.table(grad_output.size[2], scales[0].empty() ? nullptr : scales[0].data());
+    job.column_scale = &scales[1][window];
+    job.stream = is_large(grad_input);
+    job.sink_bytes = sink_bytes(FullWidthJob::kPieceBytes);
+    FullWidthLoop* const loop = TORCH_ACLNN_LOOP(full_width_windows);
+    const int64_t row_count = grad_input.size[0] * grad_input.size[1] * grad_input.size[2];
+    parallel_for(row_count, grad_input.size[3], thread_count, [&](int64_t begin, int64_t end) {
+        Scratch scratch(job.sink_bytes);
+        loop(job, begin, end, scratch.data());
+    });
+}
+
+}  // namespace
+
+bool suits_full_width(const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns) {
+    constexpr int64_t kMinRun = 16, kMinRunBesideTables = 40;
+    const int64_t width = grad_input.size[3];
+    if (grad_input.stride[3] != 1 || (grad_input.size[2] != 1 && grad_input.stride[2] != width)) return false;
+    if (columns.run_end()[0] != width || !has_one_window_each(columns) || !has_one_window_each(rows)) return false;
+    const int64_t min_run = gather_lanes() > 0 ? kMinRunBesideTables : kMinRun;
+    return rows.in() * width >= min_run * rows.run_count();
+}
+
+void full_width_backward(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns,
+                         int thread_count) {
+    if (grad_input.dtype == DType::float64)
+        run<double>(grad_output, grad_input, rows, columns, thread_count);
+    else
+        run<float>(grad_output, grad_input, rows, columns, thread_count);
+}
+
+}  // namespace torch_aclnn::kernels
