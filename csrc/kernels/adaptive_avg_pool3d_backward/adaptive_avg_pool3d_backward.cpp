@@ -28,17 +28,25 @@ bool suits_flat(const FlatTensors<5>& tensors, const WindowAxis& depth) {
     return in.size[3] * in.size[4] * tensors.inner <= max_cells && suits_flat_planes(tensors, std::max(kMinVolumes, tensors.plane_size()));
 }
 
-// Enough volumes: a plan takes as long as some groups.
-bool suits_transposed(const FlatTensors<5>& tensors) {
-    constexpr int64_t kMinVolumes = 48, kNumbersPerVolume = 8;
+using Windows = std::array<const WindowAxis*, 3>;
+
+// Enough volumes: a plan takes as long as some groups. Beside wide gathers it pays neither where a table copies small volumes nor where
+// most planes are copies.
+bool suits_transposed(const FlatTensors<5>& tensors, const Windows& windows) {
+    constexpr int64_t kMinVolumes = 48, kNumbersPerVolume = 8, kMinVolumeBesideWideGather = 48, kManyCopies = 4;
+    if (has_wide_gather()) {
+        const bool overlap = std::any_of(windows.begin(), windows.end(), [](const WindowAxis* axis) { return axis->overlap(); });
+        if (tensors.plane_size() <= kMinVolumeBesideWideGather && !overlap) return false;
+        if (windows[0]->in() >= kManyCopies * windows[0]->run_count()) return false;
+    }
     return suits_transposed_planes(tensors, std::max(kMinVolumes, tensors.plane_size() / kNumbersPerVolume));
 }
 
 // Whether there was a loop for the volumes as a whole.
-bool run_whole_volumes(const View<5>& grad_output, const View<5>& grad_input, const std::array<const WindowAxis*, 3>& windows,
+bool run_whole_volumes(const View<5>& grad_output, const View<5>& grad_input, const Windows& windows,
                        const std::array<std::vector<float>, 3>& scales, int thread_count) {
     const FlatTensors<5> tensors = flat_tensors(grad_output, grad_input);
-    const bool transposed = suits_transposed(tensors);
+    const bool transposed = suits_transposed(tensors, windows);
     if (!transposed && !suits_flat(tensors, *windows[0])) return false;
     FlatAxis axes[3];
     for (int d = 0; d < 3; ++d) axes[d] = flat_axis(*windows[d], grad_output.size[2 + d], scales[d]);

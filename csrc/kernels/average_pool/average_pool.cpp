@@ -79,9 +79,11 @@ bool suits_flat(const FlatTensors<4>& tensors, const WindowAxis& rows, const Reg
 
 // Enough planes: a plan takes as long as some groups. It does not pay where large windows leave copies of few rows; where windows slide
 // over rows, which fill vectors, it takes more planes, and not too large ones.
-bool suits_transposed(const FlatTensors<4>& tensors, const RegularWindows& regular) {
+bool suits_transposed(const FlatTensors<4>& tensors, const WindowAxis& rows, const WindowAxis& columns, const RegularWindows& regular) {
     constexpr int64_t kMinPlanes = 32, kNumbersPerPlane = 8, kMaxWindow = 512, kMinSlidingPlanes = 64, kMaxSlidingPlane = 4096;
+    constexpr int64_t kMinPlaneBesideWideGather = 48;  // where a table copies and adds nothing
     const int64_t size = tensors.plane_size();
+    if (has_wide_gather() && size <= kMinPlaneBesideWideGather && !rows.overlap() && !columns.overlap()) return false;
     const bool slides = regular.step == 1 && regular.kernel > 1;
     if (size > kMaxWindow * tensors.size_of_plane(tensors.source) || (slides && size > kMaxSlidingPlane)) return false;
     return suits_transposed_planes(tensors, std::max(slides ? kMinSlidingPlanes : kMinPlanes, size / kNumbersPerPlane));
@@ -91,7 +93,7 @@ bool suits_transposed(const FlatTensors<4>& tensors, const RegularWindows& regul
 bool run_whole_planes(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns,
                       const RegularWindows& regular, int thread_count) {
     const FlatTensors<4> tensors = flat_tensors(grad_output, grad_input);
-    const bool transposed = suits_transposed(tensors, regular);
+    const bool transposed = suits_transposed(tensors, rows, columns, regular);
     if (!transposed && !suits_flat(tensors, rows, regular)) return false;
     const auto scales = window_scales<float, 2>({&rows, &columns});
     const FlatAxis axes[] = {flat_axis(rows, grad_output.size[2], scales[0]), flat_axis(columns, grad_output.size[3], scales[1])};

@@ -36,6 +36,12 @@ int64_t product(const FlatAxis* begin, const FlatAxis* end, int64_t FlatAxis::* 
 // The lanes of this machine's gather_sum(); 0 where shuffles by a table are no single instruction.
 int64_t gather_lanes();
 
+// Whether one shuffle takes any elements of two vectors: then tables take less time than other loops more often.
+inline bool has_wide_gather() {
+    constexpr int64_t kLanesOfAvx512 = 16;
+    return gather_lanes() == kLanesOfAvx512;
+}
+
 // Several axes as one, where results have one term at most and only the last axis has a scale: no sums are needed.
 class CombinedAxes {
    public:

@@ -88,9 +88,12 @@ bool suits_flat(const FlatTensors<4>& tensors, const SourceAxis& rows, const Sou
     return suits_flat_planes(tensors, std::max(min_planes, tensors.plane_size() / lanes));
 }
 
-// Enough planes: a plan takes as long as some groups.
-bool suits_transposed(const FlatTensors<4>& tensors) {
-    constexpr int64_t kMinPlanes = 12, kNumbersPerPlane = 16;
+// Enough planes: a plan takes as long as some groups. Long rows of which few numbers are sums have a faster loop beside wide gathers, which
+// are those of AVX-512.
+bool suits_transposed(const FlatTensors<4>& tensors, const SourceAxis& columns) {
+    constexpr int64_t kMinPlanes = 12, kNumbersPerPlane = 16, kLongRow = 48;
+    const bool has_long_rows = tensors.target.dtype == DType::float32 && columns.in() >= kLongRow && sum_count(columns) < kManySums;
+    if (has_long_rows && has_wide_gather()) return false;
     return suits_transposed_planes(tensors, std::max(kMinPlanes, tensors.plane_size() / kNumbersPerPlane));
 }
 
@@ -114,7 +117,7 @@ void padding_backward(const View<4>& grad_output, const View<4>& grad_input, con
                       int thread_count) {
     const FlatTensors<4> tensors = flat_tensors(grad_output, grad_input);
     const FlatAxis axes[] = {flat_axis(rows), flat_axis(columns)};
-    if (suits_transposed(tensors)) return TransposedPlanes(tensors, axes).run(thread_count);
+    if (suits_transposed(tensors, columns)) return TransposedPlanes(tensors, axes).run(thread_count);
     if (suits_flat(tensors, rows, columns)) return FlatPlanes(tensors, axes).run(thread_count);
     PaddingJob job = plan(grad_output, grad_input, rows, columns);
     const int64_t row_count = job.grad_input.size[0] * job.grad_input.size[1] * job.rows.in;

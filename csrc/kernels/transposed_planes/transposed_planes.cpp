@@ -9,10 +9,10 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-// Of AVX2 alone: of AVX-512 one shuffle takes any elements of two vectors, which serves the tables of flat planes.
+// Machines with AVX-512 have AVX2 too.
 TransposedPlanesLoop* loop_of_machine() {
 #if defined(__x86_64__) && !defined(TORCH_ACLNN_SCALAR_ONLY)
-    if (isa() == Isa::avx2) return avx2::transposed_planes;
+    if (isa() >= Isa::avx2) return avx2::transposed_planes;
 #endif
     return nullptr;
 }
