@@ -22,7 +22,7 @@ struct Sums {
 
 template <class T>
 inline Vector<double, N> load_doubles(const T* source) {
-    return __builtin_convertvector(load<N>(source), Vector<double, N>);
+    return convert<double, N>(load<N>(source));
 }
 
 template <class T>
@@ -40,9 +40,9 @@ void sum_channel(const BatchNormSumsJob& job, int64_t c) {
                 dy_xmu_sums.parts[part] += gradient * (load_doubles(x + i + part * N) - mean);
             }
         for (int64_t i = whole; i < inner; ++i) {
-            const double gradient = load<1>(dy + i)[0];
+            const double gradient = load<1>(dy + i);
             dy_sums[i - whole] += gradient;
-            dy_xmu_sums[i - whole] += gradient * (load<1>(x + i)[0] - mean);
+            dy_xmu_sums[i - whole] += gradient * (load<1>(x + i) - mean);
         }
     }
     job.sum_dy[c] = dy_sums.total();

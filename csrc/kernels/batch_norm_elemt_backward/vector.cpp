@@ -97,7 +97,7 @@ class BatchNormPass {
 
     template <int N, class Source>
     static Vector<S, N> load_as(const Source* source) {
-        return __builtin_convertvector(load<N>(source), Vector<S, N>);
+        return convert<S, N>(load<N>(source));
     }
 
     template <class Gradient, class Input>
@@ -133,7 +133,7 @@ class BatchNormPass {
 
     template <int N>
     static void store_as(T* target, Vector<S, N> value) {
-        store<N>(target, __builtin_convertvector(value, Vector<Sum<T>, N>));
+        store<N>(target, convert<Sum<T>, N>(value));
     }
 
     // Any dtype and stride, as the type of the computation.
@@ -145,7 +145,7 @@ class BatchNormPass {
             for_lanes<Sum<Source>>(count, [=](auto width, int64_t i) {
                 constexpr int N = decltype(width)::value;
                 const auto value = stride == 1 ? load<N>(source + i) : load_strided<N, false>(source + i * stride, stride);
-                store_bytes(buffer + i, __builtin_convertvector(value, Vector<S, N>));
+                store_bytes(buffer + i, convert<S, N>(value));
             });
         });
         return buffer;

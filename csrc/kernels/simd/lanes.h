@@ -12,6 +12,11 @@ template <class T, int N>
 struct VectorOf {
     typedef T type __attribute__((vector_size(N * sizeof(T))));
 };
+// A single lane is a number: compilers pass vectors of one through memory.
+template <class T>
+struct VectorOf<T, 1> {
+    using type = T;
+};
 template <class T, int N>
 using Vector = typename VectorOf<T, N>::type;
 
@@ -31,6 +36,15 @@ inline V load_bytes(const void* source) {
 template <class V>
 inline void store_bytes(void* target, V value) {
     __builtin_memcpy(target, &value, sizeof value);
+}
+
+// The same numbers as another type.
+template <class To, int N, class From>
+inline Vector<To, N> convert(From value) {
+    if constexpr (N == 1)
+        return static_cast<To>(value);
+    else
+        return __builtin_convertvector(value, Vector<To, N>);
 }
 
 template <int N>
@@ -68,11 +82,9 @@ inline Vector<float, N> widen_half(Vector<uint16_t, N> half) {
         const Vector<uint16_t, 8> padded = {half[0], half[1], half[2], half[3]};
         return (Vector<float, N>)_mm_cvtph_ps((__m128i)padded);
     }
-    if constexpr (N == 1) return Vector<float, N>{_mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(half[0])))};
 #endif
 #if defined(__aarch64__)
     if constexpr (N == 4) return (Vector<float, N>)vcvt_f32_f16((float16x4_t)half);
-    if constexpr (N == 1) return Vector<float, N>{vgetq_lane_f32(vcvt_f32_f16((float16x4_t)Vector<uint16_t, 4>{half[0]}), 0)};
 #endif
     const auto bits = (Vector<int32_t, N>)widen_bits<N>(half);
     const auto magnitude = bits & 0x7fff;
@@ -92,14 +104,9 @@ inline Vector<uint16_t, N> narrow_half(Vector<float, N> value) {
         const auto eight = (Vector<uint16_t, 8>)_mm_cvtps_ph((__m128)value, _MM_FROUND_TO_NEAREST_INT);
         return Vector<uint16_t, 4>{eight[0], eight[1], eight[2], eight[3]};
     }
-    if constexpr (N == 1) {
-        const __m128i half = _mm_cvtps_ph(_mm_set_ss(value[0]), _MM_FROUND_TO_NEAREST_INT);
-        return Vector<uint16_t, N>{static_cast<uint16_t>(_mm_cvtsi128_si32(half))};
-    }
 #endif
 #if defined(__aarch64__)
     if constexpr (N == 4) return (Vector<uint16_t, N>)vcvt_f16_f32((float32x4_t)value);
-    if constexpr (N == 1) return Vector<uint16_t, N>{((Vector<uint16_t, 4>)vcvt_f16_f32((float32x4_t)Vector<float, 4>{value[0]}))[0]};
 #endif
     using Bits = Vector<int32_t, N>;
     const Bits bits = (Bits)value;
@@ -138,10 +145,22 @@ inline Vector<uint32_t, N> to_bits(Vector<float, N> value) {
 template <class T>
 using BitsOf = std::conditional_t<std::is_same_v<T, Sum<T>>, T, uint16_t>;
 
+// One number, by the instructions of four, which are shorter than half.h.
+inline float widen_one_half(uint16_t half) {
+    return widen_half<4>(Vector<uint16_t, 4>{half})[0];
+}
+inline uint16_t narrow_one_half(float value) {
+    return narrow_half<4>(Vector<float, 4>{value})[0];
+}
+
 // Elements as the type of their sums, and back with one rounding.
 template <int N, class T>
 inline Vector<Sum<T>, N> widen(Vector<BitsOf<T>, N> bits) {
-    if constexpr (std::is_same_v<T, Half>)
+    if constexpr (N == 1 && std::is_same_v<T, Half>)
+        return widen_one_half(bits);
+    else if constexpr (N == 1)
+        return static_cast<Sum<T>>(load_bytes<T>(&bits));
+    else if constexpr (std::is_same_v<T, Half>)
         return widen_half<N>(bits);
     else if constexpr (std::is_same_v<T, BFloat16>)
         return widen_bfloat16<N>(bits);
@@ -151,7 +170,12 @@ inline Vector<Sum<T>, N> widen(Vector<BitsOf<T>, N> bits) {
 
 template <int N, class T>
 inline Vector<BitsOf<T>, N> narrow(Vector<Sum<T>, N> value) {
-    if constexpr (std::is_same_v<T, Half>)
+    if constexpr (N == 1 && std::is_same_v<T, Half>) {
+        return narrow_one_half(value);
+    } else if constexpr (N == 1) {
+        const auto element = static_cast<T>(value);
+        return load_bytes<BitsOf<T>>(&element);
+    } else if constexpr (std::is_same_v<T, Half>)
         return narrow_half<N>(value);
     else if constexpr (std::is_same_v<T, BFloat16>)
         return narrow_bits<N>(bfloat16_bits<N>(value));
