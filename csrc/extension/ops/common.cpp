@@ -25,12 +25,11 @@ void check_rank(const char* op, const char* name, int64_t rank, int64_t lowest, 
 }
 
 void check_size(const char* op, const char* name, c10::SymIntArrayRef got, c10::SymIntArrayRef expected, const char* origin) {
+    const auto sizes = c10::asIntArrayRefSlowOpt(got), wanted = c10::asIntArrayRefSlowOpt(expected);
+    if (sizes && wanted && *sizes == *wanted) return;  // the usual case, and much shorter than symbolic comparisons
     TORCH_CHECK(got.size() == expected.size(), op, ": ", name, ": expected shape ", expected, origin, ", got ", got);
-    for (size_t d = 0; d < got.size(); ++d) {
-        const auto size = got[d].maybe_as_int(), wanted = expected[d].maybe_as_int();
-        if (size && wanted && *size == *wanted) continue;  // the usual case, and much shorter than a symbolic comparison
+    for (size_t d = 0; d < got.size(); ++d)
         TORCH_SYM_CHECK(got[d].sym_eq(expected[d]), op, ": ", name, ": expected shape ", expected, origin, ", got ", got);
-    }
 }
 
 void check_per_channel(const char* op, const at::Tensor& input, const NamedTensor& values) {
