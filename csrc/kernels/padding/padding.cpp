@@ -56,7 +56,8 @@ PaddingJob plan(const View<4>& grad_output, const View<4>& grad_input, const Sou
     job.sink_bytes = sink_bytes(std::max(job.inner, PaddingJob::kBlock) * element_size(job.grad_input.dtype));
     // Beside a grad_output larger than the caches little of a result of half their size would stay there.
     job.stream = is_large(grad_input) || (is_large(grad_output) && 2 * grad_input.bytes() > last_cache_bytes());
-    job.prefetch = is_large(grad_output) && job.inner > 1;
+    // Of the last cache other programs use a part.
+    job.prefetch = 2 * grad_output.bytes() > last_cache_bytes() && job.inner > 1;
     return job;
 }
 
