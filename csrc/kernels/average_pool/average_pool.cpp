@@ -81,9 +81,10 @@ bool suits_flat(const FlatTensors<4>& tensors, const WindowAxis& rows, const Reg
 // over rows, which fill vectors, it takes more planes, and not too large ones.
 bool suits_transposed(const FlatTensors<4>& tensors, const WindowAxis& rows, const WindowAxis& columns, const RegularWindows& regular) {
     constexpr int64_t kMinPlanes = 32, kNumbersPerPlane = 8, kMaxWindow = 512, kMinSlidingPlanes = 64, kMaxSlidingPlane = 4096;
-    constexpr int64_t kMinPlaneBesideWideGather = 48;  // where a table copies and adds nothing
+    constexpr int64_t kTablePlane = 48, kStreamedTablePlane = 64;  // beside wide gathers, where a table copies and adds nothing
     const int64_t size = tensors.plane_size();
-    if (has_wide_gather() && size <= kMinPlaneBesideWideGather && !rows.overlap() && !columns.overlap()) return false;
+    const int64_t table_plane = is_large(tensors.target) ? kStreamedTablePlane : kTablePlane;
+    if (has_wide_gather() && size <= table_plane && !rows.overlap() && !columns.overlap()) return false;
     const bool slides = regular.step == 1 && regular.kernel > 1;
     if (size > kMaxWindow * tensors.size_of_plane(tensors.source) || (slides && size > kMaxSlidingPlane)) return false;
     return suits_transposed_planes(tensors, std::max(slides ? kMinSlidingPlanes : kMinPlanes, size / kNumbersPerPlane));
