@@ -92,9 +92,9 @@ bool suits_flat(const FlatTensors<4>& tensors, const SourceAxis& rows, const Sou
 // Enough planes: a plan takes as long as some groups. Long rows of which few numbers are sums have a faster loop beside wide gathers, which
 // are those of AVX-512.
 bool suits_transposed(const FlatTensors<4>& tensors, const SourceAxis& columns) {
-    constexpr int64_t kMinPlanes = 12, kNumbersPerPlane = 16, kLongRow = 48;
-    const bool has_long_rows = tensors.target.dtype == DType::float32 && columns.in() >= kLongRow && sum_count(columns) < kManySums;
-    if (has_long_rows && has_wide_gather()) return false;
+    constexpr int64_t kMinPlanes = 12, kNumbersPerPlane = 16, kLongRowBytes = 176;
+    const bool is_long = columns.in() * element_size(tensors.target.dtype) >= kLongRowBytes;
+    if (is_long && sum_count(columns) < kManySums && has_wide_gather()) return false;
     return suits_transposed_planes(tensors, std::max(kMinPlanes, tensors.plane_size() / kNumbersPerPlane));
 }
 
