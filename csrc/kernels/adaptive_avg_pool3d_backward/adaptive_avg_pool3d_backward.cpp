@@ -34,12 +34,11 @@ using Windows = std::array<const WindowAxis*, 3>;
 // most planes are copies.
 bool suits_transposed(const FlatTensors<5>& tensors, const Windows& windows) {
     constexpr int64_t kMinVolumes = 48, kNumbersPerVolume = 8, kMinVolumeBesideWideGather = 48, kManyCopies = 4;
-    if (has_wide_gather()) {
-        const bool overlap = std::any_of(windows.begin(), windows.end(), [](const WindowAxis* axis) { return axis->overlap(); });
-        if (tensors.plane_size() <= kMinVolumeBesideWideGather && !overlap) return false;
-        if (windows[0]->in() >= kManyCopies * windows[0]->run_count()) return false;
-    }
-    return suits_transposed_planes(tensors, std::max(kMinVolumes, tensors.plane_size() / kNumbersPerVolume));
+    if (!suits_transposed_planes(tensors, std::max(kMinVolumes, tensors.plane_size() / kNumbersPerVolume))) return false;
+    if (!has_wide_gather()) return true;
+    const bool overlap = std::any_of(windows.begin(), windows.end(), [](const WindowAxis* axis) { return axis->overlap(); });
+    if (tensors.plane_size() <= kMinVolumeBesideWideGather && !overlap) return false;
+    return windows[0]->in() < kManyCopies * windows[0]->run_count();
 }
 
 // Whether there was a loop for the volumes as a whole.

@@ -84,14 +84,14 @@ bool suits_transposed(const FlatTensors<4>& tensors, const WindowAxis& rows, con
     constexpr int64_t kShortRowOfCopies = 16;
     constexpr int64_t kTablePlane = 48, kStreamedTablePlane = 64;  // beside wide gathers, where a table copies and adds nothing
     const int64_t size = tensors.plane_size();
+    const bool slides = regular.step == 1 && regular.kernel > 1;
+    if (size > kMaxWindow * tensors.size_of_plane(tensors.source) || (slides && size > kMaxSlidingPlane)) return false;
+    if (!suits_transposed_planes(tensors, std::max(slides ? kMinSlidingPlanes : kMinPlanes, size / kNumbersPerPlane))) return false;
     const bool share_no_cell = !rows.overlap() && !columns.overlap();
     const bool copies = share_no_cell && size == tensors.size_of_plane(tensors.source);
     if (copies && tensors.target.size[3] <= kShortRowOfCopies) return false;
     const int64_t table_plane = is_large(tensors.target) ? kStreamedTablePlane : kTablePlane;
-    if (has_wide_gather() && size <= table_plane && share_no_cell) return false;
-    const bool slides = regular.step == 1 && regular.kernel > 1;
-    if (size > kMaxWindow * tensors.size_of_plane(tensors.source) || (slides && size > kMaxSlidingPlane)) return false;
-    return suits_transposed_planes(tensors, std::max(slides ? kMinSlidingPlanes : kMinPlanes, size / kNumbersPerPlane));
+    return !(has_wide_gather() && size <= table_plane && share_no_cell);
 }
 
 // Whether there was a loop for the planes as a whole.

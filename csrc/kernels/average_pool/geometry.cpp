@@ -60,9 +60,7 @@ bool takes_whole_planes(const Geometry& geometry) {
     const auto [step, kernel, padding] = geometry.regular;
     if (!dense) return false;
     if (step > 0 && (kernel > step || out.size[3] * step < columns.in() + padding)) return false;
-    for (int64_t h = 0; h < rows.in(); h = rows.run_end()[h])
-        if (rows.last()[h] - rows.first()[h] != 1) return false;
-    return true;
+    return rows.has_one_window_each();
 }
 
 Geometry merge_channels(Geometry geometry) {

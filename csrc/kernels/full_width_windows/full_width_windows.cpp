@@ -9,12 +9,6 @@
 namespace torch_aclnn::kernels {
 namespace {
 
-bool has_one_window_each(const WindowAxis& axis) {
-    for (int64_t i = 0; i < axis.in(); i = axis.run_end()[i])
-        if (axis.last()[i] - axis.first()[i] != 1) return false;
-    return true;
-}
-
 template <class S>
 void run(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns, int thread_count) {
     const auto scales = window_scales<S, 2>({&rows, &columns});
@@ -41,7 +35,7 @@ bool suits_full_width(const View<4>& grad_input, const WindowAxis& rows, const W
     constexpr int64_t kMinRun = 16, kMinRunBesideTables = 40, kMinStreamedRunBesideTables = 128;
     const int64_t width = grad_input.size[3];
     if (grad_input.stride[3] != 1 || (grad_input.size[2] != 1 && grad_input.stride[2] != width)) return false;
-    if (columns.run_end()[0] != width || !has_one_window_each(columns) || !has_one_window_each(rows)) return false;
+    if (columns.run_end()[0] != width || !columns.has_one_window_each() || !rows.has_one_window_each()) return false;
     const int64_t min_run_beside_tables = is_large(grad_input) ? kMinStreamedRunBesideTables : kMinRunBesideTables;
     const int64_t min_run = gather_lanes() > 0 ? min_run_beside_tables : kMinRun;
     return rows.in() * width >= min_run * rows.run_count();

@@ -8,6 +8,7 @@ namespace torch_aclnn::kernels {
 
 // out[i] = plane(i)[indices[i]]; the plane moves with each dimension of the loop, by its stride there.
 struct MaxUnpoolJob {
+    static constexpr int64_t kAhead = 128;  // indices, between a prefetch and what needs it
     Loop loop;
     int64_t element_size;
     LoopOperand indices, out, plane;

@@ -64,7 +64,6 @@ bool is_dense(const LoopOperand& operand, const Loop& loop) {
 
 MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View<5>& out) {
     constexpr int64_t kSecondCacheBytes = 262144;  // of most machines, or more
-    constexpr int64_t kAhead = 128;                // indices, between a prefetch and what needs it
     MaxUnpoolJob job{};
     job.loop.rank = 5;
     job.element_size = element_size(out.dtype);
@@ -85,8 +84,8 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     job.plane_width = grad_output.size[4];
     std::copy_n(grad_output.stride + 2, 3, job.plane_stride);
     const bool is_flat = job.element_stride != 0;
-    // Of the last cache other programs use a part. A machine by itself fetches ahead what is picked from one depth after the other.
-    const bool prefetches = is_flat && 2 * grad_output.bytes() > last_cache_bytes();
+    // A machine by itself fetches ahead what is picked from one depth after the other.
+    const bool prefetches = is_flat && exceeds_half_of_cache(grad_output);
     job.prefetch_planes = prefetches;
     job.prefetch_elements = prefetches && grad_output.size[2] != out.size[2];
 
@@ -100,7 +99,7 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     simplify(job.loop, strides);
     const int64_t row_size = job.loop.size[job.loop.rank - 1];
     const bool has_rows_of_channels = rows_are_channels(indices) && job.loop.rank > 1 && is_dense(job.indices, job.loop);
-    if (prefetches && has_rows_of_channels) job.rows_ahead = (kAhead + row_size - 1) / row_size;
+    if (prefetches && has_rows_of_channels) job.rows_ahead = (MaxUnpoolJob::kAhead + row_size - 1) / row_size;
     return job;
 }
 

@@ -23,7 +23,7 @@ class Gather {
 
    private:
     static constexpr int64_t kBlock = 64, kGroup = 8;
-    static constexpr int64_t kAhead = 128;
+    static constexpr int64_t kAhead = MaxUnpoolJob::kAhead;
     static constexpr int64_t kBytesPerElement = 128;  // two lines of a plane
     static constexpr int64_t kShortPlane = 256;       // more elements are worth a prefetch
 

@@ -55,9 +55,8 @@ PaddingJob plan(const View<4>& grad_output, const View<4>& grad_input, const Sou
     job.row_bytes = round_to_lines(row_size * element_size(job.grad_input.dtype) + kSlack);
     job.sink_bytes = sink_bytes(std::max(job.inner, PaddingJob::kBlock) * element_size(job.grad_input.dtype));
     // Beside a grad_output larger than the caches little of a result of half their size would stay there.
-    job.stream = is_large(grad_input) || (is_large(grad_output) && 2 * grad_input.bytes() > last_cache_bytes());
-    // Of the last cache other programs use a part.
-    job.prefetch = 2 * grad_output.bytes() > last_cache_bytes() && job.inner > 1;
+    job.stream = is_large(grad_input) || (is_large(grad_output) && exceeds_half_of_cache(grad_input));
+    job.prefetch = exceeds_half_of_cache(grad_output) && job.inner > 1;
     return job;
 }
 

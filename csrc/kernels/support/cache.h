@@ -17,4 +17,10 @@ bool is_large(const View<Rank>& tensor) {
     return tensor.bytes() > last_cache_bytes();
 }
 
+// A tensor of this size may have to be read from memory, because other programs use a part of the last cache.
+template <int Rank>
+bool exceeds_half_of_cache(const View<Rank>& tensor) {
+    return 2 * tensor.bytes() > last_cache_bytes();
+}
+
 }  // namespace torch_aclnn::kernels

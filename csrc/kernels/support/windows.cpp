@@ -45,6 +45,12 @@ void WindowAxis::find_runs() {
     }
 }
 
+bool WindowAxis::has_one_window_each() const {
+    for (int64_t i = 0; i < in_; i = run_end()[i])
+        if (last()[i] - first()[i] != 1) return false;
+    return true;
+}
+
 int64_t WindowAxis::run_count() const {
     int64_t count = 0;
     for (int64_t i = 0; i < in_; i = run_end()[i]) ++count;

@@ -41,6 +41,8 @@ class WindowAxis {
     bool overlap() const {
         return !std::equal(first(), first() + in_, last(), [](int64_t begin, int64_t end) { return end - begin <= 1; });
     }
+    // Whether each index lies in exactly one window; after find_runs.
+    bool has_one_window_each() const;
     void find_runs();
     int64_t run_count() const;  // after find_runs
     AxisTable table(int64_t out, const void* scale) const { return {in_, out, first(), last(), run_end(), scale}; }
