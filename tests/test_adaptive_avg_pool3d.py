@@ -20,6 +20,9 @@ CASES = [
     ((2, 3, 7, 17, 13), (3, 5, 4)),
     ((2, 3, 2, 3, 4), (5, 7, 9)),  # more outputs than inputs
     ((4, 8, 2, 7, 7), (1, 1, 1)),
+    ((1, 3, 9, 8, 12), (3, 2, 5)),  # planes and rows that are copies of others
+    ((1, 5, 6, 3, 4), (2, 1, 3)),
+    ((1, 1, 4, 190, 200), (1, 7, 9)),  # of planes beyond what is kept to be copied
     ((3, 4, 6, 5), (3, 6, 5)),
     ((5, 1, 1, 1), (2, 2, 3)),
 ]
@@ -55,7 +58,9 @@ def test_channels_last_into_channels_last_with_single_columns(dtype, case):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("channels", [1, 2, 3, 4, 6, 9])
-@pytest.mark.parametrize("case", [((7, 20, 23), (4, 9, 10)), ((5, 30, 33), (5, 7, 29)), ((9, 16, 21), (4, 16, 21))])
+@pytest.mark.parametrize(
+    "case", [((7, 20, 23), (4, 9, 10)), ((5, 30, 33), (5, 7, 29)), ((9, 16, 21), (4, 16, 21)), ((12, 9, 5), (3, 3, 2))]
+)
 def test_few_adjacent_channels_have_the_bits_of_planes(dtype, channels, case):
     size, output_size = case
     grad_output = torch.randn((2, channels, *output_size), dtype=dtype)

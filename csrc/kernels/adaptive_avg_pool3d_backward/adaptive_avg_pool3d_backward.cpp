@@ -74,6 +74,14 @@ bool has_adjacent_channels(const View<5>& grad_output, const View<5>& grad_input
            cells_follow(grad_input);
 }
 
+// Planes without gaps, some of which are copies of others, and which are read from a near cache sooner than made again.
+bool repeats_small_planes(const View<5>& grad_input, const WindowAxis& depth, int64_t inner) {
+    constexpr int64_t kMaxBytes = 1 << 17;
+    const int64_t width = grad_input.size[4] * inner;
+    return depth.run_count() < depth.in() && grad_input.stride[4] == inner && grad_input.stride[3] == width &&
+           grad_input.size[3] * width * element_size(grad_input.dtype) <= kMaxBytes;
+}
+
 // Columns are cells of `inner` adjacent channels. Where `sums` has blocks, it lists their sums.
 struct Cells {
     int64_t inner = 1;
@@ -147,9 +155,11 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     job.stream = is_large(grad_input);
     job.plane_bytes = round_to_lines(grad_output.size[3] * windows * static_cast<int64_t>(sizeof(S)) + kSlack);
     job.sum_bytes = round_to_lines((is_flat ? stages.line_size() : windows) * static_cast<int64_t>(sizeof(S)) + kSlack);
-    job.row_bytes = round_to_lines((is_flat ? stages.padded_result_size() : width) * element_size(grad_input.dtype) + kSlack);
-    job.sink_bytes = sink_bytes(job.row_bytes);
-    const int64_t bytes = job.plane_bytes + job.sum_bytes + job.row_bytes + job.sink_bytes;
+    job.keeps_plane = is_flat || repeats_small_planes(grad_input, depth, inner);
+    const int64_t result = is_flat ? stages.padded_result_size() : job.keeps_plane ? grad_input.size[3] * width : width;
+    job.result_bytes = round_to_lines(result * element_size(grad_input.dtype) + kSlack);
+    job.sink_bytes = sink_bytes(job.result_bytes);
+    const int64_t bytes = job.plane_bytes + job.sum_bytes + job.result_bytes + job.sink_bytes;
     AdaptiveAvgPool3dLoop* const loop = TORCH_ACLNN_LOOP(adaptive_avg_pool3d);
     parallel_for(plane_count, kCostOfSum * grad_input.size[3] * width, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(bytes);

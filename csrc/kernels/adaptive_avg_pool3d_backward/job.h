@@ -18,9 +18,10 @@ struct AdaptiveAvgPool3dJob {
     GatherTable column_sums;  // of columns, if it has blocks
     // Of rows, then columns: where planes are made as one row of cells; else they have no blocks.
     FlatStage plane_stages[2];
+    bool keeps_plane;  // make a plane, which has no gaps, and copy it to all planes in the same windows; else each row on its own
     // Parts of the scratch memory: the sums of a plane of windows, those of a row of windows or of a stage, a row of grad_input or a plane,
     // the sink.
-    int64_t plane_bytes, sum_bytes, row_bytes, sink_bytes;
+    int64_t plane_bytes, sum_bytes, result_bytes, sink_bytes;
     bool stream;  // write around the caches
 };
 

@@ -17,8 +17,8 @@ class AdaptiveAvgPool3d {
         : job_(job),
           plane_(static_cast<S*>(scratch)),
           sums_(reinterpret_cast<S*>(static_cast<char*>(scratch) + job.plane_bytes)),
-          row_(reinterpret_cast<T*>(static_cast<char*>(scratch) + job.plane_bytes + job.sum_bytes)),
-          sink_(static_cast<char*>(scratch) + job.plane_bytes + job.sum_bytes + job.row_bytes, job.sink_bytes, job.stream) {}
+          result_(reinterpret_cast<T*>(static_cast<char*>(scratch) + job.plane_bytes + job.sum_bytes)),
+          sink_(static_cast<char*>(scratch) + job.plane_bytes + job.sum_bytes + job.result_bytes, job.sink_bytes, job.stream) {}
 
     void run(int64_t begin, int64_t end) {
         const View<5>&in = job_.grad_input, &out = job_.grad_output;
@@ -27,8 +27,8 @@ class AdaptiveAvgPool3d {
             const int64_t count = smaller(end - plane, job_.depth.run_end[d] - d);
             sum_planes(static_cast<const T*>(out.data) + n * out.stride[0] + c * out.stride[1], d);
             T* target = static_cast<T*>(in.data) + n * in.stride[0] + c * in.stride[1] + d * in.stride[2];
-            if (job_.plane_stages[0].table.blocks > 0)
-                write_flat_planes(target, count);
+            if (job_.keeps_plane)
+                write_copies(target, count);
             else
                 for (int64_t i = 0; i < count; ++i) write_plane(target + i * in.stride[2]);
             plane += count;
@@ -63,53 +63,65 @@ class AdaptiveAvgPool3d {
         });
     }
 
-    // Planes in the same windows, without gaps, each as one row of cells.
-    void write_flat_planes(T* target, int64_t count) {
+    // Planes in the same windows, without gaps.
+    void write_copies(T* target, int64_t count) {
+        make_plane();
+        const int64_t cells = job_.rows.in * width();
+        for (int64_t i = 0; i < count; ++i) write_cells(target + i * job_.grad_input.stride[2], cells);
+    }
+
+    void make_plane() {
+        if (job_.plane_stages[0].table.blocks == 0) return make_plane_of_rows();
         if constexpr (std::is_same_v<S, float>) {
             stage_sums(job_.plane_stages[0], plane_, sums_);
-            stage_sums(job_.plane_stages[1], sums_, row_);
-            const int64_t cells = job_.rows.in * job_.columns.in, bytes = cells * static_cast<int64_t>(sizeof(T));
-            for (int64_t i = 0; i < count; ++i)
-                copy_bytes(reinterpret_cast<char*>(sink_.room(target + i * job_.grad_input.stride[2], cells)),
-                           reinterpret_cast<const char*>(row_), bytes);
+            stage_sums(job_.plane_stages[1], sums_, result_);
+        }
+    }
+
+    // In ascending order: each row mends what the one before it wrote behind its end.
+    void make_plane_of_rows() {
+        for (int64_t h = 0; h < job_.rows.in;) {
+            T* const row = result_ + h * width();
+            make_row(h, row);
+            for (const int64_t first = h++; h < job_.rows.run_end[first]; ++h) copy_cells(result_ + h * width(), row, width());
         }
     }
 
     void write_plane(T* target) {
         const int64_t row_stride = job_.grad_input.stride[3];
         for (int64_t h = 0; h < job_.rows.in;) {
-            make_row(h);
+            make_row(h, result_);
             for (const int64_t end = job_.rows.run_end[h]; h < end; ++h) write_row(target + h * row_stride);
         }
     }
 
-    void make_row(int64_t h) {
+    void make_row(int64_t h, T* row) {
         const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first, windows = job_.columns.out * job_.inner;
         const S* source = plane_ + first * windows;
         const S* row_scale = scale_from(job_.rows, first);
         const S* column_scale = scale_from(job_.columns, 0);
         S* sums = sums_;
-        if (job_.inner > 1 && job_.column_sums.blocks == 0) return make_row_of_cells(source, count, row_scale);
+        if (job_.inner > 1 && job_.column_sums.blocks == 0) return make_row_of_cells(source, count, row_scale, row);
         for_lanes<S>(windows, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             store<N>(sums + i, sum_scaled<N, true>(source + i, windows, 1, count, row_scale) * load<N>(column_scale + i) + S{0});
         });
         if constexpr (std::is_same_v<S, float>)
-            if (job_.column_sums.blocks > 0) return gather_sums(sums_, job_.column_sums, row_);
-        for (int64_t begin = 0; begin < job_.columns.in; begin = job_.columns.run_end[begin]) fill_run(begin);
+            if (job_.column_sums.blocks > 0) return gather_sums(sums_, job_.column_sums, row);
+        for (int64_t begin = 0; begin < job_.columns.in; begin = job_.columns.run_end[begin]) fill_run(begin, row);
     }
 
     // Neighbours in the same windows have the same value. Whole vectors are written; the next run mends what lies behind.
-    void fill_run(int64_t begin) {
+    void fill_run(int64_t begin, T* row) const {
         constexpr int N = kLanes<S>;
         S sum = 0;
         for (int64_t o = job_.columns.first[begin]; o < job_.columns.last[begin]; ++o) sum += sums_[o];
         const Vector<S, N> all = Vector<S, N>{} + sum;
-        for (int64_t i = begin; i < job_.columns.run_end[begin]; i += N) store<N>(row_ + i, all);
+        for (int64_t i = begin; i < job_.columns.run_end[begin]; i += N) store<N>(row + i, all);
     }
 
     // The same for cells of several numbers.
-    void make_row_of_cells(const S* source, int64_t count, const S* row_scale) {
+    void make_row_of_cells(const S* source, int64_t count, const S* row_scale, T* row) {
         const int64_t windows = job_.columns.out, inner = job_.inner;
         for (int64_t o = 0; o < windows; ++o) {
             const S* cell = source + o * inner;
@@ -120,31 +132,34 @@ class AdaptiveAvgPool3d {
                 store<N>(sums + i, sum_scaled<N, true>(cell + i, windows * inner, 1, count, row_scale) * scale + S{0});
             });
         }
-        for (int64_t begin = 0; begin < job_.columns.in; begin = job_.columns.run_end[begin]) fill_run_of_cells(begin);
+        for (int64_t begin = 0; begin < job_.columns.in; begin = job_.columns.run_end[begin]) fill_run_of_cells(begin, row);
     }
 
-    void fill_run_of_cells(int64_t begin) {
+    void fill_run_of_cells(int64_t begin, T* row) const {
         const int64_t inner = job_.inner, first = job_.columns.first[begin], count = job_.columns.last[begin] - first;
         const S* sums = sums_ + first * inner;
-        T* target = row_ + begin * inner;
+        T* target = row + begin * inner;
         for_lanes<S>(inner, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             store<N>(target + i, sum_apart<N>(sums + i, inner, count));
         });
-        const int64_t bytes = inner * static_cast<int64_t>(sizeof(T));
-        for (int64_t w = begin + 1; w < job_.columns.run_end[begin]; ++w)
-            copy_bytes(reinterpret_cast<char*>(row_ + w * inner), reinterpret_cast<const char*>(target), bytes);
+        for (int64_t w = begin + 1; w < job_.columns.run_end[begin]; ++w) copy_cells(row + w * inner, target, inner);
     }
 
     void write_row(T* target) {
-        const int64_t width = job_.columns.in * job_.inner, step = job_.grad_input.stride[4];
-        if (step == job_.inner) {
-            T* place = sink_.room(target, width);
-            copy_bytes(reinterpret_cast<char*>(place), reinterpret_cast<const char*>(row_), width * static_cast<int64_t>(sizeof(T)));
-        } else {
-            for (int64_t w = 0; w < width; ++w) target[w * step] = row_[w];
-        }
+        const int64_t step = job_.grad_input.stride[4];
+        if (step == job_.inner) return write_cells(target, width());
+        for (int64_t w = 0; w < width(); ++w) target[w * step] = result_[w];
     }
+
+    void write_cells(T* target, int64_t count) { copy_cells(sink_.room(target, count), result_, count); }
+
+    static void copy_cells(T* target, const T* source, int64_t count) {
+        copy_bytes(reinterpret_cast<char*>(target), reinterpret_cast<const char*>(source), count * static_cast<int64_t>(sizeof(T)));
+    }
+
+    // Of a row, in numbers.
+    int64_t width() const { return job_.columns.in * job_.inner; }
 
     static const S* scale_from(const AxisTable& axis, int64_t first) {
         return axis.scale == nullptr ? nullptr : static_cast<const S*>(axis.scale) + first;
@@ -153,7 +168,7 @@ class AdaptiveAvgPool3d {
     const AdaptiveAvgPool3dJob& job_;
     S* plane_;
     S* sums_;
-    T* row_;
+    T* result_;
     Sink sink_;
 };
 
