@@ -71,6 +71,27 @@ def test_large_results_have_the_bits_of_small_ones(name, channels_last):
         assert torch.equal(large[sample : sample + 1], backward(gradient[sample : sample + 1])), f"sample {sample}"
 
 
+@pytest.mark.parametrize("first", [0, 1, 7])
+@pytest.mark.parametrize("size", [(5, 3, 7), (7, 11, 29), (13, 21, 50)])
+@pytest.mark.parametrize(
+    ("dtype", "grad_dtype"), [(torch.float16, torch.float32), (torch.bfloat16, torch.bfloat16), (torch.float32, torch.float32)]
+)
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+def test_batch_norm_beyond_the_cache_ends_rows_within_lines(memory_format, dtype, grad_dtype, size, first):
+    """Rows of channels begin and end anywhere in a cache line, and so does the result."""
+    count = math.ceil(samples_beyond_the_cache() * CHANNELS * HEIGHT * WIDTH * 2 / (math.prod(size) * dtype.itemsize))
+    input = torch.randn(count, *size, dtype=dtype).contiguous(memory_format=memory_format)
+    grad_out = torch.randn(count, *size).to(grad_dtype).contiguous(memory_format=memory_format)
+    statistics = [torch.linspace(0.5, 1.5, size[0])] * 5
+    out = torch.zeros(first + input.numel() + 1, dtype=dtype)
+    result = out[first:-1].as_strided(input.shape, input.stride())
+    ops.batch_norm_elemt_backward.out(grad_out, input, *statistics, torch.tensor([7.0]), out=result)
+    parts = zip(grad_out.chunk(4), input.chunk(4), strict=True)
+    expected = torch.cat([ops.batch_norm_elemt_backward(*part, *statistics, torch.tensor([7.0])) for part in parts])
+    assert torch.equal(result, expected)
+    assert not out[:first].any() and out[-1] == 0
+
+
 def test_rows_of_channels_are_read_ahead_within_their_indices():
     """Of a gradient beyond the cache; an index behind the last one would lie in a page that cannot be read."""
     channels, size = 40, (8, 9, 10)

@@ -68,9 +68,8 @@ BatchNormJob plan_loop(const View<8>& grad_out, const View<8>& input, const View
     job.input = operand(input);
     job.grad_input = operand(grad_input);
     job.channel_stride[1] = 1;
-    job.sink_bytes = sink_bytes(BatchNormJob::kBlock * element_size(grad_input.dtype));
     job.stream = is_large(grad_input);
-    job.buffered = job.stream || grad_input.data == grad_out.data || grad_input.data == input.data;
+    job.buffered = grad_input.data == grad_out.data || grad_input.data == input.data;
 
     const std::initializer_list<int64_t*> strides{job.grad_out.stride, job.input.stride, job.grad_input.stride, job.channel_stride};
     if (channels_innermost(grad_input)) move_to_end(job.loop, strides, 1);
@@ -106,7 +105,7 @@ void run(const BatchNormJob& loop_only, const BatchNormChannels& channels, int64
     const int64_t joined = joinable_rows(loop_only);
     const Coefficients<S> coefficients(channels, channel_count, joined, n);
     const BatchNormJob job = coefficients.added_to(join_rows(loop_only, joined));
-    const int64_t bytes = job.sink_bytes + BatchNormJob::kBlock * static_cast<int64_t>(2 * sizeof(S) + sizeof(double));
+    const int64_t bytes = BatchNormJob::kBlock * static_cast<int64_t>(2 * sizeof(S) + sizeof(double));
     BatchNormLoop* const loop = TORCH_ACLNN_LOOP(batch_norm);
     parallel_for(element_count(job.loop), 1, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(bytes);

@@ -13,9 +13,8 @@ struct BatchNormJob {
     int64_t channel_stride[Loop::kMaxRank];  // the channel of an element; 1 in the last place: the row runs over the channels
     LoopOperand grad_out, input, grad_input;
     const void *mean, *mean_dy, *slope, *scale;  // per channel, in float32, or in float64 if input is float64
-    int64_t sink_bytes;
-    bool stream;    // write around the caches
-    bool buffered;  // keep a block's results until it is done: they are streamed, or written over an input
+    bool stream;                                 // write around the caches
+    bool buffered;                               // keep a block's results until it is done: they are written over an input
 };
 
 // Does the elements [begin, end) of the loop. `scratch` has as many bytes as the plan asks for.

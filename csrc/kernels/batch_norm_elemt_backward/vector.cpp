@@ -1,7 +1,7 @@
 // The element-wise part of batch norm's backward, in one pass over its two inputs.
 #include "kernels/batch_norm_elemt_backward/job.h"
+#include "kernels/simd/line_stream.h"
 #include "kernels/simd/row_pieces.h"
-#include "kernels/simd/sink.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
 namespace {
@@ -11,11 +11,7 @@ template <class S, class T>
 class BatchNormPass {
    public:
     BatchNormPass(const BatchNormJob& job, void* scratch)
-        : job_(job),
-          grad_out_(static_cast<S*>(scratch)),
-          input_(grad_out_ + kBlock),
-          strided_(reinterpret_cast<T*>(input_ + kBlock)),
-          sink_(reinterpret_cast<double*>(input_ + kBlock) + kBlock, job.sink_bytes, job.stream) {}
+        : job_(job), grad_out_(static_cast<S*>(scratch)), input_(grad_out_ + kBlock), results_(reinterpret_cast<T*>(input_ + kBlock)) {}
 
     void run(int64_t begin, int64_t end) {
         if constexpr (sizeof(Sum<T>) == sizeof(S))
@@ -55,7 +51,7 @@ class BatchNormPass {
 
     // The rows [first, last), with all that they share at hand: short ones take hardly longer than to look it up.
     template <class Gradient>
-    void run_rows(int64_t first, int64_t last) const {
+    void run_rows(int64_t first, int64_t last) {
         Loop rows = job_.loop;
         rows.rank = row_;
         const int64_t* const strides[] = {job_.grad_out.stride, job_.input.stride, job_.grad_input.stride, job_.channel_stride};
@@ -87,12 +83,18 @@ class BatchNormPass {
             for (int64_t i = 0; i < piece; i += kBlock) {
                 const int64_t count = smaller(kBlock, piece - i);
                 T* const target = static_cast<T*>(job_.grad_input.data) + offsets[2] + i * step;
-                T* const result = step != 1 ? strided_ : job_.buffered ? sink_.room(target, count) : target;
+                T* const result = step != 1 || job_.buffered ? results_ : target;
                 body(result, offsets[0] + i * grad_out_step, offsets[1] + i * input_step, offsets[3] + i * channel_step, count);
-                if (step != 1)
-                    for (int64_t k = 0; k < count; ++k) target[k * step] = result[k];
+                if (result == results_) write_block(target, step, count);
             }
         });
+    }
+
+    void write_block(T* target, int64_t step, int64_t count) const {
+        if (step == 1)
+            return copy_bytes(reinterpret_cast<char*>(target), reinterpret_cast<const char*>(results_),
+                              count * static_cast<int64_t>(sizeof(T)));
+        for (int64_t k = 0; k < count; ++k) target[k * step] = results_[k];
     }
 
     template <int N, class Source>
@@ -101,21 +103,18 @@ class BatchNormPass {
     }
 
     template <class Gradient, class Input>
-    void compute(T* result, const Gradient* grad_out, const Input* input, int64_t channel, int64_t count) const {
+    void compute(T* result, const Gradient* grad_out, const Input* input, int64_t channel, int64_t count) {
         const auto* mean = static_cast<const S*>(job_.mean) + channel;
         const auto* mean_dy = static_cast<const S*>(job_.mean_dy) + channel;
         const auto* slope = static_cast<const S*>(job_.slope) + channel;
         const auto* scale = static_cast<const S*>(job_.scale) + channel;
-        if (job_.channel_stride[row_] == 1) {
-            for_lanes<S>(count, [=](auto width, int64_t i) {
-                constexpr int N = decltype(width)::value;
-                const auto centred = load_as<N>(input + i) - load<N>(mean + i);
-                const auto bracket = (load_as<N>(grad_out + i) - load<N>(mean_dy + i)) - centred * load<N>(slope + i);
-                store_as<N>(result + i, bracket * load<N>(scale + i));
-            });
-        } else {
-            compute_row(result, grad_out, input, {*mean, *mean_dy, *slope, *scale}, count);
-        }
+        if (job_.channel_stride[row_] != 1) return compute_row(result, grad_out, input, {*mean, *mean_dy, *slope, *scale}, count);
+        write(result, count, [=](auto width, int64_t i) {
+            constexpr int N = decltype(width)::value;
+            const auto centred = load_as<N>(input + i) - load<N>(mean + i);
+            const auto bracket = (load_as<N>(grad_out + i) - load<N>(mean_dy + i)) - centred * load<N>(slope + i);
+            return convert<Sum<T>, N>(bracket * load<N>(scale + i));
+        });
     }
 
     struct Channel {
@@ -123,17 +122,19 @@ class BatchNormPass {
     };
 
     template <class Gradient, class Input>
-    static void compute_row(T* result, const Gradient* grad_out, const Input* input, const Channel& channel, int64_t count) {
+    void compute_row(T* result, const Gradient* grad_out, const Input* input, const Channel& channel, int64_t count) {
         const auto [m, d, b, a] = channel;
-        for_lanes<S>(count, [=, m = m, d = d, b = b, a = a](auto width, int64_t i) {
+        write(result, count, [=, m = m, d = d, b = b, a = a](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
-            store_as<N>(result + i, ((load_as<N>(grad_out + i) - d) - (load_as<N>(input + i) - m) * b) * a);
+            return convert<Sum<T>, N>(((load_as<N>(grad_out + i) - d) - (load_as<N>(input + i) - m) * b) * a);
         });
     }
 
-    template <int N>
-    static void store_as(T* target, Vector<S, N> value) {
-        store<N>(target, convert<Sum<T>, N>(value));
+    // So many results, of which value(width, i) gives those from i on.
+    template <class Value>
+    void write(T* result, int64_t count, const Value& value) {
+        if (streams_) return stream_.write<S>(result, count, value);
+        for_lanes<S>(count, [=](auto width, int64_t i) { store<decltype(width)::value>(result + i, value(width, i)); });
     }
 
     // Any dtype and stride, as the type of the computation.
@@ -153,9 +154,11 @@ class BatchNormPass {
 
     const BatchNormJob& job_;
     const int row_ = job_.loop.rank - 1;
+    // Results go around the caches as they are computed.
+    const bool streams_ = job_.stream && !job_.buffered && job_.grad_input.stride[row_] == 1;
     S *grad_out_, *input_;
-    T* strided_;
-    Sink sink_;
+    T* results_;
+    LineStream stream_;
 };
 
 }  // namespace

@@ -5,22 +5,36 @@
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
 
+// Writes a vector to an address that is a multiple of its size, around the caches where there is an instruction for that.
+template <class V>
+inline void stream_bytes(void* target, V value) {
+#if KERNEL_VECTOR_BYTES >= 64
+    if constexpr (sizeof(V) == 64) return _mm512_stream_si512(static_cast<__m512i*>(target), (__m512i)value);
+#endif
+#if KERNEL_VECTOR_BYTES >= 32
+    if constexpr (sizeof(V) == 32) return _mm256_stream_si256(static_cast<__m256i*>(target), (__m256i)value);
+#endif
+#if defined(__SSE2__)
+    if constexpr (sizeof(V) == 16) return _mm_stream_si128(static_cast<__m128i*>(target), (__m128i)value);
+#endif
+    store_bytes(target, value);
+}
+
+// After the last stream_bytes(): other threads see what was written.
+inline void finish_streams() {
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
 // Writes whole lines to an aligned address, around the caches if `stream`: they would only push out what is still to be read.
 inline void write_lines(char* target, const char* source, int64_t bytes, bool stream) {
     using Bytes = Vector<unsigned char, kVectorBytes>;
     const auto each = [&](auto write) {
         for (int64_t i = 0; i < bytes; i += kVectorBytes) write(target + i, load_bytes<Bytes>(source + i));
     };
-    if (!stream) return each([](char* to, Bytes value) { store_bytes(to, value); });
-#if KERNEL_VECTOR_BYTES == 64
-    each([](char* to, Bytes value) { _mm512_stream_si512(reinterpret_cast<__m512i*>(to), (__m512i)value); });
-#elif KERNEL_VECTOR_BYTES == 32
-    each([](char* to, Bytes value) { _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)value); });
-#elif defined(__SSE2__)
-    each([](char* to, Bytes value) { _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)value); });
-#else
+    if (stream) return each([](char* to, Bytes value) { stream_bytes(to, value); });
     each([](char* to, Bytes value) { store_bytes(to, value); });
-#endif
 }
 
 // Copies N to 2 * N bytes as two blocks that may overlap.
@@ -100,9 +114,7 @@ class Sink {
 
     void finish() {
         write_all();
-#if defined(__SSE2__)
-        if (stream_) _mm_sfence();
-#endif
+        if (stream_) finish_streams();
     }
 
     char* buffer_;

@@ -18,7 +18,7 @@ constexpr int64_t kSlack = 256;
 
 // A sink that takes pieces of at most this many bytes; it holds several small ones, and stays in the first cache.
 constexpr int64_t sink_bytes(int64_t piece) {
-    return round_to_lines(std::max<int64_t>(8192, piece) + 2 * kCacheLine + kSlack);
+    return round_to_lines(std::max<int64_t>(4096, piece) + 2 * kCacheLine + kSlack);
 }
 
 // On the stack if it is small, which spares small tensors an allocation.
