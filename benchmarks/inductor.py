@@ -26,8 +26,13 @@ def problem() -> str | None:
 
 
 def prepare() -> None:
-    """Compile in this process, because idle workers would start while something is timed; and make any fallback to eager an error."""
+    """Compile in this process, because idle workers would start while something is timed; and make any fallback to eager an error.
+
+    Graphs of other processes are not taken: torch 2.13 keeps them without the instruction set that they were generated for, and one of
+    AVX2, compiled for AVX-512, writes behind the end of its results.
+    """
     torch._inductor.config.compile_threads = 1
+    torch._inductor.config.force_disable_caches = True
     torch._dynamo.config.error_on_recompile = True
     torch._dynamo.config.suppress_errors = False
 

@@ -10,6 +10,7 @@ import torch_aclnn
 import pytest
 import torch
 from torch import nn
+from torch._dynamo.utils import counters
 from torch._inductor.exc import InvalidCxxCompiler
 from torch_aclnn._operators import OPERATORS
 
@@ -196,6 +197,17 @@ def test_inductor_compiles_the_formula_or_calls_aten(operator):
     call, calls_aten = inductor.compile_case(work)
     assert calls_aten == (operator == "adaptive_avg_pool2d")
     check_peer(work, "inductor", call)
+
+
+@pytest.mark.slow
+def test_inductor_takes_no_graph_that_another_run_kept():
+    """Which may be for other instructions, and writes behind its result then."""
+    work = shrunk(next(case for case in CASES if case.operator == "batch_norm_elemt")).work()
+    with torch._inductor.config.patch(compile_threads=1, force_disable_caches=False):
+        inductor.prepare()
+        for _ in range(2):
+            inductor.compile_case(work)
+            assert counters["inductor"]["fxgraph_cache_hit"] == 0
 
 
 def test_both_ways_of_each_call_give_the_same(device):
