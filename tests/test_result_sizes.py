@@ -71,7 +71,23 @@ def test_large_results_have_the_bits_of_small_ones(name, channels_last):
         assert torch.equal(large[sample : sample + 1], backward(gradient[sample : sample + 1])), f"sample {sample}"
 
 
-@pytest.mark.parametrize("first", [0, 1, 7])
+def count_beyond_the_cache(size, dtype) -> int:
+    """Return how many samples of such a size are larger than the last cache."""
+    return math.ceil(samples_beyond_the_cache() * CHANNELS * HEIGHT * WIDTH * 2 / (math.prod(size) * dtype.itemsize))
+
+
+def result_within(first, shape, dtype, memory_format):
+    """Return a tensor that begins `first` elements behind a cache line, and a check that nothing around it was written."""
+    result_of = torch.empty(shape, dtype=dtype, device="meta").contiguous(memory_format=memory_format)
+    memory = torch.zeros(first + result_of.numel() + 1, dtype=dtype)
+
+    def check():
+        assert not memory[:first].any() and memory[-1] == 0
+
+    return memory[first:-1].as_strided(shape, result_of.stride()), check
+
+
+@pytest.mark.parametrize("first", [0, 7])
 @pytest.mark.parametrize("size", [(5, 3, 7), (7, 11, 29), (13, 21, 50)])
 @pytest.mark.parametrize(
     ("dtype", "grad_dtype"), [(torch.float16, torch.float32), (torch.bfloat16, torch.bfloat16), (torch.float32, torch.float32)]
@@ -79,17 +95,32 @@ def test_large_results_have_the_bits_of_small_ones(name, channels_last):
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
 def test_batch_norm_beyond_the_cache_ends_rows_within_lines(memory_format, dtype, grad_dtype, size, first):
     """Rows of channels begin and end anywhere in a cache line, and so does the result."""
-    count = math.ceil(samples_beyond_the_cache() * CHANNELS * HEIGHT * WIDTH * 2 / (math.prod(size) * dtype.itemsize))
+    count = count_beyond_the_cache(size, dtype)
     input = torch.randn(count, *size, dtype=dtype).contiguous(memory_format=memory_format)
     grad_out = torch.randn(count, *size).to(grad_dtype).contiguous(memory_format=memory_format)
     statistics = [torch.linspace(0.5, 1.5, size[0])] * 5
-    out = torch.zeros(first + input.numel() + 1, dtype=dtype)
-    result = out[first:-1].as_strided(input.shape, input.stride())
+    result, check_nothing_else_written = result_within(first, input.shape, dtype, memory_format)
     ops.batch_norm_elemt_backward.out(grad_out, input, *statistics, torch.tensor([7.0]), out=result)
     parts = zip(grad_out.chunk(4), input.chunk(4), strict=True)
     expected = torch.cat([ops.batch_norm_elemt_backward(*part, *statistics, torch.tensor([7.0])) for part in parts])
     assert torch.equal(result, expected)
-    assert not out[:first].any() and out[-1] == 0
+    check_nothing_else_written()
+
+
+@pytest.mark.parametrize("size", [(5, 4, 7), (9, 11, 29), (37, 21, 23)])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.complex64])
+@pytest.mark.parametrize("name", ["replication_pad2d", "reflection_pad2d"])
+def test_padding_of_wide_cells_beyond_the_cache_ends_rows_within_lines(name, dtype, size):
+    """A cell is all channels of channels-last tensors, or a complex number."""
+    memory_format = torch.contiguous_format if dtype.is_complex else torch.channels_last
+    backward, (channels, height, width) = getattr(ops, f"{name}_backward"), size
+    shape, padding = (count_beyond_the_cache(size, dtype), *size), [1, 2, 2, 1]
+    grad_output = torch.randn(shape[0], channels, height + 3, width + 3, dtype=dtype).contiguous(memory_format=memory_format)
+    result, check_nothing_else_written = result_within(3, shape, dtype, memory_format)
+    backward.out(grad_output, shape, padding, out=result)
+    expected = torch.cat([backward(part, [len(part), *size], padding) for part in grad_output.chunk(8)])
+    assert torch.equal(result, expected)
+    check_nothing_else_written()
 
 
 def test_rows_of_channels_are_read_ahead_within_their_indices():

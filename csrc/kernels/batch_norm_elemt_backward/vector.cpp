@@ -133,7 +133,7 @@ class BatchNormPass {
     // So many results, of which value(width, i) gives those from i on.
     template <class Value>
     void write(T* result, int64_t count, const Value& value) {
-        if (streams_) return stream_.write<S>(result, count, value);
+        if (streams_) return stream_.write<kLanes<S>>(result, count, value);
         for_lanes<S>(count, [=](auto width, int64_t i) { store<decltype(width)::value>(result + i, value(width, i)); });
     }
 

@@ -54,9 +54,11 @@ PaddingJob plan(const View<4>& grad_output, const View<4>& grad_input, const Sou
     job.sum_bytes = round_to_lines(row_size * static_cast<int64_t>(sizeof(double)) + kSlack);
     job.row_bytes = round_to_lines(row_size * element_size(job.grad_input.dtype) + kSlack);
     job.sink_bytes = sink_bytes(std::max(job.inner, PaddingJob::kBlock) * element_size(job.grad_input.dtype));
-    // Beside a grad_output larger than the caches little of a result of half their size would stay there.
-    job.stream = is_large(grad_input) || (is_large(grad_output) && exceeds_half_of_cache(grad_input));
-    job.prefetch = exceeds_half_of_cache(grad_output) && job.inner > 1;
+    // Beside a grad_output larger than the caches little of a result of half their size would stay there. Wide cells go around them as they
+    // are computed, which pays sooner.
+    const bool is_wide = job.inner > 1, is_read_from_memory = exceeds_half_of_cache(grad_output);
+    job.stream = is_large(grad_input) || (is_large(grad_output) && exceeds_half_of_cache(grad_input)) || (is_wide && is_read_from_memory);
+    job.prefetch = is_wide && is_read_from_memory;
     return job;
 }
 

@@ -1,8 +1,8 @@
 // Padding backward. Inner rows are copies with sums at either end; only the rows near a border are sums of rows.
 #include "kernels/flat_planes/gather_sum.h"
 #include "kernels/padding/job.h"
+#include "kernels/simd/line_stream.h"
 #include "kernels/simd/planes.h"
-#include "kernels/simd/sink.h"
 #include "kernels/simd/terms.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
@@ -71,20 +71,55 @@ class PaddedRows {
     // `Source` is T for a row as it is, or S for sums of rows.
     template <class Source>
     void fill_columns(const Source* source) {
-        const int64_t inner = job_.inner, size = job_.columns.in * inner, copy_end = copy_end_ * inner;
+        const int64_t inner = job_.inner, size = job_.columns.in * inner;
         if constexpr (std::is_same_v<S, float>)
             if (job_.column_sums.blocks > 0) return gather_sums(source, job_.column_sums, is_scattered_ ? row_ : sink_.room(target_, size));
+        if (streams_cells_) return stream_cells(source);
         T* whole_row = size <= PaddingJob::kBlock ? room(0, size) : nullptr;
         const auto place = [&](int64_t i, int64_t count) { return whole_row != nullptr ? whole_row + i : room(i, count); };
         for (int64_t w = 0; w < copy_begin_; ++w) add_column(place(w * inner, inner), source, w);
         const Source* shifted = source + copy_shift_;
-        for (int64_t i = copy_begin_ * inner; i < copy_end; i += PaddingJob::kBlock) {
-            const int64_t count = smaller(PaddingJob::kBlock, copy_end - i);
+        for_copied_blocks(shifted, [&](int64_t i, int64_t count) { copy(place(i, count), shifted + i, count); });
+        for (int64_t w = copy_end_; w < job_.columns.in; ++w) add_column(place(w * inner, inner), source, w);
+    }
+
+    // The same around the caches, as it is computed.
+    template <class Source>
+    void stream_cells(const Source* source) {
+        for (int64_t w = 0; w < copy_begin_; ++w) stream_column(source, w);
+        const Source* shifted = source + copy_shift_;
+        for_copied_blocks(shifted, [&](int64_t i, int64_t count) {
+            if constexpr (std::is_same_v<Source, T>)
+                stream_.copy(target_ + i, shifted + i, count);
+            else
+                stream(i, count, [=](auto width, int64_t k) { return load<decltype(width)::value>(shifted + i + k); });
+        });
+        for (int64_t w = copy_end_; w < job_.columns.in; ++w) stream_column(source, w);
+    }
+
+    template <class Source>
+    void stream_column(const Source* source, int64_t w) {
+        const int64_t inner = job_.inner, count = column_begin_[w + 1] - column_begin_[w];
+        const int64_t* columns = column_source_ + column_begin_[w];
+        if (count == 0) return stream(w * inner, inner, [](auto width, int64_t) { return Vector<S, decltype(width)::value>{}; });
+        stream(w * inner, inner, [=](auto width, int64_t i) { return sum_at<decltype(width)::value>(source + i, inner, columns, count); });
+    }
+
+    // From element i of the row on; value(width, k) gives those from k on.
+    template <class Value>
+    void stream(int64_t i, int64_t count, const Value& value) {
+        stream_.template write<kLanes<S>>(target_ + i, count, value);
+    }
+
+    // Calls body(i, count) for blocks of the elements that are copied, from `shifted` on.
+    template <class Source, class Body>
+    void for_copied_blocks(const Source* shifted, const Body& body) const {
+        const int64_t end = copy_end_ * job_.inner;
+        for (int64_t i = copy_begin_ * job_.inner; i < end; i += PaddingJob::kBlock) {
             if (std::is_same_v<Source, T> && job_.prefetch)
                 prefetch_bytes(shifted + i + PaddingJob::kBlock, PaddingJob::kBlock * sizeof(Source));
-            copy(place(i, count), shifted + i, count);
+            body(i, smaller(PaddingJob::kBlock, end - i));
         }
-        for (int64_t w = copy_end_; w < job_.columns.in; ++w) add_column(place(w * inner, inner), source, w);
     }
 
     template <class Source>
@@ -130,8 +165,11 @@ class PaddedRows {
     T* packed_;
     T* row_;
     Sink sink_;
+    LineStream stream_;
     T* target_ = nullptr;
     const bool is_scattered_ = job_.grad_input.stride[3] != job_.inner;
+    // Of single numbers each border is a piece of its own, which takes longer than to collect the row.
+    const bool streams_cells_ = job_.stream && job_.inner > 1 && !is_scattered_;
     // Of the columns, at hand for each row.
     const int64_t* const column_begin_ = job_.columns.begin;
     const int64_t* const column_source_ = job_.columns.source;
