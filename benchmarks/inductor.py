@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 import torch._dynamo.config
+import torch._functorch.config
 import torch._inductor.config
 from torch._dynamo.utils import counters
 from torch._inductor.cpp_builder import get_cpp_compiler
@@ -32,7 +33,8 @@ def prepare() -> None:
     AVX2, compiled for AVX-512, writes behind the end of its results.
     """
     torch._inductor.config.compile_threads = 1
-    torch._inductor.config.force_disable_caches = True
+    torch._inductor.config.fx_graph_cache = False
+    torch._functorch.config.enable_autograd_cache = False
     torch._dynamo.config.error_on_recompile = True
     torch._dynamo.config.suppress_errors = False
 

@@ -203,7 +203,7 @@ def test_inductor_compiles_the_formula_or_calls_aten(operator):
 def test_inductor_takes_no_graph_that_another_run_kept():
     """Which may be for other instructions, and writes behind its result then."""
     work = shrunk(next(case for case in CASES if case.operator == "batch_norm_elemt")).work()
-    with torch._inductor.config.patch(compile_threads=1, force_disable_caches=False):
+    with torch._inductor.config.patch(compile_threads=1, fx_graph_cache=True), torch._functorch.config.patch(enable_autograd_cache=True):
         inductor.prepare()
         for _ in range(2):
             inductor.compile_case(work)

@@ -83,6 +83,7 @@ constexpr int64_t kManySums = 4;
 bool suits_flat(const FlatTensors<4>& tensors, const SourceAxis& rows, const SourceAxis& columns) {
     constexpr int64_t kVectors = 2, kVectorsOfManySums = 3;
     constexpr int64_t kMaxTerms = 9, kFewTerms = 3, kMinPlanes = 16, kMinPlanesOfFewTerms = 8;
+    if (!suits_flat_planes(tensors, kMinPlanesOfFewTerms)) return false;  // as of one plane, which has no time for a look at its axes
     const int64_t lanes = gather_lanes(), terms = std::max(most_terms(rows), most_terms(columns));
     const int64_t vectors = sum_count(columns) >= kManySums ? kVectorsOfManySums : kVectors;
     if (lanes == 0 || tensors.target.size[3] * tensors.inner >= vectors * lanes || terms > kMaxTerms) return false;
@@ -108,7 +109,7 @@ FlatAxis flat_axis(const SourceAxis& axis) {
 GatherPlan plan_columns(const PaddingJob& job, const SourceAxis& columns, int64_t row_count) {
     constexpr int64_t kMaxVectors = 4, kMinRows = 128, kMaxInner = 3;
     const int64_t lanes = gather_lanes(), readable = columns.out() * job.inner;
-    if (sum_count(columns) < kManySums || row_count < kMinRows || !has_float_sums(job.grad_input.dtype)) return {};
+    if (row_count < kMinRows || sum_count(columns) < kManySums || !has_float_sums(job.grad_input.dtype)) return {};
     if (columns.in() * job.inner > kMaxVectors * lanes || readable < lanes || job.inner > kMaxInner) return {};
     return row_plan(flat_axis(columns), job.inner, readable);
 }
