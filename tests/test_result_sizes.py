@@ -123,6 +123,26 @@ def test_padding_of_wide_cells_beyond_the_cache_ends_rows_within_lines(name, dty
     check_nothing_else_written()
 
 
+@pytest.mark.parametrize("name", ["batch_norm_elemt", "replication_pad2d", "reflection_pad2d"])
+def test_large_results_may_begin_within_an_element(name):
+    """Memory that torch did not allocate begins anywhere; an instruction that writes around the caches takes whole elements only."""
+    channels, height, width = size = (9, 11, 29)
+    channels_last = torch.channels_last
+    shape = (count_beyond_the_cache(size, torch.float32), *size)
+    memory = bytearray(4 * math.prod(shape) + 1)
+    result = torch.frombuffer(memory, dtype=torch.float32, offset=1)
+    result = result.as_strided(shape, torch.empty(shape, device="meta").contiguous(memory_format=channels_last).stride())
+    if name == "batch_norm_elemt":
+        grad_output = torch.randn(shape).contiguous(memory_format=channels_last)
+        arguments = [grad_output.flip(0), *[torch.linspace(0.5, 1.5, channels)] * 5, torch.tensor([7.0])]
+    else:
+        grad_output = torch.randn(shape[0], channels, height + 3, width + 3).contiguous(memory_format=channels_last)
+        arguments = [shape, [1, 2, 2, 1]]
+    backward = getattr(ops, f"{name}_backward")
+    backward.out(grad_output, *arguments, out=result)
+    assert torch.equal(result, backward(grad_output, *arguments))
+
+
 def test_rows_of_channels_are_read_ahead_within_their_indices():
     """Of a gradient beyond the cache; an index behind the last one would lie in a page that cannot be read."""
     channels, size = 40, (8, 9, 10)

@@ -68,7 +68,8 @@ BatchNormJob plan_loop(const View<8>& grad_out, const View<8>& input, const View
     job.input = operand(input);
     job.grad_input = operand(grad_input);
     job.channel_stride[1] = 1;
-    job.stream = exceeds_half_of_cache(grad_input);  // with as large inputs it does not stay there
+    // Beside as large inputs the result does not stay in the caches.
+    job.stream = exceeds_half_of_cache(grad_input) && grad_input.is_aligned();
     job.buffered = grad_input.data == grad_out.data || grad_input.data == input.data;
 
     const std::initializer_list<int64_t*> strides{job.grad_out.stride, job.input.stride, job.grad_input.stride, job.channel_stride};

@@ -57,7 +57,9 @@ PaddingJob plan(const View<4>& grad_output, const View<4>& grad_input, const Sou
     // Beside a grad_output larger than the caches little of a result of half their size would stay there. Wide cells go around them as they
     // are computed, which pays sooner.
     const bool is_wide = job.inner > 1, is_read_from_memory = exceeds_half_of_cache(grad_output);
-    job.stream = is_large(grad_input) || (is_large(grad_output) && exceeds_half_of_cache(grad_input)) || (is_wide && is_read_from_memory);
+    const bool pays =
+        is_large(grad_input) || (is_large(grad_output) && exceeds_half_of_cache(grad_input)) || (is_wide && is_read_from_memory);
+    job.stream = pays && job.grad_input.is_aligned();
     job.prefetch = is_wide && is_read_from_memory;
     return job;
 }

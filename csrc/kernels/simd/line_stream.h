@@ -18,7 +18,8 @@ class LineStream {
     LineStream(const LineStream&) = delete;
     LineStream& operator=(const LineStream&) = delete;
 
-    // The elements [0, count) of `target`, of which value(width, i) gives those from i on, N or less at a time: as sums, or as they are.
+    // The elements [0, count) of `target`, whose address is a multiple of their size. value(width, i) gives those from i on, N or less at a
+    // time: as sums, or as they are.
     template <int N, class T, class Value>
     void write(T* target, int64_t count, const Value& value) {
         constexpr int64_t kSize = sizeof(T), kPerLine = kCacheLine / kSize;

@@ -20,6 +20,8 @@ struct View {
             if (s == 0) return true;
         return false;
     }
+    // As nearly always; but a tensor of any memory may begin anywhere.
+    bool is_aligned() const { return reinterpret_cast<uintptr_t>(data) % element_size(dtype) == 0; }
     int64_t bytes() const {
         int64_t count = element_size(dtype);
         for (int64_t s : size) count *= s;
