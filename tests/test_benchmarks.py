@@ -199,15 +199,26 @@ def test_inductor_compiles_the_formula_or_calls_aten(operator):
     check_peer(work, "inductor", call)
 
 
+@pytest.fixture
+def _compiler_settings():
+    """Those that inductor.prepare() makes are for the whole process."""
+    with (
+        torch._dynamo.config.patch(error_on_recompile=False, suppress_errors=False),
+        torch._functorch.config.patch(enable_autograd_cache=True),
+        torch._inductor.config.patch(compile_threads=1, fx_graph_cache=True),
+    ):
+        yield
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("_compiler_settings")
 def test_inductor_takes_no_graph_that_another_run_kept():
     """Which may be for other instructions, and writes behind its result then."""
     work = shrunk(next(case for case in CASES if case.operator == "batch_norm_elemt")).work()
-    with torch._inductor.config.patch(compile_threads=1, fx_graph_cache=True), torch._functorch.config.patch(enable_autograd_cache=True):
-        inductor.prepare()
-        for _ in range(2):
-            inductor.compile_case(work)
-            assert counters["inductor"]["fxgraph_cache_hit"] == 0
+    inductor.prepare()
+    for _ in range(2):
+        inductor.compile_case(work)
+        assert counters["inductor"]["fxgraph_cache_hit"] == 0
 
 
 def test_both_ways_of_each_call_give_the_same(device):
