@@ -59,6 +59,13 @@ LoopOperand operand(const View<8>& view) {
     return result;
 }
 
+// The ends of rows take longer to stream than to store. Beside as large inputs a result of half the last cache does not stay there, and of
+// longer rows it pays to write it around.
+bool has_long_rows(const BatchNormJob& job) {
+    constexpr int64_t kLongRowBytes = 1024;
+    return job.loop.size[job.loop.rank - 1] * element_size(job.grad_input.dtype) >= kLongRowBytes;
+}
+
 // The job but for its coefficients.
 BatchNormJob plan_loop(const View<8>& grad_out, const View<8>& input, const View<8>& grad_input) {
     BatchNormJob job{};
@@ -68,13 +75,12 @@ BatchNormJob plan_loop(const View<8>& grad_out, const View<8>& input, const View
     job.input = operand(input);
     job.grad_input = operand(grad_input);
     job.channel_stride[1] = 1;
-    // Beside as large inputs the result does not stay in the caches.
-    job.stream = exceeds_half_of_cache(grad_input) && grad_input.is_aligned();
     job.buffered = grad_input.data == grad_out.data || grad_input.data == input.data;
 
     const std::initializer_list<int64_t*> strides{job.grad_out.stride, job.input.stride, job.grad_input.stride, job.channel_stride};
     if (channels_innermost(grad_input)) move_to_end(job.loop, strides, 1);
     simplify(job.loop, strides);
+    job.stream = grad_input.is_aligned() && (is_large(grad_input) || (exceeds_half_of_cache(grad_input) && has_long_rows(job)));
     return job;
 }
 

@@ -40,7 +40,7 @@ class BatchNormPass {
         const int64_t size = job_.loop.size[row_], first = (begin + size - 1) / size, last = end / size;
         if (!has_rows_of_a_channel() || first >= last) return run_pieces(begin, end);
         run_pieces(begin, first * size);
-        run_rows<Gradient>(first, last);
+        streams_ ? run_rows<true, Gradient>(first, last) : run_rows<false, Gradient>(first, last);
         run_pieces(last * size, end);
     }
 
@@ -50,7 +50,7 @@ class BatchNormPass {
     }
 
     // The rows [first, last), with all that they share at hand: short ones take hardly longer than to look it up.
-    template <class Gradient>
+    template <bool kStreams, class Gradient>
     void run_rows(int64_t first, int64_t last) {
         Loop rows = job_.loop;
         rows.rank = row_;
@@ -65,7 +65,7 @@ class BatchNormPass {
                        *slope = static_cast<const S*>(job_.slope) + offsets[3], *scale = static_cast<const S*>(job_.scale) + offsets[3];
             for (int64_t row = 0; row < count; ++row) {
                 const int64_t c = row * channel_step;
-                compute_row(result, grad_out, input, {mean[c], mean_dy[c], slope[c], scale[c]}, size);
+                compute_row<kStreams>(result, grad_out, input, {mean[c], mean_dy[c], slope[c], scale[c]}, size);
                 grad_out += grad_out_step;
                 input += input_step;
                 result += step;
@@ -104,12 +104,18 @@ class BatchNormPass {
 
     template <class Gradient, class Input>
     void compute(T* result, const Gradient* grad_out, const Input* input, int64_t channel, int64_t count) {
+        streams_ ? compute_piece<true>(result, grad_out, input, channel, count)
+                 : compute_piece<false>(result, grad_out, input, channel, count);
+    }
+
+    template <bool kStreams, class Gradient, class Input>
+    void compute_piece(T* result, const Gradient* grad_out, const Input* input, int64_t channel, int64_t count) {
         const auto* mean = static_cast<const S*>(job_.mean) + channel;
         const auto* mean_dy = static_cast<const S*>(job_.mean_dy) + channel;
         const auto* slope = static_cast<const S*>(job_.slope) + channel;
         const auto* scale = static_cast<const S*>(job_.scale) + channel;
-        if (job_.channel_stride[row_] != 1) return compute_row(result, grad_out, input, {*mean, *mean_dy, *slope, *scale}, count);
-        write(result, count, [=](auto width, int64_t i) {
+        if (job_.channel_stride[row_] != 1) return compute_row<kStreams>(result, grad_out, input, {*mean, *mean_dy, *slope, *scale}, count);
+        write<kStreams>(result, count, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             const auto centred = load_as<N>(input + i) - load<N>(mean + i);
             const auto bracket = (load_as<N>(grad_out + i) - load<N>(mean_dy + i)) - centred * load<N>(slope + i);
@@ -121,20 +127,22 @@ class BatchNormPass {
         S mean, mean_dy, slope, scale;
     };
 
-    template <class Gradient, class Input>
+    template <bool kStreams, class Gradient, class Input>
     void compute_row(T* result, const Gradient* grad_out, const Input* input, const Channel& channel, int64_t count) {
         const auto [m, d, b, a] = channel;
-        write(result, count, [=, m = m, d = d, b = b, a = a](auto width, int64_t i) {
+        write<kStreams>(result, count, [=, m = m, d = d, b = b, a = a](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             return convert<Sum<T>, N>(((load_as<N>(grad_out + i) - d) - (load_as<N>(input + i) - m) * b) * a);
         });
     }
 
-    // So many results, of which value(width, i) gives those from i on.
-    template <class Value>
-    void write(T* result, int64_t count, const Value& value) {
-        if (streams_) return stream_.write<kLanes<S>>(result, count, value);
-        for_lanes<S>(count, [=](auto width, int64_t i) { store<decltype(width)::value>(result + i, value(width, i)); });
+    // So many results, of which value(width, i) gives those from i on. In line, so that what it holds stays in registers for short rows.
+    template <bool kStreams, class Value>
+    __attribute__((always_inline)) void write(T* result, int64_t count, const Value& value) {
+        if constexpr (kStreams)
+            stream_.template write<kLanes<S>>(result, count, value);
+        else
+            for_lanes<S>(count, [=](auto width, int64_t i) { store<decltype(width)::value>(result + i, value(width, i)); });
     }
 
     // Any dtype and stride, as the type of the computation.
