@@ -1,18 +1,17 @@
 """Results have the same bits in each size, though large ones are written around the caches and small ones have loops of their own."""
 
 import math
-from pathlib import Path
 
 import torch_aclnn  # noqa: F401
 import pytest
 import torch
 from torch.ops import torch_aclnn as ops
 
+from support.last_cache import count_beyond_the_cache
 from support.layouts import LAYOUTS
 from support.pages import copy_before_unreadable_page
 from support.samples import awkward_values, bits
 
-CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index3/size")
 CHANNELS, HEIGHT, WIDTH = 8, 64, 65
 STATISTICS = torch.linspace(0.5, 1.5, CHANNELS)
 
@@ -50,19 +49,11 @@ def size_of(gradient):
     return [*gradient.shape[:2], HEIGHT, WIDTH]
 
 
-def samples_beyond_the_cache() -> int:
-    """Return how many samples of float16 are larger than the last cache."""
-    kilobytes = max(8192, int(CACHE.read_text().rstrip("K\n")) if CACHE.exists() else 0)
-    if kilobytes > 131072:
-        pytest.skip("a tensor larger than the last cache of this machine takes too much memory and time for a fast test")
-    return kilobytes * 1024 // (CHANNELS * HEIGHT * WIDTH * 2) + 2
-
-
 @pytest.mark.parametrize("channels_last", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_large_results_have_the_bits_of_small_ones(name, channels_last):
     size, backward = CASES[name]
-    count = samples_beyond_the_cache()
+    count = count_beyond_the_cache((CHANNELS, HEIGHT, WIDTH), torch.float16)
     gradient = torch.randn(count, CHANNELS, *size, dtype=torch.float16)
     if channels_last:
         gradient = gradient.to(memory_format=torch.channels_last if len(size) == 2 else torch.channels_last_3d)
@@ -71,82 +62,10 @@ def test_large_results_have_the_bits_of_small_ones(name, channels_last):
         assert torch.equal(large[sample : sample + 1], backward(gradient[sample : sample + 1])), f"sample {sample}"
 
 
-def count_beyond_the_cache(size, dtype) -> int:
-    """Return how many samples of such a size are larger than the last cache."""
-    return math.ceil(samples_beyond_the_cache() * CHANNELS * HEIGHT * WIDTH * 2 / (math.prod(size) * dtype.itemsize))
-
-
-def result_within(first, shape, dtype, memory_format):
-    """Return a tensor that begins `first` elements behind a cache line, and a check that nothing around it was written."""
-    result_of = torch.empty(shape, dtype=dtype, device="meta").contiguous(memory_format=memory_format)
-    memory = torch.zeros(first + result_of.numel() + 1, dtype=dtype)
-
-    def check():
-        assert not memory[:first].any() and memory[-1] == 0
-
-    return memory[first:-1].as_strided(shape, result_of.stride()), check
-
-
-@pytest.mark.parametrize("first", [0, 7])
-@pytest.mark.parametrize("size", [(5, 3, 7), (7, 11, 29), (13, 21, 50)])
-@pytest.mark.parametrize(
-    ("dtype", "grad_dtype"), [(torch.float16, torch.float32), (torch.bfloat16, torch.bfloat16), (torch.float32, torch.float32)]
-)
-@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
-def test_batch_norm_beyond_the_cache_ends_rows_within_lines(memory_format, dtype, grad_dtype, size, first):
-    """Rows of channels begin and end anywhere in a cache line, and so does the result."""
-    count = count_beyond_the_cache(size, dtype)
-    input = torch.randn(count, *size, dtype=dtype).contiguous(memory_format=memory_format)
-    grad_out = torch.randn(count, *size).to(grad_dtype).contiguous(memory_format=memory_format)
-    statistics = [torch.linspace(0.5, 1.5, size[0])] * 5
-    result, check_nothing_else_written = result_within(first, input.shape, dtype, memory_format)
-    ops.batch_norm_elemt_backward.out(grad_out, input, *statistics, torch.tensor([7.0]), out=result)
-    parts = zip(grad_out.chunk(4), input.chunk(4), strict=True)
-    expected = torch.cat([ops.batch_norm_elemt_backward(*part, *statistics, torch.tensor([7.0])) for part in parts])
-    assert torch.equal(result, expected)
-    check_nothing_else_written()
-
-
-@pytest.mark.parametrize("size", [(5, 4, 7), (9, 11, 29), (37, 21, 23)])
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.complex64])
-@pytest.mark.parametrize("name", ["replication_pad2d", "reflection_pad2d"])
-def test_padding_of_wide_cells_beyond_the_cache_ends_rows_within_lines(name, dtype, size):
-    """A cell is all channels of channels-last tensors, or a complex number."""
-    memory_format = torch.contiguous_format if dtype.is_complex else torch.channels_last
-    backward, (channels, height, width) = getattr(ops, f"{name}_backward"), size
-    shape, padding = (count_beyond_the_cache(size, dtype), *size), [1, 2, 2, 1]
-    grad_output = torch.randn(shape[0], channels, height + 3, width + 3, dtype=dtype).contiguous(memory_format=memory_format)
-    result, check_nothing_else_written = result_within(3, shape, dtype, memory_format)
-    backward.out(grad_output, shape, padding, out=result)
-    expected = torch.cat([backward(part, [len(part), *size], padding) for part in grad_output.chunk(8)])
-    assert torch.equal(result, expected)
-    check_nothing_else_written()
-
-
-@pytest.mark.parametrize("name", ["batch_norm_elemt", "replication_pad2d", "reflection_pad2d"])
-def test_large_results_may_begin_within_an_element(name):
-    """Memory that torch did not allocate begins anywhere; an instruction that writes around the caches takes whole elements only."""
-    channels, height, width = size = (9, 11, 29)
-    channels_last = torch.channels_last
-    shape = (count_beyond_the_cache(size, torch.float32), *size)
-    memory = bytearray(4 * math.prod(shape) + 1)
-    result = torch.frombuffer(memory, dtype=torch.float32, offset=1)
-    result = result.as_strided(shape, torch.empty(shape, device="meta").contiguous(memory_format=channels_last).stride())
-    if name == "batch_norm_elemt":
-        grad_output = torch.randn(shape).contiguous(memory_format=channels_last)
-        arguments = [grad_output.flip(0), *[torch.linspace(0.5, 1.5, channels)] * 5, torch.tensor([7.0])]
-    else:
-        grad_output = torch.randn(shape[0], channels, height + 3, width + 3).contiguous(memory_format=channels_last)
-        arguments = [shape, [1, 2, 2, 1]]
-    backward = getattr(ops, f"{name}_backward")
-    backward.out(grad_output, *arguments, out=result)
-    assert torch.equal(result, backward(grad_output, *arguments))
-
-
 def test_rows_of_channels_are_read_ahead_within_their_indices():
     """Of a gradient beyond the cache; an index behind the last one would lie in a page that cannot be read."""
     channels, size = 40, (8, 9, 10)
-    count = math.ceil(samples_beyond_the_cache() * CHANNELS * HEIGHT * WIDTH / (channels * math.prod(size)))
+    count = count_beyond_the_cache((channels, *size), torch.float16)
     gradient = torch.randn(count, channels, *size, dtype=torch.float16).to(memory_format=torch.channels_last_3d)
     indices = torch.randint(math.prod(size), (count, 2, 3, 2, channels))
     with copy_before_unreadable_page(indices) as copy:
