@@ -83,7 +83,7 @@ class AdaptiveAvgPool3d {
         for (int64_t h = 0; h < job_.rows.in;) {
             T* const row = result_ + h * width();
             make_row(h, row);
-            for (const int64_t first = h++; h < job_.rows.run_end[first]; ++h) copy_cells(result_ + h * width(), row, width());
+            for (const int64_t first = h++; h < job_.rows.run_end[first]; ++h) copy_elements(result_ + h * width(), row, width());
         }
     }
 
@@ -143,7 +143,7 @@ class AdaptiveAvgPool3d {
             constexpr int N = decltype(width)::value;
             store<N>(target + i, sum_apart<N>(sums + i, inner, count));
         });
-        for (int64_t w = begin + 1; w < job_.columns.run_end[begin]; ++w) copy_cells(row + w * inner, target, inner);
+        for (int64_t w = begin + 1; w < job_.columns.run_end[begin]; ++w) copy_elements(row + w * inner, target, inner);
     }
 
     void write_row(T* target) {
@@ -152,11 +152,7 @@ class AdaptiveAvgPool3d {
         for (int64_t w = 0; w < width(); ++w) target[w * step] = result_[w];
     }
 
-    void write_cells(T* target, int64_t count) { copy_cells(sink_.room(target, count), result_, count); }
-
-    static void copy_cells(T* target, const T* source, int64_t count) {
-        copy_bytes(reinterpret_cast<char*>(target), reinterpret_cast<const char*>(source), count * static_cast<int64_t>(sizeof(T)));
-    }
+    void write_cells(T* target, int64_t count) { copy_elements(sink_.room(target, count), result_, count); }
 
     // Of a row, in numbers.
     int64_t width() const { return job_.columns.in * job_.inner; }

@@ -91,9 +91,7 @@ class BatchNormPass {
     }
 
     void write_block(T* target, int64_t step, int64_t count) const {
-        if (step == 1)
-            return copy_bytes(reinterpret_cast<char*>(target), reinterpret_cast<const char*>(results_),
-                              count * static_cast<int64_t>(sizeof(T)));
+        if (step == 1) return copy_elements(target, results_, count);
         for (int64_t k = 0; k < count; ++k) target[k * step] = results_[k];
     }
 

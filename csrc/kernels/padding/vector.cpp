@@ -3,6 +3,7 @@
 #include "kernels/padding/job.h"
 #include "kernels/simd/line_stream.h"
 #include "kernels/simd/planes.h"
+#include "kernels/simd/sink.h"
 #include "kernels/simd/terms.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
@@ -83,7 +84,7 @@ class PaddedRows {
         for (int64_t w = copy_end_; w < job_.columns.in; ++w) add_column(place(w * inner, inner), source, w);
     }
 
-    // The same around the caches, as it is computed.
+    // The same around the caches, as it is computed. One loop for both would take longer for small maps.
     template <class Source>
     void stream_cells(const Source* source) {
         for (int64_t w = 0; w < copy_begin_; ++w) stream_column(source, w);
@@ -134,9 +135,7 @@ class PaddedRows {
         });
     }
 
-    static void copy(T* target, const T* source, int64_t count) {
-        copy_bytes(reinterpret_cast<char*>(target), reinterpret_cast<const char*>(source), count * sizeof(T));
-    }
+    static void copy(T* target, const T* source, int64_t count) { copy_elements(target, source, count); }
     template <class Source>
     static void copy(T* target, const Source* source, int64_t count) {
         for_lanes<S>(count, [=](auto width, int64_t i) {

@@ -67,9 +67,8 @@ class LineStream {
     }
 
     void flush() {
-        using Bytes = Vector<unsigned char, kVectorBytes>;
         if (end_ - begin_ == kCacheLine)
-            for (int64_t i = 0; i < kCacheLine; i += kVectorBytes) stream_bytes(begin_ + i, load_bytes<Bytes>(line_ + i));
+            write_lines(begin_, line_, kCacheLine, true);
         else
             copy_bytes(begin_, line_ + (reinterpret_cast<intptr_t>(begin_) & kWithinLine), end_ - begin_);
         begin_ = end_;

@@ -61,6 +61,11 @@ inline void copy_bytes(char* target, const char* source, int64_t bytes) {
     for (int64_t i = 0; i < bytes; ++i) target[i] = source[i];
 }
 
+template <class T>
+inline void copy_elements(T* target, const T* source, int64_t count) {
+    copy_bytes(reinterpret_cast<char*>(target), reinterpret_cast<const char*>(source), count * static_cast<int64_t>(sizeof(T)));
+}
+
 class Sink {
    public:
     // `buffer` has sink_bytes() of the largest piece that will be asked for.
