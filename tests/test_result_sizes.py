@@ -11,52 +11,16 @@ from support.last_cache import count_beyond_the_cache
 from support.layouts import LAYOUTS
 from support.pages import copy_before_unreadable_page
 from support.samples import awkward_values, bits
-
-CHANNELS, HEIGHT, WIDTH = 8, 64, 65
-STATISTICS = torch.linspace(0.5, 1.5, CHANNELS)
-
-# From a gradient of the result of the forward, N samples of it, and by sizes of a sample.
-CASES = {
-    "avg_pool2d": ((32, 33), lambda g: ops.avg_pool2d_backward(g, size_of(g), [3, 3], [2, 2], [1, 1])),
-    "avg_pool2d, windows apart": ((16, 16), lambda g: ops.avg_pool2d_backward(g, size_of(g), [3, 3], [4, 4])),
-    "adaptive_avg_pool2d": ((5, 7), lambda g: ops.adaptive_avg_pool2d_backward(g, size_of(g))),
-    "adaptive_avg_pool2d, one window": ((1, 1), lambda g: ops.adaptive_avg_pool2d_backward(g, size_of(g))),
-    "adaptive_avg_pool2d, windows of whole rows": ((7, 1), lambda g: ops.adaptive_avg_pool2d_backward(g, size_of(g))),
-    "avg_pool2d, windows of whole rows": ((21, 1), lambda g: ops.avg_pool2d_backward(g, size_of(g), [3, WIDTH], [3, 1])),
-    "adaptive_avg_pool3d": ((5, 7, 5), lambda g: ops.adaptive_avg_pool3d_backward(g, [*g.shape[:2], 13, 16, 20])),
-    "replication_pad2d": ((67, 69), lambda g: ops.replication_pad2d_backward(g, size_of(g), [1, 3, 2, 1])),
-    "reflection_pad2d": ((67, 69), lambda g: ops.reflection_pad2d_backward(g, size_of(g), [1, 3, 2, 1])),
-    "max_unpool3d": (
-        (16, 16, 20),
-        lambda g: ops.max_unpool3d_backward(
-            g, torch.arange(8 * 16 * 20).expand(*g.shape[:2], -1).view(*g.shape[:2], 8, 16, 20), [16, 16, 20], [2, 1, 1], [0] * 3
-        ),
-    ),
-    "max_unpool3d, short planes": (
-        (16, 16, 20),
-        lambda g: ops.max_unpool3d_backward(
-            g, torch.arange(0, 5120, 40).repeat(*g.shape[:2], 1).unflatten(2, (4, 4, 8)), [16, 16, 20], [4, 4, 2], [0] * 3
-        ),
-    ),
-    "batch_norm_elemt": (
-        (HEIGHT, WIDTH),
-        lambda g: ops.batch_norm_elemt_backward(g, g.flip(-1), *[STATISTICS] * 5, torch.tensor([7.0])),
-    ),
-}
-
-
-def size_of(gradient):
-    return [*gradient.shape[:2], HEIGHT, WIDTH]
+from support.sized_cases import CASES, CHANNELS, HEIGHT, WIDTH, gradient_of
 
 
 @pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
 @pytest.mark.parametrize("name", CASES)
-def test_large_results_have_the_bits_of_small_ones(name, channels_last):
+def test_large_results_have_the_bits_of_small_ones(name, dtype, channels_last):
     size, backward = CASES[name]
-    count = count_beyond_the_cache((CHANNELS, HEIGHT, WIDTH), torch.float16)
-    gradient = torch.randn(count, CHANNELS, *size, dtype=torch.float16)
-    if channels_last:
-        gradient = gradient.to(memory_format=torch.channels_last if len(size) == 2 else torch.channels_last_3d)
+    count = count_beyond_the_cache((CHANNELS, HEIGHT, WIDTH), dtype)
+    gradient = gradient_of(count, size, dtype, channels_last)
     large = backward(gradient)
     for sample in (0, count // 2, count - 1):
         assert torch.equal(large[sample : sample + 1], backward(gradient[sample : sample + 1])), f"sample {sample}"
