@@ -57,7 +57,6 @@ void divide_scratch_by_channels(AveragePoolJob& job, int64_t sum_size) {
     job.tile_channels = std::min(job.grad_input.size[1], std::max<int64_t>(64, sums / terms / 64 * 64));
     job.tile_columns = std::max(terms, sums / job.tile_channels);
     job.sum_bytes = round_to_lines(job.tile_columns * job.tile_channels * sum_size);
-    job.sink_bytes = sink_bytes((job.tile_channels + AveragePoolJob::kBlock) * element_size(job.grad_input.dtype));
 }
 
 // Small planes of short rows; of longer ones unless there are loops that write rows well: for short steps, and copies of rows. The tables
@@ -160,7 +159,8 @@ class Plan {
                                            job.grad_input.size[0] * job.grad_input.size[1] * geometry_.rows.in());
         job.column_sums = column_sums_.table();
         job.plane_scale = data_or_null(plane_scale_);
-        job.stream = is_large(job.grad_input);
+        // Half types take longer to make than to write, and while a sink writes around the caches nothing is made.
+        job.stream = element_size(job.grad_input.dtype) == sizeof(S) && is_large(job.grad_input);
         const auto divide_scratch = by_channel_ ? divide_scratch_by_channels : divide_scratch_by_planes;
         divide_scratch(job, sizeof(S));
         return job;

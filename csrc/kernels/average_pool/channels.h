@@ -14,7 +14,7 @@ class AveragePoolChannels {
     using S = Sum<T>;
 
     AveragePoolChannels(const AveragePoolJob& job, void* scratch)
-        : job_(job), sums_(static_cast<S*>(scratch)), sink_(static_cast<char*>(scratch) + job.sum_bytes, job.sink_bytes, job.stream) {}
+        : job_(job), sums_(static_cast<S*>(scratch)), step_(job.grad_input.stride[3]) {}
 
     void run(int64_t begin, int64_t end) {
         const AxisTable &rows = job_.rows, &columns = job_.columns;
@@ -38,7 +38,7 @@ class AveragePoolChannels {
     }
 
    private:
-    static constexpr int64_t kChannelsOfCopy = 256;
+    static constexpr int64_t kChannelsOfCopy = 256, kElementsOfRun = 512;
 
     // The scaled sum over the rows of the windows that hold row h, in window column o.
     void sum_rows(const T* source, int64_t h, int64_t o, S* line) const {
@@ -70,7 +70,7 @@ class AveragePoolChannels {
     }
 
     // The columns [w, w_end) of row h.
-    void fill(const T* source, int64_t h, T* row, int64_t w, int64_t w_end) {
+    void fill(const T* source, int64_t h, T* row, int64_t w, int64_t w_end) const {
         const int64_t base = job_.columns.first[w];
         if (job_.apart)
             return for_runs(row, w, w_end, [&](T* target, int64_t repeats, int64_t column) {
@@ -82,23 +82,22 @@ class AveragePoolChannels {
     }
 
     // The same columns of another row that lies in the same windows: a copy, unless making them again reads less from the second cache.
-    void repeat(const T* source, int64_t h, const T* from, T* to, int64_t w, int64_t w_end) {
+    void repeat(const T* source, int64_t h, const T* from, T* to, int64_t w, int64_t w_end) const {
         constexpr int64_t kFirstCacheBytes = 32768;
-        const int64_t step = job_.grad_input.stride[3], bytes = (w_end - w) * step * static_cast<int64_t>(sizeof(T));
-        const bool is_cheap = job_.apart && std::is_same_v<T, S> && bytes > kFirstCacheBytes;
-        if (is_cheap || job_.stream || step != channels_) return fill(source, h, to, w, w_end);
-        copy_bytes(reinterpret_cast<char*>(to + w * step), reinterpret_cast<const char*>(from + w * step), bytes);
+        const int64_t count = (w_end - w) * step_;
+        const bool is_cheap = job_.apart && std::is_same_v<T, S> && count * static_cast<int64_t>(sizeof(T)) > kFirstCacheBytes;
+        if (is_cheap || step_ != channels_) return fill(source, h, to, w, w_end);
+        copy_elements(to + w * step_, from + w * step_, count);
     }
 
-    // Calls body(target, repeats, w) for the columns [w, w_end) of a row: where to put column w and those behind it that lie in the same
-    // windows.
+    // Calls body(target, repeats, w) for the columns [w, w_end) of a row: where column w is, and how many from it on lie in the same
+    // windows. Long runs come in parts.
     template <class Body>
-    void for_runs(T* row, int64_t w, int64_t w_end, const Body& body) {
-        const int64_t step = job_.grad_input.stride[3];
-        const int64_t limit = step == channels_ ? smaller(w_end - w, AveragePoolJob::kBlock / channels_ + 1) : 1;
+    void for_runs(T* row, int64_t w, int64_t w_end, const Body& body) const {
+        const int64_t limit = step_ == channels_ ? smaller(w_end - w, kElementsOfRun / channels_ + 1) : 1;
         for (int64_t count; w < w_end; w += count) {
             count = smaller(limit, w_end - w);
-            T* target = sink_.exact_room(row + w * step, count * channels_);
+            T* target = row + w * step_;
             for (int64_t i = 0, run_end; i < count; i = run_end) {
                 run_end = smaller(count, job_.columns.run_end[w + i] - w);
                 body(target + i * channels_, run_end - i, w + i);
@@ -109,9 +108,9 @@ class AveragePoolChannels {
     // From the sums that begin with window `base`.
     void expand(T* target, int64_t repeats, int64_t w, int64_t base) const {
         const S* line = sums_ + (job_.columns.first[w] - base) * channels_;
-        const int64_t count = job_.columns.last[w] - job_.columns.first[w], channels = channels_;
+        const int64_t count = job_.columns.last[w] - job_.columns.first[w];
         if (count == 0) return clear(target, repeats);
-        visit_count(count, [=](auto known) {
+        visit_count(count, [=, channels = channels_](auto known) {
             put(target, repeats, channels,
                 [=](auto width, int64_t c) { return sum_apart<decltype(width)::value>(line + c, channels, known); });
         });
@@ -119,11 +118,11 @@ class AveragePoolChannels {
 
     // From the only window that holds the cells, if any.
     void fill_from_window(const T* source, int64_t h, T* target, int64_t repeats, int64_t w, int64_t base) const {
-        const int64_t o = job_.columns.first[w], bytes = channels_ * static_cast<int64_t>(sizeof(T));
+        const int64_t o = job_.columns.first[w];
         if (job_.rows.first[h] == job_.rows.last[h] || o == job_.columns.last[w]) return clear(target, repeats);
         if (!rounds_once()) return spread(source, h, o, target, repeats);
-        const auto* cell = reinterpret_cast<const char*>(cells() + (o - base) * channels_);
-        for (int64_t i = 0; i < repeats; ++i) copy_bytes(reinterpret_cast<char*>(target + i * channels_), cell, bytes);
+        const T* const cell = cells() + (o - base) * channels_;
+        for (int64_t i = 0; i < repeats; ++i) copy_elements(target + i * step_, cell, channels_);
     }
 
     // Of half types a copy takes less time than to make a cell again.
@@ -167,8 +166,8 @@ class AveragePoolChannels {
     }
 
     const AveragePoolJob& job_;
-    S* sums_;
-    Sink sink_;
+    S* const sums_;
+    const int64_t step_;  // from a column of grad_input to the next
     int64_t channels_ = 0;
 };
 

@@ -12,7 +12,6 @@ namespace torch_aclnn::kernels {
 struct AveragePoolJob {
     static constexpr int kMaxLines = 8;
     static constexpr int64_t kMaxInner = 7;  // more channels fill vectors by themselves
-    static constexpr int64_t kBlock = 512;   // elements that the channels-last form writes at a time, and up to one column more
     View<4> grad_output, grad_input;
     AxisTable rows, columns;
     // Columns of regular windows, window o over [o * step - padding, o * step - padding + kernel); step 0: any windows.
