@@ -2,9 +2,7 @@
 
 #include "kernels/flat_planes/flat_planes.h"
 #include "kernels/full_width_windows/job.h"
-#include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
-#include "kernels/support/scratch.h"
 
 namespace torch_aclnn::kernels {
 namespace {
@@ -19,25 +17,19 @@ void run(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis
     job.grad_input = grad_input;
     job.rows = rows.table(grad_output.size[2], scales[0].empty() ? nullptr : scales[0].data());
     job.column_scale = &scales[1][window];
-    job.stream = is_large(grad_input);
-    job.sink_bytes = sink_bytes(FullWidthJob::kPieceBytes);
     FullWidthLoop* const loop = TORCH_ACLNN_LOOP(full_width_windows);
     const int64_t row_count = grad_input.size[0] * grad_input.size[1] * grad_input.size[2];
-    parallel_for(row_count, grad_input.size[3], thread_count, [&](int64_t begin, int64_t end) {
-        Scratch scratch(job.sink_bytes);
-        loop(job, begin, end, scratch.data());
-    });
+    parallel_for(row_count, grad_input.size[3], thread_count, [&](int64_t begin, int64_t end) { loop(job, begin, end); });
 }
 
 }  // namespace
 
 bool suits_full_width(const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns) {
-    constexpr int64_t kMinRun = 16, kMinRunBesideTables = 40, kMinStreamedRunBesideTables = 128;
+    constexpr int64_t kMinRun = 16, kMinRunBesideTables = 40;
     const int64_t width = grad_input.size[3];
     if (grad_input.stride[3] != 1 || (grad_input.size[2] != 1 && grad_input.stride[2] != width)) return false;
     if (columns.run_end()[0] != width || !columns.has_one_window_each() || !rows.has_one_window_each()) return false;
-    const int64_t min_run_beside_tables = is_large(grad_input) ? kMinStreamedRunBesideTables : kMinRunBesideTables;
-    const int64_t min_run = gather_lanes() > 0 ? min_run_beside_tables : kMinRun;
+    const int64_t min_run = gather_lanes() > 0 ? kMinRunBesideTables : kMinRun;
     return rows.in() * width >= min_run * rows.run_count();
 }
 

@@ -9,16 +9,13 @@ namespace torch_aclnn::kernels {
 
 // grad_input[n,c,h,w] = grad_output[n,c,o,0] * rows.scale[o] * column_scale, of the window o that holds row h.
 struct FullWidthJob {
-    static constexpr int64_t kPieceBytes = 4096;  // that a run is written in, at most
-    View<4> grad_output, grad_input;              // a plane of grad_input has no gaps
+    View<4> grad_output, grad_input;  // a plane of grad_input has no gaps
     AxisTable rows;
     const void* column_scale;  // one number, in the type of the sums
-    int64_t sink_bytes;        // all of the scratch memory
-    bool stream;               // write around the caches
 };
 
-// Makes the rows [begin, end) of grad_input, counted over n, c, h. `scratch` has as many bytes as the plan asks for.
-using FullWidthLoop = void(const FullWidthJob& job, int64_t begin, int64_t end, void* scratch);
+// Makes the rows [begin, end) of grad_input, counted over n, c, h.
+using FullWidthLoop = void(const FullWidthJob& job, int64_t begin, int64_t end);
 TORCH_ACLNN_DECLARE_LOOP(FullWidthLoop, full_width_windows)
 
 }  // namespace torch_aclnn::kernels

@@ -20,7 +20,7 @@ void fill_rows(const FullWidthJob& job, int64_t begin, int64_t end) {
 
 }  // namespace
 
-void full_width_windows(const FullWidthJob& job, int64_t begin, int64_t end, void*) {
+void full_width_windows(const FullWidthJob& job, int64_t begin, int64_t end) {
     visit_floating(job.grad_input.dtype, [&](auto tag) { fill_rows<typename decltype(tag)::type>(job, begin, end); });
 }
 

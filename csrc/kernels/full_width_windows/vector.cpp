@@ -1,7 +1,6 @@
 // Runs of one value: the values of many runs are computed in lanes, and then each is stored as often as its run is long.
 #include "kernels/full_width_windows/job.h"
 #include "kernels/simd/planes.h"
-#include "kernels/simd/sink.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
 namespace {
@@ -9,7 +8,7 @@ namespace {
 template <class T>
 class FullWidthWindows {
    public:
-    FullWidthWindows(const FullWidthJob& job, void* scratch) : job_(job), sink_(scratch, job.sink_bytes, job.stream) {}
+    explicit FullWidthWindows(const FullWidthJob& job) : job_(job) {}
 
     void run(int64_t begin, int64_t end) {
         const int64_t width = job_.grad_input.size[3], step = job_.grad_output.stride[2];
@@ -26,7 +25,6 @@ class FullWidthWindows {
    private:
     using S = Sum<T>;
     static constexpr int N = kLanes<S>, kBlock = 64;
-    static constexpr int64_t kPiece = FullWidthJob::kPieceBytes / static_cast<int64_t>(sizeof(T));
 
     struct Run {
         T* target;
@@ -51,27 +49,19 @@ class FullWidthWindows {
         count_ = 0;
     }
 
-    void fill(Run run, T value) {
-        for (int64_t count; run.size > 0; run.size -= count, run.target += count) {
-            count = smaller(run.size, kPiece);
-            fill_piece(sink_.exact_room(run.target, count), count, value);
-        }
-    }
-
     // The last vector may cover elements of the one before again.
-    static void fill_piece(T* place, int64_t count, T value) {
+    static void fill(Run run, T value) {
         constexpr int kElements = kVectorBytes / static_cast<int>(sizeof(T));
         const auto all = Vector<BitsOf<T>, kElements>{} + load_bytes<BitsOf<T>>(&value);
-        if (count < kElements) {
-            for (int64_t i = 0; i < count; ++i) place[i] = value;
+        if (run.size < kElements) {
+            for (int64_t i = 0; i < run.size; ++i) run.target[i] = value;
             return;
         }
-        for (int64_t i = 0; i < count - kElements; i += kElements) store_bytes(place + i, all);
-        store_bytes(place + count - kElements, all);
+        for (int64_t i = 0; i < run.size - kElements; i += kElements) store_bytes(run.target + i, all);
+        store_bytes(run.target + run.size - kElements, all);
     }
 
     const FullWidthJob& job_;
-    Sink sink_;
     T elements_[kBlock] = {};
     S scales_[kBlock] = {};
     Run runs_[kBlock];
@@ -80,8 +70,8 @@ class FullWidthWindows {
 
 }  // namespace
 
-void full_width_windows(const FullWidthJob& job, int64_t begin, int64_t end, void* scratch) {
-    visit_sums(job.grad_input.dtype, [&](auto element) { FullWidthWindows<decltype(element)>(job, scratch).run(begin, end); });
+void full_width_windows(const FullWidthJob& job, int64_t begin, int64_t end) {
+    visit_sums(job.grad_input.dtype, [&](auto element) { FullWidthWindows<decltype(element)>(job).run(begin, end); });
 }
 
 }  // namespace torch_aclnn::kernels::KERNEL_ISA
