@@ -54,6 +54,13 @@ bool threads_would_share_lines(const View<5>& out, int thread_count) {
     return !channels_innermost(out) && out.size[0] < thread_count && plane_bytes <= kShortPlaneBytes;
 }
 
+// Whether the first cache does not hold the indices of one depth, and rows are long enough to be taken one by one.
+bool prefers_rows(const View<5>& indices) {
+    constexpr int64_t kFirstCacheBytes = 32768, kLongRow = 16;
+    const int64_t bytes_of_depth = indices.bytes() / (indices.size[0] * indices.size[2]);
+    return bytes_of_depth > kFirstCacheBytes && indices.size[4] >= kLongRow;
+}
+
 // Whether elements follow each other in the order of the loop, without gaps.
 bool is_dense(const LoopOperand& operand, const Loop& loop) {
     int64_t distance = 1;
@@ -93,8 +100,10 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     if (rows_are_channels(indices)) {
         move_to_end(job.loop, strides, 1);
     } else if (channels_innermost(grad_output) && grad_output.bytes() / grad_output.size[0] > kSecondCacheBytes) {
-        // Channels share cache lines: all of them at one depth, before the next one.
-        for (const int d : {1, 2, 2}) move_to_end(job.loop, strides, d);
+        // Channels share cache lines: all of them at one depth, or in one row, before the next.
+        const int dims_within = prefers_rows(indices) ? 1 : 2;
+        move_to_end(job.loop, strides, 1);
+        for (int i = 0; i < dims_within; ++i) move_to_end(job.loop, strides, 4 - dims_within);
     }
     simplify(job.loop, strides);
     const int64_t row_size = job.loop.size[job.loop.rank - 1];
