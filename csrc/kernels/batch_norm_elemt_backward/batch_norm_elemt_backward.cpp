@@ -114,7 +114,7 @@ void run(const BatchNormJob& loop_only, const BatchNormChannels& channels, int64
     const BatchNormJob job = coefficients.added_to(join_rows(loop_only, joined));
     const int64_t bytes = BatchNormJob::kBlock * static_cast<int64_t>(2 * sizeof(S) + sizeof(double));
     BatchNormLoop* const loop = TORCH_ACLNN_LOOP(batch_norm);
-    parallel_for(element_count(job.loop), 1, thread_count, [&](int64_t begin, int64_t end) {
+    parallel_for(element_count(job.loop), kCostOfSum, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(bytes);
         loop(job, begin, end, scratch.data());
     });

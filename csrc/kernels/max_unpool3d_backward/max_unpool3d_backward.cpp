@@ -135,14 +135,14 @@ std::optional<BadIndex> max_unpool3d_backward(const View<5>& grad_output, const 
     SmallestBad bad;
     const int64_t count = element_count(job.loop), row_size = job.loop.size[job.loop.rank - 1];
     if (rows_are_channels(indices) && threads_would_share_lines(out, thread_count))
-        parallel_for(row_size, kCostOfSum * (count / row_size), thread_count, [&](int64_t begin, int64_t end) {
+        parallel_for(row_size, kCostOfGather * (count / row_size), thread_count, [&](int64_t begin, int64_t end) {
             const MaxUnpoolJob part = part_of_rows(job, begin, end);
             FirstBad found = loop(part, 0, element_count(part.loop));
             if (found.linear >= 0) found.linear += begin * job.logical_stride[job.loop.rank - 1];
             bad.add(found);
         });
     else
-        parallel_for(count, kCostOfSum, thread_count, [&](int64_t begin, int64_t end) { bad.add(loop(job, begin, end)); });
+        parallel_for(count, kCostOfGather, thread_count, [&](int64_t begin, int64_t end) { bad.add(loop(job, begin, end)); });
     return bad.get(out.size);
 }
 

@@ -9,8 +9,9 @@ namespace torch_aclnn::kernels {
 // True in a process that was forked: OpenMP's threads do not survive a fork, and waiting for them would hang.
 bool forked();
 
-// A team of threads costs about as much as copying this many elements. Those of a sum or a gather cost about two copies each.
-constexpr int64_t kElementsPerThread = 32768, kCostOfSum = 2;
+// A team of threads costs about as much as copying this many elements. Those of a sum take about twice the time of a copy each, those of a
+// gather six times.
+constexpr int64_t kElementsPerThread = 65536, kCostOfSum = 2, kCostOfGather = 6;
 
 // Calls body(begin, end) for consecutive ranges that cover [0, count); `unit_cost` is the number of elements that could be copied in the
 // time of one unit.
