@@ -33,6 +33,9 @@ class PaddedRows {
     }
 
    private:
+    // Whose sums take longer than to prepare them, by functions apart from the loops of small maps, which are one.
+    static constexpr int64_t kLongRow = 512, kWideCell = 4 * kLanes<S>;
+
     // Where `count` elements from element i of the row on are put.
     T* room(int64_t i, int64_t count) { return is_scattered_ ? row_ + i : sink_.exact_room(target_ + i, count); }
 
@@ -51,13 +54,26 @@ class PaddedRows {
     }
 
     void add_rows(const T* plane, int64_t row_stride, const int64_t* rows, int64_t count) {
-        // A machine by itself reads ahead in one page of memory only.
-        constexpr int64_t kAhead = 512 / sizeof(T);
-        S* sums = sums_;
-        for_lanes<S>(job_.columns.out * job_.inner, [=, prefetch = job_.prefetch](auto width, int64_t i) {
+        const int64_t size = job_.columns.out * job_.inner;
+        if (size >= kLongRow) return add_long_rows(plane, row_stride, rows, count);
+        for_lanes<S>(size, [=, sums = sums_](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
-            for (int64_t k = 0; prefetch && k < count; ++k) __builtin_prefetch(plane + i + rows[k] * row_stride + kAhead);
             store<N>(sums + i, sum_at<N>(plane + i, row_stride, rows, count));
+        });
+    }
+
+    __attribute__((noinline)) void add_long_rows(const T* plane, int64_t row_stride, const int64_t* rows, int64_t count) {
+        constexpr int64_t kAhead = 512 / sizeof(T), kPart = 128 / sizeof(T);
+        const int64_t size = job_.columns.out * job_.inner, part = job_.prefetch ? kPart : size;
+        visit_sum_at(row_stride, rows, count, [&](const auto& sum) {
+            for (int64_t begin = 0; begin < size; begin += part) {
+                // A machine by itself reads ahead in one page of memory only.
+                for (int64_t k = 0; job_.prefetch && k < count; ++k)
+                    prefetch_bytes(plane + begin + kAhead + rows[k] * row_stride, kPart * sizeof(T));
+                for_lanes<S>(smaller(part, size - begin), [=, source = plane + begin, sums = sums_ + begin](auto width, int64_t i) {
+                    store<decltype(width)::value>(sums + i, sum(width, source + i));
+                });
+            }
         });
     }
 
@@ -103,7 +119,8 @@ class PaddedRows {
         const int64_t inner = job_.inner, count = column_begin_[w + 1] - column_begin_[w];
         const int64_t* columns = column_source_ + column_begin_[w];
         if (count == 0) return stream(w * inner, inner, [](auto width, int64_t) { return Vector<S, decltype(width)::value>{}; });
-        stream(w * inner, inner, [=](auto width, int64_t i) { return sum_at<decltype(width)::value>(source + i, inner, columns, count); });
+        visit_sum_at(inner, columns, count,
+                     [&](const auto& sum) { stream(w * inner, inner, [=](auto width, int64_t i) { return sum(width, source + i); }); });
     }
 
     // From element i of the row on; value(width, k) gives those from k on.
@@ -129,9 +146,18 @@ class PaddedRows {
         const int64_t* columns = column_source_ + column_begin_[w];
         if (count == 0) return (void)__builtin_memset(target, 0, inner * sizeof(T));
         if (inner == 1) return store<1>(target, sum_at<1>(source, std::integral_constant<int64_t, 1>{}, columns, count));
+        if (inner >= kWideCell) return add_wide_column(target, source, columns, count);
         for_lanes<S>(inner, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             store<N>(target + i, sum_at<N>(source + i, inner, columns, count));
+        });
+    }
+
+    template <class Source>
+    __attribute__((noinline)) void add_wide_column(T* target, const Source* source, const int64_t* columns, int64_t count) const {
+        const int64_t inner = job_.inner;
+        visit_sum_at(inner, columns, count, [&](const auto& sum) {
+            for_lanes<S>(inner, [=](auto width, int64_t i) { store<decltype(width)::value>(target + i, sum(width, source + i)); });
         });
     }
 

@@ -33,6 +33,25 @@ inline Vector<Sum<T>, N> sum_at(const T* source, Distance distance, const int64_
     return sum;
 }
 
+// Calls body(sum), where sum(width, source) is such a sum. The positions of one to three terms are in registers: of a list they would be
+// read again after each store, which might have changed them.
+template <class Body>
+inline void visit_sum_at(int64_t distance, const int64_t* positions, int64_t count, const Body& body) {
+    const auto offset = [=](int64_t i) { return i < count ? positions[i] * distance : 0; };
+    const int64_t first = offset(0), second = offset(1), third = offset(2);
+    const auto at = [](auto width, const auto* element) { return load<decltype(width)::value>(element); };
+    switch (count) {
+        case 1: return body([=](auto width, const auto* source) { return at(width, source + first); });
+        case 2: return body([=](auto width, const auto* source) { return at(width, source + first) + at(width, source + second); });
+        case 3:
+            return body([=](auto width, const auto* source) {
+                return at(width, source + first) + at(width, source + second) + at(width, source + third);
+            });
+        default:
+            return body([=](auto width, const auto* source) { return sum_at<decltype(width)::value>(source, distance, positions, count); });
+    }
+}
+
 // The sum of `count` vectors that lie `distance` apart, of elements `stride` apart, each vector times its scale; null means ones.
 template <int N, bool kAdjacent, class T>
 inline Vector<Sum<T>, N> sum_scaled(const T* source, int64_t distance, int64_t stride, int64_t count, const Sum<T>* scale) {
