@@ -160,7 +160,7 @@ class Plan {
         job.column_sums = column_sums_.table();
         job.plane_scale = data_or_null(plane_scale_);
         // Half types take longer to make than to write, and while a sink writes around the caches nothing is made.
-        job.stream = element_size(job.grad_input.dtype) == sizeof(S) && is_large(job.grad_input);
+        job.stream = !is_half_type(job.grad_input.dtype) && is_large(job.grad_input);
         const auto divide_scratch = by_channel_ ? divide_scratch_by_channels : divide_scratch_by_planes;
         divide_scratch(job, sizeof(S));
         return job;

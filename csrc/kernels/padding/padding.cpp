@@ -58,9 +58,8 @@ PaddingJob plan(const View<4>& grad_output, const View<4>& grad_input, const Sou
     // are computed, which pays sooner. Others are collected first, and half types take longer to make than to write: while a sink writes
     // around the caches nothing is made.
     const bool is_wide = job.inner > 1, is_read_from_memory = exceeds_half_of_cache(grad_output);
-    const bool is_half = element_size(grad_input.dtype) == 2;
     const bool leaves_caches = is_large(grad_input) || (is_large(grad_output) && exceeds_half_of_cache(grad_input));
-    const bool pays = is_wide ? leaves_caches || is_read_from_memory : leaves_caches && !is_half;
+    const bool pays = is_wide ? leaves_caches || is_read_from_memory : leaves_caches && !is_half_type(grad_input.dtype);
     job.stream = pays && job.grad_input.is_aligned();
     job.prefetch = is_wide && is_read_from_memory;
     return job;

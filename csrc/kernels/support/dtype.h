@@ -28,8 +28,12 @@ struct Accumulator<BFloat16> {
     using type = float;
 };
 
+inline bool is_half_type(DType dtype) {
+    return dtype == DType::float16 || dtype == DType::bfloat16;
+}
+
 inline bool has_float_sums(DType dtype) {
-    return dtype == DType::float16 || dtype == DType::bfloat16 || dtype == DType::float32;
+    return is_half_type(dtype) || dtype == DType::float32;
 }
 
 // Calls body(TypeTag<T>{}) for a real floating-point type; returns false for any other.
