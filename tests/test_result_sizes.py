@@ -71,6 +71,17 @@ def test_small_planes_have_the_bits_of_many(name, dtype, layout):
     assert torch.equal(bits(few), bits(many))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_small_planes_beyond_the_cache_have_the_bits_of_few(dtype):
+    """Planes of 128 bytes to 2 KiB are written around the caches; those of one sample, whose number no group divides, are not."""
+    count = count_beyond_the_cache((3, 11, 13), dtype)
+    gradient = awkward_values(count, 3, 5, 6, dtype=dtype)
+    many = ops.avg_pool2d_backward(gradient, [count, 3, 11, 13], [3, 2], [2, 2])
+    for first in (0, count // 2, count - 20):
+        few = ops.avg_pool2d_backward(gradient[first : first + 20], [20, 3, 11, 13], [3, 2], [2, 2])
+        assert torch.equal(bits(few), bits(many[first : first + 20])), f"samples from {first} on"
+
+
 @pytest.mark.parametrize("size", [(1, 1), (11, 1), (1, 13), (11, 13)])
 def test_small_planes_of_adaptive_windows_apart_have_the_bits_of_many(size):
     gradient = awkward_values(64, 3, *size, dtype=torch.float32)

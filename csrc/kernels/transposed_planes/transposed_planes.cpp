@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "kernels/simd/isa.h"
+#include "kernels/support/cache.h"
 #include "kernels/support/parallel.h"
 #include "kernels/support/scratch.h"
 
@@ -15,6 +16,14 @@ TransposedPlanesLoop* loop_of_machine() {
     if (isa() >= Isa::avx2) return avx2::transposed_planes;
 #endif
     return nullptr;
+}
+
+// Lines that are written are read from memory before, unless they go around the caches. A machine by itself reads ahead where addresses
+// follow each other closely, as those of very small planes do, and in few pages of memory at once, as large planes are; between the two,
+// writing waits.
+bool streams(int64_t plane_bytes, int64_t planes) {
+    constexpr int64_t kMinPlaneBytes = 128, kMaxPlaneBytes = 2048;
+    return plane_bytes >= kMinPlaneBytes && plane_bytes <= kMaxPlaneBytes && 2 * planes * plane_bytes > last_cache_bytes();
 }
 
 }  // namespace
@@ -39,6 +48,7 @@ void TransposedPlanes::finish(int64_t adjacent) {
     job_.cell_bytes = plan_.cell_count() * lanes * static_cast<int64_t>(sizeof(float));
     job_.plane_bytes = round_to_lines(lanes * kTileBytes);
     job_.prefetch = adjacent >= lanes && lanes * job_.source_size * size <= kMaxPrefetch;
+    job_.stream = streams(job_.target_size * size, job_.planes);
     job_.sink_bytes = sink_bytes(lanes * job_.target_size * size);
 }
 

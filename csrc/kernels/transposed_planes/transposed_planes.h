@@ -53,9 +53,6 @@ class TransposedPlanes {
         job_.source_size = tensors.size_of_plane(source);
         job_.target_size = tensors.size_of_plane(target);
         job_.source_end = job_.source_size + (source.size[0] - 1) * source.stride[0] + (source.size[1] - 1) * source.stride[1];
-        // The source takes a part of the cache too; half types, which take longer to make than to write, gain nothing before they leave it.
-        const int64_t source_bytes = is_half_type(target.dtype) ? 0 : source.bytes() * tensors.inner;
-        job_.stream = target.bytes() * tensors.inner + source_bytes > last_cache_bytes();
         finish(tensors.adjacent_planes(source));
     }
     // The job points into the plan.
