@@ -54,9 +54,19 @@ bool threads_would_share_lines(const View<5>& out, int thread_count) {
     return !channels_innermost(out) && out.size[0] < thread_count && plane_bytes <= kShortPlaneBytes;
 }
 
+constexpr int64_t kFirstCacheBytes = 32768, kSecondCacheBytes = 262144;  // of most machines, or more
+
+// Whether channels share cache lines of which so many would be read for each channel anew.
+bool prefers_channels_together(const View<5>& grad_output, const View<5>& indices) {
+    constexpr int64_t kMinChannels = 5;
+    const int64_t samples = indices.size[0];
+    return channels_innermost(grad_output) && (grad_output.bytes() / samples > kSecondCacheBytes ||
+                                               (indices.size[1] >= kMinChannels && indices.bytes() / samples > kFirstCacheBytes));
+}
+
 // Whether the first cache does not hold the indices of one depth, and rows are long enough to be taken one by one.
 bool prefers_rows(const View<5>& indices) {
-    constexpr int64_t kFirstCacheBytes = 32768, kLongRow = 16;
+    constexpr int64_t kLongRow = 16;
     const int64_t bytes_of_depth = indices.bytes() / (indices.size[0] * indices.size[2]);
     return bytes_of_depth > kFirstCacheBytes && indices.size[4] >= kLongRow;
 }
@@ -70,7 +80,6 @@ bool is_dense(const LoopOperand& operand, const Loop& loop) {
 }
 
 MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View<5>& out) {
-    constexpr int64_t kSecondCacheBytes = 262144;  // of most machines, or more
     MaxUnpoolJob job{};
     job.loop.rank = 5;
     job.element_size = element_size(out.dtype);
@@ -99,7 +108,7 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     const std::initializer_list<int64_t*> strides{job.indices.stride, job.out.stride, job.plane.stride, job.logical_stride};
     if (rows_are_channels(indices)) {
         move_to_end(job.loop, strides, 1);
-    } else if (channels_innermost(grad_output) && grad_output.bytes() / grad_output.size[0] > kSecondCacheBytes) {
+    } else if (prefers_channels_together(grad_output, indices)) {
         // Channels share cache lines: all of them at one depth, or in one row, before the next.
         const int dims_within = prefers_rows(indices) ? 1 : 2;
         move_to_end(job.loop, strides, 1);

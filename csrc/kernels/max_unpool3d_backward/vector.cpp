@@ -34,28 +34,62 @@ class Gather {
         int64_t linear;
     };
 
-    void run_rows(int64_t begin, int64_t end) {
+    // Calls body(piece, rows, count, left) for parts of rows, so many neighbours of one length, which so many elements follow.
+    template <class Body>
+    void for_pieces(int64_t begin, int64_t end, const Body& body) const {
         const int64_t* const strides[] = {job_.indices.stride, job_.out.stride, job_.plane.stride, job_.logical_stride};
-        const int64_t ahead = job_.rows_ahead > 0 ? job_.rows_ahead * job_.indices.stride[row_ - 1] : 0;
         int64_t left = end - begin;
-        for_row_pieces(job_.loop, strides, begin, end, [&](const int64_t* offsets, int64_t count) {
-            const bool prefetches_rows = ahead > 0 && left >= job_.rows_ahead * job_.loop.size[row_] + count;
-            left -= count;
-            Piece piece{static_cast<const int64_t*>(job_.indices.data) + offsets[0], static_cast<Bits*>(job_.out.data) + offsets[1],
-                        static_cast<const Bits*>(job_.plane.data) + offsets[2], offsets[3]};
-            for (; count > 0; count -= kBlock) {
-                const int64_t block = smaller(kBlock, count);
-                if (prefetches_rows)
-                    prefetch(piece.plane, piece.indices + ahead, block);
-                else if (job_.prefetch_elements && count >= kAhead + kBlock)
-                    prefetch(piece.plane + kAhead * job_.plane.stride[row_], piece.indices + kAhead * job_.indices.stride[row_], kBlock);
-                gather_block(piece, block);
-                piece.indices += kBlock * job_.indices.stride[row_];
-                piece.out += kBlock * job_.out.stride[row_];
-                piece.plane += kBlock * job_.plane.stride[row_];
-                piece.linear += kBlock * job_.logical_stride[row_];
-            }
+        for_row_blocks(job_.loop, strides, begin, end, [&](const int64_t* offsets, int64_t rows, int64_t count) {
+            left -= rows * count;
+            const Piece first{static_cast<const int64_t*>(job_.indices.data) + offsets[0], static_cast<Bits*>(job_.out.data) + offsets[1],
+                              static_cast<const Bits*>(job_.plane.data) + offsets[2], offsets[3]};
+            body(first, rows, count, left);
         });
+    }
+
+    void move(Piece& piece, int d, int64_t steps) const {
+        piece.indices += steps * job_.indices.stride[d];
+        piece.out += steps * job_.out.stride[d];
+        piece.plane += steps * job_.plane.stride[d];
+        piece.linear += steps * job_.logical_stride[d];
+    }
+
+    void run_rows(int64_t begin, int64_t end) {
+        const bool has_channels = has_rows_of_channels();
+        for_pieces(begin, end, [&](const Piece& first, int64_t rows, int64_t count, int64_t left) {
+            has_channels ? gather_rows_of_channels(first, rows, count, left) : gather_rows(first, rows, count);
+        });
+    }
+
+    __attribute__((noinline)) void gather_rows(Piece row, int64_t rows, int64_t count) {
+        for (int64_t i = 0; i < rows; ++i) {
+            Piece piece = row;
+            for (int64_t left = count; left > 0; left -= kBlock, move(piece, row_, kBlock)) {
+                if (job_.prefetch_elements && left >= kAhead + kBlock)
+                    prefetch(piece.plane + kAhead * job_.plane.stride[row_], piece.indices + kAhead * job_.indices.stride[row_], kBlock);
+                gather_block(piece, smaller(kBlock, left));
+            }
+            if (row_ > 0) move(row, row_ - 1, 1);
+        }
+    }
+
+    // Adjacent indices, each of a plane of its own.
+    bool has_rows_of_channels() const {
+        return job_.loop.rank > 1 && job_.indices.stride[row_] == 1 && job_.plane.stride[row_] != 0 && job_.element_stride != 0;
+    }
+
+    __attribute__((noinline)) void gather_rows_of_channels(Piece row, int64_t rows, int64_t count, int64_t left) {
+        const int64_t ahead = job_.rows_ahead * job_.indices.stride[row_ - 1];
+        for (left += rows * count; rows > 0; --rows, move(row, row_ - 1, 1)) {
+            left -= count;
+            const bool prefetches = ahead > 0 && left >= job_.rows_ahead * job_.loop.size[row_];
+            Piece piece = row;
+            for (int64_t c = 0; c < count; c += kBlock, move(piece, row_, kBlock)) {
+                const int64_t block = smaller(kBlock, count - c);
+                if (prefetches) prefetch(piece.plane, piece.indices + ahead, block);
+                gather_channels(piece, block);
+            }
+        }
     }
 
     // Planes of few elements, all of them adjacent, and the planes of indices follow each other.
@@ -66,31 +100,35 @@ class Gather {
     }
 
     // Does whole planes from the beginning of one on, up to the first with an index outside. Returns how far it came.
-    int64_t run_short_planes(int64_t begin, int64_t end) {
-        const int64_t size = job_.loop.size[1], group = size < kBlock ? kBlock / size : 1;
-        const auto* const indices = static_cast<const int64_t*>(job_.indices.data);
-        const bool prefetches = job_.prefetch_planes && touches_most_lines();
-        int64_t plane = begin / size;
-        for (int64_t count; plane < end / size; plane += count) {
-            count = smaller(group, end / size - plane);
-            if (prefetches && plane + 2 * count <= end / size) prefetch_planes(plane + count, plane + 2 * count);
-            for (int64_t i = plane; i < plane + count; ++i) {
-                const int64_t* const of_plane = indices + i * size;
-                const Bits* const source = static_cast<const Bits*>(job_.plane.data) + i * job_.plane.stride[0];
-                Bits* const out = static_cast<Bits*>(job_.out.data) + i * job_.out.stride[0];
-                if (gather_adjacent(source, of_plane, out, size) < size) return i * size;
+    int64_t run_short_planes(int64_t begin, int64_t end) const {
+        if (job_.prefetch_planes && touches_most_lines()) return run_short_planes_ahead(begin, end);
+        const int64_t size = job_.loop.size[1];
+        for (int64_t i = begin / size; i < end / size; ++i)
+            if (gather_adjacent(source_of(i), indices_of(i), out_of(i), size) < size) return i * size;
+        return end / size * size;
+    }
+
+    // A part of a later plane is fetched before a part of this one is made: more at once would wait for each other.
+    __attribute__((noinline)) int64_t run_short_planes_ahead(int64_t begin, int64_t end) const {
+        const int64_t size = job_.loop.size[1], planes_ahead = size < kBlock ? kBlock / size : 1, last = end / size;
+        const int64_t bytes_of_part = (plane_bytes() * kBlock + size - 1) / size;
+        for (int64_t i = begin / size; i < last; ++i) {
+            const auto* ahead = reinterpret_cast<const char*>(source_of(i + planes_ahead));
+            for (int64_t k = 0; k < size; k += kBlock, ahead += bytes_of_part) {
+                const int64_t count = smaller(kBlock, size - k);
+                if (i + planes_ahead < last) prefetch_bytes(ahead, smaller(bytes_of_part, plane_bytes()));
+                if (gather_adjacent(source_of(i), indices_of(i) + k, out_of(i) + k, count) < count) return i * size;
             }
         }
-        return plane * size;
+        return last * size;
     }
+
+    const Bits* source_of(int64_t plane) const { return static_cast<const Bits*>(job_.plane.data) + plane * job_.plane.stride[0]; }
+    const int64_t* indices_of(int64_t plane) const { return static_cast<const int64_t*>(job_.indices.data) + plane * job_.loop.size[1]; }
+    Bits* out_of(int64_t plane) const { return static_cast<Bits*>(job_.out.data) + plane * job_.out.stride[0]; }
 
     // If so, a plane is read as a whole, in the order of memory, sooner than in the order of the indices.
     bool touches_most_lines() const { return plane_bytes() <= kBytesPerElement * job_.loop.size[1]; }
-
-    void prefetch_planes(int64_t begin, int64_t end) const {
-        const auto* const planes = static_cast<const Bits*>(job_.plane.data);
-        for (int64_t i = begin; i < end; ++i) prefetch_bytes(planes + i * job_.plane.stride[0], plane_bytes());
-    }
 
     int64_t plane_bytes() const { return job_.plane_size * static_cast<int64_t>(sizeof(Bits)); }
 
@@ -124,6 +162,12 @@ class Gather {
             out[i] = plane[indices[i]];
         }
         return count;
+    }
+
+    void gather_channels(const Piece& piece, int64_t count) {
+        if (!all_inside(piece.indices, count)) return gather_checked(piece, count);
+        const int64_t out_step = job_.out.stride[row_], plane_step = job_.plane.stride[row_], distance = job_.element_stride;
+        for (int64_t i = 0; i < count; ++i) piece.out[i * out_step] = piece.plane[i * plane_step + piece.indices[i] * distance];
     }
 
     // By adjacent indices, from one plane whose elements are not adjacent.

@@ -227,10 +227,17 @@ inline __attribute__((always_inline)) void for_lanes(int64_t count, const Body& 
     for_lanes_up_to<kLanes<Value>>(count, body);
 }
 
+// GCC takes a function that does nothing but fetch for one without effects, and leaves out calls of it; this is an effect, of no
+// instruction.
+inline void keep_prefetches() {
+    asm volatile("");
+}
+
 // Asks for the lines from `begin` on; what is not there does not fault.
 inline void prefetch_bytes(const void* begin, int64_t bytes) {
     constexpr int64_t kLine = 64;
     for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(static_cast<const char*>(begin) + i);
+    keep_prefetches();
 }
 
 inline int64_t smaller(int64_t a, int64_t b) {
