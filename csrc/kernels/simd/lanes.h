@@ -78,10 +78,7 @@ inline Vector<float, N> widen_half(Vector<uint16_t, N> half) {
 #endif
 #if KERNEL_VECTOR_BYTES >= 32
     if constexpr (N == 8) return (Vector<float, N>)_mm256_cvtph_ps((__m128i)half);
-    if constexpr (N == 4) {
-        const Vector<uint16_t, 8> padded = {half[0], half[1], half[2], half[3]};
-        return (Vector<float, N>)_mm_cvtph_ps((__m128i)padded);
-    }
+    if constexpr (N == 4) return (Vector<float, N>)_mm_cvtph_ps(_mm_cvtsi64_si128((int64_t)half));
 #endif
 #if defined(__aarch64__)
     if constexpr (N == 4) return (Vector<float, N>)vcvt_f32_f16((float16x4_t)half);
@@ -100,10 +97,7 @@ inline Vector<uint16_t, N> narrow_half(Vector<float, N> value) {
 #endif
 #if KERNEL_VECTOR_BYTES >= 32
     if constexpr (N == 8) return (Vector<uint16_t, N>)_mm256_cvtps_ph((__m256)value, _MM_FROUND_TO_NEAREST_INT);
-    if constexpr (N == 4) {
-        const auto eight = (Vector<uint16_t, 8>)_mm_cvtps_ph((__m128)value, _MM_FROUND_TO_NEAREST_INT);
-        return Vector<uint16_t, 4>{eight[0], eight[1], eight[2], eight[3]};
-    }
+    if constexpr (N == 4) return (Vector<uint16_t, N>)_mm_cvtsi128_si64(_mm_cvtps_ph((__m128)value, _MM_FROUND_TO_NEAREST_INT));
 #endif
 #if defined(__aarch64__)
     if constexpr (N == 4) return (Vector<uint16_t, N>)vcvt_f16_f32((float32x4_t)value);
