@@ -88,16 +88,17 @@ struct Cells {
     GatherPlan sums;
 };
 
-// Few channels do not fill the lanes, unless a table goes over the cells of a row.
+// Few channels do not fill the lanes, unless a table goes over the cells of a row, or the row is made once for several.
 template <class S>
-Cells plan_cells(const View<5>& grad_output, const View<5>& grad_input, const WindowAxis& columns) {
-    constexpr int64_t kMinChannels = 4;
+Cells plan_cells(const View<5>& grad_output, const View<5>& grad_input, const WindowAxis& rows, const WindowAxis& columns) {
+    constexpr int64_t kMinChannels = 4, kCopies = 2;
     const int64_t channels = grad_input.size[1], windows = grad_output.size[4];
     const int64_t row_count = grad_input.size[0] * grad_input.size[2] * grad_input.size[3];
     if (!has_adjacent_channels(grad_output, grad_input)) return {1, plan_columns<S>(columns, windows, 1, channels * row_count)};
     if (channels >= std::max(kMinChannels, gather_lanes())) return {channels, {}};
     GatherPlan sums = plan_columns<S>(columns, windows, channels, row_count);
-    if (channels >= kMinChannels || sums.table().blocks > 0) return {channels, std::move(sums)};
+    const bool repeats_rows = kCopies * rows.run_count() <= rows.in();
+    if (channels >= kMinChannels || sums.table().blocks > 0 || repeats_rows) return {channels, std::move(sums)};
     return {1, plan_columns<S>(columns, windows, 1, channels * row_count)};
 }
 
@@ -127,7 +128,7 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
         return axis.table(grad_output.size[2 + d], scales[d].empty() ? nullptr : scales[d].data());
     };
     const bool is_flat = suits_flat_planes_of_volumes(grad_input, depth, rows);
-    const Cells cells = is_flat ? Cells{} : plan_cells<S>(grad_output, grad_input, columns);
+    const Cells cells = is_flat ? Cells{} : plan_cells<S>(grad_output, grad_input, rows, columns);
     const int64_t inner = cells.inner;
     if (inner > 1) {
         grad_output.size[1] = grad_input.size[1] = 1;
