@@ -73,7 +73,7 @@ def test_small_planes_have_the_bits_of_many(name, dtype, layout):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 def test_small_planes_beyond_the_cache_have_the_bits_of_few(dtype):
-    """Planes of 128 bytes to 2 KiB are written around the caches; those of one sample, whose number no group divides, are not."""
+    """Planes of 128 bytes to 2 KiB are written around the caches; those of 20 samples, whose number no group divides, are not."""
     count = count_beyond_the_cache((3, 11, 13), dtype)
     gradient = awkward_values(count, 3, 5, 6, dtype=dtype)
     many = ops.avg_pool2d_backward(gradient, [count, 3, 11, 13], [3, 2], [2, 2])

@@ -34,16 +34,17 @@ class Gather {
         int64_t linear;
     };
 
-    // Calls body(piece, rows, count, left) for parts of rows, so many neighbours of one length, which so many elements follow.
+    // Calls body(piece, rows, count, left) for parts of rows, so many neighbours of one length; `left` counts their elements and those
+    // behind.
     template <class Body>
     void for_pieces(int64_t begin, int64_t end, const Body& body) const {
         const int64_t* const strides[] = {job_.indices.stride, job_.out.stride, job_.plane.stride, job_.logical_stride};
         int64_t left = end - begin;
         for_row_blocks(job_.loop, strides, begin, end, [&](const int64_t* offsets, int64_t rows, int64_t count) {
-            left -= rows * count;
             const Piece first{static_cast<const int64_t*>(job_.indices.data) + offsets[0], static_cast<Bits*>(job_.out.data) + offsets[1],
                               static_cast<const Bits*>(job_.plane.data) + offsets[2], offsets[3]};
             body(first, rows, count, left);
+            left -= rows * count;
         });
     }
 
@@ -80,7 +81,7 @@ class Gather {
 
     __attribute__((noinline)) void gather_rows_of_channels(Piece row, int64_t rows, int64_t count, int64_t left) {
         const int64_t ahead = job_.rows_ahead * job_.indices.stride[row_ - 1];
-        for (left += rows * count; rows > 0; --rows, move(row, row_ - 1, 1)) {
+        for (; rows > 0; --rows, move(row, row_ - 1, 1)) {
             left -= count;
             const bool prefetches = ahead > 0 && left >= job_.rows_ahead * job_.loop.size[row_];
             Piece piece = row;
