@@ -3,6 +3,8 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/Exception.h>
 
+#include "engine/aten/adapter/temporaries.h"
+
 namespace torch_aclnn::host::aten {
 namespace {
 
@@ -17,6 +19,7 @@ const c10::DispatchKeySet kAboveBackend =
 
 void run_plainly(const std::function<void()>& body) {
     const c10::impl::ExcludeDispatchKeyGuard guard(kAboveBackend);
+    const TemporariesAreKept temporaries;
     try {
         body();
     } catch (const c10::Error& error) {
