@@ -12,6 +12,15 @@ inline GatherPlan row_plan(const FlatAxis& columns, int64_t inner, int64_t reada
     return {gather_lanes(), cells, inner, readable, [&](int64_t term) { return columns.index(term); }};
 }
 
+// What filling the runs of equal columns costs, in steps of a table: the numbers that are added up, or for cells of several numbers, which
+// are stored one by one, two a run.
+inline int64_t steps_of_filling(const WindowAxis& columns, int64_t inner) {
+    if (inner > 1) return 2 * columns.run_count();
+    int64_t terms = 0;
+    for (int64_t w = 0; w < columns.in(); w = columns.run_end()[w]) terms += columns.last()[w] - columns.first()[w];
+    return terms;
+}
+
 // The plan for rows in which so many columns differ from their neighbours that filling runs of equal ones takes longer, and which are
 // enough to pay for it; else an empty one. Columns are cells of `inner` adjacent numbers.
 template <class S>
@@ -21,7 +30,7 @@ GatherPlan plan_columns(const WindowAxis& columns, int64_t windows, int64_t inne
     if (!std::is_same_v<S, float> || lanes == 0 || row_count < kMinRows) return {};
     // Behind the sums there is room for a vector.
     const GatherPlan plan = row_plan(flat_axis(columns, windows, {}), inner, windows * inner + lanes);
-    return columns.run_count() > plan.step_count() ? plan : GatherPlan{};
+    return steps_of_filling(columns, inner) > plan.step_count() ? plan : GatherPlan{};
 }
 
 }  // namespace torch_aclnn::kernels
