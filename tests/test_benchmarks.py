@@ -83,9 +83,11 @@ def test_cases_are_sorted_out_and_no_two_have_one_name():
         (AvgPool2d(shape=(3, 5, 5), kernel=2, stride=2, ceil_mode=True, dtype=torch.bfloat16), 2 * 3 * (5 * 5 + 3 * 3)),
         (AdaptiveAvgPool2d(shape=(2, 3, 4, 6), output_size=(5, 1)), 4 * 2 * 3 * (4 * 6 + 5 * 1)),
         (ReplicationPad2d(shape=(2, 3, 4, 6), padding=(1, 2, 3, 0)), 4 * 2 * 3 * (4 * 6 + 7 * 9)),
-        # An index of 8 bytes, an element read and an element written for each of 2 * 3 * 1 * 2 * 2.
-        (MaxUnpool3d(shape=(2, 3, 2, 4, 4)), (8 + 4 + 4) * 2 * 3 * 4),
-        (MaxUnpool3d(shape=(2, 3, 2, 4, 4), dtype=torch.bfloat16), (8 + 2 + 2) * 2 * 3 * 4),
+        # An index of 8 bytes and an element written for each window, and the lines of 64 bytes that hold what is picked: one of the two of
+        # a plane, both, and the only one, which four windows share.
+        (MaxUnpool3d(shape=(2, 3, 2, 4, 4), kernel=(2, 4, 4)), (8 + 4 + 64) * 2 * 3),
+        (MaxUnpool3d(shape=(2, 3, 2, 4, 4), kernel=(1, 4, 4)), (8 + 4 + 64) * 2 * 3 * 2),
+        (MaxUnpool3d(shape=(2, 3, 2, 4, 4), dtype=torch.bfloat16), ((8 + 2) * 4 + 64) * 2 * 3),
         # Three tensors of the full size, five vectors of 3 channels and one count.
         (BatchNormElemt(shape=(2, 3, 4)), 4 * 3 * 2 * 3 * 4 + 4 * 5 * 3 + 4),
     ],

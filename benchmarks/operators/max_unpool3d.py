@@ -13,6 +13,8 @@ from torch_aclnn.check.samples import Sample
 from benchmarks.case import Case, Work, times
 from benchmarks.draw import Draw
 
+LINE_BYTES = 64
+
 
 @dataclass(frozen=True, kw_only=True)
 class MaxUnpool3d(Case):
@@ -38,8 +40,7 @@ class MaxUnpool3d(Case):
         return Work(
             inputs=(grad_output, indices),
             out=out,
-            # Of grad_output only the elements that are gathered must move.
-            bytes=indices.nbytes + out.nbytes + out.nbytes,
+            bytes=indices.nbytes + bytes_of_lines(grad_output, indices) + out.nbytes,
             ours=partial(
                 torch.ops.torch_aclnn.max_unpool3d_backward.out,
                 grad_output,
@@ -63,6 +64,13 @@ def peer(sample: Sample) -> tuple[OpOverloadPacket, tuple[Any, ...]]:
 def gather(grad_output: Tensor, indices: Tensor) -> Tensor:
     """Take each element from where its index says, within its plane."""
     return grad_output.flatten(-3).gather(-1, indices.flatten(-3)).view(indices.shape)
+
+
+def bytes_of_lines(grad_output: Tensor, indices: Tensor) -> int:
+    """Return the size of the cache lines that hold the elements that are gathered, because memory moves by lines."""
+    places = torch.arange(grad_output.numel()).as_strided(grad_output.shape, grad_output.stride())
+    lines = gather(places, indices) * grad_output.element_size() // LINE_BYTES
+    return LINE_BYTES * lines.unique().numel()
 
 
 def _cases() -> list[Case]:
