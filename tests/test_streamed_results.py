@@ -75,3 +75,20 @@ def test_large_results_may_begin_within_an_element(name):
     backward = getattr(ops, f"{name}_backward")
     backward.out(grad_output, *arguments, out=result)
     assert torch.equal(result, backward(grad_output, *arguments))
+
+
+@pytest.mark.parametrize("channels", [133, 333, 4200])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("window", [(2, 2, 0), (2, 3, 0), (3, 3, 1), (5, 5, 2)], ids=str)
+def test_pooling_of_wide_cells_beyond_the_cache_ends_cells_within_lines(window, dtype, channels):
+    """Each window's cell is copied to several places, of which gaps between windows have none."""
+    kernel, step, padding = window
+    size, pooling = (channels, 11, 13), ([kernel] * 2, [step] * 2, [padding] * 2, False, True, None)
+    shape = (count_beyond_the_cache(size, dtype), *size)
+    pooled = torch.nn.functional.avg_pool2d(torch.empty(1, *size, device="meta"), *pooling).shape[1:]
+    grad_output = torch.randn(shape[0], *pooled, dtype=dtype).contiguous(memory_format=torch.channels_last)
+    result, check_nothing_else_written = result_within(3, shape, dtype, torch.channels_last)
+    ops.avg_pool2d_backward.out(grad_output, shape, *pooling, out=result)
+    expected = torch.cat([ops.avg_pool2d_backward(part, [len(part), *size], *pooling) for part in grad_output.chunk(4)])
+    assert torch.equal(result, expected)
+    check_nothing_else_written()

@@ -59,6 +59,16 @@ void divide_scratch_by_channels(AveragePoolJob& job, int64_t sum_size) {
     job.sum_bytes = round_to_lines(job.tile_columns * job.tile_channels * sum_size);
 }
 
+// Whether each cell is rounded once and copied around the caches to all places of its window, which pays where these are several. Of small
+// cells lines would be put together.
+bool streams_cells(const AveragePoolJob& job) {
+    constexpr int64_t kMinCellBytes = 512, kMinCopies = 2;
+    const View<4>& grad_input = job.grad_input;
+    const int64_t cell_bytes = grad_input.size[1] * element_size(grad_input.dtype);
+    return job.apart && cell_bytes >= kMinCellBytes && grad_input.bytes() >= kMinCopies * job.grad_output.bytes() &&
+           grad_input.is_aligned() && is_large(grad_input);
+}
+
 // Small planes of short rows; of longer ones unless there are loops that write rows well: for short steps, and copies of rows. The tables
 // grow with the vectors of a plane, and more planes pay for them, the more so where those loops are the alternative to several sums. Cells
 // of few channels have no other loop in lanes.
@@ -163,6 +173,7 @@ class Plan {
         job.stream = !is_half_type(job.grad_input.dtype) && is_large(job.grad_input);
         const auto divide_scratch = by_channel_ ? divide_scratch_by_channels : divide_scratch_by_planes;
         divide_scratch(job, sizeof(S));
+        if (by_channel_) job.stream = streams_cells(job);
         return job;
     }
 

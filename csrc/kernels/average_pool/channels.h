@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/average_pool/job.h"
-#include "kernels/simd/sink.h"
+#include "kernels/simd/line_stream.h"
 #include "kernels/simd/terms.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
@@ -17,6 +17,26 @@ class AveragePoolChannels {
         : job_(job), sums_(static_cast<S*>(scratch)), step_(job.grad_input.stride[3]) {}
 
     void run(int64_t begin, int64_t end) {
+        for_tiles(begin, end, [&](const T* source, T* target, int64_t h, int64_t count, int64_t w, int64_t w_end) {
+            if (rounds_once()) make_cells(source, h, w, w_end);
+            fill(source, h, target, w, w_end);
+            for (int64_t i = 1; i < count; ++i) repeat(source, h, target, target + i * job_.grad_input.stride[2], w, w_end);
+        });
+    }
+
+    // Around the caches, where windows lie apart.
+    void stream(int64_t begin, int64_t end) {
+        LineStream stream;
+        for_tiles(begin, end, [&](const T* source, T* target, int64_t h, int64_t count, int64_t w, int64_t w_end) {
+            make_cells(source, h, w, w_end);
+            for (int64_t i = 0; i < count; ++i) stream_row(stream, h, target + i * job_.grad_input.stride[2], w, w_end);
+        });
+    }
+
+   private:
+    // Calls body(source, target, h, count, w, w_end) for the columns [w, w_end) of `count` rows from h on that lie in the same windows.
+    template <class Body>
+    void for_tiles(int64_t begin, int64_t end, const Body& body) {
         const AxisTable &rows = job_.rows, &columns = job_.columns;
         const View<4>&out = job_.grad_output, &in = job_.grad_input;
         for (int64_t row = begin; row < end;) {
@@ -28,16 +48,26 @@ class AveragePoolChannels {
                 T* target = static_cast<T*>(in.data) + n * in.stride[0] + c + h * in.stride[2];
                 for (int64_t w = 0, w_end; w < columns.in; w = w_end) {
                     for (w_end = w + 1; w_end < columns.in && columns.last[w_end] - columns.first[w] <= job_.tile_columns;) ++w_end;
-                    if (rounds_once()) make_cells(source, h, w, w_end);
-                    fill(source, h, target, w, w_end);
-                    for (int64_t i = 1; i < count; ++i) repeat(source, h, target, target + i * in.stride[2], w, w_end);
+                    body(source, target, h, count, w, w_end);
                 }
             }
             row += count;
         }
     }
 
-   private:
+    // From the cells of the windows.
+    void stream_row(LineStream& stream, int64_t h, T* row, int64_t w, int64_t w_end) const {
+        const AxisTable& columns = job_.columns;
+        const bool is_outside = job_.rows.first[h] == job_.rows.last[h];
+        for (int64_t i = w; i < w_end; ++i) {
+            T* const target = row + i * step_;
+            if (is_outside || columns.first[i] == columns.last[i])
+                clear(target, 1);
+            else
+                stream.copy(target, cells() + (columns.first[i] - columns.first[w]) * channels_, channels_);
+        }
+    }
+
     static constexpr int64_t kChannelsOfCopy = 256, kElementsOfRun = 512;
 
     // The scaled sum over the rows of the windows that hold row h, in window column o.
