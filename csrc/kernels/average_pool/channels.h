@@ -59,10 +59,11 @@ class AveragePoolChannels {
     void stream_row(LineStream& stream, int64_t h, T* row, int64_t w, int64_t w_end) const {
         const AxisTable& columns = job_.columns;
         const bool is_outside = job_.rows.first[h] == job_.rows.last[h];
+        const auto zeros = [](auto width, int64_t) { return Vector<S, decltype(width)::value>{}; };
         for (int64_t i = w; i < w_end; ++i) {
             T* const target = row + i * step_;
             if (is_outside || columns.first[i] == columns.last[i])
-                clear(target, 1);
+                stream.write<kLanes<S>>(target, channels_, zeros);
             else
                 stream.copy(target, cells() + (columns.first[i] - columns.first[w]) * channels_, channels_);
         }
