@@ -8,7 +8,6 @@ from support.subprocesses import output_of
 CONVOLUTION = """
 import os, resource, threading
 import torch_aclnn, torch
-torch.manual_seed(0)
 
 def convolve(numbers, value=1.0, device="npu"):
     x = torch.full((1, 16, numbers // 16000, 1000), value, device=device)

@@ -59,6 +59,11 @@ void divide_scratch_by_channels(AveragePoolJob& job, int64_t sum_size) {
     job.sum_bytes = round_to_lines(job.tile_columns * job.tile_channels * sum_size);
 }
 
+// Half types take longer to make than to write, and while a sink writes around the caches nothing is made.
+bool streams_rows(const AveragePoolJob& job) {
+    return !is_half_type(job.grad_input.dtype) && is_large(job.grad_input);
+}
+
 // Whether each cell is rounded once and copied around the caches to all places of its window, which pays where these are several. Of small
 // cells lines would be put together, and up to two thirds of the last cache a result stays there.
 bool streams_cells(const AveragePoolJob& job) {
@@ -169,11 +174,9 @@ class Plan {
                                            job.grad_input.size[0] * job.grad_input.size[1] * geometry_.rows.in());
         job.column_sums = column_sums_.table();
         job.plane_scale = data_or_null(plane_scale_);
-        // Half types take longer to make than to write, and while a sink writes around the caches nothing is made.
-        job.stream = !is_half_type(job.grad_input.dtype) && is_large(job.grad_input);
         const auto divide_scratch = by_channel_ ? divide_scratch_by_channels : divide_scratch_by_planes;
         divide_scratch(job, sizeof(S));
-        if (by_channel_) job.stream = streams_cells(job);
+        job.stream = by_channel_ ? streams_cells(job) : streams_rows(job);
         return job;
     }
 
