@@ -104,7 +104,7 @@ bool suits_transposed(const FlatTensors<4>& tensors, const WindowAxis& rows, con
     const bool share_no_cell = !rows.overlap() && !columns.overlap();
     const bool copies = share_no_cell && size == tensors.size_of_plane(tensors.source);
     if (copies && tensors.target.size[3] <= kShortRowOfCopies) return false;
-    const int64_t table_plane = is_large(tensors.target) ? kStreamedTablePlane : kTablePlane;
+    const int64_t table_plane = tensors.streams() ? kStreamedTablePlane : kTablePlane;
     return !(has_wide_gather() && size <= table_plane && share_no_cell);
 }
 

@@ -17,6 +17,8 @@ struct FlatTensors {
     View<Rank> source, target;
     int64_t inner;
 
+    // Whether a result is so large that tables of planes write it around the caches. Other programs use a part of the last one.
+    bool streams() const { return 2 * target.bytes() * inner > last_cache_bytes(); }
     int64_t plane_count() const { return target.size[0] * target.size[1]; }
     // In numbers.
     int64_t plane_size() const { return size_of_plane(target); }
@@ -72,7 +74,7 @@ class FlatPlanes {
         job_.dtype = target.dtype;
         job_.source = source.data;
         job_.target = target.data;
-        job_.stream = target.bytes() * inner_ > last_cache_bytes();
+        job_.stream = tensors.streams();
         job_.source_stride[0] = source.stride[0];
         job_.target_stride[0] = target.stride[0];
         plan(axes, Rank - 2, std::min(tensors.adjacent_planes(source), tensors.adjacent_planes(target)));
