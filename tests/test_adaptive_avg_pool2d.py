@@ -21,6 +21,7 @@ CASES = [
     ((2, 3, 3, 4), (7, 9)),  # more outputs than inputs
     ((4, 8, 7, 7), (1, 1)),
     ((2, 3, 12, 50), (4, 1)),  # rows of a plane that are one long row
+    ((2, 3, 15, 100), (7, 1)),  # windows of whole rows, two of which share some
     ((2, 20, 10, 8), (2, 1)),  # planes of fewer elements than a vector has
     ((3, 6, 5), (6, 5)),
     ((5, 1, 1), (2, 3)),

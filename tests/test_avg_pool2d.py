@@ -29,6 +29,7 @@ CASES = [
     ((1, 5, 8, 8), (2, 2), (3, 3), (0, 0), False, True, None),  # cells that no window holds
     ((3, 14, 14), (7, 7), (7, 7), (0, 0), False, True, None),
     ((2, 3, 13, 60), (3, 60), (4, 60), (0, 0), False, True, None),  # rows of a plane that are one long row, with gaps
+    ((2, 3, 13, 60), (3, 60), (2, 60), (1, 0), False, False, None),  # windows of whole rows, of two sizes, two of which share some
     ((2, 20, 10, 8), (3, 3), (3, 3), (0, 0), False, True, None),  # planes of fewer elements than a vector has
     ((5, 1, 1), (1, 1), (1, 1), (0, 0), False, True, None),
 ]

@@ -108,6 +108,13 @@ bool suits_transposed(const FlatTensors<4>& tensors, const WindowAxis& rows, con
     return !(has_wide_gather() && size <= table_plane && share_no_cell);
 }
 
+// Whether full-width windows leave runs so long that filling them one by one takes less than a table of the plane.
+bool has_long_runs(const WindowAxis& rows, const WindowAxis& columns) {
+    constexpr int64_t kMinRun = 40, kMinRunOfSharedRows = 64;
+    const int64_t min_run = rows.has_one_window_each() ? kMinRun : kMinRunOfSharedRows;
+    return gather_lanes() == 0 || rows.in() * columns.in() >= min_run * rows.run_count();
+}
+
 // Whether there was a loop for the planes as a whole.
 bool run_whole_planes(const View<4>& grad_output, const View<4>& grad_input, const WindowAxis& rows, const WindowAxis& columns,
                       const RegularWindows& regular, int thread_count) {
@@ -198,8 +205,10 @@ void average_pool_backward(const View<4>& grad_output, const View<4>& grad_input
     rows.find_runs();
     columns.find_runs();
     regular = worthwhile(regular);
-    if (suits_full_width(grad_input, rows, columns)) return full_width_backward(grad_output, grad_input, rows, columns, thread_count);
+    const bool full_width = suits_full_width(grad_input, rows, columns);
+    if (full_width && has_long_runs(rows, columns)) return full_width_backward(grad_output, grad_input, rows, columns, thread_count);
     if (run_whole_planes(grad_output, grad_input, rows, columns, regular, thread_count)) return;
+    if (full_width) return full_width_backward(grad_output, grad_input, rows, columns, thread_count);
     Geometry geometry = join_channels(join_rows({grad_output, grad_input, std::move(rows), std::move(columns), regular}));
     if (grad_input.dtype == DType::float64)
         Plan<double>(std::move(geometry)).run(thread_count);

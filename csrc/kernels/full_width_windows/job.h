@@ -7,10 +7,12 @@
 
 namespace torch_aclnn::kernels {
 
-// grad_input[n,c,h,w] = grad_output[n,c,o,0] * rows.scale[o] * column_scale, of the window o that holds row h.
+// grad_input[n,c,h,w] = the sum of grad_output[n,c,o,0] * rows.scale[o] over the windows o that hold row h, times column_scale.
 struct FullWidthJob {
-    View<4> grad_output, grad_input;  // a plane of grad_input has no gaps
+    static constexpr int64_t kMaxTerms = 2;  // as many as windows of adaptive pooling share a row
+    View<4> grad_output, grad_input;         // a plane of grad_input has no gaps
     AxisTable rows;
+    int64_t terms;             // 1: each row lies in one window; 2: in two at most
     const void* column_scale;  // one number, in the type of the sums
 };
 

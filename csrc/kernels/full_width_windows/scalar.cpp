@@ -11,10 +11,13 @@ template <class T>
 void fill_rows(const FullWidthJob& job, int64_t begin, int64_t end) {
     using S = typename Accumulator<T>::type;
     for_rows<T>(job, begin, end, [&](const T* plane, T* row, int64_t h) {
-        const int64_t window = job.rows.first[h];
-        const S scale = job.rows.scale == nullptr ? 1 : static_cast<const S*>(job.rows.scale)[window];
-        const S value = static_cast<S>(plane[window * job.grad_output.stride[2]]) * scale * *static_cast<const S*>(job.column_scale);
-        std::fill_n(row, job.grad_input.size[3], static_cast<T>(value + S{0}));
+        S sum = 0;
+        for (int64_t window = job.rows.first[h]; window < job.rows.last[h]; ++window) {
+            const S scale = job.rows.scale == nullptr ? 1 : static_cast<const S*>(job.rows.scale)[window];
+            sum += static_cast<S>(plane[window * job.grad_output.stride[2]]) * scale;
+        }
+        const S value = sum * *static_cast<const S*>(job.column_scale) + S{0};
+        std::fill_n(row, job.grad_input.size[3], static_cast<T>(value));
     });
 }
 

@@ -5,18 +5,17 @@
 namespace torch_aclnn::kernels::KERNEL_ISA {
 namespace {
 
-template <class T>
+template <class T, int kTerms>
 class FullWidthWindows {
    public:
     explicit FullWidthWindows(const FullWidthJob& job) : job_(job) {}
 
     void run(int64_t begin, int64_t end) {
-        const int64_t width = job_.grad_input.size[3], step = job_.grad_output.stride[2];
+        const int64_t width = job_.grad_input.size[3];
         for_planes<T>(job_, begin, end, [&](const T* source, T* target, int64_t h, int64_t h_end) {
             for (int64_t next; h < h_end; h = next) {
-                const int64_t window = job_.rows.first[h];
                 next = smaller(h_end, job_.rows.run_end[h]);
-                add(source[window * step], window, {target + h * width, (next - h) * width});
+                add(source, h, {target + h * width, (next - h) * width});
             }
         });
         write();
@@ -31,9 +30,13 @@ class FullWidthWindows {
         int64_t size;
     };
 
-    void add(T element, int64_t window, Run run) {
-        elements_[count_] = element;
-        if (job_.rows.scale != nullptr) scales_[count_] = static_cast<const S*>(job_.rows.scale)[window];
+    void add(const T* source, int64_t h, Run run) {
+        const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first;
+        for (int t = 0; t < kTerms; ++t) {
+            const bool is_there = kTerms == 1 || t < count;
+            elements_[t][count_] = is_there ? source[(first + t) * job_.grad_output.stride[2]] : T{};
+            if (job_.rows.scale != nullptr) scales_[t][count_] = is_there ? static_cast<const S*>(job_.rows.scale)[first + t] : S{0};
+        }
         runs_[count_] = run;
         if (++count_ == kBlock) write();
     }
@@ -41,12 +44,17 @@ class FullWidthWindows {
     void write() {
         const S column_scale = *static_cast<const S*>(job_.column_scale);
         for (int i = 0; i < count_; i += N) {
-            auto value = load<N>(elements_ + i);
-            if (job_.rows.scale != nullptr) value *= load<N>(scales_ + i);
-            store<N>(elements_ + i, value * column_scale + S{0});
+            auto value = term(0, i);
+            for (int t = 1; t < kTerms; ++t) value += term(t, i);
+            store<N>(elements_[0] + i, value * column_scale + S{0});
         }
-        for (int i = 0; i < count_; ++i) fill(runs_[i], elements_[i]);
+        for (int i = 0; i < count_; ++i) fill(runs_[i], elements_[0][i]);
         count_ = 0;
+    }
+
+    Vector<S, N> term(int t, int i) const {
+        const auto element = load<N>(elements_[t] + i);
+        return job_.rows.scale == nullptr ? element : element * load<N>(scales_[t] + i);
     }
 
     // The last vector may cover elements of the one before again.
@@ -62,8 +70,8 @@ class FullWidthWindows {
     }
 
     const FullWidthJob& job_;
-    T elements_[kBlock] = {};
-    S scales_[kBlock] = {};
+    T elements_[kTerms][kBlock] = {};
+    S scales_[kTerms][kBlock] = {};
     Run runs_[kBlock];
     int count_ = 0;
 };
@@ -71,7 +79,11 @@ class FullWidthWindows {
 }  // namespace
 
 void full_width_windows(const FullWidthJob& job, int64_t begin, int64_t end) {
-    visit_sums(job.grad_input.dtype, [&](auto element) { FullWidthWindows<decltype(element)>(job).run(begin, end); });
+    static_assert(FullWidthJob::kMaxTerms == 2);
+    visit_sums(job.grad_input.dtype, [&](auto element) {
+        using T = decltype(element);
+        job.terms > 1 ? FullWidthWindows<T, 2>(job).run(begin, end) : FullWidthWindows<T, 1>(job).run(begin, end);
+    });
 }
 
 }  // namespace torch_aclnn::kernels::KERNEL_ISA

@@ -51,6 +51,12 @@ bool WindowAxis::has_one_window_each() const {
     return true;
 }
 
+int64_t WindowAxis::max_windows() const {
+    int64_t largest = 0;
+    for (int64_t i = 0; i < in_; i = run_end()[i]) largest = std::max(largest, last()[i] - first()[i]);
+    return largest;
+}
+
 int64_t WindowAxis::run_count() const {
     int64_t count = 0;
     for (int64_t i = 0; i < in_; i = run_end()[i]) ++count;

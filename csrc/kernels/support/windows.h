@@ -43,6 +43,7 @@ class WindowAxis {
     }
     // Whether each index lies in exactly one window; after find_runs.
     bool has_one_window_each() const;
+    int64_t max_windows() const;  // of an index; after find_runs
     void find_runs();
     int64_t run_count() const;  // after find_runs
     AxisTable table(int64_t out, const void* scale) const { return {in_, out, first(), last(), run_end(), scale}; }
