@@ -59,11 +59,16 @@ LoopOperand operand(const View<8>& view) {
     return result;
 }
 
-// The ends of rows take longer to stream than to store. Beside as large inputs a result of half the last cache does not stay there, and of
-// longer rows it pays to write it around.
-bool has_long_rows(const BatchNormJob& job) {
-    constexpr int64_t kLongRowBytes = 1024;
-    return job.loop.size[job.loop.rank - 1] * element_size(job.grad_input.dtype) >= kLongRowBytes;
+// Whether the result is written around the caches: one that they do not hold, and of long rows one of half the last cache too, which does
+// not stay there beside as large inputs. The ends of rows take longer to stream than to store, so short rows of a channel each are stored;
+// where rows run over the channels, several are joined.
+bool streams(const BatchNormJob& job, const View<8>& grad_input) {
+    constexpr int64_t kLongRowBytes = 1024, kShortRowBytes = 128, kShortRowBytesOfHalfTypes = 384;
+    const int row = job.loop.rank - 1;
+    const int64_t bytes = job.loop.size[row] * element_size(grad_input.dtype);
+    const int64_t short_bytes = is_half_type(grad_input.dtype) ? kShortRowBytesOfHalfTypes : kShortRowBytes;
+    if (!grad_input.is_aligned() || (job.channel_stride[row] == 0 && bytes < short_bytes)) return false;
+    return is_large(grad_input) || (exceeds_half_of_cache(grad_input) && bytes >= kLongRowBytes);
 }
 
 // The job but for its coefficients.
@@ -80,7 +85,7 @@ BatchNormJob plan_loop(const View<8>& grad_out, const View<8>& input, const View
     const std::initializer_list<int64_t*> strides{job.grad_out.stride, job.input.stride, job.grad_input.stride, job.channel_stride};
     if (channels_innermost(grad_input)) move_to_end(job.loop, strides, 1);
     simplify(job.loop, strides);
-    job.stream = grad_input.is_aligned() && (is_large(grad_input) || (exceeds_half_of_cache(grad_input) && has_long_rows(job)));
+    job.stream = streams(job, grad_input);
     return job;
 }
 
