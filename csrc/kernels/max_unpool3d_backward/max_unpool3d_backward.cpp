@@ -64,11 +64,14 @@ bool prefers_channels_together(const View<5>& grad_output, const View<5>& indice
                                                (indices.size[1] >= kMinChannels && indices.bytes() / samples > kFirstCacheBytes));
 }
 
-// Whether the first cache does not hold the indices of one depth, and rows are long enough to be taken one by one.
-bool prefers_rows(const View<5>& indices) {
-    constexpr int64_t kLongRow = 16;
-    const int64_t bytes_of_depth = indices.bytes() / (indices.size[0] * indices.size[2]);
-    return bytes_of_depth > kFirstCacheBytes && indices.size[4] >= kLongRow;
+// Whether the first cache does not hold the indices of one depth, nor what they pick where that comes from memory, and rows are long enough
+// to be taken one by one.
+bool prefers_rows(const View<5>& grad_output, const View<5>& indices) {
+    constexpr int64_t kLongRow = 16, kLongRowFromMemory = 8;
+    const bool from_memory = exceeds_half_of_cache(grad_output);
+    const int64_t bytes = indices.bytes() + (from_memory ? grad_output.bytes() : 0);
+    const int64_t bytes_of_depth = bytes / (indices.size[0] * indices.size[2]);
+    return bytes_of_depth > kFirstCacheBytes && indices.size[4] >= (from_memory ? kLongRowFromMemory : kLongRow);
 }
 
 // Whether elements follow each other in the order of the loop, without gaps.
@@ -110,7 +113,7 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
         move_to_end(job.loop, strides, 1);
     } else if (prefers_channels_together(grad_output, indices)) {
         // Channels share cache lines: all of them at one depth, or in one row, before the next.
-        const int dims_within = prefers_rows(indices) ? 1 : 2;
+        const int dims_within = prefers_rows(grad_output, indices) ? 1 : 2;
         move_to_end(job.loop, strides, 1);
         for (int i = 0; i < dims_within; ++i) move_to_end(job.loop, strides, 4 - dims_within);
     }
