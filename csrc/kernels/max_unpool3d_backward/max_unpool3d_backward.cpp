@@ -42,9 +42,14 @@ int64_t flat_stride(const View<5>& view) {
     return rows_follow && planes_follow ? column : 0;
 }
 
-bool rows_are_channels(const View<5>& indices) {
-    constexpr int64_t kMinChannels = 16;  // a shorter row costs more than elements that are not adjacent
-    return channels_innermost(indices) && indices.size[1] >= kMinChannels;
+// Whether rows of the loop run over channels. A short one costs more than elements that are not adjacent, unless these come from memory:
+// channels share its lines, which are fetched ahead.
+bool rows_are_channels(const View<5>& grad_output, const View<5>& indices) {
+    constexpr int64_t kMinChannels = 16, kMinBytesFromMemory = 10;
+    if (!channels_innermost(indices)) return false;
+    const int64_t channels = indices.size[1], bytes = channels * element_size(grad_output.dtype);
+    const bool from_memory = channels_innermost(grad_output) && exceeds_half_of_cache(grad_output);
+    return channels >= kMinChannels || (from_memory && bytes >= kMinBytesFromMemory);
 }
 
 // Whether threads that take rows of channels, and few of them each, write into the same cache lines of a result of short planes.
@@ -64,11 +69,11 @@ bool prefers_channels_together(const View<5>& grad_output, const View<5>& indice
                                                (indices.size[1] >= kMinChannels && indices.bytes() / samples > kFirstCacheBytes));
 }
 
-// Whether the first cache does not hold the indices of one depth, nor what they pick where that comes from memory, and rows are long enough
-// to be taken one by one.
+// Whether the first cache does not hold the indices of one depth, nor what several channels pick where that comes from memory, and rows are
+// long enough to be taken one by one.
 bool prefers_rows(const View<5>& grad_output, const View<5>& indices) {
-    constexpr int64_t kLongRow = 16, kLongRowFromMemory = 8;
-    const bool from_memory = exceeds_half_of_cache(grad_output);
+    constexpr int64_t kLongRow = 16, kLongRowFromMemory = 8, kSeveralChannels = 3;
+    const bool from_memory = indices.size[1] >= kSeveralChannels && exceeds_half_of_cache(grad_output);
     const int64_t bytes = indices.bytes() + (from_memory ? grad_output.bytes() : 0);
     const int64_t bytes_of_depth = bytes / (indices.size[0] * indices.size[2]);
     return bytes_of_depth > kFirstCacheBytes && indices.size[4] >= (from_memory ? kLongRowFromMemory : kLongRow);
@@ -109,7 +114,7 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     job.prefetch_elements = prefetches && grad_output.size[2] != out.size[2];
 
     const std::initializer_list<int64_t*> strides{job.indices.stride, job.out.stride, job.plane.stride, job.logical_stride};
-    if (rows_are_channels(indices)) {
+    if (rows_are_channels(grad_output, indices)) {
         move_to_end(job.loop, strides, 1);
     } else if (prefers_channels_together(grad_output, indices)) {
         // Channels share cache lines: all of them at one depth, or in one row, before the next.
@@ -119,7 +124,7 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     }
     simplify(job.loop, strides);
     const int64_t row_size = job.loop.size[job.loop.rank - 1];
-    const bool has_rows_of_channels = rows_are_channels(indices) && job.loop.rank > 1 && is_dense(job.indices, job.loop);
+    const bool has_rows_of_channels = rows_are_channels(grad_output, indices) && job.loop.rank > 1 && is_dense(job.indices, job.loop);
     if (prefetches && has_rows_of_channels) job.rows_ahead = (MaxUnpoolJob::kAhead + row_size - 1) / row_size;
     return job;
 }
@@ -146,7 +151,7 @@ std::optional<BadIndex> max_unpool3d_backward(const View<5>& grad_output, const 
     MaxUnpoolLoop* const loop = TORCH_ACLNN_LOOP(max_unpool);
     SmallestBad bad;
     const int64_t count = element_count(job.loop), row_size = job.loop.size[job.loop.rank - 1];
-    if (rows_are_channels(indices) && threads_would_share_lines(out, thread_count))
+    if (rows_are_channels(grad_output, indices) && threads_would_share_lines(out, thread_count))
         parallel_for(row_size, kCostOfGather * (count / row_size), thread_count, [&](int64_t begin, int64_t end) {
             const MaxUnpoolJob part = part_of_rows(job, begin, end);
             FirstBad found = loop(part, 0, element_count(part.loop));
