@@ -39,6 +39,17 @@ def test_rows_of_channels_are_read_ahead_within_their_indices(channels):
     assert torch.equal(result, expected)
 
 
+def test_the_first_index_outside_a_large_gradient_is_reported():
+    """Few channels are rows of the loop then, and the first in its order is not the first in that of the indices."""
+    channels, size = 7, (8, 9, 10)
+    count = count_beyond_the_cache((channels, *size), torch.float16)
+    gradient = torch.zeros(count, channels, *size, dtype=torch.float16).to(memory_format=torch.channels_last_3d)
+    indices = torch.zeros(count, 2, 3, 2, channels, dtype=torch.int64).permute(0, 4, 1, 2, 3)
+    indices[1, 5, 0, 0, 0] = indices[1, 4, 1, 2, 1] = math.prod(size)
+    with pytest.raises(RuntimeError, match=r"indices: expected values below .* got 720 at position \[1, 4, 1, 2, 1\]"):
+        ops.max_unpool3d_backward(gradient, indices, list(size), [4, 3, 5], [0, 0, 0])
+
+
 SMALL_WINDOWS = {
     "equal to their step": {"kernel_size": [3, 2], "stride": [3, 2]},
     "with gaps": {"kernel_size": [2, 1], "stride": [3, 2]},
