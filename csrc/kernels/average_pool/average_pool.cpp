@@ -42,18 +42,12 @@ void divide_scratch_by_planes(AveragePoolJob& job, int64_t sum_size) {
     job.sink_bytes = sink_bytes(std::max(job.row_bytes, kPieceBytes));
 }
 
-int64_t most_terms(const AxisTable& axis) {
-    int64_t terms = 0;
-    for (int64_t i = 0; i < axis.in; ++i) terms = std::max(terms, axis.last[i] - axis.first[i]);
-    return terms;
-}
-
 // The same for adjacent channels: as many columns as the first cache holds sums for, at least all windows of one column.
 void divide_scratch_by_channels(AveragePoolJob& job, int64_t sum_size) {
     constexpr int64_t kSumBytes = 16384;
     const int64_t sums = kSumBytes / sum_size;
-    const int64_t terms = std::max<int64_t>(1, most_terms(job.columns));
-    job.apart = terms == 1 && most_terms(job.rows) <= 1;
+    const int64_t terms = std::max<int64_t>(1, job.columns.max_windows());
+    job.apart = terms == 1 && job.rows.max_windows() <= 1;
     job.tile_channels = std::min(job.grad_input.size[1], std::max<int64_t>(64, sums / terms / 64 * 64));
     job.tile_columns = std::max(terms, sums / job.tile_channels);
     job.sum_bytes = round_to_lines(job.tile_columns * job.tile_channels * sum_size);

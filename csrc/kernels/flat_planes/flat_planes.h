@@ -17,8 +17,8 @@ struct FlatTensors {
     View<Rank> source, target;
     int64_t inner;
 
-    // Whether a result is so large that tables of planes write it around the caches. Other programs use a part of the last one.
-    bool streams() const { return 2 * target.bytes() * inner > last_cache_bytes(); }
+    // Whether a result is so large that tables of planes write it around the caches.
+    bool streams() const { return exceeds_half_of_cache(target.bytes() * inner); }
     int64_t plane_count() const { return target.size[0] * target.size[1]; }
     // In numbers.
     int64_t plane_size() const { return size_of_plane(target); }

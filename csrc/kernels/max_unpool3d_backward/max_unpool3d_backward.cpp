@@ -87,7 +87,8 @@ bool is_dense(const LoopOperand& operand, const Loop& loop) {
     return true;
 }
 
-MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View<5>& out) {
+// `by_channel`: rows run over channels.
+MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View<5>& out, bool by_channel) {
     MaxUnpoolJob job{};
     job.loop.rank = 5;
     job.element_size = element_size(out.dtype);
@@ -114,7 +115,7 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     job.prefetch_elements = prefetches && grad_output.size[2] != out.size[2];
 
     const std::initializer_list<int64_t*> strides{job.indices.stride, job.out.stride, job.plane.stride, job.logical_stride};
-    if (rows_are_channels(grad_output, indices)) {
+    if (by_channel) {
         move_to_end(job.loop, strides, 1);
     } else if (prefers_channels_together(grad_output, indices)) {
         // Channels share cache lines: all of them at one depth, or in one row, before the next.
@@ -124,7 +125,7 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     }
     simplify(job.loop, strides);
     const int64_t row_size = job.loop.size[job.loop.rank - 1];
-    const bool has_rows_of_channels = rows_are_channels(grad_output, indices) && job.loop.rank > 1 && is_dense(job.indices, job.loop);
+    const bool has_rows_of_channels = by_channel && job.loop.rank > 1 && is_dense(job.indices, job.loop);
     if (prefetches && has_rows_of_channels) job.rows_ahead = (MaxUnpoolJob::kAhead + row_size - 1) / row_size;
     return job;
 }
@@ -147,11 +148,12 @@ MaxUnpoolJob part_of_rows(MaxUnpoolJob job, int64_t begin, int64_t end) {
 
 std::optional<BadIndex> max_unpool3d_backward(const View<5>& grad_output, const View<5>& indices, const View<5>& out, int thread_count) {
     if (out.empty()) return std::nullopt;
-    const MaxUnpoolJob job = plan(grad_output, indices, out);
+    const bool by_channel = rows_are_channels(grad_output, indices);
+    const MaxUnpoolJob job = plan(grad_output, indices, out, by_channel);
     MaxUnpoolLoop* const loop = TORCH_ACLNN_LOOP(max_unpool);
     SmallestBad bad;
     const int64_t count = element_count(job.loop), row_size = job.loop.size[job.loop.rank - 1];
-    if (rows_are_channels(grad_output, indices) && threads_would_share_lines(out, thread_count))
+    if (by_channel && threads_would_share_lines(out, thread_count))
         parallel_for(row_size, kCostOfGather * (count / row_size), thread_count, [&](int64_t begin, int64_t end) {
             const MaxUnpoolJob part = part_of_rows(job, begin, end);
             FirstBad found = loop(part, 0, element_count(part.loop));

@@ -18,9 +18,12 @@ bool is_large(const View<Rank>& tensor) {
 }
 
 // A tensor of this size may have to be read from memory, because other programs use a part of the last cache.
+inline bool exceeds_half_of_cache(int64_t bytes) {
+    return 2 * bytes > last_cache_bytes();
+}
 template <int Rank>
 bool exceeds_half_of_cache(const View<Rank>& tensor) {
-    return 2 * tensor.bytes() > last_cache_bytes();
+    return exceeds_half_of_cache(tensor.bytes());
 }
 
 }  // namespace torch_aclnn::kernels

@@ -31,6 +31,12 @@ class Quotients {
 
 }  // namespace
 
+int64_t AxisTable::max_windows() const {
+    int64_t largest = 0;
+    for (int64_t i = 0; i < in; ++i) largest = std::max(largest, last[i] - first[i]);
+    return largest;
+}
+
 WindowAxis::WindowAxis(int64_t in, int64_t out) : in_(in), out_(out), numbers_(new int64_t[3 * in + out]) {
     std::fill_n(divisor(), out, 1);
 }
@@ -49,12 +55,6 @@ bool WindowAxis::has_one_window_each() const {
     for (int64_t i = 0; i < in_; i = run_end()[i])
         if (last()[i] - first()[i] != 1) return false;
     return true;
-}
-
-int64_t WindowAxis::max_windows() const {
-    int64_t largest = 0;
-    for (int64_t i = 0; i < in_; i = run_end()[i]) largest = std::max(largest, last()[i] - first()[i]);
-    return largest;
 }
 
 int64_t WindowAxis::run_count() const {

@@ -17,6 +17,8 @@ struct AxisTable {
     const int64_t* last;
     const int64_t* run_end;
     const void* scale;  // per window, in the type of the sums; null means ones
+
+    int64_t max_windows() const;  // of an index
 };
 
 // Input index i takes the output indices [first[i], last[i]); output index o was divided by divisor[o], by default 1. All of it is one
@@ -38,12 +40,10 @@ class WindowAxis {
     bool has_one_divisor() const {
         return std::all_of(divisor(), divisor() + out_, [this](int64_t d) { return d == divisor()[0]; });
     }
-    bool overlap() const {
-        return !std::equal(first(), first() + in_, last(), [](int64_t begin, int64_t end) { return end - begin <= 1; });
-    }
+    int64_t max_windows() const { return table(out_, nullptr).max_windows(); }  // of an index
+    bool overlap() const { return max_windows() > 1; }
     // Whether each index lies in exactly one window; after find_runs.
     bool has_one_window_each() const;
-    int64_t max_windows() const;  // of an index; after find_runs
     void find_runs();
     int64_t run_count() const;  // after find_runs
     AxisTable table(int64_t out, const void* scale) const { return {in_, out, first(), last(), run_end(), scale}; }
