@@ -80,6 +80,29 @@ def test_the_first_index_outside_is_named_however_threads_share_the_work(channel
         )
 
 
+# Rows of up to 32 adjacent channels are joined to blocks of 64 elements where these are 2048 or more.
+@pytest.mark.parametrize("out_format", [torch.contiguous_format, torch.channels_last_3d])
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("channels", [2, 3, 7, 16, 31, 32, 33])
+def test_adjacent_channels_take_each_element_from_its_place(channels, dtype, out_format):
+    grad_output, indices = sample((3, channels), (7, 6, 17), (4, 6, 5), dtype)
+    out = torch.empty(indices.shape, dtype=dtype).to(memory_format=out_format)
+    op.out(layouts.channels_last(grad_output), layouts.channels_last(indices), (4, 6, 5), STRIDE, PADDING, out=out)
+    assert torch.equal(out, tensor_gradient(grad_output, indices))
+
+
+@pytest.mark.parametrize("later", [None, (0, 0, 0), (6, 5, 16)], ids=str)
+@pytest.mark.parametrize("channels", [2, 7, 32])
+def test_the_first_index_outside_is_named_among_adjacent_channels(channels, later):
+    """In the order of the elements, where a later channel may lie before it in memory."""
+    grad_output, indices = sample((3, channels), (7, 6, 18), (4, 6, 5))
+    indices[2, channels - 2, 6, 5, 17] = 120
+    if later:
+        indices[(2, channels - 1, *later)] = -1
+    with pytest.raises(RuntimeError, match=rf"got 120 at position \[2, {channels - 2}, 6, 5, 17\]"):
+        op(layouts.channels_last(grad_output), layouts.channels_last(indices), (4, 6, 5), STRIDE, PADDING)
+
+
 def test_the_indices_of_a_pooling_on_npu_are_kept_as_they_are():
     pooled, indices = torch.nn.functional.max_pool3d(torch.randn(2, 8, 8, 8, 8).npu(), 2, return_indices=True)
     assert indices.dtype == torch.int32

@@ -8,7 +8,9 @@ namespace torch_aclnn::kernels {
 
 // out[i] = plane(i)[indices[i]]; the plane moves with each dimension of the loop, by its stride there.
 struct MaxUnpoolJob {
-    static constexpr int64_t kAhead = 128;  // indices, between a prefetch and what needs it
+    static constexpr int64_t kBlock = 64;      // elements that are taken at a time
+    static constexpr int64_t kMaxJoined = 32;  // channels
+    static constexpr int64_t kAhead = 128;     // indices, between a prefetch and what needs it
     Loop loop;
     int64_t element_size;
     LoopOperand indices, out, plane;
@@ -16,6 +18,7 @@ struct MaxUnpoolJob {
     int64_t plane_size;
     int64_t element_stride;                              // between neighbours of the plane, or 0 if it has to be taken apart:
     int64_t plane_height, plane_width, plane_stride[3];  // for depth, row and column
+    bool joins_rows;                                     // of up to kMaxJoined channels, whose indices follow each other
     bool prefetch_planes, prefetch_elements;             // short planes as a whole, of others what is picked
     int64_t rows_ahead;                                  // instead, what is picked by a row of channels so many rows later; 0: nothing
 };

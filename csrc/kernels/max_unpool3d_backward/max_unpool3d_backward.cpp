@@ -42,14 +42,14 @@ int64_t flat_stride(const View<5>& view) {
     return rows_follow && planes_follow ? column : 0;
 }
 
-// Whether rows of the loop run over channels. A short one costs more than elements that are not adjacent, unless these come from memory:
-// channels share its lines, which are fetched ahead.
+// Rows of so many elements in all are worth the tables by which short ones are joined.
+constexpr int64_t kManyElements = 2048;
+
+// Whether rows of the loop run over channels. A short one by itself costs more than elements that are not adjacent.
 bool rows_are_channels(const View<5>& grad_output, const View<5>& indices) {
-    constexpr int64_t kMinChannels = 16, kMinBytesFromMemory = 10;
+    constexpr int64_t kMinChannels = 16;
     if (!channels_innermost(indices)) return false;
-    const int64_t channels = indices.size[1], bytes = channels * element_size(grad_output.dtype);
-    const bool from_memory = channels_innermost(grad_output) && exceeds_half_of_cache(grad_output);
-    return channels >= kMinChannels || (from_memory && bytes >= kMinBytesFromMemory);
+    return indices.size[1] >= kMinChannels || (channels_innermost(grad_output) && indices.element_count() >= kManyElements);
 }
 
 // Whether threads that take rows of channels, and few of them each, write into the same cache lines of a result of short planes.
@@ -59,24 +59,10 @@ bool threads_would_share_lines(const View<5>& out, int thread_count) {
     return !channels_innermost(out) && out.size[0] < thread_count && plane_bytes <= kShortPlaneBytes;
 }
 
-constexpr int64_t kFirstCacheBytes = 32768, kSecondCacheBytes = 262144;  // of most machines, or more
-
-// Whether channels share cache lines of which so many would be read for each channel anew.
-bool prefers_channels_together(const View<5>& grad_output, const View<5>& indices) {
-    constexpr int64_t kMinChannels = 5;
-    const int64_t samples = indices.size[0];
-    return channels_innermost(grad_output) && (grad_output.bytes() / samples > kSecondCacheBytes ||
-                                               (indices.size[1] >= kMinChannels && indices.bytes() / samples > kFirstCacheBytes));
-}
-
-// Whether the first cache does not hold the indices of one depth, nor what several channels pick where that comes from memory, and rows are
-// long enough to be taken one by one.
-bool prefers_rows(const View<5>& grad_output, const View<5>& indices) {
-    constexpr int64_t kLongRow = 16, kLongRowFromMemory = 8, kSeveralChannels = 3;
-    const bool from_memory = indices.size[1] >= kSeveralChannels && exceeds_half_of_cache(grad_output);
-    const int64_t bytes = indices.bytes() + (from_memory ? grad_output.bytes() : 0);
-    const int64_t bytes_of_depth = bytes / (indices.size[0] * indices.size[2]);
-    return bytes_of_depth > kFirstCacheBytes && indices.size[4] >= (from_memory ? kLongRowFromMemory : kLongRow);
+// Whether channels share cache lines, so many that they would be read for each channel anew.
+bool prefers_channels_together(const View<5>& grad_output) {
+    constexpr int64_t kSecondCacheBytes = 262144;  // of most machines, or more
+    return channels_innermost(grad_output) && grad_output.bytes() / grad_output.size[0] > kSecondCacheBytes;
 }
 
 // Whether elements follow each other in the order of the loop, without gaps.
@@ -115,17 +101,13 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     job.prefetch_elements = prefetches && grad_output.size[2] != out.size[2];
 
     const std::initializer_list<int64_t*> strides{job.indices.stride, job.out.stride, job.plane.stride, job.logical_stride};
-    if (by_channel) {
-        move_to_end(job.loop, strides, 1);
-    } else if (prefers_channels_together(grad_output, indices)) {
-        // Channels share cache lines: all of them at one depth, or in one row, before the next.
-        const int dims_within = prefers_rows(grad_output, indices) ? 1 : 2;
-        move_to_end(job.loop, strides, 1);
-        for (int i = 0; i < dims_within; ++i) move_to_end(job.loop, strides, 4 - dims_within);
-    }
+    if (by_channel || prefers_channels_together(grad_output)) move_to_end(job.loop, strides, 1);
+    if (!by_channel && prefers_channels_together(grad_output))  // all of them at one depth before the next
+        for (int i = 0; i < 2; ++i) move_to_end(job.loop, strides, 2);
     simplify(job.loop, strides);
     const int64_t row_size = job.loop.size[job.loop.rank - 1];
     const bool has_rows_of_channels = by_channel && job.loop.rank > 1 && is_dense(job.indices, job.loop);
+    job.joins_rows = has_rows_of_channels && is_flat && row_size <= MaxUnpoolJob::kMaxJoined && element_count(job.loop) >= kManyElements;
     if (prefetches && has_rows_of_channels) job.rows_ahead = (MaxUnpoolJob::kAhead + row_size - 1) / row_size;
     return job;
 }

@@ -22,7 +22,7 @@ class Gather {
     }
 
    private:
-    static constexpr int64_t kBlock = 64, kGroup = 8;
+    static constexpr int64_t kBlock = MaxUnpoolJob::kBlock, kGroup = 8;
     static constexpr int64_t kAhead = MaxUnpoolJob::kAhead;
     static constexpr int64_t kBytesPerElement = 128;  // two lines of a plane
     static constexpr int64_t kShortPlane = 256;       // more elements are worth a prefetch
@@ -56,6 +56,7 @@ class Gather {
     }
 
     void run_rows(int64_t begin, int64_t end) {
+        if (job_.joins_rows) return run_joined_rows(begin, end);
         const bool has_channels = has_rows_of_channels();
         for_pieces(begin, end, [&](const Piece& first, int64_t rows, int64_t count, int64_t left) {
             has_channels ? gather_rows_of_channels(first, rows, count, left) : gather_rows(first, rows, count);
@@ -91,6 +92,50 @@ class Gather {
                 gather_channels(piece, block);
             }
         }
+    }
+
+    // Where elements lie from the beginning of a row of channels on, over as many rows as a block that begins in the first one needs.
+    struct Offsets {
+        static constexpr int64_t kSize = kBlock + 2 * MaxUnpoolJob::kMaxJoined;
+        int64_t plane[kSize], out[kSize];
+    };
+
+    // In blocks of one length, whatever the number of channels.
+    void run_joined_rows(int64_t begin, int64_t end) {
+        const int64_t channels = job_.loop.size[row_];
+        Offsets offsets;
+        for (int64_t i = 0, row = 0; i < kBlock + channels; ++row)
+            for (int64_t c = 0; c < channels; ++c, ++i) {
+                offsets.plane[i] = row * job_.plane.stride[row_ - 1] + c * job_.plane.stride[row_];
+                offsets.out[i] = row * job_.out.stride[row_ - 1] + c * job_.out.stride[row_];
+            }
+        for_pieces(begin, end, [&](const Piece& first, int64_t rows, int64_t count, int64_t left) {
+            count < channels ? gather_channels(first, count) : gather_joined_rows(first, offsets, rows, left);
+        });
+    }
+
+    __attribute__((noinline)) void gather_joined_rows(Piece row, const Offsets& offsets, int64_t rows, int64_t left) {
+        const int64_t channels = job_.loop.size[row_], ahead = job_.rows_ahead * channels, distance = job_.element_stride;
+        int64_t channel = 0;  // of the first element of a block
+        for (int64_t count = rows * channels; count > 0; count -= kBlock, left -= kBlock) {
+            const int64_t block = smaller(kBlock, count), *const indices = row.indices + channel;
+            const int64_t *const plane_offsets = offsets.plane + channel, *const out_offsets = offsets.out + channel;
+            for (int64_t i = 0; ahead > 0 && left >= ahead + block && i < block; ++i)
+                prefetch_element(row.plane, indices[ahead + i], plane_offsets[i]);
+            if (all_inside(indices, block))
+                for (int64_t i = 0; i < block; ++i) row.out[out_offsets[i]] = row.plane[indices[i] * distance + plane_offsets[i]];
+            else
+                for (int64_t i = 0; i < block; ++i) gather_checked(element_of(row, channel + i), 1);
+            move(row, row_ - 1, (channel + block) / channels);
+            channel = (channel + block) % channels;
+        }
+    }
+
+    // So many elements from the beginning of a row on.
+    Piece element_of(Piece row, int64_t elements) const {
+        move(row, row_ - 1, elements / job_.loop.size[row_]);
+        move(row, row_, elements % job_.loop.size[row_]);
+        return row;
     }
 
     // Planes of few elements, all of them adjacent, and the planes of indices follow each other.
@@ -192,11 +237,12 @@ class Gather {
     // The elements of a later block, which are scattered over the plane. A prefetch does not fault, so its indices need no check.
     void prefetch(const Bits* plane, const int64_t* indices, int64_t count) const {
         const int64_t step = job_.indices.stride[row_], plane_step = job_.plane.stride[row_];
-        const auto base = reinterpret_cast<uintptr_t>(plane);
-        for (int64_t i = 0; i < count; ++i) {
-            const uint64_t element = static_cast<uint64_t>(indices[i * step]) * job_.element_stride + i * plane_step;
-            __builtin_prefetch(reinterpret_cast<const void*>(base + element * sizeof(Bits)));
-        }
+        for (int64_t i = 0; i < count; ++i) prefetch_element(plane, indices[i * step], i * plane_step);
+    }
+
+    void prefetch_element(const Bits* plane, int64_t index, int64_t offset) const {
+        const uint64_t element = static_cast<uint64_t>(index) * job_.element_stride + offset;
+        __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(plane) + element * sizeof(Bits)));
     }
 
     bool all_inside(const int64_t* indices, int64_t count) const {

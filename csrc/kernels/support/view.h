@@ -22,11 +22,12 @@ struct View {
     }
     // As nearly always; but a tensor of any memory may begin anywhere.
     bool is_aligned() const { return reinterpret_cast<uintptr_t>(data) % element_size(dtype) == 0; }
-    int64_t bytes() const {
-        int64_t count = element_size(dtype);
+    int64_t element_count() const {
+        int64_t count = 1;
         for (int64_t s : size) count *= s;
         return count;
     }
+    int64_t bytes() const { return element_count() * element_size(dtype); }
 };
 
 // True if channels (dimension 1) lie `cell` elements apart, as neighbours, and the last dimension does not: then lanes shall be channels.
