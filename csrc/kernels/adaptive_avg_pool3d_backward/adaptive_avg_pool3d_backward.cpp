@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "kernels/adaptive_avg_pool2d_backward/adaptive_avg_pool2d_backward.h"
 #include "kernels/adaptive_avg_pool3d_backward/job.h"
 #include "kernels/average_pool/average_pool.h"
 #include "kernels/flat_planes/flat_planes.h"
@@ -115,6 +117,25 @@ View<4> with_depth_as_rows(const View<5>& view, int64_t columns, int64_t column_
             {view.stride[0], view.stride[1], view.stride[2], column_stride}};
 }
 
+// The dimension that planes of volumes extend, as neighbours in memory: samples (0), channels (1), or neither.
+std::optional<int> dimension_of_planes(const View<5>& grad_output, const View<5>& grad_input) {
+    for (int d : {1, 0}) {
+        const auto follow = [=](const View<5>& view) { return view.size[d] == 1 || view.stride[d] == view.size[2] * view.stride[2]; };
+        if (follow(grad_output) && follow(grad_input)) return d;
+    }
+    return std::nullopt;
+}
+
+View<4> with_planes_in(int d, const View<5>& view) {
+    View<4> planes{view.data,
+                   view.dtype,
+                   {view.size[0], view.size[1], view.size[3], view.size[4]},
+                   {view.stride[0], view.stride[1], view.stride[3], view.stride[4]}};
+    planes.size[d] *= view.size[2];
+    planes.stride[d] = view.stride[2];
+    return planes;
+}
+
 template <class S>
 void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     WindowAxis depth = adaptive_axis(grad_input.size[2], grad_output.size[2]);
@@ -124,6 +145,9 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     auto scales = window_scales<S, 3>({&depth, &rows, &columns});
     if constexpr (std::is_same_v<S, float>)
         if (run_whole_volumes(grad_output, grad_input, {&depth, &rows, &columns}, scales, thread_count)) return;
+    if (grad_input.size[2] == grad_output.size[2])  // no two planes are pooled together
+        if (const auto d = dimension_of_planes(grad_output, grad_input))
+            return adaptive_avg_pool2d_backward(with_planes_in(*d, grad_output), with_planes_in(*d, grad_input), thread_count);
     const auto table = [&](const WindowAxis& axis, int d) {
         return axis.table(grad_output.size[2 + d], scales[d].empty() ? nullptr : scales[d].data());
     };
