@@ -59,13 +59,13 @@ bool streams_rows(const AveragePoolJob& job) {
 }
 
 // Whether each cell is rounded once and copied around the caches to all places of its window, which pays where these are several. Of small
-// cells lines would be put together, and up to two thirds of the last cache a result stays there.
+// cells lines would be put together.
 bool streams_cells(const AveragePoolJob& job) {
     constexpr int64_t kMinCellBytes = 512, kMinCopies = 2;
     const View<4>& grad_input = job.grad_input;
     const int64_t cell_bytes = grad_input.size[1] * element_size(grad_input.dtype);
     return job.apart && cell_bytes >= kMinCellBytes && grad_input.bytes() >= kMinCopies * job.grad_output.bytes() &&
-           grad_input.is_aligned() && 3 * grad_input.bytes() > 2 * last_cache_bytes();
+           grad_input.is_aligned() && is_large(grad_input);
 }
 
 // Small planes of short rows; of longer ones unless there are loops that write rows well: for short steps, and copies of rows. The tables

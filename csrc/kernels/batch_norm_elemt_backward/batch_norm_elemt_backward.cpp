@@ -68,7 +68,7 @@ bool streams(const BatchNormJob& job, const View<8>& grad_input) {
     const int64_t bytes = job.loop.size[row] * element_size(grad_input.dtype);
     const int64_t short_bytes = is_half_type(grad_input.dtype) ? kShortRowBytesOfHalfTypes : kShortRowBytes;
     if (!grad_input.is_aligned() || (job.channel_stride[row] == 0 && bytes < short_bytes)) return false;
-    return is_large(grad_input) || (exceeds_half_of_cache(grad_input) && bytes >= kLongRowBytes);
+    return is_large(grad_input) || (exceeds_share_of_cache(grad_input) && bytes >= kLongRowBytes);
 }
 
 // The job but for its coefficients.

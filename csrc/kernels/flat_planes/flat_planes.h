@@ -18,7 +18,7 @@ struct FlatTensors {
     int64_t inner;
 
     // Whether a result is so large that tables of planes write it around the caches.
-    bool streams() const { return exceeds_half_of_cache(target.bytes() * inner); }
+    bool streams() const { return exceeds_share_of_cache(target.bytes() * inner); }
     int64_t plane_count() const { return target.size[0] * target.size[1]; }
     // In numbers.
     int64_t plane_size() const { return size_of_plane(target); }

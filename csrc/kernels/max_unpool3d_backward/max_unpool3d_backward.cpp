@@ -96,7 +96,7 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     std::copy_n(grad_output.stride + 2, 3, job.plane_stride);
     const bool is_flat = job.element_stride != 0;
     // A machine by itself fetches ahead what is picked from one depth after the other.
-    const bool prefetches = is_flat && exceeds_half_of_cache(grad_output);
+    const bool prefetches = is_flat && exceeds_share_of_cache(grad_output);
     job.prefetch_planes = prefetches;
     job.prefetch_elements = prefetches && grad_output.size[2] != out.size[2];
 

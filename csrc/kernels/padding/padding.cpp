@@ -54,11 +54,11 @@ PaddingJob plan(const View<4>& grad_output, const View<4>& grad_input, const Sou
     job.sum_bytes = round_to_lines(row_size * static_cast<int64_t>(sizeof(double)) + kSlack);
     job.row_bytes = round_to_lines(row_size * element_size(job.grad_input.dtype) + kSlack);
     job.sink_bytes = sink_bytes(std::max(job.inner, PaddingJob::kBlock) * element_size(job.grad_input.dtype));
-    // Beside a grad_output larger than the caches little of a result of half their size would stay there. Wide cells go around them as they
-    // are computed, which pays sooner. Others are collected first, and half types take longer to make than to write: while a sink writes
-    // around the caches nothing is made.
-    const bool is_wide = job.inner > 1, is_read_from_memory = exceeds_half_of_cache(grad_output);
-    const bool leaves_caches = is_large(grad_input) || (is_large(grad_output) && exceeds_half_of_cache(grad_input));
+    // Beside a large grad_output little of a smaller result would stay in the caches. Wide cells go around them as they are computed, which
+    // pays sooner. Others are collected first, and half types take longer to make than to write: while a sink writes around the caches
+    // nothing is made.
+    const bool is_wide = job.inner > 1, is_read_from_memory = exceeds_share_of_cache(grad_output);
+    const bool leaves_caches = is_large(grad_input) || (is_large(grad_output) && exceeds_share_of_cache(grad_input));
     const bool pays = is_wide ? leaves_caches || is_read_from_memory : leaves_caches && !is_half_type(grad_input.dtype);
     job.stream = pays && job.grad_input.is_aligned();
     job.prefetch = is_wide && is_read_from_memory;

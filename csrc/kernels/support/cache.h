@@ -10,20 +10,20 @@ namespace torch_aclnn::kernels {
 // The bytes of the last of this machine's caches; 8 MiB where the system does not tell, and at least.
 int64_t last_cache_bytes();
 
-// A tensor of this size is read from memory, and a result pushes everything else out of the caches without finding a place there itself, so
-// it is written around them.
+// Other tensors of a call and other programs use a part of the last cache. A tensor that is large does not stay there from call to call: it
+// is read from memory, and a result is written around the caches, because it would push out the rest.
 template <int Rank>
 bool is_large(const View<Rank>& tensor) {
-    return tensor.bytes() > last_cache_bytes();
+    return 8 * tensor.bytes() > 5 * last_cache_bytes();
 }
 
-// A tensor of this size may have to be read from memory, because other programs use a part of the last cache.
-inline bool exceeds_half_of_cache(int64_t bytes) {
-    return 2 * bytes > last_cache_bytes();
+// A tensor of this size may have to be read from memory.
+inline bool exceeds_share_of_cache(int64_t bytes) {
+    return 8 * bytes > 3 * last_cache_bytes();
 }
 template <int Rank>
-bool exceeds_half_of_cache(const View<Rank>& tensor) {
-    return exceeds_half_of_cache(tensor.bytes());
+bool exceeds_share_of_cache(const View<Rank>& tensor) {
+    return exceeds_share_of_cache(tensor.bytes());
 }
 
 }  // namespace torch_aclnn::kernels

@@ -23,7 +23,7 @@ TransposedPlanesLoop* loop_of_machine() {
 // writing waits.
 bool streams(int64_t plane_bytes, int64_t planes) {
     constexpr int64_t kMinPlaneBytes = 128, kMaxPlaneBytes = 2048;
-    return plane_bytes >= kMinPlaneBytes && plane_bytes <= kMaxPlaneBytes && exceeds_half_of_cache(planes * plane_bytes);
+    return plane_bytes >= kMinPlaneBytes && plane_bytes <= kMaxPlaneBytes && exceeds_share_of_cache(planes * plane_bytes);
 }
 
 }  // namespace
