@@ -161,19 +161,28 @@ def test_few_adjacent_channels_have_the_bits_of_separate_ones(name, samples, cha
 # The same of planes that are too large for such tables: one row of them after the other.
 WIDE_CELLS = {
     "windows that slide": lambda g, size: ops.avg_pool2d_backward(g, size, [5, 5], [1, 1], [2, 1], False, False),
+    "short windows that slide": lambda g, size: ops.avg_pool2d_backward(g, size, [2, 3], [1, 1], [1, 1]),
     "long windows that slide": lambda g, size: ops.avg_pool2d_backward(g, size, [3, 16], [1, 1], [1, 8]),
     "overlapping windows": lambda g, size: ops.avg_pool2d_backward(g, size, [3, 3], [2, 2], [1, 1], True),
     "windows apart": lambda g, size: ops.avg_pool2d_backward(g, size, [2, 2], [2, 3]),
     "adaptive windows": ops.adaptive_avg_pool2d_backward,
+    "short adaptive windows": ops.adaptive_avg_pool2d_backward,
+}
+SIZES_OF_WIDE_CELLS = {
+    "windows that slide": (29, 68),
+    "short windows that slide": (30, 70),
+    "long windows that slide": (29, 71),
+    "overlapping windows": (15, 36),
+    "short adaptive windows": (29, 66),
 }
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-@pytest.mark.parametrize("channels", [2, 3, 4, 7])
+@pytest.mark.parametrize("channels", [2, 3, 4, 7, 8, 13, 16, 32, 33])
 @pytest.mark.parametrize("samples", [1, 9])
 @pytest.mark.parametrize("name", WIDE_CELLS)
 def test_few_adjacent_channels_of_large_planes_have_the_bits_of_separate_ones(name, samples, channels, dtype):
-    size = {"windows that slide": (29, 68), "long windows that slide": (29, 71), "overlapping windows": (15, 36)}.get(name, (14, 23))
+    size = SIZES_OF_WIDE_CELLS.get(name, (14, 23))
     gradient, shape = awkward_values(samples, channels, *size, dtype=dtype), [samples, channels, 29, 70]
     together = WIDE_CELLS[name](gradient.to(memory_format=torch.channels_last), shape)
     assert torch.equal(bits(together.contiguous()), bits(WIDE_CELLS[name](gradient, shape)))

@@ -4,21 +4,39 @@
 #include <utility>
 
 #include "kernels/average_pool/job.h"
+#include "kernels/flat_planes/gather_columns.h"
+#include "kernels/support/scratch.h"
 
 namespace torch_aclnn::kernels {
 namespace {
 
 constexpr int64_t kMaxPlane = 4096;  // windows whose sums fit in the first cache
 
+// Few channels do not fill vectors. Windows that slide over more are sums of what lies so many channels apart, at any place of a row; of
+// others a table goes over the cells of a row, unless most of these are copies.
+bool suits_joined_channels(const Geometry& geometry) {
+    constexpr int64_t kMaxChannelsOfCopies = 3;  // of windows apart, from which cells are copied one by one
+    constexpr int64_t kFewChannels = 7, kMaxSlidingChannels = 32, kMaxCopies = 2, kMaxCopiesOfHalfTypes = 3;
+    const auto [step, kernel, padding] = geometry.regular;
+    const WindowAxis& columns = geometry.columns;
+    const DType dtype = geometry.grad_input.dtype;
+    const int64_t channels = geometry.grad_input.size[1];
+    if (!geometry.rows.overlap() && !columns.overlap()) return channels <= kMaxChannelsOfCopies;
+    if (channels <= kFewChannels) return true;
+    const int64_t window_bytes = (kernel - 1) * channels * (has_float_sums(dtype) ? sizeof(float) : sizeof(double));
+    if (step == 1 && kernel > 1) return channels <= kMaxSlidingChannels && window_bytes <= kSlack;
+    const int64_t max_copies = is_half_type(dtype) ? kMaxCopiesOfHalfTypes : kMaxCopies;
+    const bool has_table = has_float_sums(dtype) && channels <= std::min(gather_lanes() - 1, AveragePoolJob::kMaxInner);
+    return has_table && columns.in() <= max_copies * columns.run_count();
+}
+
 }  // namespace
 
 Geometry join_channels(Geometry geometry) {
-    constexpr int64_t kMaxChannelsOfCopies = 3;  // of windows apart, from which cells are copied one by one
+    if (!suits_joined_channels(geometry)) return geometry;
     const int64_t channels = geometry.grad_input.size[1];
-    if (channels > kMaxChannelsOfCopies && !geometry.rows.overlap() && !geometry.columns.overlap()) return geometry;
     const auto columns_follow = [=](const View<4>& view) { return view.size[3] == 1 || view.stride[3] == channels; };
-    if (!channels_innermost(geometry.grad_input) || geometry.grad_output.stride[1] != 1 || channels > AveragePoolJob::kMaxInner)
-        return geometry;
+    if (!channels_innermost(geometry.grad_input) || geometry.grad_output.stride[1] != 1) return geometry;
     if (!columns_follow(geometry.grad_output) || !columns_follow(geometry.grad_input)) return geometry;
     for (View<4>* view : {&geometry.grad_output, &geometry.grad_input}) {
         view->size[1] = 1;

@@ -11,7 +11,7 @@ namespace torch_aclnn::kernels {
 // grad_input[n,c,h,w] = sum over ow of (sum over oh of grad_output[n,c,oh,ow] * rows.scale[oh]) * columns.scale[ow].
 struct AveragePoolJob {
     static constexpr int kMaxLines = 8;
-    static constexpr int64_t kMaxInner = 7;  // more channels fill vectors by themselves
+    static constexpr int64_t kMaxInner = 15;  // of cells whose windows do not slide; more channels fill vectors by themselves
     View<4> grad_output, grad_input;
     AxisTable rows, columns;
     // Columns of regular windows, window o over [o * step - padding, o * step - padding + kernel); step 0: any windows.
