@@ -136,6 +136,15 @@ View<4> with_planes_in(int d, const View<5>& view) {
     return planes;
 }
 
+// Where no two planes are pooled together: 2-D pooling has the faster loops, but for few planes.
+std::optional<int> suits_planes(const View<5>& grad_output, const View<5>& grad_input) {
+    constexpr int64_t kMinPlanes = 16;
+    const View<5>& in = grad_input;
+    const int64_t planes_per_depth = in.size[0] * (has_adjacent_channels(grad_output, in) ? 1 : in.size[1]);
+    if (in.size[2] != grad_output.size[2] || planes_per_depth * in.size[2] < kMinPlanes) return std::nullopt;
+    return dimension_of_planes(grad_output, in);
+}
+
 template <class S>
 void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     WindowAxis depth = adaptive_axis(grad_input.size[2], grad_output.size[2]);
@@ -145,9 +154,8 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     auto scales = window_scales<S, 3>({&depth, &rows, &columns});
     if constexpr (std::is_same_v<S, float>)
         if (run_whole_volumes(grad_output, grad_input, {&depth, &rows, &columns}, scales, thread_count)) return;
-    if (grad_input.size[2] == grad_output.size[2])  // no two planes are pooled together
-        if (const auto d = dimension_of_planes(grad_output, grad_input))
-            return adaptive_avg_pool2d_backward(with_planes_in(*d, grad_output), with_planes_in(*d, grad_input), thread_count);
+    if (const auto d = suits_planes(grad_output, grad_input))
+        return adaptive_avg_pool2d_backward(with_planes_in(*d, grad_output), with_planes_in(*d, grad_input), thread_count);
     const auto table = [&](const WindowAxis& axis, int d) {
         return axis.table(grad_output.size[2 + d], scales[d].empty() ? nullptr : scales[d].data());
     };
