@@ -9,8 +9,8 @@ import torch
 
 # Long enough that reading the clock does not count, and that an interruption of the machine spoils one round of many.
 ROUND_SECONDS = 2e-3
-# Contenders whose times differ by less than this factor are measured again, with so many times as many rounds: the noise of a shared
-# machine is of that size.
+# Unless the first is ahead of all others by this factor, all are measured again, with so many times as many rounds: the noise of a shared
+# machine is of that size. The second figures count, whichever are better.
 CLOSE, LONGER = 1.25, 3
 COPY_BYTES = 100 * 2**20
 
@@ -50,10 +50,10 @@ def alternate(
 
 
 def compare(calls: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
-    """Return the median seconds of each; if the first is about as fast as the best of the others, of a second and longer measurement."""
+    """Return the median seconds of each; unless the first is far ahead of the others, of a second and longer measurement."""
     counts = [batch_size(call) for call in calls]
     first, *others = seconds = alternate(calls, counts, rounds)
-    return alternate(calls, counts, LONGER * rounds) if 1 / CLOSE < min(others) / first < CLOSE else seconds
+    return alternate(calls, counts, LONGER * rounds) if min(others) < CLOSE * first else seconds
 
 
 def make_copy(moved: int) -> Callable[[], Any]:
