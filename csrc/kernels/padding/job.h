@@ -26,7 +26,7 @@ struct PaddingJob {
     int64_t inner;
     int64_t sum_bytes, row_bytes, sink_bytes;
     bool stream;    // write around the caches
-    bool prefetch;  // grad_output takes more than half of the last one
+    bool prefetch;  // grad_output may come from memory
 };
 
 // Makes the rows [begin, end) of grad_input, counted over n, c, h. `scratch` has as many bytes as the plan asks for.

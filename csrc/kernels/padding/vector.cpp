@@ -26,6 +26,7 @@ class PaddedRows {
         for_planes<T>(job_, begin, end, [&](const T* source, T* target, int64_t h, int64_t h_end) {
             for (; h < h_end; ++h) {
                 target_ = target + h * job_.grad_input.stride[2];
+                if (job_.prefetch && h + 1 < h_end) prefetch_row_starts(source, h + 1);
                 fill(source, h);
                 if (is_scattered_) scatter();
             }
@@ -35,6 +36,7 @@ class PaddedRows {
    private:
     // Whose sums take longer than to prepare them, by functions apart from the loops of small maps, which are one.
     static constexpr int64_t kLongRow = 512, kWideCell = 4 * kLanes<S>;
+    static constexpr int64_t kAheadBytes = 512;
 
     // Where `count` elements from element i of the row on are put.
     T* room(int64_t i, int64_t count) { return is_scattered_ ? row_ + i : sink_.exact_room(target_ + i, count); }
@@ -53,6 +55,12 @@ class PaddedRows {
         fill_columns(static_cast<const S*>(sums_));
     }
 
+    // From there on a row is fetched ahead as it is read.
+    void prefetch_row_starts(const T* plane, int64_t h) const {
+        for (int64_t k = job_.rows.begin[h]; k < job_.rows.begin[h + 1]; ++k)
+            prefetch_bytes(plane + job_.rows.source[k] * job_.grad_output.stride[2], kAheadBytes);
+    }
+
     void add_rows(const T* plane, int64_t row_stride, const int64_t* rows, int64_t count) {
         const int64_t size = job_.columns.out * job_.inner;
         if (size >= kLongRow) return add_long_rows(plane, row_stride, rows, count);
@@ -63,7 +71,7 @@ class PaddedRows {
     }
 
     __attribute__((noinline)) void add_long_rows(const T* plane, int64_t row_stride, const int64_t* rows, int64_t count) {
-        constexpr int64_t kAhead = 512 / sizeof(T), kPart = 128 / sizeof(T);
+        constexpr int64_t kAhead = kAheadBytes / sizeof(T), kPart = 128 / sizeof(T);
         const int64_t size = job_.columns.out * job_.inner, part = job_.prefetch ? kPart : size;
         visit_sum_at(row_stride, rows, count, [&](const auto& sum) {
             for (int64_t begin = 0; begin < size; begin += part) {
