@@ -65,6 +65,11 @@ bool prefers_channels_together(const View<5>& grad_output) {
     return channels_innermost(grad_output) && grad_output.bytes() / grad_output.size[0] > kSecondCacheBytes;
 }
 
+// Whether what is picked is worth to be fetched ahead. Few indices leave most of grad_output where it is.
+bool are_read_from_memory(const View<5>& grad_output, const View<5>& indices) {
+    return 2 * (grad_output.bytes() + indices.bytes()) > last_cache_bytes();
+}
+
 // Whether elements follow each other in the order of the loop, without gaps.
 bool is_dense(const LoopOperand& operand, const Loop& loop) {
     int64_t distance = 1;
@@ -96,7 +101,7 @@ MaxUnpoolJob plan(const View<5>& grad_output, const View<5>& indices, const View
     std::copy_n(grad_output.stride + 2, 3, job.plane_stride);
     const bool is_flat = job.element_stride != 0;
     // A machine by itself fetches ahead what is picked from one depth after the other.
-    const bool prefetches = is_flat && exceeds_share_of_cache(grad_output);
+    const bool prefetches = is_flat && are_read_from_memory(grad_output, indices);
     job.prefetch_planes = prefetches;
     job.prefetch_elements = prefetches && grad_output.size[2] != out.size[2];
 
