@@ -113,12 +113,14 @@ BatchNormJob join_rows(BatchNormJob job, int64_t count) {
 }
 
 template <class S>
-void run(const BatchNormJob& loop_only, const BatchNormChannels& channels, int64_t channel_count, double n, int thread_count) {
+void run_loop(const BatchNormJob& loop_only, const BatchNormChannels& channels, int64_t channel_count, double n, int thread_count) {
     const int64_t joined = joinable_rows(loop_only);
     const Coefficients<S> coefficients(channels, channel_count, joined, n);
     const BatchNormJob job = coefficients.added_to(join_rows(loop_only, joined));
     const int64_t bytes = BatchNormJob::kBlock * static_cast<int64_t>(2 * sizeof(S) + sizeof(double));
-    BatchNormLoop* const loop = TORCH_ACLNN_LOOP(batch_norm);
+    // The vector loops compute in the type of the result's sums.
+    const bool is_double = std::is_same_v<S, double>, gives_double = job.grad_input.dtype == DType::float64;
+    BatchNormLoop* const loop = is_double == gives_double ? TORCH_ACLNN_LOOP(batch_norm) : scalar::batch_norm;
     parallel_for(element_count(job.loop), kCostOfSum, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(bytes);
         loop(job, begin, end, scratch.data());
@@ -131,7 +133,7 @@ void batch_norm_elemt_backward(const View<8>& grad_out, const View<8>& input, co
                                const View<8>& grad_input, int thread_count) {
     if (input.empty()) return;
     const BatchNormJob job = plan_loop(grad_out, input, grad_input);
-    const auto run_in = input.dtype == DType::float64 ? run<double> : run<float>;
+    const auto run_in = input.dtype == DType::float64 ? run_loop<double> : run_loop<float>;
     run_in(job, channels, input.size[1], n, thread_count);
 }
 

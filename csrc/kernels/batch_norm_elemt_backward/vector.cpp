@@ -6,16 +6,18 @@
 namespace torch_aclnn::kernels::KERNEL_ISA {
 namespace {
 
-// S is the type of the computation, T grad_input's.
-template <class S, class T>
+// T is grad_input's type. The computation is in that of its sums, which must be input's too.
+template <class T>
 class BatchNormPass {
    public:
+    using S = Sum<T>;
+
     BatchNormPass(const BatchNormJob& job, void* scratch)
         : job_(job), grad_out_(static_cast<S*>(scratch)), input_(grad_out_ + kBlock), results_(reinterpret_cast<T*>(input_ + kBlock)) {}
 
     void run(int64_t begin, int64_t end) {
-        if constexpr (sizeof(Sum<T>) == sizeof(S))
-            if (reads_in_place()) return visit_sums(job_.grad_out.dtype, [&](auto element) { run_in_place(element, begin, end); });
+        if (reads_in_place<T>()) return run_in_place<T>(begin, end);
+        if (reads_in_place<S>()) return run_in_place<S>(begin, end);
         for_pieces(begin, end, [&](T* result, int64_t grad_out, int64_t input, int64_t channel, int64_t count) {
             compute(result, upcast(job_.grad_out, grad_out, count, grad_out_), upcast(job_.input, input, count, input_), channel, count);
         });
@@ -24,13 +26,15 @@ class BatchNormPass {
    private:
     static constexpr int64_t kBlock = BatchNormJob::kBlock;
 
-    // Both inputs have adjacent elements, and input has the result's dtype, as nearly always.
+    // Both inputs have adjacent elements, input has the result's dtype, and grad_out that or the computation's, as nearly always.
+    template <class Gradient>
     bool reads_in_place() const {
-        return job_.grad_out.stride[row_] == 1 && job_.input.stride[row_] == 1 && job_.input.dtype == job_.grad_input.dtype;
+        return job_.grad_out.stride[row_] == 1 && job_.input.stride[row_] == 1 && job_.input.dtype == job_.grad_input.dtype &&
+               job_.grad_out.dtype == kDType<Gradient>;
     }
 
     template <class Gradient>
-    void run_in_place(Gradient, int64_t begin, int64_t end) {
+    void run_in_place(int64_t begin, int64_t end) {
         const auto run_pieces = [&](int64_t from, int64_t to) {
             for_pieces(from, to, [&](T* result, int64_t grad_out, int64_t input, int64_t channel, int64_t count) {
                 compute(result, static_cast<const Gradient*>(job_.grad_out.data) + grad_out, static_cast<const T*>(job_.input.data) + input,
@@ -117,7 +121,7 @@ class BatchNormPass {
             constexpr int N = decltype(width)::value;
             const auto centred = load_as<N>(input + i) - load<N>(mean + i);
             const auto bracket = (load_as<N>(grad_out + i) - load<N>(mean_dy + i)) - centred * load<N>(slope + i);
-            return convert<Sum<T>, N>(bracket * load<N>(scale + i));
+            return bracket * load<N>(scale + i);
         });
     }
 
@@ -130,7 +134,7 @@ class BatchNormPass {
         const auto [m, d, b, a] = channel;
         write<kStreams>(result, count, [=, m = m, d = d, b = b, a = a](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
-            return convert<Sum<T>, N>(((load_as<N>(grad_out + i) - d) - (load_as<N>(input + i) - m) * b) * a);
+            return ((load_as<N>(grad_out + i) - d) - (load_as<N>(input + i) - m) * b) * a;
         });
     }
 
@@ -170,13 +174,7 @@ class BatchNormPass {
 }  // namespace
 
 void batch_norm(const BatchNormJob& job, int64_t begin, int64_t end, void* scratch) {
-    visit_sums(job.grad_input.dtype, [&](auto element) {
-        using T = decltype(element);
-        if (job.input.dtype == DType::float64)
-            BatchNormPass<double, T>(job, scratch).run(begin, end);
-        else
-            BatchNormPass<float, T>(job, scratch).run(begin, end);
-    });
+    visit_sums(job.grad_input.dtype, [&](auto element) { BatchNormPass<decltype(element)>(job, scratch).run(begin, end); });
 }
 
 }  // namespace torch_aclnn::kernels::KERNEL_ISA

@@ -14,6 +14,16 @@ struct TypeTag {
     using type = T;
 };
 
+// The value that stands for a real floating-point type.
+template <class T>
+inline constexpr DType kDType = DType::float64;
+template <>
+inline constexpr DType kDType<float> = DType::float32;
+template <>
+inline constexpr DType kDType<Half> = DType::float16;
+template <>
+inline constexpr DType kDType<BFloat16> = DType::bfloat16;
+
 // Sums are formed in this type and rounded once: half types in float32, all others in their own.
 template <class T>
 struct Accumulator {
