@@ -47,7 +47,7 @@ _FORWARDERS = """\
 
 {includes}
 
-using torch_aclnn::host::forward;
+using torch_aclnn::host::find_once;
 
 {functions}
 """
@@ -100,8 +100,13 @@ def _forwarding(entry_points: list[EntryPoint], headers: list[str]) -> str:
 
 
 def _forwarder(function: Function) -> str:
-    arguments = "".join(f", {parameter.name}" for parameter in function.parameters)
-    return f"{prototype(function)} {{\n    return forward<{function.name}>(__func__{arguments});\n}}"
+    arguments = ", ".join(parameter.name for parameter in function.parameters)  # no name of CANN ends with an underscore
+    return f"""{prototype(function)} {{
+    static std::atomic<void*> target_;
+    void* const found_ = find_once(target_, __func__);
+    if (found_ == nullptr) return ACLNN_ERR_INNER_FIND_KERNEL_ERROR;
+    return reinterpret_cast<decltype(&{function.name})>(found_)({arguments});
+}}"""
 
 
 def prototype(function: Function) -> str:
