@@ -1,5 +1,6 @@
-"""Builds the host engine (csrc/CMakeLists.txt) and the extension torch_aclnn._C into the package, and installs the engine's headers."""
+"""Builds the host engine and the extension torch_aclnn._C (csrc/CMakeLists.txt) and copies them into the package."""
 
+import hashlib
 import importlib.util
 import os
 import re
@@ -7,16 +8,11 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from glob import glob
 from importlib import metadata
 from pathlib import Path
 
-# Without CANN an autoloaded torch_npu would make this import fail; torch_npu itself is never imported here.
-os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
-
-import torch
-from setuptools import setup
-from torch.utils.cpp_extension import BuildExtension, CppExtension, include_paths, library_paths
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
 SOURCES = ROOT / "csrc"
@@ -25,14 +21,14 @@ IMPORT_HOOK = ROOT / "torch_aclnn_import_hook.pth"
 TORCH_BESIDE_THE_PACKAGE = "$ORIGIN/../../../torch/lib"
 # torch_npu's releases that the sources build against, and the newest minor version of it; each asks for a torch of its own.
 OLDEST_TORCH_NPU, NEWEST_TORCH_NPU = "2.7.1.post11", "2.14"
-WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter"]
+DEPENDENCIES = ("torch", "torch_npu")
 
 
-def torch_npu_directory() -> Path:
-    """Where torch_npu is installed, found without importing it."""
-    spec = importlib.util.find_spec("torch_npu")
+def directory_of(package: str) -> Path:
+    """Where a package is installed, found without importing it: without CANN, torch with torch_npu cannot be."""
+    spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise SystemExit(f"torch_aclnn needs torch_npu at build time: pip install torch_npu=={NEWEST_TORCH_NPU}.*")
+        raise SystemExit(f"torch_aclnn needs {package} at build time: pip install torch_npu=={NEWEST_TORCH_NPU}.*")
     return Path(spec.origin).parent
 
 
@@ -55,7 +51,29 @@ def release_of(package: str) -> str:
 
 def requirements() -> list[str]:
     """What the built package needs: the minor versions that it was compiled against, whose interfaces no other has."""
-    return [f"{package}=={'.'.join(release_of(package).split('.')[:2])}.*" for package in ("torch", "torch_npu")]
+    return [f"{package}=={'.'.join(release_of(package).split('.')[:2])}.*" for package in DEPENDENCIES]
+
+
+def contents_of(package: str) -> str:
+    """What tells the headers and libraries of an installed package from those of other builds: their recorded checksums."""
+    rows = metadata.files(package) or ()
+    recorded = sorted(f"{row} {row.hash and row.hash.value}" for row in rows if row.parts[:2] in ((package, "include"), (package, "lib")))
+    return "\n".join(recorded) or f"{metadata.version(package)} {directory_of(package)}"
+
+
+def build_directory() -> Path:
+    """The directory of what is built for this Python against the installed packages; each combination has one of its own.
+
+    It has links to the packages. So a path of a header means the same contents for ever, wherever pip has put them this time, and what was
+    compiled in one isolated environment is up to date in the next.
+    """
+    digest = hashlib.sha256("\n".join(map(contents_of, DEPENDENCIES)).encode()).hexdigest()[:12]
+    directory = ROOT / "build" / f"{sys.implementation.cache_tag}-torch_npu{release_of('torch_npu')}-{digest}"
+    directory.mkdir(parents=True, exist_ok=True)
+    for package in DEPENDENCIES:
+        (directory / package).unlink(missing_ok=True)
+        (directory / package).symlink_to(directory_of(package))
+    return directory
 
 
 def tool(name: str) -> str:
@@ -68,46 +86,38 @@ def tool(name: str) -> str:
 
 def pybind11_definitions() -> list[str]:
     """What pybind11 must be compiled with to share objects with torch, where its version makes a difference of the compiler."""
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    import torch
+
     values = {name: getattr(torch._C, f"_PYBIND11_{name}", None) for name in ("COMPILER_TYPE", "STDLIB", "BUILD_ABI")}
     return [f'PYBIND11_{name}="{value}"' for name, value in values.items() if value]
 
 
-def build_engine(build: Path, toolkit: Path, torch_at_run_time: str) -> None:
-    """Build the engine's libraries; what has not changed since the last time is not built again."""
-    # For the headers that the engine generates beside them, too.
-    shutil.copytree(SOURCES / "include", toolkit / "include", dirs_exist_ok=True)
+def compile_libraries(build: Path, torch_at_run_time: str) -> None:
+    """Build the engine and the extension; what has not changed since the last time is not built again."""
     definitions = {
         "CMAKE_MAKE_PROGRAM": tool("ninja"),
-        "TORCH_ACLNN_TOOLKIT_DIR": toolkit,
+        "TORCH_ACLNN_TOOLKIT_DIR": build / "toolkit",
         "TORCH_VERSION": release_of("torch"),
-        "TORCH_INCLUDE_DIRS": ";".join(include_paths()),
-        "TORCH_LIBRARY_DIR": library_paths()[0],
+        "TORCH_DIR": build / "torch",
+        "TORCH_NPU_DIR": build / "torch_npu",
         "TORCH_RUNTIME_DIR": torch_at_run_time,
         "Python3_EXECUTABLE": sys.executable,
         "PYBIND11_DEFINITIONS": ";".join(pybind11_definitions()),
         "PYTHON_INCLUDE_DIR": sysconfig.get_path("include"),
+        "EXTENSION_SUFFIX": sysconfig.get_config_var("EXT_SUFFIX"),
     }
     options = [f"-D{name}={value}" for name, value in definitions.items()]
     subprocess.run([tool("cmake"), "-S", SOURCES, "-B", build, "-G", "Ninja", *options], check=True)
     jobs = os.environ.get("MAX_JOBS")
-    subprocess.run([tool("cmake"), "--build", build, *(["--parallel", jobs] if jobs else [])], check=True)
+    progress = os.environ | {"NINJA_STATUS": "[%p of the build, %es] "}
+    subprocess.run([tool("cmake"), "--build", build, *(["--parallel", jobs] if jobs else [])], check=True, env=progress)
 
 
-def extension() -> CppExtension:
-    """The calling layer, on torch_npu; other projects' headers are system headers, whose warnings are theirs."""
-    torch_npu = torch_npu_directory()
-    headers = [*include_paths(), str(torch_npu / "include"), str(torch_npu / "include" / "third_party" / "acl" / "inc")]
-    options = ["-std=c++20", "-O2", "-g0", "-fvisibility=hidden", "-fopenmp", *WARNINGS]
-    return CppExtension(
-        "torch_aclnn._C",
-        sorted(glob("csrc/extension/**/*.cpp", recursive=True)),
-        include_dirs=[str(SOURCES)],
-        library_dirs=[str(torch_npu / "lib")],
-        libraries=["torch_npu"],
-        extra_compile_args=[*options, *(f"-isystem{path}" for path in headers)],
-        # What torch_npu itself needs (libascendcl and its companions) is there when the process starts: the engine's, or CANN's.
-        extra_link_args=["-l:libtorch_aclnn_kernels.so", "-Wl,-rpath,$ORIGIN/toolkit/lib64", "-Wl,--allow-shlib-undefined"],
-    )
+def replace(source: str, target: str) -> str:
+    """Copy a file under a new inode: a process that uses the one before keeps it."""
+    Path(target).unlink(missing_ok=True)
+    return shutil.copy2(source, target)
 
 
 def write_built_for(package: Path) -> None:
@@ -117,17 +127,18 @@ def write_built_for(package: Path) -> None:
     (package / "_built_for.py").write_text("\n".join(lines))
 
 
-class BuildWithEngine(BuildExtension):
-    """Builds the engine first, because the extension links its kernels, and adds what Python reads as it starts."""
+class BuildLibraries(build_ext):
+    """Builds the libraries and copies them into the package, with what Python reads as it starts."""
 
     def run(self) -> None:
         package = (ROOT if self.inplace else Path(self.build_lib).absolute()) / "torch_aclnn"
-        toolkit = package / "toolkit"
         in_place = self.inplace or self.editable_mode
-        build_engine(Path(self.build_temp).absolute() / "engine", toolkit, library_paths()[0] if in_place else TORCH_BESIDE_THE_PACKAGE)
-        for extension in self.extensions:
-            extension.library_dirs.append(str(toolkit / "lib64"))
-        super().run()
+        build = build_directory()
+        compile_libraries(build, str(directory_of("torch") / "lib") if in_place else TORCH_BESIDE_THE_PACKAGE)
+        shutil.copytree(SOURCES / "include", package / "toolkit" / "include", dirs_exist_ok=True)
+        shutil.copytree(build / "toolkit", package / "toolkit", dirs_exist_ok=True, copy_function=replace)
+        for extension in build.glob("_C.*.so"):
+            replace(str(extension), str(package / extension.name))
         write_built_for(package)
         self.add_import_hook()
 
@@ -139,6 +150,10 @@ class BuildWithEngine(BuildExtension):
             shutil.copy(IMPORT_HOOK, self.build_lib)
 
 
-extensions = [extension()]
 check_torch_npu()
-setup(ext_modules=extensions, install_requires=requirements(), cmdclass={"build_ext": BuildWithEngine})
+# CMake finds the sources itself; the name tells setuptools that the wheel is for one Python.
+setup(
+    ext_modules=[Extension("torch_aclnn._C", sources=[])],
+    install_requires=requirements(),
+    cmdclass={"build_ext": BuildLibraries},
+)

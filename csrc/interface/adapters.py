@@ -12,7 +12,6 @@ from pathlib import Path
 
 _MARK = "TORCH_ACLNN_ENTRY_POINT"
 _MACROS = f"""\
-#define ATEN_FAMILY(...)
 #define ATEN_ENTRY(entry_point, dtypes, ...) {_MARK}(entry_point, __VA_ARGS__)
 #define ATEN_CHECKED_ENTRY(entry_point, dtypes, check, ...) {_MARK}(entry_point, __VA_ARGS__)
 """

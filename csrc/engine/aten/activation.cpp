@@ -8,8 +8,7 @@
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/adapter/tables.h"
 
-ATEN_FAMILY("activation")
-
+#define ATEN_FAMILY "activation"
 using namespace torch_aclnn::host::aten;
 
 #define ACTIVATION_BACKWARD(entry_point, dtypes, function)                                                                                \

@@ -4,8 +4,7 @@
 #include "engine/aten/adapter/arguments.h"
 #include "engine/aten/adapter/tables.h"
 
-ATEN_FAMILY("comparison")
-
+#define ATEN_FAMILY "comparison"
 using torch_aclnn::host::aten::as_mask;
 
 #define COMPARE_SCALAR(entry_point, dtypes, function)                                                                                    \

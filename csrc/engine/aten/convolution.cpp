@@ -4,8 +4,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 
-ATEN_FAMILY("convolution")
-
+#define ATEN_FAMILY "convolution"
 using namespace torch_aclnn::host::aten;
 
 namespace {

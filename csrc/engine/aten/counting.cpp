@@ -7,8 +7,7 @@
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/histogram.h"
 
-ATEN_FAMILY("counting")
-
+#define ATEN_FAMILY "counting"
 using namespace torch_aclnn::host::aten;
 
 namespace {

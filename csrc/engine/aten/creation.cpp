@@ -3,8 +3,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 
-ATEN_FAMILY("creation")
-
+#define ATEN_FAMILY "creation"
 // Steps that lead from the start to the end.
 static void require_progress(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step) {
     const double by = step.toDouble(), distance = end.toDouble() - start.toDouble();

@@ -8,8 +8,7 @@
 #include "engine/aten/adapter/half_sums.h"
 #include "engine/aten/adapter/results.h"
 
-ATEN_FAMILY("foreach")
-
+#define ATEN_FAMILY "foreach"
 using namespace torch_aclnn::host::aten;
 
 namespace {
@@ -23,7 +22,7 @@ void for_each(at::TensorList outs, Compute compute) {
 }
 
 // How numbers are rounded, as a number.
-int64_t read_round_mode(const char* name, const aclScalar* handle) {
+int64_t read_round_mode_number(const char* name, const aclScalar* handle) {
     const at::Scalar mode = read_scalar(name, handle);
     switch (mode.toLong()) {
         case 1:
@@ -38,7 +37,7 @@ int64_t read_round_mode(const char* name, const aclScalar* handle) {
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
-using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode>;
+using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode_number>;
 }
 
 #define FOREACH_UNARY(entry_point, dtypes, function)                                                                   \

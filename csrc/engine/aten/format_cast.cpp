@@ -10,8 +10,7 @@
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/host_view.h"
 
-ATEN_FAMILY("format")
-
+#define ATEN_FAMILY "format"
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
 

@@ -8,8 +8,7 @@
 #include "engine/aten/adapter/arguments.h"
 #include "engine/aten/adapter/results.h"
 
-ATEN_FAMILY("indexing")
-
+#define ATEN_FAMILY "indexing"
 namespace torch_aclnn::host::aten {
 namespace {
 

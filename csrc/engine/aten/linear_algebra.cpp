@@ -7,8 +7,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 
-ATEN_FAMILY("linear algebra")
-
+#define ATEN_FAMILY "linear algebra"
 using namespace torch_aclnn::host::aten;
 
 namespace torch_aclnn::host::aten::kind {

@@ -6,8 +6,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 
-ATEN_FAMILY("loss")
-
+#define ATEN_FAMILY "loss"
 using namespace torch_aclnn::host::aten;
 
 #define LOSS(entry_point, dtypes, function)                                                         \

@@ -4,8 +4,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 
-ATEN_FAMILY("normalisation")
-
+#define ATEN_FAMILY "normalisation"
 using namespace torch_aclnn::host::aten;
 
 namespace {

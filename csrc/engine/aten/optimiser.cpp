@@ -4,8 +4,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 
-ATEN_FAMILY("optimiser")
-
+#define ATEN_FAMILY "optimiser"
 using namespace torch_aclnn::host::aten;
 
 // foundInf is set where there is reason to, never reset.

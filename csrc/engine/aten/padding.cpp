@@ -4,8 +4,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 
-ATEN_FAMILY("padding")
-
+#define ATEN_FAMILY "padding"
 using namespace torch_aclnn::host::aten;
 
 #define PAD(entry_point, dtypes, values, require, function)                                                               \

@@ -5,8 +5,7 @@
 #include "engine/aten/adapter/half_sums.h"
 #include "engine/aten/adapter/tables.h"
 
-ATEN_FAMILY("pointwise binary")
-
+#define ATEN_FAMILY "pointwise binary"
 namespace torch_aclnn::host::aten {
 namespace {
 

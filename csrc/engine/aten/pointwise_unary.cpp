@@ -3,8 +3,7 @@
 
 #include "engine/aten/adapter/tables.h"
 
-ATEN_FAMILY("pointwise unary")
-
+#define ATEN_FAMILY "pointwise unary"
 UNARY(aclnnAbs, NUMBERS, at::abs_out)
 UNARY(aclnnNeg, FLOATING | DOUBLE | INT8 | INT32 | INT64 | COMPLEX, at::neg_out)
 UNARY(aclnnSign, NUMBERS, at::sgn_out)

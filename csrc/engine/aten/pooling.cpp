@@ -7,8 +7,7 @@
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/max_pool_mask.h"
 
-ATEN_FAMILY("pooling")
-
+#define ATEN_FAMILY "pooling"
 using namespace torch_aclnn::host::aten;
 
 namespace {

@@ -8,8 +8,7 @@
 #include "engine/aten/composite/dropout_mask.h"
 #include "engine/aten/composite/random_numbers.h"
 
-ATEN_FAMILY("random")
-
+#define ATEN_FAMILY "random"
 using namespace torch_aclnn::host::aten;
 
 namespace {

@@ -5,8 +5,7 @@
 #include "engine/aten/adapter/arguments.h"
 #include "engine/aten/adapter/results.h"
 
-ATEN_FAMILY("reduction")
-
+#define ATEN_FAMILY "reduction"
 using torch_aclnn::host::aten::all_if_empty;
 using torch_aclnn::host::aten::upcast;
 

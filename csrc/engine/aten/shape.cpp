@@ -7,8 +7,7 @@
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/triangle.h"
 
-ATEN_FAMILY("shape")
-
+#define ATEN_FAMILY "shape"
 using namespace torch_aclnn::host::aten;
 
 namespace torch_aclnn::host::aten::kind {

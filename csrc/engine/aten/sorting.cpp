@@ -3,8 +3,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 
-ATEN_FAMILY("sorting")
-
+#define ATEN_FAMILY "sorting"
 using torch_aclnn::host::aten::require_same_shape;
 
 // As many elements as there are along the dimension, at most.

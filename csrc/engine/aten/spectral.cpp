@@ -4,8 +4,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 
-ATEN_FAMILY("spectral")
-
+#define ATEN_FAMILY "spectral"
 using namespace torch_aclnn::host::aten;
 
 namespace {

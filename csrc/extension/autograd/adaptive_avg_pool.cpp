@@ -7,14 +7,14 @@
 
 namespace torch_aclnn {
 
-using Signature = at::Tensor(const at::Tensor&, c10::SymIntArrayRef);
+using AdaptiveAvgPoolBackwardCall = at::Tensor(const at::Tensor&, c10::SymIntArrayRef);
 
 at::Tensor AdaptiveAvgPool2dMap::forward(const at::Tensor& input) const {
     return at::adaptive_avg_pool2d_symint(input, output_size);
 }
 
 at::Tensor AdaptiveAvgPool2dMap::backward(const at::Tensor& grad_output, c10::SymIntArrayRef input_size) const {
-    static const auto op = find_operator_of_package<Signature>("torch_aclnn::adaptive_avg_pool2d_backward");
+    static const auto op = find_operator_of_package<AdaptiveAvgPoolBackwardCall>("torch_aclnn::adaptive_avg_pool2d_backward");
     return op.call(grad_output, input_size);
 }
 
@@ -23,7 +23,7 @@ at::Tensor AdaptiveAvgPool3dMap::forward(const at::Tensor& input) const {
 }
 
 at::Tensor AdaptiveAvgPool3dMap::backward(const at::Tensor& grad_output, c10::SymIntArrayRef input_size) const {
-    static const auto op = find_operator_of_package<Signature>("torch_aclnn::adaptive_avg_pool3d_backward");
+    static const auto op = find_operator_of_package<AdaptiveAvgPoolBackwardCall>("torch_aclnn::adaptive_avg_pool3d_backward");
     return op.call(grad_output, input_size);
 }
 

@@ -7,14 +7,14 @@
 
 namespace torch_aclnn {
 
-using Signature = at::Tensor(const at::Tensor&, c10::SymIntArrayRef, c10::SymIntArrayRef);
+using PaddingBackwardCall = at::Tensor(const at::Tensor&, c10::SymIntArrayRef, c10::SymIntArrayRef);
 
 at::Tensor ReplicationPad2dMap::forward(const at::Tensor& input) const {
     return at::replication_pad2d_symint(input, padding);
 }
 
 at::Tensor ReplicationPad2dMap::backward(const at::Tensor& grad_output, c10::SymIntArrayRef input_size) const {
-    static const auto op = find_operator_of_package<Signature>("torch_aclnn::replication_pad2d_backward");
+    static const auto op = find_operator_of_package<PaddingBackwardCall>("torch_aclnn::replication_pad2d_backward");
     return op.call(grad_output, input_size, padding);
 }
 
@@ -23,7 +23,7 @@ at::Tensor ReflectionPad2dMap::forward(const at::Tensor& input) const {
 }
 
 at::Tensor ReflectionPad2dMap::backward(const at::Tensor& grad_output, c10::SymIntArrayRef input_size) const {
-    static const auto op = find_operator_of_package<Signature>("torch_aclnn::reflection_pad2d_backward");
+    static const auto op = find_operator_of_package<PaddingBackwardCall>("torch_aclnn::reflection_pad2d_backward");
     return op.call(grad_output, input_size, padding);
 }
 

@@ -9,9 +9,8 @@
 namespace torch_aclnn {
 namespace {
 
-constexpr const char* kOp = "avg_pool2d_backward";
-
 struct AvgPool2dBackward {
+    static constexpr const char* kOp = "avg_pool2d_backward";
     static constexpr const char* kParameters =
         "Tensor grad_output, SymInt[] input_size, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
         "count_include_pad=True, int? divisor_override=None, int? cube_math_type=None";

@@ -38,8 +38,8 @@ BatchNormGradients of_empty_batch(const at::Tensor& input, const at::Tensor& mea
 }
 
 // On every device but npu. From torch's own backward come the sums.
-BatchNormGradients backward(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
-                            const at::Tensor& mean, const at::Tensor& invstd, double eps, std::array<bool, 3> wanted) {
+BatchNormGradients backward_off_npu(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                                    const at::Tensor& mean, const at::Tensor& invstd, double eps, std::array<bool, 3> wanted) {
     check(grad_output, input, weight.value_or(at::Tensor()), mean, invstd);
     if (input.numel() == 0) return of_empty_batch(input, mean, wanted);
     const auto [unused, grad_weight, grad_bias] =
@@ -87,7 +87,7 @@ TORCH_LIBRARY_FRAGMENT(torch_aclnn, m) {
         "bool[3] output_mask) -> (Tensor, Tensor, Tensor)");
 }
 TORCH_LIBRARY_IMPL(torch_aclnn, CompositeExplicitAutograd, m) {
-    m.impl("_batch_norm_backward", backward);
+    m.impl("_batch_norm_backward", backward_off_npu);
 }
 TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {
     m.impl("_batch_norm_backward", backward_on_npu);

@@ -23,9 +23,8 @@ std::unique_ptr<QueuedCall> make_batch_norm_elemt_backward(const BatchNormElemtA
 
 namespace {
 
-constexpr const char* kOp = "batch_norm_elemt_backward";
-
 struct BatchNormElemtBackward {
+    static constexpr const char* kOp = "batch_norm_elemt_backward";
     static constexpr const char* kParameters =
         "Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, Tensor sum_dy_xmu, Tensor count";
     using Signature = void(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&,
@@ -96,7 +95,7 @@ void BatchNormElemtBackward::run_npu(const at::Tensor& grad_input) const {
 }
 
 kernels::View<8> channel_view(const at::Tensor& tensor) {
-    return kernels::channels_second(view<8>(kOp, tensor), tensor.dim());
+    return kernels::channels_second(view<8>(BatchNormElemtBackward::kOp, tensor), tensor.dim());
 }
 
 void BatchNormElemtBackward::run_cpu(const at::Tensor& grad_input) const {

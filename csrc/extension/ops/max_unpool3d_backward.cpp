@@ -11,9 +11,8 @@
 namespace torch_aclnn {
 namespace {
 
-constexpr const char* kOp = "max_unpool3d_backward";
-
 struct MaxUnpool3dBackward {
+    static constexpr const char* kOp = "max_unpool3d_backward";
     static constexpr const char* kParameters = "Tensor grad_output, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding";
     using Signature = void(const at::Tensor&, const at::Tensor&, c10::SymIntArrayRef, at::IntArrayRef, at::IntArrayRef);
 

@@ -9,9 +9,8 @@
 namespace torch_aclnn {
 namespace {
 
-constexpr const char* kOp = "replication_pad2d_backward";
-
 struct ReplicationPad2dBackward : PaddingBackward {
+    static constexpr const char* kOp = "replication_pad2d_backward";
     void check() const { check_arguments(kOp); }
     void prepare_out(const at::Tensor& out) const {
         torch_aclnn::prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});

@@ -10,7 +10,7 @@ namespace torch_aclnn::kernels {
 namespace {
 
 // This machine's; null where shuffles by a table are no single instruction.
-FlatPlanesLoop* loop_of_machine() {
+FlatPlanesLoop* flat_planes_of_machine() {
 #if defined(__x86_64__) && !defined(TORCH_ACLNN_SCALAR_ONLY)
     if (isa() == Isa::avx512) return avx512::flat_planes;
     if (isa() == Isa::avx2) return avx2::flat_planes;
@@ -32,7 +32,7 @@ int64_t planes_to_join(int64_t adjacent, int64_t cells, int64_t source_cells, in
 
 bool suits_flat_planes(DType dtype, int64_t plane_count, int64_t plane_size, int64_t min_planes) {
     constexpr int64_t kMaxPlane = 2048;
-    return loop_of_machine() != nullptr && has_float_sums(dtype) && plane_count >= min_planes && plane_size <= kMaxPlane;
+    return flat_planes_of_machine() != nullptr && has_float_sums(dtype) && plane_count >= min_planes && plane_size <= kMaxPlane;
 }
 
 void FlatPlanes::plan(const FlatAxis* axes, int count, int64_t adjacent) {
@@ -67,7 +67,7 @@ void FlatPlanes::run(int thread_count) const {
     // A vector of terms takes about as long as copying its elements.
     parallel_for(plane_count_ / joined_, stages_.step_count() * gather_lanes(), thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(2 * job_.sum_bytes + job_.source_bytes + job_.sink_bytes);
-        loop_of_machine()(job_, begin, end, scratch.data());
+        flat_planes_of_machine()(job_, begin, end, scratch.data());
     });
 }
 

@@ -11,7 +11,7 @@ namespace torch_aclnn::kernels {
 namespace {
 
 // Machines with AVX-512 have AVX2 too.
-TransposedPlanesLoop* loop_of_machine() {
+TransposedPlanesLoop* transposed_planes_of_machine() {
 #if defined(__x86_64__) && !defined(TORCH_ACLNN_SCALAR_ONLY)
     if (isa() >= Isa::avx2) return avx2::transposed_planes;
 #endif
@@ -29,7 +29,7 @@ bool streams(int64_t plane_bytes, int64_t planes) {
 }  // namespace
 
 bool has_transposed_planes(DType dtype) {
-    return loop_of_machine() != nullptr && has_float_sums(dtype);
+    return transposed_planes_of_machine() != nullptr && has_float_sums(dtype);
 }
 
 bool spreads_over_cache(DType dtype, int64_t plane_size) {
@@ -58,7 +58,7 @@ void TransposedPlanes::run(int thread_count) const {
     for (const CellSums& sums : sums_) cost_of_plane += sums.count * sums.terms;
     parallel_for(groups, lanes * cost_of_plane, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(job_.cell_bytes + job_.plane_bytes + job_.sink_bytes);
-        loop_of_machine()(job_, begin, end, scratch.data());
+        transposed_planes_of_machine()(job_, begin, end, scratch.data());
     });
 }
 

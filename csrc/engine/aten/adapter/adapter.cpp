@@ -3,6 +3,8 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/Exception.h>
 
+#include <memory>
+
 #include "engine/aten/adapter/temporaries.h"
 
 namespace torch_aclnn::host::aten {
@@ -15,6 +17,47 @@ const c10::DispatchKeySet kAboveBackend =
                          c10::DispatchKey::FuncTorchDynamicLayerFrontMode, c10::DispatchKey::FuncTorchDynamicLayerBackMode,
                          c10::DispatchKey::PreDispatch});
 
+// What is read of the arguments of a call, in one block of memory: the addresses of the values, then the values.
+class Values {
+   public:
+    explicit Values(const Adapter& adapter) : adapter_(adapter) {
+        size_t size = rounded_up(adapter.count * sizeof(void*));
+        for (size_t i = 0; i < adapter.count; ++i) size += rounded_up(adapter.kinds[i]->value_size);
+        memory_.reset(new char[size]);
+        char* next = memory_.get() + rounded_up(adapter.count * sizeof(void*));
+        for (size_t i = 0; i < adapter.count; next += rounded_up(adapter.kinds[i++]->value_size)) addresses()[i] = next;
+    }
+    Values(const Values&) = delete;
+    ~Values() {
+        while (count_ > 0) {
+            --count_;
+            adapter_.kinds[count_]->destroy(addresses()[count_]);
+        }
+    }
+
+    void read(const void* const* arguments) {
+        for (; count_ < adapter_.count; ++count_)
+            adapter_.kinds[count_]->read(adapter_.entry.parameter(count_), arguments[count_], addresses()[count_]);
+    }
+    void** addresses() const { return reinterpret_cast<void**>(memory_.get()); }
+
+   private:
+    static constexpr size_t rounded_up(size_t size) { return (size + 15) / 16 * 16; }
+
+    const Adapter& adapter_;
+    std::unique_ptr<char[]> memory_;
+    size_t count_ = 0;  // of those that have been read
+};
+
+// Of the first argument that is a tensor or a list of them.
+uint64_t require_first_dtype(const Adapter& adapter, const void* const* arguments) {
+    for (size_t i = 0; i < adapter.count; ++i) {
+        if (const auto require_dtype = adapter.kinds[i]->require_dtype)
+            return require_dtype(adapter.entry, adapter.entry.parameter(i), arguments[i]);
+    }
+    return kMaxRank;
+}
+
 }  // namespace
 
 void run_plainly(const std::function<void()>& body) {
@@ -25,6 +68,46 @@ void run_plainly(const std::function<void()>& body) {
     } catch (const c10::Error& error) {
         throw Error(ACL_ERROR_RT_AICORE_EXCEPTION, error.what_without_backtrace());
     }
+}
+
+uint64_t require_dtype_of(const EntryPoint& entry, const char* name, const aclTensor* tensor) {
+    if (tensor == nullptr) return kMaxRank;
+    require_dtype({name, tensor}, DTypes::of_bits(entry.data_types()));
+    return tensor->rank();
+}
+
+uint64_t require_dtype_of(const EntryPoint& entry, const char* name, const aclTensorList* tensors) {
+    if (tensors == nullptr || tensors->members.empty()) return kMaxRank;
+    for (const auto& member : tensors->members) require_dtype_of(entry, name, member.get());
+    return tensors->members[0]->rank();
+}
+
+aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept {
+    const auto for_each = [&](const auto& apply) {
+        for (size_t i = 0; i < adapter.count; ++i) apply(*adapter.kinds[i], adapter.entry.parameter(i), arguments[i]);
+    };
+    const auto describe = [&](JsonObject& line) {
+        for_each([&](const ErasedKind& kind, const char* name, const void* argument) { kind.describe(line, name, argument); });
+    };
+    const auto make = [&] {
+        auto values = std::make_shared<Values>(adapter);
+        values->read(arguments);
+        const uint64_t rank = require_first_dtype(adapter, arguments);
+        for_each([&](const ErasedKind& kind, const char* name, const void* argument) { kind.require_dims(name, argument, rank); });
+        if (adapter.check != nullptr) adapter.check(values->addresses());
+        auto made = std::make_unique<aclOpExecutor>(adapter.entry.name(), std::initializer_list<Named>{}, std::initializer_list<Named>{},
+                                                    aclOpExecutor::Compute());
+        for (size_t i = 0; i < adapter.count; ++i) adapter.kinds[i]->set_launch(*made, values->addresses()[i]);
+        made->watched.reserve(adapter.count);
+        for_each([&](const ErasedKind& kind, const char* name, const void* argument) {
+            if (kind.watch != nullptr) kind.watch(*made, name, argument);
+        });
+        made->compute = [body = adapter.body, values = std::move(values)](const aclOpExecutor&) {
+            run_plainly([&] { body(values->addresses()); });
+        };
+        return made;
+    };
+    return run_phase1(adapter.entry.name(), workspace_size, executor, make, describe);
 }
 
 }  // namespace torch_aclnn::host::aten

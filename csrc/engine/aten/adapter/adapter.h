@@ -1,7 +1,7 @@
 // Entry points on ATen's CPU kernels. A source file names the family that its entry points belong to, which is their section in
 // docs/coverage.md, and an adapter is a signature and a body:
 //
-//     ATEN_FAMILY("pointwise unary")
+//     #define ATEN_FAMILY "pointwise unary"
 //
 //     ATEN_ENTRY(aclnnSqrt, NUMBERS, (In, self), (Out, out)) {
 //         at::sqrt_out(out, self);
@@ -20,7 +20,12 @@
 // The body runs in phase 2. An Error from there keeps its code up to the synchronisation that reports it.
 #pragma once
 
-#include <tuple>
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <new>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "engine/aten/adapter/attributes.h"
@@ -35,97 +40,116 @@ namespace torch_aclnn::host::aten {
 // engine, with its message and without its backtrace.
 void run_plainly(const std::function<void()>& body);
 
-// The first of the handles that is a tensor or a list of tensors: checks its data type, and returns its number of dimensions (of a list,
-// its first member's). A null stands for "not given" here.
-template <class Handle, class... Rest>
-uint64_t require_first_dtype(const EntryPoint& entry, size_t i, Handle handle, Rest... rest) {
-    if constexpr (std::is_convertible_v<Handle, const aclTensor*>) {
-        if (handle == nullptr) return kMaxRank;
-        require_dtype({entry.parameter(i), handle}, DTypes::of_bits(entry.data_types()));
-        return handle->rank();
-    } else if constexpr (std::is_convertible_v<Handle, const aclTensorList*>) {
-        for (const auto& member : handle->members) {
-            require_dtype({entry.parameter(i), member.get()}, DTypes::of_bits(entry.data_types()));
-        }
-        return handle->members.empty() ? kMaxRank : handle->members[0]->rank();
-    } else {
-        return require_first_dtype(entry, i + 1, rest...);
-    }
-}
+// Checks the data type of a tensor, or of each member of a list, and returns the number of dimensions (of a list, its first member's). A
+// null is an argument that was not given.
+uint64_t require_dtype_of(const EntryPoint& entry, const char* name, const aclTensor* tensor);
+uint64_t require_dtype_of(const EntryPoint& entry, const char* name, const aclTensorList* tensors);
 
 // A value that decides how phase 2 launches the operator has a function of its own (collective.h).
 template <class Value>
 void set_launch(aclOpExecutor&, const Value&) {}
 
-// Numbers and texts are passed by value; handles must live until phase 2.
-template <class Argument>
-void watch_if_handle(aclOpExecutor& executor, const char* name, Argument argument) {
-    if constexpr (std::is_pointer_v<Argument> && std::is_class_v<std::remove_pointer_t<Argument>>) executor.watch(name, argument);
-}
+// A kind for code that does not know its type, so that one function reads the arguments of all entry points. `argument` is the address of
+// the C argument, `value` that of the kind's Value.
+struct ErasedKind {
+    size_t value_size;
+    void (*read)(const char* name, const void* argument, void* value);
+    void (*destroy)(void* value);
+    void (*describe)(JsonObject& arguments, const char* name, const void* argument);
+    void (*require_dims)(const char* name, const void* argument, uint64_t rank);
+    void (*set_launch)(aclOpExecutor& executor, const void* value);
+    uint64_t (*require_dtype)(const EntryPoint& entry, const char* name, const void* argument);  // null unless it is of tensors
+    void (*watch)(aclOpExecutor& executor, const char* name, const void* argument);              // null unless it is a handle
+};
+
+template <class Kind>
+struct Erased {
+    using Handle = typename Kind::Handle;
+    using Value = typename Kind::Value;
+    static constexpr bool kIsTensors =
+        std::is_convertible_v<Handle, const aclTensor*> || std::is_convertible_v<Handle, const aclTensorList*>;
+    static constexpr bool kIsHandle = std::is_pointer_v<Handle> && std::is_class_v<std::remove_pointer_t<Handle>>;
+
+    static Handle handle(const void* argument) { return *static_cast<const Handle*>(argument); }
+    static void read(const char* name, const void* argument, void* value) { new (value) Value(Kind::read(name, handle(argument))); }
+    static void destroy(void* value) { static_cast<Value*>(value)->~Value(); }
+    static void describe(JsonObject& arguments, const char* name, const void* argument) { add_argument(arguments, name, handle(argument)); }
+    static void require_dims(const char* name, const void* argument, uint64_t rank) { require_dims_of<Kind>(name, handle(argument), rank); }
+    static void launch(aclOpExecutor& executor, const void* value) { set_launch(executor, *static_cast<const Value*>(value)); }
+    static uint64_t require_dtype(const EntryPoint& entry, const char* name, const void* argument) {
+        return require_dtype_of(entry, name, handle(argument));
+    }
+    static void watch(aclOpExecutor& executor, const char* name, const void* argument) { executor.watch(name, handle(argument)); }
+
+    static constexpr ErasedKind kind() {
+        ErasedKind erased{sizeof(Value), read, destroy, describe, require_dims, launch, nullptr, nullptr};
+        if constexpr (kIsTensors) erased.require_dtype = require_dtype;
+        if constexpr (kIsHandle) erased.watch = watch;
+        return erased;
+    }
+};
+template <class Kind>
+inline constexpr ErasedKind kErased = Erased<Kind>::kind();
+
+// An entry point with the kinds of its arguments, and its functions, which take the values that were read of them.
+struct Adapter {
+    const EntryPoint& entry;
+    const ErasedKind* const* kinds;
+    size_t count;
+    void (*check)(void* const* values);  // null: nothing holds between arguments
+    void (*body)(void* const* values);
+};
+
+// Phase 1 of any adapter, with the addresses of its arguments.
+aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept;
 
 template <class... Kinds>
-struct Adapter {
-    using Function = void (*)(typename Kinds::Parameter...);
-
-    static aclnnStatus phase1(const EntryPoint& entry, Function check, Function body, typename Kinds::Handle... handles,
-                              uint64_t* workspace_size, aclOpExecutor** executor) noexcept {
-        const auto describe = [&](JsonObject& arguments) {
-            size_t i = 0;
-            (add_argument(arguments, entry.parameter(i++), handles), ...);
-        };
-        const auto prepare = [&] {
-            const auto read_all = [&]<size_t... I>(std::index_sequence<I...>) {
-                return std::tuple<typename Kinds::Value...>{Kinds::read(entry.parameter(I), handles)...};
-            };
-            auto values = read_all(std::index_sequence_for<Kinds...>{});
-            const uint64_t rank = require_first_dtype(entry, 0, handles...);
-            size_t i = 0;
-            (require_dims_of<Kinds>(entry.parameter(i++), handles, rank), ...);
-            std::apply(check, values);
-            auto made = std::make_unique<aclOpExecutor>(entry.name(), std::initializer_list<Named>{}, std::initializer_list<Named>{},
-                                                        aclOpExecutor::Compute());
-            std::apply([&](const auto&... value) { (set_launch(*made, value), ...); }, values);
-            made->compute = [body, values = std::move(values)](const aclOpExecutor&) mutable {
-                run_plainly([&] { std::apply(body, values); });
-            };
-            made->watched.reserve(sizeof...(handles));
-            i = 0;
-            (watch_if_handle(*made, entry.parameter(i++), handles), ...);
-            return made;
-        };
-        return run_phase1(entry.name(), workspace_size, executor, prepare, describe);
+struct Arguments {
+    template <auto function>
+    static void pass(void* const* values) {
+        pass<function>(values, std::index_sequence_for<Kinds...>{});
+    }
+    template <auto function, size_t... I>
+    static void pass(void* const* values, std::index_sequence<I...>) {
+        function(*static_cast<typename Kinds::Value*>(values[I])...);
     }
 };
 
 }  // namespace torch_aclnn::host::aten
 
 #define TORCH_ACLNN_KIND(type, name) ::torch_aclnn::host::aten::kind::type
+#define TORCH_ACLNN_ERASED(type, name) &::torch_aclnn::host::aten::kErased<::torch_aclnn::host::aten::kind::type>
 #define TORCH_ACLNN_HANDLE(type, name) ::torch_aclnn::host::aten::kind::type::Handle name
 #define TORCH_ACLNN_PARAMETER(type, name) [[maybe_unused]] ::torch_aclnn::host::aten::kind::type::Parameter name
 #define TORCH_ACLNN_DESCRIPTION(type, name) {#type, #name, ::torch_aclnn::host::aten::kind::type::nullable}
-#define TORCH_ACLNN_ARGUMENT(type, name) name
+#define TORCH_ACLNN_ADDRESS(type, name) &name
 
-#define ATEN_FAMILY(family) static constexpr const char kAtenFamily[] = family;
-#define ATEN_ENTRY(entry_point, dtypes, ...) ATEN_CHECKED_ENTRY(entry_point, dtypes, void(), __VA_ARGS__)
-#define ATEN_CHECKED_ENTRY(entry_point, dtypes, check, ...)                                                                          \
-    static void entry_point##Check(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__)) {                                       \
-        using namespace ::torch_aclnn::host::aten;                                                                                   \
-        check;                                                                                                                       \
-    }                                                                                                                                \
-    static void entry_point##Body(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__));                                         \
-    static constexpr torchAclnnParameter entry_point##Parameters[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_DESCRIPTION, __VA_ARGS__)};   \
-    static ::torch_aclnn::host::EntryPoint entry_point##Entry = [] {                                                                 \
-        using namespace ::torch_aclnn::host;                                                                                         \
-        return EntryPoint(#entry_point, kAtenFamily, (dtypes).bits(), entry_point##Parameters);                                      \
-    }();                                                                                                                             \
-    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point##GetWorkspaceSize(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_HANDLE, __VA_ARGS__), \
-                                                                              uint64_t* workspaceSize, aclOpExecutor** executor) {   \
-        using Entry = ::torch_aclnn::host::aten::Adapter<TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_KIND, __VA_ARGS__)>;                       \
-        return Entry::phase1(entry_point##Entry, entry_point##Check, entry_point##Body,                                              \
-                             TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ARGUMENT, __VA_ARGS__), workspaceSize, executor);                      \
-    }                                                                                                                                \
-    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,        \
-                                                            aclrtStream stream) {                                                    \
-        return ::torch_aclnn::host::run_phase2(entry_point##Entry, workspace, workspaceSize, executor, stream);                      \
-    }                                                                                                                                \
+#define ATEN_ENTRY(entry_point, dtypes, ...) TORCH_ACLNN_ADAPTER(entry_point, dtypes, nullptr, __VA_ARGS__)
+#define ATEN_CHECKED_ENTRY(entry_point, dtypes, check, ...)                                    \
+    static void entry_point##Check(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__)) { \
+        using namespace ::torch_aclnn::host::aten;                                             \
+        check;                                                                                 \
+    }                                                                                          \
+    TORCH_ACLNN_ADAPTER(entry_point, dtypes, entry_point##Arguments::pass<entry_point##Check>, __VA_ARGS__)
+#define TORCH_ACLNN_ADAPTER(entry_point, dtypes, check, ...)                                                                            \
+    static void entry_point##Body(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__));                                            \
+    static constexpr torchAclnnParameter entry_point##Parameters[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_DESCRIPTION, __VA_ARGS__)};      \
+    static ::torch_aclnn::host::EntryPoint entry_point##Entry = [] {                                                                    \
+        using namespace ::torch_aclnn::host;                                                                                            \
+        return EntryPoint(#entry_point, ATEN_FAMILY, (dtypes).bits(), entry_point##Parameters);                                         \
+    }();                                                                                                                                \
+    static constexpr const ::torch_aclnn::host::aten::ErasedKind* entry_point##Kinds[] = {                                              \
+        TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ERASED, __VA_ARGS__)};                                                                         \
+    using entry_point##Arguments = ::torch_aclnn::host::aten::Arguments<TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_KIND, __VA_ARGS__)>;           \
+    static constexpr ::torch_aclnn::host::aten::Adapter entry_point##Adapter{                                                           \
+        entry_point##Entry, entry_point##Kinds, std::size(entry_point##Kinds), check, entry_point##Arguments::pass<entry_point##Body>}; \
+    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point##GetWorkspaceSize(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_HANDLE, __VA_ARGS__),    \
+                                                                              uint64_t* workspaceSize, aclOpExecutor** executor) {      \
+        const void* const arguments[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ADDRESS, __VA_ARGS__)};                                       \
+        return ::torch_aclnn::host::aten::prepare(entry_point##Adapter, arguments, workspaceSize, executor);                            \
+    }                                                                                                                                   \
+    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,           \
+                                                            aclrtStream stream) {                                                       \
+        return ::torch_aclnn::host::run_phase2(entry_point##Entry, workspace, workspaceSize, executor, stream);                         \
+    }                                                                                                                                   \
     static void entry_point##Body(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__))

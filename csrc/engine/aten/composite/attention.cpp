@@ -6,8 +6,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/composite/fused_attention.h"
 
-ATEN_FAMILY("attention")
-
+#define ATEN_FAMILY "attention"
 using namespace torch_aclnn::host::aten;
 
 namespace {

@@ -13,8 +13,7 @@
 #include "engine/aten/adapter/results.h"
 #include "kernels/batch_norm_backward_reduce/batch_norm_backward_reduce.h"
 
-ATEN_FAMILY("normalisation")
-
+#define ATEN_FAMILY "normalisation"
 using namespace torch_aclnn::host::aten;
 namespace kernels = torch_aclnn::kernels;
 

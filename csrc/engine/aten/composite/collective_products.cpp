@@ -6,8 +6,7 @@
 #include "engine/aten/adapter/collective.h"
 #include "engine/aten/adapter/results.h"
 
-ATEN_FAMILY("products over ranks")
-
+#define ATEN_FAMILY "products over ranks"
 using namespace torch_aclnn::host::aten;
 
 namespace {

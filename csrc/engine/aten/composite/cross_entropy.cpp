@@ -5,8 +5,7 @@
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/quantised.h"
 
-ATEN_FAMILY("loss")
-
+#define ATEN_FAMILY "loss"
 using namespace torch_aclnn::host::aten;
 
 namespace {

@@ -10,15 +10,14 @@
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/quantised.h"
 
-ATEN_FAMILY("mixture of experts")
-
+#define ATEN_FAMILY "mixture of experts"
 using namespace torch_aclnn::host::aten;
 
 namespace {
 
 using torch_aclnn::host::refuse;
 
-void require_false(const char* name, bool value) {
+void require_unpadded(const char* name, bool value) {
     if (value) refuse(name, "false: the engine has no padded mode", "true");
 }
 
@@ -111,7 +110,7 @@ void require_map(const std::optional<at::Tensor>& map) {
 }  // namespace
 
 ATEN_CHECKED_ENTRY(aclnnMoeTokenPermute, FLOATING,
-                   (require_false("paddedMode", paddedMode), require_permutation(tokens, indices, permuteTokensOut, numOutTokens)),
+                   (require_unpadded("paddedMode", paddedMode), require_permutation(tokens, indices, permuteTokensOut, numOutTokens)),
                    (In, tokens), (In, indices), (Int, numOutTokens), (Bool, paddedMode), (Out, permuteTokensOut), (Out, sortedIndicesOut)) {
     const at::Tensor order = at::argsort(indices.flatten(), /*stable=*/true, 0, false);
     const int64_t copies = std::max<int64_t>(copies_of_each(indices, tokens.size(0)), 1);
@@ -119,14 +118,14 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenPermute, FLOATING,
     write(sortedIndicesOut, at::argsort(order));
 }
 ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteGrad, FLOATING,
-                   (require_false("paddedMode", paddedMode), require_matrix("permutedOutputGrad", permutedOutputGrad),
+                   (require_unpadded("paddedMode", paddedMode), require_matrix("permutedOutputGrad", permutedOutputGrad),
                     require_rows("sortedIndices", sortedIndices, out.size(0) * numTopk)),
                    (In, permutedOutputGrad), (In, sortedIndices), (Positive, numTopk), (Bool, paddedMode), (Out, out)) {
     const at::Tensor copies = rows_or_zeros(upcast(permutedOutputGrad), sortedIndices);
     write(out, copies.unflatten(0, at::IntArrayRef{out.size(0), numTopk}).sum(1));
 }
 ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermute, FLOATING,
-                   (require_false("paddedMode", paddedMode), require_matrix("permutedTokens", permutedTokens),
+                   (require_unpadded("paddedMode", paddedMode), require_matrix("permutedTokens", permutedTokens),
                     require_copies(sortedIndices, out.size(0), probs), require_restored(restoreShape, out)),
                    (In, permutedTokens), (In, sortedIndices), (OptIn, probs), (Bool, paddedMode), (OptInts, restoreShape), (Out, out)) {
     at::Tensor copies = rows_or_zeros(upcast(permutedTokens), sortedIndices);
@@ -134,7 +133,7 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermute, FLOATING,
     write(out, copies.unflatten(0, at::IntArrayRef{out.size(0), copies_of_each(sortedIndices, out.size(0))}).sum(1));
 }
 ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteGrad, FLOATING,
-                   (require_false("paddedMode", paddedMode), require_matrix("permutedTokens", permutedTokens),
+                   (require_unpadded("paddedMode", paddedMode), require_matrix("permutedTokens", permutedTokens),
                     require_matrix("unpermutedTokensGrad", unpermutedTokensGrad),
                     require_copies(sortedIndices, unpermutedTokensGrad.size(0), probs),
                     require_restored(restoreShape, unpermutedTokensGrad)),

@@ -8,8 +8,7 @@
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/quantised.h"
 
-ATEN_FAMILY("mixture of experts")
-
+#define ATEN_FAMILY "mixture of experts"
 using namespace torch_aclnn::host::aten;
 
 namespace {

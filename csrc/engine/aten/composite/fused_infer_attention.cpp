@@ -5,8 +5,7 @@
 #include "engine/aten/composite/inference_attention.h"
 #include "engine/aten/composite/quantised.h"
 
-ATEN_FAMILY("inference attention")
-
+#define ATEN_FAMILY "inference attention"
 using namespace torch_aclnn::host::aten;
 
 namespace {

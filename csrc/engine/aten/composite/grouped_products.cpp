@@ -7,8 +7,7 @@
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/quantised.h"
 
-ATEN_FAMILY("grouped products")
-
+#define ATEN_FAMILY "grouped products"
 using namespace torch_aclnn::host::aten;
 
 namespace {
@@ -34,12 +33,12 @@ struct Range {
     int64_t first, size, weight;
 };
 
-bool given(const OptList& list) {
+bool has_members(const OptList& list) {
     return list && std::any_of(list->begin(), list->end(), [](const at::Tensor& tensor) { return tensor.numel() > 0; });
 }
 
 void require_not_given(const char* name, const OptList& list) {
-    if (given(list)) refuse(name, "null or an empty list: the engine has none", std::to_string(list->size()) + " tensors");
+    if (has_members(list)) refuse(name, "null or an empty list: the engine has none", std::to_string(list->size()) + " tensors");
 }
 
 // One tensor has all weights if it has one dimension more.
@@ -62,7 +61,7 @@ void require_lists(const Packables& x, const Packables& weight, const OptList& b
         refuse("weight", "one tensor of 2 dimensions, as groups are of columns", c10::str(weight.size(), " tensors"));
     if (grouping.type == kNoGroups && static_cast<int64_t>(x.size()) != weights)
         refuse("weight", c10::str("as many as there are x, ", x.size()), std::to_string(weights));
-    if (given(bias) && bias->size() != weight.size())
+    if (has_members(bias) && bias->size() != weight.size())
         refuse("bias", c10::str("as many tensors as weight, ", weight.size()), std::to_string(bias->size()));
 }
 
@@ -103,7 +102,7 @@ at::Tensor dequantised(const at::Tensor& weight, const Parameters& p, int64_t i,
         const int64_t rows = weight.size(0);
         return values.repeat_interleave((rows + values.size(0) - 1) / values.size(0), 0).narrow(0, 0, rows);
     };
-    const at::Tensor numbers = given(p.antiquant_offset) ? weight + of_each_row(p.antiquant_offset) : weight;
+    const at::Tensor numbers = has_members(p.antiquant_offset) ? weight + of_each_row(p.antiquant_offset) : weight;
     return numbers * of_each_row(p.antiquant_scale);
 }
 
@@ -115,12 +114,12 @@ at::Tensor product(const at::Tensor& x, const Packables& weights, const Paramete
     const bool integers = x.scalar_type() == at::kChar;
     const bool exact = integers || weight.scalar_type() == at::kChar;
     weight = exact ? to_double(weight) : upcast(weight);
-    if (given(p.antiquant_scale)) weight = dequantised(weight, p, i, one_for_all);
+    if (has_members(p.antiquant_scale)) weight = dequantised(weight, p, i, one_for_all);
     at::Tensor result = at::matmul(exact ? to_double(x) : upcast(x), weight);
-    const at::Tensor bias = given(p.bias) ? parameter(p.bias, i, one_for_all) : at::Tensor();
+    const at::Tensor bias = has_members(p.bias) ? parameter(p.bias, i, one_for_all) : at::Tensor();
     const bool early = bias.defined() && (!integers || bias.scalar_type() == at::kInt);  // before the scales, as integers are
     if (early) result = result + bias.to(result.scalar_type());
-    if (given(p.scale)) result = result * scale_values(parameter(p.scale, i, one_for_all));
+    if (has_members(p.scale)) result = result * scale_values(parameter(p.scale, i, one_for_all));
     if (row_scale) result = result * to_double(*row_scale).unsqueeze(-1);
     if (bias.defined() && !early) result = result + to_double(bias);
     return activated(result, p.activation);
@@ -148,7 +147,7 @@ class Output {
 void multiply(const Packables& x, const Packables& weight, const Parameters& p, const Grouping& grouping, at::IntArrayRef list,
               int64_t list_type, at::TensorList out) {
     Output output(grouping, out);
-    const auto row_scale = [&](size_t i) { return given(p.row_scale) ? std::optional(p.row_scale->at(i)) : std::nullopt; };
+    const auto row_scale = [&](size_t i) { return has_members(p.row_scale) ? std::optional(p.row_scale->at(i)) : std::nullopt; };
     if (x.size() > 1 || list.empty()) {
         for (size_t i = 0; i < x.size(); i++) output.add(product(x[i].values(), weight, p, static_cast<int64_t>(i), row_scale(i)));
         return;

@@ -6,8 +6,7 @@
 #include "engine/aten/composite/quantised.h"
 #include "engine/aten/composite/rms_norm.h"
 
-ATEN_FAMILY("inference attention")
-
+#define ATEN_FAMILY "inference attention"
 using namespace torch_aclnn::host::aten;
 
 namespace {

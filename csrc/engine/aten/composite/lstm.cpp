@@ -4,8 +4,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/composite/lstm_steps.h"
 
-ATEN_FAMILY("recurrent")
-
+#define ATEN_FAMILY "recurrent"
 using namespace torch_aclnn::host::aten;
 using namespace torch_aclnn::host::aten::lstm;
 

@@ -8,8 +8,7 @@
 #include "engine/opapi/fallback_codes.h"
 #include "engine/runtime/memory/host_view.h"
 
-ATEN_FAMILY("linear algebra")
-
+#define ATEN_FAMILY "linear algebra"
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
 

@@ -5,8 +5,7 @@
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/quantised.h"
 
-ATEN_FAMILY("quantisation")
-
+#define ATEN_FAMILY "quantisation"
 using namespace torch_aclnn::host::aten;
 
 namespace {

@@ -6,8 +6,7 @@
 #include "engine/aten/composite/quantised.h"
 #include "engine/aten/composite/rms_norm.h"
 
-ATEN_FAMILY("quantisation")
-
+#define ATEN_FAMILY "quantisation"
 using namespace torch_aclnn::host::aten;
 
 namespace {
@@ -50,7 +49,7 @@ struct AddRmsNormQuant {
 };
 
 void require_mask(const std::optional<std::vector<unsigned char>>& mask) {
-    if (mask) require_count("outputMask", mask->size(), 2, 0, 0);
+    if (mask) torch_aclnn::host::aten::require_count("outputMask", mask->size(), 2, 0, 0);
 }
 
 void quantise_normal(const at::Tensor& normal, const std::optional<at::Tensor>& smooth, const PackableTensor& y, at::Tensor& scale) {

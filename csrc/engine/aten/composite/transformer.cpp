@@ -7,8 +7,7 @@
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/rms_norm.h"
 
-ATEN_FAMILY("transformer")
-
+#define ATEN_FAMILY "transformer"
 using namespace torch_aclnn::host::aten;
 
 namespace {
@@ -48,8 +47,8 @@ at::Tensor swish_slope(const at::Tensor& x, double scale) {
 }
 
 // The batch, the channels and the positions of each, as ATen's group normalisation asks for them.
-struct Channels {
-    explicit Channels(const at::Tensor& x)
+struct GroupedChannels {
+    explicit GroupedChannels(const at::Tensor& x)
         : batch(x.size(0)), channels(x.size(1)), positions(x.numel() / std::max<int64_t>(batch * channels, 1)) {}
     int64_t batch, channels, positions;
 };
@@ -145,7 +144,7 @@ ATEN_CHECKED_ENTRY(aclnnGeGluV3Backward, FLOATING, require_even({"self", self}, 
 ATEN_CHECKED_ENTRY(aclnnGroupNormSilu, FLOATING, require_channels_in_groups(self, group), (In, self), (OptIn, gamma), (OptIn, beta),
                    (Positive, group), (Double, eps), (Out, out), (Out, meanOut), (Out, rstdOut)) {
     const at::Tensor x = upcast(self).contiguous();
-    const Channels c(x);
+    const GroupedChannels c(x);
     const auto [normal, mean, rstd] = at::native_group_norm(x, upcast(gamma), upcast(beta), c.batch, c.channels, c.positions, group, eps);
     write(out, at::silu(normal));
     write(meanOut, mean);
@@ -156,7 +155,7 @@ ATEN_CHECKED_ENTRY(aclnnGroupNormSwish, FLOATING, require_channels_in_groups(x, 
                    (Positive, numGroups), (ChannelsFirst, dataFormat), (Double, eps), (Bool, activateSwish), (Double, swishScale), (Out, y),
                    (Out, meanOut), (Out, rstdOut)) {
     const at::Tensor wide = upcast(x).contiguous();
-    const Channels c(wide);
+    const GroupedChannels c(wide);
     const auto [normal, mean, rstd] =
         at::native_group_norm(wide, upcast(gamma), upcast(beta), c.batch, c.channels, c.positions, numGroups, eps);
     write(y, activateSwish ? swish(normal, swishScale) : normal);
@@ -167,7 +166,7 @@ ATEN_CHECKED_ENTRY(aclnnGroupNormSwishGrad, FLOATING, require_channels_in_groups
                    (In, gamma), (In, beta), (Positive, numGroups), (ChannelsFirst, dataFormat), (Double, swishScale),
                    (Bool, dgammaIsRequire), (Bool, dbetaIsRequire), (Out, dx), (OptOut, dgamma), (OptOut, dbeta)) {
     const at::Tensor wide = upcast(x).contiguous();
-    const Channels c(wide);
+    const GroupedChannels c(wide);
     const auto by_group = [&](const at::Tensor& numbers) {
         return upcast(numbers)
             .reshape({c.batch, numGroups, 1})

@@ -56,7 +56,7 @@ std::string path_of_process() {
 // 0, or the error's number.
 int write_all(int descriptor, std::string_view text) noexcept {
     while (!text.empty()) {
-        const ssize_t written = write(descriptor, text.data(), text.size());
+        const ssize_t written = ::write(descriptor, text.data(), text.size());
         if (written < 0 && errno != EINTR) return errno;
         if (written > 0) text.remove_prefix(static_cast<size_t>(written));
     }
@@ -89,7 +89,7 @@ const Target* open_again(const Target* previous) {
 }
 
 // The lock is held over a fork, so that the child finds it free. There the next line opens the child's own file.
-void before_fork() {
+void lock_before_fork() {
     trace_file().opening.lock();
 }
 void after_fork_in_parent() {
@@ -112,7 +112,7 @@ int write_to_target(const std::string& line) {
 void open_trace_file(std::string (*first_line)()) {
     trace_file().first_line = first_line;
     (void)open_again(nullptr);
-    static const int registered = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    static const int registered = pthread_atfork(lock_before_fork, after_fork_in_parent, after_fork_in_child);
     (void)registered;
 }
 

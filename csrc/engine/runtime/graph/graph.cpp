@@ -25,13 +25,13 @@ HandleTable<Graph>& graphs() {
     return *once;
 }
 
-void print_leaks() {
+void print_leaked_graphs() {
     graphs().for_each([](const void* handle, const Graph& graph) {
         std::fprintf(stderr, "torch_aclnn: not destroyed before aclFinalize: graph %p, %u of device %d\n", handle, graph.id(),
                      graph.device());
     });
 }
-const bool leaks_are_reported = (add_leak_report(print_leaks), true);
+const bool leaked_graphs_are_reported = (add_leak_report(print_leaked_graphs), true);
 
 // While it lives, the calling thread runs a task of a graph; of several, one within the other, if the program's own function replays one.
 class Replaying {

@@ -2,14 +2,9 @@
 
 #include <mutex>
 
+#include "engine/runtime/memory/address_arithmetic.h"
+
 namespace torch_aclnn::host {
-namespace {
-
-uintptr_t number(const void* address) {
-    return reinterpret_cast<uintptr_t>(address);
-}
-
-}  // namespace
 
 void AllocationMap::add(const Block& block) {
     std::unique_lock<std::shared_mutex> lock(mutex_);

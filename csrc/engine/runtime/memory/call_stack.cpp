@@ -73,7 +73,7 @@ void print_python_stack(int file) noexcept {
 
 void write_all(int file, const char* text, size_t size) noexcept {
     while (size > 0) {
-        const ssize_t written = write(file, text, size);
+        const ssize_t written = ::write(file, text, size);
         if (written <= 0) return;
         text += written;
         size -= static_cast<size_t>(written);

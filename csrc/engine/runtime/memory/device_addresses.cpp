@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/memory/address_arithmetic.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/text.h"
 
@@ -25,10 +26,6 @@ constexpr size_t kUsual = size_t{32} << 30;
 constexpr size_t kIsolated = size_t{1} << 40;
 
 constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-
-size_t round_up(size_t number, size_t unit) {
-    return (number + unit - 1) / unit * unit;
-}
 
 void* at(uintptr_t address) {
     return reinterpret_cast<void*>(address);

@@ -13,7 +13,7 @@ constexpr size_t kMaxBlocks = 256;
 constexpr size_t kLeftAlone = 16;
 constexpr size_t kLargest = kMaxBytes / kLeftAlone;
 
-void give_back(uintptr_t begin, size_t pages) {
+void return_pages(uintptr_t begin, size_t pages) {
     take_memory_away(begin, pages);
     give_back_addresses(begin);
 }
@@ -33,12 +33,12 @@ uintptr_t FreedMemory::take(size_t pages) {
 }
 
 void FreedMemory::put(uintptr_t begin, size_t pages) {
-    if (pages > kLargest) return give_back(begin, pages);
+    if (pages > kLargest) return return_pages(begin, pages);
     const std::lock_guard<std::mutex> lock(mutex_);
     blocks_.push_back({begin, pages});
     bytes_ += pages;
     while (bytes_ > kMaxBytes || blocks_.size() > kMaxBlocks) {
-        give_back(blocks_.front().begin, blocks_.front().pages);
+        return_pages(blocks_.front().begin, blocks_.front().pages);
         bytes_ -= blocks_.front().pages;
         blocks_.pop_front();
     }

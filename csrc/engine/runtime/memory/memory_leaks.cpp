@@ -27,7 +27,7 @@ void print_memory_leaks() {
     });
 }
 
-const bool leaks_are_reported = [] {
+const bool leaked_memory_are_reported = [] {
     add_leak_report(print_memory_leaks);
     return true;
 }();

@@ -9,6 +9,7 @@
 
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
+#include "engine/runtime/memory/address_arithmetic.h"
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/device_addresses.h"
 #include "engine/runtime/memory/fault_report.h"
@@ -31,14 +32,6 @@ struct VirtualMemory {
 VirtualMemory& virtual_memory() {
     static auto* const once = new VirtualMemory;
     return *once;
-}
-
-uintptr_t number(const void* address) {
-    return reinterpret_cast<uintptr_t>(address);
-}
-
-size_t round_up(size_t number, size_t unit) {
-    return (number + unit - 1) / unit * unit;
 }
 
 // Address space only, aligned for huge pages; 207001 if the machine refuses. Isolated memory is at one distance from all its addresses, so

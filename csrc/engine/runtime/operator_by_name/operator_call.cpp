@@ -83,7 +83,7 @@ void require_memory(const std::string& parameter, const CallTensor& tensor) {
 CallTensor read_tensor(const std::string& parameter, const aclTensorDesc* desc, const aclDataBuffer* buffer) {
     require_pointer(parameter.c_str(), desc);
     require_pointer(parameter.c_str(), buffer);
-    CallTensor tensor{*desc};
+    CallTensor tensor{*desc, nullptr, 0, {}};
     if (!tensor.is_given()) return tensor;
     tensor.bytes = bytes_of(parameter, *desc);
     tensor.data = buffer->data;

@@ -20,12 +20,12 @@ HandleTable<Event>& events() {
     return *once;
 }
 
-void print_leaks() {
+void print_leaked_events() {
     events().for_each([](const void* handle, const Event&) {
         std::fprintf(stderr, "torch_aclnn: not destroyed before aclFinalize: event %p\n", handle);
     });
 }
-const bool leaks_are_reported = (add_leak_report(print_leaks), true);
+const bool leaked_events_are_reported = (add_leak_report(print_leaked_events), true);
 
 void create_event(aclrtEvent* event, uint32_t flag, bool reusable) {
     require_pointer("event", event);

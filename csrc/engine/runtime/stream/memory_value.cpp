@@ -12,7 +12,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-constexpr auto kPause = std::chrono::microseconds(50);
+constexpr auto kValuePause = std::chrono::microseconds(50);
 
 bool is_met(uint64_t found, uint64_t value, uint32_t comparison) {
     switch (comparison) {
@@ -69,7 +69,7 @@ class Wait final : public WaitingTask {
         const auto is_over = [this](const std::atomic<uint64_t>& word) {
             return is_met(word.load(std::memory_order_acquire), value_, comparison_);
         };
-        while (!word_.use(is_over)) std::this_thread::sleep_for(kPause);
+        while (!word_.use(is_over)) std::this_thread::sleep_for(kValuePause);
     }
     void finish() noexcept override { delete this; }
 

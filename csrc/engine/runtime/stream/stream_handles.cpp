@@ -23,13 +23,13 @@ HandleTable<Stream>& streams() {
     return *once;
 }
 
-void print_leaks() {
+void print_leaked_streams() {
     streams().for_each([](const void* handle, const Stream& stream) {
         std::fprintf(stderr, "torch_aclnn: not destroyed before aclFinalize: stream %p, %d of device %d\n", handle, stream.id(),
                      stream.device());
     });
 }
-const bool leaks_are_reported = (add_leak_report(print_leaks), true);
+const bool leaked_streams_are_reported = (add_leak_report(print_leaked_streams), true);
 
 void print_unreported(const Stream& stream, const Error& error, const char* when) {
     std::fprintf(stderr, "torch_aclnn: stream %d of device %d %s with a failure that has not been reported: %d, %s: %s\n", stream.id(),

@@ -12,7 +12,7 @@ namespace {
 
 // With TORCH_ACLNN_HOST_DELAYS. Long enough for the program to have gone on to whatever it does too early.
 constexpr auto kMaxDelay = std::chrono::seconds(1);
-constexpr auto kPause = std::chrono::microseconds(100);
+constexpr auto kDemandPause = std::chrono::microseconds(100);
 
 constexpr size_t kMaxQueue = size_t{1} << 14;
 
@@ -108,7 +108,7 @@ void StreamWorker::wait_by_chance(const Completion& completion) {
 
 void StreamWorker::await_demand(State& state, const Item& item) {
     const auto end = Completion::Clock::now() + kMaxDelay;
-    while (!item.place->is_demanded() && Completion::Clock::now() < end) std::this_thread::sleep_for(kPause);
+    while (!item.place->is_demanded() && Completion::Clock::now() < end) std::this_thread::sleep_for(kDemandPause);
     if (!item.place->is_demanded()) state.demand->raise_to_all();  // nothing waits: the program may be doing something else
 }
 
