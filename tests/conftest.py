@@ -1,4 +1,4 @@
-"""What the operators' tests share: devices, and tensors in several layouts."""
+"""What all tests share: devices, the order in which processes take tests, and which tests a run leaves out (support/tiers.py)."""
 
 import os
 import re
@@ -13,6 +13,7 @@ import torch
 
 from support.marks import STRICT
 from support.operators import ENTRY_POINTS
+from support.tiers import TIERS, left_out, shares_fixtures
 
 # For the benchmarks and the examples. At the end, so that an installed torch_aclnn comes before the source tree, which need not be built.
 sys.path.append(str(Path(__file__).parent.parent))
@@ -60,23 +61,54 @@ ONE_BY_ONE = ("tests/distributed/", "tests/fuzz/", "tests/sanitizers/")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give pytest-xdist's processes a test each, and one of them all tests of a folder where they must not run side by side."""
+    """Give pytest-xdist's processes a test each, and one of them all tests of a folder or file where they must not or need not be apart."""
     from xdist.scheduler.loadscope import LoadScopeScheduling
 
     class ByTestOrFolder(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next((folder for folder in ONE_BY_ONE if nodeid.startswith(folder)), nodeid)
+            file = nodeid.split("::")[0]
+            folder = next((folder for folder in ONE_BY_ONE if nodeid.startswith(folder)), None)
+            return folder or (file if shares_fixtures(file) else nodeid)
 
     return ByTestOrFolder(config, log)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="take the tests that a default run leaves out, too (tests/support/tiers.py)")
+
+
+_TAKES_ALL = pytest.StashKey[bool]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the tiers' marks, and decide what is taken: who names files or tests wants all of them."""
+    for tier, meaning in TIERS.items():
+        config.addinivalue_line("markers", f"{tier}: {meaning}")
+    config.addinivalue_line("markers", "full: left out by a default run; --full takes it")
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    config.stash[_TAKES_ALL] = getattr(config, "workerinput", {}).get(
+        "takes_all", bool(config.option.full or config.option.markexpr or named)
+    )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Have a process of pytest-xdist take what the one that starts it takes."""
+    node.workerinput["takes_all"] = node.config.stash[_TAKES_ALL]
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes minutes, unless the program was asked for it."""
-    if "exhaustive" in config.option.markexpr:
-        return
-    left_out = [item for item in items if item.get_closest_marker("exhaustive")]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+    """Mark what a default run leaves out, and leave it out; and what takes minutes, unless -m names it."""
+    dropped = set() if "exhaustive" in config.option.markexpr else {item for item in items if item.get_closest_marker("exhaustive")}
+    for item, tier in left_out(item for item in items if item not in dropped):
+        item.add_marker(tier)
+        item.add_marker("full")
+        if not config.stash[_TAKES_ALL]:
+            dropped.add(item)
+    if dropped:
+        config.hook.pytest_deselected(items=[item for item in items if item in dropped])
+        items[:] = [item for item in items if item not in dropped]
 
 
 # With TORCH_ACLNN_HOST_STRICT=1 the engine refuses what a test asks for by these arguments, as a document without them would have it. Any

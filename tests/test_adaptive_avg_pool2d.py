@@ -28,9 +28,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("layout", layouts.LAYOUTS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("case", CASES)
+@layouts.in_every_layout(CASES, [torch.float32, torch.float16, torch.bfloat16])
 def test_gradient_is_the_definition_rounded_once(device, dtype, case, layout):
     size, output_size = case
     grad_output = layout(torch.randn((*size[:-2], *output_size), dtype=dtype))

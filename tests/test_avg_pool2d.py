@@ -40,9 +40,7 @@ def pooled(case) -> torch.Size:
     return torch.nn.functional.avg_pool2d(torch.zeros(size), kernel, stride, padding, ceil).shape
 
 
-@pytest.mark.parametrize("layout", layouts.LAYOUTS)
-@pytest.mark.parametrize("dtype", [torch.float32, *HALVES])
-@pytest.mark.parametrize("case", CASES)
+@layouts.in_every_layout(CASES, [torch.float32, *HALVES])
 def test_gradient_is_the_definition_rounded_once(device, dtype, case, layout):
     size, kernel, stride, padding, ceil, include, divisor = case
     grad_output = layout(torch.randn(pooled(case), dtype=dtype))

@@ -9,6 +9,8 @@ import pytest
 import torch
 from torch_aclnn._operators import OPERATORS, Operator
 
+from support.tiers import promised_tests
+
 ROOT = Path(__file__).parents[1]
 DIRECTORIES = ("torch_aclnn/functional", "torch_aclnn/nn", "torch_aclnn/autograd", "torch_aclnn/check/operators", "benchmarks/operators")
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
@@ -101,3 +103,10 @@ def test_the_files_that_a_document_names_exist(document: str):
 def test_the_links_between_documents_lead_somewhere():
     links = [(document, link) for document in DOCUMENTS for link in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text())]
     assert links and [link for document, link in links if not (document.parent / link).exists()] == []
+
+
+def test_promises_name_tests_that_exist():
+    named = promised_tests()
+    assert sum(map(len, named.values())) > 10
+    for file, functions in named.items():
+        assert functions <= set(re.findall(r"^def (test_\w+)", (ROOT / file).read_text(), re.MULTILINE)), file

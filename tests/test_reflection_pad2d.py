@@ -30,9 +30,7 @@ def padded(size, padding) -> tuple[int, ...]:
     return (*size[:-2], size[-2] + top + bottom, size[-1] + left + right)
 
 
-@pytest.mark.parametrize("layout", layouts.LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("case", CASES)
+@layouts.in_every_layout(CASES, FLOATS)
 def test_gradient_is_the_definition_rounded_once(device, dtype, case, layout):
     size, padding = case
     grad_output = layout(torch.randn(padded(size, padding), dtype=dtype))

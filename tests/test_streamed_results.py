@@ -9,6 +9,8 @@ from torch.ops import torch_aclnn as ops
 
 from support.last_cache import count_beyond_the_cache
 
+pytestmark = pytest.mark.large
+
 
 def result_within(first, shape, dtype, memory_format):
     """Return a tensor that begins `first` elements behind a cache line, and a check that nothing around it was written."""

@@ -1,7 +1,7 @@
 """A sound call of every entry point on ATen's kernels, for tests that go through their list."""
 
 import ctypes
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arguments import KINDS, TENSOR, BoolArray, IntArray, Scalar, TensorList, kind, number
 from torch_aclnn.host.registry import EntryPoint, entry_points
@@ -9,7 +9,34 @@ from torch_aclnn.host.registry import EntryPoint, entry_points
 from support.dtypes import DType
 from support.tensors import Tensor
 
+if TYPE_CHECKING:
+    import pytest
+
 ENTRY_POINTS = [entry_point for entry_point in entry_points() if entry_point.parameters]
+
+
+def _one_of_each_kind() -> set[str]:
+    # The entry points that bring a kind of argument that none before them in the list has.
+    seen: set[str] = set()
+    chosen = set()
+    for entry_point in ENTRY_POINTS:
+        kinds = {parameter.kind for parameter in entry_point.parameters}
+        if not kinds <= seen:
+            chosen.add(entry_point.name)
+        seen |= kinds
+    return chosen
+
+
+def of_every_entry_point() -> "pytest.MarkDecorator":
+    """Parametrise a test by entry point; beyond one of each kind of argument they are of the tier ``every``."""
+    import pytest  # programs without pytest take the calls only
+
+    usual = _one_of_each_kind()
+    marks = {False: pytest.mark.every, True: ()}
+    rows = [pytest.param(entry_point, id=str(entry_point), marks=marks[entry_point.name in usual]) for entry_point in ENTRY_POINTS]
+    return pytest.mark.parametrize("entry_point", rows)
+
+
 POINTERS = (Tensor, TensorList, Scalar, IntArray, BoolArray, ctypes.c_char_p, type(KINDS["Scalars"].sound))
 
 # Sound arguments that differ from the kind's, because of what must hold between them.

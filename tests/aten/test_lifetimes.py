@@ -4,12 +4,12 @@ import ctypes
 
 import pytest
 from arguments import BoolArray, Handles, IntArray, Scalar, ScalarList, TensorList
-from sound_calls import ENTRY_POINTS, phase1, sound_arguments
+from sound_calls import of_every_entry_point, phase1, sound_arguments
 
 from support.status import INVALID
 from support.tensors import Tensor
 
-EVERY_ENTRY_POINT = pytest.mark.parametrize("entry_point", ENTRY_POINTS, ids=str)
+EVERY_ENTRY_POINT = of_every_entry_point()
 OBJECTS = (Tensor, TensorList, Scalar, ScalarList, IntArray, BoolArray)
 
 

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
 from arguments import NOT_OF_ATEN, TENSOR, TOO_MANY, Handles, TensorList, kind
-from sound_calls import ENTRY_POINTS, POINTERS, SOUND, phase1, sound_arguments
+from sound_calls import ENTRY_POINTS, POINTERS, SOUND, of_every_entry_point, phase1, sound_arguments
 from torch_aclnn.host import libdir
 from torch_aclnn.host.registry import EntryPoint
 
@@ -78,7 +77,7 @@ def answer(client: Client, handles: Handles, entry_point: EntryPoint, arguments:
     return code, "" if code == 0 else client.message()
 
 
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS, ids=str)
+@of_every_entry_point()
 def test_phase_1(entry_point, client, handles):
     sound = sound_arguments(entry_point)
     assert answer(client, handles, entry_point, sound) == (0, "")

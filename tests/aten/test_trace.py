@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from arguments import BoolArray, IntArray, Scalar, ScalarList, TensorList
-from sound_calls import ENTRY_POINTS, sound_arguments
+from sound_calls import of_every_entry_point, sound_arguments
 
 from support.dtypes import DType, Format
 from support.subprocesses import output_of
@@ -61,7 +61,7 @@ def described(kind, value):
     return value
 
 
-@pytest.mark.parametrize("entry_point", ENTRY_POINTS, ids=str)
+@of_every_entry_point()
 def test_the_arguments_are_those_that_were_passed(entry_point, trace):
     (call,) = named(trace, entry_point.name)
     kinds = {parameter.name: parameter.kind for parameter in entry_point.parameters}
