@@ -1,14 +1,20 @@
-"""Builds and tests the package with each version of torch_npu that it supports, each in an environment of its own.
+"""Builds and tests the package, and makes its wheels, with each version of torch_npu that it supports, each in an environment of its own.
 
 nox --list                    # the versions
 nox -s "tests-3.11(2.10)"     # one of them, with Python 3.11; takes about three quarters of an hour and 7 GB
 nox -s "tests-3.11(2.10)" -- --smoke         # only the digits example and the tests of the operators
 nox -s "tests-3.11(2.10)" -- --last-failed   # only the tests that failed last time, to correct the record
 
-The outcome is written to docs/versions/; docs/generate_versions.py makes the table of docs/versions.md from it.
+nox -s "wheels-3.11(2.10)"    # a wheel in dist/torch-2.10/, and its installation tried
+nox -t wheels                 # all wheels
+
+The outcome of tests is written to docs/versions/; docs/generate_versions.py makes the table of docs/versions.md from it.
 """
 
+import re
 import shutil
+import tempfile
+from pathlib import Path
 
 import nox
 
@@ -30,16 +36,45 @@ nox.options.sessions = []
 nox.options.reuse_existing_virtualenvs = True
 
 
-@nox.session(python=PYTHONS)
-@nox.parametrize("version", [nox.param(version, id=version) for version in VERSIONS])
-def tests(session: nox.Session, version: str) -> None:
-    """Build against a version of torch_npu, run the tests and the digits example, and record the outcome."""
+EACH_VERSION = nox.parametrize("version", [nox.param(version, id=version) for version in VERSIONS])
+BUILT_WITHOUT_CANN = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+
+
+def install_torch_npu(session: nox.Session, version: str, *others: str) -> list[str]:
+    """Install a version of torch_npu with its torch, and other packages; return what a build needs beside them."""
     torch_npu, torch = VERSIONS[version]
-    project = nox.project.load_toml("pyproject.toml")
-    build = [requirement for requirement in project["build-system"]["requires"] if "torch" not in requirement]
-    session.install(f"torch=={torch}", "numpy", "pyyaml", *build, *project["project"]["optional-dependencies"]["test"])
+    build = [row for row in nox.project.load_toml("pyproject.toml")["build-system"]["requires"] if "torch" not in row]
+    session.install(f"torch=={torch}", "numpy", "pyyaml", *others)
     # Some releases name torch's CPU build in their metadata, which package indexes other than PyTorch's own do not have.
     session.install("--no-deps", f"torch_npu=={torch_npu}")
-    shutil.rmtree("build", ignore_errors=True)  # what was built for another version
-    session.install("--no-deps", "--no-build-isolation", ".", env={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
+    return build
+
+
+@nox.session(python=PYTHONS)
+@EACH_VERSION
+def tests(session: nox.Session, version: str) -> None:
+    """Build against a version of torch_npu, run the tests and the digits example, and record the outcome."""
+    extras = nox.project.load_toml("pyproject.toml")["project"]["optional-dependencies"]
+    session.install(*install_torch_npu(session, version, *extras["test"]))
+    session.install("--no-deps", "--no-build-isolation", ".", env=BUILT_WITHOUT_CANN)
     session.run("python", "-m", "tests.versions", *session.posargs)
+
+
+@nox.session(python=PYTHONS, tags=["wheels"])
+@EACH_VERSION
+def wheels(session: nox.Session, version: str) -> None:
+    """Make a wheel, give it the platform that auditwheel finds, and try it: it needs no compiler."""
+    directory = Path("dist", f"torch-{version}")
+    tools = ("auditwheel", "wheel")
+    session.install(*install_torch_npu(session, version, *tools))
+    with tempfile.TemporaryDirectory() as made:
+        session.run("pip", "wheel", "--no-deps", "--no-build-isolation", "-w", made, ".", env=BUILT_WITHOUT_CANN)
+        (wheel,) = Path(made).glob("*.whl")
+        view = session.run("auditwheel", "show", str(wheel), silent=True)
+        session.log(view)
+        platform = re.search(r"manylinux_\d+_\d+_\w+", view)[0]
+        name = session.run("wheel", "tags", "--remove", "--platform-tag", platform, str(wheel), silent=True).split()[-1]
+        directory.mkdir(parents=True, exist_ok=True)
+        shutil.move(Path(made, name), directory / name)
+    session.install("--no-deps", "--force-reinstall", str(directory / name))
+    session.run("torch-aclnn", "info")
