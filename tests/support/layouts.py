@@ -45,4 +45,4 @@ def in_every_layout(cases: Sequence[Any], dtypes: Sequence[torch.dtype]) -> pyte
                     if (case > 0) + (dtype != dtypes[0]) + (layout != LAYOUTS[0]) <= 1:
                         yield pytest.param("npu", size, dtype, layout, id=f"npu-{name}")
 
-    return pytest.mark.parametrize(("device", "case", "dtype", "layout"), combinations())
+    return pytest.mark.parametrize(("device", "case", "dtype", "layout"), list(combinations()))
