@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
@@ -127,6 +128,14 @@ def write_built_for(package: Path) -> None:
     (package / "_built_for.py").write_text("\n".join(lines))
 
 
+class BuildFromNothing(build):
+    """Fills the folder of the wheel: what an earlier build has left there, for another Python or from a module removed since, is no part."""
+
+    def run(self) -> None:
+        shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
+
 class BuildLibraries(build_ext):
     """Builds the libraries and copies them into the package, with what Python reads as it starts."""
 
@@ -155,5 +164,5 @@ check_torch_npu()
 setup(
     ext_modules=[Extension("torch_aclnn._C", sources=[])],
     install_requires=requirements(),
-    cmdclass={"build_ext": BuildLibraries},
+    cmdclass={"build": BuildFromNothing, "build_ext": BuildLibraries},
 )

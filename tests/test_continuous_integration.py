@@ -24,7 +24,10 @@ STAND_INS = {
         mkdir -p "$3/bin" && cp {folder}/pip {folder}/torch-aclnn "$3/bin"
         ln -s {python} "$3/bin/python" && echo "PATH=$PWD/$3/bin:\\$PATH" > "$3/bin/activate"
     """,
-    "pip": 'echo "${{TORCH_DEVICE_BACKEND_AUTOLOAD-}} $*" >> pip.log',
+    "pip": """
+        echo "${{TORCH_DEVICE_BACKEND_AUTOLOAD-}} $*" >> pip.log
+        [ "$1" != wheel ] || {{ mkdir wheels && touch wheels/torch_aclnn.whl; }}
+    """,
     "torch-aclnn": 'exec {command} "$@"',
 }
 
@@ -79,8 +82,10 @@ class Project:
         assert "2 passed" in printed and "verdict                          ready" in printed and "910B3" in printed
         assert (self.root / "pip.log").read_text().splitlines() == [
             f" install torch=={_built_for.TORCH} --index-url https://download.pytorch.org/whl/cpu",
-            f" install torch_npu=={_built_for.TORCH}.* setuptools cmake ninja",
-            f"0 install --no-build-isolation {JOB['env']['TORCH_ACLNN']}",
+            f" install torch_npu=={_built_for.TORCH}.*",
+            " install setuptools cmake ninja",
+            f"0 wheel --no-deps --no-build-isolation --wheel-dir wheels {JOB['env']['TORCH_ACLNN']}",
+            " install wheels/torch_aclnn.whl",
             " install pytest",
             " install --no-deps .",
         ]

@@ -5,13 +5,15 @@ set -euo pipefail
 export TORCH_VERSION="2.13.0"
 export TORCH_ACLNN="torch_aclnn @ git+https://github.com/OWNER/torch_aclnn@v0.1.0"
 
-if [ ! -x .venv/bin/torch-aclnn ]; then # the service should keep .venv between runs
-    python -m venv .venv
-    source .venv/bin/activate
-    pip install "torch==$TORCH_VERSION" --index-url https://download.pytorch.org/whl/cpu
-    pip install "torch_npu==$TORCH_VERSION.*" setuptools cmake ninja
-    TORCH_DEVICE_BACKEND_AUTOLOAD=0 pip install --no-build-isolation "$TORCH_ACLNN"
+python -m venv .venv
+source .venv/bin/activate
+pip install "torch==$TORCH_VERSION" --index-url https://download.pytorch.org/whl/cpu
+pip install "torch_npu==$TORCH_VERSION.*"
+if [ ! -d wheels ]; then # the service should keep wheels between runs, until Python or one of the versions changes
+    pip install setuptools cmake ninja
+    TORCH_DEVICE_BACKEND_AUTOLOAD=0 pip wheel --no-deps --no-build-isolation --wheel-dir wheels "$TORCH_ACLNN"
 fi
+pip install wheels/*.whl
 export PATH="$(.venv/bin/torch-aclnn config --bindir):$PWD/.venv/bin:$PATH"
 
 pip install pytest
