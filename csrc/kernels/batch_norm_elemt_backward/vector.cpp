@@ -18,6 +18,10 @@ class BatchNormPass {
     void run(int64_t begin, int64_t end) {
         if (reads_in_place<T>()) return run_in_place<T>(begin, end);
         if (reads_in_place<S>()) return run_in_place<S>(begin, end);
+        if constexpr (std::is_same_v<T, float>) {
+            if (reads_in_place<BFloat16>()) return run_in_place<BFloat16>(begin, end);
+            if (reads_in_place<Half>()) return run_in_place<Half>(begin, end);
+        }
         for_pieces(begin, end, [&](T* result, int64_t grad_out, int64_t input, int64_t channel, int64_t count) {
             compute(result, upcast(job_.grad_out, grad_out, count, grad_out_), upcast(job_.input, input, count, input_), channel, count);
         });
@@ -26,7 +30,7 @@ class BatchNormPass {
    private:
     static constexpr int64_t kBlock = BatchNormJob::kBlock;
 
-    // Both inputs have adjacent elements, input has the result's dtype, and grad_out that or the computation's, as nearly always.
+    // Both inputs have adjacent elements, input has the result's dtype, and grad_out that, the computation's, or autocast's.
     template <class Gradient>
     bool reads_in_place() const {
         return job_.grad_out.stride[row_] == 1 && job_.input.stride[row_] == 1 && job_.input.dtype == job_.grad_input.dtype &&
