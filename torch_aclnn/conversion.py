@@ -34,8 +34,8 @@ def convert(module: _Module, batch_norm: bool | None = None) -> _Module:
     can be compiled, exported and traced, but not scripted (:func:`torch.jit.script`). :func:`revert` turns it back.
 
     Batch norm costs launches: a float32 BatchNorm2d in training takes 3 for forward and backward as torch_npu runs it (``aclnnBatchNorm``,
-    ``aclnnBatchNormBackward`` and the count of batches), and 5 once converted, because the sums of the backward, the element-wise gradient
-    and the number of samples that it takes are launches of their own. On an NPU the gradient is not worth that.
+    ``aclnnBatchNormBackward`` and the count of batches), and 6 once converted, because the statistics and the sums of the backward, the
+    element-wise gradient and the number of samples that it takes are launches of their own. On an NPU the gradient is not worth that.
     :class:`torch.nn.SyncBatchNorm`, which keeps its process group, counts as batch norm: on an NPU torch's own calls the same entry points.
 
     Args:

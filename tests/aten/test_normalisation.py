@@ -241,3 +241,19 @@ def test_add_layer_norm(with_bias, dtype):
     call("aclnnAddLayerNorm", x1.npu(), x2.npu(), gamma.npu(), beta.npu(), bias.npu() if with_bias else None, 1e-5, True, *outs, added)
     for out, exact in zip((*outs, added), (y, mean, rstd, total), strict=True):
         torch.testing.assert_close(out.cpu(), exact.to(out.dtype))
+
+
+def test_batch_norm_saves_mean_and_variance():
+    x = torch.randn(4, 3, 5, 2).double() * 3 + 1
+    mean, variance = (t.cpu() for t in torch.native_batch_norm(x.float().to(DEVICE), None, None, None, None, True, 0.1, EPS)[1:])
+    torch.testing.assert_close(mean, x.mean((0, 2, 3)).float())
+    torch.testing.assert_close(variance, x.var((0, 2, 3), correction=0).float())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_batch_norm_stats_of_values_far_from_zero(dtype):
+    x = (torch.randn(16, 3, 5, 2) * 3 + 1000).to(dtype)
+    mean, invstd = (t.cpu() for t in torch.batch_norm_stats(x.to(DEVICE), EPS))
+    exact = x.double()
+    torch.testing.assert_close(mean, exact.mean((0, 2, 3)).float(), rtol=2e-7, atol=0)
+    torch.testing.assert_close(invstd, (exact.var((0, 2, 3), correction=0) + EPS).rsqrt().float(), rtol=2e-7, atol=0)

@@ -46,7 +46,8 @@ def count_of(input: Tensor) -> Tensor:
 def statistics(input: Tensor, eps: float, group: ProcessGroup | None) -> tuple[Tensor, Tensor, Tensor]:
     """Return mean and 1/sqrt(variance + eps) per channel, and the count of elements per channel, of the batch that the processes share."""
     if _uses_device_operators(input):
-        mean, invstd = torch.batch_norm_stats(input, eps)
+        # aclnnBatchNormStats lists float32 and float16.
+        mean, invstd = torch.batch_norm_stats(input.float() if input.dtype == torch.bfloat16 else input, eps)
     else:
         mean, invstd = differentiable_statistics(input, input.numel() // input.shape[1], eps, None)
     count = count_of(input)

@@ -32,18 +32,22 @@ void require_groups(const NamedShape& input, int64_t batch, int64_t channels, in
 
 }  // namespace
 
-// saveMean and saveInvstd have no elements unless training.
+// saveMean and saveInvstd have no elements unless training. Despite its name the second is the batch's variance, as the formulas of
+// aclnnBatchNormBackward have it (saveVar), and as an NPU writes it.
 ATEN_ENTRY(aclnnBatchNorm, FLOATING, (In, input), (OptIn, weight), (OptIn, bias), (OptIn, runningMean), (OptIn, runningVar),
            (Bool, training), (Double, momentum), (Double, eps), (Out, output), (OptOut, saveMean), (OptOut, saveInvstd)) {
-    const std::optional<at::Tensor> mean = upcast(runningMean), variance = upcast(runningVar);
-    const auto [normal, batch_mean, batch_invstd] =
-        at::native_batch_norm(upcast(input), upcast(weight), upcast(bias), mean, variance, training, momentum, eps);
-    write(output, normal);
-    if (!training) return;
-    keep(runningMean, mean);
-    keep(runningVar, variance);
-    write(saveMean, batch_mean);
-    write(saveInvstd, batch_invstd);
+    const at::Tensor x = upcast(input);
+    std::optional<at::Tensor> mean = upcast(runningMean), variance = upcast(runningVar);
+    if (training) {
+        const auto [batch_mean, batch_variance] = at::batch_norm_update_stats(x, mean, variance, momentum);
+        keep(runningMean, mean);
+        keep(runningVar, variance);
+        write(saveMean, batch_mean);
+        write(saveInvstd, batch_variance);
+        mean = batch_mean;
+        variance = batch_variance;
+    }
+    write(output, std::get<0>(at::native_batch_norm(x, upcast(weight), upcast(bias), mean, variance, /*training=*/false, momentum, eps)));
 }
 
 ATEN_ENTRY(aclnnBatchNormBackward, FLOATING, (In, gradOut), (In, input), (OptIn, weight), (OptIn, runningMean), (OptIn, runningVar),
@@ -55,9 +59,11 @@ ATEN_ENTRY(aclnnBatchNormBackward, FLOATING, (In, gradOut), (In, input), (OptIn,
         write(gradBias, nothing);
         return;
     }
-    const auto [of_input, of_weight, of_bias] = at::native_batch_norm_backward(
-        upcast(gradOut), upcast(input), upcast(weight), upcast(runningMean), upcast(runningVar), upcast(saveMean), upcast(saveInvstd),
-        training, eps, wanted(outputMask, gradInput, gradWeight, gradBias));
+    const std::optional<at::Tensor> variance = upcast(saveInvstd);
+    const std::optional<at::Tensor> invstd = training && variance ? std::optional(at::rsqrt(*variance + eps)) : std::nullopt;
+    const auto [of_input, of_weight, of_bias] =
+        at::native_batch_norm_backward(upcast(gradOut), upcast(input), upcast(weight), upcast(runningMean), upcast(runningVar),
+                                       upcast(saveMean), invstd, training, eps, wanted(outputMask, gradInput, gradWeight, gradBias));
     write(gradInput, of_input);
     write(gradWeight, of_weight);
     write(gradBias, of_bias);

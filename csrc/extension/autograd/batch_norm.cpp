@@ -1,6 +1,7 @@
 #include "extension/autograd/batch_norm.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/batch_norm_stats.h>
 #include <ATen/ops/native_batch_norm.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
@@ -90,9 +91,19 @@ class BatchNormNode final : public DerivativeNode {
     double eps_;
 };
 
-// output, mean, 1/sqrt(variance + eps)
-std::tuple<at::Tensor, at::Tensor, at::Tensor> forward(const BatchNormArguments& a) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> native_batch_norm(const BatchNormArguments& a) {
     return at::native_batch_norm(a.input, a.weight, a.bias, a.running_mean, a.running_var, /*training=*/true, a.momentum, a.eps);
+}
+
+// output, mean, 1/sqrt(variance + eps)
+std::tuple<at::Tensor, at::Tensor, at::Tensor> forward_with_statistics(const BatchNormArguments& a) {
+    auto result = native_batch_norm(a);
+    if (!a.input.is_privateuseone()) return result;
+    // No document says what torch_npu's third result is, which only its own backward reads; it is the variance. aclnnBatchNormStats has
+    // both statistics documented, for float32 and float16.
+    const at::Tensor listed = a.input.scalar_type() == at::kBFloat16 ? a.input.to(at::kFloat) : a.input;
+    std::tie(std::get<1>(result), std::get<2>(result)) = at::batch_norm_stats(listed, a.eps);
+    return result;
 }
 
 }  // namespace
@@ -111,11 +122,12 @@ bool has_fused_batch_norm(const BatchNormArguments& arguments) {
 }
 
 at::Tensor train_batch_norm(const BatchNormArguments& arguments) {
-    if (!records(arguments.input) && !records(arguments.weight) && !records(arguments.bias)) return std::get<0>(forward(arguments));
+    if (!records(arguments.input) && !records(arguments.weight) && !records(arguments.bias))
+        return std::get<0>(native_batch_norm(arguments));
     const auto node = make_node<BatchNormNode>(arguments);
     const auto [output, mean, invstd] = [&] {
         const at::AutoDispatchBelowADInplaceOrView guard;
-        return forward(arguments);
+        return forward_with_statistics(arguments);
     }();
     node->keep(mean, invstd);
     torch::autograd::set_history(output, node);

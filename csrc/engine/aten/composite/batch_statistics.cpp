@@ -5,6 +5,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -79,8 +80,12 @@ Channels product(Channels a, const Channels& b) {
     return a;
 }
 
-void require_channels(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd) {
+void require_dimension_of_channels(const at::Tensor& input) {
     if (input.dim() < 2) torch_aclnn::host::refuse("input", "at least 2 dimensions", c10::str(input.sizes()));
+}
+
+void require_channels(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd) {
+    require_dimension_of_channels(input);
     require_same_shape({"gradOut", grad_out}, {"input", input});
     require_as_many({{"mean", mean.numel()}, {"invstd", invstd.numel()}}, {"dimension 1 of input", input.size(1)});
 }
@@ -105,10 +110,16 @@ void follow(const at::Tensor& running, const at::Tensor& batch, double momentum)
 
 }  // namespace
 
-ATEN_ENTRY(aclnnBatchNormStats, ANY, (In, input), (Double, eps), (Out, mean), (Out, invstd)) {
-    const auto [variance, average] = at::var_mean(input.to(at::kDouble), all_but_channels(input), /*unbiased=*/false);
-    write(mean, average);
-    write(invstd, at::rsqrt(variance + eps));
+// The sum of x * (x - mean) is that of (x - mean)^2, because the deviations add up to nothing.
+ATEN_CHECKED_ENTRY(aclnnBatchNormStats, FLOATING, require_dimension_of_channels(input), (In, input), (Double, eps), (Out, mean),
+                   (Out, invstd)) {
+    const double count = static_cast<double>(input.numel()) / static_cast<double>(input.size(1));
+    Channels average = backward_sums(input, input, Channels(input.size(1))).dy;
+    for (double& value : average) value /= count;
+    Channels squares = backward_sums(input, input, average).dy_xmu;
+    for (double& value : squares) value = 1 / std::sqrt(std::max(value, 0.0) / count + eps);
+    write_channels(mean, average);
+    write_channels(invstd, squares);
 }
 
 ATEN_ENTRY(aclnnBatchNormElemt, FLOATING, (In, input), (OptIn, weight), (OptIn, bias), (In, mean), (In, invstd), (Double, eps),
