@@ -129,7 +129,7 @@ def write_built_for(package: Path) -> None:
 
 
 class BuildFromNothing(build):
-    """Fills the folder of the wheel: what an earlier build has left there, for another Python or from a module removed since, is no part."""
+    """Fills the folder of the wheel, without what an earlier build has left there for another Python or from a removed module."""
 
     def run(self) -> None:
         shutil.rmtree(self.build_lib, ignore_errors=True)

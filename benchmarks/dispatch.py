@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import torch
+import torch_aclnn
 from rich.console import Console
 from rich.table import Table
 
@@ -40,6 +41,7 @@ class Cost:
     setting: str
     ours_us: float
     theirs_us: float
+    cache_hits: int | None  # of both, in all rounds; None where nobody counts
 
     @property
     def ratio(self) -> float:
@@ -52,11 +54,17 @@ def measure(setting: str, rounds: int) -> list[Cost]:
     device = setting.partition(",")[0]
     finish = torch.npu.synchronize if device == "npu" else None
     kinds = {OPERATORS: operator_pairs(device) if device == "npu" else {}, AUTOGRAD: autograd_pairs(device)}
-    return [
-        Cost(kind, name, setting, *(1e6 * seconds for seconds in alternate(pair, [CALLS[kind]] * 2, rounds, finish)))
-        for kind, pairs in kinds.items()
-        for name, pair in pairs.items()
-    ]
+    costs = []
+    for kind, pairs in kinds.items():
+        for name, pair in pairs.items():
+            before = _cache_hits()
+            ours, theirs = (1e6 * seconds for seconds in alternate(pair, [CALLS[kind]] * 2, rounds, finish))
+            costs.append(Cost(kind, name, setting, ours, theirs, None if before is None else _cache_hits() - before))
+    return costs
+
+
+def _cache_hits() -> int | None:
+    return torch_aclnn.host.cache_hits() if torch_aclnn.host.is_active() else None
 
 
 def measure_apart(setting: str, rounds: int) -> list[Cost]:
@@ -80,6 +88,9 @@ def print_costs(console: Console, costs: Sequence[Cost]) -> None:
         for together in [settings] if console.width >= WIDE else [[setting] for setting in settings]:
             if together:
                 console.print(_table(kind, together, chosen))
+    for setting in _unique(cost.setting for cost in costs if cost.cache_hits is not None):
+        hits = sum(cost.cache_hits or 0 for cost in costs if cost.setting == setting)
+        console.print(f"{setting}: {hits:,} calls took an executor of an earlier one, without phase 1")
 
 
 def _table(kind: str, settings: Sequence[str], costs: Sequence[Cost]) -> Table:

@@ -3,7 +3,7 @@
 Nothing in this package imports torch, so that the command line works where torch does not.
 """
 
-from torch_aclnn.host.calls import calls, reset_calls
+from torch_aclnn.host.calls import cache_hits, calls, reset_calls
 from torch_aclnn.host.engine import activate, is_active
 from torch_aclnn.host.faults import Injection, inject
 from torch_aclnn.host.paths import includedir, libdir
@@ -12,6 +12,7 @@ from torch_aclnn.host.versions import check_versions
 __all__ = [
     "Injection",
     "activate",
+    "cache_hits",
     "calls",
     "check_versions",
     "includedir",

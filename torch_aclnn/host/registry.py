@@ -113,6 +113,16 @@ def reset_counts() -> None:
     host_runtime().torchAclnnHostResetCalls()
 
 
+def cache_hits() -> int:
+    """Return how many executors the cache had for a call."""
+    host_runtime()
+    library = loaded_library("libopapi.so")
+    if library is None:
+        return 0
+    library.torchAclnnHostExecutorCacheHits.restype = ctypes.c_uint64
+    return library.torchAclnnHostExecutorCacheHits()
+
+
 def host_runtime() -> ctypes.CDLL:
     """Return the engine's ``libascendcl.so``.
 

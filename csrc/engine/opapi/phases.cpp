@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/opapi/checks.h"
+#include "engine/opapi/executor_cache.h"
 #include "engine/runtime/device/process.h"
 #include "engine/runtime/fault/injection.h"
 
@@ -34,7 +35,7 @@ void require_workspace(const aclOpExecutor& executor, const void* workspace, uin
 // What phase 1 was given must still be there: the handles, and the memory if any has been freed since.
 void require_arguments(const aclOpExecutor& executor) {
     for (const WatchedHandle& handle : executor.watched)
-        if (!handle.is_live())
+        if (executor.cached == nullptr && !handle.is_live())
             refuse(handle.name(), "the " + std::string(handle.kind()) + " of phase 1 until phase 2 has been called",
                    "one that was destroyed between the phases");
     if (executor.memory_version == device_memory_version()) return;
@@ -111,6 +112,10 @@ void put_on_stream_or_runtime_error(aclrtStream stream, UsedExecutor executor) {
 
 }  // namespace
 
+uint64_t workspace_size_of_phase1() {
+    return config().use_workspace ? kWorkspaceSize : 0;
+}
+
 void begin_phase1(const uint64_t* workspace_size, aclOpExecutor* const* executor) {
     if (workspace_size == nullptr || executor == nullptr) refuse_null("workspaceSize and executor", "places for the results");
     require_not_finalized();
@@ -121,8 +126,9 @@ uint64_t end_phase1(std::unique_ptr<aclOpExecutor> made, uint64_t* workspace_siz
     phase1_may_fail(made->entry_point);
     const uint64_t number = tracing() ? next_trace_number() : 0;
     made->trace_number = number;
-    made->workspace_size = config().use_workspace ? kWorkspaceSize : 0;
+    made->workspace_size = workspace_size_of_phase1();
     *workspace_size = made->workspace_size;
+    cache_executor(*made);
     *executor = made.release();
     return number;
 }

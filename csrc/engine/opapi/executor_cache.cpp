@@ -1,0 +1,173 @@
+#include "engine/opapi/executor_cache.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <list>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "engine/runtime/diagnostics/trace.h"
+#include "engine/runtime/fault/injection.h"
+#include "torch_aclnn/executor_cache.h"
+
+namespace torch_aclnn::host {
+
+// What all calls with a key have in common. It keeps what is behind the handles, which the program destroys after the first.
+class CachedCall {
+   public:
+    explicit CachedCall(const aclOpExecutor& made)
+        : entry_point_(made.entry_point),
+          inputs_(made.inputs),
+          outputs_(made.outputs),
+          input_count_(made.input_count),
+          output_count_(made.output_count),
+          compute_(made.compute),
+          watched_(made.watched) {
+        for (const WatchedHandle& handle : watched_) handle.hold();
+    }
+    ~CachedCall() {
+        for (const WatchedHandle& handle : watched_) handle.drop();
+    }
+    CachedCall(const CachedCall&) = delete;
+    CachedCall& operator=(const CachedCall&) = delete;
+
+    std::unique_ptr<aclOpExecutor> executor() const {
+        auto made = std::make_unique<aclOpExecutor>(entry_point_, std::initializer_list<Named>{}, std::initializer_list<Named>{}, compute_);
+        made->inputs = inputs_;
+        made->outputs = outputs_;
+        made->input_count = input_count_;
+        made->output_count = output_count_;
+        made->watched.reserve(watched_.size());
+        for (const WatchedHandle& handle : watched_) made->watched.push_back(handle);
+        return made;
+    }
+
+   private:
+    const char* entry_point_;
+    decltype(aclOpExecutor::inputs) inputs_;
+    decltype(aclOpExecutor::outputs) outputs_;
+    size_t input_count_, output_count_;
+    aclOpExecutor::Compute compute_;
+    std::vector<WatchedHandle> watched_;
+};
+
+namespace {
+
+constexpr size_t kDefaultLimit = 10000;  // of CANN
+
+struct Key {
+    std::string contents;  // empty: there is none
+    std::string addresses;
+};
+thread_local Key thread_key;
+
+size_t limit() {
+    static const size_t once = [] {
+        const char* value = std::getenv("ACLNN_CACHE_LIMIT");
+        return value == nullptr ? kDefaultLimit : std::strtoul(value, nullptr, 10);
+    }();
+    return once;
+}
+
+// Streams may still run what is in it as the process ends.
+class Cache {
+   public:
+    static Cache& of_process() {
+        static auto* const once = new Cache;
+        return *once;
+    }
+    std::shared_ptr<const CachedCall> find(const std::string& key) {
+        const std::lock_guard lock(mutex_);
+        const auto found = calls_.find(key);
+        if (found == calls_.end()) return nullptr;
+        hits_.fetch_add(1, std::memory_order_relaxed);
+        return found->second;
+    }
+    void keep(const std::string& key, std::shared_ptr<const CachedCall> call) {
+        std::shared_ptr<const CachedCall> oldest;  // goes without the lock
+        const std::lock_guard lock(mutex_);
+        if (calls_.size() >= limit()) {
+            const auto found = calls_.find(order_.front());
+            oldest = std::move(found->second);
+            calls_.erase(found);
+            order_.pop_front();
+        }
+        if (calls_.emplace(key, std::move(call)).second) order_.push_back(key);
+    }
+    uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
+
+   private:
+    std::mutex mutex_;
+    std::unordered_map<std::string, std::shared_ptr<const CachedCall>> calls_;
+    std::list<std::string> order_;
+    std::atomic<uint64_t> hits_{0};
+};
+
+aclOpExecutor* find_executor(std::string contents, uint64_t* workspace_size) noexcept {
+    try {
+        if (contents.empty() || workspace_size == nullptr) return nullptr;
+        const auto call = Cache::of_process().find(contents + thread_key.addresses);
+        if (call == nullptr) return nullptr;
+        auto executor = call->executor();
+        executor->cached = call;
+        executor->workspace_size = *workspace_size = workspace_size_of_phase1();
+        return executor.release();
+    } catch (const std::exception&) {
+        return nullptr;  // phase 1 reports what is the matter
+    }
+}
+
+std::string bytes(const void* data, size_t size) {
+    return data == nullptr ? std::string() : std::string(static_cast<const char*>(data), size);
+}
+
+}  // namespace
+
+void cache_executor(const aclOpExecutor& made) {
+    if (thread_key.contents.empty() || made.launch) return;
+    Cache::of_process().keep(thread_key.contents + thread_key.addresses, std::make_shared<const CachedCall>(made));
+}
+
+}  // namespace torch_aclnn::host
+
+using namespace torch_aclnn::host;
+
+// The functions have no codes. What cannot be cached is computed without the cache.
+
+// A trace has all of both phases, and a fault of phase 1 must find one.
+bool CanUsePTACache(const char*) {
+    return limit() > 0 && !tracing() && !faults_set.load(std::memory_order_relaxed);
+}
+
+void InitPTACacheThreadLocal() {
+    thread_key = {};
+}
+
+void UnInitPTACacheThreadLocal() {
+    thread_key = {};
+}
+
+void AddTensorAddrToCachedList(void* address) {
+    thread_key.addresses += bytes(&address, sizeof(address));
+}
+
+void SetPTAHashKey(uint64_t hash) {
+    thread_key.contents = hash == 0 ? std::string() : bytes(&hash, sizeof(hash));
+}
+
+void SetPTACacheHashKey(const uint8_t* key, size_t size) {
+    thread_key.contents = bytes(key, size);
+}
+
+aclOpExecutor* PTAGetExecCache(uint64_t hash, uint64_t* workspaceSize) {
+    return hash == 0 ? nullptr : find_executor(bytes(&hash, sizeof(hash)), workspaceSize);
+}
+
+aclOpExecutor* PTAFindExecCache(const uint8_t* key, size_t size, uint64_t* workspaceSize) {
+    return find_executor(bytes(key, size), workspaceSize);
+}
+
+uint64_t torchAclnnHostExecutorCacheHits() {
+    return Cache::of_process().hits();
+}

@@ -1,0 +1,61 @@
+"""The cache of executors that torch_npu looks up before phase 1: what it finds, and that its results are those of the call at hand."""
+
+import ctypes
+
+import pytest
+import torch
+import torch_aclnn
+
+from support.marks import host_engine_only
+
+pytestmark = host_engine_only
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.clone(),
+        lambda x: x[:, :, ::2],
+        lambda x: x.mT,
+        lambda x: x.half(),
+        lambda x: x[..., 1:],
+        lambda x: x.view(1, 16),
+    ],
+    ids=["address", "stride", "layout", "dtype", "offset", "shape"],
+)
+def test_another_tensor_is_another_call(change):
+    x = torch.arange(16.0).view(1, 1, 4, 4).npu()
+    other = change(x)
+    for values in (x, x, other, x, other):
+        torch.testing.assert_close(values.exp2().cpu(), values.cpu().exp2(), rtol=0, atol=0)
+
+
+def test_a_call_made_again_has_no_phase_1():
+    x, out = torch.ones(4, device="npu"), torch.empty(4, device="npu")
+    before = torch_aclnn.host.cache_hits()
+    for value in (1, 2, 3):
+        x.fill_(value)
+        torch.neg(x, out=out)
+        torch.npu.synchronize()
+    assert torch_aclnn.host.cache_hits() - before >= 2
+    assert out.tolist() == [-3] * 4
+
+
+def test_other_numbers_are_another_call():
+    x = torch.ones(1, 1, 6, 6, device="npu")
+    got = [torch_aclnn.functional.avg_pool2d(x, 2, divisor_override=divisor).unique().item() for divisor in (1, 2, 4, 1, 2, 4)]
+    assert got == [4, 2, 1, 4, 2, 1]
+
+
+def test_the_functions_take_what_is_no_key():
+    library = ctypes.CDLL("libopapi.so")
+    library.PTAGetExecCache.restype = library.PTAFindExecCache.restype = ctypes.c_void_p
+    library.PTAGetExecCache.argtypes = [ctypes.c_uint64, ctypes.c_void_p]
+    library.PTAFindExecCache.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p]
+    size = ctypes.byref(ctypes.c_uint64())
+    library.SetPTACacheHashKey(None, 0)
+    assert library.PTAGetExecCache(0, size) is None
+    assert library.PTAGetExecCache(12345, size) is None
+    assert library.PTAGetExecCache(12345, None) is None
+    assert library.PTAFindExecCache(None, 0, size) is None
+    assert library.PTAFindExecCache(b"unknown", 7, size) is None
+    library.UnInitPTACacheThreadLocal()

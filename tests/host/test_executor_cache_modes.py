@@ -1,0 +1,44 @@
+"""The cache of executors in the modes of torch_npu's queue and of the engine's streams, its limit, and what it keeps."""
+
+import pytest
+
+from support.marks import host_engine_only
+from support.subprocesses import output_of
+
+pytestmark = host_engine_only
+
+REPEAT = """
+import torch_aclnn, torch
+x = torch.arange(16.0).view(1, 1, 4, 4).npu()
+gradient = torch.ones(1, 1, 2, 2).npu()
+out, other = torch.empty_like(x), torch.empty_like(x)
+torch.npu.synchronize()
+for call in (
+    lambda: torch.ops.torch_aclnn.avg_pool2d_backward.out(gradient, (1, 1, 4, 4), (2, 2), out=out),
+    lambda: torch.exp(x, out=other),
+):
+    before = torch_aclnn.host.cache_hits()
+    for _ in range(3):
+        call()
+        torch.npu.synchronize()
+    print(torch_aclnn.host.cache_hits() - before)
+gradient.fill_(4)
+torch.ops.torch_aclnn.avg_pool2d_backward.out(gradient, (1, 1, 4, 4), (2, 2), out=out)
+print(out.unique().tolist())
+"""
+
+
+@pytest.mark.parametrize("queue", ["1", "0", "2"])
+@pytest.mark.parametrize("streams", ["0", "1"], ids=["inline", "asynchronous"])
+def test_a_call_made_again_takes_the_executor_and_reads_what_is_in_memory_now(queue, streams):
+    printed = output_of(REPEAT, TASK_QUEUE_ENABLE=queue, TORCH_ACLNN_HOST_ASYNC=streams)
+    assert printed.splitlines()[-3:] == ["2", "2", "[1.0]"]
+
+
+@pytest.mark.parametrize(("limit", "hits"), [("0", "0"), ("1", "2")])
+def test_the_limit_is_that_of_the_environment(limit, hits):
+    assert output_of(REPEAT, ACLNN_CACHE_LIMIT=limit).splitlines()[-3] == hits
+
+
+def test_nothing_of_it_counts_as_a_leak():
+    assert "torch_aclnn: not destroyed" not in output_of(REPEAT, TORCH_ACLNN_HOST_LEAKS="1")
