@@ -117,6 +117,17 @@ def test_the_indices_of_a_pooling_on_npu_are_kept_as_they_are():
 
 
 @host_engine_only
+def test_the_entry_points_get_int64_indices_which_their_pages_list():
+    pooled, indices = torch.nn.functional.max_pool3d(torch.randn(1, 2, 4, 4, 4).npu(), 2, return_indices=True)
+    torch.npu.synchronize()
+    torch_aclnn.host.reset_calls()
+    torch_aclnn.functional.max_unpool3d(pooled.requires_grad_(), indices, 2).sum().backward()
+    torch.npu.synchronize()
+    calls = torch_aclnn.host.calls()
+    assert [calls[f"aclnn{name}"] for name in ("InplaceCopy", "MaxUnpool3d", "MaxUnpool3dBackward")] == [2, 1, 1]
+
+
+@host_engine_only
 def test_an_index_outside_the_plane_is_an_error_at_the_next_synchronisation_on_npu():
     indices = torch.tensor([0, -1, 4, 3]).view(1, 1, 1, 1, 4).npu()
     grad_input = op(torch.ones(1, 1, 1, 1, 4).npu(), indices, (1, 1, 4), STRIDE, PADDING)

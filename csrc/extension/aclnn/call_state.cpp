@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 
+#include "extension/aclnn/executor_cache.h"
 #include "torch_npu/csrc/core/npu/NPUStream.h"
 
 // Exported by torch_npu, though not by every version: absent ones are null.
@@ -21,16 +22,10 @@ namespace {
 // Functions of the operator library that are no documented interface but that torch_npu calls, where they exist, as we do here.
 using SetUpMemory = int (*)(void*, bool);
 using TearDownMemory = void (*)(void*, bool);
-using ClearCache = void (*)();
 
 template <class Function>
 Function find(const char* name) {
     return reinterpret_cast<Function>(find_operator(name));
-}
-
-void clear_executor_cache_key() {
-    static const auto clear = find<ClearCache>("UnInitPTACacheThreadLocal");
-    if (clear != nullptr) clear();
 }
 
 constexpr int kDeterministic = 0;  // ACL_OPT_DETERMINISTIC
@@ -65,16 +60,22 @@ void apply_deterministic_switch() {
 }  // namespace
 
 CallState::CallState() {
-    static const auto set_up = find<SetUpMemory>("InitHugeMemThreadLocal");
     apply_deterministic_switch();
-    clear_executor_cache_key();
-    if (set_up != nullptr) set_up(nullptr, false);
+    end_cache_key();
 }
 
 CallState::~CallState() {
+    end_cache_key();
+}
+
+HugeMemoryScope::HugeMemoryScope() {
+    static const auto set_up = find<SetUpMemory>("InitHugeMemThreadLocal");
+    if (set_up != nullptr) set_up(nullptr, false);
+}
+
+HugeMemoryScope::~HugeMemoryScope() {
     static const auto tear_down = find<TearDownMemory>("UnInitHugeMemThreadLocal");
     if (tear_down != nullptr) tear_down(nullptr, false);
-    clear_executor_cache_key();
 }
 
 Stream current_stream() {

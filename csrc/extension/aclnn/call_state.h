@@ -5,15 +5,23 @@
 
 namespace torch_aclnn {
 
-// For the calling thread, from before phase 1 until phase 2 has been queued: the deterministic switch as torch has it now; the workspace
-// that the library may keep for huge tensors; and no key of another operator in the library's cache of executors, where one that threw in
-// phase 1 may have left it.
+// For the calling thread, around one call: the deterministic switch as torch has it now, and no key of another operator in the library's
+// cache of executors, where one that threw in phase 1 may have left it.
 class CallState {
    public:
     CallState();
     ~CallState();
     CallState(const CallState&) = delete;
     CallState& operator=(const CallState&) = delete;
+};
+
+// From before phase 1 until phase 2 has been queued: the workspace that the library may keep for huge tensors.
+class HugeMemoryScope {
+   public:
+    HugeMemoryScope();
+    ~HugeMemoryScope();
+    HugeMemoryScope(const HugeMemoryScope&) = delete;
+    HugeMemoryScope& operator=(const HugeMemoryScope&) = delete;
 };
 
 // The current stream, with its limits on cores set for the calling thread.

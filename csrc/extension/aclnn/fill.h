@@ -6,6 +6,6 @@
 namespace torch_aclnn {
 
 // As torch_npu's own fill_ of a floating-point tensor.
-std::unique_ptr<QueuedCall> make_fill(const at::Tensor& tensor, double value);
+void fill(const at::Tensor& tensor, double value);
 
 }  // namespace torch_aclnn

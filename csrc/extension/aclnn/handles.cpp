@@ -1,31 +1,36 @@
 #include "extension/aclnn/handles.h"
 
+#include <c10/core/StorageImpl.h>
 #include <c10/util/Exception.h>
+
+#include <typeinfo>
 
 #include "include/aclnn/acl_meta.h"
 
-// Exported by torch_npu: the aclFormat of the tensor's storage.
+// Exported by torch_npu: the aclFormat of the tensor's storage, and a copy in another one.
 namespace at_npu::native {
 int64_t get_npu_format(const at::Tensor& tensor);
-}
+at::Tensor npu_format_cast(const at::Tensor& tensor, int64_t format);
+}  // namespace at_npu::native
 
 namespace torch_aclnn {
 namespace {
 
-// Strides describe a storage only in the base formats; torch_npu makes others on some products, when it is allowed to.
-void check_base_format(const at::Tensor& tensor) {
-    const int64_t format = at_npu::native::get_npu_format(tensor);
+// A storage that torch_npu has not made, such as one of at::from_blob, has no format.
+int64_t format_of(const at::Tensor& tensor) {
+    const bool is_foreign = typeid(*tensor.storage().unsafeGetStorageImpl()) == typeid(c10::StorageImpl);
+    return is_foreign ? int64_t{ACL_FORMAT_ND} : at_npu::native::get_npu_format(tensor);
+}
+
+// Strides describe a storage only in the base formats, which are those that torch_npu counts as such. It makes others on some products,
+// where it is allowed to.
+bool is_base_format(int64_t format) {
     switch (format) {
-        case ACL_FORMAT_UNDEFINED:
         case ACL_FORMAT_NCHW:
         case ACL_FORMAT_NHWC:
         case ACL_FORMAT_ND:
-        case ACL_FORMAT_NDHWC:
-        case ACL_FORMAT_NCDHW:
-        case ACL_FORMAT_NCL: return;
-        default:
-            TORCH_CHECK(false, "torch_aclnn: expected a tensor of a base format, got aclFormat ", format,
-                        "; convert it with torch_npu.npu_format_cast(tensor, 2), or set torch.npu.config.allow_internal_format = False");
+        case ACL_FORMAT_NCDHW: return true;
+        default: return false;
     }
 }
 
@@ -74,15 +79,22 @@ void HandleDeleter::operator()(aclScalar* scalar) const {
     destroy(scalar);
 }
 
-TensorHandle make_handle(const at::Tensor& tensor) {
-    check_base_format(tensor);
+TensorHandle::TensorHandle(const at::Tensor& tensor) {
+    if (!tensor.defined()) return;
+    if (!is_base_format(format_of(tensor))) in_base_format_ = at_npu::native::npu_format_cast(tensor, ACL_FORMAT_ND);
+    const at::Tensor& described = in_base_format_.defined() ? in_base_format_ : tensor;
     static auto* const create = resolved<decltype(aclCreateTensor)>("aclCreateTensor");
-    const int64_t storage_elements = static_cast<int64_t>(tensor.storage().nbytes() / tensor.itemsize());
-    TensorHandle handle(create(tensor.sizes().data(), tensor.dim(), data_type(tensor.scalar_type()), tensor.strides().data(),
-                               tensor.storage_offset(), format_of_rank(tensor.dim()), &storage_elements, 1,
-                               tensor.storage().mutable_data()));
-    TORCH_CHECK(handle != nullptr, "torch_aclnn: aclCreateTensor refused a tensor of shape ", tensor.sizes());
-    return handle;
+    const int64_t storage_elements = static_cast<int64_t>(described.storage().nbytes() / described.itemsize());
+    handle_.reset(create(described.sizes().data(), described.dim(), data_type(described.scalar_type()), described.strides().data(),
+                         described.storage_offset(), format_of_rank(described.dim()), &storage_elements, 1,
+                         described.storage().mutable_data()));
+    TORCH_CHECK(handle_ != nullptr, "torch_aclnn: aclCreateTensor refused a tensor of shape ", described.sizes());
+}
+
+void check_base_format(const char* name, const at::Tensor& result) {
+    const int64_t format = format_of(result);
+    TORCH_CHECK(is_base_format(format), "torch_aclnn: ", name, ": expected a tensor of a base format, got aclFormat ", format,
+                "; convert it with torch_npu.npu_format_cast(tensor, 2), or set torch.npu.config.allow_internal_format = False");
 }
 
 IntArrayHandle make_handle(at::IntArrayRef values) {
@@ -92,10 +104,10 @@ IntArrayHandle make_handle(at::IntArrayRef values) {
     return handle;
 }
 
-ScalarHandle make_handle(double value) {
+ScalarHandle make_handle(Scalar scalar) {
     static auto* const create = resolved<decltype(aclCreateScalar)>("aclCreateScalar");
-    ScalarHandle handle(create(&value, ACL_DOUBLE));
-    TORCH_CHECK(handle != nullptr, "torch_aclnn: aclCreateScalar refused ", value);
+    ScalarHandle handle(create(&scalar.value, ACL_DOUBLE));
+    TORCH_CHECK(handle != nullptr, "torch_aclnn: aclCreateScalar refused ", scalar.value);
     return handle;
 }
 

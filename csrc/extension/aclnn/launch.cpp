@@ -10,38 +10,29 @@
 
 namespace torch_aclnn {
 
-QueuedCall::~QueuedCall() {
+// An executor may be destroyed only if it is repeatable. Neither function is in every version of CANN, where one that is not run stays
+// behind, as torch_npu's own do.
+Executor::~Executor() {
     if (executor_ == nullptr) return;
-    // Not in every version of CANN, where an executor that is not run stays behind.
-    static const auto destroy = reinterpret_cast<Status (*)(aclOpExecutor*)>(find_operator("aclDestroyAclOpExecutor"));
-    if (destroy != nullptr) destroy(executor_);
-}
-
-void QueuedCall::run_after(std::unique_ptr<QueuedCall> other) {
-    other->before_ = std::move(before_);
-    before_ = std::move(other);
-}
-
-void QueuedCall::prepare(Stream stream) {
-    if (before_ != nullptr) before_->prepare(stream);
-    stream_ = stream;
-    if (workspace_size_ > 0)
-        workspace_ = at::empty({static_cast<int64_t>(workspace_size_)}, at::TensorOptions(at::kByte).device(at::kPrivateUse1));
+    using Function = Status (*)(aclOpExecutor*);
+    static const auto set_repeatable = reinterpret_cast<Function>(find_operator("aclSetAclOpExecutorRepeatable"));
+    static const auto destroy = reinterpret_cast<Function>(find_operator("aclDestroyAclOpExecutor"));
+    if (set_repeatable != nullptr && destroy != nullptr && set_repeatable(executor_) == 0) destroy(executor_);
 }
 
 Status QueuedCall::run() {
-    if (before_ != nullptr) {
-        if (const Status status = before_->run()) return status;
-    }
     use_stream_limits_on_this_thread(stream_);
-    void* const address = workspace_size_ > 0 ? workspace_.mutable_data_ptr() : nullptr;
-    const Status status = phase2_(address, workspace_size_, std::exchange(executor_, nullptr), stream_);
+    const Status status = phase2_(workspace_, workspace_size_, release_executor(), stream_);
     release_huge_memory();
     return status;
 }
 
-void launch(std::unique_ptr<QueuedCall> call) {
-    call->prepare(current_stream());
+void launch(std::unique_ptr<QueuedCall> call, Stream stream) {
+    // Freed as soon as the call is queued: the allocator gives the block to later work of the same stream only.
+    at::Tensor workspace;
+    if (call->workspace_size() > 0)
+        workspace = at::empty({static_cast<int64_t>(call->workspace_size())}, at::TensorOptions(at::kByte).device(at::kPrivateUse1));
+    call->place(stream, workspace.defined() ? workspace.mutable_data_ptr() : nullptr);
     const std::string& entry_point = call->entry_point();
     // A bare pointer fits into std::function itself, of which torch_npu makes several copies. torch_npu looks at the status, as for its own
     // operators: it knows what to do about a device that has failed.

@@ -11,11 +11,14 @@ using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
 at::Tensor forward(const at::Tensor& input, const at::Tensor& indices, const MaxUnpool3dArguments& arguments) {
-    // aclnnMaxUnpool3d does not list bfloat16. Elements only move, so nothing is lost in float32.
-    const bool is_listed = input.scalar_type() != at::kBFloat16 || !input.is_privateuseone();
-    return at::max_unpool3d_symint(is_listed ? input : input.to(at::kFloat), indices, arguments.output_size, arguments.stride,
-                                   arguments.padding)
-        .to(input.scalar_type());
+    const auto unpool = [&](const at::Tensor& values, const at::Tensor& places) {
+        return at::max_unpool3d_symint(values, places, arguments.output_size, arguments.stride, arguments.padding);
+    };
+    if (!input.is_privateuseone()) return unpool(input, indices);
+    // aclnnMaxUnpool3d lists neither bfloat16 nor int32 indices, which max_pool3d gives on npu. Elements only move, so nothing is lost in
+    // float32.
+    const at::Tensor listed = input.scalar_type() == at::kBFloat16 ? input.to(at::kFloat) : input;
+    return unpool(listed, indices.to(at::kLong)).to(input.scalar_type());
 }
 
 // The entry point does not list bfloat16 either, but another type of that width serves.

@@ -27,7 +27,7 @@ struct AdaptiveAvgPool2dBackward : AdaptiveAvgPoolBackward {
 void AdaptiveAvgPool2dBackward::run_npu(const at::Tensor& grad_input) const {
     static const EntryPoint<decltype(aclnnAdaptiveAvgPool2dBackwardGetWorkspaceSize)> entry_point("aclnnAdaptiveAvgPool2dBackward");
     // Only the shape of `self` is read, so a handle over grad_input stands for the forward's input.
-    call(entry_point, make_handle(grad_output), make_handle(grad_input), make_handle(grad_input));
+    call(entry_point, grad_output, grad_input, grad_input);
 }
 
 void AdaptiveAvgPool2dBackward::run_cpu(const at::Tensor& grad_input) const {

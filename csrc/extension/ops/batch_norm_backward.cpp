@@ -1,5 +1,4 @@
-// The backward of batch norm in training: sums over the batch in one pass over memory, and the operator batch_norm_elemt_backward. It is an
-// operator of its own, so that the NPU takes all of it as one task of its queue.
+// The backward of batch norm in training: sums over the batch in one pass over memory, and the operator batch_norm_elemt_backward.
 #include "extension/ops/batch_norm_backward.h"
 
 #include <ATen/TensorOperators.h>
@@ -49,7 +48,6 @@ BatchNormGradients backward_off_npu(const at::Tensor& grad_output, const at::Ten
             wanted[1] ? grad_weight : at::Tensor(), wanted[2] ? grad_bias : at::Tensor()};
 }
 
-// In one task of the queue.
 BatchNormGradients backward_on_npu(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
                                    const at::Tensor& mean, const at::Tensor& invstd, double eps, std::array<bool, 3> wanted) {
     using Phase1 = aclnnStatus(const aclTensor* gradOut, const aclTensor* input, const aclTensor* mean, const aclTensor* invstd,
@@ -62,22 +60,13 @@ BatchNormGradients backward_on_npu(const at::Tensor& grad_output, const at::Tens
 
     const DeviceScope scope(input.device());
     const auto per_channel = [&](bool is_wanted) { return is_wanted ? empty_on_npu(mean, mean.sizes()) : at::Tensor(); };
-    const auto optional_handle = [](const at::Tensor& tensor) { return tensor.defined() ? make_handle(tensor) : TensorHandle(); };
     const at::Tensor sum_dy = per_channel(wanted[0]), sum_dy_xmu = per_channel(wanted[0]);
     const at::Tensor grad_weight = per_channel(wanted[1]), grad_bias = per_channel(wanted[2]);
-    const CallState state;
-    auto sums = make_call(reduce, make_handle(grad_output), make_handle(input), make_handle(mean), make_handle(invstd),
-                          optional_handle(scale), wanted[0], wanted[1], wanted[2], optional_handle(sum_dy), optional_handle(sum_dy_xmu),
-                          optional_handle(grad_weight), optional_handle(grad_bias));
-    if (!wanted[0]) {
-        launch(std::move(sums));
-        return {at::Tensor(), grad_weight, grad_bias};
-    }
+    call(reduce, grad_output, input, mean, invstd, scale, wanted[0], wanted[1], wanted[2], sum_dy, sum_dy_xmu, grad_weight, grad_bias);
+    if (!wanted[0]) return {at::Tensor(), grad_weight, grad_bias};
     const at::Tensor grad_input = empty_on_npu(input, input.sizes()), count = empty_on_npu(mean, {1});
-    auto call = make_batch_norm_elemt_backward({grad_output, input, mean, invstd, scale, sum_dy, sum_dy_xmu, count}, grad_input);
-    call->run_after(make_fill(count, elements_of_channel(input)));
-    call->run_after(std::move(sums));
-    launch(std::move(call));
+    fill(count, elements_of_channel(input));
+    call_batch_norm_elemt_backward({grad_output, input, mean, invstd, scale, sum_dy, sum_dy_xmu, count}, grad_input);
     return {grad_input, grad_weight, grad_bias};
 }
 

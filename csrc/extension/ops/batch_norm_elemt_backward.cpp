@@ -11,14 +11,15 @@
 
 namespace torch_aclnn {
 
-std::unique_ptr<QueuedCall> make_batch_norm_elemt_backward(const BatchNormElemtArguments& arguments, const at::Tensor& grad_input) {
+void call_batch_norm_elemt_backward(const BatchNormElemtArguments& arguments, const at::Tensor& grad_input) {
     static const EntryPoint<decltype(aclnnBatchNormElemtBackwardGetWorkspaceSize)> entry_point("aclnnBatchNormElemtBackward");
     const auto& [grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, counter] = arguments;
-    const at::Tensor scale = weight.defined() ? weight : empty_on_npu(invstd, invstd.sizes());
-    auto call = make_call(entry_point, make_handle(grad_out), make_handle(input), make_handle(mean), make_handle(invstd),
-                          make_handle(scale), make_handle(sum_dy), make_handle(sum_dy_xmu), make_handle(counter), make_handle(grad_input));
-    if (!weight.defined()) call->run_after(make_fill(scale, 1));  // the document requires a weight
-    return call;
+    at::Tensor scale = weight;
+    if (!scale.defined()) {  // the document requires a weight
+        scale = empty_on_npu(invstd, invstd.sizes());
+        fill(scale, 1);
+    }
+    call(entry_point, grad_out, input, mean, invstd, scale, sum_dy, sum_dy_xmu, counter, grad_input);
 }
 
 namespace {
@@ -90,8 +91,7 @@ void BatchNormElemtBackward::check() const {
 }
 
 void BatchNormElemtBackward::run_npu(const at::Tensor& grad_input) const {
-    const CallState state;
-    launch(make_batch_norm_elemt_backward(arguments(), grad_input));
+    call_batch_norm_elemt_backward(arguments(), grad_input);
 }
 
 kernels::View<8> channel_view(const at::Tensor& tensor) {

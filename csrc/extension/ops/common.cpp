@@ -106,6 +106,7 @@ void prepare_out(const char* op, const at::Tensor& out, const at::Tensor& like, 
     check_same_device(op, {{"out", out}, {"its input", like}});
     at::native::resize_output_symint(out, sizes);
     if (out.is_meta() || out.numel() == 0) return;
+    if (out.is_privateuseone()) check_base_format("out", out);
     TORCH_CHECK(!kernels::overlaps_itself(extent(out)), op, ": out: expected elements that do not share memory, got shape ", out.sizes(),
                 " with strides ", out.strides());
     for (const NamedTensor& input : inputs)

@@ -59,8 +59,8 @@ void MaxUnpool3dBackward::run_npu(const at::Tensor& grad_input) const {
     // The entry point writes contiguous memory only. Of `self` only the shape is read, so a handle over the result stands for it.
     const at::Tensor result = grad_input.is_contiguous() ? grad_input : at::empty_like(grad_input, at::MemoryFormat::Contiguous);
     const at::Tensor indices = long_indices();
-    call(entry_point, make_handle(grad_output), make_handle(result), make_handle(indices),
-         make_handle(C10_AS_INTARRAYREF_SLOW(output_size)), make_handle(stride), make_handle(padding), make_handle(result));
+    call(entry_point, grad_output, result, indices,
+         C10_AS_INTARRAYREF_SLOW(output_size), stride, padding, result);
     if (!result.is_same(grad_input)) grad_input.copy_(result);
 }
 

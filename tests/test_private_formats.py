@@ -1,0 +1,57 @@
+"""Tensors in torch_npu's private formats, which it makes by default on the older products: the operators take them, and results have none."""
+
+import pytest
+import torch
+import torch_aclnn
+import torch_npu
+
+from support.dtypes import Format
+from support.marks import host_engine_only
+
+pytestmark = host_engine_only
+
+
+@pytest.fixture(autouse=True)
+def _private_formats():
+    torch_npu.npu.config.allow_internal_format = True  # it cannot be read; False is the default
+    yield
+    torch_npu.npu.config.allow_internal_format = False
+
+
+def private(tensor: torch.Tensor) -> torch.Tensor:
+    there = torch_npu.npu_format_cast(tensor.npu(), Format.NC1HWC0)
+    assert torch_npu.get_npu_format(there) == Format.NC1HWC0
+    return there
+
+
+OPERATORS = torch.ops.torch_aclnn
+SIZE = (2, 17, 6, 6)
+CALLS = {
+    "avg_pool2d": ((2, 17, 3, 3), lambda gradient: OPERATORS.avg_pool2d_backward(gradient, SIZE, (2, 2))),
+    "adaptive_avg_pool2d": ((2, 17, 2, 2), lambda gradient: OPERATORS.adaptive_avg_pool2d_backward(gradient, SIZE)),
+    "replication_pad2d": ((2, 17, 8, 8), lambda gradient: OPERATORS.replication_pad2d_backward(gradient, SIZE, (1, 1, 1, 1))),
+    "reflection_pad2d": ((2, 17, 8, 8), lambda gradient: OPERATORS.reflection_pad2d_backward(gradient, SIZE, (1, 1, 1, 1))),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+@pytest.mark.parametrize(("size", "call"), CALLS.values(), ids=CALLS)
+def test_a_gradient_in_a_private_format(size, call, dtype):
+    gradient = torch.randn(size).to(dtype)
+    assert torch.equal(call(private(gradient)).cpu(), call(gradient.npu()).cpu())
+
+
+def test_batch_norm_of_an_input_in_a_private_format():
+    x, gradient, ones = torch.randn(SIZE), torch.randn(SIZE), torch.ones(17).npu()
+
+    def gradients(place):
+        return torch.ops.torch_aclnn._batch_norm_backward(place(gradient), place(x), ones, 0 * ones, ones, 1e-5, [True] * 3)
+
+    for ours, expected in zip(gradients(private), gradients(torch.Tensor.npu), strict=True):
+        assert torch.equal(ours.cpu(), expected.cpu())
+
+
+def test_a_result_in_a_private_format_is_refused():
+    out = private(torch.zeros(1, 16, 4, 4))
+    with pytest.raises(RuntimeError, match=r"out: expected a tensor of a base format, got aclFormat 3; convert it with torch_npu"):
+        torch.ops.torch_aclnn.avg_pool2d_backward.out(torch.ones(1, 16, 2, 2).npu(), (1, 16, 4, 4), (2, 2), out=out)
