@@ -50,8 +50,11 @@ def test_transforms_equal_those_of_torch(device, case, transform):
         pytest.skip("the result has more than the eight dimensions that CANN takes")
     if device == "npu" and case.name == "batch_norm" and transform == "linearize":
         skip_with("2.8", "2.8", "torch.func.linearize of batch_norm on npu copies a null pointer")
-    ours, theirs = (TRANSFORMS[transform](*function) for function in both(case, device))
-    close(ours, theirs)
+    ours, theirs = both(case, device)
+    expected = transform
+    if device == "npu" and case.name == "batch_norm" and transform == "jacrev of jacfwd":
+        expected = "jacrev of jacrev"  # torch's reverse derivative of its own forward one is wrong, on cpu too
+    close(TRANSFORMS[transform](*ours), TRANSFORMS[expected](*theirs))
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")

@@ -110,6 +110,26 @@ def train_batch_norm(
     return output
 
 
+def composed_batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    """:func:`train_batch_norm` of operators that have derivatives of both modes.
+
+    Torch's formula for forward mode reads the third result of ``native_batch_norm`` as 1/sqrt(variance + eps), which it is not on ``npu``.
+    """
+    count = count_of(input)
+    mean, invstd = differentiable_statistics(input, count, eps, None)
+    update_running_statistics(running_mean, running_var, mean.detach(), invstd.detach(), count, momentum, eps)
+    return normalise(input, weight, bias, mean, invstd, eps)
+
+
 class BatchNormElemtBackward(Function):
     """(grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count) -> grad_input, by aclnnBatchNormElemtBackward.
 

@@ -5,7 +5,7 @@ from torch_aclnn import _C
 from torch import Tensor
 from torch.autograd import forward_ad
 from torch_aclnn.autograd._process_group import ProcessGroup
-from torch_aclnn.autograd.batch_norm_elemt import train_batch_norm
+from torch_aclnn.autograd.batch_norm_elemt import composed_batch_norm, train_batch_norm
 from torch_aclnn.functional import _arguments, _groups
 
 __all__ = ["batch_norm", "sync_batch_norm"]
@@ -29,7 +29,8 @@ def batch_norm(
 ) -> Tensor:
     """Normalise each channel, as :func:`torch.nn.functional.batch_norm`; in training the gradient is ``aclnnBatchNormElemtBackward``.
 
-    In evaluation, for a batch without elements, and beyond the operator's 8 dimensions, it is torch's own function.
+    In evaluation, for a batch without elements, and beyond the operator's 8 dimensions, it is torch's own function. In forward mode on
+    ``npu`` it is composed of operators that have derivatives, because torch's own derivative is wrong there.
 
     Args:
         input: (N, C) or (N, C, ...); float32, float16, bfloat16 (and float64 on ``cpu``).
@@ -149,6 +150,8 @@ def _batch_norm(
         return _across_processes(group, *arguments)
     if training and input.numel() == channels != 0:
         _arguments.refuse(name, "input", "more than one value per channel in training", f"shape {tuple(input.shape)}")
+    if training and input.device.type == "npu" and input.numel() > 0 and forward_ad._current_level >= 0:
+        return composed_batch_norm(*arguments)
     within_limits = training and input.numel() > 0 and input.dim() <= _MAX_RANK
     run = _arguments.ours_or_torchs(train_batch_norm, _torchs, within_limits, input, *(t for _, t in statistics))
     return run(*arguments)
