@@ -14,11 +14,11 @@ from torch_aclnn.check.tables import print_report
 _INTERRUPTED = 130
 
 
-def run(operators: Sequence[str], modes: Sequence[int], json_file: Path | None) -> int:
+def run(operators: Sequence[str], modes: Sequence[int], json_file: Path | None, is_quick: bool = False) -> int:
     """Check, and return the exit code: 0 if all passed, 1 if not."""
     from rich.console import Console  # here, because the other commands do without rich
 
-    report, started = Report(operators, modes), time.monotonic()
+    report, started = Report(operators, modes, is_quick), time.monotonic()
     try:
         _run_workers(report)
     except KeyboardInterrupt:
@@ -47,6 +47,6 @@ def _run_workers(report: Report) -> None:
 
         for started, mode in enumerate(report.modes, start=1):
             progress.update(bar, description=f"mode {mode}")
-            ended_early = workers.run(workers.command(mode, report.operators, is_first=started == 1), mode, take)
+            ended_early = workers.run(workers.command(mode, report.operators, started == 1, report.is_quick), mode, take)
             if ended_early is not None:
                 report.records.append(ended_early)

@@ -42,3 +42,18 @@ def in_ulp(actual: Tensor, exact: Tensor, scale: Tensor, dtype: torch.dtype) -> 
     unit = torch.exp2(torch.where(magnitude == 0, smallest, exponent).clamp(min=smallest))
     errors = (actual.to(torch.float64) - exact).abs() / unit
     return float("inf") if errors.isnan().any() else errors.max().item()
+
+
+def in_ulp_of_largest(actual: Tensor, exact: Tensor) -> float:
+    """Return the largest error in units in the last place of the largest value, which is how a layer's results are judged as a whole.
+
+    Args:
+        actual: the result, in its dtype.
+        exact: what it should be, in float64.
+
+    """
+    bits, smallest = _FORMATS[actual.dtype]
+    largest = exact.abs().max()
+    unit = torch.exp2((torch.frexp(largest)[1].to(torch.float64) - bits).clamp(min=smallest))
+    errors = (actual.to(torch.float64) - exact).abs() / unit
+    return float("inf") if errors.isnan().any() else errors.max().item()

@@ -1,6 +1,11 @@
-"""What was checked: versions, engine and device."""
+"""What was checked: versions, engine, device, switches and libraries."""
 
+import functools
+import hashlib
+import mmap
+import os
 import platform
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -8,10 +13,28 @@ import torch_npu
 from torch_aclnn import __version__, host
 from torch_npu.npu.utils import get_cann_version
 
-# torch_npu's numbers of the first products of a generation: Ascend310P1 and Ascend910B1.
-_FIRST_INFERENCE, _FIRST_A2 = 200, 220
+# torch_npu's numbers of the first products of a generation: Ascend310P1, Ascend910B1, Ascend310B1, Ascend910_9391 and Ascend950.
+_FIRST = ((260, "950"), (250, "A3"), (240, "310B"), (220, "A2"), (200, "inference"))
+
+# Environment variables that change what is loaded or computed.
+_SWITCHES = ("TASK_QUEUE_ENABLE", "ACLNN_CACHE_LIMIT", "LD_LIBRARY_PATH", "PYTORCH_NPU_ALLOC_CONF", "LCCL_DETERMINISTIC")
+_PREFIXES = ("ACL_", "ASCEND_", "HCCL_", "TORCH_ACLNN_", "TORCH_NPU_")
+
+# The libraries that compute, launch and connect.
+_LIBRARIES = (
+    "libopapi",
+    "libascendcl",
+    "libruntime",
+    "libhccl",
+    "libnnopbase",
+    "libaclnn_math",
+    "libcust_opapi",
+    "libtorch_npu",
+    "libtorch_aclnn",
+)
 
 
+@functools.cache
 def _version(module: str) -> str | None:
     try:
         return get_cann_version(module) or None
@@ -19,14 +42,27 @@ def _version(module: str) -> str | None:
         return None
 
 
+def cann_version() -> str | None:
+    """Return CANN's version, or None if torch_npu cannot read it."""
+    return _version("CANN")
+
+
 def generation() -> str:
-    """Return of which generation this product is: "inference" (Ascend310P, which does not train), "training" (Ascend910A) or "A2"."""
+    """Return of which generation this product is, as :data:`torch_aclnn.check.listed.PRODUCTS` has them.
+
+    "inference" is Ascend310P, which does not train, and "training" Ascend910A.
+    """
     soc = torch_npu.npu.get_soc_version()
-    return "A2" if soc >= _FIRST_A2 else "inference" if soc >= _FIRST_INFERENCE else "training"
+    return next((name for first, name in _FIRST if soc >= first), "training")
+
+
+def may_compute_float32_in_float16() -> bool:
+    """Return whether this is a product from before A2, where operators on the matrix unit may do so."""
+    return generation() in ("inference", "training")
 
 
 def describe() -> dict[str, Any]:
-    """Return versions, engine, and what torch_npu knows of the device and its driver."""
+    """Return versions, engine, what torch_npu knows of the device and its driver, switches of the environment, and loaded libraries."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -34,10 +70,26 @@ def describe() -> dict[str, Any]:
         "torch_npu": torch_npu.__version__,
         "torch_aclnn": __version__,
         "engine": "host engine (CPU; not an NPU)" if host.is_active() else "CANN",
-        "cann": _version("CANN"),
+        "cann": cann_version(),
+        "kernels": _version("OPP_KERNEL"),
         "driver": _version("DRIVER"),
         "soc": torch_npu.npu.get_device_name(0),
         "soc_version": torch_npu.npu.get_soc_version(),
+        "generation": generation(),
         "devices": torch_npu.npu.device_count(),
         "device_properties": str(torch_npu.npu.get_device_properties(0)),
+        "switches": {name: value for name, value in sorted(os.environ.items()) if name in _SWITCHES or name.startswith(_PREFIXES)},
+        "libraries": _libraries(),
     }
+
+
+def _libraries() -> dict[str, str]:
+    """Return path and SHA-256 of the libraries that this process has loaded, as far as they can be read."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    paths = {Path(line.split(maxsplit=5)[5]) for line in lines if len(line.split(maxsplit=5)) == 6}
+    return {str(path): _hash(path) for path in sorted(paths) if path.name.startswith(_LIBRARIES) and path.is_file()}
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return hashlib.sha256(content).hexdigest()

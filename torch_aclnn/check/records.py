@@ -8,6 +8,7 @@ PASSED, FAILED, NOT_OFFERED = "passed", "failed", "not offered"
 
 # torch_npu reads TASK_QUEUE_ENABLE once per process.
 MODES = (0, 1, 2)
+QUICK_MODES = (1,)  # torch_npu's default
 
 
 @dataclass(frozen=True)
@@ -15,16 +16,21 @@ class Check:
     """One thing that was checked.
 
     Attributes:
-        check: "values", "determinism", "memory", or "cost" and "launches" where they could not be measured, or "worker" for a process
-            that ended early.
+        check: the name of the module or function that checks, such as "values", or "worker" for a process that ended early.
         operator: the operator, or None for what concerns all.
         status: PASSED, FAILED or NOT_OFFERED.
         mode: TASK_QUEUE_ENABLE.
         dtype: the dtype of the gradient, such as float16.
         layout: how the inputs lie in memory.
+        case: which of several, such as a module of torch_aclnn.nn.
+        listed: whether the pages of this CANN version list the dtype for this product, so that it must be taken; None if that was not asked.
         error_ulp: the largest error, in units in the last place.
         limit_ulp: the largest error that passes.
-        bytes: for "memory", what is kept by ours and by torch's own.
+        torchs_ulp: the largest error of torch_npu's own operators on the device, for the same.
+        difference_ulp: the largest difference between ours and torch_npu's own.
+        bytes: what is kept by ours and by torch's own.
+        blocks: the same, in blocks of torch_npu's allocator.
+        detail: what was found beside the status.
         message: why it did not pass.
 
     """
@@ -35,9 +41,15 @@ class Check:
     mode: int
     dtype: str | None = None
     layout: str | None = None
+    case: str | None = None
+    listed: bool | None = None
     error_ulp: float | None = None
     limit_ulp: float | None = None
+    torchs_ulp: float | None = None
+    difference_ulp: float | None = None
     bytes: tuple[int, int] | None = None
+    blocks: tuple[int, int] | None = None
+    detail: str | None = None
     message: str | None = None
 
 

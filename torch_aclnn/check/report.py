@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
+from torch_aclnn.check.assumed import ASSUMPTIONS
 from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check, Cost, Launches, Record, from_json, of_kind, to_json
 
 # Of the document; it is increased by a change that programs which read it must know of.
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass
@@ -19,6 +20,7 @@ class Report:
     Attributes:
         operators: those that were asked for.
         modes: those of the task queue that were asked for.
+        is_quick: whether less was asked for.
         total: how many records are expected, as far as it is known.
         seconds: how long the run took.
         interrupted: whether Ctrl-C ended it.
@@ -27,6 +29,7 @@ class Report:
 
     operators: Sequence[str]
     modes: Sequence[int]
+    is_quick: bool = False
     machine: dict[str, Any] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
     total: int = 0
@@ -70,7 +73,9 @@ class Report:
             "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "operators": list(self.operators),
             "modes": list(self.modes),
+            "quick": self.is_quick,
             "machine": self.machine,
+            "assumed": [{**asdict(assumption), "answer": assumption.answer(self.checks)} for assumption in ASSUMPTIONS],
             "verdict": self.verdict(),
             "passed": self.passed,
             "seconds": round(self.seconds, 1),

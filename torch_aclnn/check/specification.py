@@ -27,7 +27,7 @@ class Specification:
     """What the documents say of an operator, calls of it, and the function that it differentiates.
 
     Attributes:
-        dtypes: the documented dtypes of the gradient.
+        dtypes: of the gradient, which are tried; :mod:`torch_aclnn.check.listed` has those that must be taken.
         sample: makes a call from a dtype and arguments of its own.
         small: such arguments, of calls that are compared with the definition.
         large: those of a call that is repeated.
@@ -37,7 +37,6 @@ class Specification:
         layer_shape: of the tensor in whose graph the kept memory is counted.
         tiny_layer_shape: of the tensor with which forward and backward are timed.
         only_moves_elements: no bit may change.
-        generations: of the products that list it, as :func:`torch_aclnn.check.machine.generation` names them.
         may_use_float16: before A2 products, FLOAT may be computed in FLOAT16.
 
     """
@@ -52,7 +51,6 @@ class Specification:
     layer_shape: tuple[int, ...] = (4, 16, 32, 32)
     tiny_layer_shape: tuple[int, ...] = (1, 1, 4, 4)
     only_moves_elements: bool = False
-    generations: tuple[str, ...] = ("inference", "training", "A2")
     may_use_float16: bool = False
 
     def samples(self, dtype: torch.dtype) -> Iterator[Sample]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from torch_aclnn.check.assumed import ASSUMPTIONS
 from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check, Cost, Launches, of_kind
 from torch_aclnn.check.report import Report
 
@@ -14,14 +15,30 @@ if TYPE_CHECKING:  # the command line imports this without rich
 
 _MESSAGE_LINES = 10
 
+_LAYERS = {
+    "layer": "whole layers: largest error, in ulp of a result's largest value; of torch_npu's\nown gradient of the input its error, and by how much ours differs from it",
+    "network": "the same, of the sizes of networks",
+}
+_MEMORY = {
+    "memory": "bytes kept alive between forward and backward",
+    "queued": "bytes and blocks alive at most while 2000 calls are made",
+}
+
 
 def print_report(console: Console, report: Report) -> None:
     """Print what was checked, what failed, and the verdict in the last line."""
+    _print_assumptions(console, report)
     _print_machine(console, report)
     if any(check.check == "values" for check in report.checks):
         console.print(_errors(report))
-    if kept := [check for check in report.checks if check.bytes]:
-        console.print(_memory(kept))
+    for check, title in _LAYERS.items():
+        if of_layers := [row for row in report.checks if row.check == check]:
+            console.print(_layers(title, of_layers))
+    if features := [check for check in report.checks if check.case and check.check not in _LAYERS]:
+        console.print(_features(features, report.modes))
+    for check, title in _MEMORY.items():
+        if kept := [row for row in report.checks if row.check == check and row.bytes]:
+            console.print(_memory(title, kept))
     if costs := list(of_kind(report.records, Cost)):
         console.print(_costs(costs, report.modes))
     for launches in of_kind(report.records, Launches):
@@ -35,11 +52,19 @@ def _print(console: Console, text: str, style: str | None = None) -> None:
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
+def _print_assumptions(console: Console, report: Report) -> None:
+    if not ASSUMPTIONS:
+        _print(console, "assumed without a source: nothing")
+    for assumption in ASSUMPTIONS:
+        _print(console, f"assumed without a source: {assumption.statement}: {assumption.answer(report.checks)}")
+
+
 def _print_machine(console: Console, report: Report) -> None:
     if machine := report.machine:
         versions = ", ".join(f"{name} {machine[name]}" for name in ("torch", "torch_npu", "torch_aclnn"))
         _print(console, f"Python {machine['python']}, {versions}")
         _print(console, f"engine {machine['engine']}, SoC {machine['soc']}")
+        _print(console, f"CANN {machine['cann']}, kernels {machine['kernels']}, driver {machine['driver']}")
 
 
 def _table(title: str, first: str, *others: str) -> Table:
@@ -81,11 +106,41 @@ def _status(checks: Sequence[Check], passed: str) -> str:
     return passed if PASSED in statuses else "not offered" if NOT_OFFERED in statuses else "-"
 
 
-def _memory(checks: Sequence[Check]) -> Table:
-    table = _table("bytes kept alive between forward and backward", "forward of", "ours", "torch's own")
-    for check in checks:
-        assert check.bytes is not None
-        table.add_row(check.operator, *(f"{count:,}" for count in check.bytes))
+def _layers(title: str, checks: Sequence[Check]) -> Table:
+    modes = list(dict.fromkeys(check.mode for check in checks))
+    table = _table(title, "layer", "dtype", *_modes(modes), "theirs", "apart")
+    for case, dtype in dict.fromkeys((check.case, check.dtype) for check in checks):
+        of_row = [check for check in checks if (check.case, check.dtype) == (case, dtype)]
+        beside = next((check for check in of_row if check.difference_ulp is not None), of_row[0])
+        values = [_worst([check for check in of_row if check.mode == mode]) for mode in modes]
+        table.add_row(case, dtype, *values, _ulp(beside.torchs_ulp), _ulp(beside.difference_ulp))
+    return table
+
+
+def _ulp(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _features(checks: Sequence[Check], modes: Sequence[int]) -> Table:
+    table = _table("what else a training meets", "what", *_modes(modes), "found")
+    for case in dict.fromkeys(check.case for check in checks):
+        of_case = [check for check in checks if check.case == case]
+        values = [_status([check for check in of_case if check.mode == mode], "passed") for mode in modes]
+        table.add_row(case, *values, next((check.detail for check in of_case if check.detail), ""))
+    return table
+
+
+def _memory(title: str, checks: Sequence[Check]) -> Table:
+    """Return a row for each operator, with the most of all modes."""
+    counted = checks[0].blocks is not None
+    table = _table(title, "operator", "ours", "torch's own", *(("our blocks", "torch's blocks") if counted else ()))
+    for operator in dict.fromkeys(check.operator for check in checks):
+        of_row = [check for check in checks if check.operator == operator]
+        columns = (
+            *zip(*(check.bytes or () for check in of_row), strict=True),
+            *zip(*(check.blocks or () for check in of_row), strict=True),
+        )
+        table.add_row(operator, *(f"{max(column):,}" for column in columns))
     return table
 
 
@@ -116,10 +171,13 @@ def _launches(launches: Launches) -> Table:
 def _print_problems(console: Console, checks: Sequence[Check]) -> None:
     for check in checks:
         if check.status == FAILED:
-            words = (check.check, check.operator, check.dtype, check.layout)
+            words = (check.check, check.operator, check.case, check.dtype, check.layout)
             _print(console, f"failed: {' '.join(filter(None, words))}, mode {check.mode}")
             for line in (check.message or "").splitlines()[:_MESSAGE_LINES]:
                 _print(console, f"    {line}")
-    not_offered = {(c.operator, c.dtype): c.message or "" for c in checks if c.status == NOT_OFFERED and c.dtype}
-    for (operator, dtype), message in not_offered.items():
-        _print(console, f"not offered: {operator} {dtype}: {message.partition(chr(10))[0]}")
+    not_offered: dict[tuple[str | None, ...], str] = {}
+    for check in (check for check in checks if check.status == NOT_OFFERED and (check.dtype or check.case)):
+        what = (check.case,) if check.dtype is None else (check.operator, check.dtype)
+        not_offered.setdefault(what, check.message or "")
+    for names, message in not_offered.items():
+        _print(console, f"not offered: {' '.join(map(str, names))}: {message.partition(chr(10))[0]}")

@@ -1,13 +1,14 @@
 """Whether an operator's results are right, and the same each time."""
 
+import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch_aclnn._operators import BY_NAME
-from torch_aclnn.check import error, machine
+from torch_aclnn.check import error, listed, machine
 from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.check.operators import SPECIFICATIONS
 from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check
@@ -21,11 +22,11 @@ _INVALID = "161002"
 
 def check_values(name: str, dtype: torch.dtype, layout: str, mode: int) -> Check:
     """Compare the operator with its definition, for each small sample."""
+    found: dict[str, Any] = {"mode": mode, "dtype": name_of(dtype), "layout": layout, "listed": is_listed(name, dtype)}
     try:
         results = [(_call(name, sample, layout), *sample.expected()) for sample in SPECIFICATIONS[name].samples(dtype)]
     except RuntimeError as problem:
-        return _not_computed("values", name, dtype, layout, mode, problem)
-    found: dict[str, Any] = {"mode": mode, "dtype": _name(dtype), "layout": layout}
+        return refused("values", name, dtype, problem, found)
     wrong_shapes = [f"{tuple(a.shape)} instead of {tuple(e.shape)}" for a, e, _ in results if a.shape != e.shape]
     if wrong_shapes:
         return Check("values", name, FAILED, **found, message=f"a result has shape {wrong_shapes[0]}")
@@ -43,16 +44,33 @@ def check_values(name: str, dtype: torch.dtype, layout: str, mode: int) -> Check
 
 
 def check_determinism(name: str, dtype: torch.dtype, mode: int) -> Check:
-    """Call the operator repeatedly on a larger sample and compare the bits."""
+    """Call the operator repeatedly on a larger sample and compare the bits, also with those that deterministic algorithms give."""
     specification = SPECIFICATIONS[name]
     sample = specification.sample(dtype, *specification.large)
+    found: dict[str, Any] = {"mode": mode, "dtype": name_of(dtype), "layout": "contiguous", "listed": is_listed(name, dtype)}
     try:
         first, *others = (_bits(_call(name, sample, "contiguous")) for _ in range(REPEATS))
+        with _deterministic_algorithms():
+            deterministic = [_bits(_call(name, sample, "contiguous")) for _ in range(REPEATS)]
     except RuntimeError as problem:
-        return _not_computed("determinism", name, dtype, "contiguous", mode, problem)
+        return refused("determinism", name, dtype, problem, found)
     differing = sum(not torch.equal(first, other) for other in others)
-    message = f"{differing} of {len(others)} repeats gave other bits than the first call" if differing else None
-    return Check("determinism", name, FAILED if differing else PASSED, mode, _name(dtype), "contiguous", message=message)
+    differing_still = sum(not torch.equal(deterministic[0], other) for other in deterministic)
+    messages = [f"{differing} of {len(others)} repeats gave other bits than the first call"] if differing else []
+    messages += [f"{differing_still} of {REPEATS} did with deterministic algorithms"] if differing_still else []
+    same = torch.equal(first, deterministic[0])
+    detail = None if same else "deterministic algorithms give other bits"
+    return Check("determinism", name, FAILED if messages else PASSED, **found, detail=detail, message=", ".join(messages) or None)
+
+
+@contextlib.contextmanager
+def _deterministic_algorithms() -> Iterator[None]:
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
 
 
 def _call(name: str, sample: Sample, layout: str) -> Tensor:
@@ -71,22 +89,45 @@ def _bits(values: Tensor) -> Tensor:
 
 
 def _unit(name: str, dtype: torch.dtype) -> torch.dtype:
-    """Return the format that the operator computes in: before A2 products, FLOAT may be computed in FLOAT16."""
-    if SPECIFICATIONS[name].may_use_float16 and dtype == torch.float32 and machine.generation() != "A2":
-        return torch.float16
-    return error.real_dtype(dtype)
+    """Return the format that the operator computes in."""
+    return torch.float16 if may_use_float16(name, dtype) else error.real_dtype(dtype)
 
 
-def _not_computed(check: str, name: str, dtype: torch.dtype, layout: str, mode: int, problem: RuntimeError) -> Check:
-    return Check(check, name, status_of_error(name, dtype, problem), mode, _name(dtype), layout, message=str(problem))
+def may_use_float16(name: str, dtype: torch.dtype) -> bool:
+    """Return whether the operator may compute this dtype in float16: before A2 products that is so for FLOAT."""
+    return SPECIFICATIONS[name].may_use_float16 and dtype == torch.float32 and machine.may_compute_float32_in_float16()
+
+
+def refused(check: str, name: str, dtype: torch.dtype, problem: RuntimeError, found: dict[str, Any]) -> Check:
+    """Return the check of a call that raised."""
+    return Check(check, name, status_of_error(name, dtype, problem), **found, message=_explained(name, dtype, problem))
 
 
 def status_of_error(name: str | None, dtype: torch.dtype | None, problem: Exception) -> str:
-    """Return the status of a check that raised: not every product lists each operator, and not every version bfloat16."""
-    is_listed = name is None or machine.generation() in SPECIFICATIONS[name].generations
-    depends = dtype == torch.bfloat16 or not is_listed
-    return NOT_OFFERED if depends and _INVALID in str(problem) else FAILED
+    """Return the status of a check that raised: only what no page lists for this product and version may be refused, with 161002.
+
+    Args:
+        name: the operator, or None for what concerns none.
+        dtype: of the gradient; None means float32.
+        problem: what it raised.
+
+    """
+    may_be_refused = name is not None and not is_listed(name, dtype or torch.float32)
+    return NOT_OFFERED if may_be_refused and _INVALID in str(problem) else FAILED
 
 
-def _name(dtype: torch.dtype) -> str:
+def _explained(name: str, dtype: torch.dtype, problem: RuntimeError) -> str:
+    if status_of_error(name, dtype, problem) == NOT_OFFERED or _INVALID not in str(problem):
+        return str(problem)
+    first = listed.since(name, name_of(dtype), machine.generation())
+    return f"refused, although the pages from CANN {first} on list {name_of(dtype)} for this product: {problem}"
+
+
+def is_listed(name: str, dtype: torch.dtype) -> bool:
+    """Return whether the pages of this CANN version list the dtype for this product."""
+    return listed.is_listed(name, name_of(dtype), machine.generation(), machine.cann_version())
+
+
+def name_of(dtype: torch.dtype) -> str:
+    """Return the name without the package."""
     return str(dtype).removeprefix("torch.")

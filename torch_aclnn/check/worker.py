@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from torch_aclnn.check import cost, machine, records, values
+from torch_aclnn.check import cost, features, layers, machine, queued, ranks, records, values
 from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.check.operators import SPECIFICATIONS
 
@@ -24,18 +24,58 @@ class Job:
     run: Callable[[], records.Record]
 
 
-def jobs(operators: Sequence[str], mode: int, is_first: bool) -> Iterator[Job]:
-    """Return all that is to be done. What does not depend on the mode is done in the first."""
+@dataclass(frozen=True)
+class Feature:
+    """A check that concerns one operator and no dtype, done for each mode or for the first.
+
+    A failure while computing may end all that follows in the process, so the last ones are those that may be refused late.
+    """
+
+    check: str
+    operator: str
+    run: Callable[[int], records.Record]
+    in_each_mode: bool
+
+
+FEATURES = (
+    Feature("unpooling", "max_unpool3d", features.unpooling, in_each_mode=True),
+    Feature("stream", "avg_pool2d", features.stream, in_each_mode=True),
+    Feature("device", "avg_pool2d", features.device, in_each_mode=True),
+    Feature("graph", "avg_pool2d", features.graph, in_each_mode=True),
+    Feature("private formats", "avg_pool2d", features.private_formats, in_each_mode=False),
+    Feature("collective", "batch_norm_elemt", ranks.collective, in_each_mode=False),
+)
+
+
+def jobs(operators: Sequence[str], mode: int, is_first: bool, is_quick: bool = False) -> Iterator[Job]:
+    """Return all that is to be done.
+
+    Args:
+        operators: those that were asked for.
+        mode: of the task queue.
+        is_first: do what does not depend on the mode, too.
+        is_quick: leave out times, layouts other than the contiguous, and layers of the sizes of networks.
+
+    """
     for name in operators:
         for dtype in SPECIFICATIONS[name].dtypes:
-            for layout in LAYOUTS:
+            for layout in list(LAYOUTS)[: 1 if is_quick else None]:
                 yield Job("values", name, partial(values.check_values, name, dtype, layout, mode))
             yield Job("determinism", name, partial(values.check_determinism, name, dtype, mode))
-        yield Job("cost", name, partial(cost.calling_cost, name, mode))
+        yield Job("queued", name, partial(queued.check_queued, name, mode))
+        if not is_quick:
+            yield Job("cost", name, partial(cost.calling_cost, name, mode))
         if is_first:
             yield Job("memory", name, partial(cost.kept_bytes, name, mode))
-    if is_first and machine.generation() != "inference":
+    rows = (*layers.LAYERS, *(layers.NETWORKS if is_first and not is_quick else ()))
+    for layer in (row for row in rows if row.operator in operators):
+        for dtype in layers.DTYPES if layer.network is None else layers.DTYPES_OF_NETWORKS:
+            yield Job("layer", layer.operator, partial(layers.check_layer, layer, dtype, mode, is_first))
+    if is_first and not is_quick and machine.generation() != "inference":
         yield Job("launches", None, cost.launches)
+    for feature in FEATURES:
+        if feature.operator in operators and (is_first or feature.in_each_mode):
+            yield Job(feature.check, feature.operator, partial(feature.run, mode))
 
 
 def do(job: Job, mode: int) -> records.Record:
@@ -54,8 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--mode", type=int, required=True)
     parser.add_argument("--operator", action="append", required=True)
     parser.add_argument("--first", action="store_true")
+    parser.add_argument("--quick", action="store_true")
     options = parser.parse_args(arguments)
-    todo = list(jobs(options.operator, options.mode, options.first))
+    todo = list(jobs(options.operator, options.mode, options.first, options.quick))
     with os.fdopen(options.pipe, "w", buffering=1) as pipe:
         print(json.dumps({"total": len(todo)}), file=pipe)
         print(json.dumps({"machine": machine.describe()}), file=pipe)

@@ -18,10 +18,11 @@ _LAST_LINES = 8
 _CODE = "import sys; sys.tracebacklimit = 0; sys.path[0] = sys.argv.pop(1); from torch_aclnn.check.worker import main; main()"
 
 
-def command(mode: int, operators: Sequence[str], is_first: bool) -> list[str]:
+def command(mode: int, operators: Sequence[str], is_first: bool, is_quick: bool = False) -> list[str]:
     """Return the command that checks in one mode, but for the pipe."""
     chosen = [word for name in operators for word in ("--operator", name)]
-    return [sys.executable, "-c", _CODE, str(toolkit().parent.parent), "--mode", str(mode), *chosen, *(["--first"] if is_first else [])]
+    flags = [flag for flag, is_wanted in (("--first", is_first), ("--quick", is_quick)) if is_wanted]
+    return [sys.executable, "-c", _CODE, str(toolkit().parent.parent), "--mode", str(mode), *chosen, *flags]
 
 
 def run(arguments: Sequence[str], mode: int, take: Callable[[dict[str, Any]], None]) -> Check | None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check import command as check
-from torch_aclnn.check.records import MODES
+from torch_aclnn.check.compare import compare
+from torch_aclnn.check.records import MODES, QUICK_MODES
 from torch_aclnn.host import info, locations, programs
 from torch_aclnn.host.closed_pipe import quiet
 from torch_aclnn.host.installation import own_version
@@ -58,12 +59,15 @@ example:
 
 _CHECK = f"""\
 Check the operators on this machine's npu device against their definitions, and
-measure what they cost. This needs rich: pip install rich
+measure what they cost. It takes some minutes, with --quick less than half of one.
+This needs rich: pip install rich
 
 {textwrap.fill(f"NAME is one of {', '.join(_OPERATORS)}.", 79)}
 
-example:
-  torch-aclnn check --operator avg_pool2d --json report.json
+examples:
+  torch-aclnn check --json report.json
+  torch-aclnn check --quick
+  torch-aclnn check --compare report.json other.json
 """
 
 
@@ -83,11 +87,14 @@ def _config(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
+    if arguments.compare:
+        return compare(*arguments.compare)
     if importlib.util.find_spec("rich") is None:
         raise SystemExit('torch-aclnn check: the package rich is not installed: pip install "torch_aclnn[check]", or pip install rich')
     if arguments.json and not os.access(arguments.json.absolute().parent, os.W_OK):
         raise SystemExit(f"torch-aclnn check: --json: expected a file in a folder that can be written, got {arguments.json}")
-    return check.run(arguments.operator or _OPERATORS, arguments.mode or MODES, arguments.json)
+    modes = arguments.mode or (QUICK_MODES if arguments.quick else MODES)
+    return check.run(arguments.operator or _OPERATORS, modes, arguments.json, arguments.quick)
 
 
 def _parser() -> Parser:
@@ -114,6 +121,8 @@ def _parser() -> Parser:
     checking.add_argument("--operator", action="append", choices=_OPERATORS, metavar="NAME", help="only this one; may be repeated")
     checking.add_argument("--mode", action="append", type=int, choices=MODES, help="only this TASK_QUEUE_ENABLE; may be repeated")
     checking.add_argument("--json", type=Path, metavar="FILE", help="write all that was found, to be sent in")
+    checking.add_argument("--quick", action="store_true", help="one mode, no times, and no layers of the sizes of networks")
+    checking.add_argument("--compare", nargs=2, type=Path, metavar="FILE", help="check nothing; print what differs between two reports")
     checking.set_defaults(action=_check)
     return parser
 

@@ -46,5 +46,4 @@ SPECIFICATION = Specification(
     layers=_layers,
     layer_shape=(1, 2, 8, 8, 8),
     tiny_layer_shape=(1, 1, 1, 4, 4),
-    generations=("A2",),
 )

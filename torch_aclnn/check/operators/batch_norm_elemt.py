@@ -50,5 +50,4 @@ SPECIFICATION = Specification(
     large=((4, 32, 64, 64),),
     tiny=((1, 1, 4, 4),),
     layers=_layers,
-    generations=("training", "A2"),
 )

@@ -50,5 +50,4 @@ SPECIFICATION = Specification(
     layer_shape=(1, 2, 8, 8, 8),
     tiny_layer_shape=(1, 1, 1, 1, 2),
     only_moves_elements=True,
-    generations=("training", "A2"),
 )

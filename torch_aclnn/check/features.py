@@ -1,0 +1,146 @@
+"""What a training meets beside single calls: indices of a pooling, private formats, other streams and devices, graphs."""
+
+from collections.abc import Callable
+
+import torch
+import torch_npu
+from torch import Tensor, nn
+from torch_aclnn import functional
+from torch_aclnn.check import error, layers, values
+from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check
+from torch_aclnn.check.samples import random
+
+# aclError: the runtime does not have it.
+_NOT_SUPPORTED = ("207000", "200001", "not support")
+
+_PRIVATE_FORMATS = {3: "NC1HWC0", 4: "FRACTAL_Z", 29: "FRACTAL_NZ", 32: "NDC1HWC0", 33: "FRACTAL_Z_3D"}
+
+# A convolution in float16 between the layers rounds often; a wrong format moves elements, which is off by thousands.
+_LIMIT_OF_CONVOLUTIONS = 32.0
+
+
+def unpooling(mode: int) -> Check:
+    """Pool volumes, whose indices torch_npu gives as int32, unpool by them, and differentiate both."""
+    volume = torch.randperm(2 * 4 * 6 * 8, generator=torch.Generator().manual_seed(1)).view(1, 2, 4, 6, 8)
+    weights = random((1, 2, 4, 6, 8), torch.float32)
+
+    def answer(status: str, detail: str | None = None, message: str | None = None) -> Check:
+        found = {"case": "max_pool3d, max_unpool3d", "detail": detail, "message": message}
+        return Check("unpooling", "max_unpool3d", status, mode, "float32", **found)
+
+    def unpool(by: Callable[..., Tensor], x: Tensor, pooled: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        result = by(pooled, indices, 2)
+        (gradient,) = torch.autograd.grad(result, x, weights.to(result))
+        return result.detach().cpu().double(), gradient.cpu().double()
+
+    x, exact_x = volume.float().to("npu").requires_grad_(), volume.double().requires_grad_()
+    try:
+        pooled, indices = nn.functional.max_pool3d(x, 2, return_indices=True)
+        torch_npu.npu.synchronize()
+    except RuntimeError as problem:
+        return answer(NOT_OFFERED, message=f"torch_npu's own pooling: {problem}")
+    detail = f"indices {values.name_of(indices.dtype)}"
+    if indices.is_floating_point() or not values.is_listed("max_unpool3d", torch.float32):
+        return answer(NOT_OFFERED, detail, "this product does not list max_unpool3d, or its pooling gives no indices")
+    ours = unpool(functional.max_unpool3d, x, pooled, indices)
+    exact = unpool(nn.functional.max_unpool3d, exact_x, *nn.functional.max_pool3d(exact_x, 2, return_indices=True))
+    is_right = all(map(torch.equal, ours, exact))
+    return answer(PASSED if is_right else FAILED, detail, None if is_right else "output or gradient are not those of the CPU")
+
+
+def private_formats(mode: int) -> Check:
+    """Train half convolutions with our layers between them while torch_npu may keep results in private formats."""
+    before = torch_npu._C._npu_getOption("ALLOW_INTERNAL_FORMAT")  # the setting itself cannot be read
+    torch_npu.npu.config.allow_internal_format = True
+    try:
+        return _private_formats(mode)
+    finally:
+        torch_npu.npu.config.allow_internal_format = before == b"enable"
+
+
+def _private_formats(mode: int) -> Check:
+    from torch_aclnn import nn as ours
+
+    def network(package: object, device: str, dtype: torch.dtype) -> tuple[Tensor, Tensor, int]:
+        torch.manual_seed(5)
+        first, second = nn.Conv2d(16, 16, 3), nn.Conv2d(16, 16, 3)
+        for convolution in (first, second):
+            convolution.half().to(device=device, dtype=dtype)
+        pad, pool = package.ReflectionPad2d(1), package.AvgPool2d(2)  # type: ignore[attr-defined]
+        x = random((2, 16, 12, 12), torch.float16).to(device=device, dtype=dtype).requires_grad_()
+        inner = first(x)
+        output = second(pool(pad(inner)))
+        output.backward(random(tuple(output.shape), torch.float16).to(device=device, dtype=dtype))
+        assert x.grad is not None
+        return output.detach().cpu(), x.grad.cpu(), torch_npu.get_npu_format(inner) if device == "npu" else 0
+
+    def answer(status: str, detail: str | None = None, ulp: float | None = None, message: str | None = None) -> Check:
+        limit = None if ulp is None else _LIMIT_OF_CONVOLUTIONS
+        found = {"error_ulp": ulp, "limit_ulp": limit, "detail": detail, "message": message}
+        return Check("private formats", "avg_pool2d", status, mode, "float16", case="half convolutions", **found)
+
+    try:
+        _, _, number = network(nn, "npu", torch.float16)
+    except RuntimeError as problem:
+        return answer(NOT_OFFERED, message=f"with torch_npu's own layers: {problem}")
+    format_name = _PRIVATE_FORMATS.get(number)
+    detail = f"a convolution gives {format_name}" if format_name else f"a convolution gives a plain format ({number})"
+    output, gradient, _ = network(ours, "npu", torch.float16)
+    exact_output, exact_gradient, _ = network(nn, "cpu", torch.float64)
+    ulp = max(error.in_ulp_of_largest(output, exact_output), error.in_ulp_of_largest(gradient, exact_gradient))
+    is_right = ulp <= _LIMIT_OF_CONVOLUTIONS
+    message = None if is_right else f"wrong by {ulp:.3g} ulp of the largest value where {_LIMIT_OF_CONVOLUTIONS:g} are allowed"
+    return answer(PASSED if is_right else FAILED, detail, layers.finite(ulp), message)
+
+
+def _gradient(x: Tensor) -> Tensor:
+    (gradient,) = torch.autograd.grad(functional.avg_pool2d(x, 3, 1, 1).square().sum(), x)
+    return gradient
+
+
+def _image(device: str) -> Tensor:
+    return random((2, 8, 32, 32), torch.float32).to(device).requires_grad_()
+
+
+def stream(mode: int) -> Check:
+    """Compute on a second stream what waits for the first, and compare the bits."""
+    x = _image("npu")
+    expected = _gradient(x).cpu()
+    other = torch_npu.npu.Stream()
+    other.wait_stream(torch_npu.npu.current_stream())
+    with torch_npu.npu.stream(other):
+        found = _gradient(x)
+    torch_npu.npu.current_stream().wait_stream(other)
+    return _same_bits("stream", mode, "second stream", found.cpu(), expected)
+
+
+def device(mode: int) -> Check:
+    """Compute on the second device, while the first is current, and compare the bits."""
+    if torch_npu.npu.device_count() < 2:
+        return Check("device", None, NOT_OFFERED, mode, case="second device", message="one device")
+    return _same_bits("device", mode, "second device", _gradient(_image("npu:1")).cpu(), _gradient(_image("npu:0")).cpu())
+
+
+def graph(mode: int) -> Check:
+    """Capture one operator in an NPUGraph, replay it with other values, and compare the bits."""
+    operator = torch.ops.torch_aclnn.avg_pool2d_backward.default
+    arguments = ((2, 8, 32, 32), (3, 3), (1, 1), (1, 1))
+    first, second = (random((2, 8, 32, 32), torch.float32).to("npu") * factor for factor in (1.0, 3.0))
+    expected = operator(second, *arguments).cpu()
+    captured = torch_npu.npu.NPUGraph()
+    try:
+        with torch_npu.npu.graph(captured):
+            result = operator(first, *arguments)
+    except RuntimeError as problem:
+        is_refused = any(word in str(problem) for word in _NOT_SUPPORTED)
+        return Check("graph", "avg_pool2d", NOT_OFFERED if is_refused else FAILED, mode, case="NPUGraph", message=str(problem))
+    first.copy_(second)
+    captured.replay()
+    torch_npu.npu.synchronize()
+    return _same_bits("graph", mode, "NPUGraph", result.cpu(), expected)
+
+
+def _same_bits(check: str, mode: int, case: str, found: Tensor, expected: Tensor) -> Check:
+    differing = int((found != expected).sum())
+    message = f"{differing} elements differ from those of the first device's default stream" if differing else None
+    return Check(check, "avg_pool2d", FAILED if differing else PASSED, mode, "float32", case=case, message=message)

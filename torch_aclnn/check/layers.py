@@ -1,0 +1,167 @@
+"""Whole layers, forward and backward on ``npu``, beside torch's own layer on the CPU in float64 and torch_npu's own on the device.
+
+A bare operator is right if it keeps its definition for the arguments that it is given. A layer is right only if these arguments are what
+the operator takes them for, such as a statistic that torch_npu's forward returned.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch_aclnn
+from torch import Tensor, nn
+from torch_aclnn.check import error, values
+from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check
+from torch_aclnn.check.samples import random
+
+DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+DTYPES_OF_NETWORKS = DTYPES[:2]
+
+# In units in the last place of a result's largest value. Sums over a plane leave roundings behind, in an order that is free.
+LIMITS = {torch.float64: 64.0, torch.float32: 64.0, torch.float16: 2.0, torch.bfloat16: 2.0}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A module with its arguments and the shape of its input.
+
+    Attributes:
+        module: its name in :mod:`torch.nn` and :mod:`torch_aclnn.nn`.
+        operator: whose backward it calls.
+        network: where a layer of these sizes stands, or None for a small one.
+
+    """
+
+    module: str
+    operator: str
+    arguments: tuple[Any, ...]
+    shape: tuple[int, ...]
+    network: str | None = None
+
+
+LAYERS = (
+    Layer("AvgPool2d", "avg_pool2d", ((3, 2), (2, 1), 1), (2, 3, 9, 8)),
+    Layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", ((3, 2),), (2, 3, 7, 5)),
+    Layer("AdaptiveAvgPool3d", "adaptive_avg_pool3d", ((2, 3, 2),), (1, 2, 5, 6, 4)),
+    Layer("ReplicationPad2d", "replication_pad2d", ((2, 1, 3, 0),), (2, 3, 6, 7)),
+    Layer("ReflectionPad2d", "reflection_pad2d", ((2, 1, 3, 0),), (2, 3, 6, 7)),
+    Layer("MaxUnpool3d", "max_unpool3d", (2,), (2, 3, 4, 6, 4)),
+    Layer("BatchNorm1d", "batch_norm_elemt", (5,), (8, 5)),
+    Layer("BatchNorm2d", "batch_norm_elemt", (3,), (4, 3, 5, 6)),
+    Layer("BatchNorm3d", "batch_norm_elemt", (3,), (2, 3, 2, 4, 3)),
+    Layer("SyncBatchNorm", "batch_norm_elemt", (3,), (4, 3, 5, 6)),
+)
+
+NETWORKS = (
+    Layer("AvgPool2d", "avg_pool2d", (2, 2), (2, 64, 112, 112), "DenseNet, pooling"),
+    Layer("AvgPool2d", "avg_pool2d", (3, 1, 1), (2, 64, 35, 35), "Inception, pooling"),
+    Layer("AvgPool2d", "avg_pool2d", (7,), (4, 256, 7, 7), "MobileNet, head"),
+    Layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", (1,), (4, 512, 7, 7), "ResNet, head"),
+    Layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", (7,), (2, 128, 14, 14), "VGG, head"),
+    Layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", (6,), (1, 128, 60, 60), "PSPNet, pyramid"),
+    Layer("AdaptiveAvgPool3d", "adaptive_avg_pool3d", (1,), (2, 256, 4, 7, 7), "R3D, head"),
+    Layer("ReplicationPad2d", "replication_pad2d", (1,), (1, 32, 128, 128), "EDSR, padding"),
+    Layer("ReflectionPad2d", "reflection_pad2d", (3,), (1, 3, 256, 256), "CycleGAN, first padding"),
+    Layer("ReflectionPad2d", "reflection_pad2d", (1,), (1, 128, 64, 64), "CycleGAN, block padding"),
+    Layer("MaxUnpool3d", "max_unpool3d", (2,), (1, 16, 16, 56, 56), "SegNet of volumes"),
+    Layer("BatchNorm2d", "batch_norm_elemt", (64,), (2, 64, 112, 112), "ResNet, first norm"),
+    Layer("BatchNorm2d", "batch_norm_elemt", (512,), (4, 512, 7, 7), "ResNet, last norm"),
+    Layer("BatchNorm3d", "batch_norm_elemt", (32,), (1, 32, 16, 56, 56), "3D U-Net, norm"),
+)
+
+
+def check_layer(layer: Layer, dtype: torch.dtype, mode: int, with_torchs: bool) -> Check:
+    """Compare output, gradients and running statistics with those of torch's own layer on the CPU in float64.
+
+    Args:
+        layer: what is checked.
+        dtype: of its input; parameters and statistics of a batch norm are float32, as under autocast.
+        mode: of the task queue.
+        with_torchs: compare with torch_npu's own layer on the device too.
+
+    """
+    name = "layer" if layer.network is None else "network"
+    case = layer.network or layer.module
+    listed = values.is_listed(layer.operator, dtype)
+    found: dict[str, Any] = {"mode": mode, "dtype": values.name_of(dtype), "case": case, "listed": listed}
+    if mode == 2 and not listed:
+        # The layer's forward is torch_npu's own, whose refusal would come late in this mode and end the process.
+        return Check(name, layer.operator, NOT_OFFERED, **found, message="not tried in mode 2, where a refusal would end the process")
+    exact = _run(nn, layer, "cpu", dtype, torch.float64)
+    try:
+        results = _run(torch_aclnn.nn, layer, "npu", dtype, dtype)
+    except RuntimeError as problem:
+        return values.refused(name, layer.operator, dtype, problem, found)
+    unit = torch.float16 if values.may_use_float16(layer.operator, dtype) else None
+    errors = {what: error.in_ulp_of_largest(result if unit is None else result.to(unit), exact[what]) for what, result in results.items()}
+    limits = {what: LIMITS[unit or result.dtype] for what, result in results.items()}
+    worst = max(errors, key=lambda what: errors[what] / limits[what])
+    is_wrong = not errors[worst] <= limits[worst]
+    message = (
+        f"the {worst} is wrong by {errors[worst]:.3g} ulp of its largest value where {limits[worst]:g} are allowed" if is_wrong else None
+    )
+    found |= {"error_ulp": finite(errors[worst]), "limit_ulp": limits[worst]}
+    found |= _beside_torchs(layer, dtype, results, exact) if with_torchs else {}
+    return Check(name, layer.operator, FAILED if is_wrong else PASSED, **found, message=message)
+
+
+def _beside_torchs(layer: Layer, dtype: torch.dtype, results: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, Any]:
+    """Return how far torch_npu's own gradient of the input is from the exact one, and from ours."""
+    try:
+        theirs = _run(nn, layer, "npu", dtype, dtype)["gradient of the input"]
+    except RuntimeError as problem:
+        return {"detail": f"torch_npu's own: {problem}".partition("\n")[0]}
+    ours = results["gradient of the input"]
+    error_of_theirs = error.in_ulp_of_largest(theirs, exact["gradient of the input"])
+    return {"torchs_ulp": finite(error_of_theirs), "difference_ulp": finite(error.in_ulp_of_largest(ours, theirs.double()))}
+
+
+def _run(package: Any, layer: Layer, device: str, dtype: torch.dtype, computed: torch.dtype) -> dict[str, Tensor]:
+    """Return results on the CPU: output, gradients, and statistics of the running batch.
+
+    Args:
+        package: whose module it is.
+        layer: which module, arguments and input.
+        device: on which it runs.
+        dtype: whose numbers the inputs are.
+        computed: the dtype of the tensors; float64 holds the same numbers.
+
+    """
+    # torch's SyncBatchNorm is batch norm where there is one process.
+    module = nn.BatchNorm2d if package is nn and layer.module == "SyncBatchNorm" else getattr(package, layer.module)
+    model = module(*layer.arguments)
+    parameters = torch.float64 if computed == torch.float64 else torch.float32
+    with torch.no_grad():
+        for _, state in _state(model):
+            state.copy_(random(tuple(state.shape), torch.float32).abs() + 0.5)
+    model.to(device=device, dtype=parameters)
+    input, further = _input(layer, dtype)
+    x = input.to(device=device, dtype=computed).requires_grad_()
+    output = model(x, *(t.to(device) for t in further))
+    # Another shape gives other numbers: a gradient proportional to the input would cancel in a batch norm.
+    output.backward(random((*output.shape, 1), dtype)[..., 0].to(device=device, dtype=computed))
+    results = {"output": output, "gradient of the input": x.grad}
+    results |= {f"gradient of the {name}": p.grad for name, p in model.named_parameters()}
+    results |= {name.replace("_", " "): buffer for name, buffer in model.named_buffers() if buffer.is_floating_point()}
+    return {what: result.detach().cpu() for what, result in results.items()}
+
+
+def _state(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    yield from model.named_parameters()
+    yield from ((name, buffer) for name, buffer in model.named_buffers() if buffer.is_floating_point())
+
+
+def _input(layer: Layer, dtype: torch.dtype) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Return the input, far from a mean of 0 and a variance of 1, and what a module takes besides."""
+    input = (random(layer.shape, torch.float32) * 3 + 2).to(dtype)
+    if layer.module != "MaxUnpool3d":
+        return input, ()
+    unpooled = (*layer.shape[:2], *(2 * size for size in layer.shape[2:]))
+    return input, (nn.functional.max_pool3d(random(unpooled, torch.float32), 2, return_indices=True)[1],)
+
+
+def finite(ulp: float) -> float | None:
+    """Return the error as JSON can hold it, which has no infinity."""
+    return ulp if math.isfinite(ulp) else None

@@ -1,0 +1,39 @@
+"""How much memory calls keep that the task queue has not run yet."""
+
+import torch_npu
+from torch_aclnn.check.pairs import Call, operator_calls
+from torch_aclnn.check.records import FAILED, PASSED, Check
+
+CALLS = 2000
+
+# A queue that is behind by some calls keeps their tensors, ours as well as torch_npu's own.
+_SLACK = 64
+
+
+def check_queued(name: str, mode: int) -> Check:
+    """Call the operator and torch_npu's own many times without waiting, and compare what is alive at most.
+
+    A call that holds its workspace until the queue has run it keeps a block for each call that waits.
+    """
+    ours, torchs = operator_calls(name)
+    blocks, size = _peak(ours)
+    torchs_blocks, torchs_size = _peak(torchs) if torchs else (0, 0)
+    keeps_more = blocks > 2 * torchs_blocks + _SLACK
+    message = f"{CALLS} calls keep up to {blocks} blocks where torch_npu's own keep {torchs_blocks}" if keeps_more else None
+    found = {"bytes": (size, torchs_size), "blocks": (blocks, torchs_blocks)}
+    return Check("queued", name, FAILED if keeps_more else PASSED, mode, "float32", **found, message=message)
+
+
+def _peak(call: Call) -> tuple[int, int]:
+    """Return the blocks and bytes that are allocated at most while the calls are made, beyond those from before."""
+    call()
+    torch_npu.npu.synchronize()
+    before = torch_npu.npu.memory_stats()
+    torch_npu.npu.reset_peak_memory_stats()
+    for _ in range(CALLS):
+        call()
+    after = torch_npu.npu.memory_stats()
+    torch_npu.npu.synchronize()
+    names = ("allocation.all", "allocated_bytes.all")
+    blocks, size = (after[f"{name}.peak"] - before[f"{name}.current"] for name in names)
+    return blocks, size
