@@ -1,11 +1,13 @@
 """What a training meets beside single calls: indices of a pooling, private formats, other streams and devices, graphs."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch_npu
-from torch import Tensor, nn
 from torch_aclnn import functional
+from torch_aclnn import nn as ours
+from torch import Tensor, nn
 from torch_aclnn.check import error, layers, values
 from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check
 from torch_aclnn.check.samples import random
@@ -25,8 +27,7 @@ def unpooling(mode: int) -> Check:
     weights = random((1, 2, 4, 6, 8), torch.float32)
 
     def answer(status: str, detail: str | None = None, message: str | None = None) -> Check:
-        found = {"case": "max_pool3d, max_unpool3d", "detail": detail, "message": message}
-        return Check("unpooling", "max_unpool3d", status, mode, "float32", **found)
+        return Check("unpooling", "max_unpool3d", status, mode, "float32", case="unpooling", detail=detail, message=message)
 
     def unpool(by: Callable[..., Tensor], x: Tensor, pooled: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
         result = by(pooled, indices, 2)
@@ -42,9 +43,9 @@ def unpooling(mode: int) -> Check:
     detail = f"indices {values.name_of(indices.dtype)}"
     if indices.is_floating_point() or not values.is_listed("max_unpool3d", torch.float32):
         return answer(NOT_OFFERED, detail, "this product does not list max_unpool3d, or its pooling gives no indices")
-    ours = unpool(functional.max_unpool3d, x, pooled, indices)
+    found = unpool(functional.max_unpool3d, x, pooled, indices)
     exact = unpool(nn.functional.max_unpool3d, exact_x, *nn.functional.max_pool3d(exact_x, 2, return_indices=True))
-    is_right = all(map(torch.equal, ours, exact))
+    is_right = all(map(torch.equal, found, exact))
     return answer(PASSED if is_right else FAILED, detail, None if is_right else "output or gradient are not those of the CPU")
 
 
@@ -59,38 +60,30 @@ def private_formats(mode: int) -> Check:
 
 
 def _private_formats(mode: int) -> Check:
-    from torch_aclnn import nn as ours
-
-    def network(package: object, device: str, dtype: torch.dtype) -> tuple[Tensor, Tensor, int]:
-        torch.manual_seed(5)
-        first, second = nn.Conv2d(16, 16, 3), nn.Conv2d(16, 16, 3)
-        for convolution in (first, second):
-            convolution.half().to(device=device, dtype=dtype)
-        pad, pool = package.ReflectionPad2d(1), package.AvgPool2d(2)  # type: ignore[attr-defined]
-        x = random((2, 16, 12, 12), torch.float16).to(device=device, dtype=dtype).requires_grad_()
-        inner = first(x)
-        output = second(pool(pad(inner)))
-        output.backward(random(tuple(output.shape), torch.float16).to(device=device, dtype=dtype))
-        assert x.grad is not None
-        return output.detach().cpu(), x.grad.cpu(), torch_npu.get_npu_format(inner) if device == "npu" else 0
-
-    def answer(status: str, detail: str | None = None, ulp: float | None = None, message: str | None = None) -> Check:
-        limit = None if ulp is None else _LIMIT_OF_CONVOLUTIONS
-        found = {"error_ulp": ulp, "limit_ulp": limit, "detail": detail, "message": message}
-        return Check("private formats", "avg_pool2d", status, mode, "float16", case="half convolutions", **found)
-
+    found: dict[str, Any] = {"mode": mode, "dtype": "float16", "case": "half convolutions"}
     try:
-        _, _, number = network(nn, "npu", torch.float16)
+        _, number = _train_convolutions(nn, "npu", torch.float16)
     except RuntimeError as problem:
-        return answer(NOT_OFFERED, message=f"with torch_npu's own layers: {problem}")
-    format_name = _PRIVATE_FORMATS.get(number)
-    detail = f"a convolution gives {format_name}" if format_name else f"a convolution gives a plain format ({number})"
-    output, gradient, _ = network(ours, "npu", torch.float16)
-    exact_output, exact_gradient, _ = network(nn, "cpu", torch.float64)
-    ulp = max(error.in_ulp_of_largest(output, exact_output), error.in_ulp_of_largest(gradient, exact_gradient))
+        return Check("private formats", "avg_pool2d", NOT_OFFERED, **found, message=f"with torch_npu's own layers: {problem}")
+    results, _ = _train_convolutions(ours, "npu", torch.float16)
+    exact, _ = _train_convolutions(nn, "cpu", torch.float64)
+    ulp = max(map(error.in_ulp_of_largest, results, exact))
     is_right = ulp <= _LIMIT_OF_CONVOLUTIONS
     message = None if is_right else f"wrong by {ulp:.3g} ulp of the largest value where {_LIMIT_OF_CONVOLUTIONS:g} are allowed"
-    return answer(PASSED if is_right else FAILED, detail, layers.finite(ulp), message)
+    found |= {"error_ulp": layers.finite(ulp), "limit_ulp": _LIMIT_OF_CONVOLUTIONS}
+    found |= {"detail": _PRIVATE_FORMATS.get(number, f"plain format {number}"), "message": message}
+    return Check("private formats", "avg_pool2d", PASSED if is_right else FAILED, **found)
+
+
+def _train_convolutions(package: Any, device: str, dtype: torch.dtype) -> tuple[tuple[Tensor, Tensor], int]:
+    """Return output and gradient of two convolutions with padding and pooling of the package between them, and the first one's format."""
+    torch.manual_seed(5)
+    first, second = (nn.Conv2d(16, 16, 3).half().to(device=device, dtype=dtype) for _ in range(2))
+    x = random((2, 16, 12, 12), torch.float16).to(device=device, dtype=dtype).requires_grad_()
+    inner = first(x)
+    output = second(package.AvgPool2d(2)(package.ReflectionPad2d(1)(inner)))
+    (gradient,) = torch.autograd.grad(output, x, random(tuple(output.shape), torch.float16).to(output))
+    return (output.detach().cpu(), gradient.cpu()), torch_npu.get_npu_format(inner) if device == "npu" else 0
 
 
 def _gradient(x: Tensor) -> Tensor:

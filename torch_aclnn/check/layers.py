@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 import torch_aclnn
+import torch
 from torch import Tensor, nn
 from torch_aclnn.check import error, values
 from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check

@@ -17,7 +17,8 @@ from torch_npu.npu.utils import get_cann_version
 _FIRST = ((260, "950"), (250, "A3"), (240, "310B"), (220, "A2"), (200, "inference"))
 
 # Environment variables that change what is loaded or computed.
-_SWITCHES = ("TASK_QUEUE_ENABLE", "ACLNN_CACHE_LIMIT", "LD_LIBRARY_PATH", "PYTORCH_NPU_ALLOC_CONF", "LCCL_DETERMINISTIC")
+# TASK_QUEUE_ENABLE is not among them: each check has its mode.
+_SWITCHES = ("ACLNN_CACHE_LIMIT", "LD_LIBRARY_PATH", "PYTORCH_NPU_ALLOC_CONF", "LCCL_DETERMINISTIC")
 _PREFIXES = ("ACL_", "ASCEND_", "HCCL_", "TORCH_ACLNN_", "TORCH_NPU_")
 
 # The libraries that compute, launch and connect.

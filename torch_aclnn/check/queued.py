@@ -20,8 +20,8 @@ def check_queued(name: str, mode: int) -> Check:
     torchs_blocks, torchs_size = _peak(torchs) if torchs else (0, 0)
     keeps_more = blocks > 2 * torchs_blocks + _SLACK
     message = f"{CALLS} calls keep up to {blocks} blocks where torch_npu's own keep {torchs_blocks}" if keeps_more else None
-    found = {"bytes": (size, torchs_size), "blocks": (blocks, torchs_blocks)}
-    return Check("queued", name, FAILED if keeps_more else PASSED, mode, "float32", **found, message=message)
+    status = FAILED if keeps_more else PASSED
+    return Check("queued", name, status, mode, "float32", bytes=(size, torchs_size), blocks=(blocks, torchs_blocks), message=message)
 
 
 def _peak(call: Call) -> tuple[int, int]:

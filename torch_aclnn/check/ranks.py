@@ -6,6 +6,7 @@ from datetime import timedelta
 import torch
 import torch_npu
 from torch import Tensor, distributed, nn
+from torch.multiprocessing.spawn import spawn
 from torch_aclnn.check import error
 from torch_aclnn.check.layers import LIMITS
 from torch_aclnn.check.records import NOT_OFFERED, PASSED, Check
@@ -21,7 +22,7 @@ def collective(mode: int) -> Check:
     if torch_npu.npu.device_count() < _RANKS:
         return Check("collective", "batch_norm_elemt", NOT_OFFERED, mode, case="two ranks, HCCL", message="one device")
     with tempfile.TemporaryDirectory() as directory:
-        torch.multiprocessing.spawn(_compute, (f"file://{directory}/meeting",), nprocs=_RANKS)
+        spawn(_compute, (f"file://{directory}/meeting",), nprocs=_RANKS)
     return Check("collective", "batch_norm_elemt", PASSED, mode, "float32", case="two ranks, HCCL")
 
 

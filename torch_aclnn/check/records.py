@@ -23,7 +23,7 @@ class Check:
         dtype: the dtype of the gradient, such as float16.
         layout: how the inputs lie in memory.
         case: which of several, such as a module of torch_aclnn.nn.
-        listed: whether the pages of this CANN version list the dtype for this product, so that it must be taken; None if that was not asked.
+        listed: whether this CANN has to take the dtype on this product, by the published pages; None if that does not matter.
         error_ulp: the largest error, in units in the last place.
         limit_ulp: the largest error that passes.
         torchs_ulp: the largest error of torch_npu's own operators on the device, for the same.

@@ -16,7 +16,8 @@ if TYPE_CHECKING:  # the command line imports this without rich
 _MESSAGE_LINES = 10
 
 _LAYERS = {
-    "layer": "whole layers: largest error, in ulp of a result's largest value; of torch_npu's\nown gradient of the input its error, and by how much ours differs from it",
+    "layer": "whole layers: largest error, in ulp of a result's largest value; of torch_npu's\n"
+    "own gradient of the input its error, and by how much ours differs from it",
     "network": "the same, of the sizes of networks",
 }
 _MEMORY = {
