@@ -9,10 +9,10 @@ from pathlib import Path
 import torch_aclnn
 import pytest
 from torch_aclnn._operators import OPERATORS
-from torch_aclnn.check import command, records, worker, workers
+from torch_aclnn.check import command, records, report, tables, worker, workers
+from torch_aclnn.check.assumed import Assumption
 from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.check.operators import SPECIFICATIONS
-from torch_aclnn.check.report import Report
 from torch_aclnn.host import cli
 
 from support.marks import host_engine_only
@@ -33,36 +33,51 @@ def check(*arguments: str, exit_code: int = 0, **environment: str):
 
 def test_a_selection_passes_and_is_reported(tmp_path):
     lines = check("--operator", "avg_pool2d", "--mode", "1", "--json", str(tmp_path / "report.json"))
-    assert lines[-1].startswith("verdict  passed: 13 checks, in ")
-    assert max(map(len, lines)) <= 80 and not any("\x1b" in line for line in lines)
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert {"python", "torch", "torch_npu", "torch_aclnn", "engine", "soc", "cann", "driver"} <= report["machine"].keys()
-    assert (report["format"], report["passed"], report["operators"], report["modes"]) == (1, True, ["avg_pool2d"], [1])
+    assert lines[0] == "assumed without a source: nothing"
+    assert lines[-1].startswith("verdict  passed: ")
+    assert max(len(line) for line in lines if not line.startswith("not offered: ")) <= 80 and not any("\x1b" in line for line in lines)
+    written = json.loads((tmp_path / "report.json").read_text())
+    assert {"python", "torch", "torch_npu", "torch_aclnn", "engine", "soc", "cann", "kernels", "driver"} <= written["machine"].keys()
+    hashes = {Path(path).name: hash for path, hash in written["machine"]["libraries"].items()}
+    assert all(len(hashes[name]) == 64 for name in ("libopapi.so", "libascendcl.so", "libtorch_npu.so"))
+    found = written["format"], written["passed"], written["operators"], written["modes"], written["quick"], written["assumed"]
+    assert found == (2, True, ["avg_pool2d"], [1], False, [])
     fields = {field.name for field in dataclasses.fields(records.Check)}
-    assert len(report["checks"]) == 13 and all(row.keys() == fields for row in report["checks"])
-    layouts = {(row["dtype"], row["layout"]) for row in report["checks"] if row["check"] == "values"}
+    assert all(row.keys() == fields for row in written["checks"])
+    layouts = {(row["dtype"], row["layout"]) for row in written["checks"] if row["check"] == "values"}
     assert layouts == {(dtype, layout) for dtype in ("float32", "float16", "bfloat16") for layout in LAYOUTS}
-    assert all(0 < row["error_ulp"] <= row["limit_ulp"] for row in report["checks"] if row["check"] == "values")
-    (cost,), (launches,) = report["costs"], report["launches"]
+    assert all(0 < row["error_ulp"] <= row["limit_ulp"] for row in written["checks"] if row["check"] in ("values", "layer", "network"))
+    assert {"queued", "memory", "determinism", "stream", "device", "graph", "private formats"} <= {
+        row["check"] for row in written["checks"]
+    }
+    (cost,), (launches,) = written["costs"], written["launches"]
     assert cost["operator"] == "avg_pool2d" and cost["ours_us"] > 0 < cost["torchs_us"]
     assert 0 < launches["torchs"] <= launches["converted"] < launches["converted_with_batch_norm"]
 
 
 @pytest.mark.slow
 def test_all_passes():
-    per_mode = sum((len(LAYOUTS) + 1) * len(specification.dtypes) for specification in SPECIFICATIONS.values())
-    lines = check()
-    assert lines[-1].startswith(f"verdict  passed: {per_mode * len(records.MODES) + len(OPERATORS)} checks, in ")
-    assert max(map(len, lines)) <= 80
+    lines = check(TORCH_ACLNN_HOST_DEVICES="2")
+    assert lines[-1].startswith("verdict  passed: ")
+    assert max(len(line) for line in lines if not line.startswith("not offered: ")) <= 80
+    (collective,) = (line.split() for line in lines if line.startswith(" two ranks, HCCL"))
+    assert collective[3:] == ["passed", "-", "-"]
 
 
 @pytest.mark.slow
 def test_what_a_product_does_not_list_is_not_offered():
-    lines = check("--mode", "0", TORCH_ACLNN_HOST_SOC="Ascend310P3")
+    lines = check("--mode", "0", "--quick", TORCH_ACLNN_HOST_SOC="Ascend310P3")
     told = [line.partition(": aclnn")[0] for line in lines]
     assert {"not offered: max_unpool3d float32", "not offered: adaptive_avg_pool3d float32"} <= set(told)
     assert told.count("not offered: avg_pool2d bfloat16") == 1
     assert lines[-1].startswith("verdict  passed: ") and " not offered by this product" in lines[-1]
+
+
+def test_a_quick_check_leaves_out_times_layouts_and_networks():
+    whole, quick = (list(worker.jobs([o.name for o in OPERATORS], 1, True, is_quick)) for is_quick in (False, True))
+    assert len(quick) < len(whole) / 1.5
+    assert {job.check for job in whole} - {job.check for job in quick} == {"cost", "launches"}
+    assert {job.operator for job in quick} == set(SPECIFICATIONS)
 
 
 def test_an_exception_fails_its_check_alone():
@@ -115,8 +130,8 @@ def test_a_failure_is_told_and_gives_exit_code_1(monkeypatch, capsys):
 
 
 def test_a_worker_that_reports_less_than_it_announced_is_a_failure():
-    assert not Report(["avg_pool2d"], [0], records=[PASSED], total=2).passed
-    assert Report(["avg_pool2d"], [0], records=[PASSED], total=1).passed
+    assert not report.Report(["avg_pool2d"], [0], records=[PASSED], total=2).passed
+    assert report.Report(["avg_pool2d"], [0], records=[PASSED], total=1).passed
 
 
 def test_ctrl_c_leaves_a_report_and_no_traceback(monkeypatch, capsys, tmp_path):
@@ -138,6 +153,25 @@ open({str(tmp_path / "lived")!r}, "w")"""
     with pytest.raises(KeyboardInterrupt):
         workers.run([sys.executable, "-c", code], 0, interrupt)
     assert not (tmp_path / "lived").exists()
+
+
+@pytest.mark.parametrize(
+    ("checks", "answer"),
+    [
+        ([PASSED], "confirmed"),
+        ([PASSED, dataclasses.replace(PASSED, status=records.FAILED)], "does not hold"),
+        ([FAILED], "not tried"),  # another check
+        ([dataclasses.replace(PASSED, status=records.NOT_OFFERED)], "not tried"),
+    ],
+)
+def test_the_first_lines_name_what_is_assumed(monkeypatch, capsys, checks, answer):
+    assumption = Assumption("windows do not overlap", "values", "avg_pool2d")
+    for module in (tables, report):
+        monkeypatch.setattr(module, "ASSUMPTIONS", (assumption,))
+    replace_workers(monkeypatch, *checks)
+    command.run(["avg_pool2d"], [0], None)
+    assert capsys.readouterr().out.startswith(f"assumed without a source: windows do not overlap: {answer}\n")
+    assert report.Report(["avg_pool2d"], [0], records=checks).document()["assumed"][0]["answer"] == answer
 
 
 def test_without_rich_the_command_says_what_to_install(monkeypatch):

@@ -4,7 +4,7 @@ import torch_aclnn
 import pytest
 import torch
 from torch_aclnn._operators import BY_NAME, OPERATORS
-from torch_aclnn.check import cost, error, pairs, records, values
+from torch_aclnn.check import cost, error, listed, machine, pairs, records, values
 from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.check.operators import SPECIFICATIONS
 
@@ -41,24 +41,73 @@ def test_a_result_that_is_no_number_fails_and_has_no_error_in_json(monkeypatch):
 def test_other_bits_in_a_repeat_fail(monkeypatch):
     replace_operator(monkeypatch, lambda _: lambda grad, size, *rest: torch.randn(size))
     found = values.check_determinism("avg_pool2d", torch.float32, 0)
-    assert found.status == records.FAILED and found.message == "9 of 9 repeats gave other bits than the first call"
+    assert found.status == records.FAILED and found.message.startswith("9 of 9 repeats gave other bits than the first call")
 
 
 @pytest.mark.parametrize(
-    ("dtype", "words", "status"),
+    ("name", "dtype", "words", "status"),
     [
-        (torch.bfloat16, "failed with 161002", records.NOT_OFFERED),
-        (torch.bfloat16, "failed with 561000", records.FAILED),
-        (torch.float32, "failed with 161002", records.FAILED),
+        ("replication_pad2d", torch.bfloat16, "failed with 161002", records.NOT_OFFERED),
+        ("replication_pad2d", torch.bfloat16, "failed with 561000", records.FAILED),
+        ("avg_pool2d", torch.bfloat16, "failed with 161002", records.FAILED),
+        ("avg_pool2d", torch.float32, "failed with 161002", records.FAILED),
     ],
 )
-def test_only_a_dtype_that_depends_on_the_product_may_be_refused(monkeypatch, dtype, words, status):
+def test_only_what_no_page_lists_may_be_refused(monkeypatch, name, dtype, words, status):
     def fail(*arguments):
         raise RuntimeError(words)
 
     replace_operator(monkeypatch, lambda _: fail)
-    for found in (values.check_values("avg_pool2d", dtype, "contiguous", 0), values.check_determinism("avg_pool2d", dtype, 0)):
-        assert (found.status, found.message) == (status, words)
+    for found in (values.check_values(name, dtype, "contiguous", 0), values.check_determinism(name, dtype, 0)):
+        assert (found.status, found.listed) == (status, name == "avg_pool2d") and found.message.endswith(words)
+        is_wrong_refusal = status == records.FAILED and "161002" in words
+        assert found.message.startswith("refused, although the pages from CANN 8.0.RC") == is_wrong_refusal
+
+
+def test_other_bits_under_deterministic_algorithms_fail(monkeypatch):
+    def noisy(grad, size, *rest):
+        return torch.randn(size) if torch.are_deterministic_algorithms_enabled() else torch.ones(size)
+
+    replace_operator(monkeypatch, lambda _: noisy)
+    found = values.check_determinism("avg_pool2d", torch.float32, 0)
+    assert (found.status, found.message) == (records.FAILED, "9 of 9 did with deterministic algorithms")
+    assert found.detail == "deterministic algorithms give other bits" and not torch.are_deterministic_algorithms_enabled()
+
+
+@pytest.mark.parametrize(
+    ("operator", "dtype", "product", "cann", "answer"),
+    [
+        ("avg_pool2d", "bfloat16", "A2", "8.0.RC1", False),
+        ("avg_pool2d", "bfloat16", "A2", "8.0.RC2", True),
+        ("avg_pool2d", "bfloat16", "training", "8.5.0", False),
+        ("adaptive_avg_pool2d", "bfloat16", "A2", "8.0.RC3.alpha003", False),
+        ("adaptive_avg_pool2d", "bfloat16", "A2", "8.0.0", True),
+        ("adaptive_avg_pool3d", "float32", "inference", "8.5.0", False),
+        ("batch_norm_elemt", "bfloat16", "A3", "8.1.RC1", False),
+        ("batch_norm_elemt", "bfloat16", "A3", "8.2.RC1", True),
+        ("reflection_pad2d", "complex64", "inference", None, True),
+        ("reflection_pad2d", "complex64", "A3", None, False),
+        ("max_unpool3d", "float64", "310B", "8.5.0", False),
+    ],
+)
+def test_what_the_pages_list_by_version_and_product(operator, dtype, product, cann, answer):
+    assert listed.is_listed(operator, dtype, product, cann) is answer
+
+
+def test_the_table_of_the_pages_has_every_operator_and_only_known_products_and_dtypes():
+    assert {row.operator for row in listed.ROWS} == set(SPECIFICATIONS)
+    for row in listed.ROWS:
+        tried = {values.name_of(dtype) for dtype in SPECIFICATIONS[row.operator].dtypes}
+        assert row.since.keys() <= set(listed.PRODUCTS) and set(row.dtypes) <= tried
+
+
+@pytest.mark.parametrize(
+    ("number", "product"), [(102, "training"), (202, "inference"), (223, "A2"), (240, "310B"), (255, "A3"), (260, "950")]
+)
+def test_products_by_torch_npus_numbers(monkeypatch, number, product):
+    monkeypatch.setattr(machine.torch_npu.npu, "get_soc_version", lambda: number)
+    assert machine.generation() == product in listed.PRODUCTS
+    assert machine.may_compute_float32_in_float16() == (product in ("training", "inference"))
 
 
 @pytest.mark.parametrize(

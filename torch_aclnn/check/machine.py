@@ -16,8 +16,7 @@ from torch_npu.npu.utils import get_cann_version
 # torch_npu's numbers of the first products of a generation: Ascend310P1, Ascend910B1, Ascend310B1, Ascend910_9391 and Ascend950.
 _FIRST = ((260, "950"), (250, "A3"), (240, "310B"), (220, "A2"), (200, "inference"))
 
-# Environment variables that change what is loaded or computed.
-# TASK_QUEUE_ENABLE is not among them: each check has its mode.
+# Environment variables that change what is loaded or computed. TASK_QUEUE_ENABLE is not among them, because each check has its mode.
 _SWITCHES = ("ACLNN_CACHE_LIMIT", "LD_LIBRARY_PATH", "PYTORCH_NPU_ALLOC_CONF", "LCCL_DETERMINISTIC")
 _PREFIXES = ("ACL_", "ASCEND_", "HCCL_", "TORCH_ACLNN_", "TORCH_NPU_")
 

@@ -7,7 +7,7 @@ from torch_aclnn.check.records import FAILED, PASSED, Check
 CALLS = 2000
 
 # A queue that is behind by some calls keeps their tensors, ours as well as torch_npu's own.
-_SLACK = 64
+_SLACK = 16
 
 
 def check_queued(name: str, mode: int) -> Check:

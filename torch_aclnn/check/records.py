@@ -22,16 +22,16 @@ class Check:
         mode: TASK_QUEUE_ENABLE.
         dtype: the dtype of the gradient, such as float16.
         layout: how the inputs lie in memory.
-        case: which of several, such as a module of torch_aclnn.nn.
-        listed: whether this CANN has to take the dtype on this product, by the published pages; None if that does not matter.
         error_ulp: the largest error, in units in the last place.
         limit_ulp: the largest error that passes.
+        bytes: what is kept by ours and by torch's own.
+        message: why it did not pass.
+        case: which of several, such as a module of torch_aclnn.nn.
+        listed: whether this CANN has to take the dtype on this product, by the published pages; None if that does not matter.
         torchs_ulp: the largest error of torch_npu's own operators on the device, for the same.
         difference_ulp: the largest difference between ours and torch_npu's own.
-        bytes: what is kept by ours and by torch's own.
-        blocks: the same, in blocks of torch_npu's allocator.
+        blocks: as bytes, in blocks of torch_npu's allocator.
         detail: what was found beside the status.
-        message: why it did not pass.
 
     """
 
@@ -41,16 +41,16 @@ class Check:
     mode: int
     dtype: str | None = None
     layout: str | None = None
-    case: str | None = None
-    listed: bool | None = None
     error_ulp: float | None = None
     limit_ulp: float | None = None
+    bytes: tuple[int, int] | None = None
+    message: str | None = None
+    case: str | None = None
+    listed: bool | None = None
     torchs_ulp: float | None = None
     difference_ulp: float | None = None
-    bytes: tuple[int, int] | None = None
     blocks: tuple[int, int] | None = None
     detail: str | None = None
-    message: str | None = None
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def _print_problems(console: Console, checks: Sequence[Check]) -> None:
                 _print(console, f"    {line}")
     not_offered: dict[tuple[str | None, ...], str] = {}
     for check in (check for check in checks if check.status == NOT_OFFERED and (check.dtype or check.case)):
-        what = (check.case,) if check.dtype is None else (check.operator, check.dtype)
+        what = (check.case,) if check.case and check.check not in _LAYERS else (check.operator, check.dtype)
         not_offered.setdefault(what, check.message or "")
     for names, message in not_offered.items():
         _print(console, f"not offered: {' '.join(map(str, names))}: {message.partition(chr(10))[0]}")

@@ -1,0 +1,61 @@
+"""torch-aclnn check --compare: what is told of two reports, and the exit code."""
+
+import copy
+import dataclasses
+import json
+import sys
+
+import pytest
+from torch_aclnn.check import records
+from torch_aclnn.check.compare import compare
+from torch_aclnn.check.report import Report
+from torch_aclnn.host import cli
+
+CHECK = records.Check("values", "avg_pool2d", records.PASSED, 1, "float32", "contiguous", error_ulp=1.5, limit_ulp=8.0)
+MACHINE = {"cann": "8.5.0", "switches": {"ACL_A": "1"}, "libraries": {"/a/libopapi.so": "0" * 64}}
+
+
+def written(path, *found, **machine):
+    report = Report(["avg_pool2d"], [1], machine={**copy.deepcopy(MACHINE), **machine}, records=list(found), total=len(found))
+    path.write_text(json.dumps(report.document()))
+    return path
+
+
+def test_the_same_report_differs_in_nothing(tmp_path, capsys):
+    file = written(tmp_path / "a.json", CHECK, records.Cost("avg_pool2d", 1, 5.0, 4.0))
+    assert compare(file, file) == 0
+    assert capsys.readouterr().out.count("nothing differs") == 4
+
+
+def test_machines_answers_values_and_times_are_told(tmp_path, capsys):
+    other = dataclasses.replace(CHECK, operator="max_unpool3d")
+    first = written(tmp_path / "a.json", CHECK, other, records.Cost("avg_pool2d", 1, 5.0, 4.0))
+    refused = dataclasses.replace(CHECK, status=records.FAILED, error_ulp=None)
+    changes = {"cann": "8.3.RC1", "switches": {}, "libraries": {"/b/libopapi.so": "1" * 64}}
+    second = written(tmp_path / "b.json", refused, records.Cost("avg_pool2d", 1, 5.5, 8.0), **changes)
+    assert compare(first, second) == 1
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "",
+        "machine: 3 differ",
+        "  cann: 8.5.0 -> 8.3.RC1",
+        "  ACL_A: 1 -> None",
+        "  libopapi.so: 0000000000000000 -> 1111111111111111",
+        "",
+        "answers: 2 differ",
+        "  values avg_pool2d mode 1 float32 contiguous: passed -> failed",
+        "  values max_unpool3d mode 1 float32 contiguous: passed -> not made",
+        "",
+        "values: 1 differs",
+        "  values avg_pool2d mode 1 float32 contiguous: error_ulp 1.5 -> None",
+        "",
+        "times: 1 differs",
+        "  avg_pool2d, mode 1, torchs_us: 4.0 -> 8.0",
+    ]
+
+
+@pytest.mark.parametrize(("text", "words"), [("{", "Expecting"), ('{"format": 1}', "with format 1"), ("[]", "with format None")])
+def test_a_file_that_is_no_report_is_refused(tmp_path, monkeypatch, text, words):
+    (tmp_path / "a.json").write_text(text)
+    monkeypatch.setattr(sys, "argv", ["torch-aclnn", "check", "--compare", *[str(tmp_path / "a.json")] * 2])
+    with pytest.raises(SystemExit, match=f"torch-aclnn check: --compare: expected a report .*{words}"):
+        cli.main()
