@@ -45,7 +45,7 @@ def test_every_module_and_operator_has_a_layer():
 @pytest.mark.parametrize("module", LAYERS)
 @pytest.mark.parametrize("dtype", layers.DTYPES, ids=str)
 def test_a_layer_passes_beside_torch_npus_own(module, dtype):
-    found = layers.check_layer(LAYERS[module], dtype, 1, with_torchs=True)
+    found = layers.check_layer(LAYERS[module], dtype, 1)
     assert found.status == records.PASSED, found.message
     assert found.case == module and found.torchs_ulp <= found.limit_ulp and found.difference_ulp <= 2
 
@@ -54,7 +54,7 @@ def test_a_layer_passes_beside_torch_npus_own(module, dtype):
 def test_a_statistic_that_is_not_what_the_backward_takes_it_for_fails(monkeypatch, module):
     monkeypatch.setattr(torch_aclnn.functional, "batch_norm", wrong_batch_norm)
     for dtype in layers.DTYPES:
-        found = layers.check_layer(LAYERS[module], dtype, 1, with_torchs=False)
+        found = layers.check_layer(LAYERS[module], dtype, 1)
         assert found.status == records.FAILED and found.message.startswith("the gradient of the ")
         assert found.error_ulp > 10 * found.limit_ulp
 
@@ -64,13 +64,14 @@ def test_running_statistics_are_compared_too(monkeypatch):
         return torch.nn.functional.batch_norm(x, running_mean.clone(), running_var, *arguments)
 
     monkeypatch.setattr(torch_aclnn.functional, "batch_norm", without_update)
-    found = layers.check_layer(LAYERS["BatchNorm2d"], torch.float32, 1, with_torchs=False)
+    found = layers.check_layer(LAYERS["BatchNorm2d"], torch.float32, 1)
     assert found.message.startswith("the running mean is wrong by ")
 
 
 def test_a_layer_that_no_page_lists_is_not_tried_where_a_refusal_would_end_the_process():
-    found = layers.check_layer(LAYERS["ReplicationPad2d"], torch.bfloat16, 2, with_torchs=True)
+    found = layers.check_layer(LAYERS["ReplicationPad2d"], torch.bfloat16, 2)
     assert (found.status, found.listed) == (records.NOT_OFFERED, False) and found.message.startswith("not tried in mode 2")
+    assert layers.check_layer(LAYERS["ReplicationPad2d"], torch.float32, 2).torchs_ulp is None
 
 
 def test_what_torch_npus_own_layer_refuses_is_told(monkeypatch):
@@ -80,7 +81,7 @@ def test_what_torch_npus_own_layer_refuses_is_told(monkeypatch):
         return torch.nn.functional.avg_pool2d(x, pool.kernel_size, pool.stride, pool.padding)
 
     monkeypatch.setattr(torch.nn.AvgPool2d, "forward", on_cpu_only)
-    found = layers.check_layer(LAYERS["AvgPool2d"], torch.float32, 1, with_torchs=True)
+    found = layers.check_layer(LAYERS["AvgPool2d"], torch.float32, 1)
     assert (found.status, found.detail, found.torchs_ulp) == (records.PASSED, "torch_npu's own: no such kernel", None)
 
 

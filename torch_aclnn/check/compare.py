@@ -1,6 +1,7 @@
 """``torch-aclnn check --compare``: what differs between two reports, such as those of an NPU and of the host engine. No torch is needed."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -56,10 +57,12 @@ def _flat(machine: dict[str, Any]) -> dict[str, Any]:
 
 def _answers(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
     ours, theirs = _by_key(first["checks"], _KEY), _by_key(second["checks"], _KEY)
-    for key in _in_order(ours, theirs):
-        answers = [rows[key]["status"] if key in rows else "not made" for rows in (ours, theirs)]
-        if answers[0] != answers[1]:
-            yield f"{_words(key)}: {answers[0]} -> {answers[1]}"
+    for key in (key for key in ours if key in theirs):
+        if ours[key]["status"] != theirs[key]["status"]:
+            yield f"{_words(key)}: {ours[key]['status']} -> {theirs[key]['status']}"
+    for rows, others, name in ((ours, theirs, "first"), (theirs, ours, "second")):
+        for check, count in Counter(key[0] for key in rows if key not in others).items():
+            yield f"{check}: {count} in the {name} report only"
 
 
 def _values(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:

@@ -29,12 +29,12 @@ class Row:
     since: dict[str, str]
 
 
-_ALL = {"inference": "8.0.RC1", "training": "8.0.RC1", "A2": "8.0.RC1", "A3": "8.1.RC1"}
+_ALL = {"inference": "8.0.RC3", "training": "8.0.RC3", "A2": "8.0.RC3", "A3": "8.1.RC1"}
 
 ROWS = (
     Row("avg_pool2d", _FLOATS, _ALL),
-    Row("avg_pool2d", ("bfloat16",), {"A2": "8.0.RC2", "A3": "8.1.RC1"}),
-    Row("adaptive_avg_pool2d", _FLOATS, _ALL),
+    Row("avg_pool2d", ("bfloat16",), {"A2": "8.0.RC3", "A3": "8.1.RC1"}),
+    Row("adaptive_avg_pool2d", _FLOATS, {**_ALL, "inference": "8.0.RC1", "training": "8.0.RC1", "A2": "8.0.RC1"}),
     Row("adaptive_avg_pool2d", ("bfloat16",), {"A2": "8.0.RC3", "A3": "8.1.RC1"}),
     Row("adaptive_avg_pool3d", (*_FLOATS, "bfloat16"), {"A2": "8.0.RC3", "A3": "8.1.RC1"}),
     Row("replication_pad2d", _WIDE, _ALL),
@@ -52,7 +52,7 @@ def since(operator: str, dtype: str, product: str) -> str | None:
 
 
 def is_listed(operator: str, dtype: str, product: str, cann: str | None) -> bool:
-    """Return whether this CANN has to take the data type; of an unknown version that is what all versions list.
+    """Return whether this CANN has to take the data type; an unknown version counts as 8.0.0.
 
     Args:
         operator: as in :mod:`torch_aclnn._operators`.
@@ -62,7 +62,7 @@ def is_listed(operator: str, dtype: str, product: str, cann: str | None) -> bool
 
     """
     first = since(operator, dtype, product)
-    return first is not None and _order(cann or "8.0.RC1") >= _order(first)
+    return first is not None and _order(cann or "8.0.0") >= _order(first)
 
 
 def _order(version: str) -> tuple[int, ...]:

@@ -70,7 +70,7 @@ def jobs(operators: Sequence[str], mode: int, is_first: bool, is_quick: bool = F
     rows = (*layers.LAYERS, *(layers.NETWORKS if is_first and not is_quick else ()))
     for layer in (row for row in rows if row.operator in operators):
         for dtype in layers.DTYPES if layer.network is None else layers.DTYPES_OF_NETWORKS:
-            yield Job("layer", layer.operator, partial(layers.check_layer, layer, dtype, mode, is_first))
+            yield Job("layer", layer.operator, partial(layers.check_layer, layer, dtype, mode))
     if is_first and not is_quick and machine.generation() != "inference":
         yield Job("launches", None, cost.launches)
     for feature in FEATURES:
