@@ -6,9 +6,11 @@ import torch
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check import features, layers, queued, ranks, records, worker
 
-from support.marks import host_engine_only
+from support.marks import STRICT, host_engine_only
 
 pytestmark = host_engine_only
+# Strict mode keeps to pages that do not list bfloat16 for some of the operators.
+DTYPES = layers.DTYPES[:2] if STRICT else layers.DTYPES
 LAYERS = {layer.module: layer for layer in layers.LAYERS}
 
 
@@ -43,7 +45,7 @@ def test_every_module_and_operator_has_a_layer():
 
 
 @pytest.mark.parametrize("module", LAYERS)
-@pytest.mark.parametrize("dtype", layers.DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_a_layer_passes_beside_torch_npus_own(module, dtype):
     found = layers.check_layer(LAYERS[module], dtype, 1)
     assert found.status == records.PASSED, found.message
@@ -53,7 +55,7 @@ def test_a_layer_passes_beside_torch_npus_own(module, dtype):
 @pytest.mark.parametrize("module", ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"])
 def test_a_statistic_that_is_not_what_the_backward_takes_it_for_fails(monkeypatch, module):
     monkeypatch.setattr(torch_aclnn.functional, "batch_norm", wrong_batch_norm)
-    for dtype in layers.DTYPES:
+    for dtype in DTYPES:
         found = layers.check_layer(LAYERS[module], dtype, 1)
         assert found.status == records.FAILED and found.message.startswith("the gradient of the ")
         assert found.error_ulp > 10 * found.limit_ulp

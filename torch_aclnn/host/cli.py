@@ -59,8 +59,8 @@ example:
 
 _CHECK = f"""\
 Check the operators on this machine's npu device against their definitions, and
-measure what they cost. It takes some minutes, with --quick less than half of one.
-This needs rich: pip install rich
+measure what they cost; or compare two reports. The check needs rich:
+pip install rich
 
 {textwrap.fill(f"NAME is one of {', '.join(_OPERATORS)}.", 79)}
 
