@@ -71,6 +71,7 @@ KINDS = {
     **dict.fromkeys(("Packable", "PackableOut"), Kind(BYTES)),
     "Packables": Kind(TensorList((TENSOR,))),
     "QuantisedDType": Kind(c_int(DType.INT8), (c_int(DType.FLOAT), c_int(-1))),
+    "QuantisedNumber": Kind(c_int64(DType.INT8), (c_int64(DType.FLOAT), c_int64(-1))),
     **dict.fromkeys(("Scalar", "OptScalar"), _SCALAR),
     "RoundMode": Kind(Scalar(DType.INT64, (3).to_bytes(16, "little")), (*_SCALAR.wrong, Scalar(DType.INT64, (4).to_bytes(16, "little")))),
     "NotNegativeScalar": Kind(number(0), (*_SCALAR.wrong, number(-1), number(math.nan))),

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from cases import DEVICE, FLOATS
-from direct import call
+from direct import call, refusal
 
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 
@@ -66,6 +66,18 @@ def test_unpermute_without_probabilities():
     assert back.detach().cpu().equal(tokens)
     back.backward(tokens.to(DEVICE))
     assert leaf.grad.cpu().equal(tokens)
+
+
+def test_gradient_of_unpermute_without_tokens():
+    """As torch_npu calls it for CANN 9.1, unless there are probabilities."""
+    import torch_npu  # noqa: F401
+
+    grad, places = torch.randn(3, 4), torch.tensor([2, 0, 1], dtype=torch.int32)
+    grads, _ = torch.ops.npu.npu_moe_token_unpermute_grad_v2(*there(grad, places), 3, grad.dtype)
+    assert grads.cpu().equal(grad[[1, 2, 0]])
+    probs = torch.rand(3, 1).to(DEVICE)
+    code, message = refusal("aclnnMoeTokenUnpermuteGrad", None, *there(grad, places), probs, False, [3, 4], grads, probs)
+    assert code == 161001 and "permutedTokens: expected a tensor, for the gradient of probs, got null" in message
 
 
 def by_map(tokens, routing, probs):

@@ -69,6 +69,15 @@ void require_copies(const at::Tensor& sorted_indices, int64_t tokens, const std:
         refuse("probs", c10::str(sorted_indices.numel(), " values, as sortedIndices has"), c10::str("shape ", probs->sizes()));
 }
 
+// The tokens are needed for the gradient of the probabilities alone.
+void require_tokens(const std::optional<at::Tensor>& tokens, const std::optional<at::Tensor>& probs, const at::Tensor& grad) {
+    if (!tokens && given(probs)) torch_aclnn::host::refuse_null("permutedTokens", "a tensor, for the gradient of probs");
+    require_matrix("permutedTokensGradOut", grad);
+    if (!tokens) return;
+    require_matrix("permutedTokens", *tokens);
+    require_rows("permutedTokensGradOut", grad, tokens->size(0));
+}
+
 // Each of so many rows times its probability.
 at::Tensor weighted(const at::Tensor& rows, const at::Tensor& probabilities) {
     return rows * upcast(probabilities).reshape({-1, 1});
@@ -133,16 +142,16 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermute, FLOATING,
     write(out, copies.unflatten(0, at::IntArrayRef{out.size(0), copies_of_each(sortedIndices, out.size(0))}).sum(1));
 }
 ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteGrad, FLOATING,
-                   (require_unpadded("paddedMode", paddedMode), require_matrix("permutedTokens", permutedTokens),
+                   (require_unpadded("paddedMode", paddedMode), require_tokens(permutedTokens, probs, permutedTokensGradOut),
                     require_matrix("unpermutedTokensGrad", unpermutedTokensGrad),
                     require_copies(sortedIndices, unpermutedTokensGrad.size(0), probs),
                     require_restored(restoreShape, unpermutedTokensGrad)),
-                   (In, permutedTokens), (In, unpermutedTokensGrad), (In, sortedIndices), (OptIn, probs), (Bool, paddedMode),
+                   (OptIn, permutedTokens), (In, unpermutedTokensGrad), (In, sortedIndices), (OptIn, probs), (Bool, paddedMode),
                    (OptInts, restoreShape), (Out, permutedTokensGradOut), (OptOut, probsGradOut)) {
     const int64_t copies = copies_of_each(sortedIndices, unpermutedTokensGrad.size(0));
     const at::Tensor grad = upcast(unpermutedTokensGrad).repeat_interleave(copies, 0);
-    write(permutedTokensGradOut, rows_at(given(probs) ? weighted(grad, *probs) : grad, sortedIndices, permutedTokens.size(0)));
-    if (given(probs)) write(probsGradOut, (grad * rows_or_zeros(upcast(permutedTokens), sortedIndices)).sum(1));
+    write(permutedTokensGradOut, rows_at(given(probs) ? weighted(grad, *probs) : grad, sortedIndices, permutedTokensGradOut.size(0)));
+    if (given(probs)) write(probsGradOut, (grad * rows_or_zeros(upcast(*permutedTokens), sortedIndices)).sum(1));
 }
 
 // With the map {tokens, experts} in place of indices. With dropAndPad each expert has the same number of tokens.

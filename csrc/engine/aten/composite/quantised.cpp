@@ -102,6 +102,10 @@ aclDataType read_quantised_dtype(const char* name, aclDataType dtype) {
     return dtype;
 }
 
+aclDataType read_quantised_number(const char* name, int64_t number) {
+    return read_quantised_dtype(name, static_cast<aclDataType>(static_cast<int32_t>(number)));
+}
+
 void require_not_given(const char* name, const std::optional<at::Tensor>& tensor) {
     if (given(tensor)) refuse(name, "null: the engine has none", c10::str("shape ", tensor->sizes()));
 }

@@ -44,12 +44,15 @@ std::vector<PackableTensor> read_packables(const char* name, const aclTensorList
 
 // What a quantised tensor shall become: INT8, or four bits as INT4 or INT32.
 aclDataType read_quantised_dtype(const char* name, aclDataType dtype);
+// The same as a number, of which the lower half counts: where torch_npu passes an int, the upper one is not defined.
+aclDataType read_quantised_number(const char* name, int64_t number);
 
 namespace kind {
 using Packable = Kind<const aclTensor*, PackableTensor, const PackableTensor&, read_packable>;
 using Packables = Kind<const aclTensorList*, std::vector<PackableTensor>, const std::vector<PackableTensor>&, read_packables>;
 using PackableOut = Kind<aclTensor*, PackableTensor, const PackableTensor&, read_packable>;
 using QuantisedDType = Kind<aclDataType, aclDataType, aclDataType, read_quantised_dtype>;
+using QuantisedNumber = Kind<int64_t, aclDataType, aclDataType, read_quantised_number>;
 }  // namespace kind
 
 // An optional tensor, of which null and an empty one both mean that it is not given.

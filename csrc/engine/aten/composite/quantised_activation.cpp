@@ -215,7 +215,7 @@ ATEN_CHECKED_ENTRY(aclnnDequantSwigluQuant, FLOAT16 | BF16 | INT32, require_dequ
 // swigluMode 1 pairs neighbours and limits them.
 ATEN_CHECKED_ENTRY(aclnnDequantSwigluQuantV2, FLOAT16 | BF16 | INT32, require_dequant(x, weightScale, y), (In, x), (OptIn, weightScale),
                    (OptIn, activationScale), (OptIn, bias), (OptIn, quantScale), (OptIn, quantOffset), (OptIn, groupIndex),
-                   (Bool, activateLeft), (QuantMode, quantMode), (QuantisedDType, dstType), (Nearest, roundMode), (LastAxis, activateDim),
+                   (Bool, activateLeft), (QuantMode, quantMode), (QuantisedNumber, dstType), (Nearest, roundMode), (LastAxis, activateDim),
                    (SwigluMode, swigluMode), (Double, clampLimit), (Double, gluAlpha), (Double, gluBias), (PackableOut, y), (Out, scale)) {
     const DequantSwiglu unit{x, weightScale, activationScale, bias, quantScale, quantOffset, groupIndex};
     const std::optional<at::Tensor> ends = ends_of(groupIndex, true);
