@@ -1,0 +1,78 @@
+"""What torch_npu says of its operators' results without data, against what the operators give on the engine: shapes and data types."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from meta_samples import SAMPLES
+from torch.utils._pytree import tree_leaves, tree_map
+from torch_aclnn.host.registry import entry_points, named_operators
+
+UNCOMPARED = Path(__file__).with_name("meta_uncompared.tsv")
+# torch_npu's two answers differ: what its C++ allocates for the operator, and what its Python describes.
+DIFFERENT = {
+    "npu_cross_entropy_loss": "C++ has no memory for the results of the z loss, which is not asked for; Python gives them a size",
+    "npu_fusion_attention_grad_v2": "Python takes a list for one tensor and fails",
+    "npu_fusion_attention_grad_v3": "C++ leaves the gradient of the bias undefined without one; Python gives it a size",
+    "npu_geglu_grad": "Python returns two tensors where the schema has one",
+    "npu_grouped_matmul.List": "C++ gives each group a result; Python describes their concatenation",
+    "npu_moe_gating_top_k_softmax_v2": "C++ gives the softmax the shape of its input; Python leaves out the last dimension",
+    "npu_moe_token_unpermute_grad_v2": "C++ gives absent probabilities a gradient without dimensions; Python gives none",
+}
+
+
+def registered() -> set[str]:
+    """Return the operators of which torch_npu describes results without data: its own without their namespace, and ATen's."""
+    from torch._library.simple_registry import singleton
+    from torch_npu.op_plugin.meta import _meta_registrations
+
+    names = torch._C._dispatch_get_all_op_names()
+    with_kernels = {name for name in names if torch._C._dispatch_has_kernel_for_dispatch_key(name, "Meta")}
+    with_fakes = {name for name, entry in singleton._data.items() if entry.fake_impl.kernel}
+    own = {name.removeprefix("npu::") for name in with_kernels | with_fakes if name.startswith("npu::")}
+    return own | {"::".join(key.split("/")[:2]) for key in _meta_registrations.m_aten._op_impls}
+
+
+def operator(name: str) -> Any:
+    namespace, name = name.split("::") if "::" in name else ("npu", name)
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(getattr(torch.ops, namespace), packet), overload or "default")
+
+
+def results(name: str, device: str) -> list[tuple[torch.Size, torch.dtype] | None]:
+    """Return the shapes and data types of an operator's results; an undefined one is None."""
+    torch.manual_seed(0)
+    args, kwargs = tree_map(lambda value: value.to(device) if isinstance(value, torch.Tensor) else value, SAMPLES[name]())
+    given = operator(name)(*args, **kwargs)
+    torch.npu.synchronize()
+    return [(result.shape, result.dtype) if isinstance(result, torch.Tensor) else None for result in tree_leaves(given)]
+
+
+def described(name: str) -> list[tuple[torch.Size, torch.dtype] | None] | str:
+    """Return the same as torch_npu describes it, or how that fails."""
+    try:
+        return results(name, "meta")
+    except (RuntimeError, TypeError) as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_results_are_as_torch_npu_describes_them(name):
+    if name in DIFFERENT:
+        assert results(name, "npu") != described(name)
+    else:
+        assert results(name, "npu") == described(name)
+
+
+def test_each_registration_is_compared_or_listed():
+    """The list only shrinks: an operator of which the engine has what is missing needs a sample."""
+    with UNCOMPARED.open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    listed = [row["operator"] for row in rows]
+    assert listed == sorted(set(listed)) and not SAMPLES.keys() & set(listed)
+    assert registered() == SAMPLES.keys() | set(listed)
+    there = {entry_point.name for entry_point in entry_points() if not entry_point.refused} | set(named_operators())
+    assert [row["operator"] for row in rows if there & set(row["missing"].split())] == []
+    assert [row["operator"] for row in rows if bool(row["missing"]) == bool(row["reason"])] == []
