@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-import torch
 import torch_aclnn
+import torch
 from rich.console import Console
 from rich.table import Table
 

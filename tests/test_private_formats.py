@@ -1,8 +1,7 @@
-"""Tensors in torch_npu's private formats, which it makes by default on the older products: the operators take them, and results have none."""
+"""Tensors in torch_npu's private formats, which it makes by default on the older products: operators take them, and results have none."""
 
 import pytest
 import torch
-import torch_aclnn
 import torch_npu
 
 from support.dtypes import Format

@@ -3,7 +3,7 @@
 import pytest
 from torch_aclnn._operators import OPERATORS
 
-from support.subprocesses import EACH_FUNCTION, output_of
+from support.subprocesses import EACH_FUNCTION, output_of, run_python
 
 MODES = [
     {"TASK_QUEUE_ENABLE": "0"},
@@ -49,11 +49,50 @@ print(result.flatten().tolist())
 """
 
 
+FAILS_IN_PHASE_2 = """
+import torch_aclnn, torch
+gradient = torch.ones(1, 1, 2, 2).npu()
+with torch_aclnn.host.inject("aclnnAvgPool2dBackward:1=561003"):
+    try:
+        torch.ops.torch_aclnn.avg_pool2d_backward(gradient, (1, 1, 4, 4), (2, 2))
+        torch.npu.synchronize()
+    except RuntimeError as error:
+        print("raised")
+"""
+
+# The peak of the number of blocks, while calls wait in the queue.
+QUEUED = """
+import torch_aclnn, torch
+gradient, out = torch.ones(1, 1, 2, 2).npu(), torch.empty(1, 1, 4, 4).npu()
+large = torch.ones(1200, 1200).npu()
+torch.npu.synchronize()
+torch.npu.reset_peak_memory_stats()
+before = torch.npu.memory_stats()["active.all.current"]
+product = large @ large @ large @ large  # the queue works on this
+for _ in range(400):
+    torch.ops.torch_aclnn.avg_pool2d_backward.out(gradient, (1, 1, 4, 4), (2, 2), out=out)
+print(torch.npu.memory_stats()["active.all.peak"] - before)
+"""
+
+
 @pytest.mark.parametrize("mode", MODES, ids=str)
 def test_each_gradient_calls_its_entry_point_and_equals_that_of_the_cpu(mode):
     printed = output_of(TRAIN, **mode)
     for operator in OPERATORS:
         assert f"'{operator.entry_point}'" in printed
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_the_librarys_words_about_a_failing_phase_2_are_shown(mode):
+    done = run_python(FAILS_IN_PHASE_2, **mode)
+    assert "raised" in done.stdout
+    assert "aclnnAvgPool2dBackward failed with 561003 (ACLNN_ERR_INNER_FIND_KERNEL_ERROR: there is no kernel for this SoC" in done.stderr
+    assert "a fault was injected" in done.stderr
+
+
+def test_calls_in_the_queue_keep_no_workspace():
+    peak = output_of(QUEUED, TASK_QUEUE_ENABLE="1", TORCH_ACLNN_HOST_WORKSPACE="1", ACLNN_CACHE_LIMIT="0")
+    assert int(peak.splitlines()[-1]) < 40
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)

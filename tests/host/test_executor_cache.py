@@ -2,13 +2,14 @@
 
 import ctypes
 
+import torch_aclnn
 import pytest
 import torch
-import torch_aclnn
 
 from support.marks import host_engine_only
 
 pytestmark = host_engine_only
+
 
 @pytest.mark.parametrize(
     "change",

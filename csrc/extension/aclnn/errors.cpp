@@ -7,15 +7,26 @@
 namespace torch_aclnn {
 namespace {
 
+constexpr Status kFirstInner = 561000, kLastInner = 561118;  // ACLNN_ERR_INNER_...
+
 const char* meaning(Status status) {
     switch (status) {
         case ACLNN_ERR_PARAM_NULLPTR: return "ACLNN_ERR_PARAM_NULLPTR: a required argument is null";
         case ACLNN_ERR_PARAM_INVALID: return "ACLNN_ERR_PARAM_INVALID: an argument is outside the contract";
         case ACLNN_ERR_RUNTIME_ERROR: return "ACLNN_ERR_RUNTIME_ERROR: the runtime refused";
         case ACLNN_ERR_INNER: return "ACLNN_ERR_INNER: an internal failure of the operator library";
+        case ACLNN_ERR_INNER_INFERSHAPE_ERROR: return "ACLNN_ERR_INNER_INFERSHAPE_ERROR: the library could not infer the output's shape";
+        case ACLNN_ERR_INNER_TILING_ERROR: return "ACLNN_ERR_INNER_TILING_ERROR: the library could not divide the work for this SoC";
+        case ACLNN_ERR_INNER_FIND_KERNEL_ERROR:
+            return "ACLNN_ERR_INNER_FIND_KERNEL_ERROR: there is no kernel for this SoC; is CANN's package of kernels (ops) for it "
+                   "installed?";
+        case ACLNN_ERR_INNER_OPP_PATH_NOT_FOUND:
+            return "ACLNN_ERR_INNER_OPP_PATH_NOT_FOUND: no operator package is found; has CANN's set_env.sh set ASCEND_OPP_PATH?";
         case ACLNN_ERR_INNER_CREATE_EXECUTOR: return "ACLNN_ERR_INNER_CREATE_EXECUTOR: the operator library could not make an executor";
         case ACLNN_ERR_INNER_NULLPTR: return "ACLNN_ERR_INNER_NULLPTR: an internal failure of the operator library";
-        default: return "see the list of aclnn return codes";
+        default:
+            return kFirstInner < status && status <= kLastInner ? "an internal failure of the operator library"
+                                                                : "see the list of aclnn return codes";
     }
 }
 

@@ -23,6 +23,8 @@ Executor::~Executor() {
 Status QueuedCall::run() {
     use_stream_limits_on_this_thread(stream_);
     const Status status = phase2_(workspace_, workspace_size_, release_executor(), stream_);
+    // The library's message is this thread's, which may be that of the queue; what torch_npu raises later has the code alone.
+    if (status != 0) TORCH_WARN(describe_failure(entry_point_, status));
     release_huge_memory();
     return status;
 }

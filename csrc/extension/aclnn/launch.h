@@ -68,9 +68,7 @@ class QueuedCallWith final : public QueuedCall {
     template <class Phase1>
     explicit QueuedCallWith(const EntryPoint<Phase1>& entry_point, Arguments... arguments)
         : QueuedCall(entry_point.name, entry_point.phase2), arguments_(std::move(arguments)...) {
-        const auto phase1 = [&](const Arguments&... kept) {
-            return entry_point.phase1(raw(kept)..., &workspace_size_, executor_.place());
-        };
+        const auto phase1 = [&](const Arguments&... kept) { return entry_point.phase1(raw(kept)..., &workspace_size_, executor_.place()); };
         check_status(entry_point.name, std::apply(phase1, arguments_));
     }
 

@@ -86,8 +86,8 @@ void AvgPool2dBackward::run_npu(const at::Tensor& grad_input) const {
     const int64_t math_type = cube_math_type.value_or(is_a2_or_later() ? kKeepDtype : kUseFp16);
     TORCH_CHECK_VALUE(math_type >= kKeepDtype && math_type <= kUseHf32, kOp, ": cube_math_type: expected a value in 0..3, got ", math_type);
     // Only the shape of `self` is read, so a handle over grad_input stands for the forward's input.
-    call(entry_point, grad_output, grad_input, kernel_size, effective_stride(),
-         padding, ceil_mode, count_include_pad, divisor(), static_cast<int8_t>(math_type), grad_input);
+    call(entry_point, grad_output, grad_input, kernel_size, effective_stride(), padding, ceil_mode, count_include_pad, divisor(),
+         static_cast<int8_t>(math_type), grad_input);
 }
 
 void AvgPool2dBackward::run_cpu(const at::Tensor& grad_input) const {

@@ -59,8 +59,7 @@ void MaxUnpool3dBackward::run_npu(const at::Tensor& grad_input) const {
     // The entry point writes contiguous memory only. Of `self` only the shape is read, so a handle over the result stands for it.
     const at::Tensor result = grad_input.is_contiguous() ? grad_input : at::empty_like(grad_input, at::MemoryFormat::Contiguous);
     const at::Tensor indices = long_indices();
-    call(entry_point, grad_output, result, indices,
-         C10_AS_INTARRAYREF_SLOW(output_size), stride, padding, result);
+    call(entry_point, grad_output, result, indices, C10_AS_INTARRAYREF_SLOW(output_size), stride, padding, result);
     if (!result.is_same(grad_input)) grad_input.copy_(result);
 }
 

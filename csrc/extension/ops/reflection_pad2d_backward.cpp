@@ -35,8 +35,7 @@ void ReflectionPad2dBackward::check() const {
 void ReflectionPad2dBackward::run_npu(const at::Tensor& grad_input) const {
     static const EntryPoint<decltype(aclnnReflectionPad2dBackwardGetWorkspaceSize)> entry_point("aclnnReflectionPad2dBackward");
     // Only the shape of `self` is read, so a handle over grad_input stands for the forward's input.
-    call(entry_point, grad_output, grad_input, C10_AS_INTARRAYREF_SLOW(padding),
-         grad_input);
+    call(entry_point, grad_output, grad_input, C10_AS_INTARRAYREF_SLOW(padding), grad_input);
 }
 
 void ReflectionPad2dBackward::run_cpu(const at::Tensor& grad_input) const {

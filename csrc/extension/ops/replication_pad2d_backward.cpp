@@ -27,8 +27,7 @@ struct ReplicationPad2dBackward : PaddingBackward {
 void ReplicationPad2dBackward::run_npu(const at::Tensor& grad_input) const {
     static const EntryPoint<decltype(aclnnReplicationPad2dBackwardGetWorkspaceSize)> entry_point("aclnnReplicationPad2dBackward");
     // Only the shape of `self` is read, so a handle over grad_input stands for the forward's input.
-    call(entry_point, grad_output, grad_input, C10_AS_INTARRAYREF_SLOW(padding),
-         grad_input);
+    call(entry_point, grad_output, grad_input, C10_AS_INTARRAYREF_SLOW(padding), grad_input);
 }
 
 void ReplicationPad2dBackward::run_cpu(const at::Tensor& grad_input) const {

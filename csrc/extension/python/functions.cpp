@@ -24,9 +24,12 @@ PyObject* not_implemented() {
     Py_RETURN_NOTIMPLEMENTED;
 }
 
+// What becomes of an exception. Where nothing but the result is written, the function in Python makes the same call again, after checks
+// that say more.
+enum class Failure { repeat_in_python, raise };
+
 // What compute() returns, as a Python object. It runs without Python's lock, and without autocast: the functions keep their input's dtype.
-// What it throws is not lost: the function in Python makes the same call, after checks that say more.
-template <class Compute>
+template <Failure failure = Failure::repeat_in_python, class Compute>
 PyObject* result_of(const Compute& compute) {
     at::Tensor result;
     try {
@@ -44,7 +47,9 @@ PyObject* result_of(const Compute& compute) {
         error.restore();
         return nullptr;
     } catch (const std::exception&) {
-        return not_implemented();
+        if (failure == Failure::repeat_in_python) return not_implemented();
+        torch::translate_exception_to_python(std::current_exception());
+        return nullptr;
     }
     return THPVariable_Wrap(std::move(result));
 }
@@ -150,7 +155,7 @@ PyObject* batch_norm(PyObject* const* arguments) {
     const BatchNormArguments all{
         *input, *channels[0], *channels[1], *channels[2], *channels[3], PyFloat_AS_DOUBLE(arguments[6]), PyFloat_AS_DOUBLE(arguments[7])};
     if (all.eps <= 0 || channels[0]->defined() != channels[1]->defined() || !has_fused_batch_norm(all)) return not_implemented();
-    return result_of([&] { return train_batch_norm(all); });
+    return result_of<Failure::raise>([&] { return train_batch_norm(all); });  // the running statistics may have been updated
 }
 
 using Function = PyObject*(PyObject* const* arguments);

@@ -16,9 +16,12 @@ static const aclnnStatus ACLNN_ERR_PARAM_NULLPTR = 161001;
 static const aclnnStatus ACLNN_ERR_PARAM_INVALID = 161002;
 static const aclnnStatus ACLNN_ERR_RUNTIME_ERROR = 361001;
 static const aclnnStatus ACLNN_ERR_INNER = 561000;
+static const aclnnStatus ACLNN_ERR_INNER_INFERSHAPE_ERROR = 561001;
+static const aclnnStatus ACLNN_ERR_INNER_TILING_ERROR = 561002;
 static const aclnnStatus ACLNN_ERR_INNER_FIND_KERNEL_ERROR = 561003;
 static const aclnnStatus ACLNN_ERR_INNER_CREATE_EXECUTOR = 561101;
 static const aclnnStatus ACLNN_ERR_INNER_NULLPTR = 561103;
+static const aclnnStatus ACLNN_ERR_INNER_OPP_PATH_NOT_FOUND = 561107;
 
 typedef struct aclTensor aclTensor;
 typedef struct aclScalar aclScalar;
