@@ -77,7 +77,10 @@ def test_the_float64_setting_adds_nothing_where_there_is_no_float32():
     assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="1").endswith("got DOUBLE")
 
 
-@pytest.mark.parametrize(("soc", "answer"), [("Ascend910A", "got BF16"), ("Ascend910B3", "torch.bfloat16")])
-def test_bfloat16_is_taken_on_a2_only(soc, answer):
+@pytest.mark.parametrize(
+    ("soc", "answer"),
+    [("Ascend910A", "got BF16"), ("Ascend310B1", "got BF16"), ("Ascend910B3", "torch.bfloat16"), ("Ascend910_9391", "torch.bfloat16")],
+)
+def test_bfloat16_is_taken_from_a2_on(soc, answer):
     code = ATTEMPT + "print(attempt(torch.exp, torch.ones(2, dtype=torch.bfloat16)))"
     assert output_of(code, TORCH_ACLNN_HOST_SOC=soc).endswith(answer)

@@ -8,16 +8,18 @@ from typing import Any
 from support.tensors import Tensor
 
 # The products by their generation, as TORCH_ACLNN_HOST_SOC names them.
-INFERENCE, TRAINING, A2 = ("Ascend310P3",), ("Ascend910A", "Ascend910B"), ("Ascend910B3",)
-PRODUCTS = (*INFERENCE, *TRAINING, *A2)
-GENERATIONS = {"inference": INFERENCE, "training": TRAINING, "A2": A2}
+INFERENCE, TRAINING, A2, A3 = ("Ascend310P3",), ("Ascend910A", "Ascend910B"), ("Ascend910B3",), ("Ascend910_9391",)
+EDGE = ("Ascend310B1",)  # offers no operator
+UNTOLD = ("Ascend950PR_9599",)  # no page tells: taken where torch_npu calls the operator, refused in strict mode
+GENERATIONS = {"inference": INFERENCE, "training": TRAINING, "A2": A2, "A3": A3, "310B": EDGE, "950": UNTOLD}
+PRODUCTS = tuple(product for products in GENERATIONS.values() for product in products)
 
 DTypesByProduct = Mapping[str, frozenset[str]]
 
 
-def by_product(inference: set[str], training: set[str], a2: set[str]) -> DTypesByProduct:
-    """Return the names of the data types that each product takes."""
-    generations = ((INFERENCE, inference), (TRAINING, training), (A2, a2))
+def by_product(inference: set[str], training: set[str], a2: set[str], *, on_untold: bool = True) -> DTypesByProduct:
+    """Return the names of the data types that each product takes; those of A2 are A3's, too."""
+    generations = ((INFERENCE, inference), (TRAINING, training), (A2 + A3, a2), (EDGE, set()), (UNTOLD, a2 if on_untold else set()))
     return {product: frozenset(dtypes) for products, dtypes in generations for product in products}
 
 

@@ -1,9 +1,12 @@
 #include "engine/opapi/adaptive_avg_pool.h"
 
+#include "engine/opapi/products.h"
+
 namespace torch_aclnn::host {
 
-void check_adaptive_avg_pool(const AdaptiveAvgPoolArguments& a, DTypes dtypes, uint64_t plane_dims) {
+void check_adaptive_avg_pool(const char* entry_point, const AdaptiveAvgPoolArguments& a, DTypes dtypes, uint64_t plane_dims) {
     require_handles({a.grad_output, a.self, a.out});
+    require_product(entry_point);
     for (const Named& t : {a.grad_output, a.self, a.out}) {
         require_dtype(t, dtypes);
         require_rank(t, plane_dims + 1, plane_dims + 2);

@@ -17,7 +17,7 @@ void require_pooling_format_if_strict(std::initializer_list<Named> tensors) {
 }
 
 std::unique_ptr<aclOpExecutor> prepare(const AdaptiveAvgPoolArguments& a) {
-    check_adaptive_avg_pool(a, kDTypes, 2);
+    check_adaptive_avg_pool("aclnnAdaptiveAvgPool2dBackward", a, kDTypes, 2);
     require_pooling_format_if_strict({a.grad_output, a.self, a.out});
     return adaptive_avg_pool_executor("aclnnAdaptiveAvgPool2dBackward", a, [](const aclOpExecutor& e) {
         kernels::adaptive_avg_pool2d_backward(view<4>(e.input(0)), view<4>(e.output(0)), config().thread_count);

@@ -9,9 +9,7 @@ namespace {
 constexpr DTypes kDTypes = FLOATING;
 
 std::unique_ptr<aclOpExecutor> prepare(const AdaptiveAvgPoolArguments& a) {
-    require_handles({a.grad_output, a.self, a.out});
-    require_product({Product::a2});
-    check_adaptive_avg_pool(a, kDTypes, 3);
+    check_adaptive_avg_pool("aclnnAdaptiveAvgPool3dBackward", a, kDTypes, 3);
     return adaptive_avg_pool_executor("aclnnAdaptiveAvgPool3dBackward", a, [](const aclOpExecutor& e) {
         kernels::adaptive_avg_pool3d_backward(view<5>(e.input(0)), view<5>(e.output(0)), config().thread_count);
     });

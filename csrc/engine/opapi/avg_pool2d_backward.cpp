@@ -4,6 +4,8 @@
 
 #include "aclnnop/aclnn_avgpool2d_backward.h"
 #include "engine/opapi/arguments.h"
+#include "engine/opapi/products.h"
+#include "engine/runtime/device/soc.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -75,7 +77,7 @@ void check_attributes(const Arguments& a) {
         refuse("divisorOverride", "a value in [-255, 255]", std::to_string(a.divisor_override));
     if (a.cube_math_type < kKeepDtype || a.cube_math_type > kUseHf32)
         refuse("cubeMathType", "a value in 0..3", std::to_string(a.cube_math_type));
-    const bool float32_needs_down_cast = config().product != Product::a2 && a.in().dtype == ACL_FLOAT;
+    const bool float32_needs_down_cast = !traits_of(config().product).cube_takes_float32 && a.in().dtype == ACL_FLOAT;
     if (float32_needs_down_cast && (a.cube_math_type == kKeepDtype || a.cube_math_type == kUseHf32))
         refuse("cubeMathType", "1 or 2 for FLOAT on " + config().soc_name, std::to_string(a.cube_math_type));
 }
@@ -100,6 +102,7 @@ std::unique_ptr<aclOpExecutor> prepare(const Arguments& a) {
     if (config().strict) require_not_null(a.stride.name, a.stride.handle);
     require_arguments({a.grad_output, a.self, a.grad_input}, {a.kernel_size, a.padding});
     require_live(a.stride.name, a.stride.handle);
+    require_product("aclnnAvgPool2dBackward");
     check_tensors(a);
     check_attributes(a);
     check_pooled_shape(a);

@@ -2,6 +2,7 @@
 
 #include "aclnnop/aclnn_batch_norm_elemt_backward.h"
 #include "engine/opapi/checks.h"
+#include "engine/opapi/products.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -16,7 +17,7 @@ void check(const Arguments& a) {
     if (config().strict) require_not_null(a.weight.name, a.weight.tensor);
     require_handles({a.grad_out, a.input, a.mean, a.invstd, a.sum_dy, a.sum_dy_xmu, a.counter, a.grad_input});
     require_live(a.weight.name, a.weight.tensor);
-    require_product({Product::training, Product::a2});
+    require_product("aclnnBatchNormElemtBackward");
     for (const Named& t : {a.grad_out, a.input, a.mean, a.invstd, a.weight, a.sum_dy, a.sum_dy_xmu, a.grad_input})
         if (t.tensor != nullptr) require_dtype(t, without_later_if_strict(kDTypes, BF16));
     require_dtype(a.counter, FLOAT | FLOAT16 | INT32);

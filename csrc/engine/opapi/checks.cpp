@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/runtime/device/soc.h"
 #include "engine/runtime/memory/host_view.h"
 
 namespace torch_aclnn::host {
@@ -11,17 +12,9 @@ std::string dim_name(uint64_t dim) {
     return "dimension " + std::to_string(dim);
 }
 
-const char* name_of(Product product) {
-    switch (product) {
-        case Product::inference: return "inference";
-        case Product::training: return "training";
-        default: return "A2";
-    }
-}
-
 // Of the types that a document lists, those that the product and the settings leave or add.
 DTypes offered(DTypes listed) {
-    if (config().product != Product::a2) listed = listed.without(BF16);
+    if (!traits_of(config().product).has_bf16) listed = listed.without(BF16);
     return config().allow_float64 && listed.has(ACL_FLOAT) ? listed | DOUBLE : listed;
 }
 
@@ -59,12 +52,6 @@ void require_not_empty_if_strict(std::initializer_list<Named> tensors) {
 
 DTypes without_later_if_strict(DTypes dtypes, DTypes later) {
     return config().strict ? dtypes.without(later) : dtypes;
-}
-
-void require_product(std::initializer_list<Product> products) {
-    if (std::find(products.begin(), products.end(), config().product) != products.end()) return;
-    refuse("product", joined(products, name_of),
-           config().soc_name + ", which is of the " + name_of(config().product) + " products that do not list this operator");
 }
 
 void require_dtype(const Named& named, DTypes listed) {

@@ -53,10 +53,8 @@ void require_not_empty_if_strict(std::initializer_list<Named> tensors);
 // The data types, without those that only later documents list if TORCH_ACLNN_HOST_STRICT is set.
 DTypes without_later_if_strict(DTypes dtypes, DTypes later);
 
-// 161002 unless the engine presents one of the products.
-void require_product(std::initializer_list<Product> products);
-
-// 161002 unless the tensor's type is listed. BF16 counts on A2 products only; DOUBLE goes with FLOAT where the engine was told to allow it.
+// 161002 unless the tensor's type is listed. BF16 counts on products that have it; DOUBLE goes with FLOAT where the engine was told to
+// allow it.
 TORCH_ACLNN_HOST_API void require_dtype(const Named& tensor, DTypes listed);
 void require_same_dtype(const Named& tensor, const Named& reference);
 void require_same_format(const Named& tensor, const Named& reference);

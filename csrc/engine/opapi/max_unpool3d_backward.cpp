@@ -2,6 +2,7 @@
 
 #include "aclnnop/aclnn_max_unpool3d_backward.h"
 #include "engine/opapi/arguments.h"
+#include "engine/opapi/products.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -60,7 +61,7 @@ void check_gradient_shape(const Arguments& a) {
 
 void check(const Arguments& a) {
     require_arguments({a.grad_output, a.self, a.indices, a.out}, {a.output_size, a.stride, a.padding});
-    require_product({Product::training, Product::a2});
+    require_product("aclnnMaxUnpool3dBackward");
     check_tensors(a);
     for (const auto& array : {a.output_size, a.stride, a.padding}) require_length(array, {3});
     for (const auto& array : {a.output_size, a.stride}) require_values(array, 1);

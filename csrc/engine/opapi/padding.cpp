@@ -1,6 +1,7 @@
 #include "engine/opapi/padding.h"
 
 #include "engine/opapi/arguments.h"
+#include "engine/opapi/products.h"
 
 namespace torch_aclnn::host {
 
@@ -14,8 +15,9 @@ void require_padding_below_size(const PaddingArguments& a, const std::string& re
     }
 }
 
-void check_padding(const PaddingArguments& a, DTypes dtypes, void (*require_limits)(const PaddingArguments&)) {
+void check_padding(const char* entry_point, const PaddingArguments& a, DTypes dtypes, void (*require_limits)(const PaddingArguments&)) {
     require_arguments({a.grad_output, a.self, a.grad_input}, {a.padding});
+    require_product(entry_point);
     for (const Named& t : {a.grad_output, a.self, a.grad_input}) {
         require_dtype(t, dtypes);
         require_same_dtype(t, a.self);

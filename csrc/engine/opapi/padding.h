@@ -19,7 +19,7 @@ using PaddingKernel = void(const kernels::View<4>&, const kernels::View<4>&, int
 void require_padding_below_size(const PaddingArguments& a, const std::string& reason = "");
 
 // The checks of every padding; `require_limits` has those of one alone, and runs before gradOutput's size is compared with the padding.
-void check_padding(const PaddingArguments& a, DTypes dtypes, void (*require_limits)(const PaddingArguments&));
+void check_padding(const char* entry_point, const PaddingArguments& a, DTypes dtypes, void (*require_limits)(const PaddingArguments&));
 
 std::unique_ptr<aclOpExecutor> padding_executor(const char* entry_point, const PaddingArguments& a, PaddingKernel* kernel);
 

@@ -21,7 +21,7 @@ void require_limits(const PaddingArguments& a) {
 }
 
 std::unique_ptr<aclOpExecutor> prepare(const PaddingArguments& a) {
-    check_padding(a, without_later_if_strict(kDTypes, BF16), require_limits);
+    check_padding("aclnnReflectionPad2dBackward", a, without_later_if_strict(kDTypes, BF16), require_limits);
     return padding_executor("aclnnReflectionPad2dBackward", a, kernels::reflection_pad2d_backward);
 }
 

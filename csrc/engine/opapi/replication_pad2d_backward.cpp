@@ -14,7 +14,7 @@ void require_limits(const PaddingArguments& a) {
 }
 
 std::unique_ptr<aclOpExecutor> prepare(const PaddingArguments& a) {
-    check_padding(a, without_later_if_strict(kDTypes, BF16), require_limits);
+    check_padding("aclnnReplicationPad2dBackward", a, without_later_if_strict(kDTypes, BF16), require_limits);
     return padding_executor("aclnnReplicationPad2dBackward", a, kernels::replication_pad2d_backward);
 }
 

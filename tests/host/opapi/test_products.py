@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from torch_aclnn.host import libdir
 
-from support.entry_point import GENERATIONS, PRODUCTS
+from support.entry_point import GENERATIONS, PRODUCTS, UNTOLD
 from support.operators import ENTRY_POINTS
 from support.status import INVALID, NULL
 
@@ -27,11 +27,11 @@ def accepts():
     """Return a function that asks the engine as a product what it accepts, once for each product."""
     known = {}
 
-    def ask(soc, float64="0"):
-        if (soc, float64) not in known:
-            answer = probe("accepts", TORCH_ACLNN_HOST_SOC=soc, TORCH_ACLNN_HOST_FLOAT64=float64).stdout
-            known[soc, float64] = json.loads(answer)
-        return known[soc, float64]
+    def ask(soc, float64="0", strict="0"):
+        if (soc, float64, strict) not in known:
+            settings = {"TORCH_ACLNN_HOST_SOC": soc, "TORCH_ACLNN_HOST_FLOAT64": float64, "TORCH_ACLNN_HOST_STRICT": strict}
+            known[soc, float64, strict] = json.loads(probe("accepts", **settings).stdout)
+        return known[soc, float64, strict]
 
     return ask
 
@@ -56,12 +56,20 @@ def test_product_takes_the_operators_that_list_it(accepts, entry_point, soc):
     if soc in products_of(entry_point):
         assert (code, message) == (0, "")
     else:
-        listing = ", ".join(name for name, products in GENERATIONS.items() if products_of(entry_point).issuperset(products))
+        listing = ", ".join(
+            n for n, products in GENERATIONS.items() if products_of(entry_point).issuperset(products) and products != UNTOLD
+        )
         (own,) = (name for name, products in GENERATIONS.items() if soc in products)
         assert code == INVALID
         assert message == (
             f"{entry_point}: product: expected {listing}, got {soc}, which is of the {own} products that do not list this operator"
         )
+
+
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_strict_mode_takes_no_operator_of_which_no_page_tells(accepts, entry_point):
+    code, message = accepts(*UNTOLD, strict="1")["outcomes"][entry_point]
+    assert code == INVALID and message.startswith(f"{entry_point}: product: expected ")
 
 
 @pytest.mark.parametrize("entry_point", ENTRY_POINTS)

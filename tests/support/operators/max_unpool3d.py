@@ -51,9 +51,9 @@ def large(make: Any) -> dict[str, Any]:
 ENTRY_POINT = EntryPoint(
     NAME,
     GOOD,
-    dtypes=by_product(set(), DTYPES, DTYPES),
+    dtypes=by_product(set(), DTYPES, DTYPES, on_untold=False),
     large=large,
-    fixed_dtypes={"indices": by_product(set(), {"INT64"}, {"INT64"})},
+    fixed_dtypes={"indices": by_product(set(), {"INT64"}, {"INT64"}, on_untold=False)},
     contiguous_output=True,
 )
 

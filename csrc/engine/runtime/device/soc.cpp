@@ -1,15 +1,28 @@
 #include "engine/runtime/device/soc.h"
 
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+
 namespace torch_aclnn::host {
 namespace {
+
+// torch_npu takes bfloat16 for Ascend310B too, but the pages list it for A2 and A3.
+constexpr ProductTraits kTraits[] = {
+    {Product::inference, "inference", false, false},
+    {Product::training, "training", false, false},
+    {Product::a2, "A2", true, true},
+    {Product::a3, "A3", true, true},
+    {Product::edge, "310B", false, true},
+    {Product::ascend950, "950", true, true},
+};
 
 struct Soc {
     const char* name;
     Product product;
 };
 
-// Names that torch_npu knows and whose operator lists are documented. "Ascend910B" without a digit is the first-generation
-// training chip; the digits make it A2.
+// The names that torch_npu knows. "Ascend910B" without a digit is the first-generation training chip; the digits make it A2.
 constexpr Soc kSocs[] = {
     {"Ascend310P1", Product::inference},
     {"Ascend310P2", Product::inference},
@@ -28,23 +41,40 @@ constexpr Soc kSocs[] = {
     {"Ascend910B3", Product::a2},
     {"Ascend910B4", Product::a2},
     {"Ascend910B4-1", Product::a2},
+    {"Ascend910_9362", Product::a3},
+    {"Ascend910_9363", Product::a3},
+    {"Ascend910_9372", Product::a3},
+    {"Ascend910_9381", Product::a3},
+    {"Ascend910_9382", Product::a3},
+    {"Ascend910_9391", Product::a3},
+    {"Ascend910_9392", Product::a3},
+    {"Ascend310B1", Product::edge},
+    {"Ascend310B2", Product::edge},
+    {"Ascend310B3", Product::edge},
+    {"Ascend310B4", Product::edge},
 };
+// torch_npu takes every name that begins so.
+constexpr char kAscend950[] = "Ascend950";
 
 }  // namespace
+
+const ProductTraits& traits_of(Product product) {
+    const auto* const found = std::find_if(std::begin(kTraits), std::end(kTraits), [&](const auto& t) { return t.product == product; });
+    if (found == std::end(kTraits)) throw std::logic_error("a product without traits");
+    return *found;
+}
 
 std::optional<Product> find_product(const std::string& soc_name) {
     for (const Soc& soc : kSocs)
         if (soc_name == soc.name) return soc.product;
+    if (soc_name.rfind(kAscend950, 0) == 0) return Product::ascend950;
     return std::nullopt;
 }
 
 std::string known_socs() {
     std::string names = "one of ";
-    for (const Soc& soc : kSocs) {
-        if (names.back() != ' ') names += ", ";
-        names += soc.name;
-    }
-    return names;
+    for (const Soc& soc : kSocs) names += std::string(soc.name) + ", ";
+    return names + "or a name that begins with " + kAscend950;
 }
 
 }  // namespace torch_aclnn::host

@@ -1,4 +1,4 @@
-// The chips whose name the engine may present.
+// The chips whose name the engine may present, and what their products differ in.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,16 @@
 
 namespace torch_aclnn::host {
 
-// The generation of the chip; nothing if the name is not one of known_socs().
+// What depends on the product in every entry point.
+struct ProductTraits {
+    Product product;
+    const char* name;         // in messages
+    bool has_bf16;            // lists BF16 for what is FLOAT and FLOAT16 elsewhere
+    bool cube_takes_float32;  // matrix products, and what the document counts among them, without a conversion to FLOAT16
+};
+TORCH_ACLNN_HOST_API const ProductTraits& traits_of(Product product);
+
+// The product of the chip; nothing if the name is not one of known_socs().
 std::optional<Product> find_product(const std::string& soc_name);
 
 // The names, for a message: "one of A, B, C".
