@@ -93,7 +93,7 @@ KINDS = {
     "Dim": Kind(c_int64(-1), (c_int64(2), c_int64(-3), c_int64(LOWEST))),
     "NotNegative": Kind(c_int64(1), (c_int64(-1),)),
     "Positive": Kind(c_int64(1), (c_int64(0), c_int64(-1))),
-    "CubeMathType": Kind(c_int8(1), (c_int8(-1), c_int8(5))),
+    "CubeMathType": Kind(c_int8(0), (c_int8(-1), c_int8(5))),
     "Rounding": Kind(c_int32(0), (c_int32(-1), c_int32(3))),
     **dict.fromkeys(
         ("Reduction", "QrMode", "ScatterMode", "BagMode", "Interpolation2D", "PaddingMode"), Kind(c_int64(0), (c_int64(-1), c_int64(3)))

@@ -95,6 +95,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnPermute": {"dims": IntArray((1, 0))},
     "aclnnGatherV2": {"index": Tensor((2, 2), DType.INT64), "out": Tensor((2, 2, 2))},
     **{f"aclnn{name}IndexFillTensor": {"index": IntArray((0, 1))} for name in ("", "Inplace")},
+    **{f"aclnnMaxUnpool{d}d": {"indices": Tensor(TENSOR.shape, DType.INT64)} for d in (2, 3)},
     "aclnnMaxPool": {"pads": IntArray((0, 0)), "dilations": IntArray((1, 1))},
     "aclnnSoftmaxCrossEntropyWithLogits": {"loss": Tensor((2,))},
     "aclnnGer": {"self": Tensor((2,)), "vec2": Tensor((2,))},

@@ -1,11 +1,14 @@
 """pooling.cpp: pooling and unpooling with their gradients, and the mask between max pooling and its backward."""
 
+from pathlib import Path
+
 import pytest
 import torch
 import torch.nn.functional as F
 
 from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table
 from direct import call
+from support.subprocesses import output_of
 
 PLANES, VOLUMES = randn(2, 3, 7, 8), randn(2, 2, 5, 6, 7)
 
@@ -161,3 +164,35 @@ def test_adaptive_max_pool3d():
     grad_input = torch.empty_like(x, device=DEVICE)
     call("aclnnAdaptiveMaxPool3dBackward", grad.to(DEVICE), x.to(DEVICE), indices, grad_input)
     torch.testing.assert_close(grad_input.cpu(), torch.ops.aten.adaptive_max_pool3d_backward(grad, x, expected_indices))
+
+
+# As a C program calls them, in a process of its own: the tables are those of a product, and strict mode refuses some.
+CALLS = f"""
+import sys; sys.path.append({str(Path(__file__).parent)!r})
+import torch, torch_aclnn
+from ctypes import c_int8
+from direct import refusal
+
+def average(dtype, cube_math_type):
+    x, out = (torch.zeros(1, 2, size, size, dtype=dtype).npu() for size in (4, 2))
+    return refusal("aclnnAvgPool2d", x, [2, 2], [2, 2], [0, 0], False, True, 0, c_int8(cube_math_type), out)
+
+def unpooled(dtype):
+    x, out = torch.zeros(1, 2, 1, 1, 1).npu(), torch.zeros(1, 2, 2, 2, 2).npu()
+    return refusal("aclnnMaxUnpool3d", x, x.to(dtype), [2, 2, 2], [2, 2, 2], [0, 0, 0], out)
+
+"""
+
+
+@pytest.mark.parametrize(("soc", "taken"), [("Ascend910B3", False), ("Ascend310B1", False), ("Ascend910A", True)])
+def test_average_of_float32_by_its_precision(soc, taken):
+    code = CALLS + "print(average(torch.float32, 0)[0], average(torch.float16, 1)[0], *average(torch.float32, 1))"
+    refused = f"161002 aclnnAvgPool2d: cubeMathType: expected 0 for FLOAT on {soc}, got 1"
+    assert output_of(code, TORCH_ACLNN_HOST_SOC=soc).strip() == "0 0 " + ("0" if taken else refused)
+
+
+@pytest.mark.parametrize(("strict", "expected"), [("0", "INT64 or INT32"), ("1", "INT64, as TORCH_ACLNN_HOST_STRICT asks")])
+def test_indices_of_unpooling(strict, expected):
+    code = CALLS + "print(unpooled(torch.int64)[0], unpooled(torch.int32)[0], *unpooled(torch.float32))"
+    refused = f"161002 aclnnMaxUnpool3d: indices: expected {expected}, got Float"
+    assert output_of(code, TORCH_ACLNN_HOST_STRICT=strict) == f"0 {161002 if strict == '1' else 0} {refused}"

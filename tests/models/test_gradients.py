@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from examples.models.recipes import RECIPES
-from support.marks import host_engine_only
+from support.marks import beyond_the_documents, host_engine_only, marked
 from support.training import VARIANTS, one_step
 
 # The transformer has nothing that could be converted.
@@ -55,7 +55,7 @@ def largest_error(gradients: dict[str, torch.Tensor], exact: dict[str, torch.Ten
     return max(((gradients[key] - exact[key]).norm() / exact[key].norm()).item() for key in exact)
 
 
-@pytest.mark.parametrize(("name", "kind"), CASES)
+@pytest.mark.parametrize(("name", "kind"), marked(CASES, ("segnet", "torch"), beyond_the_documents))
 def test_loss_and_gradients_are_as_near_to_float64_as_those_of_the_cpu(name, kind):
     exact_loss, exact = reference(name, torch.float64)
     _, rounded = reference(name, torch.float32)
@@ -77,7 +77,7 @@ def test_bfloat16_gradients_are_near_those_of_float64(name):
 
 
 @host_engine_only
-@pytest.mark.parametrize("name", TORCH_NPU_CALLS)
+@pytest.mark.parametrize("name", marked(TORCH_NPU_CALLS, "segnet", beyond_the_documents))
 def test_torch_npu_finds_the_entry_points_of_the_network(name):
     assert calls_of_one_step(name, "torch").items() >= TORCH_NPU_CALLS[name].items()
 

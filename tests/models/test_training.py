@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from examples.models.recipes import RECIPES
+from support.marks import beyond_the_documents, marked
 from support.subprocesses import output_of
 from support.training import Training, variant
 
@@ -26,7 +27,7 @@ def curve(name: str, kind: str, dtype: torch.dtype = torch.float32) -> list[floa
         return training.run(STEPS)
 
 
-@pytest.mark.parametrize(("name", "kind"), CASES)
+@pytest.mark.parametrize(("name", "kind"), marked(CASES, ("segnet", "torch"), beyond_the_documents))
 def test_the_loss_falls_along_the_curve_of_the_cpu(name, kind):
     expected, losses = curve_of_the_cpu(name), curve(name, kind)
     assert losses[-1] < 0.8 * losses[0]
@@ -61,6 +62,7 @@ except RuntimeError as error:
 """
 
 
+@beyond_the_documents
 @pytest.mark.slow
 def test_torch_npu_hands_no_operator_of_the_networks_to_the_cpu():
     *trained, refused = output_of(TRAIN_EACH, TORCH_NPU_FALLBACK_CPU_DISABLE="1").splitlines()

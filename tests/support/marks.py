@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from collections.abc import Iterable
 
 import torch_aclnn
 import pytest
@@ -20,8 +21,15 @@ needs_stack_of_python = pytest.mark.skipif(
 # The engine takes nothing that the documents do not promise.
 STRICT = os.environ.get("TORCH_ACLNN_HOST_STRICT") == "1"
 
-# Under queue mode 2 the refusal of torch_npu's own call would come late, and torch_npu would drop all that follows.
+# Such as max_unpool3d with the int32 indices of max_pool3d. Under queue mode 2 the refusal of torch_npu's own call would come late, and
+# torch_npu would drop all that follows.
 beyond_the_documents = pytest.mark.skipif(STRICT, reason="torch_npu's own operators are called beyond the documents, which strict refuses")
+
+
+def marked(cases: Iterable[str | tuple[str, ...]], one: str | tuple[str, ...], mark: pytest.MarkDecorator) -> list[object]:
+    """Return the cases as parameters of a test, with a mark for one of them."""
+    rows = [(case, case if isinstance(case, tuple) else (case,)) for case in cases]
+    return [pytest.param(*values, marks=mark if case == one else ()) for case, values in rows]
 
 
 def skip_with(first: str, last: str, shortcoming: str) -> None:

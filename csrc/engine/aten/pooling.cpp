@@ -8,6 +8,7 @@
 #include "engine/aten/composite/max_pool_mask.h"
 
 #define ATEN_FAMILY "pooling"
+using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
 
 namespace {
@@ -21,17 +22,30 @@ void require_half(at::IntArrayRef padding, at::IntArrayRef kernel, at::IntArrayR
     const auto at = [](at::IntArrayRef values, size_t d) { return values[values.size() == 1 ? 0 : d]; };
     for (size_t d = 0; d < std::max(padding.size(), kernel.size()); d++) {
         const int64_t largest = ((at(kernel, d) - 1) * at(dilation, d) + 1) / 2;
-        if (at(padding, d) > largest)
-            torch_aclnn::host::refuse("padding", c10::str("at most half of the window, ", largest), c10::str(at(padding, d)));
+        if (at(padding, d) > largest) refuse("padding", c10::str("at most half of the window, ", largest), c10::str(at(padding, d)));
     }
+}
+
+// Found on Ascend910B and Ascend310B, of which the document does not tell.
+void require_precision(const at::Tensor& self, int8_t cube_math_type) {
+    const Product product = config().product;
+    if ((product == Product::a2 || product == Product::edge) && self.scalar_type() == at::kFloat && cube_math_type == 1)
+        refuse("cubeMathType", "0 for FLOAT on " + config().soc_name, "1");
+}
+
+// The documents list INT64; Ascend910B takes INT32 as well.
+void require_unpooling_indices(const at::Tensor& indices) {
+    const bool listed = indices.scalar_type() == at::kLong;
+    if (listed || (indices.scalar_type() == at::kInt && !config().strict)) return;
+    refuse("indices", config().strict ? "INT64, as TORCH_ACLNN_HOST_STRICT asks" : "INT64 or INT32", c10::str(indices.scalar_type()));
 }
 
 // Of aclnnMaxPool, whose lists are of a number for each end of each direction, for each direction, or for all.
 void require_ends(const char* name, at::IntArrayRef values) {
-    if (values.size() == 3 || values.size() > 4) torch_aclnn::host::refuse(name, "0, 1, 2 or 4 values", std::to_string(values.size()));
+    if (values.size() == 3 || values.size() > 4) refuse(name, "0, 1, 2 or 4 values", std::to_string(values.size()));
     // Which of four is of which end is not documented.
     if (values.size() == 4 && std::any_of(values.begin(), values.end(), [&](int64_t value) { return value != values[0]; }))
-        torch_aclnn::host::refuse(name, "four values that are the same", c10::str(values));
+        refuse(name, "four values that are the same", c10::str(values));
 }
 at::IntArrayRef directions(const at::IntArrayRef& values) {
     static constexpr int64_t kNone = 0;
@@ -43,7 +57,7 @@ void require_max_pool(at::IntArrayRef kernel, at::IntArrayRef pads, at::IntArray
     require_half(directions(pads), kernel, 1);
     require_ends("dilations", dilations);
     for (const int64_t dilation : dilations)
-        if (dilation != 1) torch_aclnn::host::refuse("dilations", "1, as no other is supported", c10::str(dilations));
+        if (dilation != 1) refuse("dilations", "1, as no other is supported", c10::str(dilations));
 }
 
 }  // namespace
@@ -52,9 +66,9 @@ namespace torch_aclnn::host::aten::kind {
 using AutoPad = Between<int64_t, 0, 0>;  // as the pads say
 }  // namespace torch_aclnn::host::aten::kind
 
-ATEN_CHECKED_ENTRY(aclnnAvgPool2d, FLOATING, require_half(padding, kernelSize, 1), (In, self), (Steps<2>, kernelSize),
-                   (OptSteps<2>, stride), (Pads<2>, padding), (Bool, ceilMode), (Bool, countIncludePad), (Int, divisorOverride),
-                   (CubeMathType, cubeMathType), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnAvgPool2d, FLOATING, (require_half(padding, kernelSize, 1), require_precision(self, cubeMathType)), (In, self),
+                   (Steps<2>, kernelSize), (OptSteps<2>, stride), (Pads<2>, padding), (Bool, ceilMode), (Bool, countIncludePad),
+                   (Int, divisorOverride), (CubeMathType, cubeMathType), (Out, out)) {
     write(out, at::avg_pool2d(upcast(self), kernelSize, stride, padding, ceilMode, countIncludePad, divisor(divisorOverride)));
 }
 ATEN_CHECKED_ENTRY(aclnnAvgPool3d, ANY, require_half(padding, kernelSize, 1), (In, self), (Steps<3>, kernelSize), (OptSteps<3>, stride),
@@ -144,10 +158,11 @@ ATEN_CHECKED_ENTRY(aclnnMaxPool3dWithArgmaxBackward, FLOATING, require_half(padd
                                                           indices.to(at::kLong)));
 }
 
-ATEN_ENTRY(aclnnMaxUnpool2d, REAL, (In, self), (In, indices), (Sizes<2>, outputSize), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnMaxUnpool2d, REAL, require_unpooling_indices(indices), (In, self), (In, indices), (Sizes<2>, outputSize),
+                   (Out, out)) {
     write(out, at::max_unpool2d(upcast(self), indices.to(at::kLong), outputSize));
 }
-ATEN_ENTRY(aclnnMaxUnpool3d, REAL, (In, self), (In, indices), (Sizes<3>, outputSize), (PositiveSizes<3>, stride), (Exactly<3>, padding),
-           (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnMaxUnpool3d, REAL, require_unpooling_indices(indices), (In, self), (In, indices), (Sizes<3>, outputSize),
+                   (PositiveSizes<3>, stride), (Exactly<3>, padding), (Out, out)) {
     write(out, at::max_unpool3d(upcast(self), indices.to(at::kLong), outputSize, stride, padding));
 }
