@@ -56,7 +56,7 @@ An entry point is here if `libopapi.so` or `libaclnn_math.so` exports both of it
 torch_npu then reports it by name.
 
 Beside the entry points stand the data types of the first tensor, or of the members if it is a list. Others are refused in phase 1 with
-161002. BF16 counts on A2 products only, and DOUBLE goes with FLOAT if `TORCH_ACLNN_HOST_FLOAT64=1`. The sets are those of the published
+161002. BF16 counts on A2, A3 and 950 only, and DOUBLE goes with FLOAT if `TORCH_ACLNN_HOST_FLOAT64=1`. The sets are those of the published
 documents, with BF16 beside FLOAT16 where an old one has not got it yet; where only torch_npu's list of operations names types, which is
 shorter than what works, the set is wider. ANY stands where nothing is published.
 """
@@ -85,6 +85,8 @@ ABOVE_THE_INTERFACE = """
 These come from torch_npu's own code, above the interface, so that no entry point changes them:
 
 - `max_pool1d` and `max_pool2d` return a mask in place of indices: `max_unpool1d` and `max_unpool2d` of it fail in the backward.
+- Average pooling of half types with padding never counts the padding where the input is in a private format, whatever `count_include_pad`
+  says; its gradient does.
 - `pack_padded_sequence` leaves the padding in: `nn.RNN` and `nn.GRU` give errors or wrong numbers for packed sequences of several
   lengths, and the sequence that went into a packed `nn.LSTM` gets no gradient.
 - `nn.LSTM` and `nn.GRU` in evaluation mode have no backward.

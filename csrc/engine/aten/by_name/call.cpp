@@ -41,6 +41,10 @@ const std::vector<int64_t>& sizes_of(const CallTensor& tensor) {
 
 }  // namespace
 
+void require_count(const char* name, at::IntArrayRef values, int64_t count) {
+    if (static_cast<int64_t>(values.size()) != count) refuse(name, c10::str(count, " values"), c10::str(values));
+}
+
 const CallTensor& Call::given_input(size_t i) const {
     if (!has_input(i)) refuse(input_name(i), "a tensor", i < input_count() ? "none" : c10::str("a call with ", input_count(), " inputs"));
     return call_.inputs[i];
@@ -115,6 +119,11 @@ const Value& Call::attribute(const char* name) const {
     const auto* const value = std::get_if<Value>(&found->second);
     if (value == nullptr) refuse("attribute " + std::string(name), expected, kAttributeKinds[found->second.index()]);
     return *value;
+}
+
+void Call::require_text(const char* name, const std::string& expected) const {
+    const std::string& got = attribute<std::string>(name, expected);
+    if (got != expected) refuse("attribute " + std::string(name), expected, got);
 }
 
 template const bool& Call::attribute(const char*) const;

@@ -56,6 +56,8 @@ class Call {
     Value attribute(const char* name, const Value& otherwise) const {
         return has_attribute(name) ? attribute<Value>(name) : otherwise;
     }
+    // Refuses an attribute that is given and says something else.
+    void require_text(const char* name, const std::string& expected) const;
 
    private:
     const CallTensor& given_input(size_t i) const;
@@ -63,6 +65,9 @@ class Call {
 
     OperatorCall& call_;
 };
+
+// Refuses a list of another length.
+void require_count(const char* name, at::IntArrayRef values, int64_t count);
 
 template <void (*body)(Call&)>
 void run_by_name(OperatorCall& of_runtime) {

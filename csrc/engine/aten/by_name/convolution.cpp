@@ -17,7 +17,7 @@ struct Windows {
 // One value for each dimension, of which the first two, N and C, have 1.
 std::vector<int64_t> of_directions(const Call& call, const char* name, size_t directions) {
     const std::vector<int64_t>& values = call.attribute<std::vector<int64_t>>(name);
-    require_count(name, values.size(), directions + 2, directions + 2, directions + 2);
+    require_count(name, values, static_cast<int64_t>(directions + 2));
     require_values(name, values, 1);
     return {values.begin() + 2, values.end()};
 }
@@ -32,7 +32,7 @@ Windows read_windows(const Call& call, size_t directions) {
                     {},
                     call.attribute<int64_t>("groups", 1)};
     const std::vector<int64_t>& pads = call.attribute<std::vector<int64_t>>("pads");
-    require_count("pads", pads.size(), 2 * directions, 2 * directions, 2 * directions);
+    require_count("pads", pads, static_cast<int64_t>(2 * directions));
     require_values("pads", pads, 0);
     for (size_t d = 0; d < directions; d++) {
         windows.before.push_back(pads[2 * d]);

@@ -10,10 +10,6 @@ at::IntArrayRef integer_list(const Call& call, const char* name) {
     return call.attribute<std::vector<int64_t>>(name);
 }
 
-void require_count(const char* name, at::IntArrayRef values, int64_t count) {
-    if (static_cast<int64_t>(values.size()) != count) refuse(name, c10::str(count, " values"), c10::str(values));
-}
-
 // Elements of the input's memory at strides, which must lie in it.
 at::Tensor view_of(const char* name, const at::Tensor& memory, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset) {
     require_count(name, strides, static_cast<int64_t>(sizes.size()));
@@ -115,14 +111,4 @@ OPERATOR(ViewCopy) {
     const at::Tensor from = view_of("the input's view", call.input(4), call.integers(5), call.integers(6), call.scalar(7).toLong());
     to.copy_(from);
     call.write(0, result);
-}
-
-// Amounts before and after each dimension.
-OPERATOR(Pad) {
-    const at::Tensor x = call.input(0);
-    const std::vector<int64_t> amounts = call.integers(1);
-    require_count("input 1", amounts, 2 * x.dim());
-    std::vector<int64_t> from_last;
-    for (int64_t d = x.dim() - 1; d >= 0; d--) from_last.insert(from_last.end(), {amounts[2 * d], amounts[2 * d + 1]});
-    call.write(0, at::constant_pad_nd(x, from_last));
 }

@@ -9,14 +9,9 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-void require_text(const Call& call, const char* name, const std::string& expected) {
-    const std::string& got = call.attribute<std::string>(name, expected);
-    if (got != expected) refuse("attribute " + std::string(name), expected, got);
-}
-
 // What the operators have in variants that nobody asks for.
 void require_plain_cell(const Call& call) {
-    require_text(call, "activation", "tanh");
+    call.require_text("activation", "tanh");
     if (call.attribute<bool>("use_peephole", false)) refuse("attribute use_peephole", "false", "true");
     if (!call.attribute<bool>("time_major", true)) refuse("attribute time_major", "true", "false");
     if (call.attribute<float>("cell_clip", -1) > 0) refuse("attribute cell_clip", "none", c10::str(call.attribute<float>("cell_clip")));
@@ -175,7 +170,7 @@ namespace {
 
 void require_plain_gru(const Call& call) {
     require_plain_cell(call);
-    require_text(call, "gate_order", "rzh");
+    call.require_text("gate_order", "rzh");
     if (!call.attribute<bool>("reset_after", true)) refuse("attribute reset_after", "true", "false");
     if (is_reverse(call)) refuse("attribute direction", "UNIDIRECTIONAL", "REDIRECTIONAL");
 }

@@ -37,6 +37,18 @@ OPERATOR(ReduceMeanD) {
     const std::vector<int64_t>& axes = call.attribute<std::vector<int64_t>>("axes");
     call.write(0, at::mean(call.computing(0), all_if_empty(axes), keeps_dims(call)));
 }
+// The second input has the mean in each place of the first. Inverted it is what batch norm multiplies by.
+OPERATOR(ReduceStdWithMean) {
+    const at::Tensor x = call.computing(0).to(at::kDouble);
+    const std::vector<int64_t>& axes = call.attribute<std::vector<int64_t>>("dim");
+    const bool keep = call.attribute<bool>("keepdim", false);
+    const at::Tensor sums = (x - call.computing(1)).square().sum(all_if_empty(axes), keep);
+    const double count = static_cast<double>(x.numel()) / static_cast<double>(std::max<int64_t>(sums.numel(), 1));
+    const int64_t correction = call.attribute<int64_t>("correction", call.attribute<bool>("unbiased", true) ? 1 : 0);
+    const at::Tensor variance = sums / (count - static_cast<double>(correction));
+    const bool invert = call.attribute<bool>("invert", false);
+    call.write(0, invert ? (variance + call.attribute<float>("epsilon", 0)).rsqrt() : variance.sqrt());
+}
 OPERATOR(ReduceMax) {
     call.write(0, at::amax(call.input(0), dimensions(call), keeps_dims(call)));
 }
