@@ -77,9 +77,9 @@ void check_attributes(const Arguments& a) {
         refuse("divisorOverride", "a value in [-255, 255]", std::to_string(a.divisor_override));
     if (a.cube_math_type < kKeepDtype || a.cube_math_type > kUseHf32)
         refuse("cubeMathType", "a value in 0..3", std::to_string(a.cube_math_type));
-    const bool float32_needs_down_cast = !traits_of(config().product).cube_takes_float32 && a.in().dtype == ACL_FLOAT;
-    if (float32_needs_down_cast && (a.cube_math_type == kKeepDtype || a.cube_math_type == kUseHf32))
-        refuse("cubeMathType", "1 or 2 for FLOAT on " + config().soc_name, std::to_string(a.cube_math_type));
+    const bool needs_down_cast = !traits_of(config().product).cube_takes_float32 && (a.in().dtype == ACL_FLOAT || config().strict);
+    if (needs_down_cast && (a.cube_math_type == kKeepDtype || a.cube_math_type == kUseHf32))
+        refuse("cubeMathType", "1 or 2 on " + config().soc_name, std::to_string(a.cube_math_type));
 }
 
 // Checked although the document only implies it: a wrong size would make the windows read outside gradOutput.

@@ -19,6 +19,11 @@ print(json.dumps([values, outcome(client, {NAME!r}, good | {{"cubeMathType": 0}}
 """
 
 
+def test_strict_mode_refuses_for_each_data_type_what_the_page_refuses(run_client):
+    values, _ = json.loads(run_client(ACCEPTED, TORCH_ACLNN_HOST_SOC="Ascend910A", TORCH_ACLNN_HOST_STRICT="1").stdout)
+    assert values == {"FLOAT": [1, 2], "FLOAT16": [1, 2], "BF16": []}
+
+
 @pytest.mark.parametrize("soc", PRODUCTS)
 def test_values_of_each_product(run_client, soc):
     values, (code, message) = json.loads(run_client(ACCEPTED, TORCH_ACLNN_HOST_SOC=soc).stdout)
@@ -29,4 +34,4 @@ def test_values_of_each_product(run_client, soc):
         assert values == {"FLOAT": every, "FLOAT16": every, "BF16": every} and (code, message) == (0, "")
     else:
         assert values == {"FLOAT": [1, 2], "FLOAT16": [0, 1, 2, 3], "BF16": []}
-        assert (code, message) == (161002, f"{NAME}: cubeMathType: expected 1 or 2 for FLOAT on {soc}, got 0")
+        assert (code, message) == (161002, f"{NAME}: cubeMathType: expected 1 or 2 on {soc}, got 0")
