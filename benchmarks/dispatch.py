@@ -90,7 +90,7 @@ def print_costs(console: Console, costs: Sequence[Cost]) -> None:
                 console.print(_table(kind, together, chosen))
     for setting in _unique(cost.setting for cost in costs if cost.cache_hits is not None):
         hits = sum(cost.cache_hits or 0 for cost in costs if cost.setting == setting)
-        console.print(f"{setting}: {hits:,} calls took an executor of an earlier one, without phase 1")
+        console.print(f"{setting}: {hits:,} calls without phase 1, by the cache of executors")
 
 
 def _table(kind: str, settings: Sequence[str], costs: Sequence[Cost]) -> Table:

@@ -80,7 +80,7 @@ def test_at_80_columns_no_case_takes_more_than_two_lines():
 @pytest.mark.parametrize("width", [80, 180])
 def test_calling_costs_fit_the_console(width):
     costs = [
-        dispatch.Cost(kind, name, setting, 12.34, 56.78)
+        dispatch.Cost(kind, name, setting, 12.34, 56.78, cache_hits=1234567)
         for kind, names in ((dispatch.OPERATORS, operator_pairs("npu")), (dispatch.AUTOGRAD, autograd_pairs("npu")))
         for name in names
         for setting in dispatch.SETTINGS
