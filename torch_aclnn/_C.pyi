@@ -5,6 +5,9 @@ from typing import Any
 def isa() -> str:
     """Name the instruction set of the kernels: scalar, baseline, avx2 or avx512."""
 
+def is_offered(operator: str, /) -> bool:
+    """Return whether the product behind ``npu`` has the operator's entry point; the device must have been initialised."""
+
 # The functions of torch_aclnn.functional for the usual arguments in eager code, by position; NotImplemented for any others.
 def avg_pool2d(
     input: object,

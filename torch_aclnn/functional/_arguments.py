@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
 import torch
+from torch_aclnn import _C
 from torch import Tensor
 from torch.autograd import forward_ad
 
@@ -118,13 +119,16 @@ def edge_padding(function: str, parameter: str, value: object, input: Tensor) ->
     return pad
 
 
-def ours_or_torchs(ours: _Function, torchs: _Function, within_limits: bool, *tensors: Tensor | None) -> _Function:
+def ours_or_torchs(name: str, ours: _Function, torchs: _Function, within_limits: bool, *tensors: Tensor | None) -> _Function:
     """Return the function on the operator, or torch's own where the operator cannot do it.
 
-    It can within the limits of its document, on ``npu`` and ``cpu``, and without forward-mode derivatives. What :func:`torch.jit.trace`
+    It can within the limits of its document, on ``cpu`` and on ``npu`` where the product offers its entry point, and without forward-mode
+    derivatives. What :func:`torch.jit.trace`
     records is torch's too: it gets saved, or exported to ONNX, and runs where this package may not be.
     """
-    has_kernels = within_limits and all(t is None or t.device.type in ("npu", "cpu") for t in tensors)
+    devices = {t.device.type for t in tensors if t is not None}
+    is_offered = "npu" not in devices or torch.compiler.is_compiling() or _C.is_offered(name)  # the compiler cannot look into _C
+    has_kernels = within_limits and devices <= {"npu", "cpu"} and is_offered
     if has_kernels and forward_ad._current_level < 0 and not torch.jit.is_tracing():  # type: ignore[attr-defined]
         return ours
     return torchs

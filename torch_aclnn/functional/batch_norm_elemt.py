@@ -153,7 +153,7 @@ def _batch_norm(
     if training and input.device.type == "npu" and input.numel() > 0 and forward_ad._current_level >= 0:
         return composed_batch_norm(*arguments)
     within_limits = training and input.numel() > 0 and input.dim() <= _MAX_RANK
-    run = _arguments.ours_or_torchs(train_batch_norm, _torchs, within_limits, input, *(t for _, t in statistics))
+    run = _arguments.ours_or_torchs("batch_norm_elemt", train_batch_norm, _torchs, within_limits, input, *(t for _, t in statistics))
     return run(*arguments)
 
 

@@ -3,6 +3,7 @@
 #include "extension/aclnn/launch.h"
 #include "extension/autograd/avg_pool2d.h"
 #include "extension/ops/common.h"
+#include "extension/ops/products.h"
 #include "extension/ops/registration.h"
 #include "include/aclnnop/aclnn_avgpool2d_backward.h"
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "extension/aclnn/launch.h"
 #include "kernels/support/overlap.h"
@@ -129,16 +128,6 @@ kernels::DType kernel_dtype(const char* op, at::ScalarType type) {
         case at::kComplexDouble: return kernels::DType::complex128;
         default: TORCH_CHECK(false, op, ": no kernel takes ", type);
     }
-}
-
-bool is_a2_or_later() {
-    static const auto get_name = reinterpret_cast<const char* (*)()>(find_in_runtime("aclrtGetSocName"));
-    const char* name = get_name == nullptr ? nullptr : get_name();
-    if (name == nullptr) return true;
-    const std::string_view soc(name);
-    const bool is_910b_with_digit = soc.rfind("Ascend910B", 0) == 0 && soc.size() > 10;
-    const bool is_older = soc.rfind("Ascend910", 0) == 0 || soc.rfind("Ascend310P", 0) == 0;
-    return is_910b_with_digit || soc.rfind("Ascend910_", 0) == 0 || !is_older;
 }
 
 }  // namespace torch_aclnn

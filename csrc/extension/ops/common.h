@@ -59,7 +59,4 @@ kernels::View<Rank> view(const char* op, const at::Tensor& tensor) {
     return result;
 }
 
-// True for the Ascend 910B family and later, false for the older training and inference products.
-bool is_a2_or_later();
-
 }  // namespace torch_aclnn

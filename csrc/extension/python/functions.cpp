@@ -12,6 +12,7 @@
 #include "extension/autograd/batch_norm.h"
 #include "extension/autograd/max_unpool3d.h"
 #include "extension/autograd/padding.h"
+#include "extension/ops/products.h"
 #include "extension/python/arguments.h"
 
 namespace torch_aclnn {
@@ -54,6 +55,11 @@ PyObject* result_of(const Compute& compute) {
     return THPVariable_Wrap(std::move(result));
 }
 
+// What a product does not offer, the function in Python leaves to torch.
+bool is_here(const at::Tensor& input, const char* operator_name) {
+    return !input.is_privateuseone() || is_offered(operator_name);
+}
+
 template <class Map>
 PyObject* apply(const at::Tensor& input, const Map& map) {
     return result_of([&] { return differentiable_forward(input, map); });
@@ -75,7 +81,7 @@ PyObject* avg_pool2d(PyObject* const* arguments) {
     const bool has_divisor = !divisor->empty();
     const bool fits = are_within(*kernel_size, 1) && are_within(*stride, 1) && are_within(*padding, 0) &&
                       (!has_divisor || (*divisor)[0] != 0) && (!has_divisor || std::abs((*divisor)[0]) <= kMaxDivisor) &&
-                      (input->dim() == 3 || input->dim() == 4) && input->size(-3) <= kMaxChannels;
+                      (input->dim() == 3 || input->dim() == 4) && input->size(-3) <= kMaxChannels && is_here(*input, "avg_pool2d");
     if (!fits) return not_implemented();
     return apply(*input, AvgPool2dMap{AvgPool2dMap::pair(*kernel_size), AvgPool2dMap::pair(*stride), AvgPool2dMap::pair(*padding),
                                       *ceil_mode, *count_include_pad, has_divisor ? std::optional((*divisor)[0]) : std::nullopt});
@@ -87,7 +93,8 @@ PyObject* adaptive_avg_pool(PyObject* const* arguments) {
     const at::Tensor* const input = plain_tensor(arguments[0]);
     const auto output_size = integers(arguments[1], plane_dims);
     if (input == nullptr || !output_size || (input->dim() != plane_dims + 1 && input->dim() != plane_dims + 2)) return not_implemented();
-    if (!are_within(*output_size, 1)) return not_implemented();
+    if (!are_within(*output_size, 1) || !is_here(*input, plane_dims == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d"))
+        return not_implemented();
     return apply(*input, Map{c10::SymDimVector(output_size->begin(), output_size->end())});
 }
 
@@ -97,6 +104,7 @@ PyObject* pad2d(PyObject* const* arguments) {
     const at::Tensor* const input = plain_tensor(arguments[0]);
     const auto padding = integers(arguments[1], 4);
     if (input == nullptr || !padding || (input->dim() != 3 && input->dim() != 4) || !are_within(*padding, 0)) return not_implemented();
+    if (!is_here(*input, "replication_pad2d")) return not_implemented();  // both, or none
     for (int side = 0; side < 4; ++side)
         if ((*padding)[side] >= input->size(side < 2 ? -1 : -2)) return not_implemented();
     return apply(*input, Map{c10::SymDimVector(padding->begin(), padding->end())});
@@ -125,7 +133,7 @@ PyObject* unpool3d(PyObject* const* arguments) {
     if (input == nullptr || indices == nullptr || !kernel_size || !stride || !padding) return not_implemented();
     const bool fits = (input->dim() == 4 || input->dim() == 5) && indices->sizes() == input->sizes() &&
                       indices->device() == input->device() && are_within(*kernel_size, 1) && are_within(*stride, 1) &&
-                      are_within(*padding, 0);
+                      are_within(*padding, 0) && is_here(*input, "max_unpool3d");
     if (!fits) return not_implemented();
     const auto size = unpooled_size(*input, *kernel_size, *stride, *padding, arguments[5]);
     if (!size) return not_implemented();
@@ -154,8 +162,15 @@ PyObject* batch_norm(PyObject* const* arguments) {
     if (!PyFloat_CheckExact(arguments[6]) || !PyFloat_CheckExact(arguments[7])) return not_implemented();
     const BatchNormArguments all{
         *input, *channels[0], *channels[1], *channels[2], *channels[3], PyFloat_AS_DOUBLE(arguments[6]), PyFloat_AS_DOUBLE(arguments[7])};
-    if (all.eps <= 0 || channels[0]->defined() != channels[1]->defined() || !has_fused_batch_norm(all)) return not_implemented();
+    if (all.eps <= 0 || channels[0]->defined() != channels[1]->defined() || !has_fused_batch_norm(all) ||
+        !is_here(*input, "batch_norm_elemt"))
+        return not_implemented();
     return result_of<Failure::raise>([&] { return train_batch_norm(all); });  // the running statistics may have been updated
+}
+
+PyObject* is_offered_here(PyObject*, PyObject* operator_name) {
+    const char* const name = PyUnicode_AsUTF8(operator_name);
+    return name == nullptr ? nullptr : PyBool_FromLong(is_offered(name));
 }
 
 using Function = PyObject*(PyObject* const* arguments);
@@ -184,6 +199,7 @@ PyMethodDef* functions() {
         method<batch_norm, 8>("batch_norm",
                               "(input, running_mean, running_var, weight, bias, training, momentum, eps) -> normalised input"),
         method<unpool3d, 6>("max_unpool3d", "(input, indices, kernel_size, stride, padding, output_size) -> unpooled input"),
+        {"is_offered", is_offered_here, METH_O, "(operator) -> whether the product that is present has its entry point"},
         {},
     };
     return table;

@@ -1,0 +1,12 @@
+// What the product that is present offers, as the newest page of each entry point has it (docs/operators/README.md, "Products").
+#pragma once
+
+namespace torch_aclnn {
+
+// Whether an operator of the package, such as "avg_pool2d", has an entry point there. True on a product that is not known.
+bool is_offered(const char* operator_name);
+
+// True for the Ascend 910B family and later, false for the older training and inference products.
+bool is_a2_or_later();
+
+}  // namespace torch_aclnn
