@@ -47,7 +47,8 @@ class EntryPoint:
         shape_only: inputs of which only the shape is read.
         contiguous_output: whether the output must be contiguous.
         undocumented: by a name of the case.
-        strict_messages: what strict mode says of tests that go beyond the documents on purpose; regular expressions.
+        strict_messages: what strict mode says of tests that go beyond the documents on purpose, as regular expressions, and the page that is
+            its reason.
 
     """
 
@@ -61,7 +62,7 @@ class EntryPoint:
     shape_only: tuple[str, ...] = ("self",)
     contiguous_output: bool = False
     undocumented: Mapping[str, Undocumented] = field(default_factory=dict)
-    strict_messages: tuple[str, ...] = ()
+    strict_messages: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def first(self) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from support.dtypes import DType, numbers
+from support.entry_point import Undocumented
 from support.tensors import Tensor
 
 GOOD = {
@@ -13,6 +14,7 @@ GOOD = {
     "padding": (1, 2, 3, 0),
     "gradInput": Tensor((2, 3, 4, 3)),
 }
+NEGATIVE = Undocumented({"padding": (1, -1, 3, 0), "gradOutput": {"shape": (2, 3, 7, 3)}}, "padding", "values of at least 0")
 
 
 def exact_call(

@@ -15,7 +15,8 @@ __all__ = ["reflection_pad2d"]
 def reflection_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """Reflect at the edges, as ``torch.nn.functional.pad(..., mode="reflect")``; the gradient is ``aclnnReflectionPad2dBackward``.
 
-    The cells of the edge itself are not repeated, so left and right are below W, top and bottom below H.
+    The cells of the edge itself are not repeated, so left and right are below W, top and bottom below H. The operator takes values from 0 on.
+    With a negative one it is torch's own function.
 
     Args:
         input: (N, C, H, W) or (C, H, W); float16, bfloat16, float32, float64, complex64, complex128.
@@ -43,7 +44,7 @@ def reflection_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     height, width = input.shape[-2:]
     if left >= width or right >= width or top >= height or bottom >= height:
         _arguments.refuse(name, "padding", f"values below the sizes that they extend, of input {tuple(input.shape)}", padding)
-    run = _arguments.ours_or_torchs("reflection_pad2d", ReflectionPad2d.call, ReflectionPad2d.forward, True, input)
+    run = _arguments.ours_or_torchs("reflection_pad2d", ReflectionPad2d.call, ReflectionPad2d.forward, min(pad) >= 0, input)
     return run(input, pad)
 
 

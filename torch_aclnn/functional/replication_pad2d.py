@@ -15,7 +15,7 @@ __all__ = ["replication_pad2d"]
 def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """Repeat the edges, as ``torch.nn.functional.pad(..., mode="replicate")``; the gradient is ``aclnnReplicationPad2dBackward``.
 
-    The operator takes left and right below W, top and bottom below H. Beyond that it is torch's own function.
+    The operator takes left and right from 0 and below W, top and bottom from 0 and below H. Beyond that it is torch's own function.
 
     Args:
         input: (N, C, H, W) or (C, H, W); float16, bfloat16, float32, float64, complex64, complex128.
@@ -41,7 +41,7 @@ def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     _arguments.tensor(name, "input", input, (3, 4))
     pad = left, right, top, bottom = _arguments.edge_padding(name, "padding", padding, input)
     height, width = input.shape[-2:]
-    within_limits = left < width and right < width and top < height and bottom < height
+    within_limits = min(pad) >= 0 and left < width and right < width and top < height and bottom < height
     run = _arguments.ours_or_torchs("replication_pad2d", ReplicationPad2d.call, ReplicationPad2d.forward, within_limits, input)
     return run(input, pad)
 

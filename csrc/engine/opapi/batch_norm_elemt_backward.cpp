@@ -19,7 +19,7 @@ void check(const Arguments& a) {
     require_live(a.weight.name, a.weight.tensor);
     require_product("aclnnBatchNormElemtBackward");
     for (const Named& t : {a.grad_out, a.input, a.mean, a.invstd, a.weight, a.sum_dy, a.sum_dy_xmu, a.grad_input})
-        if (t.tensor != nullptr) require_dtype(t, without_later_if_strict(kDTypes, BF16));
+        if (t.tensor != nullptr) require_dtype(t, kDTypes);
     require_dtype(a.counter, FLOAT | FLOAT16 | INT32);
 
     require_rank(a.input, 2, 8);

@@ -50,10 +50,6 @@ void require_not_empty_if_strict(std::initializer_list<Named> tensors) {
             refuse(named.name, "at least one element, as TORCH_ACLNN_HOST_STRICT asks", to_string(named.tensor->sizes));
 }
 
-DTypes without_later_if_strict(DTypes dtypes, DTypes later) {
-    return config().strict ? dtypes.without(later) : dtypes;
-}
-
 void require_dtype(const Named& named, DTypes listed) {
     const DTypes allowed = offered(listed);
     if (allowed.has(named.tensor->dtype)) return;

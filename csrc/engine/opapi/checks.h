@@ -50,8 +50,6 @@ void require_no_overlap(const Named& output, std::initializer_list<Named> inputs
 
 // TORCH_ACLNN_HOST_STRICT: 161002 where a tensor is empty, of which the documents say nothing or that it is not supported.
 void require_not_empty_if_strict(std::initializer_list<Named> tensors);
-// The data types, without those that only later documents list if TORCH_ACLNN_HOST_STRICT is set.
-DTypes without_later_if_strict(DTypes dtypes, DTypes later);
 
 // 161002 unless the tensor's type is listed. BF16 counts on products that have it; DOUBLE goes with FLOAT where the engine was told to
 // allow it.

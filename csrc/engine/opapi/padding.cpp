@@ -4,6 +4,15 @@
 #include "engine/opapi/products.h"
 
 namespace torch_aclnn::host {
+namespace {
+
+// Earlier documents ask for it. PyTorch crops by negative values, and later documents do not exclude them.
+void require_no_crop(const PaddingArguments& a) {
+    for (const int64_t value : a.padding.handle->values)
+        if (value < 0) refuse(a.padding.name, "values of at least 0, as TORCH_ACLNN_HOST_STRICT asks", std::to_string(value));
+}
+
+}  // namespace
 
 void require_padding_below_size(const PaddingArguments& a, const std::string& reason) {
     for (uint64_t i = 0; i < 4; ++i) {
@@ -15,11 +24,11 @@ void require_padding_below_size(const PaddingArguments& a, const std::string& re
     }
 }
 
-void check_padding(const char* entry_point, const PaddingArguments& a, DTypes dtypes, void (*require_limits)(const PaddingArguments&)) {
+void check_padding(const char* entry_point, const PaddingArguments& a, void (*require_limits)(const PaddingArguments&)) {
     require_arguments({a.grad_output, a.self, a.grad_input}, {a.padding});
     require_product(entry_point);
     for (const Named& t : {a.grad_output, a.self, a.grad_input}) {
-        require_dtype(t, dtypes);
+        require_dtype(t, config().strict ? kPaddingDTypes.without(BF16) : kPaddingDTypes);
         require_same_dtype(t, a.self);
         require_same_format(t, a.self);
         require_rank(t, 3, 4);
@@ -33,6 +42,7 @@ void check_padding(const char* entry_point, const PaddingArguments& a, DTypes dt
     const uint64_t height = a.self.tensor->rank() - 2;
     const std::vector<int64_t>& pad = a.padding.handle->values;
     for (uint64_t d = 0; d < height; ++d) require_dim(a.grad_output, d, a.self.tensor->sizes[d]);
+    if (config().strict) require_no_crop(a);
     require_limits(a);
     require_dim(a.grad_output, height, a.self.tensor->sizes[height] + pad[2] + pad[3]);
     require_dim(a.grad_output, height + 1, a.self.tensor->sizes[height + 1] + pad[0] + pad[1]);

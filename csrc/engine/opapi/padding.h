@@ -7,6 +7,9 @@
 
 namespace torch_aclnn::host {
 
+// BF16 is listed by no document; torch_npu's own gradients pass it.
+constexpr DTypes kPaddingDTypes = FLOATING | DOUBLE | COMPLEX;
+
 struct PaddingArguments {
     Named grad_output, self, grad_input;
     NamedPointer<aclIntArray> padding;  // left, right, top, bottom
@@ -19,7 +22,7 @@ using PaddingKernel = void(const kernels::View<4>&, const kernels::View<4>&, int
 void require_padding_below_size(const PaddingArguments& a, const std::string& reason = "");
 
 // The checks of every padding; `require_limits` has those of one alone, and runs before gradOutput's size is compared with the padding.
-void check_padding(const char* entry_point, const PaddingArguments& a, DTypes dtypes, void (*require_limits)(const PaddingArguments&));
+void check_padding(const char* entry_point, const PaddingArguments& a, void (*require_limits)(const PaddingArguments&));
 
 std::unique_ptr<aclOpExecutor> padding_executor(const char* entry_point, const PaddingArguments& a, PaddingKernel* kernel);
 

@@ -6,15 +6,13 @@
 namespace torch_aclnn::host {
 namespace {
 
-constexpr DTypes kDTypes = FLOATING | DOUBLE | COMPLEX;
-
 // The document's limit, which PyTorch does not have.
 void require_limits(const PaddingArguments& a) {
     if (config().strict) require_padding_below_size(a, ", as TORCH_ACLNN_HOST_STRICT asks");
 }
 
 std::unique_ptr<aclOpExecutor> prepare(const PaddingArguments& a) {
-    check_padding("aclnnReplicationPad2dBackward", a, without_later_if_strict(kDTypes, BF16), require_limits);
+    check_padding("aclnnReplicationPad2dBackward", a, require_limits);
     return padding_executor("aclnnReplicationPad2dBackward", a, kernels::replication_pad2d_backward);
 }
 
@@ -33,4 +31,4 @@ aclnnStatus aclnnReplicationPad2dBackwardGetWorkspaceSize(const aclTensor* gradO
     return run_phase1("aclnnReplicationPad2dBackward", workspaceSize, executor, check, describe);
 }
 
-TORCH_ACLNN_PHASE2(aclnnReplicationPad2dBackward, const aclrtStream, "padding", kDTypes)
+TORCH_ACLNN_PHASE2(aclnnReplicationPad2dBackward, const aclrtStream, "padding", kPaddingDTypes)

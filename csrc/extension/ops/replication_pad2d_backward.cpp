@@ -26,8 +26,10 @@ struct ReplicationPad2dBackward : PaddingBackward {
 
 void ReplicationPad2dBackward::run_npu(const at::Tensor& grad_input) const {
     static const EntryPoint<decltype(aclnnReplicationPad2dBackwardGetWorkspaceSize)> entry_point("aclnnReplicationPad2dBackward");
-    // Only the shape of `self` is read, so a handle over grad_input stands for the forward's input.
-    call(entry_point, grad_output, grad_input, C10_AS_INTARRAYREF_SLOW(padding), grad_input);
+    with_listed_dtype(grad_input, [&](const at::Tensor& listed_grad_output, const at::Tensor& listed_grad_input) {
+        // Only the shape of `self` is read, so a handle over the result stands for the forward's input.
+        call(entry_point, listed_grad_output, listed_grad_input, C10_AS_INTARRAYREF_SLOW(padding), listed_grad_input);
+    });
 }
 
 void ReplicationPad2dBackward::run_cpu(const at::Tensor& grad_input) const {

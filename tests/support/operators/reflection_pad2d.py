@@ -10,7 +10,7 @@ from support.entry_point import EntryPoint, Undocumented, by_product
 from support.lazy import numpy as np
 from support.lazy import strategies as st
 from support.lazy import torch
-from support.padding import GOOD
+from support.padding import GOOD, NEGATIVE
 from support.samples import Draw, awkward_values, draw_dtype, draw_planes, draw_size, draw_tensor
 from support.tensors import every_tensor
 
@@ -41,7 +41,6 @@ def tensor_gradient(grad: "t.Tensor", size: Shape, padding: Sequence[int]) -> "t
 
 
 DTYPES = {"FLOAT16", "FLOAT", "DOUBLE", "COMPLEX64", "COMPLEX128"}
-CROPPING = {"padding": (1, -1, 3, 0), "gradOutput": {"shape": (2, 3, 7, 3)}}
 
 
 def large(make: Any) -> dict[str, Any]:
@@ -55,13 +54,10 @@ ENTRY_POINT = EntryPoint(
     dtypes=by_product(DTYPES, DTYPES, DTYPES | {"BF16"}),
     large=large,
     undocumented={
-        "negative padding": Undocumented(CROPPING, "padding", "values of at least 0"),
+        "negative padding": NEGATIVE,
         "BF16": Undocumented(every_tensor(GOOD, dtype=DType.BF16), "gradOutput", "a data type of"),
     },
-    strict_messages=(
-        r"\w+: expected a data type of .*, got BF16",
-        r"padding: expected values of at least 0, as TORCH_ACLNN_HOST_STRICT asks",
-    ),
+    strict_messages={r"padding: expected values of at least 0, as TORCH_ACLNN_HOST_STRICT asks": "an earlier page: each at least 0"},
 )
 
 FUNCTION = FunctionCase(
@@ -139,7 +135,8 @@ LIMITS = Limits(
     node="ReflectionPad2dBackward",
     within={
         "padding one less than the input": lambda f, x: f.reflection_pad2d(x, 3),
-        "cropping by as much as wanted": lambda f, x: f.reflection_pad2d(x, (3, -3, -3, 3)),
     },
+    torch_node="ReflectionPad2DBackward0",
+    beyond={"cropping by as much as wanted": lambda f, x: f.reflection_pad2d(x, (3, -3, -3, 3))},
     numpy_modules={"one integer": lambda: (torch.nn.ReflectionPad2d(np.int64(2)), torch.nn.ReflectionPad2d(2))},
 )

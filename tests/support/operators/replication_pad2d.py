@@ -10,7 +10,7 @@ from support.entry_point import EntryPoint, Undocumented, by_product
 from support.lazy import numpy as np
 from support.lazy import strategies as st
 from support.lazy import torch
-from support.padding import GOOD
+from support.padding import GOOD, NEGATIVE
 from support.samples import Draw, awkward_values, draw_dtype, draw_planes, draw_size, draw_tensor
 from support.tensors import every_tensor
 
@@ -52,12 +52,13 @@ ENTRY_POINT = EntryPoint(
     large=large,
     undocumented={
         "padding as large as the dimension": Undocumented(AS_LARGE_AS_SELF, "padding", "values below self's size of 3"),
+        "negative padding": NEGATIVE,
         "BF16": Undocumented(every_tensor(GOOD, dtype=DType.BF16), "gradOutput", "a data type of"),
     },
-    strict_messages=(
-        r"\w+: expected a data type of .*, got BF16",
-        r"padding: expected values below self's size .* as TORCH_ACLNN_HOST_STRICT asks",
-    ),
+    strict_messages={
+        r"padding: expected values below self's size .* as TORCH_ACLNN_HOST_STRICT asks": "8.0.RC1 to 8.5.0.alpha002: each below self's size",
+        r"padding: expected values of at least 0, as TORCH_ACLNN_HOST_STRICT asks": "8.0.RC2: each at least 0",
+    },
 )
 
 FUNCTION = FunctionCase(
@@ -79,7 +80,7 @@ def draw_arguments(draw: Draw) -> tuple[Any, ...]:
 
     size = [*draw_planes(draw), draw_size(draw), draw_size(draw)]
     largest = [min(4, d - 1) if STRICT else 4 for d in (size[-1], size[-1], size[-2], size[-2])]
-    left, right, top, bottom = padding = [draw(st.integers(-2, value)) for value in largest]
+    left, right, top, bottom = padding = [draw(st.integers(0 if STRICT else -2, value)) for value in largest]
     padded = [*size[:-2], max(size[-2] + top + bottom, 0), max(size[-1] + left + right, 0)]
     return draw_tensor(draw, padded, draw_dtype(draw)), size, padding
 
@@ -132,7 +133,6 @@ LIMITS = Limits(
     node="ReplicationPad2dBackward",
     within={
         "padding one less than the input": lambda f, x: f.replication_pad2d(x, 3),
-        "cropping by as much as wanted": lambda f, x: f.replication_pad2d(x, (3, -3, -3, 3)),
     },
     torch_node="ReplicationPad2DBackward0",
     beyond={
@@ -140,6 +140,7 @@ LIMITS = Limits(
         "right as wide as the input": lambda f, x: f.replication_pad2d(x, (0, 4, 0, 0)),
         "top as high as the input": lambda f, x: f.replication_pad2d(x, (0, 0, 4, 0)),
         "bottom as high as the input": lambda f, x: f.replication_pad2d(x, (0, 0, 0, 4)),
+        "cropping by as much as wanted": lambda f, x: f.replication_pad2d(x, (3, -3, -3, 3)),
     },
     modules=lambda: (torch.nn.ReplicationPad2d(5),),
     numpy_modules={"one integer": lambda: (torch.nn.ReplicationPad2d(np.int64(2)), torch.nn.ReplicationPad2d(2))},
