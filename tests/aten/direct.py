@@ -73,7 +73,17 @@ def _prepare(entry_point, arguments):
     status = getattr(library, f"{entry_point}GetWorkspaceSize")(
         *(handles.of(argument) for argument in arguments), ctypes.byref(size), ctypes.byref(executor)
     )
-    return status, executor
+    return status, executor, size
+
+
+def _launch(entry_point, arguments):
+    """Both phases; returns the stream."""
+    status, executor, size = _prepare(entry_point, arguments)
+    assert status == 0, _message()
+    stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
+    workspace = ctypes.c_void_p(torch.empty(size.value, dtype=torch.uint8, device="npu").data_ptr() if size.value else None)
+    assert getattr(ctypes.CDLL("libaclnn_math.so"), entry_point)(workspace, size, executor, stream) == 0, _message()
+    return stream
 
 
 def _message():
@@ -98,24 +108,17 @@ def fraction(number):
 
 def refusal(entry_point, *arguments):
     """The first phase's code and its message."""
-    status, _ = _prepare(entry_point, arguments)
+    status, *_ = _prepare(entry_point, arguments)
     return status, _message()
 
 
 def failure(entry_point, *arguments):
     """The code and the message with which the stream reports a call that the first phase lets through."""
-    status, executor = _prepare(entry_point, arguments)
-    assert status == 0, _message()
-    stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
-    assert getattr(ctypes.CDLL("libaclnn_math.so"), entry_point)(None, ctypes.c_uint64(0), executor, stream) == 0
+    stream = _launch(entry_point, arguments)
     return ctypes.CDLL("libascendcl.so").aclrtSynchronizeStream(stream), _message()
 
 
 def call(entry_point, *arguments):
     """Both phases, on NPU tensors, to the end."""
-    status, executor = _prepare(entry_point, arguments)
-    assert status == 0, _message()
-    stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
-    phase2 = getattr(ctypes.CDLL("libaclnn_math.so"), entry_point)
-    assert phase2(None, ctypes.c_uint64(0), executor, stream) == 0
+    _launch(entry_point, arguments)
     torch.npu.synchronize()

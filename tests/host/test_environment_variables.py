@@ -42,7 +42,18 @@ MALFORMED = {
     "TORCH_ACLNN_HOST_FAULT": (),
     **{
         f"TORCH_ACLNN_HOST_{name}": NOT_0_OR_1
-        for name in ("FLOAT64", "STRICT", "WORKSPACE", "LEAKS", "CHECK_COLLECTIVES", "ASYNC", "CHECK_STREAMS", "ISOLATE", "POISON")
+        for name in (
+            "FLOAT64",
+            "STRICT",
+            "WORKSPACE",
+            "LEAKS",
+            "CHECK_COLLECTIVES",
+            "ASYNC",
+            "CHECK_STREAMS",
+            "ISOLATE",
+            "POISON",
+            "UNSPECIFIED",
+        )
     },
 }
 OF_THE_ENGINE = [(name, value) for name, values in MALFORMED.items() if "_HOST_" in name or name.endswith("_ISA") for value in values]

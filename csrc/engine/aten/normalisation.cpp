@@ -3,6 +3,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/adapter/undocumented.h"
 
 #define ATEN_FAMILY "normalisation"
 using namespace torch_aclnn::host::aten;
@@ -42,8 +43,9 @@ ATEN_ENTRY(aclnnBatchNorm, FLOATING, (In, input), (OptIn, weight), (OptIn, bias)
         const auto [batch_mean, batch_variance] = at::batch_norm_update_stats(x, mean, variance, momentum);
         keep(runningMean, mean);
         keep(runningVar, variance);
-        write(saveMean, batch_mean);
-        write(saveInvstd, batch_variance);
+        const SavedStatistics saved = hidden_if_unspecified(batch_mean, batch_variance);
+        write(saveMean, *saved.mean);
+        write(saveInvstd, *saved.variance);
         mean = batch_mean;
         variance = batch_variance;
     }
@@ -59,11 +61,11 @@ ATEN_ENTRY(aclnnBatchNormBackward, FLOATING, (In, gradOut), (In, input), (OptIn,
         write(gradBias, nothing);
         return;
     }
-    const std::optional<at::Tensor> variance = upcast(saveInvstd);
+    const auto [mean, variance] = shown_if_unspecified(upcast(saveMean), upcast(saveInvstd));
     const std::optional<at::Tensor> invstd = training && variance ? std::optional(at::rsqrt(*variance + eps)) : std::nullopt;
     const auto [of_input, of_weight, of_bias] =
-        at::native_batch_norm_backward(upcast(gradOut), upcast(input), upcast(weight), upcast(runningMean), upcast(runningVar),
-                                       upcast(saveMean), invstd, training, eps, wanted(outputMask, gradInput, gradWeight, gradBias));
+        at::native_batch_norm_backward(upcast(gradOut), upcast(input), upcast(weight), upcast(runningMean), upcast(runningVar), mean,
+                                       invstd, training, eps, wanted(outputMask, gradInput, gradWeight, gradBias));
     write(gradInput, of_input);
     write(gradWeight, of_weight);
     write(gradBias, of_bias);

@@ -29,6 +29,7 @@ struct Config {
     int thread_count = 1;                   // TORCH_ACLNN_HOST_THREADS
     bool allow_float64 = false;             // TORCH_ACLNN_HOST_FLOAT64
     bool strict = false;                    // TORCH_ACLNN_HOST_STRICT: refuse what the documents do not promise
+    bool unspecified = false;               // TORCH_ACLNN_HOST_UNSPECIFIED: what no document promises is given in the least helpful way
     bool use_workspace = false;             // TORCH_ACLNN_HOST_WORKSPACE: entry points ask for a workspace and write over it
     bool list_leaks = false;                // TORCH_ACLNN_HOST_LEAKS: aclFinalize lists handles and executors that were not destroyed
     bool compare_ranks = true;              // TORCH_ACLNN_HOST_CHECK_COLLECTIVES: ranks compare what they are about to do

@@ -23,6 +23,7 @@ def aclnn(ascendcl, loaded_client: Client) -> Client:
         ("TORCH_ACLNN_HOST_FLOAT64", "0"),
         ("TORCH_ACLNN_HOST_STRICT", "0"),
         ("TORCH_ACLNN_HOST_WORKSPACE", "0"),
+        ("TORCH_ACLNN_HOST_UNSPECIFIED", "0"),
     ):
         if os.environ.get(variable, strict) not in (strict, ""):
             pytest.skip(f"the contract's tables are those of the default, but {variable} is set")

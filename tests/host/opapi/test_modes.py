@@ -1,10 +1,11 @@
-"""The settings that make the engine stricter: strict, workspace and leaks. Each case is a process of its own."""
+"""The settings that make the engine stricter: strict, unspecified, workspace and leaks. Each case is a process of its own."""
 
 import pytest
 
 from support.operators import ENTRY_POINTS, GOOD
 
 STRICT = {"TORCH_ACLNN_HOST_STRICT": "1"}
+UNSPECIFIED = {"TORCH_ACLNN_HOST_UNSPECIFIED": "1"}
 WORKSPACE = {"TORCH_ACLNN_HOST_WORKSPACE": "1"}
 LEAKS = {"TORCH_ACLNN_HOST_LEAKS": "1"}
 
@@ -42,9 +43,26 @@ def test_strict_takes_what_the_documents_promise(run_client):
     assert run_client(code, **STRICT).stdout == "done\n"
 
 
-def test_strict_and_float64_exclude_each_other(run_client):
-    answer = run_client("", **STRICT, TORCH_ACLNN_HOST_FLOAT64="1")
-    assert "TORCH_ACLNN_HOST_STRICT: expected 0 where TORCH_ACLNN_HOST_FLOAT64 is 1" in answer.stderr
+@pytest.mark.parametrize("mode", [*STRICT, *UNSPECIFIED])
+def test_strict_and_float64_exclude_each_other(run_client, mode):
+    answer = run_client("", **{mode: "1"}, TORCH_ACLNN_HOST_FLOAT64="1")
+    assert f"{mode}: expected 0 where TORCH_ACLNN_HOST_FLOAT64 is 1" in answer.stderr
+
+
+@pytest.mark.parametrize("off", [{}, {"TORCH_ACLNN_HOST_STRICT": "0", "TORCH_ACLNN_HOST_WORKSPACE": "0", "TORCH_ACLNN_HOST_POISON": "0"}])
+def test_unspecified_implies_strict_and_workspaces_and_poison(run_client, off):
+    entry_point, case = UNDOCUMENTED[0]
+    code = f"""
+entry_point = ENTRY_POINTS[{entry_point!r}]
+with client.call(entry_point.name, entry_point.good) as call:
+    assert call.phase1() == 0 and call.workspace_size.value == 1024
+with client.call(entry_point.name, but(entry_point.good, **entry_point.undocumented[{case!r}].changes)) as call:
+    assert call.phase1() in (161001, 161002)
+assert client.acl.read(client.allocate(64), 64) == bytes([255] * 64)
+print("done")
+"""
+    answer = run_client(code, **UNSPECIFIED, **off)
+    assert answer.stdout == "done\n", answer
 
 
 # The workspace that a call gets, and the words of the refusal.

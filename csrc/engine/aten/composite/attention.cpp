@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/undocumented.h"
 #include "engine/aten/composite/fused_attention.h"
 
 #define ATEN_FAMILY "attention"
@@ -52,7 +53,8 @@ void require_packed(const at::Tensor& query, const at::Tensor& key, at::IntArray
 // softmaxMax and softmaxSum have eight equal columns.
 void score(const AttentionLayout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
            const AttentionOptions& options, const std::optional<at::Tensor>& maximum, const std::optional<at::Tensor>& sum,
-           at::Tensor& out) {
+           const std::optional<at::Tensor>& reserved, at::Tensor& out) {
+    fill_reserved_if_unspecified(reserved);
     const Attention a = attend(layout, query, key, value, options);
     write(out, attended(layout, a));
     if (maximum) maximum->copy_(a.maximum.expand_as(*maximum));
@@ -76,7 +78,9 @@ struct Packed {
     at::IntArrayRef query_ends, key_ends;
     AttentionOptions options;
 
-    void score(const std::optional<at::Tensor>& maximum, const std::optional<at::Tensor>& sum, const at::Tensor& out) const {
+    void score(const std::optional<at::Tensor>& maximum, const std::optional<at::Tensor>& sum, const std::optional<at::Tensor>& reserved,
+               const at::Tensor& out) const {
+        fill_reserved_if_unspecified(reserved);
         attend_each(heads, query, key, value, query_ends, key_ends, options,
                     [&](const AttentionLayout& layout, const Attention& a, auto of_query, auto) {
                         of_query(out).copy_(attended(layout, a));
@@ -148,16 +152,16 @@ using ShiftType = Between<int64_t, 0, 3>;  // how a shift of positions comes abo
 
 ATEN_CHECKED_ENTRY(aclnnFlashAttentionScore, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, MASKS, (OptInts, prefix),
                    ATTRIBUTES(AttentionLayout), RESULTS) {
-    score(LAYOUT, query, key, value, OPTIONS, softmaxMax, softmaxSum, attentionOut);
+    score(LAYOUT, query, key, value, OPTIONS, softmaxMax, softmaxSum, softmaxOut, attentionOut);
 }
 // The newer versions say where positions begin, for shifts of positions that are computed.
 ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreV2, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, MASKS, (OptInts, prefix), STARTS,
                    ATTRIBUTES(AttentionLayout), (ShiftType, pseType), RESULTS) {
-    score(LAYOUT, query, key, value, OPTIONS, softmaxMax, softmaxSum, attentionOut);
+    score(LAYOUT, query, key, value, OPTIONS, softmaxMax, softmaxSum, softmaxOut, attentionOut);
 }
 ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreV3, FLOATING, (require_absent("sink", sink), REQUIRE_ATTENTION), QUERY_KEY_VALUE, MASKS,
                    (OptIn, sink), (OptInts, prefix), STARTS, ATTRIBUTES(AttentionLayout), (ShiftType, pseType), RESULTS) {
-    score(LAYOUT, query, key, value, OPTIONS, softmaxMax, softmaxSum, attentionOut);
+    score(LAYOUT, query, key, value, OPTIONS, softmaxMax, softmaxSum, softmaxOut, attentionOut);
 }
 ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGrad, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED,
                    ATTRIBUTES(AttentionLayout), GRADIENTS) {
@@ -170,15 +174,15 @@ ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGradV2, FLOATING, REQUIRE_ATTENTION, 
 
 ATEN_CHECKED_ENTRY(aclnnFlashAttentionVarLenScore, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, MASKS, (OptInts, prefix), ENDS,
                    ATTRIBUTES(PackedLayout), RESULTS) {
-    PACKED.score(softmaxMax, softmaxSum, attentionOut);
+    PACKED.score(softmaxMax, softmaxSum, softmaxOut, attentionOut);
 }
 ATEN_CHECKED_ENTRY(aclnnFlashAttentionVarLenScoreV2, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, MASKS, (OptInts, prefix), ENDS, STARTS,
                    ATTRIBUTES(PackedLayout), (ShiftType, pseType), RESULTS) {
-    PACKED.score(softmaxMax, softmaxSum, attentionOut);
+    PACKED.score(softmaxMax, softmaxSum, softmaxOut, attentionOut);
 }
 ATEN_CHECKED_ENTRY(aclnnFlashAttentionVarLenScoreV4, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, MASKS, (OptInts, prefix), ENDS,
                    ATTRIBUTES(PackedLayout), (SoftmaxLayout, softmaxOutLayout), RESULTS) {
-    PACKED.score(softmaxMax, softmaxSum, attentionOut);
+    PACKED.score(softmaxMax, softmaxSum, softmaxOut, attentionOut);
 }
 ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGrad, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED, ENDS,
                    ATTRIBUTES(PackedLayout), GRADIENTS) {

@@ -155,6 +155,19 @@ void check_instruction_set(Settings& settings) {
     settings.reject(kName, "auto, scalar, baseline, avx2 or avx512", value);
 }
 
+// What it implies cannot be switched off one by one: a client would prove less than it believes.
+void read_unspecified(Settings& settings) {
+    Config& config = settings.config;
+    read_switch(settings, "TORCH_ACLNN_HOST_UNSPECIFIED", config.unspecified);
+    if (config.unspecified) config.strict = config.use_workspace = config.poison = true;
+}
+
+void reject_float64_if_strict(Settings& settings) {
+    if (!settings.config.allow_float64 || !settings.config.strict) return;
+    settings.reject(settings.config.unspecified ? "TORCH_ACLNN_HOST_UNSPECIFIED" : "TORCH_ACLNN_HOST_STRICT",
+                    "0 where TORCH_ACLNN_HOST_FLOAT64 is 1, which no document has", "1");
+}
+
 // Work that is delayed is work that another thread does.
 void read_delays(Settings& settings) {
     const char* value = variable("TORCH_ACLNN_HOST_DELAYS");
@@ -187,8 +200,6 @@ Settings* read_environment() {
     check_instruction_set(*settings);
     read_switch(*settings, "TORCH_ACLNN_HOST_FLOAT64", settings->config.allow_float64);
     read_switch(*settings, "TORCH_ACLNN_HOST_STRICT", settings->config.strict);
-    if (settings->config.allow_float64 && settings->config.strict)
-        settings->reject("TORCH_ACLNN_HOST_STRICT", "0 where TORCH_ACLNN_HOST_FLOAT64 is 1, which no document has", "1");
     read_switch(*settings, "TORCH_ACLNN_HOST_WORKSPACE", settings->config.use_workspace);
     read_switch(*settings, "TORCH_ACLNN_HOST_LEAKS", settings->config.list_leaks);
     read_switch(*settings, "TORCH_ACLNN_HOST_CHECK_COLLECTIVES", settings->config.compare_ranks);
@@ -197,6 +208,8 @@ Settings* read_environment() {
     read_switch(*settings, "TORCH_ACLNN_HOST_CHECK_STREAMS", settings->config.check_streams);
     read_switch(*settings, "TORCH_ACLNN_HOST_ISOLATE", settings->config.isolate);
     read_switch(*settings, "TORCH_ACLNN_HOST_POISON", settings->config.poison);
+    read_unspecified(*settings);
+    reject_float64_if_strict(*settings);
     read_faults(*settings);
     if (const char* value = variable("TORCH_ACLNN_HOST_TRACE")) settings->config.trace = value;
     return settings;

@@ -1,0 +1,38 @@
+// Results that no published page gives a meaning. With TORCH_ACLNN_HOST_UNSPECIFIED=1 a program that takes one for something gets wrong
+// numbers. These are all that the engine has:
+//
+//     aclnnBatchNorm                            saveMean, saveInvstd  both negated; aclnnBatchNormBackward negates them again
+//     aclnnFlashAttention*Score of all versions softmaxOut            reserved: NaN
+//     aclnnMaxPool2dWithMask                    indices               a layout of the engine's own, always (max_pool_mask.h)
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <limits>
+#include <optional>
+
+#include "engine/runtime/engine.h"
+
+namespace torch_aclnn::host::aten {
+
+struct SavedStatistics {
+    std::optional<at::Tensor> mean, variance;
+};
+
+// As aclnnBatchNorm leaves them for its backward.
+inline SavedStatistics hidden_if_unspecified(const at::Tensor& mean, const at::Tensor& variance) {
+    if (!config().unspecified) return {mean, variance};
+    return {mean.neg(), variance.neg()};
+}
+
+// What was hidden. A variance has no sign, so that statistics of another origin are left as they are.
+inline SavedStatistics shown_if_unspecified(const std::optional<at::Tensor>& mean, const std::optional<at::Tensor>& variance) {
+    if (!config().unspecified || !mean || !variance) return {mean, variance};
+    return {at::where(variance->signbit(), mean->neg(), *mean), variance->abs()};
+}
+
+inline void fill_reserved_if_unspecified(const std::optional<at::Tensor>& out) {
+    if (config().unspecified && out) out->fill_(std::numeric_limits<double>::quiet_NaN());
+}
+
+}  // namespace torch_aclnn::host::aten
