@@ -47,8 +47,7 @@ class EntryPoint:
         shape_only: inputs of which only the shape is read.
         contiguous_output: whether the output must be contiguous.
         undocumented: by a name of the case.
-        strict_messages: what strict mode says of tests that go beyond the documents on purpose, as regular expressions, and the page that is
-            its reason.
+        strict_messages: what strict mode says of tests that go beyond the documents on purpose, as regular expressions; with the page.
 
     """
 

@@ -15,8 +15,8 @@ __all__ = ["reflection_pad2d"]
 def reflection_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """Reflect at the edges, as ``torch.nn.functional.pad(..., mode="reflect")``; the gradient is ``aclnnReflectionPad2dBackward``.
 
-    The cells of the edge itself are not repeated, so left and right are below W, top and bottom below H. The operator takes values from 0 on.
-    With a negative one it is torch's own function.
+    The cells of the edge itself are not repeated, so left and right are below W, top and bottom below H. With a negative
+    one it is torch's own function.
 
     Args:
         input: (N, C, H, W) or (C, H, W); float16, bfloat16, float32, float64, complex64, complex128.
