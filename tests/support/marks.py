@@ -18,8 +18,9 @@ needs_stack_of_python = pytest.mark.skipif(
     not hasattr(ctypes.pythonapi, "_Py_DumpTraceback"), reason="this version of Python does not export the function that prints a stack"
 )
 
-# The engine takes nothing that the documents do not promise.
+# The engine gives nothing that the documents do not promise, and takes nothing beyond them.
 UNSPECIFIED = os.environ.get("TORCH_ACLNN_HOST_UNSPECIFIED") == "1"
+# It takes nothing beyond them.
 STRICT = UNSPECIFIED or os.environ.get("TORCH_ACLNN_HOST_STRICT") == "1"
 
 # Such as max_unpool3d with the int32 indices of max_pool3d. Under queue mode 2 the refusal of torch_npu's own call would come late, and
