@@ -47,7 +47,7 @@ def test_gradcheck(device, operator):
     # CANN lists DOUBLE and COMPLEX128 for these operators; but not COMPLEX128 for aclnnAdds, which gradcheck itself needs on npu.
     for dtype in (torch.float64,) if device == "npu" else (torch.float64, torch.complex128):
         x = torch.randn(2, 2, 3, 4, device=device, dtype=dtype, requires_grad=True)
-        for padding in ((1, 2, 0, 1), 2, (-1, 1, 2, -1)):
+        for padding in ((1, 2, 0, 1), 2):
             fn = lambda x: function(operator)(x, padding)  # noqa: B023
             assert torch.autograd.gradcheck(fn, x) and torch.autograd.gradgradcheck(fn, x)
 
