@@ -57,7 +57,7 @@ ENTRY_POINT = EntryPoint(
         "negative padding": NEGATIVE,
         "BF16": Undocumented(every_tensor(GOOD, dtype=DType.BF16), "gradOutput", "a data type of"),
     },
-    strict_messages={r"padding: expected values of at least 0, as TORCH_ACLNN_HOST_STRICT asks": "an earlier page: each at least 0"},
+    strict_messages={r"padding: expected values of at least 0, as TORCH_ACLNN_HOST_STRICT asks": "8.0.RC2: each at least 0"},
 )
 
 FUNCTION = FunctionCase(
