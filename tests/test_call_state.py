@@ -57,3 +57,23 @@ def test_every_handle_lives_until_phase_2_and_none_is_left(settings):
 @pytest.mark.parametrize("settings", [{"TASK_QUEUE_ENABLE": mode} for mode in "012"], ids=str)
 def test_the_workspace_lives_until_phase_2(settings):
     assert output_of(TRAIN, TORCH_ACLNN_HOST_WORKSPACE="1", **settings) == "ends"
+
+
+NO_MEMORY = """
+import os; os.dup2(1, 2)
+import torch_aclnn, torch
+gradient = torch.ones(1, 1, 2, 2).npu()
+torch.npu.synchronize()
+with torch_aclnn.host.inject("alloc:2-"):  # the workspace, after the result
+    try:
+        torch.ops.torch_aclnn.adaptive_avg_pool2d_backward(gradient, (1, 1, 4, 4))
+    except RuntimeError as error:
+        assert "207001" in str(error)
+        print("ends", flush=True)
+"""
+
+
+def test_an_executor_that_is_not_run_is_destroyed():
+    modes = {"TORCH_ACLNN_HOST_LEAKS": "1", "TORCH_ACLNN_HOST_WORKSPACE": "1", "PYTORCH_NO_NPU_MEMORY_CACHING": "1"}
+    printed = output_of(NO_MEMORY, **modes)
+    assert "ends" in printed and not re.search("not destroyed before aclFinalize: (?!stream)", printed)

@@ -42,17 +42,17 @@ _IMPORTED = {
 }
 
 
-def promised_tests() -> dict[str, set[str]]:
-    """Return the functions that docs/reliability.md names as keeping a promise, by file."""
+def named_tests(page: str) -> dict[str, set[str]]:
+    """Return the test functions that a page of docs/ names, by file."""
     named: dict[str, set[str]] = {}
-    for file, function in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (_ROOT / "docs" / "reliability.md").read_text()):
+    for file, function in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (_ROOT / "docs" / page).read_text()):
         named.setdefault(file, set()).add(function)
     return named
 
 
 def left_out(items: Iterable[pytest.Item]) -> Iterator[tuple[pytest.Item, str]]:
     """Yield the tests that a default run leaves out, each with its tier."""
-    promised = promised_tests()
+    promised = named_tests("reliability.md")
     seen: set[tuple[str, str]] = set()
     files: set[str] = set()
     for item in items:

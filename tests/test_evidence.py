@@ -1,0 +1,121 @@
+"""docs/evidence.md has a row for each thing that the extension uses of CANN, torch_npu and ATen on an NPU, and for nothing else."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch_aclnn
+import pytest
+import torch
+from torch_aclnn import _C
+from torch_aclnn._operators import OPERATORS
+from torch_aclnn.check.assumed import ASSUMPTIONS
+
+from support.symbols import qualified_name, undefined_symbols
+from support.tiers import named_tests
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "evidence.md"
+SOURCES = "\n".join(path.read_text() for path in sorted((ROOT / "csrc" / "extension").rglob("*.cpp")))
+PYTHON = [path for folder in ("autograd", "functional") for path in (ROOT / "torch_aclnn" / folder).glob("*.py")]
+FUNCTIONS = {qualified_name(symbol) for symbol in undefined_symbols(Path(_C.__file__))}
+ENTRY_POINTS, OTHERS, TORCH_NPU, ATEN = "Entry points", "The rest of CANN's interface", "torch_npu", "ATen on npu"
+
+
+def rows(section: str) -> list[list[str]]:
+    """Return the cells of a section's table, without its head."""
+    text = PAGE.read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
+    return [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+
+
+def named(section: str) -> set[str]:
+    return {name for row in rows(section) for name in re.findall(r"`([^`]+)`", row[0])}
+
+
+def is_of_tensors(name: str) -> bool:
+    """Return whether ATen has an operator of the name that gives a tensor of a tensor, or makes one."""
+    schemas = torch._C._jit_get_schemas_for_operator(f"aten::{name}")
+    gives = any("Tensor" in str(result.type) for schema in schemas for result in schema.returns)
+    return gives and any(schema.arguments and ("Tensor" in str(schema.arguments[0].type) or name in dir(torch)) for schema in schemas)
+
+
+def without_overload(name: str) -> str:
+    """Return the operator of a name such as sum_dim_IntList, of which the overload is the end."""
+    parts = name.split("_")
+    candidates = ("_".join(parts[:count]) for count in range(len(parts), 0, -1))
+    return next(candidate for candidate in candidates if torch._C._jit_get_schemas_for_operator(f"aten::{candidate}"))
+
+
+def called_in_python(path: Path) -> Iterator[str]:
+    """Yield the operators and collectives of a module: attributes that are called, but not those of another module than torch."""
+    tree = ast.parse(path.read_text())
+    imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    modules = {alias.asname or alias.name for node in imports for alias in node.names} - {"torch"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            name, owner = node.func.attr, node.func.value
+            of_module = owner.id if isinstance(owner, ast.Name) and owner.id in modules else None
+            if of_module is None and is_of_tensors(name) or of_module == "dist" and name.startswith("all_"):
+                yield name
+
+
+def test_each_entry_point_has_its_rows():
+    assert named(ENTRY_POINTS) == set(re.findall(r'EntryPoint<[^;"]*> \w+\("(\w+)"\)', SOURCES))
+    assert named(ENTRY_POINTS) > {operator.entry_point for operator in OPERATORS}
+
+
+def test_each_other_function_of_cann_has_its_rows():
+    assert named(OTHERS) == set(re.findall(r'\b(?:resolved<[^;"]*>|find<\w+>|find_operator|find_in_runtime)\("(\w+)"\)', SOURCES))
+
+
+def test_each_function_of_torch_npu_has_its_rows():
+    of_torch_npu = {name for name in FUNCTIONS if name.startswith(("at_npu::", "c10_npu::"))}
+    of_no_namespace = {name for name in FUNCTIONS if name and "::" not in name and not name.startswith("THP")}  # those are Python's
+    assert named(TORCH_NPU) == of_torch_npu | of_no_namespace
+
+
+def test_each_operator_of_aten_has_its_rows():
+    in_cpp = {without_overload(name.split("::")[2]) for name in FUNCTIONS if name.startswith("at::_ops::")}
+    in_python = {name for path in PYTHON for name in called_in_python(path)}
+    assert named(ATEN) == in_cpp | in_python
+
+
+@pytest.mark.parametrize("section", [ENTRY_POINTS, OTHERS, TORCH_NPU, ATEN])
+def test_each_row_has_a_property_a_source_and_a_test(section):
+    for names, relied_on, source, test in rows(section):
+        assert relied_on and source and re.fullmatch(r"`tests/[\w/]+\.py::test_\w+`(, `tests/[\w/]+\.py::test_\w+`)*", test), names
+
+
+def test_the_tests_that_hold_the_rows_exist():
+    for file, functions in named_tests("evidence.md").items():
+        assert functions <= set(re.findall(r"^def (test_\w+)", (ROOT / file).read_text(), re.MULTILINE)), file
+
+
+def test_what_is_assumed_is_what_the_check_confirms():
+    assumed = {row[1]: row[0] for section in (ENTRY_POINTS, OTHERS, TORCH_NPU, ATEN) for row in rows(section) if "*assumed*" in row[2]}
+    assert list(assumed) == [assumption.statement for assumption in ASSUMPTIONS]
+    entry_points = {operator.name: operator.entry_point for operator in OPERATORS}
+    for assumption in ASSUMPTIONS:
+        assert {entry_points[name] for name in assumption.operators} == set(re.findall(r"`(\w+)`", assumed[assumption.statement]))
+
+
+CALLS = {
+    "avg_pool2d": ((1, 2, 4, 4), (1, 2, 2, 2), [(1, 2, 4, 4), (2, 2)]),
+    "adaptive_avg_pool2d": ((1, 2, 4, 4), (1, 2, 3, 3), [(1, 2, 4, 4)]),
+    "adaptive_avg_pool3d": ((1, 2, 4, 4, 4), (1, 2, 3, 3, 3), [(1, 2, 4, 4, 4)]),
+    "replication_pad2d": ((1, 2, 4, 4), (1, 2, 6, 6), [(1, 2, 4, 4), (1, 1, 1, 1)]),
+    "reflection_pad2d": ((1, 2, 4, 4), (1, 2, 6, 6), [(1, 2, 4, 4), (1, 1, 1, 1)]),
+    "max_unpool3d": ((1, 2, 2, 2, 2), (1, 2, 4, 4, 4), [torch.arange(16).view(1, 2, 2, 2, 2), (4, 4, 4), (2, 2, 2), (0, 0, 0)]),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_elements_of_self_do_not_count(name):
+    """The handle of the result, which holds NaN before the call, is that of self too."""
+    size, grad_size, arguments = CALLS[name]
+    arguments = [argument.npu() if isinstance(argument, torch.Tensor) else argument for argument in arguments]
+    operator = getattr(torch.ops.torch_aclnn, f"{name}_backward")
+    gradient, out = torch.randn(grad_size).npu(), torch.full(size, float("nan")).npu()
+    operator.out(gradient, *arguments, out=out)
+    assert not out.isnan().any() and torch.equal(out.cpu(), operator(gradient, *arguments).cpu())
