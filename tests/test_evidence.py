@@ -5,32 +5,20 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import torch_aclnn
 import pytest
 import torch
 from torch_aclnn import _C
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check.assumed import ASSUMPTIONS
 
+from support.evidence import ATEN, ENTRY_POINTS, OTHERS, SECTIONS, TORCH_NPU, named, rows
 from support.symbols import qualified_name, undefined_symbols
 from support.tiers import named_tests
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "evidence.md"
 SOURCES = "\n".join(path.read_text() for path in sorted((ROOT / "csrc" / "extension").rglob("*.cpp")))
 PYTHON = [path for folder in ("autograd", "functional") for path in (ROOT / "torch_aclnn" / folder).glob("*.py")]
 FUNCTIONS = {qualified_name(symbol) for symbol in undefined_symbols(Path(_C.__file__))}
-ENTRY_POINTS, OTHERS, TORCH_NPU, ATEN = "Entry points", "The rest of CANN's interface", "torch_npu", "ATen on npu"
-
-
-def rows(section: str) -> list[list[str]]:
-    """Return the cells of a section's table, without its head."""
-    text = PAGE.read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
-    return [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
-
-
-def named(section: str) -> set[str]:
-    return {name for row in rows(section) for name in re.findall(r"`([^`]+)`", row[0])}
 
 
 def is_of_tensors(name: str) -> bool:
@@ -56,7 +44,7 @@ def called_in_python(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             name, owner = node.func.attr, node.func.value
             of_module = owner.id if isinstance(owner, ast.Name) and owner.id in modules else None
-            if of_module is None and is_of_tensors(name) or of_module == "dist" and name.startswith("all_"):
+            if (of_module is None and is_of_tensors(name)) or (of_module == "dist" and name.startswith("all_")):
                 yield name
 
 
@@ -81,7 +69,7 @@ def test_each_operator_of_aten_has_its_rows():
     assert named(ATEN) == in_cpp | in_python
 
 
-@pytest.mark.parametrize("section", [ENTRY_POINTS, OTHERS, TORCH_NPU, ATEN])
+@pytest.mark.parametrize("section", SECTIONS)
 def test_each_row_has_a_property_a_source_and_a_test(section):
     for names, relied_on, source, test in rows(section):
         assert relied_on and source and re.fullmatch(r"`tests/[\w/]+\.py::test_\w+`(, `tests/[\w/]+\.py::test_\w+`)*", test), names
@@ -93,7 +81,7 @@ def test_the_tests_that_hold_the_rows_exist():
 
 
 def test_what_is_assumed_is_what_the_check_confirms():
-    assumed = {row[1]: row[0] for section in (ENTRY_POINTS, OTHERS, TORCH_NPU, ATEN) for row in rows(section) if "*assumed*" in row[2]}
+    assumed = {row[1]: row[0] for section in SECTIONS for row in rows(section) if "*assumed*" in row[2]}
     assert list(assumed) == [assumption.statement for assumption in ASSUMPTIONS]
     entry_points = {operator.name: operator.entry_point for operator in OPERATORS}
     for assumption in ASSUMPTIONS:
@@ -114,8 +102,8 @@ CALLS = {
 def test_the_elements_of_self_do_not_count(name):
     """The handle of the result, which holds NaN before the call, is that of self too."""
     size, grad_size, arguments = CALLS[name]
-    arguments = [argument.npu() if isinstance(argument, torch.Tensor) else argument for argument in arguments]
     operator = getattr(torch.ops.torch_aclnn, f"{name}_backward")
-    gradient, out = torch.randn(grad_size).npu(), torch.full(size, float("nan")).npu()
-    operator.out(gradient, *arguments, out=out)
-    assert not out.isnan().any() and torch.equal(out.cpu(), operator(gradient, *arguments).cpu())
+    gradient, out = torch.randn(grad_size), torch.full(size, float("nan")).npu()
+    there = [argument.npu() if isinstance(argument, torch.Tensor) else argument for argument in arguments]
+    operator.out(gradient.npu(), *there, out=out)
+    torch.testing.assert_close(out.cpu(), operator(gradient, *arguments))  # on cpu

@@ -52,6 +52,17 @@ def test_one_allocation_that_fails_is_survived_by_torch_npu_itself_and_counted_b
         assert injected.count == 1
 
 
+def test_a_wrong_result_is_that_of_the_call_that_was_asked_for():
+    x = torch.linspace(-2, 2, 12, device="npu").view(3, 4)
+    out = torch.zeros(4, 3, device="npu").t()
+    torch.npu.synchronize()
+    with torch_aclnn.host.inject("aclnnExp@result:2") as injected:
+        right, wrong = x.exp(), torch.exp(x, out=out)
+        torch.npu.synchronize()
+    assert injected.count == 1 and torch.equal(right.cpu(), x.cpu().exp())
+    assert torch.equal(~wrong.cpu().contiguous().view(torch.int32), right.cpu().view(torch.int32))
+
+
 CATCH = """
 import torch, torch_aclnn
 x = torch.ones(4, device="npu")

@@ -11,7 +11,8 @@ OUT_OF_MEMORY, DRIVER_FAILED, STREAM_DIED, DEVICE_LOST, OPERATOR_FAILED = 207001
 BAD_TEXTS = [
     "alloc", "alloc:", ":3", "alloc:0", "alloc:-1", "alloc:1.5", "alloc:x", "alloc:5-3", "alloc:%0", "alloc:%", "alloc:3=", "alloc:3=0",
     "alloc:3=1234", "alloc:3=99999999999999999999", "alloc:99999999999999999999", "alloc:3,", ",alloc:3", "alloc:3;alloc:4", "alloc :3",
-    "malloc:3", "fopen:1", "@run:1", "aclnnAdd@walk:1", "aclnn Add:1", "stream@run:1", "=3:1", "aclrtMalloc:1:2",
+    "malloc:3", "fopen:1", "@run:1", "aclnnAdd@walk:1", "aclnnAdd@result:1=500000", "aclnn Add:1",
+    "stream@run:1", "=3:1", "aclrtMalloc:1:2",
 ]  # fmt: skip
 
 # Each function of the runtime that can fail, with arguments. A fault comes first, so that they need not be in order.

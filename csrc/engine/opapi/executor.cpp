@@ -5,6 +5,7 @@
 
 #include "aclnn/aclnn_base.h"
 #include "engine/opapi/checks.h"
+#include "engine/runtime/fault/injection.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/memory/memory_use.h"
 
@@ -39,6 +40,20 @@ void require_address(const aclOpExecutor& executor, const aclTensor* tensor, voi
         for (const WatchedHandle& other : executor.watched)
             if (one.is_written() && other.tensor() != nullptr && is_read(other))
                 require_no_overlap({one.name(), placed(one)}, {{other.name(), placed(other)}});
+    }
+}
+
+// Inverts each element, so that no value stays what it was.
+void spoil(const aclTensor& tensor) {
+    const size_t bytes = aclDataTypeSize(tensor.dtype);
+    const unsigned char mask = tensor.dtype == ACL_BOOL ? 0x01 : 0xFF;
+    auto* const first = static_cast<unsigned char*>(host_view(tensor.first_element()));
+    const int64_t count = checked_element_count(tensor.sizes).value_or(0);
+    for (int64_t i = 0; i < count; ++i) {
+        int64_t rest = i, place = 0;
+        for (uint64_t d = tensor.rank(); d-- > 0; rest /= tensor.sizes[d]) place += rest % tensor.sizes[d] * tensor.strides[d];
+        unsigned char* const element = first + place * static_cast<int64_t>(bytes);
+        for (size_t b = 0; b < bytes; ++b) element[b] ^= mask;
     }
 }
 
@@ -180,6 +195,9 @@ void aclOpExecutor::run() {
     constexpr int kPattern = 0xA5;
     if (workspace_size > 0) std::memset(host_view(workspace), kPattern, workspace_size);
     compute(*this);
+    if (!result_is_spoiled(entry_point)) return;
+    for (const WatchedHandle& handle : watched)
+        if (handle.is_written() && handle.tensor() != nullptr) spoil(*handle.tensor());
 }
 
 void aclOpExecutor::finish() noexcept {

@@ -144,6 +144,15 @@ void fail_asked_task(const char* task, int stream, int device) {
     throw Error(code, reason(due->fault));
 }
 
+bool spoil_asked_result(const char* entry_point) {
+    State& now = state();
+    const std::lock_guard<std::mutex> lock(now.mutex);
+    const CountedFault* due =
+        first_due(now, [&](const Fault& fault) { return fault.kind == FaultKind::result && matches(fault, entry_point); });
+    if (due != nullptr) announce(now, *due, text(entry_point, " writes wrong values"));
+    return due != nullptr;
+}
+
 void set_faults(const char* text) {
     const std::vector<Fault> faults = parse_faults(text != nullptr ? text : "");
     State& now = state();

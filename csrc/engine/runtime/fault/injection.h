@@ -14,6 +14,7 @@ extern TORCH_ACLNN_HOST_API std::atomic<bool> faults_set;
 TORCH_ACLNN_HOST_API void fail_asked_call(const char* function);
 TORCH_ACLNN_HOST_API void fail_asked_phase1(const char* entry_point);
 TORCH_ACLNN_HOST_API void fail_asked_task(const char* task, int stream, int device);
+TORCH_ACLNN_HOST_API bool spoil_asked_result(const char* entry_point);
 
 // A C function of that name is called.
 inline void may_fail(const char* function) {
@@ -26,6 +27,10 @@ inline void phase1_may_fail(const char* entry_point) {
 // A task is about to run.
 inline void task_may_fail(const char* task, int stream, int device) {
     if (faults_set.load(std::memory_order_relaxed)) fail_asked_task(task, stream, device);
+}
+// An operator has computed; whether what it wrote is to be wrong.
+inline bool result_is_spoiled(const char* entry_point) {
+    return faults_set.load(std::memory_order_relaxed) && spoil_asked_result(entry_point);
 }
 
 // Sets the faults of the text; 100000 if it cannot be understood.

@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <cctype>
+#include <cstring>
 #include <limits>
 
 #include "engine/runtime/error/code_table.h"
@@ -12,11 +13,14 @@ namespace torch_aclnn::host {
 namespace {
 
 constexpr const char* kExpected =
-    "faults as <what>:<when>[=<code>] with commas between them, where <what> is alloc, stream, device, a function or <operator>@run, "
-    "<when> is "
-    "3, 3-5, 3- or %3, and <code> is one of docs/error_codes.md";
+    "faults as <what>:<when>[=<code>] with commas between them, where <what> is alloc, stream, device, a function, <operator>@run or "
+    "<operator>@result, <when> is 3, 3-5, 3- or %3, and <code> is one of docs/error_codes.md";
 constexpr uint64_t kForEver = std::numeric_limits<uint64_t>::max();
-constexpr const char* kRunSuffix = "@run";
+// What follows the name of an operator.
+constexpr struct {
+    const char* suffix;
+    FaultKind kind;
+} kOfOperators[] = {{"@run", FaultKind::run}, {"@result", FaultKind::result}};
 
 [[noreturn]] void refuse_faults(const std::string& text) {
     throw Error(ACL_ERROR_INVALID_PARAM, std::string("expected ") + kExpected + ", got \"" + text + '"');
@@ -51,16 +55,18 @@ bool is_name(const std::string& name) {
 
 bool read_what(const std::string& what, Fault& fault) {
     fault.pattern = what;
+    for (const auto& of_operator : kOfOperators) {
+        if (!ends_with(what, of_operator.suffix)) continue;
+        fault.kind = of_operator.kind;
+        fault.pattern.erase(what.size() - std::strlen(of_operator.suffix));
+        return is_name(fault.pattern);
+    }
     if (what == "alloc") {
         fault.kind = FaultKind::allocation;
     } else if (what == "stream") {
         fault.kind = FaultKind::stream;
     } else if (what == "device") {
         fault.kind = FaultKind::device;
-    } else if (ends_with(what, kRunSuffix)) {
-        fault.kind = FaultKind::run;
-        fault.pattern.erase(what.size() - std::string(kRunSuffix).size());
-        return is_name(fault.pattern);
     } else {
         fault.kind = FaultKind::call;
         return is_name(what);
@@ -98,7 +104,7 @@ bool read_fault(const std::string& text, Fault& fault) {
     fault.text = text;
     fault.code = 0;
     return read_what(text.substr(0, colon), fault) && read_when(text.substr(colon + 1, equals - colon - 1), fault) &&
-           (equals == std::string::npos || read_code(text.substr(equals + 1), fault));
+           (equals == std::string::npos || (fault.kind != FaultKind::result && read_code(text.substr(equals + 1), fault)));
 }
 
 }  // namespace

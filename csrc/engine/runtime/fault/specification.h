@@ -11,6 +11,7 @@ enum class FaultKind {
     call,        // a C function returns a code
     allocation,  // of device memory, whichever function allocates it
     run,         // a task fails on its stream
+    result,      // an operator writes other values than the right ones
     stream,      // a stream dies with a task, and all later ones fail too
     device,      // a device is lost with a task
 };
