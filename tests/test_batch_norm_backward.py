@@ -103,6 +103,24 @@ def test_failure_of_a_part_names_it_and_the_next_backward_is_right(entry_point, 
     assert output_of(FAIL.format(fault=entry_point + phase, entry_point=entry_point)).split() == ["True", "1", "True"]
 
 
+HALF_WAY = """
+import torch_aclnn, torch
+running_mean, running_var = torch.zeros(3, device="npu"), torch.ones(3, device="npu")
+x = (torch.randn(4, 3, 5) + 2).npu().requires_grad_()
+with torch_aclnn.host.inject("aclnnBatchNormStatsGetWorkspaceSize:1"):
+    try:
+        torch_aclnn.functional.batch_norm(x, running_mean, running_var, training=True)
+    except RuntimeError as error:
+        print("aclnnBatchNormStats" in str(error))
+print(torch.allclose(running_mean.cpu(), 0.1 * x.detach().cpu().mean((0, 2)), atol=1e-6))
+"""
+
+
+@host_engine_only
+def test_a_forward_that_fails_half_way_is_not_made_again():
+    assert output_of(HALF_WAY, TASK_QUEUE_ENABLE="1").split() == ["True", "True"]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -96,11 +96,11 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     size_t input_count, output_count;
     Compute compute;
     std::vector<torch_aclnn::host::WatchedHandle> watched;
-    uint64_t memory_version;      // of the device memory that the views were checked against
-    uint64_t trace_number = 0;    // the call's, if there is a trace
-    uint64_t workspace_size = 0;  // what phase 1 asked for
-    void* workspace = nullptr;    // what phase 2 was given
-    Launch launch;                // what phase 2 does if the stream does not run the operator itself
+    uint64_t memory_version;                                      // of the device memory that the views were checked against
+    uint64_t trace_number = 0;                                    // the call's, if there is a trace
+    uint64_t workspace_size = 0;                                  // what phase 1 asked for
+    void* workspace = nullptr;                                    // what phase 2 was given
+    Launch launch;                                                // what phase 2 does if the stream does not run the operator itself
     std::shared_ptr<const torch_aclnn::host::CachedCall> cached;  // has the arguments, if there was no phase 1
     bool repeatable = false;
     bool has_run = false;

@@ -1,4 +1,5 @@
-// The cache of executors, as torch_npu uses it around phase 1; in libopapi.so. The functions without the prefix are no documented interface.
+// The cache of executors, as torch_npu uses it around phase 1; in libopapi.so. The functions without the prefix are no documented
+// interface.
 #pragma once
 
 #include <stddef.h>
