@@ -15,7 +15,7 @@ x, y, out = (torch.ones(4, device=f"npu:{{index}}") for index in (0, 1, 0))
 for device in (0, 1): torch.npu.synchronize(device)
 acl = ctypes.CDLL("libascendcl.so")
 def phase2(*arguments, stream):
-    status, executor = direct._prepare("aclnnAdd", arguments)
+    status, executor, _ = direct._prepare("aclnnAdd", arguments)
     assert status == 0, direct._message()
     code = ctypes.CDLL("libaclnn_math.so").aclnnAdd(None, ctypes.c_uint64(0), executor, ctypes.c_void_p(stream))
     return code, direct._message()

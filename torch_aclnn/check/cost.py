@@ -27,7 +27,15 @@ def calling_cost(name: str, mode: int) -> Cost:
     calls = [call for call in (ours, torchs) if call is not None]
     rounds = [[_microseconds(call) for call in calls] for _ in range(_ROUNDS)]
     shortest = [min(column) for column in zip(*rounds, strict=True)]
-    return Cost(name, mode, shortest[0], shortest[1] if torchs else None)
+    return Cost(name, mode, shortest[0], shortest[1] if torchs else None, _cache_hits(ours))
+
+
+def _cache_hits(call: Call) -> int | None:
+    if not host.is_active():
+        return None
+    before = host.cache_hits()
+    _microseconds(call)
+    return host.cache_hits() - before
 
 
 def _microseconds(call: Call) -> float:

@@ -61,6 +61,8 @@ class Cost:
     mode: int
     ours_us: float
     torchs_us: float | None
+    cache_hits: int | None = None
+    """How many of our calls had a cached executor; None on CANN, which does not count."""
 
 
 @dataclass(frozen=True)
