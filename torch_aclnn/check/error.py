@@ -40,8 +40,7 @@ def in_ulp(actual: Tensor, exact: Tensor, scale: Tensor, dtype: torch.dtype) -> 
     magnitude = torch.maximum(exact.abs(), scale / 1024) if is_half else torch.maximum(exact.abs(), scale)
     exponent = torch.frexp(magnitude)[1].to(torch.float64) - bits
     unit = torch.exp2(torch.where(magnitude == 0, smallest, exponent).clamp(min=smallest))
-    errors = (actual.to(torch.float64) - exact).abs() / unit
-    return float("inf") if errors.isnan().any() else errors.max().item()
+    return _largest(actual, exact, unit)
 
 
 def in_ulp_of_largest(actual: Tensor, exact: Tensor) -> float:
@@ -55,5 +54,9 @@ def in_ulp_of_largest(actual: Tensor, exact: Tensor) -> float:
     bits, smallest = _FORMATS[actual.dtype]
     largest = exact.abs().max()
     unit = torch.exp2((torch.frexp(largest)[1].to(torch.float64) - bits).clamp(min=smallest))
+    return _largest(actual, exact, unit)
+
+
+def _largest(actual: Tensor, exact: Tensor, unit: Tensor) -> float:
     errors = (actual.to(torch.float64) - exact).abs() / unit
     return float("inf") if errors.isnan().any() else errors.max().item()

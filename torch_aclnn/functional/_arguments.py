@@ -123,8 +123,8 @@ def ours_or_torchs(name: str, ours: _Function, torchs: _Function, within_limits:
     """Return the function on the operator, or torch's own where the operator cannot do it.
 
     It can within the limits of its document, on ``cpu`` and on ``npu`` where the product offers its entry point, and without forward-mode
-    derivatives. What :func:`torch.jit.trace`
-    records is torch's too: it gets saved, or exported to ONNX, and runs where this package may not be.
+    derivatives. What :func:`torch.jit.trace` records is torch's too: it gets saved, or exported to ONNX, and runs where this package may
+    not be.
     """
     devices = {t.device.type for t in tensors if t is not None}
     is_offered = "npu" not in devices or torch.compiler.is_compiling() or _C.is_offered(name)  # the compiler cannot look into _C

@@ -44,5 +44,5 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | 
         _arguments.refuse(name, "output_size", "one integer or 2", output_size)
     sizes = [size if want is None else want for want, size in zip(asked, input.shape[-2:], strict=True)]
     size = _arguments.ints(name, "output_size", sizes, 2, lowest=0, highest=_arguments.MAX_INT64)
-    run = _arguments.ours_or_torchs("adaptive_avg_pool2d", AdaptiveAvgPool2d.call, AdaptiveAvgPool2d.forward, 0 not in size, input)
+    run = _arguments.ours_or_torchs(name, AdaptiveAvgPool2d.call, AdaptiveAvgPool2d.forward, 0 not in size, input)
     return run(input, size)

@@ -44,5 +44,5 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | None | Sequence[int | 
         _arguments.refuse(name, "output_size", "one integer or 3", output_size)
     sizes = [size if want is None else want for want, size in zip(asked, input.shape[-3:], strict=True)]
     size = _arguments.ints(name, "output_size", sizes, 3, lowest=0, highest=_arguments.MAX_INT64)
-    run = _arguments.ours_or_torchs("adaptive_avg_pool3d", AdaptiveAvgPool3d.call, AdaptiveAvgPool3d.forward, 0 not in size, input)
+    run = _arguments.ours_or_torchs(name, AdaptiveAvgPool3d.call, AdaptiveAvgPool3d.forward, 0 not in size, input)
     return run(input, size)

@@ -69,5 +69,5 @@ def avg_pool2d(
     if divisor == 0 or (divisor is not None and abs(divisor) > _arguments.MAX_INT64):
         _arguments.refuse(name, "divisor_override", "None or a 64-bit integer other than 0", divisor_override)
     within_limits = (divisor is None or abs(divisor) <= _MAX_DIVISOR) and input.shape[-3] <= _MAX_CHANNELS
-    run = _arguments.ours_or_torchs("avg_pool2d", AvgPool2d.call, AvgPool2d.forward, within_limits, input)
+    run = _arguments.ours_or_torchs(name, AvgPool2d.call, AvgPool2d.forward, within_limits, input)
     return run(input, kernel, step, pad, ceil_mode, count_include_pad, divisor)

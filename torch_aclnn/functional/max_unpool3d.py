@@ -65,7 +65,7 @@ def max_unpool3d(
     size = _output_size(name, input, kernel, step, pad, output_size)
     if indices.dtype != torch.int64:  # the condition keeps a needless conversion out of a traced graph
         indices = indices.long()
-    run = _arguments.ours_or_torchs("max_unpool3d", MaxUnpool3d.call, MaxUnpool3d.forward, input.dtype in _DTYPES, input, indices)
+    run = _arguments.ours_or_torchs(name, MaxUnpool3d.call, MaxUnpool3d.forward, input.dtype in _DTYPES, input, indices)
     return run(input, indices, size, step, pad)
 
 

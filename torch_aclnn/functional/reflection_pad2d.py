@@ -44,7 +44,7 @@ def reflection_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     height, width = input.shape[-2:]
     if left >= width or right >= width or top >= height or bottom >= height:
         _arguments.refuse(name, "padding", f"values below the sizes that they extend, of input {tuple(input.shape)}", padding)
-    run = _arguments.ours_or_torchs("reflection_pad2d", ReflectionPad2d.call, ReflectionPad2d.forward, min(pad) >= 0, input)
+    run = _arguments.ours_or_torchs(name, ReflectionPad2d.call, ReflectionPad2d.forward, min(pad) >= 0, input)
     return run(input, pad)
 
 

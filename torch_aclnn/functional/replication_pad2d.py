@@ -42,7 +42,7 @@ def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     pad = left, right, top, bottom = _arguments.edge_padding(name, "padding", padding, input)
     height, width = input.shape[-2:]
     within_limits = min(pad) >= 0 and left < width and right < width and top < height and bottom < height
-    run = _arguments.ours_or_torchs("replication_pad2d", ReplicationPad2d.call, ReplicationPad2d.forward, within_limits, input)
+    run = _arguments.ours_or_torchs(name, ReplicationPad2d.call, ReplicationPad2d.forward, within_limits, input)
     return run(input, pad)
 
 

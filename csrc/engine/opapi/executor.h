@@ -96,12 +96,13 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     size_t input_count, output_count;
     Compute compute;
     std::vector<torch_aclnn::host::WatchedHandle> watched;
-    uint64_t memory_version;                                      // of the device memory that the views were checked against
-    uint64_t trace_number = 0;                                    // the call's, if there is a trace
-    uint64_t workspace_size = 0;                                  // what phase 1 asked for
-    void* workspace = nullptr;                                    // what phase 2 was given
-    Launch launch;                                                // what phase 2 does if the stream does not run the operator itself
-    std::shared_ptr<const torch_aclnn::host::CachedCall> cached;  // has the arguments, if there was no phase 1
+    uint64_t memory_version;      // of the device memory that the views were checked against
+    uint64_t trace_number = 0;    // the call's, if there is a trace
+    uint64_t workspace_size = 0;  // what phase 1 asked for
+    void* workspace = nullptr;    // what phase 2 was given
+    Launch launch;                // what phase 2 does if the stream does not run the operator itself
+    // Has the arguments, if there was no phase 1.
+    std::shared_ptr<const torch_aclnn::host::CachedCall> cached;
     bool repeatable = false;
     bool has_run = false;
     bool holds_arguments = false;
@@ -115,9 +116,9 @@ TORCH_ACLNN_HANDLE_KIND(aclOpExecutor)
 void require_executor(const aclOpExecutor* executor);
 [[noreturn]] void refuse_executor(const aclOpExecutor* executor);
 
-// The checks of phase 1 that are not about arguments of the operator, and what it does with the executor that it made.
 // The workspace that phase 1 asks for, of any entry point.
 uint64_t workspace_size_of_phase1();
+// The checks of phase 1 that are not about arguments of the operator, and what it does with the executor that it made.
 TORCH_ACLNN_HOST_API void begin_phase1(const uint64_t* workspace_size, aclOpExecutor* const* executor);
 // Returns the call's number in the trace.
 TORCH_ACLNN_HOST_API uint64_t end_phase1(std::unique_ptr<aclOpExecutor> made, uint64_t* workspace_size, aclOpExecutor** executor);
