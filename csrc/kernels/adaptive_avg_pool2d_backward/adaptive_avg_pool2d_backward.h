@@ -1,12 +1,12 @@
-// Gradient of 2-D adaptive average pooling.
+// adaptive_avg_pool_backward() of 2-D planes.
 #pragma once
 
-#include "kernels/support/api.h"
-#include "kernels/support/view.h"
+#include "kernels/separable/operators.h"
 
 namespace torch_aclnn::kernels {
 
-// grad_output (N,C,oH,oW) -> grad_input (N,C,H,W), both float16, bfloat16, float32 or float64; oH > H is legal.
-TORCH_ACLNN_KERNELS_API void adaptive_avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, int thread_count);
+inline void adaptive_avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, int thread_count) {
+    adaptive_avg_pool_backward(with_depth(grad_output), with_depth(grad_input), thread_count);
+}
 
 }  // namespace torch_aclnn::kernels

@@ -1,10 +1,8 @@
-// Gradient of 2-D average pooling.
+// avg_pool_backward() of 2-D planes.
 #pragma once
 
-#include <algorithm>
-
-#include "kernels/support/api.h"
-#include "kernels/support/view.h"
+#include "kernels/separable/operators.h"
+#include "kernels/support/pooled_size.h"
 
 namespace torch_aclnn::kernels {
 
@@ -16,22 +14,11 @@ struct AvgPool2dParams {
     int64_t divisor_override;  // 0: the size of the window
 };
 
-// The smallest padded size, in + 2 * padding, that holds a window; with ceil_mode a partial one will do.
-inline int64_t smallest_padded_size(int64_t kernel, int64_t stride, bool ceil_mode) {
-    return std::max<int64_t>(ceil_mode ? kernel - stride + 1 : kernel, 1);
+inline void avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, const AvgPool2dParams& params, int thread_count) {
+    const auto& [kernel, stride, padding, count_include_pad, divisor_override] = params;
+    avg_pool_backward(
+        with_depth(grad_output), with_depth(grad_input),
+        {{1, kernel[0], kernel[1]}, {1, stride[0], stride[1]}, {0, padding[0], padding[1]}, count_include_pad, divisor_override}, thread_count);
 }
-
-// The size that the forward gives for such an input, as a plain or a symbolic integer. With ceil_mode a last, partial window counts if
-// it starts inside the input or the padding before it.
-template <class Int>
-Int pooled_size(const Int& in, int64_t kernel, int64_t stride, int64_t padding, bool ceil_mode) {
-    const Int size = (in + 2 * padding - kernel + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-    if (ceil_mode && (size - 1) * stride >= in + padding) return size - 1;
-    return size;
-}
-
-// grad_output (N,C,oH,oW) -> grad_input (N,C,H,W), both float16, bfloat16, float32 or float64.
-TORCH_ACLNN_KERNELS_API void avg_pool2d_backward(const View<4>& grad_output, const View<4>& grad_input, const AvgPool2dParams& params,
-                                                 int thread_count);
 
 }  // namespace torch_aclnn::kernels

@@ -1,6 +1,8 @@
 #include "kernels/padding/padding.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "kernels/flat_planes/flat_planes.h"
 #include "kernels/flat_planes/gather_columns.h"
@@ -18,7 +20,7 @@ bool is_complex(DType dtype) {
 }
 
 // A complex tensor as pairs of real numbers.
-View<4> as_real(View<4> view) {
+View<5> as_real(View<5> view) {
     if (!is_complex(view.dtype)) return view;
     view.dtype = view.dtype == DType::complex64 ? DType::float32 : DType::float64;
     for (int64_t& stride : view.stride) stride *= 2;
@@ -39,11 +41,10 @@ SourceTable table(const SourceAxis& axis) {
     return table;
 }
 
-PaddingJob plan(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns) {
+PaddingJob plan(const View<5>& grad_output, const View<5>& grad_input, const SourceAxis& columns) {
     PaddingJob job{};
     job.grad_output = as_real(grad_output);
     job.grad_input = as_real(grad_input);
-    job.rows = table(rows);
     job.columns = table(columns);
     job.inner = is_complex(grad_input.dtype) ? 2 : 1;
     if (job.grad_output.stride[1] == job.inner && channels_innermost(job.grad_input, job.inner)) {  // adjacent channels become one cell
@@ -109,7 +110,7 @@ FlatAxis flat_axis(const SourceAxis& axis) {
 
 // A table for short rows, if so many of their numbers are added up at the ends that it takes less time, and if there are enough rows to pay
 // for it; else an empty plan.
-GatherPlan plan_columns(const PaddingJob& job, const SourceAxis& columns, int64_t row_count) {
+GatherPlan plan_sums_of_columns(const PaddingJob& job, const SourceAxis& columns, int64_t row_count) {
     constexpr int64_t kMaxVectors = 4, kMinRows = 128, kMaxInner = 3;
     const int64_t lanes = gather_lanes(), readable = columns.out() * job.inner;
     if (row_count < kMinRows || sum_count(columns) < kManySums || !has_float_sums(job.grad_input.dtype)) return {};
@@ -117,17 +118,52 @@ GatherPlan plan_columns(const PaddingJob& job, const SourceAxis& columns, int64_
     return row_plan(flat_axis(columns), job.inner, readable);
 }
 
+// Where the rows of an axis begin in a volume of grad_output.
+std::vector<int64_t> row_offsets(const SourceAxis& rows, const View<5>& grad_output) {
+    const int64_t height = grad_output.size[3];
+    std::vector<int64_t> offsets(rows.begin()[rows.in()]);
+    std::transform(rows.source(), rows.source() + offsets.size(), offsets.begin(), [&](int64_t row) {
+        return grad_output.size[2] == 1 ? row * grad_output.stride[3]
+                                        : row / height * grad_output.stride[2] + row % height * grad_output.stride[3];
+    });
+    return offsets;
+}
+
+// The rows of all depths as those of one plane, if they lie so.
+std::optional<View<4>> with_rows_of_volumes(const View<5>& view) {
+    if (view.size[2] != 1 && view.stride[2] != view.size[3] * view.stride[3]) return std::nullopt;
+    View<4> planes = without_depth(view);
+    planes.size[2] *= view.size[2];
+    return planes;
+}
+
+// Whether there was a loop for the planes as a whole.
+bool run_whole_planes(const View<5>& grad_output, const View<5>& grad_input, const SourceAxis& rows, const SourceAxis& columns,
+                      int thread_count) {
+    const auto source = with_rows_of_volumes(grad_output), target = with_rows_of_volumes(grad_input);
+    if (!source || !target) return false;
+    const FlatTensors<4> tensors = flat_tensors(*source, *target);
+    const FlatAxis axes[] = {flat_axis(rows), flat_axis(columns)};
+    if (suits_transposed(tensors, columns))
+        TransposedPlanes(tensors, axes).run(thread_count);
+    else if (suits_flat(tensors, rows, columns))
+        FlatPlanes(tensors, axes).run(thread_count);
+    else
+        return false;
+    return true;
+}
+
 }  // namespace
 
-void padding_backward(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns,
+void padding_backward(const View<5>& grad_output, const View<5>& grad_input, const SourceAxis& rows, const SourceAxis& columns,
                       int thread_count) {
-    const FlatTensors<4> tensors = flat_tensors(grad_output, grad_input);
-    const FlatAxis axes[] = {flat_axis(rows), flat_axis(columns)};
-    if (suits_transposed(tensors, columns)) return TransposedPlanes(tensors, axes).run(thread_count);
-    if (suits_flat(tensors, rows, columns)) return FlatPlanes(tensors, axes).run(thread_count);
-    PaddingJob job = plan(grad_output, grad_input, rows, columns);
-    const int64_t row_count = job.grad_input.size[0] * job.grad_input.size[1] * job.rows.in;
-    const GatherPlan column_sums = plan_columns(job, columns, row_count);
+    if (run_whole_planes(grad_output, grad_input, rows, columns, thread_count)) return;
+    PaddingJob job = plan(grad_output, grad_input, columns);
+    const std::vector<int64_t> offsets = row_offsets(rows, job.grad_output);
+    job.row_begin = rows.begin();
+    job.row_source = offsets.data();
+    const int64_t row_count = job.grad_input.size[0] * job.grad_input.size[1] * rows.in();
+    const GatherPlan column_sums = plan_sums_of_columns(job, columns, row_count);
     job.column_sums = column_sums.table();
     job.widens = job.grad_input.dtype != DType::float32 && column_sums.has_far_terms();
     const int64_t row_size = std::max(job.columns.in, job.columns.out) * job.inner;

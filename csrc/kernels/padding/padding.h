@@ -42,9 +42,9 @@ class SourceAxis {
     int64_t* const numbers_;
 };
 
-// grad_input[n,c,h,w] = sum of grad_output[n,c,oh,ow] over all (oh, ow) that (h, w) was copied to; both of one real or complex
-// floating-point type.
-void padding_backward(const View<4>& grad_output, const View<4>& grad_input, const SourceAxis& rows, const SourceAxis& columns,
+// grad_input[n,c,d,h,w] = sum of grad_output[n,c,od,oh,ow] over all (od, oh, ow) that (d, h, w) was copied to; both of one real or complex
+// floating-point type. `rows` is of depth and rows, as one axis.
+void padding_backward(const View<5>& grad_output, const View<5>& grad_input, const SourceAxis& rows, const SourceAxis& columns,
                       int thread_count);
 
 }  // namespace torch_aclnn::kernels

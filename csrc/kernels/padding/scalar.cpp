@@ -1,6 +1,5 @@
 // Padding backward, one real number at a time, in the order of the definition.
 #include "kernels/padding/job.h"
-#include "kernels/scalar/rows.h"
 
 namespace torch_aclnn::kernels::scalar {
 namespace {
@@ -13,30 +12,32 @@ class Padding {
     explicit Padding(const PaddingJob& job) : job_(job) {}
 
     void run(int64_t begin, int64_t end) const {
-        for_rows<T>(job_, begin, end, [&](const T* plane, T* row, int64_t h) {
+        const View<5>&in = job_.grad_input, &out = job_.grad_output;
+        const int64_t rows = in.size[2] * in.size[3];
+        for (int64_t row = begin; row < end; ++row) {
+            const int64_t r = row % rows, c = row / rows % in.size[1], n = row / rows / in.size[1];
+            const T* volume = static_cast<const T*>(out.data) + n * out.stride[0] + c * out.stride[1];
+            T* target = static_cast<T*>(in.data) + n * in.stride[0] + c * in.stride[1] + r / in.size[3] * in.stride[2] + r % in.size[3] * in.stride[3];
             for (int64_t w = 0; w < job_.columns.in; ++w)
-                for (int64_t i = 0; i < job_.inner; ++i) row[w * job_.grad_input.stride[3] + i] = cell(plane + i, h, w);
-        });
+                for (int64_t i = 0; i < job_.inner; ++i) target[w * in.stride[4] + i] = cell(volume + i, r, w);
+        }
     }
 
    private:
     // A sum of one element is that element, sign of zero included.
-    T cell(const T* plane, int64_t h, int64_t w) const {
+    T cell(const T* volume, int64_t row, int64_t w) const {
         const SourceTable& columns = job_.columns;
         const int64_t first = columns.begin[w], last = columns.begin[w + 1];
-        if (first == last || job_.rows.begin[h] == job_.rows.begin[h + 1]) return T(0.0f);
-        S sum = column_of_rows(plane, h, columns.source[first]);
-        for (int64_t k = first + 1; k < last; ++k) sum += column_of_rows(plane, h, columns.source[k]);
+        if (first == last || job_.row_begin[row] == job_.row_begin[row + 1]) return T(0.0f);
+        S sum = column_of_rows(volume, row, columns.source[first]);
+        for (int64_t k = first + 1; k < last; ++k) sum += column_of_rows(volume, row, columns.source[k]);
         return static_cast<T>(sum);
     }
 
-    S column_of_rows(const T* plane, int64_t h, int64_t column) const {
-        const SourceTable& rows = job_.rows;
-        const auto at = [&](int64_t k) {
-            return static_cast<S>(plane[rows.source[k] * job_.grad_output.stride[2] + column * job_.grad_output.stride[3]]);
-        };
-        S sum = at(rows.begin[h]);
-        for (int64_t k = rows.begin[h] + 1; k < rows.begin[h + 1]; ++k) sum += at(k);
+    S column_of_rows(const T* volume, int64_t row, int64_t column) const {
+        const auto at = [&](int64_t k) { return static_cast<S>(volume[job_.row_source[k] + column * job_.grad_output.stride[4]]); };
+        S sum = at(job_.row_begin[row]);
+        for (int64_t k = job_.row_begin[row] + 1; k < job_.row_begin[row + 1]; ++k) sum += at(k);
         return sum;
     }
 

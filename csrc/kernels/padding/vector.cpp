@@ -2,7 +2,6 @@
 #include "kernels/flat_planes/gather_sum.h"
 #include "kernels/padding/job.h"
 #include "kernels/simd/line_stream.h"
-#include "kernels/simd/planes.h"
 #include "kernels/simd/sink.h"
 #include "kernels/simd/terms.h"
 
@@ -23,61 +22,72 @@ class PaddedRows {
           sink_(static_cast<char*>(scratch) + job.sum_bytes + 2 * job.row_bytes, job.sink_bytes, job.stream) {}
 
     void run(int64_t begin, int64_t end) {
-        for_planes<T>(job_, begin, end, [&](const T* source, T* target, int64_t h, int64_t h_end) {
-            for (; h < h_end; ++h) {
-                target_ = target + h * job_.grad_input.stride[2];
-                if (job_.prefetch && h + 1 < h_end) prefetch_row_starts(source, h + 1);
-                fill(source, h);
-                if (is_scattered_) scatter();
-            }
-        });
+        const View<5>&out = job_.grad_output, &in = job_.grad_input;
+        const int64_t height = in.size[3], depth = in.size[2], channels = in.size[1];
+        int64_t plane = begin / height, h = begin % height;
+        for (int64_t left = end - begin; left > 0; ++plane, h = 0) {
+            const int64_t h_end = smaller(height, h + left), d = plane % depth, c = plane / depth % channels, n = plane / depth / channels;
+            left -= h_end - h;
+            fill_rows(static_cast<const T*>(out.data) + n * out.stride[0] + c * out.stride[1],
+                      static_cast<T*>(in.data) + n * in.stride[0] + c * in.stride[1] + d * in.stride[2], d * height, h, h_end);
+        }
     }
 
    private:
     // Whose sums take longer than to prepare them, by functions apart from the loops of small maps, which are one.
     static constexpr int64_t kLongRow = 512, kWideCell = 4 * kLanes<S>;
     static constexpr int64_t kAheadBytes = 512;
+    static constexpr std::integral_constant<int64_t, 1> kOne{};  // of offsets that count numbers
+
+    // The rows [h, h_end) of a plane, whose first row is this one of its volume.
+    void fill_rows(const T* source, T* target, int64_t first, int64_t h, int64_t h_end) {
+        for (; h < h_end; ++h) {
+            target_ = target + h * job_.grad_input.stride[3];
+            if (job_.prefetch && h + 1 < h_end) prefetch_row_starts(source, first + h + 1);
+            fill(source, first + h);
+            if (is_scattered_) scatter();
+        }
+    }
 
     // Where `count` elements from element i of the row on are put.
     T* room(int64_t i, int64_t count) { return is_scattered_ ? row_ + i : sink_.exact_room(target_ + i, count); }
 
     void fill(const T* plane, int64_t h) {
-        const int64_t row_stride = job_.grad_output.stride[2], count = job_.rows.begin[h + 1] - job_.rows.begin[h];
-        const int64_t* rows = job_.rows.source + job_.rows.begin[h];
-        if (count == 1 && !job_.widens) return fill_columns(adjacent_row(plane + rows[0] * row_stride));
+        const int64_t count = job_.row_begin[h + 1] - job_.row_begin[h];
+        const int64_t* rows = job_.row_source + job_.row_begin[h];
+        if (count == 1 && !job_.widens) return fill_columns(adjacent_row(plane + rows[0]));
         const int64_t size = job_.columns.out * job_.inner;
         if (count == 0)
             __builtin_memset(sums_, 0, size * sizeof(S));
-        else if (job_.grad_output.stride[3] == job_.inner)
-            add_rows(plane, row_stride, rows, count);
+        else if (job_.grad_output.stride[4] == job_.inner)
+            add_rows(plane, rows, count);
         else
-            for (int64_t row = 0; row < count; ++row) add_row(adjacent_row(plane + rows[row] * row_stride), row == 0);
+            for (int64_t row = 0; row < count; ++row) add_row(adjacent_row(plane + rows[row]), row == 0);
         fill_columns(static_cast<const S*>(sums_));
     }
 
     // From there on a row is fetched ahead as it is read.
     void prefetch_row_starts(const T* plane, int64_t h) const {
-        for (int64_t k = job_.rows.begin[h]; k < job_.rows.begin[h + 1]; ++k)
-            prefetch_bytes(plane + job_.rows.source[k] * job_.grad_output.stride[2], kAheadBytes);
+        for (int64_t k = job_.row_begin[h]; k < job_.row_begin[h + 1]; ++k) prefetch_bytes(plane + job_.row_source[k], kAheadBytes);
     }
 
-    void add_rows(const T* plane, int64_t row_stride, const int64_t* rows, int64_t count) {
+    void add_rows(const T* plane, const int64_t* rows, int64_t count) {
         const int64_t size = job_.columns.out * job_.inner;
-        if (size >= kLongRow) return add_long_rows(plane, row_stride, rows, count);
+        if (size >= kLongRow) return add_long_rows(plane, rows, count);
         for_lanes<S>(size, [=, sums = sums_](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
-            store<N>(sums + i, sum_at<N>(plane + i, row_stride, rows, count));
+            store<N>(sums + i, sum_at<N>(plane + i, kOne, rows, count));
         });
     }
 
-    __attribute__((noinline)) void add_long_rows(const T* plane, int64_t row_stride, const int64_t* rows, int64_t count) {
+    __attribute__((noinline)) void add_long_rows(const T* plane, const int64_t* rows, int64_t count) {
         constexpr int64_t kAhead = kAheadBytes / sizeof(T), kPart = 128 / sizeof(T);
         const int64_t size = job_.columns.out * job_.inner, part = job_.prefetch ? kPart : size;
-        visit_sum_at(row_stride, rows, count, [&](const auto& sum) {
+        visit_sum_at(kOne, rows, count, [&](const auto& sum) {
             for (int64_t begin = 0; begin < size; begin += part) {
                 // A machine by itself reads ahead in one page of memory only.
                 for (int64_t k = 0; job_.prefetch && k < count; ++k)
-                    prefetch_bytes(plane + begin + kAhead + rows[k] * row_stride, kPart * sizeof(T));
+                    prefetch_bytes(plane + begin + kAhead + rows[k], kPart * sizeof(T));
                 for_lanes<S>(smaller(part, size - begin), [=, source = plane + begin, sums = sums_ + begin](auto width, int64_t i) {
                     store<decltype(width)::value>(sums + i, sum(width, source + i));
                 });
@@ -153,7 +163,7 @@ class PaddedRows {
         const int64_t inner = job_.inner, count = column_begin_[w + 1] - column_begin_[w];
         const int64_t* columns = column_source_ + column_begin_[w];
         if (count == 0) return (void)__builtin_memset(target, 0, inner * sizeof(T));
-        if (inner == 1) return store<1>(target, sum_at<1>(source, std::integral_constant<int64_t, 1>{}, columns, count));
+        if (inner == 1) return store<1>(target, sum_at<1>(source, kOne, columns, count));
         if (inner >= kWideCell) return add_wide_column(target, source, columns, count);
         for_lanes<S>(inner, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
@@ -180,7 +190,7 @@ class PaddedRows {
 
     // The row itself if its cells are adjacent, else a copy.
     const T* adjacent_row(const T* source) {
-        const int64_t stride = job_.grad_output.stride[3], inner = job_.inner;
+        const int64_t stride = job_.grad_output.stride[4], inner = job_.inner;
         if (stride == inner) return source;
         for (int64_t o = 0; o < job_.columns.out; ++o)
             for (int64_t i = 0; i < inner; ++i) packed_[o * inner + i] = source[o * stride + i];
@@ -188,7 +198,7 @@ class PaddedRows {
     }
 
     void scatter() const {
-        const int64_t stride = job_.grad_input.stride[3], inner = job_.inner;
+        const int64_t stride = job_.grad_input.stride[4], inner = job_.inner;
         for (int64_t w = 0; w < job_.columns.in; ++w)
             for (int64_t i = 0; i < inner; ++i) target_[w * stride + i] = row_[w * inner + i];
     }
@@ -200,7 +210,7 @@ class PaddedRows {
     Sink sink_;
     LineStream stream_;
     T* target_ = nullptr;
-    const bool is_scattered_ = job_.grad_input.stride[3] != job_.inner;
+    const bool is_scattered_ = job_.grad_input.stride[4] != job_.inner;
     // Of single numbers each border is a piece of its own, which takes longer than to collect the row.
     const bool streams_cells_ = job_.stream && job_.inner > 1 && !is_scattered_;
     // Of the columns, at hand for each row.

@@ -1,14 +1,12 @@
-// Gradient of 2-D edge replication.
+// pad_backward() of 2-D planes.
 #pragma once
 
-#include "kernels/support/api.h"
-#include "kernels/support/view.h"
+#include "kernels/separable/operators.h"
 
 namespace torch_aclnn::kernels {
 
-// grad_output (N,C,H+top+bottom,W+left+right) -> grad_input (N,C,H,W), both of one real or complex floating-point type.
-// Negative padding crops; of padding = {left, right, top, bottom} only left and top are needed beside the sizes.
-TORCH_ACLNN_KERNELS_API void replication_pad2d_backward(const View<4>& grad_output, const View<4>& grad_input, int64_t left, int64_t top,
-                                                        int thread_count);
+inline void replication_pad2d_backward(const View<4>& grad_output, const View<4>& grad_input, int64_t left, int64_t top, int thread_count) {
+    pad_backward(Padding::replication, with_depth(grad_output), with_depth(grad_input), {0, top, left}, thread_count);
+}
 
 }  // namespace torch_aclnn::kernels

@@ -42,6 +42,13 @@ class WindowAxis {
     }
     int64_t max_windows() const { return table(out_, nullptr).max_windows(); }  // of an index
     bool overlap() const { return max_windows() > 1; }
+    // Whether each index lies in one window of its own, by whose size nothing is divided.
+    bool is_identity() const {
+        if (in_ != out_) return false;
+        for (int64_t i = 0; i < in_; ++i)
+            if (first()[i] != i || last()[i] != i + 1 || divisor()[i] != 1) return false;
+        return true;
+    }
     // Whether each index lies in exactly one window; after find_runs.
     bool has_one_window_each() const;
     void find_runs();

@@ -1,6 +1,6 @@
-// 3-D adaptive average pooling backward in lanes. The sums over a window are separable: depth first, then rows, then columns. What lies in
+// Average pooling backward of volumes in lanes. The sums over a window are separable: depth first, then rows, then columns. What lies in
 // the same windows is the same: planes and rows are computed once and copied.
-#include "kernels/adaptive_avg_pool3d_backward/job.h"
+#include "kernels/separable/volumes_job.h"
 #include "kernels/flat_planes/gather_sum.h"
 #include "kernels/simd/sink.h"
 #include "kernels/simd/terms.h"
@@ -9,11 +9,11 @@ namespace torch_aclnn::kernels::KERNEL_ISA {
 namespace {
 
 template <class T>
-class AdaptiveAvgPool3d {
+class Volumes {
    public:
     using S = Sum<T>;
 
-    AdaptiveAvgPool3d(const AdaptiveAvgPool3dJob& job, void* scratch)
+    Volumes(const VolumesJob& job, void* scratch)
         : job_(job),
           plane_(static_cast<S*>(scratch)),
           sums_(reinterpret_cast<S*>(static_cast<char*>(scratch) + job.plane_bytes)),
@@ -40,6 +40,7 @@ class AdaptiveAvgPool3d {
     void sum_planes(const T* volume, int64_t d) {
         const View<5>& out = job_.grad_output;
         const int64_t first = job_.depth.first[d], count = job_.depth.last[d] - first;
+        if (count == 0) return (void)__builtin_memset(plane_, 0, job_.rows.out * job_.columns.out * job_.inner * sizeof(S));
         const T* source = volume + first * out.stride[2];
         const int64_t row = job_.columns.out * job_.inner;
         const bool adjacent = out.stride[4] == job_.inner, dense = adjacent && out.stride[3] == row;
@@ -97,6 +98,7 @@ class AdaptiveAvgPool3d {
 
     void make_row(int64_t h, T* row) {
         const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first, windows = job_.columns.out * job_.inner;
+        if (count == 0) return (void)__builtin_memset(row, 0, width() * sizeof(T));
         const S* source = plane_ + first * windows;
         const S* row_scale = scale_from(job_.rows, first);
         const S* column_scale = scale_from(job_.columns, 0);
@@ -139,6 +141,7 @@ class AdaptiveAvgPool3d {
         const int64_t inner = job_.inner, first = job_.columns.first[begin], count = job_.columns.last[begin] - first;
         const S* sums = sums_ + first * inner;
         T* target = row + begin * inner;
+        if (count == 0) return (void)__builtin_memset(target, 0, (job_.columns.run_end[begin] - begin) * inner * sizeof(T));
         for_lanes<S>(inner, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
             store<N>(target + i, sum_apart<N>(sums + i, inner, count));
@@ -161,7 +164,7 @@ class AdaptiveAvgPool3d {
         return axis.scale == nullptr ? nullptr : static_cast<const S*>(axis.scale) + first;
     }
 
-    const AdaptiveAvgPool3dJob& job_;
+    const VolumesJob& job_;
     S* plane_;
     S* sums_;
     T* result_;
@@ -170,8 +173,8 @@ class AdaptiveAvgPool3d {
 
 }  // namespace
 
-void adaptive_avg_pool3d(const AdaptiveAvgPool3dJob& job, int64_t begin, int64_t end, void* scratch) {
-    visit_sums(job.grad_input.dtype, [&](auto element) { AdaptiveAvgPool3d<decltype(element)>(job, scratch).run(begin, end); });
+void volumes(const VolumesJob& job, int64_t begin, int64_t end, void* scratch) {
+    visit_sums(job.grad_input.dtype, [&](auto element) { Volumes<decltype(element)>(job, scratch).run(begin, end); });
 }
 
 }  // namespace torch_aclnn::kernels::KERNEL_ISA

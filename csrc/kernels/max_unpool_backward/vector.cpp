@@ -1,6 +1,6 @@
 // Max unpooling backward: a gather within each plane. A few indices are checked at once and then gathered without branches; of more the
 // checks would keep elements that are still on their way from memory apart.
-#include "kernels/max_unpool3d_backward/job.h"
+#include "kernels/max_unpool_backward/job.h"
 #include "kernels/simd/row_pieces.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {

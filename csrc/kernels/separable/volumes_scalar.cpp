@@ -1,15 +1,15 @@
-// 3-D adaptive average pooling backward, one cell at a time, in the order of the definition.
-#include "kernels/adaptive_avg_pool3d_backward/job.h"
+// Average pooling backward of volumes, one cell at a time, in the order of the definition.
+#include "kernels/separable/volumes_job.h"
 
 namespace torch_aclnn::kernels::scalar {
 namespace {
 
 template <class T>
-class AdaptiveAvgPool3d {
+class Volumes {
    public:
     using S = typename Accumulator<T>::type;
 
-    explicit AdaptiveAvgPool3d(const AdaptiveAvgPool3dJob& job) : job_(job) {}
+    explicit Volumes(const VolumesJob& job) : job_(job) {}
 
     void run(int64_t begin, int64_t end) const {
         const View<5>&in = job_.grad_input, &out = job_.grad_output;
@@ -39,22 +39,22 @@ class AdaptiveAvgPool3d {
         return scaled_sum(job_.depth, d, [&](int64_t od) { return static_cast<S>(cells[od * job_.grad_output.stride[2]]); });
     }
 
-    // Over the windows of input index i; there is at least one.
+    // Over the windows of input index i.
     template <class Value>
     static S scaled_sum(const AxisTable& axis, int64_t i, const Value& value) {
         const auto scaled = [&](int64_t o) { return axis.scale == nullptr ? value(o) : value(o) * static_cast<const S*>(axis.scale)[o]; };
-        S sum = scaled(axis.first[i]);
-        for (int64_t o = axis.first[i] + 1; o < axis.last[i]; ++o) sum += scaled(o);
+        S sum = 0;
+        for (int64_t o = axis.first[i]; o < axis.last[i]; ++o) sum += scaled(o);
         return sum;
     }
 
-    const AdaptiveAvgPool3dJob& job_;
+    const VolumesJob& job_;
 };
 
 }  // namespace
 
-void adaptive_avg_pool3d(const AdaptiveAvgPool3dJob& job, int64_t begin, int64_t end, void*) {
-    visit_floating(job.grad_input.dtype, [&](auto tag) { AdaptiveAvgPool3d<typename decltype(tag)::type>(job).run(begin, end); });
+void volumes(const VolumesJob& job, int64_t begin, int64_t end, void*) {
+    visit_floating(job.grad_input.dtype, [&](auto tag) { Volumes<typename decltype(tag)::type>(job).run(begin, end); });
 }
 
 }  // namespace torch_aclnn::kernels::scalar

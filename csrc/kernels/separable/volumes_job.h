@@ -1,4 +1,4 @@
-// What the loop of 3-D adaptive average pooling takes. Plain data, because it is compiled for several instruction sets.
+// What the loop of volumes takes. Plain data, because it is compiled for several instruction sets.
 #pragma once
 
 #include "kernels/flat_planes/job.h"
@@ -11,7 +11,7 @@ namespace torch_aclnn::kernels {
 // grad_input[n,c,d,h,w] = sum over ow of (sum over oh of (sum over od of grad_output[n,c,od,oh,ow] * depth.scale[od]) * rows.scale[oh])
 // * columns.scale[ow], for cells of `inner` adjacent numbers: one, or all channels of channels-last tensors, which then have one channel.
 // With column_sums columns.scale has a value for each number of a cell.
-struct AdaptiveAvgPool3dJob {
+struct VolumesJob {
     View<5> grad_output, grad_input;
     int64_t inner;
     AxisTable depth, rows, columns;
@@ -26,7 +26,7 @@ struct AdaptiveAvgPool3dJob {
 };
 
 // Makes the planes [begin, end) of grad_input, counted over n, c, d. `scratch` has as many bytes as the plan asks for.
-using AdaptiveAvgPool3dLoop = void(const AdaptiveAvgPool3dJob& job, int64_t begin, int64_t end, void* scratch);
-TORCH_ACLNN_DECLARE_LOOP(AdaptiveAvgPool3dLoop, adaptive_avg_pool3d)
+using VolumesLoop = void(const VolumesJob& job, int64_t begin, int64_t end, void* scratch);
+TORCH_ACLNN_DECLARE_LOOP(VolumesLoop, volumes)
 
 }  // namespace torch_aclnn::kernels

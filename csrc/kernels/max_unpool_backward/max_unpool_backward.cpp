@@ -1,9 +1,9 @@
-#include "kernels/max_unpool3d_backward/max_unpool3d_backward.h"
+#include "kernels/max_unpool_backward/max_unpool_backward.h"
 
 #include <algorithm>
 #include <mutex>
 
-#include "kernels/max_unpool3d_backward/job.h"
+#include "kernels/max_unpool_backward/job.h"
 #include "kernels/support/cache.h"
 #include "kernels/support/loop.h"
 #include "kernels/support/parallel.h"
@@ -133,7 +133,7 @@ MaxUnpoolJob part_of_rows(MaxUnpoolJob job, int64_t begin, int64_t end) {
 
 }  // namespace
 
-std::optional<BadIndex> max_unpool3d_backward(const View<5>& grad_output, const View<5>& indices, const View<5>& out, int thread_count) {
+std::optional<BadIndex> max_unpool_backward(const View<5>& grad_output, const View<5>& indices, const View<5>& out, int thread_count) {
     if (out.empty()) return std::nullopt;
     const bool by_channel = rows_are_channels(grad_output, indices);
     const MaxUnpoolJob job = plan(grad_output, indices, out, by_channel);

@@ -1,4 +1,4 @@
-#include "kernels/adaptive_avg_pool3d_backward/adaptive_avg_pool3d_backward.h"
+#include "kernels/separable/volumes.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/adaptive_avg_pool2d_backward/adaptive_avg_pool2d_backward.h"
-#include "kernels/adaptive_avg_pool3d_backward/job.h"
-#include "kernels/average_pool/average_pool.h"
+#include "kernels/separable/volumes_job.h"
 #include "kernels/flat_planes/flat_planes.h"
 #include "kernels/flat_planes/gather_columns.h"
 #include "kernels/support/cache.h"
@@ -104,10 +102,12 @@ Cells plan_cells(const View<5>& grad_output, const View<5>& grad_input, const Wi
     return {1, plan_columns<S>(columns, windows, 1, channels * row_count)};
 }
 
-// Rows without gaps between them, each of which lies in one window of columns: then the rows of a plane are one long row, of which the
-// windows hold runs.
-bool has_one_window_of_columns(const View<5>& grad_output, const View<5>& grad_input) {
-    return grad_output.size[4] == 1 && grad_input.stride[4] == 1 && grad_input.stride[3] == grad_input.size[4];
+// Rows without gaps between them, all in one window of columns: then the rows of a plane are one long row, of which the windows hold runs.
+// The scales are rounded as one if they are of one size, and each number is scaled once where it lies in one window.
+bool has_one_window_of_columns(const View<5>& grad_output, const View<5>& grad_input, const WindowAxis& rows, const WindowAxis& columns) {
+    const bool is_dense = grad_input.stride[4] == 1 && grad_input.stride[3] == grad_input.size[4];
+    return is_dense && grad_output.size[4] == 1 && columns.run_end()[0] == columns.in() && columns.has_one_window_each() &&
+           rows.has_one_divisor() && !rows.overlap();
 }
 
 View<4> with_depth_as_rows(const View<5>& view, int64_t columns, int64_t column_stride) {
@@ -137,25 +137,23 @@ View<4> with_planes_in(int d, const View<5>& view) {
 }
 
 // Where no two planes are pooled together: 2-D pooling has the faster loops, but for few planes.
-std::optional<int> suits_planes(const View<5>& grad_output, const View<5>& grad_input) {
+std::optional<int> suits_planes(const View<5>& grad_output, const View<5>& grad_input, const WindowAxis& depth) {
     constexpr int64_t kMinPlanes = 16;
     const View<5>& in = grad_input;
     const int64_t planes_per_depth = in.size[0] * (has_adjacent_channels(grad_output, in) ? 1 : in.size[1]);
-    if (in.size[2] != grad_output.size[2] || planes_per_depth * in.size[2] < kMinPlanes) return std::nullopt;
+    if (!depth.is_identity() || planes_per_depth * in.size[2] < kMinPlanes) return std::nullopt;
     return dimension_of_planes(grad_output, in);
 }
 
 template <class S>
-void run(View<5> grad_output, View<5> grad_input, int thread_count) {
-    WindowAxis depth = adaptive_axis(grad_input.size[2], grad_output.size[2]);
-    WindowAxis rows = adaptive_axis(grad_input.size[3], grad_output.size[3]);
-    WindowAxis columns = adaptive_axis(grad_input.size[4], grad_output.size[4]);
-    for (WindowAxis* axis : {&depth, &rows, &columns}) axis->find_runs();
+void run(View<5> grad_output, View<5> grad_input, WindowAxis depth, WindowAxis rows, WindowAxis columns, RegularWindows regular,
+         int thread_count) {
     auto scales = window_scales<S, 3>({&depth, &rows, &columns});
     if constexpr (std::is_same_v<S, float>)
         if (run_whole_volumes(grad_output, grad_input, {&depth, &rows, &columns}, scales, thread_count)) return;
-    if (const auto d = suits_planes(grad_output, grad_input))
-        return adaptive_avg_pool2d_backward(with_planes_in(*d, grad_output), with_planes_in(*d, grad_input), thread_count);
+    if (const auto d = suits_planes(grad_output, grad_input, depth))
+        return average_pool_backward(with_planes_in(*d, grad_output), with_planes_in(*d, grad_input), std::move(rows), std::move(columns),
+                                     regular, thread_count);
     const auto table = [&](const WindowAxis& axis, int d) {
         return axis.table(grad_output.size[2 + d], scales[d].empty() ? nullptr : scales[d].data());
     };
@@ -176,7 +174,7 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
         }
     const GatherTable column_sums = cells.sums.table();
     if (inner > 1 && column_sums.blocks > 0) scales[2] = repeat_each(scales[2], inner);
-    AdaptiveAvgPool3dJob job{};
+    VolumesJob job{};
     job.grad_output = grad_output;
     job.grad_input = grad_input;
     job.inner = inner;
@@ -193,7 +191,7 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
     job.result_bytes = round_to_lines(result * element_size(grad_input.dtype) + kSlack);
     job.sink_bytes = sink_bytes(job.result_bytes);
     const int64_t bytes = job.plane_bytes + job.sum_bytes + job.result_bytes + job.sink_bytes;
-    AdaptiveAvgPool3dLoop* const loop = TORCH_ACLNN_LOOP(adaptive_avg_pool3d);
+    VolumesLoop* const loop = TORCH_ACLNN_LOOP(volumes);
     parallel_for(plane_count, kCostOfSum * grad_input.size[3] * width, thread_count, [&](int64_t begin, int64_t end) {
         Scratch scratch(bytes);
         loop(job, begin, end, scratch.data());
@@ -202,19 +200,17 @@ void run(View<5> grad_output, View<5> grad_input, int thread_count) {
 
 }  // namespace
 
-void adaptive_avg_pool3d_backward(const View<5>& grad_output, const View<5>& grad_input, int thread_count) {
-    if (grad_input.empty()) return;
-    if (has_one_window_of_columns(grad_output, grad_input)) {
-        const WindowAxis rows = adaptive_axis(grad_input.size[3], grad_output.size[3]);
+void volumes_backward(const View<5>& grad_output, const View<5>& grad_input, WindowAxis depth, WindowAxis rows, WindowAxis columns,
+                      RegularWindows regular, int thread_count) {
+    for (WindowAxis* axis : {&depth, &rows, &columns}) axis->find_runs();
+    if (has_one_window_of_columns(grad_output, grad_input, rows, columns)) {
         const int64_t width = grad_input.size[4];
-        if (rows.has_one_divisor())  // or scales would be rounded otherwise
-            return average_pool_backward(with_depth_as_rows(grad_output, grad_output.size[3], grad_output.stride[3]),
-                                         with_depth_as_rows(grad_input, grad_input.size[3] * width, 1),
-                                         adaptive_axis(grad_input.size[2], grad_output.size[2]), repeat_each(rows, width, width), {},
-                                         thread_count);
+        return average_pool_backward(with_depth_as_rows(grad_output, grad_output.size[3], grad_output.stride[3]),
+                                     with_depth_as_rows(grad_input, grad_input.size[3] * width, 1), std::move(depth),
+                                     repeat_each(rows, width, columns.divisor()[0]), {}, thread_count);
     }
     const auto run_in = grad_input.dtype == DType::float64 ? run<double> : run<float>;
-    run_in(grad_output, grad_input, thread_count);
+    run_in(grad_output, grad_input, std::move(depth), std::move(rows), std::move(columns), regular, thread_count);
 }
 
 }  // namespace torch_aclnn::kernels

@@ -1,5 +1,5 @@
 // Max unpooling backward, one element at a time.
-#include "kernels/max_unpool3d_backward/job.h"
+#include "kernels/max_unpool_backward/job.h"
 #include "kernels/scalar/position.h"
 
 namespace torch_aclnn::kernels::scalar {
