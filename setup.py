@@ -144,7 +144,6 @@ class BuildLibraries(build_ext):
         in_place = self.inplace or self.editable_mode
         build = build_directory()
         compile_libraries(build, str(directory_of("torch") / "lib") if in_place else TORCH_BESIDE_THE_PACKAGE)
-        shutil.copytree(SOURCES / "include", package / "toolkit" / "include", dirs_exist_ok=True)
         shutil.copytree(build / "toolkit", package / "toolkit", dirs_exist_ok=True, copy_function=replace)
         for extension in build.glob("_C.*.so"):
             replace(str(extension), str(package / extension.name))

@@ -1,7 +1,7 @@
-"""What the sources of the adapters declare: the entry points of csrc/engine/aten, with the C types of their parameters.
+"""What the engine's sources declare: the entry points of csrc/engine/opapi and csrc/engine/aten, with the C types of their parameters.
 
-The sources are read with their own macros expanded by the preprocessor, in which ATEN_CHECKED_ENTRY stands for a mark instead of a
-function. What a kind is in C follows from the definitions of kinds, in the same files.
+The sources are read with their own macros expanded by the preprocessor, in which OPAPI_ENTRY and ATEN_CHECKED_ENTRY stand for a mark
+instead of a function. What a kind is in C follows from the definitions of kinds, in the same folder.
 """
 
 import re
@@ -12,11 +12,12 @@ from pathlib import Path
 
 _MARK = "TORCH_ACLNN_ENTRY_POINT"
 _MACROS = f"""\
+#define OPAPI_ENTRY(entry_point, family, offer, prepare, ...) {_MARK}(entry_point, __VA_ARGS__)
 #define ATEN_ENTRY(entry_point, dtypes, ...) {_MARK}(entry_point, __VA_ARGS__)
 #define ATEN_CHECKED_ENTRY(entry_point, dtypes, check, ...) {_MARK}(entry_point, __VA_ARGS__)
 """
-# Its macros are those above.
-_FORM = "engine/aten/adapter/adapter.h"
+# Their macros are those above.
+_FORMS = ("engine/opapi/entry.h", "engine/aten/adapter/adapter.h")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<[^>]*>|"(?P<path>[^"]*)")[^\n]*$', re.MULTILINE)
 _ENTRY_POINT = re.compile(_MARK + r"\(\s*(?P<name>\w+)\s*,(?P<parameters>(?:[^()]|\([^()]*\))*)\)")
 _PARAMETER = re.compile(r"\(\s*(?P<kind>[^(),]+(?:<[^()]*>)?)\s*,\s*(?P<name>\w+)\s*\)")
@@ -58,16 +59,17 @@ class EntryPoint:
     functions: tuple[Function, ...]
 
 
-def read(sources: Path, preprocessor: Sequence[str]) -> list[EntryPoint]:
-    """Return the entry points that csrc/engine/aten exports, by name.
+def read(sources: Path, folder: str, preprocessor: Sequence[str]) -> list[EntryPoint]:
+    """Return the entry points that a library of the engine exports, by name.
 
     Args:
         sources: the folder csrc.
+        folder: its sources, such as ``engine/aten``.
         preprocessor: the compiler and its options, as for C++.
 
     """
-    files = sorted((sources / "engine" / "aten").rglob("*.cpp"))
-    kinds = _Kinds(text for file in sorted((sources / "engine" / "aten").rglob("*.[ch]*")) for text in [file.read_text()])
+    files = sorted((sources / folder).rglob("*.cpp"))
+    kinds = _Kinds(file.read_text() for file in sorted((sources / folder).rglob("*.[ch]*")))
     found: dict[str, EntryPoint] = {}
     for file in files:
         text = file.read_text()
@@ -80,11 +82,11 @@ def read(sources: Path, preprocessor: Sequence[str]) -> list[EntryPoint]:
 
 
 def _marked(sources: Path, text: str, preprocessor: Sequence[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    if "ATEN_" not in text:
+    if "ATEN_" not in text and "OPAPI_" not in text:
         return
     expanded = subprocess.run(
         [*preprocessor, "-E", "-P", "-w", "-x", "c++", "-std=c++20", "-"],
-        input=_MACROS + _with_own_headers(sources, text, {_FORM}),
+        input=_MACROS + _with_own_headers(sources, text, set(_FORMS)),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -153,7 +155,7 @@ class _Kinds:
             return arguments[0]
         definition = self._definitions.get(name)
         if definition is None:
-            raise SystemExit(f"csrc/engine/aten: no definition of the kind {kind} in a form that csrc/interface/adapters.py reads")
+            raise SystemExit(f"csrc/engine: no definition of the kind {kind} in a form that csrc/interface/adapters.py reads")
         base = definition["base"] + (f"<{definition['arguments']}>" if definition["arguments"] else "")
         return self.c_type(_substituted(base, definition, arguments))
 

@@ -1,4 +1,4 @@
-// Padding. The paddings come last dimension first, two for each. The 2D backwards are operators of their own, in libopapi.
+// Padding. The paddings come last dimension first, two for each. The gradients of those that repeat elements are in libopapi.
 #include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
@@ -10,12 +10,6 @@ using namespace torch_aclnn::host::aten;
 #define PAD(entry_point, dtypes, values, require, function)                                                               \
     ATEN_CHECKED_ENTRY(entry_point, dtypes, require(padding, self), (In, self), (Exactly<values>, padding), (Out, out)) { \
         write(out, function(self, padding));                                                                              \
-    }
-// Elements that went to several places gather several gradients.
-#define PAD_BACKWARD(entry_point, dtypes, values, require, function)                                                          \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require(padding, self), (In, gradOutput), (In, self), (Exactly<values>, padding), \
-                       (Out, gradInput)) {                                                                                    \
-        write(gradInput, function(upcast(gradOutput), upcast(self), padding));                                                \
     }
 
 namespace {
@@ -52,11 +46,6 @@ PAD(aclnnReplicationPad3d, NUMBERS, 6, require_room, at::replication_pad3d)
 PAD(aclnnReflectionPad1d, NUMBERS, 2, require_reflection, at::reflection_pad1d)
 PAD(aclnnReflectionPad2d, NUMBERS, 4, require_reflection, at::reflection_pad2d)
 PAD(aclnnReflectionPad3d, NUMBERS, 6, require_reflection, at::reflection_pad3d)
-
-PAD_BACKWARD(aclnnReplicationPad1dBackward, FLOATING | DOUBLE | COMPLEX, 2, require_room, at::replication_pad1d_backward)
-PAD_BACKWARD(aclnnReplicationPad3dBackward, FLOATING | DOUBLE | COMPLEX, 6, require_room, at::replication_pad3d_backward)
-PAD_BACKWARD(aclnnReflectionPad1dBackward, ANY, 2, require_reflection, at::reflection_pad1d_backward)
-PAD_BACKWARD(aclnnReflectionPad3dBackward, ANY, 6, require_reflection, at::reflection_pad3d_backward)
 
 ATEN_CHECKED_ENTRY(aclnnConstantPadNd, NUMBERS, require_paddings(padding, self), (In, self), (Ints, padding), (Scalar, value), (Out, out)) {
     write(out, at::constant_pad_nd(self, padding, value));

@@ -1,4 +1,4 @@
-// Pooling and unpooling. Some backwards are operators of their own, in libopapi.
+// Pooling and unpooling. The gradients of average pooling and of unpooling are in libopapi.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -74,12 +74,6 @@ ATEN_CHECKED_ENTRY(aclnnAvgPool2d, FLOATING, (require_half(padding, kernelSize, 
 ATEN_CHECKED_ENTRY(aclnnAvgPool3d, ANY, require_half(padding, kernelSize, 1), (In, self), (Steps<3>, kernelSize), (OptSteps<3>, stride),
                    (Pads<3>, padding), (Bool, ceilMode), (Bool, countIncludePad), (Int, divisorOverride), (Out, out)) {
     write(out, at::avg_pool3d(upcast(self), kernelSize, stride, padding, ceilMode, countIncludePad, divisor(divisorOverride)));
-}
-ATEN_CHECKED_ENTRY(aclnnAvgPool3dBackward, FLOATING, require_half(padding, kernelSize, 1), (In, gradOutput), (In, self),
-                   (Steps<3>, kernelSize), (OptSteps<3>, stride), (Pads<3>, padding), (Bool, ceilMode), (Bool, countIncludePad),
-                   (Int, divisorOverride), (Out, out)) {
-    write(out, at::avg_pool3d_backward(upcast(gradOutput), upcast(self), kernelSize, stride, padding, ceilMode, countIncludePad,
-                                       divisor(divisorOverride)));
 }
 
 ATEN_ENTRY(aclnnAdaptiveAvgPool2d, FLOATING, (In, self), (Sizes<2>, outputSize), (Out, out)) {

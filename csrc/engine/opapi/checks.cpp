@@ -38,11 +38,6 @@ void require_not_null(const char* name, const void* pointer) {
     if (pointer == nullptr) refuse_null(name);
 }
 
-void require_handles(std::initializer_list<Named> tensors) {
-    for (const Named& named : tensors) require_not_null(named.name, named.tensor);
-    for (const Named& named : tensors) require_live(named.name, named.tensor);
-}
-
 void require_not_empty_if_strict(std::initializer_list<Named> tensors) {
     if (!config().strict) return;
     for (const Named& named : tensors)
@@ -122,7 +117,8 @@ kernels::DType kernel_dtype(aclDataType dtype) {
         case ACL_BF16: return kernels::DType::bfloat16;
         case ACL_DOUBLE: return kernels::DType::float64;
         case ACL_INT8: return kernels::DType::int8;
-        case ACL_UINT8: return kernels::DType::uint8;
+        case ACL_UINT8:
+        case ACL_BOOL: return kernels::DType::uint8;
         case ACL_INT16: return kernels::DType::int16;
         case ACL_INT32: return kernels::DType::int32;
         case ACL_INT64: return kernels::DType::int64;
@@ -144,8 +140,6 @@ kernels::View<Rank> view(const aclTensor& tensor) {
 }
 
 template kernels::View<1> view<1>(const aclTensor&);
-template kernels::View<4> view<4>(const aclTensor&);
-template kernels::View<5> view<5>(const aclTensor&);
 template kernels::View<8> view<8>(const aclTensor&);
 
 }  // namespace torch_aclnn::host

@@ -26,13 +26,12 @@ void require_live(const char* name, const Handle* handle) {
 
 TORCH_ACLNN_HOST_API void require_not_null(const char* name, const void* pointer);
 
-// 161001 unless the handles are given, 161002 unless they are live.
+// 161001 unless the handle is given, 161002 unless it is live.
 template <class Handle>
 void require_handle(const char* name, const Handle* handle) {
     require_not_null(name, handle);
     require_live(name, handle);
 }
-void require_handles(std::initializer_list<Named> tensors);
 
 // The rules that hold for every tensor: no negative dimension, a number of elements that can be counted, and a view that lies within its
 // storage, which may be declared from the view's offset on unless TORCH_ACLNN_HOST_STRICT is set, and within one allocation of device

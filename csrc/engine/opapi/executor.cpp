@@ -130,25 +130,8 @@ torch_aclnn::host::SlotPool& torch_aclnn::host::slots_of<aclOpExecutor>() {
 
 using namespace torch_aclnn::host;
 
-aclOpExecutor::aclOpExecutor(const char* entry_point, std::initializer_list<Named> inputs, std::initializer_list<Named> outputs,
-                             Compute compute)
-    : entry_point(entry_point),
-      input_count(inputs.size()),
-      output_count(outputs.size()),
-      compute(std::move(compute)),
-      memory_version(device_memory_version()) {
-    watched.reserve(inputs.size() + outputs.size() + 3);
-    size_t i = 0;
-    for (const Named& input : inputs) {
-        this->inputs[i++] = input.tensor;
-        watch(input.name, input.tensor);
-    }
-    i = 0;
-    for (const Named& output : outputs) {
-        this->outputs[i++] = output.tensor;
-        watch(output.name, const_cast<aclTensor*>(output.tensor));
-    }
-}
+aclOpExecutor::aclOpExecutor(const char* entry_point, Compute compute)
+    : entry_point(entry_point), compute(std::move(compute)), memory_version(device_memory_version()) {}
 
 aclOpExecutor::~aclOpExecutor() = default;
 

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -63,9 +62,12 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     using Compute = std::function<void(const aclOpExecutor&)>;
     using Launch = std::function<void(aclrtStream, const std::shared_ptr<aclOpExecutor>&)>;
 
-    // `inputs` and `outputs` are the arguments that the computation looks up by number; they are watched too.
-    aclOpExecutor(const char* entry_point, std::initializer_list<Named> inputs, std::initializer_list<Named> outputs, Compute compute);
+    aclOpExecutor(const char* entry_point, Compute compute);
     ~aclOpExecutor() override;
+
+    // The tensors that the computation looks up by number, in the order in which they are added; null stands for "not given".
+    void add_input(const aclTensor* tensor) { inputs[input_count++] = tensor; }
+    void add_output(const aclTensor* tensor) { outputs[output_count++] = tensor; }
 
     // Notes an argument that phase 2 has to find alive; null stands for "not given".
     template <class Handle>
@@ -93,7 +95,7 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     static constexpr size_t kMaxInputs = 8, kMaxOutputs = 1;  // an operator has no more
     std::array<const aclTensor*, kMaxInputs> inputs{};
     std::array<const aclTensor*, kMaxOutputs> outputs{};
-    size_t input_count, output_count;
+    size_t input_count = 0, output_count = 0;
     Compute compute;
     std::vector<torch_aclnn::host::WatchedHandle> watched;
     uint64_t memory_version;      // of the device memory that the views were checked against
@@ -148,14 +150,3 @@ TORCH_ACLNN_HOST_API aclnnStatus run_phase2(EntryPoint& entry_point, void* works
                                             aclrtStream stream) noexcept;
 
 }  // namespace torch_aclnn::host
-
-// Defines the second phase of an operator, and its record: the family that it belongs to ("pooling"), whichever library has it, and the
-// data types that its first tensor may have, which is the constant that phase 1 checks it against.
-#define TORCH_ACLNN_PHASE2(entry_point, stream_type, family, dtypes)                                                \
-    static ::torch_aclnn::host::EntryPoint entry_point##Entry = [] {                                                \
-        using namespace ::torch_aclnn::host;                                                                        \
-        return EntryPoint(#entry_point, family, (dtypes).bits());                                                   \
-    }();                                                                                                            \
-    aclnnStatus entry_point(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, stream_type stream) { \
-        return ::torch_aclnn::host::run_phase2(entry_point##Entry, workspace, workspaceSize, executor, stream);     \
-    }

@@ -33,7 +33,7 @@ class CachedCall {
     CachedCall& operator=(const CachedCall&) = delete;
 
     std::unique_ptr<aclOpExecutor> executor() const {
-        auto made = std::make_unique<aclOpExecutor>(entry_point_, std::initializer_list<Named>{}, std::initializer_list<Named>{}, compute_);
+        auto made = std::make_unique<aclOpExecutor>(entry_point_, compute_);
         made->inputs = inputs_;
         made->outputs = outputs_;
         made->input_count = input_count_;

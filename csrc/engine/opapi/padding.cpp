@@ -1,64 +1,111 @@
-#include "engine/opapi/padding.h"
-
-#include "engine/opapi/arguments.h"
-#include "engine/opapi/products.h"
+// The gradients of paddings that repeat elements.
+#include "engine/opapi/entry.h"
+#include "engine/opapi/planes.h"
+#include "kernels/separable/operators.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-// Earlier documents ask for it. PyTorch crops by negative values, and later documents do not exclude them.
-void require_no_crop(const PaddingArguments& a) {
-    for (const int64_t value : a.padding.handle->values)
-        if (value < 0) refuse(a.padding.name, "values of at least 0, as TORCH_ACLNN_HOST_STRICT asks", std::to_string(value));
+using kernels::Padding;
+
+// Two numbers for each dimension of the plane, the last dimension first: left, right, top, bottom, front, back.
+struct PaddedPlane {
+    Named grad_output, self;
+    IntArray padding;
+    Named grad_input;
+    uint64_t dims;
+
+    uint64_t dim_of(uint64_t i) const { return self.tensor->rank() - 1 - i / 2; }
+    int64_t size_of(uint64_t i) const { return self.tensor->sizes[dim_of(i)]; }
+    const std::vector<int64_t>& values() const { return padding.handle->values; }
+};
+
+const char* reason_of(bool strict) {
+    return strict ? ", as TORCH_ACLNN_HOST_STRICT asks" : "";
 }
+
+void require_no_crop(const PaddedPlane& p, const char* reason) {
+    for (const int64_t value : p.values())
+        if (value < 0) refuse(p.padding.name, std::string("values of at least 0") + reason, std::to_string(value));
+}
+
+// 161002 unless each padding is less than the size that it extends, or, if `may_be_size`, as large.
+void require_within_size(const PaddedPlane& p, bool may_be_size, const char* reason) {
+    for (uint64_t i = 0; i < 2 * p.dims; ++i) {
+        const int64_t value = p.values()[i], size = p.size_of(i);
+        if (value < size || (may_be_size && value == size)) continue;
+        refuse(p.padding.name,
+               std::string(may_be_size ? "values of at most" : "values below") + " self's size of " + std::to_string(size) +
+                   " in dimension " + std::to_string(p.dim_of(i)) + reason,
+               std::to_string(value));
+    }
+}
+
+// PyTorch crops by negative values, for which only earlier documents have no place. What is repeated cyclically is not defined for them.
+// A reflection has the elements beside the edge only, once. The documents' limit on the others PyTorch does not have.
+void require_limits(Padding mode, const PaddedPlane& p) {
+    const bool strict = config().strict;
+    if (strict || mode == Padding::circular) require_no_crop(p, reason_of(strict && mode != Padding::circular));
+    if (mode == Padding::reflection) require_within_size(p, false, "");
+    if (mode == Padding::circular) require_within_size(p, true, "");
+    if (strict) require_within_size(p, false, reason_of(strict));
+}
+
+void check(const Offer& offer, Padding mode, const PaddedPlane& p) {
+    for (const Named& t : {p.grad_output, p.self, p.grad_input}) {
+        require_dtype(t, accepted_dtypes(offer));
+        require_same_dtype(t, p.self);
+        require_same_format(t, p.self);
+        require_rank(t, p.dims + 1, p.dims + 2);
+        require_same_rank(t, p.self);
+    }
+    require_same_shape(p.grad_input, p.self);
+    require_length(p.padding, {2 * p.dims});
+    require_values(p.padding, INT32_MIN);
+    require_sound({p.grad_output, p.self, p.grad_input});
+    for (const Named& t : {p.grad_output, p.self, p.grad_input}) require_no_zero_dim_after_batch(t, p.dims + 2);
+    require_same_front(p.grad_output, p.self, p.dims);
+    require_limits(mode, p);
+    for (uint64_t i = 2 * p.dims; i > 0; i -= 2)
+        require_dim(p.grad_output, p.dim_of(i - 1), p.size_of(i - 1) + p.values()[i - 2] + p.values()[i - 1]);
+    require_not_empty_if_strict({p.grad_output, p.self});
+    require_no_overlap(p.grad_input, {p.grad_output});
+}
+
+template <Padding mode, uint64_t dims>
+Compute pad(const Offer& offer, Named grad_output, Named self, IntArray padding, Named grad_input) {
+    const PaddedPlane p{grad_output, self, padding, grad_input, dims};
+    check(offer, mode, p);
+    std::array<int64_t, 3> before{};
+    for (uint64_t d = 0; d < dims; ++d) before[2 - d] = p.values()[2 * d];
+    return [before](const aclOpExecutor& e) {
+        const int64_t front_top_left[] = {before[0], before[1], before[2]};
+        kernels::pad_backward(mode, view_of_planes(e.input(0), dims), view_of_planes(e.output(0), dims), front_top_left,
+                              config().thread_count);
+    };
+}
+
+constexpr DTypes kWide = FLOAT | FLOAT16 | DOUBLE | COMPLEX;
+constexpr Products kEvery{Product::inference, Product::training, Product::a2, Product::a3};
+constexpr Products kTraining{Product::training, Product::a2, Product::a3};
+constexpr Products kA2{Product::a2, Product::a3};
+constexpr Products kNext{Product::ascend950};
 
 }  // namespace
-
-void require_padding_below_size(const PaddingArguments& a, const std::string& reason) {
-    for (uint64_t i = 0; i < 4; ++i) {
-        const uint64_t dim = a.self.tensor->rank() - (i < 2 ? 1 : 2);
-        const int64_t size = a.self.tensor->sizes[dim], padding = a.padding.handle->values[i];
-        if (padding >= size)
-            refuse(a.padding.name, "values below self's size of " + std::to_string(size) + " in dimension " + std::to_string(dim) + reason,
-                   std::to_string(padding));
-    }
-}
-
-void check_padding(const char* entry_point, const PaddingArguments& a, void (*require_limits)(const PaddingArguments&)) {
-    require_arguments({a.grad_output, a.self, a.grad_input}, {a.padding});
-    require_product(entry_point);
-    for (const Named& t : {a.grad_output, a.self, a.grad_input}) {
-        require_dtype(t, config().strict ? kPaddingDTypes.without(BF16) : kPaddingDTypes);
-        require_same_dtype(t, a.self);
-        require_same_format(t, a.self);
-        require_rank(t, 3, 4);
-        require_same_rank(t, a.self);
-    }
-    require_same_shape(a.grad_input, a.self);
-    require_length(a.padding, {4});
-    require_values(a.padding, INT32_MIN);
-    require_sound({a.grad_output, a.self, a.grad_input});
-    for (const Named& t : {a.grad_output, a.self, a.grad_input}) require_no_zero_dim_after_batch(t, 4);
-    const uint64_t height = a.self.tensor->rank() - 2;
-    const std::vector<int64_t>& pad = a.padding.handle->values;
-    for (uint64_t d = 0; d < height; ++d) require_dim(a.grad_output, d, a.self.tensor->sizes[d]);
-    if (config().strict) require_no_crop(a);
-    require_limits(a);
-    require_dim(a.grad_output, height, a.self.tensor->sizes[height] + pad[2] + pad[3]);
-    require_dim(a.grad_output, height + 1, a.self.tensor->sizes[height + 1] + pad[0] + pad[1]);
-    require_not_empty_if_strict({a.grad_output, a.self});
-    require_no_overlap(a.grad_input, {a.grad_output});
-}
-
-std::unique_ptr<aclOpExecutor> padding_executor(const char* entry_point, const PaddingArguments& a, PaddingKernel* kernel) {
-    const int64_t left = a.padding.handle->values[0], top = a.padding.handle->values[2];
-    const auto compute = [kernel, left, top](const aclOpExecutor& e) {
-        kernel(view<4>(e.input(0)), view<4>(e.output(0)), left, top, config().thread_count);
-    };
-    auto executor = std::make_unique<aclOpExecutor>(entry_point, std::initializer_list<Named>{a.grad_output, a.self},
-                                                    std::initializer_list<Named>{a.grad_input}, compute);
-    executor->watch(a.padding.name, a.padding.handle);
-    return executor;
-}
-
 }  // namespace torch_aclnn::host
+
+using namespace torch_aclnn::host;
+
+#define PAD_BACKWARD(entry_point, offer, mode, dims)                                                                                 \
+    OPAPI_ENTRY(entry_point, "padding", (offer), (pad<Padding::mode, dims>), (In, gradOutput), (In, self), (Ints, padding), \
+                (Out, gradInput))
+
+// BF16 is listed for half of them; torch_npu passes it to all that it calls.
+PAD_BACKWARD(aclnnReplicationPad1dBackward, (Offer{kWide, kEvery, BF16, kNext}), replication, 1)
+PAD_BACKWARD(aclnnReplicationPad2dBackward, (Offer{kWide, kEvery, BF16, kNext}), replication, 2)
+PAD_BACKWARD(aclnnReplicationPad3dBackward, (Offer{kWide | BF16, kTraining, NO_DTYPE, kNext}), replication, 3)
+PAD_BACKWARD(aclnnReflectionPad1dBackward, (Offer{kWide | BF16, kEvery, NO_DTYPE, kNext}), reflection, 1)
+PAD_BACKWARD(aclnnReflectionPad2dBackward, (Offer{kWide, kEvery, BF16, kNext}), reflection, 2)
+PAD_BACKWARD(aclnnReflectionPad3dBackward, (Offer{kWide, kTraining, BF16, kNext}), reflection, 3)
+PAD_BACKWARD(aclnnCircularPad2dBackward, (Offer{FLOATING, kA2}), circular, 2)
+PAD_BACKWARD(aclnnCircularPad3dBackward, (Offer{FLOATING, kA2}), circular, 3)

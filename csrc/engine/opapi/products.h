@@ -1,9 +1,42 @@
-// Which product offers which entry point.
+// What the published pages list of an entry point: on which products it is there, and with which data types.
 #pragma once
+
+#include <initializer_list>
+
+#include "engine/opapi/dtypes.h"
+#include "engine/runtime/engine.h"
 
 namespace torch_aclnn::host {
 
-// 161002 unless the product that the engine presents offers the entry point, which must be one of the table.
-void require_product(const char* entry_point);
+class Products {
+   public:
+    constexpr Products() = default;
+    constexpr Products(std::initializer_list<Product> products) {
+        for (const Product product : products) bits_ |= bit(product);
+    }
+    constexpr bool has(Product product) const { return (bits_ & bit(product)) != 0; }
+
+   private:
+    static constexpr unsigned bit(Product product) { return 1U << static_cast<unsigned>(product); }
+
+    unsigned bits_ = 0;
+};
+
+// By the newest page, which is of 8.5.0.alpha001 unless the operator's own page (docs/operators) says another. What is assumed no page
+// lists, and torch_npu passes it; strict mode refuses it.
+struct Offer {
+    DTypes dtypes;  // of the gradient
+    Products products;
+    DTypes assumed_dtypes = NO_DTYPE;
+    Products assumed_products = {};
+
+    constexpr DTypes taken() const { return dtypes | assumed_dtypes; }
+};
+
+// Of the data types those that are taken in the present mode.
+DTypes accepted_dtypes(const Offer& offer);
+
+// 161002 unless the product that the engine presents offers the entry point.
+void require_product(const Offer& offer);
 
 }  // namespace torch_aclnn::host

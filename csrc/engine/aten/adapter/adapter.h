@@ -29,7 +29,7 @@
 #include <utility>
 
 #include "engine/aten/adapter/attributes.h"
-#include "engine/aten/adapter/for_each.h"
+#include "engine/opapi/for_each.h"
 #include "engine/aten/adapter/kinds.h"
 #include "engine/aten/adapter/relations.h"
 #include "engine/opapi/checks.h"

@@ -1,0 +1,51 @@
+// The gradients of adaptive average pooling.
+#include "engine/opapi/entry.h"
+#include "engine/opapi/planes.h"
+#include "kernels/separable/operators.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+// The document of the operator on images lists these two; torch_npu's own operators pass nothing else, but ND is common elsewhere.
+void require_pooling_format_if_strict(std::initializer_list<Named> tensors) {
+    if (!config().strict) return;
+    for (const Named& t : tensors)
+        if (t.tensor->format != ACL_FORMAT_NCHW && t.tensor->format != ACL_FORMAT_NCL)
+            refuse(t.name, "format NCHW or NCL, as TORCH_ACLNN_HOST_STRICT asks", to_string(t.tensor->format));
+}
+
+template <uint64_t dims>
+Compute adaptive_avg_pool(const Offer& offer, Named grad_output, Named self, Named out) {
+    for (const Named& t : {grad_output, self, out}) {
+        require_dtype(t, accepted_dtypes(offer));
+        require_rank(t, dims + 1, dims + 2);
+    }
+    for (const Named& t : {grad_output, out}) {
+        require_same_dtype(t, self);
+        require_same_format(t, self);
+        require_same_rank(t, self);
+        require_same_front(t, self, dims);
+    }
+    require_same_shape(out, self);
+    require_sound({grad_output, self, out});
+    // A plane without any window has no gradient.
+    if (grad_output.tensor->numel() == 0 && out.tensor->numel() > 0)
+        refuse(grad_output.name, "at least one element for each plane of self", to_string(grad_output.tensor->sizes));
+    require_not_empty_if_strict({grad_output, self});
+    require_no_overlap(out, {grad_output});
+    if (dims == 2) require_pooling_format_if_strict({grad_output, self, out});
+    return [](const aclOpExecutor& e) {
+        kernels::adaptive_avg_pool_backward(view_of_planes(e.input(0), dims), view_of_planes(e.output(0), dims), config().thread_count);
+    };
+}
+
+}  // namespace
+}  // namespace torch_aclnn::host
+
+using namespace torch_aclnn::host;
+
+OPAPI_ENTRY(aclnnAdaptiveAvgPool2dBackward, "pooling",
+            (Offer{FLOATING, {Product::inference, Product::training, Product::a2, Product::a3}, NO_DTYPE, {Product::ascend950}}),
+            adaptive_avg_pool<2>, (In, gradOutput), (In, self), (Out, out))
+OPAPI_ENTRY(aclnnAdaptiveAvgPool3dBackward, "pooling", (Offer{FLOATING, {Product::a2, Product::a3}, NO_DTYPE, {Product::ascend950}}),
+            adaptive_avg_pool<3>, (In, gradOutput), (In, self), (Out, out))

@@ -1,0 +1,135 @@
+// The gradients of average pooling.
+#include "engine/opapi/entry.h"
+#include "engine/opapi/planes.h"
+#include "engine/runtime/device/soc.h"
+#include "kernels/separable/operators.h"
+#include "kernels/support/pooled_size.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+constexpr int8_t kKeepDtype = 0, kUseHf32 = 3;
+constexpr int64_t kMaxChannels = 65535;
+constexpr int64_t kMaxDivisor = 255;
+
+struct AvgPool {
+    Named grad_output, self;
+    IntArray kernel_size, stride, padding;
+    bool ceil_mode, count_include_pad;
+    int64_t divisor_override;
+    Named grad_input;
+    uint64_t dims;
+
+    const aclTensor& in() const { return *self.tensor; }
+    bool has_stride() const { return stride.handle != nullptr && !stride.handle->values.empty(); }
+    uint64_t first_dim() const { return in().rank() - dims; }  // of the plane
+};
+
+// One value stands for all directions.
+kernels::AvgPoolParams params(const AvgPool& a) {
+    kernels::AvgPoolParams p{{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, a.count_include_pad, a.divisor_override};
+    expand(a.kernel_size.handle->values, a.dims, p.kernel_size);
+    expand((a.has_stride() ? a.stride : a.kernel_size).handle->values, a.dims, p.stride);
+    expand(a.padding.handle->values, a.dims, p.padding);
+    return p;
+}
+
+void check_tensors(const Offer& offer, const AvgPool& a) {
+    for (const Named& t : {a.grad_output, a.grad_input}) require_dtype(t, accepted_dtypes(offer));
+    require_same_dtype(a.grad_output, a.grad_input);
+    require_same_dtype(a.self, a.grad_input);
+    for (const Named& t : {a.grad_output, a.self, a.grad_input}) require_rank(t, a.dims + 1, a.dims + 2);
+    require_same_format(a.self, a.grad_input);
+    require_same_rank(a.grad_output, a.self);
+    require_same_shape(a.grad_input, a.self);
+    require_sound({a.grad_output, a.self, a.grad_input});
+}
+
+void check_windows(const AvgPool& a) {
+    require_length(a.kernel_size, {1, a.dims});
+    require_values(a.kernel_size, 1);
+    if (a.has_stride()) {
+        require_length(a.stride, {1, a.dims});
+        require_values(a.stride, 1);
+    }
+    require_length(a.padding, {1, a.dims});
+    require_values(a.padding, 0);
+    const kernels::AvgPoolParams p = params(a);
+    for (int d = 0; d < 3; ++d)
+        if (p.padding[d] > p.kernel_size[d] / 2)
+            refuse(a.padding.name, "at most half of kernelSize " + std::to_string(p.kernel_size[d]), std::to_string(p.padding[d]));
+}
+
+// Checked although the documents only imply it: a wrong size would make the windows read outside gradOutput.
+void check_pooled_shape(const AvgPool& a) {
+    require_same_front(a.grad_output, a.self, a.dims);
+    const kernels::AvgPoolParams p = params(a);
+    for (uint64_t dim = a.first_dim(); dim < a.in().rank(); ++dim) {
+        const uint64_t d = 3 + dim - a.in().rank();
+        const int64_t in = a.in().sizes[dim];
+        if (in < 1 || in + 2 * p.padding[d] < kernels::smallest_padded_size(p.kernel_size[d], p.stride[d], a.ceil_mode))
+            refuse(a.self.name, "a size that holds a window of " + std::to_string(p.kernel_size[d]) + " in dimension " + std::to_string(dim),
+                   to_string(a.in().sizes));
+        require_dim(a.grad_output, dim, kernels::pooled_size(in, p.kernel_size[d], p.stride[d], p.padding[d], a.ceil_mode));
+    }
+}
+
+Compute check_pool(const Offer& offer, const AvgPool& a) {
+    check_tensors(offer, a);
+    check_windows(a);
+    check_pooled_shape(a);
+    require_not_empty_if_strict({a.grad_output, a.self});
+    require_no_overlap(a.grad_input, {a.grad_output});
+    return [p = params(a), dims = a.dims](const aclOpExecutor& e) {
+        kernels::avg_pool_backward(view_of_planes(e.input(0), dims), view_of_planes(e.output(0), dims), p, config().thread_count);
+    };
+}
+
+void require_listed_divisor(int64_t divisor) {
+    if (divisor < -kMaxDivisor || divisor > kMaxDivisor) refuse("divisorOverride", "a value in [-255, 255]", std::to_string(divisor));
+}
+
+void require_image(const Named& t) {
+    if (t.tensor->format != ACL_FORMAT_NCHW && t.tensor->format != ACL_FORMAT_NCL)
+        refuse(t.name, "format NCHW or NCL", to_string(t.tensor->format));
+}
+
+void require_cube_math_type(const aclTensor& in, int8_t type) {
+    if (type < kKeepDtype || type > kUseHf32) refuse("cubeMathType", "a value in 0..3", std::to_string(type));
+    const bool needs_down_cast = !traits_of(config().product).cube_takes_float32 && (in.dtype == ACL_FLOAT || config().strict);
+    if (needs_down_cast && (type == kKeepDtype || type == kUseHf32))
+        refuse("cubeMathType", "1 or 2 on " + config().soc_name, std::to_string(type));
+}
+
+Compute avg_pool2d(const Offer& offer, Named grad_output, Named self, IntArray kernel_size, IntArray stride, IntArray padding,
+                   bool ceil_mode, bool count_include_pad, int64_t divisor_override, int8_t cube_math_type, Named grad_input) {
+    for (const Named& t : {grad_output, self, grad_input}) require_image(t);
+    Compute compute = check_pool(
+        offer, {grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input, 2});
+    if (self.tensor->sizes[self.tensor->rank() - 3] > kMaxChannels)
+        refuse(self.name, "at most " + std::to_string(kMaxChannels) + " channels", to_string(self.tensor->sizes));
+    require_listed_divisor(divisor_override);
+    require_cube_math_type(*self.tensor, cube_math_type);
+    return compute;
+}
+
+// No page that was found tells of the divisor's limits; torch_npu passes any.
+Compute avg_pool3d(const Offer& offer, Named grad_output, Named self, IntArray kernel_size, IntArray stride, IntArray padding,
+                   bool ceil_mode, bool count_include_pad, int64_t divisor_override, Named output) {
+    require_same_format(grad_output, self);
+    return check_pool(offer,
+                      {grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, output, 3});
+}
+
+}  // namespace
+}  // namespace torch_aclnn::host
+
+using namespace torch_aclnn::host;
+
+OPAPI_ENTRY(aclnnAvgPool2dBackward, "pooling",
+            (Offer{FLOATING, {Product::inference, Product::training, Product::a2, Product::a3}, NO_DTYPE, {Product::ascend950}}),
+            avg_pool2d, (In, gradOutput), (In, self), (Ints, kernelSize), (OptInts, stride), (Ints, padding), (Bool, ceilMode),
+            (Bool, countIncludePad), (Int, divisorOverride), (Int8, cubeMathType), (Out, gradInput))
+OPAPI_ENTRY(aclnnAvgPool3dBackward, "pooling", (Offer{FLOATING, {Product::a2, Product::a3}, NO_DTYPE, {Product::ascend950}}), avg_pool3d,
+            (In, gradOutput), (In, self), (Ints, kernelSize), (OptInts, stride), (Ints, padding), (Bool, ceilMode), (Bool, countIncludePad),
+            (Int, divisorOverride), (Out, output))
