@@ -19,7 +19,7 @@ from torch.autograd.graph import GradientEdge, get_gradient_edge
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch_aclnn._operators import OPERATORS
-from torch_aclnn.check.operators import SPECIFICATIONS
+from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.specification import Layer
 
 from benchmarks import machine

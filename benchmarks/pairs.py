@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch_aclnn._operators import OPERATORS, Operator
-from torch_aclnn.check.operators import SPECIFICATIONS
+from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.pairs import tiny_sample
 from torch_aclnn.check.samples import Sample
 

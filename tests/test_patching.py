@@ -10,7 +10,7 @@ import torch
 from torch_aclnn import patching
 from torch.nn import functional as F
 from torch_aclnn._operators import OPERATORS
-from torch_aclnn.check.operators import SPECIFICATIONS
+from torch_aclnn.check.families import SPECIFICATIONS
 
 from support.functions import NO_UNPOOLING_WITHOUT_DATA
 from support.marks import skip_with

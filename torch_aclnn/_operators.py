@@ -1,13 +1,19 @@
 """The operators, a row each: what the package, its commands, benchmarks, documents and tests iterate.
 
-An operator's files have its name in every directory: `avg_pool2d.py` in `torch_aclnn/functional`, `nn`, `autograd` and
-`check/operators` and in `benchmarks/operators`, and `avg_pool2d.md` in `docs/operators`. This module imports nothing of the package and no
-torch, so that ``torch-aclnn info`` can name the entry points where torch cannot be imported.
+What a family shares is in the files of its name: in `torch_aclnn/functional`, `nn`, `autograd` and `check/families`. An operator's page
+is `docs/operators/<name>.md`. This module imports nothing of the package and no torch, so that ``torch-aclnn info`` can name the entry
+points where torch cannot be imported.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 __all__ = ["BY_NAME", "OPERATORS", "Operator"]
+
+Family = Literal["average_pooling", "adaptive_average_pooling", "padding", "max_unpooling", "batch_norm"]
+
+# torch.nn.functional.pad's names of the paddings.
+_MODES = {"replication": "replicate", "reflection": "reflect", "circular": "circular"}
 
 
 @dataclass(frozen=True)
@@ -15,93 +21,81 @@ class Operator:
     """The names under which an operator is found.
 
     Attributes:
-        name: its files in every directory.
+        name: of its page and in ``torch.ops.torch_aclnn``, there with `_backward`.
         entry_point: CANN's, without ``GetWorkspaceSize``.
-        function: in :mod:`torch_aclnn.functional`.
-        further_functions: others there whose gradient is the entry point.
+        family: the operators that differ in nothing but the dimensions of a plane and, of paddings, the mode.
+        dims: the dimensions of a plane; of batch norm 0.
+        functions: in :mod:`torch_aclnn.functional`, whose gradient is the entry point. The first one is the operator's own.
         modules: in :mod:`torch_aclnn.nn`, each in place of the one of that name in :mod:`torch.nn`.
-        torch_function: in :mod:`torch.nn.functional`, which :func:`torch_aclnn.patch` switches to the function of that name in the
-            operator's file in `torch_aclnn/functional`.
         aten_backward: torch's own operator for the gradient, in ``torch.ops.aten``, if torch_npu has one.
 
     """
 
     name: str
     entry_point: str
-    function: str
+    family: Family
+    dims: int
+    functions: tuple[str, ...]
     modules: tuple[str, ...]
-    torch_function: str
     aten_backward: str | None
-    further_functions: tuple[str, ...] = ()
 
     @property
-    def functions(self) -> tuple[str, ...]:
-        """All of its functions in :mod:`torch_aclnn.functional`."""
-        return self.function, *self.further_functions
+    def function(self) -> str:
+        """The function in :mod:`torch_aclnn.functional` that is the operator's own."""
+        return self.functions[0]
+
+    @property
+    def torch_function(self) -> str:
+        """The function in :mod:`torch.nn.functional` which :func:`torch_aclnn.patch` switches to the operator's own."""
+        return "pad" if self.family == "padding" else self.function
+
+    @property
+    def mode(self) -> str | None:
+        """Of a padding: its name among the modes of :func:`torch.nn.functional.pad`."""
+        return _MODES.get(self.name.partition("_")[0])
 
     @property
     def backward(self) -> str:
-        """The operator in ``torch.ops.torch_aclnn``, which is also the name of its C++ files."""
+        """The operator in ``torch.ops.torch_aclnn``."""
         return f"{self.name}_backward"
+
+    @property
+    def forward_class(self) -> str:
+        """The ``torch.autograd.Function`` in :mod:`torch_aclnn.autograd`; that of the gradient ends with `Backward`."""
+        return self.entry_point.removeprefix("aclnn").removesuffix("Backward")
+
+
+def _plane_operator(family: Family, stem: str, dims: int, aten_backward: str | None = None, of_1d: bool = False) -> Operator:
+    """Return a row. `of_1d`: the function and the module of 1-D planes are by this operator, too."""
+    all_dims = (dims, 1) if of_1d else (dims,)
+    functions = tuple(f"{stem}{d}d" for d in all_dims)
+    classes = tuple("".join(part.capitalize() for part in function.split("_")) for function in functions)
+    return Operator(functions[0], f"aclnn{classes[0]}Backward", family, dims, functions, classes, aten_backward)
 
 
 OPERATORS: tuple[Operator, ...] = (
-    Operator(
-        name="avg_pool2d",
-        entry_point="aclnnAvgPool2dBackward",
-        function="avg_pool2d",
-        modules=("AvgPool2d",),
-        torch_function="avg_pool2d",
-        aten_backward="avg_pool2d_backward",
-    ),
-    Operator(
-        name="adaptive_avg_pool2d",
-        entry_point="aclnnAdaptiveAvgPool2dBackward",
-        function="adaptive_avg_pool2d",
-        modules=("AdaptiveAvgPool2d",),
-        torch_function="adaptive_avg_pool2d",
-        aten_backward="_adaptive_avg_pool2d_backward",
-    ),
-    Operator(
-        name="adaptive_avg_pool3d",
-        entry_point="aclnnAdaptiveAvgPool3dBackward",
-        function="adaptive_avg_pool3d",
-        modules=("AdaptiveAvgPool3d",),
-        torch_function="adaptive_avg_pool3d",
-        aten_backward="_adaptive_avg_pool3d_backward",
-    ),
-    Operator(
-        name="replication_pad2d",
-        entry_point="aclnnReplicationPad2dBackward",
-        function="replication_pad2d",
-        modules=("ReplicationPad2d",),
-        torch_function="pad",
-        aten_backward="replication_pad2d_backward",
-    ),
-    Operator(
-        name="reflection_pad2d",
-        entry_point="aclnnReflectionPad2dBackward",
-        function="reflection_pad2d",
-        modules=("ReflectionPad2d",),
-        torch_function="pad",
-        aten_backward="reflection_pad2d_backward",
-    ),
-    Operator(
-        name="max_unpool3d",
-        entry_point="aclnnMaxUnpool3dBackward",
-        function="max_unpool3d",
-        modules=("MaxUnpool3d",),
-        torch_function="max_unpool3d",
-        aten_backward=None,
-    ),
+    _plane_operator("average_pooling", "avg_pool", 2, "avg_pool2d_backward", of_1d=True),
+    _plane_operator("average_pooling", "avg_pool", 3, "avg_pool3d_backward"),
+    _plane_operator("adaptive_average_pooling", "adaptive_avg_pool", 2, "_adaptive_avg_pool2d_backward", of_1d=True),
+    _plane_operator("adaptive_average_pooling", "adaptive_avg_pool", 3, "_adaptive_avg_pool3d_backward"),
+    _plane_operator("padding", "replication_pad", 1, "replication_pad1d_backward"),
+    _plane_operator("padding", "replication_pad", 2, "replication_pad2d_backward"),
+    _plane_operator("padding", "replication_pad", 3, "replication_pad3d_backward"),
+    _plane_operator("padding", "reflection_pad", 1, "reflection_pad1d_backward"),
+    _plane_operator("padding", "reflection_pad", 2, "reflection_pad2d_backward"),
+    _plane_operator("padding", "reflection_pad", 3, "reflection_pad3d_backward"),
+    _plane_operator("padding", "circular_pad", 2, of_1d=True),
+    _plane_operator("padding", "circular_pad", 3),
+    _plane_operator("max_unpooling", "max_unpool", 2, of_1d=True),
+    _plane_operator("max_unpooling", "max_unpool", 3),
     Operator(
         name="batch_norm_elemt",
         entry_point="aclnnBatchNormElemtBackward",
-        function="batch_norm",
+        family="batch_norm",
+        dims=0,
+        functions=("batch_norm", "sync_batch_norm"),
         modules=("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"),
-        torch_function="batch_norm",
         aten_backward="batch_norm_backward_elemt",
-        further_functions=("sync_batch_norm",),
     ),
 )
 

@@ -1,55 +1,48 @@
 """Let :mod:`torch.nn.functional` use this package's functions, in the whole process: :func:`patch` and :func:`unpatch`."""
 
 import functools
-import importlib
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
 
 import torch
+from torch_aclnn import functional
 from torch import Tensor
-from torch_aclnn._operators import BY_NAME, OPERATORS
+from torch_aclnn._operators import OPERATORS
 from torch_aclnn.conversion import turns_batch_norm
+from torch_aclnn.functional.padding import pad
 
 __all__ = ["Patch", "patch", "unpatch"]
 
 _torch = torch.nn.functional
 
 
-def _on_npu(original: Callable[..., Tensor], replacements: Sequence[Callable[..., Tensor]]) -> Callable[..., Tensor]:
-    """Return a function that tries the replacements for plain tensors on ``npu``, and is `original` for everything else."""
+def _on_npu(original: Callable[..., Tensor], replacement: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function that tries the replacement for plain tensors on ``npu``, and is `original` for everything else."""
 
     @functools.wraps(original)
     def switched(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if isinstance(input, Tensor) and input.device.type == "npu" and not torch.overrides.has_torch_function_unary(input):
-            for replacement in replacements:
-                output = replacement(input, *args, **kwargs)
-                if output is not NotImplemented:
-                    return output
+            output = replacement(input, *args, **kwargs)
+            if output is not NotImplemented:
+                return output
         return original(input, *args, **kwargs)
 
     return switched
 
 
-def _replacements() -> dict[str, list[Callable[..., Tensor]]]:
-    """Return, for each name in torch.nn.functional, the functions of that name in the operators' files in torch_aclnn.functional.
-
-    Where torch has one function for several operators, as it has `pad`, each returns NotImplemented for the arguments of the others.
-    """
-    found: dict[str, list[Callable[..., Tensor]]] = {}
-    for function, name in sorted((o.torch_function, o.name) for o in OPERATORS):
-        module = importlib.import_module(f"torch_aclnn.functional.{name}")
-        found.setdefault(function, []).append(getattr(module, function))
-    return found
-
-
-_REPLACEMENTS = _replacements()
+# Torch has one function for all paddings; ours of that name returns NotImplemented for what it does not take.
+_BATCH_NORM = "batch_norm"
+_REPLACEMENTS: dict[str, Callable[..., Tensor]] = {
+    function: getattr(functional, function)
+    for operator in OPERATORS
+    for function in operator.functions
+    if operator.family != "padding" and hasattr(_torch, function)
+} | {"pad": pad}
 _ORIGINALS: dict[str, Callable[..., Tensor]] = {name: getattr(_torch, name) for name in _REPLACEMENTS}
-_SWITCHED = {name: _on_npu(_ORIGINALS[name], replacements) for name, replacements in _REPLACEMENTS.items()}
-
-_BATCH_NORM = BY_NAME["batch_norm_elemt"].torch_function
+_SWITCHED = {name: _on_npu(_ORIGINALS[name], replacement) for name, replacement in _REPLACEMENTS.items()}
 
 # Each patch() that has not ended. A function is switched while one of them asks for it, so that scopes of several threads may overlap.
 _holders: set["Patch"] = set()

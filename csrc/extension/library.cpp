@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "extension/ops/limits.h"
 #include "extension/python/functions.h"
 #include "kernels/simd/isa.h"
 
@@ -22,6 +23,10 @@ PyMODINIT_FUNC PyInit__C() {
         return nullptr;
     }
     PyObject* created = PyModule_Create(&module);
-    if (created != nullptr && PyModule_AddFunctions(created, torch_aclnn::functions()) != 0) Py_CLEAR(created);
+    const bool is_complete =
+        created != nullptr && PyModule_AddFunctions(created, torch_aclnn::functions()) == 0 &&
+        PyModule_AddIntConstant(created, "MAX_DIVISOR_OF_AVG_POOL2D", torch_aclnn::kMaxDivisorOfAvgPool2d) == 0 &&
+        PyModule_AddIntConstant(created, "MAX_CHANNELS_OF_AVG_POOL2D", torch_aclnn::kMaxChannelsOfAvgPool2d) == 0;
+    if (!is_complete) Py_CLEAR(created);
     return created;
 }

@@ -4,19 +4,30 @@
 that can be differentiated again. The functions in :mod:`torch_aclnn.functional` check their arguments and call these.
 """
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.autograd import _fake  # noqa: F401  (registers)
+from torch_aclnn.autograd._batch_norm import BatchNorm, BatchNormElemtBackward
+from torch_aclnn.autograd._function import of_name
+from torch_aclnn.autograd._linear import make_adaptive_average_pooling, make_average_pooling, make_padding
+from torch_aclnn.autograd._max_unpooling import make_max_unpooling
 
-__all__ = []
+__all__ = ["BatchNorm", "BatchNormElemtBackward"]
+
+_MAKERS = {
+    "average_pooling": make_average_pooling,
+    "adaptive_average_pooling": make_adaptive_average_pooling,
+    "padding": make_padding,
+    "max_unpooling": make_max_unpooling,
+}
 
 for _operator in OPERATORS:
-    _module = importlib.import_module(f"{__name__}.{_operator.name}")
-    for _name in _module.__all__:
-        globals()[_name] = getattr(_module, _name)
-    __all__ += _module.__all__
+    if _operator.family in _MAKERS:
+        _MAKERS[_operator.family](_operator)
+        for _name in (_operator.forward_class, f"{_operator.forward_class}Backward"):
+            globals()[_name] = of_name(_name)
+            __all__.append(_name)
 
 
 def __dir__() -> list[str]:

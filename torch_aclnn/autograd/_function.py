@@ -1,5 +1,6 @@
 """The base of the functions in this package."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -47,3 +48,19 @@ def cast(values: Tensor, dtype: torch.dtype) -> Tensor:
     torch 2.11 makes two outputs, and passes the backward no gradient of the first.
     """
     return values if values.dtype == dtype else values.to(dtype)
+
+
+_MADE: dict[str, type[Function]] = {}
+
+
+def make_function(
+    name: str, base: type[Function], doc: str, plane_dims: int, forward: Callable[..., Tensor], backward: Callable[..., Any]
+) -> None:
+    """Make the class of an operator on planes, of the base of its family."""
+    members = {"plane_dims": plane_dims, "forward": staticmethod(forward), "backward": staticmethod(backward)}
+    _MADE[name] = type(name, (base,), {**members, "__doc__": doc, "__module__": "torch_aclnn.autograd"})
+
+
+def of_name(name: str) -> type[Function]:
+    """Return the class that was made under a name; torch.compile cannot follow a class in a closure."""
+    return _MADE[name]

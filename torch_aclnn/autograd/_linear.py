@@ -1,13 +1,12 @@
-"""What the functions of an operator share whose forward is a linear map of each plane, so that neither direction needs values again.
+"""Operators whose forward is a linear map of each plane, so that neither direction needs values again: average poolings and paddings."""
 
-A subclass defines `forward` and `backward`, because torch.compile wants the former with each parameter by name and the latter as a static
-method.
-"""
-
+from collections.abc import Callable
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
-from torch_aclnn.autograd._function import Function
+from torch_aclnn._operators import Operator
+from torch_aclnn.autograd._function import Function, cast, make_function, of_name
 from torch_aclnn.autograd._planes import over_planes, with_batch
 
 
@@ -34,11 +33,104 @@ class LinearBackward(Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        """Keep the arguments."""
-        ctx.arguments = inputs[2:]
+        """Keep the arguments, and the size of what is differentiated."""
+        ctx.size, ctx.arguments = inputs[0].shape, inputs[2:]
 
     @classmethod
     def vmap(cls, info: Any, in_dims: tuple[int | None, ...], grad_output: Tensor, input_size: Any, *arguments: Any) -> tuple[Tensor, int]:
         """Treat the mapped dimension as more planes."""
         sizes = with_batch(input_size, info.batch_size, cls.plane_dims)
         return over_planes(lambda g: cls.apply(g, sizes, *arguments), (grad_output,), in_dims[:1], info.batch_size, cls.plane_dims)
+
+
+def _make_pair(
+    operator: Operator, signature: str, forward: Callable[..., Tensor], backward: Callable[..., Tensor], sizes_suffice: bool = False
+) -> None:
+    """Make the two Functions of an operator, each of which is the other's derivative.
+
+    Args:
+        operator: whose they are.
+        signature: the arguments of the forward beside the tensor.
+        forward: torch's function. torch.compile wants each parameter by name, not `*arguments`.
+        backward: the operator.
+        sizes_suffice: the backward has no other arguments, and the plane's size of its tensor is the forward's.
+
+    """
+    name, dims = operator.forward_class, operator.dims
+
+    def differentiate_forward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
+        arguments = () if sizes_suffice else ctx.arguments
+        return of_name(f"{name}Backward").call(grad_output, ctx.input_size, *arguments), *(None,) * len(ctx.arguments)
+
+    def differentiate_backward(ctx: Any, grad_grad_input: Tensor) -> tuple[Tensor | None, ...]:
+        arguments = (ctx.size[-dims:],) if sizes_suffice else ctx.arguments
+        return of_name(name).call(grad_grad_input, *arguments), None, *(None,) * len(ctx.arguments)
+
+    make_function(name, LinearFunction, f"(input, {signature}) -> output.", dims, forward, differentiate_forward)
+    taken = "input_size" if sizes_suffice else f"input_size, {signature}"
+    doc = f"(grad_output, {taken}) -> grad_input, by {operator.entry_point}."
+    make_function(f"{name}Backward", LinearBackward, doc, dims, backward, differentiate_backward)
+
+
+def make_average_pooling(operator: Operator) -> None:
+    """Make the Functions of an average pooling."""
+    # Bound once, because torch_aclnn.patch() puts another function in its place.
+    torchs = getattr(torch.nn.functional, operator.function)
+    op = getattr(torch.ops.torch_aclnn, operator.backward).default
+
+    def forward(
+        input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: int | None
+    ) -> Tensor:
+        return torchs(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    def backward(
+        grad_output: Tensor,
+        input_size: Any,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Tensor:
+        return op(grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    _make_pair(operator, "kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override", forward, backward)
+
+
+def make_adaptive_average_pooling(operator: Operator) -> None:
+    """Make the Functions of an adaptive average pooling."""
+    torchs = getattr(torch.nn.functional, operator.function)
+    atens = getattr(torch.ops.aten, f"_{operator.function}").default
+    op = getattr(torch.ops.torch_aclnn, operator.backward).default
+
+    def forward(input: Tensor, output_size: Any) -> Tensor:
+        if input.device.type == "npu" and (torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()):
+            # The function around this operator has a kernel on npu that takes neither symbolic sizes nor torch.func's tensors.
+            return atens(input, output_size)
+        if input.device.type == "cpu" and torch.is_autocast_enabled("cpu"):  # which would make the result float32
+            with torch.autocast("cpu", enabled=False):
+                return torchs(input, output_size)
+        return torchs(input, output_size)
+
+    def backward(grad_output: Tensor, input_size: Any) -> Tensor:
+        return op(grad_output, input_size)
+
+    _make_pair(operator, "output_size", forward, backward, sizes_suffice=True)
+
+
+def make_padding(operator: Operator) -> None:
+    """Make the Functions of a padding."""
+    torchs = torch.nn.functional.pad
+    op = getattr(torch.ops.torch_aclnn, operator.backward).default
+    mode = operator.mode
+    assert mode is not None
+
+    def forward(input: Tensor, padding: Any) -> Tensor:
+        # Autocast on cpu would make it float32; elements only move, so nothing is lost.
+        return cast(torchs(input, padding, mode=mode), input.dtype)
+
+    def backward(grad_output: Tensor, input_size: Any, padding: Any) -> Tensor:
+        return op(grad_output, input_size, padding)
+
+    _make_pair(operator, "padding", forward, backward)

@@ -11,7 +11,7 @@ from torch_aclnn import convert, host
 from torch import Tensor, nn
 from torch.autograd.graph import get_gradient_edge
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch_aclnn.check.operators import SPECIFICATIONS
+from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.pairs import Call, operator_calls
 from torch_aclnn.check.records import FAILED, PASSED, Check, Cost, Launches
 

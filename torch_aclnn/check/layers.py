@@ -42,11 +42,21 @@ class Layer:
 
 
 LAYERS = (
+    Layer("AvgPool1d", "avg_pool2d", (3, 2, 1), (2, 3, 9)),
     Layer("AvgPool2d", "avg_pool2d", ((3, 2), (2, 1), 1), (2, 3, 9, 8)),
+    Layer("AvgPool3d", "avg_pool3d", ((3, 2, 2), (2, 1, 2), 1), (2, 3, 5, 6, 4)),
+    Layer("AdaptiveAvgPool1d", "adaptive_avg_pool2d", (3,), (2, 3, 7)),
     Layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", ((3, 2),), (2, 3, 7, 5)),
     Layer("AdaptiveAvgPool3d", "adaptive_avg_pool3d", ((2, 3, 2),), (1, 2, 5, 6, 4)),
-    Layer("ReplicationPad2d", "replication_pad2d", ((2, 1, 3, 0),), (2, 3, 6, 7)),
-    Layer("ReflectionPad2d", "reflection_pad2d", ((2, 1, 3, 0),), (2, 3, 6, 7)),
+    *(
+        Layer(f"{mode}Pad{dims}d", f"{mode.lower()}_pad{dims}d", ((2, 1, 3, 0, 1, 2)[: 2 * dims],), (2, 3, 4, 6, 7)[: 2 + dims])
+        for mode in ("Replication", "Reflection", "Circular")
+        for dims in (1, 2, 3)
+        if (mode, dims) != ("Circular", 1)
+    ),
+    Layer("CircularPad1d", "circular_pad2d", ((2, 1),), (2, 3, 7)),
+    Layer("MaxUnpool1d", "max_unpool2d", (2,), (2, 3, 6)),
+    Layer("MaxUnpool2d", "max_unpool2d", (2,), (2, 3, 6, 4)),
     Layer("MaxUnpool3d", "max_unpool3d", (2,), (2, 3, 4, 6, 4)),
     Layer("BatchNorm1d", "batch_norm_elemt", (5,), (8, 5)),
     Layer("BatchNorm2d", "batch_norm_elemt", (3,), (4, 3, 5, 6)),
@@ -62,9 +72,15 @@ NETWORKS = (
     Layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", (7,), (2, 128, 14, 14), "VGG, head"),
     Layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", (6,), (1, 128, 60, 60), "PSPNet, pyramid"),
     Layer("AdaptiveAvgPool3d", "adaptive_avg_pool3d", (1,), (2, 256, 4, 7, 7), "R3D, head"),
+    Layer("AvgPool3d", "avg_pool3d", ((1, 2, 2),), (1, 32, 8, 56, 56), "video, spatial pooling"),
+    Layer("ReplicationPad1d", "replication_pad1d", (7,), (2, 64, 8000), "vocoder, padding"),
     Layer("ReplicationPad2d", "replication_pad2d", (1,), (1, 32, 128, 128), "EDSR, padding"),
+    Layer("ReplicationPad3d", "replication_pad3d", (1,), (1, 8, 16, 64, 64), "volumes, padding"),
     Layer("ReflectionPad2d", "reflection_pad2d", (3,), (1, 3, 256, 256), "CycleGAN, first padding"),
     Layer("ReflectionPad2d", "reflection_pad2d", (1,), (1, 128, 64, 64), "CycleGAN, block padding"),
+    Layer("ReflectionPad1d", "reflection_pad1d", (512,), (4, 1, 16000), "spectrogram, padding"),
+    Layer("CircularPad2d", "circular_pad2d", (1,), (1, 32, 64, 128), "weather, padding of a sphere"),
+    Layer("MaxUnpool2d", "max_unpool2d", (2,), (1, 64, 56, 56), "SegNet"),
     Layer("MaxUnpool3d", "max_unpool3d", (2,), (1, 16, 16, 56, 56), "SegNet of volumes"),
     Layer("BatchNorm2d", "batch_norm_elemt", (64,), (2, 64, 112, 112), "ResNet, first norm"),
     Layer("BatchNorm2d", "batch_norm_elemt", (512,), (4, 512, 7, 7), "ResNet, last norm"),
@@ -157,10 +173,12 @@ def _state(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
 def _input(layer: Layer, dtype: torch.dtype) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Return the input, far from a mean of 0 and a variance of 1, and what a module takes besides."""
     input = (random(layer.shape, torch.float32) * 3 + 2).to(dtype)
-    if layer.module != "MaxUnpool3d":
+    if not layer.module.startswith("MaxUnpool"):
         return input, ()
+    # Of the CPU: max_pool2d returns a mask on npu, not indices.
     unpooled = (*layer.shape[:2], *(2 * size for size in layer.shape[2:]))
-    return input, (nn.functional.max_pool3d(random(unpooled, torch.float32), 2, return_indices=True)[1],)
+    pool = getattr(nn.functional, f"max_pool{len(layer.shape) - 2}d")
+    return input, (pool(random(unpooled, torch.float32), 2, return_indices=True)[1],)
 
 
 def finite(ulp: float) -> float | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from torch_aclnn._operators import BY_NAME
-from torch_aclnn.check.operators import SPECIFICATIONS
+from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.samples import Sample
 
 Call = Callable[[], Any]

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch_aclnn._operators import BY_NAME
 from torch_aclnn.check import error, listed, machine
+from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.layouts import LAYOUTS
-from torch_aclnn.check.operators import SPECIFICATIONS
 from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check
 from torch_aclnn.check.samples import Sample
 

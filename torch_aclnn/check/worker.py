@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from torch_aclnn.check import cost, features, layers, machine, queued, ranks, records, values
+from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.layouts import LAYOUTS
-from torch_aclnn.check.operators import SPECIFICATIONS
 
 
 @dataclass(frozen=True)

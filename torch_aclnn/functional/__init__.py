@@ -10,22 +10,48 @@ RuntimeError. Integers may be those of numpy.
 """
 
 import torch
-from torch_aclnn.functional.adaptive_avg_pool2d import adaptive_avg_pool2d
-from torch_aclnn.functional.adaptive_avg_pool3d import adaptive_avg_pool3d
-from torch_aclnn.functional.avg_pool2d import avg_pool2d
-from torch_aclnn.functional.batch_norm_elemt import batch_norm, sync_batch_norm
-from torch_aclnn.functional.max_unpool3d import max_unpool3d
-from torch_aclnn.functional.reflection_pad2d import reflection_pad2d
-from torch_aclnn.functional.replication_pad2d import replication_pad2d
+from torch_aclnn.functional.batch_norm import batch_norm, sync_batch_norm
+from torch_aclnn.functional.padding import (
+    circular_pad1d,
+    circular_pad2d,
+    circular_pad3d,
+    reflection_pad1d,
+    reflection_pad2d,
+    reflection_pad3d,
+    replication_pad1d,
+    replication_pad2d,
+    replication_pad3d,
+)
+from torch_aclnn.functional.pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+)
+from torch_aclnn.functional.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
 
 __all__ = [
+    "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
+    "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
+    "circular_pad1d",
+    "circular_pad2d",
+    "circular_pad3d",
+    "max_unpool1d",
+    "max_unpool2d",
     "max_unpool3d",
+    "reflection_pad1d",
     "reflection_pad2d",
+    "reflection_pad3d",
+    "replication_pad1d",
     "replication_pad2d",
+    "replication_pad3d",
     "sync_batch_norm",
 ]
 

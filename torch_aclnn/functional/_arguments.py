@@ -3,19 +3,20 @@
 import contextlib
 import math
 import operator
-from collections.abc import Callable, Iterable
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
 import torch
 from torch_aclnn import _C
 from torch import Tensor
 from torch.autograd import forward_ad
+from torch_aclnn._operators import BY_NAME
+from torch_aclnn.autograd._function import of_name
+from torch_aclnn.functional._shards import is_sharded, on_shards
 
 # torch keeps the arguments of poolings in 32 bits, and sizes in 64.
 MAX_INT32 = 2**31 - 1
 MAX_INT64 = 2**63 - 1
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def refuse(function: str, parameter: str, expected: str, got: object) -> NoReturn:
@@ -105,22 +106,59 @@ def ints(function: str, parameter: str, value: object, count: int, lowest: int |
     return result
 
 
-def edge_padding(function: str, parameter: str, value: object, input: Tensor) -> tuple[int, ...]:
-    """Return (left, right, top, bottom) if they leave something of the input, and no sum or product of sizes would wrap."""
-    pad = left, right, top, bottom = ints(function, parameter, value, 4, lowest=-(2**61), highest=2**61)
-    *planes, height, width = input.shape
-    height, width = height + top + bottom, width + left + right
-    if height < 1 or width < 1:
+def windows(
+    function: str, input: Tensor, dims: int, kernel_size: object, stride: object, padding: object, ceil_mode: bool
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Return a pooling's window, stride and padding if a window lies within the padded input, or begins there with `ceil_mode`."""
+    kernel = ints(function, "kernel_size", kernel_size, dims, lowest=1)
+    step = kernel if stride is None or listed(stride) == () else ints(function, "stride", stride, dims, lowest=1)
+    pad = ints(function, "padding", padding, dims, lowest=0)
+    if any(p > k // 2 for p, k in zip(pad, kernel, strict=True)):
+        refuse(function, "padding", f"at most half of kernel_size {kernel}", padding)
+    for size, window, s, p in zip(input.shape[-dims:], kernel, step, pad, strict=True):
+        if size + 2 * p + (s - 1 if ceil_mode else 0) < window:  # a last, partial window may begin a step further
+            refuse(function, "kernel_size", f"a window within input {tuple(input.shape)} and padding {pad}", kernel_size)
+    return kernel, step, pad
+
+
+def adaptive_size(function: str, input: Tensor, dims: int, output_size: object) -> tuple[int, ...]:
+    """Return the size to which a pooling adapts, where None is the input's own."""
+    not_integral(function, "input", input)
+    asked = listed(output_size)
+    asked = (output_size,) * dims if asked is None else asked
+    if len(asked) != dims:
+        refuse(function, "output_size", "one integer" if dims == 1 else f"one integer or {dims}", output_size)
+    sizes = [size if want is None else want for want, size in zip(asked, input.shape[-dims:], strict=True)]
+    return ints(function, "output_size", sizes, dims, lowest=0, highest=MAX_INT64)
+
+
+def edge_padding(function: str, parameter: str, value: object, input: Tensor, dims: int) -> tuple[int, ...]:
+    """Return (left, right, top, ...) if they leave something of the input, and no sum or product of sizes would wrap."""
+    pad = ints(function, parameter, value, 2 * dims, lowest=-(2**61), highest=2**61)
+    sizes = list(input.shape)
+    for side, more in enumerate(pad):
+        sizes[-1 - side // 2] += more
+    if any(size < 1 for size in sizes[-dims:]):
         refuse(function, parameter, f"a padded size of at least 1 for input {tuple(input.shape)}", value)
     # Small ones cannot wrap; a comparison of symbolic sizes would become a condition on a compiled graph.
     is_huge = any(type(p) is int and p > MAX_INT32 for p in pad)
-    if is_huge and math.prod((*planes, height, width)) * input.itemsize > MAX_INT64:
+    if is_huge and math.prod(sizes) * input.itemsize > MAX_INT64:
         refuse(function, parameter, f"a result of at most {MAX_INT64} bytes for input {tuple(input.shape)}", value)
     return pad
 
 
-def ours_or_torchs(name: str, ours: _Function, torchs: _Function, within_limits: bool, *tensors: Tensor | None) -> _Function:
-    """Return the function on the operator, or torch's own where the operator cannot do it.
+def run(name: str, within_limits: bool, tensors: tuple[Tensor, ...], *arguments: Any) -> Tensor:
+    """Call the function on the operator of a name, or torch's own where the operator cannot do it."""
+    operator = BY_NAME[name]
+    function = of_name(operator.forward_class)
+    chosen = function.call if is_ours(name, within_limits, *tensors) else function.forward
+    if any(is_sharded(t) for t in tensors):
+        return on_shards(chosen, operator.dims, tensors, *arguments)
+    return chosen(*tensors, *arguments)
+
+
+def is_ours(name: str, within_limits: bool, *tensors: Tensor | None) -> bool:
+    """Return whether an operator can be used.
 
     It can within the limits of its document, on ``cpu`` and on ``npu`` where the product offers its entry point, and without forward-mode
     derivatives. What :func:`torch.jit.trace` records is torch's too: it gets saved, or exported to ONNX, and runs where this package may
@@ -129,6 +167,4 @@ def ours_or_torchs(name: str, ours: _Function, torchs: _Function, within_limits:
     devices = {t.device.type for t in tensors if t is not None}
     is_offered = "npu" not in devices or torch.compiler.is_compiling() or _C.is_offered(name)  # the compiler cannot look into _C
     has_kernels = within_limits and devices <= {"npu", "cpu"} and is_offered
-    if has_kernels and forward_ad._current_level < 0 and not torch.jit.is_tracing():  # type: ignore[attr-defined]
-        return ours
-    return torchs
+    return has_kernels and forward_ad._current_level < 0 and not torch.jit.is_tracing()  # type: ignore[attr-defined]

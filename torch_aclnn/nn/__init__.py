@@ -9,24 +9,52 @@ Example:
 
 """
 
-from torch_aclnn.nn.adaptive_avg_pool2d import AdaptiveAvgPool2d
-from torch_aclnn.nn.adaptive_avg_pool3d import AdaptiveAvgPool3d
-from torch_aclnn.nn.avg_pool2d import AvgPool2d
-from torch_aclnn.nn.batch_norm_elemt import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
-from torch_aclnn.nn.max_unpool3d import MaxUnpool3d
-from torch_aclnn.nn.reflection_pad2d import ReflectionPad2d
-from torch_aclnn.nn.replication_pad2d import ReplicationPad2d
+from torch_aclnn.nn.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
+from torch_aclnn.nn.padding import (
+    CircularPad1d,
+    CircularPad2d,
+    CircularPad3d,
+    ReflectionPad1d,
+    ReflectionPad2d,
+    ReflectionPad3d,
+    ReplicationPad1d,
+    ReplicationPad2d,
+    ReplicationPad3d,
+)
+from torch_aclnn.nn.pooling import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AvgPool1d,
+    AvgPool2d,
+    AvgPool3d,
+    MaxUnpool1d,
+    MaxUnpool2d,
+    MaxUnpool3d,
+)
 
 __all__ = [
+    "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AvgPool1d",
     "AvgPool2d",
+    "AvgPool3d",
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
     "MaxUnpool3d",
+    "ReflectionPad1d",
     "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
     "ReplicationPad2d",
+    "ReplicationPad3d",
     "SyncBatchNorm",
 ]
 

@@ -14,7 +14,7 @@
 #include "extension/ops/batch_norm_elemt_backward.h"
 #include "extension/ops/common.h"
 #include "extension/ops/registration.h"
-#include "include/aclnn/acl_meta.h"
+#include "include/aclnnop/aclnn_batch_norm_reduce_backward.h"
 
 namespace torch_aclnn {
 namespace {
@@ -50,10 +50,7 @@ BatchNormGradients backward_off_npu(const at::Tensor& grad_output, const at::Ten
 
 BatchNormGradients backward_on_npu(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
                                    const at::Tensor& mean, const at::Tensor& invstd, double eps, std::array<bool, 3> wanted) {
-    using Phase1 = aclnnStatus(const aclTensor* gradOut, const aclTensor* input, const aclTensor* mean, const aclTensor* invstd,
-                               const aclTensor* weight, bool inputG, bool weightG, bool biasG, aclTensor* sumDy, aclTensor* sumDyXmu,
-                               aclTensor* gradWeight, aclTensor* gradBias, uint64_t* workspaceSize, aclOpExecutor** executor);
-    static const EntryPoint<Phase1> reduce("aclnnBatchNormReduceBackward");
+    static const EntryPoint<decltype(aclnnBatchNormReduceBackwardGetWorkspaceSize)> reduce("aclnnBatchNormReduceBackward");
     const at::Tensor scale = weight.value_or(at::Tensor());
     check(grad_output, input, scale, mean, invstd);
     if (input.numel() == 0) return of_empty_batch(input, mean, wanted);

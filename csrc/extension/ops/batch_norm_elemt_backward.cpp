@@ -26,8 +26,9 @@ namespace {
 
 struct BatchNormElemtBackward {
     static constexpr const char* kOp = "batch_norm_elemt_backward";
-    static constexpr const char* kParameters =
-        "Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, Tensor sum_dy_xmu, Tensor count";
+    static std::string parameters() {
+        return "Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, Tensor sum_dy_xmu, Tensor count";
+    }
     using Signature = void(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&,
                            const at::Tensor&, const at::Tensor&, const at::Tensor&);
 

@@ -1,24 +1,107 @@
-#include "extension/ops/padding.h"
+#include "extension/autograd/maps.h"
+#include "extension/ops/planes.h"
+#include "extension/ops/registration.h"
+#include "include/aclnnop/aclnn_circular_pad2d_backward.h"
+#include "include/aclnnop/aclnn_circular_pad3d_backward.h"
+#include "include/aclnnop/aclnn_pad2d_backward.h"
+#include "include/aclnnop/aclnn_reflection_pad1d_backward.h"
+#include "include/aclnnop/aclnn_reflection_pad3d_backward.h"
+#include "include/aclnnop/aclnn_replication_pad1d_backward.h"
+#include "include/aclnnop/aclnn_replication_pad3d_backward.h"
+#include "kernels/separable/operators.h"
 
 namespace torch_aclnn {
+namespace {
 
-void PaddingBackward::check_arguments(const char* op) const {
-    const int64_t rank = static_cast<int64_t>(input_size.size());
-    check_rank(op, "input_size", rank, 3, 4);
-    check_countable(op, "input_size", input_size);
-    check_rank(op, "grad_output", grad_output.dim(), rank, rank);
-    check_length(op, "padding", padding.size(), {4});
-    check_values(op, "padding", padding, INT32_MIN);
-    check_dtype(op, {"grad_output", grad_output},
-                {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble, at::kComplexFloat, at::kComplexDouble});
-    c10::SmallVector<c10::SymInt, 4> expected(input_size.begin(), input_size.end());
-    for (int64_t d = rank == 4 ? 1 : 0; d < rank; ++d)
-        TORCH_SYM_CHECK(expected[d].sym_ge(1), op, ": input_size: expected no dimension of size 0 but N, got ", input_size);
-    expected[rank - 2] += padding[2] + padding[3];
-    expected[rank - 1] += padding[0] + padding[1];
-    for (int64_t d = rank - 2; d < rank; ++d)
-        TORCH_SYM_CHECK(expected[d].sym_ge(1), op, ": padding: expected a padded size of at least 1, got ", padding, " for ", input_size);
-    check_size(op, "grad_output", grad_output.sym_sizes(), expected, " by input_size and padding");
-}
+using kernels::Padding;
 
+// Whether the newest page of the entry point lists bfloat16.
+enum class BFloat16 { listed, unlisted };
+
+template <class Row, Padding padding_mode, BFloat16 bfloat16, class Phase1>
+struct PadBackward : PlaneGradient<Row> {
+    using Base = PlaneGradient<Row>;
+    using Base::grad_output, Base::input_size, Base::kDims, Base::kOp;
+    using Signature = void(const at::Tensor&, c10::SymIntArrayRef, c10::SymIntArrayRef);
+
+    c10::SymIntArrayRef padding;  // left, right, top, bottom, front, back
+
+    static std::string parameters() {
+        return "Tensor grad_output, SymInt[] input_size, SymInt[" + std::to_string(2 * kDims) + "] padding";
+    }
+
+    void check() const {
+        this->check_ranks();
+        check_length(kOp, "padding", padding.size(), {2 * kDims});
+        check_values(kOp, "padding", padding, INT32_MIN);
+        check_dtype(kOp, {"grad_output", grad_output},
+                    {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble, at::kComplexFloat, at::kComplexDouble});
+        const int64_t rank = grad_output.dim();
+        c10::SmallVector<c10::SymInt, 5> expected(input_size.begin(), input_size.end());
+        for (int64_t d = rank == kDims + 2 ? 1 : 0; d < rank; ++d)
+            TORCH_SYM_CHECK(expected[d].sym_ge(1), kOp, ": input_size: expected no dimension of size 0 but N, got ", input_size);
+        for (int64_t side = 0; side < 2 * kDims; ++side) expected[rank - 1 - side / 2] += padding[side];
+        for (int64_t d = rank - kDims; d < rank; ++d)
+            TORCH_SYM_CHECK(expected[d].sym_ge(1), kOp, ": padding: expected a padded size of at least 1, got ", padding, " for ",
+                            input_size);
+        check_size(kOp, "grad_output", grad_output.sym_sizes(), expected, " by input_size and padding");
+        check_limits();
+    }
+
+    void check_limits() const {
+        for (size_t side = 0; side < 2 * kDims; ++side) {
+            const c10::SymInt& size = input_size[input_size.size() - 1 - side / 2];
+            if constexpr (padding_mode == Padding::reflection)
+                TORCH_SYM_CHECK(padding[side].sym_lt(size), kOp, ": padding: expected values below the size that they extend, got ", padding,
+                                " for ", input_size);
+            if constexpr (padding_mode == Padding::circular)
+                TORCH_SYM_CHECK(padding[side].sym_le(size), kOp, ": padding: expected values of at most the size that they extend, got ",
+                                padding, " for ", input_size);
+        }
+    }
+
+    template <class Compute>
+    at::Tensor record(const Compute& compute) const {
+        return torch_aclnn::record<NodeOfBackward<PadMap<Row>>>(compute, PadMap<Row>{c10::SymDimVector(padding)}, grad_output);
+    }
+
+    void run_npu(const at::Tensor& grad_input) const {
+        if (bfloat16 == BFloat16::listed || grad_input.scalar_type() != at::kBFloat16) return call_with(grad_output, grad_input);
+        // float32 for that, rounded once.
+        const at::Tensor wide_grad_output = grad_output.to(at::kFloat);
+        const at::Tensor wide_grad_input = empty_contiguous(wide_grad_output, input_size);
+        call_with(wide_grad_output, wide_grad_input);
+        grad_input.copy_(wide_grad_input);
+    }
+
+    void call_with(const at::Tensor& listed_grad_output, const at::Tensor& listed_grad_input) const {
+        static const EntryPoint<Phase1> entry_point(Row::kEntryPoint);
+        // Only the shape of `self` is read, so a handle over the result stands for the forward's input.
+        call(entry_point, listed_grad_output, listed_grad_input, C10_AS_INTARRAYREF_SLOW(padding), listed_grad_input);
+    }
+
+    void run_cpu(const at::Tensor& grad_input) const {
+        const at::IntArrayRef sides = C10_AS_INTARRAYREF_SLOW(padding);
+        int64_t before[3] = {};
+        for (int axis = 0; axis < kDims; ++axis) before[2 - axis] = sides[2 * axis];
+        kernels::pad_backward(padding_mode, plane_view<kDims>(kOp, grad_output), plane_view<kDims>(kOp, grad_input), before,
+                              at::get_num_threads());
+    }
+};
+
+#define TORCH_ACLNN_REGISTER_PAD(op, Type, mode, bfloat16)                                                                   \
+    using Type##Backward =                                                                                                   \
+        PadBackward<rows::Type, Padding::mode, BFloat16::bfloat16, decltype(aclnn##Type##BackwardGetWorkspaceSize)>; \
+    TORCH_ACLNN_REGISTER(op, Type##Backward)
+
+TORCH_ACLNN_REGISTER_PAD(replication_pad1d_backward, ReplicationPad1d, replication, unlisted)
+TORCH_ACLNN_REGISTER_PAD(replication_pad2d_backward, ReplicationPad2d, replication, unlisted)
+TORCH_ACLNN_REGISTER_PAD(replication_pad3d_backward, ReplicationPad3d, replication, listed)
+TORCH_ACLNN_REGISTER_PAD(reflection_pad1d_backward, ReflectionPad1d, reflection, listed)
+TORCH_ACLNN_REGISTER_PAD(reflection_pad2d_backward, ReflectionPad2d, reflection, unlisted)
+TORCH_ACLNN_REGISTER_PAD(reflection_pad3d_backward, ReflectionPad3d, reflection, unlisted)
+TORCH_ACLNN_REGISTER_PAD(circular_pad2d_backward, CircularPad2d, circular, listed)
+TORCH_ACLNN_REGISTER_PAD(circular_pad3d_backward, CircularPad3d, circular, listed)
+
+}  // namespace
 }  // namespace torch_aclnn

@@ -37,10 +37,18 @@ struct Offer {
 };
 constexpr Offer kOffers[] = {
     {"avg_pool2d", edge},
+    {"avg_pool3d", inference | training | edge},
     {"adaptive_avg_pool2d", edge},
     {"adaptive_avg_pool3d", inference | training | edge},
+    {"replication_pad1d", edge},
     {"replication_pad2d", edge},
+    {"replication_pad3d", inference | edge},
+    {"reflection_pad1d", edge},
     {"reflection_pad2d", edge},
+    {"reflection_pad3d", inference | edge},
+    {"circular_pad2d", inference | training | edge},
+    {"circular_pad3d", inference | training | edge},
+    {"max_unpool2d", inference | edge},
     {"max_unpool3d", inference | edge},
     {"batch_norm_elemt", inference | edge},
 };

@@ -1,9 +1,10 @@
 // Registers the kernels of an operator, which is a struct of its arguments:
 //
 //   struct FooBackward {
-//       static constexpr const char* kParameters = "Tensor grad_output, SymInt[] input_size";  // as in the schema
-//       using Signature = void(const at::Tensor&, c10::SymIntArrayRef);                        // the same in C++, in the order of the
-//       members const at::Tensor& grad_output; c10::SymIntArrayRef input_size;
+//       static std::string parameters() { return "Tensor grad_output, SymInt[] input_size"; }  // as in the schema
+//       using Signature = void(const at::Tensor&, c10::SymIntArrayRef);                        // the same in C++, in the members' order
+//       const at::Tensor& grad_output;
+//       c10::SymIntArrayRef input_size;
 //
 //       void check() const;                               // on every device
 //       const at::Tensor& like() const;                   // has the result's dtype and device
@@ -98,7 +99,7 @@ struct BySelf<Operator, void(const at::Tensor&, c10::SymIntArrayRef, Rest...)> {
     }
 
     static void define(torch::Library& m, const std::string& name) {
-        const std::string size = "SymInt[] input_size", given = Operator::kParameters;
+        const std::string size = "SymInt[] input_size", given = Operator::parameters();
         const std::string parameters = std::string(given).replace(given.find(size), size.size(), "Tensor self");
         m.def((name + ".self(" + parameters + ") -> Tensor").c_str(), &functional);
         m.def((name + ".self_out(" + parameters + ", *, Tensor(a!) out) -> ()").c_str(), &into);
@@ -118,7 +119,7 @@ inline void define(torch::Library& m, const std::string& name, const std::string
 
 #define TORCH_ACLNN_REGISTER(op, Operator)                                      \
     TORCH_LIBRARY_FRAGMENT(torch_aclnn, m) {                                    \
-        define(m, #op, Operator::kParameters);                                  \
+        define(m, #op, Operator::parameters());                                  \
         BySelf<Operator>::define(m, #op);                                       \
     }                                                                           \
     TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {                           \

@@ -7,30 +7,22 @@
 
 #include <algorithm>
 
-#include "extension/autograd/adaptive_avg_pool.h"
-#include "extension/autograd/avg_pool2d.h"
 #include "extension/autograd/batch_norm.h"
-#include "extension/autograd/max_unpool3d.h"
-#include "extension/autograd/padding.h"
+#include "extension/autograd/maps.h"
+#include "extension/autograd/max_unpool.h"
+#include "extension/ops/limits.h"
 #include "extension/ops/products.h"
 #include "extension/python/arguments.h"
 
 namespace torch_aclnn {
 namespace {
 
-// Limits of the operators' documents, and of torch's arguments; torch_aclnn.functional has the same.
-constexpr int64_t kMaxDivisor = 255, kMaxChannels = 65535;
-
 PyObject* not_implemented() {
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-// What becomes of an exception. Where nothing but the result is written, the function in Python makes the same call again, after checks
-// that say more.
-enum class Failure { repeat_in_python, raise };
-
 // What compute() returns, as a Python object. It runs without Python's lock, and without autocast: the functions keep their input's dtype.
-template <Failure failure = Failure::repeat_in_python, class Compute>
+template <class Compute>
 PyObject* result_of(const Compute& compute) {
     at::Tensor result;
     try {
@@ -48,7 +40,6 @@ PyObject* result_of(const Compute& compute) {
         error.restore();
         return nullptr;
     } catch (const std::exception&) {
-        if (failure == Failure::repeat_in_python) return not_implemented();
         torch::translate_exception_to_python(std::current_exception());
         return nullptr;
     }
@@ -60,6 +51,15 @@ bool is_here(const at::Tensor& input, const char* operator_name) {
     return !input.is_privateuseone() || is_offered(operator_name);
 }
 
+// A tensor (N, C, plane) or (C, plane) that may go to the operator, or null.
+template <class Row>
+const at::Tensor* planes(PyObject* object) {
+    if (!is_eager()) return nullptr;
+    const at::Tensor* const input = plain_tensor(object);
+    const bool fits = input != nullptr && (input->dim() == Row::kDims + 1 || input->dim() == Row::kDims + 2);
+    return fits && is_here(*input, Row::kFunction) ? input : nullptr;
+}
+
 template <class Map>
 PyObject* apply(const at::Tensor& input, const Map& map) {
     return result_of([&] { return differentiable_forward(input, map); });
@@ -69,77 +69,77 @@ bool are_within(const Integers& values, int64_t lowest) {
     return std::all_of(values.begin(), values.end(), [=](int64_t value) { return value >= lowest && value <= INT32_MAX; });
 }
 
-PyObject* avg_pool2d(PyObject* const* arguments) {
-    if (!is_eager()) return not_implemented();
-    const at::Tensor* const input = plain_tensor(arguments[0]);
-    const auto kernel_size = integers(arguments[1], 2);
-    const auto stride = arguments[2] == Py_None ? kernel_size : integers(arguments[2], 2);
-    const auto padding = integers(arguments[3], 2);
+template <class Row>
+PyObject* avg_pool(PyObject* const* arguments) {
+    constexpr int kDims = Row::kDims;
+    const at::Tensor* const input = planes<Row>(arguments[0]);
+    const auto kernel_size = integers(arguments[1], kDims), padding = integers(arguments[3], kDims);
+    const auto stride = arguments[2] == Py_None ? kernel_size : integers(arguments[2], kDims);
     const auto ceil_mode = boolean(arguments[4]), count_include_pad = boolean(arguments[5]);
-    const auto divisor = arguments[6] == Py_None ? Integers{} : integers(arguments[6], 1);
-    if (input == nullptr || !kernel_size || !stride || !padding || !ceil_mode || !count_include_pad || !divisor) return not_implemented();
-    const bool has_divisor = !divisor->empty();
-    const bool fits = are_within(*kernel_size, 1) && are_within(*stride, 1) && are_within(*padding, 0) &&
-                      (!has_divisor || (*divisor)[0] != 0) && (!has_divisor || std::abs((*divisor)[0]) <= kMaxDivisor) &&
-                      (input->dim() == 3 || input->dim() == 4) && input->size(-3) <= kMaxChannels && is_here(*input, "avg_pool2d");
-    if (!fits) return not_implemented();
-    return apply(*input, AvgPool2dMap{AvgPool2dMap::pair(*kernel_size), AvgPool2dMap::pair(*stride), AvgPool2dMap::pair(*padding),
-                                      *ceil_mode, *count_include_pad, has_divisor ? std::optional((*divisor)[0]) : std::nullopt});
+    const auto given = arguments[6] == Py_None ? Integers{} : integers(arguments[6], 1);
+    if (input == nullptr || !kernel_size || !stride || !padding || !ceil_mode || !count_include_pad || !given) return not_implemented();
+    const std::optional<int64_t> divisor = given->empty() ? std::nullopt : std::optional((*given)[0]);
+    if (!are_within(*kernel_size, 1) || !are_within(*stride, 1) || !are_within(*padding, 0)) return not_implemented();
+    if (!AvgPoolLimits<kDims>::hold(divisor, input->size(-kDims - 1))) return not_implemented();
+    for (int d = 0; d < kDims; ++d) {
+        const int64_t window = (*kernel_size)[d], pad = (*padding)[d], partial = *ceil_mode ? (*stride)[d] - 1 : 0;
+        if (pad > window / 2 || input->size(d - kDims) + 2 * pad + partial < window) return not_implemented();
+    }
+    const auto values = [](const Integers& all) { return PlaneValues(all.begin(), all.end()); };
+    return apply(*input, AvgPoolMap<Row>{values(*kernel_size), values(*stride), values(*padding), *ceil_mode, *count_include_pad, divisor});
 }
 
-template <class Map, int64_t plane_dims>
+template <class Row>
 PyObject* adaptive_avg_pool(PyObject* const* arguments) {
-    if (!is_eager()) return not_implemented();
-    const at::Tensor* const input = plain_tensor(arguments[0]);
-    const auto output_size = integers(arguments[1], plane_dims);
-    if (input == nullptr || !output_size || (input->dim() != plane_dims + 1 && input->dim() != plane_dims + 2)) return not_implemented();
-    if (!are_within(*output_size, 1) || !is_here(*input, plane_dims == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d"))
-        return not_implemented();
-    return apply(*input, Map{c10::SymDimVector(output_size->begin(), output_size->end())});
+    const at::Tensor* const input = planes<Row>(arguments[0]);
+    const auto output_size = integers(arguments[1], Row::kDims);
+    if (input == nullptr || !output_size || !are_within(*output_size, 1)) return not_implemented();
+    return apply(*input, AdaptiveAvgPoolMap<Row>{c10::SymDimVector(output_size->begin(), output_size->end())});
 }
 
-template <class Map>
-PyObject* pad2d(PyObject* const* arguments) {
-    if (!is_eager()) return not_implemented();
-    const at::Tensor* const input = plain_tensor(arguments[0]);
-    const auto padding = integers(arguments[1], 4);
-    if (input == nullptr || !padding || (input->dim() != 3 && input->dim() != 4) || !are_within(*padding, 0)) return not_implemented();
-    if (!is_here(*input, "replication_pad2d")) return not_implemented();  // both, or none
-    for (int side = 0; side < 4; ++side)
-        if ((*padding)[side] >= input->size(side < 2 ? -1 : -2)) return not_implemented();
-    return apply(*input, Map{c10::SymDimVector(padding->begin(), padding->end())});
+// Paddings below the sizes that they extend, which every mode takes.
+template <class Row>
+PyObject* pad(PyObject* const* arguments) {
+    constexpr int kSides = 2 * Row::kDims;
+    const at::Tensor* const input = planes<Row>(arguments[0]);
+    const auto padding = integers(arguments[1], kSides);
+    if (input == nullptr || !padding || !are_within(*padding, 0)) return not_implemented();
+    for (int side = 0; side < kSides; ++side)
+        if ((*padding)[side] >= input->size(-1 - side / 2)) return not_implemented();
+    return apply(*input, PadMap<Row>{c10::SymDimVector(padding->begin(), padding->end())});
 }
 
-// The last three sizes of an unpooling's result, of which the pooling's arguments leave less than a stride of choice.
+// The sizes of an unpooling's planes, of which the pooling's arguments leave less than a stride of choice.
 std::optional<Integers> unpooled_size(const at::Tensor& input, const Integers& kernel_size, const Integers& stride, const Integers& padding,
                                       PyObject* asked) {
+    const auto dims = static_cast<int64_t>(kernel_size.size());
     Integers size;
-    for (int64_t d = 0; d < 3; ++d) size.push_back((input.size(d - 3) - 1) * stride[d] + kernel_size[d] - 2 * padding[d]);
+    for (int64_t d = 0; d < dims; ++d) size.push_back((input.size(d - dims) - 1) * stride[d] + kernel_size[d] - 2 * padding[d]);
     if (asked == Py_None) return are_within(size, 1) ? std::optional(size) : std::nullopt;
     if (!PyTuple_Check(asked) && !PyList_Check(asked)) return std::nullopt;
-    const auto given = integers(asked, 3);
+    const auto given = integers(asked, dims);
     if (!given || !are_within(*given, 1)) return std::nullopt;
-    for (int64_t d = 0; d < 3; ++d)
+    for (int64_t d = 0; d < dims; ++d)
         if (std::abs((*given)[d] - size[d]) >= stride[d]) return std::nullopt;
     return given;
 }
 
-PyObject* unpool3d(PyObject* const* arguments) {
-    if (!is_eager()) return not_implemented();
-    const at::Tensor* const input = plain_tensor(arguments[0]);
+template <class Row>
+PyObject* unpool(PyObject* const* arguments) {
+    constexpr int kDims = Row::kDims;
+    const at::Tensor* const input = planes<Row>(arguments[0]);
     const at::Tensor* const indices = plain_indices(arguments[1]);
-    const auto kernel_size = integers(arguments[2], 3), padding = integers(arguments[4], 3);
-    const auto stride = arguments[3] == Py_None ? kernel_size : integers(arguments[3], 3);
+    const auto kernel_size = integers(arguments[2], kDims), padding = integers(arguments[4], kDims);
+    const auto stride = arguments[3] == Py_None ? kernel_size : integers(arguments[3], kDims);
     if (input == nullptr || indices == nullptr || !kernel_size || !stride || !padding) return not_implemented();
-    const bool fits = (input->dim() == 4 || input->dim() == 5) && indices->sizes() == input->sizes() &&
-                      indices->device() == input->device() && are_within(*kernel_size, 1) && are_within(*stride, 1) &&
-                      are_within(*padding, 0) && is_here(*input, "max_unpool3d");
+    const bool fits = indices->sizes() == input->sizes() && indices->device() == input->device() && are_within(*kernel_size, 1) &&
+                      are_within(*stride, 1) && are_within(*padding, 0);
     if (!fits) return not_implemented();
     const auto size = unpooled_size(*input, *kernel_size, *stride, *padding, arguments[5]);
     if (!size) return not_implemented();
-    const MaxUnpool3dArguments all{
+    const MaxUnpoolArguments all{
         c10::SymDimVector(size->begin(), size->end()), {stride->begin(), stride->end()}, {padding->begin(), padding->end()}};
-    return result_of([&] { return max_unpool3d(*input, *indices, all); });
+    return result_of([&] { return max_unpool<Row>(*input, *indices, all); });
 }
 
 // None is an undefined tensor; nullptr where the object is anything else than that or a plain tensor of (channels).
@@ -165,7 +165,7 @@ PyObject* batch_norm(PyObject* const* arguments) {
     if (all.eps <= 0 || channels[0]->defined() != channels[1]->defined() || !has_fused_batch_norm(all) ||
         !is_here(*input, "batch_norm_elemt"))
         return not_implemented();
-    return result_of<Failure::raise>([&] { return train_batch_norm(all); });  // the running statistics may have been updated
+    return result_of([&] { return train_batch_norm(all); });
 }
 
 PyObject* is_offered_here(PyObject*, PyObject* operator_name) {
@@ -189,16 +189,29 @@ PyMethodDef method(const char* name, const char* doc) {
 }  // namespace
 
 PyMethodDef* functions() {
+    constexpr const char* kAvgPoolDoc =
+        "(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) -> pooled input";
+    constexpr const char* kAdaptiveDoc = "(input, output_size) -> pooled input";
+    constexpr const char* kPadDoc = "(input, padding) -> padded input";
+    constexpr const char* kUnpoolDoc = "(input, indices, kernel_size, stride, padding, output_size) -> unpooled input";
+    constexpr const char* kBatchNormDoc =
+        "(input, running_mean, running_var, weight, bias, training, momentum, eps) -> normalised input";
     static PyMethodDef table[] = {
-        method<avg_pool2d, 7>("avg_pool2d",
-                              "(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) -> pooled input"),
-        method<adaptive_avg_pool<AdaptiveAvgPool2dMap, 2>, 2>("adaptive_avg_pool2d", "(input, output_size) -> pooled input"),
-        method<adaptive_avg_pool<AdaptiveAvgPool3dMap, 3>, 2>("adaptive_avg_pool3d", "(input, output_size) -> pooled input"),
-        method<pad2d<ReplicationPad2dMap>, 2>("replication_pad2d", "(input, padding) -> padded input"),
-        method<pad2d<ReflectionPad2dMap>, 2>("reflection_pad2d", "(input, padding) -> padded input"),
-        method<batch_norm, 8>("batch_norm",
-                              "(input, running_mean, running_var, weight, bias, training, momentum, eps) -> normalised input"),
-        method<unpool3d, 6>("max_unpool3d", "(input, indices, kernel_size, stride, padding, output_size) -> unpooled input"),
+        method<avg_pool<rows::AvgPool2d>, 7>("avg_pool2d", kAvgPoolDoc),
+        method<avg_pool<rows::AvgPool3d>, 7>("avg_pool3d", kAvgPoolDoc),
+        method<adaptive_avg_pool<rows::AdaptiveAvgPool2d>, 2>("adaptive_avg_pool2d", kAdaptiveDoc),
+        method<adaptive_avg_pool<rows::AdaptiveAvgPool3d>, 2>("adaptive_avg_pool3d", kAdaptiveDoc),
+        method<pad<rows::ReplicationPad1d>, 2>("replication_pad1d", kPadDoc),
+        method<pad<rows::ReplicationPad2d>, 2>("replication_pad2d", kPadDoc),
+        method<pad<rows::ReplicationPad3d>, 2>("replication_pad3d", kPadDoc),
+        method<pad<rows::ReflectionPad1d>, 2>("reflection_pad1d", kPadDoc),
+        method<pad<rows::ReflectionPad2d>, 2>("reflection_pad2d", kPadDoc),
+        method<pad<rows::ReflectionPad3d>, 2>("reflection_pad3d", kPadDoc),
+        method<pad<rows::CircularPad2d>, 2>("circular_pad2d", kPadDoc),
+        method<pad<rows::CircularPad3d>, 2>("circular_pad3d", kPadDoc),
+        method<unpool<rows::MaxUnpool2d>, 6>("max_unpool2d", kUnpoolDoc),
+        method<unpool<rows::MaxUnpool3d>, 6>("max_unpool3d", kUnpoolDoc),
+        method<batch_norm, 8>("batch_norm", kBatchNormDoc),
         {"is_offered", is_offered_here, METH_O, "(operator) -> whether the product that is present has its entry point"},
         {},
     };

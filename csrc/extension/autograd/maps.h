@@ -1,0 +1,76 @@
+// Average poolings and paddings and their gradients as pairs of linear maps, for the nodes in linear.h: a family's arguments, torch's forward,
+// and the operator.
+#pragma once
+
+#include <c10/util/SmallVector.h>
+
+#include <optional>
+
+#include "extension/autograd/linear.h"
+#include "extension/autograd/operator_call.h"
+#include "extension/autograd/rows.h"
+
+namespace torch_aclnn {
+
+// One value for each dimension of a plane.
+using PlaneValues = c10::SmallVector<int64_t, 3>;
+
+template <class Row>
+struct AvgPoolMap {
+    using Operator = Row;
+
+    PlaneValues kernel_size, stride, padding;
+    bool ceil_mode, count_include_pad;
+    std::optional<int64_t> divisor_override;
+
+    at::Tensor forward(const at::Tensor& input) const {
+        return Row::kForward(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+    }
+    at::Tensor backward(const at::Tensor& grad_output, c10::SymIntArrayRef input_size) const {
+        if constexpr (Row::kDims == 2) {
+            constexpr std::optional<int64_t> kCubeMathType = std::nullopt;
+            return call(grad_output, input_size, kCubeMathType);
+        } else {
+            return call(grad_output, input_size);
+        }
+    }
+
+   private:
+    template <class... CubeMathType>
+    at::Tensor call(const at::Tensor& grad_output, c10::SymIntArrayRef input_size, CubeMathType... cube_math_type) const {
+        using Signature = at::Tensor(const at::Tensor&, c10::SymIntArrayRef, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, bool, bool,
+                                     std::optional<int64_t>, CubeMathType...);
+        static const auto op = find_operator_of_package<Signature>(Row::kQualifiedOp);
+        return op.call(grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+                       cube_math_type...);
+    }
+};
+
+template <class Row>
+struct AdaptiveAvgPoolMap {
+    using Operator = Row;
+
+    c10::SymDimVector output_size;
+
+    at::Tensor forward(const at::Tensor& input) const { return Row::kForward(input, output_size); }
+    at::Tensor backward(const at::Tensor& grad_output, c10::SymIntArrayRef input_size) const {
+        static const auto op = find_operator_of_package<at::Tensor(const at::Tensor&, c10::SymIntArrayRef)>(Row::kQualifiedOp);
+        return op.call(grad_output, input_size);
+    }
+};
+
+template <class Row>
+struct PadMap {
+    using Operator = Row;
+
+    c10::SymDimVector padding;  // left, right, top, bottom, front, back
+
+    at::Tensor forward(const at::Tensor& input) const { return Row::kForward(input, padding); }
+    at::Tensor backward(const at::Tensor& grad_output, c10::SymIntArrayRef input_size) const {
+        using Signature = at::Tensor(const at::Tensor&, c10::SymIntArrayRef, c10::SymIntArrayRef);
+        static const auto op = find_operator_of_package<Signature>(Row::kQualifiedOp);
+        return op.call(grad_output, input_size, padding);
+    }
+};
+
+}  // namespace torch_aclnn

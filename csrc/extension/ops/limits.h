@@ -1,0 +1,24 @@
+// Limits of the entry points' documents that torch's functions do not have. Python has them from _C.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace torch_aclnn {
+
+constexpr int64_t kMaxDivisorOfAvgPool2d = 255, kMaxChannelsOfAvgPool2d = 65535;
+
+template <int kDims>
+struct AvgPoolLimits {
+    static bool hold(std::optional<int64_t> divisor_override, int64_t channels) { return divisor_override.value_or(1) != 0; }
+};
+template <>
+struct AvgPoolLimits<2> {
+    static bool hold(std::optional<int64_t> divisor_override, int64_t channels) {
+        const int64_t divisor = divisor_override.value_or(1);
+        return divisor != 0 && divisor >= -kMaxDivisorOfAvgPool2d && divisor <= kMaxDivisorOfAvgPool2d &&
+               channels <= kMaxChannelsOfAvgPool2d;
+    }
+};
+
+}  // namespace torch_aclnn

@@ -1,0 +1,57 @@
+// What the gradients on planes have in common; registration.h tells what is asked of an operator.
+#pragma once
+
+#include <array>
+
+#include "extension/aclnn/launch.h"
+#include "extension/ops/common.h"
+#include "kernels/support/view.h"
+
+namespace torch_aclnn {
+
+// Arguments, result and shapes of a gradient (N, C, plane) or (C, plane) that is linear in grad_output and has the size of the forward's
+// input. The derived operator has more arguments behind these two.
+template <class Row>
+struct PlaneGradient {
+    static constexpr int kDims = Row::kDims;
+    static constexpr const char* kOp = Row::kOp;
+
+    const at::Tensor& grad_output;
+    c10::SymIntArrayRef input_size;
+
+    const at::Tensor& like() const { return grad_output; }
+    at::Tensor empty_result() const { return torch_aclnn::empty_result(grad_output, input_size); }
+    void prepare_out(const at::Tensor& out) const {
+        torch_aclnn::prepare_out(kOp, out, grad_output, input_size, {{"grad_output", grad_output}});
+    }
+
+    // The first dimension of a plane.
+    int64_t first_of_plane() const { return static_cast<int64_t>(input_size.size()) - kDims; }
+    void check_ranks() const {
+        const int64_t rank = static_cast<int64_t>(input_size.size());
+        check_rank(kOp, "input_size", rank, kDims + 1, kDims + 2);
+        check_countable(kOp, "input_size", input_size);
+        check_rank(kOp, "grad_output", grad_output.dim(), rank, rank);
+    }
+};
+
+// The tensor (N, C, depth, rows, columns) of a kernel: dimensions of size 1 are put in front of those of a plane, and in the place of N.
+template <int kDims>
+kernels::View<5> plane_view(const char* op, const at::Tensor& tensor) {
+    kernels::View<5> result{tensor.mutable_data_ptr(), kernel_dtype(op, tensor.scalar_type()), {1, 1, 1, 1, 1}, {}};
+    const int64_t first_of_plane = tensor.dim() - kDims;
+    for (int64_t d = 0; d < tensor.dim(); ++d) {
+        const int64_t place = d + (d < first_of_plane ? 2 - first_of_plane : 5 - tensor.dim());
+        result.size[place] = tensor.size(d);
+        result.stride[place] = tensor.stride(d);
+    }
+    return result;
+}
+
+// One value for depth, rows and columns, of a list that has one for each dimension of a plane or one for all.
+template <int kDims>
+void fill_axes(int64_t (&axes)[3], at::IntArrayRef values) {
+    for (int d = 0; d < kDims; ++d) axes[3 - kDims + d] = values[values.size() == 1 ? 0 : d];
+}
+
+}  // namespace torch_aclnn

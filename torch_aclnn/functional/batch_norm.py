@@ -1,0 +1,184 @@
+"""Batch norm, of one process's batch or of that of a group of processes."""
+
+import torch
+from torch_aclnn import _C
+from torch import Tensor
+from torch.autograd import forward_ad
+from torch_aclnn.autograd._batch_norm import composed_batch_norm, train_batch_norm
+from torch_aclnn.autograd._process_group import ProcessGroup
+from torch_aclnn.functional import _arguments, _groups
+
+__all__ = ["batch_norm", "sync_batch_norm"]
+
+# Bound once, because torch_aclnn.patch() puts another function in its place.
+_torchs = torch.nn.functional.batch_norm
+
+# A limit of the operator's document. Beyond it torch's own path is taken.
+_MAX_RANK = 8
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalise each channel, as :func:`torch.nn.functional.batch_norm`; in training the gradient is ``aclnnBatchNormElemtBackward``.
+
+    In evaluation, for a batch without elements, and beyond the operator's 8 dimensions, it is torch's own function. In forward mode on
+    ``npu`` it is composed of operators that have derivatives, because torch's own derivative is wrong there.
+
+    Args:
+        input: (N, C) or (N, C, ...); float32, float16, bfloat16 (and float64 on ``cpu``).
+        running_mean: (C) or None; updated in training.
+        running_var: (C) or None; updated in training, with the unbiased variance.
+        weight: (C) or None, which means ones.
+        bias: (C) or None, which means zeros.
+        training: use the batch's own statistics.
+        momentum: how much of the batch goes into the running statistics.
+        eps: added to the variance; more than 0 in training.
+
+    Returns:
+        A tensor of input's shape and dtype.
+
+    Raises:
+        TypeError: an argument of another type, or a tensor whose dtype is not floating-point.
+        ValueError: a rank, shape, device or eps that does not fit, only one value per channel in training, or no running statistics in
+            evaluation.
+
+    Example:
+        >>> torch_aclnn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True, eps=3.0)
+        tensor([[-0.5000],
+                [ 0.5000]])
+
+    """
+    if not torch.compiler.is_compiling():
+        result = _C.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+        if result is not NotImplemented:
+            return result
+    return _batch_norm("batch_norm", None, input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def sync_batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    process_group: ProcessGroup | None = None,
+) -> Tensor:
+    """Normalise each channel by the batch that the processes of a group hold together: :func:`batch_norm` with a process group.
+
+    In training each process calls it with its part of the batch, in the same order as the others. Parts may differ in size and be empty.
+    There is one collective in the forward and, where the input takes a gradient, one in the backward, which has to run in every process or
+    in none. The gradient of the input is that of the sum of what all processes differentiate. Those of weight and bias are of this
+    process's part: :class:`torch.nn.parallel.DistributedDataParallel` averages them. Second derivatives hold too.
+
+    In evaluation, for a group of one, and where :mod:`torch.distributed` is not initialised, it is :func:`batch_norm`. On devices other
+    than ``npu`` and ``cpu`` it is what :class:`torch.nn.SyncBatchNorm` does there. :func:`torch.compile` leaves it to eager mode.
+
+    Args:
+        input: (N, C) or (N, C, ...) of at most 8 dimensions; N may be 0.
+        running_mean: as for :func:`batch_norm`; updated in every process, by the statistics of the joint batch.
+        running_var: as for :func:`batch_norm`, likewise.
+        weight: as for :func:`batch_norm`.
+        bias: as for :func:`batch_norm`.
+        training: as for :func:`batch_norm`.
+        momentum: as for :func:`batch_norm`.
+        eps: as for :func:`batch_norm`.
+        process_group: the processes; None means all (the default group). Its backend has to serve the input's device: ``hccl`` for ``npu``,
+            ``gloo`` for ``cpu``.
+
+    Returns:
+        A tensor of input's shape and dtype.
+
+    Raises:
+        TypeError: as for :func:`batch_norm`, or a process group of another type.
+        ValueError: as for :func:`batch_norm`, more than 8 dimensions, a device that the process group does not serve, or only one value per
+            channel in all processes.
+        NotImplementedError: between processes in forward-mode differentiation, or recorded by :func:`torch.jit.trace`.
+
+    Example:
+        >>> torch_aclnn.functional.sync_batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True, eps=3.0)
+        tensor([[-0.5000],
+                [ 0.5000]])
+
+    """
+    name = "sync_batch_norm"
+    group = _groups.of_several(name, process_group)
+    return _batch_norm(name, group, input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def _batch_norm(
+    name: str,
+    group: ProcessGroup | None,
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    _arguments.floating(name, "input", input)
+    if input.dim() < 2:
+        _arguments.refuse(name, "input", "2 dimensions or more", f"shape {tuple(input.shape)}")
+    channels = input.shape[1]
+    _arguments.boolean(name, "training", training)
+    statistics = (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias))
+    for parameter, value in statistics:
+        if value is not None:
+            if _arguments.floating(name, parameter, value).shape != (channels,):
+                _arguments.refuse(name, parameter, f"shape ({channels},) for input {tuple(input.shape)}", tuple(value.shape))
+            _arguments.same_device(name, parameter, value, input)
+        elif not training and parameter.startswith("running"):
+            _arguments.refuse(name, parameter, "a Tensor in evaluation (training=False)", value)
+    _arguments.number(name, "momentum", momentum)
+    _arguments.number(name, "eps", eps)
+    if training and eps <= 0:
+        _arguments.refuse(name, "eps", "a positive number in training", eps)
+    arguments = (input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if training and group is not None:
+        return _across_processes(group, *arguments)
+    if training and input.numel() == channels != 0:
+        _arguments.refuse(name, "input", "more than one value per channel in training", f"shape {tuple(input.shape)}")
+    if training and input.device.type == "npu" and input.numel() > 0 and forward_ad._current_level >= 0:
+        return composed_batch_norm(*arguments)
+    within_limits = training and input.numel() > 0 and input.dim() <= _MAX_RANK
+    is_ours = _arguments.is_ours("batch_norm_elemt", within_limits, input, *(t for _, t in statistics))
+    return (train_batch_norm if is_ours else _torchs)(*arguments)
+
+
+# The sizes of the other processes' parts are read on the host. torch.compiler.disable does the same, but imports the compiler here, which
+# takes longer than the rest of the package.
+@torch._disable_dynamo  # type: ignore[attr-defined]
+def _across_processes(
+    group: ProcessGroup,
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    name, shape = "sync_batch_norm", tuple(input.shape)
+    if input.shape[1] == 0 or input.dim() > _MAX_RANK:
+        _arguments.refuse(name, "input", f"at least one channel and at most {_MAX_RANK} dimensions", f"shape {shape}")
+    _groups.serves(name, group, input)
+    if forward_ad._current_level >= 0 or torch.jit.is_tracing():  # type: ignore[attr-defined]
+        raise NotImplementedError(
+            f"{name}: forward-mode differentiation and torch.jit.trace are not implemented for a process group of several processes"
+        )
+    if input.device.type not in ("npu", "cpu"):
+        return _groups.torchs_sync_batch_norm(input, running_mean, running_var, weight, bias, momentum, eps, group)
+    return train_batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps, group)
