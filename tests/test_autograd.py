@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.autograd import graph
 from torch.utils.checkpoint import checkpoint
 
-from support.functions import CASES, for_each_function, gradient
+from support.functions import CASES, for_each_function, gradient, keeps_its_input
 from support.threads import on_threads
 
 
@@ -109,6 +109,12 @@ def test_an_input_that_is_not_saved_may_change_in_place(device, case):
         copy.zero_()
     y.sum().backward()
     assert torch.equal(leaf.grad, gradient(case.ours, x, *others, grad_output=torch.ones_like(y)))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if 0 not in case.saved], ids=lambda case: case.name)
+def test_an_input_that_is_not_saved_is_not_kept_alive(device, case):
+    x, *others = case.inputs(device)
+    assert not keeps_its_input(lambda x: case.ours(x, *others), x)
 
 
 @for_each_function

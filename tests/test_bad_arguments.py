@@ -4,10 +4,10 @@ import torch_aclnn  # noqa: F401
 import pytest
 import torch
 
-from support.operators import MODULES
+from support.operators import ROWS
 
 EVERY_DEVICE = pytest.mark.parametrize("device", ["cpu", "npu", "meta"])
-BAD = {f"{module.OPERATOR.name}: {name}": row for module in MODULES for name, row in module.OPERATOR.bad_arguments.items()}
+BAD = {f"{row.name}: {name}": call for row in ROWS.values() for name, call in row.operator.bad_arguments.items()}
 
 
 @EVERY_DEVICE
@@ -18,7 +18,7 @@ def test_bad_argument_is_refused(device, call, message):
     assert message in str(caught.value)
 
 
-EVERY_OPERATOR = pytest.mark.parametrize("operator", [module.OPERATOR for module in MODULES], ids=lambda operator: operator.name)
+EVERY_OPERATOR = pytest.mark.parametrize("operator", [row.operator for row in ROWS.values()], ids=lambda operator: operator.name)
 
 
 @EVERY_OPERATOR

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._pytree import tree_map_only
 from torch_aclnn._operators import OPERATORS, Operator
 from torch_aclnn.check.pairs import tiny_sample
 
@@ -32,6 +33,14 @@ def test_a_bare_operator_that_writes_into_a_tensor_has_none(device, operator):
         out = op.default(*arguments)
     with pytest.raises(NotImplementedError, match="out: expected no argument that requires grad"):
         op.out(*arguments, out=out)
+
+
+@for_each_operator
+def test_opcheck(device, operator):
+    op, arguments = operator_and_arguments(operator, device, torch.float32)
+    arguments = tree_map_only(torch.Tensor, torch.Tensor.detach, arguments)
+    torch.library.opcheck(op.default, arguments)
+    torch.library.opcheck(op.out, arguments, {"out": torch.empty_like(op.default(*arguments))})
 
 
 def overloads(operator: Operator) -> list[str]:

@@ -9,7 +9,7 @@ from torch._subclasses import FakeTensorMode
 from torch.utils._pytree import tree_map_only
 
 from support.marks import host_engine_only
-from support.operators import MODULES
+from support.operators import ROWS
 
 
 def attempt(op, arguments):
@@ -25,7 +25,7 @@ def attempt(op, arguments):
 
 
 @host_engine_only
-@pytest.mark.parametrize("operator", [module.OPERATOR for module in MODULES], ids=lambda operator: operator.name)
+@pytest.mark.parametrize("operator", [row.operator for row in ROWS.values()], ids=lambda operator: operator.name)
 def test_meta_kernels_agree_with_the_real_ones(device, operator):
     outcomes = set()
 

@@ -1,7 +1,6 @@
 """What torch takes and the operators' documents do not: torch's own path, by function, convert and patch; and numpy's integers."""
 
 import contextlib
-import copy
 
 import torch_aclnn
 import numpy as np
@@ -9,49 +8,53 @@ import pytest
 import torch
 
 from support.marks import beyond_the_documents
-from support.operators import MODULES
+from support.operators import ROWS
 
 ours = torch_aclnn.functional
-LIMITS = {module.OPERATOR.name: module.LIMITS for module in MODULES}
-# The call and the name of the node that it leaves in the graph.
-WITHIN = {f"{operator}, {name}": (call, limits.node) for operator, limits in LIMITS.items() for name, call in limits.within.items()}
-BEYOND = {f"{operator}, {name}": (call, limits.torch_node) for operator, limits in LIMITS.items() for name, call in limits.beyond.items()}
-TORCH_NPU_REFUSES = {f"{operator}, {name}" for operator, limits in LIMITS.items() for name in limits.torch_npu_refuses}
-NUMPY = {f"{operator}, {name}": make for operator, limits in LIMITS.items() for name, make in limits.numpy_modules.items()}
+# By the names of operator and case: what the case has, and the number of dimensions of a plane.
+WITHIN = {f"{row.name}, {name}": (call, row.limits.node, row.dims) for row in ROWS.values() for name, call in row.limits.within.items()}
+BEYOND = {
+    f"{row.name}, {name}": (call, row.limits.torch_node, row.dims) for row in ROWS.values() for name, call in row.limits.beyond.items()
+}
+TORCH_NPU_REFUSES = {f"{row.name}, {name}" for row in ROWS.values() for name in row.limits.torch_npu_refuses}
+MODULES = {row.name: (row.limits.modules, row.dims) for row in ROWS.values() if row.limits.modules()}
+NUMPY = {f"{row.name}, {name}": (make, row.dims) for row in ROWS.values() for name, make in row.limits.numpy_modules.items()}
 
 
 @pytest.mark.parametrize("name", [*BEYOND, *WITHIN])
 def test_the_documents_limits_decide_the_path(device, name):
     if device == "npu" and name in TORCH_NPU_REFUSES:
         pytest.skip("torch_npu's own operator does not take it either")
-    function, node = {**BEYOND, **WITHIN}[name]
-    x = torch.randn(1, 1, 4, 4, device=device, requires_grad=True)
+    function, node, dims = {**BEYOND, **WITHIN}[name]
+    x = torch.randn(1, 1, *[4] * dims, device=device, requires_grad=True)
     assert function(ours, x).grad_fn.name().endswith(node)
 
 
 @pytest.mark.parametrize("name", BEYOND)
 def test_torchs_own_path_has_torchs_gradient(name):
-    x = torch.randn(1, 1, 4, 4, requires_grad=True)
-    y = BEYOND[name][0](ours, x)
-    (gradient,) = torch.autograd.grad(y.sum(), x)
+    function, _, dims = BEYOND[name]
+    x = torch.randn(1, 1, *[4] * dims, requires_grad=True)
+    (gradient,) = torch.autograd.grad(function(ours, x).sum(), x)
     assert gradient.shape == x.shape and gradient.isfinite().all()
 
 
-@pytest.mark.parametrize("module", [module for limits in LIMITS.values() for module in limits.modules()])
+@pytest.mark.parametrize("name", MODULES)
 @pytest.mark.parametrize("switch", ["convert", "patch"])
-def test_convert_and_patch_fall_back_alike(device, module, switch):
-    x = torch.randn(2, 3, 4, 4, device=device, requires_grad=True)
-    module = copy.deepcopy(module)
-    expected = module(x)
-    with torch_aclnn.patch() if switch == "patch" else contextlib.nullcontext():
-        y = (torch_aclnn.convert(module) if switch == "convert" else module)(x)
-    assert torch.equal(y.cpu(), expected.cpu()) and y.grad_fn.name() == expected.grad_fn.name()
+def test_convert_and_patch_fall_back_alike(device, name, switch):
+    make, dims = MODULES[name]
+    for module in make():
+        x = torch.randn(2, 3, *[4] * dims, device=device, requires_grad=True)
+        expected = module(x)
+        with torch_aclnn.patch() if switch == "patch" else contextlib.nullcontext():
+            y = (torch_aclnn.convert(module) if switch == "convert" else module)(x)
+        assert torch.equal(y.cpu(), expected.cpu()) and y.grad_fn.name() == expected.grad_fn.name()
 
 
 @pytest.mark.parametrize("name", NUMPY)
 def test_integers_of_numpy_are_integers(device, name):
-    given, plain = (torch_aclnn.convert(module) for module in NUMPY[name]())
-    x = torch.randn(2, 3, 4, 4, device=device, requires_grad=True)
+    make, dims = NUMPY[name]
+    given, plain = (torch_aclnn.convert(module) for module in make())
+    x = torch.randn(2, 3, *[4] * dims, device=device, requires_grad=True)
     y = given(x)
     assert torch.equal(y.cpu(), plain(x).cpu()) and "Backward0" not in y.grad_fn.name()
 

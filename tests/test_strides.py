@@ -6,9 +6,9 @@ import torch
 from torch_aclnn._operators import OPERATORS
 
 from support import layouts
-from support.operators import MODULES
+from support.operators import ROWS
 
-CASES = [module.OPERATOR for module in MODULES if module.OPERATOR.strides is not None]
+CASES = [row.operator for row in ROWS.values() if row.operator.strides is not None]
 FOLLOWING = [operator for operator in CASES if operator.strides.follows_channels_last]
 CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}  # by the number of dimensions
 

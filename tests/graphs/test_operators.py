@@ -4,9 +4,11 @@ from ctypes import byref, c_void_p
 
 import pytest
 
-from support.operators.adaptive_avg_pool2d import NAME
+from support.operators import ROWS
 from support.status import INVALID, RUNTIME_ERROR
 from support.tensors import Tensor
+
+NAME = ROWS["adaptive_avg_pool2d"].entry_point.name
 
 
 def arguments(value: float) -> dict[str, Tensor]:

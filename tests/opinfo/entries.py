@@ -10,12 +10,12 @@ import torch_aclnn  # noqa: F401  (it must be imported before torch)
 import torch
 
 from opinfo.entry import Entry
-from support.operators import NAMES
+from support.operators import ROWS
 
 ENGINE = "float64" if os.environ.get("TORCH_ACLNN_HOST_FLOAT64") == "1" else "default"
-MODULES = tuple(import_module(f"opinfo.operators.{name}") for name in NAMES)
+MODULES = tuple(import_module(f"opinfo.operators.{name}") for name in ROWS)
 ENTRIES: tuple[Entry, ...] = tuple(entry for module in MODULES for entry in module.ENTRIES)
-_OPERATORS = {entry.title: name for name, module in zip(NAMES, MODULES, strict=True) for entry in module.ENTRIES}
+_OPERATORS = {entry.title: name for name, module in zip(ROWS, MODULES, strict=True) for entry in module.ENTRIES}
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,22 @@
 """What the tests of the Python interface know of one operator: its function, its operator in torch.ops, and its limits."""
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from support.entry_point import EntryPoint
 from support.lazy import torch, torch_aclnn
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
 Size = tuple[int, ...]
+
+
+def backward(name: str) -> Any:
+    """Return an operator in torch.ops, which there may be none of before torch_aclnn is imported."""
+    return getattr(torch.ops.torch_aclnn, f"{name}_backward")
 
 
 def no_tensors(size: Size) -> "tuple[Tensor, ...]":
@@ -68,9 +74,9 @@ class StridesCase:
     """The operator and torch's own for the same gradient."""
 
     grad_size: Size
+    size: Size  # of the input
     ours: "Callable[[Tensor, Tensor], Tensor]"  # from the output's gradient and the input
     theirs: "Callable[[Tensor, Tensor], Tensor]"
-    size: Size = (2, 3, 4, 6)  # of the input
     follows_channels_last: bool = False  # on cpu, as torch's own does
 
 
@@ -108,12 +114,22 @@ class OperatorCase:
 
     @property
     def op(self) -> Any:
-        return getattr(torch.ops.torch_aclnn, f"{self.name}_backward")
+        return backward(self.name)
+
+
+def linear_out(name: str, grad_size: Size, size: Size, *attributes: Any) -> Callable[[str], OutCase]:
+    """Return `OperatorCase.out` of an operator that takes the output's gradient, the input's size and attributes."""
+
+    def make(device: str) -> OutCase:
+        call = lambda grad, out: backward(name).out(grad, size, *attributes, out=out)
+        return OutCase(call, torch.ones(grad_size, device=device), size)
+
+    return make
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What torch takes and the operator's document does not; the calls take torch_aclnn.functional and an input of size (1, 1, 4, 4).
+    """What torch takes and the operator's document does not; the calls take torch_aclnn.functional and an input of size (1, 1, 4, ..., 4).
 
     Attributes:
         node: the name of our node in autograd's graph.
@@ -133,3 +149,62 @@ class Limits:
     torch_npu_refuses: tuple[str, ...] = ()
     modules: "Callable[[], tuple[nn.Module, ...]]" = tuple
     numpy_modules: "Mapping[str, Callable[[], tuple[nn.Module, nn.Module]]]" = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of an operator that takes the output's gradient, the input's size and attributes."""
+
+    size: Size
+    grad_size: Size
+    attributes: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlaneCase:
+    """An operator that is linear in the output's gradient, whose results are compared with its definition.
+
+    Attributes:
+        dtypes: the names of those that it takes on npu.
+        calls: makes calls, each for something that a kernel may treat apart.
+        draw_call: draws one.
+        functions: arguments of the function, by each of which it is differentiated.
+        module: the arguments of a module.
+
+    """
+
+    dtypes: tuple[str, ...]
+    calls: Callable[[], Iterable[Call]]
+    draw_call: Callable[[Callable[[Any], Any]], Call]
+    functions: tuple[tuple[Any, ...], ...]
+    module: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the tests know of one operator.
+
+    Attributes:
+        dims: of the planes of its inputs.
+        entry_point: for the tests of the C interface.
+        function: for those of torch_aclnn.functional.
+        operator: for those of torch.ops.torch_aclnn.
+        limits: for those of what torch's own function takes.
+        gradient: the definition, of lists and shapes.
+        tensor_gradient: the definition, of tensors.
+        planes: for the tests of what is linear in the output's gradient.
+
+    """
+
+    dims: int
+    entry_point: EntryPoint
+    function: FunctionCase
+    operator: OperatorCase
+    limits: Limits
+    gradient: Callable[..., list[Any]]
+    tensor_gradient: "Callable[..., Tensor]"
+    planes: PlaneCase | None = None
+
+    @property
+    def name(self) -> str:
+        return self.operator.name

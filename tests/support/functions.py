@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from support.marks import skipped_with
-from support.operators import MODULES
+from support.operators import ROWS
 
-CASES = tuple(module.FUNCTION for module in MODULES)
+CASES = tuple(row.function for row in ROWS.values())
 
 for_each_function = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 

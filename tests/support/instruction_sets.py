@@ -11,16 +11,16 @@ import torch
 from torch import Tensor
 
 from support.layouts import LAYOUTS
-from support.operators import MODULES
+from support.operators import ROWS
 from support.samples import awkward_values
 
 
 def results() -> Iterator[Tensor]:
     """Everything, for each layout and dtype."""
     for layout in LAYOUTS:
-        for module in MODULES:
-            for dtype in module.OPERATOR.awkward_dtypes:
-                yield from module.OPERATOR.awkward_results(layout, getattr(torch, dtype))
+        for row in ROWS.values():
+            for dtype in row.operator.awkward_dtypes:
+                yield from row.operator.awkward_results(layout, getattr(torch, dtype))
     yield from sums_of_batch_norm()
 
 

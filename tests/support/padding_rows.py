@@ -1,11 +1,13 @@
-"""Rows of the contract that the paddings' gradients have in common: changes to :data:`support.padding.GOOD`."""
+"""Rows of the contract that the gradients of the paddings of images have in common: changes to a good call."""
 
 from typing import Any
 
 from support.contract_rows import row, text
 from support.dtypes import Format
-from support.padding import GOOD
+from support.operators import ROWS
 from support.tensors import every_tensor
+
+GOOD = ROWS["replication_pad2d"].entry_point.good
 
 
 def _all_shapes(grad_output: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:

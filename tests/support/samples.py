@@ -58,3 +58,8 @@ def draw_planes(draw: Draw) -> list[int]:
 
 def draw_size(draw: Draw) -> int:
     return draw(st.integers(1, 6))
+
+
+def sizes_to_pool(dims: int) -> tuple[tuple[int, ...], ...]:
+    """Return sizes of inputs, which differ in all but the channels; the last has no two equal ones."""
+    return tuple((batch, 3, *plane[-dims:]) for batch, plane in ((2, (4, 8, 6)), (4, (5, 9, 7)), (5, (4, 12, 10))))

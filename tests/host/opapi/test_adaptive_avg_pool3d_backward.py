@@ -7,12 +7,12 @@ import pytest
 from support.comparison import assert_close
 from support.contract_rows import VIOLATION, difference_rows, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
 from support.dtypes import PRIVATE_FORMATS, DType, Format, numbers, pack
-from support.operators import GOOD
-from support.operators.adaptive_avg_pool3d import NAME as ADAPTIVE_AVG_POOL3D
-from support.operators.adaptive_avg_pool3d import gradient as adaptive_avg_pool3d_backward
+from support.operators import GOOD, ROWS
 from support.status import NULL
 from support.tensors import Tensor, but, every_tensor
 
+ADAPTIVE_AVG_POOL3D = ROWS["adaptive_avg_pool3d"].entry_point.name
+adaptive_avg_pool3d_backward = ROWS["adaptive_avg_pool3d"].gradient
 CALL = GOOD[ADAPTIVE_AVG_POOL3D]
 TENSORS = ("gradOutput", "self", "out")
 LISTED = (DType.FLOAT, DType.FLOAT16, DType.BF16)

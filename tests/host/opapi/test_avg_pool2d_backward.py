@@ -6,11 +6,11 @@ import pytest
 
 from support.comparison import assert_close
 from support.dtypes import DType, Format, numbers, pack
-from support.operators import GOOD
-from support.operators.avg_pool2d import NAME as AVG_POOL2D
-from support.operators.avg_pool2d import gradient as avg_pool2d_backward
+from support.operators import GOOD, ROWS
 from support.tensors import LAYOUTS, Tensor, but, every_tensor
 
+AVG_POOL2D = ROWS["avg_pool2d"].entry_point.name
+avg_pool2d_backward = ROWS["avg_pool2d"].gradient
 CALL = GOOD[AVG_POOL2D]
 TENSORS = ("gradOutput", "self", "gradInput")
 LISTED = (DType.FLOAT, DType.FLOAT16, DType.BF16)
@@ -69,7 +69,7 @@ def pooling_call(size, kernel, stride, padding, ceil, include, divisor, out, *, 
         countIncludePad=include,
         divisorOverride=divisor,
     )
-    return arguments, avg_pool2d_backward(grad, grad_shape, shape, kernel, stride, padding, include, divisor)
+    return arguments, avg_pool2d_backward(grad, grad_shape, shape, kernel, stride, padding, ceil, include, divisor)
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys())

@@ -4,11 +4,11 @@ import pytest
 
 from support.contract_rows import VIOLATION, dtype_rows, null_rows, row, storage_rows, text
 from support.dtypes import DType, Format
-from support.operators import GOOD
-from support.operators.avg_pool2d import NAME as AVG_POOL2D
+from support.operators import GOOD, ROWS
 from support.status import NULL
 from support.tensors import but, every_tensor
 
+AVG_POOL2D = ROWS["avg_pool2d"].entry_point.name
 CALL = GOOD[AVG_POOL2D]
 TENSORS = ("gradOutput", "self", "gradInput")
 LISTED = (DType.FLOAT, DType.FLOAT16, DType.BF16)

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from support.entry_point import A2, A3, EDGE, PRODUCTS, UNTOLD
-from support.operators.avg_pool2d import NAME
+from support.operators import ROWS
 
+NAME = ROWS["avg_pool2d"].entry_point.name
 # Every data type and value that is accepted, and the message about float32 without a down-cast.
 ACCEPTED = f"""
 import json

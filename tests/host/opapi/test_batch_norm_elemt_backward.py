@@ -8,12 +8,12 @@ import pytest
 from support.comparison import assert_close
 from support.contract_rows import VIOLATION, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
 from support.dtypes import PRIVATE_FORMATS, DType, Format, pack
-from support.operators import GOOD
-from support.operators.batch_norm_elemt import NAME as BATCH_NORM_ELEMT
-from support.operators.batch_norm_elemt import gradient as batch_norm_elemt_backward
+from support.operators import GOOD, ROWS
 from support.status import INVALID, NULL
 from support.tensors import LAYOUTS, Tensor, but, every_tensor
 
+BATCH_NORM_ELEMT = ROWS["batch_norm_elemt"].entry_point.name
+batch_norm_elemt_backward = ROWS["batch_norm_elemt"].gradient
 CALL = GOOD[BATCH_NORM_ELEMT]
 FULL = ("gradOut", "input", "gradInput")
 CHANNELS = ("mean", "invstd", "weight", "sumDy", "sumDyXmu")

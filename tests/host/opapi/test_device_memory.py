@@ -5,14 +5,14 @@ import ctypes
 import pytest
 
 from support.dtypes import DType
-from support.operators import ENTRY_POINTS, GOOD
-from support.operators.adaptive_avg_pool2d import NAME as ADAPTIVE_AVG_POOL2D
-from support.operators.avg_pool2d import NAME as AVG_POOL2D
-from support.operators.max_unpool3d import NAME as MAX_UNPOOL3D
-from support.operators.replication_pad2d import NAME as REPLICATION_PAD2D
+from support.operators import ENTRY_POINTS, GOOD, ROWS
 from support.status import INVALID
 from support.tensors import Tensor, but, tensors_of
 
+ADAPTIVE_AVG_POOL2D = ROWS["adaptive_avg_pool2d"].entry_point.name
+AVG_POOL2D = ROWS["avg_pool2d"].entry_point.name
+MAX_UNPOOL3D = ROWS["max_unpool3d"].entry_point.name
+REPLICATION_PAD2D = ROWS["replication_pad2d"].entry_point.name
 EVERY_TENSOR = pytest.mark.parametrize(("entry_point", "parameter"), [(e, name) for e, good in GOOD.items() for name in tensors_of(good)])
 READ = [(name, parameter) for name, entry_point in ENTRY_POINTS.items() for parameter in entry_point.reads()]
 SHAPE_ONLY = [(name, parameter) for name, entry_point in ENTRY_POINTS.items() for parameter in entry_point.shape_only]

@@ -14,12 +14,12 @@ import pytest
 from torch_aclnn.host import libdir
 from torch_aclnn.host.codes import error_codes
 
-from support.operators import GOOD
-from support.operators.avg_pool2d import NAME as AVG_POOL2D
+from support.operators import GOOD, ROWS
 from support.ranks import run_ranks
 from support.scripts import DOCS, load
 from support.tensors import but
 
+AVG_POOL2D = ROWS["avg_pool2d"].entry_point.name
 CODES = {code.name: code.number for code in error_codes()}
 COLLECTIVES = [code.name for code in error_codes() if code.layer == "collectives"]
 NO_HANDLE = c_void_p(0x1234)

@@ -7,12 +7,12 @@ from ctypes import c_void_p
 import pytest
 
 from support.dtypes import DType, numbers, pack
-from support.operators import GOOD
-from support.operators.avg_pool2d import NAME as AVG_POOL2D
-from support.operators.batch_norm_elemt import NAME as BATCH_NORM_ELEMT
+from support.operators import GOOD, ROWS
 from support.status import INVALID, NULL, RUNTIME_ERROR
 from support.tensors import Tensor, but
 
+AVG_POOL2D = ROWS["avg_pool2d"].entry_point.name
+BATCH_NORM_ELEMT = ROWS["batch_norm_elemt"].entry_point.name
 EVERY_OPERATOR = pytest.mark.parametrize("entry_point", GOOD)
 
 # One window over the whole plane: each element of the result is the mean gradient of its channel.

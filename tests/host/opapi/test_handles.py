@@ -8,11 +8,11 @@ import pytest
 
 from support.client import int64s
 from support.dtypes import DType, Format
-from support.operators import GOOD
-from support.operators.avg_pool2d import NAME as AVG_POOL2D
+from support.operators import GOOD, ROWS
 from support.status import NULL
 from support.tensors import Tensor
 
+AVG_POOL2D = ROWS["avg_pool2d"].entry_point.name
 KINDS = ["Tensor", "Scalar", "IntArray", "FloatArray", "BoolArray", "TensorList", "ScalarList"]
 ARRAYS = {"IntArray": c_int64, "FloatArray": c_float, "BoolArray": c_bool}
 DIM_GETTERS = ["aclGetViewShape", "aclGetStorageShape", "aclGetViewStrides"]

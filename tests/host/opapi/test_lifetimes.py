@@ -6,12 +6,12 @@ from ctypes import byref, c_float, c_void_p
 
 import pytest
 
-from support.operators import ENTRY_POINTS, GOOD
-from support.operators.adaptive_avg_pool2d import NAME as ADAPTIVE_AVG_POOL2D
-from support.operators.avg_pool2d import NAME as AVG_POOL2D
+from support.operators import ENTRY_POINTS, GOOD, ROWS
 from support.status import INVALID
 from support.tensors import Tensor
 
+ADAPTIVE_AVG_POOL2D = ROWS["adaptive_avg_pool2d"].entry_point.name
+AVG_POOL2D = ROWS["avg_pool2d"].entry_point.name
 EVERY_OPERATOR = pytest.mark.parametrize("entry_point", GOOD)
 EVERY_HANDLE = pytest.mark.parametrize(
     ("entry_point", "parameter"),

@@ -7,12 +7,12 @@ import pytest
 
 from support.contract_rows import text
 from support.dtypes import PRIVATE_FORMATS, DType, Format, numbers, pack
-from support.operators import GOOD
-from support.operators.max_unpool3d import NAME as MAX_UNPOOL3D
-from support.operators.max_unpool3d import gradient as max_unpool3d_backward
+from support.operators import GOOD, ROWS
 from support.status import INVALID
 from support.tensors import Tensor, but, every_tensor
 
+MAX_UNPOOL3D = ROWS["max_unpool3d"].entry_point.name
+max_unpool3d_backward = ROWS["max_unpool3d"].gradient
 CALL = GOOD[MAX_UNPOOL3D]
 VALUES = ("gradOutput", "self", "out")
 ARRAYS = ("outputSize", "stride", "padding")

@@ -4,11 +4,11 @@ import pytest
 
 from support.contract_rows import VIOLATION, difference_rows, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
 from support.dtypes import DType, Format
-from support.operators import GOOD
-from support.operators.max_unpool3d import NAME as MAX_UNPOOL3D
+from support.operators import GOOD, ROWS
 from support.status import NULL
 from support.tensors import but, every_tensor
 
+MAX_UNPOOL3D = ROWS["max_unpool3d"].entry_point.name
 CALL = GOOD[MAX_UNPOOL3D]
 VALUES = ("gradOutput", "self", "out")
 ARRAYS = ("outputSize", "stride", "padding")

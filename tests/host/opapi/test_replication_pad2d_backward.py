@@ -7,13 +7,13 @@ import pytest
 from support.comparison import assert_close
 from support.contract_rows import VIOLATION, difference_rows, dtype_rows, null_rows, private_format_rows, storage_rows
 from support.dtypes import DType, Format, pack
-from support.operators import GOOD
-from support.operators.replication_pad2d import NAME as REPLICATION_PAD2D
-from support.operators.replication_pad2d import gradient as replication_pad2d_backward
-from support.padding import exact_call
+from support.families.padding import exact_call
+from support.operators import GOOD, ROWS
 from support.padding_rows import PADDING_ROWS, SHAPE_ROWS
 from support.tensors import Tensor, but
 
+REPLICATION_PAD2D = ROWS["replication_pad2d"].entry_point.name
+replication_pad2d_backward = ROWS["replication_pad2d"].gradient
 CALL = GOOD[REPLICATION_PAD2D]
 TENSORS = ("gradOutput", "self", "gradInput")
 LISTED = (DType.FLOAT16, DType.FLOAT, DType.DOUBLE, DType.COMPLEX64, DType.COMPLEX128, DType.BF16)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from support.cases import FunctionCase, Limits, OperatorCase, OutCase, StridesCase
+from support.cases import FunctionCase, Limits, OperatorCase, OutCase, Row, StridesCase
 from support.definitions import Shape
 from support.entry_point import EntryPoint, Undocumented, by_product
 from support.lazy import strategies as st
@@ -15,7 +15,6 @@ from support.tensors import Tensor
 if TYPE_CHECKING:
     import torch as t
 
-NAME = "aclnnBatchNormElemtBackward"
 CHANNELS = ("mean", "invstd", "weight", "sumDy", "sumDyXmu")
 
 
@@ -56,7 +55,7 @@ def large(make: Any) -> dict[str, Any]:
 
 
 ENTRY_POINT = EntryPoint(
-    NAME,
+    "aclnnBatchNormElemtBackward",
     GOOD,
     dtypes=by_product(set(), {"FLOAT", "FLOAT16"}, {"FLOAT", "FLOAT16", "BF16"}),
     large=large,
@@ -138,6 +137,7 @@ OPERATOR = OperatorCase(
     },
     strides=StridesCase(
         (2, 3, 4, 6),
+        (2, 3, 4, 6),
         lambda g, x: op(g, x, *statistics(x.device, 3)),
         lambda g, x: torch.ops.aten.batch_norm_backward_elemt(g, x, *statistics(x.device, 3)),
     ),
@@ -155,3 +155,6 @@ LIMITS = Limits(
     beyond={"nine dimensions": of_dimensions(9)},
     torch_npu_refuses=("nine dimensions",),
 )
+
+# Its planes have any number of dimensions; two are most common.
+ROWS = (Row(2, ENTRY_POINT, FUNCTION, OPERATOR, LIMITS, gradient, tensor_gradient),)

@@ -1,0 +1,239 @@
+"""Padding of planes by what they hold: replication, reflection."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from support.cases import Call, FunctionCase, Limits, OperatorCase, PlaneCase, Row, StridesCase, backward, linear_out
+from support.definitions import Axis, Definition, Shape, Term, last, terms_of_axes
+from support.dtypes import DType, numbers
+from support.entry_point import EntryPoint, Undocumented, by_product
+from support.lazy import numpy as np
+from support.lazy import strategies as st
+from support.lazy import torch
+from support.samples import Draw, awkward_values, draw_dtype, draw_planes, draw_size, draw_tensor
+from support.tensors import Tensor, every_tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor as TorchTensor
+    from torch import nn
+
+# The index within a size of which the one given, maybe outside, is a copy.
+SOURCES: dict[str, Callable[[int, int], int]] = {
+    "replication": lambda index, size: min(max(index, 0), size - 1),
+    "reflection": lambda index, size: -index if index < 0 else 2 * (size - 1) - index if index >= size else index,
+}
+MODES = {"replication": "replicate", "reflection": "reflect"}  # of torch.nn.functional.pad
+
+
+def padded(size: Shape, padding: Sequence[int]) -> tuple[int, ...]:
+    """Return the sizes of the result; the paddings are those of the last dimension first, as torch has them."""
+    dims = len(padding) // 2
+    added = [before + after for before, after in zip(padding[::2], padding[1::2], strict=True)]
+    return (*size[:-dims], *(s + a for s, a in zip(size[-dims:], reversed(added), strict=True)))
+
+
+def definition_of(family: str, dims: int) -> Definition:
+    """The gradient of each cell goes to the cell of the input of which it is a copy."""
+    source = SOURCES[family]
+
+    def axis(out: int, size: int, before: int) -> Axis:
+        return ((range(i, i + 1), 1) for i in (source(o - before, size) for o in range(out)))
+
+    def terms(grad_plane: Shape, plane: Shape, padding: Sequence[int]) -> Iterator[Term]:
+        return terms_of_axes([axis(*a) for a in zip(grad_plane, plane, padding[-2::-2], strict=True)], plane)
+
+    return Definition(dims, terms)
+
+
+def exact_call(
+    gradient: Callable[..., list[Any]],
+    plane: tuple[int, ...],
+    padding: tuple[int, ...],
+    *,
+    dtype: DType = DType.FLOAT,
+    lead: tuple[int, ...] = (2, 3),
+) -> tuple[dict[str, Any], list[Any]]:
+    """Return the arguments of an entry point and the exact result."""
+    shape = (*lead, *plane)
+    grad_shape = padded(shape, padding)
+    grad = numbers(math.prod(grad_shape), dtype)
+    arguments = {"gradOutput": Tensor(grad_shape, dtype, grad), "self": Tensor(shape, dtype), "padding": padding}
+    arguments["gradInput"] = Tensor(shape, dtype)
+    return arguments, gradient(grad, grad_shape, shape, padding)
+
+
+DTYPES = {"FLOAT16", "FLOAT", "DOUBLE", "COMPLEX64", "COMPLEX128"}
+
+
+def entry_point(family: str, dims: int) -> EntryPoint:
+    shape, padding = (2, 3, *last(dims, 3, 4, 3)), (1, 2, 3, 0, 1, 1)[: 2 * dims]
+    good = {"gradOutput": Tensor(padded(shape, padding)), "self": Tensor(shape), "padding": padding, "gradInput": Tensor(shape)}
+
+    def large(make: Any) -> dict[str, Any]:
+        shape, padding = (2, 8, *last(dims, 5, 64, 65)), (3, 2, 4, 2, 1, 1)[: 2 * dims]
+        tensors = {name: make.floats(*shape) for name in ("self", "gradInput")}
+        return {**good, "gradOutput": make.floats(*padded(shape, padding)), "padding": padding, **tensors}
+
+    def with_padding(*first: int) -> dict[str, Any]:
+        other = (*first, *padding[2:])
+        return {"padding": other, "gradOutput": {"shape": padded(shape, other)}}
+
+    undocumented = {
+        "negative padding": Undocumented(with_padding(1, -1), "padding", "values of at least 0"),
+        "BF16": Undocumented(every_tensor(good, dtype=DType.BF16), "gradOutput", "a data type of"),
+    }
+    strict = {r"padding: expected values of at least 0, as TORCH_ACLNN_HOST_STRICT asks": "8.0.RC2: each at least 0"}
+    if family == "replication":
+        as_large = Undocumented(with_padding(1, 3), "padding", "values below self's size of 3")
+        undocumented["padding as large as the dimension"] = as_large
+        message = r"padding: expected values below self's size .* as TORCH_ACLNN_HOST_STRICT asks"
+        strict[message] = "to 8.5.0.alpha002: each below self's size"
+    return EntryPoint(
+        f"aclnn{family.title()}Pad{dims}dBackward",
+        good,
+        dtypes=by_product(DTYPES, DTYPES, DTYPES | {"BF16"}),
+        large=large,
+        undocumented=undocumented,
+        strict_messages=strict,
+    )
+
+
+def draw_arguments(draw: Draw, family: str, dims: int) -> tuple[Any, ...]:
+    from support.marks import STRICT
+
+    size = [*draw_planes(draw), *(draw_size(draw) for _ in range(dims))]
+    below = STRICT or family == "reflection"
+    largest = [min(4, d - 1) if below else 4 for d in size[: -dims - 1 : -1] for _ in range(2)]
+    padding = [draw(st.integers(0 if STRICT else -2, value)) for value in largest]
+    return draw_tensor(draw, [max(s, 0) for s in padded(size, padding)], draw_dtype(draw)), size, padding
+
+
+def calls(family: str, dims: int) -> Iterator[Call]:
+    widest = 2 if family == "reflection" else 4  # of a size of 3
+    for size, padding in (
+        ((1, *last(dims, 1, 1, 5)), (1, 1, 0, 0, 0, 0)),
+        ((2, 3, *last(dims, 2, 7, 6)), (1, 2, 3, 0, 1, 1)),
+        ((1, 2, *[3] * dims), (widest,) * 6),
+        ((2, 3, *last(dims, 4, 9, 8)), (-1, 2, -3, 1, 2, -1)),
+        ((2, 1, *last(dims, 3, 9, 8)), (-2, -3, -4, -1, -1, 0)),
+        ((3, *[1] * dims), (0,) * 6 if family == "reflection" else (2, 2, 1, 1, 0, 1)),
+        ((2, 3, *[4] * dims), (0,) * 6),
+    ):
+        attributes = padding[: 2 * dims]
+        yield Call(size, padded(size, attributes), (attributes,))
+
+
+def draw_call(draw: Draw, family: str, dims: int) -> Call:
+    plane, padding = [draw(st.integers(1, 8 if dims < 3 else 5)) for _ in range(dims)], []
+    for d in reversed(plane):
+        largest = d - 1 if family == "reflection" else 5
+        before = draw(st.integers(1 - d, largest))
+        padding += [before, draw(st.integers(1 - d - before, largest))]
+    size = (1, 2, *plane)
+    return Call(size, padded(size, padding), (padding,))
+
+
+# Of a height of 6; by family, how far the first may reach.
+AWKWARD_PADDINGS = ((1, 1, 1, 1), (3, 0, 0, 5), (-1, 2, -2, 1), (0, 0, 0, 0), (-2, -3, 0, 0))
+WIDEST = {"replication": (9, 8, 7, 6), "reflection": (36, 35, 5, 4)}
+
+
+def awkward_results(name: str, family: str, dims: int, layout: Any, dtype: Any) -> "Iterator[TorchTensor]":
+    for paddings in (*AWKWARD_PADDINGS, WIDEST[family]):
+        padding = (*paddings, 1, 2)[: 2 * dims]
+        for channels, width in ((5, 37), (19, 9)):  # from 32 planes on small ones have a loop of their own
+            if family == "reflection" and max(padding[:2]) >= width:
+                continue
+            size = (2, channels, *last(dims, 3, 6, width))
+            yield backward(name)(layout(awkward_values(*padded(size, padding), dtype=dtype)), size, padding)
+
+
+HUGE = 2**62
+
+
+def bad_arguments(name: str, family: str, dims: int) -> dict[str, Any]:
+    ones = [1] * (2 * dims - 2)
+    size, padded_size = [1, 1, *[2] * dims], [1, 1, *[4] * dims]
+    on = lambda device, padding: backward(name)(torch.ones(padded_size, device=device), size, padding)
+    narrower = f"expected shape {[*padded_size[:-1], 3]} by input_size and padding, got {padded_size}"
+    rows = {
+        "an odd number of paddings": (lambda d: on(d, [1, *ones]), f"padding: expected [{2 * dims}] values, got {2 * dims - 1}"),
+        "padding of 2^63 - 1": (lambda d: on(d, [2**63 - 1, 1, *ones]), "padding: expected values from -2147483648"),
+        "paddings whose sum wraps": (lambda d: on(d, [HUGE, HUGE + 2, *ones]), "padding: expected values from"),
+        "padding of another gradient": (lambda d: on(d, [1, 0, *ones]), f"grad_output: {narrower}"),
+        "input_size of a plane alone": (
+            lambda d: backward(name)(torch.ones(padded_size, device=d), [2] * dims, [1, 1, *ones]),
+            f"input_size: expected {dims + 1} to {dims + 2} dimensions, got {dims}",
+        ),
+        "padded size below 1": (lambda d: on(d, [-1, -1, *ones]), "padding: expected a padded size of at least 1"),
+    }
+    if family == "reflection":
+        words = "padding: expected values below the size that they extend"
+        rows["first padding as large as the input"] = (lambda d: on(d, [2, 0, *ones]), words)
+        rows["last padding as large as the input"] = (lambda d: on(d, [*ones, 0, 2]), words)
+    return rows
+
+
+def limits(name: str, family: str, dims: int) -> Limits:
+    pad, camel = lambda f, x, padding: getattr(f, name)(x, padding), f"{family.title()}Pad{dims}"
+    nothing = (0,) * (2 * dims - 2)
+    beyond = {"cropping by as much as wanted": lambda f, x: pad(f, x, (3, -3, *nothing))}
+    modules: Callable[[], tuple[nn.Module, ...]] = tuple
+    if family == "replication":
+        for side in range(2 * dims):
+            beyond[f"side {side} as wide as the input"] = lambda f, x, side=side: pad(f, x, tuple(4 * (i == side) for i in range(2 * dims)))
+        modules = lambda: (getattr(torch.nn, f"{camel}d")(5),)
+    return Limits(
+        node=f"{camel}dBackward",
+        within={"padding one less than the input": lambda f, x: pad(f, x, 3)},
+        torch_node=f"{camel}DBackward0",
+        beyond=beyond,
+        modules=modules,
+        numpy_modules={"one integer": lambda: (getattr(torch.nn, f"{camel}d")(np.int64(2)), getattr(torch.nn, f"{camel}d")(2))},
+    )
+
+
+def row(family: str, dims: int) -> Row:
+    name, mode, definition = f"{family}_pad{dims}d", MODES[family], definition_of(family, dims)
+    padding, ones = (2, 1, 0, 3, 1, 1)[: 2 * dims], (1,) * (2 * dims)
+    planes = ((2, (3, 4, 6)), (4, (5, 9, 7)), (5, (4, 12, 10)))
+    return Row(
+        dims,
+        entry_point(family, dims),
+        FunctionCase(
+            name,
+            lambda f, x: getattr(f, name)(x, padding),
+            sizes=tuple((batch, 3, *last(dims, *plane)) for batch, plane in planes),
+            torch_call=lambda f, x: f.pad(x, padding, mode=mode),
+            recorded_as=(name, "pad"),
+            symbolic=(lambda f, x: getattr(f, name)(x, (x.shape[0], 1, x.shape[-1] - 1, 0, 1, 0)[: 2 * dims]),),
+        ),
+        OperatorCase(
+            name,
+            lambda draw: draw_arguments(draw, family, dims),
+            lambda layout, dtype: awkward_results(name, family, dims, layout, dtype),
+            awkward_dtypes=("float32", "float16", "bfloat16", "float64", "complex64", "complex128"),
+            out=linear_out(name, (1, 2, *[3] * dims), (1, 2, *[2] * dims), (0, 1) * dims),
+            bad_arguments=bad_arguments(name, family, dims),
+            strides=StridesCase(
+                (2, 3, *last(dims, 5, 6, 8)),
+                (2, 3, *last(dims, 3, 4, 6)),
+                lambda g, x: backward(name)(g, x.shape, ones),
+                lambda g, x: getattr(torch.ops.aten, f"{name}_backward")(g, x, ones),
+            ),
+        ),
+        limits(name, family, dims),
+        definition.of_list,
+        definition.of_tensor,
+        PlaneCase(
+            ("float32", "float16", "bfloat16", "float64", "complex64", "complex128"),
+            lambda: calls(family, dims),
+            lambda draw: draw_call(draw, family, dims),
+            functions=(((1, 3, 2, 0, 0, 1)[: 2 * dims],), (2,)),
+            module=((1, 2, 3, 0, 1, 1)[: 2 * dims],),
+        ),
+    )
+
+
+ROWS = (row("replication", 2), row("reflection", 2))
