@@ -207,7 +207,7 @@ def row(family: str, dims: int) -> Row:
             sizes=tuple((batch, 3, *last(dims, *plane)) for batch, plane in planes),
             torch_call=lambda f, x: f.pad(x, padding, mode=mode),
             recorded_as=(name, "pad"),
-            symbolic=(lambda f, x: getattr(f, name)(x, (x.shape[0], 1, x.shape[-1] - 1, 0, 1, 0)[: 2 * dims]),),
+            symbolic=(lambda f, x: getattr(f, name)(x, (x.shape[0], x.shape[-1] - 1, 1, 0, 1, 0)[: 2 * dims]),),
         ),
         OperatorCase(
             name,
