@@ -74,8 +74,7 @@ void check_pooled_shape(const AvgPool& a) {
     }
 }
 
-Compute check_pool(const Offer& offer, const AvgPool& a) {
-    check_tensors(offer, a);
+Compute check_and_pool(const AvgPool& a) {
     check_windows(a);
     check_pooled_shape(a);
     require_not_empty_if_strict({a.grad_output, a.self});
@@ -101,24 +100,29 @@ void require_cube_math_type(const aclTensor& in, int8_t type) {
         refuse("cubeMathType", "1 or 2 on " + config().soc_name, std::to_string(type));
 }
 
+void require_few_channels(const AvgPool& a) {
+    if (a.in().sizes[a.first_dim() - 1] > kMaxChannels)
+        refuse(a.self.name, "at most " + std::to_string(kMaxChannels) + " channels", to_string(a.in().sizes));
+}
+
 Compute avg_pool2d(const Offer& offer, Named grad_output, Named self, IntArray kernel_size, IntArray stride, IntArray padding,
                    bool ceil_mode, bool count_include_pad, int64_t divisor_override, int8_t cube_math_type, Named grad_input) {
+    const AvgPool a{grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input, 2};
+    check_tensors(offer, a);
     for (const Named& t : {grad_output, self, grad_input}) require_image(t);
-    Compute compute = check_pool(
-        offer, {grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input, 2});
-    if (self.tensor->sizes[self.tensor->rank() - 3] > kMaxChannels)
-        refuse(self.name, "at most " + std::to_string(kMaxChannels) + " channels", to_string(self.tensor->sizes));
+    require_few_channels(a);
     require_listed_divisor(divisor_override);
-    require_cube_math_type(*self.tensor, cube_math_type);
-    return compute;
+    require_cube_math_type(a.in(), cube_math_type);
+    return check_and_pool(a);
 }
 
 // No page that was found tells of the divisor's limits; torch_npu passes any.
 Compute avg_pool3d(const Offer& offer, Named grad_output, Named self, IntArray kernel_size, IntArray stride, IntArray padding,
                    bool ceil_mode, bool count_include_pad, int64_t divisor_override, Named output) {
-    require_same_format(grad_output, self);
-    return check_pool(offer,
-                      {grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, output, 3});
+    const AvgPool a{grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, output, 3};
+    check_tensors(offer, a);
+    if (config().strict) require_listed_divisor(divisor_override);
+    return check_and_pool(a);
 }
 
 }  // namespace

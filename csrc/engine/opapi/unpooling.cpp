@@ -13,15 +13,12 @@ struct Unpooling {
     uint64_t dims;
 };
 
-void check_types(const Offer& offer, const Unpooling& u, DTypes index_types) {
+void check_tensors(const Offer& offer, const Unpooling& u, DTypes index_types) {
     for (const Named& t : {u.grad_output, u.self, u.out}) {
         require_dtype(t, accepted_dtypes(offer));
         require_same_dtype(t, u.self);
     }
     require_dtype(u.indices, index_types);
-}
-
-void check_tensors(const Unpooling& u) {
     for (const Named& t : {u.grad_output, u.self, u.indices, u.out}) {
         require_rank(t, u.dims + 1, u.dims + 2);
         require_same_rank(t, u.self);
@@ -30,6 +27,18 @@ void check_tensors(const Unpooling& u) {
     require_sound({u.grad_output, u.self, u.indices, u.out});
     // Those without N have a first dimension that may be 0, too.
     for (const Named& t : {u.grad_output, u.self}) require_no_zero_dim_after_batch(t, t.tensor->rank());
+}
+
+bool is_contiguous(const aclTensor& tensor) {
+    int64_t expected = 1;
+    for (uint64_t d = tensor.rank(); d-- > 0; expected *= tensor.sizes[d])
+        if (tensor.sizes[d] != 1 && tensor.strides[d] != expected) return false;
+    return true;
+}
+
+void require_contiguous(const Named& named) {
+    if (!named.tensor->empty() && !is_contiguous(*named.tensor))
+        refuse(named.name, "contiguous strides", to_string(named.tensor->strides) + " for shape " + to_string(named.tensor->sizes));
 }
 
 // Indices count the elements of a plane.
@@ -51,13 +60,6 @@ void check_gradient_shape(const Unpooling& u) {
     for (uint64_t d = 0; d < front; ++d) require_size_of(u.grad_output, d, sizes[d], "self " + to_string(sizes));
     require_countable_plane(u.output_size);
     for (uint64_t d = 0; d < u.dims; ++d) require_size_of(u.grad_output, front + d, plane[d], "outputSize " + to_string(plane));
-}
-
-bool is_contiguous(const aclTensor& tensor) {
-    int64_t expected = 1;
-    for (uint64_t d = tensor.rank(); d-- > 0; expected *= tensor.sizes[d])
-        if (tensor.sizes[d] != 1 && tensor.strides[d] != expected) return false;
-    return true;
 }
 
 // INT32 as INT64, which the kernel takes.
@@ -93,8 +95,7 @@ void unpool(const aclOpExecutor& e) {
            std::to_string(bad->index) + " at position " + to_string(place_in_planes(e.output(0), dims, bad->position)));
 }
 
-void check_unpooling(const Unpooling& u) {
-    check_tensors(u);
+void check_sizes(const Unpooling& u) {
     require_length(u.output_size, {u.dims});
     require_values(u.output_size, 1);
     check_gradient_shape(u);
@@ -104,21 +105,20 @@ void check_unpooling(const Unpooling& u) {
 
 Compute max_unpool2d(const Offer& offer, Named grad_output, Named self, Named indices, IntArray output_size, Named out) {
     const Unpooling u{grad_output, self, indices, output_size, out, 2};
-    check_types(offer, u, INT64 | INT32);
-    check_unpooling(u);
+    check_tensors(offer, u, INT64 | INT32);
+    check_sizes(u);
     return unpool<2>;
 }
 
 Compute max_unpool3d(const Offer& offer, Named grad_output, Named self, Named indices, IntArray output_size, IntArray stride,
                      IntArray padding, Named out) {
     const Unpooling u{grad_output, self, indices, output_size, out, 3};
-    check_types(offer, u, INT64);
+    check_tensors(offer, u, INT64);
+    require_contiguous(out);
     for (const IntArray& array : {output_size, stride, padding}) require_length(array, {3});
     require_values(stride, 1);
     require_values(padding, INT32_MIN);
-    check_unpooling(u);
-    if (out.tensor->numel() > 0 && !is_contiguous(*out.tensor))
-        refuse(out.name, "contiguous strides", to_string(out.tensor->strides) + " for shape " + to_string(out.tensor->sizes));
+    check_sizes(u);
     return unpool<3>;
 }
 
