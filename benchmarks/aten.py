@@ -1,6 +1,7 @@
 """ATen's operators as peers."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,3 +13,17 @@ def into(packet: OpOverloadPacket, out: Tensor, *arguments: Any) -> Callable[[],
     """Return a call that writes into `out`, by the overload for that, which has the name of its parameter: out or grad_input."""
     name = "grad_input" if "grad_input" in packet.overloads() else "out"
     return partial(getattr(packet, name), *arguments, **{name: out})
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A call of what computes the same gradient, and how to make one that writes into a tensor; the name is none for ATen's operator."""
+
+    name: str
+    call: Callable[[], Tensor]
+    into: Callable[[Tensor], Callable[[], Any]]
+
+
+def packet_peer(name: str, packet: OpOverloadPacket, *arguments: Any) -> Peer:
+    """Return an operator of ATen as a peer."""
+    return Peer(name, partial(packet.default, *arguments), lambda out: into(packet, out, *arguments))

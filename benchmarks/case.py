@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch_aclnn._operators import Operator
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,9 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A shape, dtype and layout of the forward's input (of max_unpool3d: of its output), with an operator's arguments."""
+    """A shape, dtype and layout of the forward's input (of an unpooling: of its output), with an operator's arguments."""
 
-    operator: ClassVar[str]
-    plane_dims: ClassVar[int] = 2
+    operator: Operator
     shape: tuple[int, ...]
     dtype: torch.dtype = torch.float32
     channels_last: bool = False
@@ -34,13 +34,18 @@ class Case:
     @property
     def name(self) -> str:
         """Operator, dtype, shape, arguments and layout, separated by spaces."""
-        parts = (self.operator, dtype_name(self.dtype), times(self.shape), *self.details(), "channels_last" * self.channels_last)
+        parts = (self.operator.name, dtype_name(self.dtype), times(self.shape), *self.details(), "channels_last" * self.channels_last)
         return " ".join(filter(None, parts))
+
+    @property
+    def plane_dims(self) -> int:
+        """The dimensions behind those of samples and channels, of batch norm those of an image."""
+        return self.operator.dims or 2
 
     @property
     def group(self) -> str:
         """The cases over which a geometric mean is taken."""
-        return self.operator
+        return self.operator.name
 
     def details(self) -> tuple[str, ...]:
         """Return the operator's arguments, as they stand in the name."""

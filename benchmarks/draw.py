@@ -36,4 +36,4 @@ class Draw:
         plane = tuple(max(smallest_plane, round(side * self._random.uniform(0.75, 1.33))) for _ in range(plane_dims))
         planes = max(1, elements // math.prod(plane))
         channels = min(planes, max(self.size(1, 2048), planes // 256))
-        return {"shape": (planes // channels, channels, *plane), "dtype": dtype, "channels_last": self.chance(1 / 3)}
+        return {"shape": (planes // channels, channels, *plane), "dtype": dtype, "channels_last": self.chance(1 / 3) and plane_dims > 1}

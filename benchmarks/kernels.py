@@ -24,10 +24,9 @@ from rich.progress import Progress
 
 from benchmarks import inductor, machine, scaling
 from benchmarks.case import Case, Work
-from benchmarks.cases import CASES
 from benchmarks.checks import WrongResult, check_ours, check_peer
+from benchmarks.families import CASES, random_cases
 from benchmarks.figures import Earlier, Figures, UnusableFile, as_json, read_earlier
-from benchmarks.operators import random_cases
 from benchmarks.tables import INTERRUPTED, make_console, print_conclusions, print_disturbance, print_times
 from benchmarks.timing import CopySpeed, compare
 

@@ -10,9 +10,10 @@ from torch_aclnn._operators import OPERATORS, Operator
 from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.pairs import tiny_sample
 from torch_aclnn.check.samples import Sample
+from torch_aclnn.check.specification import input_for_sizes
 
-from benchmarks.aten import into
-from benchmarks.operators import MODULES
+from benchmarks.aten import Peer, packet_peer
+from benchmarks.families import FAMILIES
 
 Pair = tuple[Callable[[], Any], Callable[[], Any]]
 
@@ -24,20 +25,21 @@ def operator_pairs(device: str) -> dict[str, Pair]:
 
 def _operator_pairs(operator: Operator, sample: Sample) -> dict[str, Pair]:
     ours, arguments = getattr(torch.ops.torch_aclnn, operator.backward), (*sample.tensors, *sample.arguments)
-    if operator.aten_backward:
-        theirs, their_arguments = getattr(torch.ops.aten, operator.aten_backward), SPECIFICATIONS[operator.name].aten_arguments(sample)
-        peer = ""
-    else:
-        theirs, their_arguments = MODULES[operator.name].peer(sample)
-        peer = f" ({theirs.__name__})"
+    peer = peer_of(operator, sample)
     out = torch.empty_like(ours.default(*arguments))
-    their_out = out.view(theirs.default(*their_arguments).shape)
-    returned, written = partial(theirs.default, *their_arguments), into(theirs, their_out, *their_arguments)
-    pairs = {"": (partial(ours.default, *arguments), returned), ".out": (partial(ours.out, *arguments, out=out), written)}
+    written = peer.into(out.view(peer.call().shape))
+    pairs = {"": (partial(ours.default, *arguments), peer.call), ".out": (partial(ours.out, *arguments, out=out), written)}
     if "self" in ours.overloads():
-        pairs[".self"] = partial(ours.self, *their_arguments), returned
-        pairs[".self_out"] = partial(ours.self_out, *their_arguments, out=out), written
-    return {f"{operator.backward}{overload}{peer}": pair for overload, pair in pairs.items()}
+        pairs[".self"] = partial(ours.self, *input_for_sizes(sample)), peer.call
+        pairs[".self_out"] = partial(ours.self_out, *input_for_sizes(sample), out=out), written
+    return {f"{operator.backward}{overload}{peer.name and f' ({peer.name})'}": pair for overload, pair in pairs.items()}
+
+
+def peer_of(operator: Operator, sample: Sample) -> Peer:
+    """Return torch's own operator, or what the family knows in its place."""
+    if operator.aten_backward is None:
+        return FAMILIES[operator.family].peer(operator, sample)
+    return packet_peer("", getattr(torch.ops.aten, operator.aten_backward), *SPECIFICATIONS[operator.name].aten_arguments(sample))
 
 
 def autograd_pairs(device: str) -> dict[str, Pair]:

@@ -6,12 +6,12 @@ from dataclasses import replace
 import torch_aclnn  # noqa: F401
 import pytest
 from rich.console import Console
-from torch_aclnn._operators import OPERATORS
+from torch_aclnn._operators import BY_NAME, OPERATORS
 
 from benchmarks import dispatch, kernels, machine, memory
-from benchmarks.cases import CASES
+from benchmarks.families import CASES
+from benchmarks.families.pooling import AvgPool
 from benchmarks.figures import Earlier, Figures, UnusableFile, as_json, read_earlier
-from benchmarks.operators.avg_pool2d import AvgPool2d
 from benchmarks.pairs import autograd_pairs, operator_pairs
 from benchmarks.tables import make_console, print_conclusions, print_times
 
@@ -53,7 +53,7 @@ def test_doubtful_cases_are_marked_and_left_out_of_means_and_conclusions():
 def test_a_case_is_doubtful_if_other_programs_ran_meanwhile(monkeypatch, share, doubtful):
     monkeypatch.setattr(machine.OtherPrograms, "share", lambda self: share)
     run = kernels.Run(rounds=1, with_inductor=False)
-    run.measure(AvgPool2d(shape=(1, 1, 4, 4), kernel=2, stride=2))
+    run.measure(AvgPool(operator=BY_NAME["avg_pool2d"], shape=(1, 1, 4, 4), kernel=2, stride=2))
     assert run.cases[0].doubtful == doubtful
 
 

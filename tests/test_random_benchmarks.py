@@ -14,8 +14,8 @@ from torch_aclnn._operators import OPERATORS
 from benchmarks import inductor, kernels, machine, training
 from benchmarks.checks import check_ours, check_peer
 from benchmarks.draw import DTYPES, LARGEST_BYTES
+from benchmarks.families import random_cases
 from benchmarks.networks import NETWORKS
-from benchmarks.operators import random_cases
 
 CASES = random_cases(70, seed=0)
 

@@ -1,11 +1,12 @@
 """Pooling and padding: operators that read grad_output and write grad_input, plane by plane."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
-from torch_aclnn._operators import BY_NAME
+from torch import Tensor
 
 from benchmarks.aten import into
 from benchmarks.case import Case, Work
@@ -20,16 +21,24 @@ class PlaneCase(Case):
         grad_output, arguments = self.randn(self.output_shape()), self.arguments()
         input = torch.empty(self.shape, dtype=self.dtype, memory_format=self.memory_format)
         out = torch.empty_like(input)
-        operator = BY_NAME[self.operator]
-        aten = getattr(torch.ops.aten, operator.aten_backward)
+        ours = getattr(torch.ops.torch_aclnn, self.operator.backward).self_out
         return Work(
             inputs=(grad_output, input),
             out=out,
             bytes=grad_output.nbytes + out.nbytes,
-            ours=partial(getattr(torch.ops.torch_aclnn, operator.backward).self_out, grad_output, input, *arguments, out=out),
-            aten=into(aten, out, grad_output, input, *arguments),
-            formula=lambda grad_output, input: aten.default(grad_output, input, *arguments),
+            ours=partial(ours, grad_output, input, *arguments, out=out),
+            aten=self.aten_into(out, grad_output, input),
+            formula=self.formula,
         )
+
+    def aten_into(self, out: Tensor, grad_output: Tensor, input: Tensor) -> Callable[[], Any]:
+        """Return a call of ATen's operator that writes into `out`."""
+        return into(getattr(torch.ops.aten, str(self.operator.aten_backward)), out, grad_output, input, *self.arguments())
+
+    def formula(self, grad_output: Tensor, input: Tensor) -> Tensor:
+        """Compute the gradient by ATen's operator, which a compiler may know how to write."""
+        aten = getattr(torch.ops.aten, str(self.operator.aten_backward))
+        return aten.default(grad_output, input, *self.arguments())
 
     def output_shape(self) -> tuple[int, ...]:
         """Return the sizes of the forward's output."""

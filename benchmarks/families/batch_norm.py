@@ -6,6 +6,7 @@ from functools import partial
 
 import torch
 from torch import Tensor
+from torch_aclnn._operators import Operator
 
 from benchmarks.case import Case, Work, dtype_name
 from benchmarks.draw import Draw
@@ -15,7 +16,6 @@ from benchmarks.draw import Draw
 class BatchNormElemt(Case):
     """Statistics, weight and sums are float32, as PyTorch keeps them."""
 
-    operator = "batch_norm_elemt"
     grad_dtype: torch.dtype | None = None  # the case's dtype by default
 
     def details(self) -> tuple[str, ...]:
@@ -99,11 +99,13 @@ def channel_shape(input: Tensor) -> tuple[int, ...]:
     return -1, *[1] * (input.dim() - 2)
 
 
-def _cases() -> list[Case]:
+def cases(operator: Operator) -> list[Case]:
+    """Return the fixed ones."""
+    case = partial(BatchNormElemt, operator=operator)
     large = (
-        BatchNormElemt(shape=(32, 64, 112, 112)),
-        BatchNormElemt(shape=(32, 256, 56, 56)),
-        BatchNormElemt(shape=(32, 2048, 7, 7), quick=True),
+        case(shape=(32, 64, 112, 112)),
+        case(shape=(32, 256, 56, 56)),
+        case(shape=(32, 2048, 7, 7), quick=True),
     )
     return [
         *large,
@@ -111,18 +113,15 @@ def _cases() -> list[Case]:
         replace(large[2], dtype=torch.float16, quick=False),
         *(replace(case, channels_last=True, quick=False) for case in large[1:]),
         replace(large[2], grad_dtype=torch.bfloat16, quick=False),
-        BatchNormElemt(shape=(4096, 1024)),
-        BatchNormElemt(shape=(1, 64, 56, 56)),
-        BatchNormElemt(shape=(1, 3, 32, 32), quick=True),
-        BatchNormElemt(shape=(8, 64, 17, 13)),
+        case(shape=(4096, 1024)),
+        case(shape=(1, 64, 56, 56)),
+        case(shape=(1, 3, 32, 32), quick=True),
+        case(shape=(8, 64, 17, 13)),
     ]
 
 
-def random_case(draw: Draw) -> Case:
+def random_case(operator: Operator, draw: Draw) -> Case:
     """Draw a network's layer; seldom a grad_out of another dtype."""
     layout = draw.layout(plane_dims=2, smallest_plane=5, largest_plane=128)
     other = draw.choice((torch.float32, torch.bfloat16)) if draw.chance(0.2) else layout["dtype"]
-    return BatchNormElemt(**layout, grad_dtype=other if other != layout["dtype"] else None)
-
-
-CASES = _cases()
+    return BatchNormElemt(operator=operator, **layout, grad_dtype=other if other != layout["dtype"] else None)
