@@ -4,6 +4,7 @@ import importlib.util
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from unittest.mock import Mock
 
 import torch_aclnn
@@ -12,17 +13,17 @@ import torch
 from torch import nn
 from torch._dynamo.utils import counters
 from torch._inductor.exc import InvalidCxxCompiler
-from torch_aclnn._operators import OPERATORS
+from torch_aclnn._operators import BY_NAME, OPERATORS
 
 from benchmarks import dispatch, distributed, inductor, kernels, machine, memory
-from benchmarks.cases import CASES
 from benchmarks.checks import WrongResult, check_ours, check_peer
+from benchmarks.families import CASES
+from benchmarks.families.adaptive import AdaptiveAvgPool
+from benchmarks.families.batch_norm import BatchNormElemt
+from benchmarks.families.padding import Pad
+from benchmarks.families.pooling import AvgPool
+from benchmarks.families.unpooling import MaxUnpool
 from benchmarks.figures import Figures, by_group, geometric_mean, large, slower_than_peer
-from benchmarks.operators.adaptive_avg_pool2d import AdaptiveAvgPool2d
-from benchmarks.operators.avg_pool2d import AvgPool2d
-from benchmarks.operators.batch_norm_elemt import BatchNormElemt
-from benchmarks.operators.max_unpool3d import MaxUnpool3d
-from benchmarks.operators.replication_pad2d import ReplicationPad2d
 from benchmarks.pairs import autograd_pairs, operator_pairs
 from benchmarks.processes import call_in_ranks
 from benchmarks.ranks import MIB, Collective, CollectiveTime, Norm, NormTime, measure
@@ -33,6 +34,7 @@ WITHOUT_TRITON = pytest.mark.skipif(
 )
 
 SMALL = "1x64x7x7"
+AVG_POOL2D, UNPOOL3D = partial(AvgPool, operator=BY_NAME["avg_pool2d"]), partial(MaxUnpool, operator=BY_NAME["max_unpool3d"])
 QUICK_AND_SMALL = [case.name for case in CASES if case.quick and SMALL in case.name]
 ONE_SMALL = f"adaptive_avg_pool2d float32 {SMALL}"
 FAST = Figures("pool float32 2x2", "pool", bytes=2**20, ours_ms=2.0, aten_ms=8.0, inductor_ms=4.0)
@@ -79,17 +81,17 @@ def test_cases_are_sorted_out_and_no_two_have_one_name():
 @pytest.mark.parametrize(
     ("case", "expected"),
     [
-        (AvgPool2d(shape=(2, 3, 4, 6), kernel=2, stride=2), 4 * 2 * 3 * (4 * 6 + 2 * 3)),
-        (AvgPool2d(shape=(3, 5, 5), kernel=2, stride=2, ceil_mode=True, dtype=torch.bfloat16), 2 * 3 * (5 * 5 + 3 * 3)),
-        (AdaptiveAvgPool2d(shape=(2, 3, 4, 6), output_size=(5, 1)), 4 * 2 * 3 * (4 * 6 + 5 * 1)),
-        (ReplicationPad2d(shape=(2, 3, 4, 6), padding=(1, 2, 3, 0)), 4 * 2 * 3 * (4 * 6 + 7 * 9)),
+        (AVG_POOL2D(shape=(2, 3, 4, 6), kernel=2, stride=2), 4 * 2 * 3 * (4 * 6 + 2 * 3)),
+        (AVG_POOL2D(shape=(3, 5, 5), kernel=2, stride=2, ceil_mode=True, dtype=torch.bfloat16), 2 * 3 * (5 * 5 + 3 * 3)),
+        (AdaptiveAvgPool(operator=BY_NAME["adaptive_avg_pool2d"], shape=(2, 3, 4, 6), output_size=(5, 1)), 4 * 2 * 3 * (4 * 6 + 5 * 1)),
+        (Pad(operator=BY_NAME["replication_pad2d"], shape=(2, 3, 4, 6), padding=(1, 2, 3, 0)), 4 * 2 * 3 * (4 * 6 + 7 * 9)),
         # An index of 8 bytes and an element written for each window, and the lines of 64 bytes that hold what is picked: one of the two of
         # a plane, both, and the only one, which four windows share.
-        (MaxUnpool3d(shape=(2, 3, 2, 4, 4), kernel=(2, 4, 4)), (8 + 4 + 64) * 2 * 3),
-        (MaxUnpool3d(shape=(2, 3, 2, 4, 4), kernel=(1, 4, 4)), (8 + 4 + 64) * 2 * 3 * 2),
-        (MaxUnpool3d(shape=(2, 3, 2, 4, 4), dtype=torch.bfloat16), ((8 + 2) * 4 + 64) * 2 * 3),
+        (UNPOOL3D(shape=(2, 3, 2, 4, 4), kernel=(2, 4, 4)), (8 + 4 + 64) * 2 * 3),
+        (UNPOOL3D(shape=(2, 3, 2, 4, 4), kernel=(1, 4, 4)), (8 + 4 + 64) * 2 * 3 * 2),
+        (UNPOOL3D(shape=(2, 3, 2, 4, 4), kernel=(2, 2, 2), dtype=torch.bfloat16), ((8 + 2) * 4 + 64) * 2 * 3),
         # Three tensors of the full size, five vectors of 3 channels and one count.
-        (BatchNormElemt(shape=(2, 3, 4)), 4 * 3 * 2 * 3 * 4 + 4 * 5 * 3 + 4),
+        (BatchNormElemt(operator=BY_NAME["batch_norm_elemt"], shape=(2, 3, 4)), 4 * 3 * 2 * 3 * 4 + 4 * 5 * 3 + 4),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
@@ -98,21 +100,23 @@ def test_the_bytes_that_must_move_are_those_counted_by_hand(case, expected):
 
 
 def test_each_operator_has_cases_and_some_of_them_are_quick():
-    assert {case.operator for case in CASES if case.quick} == {operator.name for operator in OPERATORS}
+    assert {case.operator for case in CASES if case.quick} == set(OPERATORS)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_each_case_builds_and_our_result_is_atens(case):
-    work = shrunk(case).work()
-    assert work.out.is_contiguous(memory_format=case.memory_format)
-    check_ours(work)
-    check_peer(work, "ATen", work.aten)
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+def test_each_case_builds_and_our_result_is_atens(operator):
+    for case in CASES:
+        if case.operator == operator:
+            work = shrunk(case).work()
+            assert work.out.is_contiguous(memory_format=case.memory_format), case.name
+            check_ours(work)
+            check_peer(work, "ATen", work.aten)
 
 
 @pytest.mark.parametrize("check", [check_ours, lambda work: check_peer(work, "theirs", work.ours)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_wrong_result_is_noticed(check, dtype):
-    work = AvgPool2d(shape=(1, 1, 4, 4), kernel=2, stride=2, dtype=dtype).work()
+    work = AVG_POOL2D(shape=(1, 1, 4, 4), kernel=2, stride=2, dtype=dtype).work()
     check(work)
     with pytest.raises(WrongResult, match=r"(ours|theirs) is off by up to \d\.\d+ where values reach 0\.\d+"):
         check(replace(work, ours=lambda: work.out.fill_(1.0)))
@@ -177,7 +181,7 @@ def test_without_a_compiler_inductor_is_left_out_with_a_message(capsys, monkeypa
 
 
 def test_a_peer_that_inductor_gets_wrong_does_not_count(monkeypatch):
-    case = AvgPool2d(shape=(1, 1, 4, 4), kernel=2, stride=2)
+    case = AVG_POOL2D(shape=(1, 1, 4, 4), kernel=2, stride=2)
     monkeypatch.setattr(inductor, "compile_case", lambda work: (lambda: work.out.fill_(1.0), False))
     run = kernels.Run(rounds=1, with_inductor=True)
     run.measure(case)
@@ -195,7 +199,7 @@ def test_scaling_times_each_number_of_threads(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", [pytest.param("max_unpool3d", marks=WITHOUT_TRITON), "batch_norm_elemt", "adaptive_avg_pool2d"])
 def test_inductor_compiles_the_formula_or_calls_aten(operator):
-    work = shrunk(next(case for case in CASES if case.operator == operator)).work()
+    work = shrunk(next(case for case in CASES if case.operator.name == operator)).work()
     call, calls_aten = inductor.compile_case(work)
     assert calls_aten == (operator == "adaptive_avg_pool2d")
     check_peer(work, "inductor", call)
@@ -216,7 +220,7 @@ def _compiler_settings():
 @pytest.mark.usefixtures("_compiler_settings")
 def test_inductor_takes_no_graph_that_another_run_kept():
     """Which may be for other instructions, and writes behind its result then."""
-    work = shrunk(next(case for case in CASES if case.operator == "batch_norm_elemt")).work()
+    work = shrunk(next(case for case in CASES if case.operator.name == "batch_norm_elemt")).work()
     inductor.prepare()
     for _ in range(2):
         inductor.compile_case(work)
