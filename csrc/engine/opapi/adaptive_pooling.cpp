@@ -16,17 +16,9 @@ void require_pooling_format_if_strict(std::initializer_list<Named> tensors) {
 
 template <uint64_t dims>
 Compute adaptive_avg_pool(const Offer& offer, Named grad_output, Named self, Named out) {
-    for (const Named& t : {grad_output, self, out}) {
-        require_dtype(t, accepted_dtypes(offer));
-        require_rank(t, dims + 1, dims + 2);
-    }
-    for (const Named& t : {grad_output, out}) {
-        require_same_dtype(t, self);
-        require_same_format(t, self);
-        require_same_rank(t, self);
-        require_same_front(t, self, dims);
-    }
-    require_same_shape(out, self);
+    check_planes(offer, grad_output, self, out, dims);
+    for (const Named& t : {grad_output, out}) require_same_format(t, self);
+    require_same_front(grad_output, self, dims);
     require_sound({grad_output, self, out});
     // A plane without any window has no gradient.
     if (grad_output.tensor->numel() == 0 && out.tensor->numel() > 0)

@@ -52,14 +52,8 @@ void require_limits(Padding mode, const PaddedPlane& p) {
 }
 
 void check(const Offer& offer, Padding mode, const PaddedPlane& p) {
-    for (const Named& t : {p.grad_output, p.self, p.grad_input}) {
-        require_dtype(t, accepted_dtypes(offer));
-        require_same_dtype(t, p.self);
-        require_same_format(t, p.self);
-        require_rank(t, p.dims + 1, p.dims + 2);
-        require_same_rank(t, p.self);
-    }
-    require_same_shape(p.grad_input, p.self);
+    check_planes(offer, p.grad_output, p.self, p.grad_input, p.dims);
+    for (const Named& t : {p.grad_output, p.grad_input}) require_same_format(t, p.self);
     require_length(p.padding, {2 * p.dims});
     require_values(p.padding, INT32_MIN);
     require_sound({p.grad_output, p.self, p.grad_input});

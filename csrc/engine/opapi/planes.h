@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/opapi/checks.h"
+#include "engine/opapi/products.h"
 
 namespace torch_aclnn::host {
 
@@ -11,10 +12,14 @@ kernels::View<5> view_of_planes(const aclTensor& tensor, uint64_t plane_dims);
 // An element of such a view, as the place in the tensor.
 Dims place_in_planes(const aclTensor& tensor, uint64_t plane_dims, const int64_t (&position)[5]);
 
+// What all operators on planes ask of the tensors, but for sizes of gradOutput: one data type, of those offered; planes of so many
+// dimensions; the result has self's shape.
+void check_planes(const Offer& offer, const Named& grad_output, const Named& self, const Named& result, uint64_t plane_dims);
+
 // 161002 unless N and C are those of the reference.
 void require_same_front(const Named& tensor, const Named& reference, uint64_t plane_dims);
 
-// What a size is there for all dimensions of the plane of, or for each.
+// Numbers for each dimension of a plane, or one for all, as those of the last dimensions of three.
 void expand(const std::vector<int64_t>& values, uint64_t plane_dims, int64_t (&target)[3]);
 
 }  // namespace torch_aclnn::host

@@ -34,14 +34,16 @@ kernels::AvgPoolParams params(const AvgPool& a) {
     return p;
 }
 
+void require_image(const Named& t) {
+    if (t.tensor->format != ACL_FORMAT_NCHW && t.tensor->format != ACL_FORMAT_NCL)
+        refuse(t.name, "format NCHW or NCL", to_string(t.tensor->format));
+}
+
 void check_tensors(const Offer& offer, const AvgPool& a) {
-    for (const Named& t : {a.grad_output, a.grad_input}) require_dtype(t, accepted_dtypes(offer));
-    require_same_dtype(a.grad_output, a.grad_input);
-    require_same_dtype(a.self, a.grad_input);
-    for (const Named& t : {a.grad_output, a.self, a.grad_input}) require_rank(t, a.dims + 1, a.dims + 2);
-    require_same_format(a.self, a.grad_input);
-    require_same_rank(a.grad_output, a.self);
-    require_same_shape(a.grad_input, a.self);
+    check_planes(offer, a.grad_output, a.self, a.grad_input, a.dims);
+    if (a.dims == 2)
+        for (const Named& t : {a.grad_output, a.self, a.grad_input}) require_image(t);
+    require_same_format(a.grad_input, a.self);
     require_sound({a.grad_output, a.self, a.grad_input});
 }
 
@@ -88,11 +90,6 @@ void require_listed_divisor(int64_t divisor) {
     if (divisor < -kMaxDivisor || divisor > kMaxDivisor) refuse("divisorOverride", "a value in [-255, 255]", std::to_string(divisor));
 }
 
-void require_image(const Named& t) {
-    if (t.tensor->format != ACL_FORMAT_NCHW && t.tensor->format != ACL_FORMAT_NCL)
-        refuse(t.name, "format NCHW or NCL", to_string(t.tensor->format));
-}
-
 void require_cube_math_type(const aclTensor& in, int8_t type) {
     if (type < kKeepDtype || type > kUseHf32) refuse("cubeMathType", "a value in 0..3", std::to_string(type));
     const bool needs_down_cast = !traits_of(config().product).cube_takes_float32 && (in.dtype == ACL_FLOAT || config().strict);
@@ -109,7 +106,6 @@ Compute avg_pool2d(const Offer& offer, Named grad_output, Named self, IntArray k
                    bool ceil_mode, bool count_include_pad, int64_t divisor_override, int8_t cube_math_type, Named grad_input) {
     const AvgPool a{grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input, 2};
     check_tensors(offer, a);
-    for (const Named& t : {grad_output, self, grad_input}) require_image(t);
     require_few_channels(a);
     require_listed_divisor(divisor_override);
     require_cube_math_type(a.in(), cube_math_type);

@@ -14,16 +14,9 @@ struct Unpooling {
 };
 
 void check_tensors(const Offer& offer, const Unpooling& u, DTypes index_types) {
-    for (const Named& t : {u.grad_output, u.self, u.out}) {
-        require_dtype(t, accepted_dtypes(offer));
-        require_same_dtype(t, u.self);
-    }
+    check_planes(offer, u.grad_output, u.self, u.out, u.dims);
     require_dtype(u.indices, index_types);
-    for (const Named& t : {u.grad_output, u.self, u.indices, u.out}) {
-        require_rank(t, u.dims + 1, u.dims + 2);
-        require_same_rank(t, u.self);
-    }
-    for (const Named& t : {u.indices, u.out}) require_same_shape(t, u.self);
+    require_same_shape(u.indices, u.self);
     require_sound({u.grad_output, u.self, u.indices, u.out});
     // Those without N have a first dimension that may be 0, too.
     for (const Named& t : {u.grad_output, u.self}) require_no_zero_dim_after_batch(t, t.tensor->rank());
