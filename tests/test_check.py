@@ -11,8 +11,8 @@ import pytest
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check import command, records, report, tables, worker, workers
 from torch_aclnn.check.assumed import Assumption
-from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.check.families import SPECIFICATIONS
+from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.host import cli
 
 from support.marks import host_engine_only

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch_aclnn._operators import BY_NAME, OPERATORS
 from torch_aclnn.check import cost, error, listed, machine, pairs, records, values
-from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.check.families import SPECIFICATIONS
+from torch_aclnn.check.layouts import LAYOUTS
 
 from support.marks import host_engine_only
 

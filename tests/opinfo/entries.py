@@ -3,19 +3,19 @@
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import torch_aclnn  # noqa: F401  (it must be imported before torch)
 import torch
+from torch_aclnn._operators import OPERATORS
 
 from opinfo.entry import Entry
-from support.operators import ROWS
+from opinfo.families import FAMILIES
 
 ENGINE = "float64" if os.environ.get("TORCH_ACLNN_HOST_FLOAT64") == "1" else "default"
-MODULES = tuple(import_module(f"opinfo.operators.{name}") for name in ROWS)
-ENTRIES: tuple[Entry, ...] = tuple(entry for module in MODULES for entry in module.ENTRIES)
-_OPERATORS = {entry.title: name for name, module in zip(ROWS, MODULES, strict=True) for entry in module.ENTRIES}
+_OF_OPERATORS = {operator.name: FAMILIES[operator.family].entries(operator) for operator in OPERATORS}
+ENTRIES: tuple[Entry, ...] = tuple(entry for entries in _OF_OPERATORS.values() for entry in entries)
+_OPERATORS = {entry.title: name for name, entries in _OF_OPERATORS.items() for entry in entries}
 
 
 @dataclass(frozen=True)

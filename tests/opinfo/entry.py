@@ -5,10 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import torch_aclnn  # noqa: F401  (it must be imported before torch)
+import torch_aclnn
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.common_modules import module_db
+from torch_aclnn._operators import Operator
 
 HALF_TYPES = (torch.float16, torch.bfloat16)
 
@@ -41,3 +42,9 @@ class Entry:
     def dtypes(self) -> list[torch.dtype]:
         """PyTorch's list, with the half types that it leaves out for modules."""
         return sorted({*self.info.dtypes, *HALF_TYPES}, key=str)
+
+
+def functions_and_modules(operator: Operator) -> tuple[Entry, ...]:
+    """Return the entries of an operator's functions and modules, which have the names of torch's."""
+    functions = (Entry(f"nn.functional.{name}", getattr(torch_aclnn.functional, name)) for name in operator.functions)
+    return *functions, *(Entry(f"nn.{name}", getattr(torch_aclnn.nn, name)) for name in operator.modules)

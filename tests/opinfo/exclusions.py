@@ -1,6 +1,6 @@
 """The samples that cannot pass, of all operators."""
 
-from opinfo.entries import MODULES
 from opinfo.exclusion import Exclusion
+from opinfo.families import FAMILIES
 
-EXCLUSIONS: tuple[Exclusion, ...] = tuple(exclusion for module in MODULES for exclusion in module.EXCLUSIONS)
+EXCLUSIONS: tuple[Exclusion, ...] = tuple(exclusion for family in FAMILIES.values() for exclusion in family.EXCLUSIONS)

@@ -1,4 +1,4 @@
-"""Padding of planes by what they hold: replication, reflection."""
+"""Padding of planes by what they hold: replication, reflection, and circular padding."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 SOURCES: dict[str, Callable[[int, int], int]] = {
     "replication": lambda index, size: min(max(index, 0), size - 1),
     "reflection": lambda index, size: -index if index < 0 else 2 * (size - 1) - index if index >= size else index,
+    "circular": lambda index, size: index % size,
 }
-MODES = {"replication": "replicate", "reflection": "reflect"}  # of torch.nn.functional.pad
+MODES = {"replication": "replicate", "reflection": "reflect", "circular": "circular"}  # of torch.nn.functional.pad
+# How far beyond one less than the size a padding may reach, as torch has it.
+BEYOND = {"replication": 4, "reflection": 0, "circular": 1}
 
 
 def padded(size: Shape, padding: Sequence[int]) -> tuple[int, ...]:
@@ -64,6 +67,8 @@ def exact_call(
 
 
 DTYPES = {"FLOAT16", "FLOAT", "DOUBLE", "COMPLEX64", "COMPLEX128"}
+# What the pages do not list, and torch_npu passes.
+WITHOUT_BF16 = {("replication", 1), ("replication", 2), ("reflection", 2), ("reflection", 3)}
 
 
 def entry_point(family: str, dims: int) -> EntryPoint:
@@ -79,20 +84,24 @@ def entry_point(family: str, dims: int) -> EntryPoint:
         other = (*first, *padding[2:])
         return {"padding": other, "gradOutput": {"shape": padded(shape, other)}}
 
-    undocumented = {
-        "negative padding": Undocumented(with_padding(1, -1), "padding", "values of at least 0"),
-        "BF16": Undocumented(every_tensor(good, dtype=DType.BF16), "gradOutput", "a data type of"),
-    }
-    strict = {r"padding: expected values of at least 0, as TORCH_ACLNN_HOST_STRICT asks": "8.0.RC2: each at least 0"}
-    if family == "replication":
+    undocumented, strict = {}, {}
+    if (family, dims) in WITHOUT_BF16:
+        undocumented["BF16"] = Undocumented(every_tensor(good, dtype=DType.BF16), "gradOutput", "a data type of")
+    if family != "circular":
+        undocumented["negative padding"] = Undocumented(with_padding(1, -1), "padding", "values of at least 0")
+        strict[r"padding: expected values of at least 0, as TORCH_ACLNN_HOST_STRICT asks"] = "8.0.RC2: each at least 0"
+    if family != "reflection":
         as_large = Undocumented(with_padding(1, 3), "padding", "values below self's size of 3")
         undocumented["padding as large as the dimension"] = as_large
         message = r"padding: expected values below self's size .* as TORCH_ACLNN_HOST_STRICT asks"
         strict[message] = "to 8.5.0.alpha002: each below self's size"
+    training = set() if family == "circular" else DTYPES
+    a2 = {"FLOAT16", "FLOAT", "BF16"} if family == "circular" else DTYPES | {"BF16"}
     return EntryPoint(
         f"aclnn{family.title()}Pad{dims}dBackward",
         good,
-        dtypes=by_product(DTYPES, DTYPES, DTYPES | {"BF16"}),
+        dtypes=by_product(training if dims < 3 else set(), training, a2, on_untold=family != "circular"),
+        float64_extension=family == "circular",
         large=large,
         undocumented=undocumented,
         strict_messages=strict,
@@ -103,47 +112,48 @@ def draw_arguments(draw: Draw, family: str, dims: int) -> tuple[Any, ...]:
     from support.marks import STRICT
 
     size = [*draw_planes(draw), *(draw_size(draw) for _ in range(dims))]
-    below = STRICT or family == "reflection"
-    largest = [min(4, d - 1) if below else 4 for d in size[: -dims - 1 : -1] for _ in range(2)]
-    padding = [draw(st.integers(0 if STRICT else -2, value)) for value in largest]
+    beyond = 0 if STRICT else BEYOND[family]
+    largest = [min(4, d - 1 + beyond) for d in size[: -dims - 1 : -1] for _ in range(2)]
+    padding = [draw(st.integers(0 if STRICT or family == "circular" else -2, value)) for value in largest]
     return draw_tensor(draw, [max(s, 0) for s in padded(size, padding)], draw_dtype(draw)), size, padding
 
 
 def calls(family: str, dims: int) -> Iterator[Call]:
-    widest = 2 if family == "reflection" else 4  # of a size of 3
+    widest = 2 + min(2, BEYOND[family])  # of a size of 3
     for size, padding in (
         ((1, *last(dims, 1, 1, 5)), (1, 1, 0, 0, 0, 0)),
         ((2, 3, *last(dims, 2, 7, 6)), (1, 2, 3, 0, 1, 1)),
         ((1, 2, *[3] * dims), (widest,) * 6),
         ((2, 3, *last(dims, 4, 9, 8)), (-1, 2, -3, 1, 2, -1)),
         ((2, 1, *last(dims, 3, 9, 8)), (-2, -3, -4, -1, -1, 0)),
-        ((3, *[1] * dims), (0,) * 6 if family == "reflection" else (2, 2, 1, 1, 0, 1)),
+        ((3, *[1] * dims), {"replication": (2, 2, 1, 1, 0, 1), "reflection": (0,) * 6, "circular": (1, 0, 0, 1, 1, 1)}[family]),
         ((2, 3, *[4] * dims), (0,) * 6),
     ):
         attributes = padding[: 2 * dims]
-        yield Call(size, padded(size, attributes), (attributes,))
+        if family != "circular" or min(attributes) >= 0:
+            yield Call(size, padded(size, attributes), (attributes,))
 
 
 def draw_call(draw: Draw, family: str, dims: int) -> Call:
     plane, padding = [draw(st.integers(1, 8 if dims < 3 else 5)) for _ in range(dims)], []
     for d in reversed(plane):
-        largest = d - 1 if family == "reflection" else 5
-        before = draw(st.integers(1 - d, largest))
-        padding += [before, draw(st.integers(1 - d - before, largest))]
+        largest = min(5, d - 1 + BEYOND[family])
+        before = draw(st.integers(0 if family == "circular" else 1 - d, largest))
+        padding += [before, draw(st.integers(0 if family == "circular" else 1 - d - before, largest))]
     size = (1, 2, *plane)
     return Call(size, padded(size, padding), (padding,))
 
 
 # Of a height of 6; by family, how far the first may reach.
 AWKWARD_PADDINGS = ((1, 1, 1, 1), (3, 0, 0, 5), (-1, 2, -2, 1), (0, 0, 0, 0), (-2, -3, 0, 0))
-WIDEST = {"replication": (9, 8, 7, 6), "reflection": (36, 35, 5, 4)}
+WIDEST = {"replication": (9, 8, 7, 6), "reflection": (36, 35, 5, 4), "circular": (37, 36, 6, 5)}
 
 
 def awkward_results(name: str, family: str, dims: int, layout: Any, dtype: Any) -> "Iterator[TorchTensor]":
     for paddings in (*AWKWARD_PADDINGS, WIDEST[family]):
         padding = (*paddings, 1, 2)[: 2 * dims]
         for channels, width in ((5, 37), (19, 9)):  # from 32 planes on small ones have a loop of their own
-            if family == "reflection" and max(padding[:2]) >= width:
+            if max(padding[:2]) >= width + BEYOND[family] or (family == "circular" and min(padding) < 0):
                 continue
             size = (2, channels, *last(dims, 3, 6, width))
             yield backward(name)(layout(awkward_values(*padded(size, padding), dtype=dtype)), size, padding)
@@ -168,6 +178,9 @@ def bad_arguments(name: str, family: str, dims: int) -> dict[str, Any]:
         ),
         "padded size below 1": (lambda d: on(d, [-1, -1, *ones]), "padding: expected a padded size of at least 1"),
     }
+    if family == "circular":
+        words = "padding: expected values of at most the size that they extend"
+        rows["padding larger than the input"] = (lambda d: on(d, [3, -1, *ones]), words)
     if family == "reflection":
         words = "padding: expected values below the size that they extend"
         rows["first padding as large as the input"] = (lambda d: on(d, [2, 0, *ones]), words)
@@ -180,14 +193,14 @@ def limits(name: str, family: str, dims: int) -> Limits:
     nothing = (0,) * (2 * dims - 2)
     beyond = {"cropping by as much as wanted": lambda f, x: pad(f, x, (3, -3, *nothing))}
     modules: Callable[[], tuple[nn.Module, ...]] = tuple
-    if family == "replication":
+    if family != "reflection":
         for side in range(2 * dims):
             beyond[f"side {side} as wide as the input"] = lambda f, x, side=side: pad(f, x, tuple(4 * (i == side) for i in range(2 * dims)))
-        modules = lambda: (getattr(torch.nn, f"{camel}d")(5),)
+        modules = lambda: (getattr(torch.nn, f"{camel}d")(4),)
     return Limits(
         node=f"{camel}dBackward",
         within={"padding one less than the input": lambda f, x: pad(f, x, 3)},
-        torch_node=f"{camel}DBackward0",
+        torch_node="CopySlices" if family == "circular" else f"{camel}DBackward0",  # a circular padding is made of copies
         beyond=beyond,
         modules=modules,
         numpy_modules={"one integer": lambda: (getattr(torch.nn, f"{camel}d")(np.int64(2)), getattr(torch.nn, f"{camel}d")(2))},
@@ -221,13 +234,15 @@ def row(family: str, dims: int) -> Row:
                 (2, 3, *last(dims, 3, 4, 6)),
                 lambda g, x: backward(name)(g, x.shape, ones),
                 lambda g, x: getattr(torch.ops.aten, f"{name}_backward")(g, x, ones),
-            ),
+            )
+            if family != "circular"  # ATen has no operator
+            else None,
         ),
         limits(name, family, dims),
         definition.of_list,
         definition.of_tensor,
         PlaneCase(
-            ("float32", "float16", "bfloat16", "float64", "complex64", "complex128"),
+            ("float32", "float16", "bfloat16", *(() if family == "circular" else ("float64", "complex64", "complex128"))),
             lambda: calls(family, dims),
             lambda draw: draw_call(draw, family, dims),
             functions=(((1, 3, 2, 0, 0, 1)[: 2 * dims],), (2,)),
@@ -236,4 +251,7 @@ def row(family: str, dims: int) -> Row:
     )
 
 
-ROWS = (row("replication", 2), row("reflection", 2))
+ROWS = (
+    *(row(family, dims) for family in ("replication", "reflection") for dims in (1, 2, 3)),
+    *(row("circular", dims) for dims in (2, 3)),
+)

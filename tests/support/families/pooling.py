@@ -63,6 +63,17 @@ CALLS: dict[int, tuple[Any, ...]] = {
         ((2, 20, 10, 8), (3, 3), (3, 3), (0, 0), False, True, None),  # planes of fewer elements than a vector has
         ((5, 1, 1), (1, 1), (1, 1), (0, 0), False, True, None),
     ),
+    3: (
+        ((1, 3, 4, 4, 4), (4, 4, 4), (1, 1, 1), (0, 0, 0), False, True, None),
+        ((2, 3, 5, 9, 7), (3, 3, 3), (2, 2, 2), (1, 1, 1), True, False, None),
+        ((2, 3, 6, 8, 7), (3, 2, 3), (2, 3, 1), (1, 0, 1), True, True, None),
+        ((2, 2, 4, 6, 5), (3, 3, 3), (1, 1, 1), (1, 1, 1), False, True, 300),
+        ((1, 5, 7, 8, 8), (2, 2, 2), (3, 3, 3), (0, 0, 0), False, True, None),  # cells that no window holds
+        ((3, 4, 14, 14), (2, 7, 7), (2, 7, 7), (0, 0, 0), False, True, None),
+        ((2, 3, 5, 4, 40), (2, 2, 40), (3, 2, 40), (0, 0, 0), False, True, None),  # windows of whole rows, with gaps
+        ((2, 20, 3, 4, 5), (2, 2, 2), (2, 2, 2), (0, 0, 0), False, True, -3),  # planes of few elements
+        ((5, 1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 0, 0), False, True, None),
+    ),
 }
 
 
@@ -92,6 +103,14 @@ AWKWARD_POOLINGS: dict[int, tuple[Any, ...]] = {
         ((20, 45), (7, 20), (7, 1), (3, 10), False),
         ((6, 70), (3, 8), (2, 4), (1, 4), False),
         ((29, 47), (3, 47), (3, 47), (0, 0), True),
+    ),
+    3: (
+        ((3, 7, 9), (2, 3, 3), (1, 1, 1), (1, 1, 1), False),
+        ((5, 9, 35), (3, 5, 2), (2, 2, 1), (0, 2, 0), False),
+        ((4, 8, 40), (2, 2, 2), (2, 2, 2), (0, 0, 0), False),
+        ((7, 6, 31), (1, 1, 1), (3, 2, 2), (0, 0, 0), False),
+        ((6, 11, 20), (4, 5, 5), (3, 3, 3), (2, 2, 2), True),
+        ((5, 6, 47), (2, 3, 47), (2, 3, 47), (0, 0, 0), True),
     ),
 }
 
@@ -159,6 +178,10 @@ def numpy_modules(dims: int) -> dict[str, Any]:
     return {"integers": integers, "lists": lists}
 
 
+# No page tells of the divisor's limits for volumes.
+ANY_DIVISOR = {"a divisor of 256": Undocumented({"divisorOverride": 256}, "divisorOverride", "a value in [-255, 255]")}
+
+
 def entry_point(dims: int) -> EntryPoint:
     size, pooled = (2, 3, *[4] * dims), (2, 3, *[2] * dims)
     good: dict[str, Any] = {
@@ -185,7 +208,7 @@ def entry_point(dims: int) -> EntryPoint:
         large=large,
         scalar_types={"cubeMathType": c_int8},
         float64_extension=True,
-        undocumented={"no stride": Undocumented({"stride": None}, "stride", "a value")},
+        undocumented={"no stride": Undocumented({"stride": None}, "stride", "a value")} | ({} if dims == 2 else ANY_DIVISOR),
     )
 
 
@@ -194,6 +217,15 @@ def row(dims: int) -> Row:
     pool = lambda f, x, *arguments, **options: getattr(f, name)(x, *arguments, **options)
     aten = lambda: getattr(torch.ops.aten, f"{name}_backward")
     window, zeros = (2,) * dims, (0,) * dims
+    within = {
+        "a divisor of -255": lambda f, x: pool(f, x, 2, divisor_override=-255),
+        "65535 channels": lambda f, x: pool(f, x.expand(1, 65535, *x.shape[2:]), 2),
+    }
+    beyond = {  # of images
+        "a divisor above 255": lambda f, x: pool(f, x, 2, divisor_override=256),
+        "a divisor below -255": lambda f, x: pool(f, x, 2, divisor_override=-(2**33)),
+        "more than 65535 channels": lambda f, x: pool(f, x.expand(1, 65536, *x.shape[2:]), 2),
+    }
     return Row(
         dims,
         entry_point(dims),
@@ -220,17 +252,10 @@ def row(dims: int) -> Row:
         ),
         Limits(
             node=f"AvgPool{dims}dBackward",
-            within={
-                "a divisor of -255": lambda f, x: pool(f, x, 2, divisor_override=-255),
-                "65535 channels": lambda f, x: pool(f, x.expand(1, 65535, *x.shape[2:]), 2),
-            },
+            within={**within, **({} if dims == 2 else beyond)},
             torch_node=f"AvgPool{dims}DBackward0",
-            beyond={
-                "a divisor above 255": lambda f, x: pool(f, x, 2, divisor_override=256),
-                "a divisor below -255": lambda f, x: pool(f, x, 2, divisor_override=-(2**33)),
-                "more than 65535 channels": lambda f, x: pool(f, x.expand(1, 65536, *x.shape[2:]), 2),
-            },
-            modules=lambda: (getattr(torch.nn, f"AvgPool{dims}d")(2, divisor_override=256),),
+            beyond=beyond if dims == 2 else {},
+            modules=lambda: (torch.nn.AvgPool2d(2, divisor_override=256),) if dims == 2 else (),
             numpy_modules=numpy_modules(dims),
         ),
         definition.of_list,
@@ -245,4 +270,4 @@ def row(dims: int) -> Row:
     )
 
 
-ROWS = (row(2),)
+ROWS = (row(2), row(3))

@@ -16,7 +16,7 @@ from support.tensors import Tensor
 if TYPE_CHECKING:
     from torch import Tensor as TorchTensor
 
-DTYPES = {"FLOAT", "FLOAT16", "INT8", "UINT8", "INT16", "INT32", "INT64", "DOUBLE"}
+DTYPES = {"FLOAT", "FLOAT16", "INT8", "UINT8", "INT16", "INT32", "INT64"}
 
 
 class Unpooling:
@@ -24,7 +24,7 @@ class Unpooling:
 
     def __init__(self, dims: int) -> None:
         self.dims, self.name = dims, f"max_unpool{dims}d"
-        self.steps: tuple[Any, ...] = ((2,) * dims, (0,) * dims)  # stride and padding, which only the function of volumes passes on
+        self.steps: tuple[Any, ...] = ((2,) * dims, (0,) * dims) if dims == 3 else ()  # stride and padding
 
     def gradient(self, grad: Sequence[Any], grad_shape: Shape, indices: Sequence[int], shape: Shape) -> list[Any]:
         """Each element comes from where its index says in its plane; an index outside gives zero."""
@@ -45,10 +45,11 @@ class Unpooling:
             "self": Tensor(shape),
             "indices": Tensor(shape, DType.INT64, [0] * math.prod(shape)),
             "outputSize": unpooled,
-            "stride": self.steps[0],
-            "padding": self.steps[1],
+            **dict(zip(("stride", "padding"), self.steps, strict=False)),
             "out": Tensor(shape),
         }
+        # The pages of the two list other data types.
+        types, of_indices = (DTYPES | {"DOUBLE"}, {"INT64"}) if self.dims == 3 else (DTYPES | {"BOOL"}, {"INT64", "INT32"})
 
         def large(make: Any) -> dict[str, Any]:
             shape = (2, 8, *last(self.dims, 16, 16, 20))
@@ -59,10 +60,10 @@ class Unpooling:
         return EntryPoint(
             f"aclnnMaxUnpool{self.dims}dBackward",
             good,
-            dtypes=by_product(set(), DTYPES, DTYPES, on_untold=False),
+            dtypes=by_product(set(), types, types, on_untold=False),
             large=large,
-            fixed_dtypes={"indices": by_product(set(), {"INT64"}, {"INT64"}, on_untold=False)},
-            contiguous_output=True,
+            fixed_dtypes={"indices": by_product(set(), of_indices, of_indices, on_untold=False)},
+            contiguous_output=self.dims == 3,
         )
 
     def others(self, size: tuple[int, ...]) -> "tuple[TorchTensor, ...]":
@@ -142,5 +143,5 @@ class Unpooling:
         )
 
 
-UNPOOLINGS = (Unpooling(3),)
+UNPOOLINGS = (Unpooling(2), Unpooling(3))
 ROWS = tuple(unpooling.row() for unpooling in UNPOOLINGS)

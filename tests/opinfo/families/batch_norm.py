@@ -1,17 +1,22 @@
 """Batch norm."""
 
 import torch_aclnn
+from torch_aclnn._operators import Operator
 
 from opinfo.entry import Entry
 from opinfo.exclusion import GRADIENTS, Exclusion, no_double
 
-ENTRIES = (
-    Entry("nn.functional.batch_norm", torch_aclnn.functional.batch_norm, is_linear=False),
-    Entry("native_batch_norm", None, is_linear=False),
-    Entry("nn.BatchNorm1d", torch_aclnn.nn.BatchNorm1d, is_linear=False),
-    Entry("nn.BatchNorm2d", torch_aclnn.nn.BatchNorm2d, is_linear=False),
-    Entry("nn.BatchNorm3d", torch_aclnn.nn.BatchNorm3d, is_linear=False),
-)
+
+def entries(operator: Operator) -> tuple[Entry, ...]:
+    return (
+        Entry("nn.functional.batch_norm", torch_aclnn.functional.batch_norm, is_linear=False),
+        Entry("native_batch_norm", None, is_linear=False),
+        Entry("nn.BatchNorm1d", torch_aclnn.nn.BatchNorm1d, is_linear=False),
+        Entry("nn.BatchNorm2d", torch_aclnn.nn.BatchNorm2d, is_linear=False),
+        Entry("nn.BatchNorm3d", torch_aclnn.nn.BatchNorm3d, is_linear=False),
+    )
+
+
 TWO_DIMENSIONS = "input and gradInput have one shape of 2 to 8 dimensions with the channels in dimension 1"
 SECOND_DERIVATIVES = "Batch norm's second derivatives are wrong in training"
 FLOAT32_GRADIENTS = "Batch norm's parameters have float32 gradients"

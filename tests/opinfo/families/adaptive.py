@@ -1,0 +1,30 @@
+"""Adaptive average pooling."""
+
+from torch_aclnn._operators import Operator
+
+from opinfo.entry import Entry, functions_and_modules
+from opinfo.exclusion import GRADIENTS, OWN_WORDS, Exclusion, no_double
+
+
+def entries(operator: Operator) -> tuple[Entry, ...]:
+    return functions_and_modules(operator)
+
+
+# Of one output cell torch makes a mean.
+ONE_CELL, ONE_CELL_OF_A_VOLUME = r"\(1,\)", r".*args=\(\(1,1,1\)\)"
+EXCLUSIONS = (
+    no_double(r"nn\.functional\.adaptive_avg_pool[12]d"),
+    no_double(r"nn\.AdaptiveAvgPool2d", samples=f"(?!{ONE_CELL})"),
+    no_double(r"nn\.AdaptiveAvgPool2d", "ours", GRADIENTS, ONE_CELL),
+    no_double(r"nn\.functional\.adaptive_avg_pool3d", samples=f"(?!{ONE_CELL_OF_A_VOLUME})"),
+    no_double(r"nn\.functional\.adaptive_avg_pool3d", "ours", GRADIENTS, ONE_CELL_OF_A_VOLUME),
+    no_double(r"nn\.AdaptiveAvgPool[13]d"),
+    Exclusion(
+        OWN_WORDS,
+        r"nn\.functional\.adaptive_avg_pool2d",
+        "got .*output size must be 2",
+        "torch",
+        checks=("errors",),
+        samples=r".*'output_size': '\(\)'",
+    ),
+)
