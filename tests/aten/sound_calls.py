@@ -118,8 +118,14 @@ def sound_arguments(entry_point: EntryPoint) -> dict[str, Any]:
     return {**arguments, with_dtype: typed}
 
 
-def phase1(entry_point: EntryPoint, arguments: list[Any]) -> tuple[int, ctypes.c_void_p]:
-    """Return the code and the executor of phase 1."""
+def phase1(entry_point: EntryPoint, arguments: list[Any]) -> tuple[int, ctypes.c_void_p, int]:
+    """Return the code of phase 1, the executor, and the size of the workspace that it asks for."""
     function = getattr(ctypes.CDLL("libaclnn_math.so"), entry_point.name + "GetWorkspaceSize")
     size, executor = ctypes.c_uint64(), ctypes.c_void_p()
-    return function(*arguments, ctypes.byref(size), ctypes.byref(executor)), executor
+    return function(*arguments, ctypes.byref(size), ctypes.byref(executor)), executor, size.value
+
+
+def phase2(entry_point: EntryPoint, executor: ctypes.c_void_p, workspace: int | None = None, size: int = 0) -> int:
+    """Return the code of phase 2."""
+    function = getattr(ctypes.CDLL("libaclnn_math.so"), entry_point.name)
+    return function(ctypes.c_void_p(workspace), ctypes.c_uint64(size), executor, None)

@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 from arguments import kind
-from sound_calls import ENTRY_POINTS, phase1, sound_arguments
+from sound_calls import ENTRY_POINTS, phase1, phase2, sound_arguments
 
 from support.communicator import one_rank
 from support.status import RUNTIME_ERROR
@@ -13,28 +13,30 @@ from support.status import RUNTIME_ERROR
 OWN = b"a communicator that ends"
 
 
-def prepared(client, handles) -> ctypes.c_void_p:
-    """Return an executor of a product over the ranks of the communicator OWN."""
+def prepared(client, handles) -> tuple[ctypes.c_void_p, int]:
+    """Return an executor of a product over the ranks of the communicator OWN, and the size of its workspace."""
     arguments = {**sound_arguments(ALL_REDUCE), "group": type(kind("CommGroup").sound)(OWN)}
-    code, executor = phase1(ALL_REDUCE, [handles.of(value) for value in arguments.values()])
+    code, executor, size = phase1(ALL_REDUCE, [handles.of(value) for value in arguments.values()])
     assert code == 0, client.message()
-    return executor
+    return executor, size
 
 
 @pytest.fixture
-def phase2():
-    return getattr(ctypes.CDLL("libaclnn_math.so"), ALL_REDUCE.name)
+def workspace(client):
+    memory = client.allocate(4096)
+    yield memory
+    client.free(memory)
 
 
-def test_communicator_may_be_destroyed_before_its_work_is_over(client, handles, phase2):
+def test_communicator_may_be_destroyed_before_its_work_is_over(client, handles, workspace):
     with one_rank(OWN):
-        for executor in [prepared(client, handles) for _ in range(200)]:
-            assert phase2(None, ctypes.c_uint64(0), executor, None) == 0, client.message()
+        for executor, size in [prepared(client, handles) for _ in range(200)]:
+            assert phase2(ALL_REDUCE, executor, workspace, size) == 0, client.message()
     assert client.acl.aclrtSynchronizeStream(None) == 0, client.message()
 
 
-def test_communicator_destroyed_between_the_phases_is_refused(client, handles, phase2):
+def test_communicator_destroyed_between_the_phases_is_refused(client, handles, workspace):
     with one_rank(OWN):
-        executor = prepared(client, handles)
-    assert phase2(None, ctypes.c_uint64(0), executor, None) == RUNTIME_ERROR
+        executor, size = prepared(client, handles)
+    assert phase2(ALL_REDUCE, executor, workspace, size) == RUNTIME_ERROR
     assert "group: expected a communicator that lives until phase 2, got one that was destroyed" in client.message()

@@ -51,7 +51,9 @@ class FormatCast:
         size, executor = c_uint64(), c_void_p()
         code = self.math.aclnnNpuFormatCastGetWorkspaceSize(source, target, byref(size), byref(executor))
         if code == 0:
-            assert self.math.aclnnNpuFormatCast(None, 0, executor, None) == 0
+            workspace = self.client.allocate(size.value) if size.value else None
+            self._blocks += [workspace] if workspace else []
+            assert self.math.aclnnNpuFormatCast(workspace, size, executor, None) == 0
             self.client.acl.ok("aclrtSynchronizeStream", None)
         return code
 

@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 from arguments import BoolArray, Handles, IntArray, Scalar, ScalarList, TensorList
-from sound_calls import of_every_entry_point, phase1, sound_arguments
+from sound_calls import of_every_entry_point, phase1, phase2, sound_arguments
 
 from support.status import INVALID
 from support.tensors import Tensor
@@ -16,17 +16,19 @@ OBJECTS = (Tensor, TensorList, Scalar, ScalarList, IntArray, BoolArray)
 @EVERY_ENTRY_POINT
 def test_handle_destroyed_between_the_phases_is_refused(entry_point, client, handles):
     sound = sound_arguments(entry_point)
-    phase2 = getattr(ctypes.CDLL("libaclnn_math.so"), entry_point.name)
     for name, value in sound.items():
         if not isinstance(value, OBJECTS):
             continue
         own = handles.make(value)
-        code, executor = phase1(entry_point, [ctypes.c_void_p(own) if n == name else handles.of(v) for n, v in sound.items()])
+        code, executor, size = phase1(entry_point, [ctypes.c_void_p(own) if n == name else handles.of(v) for n, v in sound.items()])
         assert code == 0, client.message()
         client.destroy(type(value).__name__, own)
-        assert phase2(None, ctypes.c_uint64(0), executor, None) == INVALID
+        workspace = client.allocate(size) if size else None
+        assert phase2(entry_point, executor, workspace, size) == INVALID
         expected = f"{entry_point}: {name}: expected the acl{type(value).__name__} of phase 1 until phase 2 has been called"
         assert client.message().startswith(expected)
+        if workspace:
+            client.free(workspace)
 
 
 def refused_tensors(client, elsewhere, entry_point, handles):
@@ -35,7 +37,7 @@ def refused_tensors(client, elsewhere, entry_point, handles):
     for name, value in sound.items():
         if not isinstance(value, (Tensor, TensorList)):
             continue
-        code, _ = phase1(entry_point, [(elsewhere if n == name else handles).of(v) for n, v in sound.items()])
+        code, *_ = phase1(entry_point, [(elsewhere if n == name else handles).of(v) for n, v in sound.items()])
         message = client.message()
         assert code == INVALID and message.startswith(f"{entry_point}: {name}: "), (name, code, message)
         yield message

@@ -71,7 +71,7 @@ def trials(entry_point: EntryPoint) -> Iterator[Trial]:
 
 def answer(client: Client, handles: Handles, entry_point: EntryPoint, arguments: dict[str, Any]) -> tuple[int, str]:
     """Run phase 1 and return its code and message."""
-    code, executor = phase1(entry_point, [handles.of(value) for value in arguments.values()])
+    code, executor, _ = phase1(entry_point, [handles.of(value) for value in arguments.values()])
     if code == 0:
         client.destroy("AclOpExecutor", executor)
     return code, "" if code == 0 else client.message()

@@ -29,7 +29,7 @@ handles = Handles(client, client.allocate(4096))
 with one_rank(COMMUNICATOR):
     for entry_point in ENTRY_POINTS:
         arguments = [handles.of(value) for value in sound_arguments(entry_point).values()]
-        code, executor = phase1(entry_point, arguments)
+        code, executor, _ = phase1(entry_point, arguments)
         assert code == 0, client.message()
         client.destroy("AclOpExecutor", executor)
 """

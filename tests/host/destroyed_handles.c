@@ -28,11 +28,13 @@ static aclTensor* tensor(int rank, const int64_t* sizes, aclDataType type) {
 }
 
 /* Destroys the argument that phase 1 was given first, calls phase 2, and prints its code and message. */
-#define DESTROY_AND_RUN(entry_point, first)                                    \
-    do {                                                                       \
-        CHECK(aclDestroyTensor(first) == ACLNN_SUCCESS);                       \
-        const aclnnStatus status = entry_point(NULL, 0, executor, NULL);       \
-        printf("%s %d %s\n", #entry_point, (int)status, aclGetRecentErrMsg()); \
+#define DESTROY_AND_RUN(entry_point, first)                                                           \
+    do {                                                                                              \
+        CHECK(aclDestroyTensor(first) == ACLNN_SUCCESS);                                              \
+        void* workspace = NULL;                                                                       \
+        if (size > 0) CHECK(aclrtMalloc(&workspace, size, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS); \
+        const aclnnStatus status = entry_point(workspace, size, executor, NULL);                      \
+        printf("%s %d %s\n", #entry_point, (int)status, aclGetRecentErrMsg());                        \
     } while (0)
 
 int main(void) {

@@ -90,6 +90,7 @@ class Call:
         self.arguments = {name: Operand(client, value) if isinstance(value, Tensor) else value for name, value in arguments.items()}
         self._arrays = {name: client.int_array(value) for name, value in arguments.items() if isinstance(value, tuple)}
         self.workspace_size, self.executor = c_uint64(), c_void_p()
+        self._workspaces: list[int] = []
 
     def __getitem__(self, name: str) -> Operand:
         operand = self.arguments[name]
@@ -115,8 +116,12 @@ class Call:
         arguments = [defaults.get(name) or self._argument(name) for name in ENTRY_POINTS[self.entry_point].parameters]
         return getattr(self._client.opapi, self.entry_point + "GetWorkspaceSize")(*arguments)
 
-    def phase2(self, stream: int | None = None, workspace: int | None = None, size: int = 0) -> int:
-        """Call the second phase, which uses the executor up unless it reports a null pointer."""
+    def phase2(self, stream: int | None = None, workspace: int | None = None, size: int | None = None) -> int:
+        """Call the second phase, which uses the executor up unless it reports a null pointer; without a size, with what the first asked for."""
+        if size is None:
+            size = self.workspace_size.value
+            workspace = self._client.allocate(size) if size else None
+            self._workspaces += [workspace] if workspace else []
         code = getattr(self._client.opapi, self.entry_point)(workspace, size, self.executor, stream)
         if code != NULL:
             self.executor = c_void_p()
@@ -143,4 +148,6 @@ class Call:
     def __exit__(self, *_: object) -> None:
         if self.executor:
             self._client.destroy("AclOpExecutor", self.executor)
+        for workspace in self._workspaces:
+            self._client.free(workspace)
         self.destroy_arguments()
