@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from support.named_operators import Stored, run
+from support.named_operators import Stored, refuses, run
 
 X = torch.tensor([[3.0, -1.0, 2.0, 2.0], [0.0, 5.0, -4.0, 1.0], [7.0, 0.0, 0.0, -2.0]])
 
@@ -67,6 +67,29 @@ def test_loss_against_a_distribution(acl):
         assert math.isclose(loss[i], expected, rel_tol=1e-5)
         for j, value in enumerate(row):
             assert math.isclose(grad[i, j], math.exp(value) / total - labels[i, j].item(), rel_tol=1e-4, abs_tol=1e-6)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_loss_of_one_class_of_each_row(acl, reduction):
+    classes, weights, ignored = [2, 0, 1], [0.5, 2.0, 1.5, 1.0], 1
+    given = [X, torch.tensor(classes, dtype=torch.int32), torch.tensor(weights)]
+    attributes = {"reduction": reduction, "ignore_index": ignored}
+    of_row = [0.0 if c == ignored else weights[c] for c in classes]
+    total, losses = sum(of_row), [-w * X[i, c].item() for i, (w, c) in enumerate(zip(of_row, classes, strict=True))]
+    expected = {"none": losses, "mean": [sum(losses) / total], "sum": [sum(losses)]}[reduction]
+    loss, total_weight = run(acl, "NLLLoss", given, [torch.empty(len(expected)), torch.empty(1)], **attributes)
+    torch.testing.assert_close(loss, torch.tensor(expected))
+    grad = torch.arange(1.0, 1 + len(expected))
+    (got,) = run(acl, "NLLLossGrad", [given[0], grad, *given[1:], total_weight], [torch.ones_like(X)], **attributes)
+    expected = torch.zeros_like(X)
+    for i, (weight, c) in enumerate(zip(of_row, classes, strict=True)):
+        expected[i, c] = -weight * grad[i if reduction == "none" else 0] / (total if reduction == "mean" else 1)
+    torch.testing.assert_close(got, expected)
+
+
+def test_reduction_of_a_loss_that_is_refused(acl):
+    inputs, outputs = [X, torch.zeros(3, dtype=torch.int32), torch.ones(4)], [torch.empty(1), torch.empty(1)]
+    refuses(acl, "attribute reduction: expected none, mean or sum, got max", "NLLLoss", inputs, outputs, reduction="max")
 
 
 def test_boxes_as_differences_and_back(acl):

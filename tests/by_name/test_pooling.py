@@ -1,4 +1,4 @@
-"""Pooling and padding of images, called by name, against their definitions in double precision."""
+"""Pooling of images and volumes, and padding of images, called by name, against their definitions in double precision."""
 
 import pytest
 import torch
@@ -97,6 +97,53 @@ def test_largest(acl, dtype):
     expected.backward(grad.double())
     inputs = [x, grad, argmax]
     close(run(acl, "MaxPoolGradWithArgmaxV1", inputs, [torch.empty_like(x)], **attributes, dilations=[1, 1, 1, 1])[0], exact.grad)
+
+
+VOLUMES = [
+    # kernel, stride, padding at the beginnings and the ends, dilation, sizes of the result for a volume of 5 x 6 x 7
+    ((2, 3, 2), (2, 3, 2), (0, 0, 0), (0, 0, 0), 1, (2, 2, 3)),
+    ((3, 3, 3), (2, 2, 2), (1, 1, 1), (1, 2, 1), 1, (3, 4, 4)),
+    ((2, 2, 2), (1, 2, 3), (0, 0, 1), (0, 0, 1), 2, (3, 2, 3)),
+]
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize("case", VOLUMES, ids=str)
+def test_largest_of_volumes(acl, case, dtype):
+    kernel, stride, begins, ends, dilation, sizes = case
+    x = torch.randperm(2 * 3 * 5 * 6 * 7).reshape(2, 3, 5, 6, 7).to(dtype)
+    grad, exact = drawn(2, 3, *sizes, dtype=dtype), x.double().requires_grad_()
+
+    def window(cell):
+        places = [[i * s - b + dilation * j for j in range(k)] for i, k, s, b in zip(cell, kernel, stride, begins, strict=True)]
+        depth, rows, columns = ([i for i in of if 0 <= i < size] for of, size in zip(places, x.shape[2:], strict=True))
+        return exact[:, :, depth][:, :, :, rows][..., columns].amax((-1, -2, -3))
+
+    expected = torch.stack([window(cell) for cell in torch.cartesian_prod(*map(torch.arange, sizes)).tolist()], -1).view(grad.shape)
+    attributes = {
+        "ksize": [1, 1, *kernel], "strides": [1, 1, *stride], "padding": "CALCULATED",
+        "pads": [n for pair in zip(begins, ends, strict=True) for n in pair], "data_format": "NCDHW",
+    }  # fmt: skip
+    (got,) = run(acl, "MaxPool3D", [x], [torch.empty_like(grad)], **attributes, dilation=[1, 1, *[dilation] * 3], ceil_mode=1)
+    close(got, expected)
+    if dilation == 1:
+        expected.backward(grad.double())
+        close(run(acl, "MaxPool3DGrad", [x, got, grad], [torch.empty_like(x)], **attributes)[0], exact.grad)
+
+
+@pytest.mark.parametrize(
+    ("words", "changes"),
+    [
+        ("attribute padding: expected CALCULATED, got SAME", {"padding": "SAME"}),
+        ("attribute data_format: expected NCDHW, got NDHWC", {"data_format": "NDHWC"}),
+        ("ksize: expected 5 values", {"ksize": [2, 2, 2]}),
+        ("attribute pads: expected 2 at the end of dimension 4", {"pads": [0, 0, 0, 0, 0, 1]}),
+        ("pads: expected values of at least 0", {"pads": [0, 0, -1, 0, 0, 2]}),
+    ],
+)
+def test_largest_of_volumes_that_is_refused(acl, words, changes):
+    attributes = {"ksize": [1, 1, 2, 2, 2], "strides": [1, 1, 2, 2, 2], "padding": "CALCULATED", "pads": [0, 0, 0, 0, 0, 2]}
+    refuses(acl, words, "MaxPool3D", [drawn(1, 1, 4, 4, 4)], [torch.empty(1, 1, 2, 2, 3)], **attributes | changes)
 
 
 def mirrored(i, size):

@@ -1,4 +1,4 @@
-// Pooling of images.
+// Pooling of images and volumes.
 #include "engine/aten/by_name/call.h"
 
 using namespace torch_aclnn::host;
@@ -52,6 +52,52 @@ LargestWindows largest_windows(const Call& call, const char* dilation) {
             call.attribute<bool>("ceil_mode", false)};
 }
 
+// Depth, rows and columns, in a list of five that has 1 for batch and channels.
+std::vector<int64_t> of_volume(const Call& call, const char* name, const std::vector<int64_t>& otherwise = {}) {
+    const std::vector<int64_t> values = otherwise.empty() ? call.attribute<std::vector<int64_t>>(name) : call.attribute(name, otherwise);
+    require_count(name, values, 5);
+    require_values(name, values, 1);
+    return {values[2], values[3], values[4]};
+}
+
+// Pads come as front, back, top, bottom, left, right. Those at the ends are as much as the windows of the result need, so that the rounding
+// of sizes is the caller's; where the windows need less than all of the volume, the amount is negative.
+struct LargestOfVolume {
+    std::vector<int64_t> kernel, stride, dilation, amounts;
+
+    LargestOfVolume(const Call& call, at::IntArrayRef sizes, at::IntArrayRef of_result)
+        : kernel(of_volume(call, "ksize")), stride(of_volume(call, "strides")), dilation(of_volume(call, "dilation", {1, 1, 1, 1, 1})) {
+        call.require_text("padding", "CALCULATED");
+        call.require_text("data_format", "NCDHW");
+        const std::vector<int64_t>& pads = call.attribute<std::vector<int64_t>>("pads");
+        require_count("pads", pads, 6);
+        require_values("pads", pads, 0);
+        if (sizes.size() != 5 || of_result.size() != 5)
+            refuse("input 0", "5 dimensions, like the result", c10::str("shapes ", sizes, " and ", of_result));
+        for (int d = 2; d >= 0; d--) {
+            const int64_t needed = (of_result[d + 2] - 1) * stride[d] + dilation[d] * (kernel[d] - 1) + 1;
+            const int64_t at_end = needed - sizes[d + 2] - pads[2 * d];
+            if (at_end > pads[2 * d + 1]) refuse("attribute pads", c10::str(at_end, " at the end of dimension ", d + 2), c10::str(pads));
+            amounts.insert(amounts.end(), {pads[2 * d], at_end});
+        }
+    }
+
+    at::Tensor padded(const at::Tensor& x) const { return at::constant_pad_nd(x, amounts, -std::numeric_limits<double>::infinity()); }
+
+    std::tuple<at::Tensor, at::Tensor> pooled(const at::Tensor& padded) const {
+        return at::max_pool3d_with_indices(padded, kernel, stride, 0, dilation, false);
+    }
+
+    at::Tensor gradient(const at::Tensor& grad, const at::Tensor& x) const {
+        const at::Tensor of_windows = padded(x);
+        const at::Tensor of_padded =
+            at::max_pool3d_with_indices_backward(grad, of_windows, kernel, stride, 0, dilation, false, std::get<1>(pooled(of_windows)));
+        std::vector<int64_t> back;
+        for (const int64_t amount : amounts) back.push_back(-amount);
+        return at::constant_pad_nd(of_padded, back, 0);
+    }
+};
+
 }  // namespace
 
 OPERATOR(AvgPoolV2) {
@@ -89,4 +135,15 @@ OPERATOR(MaxPoolGradWithArgmaxV1) {
     const at::Tensor x = call.computing(0);
     call.write(0, at::max_pool2d_with_indices_backward(call.computing(1), x, w.kernel, w.stride, w.padding, w.dilation, w.ceil_mode,
                                                        std::get<1>(w.pooled(x))));
+}
+
+OPERATOR(MaxPool3D) {
+    const at::Tensor x = call.computing(0);
+    const LargestOfVolume windows(call, x.sizes(), call.output_sizes(0));
+    call.write(0, std::get<0>(windows.pooled(windows.padded(x))));
+}
+// The forward's input and result, and the result's gradient; the maxima are found again.
+OPERATOR(MaxPool3DGrad) {
+    const at::Tensor x = call.computing(0), grad = call.computing(2);
+    call.write(0, LargestOfVolume(call, x.sizes(), grad.sizes()).gradient(grad, x));
 }
