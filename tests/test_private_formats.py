@@ -1,5 +1,6 @@
 """Tensors in torch_npu's private formats, which it makes by default on the older products: operators take them, and results have none."""
 
+import torch_aclnn
 import pytest
 import torch
 import torch_npu
@@ -18,8 +19,9 @@ def _private_formats():
 
 
 def private(tensor: torch.Tensor) -> torch.Tensor:
-    there = torch_npu.npu_format_cast(tensor.npu(), Format.NC1HWC0)
-    assert torch_npu.get_npu_format(there) == Format.NC1HWC0
+    kind = Format.NC1HWC0 if tensor.dim() == 4 else Format.NDC1HWC0
+    there = torch_npu.npu_format_cast(tensor.npu(), kind)
+    assert torch_npu.get_npu_format(there) == kind
     return there
 
 
@@ -48,6 +50,19 @@ def test_batch_norm_of_an_input_in_a_private_format():
 
     for ours, expected in zip(gradients(private), gradients(torch.Tensor.npu), strict=True):
         assert torch.equal(ours.cpu(), expected.cpu())
+
+
+@pytest.mark.parametrize("size", [SIZE, (2, 17, 3, 6, 6)], ids=["image", "volume"])
+def test_training_of_batch_norm_with_an_input_in_a_private_format(size):
+    x, gradient = torch.randn(size), torch.randn(size).npu()
+
+    def result_and_gradient(place):
+        leaf = place(x).requires_grad_()
+        result = torch_aclnn.functional.batch_norm(leaf, None, None, torch.ones(17).npu(), training=True)
+        return result, *torch.autograd.grad(result, leaf, gradient)
+
+    for ours, expected in zip(result_and_gradient(private), result_and_gradient(torch.Tensor.npu), strict=True):
+        torch.testing.assert_close(ours.cpu(), expected.cpu(), rtol=1e-5, atol=1e-6)
 
 
 def test_a_result_in_a_private_format_is_refused():

@@ -16,6 +16,7 @@ from benchmarks.checks import check_ours, check_peer
 from benchmarks.draw import DTYPES, LARGEST_BYTES
 from benchmarks.families import random_cases
 from benchmarks.networks import NETWORKS
+from support.marks import beyond_the_documents
 
 CASES = random_cases(10 * len(OPERATORS), seed=0)
 
@@ -69,7 +70,11 @@ def test_random_cases_that_cannot_be_drawn_are_refused(capsys, arguments, messag
     assert capsys.readouterr().err.endswith(f"error: {message}\n")
 
 
-@pytest.mark.parametrize("network", NETWORKS, ids=lambda network: network.name)
+# Its training by torch_npu's own operators unpools by int32 indices.
+SEGNET = next(network for network in NETWORKS if network.name.startswith("SegNet"))
+
+
+@pytest.mark.parametrize("network", [pytest.param(n, id=n.name, marks=beyond_the_documents if n is SEGNET else ()) for n in NETWORKS])
 def test_each_network_has_the_same_loss_on_cpu_and_npu_also_once_converted(network):
     torch.manual_seed(0)
     model, batch = network.make(), network.batch()[:2]
@@ -79,12 +84,12 @@ def test_each_network_has_the_same_loss_on_cpu_and_npu_also_once_converted(netwo
         assert other(batch.npu()).square().mean().item() == pytest.approx(expected, rel=1e-3)
 
 
+@beyond_the_documents
 def test_the_times_of_training_steps_are_printed_and_written(capsys, monkeypatch, tmp_path):
-    segnet = next(network for network in NETWORKS if network.name.startswith("SegNet"))
-    monkeypatch.setattr(training, "NETWORKS", (segnet,))
+    monkeypatch.setattr(training, "NETWORKS", (SEGNET,))
     path = tmp_path / "training.json"
     assert training.main(["--quick", "--json", str(path)]) == 0
-    assert segnet.name in capsys.readouterr().out
+    assert SEGNET.name in capsys.readouterr().out
     (case,) = json.loads(path.read_text())["cases"]
-    assert case["network"] == segnet.name and min(case["cpu_ms"], case["npu_ms"], case["converted_ms"]) > 0
+    assert case["network"] == SEGNET.name and min(case["cpu_ms"], case["npu_ms"], case["converted_ms"]) > 0
     assert 1e6 < case["converted_peak_bytes"] <= case["npu_peak_bytes"]

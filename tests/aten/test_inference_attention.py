@@ -5,6 +5,7 @@ import torch
 
 from cases import DEVICE
 from direct import failure, refusal
+from support.marks import refused_at_once
 
 HALVES = (torch.float16, torch.bfloat16)
 TOLERANCE = {torch.float16: 3e-3, torch.bfloat16: 2e-2}
@@ -210,6 +211,7 @@ def test_prompt_and_increment():
     close(got[1], attend(q[1, :, :1], k[1, :, :6], v[1, :, :6], 0.5, mask[1, :6])[0], torch.half)
 
 
+@refused_at_once
 def test_what_does_not_fit_is_refused():
     import torch_npu
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from cases import DEVICE
+from support.marks import refused_at_once
 
 KINDS = (torch.nn.LSTM, torch.nn.GRU)
 ARRANGEMENTS = [
@@ -125,6 +126,7 @@ def test_the_fused_lstm_cell():
     torch.testing.assert_close([t.cpu() for t in got], list(expected))
 
 
+@refused_at_once
 def test_dropout_between_layers_is_refused():
     module = torch.nn.LSTM(4, 5, num_layers=2, dropout=0.5).to(DEVICE)
     with pytest.raises(RuntimeError, match=r"dropout: expected 0, got 0\.5"):

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from support.marks import beyond_the_documents, marked
 from support.training import RECIPES, Training, batch, make_model
 
 
@@ -87,7 +88,7 @@ def test_frozen_layers_stay_and_groups_learn_at_their_own_rates():
     assert {key for key, p in model.named_parameters() if p.grad is None} == {"stem.0.weight", "stem.1.weight", "stem.1.bias"}
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", marked(RECIPES, "segnet", beyond_the_documents))
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_inference_after_training_is_that_of_the_cpu(name, mode):
     model, (x, _) = Training(name, "npu").model, batch(name)

@@ -117,7 +117,7 @@ class Call:
         return getattr(self._client.opapi, self.entry_point + "GetWorkspaceSize")(*arguments)
 
     def phase2(self, stream: int | None = None, workspace: int | None = None, size: int | None = None) -> int:
-        """Call the second phase, which uses the executor up unless it reports a null pointer; without a size, with what the first asked for."""
+        """Call the second phase, which uses the executor up unless it reports a null pointer; by default with the workspace asked for."""
         if size is None:
             size = self.workspace_size.value
             workspace = self._client.allocate(size) if size else None

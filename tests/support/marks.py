@@ -23,6 +23,12 @@ UNSPECIFIED = os.environ.get("TORCH_ACLNN_HOST_UNSPECIFIED") == "1"
 # It takes nothing beyond them.
 STRICT = UNSPECIFIED or os.environ.get("TORCH_ACLNN_HOST_STRICT") == "1"
 
+# In queue mode 2 torch_npu calls phase 1 of its own operators on the queue's thread. What is refused there is told late, without the
+# engine's message, and the thread ends: what the process launches from then on is dropped, and nothing in torch_npu starts another.
+refused_at_once = pytest.mark.skipif(
+    os.environ.get("TASK_QUEUE_ENABLE") == "2", reason="in queue mode 2 a refusal of torch_npu's own operator ends the thread of its queue"
+)
+
 # Such as max_unpool3d with the int32 indices of max_pool3d. Under queue mode 2 the refusal of torch_npu's own call would come late, and
 # torch_npu would drop all that follows.
 beyond_the_documents = pytest.mark.skipif(STRICT, reason="torch_npu's own operators are called beyond the documents, which strict refuses")

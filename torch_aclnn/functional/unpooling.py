@@ -108,8 +108,10 @@ def _checked(
     step = _arguments.ints(name, "stride", kernel if stride is None else stride, dims, lowest=1)
     pad = _arguments.ints(name, "padding", padding, dims, lowest=0)
     size = _output_size(name, input, kernel, step, pad, output_size)
-    if indices.dtype != torch.int64:  # the condition keeps a needless conversion out of a traced graph
-        indices = indices.long()
+    # The condition keeps a needless conversion out of the graphs of other devices. A graph of npu takes torch's word that the indices of
+    # max_pool3d are int64, and they are int32; Tensor.to() would have the graph insist on that word.
+    if indices.dtype != torch.int64 or (indices.device.type == "npu" and torch.compiler.is_compiling()):
+        indices = torch.ops.aten._to_copy.default(indices, dtype=torch.int64)
     return indices, kernel, step, pad, size
 
 

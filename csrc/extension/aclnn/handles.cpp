@@ -81,7 +81,7 @@ void HandleDeleter::operator()(aclScalar* scalar) const {
 
 TensorHandle::TensorHandle(const at::Tensor& tensor) {
     if (!tensor.defined()) return;
-    if (!is_base_format(format_of(tensor))) in_base_format_ = at_npu::native::npu_format_cast(tensor, ACL_FORMAT_ND);
+    if (!is_base_format(format_of(tensor))) in_base_format_ = in_base_format(tensor);
     const at::Tensor& described = in_base_format_.defined() ? in_base_format_ : tensor;
     static auto* const create = resolved<decltype(aclCreateTensor)>("aclCreateTensor");
     const int64_t storage_elements = static_cast<int64_t>(described.storage().nbytes() / described.itemsize());
@@ -89,6 +89,10 @@ TensorHandle::TensorHandle(const at::Tensor& tensor) {
                          described.storage_offset(), format_of_rank(described.dim()), &storage_elements, 1,
                          described.storage().mutable_data()));
     TORCH_CHECK(handle_ != nullptr, "torch_aclnn: aclCreateTensor refused a tensor of shape ", described.sizes());
+}
+
+at::Tensor in_base_format(const at::Tensor& tensor) {
+    return is_base_format(format_of(tensor)) ? tensor : at_npu::native::npu_format_cast(tensor, ACL_FORMAT_ND);
 }
 
 void check_base_format(const char* name, const at::Tensor& result) {

@@ -34,6 +34,9 @@ struct Scalar {
     double value;
 };
 
+// The tensor itself, or a copy of one that is in a private format.
+at::Tensor in_base_format(const at::Tensor& tensor);
+
 // RuntimeError for a tensor in a private format: a result cannot be written to a copy.
 void check_base_format(const char* name, const at::Tensor& result);
 
