@@ -101,8 +101,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> forward_with_statistics(const Bat
     auto result = native_batch_norm(a);
     if (!a.input.is_privateuseone()) return result;
     // No document says what torch_npu's third result is, which only its own backward reads; it is the variance. aclnnBatchNormStats has
-    // both statistics documented, for float32 and float16. torch_npu allocates them in the input's format, which a volume's private one does
-    // not allow for a vector.
+    // both statistics documented, for float32 and float16. torch_npu allocates them in the input's format, which a volume's private one
+    // does not allow for a vector.
     const at::Tensor listed = a.input.scalar_type() == at::kBFloat16 ? a.input.to(at::kFloat) : a.input;
     std::tie(std::get<1>(result), std::get<2>(result)) = at::batch_norm_stats(in_base_format(listed), a.eps);
     return result;
