@@ -32,6 +32,25 @@ def test_the_deterministic_switch_is_that_of_the_moment(deterministic):
         assert option() == wanted
 
 
+BEHIND_OTHERS = """
+import ctypes, torch_aclnn, torch
+x, gradient, option = torch.ones(1 << 22).npu(), torch.ones(1, 1, 2, 2).npu(), ctypes.c_int64(-1)
+torch.utils.deterministic.fill_uninitialized_memory = False  # would be one more operator behind the others
+for deterministic in (False, True):  # the first time imports and allocates, for which the queue is emptied
+    for _ in range(20):
+        y = x.sin()
+    torch.use_deterministic_algorithms(deterministic)
+    torch.ops.torch_aclnn.adaptive_avg_pool2d_backward(gradient, (1, 1, 4, 4))
+    torch.npu.synchronize()
+assert ctypes.CDLL("libascendcl.so").aclrtCtxGetSysParamOpt(0, ctypes.byref(option)) == 0
+print(option.value)
+"""
+
+
+def test_operators_that_are_queued_still_do_not_switch_determinism_off():
+    assert output_of(BEHIND_OTHERS, TASK_QUEUE_ENABLE="2") == "1"
+
+
 TRAIN = (
     EACH_FUNCTION
     + """

@@ -5,7 +5,9 @@ from ctypes import c_bool, c_int64, c_void_p
 from dataclasses import dataclass, field
 from typing import Any
 
-from support.tensors import Tensor
+from support.dtypes import Format
+from support.status import INVALID
+from support.tensors import Tensor, tensors_of
 
 # The products by their generation, as TORCH_ACLNN_HOST_SOC names them.
 INFERENCE, TRAINING, A2, A3 = ("Ascend310P3",), ("Ascend910A", "Ascend910B"), ("Ascend910B3",), ("Ascend910_9391",)
@@ -30,6 +32,14 @@ class Undocumented:
     changes: Mapping[str, Any]
     parameter: str
     expected: str  # the beginning of what strict mode's message expects
+    code: int = INVALID
+
+
+def volumes_of_four_dimensions(good: Mapping[str, Any]) -> Undocumented:
+    """Return the call without a batch in the format whose name has one."""
+    tensors = tensors_of(good)
+    changes = {name: {"shape": tensor.shape[1:], "values": None, "format": Format.NCDHW} for name, tensor in tensors.items()}
+    return Undocumented(changes, next(iter(tensors)), "5 dimensions for format NCDHW")
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,7 @@ class EntryPoint:
         float64_extension: whether TORCH_ACLNN_HOST_FLOAT64=1 adds DOUBLE.
         shape_only: inputs of which only the shape is read.
         contiguous_output: whether the output must be contiguous.
+        takes_empty: whether the document provides for tensors without elements.
         undocumented: by a name of the case.
         strict_messages: what strict mode says of tests that go beyond the documents on purpose, as regular expressions; with the page.
 
@@ -60,6 +71,7 @@ class EntryPoint:
     float64_extension: bool = False
     shape_only: tuple[str, ...] = ("self",)
     contiguous_output: bool = False
+    takes_empty: bool = False
     undocumented: Mapping[str, Undocumented] = field(default_factory=dict)
     strict_messages: Mapping[str, str] = field(default_factory=dict)
 

@@ -37,7 +37,6 @@ Compute batch_norm_elemt(const Offer& offer, Named grad_out, Named input, Named 
     const Named& scale = weight.tensor != nullptr ? weight : mean;
     require_sound({grad_out, input, mean, invstd, scale, sum_dy, sum_dy_xmu, counter, grad_input});
     if (counter.tensor->numel() < 1) refuse(counter.name, "at least one element", to_string(counter.tensor->sizes));
-    require_not_empty_if_strict({grad_out, input});
     require_no_overlap(grad_input, {grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, counter});
     return normalise_backward;
 }

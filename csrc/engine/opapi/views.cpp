@@ -92,6 +92,14 @@ kernels::Extent extent(const aclTensor& tensor) {
             tensor.sizes.begin(), tensor.strides.begin()};
 }
 
+// Volumes of 4 dimensions have no format that names their axes.
+void require_five_dims_of_a_volume_format(const Named& named) {
+    const aclFormat format = named.tensor->format;
+    if ((format == ACL_FORMAT_NCDHW || format == ACL_FORMAT_NDHWC) && named.tensor->rank() != 5)
+        refuse(named.name, "5 dimensions for format " + to_string(format) + ", as TORCH_ACLNN_HOST_STRICT asks",
+               to_string(named.tensor->sizes));
+}
+
 }  // namespace
 
 void require_device_view(const Named& named) {
@@ -110,6 +118,7 @@ void require_sound(std::initializer_list<Named> tensors) {
         const Layout layout = layout_of(*named.tensor);
         require_countable(named, layout);
         if (!is_public(named.tensor->format)) refuse(named.name, "a public format", to_string(named.tensor->format));
+        if (config().strict) require_five_dims_of_a_volume_format(named);
         if (layout.is_empty) continue;
         require_within_storage(named, layout);
         const DeviceMemory memory = find_memory(named, layout);

@@ -8,6 +8,7 @@
 // Exported by torch_npu, though not by every version: absent ones are null.
 [[gnu::weak]] void* GetAclStream();
 [[gnu::weak]] void InitExecSubTheadCtx(void* stream);
+[[gnu::weak]] uint32_t OpApiGetTaskQueueEnable();
 namespace c10_npu {
 [[gnu::weak]] uint32_t GetDeterministicLevel();
 }
@@ -46,9 +47,17 @@ void set_deterministic(bool deterministic) {
     if (set != nullptr) set(kDeterministic, deterministic);
 }
 
+// In mode 2 torch_npu's own operators call phase 1 on the queue, and set the switch there to what it was when they were called. Phase 1 of
+// ours is called at once, so what they switch off they must have switched off before.
+void wait_for_queued_operators() {
+    constexpr uint32_t kPhase1IsQueued = 2;
+    if (OpApiGetTaskQueueEnable != nullptr && OpApiGetTaskQueueEnable() == kPhase1IsQueued) c10_npu::getCurrentNPUStream().stream();
+}
+
 void apply_deterministic_switch() {
     const bool deterministic = at::globalContext().deterministicAlgorithms();
     if (!deterministic && is_switched_off()) return;
+    if (deterministic) wait_for_queued_operators();
     if (at_npu::native::ApplyDeterministicLevel != nullptr)
         at_npu::native::ApplyDeterministicLevel(c10_npu::GetDeterministicLevel(), deterministic, true);
     else if (at_npu::native::SetDeterministic != nullptr)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from support.cases import Call, FunctionCase, Limits, OperatorCase, PlaneCase, Row, StridesCase, backward, linear_out
 from support.definitions import Axis, Definition, Shape, Term, last, terms_of_axes
 from support.dtypes import Format
-from support.entry_point import EntryPoint, Undocumented, by_product
+from support.entry_point import EntryPoint, Undocumented, by_product, volumes_of_four_dimensions
 from support.lazy import numpy as np
 from support.lazy import strategies as st
 from support.lazy import torch
@@ -146,7 +146,7 @@ def entry_point(dims: int) -> EntryPoint:
         dtypes=by_product(before_a2, before_a2, {"FLOAT", "FLOAT16", "BF16"}),
         large=large,
         float64_extension=True,
-        undocumented={"format ND": in_nd} if dims == 2 else {},
+        undocumented={"format ND": in_nd} if dims == 2 else {"four dimensions as NCDHW": volumes_of_four_dimensions(good)},
     )
 
 

@@ -10,6 +10,7 @@ from support.entry_point import EntryPoint, Undocumented, by_product
 from support.lazy import strategies as st
 from support.lazy import torch
 from support.samples import Draw, awkward_values, draw_dtype, draw_tensor
+from support.status import NULL
 from support.tensors import Tensor
 
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ ENTRY_POINT = EntryPoint(
     fixed_dtypes={"counter": by_product(set(), COUNTER, COUNTER)},
     float64_extension=True,
     shape_only=(),
+    takes_empty=True,
     undocumented={
-        "no weight": Undocumented({"weight": None}, "weight", "a value"),
+        "no weight": Undocumented({"weight": None}, "weight", "a value", NULL),
     },
 )
 

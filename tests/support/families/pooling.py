@@ -11,6 +11,7 @@ from support.lazy import numpy as np
 from support.lazy import strategies as st
 from support.lazy import torch
 from support.samples import Draw, awkward_values, draw_dtype, draw_planes, draw_size, draw_tensor, sizes_to_pool
+from support.status import NULL
 from support.tensors import Tensor
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def entry_point(dims: int) -> EntryPoint:
         large=large,
         scalar_types={"cubeMathType": c_int8},
         float64_extension=True,
-        undocumented={"no stride": Undocumented({"stride": None}, "stride", "a value")} | ({} if dims == 2 else ANY_DIVISOR),
+        undocumented={"no stride": Undocumented({"stride": None}, "stride", "a value", NULL)} | ({} if dims == 2 else ANY_DIVISOR),
     )
 
 

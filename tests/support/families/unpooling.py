@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from support.cases import FunctionCase, Limits, OperatorCase, OutCase, Row, backward
 from support.definitions import Shape, last
 from support.dtypes import DType
-from support.entry_point import EntryPoint, by_product
+from support.entry_point import EntryPoint, by_product, volumes_of_four_dimensions
 from support.lazy import strategies as st
 from support.lazy import torch
 from support.samples import Draw, awkward_values, draw_planes, draw_size, draw_tensor
@@ -64,6 +64,7 @@ class Unpooling:
             large=large,
             fixed_dtypes={"indices": by_product(set(), of_indices, of_indices, on_untold=False)},
             contiguous_output=self.dims == 3,
+            undocumented={"four dimensions as NCDHW": volumes_of_four_dimensions(good)} if self.dims == 3 else {},
         )
 
     def others(self, size: tuple[int, ...]) -> "tuple[TorchTensor, ...]":
