@@ -130,8 +130,10 @@ def test_the_first_index_outside_is_named_among_adjacent_channels(unpooling):
                 unpooling.op(layouts.channels_last(grad_output), layouts.channels_last(indices), plane)
 
 
-def pool(unpooling, x: torch.Tensor, **options) -> tuple[torch.Tensor, torch.Tensor]:
-    return getattr(torch.nn.functional, f"max_pool{unpooling.dims}d")(x, 2, return_indices=True, **options)
+def pool(unpooling, x: torch.Tensor, device: str, **options) -> tuple[torch.Tensor, torch.Tensor]:
+    """Pool on cpu: of images torch_npu's own gives a mask in place of indices."""
+    pooled = getattr(torch.nn.functional, f"max_pool{unpooling.dims}d")(x, 2, return_indices=True, **options)
+    return tuple(t.to(device) for t in pooled)
 
 
 def function(unpooling):
@@ -175,12 +177,11 @@ def test_an_index_outside_the_plane_is_an_error_at_the_next_synchronisation_on_n
 @pytest.mark.parametrize("lead", [(1, 2), (2,)], ids=["batch", "no batch"])
 @for_each
 def test_gradcheck(device, unpooling, lead):
-    # CANN's page for volumes lists DOUBLE, so float64 is checked on both devices.
+    # CANN's page for volumes lists DOUBLE, and of images it goes through as INT64, so float64 is checked on both devices.
     plane = last(unpooling, 3, 4, 3)
-    pooled, indices = pool(unpooling, torch.rand(*lead, *plane, device=device), ceil_mode=True)
-    x = pooled.cpu().double().to(device).requires_grad_()  # torch_npu's own double() gives float32
+    pooled, indices = pool(unpooling, torch.rand(*lead, *plane).double(), device, ceil_mode=True)
     fn = lambda x: function(unpooling)(x, indices, 2, output_size=plane)
-    assert torch.autograd.gradcheck(fn, x) and torch.autograd.gradgradcheck(fn, x)
+    assert torch.autograd.gradcheck(fn, pooled.requires_grad_()) and torch.autograd.gradgradcheck(fn, pooled)
 
 
 def test_second_derivative_adds_where_two_elements_came_from_one_place(device):
@@ -192,7 +193,7 @@ def test_second_derivative_adds_where_two_elements_came_from_one_place(device):
 
 @for_each
 def test_bfloat16_goes_through_as_its_bits(device, unpooling):
-    pooled, indices = pool(unpooling, torch.rand(1, 2, *last(unpooling, 2, 4, 4), device=device))
+    pooled, indices = pool(unpooling, torch.rand(1, 2, *last(unpooling, 2, 4, 4)), device)
     x = pooled.bfloat16().requires_grad_()
     function(unpooling)(x, indices, 2).square().sum().backward()
     assert torch.equal(x.grad.cpu(), (2 * x).detach().cpu())
@@ -231,5 +232,5 @@ def test_indices_on_another_device_are_refused(unpooling):
 def test_module_has_the_state_repr_and_results_of_torch(unpooling):
     ours, theirs = (getattr(library, f"MaxUnpool{unpooling.dims}d")(2, 2, 0) for library in (torch_aclnn.nn, torch.nn))
     assert repr(ours) == repr(theirs) and ours.state_dict() == theirs.state_dict()
-    x, indices = pool(unpooling, torch.rand(1, 2, *[4] * unpooling.dims))
+    x, indices = pool(unpooling, torch.rand(1, 2, *[4] * unpooling.dims), "cpu")
     assert torch.equal(ours(x, indices), theirs(x, indices))

@@ -180,7 +180,7 @@ class PlaneCase:
     module: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Row:
     """What the tests know of one operator.
 
@@ -204,6 +204,9 @@ class Row:
     gradient: Callable[..., list[Any]]
     tensor_gradient: "Callable[..., Tensor]"
     planes: PlaneCase | None = None
+
+    def __repr__(self) -> str:
+        return self.name
 
     @property
     def name(self) -> str:

@@ -86,7 +86,9 @@ def draw_call(draw: Draw, name: str, dims: int) -> Call:
     largest = 15 if dims == 2 else 7
     kernel = [draw(st.integers(1, 6)) for _ in range(dims)]
     stride, padding = [draw(st.integers(1, 7)) for _ in range(dims)], [draw(st.integers(0, k // 2)) for k in kernel]
-    plane = [draw(st.integers(max(1, k - 2 * p), largest)) for k, p in zip(kernel, padding, strict=True)]
+    # The function of volumes does not take a window that reaches beyond the input on both sides.
+    smallest = kernel if dims == 3 else [max(1, k - 2 * p) for k, p in zip(kernel, padding, strict=True)]
+    plane = [draw(st.integers(size, largest)) for size in smallest]
     further = draw(st.booleans()), draw(st.booleans()), draw(st.sampled_from([None, None, 3, -255]))
     return call_of(name, (draw(st.integers(1, 2)), draw(st.integers(1, 3)), *plane), kernel, stride, padding, *further)
 
