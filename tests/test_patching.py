@@ -106,19 +106,6 @@ def test_arguments_of_any_kind_reach_our_functions(call, name):
     assert ours.grad_fn.name() == name and torch.equal(ours.cpu(), theirs.cpu())
 
 
-def test_a_function_of_torch_may_have_several_operators():
-    def takes(mode):
-        return lambda input, pad, asked: (mode, input) if asked == mode else NotImplemented
-
-    pad = patching._on_npu(lambda *args: "torch's own", [takes("replicate"), takes("reflect")])
-    x = planes("npu")
-    assert [pad(x, (1, 1, 1, 1), mode) for mode in ("reflect", "replicate", "circular")] == [
-        ("reflect", x),
-        ("replicate", x),
-        "torch's own",
-    ]
-
-
 @pytest.mark.parametrize(
     "pad",
     [

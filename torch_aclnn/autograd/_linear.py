@@ -81,7 +81,12 @@ def make_average_pooling(operator: Operator) -> None:
     def forward(
         input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: int | None
     ) -> Tensor:
-        return torchs(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        # torch's 3-D pooling on cpu has no half types.
+        widens = operator.dims == 3 and input.device.type == "cpu" and input.itemsize == 2
+        pooled = torchs(
+            input.float() if widens else input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
+        return cast(pooled, input.dtype)
 
     def backward(
         grad_output: Tensor,

@@ -116,8 +116,11 @@ def windows(
     if any(p > k // 2 for p, k in zip(pad, kernel, strict=True)):
         refuse(function, "padding", f"at most half of kernel_size {kernel}", padding)
     for size, window, s, p in zip(input.shape[-dims:], kernel, step, pad, strict=True):
-        if size + 2 * p + (s - 1 if ceil_mode else 0) < window:  # a last, partial window may begin a step further
-            refuse(function, "kernel_size", f"a window within input {tuple(input.shape)} and padding {pad}", kernel_size)
+        # A last, partial window may begin a step further. Volumes have to hold one without their padding: torch asks for it.
+        more = 0 if dims == 3 else 2 * p + (s - 1 if ceil_mode else 0)
+        if size + more < window:
+            within = f"input {tuple(input.shape)}" if dims == 3 else f"input {tuple(input.shape)} and padding {pad}"
+            refuse(function, "kernel_size", f"a window within {within}", kernel_size)
     return kernel, step, pad
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch_aclnn import functional
 from torch import Tensor, nn
-from torch_aclnn.nn._typed_call import TypedCall
+from torch_aclnn.nn._calls import TypedCall
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"]
 

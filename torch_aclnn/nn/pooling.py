@@ -1,11 +1,11 @@
 """Average pooling, to windows and to a given size, and max unpooling."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from torch_aclnn import functional
 from torch import Tensor, nn
-from torch_aclnn.nn._typed_call import TypedCall
+from torch_aclnn.nn._calls import TypedCall, call as _call
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -29,7 +29,7 @@ class AvgPool1d(TypedCall, nn.AvgPool1d):
 
 
 class _AvgPool(TypedCall):
-    _pool: ClassVar[Callable[..., Tensor]]
+    _function: ClassVar[str]
     kernel_size: Any
     stride: Any
     padding: Any
@@ -40,72 +40,72 @@ class _AvgPool(TypedCall):
     def forward(self, input: Tensor) -> Tensor:
         """Pool each plane of (N, C, plane) or (C, plane)."""
         windows = self.kernel_size, self.stride, self.padding
-        return self._pool(input, *windows, self.ceil_mode, self.count_include_pad, self.divisor_override)
+        return _call(self._function, input, *windows, self.ceil_mode, self.count_include_pad, self.divisor_override)
 
 
 class AvgPool2d(_AvgPool, nn.AvgPool2d):
     """:class:`torch.nn.AvgPool2d` on :func:`torch_aclnn.functional.avg_pool2d` (``aclnnAvgPool2dBackward``)."""
 
-    _pool = staticmethod(functional.avg_pool2d)
+    _function = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPool, nn.AvgPool3d):
     """:class:`torch.nn.AvgPool3d` on :func:`torch_aclnn.functional.avg_pool3d` (``aclnnAvgPool3dBackward``)."""
 
-    _pool = staticmethod(functional.avg_pool3d)
+    _function = "avg_pool3d"
 
 
 class _AdaptiveAvgPool(TypedCall):
-    _pool: ClassVar[Callable[..., Tensor]]
+    _function: ClassVar[str]
     output_size: Any
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool each plane of (N, C, plane) or (C, plane)."""
-        return self._pool(input, self.output_size)
+        return _call(self._function, input, self.output_size)
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool, nn.AdaptiveAvgPool1d):
     """:class:`torch.nn.AdaptiveAvgPool1d` on :func:`torch_aclnn.functional.adaptive_avg_pool1d` (``aclnnAdaptiveAvgPool2dBackward``)."""
 
-    _pool = staticmethod(functional.adaptive_avg_pool1d)
+    _function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool, nn.AdaptiveAvgPool2d):
     """:class:`torch.nn.AdaptiveAvgPool2d` on :func:`torch_aclnn.functional.adaptive_avg_pool2d` (``aclnnAdaptiveAvgPool2dBackward``)."""
 
-    _pool = staticmethod(functional.adaptive_avg_pool2d)
+    _function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool, nn.AdaptiveAvgPool3d):
     """:class:`torch.nn.AdaptiveAvgPool3d` on :func:`torch_aclnn.functional.adaptive_avg_pool3d` (``aclnnAdaptiveAvgPool3dBackward``)."""
 
-    _pool = staticmethod(functional.adaptive_avg_pool3d)
+    _function = "adaptive_avg_pool3d"
 
 
 class _MaxUnpool(TypedCall):
-    _unpool: ClassVar[Callable[..., Tensor]]
+    _function: ClassVar[str]
     kernel_size: Any
     stride: Any
     padding: Any
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """Unpool each plane of (N, C, plane) or (C, plane)."""
-        return self._unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return _call(self._function, input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool1d(_MaxUnpool, nn.MaxUnpool1d):
     """:class:`torch.nn.MaxUnpool1d` on :func:`torch_aclnn.functional.max_unpool1d` (``aclnnMaxUnpool2dBackward``)."""
 
-    _unpool = staticmethod(functional.max_unpool1d)
+    _function = "max_unpool1d"
 
 
 class MaxUnpool2d(_MaxUnpool, nn.MaxUnpool2d):
     """:class:`torch.nn.MaxUnpool2d` on :func:`torch_aclnn.functional.max_unpool2d` (``aclnnMaxUnpool2dBackward``)."""
 
-    _unpool = staticmethod(functional.max_unpool2d)
+    _function = "max_unpool2d"
 
 
 class MaxUnpool3d(_MaxUnpool, nn.MaxUnpool3d):
     """:class:`torch.nn.MaxUnpool3d` on :func:`torch_aclnn.functional.max_unpool3d` (``aclnnMaxUnpool3dBackward``)."""
 
-    _unpool = staticmethod(functional.max_unpool3d)
+    _function = "max_unpool3d"

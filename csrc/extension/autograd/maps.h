@@ -24,7 +24,13 @@ struct AvgPoolMap {
     std::optional<int64_t> divisor_override;
 
     at::Tensor forward(const at::Tensor& input) const {
-        return Row::kForward(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+        const auto pool = [&](const at::Tensor& values) {
+            return Row::kForward(values, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+        };
+        const at::ScalarType type = input.scalar_type();
+        // torch's 3-D pooling on cpu has no half types.
+        const bool widens = Row::kDims == 3 && input.is_cpu() && (type == at::kHalf || type == at::kBFloat16);
+        return widens ? pool(input.to(at::kFloat)).to(type) : pool(input);
     }
     at::Tensor backward(const at::Tensor& grad_output, c10::SymIntArrayRef input_size) const {
         if constexpr (Row::kDims == 2) {

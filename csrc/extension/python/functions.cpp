@@ -83,7 +83,8 @@ PyObject* avg_pool(PyObject* const* arguments) {
     if (!AvgPoolLimits<kDims>::hold(divisor, input->size(-kDims - 1))) return not_implemented();
     for (int d = 0; d < kDims; ++d) {
         const int64_t window = (*kernel_size)[d], pad = (*padding)[d], partial = *ceil_mode ? (*stride)[d] - 1 : 0;
-        if (pad > window / 2 || input->size(d - kDims) + 2 * pad + partial < window) return not_implemented();
+        const int64_t more = kDims == 3 ? 0 : 2 * pad + partial;  // torch wants volumes to hold a window without their padding
+        if (pad > window / 2 || input->size(d - kDims) + more < window) return not_implemented();
     }
     const auto values = [](const Integers& all) { return PlaneValues(all.begin(), all.end()); };
     return apply(*input, AvgPoolMap<Row>{values(*kernel_size), values(*stride), values(*padding), *ceil_mode, *count_include_pad, divisor});

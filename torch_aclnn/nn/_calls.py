@@ -1,7 +1,8 @@
-"""What type checkers are told of the modules: torch's declare that a call returns Any."""
+"""What the modules share: how they call a function, and what type checkers are told that they return, where torch declares Any."""
 
 from typing import TYPE_CHECKING, ParamSpec, Protocol
 
+from torch_aclnn import functional
 from torch import Tensor
 
 _P = ParamSpec("_P")
@@ -20,3 +21,9 @@ class TypedCall:
     if TYPE_CHECKING:
 
         def __call__(self: _HasForward[_P], *args: _P.args, **kwargs: _P.kwargs) -> Tensor: ...
+
+
+def call(function: str, *arguments: object) -> Tensor:
+    """Call a function of :mod:`torch_aclnn.functional` by its name, under which :func:`torch.fx.symbolic_trace` records it."""
+    result: Tensor = getattr(functional, function)(*arguments)
+    return result
