@@ -7,7 +7,6 @@ import warnings
 import torch_aclnn
 import pytest
 import torch
-from torch_aclnn import patching
 from torch.nn import functional as F
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check.families import SPECIFICATIONS

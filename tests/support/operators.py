@@ -2,7 +2,6 @@
 
 from support.families import adaptive, batch_norm, padding, pooling, unpooling
 
-_FAMILIES = (pooling, adaptive, padding, unpooling, batch_norm)
-ROWS = {row.name: row for family in _FAMILIES for row in family.ROWS}
-ENTRY_POINTS = {entry_point.name: entry_point for family in _FAMILIES for entry_point in family.ENTRY_POINTS}
+ROWS = {row.name: row for family in (pooling, adaptive, padding, unpooling, batch_norm) for row in family.ROWS}
+ENTRY_POINTS = {row.entry_point.name: row.entry_point for row in ROWS.values()}
 GOOD = {name: entry_point.good for name, entry_point in ENTRY_POINTS.items()}

@@ -83,9 +83,7 @@ def make_average_pooling(operator: Operator) -> None:
     ) -> Tensor:
         # torch's 3-D pooling on cpu has no half types.
         widens = operator.dims == 3 and input.device.type == "cpu" and input.itemsize == 2
-        pooled = torchs(
-            input.float() if widens else input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-        )
+        pooled = torchs(input.float() if widens else input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
         return cast(pooled, input.dtype)
 
     def backward(

@@ -3,7 +3,8 @@
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
-from torch_aclnn.nn._calls import TypedCall, call as _call
+from torch_aclnn.nn._calls import TypedCall
+from torch_aclnn.nn._calls import call as _call
 
 __all__ = [
     "CircularPad1d",

@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 from torch_aclnn import functional
 from torch import Tensor, nn
-from torch_aclnn.nn._calls import TypedCall, call as _call
+from torch_aclnn.nn._calls import TypedCall
+from torch_aclnn.nn._calls import call as _call
 
 __all__ = [
     "AdaptiveAvgPool1d",

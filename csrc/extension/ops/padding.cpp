@@ -15,7 +15,7 @@ namespace {
 
 using kernels::Padding;
 
-// Whether the newest page of the entry point lists bfloat16.
+// Whether every page of the entry point lists bfloat16.
 enum class BFloat16 { listed, unlisted };
 
 template <class Row, Padding padding_mode, BFloat16 bfloat16, class Phase1>
@@ -96,8 +96,8 @@ struct PadBackward : PlaneGradient<Row> {
 
 TORCH_ACLNN_REGISTER_PAD(replication_pad1d_backward, ReplicationPad1d, replication, unlisted)
 TORCH_ACLNN_REGISTER_PAD(replication_pad2d_backward, ReplicationPad2d, replication, unlisted)
-TORCH_ACLNN_REGISTER_PAD(replication_pad3d_backward, ReplicationPad3d, replication, listed)
-TORCH_ACLNN_REGISTER_PAD(reflection_pad1d_backward, ReflectionPad1d, reflection, listed)
+TORCH_ACLNN_REGISTER_PAD(replication_pad3d_backward, ReplicationPad3d, replication, unlisted)
+TORCH_ACLNN_REGISTER_PAD(reflection_pad1d_backward, ReflectionPad1d, reflection, unlisted)
 TORCH_ACLNN_REGISTER_PAD(reflection_pad2d_backward, ReflectionPad2d, reflection, unlisted)
 TORCH_ACLNN_REGISTER_PAD(reflection_pad3d_backward, ReflectionPad3d, reflection, unlisted)
 TORCH_ACLNN_REGISTER_PAD(circular_pad2d_backward, CircularPad2d, circular, listed)
