@@ -10,6 +10,7 @@ import torch
 from torch_aclnn import _C
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check.assumed import ASSUMPTIONS
+from torch_aclnn.check.families import SPECIFICATIONS
 
 from support.evidence import ATEN, ENTRY_POINTS, OTHERS, SECTIONS, TORCH_NPU, named, rows
 from support.symbols import qualified_name, undefined_symbols
@@ -17,6 +18,7 @@ from support.tiers import named_tests
 
 ROOT = Path(__file__).parents[1]
 SOURCES = "\n".join(path.read_text() for path in sorted((ROOT / "csrc" / "extension").rglob("*.cpp")))
+ROWS_OF_THE_EXTENSION = (ROOT / "csrc" / "extension" / "autograd" / "rows.h").read_text()
 PYTHON = [path for folder in ("autograd", "functional") for path in (ROOT / "torch_aclnn" / folder).glob("*.py")]
 FUNCTIONS = {qualified_name(symbol) for symbol in undefined_symbols(Path(_C.__file__))}
 
@@ -49,7 +51,8 @@ def called_in_python(path: Path) -> Iterator[str]:
 
 
 def test_each_entry_point_has_its_rows():
-    assert named(ENTRY_POINTS) == set(re.findall(r'EntryPoint<[^;"]*> \w+\("(\w+)"\)', SOURCES))
+    of_rows = {f"aclnn{name}Backward" for name in re.findall(r"^TORCH_ACLNN_ROW\((\w+),", ROWS_OF_THE_EXTENSION, re.MULTILINE)}
+    assert named(ENTRY_POINTS) == set(re.findall(r'EntryPoint<[^;"]*> \w+\("(\w+)"\)', SOURCES)) | of_rows
     assert named(ENTRY_POINTS) > {operator.entry_point for operator in OPERATORS}
 
 
@@ -88,22 +91,12 @@ def test_what_is_assumed_is_what_the_check_confirms():
         assert {entry_points[name] for name in assumption.operators} == set(re.findall(r"`(\w+)`", assumed[assumption.statement]))
 
 
-CALLS = {
-    "avg_pool2d": ((1, 2, 4, 4), (1, 2, 2, 2), [(1, 2, 4, 4), (2, 2)]),
-    "adaptive_avg_pool2d": ((1, 2, 4, 4), (1, 2, 3, 3), [(1, 2, 4, 4)]),
-    "adaptive_avg_pool3d": ((1, 2, 4, 4, 4), (1, 2, 3, 3, 3), [(1, 2, 4, 4, 4)]),
-    "replication_pad2d": ((1, 2, 4, 4), (1, 2, 6, 6), [(1, 2, 4, 4), (1, 1, 1, 1)]),
-    "reflection_pad2d": ((1, 2, 4, 4), (1, 2, 6, 6), [(1, 2, 4, 4), (1, 1, 1, 1)]),
-    "max_unpool3d": ((1, 2, 2, 2, 2), (1, 2, 4, 4, 4), [torch.arange(16).view(1, 2, 2, 2, 2), (4, 4, 4), (2, 2, 2), (0, 0, 0)]),
-}
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_the_elements_of_self_do_not_count(name):
+@pytest.mark.parametrize("operator", [o for o in OPERATORS if o.family != "batch_norm"], ids=lambda operator: operator.name)
+def test_the_elements_of_self_do_not_count(operator):
     """The handle of the result, which holds NaN before the call, is that of self too."""
-    size, grad_size, arguments = CALLS[name]
-    operator = getattr(torch.ops.torch_aclnn, f"{name}_backward")
-    gradient, out = torch.randn(grad_size), torch.full(size, float("nan")).npu()
-    there = [argument.npu() if isinstance(argument, torch.Tensor) else argument for argument in arguments]
-    operator.out(gradient.npu(), *there, out=out)
-    torch.testing.assert_close(out.cpu(), operator(gradient, *arguments))  # on cpu
+    sample = next(SPECIFICATIONS[operator.name].samples(torch.float32))
+    gradient = getattr(torch.ops.torch_aclnn, operator.backward)
+    expected = gradient(*sample.tensors, *sample.arguments)  # on cpu
+    there, out = sample.to("npu"), torch.full_like(expected, float("nan")).npu()
+    gradient.out(*there.tensors, *there.arguments, out=out)
+    torch.testing.assert_close(out.cpu(), expected)

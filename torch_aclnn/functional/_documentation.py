@@ -86,7 +86,8 @@ def documented(family: str, dims: int) -> Callable[[_Function], _Function]:
         }
         parameters = inspect.signature(function).parameters
         sections = []
-        for title, lines in _SECTIONS[family].items():
+        for title in ("Args", "Returns", "Raises"):
+            lines = _SECTIONS[family][title]
             filled = [line.format(**words) for line in lines if title != "Args" or line.partition(":")[0] in parameters]
             sections.append("\n    ".join([f"{title}:", *filled]))
         summary, _, example = inspect.cleandoc(function.__doc__ or "").partition("Example:")
