@@ -6,6 +6,7 @@ from pathlib import Path
 import torch_aclnn
 import pytest
 import torch
+from torch_aclnn.host.paths import includedir
 from torch_aclnn._operators import OPERATORS, Operator
 
 from support.tiers import named_tests
@@ -70,7 +71,7 @@ def test_each_operators_page_has_the_prototypes_of_the_header(operator: Operator
     page = (ROOT / "docs" / "operators" / f"{operator.name}.md").read_text()
     include = re.search(r'#include "(aclnnop/\w+\.h)"', page)
     assert include
-    header = (Path(torch_aclnn.host.include_dir()) / include[1]).read_text()
+    header = (Path(includedir()) / include[1]).read_text()
     shown = prototypes(page, operator.entry_point)
     assert len(shown) == 2 and shown == prototypes(header, operator.entry_point)
 
