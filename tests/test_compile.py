@@ -8,7 +8,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from torch_aclnn._operators import OPERATORS
 
 from support import layouts
-from support.functions import CASES, for_each_traced_function, without_data
+from support.functions import CASES, for_each_traced_function, skip_without_forward, without_data
 from support.marks import host_engine_only, skip_with
 
 
@@ -95,6 +95,7 @@ def test_attributes_may_be_symbolic(device, case, call):
 
 @for_each_traced_function
 def test_under_autocast_the_dtype_is_kept(device, case):
+    skip_without_forward(case, device, torch.bfloat16)
     with torch.amp.autocast(device, dtype=torch.float16):
         assert_equals_eager(compiled(case.ours), case.ours, *case.inputs(device, torch.bfloat16))
 

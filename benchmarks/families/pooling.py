@@ -1,9 +1,11 @@
 """The gradient of average pooling."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 from torch_aclnn._operators import Operator
 
@@ -42,6 +44,18 @@ class AvgPool(PlaneCase):
     def output_shape(self) -> tuple[int, ...]:
         """Ask the forward."""
         return tuple(getattr(F, self.operator.function)(torch.empty(self.shape, device="meta"), *self.arguments()).shape)
+
+    def aten_into(self, out: Tensor, grad_output: Tensor, input: Tensor) -> Callable[[], Any]:
+        """Return a call of ATen's operator, which takes no half types of volumes, and does not write them in another layout."""
+        if self.operator.dims == 2 or (out.dtype == torch.float32 and not self.channels_last):
+            return super().aten_into(out, grad_output, input)
+        return lambda: out.copy_(self.formula(grad_output, input))
+
+    def formula(self, grad_output: Tensor, input: Tensor) -> Tensor:
+        """Compute the gradient by ATen's operator."""
+        if self.operator.dims == 2:
+            return super().formula(grad_output, input)
+        return super().formula(grad_output.float(), input.float()).to(grad_output.dtype)
 
 
 # By dimensions: (shape, kernel, stride, padding) of large ones, small ones, and the sizes of uneven ones.

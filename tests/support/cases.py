@@ -38,6 +38,7 @@ class FunctionCase:
         compiles_forward_mode: whether torch.compile can trace forward mode over torch's own function.
         recorded_as: names in ATen, one of which torch.jit.trace records.
         symbolic: like `call`, with attributes that depend on the input's size.
+        half_on_cpu: whether torch's own forward takes half types on cpu.
 
     """
 
@@ -51,6 +52,7 @@ class FunctionCase:
     compiles_forward_mode: bool = True
     recorded_as: tuple[str, ...] = ()
     symbolic: "tuple[Callable[..., Tensor], ...]" = ()
+    half_on_cpu: bool = True
 
     # The functions are made once and take the modules themselves, so that torch.compile can trace them.
     @functools.cached_property

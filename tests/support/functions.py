@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from support.cases import FunctionCase
 from support.marks import skipped_with
 from support.operators import ROWS
 
@@ -21,6 +22,12 @@ without_data = {"max_unpool3d": skipped_with(*NO_UNPOOLING_WITHOUT_DATA)}
 for_each_traced_function = pytest.mark.parametrize(
     "case", [pytest.param(case, id=case.name, marks=without_data.get(case.name, ())) for case in CASES]
 )
+
+
+def skip_without_forward(case: FunctionCase, device: str, dtype: torch.dtype) -> None:
+    """Skip the test if torch has no forward of the function for the type on the device."""
+    if device == "cpu" and dtype.itemsize == 2 and not case.half_on_cpu:
+        pytest.skip("torch has no such forward")
 
 
 def gradient(function: Callable[..., Tensor], x: Tensor, *others: Tensor, grad_output: Tensor | None = None) -> Tensor:

@@ -237,6 +237,7 @@ def row(dims: int) -> Row:
             lambda f, x: getattr(f, name)(x, 3, 2, 1, count_include_pad=False),
             sizes=sizes_to_pool(dims),
             recorded_as=(name,),
+            half_on_cpu=dims == 2,
         ),
         OperatorCase(
             name,
