@@ -200,4 +200,3 @@ def row(dims: int) -> Row:
 
 
 ROWS = (row(2), row(3))
-ENTRY_POINTS = (entry_point(2), entry_point(3))

@@ -160,4 +160,3 @@ LIMITS = Limits(
 
 # Its planes have any number of dimensions; two are most common.
 ROWS = (Row(2, ENTRY_POINT, FUNCTION, OPERATOR, LIMITS, gradient, tensor_gradient),)
-ENTRY_POINTS = (ENTRY_POINT,)
