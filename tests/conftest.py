@@ -1,7 +1,6 @@
 """What all tests share: devices, the order in which processes take tests, and which tests a run leaves out (support/tiers.py)."""
 
 import os
-import re
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -11,8 +10,7 @@ import hypothesis
 import pytest
 import torch
 
-from support.marks import STRICT
-from support.operators import ENTRY_POINTS
+from support.refusals import reason_to_skip
 from support.tiers import TIERS, left_out, shares_fixtures
 
 # For the benchmarks and the examples. At the end, so that an installed torch_aclnn comes before the source tree, which need not be built.
@@ -111,22 +109,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in dropped]
 
 
-# With TORCH_ACLNN_HOST_STRICT=1 the engine refuses what a test asks for by these arguments, as the page named with them would have it. Any
-# other error is a failure: it would be the extension that went beyond the documents.
-BEYOND_THE_DOCUMENTS = {
-    re.compile(f"{name}: {message}"): page
-    for name, entry_point in ENTRY_POINTS.items()
-    for message, page in entry_point.strict_messages.items()
-}
+def _skip_what_is_not_offered(item: pytest.Item) -> Generator[None, object, object]:
+    try:
+        return (yield)
+    except Exception as error:
+        reason = reason_to_skip(item.nodeid, str(error))
+        if reason:
+            pytest.skip(reason)
+        raise
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Skip a test whose own arguments are beyond the documents that TORCH_ACLNN_HOST_STRICT reads."""
-    try:
-        return (yield)
-    except RuntimeError as error:
-        for message, page in BEYOND_THE_DOCUMENTS.items() if STRICT else ():
-            if message.search(str(error)):
-                pytest.skip(f"strict: {message.pattern} ({page})")
-        raise
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Skip a test for which a fixture asks for what is not offered here."""
+    return (yield from _skip_what_is_not_offered(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Skip a test that asks for what is not offered here (refusals.tsv). Any other error is a failure."""
+    return (yield from _skip_what_is_not_offered(item))

@@ -58,7 +58,6 @@ class EntryPoint:
         contiguous_output: whether the output must be contiguous.
         takes_empty: whether the document provides for tensors without elements.
         undocumented: by a name of the case.
-        strict_messages: what strict mode says of tests that go beyond the documents on purpose, as regular expressions; with the page.
 
     """
 
@@ -73,7 +72,6 @@ class EntryPoint:
     contiguous_output: bool = False
     takes_empty: bool = False
     undocumented: Mapping[str, Undocumented] = field(default_factory=dict)
-    strict_messages: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def first(self) -> str:

@@ -84,17 +84,14 @@ def entry_point(family: str, dims: int) -> EntryPoint:
         other = (*first, *padding[2:])
         return {"padding": other, "gradOutput": {"shape": padded(shape, other)}}
 
-    undocumented, strict = {}, {}
+    undocumented: dict[str, Undocumented] = {}
     if (family, dims) in WITHOUT_BF16:
         undocumented["BF16"] = Undocumented(every_tensor(good, dtype=DType.BF16), "gradOutput", "a data type of")
     if family != "circular":
         undocumented["negative padding"] = Undocumented(with_padding(1, -1), "padding", "values of at least 0")
-        strict[r"padding: expected values of at least 0, as TORCH_ACLNN_HOST_STRICT asks"] = "8.0.RC2: each at least 0"
     if family != "reflection":
         as_large = Undocumented(with_padding(1, 3), "padding", "values below self's size of 3")
         undocumented["padding as large as the dimension"] = as_large
-        message = r"padding: expected values below self's size .* as TORCH_ACLNN_HOST_STRICT asks"
-        strict[message] = "to 8.5.0.alpha002: each below self's size"
     training = set() if family == "circular" else DTYPES
     a2 = {"FLOAT16", "FLOAT", "BF16"} if family == "circular" else DTYPES | {"BF16"}
     return EntryPoint(
@@ -104,7 +101,6 @@ def entry_point(family: str, dims: int) -> EntryPoint:
         float64_extension=family == "circular",
         large=large,
         undocumented=undocumented,
-        strict_messages=strict,
     )
 
 
