@@ -65,3 +65,13 @@ def test_convolution_and_its_gradients(acl, case):
     torch.testing.assert_close(got.double(), of_x, rtol=1e-5, atol=1e-5)
     (got,) = run(acl, f"Conv{directions}DBackpropFilter", [x, SIZES, grad], [torch.empty(kernel)], **attributes)
     torch.testing.assert_close(got.double(), of_weight, rtol=1e-5, atol=1e-5)
+
+
+def test_columns_of_an_image(acl):
+    x = torch.arange(2 * 3 * 5 * 6, dtype=torch.float32).view(2, 3, 5, 6)
+    padded = torch.zeros(2, 3, 7, 6)
+    padded[:, :, 1:6] = x
+    columns = [padded[:, :, i : i + 5 : 2, j : j + 5 : 4].reshape(2, 3, 6) for i in (0, 2) for j in (0, 1)]  # dilated by 2 and by 1
+    attributes = {"ksizes": [2, 2], "strides": [2, 4], "dilations": [2, 1], "padding_mode": "CALCULATED", "pads": [1, 1, 0, 0]}
+    (got,) = run(acl, "Im2col", [x], [torch.empty(2, 12, 6)], **attributes)
+    assert torch.equal(got, torch.stack(columns, 2).reshape(2, 12, 6))

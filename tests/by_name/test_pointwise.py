@@ -34,7 +34,7 @@ UNARY = {
     "Sign": (lambda x: float((x > 0) - (x < 0)), -4, 4), "Sqrt": (math.sqrt, 0, 4), "Square": (lambda x: x * x, -4, 4),
     "Tan": (math.tan, -1, 1), "Tanh": (math.tanh, -4, 4), "Trunc": (math.trunc, -4, 4), "ZerosLike": (lambda _: 0.0, -4, 4),
     "Round": (round, -4, 4), "SoftplusV2": (softplus, -4, 4), "Swish": (lambda x: x * sigmoid(x), -4, 4),
-    "Log": (math.log, 0.5, 4), "Elu": (lambda x: x if x > 0 else math.expm1(x), -4, 4),
+    "Log": (math.log, 0.5, 4), "FastGelu": (lambda x: x * sigmoid(1.702 * x), -4, 4), "Elu": (lambda x: x if x > 0 else math.expm1(x), -4, 4),
     "CeluV2": (lambda x: x if x > 0 else math.expm1(x), -4, 4), "LeakyRelu": (lambda x: max(x, 0.0), -4, 4),
     "HardShrink": (lambda x: x if abs(x) > 0.5 else 0.0, -4, 4),
     "SoftShrink": (lambda x: math.copysign(max(abs(x) - 0.5, 0), x) if abs(x) > 0.5 else 0.0, -4, 4),
@@ -59,6 +59,7 @@ BACKWARD = {
     "HardSwishGrad": (True, lambda x: 0.0 if x < -3 else 1.0 if x > 3 else x / 3 + 0.5, {}),
     "SiluGrad": (True, lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))), {}),
     "MishGrad": (True, lambda x: math.tanh(softplus(x)) + x * sigmoid(x) * (1 - math.tanh(softplus(x)) ** 2), {}),
+    "FastGeluGrad": (True, lambda x: sigmoid(1.702 * x) * (1 + 1.702 * x * (1 - sigmoid(1.702 * x))), {}),
     "LogSigmoidGrad": (True, lambda x: sigmoid(-x), {}),
     "HardShrinkGrad": (True, lambda x: float(abs(x) > 0.5), {"lambd": 0.5}),
     "SoftShrinkGrad": (True, lambda x: float(abs(x) > 0.5), {"lambd": 0.5}),
@@ -183,3 +184,15 @@ def test_operands_and_results_in_private_formats(acl):
     place = Stored(torch.ones(2, 2, 16, 16), Format.FRACTAL_NZ, x.shape)
     (got,) = run(acl, "Add", stored, [place])
     assert torch.equal(got, in_memory(Format.FRACTAL_NZ, x + y, 16))
+
+
+def test_rotation_of_halves(acl):
+    x, cos, sin, grad = drawn(-1, 1, (2, 3, 8)).float(), drawn(-1, 1, (3, 8)).float(), drawn(-1, 1, (3, 8)).float(), drawn(-1, 1, (2, 3, 8))
+    exact = [t.double().requires_grad_() for t in (x, cos, sin)]
+    partner = torch.cat([-exact[0][..., 4:], exact[0][..., :4]], -1)
+    expected = exact[0] * exact[1] + partner * exact[2]
+    close(run(acl, "RotaryMul", [x, cos, sin], [torch.empty_like(x)])[0], expected.detach())
+    expected.backward(grad.float().double())
+    outputs = [torch.empty_like(t) for t in (x, cos, sin)]
+    for got, of in zip(run(acl, "RotaryMulGrad", [x, cos, sin, grad.float()], outputs, need_backward=True), exact, strict=True):
+        close(got, of.grad)

@@ -121,3 +121,16 @@ OPERATOR(Conv2DTranspose) {
 OPERATOR(Conv3DTranspose) {
     transposed(call, 3);
 }
+
+// What each place of a kernel sees, as columns. Pads come as top, bottom, left, right.
+OPERATOR(Im2col) {
+    call.require_text("padding_mode", "CALCULATED");
+    const std::vector<int64_t>&kernel = call.attribute<std::vector<int64_t>>("ksizes"),
+          &pads = call.attribute<std::vector<int64_t>>("pads");
+    require_count("ksizes", kernel, 2);
+    require_count("pads", pads, 4);
+    if (pads[0] != pads[1] || pads[2] != pads[3])
+        refuse("attribute pads", "as much at the end as at the beginning", c10::str(at::IntArrayRef(pads)));
+    call.write(0, at::im2col(call.input(0), kernel, call.attribute<std::vector<int64_t>>("dilations"), {pads[0], pads[2]},
+                             call.attribute<std::vector<int64_t>>("strides")));
+}

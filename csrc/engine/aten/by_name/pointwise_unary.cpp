@@ -98,3 +98,8 @@ OPERATOR(GLU) {
     require_even({"input 0", call.input(0)}, dim);
     call.write(0, at::glu(call.computing(0), dim));
 }
+// The logistic approximation of gelu.
+OPERATOR(FastGelu) {
+    const at::Tensor x = call.computing(0);
+    call.write(0, x * at::sigmoid(x * 1.702));
+}

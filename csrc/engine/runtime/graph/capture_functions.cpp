@@ -1,6 +1,7 @@
 // The functions of a program that captures a graph.
 
 #include "acl/acl_mdl.h"
+#include "engine/runtime/device/soc.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/graph/capture.h"
@@ -16,6 +17,14 @@ aclmdlRICaptureMode require_mode(int mode) {
     return static_cast<aclmdlRICaptureMode>(mode);
 }
 
+// The page of 8.5.0.alpha001 lists A2 and A3, and that of 9.2.0.beta1 950.
+void require_product_with_captures() {
+    const Product product = config().product;
+    if (product != Product::a2 && product != Product::a3 && product != Product::ascend950)
+        refuse(ACL_ERROR_API_NOT_SUPPORT, "product", "A2, A3 or 950",
+               config().soc_name + " of the " + traits_of(product).name + " products");
+}
+
 }  // namespace
 }  // namespace torch_aclnn::host
 
@@ -23,7 +32,11 @@ using namespace torch_aclnn::host;
 
 extern "C" aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode) {
     return traced(
-        can_fail(__func__), [&] { Capture::begin(find_usable_stream(stream), require_mode(mode)); },
+        can_fail(__func__),
+        [&] {
+            require_product_with_captures();
+            Capture::begin(find_usable_stream(stream), require_mode(mode));
+        },
         [&] { return call_arguments("mode", static_cast<int>(mode)).on(stream); });
 }
 
