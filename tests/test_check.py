@@ -12,6 +12,7 @@ from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check import command, records, report, tables, worker, workers
 from torch_aclnn.check.assumed import Assumption
 from torch_aclnn.check.families import SPECIFICATIONS
+from torch_aclnn.check.layers import NETWORKS
 from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.host import cli
 
@@ -41,7 +42,7 @@ def test_a_selection_passes_and_is_reported(tmp_path):
     hashes = {Path(path).name: hash for path, hash in written["machine"]["libraries"].items()}
     assert all(len(hashes[name]) == 64 for name in ("libopapi.so", "libascendcl.so", "libtorch_npu.so"))
     found = written["format"], written["passed"], written["operators"], written["modes"], written["quick"], len(written["assumed"])
-    assert found == (2, True, ["avg_pool2d"], [1], False, 1)
+    assert found == (3, True, ["avg_pool2d"], [1], False, 1)
     fields = {field.name for field in dataclasses.fields(records.Check)}
     assert all(row.keys() == fields for row in written["checks"])
     layouts = {(row["dtype"], row["layout"]) for row in written["checks"] if row["check"] == "values"}
@@ -50,8 +51,12 @@ def test_a_selection_passes_and_is_reported(tmp_path):
     assert {"queued", "memory", "determinism", "stream", "device", "graph", "private formats"} <= {
         row["check"] for row in written["checks"]
     }
-    (cost,), (launches,) = written["costs"], written["launches"]
-    assert cost["operator"] == "avg_pool2d" and cost["ours_us"] > 0 < cost["torchs_us"]
+    (launches,) = written["launches"]
+    for cost, is_cached in zip(written["costs"], (True, False), strict=True):
+        assert cost["operator"] == "avg_pool2d" and cost["ours_us"] > 0 < cost["torchs_us"]
+        assert (cost["is_cached"], cost["cache_hits"]) == (is_cached, 100 * is_cached)
+    cases = {(time["case"], time["is_cached"]) for time in written["device_times"] if time["ours_us"] > 0 < time["deterministic_us"]}
+    assert cases == {(layer.network, is_cached) for layer in NETWORKS if layer.operator == "avg_pool2d" for is_cached in (True, False)}
     assert 0 < launches["torchs"] <= launches["converted"] < launches["converted_with_batch_norm"]
 
 
@@ -76,7 +81,7 @@ def test_what_a_product_does_not_list_is_not_offered():
 def test_a_quick_check_leaves_out_times_layouts_and_networks():
     whole, quick = (list(worker.jobs([o.name for o in OPERATORS], 1, True, is_quick)) for is_quick in (False, True))
     assert len(quick) < len(whole) / 1.5
-    assert {job.check for job in whole} - {job.check for job in quick} == {"cost", "launches"}
+    assert {job.check for job in whole} - {job.check for job in quick} == {"cost", "device time", "launches"}
     assert {job.operator for job in quick} == set(SPECIFICATIONS)
 
 
@@ -123,7 +128,7 @@ def replace_workers(monkeypatch, *found: records.Record | Exception | type[BaseE
 
 def test_a_failure_is_told_and_gives_exit_code_1(monkeypatch, capsys):
     replace_workers(monkeypatch, PASSED, FAILED)
-    assert command.run(["avg_pool2d"], [0], None) == 1
+    assert command.run(["avg_pool2d"], [0], None, is_quick=True) == 1
     printed = capsys.readouterr().out
     assert "failed: determinism avg_pool2d float16, mode 1\n    first line\n    second line\n" in printed
     assert printed.splitlines()[-1].startswith("verdict  failed: 1 of 2 checks, in ")
@@ -169,7 +174,7 @@ def test_the_first_lines_name_what_is_assumed(monkeypatch, capsys, checks, answe
     for module in (tables, report):
         monkeypatch.setattr(module, "ASSUMPTIONS", (assumption,))
     replace_workers(monkeypatch, *checks)
-    command.run(["avg_pool2d"], [0], None)
+    command.run(["avg_pool2d"], [0], None, is_quick=True)
     assert capsys.readouterr().out.startswith(f"assumed without a source: windows do not overlap: {answer}\n")
     assert report.Report(["avg_pool2d"], [0], records=checks).document()["assumed"][0]["answer"] == answer
 

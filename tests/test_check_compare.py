@@ -14,6 +14,9 @@ from torch_aclnn.host import cli
 CHECK = records.Check("values", "avg_pool2d", records.PASSED, 1, "float32", "contiguous", error_ulp=1.5, limit_ulp=8.0)
 MACHINE = {"cann": "8.5.0", "switches": {"ACL_A": "1"}, "libraries": {"/a/libopapi.so": "0" * 64}}
 
+DEVICE_TIME = records.DeviceTime("avg_pool2d", "head", 1, 9.0, 9.0, 9.0, is_cached=False)
+FASTER = dataclasses.replace(DEVICE_TIME, deterministic_us=6.0)
+
 
 def written(path, *found, **machine):
     report = Report(["avg_pool2d"], [1], machine={**copy.deepcopy(MACHINE), **machine}, records=list(found), total=len(found))
@@ -29,10 +32,10 @@ def test_the_same_report_differs_in_nothing(tmp_path, capsys):
 
 def test_machines_answers_values_and_times_are_told(tmp_path, capsys):
     other = dataclasses.replace(CHECK, operator="max_unpool3d")
-    first = written(tmp_path / "a.json", CHECK, other, records.Cost("avg_pool2d", 1, 5.0, 4.0))
+    first = written(tmp_path / "a.json", CHECK, other, records.Cost("avg_pool2d", 1, 5.0, 4.0), FASTER)
     refused = dataclasses.replace(CHECK, status=records.FAILED, error_ulp=None)
     changes = {"cann": "8.3.RC1", "switches": {}, "libraries": {"/b/libopapi.so": "1" * 64}}
-    second = written(tmp_path / "b.json", refused, records.Cost("avg_pool2d", 1, 5.5, 8.0), **changes)
+    second = written(tmp_path / "b.json", refused, records.Cost("avg_pool2d", 1, 5.5, 8.0), DEVICE_TIME, **changes)
     assert compare(first, second) == 1
     assert capsys.readouterr().out.splitlines()[1:] == [
         "",
@@ -48,8 +51,9 @@ def test_machines_answers_values_and_times_are_told(tmp_path, capsys):
         "values: 1 differs",
         "  values avg_pool2d mode 1 float32 contiguous: error_ulp 1.5 -> None",
         "",
-        "times: 1 differs",
+        "times: 2 differ",
         "  avg_pool2d, mode 1, torchs_us: 4.0 -> 8.0",
+        "  head, mode 1, without cached executors, deterministic_us: 6.0 -> 9.0",
     ]
 
 

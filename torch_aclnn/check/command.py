@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,13 @@ def _run_workers(report: Report) -> None:
 
         for started, mode in enumerate(report.modes, start=1):
             progress.update(bar, description=f"mode {mode}")
-            ended_early = workers.run(workers.command(mode, report.operators, started == 1, report.is_quick), mode, take)
-            if ended_early is not None:
-                report.records.append(ended_early)
+            _run_worker(report, mode, workers.command(mode, report.operators, started == 1, report.is_quick), take)
+        if not report.is_quick:
+            progress.update(bar, description="without cached executors")
+            _run_worker(report, report.modes[0], workers.command(report.modes[0], report.operators, False, is_cached=False), take)
+
+
+def _run_worker(report: Report, mode: int, command: Sequence[str], take: Callable[[dict[str, Any]], None]) -> None:
+    ended_early = workers.run(command, mode, take)
+    if ended_early is not None:
+        report.records.append(ended_early)

@@ -74,12 +74,14 @@ def _values(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
 
 
 def _times(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
-    ours, theirs = (_by_key(report["costs"], ("operator", "mode")) for report in (first, second))
-    for key in (key for key in ours if key in theirs):
-        for name in ("ours_us", "torchs_us"):
-            before, after = ours[key][name], theirs[key][name]
-            if before and after and not 1 / _RATIO <= after / before <= _RATIO:
-                yield f"{key[0]}, mode {key[1]}, {name}: {before:.1f} -> {after:.1f}"
+    for kind, what in (("costs", "operator"), ("device_times", "case")):
+        ours, theirs = (_by_key(report[kind], (what, "mode", "is_cached")) for report in (first, second))
+        for key in (key for key in ours if key in theirs):
+            for name in (name for name in ours[key] if name.endswith("_us")):
+                before, after = ours[key][name], theirs[key][name]
+                if before and after and not 1 / _RATIO <= after / before <= _RATIO:
+                    without = "" if key[2] else ", without cached executors"
+                    yield f"{key[0]}, mode {key[1]}{without}, {name}: {before:.1f} -> {after:.1f}"
 
 
 def _by_key(rows: Iterable[dict[str, Any]], names: tuple[str, ...]) -> dict[tuple[Any, ...], dict[str, Any]]:

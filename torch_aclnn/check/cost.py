@@ -21,13 +21,13 @@ _CALLS, _ROUNDS = 100, 20
 _BLOCK = 512
 
 
-def calling_cost(name: str, mode: int) -> Cost:
+def calling_cost(name: str, mode: int, is_cached: bool = True) -> Cost:
     """Time the operator and torch_npu's own in turns, and take the shortest rounds, which other programs disturbed least."""
     ours, torchs = operator_calls(name)
     calls = [call for call in (ours, torchs) if call is not None]
     rounds = [[_microseconds(call) for call in calls] for _ in range(_ROUNDS)]
     shortest = [min(column) for column in zip(*rounds, strict=True)]
-    return Cost(name, mode, shortest[0], shortest[1] if torchs else None, _cache_hits(ours))
+    return Cost(name, mode, shortest[0], shortest[1] if torchs else None, _cache_hits(ours), is_cached)
 
 
 def _cache_hits(call: Call) -> int | None:
@@ -70,7 +70,8 @@ def _allocated() -> int:
     return torch_npu.npu.memory_allocated()
 
 
-def _network() -> nn.Module:
+def network() -> nn.Module:
+    """Return a small CNN with a layer of most of the families."""
     first = nn.ReplicationPad2d(1), nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.AvgPool2d(2)
     second = nn.ReplicationPad2d(1), nn.Conv2d(8, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.AdaptiveAvgPool2d(2)
     return nn.Sequential(*first, *second, nn.Flatten(), nn.Linear(64, 10))
@@ -91,7 +92,7 @@ def launches() -> Launches:
 
     While a TorchDispatchMode watches, converted batch norm is made of other operators than it is otherwise, so it is not counted so.
     """
-    plain = _network().to("npu")
+    plain = network().to("npu")
     without, with_batch_norm = (convert(copy.deepcopy(plain), batch_norm=batch_norm) for batch_norm in (False, True))
     if host.is_active():
         return Launches("entry points launched", *map(_launched, (plain, without, with_batch_norm)))

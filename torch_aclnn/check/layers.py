@@ -156,7 +156,7 @@ def _run(package: Any, layer: Layer, device: str, dtype: torch.dtype, computed: 
         for _, state in _state(model):
             state.copy_(random(tuple(state.shape), torch.float32).abs() + 0.5)
     model.to(device=device, dtype=parameters)
-    input, further = _input(layer, dtype)
+    input, further = input_of(layer, dtype)
     x = input.to(device=device, dtype=computed).requires_grad_()
     output = model(x, *(t.to(device) for t in further))
     # Another shape gives other numbers: a gradient proportional to the input would cancel in a batch norm.
@@ -172,7 +172,7 @@ def _state(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     yield from ((name, buffer) for name, buffer in model.named_buffers() if buffer.is_floating_point())
 
 
-def _input(layer: Layer, dtype: torch.dtype) -> tuple[Tensor, tuple[Tensor, ...]]:
+def input_of(layer: Layer, dtype: torch.dtype) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Return the input, far from a mean of 0 and a variance of 1, and what a module takes besides."""
     input = (random(layer.shape, torch.float32) * 3 + 2).to(dtype)
     if not layer.module.startswith("MaxUnpool"):

@@ -63,6 +63,21 @@ class Cost:
     torchs_us: float | None
     cache_hits: int | None = None
     """How many of our calls had a cached executor; None on CANN, which does not count."""
+    is_cached: bool = True
+    """Whether the operator library may keep executors."""
+
+
+@dataclass(frozen=True)
+class DeviceTime:
+    """Microseconds between two events around the backward of a layer, by ours, with deterministic algorithms too, and by torch_npu's own."""
+
+    operator: str
+    case: str
+    mode: int
+    ours_us: float
+    deterministic_us: float
+    torchs_us: float
+    is_cached: bool = True
 
 
 @dataclass(frozen=True)
@@ -75,7 +90,7 @@ class Launches:
     converted_with_batch_norm: int | None
 
 
-Record = Check | Cost | Launches
+Record = Check | Cost | DeviceTime | Launches
 
 
 def to_json(record: Record) -> dict[str, Any]:
@@ -85,7 +100,7 @@ def to_json(record: Record) -> dict[str, Any]:
 
 def from_json(values: dict[str, Any]) -> Record:
     """Return the record of :func:`to_json`."""
-    kinds: dict[str, type[Record]] = {"Check": Check, "Cost": Cost, "Launches": Launches}
+    kinds: dict[str, type[Record]] = {"Check": Check, "Cost": Cost, "DeviceTime": DeviceTime, "Launches": Launches}
     return kinds[values.pop("kind")](**values)
 
 

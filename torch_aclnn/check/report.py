@@ -7,10 +7,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 from torch_aclnn.check.assumed import ASSUMPTIONS
-from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check, Cost, Launches, Record, from_json, of_kind, to_json
+from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check, Cost, DeviceTime, Launches, Record, from_json, of_kind, to_json
 
 # Of the document; it is increased by a change that programs which read it must know of.
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass
@@ -79,7 +79,10 @@ class Report:
             "verdict": self.verdict(),
             "passed": self.passed,
             "seconds": round(self.seconds, 1),
-            **{name: self._of(kind) for name, kind in (("checks", Check), ("costs", Cost), ("launches", Launches))},
+            "checks": self._of(Check),
+            "costs": self._of(Cost),
+            "device_times": self._of(DeviceTime),
+            "launches": self._of(Launches),
         }
 
     def _of(self, kind: type[Record]) -> list[dict[str, Any]]:

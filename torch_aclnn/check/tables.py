@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from torch_aclnn.check.assumed import ASSUMPTIONS
-from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check, Cost, Launches, of_kind
+from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check, Cost, DeviceTime, Launches, of_kind
 from torch_aclnn.check.report import Report
 
 if TYPE_CHECKING:  # the command line imports this without rich
@@ -25,6 +25,8 @@ _MEMORY = {
     "queued": "bytes and blocks alive at most while 2000 calls are made",
 }
 
+_COSTS = {True: "microseconds per call: ours/torch_npu's = ratio", False: "the same without cached executors"}
+
 
 def print_report(console: Console, report: Report) -> None:
     """Print what was checked, what failed, and the verdict in the last line."""
@@ -40,8 +42,11 @@ def print_report(console: Console, report: Report) -> None:
     for check, title in _MEMORY.items():
         if kept := [row for row in report.checks if row.check == check and row.bytes]:
             console.print(_memory(title, kept))
-    if costs := list(of_kind(report.records, Cost)):
-        console.print(_costs(costs, report.modes))
+    for is_cached, title in _COSTS.items():
+        if costs := [cost for cost in of_kind(report.records, Cost) if cost.is_cached == is_cached]:
+            console.print(_costs(title, costs))
+    if times := list(of_kind(report.records, DeviceTime)):
+        console.print(_device_times(times))
     for launches in of_kind(report.records, Launches):
         console.print(_launches(launches))
     _print_problems(console, report.checks)
@@ -145,8 +150,9 @@ def _memory(title: str, checks: Sequence[Check]) -> Table:
     return table
 
 
-def _costs(costs: Sequence[Cost], modes: Sequence[int]) -> Table:
-    table = _table("microseconds per call: ours/torch_npu's = ratio", "operator", *_modes(modes))
+def _costs(title: str, costs: Sequence[Cost]) -> Table:
+    modes = list(dict.fromkeys(cost.mode for cost in costs))
+    table = _table(title, "operator", *_modes(modes))
     for operator in dict.fromkeys(cost.operator for cost in costs):
         by_mode = {cost.mode: cost for cost in costs if cost.operator == operator}
         table.add_row(operator, *(_cost(by_mode.get(mode)) for mode in modes))
@@ -159,6 +165,17 @@ def _cost(cost: Cost | None) -> str:
     if cost.torchs_us is None:
         return f"{cost.ours_us:.1f}/-"
     return f"{cost.ours_us:.1f}/{cost.torchs_us:.1f} = {cost.ours_us / cost.torchs_us:.2f}"
+
+
+def _device_times(times: Sequence[DeviceTime]) -> Table:
+    """Return a row for each layer: a column for ours, ours by deterministic algorithms, and theirs, each also without cached executors."""
+    title = "microseconds of a backward between two events, of the sizes of networks;\nbehind the slash without cached executors"
+    table = _table(title, "layer", "ours", "deterministic", "theirs")
+    for case in dict.fromkeys(time.case for time in times):
+        of_case = sorted((time for time in times if time.case == case), key=lambda time: not time.is_cached)
+        columns = ([time.ours_us, time.deterministic_us, time.torchs_us] for time in of_case)
+        table.add_row(case, *("/".join(f"{value:.0f}" for value in column) for column in zip(*columns, strict=True)))
+    return table
 
 
 def _launches(launches: Launches) -> Table:

@@ -50,7 +50,7 @@ def check_determinism(name: str, dtype: torch.dtype, mode: int) -> Check:
     found: dict[str, Any] = {"mode": mode, "dtype": name_of(dtype), "layout": "contiguous", "listed": is_listed(name, dtype)}
     try:
         first, *others = (_bits(_call(name, sample, "contiguous")) for _ in range(REPEATS))
-        with _deterministic_algorithms():
+        with deterministic_algorithms():
             deterministic = [_bits(_call(name, sample, "contiguous")) for _ in range(REPEATS)]
     except RuntimeError as problem:
         return refused("determinism", name, dtype, problem, found)
@@ -64,13 +64,14 @@ def check_determinism(name: str, dtype: torch.dtype, mode: int) -> Check:
 
 
 @contextlib.contextmanager
-def _deterministic_algorithms() -> Iterator[None]:
-    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
-    torch.use_deterministic_algorithms(True)
+def deterministic_algorithms() -> Iterator[None]:
+    """Have torch ask for deterministic algorithms while the context lasts."""
+    before = torch.aredeterministic_algorithms_enabled(), torch.isdeterministic_algorithms_warn_only_enabled()
+    torch.usedeterministic_algorithms(True)
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        torch.usedeterministic_algorithms(before[0], warn_only=before[1])
 
 
 def _call(name: str, sample: Sample, layout: str) -> Tensor:

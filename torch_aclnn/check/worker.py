@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+<<<<<<< HEAD
 from torch_aclnn.check import cost, features, layers, machine, queued, ranks, records, values
+=======
+import torch
+from torch_aclnn.check import cost, device_time, features, layers, machine, queued, ranks, records, values
+from torch_aclnn.check.layouts import LAYOUTS
+>>>>>>> e1f394a (Time backwards by events in the check, without cached executors too, and train a network beside the same converted)
 from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.layouts import LAYOUTS
 
@@ -57,14 +63,13 @@ def jobs(operators: Sequence[str], mode: int, is_first: bool, is_quick: bool = F
         is_quick: leave out times, layouts other than the contiguous, and layers of the sizes of networks.
 
     """
+    yield from _times(operators, mode, is_first, is_quick)
     for name in operators:
         for dtype in SPECIFICATIONS[name].dtypes:
             for layout in list(LAYOUTS)[: 1 if is_quick else None]:
                 yield Job("values", name, partial(values.check_values, name, dtype, layout, mode))
             yield Job("determinism", name, partial(values.check_determinism, name, dtype, mode))
         yield Job("queued", name, partial(queued.check_queued, name, mode))
-        if not is_quick:
-            yield Job("cost", name, partial(cost.calling_cost, name, mode))
         if is_first:
             yield Job("memory", name, partial(cost.kept_bytes, name, mode))
     rows = (*layers.LAYERS, *(layers.NETWORKS if is_first and not is_quick else ()))
@@ -76,6 +81,21 @@ def jobs(operators: Sequence[str], mode: int, is_first: bool, is_quick: bool = F
     for feature in FEATURES:
         if feature.operator in operators and (is_first or feature.in_each_mode):
             yield Job(feature.check, feature.operator, partial(feature.run, mode))
+
+
+def uncached_jobs(operators: Sequence[str], mode: int) -> Iterator[Job]:
+    """Return what tells the difference that the cache of executors makes."""
+    return _times(operators, mode, is_first=True, is_quick=False, is_cached=False)
+
+
+def _times(operators: Sequence[str], mode: int, is_first: bool, is_quick: bool, is_cached: bool = True) -> Iterator[Job]:
+    if is_quick:
+        return
+    for name in operators:
+        yield Job("cost", name, partial(cost.calling_cost, name, mode, is_cached))
+    offered = (row for row in layers.NETWORKS if row.operator in operators and values.is_listed(row.operator, torch.float32))
+    for layer in offered if is_first else ():
+        yield Job("device time", layer.operator, partial(device_time.device_time, layer, mode, is_cached))
 
 
 def do(job: Job, mode: int) -> records.Record:
@@ -95,8 +115,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--operator", action="append", required=True)
     parser.add_argument("--first", action="store_true")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--uncached", action="store_true")
     options = parser.parse_args(arguments)
-    todo = list(jobs(options.operator, options.mode, options.first, options.quick))
+    if options.uncached:
+        todo = list(uncached_jobs(options.operator, options.mode))
+    else:
+        todo = list(jobs(options.operator, options.mode, options.first, options.quick))
     with os.fdopen(options.pipe, "w", buffering=1) as pipe:
         print(json.dumps({"total": len(todo)}), file=pipe)
         print(json.dumps({"machine": machine.describe()}), file=pipe)

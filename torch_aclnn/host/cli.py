@@ -68,6 +68,7 @@ examples:
   torch-aclnn check --json report.json
   torch-aclnn check --quick
   torch-aclnn check --compare report.json other.json
+  torch-aclnn check --soak 500
 """
 
 
@@ -89,6 +90,10 @@ def _config(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     if arguments.compare:
         return compare(*arguments.compare)
+    if arguments.soak:
+        from torch_aclnn.check.soak import soak  # here, because it imports torch
+
+        return soak(arguments.soak)
     if importlib.util.find_spec("rich") is None:
         raise SystemExit('torch-aclnn check: the package rich is not installed: pip install "torch_aclnn[check]", or pip install rich')
     if arguments.json and not os.access(arguments.json.absolute().parent, os.W_OK):
@@ -123,6 +128,7 @@ def _parser() -> Parser:
     checking.add_argument("--json", type=Path, metavar="FILE", help="write all that was found, to be sent in")
     checking.add_argument("--quick", action="store_true", help="one mode, no times, and no layers of the sizes of networks")
     checking.add_argument("--compare", nargs=2, type=Path, metavar="FILE", help="check nothing; print what differs between two reports")
+    checking.add_argument("--soak", type=int, metavar="STEPS", help="train a network and the same converted side by side instead")
     checking.set_defaults(action=_check)
     return parser
 

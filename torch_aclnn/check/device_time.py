@@ -1,0 +1,48 @@
+"""How long the device needs for the backward of layers of the sizes of networks, by events."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch_aclnn
+import torch
+from torch import Tensor, nn
+from torch_aclnn.check.layers import Layer, input_of
+from torch_aclnn.check.records import DeviceTime
+from torch_aclnn.check.values import deterministic_algorithms
+
+_CALLS, _ROUNDS = 5, 3
+
+
+def device_time(layer: Layer, mode: int, is_cached: bool) -> DeviceTime:
+    """Time our backward, with and without deterministic algorithms, and that of torch_npu's own layer, in float32."""
+    ours, theirs = (_backward(package, layer) for package in (torch_aclnn.nn, nn))
+    shortest = _microseconds(ours)
+    with deterministic_algorithms():
+        deterministic = _microseconds(ours)
+    return DeviceTime(layer.operator, layer.network or layer.module, mode, shortest, deterministic, _microseconds(theirs), is_cached)
+
+
+def _backward(package: Any, layer: Layer) -> Callable[[], Any]:
+    model = getattr(package, layer.module)(*layer.arguments).to("npu")
+    input, further = input_of(layer, torch.float32)
+    x: Tensor = input.to("npu").requires_grad_()
+    output = model(x, *(t.to("npu") for t in further))
+    gradient = torch.ones_like(output)
+    return lambda: torch.autograd.grad(output, x, gradient, retain_graph=True)
+
+
+def _microseconds(call: Callable[[], Any]) -> float:
+    """Return the time between two events around a call, of the shortest of some rounds."""
+    call()
+    return min(_round(call) for _ in range(_ROUNDS))
+
+
+def _round(call: Callable[[], Any]) -> float:
+    begin, end = (torch.npu.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    for _ in range(_CALLS):
+        call()
+    end.record()
+    end.synchronize()
+    milliseconds: float = begin.elapsed_time(end)
+    return milliseconds / _CALLS * 1e3
