@@ -1,10 +1,10 @@
 // What the loop of volumes takes. Plain data, because it is compiled for several instruction sets.
 #pragma once
 
-#include "kernels/flat_planes/job.h"
+#include "kernels/separable/flat_job.h"
 #include "kernels/simd/loops.h"
+#include "kernels/support/axis_table.h"
 #include "kernels/support/view.h"
-#include "kernels/support/windows.h"
 
 namespace torch_aclnn::kernels {
 
@@ -27,6 +27,6 @@ struct VolumesJob {
 
 // Makes the planes [begin, end) of grad_input, counted over n, c, d. `scratch` has as many bytes as the plan asks for.
 using VolumesLoop = void(const VolumesJob& job, int64_t begin, int64_t end, void* scratch);
-TORCH_ACLNN_DECLARE_LOOP(VolumesLoop, volumes)
+TORCH_ACLNN_DECLARE_LANES(VolumesLoop, volumes)
 
 }  // namespace torch_aclnn::kernels

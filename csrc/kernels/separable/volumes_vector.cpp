@@ -1,7 +1,7 @@
 // Average pooling backward of volumes in lanes. The sums over a window are separable: depth first, then rows, then columns. What lies in
 // the same windows is the same: planes and rows are computed once and copied.
+#include "kernels/separable/gather_sum.h"
 #include "kernels/separable/volumes_job.h"
-#include "kernels/flat_planes/gather_sum.h"
 #include "kernels/simd/sink.h"
 #include "kernels/simd/terms.h"
 
@@ -56,7 +56,7 @@ class Volumes {
 
     template <bool kAdjacent>
     void sum_apart_scaled(const T* source, int64_t count, int64_t first, int64_t length, S* sums) const {
-        const S* scale = scale_from(job_.depth, first);
+        const S* scale = job_.depth.scale_from<S>(first);
         const int64_t distance = job_.grad_output.stride[2], stride = kAdjacent ? 1 : job_.grad_output.stride[4];
         for_lanes<S>(length, [=](auto width, int64_t i) {
             constexpr int N = decltype(width)::value;
@@ -100,8 +100,8 @@ class Volumes {
         const int64_t first = job_.rows.first[h], count = job_.rows.last[h] - first, windows = job_.columns.out * job_.inner;
         if (count == 0) return (void)__builtin_memset(row, 0, width() * sizeof(T));
         const S* source = plane_ + first * windows;
-        const S* row_scale = scale_from(job_.rows, first);
-        const S* column_scale = scale_from(job_.columns, 0);
+        const S* row_scale = job_.rows.scale_from<S>(first);
+        const S* column_scale = job_.columns.scale_from<S>(0);
         S* sums = sums_;
         if (job_.inner > 1 && job_.column_sums.blocks == 0) return make_row_of_cells(source, count, row_scale, row);
         for_lanes<S>(windows, [=](auto width, int64_t i) {
@@ -159,10 +159,6 @@ class Volumes {
 
     // Of a row, in numbers.
     int64_t width() const { return job_.columns.in * job_.inner; }
-
-    static const S* scale_from(const AxisTable& axis, int64_t first) {
-        return axis.scale == nullptr ? nullptr : static_cast<const S*>(axis.scale) + first;
-    }
 
     const VolumesJob& job_;
     S* plane_;

@@ -1,4 +1,4 @@
-// The forms of a loop: the scalar one, in an operator's scalar.cpp, and one for each instruction set, from its vector.cpp.
+// The forms of a loop: one for each instruction set, and a scalar one, which the loops of separable/ have in common.
 #pragma once
 
 #include "kernels/simd/isa.h"
@@ -19,22 +19,26 @@ Function* form_for(Isa isa, Function* scalar, Forms... vector) {
     namespace scalar {                       \
     Type name;                               \
     }                                        \
-    namespace baseline {                     \
-    Type name;                               \
-    }                                        \
-    namespace avx2 {                         \
-    Type name;                               \
-    }                                        \
-    namespace avx512 {                       \
-    Type name;                               \
+    TORCH_ACLNN_DECLARE_LANES(Type, name)
+// Of a loop that has no scalar form.
+#define TORCH_ACLNN_DECLARE_LANES(Type, name) \
+    namespace baseline {                      \
+    Type name;                                \
+    }                                         \
+    namespace avx2 {                          \
+    Type name;                                \
+    }                                         \
+    namespace avx512 {                        \
+    Type name;                                \
     }
 
-// A form of a loop, as a pointer to a function: that of the instruction set, and that which this process uses.
-#define TORCH_ACLNN_LOOP(name) TORCH_ACLNN_LOOP_FOR(isa(), name)
+// The form of a loop that this process uses, as a pointer to a function; and that of an instruction set, of a loop that has no scalar form.
+#define TORCH_ACLNN_LOOP(name) TORCH_ACLNN_FORM_OF(isa(), scalar::name, name)
+#define TORCH_ACLNN_LANES(isa, name) TORCH_ACLNN_FORM_OF(isa, static_cast<decltype(&baseline::name)>(nullptr), name)
 #if defined(TORCH_ACLNN_SCALAR_ONLY)
-#define TORCH_ACLNN_LOOP_FOR(isa, name) form_for(isa, scalar::name, scalar::name)
+#define TORCH_ACLNN_FORM_OF(isa, scalar_form, name) form_for(isa, scalar_form, scalar_form)
 #elif defined(__x86_64__)
-#define TORCH_ACLNN_LOOP_FOR(isa, name) form_for(isa, scalar::name, baseline::name, avx2::name, avx512::name)
+#define TORCH_ACLNN_FORM_OF(isa, scalar_form, name) form_for(isa, scalar_form, baseline::name, avx2::name, avx512::name)
 #else
-#define TORCH_ACLNN_LOOP_FOR(isa, name) form_for(isa, scalar::name, baseline::name)
+#define TORCH_ACLNN_FORM_OF(isa, scalar_form, name) form_for(isa, scalar_form, baseline::name)
 #endif

@@ -7,11 +7,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/support/axis_table.h"
 #include "kernels/support/dtype.h"
 #include "kernels/support/loop.h"
 #include "kernels/support/scratch.h"
 #include "kernels/support/view.h"
-#include "kernels/support/windows.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

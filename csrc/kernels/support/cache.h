@@ -12,9 +12,12 @@ int64_t last_cache_bytes();
 
 // Other tensors of a call and other programs use a part of the last cache. A tensor that is large does not stay there from call to call: it
 // is read from memory, and a result is written around the caches, because it would push out the rest.
+inline bool is_large(int64_t bytes) {
+    return 8 * bytes > 5 * last_cache_bytes();
+}
 template <int Rank>
 bool is_large(const View<Rank>& tensor) {
-    return 8 * tensor.bytes() > 5 * last_cache_bytes();
+    return is_large(tensor.bytes());
 }
 
 // A tensor of this size may have to be read from memory.

@@ -1,0 +1,169 @@
+#include "kernels/separable/axis.h"
+
+namespace torch_aclnn::kernels {
+namespace {
+
+int64_t floor_div(int64_t a, int64_t b) {
+    return a / b - (a % b < 0 ? 1 : 0);
+}
+
+// floor(begin / divisor), floor((begin + step) / divisor), floor((begin + 2 * step) / divisor), ...: without a division for each.
+class Quotients {
+   public:
+    Quotients(int64_t begin, int64_t step, int64_t divisor)
+        : divisor_(divisor),
+          quotient_(floor_div(begin, divisor)),
+          rest_(begin - quotient_ * divisor),
+          quotient_step_(step / divisor),
+          rest_step_(step % divisor) {}
+
+    int64_t next() {
+        const int64_t quotient = quotient_;
+        quotient_ += quotient_step_;
+        rest_ += rest_step_;
+        if (rest_ >= divisor_) rest_ -= divisor_, ++quotient_;
+        return quotient;
+    }
+
+   private:
+    int64_t divisor_, quotient_, rest_, quotient_step_, rest_step_;
+};
+
+}  // namespace
+
+AxisSpec adaptive_spec(int64_t in, int64_t out) {
+    if (out != 0 && in % out == 0) return {AxisSpec::Kind::windows, in, out, in / out, in / out, 0, true, 0};
+    return {AxisSpec::Kind::adaptive, in, out, 0, 0, 0, true, 0};
+}
+
+Axis::Axis(int64_t in, int64_t out)
+    : in_(in), out_(out), allocated_(3 * in + out > kFew ? new int64_t[3 * in + out] : nullptr) {
+    std::fill_n(divisor(), out, 1);
+}
+
+Axis::Axis(const AxisSpec& spec) : Axis(spec.in, spec.out) {
+    switch (spec.kind) {
+        case AxisSpec::Kind::windows: fill_windows(spec); break;
+        case AxisSpec::Kind::adaptive: fill_adaptive_windows(); break;
+        default: fill_sources(spec);
+    }
+}
+
+void Axis::fill_windows(const AxisSpec& spec) {
+    // The windows that hold i start in (i - kernel, i].
+    Quotients past_start(spec.before - spec.kernel, 1, spec.step), last_start(spec.before, 1, spec.step);
+    for (int64_t i = 0; i < in_; ++i) {
+        first()[i] = std::clamp<int64_t>(past_start.next() + 1, 0, out_);
+        last()[i] = std::min(out_, last_start.next() + 1);
+    }
+    for (int64_t o = 0; o < out_; ++o) divisor()[o] = spec.divisor(o);
+    find_runs();
+}
+
+// Solved for o, the form of the windows gives those of input index i.
+void Axis::fill_adaptive_windows() {
+    Quotients first_window(0, out_, in_), last_window(out_ + in_ - 1, out_, in_);
+    for (int64_t i = 0; i < in_; ++i) {
+        first()[i] = first_window.next();
+        last()[i] = last_window.next();
+    }
+    Quotients begin(0, in_, out_), end(in_ + out_ - 1, in_, out_);
+    for (int64_t o = 0; o < out_; ++o) divisor()[o] = end.next() - begin.next();
+    find_runs();
+}
+
+// In ascending order. What was cropped off is left out.
+void Axis::fill_sources(const AxisSpec& spec) {
+    has_sources_ = true;
+    int64_t *const source = divisor(), count = 0;
+    const auto add = [&](int64_t o) {
+        if (o >= 0 && o < out_) source[count++] = o;
+    };
+    for (int64_t i = 0; i < in_; ++i) {
+        first()[i] = count;
+        const int64_t copy = spec.before + i, last_index = in_ - 1;
+        if (spec.kind == AxisSpec::Kind::replication) {  // the two border indices take everything beyond them
+            const int64_t begin = i == 0 ? 0 : copy, end = i == last_index ? out_ - 1 : copy;
+            for (int64_t o = std::max<int64_t>(begin, 0); o <= std::min(end, out_ - 1); ++o) source[count++] = o;
+        } else if (spec.kind == AxisSpec::Kind::reflection) {  // at the first and the last index, which are copied once
+            if (i > 0) add(spec.before - i);
+            add(copy);
+            if (i < last_index) add(copy + 2 * (last_index - i));
+        } else {  // and a period to either side
+            for (int64_t period = -1; period <= 1; ++period) add(copy + period * in_);
+        }
+        last()[i] = count;
+    }
+}
+
+void Axis::find_runs() {
+    int64_t* const run_end = numbers() + 2 * in_;
+    int64_t end = in_;
+    for (int64_t i = in_ - 1; i >= 0; --i) {
+        const bool like_next = i + 1 == in_ || (first()[i] == first()[i + 1] && last()[i] == last()[i + 1]);
+        end = like_next ? end : i + 1;
+        run_end[i] = end;
+    }
+}
+
+bool Axis::has_one_divisor() const {
+    return std::all_of(divisor(), divisor() + out_, [this](int64_t d) { return d == divisor()[0]; });
+}
+
+int64_t Axis::most_terms() const {
+    int64_t most = 0;
+    for (int64_t i = 0; i < in_; ++i) most = std::max(most, last()[i] - first()[i]);
+    return most;
+}
+
+int64_t Axis::sum_count() const {
+    int64_t count = 0;
+    for (int64_t i = 0; i < in_; ++i) count += last()[i] - first()[i] > 1 ? 1 : 0;
+    return count;
+}
+
+bool Axis::has_one_term_each() const {
+    return std::equal(first(), first() + in_, last(), [](int64_t begin, int64_t end) { return end - begin == 1; });
+}
+
+bool Axis::is_identity() const {
+    if (in_ != out_) return false;
+    for (int64_t i = 0; i < in_; ++i)
+        if (first()[i] != i || last()[i] != i + 1 || divisor()[i] != 1) return false;
+    return true;
+}
+
+int64_t Axis::run_count() const {
+    int64_t count = 0;
+    for (int64_t i = 0; i < in_; i = run_end()[i]) ++count;
+    return count;
+}
+
+Axis Axis::repeat_each(int64_t count, int64_t divisor) const {
+    Axis repeated(in_ * count, out_);
+    for (int64_t i = 0; i < in_; ++i) {
+        std::fill_n(repeated.first() + i * count, count, first()[i]);
+        std::fill_n(repeated.last() + i * count, count, last()[i]);
+    }
+    std::transform(this->divisor(), this->divisor() + out_, repeated.divisor(), [=](int64_t own) { return own * divisor; });
+    repeated.find_runs();
+    return repeated;
+}
+
+Axis Axis::combine(const Axis& inner) const {
+    Axis combined(in_ * inner.in_, out_ * inner.out_);
+    combined.has_sources_ = true;
+    const AxisTable outer_table = table(), inner_table = inner.table();
+    int64_t *const source = combined.divisor(), count = 0;
+    for (int64_t i = 0, index = 0; i < in_; ++i)
+        for (int64_t k = 0; k < inner.in_; ++k, ++index) {
+            combined.first()[index] = count;
+            for (int64_t t = outer_table.first[i]; t < outer_table.last[i]; ++t)
+                for (int64_t u = inner_table.first[k]; u < inner_table.last[k]; ++u)
+                    source[count++] = outer_table.source[t] * inner.out_ + inner_table.source[u];
+            combined.last()[index] = count;
+        }
+    return combined;
+}
+
+}  // namespace torch_aclnn::kernels

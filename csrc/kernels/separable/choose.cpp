@@ -1,0 +1,91 @@
+#include "kernels/separable/choose.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/separable/strategies.h"
+#include "kernels/simd/isa.h"
+
+namespace torch_aclnn::kernels {
+namespace {
+
+struct Strategy {
+    const char* name;
+    bool (*can)(const Problem&);
+    bool (*pays)(const Problem&);
+    void (*run)(const Problem&, int thread_count);
+    bool is_form = false;  // runs another strategy, on another form of the problem
+};
+
+bool always(const Problem&) {
+    return true;
+}
+
+constexpr const char* kScalar = "scalar";
+
+// In the order in which they are asked. Builds for sanitizers have no lanes.
+constexpr Strategy kStrategies[] = {
+    {"small", can_small, pays_small, run_small},
+#if !defined(TORCH_ACLNN_SCALAR_ONLY)
+    {"long_rows", can_long_rows, always, run_long_rows, true},
+    {"full_width", can_full_width, pays_full_width_of_long_runs, run_full_width},
+    {"transposed", can_transposed, pays_transposed, run_transposed},
+    {"flat", can_flat, pays_flat, run_flat},
+    {"full_width", can_full_width, pays_full_width, run_full_width},
+    {"single_planes", can_single_planes, pays_single_planes, run_single_planes, true},
+    {"volumes", can_volumes, always, run_volumes},
+    {"channels", can_channels, pays_channels, run_channels},
+    {"planes", can_planes, always, run_planes},
+    {"rows", can_rows, always, run_rows},
+#endif
+    {kScalar, always, always, run_scalar},
+};
+
+constexpr const char* kLoopVariable = "TORCH_ACLNN_LOOP";
+thread_local const char* last = "none";
+
+// The name that the environment variable has; empty: the table decides.
+const std::string& named_loop() {
+    static const std::string name = [] {
+        const char* value = std::getenv(kLoopVariable);
+        return std::string(value == nullptr || std::strcmp(value, "auto") == 0 ? "" : value);
+    }();
+    return name;
+}
+
+void run(const Strategy& strategy, const Problem& problem, int thread_count) {
+    strategy.run(problem, thread_count);
+    if (!strategy.is_form) last = strategy.name;
+}
+
+}  // namespace
+
+void run_best(const Problem& problem, int thread_count) {
+    // There is no lane to be filled where the scalar form is asked for.
+    const std::string& name = isa() == Isa::scalar ? kScalar : named_loop();
+    if (!name.empty())
+        for (const Strategy& strategy : kStrategies)
+            if (name == strategy.name && strategy.can(problem)) return run(strategy, problem, thread_count);
+    for (const Strategy& strategy : kStrategies)
+        if (strategy.can(problem) && strategy.pays(problem)) return run(strategy, problem, thread_count);
+}
+
+const char* last_loop() {
+    return last;
+}
+
+void check_named_loop() {
+    const std::string& name = named_loop();
+    std::string known = "auto";
+    for (const Strategy& strategy : kStrategies) {
+        if (name == strategy.name) return;
+        if (known.find(strategy.name) == std::string::npos) known += std::string(", ") + strategy.name;
+    }
+    if (!name.empty()) throw std::invalid_argument(std::string(kLoopVariable) + ": expected one of " + known + ", got '" + name + "'");
+}
+
+}  // namespace torch_aclnn::kernels
