@@ -36,12 +36,10 @@ AxisSpec adaptive_spec(int64_t in, int64_t out) {
     return {AxisSpec::Kind::adaptive, in, out, 0, 0, 0, true, 0};
 }
 
-Axis::Axis(int64_t in, int64_t out)
-    : in_(in), out_(out), allocated_(3 * in + out > kFew ? new int64_t[3 * in + out] : nullptr) {
-    std::fill_n(divisor(), out, 1);
-}
+Axis::Axis(int64_t in, int64_t out, bool has_sources)
+    : in_(in), out_(out), has_sources_(has_sources), numbers_((has_sources ? 2 : 3) * in + out) {}
 
-Axis::Axis(const AxisSpec& spec) : Axis(spec.in, spec.out) {
+Axis::Axis(const AxisSpec& spec) : Axis(spec.in, spec.out, !spec.has_windows()) {
     switch (spec.kind) {
         case AxisSpec::Kind::windows: fill_windows(spec); break;
         case AxisSpec::Kind::adaptive: fill_adaptive_windows(); break;
@@ -74,7 +72,6 @@ void Axis::fill_adaptive_windows() {
 
 // In ascending order. What was cropped off is left out.
 void Axis::fill_sources(const AxisSpec& spec) {
-    has_sources_ = true;
     int64_t *const source = divisor(), count = 0;
     const auto add = [&](int64_t o) {
         if (o >= 0 && o < out_) source[count++] = o;
@@ -97,7 +94,7 @@ void Axis::fill_sources(const AxisSpec& spec) {
 }
 
 void Axis::find_runs() {
-    int64_t* const run_end = numbers() + 2 * in_;
+    int64_t* const run_end = divisor() + out_;
     int64_t end = in_;
     for (int64_t i = in_ - 1; i >= 0; --i) {
         const bool like_next = i + 1 == in_ || (first()[i] == first()[i + 1] && last()[i] == last()[i + 1]);
@@ -140,7 +137,7 @@ int64_t Axis::run_count() const {
 }
 
 Axis Axis::repeat_each(int64_t count, int64_t divisor) const {
-    Axis repeated(in_ * count, out_);
+    Axis repeated(in_ * count, out_, false);
     for (int64_t i = 0; i < in_; ++i) {
         std::fill_n(repeated.first() + i * count, count, first()[i]);
         std::fill_n(repeated.last() + i * count, count, last()[i]);
@@ -151,8 +148,7 @@ Axis Axis::repeat_each(int64_t count, int64_t divisor) const {
 }
 
 Axis Axis::combine(const Axis& inner) const {
-    Axis combined(in_ * inner.in_, out_ * inner.out_);
-    combined.has_sources_ = true;
+    Axis combined(in_ * inner.in_, out_ * inner.out_, true);
     const AxisTable outer_table = table(), inner_table = inner.table();
     int64_t *const source = combined.divisor(), count = 0;
     for (int64_t i = 0, index = 0; i < in_; ++i)

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "kernels/support/axis_table.h"
+#include "kernels/support/numbers.h"
 
 namespace torch_aclnn::kernels {
 
@@ -29,6 +29,7 @@ struct AxisSpec {
         const int64_t start = o * step - before;
         return count_include_pad ? std::min(start + kernel, in + before) - start : end(o) - begin(o);
     }
+    bool has_windows() const { return kind == Kind::windows || kind == Kind::adaptive; }
     bool overlaps() const { return kernel > step; }
     bool slides() const { return step == 1 && kernel > 1; }
     bool is_trivial() const { return in == 1 && out == 1 && before == 0; }
@@ -37,25 +38,22 @@ struct AxisSpec {
 // The windows of adaptive pooling: window o covers [floor(o * in / out), ceil((o + 1) * in / out)). Where the sizes divide, they are alike.
 AxisSpec adaptive_spec(int64_t in, int64_t out);
 
-// Owns the lists of an axis. All of them are one piece of memory, and few numbers need no allocation, which takes as long as some rows of a
-// small tensor.
+// Owns the lists of an axis, which are one piece of memory.
 class Axis {
    public:
     explicit Axis(const AxisSpec& spec);
-    // Of windows, whose lists are still to be filled; by default nothing is divided.
-    Axis(int64_t in, int64_t out);
 
     int64_t in() const { return in_; }
     int64_t out() const { return out_; }
-    int64_t* first() { return numbers(); }
-    int64_t* last() { return numbers() + in_; }
-    int64_t* divisor() { return numbers() + 3 * in_; }  // of each window
-    const int64_t* first() const { return numbers(); }
-    const int64_t* last() const { return numbers() + in_; }
-    const int64_t* run_end() const { return numbers() + 2 * in_; }
-    const int64_t* divisor() const { return numbers() + 3 * in_; }
+    int64_t* first() { return numbers_.data(); }
+    int64_t* last() { return numbers_.data() + in_; }
+    int64_t* divisor() { return numbers_.data() + 2 * in_; }  // of each window
+    const int64_t* first() const { return numbers_.data(); }
+    const int64_t* last() const { return numbers_.data() + in_; }
+    const int64_t* divisor() const { return numbers_.data() + 2 * in_; }
+    const int64_t* run_end() const { return numbers_.data() + 2 * in_ + out_; }  // of windows
     AxisTable table(const void* scale = nullptr) const {
-        return {in_, out_, first(), last(), has_sources_ ? numbers() + 3 * in_ : nullptr, run_end(), scale};
+        return {in_, out_, first(), last(), has_sources_ ? divisor() : nullptr, run_end(), scale};
     }
 
     // To be called when the lists of windows have been filled.
@@ -76,17 +74,14 @@ class Axis {
     Axis combine(const Axis& inner) const;
 
    private:
-    static constexpr int64_t kFew = 128;
-    int64_t* numbers() { return allocated_ ? allocated_.get() : few_; }
-    const int64_t* numbers() const { return allocated_ ? allocated_.get() : few_; }
+    Axis(int64_t in, int64_t out, bool has_sources);
     void fill_windows(const AxisSpec& spec);
     void fill_adaptive_windows();
     void fill_sources(const AxisSpec& spec);
 
     int64_t in_, out_;
-    bool has_sources_ = false;  // in place of divisors
-    std::unique_ptr<int64_t[]> allocated_;
-    int64_t few_[kFew];
+    bool has_sources_;  // in place of divisors, and no runs
+    Numbers numbers_;
 };
 
 // Each value so many times.

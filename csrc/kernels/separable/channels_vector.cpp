@@ -4,7 +4,6 @@
 #include "kernels/simd/terms.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
-namespace {
 
 // Tiles of columns and channels keep their sums in the first cache; rows are counted over n, h.
 template <class T>
@@ -200,8 +199,6 @@ class AverageChannels {
     const int64_t step_;  // from a column of grad_input to the next
     int64_t channels_ = 0;
 };
-
-}  // namespace
 
 void average_channels(const ChannelsJob& job, int64_t begin, int64_t end, void* scratch) {
     visit_sums(job.grad_input.dtype, [&](auto element) {

@@ -4,7 +4,6 @@
 #include "kernels/simd/terms.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
-namespace {
 
 template <class T>
 class AveragePlanes {
@@ -121,8 +120,6 @@ class AveragePlanes {
     T* row_;
     Sink sink_;
 };
-
-}  // namespace
 
 void average_planes(const PlanesJob& job, int64_t begin, int64_t end, void* scratch) {
     visit_sums(job.grad_input.dtype, [&](auto element) { AveragePlanes<decltype(element)>(job, scratch).run(begin, end); });

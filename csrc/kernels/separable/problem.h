@@ -19,7 +19,7 @@ class Problem {
     // Of pooling: a form of another problem. `columns_spec` is that of the columns, if they have one.
     Problem(const View<5>& grad_output, const View<5>& grad_input, Axis depth, Axis rows, Axis columns, const AxisSpec& columns_spec);
 
-    bool pools() const { return specs_[2].kind == AxisSpec::Kind::windows || specs_[2].kind == AxisSpec::Kind::adaptive; }
+    bool pools() const { return specs_[2].has_windows(); }
     // Whether planes are pooled with others of their volume.
     bool has_volumes() const { return pools() && !specs_[0].is_trivial(); }
     const AxisSpec& spec(int d) const { return specs_[d]; }

@@ -14,7 +14,7 @@ namespace {
 // The job of a call, and the tables that it points to.
 class RowsPlan {
    public:
-    explicit RowsPlan(const Problem& problem) {
+    explicit RowsPlan(const Problem& problem) : row_offsets_(problem.rows().out()) {
         job_.grad_output = problem.source;
         job_.grad_input = problem.target;
         job_.rows = problem.rows().table();
@@ -67,12 +67,10 @@ class RowsPlan {
 
     void find_row_offsets() {
         const View<5>& out = job_.grad_output;
-        const int64_t count = job_.rows.last[job_.rows.in - 1];
-        row_offsets_.reserve(count);
-        for (int64_t term = 0; term < count; ++term) {
+        for (int64_t term = 0, count = job_.rows.last[job_.rows.in - 1]; term < count; ++term) {
             const int64_t row = job_.rows.source[term];
-            row_offsets_.push_back(out.size[2] == 1 ? row * out.stride[3]
-                                                    : row / out.size[3] * out.stride[2] + row % out.size[3] * out.stride[3]);
+            row_offsets_.data()[term] = out.size[2] == 1 ? row * out.stride[3]
+                                                         : row / out.size[3] * out.stride[2] + row % out.size[3] * out.stride[3];
         }
         job_.row_offsets = row_offsets_.data();
     }
@@ -102,7 +100,7 @@ class RowsPlan {
         job_.prefetch = is_wide && is_read_from_memory;
     }
 
-    std::vector<int64_t> row_offsets_;
+    Numbers row_offsets_;
     GatherPlan column_sums_;
     RowsJob job_{};
 };
