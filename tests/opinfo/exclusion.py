@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 NO_DOUBLE = "DOUBLE, which no floating operator lists"
 OWN_WORDS = "Bad arguments of poolings are refused in torch_npu's own words"
 
+NOT_EMPTY = r"(?!.*input=Tensor\[size=\(0,)"
 GRADIENTS = ("backward", "noncontiguous_backward", "gradcheck", "gradgradcheck")
 
 

@@ -11,14 +11,16 @@ def entries(operator: Operator) -> tuple[Entry, ...]:
 
 
 # Of one output cell torch makes a mean.
-ONE_CELL, ONE_CELL_OF_A_VOLUME = r"\(1,\)", r".*args=\(\(1,1,1\)\)"
+ONE_CELL, ONE_CELL_OF_A_ROW, ONE_CELL_OF_A_VOLUME = r"\(1,\)", r".*args=\(1\)", r".*args=\(\(1,1,1\)\)"
 EXCLUSIONS = (
-    no_double(r"nn\.functional\.adaptive_avg_pool[12]d"),
-    no_double(r"nn\.AdaptiveAvgPool2d", samples=f"(?!{ONE_CELL})"),
-    no_double(r"nn\.AdaptiveAvgPool2d", "ours", GRADIENTS, ONE_CELL),
+    no_double(r"nn\.functional\.adaptive_avg_pool2d"),
+    no_double(r"nn\.functional\.adaptive_avg_pool1d", samples=f"(?!{ONE_CELL_OF_A_ROW})"),
+    no_double(r"nn\.functional\.adaptive_avg_pool1d", "ours", GRADIENTS, ONE_CELL_OF_A_ROW),
+    no_double(r"nn\.AdaptiveAvgPool[12]d", samples=f"(?!{ONE_CELL})"),
+    no_double(r"nn\.AdaptiveAvgPool[12]d", "ours", GRADIENTS, ONE_CELL),
     no_double(r"nn\.functional\.adaptive_avg_pool3d", samples=f"(?!{ONE_CELL_OF_A_VOLUME})"),
     no_double(r"nn\.functional\.adaptive_avg_pool3d", "ours", GRADIENTS, ONE_CELL_OF_A_VOLUME),
-    no_double(r"nn\.AdaptiveAvgPool[13]d"),
+    no_double(r"nn\.AdaptiveAvgPool3d"),
     Exclusion(
         OWN_WORDS,
         r"nn\.functional\.adaptive_avg_pool2d",

@@ -1,11 +1,12 @@
 """Padding. PyTorch has an entry for each mode of its one function, which is listed with the operator of images."""
 
 import torch_aclnn
+import torch
 from torch import Tensor
 from torch_aclnn._operators import Operator
 
 from opinfo.entry import Entry
-from opinfo.exclusion import no_double
+from opinfo.exclusion import GRADIENTS, NOT_EMPTY, Exclusion, no_double
 
 VARIANTS = {"replicate": ("replicate", "replicate_negative"), "reflect": ("reflect",), "circular": ("circular",)}
 FUNCTIONS = {"replicate": "replication_pad", "reflect": "reflection_pad", "circular": "circular_pad"}
@@ -23,4 +24,20 @@ def entries(operator: Operator) -> tuple[Entry, ...]:
     return *functions, *modules
 
 
-EXCLUSIONS = (no_double(r"nn\.functional\.pad\.circular|nn\.CircularPad.d"),)
+# Of circular padding the paddings below the size that they extend; else ours is torch's own function, which is made of copies.
+WITHIN = r"(\(1,\)|\(\(1, 2\),\))"
+THREE_TYPES = "gradOutput, self and gradInput: FLOAT16, FLOAT, BF16; one type and format"
+SEVERAL_ROUNDINGS = "The gradient of circular padding is rounded at each sum"
+BACKWARDS = ("backward", "noncontiguous_backward")
+HALVES, COMPLEX = (torch.float16, torch.bfloat16), (torch.complex64, torch.complex128)
+ROUNDED = r"AssertionError|not close|differ"
+EXCLUSIONS = (
+    no_double(r"nn\.functional\.pad\.circular", "ours", GRADIENTS, NOT_EMPTY),
+    no_double(r"nn\.CircularPad.d", "ours", GRADIENTS, WITHIN),
+    Exclusion(THREE_TYPES, r"nn\.functional\.pad\.circular", "got COMPLEX", "ours", COMPLEX, BACKWARDS, NOT_EMPTY),
+    Exclusion(
+        SEVERAL_ROUNDINGS, r"nn\.functional\.pad\.circular", ROUNDED, "torch", HALVES, BACKWARDS, r".*size=\((3, 3, 5, 5|1, 3, 3, 3, 3)\)"
+    ),
+    Exclusion(SEVERAL_ROUNDINGS, r"nn\.CircularPad[23]d", ROUNDED, "torch", HALVES, BACKWARDS),
+    Exclusion(SEVERAL_ROUNDINGS, r"nn\.CircularPad[23]d", ROUNDED, "ours", HALVES, BACKWARDS, f"(?!{WITHIN})"),
+)
