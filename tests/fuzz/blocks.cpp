@@ -114,8 +114,14 @@ void Blocks::require_untouched(const char* when) const {
 }
 
 bool Blocks::is_bad(size_t at) const {
-    int64_t index, plane = 1;
-    std::memcpy(&index, block(2) + at, sizeof index);
+    int64_t index = 0, plane = 1;
+    if (call_.tensors[2].dtype == ACL_INT32) {
+        int32_t narrow;
+        std::memcpy(&narrow, block(2) + at, sizeof narrow);
+        index = narrow;
+    } else {
+        std::memcpy(&index, block(2) + at, sizeof index);
+    }
     for (const int64_t size : call_.arrays[0].values) plane *= size;
     return index < 0 || index >= plane;
 }

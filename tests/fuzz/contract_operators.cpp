@@ -40,55 +40,68 @@ bool average_size_fits(int64_t in, int64_t out, Wide kernel, Wide stride, Wide p
     return pooled >= 1 && pooled == out;
 }
 
-bool average(const Call& c) {
-    const TensorSpec &gradient = c.tensors[0], &self = c.tensors[1], &result = c.tensors[2];
+// Gradient, self and result of planes with so many dimensions, of one type; the gradient's planes may have other sizes.
+bool are_planes(const Call& c, const Types& types, size_t dims) {
+    const TensorSpec &gradient = c.tensors.front(), &self = c.tensors[1], &result = c.tensors.back();
     for (const TensorSpec* t : {&gradient, &self, &result})
-        if (floating().count(t->dtype) == 0 || t->dtype != self.dtype || !has_rank(*t, 3, 4) ||
-            (t->format != ACL_FORMAT_NCHW && t->format != ACL_FORMAT_NCL))
-            return false;
-    if (self.format != result.format || self.sizes != result.sizes || !same_front(gradient, self, 2)) return false;
-    if (last(self, 3) > 65535) return false;
+        if (types.count(t->dtype) == 0 || t->dtype != self.dtype || !has_rank(*t, dims + 1, dims + 2)) return false;
+    return self.sizes == result.sizes && same_front(gradient, self, dims);
+}
+
+// For one of the windows' numbers, which may be one for all dimensions.
+int64_t of_dim(const Sizes& values, size_t d) {
+    return values[values.size() == 1 ? 0 : d];
+}
+
+bool average(const Call& c, size_t dims) {
+    const TensorSpec &gradient = c.tensors[0], &self = c.tensors[1], &result = c.tensors[2];
+    if (dims == 3 && product() != Product::a2) return false;
+    if (!are_planes(c, floating(), dims) || self.format != result.format) return false;
     const Sizes &kernel = c.arrays[0].values, &padding = c.arrays[2].values;
     const bool has_stride = c.arrays[1].handle == Handle::live && !c.arrays[1].values.empty();
     const Sizes& stride = has_stride ? c.arrays[1].values : kernel;
     for (const Sizes* values : {&kernel, &stride, &padding})
-        if (values->empty() || values->size() > 2) return false;
+        if (values->size() != 1 && values->size() != dims) return false;
     if (!all_between(kernel, 1, INT32_MAX) || !all_between(stride, 1, INT32_MAX) || !all_between(padding, 0, INT32_MAX)) return false;
-    for (size_t d = 0; d < 2; ++d) {
-        const int64_t k = d == 0 ? kernel.front() : kernel.back(), s = d == 0 ? stride.front() : stride.back();
-        const int64_t p = d == 0 ? padding.front() : padding.back();
-        if (p > k / 2 || !average_size_fits(last(self, 2 - d), last(gradient, 2 - d), k, s, p, c.ceil_mode)) return false;
+    for (size_t d = 0; d < dims; ++d) {
+        const int64_t k = of_dim(kernel, d), s = of_dim(stride, d), p = of_dim(padding, d);
+        if (p > k / 2 || !average_size_fits(last(self, dims - d), last(gradient, dims - d), k, s, p, c.ceil_mode)) return false;
     }
-    if (c.divisor < -255 || c.divisor > 255 || c.cube_math_type < 0 || c.cube_math_type > 3) return false;
+    if (dims == 3) return true;
+    for (const TensorSpec* t : {&gradient, &self, &result})
+        if (t->format != ACL_FORMAT_NCHW && t->format != ACL_FORMAT_NCL) return false;
+    if (last(self, 3) > 65535 || c.divisor < -255 || c.divisor > 255 || c.cube_math_type < 0 || c.cube_math_type > 3) return false;
     return product() == Product::a2 || self.dtype != ACL_FLOAT || c.cube_math_type == 1 || c.cube_math_type == 2;
 }
 
-bool adaptive(const Call& c, size_t plane) {
-    const TensorSpec &gradient = c.tensors[0], &self = c.tensors[1], &result = c.tensors[2];
-    if (plane == 3 && product() != Product::a2) return false;
-    for (const TensorSpec* t : {&gradient, &self, &result})
-        if (floating().count(t->dtype) == 0 || t->dtype != self.dtype || t->format != self.format || !has_rank(*t, plane + 1, plane + 2))
-            return false;
-    if (self.sizes != result.sizes || !same_front(gradient, self, plane)) return false;
-    return is_empty(self) || !is_empty(gradient);
+bool same_formats(const Call& c) {
+    return c.tensors[0].format == c.tensors[1].format && c.tensors[2].format == c.tensors[1].format;
 }
 
-bool padding(const Call& c, bool reflects) {
-    const TensorSpec &gradient = c.tensors[0], &self = c.tensors[1], &result = c.tensors[2];
+bool adaptive(const Call& c, size_t dims) {
+    if (dims == 3 && product() != Product::a2) return false;
+    if (!are_planes(c, floating(), dims) || !same_formats(c)) return false;
+    return is_empty(c.tensors[1]) || !is_empty(c.tensors[0]);
+}
+
+bool padding(const Call& c, Kind kind, size_t dims) {
+    const bool is_circular = kind == Kind::circular;
+    if (product() != Product::a2 && (is_circular || (dims == 3 && product() == Product::inference))) return false;
     Types types = floating();
-    types.insert({ACL_DOUBLE, ACL_COMPLEX64, ACL_COMPLEX128});
-    for (const TensorSpec* t : {&gradient, &self, &result}) {
-        if (types.count(t->dtype) == 0 || t->dtype != self.dtype || t->format != self.format || !has_rank(*t, 3, 4)) return false;
-        for (size_t d = t->sizes.size() == 4 ? 1 : 0; d < t->sizes.size(); ++d)
-            if (t->sizes[d] == 0) return false;
-    }
+    if (!is_circular) types.insert({ACL_DOUBLE, ACL_COMPLEX64, ACL_COMPLEX128});
+    if (!are_planes(c, types, dims) || !same_formats(c)) return false;
+    for (const TensorSpec& t : c.tensors)
+        for (size_t d = t.sizes.size() == dims + 2 ? 1 : 0; d < t.sizes.size(); ++d)
+            if (t.sizes[d] == 0) return false;
+    const TensorSpec &gradient = c.tensors[0], &self = c.tensors[1];
     const Sizes& pad = c.arrays[0].values;
-    if (self.sizes != result.sizes || !same_front(gradient, self, 2) || pad.size() != 4 || !all_between(pad, INT32_MIN, INT32_MAX))
-        return false;
-    for (size_t i = 0; i < 4; ++i)
-        if (reflects && pad[i] >= last(self, i < 2 ? 1 : 2)) return false;
-    return Wide{last(gradient, 1)} == Wide{last(self, 1)} + pad[0] + pad[1] &&
-           Wide{last(gradient, 2)} == Wide{last(self, 2)} + pad[2] + pad[3];
+    if (pad.size() != 2 * dims || !all_between(pad, is_circular ? 0 : INT32_MIN, INT32_MAX)) return false;
+    for (size_t i = 0; i < pad.size(); ++i) {
+        const int64_t size = last(self, i / 2 + 1);
+        if (kind == Kind::reflection ? pad[i] >= size : is_circular && pad[i] > size) return false;
+        if (Wide{last(gradient, i / 2 + 1)} != Wide{size} + pad[i / 2 * 2] + pad[i / 2 * 2 + 1]) return false;
+    }
+    return true;
 }
 
 bool is_contiguous(const TensorSpec& t) {
@@ -98,22 +111,23 @@ bool is_contiguous(const TensorSpec& t) {
     return true;
 }
 
-bool unpool(const Call& c) {
+bool unpool(const Call& c, size_t dims) {
     const TensorSpec &gradient = c.tensors[0], &self = c.tensors[1], &indices = c.tensors[2], &result = c.tensors[3];
-    if (product() == Product::inference || indices.dtype != ACL_INT64) return false;
-    const Types types{ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE, ACL_INT8, ACL_UINT8, ACL_INT16, ACL_INT32, ACL_INT64};
-    for (const TensorSpec* t : {&gradient, &self, &result})
-        if (types.count(t->dtype) == 0 || t->dtype != self.dtype) return false;
-    for (const TensorSpec* t : {&gradient, &self, &indices, &result})
-        if (!has_rank(*t, 4, 5) || !same_front(*t, self, 3)) return false;
-    if (indices.sizes != self.sizes || result.sizes != self.sizes) return false;
+    if (product() == Product::inference || (indices.dtype != ACL_INT64 && (dims == 3 || indices.dtype != ACL_INT32))) return false;
+    Types types{ACL_FLOAT, ACL_FLOAT16, ACL_INT8, ACL_UINT8, ACL_INT16, ACL_INT32, ACL_INT64};
+    types.insert(dims == 3 ? ACL_DOUBLE : ACL_BOOL);
+    if (!are_planes(c, types, dims) || indices.sizes != self.sizes) return false;
     for (const TensorSpec* t : {&gradient, &self})
         if (std::count(t->sizes.begin() + 1, t->sizes.end(), 0) > 0) return false;
-    const Sizes &plane = c.arrays[0].values, &stride = c.arrays[1].values, &pad = c.arrays[2].values;
-    for (const Sizes* values : {&plane, &stride, &pad})
-        if (values->size() != 3) return false;
-    if (!all_between(plane, 1, INT32_MAX) || !all_between(stride, 1, INT32_MAX) || !all_between(pad, INT32_MIN, INT32_MAX)) return false;
-    if (!std::equal(plane.begin(), plane.end(), gradient.sizes.end() - 3)) return false;
+    for (const ArraySpec& array : c.arrays)
+        if (array.values.size() != dims) return false;
+    const Sizes& plane = c.arrays[0].values;
+    if (!all_between(plane, 1, INT32_MAX) ||
+        !std::equal(plane.begin(), plane.end(), gradient.sizes.end() - static_cast<std::ptrdiff_t>(dims)))
+        return false;
+    if (dims == 2) return true;
+    const Sizes &stride = c.arrays[1].values, &pad = c.arrays[2].values;
+    if (!all_between(stride, 1, INT32_MAX) || !all_between(pad, INT32_MIN, INT32_MAX)) return false;
     return is_empty(result) || is_contiguous(result);
 }
 
@@ -137,13 +151,14 @@ bool batch_norm(const Call& c) {
 }  // namespace
 
 bool keeps_operator_rules(const Call& call) {
-    switch (entry_points()[call.entry_point].kind) {
-        case Kind::average: return average(call);
-        case Kind::adaptive2d: return adaptive(call, 2);
-        case Kind::adaptive3d: return adaptive(call, 3);
-        case Kind::replication: return padding(call, false);
-        case Kind::reflection: return padding(call, true);
-        case Kind::unpool: return unpool(call);
+    const EntryPoint& e = entry_points()[call.entry_point];
+    switch (e.kind) {
+        case Kind::average: return average(call, e.dims);
+        case Kind::adaptive: return adaptive(call, e.dims);
+        case Kind::replication:
+        case Kind::reflection:
+        case Kind::circular: return padding(call, e.kind, e.dims);
+        case Kind::unpool: return unpool(call, e.dims);
         case Kind::batch_norm: return batch_norm(call);
     }
     return false;

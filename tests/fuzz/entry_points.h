@@ -1,4 +1,4 @@
-// The entry points that are called, by the order of their tensors and arrays.
+// The entry points that are called, by the order of their tensors and arrays. Inputs of regressions/ count on the order of the first seven.
 #pragma once
 
 #include <vector>
@@ -19,10 +19,11 @@ struct Parameter {
     bool optional = false;
 };
 
-enum class Kind { average, adaptive2d, adaptive3d, replication, reflection, unpool, batch_norm };
+enum class Kind { average, adaptive, replication, reflection, circular, unpool, batch_norm };
 
 struct EntryPoint {
     Kind kind;
+    size_t dims;  // of a plane; 0: any
     const char* name;
     std::vector<Parameter> tensors;  // the last one is the output
     size_t arrays;

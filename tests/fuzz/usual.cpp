@@ -97,12 +97,12 @@ int64_t pooled(int64_t in, int64_t kernel, int64_t stride, int64_t padding, bool
     return out;
 }
 
-void average(Bytes& bytes, Call& call) {
+void average(Bytes& bytes, Call& call, size_t dims) {
     const Sizes front = leading(bytes);
     Sizes in, out, kernel, stride, padding;
     call.ceil_mode = bytes.rarely(100);
     call.count_include_pad = bytes.rarely(128);
-    for (int d = 0; d < 2; ++d) {
+    for (size_t d = 0; d < dims; ++d) {
         kernel.push_back(bytes.between(1, 5));
         stride.push_back(bytes.between(1, 4));
         padding.push_back(bytes.between(0, kernel[d] / 2));
@@ -111,7 +111,7 @@ void average(Bytes& bytes, Call& call) {
     }
     call.divisor = bytes.rarely(64) ? bytes.between(0, 200) - 100 : 0;
     const Sizes image = joined(front, in);
-    add_images(bytes, call, joined(front, out), image, floating(bytes), usual_format(image, true));
+    add_images(bytes, call, joined(front, out), image, floating(bytes), usual_format(image, dims == 2));
     call.arrays = {{Handle::live, kernel}, {Handle::live, stride}, {Handle::live, padding}};
 }
 
@@ -126,40 +126,44 @@ void adaptive(Bytes& bytes, Call& call, size_t plane) {
     add_images(bytes, call, joined(front, out), image, floating(bytes), usual_format(image, plane == 2));
 }
 
-void padding(Bytes& bytes, Call& call, bool reflects) {
+void padding(Bytes& bytes, Call& call, Kind kind, size_t dims) {
     const Sizes front = leading(bytes);
-    Sizes in, out(2), pad(4);
-    for (int d = 0; d < 2; ++d) in.push_back(bytes.between(1, 6));
-    for (size_t i = 0; i < 4; ++i) {
-        const int64_t size = in[i < 2 ? 1 : 0];
-        pad[i] = bytes.between(0, reflects ? size - 1 : 5);
+    Sizes in, out, pad(2 * dims);
+    for (size_t d = 0; d < dims; ++d) in.push_back(bytes.between(1, 6));
+    for (size_t i = 0; i < 2 * dims; ++i) {
+        const int64_t size = in[dims - 1 - i / 2];
+        pad[i] = bytes.between(0, kind == Kind::reflection ? size - 1 : kind == Kind::circular ? size : 5);
     }
-    if (bytes.rarely(40) && in[1] > 1) pad[0] = -1;
-    out[0] = in[0] + pad[2] + pad[3];
-    out[1] = in[1] + pad[0] + pad[1];
+    if (bytes.rarely(40) && in[dims - 1] > 1) pad[0] = -1;
+    for (size_t d = 0; d < dims; ++d) out.push_back(in[d] + pad[2 * (dims - 1 - d)] + pad[2 * (dims - 1 - d) + 1]);
     const Sizes image = joined(front, in);
-    const aclDataType dtype = one_of(bytes, {ACL_FLOAT, ACL_FLOAT16, ACL_BF16, ACL_DOUBLE, ACL_COMPLEX64, ACL_COMPLEX128});
+    const aclDataType dtype = kind == Kind::circular
+                                  ? floating(bytes)
+                                  : one_of(bytes, {ACL_FLOAT, ACL_FLOAT16, ACL_BF16, ACL_DOUBLE, ACL_COMPLEX64, ACL_COMPLEX128});
     add_images(bytes, call, joined(front, out), image, dtype, usual_format(image, false));
     call.arrays = {{Handle::live, pad}};
 }
 
-void unpool(Bytes& bytes, Call& call) {
+void unpool(Bytes& bytes, Call& call, size_t dims) {
     const Sizes front = leading(bytes);
     Sizes in, out;
-    for (int d = 0; d < 3; ++d) {
+    for (size_t d = 0; d < dims; ++d) {
         in.push_back(bytes.between(1, 3));
         out.push_back(bytes.between(1, 4));
     }
     const Sizes image = joined(front, in);
-    const aclDataType dtype = one_of(bytes, {ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE, ACL_INT8, ACL_UINT8, ACL_INT16, ACL_INT32, ACL_INT64});
+    const aclDataType eighth = dims == 3 ? ACL_DOUBLE : ACL_BOOL;
+    const aclDataType dtype = one_of(bytes, {ACL_FLOAT, ACL_FLOAT16, eighth, ACL_INT8, ACL_UINT8, ACL_INT16, ACL_INT32, ACL_INT64});
+    const aclDataType index_type = dims == 3 ? ACL_INT64 : one_of(bytes, {ACL_INT64, ACL_INT32});
     const aclFormat format = usual_format(image, false);
     call.tensors.push_back(tensor(bytes, joined(front, out), dtype, format, Role::read));
     call.tensors.push_back(tensor(bytes, image, dtype, format, Role::shape_only));
-    call.tensors.push_back(tensor(bytes, image, ACL_INT64, format, Role::read));
+    call.tensors.push_back(tensor(bytes, image, index_type, format, Role::read));
     TensorSpec result = tensor(bytes, image, dtype, format, Role::written);
-    result.strides = contiguous_strides(result.sizes);
+    if (dims == 3) result.strides = contiguous_strides(result.sizes);
     call.tensors.push_back(result);
-    call.arrays = {{Handle::live, out}, {Handle::live, {1, 2, 2}}, {Handle::live, {0, 0, bytes.between(0, 2)}}};
+    call.arrays = {{Handle::live, out}};
+    if (dims == 3) call.arrays.insert(call.arrays.end(), {{Handle::live, {1, 2, 2}}, {Handle::live, {0, 0, bytes.between(0, 2)}}});
 }
 
 void batch_norm(Bytes& bytes, Call& call) {
@@ -189,13 +193,14 @@ std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& sizes) {
 Call usual_call(Bytes& bytes) {
     Call call;
     call.entry_point = bytes.below(entry_points().size());
-    switch (entry_points()[call.entry_point].kind) {
-        case Kind::average: average(bytes, call); break;
-        case Kind::adaptive2d: adaptive(bytes, call, 2); break;
-        case Kind::adaptive3d: adaptive(bytes, call, 3); break;
-        case Kind::replication: padding(bytes, call, false); break;
-        case Kind::reflection: padding(bytes, call, true); break;
-        case Kind::unpool: unpool(bytes, call); break;
+    const EntryPoint& e = entry_points()[call.entry_point];
+    switch (e.kind) {
+        case Kind::average: average(bytes, call, e.dims); break;
+        case Kind::adaptive: adaptive(bytes, call, e.dims); break;
+        case Kind::replication:
+        case Kind::reflection:
+        case Kind::circular: padding(bytes, call, e.kind, e.dims); break;
+        case Kind::unpool: unpool(bytes, call, e.dims); break;
         case Kind::batch_norm: batch_norm(bytes, call); break;
     }
     for (size_t i = 0; i < call.tensors.size(); ++i) call.tensors[i].block_of = call.tensors[i].handle_of = i;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "entry_points.h"
+
 namespace fuzz {
 namespace {
 
@@ -33,6 +35,7 @@ int64_t index_value(const Call& call, size_t n) {
 void write_value(const Call& call, size_t tensor, size_t n, uint8_t* to) {
     const size_t numbers = kNumbers + (call.values >= kFirstSpecial ? 2 : 0);
     const size_t which = (n + call.values + tensor) % numbers;
+    const bool is_index = tensor == 2 && entry_points()[call.entry_point].kind == Kind::unpool;
     const int64_t whole = static_cast<int64_t>((n * 7 + call.values) % 100 + 1);
     switch (call.tensors[tensor].dtype) {
         case ACL_FLOAT16: return put(kHalf[which], to);
@@ -44,8 +47,9 @@ void write_value(const Call& call, size_t tensor, size_t n, uint8_t* to) {
         case ACL_INT8:
         case ACL_UINT8: return put(static_cast<int8_t>(whole), to);
         case ACL_INT16: return put(static_cast<int16_t>(whole), to);
-        case ACL_INT32: return put(static_cast<int32_t>(whole), to);
-        case ACL_INT64: return put(tensor == 2 ? index_value(call, n) : whole, to);
+        case ACL_BOOL: return put(whole % 2 == 1, to);
+        case ACL_INT32: return put(static_cast<int32_t>(is_index ? index_value(call, n) : whole), to);
+        case ACL_INT64: return put(is_index ? index_value(call, n) : whole, to);
         default: return;
     }
 }

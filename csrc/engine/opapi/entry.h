@@ -124,23 +124,23 @@ aclnnStatus run_phase1(const Call& call, uint64_t* workspace_size, aclOpExecutor
 #define TORCH_ACLNN_ROW_ADDRESS(type, name) &name
 #define TORCH_ACLNN_ROW_NAMED(type, name) ::torch_aclnn::host::named(#name, name)
 
-#define OPAPI_ENTRY(entry_point, family, offer, prepare, ...)                                                                             \
-    static constexpr ::torch_aclnn::host::Offer entry_point##Offer = offer;                                                               \
-    static constexpr torchAclnnParameter entry_point##Parameters[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ROW_DESCRIPTION, __VA_ARGS__)};    \
-    static ::torch_aclnn::host::EntryPoint entry_point##Entry(#entry_point, family, entry_point##Offer.taken().bits(),                    \
-                                                              entry_point##Parameters);                                                   \
-    static constexpr const ::torch_aclnn::host::ErasedKind* entry_point##Kinds[] = {                                                      \
-        TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ROW_KIND, __VA_ARGS__)};                                                                         \
-    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point##GetWorkspaceSize(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ROW_HANDLE, __VA_ARGS__),  \
-                                                                              uint64_t* workspaceSize, aclOpExecutor** executor) {        \
-        const void* const arguments_[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ROW_ADDRESS, __VA_ARGS__)};                                    \
-        const ::torch_aclnn::host::Call call_{entry_point##Entry, entry_point##Offer, entry_point##Kinds, arguments_,                     \
-                                              std::size(arguments_)};                                                                     \
-        return ::torch_aclnn::host::run_phase1(call_, workspaceSize, executor, [&] {                                                      \
-            return prepare(entry_point##Offer, TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ROW_NAMED, __VA_ARGS__));                                 \
-        });                                                                                                                               \
-    }                                                                                                                                     \
-    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,             \
-                                                            aclrtStream stream) {                                                         \
-        return ::torch_aclnn::host::run_phase2(entry_point##Entry, workspace, workspaceSize, executor, stream);                           \
+#define OPAPI_ENTRY(entry_point, family, offer, prepare, ...)                                                                            \
+    static constexpr ::torch_aclnn::host::Offer entry_point##Offer = offer;                                                              \
+    static constexpr torchAclnnParameter entry_point##Parameters[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ROW_DESCRIPTION, __VA_ARGS__)};   \
+    static ::torch_aclnn::host::EntryPoint entry_point##Entry(#entry_point, family, entry_point##Offer.taken().bits(),                   \
+                                                              entry_point##Parameters);                                                  \
+    static constexpr const ::torch_aclnn::host::ErasedKind* entry_point##Kinds[] = {                                                     \
+        TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ROW_KIND, __VA_ARGS__)};                                                                        \
+    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point##GetWorkspaceSize(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ROW_HANDLE, __VA_ARGS__), \
+                                                                              uint64_t* workspaceSize, aclOpExecutor** executor) {       \
+        const void* const arguments_[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ROW_ADDRESS, __VA_ARGS__)};                                   \
+        const ::torch_aclnn::host::Call call_{entry_point##Entry, entry_point##Offer, entry_point##Kinds, arguments_,                    \
+                                              std::size(arguments_)};                                                                    \
+        return ::torch_aclnn::host::run_phase1(call_, workspaceSize, executor, [&] {                                                     \
+            return prepare(entry_point##Offer, TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ROW_NAMED, __VA_ARGS__));                                \
+        });                                                                                                                              \
+    }                                                                                                                                    \
+    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,            \
+                                                            aclrtStream stream) {                                                        \
+        return ::torch_aclnn::host::run_phase2(entry_point##Entry, workspace, workspaceSize, executor, stream);                          \
     }

@@ -90,7 +90,7 @@ constexpr Products kNext{Product::ascend950};
 
 using namespace torch_aclnn::host;
 
-#define PAD_BACKWARD(entry_point, offer, mode, dims)                                                                                 \
+#define PAD_BACKWARD(entry_point, offer, mode, dims)                                                                        \
     OPAPI_ENTRY(entry_point, "padding", (offer), (pad<Padding::mode, dims>), (In, gradOutput), (In, self), (Ints, padding), \
                 (Out, gradInput))
 

@@ -70,7 +70,8 @@ void check_pooled_shape(const AvgPool& a) {
         const uint64_t d = 3 + dim - a.in().rank();
         const int64_t in = a.in().sizes[dim];
         if (in < 1 || in + 2 * p.padding[d] < kernels::smallest_padded_size(p.kernel_size[d], p.stride[d], a.ceil_mode))
-            refuse(a.self.name, "a size that holds a window of " + std::to_string(p.kernel_size[d]) + " in dimension " + std::to_string(dim),
+            refuse(a.self.name,
+                   "a size that holds a window of " + std::to_string(p.kernel_size[d]) + " in dimension " + std::to_string(dim),
                    to_string(a.in().sizes));
         require_dim(a.grad_output, dim, kernels::pooled_size(in, p.kernel_size[d], p.stride[d], p.padding[d], a.ceil_mode));
     }

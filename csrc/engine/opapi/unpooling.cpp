@@ -70,7 +70,8 @@ class WideIndices {
 
    private:
     void add(const kernels::View<5>& indices, int d, const int32_t* first) {
-        for (int64_t i = 0; i < indices.size[d]; ++i, first += indices.stride[d]) d == 4 ? values_.push_back(*first) : add(indices, d + 1, first);
+        for (int64_t i = 0; i < indices.size[d]; ++i, first += indices.stride[d])
+            d == 4 ? values_.push_back(*first) : add(indices, d + 1, first);
     }
 
     kernels::View<5> view_;
@@ -120,9 +121,8 @@ Compute max_unpool3d(const Offer& offer, Named grad_output, Named self, Named in
 
 using namespace torch_aclnn::host;
 
-OPAPI_ENTRY(aclnnMaxUnpool2dBackward, "pooling",
-            (Offer{FLOAT | FLOAT16 | INTEGRAL | BOOL, {Product::training, Product::a2, Product::a3}}), max_unpool2d, (In, gradOutput),
-            (In, self), (In, indices), (Ints, outputSize), (Out, out))
+OPAPI_ENTRY(aclnnMaxUnpool2dBackward, "pooling", (Offer{FLOAT | FLOAT16 | INTEGRAL | BOOL, {Product::training, Product::a2, Product::a3}}),
+            max_unpool2d, (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), (Out, out))
 OPAPI_ENTRY(aclnnMaxUnpool3dBackward, "pooling",
             (Offer{FLOAT | FLOAT16 | DOUBLE | INTEGRAL, {Product::training, Product::a2, Product::a3}}), max_unpool3d, (In, gradOutput),
             (In, self), (In, indices), (Ints, outputSize), (Ints, stride), (Ints, padding), (Out, out))
