@@ -5,6 +5,7 @@ from typing import Any
 
 import torch_aclnn
 import torch
+import torch_npu
 from torch import Tensor, nn
 from torch_aclnn.check.layers import Layer, input_of
 from torch_aclnn.check.records import DeviceTime
@@ -38,7 +39,7 @@ def _microseconds(call: Callable[[], Any]) -> float:
 
 
 def _round(call: Callable[[], Any]) -> float:
-    begin, end = (torch.npu.Event(enable_timing=True) for _ in range(2))
+    begin, end = (torch_npu.npu.Event(enable_timing=True) for _ in range(2))
     begin.record()
     for _ in range(_CALLS):
         call()

@@ -5,8 +5,8 @@ import math
 
 import torch
 import torch_npu
-from torch import nn
 from torch_aclnn import convert
+from torch import nn
 from torch_aclnn.check.cost import network
 
 _ROWS = 10
@@ -46,8 +46,12 @@ def soak(steps: int) -> int:
         finite &= all(map(math.isfinite, losses))
         if step % max(1, steps // _ROWS) == 0:
             torchs, ours = (training.alive[-1] for training in trainings)
-            print(f"{step:>6} {losses[0]:>12.6f} {losses[1]:>12.6f} {abs(losses[0] - losses[1]):>9.1e} {torchs:>13,} {ours:>13,}", flush=True)
+            print(
+                f"{step:>6} {losses[0]:>12.6f} {losses[1]:>12.6f} {abs(losses[0] - losses[1]):>9.1e} {torchs:>13,} {ours:>13,}", flush=True
+            )
     alive = trainings[1].alive
     grows = max(alive[-_ROWS:]) > max(alive[: max(2, steps // _ROWS)])
-    print("failed: a loss is not finite" if not finite else "failed: the converted network needs more and more memory" if grows else "passed")
+    print(
+        "failed: a loss is not finite" if not finite else "failed: the converted network needs more and more memory" if grows else "passed"
+    )
     return int(not finite or grows)

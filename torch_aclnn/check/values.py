@@ -66,12 +66,12 @@ def check_determinism(name: str, dtype: torch.dtype, mode: int) -> Check:
 @contextlib.contextmanager
 def deterministic_algorithms() -> Iterator[None]:
     """Have torch ask for deterministic algorithms while the context lasts."""
-    before = torch.aredeterministic_algorithms_enabled(), torch.isdeterministic_algorithms_warn_only_enabled()
-    torch.usedeterministic_algorithms(True)
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True)
     try:
         yield
     finally:
-        torch.usedeterministic_algorithms(before[0], warn_only=before[1])
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
 
 
 def _call(name: str, sample: Sample, layout: str) -> Tensor:

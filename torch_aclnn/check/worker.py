@@ -10,13 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-<<<<<<< HEAD
-from torch_aclnn.check import cost, features, layers, machine, queued, ranks, records, values
-=======
 import torch
 from torch_aclnn.check import cost, device_time, features, layers, machine, queued, ranks, records, values
-from torch_aclnn.check.layouts import LAYOUTS
->>>>>>> e1f394a (Time backwards by events in the check, without cached executors too, and train a network beside the same converted)
 from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.layouts import LAYOUTS
 
