@@ -69,7 +69,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class DeviceTime:
-    """Microseconds between two events around the backward of a layer, by ours, with deterministic algorithms too, and by torch_npu's own."""
+    """Microseconds between two events around the backward of a layer, by ours, with deterministic algorithms too, and by torch_npu."""
 
     operator: str
     case: str
