@@ -28,6 +28,7 @@ from benchmarks.pairs import autograd_pairs, operator_pairs
 from benchmarks.processes import call_in_ranks
 from benchmarks.ranks import MIB, Collective, CollectiveTime, Norm, NormTime, measure
 from benchmarks.tables import number
+from support.marks import of_a2_and_a3
 
 WITHOUT_TRITON = pytest.mark.skipif(
     importlib.util.find_spec("triton") is not None, reason="with Triton torch_npu has inductor call ATen's gather, on cpu too"
@@ -246,6 +247,7 @@ def test_calling_costs_are_measured_in_each_mode(tmp_path):
     assert all(cost["ratio"] == cost["ours_us"] / cost["theirs_us"] > 0 for cost in costs)
 
 
+@of_a2_and_a3
 def test_ranks_measure_collectives_and_layers_and_an_error_of_theirs_ends_the_run():
     collectives, norm = [Collective(name, 64, "bfloat16") for name in distributed.NAMES], Norm((2, 3, 4))
     times, layers = call_in_ranks(measure, 2, collectives, [norm], True, 1)

@@ -16,7 +16,7 @@ from torch_aclnn.check.layers import NETWORKS
 from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.host import cli
 
-from support.marks import host_engine_only
+from support.marks import host_engine_only, of_a2_and_a3
 from support.subprocesses import run_python
 
 pytestmark = host_engine_only
@@ -32,6 +32,7 @@ def check(*arguments: str, exit_code: int = 0, **environment: str):
     return done.stdout.splitlines()
 
 
+@of_a2_and_a3
 def test_a_selection_passes_and_is_reported(tmp_path):
     lines = check("--operator", "avg_pool2d", "--mode", "1", "--json", str(tmp_path / "report.json"))
     assert lines[0] == "assumed without a source: self and the result may be one memory: confirmed"

@@ -6,7 +6,7 @@ import torch
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check import features, layers, queued, ranks, records, worker
 
-from support.marks import STRICT, host_engine_only
+from support.marks import STRICT, host_engine_only, of_a2_and_a3
 
 pytestmark = host_engine_only
 # Strict mode keeps to pages that do not list bfloat16 for some of the operators.
@@ -94,6 +94,7 @@ def test_a_feature_passes_or_is_not_offered(feature):
     assert found.status == records.PASSED or (found.status == records.NOT_OFFERED and found.message), found.message
 
 
+@of_a2_and_a3
 def test_an_unpooling_that_moves_elements_elsewhere_fails(monkeypatch):
     unpool = torch_aclnn.functional.max_unpool3d
     monkeypatch.setattr(torch_aclnn.functional, "max_unpool3d", lambda pooled, indices, kernel: unpool(pooled, indices.flip(-1), kernel))

@@ -10,7 +10,7 @@ from torch_aclnn.check import cost, error, listed, machine, pairs, records, valu
 from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.layouts import LAYOUTS
 
-from support.marks import host_engine_only
+from support.marks import host_engine_only, of_a2_and_a3
 
 pytestmark = host_engine_only
 
@@ -21,6 +21,7 @@ def replace_operator(monkeypatch, change):
     monkeypatch.setattr(values, "_operator", lambda name: change(operator(name)))
 
 
+@of_a2_and_a3
 def test_a_wrong_result_fails(monkeypatch):
     replace_operator(monkeypatch, lambda operator: lambda *arguments: operator(*arguments) * (1 + 2**-18))
     found = values.check_values("avg_pool2d", torch.float32, "strided view", 1)
@@ -34,6 +35,7 @@ def test_an_element_that_changed_while_it_moved_fails(monkeypatch):
     assert found.status == records.FAILED and "elements that only move have changed" in found.message
 
 
+@of_a2_and_a3
 def test_a_result_that_is_no_number_fails_and_has_no_error_in_json(monkeypatch):
     replace_operator(monkeypatch, lambda _: lambda grad, size, *rest: torch.full(size, float("nan")))
     found = values.check_values("avg_pool2d", torch.float32, "contiguous", 0)
@@ -55,6 +57,7 @@ def test_other_bits_in_a_repeat_fail(monkeypatch):
         ("avg_pool2d", torch.float32, "failed with 161002", records.FAILED),
     ],
 )
+@of_a2_and_a3
 def test_only_what_no_page_lists_may_be_refused(monkeypatch, name, dtype, words, status):
     def fail(*arguments):
         raise RuntimeError(words)

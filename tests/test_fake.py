@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch._subclasses import FakeTensorMode
 from torch.utils._pytree import tree_map_only
 
-from support.marks import host_engine_only
+from support.marks import host_engine_only, of_a2_and_a3
 from support.operators import ROWS
 
 
@@ -26,6 +26,7 @@ def attempt(op, arguments):
 
 @host_engine_only
 @pytest.mark.parametrize("operator", [row.operator for row in ROWS.values()], ids=lambda operator: operator.name)
+@of_a2_and_a3
 def test_meta_kernels_agree_with_the_real_ones(device, operator):
     outcomes = set()
 

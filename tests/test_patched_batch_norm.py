@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from support.marks import host_engine_only
+from support.marks import host_engine_only, of_a2_and_a3
 
 OURS = "BatchNormBackward"
 SHAPES = {nn.BatchNorm1d: (4, 3, 5), nn.BatchNorm2d: (4, 3, 5, 4), nn.BatchNorm3d: (4, 3, 5, 4, 2), nn.SyncBatchNorm: (4, 3, 5, 4)}
@@ -90,6 +90,7 @@ def test_scopes_may_differ():
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@of_a2_and_a3
 def test_under_autocast(dtype):
     model = nn.Sequential(nn.Conv2d(3, 3, 1), make_layer()).npu()
     x = make_input()

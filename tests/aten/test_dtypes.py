@@ -7,11 +7,12 @@ import torch
 
 from cases import DEVICE
 from direct import call, refusal
-from support.marks import refused_at_once
+from support.marks import of_a2_and_a3, refused_at_once
 from support.subprocesses import output_of
 
 
 @refused_at_once
+@of_a2_and_a3
 def test_another_type_is_refused_on_its_line():
     x = torch.ones(2, 2, dtype=torch.float64).to(DEVICE)
     with pytest.raises(RuntimeError, match=r"aclnnMm: self: expected a data type of FLOAT, FLOAT16, BF16 on Ascend910B3.*, got DOUBLE"):

@@ -126,6 +126,8 @@ def test_largest_of_volumes(acl, case, dtype):
     }  # fmt: skip
     (got,) = run(acl, "MaxPool3D", [x], [torch.empty_like(grad)], **attributes, dilation=[1, 1, *[dilation] * 3], ceil_mode=1)
     close(got, expected)
+    (got_alone,) = run(acl, "MaxPool3D", [x[0]], [torch.empty_like(grad[:1])], **attributes, dilation=[1, 1, *[dilation] * 3], ceil_mode=1)
+    assert torch.equal(got_alone, got[:1])
     if dilation == 1:
         expected.backward(grad.double())
         close(run(acl, "MaxPool3DGrad", [x, got, grad], [torch.empty_like(x)], **attributes)[0], exact.grad)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from examples.models.recipes import RECIPES
-from support.marks import beyond_the_documents, host_engine_only, marked
+from support.marks import beyond_the_documents, host_engine_only, marked, of_a2_and_a3
 from support.training import VARIANTS, one_step
 
 # The transformer has nothing that could be converted.
@@ -78,6 +78,7 @@ def test_bfloat16_gradients_are_near_those_of_float64(name):
 
 @host_engine_only
 @pytest.mark.parametrize("name", marked(TORCH_NPU_CALLS, "segnet", beyond_the_documents))
+@of_a2_and_a3
 def test_torch_npu_finds_the_entry_points_of_the_network(name):
     assert calls_of_one_step(name, "torch").items() >= TORCH_NPU_CALLS[name].items()
 

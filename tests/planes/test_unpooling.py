@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from support import layouts
 from support.families.unpooling import UNPOOLINGS
-from support.marks import host_engine_only
+from support.marks import host_engine_only, of_a2_and_a3
 
 DTYPES = (torch.float32, torch.float16, torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.float64)
 
@@ -140,6 +140,7 @@ def function(unpooling):
     return getattr(torch_aclnn.functional, unpooling.name)
 
 
+@of_a2_and_a3
 def test_the_indices_of_a_pooling_on_npu_are_kept_as_they_are():
     pooled, indices = torch.nn.functional.max_pool3d(torch.randn(2, 8, 8, 8, 8).npu(), 2, return_indices=True)
     assert indices.dtype == torch.int32

@@ -8,6 +8,8 @@ import torch_aclnn
 import pytest
 import torch
 
+from support.entry_point import GENERATIONS
+
 host_engine_only = pytest.mark.skipif(not torch_aclnn.host.is_active(), reason="a promise of the host engine, not of an NPU")
 
 without_import_hook = pytest.mark.skipif(
@@ -28,6 +30,11 @@ STRICT = UNSPECIFIED or os.environ.get("TORCH_ACLNN_HOST_STRICT") == "1"
 refused_at_once = pytest.mark.skipif(
     os.environ.get("TASK_QUEUE_ENABLE") == "2", reason="in queue mode 2 a refusal of torch_npu's own operator ends the thread of its queue"
 )
+
+# The product that the engine presents, as entry_point.GENERATIONS names it.
+_SOC = os.environ.get("TORCH_ACLNN_HOST_SOC") or "Ascend910B3"
+PRODUCT = next((product for product, socs in GENERATIONS.items() if _SOC in socs), "A2")
+of_a2_and_a3 = pytest.mark.skipif(PRODUCT not in ("A2", "A3"), reason="what the test expects is of A2 and A3")
 
 # Such as max_unpool3d with the int32 indices of max_pool3d. Under queue mode 2 the refusal of torch_npu's own call would come late, and
 # torch_npu would drop all that follows.

@@ -60,6 +60,11 @@ std::vector<int64_t> of_volume(const Call& call, const char* name, const std::ve
     return {values[2], values[3], values[4]};
 }
 
+// A volume without a batch is one of a batch; torch_npu gives the result of the forward a batch all the same.
+at::Tensor in_a_batch(const at::Tensor& x) {
+    return x.dim() == 4 ? x.unsqueeze(0) : x;
+}
+
 // Pads come as front, back, top, bottom, left, right. Those at the ends are as much as the windows of the result need, so that the rounding
 // of sizes is the caller's; where the windows need less than all of the volume, the amount is negative.
 struct LargestOfVolume {
@@ -138,12 +143,12 @@ OPERATOR(MaxPoolGradWithArgmaxV1) {
 }
 
 OPERATOR(MaxPool3D) {
-    const at::Tensor x = call.computing(0);
+    const at::Tensor x = in_a_batch(call.computing(0));
     const LargestOfVolume windows(call, x.sizes(), call.output_sizes(0));
     call.write(0, std::get<0>(windows.pooled(windows.padded(x))));
 }
 // The forward's input and result, and the result's gradient; the maxima are found again.
 OPERATOR(MaxPool3DGrad) {
-    const at::Tensor x = call.computing(0), grad = call.computing(2);
+    const at::Tensor x = in_a_batch(call.computing(0)), grad = in_a_batch(call.computing(2));
     call.write(0, LargestOfVolume(call, x.sizes(), grad.sizes()).gradient(grad, x));
 }
