@@ -5,6 +5,9 @@ from typing import Any, Protocol
 def isa() -> str:
     """Name the instruction set of the kernels: scalar, baseline, avx2 or avx512."""
 
+def last_loop() -> str:
+    """Name the loop of this thread's last call of a kernel of pooling or padding; none before the first."""
+
 def is_offered(operator: str, /) -> bool:
     """Return whether the product behind ``npu`` has the operator's entry point; the device must have been initialised."""
 

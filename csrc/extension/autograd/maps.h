@@ -1,5 +1,5 @@
-// Average poolings and paddings and their gradients as pairs of linear maps, for the nodes in linear.h: a family's arguments, torch's forward,
-// and the operator.
+// Average poolings and paddings and their gradients as pairs of linear maps, for the nodes in linear.h: the arguments of a family, the
+// forward of torch, and the operator.
 #pragma once
 
 #include <c10/util/SmallVector.h>

@@ -33,9 +33,7 @@ class MaxUnpoolBackwardNode final : public DerivativeNode {
         if (!grad_grad_input.defined()) return {at::Tensor()};
         const at::Tensor zeros = grad_grad_input.new_zeros_symint(grad_output_size_);
         const auto as_line = [](const at::Tensor& planes) { return planes.flatten(-Row::kDims); };
-        return {as_line(zeros)
-                    .scatter_add(-1, as_line(indices.to(at::kLong)), as_line(grad_grad_input))
-                    .view_symint(grad_output_size_)};
+        return {as_line(zeros).scatter_add(-1, as_line(indices.to(at::kLong)), as_line(grad_grad_input)).view_symint(grad_output_size_)};
     }
 
     void release_variables() override {

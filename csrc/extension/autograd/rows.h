@@ -17,17 +17,17 @@
 #include <ATen/ops/replication_pad2d.h>
 #include <ATen/ops/replication_pad3d.h>
 
-#define TORCH_ACLNN_ROW(Type, name, dims, forward)                                   \
-    struct Type {                                                                    \
-        static constexpr int kDims = dims;                                           \
-        static constexpr const char* kFunction = #name;                              \
-        static constexpr const char* kOp = #name "_backward";                        \
+#define TORCH_ACLNN_ROW(Type, name, dims, forward)                                     \
+    struct Type {                                                                      \
+        static constexpr int kDims = dims;                                             \
+        static constexpr const char* kFunction = #name;                                \
+        static constexpr const char* kOp = #name "_backward";                          \
         static constexpr const char* kQualifiedOp = "torch_aclnn::" #name "_backward"; \
-        static constexpr const char* kEntryPoint = "aclnn" #Type "Backward";         \
-        /* What autograd shows as grad_fn. */                                        \
-        static constexpr const char* kForwardNode = #Type "Backward";                \
-        static constexpr const char* kBackwardNode = #Type "BackwardBackward";       \
-        static constexpr auto* kForward = &forward;                                  \
+        static constexpr const char* kEntryPoint = "aclnn" #Type "Backward";           \
+        /* What autograd shows as grad_fn. */                                          \
+        static constexpr const char* kForwardNode = #Type "Backward";                  \
+        static constexpr const char* kBackwardNode = #Type "BackwardBackward";         \
+        static constexpr auto* kForward = &forward;                                    \
     };
 
 namespace torch_aclnn::rows {

@@ -26,9 +26,7 @@ struct PadBackward : PlaneGradient<Row> {
 
     c10::SymIntArrayRef padding;  // left, right, top, bottom, front, back
 
-    static std::string parameters() {
-        return "Tensor grad_output, SymInt[] input_size, SymInt[" + std::to_string(2 * kDims) + "] padding";
-    }
+    static std::string parameters() { return "Tensor grad_output, SymInt[] input_size, SymInt[" + std::to_string(2 * kDims) + "] padding"; }
 
     void check() const {
         this->check_ranks();
@@ -52,8 +50,8 @@ struct PadBackward : PlaneGradient<Row> {
         for (size_t side = 0; side < 2 * kDims; ++side) {
             const c10::SymInt& size = input_size[input_size.size() - 1 - side / 2];
             if constexpr (padding_mode == Padding::reflection)
-                TORCH_SYM_CHECK(padding[side].sym_lt(size), kOp, ": padding: expected values below the size that they extend, got ", padding,
-                                " for ", input_size);
+                TORCH_SYM_CHECK(padding[side].sym_lt(size), kOp, ": padding: expected values below the size that they extend, got ",
+                                padding, " for ", input_size);
             if constexpr (padding_mode == Padding::circular)
                 TORCH_SYM_CHECK(padding[side].sym_le(size), kOp, ": padding: expected values of at most the size that they extend, got ",
                                 padding, " for ", input_size);
@@ -89,9 +87,8 @@ struct PadBackward : PlaneGradient<Row> {
     }
 };
 
-#define TORCH_ACLNN_REGISTER_PAD(op, Type, mode, bfloat16)                                                                   \
-    using Type##Backward =                                                                                                   \
-        PadBackward<rows::Type, Padding::mode, BFloat16::bfloat16, decltype(aclnn##Type##BackwardGetWorkspaceSize)>; \
+#define TORCH_ACLNN_REGISTER_PAD(op, Type, mode, bfloat16)                                                                              \
+    using Type##Backward = PadBackward<rows::Type, Padding::mode, BFloat16::bfloat16, decltype(aclnn##Type##BackwardGetWorkspaceSize)>; \
     TORCH_ACLNN_REGISTER(op, Type##Backward)
 
 TORCH_ACLNN_REGISTER_PAD(replication_pad1d_backward, ReplicationPad1d, replication, unlisted)

@@ -119,7 +119,7 @@ inline void define(torch::Library& m, const std::string& name, const std::string
 
 #define TORCH_ACLNN_REGISTER(op, Operator)                                      \
     TORCH_LIBRARY_FRAGMENT(torch_aclnn, m) {                                    \
-        define(m, #op, Operator::parameters());                                  \
+        define(m, #op, Operator::parameters());                                 \
         BySelf<Operator>::define(m, #op);                                       \
     }                                                                           \
     TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {                           \

@@ -195,8 +195,7 @@ PyMethodDef* functions() {
     constexpr const char* kAdaptiveDoc = "(input, output_size) -> pooled input";
     constexpr const char* kPadDoc = "(input, padding) -> padded input";
     constexpr const char* kUnpoolDoc = "(input, indices, kernel_size, stride, padding, output_size) -> unpooled input";
-    constexpr const char* kBatchNormDoc =
-        "(input, running_mean, running_var, weight, bias, training, momentum, eps) -> normalised input";
+    constexpr const char* kBatchNormDoc = "(input, running_mean, running_var, weight, bias, training, momentum, eps) -> normalised input";
     static PyMethodDef table[] = {
         method<avg_pool<rows::AvgPool2d>, 7>("avg_pool2d", kAvgPoolDoc),
         method<avg_pool<rows::AvgPool3d>, 7>("avg_pool3d", kAvgPoolDoc),

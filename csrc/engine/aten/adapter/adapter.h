@@ -29,10 +29,10 @@
 #include <utility>
 
 #include "engine/aten/adapter/attributes.h"
-#include "engine/opapi/for_each.h"
 #include "engine/aten/adapter/kinds.h"
 #include "engine/aten/adapter/relations.h"
 #include "engine/opapi/checks.h"
+#include "engine/opapi/for_each.h"
 
 namespace torch_aclnn::host::aten {
 
