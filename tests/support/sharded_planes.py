@@ -4,8 +4,8 @@ import math
 from typing import Any
 
 import torch
-from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, init_device_mesh
 from torch_aclnn import functional
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, init_device_mesh
 
 # A function for each family, and one of volumes; N and C that two processes cannot share evenly.
 SHAPE = (3, 5, 4, 6)

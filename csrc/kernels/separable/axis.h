@@ -16,7 +16,8 @@ struct AxisSpec {
     enum class Kind { windows, adaptive, replication, reflection, circular };
     Kind kind;
     int64_t in, out;
-    // Window o covers [o * step - before, o * step - before + kernel) of the input. step 0: windows that do not follow each other by a step.
+    // Window o covers [o * step - before, o * step - before + kernel) of the input. step 0: windows that do not follow each other by a
+    // step.
     int64_t kernel, step;
     int64_t before;  // the padding in front of the input
     bool count_include_pad;

@@ -26,7 +26,8 @@ bool streams_cells(const ChannelsJob& job) {
     const View<5>& grad_input = job.grad_input;
     const int64_t cell_bytes = grad_input.size[1] * element_size(grad_input.dtype);
     return job.apart && cell_bytes >= thresholds::kChannelsMinCellBytes &&
-           grad_input.bytes() >= thresholds::kChannelsMinCopies * job.grad_output.bytes() && grad_input.is_aligned() && is_large(grad_input);
+           grad_input.bytes() >= thresholds::kChannelsMinCopies * job.grad_output.bytes() && grad_input.is_aligned() &&
+           is_large(grad_input);
 }
 
 template <class S>

@@ -11,8 +11,7 @@ class AverageChannels {
    public:
     using S = Sum<T>;
 
-    AverageChannels(const ChannelsJob& job, void* scratch)
-        : job_(job), sums_(static_cast<S*>(scratch)), step_(job.grad_input.stride[4]) {}
+    AverageChannels(const ChannelsJob& job, void* scratch) : job_(job), sums_(static_cast<S*>(scratch)), step_(job.grad_input.stride[4]) {}
 
     void run(int64_t begin, int64_t end) {
         for_tiles(begin, end, [&](const T* source, T* target, int64_t h, int64_t count, int64_t w, int64_t w_end) {

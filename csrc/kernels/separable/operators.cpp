@@ -18,14 +18,8 @@ void run(const View<5>& grad_output, const View<5>& grad_input, int thread_count
 void avg_pool_backward(const View<5>& grad_output, const View<5>& grad_input, const AvgPoolParams& params, int thread_count) {
     run(grad_output, grad_input, thread_count, [&](int d) -> AxisSpec {
         const bool is_divided = params.divisor_override == 0 || d == 1;  // otherwise by the windows of the rows
-        return {AxisSpec::Kind::windows,
-                grad_input.size[2 + d],
-                grad_output.size[2 + d],
-                params.kernel_size[d],
-                params.stride[d],
-                params.padding[d],
-                params.count_include_pad,
-                is_divided ? params.divisor_override : 1};
+        return {AxisSpec::Kind::windows, grad_input.size[2 + d], grad_output.size[2 + d],  params.kernel_size[d],
+                params.stride[d],        params.padding[d],      params.count_include_pad, is_divided ? params.divisor_override : 1};
     });
 }
 
@@ -38,9 +32,8 @@ void pad_backward(Padding padding, const View<5>& grad_output, const View<5>& gr
     const Kind kind = padding == Padding::replication  ? Kind::replication
                       : padding == Padding::reflection ? Kind::reflection
                                                        : Kind::circular;
-    run(grad_output, grad_input, thread_count, [&](int d) -> AxisSpec {
-        return {kind, grad_input.size[2 + d], grad_output.size[2 + d], 0, 0, before[d], false, 0};
-    });
+    run(grad_output, grad_input, thread_count,
+        [&](int d) -> AxisSpec { return {kind, grad_input.size[2 + d], grad_output.size[2 + d], 0, 0, before[d], false, 0}; });
 }
 
 }  // namespace torch_aclnn::kernels

@@ -27,7 +27,7 @@ enum class Padding { replication, reflection, circular };
 
 // Tensors of a real or complex floating-point type. Negative paddings crop. Of the paddings those in front of depth, rows and columns are
 // needed beside the sizes. Reflection takes less than the size that it extends, and circular padding no more.
-TORCH_ACLNN_KERNELS_API void pad_backward(Padding padding, const View<5>& grad_output, const View<5>& grad_input, const int64_t (&before)[3],
-                                          int thread_count);
+TORCH_ACLNN_KERNELS_API void pad_backward(Padding padding, const View<5>& grad_output, const View<5>& grad_input,
+                                          const int64_t (&before)[3], int thread_count);
 
 }  // namespace torch_aclnn::kernels

@@ -69,8 +69,8 @@ class RowsPlan {
         const View<5>& out = job_.grad_output;
         for (int64_t term = 0, count = job_.rows.last[job_.rows.in - 1]; term < count; ++term) {
             const int64_t row = job_.rows.source[term];
-            row_offsets_.data()[term] = out.size[2] == 1 ? row * out.stride[3]
-                                                         : row / out.size[3] * out.stride[2] + row % out.size[3] * out.stride[3];
+            row_offsets_.data()[term] =
+                out.size[2] == 1 ? row * out.stride[3] : row / out.size[3] * out.stride[2] + row % out.size[3] * out.stride[3];
         }
         job_.row_offsets = row_offsets_.data();
     }

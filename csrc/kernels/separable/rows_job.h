@@ -8,7 +8,8 @@
 
 namespace torch_aclnn::kernels {
 
-// grad_input[n,c,d,h,w] = sum over ow of the sum of the rows (od, oh) of grad_output[n,c], at ow, for cells of `inner` adjacent real numbers.
+// grad_input[n,c,d,h,w] = sum over ow of the sum of the rows (od, oh) of grad_output[n,c], at ow, for cells of `inner` adjacent real
+// numbers.
 struct RowsJob {
     static constexpr int64_t kBlock = 1024;  // elements that are copied at a time
     View<5> grad_output, grad_input;

@@ -78,8 +78,7 @@ class PaddedRows {
         visit_sum_at(kOne, rows, count, [&](const auto& sum) {
             for (int64_t begin = 0; begin < size; begin += part) {
                 // A machine by itself reads ahead in one page of memory only.
-                for (int64_t k = 0; job_.prefetch && k < count; ++k)
-                    prefetch_bytes(plane + begin + kAhead + rows[k], kPart * sizeof(T));
+                for (int64_t k = 0; job_.prefetch && k < count; ++k) prefetch_bytes(plane + begin + kAhead + rows[k], kPart * sizeof(T));
                 for_lanes<S>(smaller(part, size - begin), [=, source = plane + begin, sums = sums_ + begin](auto width, int64_t i) {
                     store<decltype(width)::value>(sums + i, sum(width, source + i));
                 });
@@ -144,8 +143,7 @@ class PaddedRows {
     void for_copied_blocks(const Source* shifted, const Body& body) const {
         const int64_t end = copy_end_ * job_.inner;
         for (int64_t i = copy_begin_ * job_.inner; i < end; i += RowsJob::kBlock) {
-            if (std::is_same_v<Source, T> && job_.prefetch)
-                prefetch_bytes(shifted + i + RowsJob::kBlock, RowsJob::kBlock * sizeof(Source));
+            if (std::is_same_v<Source, T> && job_.prefetch) prefetch_bytes(shifted + i + RowsJob::kBlock, RowsJob::kBlock * sizeof(Source));
             body(i, smaller(RowsJob::kBlock, end - i));
         }
     }

@@ -44,7 +44,7 @@ CombinedAxes::CombinedAxes(const AxisTable* axes, int count)
 }
 
 AxisTable CombinedAxes::axis() const {
-    return {static_cast<int64_t>(first_.size()), source_size_, first_.data(), last_.data(), nullptr, nullptr,
+    return {static_cast<int64_t>(first_.size()),     source_size_, first_.data(), last_.data(), nullptr, nullptr,
             scale_.empty() ? nullptr : scale_.data()};
 }
 

@@ -124,7 +124,8 @@ bool can_transposed(const Problem& problem) {
 
 bool pays_transposed(const Problem& problem) {
     const WholePlanes planes(problem);
-    if (!spreads_over_cache(problem.dtype(), planes.size()) || !spreads_over_cache(problem.dtype(), planes.size_of(planes.source))) return false;
+    if (!spreads_over_cache(problem.dtype(), planes.size()) || !spreads_over_cache(problem.dtype(), planes.size_of(planes.source)))
+        return false;
     if (!problem.pools()) return transposed_pays_for_padding(problem, planes);
     return problem.has_volumes() ? transposed_pays_for_volumes(problem, planes) : transposed_pays_for_planes(problem, planes);
 }
