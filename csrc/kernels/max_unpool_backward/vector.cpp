@@ -1,5 +1,5 @@
-// Max unpooling backward: a gather within each plane. A few indices are checked at once and then gathered without branches; of more the
-// checks would keep elements that are still on their way from memory apart.
+// Max unpooling backward: a gather within each plane. Each index is checked as it is used, by a branch that is never taken: a check of many
+// at once would keep elements that are still on their way from memory apart.
 #include "kernels/max_unpool_backward/job.h"
 #include "kernels/simd/row_pieces.h"
 
@@ -22,10 +22,11 @@ class Gather {
     }
 
    private:
-    static constexpr int64_t kBlock = MaxUnpoolJob::kBlock, kGroup = 8;
-    static constexpr int64_t kAhead = MaxUnpoolJob::kAhead;
+    static constexpr int64_t kBlock = MaxUnpoolJob::kBlock, kAhead = MaxUnpoolJob::kAhead;
     static constexpr int64_t kBytesPerElement = 128;  // two lines of a plane
     static constexpr int64_t kShortPlane = 256;       // more elements are worth a prefetch
+    template <int64_t kValue>
+    using Known = std::integral_constant<int64_t, kValue>;
 
     struct Piece {
         const int64_t* indices;
@@ -34,20 +35,6 @@ class Gather {
         int64_t linear;
     };
 
-    // Calls body(piece, rows, count, left) for parts of rows, so many neighbours of one length; `left` counts their elements and those
-    // behind.
-    template <class Body>
-    void for_pieces(int64_t begin, int64_t end, const Body& body) const {
-        const int64_t* const strides[] = {job_.indices.stride, job_.out.stride, job_.plane.stride, job_.logical_stride};
-        int64_t left = end - begin;
-        for_row_blocks(job_.loop, strides, begin, end, [&](const int64_t* offsets, int64_t rows, int64_t count) {
-            const Piece first{static_cast<const int64_t*>(job_.indices.data) + offsets[0], static_cast<Bits*>(job_.out.data) + offsets[1],
-                              static_cast<const Bits*>(job_.plane.data) + offsets[2], offsets[3]};
-            body(first, rows, count, left);
-            left -= rows * count;
-        });
-    }
-
     void move(Piece& piece, int d, int64_t steps) const {
         piece.indices += steps * job_.indices.stride[d];
         piece.out += steps * job_.out.stride[d];
@@ -55,42 +42,41 @@ class Gather {
         piece.linear += steps * job_.logical_stride[d];
     }
 
+    // So many elements from the beginning of a row on.
+    Piece moved(Piece row, int64_t elements) const {
+        if (row_ > 0) move(row, row_ - 1, elements / job_.loop.size[row_]);
+        move(row, row_, row_ > 0 ? elements % job_.loop.size[row_] : elements);
+        return row;
+    }
+
     void run_rows(int64_t begin, int64_t end) {
-        if (job_.joins_rows) return run_joined_rows(begin, end);
-        const bool has_channels = has_rows_of_channels();
-        for_pieces(begin, end, [&](const Piece& first, int64_t rows, int64_t count, int64_t left) {
-            has_channels ? gather_rows_of_channels(first, rows, count, left) : gather_rows(first, rows, count);
+        const int64_t* const strides[] = {job_.indices.stride, job_.out.stride, job_.plane.stride, job_.logical_stride};
+        const int64_t row_size = job_.loop.size[row_];
+        Offsets offsets;
+        if (job_.joins_rows) fill(offsets);
+        int64_t left = end - begin;  // of the elements of a block and those behind
+        for_row_blocks(job_.loop, strides, begin, end, [&](const int64_t* at, int64_t rows, int64_t count) {
+            const Piece first{static_cast<const int64_t*>(job_.indices.data) + at[0], static_cast<Bits*>(job_.out.data) + at[1],
+                              static_cast<const Bits*>(job_.plane.data) + at[2], at[3]};
+            job_.joins_rows && count == row_size ? gather_joined_rows(first, offsets, rows, left) : gather_rows(first, rows, count, left);
+            left -= rows * count;
         });
     }
 
-    __attribute__((noinline)) void gather_rows(Piece row, int64_t rows, int64_t count) {
-        for (int64_t i = 0; i < rows; ++i) {
+    __attribute__((noinline)) void gather_rows(Piece row, int64_t rows, int64_t count, int64_t left) {
+        for (; rows > 0; --rows) {
+            left -= count;
+            const bool fetches_later_row = job_.rows_ahead > 0 && left >= job_.rows_ahead * job_.loop.size[row_];
             Piece piece = row;
-            for (int64_t left = count; left > 0; left -= kBlock, move(piece, row_, kBlock)) {
-                if (job_.prefetch_elements && left >= kAhead + kBlock)
+            for (int64_t i = 0; i < count; i += kBlock, move(piece, row_, kBlock)) {
+                const int64_t block = smaller(kBlock, count - i);
+                if (fetches_later_row)
+                    prefetch(piece.plane, piece.indices + job_.rows_ahead * job_.indices.stride[row_ - 1], block);
+                else if (job_.prefetch_elements && count - i >= kAhead + kBlock)
                     prefetch(piece.plane + kAhead * job_.plane.stride[row_], piece.indices + kAhead * job_.indices.stride[row_], kBlock);
-                gather_block(piece, smaller(kBlock, left));
+                gather_block(piece, block);
             }
             if (row_ > 0) move(row, row_ - 1, 1);
-        }
-    }
-
-    // Adjacent indices, each of a plane of its own.
-    bool has_rows_of_channels() const {
-        return job_.loop.rank > 1 && job_.indices.stride[row_] == 1 && job_.plane.stride[row_] != 0 && job_.element_stride != 0;
-    }
-
-    __attribute__((noinline)) void gather_rows_of_channels(Piece row, int64_t rows, int64_t count, int64_t left) {
-        const int64_t ahead = job_.rows_ahead * job_.indices.stride[row_ - 1];
-        for (; rows > 0; --rows, move(row, row_ - 1, 1)) {
-            left -= count;
-            const bool prefetches = ahead > 0 && left >= job_.rows_ahead * job_.loop.size[row_];
-            Piece piece = row;
-            for (int64_t c = 0; c < count; c += kBlock, move(piece, row_, kBlock)) {
-                const int64_t block = smaller(kBlock, count - c);
-                if (prefetches) prefetch(piece.plane, piece.indices + ahead, block);
-                gather_channels(piece, block);
-            }
         }
     }
 
@@ -100,42 +86,34 @@ class Gather {
         int64_t plane[kSize], out[kSize];
     };
 
-    // In blocks of one length, whatever the number of channels.
-    void run_joined_rows(int64_t begin, int64_t end) {
+    void fill(Offsets& offsets) const {
         const int64_t channels = job_.loop.size[row_];
-        Offsets offsets;
         for (int64_t i = 0, row = 0; i < kBlock + channels; ++row)
             for (int64_t c = 0; c < channels; ++c, ++i) {
                 offsets.plane[i] = row * job_.plane.stride[row_ - 1] + c * job_.plane.stride[row_];
                 offsets.out[i] = row * job_.out.stride[row_ - 1] + c * job_.out.stride[row_];
             }
-        for_pieces(begin, end, [&](const Piece& first, int64_t rows, int64_t count, int64_t left) {
-            count < channels ? gather_channels(first, count) : gather_joined_rows(first, offsets, rows, left);
-        });
     }
 
+    // In blocks of one length, whatever the number of channels.
     __attribute__((noinline)) void gather_joined_rows(Piece row, const Offsets& offsets, int64_t rows, int64_t left) {
         const int64_t channels = job_.loop.size[row_], ahead = job_.rows_ahead * channels, distance = job_.element_stride;
+        const auto size = static_cast<uint64_t>(job_.plane_size);
         int64_t channel = 0;  // of the first element of a block
         for (int64_t count = rows * channels; count > 0; count -= kBlock, left -= kBlock) {
             const int64_t block = smaller(kBlock, count), *const indices = row.indices + channel;
             const int64_t *const plane_offsets = offsets.plane + channel, *const out_offsets = offsets.out + channel;
             for (int64_t i = 0; ahead > 0 && left >= ahead + block && i < block; ++i)
                 prefetch_element(row.plane, indices[ahead + i], plane_offsets[i]);
-            if (all_inside(indices, block))
-                for (int64_t i = 0; i < block; ++i) row.out[out_offsets[i]] = row.plane[indices[i] * distance + plane_offsets[i]];
-            else
-                for (int64_t i = 0; i < block; ++i) gather_checked(element_of(row, channel + i), 1);
-            move(row, row_ - 1, (channel + block) / channels);
+            for (int64_t i = 0; i < block; ++i) {
+                if (static_cast<uint64_t>(indices[i]) < size)
+                    row.out[out_offsets[i]] = row.plane[indices[i] * distance + plane_offsets[i]];
+                else
+                    gather_checked(moved(row, channel + i), 1);
+            }
+            row = moved(row, (channel + block) / channels * channels);
             channel = (channel + block) % channels;
         }
-    }
-
-    // So many elements from the beginning of a row on.
-    Piece element_of(Piece row, int64_t elements) const {
-        move(row, row_ - 1, elements / job_.loop.size[row_]);
-        move(row, row_, elements % job_.loop.size[row_]);
-        return row;
     }
 
     // Planes of few elements, all of them adjacent, and the planes of indices follow each other.
@@ -145,93 +123,60 @@ class Gather {
         return job_.indices.stride[1] == 1 && job_.out.stride[1] == 1 && job_.indices.stride[0] == size;
     }
 
-    // Does whole planes from the beginning of one on, up to the first with an index outside. Returns how far it came.
+    // Does whole planes from the beginning of one on, up to the first with an index outside. Returns how far it came. If most lines of a
+    // plane are touched, it is read as a whole, in the order of memory: a part of a later one is fetched before a part of this one is made,
+    // because more at once would wait for each other.
     int64_t run_short_planes(int64_t begin, int64_t end) const {
-        if (job_.prefetch_planes && touches_most_lines()) return run_short_planes_ahead(begin, end);
-        const int64_t size = job_.loop.size[1];
-        for (int64_t i = begin / size; i < end / size; ++i)
-            if (gather_adjacent(source_of(i), indices_of(i), out_of(i), size) < size) return i * size;
-        return end / size * size;
-    }
-
-    // A part of a later plane is fetched before a part of this one is made: more at once would wait for each other.
-    __attribute__((noinline)) int64_t run_short_planes_ahead(int64_t begin, int64_t end) const {
-        const int64_t size = job_.loop.size[1], planes_ahead = size < kBlock ? kBlock / size : 1, last = end / size;
-        const int64_t bytes_of_part = (plane_bytes() * kBlock + size - 1) / size;
-        for (int64_t i = begin / size; i < last; ++i) {
-            const auto* ahead = reinterpret_cast<const char*>(source_of(i + planes_ahead));
-            for (int64_t k = 0; k < size; k += kBlock, ahead += bytes_of_part) {
-                const int64_t count = smaller(kBlock, size - k);
-                if (i + planes_ahead < last) prefetch_bytes(ahead, smaller(bytes_of_part, plane_bytes()));
-                if (gather_adjacent(source_of(i), indices_of(i) + k, out_of(i) + k, count) < count) return i * size;
+        const int64_t size = job_.loop.size[1], last = end / size, plane_bytes = job_.plane_size * static_cast<int64_t>(sizeof(Bits));
+        const bool fetches = job_.prefetch_planes && plane_bytes <= kBytesPerElement * size;
+        const int64_t part = fetches ? kBlock : size, planes_ahead = size < kBlock ? kBlock / size : 1;
+        const int64_t bytes_of_part = smaller((plane_bytes * kBlock + size - 1) / size, plane_bytes);
+        const auto* source = static_cast<const Bits*>(job_.plane.data) + begin / size * job_.plane.stride[0];
+        const auto* indices = static_cast<const int64_t*>(job_.indices.data) + begin;
+        Bits* out = static_cast<Bits*>(job_.out.data) + begin / size * job_.out.stride[0];
+        for (int64_t plane = begin / size; plane < last; ++plane, source += job_.plane.stride[0], indices += size, out += job_.out.stride[0]) {
+            const auto* ahead = reinterpret_cast<const char*>(source + planes_ahead * job_.plane.stride[0]);
+            for (int64_t i = 0; i < size; i += part, ahead += bytes_of_part) {
+                const int64_t count = smaller(part, size - i);
+                if (fetches && plane + planes_ahead < last) prefetch_bytes(ahead, bytes_of_part);
+                if (gather_adjacent(source, indices + i, out + i, count) < count) return plane * size;
             }
         }
         return last * size;
     }
 
-    const Bits* source_of(int64_t plane) const { return static_cast<const Bits*>(job_.plane.data) + plane * job_.plane.stride[0]; }
-    const int64_t* indices_of(int64_t plane) const { return static_cast<const int64_t*>(job_.indices.data) + plane * job_.loop.size[1]; }
-    Bits* out_of(int64_t plane) const { return static_cast<Bits*>(job_.out.data) + plane * job_.out.stride[0]; }
-
-    // If so, a plane is read as a whole, in the order of memory, sooner than in the order of the indices.
-    bool touches_most_lines() const { return plane_bytes() <= kBytesPerElement * job_.loop.size[1]; }
-
-    int64_t plane_bytes() const { return job_.plane_size * static_cast<int64_t>(sizeof(Bits)); }
-
     void gather_block(const Piece& piece, int64_t count) {
         const int64_t step = job_.indices.stride[row_], out_step = job_.out.stride[row_], plane_step = job_.plane.stride[row_];
-        const bool from_one_plane = job_.element_stride != 0 && plane_step == 0;
-        if (step != 1) {
-            if (!from_one_plane || !gather_strided(piece, count)) gather_checked(piece, count);
-        } else if (from_one_plane && job_.element_stride == 1 && out_step == 1) {
-            if (gather_adjacent(piece.plane, piece.indices, piece.out, count) < count) gather_checked(piece, count);
-        } else if (!all_inside(piece.indices, count)) {
-            gather_checked(piece, count);
-        } else if (from_one_plane) {
-            gather_apart(piece, count);
-        } else {
-            for (int64_t i = 0; i < count; ++i) piece.out[i * out_step] = piece.plane[i * plane_step + plane_offset(piece.indices[i])];
-        }
+        int64_t done = 0;
+        if (step == 1 && out_step == 1 && plane_step == 0 && job_.element_stride == 1)
+            done = gather_adjacent(piece.plane, piece.indices, piece.out, count);
+        else if (job_.element_stride != 0 && step == 1)
+            done = gather(piece.plane, piece.indices, piece.out, count, Known<1>{}, out_step, plane_step, job_.element_stride);
+        else if (job_.element_stride != 0)
+            done = gather(piece.plane, piece.indices, piece.out, count, step, out_step, plane_step, job_.element_stride);
+        if (done == count) return;
+        Piece rest = piece;
+        move(rest, row_, done);
+        gather_checked(rest, count - done);
     }
 
-    // Everything adjacent. Returns how many were done before a group with an index outside.
     int64_t gather_adjacent(const Bits* plane, const int64_t* indices, Bits* out, int64_t count) const {
-        int64_t i = 0;
-        for (; i + kGroup <= count; i += kGroup) {
-            if (!all_inside(indices + i, kGroup)) return i;
-            Bits values[kGroup];
-            for (int64_t k = 0; k < kGroup; ++k) values[k] = plane[indices[i + k]];
-            for (int64_t k = 0; k < kGroup; ++k) out[i + k] = values[k];
-        }
-        for (; i < count; ++i) {
-            if (!all_inside(indices + i, 1)) return i;
-            out[i] = plane[indices[i]];
+        return gather(plane, indices, out, count, Known<1>{}, Known<1>{}, Known<0>{}, Known<1>{});
+    }
+
+    // From a plane, or from one for each element, whose elements lie `distance` apart. Returns how many elements were done before an index
+    // outside.
+    template <class Step, class OutStep, class PlaneStep, class Distance>
+    int64_t gather(const Bits* plane, const int64_t* indices, Bits* out, int64_t count, Step step, OutStep out_step, PlaneStep plane_step,
+                   Distance distance) const {
+        const auto size = static_cast<uint64_t>(job_.plane_size);
+#pragma GCC unroll 4
+        for (int64_t i = 0; i < count; ++i) {
+            const int64_t index = indices[i * step];
+            if (static_cast<uint64_t>(index) >= size) return i;
+            out[i * out_step] = plane[i * plane_step + index * distance];
         }
         return count;
-    }
-
-    void gather_channels(const Piece& piece, int64_t count) {
-        if (!all_inside(piece.indices, count)) return gather_checked(piece, count);
-        const int64_t out_step = job_.out.stride[row_], plane_step = job_.plane.stride[row_], distance = job_.element_stride;
-        for (int64_t i = 0; i < count; ++i) piece.out[i * out_step] = piece.plane[i * plane_step + piece.indices[i] * distance];
-    }
-
-    // By adjacent indices, from one plane whose elements are not adjacent.
-    __attribute__((noinline)) void gather_apart(const Piece& piece, int64_t count) const {
-        const int64_t distance = job_.element_stride, out_step = job_.out.stride[row_];
-        for (int64_t i = 0; i < count; ++i) piece.out[i * out_step] = piece.plane[piece.indices[i] * distance];
-    }
-
-    // By indices that are not adjacent, which no vector checks; false where one is outside.
-    __attribute__((noinline)) bool gather_strided(const Piece& piece, int64_t count) const {
-        const int64_t step = job_.indices.stride[row_], distance = job_.element_stride, out_step = job_.out.stride[row_];
-        const auto size = static_cast<uint64_t>(job_.plane_size);
-        for (int64_t i = 0; i < count; ++i) {
-            const int64_t index = piece.indices[i * step];
-            if (static_cast<uint64_t>(index) >= size) return false;
-            piece.out[i * out_step] = piece.plane[index * distance];
-        }
-        return true;
     }
 
     // The elements of a later block, which are scattered over the plane. A prefetch does not fault, so its indices need no check.
@@ -243,13 +188,6 @@ class Gather {
     void prefetch_element(const Bits* plane, int64_t index, int64_t offset) const {
         const uint64_t element = static_cast<uint64_t>(index) * job_.element_stride + offset;
         __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(plane) + element * sizeof(Bits)));
-    }
-
-    bool all_inside(const int64_t* indices, int64_t count) const {
-        const uint64_t last = static_cast<uint64_t>(job_.plane_size) - 1;
-        uint64_t sign = 0;
-        for (int64_t i = 0; i < count; ++i) sign |= static_cast<uint64_t>(indices[i]) | (last - static_cast<uint64_t>(indices[i]));
-        return sign >> 63 == 0;
     }
 
     void gather_checked(const Piece& piece, int64_t count) {
