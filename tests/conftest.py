@@ -1,5 +1,6 @@
 """What all tests share: devices, the order in which processes take tests, and which tests a run leaves out (support/tiers.py)."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Generator
@@ -115,6 +116,8 @@ def _skip_what_is_not_offered(item: pytest.Item) -> Generator[None, object, obje
     except Exception as error:
         reason = reason_to_skip(item.nodeid, str(error))
         if reason:
+            with contextlib.suppress(RuntimeError):  # what the stream still has to report is of this test
+                torch.npu.synchronize()
             pytest.skip(reason)
         raise
 

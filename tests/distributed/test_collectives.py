@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.marks import of_a2_and_a3
 from support.ranks import Rank, run_ranks
 
 
@@ -16,6 +17,7 @@ def results_of(rank: Rank) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)])
+@of_a2_and_a3
 def test_collectives_equal_gloo(count: int, tmp_path: Path) -> None:
     for rank in run_ranks("collectives", count, tmp_path):
         results = results_of(rank)

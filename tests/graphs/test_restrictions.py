@@ -7,6 +7,7 @@ from ctypes import byref, c_float, c_int, c_uint64, c_void_p
 
 import pytest
 
+from support.marks import of_a2_and_a3
 from support.runtime import HOST_FUNCTION
 
 GLOBAL, THREAD_LOCAL, RELAXED = range(3)
@@ -103,6 +104,7 @@ def test_default_stream_is_out_of_bounds(acl, graphs, stream, event, memory, mod
     acl.ok("aclrtSynchronizeStream", None)
 
 
+@of_a2_and_a3
 def test_default_stream_cannot_be_captured(acl):
     acl.refuses(107000, "expected one from aclrtCreateStream, got the default stream of device 0", "aclmdlRICaptureBegin", None, 0)
 

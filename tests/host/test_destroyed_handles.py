@@ -7,6 +7,7 @@ import pytest
 from torch_aclnn.host import includedir
 
 from support.compiler import c_program
+from support.marks import of_a2_and_a3
 from support.operators import ENTRY_POINTS
 from support.tensors import Tensor
 
@@ -41,6 +42,7 @@ def printed(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ENTRY_POINTS)
+@of_a2_and_a3
 def test_handle_destroyed_between_the_phases_is_refused_in_a_c_program(printed, name):
     assert len(printed) == len(ENTRY_POINTS)
     assert printed[list(ENTRY_POINTS).index(name)] == (
