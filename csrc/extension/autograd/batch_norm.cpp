@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/batch_norm_stats.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/native_batch_norm.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
@@ -11,7 +12,6 @@
 #include "extension/aclnn/handles.h"
 #include "extension/autograd/operator_call.h"
 #include "extension/autograd/per_channel.h"
-#include "extension/ops/batch_norm_backward.h"
 
 namespace torch_aclnn {
 namespace {
@@ -134,6 +134,19 @@ at::Tensor train_batch_norm(const BatchNormArguments& arguments) {
     node->keep(mean, invstd);
     torch::autograd::set_history(output, node);
     return output;
+}
+
+double elements_of_channel(const at::Tensor& input) {
+    return static_cast<double>(input.numel() / input.size(1));
+}
+
+at::Tensor elementwise_of_batch(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
+                                const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu) {
+    using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                 const std::optional<at::Tensor>&, const at::Tensor&, const at::Tensor&, const at::Tensor&);
+    static const auto op = find_operator_of_package<Signature>("torch_aclnn::batch_norm_elemt_backward");
+    const at::Tensor count = at::full({1}, elements_of_channel(input), mean.options());
+    return op.call(grad_output, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count);
 }
 
 }  // namespace torch_aclnn

@@ -1,6 +1,9 @@
 // Batch norm over the batch's own statistics, whose element-wise gradient is the operator batch_norm_elemt_backward.
 #pragma once
 
+#include <optional>
+#include <tuple>
+
 #include "extension/autograd/node.h"
 
 namespace torch_aclnn {
@@ -17,5 +20,14 @@ bool has_fused_batch_norm(const BatchNormArguments& arguments);
 
 // torch's batch norm in training, running statistics included.
 at::Tensor train_batch_norm(const BatchNormArguments& arguments);
+
+// Of input, weight and bias; undefined where not wanted.
+using BatchNormGradients = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+
+double elements_of_channel(const at::Tensor& input);
+
+// The gradient of the input, through the dispatcher, from the sums over the batch of dy and of dy * (x - mean).
+at::Tensor elementwise_of_batch(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
+                                const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu);
 
 }  // namespace torch_aclnn

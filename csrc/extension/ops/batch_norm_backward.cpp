@@ -1,8 +1,5 @@
 // The backward of batch norm in training: sums over the batch in one pass over memory, and the operator batch_norm_elemt_backward.
-#include "extension/ops/batch_norm_backward.h"
-
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/library.h>
@@ -10,7 +7,7 @@
 #include <utility>
 
 #include "extension/aclnn/fill.h"
-#include "extension/autograd/operator_call.h"
+#include "extension/autograd/batch_norm.h"
 #include "extension/ops/batch_norm_elemt_backward.h"
 #include "extension/ops/common.h"
 #include "extension/ops/registration.h"
@@ -80,18 +77,5 @@ TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {
 }
 
 }  // namespace
-
-double elements_of_channel(const at::Tensor& input) {
-    return static_cast<double>(input.numel() / input.size(1));
-}
-
-at::Tensor elementwise_of_batch(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
-                                const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu) {
-    using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                                 const std::optional<at::Tensor>&, const at::Tensor&, const at::Tensor&, const at::Tensor&);
-    static const auto op = find_operator_of_package<Signature>("torch_aclnn::batch_norm_elemt_backward");
-    const at::Tensor count = at::full({1}, elements_of_channel(input), mean.options());
-    return op.call(grad_output, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count);
-}
 
 }  // namespace torch_aclnn
