@@ -74,6 +74,7 @@ def _make_pair(
 
 def make_average_pooling(operator: Operator) -> None:
     """Make the Functions of an average pooling."""
+    is_of_volumes = operator.dims == 3  # torch.compile cannot follow the row in a closure
     # Bound once, because torch_aclnn.patch() puts another function in its place.
     torchs = getattr(torch.nn.functional, operator.function)
     op = getattr(torch.ops.torch_aclnn, operator.backward).default
@@ -82,7 +83,7 @@ def make_average_pooling(operator: Operator) -> None:
         input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: int | None
     ) -> Tensor:
         # torch's 3-D pooling on cpu has no half types.
-        widens = operator.dims == 3 and input.device.type == "cpu" and input.itemsize == 2
+        widens = is_of_volumes and input.device.type == "cpu" and input.itemsize == 2
         pooled = torchs(input.float() if widens else input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
         return cast(pooled, input.dtype)
 
