@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support import layouts
-from support.operators.batch_norm_elemt import tensor_gradient
+from support.families.batch_norm import tensor_gradient
 
 op = torch.ops.torch_aclnn.batch_norm_elemt_backward
 

@@ -7,5 +7,5 @@ from support.families import padding
 
 UNPOOLINGS = (MaxUnpool(2), MaxUnpool(3))
 POOLINGS = (AvgPool(2), AvgPool(3))
-PADDINGS = tuple(Pad(*which) for which in (*padding.ENTRY_POINTS_OF, *padding.CIRCULAR))
+PADDINGS = tuple(Pad(*which) for which in padding.MEMBERS)
 CONTRACTS = (*POOLINGS, AdaptiveAvgPool(2), AdaptiveAvgPool(3), *PADDINGS, *UNPOOLINGS)
