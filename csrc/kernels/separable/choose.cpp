@@ -31,11 +31,10 @@ constexpr const char* kScalar = "scalar";
 constexpr Strategy kStrategies[] = {
     {"small", can_small, pays_small, run_small},
 #if !defined(TORCH_ACLNN_SCALAR_ONLY)
-    {"long_rows", can_long_rows, always, run_long_rows, true},
-    {"full_width", can_full_width, pays_full_width_of_long_runs, run_full_width},
+    {"long_rows", can_long_rows, pays_long_rows, run_long_rows, true},
+    {"full_width", can_full_width, pays_full_width, run_full_width},
     {"transposed", can_transposed, pays_transposed, run_transposed},
     {"flat", can_flat, pays_flat, run_flat},
-    {"full_width", can_full_width, pays_full_width, run_full_width},
     {"single_planes", can_single_planes, pays_single_planes, run_single_planes, true},
     {"volumes", can_volumes, always, run_volumes},
     {"channels", can_channels, pays_channels, run_channels},
@@ -49,12 +48,9 @@ constexpr const char* kLoopVariable = "TORCH_ACLNN_LOOP";
 thread_local const char* last = "none";
 
 // The name that the environment variable has; empty: the table decides.
-const std::string& named_loop() {
-    static const std::string name = [] {
-        const char* value = std::getenv(kLoopVariable);
-        return std::string(value == nullptr || std::strcmp(value, "auto") == 0 ? "" : value);
-    }();
-    return name;
+std::string named_loop() {
+    const char* value = std::getenv(kLoopVariable);
+    return value == nullptr || std::strcmp(value, "auto") == 0 ? "" : value;
 }
 
 void run(const Strategy& strategy, const Problem& problem, int thread_count) {
@@ -66,7 +62,7 @@ void run(const Strategy& strategy, const Problem& problem, int thread_count) {
 
 void run_best(const Problem& problem, int thread_count) {
     // There is no lane to be filled where the scalar form is asked for.
-    const std::string& name = isa() == Isa::scalar ? kScalar : named_loop();
+    static const std::string name = isa() == Isa::scalar ? kScalar : named_loop();
     if (!name.empty())
         for (const Strategy& strategy : kStrategies)
             if (name == strategy.name && strategy.can(problem)) return run(strategy, problem, thread_count);
@@ -79,11 +75,11 @@ const char* last_loop() {
 }
 
 void check_named_loop() {
-    const std::string& name = named_loop();
+    const std::string name = named_loop();
     std::string known = "auto";
     for (const Strategy& strategy : kStrategies) {
         if (name == strategy.name) return;
-        if (known.find(strategy.name) == std::string::npos) known += std::string(", ") + strategy.name;
+        known += std::string(", ") + strategy.name;
     }
     if (!name.empty()) throw std::invalid_argument(std::string(kLoopVariable) + ": expected one of " + known + ", got '" + name + "'");
 }

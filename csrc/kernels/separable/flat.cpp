@@ -1,4 +1,5 @@
-// Sums within planes that are small and without gaps: along one axis after the other, by tables of shuffles.
+// Sums within planes that are small and without gaps: along one axis after the other, by tables of shuffles. Paddings, of which most cells
+// are copies, have faster loops.
 #include <algorithm>
 
 #include "kernels/separable/stages.h"
@@ -104,16 +105,6 @@ class FlatPlanes {
     FlatPlanesJob job_{};
 };
 
-// Small planes of short rows, of which the ends take longer than the rest; at a border not too many cells meet.
-bool flat_pays_for_padding(const Problem& problem, const WholePlanes& planes) {
-    if (planes.count() < kFlatPaddedPlanesOfFewTerms) return false;  // as of one plane, which has no time for a look at its axes
-    const int64_t lanes = gather_lanes(), terms = std::max(problem.rows().most_terms(), problem.columns().most_terms());
-    const int64_t vectors = problem.columns().sum_count() >= kManySums ? kFlatPaddedVectorsOfManySums : kFlatPaddedVectors;
-    if (planes.target.size[4] * planes.inner >= vectors * lanes || terms > kFlatMaxTerms) return false;
-    const int64_t min_planes = terms <= kFlatFewTerms ? kFlatPaddedPlanesOfFewTerms : kFlatPaddedPlanes;
-    return planes.count() >= std::max(min_planes, planes.size() / lanes);
-}
-
 // Very small planes do not fill vectors; tables for whole volumes do. Of two vectors and more it is shorter to make a plane once, where
 // others are copies of it.
 bool flat_pays_for_volumes(const Problem& problem, const WholePlanes& planes) {
@@ -147,7 +138,7 @@ bool can_flat(const Problem& problem) {
 
 bool pays_flat(const Problem& problem) {
     const WholePlanes planes(problem);
-    if (!problem.pools()) return flat_pays_for_padding(problem, planes);
+    if (!problem.pools()) return false;
     return problem.has_volumes() ? flat_pays_for_volumes(problem, planes) : flat_pays_for_planes(problem, planes);
 }
 

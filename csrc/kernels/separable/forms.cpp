@@ -41,6 +41,12 @@ bool can_long_rows(const Problem& problem) {
     return has_dense_rows && columns.has_one_term_each() && rows.has_one_divisor() && !rows.overlap();
 }
 
+// Not where most planes of few volumes are copies of others, unless a plane is one run.
+bool pays_long_rows(const Problem& problem) {
+    const int64_t volumes = problem.target.size[0] * problem.target.size[1];
+    return problem.source.size[3] == 1 || volumes >= thresholds::kLongRowsVolumes || 2 * problem.depth().run_count() > problem.depth().in();
+}
+
 void run_long_rows(const Problem& problem, int thread_count) {
     const View<5>&source = problem.source, &target = problem.target;
     const int64_t width = target.size[4];

@@ -34,19 +34,14 @@ bool can_full_width(const Problem& problem) {
     return columns.run_end()[0] == columns.in() && columns.has_one_term_each() && problem.rows().most_terms() <= FullWidthJob::kMaxTerms;
 }
 
-// Large results whose windows share rows have loops that write around the caches.
+// Where gathers make tables of planes, short runs have these. Large results whose windows share rows have loops that write around the caches.
 bool pays_full_width(const Problem& problem) {
-    const Axis& rows = problem.rows();
-    return rows.in() * problem.target.size[4] >= thresholds::kFullWidthRun * rows.run_count() &&
-           (rows.has_one_term_each() || !is_large(problem.target));
-}
-
-bool pays_full_width_of_long_runs(const Problem& problem) {
     using namespace thresholds;
-    if (!pays_full_width(problem)) return false;
     const Axis& rows = problem.rows();
-    const int64_t long_run = rows.has_one_term_each() ? kFullWidthLongRun : kFullWidthLongRunOfSharedRows;
-    return gather_lanes() == 0 || rows.in() * problem.target.size[4] >= long_run * rows.run_count();
+    const bool is_shared = !rows.has_one_term_each();
+    if (is_shared && is_large(problem.target)) return false;
+    const int64_t run = gather_lanes() == 0 ? kFullWidthRun : is_shared ? kFullWidthLongRunOfSharedRows : kFullWidthLongRun;
+    return rows.in() * problem.target.size[4] >= run * rows.run_count();
 }
 
 void run_full_width(const Problem& problem, int thread_count) {

@@ -164,6 +164,7 @@ bool can_small(const Problem& problem) {
 
 bool pays_small(const Problem& problem) {
     const int64_t limit = max_cells(problem);
+    if (adjacent_channels(problem) == 1 && problem.source.element_count() > kSmallWindows) return false;
     int64_t cells = 1;
     for (const int64_t size : problem.target.size) {
         if (size > limit) return false;

@@ -13,12 +13,12 @@ void run_small(const Problem& problem, int thread_count);
 
 // Volumes whose rows lie in one window of columns, as planes: of one long row for each depth.
 bool can_long_rows(const Problem& problem);
+bool pays_long_rows(const Problem& problem);
 void run_long_rows(const Problem& problem, int thread_count);
 
 // Windows that hold whole rows, each in two at most, such as the one of global pooling: runs of one value.
 bool can_full_width(const Problem& problem);
 bool pays_full_width(const Problem& problem);
-bool pays_full_width_of_long_runs(const Problem& problem);
 void run_full_width(const Problem& problem, int thread_count);
 
 // Planes or volumes that are small and without gaps: a lane for each of several of them.

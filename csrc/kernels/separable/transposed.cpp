@@ -1,6 +1,5 @@
 // Sums within planes that are small and without gaps, a lane for each of several planes.
 #include <algorithm>
-#include <numeric>
 
 #include "kernels/separable/cell_sums.h"
 #include "kernels/separable/stages.h"
@@ -28,11 +27,12 @@ int64_t lanes_of(DType dtype) {
     return 32 / element_size(dtype);
 }
 
-// Whether the planes of a group that is made at once do not push each other out of the first cache.
+// Whether the planes of a group that is made at once do not push each other out of the first cache: those a power of two apart share parts
+// of it.
 bool spreads_over_cache(DType dtype, int64_t plane_size) {
     constexpr int64_t kWays = 8, kBytesPerWay = 4096;  // of most machines
-    const int64_t distance = std::gcd(plane_size * element_size(dtype), kBytesPerWay);
-    return lanes_of(dtype) * distance <= kWays * kBytesPerWay;
+    const int64_t bytes = plane_size * element_size(dtype), power_of_two = bytes & -bytes;
+    return lanes_of(dtype) * std::min(power_of_two, kBytesPerWay) <= kWays * kBytesPerWay;
 }
 
 bool transposed_streams(int64_t plane_bytes, int64_t planes) {
