@@ -66,6 +66,30 @@ def test_average(acl, case, dtype):
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_average_of_volumes(acl, dtype):
+    x, grad = drawn(2, 3, 4, 7, 8, dtype=dtype), drawn(2, 3, 3, 4, 4, dtype=dtype)
+    exact = x.double().requires_grad_()
+    torch.nn.functional.avg_pool3d(exact, (2, 3, 2), (1, 2, 2), (0, 1, 0), count_include_pad=False).backward(grad.double())
+    expected = torch.nn.functional.avg_pool3d(exact, (2, 3, 2), (1, 2, 2), (0, 1, 0), count_include_pad=False)
+    attributes = {"ksize": [2, 3, 2], "strides": [1, 2, 2], "pads": [0, 0, 1, 1, 0, 0], "count_include_pad": False, "data_format": "NCDHW"}
+    close(run(acl, "AvgPool3D", [x], [torch.empty_like(grad)], **attributes)[0], expected)
+    close(run(acl, "AvgPool3DGrad", [numbers(x.shape), grad], [torch.empty_like(x)], **attributes)[0], exact.grad)
+
+
+@pytest.mark.parametrize(
+    ("words", "changes"),
+    [
+        ("attribute pads: expected as much at the end as at the beginning", {"pads": [0, 1, 0, 0, 0, 0]}),
+        ("ksize: expected 3 values", {"ksize": [1, 1, 2, 2, 2]}),
+        ("attribute data_format: expected NCDHW, got NDHWC", {"data_format": "NDHWC"}),
+    ],
+)
+def test_average_of_volumes_that_is_refused(acl, words, changes):
+    attributes = {"ksize": [2, 2, 2], "strides": [2, 2, 2], "pads": [0] * 6, "data_format": "NCDHW"} | changes
+    refuses(acl, words, "AvgPool3D", [drawn(1, 1, 4, 4, 4)], [torch.empty(1, 1, 2, 2, 2)], **attributes)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
 def test_adaptive_average(acl, dtype):
     x, grad = drawn(2, 3, 7, 8, dtype=dtype), drawn(2, 3, 3, 5, dtype=dtype)
     exact = x.double().requires_grad_()

@@ -60,6 +60,35 @@ std::vector<int64_t> of_volume(const Call& call, const char* name, const std::ve
     return {values[2], values[3], values[4]};
 }
 
+// Pads come as front, back, top, bottom, left, right.
+struct AverageOfVolume {
+    std::vector<int64_t> kernel, stride, padding;
+    bool ceil_mode, with_padding;
+    std::optional<int64_t> divisor;
+
+    explicit AverageOfVolume(const Call& call)
+        : kernel(call.attribute<std::vector<int64_t>>("ksize")),
+          stride(call.attribute<std::vector<int64_t>>("strides")),
+          ceil_mode(call.attribute<bool>("ceil_mode", false)),
+          with_padding(call.attribute<bool>("count_include_pad", true)) {
+        call.require_text("data_format", "NCDHW");
+        const std::vector<int64_t>& pads = call.attribute<std::vector<int64_t>>("pads");
+        require_count("ksize", kernel, 3);
+        require_values("ksize", kernel, 1);
+        require_count("strides", stride, 3);
+        require_values("strides", stride, 1);
+        require_count("pads", pads, 6);
+        require_values("pads", pads, 0);
+        for (size_t d = 0; d < 3; ++d) {
+            if (pads[2 * d] != pads[2 * d + 1])
+                refuse("attribute pads", "as much at the end as at the beginning", c10::str(at::IntArrayRef(pads)));
+            padding.push_back(pads[2 * d]);
+        }
+        const int64_t given = call.attribute<int64_t>("divisor_override", 0);
+        if (given != 0) divisor = given;
+    }
+};
+
 // A volume without a batch is one of a batch; torch_npu gives the result of the forward a batch all the same.
 at::Tensor in_a_batch(const at::Tensor& x) {
     return x.dim() == 4 ? x.unsqueeze(0) : x;
@@ -111,7 +140,17 @@ OPERATOR(AvgPoolV2) {
     call.write(0, at::avg_pool2d(call.computing(0), w.kernel, w.stride, w.padding, w.ceil_mode, w.with_padding,
                                  divisor == 0 ? std::nullopt : std::optional(divisor)));
 }
-// The shape of the forward's input comes first.
+OPERATOR(AvgPool3D) {
+    const AverageOfVolume w(call);
+    call.write(0, at::avg_pool3d(call.computing(0), w.kernel, w.stride, w.padding, w.ceil_mode, w.with_padding, w.divisor));
+}
+// The shape of the forward's input comes first, as in AvgPoolV2Grad.
+OPERATOR(AvgPool3DGrad) {
+    const AverageOfVolume w(call);
+    const at::Tensor grad = call.computing(1);
+    call.write(0, at::avg_pool3d_backward(grad, at::zeros(call.integers(0), grad.options()), w.kernel, w.stride, w.padding, w.ceil_mode,
+                                          w.with_padding, w.divisor));
+}
 OPERATOR(AvgPoolV2Grad) {
     const AverageWindows w = average_windows(call);
     const at::Tensor grad = call.computing(1);
