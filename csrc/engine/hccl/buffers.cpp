@@ -1,7 +1,8 @@
 #include "engine/hccl/buffers.h"
 
 #include "engine/hccl/data_types.h"
-#include "engine/runtime/engine.h"
+#include "engine/runtime/error/error.h"
+#include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {

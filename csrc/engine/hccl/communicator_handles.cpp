@@ -4,7 +4,8 @@
 #include <cstdio>
 
 #include "engine/hccl/communicator.h"
-#include "engine/runtime/engine.h"
+#include "engine/runtime/device/process.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/handle_table.h"
 #include "engine/runtime/text.h"
 

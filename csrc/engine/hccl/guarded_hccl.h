@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "engine/runtime/call/traced.h"
 #include "engine/runtime/error/guarded.h"
 #include "hccl/hccl_types.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/runtime/device/soc.h"
+#include "engine/runtime/config/soc.h"
 #include "engine/runtime/memory/host_view.h"
 
 namespace torch_aclnn::host {

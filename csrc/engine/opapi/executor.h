@@ -9,6 +9,9 @@
 #include "engine/opapi/fallback_codes.h"
 #include "engine/opapi/handles.h"
 #include "engine/opapi/traced_arguments.h"
+#include "engine/runtime/call/traced.h"
+#include "engine/runtime/diagnostics/entry_point.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 

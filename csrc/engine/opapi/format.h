@@ -2,7 +2,6 @@
 #pragma once
 
 #include "aclnn/acl_meta.h"
-#include "engine/runtime/engine.h"
 
 namespace torch_aclnn::host {
 

@@ -14,6 +14,7 @@
 
 #include "aclnn/acl_meta.h"
 #include "engine/opapi/slot_pool.h"
+#include "engine/runtime/visibility.h"
 
 namespace torch_aclnn::host {
 

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "engine/opapi/executor.h"
+#include "engine/runtime/device/process.h"
 
 namespace torch_aclnn::host {
 namespace {

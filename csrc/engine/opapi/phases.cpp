@@ -5,6 +5,8 @@
 
 #include "engine/opapi/checks.h"
 #include "engine/opapi/executor_cache.h"
+#include "engine/runtime/call/traced.h"
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/device/process.h"
 #include "engine/runtime/fault/injection.h"
 

@@ -1,7 +1,7 @@
 // The gradients of average pooling.
 #include "engine/opapi/entry.h"
 #include "engine/opapi/planes.h"
-#include "engine/runtime/device/soc.h"
+#include "engine/runtime/config/soc.h"
 #include "kernels/separable/operators.h"
 #include "kernels/support/pooled_size.h"
 

@@ -2,7 +2,8 @@
 
 #include <string>
 
-#include "engine/runtime/device/soc.h"
+#include "engine/runtime/config/soc.h"
+#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host {
 namespace {

@@ -4,7 +4,7 @@
 #include <initializer_list>
 
 #include "engine/opapi/dtypes.h"
-#include "engine/runtime/engine.h"
+#include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host {
 

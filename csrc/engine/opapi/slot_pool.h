@@ -2,6 +2,8 @@
 // pointer that is no handle, or one whose object has been destroyed, is told from a live handle without being followed.
 #pragma once
 
+#include "engine/runtime/visibility.h"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +11,6 @@
 #include <mutex>
 #include <thread>
 #include <type_traits>
-
-#include "engine/runtime/engine.h"
 
 namespace torch_aclnn::host {
 

@@ -3,6 +3,7 @@
 
 #include "engine/opapi/checks.h"
 #include "engine/opapi/format.h"
+#include "engine/runtime/config/config.h"
 #include "kernels/support/overlap.h"
 
 namespace torch_aclnn::host {

@@ -11,7 +11,7 @@
 #include <limits>
 #include <optional>
 
-#include "engine/runtime/engine.h"
+#include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host::aten {
 

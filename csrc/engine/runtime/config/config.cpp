@@ -12,10 +12,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "engine/runtime/device/soc.h"
+#include "engine/runtime/config/fault_specification.h"
+#include "engine/runtime/config/soc.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/injection.h"
-#include "engine/runtime/fault/specification.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -229,7 +229,6 @@ const Config& config() {
 
 void require_valid_config() {
     if (!settings().error.empty()) throw Error(ACL_ERROR_INVALID_PARAM, settings().error);
-    set_configured_faults();
 }
 
 }  // namespace torch_aclnn::host

@@ -1,9 +1,39 @@
-// The engine's settings, for the runtime's own use; engine.h has the public part.
+// The engine's settings.
 #pragma once
 
-#include "engine/runtime/engine.h"
+#include <cstddef>
+#include <string>
+
+#include "engine/runtime/visibility.h"
 
 namespace torch_aclnn::host {
+
+// The products that documents list operators for: Ascend310P, Ascend910A, Ascend910B1 to B4, Ascend910_93, Ascend310B, Ascend950.
+enum class Product { inference, training, a2, a3, edge, ascend950 };
+constexpr Product kProducts[] = {Product::inference, Product::training, Product::a2, Product::a3, Product::edge, Product::ascend950};
+
+// The engine's settings, read from the environment once, at first use (docs/environment.md lists the variables).
+struct Config {
+    std::string soc_name;                   // TORCH_ACLNN_HOST_SOC
+    Product product = Product::a2;          // follows from soc_name
+    int device_count = 1;                   // TORCH_ACLNN_HOST_DEVICES, or LOCAL_WORLD_SIZE
+    size_t memory_bytes = size_t{8} << 30;  // TORCH_ACLNN_HOST_MEMORY, per device
+    int thread_count = 1;                   // TORCH_ACLNN_HOST_THREADS
+    bool allow_float64 = false;             // TORCH_ACLNN_HOST_FLOAT64
+    bool strict = false;                    // TORCH_ACLNN_HOST_STRICT: refuse what the documents do not promise
+    bool unspecified = false;               // TORCH_ACLNN_HOST_UNSPECIFIED: what no document promises is given in the least helpful way
+    bool use_workspace = false;             // TORCH_ACLNN_HOST_WORKSPACE: entry points ask for a workspace and write over it
+    bool list_leaks = false;                // TORCH_ACLNN_HOST_LEAKS: aclFinalize lists handles and executors that were not destroyed
+    bool compare_ranks = true;              // TORCH_ACLNN_HOST_CHECK_COLLECTIVES: ranks compare what they are about to do
+    bool asynchronous = false;              // TORCH_ACLNN_HOST_ASYNC: each stream runs its work on a thread of its own
+    int delay_seed = 0;                     // TORCH_ACLNN_HOST_DELAYS: work is delayed at random; 0: it is not
+    bool check_streams = false;             // TORCH_ACLNN_HOST_CHECK_STREAMS: report unordered uses of memory on two streams
+    bool isolate = false;                   // TORCH_ACLNN_HOST_ISOLATE: the program cannot touch device memory
+    bool poison = false;                    // TORCH_ACLNN_HOST_POISON: fresh and freed memory is written over
+    std::string faults;                     // TORCH_ACLNN_HOST_FAULT: what is to fail; empty: nothing
+    std::string trace;                      // TORCH_ACLNN_HOST_TRACE: a file's path, in which %p is the process, or "stderr"
+};
+TORCH_ACLNN_HOST_API const Config& config();
 
 // 100000 if a setting could not be understood, with the first that was not.
 void require_valid_config();

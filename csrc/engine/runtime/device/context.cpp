@@ -1,18 +1,15 @@
 #include "engine/runtime/device/context.h"
 
+#include "engine/runtime/calling_thread.h"
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-struct Current {
-    aclrtContext context = nullptr;
-    int device = -1;
-};
-thread_local Current current;
-std::atomic<int> default_device{-1};
+thread_local aclrtContext thread_context = nullptr;
 
 // Never destroyed: calls still come while the process exits.
 HandleTable<Context>& contexts() {
@@ -28,7 +25,7 @@ std::shared_ptr<Context> find_context(aclrtContext handle) {
 
 // The calling thread's context, or null.
 aclrtContext current_handle() {
-    if (current.context != nullptr || current_device_index() < 0) return current.context;
+    if (thread_context != nullptr || current_device_index() < 0) return thread_context;
     return current_device().primary_context();
 }
 
@@ -42,15 +39,8 @@ aclrtContext make_context(int device, bool primary) {
 }
 
 void set_current(aclrtContext context, int device) noexcept {
-    current = {context, device};
-}
-
-void set_default_device(int device) noexcept {
-    default_device = device;
-}
-
-int current_device_index() noexcept {
-    return current.device >= 0 ? current.device : default_device.load(std::memory_order_relaxed);
+    thread_context = context;
+    set_current_device_index(device);
 }
 
 std::shared_ptr<Context> current_context() {
@@ -79,7 +69,7 @@ extern "C" aclError aclrtDestroyContext(aclrtContext context) {
             refuse(ACL_ERROR_RT_PARAM_INVALID, "context", "one from aclrtCreateContext",
                    text("the primary context of device ", found->device, ", which aclrtResetDevice releases"));
         contexts().remove(context);
-        if (current.context == context) set_current(nullptr, -1);
+        if (thread_context == context) set_current(nullptr, -1);
     });
 }
 

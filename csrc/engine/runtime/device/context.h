@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "engine/runtime/engine.h"
+#include "acl/acl.h"
 
 namespace torch_aclnn::host {
 
@@ -22,11 +22,6 @@ aclrtContext make_context(int device, bool primary);
 
 // Sets the calling thread's context and the device that follows from it; null and -1 for none.
 void set_current(aclrtContext context, int device) noexcept;
-// Sets the device of threads that have set none; -1, as at first, if they are to have none.
-void set_default_device(int device) noexcept;
-// The calling thread's device; -1 if it has none.
-int current_device_index() noexcept;
-
 // The calling thread's context; 107002 if it has no live one.
 std::shared_ptr<Context> current_context();
 

@@ -3,12 +3,15 @@
 #include <iomanip>
 #include <vector>
 
+#include "engine/runtime/call/traced.h"
+#include "engine/runtime/calling_thread.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/context.h"
 #include "engine/runtime/device/process.h"
 #include "engine/runtime/device/timer_slack.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/stream/stream.h"
+#include "engine/runtime/fault/injection.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -29,11 +32,7 @@ std::string mebibytes(size_t bytes) {
 
 }  // namespace
 
-Device::Device(int index)
-    : index_(index),
-      total_memory_(config().memory_bytes),
-      default_stream_(std::make_shared<Stream>(index, true)),
-      primary_context_(make_context(index, true)) {}
+Device::Device(int index) : index_(index), total_memory_(config().memory_bytes), primary_context_(make_context(index, true)) {}
 
 void Device::reserve(size_t bytes) {
     size_t used = used_memory_.load(std::memory_order_relaxed);
@@ -72,24 +71,12 @@ extern "C" aclError aclrtSetDevice(int32_t deviceId) {
         __func__,
         [&] {
             require_valid_config();
+            set_configured_faults();
             open_trace();  // of a program that has not called aclInit
             Device& device = find_device("deviceId", deviceId);
             device.activate();
             set_current(device.primary_context(), deviceId);
             allow_late_timers();
-        },
-        [&] { return call_arguments("deviceId", deviceId); });
-}
-
-// Waits for the device's work. Its memory stays: torch_npu still frees some of it afterwards.
-extern "C" aclError aclrtResetDevice(int32_t deviceId) {
-    return traced(
-        __func__,
-        [&] {
-            Device& device = find_device("deviceId", deviceId);
-            for (const auto& stream : streams_of(device)) stream->wait(Stream::kForever);
-            device.reset();
-            if (current_device_index() == deviceId) set_current(nullptr, -1);
         },
         [&] { return call_arguments("deviceId", deviceId); });
 }

@@ -1,14 +1,13 @@
-// The devices the engine presents: a budget of memory, a default stream and a primary context each.
+// The devices the engine presents: a budget of memory and a primary context each.
 #pragma once
 
 #include <atomic>
-#include <memory>
+#include <cstddef>
+#include <cstdint>
 
-#include "engine/runtime/engine.h"
+#include "acl/acl.h"
 
 namespace torch_aclnn::host {
-
-class Stream;
 
 class Device {
    public:
@@ -20,7 +19,6 @@ class Device {
     void reserve(size_t bytes);  // 207001 if the budget does not hold that much
     void release(size_t bytes) noexcept { used_memory_.fetch_sub(bytes, std::memory_order_relaxed); }
 
-    const std::shared_ptr<Stream>& default_stream() const { return default_stream_; }
     aclrtContext primary_context() const { return primary_context_; }
 
     void activate() { state_.store(State::active, std::memory_order_relaxed); }
@@ -35,7 +33,6 @@ class Device {
     std::atomic<size_t> used_memory_{0};
     enum class State { untouched, active, reset };
     std::atomic<State> state_{State::untouched};
-    std::shared_ptr<Stream> default_stream_;
     aclrtContext primary_context_;
 };
 

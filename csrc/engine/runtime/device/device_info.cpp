@@ -4,7 +4,9 @@
 
 #include <cstring>
 
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {

@@ -8,11 +8,14 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/runtime/call/traced.h"
 #include "engine/runtime/config/config.h"
-#include "engine/runtime/config/configuration_file.h"
+#include "engine/runtime/device/configuration_file.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/device/process.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/fault/injection.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -95,6 +98,7 @@ using namespace torch_aclnn::host;
 extern "C" aclError aclInit(const char* configPath) {
     const int refused = guarded(__func__, [] {
         require_valid_config();
+        set_configured_faults();
         open_trace();
     });
     if (refused != ACL_SUCCESS) return refused;

@@ -1,4 +1,4 @@
-// Whether this process may use the devices.
+// Whether this process may use the devices, and what is to be done as it ends to use them.
 #pragma once
 
 #include "engine/runtime/visibility.h"
@@ -11,7 +11,11 @@ bool is_forked() noexcept;
 // Throws an Error in such a process.
 void require_not_forked();
 
+// True from aclFinalize until another aclInit.
+TORCH_ACLNN_HOST_API bool finalized() noexcept;
 // Why finalized() is true, for messages.
 TORCH_ACLNN_HOST_API const char* why_finalized() noexcept;
+// Has aclFinalize call `report` if TORCH_ACLNN_HOST_LEAKS is set, once for each that is added.
+TORCH_ACLNN_HOST_API void add_leak_report(void (*report)());
 
 }  // namespace torch_aclnn::host

@@ -1,6 +1,7 @@
 // Options of the whole process and of a context. Those that the engine keeps by nature are accepted, those it cannot keep refused.
 
 #include "engine/runtime/device/context.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {

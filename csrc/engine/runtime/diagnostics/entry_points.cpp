@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "engine/runtime/diagnostics/coverage.h"
+#include "engine/runtime/diagnostics/entry_point.h"
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "engine/runtime/diagnostics/coverage.h"
+#include "engine/runtime/diagnostics/trace.h"
 #include "engine/runtime/error/guarded.h"
 
 extern "C" TORCH_ACLNN_HOST_API __attribute__((format(printf, 5, 6))) void aclAppLog(aclLogLevel, const char* func, const char* file,

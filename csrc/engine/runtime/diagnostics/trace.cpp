@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/runtime/device/context.h"
+#include "engine/runtime/calling_thread.h"
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/diagnostics/task_watch.h"
 #include "engine/runtime/diagnostics/trace_file.h"
 #include "engine/runtime/error/last_error.h"
-#include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
 
@@ -98,6 +98,11 @@ JsonObject task_line(const char* name, int device, int stream, int64_t begin, in
     return line;
 }
 
+// An error is a line, unless that of the call which it ends will have it.
+void trace_error(const char* message) noexcept {
+    if (tracing() && traced_calls == 0) trace_message("error", message);
+}
+
 // A line that does not fit in memory is not worth a failure.
 template <class Make>
 void write_line(Make&& make) noexcept {
@@ -120,6 +125,7 @@ void open_trace() {
     if (config().trace.empty() || opened) return;
     open_trace_file(process_line);
     opened = true;
+    error_listener = trace_error;
     trace_is_open = true;
     tasks_are_watched = true;
 }
@@ -127,18 +133,6 @@ void open_trace() {
 void watch_tasks(void (*watcher)(const EndedTask&)) noexcept {
     task_watcher = watcher;
     tasks_are_watched = tracing() || watcher != nullptr;
-}
-
-TraceDetails& TraceDetails::on(aclrtStream stream_handle) {
-    arguments.add("stream", static_cast<const void*>(stream_handle));
-    try {
-        const auto found = find_stream(stream_handle);
-        device = found->device();
-        stream = found->id();
-    } catch (const Error&) {
-        // The call's own code says so.
-    }
-    return *this;
 }
 
 int64_t begin_traced_call() noexcept {
@@ -167,10 +161,6 @@ void set_traced_task(uint64_t number) noexcept {
 
 void trace_message(const char* kind, const char* message) noexcept {
     write_line([&] { return line_of(kind, trace_clock()).add("message", message); });
-}
-
-void trace_error(const char* message) noexcept {
-    if (tracing() && traced_calls == 0) trace_message("error", message);
 }
 
 }  // namespace torch_aclnn::host

@@ -30,7 +30,7 @@ struct TORCH_ACLNN_HOST_API TraceDetails {
     int phase = 0;        // of an entry point, 1 or 2
     uint64_t number = 0;  // of the call of an entry point: its phases and its task have it in common
 
-    // Adds the handle under the parameter's name; the line has the stream's number if it is live.
+    // Adds the handle under the parameter's name; the line has the stream's number if it is live. Defined with the streams.
     TraceDetails& on(aclrtStream stream_handle);
     template <class Value>
     TraceDetails& add(const char* name, const Value& value) {
@@ -69,7 +69,5 @@ TORCH_ACLNN_HOST_API void set_traced_task(uint64_t number) noexcept;
 
 // A line of that kind which is about no traced call: "error", "log".
 TORCH_ACLNN_HOST_API void trace_message(const char* kind, const char* message) noexcept;
-// An error, unless the line of the call that it ends will have it.
-void trace_error(const char* message) noexcept;
 
 }  // namespace torch_aclnn::host

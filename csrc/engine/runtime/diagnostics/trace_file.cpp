@@ -12,7 +12,8 @@
 #include <mutex>
 #include <string_view>
 
-#include "engine/runtime/engine.h"
+#include "engine/runtime/config/config.h"
+#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host {
 namespace {

@@ -1,8 +1,7 @@
-// How every C function of the engine is written: a body that may throw, in guarded() or traced().
+// How every C function of the engine is written: a body that may throw, in guarded().
 #pragma once
 
-#include "engine/runtime/diagnostics/trace.h"
-#include "engine/runtime/engine.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
@@ -25,27 +24,6 @@ int guarded(const char* function, Body&& body, FallbackCodes codes = {}) noexcep
     } catch (...) {
         return report_exception(function, codes);
     }
-}
-
-// Kept out of the way of calls that are not traced.
-template <class Arguments>
-[[gnu::cold, gnu::noinline]] int end_traced(int64_t begin, const char* function, int code, Arguments& arguments) noexcept {
-    TraceDetails details;
-    try {
-        details = arguments();
-    } catch (...) {
-        // The line then goes without them.
-    }
-    end_traced_call(begin, function, code, details);
-    return code;
-}
-
-// guarded(), and one line in the trace. `arguments` returns the TraceDetails; it is only called when there is a trace.
-template <class Body, class Arguments>
-int traced(const char* function, Body&& body, Arguments&& arguments, FallbackCodes codes = {}) noexcept {
-    const int64_t begin = tracing() ? begin_traced_call() : 0;
-    const int code = guarded(function, body, codes);
-    return begin == 0 ? code : end_traced(begin, function, code, arguments);
 }
 
 // 100000 unless the pointer is given; for the parameters of the runtime's functions.

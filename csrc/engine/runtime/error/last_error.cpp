@@ -6,10 +6,13 @@
 #include <stdexcept>
 
 #include "engine/runtime/error/code_table.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/error/last_error.h"
 
 namespace torch_aclnn::host {
+
+std::atomic<void (*)(const char* message)> error_listener{nullptr};
 namespace {
 
 // Plain arrays: torch_npu still calls in while the process exits, when a thread's objects with destructors are gone.
@@ -36,7 +39,7 @@ int record(const char* function, int code, const char* message) noexcept {
         code = ACL_ERROR_INTERNAL_ERROR;
     }
     last.runtime_code = belongs_to_another_layer(code) ? ACL_SUCCESS : code;
-    trace_error(last.message);
+    if (const auto listener = error_listener.load(std::memory_order_relaxed)) listener(last.message);
     return code;
 }
 

@@ -6,10 +6,12 @@
 #include <mutex>
 #include <set>
 
-#include "engine/runtime/device/context.h"
+#include "engine/runtime/calling_thread.h"
+#include "engine/runtime/config/config.h"
+#include "engine/runtime/config/fault_specification.h"
 #include "engine/runtime/error/code_table.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/specification.h"
 #include "hccl/hccl_types.h"
 #include "torch_aclnn/faults.h"
 

@@ -1,36 +1,17 @@
 #include "engine/runtime/graph/capture.h"
 
-#include <set>
 #include <utility>
 
+#include "engine/runtime/calling_thread.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/graph/task_group.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/stream.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {
-
-const char* const kModeNames[] = {"ACL_MODEL_RI_CAPTURE_MODE_GLOBAL", "ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL",
-                                  "ACL_MODEL_RI_CAPTURE_MODE_RELAXED"};
-
-thread_local aclmdlRICaptureMode mode_of_thread = ACL_MODEL_RI_CAPTURE_MODE_GLOBAL;
-
-// Those that have begun and not ended. Never destroyed: calls still come while the process exits.
-struct Captures {
-    std::mutex mutex;
-    std::set<Capture*> all;
-    std::atomic<size_t> count{0};  // read without the lock: mostly there is none
-};
-
-Captures& captures() {
-    static auto* const once = new Captures;
-    return *once;
-}
-
-bool none_is_captured() {
-    return captures().count.load(std::memory_order_acquire) == 0;
-}
 
 std::string name_of(const Stream& stream) {
     return text("stream ", stream.id());
@@ -54,13 +35,12 @@ Capture::Capture(const std::shared_ptr<Stream>& origin, aclmdlRICaptureMode mode
     : origin_(origin), mode_(mode), thread_(thread_number()), graph_(std::make_shared<Graph>(origin->device())) {}
 
 void Capture::begin(const std::shared_ptr<Stream>& origin, aclmdlRICaptureMode mode) {
-    const std::lock_guard<std::mutex> lock(captures().mutex);
+    const std::lock_guard<std::mutex> lock(capture_mutex());
     require_recordable(*origin);
     const std::shared_ptr<Capture> capture(new Capture(origin, mode));
-    captures().all.insert(capture.get());
     capture->join(origin);
     capture->handle_ = add_graph(capture->graph_);
-    captures().count.store(captures().all.size(), std::memory_order_release);
+    add_capture(*capture);
 }
 
 std::shared_ptr<Capture> Capture::of(const Stream& stream) {
@@ -69,11 +49,10 @@ std::shared_ptr<Capture> Capture::of(const Stream& stream) {
 
 aclmdlRI Capture::end(Stream& stream) {
     const auto capture = of(stream);
-    const std::lock_guard<std::mutex> lock(captures().mutex);
+    const std::lock_guard<std::mutex> lock(capture_mutex());
     require_captured(capture, stream).require_end(stream);
     capture->release_streams();
-    captures().all.erase(capture.get());
-    captures().count.store(captures().all.size(), std::memory_order_release);
+    remove_capture(*capture);
     try {
         capture->require_valid();
         capture->require_all_joined();
@@ -111,12 +90,12 @@ void Capture::release_streams() {
 }
 
 aclmdlRICaptureStatus Capture::status() const {
-    const std::lock_guard<std::mutex> lock(captures().mutex);
+    const std::lock_guard<std::mutex> lock(capture_mutex());
     return failure_ ? ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED : ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE;
 }
 
 std::string Capture::description() const {
-    return text("the capture of ", name_of(*origin_), " in ", kModeNames[mode_]);
+    return text("the capture of ", name_of(*origin_), " in ", name_of(mode_));
 }
 
 bool Capture::forbids_unsafe(aclmdlRICaptureMode mode) const {
@@ -152,7 +131,7 @@ Capture::Member& Capture::member(const Stream& stream) {
 
 // A graph that lacks a task is not what the program captured.
 void Capture::take(Stream& stream, Task& task) {
-    const std::lock_guard<std::mutex> lock(captures().mutex);
+    const std::lock_guard<std::mutex> lock(capture_mutex());
     require_valid();
     Member& place = member(stream);
     try {
@@ -168,26 +147,25 @@ void Capture::take(Stream& stream, Task& task) {
 }
 
 void Capture::record(Stream& stream, Event& event) {
-    const std::lock_guard<std::mutex> lock(captures().mutex);
+    const std::lock_guard<std::mutex> lock(capture_mutex());
     require_valid();
     const Member& place = member(stream);
-    event.capture(
-        std::make_shared<CapturedPoint>(CapturedPoint{weak_from_this(), graph_->add_record(place.number), stream.id(), place.clock}));
+    event.capture(std::make_shared<RecordedPoint>(weak_from_this(), graph_->add_record(place.number), stream.id(), place.clock));
 }
 
 void Capture::wait_for(Stream& stream, const Event&) {
-    const std::lock_guard<std::mutex> lock(captures().mutex);
+    const std::lock_guard<std::mutex> lock(capture_mutex());
     fail_and_throw(Error(ACL_ERROR_RT_PARAM_INVALID, text("event: expected one recorded in ", description(), ", which ", name_of(stream),
                                                           " takes part in, got one recorded before or outside of it")));
 }
 
-void Capture::wait_for_captured(const std::shared_ptr<Stream>& stream, const CapturedPoint& point) {
+void Capture::wait_for_recorded(const std::shared_ptr<Stream>& stream, const RecordedPoint& point) {
     const auto capture = point.capture.lock();
     const auto own = of(*stream);
-    const std::lock_guard<std::mutex> lock(captures().mutex);
-    if (capture == nullptr || captures().all.count(capture.get()) == 0) {
+    const std::lock_guard<std::mutex> lock(capture_mutex());
+    if (capture == nullptr || !is_active(*capture)) {
         const Error error(ACL_ERROR_RT_PARAM_INVALID, text("event: expected one that was recorded, got one recorded on stream ",
-                                                           point.stream, " in a capture that has ended; a replay does not record it"));
+                                                           point.stream(), " in a capture that has ended; a replay does not record it"));
         if (own != nullptr) own->fail_and_throw(error);
         throw error;
     }
@@ -209,7 +187,7 @@ void Capture::wait_for_captured(const std::shared_ptr<Stream>& stream, const Cap
 
 // Not 207000, with which torch_npu would warn and go on without the graph.
 void Capture::refuse_deferred(Stream& stream, const char* name) {
-    const std::lock_guard<std::mutex> lock(captures().mutex);
+    const std::lock_guard<std::mutex> lock(capture_mutex());
     fail_and_throw(Error(
         ACL_ERROR_API_NOT_SUPPORT,
         text(name, " cannot be captured by the torch_aclnn host engine: expected a stream that is not captured, got ", name_of(stream))));
@@ -221,7 +199,7 @@ void Capture::refuse_wait(const Stream& stream) const {
 
 void Capture::begin_group(Stream& stream) {
     const auto capture = of(stream);
-    const std::lock_guard<std::mutex> lock(captures().mutex);
+    const std::lock_guard<std::mutex> lock(capture_mutex());
     require_captured(capture, stream).require_valid();
     Member& place = capture->member(stream);
     if (place.group)
@@ -231,7 +209,7 @@ void Capture::begin_group(Stream& stream) {
 
 aclrtTaskGrp Capture::end_group(Stream& stream) {
     const auto capture = of(stream);
-    const std::lock_guard<std::mutex> lock(captures().mutex);
+    const std::lock_guard<std::mutex> lock(capture_mutex());
     require_captured(capture, stream).require_valid();
     Member& place = capture->member(stream);
     if (!place.group)
@@ -239,64 +217,6 @@ aclrtTaskGrp Capture::end_group(Stream& stream) {
     const aclrtTaskGrp group = add_task_group(capture->graph_, std::move(*place.group));
     place.group.reset();
     return group;
-}
-
-void require_no_capture_on(int device) {
-    if (none_is_captured()) return;
-    const std::lock_guard<std::mutex> lock(captures().mutex);
-    for (const Capture* capture : captures().all)
-        if (capture->device() == device)
-            refuse(ACL_ERROR_RT_PARAM_INVALID, "stream", text("another than the default stream during ", capture->description()),
-                   "that one");
-}
-
-void require_device_waitable(int device) {
-    if (none_is_captured()) return;
-    const std::lock_guard<std::mutex> lock(captures().mutex);
-    for (const Capture* capture : captures().all)
-        if (capture->device() == device)
-            refuse(ACL_ERROR_RT_STREAM_CAPTURED, "device", "one without a stream that is captured",
-                   text("device ", device, " during ", capture->description()));
-}
-
-void require_waitable(const Stream& stream) {
-    if (stream.is_default()) require_no_capture_on(stream.device());
-    if (const auto recorder = stream.recorder()) recorder->refuse_wait(stream);
-}
-
-void require_waitable(const Event& event) {
-    if (const auto point = event.captured())
-        refuse(ACL_ERROR_RT_STREAM_CAPTURED, "event", "one that was not recorded in a capture",
-               text("one recorded on stream ", point->stream, " while that was captured"));
-}
-
-void require_unsafe_allowed(const char* what) {
-    if (none_is_captured()) return;
-    const std::lock_guard<std::mutex> lock(captures().mutex);
-    for (Capture* capture : captures().all) {
-        if (!capture->forbids_unsafe(mode_of_thread)) continue;
-        const std::string message = text(what, " are forbidden to this thread, whose mode is ", kModeNames[mode_of_thread], ", during ",
-                                         capture->description(), " (aclmdlRICaptureThreadExchangeMode changes the thread's mode)");
-        capture->fail(nullptr, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, message);
-        throw Error(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, message);
-    }
-}
-
-aclmdlRICaptureMode exchange_thread_mode(aclmdlRICaptureMode mode) {
-    return std::exchange(mode_of_thread, mode);
-}
-
-void fail_capture(aclrtStream handle, const char* function, const std::exception& error) noexcept {
-    if (none_is_captured()) return;
-    try {
-        const auto capture = Capture::of(*find_stream(handle));
-        if (capture == nullptr) return;
-        const auto* const known = dynamic_cast<const Error*>(&error);
-        const std::lock_guard<std::mutex> lock(captures().mutex);
-        capture->fail(function, known != nullptr ? known->code() : ACL_ERROR_INTERNAL_ERROR, error.what());
-    } catch (const std::exception&) {
-        // A stream that is not live is not captured.
-    }
 }
 
 }  // namespace torch_aclnn::host

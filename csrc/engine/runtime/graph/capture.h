@@ -5,24 +5,19 @@
 #include <memory>
 #include <optional>
 
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/graph/graph.h"
-#include "engine/runtime/stream/recorder.h"
+#include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/stream_clock.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 
 class Capture;
 
-// Where an event was recorded that was recorded in a capture.
-struct CapturedPoint {
-    std::weak_ptr<Capture> capture;
-    size_t point;  // of the graph
-    int stream;    // its number
-    StreamClock clock;
-};
+class RecordedPoint;
 
-// One lock guards all captures: capturing is no matter of speed.
-class Capture final : public Recorder, public std::enable_shared_from_this<Capture> {
+class Capture final : public ActiveCapture, public std::enable_shared_from_this<Capture> {
    public:
     // Each of these is one C function.
     static void begin(const std::shared_ptr<Stream>& origin, aclmdlRICaptureMode mode);
@@ -32,15 +27,14 @@ class Capture final : public Recorder, public std::enable_shared_from_this<Captu
     // The capture that the stream takes part in, or null.
     static std::shared_ptr<Capture> of(const Stream& stream);
     // Has the stream wait for an event that was recorded in a capture, which it joins.
-    static void wait_for_captured(const std::shared_ptr<Stream>& stream, const CapturedPoint& point);
+    static void wait_for_recorded(const std::shared_ptr<Stream>& stream, const RecordedPoint& point);
 
     aclmdlRI graph() const { return handle_; }
-    int device() const { return graph_->device(); }
+    int device() const override { return graph_->device(); }
     aclmdlRICaptureStatus status() const;
-    // With the calling thread in its mode, an unsafe function cannot be called.
-    bool forbids_unsafe(aclmdlRICaptureMode mode_of_thread) const;
-    void fail(const char* function, int code, const std::string& message);
-    std::string description() const;
+    bool forbids_unsafe(aclmdlRICaptureMode mode_of_thread) const override;
+    void fail(const char* function, int code, const std::string& message) override;
+    std::string description() const override;
 
     void take(Stream& stream, Task& task) override;
     void record(Stream& stream, Event& event) override;
@@ -76,16 +70,15 @@ class Capture final : public Recorder, public std::enable_shared_from_this<Captu
     std::optional<Error> failure_;   // with what made it fail
 };
 
-// 107000 for the default stream of a device of which a stream is captured.
-void require_no_capture_on(int device);
-// 107027 if the device has a stream that is captured.
-void require_device_waitable(int device);
-// 107027 if nothing can wait for the stream, or the event, as a capture has it.
-void require_waitable(const Stream& stream);
-void require_waitable(const Event& event);
-// 107030, and the capture fails, if one forbids the calling thread to call what is unsafe.
-void require_unsafe_allowed(const char* what);
-// Returns the thread's former mode.
-aclmdlRICaptureMode exchange_thread_mode(aclmdlRICaptureMode mode);
+class RecordedPoint final : public CapturedPoint {
+   public:
+    RecordedPoint(std::weak_ptr<Capture> capture, size_t point, int stream, const StreamClock& clock)
+        : CapturedPoint(stream), capture(std::move(capture)), point(point), clock(clock) {}
+    void hold_up(const std::shared_ptr<Stream>& stream) const override { Capture::wait_for_recorded(stream, *this); }
+
+    const std::weak_ptr<Capture> capture;
+    const size_t point;  // of the graph
+    const StreamClock clock;
+};
 
 }  // namespace torch_aclnn::host

@@ -1,9 +1,12 @@
 // The functions of a program that captures a graph.
 
 #include "acl/acl_mdl.h"
-#include "engine/runtime/device/soc.h"
+#include "engine/runtime/call/faultable.h"
+#include "engine/runtime/call/traced.h"
+#include "engine/runtime/config/config.h"
+#include "engine/runtime/config/soc.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/graph/capture.h"
 #include "engine/runtime/graph/task_group.h"
 #include "engine/runtime/stream/stream.h"

@@ -3,11 +3,16 @@
 #include <cstdio>
 #include <utility>
 
+#include "engine/runtime/config/config.h"
+#include "engine/runtime/device/process.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
+#include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/stream/memory_value.h"
 #include "engine/runtime/stream/stream.h"
 #include "engine/runtime/stream/stream_order.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {

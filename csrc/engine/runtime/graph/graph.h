@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "acl/acl_mdl.h"
-#include "engine/runtime/engine.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 

@@ -4,8 +4,10 @@
 #include <memory>
 
 #include "acl/acl_mdl.h"
+#include "engine/runtime/call/faultable.h"
+#include "engine/runtime/call/traced.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/graph/graph.h"
 #include "engine/runtime/graph/task_group.h"
 #include "engine/runtime/stream/recorder.h"

@@ -2,9 +2,11 @@
 
 #include <cstring>
 
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
 #include "engine/runtime/stream/stream.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {

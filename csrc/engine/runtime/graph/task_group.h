@@ -6,6 +6,7 @@
 
 #include "engine/runtime/graph/graph.h"
 #include "engine/runtime/stream/recorder.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 

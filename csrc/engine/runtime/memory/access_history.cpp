@@ -6,6 +6,8 @@
 
 namespace torch_aclnn::host {
 
+std::atomic<void (*)(const void* memory, size_t bytes)> memory_listener{nullptr};
+
 void AccessHistory::add(uintptr_t begin, size_t bytes, const MemoryTouch& touch, const std::function<void(const MemoryTouch&)>& compare) {
     const uintptr_t end = begin + bytes;
     split_at(begin);

@@ -1,6 +1,8 @@
 // Who last wrote each byte of device memory, and who has read it since.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -36,5 +38,11 @@ class AccessHistory {
 
     std::map<uintptr_t, Range> ranges_;  // by where they begin; apart from each other
 };
+
+// Called with memory that is given out or back, unless it is null.
+extern std::atomic<void (*)(const void* memory, size_t bytes)> memory_listener;
+inline void tell_memory_changed(const void* memory, size_t bytes) {
+    if (const auto listener = memory_listener.load(std::memory_order_relaxed)) listener(memory, bytes);
+}
 
 }  // namespace torch_aclnn::host

@@ -1,8 +1,12 @@
 // Device memory: ordinary memory of the machine, out of a budget per device.
 
+#include "engine/runtime/call/faultable.h"
+#include "engine/runtime/call/traced.h"
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/faultable.h"
+#include "engine/runtime/memory/access_history.h"
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/device_addresses.h"
 #include "engine/runtime/memory/fault_report.h"
@@ -11,7 +15,6 @@
 #include "engine/runtime/memory/memory_history.h"
 #include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/memory/poison.h"
-#include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -97,7 +100,7 @@ extern "C" aclError aclrtFree(void* devPtr) {
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "devPtr", "memory from aclrtMalloc that has not been freed",
                        memory_history().describe(devPtr));
             await_unused(devPtr, found->size);
-            order_forget(devPtr, found->size);
+            tell_memory_changed(devPtr, found->size);
             memory_history().free(found->base);
             poison_if_wanted(host_view(devPtr), found->size);
             give_back(found->base, round_up_to_pages(found->size));

@@ -7,7 +7,9 @@
 #include <map>
 #include <mutex>
 
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/memory/address_arithmetic.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/text.h"

@@ -1,9 +1,8 @@
 // Which device's memory an address is in, as operators ask for each of their tensors.
 
-#include "engine/runtime/engine.h"
+#include "engine/runtime/memory/device_memory.h"
+
 #include "engine/runtime/memory/allocation_map.h"
-#include "engine/runtime/memory/memory_of_device.h"
-#include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -37,16 +36,6 @@ std::optional<DeviceMemory> device_memory_at(const void* address, size_t wanted)
     if (from_base < last.size && last.version == device_memory_version() && last.size - from_base >= wanted)
         return DeviceMemory{last.size - from_base, last.device};
     return look_up(address, wanted);
-}
-
-void require_memory_of(int device, const Task& task) {
-    if (config().device_count == 1) return;
-    for (const MemoryAccess& access : task.accesses()) {
-        const auto memory = device_memory_at(access.data, 1);
-        if (memory && memory->device >= 0 && memory->device != device)
-            refuse(ACL_ERROR_RT_PARAM_INVALID, access.name, text("memory of device ", device, ", as the stream is"),
-                   text("memory of device ", memory->device));
-    }
 }
 
 uint64_t device_memory_version() noexcept {

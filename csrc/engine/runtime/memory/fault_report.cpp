@@ -9,7 +9,7 @@
 #include <ctime>
 #include <mutex>
 
-#include "engine/runtime/engine.h"
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/memory/memory_history.h"
 #include "engine/runtime/memory/signal_text.h"

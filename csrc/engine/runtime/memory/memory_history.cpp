@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "engine/runtime/engine.h"
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "engine/runtime/engine.h"
+#include "engine/runtime/device/process.h"
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/memory_history.h"
 

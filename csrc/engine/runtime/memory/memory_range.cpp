@@ -1,6 +1,8 @@
 #include "engine/runtime/memory/memory_range.h"
 
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/memory/memory_history.h"
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/runtime/engine.h"
 #include "engine/runtime/memory/allocation_map.h"
+#include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/memory/memory_use.h"
 
 namespace torch_aclnn::host {

@@ -6,8 +6,10 @@
 
 #include <mutex>
 
+#include "engine/runtime/call/faultable.h"
+#include "engine/runtime/call/traced.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/handle_table.h"
 #include "engine/runtime/memory/device_addresses.h"
 #include "engine/runtime/memory/poison.h"

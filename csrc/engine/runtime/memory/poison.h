@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "engine/runtime/engine.h"
+#include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host {
 

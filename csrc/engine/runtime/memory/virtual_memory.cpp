@@ -7,8 +7,12 @@
 #include <memory>
 #include <mutex>
 
+#include "engine/runtime/call/faultable.h"
+#include "engine/runtime/call/traced.h"
+#include "engine/runtime/config/config.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/faultable.h"
+#include "engine/runtime/memory/access_history.h"
 #include "engine/runtime/memory/address_arithmetic.h"
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/device_addresses.h"
@@ -17,7 +21,6 @@
 #include "engine/runtime/memory/memory_history.h"
 #include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/memory/physical_memory.h"
-#include "engine/runtime/stream/stream_order.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -149,7 +152,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtUnmapMem(void* virPtr) {
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "virPtr", "an address that aclrtMapMem has mapped", memory_history().describe(virPtr));
             device_memory().remove(virPtr);
             await_unused(virPtr, found->second->size());
-            order_forget(virPtr, found->second->size());
+            tell_memory_changed(virPtr, found->second->size());
             memory_history().free(found->first);
             take_memory_away(found->first, found->second->size());  // the range stays reserved
             memory.mappings.erase(found);

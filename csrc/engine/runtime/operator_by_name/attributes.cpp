@@ -2,6 +2,7 @@
 
 #include "engine/runtime/operator_by_name/attributes.h"
 
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 
 using namespace torch_aclnn::host;

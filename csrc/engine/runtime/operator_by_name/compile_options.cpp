@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "acl/acl_op_compiler.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {

@@ -7,8 +7,11 @@
 
 #include "acl/acl_op_compiler.h"
 #include "engine/runtime/diagnostics/coverage.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/memory/host_view.h"
+#include "engine/runtime/stream/task.h"
 
 using namespace torch_aclnn::host;
 

@@ -2,6 +2,7 @@
 
 #include "engine/runtime/operator_by_name/tensor_desc.h"
 
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 
 using namespace torch_aclnn::host;

@@ -1,6 +1,7 @@
 // A task that a thread of its owner runs, in the stream's order: what is submitted to the stream later waits for it.
 #pragma once
 
+#include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/stream/completion.h"
 #include "engine/runtime/stream/stream.h"
 

@@ -11,7 +11,7 @@
 
 namespace torch_aclnn::host {
 
-struct CapturedPoint;
+class CapturedPoint;
 
 class Event {
    public:

@@ -1,9 +1,12 @@
 #include <cstdio>
 
+#include "engine/runtime/call/faultable.h"
+#include "engine/runtime/call/traced.h"
+#include "engine/runtime/device/process.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/faultable.h"
-#include "engine/runtime/graph/capture.h"
 #include "engine/runtime/handle_table.h"
+#include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/stream.h"
 #include "engine/runtime/stream/stream_order.h"
@@ -116,7 +119,7 @@ extern "C" aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
         [&] {
             const auto found = find_event(event);
             const auto where = find_stream(stream);
-            if (const auto point = found->captured()) return Capture::wait_for_captured(where, *point);
+            if (const auto point = found->captured()) return point->hold_up(where);
             if (found->recorded()) return where->wait_for(*found);
             if (found->reusable()) return;  // nothing to wait for yet
             refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "event",

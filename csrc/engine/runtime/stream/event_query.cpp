@@ -1,8 +1,9 @@
 // What can be asked of an event: its status and its time.
 
+#include "engine/runtime/call/faultable.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/faultable.h"
-#include "engine/runtime/graph/capture.h"
+#include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/stream_order.h"
 

@@ -1,5 +1,6 @@
 // How a device or a stream is to behave. What the engine does anyway is accepted, the opposite refused.
 
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/stream.h"
 

@@ -1,12 +1,7 @@
 #include "engine/runtime/stream/failure.h"
+#include "engine/runtime/calling_thread.h"
 
 namespace torch_aclnn::host {
-
-uint64_t thread_number() noexcept {
-    static std::atomic<uint64_t> newest{0};
-    thread_local const uint64_t number = newest.fetch_add(1, std::memory_order_relaxed) + 1;
-    return number;
-}
 
 uint64_t next_launch() noexcept {
     static std::atomic<uint64_t> newest{0};

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <set>
 
-#include "engine/runtime/engine.h"
+#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host {
 

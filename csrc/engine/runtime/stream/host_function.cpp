@@ -1,8 +1,10 @@
 // A function of the program's own, in stream order. It runs where the stream's tasks run.
 
+#include "engine/runtime/call/faultable.h"
+#include "engine/runtime/call/traced.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/stream/stream.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {

@@ -4,10 +4,13 @@
 #include <memory>
 #include <thread>
 
+#include "engine/runtime/call/faultable.h"
+#include "engine/runtime/call/traced.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/faultable.h"
 #include "engine/runtime/memory/memory_range.h"
 #include "engine/runtime/stream/stream.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {

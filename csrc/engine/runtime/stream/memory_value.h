@@ -1,7 +1,7 @@
 // Work that waits until a word of device memory has some value.
 #pragma once
 
-#include "engine/runtime/engine.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 

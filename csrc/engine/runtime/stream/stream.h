@@ -6,8 +6,10 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/stream/completion.h"
 #include "engine/runtime/stream/failure.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 
@@ -105,6 +107,7 @@ std::shared_ptr<Failure> make_failure(int code, const char* message, const char*
 // Has the process, as it ends, wait for its streams for some time and print what failed and was not reported.
 void end_streams_at_exit();
 
+const std::shared_ptr<Stream>& default_stream_of(const Device& device);
 // All streams of a device, its default stream first.
 std::vector<std::shared_ptr<Stream>> streams_of(const Device& device);
 

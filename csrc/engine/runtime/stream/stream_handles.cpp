@@ -3,14 +3,18 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "engine/runtime/call/faultable.h"
+#include "engine/runtime/call/traced.h"
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/device/process.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/faultable.h"
-#include "engine/runtime/graph/capture.h"
 #include "engine/runtime/handle_table.h"
-#include "engine/runtime/memory/memory_of_device.h"
+#include "engine/runtime/memory/device_memory.h"
+#include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/stream.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -50,6 +54,18 @@ void end_all_streams() {
     }
 }
 
+// Work on a stream is work of that stream's device: 107000, naming the parameter, if the task would read or write memory of another.
+// (Copies may: they do not come here.)
+void require_memory_of(int device, const Task& task) {
+    if (config().device_count == 1) return;
+    for (const MemoryAccess& access : task.accesses()) {
+        const auto memory = device_memory_at(access.data, 1);
+        if (memory && memory->device >= 0 && memory->device != device)
+            refuse(ACL_ERROR_RT_PARAM_INVALID, access.name, text("memory of device ", device, ", as the stream is"),
+                   text("memory of device ", memory->device));
+    }
+}
+
 void create_stream(aclrtStream* stream) {
     require_pointer("stream", stream);
     *stream = streams().add(std::make_shared<Stream>(current_device().index()));
@@ -76,8 +92,17 @@ void end_streams_at_exit() {
     (void)registered;
 }
 
+const std::shared_ptr<Stream>& default_stream_of(const Device& device) {
+    static const auto* const once = [] {
+        auto* all = new std::vector<std::shared_ptr<Stream>>;
+        for (int index = 0; index < device_count(); ++index) all->push_back(std::make_shared<Stream>(index, true));
+        return all;
+    }();
+    return (*once)[static_cast<size_t>(device.index())];
+}
+
 std::vector<std::shared_ptr<Stream>> streams_of(const Device& device) {
-    std::vector<std::shared_ptr<Stream>> found{device.default_stream()};
+    std::vector<std::shared_ptr<Stream>> found{default_stream_of(device)};
     for (auto& stream : streams().all())
         if (stream->device() == device.index()) found.push_back(std::move(stream));
     return found;
@@ -85,7 +110,7 @@ std::vector<std::shared_ptr<Stream>> streams_of(const Device& device) {
 
 std::shared_ptr<Stream> find_stream(aclrtStream handle) {
     require_not_forked();
-    if (handle == nullptr) return current_device().default_stream();
+    if (handle == nullptr) return default_stream_of(current_device());
     auto stream = streams().find(handle);
     if (stream == nullptr) refuse(ACL_ERROR_RT_INVALID_HANDLE, "stream", "null or a live stream", text(handle));
     return stream;

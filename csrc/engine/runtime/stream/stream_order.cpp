@@ -6,7 +6,9 @@
 #include <set>
 #include <tuple>
 
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/memory/access_history.h"
+#include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/text.h"
 #include "torch_aclnn/memory_blocks.h"
 
@@ -63,6 +65,16 @@ void touch(Order& order, int stream, StreamClock& clock, const char* task, const
     }
 }
 
+// The memory is not what it was.
+void forget(const void* memory, size_t bytes) {
+    if (!config().check_streams) return;
+    const std::lock_guard<std::mutex> lock(order().mutex);
+    const auto begin = reinterpret_cast<uintptr_t>(memory);
+    order().history.forget(begin, bytes);
+    order().given_out.erase(order().given_out.lower_bound(begin), order().given_out.lower_bound(begin + bytes));
+}
+const bool memory_is_followed = (memory_listener = forget, true);
+
 }  // namespace
 
 void order_launch(int stream, const char* task, const std::vector<MemoryAccess>& accesses) {
@@ -97,14 +109,6 @@ void order_program_after(const StreamClock& clock) {
     if (!config().check_streams) return;
     const std::lock_guard<std::mutex> lock(order().mutex);
     order().program.merge(clock);
-}
-
-void order_forget(const void* memory, size_t bytes) {
-    if (!config().check_streams) return;
-    const std::lock_guard<std::mutex> lock(order().mutex);
-    const auto begin = reinterpret_cast<uintptr_t>(memory);
-    order().history.forget(begin, bytes);
-    order().given_out.erase(order().given_out.lower_bound(begin), order().given_out.lower_bound(begin + bytes));
 }
 
 }  // namespace torch_aclnn::host

@@ -2,7 +2,9 @@
 // does not depend on when they ran: what counts is the order in which streams, events and synchronisations put them.
 #pragma once
 
-#include "engine/runtime/engine.h"
+#include <vector>
+
+#include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/stream/stream_clock.h"
 
 namespace torch_aclnn::host {
@@ -17,7 +19,5 @@ StreamClock order_so_far(int stream);
 void order_after(int stream, const StreamClock& clock);
 // The program knows that it is over; whatever it launches from now on comes later.
 void order_program_after(const StreamClock& clock);
-// The memory is not what it was: it has been given out or back.
-void order_forget(const void* memory, size_t bytes);
 
 }  // namespace torch_aclnn::host

@@ -1,9 +1,12 @@
 // Waiting for streams, which is where a program learns of what failed on them.
 
+#include "engine/runtime/call/faultable.h"
+#include "engine/runtime/call/traced.h"
+#include "engine/runtime/device/context.h"
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/faultable.h"
-#include "engine/runtime/graph/capture.h"
+#include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/idle_threads.h"
 #include "engine/runtime/stream/stream.h"
 
@@ -70,4 +73,17 @@ extern "C" aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
             synchronize_device(timeout);
         },
         [&] { return call_arguments("timeout", timeout); });
+}
+
+// Waits for the device's work. Its memory stays: torch_npu still frees some of it afterwards.
+extern "C" aclError aclrtResetDevice(int32_t deviceId) {
+    return traced(
+        __func__,
+        [&] {
+            Device& device = find_device("deviceId", deviceId);
+            for (const auto& stream : streams_of(device)) stream->wait(Stream::kForever);
+            device.reset();
+            if (current_device_index() == deviceId) set_current(nullptr, -1);
+        },
+        [&] { return call_arguments("deviceId", deviceId); });
 }

@@ -5,6 +5,9 @@
 #include <chrono>
 #include <system_error>
 
+#include "engine/runtime/config/config.h"
+#include "engine/runtime/error/error.h"
+#include "engine/runtime/stream/task.h"
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {

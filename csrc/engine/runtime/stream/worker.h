@@ -8,8 +8,8 @@
 #include <random>
 #include <thread>
 
-#include "engine/runtime/engine.h"
 #include "engine/runtime/stream/deferred_task.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 

@@ -1,11 +1,13 @@
-#include "engine/runtime/config/configuration_file.h"
+#include "engine/runtime/device/configuration_file.h"
 
 #include <fstream>
 #include <iterator>
 #include <optional>
 
+#include "engine/runtime/calling_thread.h"
 #include "engine/runtime/device/context.h"
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/runtime/engine.h"
+#include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host {
 

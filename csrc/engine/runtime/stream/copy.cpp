@@ -3,14 +3,20 @@
 #include <cstring>
 #include <memory>
 
+#include "engine/runtime/call/faultable.h"
+#include "engine/runtime/call/traced.h"
+#include "engine/runtime/calling_thread.h"
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/device/context.h"
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
-#include "engine/runtime/fault/faultable.h"
-#include "engine/runtime/graph/capture.h"
+#include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/memory/memory_range.h"
+#include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/stream.h"
 #include "engine/runtime/stream/stream_order.h"
+#include "engine/runtime/stream/task.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -117,7 +123,7 @@ class Fill : public MemoryTask {
 // The synchronous forms wait for the current device's default stream, if the thread has a device, and report what failed on it.
 void settle_default_stream() {
     if (current_device_index() < 0) return;
-    Stream& stream = *current_device().default_stream();
+    Stream& stream = *default_stream_of(current_device());
     stream.wait(Stream::kForever);
     stream.report_failure();
 }

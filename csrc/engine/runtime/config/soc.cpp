@@ -1,4 +1,5 @@
-#include "engine/runtime/device/soc.h"
+#include "engine/runtime/config/soc.h"
+#include "engine/runtime/config/config.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "engine/runtime/fault/specification.h"
+#include "engine/runtime/config/fault_specification.h"
 
 #include <fnmatch.h>
 

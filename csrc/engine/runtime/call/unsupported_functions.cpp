@@ -2,6 +2,8 @@
 // torch_npu takes 207000 as a reason to warn and go on, so a function that has to do its work to be of use answers 200001.
 // What torch_npu can do without is not here at all: it asks whether a function exists and takes another way.
 
+#include "engine/runtime/diagnostics/entry_point.h"
+#include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {

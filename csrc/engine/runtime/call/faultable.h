@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "engine/runtime/call/traced.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/injection.h"
 

@@ -1,0 +1,30 @@
+// How a C function of the engine is written whose calls are lines of the trace.
+#pragma once
+
+#include "engine/runtime/diagnostics/trace.h"
+#include "engine/runtime/error/guarded.h"
+
+namespace torch_aclnn::host {
+
+// Kept out of the way of calls that are not traced.
+template <class Arguments>
+[[gnu::cold, gnu::noinline]] int end_traced(int64_t begin, const char* function, int code, Arguments& arguments) noexcept {
+    TraceDetails details;
+    try {
+        details = arguments();
+    } catch (...) {
+        // The line then goes without them.
+    }
+    end_traced_call(begin, function, code, details);
+    return code;
+}
+
+// guarded(), and one line in the trace. `arguments` returns the TraceDetails; it is only called when there is a trace.
+template <class Body, class Arguments>
+int traced(const char* function, Body&& body, Arguments&& arguments, FallbackCodes codes = {}) noexcept {
+    const int64_t begin = tracing() ? begin_traced_call() : 0;
+    const int code = guarded(function, body, codes);
+    return begin == 0 ? code : end_traced(begin, function, code, arguments);
+}
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,46 @@
+// The registry of entry points.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/runtime/visibility.h"
+#include "torch_aclnn/entry_points.h"
+
+namespace torch_aclnn::host {
+
+// One record of torchAclnnHostEntryPoints(). Make one static object for each entry point: it is listed while its library is loaded.
+class TORCH_ACLNN_HOST_API EntryPoint {
+   public:
+    EntryPoint(const char* name, const char* family, uint64_t data_types) noexcept : EntryPoint(name, family, data_types, nullptr, 0) {}
+    template <size_t count>
+    EntryPoint(const char* name, const char* family, uint64_t data_types, const torchAclnnParameter (&parameters)[count]) noexcept
+        : EntryPoint(name, family, data_types, parameters, count) {}
+    // A function that always fails.
+    EntryPoint(const char* name, const char* family) noexcept;
+    EntryPoint(const EntryPoint&) = delete;
+    ~EntryPoint();
+
+    // Counts without a lock, for it is on the way of every call.
+    void count_call() noexcept { calls_->fetch_add(1, std::memory_order_relaxed); }
+
+    const char* name() const { return description_.name; }
+    const char* parameter(size_t i) const { return description_.parameters[i].name; }
+    uint64_t data_types() const { return description_.dataTypes; }
+
+    // With the calls since the last reset.
+    torchAclnnEntryPoint description() const noexcept;
+    void reset_calls() noexcept;
+
+   private:
+    EntryPoint(const char* name, const char* family, uint64_t data_types, const torchAclnnParameter* parameters,
+               size_t parameter_count) noexcept;
+
+    torchAclnnEntryPoint description_;
+    std::atomic<uint64_t> own_calls_{0};
+    std::atomic<uint64_t>* calls_;  // only ever counts up, so that a reset needs no lock either
+    std::atomic<uint64_t> calls_at_reset_{0};
+};
+
+}  // namespace torch_aclnn::host

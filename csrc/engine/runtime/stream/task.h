@@ -1,0 +1,46 @@
+// Work for streams.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <vector>
+
+#include "acl/acl.h"
+#include "engine/runtime/calling_thread.h"
+#include "engine/runtime/memory/device_memory.h"
+
+namespace torch_aclnn::host {
+
+// One unit of work on a stream. The stream calls run() once, in order, then finish() once, whatever run() did. A graph that keeps it calls
+// run() once for each replay.
+class TORCH_ACLNN_HOST_API Task {
+   public:
+    Task() : origin_(thread_number()) {}
+    virtual ~Task() = default;
+
+    // The thread that asked for the work; another one may hand it to the stream.
+    uint64_t origin() const { return origin_; }
+    virtual const char* name() const = 0;  // must outlive the task: messages begin with it
+    // Asked for with TORCH_ACLNN_HOST_CHECK_STREAMS only, when the task is launched.
+    virtual std::vector<MemoryAccess> accesses() const { return {}; }
+    virtual void run() = 0;  // may throw an Error, whose code is kept, or anything else: ACL_ERROR_RT_AICORE_EXCEPTION
+    virtual void finish() noexcept = 0;
+    // Called before a graph takes it: what it needs must stay until finish(). Throws an Error if that cannot be.
+    virtual void keep() {}
+
+   private:
+    const uint64_t origin_;
+};
+
+// True where a task runs after the program has gone on: it may have freed the task's memory meanwhile.
+TORCH_ACLNN_HOST_API bool runs_later() noexcept;
+
+// Hands the task to the stream (null: the device's default stream). If it throws, an Error, the task has not been taken.
+TORCH_ACLNN_HOST_API void enqueue(aclrtStream stream, Task& task);
+// The same, and returns when the stream has come to its end.
+TORCH_ACLNN_HOST_API void enqueue_and_wait(aclrtStream stream, Task& task);
+
+// A call that failed was to put work on the stream. If the stream is captured, its graph would lack that work: the capture fails.
+TORCH_ACLNN_HOST_API void fail_capture(aclrtStream stream, const char* function, const std::exception& error) noexcept;
+
+}  // namespace torch_aclnn::host
