@@ -6,6 +6,7 @@
 
 #include "aclnn/acl_meta.h"
 #include "engine/opapi/fallback_codes.h"
+#include "engine/runtime/stream/task.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
