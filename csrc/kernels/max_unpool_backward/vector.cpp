@@ -58,7 +58,7 @@ class Gather {
         for_row_blocks(job_.loop, strides, begin, end, [&](const int64_t* at, int64_t rows, int64_t count) {
             const Piece first{static_cast<const int64_t*>(job_.indices.data) + at[0], static_cast<Bits*>(job_.out.data) + at[1],
                               static_cast<const Bits*>(job_.plane.data) + at[2], at[3]};
-            job_.joins_rows && count == row_size ? gather_joined_rows(first, offsets, rows, left) : gather_rows(first, rows, count, left);
+            job_.joins_rows&& count == row_size ? gather_joined_rows(first, offsets, rows, left) : gather_rows(first, rows, count, left);
             left -= rows * count;
         });
     }
@@ -134,7 +134,8 @@ class Gather {
         const auto* source = static_cast<const Bits*>(job_.plane.data) + begin / size * job_.plane.stride[0];
         const auto* indices = static_cast<const int64_t*>(job_.indices.data) + begin;
         Bits* out = static_cast<Bits*>(job_.out.data) + begin / size * job_.out.stride[0];
-        for (int64_t plane = begin / size; plane < last; ++plane, source += job_.plane.stride[0], indices += size, out += job_.out.stride[0]) {
+        for (int64_t plane = begin / size; plane < last;
+             ++plane, source += job_.plane.stride[0], indices += size, out += job_.out.stride[0]) {
             const auto* ahead = reinterpret_cast<const char*>(source + planes_ahead * job_.plane.stride[0]);
             for (int64_t i = 0; i < size; i += part, ahead += bytes_of_part) {
                 const int64_t count = smaller(part, size - i);

@@ -34,7 +34,8 @@ bool can_full_width(const Problem& problem) {
     return columns.run_end()[0] == columns.in() && columns.has_one_term_each() && problem.rows().most_terms() <= FullWidthJob::kMaxTerms;
 }
 
-// Where gathers make tables of planes, short runs have these. Large results whose windows share rows have loops that write around the caches.
+// Where gathers make tables of planes, short runs have these. Large results whose windows share rows have loops that write around the
+// caches.
 bool pays_full_width(const Problem& problem) {
     using namespace thresholds;
     const Axis& rows = problem.rows();

@@ -1,5 +1,5 @@
-// Where one loop becomes faster than another. All were measured on machines with AVX2 and with AVX-512 (docs/performance.md has the figures);
-// none changes a bit of a result.
+// Where one loop becomes faster than another. All were measured on machines with AVX2 and with AVX-512 (docs/performance.md has the
+// figures); none changes a bit of a result.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@ namespace torch_aclnn::kernels::thresholds {
 
 // small: the tables of windows cost as much as this many elements, by what else would be done.
 constexpr int64_t kSmallCells = 2048;
-constexpr int64_t kSmallCellsOfOverlapping = 512;  // float32, added window by window
-constexpr int64_t kSmallCellsOfChannels = 8192;    // adjacent channels are filled several at a time
+constexpr int64_t kSmallCellsOfOverlapping = 512;    // float32, added window by window
+constexpr int64_t kSmallCellsOfChannels = 8192;      // adjacent channels are filled several at a time
 constexpr int64_t kSmallCellsOfWideWindows = 16384;  // a loop fills several of a window's cells at a time
 constexpr int64_t kSmallCellsOfLongSteps = 6144;
 constexpr int64_t kSmallCellsOfShortSteps = 512;  // there are loops that write such rows well
-constexpr int64_t kSmallWindows = 256;  // of single channels: each costs as much as some cells
+constexpr int64_t kSmallWindows = 256;            // of single channels: each costs as much as some cells
 constexpr int64_t kSmallWideWindow = 16;
 constexpr int64_t kSmallShortStep = 2;
 constexpr int64_t kSmallLongStep = 4;
@@ -27,68 +27,68 @@ constexpr int64_t kFullWidthLongRun = 40;
 constexpr int64_t kFullWidthLongRunOfSharedRows = 64;  // each value is a sum
 
 // transposed: a plan takes as long as some groups of planes, of larger planes longer.
-constexpr int64_t kTransposedMaxPlane = 10240;         // numbers whose cells the second cache holds
+constexpr int64_t kTransposedMaxPlane = 10240;  // numbers whose cells the second cache holds
 constexpr int64_t kTransposedPaddedPlanes = 12;
 constexpr int64_t kTransposedPaddedNumbersPerPlane = 16;
 constexpr int64_t kTransposedPlanes = 32;
-constexpr int64_t kTransposedSlidingPlanes = 64;       // windows that slide over rows fill vectors of the other loops
+constexpr int64_t kTransposedSlidingPlanes = 64;  // windows that slide over rows fill vectors of the other loops
 constexpr int64_t kTransposedSlidingMaxPlane = 4096;
 constexpr int64_t kTransposedVolumes = 48;
 constexpr int64_t kTransposedNumbersPerPlane = 8;
-constexpr int64_t kTransposedMaxWindow = 512;          // of larger ones most rows are copies
-constexpr int64_t kTransposedRowOfCopies = 16;         // of up to so many cells a table copies a plane of scaled copies
+constexpr int64_t kTransposedMaxWindow = 512;   // of larger ones most rows are copies
+constexpr int64_t kTransposedRowOfCopies = 16;  // of up to so many cells a table copies a plane of scaled copies
 // With AVX-512 one shuffle of a table takes any elements of two vectors.
 constexpr int64_t kTransposedTablePlane = 48;          // up to here a table that adds nothing is shorter,
 constexpr int64_t kTransposedStreamedTablePlane = 64;  // or up to here, where the result goes around the caches
 constexpr int64_t kTransposedTableVolume = 48;
-constexpr int64_t kTransposedManyCopies = 4;           // planes of a volume for each that differs
-constexpr int64_t kTransposedLongRowBytes = 176;       // of padded rows with narrow borders, which the loop of rows copies
+constexpr int64_t kTransposedManyCopies = 4;      // planes of a volume for each that differs
+constexpr int64_t kTransposedLongRowBytes = 176;  // of padded rows with narrow borders, which the loop of rows copies
 // The lines of planes in between are read before they are written, while a machine reads ahead neither: then they go around the caches.
 constexpr int64_t kTransposedStreamMinBytes = 128;
 constexpr int64_t kTransposedStreamMaxBytes = 2048;
 
 // flat: tables serve all planes, and grow with the vectors of a plane and with its sums.
 constexpr int64_t kFlatMaxPlane = 2048;
-constexpr int64_t kFlatMaxChannels = 7;                // more adjacent channels fill vectors by themselves
-constexpr int64_t kFlatJoinedCells = 512;              // very small planes that follow each other are made together,
-constexpr int64_t kFlatEnoughJoined = 1 << 17;         // if the tensor has so many cells
-constexpr int64_t kFlatShortRow = 16;                  // longer ones have loops where steps are short or rows are copies
+constexpr int64_t kFlatMaxChannels = 7;         // more adjacent channels fill vectors by themselves
+constexpr int64_t kFlatJoinedCells = 512;       // very small planes that follow each other are made together,
+constexpr int64_t kFlatEnoughJoined = 1 << 17;  // if the tensor has so many cells
+constexpr int64_t kFlatShortRow = 16;           // longer ones have loops where steps are short or rows are copies
 constexpr int64_t kFlatVectors = 3;
 constexpr int64_t kFlatPlanes = 16;
 constexpr int64_t kFlatPlanesPerVectorOfShortSteps = 4;  // where windows of a short step overlap, which have a loop of their own
-constexpr int64_t kFlatPlanesOfCells = 8;              // of few channels, which have no other loop in lanes
+constexpr int64_t kFlatPlanesOfCells = 8;                // of few channels, which have no other loop in lanes
 constexpr int64_t kFlatNumbersPerPlaneOfCells = 32;
 constexpr int64_t kFlatVolumes = 64;
-constexpr int64_t kFlatMaxCellsOfVolume = 32;          // of a plane: larger ones fill vectors by themselves
-constexpr int64_t kFlatVectorsOfCopies = 2;            // of a plane that is copied to other depths
+constexpr int64_t kFlatMaxCellsOfVolume = 32;  // of a plane: larger ones fill vectors by themselves
+constexpr int64_t kFlatVectorsOfCopies = 2;    // of a plane that is copied to other depths
 
 // Sums along a row that a table lists, which serves all rows.
 constexpr int64_t kTableRows = 128;
-constexpr int64_t kTablePaddedVectors = 4;             // of a row whose ends take longer than its copy
+constexpr int64_t kTablePaddedVectors = 4;  // of a row whose ends take longer than its copy
 constexpr int64_t kTablePaddedInner = 3;
-constexpr int64_t kManySums = 4;                       // numbers of a padded row that are sums
+constexpr int64_t kManySums = 4;  // numbers of a padded row that are sums
 
 // volumes: the planes of volumes by tables, of short rows, and of longer ones that are not copies of others.
 constexpr int64_t kVolumesShortRow = 16;
 constexpr int64_t kVolumesMaxRow = 48;
 constexpr int64_t kVolumesMinPlanes = 2;
 constexpr int64_t kVolumesCellsPerPlane = 32;
-constexpr int64_t kVolumesKeptBytes = 1 << 17;         // a plane that is copied to other depths stays in a near cache
-constexpr int64_t kVolumesMinChannels = 4;             // fewer do not fill the lanes,
-constexpr int64_t kVolumesCopies = 2;                  // unless so many rows are copies of one
+constexpr int64_t kVolumesKeptBytes = 1 << 17;  // a plane that is copied to other depths stays in a near cache
+constexpr int64_t kVolumesMinChannels = 4;      // fewer do not fill the lanes,
+constexpr int64_t kVolumesCopies = 2;           // unless so many rows are copies of one
 // single_planes: a plane is prepared once for each call, which a few do not pay for.
 constexpr int64_t kSinglePlanes = 16;
 
 // channels: fewer do not fill the lanes.
 constexpr int64_t kMinChannels = 4;
-constexpr int64_t kChannelsMinCellBytes = 512;         // of smaller cells lines would be put together on their way around the caches
+constexpr int64_t kChannelsMinCellBytes = 512;  // of smaller cells lines would be put together on their way around the caches
 constexpr int64_t kChannelsMinCopies = 2;
 
 // planes: few adjacent channels as cells of a row.
-constexpr int64_t kPlanesMaxChannelsOfCopies = 3;      // of windows apart, from which cells are copied one by one
+constexpr int64_t kPlanesMaxChannelsOfCopies = 3;  // of windows apart, from which cells are copied one by one
 constexpr int64_t kPlanesFewChannels = 7;
 constexpr int64_t kPlanesMaxSlidingChannels = 32;
-constexpr int64_t kPlanesMaxCopies = 2;                // of a cell, by a table
+constexpr int64_t kPlanesMaxCopies = 2;  // of a cell, by a table
 constexpr int64_t kPlanesMaxCopiesOfHalfTypes = 3;
 // Regular windows have loops for short steps and few terms.
 constexpr int64_t kMaxTermsOfStep = 16;
