@@ -205,5 +205,5 @@ def test_where_all_is_well_the_object_has_the_documented_keys():
 
 def test_the_table_is_narrow_enough_for_a_terminal(site):
     lines = site.info(TORCH_ACLNN_ENGINE="gpu").stdout.splitlines()
-    too_long = [line for line in lines if len(line) > 80 and not line.startswith(("installed in", "its libraries", "to mend it"))]
+    too_long = [line for line in lines if len(line) > 80 and not line.startswith(("installed in", "its libraries", "to fix it"))]
     assert lines and too_long == []

@@ -49,7 +49,7 @@ examples:
 
 _INFO = """\
 Show what is installed, which engine answers on the npu device, whether all of
-it fits together, and the command that mends it if not. torch and torch_npu are
+it fits together, and the command that fixes it if not. torch and torch_npu are
 imported in a process of their own, so that this works where they do not import.
 The exit code is 0 if all is well, 1 if not.
 

@@ -1,4 +1,4 @@
-"""What ``torch-aclnn info`` shows: what is installed, whether it fits together, and what mends it."""
+"""The content of ``torch-aclnn info``: what is installed, whether it fits together, and the command that fixes it."""
 
 import json
 import shlex
@@ -59,7 +59,7 @@ def collect(not_built: str | None = None) -> dict[str, Any]:
 def _wrong_versions(facts: dict[str, Any]) -> tuple[str | None, str | None]:
     for package in ("torch", "torch_npu"):
         if facts[package]["problem"] is not None:
-            shadowed = f"{package}.py is not a whole" in facts[package]["problem"]  # a file of the user's own, which pip cannot mend
+            shadowed = f"{package}.py is not a whole" in facts[package]["problem"]  # a file of the user's own, which pip cannot fix
             return facts[package]["problem"], None if shadowed else _reinstall(package, facts)
     try:
         check_versions()

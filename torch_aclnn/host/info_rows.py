@@ -16,7 +16,7 @@ def rows(found: dict[str, Any]) -> list[str]:
     lines += _wrapped("verdict", verdict)
     for line in (found["said"] or "").splitlines():
         lines += _wrapped("last messages", line)
-    return lines + ([f"{'to mend it':{_LABEL}}{found['remedy']}"] if found["remedy"] else [])
+    return lines + ([f"{'to fix it':{_LABEL}}{found['remedy']}"] if found["remedy"] else [])
 
 
 def _wrapped(name: str, text: str) -> list[str]:
