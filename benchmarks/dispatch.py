@@ -1,4 +1,4 @@
-"""Microseconds per call on tiny tensors, where the overhead of a call is all that counts: ours beside torch's own.
+"""Microseconds per call on tiny tensors, where the overhead of a call is all that counts: ours compared with torch's own.
 
 python -m benchmarks.dispatch            # on npu in each mode of torch_npu's task queue, and autograd on cpu; about a minute
 python -m benchmarks.dispatch --quick    # fewer rounds

@@ -1,4 +1,4 @@
-"""Collectives over hccl on the engine beside gloo's on cpu tensors, and synchronised batch norm beside torch's own.
+"""Collectives over hccl on the engine compared with gloo's on cpu tensors, and synchronised batch norm with torch's own.
 
 python -m benchmarks.distributed            # 2, 4 and 8 ranks on this machine; a few minutes
 python -m benchmarks.distributed --quick    # 2 ranks, few sizes and rounds

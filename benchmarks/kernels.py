@@ -1,4 +1,4 @@
-"""Time our CPU operators beside ATen's, inductor's, and the ideal that memory allows.
+"""Time our CPU operators against ATen's, inductor's, and the ideal that memory allows.
 
 python -m benchmarks.kernels            # all cases; some minutes
 python -m benchmarks.kernels --quick    # few cases, without inductor; less than a minute

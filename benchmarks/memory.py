@@ -1,4 +1,4 @@
-"""Bytes that a layer keeps alive between forward and backward: ours beside torch's own, on npu and cpu.
+"""Bytes that a layer keeps alive between forward and backward: ours compared with torch's own, on npu and cpu.
 
 python -m benchmarks.memory
 """

@@ -14,7 +14,7 @@ def conv(channels_in: int, channels: int, kernel: int = 3, stride: int = 1) -> n
 
 
 class BasicBlock(nn.Module):
-    """Two convolutions beside a shortcut."""
+    """Two convolutions and a shortcut around them."""
 
     def __init__(self, channels_in: int, channels: int, stride: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a rank of ``benchmarks.distributed`` times: collectives over hccl beside gloo's, and steps of synchronised batch norm."""
+"""The measurements in one rank of ``benchmarks.distributed``: collectives over hccl and over gloo, and steps of synchronised batch norm."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

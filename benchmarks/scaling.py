@@ -1,4 +1,4 @@
-"""How much faster more threads make us, beside copy_, which shows what the memory gives."""
+"""How much faster more threads make us, compared with copy_, which shows what the memory gives."""
 
 import statistics
 from collections.abc import Sequence

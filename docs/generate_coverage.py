@@ -55,10 +55,10 @@ Written by `docs/generate_coverage.py` from the engine's own list (`torchAclnnHo
 An entry point is here if `libopapi.so` or `libaclnn_math.so` exports both of its phases. One that is not here does not exist, and
 torch_npu then reports it by name.
 
-Beside the entry points stand the data types of the first tensor, or of the members if it is a list. Others are refused in phase 1 with
+The column *data types* has those of the first tensor, or of the members if it is a list. Others are refused in phase 1 with
 161002. BF16 counts on A2, A3 and 950 only, and DOUBLE goes with FLOAT if `TORCH_ACLNN_HOST_FLOAT64=1`. The sets are those of the published
-documents, with BF16 beside FLOAT16 where an old one has not got it yet; where only torch_npu's list of operations names types, which is
-shorter than what works, the set is wider. ANY stands where nothing is published.
+documents, and BF16 in addition to FLOAT16 where an old one lacks it; where only torch_npu's list of operations names types, which is
+shorter than what works, the set is wider. ANY is used where nothing is published.
 """
 
 NAMED_OPERATORS = """

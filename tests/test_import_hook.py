@@ -110,7 +110,7 @@ def test_a_visible_gpu_is_named_with_both_remedies(tmp_path):
     code = make_torch_npu(tmp_path, "raise RuntimeError('Two accelerators cannot be used at the same time')")
     code += "import torch; torch.cuda.is_available = lambda: True\nimport torch_npu"
     last = run_python(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0").stderr.splitlines()[-1]
-    assert last.startswith("ImportError: a GPU is visible beside the npu device")
+    assert last.startswith("ImportError: a GPU is visible in addition to the npu device")
     assert "CUDA_VISIBLE_DEVICES= " in last and "TORCH_DEVICE_BACKEND_AUTOLOAD=0" in last
 
 

@@ -120,7 +120,7 @@ def test_a_gpu_beside_the_npu(site):
     site.add("torch", f"{_built_for.TORCH}+cu130", cuda, more="cuda = '13.0'")
     site.add("torch_npu", _built_for.TORCH_NPU, "raise RuntimeError('two accelerators')")
     found = site.problem()
-    assert found["problem"].startswith("a GPU is visible beside the npu device")
+    assert found["problem"].startswith("a GPU is visible in addition to the npu device")
     assert "two accelerators" in found["problem"] and found["remedy"] == "export CUDA_VISIBLE_DEVICES="
     assert f"{'torch':33}{_built_for.TORCH}+cu130 (CUDA 13.0 build, 1 GPU visible)" in rows(found)
 

@@ -15,7 +15,7 @@ INSTALL = f'pip install "torch=={TORCH}.*" "torch_npu=={TORCH_NPU}.*"'
         (
             "torch",
             f"__version__ = '{TORCH}.0+rocm7'\nhip = '7.0'\n",
-            f"torch {TORCH}.0+rocm7 is a ROCm build, beside which torch_npu does not load; install torch's CPU build: pip install ",
+            f"torch {TORCH}.0+rocm7 is a ROCm build, with which torch_npu does not load; install torch's CPU build: pip install ",
         ),
         ("torch", "__version__ = '2.6.0'\ncuda = None\n", f"was built for torch {TORCH}, but 2.6.0 is installed"),
         ("torch_npu", "__version__ = '2.6.0'\n", f"was built for torch_npu {TORCH_NPU}, but 2.6.0 is installed"),

@@ -1,4 +1,4 @@
-// Lets torch_npu load beside torch's CUDA build.
+// Lets torch_npu load together with torch's CUDA build.
 //
 // Both register the options of their allocators as they are loaded, some by the same name, and torch throws at the second; thrown while a
 // library is loaded, that ends the process. So the keys of the first are set aside while the second is loaded, and put back afterwards.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The steps of github-actions.yml beside this file, for any other service. Run it in the project's root; change what is marked there.
+# The steps of github-actions.yml in this folder, for any other service. Run it in the project's root; change what is marked there.
 set -euo pipefail
 
 export TORCH_VERSION="2.13.0"

@@ -4,7 +4,7 @@ from torch import Tensor, nn
 
 
 class BasicBlock(nn.Module):
-    """Two convolutions beside a shortcut."""
+    """Two convolutions and a shortcut around them."""
 
     def __init__(self, channels_in: int, channels: int, stride: int) -> None:
         super().__init__()

@@ -50,7 +50,7 @@ def _make_pair(
 
     Args:
         operator: whose they are.
-        signature: the arguments of the forward beside the tensor.
+        signature: the arguments of the forward besides the tensor.
         forward: torch's function. torch.compile wants each parameter by name, not `*arguments`.
         backward: the operator.
         sizes_suffice: the backward has no other arguments, and the plane's size of its tensor is the forward's.

@@ -1,4 +1,4 @@
-"""What a call costs beside the work: microseconds, bytes kept alive, and launches."""
+"""The cost of a call in addition to the work: microseconds, bytes kept alive, and launches."""
 
 import copy
 import time

@@ -1,4 +1,4 @@
-"""Whole layers, forward and backward on ``npu``, beside torch's own layer on the CPU in float64 and torch_npu's own on the device.
+"""Whole layers, forward and backward on ``npu``, compared with torch's own on the CPU in float64 and torch_npu's own on the device.
 
 A bare operator is right if it keeps its definition for the arguments that it is given. A layer is right only if these arguments are what
 the operator takes them for, such as a statistic that torch_npu's forward returned.

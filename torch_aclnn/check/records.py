@@ -31,7 +31,7 @@ class Check:
         torchs_ulp: the largest error of torch_npu's own operators on the device, for the same.
         difference_ulp: the largest difference between ours and torch_npu's own.
         blocks: as bytes, in blocks of torch_npu's allocator.
-        detail: what was found beside the status.
+        detail: what was found in addition to the status.
 
     """
 
@@ -55,7 +55,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Cost:
-    """Microseconds to call an operator on a tiny tensor, beside torch_npu's own for the same gradient, if there is one."""
+    """Microseconds to call an operator on a tiny tensor, and torch_npu's own for the same gradient, if there is one."""
 
     operator: str
     mode: int

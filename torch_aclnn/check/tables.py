@@ -117,9 +117,9 @@ def _layers(title: str, checks: Sequence[Check]) -> Table:
     table = _table(title, "layer", "dtype", *_modes(modes), "theirs", "apart")
     for case, dtype in dict.fromkeys((check.case, check.dtype) for check in checks):
         of_row = [check for check in checks if (check.case, check.dtype) == (case, dtype)]
-        beside = next((check for check in of_row if check.difference_ulp is not None), of_row[0])
+        compared = next((check for check in of_row if check.difference_ulp is not None), of_row[0])
         values = [_worst([check for check in of_row if check.mode == mode]) for mode in modes]
-        table.add_row(case, dtype, *values, _ulp(beside.torchs_ulp), _ulp(beside.difference_ulp))
+        table.add_row(case, dtype, *values, _ulp(compared.torchs_ulp), _ulp(compared.difference_ulp))
     return table
 
 

@@ -156,7 +156,7 @@ def circular_pad3d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     return _pad("circular_pad3d", _C.circular_pad3d, input, padding)
 
 
-# The largest padding of an extended size, beside those of the operators' documents: torch's.
+# Torch's limits of a padding, relative to the size that it extends, in addition to those of the operators' documents.
 _LARGEST = {"reflect": -1, "circular": 0}
 
 

@@ -1,4 +1,4 @@
-"""Loading torch_npu beside torch's CUDA build; csrc/loading/allocator_keys.cpp says why that takes a library."""
+"""Loading torch_npu together with torch's CUDA build; csrc/loading/allocator_keys.cpp says why that takes a library."""
 
 import ctypes
 from collections.abc import Iterator

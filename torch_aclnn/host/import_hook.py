@@ -13,7 +13,7 @@ from torch_aclnn.host.versions import check_versions, is_cuda_build
 # Why torch_npu could not be imported, for the pytest plugin.
 problems: list[str] = []
 
-GPU_IS_VISIBLE = "a GPU is visible beside the npu device, and torch uses one kind of accelerator in a process"
+GPU_IS_VISIBLE = "a GPU is visible in addition to the npu device, and torch uses one kind of accelerator in a process"
 
 _PACKAGE, _EXTENSION = "torch_npu", "torch_npu._C"
 SWITCH = "TORCH_ACLNN_IMPORT_HOOK"

@@ -34,7 +34,7 @@ def check_versions() -> None:
         raise ImportError(f"torch_aclnn needs torch_npu: {install_command()}")
     if torch.get("hip") is not None:
         raise ImportError(
-            f"torch {torch['__version__']} is a ROCm build, beside which torch_npu does not load; "
+            f"torch {torch['__version__']} is a ROCm build, with which torch_npu does not load; "
             f"install torch's CPU build: {cpu_build_command()}"
         )
     for package, built_for, found in (("torch", _built_for.TORCH, torch), ("torch_npu", _built_for.TORCH_NPU, torch_npu)):

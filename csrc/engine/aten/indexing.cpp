@@ -15,7 +15,7 @@ namespace {
 using IndexList = c10::List<std::optional<at::Tensor>>;
 
 // The list as ATen has it. The caller says ":" with an empty tensor of self's dtype, which for an integer self looks like an index that
-// selects nothing. But indices have one common shape: beside an index that selects something, an empty tensor can only mean ":"; and an
+// selects nothing. But indices have one common shape: next to an index that selects something, an empty tensor can only mean ":"; and an
 // operation whose tensors are all empty has no ":" on its own, it selects nothing.
 IndexList index_list(at::TensorList indices) {
     IndexList list;

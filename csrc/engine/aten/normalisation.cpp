@@ -118,7 +118,7 @@ ATEN_CHECKED_ENTRY(aclnnGroupNormBackward, FLOATING, require_groups({"input", in
     write(gradBeta, of_beta);
 }
 
-// The sum of an input and a branch beside it, normalised over gamma's dimensions: x * alpha + gx.
+// The sum of an input and a parallel branch, normalised over gamma's dimensions: x * alpha + gx.
 ATEN_CHECKED_ENTRY(aclnnDeepNorm, FLOATING,
                    (require_same_shape({"gx", gx}, {"x", x}), require_last_dims("gamma", gamma.sizes(), {"x", x}),
                     require_same_shape({"beta", beta}, {"gamma", gamma})),

@@ -29,7 +29,7 @@ void require_room(at::IntArrayRef padding, const at::Tensor& self) {
                                       c10::str(padding));
 }
 
-// A reflection has the elements beside the edge only, once.
+// A reflection has each element at most once, and not the one at the edge.
 void require_reflection(at::IntArrayRef padding, const at::Tensor& self) {
     require_room(padding, self);
     for (size_t i = 0; i < padding.size(); i++) {
