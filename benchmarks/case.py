@@ -48,7 +48,7 @@ class Case:
         return self.operator.name
 
     def details(self) -> tuple[str, ...]:
-        """Return the operator's arguments, as they stand in the name."""
+        """Return the operator's arguments, as they are written in the name."""
         return ()
 
     def work(self) -> Work:

@@ -12,7 +12,7 @@ from benchmarks.figures import Figures, by_group, geometric_mean, reliable
 from benchmarks.machine import summary
 
 # Okabe and Ito's colours, which colour-blind people can distinguish; so can everyone by the marker's shape. The number is
-# the side of the middle of its case on which the marker stands, so that equal speeds do not hide each other.
+# the side of the middle of its case on which the marker is drawn, so that equal speeds do not hide each other.
 CONTENDERS: tuple[tuple[str, str, str, int, Callable[[Figures], float | None]], ...] = (
     ("ours", "#0072B2", "o", -1, lambda case: case.ours_ms),
     ("inductor", "#009E73", "^", 0, lambda case: case.inductor_ms),

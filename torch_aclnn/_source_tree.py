@@ -1,4 +1,4 @@
-"""What to do where the package's source tree is found before the installed package, as in a clone's root, and is not built."""
+"""Fallback for a source tree that is found before the installed package, as in a clone's root, and is not built."""
 
 import importlib.util
 import sys
@@ -37,7 +37,7 @@ def built_package() -> Path:
 
 
 def import_installed() -> ModuleType:
-    """Import the installed package in the place of this one, and return it."""
+    """Import the installed package instead of this one, and return it."""
     directory = built_package()
     spec = importlib.util.spec_from_file_location("torch_aclnn", directory / "__init__.py", submodule_search_locations=[str(directory)])
     assert spec is not None and spec.loader is not None

@@ -1,7 +1,7 @@
-"""What the engine's sources declare: the entry points of csrc/engine/opapi and csrc/engine/aten, with the C types of their parameters.
+"""The declarations in the engine's sources: the entry points of csrc/engine/opapi and csrc/engine/aten, with the C types of their parameters.
 
-The sources are read with their own macros expanded by the preprocessor, in which OPAPI_ENTRY and ATEN_CHECKED_ENTRY stand for a mark
-instead of a function. What a kind is in C follows from the definitions of kinds, in the same folder.
+The sources are read with their own macros expanded by the preprocessor, in which OPAPI_ENTRY and ATEN_CHECKED_ENTRY are defined as a
+mark instead of a function. The C type of a kind follows from the definitions of kinds, in the same folder.
 """
 
 import re
@@ -161,7 +161,7 @@ class _Kinds:
 
 
 def _substituted(base: str, definition: re.Match[str], arguments: list[str]) -> str:
-    # What a template's own parameters stand for, for a template that is one of kinds.
+    # Replaces the parameters of a template of kinds by its arguments.
     declared = (definition.groupdict().get("template") or "").split(",")
     for parameter, argument in zip((text.split()[-1] for text in declared if text.strip()), arguments, strict=False):
         base = re.sub(rf"\b{parameter}\b", argument, base)

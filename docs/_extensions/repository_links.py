@@ -1,6 +1,6 @@
 """Lets the Markdown keep the links that GitHub follows, of which some lead out of docs/.
 
-A link to a document in the root leads to the page that stands for it. A link to a folder becomes plain text. Links to other files stay,
+A link to a document in the root leads to the page that is made from it. A link to a folder becomes plain text. Links to other files stay,
 and MyST makes downloads of them. A page that begins with `<!-- page: ../README.md -->` is read from that file, so that there is one text.
 `<!-- file: ../examples/aclnn_client.cpp -->` is replaced by the file's code.
 """

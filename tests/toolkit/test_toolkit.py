@@ -110,7 +110,7 @@ def test_info_lists_the_libraries_in_the_order_of_torch_npu(toolkit, sourced):
         *(f"libaclnn_{part}.so: found" for part in ("ops_infer", "ops_train", "math", "sparse", "fft", "rand")),
     ]
     table = dict(rows)
-    assert table["engine"] == f"host engine (CPU; not an NPU), in the place of CANN: {toolkit}/lib64" and table["verdict"] == "ready"
+    assert table["engine"] == f"host engine (CPU; not an NPU), instead of CANN: {toolkit}/lib64" and table["verdict"] == "ready"
     assert table["aclnnAvgPool2dBackward"] == f"{toolkit}/lib64/libopapi.so"
 
 

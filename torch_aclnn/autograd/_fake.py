@@ -1,6 +1,6 @@
-"""What the operators return under :class:`torch._subclasses.FakeTensorMode` and on ``meta``: a tensor of the result's shape and strides.
+"""The results under :class:`torch._subclasses.FakeTensorMode` and on ``meta``: tensors of the results' shapes and strides.
 
-The C++ meta kernels check the arguments and know the shape. They do not see the device that a fake tensor stands for, on which the
+The C++ meta kernels check the arguments and know the shape. They do not see the device that a fake tensor represents, on which the
 strides depend: on ``npu`` a gradient is contiguous, as torch_npu's own gradients are; elsewhere it follows the memory format of the input,
 as torch's do.
 """

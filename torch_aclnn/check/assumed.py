@@ -14,7 +14,7 @@ class Assumption:
     Attributes:
         statement: what is relied on, in a sentence without a full stop.
         check: the name of the check that fails if it does not hold.
-        operators: of that check; none stands for every operator.
+        operators: of that check; none means every operator.
         case: of that check, or None for every case.
 
     """

@@ -30,7 +30,7 @@ class Layer:
     Attributes:
         module: its name in :mod:`torch.nn` and :mod:`torch_aclnn.nn`.
         operator: whose backward it calls.
-        network: where a layer of these sizes stands, or None for a small one.
+        network: the network and place of a layer of these sizes, or None for a small one.
 
     """
 

@@ -89,7 +89,7 @@ def listed(value: object) -> tuple[Any, ...] | None:
 
 
 def ints(function: str, parameter: str, value: object, count: int, lowest: int | None = None, highest: int = MAX_INT32) -> tuple[int, ...]:
-    """Return the value as `count` integers from `lowest` to `highest`; one integer stands for all."""
+    """Return the value as `count` integers from `lowest` to `highest`; one integer applies to all."""
     values = (value,) if type(value) is int else listed(value)
     if values is None:
         values = (value,)

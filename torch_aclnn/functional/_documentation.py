@@ -20,7 +20,7 @@ _SECTIONS = {
     "average_pooling": {
         "Args": (
             _INPUT,
-            "kernel_size: {axes} of a window; one number stands for all.",
+            "kernel_size: {axes} of a window; one number applies to all.",
             "stride: step between windows; ``kernel_size`` by default.",
             "padding: zeros around the input, at most half of ``kernel_size``.",
             "ceil_mode: count a last, partial window.",
@@ -33,7 +33,7 @@ _SECTIONS = {
     "adaptive_average_pooling": {
         "Args": (
             _INPUT,
-            "output_size: {axes} of the result; one number stands for all, None keeps the input's. A result without elements is torch's "
+            "output_size: {axes} of the result; one number applies to all, None keeps the input's. A result without elements is torch's "
             "own, because the entry point takes no such gradient.",
         ),
         "Returns": (_RESULT + ".",),
@@ -52,7 +52,7 @@ _SECTIONS = {
             _INPUT,
             "indices: int64 (or int32, which max_pool3d returns on ``npu``), of input's shape: where in its flattened output plane each "
             "element goes.",
-            "kernel_size: the pooling's window, {axes}; one number stands for all.",
+            "kernel_size: the pooling's window, {axes}; one number applies to all.",
             "stride: the pooling's step; ``kernel_size`` by default.",
             "padding: the pooling's padding.",
             "output_size: the sizes of the result, all or those of a plane, where the pooling's arguments leave a choice.",

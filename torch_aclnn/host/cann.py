@@ -1,4 +1,4 @@
-"""Whether CANN is meant to answer on this machine, and whether its libraries load.
+"""Whether CANN should be used on this machine, and whether its libraries load.
 
 None of CANN's libraries is loaded into this process to find out, because it could not be unloaded; torch_npu loads them itself.
 """
@@ -45,11 +45,11 @@ _PROBE_SECONDS = 60
 
 
 def evidence(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Return what suggests that CANN, not the host engine, is meant to answer: devices, a driver, a toolkit, a sourced environment.
+    """Return the signs that CANN should be used, not the host engine: devices, a driver, a toolkit, a sourced environment.
 
     Args:
         root: the root of the file system.
-        environment: the environment variables; what ``HOME`` names is looked up as it stands, not below ``root``.
+        environment: the environment variables; the path in ``HOME`` is used as it is, not below ``root``.
 
     """
     found = [f"{name}={environment[name]}" for name in _HOME_VARIABLES if environment.get(name, "") not in ("", str(toolkit()))]
@@ -98,7 +98,7 @@ def load_error() -> str | None:
 
 
 def replace(environment: MutableMapping[str, str]) -> None:
-    """Put the engine's toolkit in the place of CANN's, to whose operators torch_npu would else pass the engine's handles."""
+    """Use the engine's toolkit instead of CANN's, to whose operators torch_npu would otherwise pass the engine's handles."""
     for name in SEARCH_VARIABLES:
         environment.pop(name, None)
     environment.update(TOOLKIT_VARIABLES)

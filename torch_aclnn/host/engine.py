@@ -69,7 +69,7 @@ def chosen() -> str:
 
 
 def is_left_to_cann() -> bool:
-    """Return whether CANN is meant to answer. Nothing is loaded or tried to find out, so its libraries may still fail to load."""
+    """Return whether CANN should be used. Nothing is loaded or tried to find out, so its libraries may still fail to load."""
     choice = chosen()
     if choice == "host" or loaded_library(RUNTIME_LIBRARIES[0]) is not None:
         return False

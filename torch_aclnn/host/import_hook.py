@@ -31,7 +31,7 @@ def around_execution(fullname: str) -> AbstractContextManager[None]:
 
 @contextmanager
 def _with_engine() -> Iterator[None]:
-    """Load the engine before torch_npu, and what needs torch after it; where CANN is meant to answer, load nothing.
+    """Load the engine before torch_npu, and what needs torch after it; where CANN should be used, load nothing.
 
     Raises:
         ImportError: torch_npu cannot be imported; the message says why and what to do.

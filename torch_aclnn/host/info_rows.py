@@ -75,7 +75,7 @@ def _engine(engine: dict[str, Any]) -> str:
     if engine["kind"] == "cann":
         return f"CANN{version}"
     # The engine can also be installed outside the package, laid out like CANN.
-    return f"host engine{version} (CPU; not an NPU)" + ("" if version else f", in the place of CANN: {engine['directory']}")
+    return f"host engine{version} (CPU; not an NPU)" + ("" if version else f", instead of CANN: {engine['directory']}")
 
 
 def _operators(found: dict[str, Any]) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ _LIBRARIES = ("-lascendcl", "-lnnopbase", "-lopapi")
 
 
 def bindir() -> Path:
-    """Return the directory of the engine's ``npu-smi``, which is on ``PATH`` only where the engine is meant to answer."""
+    """Return the directory of the engine's ``npu-smi``, which is on ``PATH`` only where the engine should be used."""
     return Path(__file__).resolve().parent.parent / "bin"
 
 

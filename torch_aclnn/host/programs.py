@@ -53,7 +53,7 @@ def add_parsers(commands: Any) -> None:
 def parse(arguments: list[str]) -> argparse.Namespace | None:
     """Return what the arguments ask for, or None if they are for another command.
 
-    Only what stands directly behind the command can be its own option; the rest is Python's or the program's.
+    Only the argument directly after the command can be an option of the command; the rest belongs to Python or the program.
     """
     if not arguments or arguments[0] not in _HELP:
         return None

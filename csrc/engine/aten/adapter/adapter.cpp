@@ -10,7 +10,7 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-// Everything that stands between a call and its backend kernel. Inline streams run on the user's thread, where any of it may be active.
+// All dispatch keys above a backend kernel. Inline streams run on the user's thread, where any of them may be active.
 const c10::DispatchKeySet kAboveBackend =
     c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset | c10::python_ks |
     c10::DispatchKeySet({c10::DispatchKey::Functionalize, c10::DispatchKey::FuncTorchBatched,

@@ -99,7 +99,8 @@ struct BoundedInts : Counted {
         return values;
     }
 };
-// What describes a window in each of so many directions. One number may stand for all, and none for the default where there is one.
+// The parameters of a window, a number for each of `count` directions. One number applies to all directions; none, where that is allowed,
+// means the default.
 template <size_t count>
 using Steps = BoundedInts<CountedInts<count, 1, 1>, 1>;  // its size, its stride, its dilation
 template <size_t count>

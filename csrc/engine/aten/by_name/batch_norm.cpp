@@ -1,4 +1,4 @@
-// Batch norm in the steps in which torch_npu calls it on private formats. The statistics are sums, and the variance stands where ATen has
+// Batch norm in the steps in which torch_npu calls it on private formats. The statistics are sums, and the variance is given where ATen has
 // 1/sqrt(variance + eps). Channels are in dimension 1; what belongs to a channel is computed in double.
 #include "engine/aten/by_name/call.h"
 

@@ -36,7 +36,7 @@ class Call {
     std::optional<at::Tensor> optional_computing(size_t i) const { return upcast(optional(i)); }
     std::vector<at::Tensor> inputs_from(size_t first) const;
 
-    // An input of few numbers that stands for an attribute: axes, a shape, a scalar.
+    // An input of few numbers that takes the role of an attribute: axes, a shape, a scalar.
     std::vector<int64_t> integers(size_t i) const;
     at::Scalar scalar(size_t i) const;
 

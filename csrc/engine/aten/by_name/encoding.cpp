@@ -4,7 +4,7 @@
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
 
-// The two values stand at the places of the class and elsewhere, in a new dimension.
+// In a new dimension, the first value is at the position of the class, and the second everywhere else.
 OPERATOR(OneHotD) {
     const at::Tensor classes = call.input(0).to(at::kLong);
     const int64_t axis = call.attribute<int64_t>("axis", -1), depth = call.attribute<int64_t>("depth");

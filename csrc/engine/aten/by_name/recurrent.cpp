@@ -53,7 +53,7 @@ std::vector<int64_t> inverse(const std::vector<int64_t>& places) {
     return back;
 }
 
-// Steps that count, from a mask of them. A number stands for "all".
+// The active steps, from a mask. A mask that is a single number means all steps.
 at::Tensor active_steps(const Call& call, size_t mask, const at::Tensor& sequence) {
     const std::optional<at::Tensor> given = call.optional(mask);
     if (!given || given->dim() == 0) return at::ones({sequence.size(0), 1, 1}, at::kBool);
@@ -119,7 +119,7 @@ LstmGradients run_lstm_backward(const Call& call, size_t first, size_t mask, con
 
 }  // namespace
 
-// The input's and the state's weights stand below each other.
+// The weights of the input and of the state are concatenated in dimension 0.
 OPERATOR(DynamicRNN) {
     const at::Tensor x = sequence_of(call, 0), w = reordered(call.computing(1), gate_places(call)), b = call.computing(2);
     const int64_t features = x.size(2);

@@ -10,7 +10,7 @@ bool keeps_dims(const Call& call) {
     return call.attribute<bool>("keep_dims", false);
 }
 
-// The dimensions, from the second input; none stands for all.
+// The dimensions, from the second input; none means all of them.
 std::vector<int64_t> dimensions(const Call& call) {
     std::vector<int64_t> dims = call.integers(1);
     if (dims.empty())

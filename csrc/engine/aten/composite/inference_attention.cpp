@@ -39,7 +39,7 @@ int64_t positions(const at::Tensor& tensor, std::string_view layout) {
     return tensor.size(layout == "BNSD" ? 2 : 1);
 }
 
-// The number for a sequence, where one number may stand for all.
+// The length of the i-th sequence; a single length applies to all.
 int64_t length_of(const std::vector<int64_t>& lengths, int64_t i) {
     return lengths.size() == 1 ? lengths[0] : lengths.at(i);
 }

@@ -24,7 +24,7 @@ struct InferenceAttention {
     int64_t sparse_mode;
     const char* key_lengths_name = "actualSeqLengthsKv";  // as the entry point calls them
 
-    // The layouts of the query and of the result; behind an underscore stands another one for the result.
+    // The layouts of the query and of the result; the layout of the result, if it differs, follows an underscore.
     std::string_view query_layout() const { return layout.substr(0, layout.find('_')); }
     std::string_view out_layout() const { return layout.substr(layout.rfind('_') + 1); }  // npos + 1 is 0
     bool is_packed() const { return query_layout().find('T') != std::string_view::npos; }

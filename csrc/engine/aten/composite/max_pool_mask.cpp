@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kLargestWindow = std::numeric_limits<int16_t>::max();
 
-// One number may stand for both directions.
+// The value of one direction; a single value applies to both.
 int64_t at_axis(at::IntArrayRef values, size_t axis) {
     return values.size() == 1 ? values[0] : values.at(axis);
 }

@@ -30,7 +30,7 @@ class PhiloxStream {
         return radius * std::cos(2 * M_PI * (engine() * 0x1p-32 + engine() * 0x1p-64));
     }
 
-    // A whole number of [0, range); 0 stands for 2^64.
+    // A whole number of [0, range); a range of 0 means 2^64.
     uint64_t integer(uint64_t i, uint64_t range) const { return range == 0 ? bits(i) : bits(i) % range; }
 
    private:

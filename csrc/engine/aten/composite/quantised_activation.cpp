@@ -109,7 +109,7 @@ struct DequantSwiglu {
     const at::Tensor& x;
     const std::optional<at::Tensor>&weight_scale, &activation_scale, &bias, &quant_scale, &quant_offset, &group_index;
 
-    // The numbers that x stands for.
+    // The numbers that the quantised x represents.
     at::Tensor dequantised(const std::optional<at::Tensor>& ends) const {
         at::Tensor rows = to_double(x).flatten(0, -2);
         const int64_t count = rows.size(0);
