@@ -1,7 +1,7 @@
 """Train one of six networks, written in plain torch.nn, for a few epochs.
 
 python examples/train_models.py resnet                # on npu: CANN's, or the host engine
-python examples/train_models.py resnet --convert      # the same, with gradients from the package's entry points
+python examples/train_models.py resnet --convert      # with gradients from the package's entry points
 python examples/train_models.py resnet --device cpu   # the same curve without the npu device
 """
 

@@ -70,7 +70,7 @@ class BatchNorm(Function):
             mean, invstd = differentiable_statistics(input, count, ctx.eps, ctx.group)
         sum_dy, sum_dy_xmu = sums(grad_output, input, mean, invstd)
         grad_input = None
-        if ctx.needs_input_grad[0]:  # the same in every process, or they would wait for each other
+        if ctx.needs_input_grad[0]:  # equal in all processes, or they would wait for each other
             joint = sum_over_processes(ctx.group, sum_dy, sum_dy_xmu)
             grad_input = BatchNormElemtBackward.call(grad_output, input, mean, invstd, weight, *joint, count)
         grad_weight = None if weight is None else (sum_dy_xmu * invstd).to(weight.dtype)

@@ -1,4 +1,4 @@
-"""The same thing by this package and by torch_npu alone."""
+"""Pairs of computations: one by this package, one by torch_npu alone."""
 
 from collections.abc import Callable
 from functools import partial

@@ -18,7 +18,7 @@ _MESSAGE_LINES = 10
 _LAYERS = {
     "layer": "whole layers: largest error, in ulp of a result's largest value; of torch_npu's\n"
     "own gradient of the input its error, and by how much ours differs from it",
-    "network": "the same, of the sizes of networks",
+    "network": "whole layers of the sizes of networks, with the same columns",
 }
 _MEMORY = {
     "memory": "bytes kept alive between forward and backward",

@@ -69,7 +69,7 @@ using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode_numbe
                        (Tensors, x2), (Tensors, x3), (Scalar, scalar), (Tensors, out)) {                                        \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalar); });                    \
     }
-// The same with a number for each tensor, all of them in one tensor.
+// x1 + scalars[i] * (x2 op x3) for the i-th tensors; `scalars` is one tensor.
 #define FOREACH_POINTWISE_SCALAR_LIST(entry_point, dtypes, function)                                                                     \
     ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                                                              \
                        require_as_many({{"x1", x1}, {"x2", x2}, {"x3", x3}, {"scalars", scalars.numel()}}, {"out", out}), (Tensors, x1), \

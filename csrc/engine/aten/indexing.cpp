@@ -154,7 +154,7 @@ ATEN_ENTRY(aclnnInplaceIndexFill, ANY, (Out, selfRef), (Dim, dim), (In, index), 
     selfRef.index_fill_(dim, index.to(at::kLong), value);
 }
 
-// The same with positions that the host knows.
+// aclnnIndexFillTensor and its in-place form have the positions in an array on the host.
 static void require_positions(at::IntArrayRef index, int64_t dim, const at::Tensor& self) {
     const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
     for (const int64_t position : index)

@@ -22,7 +22,7 @@ void require_castable(const char* name, const at::Tensor& out, at::ScalarType re
                c10::str(out.scalar_type(), ": result type ", result, " can't be cast to the desired output type ", out.scalar_type()));
 }
 
-// The same of a quotient, which is a floating point number unless it is rounded; then the numbers' own type counts.
+// The data type of a quotient must be castable to `out`'s too: a floating point type unless it is rounded, then that of the operands.
 void require_quotient(const char* name, const at::Tensor& out, at::ScalarType operands, bool rounded) {
     const bool whole = c10::isIntegralType(operands, true);
     require_castable(name, out, whole && !rounded ? at::kFloat : operands);
@@ -53,7 +53,7 @@ using torch_aclnn::host::aten::wrapped;
         function(selfRef, selfRef, wrapped(other));                    \
     }
 
-// The same with a factor for the second operand.
+// Of a tensor, and a tensor or number that is multiplied by a factor first.
 #define SCALED(entry_point, dtypes, function)                                                      \
     ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                        \
                        (require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), \

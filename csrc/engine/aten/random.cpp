@@ -108,8 +108,8 @@ ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), 
     write(out, drawn_dropout_mask(out.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - prob));
 }
 
-// The same with the seed and the offset in device memory, where torch_npu changes them between the replays of a graph: so each replay
-// draws other numbers.
+// Random numbers with the seed and the offset in device memory, where torch_npu changes them between the replays of a graph: so each
+// replay draws other numbers.
 ATEN_ENTRY(aclnnInplaceNormalTensor, REAL | BOOL, (Out, selfRef), (Float, mean), (Float, std), (Number, seedTensor), (Number, offsetTensor),
            (Int, offset)) {
     selfRef.copy_(normal(selfRef.sizes(), stream_at(seedTensor, offsetTensor, offset)) * std + mean);

@@ -90,7 +90,7 @@ struct CountedInts : Ints {
 template <size_t count>
 using Exactly = CountedInts<count, count, count>;
 
-// The same of numbers from `lowest` on.
+// Such an array of numbers that are at least `lowest`.
 template <class Counted, int64_t lowest>
 struct BoundedInts : Counted {
     static std::vector<int64_t> read(const char* name, const aclIntArray* array) {

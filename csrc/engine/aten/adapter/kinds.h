@@ -52,7 +52,7 @@ struct Kind {
     static Value read(const char* name, Handle handle) { return reader(name, handle); }
 };
 
-// The same with null for "not given".
+// A kind whose handle may be null, which means that the argument is not given.
 template <class HandleType, class ValueType, auto reader>
 struct OptionalKind {
     using Handle = HandleType;

@@ -1,5 +1,5 @@
-// What must hold between arguments, for the checks of ATEN_CHECKED_ENTRY. They look at shapes and lengths only, and cost nothing but that
-// unless they refuse, with 161002.
+// Relations between arguments, for the checks of ATEN_CHECKED_ENTRY. They look at shapes and lengths only, so that they are cheap, and
+// refuse with 161002.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,16 +16,16 @@ struct NamedShape {
     at::IntArrayRef sizes;
 };
 
-// The same shape as the reference.
+// Refuses a tensor whose shape is not the reference's.
 void require_same_shape(const NamedShape& tensor, const NamedShape& reference);
 
-// The shape that the operands have together, by broadcasting.
+// Refuses an `out` whose shape is not that of the operands after broadcasting.
 void require_broadcast_shape(const NamedShape& out, std::initializer_list<NamedShape> operands);
 
-// The last dimensions of the tensor.
+// Refuses dimensions that are not the last ones of the tensor.
 void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor);
 
-// An even size of the dimension, which is cut in halves.
+// Refuses an odd size of a dimension that is cut in halves.
 void require_even(const NamedShape& tensor, int64_t dim);
 
 // A list under its documented name, or a number.
@@ -39,10 +39,10 @@ struct NamedCount {
     int64_t count;
 };
 
-// As many values in each as the reference has.
+// Refuses lists that do not have as many values as the reference.
 void require_as_many(std::initializer_list<NamedCount> lists, const NamedCount& reference);
 
-// One value for all directions, or one for each.
+// Refuses lists that have neither one value for all directions nor one for each.
 void require_one_or(int64_t directions, std::initializer_list<NamedCount> lists);
 
 }  // namespace torch_aclnn::host::aten

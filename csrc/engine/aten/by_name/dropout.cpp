@@ -30,7 +30,7 @@ OPERATOR(StatelessDropOutGenMask) {
     const PhiloxStream stream(uint64_t(call.scalar(2).toLong()), uint64_t(offset.back()));
     call.write(0, drawn_dropout_mask(call.output_sizes(0), stream, call.scalar(1).toDouble()));
 }
-// The same as a byte for each element. The two seeds make one, as in a stream of Philox.
+// A mask with a byte for each element instead of a bit. The two seeds make one, as in a stream of Philox.
 OPERATOR(DropOutGenMaskV3) {
     const PhiloxStream stream(uint64_t(call.attribute<int64_t>("seed", 0)), uint64_t(call.attribute<int64_t>("seed2", 0)));
     const double kept = call.scalar(1).toDouble();

@@ -15,12 +15,12 @@ at::Tensor turned_by_halves(const at::Tensor& x) {
 
 }  // namespace
 
-// What is turned, its cosines and sines.
+// Inputs: the rotated tensor, cosines, sines.
 OPERATOR(RotaryMul) {
     const at::Tensor x = call.computing(0);
     call.write(0, x * call.computing(1) + turned_by_halves(x) * call.computing(2));
 }
-// The same and the result's gradient. The gradients of cosines and sines may not be asked for.
+// Inputs: the rotated tensor, cosines, sines, the result's gradient. The gradients of cosines and sines are optional.
 OPERATOR(RotaryMulGrad) {
     const at::Tensor x = call.computing(0), cos = call.computing(1), sin = call.computing(2), grad = call.computing(3);
     call.write(0, grad * cos - turned_by_halves(grad * sin));

@@ -71,7 +71,7 @@ void score_backward(const AttentionLayout& layout, const at::Tensor& query, cons
     write(dv, of.value);
 }
 
-// The same for sequences that lie below each other.
+// Attention of packed sequences, which are concatenated in dimension 0.
 struct Packed {
     int64_t heads;
     const at::Tensor &query, &key, &value;

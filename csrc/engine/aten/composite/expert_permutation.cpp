@@ -88,7 +88,7 @@ at::Tensor tokens_by_expert(const at::Tensor& map) {
     const at::Tensor tokens = at::arange(map.size(0), at::kLong).expand({map.size(1), map.size(0)});
     return tokens.masked_select(map.to(at::kBool).t());
 }
-// The same where each expert has so many tokens: those of the map first.
+// The token of each row where every expert has `capacity` rows, expert by expert: first the tokens that the map chooses.
 at::Tensor tokens_by_capacity(const at::Tensor& map, int64_t capacity) {
     return std::get<1>(at::sort(map.to(at::kBool).t().contiguous(), /*stable=*/true, -1, /*descending=*/true))
         .narrow(1, 0, capacity)

@@ -42,9 +42,9 @@ inline PackableTensor read_packable(const char* name, const aclTensor* handle) {
 }
 std::vector<PackableTensor> read_packables(const char* name, const aclTensorList* handle);
 
-// What a quantised tensor shall become: INT8, or four bits as INT4 or INT32.
+// The data type of a quantised result: INT8, or four bits as INT4 or INT32.
 aclDataType read_quantised_dtype(const char* name, aclDataType dtype);
-// The same as a number, of which the lower half counts: where torch_npu passes an int, the upper one is not defined.
+// That data type passed as an int64, of which only the lower half is read: where torch_npu passes an int, the upper half is not defined.
 aclDataType read_quantised_number(const char* name, int64_t number);
 
 namespace kind {

@@ -32,7 +32,7 @@ class Layout {
 
     // Of a tensor of the shape `sizes`. Refuses a shape that the format does not take; `name` is the parameter's.
     Layout(const char* name, aclFormat format, at::IntArrayRef sizes, Block block);
-    // The same with the blocks of a shape in memory, which must be the one that the format gives.
+    // Of a tensor of the shape `sizes`, with the blocks of its shape in memory, which must be the one that the format gives.
     static Layout in_memory(const char* name, aclFormat format, at::IntArrayRef sizes, at::IntArrayRef storage_sizes);
 
     std::vector<int64_t> storage_sizes() const;
