@@ -10,7 +10,7 @@ from benchmarks.case import Work
 
 
 class WrongResult(Exception):
-    """What was about to be timed computes something else than the formula."""
+    """The function to be timed does not compute the formula."""
 
 
 def check_ours(work: Work) -> None:

@@ -38,7 +38,7 @@ QUICK = [Collective(name, size) for name in NAMES for size in (4, MIB)], NORMS[:
 
 @dataclass
 class Results:
-    """What has been measured so far."""
+    """The measurements so far."""
 
     collectives: list[CollectiveTime] = field(default_factory=list)
     norms: list[NormTime] = field(default_factory=list)

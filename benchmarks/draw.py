@@ -1,4 +1,4 @@
-"""What a randomised case is drawn from: sizes, dtypes and layouts, the same for the same seed."""
+"""Random sizes, dtypes and layouts of cases, which are equal for equal seeds."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""What the times say: ratios, geometric means, and a comparison with an earlier run."""
+"""Figures from the times: ratios, geometric means, and a comparison with an earlier run."""
 
 import json
 import math

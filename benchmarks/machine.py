@@ -1,4 +1,4 @@
-"""What measured: figures are comparable on one machine only."""
+"""A description of the machine: figures are comparable on one machine only."""
 
 import os
 import platform

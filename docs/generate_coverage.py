@@ -38,7 +38,7 @@ TYPES = {
     "UINT32": 8,
     "UINT64": 10,
 }
-# What the document abbreviates, and what it is made of; a larger set comes after those that it has.
+# Abbreviations in the document and their data types; a larger set comes after those that it has.
 SETS = {
     "FLOATING": ("FLOAT", "FLOAT16", "BF16"),
     "INTEGRAL": ("INT8", "UINT8", "INT16", "INT32", "INT64"),

@@ -1,4 +1,4 @@
-"""What the examples print about the engine that ran them."""
+"""The lines that the examples print about the engine that ran them."""
 
 import torch_aclnn
 import torch

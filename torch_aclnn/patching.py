@@ -50,7 +50,7 @@ _lock = threading.Lock()
 
 
 class Patch:
-    """What one call of :func:`patch` did. As a context manager it ends with its block.
+    """The effect of one call of :func:`patch`. As a context manager it ends with its block.
 
     Attributes:
         changed: the functions that this call switched; empty if they were switched already.

@@ -1,4 +1,4 @@
-"""The declarations in the engine's sources: the entry points of csrc/engine/opapi and csrc/engine/aten, with the C types of their parameters.
+"""Declarations of the engine's sources: the entry points of csrc/engine/opapi and csrc/engine/aten, with their parameters' C types.
 
 The sources are read with their own macros expanded by the preprocessor, in which OPAPI_ENTRY and ATEN_CHECKED_ENTRY are defined as a
 mark instead of a function. The C type of a kind follows from the definitions of kinds, in the same folder.

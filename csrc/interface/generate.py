@@ -107,7 +107,7 @@ def prototype(function: Function) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    # What has not changed keeps its date, so that nothing is compiled again.
+    # An unchanged file keeps its date, so that nothing is compiled again.
     if path.exists() and path.read_text() == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What synchronised batch norm exchanges with the other processes of a group."""
+"""The exchanges of synchronised batch norm with the other processes of a group."""
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 

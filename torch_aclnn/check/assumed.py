@@ -1,4 +1,4 @@
-"""What the extension relies on although no published source says it, and which check tells whether it holds on a machine."""
+"""Properties that the extension relies on without a published source, and the checks that tell whether they hold on a machine."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a training meets in addition to single calls: indices of a pooling, private formats, other streams and devices, graphs."""
+"""Features of a training in addition to single calls: indices of a pooling, private formats, other streams and devices, graphs."""
 
 from collections.abc import Callable
 from typing import Any

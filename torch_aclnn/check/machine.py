@@ -1,4 +1,4 @@
-"""What was checked: versions, engine, device, switches and libraries."""
+"""The machine that was checked: versions, engine, device, switches and libraries."""
 
 import functools
 import hashlib

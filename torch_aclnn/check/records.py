@@ -1,4 +1,4 @@
-"""What a worker reports, one JSON object a line."""
+"""The records of a worker, one JSON object a line."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -82,7 +82,7 @@ class DeviceTime:
 
 @dataclass(frozen=True)
 class Launches:
-    """What one training step of a small CNN launches, with its modules as they are and converted; None where that cannot be counted."""
+    """The launches of one training step of a small CNN, with its modules as they are and converted; None where they cannot be counted."""
 
     counted: str
     torchs: int

@@ -15,7 +15,7 @@ FORMAT = 3
 
 @dataclass
 class Report:
-    """What the workers reported.
+    """The records of the workers.
 
     Attributes:
         operators: those that were asked for.
@@ -47,7 +47,7 @@ class Report:
 
     @property
     def checks(self) -> list[Check]:
-        """What was checked, in order."""
+        """The records of checks, in order."""
         return list(of_kind(self.records, Check))
 
     @property

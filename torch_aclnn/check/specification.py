@@ -1,4 +1,4 @@
-"""What is to be known of an operator to check it, and to compare it with torch's own."""
+"""The specification of an operator, by which it is checked and compared with torch's own."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ def input_for_sizes(sample: Sample) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Specification:
-    """What the documents say of an operator, calls of it, and the function that it differentiates.
+    """The documented properties of an operator, calls of it, and the function that it differentiates.
 
     Attributes:
         dtypes: of the gradient, which are tried; :mod:`torch_aclnn.check.listed` has those that must be taken.

@@ -1,4 +1,4 @@
-"""What the command prints, in 80 columns."""
+"""The output of the command, in 80 columns."""
 
 from __future__ import annotations
 

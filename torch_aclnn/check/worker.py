@@ -18,7 +18,7 @@ from torch_aclnn.check.layouts import LAYOUTS
 
 @dataclass(frozen=True)
 class Job:
-    """What to run for one record, and how to name it if that raises."""
+    """The work for one record, and its name if that raises."""
 
     check: str
     operator: str | None

@@ -1,4 +1,4 @@
-"""What the docstrings of a family's functions share: arguments, results and errors, for each number of dimensions of a plane."""
+"""Sections that the docstrings of a family's functions share: arguments, results and errors, for each number of dimensions of a plane."""
 
 import inspect
 from collections.abc import Callable

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from torch_aclnn.host.paths import libdir, toolkit
 
-# What libtorch_npu.so is linked against, in an order in which each finds what it needs.
+# The libraries that libtorch_npu.so is linked against, in an order in which each finds those it needs.
 RUNTIME_LIBRARIES = (
     "libascendcl.so",
     "libacl_op_compiler.so",

@@ -1,4 +1,4 @@
-"""What a command does when the program that reads its output has ended, such as ``head``."""
+"""The behaviour of a command when the program that reads its output, such as ``head``, has ended."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What ``torch-aclnn coverage`` does: run a program on the host engine and list the entry points that it used and those that it missed.
+"""The command ``torch-aclnn coverage``: run a program on the host engine and list the entry points that it used and those that it missed.
 
 The engine counts into files that are mapped into memory, one for each process, so that a process that dies leaves its counts. What it
 cannot know is which symbols torch_npu looked up in vain, and which operators torch_npu handed to the CPU: torch_npu's own log says the
@@ -24,15 +24,15 @@ from torch_aclnn.host.standard_error import StandardError
 
 _PACKAGES = ("torch", "torch_npu", "torch_aclnn")
 
-# What csrc/engine/runtime/diagnostics/coverage.cpp writes: a record's kind, its name and its count.
+# A record of csrc/engine/runtime/diagnostics/coverage.cpp: its kind, its name and its count.
 _RECORD = struct.Struct("=I116sQ")
 _ENTRY_POINT, _REFUSED_OPERATOR = 1, 2
 
-# What torch_npu says of the last of the engine's libraries with entry points that it looks into, and what it does when none has the symbol.
+# torch_npu's messages: the last of the engine's libraries does not have an entry point, and what is called instead when none has it.
 _NOT_FOUND = re.compile(rf"dlsym (acl\w+)GetWorkspaceSize from {re.escape(ATEN_ADAPTERS)} failed")
 _INSTEAD = re.compile(r'\[PTA\]:"?(acl\w+) or \w+ not in .* Will call (\w+::\w+)')
 
-# What it says of an operator, or of several of which it does not know which it is, that it computes on the CPU.
+# Its message about an operator that it computes on the CPU, or about several operators if it does not know which one it is.
 _FALLS_BACK = re.compile(r"fall ?back to (?:run on the )?CPU")
 _ATEN_NAME = re.compile(r"\b\w+::\w+(?:\.\w+)?")
 
@@ -42,7 +42,7 @@ _LOG_WARNINGS = "2"
 
 @dataclass
 class Coverage:
-    """What a program asked of the engine.
+    """The entry points and operators that a program called.
 
     Attributes:
         used: how often each entry point ran.

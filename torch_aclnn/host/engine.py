@@ -23,7 +23,7 @@ OPERATOR_LIBRARIES = (
     "libaclnn_rand.so",
 )
 
-# What the engine's libopapi.so is linked against, besides its libascendcl.so.
+# The library that the engine's libopapi.so is linked against, besides its libascendcl.so.
 _KERNELS = "libtorch_aclnn_kernels.so"
 
 # Which torch_npu opens by name when it needs them: collectives, and what its profiler and torch's ask for.

@@ -1,4 +1,4 @@
-"""What is done around the import of torch_npu, by ``torch_aclnn_import_hook``, so that it finds the engine where no CANN answers."""
+"""The steps of ``torch_aclnn_import_hook`` around the import of torch_npu, so that it finds the engine where no CANN answers."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What is installed, found without importing any of it, so that nothing can go wrong on the way."""
+"""Facts about the installed packages, found without importing them, so that no import can fail."""
 
 import importlib.metadata
 import importlib.util

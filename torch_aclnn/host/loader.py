@@ -1,4 +1,4 @@
-"""What the dynamic loader has loaded into this process."""
+"""The libraries that the dynamic loader has loaded into this process."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""What torch_npu's caching allocator does with device memory, for the engine's check of streams, which cannot see it otherwise."""
+"""Reports of torch_npu's caching allocator to the engine's check of streams, which cannot see its blocks otherwise."""
 
 import ctypes
 import os

@@ -25,7 +25,7 @@ main({report!r}, {imports!r})
 
 @dataclass
 class Found:
-    """What the process found out.
+    """The findings of the process.
 
     Attributes:
         facts: what it told until its end.

@@ -1,4 +1,4 @@
-"""What runs in the process that :mod:`torch_aclnn.host.probe` starts."""
+"""The program of the process that :mod:`torch_aclnn.host.probe` starts."""
 
 import ctypes
 import importlib
@@ -20,7 +20,7 @@ _VERSION_BYTES = 4096  # the structure that CANN fills in begins with the versio
 
 
 class _Problem(Exception):
-    """What was wrong has been told."""
+    """A problem that has been reported; it ends the process."""
 
 
 class _Report:

@@ -1,4 +1,4 @@
-"""What the pytest plugin does: name the engine in the header, and say at the end why torch_npu could not be imported."""
+"""The pytest plugin: name the engine in the header, and say at the end why torch_npu could not be imported."""
 
 import os
 from typing import Any

@@ -14,7 +14,7 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True)
 class RankTable:
-    """What the engine needs of a rank table.
+    """The part of a rank table that the engine needs.
 
     Attributes:
         size: how many ranks there are.

@@ -1,4 +1,4 @@
-"""What the modules share: how they call a function, and what type checkers are told that they return, where torch declares Any."""
+"""The base class of the modules, which types their calls where torch declares Any, and the function by which they call others."""
 
 from typing import TYPE_CHECKING, ParamSpec, Protocol
 

@@ -23,7 +23,7 @@ at::IntArrayRef sizes_of(const Dims& dims) {
     return {dims.begin(), dims.end()};
 }
 
-// What lies in memory, as a plain tensor.
+// The storage as a plain tensor.
 aclTensor storage_of(const aclTensor& tensor) {
     aclTensor storage = tensor;
     storage.format = ACL_FORMAT_ND;

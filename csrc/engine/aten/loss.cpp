@@ -20,7 +20,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// What the gradient of each element's loss is multiplied by.
+// The factor of the gradient of each element's loss.
 at::Tensor reduced(const at::Tensor& grad_output, int64_t numel, int64_t reduction) {
     return reduction == at::Reduction::Mean ? grad_output / numel : grad_output;
 }

@@ -61,7 +61,7 @@ ATEN_ENTRY(aclnnMaskedSelect, NUMBERS, (In, self), (In, mask), (Packed, out)) {
     out.pack(at::masked_select(self, mask.to(at::kBool)));
 }
 
-// What the caller does not want it sends as an empty tensor; ATen computes the inverse and the counts all the same when both are free.
+// The caller sends an empty tensor for an output that it does not want. ATen computes the inverse and the counts anyway when both are free.
 ATEN_ENTRY(aclnnUnique, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Packed, valueOut), (Out, inverseOut)) {
     const auto [values, inverse] = at::_unique(self, sorted, returnInverse);
     valueOut.pack(values);

@@ -1,4 +1,4 @@
-"""What is to be known of each operator to check it, by family."""
+"""The specifications of the operators to check, by family."""
 
 import importlib
 

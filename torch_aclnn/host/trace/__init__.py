@@ -1,1 +1,1 @@
-"""What ``TORCH_ACLNN_HOST_TRACE`` writes, read: ``torch-aclnn trace`` sums it up and draws it (docs/trace.md)."""
+"""Reading the traces of ``TORCH_ACLNN_HOST_TRACE``: ``torch-aclnn trace`` sums them up and draws them (docs/trace.md)."""

@@ -11,7 +11,7 @@ _FORMAT = 1
 _NUMBER = (int, float)
 _COMMON = {"kind": str, "time": _NUMBER, "pid": int, "thread": int}
 _EXECUTED = {"name": str, "duration": _NUMBER, "code": int}
-# What the lines of each kind have at least.
+# Required fields of the lines of each kind.
 _FIELDS: dict[str, dict[str, Any]] = {
     "process": {"format": int, "unix_time": _NUMBER},
     "call": {**_EXECUTED, "arguments": dict},
@@ -19,7 +19,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "error": {"message": str},
     "log": {"message": str},
 }
-# What they may have.
+# Optional fields.
 _OPTIONAL = {"call": int, "phase": int, "device": int, "stream": int, "message": str, "arguments": dict, "rank": str}
 
 

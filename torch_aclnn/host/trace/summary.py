@@ -31,7 +31,7 @@ class EntryPoint:
 
     @property
     def total_seconds(self) -> float:
-        """What its calls and tasks took together."""
+        """The time of its calls and tasks together."""
         return self.host_seconds + self.task_seconds
 
     def add_call(self, fields: dict[str, Any], host_seconds: float) -> None:

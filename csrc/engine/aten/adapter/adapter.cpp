@@ -17,7 +17,7 @@ const c10::DispatchKeySet kAboveBackend =
                          c10::DispatchKey::FuncTorchDynamicLayerFrontMode, c10::DispatchKey::FuncTorchDynamicLayerBackMode,
                          c10::DispatchKey::PreDispatch});
 
-// What is read of the arguments of a call, in one block of memory: the addresses of the values, then the values.
+// The values of a call's arguments, in one block of memory: the addresses of the values, then the values.
 class Values {
    public:
     explicit Values(const Adapter& adapter) : adapter_(adapter) {

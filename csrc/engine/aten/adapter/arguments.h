@@ -1,4 +1,4 @@
-// What the argument conventions of the entry points and of ATen have between them.
+// Conversions between the argument conventions of the entry points and those of ATen.
 #pragma once
 
 #include <ATen/ScalarOps.h>

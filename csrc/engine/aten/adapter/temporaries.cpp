@@ -15,7 +15,7 @@ namespace {
 
 // malloc keeps smaller ones itself.
 constexpr size_t kLargeBytes = size_t{64} << 10;
-// What is kept at most: the temporaries of one adapter after another, not of a network at once.
+// The limit of kept memory: enough for the temporaries of one adapter after another, not for those of a whole network.
 constexpr size_t kKeptBytes = size_t{512} << 20;
 
 thread_local bool kept_here = false;

@@ -25,7 +25,7 @@ inline SavedStatistics hidden_if_unspecified(const at::Tensor& mean, const at::T
     return {mean.neg(), variance.neg()};
 }
 
-// What was hidden. A variance has no sign, so that statistics of another origin are left as they are.
+// Restores hidden statistics. A variance has no sign, so that statistics of another origin are left as they are.
 inline SavedStatistics shown_if_unspecified(const std::optional<at::Tensor>& mean, const std::optional<at::Tensor>& variance) {
     if (!config().unspecified || !mean || !variance) return {mean, variance};
     return {at::where(variance->signbit(), mean->neg(), *mean), variance->abs()};

@@ -8,7 +8,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// What all of them have in attributes, for the directions alone.
+// The attributes that all convolutions have, for the spatial directions only.
 struct Windows {
     std::vector<int64_t> strides, dilations, before, after;
     int64_t groups;
@@ -122,7 +122,7 @@ OPERATOR(Conv3DTranspose) {
     transposed(call, 3);
 }
 
-// What each place of a kernel sees, as columns. Pads come as top, bottom, left, right.
+// The elements under each position of a kernel, as columns. Pads are in the order top, bottom, left, right.
 OPERATOR(Im2col) {
     call.require_text("padding_mode", "CALCULATED");
     const std::vector<int64_t>&kernel = call.attribute<std::vector<int64_t>>("ksizes"),

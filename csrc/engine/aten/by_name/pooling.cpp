@@ -169,7 +169,7 @@ OPERATOR(AdaptiveAvgPool2dGrad) {
     call.write(0, at::_adaptive_avg_pool2d_backward(grad, at::zeros(sizes, grad.options())));
 }
 
-// What argmax holds is the chip's own, and the backward has x: it finds the maxima again.
+// The content of argmax is private to the chip. The backward has x and finds the maxima again.
 OPERATOR(MaxPoolWithArgmaxV1) {
     call.write(0, std::get<0>(largest_windows(call, "dilation").pooled(call.computing(0))));
     call.write(1, at::zeros(call.output_sizes(1), call.output_type(1)));

@@ -9,7 +9,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
-// What the operators have in variants that nobody asks for.
+// Refuses variants of the operators that torch_npu does not use.
 void require_plain_cell(const Call& call) {
     call.require_text("activation", "tanh");
     if (call.attribute<bool>("use_peephole", false)) refuse("attribute use_peephole", "false", "true");

@@ -78,7 +78,7 @@ void prepare_all_gather(const Group& group, const at::Tensor& x1, const at::Tens
 
 namespace torch_aclnn::host::aten::kind {
 using ReduceOp = Kind<const char*, std::string_view, std::string_view, read_sum>;
-// What the documents leave one value of.
+// Parameters for which the documents allow one value.
 using GatherIndex = Between<int64_t, 0, 0>;
 using CommTurn = Between<int64_t, 0, 0>;
 using StreamMode = Between<int64_t, 1, 1>;  // stop on failure

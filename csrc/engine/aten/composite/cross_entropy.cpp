@@ -16,7 +16,7 @@ std::string_view read_reduction_name(const char* name, const char* text) {
     return read_choice(name, text, {"mean", "sum", "none"});
 }
 
-// What the loss and its gradient have in common: a weight for each class, the share of the smooth part, and who counts.
+// Terms of both the loss and its gradient: a weight for each class, the share of the smooth part, and which targets count.
 struct Terms {
     at::Tensor target, weight, of_target, counts;
     double smoothing;

@@ -120,7 +120,7 @@ at::Tensor rows_of(const at::Tensor& x, const at::Tensor& copies, int64_t k) {
     return x.index_select(0, copies.floor_divide(k));
 }
 
-// What is done to rows before they are stored: nothing (-1), static (0) or dynamic (1) quantisation.
+// Rows as they are stored: unchanged (mode -1), or with static (0) or dynamic (1) quantisation.
 at::Tensor quantised(const at::Tensor& rows, int64_t mode, const std::optional<at::Tensor>& scale, const std::optional<at::Tensor>& offset,
                      const at::Tensor& experts, const std::optional<at::Tensor>& scale_out) {
     if (mode < 0) return rows;

@@ -30,7 +30,7 @@ std::optional<at::Tensor> masked(int64_t rows, int64_t columns, const AttentionO
     return o.mask ? given().logical_or(far) : far;
 }
 
-// What dropout multiplies the probabilities by; nothing without dropout.
+// The factors by which dropout multiplies the probabilities; nullopt without dropout.
 std::optional<at::Tensor> kept(const at::Tensor& scores, const AttentionOptions& o) {
     if (!o.drop_mask || o.drop_mask->numel() == 0) return std::nullopt;
     const at::Tensor bits = unpacked_dropout_mask(*o.drop_mask, {o.first_drop_bit + scores.numel()});

@@ -33,7 +33,7 @@ struct AttentionLayout {
     int64_t features(const at::Tensor& query) const { return name == "BNSD" || name == "BSND" ? query.size(3) : query.size(2) / heads; }
 };
 
-// What the options of the entry points have in common.
+// Options that the entry points share.
 struct AttentionOptions {
     std::optional<at::Tensor> drop_mask, mask;
     double scale, keep_probability;

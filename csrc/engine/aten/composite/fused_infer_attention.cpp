@@ -24,7 +24,7 @@ void require_no_lengths(const char* name, const std::optional<std::vector<int64_
     if (lengths && !lengths->empty()) torch_aclnn::host::refuse(name, "null: the engine has none", c10::str(at::IntArrayRef(*lengths)));
 }
 
-// What belongs to quantised queries, keys and values, and to prefixes that sequences share.
+// Parameters of quantised queries, keys and values, and of prefixes that sequences share.
 struct NamedOptional {
     const char* name;
     const std::optional<at::Tensor>& tensor;
@@ -56,7 +56,7 @@ using NoAntiquantMode = Between<int64_t, 0, 0>;
                                                                                        {"valueAntiquantOffset", valueAntiquantOffset}, \
                                                                                        {"keySharedPrefix", keySharedPrefix},           \
                                                                                        {"valueSharedPrefix", valueSharedPrefix}}))
-// What all versions begin with.
+// The first parameters of all versions.
 #define FUSED_INFER_TENSORS                                                                                                       \
     (In, query), (Tensors, key), (Tensors, value), (OptIn, pseShift), (OptIn, attenMask), (OptInts, actualSeqLengths),            \
         (OptInts, actualSeqLengthsKv), (OptIn, deqScale1), (OptIn, quantScale1), (OptIn, deqScale2), (OptIn, quantScale2),        \

@@ -16,13 +16,13 @@ using torch_aclnn::host::refuse;
 using OptList = std::optional<std::vector<at::Tensor>>;
 using Packables = std::vector<PackableTensor>;
 
-// What the entry points have in common. A group is a number of rows of x (type 0), or of columns (type 2); -1: x is a list already.
+// Parameters that all entry points share. A group is a number of rows of x (type 0), or of columns (type 2); -1: x is a list already.
 constexpr int64_t kNoGroups = -1, kRows = 0, kColumns = 2;
 struct Grouping {
     int64_t split_item, type;
 };
 
-// What may be applied to a product, each a tensor for each weight or one for all with a row for each.
+// Optional operands that are applied to a product: each is a tensor for each weight, or one tensor with a row for each weight.
 struct Parameters {
     const OptList &bias, &scale, &antiquant_scale, &antiquant_offset, &row_scale;
     int64_t activation = 0;

@@ -5,7 +5,7 @@
 
 namespace torch_aclnn::host::aten::gru {
 
-// What the backward needs of all steps.
+// Values of all steps that the backward needs.
 struct Steps {
     std::vector<at::Tensor> r, z, n, hn, h;
 };

@@ -5,7 +5,7 @@
 
 namespace torch_aclnn::host::aten::lstm {
 
-// What the backward needs of one step, or of all.
+// Values of one step, or of all steps, that the backward needs.
 struct Step {
     at::Tensor i, j, f, o, h, c, tanh_c;
 };

@@ -1,4 +1,4 @@
-// What 2D max pooling leaves for its backward: for each output the position of its maximum within the window, as int16.
+// The mask that 2D max pooling leaves for its backward: for each output the position of its maximum within the window, as int16.
 //
 // The caller's tensor has kH * kW * (ceil(oH * oW / 16) + 1) * 32 bytes for each plane, which a chip fills with bits. Of these, the first
 // 2 * oH * oW are used. Nobody but the backward reads them.

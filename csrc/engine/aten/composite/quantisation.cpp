@@ -51,7 +51,7 @@ void quantise(const at::Tensor& x, const at::Tensor& scale, const std::optional<
     y.store(rounded(numbers, mode));
 }
 
-// What x is before it is quantised: its rows times the smooth scales, which may be one row for each group of them.
+// The input of the quantisation: the rows of x times the smooth scales, which may have one row for each group of rows.
 at::Tensor smoothed(const at::Tensor& x, const std::optional<at::Tensor>& smooth, const std::optional<at::Tensor>& group_ends) {
     const at::Tensor numbers = to_double(x);
     if (!given(smooth)) return numbers;

@@ -1,4 +1,4 @@
-// What quantised operators share: 4-bit numbers in memory, scales in the form that hardware reads, and how numbers become few bits.
+// Functions that quantised operators share: for 4-bit numbers in memory, scales in the form that hardware reads, and rounding to few bits.
 //
 // Integers are multiplied and scaled in float64, which has them exactly, and the result is rounded once.
 #pragma once

@@ -1,4 +1,4 @@
-// What recurrent layers have in common: their steps, their weights, and how layers and directions are put together.
+// Parts that recurrent layers share: their steps, their weights, and the combination of layers and directions.
 //
 // Sequences are {steps, batch, features} here. All is computed in float32 for half types.
 #pragma once
@@ -101,7 +101,7 @@ inline void require_no_dropout(double probability, int64_t layers, bool train) {
     if (probability != 0 && layers > 1 && train) refuse("dropout", "0", std::to_string(probability));
 }
 
-// What the backward needs has a place for each layer and direction. Only training has room for it.
+// A list of values that the backward needs, one for each layer and direction. Only calls for training have it.
 struct TrainingList {
     const char* name;
     const std::optional<std::vector<at::Tensor>>& places;
