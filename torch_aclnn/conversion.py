@@ -19,8 +19,8 @@ _TORCHS = {our_class: torchs_class for torchs_class, our_class in _OURS.items()}
 _BATCH_NORMS = frozenset(getattr(nn, name) for name in BY_NAME["batch_norm_elemt"].modules)
 
 
-def turns_batch_norm(function: str, asked: bool | None) -> bool:
-    """Return whether batch norm is turned, too: where that is not said, only under the host engine, because it costs launches."""
+def converts_batch_norm(function: str, asked: bool | None) -> bool:
+    """Return whether batch norm is converted too: if `asked` is None, only under the host engine, because it costs launches."""
     if asked is not None and not isinstance(asked, bool):
         raise TypeError(f"{function}: batch_norm: expected True, False or None, got {asked!r}")
     return host.is_active() if asked is None else asked
@@ -53,7 +53,7 @@ def convert(module: _Module, batch_norm: bool | None = None) -> _Module:
         'torch_aclnn.nn'
 
     """
-    return _turn("convert", module, _OURS, () if turns_batch_norm("convert", batch_norm) else _BATCH_NORMS)
+    return _turn("convert", module, _OURS, () if converts_batch_norm("convert", batch_norm) else _BATCH_NORMS)
 
 
 def revert(module: _Module) -> _Module:

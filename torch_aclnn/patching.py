@@ -11,7 +11,7 @@ import torch
 from torch_aclnn import functional
 from torch import Tensor
 from torch_aclnn._operators import OPERATORS
-from torch_aclnn.conversion import turns_batch_norm
+from torch_aclnn.conversion import converts_batch_norm
 from torch_aclnn.functional.padding import pad
 
 __all__ = ["Patch", "patch", "unpatch"]
@@ -72,14 +72,14 @@ class Patch:
         """End this patch. A function stays switched as long as another patch in force asks for it."""
         with _lock:
             _holders.discard(self)
-            _settle(self._names)
+            _apply(self._names)
 
 
 def _asked_for() -> set[str]:
     return {name for holder in _holders for name in holder._names}
 
 
-def _settle(names: Iterable[str]) -> tuple[str, ...]:
+def _apply(names: Iterable[str]) -> tuple[str, ...]:
     """Switch those of the functions that are asked for, and the others back; return those that changed."""
     asked_for, changed = _asked_for(), []
     for name in sorted(names):
@@ -128,11 +128,11 @@ def patch(batch_norm: bool | None = None) -> Patch:
         True
 
     """
-    left_alone = set() if turns_batch_norm("patch", batch_norm) else {_BATCH_NORM}
+    left_alone = set() if converts_batch_norm("patch", batch_norm) else {_BATCH_NORM}
     started = Patch(frozenset(_SWITCHED.keys() - left_alone))
     with _lock:
         _holders.add(started)
-        started.changed = _settle(started._names)
+        started.changed = _apply(started._names)
     return started
 
 
@@ -150,4 +150,4 @@ def unpatch() -> tuple[str, ...]:
     with _lock:
         names = _asked_for()
         _holders.clear()
-        return _settle(names)
+        return _apply(names)

@@ -19,17 +19,17 @@ _THREADS = Path("/proc/self/task")
 _NAME = "pt_autograd_"
 
 
-def settle_at_exit() -> None:
+def finish_at_exit() -> None:
     """Have the process wait, before the interpreter ends, until the threads of autograd have dropped what they used."""
-    atexit.register(_settle)
-    os.register_at_fork(after_in_child=lambda: atexit.unregister(_settle))  # a forked process has no such threads
+    atexit.register(_finish_autograd_threads)
+    os.register_at_fork(after_in_child=lambda: atexit.unregister(_finish_autograd_threads))  # a forked process has no such threads
 
 
-def _settle() -> None:
-    settle = ctypes.CDLL(str(libdir() / ATEN_ADAPTERS)).torchAclnnHostSettleAutograd
-    settle.argtypes, settle.restype = [ctypes.c_int], None
+def _finish_autograd_threads() -> None:
+    finish = ctypes.CDLL(str(libdir() / ATEN_ADAPTERS)).torchAclnnHostFinishAutograd
+    finish.argtypes, finish.restype = [ctypes.c_int], None
     for device in _devices():
-        settle(device)
+        finish(device)
 
 
 def _devices() -> Iterator[int]:

@@ -5,7 +5,7 @@ import os
 import sys
 
 
-def spare_shutdown() -> None:
+def skip_shutdown_in_children() -> None:
     """Have forked processes leave out torch_npu's synchronisation at exit, which would wait for threads that only their parent has."""
     module = sys.modules.get("torch_npu._init.core.runtime_lifecycle") or sys.modules["torch_npu"]
     shutdown = module._npu_shutdown

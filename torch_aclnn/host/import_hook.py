@@ -46,8 +46,8 @@ def _with_engine() -> Iterator[None]:
         if answers_from_package():
             load_what_needs_torch()
             memory_blocks.watch()
-            forked.spare_shutdown()
-            autograd_threads.settle_at_exit()
+            forked.skip_shutdown_in_children()
+            autograd_threads.finish_at_exit()
     except Exception as error:
         explanation = _explain(error)
         if explanation is None:

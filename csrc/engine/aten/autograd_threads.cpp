@@ -27,7 +27,7 @@ void run_empty_backward(int device) {
 
 // Returns when autograd's thread for the device has dropped what it used, or after the limit. Nothing is launched. The caller must not hold
 // the GIL.
-extern "C" __attribute__((visibility("default"))) void torchAclnnHostSettleAutograd(int device) noexcept {
+extern "C" __attribute__((visibility("default"))) void torchAclnnHostFinishAutograd(int device) noexcept {
     try {
         // On a thread to whose state Python has added nothing that autograd's thread would have to drop.
         std::packaged_task<void(int)> backward(run_empty_backward);
