@@ -1,5 +1,4 @@
-// Lanes: fixed numbers of values that are computed at once. All that is built on them is compiled once per instruction set, inside a
-// namespace of its own, so that the linker never takes a function of one for another.
+// Lanes: fixed numbers of values that are computed at once; compiled once per instruction set, each in a namespace of its own.
 #pragma once
 
 #include "kernels/simd/target.h"

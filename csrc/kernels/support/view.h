@@ -30,22 +30,6 @@ struct View {
     int64_t bytes() const { return element_count() * element_size(dtype); }
 };
 
-// Planes as volumes of one.
-inline View<5> with_depth(const View<4>& view) {
-    return {view.data,
-            view.dtype,
-            {view.size[0], view.size[1], 1, view.size[2], view.size[3]},
-            {view.stride[0], view.stride[1], 0, view.stride[2], view.stride[3]}};
-}
-
-// Volumes of one as planes.
-inline View<4> without_depth(const View<5>& view) {
-    return {view.data,
-            view.dtype,
-            {view.size[0], view.size[1], view.size[3], view.size[4]},
-            {view.stride[0], view.stride[1], view.stride[3], view.stride[4]}};
-}
-
 // True if channels (dimension 1) lie `cell` elements apart, as neighbours, and the last dimension does not: then lanes shall be channels.
 template <int Rank>
 bool channels_innermost(const View<Rank>& view, int64_t cell = 1) {
