@@ -96,7 +96,7 @@ def ints(function: str, parameter: str, value: object, count: int, lowest: int |
     if len(values) == 1:
         values *= count
     if len(values) != count:
-        refuse(function, parameter, f"one integer or {count}", value)
+        refuse(function, parameter, "one integer" if count == 1 else f"one integer or {count}", value)
     result = tuple(v if type(v) is int else integer(function, parameter, v) for v in values)
     for v in result:
         if lowest is not None and v < lowest:

@@ -66,6 +66,7 @@ _SECTIONS = {
     },
 }
 _DTYPES = {
+    "circular": "float16, bfloat16, float32 (and float64, complex64, complex128 on ``cpu``)",
     "padding": "float16, bfloat16, float32, float64, complex64, complex128",
     "max_unpooling": "float32, float16, bfloat16, float64",
 }
@@ -82,7 +83,7 @@ def documented(family: str, dims: int) -> Callable[[_Function], _Function]:
             "sides": _SIDES[dims],
             "rank": dims + 1,
             "rank_with_batch": dims + 2,
-            "dtypes": _DTYPES.get(family, _FLOATS),
+            "dtypes": _DTYPES.get(function.__name__.partition("_")[0], _DTYPES.get(family, _FLOATS)),
         }
         parameters = inspect.signature(function).parameters
         sections = []
