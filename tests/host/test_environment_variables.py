@@ -22,6 +22,7 @@ MALFORMED = {
     "TORCH_ACLNN_IMPORT_HOOK": ("yes", "2", "-1"),
     "TORCH_ACLNN_ISA": ("sse9", "AVX2", "scalar ", "0"),
     "TORCH_ACLNN_HOST_SOC": ("Ascend910B7", "ascend910b3", "910B3", "Ascend910B3 "),
+    "TORCH_ACLNN_LOOP": ("planes,rows", "Rows", " rows"),
     "TORCH_ACLNN_HOST_DEVICES": (*NO_COUNT, "65"),
     "TORCH_ACLNN_HOST_MEMORY": (
         "lots",
@@ -57,7 +58,7 @@ MALFORMED = {
     },
 }
 OF_THE_ENGINE = [(name, value) for name, values in MALFORMED.items() if "_HOST_" in name or name.endswith("_ISA") for value in values]
-OF_PYTHON = [(name, value) for name in ("TORCH_ACLNN_ENGINE", "TORCH_ACLNN_IMPORT_HOOK") for value in MALFORMED[name]]
+OF_PYTHON = [(name, value) for name in ("TORCH_ACLNN_ENGINE", "TORCH_ACLNN_IMPORT_HOOK", "TORCH_ACLNN_LOOP") for value in MALFORMED[name]]
 
 # Each value in a process that is forked from one that has not called the engine yet.
 ASK_EACH = """
