@@ -52,6 +52,28 @@ def test_freed_memory_is_refused_by_name(ascendcl, freed, buffer):
         assert ascendcl.message().endswith(f"got {freed:#x}, which is memory that was freed")
 
 
+def test_memory_that_is_freed_again_after_thousands_of_others_is_known(ascendcl):
+    """The engine forgets the oldest of 4096 places, which here is the one that is freed once more at that moment."""
+
+    def allocate_and_free(size: int) -> int:
+        address = ascendcl.create("aclrtMalloc", size, 0)
+        ascendcl.ok("aclrtFree", address)
+        return address
+
+    # malloc gives small places in turn: after how many the first one comes again.
+    places = [allocate_and_free(256)]
+    while len(places) < 100 and places[0] not in places[1:]:
+        places.append(allocate_and_free(256))
+    turn = len(places) - 1
+    for _ in range(4096 - turn):
+        allocate_and_free(64 << 20)  # large ones take none of them
+    last = [allocate_and_free(256) for _ in range(turn)][-1]
+    if last != places[-1]:
+        pytest.skip("malloc gives places in another order")
+    assert ascendcl.aclrtFree(last) == 107000
+    assert ascendcl.message().endswith(f"got {last:#x}, which is memory that was freed")
+
+
 def test_address_within_an_allocation_is_not_freed(ascendcl, device_memory):
     words = f"got {device_memory + 64:#x}, which is 64 bytes into an allocation of 4096 bytes from aclrtMalloc"
     ascendcl.refuses(107000, words, "aclrtFree", device_memory + 64)

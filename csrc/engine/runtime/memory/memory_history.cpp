@@ -20,7 +20,7 @@ void MemoryHistory::add(uintptr_t begin, size_t size, int device, const char* ma
     CallStack here = stack_if_wanted();
     const std::lock_guard<std::mutex> lock(mutex_);
     forget_freed_locked(begin, size);
-    records_[begin] = {begin, size, device, made_by, false, std::move(here), {}};
+    records_[begin] = {begin, size, device, made_by, false, std::move(here), {}, 0};
 }
 
 void MemoryHistory::free(uintptr_t begin) {
@@ -30,11 +30,14 @@ void MemoryHistory::free(uintptr_t begin) {
     if (found == records_.end()) return;
     found->second.is_freed = true;
     found->second.freed_at = std::move(here);
+    found->second.freed_before = forgotten_ + freed_.size();
     freed_.push_back(begin);
     if (freed_.size() <= kMaxFreed) return;
+    // The same place may have been allocated, and freed, again since.
     const auto oldest = records_.find(freed_.front());
-    if (oldest != records_.end() && oldest->second.is_freed) records_.erase(oldest);
+    if (oldest != records_.end() && oldest->second.is_freed && oldest->second.freed_before == forgotten_) records_.erase(oldest);
     freed_.pop_front();
+    ++forgotten_;
 }
 
 std::string MemoryHistory::describe(const void* address) const {

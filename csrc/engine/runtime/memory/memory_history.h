@@ -20,6 +20,7 @@ struct MemoryRecord {
     const char* made_by;  // the C function
     bool is_freed;
     CallStack made_at, freed_at;  // with TORCH_ACLNN_HOST_ISOLATE or TORCH_ACLNN_HOST_LEAKS
+    uint64_t freed_before = 0;    // how many were freed before it was
 };
 
 class MemoryHistory {
@@ -58,6 +59,7 @@ class MemoryHistory {
     mutable std::mutex mutex_;
     std::map<uintptr_t, MemoryRecord> records_;
     std::deque<uintptr_t> freed_;  // where memory was, in the order in which it was freed
+    uint64_t forgotten_ = 0;       // how many are gone from the front
 };
 
 MemoryHistory& memory_history();
