@@ -19,7 +19,4 @@ void check_planes(const Offer& offer, const Named& grad_output, const Named& sel
 // 161002 unless N and C are those of the reference.
 void require_same_front(const Named& tensor, const Named& reference, uint64_t plane_dims);
 
-// Numbers for each dimension of a plane, or one for all, as those of the last dimensions of three.
-void expand(const std::vector<int64_t>& values, uint64_t plane_dims, int64_t (&target)[3]);
-
 }  // namespace torch_aclnn::host

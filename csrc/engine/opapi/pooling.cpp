@@ -3,6 +3,7 @@
 #include "engine/opapi/planes.h"
 #include "engine/runtime/config/soc.h"
 #include "kernels/separable/operators.h"
+#include "kernels/support/plane_dims.h"
 #include "kernels/support/pooled_size.h"
 
 namespace torch_aclnn::host {
@@ -28,9 +29,9 @@ struct AvgPool {
 // One value stands for all directions.
 kernels::AvgPoolParams params(const AvgPool& a) {
     kernels::AvgPoolParams p{{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, a.count_include_pad, a.divisor_override};
-    expand(a.kernel_size.handle->values, a.dims, p.kernel_size);
-    expand((a.has_stride() ? a.stride : a.kernel_size).handle->values, a.dims, p.stride);
-    expand(a.padding.handle->values, a.dims, p.padding);
+    kernels::expand_axes(a.kernel_size.handle->values, a.dims, p.kernel_size);
+    kernels::expand_axes((a.has_stride() ? a.stride : a.kernel_size).handle->values, a.dims, p.stride);
+    kernels::expand_axes(a.padding.handle->values, a.dims, p.padding);
     return p;
 }
 

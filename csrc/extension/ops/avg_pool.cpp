@@ -42,9 +42,9 @@ struct AvgPoolBackward : PlaneGradient<Row> {
 
     kernels::AvgPoolParams params() const {
         kernels::AvgPoolParams p{{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, count_include_pad, divisor()};
-        fill_axes<kDims>(p.kernel_size, kernel_size);
-        fill_axes<kDims>(p.stride, effective_stride());
-        fill_axes<kDims>(p.padding, padding);
+        kernels::expand_axes(kernel_size, kDims, p.kernel_size);
+        kernels::expand_axes(effective_stride(), kDims, p.stride);
+        kernels::expand_axes(padding, kDims, p.padding);
         return p;
     }
     at::IntArrayRef effective_stride() const { return stride.empty() ? kernel_size : stride; }

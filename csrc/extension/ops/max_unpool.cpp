@@ -103,8 +103,8 @@ struct MaxUnpoolBackward {
 
     // The position is of (N, C, depth, rows, columns).
     void refuse_index(int64_t index, const int64_t (&position)[5]) const {
-        c10::SmallVector<int64_t, 5> own(position + (indices.dim() == kDims + 2 ? 0 : 1), position + 2);
-        own.append(position + 5 - kDims, position + 5);
+        c10::SmallVector<int64_t, 5> own;
+        for (int64_t d = 0; d < indices.dim(); ++d) own.push_back(position[kernels::place_among_five(d, indices.dim(), kDims)]);
         TORCH_CHECK(false, kOp, ": indices: expected values below the product of output_size ", output_size, ", got ", index,
                     " at position ", own);
     }

@@ -1,10 +1,9 @@
 // What the gradients on planes have in common; registration.h tells what is asked of an operator.
 #pragma once
 
-#include <array>
-
 #include "extension/aclnn/launch.h"
 #include "extension/ops/common.h"
+#include "kernels/support/plane_dims.h"
 #include "kernels/support/view.h"
 
 namespace torch_aclnn {
@@ -35,23 +34,16 @@ struct PlaneGradient {
     }
 };
 
-// The tensor (N, C, depth, rows, columns) of a kernel: dimensions of size 1 are put in front of those of a plane, and in the place of N.
+// The tensor as a kernel sees it.
 template <int kDims>
 kernels::View<5> plane_view(const char* op, const at::Tensor& tensor) {
     kernels::View<5> result{tensor.mutable_data_ptr(), kernel_dtype(op, tensor.scalar_type()), {1, 1, 1, 1, 1}, {}};
-    const int64_t first_of_plane = tensor.dim() - kDims;
     for (int64_t d = 0; d < tensor.dim(); ++d) {
-        const int64_t place = d + (d < first_of_plane ? 2 - first_of_plane : 5 - tensor.dim());
+        const int64_t place = kernels::place_among_five(d, tensor.dim(), kDims);
         result.size[place] = tensor.size(d);
         result.stride[place] = tensor.stride(d);
     }
     return result;
-}
-
-// One value for depth, rows and columns, of a list that has one for each dimension of a plane or one for all.
-template <int kDims>
-void fill_axes(int64_t (&axes)[3], at::IntArrayRef values) {
-    for (int d = 0; d < kDims; ++d) axes[3 - kDims + d] = values[values.size() == 1 ? 0 : d];
 }
 
 }  // namespace torch_aclnn
