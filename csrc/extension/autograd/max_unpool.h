@@ -15,59 +15,60 @@ struct MaxUnpoolArguments {
     c10::SmallVector<int64_t, 3> stride, padding;
 };
 
+// A node that keeps indices until they are released, by whichever thread.
+class NodeOfIndices : public DerivativeNode {
+   public:
+    explicit NodeOfIndices(const at::Tensor& indices) : indices_(indices, /*is_output=*/false) {}
+
+    torch::autograd::variable_list differentiate(const torch::autograd::variable_list& gradients) final {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const at::Tensor indices = indices_.unpack();
+        return {gradients[0].defined() ? differentiate(gradients[0], indices) : at::Tensor()};
+    }
+
+    void release_variables() override {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        indices_.reset_data();
+    }
+
+   private:
+    virtual at::Tensor differentiate(const at::Tensor& gradient, const at::Tensor& indices) = 0;
+
+    torch::autograd::SavedVariable indices_;
+};
+
 // Of max_unpool2d_backward and max_unpool3d_backward. A gather's derivative is a scatter that adds, because two elements may have come from
 // one place.
 template <class Row>
-class MaxUnpoolBackwardNode final : public DerivativeNode {
+class MaxUnpoolBackwardNode final : public NodeOfIndices {
    public:
     MaxUnpoolBackwardNode(const at::Tensor& grad_output, const at::Tensor& indices)
-        : indices_(indices, /*is_output=*/false), grad_output_size_(grad_output.sym_sizes().begin(), grad_output.sym_sizes().end()) {
+        : NodeOfIndices(indices), grad_output_size_(grad_output.sym_sizes().begin(), grad_output.sym_sizes().end()) {
         set_next_edges(torch::autograd::collect_next_edges(grad_output));
     }
     std::string name() const override { return Row::kBackwardNode; }
 
-    torch::autograd::variable_list differentiate(const torch::autograd::variable_list& gradients) override {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        const at::Tensor indices = indices_.unpack();
-        const at::Tensor& grad_grad_input = gradients[0];
-        if (!grad_grad_input.defined()) return {at::Tensor()};
+   private:
+    at::Tensor differentiate(const at::Tensor& grad_grad_input, const at::Tensor& indices) override {
         const at::Tensor zeros = grad_grad_input.new_zeros_symint(grad_output_size_);
         const auto as_line = [](const at::Tensor& planes) { return planes.flatten(-Row::kDims); };
-        return {as_line(zeros).scatter_add(-1, as_line(indices.to(at::kLong)), as_line(grad_grad_input)).view_symint(grad_output_size_)};
+        return as_line(zeros).scatter_add(-1, as_line(indices.to(at::kLong)), as_line(grad_grad_input)).view_symint(grad_output_size_);
     }
 
-    void release_variables() override {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        indices_.reset_data();
-    }
-
-   private:
-    torch::autograd::SavedVariable indices_;
     c10::SymDimVector grad_output_size_;
 };
 
 template <class Row>
-class MaxUnpoolNode final : public DerivativeNode {
+class MaxUnpoolNode final : public NodeOfIndices {
    public:
     MaxUnpoolNode(const at::Tensor& input, const at::Tensor& indices, const MaxUnpoolArguments& arguments)
-        : indices_(indices, /*is_output=*/false), arguments_(arguments) {
+        : NodeOfIndices(indices), arguments_(arguments) {
         set_next_edges(torch::autograd::collect_next_edges(input));
     }
     std::string name() const override { return Row::kForwardNode; }
 
-    torch::autograd::variable_list differentiate(const torch::autograd::variable_list& gradients) override {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        const at::Tensor indices = indices_.unpack();
-        return {gradients[0].defined() ? backward(gradients[0], indices) : at::Tensor()};
-    }
-
-    void release_variables() override {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        indices_.reset_data();
-    }
-
    private:
-    at::Tensor backward(const at::Tensor& grad_output, const at::Tensor& indices) const {
+    at::Tensor differentiate(const at::Tensor& grad_output, const at::Tensor& indices) override {
         if constexpr (Row::kDims == 3)
             return call(grad_output, indices, at::IntArrayRef(arguments_.stride), at::IntArrayRef(arguments_.padding));
         else
@@ -81,7 +82,6 @@ class MaxUnpoolNode final : public DerivativeNode {
         return op.call(grad_output, indices, arguments_.output_size, rest...);
     }
 
-    torch::autograd::SavedVariable indices_;
     MaxUnpoolArguments arguments_;
 };
 
