@@ -41,7 +41,7 @@ _SECTIONS = {
     },
     "padding": {
         "Args": (_INPUT, "padding: {sides}, or one number for all; a negative number crops."),
-        "Returns": ("The padded input: the last dimension is larger by left and right, and so on.",),
+        "Returns": (_RESULT + ". The last dimension is larger by left and right, and so on.",),
         "Raises": (
             _NO_TYPE,
             "ValueError: a rank other than {rank} or {rank_with_batch}, a padding that torch does not take, or a padded size below 1.",
