@@ -1,5 +1,7 @@
 #include "kernels/separable/axis.h"
 
+#include <cstdlib>
+
 namespace torch_aclnn::kernels {
 namespace {
 
@@ -76,7 +78,7 @@ void Axis::fill_sources(const AxisSpec& spec) {
     const auto add = [&](int64_t o) {
         if (o >= 0 && o < out_) source[count++] = o;
     };
-    for (int64_t i = 0; i < in_; ++i) {
+    const auto add_terms = [&](int64_t i) {
         first()[i] = count;
         const int64_t copy = spec.before + i, last_index = in_ - 1;
         if (spec.kind == AxisSpec::Kind::replication) {  // the two border indices take everything beyond them
@@ -90,7 +92,17 @@ void Axis::fill_sources(const AxisSpec& spec) {
             for (int64_t period = -1; period <= 1; ++period) add(copy + period * in_);
         }
         last()[i] = count;
+    };
+    // Farther from the ends than the padding reaches, each index is copied once. Long rows consist of these.
+    const int64_t border = 1 + std::max(std::abs(spec.before), std::abs(out_ - in_ - spec.before));
+    int64_t i = 0;
+    for (; i < std::min(border, in_); ++i) add_terms(i);
+    for (; i < in_ - border; ++i) {
+        first()[i] = count;
+        source[count++] = spec.before + i;
+        last()[i] = count;
     }
+    for (; i < in_; ++i) add_terms(i);
 }
 
 void Axis::find_runs() {
