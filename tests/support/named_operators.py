@@ -103,11 +103,15 @@ class Argument:
     def is_untouched(self) -> bool:
         return self._block is None or self._acl.read(self._block, len(self._bytes)) == self._bytes
 
+    def free_memory(self) -> None:
+        if self._block is not None:
+            self._acl.ok("aclrtFree", self._block)
+            self._block = None
+
     def free(self) -> None:
         self._acl.aclDestroyTensorDesc(self.desc)
         self._acl.aclDestroyDataBuffer(self.buffer)
-        if self._block is not None:
-            self._acl.ok("aclrtFree", self._block)
+        self.free_memory()
 
 
 def make_attributes(acl: Runtime, attributes: Mapping[str, Any]) -> int:

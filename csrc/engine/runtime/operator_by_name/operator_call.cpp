@@ -3,6 +3,7 @@
 
 #include "engine/runtime/operator_by_name/operator_call.h"
 
+#include <deque>
 #include <memory>
 
 #include "acl/acl_op_compiler.h"
@@ -11,6 +12,7 @@
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/memory/host_view.h"
+#include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/stream/task.h"
 
 using namespace torch_aclnn::host;
@@ -48,13 +50,33 @@ std::vector<MemoryAccess> accesses_of(const OperatorCall& call) {
     return accesses;
 }
 
+// The memory of the call cannot be freed while it is used; what was freed since the launch is an error.
+void keep_memory(const char* kind, const std::vector<CallTensor>& tensors, std::deque<MemoryUse>& uses) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+        const CallTensor& tensor = tensors[i];
+        if (tensor.on_host || tensor.bytes == 0) continue;
+        uses.emplace_back(tensor.data, tensor.bytes);
+        const auto memory = device_memory_at(tensor.data, tensor.bytes);
+        if (!memory || memory->reach < tensor.bytes)
+            refuse(ACL_ERROR_RT_AICORE_EXCEPTION, text(kind, " ", i), text("device memory of ", tensor.bytes, " bytes"),
+                   "memory that was freed after the launch");
+    }
+}
+
 class NamedOperatorTask final : public Task {
    public:
     NamedOperatorTask(const NamedOperator& named, std::shared_ptr<OperatorCall> call) : named_(named), call_(std::move(call)) {}
 
     const char* name() const override { return named_.name(); }
     std::vector<MemoryAccess> accesses() const override { return accesses_of(*call_); }
-    void run() override { named_.run(*call_); }
+    void run() override {
+        std::deque<MemoryUse> uses;
+        if (runs_later()) {
+            keep_memory("input", call_->inputs, uses);
+            keep_memory("output", call_->outputs, uses);
+        }
+        named_.run(*call_);
+    }
     void finish() noexcept override { delete this; }
 
    private:
