@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <deque>
+#include <mutex>
 
 #include "aclnn/aclnn_base.h"
 #include "engine/opapi/checks.h"
@@ -75,6 +76,9 @@ aclnnStatus set_address(const char* function, aclOpExecutor* executor, Arguments
     return guarded(function, body, kAclnnCodes);
 }
 
+// Of two threads one destroys a repeatable executor, or the other holds it.
+std::mutex holding_repeatable;
+
 template <class Member, class List>
 void watch_members(aclOpExecutor& executor, const char* name, List* list) {
     if (list == nullptr) return;
@@ -118,6 +122,12 @@ void refuse_executor(const aclOpExecutor* executor) {
 void require_executor(const aclOpExecutor* executor) {
     require_not_null("executor", executor);
     if (!slots_of<aclOpExecutor>().is_live(executor)) refuse_executor(executor);
+}
+
+void hold_repeatable(const aclOpExecutor* executor) {
+    const std::lock_guard<std::mutex> lock(holding_repeatable);
+    require_executor(executor);
+    slots_of<aclOpExecutor>().hold(executor);
 }
 
 }  // namespace torch_aclnn::host
@@ -187,7 +197,10 @@ void aclOpExecutor::finish() noexcept {
     if (holds_arguments)
         for (const auto& handle : watched) handle.drop();
     holds_arguments = false;
-    if (!repeatable) delete this;
+    if (repeatable)
+        drop(this);
+    else
+        delete this;
 }
 
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
@@ -202,8 +215,11 @@ aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
     const auto body = [&] {
         if (executor == nullptr) return;
-        if (!slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
-        delete executor;
+        {
+            const std::lock_guard<std::mutex> lock(holding_repeatable);
+            if (!slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
+        }
+        drop(executor);
     };
     return guarded(__func__, body, kAclnnCodes);
 }

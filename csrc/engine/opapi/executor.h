@@ -119,6 +119,8 @@ TORCH_ACLNN_HANDLE_KIND(aclOpExecutor)
 
 // "executor: expected one ... that has not been used up": 161001 for null, 161002 for one that is not live.
 void require_executor(const aclOpExecutor* executor);
+// Keeps a repeatable one until it has finished, although it may be destroyed before.
+void hold_repeatable(const aclOpExecutor* executor);
 [[noreturn]] void refuse_executor(const aclOpExecutor* executor);
 
 // The workspace that phase 1 asks for, of any entry point.

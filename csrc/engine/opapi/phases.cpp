@@ -143,7 +143,10 @@ aclnnStatus run_phase2(EntryPoint& entry_point, void* workspace, uint64_t worksp
         number = executor->trace_number;
         require_workspace_pointer(*executor, workspace, workspace_size);
         // From here on the executor is used up, unless it is repeatable. Of two threads that use one at once, the second comes too late.
-        if (!executor->repeatable && !slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
+        if (executor->repeatable)
+            hold_repeatable(executor);
+        else if (!slots_of<aclOpExecutor>().retire(executor))
+            refuse_executor(executor);
         UsedExecutor used(executor);
         may_fail(entry_point.name());
         require_not_finalized();

@@ -2,7 +2,12 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <new>
+#include <string>
+
+#include "engine/runtime/error/error.h"
+#include "engine/runtime/memory/address_limit.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -25,9 +30,18 @@ char* reserve(size_t size) {
     return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
 }
 
+[[noreturn]] void refuse_more(size_t objects) {
+    throw Error(ACL_ERROR_BAD_ALLOC,
+                "no room for another handle after " + std::to_string(objects) +
+                    " of its kind: destroy those that are not needed, or raise the limit of address space (ulimit -v)");
+}
+
 }  // namespace
 
-SlotPool::SlotPool(size_t object_size) : slot_size_(slot_size(kHeader + object_size)), memory_(reserve(slot_size_ * kMaxObjects)) {}
+SlotPool::SlotPool(size_t object_size)
+    : slot_size_(slot_size(kHeader + object_size)),
+      size_(std::max(within_address_limit(slot_size_ * kMaxObjects, 128) / kStep, size_t{1}) * kStep),
+      memory_(reserve(size_)) {}
 
 bool SlotPool::contains(const void* object) const noexcept {
     const uintptr_t first = reinterpret_cast<uintptr_t>(memory_) + kHeader, address = reinterpret_cast<uintptr_t>(object);
@@ -36,9 +50,9 @@ bool SlotPool::contains(const void* object) const noexcept {
 
 SlotPool::Slot* SlotPool::new_slot() {
     const size_t used = used_.load(std::memory_order_relaxed);
-    if (memory_ == nullptr || used == slot_size_ * kMaxObjects) throw std::bad_alloc();
     // Slots and steps are powers of two, so that a step ends with a slot.
-    if (used % kStep == 0 && mprotect(memory_ + used, kStep, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+    const bool has_room = memory_ != nullptr && used < size_;
+    if (!has_room || (used % kStep == 0 && mprotect(memory_ + used, kStep, PROT_READ | PROT_WRITE) != 0)) refuse_more(used / slot_size_);
     Slot* slot = new (memory_ + used) Slot;
     used_.store(used + slot_size_, std::memory_order_release);
     return slot;

@@ -32,7 +32,7 @@ class TORCH_ACLNN_HOST_API SlotPool {
     SlotPool(const SlotPool&) = delete;
     SlotPool& operator=(const SlotPool&) = delete;
 
-    void* take();  // throws std::bad_alloc
+    void* take();  // throws an Error where there is no room
     // Ends the object's life as a handle, before it is destructed; false if it was none. Of several threads one gets true.
     bool retire(const void* object) noexcept;
     void give_back(void* object) noexcept;  // retires it too
@@ -63,7 +63,7 @@ class TORCH_ACLNN_HOST_API SlotPool {
     bool contains(const void* object) const noexcept;
     Slot* new_slot();
 
-    const size_t slot_size_;
+    const size_t slot_size_, size_;  // of all slots together
     char* const memory_;
     std::atomic<size_t> used_{0};  // bytes of memory_ that are slots already
 

@@ -46,11 +46,14 @@ assert client.acl.aclrtSetDevice(0) == 0, client.message()
 
 @pytest.fixture(scope="session")
 def run_client() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Return a function that runs Python code in a process of its own, with `client` on an engine of these settings."""
+    """Return a function that runs Python code in a process of its own, with `client` on an engine of these settings.
 
-    def run(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    `before` runs before the engine is loaded.
+    """
+
+    def run(code: str, before: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_ACLNN_HOST_")}
-        command = [sys.executable, "-S", "-c", PRELUDE.format(libdir=str(libdir())) + code]
+        command = [sys.executable, "-S", "-c", before + PRELUDE.format(libdir=str(libdir())) + code]
         tests = Path(__file__).parents[2]
         return subprocess.run(command, cwd=tests, env=kept | settings, capture_output=True, text=True, timeout=60)
 

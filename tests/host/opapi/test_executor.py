@@ -227,3 +227,53 @@ def test_executor_that_never_ran_can_be_destroyed(aclnn):
         assert aclnn.opapi.aclDestroyAclOpExecutor(call.executor) == 0
         call.executor = c_void_p()
         assert call.output().is_untouched()
+
+
+DESTROYED_WHILE_IT_WAITS = """
+import threading, time
+from support.runtime import HOST_FUNCTION
+from support.dtypes import DType, pack
+AVG_POOL2D = "aclnnAvgPool2dBackward"
+MEAN = but(
+    GOOD[AVG_POOL2D], gradOutput=Tensor((1, 2, 1, 1), values=[4, 8]), self=Tensor((1, 2, 2, 2)), gradInput=Tensor((1, 2, 2, 2))
+)
+stream = client.acl.create("aclrtCreateStream")
+go_on = threading.Event()
+wait = HOST_FUNCTION(lambda _: go_on.wait() and None)
+with client.call(AVG_POOL2D, MEAN) as call:
+    assert call.phase1() == 0
+    assert client.opapi.aclSetAclOpExecutorRepeatable(call.executor) == 0
+    executor = call.executor
+    client.acl.ok("aclrtLaunchHostFunc", stream, wait, None)
+    codes = []
+    thread = threading.Thread(target=lambda: codes.append(call.phase2(stream)))
+    thread.start()
+    time.sleep(0.1)
+    codes.append(client.opapi.aclDestroyAclOpExecutor(executor))
+    for _ in range(100):  # others take its place, if it is free
+        with client.call(AVG_POOL2D, but(MEAN, gradOutput={"values": [0, 0]})) as other:
+            assert other.phase1() == 0
+    go_on.set()
+    thread.join()
+    call.executor = None
+    print(codes, call.output().elements() == [pack(DType.FLOAT, value) for value in (1, 1, 1, 1, 2, 2, 2, 2)])
+"""
+
+
+def test_repeatable_executor_may_be_destroyed_while_another_threads_phase_2_waits(run_client):
+    done = run_client(DESTROYED_WHILE_IT_WAITS, TORCH_ACLNN_HOST_ASYNC="1")
+    assert (done.returncode, done.stdout) == (0, "[0, 0] True\n"), done.stderr
+
+
+def test_little_address_space_leaves_room_for_the_program_and_some_handles(run_client):
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
+    make = """
+    kept = []
+    while True:
+        array = client.opapi.aclCreateIntArray((ctypes.c_int64 * 1)(1), 1)
+        if not array: break
+        kept.append(array)
+    print(len(kept) > 10_000, client.message())
+    """
+    done = run_client(make.replace("\n    ", "\n"), before=limit)
+    assert done.returncode == 0 and done.stdout.startswith("True aclCreateIntArray: no room for another handle after "), done.stderr

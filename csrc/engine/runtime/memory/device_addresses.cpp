@@ -11,6 +11,7 @@
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/memory/address_arithmetic.h"
+#include "engine/runtime/memory/address_limit.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/text.h"
 
@@ -20,7 +21,7 @@ DeviceRange device_range;
 
 namespace {
 
-// Addresses cost nothing; but a limit (ulimit -v), or a tool such as valgrind, may leave few.
+// Addresses cost nothing; but a limit, or a tool such as valgrind, may leave few.
 constexpr size_t kLeast = size_t{64} << 20;
 constexpr size_t kMost = size_t{1} << 44;
 constexpr size_t kUsual = size_t{32} << 30;
@@ -40,7 +41,8 @@ void* at(uintptr_t address) {
 size_t wanted_range() {
     const size_t devices = static_cast<size_t>(device_count());
     const size_t budgets = std::min(config().memory_bytes, kMost / devices) * devices;
-    return std::min(kMost, round_up((config().isolate ? kIsolated : kUsual) + 4 * budgets, kHugePage));
+    const size_t wanted = within_address_limit((config().isolate ? kIsolated : kUsual) + 4 * budgets, 4);
+    return std::clamp(round_up(wanted, kHugePage), kLeast, kMost);
 }
 
 class AddressRange {
