@@ -125,3 +125,25 @@ def test_work_on_a_device_that_was_reset_is_refused(run_engine):
     lines = ended.stdout.splitlines()
     assert len(lines) == 2, ended.stderr
     assert all(line.startswith("107002 ") and "which has been reset" in line for line in lines), lines
+
+
+def test_registered_memory_ends_with_the_allocation(ascendcl):
+    host, device = ascendcl.create("aclrtMallocHost", 12000), c_void_p()
+    assert host % 4096 == 0
+    ascendcl.refuses(107000, "size: expected at most 12000 bytes", "aclrtHostRegister", host, 12288, 0, byref(device))
+    ascendcl.ok("aclrtHostRegister", host, 12000, 0, byref(device))
+    ascendcl.ok("aclrtHostUnregister", host)
+    ascendcl.ok("aclrtFreeHost", host)
+
+
+@pytest.mark.parametrize("released", [False, True])
+def test_reserved_addresses_are_no_memory(ascendcl, buffer, released):
+    address = ascendcl.create("aclrtReserveMemAddress", 2 << 20, 0, None, 0)
+    if released:
+        ascendcl.ok("aclrtReleaseMemAddress", address)
+    host, words = ctypes.addressof(buffer), "expected 16 bytes of memory"
+    ascendcl.refuses(107000, f"devPtr: {words}", "aclrtMemset", address, 16, 0, 16)
+    ascendcl.refuses(107000, f"dst: {words}", "aclrtMemcpy", address, 16, host, 16, DEFAULT)
+    ascendcl.refuses(107000, f"src: {words}", "aclrtMemcpyAsync", host, 16, address, 16, HOST_TO_HOST, None)
+    if not released:
+        ascendcl.ok("aclrtReleaseMemAddress", address)

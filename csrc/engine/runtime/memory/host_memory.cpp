@@ -4,6 +4,7 @@
 #include "engine/runtime/call/traced.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/memory/address_arithmetic.h"
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/memory_history.h"
 #include "engine/runtime/memory/memory_use.h"
@@ -14,7 +15,16 @@ using namespace torch_aclnn::host;
 
 namespace {
 
-constexpr size_t kAlignment = 64;  // documented
+// The alignment that is documented is 64. But callers register parts of the memory by whole pages, as torch_npu does for memory that is
+// swapped: the first page must begin with the memory, and the last one must be all of it.
+constexpr size_t kAlignment = 4096;
+
+// The bytes of aclrtMallocHost's memory from there on, if it is in one.
+void require_within_allocation(const void* ptr, size_t size) {
+    const auto reach = host_memory().reach(ptr, size);
+    if (reach && *reach < size)
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("at most ", *reach, " bytes, to the end of the allocation"), text(size));
+}
 
 }  // namespace
 
@@ -24,7 +34,8 @@ extern "C" aclError aclrtMallocHost(void** hostPtr, size_t size) {
         [&] {
             require_pointer("hostPtr", hostPtr);
             if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
-            SystemMemory memory = allocate_system_memory(size, kAlignment);
+            if (size > SIZE_MAX - kAlignment) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "a number of whole pages", text(size));
+            SystemMemory memory = allocate_system_memory(round_up(size, kAlignment), kAlignment);
             poison_if_wanted(memory.get(), size);
             host_memory().add({reinterpret_cast<uintptr_t>(memory.get()), size, -1, true});
             *hostPtr = memory.release();
@@ -58,6 +69,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegister(void* ptr, uint64_t s
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "a range of addresses", text(size, " from ", ptr));
             if (device_memory().find_overlap(ptr, size))
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "host memory", memory_history().describe(ptr));
+            require_within_allocation(ptr, size);
             if (registered_memory().find_overlap(ptr, size))
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "memory that is not registered", text(ptr, ", which overlaps registered memory"));
             registered_memory().add({reinterpret_cast<uintptr_t>(ptr), size, -1, false});

@@ -1,5 +1,10 @@
 #include "engine/runtime/memory/memory_range.h"
 
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/device_memory.h"
@@ -25,6 +30,19 @@ void require_known(const char* parameter, const void* address, Side side, const 
     refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, expected, memory_history().describe(address));
 }
 
+// Asks the system, because reading would end the process.
+bool can_be_read(const void* address) {
+    char byte = 0;
+    const iovec local{&byte, 1}, remote{const_cast<void*>(address), 1};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 || errno != EFAULT;
+}
+
+// Reserved, released and freed addresses may be anywhere in the process.
+void require_mapped(const char* parameter, const void* address, size_t bytes) {
+    if (bytes == 0 || (can_be_read(address) && can_be_read(static_cast<const char*>(address) + bytes - 1))) return;
+    refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, text(bytes, " bytes of memory"), text(address, ", where the process has no such memory"));
+}
+
 }  // namespace
 
 MemoryRange::MemoryRange(const char* parameter, const void* address, size_t bytes, Side side, const char* kind)
@@ -42,6 +60,7 @@ MemoryRange::MemoryRange(const char* parameter, const void* address, size_t byte
     }
     if (!reach) {
         require_known(parameter, address, side, kind);
+        require_mapped(parameter, address, bytes);
         return;
     }
     if (side == Side::host && is_device_memory())
