@@ -12,10 +12,12 @@ from pathlib import Path
 
 _MARK = "TORCH_ACLNN_ENTRY_POINT"
 _MACROS = f"""\
+#define KIND_AND_NAME(kind, name, ...) (kind, name)
 #define OPAPI_ENTRY(entry_point, family, offer, prepare, ...) {_MARK}(entry_point, __VA_ARGS__)
-#define ATEN_ENTRY(entry_point, dtypes, ...) {_MARK}(entry_point, __VA_ARGS__)
-#define ATEN_CHECKED_ENTRY(entry_point, dtypes, check, ...) {_MARK}(entry_point, __VA_ARGS__)
+#define ATEN_ENTRY(entry_point, dtypes, ...) {_MARK}(entry_point, TORCH_ACLNN_FOR_EACH(KIND_AND_NAME, __VA_ARGS__))
+#define ATEN_CHECKED_ENTRY(entry_point, dtypes, check, ...) ATEN_ENTRY(entry_point, dtypes, __VA_ARGS__)
 """
+_FOR_EACH = "engine/opapi/for_each.h"
 # Their macros are those above.
 _FORMS = ("engine/opapi/entry.h", "engine/aten/adapter/adapter.h")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<[^>]*>|"(?P<path>[^"]*)")[^\n]*$', re.MULTILINE)
@@ -86,7 +88,7 @@ def _marked(sources: Path, text: str, preprocessor: Sequence[str]) -> Iterator[t
         return
     expanded = subprocess.run(
         [*preprocessor, "-E", "-P", "-w", "-x", "c++", "-std=c++20", "-"],
-        input=_MACROS + _with_own_headers(sources, text, set(_FORMS)),
+        input=(sources / _FOR_EACH).read_text() + _MACROS + _with_own_headers(sources, text, set(_FORMS)),
         stdout=subprocess.PIPE,
         text=True,
         check=True,

@@ -64,7 +64,7 @@ def number(value: float) -> Scalar:
 
 
 KINDS = {
-    **dict.fromkeys(("In", "Out", "OptIn", "OptOut", "Packed", "AnyFormat", "AnyFormatOut", "MatmulWeight"), Kind(TENSOR)),
+    **dict.fromkeys(("In", "Out", "InOut", "OptIn", "OptOut", "Packed", "AnyFormat", "AnyFormatOut", "MatmulWeight"), Kind(TENSOR)),
     "Position": Kind(c_int64(1)),
     "Number": Kind(Tensor((1,), DType.INT64), (Tensor((2,), DType.INT64), Tensor((1,)))),
     **dict.fromkeys(("Tensors", "OptTensors"), Kind(TensorList((TENSOR,)))),

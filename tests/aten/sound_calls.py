@@ -1,6 +1,8 @@
 """A sound call of every entry point on ATen's kernels, for tests that go through their list."""
 
+import csv
 import ctypes
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arguments import KINDS, TENSOR, BoolArray, IntArray, Scalar, TensorList, kind, number
@@ -43,11 +45,12 @@ POINTERS = (Tensor, TensorList, Scalar, IntArray, BoolArray, ctypes.c_char_p, ty
 # Sound arguments that differ from the kind's, because of what must hold between them.
 _HEADS = {name: Tensor((1, 1, 2, 2)) for name in ("query", "key", "value")}
 _TOKENS = {name: Tensor((2, 1, 2)) for name in ("query", "key", "value")}
+_BATCH = Tensor((1, 2, 2))
 _MASK = Tensor((1, 2, 16), DType.INT8)
-_TWO = TensorList((TENSOR, TENSOR))
+_STEPS = TensorList((_BATCH,))
+_PAIR = TensorList((_BATCH, _BATCH))
 _SIZES = {"N": ctypes.c_int64(2), "C": ctypes.c_int64(2), "HxW": ctypes.c_int64(1)}
 _WEIGHTS = {gates: TensorList((Tensor((gates * 2, 2)),) * 2) for gates in (3, 4)}
-_BATCH = Tensor((1, 2, 2))
 _LISTS = {name: TensorList((tensor,)) for name, tensor in _HEADS.items() if name != "query"}
 _INFERRED = {"query": _HEADS["query"], "attentionOut": Tensor((1, 1, 2, 2))}
 _HALF = Tensor((2, 1), DType.INT8)
@@ -55,6 +58,9 @@ _LATENT = {"kv": Tensor((1, 1, 2, 4)), "gamma": Tensor((2,)), "kCacheRef": Tenso
 _KEY = {"key": Tensor((2, 1, 2)), "keyCacheRef": Tensor((2, 2, 1, 2)), "slotMapping": Tensor((2,))}
 _FACTOR = Tensor((2, 2), DType.FLOAT16)
 _NO_Z_LOSS = {"target": Tensor((2,)), "lseSquareScaleForZloss": ctypes.c_double(0)}
+_CTC = {
+    "logProbs": Tensor((2, 1, 2)), "targets": Tensor((1, 2), DType.INT64), "negLogLikelihood": Tensor((1,)), "logAlpha": Tensor((1, 2, 5))
+}  # fmt: skip
 _CHANNELS = ("mean", "invstd", "weight", "sumDy", "sumDyXmu", "gradWeight", "gradBias")
 SOUND: dict[str, dict[str, Any]] = {
     "aclnnBatchMatMul": dict.fromkeys(("self", "mat2", "out"), _BATCH),
@@ -69,7 +75,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnIncreFlashAttentionV4": {**_INFERRED, **_LISTS},
     "aclnnScatterPaKvCache": {**_KEY, "value": _KEY["key"], "valueCacheRef": _KEY["keyCacheRef"]},
     "aclnnScatterPaCache": _KEY,
-    "aclnnGatherPaKvCache": {"seqLens": Tensor((2,))},
+    "aclnnGatherPaKvCache": {"seqLens": Tensor((2,)), "keyRef": Tensor((2, 1)), "valueRef": Tensor((2, 1))},
     **dict.fromkeys(("aclnnKvRmsNormRopeCache", "aclnnKvRmsNormRopeCacheV2"), _LATENT),
     **{f"aclnnTransQuantParam{version}": {"out": Tensor((2, 2), DType.INT64)} for version in ("V2", "V3")},
     "aclnnGroupedMatmulAdd": {"yRef": Tensor((4, 2, 2)), "transposeX": ctypes.c_bool(True), "groupType": ctypes.c_int64(2)},
@@ -81,17 +87,25 @@ SOUND: dict[str, dict[str, Any]] = {
     **{f"aclnn{name}": {"x2": _FACTOR} for name in ("MatmulAllReduce", "MatmulAllReduceV2", "MatmulReduceScatter", "AllGatherMatmul")},
     "aclnnMaxPool2dWithMask": {"out": Tensor((1, 2, 2)), "indices": _MASK},
     "aclnnMaxPool2dWithMaskBackward": {"gradOutput": Tensor((1, 2, 2)), "indices": _MASK},
-    "aclnnLSTM": {"params": _WEIGHTS[4], "hx": _TWO},
-    "aclnnLstmBackward": {"params": _WEIGHTS[4], "hx": _TWO, "dparams": _TWO},
+    "aclnnLSTM": {"params": _WEIGHTS[4], "hx": _PAIR},
+    "aclnnLstmBackward": {"params": _WEIGHTS[4], "dparams": _WEIGHTS[4], "hx": _PAIR, **dict.fromkeys("ijfohc", _STEPS), "tanhC": _STEPS},
     **{f"aclnnForeachAddc{name}ScalarList": {"scalars": Tensor((1,))} for name in ("mul", "div")},
     "aclnnGRU": {"params": _WEIGHTS[3]},
-    "aclnnGRUBackward": {"params": _WEIGHTS[3], "dparams": _TWO},
+    "aclnnGRUBackward": {"params": _WEIGHTS[3], "dparams": _WEIGHTS[3], **dict.fromkeys(("r", "z", "n", "hn", "h"), _STEPS)},
     "aclnnThnnFusedLstmCell": {"inputGates": Tensor((2, 8)), "hiddenGates": Tensor((2, 8))},
     "aclnnThnnFusedLstmCellBackward": {"storage": Tensor((2, 8))},
     **dict.fromkeys(("aclnnGroupNorm", "aclnnGroupNormBackward"), _SIZES),
-    **{name: {"step": number(1)} for name in ("aclnnArange", "aclnnRange")},
-    **{f"aclnn{name}Pad3d": {"self": Tensor((2, 2, 2))} for name in ("Reflection", "Replication")},
-    "aclnnLinalgCross": {"self": Tensor((2, 3))},
+    **{name: {"step": number(1), "end": number(2)} for name in ("aclnnArange", "aclnnRange")},
+    **{f"aclnn{name}Pad3d": {"self": Tensor((2, 2, 2, 2))} for name in ("Reflection", "Replication")},
+    "aclnnLinalgCross": dict.fromkeys(("self", "other", "out"), Tensor((2, 3))),
+    "aclnnAttentionUpdate": {"lse": TensorList((Tensor((2,)),)), "localOut": TensorList((TENSOR,))},
+    **{f"aclnnBatchNorm{phase}": dict.fromkeys(("runningMean", "runningVar"), Tensor((2,))) for phase in ("", "Backward")},
+    "aclnnCtcLoss": _CTC,
+    "aclnnCtcLossBackward": _CTC | {"gradOut": Tensor((1,)), "out": Tensor((2, 1, 2))},
+    "aclnnForeachNorm": {"out": TensorList((Tensor((1,)),))},
+    **{f"aclnnGridSampler3D{phase}": {"grid": Tensor((1, 1, 1, 2, 3))} for phase in ("", "Backward")},
+    "aclnnRepeatInterleaveInt": {"outputSize": ctypes.c_int64(4)},
+    "aclnnRepeatInterleaveIntWithDim": {"outputSize": ctypes.c_int64(2)},
     "aclnnSlice": {"end": ctypes.c_int64(2), "out": Tensor((2, 1))},
     "aclnnPermute": {"dims": IntArray((1, 0))},
     "aclnnGatherV2": {"index": Tensor((2, 2), DType.INT64), "out": Tensor((2, 2, 2))},
@@ -106,6 +120,22 @@ SOUND: dict[str, dict[str, Any]] = {
 }
 
 
+def _shapes() -> dict[tuple[str, str], tuple[int, ...]]:
+    with Path(__file__).with_name("sound_shapes.tsv").open(newline="") as file:
+        rows = list(csv.reader(file, delimiter="\t"))[1:]
+    return {(name, parameter): tuple(int(size) for size in shape.split(",") if size) for name, parameter, shape in rows}
+
+
+# Of tensors that are not of the shape of TENSOR, nor in the rows above.
+SHAPES = _shapes()
+
+
+def sized(entry_point: EntryPoint, name: str, value: Any) -> Any:
+    """Return a parameter's sound value, a tensor in the shape that the parameter has."""
+    shape = SHAPES.get((entry_point.name, name)) if isinstance(value, Tensor) else None
+    return value if shape is None else value.but(shape=shape)
+
+
 def sound_arguments(entry_point: EntryPoint) -> dict[str, Any]:
     """Return an argument for each parameter; null for those that may be."""
     arguments = {p.name: None if p.nullable else kind(p.kind).sound for p in entry_point.parameters}
@@ -114,6 +144,7 @@ def sound_arguments(entry_point: EntryPoint) -> dict[str, Any]:
     own = SOUND.get(entry_point.name, {})
     assert arguments.keys() >= own.keys()
     arguments.update(own)
+    arguments = {name: sized(entry_point, name, value) for name, value in arguments.items()}
     first = arguments[with_dtype]
     typed = first.but(dtype=dtype) if isinstance(first, Tensor) else TensorList(tuple(m.but(dtype=dtype) for m in first.members))
     return {**arguments, with_dtype: typed}

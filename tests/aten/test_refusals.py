@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arguments import NOT_OF_ATEN, TENSOR, TOO_MANY, Handles, TensorList, kind
-from sound_calls import ENTRY_POINTS, POINTERS, SOUND, of_every_entry_point, phase1, sound_arguments
+from sound_calls import ENTRY_POINTS, POINTERS, SOUND, of_every_entry_point, phase1, sized, sound_arguments
 from torch_aclnn.host import libdir
 from torch_aclnn.host.registry import EntryPoint
 
@@ -25,7 +25,7 @@ class Trial(NamedTuple):
     """One argument that is wrong, and the code that says so."""
 
     parameter: str
-    what: str  # "null", "data type", "rank", "size" or "value"
+    what: str  # "null", "data type", "rank", "size", "shape", "last size" or "value"
     value: Any
     code: int
 
@@ -37,7 +37,8 @@ class Reason(NamedTuple):
     reason: str
 
     def covers(self, entry_point: EntryPoint, trial: Trial) -> bool:
-        return self.entry_point in ("*", entry_point.name) and (self.parameter, self.what) == (trial.parameter, trial.what)
+        whats = ("shape", "last size") if self.what == "shape" else (self.what,)
+        return self.entry_point in ("*", entry_point.name) and self.parameter == trial.parameter and trial.what in whats
 
 
 def reasons() -> list[Reason]:
@@ -65,6 +66,11 @@ def trials(entry_point: EntryPoint) -> Iterator[Trial]:
             if first:
                 yield Trial(parameter.name, "data type", wrap(TENSOR.but(dtype=unlisted)), INVALID)
             first = False
+        if parameter.kind in ("Out", "OptOut"):
+            made = TENSOR if sound is None else sized(entry_point, parameter.name, sound)
+            yield Trial(parameter.name, "shape", made.but(shape=(5, 3, *made.shape)), INVALID)
+            longer = (*made.shape[:-1], made.shape[-1] + 1) if made.shape else (3,)
+            yield Trial(parameter.name, "last size", made.but(shape=longer), INVALID)
         for value in kind(parameter.kind).wrong:
             yield Trial(parameter.name, "value", value, INVALID)
 
@@ -87,8 +93,9 @@ def test_phase_1(entry_point, client, handles):
             assert code == 0, f"{trial} is refused: {message}; its row in unrefused.tsv is out of date"
         else:
             assert code == trial.code, (trial, message)
-            # Where two lists must have one length, either may be named.
-            names = "|".join(p.name for p in entry_point.parameters) if trial.value == TOO_MANY else trial.parameter
+            # Where two must fit each other, either may be named.
+            is_relation = trial.value == TOO_MANY or trial.what in ("shape", "last size")
+            names = "|".join(p.name for p in entry_point.parameters) if is_relation else trial.parameter
             assert re.fullmatch(rf"{entry_point}: ({names}): expected .+, got .+", message), message
 
 

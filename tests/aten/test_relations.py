@@ -46,37 +46,37 @@ def batch_norm_sums(x=(2, 3, 4), grad=(2, 3, 4), mean=3, invstd=3, dtype=torch.f
 
 X, LONGER, INTEGERS = npu(2, 3), npu(2, 4), npu(2, 3, dtype=torch.int64)
 ROWS = [
-    ("aclnnExp", (X, LONGER), "out", "the shape of self"),
+    ("aclnnExp", (X, LONGER), "out", r"shape \[2, 3\]"),
     ("aclnnMul", (X, LONGER, X), "other", "broadcasts"),
-    ("aclnnMul", (X, X[0], npu(3)), "out", r"the shape of self \[2, 3\] and other \[3\]"),
-    ("aclnnInplaceMul", (X[0], X), "selfRef", "by broadcasting"),
+    ("aclnnMul", (X, X[0], npu(3)), "out", r"shape \[2, 3\]"),
+    ("aclnnInplaceMul", (X[0], X), "selfRef", r"shape \[2, 3\]"),
     ("aclnnAdd", (INTEGERS, X, scalar(1), INTEGERS), "out", "result type Float can't be cast to the desired output type Long"),
     ("aclnnInplaceSub", (INTEGERS, X, scalar(1)), "selfRef", "can't be cast to the desired output type Long"),
     ("aclnnInplaceDivMods", (INTEGERS, fraction(15.9), ctypes.c_int32(2)), "selfRef", "result type Float can't be cast"),
     ("aclnnDivMod", (INTEGERS, INTEGERS, ctypes.c_int32(0), INTEGERS), "out", "result type Float can't be cast"),
-    ("aclnnEqTensor", (X, npu(1, 3), npu(1, 3)), "out", "the shape of self"),
-    ("aclnnSiluBackward", (X, X, LONGER), "gradInput", "the shape of gradOutput"),
+    ("aclnnEqTensor", (X, npu(1, 3), npu(1, 3)), "out", r"shape \[2, 3\]"),
+    ("aclnnSiluBackward", (X, X, LONGER), "gradInput", r"shape \[2, 3\]"),
     ("aclnnBatchNormReduceBackward", batch_norm_sums(x=(3,), grad=(3,)), "input", "at least 2 dimensions"),
-    ("aclnnBatchNormReduceBackward", batch_norm_sums(grad=(2, 3, 3)), "gradOut", "the shape of input"),
-    ("aclnnBatchNormReduceBackward", batch_norm_sums(mean=2), "mean", "3 values, as dimension 1 of input has"),
-    ("aclnnBatchNormReduceBackward", batch_norm_sums(invstd=4), "invstd", "3 values, as dimension 1 of input has"),
+    ("aclnnBatchNormReduceBackward", batch_norm_sums(grad=(2, 3, 3)), "gradOut", r"shape \[2, 3, 4\]"),
+    ("aclnnBatchNormReduceBackward", batch_norm_sums(mean=2), "mean", "3 elements"),
+    ("aclnnBatchNormReduceBackward", batch_norm_sums(invstd=4), "invstd", "3 elements"),
     ("aclnnBatchNormReduceBackward", batch_norm_sums(dtype=torch.int32), "gradOut", "a data type of FLOAT"),
-    ("aclnnForeachSqrt", ((X, X), (X,)), "x", "1 values, as out has"),
-    ("aclnnForeachLerpList", ((X,), (X,), (X, X), (X,)), "weights", "1 values, as out has"),
-    ("aclnnSplitWithSize", (X, [1, 2], 1, (X,)), "splitSize", "1 values, as out has"),
+    ("aclnnForeachSqrt", ((X, X), (X,)), "out", "2 tensors"),
+    ("aclnnForeachLerpList", ((X,), (X,), (X, X), (X,)), "weights", "1 tensors"),
+    ("aclnnSplitWithSize", (X, [1, 2], 1, (X,)), "out", "2 tensors"),
     ("aclnnCat", ((X, X), 2, X), "dim", r"a dimension in -2\.\.1"),
     ("aclnnStack", ((X, X), 3, X), "dim", r"a dimension in -3\.\.2"),
     ("aclnnRoll", (X, [1, 1], [0], X), "shifts", "1 values, as dims has"),
     ("aclnnSwiGlu", (X, -1, X), "x", "an even dimension -1"),
     ("aclnnRotaryPositionEmbedding", (X, X, X, 0, X), "x", "an even dimension -1"),
-    ("aclnnThnnFusedLstmCell", (X, X, X, None, None, X, X, X), "inputGates", "4 gates of 3 units"),
-    ("aclnnFusedSgd", ((X,), (LONGER,), (X,), None, *[ctypes.c_float(0)] * 4, False, False, False), "grads", "the shape of params"),
+    ("aclnnThnnFusedLstmCell", (X, X, X, None, None, X, X, X), "inputGates", r"shape \[2, 12\]"),
+    ("aclnnFusedSgd", ((X,), (LONGER,), (X,), None, *[ctypes.c_float(0)] * 4, False, False, False), "grads", r"shape \[2, 3\]"),
     ("aclnnRepeat", (X, [2], X), "repeats", "at least the 2 dimensions"),
     ("aclnnUniqueConsecutive", (X, False, False, 2, X, X, X), "dim", r"a dimension in -2\.\.1"),
     ("aclnnLayerNorm", (X, [2], None, None, 1e-5, X, None, None), "normalizedShape", "the last dimensions of input"),
     ("aclnnConstantPadNd", (X, [1], scalar(0), X), "padding", "two values for each"),
     ("aclnnBatchMatMul", products((3, 4), (2, 4, 5), (2, 3, 5)), "self", "3 dimensions"),
-    ("aclnnBatchMatMul", products((2, 3, 4), (3, 4, 5), (2, 3, 5)), "mat2", r"the K of self, \[2, 3, 4\], and its B"),
+    ("aclnnBatchMatMul", products((2, 3, 4), (3, 4, 5), (2, 3, 5)), "mat2", "a shape that broadcasts"),
     ("aclnnBatchMatMul", products((2, 3, 4), (1, 5, 5), (2, 3, 5)), "mat2", "the K of self"),
     ("aclnnBatchMatMul", products((1, 3, 4), (2, 4, 5), (1, 3, 5)), "out", r"shape \[2, 3, 5\]"),
     ("aclnnConvolution", convolution(window=(0, 2)), "weight", "a window of at least 1 in dimension 2"),
@@ -128,7 +128,7 @@ ROWS = [
     ("aclnnFlashAttentionVarLenScore", packed(query_ends=(1, 3)), "actualSeqKvLen", "2 values"),
     ("aclnnFlashAttentionVarLenScore", packed(query_ends=(2,)), "actualSeqQLen", "rising numbers that end with 3"),
     ("aclnnFlashAttentionVarLenScore", packed(key_ends=(4,)), "actualSeqKvLen", "rising numbers that end with 3"),
-    ("aclnnGRU", gru(rows=4), "params", "3 gates of 2 units"),
+    ("aclnnGRU", gru(rows=4), "params", "3 gates of so many units in dimension 0"),
     ("aclnnGRU", gru(params=3), "params", "2 weights and biases in each of 1 layers"),
     ("aclnnGRU", gru(params=4, dropout=0.5, layers=2, train=True), "dropout", "0"),
     ("aclnnGRU", gru(train=True, states=(X, X)), "rOut", "1 values"),
@@ -150,12 +150,6 @@ def test_training_needs_its_lists():
     assert code == 161001 and message.startswith("aclnnGRU: rOut: expected a list, as train is set, got null")
 
 
-def test_a_result_of_another_size_keeps_its_code():
-    x = torch.ones(2, 2, device=DEVICE)
-    code, message = failure("aclnnMm", x, x, npu(3), ctypes.c_int8(0))
-    assert code == 161002 and "aclnnMm: out: expected the result's shape [2, 2], got [3]" in message
-
-
 def test_a_result_that_depends_on_the_data_keeps_its_code():
     x = torch.ones(5, device=DEVICE)
     code, message = failure("aclnnMaskedSelect", x, x > 0, npu(2))
@@ -163,6 +157,6 @@ def test_a_result_that_depends_on_the_data_keeps_its_code():
 
 
 def test_an_error_of_aten_is_one_of_the_device():
-    x = torch.ones(2, 2, device=DEVICE)
-    code, message = failure("aclnnMm", x, npu(3, 3), x, ctypes.c_int8(0))
-    assert code == 507015 and "aclnnMm: mat1 and mat2 shapes cannot be multiplied" in message
+    x, index = torch.ones(2, 2, device=DEVICE), torch.tensor([5], device=DEVICE)
+    code, message = failure("aclnnIndexSelect", x, 0, index, npu(1, 2))
+    assert code == 507015 and "aclnnIndexSelect: index out of range in self" in message

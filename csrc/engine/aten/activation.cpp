@@ -11,14 +11,17 @@
 #define ATEN_FAMILY "activation"
 using namespace torch_aclnn::host::aten;
 
-#define ACTIVATION_BACKWARD(entry_point, dtypes, function)                                                                                \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                                                               \
-                       require_broadcast_shape({"gradInput", gradInput}, {{"gradOutput", gradOutput}, {"self", self}}), (In, gradOutput), \
-                       (In, self), (Out, gradInput)) {                                                                                    \
-        function(gradInput, gradOutput, self);                                                                                            \
+#define ACTIVATION_BACKWARD(entry_point, dtypes, function)                                                           \
+    ATEN_ENTRY(entry_point, dtypes, (In, gradOutput), (In, self), (Out, gradInput, of_gradient(gradOutput, self))) { \
+        function(gradInput, gradOutput, self);                                                                       \
     }
 
 namespace {
+
+// torch_npu's backward operators broadcast the two.
+Expected of_gradient(const at::Tensor& gradOutput, const at::Tensor& self) {
+    return broadcast({{"gradOutput", gradOutput}, {"self", self}});
+}
 
 // torch_npu sends gelu(approximate="tanh") to the entry points that have no mode, too; a C program that calls them means what it says.
 // Written in phase 1, once per process.
@@ -44,24 +47,34 @@ void require_result_of_growing(const char* name, const at::Scalar& slope, bool i
         torch_aclnn::host::refuse(name, "a number from 0 on, as the forward's result is given", c10::str(slope));
 }
 
+Expected halved(const at::Tensor& self, int64_t dim) {
+    require_even({"self", self}, dim);
+    return with_size(self.sizes(), dim, self.size(dim) / 2);
+}
+
+// One weight for all channels, or one for each: those of dimension 1.
+Elements slopes(const at::Tensor& weight, const at::Tensor& self) {
+    return elements(weight.numel() == 1 || self.dim() < 2 ? 1 : self.size(1));
+}
+
 }  // namespace
 
 UNARY(aclnnSilu, FLOATING | DOUBLE, at::silu_out)
 // Integers lose the fraction.
-ATEN_CHECKED_ENTRY(aclnnHardsigmoid, FLOATING | DOUBLE | INT32, require_same_shape({"out", out}, {"self", self}), (In, self), (Out, out)) {
+ATEN_ENTRY(aclnnHardsigmoid, FLOATING | DOUBLE | INT32, (In, self), (Out, out, like(self))) {
     write(out, at::hardsigmoid(at::isIntegralType(self.scalar_type(), false) ? self.to(at::kFloat) : upcast(self)));
 }
 UNARY(aclnnHardswish, FLOATING | DOUBLE, at::hardswish_out)
 UNARY(aclnnMish, FLOATING | DOUBLE, at::mish_out)
 UNARY(aclnnLogSigmoid, FLOATING | DOUBLE, at::log_sigmoid_out)
 
-ATEN_ENTRY(aclnnRelu, NUMBERS, (In, self), (Out, out)) {
+ATEN_ENTRY(aclnnRelu, NUMBERS, (In, self), (Out, out, like(self))) {
     at::clamp_min_out(out, self, 0);
 }
-ATEN_ENTRY(aclnnInplaceRelu, NUMBERS, (Out, selfRef)) {
+ATEN_ENTRY(aclnnInplaceRelu, NUMBERS, (InOut, selfRef)) {
     at::relu_(selfRef);
 }
-ATEN_ENTRY(aclnnInplaceHardsigmoid, FLOATING | DOUBLE | INT32, (Out, selfRef)) {
+ATEN_ENTRY(aclnnInplaceHardsigmoid, FLOATING | DOUBLE | INT32, (InOut, selfRef)) {
     write(selfRef, at::hardsigmoid(at::isIntegralType(selfRef.scalar_type(), false) ? selfRef.to(at::kFloat) : upcast(selfRef)));
 }
 UNARY_INPLACE(aclnnInplaceHardswish, FLOATING | DOUBLE, at::hardswish_out)
@@ -74,121 +87,129 @@ ACTIVATION_BACKWARD(aclnnSiluBackward, ANY, at::silu_backward_out)
 ACTIVATION_BACKWARD(aclnnHardsigmoidBackward, FLOATING, at::hardsigmoid_backward_out)
 ACTIVATION_BACKWARD(aclnnHardswishBackward, FLOATING, at::hardswish_backward_out)
 
-ATEN_ENTRY(aclnnMishBackward, ANY, (In, gradOutput), (In, self), (Out, gradInput)) {
+ATEN_ENTRY(aclnnMishBackward, ANY, (In, gradOutput), (In, self), (Out, gradInput, of_gradient(gradOutput, self))) {
     write(gradInput, at::mish_backward(gradOutput, self));
 }
 
-ATEN_ENTRY(aclnnThresholdBackward, FLOATING | INT8 | UINT8 | INT32, (In, gradOutput), (In, self), (Scalar, threshold), (Out, out)) {
+ATEN_ENTRY(aclnnThresholdBackward, FLOATING | INT8 | UINT8 | INT32, (In, gradOutput), (In, self), (Scalar, threshold),
+           (Out, out, of_gradient(gradOutput, self))) {
     at::threshold_backward_out(out, gradOutput, self, threshold);
 }
-ATEN_ENTRY(aclnnThreshold, NUMBERS, (In, self), (Scalar, threshold), (Scalar, value), (Out, out)) {
+ATEN_ENTRY(aclnnThreshold, NUMBERS, (In, self), (Scalar, threshold), (Scalar, value), (Out, out, like(self))) {
     at::threshold_out(out, self, threshold, value);
 }
-ATEN_ENTRY(aclnnInplaceThreshold, NUMBERS, (Out, selfRef), (Scalar, threshold), (Scalar, value)) {
+ATEN_ENTRY(aclnnInplaceThreshold, NUMBERS, (InOut, selfRef), (Scalar, threshold), (Scalar, value)) {
     at::threshold_(selfRef, threshold, value);
 }
 
-ATEN_ENTRY(aclnnLeakyRelu, FLOATING | DOUBLE, (In, self), (Scalar, negativeSlope), (Out, out)) {
+ATEN_ENTRY(aclnnLeakyRelu, FLOATING | DOUBLE, (In, self), (Scalar, negativeSlope), (Out, out, like(self))) {
     at::leaky_relu_out(out, self, negativeSlope);
 }
-ATEN_ENTRY(aclnnInplaceLeakyRelu, FLOATING | DOUBLE, (Out, selfRef), (Scalar, negativeSlope)) {
+ATEN_ENTRY(aclnnInplaceLeakyRelu, FLOATING | DOUBLE, (InOut, selfRef), (Scalar, negativeSlope)) {
     at::leaky_relu_(selfRef, negativeSlope);
 }
 ATEN_CHECKED_ENTRY(aclnnLeakyReluBackward, FLOATING | DOUBLE, require_result_of_growing("negativeSlope", negativeSlope, selfIsResult),
-                   (In, gradOutput), (In, self), (Scalar, negativeSlope), (Bool, selfIsResult), (Out, out)) {
+                   (In, gradOutput), (In, self), (Scalar, negativeSlope), (Bool, selfIsResult), (Out, out, of_gradient(gradOutput, self))) {
     at::leaky_relu_backward_out(out, gradOutput, self, negativeSlope, selfIsResult);
 }
 
-ATEN_CHECKED_ENTRY(aclnnGelu, FLOATING | DOUBLE, warn_of_lost_gelu_mode("aclnnGelu"), (In, self), (Out, out)) {
-    at::gelu_out(out, self, "none");
+ATEN_CHECKED_ENTRY(aclnnGelu, FLOATING | DOUBLE, warn_of_lost_gelu_mode("aclnnGelu"), (In, self), (Out, out, like(self))) {
+    write(out, at::gelu(self, "none"));
 }
-ATEN_CHECKED_ENTRY(aclnnGeluBackward, ANY, warn_of_lost_gelu_mode("aclnnGeluBackward"), (In, gradOutput), (In, self), (Out, gradInput)) {
-    at::gelu_backward_out(gradInput, gradOutput, self, "none");
+ATEN_CHECKED_ENTRY(aclnnGeluBackward, ANY, warn_of_lost_gelu_mode("aclnnGeluBackward"), (In, gradOutput), (In, self),
+                   (Out, gradInput, of_gradient(gradOutput, self))) {
+    write(gradInput, at::gelu_backward(gradOutput, self, "none"));
 }
-ATEN_ENTRY(aclnnGeluV2, FLOATING | DOUBLE, (In, x), (GeluMode, approximate), (Out, y)) {
-    at::gelu_out(y, x, approximate);
+ATEN_ENTRY(aclnnGeluV2, FLOATING | DOUBLE, (In, x), (GeluMode, approximate), (Out, y, like(x))) {
+    write(y, at::gelu(x, approximate));
 }
-ATEN_ENTRY(aclnnGeluBackwardV2, ANY, (In, dy), (In, x), (GeluName, approximate), (Out, dx)) {
-    at::gelu_backward_out(dx, dy, x, approximate);
+ATEN_ENTRY(aclnnGeluBackwardV2, ANY, (In, dy), (In, x), (GeluName, approximate), (Out, dx, broadcast({{"dy", dy}, {"x", x}}))) {
+    write(dx, at::gelu_backward(dy, x, approximate));
 }
 
 // The logistic approximation of gelu.
-ATEN_ENTRY(aclnnFastGelu, FLOATING, (In, self), (Out, out)) {
+ATEN_ENTRY(aclnnFastGelu, FLOATING, (In, self), (Out, out, like(self))) {
     const at::Tensor x = upcast(self);
     write(out, x * at::sigmoid(x * 1.702));
 }
-ATEN_ENTRY(aclnnFastGeluBackward, FLOATING, (In, gradOutput), (In, self), (Out, gradInput)) {
+ATEN_ENTRY(aclnnFastGeluBackward, FLOATING, (In, gradOutput), (In, self), (Out, gradInput, of_gradient(gradOutput, self))) {
     const at::Tensor x = upcast(self), s = at::sigmoid(x * 1.702);
     write(gradInput, upcast(gradOutput) * s * (1 + 1.702 * x * (1 - s)));
 }
 
-ATEN_ENTRY(aclnnSoftplus, FLOATING | DOUBLE, (In, self), (Scalar, beta), (Scalar, threshold), (Out, out)) {
+ATEN_ENTRY(aclnnSoftplus, FLOATING | DOUBLE, (In, self), (Scalar, beta), (Scalar, threshold), (Out, out, like(self))) {
     at::softplus_out(out, self, beta, threshold);
 }
-ATEN_ENTRY(aclnnSoftplusBackward, FLOATING | DOUBLE, (In, gradOutput), (In, self), (Scalar, beta), (Scalar, threshold), (Out, gradInput)) {
+ATEN_ENTRY(aclnnSoftplusBackward, FLOATING | DOUBLE, (In, gradOutput), (In, self), (Scalar, beta), (Scalar, threshold),
+           (Out, gradInput, of_gradient(gradOutput, self))) {
     at::softplus_backward_out(gradInput, gradOutput, self, beta, threshold);
 }
-ATEN_ENTRY(aclnnSoftshrink, FLOATING | DOUBLE, (In, self), (NotNegativeScalar, lambd), (Out, out)) {
+ATEN_ENTRY(aclnnSoftshrink, FLOATING | DOUBLE, (In, self), (NotNegativeScalar, lambd), (Out, out, like(self))) {
     at::softshrink_out(out, self, lambd);
 }
-ATEN_ENTRY(aclnnSoftshrinkBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, lambd), (Out, gradInput)) {
+ATEN_ENTRY(aclnnSoftshrinkBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, lambd),
+           (Out, gradInput, of_gradient(gradOutput, self))) {
     at::softshrink_backward_out(gradInput, gradOutput, self, lambd);
 }
-ATEN_ENTRY(aclnnHardshrink, FLOATING | DOUBLE, (In, self), (Scalar, lambd), (Out, out)) {
+ATEN_ENTRY(aclnnHardshrink, FLOATING | DOUBLE, (In, self), (Scalar, lambd), (Out, out, like(self))) {
     at::hardshrink_out(out, self, lambd);
 }
-ATEN_ENTRY(aclnnHardshrinkBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, lambd), (Out, gradInput)) {
+ATEN_ENTRY(aclnnHardshrinkBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, lambd),
+           (Out, gradInput, of_gradient(gradOutput, self))) {
     at::hardshrink_backward_out(gradInput, gradOutput, self, lambd);
 }
 
-ATEN_ENTRY(aclnnElu, FLOATING | DOUBLE, (In, self), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale), (Out, out)) {
+ATEN_ENTRY(aclnnElu, FLOATING | DOUBLE, (In, self), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale), (Out, out, like(self))) {
     at::elu_out(out, self, alpha, scale, inputScale);
 }
-ATEN_ENTRY(aclnnInplaceElu, FLOATING | DOUBLE, (Out, selfRef), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale)) {
+ATEN_ENTRY(aclnnInplaceElu, FLOATING | DOUBLE, (InOut, selfRef), (Scalar, alpha), (Scalar, scale), (Scalar, inputScale)) {
     at::elu_(selfRef, alpha, scale, inputScale);
 }
 ATEN_CHECKED_ENTRY(aclnnEluBackward, FLOATING, require_result_of_growing("alpha", alpha, isResult), (In, gradOutput), (Scalar, alpha),
-                   (Scalar, scale), (Scalar, inputScale), (Bool, isResult), (In, selfOrResult), (Out, out)) {
+                   (Scalar, scale), (Scalar, inputScale), (Bool, isResult), (In, selfOrResult),
+                   (Out, out, broadcast({{"gradOutput", gradOutput}, {"selfOrResult", selfOrResult}}))) {
     at::elu_backward_out(out, gradOutput, alpha, scale, inputScale, isResult, selfOrResult);
 }
-ATEN_ENTRY(aclnnCelu, FLOATING | DOUBLE, (In, self), (NonzeroScalar, alpha), (Out, out)) {
+ATEN_ENTRY(aclnnCelu, FLOATING | DOUBLE, (In, self), (NonzeroScalar, alpha), (Out, out, like(self))) {
     at::celu_out(out, self, alpha);
 }
-ATEN_ENTRY(aclnnInplaceCelu, FLOATING | DOUBLE, (Out, selfRef), (NonzeroScalar, alpha)) {
+ATEN_ENTRY(aclnnInplaceCelu, FLOATING | DOUBLE, (InOut, selfRef), (NonzeroScalar, alpha)) {
     at::celu_(selfRef, alpha);
 }
 
-ATEN_ENTRY(aclnnHardtanh, NUMBERS, (In, self), (Scalar, clipMin), (Scalar, clipMax), (Out, out)) {
+ATEN_ENTRY(aclnnHardtanh, NUMBERS, (In, self), (Scalar, clipMin), (Scalar, clipMax), (Out, out, like(self))) {
     at::hardtanh_out(out, self, clipMin, clipMax);
 }
-ATEN_ENTRY(aclnnInplaceHardtanh, NUMBERS, (Out, selfRef), (Scalar, clipMin), (Scalar, clipMax)) {
+ATEN_ENTRY(aclnnInplaceHardtanh, NUMBERS, (InOut, selfRef), (Scalar, clipMin), (Scalar, clipMax)) {
     at::hardtanh_(selfRef, clipMin, clipMax);
 }
-ATEN_ENTRY(aclnnHardtanhBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, min), (Scalar, max), (Out, out)) {
+ATEN_ENTRY(aclnnHardtanhBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, min), (Scalar, max),
+           (Out, out, of_gradient(gradOutput, self))) {
     at::hardtanh_backward_out(out, gradOutput, self, min, max);
 }
 
-// The buffer is ATen's own device for the backward on the CPU; torch_npu gives it no elements.
-ATEN_ENTRY(aclnnLogSigmoidForward, FLOATING | DOUBLE, (In, self), (Out, out), (OptOut, buffer)) {
+// The buffer is ATen's own device for the backward on the CPU; torch_npu gives it no elements, and nothing is written to it.
+ATEN_ENTRY(aclnnLogSigmoidForward, FLOATING | DOUBLE, (In, self), (Out, out, like(self)), (OptOut, buffer, any_shape())) {
     at::log_sigmoid_out(out, self);
 }
-ATEN_ENTRY(aclnnLogSigmoidBackward, FLOATING, (In, gradOutput), (In, self), (OptIn, buffer), (Out, gradInput)) {
+ATEN_ENTRY(aclnnLogSigmoidBackward, FLOATING, (In, gradOutput, shaped_like(self)), (In, self), (OptIn, buffer),
+           (Out, gradInput, like(self))) {
     const at::Tensor x = upcast(self);
     write(gradInput, at::log_sigmoid_backward(upcast(gradOutput), x, std::get<1>(at::log_sigmoid_forward(x))));
 }
 
-ATEN_CHECKED_ENTRY(aclnnGlu, FLOATING | DOUBLE, require_even({"self", self}, dim), (In, self), (Dim, dim), (Out, out)) {
+ATEN_ENTRY(aclnnGlu, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out, halved(self, dim))) {
     write(out, at::glu(upcast(self), dim));
 }
-ATEN_CHECKED_ENTRY(aclnnGluBackward, ANY, require_even({"self", self}, dim), (In, gradOutput), (In, self), (Dim, dim), (Out, out)) {
+ATEN_ENTRY(aclnnGluBackward, ANY, (In, gradOutput, halved(self, dim)), (In, self), (Dim, dim), (Out, out, like(self))) {
     write(out, at::glu_backward(upcast(gradOutput), upcast(self), dim));
 }
 
-// One weight for all, or one for each channel (dimension 1).
-ATEN_ENTRY(aclnnPrelu, FLOATING, (In, self), (In, weight), (Out, out)) {
+ATEN_ENTRY(aclnnPrelu, FLOATING, (In, self), (In, weight, slopes(weight, self)), (Out, out, like(self))) {
     write(out, at::prelu(self, weight.reshape({-1})));
 }
-ATEN_ENTRY(aclnnPreluBackward, FLOATING, (In, gradOutput), (In, self), (In, weight), (Out, gradInput), (Out, gradWeight)) {
+ATEN_ENTRY(aclnnPreluBackward, FLOATING, (In, gradOutput, shaped_like(self)), (In, self), (In, weight, slopes(weight, self)),
+           (Out, gradInput, like(self)), (Out, gradWeight, as_many_as(weight))) {
     std::vector<int64_t> along_channels(self.dim(), 1);
     if (weight.numel() != 1) along_channels.at(1) = weight.numel();
     const at::Tensor slope = upcast(weight).reshape(along_channels);
@@ -198,15 +219,16 @@ ATEN_ENTRY(aclnnPreluBackward, FLOATING, (In, gradOutput), (In, self), (In, weig
 }
 
 // The output's dtype may be float32 where the input is a half type.
-ATEN_ENTRY(aclnnSoftmax, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out)) {
+ATEN_ENTRY(aclnnSoftmax, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out, like(self))) {
     write(out, at::_softmax(upcast(self), dim, false));
 }
-ATEN_ENTRY(aclnnSoftmaxBackward, FLOATING, (In, gradOutput), (In, output), (Dim, dim), (Out, gradInput)) {
+ATEN_ENTRY(aclnnSoftmaxBackward, FLOATING, (In, gradOutput, shaped_like(output)), (In, output), (Dim, dim),
+           (Out, gradInput, like(output))) {
     write(gradInput, at::_softmax_backward_data(upcast(gradOutput), upcast(output), dim, upcast(output).scalar_type()));
 }
-ATEN_ENTRY(aclnnLogSoftmax, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out)) {
+ATEN_ENTRY(aclnnLogSoftmax, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out, like(self))) {
     write(out, at::_log_softmax(upcast(self), dim, false));
 }
-ATEN_ENTRY(aclnnLogSoftmaxBackward, FLOATING, (In, gradOutput), (In, output), (Dim, dim), (Out, out)) {
+ATEN_ENTRY(aclnnLogSoftmaxBackward, FLOATING, (In, gradOutput, shaped_like(output)), (In, output), (Dim, dim), (Out, out, like(output))) {
     write(out, at::_log_softmax_backward_data(upcast(gradOutput), upcast(output), dim, upcast(output).scalar_type()));
 }

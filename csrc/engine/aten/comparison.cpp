@@ -2,18 +2,20 @@
 #include <ATen/ATen.h>
 
 #include "engine/aten/adapter/arguments.h"
+#include "engine/aten/adapter/results.h"
 #include "engine/aten/adapter/tables.h"
 
 #define ATEN_FAMILY "comparison"
 using torch_aclnn::host::aten::as_mask;
+using torch_aclnn::host::aten::write;
 
-#define COMPARE_SCALAR(entry_point, dtypes, function)                                                                                    \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Out, out)) { \
-        function(out, self, other);                                                                                                      \
+#define COMPARE_SCALAR(entry_point, dtypes, function)                                             \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (Scalar, other), (Out, out, shaped_like(self))) { \
+        function(out, self, other);                                                               \
     }
-#define COMPARE_SCALAR_INPLACE(entry_point, dtypes, function)          \
-    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (Scalar, other)) { \
-        function(selfRef, selfRef, other);                             \
+#define COMPARE_SCALAR_INPLACE(entry_point, dtypes, function)            \
+    ATEN_ENTRY(entry_point, dtypes, (InOut, selfRef), (Scalar, other)) { \
+        function(selfRef, selfRef, other);                               \
     }
 
 BINARY(aclnnEqTensor, NUMBERS, at::eq_out)
@@ -47,25 +49,26 @@ COMPARE_SCALAR_INPLACE(aclnnInplaceGeScalar, NUMBERS, at::ge_out)
 BINARY(aclnnMaximum, NUMBERS, at::maximum_out)
 BINARY(aclnnMinimum, NUMBERS, at::minimum_out)
 
-ATEN_CHECKED_ENTRY(aclnnIsClose, NUMBERS, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self),
-                   (In, other), (Double, rtol), (Double, atol), (Bool, equal_nan), (Out, out)) {
-    out.copy_(at::isclose(self, other, rtol, atol, equal_nan));
+ATEN_ENTRY(aclnnIsClose, NUMBERS, (In, self), (In, other), (Double, rtol), (Double, atol), (Bool, equal_nan),
+           (Out, out, broadcast({{"self", self}, {"other", other}}))) {
+    write(out, at::isclose(self, other, rtol, atol, equal_nan));
 }
 
 // One truth value for the whole; tensors of different shapes differ.
-ATEN_ENTRY(aclnnEqual, NUMBERS, (In, self), (In, other), (Out, out)) {
+ATEN_ENTRY(aclnnEqual, NUMBERS, (In, self), (In, other), (Out, out, elements(1))) {
     out.fill_(at::equal(self, other));
 }
 
-ATEN_CHECKED_ENTRY(aclnnSWhere, REAL | BOOL | COMPLEX64,
-                   require_broadcast_shape({"out", out}, {{"condition", condition}, {"self", self}, {"other", other}}), (In, condition),
-                   (In, self), (In, other), (Out, out)) {
+ATEN_ENTRY(aclnnSWhere, REAL | BOOL | COMPLEX64, (In, condition), (In, self), (In, other),
+           (Out, out, broadcast({{"condition", condition}, {"self", self}, {"other", other}}))) {
     at::where_out(out, as_mask(condition), self, other);
 }
 
-ATEN_ENTRY(aclnnIsInTensorScalar, NUMBERS, (In, element), (Scalar, testElement), (Bool, assumeUnique), (Bool, invert), (Out, out)) {
+ATEN_ENTRY(aclnnIsInTensorScalar, NUMBERS, (In, element), (Scalar, testElement), (Bool, assumeUnique), (Bool, invert),
+           (Out, out, shaped_like(element))) {
     at::isin_out(out, element, testElement, assumeUnique, invert);
 }
-ATEN_ENTRY(aclnnIsInScalarTensor, NUMBERS, (Scalar, element), (In, testElements), (Bool, assumeUnique), (Bool, invert), (Out, out)) {
+ATEN_ENTRY(aclnnIsInScalarTensor, NUMBERS, (Scalar, element), (In, testElements), (Bool, assumeUnique), (Bool, invert),
+           (Out, out, one_value())) {
     at::isin_out(out, element, testElements, assumeUnique, invert);
 }

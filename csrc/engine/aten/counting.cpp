@@ -1,9 +1,11 @@
 // Counts of values and of ranges of values.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/indices.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/histogram.h"
 
@@ -20,12 +22,14 @@ void require_range(const at::Scalar& min, const at::Scalar& max) {
 
 }  // namespace
 
-// The number of bins is the output's size.
-ATEN_ENTRY(aclnnBincount, INTEGRAL, (In, self), (OptIn, weights), (NotNegative, minlength), (Out, out)) {
-    out.copy_(at::bincount(self, weights, minlength));
+// The number of bins is the output's size: the caller knows the largest value.
+ATEN_ENTRY(aclnnBincount, INTEGRAL, (In, self, shape({self.numel()})), (OptIn, weights, shaped_like(self)), (NotNegative, minlength),
+           (Out, out, shape({std::max(out.numel(), minlength)}))) {
+    require_indices("self", self, out.numel());
+    write(out, at::bincount(self, weights, out.numel()));
 }
 ATEN_CHECKED_ENTRY(aclnnHistc, FLOATING | INTEGRAL, require_range(min, max), (In, self), (Positive, bins), (Scalar, min), (Scalar, max),
-                   (Out, out)) {
+                   (Out, out, shape({bins}))) {
     if (at::isIntegralType(self.scalar_type(), false))
         write(out, histogram(self, min.toDouble(), max.toDouble(), bins));
     else

@@ -34,47 +34,48 @@ int64_t read_round_mode_number(const char* name, const aclScalar* handle) {
     }
 }
 
+std::vector<Elements> one_value_each(at::TensorList tensors) {
+    return std::vector<Elements>(tensors.size(), elements(1));
+}
+
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
 using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode_number>;
 }
 
-#define FOREACH_UNARY(entry_point, dtypes, function)                                                                   \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x", x}}, {"out", out}), (Tensors, x), (Tensors, out)) { \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i]); });                                  \
+#define FOREACH_UNARY(entry_point, dtypes, function)                                  \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (Tensors, out, like(x))) {          \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i]); }); \
     }
-#define FOREACH_LIST(entry_point, dtypes, function)                                                                                \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x1", x1}, {"x2", x2}}, {"out", out}), (Tensors, x1), (Tensors, x2), \
-                       (Tensors, out)) {                                                                                           \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i]); });                                      \
+#define FOREACH_LIST(entry_point, dtypes, function)                                                            \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Tensors, out, like(x1))) { \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i]); });                  \
     }
-#define FOREACH_LIST_ALPHA(entry_point, dtypes, function)                                                                          \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x1", x1}, {"x2", x2}}, {"out", out}), (Tensors, x1), (Tensors, x2), \
-                       (Scalar, alpha), (Tensors, out)) {                                                                          \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], alpha); });                               \
+#define FOREACH_LIST_ALPHA(entry_point, dtypes, function)                                                                       \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Scalar, alpha), (Tensors, out, like(x1))) { \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], alpha); });                            \
     }
-#define FOREACH_SCALAR(entry_point, dtypes, function)                                                                                    \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x", x}}, {"out", out}), (Tensors, x), (Scalar, scalar), (Tensors, out)) { \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalar)); });                                   \
+#define FOREACH_SCALAR(entry_point, dtypes, function)                                                  \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (Scalar, scalar), (Tensors, out, like(x))) {         \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalar)); }); \
     }
-#define FOREACH_SCALAR_LIST(entry_point, dtypes, function)                                                                 \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x", x}, {"scalars", scalars}}, {"out", out}), (Tensors, x), \
-                       (Scalars, scalars), (Tensors, out)) {                                                               \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalars[i])); });                 \
+#define FOREACH_SCALAR_LIST(entry_point, dtypes, function)                                                                       \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"scalars", scalars}}, {"x", x}), (Tensors, x), (Scalars, scalars), \
+                       (Tensors, out, like(x))) {                                                                                \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalars[i])); });                       \
     }
 // x1 + scalar * (x2 op x3)
-#define FOREACH_POINTWISE_SCALAR(entry_point, dtypes, function)                                                                 \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"x1", x1}, {"x2", x2}, {"x3", x3}}, {"out", out}), (Tensors, x1), \
-                       (Tensors, x2), (Tensors, x3), (Scalar, scalar), (Tensors, out)) {                                        \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalar); });                    \
+#define FOREACH_POINTWISE_SCALAR(entry_point, dtypes, function)                                                                      \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Tensors, x3, shaped_like(x1)), (Scalar, scalar), \
+               (Tensors, out, like(x1))) {                                                                                           \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalar); });                         \
     }
 // x1 + scalars[i] * (x2 op x3) for the i-th tensors; `scalars` is one tensor.
-#define FOREACH_POINTWISE_SCALAR_LIST(entry_point, dtypes, function)                                                                     \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                                                              \
-                       require_as_many({{"x1", x1}, {"x2", x2}, {"x3", x3}, {"scalars", scalars.numel()}}, {"out", out}), (Tensors, x1), \
-                       (Tensors, x2), (Tensors, x3), (In, scalars), (Tensors, out)) {                                                    \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalars[i].item()); });                  \
+#define FOREACH_POINTWISE_SCALAR_LIST(entry_point, dtypes, function)                                                    \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Tensors, x3, shaped_like(x1)),      \
+               (In, scalars, shape({static_cast<int64_t>(x1.size())})), (Tensors, out, like(x1))) {                     \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalars[i].item()); }); \
     }
 
 FOREACH_UNARY(aclnnForeachSqrt, FLOATING, at::sqrt_out)
@@ -130,22 +131,19 @@ FOREACH_POINTWISE_SCALAR(aclnnForeachAddcdivScalarV2, ANY, at::addcdiv_out)
 FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcmulScalarList, FLOATING | INT32, at::addcmul_out)
 FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcdivScalarList, FLOATING, at::addcdiv_out)
 
-ATEN_CHECKED_ENTRY(aclnnForeachLerpScalar, ANY, require_as_many({{"x1", x1}, {"x2", x2}}, {"out", out}), (Tensors, x1), (Tensors, x2),
-                   (Scalar, weight), (Tensors, out)) {
+ATEN_ENTRY(aclnnForeachLerpScalar, ANY, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Scalar, weight), (Tensors, out, like(x1))) {
     for_each(out, [&](at::Tensor& result, size_t i) { interpolate(result, x1[i], x2[i], weight); });
 }
-ATEN_CHECKED_ENTRY(aclnnForeachLerpList, FLOATING, require_as_many({{"x1", x1}, {"x2", x2}, {"weights", weights}}, {"out", out}),
-                   (Tensors, x1), (Tensors, x2), (Tensors, weights), (Tensors, out)) {
+ATEN_ENTRY(aclnnForeachLerpList, FLOATING, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Tensors, weights, shaped_like(x1)),
+           (Tensors, out, like(x1))) {
     for_each(out, [&](at::Tensor& result, size_t i) { interpolate(result, x1[i], x2[i], weights[i]); });
 }
 
-ATEN_CHECKED_ENTRY(aclnnForeachPowScalarAndTensor, ANY, require_as_many({{"x", x}}, {"out", out}), (Scalar, scalar), (Tensors, x),
-                   (Tensors, out)) {
+ATEN_ENTRY(aclnnForeachPowScalarAndTensor, ANY, (Scalar, scalar), (Tensors, x), (Tensors, out, like(x))) {
     for_each(out, [&](at::Tensor& result, size_t i) { at::pow_out(result, scalar, x[i]); });
 }
 
-ATEN_CHECKED_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, require_as_many({{"x", x}}, {"out", out}), (Tensors, x), (RoundMode, roundMode),
-                   (Tensors, out)) {
+ATEN_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, (Tensors, x), (RoundMode, roundMode), (Tensors, out, like(x))) {
     for_each(out, [&](at::Tensor& result, size_t i) {
         switch (roundMode) {
             case 1: at::round_out(result, x[i]); break;
@@ -158,11 +156,11 @@ ATEN_CHECKED_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, require_as_many({{"x"
 }
 
 // The norm of each tensor.
-ATEN_CHECKED_ENTRY(aclnnForeachNorm, ANY, require_as_many({{"x", x}}, {"out", out}), (Tensors, x), (Scalar, scalar), (Tensors, out)) {
+ATEN_ENTRY(aclnnForeachNorm, ANY, (Tensors, x), (Scalar, scalar), (Tensors, out, one_value_each(x))) {
     for_each(out, [&](at::Tensor& result, size_t i) { write(result, at::linalg_vector_norm(upcast(x[i]), scalar)); });
 }
 
-ATEN_CHECKED_ENTRY(aclnnForeachCopy, REAL | BOOL, require_as_many({{"src", src}}, {"dst", dst}), (Tensors, src), (Tensors, dst)) {
+ATEN_ENTRY(aclnnForeachCopy, REAL | BOOL, (Tensors, src), (Tensors, dst, shaped_like(src))) {
     for_each(dst, [&](at::Tensor& result, size_t i) { result.copy_(src[i]); });
 }
 ATEN_ENTRY(aclnnForeachZeroInplace, ANY, (Tensors, x)) {

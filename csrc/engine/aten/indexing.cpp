@@ -6,6 +6,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/arguments.h"
+#include "engine/aten/adapter/indices.h"
 #include "engine/aten/adapter/results.h"
 
 #define ATEN_FAMILY "indexing"
@@ -17,14 +18,97 @@ using IndexList = c10::List<std::optional<at::Tensor>>;
 // The list as ATen has it. The caller says ":" with an empty tensor of self's dtype, which for an integer self looks like an index that
 // selects nothing. But indices have one common shape: next to an index that selects something, an empty tensor can only mean ":"; and an
 // operation whose tensors are all empty has no ":" on its own, it selects nothing.
+std::vector<bool> are_indices(at::TensorList indices) {
+    const bool selects = std::any_of(indices.begin(), indices.end(), [](const at::Tensor& index) { return index.numel() > 0; });
+    std::vector<bool> are;
+    for (const at::Tensor& index : indices)
+        are.push_back(index.numel() > 0 || index.dim() > 1 || (!selects && at::isIntegralType(index.scalar_type(), false)));
+    return are;
+}
 IndexList index_list(at::TensorList indices) {
     IndexList list;
-    const bool selects = std::any_of(indices.begin(), indices.end(), [](const at::Tensor& index) { return index.numel() > 0; });
-    for (const at::Tensor& index : indices) {
-        const bool is_index = index.numel() > 0 || index.dim() > 1 || (!selects && at::isIntegralType(index.scalar_type(), false));
-        list.push_back(is_index ? std::optional(index.to(index.scalar_type() == at::kBool ? at::kBool : at::kLong)) : std::nullopt);
-    }
+    const std::vector<bool> are = are_indices(indices);
+    for (size_t i = 0; i < indices.size(); i++)
+        list.push_back(are[i] ? std::optional(indices[i].to(indices[i].scalar_type() == at::kBool ? at::kBool : at::kLong)) : std::nullopt);
     return list;
+}
+
+// The common shape of the indices replaces the dimensions that they select from, and comes first if those are not neighbours.
+Expected indexed(const at::Tensor& self, at::TensorList indices) {
+    const std::vector<bool> are = are_indices(indices);
+    Expected common{at::IntArrayRef()}, expected({}, self.scalar_type());
+    std::optional<size_t> place;
+    bool apart = false;
+    for (size_t d = 0; d < static_cast<size_t>(self.dim()); d++) {
+        if (d >= indices.size() || !are[d]) {
+            expected.sizes.push_back(self.size(static_cast<int64_t>(d)));
+            continue;
+        }
+        NamedShape so_far("indices", indices[d]);
+        so_far.sizes = common.sizes;
+        common = broadcast({so_far, {"indices", indices[d]}});
+        apart = apart || (place && !are[d - 1]);
+        if (!place) place = expected.sizes.size();
+    }
+    const size_t first = apart ? 0 : place.value_or(0);
+    expected.sizes.insert(expected.sizes.begin() + static_cast<int64_t>(first), common.sizes.begin(), common.sizes.end());
+    return expected;
+}
+// How much a mask selects depends on its values, which the body finds. Where nothing is selected, what is empty does not say which of the
+// tensors are indices, and nothing is written.
+IfWanted indexed_unless_masked(const at::Tensor& self, at::TensorList indices, const at::Tensor& out) {
+    if (indices.size() > static_cast<size_t>(self.dim()))
+        refuse("indices", c10::str("at most ", self.dim(), " tensors, as self has dimensions"), std::to_string(indices.size()));
+    const auto is_empty = [](const at::Tensor& tensor) { return tensor.numel() == 0; };
+    const auto is_mask = [](const at::Tensor& tensor) { return tensor.scalar_type() == at::kBool; };
+    const bool nothing = out.numel() == 0 && (self.numel() == 0 || std::any_of(indices.begin(), indices.end(), is_empty));
+    if (nothing || std::any_of(indices.begin(), indices.end(), is_mask)) return if_wanted(false, out.sizes());
+    return if_wanted(true, indexed(self, indices));
+}
+
+// The dimension is replaced by those of the index.
+Expected gathered(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
+    if (self.dim() == 0) refuse("self", "a dimension to gather from", "none");
+    Expected expected = like(self);
+    const auto place = expected.sizes.erase(expected.sizes.begin() + (dim < 0 ? dim + self.dim() : dim));
+    expected.sizes.insert(place, index.sizes().begin(), index.sizes().end());
+    return expected;
+}
+Expected embedded(const at::Tensor& weight, const at::Tensor& indices) {
+    if (weight.dim() != 2) refuse("weight", "2 dimensions", c10::str("shape ", weight.sizes()));
+    return gathered(weight, 0, indices);
+}
+Expected gradient_of_embedded(const at::Tensor& grad, const at::Tensor& indices) {
+    if (grad.dim() == 0) refuse("grad", "the indices' dimensions and one more", "none");
+    Expected expected = shaped_like(indices);
+    expected.sizes.push_back(grad.size(-1));
+    return expected;
+}
+// A vector, or a number for one position.
+Either positions(const at::Tensor& index) {
+    return either(shape({index.numel()}), one_value());
+}
+Expected selected(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
+    return {with_size(self.sizes(), dim, index.numel()).sizes, self.scalar_type()};
+}
+
+int64_t bags(const at::Tensor& offsets, bool include_last) {
+    if (include_last && offsets.numel() == 0) refuse("offsets", "the last offset", "none");
+    return offsets.numel() - (include_last ? 1 : 0);
+}
+Expected bagged(const at::Tensor& weight, const at::Tensor& offsets, bool include_last) {
+    if (weight.dim() != 2) refuse("weight", "2 dimensions", c10::str("shape ", weight.sizes()));
+    return {at::DimVector{bags(offsets, include_last), weight.size(1)}, weight.scalar_type()};
+}
+void require_rising(const char* name, const at::Tensor& values) {
+    if (values.numel() > 1 && values.diff().lt(0).any().item<bool>())
+        refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, "values that do not fall", "others");
+}
+
+// As many rows as there are different indices.
+Expected coalesced(const char* name, const at::Tensor& rows, const at::Tensor& unique) {
+    if (rows.dim() == 0) refuse(name, "at least 1 dimension", "none");
+    return {with_size(rows.sizes(), 0, unique.numel()).sizes, rows.scalar_type()};
 }
 
 // How scatter combines: 0 it replaces, 1 it adds, 2 it multiplies.
@@ -72,85 +156,86 @@ using BagMode = Between<int64_t, 0, 2>;  // sum, mean, maximum
 
 using namespace torch_aclnn::host::aten;
 
-ATEN_ENTRY(aclnnIndex, ANY, (In, self), (Tensors, indices), (Out, out)) {
-    if (out.numel() > 0) out.copy_(at::index(self, index_list(indices)));
+ATEN_ENTRY(aclnnIndex, ANY, (In, self), (Tensors, indices), (Out, out, indexed_unless_masked(self, indices, out))) {
+    if (out.numel() > 0) write(out, at::index(self, index_list(indices)));
 }
-ATEN_ENTRY(aclnnIndexPutImpl, REAL | BOOL, (Out, selfRef), (Tensors, indices), (In, values), (Bool, accumulate), (Bool, unsafe)) {
+ATEN_ENTRY(aclnnIndexPutImpl, REAL | BOOL, (InOut, selfRef), (Tensors, indices), (In, values), (Bool, accumulate), (Bool, unsafe)) {
     if (accumulate && is_half(selfRef)) {
         selfRef.copy_(at::index_put(upcast(selfRef), index_list(indices), upcast(values), true));
     } else {
         selfRef.index_put_(index_list(indices), values, accumulate);
     }
 }
-ATEN_ENTRY(aclnnIndexSelect, NUMBERS, (In, self), (Dim, dim), (In, index), (Out, out)) {
-    out.copy_(at::index_select(self, dim, index));
+ATEN_ENTRY(aclnnIndexSelect, NUMBERS, (In, self), (Dim, dim), (In, index, positions(index)), (Out, out, selected(self, dim, index))) {
+    write(out, at::index_select(self, dim, index));
 }
-// The dimension is replaced by those of the index.
-static void require_gathered(const at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index) {
-    if (self.dim() == 0) torch_aclnn::host::refuse("self", "a dimension to gather from", "none");
-    std::vector<int64_t> sizes = self.sizes().vec();
-    const auto place = sizes.erase(sizes.begin() + (dim < 0 ? dim + self.dim() : dim));
-    sizes.insert(place, index.sizes().begin(), index.sizes().end());
-    if (out.sizes() != sizes) torch_aclnn::host::refuse("out", c10::str("shape ", at::IntArrayRef(sizes)), c10::str("shape ", out.sizes()));
+ATEN_ENTRY(aclnnGatherV2, NUMBERS, (In, self), (Dim, dim), (In, index), (Out, out, gathered(self, dim, index))) {
+    write(out, at::index_select(self, dim, index.reshape({-1})));
 }
-ATEN_CHECKED_ENTRY(aclnnGatherV2, NUMBERS, require_gathered(out, self, dim, index), (In, self), (Dim, dim), (In, index), (Out, out)) {
-    out.copy_(at::index_select(self, dim, index.reshape({-1})).reshape(out.sizes()));
+// Hardware counts negative positions from the end.
+ATEN_ENTRY(aclnnGather, NUMBERS, (In, self), (Dim, dim), (In, index), (Out, out, Expected(index.sizes(), self.scalar_type()))) {
+    const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
+    require_range("index", index, -size, size);
+    const at::Tensor places = index.to(at::kLong);
+    write(out, at::gather(self, dim, at::where(places < 0, places + size, places)));
 }
-ATEN_ENTRY(aclnnGather, NUMBERS, (In, self), (Dim, dim), (In, index), (Out, out)) {
-    out.copy_(at::gather(self, dim, index.to(at::kLong)));
+ATEN_ENTRY(aclnnTake, NUMBERS, (In, self), (In, index), (Out, out, Expected(index.sizes(), self.scalar_type()))) {
+    write(out, at::take(self, index.to(at::kLong)));
 }
-ATEN_ENTRY(aclnnTake, NUMBERS, (In, self), (In, index), (Out, out)) {
-    out.copy_(at::take(self, index.to(at::kLong)));
-}
-ATEN_ENTRY(aclnnInplacePut, ANY, (Out, selfRef), (In, index), (In, source), (Bool, accumulate)) {
+ATEN_ENTRY(aclnnInplacePut, ANY, (InOut, selfRef), (In, index), (In, source, as_many_as(index)), (Bool, accumulate)) {
     selfRef.put_(index.to(at::kLong), source, accumulate);
 }
 
-ATEN_ENTRY(aclnnScatter, NUMBERS, (In, self), (Dim, dim), (In, index), (In, src), (ScatterMode, reduce), (Out, out)) {
+ATEN_ENTRY(aclnnScatter, NUMBERS, (In, self), (Dim, dim), (In, index), (In, src), (ScatterMode, reduce), (Out, out, like(self))) {
     scatter(start_from(self, out), dim, index.to(at::kLong), src, reduce);
 }
-ATEN_ENTRY(aclnnScatterValue, NUMBERS, (In, self), (Dim, dim), (In, index), (Scalar, value), (ScatterMode, reduce), (Out, out)) {
+ATEN_ENTRY(aclnnScatterValue, NUMBERS, (In, self), (Dim, dim), (In, index), (Scalar, value), (ScatterMode, reduce),
+           (Out, out, like(self))) {
     scatter(start_from(self, out), dim, index.to(at::kLong), value, reduce);
 }
-ATEN_ENTRY(aclnnInplaceScatter, NUMBERS, (Out, selfRef), (Dim, dim), (In, index), (In, src), (ScatterMode, reduce)) {
+ATEN_ENTRY(aclnnInplaceScatter, NUMBERS, (InOut, selfRef), (Dim, dim), (In, index), (In, src), (ScatterMode, reduce)) {
     scatter(selfRef, dim, index.to(at::kLong), src, reduce);
 }
-ATEN_ENTRY(aclnnInplaceScatterValue, NUMBERS, (Out, selfRef), (Dim, dim), (In, index), (Scalar, value), (ScatterMode, reduce)) {
+ATEN_ENTRY(aclnnInplaceScatterValue, NUMBERS, (InOut, selfRef), (Dim, dim), (In, index), (Scalar, value), (ScatterMode, reduce)) {
     scatter(selfRef, dim, index.to(at::kLong), value, reduce);
 }
-ATEN_ENTRY(aclnnScatterAdd, ANY, (In, self), (Dim, dim), (In, index), (In, src), (Out, out)) {
+ATEN_ENTRY(aclnnScatterAdd, ANY, (In, self), (Dim, dim), (In, index), (In, src), (Out, out, like(self))) {
     start_from(self, out).scatter_add_(dim, index.to(at::kLong), src);
 }
-ATEN_ENTRY(aclnnScatterReduce, ANY, (In, self), (Dim, dim), (In, index), (In, src), (Reduce, reduce), (Bool, includeSelf), (Out, out)) {
-    out.copy_(at::scatter_reduce(upcast(self), dim, index.to(at::kLong), upcast(src), reduce, includeSelf));
+ATEN_ENTRY(aclnnScatterReduce, ANY, (In, self), (Dim, dim), (In, index), (In, src), (Reduce, reduce), (Bool, includeSelf),
+           (Out, out, like(self))) {
+    write(out, at::scatter_reduce(upcast(self), dim, index.to(at::kLong), upcast(src), reduce, includeSelf));
 }
-ATEN_ENTRY(aclnnInplaceScatterReduce, ANY, (Out, selfRef), (Dim, dim), (In, index), (In, src), (Reduce, reduce), (Bool, includeSelf)) {
+ATEN_ENTRY(aclnnInplaceScatterReduce, ANY, (InOut, selfRef), (Dim, dim), (In, index), (In, src), (Reduce, reduce), (Bool, includeSelf)) {
     selfRef.copy_(at::scatter_reduce(upcast(selfRef), dim, index.to(at::kLong), upcast(src), reduce, includeSelf));
 }
 
-ATEN_ENTRY(aclnnInplaceMaskedFillScalar, FLOATING | INT8 | INT32 | INT64 | BOOL, (Out, selfRef), (In, mask), (Scalar, value)) {
+ATEN_ENTRY(aclnnInplaceMaskedFillScalar, FLOATING | INT8 | INT32 | INT64 | BOOL,
+           (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"mask", mask}})), (In, mask), (Scalar, value)) {
     selfRef.masked_fill_(as_mask(mask), value);
 }
-ATEN_ENTRY(aclnnInplaceMaskedFillTensor, ANY, (Out, selfRef), (In, mask), (In, value)) {
+ATEN_ENTRY(aclnnInplaceMaskedFillTensor, ANY, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"mask", mask}})), (In, mask),
+           (In, value, elements(1))) {
     selfRef.masked_fill_(as_mask(mask), value.reshape({}));
 }
-ATEN_ENTRY(aclnnInplaceMaskedScatter, REAL | BOOL, (Out, selfRef), (In, mask), (In, source)) {
+ATEN_ENTRY(aclnnInplaceMaskedScatter, REAL | BOOL, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"mask", mask}})), (In, mask),
+           (In, source)) {
     selfRef.masked_scatter_(as_mask(mask), source);
 }
 
-ATEN_ENTRY(aclnnIndexAdd, NUMBERS, (In, self), (Dim, dim), (In, index), (In, source), (Scalar, alpha), (Out, out)) {
+ATEN_ENTRY(aclnnIndexAdd, NUMBERS, (In, self), (Dim, dim), (In, index), (In, source), (Scalar, alpha), (Out, out, like(self))) {
     start_from(self, out).index_add_(dim, index, source, alpha);
 }
-ATEN_ENTRY(aclnnIndexCopy, NUMBERS, (In, self), (Dim, dim), (In, index), (In, source), (Out, out)) {
+ATEN_ENTRY(aclnnIndexCopy, NUMBERS, (In, self), (Dim, dim), (In, index), (In, source), (Out, out, like(self))) {
     start_from(self, out).index_copy_(dim, index.to(at::kLong), source);
 }
-ATEN_ENTRY(aclnnInplaceIndexCopy, NUMBERS, (Out, selfRef), (Dim, dim), (In, index), (In, source)) {
+ATEN_ENTRY(aclnnInplaceIndexCopy, NUMBERS, (InOut, selfRef), (Dim, dim), (In, index), (In, source)) {
     selfRef.index_copy_(dim, index.to(at::kLong), source);
 }
-ATEN_ENTRY(aclnnIndexFill, ANY, (In, self), (Dim, dim), (In, index), (Scalar, value), (Out, out)) {
+ATEN_ENTRY(aclnnIndexFill, ANY, (In, self), (Dim, dim), (In, index), (Scalar, value), (Out, out, like(self))) {
     start_from(self, out).index_fill_(dim, index.to(at::kLong), value);
 }
-ATEN_ENTRY(aclnnInplaceIndexFill, ANY, (Out, selfRef), (Dim, dim), (In, index), (Scalar, value)) {
+ATEN_ENTRY(aclnnInplaceIndexFill, ANY, (InOut, selfRef), (Dim, dim), (In, index), (Scalar, value)) {
     selfRef.index_fill_(dim, index.to(at::kLong), value);
 }
 
@@ -165,49 +250,58 @@ static void fill_positions(at::Tensor& filled, int64_t dim, at::IntArrayRef inde
     filled.index_fill_(dim, at::tensor(index, at::kLong), value);
 }
 ATEN_CHECKED_ENTRY(aclnnIndexFillTensor, NUMBERS, require_positions(index, dim, self), (In, self), (Dim, dim), (Ints, index),
-                   (Scalar, value), (Out, out)) {
+                   (Scalar, value), (Out, out, like(self))) {
     fill_positions(start_from(self, out), dim, index, value);
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceIndexFillTensor, NUMBERS, require_positions(index, dim, selfRef), (Out, selfRef), (Dim, dim), (Ints, index),
-                   (Scalar, value)) {
+ATEN_CHECKED_ENTRY(aclnnInplaceIndexFillTensor, NUMBERS, require_positions(index, dim, selfRef), (InOut, selfRef), (Dim, dim),
+                   (Ints, index), (Scalar, value)) {
     fill_positions(selfRef, dim, index, value);
 }
 
-ATEN_ENTRY(aclnnEmbedding, NUMBERS, (In, weight), (In, indices), (Out, out)) {
-    out.copy_(at::index_select(weight, 0, indices.reshape({-1})).reshape(out.sizes()));
+ATEN_ENTRY(aclnnEmbedding, NUMBERS, (In, weight), (In, indices), (Out, out, embedded(weight, indices))) {
+    write(out, at::index_select(weight, 0, indices.reshape({-1})));
 }
-ATEN_ENTRY(aclnnEmbeddingDenseBackward, FLOATING, (In, grad), (In, indices), (NotNegative, numWeights), (Int, paddingIdx),
-           (Bool, scaleGradByFreq), (Out, out)) {
-    out.copy_(at::embedding_dense_backward(upcast(grad), indices, numWeights, paddingIdx, scaleGradByFreq));
+ATEN_ENTRY(aclnnEmbeddingDenseBackward, FLOATING, (In, grad, gradient_of_embedded(grad, indices)), (In, indices), (NotNegative, numWeights),
+           (Int, paddingIdx), (Bool, scaleGradByFreq), (Out, out, shape({numWeights, grad.size(-1)}))) {
+    require_indices("indices", indices, numWeights);
+    write(out, at::embedding_dense_backward(upcast(grad), indices, numWeights, paddingIdx, scaleGradByFreq));
 }
 
 // Scales the rows that are named and longer than maxNorm down to it.
-ATEN_ENTRY(aclnnEmbeddingRenorm, ANY, (Out, selfRef), (In, indices), (Double, maxNorm), (Double, normType)) {
+ATEN_ENTRY(aclnnEmbeddingRenorm, ANY, (InOut, selfRef), (In, indices), (Double, maxNorm), (Double, normType)) {
     at::Tensor rows = upcast(selfRef);
     at::embedding_renorm_(rows, indices, maxNorm, normType);
     selfRef.copy_(rows);
 }
 
-// offset2bag has no elements where the backward can do without.
-ATEN_ENTRY(aclnnEmbeddingBag, ANY, (In, weight), (In, indices), (In, offsets), (Bool, scaleGradByFreq), (BagMode, mode), (Bool, sparse),
-           (OptIn, perSampleWeights), (Bool, includeLastOffset), (Int, paddingIdx), (Out, output), (Out, offset2bag), (Out, bagSize),
-           (Out, maxIndices)) {
+// offset2bag has no elements where the backward can do without, bagSize has one for the last offset on some products, and maxIndices is of
+// any shape, and zero, unless the mode is the maximum.
+ATEN_ENTRY(aclnnEmbeddingBag, ANY, (In, weight), (In, indices, shape({indices.numel()})), (In, offsets, shape({offsets.numel()})),
+           (Bool, scaleGradByFreq), (BagMode, mode), (Bool, sparse), (OptIn, perSampleWeights, shaped_like(indices)),
+           (Bool, includeLastOffset), (Int, paddingIdx), (Out, output, bagged(weight, offsets, includeLastOffset)),
+           (Out, offset2bag, or_empty(shaped_like(indices))),
+           (Out, bagSize, either(shape({bags(offsets, includeLastOffset)}), shaped_like(offsets))),
+           (Out, maxIndices, if_wanted(mode == 2, shaped_like(output)))) {
     const at::Tensor ids = indices.to(at::kLong), starts = offsets.to(at::kLong);
+    require_indices("indices", ids, weight.size(0));
+    require_indices("offsets", starts, ids.numel() + 1);
+    require_rising("offsets", starts);
     const auto [bags, unused_bag, unused_size, positions] = at::_embedding_bag(upcast(weight), ids, starts, scaleGradByFreq, mode, sparse,
                                                                                upcast(perSampleWeights), includeLastOffset, paddingIdx);
     const at::Tensor bag = at::searchsorted(starts.narrow(0, 0, bagSize.numel()), at::arange(ids.numel()), false, true) - 1;
     write(output, bags);
     if (offset2bag.numel() > 0) write(offset2bag, bag);
     write(bagSize, at::bincount(bag.masked_select(ids != paddingIdx), {}, bagSize.numel()));
-    if (maxIndices.dim() == 2)
+    if (mode == 2)
         write(maxIndices, positions);
     else
         maxIndices.zero_();
 }
 
 // Sums the values of equal indices: uniqueIndices says which row of the result each goes to.
-ATEN_ENTRY(aclnnCoalesceSparse, ANY, (In, uniqueLen), (In, uniqueIndices), (In, indices), (In, values), (Out, newIndices),
-           (Out, newValues)) {
+ATEN_ENTRY(aclnnCoalesceSparse, ANY, (In, uniqueLen), (In, uniqueIndices, elements(indices.dim() == 0 ? 1 : indices.size(0))),
+           (In, indices), (In, values, with_size(values.sizes(), 0, indices.dim() == 0 ? 1 : indices.size(0))),
+           (Out, newIndices, coalesced("indices", indices, uniqueLen)), (Out, newValues, coalesced("values", values, uniqueLen))) {
     const at::Tensor rows = uniqueIndices.reshape({-1}).to(at::kLong);
     newIndices.index_copy_(0, rows, indices);
     newValues.zero_().index_add_(0, rows, values);

@@ -2,6 +2,7 @@
 // float32.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <array>
 
 #include "engine/aten/adapter/adapter.h"
@@ -16,105 +17,206 @@ using QrMode = Between<int64_t, 0, 2>;
 
 namespace {
 
-void require_three(const at::Tensor& self, int64_t dim) {
-    if (self.dim() == 0 || self.size(dim) != 3)
-        torch_aclnn::host::refuse("dim", "a dimension of 3 elements", c10::str(dim, " of shape ", self.sizes()));
+using torch_aclnn::host::refuse;
+
+void require_rank(const NamedShape& tensor, size_t rank) {
+    if (tensor.sizes.size() != rank)
+        refuse(tensor.name, c10::str(rank, rank == 1 ? " dimension" : " dimensions"), shape_text(tensor.sizes));
+}
+void require_matrices(const NamedShape& tensor) {
+    if (tensor.sizes.size() < 2) refuse(tensor.name, "at least 2 dimensions", shape_text(tensor.sizes));
+}
+// The dimensions before those of the matrix.
+NamedShape batch_of(NamedShape tensor) {
+    tensor.sizes = tensor.sizes.slice(0, tensor.sizes.size() - std::min<size_t>(tensor.sizes.size(), 2));
+    return tensor;
 }
 
-// Matrices of one batch each, or of one batch and a single matrix for all of it.
-void require_batches(const NamedShape& self, const NamedShape& mat2, const NamedShape& out) {
-    for (const NamedShape& tensor : {self, mat2, out})
-        if (tensor.sizes.size() != 3) torch_aclnn::host::refuse(tensor.name, "3 dimensions", c10::str("shape ", tensor.sizes));
-    const int64_t batch = self.sizes[0] == 1 ? mat2.sizes[0] : self.sizes[0];
-    if ((mat2.sizes[0] != 1 && mat2.sizes[0] != batch) || mat2.sizes[1] != self.sizes[2])
-        torch_aclnn::host::refuse(mat2.name, c10::str("shape [B, K, N] with the K of self, ", self.sizes, ", and its B where neither is 1"),
-                                  c10::str("shape ", mat2.sizes));
-    const std::array expected{batch, self.sizes[1], mat2.sizes[2]};
-    if (out.sizes != at::IntArrayRef(expected))
-        torch_aclnn::host::refuse(out.name, c10::str("shape ", at::IntArrayRef(expected)), c10::str("shape ", out.sizes));
+// The product of vectors, matrices or batches of matrices, which broadcast.
+Expected multiplied(const NamedShape& left, const NamedShape& right) {
+    for (const NamedShape& factor : {left, right})
+        if (factor.sizes.empty()) refuse(factor.name, "at least 1 dimension", shape_text(factor.sizes));
+    const size_t left_rank = left.sizes.size(), right_rank = right.sizes.size();
+    if (left.sizes.back() != right.sizes[right_rank == 1 ? 0 : right_rank - 2])
+        refuse(right.name, c10::str("a factor with the K of ", left.name, ", ", left.sizes), shape_text(right.sizes));
+    Expected expected = broadcast({batch_of(left), batch_of(right)});
+    if (left_rank > 1) expected.sizes.push_back(left.sizes[left_rank - 2]);
+    if (right_rank > 1) expected.sizes.push_back(right.sizes.back());
+    return expected;
+}
+Expected multiplied(const NamedShape& left, size_t left_rank, const NamedShape& right, size_t right_rank) {
+    require_rank(left, left_rank);
+    require_rank(right, right_rank);
+    return multiplied(left, right);
+}
+// Without broadcasting.
+Expected multiplied_in_batches(const NamedShape& left, const NamedShape& right) {
+    const Expected expected = multiplied(left, 3, right, 3);
+    if (left.sizes[0] != right.sizes[0])
+        refuse(right.name, c10::str("the batch of ", left.name, ", ", left.sizes), shape_text(right.sizes));
+    return expected;
+}
+Expected outer(const NamedShape& left, const NamedShape& right) {
+    require_rank(left, 1);
+    require_rank(right, 1);
+    return shape({left.sizes[0], right.sizes[0]});
+}
+// A product, to which self is added by broadcasting.
+Expected added(NamedShape self, const Expected& product) {
+    NamedShape whole = self;
+    whole.sizes = product.sizes;
+    if (broadcast({whole, self}).sizes != product.sizes)
+        refuse(self.name, "a tensor that broadcasts to the product's " + shape_text(product.sizes), shape_text(self.sizes));
+    return product;
 }
 
-void require_outer(const at::Tensor& out, const at::Tensor& self, const at::Tensor& vec2) {
-    const std::pair<const char*, const at::Tensor&> vectors[] = {{"self", self}, {"vec2", vec2}};
-    for (const auto& [name, vector] : vectors)
-        if (vector.dim() != 1) torch_aclnn::host::refuse(name, "1 dimension", c10::str("shape ", vector.sizes()));
-    const std::array<int64_t, 2> sizes = {self.size(0), vec2.size(0)};
-    if (out.sizes() != sizes) torch_aclnn::host::refuse("out", c10::str("shape ", at::IntArrayRef(sizes)), c10::str("shape ", out.sizes()));
+Expected inverted(const at::Tensor& self) {
+    require_matrices({"self", self});
+    if (self.size(-1) != self.size(-2)) refuse("self", "square matrices", shape_text(self.sizes()));
+    return like(self);
+}
+// Matrices of so many rows and columns, in batches like those.
+Expected matrices(at::IntArrayRef batch, int64_t rows, int64_t columns) {
+    Expected expected(batch);
+    expected.sizes.append({rows, columns});
+    return expected;
+}
+// The solution or the coefficients, with as many columns as self or A.
+Expected solved(const at::Tensor& self, const at::Tensor& A, const at::Tensor& columns) {
+    require_matrices({"self", self});
+    require_matrices({"A", A});
+    const int64_t rows = self.size(-2);
+    if (A.size(-1) != rows || A.size(-2) != rows) refuse("A", c10::str("matrices of ", rows, " by ", rows), shape_text(A.sizes()));
+    return matrices(broadcast({batch_of({"self", self}), batch_of({"A", A})}).sizes, rows, columns.size(-1));
+}
+
+void require_three(const NamedShape& tensor, int64_t dim, int64_t rank) {
+    require_rank(tensor, rank);
+    if (rank == 0 || tensor.sizes[dim < 0 ? dim + rank : dim] != 3)
+        refuse("dim", "a dimension of 3 elements", c10::str(dim, " of ", shape_text(tensor.sizes)));
+}
+Expected crossed(const at::Tensor& self, const at::Tensor& other, int64_t dim) {
+    for (const NamedShape& factor : {NamedShape("self", self), NamedShape("other", other)}) require_three(factor, dim, self.dim());
+    return broadcast({{"self", self}, {"other", other}});
+}
+
+// Factors of the matrices of a tensor, which have so many rows and columns.
+struct Decomposed {
+    Decomposed(const char* name, const at::Tensor& tensor) {
+        require_matrices({name, tensor});
+        batch = tensor.sizes().slice(0, tensor.dim() - 2);
+        rows = tensor.size(-2);
+        columns = tensor.size(-1);
+        smaller = std::min(rows, columns);
+    }
+
+    at::IntArrayRef batch;
+    int64_t rows = 0, columns = 0, smaller = 0;
+};
+Expected orthogonal(const at::Tensor& self, int64_t mode) {
+    const Decomposed of("self", self);
+    return mode == 2 ? shape({0}) : matrices(of.batch, of.rows, mode == 1 ? of.rows : of.smaller);
+}
+Expected triangular(const at::Tensor& self, int64_t mode) {
+    const Decomposed of("self", self);
+    return matrices(of.batch, mode == 1 ? of.rows : of.smaller, of.columns);
+}
+Expected singular_values(const at::Tensor& input) {
+    const Decomposed of("input", input);
+    Expected expected(of.batch, input.scalar_type());
+    expected.sizes.push_back(of.smaller);
+    return expected;
+}
+// The vectors on the side with so many rows.
+Expected singular_vectors(const at::Tensor& input, int64_t dim, bool full) {
+    const Decomposed of("input", input);
+    return matrices(of.batch, input.size(dim), full ? input.size(dim) : of.smaller);
+}
+
+int64_t pairs(const at::Tensor& self) {
+    require_rank({"self", self}, 2);
+    const int64_t rows = self.size(0);
+    int64_t ordered = 0;
+    if (__builtin_mul_overflow(rows, std::max<int64_t>(rows - 1, 0), &ordered))
+        refuse("self", "rows whose pairs can be counted", shape_text(self.sizes()));
+    return ordered / 2;
 }
 
 }  // namespace
 
-#define PRODUCT(entry_point, dtypes, function)                                                          \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (In, mat2), (Out, out), (CubeMathType, cubeMathType)) { \
-        write(out, function(upcast(self), upcast(mat2)));                                               \
+#define PRODUCT(entry_point, function, ...)                                                                            \
+    ATEN_ENTRY(entry_point, FLOATING, (In, self), (In, mat2), (Out, out, __VA_ARGS__), (CubeMathType, cubeMathType)) { \
+        write(out, function(upcast(self), upcast(mat2)));                                                              \
     }
 
-PRODUCT(aclnnMm, FLOATING, at::mm)
-PRODUCT(aclnnMatmul, FLOATING, at::matmul)
-PRODUCT(aclnnMv, FLOATING, at::mv)
-
+PRODUCT(aclnnMm, at::mm, multiplied({"self", self}, 2, {"mat2", mat2}, 2))
+PRODUCT(aclnnMatmul, at::matmul, multiplied({"self", self}, {"mat2", mat2}))
+PRODUCT(aclnnMv, at::mv, multiplied({"self", self}, 2, {"mat2", mat2}, 1))
 // matmul, because bmm does not broadcast.
-ATEN_CHECKED_ENTRY(aclnnBatchMatMul, FLOATING, require_batches({"self", self}, {"mat2", mat2}, {"out", out}), (In, self), (In, mat2),
-                   (Out, out), (CubeMathType, cubeMathType)) {
-    write(out, at::matmul(upcast(self), upcast(mat2)));
-}
+PRODUCT(aclnnBatchMatMul, at::matmul, multiplied({"self", self}, 3, {"mat2", mat2}, 3))
 
-ATEN_CHECKED_ENTRY(aclnnGer, NUMBERS, require_outer(out, self, vec2), (In, self), (In, vec2), (Out, out)) {
+ATEN_ENTRY(aclnnGer, NUMBERS, (In, self), (In, vec2), (Out, out, outer({"self", self}, {"vec2", vec2}))) {
     write(out, at::outer(self, vec2));
 }
-ATEN_ENTRY(aclnnDot, NUMBERS, (In, self), (In, tensor), (Out, out)) {
+ATEN_ENTRY(aclnnDot, NUMBERS, (In, self, shape({self.numel()})), (In, tensor, shaped_like(self)), (Out, out, elements(1))) {
     write(out, at::dot(upcast(self), upcast(tensor)));
 }
 
-ATEN_ENTRY(aclnnAddmm, FLOATING, (In, self), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha), (Out, out),
-           (CubeMathType, cubeMathType)) {
+ATEN_ENTRY(aclnnAddmm, FLOATING, (In, self), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha),
+           (Out, out, added({"self", self}, multiplied({"mat1", mat1}, 2, {"mat2", mat2}, 2))), (CubeMathType, cubeMathType)) {
     write(out, at::addmm(upcast(self), upcast(mat1), upcast(mat2), beta, alpha));
 }
-ATEN_ENTRY(aclnnInplaceAddmm, FLOATING, (Out, selfRef), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha),
-           (CubeMathType, cubeMathType)) {
+ATEN_ENTRY(aclnnInplaceAddmm, FLOATING, (InOut, selfRef, multiplied({"mat1", mat1}, 2, {"mat2", mat2}, 2)), (In, mat1), (In, mat2),
+           (Scalar, beta), (Scalar, alpha), (CubeMathType, cubeMathType)) {
     write(selfRef, at::addmm(upcast(selfRef), upcast(mat1), upcast(mat2), beta, alpha));
 }
-ATEN_ENTRY(aclnnBaddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha), (Out, out),
-           (CubeMathType, cubeMathType)) {
+ATEN_ENTRY(aclnnBaddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha),
+           (Out, out, added({"self", self}, multiplied_in_batches({"batch1", batch1}, {"batch2", batch2}))), (CubeMathType, cubeMathType)) {
     write(out, at::baddbmm(upcast(self), upcast(batch1), upcast(batch2), beta, alpha));
 }
-ATEN_ENTRY(aclnnAddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha), (Out, out),
+ATEN_ENTRY(aclnnAddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha),
+           (Out, out, added({"self", self}, without_dim(multiplied_in_batches({"batch1", batch1}, {"batch2", batch2}).sizes, 0))),
            (CubeMathType, cubeMathType)) {
     write(out, at::addbmm(upcast(self), upcast(batch1), upcast(batch2), beta, alpha));
 }
 // The two factors come in the other order here.
-ATEN_ENTRY(aclnnAddmv, ANY, (In, self), (In, mat), (In, vec), (Scalar, alpha), (Scalar, beta), (Out, out), (CubeMathType, cubeMathType)) {
+ATEN_ENTRY(aclnnAddmv, ANY, (In, self), (In, mat), (In, vec), (Scalar, alpha), (Scalar, beta),
+           (Out, out, added({"self", self}, multiplied({"mat", mat}, 2, {"vec", vec}, 1))), (CubeMathType, cubeMathType)) {
     write(out, at::addmv(upcast(self), upcast(mat), upcast(vec), beta, alpha));
 }
-ATEN_ENTRY(aclnnAddr, NUMBERS, (In, self), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha), (Out, out)) {
+ATEN_ENTRY(aclnnAddr, NUMBERS, (In, self), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha),
+           (Out, out, added({"self", self}, outer({"vec1", vec1}, {"vec2", vec2})))) {
     write(out, at::addr(upcast(self), upcast(vec1), upcast(vec2), beta, alpha));
 }
-ATEN_ENTRY(aclnnInplaceAddr, NUMBERS, (Out, selfRef), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha)) {
+ATEN_ENTRY(aclnnInplaceAddr, NUMBERS, (InOut, selfRef, outer({"vec1", vec1}, {"vec2", vec2})), (In, vec1), (In, vec2), (Scalar, beta),
+           (Scalar, alpha)) {
     write(selfRef, at::addr(upcast(selfRef), upcast(vec1), upcast(vec2), beta, alpha));
 }
 
-ATEN_ENTRY(aclnnInverse, ANY, (In, self), (Out, out)) {
+ATEN_ENTRY(aclnnInverse, ANY, (In, self), (Out, out, inverted(self))) {
     write(out, at::inverse(upcast(self)));
 }
 ATEN_ENTRY(aclnnTriangularSolve, FLOAT | DOUBLE | COMPLEX, (In, self), (In, A), (Bool, upper), (Bool, transpose), (Bool, unitriangular),
-           (Out, xOut), (Out, mOut)) {
+           (Out, xOut, solved(self, A, self)), (Out, mOut, solved(self, A, A))) {
     const auto [solution, coefficients] = at::triangular_solve(upcast(self), upcast(A), upper, transpose, unitriangular);
     write(xOut, solution);
     write(mOut, coefficients);
 }
-ATEN_CHECKED_ENTRY(aclnnLinalgCross, REAL | COMPLEX, require_three(self, dim), (In, self), (In, other), (Dim, dim), (Out, out)) {
+ATEN_ENTRY(aclnnLinalgCross, REAL | COMPLEX, (In, self), (In, other), (Dim, dim), (Out, out, crossed(self, other, dim))) {
     write(out, at::linalg_cross(self, other, dim));
 }
 
 // mode: 0 reduced, 1 complete, 2 R alone.
-ATEN_ENTRY(aclnnLinalgQr, ANY, (In, self), (QrMode, mode), (Out, Q), (Out, R)) {
+ATEN_ENTRY(aclnnLinalgQr, ANY, (In, self), (QrMode, mode), (Out, Q, orthogonal(self, mode)), (Out, R, triangular(self, mode))) {
     constexpr std::array names{"reduced", "complete", "r"};
     const auto [q, r] = at::linalg_qr(upcast(self), names[mode]);
     write(Q, q);
     write(R, r);
 }
 // Its last output is V, not its transpose.
-ATEN_ENTRY(aclnnSvd, FLOAT, (In, input), (Bool, fullMatrices), (Bool, computeUV), (Out, sigma), (Out, u), (Out, v)) {
+ATEN_ENTRY(aclnnSvd, FLOAT, (In, input), (Bool, fullMatrices), (Bool, computeUV), (Out, sigma, singular_values(input)),
+           (Out, u, if_wanted(computeUV, singular_vectors(input, -2, fullMatrices))),
+           (Out, v, if_wanted(computeUV, singular_vectors(input, -1, fullMatrices)))) {
     const auto [left, values, right] = at::_linalg_svd(upcast(input), fullMatrices, computeUV);
     write(sigma, values);
     if (!computeUV) return;
@@ -123,6 +225,6 @@ ATEN_ENTRY(aclnnSvd, FLOAT, (In, input), (Bool, fullMatrices), (Bool, computeUV)
 }
 
 // The distances between the rows of one matrix.
-ATEN_ENTRY(aclnnPdist, ANY, (In, self), (NotNegativeFloat, p), (Out, out)) {
+ATEN_ENTRY(aclnnPdist, ANY, (In, self), (NotNegativeFloat, p), (Out, out, shape({pairs(self)}))) {
     write(out, at::_pdist_forward(upcast(self).contiguous(), p));
 }

@@ -10,15 +10,39 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
+using torch_aclnn::host::refuse;
+using torch_aclnn::host::refuse_null;
+
 // Running statistics are inputs by their type, and all the same the call updates them.
 void keep(const std::optional<at::Tensor>& statistics, const std::optional<at::Tensor>& updated) {
     if (statistics && !updated->is_same(*statistics)) statistics->copy_(*updated);
 }
 
-// One of each for what is normalised together.
-void require_statistics(const at::Tensor& input, at::IntArrayRef normalised, const at::Tensor& mean, const at::Tensor& rstd) {
-    const int64_t groups = c10::multiply_integers(input.sizes().slice(0, input.dim() - normalised.size()));
-    require_as_many({{"mean", mean.numel()}, {"rstd", rstd.numel()}}, {"input, without normalizedShape,", groups});
+// One for each channel.
+Expected of_channels(const at::Tensor& input) {
+    if (input.dim() < 2) refuse("input", "at least 2 dimensions", c10::str("shape ", input.sizes()));
+    return shape({input.size(1)});
+}
+
+void require_given(const char* name, const std::optional<at::Tensor>& mean, const char* other, const std::optional<at::Tensor>& variance,
+                   const char* why) {
+    if (!mean) refuse_null(name, why);
+    if (!variance) refuse_null(other, why);
+}
+// Both or neither in training, and both for what is normalised with them.
+void require_running(const std::optional<at::Tensor>& mean, const std::optional<at::Tensor>& variance, bool training) {
+    if (!training || mean || variance)
+        require_given("runningMean", mean, "runningVar", variance,
+                      training ? "a tensor, as the other one is given" : "a tensor, as training is not set");
+}
+
+// One for what is normalised together, whose dimensions some callers keep with one element.
+Elements of_groups(const at::Tensor& input, at::IntArrayRef normalised) {
+    int64_t groups = 1;
+    for (const int64_t size : input.sizes().slice(0, input.dim() - normalised.size()))
+        if (__builtin_mul_overflow(groups, size, &groups))
+            refuse("input", "dimensions whose product can be counted", c10::str("shape ", input.sizes()));
+    return elements(groups);
 }
 
 // The sizes say again what the shape says, and each group has as many channels.
@@ -26,17 +50,19 @@ void require_groups(const NamedShape& input, int64_t batch, int64_t channels, in
     int64_t count = 0;
     const bool fits = !__builtin_mul_overflow(batch, channels, &count) && !__builtin_mul_overflow(count, positions, &count);
     if (!fits || count != c10::multiply_integers(input.sizes))
-        torch_aclnn::host::refuse(input.name, c10::str("N, C and HxW elements, ", batch, " * ", channels, " * ", positions),
-                                  c10::str("shape ", input.sizes));
-    if (channels % groups != 0) torch_aclnn::host::refuse("group", c10::str("a divisor of C, ", channels), c10::str(groups));
+        refuse(input.name, c10::str("N, C and HxW elements, ", batch, " * ", channels, " * ", positions), c10::str("shape ", input.sizes));
+    if (channels % groups != 0) refuse("group", c10::str("a divisor of C, ", channels), c10::str(groups));
 }
 
 }  // namespace
 
 // saveMean and saveInvstd have no elements unless training. Despite its name the second is the batch's variance, as the formulas of
 // aclnnBatchNormBackward have it (saveVar), and as an NPU writes it.
-ATEN_ENTRY(aclnnBatchNorm, FLOATING, (In, input), (OptIn, weight), (OptIn, bias), (OptIn, runningMean), (OptIn, runningVar),
-           (Bool, training), (Double, momentum), (Double, eps), (Out, output), (OptOut, saveMean), (OptOut, saveInvstd)) {
+ATEN_CHECKED_ENTRY(aclnnBatchNorm, FLOATING, require_running(runningMean, runningVar, training), (In, input),
+                   (OptIn, weight, of_channels(input)), (OptIn, bias, of_channels(input)), (OptIn, runningMean, of_channels(input)),
+                   (OptIn, runningVar, of_channels(input)), (Bool, training), (Double, momentum), (Double, eps), (Out, output, like(input)),
+                   (OptOut, saveMean, if_wanted(training, of_channels(input))),
+                   (OptOut, saveInvstd, if_wanted(training, of_channels(input)))) {
     const at::Tensor x = upcast(input);
     std::optional<at::Tensor> mean = upcast(runningMean), variance = upcast(runningVar);
     if (training) {
@@ -52,13 +78,24 @@ ATEN_ENTRY(aclnnBatchNorm, FLOATING, (In, input), (OptIn, weight), (OptIn, bias)
     write(output, std::get<0>(at::native_batch_norm(x, upcast(weight), upcast(bias), mean, variance, /*training=*/false, momentum, eps)));
 }
 
-ATEN_ENTRY(aclnnBatchNormBackward, FLOATING, (In, gradOut), (In, input), (OptIn, weight), (OptIn, runningMean), (OptIn, runningVar),
-           (OptIn, saveMean), (OptIn, saveInvstd), (Bool, training), (Double, eps), (MaskOf<3>, outputMask), (OptOut, gradInput),
-           (OptOut, gradWeight), (OptOut, gradBias)) {
+static void require_statistics(const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var,
+                               const std::optional<at::Tensor>& mean, const std::optional<at::Tensor>& variance, bool training) {
+    if (training)
+        require_given("saveMean", mean, "saveInvstd", variance, "a tensor, as training is set");
+    else
+        require_running(running_mean, running_var, training);
+}
+ATEN_CHECKED_ENTRY(aclnnBatchNormBackward, FLOATING, require_statistics(runningMean, runningVar, saveMean, saveInvstd, training),
+                   (In, gradOut, shaped_like(input)), (In, input), (OptIn, weight, of_channels(input)),
+                   (OptIn, runningMean, of_channels(input)), (OptIn, runningVar, of_channels(input)),
+                   (OptIn, saveMean, if_wanted(training, of_channels(input))), (OptIn, saveInvstd, if_wanted(training, of_channels(input))),
+                   (Bool, training), (Double, eps), (MaskOf<3>, outputMask), (OptOut, gradInput, if_wanted(outputMask[0], like(input))),
+                   (OptOut, gradWeight, if_wanted(outputMask[1], of_channels(input))),
+                   (OptOut, gradBias, if_wanted(outputMask[2], of_channels(input)))) {
     if (input.numel() == 0) {  // ATen would divide by the number of elements
         const at::Tensor nothing = at::zeros({input.size(1)});
-        write(gradWeight, nothing);
-        write(gradBias, nothing);
+        if (outputMask[1]) write(gradWeight, nothing);
+        if (outputMask[2]) write(gradBias, nothing);
         return;
     }
     const auto [mean, variance] = shown_if_unspecified(upcast(saveMean), upcast(saveInvstd));
@@ -71,24 +108,27 @@ ATEN_ENTRY(aclnnBatchNormBackward, FLOATING, (In, gradOut), (In, input), (OptIn,
     write(gradBias, of_bias);
 }
 
-#define LAYER_NORM(entry_point, dtypes)                                                                                             \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_last_dims("normalizedShape", normalizedShape, {"input", input}), (In, input),   \
-                       (Ints, normalizedShape), (OptIn, weight), (OptIn, bias), (Double, eps), (Out, out), (OptOut, meanOut),       \
-                       (OptOut, rstdOut)) {                                                                                         \
-        const auto [normal, mean, rstd] = at::native_layer_norm(upcast(input), normalizedShape, upcast(weight), upcast(bias), eps); \
-        write(out, normal);                                                                                                         \
-        write(meanOut, mean);                                                                                                       \
-        write(rstdOut, rstd);                                                                                                       \
+#define LAYER_NORM(entry_point, dtypes)                                                                                               \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_last_dims("normalizedShape", normalizedShape, {"input", input}), (In, input),     \
+                       (Ints, normalizedShape), (OptIn, weight, Expected(normalizedShape)), (OptIn, bias, Expected(normalizedShape)), \
+                       (Double, eps), (Out, out, like(input)), (OptOut, meanOut, of_groups(input, normalizedShape)),                  \
+                       (OptOut, rstdOut, of_groups(input, normalizedShape))) {                                                        \
+        const auto [normal, mean, rstd] = at::native_layer_norm(upcast(input), normalizedShape, upcast(weight), upcast(bias), eps);   \
+        write(out, normal);                                                                                                           \
+        write(meanOut, mean);                                                                                                         \
+        write(rstdOut, rstd);                                                                                                         \
     }
 
 LAYER_NORM(aclnnLayerNorm, FLOATING)
 LAYER_NORM(aclnnFastLayerNorm, FLOATING)
 
-ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING,
-                   (require_last_dims("normalizedShape", normalizedShape, {"input", input}),
-                    require_same_shape({"gradOut", gradOut}, {"input", input}), require_statistics(input, normalizedShape, mean, rstd)),
-                   (In, gradOut), (In, input), (Ints, normalizedShape), (In, mean), (In, rstd), (OptIn, weight), (OptIn, bias),
-                   (MaskOf<3>, outputMask), (OptOut, gradInput), (OptOut, gradWeight), (OptOut, gradBias)) {
+ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING, require_last_dims("normalizedShape", normalizedShape, {"input", input}),
+                   (In, gradOut, shaped_like(input)), (In, input), (Ints, normalizedShape), (In, mean, of_groups(input, normalizedShape)),
+                   (In, rstd, of_groups(input, normalizedShape)), (OptIn, weight, Expected(normalizedShape)),
+                   (OptIn, bias, Expected(normalizedShape)), (MaskOf<3>, outputMask),
+                   (OptOut, gradInput, if_wanted(outputMask[0], like(input))),
+                   (OptOut, gradWeight, if_wanted(outputMask[1], Expected(normalizedShape))),
+                   (OptOut, gradBias, if_wanted(outputMask[2], Expected(normalizedShape)))) {
     // mean and rstd are float32 whatever the input is.
     const at::Tensor x = upcast(input);
     const auto [of_input, of_weight, of_bias] =
@@ -99,17 +139,19 @@ ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING,
     write(gradBias, of_bias);
 }
 
-ATEN_CHECKED_ENTRY(aclnnGroupNorm, FLOATING, require_groups({"self", self}, N, C, HxW, group), (In, self), (OptIn, gamma), (OptIn, beta),
-                   (NotNegative, N), (NotNegative, C), (NotNegative, HxW), (Positive, group), (Double, eps), (Out, out), (OptOut, meanOut),
-                   (OptOut, rstdOut)) {
+ATEN_CHECKED_ENTRY(aclnnGroupNorm, FLOATING, require_groups({"self", self}, N, C, HxW, group), (In, self), (OptIn, gamma, shape({C})),
+                   (OptIn, beta, shape({C})), (NotNegative, N), (NotNegative, C), (NotNegative, HxW), (Positive, group), (Double, eps),
+                   (Out, out, like(self)), (OptOut, meanOut, shape({N, group})), (OptOut, rstdOut, shape({N, group}))) {
     const auto [normal, mean, rstd] = at::native_group_norm(upcast(self).contiguous(), upcast(gamma), upcast(beta), N, C, HxW, group, eps);
     write(out, normal);
     write(meanOut, mean);
     write(rstdOut, rstd);
 }
-ATEN_CHECKED_ENTRY(aclnnGroupNormBackward, FLOATING, require_groups({"input", input}, N, C, HxW, group), (In, gradOut), (In, input),
-                   (In, mean), (In, rstd), (OptIn, gamma), (NotNegative, N), (NotNegative, C), (NotNegative, HxW), (Positive, group),
-                   (MaskOf<3>, outputMask), (OptOut, gradInput), (OptOut, gradGamma), (OptOut, gradBeta)) {
+ATEN_CHECKED_ENTRY(aclnnGroupNormBackward, FLOATING, require_groups({"input", input}, N, C, HxW, group), (In, gradOut, shaped_like(input)),
+                   (In, input), (In, mean, shape({N, group})), (In, rstd, shape({N, group})), (OptIn, gamma, shape({C})), (NotNegative, N),
+                   (NotNegative, C), (NotNegative, HxW), (Positive, group), (MaskOf<3>, outputMask),
+                   (OptOut, gradInput, if_wanted(outputMask[0], like(input))), (OptOut, gradGamma, if_wanted(outputMask[1], shape({C}))),
+                   (OptOut, gradBeta, if_wanted(outputMask[2], shape({C})))) {
     const auto [of_input, of_gamma, of_beta] = at::native_group_norm_backward(
         upcast(gradOut).contiguous(), upcast(input).contiguous(), upcast(mean).contiguous(), upcast(rstd).contiguous(), upcast(gamma), N, C,
         HxW, group, wanted(outputMask, gradInput, gradGamma, gradBeta));
@@ -119,21 +161,19 @@ ATEN_CHECKED_ENTRY(aclnnGroupNormBackward, FLOATING, require_groups({"input", in
 }
 
 // The sum of an input and a parallel branch, normalised over gamma's dimensions: x * alpha + gx.
-ATEN_CHECKED_ENTRY(aclnnDeepNorm, FLOATING,
-                   (require_same_shape({"gx", gx}, {"x", x}), require_last_dims("gamma", gamma.sizes(), {"x", x}),
-                    require_same_shape({"beta", beta}, {"gamma", gamma})),
-                   (In, x), (In, gx), (In, beta), (In, gamma), (Double, alpha), (Double, epsilon), (Out, mean), (Out, rstd), (Out, y)) {
+ATEN_CHECKED_ENTRY(aclnnDeepNorm, FLOATING, require_last_dims("gamma", gamma.sizes(), {"x", x}), (In, x), (In, gx, shaped_like(x)),
+                   (In, beta, shaped_like(gamma)), (In, gamma), (Double, alpha), (Double, epsilon),
+                   (Out, mean, of_groups(x, gamma.sizes())), (Out, rstd, of_groups(x, gamma.sizes())), (Out, y, like(x))) {
     const at::Tensor sum = at::add(upcast(gx), upcast(x), alpha);
     const auto [normal, sum_mean, sum_rstd] = at::native_layer_norm(sum, gamma.sizes(), upcast(gamma), upcast(beta), epsilon);
     write(mean, sum_mean);
     write(rstd, sum_rstd);
     write(y, normal);
 }
-ATEN_CHECKED_ENTRY(aclnnDeepNormGrad, FLOATING,
-                   (require_same_shape({"x", x}, {"dy", dy}), require_same_shape({"gx", gx}, {"dy", dy}),
-                    require_last_dims("gamma", gamma.sizes(), {"dy", dy}), require_statistics(dy, gamma.sizes(), mean, rstd)),
-                   (In, dy), (In, x), (In, gx), (In, gamma), (In, mean), (In, rstd), (Double, alpha), (Out, dx), (Out, dgx), (Out, dbeta),
-                   (Out, dgamma)) {
+ATEN_CHECKED_ENTRY(aclnnDeepNormGrad, FLOATING, require_last_dims("gamma", gamma.sizes(), {"dy", dy}), (In, dy), (In, x, shaped_like(dy)),
+                   (In, gx, shaped_like(dy)), (In, gamma), (In, mean, of_groups(dy, gamma.sizes())),
+                   (In, rstd, of_groups(dy, gamma.sizes())), (Double, alpha), (Out, dx, like(x)), (Out, dgx, like(gx)),
+                   (Out, dbeta, like(gamma)), (Out, dgamma, like(gamma))) {
     const at::Tensor sum = at::add(upcast(gx), upcast(x), alpha), weight = upcast(gamma);
     const auto [of_sum, of_gamma, of_beta] =
         at::native_layer_norm_backward(upcast(dy), sum, gamma.sizes(), mean, rstd, weight, weight, {true, true, true});
@@ -144,11 +184,10 @@ ATEN_CHECKED_ENTRY(aclnnDeepNormGrad, FLOATING,
 }
 
 // x1 + x2 + bias, normalised over gamma's dimensions; xOut takes the sum if additionalOutput asks for it.
-ATEN_CHECKED_ENTRY(aclnnAddLayerNorm, FLOATING,
-                   (require_same_shape({"x2", x2}, {"x1", x1}), require_last_dims("gamma", gamma.sizes(), {"x1", x1}),
-                    require_same_shape({"beta", beta}, {"gamma", gamma})),
-                   (In, x1), (In, x2), (In, gamma), (In, beta), (OptIn, bias), (Double, epsilon), (Bool, additionalOutput), (Out, yOut),
-                   (Out, meanOut), (Out, rstdOut), (OptOut, xOut)) {
+ATEN_CHECKED_ENTRY(aclnnAddLayerNorm, FLOATING, require_last_dims("gamma", gamma.sizes(), {"x1", x1}), (In, x1), (In, x2, shaped_like(x1)),
+                   (In, gamma), (In, beta, shaped_like(gamma)), (OptIn, bias, either(shaped_like(gamma), shaped_like(x1))),
+                   (Double, epsilon), (Bool, additionalOutput), (Out, yOut, like(x1)), (Out, meanOut, of_groups(x1, gamma.sizes())),
+                   (Out, rstdOut, of_groups(x1, gamma.sizes())), (OptOut, xOut, if_wanted(additionalOutput, like(x1)))) {
     at::Tensor sum = at::add(upcast(x1), upcast(x2));
     if (bias) sum = at::add(sum, upcast(*bias));
     const auto [normal, mean, rstd] = at::native_layer_norm(sum, gamma.sizes(), upcast(gamma), upcast(beta), epsilon);

@@ -8,51 +8,41 @@
 using namespace torch_aclnn::host::aten;
 
 // foundInf is set where there is reason to, never reset.
-ATEN_ENTRY(aclnnForeachNonFiniteCheckAndUnscale, ANY, (Tensors, scaledGrads), (Out, foundInf), (In, invScale)) {
+ATEN_ENTRY(aclnnForeachNonFiniteCheckAndUnscale, ANY, (Tensors, scaledGrads), (InOut, foundInf, elements(1)), (In, invScale, elements(1))) {
     at::_amp_foreach_non_finite_check_and_unscale_(scaledGrads, foundInf, invScale);
 }
 
 // torch_npu passes the first two tensors again as the results.
-ATEN_ENTRY(aclnnAmpUpdateScale, ANY, (In, currentScale), (In, growthTracker), (In, foundInf), (Double, growthFactor),
-           (Double, backoffFactor), (Positive, growthInterval), (Out, updatedScale), (Out, updatedGrowthTracker)) {
+ATEN_ENTRY(aclnnAmpUpdateScale, ANY, (In, currentScale, elements(1)), (In, growthTracker, elements(1)), (In, foundInf, elements(1)),
+           (Double, growthFactor), (Double, backoffFactor), (Positive, growthInterval), (Out, updatedScale, elements(1)),
+           (Out, updatedGrowthTracker, elements(1))) {
     at::Tensor scale = currentScale.clone(), tracker = growthTracker.clone();
     at::_amp_update_scale_(scale, tracker, foundInf, growthFactor, backoffFactor, growthInterval);
     write(updatedScale, scale);
     write(updatedGrowthTracker, tracker);
 }
 
-namespace {
-
-// ATen's fused kernels go by the number of elements of the parameter alone.
-void require_shapes_of(const NamedShape& parameter, std::initializer_list<NamedShape> states) {
-    for (const NamedShape& state : states) require_same_shape(state, parameter);
+// One parameter of AdamW. `step` counts the steps before this one; maxGradNorm is the largest second moment so far, with amsgrad. ATen's
+// fused kernels go by the number of elements of the parameter alone.
+static void require_maxima(bool amsgrad, const std::optional<at::Tensor>& maxima) {
+    if (amsgrad && !maxima) torch_aclnn::host::refuse_null("maxGradNorm", "a tensor, as amsgrad is set");
 }
-void require_shapes_of(at::TensorList params, const char* name, at::TensorList states) {
-    require_as_many({{name, states}}, {"params", params});
-    for (size_t i = 0; i < params.size(); i++) require_same_shape({name, states[i]}, {"params", params[i]});
-}
-void require_maxima(bool amsgrad, const std::optional<at::Tensor>& maxima, const at::Tensor& parameter) {
-    if (!amsgrad) return;
-    if (!maxima) torch_aclnn::host::refuse_null("maxGradNorm", "a tensor, as amsgrad is set");
-    require_same_shape({"maxGradNorm", *maxima}, {"varRef", parameter});
-}
-
-}  // namespace
-
-// One parameter of AdamW. `step` counts the steps before this one; maxGradNorm is the largest second moment so far, with amsgrad.
-ATEN_CHECKED_ENTRY(aclnnApplyAdamWV2, ANY,
-                   (require_shapes_of({"varRef", varRef}, {{"mRef", mRef}, {"vRef", vRef}, {"grad", grad}}),
-                    require_maxima(amsgrad, maxGradNorm, varRef)),
-                   (Out, varRef), (Out, mRef), (Out, vRef), (OptOut, maxGradNorm), (In, grad), (In, step), (Float, lr), (Float, beta1),
-                   (Float, beta2), (Float, weightDecay), (Float, eps), (Bool, amsgrad), (Bool, maximize)) {
+ATEN_CHECKED_ENTRY(aclnnApplyAdamWV2, ANY, require_maxima(amsgrad, maxGradNorm), (InOut, varRef), (InOut, mRef, shaped_like(varRef)),
+                   (InOut, vRef, shaped_like(varRef)), (OptOut, maxGradNorm, if_wanted(amsgrad, shaped_like(varRef))),
+                   (In, grad, shaped_like(varRef)), (In, step, elements(1)), (Float, lr), (Float, beta1), (Float, beta2),
+                   (Float, weightDecay), (Float, eps), (Bool, amsgrad), (Bool, maximize)) {
     const at::Tensor this_step = step.to(at::kFloat).reshape({}) + 1;
     std::vector<at::Tensor> maxima;
     if (amsgrad) maxima.push_back(*maxGradNorm);
     at::_fused_adamw_({varRef}, {grad}, {mRef}, {vRef}, maxima, {this_step}, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize);
 }
 
-ATEN_CHECKED_ENTRY(aclnnFusedSgd, ANY, require_shapes_of(params, "grads", grads), (Tensors, params), (Tensors, grads),
-                   (Tensors, momentumBufferList), (OptIn, gradScale), (Float, weightDecay), (Float, momentum), (Float, lr),
-                   (Float, dampening), (Bool, nesterov), (Bool, maximize), (Bool, isFirstStep)) {
+// Without momentum there are no buffers.
+static std::vector<Expected> buffers(at::TensorList params, at::TensorList given) {
+    return given.empty() ? std::vector<Expected>() : shaped_like(params);
+}
+ATEN_ENTRY(aclnnFusedSgd, ANY, (Tensors, params), (Tensors, grads, shaped_like(params)),
+           (Tensors, momentumBufferList, buffers(params, momentumBufferList)), (OptIn, gradScale, elements(1)), (Float, weightDecay),
+           (Float, momentum), (Float, lr), (Float, dampening), (Bool, nesterov), (Bool, maximize), (Bool, isFirstStep)) {
     at::_fused_sgd_(params, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale);
 }

@@ -1,52 +1,69 @@
 // Padding. The paddings come last dimension first, two for each. The gradients of those that repeat elements are in libopapi.
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 
 #define ATEN_FAMILY "padding"
 using namespace torch_aclnn::host::aten;
 
-#define PAD(entry_point, dtypes, values, require, function)                                                               \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require(padding, self), (In, self), (Exactly<values>, padding), (Out, out)) { \
-        write(out, function(self, padding));                                                                              \
+#define PAD(entry_point, values, shape, function)                                                                \
+    ATEN_ENTRY(entry_point, NUMBERS, (In, self), (Exactly<values>, padding), (Out, out, shape(self, padding))) { \
+        write(out, function(self, padding));                                                                     \
     }
 
 namespace {
 
-void require_paddings(at::IntArrayRef padding, const at::Tensor& self) {
+using torch_aclnn::host::refuse;
+
+// With the paddings, after which at least so many elements are left of each dimension.
+Expected padded(const at::Tensor& self, at::IntArrayRef padding, int64_t least) {
     if (padding.size() % 2 != 0 || static_cast<int64_t>(padding.size()) > 2 * self.dim())
-        torch_aclnn::host::refuse("padding", c10::str("two values for each of at most ", self.dim(), " dimensions"),
-                                  std::to_string(padding.size()));
+        refuse("padding", c10::str("two values for each of at most ", self.dim(), " dimensions"), std::to_string(padding.size()));
+    Expected expected = like(self);
+    for (size_t i = 0; i < padding.size(); i += 2) {
+        int64_t& size = *(expected.sizes.end() - 1 - static_cast<int64_t>(i / 2));
+        int64_t both = 0;
+        if (__builtin_add_overflow(padding[i], padding[i + 1], &both) || __builtin_add_overflow(size, both, &size) || size < least)
+            refuse("padding", c10::str("at least ", least == 0 ? "no" : "one", " element left of each dimension of shape ", self.sizes()),
+                   c10::str(padding));
+    }
+    return expected;
 }
 
-// The dimensions that are padded are there, and something is left of each.
-void require_room(at::IntArrayRef padding, const at::Tensor& self) {
-    require_paddings(padding, self);
-    for (size_t i = 0; i < padding.size(); i += 2)
-        if (self.size(-1 - static_cast<int64_t>(i / 2)) + padding[i] + padding[i + 1] < 1)
-            torch_aclnn::host::refuse("padding", c10::str("at least one element left of each dimension of shape ", self.sizes()),
-                                      c10::str(padding));
+// Channels and as many directions as there are pairs of paddings, with a batch or without. Only the batch may be empty.
+Expected replicated(const at::Tensor& self, at::IntArrayRef padding) {
+    const Expected expected = padded(self, padding, 1);
+    const auto directions = static_cast<int64_t>(padding.size() / 2);
+    const bool batched = self.dim() == directions + 2;
+    const at::IntArrayRef planes = self.sizes().slice(batched ? 1 : 0);
+    if ((!batched && self.dim() != directions + 1) || std::find(planes.begin(), planes.end(), 0) != planes.end())
+        refuse("self", c10::str(directions + 1, " or ", directions + 2, " dimensions, of which only the batch may be empty"),
+               c10::str("shape ", self.sizes()));
+    return expected;
 }
 
 // A reflection has each element at most once, and not the one at the edge.
-void require_reflection(at::IntArrayRef padding, const at::Tensor& self) {
-    require_room(padding, self);
+Expected reflected(const at::Tensor& self, at::IntArrayRef padding) {
+    const Expected expected = replicated(self, padding);
     for (size_t i = 0; i < padding.size(); i++) {
         const int64_t size = self.size(-1 - static_cast<int64_t>(i / 2));
-        if (padding[i] >= size) torch_aclnn::host::refuse("padding", c10::str("values below self's size of ", size), c10::str(padding[i]));
+        if (padding[i] >= size) refuse("padding", c10::str("values below self's size of ", size), c10::str(padding[i]));
     }
+    return expected;
 }
 
 }  // namespace
 
-PAD(aclnnReplicationPad1d, NUMBERS, 2, require_room, at::replication_pad1d)
-PAD(aclnnReplicationPad2d, NUMBERS, 4, require_room, at::replication_pad2d)
-PAD(aclnnReplicationPad3d, NUMBERS, 6, require_room, at::replication_pad3d)
-PAD(aclnnReflectionPad1d, NUMBERS, 2, require_reflection, at::reflection_pad1d)
-PAD(aclnnReflectionPad2d, NUMBERS, 4, require_reflection, at::reflection_pad2d)
-PAD(aclnnReflectionPad3d, NUMBERS, 6, require_reflection, at::reflection_pad3d)
+PAD(aclnnReplicationPad1d, 2, replicated, at::replication_pad1d)
+PAD(aclnnReplicationPad2d, 4, replicated, at::replication_pad2d)
+PAD(aclnnReplicationPad3d, 6, replicated, at::replication_pad3d)
+PAD(aclnnReflectionPad1d, 2, reflected, at::reflection_pad1d)
+PAD(aclnnReflectionPad2d, 4, reflected, at::reflection_pad2d)
+PAD(aclnnReflectionPad3d, 6, reflected, at::reflection_pad3d)
 
-ATEN_CHECKED_ENTRY(aclnnConstantPadNd, NUMBERS, require_paddings(padding, self), (In, self), (Ints, padding), (Scalar, value), (Out, out)) {
+ATEN_ENTRY(aclnnConstantPadNd, NUMBERS, (In, self), (Ints, padding), (Scalar, value), (Out, out, padded(self, padding, 0))) {
     write(out, at::constant_pad_nd(self, padding, value));
 }

@@ -44,40 +44,35 @@ using torch_aclnn::host::aten::sub_scaled;
 using torch_aclnn::host::aten::wrapped;
 
 // Of a tensor and a number.
-#define BINARY_NUMBER(entry_point, dtypes, function)                                                                                     \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Out, out)) { \
-        function(out, self, wrapped(other));                                                                                             \
+#define BINARY_NUMBER(entry_point, dtypes, function)                                              \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (Scalar, other), (Out, out, shaped_like(self))) { \
+        function(out, self, wrapped(other));                                                      \
     }
-#define BINARY_NUMBER_INPLACE(entry_point, dtypes, function)           \
-    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef), (Scalar, other)) { \
-        function(selfRef, selfRef, wrapped(other));                    \
+#define BINARY_NUMBER_INPLACE(entry_point, dtypes, function)             \
+    ATEN_ENTRY(entry_point, dtypes, (InOut, selfRef), (Scalar, other)) { \
+        function(selfRef, selfRef, wrapped(other));                      \
     }
 
 // Of a tensor, and a tensor or number that is multiplied by a factor first.
-#define SCALED(entry_point, dtypes, function)                                                      \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                        \
-                       (require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), \
-                        require_castable("out", out, at::result_type(self, other))),               \
-                       (In, self), (In, other), (Scalar, alpha), (Out, out)) {                     \
-        function(out, self, other, alpha);                                                         \
+#define SCALED(entry_point, dtypes, function)                                                                                    \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("out", out, at::result_type(self, other)), (In, self), (In, other), \
+                       (Scalar, alpha), (Out, out, broadcast({{"self", self}, {"other", other}}))) {                             \
+        function(out, self, other, alpha);                                                                                       \
     }
-#define SCALED_INPLACE(entry_point, dtypes, function)                                                            \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                                      \
-                       (require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}), \
-                        require_castable("selfRef", selfRef, at::result_type(selfRef, other))),                  \
-                       (Out, selfRef), (In, other), (Scalar, alpha)) {                                           \
-        function(selfRef, selfRef, other, alpha);                                                                \
+#define SCALED_INPLACE(entry_point, dtypes, function)                                                                         \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("selfRef", selfRef, at::result_type(selfRef, other)),            \
+                       (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"other", other}})), (In, other), (Scalar, alpha)) { \
+        function(selfRef, selfRef, other, alpha);                                                                             \
     }
-#define SCALED_NUMBER(entry_point, dtypes, function)                                                                                   \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes,                                                                                            \
-                       (require_same_shape({"out", out}, {"self", self}), require_castable("out", out, at::result_type(self, other))), \
-                       (In, self), (Scalar, other), (Scalar, alpha), (Out, out)) {                                                     \
-        function(out, self, wrapped(other), alpha);                                                                                    \
+#define SCALED_NUMBER(entry_point, dtypes, function)                                                                                 \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("out", out, at::result_type(self, other)), (In, self), (Scalar, other), \
+                       (Scalar, alpha), (Out, out, shaped_like(self))) {                                                             \
+        function(out, self, wrapped(other), alpha);                                                                                  \
     }
-#define SCALED_NUMBER_INPLACE(entry_point, dtypes, function)                                                                       \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("selfRef", selfRef, at::result_type(selfRef, other)), (Out, selfRef), \
-                       (Scalar, other), (Scalar, alpha)) {                                                                         \
-        function(selfRef, selfRef, wrapped(other), alpha);                                                                         \
+#define SCALED_NUMBER_INPLACE(entry_point, dtypes, function)                                                                         \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("selfRef", selfRef, at::result_type(selfRef, other)), (InOut, selfRef), \
+                       (Scalar, other), (Scalar, alpha)) {                                                                           \
+        function(selfRef, selfRef, wrapped(other), alpha);                                                                           \
     }
 
 SCALED(aclnnAdd, NUMBERS, add_scaled)
@@ -88,12 +83,10 @@ SCALED(aclnnSub, NUMBERS, sub_scaled)
 SCALED_INPLACE(aclnnInplaceSub, NUMBERS, sub_scaled)
 SCALED_NUMBER(aclnnSubs, NUMBERS, sub_scaled)
 SCALED_NUMBER_INPLACE(aclnnInplaceSubs, NUMBERS, sub_scaled)
-ATEN_CHECKED_ENTRY(aclnnRsub, ANY, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), (In, other),
-                   (Scalar, alpha), (Out, out)) {
+ATEN_ENTRY(aclnnRsub, ANY, (In, self), (In, other), (Scalar, alpha), (Out, out, broadcast({{"self", self}, {"other", other}}))) {
     sub_scaled(out, other, self, alpha);
 }
-ATEN_CHECKED_ENTRY(aclnnRsubs, ANY, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Scalar, alpha),
-                   (Out, out)) {
+ATEN_ENTRY(aclnnRsubs, ANY, (In, self), (Scalar, other), (Scalar, alpha), (Out, out, shaped_like(self))) {
     sub_scaled(out, wrapped(other), self, alpha);
 }
 
@@ -106,26 +99,20 @@ BINARY_INPLACE(aclnnInplaceDiv, NUMBERS, at::div_out)
 BINARY_NUMBER(aclnnDivs, NUMBERS, at::div_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceDivs, NUMBERS, at::div_out)
 
-ATEN_CHECKED_ENTRY(aclnnDivMod, NUMBERS,
-                   (require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}),
-                    require_quotient("out", out, at::result_type(self, other), mode.has_value())),
-                   (In, self), (In, other), (Rounding, mode), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnDivMod, NUMBERS, require_quotient("out", out, at::result_type(self, other), mode.has_value()), (In, self),
+                   (In, other), (Rounding, mode), (Out, out, broadcast({{"self", self}, {"other", other}}))) {
     at::div_out(out, self, other, mode);
 }
-ATEN_CHECKED_ENTRY(aclnnDivMods, NUMBERS,
-                   (require_same_shape({"out", out}, {"self", self}),
-                    require_quotient("out", out, at::result_type(self, other), mode.has_value())),
-                   (In, self), (Scalar, other), (Rounding, mode), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnDivMods, NUMBERS, require_quotient("out", out, at::result_type(self, other), mode.has_value()), (In, self),
+                   (Scalar, other), (Rounding, mode), (Out, out, shaped_like(self))) {
     at::div_out(out, self, wrapped(other), mode);
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceDivMod, NUMBERS,
-                   (require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}),
-                    require_quotient("selfRef", selfRef, at::result_type(selfRef, other), mode.has_value())),
-                   (Out, selfRef), (In, other), (Rounding, mode)) {
+ATEN_CHECKED_ENTRY(aclnnInplaceDivMod, NUMBERS, require_quotient("selfRef", selfRef, at::result_type(selfRef, other), mode.has_value()),
+                   (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"other", other}})), (In, other), (Rounding, mode)) {
     at::div_out(selfRef, selfRef, other, mode);
 }
 ATEN_CHECKED_ENTRY(aclnnInplaceDivMods, NUMBERS, require_quotient("selfRef", selfRef, at::result_type(selfRef, other), mode.has_value()),
-                   (Out, selfRef), (Scalar, other), (Rounding, mode)) {
+                   (InOut, selfRef), (Scalar, other), (Rounding, mode)) {
     at::div_out(selfRef, selfRef, wrapped(other), mode);
 }
 BINARY(aclnnFloorDivide, REAL | BOOL, at::floor_divide_out)
@@ -140,23 +127,20 @@ BINARY(aclnnRemainderTensorTensor, NUMBERS, at::remainder_out)
 BINARY_INPLACE(aclnnInplaceRemainderTensorTensor, NUMBERS, at::remainder_out)
 BINARY_NUMBER(aclnnRemainderTensorScalar, NUMBERS, at::remainder_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceRemainderTensorScalar, NUMBERS, at::remainder_out)
-ATEN_CHECKED_ENTRY(aclnnRemainderScalarTensor, FLOATING | DOUBLE | INT32 | INT64, require_same_shape({"out", out}, {"other", other}),
-                   (Scalar, self), (In, other), (Out, out)) {
+ATEN_ENTRY(aclnnRemainderScalarTensor, FLOATING | DOUBLE | INT32 | INT64, (Scalar, self), (In, other), (Out, out, shaped_like(other))) {
     at::remainder_out(out, wrapped(self), other);
 }
 
 // Numbers are not wrapped here: ATen has special cases for exponents such as 0.5 and 2, and they round differently.
 BINARY(aclnnPowTensorTensor, NUMBERS, at::pow_out)
 BINARY_INPLACE(aclnnInplacePowTensorTensor, NUMBERS, at::pow_out)
-ATEN_CHECKED_ENTRY(aclnnPowTensorScalar, NUMBERS, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, exponent),
-                   (Out, out)) {
+ATEN_ENTRY(aclnnPowTensorScalar, NUMBERS, (In, self), (Scalar, exponent), (Out, out, shaped_like(self))) {
     at::pow_out(out, self, exponent);
 }
-ATEN_CHECKED_ENTRY(aclnnPowScalarTensor, REAL | COMPLEX, require_same_shape({"out", out}, {"exponent", exponent}), (Scalar, self),
-                   (In, exponent), (Out, out)) {
+ATEN_ENTRY(aclnnPowScalarTensor, REAL | COMPLEX, (Scalar, self), (In, exponent), (Out, out, shaped_like(exponent))) {
     at::pow_out(out, self, exponent);
 }
-ATEN_ENTRY(aclnnInplacePowTensorScalar, NUMBERS, (Out, selfRef), (Scalar, exponent)) {
+ATEN_ENTRY(aclnnInplacePowTensorScalar, NUMBERS, (InOut, selfRef), (Scalar, exponent)) {
     at::pow_out(selfRef, selfRef, exponent);
 }
 
@@ -177,7 +161,7 @@ BINARY_NUMBER(aclnnBitwiseXorScalar, INTEGRAL | BOOL, at::bitwise_xor_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseXorScalar, INTEGRAL | BOOL, at::bitwise_xor_out)
 BINARY(aclnnLeftShift, INTEGRAL, at::bitwise_left_shift_out)
 BINARY(aclnnRightShift, ANY, at::bitwise_right_shift_out)
-ATEN_CHECKED_ENTRY(aclnnLeftShifts, INTEGRAL, require_same_shape({"out", out}, {"self", self}), (In, self), (Scalar, other), (Out, out)) {
+ATEN_ENTRY(aclnnLeftShifts, INTEGRAL, (In, self), (Scalar, other), (Out, out, shaped_like(self))) {
     at::bitwise_left_shift_out(out, self, other);
 }
 
@@ -189,62 +173,54 @@ BINARY(aclnnGcd, ANY, at::gcd_out)
 BINARY(aclnnXLogYTensor, NUMBERS, at::xlogy_out)
 BINARY_NUMBER(aclnnXLogYScalarOther, NUMBERS, at::xlogy_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceXLogYScalarOther, NUMBERS, at::xlogy_out)
-ATEN_CHECKED_ENTRY(aclnnXLogYScalarSelf, NUMBERS, require_same_shape({"out", out}, {"other", other}), (Scalar, self), (In, other),
-                   (Out, out)) {
+ATEN_ENTRY(aclnnXLogYScalarSelf, NUMBERS, (Scalar, self), (In, other), (Out, out, shaped_like(other))) {
     at::xlogy_out(out, wrapped(self), other);
 }
-ATEN_CHECKED_ENTRY(aclnnPolar, ANY, require_broadcast_shape({"out", out}, {{"abs", abs}, {"angle", angle}}), (In, abs), (In, angle),
-                   (Out, out)) {
+ATEN_ENTRY(aclnnPolar, ANY, (In, abs), (In, angle), (Out, out, broadcast({{"abs", abs}, {"angle", angle}}))) {
     at::polar_out(out, abs, angle);
 }
 
-ATEN_CHECKED_ENTRY(aclnnLerp, FLOATING, require_broadcast_shape({"out", out}, {{"self", self}, {"end", end}, {"weight", weight}}),
-                   (In, self), (In, end), (In, weight), (Out, out)) {
+ATEN_ENTRY(aclnnLerp, FLOATING, (In, self), (In, end), (In, weight),
+           (Out, out, broadcast({{"self", self}, {"end", end}, {"weight", weight}}))) {
     interpolate(out, self, end, weight);
 }
-ATEN_CHECKED_ENTRY(aclnnLerps, FLOATING | DOUBLE | COMPLEX, require_broadcast_shape({"out", out}, {{"self", self}, {"end", end}}),
-                   (In, self), (In, end), (Scalar, weight), (Out, out)) {
+ATEN_ENTRY(aclnnLerps, FLOATING | DOUBLE | COMPLEX, (In, self), (In, end), (Scalar, weight),
+           (Out, out, broadcast({{"self", self}, {"end", end}}))) {
     interpolate(out, self, end, weight);
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceLerp, FLOATING,
-                   require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"end", end}, {"weight", weight}}), (Out, selfRef),
-                   (In, end), (In, weight)) {
+ATEN_ENTRY(aclnnInplaceLerp, FLOATING, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"end", end}, {"weight", weight}})), (In, end),
+           (In, weight)) {
     interpolate(selfRef, selfRef, end, weight);
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceLerps, FLOATING | DOUBLE | COMPLEX,
-                   require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"end", end}}), (Out, selfRef), (In, end),
-                   (Scalar, weight)) {
+ATEN_ENTRY(aclnnInplaceLerps, FLOATING | DOUBLE | COMPLEX, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"end", end}})), (In, end),
+           (Scalar, weight)) {
     interpolate(selfRef, selfRef, end, weight);
 }
 
-ATEN_CHECKED_ENTRY(aclnnAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64,
-                   require_broadcast_shape({"out", out}, {{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}}), (In, self),
-                   (In, tensor1), (In, tensor2), (Scalar, value), (Out, out)) {
+ATEN_ENTRY(aclnnAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64, (In, self), (In, tensor1), (In, tensor2), (Scalar, value),
+           (Out, out, broadcast({{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}}))) {
     at::addcmul_out(out, self, tensor1, tensor2, value);
 }
-ATEN_CHECKED_ENTRY(aclnnAddcdiv, FLOATING | DOUBLE | COMPLEX,
-                   require_broadcast_shape({"out", out}, {{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}}), (In, self),
-                   (In, tensor1), (In, tensor2), (Scalar, value), (Out, out)) {
+ATEN_ENTRY(aclnnAddcdiv, FLOATING | DOUBLE | COMPLEX, (In, self), (In, tensor1), (In, tensor2), (Scalar, value),
+           (Out, out, broadcast({{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}}))) {
     at::addcdiv_out(out, self, tensor1, tensor2, value);
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64,
-                   require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"tensor1", tensor1}, {"tensor2", tensor2}}),
-                   (Out, selfRef), (In, tensor1), (In, tensor2), (Scalar, value)) {
+ATEN_ENTRY(aclnnInplaceAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64,
+           (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"tensor1", tensor1}, {"tensor2", tensor2}})), (In, tensor1), (In, tensor2),
+           (Scalar, value)) {
     selfRef.addcmul_(tensor1, tensor2, value);
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceAddcdiv, FLOATING | DOUBLE | COMPLEX,
-                   require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"tensor1", tensor1}, {"tensor2", tensor2}}),
-                   (Out, selfRef), (In, tensor1), (In, tensor2), (Scalar, value)) {
+ATEN_ENTRY(aclnnInplaceAddcdiv, FLOATING | DOUBLE | COMPLEX,
+           (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"tensor1", tensor1}, {"tensor2", tensor2}})), (In, tensor1), (In, tensor2),
+           (Scalar, value)) {
     selfRef.addcdiv_(tensor1, tensor2, value);
 }
 
-ATEN_CHECKED_ENTRY(aclnnAddRelu, ANY, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), (In, other),
-                   (Scalar, alpha), (Out, out)) {
+ATEN_ENTRY(aclnnAddRelu, ANY, (In, self), (In, other), (Scalar, alpha), (Out, out, broadcast({{"self", self}, {"other", other}}))) {
     add_scaled(out, self, other, alpha);
     out.relu_();
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceAddRelu, ANY, require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}),
-                   (Out, selfRef), (In, other), (Scalar, alpha)) {
+ATEN_ENTRY(aclnnInplaceAddRelu, ANY, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"other", other}})), (In, other), (Scalar, alpha)) {
     add_scaled(selfRef, selfRef, other, alpha);
     selfRef.relu_();
 }

@@ -1,9 +1,12 @@
 // Functions of one tensor, element by element. Half types are computed in float32.
 #include <ATen/ATen.h>
 
+#include "engine/aten/adapter/results.h"
 #include "engine/aten/adapter/tables.h"
 
 #define ATEN_FAMILY "pointwise unary"
+using namespace torch_aclnn::host::aten;
+
 UNARY(aclnnAbs, NUMBERS, at::abs_out)
 UNARY(aclnnNeg, FLOATING | DOUBLE | INT8 | INT32 | INT64 | COMPLEX, at::neg_out)
 UNARY(aclnnSign, NUMBERS, at::sgn_out)
@@ -79,48 +82,52 @@ UNARY_INPLACE(aclnnInplaceSinc, ANY, at::sinc_out)
 UNARY(aclnnSignbit, ANY, at::signbit_out)
 UNARY(aclnnIsPosInf, NUMBERS, at::isposinf_out)
 UNARY(aclnnIsNegInf, NUMBERS, at::isneginf_out)
-ATEN_ENTRY(aclnnIsFinite, NUMBERS, (In, self), (Out, out)) {
-    out.copy_(at::isfinite(self));
+ATEN_ENTRY(aclnnIsFinite, NUMBERS, (In, self), (Out, out, shaped_like(self))) {
+    write(out, at::isfinite(self));
 }
 
-ATEN_ENTRY(aclnnRoundDecimals, NUMBERS, (In, self), (Int, decimals), (Out, out)) {
+ATEN_ENTRY(aclnnRoundDecimals, NUMBERS, (In, self), (Int, decimals), (Out, out, shaped_like(self))) {
     at::round_out(out, self, decimals);
 }
-ATEN_ENTRY(aclnnInplaceRoundDecimals, NUMBERS, (Out, selfRef), (Int, decimals)) {
+ATEN_ENTRY(aclnnInplaceRoundDecimals, NUMBERS, (InOut, selfRef), (Int, decimals)) {
     selfRef.round_(decimals);
 }
 
-ATEN_ENTRY(aclnnNanToNum, NUMBERS, (In, self), (Float, nan), (Float, posinf), (Float, neginf), (Out, out)) {
+ATEN_ENTRY(aclnnNanToNum, NUMBERS, (In, self), (Float, nan), (Float, posinf), (Float, neginf), (Out, out, shaped_like(self))) {
     at::nan_to_num_out(out, self, nan, posinf, neginf);
 }
-ATEN_ENTRY(aclnnInplaceNanToNum, NUMBERS, (Out, selfRef), (Float, nan), (Float, posinf), (Float, neginf)) {
+ATEN_ENTRY(aclnnInplaceNanToNum, NUMBERS, (InOut, selfRef), (Float, nan), (Float, posinf), (Float, neginf)) {
     selfRef.nan_to_num_(nan, posinf, neginf);
 }
 
-ATEN_ENTRY(aclnnClamp, NUMBERS, (In, self), (OptScalar, clipValueMin), (OptScalar, clipValueMax), (Out, out)) {
+ATEN_ENTRY(aclnnClamp, NUMBERS, (In, self), (OptScalar, clipValueMin), (OptScalar, clipValueMax), (Out, out, shaped_like(self))) {
     at::clamp_out(out, self, clipValueMin, clipValueMax);
 }
-ATEN_ENTRY(aclnnClampTensor, NUMBERS, (In, self), (OptIn, clipValueMin), (OptIn, clipValueMax), (Out, out)) {
+static Expected clamped(const at::Tensor& self, const std::optional<at::Tensor>& least, const std::optional<at::Tensor>& most) {
+    return broadcast({{"self", self}, {"clipValueMin", least.value_or(self)}, {"clipValueMax", most.value_or(self)}});
+}
+ATEN_ENTRY(aclnnClampTensor, NUMBERS, (In, self), (OptIn, clipValueMin), (OptIn, clipValueMax),
+           (Out, out, clamped(self, clipValueMin, clipValueMax))) {
     at::clamp_out(out, self, clipValueMin, clipValueMax);
 }
-ATEN_ENTRY(aclnnClampMax, NUMBERS, (In, self), (Scalar, clipValueMax), (Out, out)) {
+ATEN_ENTRY(aclnnClampMax, NUMBERS, (In, self), (Scalar, clipValueMax), (Out, out, shaped_like(self))) {
     at::clamp_max_out(out, self, clipValueMax);
 }
-ATEN_ENTRY(aclnnClampMin, NUMBERS, (In, self), (Scalar, clipValueMin), (Out, out)) {
+ATEN_ENTRY(aclnnClampMin, NUMBERS, (In, self), (Scalar, clipValueMin), (Out, out, shaped_like(self))) {
     at::clamp_min_out(out, self, clipValueMin);
 }
-ATEN_ENTRY(aclnnClampMaxTensor, NUMBERS, (In, self), (In, bound), (Out, out)) {
+ATEN_ENTRY(aclnnClampMaxTensor, NUMBERS, (In, self), (In, bound), (Out, out, broadcast({{"self", self}, {"bound", bound}}))) {
     at::clamp_max_out(out, self, bound);
 }
-ATEN_ENTRY(aclnnClampMinTensor, NUMBERS, (In, self), (In, bound), (Out, out)) {
+ATEN_ENTRY(aclnnClampMinTensor, NUMBERS, (In, self), (In, bound), (Out, out, broadcast({{"self", self}, {"bound", bound}}))) {
     at::clamp_min_out(out, self, bound);
 }
-ATEN_ENTRY(aclnnInplaceClampMax, NUMBERS, (Out, selfRef), (Scalar, clipValueMax)) {
+ATEN_ENTRY(aclnnInplaceClampMax, NUMBERS, (InOut, selfRef), (Scalar, clipValueMax)) {
     selfRef.clamp_max_(clipValueMax);
 }
-ATEN_ENTRY(aclnnInplaceClampMaxTensor, NUMBERS, (Out, selfRef), (In, bound)) {
+ATEN_ENTRY(aclnnInplaceClampMaxTensor, NUMBERS, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"bound", bound}})), (In, bound)) {
     selfRef.clamp_max_(bound);
 }
-ATEN_ENTRY(aclnnInplaceClampMinTensor, NUMBERS, (Out, selfRef), (In, bound)) {
+ATEN_ENTRY(aclnnInplaceClampMinTensor, NUMBERS, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"bound", bound}})), (In, bound)) {
     selfRef.clamp_min_(bound);
 }

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/indices.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/max_pool_mask.h"
+#include "engine/runtime/config/config.h"
 
 #define ATEN_FAMILY "pooling"
 using namespace torch_aclnn::host;
@@ -17,13 +19,91 @@ std::optional<int64_t> divisor(int64_t override) {
     return override == 0 ? std::nullopt : std::optional(override);
 }
 
+using Int128 = __int128;  // attributes may have any size
+
+// The value of one direction; a single value applies to all.
+int64_t at_direction(at::IntArrayRef values, size_t d) {
+    return values[values.size() == 1 ? 0 : d];
+}
+
 // A window lies within the padded input, and at least half of it within the input itself.
 void require_half(at::IntArrayRef padding, at::IntArrayRef kernel, at::IntArrayRef dilation) {
-    const auto at = [](at::IntArrayRef values, size_t d) { return values[values.size() == 1 ? 0 : d]; };
-    for (size_t d = 0; d < std::max(padding.size(), kernel.size()); d++) {
-        const int64_t largest = ((at(kernel, d) - 1) * at(dilation, d) + 1) / 2;
-        if (at(padding, d) > largest) refuse("padding", c10::str("at most half of the window, ", largest), c10::str(at(padding, d)));
+    for (size_t d = 0; d < std::max({padding.size(), kernel.size(), dilation.size()}); d++) {
+        const Int128 largest = (Int128(at_direction(kernel, d) - 1) * at_direction(dilation, d) + 1) / 2;
+        if (at_direction(padding, d) > largest)
+            refuse("padding", c10::str("at most half of the window, ", int64_t(largest)), c10::str(at_direction(padding, d)));
     }
+}
+
+// Channels and so many directions, with a batch or without. Only the batch may be empty; `from` is the first of the other dimensions.
+void require_planes(const at::Tensor& self, int64_t directions, int64_t from) {
+    const at::IntArrayRef sizes = self.sizes();
+    if (self.dim() != directions + 1 && self.dim() != directions + 2)
+        refuse("self", c10::str(directions + 1, " or ", directions + 2, " dimensions"), c10::str("shape ", sizes));
+    for (int64_t d = from; d < 0; d++)
+        if (self.size(d) == 0) refuse("self", "at least one element in each dimension but the batch", c10::str("shape ", sizes));
+}
+
+// How many windows fit, where the last one may lie partly behind the padded input in ceil mode.
+int64_t windows(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
+    const Int128 steps = Int128(size) + 2 * Int128(padding) - Int128(dilation) * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
+    if (steps < 0) return 0;
+    const Int128 count = steps / stride + 1;
+    return static_cast<int64_t>(ceil_mode && (count - 1) * stride >= Int128(size) + padding ? count - 1 : count);
+}
+
+// The result of pooling by windows.
+Expected pooled(const at::Tensor& self, size_t directions, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
+                at::IntArrayRef dilation, bool ceil_mode) {
+    require_planes(self, static_cast<int64_t>(directions), -1 - static_cast<int64_t>(directions));
+    Expected expected = like(self);
+    for (size_t d = 0; d < directions; d++) {
+        int64_t& size = expected.sizes[expected.sizes.size() - directions + d];
+        size = windows(size, at_direction(kernel, d), at_direction(stride.empty() ? kernel : stride, d), at_direction(padding, d),
+                       at_direction(dilation, d), ceil_mode);
+        if (size == 0) refuse("self", "room for a window in each direction", c10::str("shape ", self.sizes()));
+    }
+    return expected;
+}
+
+// With the last dimensions of other sizes.
+Expected with_planes(const at::Tensor& self, at::IntArrayRef sizes) {
+    Expected expected = like(self);
+    std::copy(sizes.begin(), sizes.end(), expected.sizes.end() - static_cast<int64_t>(sizes.size()));
+    return expected;
+}
+// The mean of no elements is refused, but there may be no channels.
+Expected adaptively_averaged(const at::Tensor& self, at::IntArrayRef sizes) {
+    require_planes(self, static_cast<int64_t>(sizes.size()), -static_cast<int64_t>(sizes.size()));
+    return with_planes(self, sizes);
+}
+Expected adaptively_maximised(const at::Tensor& self, at::IntArrayRef sizes) {
+    require_planes(self, static_cast<int64_t>(sizes.size()), 1 - self.dim());
+    return with_planes(self, sizes);
+}
+// A gradient has the sizes of the result.
+Expected adaptive_gradient(const at::Tensor& self, const at::Tensor& grad, int64_t directions) {
+    require_planes(self, directions, 1 - self.dim());
+    if (grad.dim() != self.dim()) refuse("gradOutput", c10::str(self.dim(), " dimensions"), c10::str("shape ", grad.sizes()));
+    return with_planes(self, grad.sizes().slice(grad.dim() - directions));
+}
+
+// Flat positions in planes or volumes of those sizes, on which ATen relies.
+at::Tensor positions_in(at::IntArrayRef sizes, const at::Tensor& indices) {
+    const at::Tensor positions = indices.to(at::kLong).contiguous();
+    require_indices("indices", positions, c10::multiply_integers(sizes));
+    return positions;
+}
+at::Tensor positions_in(const at::Tensor& self, int64_t directions, const at::Tensor& indices) {
+    return positions_in(self.sizes().slice(self.dim() - directions), indices);
+}
+
+// Each element goes to its position, which works for all data types.
+at::Tensor unpooled(const at::Tensor& self, const at::Tensor& indices, at::IntArrayRef sizes, const at::Tensor& out) {
+    const auto directions = static_cast<int64_t>(sizes.size());
+    const auto flat = [&](const at::Tensor& tensor) { return tensor.flatten(-directions, -1); };
+    const at::Tensor places = flat(at::zeros(out.sizes(), self.options()));
+    return places.scatter(-1, flat(positions_in(sizes, indices)), flat(self)).view(out.sizes());
 }
 
 // Found on Ascend910B and Ascend310B, of which the document does not tell.
@@ -68,52 +148,60 @@ using AutoPad = Between<int64_t, 0, 0>;  // as the pads say
 
 ATEN_CHECKED_ENTRY(aclnnAvgPool2d, FLOATING, (require_half(padding, kernelSize, 1), require_precision(self, cubeMathType)), (In, self),
                    (Steps<2>, kernelSize), (OptSteps<2>, stride), (Pads<2>, padding), (Bool, ceilMode), (Bool, countIncludePad),
-                   (Int, divisorOverride), (CubeMathType, cubeMathType), (Out, out)) {
+                   (Int, divisorOverride), (CubeMathType, cubeMathType),
+                   (Out, out, pooled(self, 2, kernelSize, stride, padding, 1, ceilMode))) {
     write(out, at::avg_pool2d(upcast(self), kernelSize, stride, padding, ceilMode, countIncludePad, divisor(divisorOverride)));
 }
 ATEN_CHECKED_ENTRY(aclnnAvgPool3d, ANY, require_half(padding, kernelSize, 1), (In, self), (Steps<3>, kernelSize), (OptSteps<3>, stride),
-                   (Pads<3>, padding), (Bool, ceilMode), (Bool, countIncludePad), (Int, divisorOverride), (Out, out)) {
+                   (Pads<3>, padding), (Bool, ceilMode), (Bool, countIncludePad), (Int, divisorOverride),
+                   (Out, out, pooled(self, 3, kernelSize, stride, padding, 1, ceilMode))) {
     write(out, at::avg_pool3d(upcast(self), kernelSize, stride, padding, ceilMode, countIncludePad, divisor(divisorOverride)));
 }
 
-ATEN_ENTRY(aclnnAdaptiveAvgPool2d, FLOATING, (In, self), (Sizes<2>, outputSize), (Out, out)) {
+ATEN_ENTRY(aclnnAdaptiveAvgPool2d, FLOATING, (In, self), (Sizes<2>, outputSize), (Out, out, adaptively_averaged(self, outputSize))) {
     write(out, at::_adaptive_avg_pool2d(upcast(self), outputSize));
 }
-ATEN_ENTRY(aclnnAdaptiveAvgPool3d, FLOATING, (In, self), (Sizes<3>, outputSize), (Out, out)) {
+ATEN_ENTRY(aclnnAdaptiveAvgPool3d, FLOATING, (In, self), (Sizes<3>, outputSize), (Out, out, adaptively_averaged(self, outputSize))) {
     write(out, at::_adaptive_avg_pool3d(upcast(self), outputSize));
 }
 
-ATEN_ENTRY(aclnnAdaptiveMaxPool2d, ANY, (In, self), (Sizes<2>, outputSize), (Out, outputOut), (Out, indicesOut)) {
+ATEN_ENTRY(aclnnAdaptiveMaxPool2d, ANY, (In, self), (Sizes<2>, outputSize), (Out, outputOut, adaptively_maximised(self, outputSize)),
+           (Out, indicesOut, shaped_like(outputOut))) {
     const auto [maxima, indices] = at::adaptive_max_pool2d(upcast(self), outputSize);
     write(outputOut, maxima);
     write(indicesOut, indices);
 }
-ATEN_ENTRY(aclnnAdaptiveMaxPool2dBackward, ANY, (In, gradOutput), (In, self), (In, indices), (Out, gradInput)) {
-    write(gradInput, at::adaptive_max_pool2d_backward(upcast(gradOutput), upcast(self), indices.to(at::kLong)));
+ATEN_ENTRY(aclnnAdaptiveMaxPool2dBackward, ANY, (In, gradOutput, adaptive_gradient(self, gradOutput, 2)), (In, self),
+           (In, indices, shaped_like(gradOutput)), (Out, gradInput, like(self))) {
+    write(gradInput, at::adaptive_max_pool2d_backward(upcast(gradOutput), upcast(self), positions_in(self, 2, indices)));
 }
 
-ATEN_ENTRY(aclnnAdaptiveMaxPool3d, FLOATING | DOUBLE, (In, self), (Sizes<3>, outputSize), (Out, outputOut), (Out, indicesOut)) {
+ATEN_ENTRY(aclnnAdaptiveMaxPool3d, FLOATING | DOUBLE, (In, self), (Sizes<3>, outputSize),
+           (Out, outputOut, adaptively_maximised(self, outputSize)), (Out, indicesOut, shaped_like(outputOut))) {
     const auto [maxima, indices] = at::adaptive_max_pool3d(upcast(self), outputSize);
     write(outputOut, maxima);
     write(indicesOut, indices);
 }
-ATEN_ENTRY(aclnnAdaptiveMaxPool3dBackward, FLOATING | DOUBLE, (In, gradOutput), (In, self), (In, indices), (Out, gradInput)) {
-    write(gradInput, at::adaptive_max_pool3d_backward(upcast(gradOutput), upcast(self), indices.to(at::kLong)));
+ATEN_ENTRY(aclnnAdaptiveMaxPool3dBackward, FLOATING | DOUBLE, (In, gradOutput, adaptive_gradient(self, gradOutput, 3)), (In, self),
+           (In, indices, shaped_like(gradOutput)), (Out, gradInput, like(self))) {
+    write(gradInput, at::adaptive_max_pool3d_backward(upcast(gradOutput), upcast(self), positions_in(self, 3, indices)));
 }
 
-// The form that torch_npu uses on the A2: it calls the mask "indices", and only the backward reads it.
+// The form that torch_npu uses on the A2: it calls the mask "indices", and only the backward reads it. How large a plane of it is does not
+// follow from the result alone: see require_mask.
 ATEN_CHECKED_ENTRY(aclnnMaxPool2dWithMask, FLOATING,
                    (require_half(padding, kernelSize, dilation), require_mask(indices, out.sizes(), kernelSize)), (In, self),
-                   (Steps<2>, kernelSize), (OptSteps<2>, stride), (Pads<2>, padding), (Steps<2>, dilation), (Bool, ceilMode), (Out, out),
-                   (Out, indices)) {
+                   (Steps<2>, kernelSize), (OptSteps<2>, stride), (Pads<2>, padding), (Steps<2>, dilation), (Bool, ceilMode),
+                   (Out, out, pooled(self, 2, kernelSize, stride, padding, dilation, ceilMode)), (Out, indices, any_shape())) {
     const auto [maxima, positions] = at::max_pool2d_with_indices(upcast(self), kernelSize, stride, padding, dilation, ceilMode);
     write(out, maxima);
     MaxPoolMask(self, positions.sizes(), kernelSize, stride, padding, dilation).store(positions, indices);
 }
 ATEN_CHECKED_ENTRY(aclnnMaxPool2dWithMaskBackward, FLOATING,
-                   (require_half(padding, kernelSize, dilation), require_mask(indices, gradOutput.sizes(), kernelSize)), (In, gradOutput),
-                   (In, self), (In, indices), (Steps<2>, kernelSize), (OptSteps<2>, stride), (Pads<2>, padding), (Steps<2>, dilation),
-                   (Bool, ceilMode), (Out, gradInput)) {
+                   (require_half(padding, kernelSize, dilation), require_mask(indices, gradOutput.sizes(), kernelSize)),
+                   (In, gradOutput, pooled(self, 2, kernelSize, stride, padding, dilation, ceilMode)), (In, self), (In, indices),
+                   (Steps<2>, kernelSize), (OptSteps<2>, stride), (Pads<2>, padding), (Steps<2>, dilation), (Bool, ceilMode),
+                   (Out, gradInput, like(self))) {
     const at::Tensor positions = MaxPoolMask(self, gradOutput.sizes(), kernelSize, stride, padding, dilation).load(indices);
     write(gradInput, at::max_pool2d_with_indices_backward(upcast(gradOutput), upcast(self), kernelSize, stride, padding, dilation, ceilMode,
                                                           positions));
@@ -121,42 +209,48 @@ ATEN_CHECKED_ENTRY(aclnnMaxPool2dWithMaskBackward, FLOATING,
 
 // Here the indices are ATen's: flat positions in the plane.
 ATEN_CHECKED_ENTRY(aclnnMaxPool2dWithIndices, FLOATING, require_half(padding, kernelSize, dilation), (In, self), (Steps<2>, kernelSize),
-                   (OptSteps<2>, stride), (Pads<2>, padding), (Steps<2>, dilation), (Bool, ceilMode), (Out, out), (Out, indices)) {
+                   (OptSteps<2>, stride), (Pads<2>, padding), (Steps<2>, dilation), (Bool, ceilMode),
+                   (Out, out, pooled(self, 2, kernelSize, stride, padding, dilation, ceilMode)), (Out, indices, shaped_like(out))) {
     const auto [maxima, positions] = at::max_pool2d_with_indices(upcast(self), kernelSize, stride, padding, dilation, ceilMode);
     write(out, maxima);
     write(indices, positions);
 }
-ATEN_CHECKED_ENTRY(aclnnMaxPool2dWithIndicesBackward, FLOATING, require_half(padding, kernelSize, dilation), (In, gradOutput), (In, self),
-                   (In, indices), (Steps<2>, kernelSize), (OptSteps<2>, stride), (Pads<2>, padding), (Steps<2>, dilation), (Bool, ceilMode),
-                   (Out, gradInput)) {
+ATEN_CHECKED_ENTRY(aclnnMaxPool2dWithIndicesBackward, FLOATING, require_half(padding, kernelSize, dilation),
+                   (In, gradOutput, pooled(self, 2, kernelSize, stride, padding, dilation, ceilMode)), (In, self),
+                   (In, indices, shaped_like(gradOutput)), (Steps<2>, kernelSize), (OptSteps<2>, stride), (Pads<2>, padding),
+                   (Steps<2>, dilation), (Bool, ceilMode), (Out, gradInput, like(self))) {
     write(gradInput, at::max_pool2d_with_indices_backward(upcast(gradOutput), upcast(self), kernelSize, stride, padding, dilation, ceilMode,
-                                                          indices.to(at::kLong)));
+                                                          positions_in(self, 2, indices)));
 }
 
 ATEN_CHECKED_ENTRY(aclnnMaxPool, FLOAT | FLOAT16, require_max_pool(kernelShape, pads, dilations), (In, self), (Steps<2>, kernelShape),
-                   (OptSteps<2>, strides), (AutoPad, autoPad), (Ints, pads), (Ints, dilations), (Int, ceilMode), (Out, out)) {
+                   (OptSteps<2>, strides), (AutoPad, autoPad), (Ints, pads), (Ints, dilations), (Int, ceilMode),
+                   (Out, out, pooled(self, 2, kernelShape, strides, directions(pads), 1, ceilMode != 0))) {
     write(out, at::max_pool2d(self, kernelShape, strides, directions(pads), 1, ceilMode != 0));
 }
 
 // Flat positions in the volume.
 ATEN_CHECKED_ENTRY(aclnnMaxPool3dWithArgmax, FLOATING, require_half(padding, kernelSize, dilation), (In, self), (Steps<3>, kernelSize),
-                   (OptSteps<3>, stride), (Pads<3>, padding), (Steps<3>, dilation), (Bool, ceilMode), (Out, out), (Out, indices)) {
+                   (OptSteps<3>, stride), (Pads<3>, padding), (Steps<3>, dilation), (Bool, ceilMode),
+                   (Out, out, pooled(self, 3, kernelSize, stride, padding, dilation, ceilMode)), (Out, indices, shaped_like(out))) {
     const auto [maxima, positions] = at::max_pool3d_with_indices(upcast(self), kernelSize, stride, padding, dilation, ceilMode);
     write(out, maxima);
     write(indices, positions);
 }
-ATEN_CHECKED_ENTRY(aclnnMaxPool3dWithArgmaxBackward, FLOATING, require_half(padding, kernelSize, dilation), (In, gradOutput), (In, self),
-                   (In, indices), (Steps<3>, kernelSize), (OptSteps<3>, stride), (Pads<3>, padding), (Steps<3>, dilation), (Bool, ceilMode),
-                   (Out, gradInput)) {
+ATEN_CHECKED_ENTRY(aclnnMaxPool3dWithArgmaxBackward, FLOATING, require_half(padding, kernelSize, dilation),
+                   (In, gradOutput, pooled(self, 3, kernelSize, stride, padding, dilation, ceilMode)), (In, self),
+                   (In, indices, shaped_like(gradOutput)), (Steps<3>, kernelSize), (OptSteps<3>, stride), (Pads<3>, padding),
+                   (Steps<3>, dilation), (Bool, ceilMode), (Out, gradInput, like(self))) {
     write(gradInput, at::max_pool3d_with_indices_backward(upcast(gradOutput), upcast(self), kernelSize, stride, padding, dilation, ceilMode,
-                                                          indices.to(at::kLong)));
+                                                          positions_in(self, 3, indices)));
 }
 
-ATEN_CHECKED_ENTRY(aclnnMaxUnpool2d, REAL, require_unpooling_indices(indices), (In, self), (In, indices), (Sizes<2>, outputSize),
-                   (Out, out)) {
-    write(out, at::max_unpool2d(upcast(self), indices.to(at::kLong), outputSize));
+ATEN_CHECKED_ENTRY(aclnnMaxUnpool2d, REAL, require_unpooling_indices(indices), (In, self), (In, indices, shaped_like(self)),
+                   (Sizes<2>, outputSize), (Out, out, adaptively_maximised(self, outputSize))) {
+    write(out, unpooled(self, indices, outputSize, out));
 }
-ATEN_CHECKED_ENTRY(aclnnMaxUnpool3d, REAL, require_unpooling_indices(indices), (In, self), (In, indices), (Sizes<3>, outputSize),
-                   (PositiveSizes<3>, stride), (Exactly<3>, padding), (Out, out)) {
-    write(out, at::max_unpool3d(upcast(self), indices.to(at::kLong), outputSize, stride, padding));
+ATEN_CHECKED_ENTRY(aclnnMaxUnpool3d, REAL, require_unpooling_indices(indices), (In, self), (In, indices, shaped_like(self)),
+                   (Sizes<3>, outputSize), (PositiveSizes<3>, stride), (Exactly<3>, padding),
+                   (Out, out, adaptively_maximised(self, outputSize))) {
+    write(out, unpooled(self, indices, outputSize, out));
 }

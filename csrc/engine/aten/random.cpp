@@ -15,7 +15,9 @@ namespace {
 
 // Without replacement, no more than there are.
 void require_draws(int64_t draws, bool replacement, const at::Tensor& self) {
-    const int64_t categories = self.dim() == 0 ? 0 : self.size(-1);
+    if (self.dim() < 1 || self.dim() > 2 || self.size(-1) == 0)
+        torch_aclnn::host::refuse("self", "1 or 2 dimensions, and at least one category", c10::str("shape ", self.sizes()));
+    const int64_t categories = self.size(-1);
     if (!replacement && draws > categories)
         torch_aclnn::host::refuse("numsamples", c10::str("at most the ", categories, " categories, without replacement"), c10::str(draws));
 }
@@ -56,41 +58,47 @@ namespace torch_aclnn::host::aten::kind {
 using Number = Kind<const aclTensor*, at::Tensor, const at::Tensor&, read_number>;
 }  // namespace torch_aclnn::host::aten::kind
 
-ATEN_ENTRY(aclnnInplaceNormal, FLOATING | DOUBLE | COMPLEX, (Out, selfRef), (Float, mean), (Float, std), (Int, seed), (Int, offset)) {
+ATEN_ENTRY(aclnnInplaceNormal, FLOATING | DOUBLE | COMPLEX, (InOut, selfRef), (Float, mean), (Float, std), (Int, seed), (Int, offset)) {
     selfRef.copy_(normal(selfRef.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
 }
-ATEN_ENTRY(aclnnNormalFloatFloat, FLOATING | DOUBLE | COMPLEX, (Float, mean), (Float, std), (Int, seed), (Int, offset), (Out, out)) {
+// The caller chooses the shape.
+ATEN_ENTRY(aclnnNormalFloatFloat, FLOATING | DOUBLE | COMPLEX, (Float, mean), (Float, std), (Int, seed), (Int, offset),
+           (Out, out, any_shape())) {
     out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
 }
-ATEN_ENTRY(aclnnNormalTensorFloat, FLOATING | DOUBLE | COMPLEX, (In, mean), (Float, std), (Int, seed), (Int, offset), (Out, out)) {
+ATEN_ENTRY(aclnnNormalTensorFloat, FLOATING | DOUBLE | COMPLEX, (In, mean), (Float, std), (Int, seed), (Int, offset),
+           (Out, out, shaped_like(mean))) {
     out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
 }
-ATEN_ENTRY(aclnnNormalFloatTensor, FLOATING | DOUBLE | COMPLEX, (Float, mean), (In, std), (Int, seed), (Int, offset), (Out, out)) {
+ATEN_ENTRY(aclnnNormalFloatTensor, FLOATING | DOUBLE | COMPLEX, (Float, mean), (In, std), (Int, seed), (Int, offset),
+           (Out, out, shaped_like(std))) {
     out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
 }
-ATEN_ENTRY(aclnnNormalTensorTensor, FLOATING | DOUBLE | COMPLEX, (In, mean), (In, std), (Int, seed), (Int, offset), (Out, out)) {
+ATEN_ENTRY(aclnnNormalTensorTensor, FLOATING | DOUBLE | COMPLEX, (In, mean), (In, std), (Int, seed), (Int, offset),
+           (Out, out, broadcast({{"mean", mean}, {"std", std}}))) {
     out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
 }
 
-ATEN_ENTRY(aclnnInplaceUniform, ANY, (Out, selfRef), (Double, from), (Double, to), (Int, seed), (Int, offset)) {
+ATEN_ENTRY(aclnnInplaceUniform, ANY, (InOut, selfRef), (Double, from), (Double, to), (Int, seed), (Int, offset)) {
     fill_uniform(selfRef, from, to, {uint64_t(seed), uint64_t(offset)});
 }
 
-ATEN_ENTRY(aclnnInplaceRandom, ANY, (Out, selfRef), (Int, from), (Int, to), (Int, seed), (Int, offset)) {
+ATEN_ENTRY(aclnnInplaceRandom, ANY, (InOut, selfRef), (Int, from), (Int, to), (Int, seed), (Int, offset)) {
     fill_random(selfRef, from, to, {uint64_t(seed), uint64_t(offset)});
 }
 
-ATEN_ENTRY(aclnnInplaceBernoulli, FLOATING | DOUBLE | COMPLEX, (Out, selfRef), (Scalar, prob), (Int, seed), (Int, offset)) {
+ATEN_ENTRY(aclnnInplaceBernoulli, FLOATING | DOUBLE | COMPLEX, (InOut, selfRef), (Scalar, prob), (Int, seed), (Int, offset)) {
     const PhiloxStream stream(seed, offset);
     const double p = prob.toDouble();
     selfRef.copy_(drawn<bool>(selfRef.sizes(), [&](int64_t i) { return stream.uniform(i) < p; }));
 }
-ATEN_ENTRY(aclnnInplaceBernoulliTensor, FLOATING | DOUBLE | COMPLEX, (Out, selfRef), (In, prob), (Int, seed), (Int, offset)) {
+ATEN_ENTRY(aclnnInplaceBernoulliTensor, FLOATING | DOUBLE | COMPLEX, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"prob", prob}})),
+           (In, prob), (Int, seed), (Int, offset)) {
     const PhiloxStream stream(seed, offset);
     selfRef.copy_(drawn<double>(selfRef.sizes(), [&](int64_t i) { return stream.uniform(i); }) < prob.to(at::kDouble));
 }
 
-ATEN_ENTRY(aclnnRandperm, ANY, (NotNegative, n), (Int, seed), (Int, offset), (Out, out)) {
+ATEN_ENTRY(aclnnRandperm, ANY, (NotNegative, n), (Int, seed), (Int, offset), (Out, out, shape({n}))) {
     const PhiloxStream stream(seed, offset);
     at::Tensor order = at::arange(n, at::kLong);
     int64_t* const first = order.data_ptr<int64_t>();
@@ -99,50 +107,54 @@ ATEN_ENTRY(aclnnRandperm, ANY, (NotNegative, n), (Int, seed), (Int, offset), (Ou
 }
 
 ATEN_CHECKED_ENTRY(aclnnMultinomial, FLOATING | DOUBLE | COMPLEX, require_draws(numsamples, replacement, self), (In, self),
-                   (Positive, numsamples), (Bool, replacement), (Int, seed), (Int, offset), (Out, out)) {
+                   (Positive, numsamples), (Bool, replacement), (Int, seed), (Int, offset),
+                   (Out, out, with_size(self.sizes(), -1, numsamples))) {
     write_multinomial(out, self, numsamples, replacement, {uint64_t(seed), uint64_t(offset)});
 }
 
+// A mask may have more bytes than there are bits for, as torch_npu makes it.
 ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), (Shape, shape), (Probability, prob), (Int, seed),
-                   (Int, offset), (DType, dataType), (Out, out)) {
+                   (Int, offset), (DType, dataType), (Out, out, any_shape())) {
     write(out, drawn_dropout_mask(out.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - prob));
 }
 
 // Random numbers with the seed and the offset in device memory, where torch_npu changes them between the replays of a graph: so each
 // replay draws other numbers.
-ATEN_ENTRY(aclnnInplaceNormalTensor, REAL | BOOL, (Out, selfRef), (Float, mean), (Float, std), (Number, seedTensor), (Number, offsetTensor),
-           (Int, offset)) {
+ATEN_ENTRY(aclnnInplaceNormalTensor, REAL | BOOL, (InOut, selfRef), (Float, mean), (Float, std), (Number, seedTensor),
+           (Number, offsetTensor), (Int, offset)) {
     selfRef.copy_(normal(selfRef.sizes(), stream_at(seedTensor, offsetTensor, offset)) * std + mean);
 }
-ATEN_ENTRY(aclnnInplaceUniformTensor, ANY, (Out, selfRef), (Double, from), (Double, to), (Number, seedTensor), (Number, offsetTensor),
+ATEN_ENTRY(aclnnInplaceUniformTensor, ANY, (InOut, selfRef), (Double, from), (Double, to), (Number, seedTensor), (Number, offsetTensor),
            (Int, offset)) {
     fill_uniform(selfRef, from, to, stream_at(seedTensor, offsetTensor, offset));
 }
-ATEN_ENTRY(aclnnInplaceRandomTensor, ANY, (Out, selfRef), (Int, from), (Int, to), (Number, seedTensor), (Number, offsetTensor),
+ATEN_ENTRY(aclnnInplaceRandomTensor, ANY, (InOut, selfRef), (Int, from), (Int, to), (Number, seedTensor), (Number, offsetTensor),
            (Int, offset)) {
     fill_random(selfRef, from, to, stream_at(seedTensor, offsetTensor, offset));
 }
 ATEN_CHECKED_ENTRY(aclnnMultinomialTensor, FLOATING | DOUBLE | COMPLEX, require_draws(numsamples, replacement, self), (In, self),
-                   (Positive, numsamples), (Bool, replacement), (Number, seedTensor), (Number, offsetTensor), (Int, offset), (Out, out)) {
+                   (Positive, numsamples), (Bool, replacement), (Number, seedTensor), (Number, offsetTensor), (Int, offset),
+                   (Out, out, with_size(self.sizes(), -1, numsamples))) {
     write_multinomial(out, self, numsamples, replacement, stream_at(seedTensor, offsetTensor, offset));
 }
 ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2Tensor, INT64, require_bits("out", out, shape), (Shape, shape), (Probability, prob),
-                   (Number, seedTensor), (Number, offsetTensor), (Int, offset), (DType, dataType), (Out, out)) {
+                   (Number, seedTensor), (Number, offsetTensor), (Int, offset), (DType, dataType), (Out, out, any_shape())) {
     write(out, drawn_dropout_mask(out.sizes(), stream_at(seedTensor, offsetTensor, offset), 1 - prob));
 }
 
 // What the mask keeps is scaled, so that the expectation stays the same. The backward is the same call on the gradient.
 ATEN_CHECKED_ENTRY(aclnnDropoutDoMask, ANY, require_bits("mask", mask, self.sizes()), (In, self), (In, mask), (Probability, prob),
-                   (Out, out)) {
+                   (Out, out, like(self))) {
     const double scale = prob == 1 ? 0 : 1 / (1 - prob);
     write(out, at::where(unpacked_dropout_mask(mask, self.sizes()), upcast(self) * scale, 0));
 }
 
-ATEN_ENTRY(aclnnRReluWithNoise, ANY, (In, self), (In, noise), (Scalar, lower), (Scalar, upper), (Bool, training), (Int, seed),
-           (Int, offset), (Out, out)) {
+// Only training reads the noise.
+ATEN_ENTRY(aclnnRReluWithNoise, ANY, (In, self), (In, noise, as_many_as(training ? self : noise)), (Scalar, lower), (Scalar, upper),
+           (Bool, training), (Int, seed), (Int, offset), (Out, out, like(self))) {
     write(out, leaky(self, noise, lower.toDouble(), upper.toDouble(), training, PhiloxStream(seed, offset)));
 }
-ATEN_ENTRY(aclnnInplaceRReluWithNoise, ANY, (Out, selfRef), (In, noise), (Scalar, lower), (Scalar, upper), (Bool, training), (Int, seed),
-           (Int, offset)) {
+ATEN_ENTRY(aclnnInplaceRReluWithNoise, ANY, (InOut, selfRef), (In, noise, as_many_as(training ? selfRef : noise)), (Scalar, lower),
+           (Scalar, upper), (Bool, training), (Int, seed), (Int, offset)) {
     selfRef.copy_(leaky(selfRef, noise, lower.toDouble(), upper.toDouble(), training, PhiloxStream(seed, offset)));
 }

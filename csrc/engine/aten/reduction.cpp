@@ -14,118 +14,131 @@ static at::ScalarType product_type(const at::Tensor& out) {
     return at::isReducedFloatingType(out.scalar_type()) ? at::kFloat : out.scalar_type();
 }
 
-ATEN_ENTRY(aclnnReduceSum, NUMBERS, (In, self), (Dims, dims), (Bool, keepDims), (DType, dtype), (Out, out)) {
+static at::IntArrayRef dims_or_all(const std::optional<std::vector<int64_t>>& dims) {
+    return dims ? at::IntArrayRef(*dims) : at::IntArrayRef();
+}
+
+ATEN_ENTRY(aclnnReduceSum, NUMBERS, (In, self), (Dims, dims), (Bool, keepDims), (DType, dtype), (Out, out, reduced(self, dims, keepDims))) {
     at::sum_out(out, self, all_if_empty(dims), keepDims, out.scalar_type());
 }
-ATEN_ENTRY(aclnnReduceNansum, NUMBERS, (In, self), (Dims, dims), (Bool, keepDims), (DType, dtype), (Out, out)) {
+ATEN_ENTRY(aclnnReduceNansum, NUMBERS, (In, self), (Dims, dims), (Bool, keepDims), (DType, dtype),
+           (Out, out, reduced(self, dims, keepDims))) {
     at::nansum_out(out, self, all_if_empty(dims), keepDims, out.scalar_type());
 }
-ATEN_ENTRY(aclnnMean, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (DType, dtype), (Out, out)) {
+ATEN_ENTRY(aclnnMean, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (DType, dtype), (Out, out, reduced(self, dim, keepDim))) {
     at::mean_out(out, self, all_if_empty(dim), keepDim, out.scalar_type());
 }
-ATEN_ENTRY(aclnnProd, NUMBERS, (In, self), (DType, dtype), (Out, out)) {
+ATEN_ENTRY(aclnnProd, NUMBERS, (In, self), (DType, dtype), (Out, out, one_value())) {
     out.copy_(at::prod(self, product_type(out)));
 }
-ATEN_ENTRY(aclnnProdDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (DType, dtype), (Out, out)) {
+ATEN_ENTRY(aclnnProdDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (DType, dtype), (Out, out, reduced(self, dim, keepDim))) {
     out.copy_(at::prod(self, dim, keepDim, product_type(out)));
 }
-ATEN_ENTRY(aclnnLogSumExp, FLOATING | INTEGRAL | BOOL, (In, self), (Dims, dims), (Bool, keepDim), (Out, out)) {
+ATEN_ENTRY(aclnnLogSumExp, FLOATING | INTEGRAL | BOOL, (In, self), (Dims, dims), (Bool, keepDim),
+           (Out, out, reduced(self, dims, keepDim))) {
     out.copy_(at::logsumexp(upcast(self), dims, keepDim));
 }
-ATEN_ENTRY(aclnnTrace, ANY, (In, self), (Out, out)) {
+ATEN_ENTRY(aclnnTrace, ANY, (In, self), (Out, out, one_value())) {
     out.copy_(at::trace(self));
 }
 
 // Extremes.
-ATEN_ENTRY(aclnnMax, NUMBERS, (In, self), (Out, out)) {
+ATEN_ENTRY(aclnnMax, NUMBERS, (In, self), (Out, out, one_value())) {
     out.copy_(at::max(self));
 }
-ATEN_ENTRY(aclnnMin, NUMBERS, (In, self), (Out, out)) {
+ATEN_ENTRY(aclnnMin, NUMBERS, (In, self), (Out, out, one_value())) {
     out.copy_(at::min(self));
 }
-ATEN_ENTRY(aclnnAmax, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out)) {
+ATEN_ENTRY(aclnnAmax, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, reduced(self, dim, keepDim))) {
     at::amax_out(out, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnAmin, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out)) {
+ATEN_ENTRY(aclnnAmin, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, reduced(self, dim, keepDim))) {
     at::amin_out(out, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnMaxDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, out), (Out, indices)) {
+ATEN_ENTRY(aclnnMaxDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, out, reduced(self, dim, keepDim)),
+           (Out, indices, reduced(self, dim, keepDim))) {
     at::max_out(out, indices, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnMinDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, out), (Out, indices)) {
+ATEN_ENTRY(aclnnMinDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, out, reduced(self, dim, keepDim)),
+           (Out, indices, reduced(self, dim, keepDim))) {
     at::min_out(out, indices, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnArgMax, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, out)) {
+ATEN_ENTRY(aclnnArgMax, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, out, reduced(self, dim, keepdim))) {
     out.copy_(at::argmax(self, dim, keepdim));
 }
-ATEN_ENTRY(aclnnArgMin, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, out)) {
+ATEN_ENTRY(aclnnArgMin, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, out, reduced(self, dim, keepdim))) {
     out.copy_(at::argmin(self, dim, keepdim));
 }
-ATEN_ENTRY(aclnnAminmax, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, minOut), (Out, maxOut)) {
+ATEN_ENTRY(aclnnAminmax, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, minOut, reduced(self, dim, keepdim)),
+           (Out, maxOut, reduced(self, dim, keepdim))) {
     at::amin_out(minOut, self, dim, keepdim);
     at::amax_out(maxOut, self, dim, keepdim);
 }
-ATEN_ENTRY(aclnnAminmaxAll, NUMBERS, (In, self), (Out, minOut), (Out, maxOut)) {
+ATEN_ENTRY(aclnnAminmaxAll, NUMBERS, (In, self), (Out, minOut, one_value()), (Out, maxOut, one_value())) {
     at::aminmax_out(minOut, maxOut, self);
 }
-ATEN_ENTRY(aclnnAminmaxDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, minOut), (Out, maxOut)) {
+ATEN_ENTRY(aclnnAminmaxDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, minOut, reduced(self, dim, keepdim)),
+           (Out, maxOut, reduced(self, dim, keepdim))) {
     at::aminmax_out(minOut, maxOut, self, dim, keepdim);
 }
 
 // Truth.
-ATEN_ENTRY(aclnnAny, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, out)) {
+ATEN_ENTRY(aclnnAny, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, out, reduced(self, dim, keepdim))) {
     out.copy_(at::any(self, all_if_empty(dim), keepdim));
 }
-ATEN_ENTRY(aclnnAll, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, out)) {
+ATEN_ENTRY(aclnnAll, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, out, reduced(self, dim, keepdim))) {
     out.copy_(at::all(self, all_if_empty(dim), keepdim));
 }
 
 // Norms and moments.
-ATEN_ENTRY(aclnnNorm, FLOATING, (In, self), (Scalar, pScalar), (Dims, dim), (Bool, keepDim), (Out, out)) {
+ATEN_ENTRY(aclnnNorm, FLOATING, (In, self), (Scalar, pScalar), (Dims, dim), (Bool, keepDim), (Out, out, reduced(self, dim, keepDim))) {
     at::linalg_vector_norm_out(out, self, pScalar, all_if_empty(dim), keepDim, out.scalar_type());
 }
-ATEN_ENTRY(aclnnLinalgVectorNorm, ANY, (In, self), (Scalar, ord), (Dims, dims), (Bool, keepDims), (DType, dtype), (Out, out)) {
+ATEN_ENTRY(aclnnLinalgVectorNorm, ANY, (In, self), (Scalar, ord), (Dims, dims), (Bool, keepDims), (DType, dtype),
+           (Out, out, reduced(self, dims, keepDims))) {
     at::linalg_vector_norm_out(out, self, ord, all_if_empty(dims), keepDims, out.scalar_type());
 }
 // Scales what is longer than maxNorm down to it. Its output may be its input.
-ATEN_ENTRY(aclnnRenorm, FLOATING, (In, self), (PositiveScalar, p), (Dim, dim), (NotNegativeScalar, maxNorm), (Out, out)) {
+ATEN_ENTRY(aclnnRenorm, FLOATING, (In, self), (PositiveScalar, p), (Dim, dim), (NotNegativeScalar, maxNorm), (Out, out, like(self))) {
     out.copy_(at::renorm(upcast(self), p, dim, maxNorm));
 }
-ATEN_ENTRY(aclnnInplaceRenorm, FLOATING, (Out, selfRef), (PositiveScalar, p), (Dim, dim), (NotNegativeScalar, maxNorm)) {
+ATEN_ENTRY(aclnnInplaceRenorm, FLOATING, (InOut, selfRef), (PositiveScalar, p), (Dim, dim), (NotNegativeScalar, maxNorm)) {
     selfRef.copy_(at::renorm(upcast(selfRef), p, dim, maxNorm));
 }
-ATEN_ENTRY(aclnnStd, FLOATING, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, out)) {
+ATEN_ENTRY(aclnnStd, FLOATING, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, out, reduced(self, dim, keepdim))) {
     at::std_out(out, self, all_if_empty(dim), at::Scalar(correction), keepdim);
 }
-ATEN_ENTRY(aclnnVarCorrection, FLOATING, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, out)) {
+ATEN_ENTRY(aclnnVarCorrection, FLOATING, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim),
+           (Out, out, reduced(self, dim, keepdim))) {
     at::var_out(out, self, all_if_empty(dim), at::Scalar(correction), keepdim);
 }
-ATEN_ENTRY(aclnnVarMean, ANY, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, varOut), (Out, meanOut)) {
+ATEN_ENTRY(aclnnVarMean, ANY, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, varOut, reduced(self, dim, keepdim)),
+           (Out, meanOut, reduced(self, dim, keepdim))) {
     const auto [variance, mean] = at::var_mean(self, all_if_empty(dim), at::Scalar(correction), keepdim);
     varOut.copy_(variance);
     meanOut.copy_(mean);
 }
-ATEN_ENTRY(aclnnStdMeanCorrection, ANY, (In, self), (OptDims, dim), (Int, correction), (Bool, keepdim), (Out, stdOut), (Out, meanOut)) {
-    const auto dims = dim ? all_if_empty(*dim) : at::OptionalIntArrayRef();
-    const auto [deviation, mean] = at::std_mean(self, dims, at::Scalar(correction), keepdim);
+ATEN_ENTRY(aclnnStdMeanCorrection, ANY, (In, self), (OptDims, dim), (Int, correction), (Bool, keepdim),
+           (Out, stdOut, reduced(self, dims_or_all(dim), keepdim)), (Out, meanOut, reduced(self, dims_or_all(dim), keepdim))) {
+    const auto [deviation, mean] = at::std_mean(self, all_if_empty(dims_or_all(dim)), at::Scalar(correction), keepdim);
     stdOut.copy_(deviation);
     meanOut.copy_(mean);
 }
 
 // Scans. The output may be the input's memory, and a scan reads what it has written.
-ATEN_ENTRY(aclnnCumsum, NUMBERS, (In, self), (Dim, dim), (DType, dtype), (Out, out)) {
+ATEN_ENTRY(aclnnCumsum, NUMBERS, (In, self), (Dim, dim), (DType, dtype), (Out, out, shaped_like(self))) {
     out.copy_(at::cumsum(self, dim, out.scalar_type()));
 }
 ATEN_CHECKED_ENTRY(aclnnCumprod, NUMBERS, require_dim("dim", dim.toLong(), self.dim()), (In, self), (Scalar, dim), (DType, dtype),
-                   (Out, out)) {
+                   (Out, out, shaped_like(self))) {
     out.copy_(at::cumprod(self, dim.toLong(), product_type(out)));
 }
-ATEN_ENTRY(aclnnCummax, NUMBERS, (In, self), (Dim, dim), (Out, valuesOut), (Out, indicesOut)) {
+ATEN_ENTRY(aclnnCummax, NUMBERS, (In, self), (Dim, dim), (Out, valuesOut, like(self)), (Out, indicesOut, shaped_like(self))) {
     const auto [values, indices] = at::cummax(self, dim);
     valuesOut.copy_(values);
     indicesOut.copy_(indices);
 }
-ATEN_ENTRY(aclnnCummin, NUMBERS, (In, self), (Dim, dim), (Out, valuesOut), (Out, indicesOut)) {
+ATEN_ENTRY(aclnnCummin, NUMBERS, (In, self), (Dim, dim), (Out, valuesOut, like(self)), (Out, indicesOut, shaped_like(self))) {
     const auto [values, indices] = at::cummin(self, dim);
     valuesOut.copy_(values);
     indicesOut.copy_(indices);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/indices.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/triangle.h"
 
@@ -16,18 +17,98 @@ struct Position : Int {};  // beyond the ends it means the end; what is left bet
 
 namespace {
 
-// ATen leaves out tensors of shape {0}, whatever the others' rank is.
-int64_t largest_rank(at::TensorList tensors) {
-    int64_t rank = 0;
-    for (const at::Tensor& tensor : tensors) rank = std::max(rank, tensor.dim());
-    return rank;
+using torch_aclnn::host::refuse;
+
+// The data type that the tensors' promote to; none if ATen has no rule for them.
+std::optional<at::ScalarType> promoted(at::TensorList tensors) {
+    at::ScalarType type = tensors[0].scalar_type();
+    for (const at::Tensor& tensor : tensors) {
+        if (tensor.scalar_type() == type) continue;
+        if (c10::isBarebonesUnsignedType(tensor.scalar_type()) || c10::isBarebonesUnsignedType(type)) return std::nullopt;
+        type = c10::promoteTypes(type, tensor.scalar_type());
+    }
+    return type;
 }
 
-void require_repeats(at::IntArrayRef repeats, const at::Tensor& self) {
-    const bool negative = std::any_of(repeats.begin(), repeats.end(), [](int64_t repeat) { return repeat < 0; });
-    if (negative || static_cast<int64_t>(repeats.size()) < self.dim())
-        torch_aclnn::host::refuse("repeats", c10::str("numbers from 0 on for at least the ", self.dim(), " dimensions of self"),
-                                  c10::str(repeats));
+// One dimension is the sum of the tensors'. ATen leaves out tensors of shape {0}, whatever the others' rank is.
+Expected joined(at::TensorList tensors, int64_t dim) {
+    if (tensors.empty()) refuse("tensors", "at least one tensor", "none");
+    const auto is_left_out = [](const at::Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; };
+    const auto* const first = std::find_if_not(tensors.begin(), tensors.end(), is_left_out);
+    if (first == tensors.end()) return shaped_like(tensors[0]);
+    if (first->dim() == 0) refuse("tensors", "at least 1 dimension in each", "none");
+    require_dim("dim", dim, first->dim());
+    Expected expected = with_size(first->sizes(), dim, 0);
+    int64_t whole = 0;
+    for (const at::Tensor& tensor : tensors) {
+        if (is_left_out(tensor)) continue;
+        if (tensor.dim() != first->dim() || with_size(tensor.sizes(), dim, 0).sizes != expected.sizes)
+            refuse("tensors", c10::str("the shape of the first, ", first->sizes(), ", but for dimension ", dim),
+                   shape_text(tensor.sizes()));
+        if (__builtin_add_overflow(whole, tensor.size(dim), &whole))
+            refuse("tensors", "fewer than 2^63 elements", shape_text(tensor.sizes()));
+    }
+    expected = with_size(first->sizes(), dim, whole);
+    expected.type = promoted(tensors);
+    return expected;
+}
+
+// A new dimension has the tensors' number.
+Expected stacked(at::TensorList tensors, int64_t dim) {
+    if (tensors.empty()) refuse("tensors", "at least one tensor", "none");
+    const at::Tensor& first = tensors[0];
+    require_dim("dim", dim, first.dim() + 1);
+    for (const at::Tensor& tensor : tensors)
+        if (tensor.sizes() != first.sizes())
+            refuse("tensors", c10::str("the shape of the first, ", first.sizes()), shape_text(tensor.sizes()));
+    Expected expected = shaped_like(first);
+    expected.type = promoted(tensors);
+    expected.sizes.insert(expected.sizes.begin() + (dim < 0 ? dim + first.dim() + 1 : dim), static_cast<int64_t>(tensors.size()));
+    return expected;
+}
+
+// Sizes that make up the whole dimension, one for each output.
+std::vector<Expected> pieces(const at::Tensor& self, at::IntArrayRef sizes, int64_t dim) {
+    if (self.dim() == 0) refuse("self", "a dimension to split", "none");
+    require_values("splitSize", sizes, 0);
+    int64_t rest = self.size(dim);
+    std::vector<Expected> expected;
+    for (const int64_t size : sizes) {
+        rest = size > rest ? -1 : rest - size;
+        if (rest < 0) break;
+        expected.push_back(with_size(self.sizes(), dim, size));
+    }
+    if (rest != 0) refuse("splitSize", c10::str("sizes whose sum is dimension ", dim, "'s, ", self.size(dim)), c10::str(sizes));
+    return expected;
+}
+
+// Starts and ends count from the end where they are negative, and stop at it.
+Expected sliced(const at::Tensor& self, int64_t dim, int64_t start, int64_t end, int64_t step) {
+    if (self.dim() == 0) refuse("self", "a dimension to slice", "none");
+    const int64_t size = self.size(dim);
+    const int64_t first = std::clamp<int64_t>(start < 0 ? start + size : start, 0, size);
+    const int64_t length = std::clamp<int64_t>(end < 0 ? end + size : end, first, size) - first;
+    return {with_size(self.sizes(), dim, length / step + (length % step != 0)).sizes, self.scalar_type()};
+}
+
+Expected permuted(const at::Tensor& self, at::IntArrayRef dims) {
+    if (static_cast<int64_t>(dims.size()) != self.dim())
+        refuse("dims", c10::str("each of the ", self.dim(), " dimensions of self"), c10::str(dims));
+    Expected expected = like(self);
+    for (size_t d = 0; d < dims.size(); d++) expected.sizes[d] = self.size(dims[d]);
+    return expected;
+}
+
+// The repeats of the last dimensions are those of self; those before them make new dimensions.
+Expected repeated(const at::Tensor& self, at::IntArrayRef repeats) {
+    if (static_cast<int64_t>(repeats.size()) < self.dim() || std::any_of(repeats.begin(), repeats.end(), [](int64_t n) { return n < 0; }))
+        refuse("repeats", c10::str("numbers from 0 on for at least the ", self.dim(), " dimensions of self"), c10::str(repeats));
+    Expected expected(repeats, self.scalar_type());
+    const size_t before = repeats.size() - self.dim();
+    for (int64_t d = 0; d < self.dim(); d++)
+        if (__builtin_mul_overflow(repeats[before + d], self.size(d), &expected.sizes[before + d]))
+            refuse("repeats", "sizes below 2^63", c10::str(repeats));
+    return expected;
 }
 
 // Without dimensions, the input counts as flat and there is one shift.
@@ -39,107 +120,108 @@ void require_shifts(at::IntArrayRef shifts, at::IntArrayRef dims, const at::Tens
     for (const int64_t dim : dims) require_dim("dims", dim, self.dim());
 }
 
-// Sizes that make up the whole dimension, one for each output.
-void require_pieces(at::IntArrayRef sizes, int64_t dim, const at::Tensor& self, at::TensorList out) {
-    require_as_many({{"splitSize", sizes}}, {"out", out});
-    require_values("splitSize", sizes, 0);
-    const int64_t whole = self.dim() == 0 ? 0 : self.size(dim);
-    if (c10::sum_integers(sizes) != whole)
-        torch_aclnn::host::refuse("splitSize", c10::str("sizes whose sum is dimension ", dim, "'s, ", whole), c10::str(sizes));
+Expected matrices(const char* name, const at::Tensor& tensor) {
+    if (tensor.dim() < 2) refuse(name, "at least 2 dimensions", shape_text(tensor.sizes()));
+    return like(tensor);
 }
 
-void require_shape(const at::Tensor& out, at::IntArrayRef sizes) {
-    if (out.sizes() != sizes) torch_aclnn::host::refuse("out", c10::str("shape ", sizes), c10::str("shape ", out.sizes()));
+// One number for all elements, or one for each.
+Expected repeats_of(const at::Tensor& repeats, int64_t elements) {
+    return repeats.numel() == 1 && repeats.dim() <= 1 ? shaped_like(repeats) : shape({elements});
 }
-
-// Starts and ends count from the end where they are negative, and stop at it.
-void require_sliced(const at::Tensor& out, const at::Tensor& self, int64_t dim, int64_t start, int64_t end, int64_t step) {
-    if (self.dim() == 0) torch_aclnn::host::refuse("self", "a dimension to slice", "none");
-    std::vector<int64_t> sizes = self.sizes().vec();
-    int64_t& size = sizes[dim < 0 ? dim + self.dim() : dim];
-    const int64_t first = std::clamp<int64_t>(start < 0 ? start + size : start, 0, size);
-    const int64_t length = std::clamp<int64_t>(end < 0 ? end + size : end, first, size) - first;
-    size = length / step + (length % step != 0);
-    require_shape(out, sizes);
+int64_t size_of(const at::Tensor& self, int64_t dim) {
+    return self.dim() == 0 ? 1 : self.size(dim);
 }
-
-void require_permuted(const at::Tensor& out, const at::Tensor& self, at::IntArrayRef dims) {
-    if (static_cast<int64_t>(dims.size()) != self.dim())
-        torch_aclnn::host::refuse("dims", c10::str("each of the ", self.dim(), " dimensions of self"), c10::str(dims));
-    std::vector<int64_t> sizes;
-    for (const int64_t dim : dims) sizes.push_back(self.size(dim));
-    require_shape(out, sizes);
+// The size of the result, which the caller knows.
+void require_output_size(int64_t output_size, int64_t repeats, int64_t elements) {
+    int64_t expected = 0;
+    if (__builtin_mul_overflow(repeats, elements, &expected) || output_size != expected)
+        refuse("outputSize", c10::str(elements, " elements times ", repeats), c10::str(output_size));
+}
+// ATen writes as many copies as a number says before it looks at the next one.
+const at::Tensor& checked_repeats(const at::Tensor& repeats, int64_t most) {
+    require_range("repeats", repeats, 0, most == kUnbounded ? most : most + 1);
+    return repeats;
+}
+// With one number for all elements, their count follows from nothing else.
+Expected repeat_interleaved_gradient(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim, const at::Tensor& out) {
+    if (repeats.numel() != 1) return with_size(grad.sizes(), dim, repeats.numel());
+    return grad.dim() > 0 && out.dim() == grad.dim() ? with_size(grad.sizes(), dim, out.size(dim)) : like(grad);
 }
 
 }  // namespace
 
-ATEN_CHECKED_ENTRY(aclnnCat, NUMBERS, require_dim("dim", dim, largest_rank(tensors)), (Tensors, tensors), (Int, dim), (Out, out)) {
+ATEN_ENTRY(aclnnCat, NUMBERS, (Tensors, tensors), (Int, dim), (Out, out, joined(tensors, dim))) {
     at::cat_out(out, tensors, dim);
 }
-ATEN_CHECKED_ENTRY(aclnnStack, NUMBERS, require_dim("dim", dim, tensors.empty() ? 0 : tensors[0].dim() + 1), (Tensors, tensors), (Int, dim),
-                   (Out, out)) {
-    out.copy_(at::stack(tensors, dim));
+ATEN_ENTRY(aclnnStack, NUMBERS, (Tensors, tensors), (Int, dim), (Out, out, stacked(tensors, dim))) {
+    write(out, at::stack(tensors, dim));
 }
 
-ATEN_CHECKED_ENTRY(aclnnSplitWithSize, NUMBERS, require_pieces(splitSize, dim, self, out), (In, self), (Ints, splitSize), (Dim, dim),
-                   (Tensors, out)) {
-    const auto pieces = self.split_with_sizes(splitSize, dim);
-    for (size_t i = 0; i < pieces.size(); ++i) out[i].copy_(pieces[i]);
+ATEN_ENTRY(aclnnSplitWithSize, NUMBERS, (In, self), (Ints, splitSize), (Dim, dim), (Tensors, out, pieces(self, splitSize, dim))) {
+    const auto parts = self.split_with_sizes(splitSize, dim);
+    for (size_t i = 0; i < parts.size(); ++i) out[i].copy_(parts[i]);
 }
 
-ATEN_CHECKED_ENTRY(aclnnSlice, NUMBERS, require_sliced(out, self, dim, start, end, step), (In, self), (Dim, dim), (Position, start),
-                   (Position, end), (Positive, step), (Out, out)) {
-    out.copy_(self.slice(dim, start, end, step));
+ATEN_ENTRY(aclnnSlice, NUMBERS, (In, self), (Dim, dim), (Position, start), (Position, end), (Positive, step),
+           (Out, out, sliced(self, dim, start, end, step))) {
+    write(out, self.slice(dim, start, end, step));
 }
-ATEN_CHECKED_ENTRY(aclnnPermute, NUMBERS, require_permuted(out, self, dims), (In, self), (Dims, dims), (Out, out)) {
-    out.copy_(self.permute(dims));
+ATEN_ENTRY(aclnnPermute, NUMBERS, (In, self), (Dims, dims), (Out, out, permuted(self, dims))) {
+    write(out, self.permute(dims));
 }
 
-ATEN_CHECKED_ENTRY(aclnnRepeat, NUMBERS, require_repeats(repeats, self), (In, self), (Ints, repeats), (Out, out)) {
-    out.copy_(self.repeat(repeats));
+ATEN_ENTRY(aclnnRepeat, NUMBERS, (In, self), (Ints, repeats), (Out, out, repeated(self, repeats))) {
+    write(out, self.repeat(repeats));
 }
-ATEN_ENTRY(aclnnFlip, NUMBERS, (In, self), (Dims, dims), (Out, out)) {
-    out.copy_(at::flip(self, dims));
+ATEN_ENTRY(aclnnFlip, NUMBERS, (In, self), (Dims, dims), (Out, out, like(self))) {
+    write(out, at::flip(self, dims));
 }
 ATEN_CHECKED_ENTRY(aclnnRoll, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, require_shifts(shifts, dims, self), (In, self),
-                   (Ints, shifts), (Ints, dims), (Out, out)) {
-    out.copy_(at::roll(self, shifts, dims));
+                   (Ints, shifts), (Ints, dims), (Out, out, like(self))) {
+    write(out, at::roll(self, shifts, dims));
 }
 
-ATEN_ENTRY(aclnnTril, REAL | BOOL, (In, self), (Int, diagonal), (Out, out)) {
+ATEN_ENTRY(aclnnTril, REAL | BOOL, (In, self), (Int, diagonal), (Out, out, matrices("self", self))) {
     write_triangle(out, self, diagonal, Triangle::lower);
 }
-ATEN_ENTRY(aclnnTriu, NUMBERS, (In, self), (Int, diagonal), (Out, out)) {
+ATEN_ENTRY(aclnnTriu, NUMBERS, (In, self), (Int, diagonal), (Out, out, matrices("self", self))) {
     write_triangle(out, self, diagonal, Triangle::upper);
 }
-ATEN_ENTRY(aclnnInplaceTril, REAL | BOOL, (Out, selfRef), (Int, diagonal)) {
+ATEN_ENTRY(aclnnInplaceTril, REAL | BOOL, (InOut, selfRef, matrices("selfRef", selfRef)), (Int, diagonal)) {
     write_triangle(selfRef, selfRef, diagonal, Triangle::lower);
 }
-ATEN_ENTRY(aclnnInplaceTriu, NUMBERS, (Out, selfRef), (Int, diagonal)) {
+ATEN_ENTRY(aclnnInplaceTriu, NUMBERS, (InOut, selfRef, matrices("selfRef", selfRef)), (Int, diagonal)) {
     write_triangle(selfRef, selfRef, diagonal, Triangle::upper);
 }
 
 // Without a dimension the input counts as flat. The caller knows the size of the result and has made room for it.
-ATEN_ENTRY(aclnnRepeatInterleave, NUMBERS, (In, self), (In, repeats), (NotNegative, outputSize), (Out, out)) {
-    out.copy_(at::repeat_interleave(self, repeats, std::nullopt, outputSize));
+ATEN_ENTRY(aclnnRepeatInterleave, NUMBERS, (In, self), (In, repeats, repeats_of(repeats, self.numel())), (NotNegative, outputSize),
+           (Out, out, shape({outputSize}))) {
+    write(out, at::repeat_interleave(self, checked_repeats(repeats, outputSize), std::nullopt, outputSize));
 }
-ATEN_ENTRY(aclnnRepeatInterleaveWithDim, NUMBERS, (In, self), (In, repeats), (Dim, dim), (NotNegative, outputSize), (Out, out)) {
-    out.copy_(at::repeat_interleave(self, repeats, dim, outputSize));
+ATEN_ENTRY(aclnnRepeatInterleaveWithDim, NUMBERS, (In, self), (In, repeats, repeats_of(repeats, size_of(self, dim))), (Dim, dim),
+           (NotNegative, outputSize), (Out, out, with_size(self.sizes(), dim, outputSize))) {
+    write(out, at::repeat_interleave(self, checked_repeats(repeats, outputSize), dim, outputSize));
 }
-ATEN_ENTRY(aclnnRepeatInterleaveInt, NUMBERS, (In, self), (NotNegative, repeats), (NotNegative, outputSize), (Out, out)) {
-    out.copy_(at::repeat_interleave(self, repeats, std::nullopt, outputSize));
+ATEN_CHECKED_ENTRY(aclnnRepeatInterleaveInt, NUMBERS, require_output_size(outputSize, repeats, self.numel()), (In, self),
+                   (NotNegative, repeats), (NotNegative, outputSize), (Out, out, shape({outputSize}))) {
+    write(out, at::repeat_interleave(self, repeats, std::nullopt, outputSize));
 }
-ATEN_ENTRY(aclnnRepeatInterleaveIntWithDim, NUMBERS, (In, self), (NotNegative, repeats), (Dim, dim), (NotNegative, outputSize),
-           (Out, out)) {
-    out.copy_(at::repeat_interleave(self, repeats, dim, outputSize));
+ATEN_CHECKED_ENTRY(aclnnRepeatInterleaveIntWithDim, NUMBERS, require_output_size(outputSize, repeats, size_of(self, dim)), (In, self),
+                   (NotNegative, repeats), (Dim, dim), (NotNegative, outputSize), (Out, out, with_size(self.sizes(), dim, outputSize))) {
+    write(out, at::repeat_interleave(self, repeats, dim, outputSize));
 }
-ATEN_ENTRY(aclnnRepeatInterleaveTensor, ANY, (In, repeats), (NotNegative, outputSize), (Out, out)) {
-    out.copy_(at::repeat_interleave(repeats, std::optional(outputSize)));
+ATEN_ENTRY(aclnnRepeatInterleaveTensor, ANY, (In, repeats, shape({repeats.numel()})), (NotNegative, outputSize),
+           (Out, out, shape({outputSize}))) {
+    write(out, at::repeat_interleave(checked_repeats(repeats, outputSize), std::optional(outputSize)));
 }
 
 // Every element's gradient is the sum over its copies.
-ATEN_ENTRY(aclnnRepeatInterleaveGrad, ANY, (In, yGrad), (In, repeats), (Dim, dim), (Out, out)) {
+ATEN_ENTRY(aclnnRepeatInterleaveGrad, ANY, (In, yGrad), (In, repeats), (Dim, dim),
+           (Out, out, repeat_interleaved_gradient(yGrad, repeats, dim, out))) {
     const at::Tensor copies = upcast(yGrad);
-    const at::Tensor counts = repeats.reshape({-1}).expand({repeats.numel() == 1 ? out.size(dim) : repeats.numel()});
-    out.copy_(at::zeros(out.sizes(), copies.options()).index_add_(dim, at::repeat_interleave(counts), copies));
+    const at::Tensor counts =
+        checked_repeats(repeats, size_of(copies, dim)).reshape({-1}).expand({repeats.numel() == 1 ? size_of(out, dim) : repeats.numel()});
+    write(out, at::zeros(out.sizes(), copies.options()).index_add_(dim, at::repeat_interleave(counts), copies));
 }

@@ -2,52 +2,70 @@
 #include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
 
 #define ATEN_FAMILY "sorting"
-using torch_aclnn::host::aten::require_same_shape;
+using namespace torch_aclnn::host::aten;
+
+static int64_t size_of(int64_t dim, const at::Tensor& self) {
+    return self.dim() == 0 ? 1 : self.size(dim);
+}
 
 // As many elements as there are along the dimension, at most.
 static void require_k(int64_t k, int64_t dim, const at::Tensor& self) {
-    const int64_t elements = self.dim() == 0 ? 1 : self.size(dim);
+    const int64_t elements = size_of(dim, self);
     if (k > elements) torch_aclnn::host::refuse("k", c10::str("at most the ", elements, " elements of dimension ", dim), c10::str(k));
 }
 
-ATEN_ENTRY(aclnnSort, NUMBERS, (In, self), (Bool, stable), (Dim, dim), (Bool, descending), (Out, valuesOut), (Out, indicesOut)) {
+ATEN_ENTRY(aclnnSort, NUMBERS, (In, self), (Bool, stable), (Dim, dim), (Bool, descending), (Out, valuesOut, like(self)),
+           (Out, indicesOut, shaped_like(self))) {
     const auto [values, indices] = at::sort(self, stable, dim, descending);
-    valuesOut.copy_(values);
-    indicesOut.copy_(indices);
+    write(valuesOut, values);
+    write(indicesOut, indices);
 }
-ATEN_CHECKED_ENTRY(aclnnArgsort, REAL | BOOL, require_same_shape({"out", out}, {"self", self}), (In, self), (Dim, dim), (Bool, descending),
-                   (Out, out)) {
-    out.copy_(at::argsort(self, true, dim, descending));
+ATEN_ENTRY(aclnnArgsort, REAL | BOOL, (In, self), (Dim, dim), (Bool, descending), (Out, out, shaped_like(self))) {
+    write(out, at::argsort(self, true, dim, descending));
 }
 ATEN_CHECKED_ENTRY(aclnnTopk, NUMBERS, require_k(k, dim, self), (In, self), (NotNegative, k), (Dim, dim), (Bool, largest), (Bool, sorted),
-                   (Out, valuesOut), (Out, indicesOut)) {
+                   (Out, valuesOut, with_size(self.sizes(), dim, k)), (Out, indicesOut, with_size(self.sizes(), dim, k))) {
     at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted);
 }
 ATEN_CHECKED_ENTRY(aclnnKthvalue, NUMBERS, require_k(k, dim, self), (In, self), (Positive, k), (Dim, dim), (Bool, keepdim),
-                   (Out, valuesOut), (Out, indicesOut)) {
+                   (Out, valuesOut, reduced(self, dim, keepdim)), (Out, indicesOut, reduced(self, dim, keepdim))) {
     at::kthvalue_out(valuesOut, indicesOut, self, k, dim, keepdim);
 }
-ATEN_ENTRY(aclnnMedian, FLOATING | INTEGRAL, (In, self), (Out, out)) {
-    out.copy_(at::median(self));
+ATEN_ENTRY(aclnnMedian, FLOATING | INTEGRAL, (In, self), (Out, out, one_value())) {
+    write(out, at::median(self));
 }
-ATEN_ENTRY(aclnnNanMedian, ANY, (In, self), (Out, out)) {
-    out.copy_(at::nanmedian(self));
+ATEN_ENTRY(aclnnNanMedian, ANY, (In, self), (Out, out, one_value())) {
+    write(out, at::nanmedian(self));
 }
-ATEN_ENTRY(aclnnMedianDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut), (Out, indicesOut)) {
+ATEN_ENTRY(aclnnMedianDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut, reduced(self, dim, keepDim)),
+           (Out, indicesOut, reduced(self, dim, keepDim))) {
     at::median_out(valuesOut, indicesOut, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnNanMedianDim, ANY, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut), (Out, indicesOut)) {
+ATEN_ENTRY(aclnnNanMedianDim, ANY, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut, reduced(self, dim, keepDim)),
+           (Out, indicesOut, reduced(self, dim, keepDim))) {
     at::nanmedian_out(valuesOut, indicesOut, self, dim, keepDim);
 }
 
-ATEN_ENTRY(aclnnSearchSorted, NUMBERS, (In, sortedSequence), (In, self), (Bool, outInt32), (Bool, right), (OptIn, sorter), (Out, out)) {
-    out.copy_(at::searchsorted(sortedSequence, self, outInt32, right, std::nullopt, sorter));
+// One sequence for all, or one for each row of self.
+static Expected searched(const at::Tensor& self, const at::Tensor& sequence) {
+    const bool fits =
+        sequence.dim() == 1 || (sequence.dim() > 1 && without_dim(sequence.sizes(), -1).sizes == without_dim(self.sizes(), -1).sizes &&
+                                self.dim() == sequence.dim());
+    if (!fits)
+        torch_aclnn::host::refuse("sortedSequence", c10::str("1 dimension, or the shape of self, ", self.sizes(), ", but for the last one"),
+                                  c10::str("shape ", sequence.sizes()));
+    return shaped_like(self);
 }
-ATEN_ENTRY(aclnnSearchSorteds, NUMBERS, (In, sortedSequence), (Scalar, self), (Bool, outInt32), (Bool, right), (OptIn, sorter),
-           (Out, out)) {
-    out.copy_(at::searchsorted(sortedSequence, self, outInt32, right, std::nullopt, sorter));
+ATEN_ENTRY(aclnnSearchSorted, NUMBERS, (In, sortedSequence), (In, self), (Bool, outInt32), (Bool, right),
+           (OptIn, sorter, shaped_like(sortedSequence)), (Out, out, searched(self, sortedSequence))) {
+    write(out, at::searchsorted(sortedSequence, self, outInt32, right, std::nullopt, sorter));
+}
+ATEN_ENTRY(aclnnSearchSorteds, NUMBERS, (In, sortedSequence, shape({sortedSequence.numel()})), (Scalar, self), (Bool, outInt32),
+           (Bool, right), (OptIn, sorter, shaped_like(sortedSequence)), (Out, out, elements(1))) {
+    write(out, at::searchsorted(sortedSequence, self, outInt32, right, std::nullopt, sorter));
 }
 
 // Positions that are not zero: one row each, or, in V2, one column each.
@@ -62,36 +80,39 @@ ATEN_ENTRY(aclnnMaskedSelect, NUMBERS, (In, self), (In, mask), (Packed, out)) {
 }
 
 // The caller sends an empty tensor for an output that it does not want. ATen computes the inverse and the counts anyway when both are free.
-ATEN_ENTRY(aclnnUnique, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Packed, valueOut), (Out, inverseOut)) {
+ATEN_ENTRY(aclnnUnique, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Packed, valueOut),
+           (Out, inverseOut, if_wanted(returnInverse, shaped_like(self)))) {
     const auto [values, inverse] = at::_unique(self, sorted, returnInverse);
     valueOut.pack(values);
-    if (returnInverse) inverseOut.copy_(inverse);
+    if (returnInverse) write(inverseOut, inverse);
 }
 ATEN_ENTRY(aclnnUnique2, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Bool, returnCounts), (Packed, valueOut),
-           (Out, inverseOut), (Packed, countsOut)) {
+           (Out, inverseOut, if_wanted(returnInverse || inverseOut.numel() > 0, shaped_like(self))), (Packed, countsOut)) {
     const auto [values, inverse, counts] = at::_unique2(self, sorted, returnInverse || inverseOut.numel() > 0, returnCounts);
     valueOut.pack(values);
-    if (inverseOut.numel() > 0) inverseOut.copy_(inverse);
+    if (inverseOut.numel() > 0) write(inverseOut, inverse);
     if (returnCounts) countsOut.pack(counts);
 }
-ATEN_ENTRY(aclnnUniqueDim, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Dim, dim), (Packed, valueOut), (Out, inverseOut),
-           (Packed, countsOut)) {
+ATEN_ENTRY(aclnnUniqueDim, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Dim, dim), (Packed, valueOut),
+           (Out, inverseOut, if_wanted(returnInverse || inverseOut.numel() > 0, shape({size_of(dim, self)}))), (Packed, countsOut)) {
     const auto [values, inverse, counts] = at::unique_dim(self, dim, sorted, true, true);
     valueOut.pack(values);
-    if (inverseOut.numel() > 0) inverseOut.copy_(inverse);
+    if (inverseOut.numel() > 0) write(inverseOut, inverse);
     countsOut.pack(counts);
 }
 
 // Without a dimension, which the caller says with this number, the input counts as flat.
 constexpr int64_t kNoDimension = 1000;
 static void require_dim_or_none(int64_t dim, const at::Tensor& self) {
-    if (dim != kNoDimension) torch_aclnn::host::aten::require_dim("dim", dim, self.dim());
+    if (dim != kNoDimension) require_dim("dim", dim, self.dim());
 }
 ATEN_CHECKED_ENTRY(aclnnUniqueConsecutive, ANY, require_dim_or_none(dim, self), (In, self), (Bool, returnInverse), (Bool, returnCounts),
-                   (Int, dim), (Packed, valueOut), (Out, inverseOut), (Packed, countsOut)) {
+                   (Int, dim), (Packed, valueOut),
+                   (Out, inverseOut, if_wanted(returnInverse, dim == kNoDimension ? shaped_like(self) : shape({size_of(dim, self)}))),
+                   (Packed, countsOut)) {
     const auto dimension = dim == kNoDimension ? std::nullopt : std::optional(dim);
     const auto [values, inverse, counts] = at::unique_consecutive(self, returnInverse, returnCounts, dimension);
     valueOut.pack(values);
-    if (returnInverse) inverseOut.copy_(inverse);
+    if (returnInverse) write(inverseOut, inverse);
     if (returnCounts) countsOut.pack(counts);
 }

@@ -11,16 +11,26 @@ namespace {
 
 // A window fits a frame, and a frame the signal.
 void require_frame(const at::Tensor& self, int64_t frame, int64_t window) {
-    const int64_t length = self.dim() == 0 ? 0 : self.size(-1);
+    if (self.dim() < 1 || self.dim() > 2) torch_aclnn::host::refuse("self", "1 or 2 dimensions", c10::str("shape ", self.sizes()));
+    const int64_t length = self.size(-1);
     if (frame > length) torch_aclnn::host::refuse("nFft", c10::str("at most the ", length, " samples of self"), c10::str(frame));
     if (window > frame) torch_aclnn::host::refuse("winLength", c10::str("at most nFft, ", frame), c10::str(window));
 }
 
+// Frequencies and frames, of each signal.
+Expected transformed(const at::Tensor& self, int64_t frame, int64_t hop, bool onesided, bool complex) {
+    Expected expected = without_dim(self.sizes(), -1);
+    expected.sizes.push_back(onesided ? frame / 2 + 1 : frame);
+    expected.sizes.push_back((self.size(-1) - frame) / hop + 1);
+    if (!complex) expected.sizes.push_back(2);
+    return expected;
+}
+
 }  // namespace
 
-ATEN_CHECKED_ENTRY(aclStft, FLOAT | DOUBLE | COMPLEX, require_frame(self, nFft, winLength), (In, self), (OptIn, window), (Out, out),
-                   (Positive, nFft), (Positive, hopLength), (Positive, winLength), (Bool, normalized), (Bool, onesided),
-                   (Bool, returnComplex)) {
-    const at::Tensor transformed = at::stft(self, nFft, hopLength, winLength, window, normalized, onesided, true, false);
-    write(out, returnComplex ? transformed : at::view_as_real(transformed));
+ATEN_CHECKED_ENTRY(aclStft, FLOAT | DOUBLE | COMPLEX, require_frame(self, nFft, winLength), (In, self), (OptIn, window, shape({winLength})),
+                   (Out, out, transformed(self, nFft, hopLength, onesided, returnComplex)), (Positive, nFft), (Positive, hopLength),
+                   (Positive, winLength), (Bool, normalized), (Bool, onesided), (Bool, returnComplex)) {
+    const at::Tensor frames = at::stft(self, nFft, hopLength, winLength, window, normalized, onesided, true, false);
+    write(out, returnComplex ? frames : at::view_as_real(frames));
 }

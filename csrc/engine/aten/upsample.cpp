@@ -1,6 +1,8 @@
 // Resampling: upsampling and grid sampling.
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 
@@ -14,6 +16,55 @@ std::optional<double> scale(double value) {
     return value <= 0 || value == 1 ? std::nullopt : std::optional(value);
 }
 
+using torch_aclnn::host::refuse;
+
+// Of self, or of its gradient: a batch, channels and so many directions. Only the batch may be empty.
+Expected upsampled(const char* name, at::IntArrayRef sizes, at::IntArrayRef output_size) {
+    const size_t rank = output_size.size() + 2;
+    if (sizes.size() != rank) refuse(name, c10::str(rank, " dimensions"), c10::str("shape ", sizes));
+    if (std::find(sizes.begin() + 1, sizes.end(), 0) != sizes.end())
+        refuse(name, "at least one element in each dimension but the batch", c10::str("shape ", sizes));
+    Expected expected(sizes);
+    std::copy(output_size.begin(), output_size.end(), expected.sizes.begin() + 2);
+    return expected;
+}
+Expected upsampled(const at::Tensor& self, at::IntArrayRef output_size) {
+    return {upsampled("self", self.sizes(), output_size).sizes, self.scalar_type()};
+}
+Expected upsampled(at::IntArrayRef input_size, at::IntArrayRef output_size) {
+    return upsampled("inputSize", input_size, output_size);
+}
+
+// The input's channels at each place of the grid.
+Expected sampled(const at::Tensor& input, const at::Tensor& grid, int64_t directions) {
+    const at::IntArrayRef sizes = input.sizes(), places = grid.sizes();
+    if (input.dim() != directions + 2 || std::find(sizes.begin() + 2, sizes.end(), 0) != sizes.end())
+        refuse("input", c10::str(directions + 2, " dimensions, with elements in each direction"), c10::str("shape ", sizes));
+    if (grid.dim() != directions + 2 || places.front() != sizes.front() || places.back() != directions)
+        refuse("grid", c10::str(directions + 2, " dimensions, of which the first is ", sizes.front(), " and the last ", directions),
+               c10::str("shape ", places));
+    Expected expected = like(input);
+    std::copy(places.begin() + 1, places.end() - 1, expected.sizes.begin() + 2);
+    return expected;
+}
+
+// Places that are no numbers, or whose products are none, are those that the forward takes for them. ATen's backward reads memory
+// outside of the input there, unless it pads with zeros.
+at::Tensor in_reach(const at::Tensor& grid, int64_t padding_mode) {
+    if (padding_mode == 0) return grid;
+    const at::Tensor border = at::sign(at::nan_to_num(grid, -1)) * 2;
+    return at::where(grid.abs() < 1e30, grid, padding_mode == 1 ? border : at::full_like(grid, -1));
+}
+
+// A place in each direction.
+Expected affine(at::IntArrayRef size) {
+    if (std::any_of(size.begin(), size.end(), [](int64_t one) { return one < 1; })) refuse("size", "sizes of at least 1", c10::str(size));
+    Expected expected(size);
+    expected.sizes.erase(expected.sizes.begin() + 1);
+    expected.sizes.push_back(static_cast<int64_t>(size.size()) - 2);
+    return expected;
+}
+
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
@@ -23,106 +74,121 @@ using Interpolation3D = Between<int64_t, 0, 1>;
 using PaddingMode = Between<int64_t, 0, 2>;  // zeros, border, reflection
 }  // namespace torch_aclnn::host::aten::kind
 
-ATEN_ENTRY(aclnnUpsampleNearest1dV2, ANY, (In, self), (PositiveSizes<1>, outputSize), (Float, scaleL), (Out, out)) {
+ATEN_ENTRY(aclnnUpsampleNearest1dV2, ANY, (In, self), (PositiveSizes<1>, outputSize), (Float, scaleL),
+           (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest1d(upcast(self), outputSize, scale(scaleL)));
 }
-ATEN_ENTRY(aclnnUpsampleNearest1dBackward, FLOATING | DOUBLE, (In, gradOutput), (PositiveSizes<1>, outputSize), (Sizes<3>, inputSize),
-           (Double, scales), (Out, gradInput)) {
+ATEN_ENTRY(aclnnUpsampleNearest1dBackward, FLOATING | DOUBLE, (In, gradOutput, upsampled(inputSize, outputSize)),
+           (PositiveSizes<1>, outputSize), (Sizes<3>, inputSize), (Double, scales),
+           (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::upsample_nearest1d_backward(upcast(gradOutput), outputSize, inputSize, scale(scales)));
 }
-ATEN_ENTRY(aclnnUpsampleNearest2d, FLOATING | DOUBLE | UINT8, (In, self), (PositiveSizes<2>, outputSize), (Out, out)) {
+ATEN_ENTRY(aclnnUpsampleNearest2d, FLOATING | DOUBLE | UINT8, (In, self), (PositiveSizes<2>, outputSize),
+           (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest2d(upcast(self), outputSize));
 }
-ATEN_ENTRY(aclnnUpsampleNearest2dV2, ANY, (In, self), (PositiveSizes<2>, outputSize), (Float, scalesH), (Float, scalesW), (Out, out)) {
+ATEN_ENTRY(aclnnUpsampleNearest2dV2, ANY, (In, self), (PositiveSizes<2>, outputSize), (Float, scalesH), (Float, scalesW),
+           (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest2d(upcast(self), outputSize, scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleNearest2dBackward, FLOATING, (In, gradOutput), (PositiveSizes<2>, outputSize), (Sizes<4>, inputSize),
-           (Double, scalesH), (Double, scalesW), (Out, gradInput)) {
+ATEN_ENTRY(aclnnUpsampleNearest2dBackward, FLOATING, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
+           (Sizes<4>, inputSize), (Double, scalesH), (Double, scalesW), (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::upsample_nearest2d_backward(upcast(gradOutput), outputSize, inputSize, scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleNearest3d, ANY, (In, self), (PositiveSizes<3>, outputSize), (Double, scalesD), (Double, scalesH), (Double, scalesW),
-           (Out, out)) {
+           (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest3d(upcast(self), outputSize, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleNearest3dBackward, FLOATING | DOUBLE, (In, gradOutput), (PositiveSizes<3>, outputSize), (Sizes<5>, inputSize),
-           (Double, scalesD), (Double, scalesH), (Double, scalesW), (Out, gradInput)) {
+ATEN_ENTRY(aclnnUpsampleNearest3dBackward, FLOATING | DOUBLE, (In, gradOutput, upsampled(inputSize, outputSize)),
+           (PositiveSizes<3>, outputSize), (Sizes<5>, inputSize), (Double, scalesD), (Double, scalesH), (Double, scalesW),
+           (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput,
           at::upsample_nearest3d_backward(upcast(gradOutput), outputSize, inputSize, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleNearestExact2d, ANY, (In, self), (PositiveSizes<2>, outputSize), (Double, scalesH), (Double, scalesW), (Out, out)) {
+ATEN_ENTRY(aclnnUpsampleNearestExact2d, ANY, (In, self), (PositiveSizes<2>, outputSize), (Double, scalesH), (Double, scalesW),
+           (Out, out, upsampled(self, outputSize))) {
     write(out, at::_upsample_nearest_exact2d(upcast(self), outputSize, scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleNearestExact3d, ANY, (In, self), (PositiveSizes<3>, outputSize), (Double, scalesD), (Double, scalesH),
-           (Double, scalesW), (Out, out)) {
+           (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::_upsample_nearest_exact3d(upcast(self), outputSize, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
 
-ATEN_ENTRY(aclnnUpsampleLinear1d, ANY, (In, self), (PositiveSizes<1>, outputSize), (Bool, alignCorners), (Double, scales), (Out, out)) {
+ATEN_ENTRY(aclnnUpsampleLinear1d, ANY, (In, self), (PositiveSizes<1>, outputSize), (Bool, alignCorners), (Double, scales),
+           (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_linear1d(upcast(self), outputSize, alignCorners, scale(scales)));
 }
-ATEN_ENTRY(aclnnUpsampleLinear1dBackward, ANY, (In, gradOutput), (PositiveSizes<1>, outputSize), (Sizes<3>, inputSize),
-           (Bool, alignCorners), (Double, scales), (Out, gradInput)) {
+ATEN_ENTRY(aclnnUpsampleLinear1dBackward, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<1>, outputSize),
+           (Sizes<3>, inputSize), (Bool, alignCorners), (Double, scales), (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::upsample_linear1d_backward(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scales)));
 }
 ATEN_ENTRY(aclnnUpsampleBilinear2d, FLOATING | DOUBLE, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH),
-           (Double, scalesW), (Out, out)) {
+           (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_bilinear2d(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleBilinear2dBackwardV2, ANY, (In, gradOutput), (PositiveSizes<2>, outputSize), (Sizes<4>, inputSize),
-           (Bool, alignCorners), (Double, scalesH), (Double, scalesW), (Out, out)) {
+ATEN_ENTRY(aclnnUpsampleBilinear2dBackwardV2, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
+           (Sizes<4>, inputSize), (Bool, alignCorners), (Double, scalesH), (Double, scalesW),
+           (Out, out, Expected(inputSize, gradOutput.scalar_type()))) {
     write(out, at::upsample_bilinear2d_backward(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleTrilinear3d, ANY, (In, self), (PositiveSizes<3>, outputSize), (Bool, alignCorners), (Double, scalesD),
-           (Double, scalesH), (Double, scalesW), (Out, out)) {
+           (Double, scalesH), (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_trilinear3d(upcast(self), outputSize, alignCorners, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleTrilinear3dBackward, ANY, (In, gradOutput), (PositiveSizes<3>, outputSize), (Sizes<5>, inputSize),
-           (Bool, alignCorners), (Double, scalesD), (Double, scalesH), (Double, scalesW), (Out, gradInput)) {
+ATEN_ENTRY(aclnnUpsampleTrilinear3dBackward, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<3>, outputSize),
+           (Sizes<5>, inputSize), (Bool, alignCorners), (Double, scalesD), (Double, scalesH), (Double, scalesW),
+           (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::upsample_trilinear3d_backward(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scalesD),
                                                        scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleBicubic2d, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH),
-           (Double, scalesW), (Out, out)) {
+           (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_bicubic2d(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleBicubic2dBackward, ANY, (In, gradOutput), (PositiveSizes<2>, outputSize), (Sizes<4>, inputSize),
-           (Bool, alignCorners), (Double, scalesH), (Double, scalesW), (Out, gradInput)) {
+ATEN_ENTRY(aclnnUpsampleBicubic2dBackward, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
+           (Sizes<4>, inputSize), (Bool, alignCorners), (Double, scalesH), (Double, scalesW),
+           (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput,
           at::upsample_bicubic2d_backward(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleBicubic2dAA, ANY, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH),
-           (Double, scalesW), (Out, out)) {
+           (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::_upsample_bicubic2d_aa(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleBilinear2dAA, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH),
-           (Double, scalesW), (Out, out)) {
+           (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::_upsample_bilinear2d_aa(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
 
 ATEN_ENTRY(aclnnGridSampler2D, FLOATING | DOUBLE, (In, input), (In, grid), (Interpolation2D, interpolationMode), (PaddingMode, paddingMode),
-           (Bool, alignCorners), (Out, out)) {
+           (Bool, alignCorners), (Out, out, sampled(input, grid, 2))) {
     write(out, at::grid_sampler_2d(upcast(input), upcast(grid), interpolationMode, paddingMode, alignCorners));
 }
 ATEN_ENTRY(aclnnGridSampler3D, ANY, (In, input), (In, grid), (Interpolation3D, interpolationMode), (PaddingMode, paddingMode),
-           (Bool, alignCorners), (Out, out)) {
+           (Bool, alignCorners), (Out, out, sampled(input, grid, 3))) {
     write(out, at::grid_sampler_3d(upcast(input), upcast(grid), interpolationMode, paddingMode, alignCorners));
 }
-ATEN_ENTRY(aclnnGridSampler2DBackward, FLOATING | DOUBLE, (In, gradOutput), (In, input), (In, grid), (Interpolation2D, interpolationMode),
-           (PaddingMode, paddingMode), (Bool, alignCorners), (MaskOf<2>, outputMask), (OptOut, inputGrad), (OptOut, gridGrad)) {
+ATEN_ENTRY(aclnnGridSampler2DBackward, FLOATING | DOUBLE, (In, gradOutput, sampled(input, grid, 2)), (In, input), (In, grid),
+           (Interpolation2D, interpolationMode), (PaddingMode, paddingMode), (Bool, alignCorners), (MaskOf<2>, outputMask),
+           (OptOut, inputGrad, like(input)), (OptOut, gridGrad, like(grid))) {
     // The gradient of the grid is always computed.
-    const auto [of_input, of_grid] = at::grid_sampler_2d_backward(upcast(gradOutput), upcast(input), upcast(grid), interpolationMode,
-                                                                  paddingMode, alignCorners, wanted(outputMask, inputGrad, gridGrad));
+    const auto [of_input, of_grid] =
+        at::grid_sampler_2d_backward(upcast(gradOutput), upcast(input), in_reach(upcast(grid), paddingMode), interpolationMode, paddingMode,
+                                     alignCorners, wanted(outputMask, inputGrad, gridGrad));
     write(inputGrad, of_input);
     if (wanted(outputMask, inputGrad, gridGrad)[1]) write(gridGrad, of_grid);
 }
-ATEN_ENTRY(aclnnGridSampler3DBackward, ANY, (In, gradOutput), (In, input), (In, grid), (Interpolation3D, interpolationMode),
-           (PaddingMode, paddingMode), (Bool, alignCorners), (MaskOf<2>, outputMask), (OptOut, inputGrad), (OptOut, gridGrad)) {
+ATEN_ENTRY(aclnnGridSampler3DBackward, ANY, (In, gradOutput, sampled(input, grid, 3)), (In, input), (In, grid),
+           (Interpolation3D, interpolationMode), (PaddingMode, paddingMode), (Bool, alignCorners), (MaskOf<2>, outputMask),
+           (OptOut, inputGrad, like(input)), (OptOut, gridGrad, like(grid))) {
     const auto [of_input, of_grid] = at::grid_sampler_3d_backward(upcast(gradOutput), upcast(input), upcast(grid), interpolationMode,
                                                                   paddingMode, alignCorners, wanted(outputMask, inputGrad, gridGrad));
     write(inputGrad, of_input);
     if (wanted(outputMask, inputGrad, gridGrad)[1]) write(gridGrad, of_grid);
 }
 
-ATEN_ENTRY(aclnnAffineGrid, ANY, (In, theta), (GridSize, size), (Bool, alignCorners), (Out, out)) {
+ATEN_ENTRY(aclnnAffineGrid, ANY,
+           (In, theta, shape({size[0], static_cast<int64_t>(size.size()) - 2, static_cast<int64_t>(size.size()) - 1})), (GridSize, size),
+           (Bool, alignCorners), (Out, out, affine(size))) {
     write(out, at::affine_grid_generator(upcast(theta), size, alignCorners));
 }

@@ -94,7 +94,7 @@ aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64
         values->read(arguments);
         const uint64_t rank = require_first_dtype(adapter, arguments);
         for_each([&](const ErasedKind& kind, const char* name, const void* argument) { kind.require_dims(name, argument, rank); });
-        if (adapter.check != nullptr) adapter.check(values->addresses());
+        adapter.check(values->addresses());
         auto made = std::make_unique<aclOpExecutor>(adapter.entry.name(), aclOpExecutor::Compute());
         for (size_t i = 0; i < adapter.count; ++i) adapter.kinds[i]->set_launch(*made, values->addresses()[i]);
         made->watched.reserve(adapter.count);

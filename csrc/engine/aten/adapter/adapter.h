@@ -3,12 +3,13 @@
 //
 //     #define ATEN_FAMILY "pointwise unary"
 //
-//     ATEN_ENTRY(aclnnSqrt, NUMBERS, (In, self), (Out, out)) {
+//     ATEN_ENTRY(aclnnSqrt, NUMBERS, (In, self), (Out, out, like(self))) {
 //         at::sqrt_out(out, self);
 //     }
 //
 // It exports aclnnSqrtGetWorkspaceSize and aclnnSqrt. The first argument after the name is what the documents list as data types of the
-// first tensor (dtypes.h). The kinds are those of kinds.h and attributes.h; the names are CANN's and appear in the error messages.
+// first tensor (dtypes.h). The kinds are those of kinds.h and attributes.h; the names are CANN's and appear in the error messages. Behind
+// the name of each output stands the shape that it must have (expected.h).
 //
 // Phase 1 reads all arguments, which checks each of them by its kind; then the data type and the dimensions that name one of the first
 // tensor's. What must hold between arguments is an expression of their names (relations.h), which phase 1 evaluates last:
@@ -29,6 +30,7 @@
 #include <utility>
 
 #include "engine/aten/adapter/attributes.h"
+#include "engine/aten/adapter/expected.h"
 #include "engine/aten/adapter/kinds.h"
 #include "engine/aten/adapter/relations.h"
 #include "engine/opapi/checks.h"
@@ -96,12 +98,21 @@ struct Adapter {
     const EntryPoint& entry;
     const ErasedKind* const* kinds;
     size_t count;
-    void (*check)(void* const* values);  // null: nothing holds between arguments
+    void (*check)(void* const* values);
     void (*body)(void* const* values);
 };
 
 // Phase 1 of any adapter, with the addresses of its arguments.
 aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept;
+
+// Each output states its shape.
+template <class Kind>
+inline constexpr bool kIsOutput = std::is_same_v<Kind, kind::Out> || std::is_same_v<Kind, kind::OptOut>;
+template <class Kind, bool states>
+struct StatesShape {
+    static_assert(states || !kIsOutput<Kind>, "an output without its shape: (Out, out, like(self)), see expected.h");
+    static void check() {}
+};
 
 template <class... Kinds>
 struct Arguments {
@@ -117,39 +128,42 @@ struct Arguments {
 
 }  // namespace torch_aclnn::host::aten
 
-#define TORCH_ACLNN_KIND(type, name) ::torch_aclnn::host::aten::kind::type
-#define TORCH_ACLNN_ERASED(type, name) &::torch_aclnn::host::aten::kErased<::torch_aclnn::host::aten::kind::type>
-#define TORCH_ACLNN_HANDLE(type, name) ::torch_aclnn::host::aten::kind::type::Handle name
-#define TORCH_ACLNN_PARAMETER(type, name) [[maybe_unused]] ::torch_aclnn::host::aten::kind::type::Parameter name
-#define TORCH_ACLNN_DESCRIPTION(type, name) {#type, #name, ::torch_aclnn::host::aten::kind::type::nullable}
-#define TORCH_ACLNN_ADDRESS(type, name) &name
+#define TORCH_ACLNN_KIND(type, name, ...) ::torch_aclnn::host::aten::kind::type
+#define TORCH_ACLNN_ERASED(type, name, ...) &::torch_aclnn::host::aten::kErased<::torch_aclnn::host::aten::kind::type>
+#define TORCH_ACLNN_HANDLE(type, name, ...) ::torch_aclnn::host::aten::kind::type::Handle name
+#define TORCH_ACLNN_PARAMETER(type, name, ...) [[maybe_unused]] ::torch_aclnn::host::aten::kind::type::Parameter name
+#define TORCH_ACLNN_DESCRIPTION(type, name, ...) {#type, #name, ::torch_aclnn::host::aten::kind::type::nullable}
+#define TORCH_ACLNN_ADDRESS(type, name, ...) &name
+#define TORCH_ACLNN_EXPECTATION(type, name, ...)                                                                \
+    (::torch_aclnn::host::aten::StatesShape<::torch_aclnn::host::aten::kind::type, (0 __VA_OPT__(+1))>::check() \
+         __VA_OPT__(, require_expected(#name, name, __VA_ARGS__)))
 
-#define ATEN_ENTRY(entry_point, dtypes, ...) TORCH_ACLNN_ADAPTER(entry_point, dtypes, nullptr, __VA_ARGS__)
-#define ATEN_CHECKED_ENTRY(entry_point, dtypes, check, ...)                                    \
-    static void entry_point##Check(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__)) { \
-        using namespace ::torch_aclnn::host::aten;                                             \
-        check;                                                                                 \
-    }                                                                                          \
-    TORCH_ACLNN_ADAPTER(entry_point, dtypes, entry_point##Arguments::pass<entry_point##Check>, __VA_ARGS__)
-#define TORCH_ACLNN_ADAPTER(entry_point, dtypes, check, ...)                                                                            \
-    static void entry_point##Body(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__));                                            \
-    static constexpr torchAclnnParameter entry_point##Parameters[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_DESCRIPTION, __VA_ARGS__)};      \
-    static ::torch_aclnn::host::EntryPoint entry_point##Entry = [] {                                                                    \
-        using namespace ::torch_aclnn::host;                                                                                            \
-        return EntryPoint(#entry_point, ATEN_FAMILY, (dtypes).bits(), entry_point##Parameters);                                         \
-    }();                                                                                                                                \
-    static constexpr const ::torch_aclnn::host::aten::ErasedKind* entry_point##Kinds[] = {                                              \
-        TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ERASED, __VA_ARGS__)};                                                                         \
-    using entry_point##Arguments = ::torch_aclnn::host::aten::Arguments<TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_KIND, __VA_ARGS__)>;           \
-    static constexpr ::torch_aclnn::host::aten::Adapter entry_point##Adapter{                                                           \
-        entry_point##Entry, entry_point##Kinds, std::size(entry_point##Kinds), check, entry_point##Arguments::pass<entry_point##Body>}; \
-    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point##GetWorkspaceSize(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_HANDLE, __VA_ARGS__),    \
-                                                                              uint64_t* workspaceSize, aclOpExecutor** executor) {      \
-        const void* const arguments[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ADDRESS, __VA_ARGS__)};                                       \
-        return ::torch_aclnn::host::aten::prepare(entry_point##Adapter, arguments, workspaceSize, executor);                            \
-    }                                                                                                                                   \
-    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,           \
-                                                            aclrtStream stream) {                                                       \
-        return ::torch_aclnn::host::run_phase2(entry_point##Entry, workspace, workspaceSize, executor, stream);                         \
-    }                                                                                                                                   \
+#define ATEN_ENTRY(entry_point, dtypes, ...) ATEN_CHECKED_ENTRY(entry_point, dtypes, void(), __VA_ARGS__)
+#define ATEN_CHECKED_ENTRY(entry_point, dtypes, checks, ...)                                                                         \
+    static void entry_point##Check(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__)) {                                       \
+        using namespace ::torch_aclnn::host::aten;                                                                                   \
+        checks;                                                                                                                      \
+        TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_EXPECTATION, __VA_ARGS__);                                                                  \
+    }                                                                                                                                \
+    static void entry_point##Body(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__));                                         \
+    static constexpr torchAclnnParameter entry_point##Parameters[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_DESCRIPTION, __VA_ARGS__)};   \
+    static ::torch_aclnn::host::EntryPoint entry_point##Entry = [] {                                                                 \
+        using namespace ::torch_aclnn::host;                                                                                         \
+        return EntryPoint(#entry_point, ATEN_FAMILY, (dtypes).bits(), entry_point##Parameters);                                      \
+    }();                                                                                                                             \
+    static constexpr const ::torch_aclnn::host::aten::ErasedKind* entry_point##Kinds[] = {                                           \
+        TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ERASED, __VA_ARGS__)};                                                                      \
+    using entry_point##Arguments = ::torch_aclnn::host::aten::Arguments<TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_KIND, __VA_ARGS__)>;        \
+    static constexpr ::torch_aclnn::host::aten::Adapter entry_point##Adapter{                                                        \
+        entry_point##Entry, entry_point##Kinds, std::size(entry_point##Kinds), entry_point##Arguments::pass<entry_point##Check>,     \
+        entry_point##Arguments::pass<entry_point##Body>};                                                                            \
+    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point##GetWorkspaceSize(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_HANDLE, __VA_ARGS__), \
+                                                                              uint64_t* workspaceSize, aclOpExecutor** executor) {   \
+        const void* const arguments[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ADDRESS, __VA_ARGS__)};                                    \
+        return ::torch_aclnn::host::aten::prepare(entry_point##Adapter, arguments, workspaceSize, executor);                         \
+    }                                                                                                                                \
+    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,        \
+                                                            aclrtStream stream) {                                                    \
+        return ::torch_aclnn::host::run_phase2(entry_point##Entry, workspace, workspaceSize, executor, stream);                      \
+    }                                                                                                                                \
     static void entry_point##Body(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__))

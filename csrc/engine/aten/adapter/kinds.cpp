@@ -4,6 +4,8 @@
 #include <c10/util/complex.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "engine/opapi/checks.h"
 #include "engine/opapi/format.h"
@@ -17,6 +19,25 @@ const Handle& required(const char* name, const Handle* handle) {
     require_handle(name, handle);
     return *handle;
 }
+
+// ATen's data types, the most frequent first.
+constexpr std::pair<aclDataType, at::ScalarType> kTypes[] = {
+    {ACL_FLOAT, at::kFloat},
+    {ACL_FLOAT16, at::kHalf},
+    {ACL_BF16, at::kBFloat16},
+    {ACL_INT64, at::kLong},
+    {ACL_INT32, at::kInt},
+    {ACL_BOOL, at::kBool},
+    {ACL_DOUBLE, at::kDouble},
+    {ACL_INT8, at::kChar},
+    {ACL_UINT8, at::kByte},
+    {ACL_INT16, at::kShort},
+    {ACL_UINT16, at::kUInt16},
+    {ACL_UINT32, at::kUInt32},
+    {ACL_UINT64, at::kUInt64},
+    {ACL_COMPLEX64, at::kComplexFloat},
+    {ACL_COMPLEX128, at::kComplexDouble},
+};
 
 // The documents' general limits of a shape.
 constexpr uint64_t kMaxDims = 8;
@@ -37,24 +58,14 @@ T value_of(const aclScalar& scalar) {
 }  // namespace
 
 at::ScalarType scalar_type(const char* name, aclDataType dtype) {
-    switch (dtype) {
-        case ACL_FLOAT: return at::kFloat;
-        case ACL_FLOAT16: return at::kHalf;
-        case ACL_BF16: return at::kBFloat16;
-        case ACL_DOUBLE: return at::kDouble;
-        case ACL_INT8: return at::kChar;
-        case ACL_UINT8: return at::kByte;
-        case ACL_INT16: return at::kShort;
-        case ACL_UINT16: return at::kUInt16;
-        case ACL_INT32: return at::kInt;
-        case ACL_UINT32: return at::kUInt32;
-        case ACL_INT64: return at::kLong;
-        case ACL_UINT64: return at::kUInt64;
-        case ACL_BOOL: return at::kBool;
-        case ACL_COMPLEX64: return at::kComplexFloat;
-        case ACL_COMPLEX128: return at::kComplexDouble;
-        default: refuse(name, "a data type that ATen has on the CPU", to_string(dtype));
-    }
+    const auto found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& pair) { return pair.first == dtype; });
+    if (found == std::end(kTypes)) refuse(name, "a data type that ATen has on the CPU", to_string(dtype));
+    return found->second;
+}
+
+std::string dtype_name(at::ScalarType type) {
+    const auto found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& pair) { return pair.second == type; });
+    return found == std::end(kTypes) ? c10::toString(type) : to_string(found->first);
 }
 
 at::Tensor read_tensor(const char* name, const aclTensor* handle) {
@@ -64,7 +75,10 @@ at::Tensor read_tensor(const char* name, const aclTensor* handle) {
     require_device_view({name, handle});
     const auto options = at::TensorOptions(scalar_type(name, tensor.dtype));
     const at::IntArrayRef sizes(tensor.sizes.begin(), tensor.sizes.end()), strides(tensor.strides.begin(), tensor.strides.end());
-    return at::from_blob(host_view(tensor.first_element()), sizes, strides, options);
+    at::Tensor view = at::from_blob(host_view(tensor.first_element()), sizes, strides, options);
+    // A function of ATen that would give a result another shape fails, and leaves the memory behind the view alone.
+    view.unsafeGetTensorImpl()->set_allow_tensor_metadata_change(false);
+    return view;
 }
 
 void PackedOutput::pack(const at::Tensor& result) const {

@@ -17,6 +17,7 @@ namespace torch_aclnn::host::aten {
 
 // All readers throw an Error that names the parameter.
 at::ScalarType scalar_type(const char* name, aclDataType dtype);
+std::string dtype_name(at::ScalarType type);  // "FLOAT", as the documents have it
 at::Tensor read_tensor(const char* name, const aclTensor* handle);
 at::Scalar read_scalar(const char* name, const aclScalar* handle);
 const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handle);
@@ -76,6 +77,7 @@ namespace kind {
 
 using In = Kind<const aclTensor*, at::Tensor, const at::Tensor&, read_tensor>;
 using Out = Kind<aclTensor*, at::Tensor, at::Tensor&, read_tensor>;
+struct InOut : Out {};  // is read and then written
 using OptIn = OptionalKind<const aclTensor*, at::Tensor, read_tensor>;
 using OptOut = OptionalKind<aclTensor*, at::Tensor, read_tensor>;
 using Packed = Kind<aclTensor*, PackedOutput, const PackedOutput&, read_packed>;

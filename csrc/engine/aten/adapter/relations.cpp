@@ -7,17 +7,14 @@
 #include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
-namespace {
 
-std::string text(at::IntArrayRef sizes) {
+std::string shape_text(at::IntArrayRef sizes) {
     return c10::str("shape ", sizes);
 }
 
-}  // namespace
-
 void require_same_shape(const NamedShape& tensor, const NamedShape& reference) {
     if (tensor.sizes != reference.sizes)
-        refuse(tensor.name, "the shape of " + std::string(reference.name) + ", " + c10::str(reference.sizes), text(tensor.sizes));
+        refuse(tensor.name, "the shape of " + std::string(reference.name) + ", " + c10::str(reference.sizes), shape_text(tensor.sizes));
 }
 
 void require_broadcast_shape(const NamedShape& out, std::initializer_list<NamedShape> operands) {
@@ -30,7 +27,7 @@ void require_broadcast_shape(const NamedShape& out, std::initializer_list<NamedS
         for (const NamedShape& operand : operands) {
             const int64_t own = d > operand.sizes.size() ? 1 : operand.sizes[operand.sizes.size() - d];
             if (own == 1 || own == size) continue;
-            if (size != 1) refuse(operand.name, "a shape that broadcasts with those of the operands before it", text(operand.sizes));
+            if (size != 1) refuse(operand.name, "a shape that broadcasts with those of the operands before it", shape_text(operand.sizes));
             size = own;
         }
         same = same && out.sizes[rank - d] == size;
@@ -38,7 +35,7 @@ void require_broadcast_shape(const NamedShape& out, std::initializer_list<NamedS
     if (same) return;
     std::string expected;
     for (const NamedShape& operand : operands) expected += c10::str(expected.empty() ? "" : " and ", operand.name, " ", operand.sizes);
-    refuse(out.name, "the shape of " + expected + (operands.size() > 1 ? " by broadcasting" : ""), text(out.sizes));
+    refuse(out.name, "the shape of " + expected + (operands.size() > 1 ? " by broadcasting" : ""), shape_text(out.sizes));
 }
 
 void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor) {
@@ -50,7 +47,7 @@ void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape&
 void require_even(const NamedShape& tensor, int64_t dim) {
     const int64_t rank = tensor.sizes.size(), place = dim < 0 ? dim + rank : dim;
     if (place < 0 || place >= rank || tensor.sizes[place] % 2 != 0)
-        refuse(tensor.name, c10::str("an even dimension ", dim), text(tensor.sizes));
+        refuse(tensor.name, c10::str("an even dimension ", dim), shape_text(tensor.sizes));
 }
 
 void require_one_or(int64_t directions, std::initializer_list<NamedCount> lists) {

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <initializer_list>
+#include <string>
 
 namespace torch_aclnn::host::aten {
 
@@ -15,6 +16,9 @@ struct NamedShape {
     const char* name;
     at::IntArrayRef sizes;
 };
+
+// "shape [2, 3]"
+std::string shape_text(at::IntArrayRef sizes);
 
 // Refuses a tensor whose shape is not the reference's.
 void require_same_shape(const NamedShape& tensor, const NamedShape& reference);

@@ -3,22 +3,20 @@
 
 #include "engine/aten/adapter/adapter.h"
 
-#define UNARY(entry_point, dtypes, function)                                                                            \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_same_shape({"out", out}, {"self", self}), (In, self), (Out, out)) { \
-        function(out, self);                                                                                            \
+#define UNARY(entry_point, dtypes, function)                                     \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (Out, out, shaped_like(self))) { \
+        function(out, self);                                                     \
     }
-#define UNARY_INPLACE(entry_point, dtypes, function)  \
-    ATEN_ENTRY(entry_point, dtypes, (Out, selfRef)) { \
-        function(selfRef, selfRef);                   \
+#define UNARY_INPLACE(entry_point, dtypes, function)    \
+    ATEN_ENTRY(entry_point, dtypes, (InOut, selfRef)) { \
+        function(selfRef, selfRef);                     \
     }
 // self and other, with broadcasting.
-#define BINARY(entry_point, dtypes, function)                                                                                      \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_broadcast_shape({"out", out}, {{"self", self}, {"other", other}}), (In, self), \
-                       (In, other), (Out, out)) {                                                                                  \
-        function(out, self, other);                                                                                                \
+#define BINARY(entry_point, dtypes, function)                                                                             \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (In, other), (Out, out, broadcast({{"self", self}, {"other", other}}))) { \
+        function(out, self, other);                                                                                       \
     }
-#define BINARY_INPLACE(entry_point, dtypes, function)                                                                                \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_broadcast_shape({"selfRef", selfRef}, {{"selfRef", selfRef}, {"other", other}}), \
-                       (Out, selfRef), (In, other)) {                                                                                \
-        function(selfRef, selfRef, other);                                                                                           \
+#define BINARY_INPLACE(entry_point, dtypes, function)                                                                     \
+    ATEN_ENTRY(entry_point, dtypes, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"other", other}})), (In, other)) { \
+        function(selfRef, selfRef, other);                                                                                \
     }

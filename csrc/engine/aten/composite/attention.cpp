@@ -36,6 +36,26 @@ void require_attention(std::string_view layout, int64_t heads, const NamedShape&
         refuse("key", c10::str("heads that divide the query's ", heads), c10::str("shape ", key.sizes));
     if (joined ? value.sizes[place] % key_heads != 0 : value.sizes[place] != key_heads)
         refuse("value", c10::str("the key's ", key_heads, " heads"), c10::str("shape ", value.sizes));
+    for (size_t d = 0; d < layout.size(); d++) {
+        if ((layout[d] == 'B' || layout[d] == 'D') && key.sizes[d] != query.sizes[d])
+            refuse("key", c10::str(query.sizes[d], " in dimension ", d, ", as query has"), c10::str("shape ", key.sizes));
+        if ((layout[d] == 'B' || layout[d] == 'S' || layout[d] == 'T') && value.sizes[d] != key.sizes[d])
+            refuse("value", c10::str(key.sizes[d], " in dimension ", d, ", as key has"), c10::str("shape ", value.sizes));
+    }
+}
+
+// The result has the query's heads and positions, and the value's features.
+Expected attended_shape(std::string_view layout, int64_t heads, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
+    Expected expected = like(query);
+    const int64_t last = query.dim() - 1, of_query = query.size(last);
+    // Joined features are those of all heads, of which the key and the value may have fewer.
+    expected.sizes.back() = layout.back() == 'H' ? heads * (value.size(last) / (key.size(last) / (of_query / heads))) : value.size(last);
+    return expected;
+}
+// Eight equal numbers for each row of scores.
+Expected statistics(std::string_view layout, int64_t heads, const at::Tensor& query) {
+    const auto size = [&](char letter) { return query.size(static_cast<int64_t>(layout.find(letter))); };
+    return layout == "TND" ? shape({size('T'), heads, 8}) : shape({size('B'), heads, size('S'), 8});
 }
 
 // Each sequence's end; together they have all tokens, or nobody would write the others' rows.
@@ -147,8 +167,12 @@ using ShiftType = Between<int64_t, 0, 3>;  // how a shift of positions comes abo
 #define ATTRIBUTES(layout)                                                                                                          \
     (Double, scaleValue), (Probability, keepProb), (Int, preTokens), (Int, nextTokens), (Positive, headNum), (layout, inputLayout), \
         (Int, innerPrecise), (SparseMode, sparseMode)
-#define RESULTS (OptOut, softmaxMax), (OptOut, softmaxSum), (OptOut, softmaxOut), (Out, attentionOut)
-#define GRADIENTS (Out, dq), (Out, dk), (Out, dv), (OptOut, dpse)
+#define RESULT attended_shape(inputLayout, headNum, query, key, value)
+#define STATISTICS statistics(inputLayout, headNum, query)
+// Nothing is written to softmaxOut, which is reserved, nor to dpse, as there are no shifts of positions.
+#define RESULTS \
+    (OptOut, softmaxMax, STATISTICS), (OptOut, softmaxSum, STATISTICS), (OptOut, softmaxOut, any_shape()), (Out, attentionOut, RESULT)
+#define GRADIENTS (Out, dq, like(query)), (Out, dk, like(key)), (Out, dv, like(value)), (OptOut, dpse, any_shape())
 
 ATEN_CHECKED_ENTRY(aclnnFlashAttentionScore, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, MASKS, (OptInts, prefix),
                    ATTRIBUTES(AttentionLayout), RESULTS) {
@@ -163,11 +187,11 @@ ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreV3, FLOATING, (require_absent("sink",
                    (OptIn, sink), (OptInts, prefix), STARTS, ATTRIBUTES(AttentionLayout), (ShiftType, pseType), RESULTS) {
     score(LAYOUT, query, key, value, OPTIONS, softmaxMax, softmaxSum, softmaxOut, attentionOut);
 }
-ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGrad, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED,
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGrad, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, (In, dy, RESULT), MASKS, SAVED,
                    ATTRIBUTES(AttentionLayout), GRADIENTS) {
     score_backward(LAYOUT, query, key, value, dy, OPTIONS, dq, dk, dv);
 }
-ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGradV2, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED, STARTS,
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGradV2, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, (In, dy, RESULT), MASKS, SAVED, STARTS,
                    ATTRIBUTES(AttentionLayout), (ShiftType, pseType), GRADIENTS) {
     score_backward(LAYOUT, query, key, value, dy, OPTIONS, dq, dk, dv);
 }
@@ -184,15 +208,15 @@ ATEN_CHECKED_ENTRY(aclnnFlashAttentionVarLenScoreV4, FLOATING, REQUIRE_PACKED, Q
                    ATTRIBUTES(PackedLayout), (SoftmaxLayout, softmaxOutLayout), RESULTS) {
     PACKED.score(softmaxMax, softmaxSum, softmaxOut, attentionOut);
 }
-ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGrad, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED, ENDS,
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGrad, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, (In, dy, RESULT), MASKS, SAVED, ENDS,
                    ATTRIBUTES(PackedLayout), GRADIENTS) {
     PACKED.score_backward(dy, dq, dk, dv);
 }
-ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGradV2, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED, ENDS, STARTS,
-                   ATTRIBUTES(PackedLayout), (ShiftType, pseType), GRADIENTS) {
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGradV2, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, (In, dy, RESULT), MASKS, SAVED, ENDS,
+                   STARTS, ATTRIBUTES(PackedLayout), (ShiftType, pseType), GRADIENTS) {
     PACKED.score_backward(dy, dq, dk, dv);
 }
-ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGradV4, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, (In, dy), MASKS, SAVED, ENDS,
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionUnpaddingScoreGradV4, FLOATING, REQUIRE_PACKED, QUERY_KEY_VALUE, (In, dy, RESULT), MASKS, SAVED, ENDS,
                    ATTRIBUTES(PackedLayout), GRADIENTS, (SoftmaxLayout, softmaxInLayout)) {
     PACKED.score_backward(dy, dq, dk, dv);
 }

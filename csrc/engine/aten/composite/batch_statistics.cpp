@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/adapter/relations.h"
 #include "engine/aten/adapter/results.h"
 #include "kernels/batch_norm_backward_reduce/batch_norm_backward_reduce.h"
 
@@ -80,14 +79,18 @@ Channels product(Channels a, const Channels& b) {
     return a;
 }
 
-void require_dimension_of_channels(const at::Tensor& input) {
-    if (input.dim() < 2) torch_aclnn::host::refuse("input", "at least 2 dimensions", c10::str(input.sizes()));
+// One value for each channel.
+Elements of_channels(const char* name, const at::Tensor& input) {
+    if (input.dim() < 2) torch_aclnn::host::refuse(name, "at least 2 dimensions", c10::str("shape ", input.sizes()));
+    return elements(input.size(1));
 }
 
-void require_channels(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd) {
-    require_dimension_of_channels(input);
-    require_same_shape({"gradOut", grad_out}, {"input", input});
-    require_as_many({{"mean", mean.numel()}, {"invstd", invstd.numel()}}, {"dimension 1 of input", input.size(1)});
+// A row for each rank, which has a count.
+Elements of_ranks(const at::Tensor& counts, int64_t channels) {
+    int64_t values = 0;
+    if (__builtin_mul_overflow(counts.numel(), channels, &values))
+        torch_aclnn::host::refuse("counts", "a number for each rank", c10::str("shape ", counts.sizes()));
+    return elements(values);
 }
 
 struct BackwardSums {
@@ -110,9 +113,10 @@ void follow(const at::Tensor& running, const at::Tensor& batch, double momentum)
 
 }  // namespace
 
+#define CHANNELS of_channels("input", input)
+
 // The sum of x * (x - mean) is that of (x - mean)^2, because the deviations add up to nothing.
-ATEN_CHECKED_ENTRY(aclnnBatchNormStats, FLOATING, require_dimension_of_channels(input), (In, input), (Double, eps), (Out, mean),
-                   (Out, invstd)) {
+ATEN_ENTRY(aclnnBatchNormStats, FLOATING, (In, input), (Double, eps), (Out, mean, CHANNELS), (Out, invstd, CHANNELS)) {
     const double count = static_cast<double>(input.numel()) / static_cast<double>(input.size(1));
     Channels average = backward_sums(input, input, Channels(input.size(1))).dy;
     for (double& value : average) value /= count;
@@ -122,8 +126,8 @@ ATEN_CHECKED_ENTRY(aclnnBatchNormStats, FLOATING, require_dimension_of_channels(
     write_channels(invstd, squares);
 }
 
-ATEN_ENTRY(aclnnBatchNormElemt, FLOATING, (In, input), (OptIn, weight), (OptIn, bias), (In, mean), (In, invstd), (Double, eps),
-           (Out, output)) {
+ATEN_ENTRY(aclnnBatchNormElemt, FLOATING, (In, input), (OptIn, weight, CHANNELS), (OptIn, bias, CHANNELS), (In, mean, CHANNELS),
+           (In, invstd, CHANNELS), (Double, eps), (Out, output, like(input))) {
     at::Tensor normal = (upcast(input) - along_channels(mean, input)) * along_channels(invstd, input);
     if (weight) normal = normal * along_channels(*weight, input);
     if (bias) normal = normal + along_channels(*bias, input);
@@ -131,9 +135,9 @@ ATEN_ENTRY(aclnnBatchNormElemt, FLOATING, (In, input), (OptIn, weight), (OptIn, 
 }
 
 // sumDyXmu is the sum of gradOut * (input - mean).
-ATEN_CHECKED_ENTRY(aclnnBatchNormReduceBackward, FLOATING, require_channels(gradOut, input, mean, invstd), (In, gradOut), (In, input),
-                   (In, mean), (In, invstd), (OptIn, weight), (Bool, inputG), (Bool, weightG), (Bool, biasG), (OptOut, sumDy),
-                   (OptOut, sumDyXmu), (OptOut, gradWeight), (OptOut, gradBias)) {
+ATEN_ENTRY(aclnnBatchNormReduceBackward, FLOATING, (In, gradOut, shaped_like(input)), (In, input), (In, mean, CHANNELS),
+           (In, invstd, CHANNELS), (OptIn, weight, CHANNELS), (Bool, inputG), (Bool, weightG), (Bool, biasG), (OptOut, sumDy, CHANNELS),
+           (OptOut, sumDyXmu, CHANNELS), (OptOut, gradWeight, CHANNELS), (OptOut, gradBias, CHANNELS)) {
     const auto [sum_dy, sum_dy_xmu] = backward_sums(gradOut, input, read_channels(mean));
     if (inputG) write_channels(sumDy, sum_dy);
     if (inputG) write_channels(sumDyXmu, sum_dy_xmu);
@@ -142,8 +146,9 @@ ATEN_CHECKED_ENTRY(aclnnBatchNormReduceBackward, FLOATING, require_channels(grad
 }
 
 // mean and invstd have a row for each rank, which saw counts elements of each channel.
-ATEN_ENTRY(aclnnBatchNormGatherStatsWithCounts, ANY, (In, input), (In, mean), (In, invstd), (OptIn, runningMean), (OptIn, runningVar),
-           (Double, momentum), (Double, eps), (In, counts), (Out, meanAll), (Out, invstdAll)) {
+ATEN_ENTRY(aclnnBatchNormGatherStatsWithCounts, ANY, (In, input), (In, mean, of_ranks(counts, CHANNELS.count)),
+           (In, invstd, of_ranks(counts, CHANNELS.count)), (OptIn, runningMean, CHANNELS), (OptIn, runningVar, CHANNELS),
+           (Double, momentum), (Double, eps), (In, counts), (Out, meanAll, CHANNELS), (Out, invstdAll, CHANNELS)) {
     const at::Tensor count = counts.to(at::kDouble).reshape({-1, 1}), n = count.sum();
     const at::Tensor means = mean.to(at::kDouble).reshape({count.size(0), -1});
     const at::Tensor variances = (at::pow(invstd.to(at::kDouble).reshape_as(means), -2) - eps).clamp_min(0);
@@ -156,12 +161,13 @@ ATEN_ENTRY(aclnnBatchNormGatherStatsWithCounts, ANY, (In, input), (In, mean), (I
 }
 
 // torch_npu's own way to the same: sums and sums of squares instead of means and deviations.
-ATEN_ENTRY(aclnnBatchNormReduce, ANY, (In, x), (Out, sum), (Out, squareSum)) {
+ATEN_ENTRY(aclnnBatchNormReduce, ANY, (In, x), (Out, sum, of_channels("x", x)), (Out, squareSum, of_channels("x", x))) {
     write(sum, sum_per_channel(x));
     write(squareSum, sum_per_channel(at::square(x.to(at::kDouble))));
 }
-ATEN_ENTRY(aclnnSyncBatchNormGatherStats, ANY, (In, totalSum), (In, totalSquareSum), (In, sampleCount), (In, mean), (In, variance),
-           (Float, momentum), (Float, eps), (Out, batchMean), (Out, batchInvstd)) {
+ATEN_ENTRY(aclnnSyncBatchNormGatherStats, ANY, (In, totalSum, of_ranks(sampleCount, mean.numel())),
+           (In, totalSquareSum, of_ranks(sampleCount, mean.numel())), (In, sampleCount), (In, mean), (In, variance, as_many_as(mean)),
+           (Float, momentum), (Float, eps), (Out, batchMean, as_many_as(mean)), (Out, batchInvstd, as_many_as(mean))) {
     const int64_t channels = mean.numel();
     const at::Tensor n = sampleCount.to(at::kDouble).sum();
     const at::Tensor average = totalSum.to(at::kDouble).reshape({-1, channels}).sum(0) / n;

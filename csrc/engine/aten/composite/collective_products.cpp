@@ -35,19 +35,21 @@ void require_factors(const at::Tensor& x1, const at::Tensor& x2, const OptTensor
         refuse("bias", c10::str("shape [", x2.size(1), "]"), c10::str("shape ", bias->sizes()));
 }
 
-// A result has the columns of x2 and so many rows, or its leading dimensions.
-void require_result(const char* name, const at::Tensor& out, at::IntArrayRef rows, int64_t columns) {
-    std::vector<int64_t> expected(rows.begin(), rows.end());
-    expected.push_back(columns);
-    if (out.sizes() != at::IntArrayRef(expected))
-        refuse(name, c10::str("shape ", at::IntArrayRef(expected)), c10::str("shape ", out.sizes()));
+// A result has the columns of x2 and so many rows, or the leading dimensions of x1.
+Expected with_columns(at::IntArrayRef rows, const at::Tensor& x2) {
+    Expected expected(rows);
+    expected.sizes.push_back(x2.size(1));
+    return expected;
+}
+int64_t rows_of_ranks(const Group& group, const at::Tensor& x1) {
+    int64_t rows = 0;
+    if (__builtin_mul_overflow(x1.size(0), int64_t{group->size()}, &rows))
+        refuse("x1", "fewer than 2^63 rows", c10::str("shape ", x1.sizes()));
+    return rows;
 }
 
-void prepare_all_reduce(const Group& group, const at::Tensor& x1, const at::Tensor& x2, const OptTensor& bias, const OptTensor& x3,
-                        const at::Tensor& output) {
+void prepare_all_reduce(const Group& group, const at::Tensor& x1, const at::Tensor& x2, const OptTensor& bias, const at::Tensor& output) {
     require_factors(x1, x2, bias);
-    require_result("output", output, x1.sizes().slice(0, static_cast<size_t>(x1.dim() - 1)), x2.size(1));
-    if (x3) require_same_shape({"x3", *x3}, {"output", output});
     group->set_record(OperationKind::matmul_all_reduce, output, HCCL_REDUCE_SUM);
 }
 
@@ -56,7 +58,6 @@ void prepare_reduce_scatter(const Group& group, const at::Tensor& x1, const at::
     require_factors(x1, x2, bias);
     if (x1.dim() != 2 || x1.size(0) % group->size() != 0)
         refuse("x1", c10::str("2 dimensions, and rows for ", group->size(), " ranks"), c10::str("shape ", x1.sizes()));
-    require_result("output", output, {x1.size(0) / group->size()}, x2.size(1));
     group->set_record(OperationKind::matmul_reduce_scatter, output, HCCL_REDUCE_SUM);
 }
 
@@ -64,13 +65,9 @@ bool wanted(const OptTensor& gather_out) {
     return gather_out && gather_out->numel() > 0;
 }
 
-void prepare_all_gather(const Group& group, const at::Tensor& x1, const at::Tensor& x2, const OptTensor& bias, const at::Tensor& output,
-                        const OptTensor& gather_out) {
+void prepare_all_gather(const Group& group, const at::Tensor& x1, const at::Tensor& x2, const OptTensor& bias) {
     require_factors(x1, x2, bias);
     if (x1.dim() != 2) refuse("x1", "2 dimensions", c10::str("shape ", x1.sizes()));
-    const int64_t rows = x1.size(0) * group->size();
-    require_result("output", output, {rows}, x2.size(1));
-    if (wanted(gather_out)) require_result("gatherOut", *gather_out, {rows}, x1.size(1));
     group->set_record(OperationKind::all_gather_matmul, x1, -1);
 }
 
@@ -84,25 +81,28 @@ using CommTurn = Between<int64_t, 0, 0>;
 using StreamMode = Between<int64_t, 1, 1>;  // stop on failure
 }  // namespace torch_aclnn::host::aten::kind
 
-ATEN_CHECKED_ENTRY(aclnnMatmulAllReduce, FLOAT16 | BF16, prepare_all_reduce(group, x1, x2, bias, std::nullopt, output), (In, x1), (In, x2),
-                   (OptIn, bias), (CommGroup, group), (ReduceOp, reduceOp), (CommTurn, commTurn), (StreamMode, streamMode), (Out, output)) {
+ATEN_CHECKED_ENTRY(aclnnMatmulAllReduce, FLOAT16 | BF16, prepare_all_reduce(group, x1, x2, bias, output), (In, x1), (In, x2), (OptIn, bias),
+                   (CommGroup, group), (ReduceOp, reduceOp), (CommTurn, commTurn), (StreamMode, streamMode),
+                   (Out, output, with_columns(x1.sizes().slice(0, x1.dim() - 1), x2))) {
     write(output, group->all_reduce(product(x1, x2, bias)));
 }
-ATEN_CHECKED_ENTRY(aclnnMatmulAllReduceV2, FLOAT16 | BF16, prepare_all_reduce(group, x1, x2, bias, x3, output), (In, x1), (In, x2),
-                   (OptIn, bias), (OptIn, x3), (CommGroup, group), (ReduceOp, reduceOp), (CommTurn, commTurn), (StreamMode, streamMode),
-                   (Out, output)) {
+ATEN_CHECKED_ENTRY(aclnnMatmulAllReduceV2, FLOAT16 | BF16, prepare_all_reduce(group, x1, x2, bias, output), (In, x1), (In, x2),
+                   (OptIn, bias), (OptIn, x3, shaped_like(output)), (CommGroup, group), (ReduceOp, reduceOp), (CommTurn, commTurn),
+                   (StreamMode, streamMode), (Out, output, with_columns(x1.sizes().slice(0, x1.dim() - 1), x2))) {
     const at::Tensor summand = product(x1, x2, bias);
     write(output, group->all_reduce(x3 ? summand + upcast(*x3) : summand));
 }
 
 ATEN_CHECKED_ENTRY(aclnnMatmulReduceScatter, FLOAT16 | BF16, prepare_reduce_scatter(group, x1, x2, bias, output), (In, x1), (In, x2),
-                   (OptIn, bias), (CommGroup, group), (ReduceOp, reduceOp), (CommTurn, commTurn), (StreamMode, streamMode), (Out, output)) {
+                   (OptIn, bias), (CommGroup, group), (ReduceOp, reduceOp), (CommTurn, commTurn), (StreamMode, streamMode),
+                   (Out, output, with_columns(x1.size(0) / group->size(), x2))) {
     write(output, group->reduce_scatter(product(x1, x2, bias)));
 }
 
-ATEN_CHECKED_ENTRY(aclnnAllGatherMatmul, FLOAT16 | BF16, prepare_all_gather(group, x1, x2, bias, output, gatherOut), (In, x1), (In, x2),
-                   (OptIn, bias), (CommGroup, group), (GatherIndex, gatherIndex), (CommTurn, commTurn), (StreamMode, streamMode),
-                   (Out, output), (OptOut, gatherOut)) {
+ATEN_CHECKED_ENTRY(aclnnAllGatherMatmul, FLOAT16 | BF16, prepare_all_gather(group, x1, x2, bias), (In, x1), (In, x2), (OptIn, bias),
+                   (CommGroup, group), (GatherIndex, gatherIndex), (CommTurn, commTurn), (StreamMode, streamMode),
+                   (Out, output, with_columns(rows_of_ranks(group, x1), x2)),
+                   (OptOut, gatherOut, or_empty(shape({rows_of_ranks(group, x1), x1.size(1)})))) {
     const at::Tensor all = group->all_gather(x1.contiguous());
     write(output, product(all, x2, bias));
     if (wanted(gatherOut)) write(gatherOut, all);

@@ -29,6 +29,15 @@ void require_rows(const char* name, const at::Tensor& tensor, int64_t rows) {
     if (tensor.dim() < 1 || tensor.size(0) != rows) refuse(name, c10::str(rows, " rows"), c10::str("shape ", tensor.sizes()));
 }
 
+void require_multiple(const char* name, const at::Tensor& tensor, int64_t divisor) {
+    if (tensor.numel() % divisor != 0) refuse(name, c10::str("a multiple of ", divisor, " values"), c10::str("shape ", tensor.sizes()));
+}
+
+// As many rows as the output has, which nothing else says, with the features of the input.
+Expected rows_like(const at::Tensor& out, const at::Tensor& features) {
+    return shape({out.dim() == 2 ? out.size(0) : 0, features.size(1)});
+}
+
 // Copies of tokens that were dropped have a place behind the last row.
 at::Tensor rows_or_zeros(const at::Tensor& rows, const at::Tensor& places) {
     return at::cat({rows, rows.new_zeros({1, rows.size(1)})}).index_select(0, places.to(at::kLong).flatten().clamp_max(rows.size(0)));
@@ -49,11 +58,10 @@ int64_t remaining_rows(const at::Tensor& indices, int64_t wanted) {
     return wanted > 0 ? std::min(wanted, indices.numel()) : std::max<int64_t>(indices.numel() + wanted, 0);
 }
 
-void require_permutation(const at::Tensor& tokens, const at::Tensor& indices, const at::Tensor& permuted, int64_t wanted) {
+void require_permutation(const at::Tensor& tokens, const at::Tensor& indices, int64_t wanted) {
     require_matrix("tokens", tokens);
     require_rows("indices", indices, tokens.size(0));
     require_between("numOutTokens", wanted, -indices.numel(), std::numeric_limits<int64_t>::max());
-    require_rows("permuteTokensOut", permuted, remaining_rows(indices, wanted));
 }
 
 // The shape of all tokens; callers without padding pass one number.
@@ -110,6 +118,7 @@ at::Tensor to_map(const at::Tensor& values, const at::Tensor& map) {
 
 void require_map(const at::Tensor& map) {
     require_matrix("routingMap", map);
+    if (map.size(1) == 0) refuse("routingMap", "at least one expert", c10::str("shape ", map.sizes()));
 }
 void require_map(const std::optional<at::Tensor>& map) {
     if (!map) torch_aclnn::host::refuse_null("routingMap", "a tensor, as the engine needs it to know the experts");
@@ -119,8 +128,10 @@ void require_map(const std::optional<at::Tensor>& map) {
 }  // namespace
 
 ATEN_CHECKED_ENTRY(aclnnMoeTokenPermute, FLOATING,
-                   (require_unpadded("paddedMode", paddedMode), require_permutation(tokens, indices, permuteTokensOut, numOutTokens)),
-                   (In, tokens), (In, indices), (Int, numOutTokens), (Bool, paddedMode), (Out, permuteTokensOut), (Out, sortedIndicesOut)) {
+                   (require_unpadded("paddedMode", paddedMode), require_permutation(tokens, indices, numOutTokens)), (In, tokens),
+                   (In, indices), (Int, numOutTokens), (Bool, paddedMode),
+                   (Out, permuteTokensOut, shape({remaining_rows(indices, numOutTokens), tokens.size(1)})),
+                   (Out, sortedIndicesOut, elements(indices.numel()))) {
     const at::Tensor order = at::argsort(indices.flatten(), /*stable=*/true, 0, false);
     const int64_t copies = std::max<int64_t>(copies_of_each(indices, tokens.size(0)), 1);
     write(permuteTokensOut, tokens.index_select(0, order.narrow(0, 0, permuteTokensOut.size(0)).floor_divide(copies)));
@@ -128,15 +139,17 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenPermute, FLOATING,
 }
 ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteGrad, FLOATING,
                    (require_unpadded("paddedMode", paddedMode), require_matrix("permutedOutputGrad", permutedOutputGrad),
-                    require_rows("sortedIndices", sortedIndices, out.size(0) * numTopk)),
-                   (In, permutedOutputGrad), (In, sortedIndices), (Positive, numTopk), (Bool, paddedMode), (Out, out)) {
+                    require_multiple("sortedIndices", sortedIndices, numTopk)),
+                   (In, permutedOutputGrad), (In, sortedIndices), (Positive, numTopk), (Bool, paddedMode),
+                   (Out, out, shape({sortedIndices.numel() / numTopk, permutedOutputGrad.size(1)}))) {
     const at::Tensor copies = rows_or_zeros(upcast(permutedOutputGrad), sortedIndices);
     write(out, copies.unflatten(0, at::IntArrayRef{out.size(0), numTopk}).sum(1));
 }
 ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermute, FLOATING,
                    (require_unpadded("paddedMode", paddedMode), require_matrix("permutedTokens", permutedTokens),
-                    require_copies(sortedIndices, out.size(0), probs), require_restored(restoreShape, out)),
-                   (In, permutedTokens), (In, sortedIndices), (OptIn, probs), (Bool, paddedMode), (OptInts, restoreShape), (Out, out)) {
+                    require_matrix("out", out), require_copies(sortedIndices, out.size(0), probs), require_restored(restoreShape, out)),
+                   (In, permutedTokens), (In, sortedIndices), (OptIn, probs), (Bool, paddedMode), (OptInts, restoreShape),
+                   (Out, out, rows_like(out, permutedTokens))) {
     at::Tensor copies = rows_or_zeros(upcast(permutedTokens), sortedIndices);
     if (given(probs)) copies = weighted(copies, *probs);
     write(out, copies.unflatten(0, at::IntArrayRef{out.size(0), copies_of_each(sortedIndices, out.size(0))}).sum(1));
@@ -147,7 +160,8 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteGrad, FLOATING,
                     require_copies(sortedIndices, unpermutedTokensGrad.size(0), probs),
                     require_restored(restoreShape, unpermutedTokensGrad)),
                    (OptIn, permutedTokens), (In, unpermutedTokensGrad), (In, sortedIndices), (OptIn, probs), (Bool, paddedMode),
-                   (OptInts, restoreShape), (Out, permutedTokensGradOut), (OptOut, probsGradOut)) {
+                   (OptInts, restoreShape), (Out, permutedTokensGradOut, rows_like(permutedTokensGradOut, unpermutedTokensGrad)),
+                   (OptOut, probsGradOut, if_wanted(given(probs), probs ? shaped_like(*probs) : one_value()))) {
     const int64_t copies = copies_of_each(sortedIndices, unpermutedTokensGrad.size(0));
     const at::Tensor grad = upcast(unpermutedTokensGrad).repeat_interleave(copies, 0);
     write(permutedTokensGradOut, rows_at(given(probs) ? weighted(grad, *probs) : grad, sortedIndices, permutedTokensGradOut.size(0)));
@@ -156,8 +170,10 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteGrad, FLOATING,
 
 // With the map {tokens, experts} in place of indices. With dropAndPad each expert has the same number of tokens.
 ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithRoutingMap, FLOATING, (require_matrix("tokens", tokens), require_map(routingMap)), (In, tokens),
-                   (In, routingMap), (OptIn, probs), (NotNegative, numOutTokens), (Bool, dropAndPad), (Out, permuteTokensOut),
-                   (OptOut, permuteProbsOut), (Out, sortedIndicesOut)) {
+                   (In, routingMap, shape({tokens.size(0), routingMap.size(1)})), (OptIn, probs, or_empty(shaped_like(routingMap))),
+                   (NotNegative, numOutTokens), (Bool, dropAndPad), (Out, permuteTokensOut, rows_like(permuteTokensOut, tokens)),
+                   (OptOut, permuteProbsOut, if_wanted(given(probs), shape({permuteTokensOut.size(0)}))),
+                   (Out, sortedIndicesOut, elements(permuteTokensOut.size(0)))) {
     const int64_t rows = permuteTokensOut.size(0), experts = routingMap.size(1);
     const at::Tensor chosen = dropAndPad ? tokens_by_capacity(routingMap, numOutTokens / experts) : tokens_by_expert(routingMap);
     require_chosen(chosen, rows);
@@ -170,7 +186,9 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithRoutingMap, FLOATING, (require_matrix
 ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithRoutingMapGrad, FLOATING,
                    (require_matrix("permutedTokenOutputGrad", permutedTokenOutputGrad), require_map(routingMap)),
                    (In, permutedTokenOutputGrad), (OptIn, permutedProbsOutputGrad), (In, sortedIndices), (In, routingMap),
-                   (Positive, expertsNum), (NotNegative, tokensNum), (Bool, dropAndPad), (Out, tokensGradOut), (OptOut, probsGradOut)) {
+                   (Positive, expertsNum), (NotNegative, tokensNum), (Bool, dropAndPad),
+                   (Out, tokensGradOut, shape({tokensNum, permutedTokenOutputGrad.size(1)})),
+                   (OptOut, probsGradOut, if_wanted(given(permutedProbsOutputGrad), shape({tokensNum, expertsNum})))) {
     const at::Tensor chosen = dropAndPad ? sortedIndices.to(at::kLong) : tokens_by_expert(routingMap);
     const int64_t rows = permutedTokenOutputGrad.size(0);
     require_chosen(chosen, rows);
@@ -185,7 +203,9 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithRoutingMap, FLOATING,
                    (require_matrix("permutedTokens", permutedTokens), require_map(routingMap),
                     require_restored(restoreShape, unpermutedTokens)),
                    (In, permutedTokens), (In, sortedIndices), (OptIn, routingMap), (OptIn, probs), (Bool, paddedMode),
-                   (OptInts, restoreShape), (Out, unpermutedTokens), (Out, outIndex), (Out, permuteTokenId), (OptOut, permuteProbs)) {
+                   (OptInts, restoreShape), (Out, unpermutedTokens, rows_like(unpermutedTokens, permutedTokens)),
+                   (Out, outIndex, elements(sortedIndices.numel())), (Out, permuteTokenId, elements(sortedIndices.numel())),
+                   (OptOut, permuteProbs, if_wanted(given(probs), shape({sortedIndices.numel()})))) {
     const at::Tensor map = routingMap->to(at::kBool), places = sortedIndices.to(at::kLong), rows = upcast(permutedTokens);
     const int64_t tokens = unpermutedTokens.size(0), experts = map.size(1);
     if (paddedMode) {
@@ -218,7 +238,10 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithRoutingMapGrad, FLOATING,
                    (require_matrix("unpermutedTokensGrad", unpermutedTokensGrad), require_map(routingMap),
                     require_restored(restoreShape, unpermutedTokensGrad)),
                    (In, unpermutedTokensGrad), (In, outIndex), (In, permuteTokenId), (OptIn, routingMap), (OptIn, permutedTokens),
-                   (OptIn, probs), (Bool, paddedMode), (OptInts, restoreShape), (Out, permutedTokensGradOut), (OptOut, probsGradOut)) {
+                   (OptIn, probs), (Bool, paddedMode), (OptInts, restoreShape),
+                   (Out, permutedTokensGradOut, shape({outIndex.numel(), unpermutedTokensGrad.size(1)})),
+                   (OptOut, probsGradOut,
+                    if_wanted(given(probs) && permutedTokens, shape({unpermutedTokensGrad.size(0), routingMap->size(1)})))) {
     const at::Tensor map = routingMap->to(at::kBool), places = outIndex.to(at::kLong);
     const int64_t tokens = unpermutedTokensGrad.size(0), rows = places.numel(), experts = map.size(1);
     const int64_t each = std::max<int64_t>(copies_of_each(places, tokens), 1);

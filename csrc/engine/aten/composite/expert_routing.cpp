@@ -54,22 +54,23 @@ void require_routed(const at::Tensor& x, const at::Tensor& expert_idx) {
 // last.
 struct Routing {
     at::Tensor experts, order;  // for each place in the order: its expert, and which copy it is
-    at::Tensor counts;          // copies for each of the experts
-    int64_t copies;             // that go to one of the experts
-    int64_t first;
+    at::Tensor chosen;          // the experts of the copies that go to one of them
+    int64_t copies, first, end;
 
-    Routing(const at::Tensor& expert_idx, int64_t first, int64_t end) : first(first) {
+    Routing(const at::Tensor& expert_idx, int64_t first, int64_t end) : first(first), end(end) {
         const at::Tensor flat = expert_idx.to(at::kLong).flatten();
         const at::Tensor inside = flat.ge(first).logical_and(flat.lt(end));
         const Sorted by_expert = sorted(flat.masked_fill(flat.lt(first), std::numeric_limits<int64_t>::max()));
         experts = by_expert.values;
         order = by_expert.order;
-        copies = inside.sum().item<int64_t>();
-        counts = at::bincount(flat.masked_select(inside) - first, {}, end - first);
+        chosen = flat.masked_select(inside);
+        copies = chosen.numel();
     }
+    // Copies for each of the experts.
+    at::Tensor counts() const { return at::bincount(chosen - first, {}, end - first); }
     // The place of a copy within its expert.
     at::Tensor within() const {
-        const at::Tensor starts = at::cumsum(counts, 0) - counts;
+        const at::Tensor all = counts(), starts = at::cumsum(all, 0) - all;
         return at::arange(copies, at::kLong) - starts.index_select(0, experts.narrow(0, 0, copies) - first);
     }
     at::Tensor own_order() const { return order.narrow(0, 0, copies); }
@@ -90,9 +91,10 @@ at::Tensor rows_by_capacity(const Routing& routing, int64_t capacity) {
 // Numbers of copies: their running sum (0), as they are (1), or pairs of an expert and its number where there are any (2).
 void write_counts(const Routing& routing, int64_t type, const std::optional<at::Tensor>& out) {
     if (!out) return;
-    if (type < 2) return write(out, type == 0 ? at::cumsum(routing.counts, 0) : routing.counts);
-    const at::Tensor used = at::nonzero(routing.counts).squeeze(1);
-    const at::Tensor pairs = at::stack({used + routing.first, routing.counts.index_select(0, used)}, 1);
+    const at::Tensor counts = routing.counts();
+    if (type < 2) return write(out, type == 0 ? at::cumsum(counts, 0) : counts);
+    const at::Tensor used = at::nonzero(counts).squeeze(1);
+    const at::Tensor pairs = at::stack({used + routing.first, counts.index_select(0, used)}, 1);
     out->zero_();
     out->narrow(0, 0, pairs.size(0)).copy_(pairs);
 }
@@ -105,14 +107,15 @@ at::Tensor padded(const at::Tensor& rows, const at::Tensor& places, int64_t coun
     return at::zeros(sizes, rows.options()).index_copy(0, places.index_select(0, kept), rows.index_select(0, kept));
 }
 
-void require_capacity(int64_t mode, int64_t capacity, int64_t experts, const at::Tensor& expanded) {
-    if (mode == 0) {
-        if (expanded.dim() != 2) refuse("expandedX", "2 dimensions", c10::str("shape ", expanded.sizes()));
-        return;
-    }
+// A row for each copy, of which the caller may want the first ones only, at most so many; or as much room for each expert.
+Expected expanded(const at::Tensor& x, int64_t most, int64_t mode, int64_t capacity, int64_t experts, const at::Tensor& out) {
+    if (mode == 0) return shape({out.dim() == 2 ? std::min(out.size(0), most) : most, x.size(1)});
     if (capacity <= 0) refuse("expertCapacity", "at least 1, as dropPadMode is 1", std::to_string(capacity));
-    if (expanded.dim() != 3 || expanded.size(0) != experts || expanded.size(1) != capacity)
-        refuse("expandedX", c10::str("a shape that begins with ", experts, ", ", capacity), c10::str("shape ", expanded.sizes()));
+    return shape({experts, capacity, x.size(1)});
+}
+// The copies' numbers: one for each expert, or a pair.
+Expected counts_of(at::IntArrayRef range, int64_t experts, int64_t type) {
+    return type < 2 ? shape({range[1] - range[0]}) : shape({experts, 2});
 }
 
 // Rows of x by a list of copies.
@@ -163,16 +166,24 @@ void finalize(const at::Tensor& rows, const at::Tensor& row_of_copy, const std::
 }
 
 void require_finalized(const at::Tensor& rows, const at::Tensor& row_of_copy, const std::optional<at::Tensor>& bias,
-                       const std::optional<at::Tensor>& scales, const std::optional<at::Tensor>& experts, const at::Tensor& out) {
+                       const std::optional<at::Tensor>& experts, const at::Tensor& out) {
     if (rows.dim() < 2) refuse("expandedX", "at least 2 dimensions", c10::str("shape ", rows.sizes()));
     const int64_t tokens = out.dim() > 0 ? out.size(0) : 0;
     if (tokens == 0 || row_of_copy.numel() % tokens != 0)
         refuse("out", c10::str("a number of rows that divides expandedRowIdx's ", row_of_copy.numel()), c10::str("shape ", out.sizes()));
-    if (given(scales) && scales->numel() != row_of_copy.numel())
-        refuse("scales", c10::str(row_of_copy.numel(), " values, as expandedRowIdx has"), c10::str("shape ", scales->sizes()));
     if (given(bias) && !given(experts)) torch_aclnn::host::refuse_null("expertIdx", "a tensor, as there is a bias");
     if (given(bias) && experts->numel() != row_of_copy.numel())
         refuse("expertIdx", c10::str(row_of_copy.numel(), " values, as expandedRowIdx has"), c10::str("shape ", experts->sizes()));
+}
+
+// Of the copies of each token.
+OrEmpty by_copy(const at::Tensor& row_of_copy, const at::Tensor& out) {
+    return or_empty(shape({out.size(0), row_of_copy.numel() / out.size(0)}));
+}
+
+// Of each row the k best experts.
+Expected best(const at::Tensor& x, int64_t k) {
+    return with_size(x.sizes(), -1, k);
 }
 
 // Which experts of the groups that are best; the others become -infinity.
@@ -202,39 +213,42 @@ using OrMinusOne = Between<int64_t, -1, kUnbounded>;  // -1: not given
 }  // namespace torch_aclnn::host::aten::kind
 
 // Probabilities of the experts and the k largest of them. Row i's copy j has the number j * rows + i.
-ATEN_CHECKED_ENTRY(aclnnMoeGatingTopKSoftmax, FLOATING, require_k(x, k), (In, x), (OptIn, finished), (Int, k), (Out, y), (Out, expertIdx),
-                   (Out, rowIdx)) {
-    const Sorted best = largest(at::softmax(upcast(x), -1), k);
-    write(y, best.values);
-    write(expertIdx, unless_finished(best.order, finished, x.size(-1)));
-    write(rowIdx, at::arange(best.order.numel(), at::kLong).view({k, -1}).t());
+ATEN_CHECKED_ENTRY(aclnnMoeGatingTopKSoftmax, FLOATING, require_k(x, k), (In, x), (OptIn, finished, or_empty(without_dim(x.sizes(), -1))),
+                   (Int, k), (Out, y, best(x, k)), (Out, expertIdx, best(x, k)), (Out, rowIdx, best(x, k))) {
+    const Sorted chosen = largest(at::softmax(upcast(x), -1), k);
+    write(y, chosen.values);
+    write(expertIdx, unless_finished(chosen.order, finished, x.size(-1)));
+    write(rowIdx, at::arange(chosen.order.numel(), at::kLong).view({k, -1}).t());
 }
 // With renorm the probabilities are of the k alone.
-ATEN_CHECKED_ENTRY(aclnnMoeGatingTopKSoftmaxV2, FLOATING, require_k(x, k), (In, x), (OptIn, finished), (Int, k), (TrueOrNot, renorm),
-                   (Bool, outputSoftmaxResultFlag), (Out, y), (Out, expertIdx), (OptOut, softmaxResult)) {
+ATEN_CHECKED_ENTRY(aclnnMoeGatingTopKSoftmaxV2, FLOATING, require_k(x, k), (In, x), (OptIn, finished, or_empty(without_dim(x.sizes(), -1))),
+                   (Int, k), (TrueOrNot, renorm), (Bool, outputSoftmaxResultFlag), (Out, y, best(x, k)), (Out, expertIdx, best(x, k)),
+                   (OptOut, softmaxResult, if_wanted(outputSoftmaxResultFlag&& renorm == 0, shaped_like(x)))) {
     const at::Tensor softmax = at::softmax(upcast(x), -1);
-    const Sorted best = largest(renorm == 1 ? upcast(x) : softmax, k);
-    write(y, renorm == 1 ? at::softmax(best.values, -1) : best.values);
-    write(expertIdx, unless_finished(best.order, finished, x.size(-1)));
+    const Sorted chosen = largest(renorm == 1 ? upcast(x) : softmax, k);
+    write(y, renorm == 1 ? at::softmax(chosen.values, -1) : chosen.values);
+    write(expertIdx, unless_finished(chosen.order, finished, x.size(-1)));
     if (outputSoftmaxResultFlag && renorm == 0) write(softmaxResult, softmax);
 }
 // Softmax (normType 0) or sigmoid (1), the best groups of experts, and of these the k best experts. The bias counts for the choice only.
-ATEN_CHECKED_ENTRY(aclnnMoeGatingTopK, FLOATING, require_groups(x, k, kGroup, groupCount), (In, x), (OptIn, bias), (Positive, k),
-                   (Positive, kGroup), (Positive, groupCount), (TrueOrNot, groupSelectMode), (NoRenorm, renorm), (TrueOrNot, normType),
-                   (Bool, outFlag), (Double, routedScalingFactor), (Double, eps), (Out, y), (Out, expertIdx), (OptOut, out)) {
+ATEN_CHECKED_ENTRY(aclnnMoeGatingTopK, FLOATING, require_groups(x, k, kGroup, groupCount), (In, x),
+                   (OptIn, bias, or_empty(shape({x.size(-1)}))), (Positive, k), (Positive, kGroup), (Positive, groupCount),
+                   (TrueOrNot, groupSelectMode), (NoRenorm, renorm), (TrueOrNot, normType), (Bool, outFlag), (Double, routedScalingFactor),
+                   (Double, eps), (Out, y, best(x, k)), (Out, expertIdx, best(x, k)), (OptOut, out, if_wanted(outFlag, shaped_like(x)))) {
     const at::Tensor scores = normType == 0 ? at::softmax(upcast(x), -1) : at::sigmoid(upcast(x));
     const at::Tensor biased = given(bias) ? scores + upcast(*bias) : scores;
-    const Sorted best = largest(of_best_groups(biased, groupCount, kGroup, groupSelectMode == 1), k);
-    at::Tensor chosen = scores.gather(-1, best.order);
-    if (normType == 1) chosen = chosen / (chosen.sum(-1, true) + eps);
-    write(y, chosen * routedScalingFactor);
-    write(expertIdx, best.order);
+    const Sorted chosen = largest(of_best_groups(biased, groupCount, kGroup, groupSelectMode == 1), k);
+    at::Tensor values = scores.gather(-1, chosen.order);
+    if (normType == 1) values = values / (values.sum(-1, true) + eps);
+    write(y, values * routedScalingFactor);
+    write(expertIdx, chosen.order);
     if (outFlag) write(out, scores);
 }
 
-ATEN_CHECKED_ENTRY(aclnnMoeInitRouting, FLOATING,
-                   (require_routed(x, expertIdx), require_same_shape({"rowIdx", rowIdx}, {"expertIdx", expertIdx})), (In, x), (In, rowIdx),
-                   (In, expertIdx), (NotNegative, activeNum), (Out, expandedX), (Out, expandedRowIdx), (Out, expandedExpertIdx)) {
+ATEN_CHECKED_ENTRY(aclnnMoeInitRouting, FLOATING, require_routed(x, expertIdx), (In, x), (In, rowIdx, shaped_like(expertIdx)),
+                   (In, expertIdx), (NotNegative, activeNum),
+                   (Out, expandedX, shape({std::min(activeNum, x.size(0)) * expertIdx.size(1), x.size(1)})),
+                   (Out, expandedRowIdx, shape({expertIdx.numel()})), (Out, expandedExpertIdx, shape({expertIdx.numel()}))) {
     const Sorted by_expert = sorted(expertIdx.flatten());
     const at::Tensor copies = rowIdx.to(at::kLong).flatten().index_select(0, by_expert.order);
     const int64_t rows = std::min(activeNum, x.size(0)) * expertIdx.size(1);
@@ -242,11 +256,15 @@ ATEN_CHECKED_ENTRY(aclnnMoeInitRouting, FLOATING,
     write(expandedRowIdx, places_in(copies));
     write(expandedExpertIdx, by_expert.values);
 }
-ATEN_CHECKED_ENTRY(aclnnMoeInitRoutingV2, FLOATING,
-                   (require_routed(x, expertIdx), require_capacity(dropPadMode, expertCapacity, expertNum, expandedX)), (In, x),
-                   (In, expertIdx), (NotNegative, activeNum), (NotNegative, expertCapacity), (NotNegative, expertNum),
-                   (TrueOrNot, dropPadMode), (CountType, expertTokensCountOrCumsumFlag), (Bool, expertTokensBeforeCapacityFlag),
-                   (Out, expandedX), (Out, expandedRowIdx), (OptOut, expertTokensCountOrCumsum), (OptOut, expertTokensBeforeCapacity)) {
+ATEN_CHECKED_ENTRY(aclnnMoeInitRoutingV2, FLOATING, require_routed(x, expertIdx), (In, x), (In, expertIdx), (NotNegative, activeNum),
+                   (NotNegative, expertCapacity), (NotNegative, expertNum), (TrueOrNot, dropPadMode),
+                   (CountType, expertTokensCountOrCumsumFlag), (Bool, expertTokensBeforeCapacityFlag),
+                   (Out, expandedX, expanded(x, expertIdx.numel(), dropPadMode, expertCapacity, expertNum, expandedX)),
+                   (Out, expandedRowIdx, shape({expertIdx.numel()})),
+                   (OptOut, expertTokensCountOrCumsum,
+                    if_wanted(dropPadMode == 0 && expertTokensCountOrCumsumFlag != 0, shape({expertNum}))),
+                   (OptOut, expertTokensBeforeCapacity,
+                    if_wanted(dropPadMode == 1 && expertTokensBeforeCapacityFlag, shape({expertNum})))) {
     const int64_t k = expertIdx.size(1);
     const bool counted = dropPadMode == 1 || expertTokensCountOrCumsumFlag != 0;
     const Routing routing(expertIdx, 0, counted ? expertNum : std::numeric_limits<int32_t>::max());
@@ -254,7 +272,7 @@ ATEN_CHECKED_ENTRY(aclnnMoeInitRoutingV2, FLOATING,
         const at::Tensor rows = rows_by_capacity(routing, expertCapacity);
         write(expandedX, padded(rows_of(x, routing.own_order(), k), rows, expertNum * expertCapacity));
         write(expandedRowIdx, rows_of_copies(routing, rows));
-        if (expertTokensBeforeCapacityFlag) write(expertTokensBeforeCapacity, routing.counts);
+        if (expertTokensBeforeCapacityFlag) write(expertTokensBeforeCapacity, routing.counts());
         return;
     }
     write(expandedX, rows_of(x, routing.order.narrow(0, 0, expandedX.size(0)), k));
@@ -263,12 +281,16 @@ ATEN_CHECKED_ENTRY(aclnnMoeInitRoutingV2, FLOATING,
 }
 // The experts of a part of all. What is behind the last row of their copies stays as it is.
 ATEN_CHECKED_ENTRY(aclnnMoeInitRoutingV3, FLOATING | INT8,
-                   (require_routed(x, expertIdx), require_capacity(dropPadMode, expertCapacity, expertNum, expandedX),
-                    require_quantisation(quantMode, dropPadMode, scale, offset), require_range(activeExpertRange, expertNum)),
+                   (require_routed(x, expertIdx), require_quantisation(quantMode, dropPadMode, scale, offset),
+                    require_range(activeExpertRange, expertNum)),
                    (In, x), (In, expertIdx), (OptIn, scale), (OptIn, offset), (OrMinusOne, activeNum), (OrMinusOne, expertCapacity),
                    (Positive, expertNum), (TrueOrNot, dropPadMode), (CountType, expertTokensNumType), (Bool, expertTokensNumFlag),
-                   (ExpertQuantMode, quantMode), (Exactly<2>, activeExpertRange), (TrueOrNot, rowIdxType), (Out, expandedX),
-                   (Out, expandedRowIdx), (OptOut, expertTokensCountOrCumsum), (OptOut, expandedScale)) {
+                   (ExpertQuantMode, quantMode), (Exactly<2>, activeExpertRange), (TrueOrNot, rowIdxType),
+                   (Out, expandedX, expanded(x, kUnbounded, dropPadMode, expertCapacity, expertNum, expandedX)),
+                   (Out, expandedRowIdx, shape({expertIdx.numel()})),
+                   (OptOut, expertTokensCountOrCumsum,
+                    if_wanted(expertTokensNumFlag, counts_of(activeExpertRange, expertNum, expertTokensNumType))),
+                   (OptOut, expandedScale, if_wanted(quantMode == 1, shape({expandedX.size(0)})))) {
     const int64_t k = expertIdx.size(1);
     const Routing routing(expertIdx, activeExpertRange[0], activeExpertRange[1]);
     if (expertTokensNumFlag) write_counts(routing, expertTokensNumType, expertTokensCountOrCumsum);
@@ -288,19 +310,22 @@ ATEN_CHECKED_ENTRY(aclnnMoeInitRoutingV3, FLOATING | INT8,
 }
 
 // How many rows go to an expert or to one before it.
-ATEN_ENTRY(aclnnMoeComputeExpertTokens, INT32, (In, sortedExperts), (Positive, numExperts), (Out, out)) {
+ATEN_ENTRY(aclnnMoeComputeExpertTokens, INT32, (In, sortedExperts, shape({sortedExperts.numel()})), (Positive, numExperts),
+           (Out, out, shape({numExperts}))) {
     const at::Tensor experts = sortedExperts.to(at::kLong).contiguous();
     write(out, at::searchsorted(experts, at::arange(numExperts, at::kLong), false, /*right=*/true));
 }
 
-ATEN_CHECKED_ENTRY(aclnnMoeFinalizeRouting, FLOATING, require_finalized(expandedX, expandedRowIdx, bias, scales, expertIdx, out),
-                   (In, expandedX), (In, skip1), (OptIn, skip2), (In, bias), (In, scales), (In, expandedRowIdx), (In, expertIdx),
-                   (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnMoeFinalizeRouting, FLOATING, require_finalized(expandedX, expandedRowIdx, bias, expertIdx, out), (In, expandedX),
+                   (In, skip1, or_empty(shaped_like(out))), (OptIn, skip2, or_empty(shaped_like(out))), (In, bias),
+                   (In, scales, by_copy(expandedRowIdx, out)), (In, expandedRowIdx), (In, expertIdx),
+                   (Out, out, shape({out.size(0), expandedX.size(-1)}))) {
     finalize(expandedX, expandedRowIdx, skip1, skip2, bias, scales, expertIdx, false, out);
 }
 // In modes 2 and 3 the copies of a token lie side by side.
-ATEN_CHECKED_ENTRY(aclnnMoeFinalizeRoutingV2, FLOATING, require_finalized(expandedX, expandedRowIdx, bias, scales, expertIdx, out),
-                   (In, expandedX), (In, expandedRowIdx), (OptIn, x1), (OptIn, x2), (OptIn, bias), (OptIn, scales), (OptIn, expertIdx),
-                   (FinalizeMode, dropPadMode), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnMoeFinalizeRoutingV2, FLOATING, require_finalized(expandedX, expandedRowIdx, bias, expertIdx, out), (In, expandedX),
+                   (In, expandedRowIdx), (OptIn, x1, or_empty(shaped_like(out))), (OptIn, x2, or_empty(shaped_like(out))), (OptIn, bias),
+                   (OptIn, scales, by_copy(expandedRowIdx, out)), (OptIn, expertIdx), (FinalizeMode, dropPadMode),
+                   (Out, out, shape({out.size(0), expandedX.size(-1)}))) {
     finalize(expandedX, expandedRowIdx, x1, x2, bias, scales, expertIdx, dropPadMode >= 2, out);
 }

@@ -77,33 +77,37 @@ using NoAntiquantMode = Between<int64_t, 0, 0>;
 #define NO_LSE_UNLESS_WANTED softmaxLseFlag ? softmaxLse : kNoTensor
 
 ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScore, FLOAT16 | BF16,
-                   (REQUIRE_NOT_QUANTISED, require_inference_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor), attentionOut)),
-                   FUSED_INFER_TENSORS, FUSED_INFER_ATTRIBUTES, (Out, attentionOut), (OptOut, softmaxLse)) {
+                   (REQUIRE_NOT_QUANTISED, require_inference_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor))), FUSED_INFER_TENSORS,
+                   FUSED_INFER_ATTRIBUTES, (Out, attentionOut, inferred(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor))),
+                   (OptOut, softmaxLse, inferred_lse(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor)))) {
     infer_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor), attentionOut, NO_LSE_UNLESS_WANTED);
 }
 ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV2, FLOAT16 | BF16,
-                   (REQUIRE_NOT_QUANTISED, REQUIRE_NO_PREFIX,
-                    require_inference_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor), attentionOut)),
+                   (REQUIRE_NOT_QUANTISED, REQUIRE_NO_PREFIX, require_inference_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor))),
                    FUSED_INFER_TENSORS, FUSED_INFER_PREFIX, FUSED_INFER_ATTRIBUTES, (NoAntiquantMode, keyAntiquantMode),
-                   (NoAntiquantMode, valueAntiquantMode), (Out, attentionOut), (OptOut, softmaxLse)) {
+                   (NoAntiquantMode, valueAntiquantMode), (Out, attentionOut, inferred(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor))),
+                   (OptOut, softmaxLse, inferred_lse(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor)))) {
     infer_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor), attentionOut, NO_LSE_UNLESS_WANTED);
 }
 ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV3, FLOAT16 | BF16,
                    (REQUIRE_NOT_QUANTISED, REQUIRE_NO_PREFIX, require_not_given("keyRopeAntiquantScale", keyRopeAntiquantScale),
-                    require_inference_attention(FUSED_INFER(queryRope, keyRope, kNoTensor), attentionOut)),
+                    require_inference_attention(FUSED_INFER(queryRope, keyRope, kNoTensor))),
                    FUSED_INFER_TENSORS, FUSED_INFER_PREFIX, (OptIn, queryRope), (OptIn, keyRope), (OptIn, keyRopeAntiquantScale),
-                   FUSED_INFER_ATTRIBUTES, (NoAntiquantMode, keyAntiquantMode), (NoAntiquantMode, valueAntiquantMode), (Out, attentionOut),
-                   (OptOut, softmaxLse)) {
+                   FUSED_INFER_ATTRIBUTES, (NoAntiquantMode, keyAntiquantMode), (NoAntiquantMode, valueAntiquantMode),
+                   (Out, attentionOut, inferred(FUSED_INFER(queryRope, keyRope, kNoTensor))),
+                   (OptOut, softmaxLse, inferred_lse(FUSED_INFER(queryRope, keyRope, kNoTensor)))) {
     infer_attention(FUSED_INFER(queryRope, keyRope, kNoTensor), attentionOut, NO_LSE_UNLESS_WANTED);
 }
 // The sink is a score for each head that takes part in the softmax only.
 ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV4, FLOAT16 | BF16,
                    (REQUIRE_NOT_QUANTISED, REQUIRE_NO_PREFIX,
                     require_none({{"keyRopeAntiquantScale", keyRopeAntiquantScale}, {"dequantScaleQuery", dequantScaleQuery}}),
-                    require_inference_attention(FUSED_INFER(queryRope, keyRope, learnableSink), attentionOut)),
+                    require_inference_attention(FUSED_INFER(queryRope, keyRope, learnableSink))),
                    FUSED_INFER_TENSORS, FUSED_INFER_PREFIX, (OptIn, queryRope), (OptIn, keyRope), (OptIn, keyRopeAntiquantScale),
                    (OptIn, dequantScaleQuery), (OptIn, learnableSink), FUSED_INFER_ATTRIBUTES, (NoAntiquantMode, keyAntiquantMode),
-                   (NoAntiquantMode, valueAntiquantMode), (NoAntiquantMode, queryQuantMode), (Out, attentionOut), (OptOut, softmaxLse)) {
+                   (NoAntiquantMode, valueAntiquantMode), (NoAntiquantMode, queryQuantMode),
+                   (Out, attentionOut, inferred(FUSED_INFER(queryRope, keyRope, learnableSink))),
+                   (OptOut, softmaxLse, inferred_lse(FUSED_INFER(queryRope, keyRope, learnableSink)))) {
     infer_attention(FUSED_INFER(queryRope, keyRope, learnableSink), attentionOut, NO_LSE_UNLESS_WANTED);
 }
 
@@ -114,12 +118,12 @@ ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV4, FLOAT16 | BF16,
     }
 ATEN_CHECKED_ENTRY(aclnnPromptFlashAttentionV3, FLOAT16 | BF16,
                    (require_none({{"deqScale1", deqScale1}, {"quantScale1", quantScale1}, {"deqScale2", deqScale2}}),
-                    require_inference_attention(PROMPT_FLASH, attentionOut)),
+                    require_inference_attention(PROMPT_FLASH)),
                    (In, query), (In, key), (In, value), (OptIn, pseShift), (OptIn, attenMask), (OptInts, actualSeqLengths),
                    (OptInts, actualSeqLengthsKv), (OptIn, deqScale1), (OptIn, quantScale1), (OptIn, deqScale2), (OptIn, quantScale2),
                    (OptIn, quantOffset2), (Positive, numHeads), (Double, scaleValue), (Int, preTokens), (Int, nextTokens),
                    (InferenceLayout, inputLayout), (NotNegative, numKeyValueHeads), (InferenceSparseMode, sparseMode), (Int, innerPrecise),
-                   (Out, attentionOut)) {
+                   (Out, attentionOut, inferred(PROMPT_FLASH))) {
     infer_attention(PROMPT_FLASH, attentionOut, std::nullopt);
 }
 
@@ -135,11 +139,11 @@ ATEN_CHECKED_ENTRY(aclnnIncreFlashAttentionV4, FLOAT16 | BF16,
                                   {"antiquantScale", antiquantScale},
                                   {"antiquantOffset", antiquantOffset},
                                   {"kvPaddingSize", kvPaddingSize}}),
-                    require_inference_attention(INCRE_FLASH, attentionOut)),
+                    require_inference_attention(INCRE_FLASH)),
                    (In, query), (Tensors, key), (Tensors, value), (OptIn, pseShift), (OptIn, attenMask), (OptInts, actualSeqLengths),
                    (OptIn, deqScale1), (OptIn, quantScale1), (OptIn, deqScale2), (OptIn, quantScale2), (OptIn, quantOffset2),
                    (OptIn, antiquantScale), (OptIn, antiquantOffset), (OptIn, blockTable), (OptIn, kvPaddingSize), (Positive, numHeads),
                    (Double, scaleValue), (InferenceLayout, inputLayout), (NotNegative, numKeyValueHeads), (NotNegative, blockSize),
-                   (Int, innerPrecise), (Out, attentionOut)) {
+                   (Int, innerPrecise), (Out, attentionOut, inferred(INCRE_FLASH))) {
     infer_attention(INCRE_FLASH, attentionOut, std::nullopt);
 }

@@ -65,8 +65,38 @@ void require_lists(const Packables& x, const Packables& weight, const OptList& b
         refuse("bias", c10::str("as many tensors as weight, ", weight.size()), std::to_string(bias->size()));
 }
 
+// One tensor for all rows, one for the rows of each x or of each group, whose number is known only when the operator runs, or a matrix for
+// each group of columns.
+std::vector<Expected> results_of(const Packables& x, const Packables& weight, const Grouping& grouping, int64_t groups,
+                                 at::TensorList out) {
+    const auto columns = [&](size_t i) { return weight[std::min(i, weight.size() - 1)].sizes().back(); };
+    if (out.empty()) refuse("out", "at least 1 tensor", "none");
+    std::vector<Expected> expected;
+    if (grouping.split_item >= 2) {
+        int64_t rows = 0;
+        for (const PackableTensor& tensor : x) {
+            if (tensor.sizes().size() != 2) return shaped_like(out);
+            if (__builtin_add_overflow(rows, tensor.sizes()[0], &rows))
+                refuse("x", "fewer than 2^63 rows", std::to_string(x.size()) + " tensors");
+        }
+        expected.push_back(grouping.type == kColumns && groups > 0 ? shape({groups, rows, columns(0)}) : shape({rows, columns(0)}));
+    } else if (x.size() > 1 || groups == 0) {
+        for (size_t i = 0; i < x.size(); i++) {
+            const std::vector<int64_t> sizes = x[i].sizes();
+            expected.push_back(with_size(sizes, -1, columns(i)));
+        }
+    } else if (grouping.type == kRows) {
+        require_as_many({{"out", out}}, {"groupList", groups});
+        for (size_t i = 0; i < out.size(); i++) expected.push_back(shape({out[i].dim() == 2 ? out[i].size(0) : 0, columns(i)}));
+    } else {
+        return shaped_like(out);
+    }
+    return expected;
+}
+
 // The groups that a list of ends (type 0), of sizes (1) or of pairs of a number and a size (2) describes.
-std::vector<Range> groups_of(at::IntArrayRef list, int64_t type, int64_t whole) {
+std::vector<Range> groups_of(at::IntArrayRef list, int64_t type, int64_t whole, int64_t weights) {
+    if (type == 2 && list.size() % 2 != 0) refuse("groupList", "pairs of a number and a size", c10::str(list));
     std::vector<Range> groups;
     int64_t first = 0;
     for (size_t i = 0; i < list.size(); i += type == 2 ? 2 : 1) {
@@ -74,13 +104,17 @@ std::vector<Range> groups_of(at::IntArrayRef list, int64_t type, int64_t whole) 
         if (size < 0 || size > whole - first)
             refuse("groupList", c10::str("groups that lie in ", whole, " rows, one below the other"), c10::str(list));
         groups.push_back({first, size, type == 2 ? list[i] : static_cast<int64_t>(i)});
+        if (groups.back().weight < 0 || groups.back().weight >= weights)
+            refuse("groupList", c10::str("groups of the ", weights, " weights"), c10::str(list));
         first += size;
     }
     return groups;
 }
 
 // The parameter of one weight.
-at::Tensor parameter(const OptList& list, int64_t weight, bool one_for_all) {
+at::Tensor parameter(const char* name, const OptList& list, int64_t weight, bool one_for_all) {
+    if (!one_for_all && weight >= static_cast<int64_t>(list->size()))
+        refuse(name, "a tensor for each weight", std::to_string(list->size()));
     return one_for_all ? list->at(0).select(0, weight) : list->at(weight);
 }
 
@@ -96,14 +130,14 @@ at::Tensor activated(const at::Tensor& x, int64_t activation) {
 
 // (weight + offset) scale, for columns or for groups of rows.
 at::Tensor dequantised(const at::Tensor& weight, const Parameters& p, int64_t i, bool one_for_all) {
-    const auto of_each_row = [&](const OptList& list) {
-        const at::Tensor values = to_double(parameter(list, i, one_for_all));
+    const auto of_each_row = [&](const char* name, const OptList& list) {
+        const at::Tensor values = to_double(parameter(name, list, i, one_for_all));
         if (values.dim() < 2 || values.size(0) == 1) return values;
         const int64_t rows = weight.size(0);
         return values.repeat_interleave((rows + values.size(0) - 1) / values.size(0), 0).narrow(0, 0, rows);
     };
-    const at::Tensor numbers = has_members(p.antiquant_offset) ? weight + of_each_row(p.antiquant_offset) : weight;
-    return numbers * of_each_row(p.antiquant_scale);
+    const at::Tensor numbers = has_members(p.antiquant_offset) ? weight + of_each_row("antiquantOffset", p.antiquant_offset) : weight;
+    return numbers * of_each_row("antiquantScale", p.antiquant_scale);
 }
 
 // One product, with what its weight's parameters say.
@@ -116,10 +150,10 @@ at::Tensor product(const at::Tensor& x, const Packables& weights, const Paramete
     weight = exact ? to_double(weight) : upcast(weight);
     if (has_members(p.antiquant_scale)) weight = dequantised(weight, p, i, one_for_all);
     at::Tensor result = at::matmul(exact ? to_double(x) : upcast(x), weight);
-    const at::Tensor bias = has_members(p.bias) ? parameter(p.bias, i, one_for_all) : at::Tensor();
+    const at::Tensor bias = has_members(p.bias) ? parameter("bias", p.bias, i, one_for_all) : at::Tensor();
     const bool early = bias.defined() && (!integers || bias.scalar_type() == at::kInt);  // before the scales, as integers are
     if (early) result = result + bias.to(result.scalar_type());
-    if (has_members(p.scale)) result = result * scale_values(parameter(p.scale, i, one_for_all));
+    if (has_members(p.scale)) result = result * scale_values(parameter("scale", p.scale, i, one_for_all));
     if (row_scale) result = result * to_double(*row_scale).unsqueeze(-1);
     if (bias.defined() && !early) result = result + to_double(bias);
     return activated(result, p.activation);
@@ -147,7 +181,10 @@ class Output {
 void multiply(const Packables& x, const Packables& weight, const Parameters& p, const Grouping& grouping, at::IntArrayRef list,
               int64_t list_type, at::TensorList out) {
     Output output(grouping, out);
-    const auto row_scale = [&](size_t i) { return has_members(p.row_scale) ? std::optional(p.row_scale->at(i)) : std::nullopt; };
+    const auto row_scale = [&](size_t i) -> std::optional<at::Tensor> {
+        if (!has_members(p.row_scale)) return std::nullopt;
+        return parameter("perTokenScale", p.row_scale, static_cast<int64_t>(i), false);
+    };
     if (x.size() > 1 || list.empty()) {
         for (size_t i = 0; i < x.size(); i++) output.add(product(x[i].values(), weight, p, static_cast<int64_t>(i), row_scale(i)));
         return;
@@ -155,7 +192,7 @@ void multiply(const Packables& x, const Packables& weight, const Parameters& p, 
     const at::Tensor all = x[0].values();
     if (grouping.type == kColumns) {
         const at::Tensor rows = upcast(weight[0].values());
-        const std::vector<Range> groups = groups_of(list, list_type, all.size(1));
+        const std::vector<Range> groups = groups_of(list, list_type, all.size(1), out[0].size(0));
         for (const Range& group : groups) {
             at::Tensor place = out[0].select(0, &group - groups.data());
             write(place, activated(at::matmul(upcast(all.narrow(1, group.first, group.size)), rows.narrow(0, group.first, group.size)),
@@ -164,7 +201,7 @@ void multiply(const Packables& x, const Packables& weight, const Parameters& p, 
         return;
     }
     const std::optional<at::Tensor> scales = row_scale(0);
-    for (const Range& group : groups_of(list, list_type, all.size(0))) {
+    for (const Range& group : groups_of(list, list_type, all.size(0), weight_count(weight))) {
         const auto cut = [&](const at::Tensor& tensor) { return tensor.narrow(0, group.first, group.size); };
         output.add(product(cut(all), weight, p, group.weight, scales ? std::optional(cut(*scales)) : std::nullopt));
     }
@@ -181,6 +218,13 @@ const OptList kNone;
 void require_ends(const std::optional<std::vector<int64_t>>& ends) {
     if (ends && !ends->empty() && (ends->front() < 0 || !std::is_sorted(ends->begin(), ends->end())))
         refuse("groupList", "rising numbers from 0 on", c10::str(at::IntArrayRef(*ends)));
+}
+
+int64_t count_of(const std::optional<std::vector<int64_t>>& ends) {
+    return ends ? static_cast<int64_t>(ends->size()) : 0;
+}
+int64_t count_of(const std::optional<at::Tensor>& list, int64_t type) {
+    return list ? list->numel() / (type == 2 ? 2 : 1) : 0;
 }
 
 // A list of ends means groups of rows; without one x is a list already.
@@ -226,7 +270,7 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmul, QUANTISABLE,
                     require_lists(x, weight, bias, {splitItem, type_of(groupList)}, y.size())),
                    (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
                    (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem),
-                   (Tensors, y)) {
+                   (Tensors, y, results_of(x, weight, {splitItem, type_of(groupList)}, count_of(groupList), y))) {
     multiply_with_ends(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, type_of(groupList)}, groupList, y);
 }
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV2, QUANTISABLE,
@@ -234,13 +278,14 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV2, QUANTISABLE,
                     require_lists(x, weight, bias, {splitItem, groupType}, y.size())),
                    (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
                    (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem),
-                   (GroupType, groupType), (Tensors, y)) {
+                   (GroupType, groupType), (Tensors, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList), y))) {
     multiply_with_ends(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, groupType}, groupList, y);
 }
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV3, QUANTISABLE,
                    (require_not_given("offset", offset), require_lists(x, weight, bias, {splitItem, groupType}, y.size())), (Packables, x),
                    (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset), (OptTensors, antiquantScale),
-                   (OptTensors, antiquantOffset), (OptIn, groupList), (SplitItem, splitItem), (GroupType, groupType), (Tensors, y)) {
+                   (OptTensors, antiquantOffset), (OptIn, groupList), (SplitItem, splitItem), (GroupType, groupType),
+                   (Tensors, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList, 0), y))) {
     multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, groupType}, numbers(groupList), 0, y);
 }
 
@@ -254,7 +299,9 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV4, QUANTISABLE, REQUIRE_GROUPED, (Packable
                    (OptTensors, scale), (OptTensors, offset), (OptTensors, antiquantScale), (OptTensors, antiquantOffset),
                    (OptTensors, perTokenScale), (OptIn, groupList), (OptTensors, activationInput), (OptTensors, activationQuantScale),
                    (OptTensors, activationQuantOffset), (SplitItem, splitItem), (GroupType, groupType), (GroupListType, groupListType),
-                   (Activation, actType), (Tensors, out), (OptTensors, activationFeatureOut), (OptTensors, dynQuantScaleOut)) {
+                   (Activation, actType),
+                   (Tensors, out, results_of(x, weight, {splitItem, groupType}, count_of(groupList, groupListType), out)),
+                   (OptTensors, activationFeatureOut), (OptTensors, dynQuantScaleOut)) {
     multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, perTokenScale, actType}, {splitItem, groupType}, numbers(groupList),
              groupListType, out);
 }
@@ -262,17 +309,18 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV5, QUANTISABLE, REQUIRE_GROUPED, (Packable
                    (OptTensors, scale), (OptTensors, offset), (OptTensors, antiquantScale), (OptTensors, antiquantOffset),
                    (OptTensors, perTokenScale), (OptIn, groupList), (OptTensors, activationInput), (OptTensors, activationQuantScale),
                    (OptTensors, activationQuantOffset), (SplitItem, splitItem), (GroupType, groupType), (GroupListType, groupListType),
-                   (Activation, actType), (OptInts, tuningConfig), (Tensors, out), (OptTensors, activationFeatureOut),
-                   (OptTensors, dynQuantScaleOut)) {
+                   (Activation, actType), (OptInts, tuningConfig),
+                   (Tensors, out, results_of(x, weight, {splitItem, groupType}, count_of(groupList, groupListType), out)),
+                   (OptTensors, activationFeatureOut), (OptTensors, dynQuantScaleOut)) {
     multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, perTokenScale, actType}, {splitItem, groupType}, numbers(groupList),
              groupListType, out);
 }
 
 // Adds each group's transposed rows of x times its rows of the weight.
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmulAdd, FLOAT16 | BF16, require_sums(x, weight, groupList, yRef, transposeX, transposeWeight, groupType),
-                   (In, x), (In, weight), (In, groupList), (Out, yRef), (Bool, transposeX), (Bool, transposeWeight), (Int, groupType)) {
+                   (In, x), (In, weight), (In, groupList), (InOut, yRef), (Bool, transposeX), (Bool, transposeWeight), (Int, groupType)) {
     const at::Tensor sums = yRef.view({groupList.numel(), x.size(1), weight.size(1)});
-    for (const Range& group : groups_of(numbers(groupList), 0, x.size(0))) {
+    for (const Range& group : groups_of(numbers(groupList), 0, x.size(0), sums.size(0))) {
         const auto cut = [&](const at::Tensor& tensor) { return upcast(tensor.narrow(0, group.first, group.size)); };
         at::Tensor sum = sums.select(0, group.weight);
         sum.add_(at::matmul(cut(x).t(), cut(weight)));

@@ -54,9 +54,11 @@ Place place_of(const std::optional<std::vector<int64_t>>& lengths, bool packed, 
 
 // A sequence's keys or values out of the pages that the table names: {blocks, block, heads * features}, {blocks, heads, block, features},
 // or {blocks, heads, features / c, block, c} with c features together.
+int64_t positions_of_block(const at::Tensor& cache) {
+    return cache.size(cache.dim() == 3 ? 1 : cache.dim() == 4 ? 2 : 3);
+}
 at::Tensor paged(const at::Tensor& cache, const at::Tensor& table, int64_t heads, int64_t length) {
-    const int64_t block = cache.size(cache.dim() == 3 ? 1 : cache.dim() == 4 ? 2 : 3);
-    const int64_t count = (length + block - 1) / block;
+    const int64_t block = positions_of_block(cache), count = length / block + (length % block != 0);
     if (count > table.size(0)) refuse("blockTable", c10::str(count, " blocks for ", length, " positions"), std::to_string(table.size(0)));
     const at::Tensor blocks = cache.index_select(0, table.narrow(0, 0, count).to(at::kLong));
     at::Tensor rows;  // {heads, positions, features}
@@ -152,11 +154,46 @@ void require_rank(const char* name, const at::Tensor& tensor, std::string_view l
         refuse(name, c10::str("the dimensions ", layout), c10::str("shape ", tensor.sizes()));
 }
 
+// Of a head of the values.
+int64_t value_features(const InferenceAttention& a) {
+    const at::Tensor& value = a.values[0];
+    const bool joined = given(a.pages) ? value.dim() == 3 : a.query_layout().back() == 'H';
+    if (joined) return value.size(2) / a.heads_of_key();
+    return value.dim() == 5 ? value.size(2) * value.size(4) : value.size(-1);
+}
+
+int64_t size_of(const InferenceAttention& a, char letter) {
+    switch (letter) {
+        case 'B': return batch_size(a);
+        case 'N': return a.heads;
+        case 'D': return value_features(a);
+        case 'H': return a.heads * value_features(a);
+        case 'T': return a.query.size(static_cast<int64_t>(a.query_layout().find('T')));
+        default: return positions(a.query, a.query_layout());
+    }
+}
+
+void require_cache(const char* name, const at::Tensor& cache) {
+    if (cache.dim() < 3 || cache.dim() > 5 || positions_of_block(cache) == 0)
+        refuse(name, "a cache of 3, 4 or 5 dimensions with positions in each block", c10::str("shape ", cache.sizes()));
+}
+
 }  // namespace
 
-void require_inference_attention(const InferenceAttention& a, const at::Tensor& out) {
+Expected inferred(const InferenceAttention& a) {
+    Expected expected{at::IntArrayRef()};
+    for (const char letter : a.out_layout()) expected.sizes.push_back(size_of(a, letter));
+    if (!given(a.quant_scale)) expected.type = a.query.scalar_type();
+    return expected;
+}
+
+OrEmpty inferred_lse(const InferenceAttention& a) {
+    if (a.is_packed()) return or_empty(shape({size_of(a, 'T'), a.heads, 1}));
+    return or_empty(shape({size_of(a, 'B'), a.heads, size_of(a, 'S'), 1}));
+}
+
+void require_inference_attention(const InferenceAttention& a) {
     require_rank("query", a.query, a.query_layout());
-    require_rank("attentionOut", out, a.out_layout());
     if (a.keys.empty()) refuse("key", "at least one tensor", "none");
     if (a.keys.size() != a.values.size()) refuse("value", c10::str(a.keys.size(), " tensors, as key has"), std::to_string(a.values.size()));
     if (a.heads_of_key() < 0 || a.heads_of_key() > a.heads || a.heads % a.heads_of_key() != 0)
@@ -178,7 +215,8 @@ void require_inference_attention(const InferenceAttention& a, const at::Tensor& 
     }
     if (a.pages->dim() != 2 || a.pages->size(0) < batch)
         refuse("blockTable", c10::str("2 dimensions, with a row for each of ", batch), c10::str("shape ", a.pages->sizes()));
-    if (a.keys[0].dim() < 3 || a.keys[0].dim() > 5) refuse("key", "a cache of 3, 4 or 5 dimensions", c10::str("shape ", a.keys[0].sizes()));
+    require_cache("key", a.keys[0]);
+    require_cache("value", a.values[0]);
     if (!a.key_lengths || a.key_lengths->empty()) refuse_null(a.key_lengths_name, "the lengths, as there is a blockTable");
     require_lengths(a.key_lengths_name, a.key_lengths, false, batch, std::numeric_limits<int64_t>::max());
 }

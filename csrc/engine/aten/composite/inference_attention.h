@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/aten/adapter/expected.h"
+
 namespace torch_aclnn::host::aten {
 
 struct InferenceAttention {
@@ -32,7 +34,11 @@ struct InferenceAttention {
 };
 
 // 161002 where the arguments do not fit together.
-void require_inference_attention(const InferenceAttention& a, const at::Tensor& out);
+void require_inference_attention(const InferenceAttention& a);
+
+// The shapes of the result, and of its `lse`. An lse that is not wanted has no elements.
+Expected inferred(const InferenceAttention& a);
+OrEmpty inferred_lse(const InferenceAttention& a);
 
 // The result, and the logarithm of the sum of the exponentials of each row's scores.
 void infer_attention(const InferenceAttention& a, at::Tensor& out, const std::optional<at::Tensor>& lse);

@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/indices.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/quantised.h"
 #include "engine/aten/composite/rms_norm.h"
@@ -30,11 +31,10 @@ at::Tensor by_position(const at::Tensor& cache, std::string_view mode) {
 }
 
 // Writes a row for each token. Tokens with a negative slot have none.
-void store(const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows) {
+void store(const char* name, const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows) {
     const at::Tensor flat = slots.to(at::kLong).flatten(), kept = at::nonzero(flat.ge(0)).squeeze(1), used = flat.index_select(0, kept);
     const int64_t positions = cache.size(1), end = cache.size(0) * positions;
-    if (used.numel() > 0 && used.max().item<int64_t>() >= end)
-        refuse("slotMapping", c10::str("slots below ", end), c10::str(used.max().item<int64_t>()));
+    require_indices(name, used, end);
     std::vector<int64_t> sizes = cache.sizes().slice(1).vec();
     sizes[0] = used.numel();
     at::Tensor place = cache;
@@ -76,8 +76,20 @@ void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& l
     }
 }
 
+// The rows of all sequences, whose number nothing else says, with what a position of the cache has.
+Elements loaded(const char* name, const at::Tensor& out, const at::Tensor& cache, std::string_view mode) {
+    if (cache.dim() < 2 || out.dim() < 1) refuse(name, "at least 1 dimension, for a cache of at least 2", c10::str("shape ", out.sizes()));
+    const at::Tensor positions = by_position(cache, mode);
+    if (positions.size(1) == 0) refuse(name, "a cache with positions in each block", c10::str("shape ", cache.sizes()));
+    const int64_t features = c10::multiply_integers(positions.sizes().slice(2));
+    if (out.size(0) > 0 && out.numel() / out.size(0) != features)
+        refuse(name, c10::str("rows of ", features, " elements, as the cache has"), c10::str("shape ", out.sizes()));
+    return as_many_as(out);
+}
+
 void require_tables(const at::Tensor& tables, const at::Tensor& lengths, bool cumulative) {
     if (tables.dim() != 2) refuse("blockTables", "2 dimensions", c10::str("shape ", tables.sizes()));
+    if (tables.size(1) == 0) refuse("blockTables", "at least one block for each sequence", c10::str("shape ", tables.sizes()));
     if (lengths.numel() != tables.size(0) + (cumulative ? 1 : 0))
         refuse("seqLens", c10::str(tables.size(0) + (cumulative ? 1 : 0), " values"), c10::str("shape ", lengths.sizes()));
 }
@@ -91,10 +103,10 @@ void store_latent(const at::Tensor& cache, std::string_view mode, const at::Tens
         if (given(offset)) numbers = numbers + to_double(*offset);
         numbers = at::round(numbers).clamp(-128, 127);
     }
-    if (mode == "Norm") return store(cache.flatten(1, 2), slots, numbers);  // {batch, 1, positions, features}
+    if (mode == "Norm") return store("index", cache.flatten(1, 2), slots, numbers);  // {batch, 1, positions, features}
     const int64_t together = given(scale) ? 32 : 16;
-    if (mode != "PA_NZ" && mode != "PA_BLK_NZ") return store(cache, slots, numbers);
-    store(cache.view({cache.size(0), -1, cache.size(1), together}).transpose(1, 2), slots, numbers);
+    if (mode != "PA_NZ" && mode != "PA_BLK_NZ") return store("index", cache, slots, numbers);
+    store("index", cache.view({cache.size(0), -1, cache.size(1), together}).transpose(1, 2), slots, numbers);
 }
 
 // The slot of each token. In modes with BLK the index names the first slot of each block of a sequence.
@@ -148,7 +160,20 @@ void require_updates(const at::Tensor& data, const at::Tensor& indices, const at
         refuse("updates", c10::str(data.dim(), " dimensions, as data has"), c10::str("shape ", updates.sizes()));
     if (indices.dim() != 1 && !(indices.dim() == 2 && indices.size(1) == 2))
         refuse("indices", "the shape {n} or {n, 2}", c10::str("shape ", indices.sizes()));
+    if (data.dim() == 0) refuse("data", "at least 1 dimension", "none");
     if (indices.size(0) > updates.size(0)) refuse("indices", c10::str("at most ", updates.size(0), " rows"), c10::str(indices.size(0)));
+}
+
+// Parts have the shape of the first one's logarithms, and features behind.
+std::vector<Expected> parts(at::TensorList lse, at::IntArrayRef features) {
+    if (lse.empty()) refuse("lse", "at least one tensor", "none");
+    Expected expected = shaped_like(lse[0]);
+    expected.sizes.append(features.begin(), features.end());
+    return std::vector<Expected>(lse.size(), expected);
+}
+at::IntArrayRef feature_dims(at::TensorList parts) {
+    if (parts.empty() || parts[0].dim() == 0) refuse("localOut", "a dimension of features", "none");
+    return parts[0].sizes().slice(parts[0].dim() - 1);
 }
 
 }  // namespace
@@ -173,46 +198,54 @@ using UpdateType = Between<int64_t, 0, 1>;
 ATEN_CHECKED_ENTRY(aclnnScatterPaKvCache, CACHED,
                    (REQUIRE_NOT_COMPRESSED, require_cache("keyCacheRef", keyCacheRef, "key", key, slotMapping, cacheMode),
                     require_cache("valueCacheRef", valueCacheRef, "value", value, slotMapping, cacheMode)),
-                   (In, key), (Out, keyCacheRef), (In, slotMapping), (In, value), (Out, valueCacheRef), (OptIn, compressLens),
+                   (In, key), (InOut, keyCacheRef), (In, slotMapping), (In, value), (InOut, valueCacheRef), (OptIn, compressLens),
                    (OptIn, compressSeqOffsets), (OptIn, seqLens), (PagedMode, cacheMode), (NoScatterMode, scatterMode), (Steps<2>, strides),
                    (Pads<2>, offsets)) {
-    store(by_position(keyCacheRef, cacheMode), slotMapping, key);
-    store(by_position(valueCacheRef, cacheMode), slotMapping, value);
+    store("slotMapping", by_position(keyCacheRef, cacheMode), slotMapping, key);
+    store("slotMapping", by_position(valueCacheRef, cacheMode), slotMapping, value);
 }
 ATEN_CHECKED_ENTRY(aclnnScatterPaCache, CACHED,
                    (REQUIRE_NOT_COMPRESSED, require_cache("keyCacheRef", keyCacheRef, "key", key, slotMapping, cacheMode)), (In, key),
-                   (Out, keyCacheRef), (In, slotMapping), (OptIn, compressLens), (OptIn, compressSeqOffsets), (OptIn, seqLens),
+                   (InOut, keyCacheRef), (In, slotMapping), (OptIn, compressLens), (OptIn, compressSeqOffsets), (OptIn, seqLens),
                    (PagedMode, cacheMode)) {
-    store(by_position(keyCacheRef, cacheMode), slotMapping, key);
+    store("slotMapping", by_position(keyCacheRef, cacheMode), slotMapping, key);
 }
 ATEN_CHECKED_ENTRY(aclnnGatherPaKvCache, CACHED, require_tables(blockTables, seqLens, isSeqLensCumsum), (In, keyCache), (In, valueCache),
-                   (In, blockTables), (In, seqLens), (Out, keyRef), (Out, valueRef), (OptIn, seqOffset), (PagedMode, cacheMode),
-                   (Bool, isSeqLensCumsum)) {
+                   (In, blockTables), (In, seqLens), (Out, keyRef, loaded("keyRef", keyRef, keyCache, cacheMode)),
+                   (Out, valueRef, loaded("valueRef", valueRef, valueCache, cacheMode)),
+                   (OptIn, seqOffset, or_empty(shape({blockTables.size(0)}))), (PagedMode, cacheMode), (Bool, isSeqLensCumsum)) {
     const at::Tensor lengths = isSeqLensCumsum ? at::diff(seqLens.flatten()) : seqLens.flatten();
     load(by_position(keyCache, cacheMode), blockTables, lengths, seqOffset, keyRef);
     load(by_position(valueCache, cacheMode), blockTables, lengths, seqOffset, valueRef);
 }
 
-#define LATENT                                                                                                           \
-    (In, kv), (In, gamma), (In, cos), (In, sin), (In, index), (Out, kCacheRef), (Out, ckvCacheRef), (OptIn, kRopeScale), \
+#define LATENT                                                                                                               \
+    (In, kv), (In, gamma), (In, cos), (In, sin), (In, index), (InOut, kCacheRef), (InOut, ckvCacheRef), (OptIn, kRopeScale), \
         (OptIn, cKvScale), (OptIn, kRopeOffset), (OptIn, cKvOffset)
 #define CACHE_LATENT                                                                                                                     \
     cache_latent(kv, gamma, cos, sin, index, kCacheRef, ckvCacheRef, {kRopeScale, cKvScale, kRopeOffset, cKvOffset}, epsilon, cacheMode, \
                  isOutputKv ? kRopeOut : std::nullopt, isOutputKv ? cKvOut : std::nullopt)
 ATEN_CHECKED_ENTRY(aclnnKvRmsNormRopeCache, FLOAT16 | BF16, require_latent(kv, gamma, kCacheRef, ckvCacheRef), LATENT, (Double, epsilon),
-                   (LatentMode, cacheMode), (Bool, isOutputKv), (OptOut, kRopeOut), (OptOut, cKvOut)) {
+                   (LatentMode, cacheMode), (Bool, isOutputKv),
+                   (OptOut, kRopeOut, if_wanted(isOutputKv, shape({kv.size(0), 1, kv.size(2), kCacheRef.size(3)}))),
+                   (OptOut, cKvOut, if_wanted(isOutputKv, shape({kv.size(0), 1, kv.size(2), ckvCacheRef.size(3)})))) {
     CACHE_LATENT;
 }
 ATEN_CHECKED_ENTRY(aclnnKvRmsNormRopeCacheV2, FLOAT16 | BF16,
                    (require_not_given("v", v), require_latent(kv, gamma, kCacheRef, ckvCacheRef)), LATENT, (OptIn, v), (Double, epsilon),
-                   (LatentMode, cacheMode), (Bool, isOutputKv), (OptOut, kRopeOut), (OptOut, cKvOut)) {
+                   (LatentMode, cacheMode), (Bool, isOutputKv),
+                   (OptOut, kRopeOut, if_wanted(isOutputKv, shape({kv.size(0), 1, kv.size(2), kCacheRef.size(3)}))),
+                   (OptOut, cKvOut, if_wanted(isOutputKv, shape({kv.size(0), 1, kv.size(2), ckvCacheRef.size(3)})))) {
     CACHE_LATENT;
 }
 
 // In each row of a batch, or in those that the first column of indices names: from the index along the axis on.
-ATEN_CHECKED_ENTRY(aclnnInplaceScatterUpdate, FLOATING | INT8 | INT32, require_updates(data, indices, updates), (Out, data), (In, indices),
-                   (In, updates), (Dim, axis)) {
+ATEN_CHECKED_ENTRY(aclnnInplaceScatterUpdate, FLOATING | INT8 | INT32, require_updates(data, indices, updates), (InOut, data),
+                   (In, indices), (In, updates), (Dim, axis)) {
     const int64_t dim = axis < 0 ? axis + data.dim() : axis, count = updates.size(dim);
+    const bool by_batch = indices.dim() == 2;
+    require_indices("indices", by_batch ? indices.select(1, 1) : indices, data.size(dim) - count + 1);
+    if (by_batch) require_indices("indices", indices.select(1, 0), data.size(0));
     for (int64_t i = 0; i < indices.size(0); i++) {
         const at::Tensor place = indices[i];
         const int64_t row = place.dim() == 0 ? i : place[0].item<int64_t>(), first = (place.dim() == 0 ? place : place[1]).item<int64_t>();
@@ -221,8 +254,9 @@ ATEN_CHECKED_ENTRY(aclnnInplaceScatterUpdate, FLOATING | INT8 | INT32, require_u
 }
 
 // Results of attention over parts of the keys, as one: each by its share of the sum of exponentials.
-ATEN_CHECKED_ENTRY(aclnnAttentionUpdate, FLOAT, require_as_many({{"localOut", localOut}}, {"lse", lse}), (Tensors, lse),
-                   (Tensors, localOut), (UpdateType, updateType), (Out, out), (OptOut, lseOut)) {
+ATEN_CHECKED_ENTRY(aclnnAttentionUpdate, FLOAT, require_as_many({{"localOut", localOut}}, {"lse", lse}), (Tensors, lse, parts(lse, {})),
+                   (Tensors, localOut, parts(lse, feature_dims(localOut))), (UpdateType, updateType),
+                   (Out, out, parts(lse, feature_dims(localOut))[0]), (OptOut, lseOut, if_wanted(updateType == 1, shaped_like(lse[0])))) {
     const at::Tensor parts = at::stack(lse), whole = at::logsumexp(parts, {0});
     at::Tensor sum = at::zeros(out.sizes(), at::kFloat);
     for (size_t i = 0; i < localOut.size(); i++) sum += upcast(localOut[i]) * at::exp(lse[i] - whole).unsqueeze(-1);

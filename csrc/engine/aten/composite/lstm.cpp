@@ -31,26 +31,33 @@ void require_states(at::TensorList hx) {
 }
 
 // A gate's four parts for each unit of the cell's state.
-void require_gates(const NamedShape& gates, const at::Tensor& cell) {
-    const int64_t units = cell.dim() == 2 ? cell.size(1) : 0;
-    if (units == 0 || gates.sizes.size() != 2 || gates.sizes[1] != 4 * units)
-        torch_aclnn::host::refuse(gates.name, c10::str("4 gates of ", units, " units in dimension 1"), c10::str("shape ", gates.sizes));
+Expected gates_of(const at::Tensor& cell) {
+    if (cell.dim() != 2 || cell.size(1) > kUnbounded / 4) torch_aclnn::host::refuse("cx", "2 dimensions", c10::str("shape ", cell.sizes()));
+    return shape({cell.size(0), 4 * cell.size(1)});
+}
+Expected biases_of(const at::Tensor& cell) {
+    return without_dim(gates_of(cell).sizes, 0);
 }
 
 }  // namespace
 
+#define SHAPES RecurrentShapes(input, params, 4, numLayers, bidirectional, batchFirst, batchSizes)
+
 // Without training, the lists of gates are null, and those of h and c have room for the last states or, from torch_npu, for one number.
 ATEN_CHECKED_ENTRY(aclnnLSTM, FLOAT | FLOAT16,
-                   (require_weights("params", params, hasBiases, numLayers, bidirectional, 4, hy),
-                    require_no_dropout(dropout, numLayers, train), require_states(hx),
+                   (require_weights("params", params, hasBiases, numLayers, bidirectional), require_no_dropout(dropout, numLayers, train),
+                    require_states(hx),
                     require_as_many({{"hOut", hOut}, {"cOut", cOut}},
                                     {"numLayers and bidirectional together", numLayers * (bidirectional ? 2 : 1)}),
                     require_training_lists(train, numLayers, bidirectional,
                                            {{"iOut", iOut}, {"jOut", jOut}, {"fOut", fOut}, {"oOut", oOut}, {"tanhCOut", tanhCOut}})),
-                   (In, input), (Tensors, params), (Tensors, hx), (OptIn, batchSizes), (Bool, hasBiases), (Positive, numLayers),
-                   (Double, dropout), (Bool, train), (Bool, bidirectional), (Bool, batchFirst), (Out, output), (Out, hy), (Out, cy),
-                   (OptTensors, iOut), (OptTensors, jOut), (OptTensors, fOut), (OptTensors, oOut), (Tensors, hOut), (Tensors, cOut),
-                   (OptTensors, tanhCOut)) {
+                   (In, input), (Tensors, params, SHAPES.weights(hasBiases)), (Tensors, hx, SHAPES.pair_of_states(hx)), (OptIn, batchSizes),
+                   (Bool, hasBiases), (Positive, numLayers), (Double, dropout), (Bool, train), (Bool, bidirectional), (Bool, batchFirst),
+                   (Out, output, SHAPES.output()), (Out, hy, SHAPES.states()), (Out, cy, SHAPES.states()),
+                   (OptTensors, iOut, SHAPES.saved_if(train, iOut)), (OptTensors, jOut, SHAPES.saved_if(train, jOut)),
+                   (OptTensors, fOut, SHAPES.saved_if(train, fOut)), (OptTensors, oOut, SHAPES.saved_if(train, oOut)),
+                   (Tensors, hOut, SHAPES.saved_if(train, hOut)), (Tensors, cOut, SHAPES.saved_if(train, cOut)),
+                   (OptTensors, tanhCOut, SHAPES.saved_if(train, tanhCOut))) {
     const RecurrentNetwork network(params, hasBiases, numLayers, bidirectional, batchFirst, batchSizes);
     const at::Tensor sequence = network.sequence(input), active = network.active(sequence.size(0), sequence.size(1));
     const at::Tensor outputs = network.forward(sequence, [&](int64_t index, const at::Tensor& of_layer) {
@@ -76,15 +83,15 @@ ATEN_CHECKED_ENTRY(aclnnLSTM, FLOAT | FLOAT16,
 }
 
 ATEN_CHECKED_ENTRY(aclnnLstmBackward, FLOAT | FLOAT16,
-                   (require_weights("params", params, hasBiases, numLayers, bidirectional, 4, dhPrev),
-                    require_no_dropout(dropout, numLayers, train), require_states(hx),
-                    require_as_many({{"dparams", dparams}}, {"params", params}),
-                    require_as_many({{"i", i}, {"j", j}, {"f", f}, {"o", o}, {"h", h}, {"c", c}, {"tanhC", tanhC}},
-                                    {"numLayers and bidirectional together", numLayers * (bidirectional ? 2 : 1)})),
-                   (In, input), (Tensors, hx), (Tensors, params), (OptIn, dy), (OptIn, dhy), (OptIn, dcy), (Tensors, i), (Tensors, j),
-                   (Tensors, f), (Tensors, o), (Tensors, h), (Tensors, c), (Tensors, tanhC), (OptIn, batchSizes), (Bool, hasBiases),
+                   (require_weights("params", params, hasBiases, numLayers, bidirectional), require_no_dropout(dropout, numLayers, train),
+                    require_states(hx)),
+                   (In, input), (Tensors, hx, SHAPES.pair_of_states(hx)), (Tensors, params, SHAPES.weights(hasBiases)),
+                   (OptIn, dy, SHAPES.output()), (OptIn, dhy, SHAPES.states()), (OptIn, dcy, SHAPES.states()), (Tensors, i, SHAPES.saved()),
+                   (Tensors, j, SHAPES.saved()), (Tensors, f, SHAPES.saved()), (Tensors, o, SHAPES.saved()), (Tensors, h, SHAPES.saved()),
+                   (Tensors, c, SHAPES.saved()), (Tensors, tanhC, SHAPES.saved()), (OptIn, batchSizes), (Bool, hasBiases),
                    (Positive, numLayers), (Double, dropout), (Bool, train), (Bool, bidirectional), (Bool, batchFirst),
-                   (OptBools, outputMask), (Out, dx), (Out, dhPrev), (Out, dcPrev), (Tensors, dparams)) {
+                   (OptBools, outputMask), (Out, dx, like(input)), (Out, dhPrev, SHAPES.states()), (Out, dcPrev, SHAPES.states()),
+                   (Tensors, dparams, shaped_like(params))) {
     const RecurrentNetwork network(params, hasBiases, numLayers, bidirectional, batchFirst, batchSizes);
     const at::Tensor sequence = network.sequence(input);
     const int64_t steps = sequence.size(0), batch = sequence.size(1);
@@ -112,9 +119,9 @@ ATEN_CHECKED_ENTRY(aclnnLstmBackward, FLOAT | FLOAT16,
 }
 
 // One step, of which the two products are given; storage keeps the gates.
-ATEN_CHECKED_ENTRY(aclnnThnnFusedLstmCell, FLOAT | FLOAT16,
-                   (require_gates({"inputGates", inputGates}, cx), require_gates({"hiddenGates", hiddenGates}, cx)), (In, inputGates),
-                   (In, hiddenGates), (In, cx), (OptIn, inputBias), (OptIn, hiddenBias), (Out, hy), (Out, cy), (Out, storage)) {
+ATEN_ENTRY(aclnnThnnFusedLstmCell, FLOAT | FLOAT16, (In, inputGates, gates_of(cx)), (In, hiddenGates, gates_of(cx)), (In, cx),
+           (OptIn, inputBias, biases_of(cx)), (OptIn, hiddenBias, biases_of(cx)), (Out, hy, like(cx)), (Out, cy, like(cx)),
+           (Out, storage, gates_of(cx))) {
     at::Tensor gates = upcast(inputGates) + upcast(hiddenGates);
     if (inputBias) gates = gates + upcast(*inputBias);
     if (hiddenBias) gates = gates + upcast(*hiddenBias);
@@ -123,9 +130,9 @@ ATEN_CHECKED_ENTRY(aclnnThnnFusedLstmCell, FLOAT | FLOAT16,
     write(cy, s.c);
     write(storage, at::cat({s.i, s.f, s.j, s.o}, 1));
 }
-ATEN_CHECKED_ENTRY(aclnnThnnFusedLstmCellBackward, FLOAT | FLOAT16, require_gates({"storage", storage}, cx), (OptIn, gradHy),
-                   (OptIn, gradCy), (In, cx), (In, cy), (In, storage), (Bool, hasBias), (Out, gradGates), (Out, gradCx),
-                   (OptOut, gradBias)) {
+ATEN_ENTRY(aclnnThnnFusedLstmCellBackward, FLOAT | FLOAT16, (OptIn, gradHy, shaped_like(cx)), (OptIn, gradCy, shaped_like(cx)), (In, cx),
+           (In, cy, shaped_like(cx)), (In, storage, gates_of(cx)), (Bool, hasBias), (Out, gradGates, gates_of(cx)), (Out, gradCx, like(cx)),
+           (OptOut, gradBias, if_wanted(hasBias, biases_of(cx)))) {
     const std::vector<at::Tensor> parts = upcast(storage).chunk(4, 1);
     const Step s{parts[0], parts[2], parts[1], parts[3], {}, upcast(cy), at::tanh(upcast(cy))};
     const StepGradient g = step_backward(s, upcast(cx), or_zeros(gradHy, cx), or_zeros(gradCy, cx));

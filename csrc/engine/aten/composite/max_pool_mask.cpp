@@ -46,7 +46,8 @@ void require_mask(const at::Tensor& mask, at::IntArrayRef output_sizes, at::IntA
     if (at_axis(kernel, 0) < 1 || at_axis(kernel, 1) < 1 || at_axis(kernel, 0) > kLargestWindow / at_axis(kernel, 1))
         refuse("kernelSize", "1 to 32767 elements in a window", c10::str(kernel));
     const size_t rank = output_sizes.size();
-    const int64_t bytes = rank < 3 || mask.sizes().size() != rank ? -1 : bytes_of_plane(mask);
+    const bool of_planes = rank >= 3 && mask.sizes().size() == rank && mask.sizes().slice(0, rank - 2) == output_sizes.slice(0, rank - 2);
+    const int64_t bytes = of_planes ? bytes_of_plane(mask) : -1;
     if (!mask.is_contiguous() || mask.element_size() != 1 || bytes % 2 != 0 || bytes < 2 * output_sizes[rank - 2] * output_sizes[rank - 1])
         refuse("indices", c10::str("a contiguous mask of bytes for the output ", output_sizes), c10::str("shape ", mask.sizes()));
 }

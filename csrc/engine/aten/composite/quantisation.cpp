@@ -38,9 +38,8 @@ void require_along(const char* name, const at::Tensor& values, const at::Tensor&
         refuse(name, c10::str("1 value or one for each of x's dimension ", axis), c10::str("shape ", values.sizes(), " for x ", x.sizes()));
 }
 
-void require_quantised_shape(const PackableTensor& y, const at::Tensor& x) {
-    if (at::IntArrayRef(y.sizes()) != x.sizes())
-        refuse("y", c10::str("the shape of x, ", x.sizes(), ", in numbers"), c10::str("shape ", at::IntArrayRef(y.sizes())));
+void require_along(const char* name, const std::optional<at::Tensor>& values, const at::Tensor& x, int64_t axis) {
+    if (given(values)) require_along(name, *values, x, axis);
 }
 
 void quantise(const at::Tensor& x, const at::Tensor& scale, const std::optional<at::Tensor>& offset, bool sqrt_mode, std::string_view mode,
@@ -79,6 +78,12 @@ std::vector<int64_t> dims_of_one_scale(const at::Tensor& x, std::string_view row
     return dims;
 }
 
+Elements scales_of(const at::Tensor& x, std::string_view rows) {
+    if (rows == "perchannel" && x.dim() < 2)
+        refuse("x", "at least 2 dimensions, as quantMode is perchannel", c10::str("shape ", x.sizes()));
+    return elements(c10::multiply_integers(reduced(x, dims_of_one_scale(x, rows), false).sizes));
+}
+
 void quantise_dynamically(const at::Tensor& x, std::string_view rows, bool symmetric, const PackableTensor& y, at::Tensor& scale_out,
                           const std::optional<at::Tensor>& offset_out) {
     const std::vector<int64_t> dims = dims_of_one_scale(x, rows);
@@ -105,7 +110,13 @@ void transform_parameters(const at::Tensor& scale, const std::optional<at::Tenso
         const at::Tensor number = at::round(*offset).clamp(-256, 255).to(at::kLong);
         packed = at::bitwise_or(packed, at::bitwise_left_shift(at::bitwise_and(number, 0x1FF), 37));
     }
-    out.view(at::kLong).copy_(packed.expand(out.sizes()));
+    out.view(at::kLong).copy_(packed.reshape(out.sizes()));
+}
+
+// One number for each scale and offset.
+Elements parameters(const at::Tensor& scale, const std::optional<at::Tensor>& offset) {
+    const Expected together = given(offset) ? broadcast({{"scale", scale}, {"offset", *offset}}) : shaped_like(scale);
+    return elements(c10::multiply_integers(together.sizes));
 }
 
 void require_parameters(const at::Tensor& out) {
@@ -121,53 +132,55 @@ using QuantisedRows = Kind<const char*, std::string_view, std::string_view, read
 using RoundBits = Between<int64_t, 0, 1>;
 }  // namespace torch_aclnn::host::aten::kind
 
-ATEN_CHECKED_ENTRY(aclnnAscendQuant, FLOATING, (require_quantised_shape(y, x), require_along("scale", scale, x, -1)), (In, x), (In, scale),
-                   (OptIn, offset), (Bool, sqrtMode), (RoundModeName, roundMode), (QuantisedDType, dstType), (PackableOut, y)) {
+ATEN_CHECKED_ENTRY(aclnnAscendQuant, FLOATING, (require_along("scale", scale, x, -1), require_along("offset", offset, x, -1)), (In, x),
+                   (In, scale), (OptIn, offset), (Bool, sqrtMode), (RoundModeName, roundMode), (QuantisedDType, dstType),
+                   (PackableOut, y, shaped_like(x))) {
     quantise(x, scale, offset, sqrtMode, roundMode, -1, y);
 }
-ATEN_CHECKED_ENTRY(aclnnAscendQuantV3, FLOATING, (require_quantised_shape(y, x), require_along("scale", scale, x, axis)), (In, x),
-                   (In, scale), (OptIn, offset), (Bool, sqrtMode), (RoundModeName, roundMode), (QuantisedDType, dstType), (Dim, axis),
-                   (PackableOut, y)) {
+ATEN_CHECKED_ENTRY(aclnnAscendQuantV3, FLOATING, (require_along("scale", scale, x, axis), require_along("offset", offset, x, axis)),
+                   (In, x), (In, scale), (OptIn, offset), (Bool, sqrtMode), (RoundModeName, roundMode), (QuantisedDType, dstType),
+                   (Dim, axis), (PackableOut, y, shaped_like(x))) {
     quantise(x, scale, offset, sqrtMode, roundMode, axis, y);
 }
 // Divides by the scales; the zero points are integers.
-ATEN_CHECKED_ENTRY(aclnnQuantize, FLOATING, (require_same_shape({"out", out}, {"x", x}), require_along("scales", scales, x, axis)), (In, x),
-                   (In, scales), (OptIn, zeroPoints), (DType, dtype), (Dim, axis), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnQuantize, FLOATING, (require_along("scales", scales, x, axis), require_along("zeroPoints", zeroPoints, x, axis)),
+                   (In, x), (In, scales), (OptIn, zeroPoints), (DType, dtype), (Dim, axis), (Out, out, shaped_like(x))) {
     at::Tensor numbers = to_double(x) / along(scales, x, axis);
     if (given(zeroPoints)) numbers = numbers + along(*zeroPoints, x, axis);
     write_rounded(out, numbers);
 }
 ATEN_ENTRY(aclnnAscendAntiQuant, INT8 | INT4 | INT32, (Packable, x), (In, scale), (OptIn, offset), (DType, dstType), (Bool, sqrtMode),
-           (Out, y)) {
+           (Out, y, at::IntArrayRef(x.sizes()))) {
     const at::Tensor numbers = given(offset) ? to_double(x.values()) + to_double(*offset) : to_double(x.values());
     const at::Tensor factor = to_double(scale);
     write(y, sqrtMode ? numbers * factor * factor : numbers * factor);
 }
 
-ATEN_CHECKED_ENTRY(aclnnDynamicQuant, FLOAT16 | BF16, (require_smooth(x, smoothScales, std::nullopt), require_quantised_shape(y, x)),
-                   (In, x), (OptIn, smoothScales), (PackableOut, y), (Out, scale)) {
+ATEN_CHECKED_ENTRY(aclnnDynamicQuant, FLOAT16 | BF16, require_smooth(x, smoothScales, std::nullopt), (In, x), (OptIn, smoothScales),
+                   (PackableOut, y, shaped_like(x)), (Out, scale, scales_of(x, "pertoken"))) {
     quantise_dynamically(smoothed(x, smoothScales, std::nullopt), "pertoken", true, y, scale, std::nullopt);
 }
 // With an offset the range is not symmetric.
-ATEN_CHECKED_ENTRY(aclnnDynamicQuantV2, FLOAT16 | BF16, (require_smooth(x, smoothScales, groupIndex), require_quantised_shape(y, x)),
-                   (In, x), (OptIn, smoothScales), (OptIn, groupIndex), (QuantisedDType, dstType), (PackableOut, y), (Out, scale),
-                   (OptOut, offset)) {
+ATEN_CHECKED_ENTRY(aclnnDynamicQuantV2, FLOAT16 | BF16, require_smooth(x, smoothScales, groupIndex), (In, x), (OptIn, smoothScales),
+                   (OptIn, groupIndex), (QuantisedDType, dstType), (PackableOut, y, shaped_like(x)), (Out, scale, scales_of(x, "pertoken")),
+                   (OptOut, offset, scales_of(x, "pertoken"))) {
     quantise_dynamically(smoothed(x, smoothScales, groupIndex), "pertoken", !offset, y, scale, offset);
 }
-ATEN_CHECKED_ENTRY(aclnnDynamicQuantV3, FLOAT16 | BF16, (require_smooth(x, smoothScales, groupIndex), require_quantised_shape(y, x)),
-                   (In, x), (OptIn, smoothScales), (OptIn, groupIndex), (QuantisedDType, dstType), (Bool, isSymmetrical),
-                   (QuantisedRows, quantMode), (PackableOut, y), (Out, scale), (OptOut, offset)) {
+ATEN_CHECKED_ENTRY(aclnnDynamicQuantV3, FLOAT16 | BF16, require_smooth(x, smoothScales, groupIndex), (In, x), (OptIn, smoothScales),
+                   (OptIn, groupIndex), (QuantisedDType, dstType), (Bool, isSymmetrical), (QuantisedRows, quantMode),
+                   (PackableOut, y, shaped_like(x)), (Out, scale, scales_of(x, quantMode)), (OptOut, offset, scales_of(x, quantMode))) {
     quantise_dynamically(smoothed(x, smoothScales, groupIndex), quantMode, isSymmetrical, y, scale, offset);
 }
 
-ATEN_CHECKED_ENTRY(aclnnTransQuantParamV2, FLOAT, require_parameters(out), (In, scale), (OptIn, offset), (Out, out)) {
+ATEN_CHECKED_ENTRY(aclnnTransQuantParamV2, FLOAT, require_parameters(out), (In, scale), (OptIn, offset),
+                   (Out, out, parameters(scale, offset))) {
     transform_parameters(scale, offset, false, out);
 }
 ATEN_CHECKED_ENTRY(aclnnTransQuantParamV3, FLOAT, require_parameters(out), (In, scale), (OptIn, offset), (RoundBits, roundMode),
-                   (Out, out)) {
+                   (Out, out, parameters(scale, offset))) {
     transform_parameters(scale, offset, roundMode == 1, out);
 }
 // The numbers from -8 to 7 of a tensor of INT32, packed.
-ATEN_ENTRY(aclnnConvertWeightToINT4Pack, INT32, (In, weight), (PackableOut, weightInt4Pack)) {
+ATEN_ENTRY(aclnnConvertWeightToINT4Pack, INT32, (In, weight), (PackableOut, weightInt4Pack, shaped_like(weight))) {
     weightInt4Pack.store(to_double(weight));
 }

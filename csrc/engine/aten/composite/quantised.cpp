@@ -97,6 +97,15 @@ std::vector<PackableTensor> read_packables(const char* name, const aclTensorList
     return tensors;
 }
 
+void require_expected(const char* name, const PackableTensor& tensor, const Expected& expected) {
+    const std::vector<int64_t> sizes = tensor.sizes();
+    if (at::IntArrayRef(sizes) != at::IntArrayRef(expected.sizes))
+        refuse(name, c10::str("shape ", at::IntArrayRef(expected.sizes), ", in numbers"), c10::str("shape ", at::IntArrayRef(sizes)));
+}
+void require_expected(const char* name, const PackableTensor& tensor, const IfWanted& expected) {
+    if (expected.wanted) require_expected(name, tensor, expected.expected);
+}
+
 aclDataType read_quantised_dtype(const char* name, aclDataType dtype) {
     if (dtype != ACL_INT8 && dtype != ACL_INT4 && dtype != ACL_INT32) refuse(name, "INT8, INT4 or INT32", to_string(dtype));
     return dtype;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/aten/adapter/expected.h"
 #include "engine/aten/adapter/kinds.h"
 #include "engine/opapi/dtypes.h"
 
@@ -54,6 +55,10 @@ using PackableOut = Kind<aclTensor*, PackableTensor, const PackableTensor&, read
 using QuantisedDType = Kind<aclDataType, aclDataType, aclDataType, read_quantised_dtype>;
 using QuantisedNumber = Kind<int64_t, aclDataType, aclDataType, read_quantised_number>;
 }  // namespace kind
+
+// Shapes count numbers.
+void require_expected(const char* name, const PackableTensor& tensor, const Expected& expected);
+void require_expected(const char* name, const PackableTensor& tensor, const IfWanted& expected);
 
 // An optional tensor, of which null and an empty one both mean that it is not given.
 inline bool given(const std::optional<at::Tensor>& tensor) {

@@ -52,6 +52,14 @@ void require_mask(const std::optional<std::vector<unsigned char>>& mask) {
     if (mask) torch_aclnn::host::aten::require_count("outputMask", mask->size(), 2, 0, 0);
 }
 
+bool first_wanted(const std::optional<std::vector<unsigned char>>& mask) {
+    return !mask || mask->empty() || (*mask)[0] != 0;
+}
+bool second_wanted(const std::optional<std::vector<unsigned char>>& mask, const std::optional<at::Tensor>& smooth1,
+                   const std::optional<at::Tensor>& smooth2) {
+    return mask && !mask->empty() ? (*mask)[1] != 0 : given(smooth1) && given(smooth2);
+}
+
 void quantise_normal(const at::Tensor& normal, const std::optional<at::Tensor>& smooth, const PackableTensor& y, at::Tensor& scale) {
     const DynamicallyQuantised result = quantise_rows(given(smooth) ? normal * to_double(*smooth) : normal, y.largest());
     y.store(result.numbers);
@@ -83,12 +91,13 @@ std::optional<at::Tensor> ends_of(const std::optional<at::Tensor>& groups, bool 
     return sizes ? at::cumsum(groups->to(at::kLong), 0) : groups->to(at::kLong);
 }
 
-void require_gate(const at::Tensor& x, const PackableTensor& y) {
+Expected half_of(const at::Tensor& x) {
     require_even({"x", x}, -1);
-    std::vector<int64_t> half = x.sizes().vec();
-    half.back() /= 2;
-    if (at::IntArrayRef(y.sizes()) != at::IntArrayRef(half))
-        refuse("y", c10::str("shape ", at::IntArrayRef(half), ", in numbers"), c10::str("shape ", at::IntArrayRef(y.sizes())));
+    return with_size(x.sizes(), -1, x.size(-1) / 2);
+}
+// What is the largest of each row; a static quantisation does not write it.
+IfWanted scales_of_halves(const at::Tensor& x, std::string_view mode) {
+    return if_wanted(mode == "dynamic", without_dim(x.sizes(), -1));
 }
 
 // Statically, by scales and offsets; or dynamically, by what is the largest of each row. The scale is what the numbers were multiplied by.
@@ -137,7 +146,6 @@ struct DequantSwiglu {
 };
 
 void require_dequant(const at::Tensor& x, const std::optional<at::Tensor>& weight_scale, const PackableTensor& y) {
-    require_gate(x, y);
     require_eight_bits("y", y);
     if (x.scalar_type() == at::kInt && !given(weight_scale)) torch_aclnn::host::refuse_null("weightScale", "a tensor, as x is INT32");
 }
@@ -159,55 +167,62 @@ using GroupsAsSizes = Between<int64_t, 0, 1>;
 using SwigluMode = Between<int64_t, 0, 1>;
 }  // namespace torch_aclnn::host::aten::kind
 
-ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuant, FLOATING,
-                   (require_same_shape({"x2", x2}, {"x1", x1}), require_eight_bits("y1", y1), require_eight_bits("y2", y2)), (In, x1),
-                   (In, x2), (In, gamma), (In, scales1), (OptIn, scales2), (OptIn, zeroPoints1), (OptIn, zeroPoints2), (LastAxis, axis),
-                   (Double, epsilon), (Bool, divMode), (PackableOut, y1), (PackableOut, y2), (Out, xOut)) {
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuant, FLOATING, (require_eight_bits("y1", y1), require_eight_bits("y2", y2)), (In, x1),
+                   (In, x2, shaped_like(x1)), (In, gamma, gamma_of({"x1", x1}, gamma)), (In, scales1), (OptIn, scales2),
+                   (OptIn, zeroPoints1), (OptIn, zeroPoints2), (LastAxis, axis), (Double, epsilon), (Bool, divMode),
+                   (PackableOut, y1, shaped_like(x1)), (PackableOut, y2, if_wanted(given(scales2), shaped_like(x1))),
+                   (Out, xOut, like(x1))) {
     AddRmsNormQuant{x1, x2, gamma, scales1, scales2, zeroPoints1, zeroPoints2, std::nullopt, epsilon, divMode}.run(y1, y2, xOut,
                                                                                                                    std::nullopt);
 }
-ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuantV2, FLOATING,
-                   (require_same_shape({"x2", x2}, {"x1", x1}), require_eight_bits("y1", y1), require_eight_bits("y2", y2)), (In, x1),
-                   (In, x2), (In, gamma), (In, scales1), (OptIn, scales2), (OptIn, zeroPoints1), (OptIn, zeroPoints2), (OptIn, beta),
-                   (LastAxis, axis), (Double, epsilon), (Bool, divMode), (PackableOut, y1), (PackableOut, y2), (Out, xOut),
-                   (OptOut, rmsNormOut)) {
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuantV2, FLOATING, (require_eight_bits("y1", y1), require_eight_bits("y2", y2)), (In, x1),
+                   (In, x2, shaped_like(x1)), (In, gamma, gamma_of({"x1", x1}, gamma)), (In, scales1), (OptIn, scales2),
+                   (OptIn, zeroPoints1), (OptIn, zeroPoints2), (OptIn, beta), (LastAxis, axis), (Double, epsilon), (Bool, divMode),
+                   (PackableOut, y1, shaped_like(x1)), (PackableOut, y2, if_wanted(given(scales2), shaped_like(x1))), (Out, xOut, like(x1)),
+                   (OptOut, rmsNormOut, like(x1))) {
     AddRmsNormQuant{x1, x2, gamma, scales1, scales2, zeroPoints1, zeroPoints2, beta, epsilon, divMode}.run(y1, y2, xOut, rmsNormOut);
 }
-ATEN_CHECKED_ENTRY(aclnnRmsNormQuant, FLOAT16 | BF16, require_eight_bits("y", y), (In, x), (In, gamma), (OptIn, beta), (In, scale),
-                   (OptIn, offset), (Double, epsilon), (PackableOut, y)) {
+ATEN_CHECKED_ENTRY(aclnnRmsNormQuant, FLOAT16 | BF16, require_eight_bits("y", y), (In, x), (In, gamma, gamma_of({"x", x}, gamma)),
+                   (OptIn, beta), (In, scale), (OptIn, offset), (Double, epsilon), (PackableOut, y, shaped_like(x))) {
     y.store(scaled(normalised(to_double(x), gamma, beta, epsilon), scale, offset, false));
 }
 // A mask says which of the two are wanted; without one the smooth scales do.
-ATEN_CHECKED_ENTRY(aclnnAddRmsNormDynamicQuantV2, FLOAT16 | BF16, (require_same_shape({"x2", x2}, {"x1", x1}), require_mask(outputMask)),
-                   (In, x1), (In, x2), (In, gamma), (OptIn, smoothScale1), (OptIn, smoothScale2), (OptIn, beta), (Double, epsilon),
-                   (OptBools, outputMask), (PackableOut, y1), (PackableOut, y2), (Out, xOut), (Out, scale1), (Out, scale2)) {
+#define FIRST first_wanted(outputMask)
+#define SECOND second_wanted(outputMask, smoothScale1, smoothScale2)
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormDynamicQuantV2, FLOAT16 | BF16, require_mask(outputMask), (In, x1), (In, x2, shaped_like(x1)),
+                   (In, gamma, gamma_of({"x1", x1}, gamma)), (OptIn, smoothScale1), (OptIn, smoothScale2), (OptIn, beta), (Double, epsilon),
+                   (OptBools, outputMask), (PackableOut, y1, if_wanted(FIRST, shaped_like(x1))),
+                   (PackableOut, y2, if_wanted(SECOND, shaped_like(x1))), (Out, xOut, like(x1)),
+                   (Out, scale1, if_wanted(FIRST, without_dim(x1.sizes(), -1))),
+                   (Out, scale2, if_wanted(SECOND, without_dim(x1.sizes(), -1)))) {
     const at::Tensor sum = sum_of(x1, x2), normal = normalised(sum, gamma, beta, epsilon);
-    const bool masked = outputMask && !outputMask->empty();
-    if (!masked || (*outputMask)[0] != 0) quantise_normal(normal, smoothScale1, y1, scale1);
-    if (masked ? (*outputMask)[1] != 0 : given(smoothScale1) && given(smoothScale2)) quantise_normal(normal, smoothScale2, y2, scale2);
+    if (FIRST) quantise_normal(normal, smoothScale1, y1, scale1);
+    if (SECOND) quantise_normal(normal, smoothScale2, y2, scale2);
     write(xOut, sum);
 }
-ATEN_CHECKED_ENTRY(aclnnAddRmsNormDynamicQuant, FLOAT16 | BF16, require_same_shape({"x2", x2}, {"x1", x1}), (In, x1), (In, x2), (In, gamma),
-                   (OptIn, smoothScale1), (OptIn, smoothScale2), (Double, epsilon), (PackableOut, y1), (PackableOut, y2), (Out, xOut),
-                   (Out, scale1), (Out, scale2)) {
+ATEN_ENTRY(aclnnAddRmsNormDynamicQuant, FLOAT16 | BF16, (In, x1), (In, x2, shaped_like(x1)), (In, gamma, gamma_of({"x1", x1}, gamma)),
+           (OptIn, smoothScale1), (OptIn, smoothScale2), (Double, epsilon), (PackableOut, y1, shaped_like(x1)),
+           (PackableOut, y2, if_wanted(given(smoothScale2), shaped_like(x1))), (Out, xOut, like(x1)),
+           (Out, scale1, without_dim(x1.sizes(), -1)), (Out, scale2, if_wanted(given(smoothScale2), without_dim(x1.sizes(), -1)))) {
     const at::Tensor sum = sum_of(x1, x2), normal = normalised(sum, gamma, std::nullopt, epsilon);
     quantise_normal(normal, smoothScale1, y1, scale1);
     if (given(smoothScale2)) quantise_normal(normal, smoothScale2, y2, scale2);
     write(xOut, sum);
 }
 
-ATEN_CHECKED_ENTRY(aclnnSwiGluQuant, FLOATING, require_gate(x, y), (In, x), (OptIn, smoothScales), (OptIn, offsets), (OptIn, groupIndex),
-                   (Bool, activateLeft), (QuantMode, quantMode), (PackableOut, y), (Out, scale)) {
+ATEN_ENTRY(aclnnSwiGluQuant, FLOATING, (In, x), (OptIn, smoothScales), (OptIn, offsets), (OptIn, groupIndex), (Bool, activateLeft),
+           (QuantMode, quantMode), (PackableOut, y, half_of(x)), (Out, scale, scales_of_halves(x, quantMode))) {
     swiglu_quant(x, smoothScales, offsets, ends_of(groupIndex, false), activateLeft, quantMode == "dynamic", y, scale);
 }
-ATEN_CHECKED_ENTRY(aclnnSwiGluQuantV2, FLOATING, require_gate(x, y), (In, x), (OptIn, smoothScales), (OptIn, offsets), (OptIn, groupIndex),
-                   (Bool, activateLeft), (QuantMode, quantMode), (GroupsAsSizes, groupListType), (QuantisedDType, dstType),
-                   (PackableOut, y), (Out, scale)) {
+ATEN_ENTRY(aclnnSwiGluQuantV2, FLOATING, (In, x), (OptIn, smoothScales), (OptIn, offsets), (OptIn, groupIndex), (Bool, activateLeft),
+           (QuantMode, quantMode), (GroupsAsSizes, groupListType), (QuantisedDType, dstType), (PackableOut, y, half_of(x)),
+           (Out, scale, scales_of_halves(x, quantMode))) {
     swiglu_quant(x, smoothScales, offsets, ends_of(groupIndex, groupListType == 1), activateLeft, quantMode == "dynamic", y, scale);
 }
 ATEN_CHECKED_ENTRY(aclnnDequantSwigluQuant, FLOAT16 | BF16 | INT32, require_dequant(x, weightScale, y), (In, x), (OptIn, weightScale),
                    (OptIn, activationScale), (OptIn, bias), (OptIn, quantScale), (OptIn, quantOffset), (OptIn, groupIndex),
-                   (Bool, activateLeft), (QuantMode, quantMode), (PackableOut, y), (Out, scale)) {
+                   (Bool, activateLeft), (QuantMode, quantMode), (PackableOut, y, half_of(x)),
+                   (Out, scale, scales_of_halves(x, quantMode))) {
     const DequantSwiglu unit{x, weightScale, activationScale, bias, quantScale, quantOffset, groupIndex};
     const std::optional<at::Tensor> ends = ends_of(groupIndex, true);
     unit.store(gated(unit.dequantised(ends), activateLeft), ends, quantMode == "dynamic", y, scale);
@@ -216,7 +231,8 @@ ATEN_CHECKED_ENTRY(aclnnDequantSwigluQuant, FLOAT16 | BF16 | INT32, require_dequ
 ATEN_CHECKED_ENTRY(aclnnDequantSwigluQuantV2, FLOAT16 | BF16 | INT32, require_dequant(x, weightScale, y), (In, x), (OptIn, weightScale),
                    (OptIn, activationScale), (OptIn, bias), (OptIn, quantScale), (OptIn, quantOffset), (OptIn, groupIndex),
                    (Bool, activateLeft), (QuantMode, quantMode), (QuantisedNumber, dstType), (Nearest, roundMode), (LastAxis, activateDim),
-                   (SwigluMode, swigluMode), (Double, clampLimit), (Double, gluAlpha), (Double, gluBias), (PackableOut, y), (Out, scale)) {
+                   (SwigluMode, swigluMode), (Double, clampLimit), (Double, gluAlpha), (Double, gluBias), (PackableOut, y, half_of(x)),
+                   (Out, scale, scales_of_halves(x, quantMode))) {
     const DequantSwiglu unit{x, weightScale, activationScale, bias, quantScale, quantOffset, groupIndex};
     const std::optional<at::Tensor> ends = ends_of(groupIndex, true);
     const at::Tensor rows = unit.dequantised(ends);

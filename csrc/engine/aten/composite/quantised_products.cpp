@@ -29,6 +29,22 @@ void require_factors(const char* left_name, const std::vector<int64_t>& left, co
                c10::str("shape ", at::IntArrayRef(right)));
 }
 
+// The rows of one and the columns of the other, of each of a batch.
+Expected product_shape(const std::vector<int64_t>& left, const std::vector<int64_t>& right) {
+    Expected expected(left);
+    expected.sizes.back() = right.back();
+    if (right.size() > left.size())
+        expected.sizes.insert(expected.sizes.begin(), right.begin(), right.begin() + static_cast<int64_t>(right.size() - left.size()));
+    for (size_t d = 3; d <= std::min(left.size(), right.size()); d++) {  // from the last
+        int64_t& size = expected.sizes[expected.sizes.size() - d];
+        const int64_t other = right[right.size() - d];
+        if (size != 1 && other != 1 && size != other)
+            refuse("x2", c10::str(size, " matrices, as x1 has"), c10::str("shape ", at::IntArrayRef(right)));
+        if (size == 1) size = other;
+    }
+    return expected;
+}
+
 // Integers times integers, exactly.
 at::Tensor product(const PackableTensor& x1, const PackableTensor& x2, bool transpose1, bool transpose2) {
     return at::matmul(turned(to_double(x1.values()), transpose1), turned(to_double(x2.values()), transpose2));
@@ -109,12 +125,12 @@ using GroupSize = Between<int, 0, std::numeric_limits<int>::max()>;
 
 ATEN_CHECKED_ENTRY(aclnnQuantMatmulV3, INT8 | INT4 | INT32, require_integers(x1, x2, transposeX1, transposeX2, std::nullopt),
                    (Packable, x1), (Packable, x2), (In, scale), (OptIn, offset), (OptIn, bias), (Bool, transposeX1), (Bool, transposeX2),
-                   (Out, out)) {
+                   (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
     scale_product(product(x1, x2, transposeX1, transposeX2), {scale, std::nullopt, offset, bias}, out);
 }
 ATEN_CHECKED_ENTRY(aclnnQuantMatmulV4, INT8 | INT4 | INT32, require_integers(x1, x2, transposeX1, transposeX2, pertokenScale),
                    (Packable, x1), (Packable, x2), (In, scale), (OptIn, offset), (OptIn, pertokenScale), (OptIn, bias), (Bool, transposeX1),
-                   (Bool, transposeX2), (Out, out)) {
+                   (Bool, transposeX2), (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
     scale_product(product(x1, x2, transposeX1, transposeX2), {scale, pertokenScale, offset, bias}, out);
 }
 // Numbers of eight bits by numbers of four have a formula of their own; the engine has not got it, nor groups.
@@ -122,7 +138,8 @@ ATEN_CHECKED_ENTRY(aclnnQuantMatmulV5, INT8 | INT4 | INT32,
                    (require_not_given("yScale", yScale), require_not_given("x1Offset", x1Offset), require_not_given("yOffset", yOffset),
                     require_between("groupSize", groupSize, 0, 0), require_integers(x1, x2, transposeX1, transposeX2, x1Scale)),
                    (Packable, x1), (Packable, x2), (OptIn, x1Scale), (In, x2Scale), (OptIn, yScale), (OptIn, x1Offset), (OptIn, x2Offset),
-                   (OptIn, yOffset), (OptIn, bias), (Bool, transposeX1), (Bool, transposeX2), (Int, groupSize), (Out, out)) {
+                   (OptIn, yOffset), (OptIn, bias), (Bool, transposeX1), (Bool, transposeX2), (Int, groupSize),
+                   (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
     scale_product(product(x1, x2, transposeX1, transposeX2), {x2Scale, x1Scale, x2Offset, bias}, out);
 }
 
@@ -130,11 +147,11 @@ ATEN_CHECKED_ENTRY(aclnnQuantMatmulV5, INT8 | INT4 | INT32,
 
 ATEN_CHECKED_ENTRY(aclnnWeightQuantBatchMatmulV2, FLOAT16 | BF16, REQUIRE_WEIGHT, (In, x), (Packable, weight), (In, antiquantScale),
                    (OptIn, antiquantOffset), (OptIn, quantScale), (OptIn, quantOffset), (OptIn, bias), (GroupSize, antiquantGroupSize),
-                   (Out, y)) {
+                   (Out, y, product_shape(x.sizes().vec(), weight.sizes()))) {
     multiply_by_quantised(x, weight, antiquantScale, antiquantOffset, quantScale, quantOffset, bias, antiquantGroupSize, y);
 }
 ATEN_CHECKED_ENTRY(aclnnWeightQuantBatchMatmulV3, FLOAT16 | BF16, REQUIRE_WEIGHT, (In, x), (Packable, weight), (In, antiquantScale),
                    (OptIn, antiquantOffset), (OptIn, quantScale), (OptIn, quantOffset), (OptIn, bias), (GroupSize, antiquantGroupSize),
-                   (Int, innerPrecise), (Out, y)) {
+                   (Int, innerPrecise), (Out, y, product_shape(x.sizes().vec(), weight.sizes()))) {
     multiply_by_quantised(x, weight, antiquantScale, antiquantOffset, quantScale, quantOffset, bias, antiquantGroupSize, y);
 }

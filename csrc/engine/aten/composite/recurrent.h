@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/aten/adapter/expected.h"
 #include "engine/aten/adapter/relations.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/runtime/error/error.h"
@@ -83,18 +84,65 @@ class RecurrentNetwork {
     std::optional<at::Tensor> batch_sizes_;
 };
 
-// 161002 unless there are weights for each layer and direction, with rows for each gate of as many units as the state has.
-inline void require_weights(const char* name, at::TensorList params, bool has_biases, int64_t layers, bool bidirectional, int64_t gates,
-                            const at::Tensor& state) {
+// 161002 unless there are weights for each layer and direction.
+inline void require_weights(const char* name, at::TensorList params, bool has_biases, int64_t layers, bool bidirectional) {
     const int64_t of_layer = (has_biases ? 4 : 2) * (bidirectional ? 2 : 1), count = params.size();
     if (count % of_layer != 0 || count / of_layer != layers)
         refuse(name, c10::str(of_layer, " weights and biases in each of ", layers, " layers; projections have no entry point"),
                std::to_string(count));
-    const int64_t units = state.dim() == 0 ? 0 : state.size(-1);
-    for (const at::Tensor& weight : params)
-        if (units == 0 || weight.dim() == 0 || weight.size(0) != gates * units)
-            refuse(name, c10::str(gates, " gates of ", units, " units in each"), c10::str("shape ", weight.sizes()));
 }
+
+// The shapes of a call's arguments, which follow from its input and its first weight.
+class RecurrentShapes {
+   public:
+    RecurrentShapes(const at::Tensor& input, at::TensorList params, int64_t gates, int64_t layers, bool bidirectional, bool batch_first,
+                    const std::optional<at::Tensor>& batch_sizes)
+        : gates_(gates), directions_(bidirectional ? 2 : 1), count_(layers * directions_), batch_first_(batch_first) {
+        const at::Tensor& first = params[0];
+        units_ = first.dim() == 2 ? first.size(0) / gates : 0;
+        if (units_ == 0 || first.size(0) % gates != 0)
+            refuse("params", c10::str(gates, " gates of so many units in dimension 0"), c10::str("shape ", first.sizes()));
+        is_packed_ = batch_sizes && batch_sizes->numel() > 0;
+        if (is_packed_ && batch_sizes->dim() != 1) refuse("batchSizes", "1 dimension", c10::str("shape ", batch_sizes->sizes()));
+        if (input.dim() != (is_packed_ ? 2 : 3))
+            refuse("input", is_packed_ ? "2 dimensions, with batchSizes" : "3 dimensions", c10::str("shape ", input.sizes()));
+        features_ = input.size(-1);
+        steps_ = is_packed_ ? batch_sizes->numel() : input.size(batch_first ? 1 : 0);
+        if (steps_ == 0 || (is_packed_ && input.size(0) % steps_ != 0))
+            refuse("input", is_packed_ ? c10::str("rows for each of ", steps_, " steps") : "at least one step",
+                   c10::str("shape ", input.sizes()));
+        batch_ = is_packed_ ? input.size(0) / steps_ : input.size(batch_first ? 0 : 1);
+    }
+
+    // The outputs of all steps. Those of a packed sequence may lie below each other.
+    Either output() const {
+        const int64_t features = directions_ * units_;
+        const Expected apart = batch_first_ ? shape({batch_, steps_, features}) : shape({steps_, batch_, features});
+        return either(apart, is_packed_ ? shape({steps_ * batch_, features}) : apart);
+    }
+    // Of each layer and direction.
+    Expected states() const { return shape({count_, batch_, units_}); }
+    std::vector<Expected> pair_of_states(at::TensorList given) const { return std::vector<Expected>(given.empty() ? 0 : 2, states()); }
+    // Lists of values that the backward needs; others are not read.
+    std::vector<Expected> saved() const { return std::vector<Expected>(count_, shape({steps_, batch_, units_})); }
+    std::vector<Expected> saved_if(bool wanted, at::TensorList given) const { return wanted ? saved() : shaped_like(given); }
+    std::vector<Expected> saved_if(bool wanted, const std::optional<std::vector<at::Tensor>>& given) const {
+        return wanted || !given ? saved() : shaped_like(*given);
+    }
+    std::vector<Expected> weights(bool has_biases) const {
+        std::vector<Expected> expected;
+        for (int64_t i = 0; i < count_; i++) {
+            expected.push_back(shape({gates_ * units_, i < directions_ ? features_ : directions_ * units_}));
+            expected.push_back(shape({gates_ * units_, units_}));
+            if (has_biases) expected.insert(expected.end(), 2, shape({gates_ * units_}));
+        }
+        return expected;
+    }
+
+   private:
+    int64_t gates_, directions_, count_, units_ = 0, features_ = 0, steps_ = 0, batch_ = 0;
+    bool batch_first_, is_packed_ = false;
+};
 
 // torch_npu hands the probability on, but the entry points are documented as having no dropout.
 inline void require_no_dropout(double probability, int64_t layers, bool train) {

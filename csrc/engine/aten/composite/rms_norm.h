@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "engine/aten/adapter/expected.h"
+
 namespace torch_aclnn::host::aten {
 
 // The dimensions that gamma has, which are the last of x.
@@ -12,6 +14,12 @@ inline std::vector<int64_t> normalised_dims(const at::Tensor& gamma) {
     std::vector<int64_t> dims;
     for (int64_t d = -gamma.dim(); d < 0; d++) dims.push_back(d);
     return dims;
+}
+
+// Gamma has the last dimensions of x.
+inline Expected gamma_of(const NamedShape& x, const at::Tensor& gamma) {
+    require_last_dims("gamma", gamma.sizes(), x);
+    return shaped_like(gamma);
 }
 
 struct RmsNormal {

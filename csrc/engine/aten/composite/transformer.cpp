@@ -18,6 +18,12 @@ void rms_norm(const at::Tensor& x, const at::Tensor& gamma, double epsilon, at::
     write(rstd, inverse);
 }
 
+// One number for each row that is normalised; dimensions of one element may be left out.
+Elements inverses(const NamedShape& x, const at::Tensor& gamma) {
+    require_last_dims("gamma", gamma.sizes(), x);
+    return elements(c10::multiply_integers(x.sizes.slice(0, x.sizes.size() - static_cast<size_t>(gamma.dim()))));
+}
+
 // Turns each pair of features by a quarter: (a, b) becomes (-b, a). Mode 0 pairs the first half with the second, 1 neighbours.
 at::Tensor quarter_turned(const at::Tensor& x, int64_t mode) {
     if (mode == 0) {
@@ -26,6 +32,12 @@ at::Tensor quarter_turned(const at::Tensor& x, int64_t mode) {
     }
     const at::Tensor pairs = x.unflatten(-1, at::IntArrayRef{-1, 2});
     return at::stack({-pairs.select(-1, 1), pairs.select(-1, 0)}, -1).flatten(-2);
+}
+
+// Half of a dimension.
+Expected halved(const char* name, const at::Tensor& x, int64_t dim) {
+    require_even({name, x}, dim);
+    return {with_size(x.sizes(), dim, x.size(dim) / 2).sizes, x.scalar_type()};
 }
 
 // The halves of a gated unit: what is multiplied, and what is activated before.
@@ -61,6 +73,15 @@ std::string_view read_channels_first(const char* name, const char* text) {
 std::string_view read_rotary_name(const char* name, const char* text) {
     return read_choice(name, text, {"half", "interleave"});
 }
+// The angles broadcast to what they turn.
+Expected rotated(const NamedShape& x, const NamedShape& cos, const NamedShape& sin) {
+    require_even(x, -1);
+    for (const NamedShape& angles : {cos, sin})
+        if (at::IntArrayRef(broadcast({x, angles}).sizes) != x.sizes)
+            torch_aclnn::host::refuse(angles.name, c10::str("a shape that broadcasts to that of ", x.name, ", ", x.sizes),
+                                      c10::str("shape ", angles.sizes));
+    return x.sizes;
+}
 void rotate(at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, std::string_view mode) {
     write(x, upcast(x) * upcast(cos) + quarter_turned(upcast(x), mode == "half" ? 0 : 1) * upcast(sin));
 }
@@ -79,70 +100,75 @@ using RotaryLayout = Between<int64_t, 1, 4>;  // BSND, SBND, BNSD, TND: cos and 
 using ChannelsFirst = Kind<const char*, std::string_view, std::string_view, read_channels_first>;
 }  // namespace torch_aclnn::host::aten::kind
 
-ATEN_ENTRY(aclnnRmsNorm, FLOATING, (In, x), (In, gamma), (Double, epsilon), (Out, y), (Out, rstd)) {
+ATEN_ENTRY(aclnnRmsNorm, FLOATING, (In, x), (In, gamma), (Double, epsilon), (Out, y, like(x)), (Out, rstd, inverses({"x", x}, gamma))) {
     rms_norm(upcast(x), gamma, epsilon, y, rstd);
 }
-ATEN_ENTRY(aclnnRmsNormGrad, FLOATING, (In, dy), (In, x), (In, rstd), (In, gamma), (Out, dx), (Out, dgamma)) {
-    const at::Tensor normal = upcast(x) * upcast(rstd), of_normal = upcast(dy) * upcast(gamma);
-    write(dx, upcast(rstd) * (of_normal - normal * at::mean(of_normal * normal, normalised_dims(gamma), true)));
+ATEN_ENTRY(aclnnRmsNormGrad, FLOATING, (In, dy, shaped_like(x)), (In, x), (In, rstd, inverses({"x", x}, gamma)), (In, gamma),
+           (Out, dx, like(x)), (Out, dgamma, like(gamma))) {
+    const at::Tensor inverse = upcast(rstd).reshape(reduced(x, normalised_dims(gamma), true).sizes);
+    const at::Tensor normal = upcast(x) * inverse, of_normal = upcast(dy) * upcast(gamma);
+    write(dx, inverse * (of_normal - normal * at::mean(of_normal * normal, normalised_dims(gamma), true)));
     write(dgamma, (upcast(dy) * normal).sum_to_size(gamma.sizes()));
 }
 // The sum is an output too, for the residual connection.
-ATEN_ENTRY(aclnnAddRmsNorm, FLOATING, (In, x1), (In, x2), (In, gamma), (Double, epsilon), (Out, y), (Out, rstd), (Out, x)) {
+ATEN_ENTRY(aclnnAddRmsNorm, FLOATING, (In, x1), (In, x2, shaped_like(x1)), (In, gamma), (Double, epsilon), (Out, y, like(x1)),
+           (Out, rstd, inverses({"x1", x1}, gamma)), (Out, x, like(x1))) {
     const at::Tensor sum = upcast(x1) + upcast(x2);
     rms_norm(sum, gamma, epsilon, y, rstd);
     write(x, sum);
 }
 
 // The normal takes the place of x1, and the sum that of x2.
-ATEN_CHECKED_ENTRY(aclnnInplaceAddRmsNorm, FLOATING, require_same_shape({"x2Ref", x2Ref}, {"x1Ref", x1Ref}), (Out, x1Ref), (Out, x2Ref),
-                   (In, gamma), (Double, epsilon), (Out, rstd)) {
+ATEN_ENTRY(aclnnInplaceAddRmsNorm, FLOATING, (InOut, x1Ref), (InOut, x2Ref, shaped_like(x1Ref)), (In, gamma), (Double, epsilon),
+           (Out, rstd, inverses({"x1Ref", x1Ref}, gamma))) {
     const at::Tensor sum = upcast(x1Ref) + upcast(x2Ref);
     rms_norm(sum, gamma, epsilon, x1Ref, rstd);
     write(x2Ref, sum);
 }
 // The normal twice: in FLOAT and in the data type of x1.
-ATEN_ENTRY(aclnnAddRmsNormCast, FLOAT16 | BF16, (In, x1), (In, x2), (In, gamma), (Double, epsilon), (Out, y1), (Out, y2), (Out, rstd),
-           (Out, x)) {
+ATEN_ENTRY(aclnnAddRmsNormCast, FLOAT16 | BF16, (In, x1), (In, x2, shaped_like(x1)), (In, gamma), (Double, epsilon), (Out, y1, like(x1)),
+           (Out, y2, like(x1)), (Out, rstd, inverses({"x1", x1}, gamma)), (Out, x, like(x1))) {
     const at::Tensor sum = upcast(x1) + upcast(x2);
     rms_norm(sum, gamma, epsilon, y1, rstd);
     write(y2, y1);
     write(x, sum);
 }
 // As Gemma has it: gamma is what is added to 1.
-ATEN_ENTRY(aclnnGemmaRmsNorm, FLOATING, (In, x), (In, gamma), (Double, epsilon), (Out, y), (Out, rstd)) {
+ATEN_ENTRY(aclnnGemmaRmsNorm, FLOATING, (In, x), (In, gamma), (Double, epsilon), (Out, y, like(x)),
+           (Out, rstd, inverses({"x", x}, gamma))) {
     rms_norm(upcast(x), upcast(gamma) + 1, epsilon, y, rstd);
 }
 
 // silu of the first half along the dimension, times the second.
-ATEN_CHECKED_ENTRY(aclnnSwiGlu, FLOATING, require_even({"x", x}, dim), (In, x), (Dim, dim), (Out, out)) {
+ATEN_ENTRY(aclnnSwiGlu, FLOATING, (In, x), (Dim, dim), (Out, out, halved("x", x, dim))) {
     const Gated gated(x, dim, true);
     write(out, at::silu(gated.activated) * gated.plain);
 }
-ATEN_CHECKED_ENTRY(aclnnSwiGluGrad, FLOATING, require_even({"x", x}, dim), (In, yGrad), (In, x), (Dim, dim), (Out, out)) {
+ATEN_ENTRY(aclnnSwiGluGrad, FLOATING, (In, yGrad, halved("x", x, dim)), (In, x), (Dim, dim), (Out, out, like(x))) {
     const Gated gated(x, dim, true);
     const at::Tensor grad = upcast(yGrad);
     write(out, at::cat({at::silu_backward(grad * gated.plain, gated.activated), grad * at::silu(gated.activated)}, dim));
 }
 
 // gelu of one half along the dimension, times the other; outGelu is the first factor.
-ATEN_CHECKED_ENTRY(aclnnGeGluV3, FLOATING, require_even({"self", self}, dim), (In, self), (Dim, dim), (GeluMode, approximate),
-                   (Bool, activateLeft), (Out, out), (Out, outGelu)) {
+ATEN_ENTRY(aclnnGeGluV3, FLOATING, (In, self), (Dim, dim), (GeluMode, approximate), (Bool, activateLeft),
+           (Out, out, halved("self", self, dim)), (Out, outGelu, halved("self", self, dim))) {
     const Gated gated(self, dim, activateLeft);
     const at::Tensor gelu = at::gelu(gated.activated, approximate);
     write(out, gated.plain * gelu);
     write(outGelu, gelu);
 }
-ATEN_CHECKED_ENTRY(aclnnGeGluV3Backward, FLOATING, require_even({"self", self}, dim), (In, gradOutput), (In, self), (In, gelu), (Dim, dim),
-                   (GeluMode, approximate), (Bool, activateLeft), (Out, gradInput)) {
+ATEN_ENTRY(aclnnGeGluV3Backward, FLOATING, (In, gradOutput, halved("self", self, dim)), (In, self), (In, gelu, halved("self", self, dim)),
+           (Dim, dim), (GeluMode, approximate), (Bool, activateLeft), (Out, gradInput, like(self))) {
     const Gated gated(self, dim, activateLeft);
     const at::Tensor of_plain = upcast(gradOutput) * upcast(gelu);
     const at::Tensor of_activated = at::gelu_backward(upcast(gradOutput) * gated.plain, gated.activated, approximate);
     write(gradInput, activateLeft ? at::cat({of_activated, of_plain}, dim) : at::cat({of_plain, of_activated}, dim));
 }
 
-ATEN_CHECKED_ENTRY(aclnnGroupNormSilu, FLOATING, require_channels_in_groups(self, group), (In, self), (OptIn, gamma), (OptIn, beta),
-                   (Positive, group), (Double, eps), (Out, out), (Out, meanOut), (Out, rstdOut)) {
+ATEN_CHECKED_ENTRY(aclnnGroupNormSilu, FLOATING, require_channels_in_groups(self, group), (In, self), (OptIn, gamma, shape({self.size(1)})),
+                   (OptIn, beta, shape({self.size(1)})), (Positive, group), (Double, eps), (Out, out, like(self)),
+                   (Out, meanOut, shape({self.size(0), group})), (Out, rstdOut, shape({self.size(0), group}))) {
     const at::Tensor x = upcast(self).contiguous();
     const GroupedChannels c(x);
     const auto [normal, mean, rstd] = at::native_group_norm(x, upcast(gamma), upcast(beta), c.batch, c.channels, c.positions, group, eps);
@@ -151,9 +177,10 @@ ATEN_CHECKED_ENTRY(aclnnGroupNormSilu, FLOATING, require_channels_in_groups(self
     write(rstdOut, rstd);
 }
 
-ATEN_CHECKED_ENTRY(aclnnGroupNormSwish, FLOATING, require_channels_in_groups(x, numGroups), (In, x), (In, gamma), (In, beta),
-                   (Positive, numGroups), (ChannelsFirst, dataFormat), (Double, eps), (Bool, activateSwish), (Double, swishScale), (Out, y),
-                   (Out, meanOut), (Out, rstdOut)) {
+ATEN_CHECKED_ENTRY(aclnnGroupNormSwish, FLOATING, require_channels_in_groups(x, numGroups), (In, x), (In, gamma, shape({x.size(1)})),
+                   (In, beta, shape({x.size(1)})), (Positive, numGroups), (ChannelsFirst, dataFormat), (Double, eps), (Bool, activateSwish),
+                   (Double, swishScale), (Out, y, like(x)), (Out, meanOut, shape({x.size(0), numGroups})),
+                   (Out, rstdOut, shape({x.size(0), numGroups}))) {
     const at::Tensor wide = upcast(x).contiguous();
     const GroupedChannels c(wide);
     const auto [normal, mean, rstd] =
@@ -162,9 +189,11 @@ ATEN_CHECKED_ENTRY(aclnnGroupNormSwish, FLOATING, require_channels_in_groups(x, 
     write(meanOut, mean);
     write(rstdOut, rstd);
 }
-ATEN_CHECKED_ENTRY(aclnnGroupNormSwishGrad, FLOATING, require_channels_in_groups(x, numGroups), (In, dy), (In, mean), (In, rstd), (In, x),
-                   (In, gamma), (In, beta), (Positive, numGroups), (ChannelsFirst, dataFormat), (Double, swishScale),
-                   (Bool, dgammaIsRequire), (Bool, dbetaIsRequire), (Out, dx), (OptOut, dgamma), (OptOut, dbeta)) {
+ATEN_CHECKED_ENTRY(aclnnGroupNormSwishGrad, FLOATING, require_channels_in_groups(x, numGroups), (In, dy, shaped_like(x)),
+                   (In, mean, shape({x.size(0), numGroups})), (In, rstd, shape({x.size(0), numGroups})), (In, x),
+                   (In, gamma, shape({x.size(1)})), (In, beta, shape({x.size(1)})), (Positive, numGroups), (ChannelsFirst, dataFormat),
+                   (Double, swishScale), (Bool, dgammaIsRequire), (Bool, dbetaIsRequire), (Out, dx, like(x)), (OptOut, dgamma, like(gamma)),
+                   (OptOut, dbeta, like(beta))) {
     const at::Tensor wide = upcast(x).contiguous();
     const GroupedChannels c(wide);
     const auto by_group = [&](const at::Tensor& numbers) {
@@ -185,23 +214,24 @@ ATEN_CHECKED_ENTRY(aclnnGroupNormSwishGrad, FLOATING, require_channels_in_groups
 }
 
 // Of queries and keys in place.
-ATEN_CHECKED_ENTRY(aclnnApplyRotaryPosEmb, FLOATING, (require_even({"queryRef", queryRef}, -1), require_even({"keyRef", keyRef}, -1)),
-                   (Out, queryRef), (Out, keyRef), (In, cos), (In, sin), (RotaryLayout, layout)) {
+ATEN_ENTRY(aclnnApplyRotaryPosEmb, FLOATING, (InOut, queryRef, rotated({"queryRef", queryRef}, {"cos", cos}, {"sin", sin})),
+           (InOut, keyRef, rotated({"keyRef", keyRef}, {"cos", cos}, {"sin", sin})), (In, cos), (In, sin), (RotaryLayout, layout)) {
     rotate(queryRef, cos, sin, "half");
     rotate(keyRef, cos, sin, "half");
 }
-ATEN_CHECKED_ENTRY(aclnnApplyRotaryPosEmbV2, FLOATING, (require_even({"queryRef", queryRef}, -1), require_even({"keyRef", keyRef}, -1)),
-                   (Out, queryRef), (Out, keyRef), (In, cos), (In, sin), (RotaryLayout, layout), (RotaryName, rotaryMode)) {
+ATEN_ENTRY(aclnnApplyRotaryPosEmbV2, FLOATING, (InOut, queryRef, rotated({"queryRef", queryRef}, {"cos", cos}, {"sin", sin})),
+           (InOut, keyRef, rotated({"keyRef", keyRef}, {"cos", cos}, {"sin", sin})), (In, cos), (In, sin), (RotaryLayout, layout),
+           (RotaryName, rotaryMode)) {
     rotate(queryRef, cos, sin, rotaryMode);
     rotate(keyRef, cos, sin, rotaryMode);
 }
 
-ATEN_CHECKED_ENTRY(aclnnRotaryPositionEmbedding, FLOATING, require_even({"x", x}, -1), (In, x), (In, cos), (In, sin), (RotaryMode, mode),
-                   (Out, y)) {
+ATEN_ENTRY(aclnnRotaryPositionEmbedding, FLOATING, (In, x), (In, cos), (In, sin), (RotaryMode, mode),
+           (Out, y, rotated({"x", x}, {"cos", cos}, {"sin", sin}))) {
     write(y, upcast(x) * upcast(cos) + quarter_turned(upcast(x), mode) * upcast(sin));
 }
-ATEN_CHECKED_ENTRY(aclnnRotaryPositionEmbeddingGrad, FLOATING, require_even({"dy", dy}, -1), (In, dy), (In, cos), (In, sin), (OptIn, x),
-                   (RotaryMode, mode), (Out, dx), (OptOut, dcos), (OptOut, dsin)) {
+ATEN_ENTRY(aclnnRotaryPositionEmbeddingGrad, FLOATING, (In, dy), (In, cos), (In, sin), (OptIn, x, shaped_like(dy)), (RotaryMode, mode),
+           (Out, dx, rotated({"dy", dy}, {"cos", cos}, {"sin", sin})), (OptOut, dcos, like(cos)), (OptOut, dsin, like(sin))) {
     const at::Tensor grad = upcast(dy);
     write(dx, grad * upcast(cos) - quarter_turned(grad * upcast(sin), mode));
     if (!x) return;

@@ -1,0 +1,115 @@
+// The shapes and data types that phase 1 expects of tensors, which the row of an entry point states behind the tensor's name:
+//
+//     ATEN_ENTRY(aclnnCumsum, NUMBERS, (In, self), (Dim, dim), (DType, dtype), (Out, out, like(self))) {
+//
+// Each output has such a statement, and each input whose shape follows from other arguments. Phase 1 refuses other tensors with 161002,
+// so that what the body computes always fits. The statements are evaluated after each argument has been checked by itself, from first to
+// last.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/DimVector.h>
+#include <c10/util/StringUtil.h>
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "engine/aten/adapter/relations.h"
+#include "engine/runtime/error/error.h"
+
+namespace torch_aclnn::host::aten {
+
+struct Expected {
+    // Of no data type in particular.
+    Expected(at::IntArrayRef sizes) : sizes(sizes) {}
+    Expected(at::IntArrayRef sizes, at::ScalarType type) : sizes(sizes), type(type) {}
+
+    at::DimVector sizes;
+    std::optional<at::ScalarType> type;  // it must convert to the tensor's, as torch.can_cast has it
+};
+
+// The tensor's own shape and data type; of a list, those of each member.
+inline Expected like(const at::Tensor& tensor) {
+    return {tensor.sizes(), tensor.scalar_type()};
+}
+std::vector<Expected> like(at::TensorList tensors);
+// Its shape alone.
+inline Expected shaped_like(const at::Tensor& tensor) {
+    return tensor.sizes();
+}
+std::vector<Expected> shaped_like(at::TensorList tensors);
+inline Expected shape(std::initializer_list<int64_t> sizes) {
+    return at::IntArrayRef(sizes);
+}
+// One value, without dimensions.
+inline Expected one_value() {
+    return at::IntArrayRef();
+}
+
+// A shape with one dimension, which may count from the end, of another size, or without it.
+Expected with_size(at::IntArrayRef sizes, int64_t dim, int64_t size);
+Expected without_dim(at::IntArrayRef sizes, int64_t dim);
+// Without the dimensions that are reduced, or with one element in each of them. No dimensions mean all.
+Expected reduced(const at::Tensor& tensor, at::IntArrayRef dims, bool keep);
+// The operands' shape by broadcasting.
+Expected broadcast(std::initializer_list<NamedShape> operands);
+
+// Some outputs are told not to be wanted by a tensor without elements, or may be of either of two shapes.
+struct Either {
+    Expected first, second;
+};
+inline Either either(const Expected& first, const Expected& second) {
+    return {first, second};
+}
+struct OrEmpty {
+    Expected wanted;
+};
+inline OrEmpty or_empty(const Expected& wanted) {
+    return {wanted};
+}
+// Nothing is written where the caller does not ask for it.
+struct IfWanted {
+    bool wanted;
+    Expected expected;
+};
+inline IfWanted if_wanted(bool wanted, const Expected& expected) {
+    return {wanted, expected};
+}
+// Any shape of so many elements: the caller may leave out dimensions of one element, or add some.
+struct Elements {
+    int64_t count;
+};
+inline Elements elements(int64_t count) {
+    return {count};
+}
+inline Elements as_many_as(const at::Tensor& tensor) {
+    return {tensor.numel()};
+}
+// Any shape, for a reason that the row gives.
+struct AnyShape {};
+inline AnyShape any_shape() {
+    return {};
+}
+
+void require_expected(const char* name, const at::Tensor& tensor, const Expected& expected);
+void require_expected(const char* name, const at::Tensor& tensor, const Either& expected);
+void require_expected(const char* name, const at::Tensor& tensor, const OrEmpty& expected);
+void require_expected(const char* name, const at::Tensor& tensor, const IfWanted& expected);
+void require_expected(const char* name, const at::Tensor& tensor, const Elements& expected);
+template <class Statement>
+void require_expected(const char* name, at::TensorList tensors, const std::vector<Statement>& expected) {
+    if (tensors.size() != expected.size()) refuse(name, c10::str(expected.size(), " tensors"), std::to_string(tensors.size()));
+    for (size_t i = 0; i < expected.size(); i++) require_expected(name, tensors[i], expected[i]);
+}
+template <class Tensors>
+void require_expected(const char*, const Tensors&, AnyShape) {}
+template <class Tensors, class Statement>
+    requires(!std::is_same_v<Statement, AnyShape>)
+void require_expected(const char* name, const std::optional<Tensors>& given, const Statement& expected) {
+    if (given) require_expected(name, *given, expected);
+}
+
+}  // namespace torch_aclnn::host::aten
