@@ -9,9 +9,8 @@ NOT_SUPPORTED = [
     "aclmdlInitDump", "aclmdlSetDump", "aclmdlFinalizeDump", "aclGenGraphAndDumpForOp", "aclprofStart",
     "aclprofStop", "aclprofFinalize", "aclrtBinaryLoadFromData", "aclrtBinaryGetFunction", "aclrtGetFunctionAddr",
     "aclrtMemExportToShareableHandle", "aclrtMemImportFromShareableHandle", "aclrtMemSetPidToShareableHandle",
-    "aclrtDeviceGetBareTgid", "aclrtIpcMemGetExportKey", "aclrtLaunchCallback", "aclrtSubscribeReport",
-    "aclrtProcessReport", "aclrtGetDeviceResLimit", "aclrtSetStreamResLimit", "aclrtGetDeviceUtilizationRate",
-    "aclrtDeviceTaskAbort", "aclrtGetErrorVerbose", "aclrtCmoAsync",
+    "aclrtDeviceGetBareTgid", "aclrtIpcMemGetExportKey", "aclrtGetDeviceResLimit", "aclrtSetStreamResLimit",
+    "aclrtGetDeviceUtilizationRate", "aclrtDeviceTaskAbort", "aclrtGetErrorVerbose", "aclrtCmoAsync",
 ]  # fmt: skip
 
 # torch_npu looks these up and takes another way if they are not there.

@@ -34,6 +34,9 @@ static const aclError ACL_ERROR_RT_PARAM_INVALID = 107000;
 static const aclError ACL_ERROR_RT_INVALID_DEVICEID = 107001;
 static const aclError ACL_ERROR_RT_CONTEXT_NULL = 107002;
 static const aclError ACL_ERROR_RT_STREAM_CONTEXT = 107003;
+static const aclError ACL_ERROR_RT_STREAM_SUBSCRIBE = 107011;
+static const aclError ACL_ERROR_RT_THREAD_SUBSCRIBE = 107012;
+static const aclError ACL_ERROR_RT_STREAM_NO_CB_REG = 107015;
 static const aclError ACL_ERROR_RT_INVALID_HANDLE = 107017;
 static const aclError ACL_ERROR_RT_STREAM_UNJOINED = 107025;
 static const aclError ACL_ERROR_RT_STREAM_CAPTURED = 107027;
@@ -44,6 +47,7 @@ static const aclError ACL_ERROR_RT_FEATURE_NOT_SUPPORT = 207000;
 static const aclError ACL_ERROR_RT_MEMORY_ALLOCATION = 207001;
 static const aclError ACL_ERROR_INTERNAL_ERROR = 500000;
 static const aclError ACL_ERROR_FAILURE = 500001;
+static const aclError ACL_ERROR_RT_REPORT_TIMEOUT = 507012;
 static const aclError ACL_ERROR_RT_AICORE_EXCEPTION = 507015;
 
 typedef enum {

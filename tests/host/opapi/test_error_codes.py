@@ -16,6 +16,7 @@ from torch_aclnn.host.codes import error_codes
 
 from support.operators import GOOD, ROWS
 from support.ranks import run_ranks
+from support.runtime import HOST_FUNCTION
 from support.scripts import DOCS, load
 from support.tensors import but
 
@@ -23,6 +24,7 @@ AVG_POOL2D = ROWS["avg_pool2d"].entry_point.name
 CODES = {code.name: code.number for code in error_codes()}
 COLLECTIVES = [code.name for code in error_codes() if code.layer == "collectives"]
 NO_HANDLE = c_void_p(0x1234)
+CALLBACK = HOST_FUNCTION(lambda _: None)
 
 
 def synchronised(client: Any, enqueue: Callable[..., int], stream: int) -> int:
@@ -82,6 +84,15 @@ def without_return(client: Any, stream: int) -> int:
     return code
 
 
+def without_callback(client: Any, stream: int) -> int:
+    """Return the code of a wait for a callback of a stream that has none."""
+    this_thread = threading.get_ident()
+    client.acl.ok("aclrtSubscribeReport", this_thread, stream)
+    code = client.acl.aclrtProcessReport(1)
+    client.acl.ok("aclrtUnSubscribeReport", this_thread, stream)
+    return code
+
+
 def phase2(client: Any, stream: c_void_p) -> int:
     with client.call(AVG_POOL2D, GOOD[AVG_POOL2D]) as call:
         assert call.phase1() == 0
@@ -93,6 +104,10 @@ PROVOKED: dict[str, Callable[[Any, Any, int], int]] = {
     "ACL_ERROR_INVALID_PARAM": lambda client, tasks, stream: client.acl.aclrtMemcpy(None, 8, None, 8, 0),
     "ACL_ERROR_RT_PARAM_INVALID": lambda client, tasks, stream: client.acl.aclrtMalloc(byref(c_void_p()), 0, 0),
     "ACL_ERROR_RT_INVALID_DEVICEID": lambda client, tasks, stream: client.acl.aclrtSetDevice(-1),
+    "ACL_ERROR_RT_STREAM_SUBSCRIBE": lambda client, tasks, stream: client.acl.aclrtUnSubscribeReport(1, stream),
+    "ACL_ERROR_RT_THREAD_SUBSCRIBE": lambda client, tasks, stream: client.acl.aclrtProcessReport(1),
+    "ACL_ERROR_RT_STREAM_NO_CB_REG": lambda client, tasks, stream: client.acl.aclrtLaunchCallback(CALLBACK, None, 1, stream),
+    "ACL_ERROR_RT_REPORT_TIMEOUT": lambda client, tasks, stream: without_callback(client, stream),
     "ACL_ERROR_RT_INVALID_HANDLE": lambda client, tasks, stream: client.acl.aclrtSynchronizeStream(NO_HANDLE),
     "ACL_ERROR_RT_STREAM_SYNC_TIMEOUT": lambda client, tasks, stream: in_time(client, stream),
     "ACL_ERROR_RT_STREAM_UNJOINED": lambda client, tasks, stream: without_return(client, stream),

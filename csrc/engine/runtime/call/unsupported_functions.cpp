@@ -72,12 +72,6 @@ REFUSE_ACL(aclrtIpcMemSetImportPid, "memory between processes")
 REFUSE_ACL(aclrtIpcMemImportByKey, "memory between processes")
 REFUSE_ACL(aclrtIpcMemClose, "memory between processes")
 
-// Callbacks on a thread that the program provides; aclrtLaunchHostFunc needs none.
-REFUSE_ACL(aclrtLaunchCallback, "callback threads; use aclrtLaunchHostFunc")
-REFUSE_ACL(aclrtSubscribeReport, "callback threads; use aclrtLaunchHostFunc")
-REFUSE_ACL(aclrtUnSubscribeReport, "callback threads; use aclrtLaunchHostFunc")
-REFUSE_ACL(aclrtProcessReport, "callback threads; use aclrtLaunchHostFunc")
-
 // Shares of a chip's cores.
 REFUSE_ACL(aclrtGetDeviceResLimit, "chip cores to share out")
 REFUSE_ACL(aclrtSetDeviceResLimit, "chip cores to share out")

@@ -23,6 +23,23 @@ extern "C" const char* aclrtGetSocName(void) {
     return config().soc_name.c_str();
 }
 
+extern "C" aclError aclrtGetRunMode(aclrtRunMode* runMode) {
+    return guarded(__func__, [&] {
+        require_pointer("runMode", runMode);
+        *runMode = ACL_HOST;
+    });
+}
+
+extern "C" aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion) {
+    return guarded(__func__, [&] {
+        require_pointer("majorVersion", majorVersion);
+        require_pointer("minorVersion", minorVersion);
+        require_pointer("patchVersion", patchVersion);
+        *majorVersion = 1;
+        *minorVersion = *patchVersion = 0;
+    });
+}
+
 extern "C" TORCH_ACLNN_HOST_API aclError aclsysGetCANNVersion(aclCANNPackageName, aclCANNPackageVersion* version) {
     return guarded(__func__, [&] {
         require_pointer("version", version);

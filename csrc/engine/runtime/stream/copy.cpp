@@ -21,6 +21,8 @@
 namespace torch_aclnn::host {
 namespace {
 
+constexpr size_t kMostRows = 5 * 1024 * 1024;  // documented of aclrtMemcpy2dAsync
+
 struct Kind {
     const char* name;
     Side dst, src;
@@ -52,12 +54,11 @@ class MemoryTask : public Task {
     const char* name_;
 };
 
+// Copies rows, of which each begins a pitch after the one before.
 class Copy : public MemoryTask {
    public:
-    Copy(const char* name, void* dst, size_t destMax, const void* src, size_t count, int kind)
-        : MemoryTask(name),
-          dst_("dst", dst, count, checked(dst, destMax, src, count, kind).dst, find_kind(kind).name),
-          src_("src", src, count, find_kind(kind).src, find_kind(kind).name) {}
+    Copy(const char* name, const MemoryRange& dst, size_t dpitch, const MemoryRange& src, size_t spitch, size_t width)
+        : MemoryTask(name), dst_(dst), src_(src), dpitch_(dpitch), spitch_(spitch), width_(width) {}
 
     bool is_pageable() const { return dst_.is_pageable() || src_.is_pageable(); }
 
@@ -75,20 +76,43 @@ class Copy : public MemoryTask {
             dst_.hold(dst);
             src_.hold(src);
         }
-        std::memmove(dst_.view(), src_.view(), src_.bytes());
+        auto* to = static_cast<char*>(dst_.view());
+        const auto* from = static_cast<const char*>(src_.view());
+        for (size_t offset = 0; offset < src_.bytes(); offset += spitch_, from += spitch_, to += dpitch_) std::memmove(to, from, width_);
     }
 
    private:
-    static const Kind& checked(const void* dst, size_t destMax, const void* src, size_t count, int kind) {
-        require_pointer("dst", dst);
-        require_pointer("src", src);
-        const Kind& found = find_kind(kind);
-        require_count("destMax", destMax, count);
-        return found;
-    }
-
     MemoryRange dst_, src_;
+    size_t dpitch_, spitch_, width_;
 };
+
+Copy copy_of_bytes(const char* name, void* dst, size_t destMax, const void* src, size_t count, int kind) {
+    require_pointer("dst", dst);
+    require_pointer("src", src);
+    const Kind& found = find_kind(kind);
+    require_count("destMax", destMax, count);
+    return {name, {"dst", dst, count, found.dst, found.name}, count, {"src", src, count, found.src, found.name}, count, count};
+}
+
+// From the first of the rows to the end of the last one.
+size_t bytes_of_rows(const char* pitch_name, size_t pitch, size_t width, size_t height) {
+    if (width > pitch) refuse(ACL_ERROR_RT_PARAM_INVALID, "width", text("at most ", pitch_name, " (", pitch, ")"), std::to_string(width));
+    if (width == 0 || height == 0) return 0;
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(height - 1, pitch, &bytes) || __builtin_add_overflow(bytes, width, &bytes))
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "height", "rows that fit into memory", text(height, ", ", pitch, " bytes apart"));
+    return bytes;
+}
+
+Copy copy_of_rows(const char* name, void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height, int kind) {
+    require_pointer("dst", dst);
+    require_pointer("src", src);
+    if (kind != ACL_MEMCPY_HOST_TO_DEVICE && kind != ACL_MEMCPY_DEVICE_TO_HOST)
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "kind", "1 (host to device) or 2 (device to host)", std::to_string(kind));
+    const Kind& found = find_kind(kind);
+    const size_t dst_bytes = bytes_of_rows("dpitch", dpitch, width, height), src_bytes = bytes_of_rows("spitch", spitch, width, height);
+    return {name, {"dst", dst, dst_bytes, found.dst, found.name}, dpitch, {"src", src, src_bytes, found.src, found.name}, spitch, width};
+}
 
 class Fill : public MemoryTask {
    public:
@@ -128,6 +152,13 @@ void settle_default_stream() {
     stream.report_failure();
 }
 
+void run_now(MemoryTask&& work) {
+    require_unsafe_allowed("synchronous copies and fills");
+    settle_default_stream();
+    order_program(work.name(), work.accesses());
+    work.run();
+}
+
 // A graph would have it copied at each replay, from where there may be something else by then.
 void require_pageable_allowed(const Stream& stream) {
     require_unsafe_allowed("asynchronous copies and fills of memory that is not page-locked");
@@ -164,14 +195,7 @@ using namespace torch_aclnn::host;
 
 extern "C" aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
     return traced(
-        can_fail(__func__),
-        [&] {
-            Copy copy("aclrtMemcpy", dst, destMax, src, count, kind);
-            require_unsafe_allowed("synchronous copies and fills");
-            settle_default_stream();
-            order_program(copy.name(), copy.accesses());
-            copy.run();
-        },
+        can_fail(__func__), [&] { run_now(copy_of_bytes("aclrtMemcpy", dst, destMax, src, count, kind)); },
         [&] { return call_arguments("dst", dst, "destMax", destMax, "src", src, "count", count, "kind", kind); });
 }
 
@@ -180,21 +204,41 @@ extern "C" aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src,
         can_fail(__func__),
         [&] {
             constexpr const char* kName = "aclrtMemcpyAsync";
-            launch(kName, stream, [&] { return std::make_unique<Copy>(kName, dst, destMax, src, count, kind); });
+            launch(kName, stream, [&] { return std::unique_ptr<Copy>(new Copy(copy_of_bytes(kName, dst, destMax, src, count, kind))); });
         },
         [&] { return call_arguments("dst", dst, "destMax", destMax, "src", src, "count", count, "kind", kind).on(stream); });
 }
 
-extern "C" aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
+extern "C" aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                                  aclrtMemcpyKind kind) {
+    return traced(
+        can_fail(__func__), [&] { run_now(copy_of_rows("aclrtMemcpy2d", dst, dpitch, src, spitch, width, height, kind)); },
+        [&] {
+            return call_arguments("dst", dst, "dpitch", dpitch, "src", src, "spitch", spitch, "width", width, "height", height, "kind",
+                                  kind);
+        });
+}
+
+extern "C" aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                                       aclrtMemcpyKind kind, aclrtStream stream) {
     return traced(
         can_fail(__func__),
         [&] {
-            Fill fill("aclrtMemset", devPtr, maxCount, value, count);
-            require_unsafe_allowed("synchronous copies and fills");
-            settle_default_stream();
-            order_program(fill.name(), fill.accesses());
-            fill.run();
+            constexpr const char* kName = "aclrtMemcpy2dAsync";
+            if (height > kMostRows) refuse(ACL_ERROR_RT_PARAM_INVALID, "height", text("at most ", kMostRows), std::to_string(height));
+            launch(kName, stream,
+                   [&] { return std::unique_ptr<Copy>(new Copy(copy_of_rows(kName, dst, dpitch, src, spitch, width, height, kind))); });
         },
+        [&] {
+            return call_arguments("dst", dst, "dpitch", dpitch, "src", src, "spitch", spitch, "width", width, "height", height, "kind",
+                                  kind)
+                .on(stream);
+        });
+}
+
+extern "C" aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
+    return traced(
+        can_fail(__func__), [&] { run_now(Fill("aclrtMemset", devPtr, maxCount, value, count)); },
         [&] { return call_arguments("devPtr", devPtr, "maxCount", maxCount, "value", value, "count", count); });
 }
 
