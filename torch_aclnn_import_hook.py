@@ -1,7 +1,7 @@
-"""Has the engine loaded when torch_npu is imported, so that code which imports torch first runs unchanged.
+"""Has the engine loaded when torch_npu is imported, so that code which imports torch first runs unchanged, and its module ``acl`` found.
 
 Python runs :func:`install` as it starts, in every environment where torch_aclnn is installed (``torch_aclnn_import_hook.pth``). So this
-module imports nothing but ``sys``, and loads nothing, before torch_npu is imported. ``TORCH_ACLNN_IMPORT_HOOK=0`` switches it off.
+module imports nothing but ``sys``, and loads nothing, before torch_npu or acl is imported. ``TORCH_ACLNN_IMPORT_HOOK=0`` switches it off.
 
 pytest would warn that it cannot rewrite the assertions of a module which is imported so early: PYTEST_DONT_REWRITE
 """
@@ -40,15 +40,17 @@ class Loader:
 
 
 class Finder:
-    """Finds torch_npu and its extension module as the other finders do, and changes how they are loaded."""
+    """Finds torch_npu and its extension module as the other finders do, and changes how they are loaded; and CANN's module ``acl``."""
 
     @classmethod
     def find_spec(cls, fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None) -> "ModuleSpec | None":
         """Return the module's spec, or None for any other module."""
-        if fullname != "torch_npu" and fullname != "torch_npu._C":
+        if fullname != "torch_npu" and fullname != "torch_npu._C" and fullname != "acl":
             return None
         others = (finder for finder in sys.meta_path if finder is not cls and hasattr(finder, "find_spec"))
         found = next(filter(None, (finder.find_spec(fullname, path, target) for finder in others)), None)
+        if fullname == "acl":
+            return _host_hook().module_acl(found)  # type: ignore[no-any-return]
         if found is not None and found.loader is not None:
             found.loader = Loader(found.loader, fullname)  # type: ignore[assignment]
         return found

@@ -9,14 +9,6 @@ from torch_aclnn.host import libdir
 
 from support.compiler import shared_library
 
-# As CANN's own script does, for the parts that torch_npu looks at.
-SET_ENV = """
-export ASCEND_TOOLKIT_HOME={root}
-export ASCEND_HOME_PATH={root}
-export ASCEND_OPP_PATH={root}/opp
-export ASCEND_AICPU_PATH={root}
-export LD_LIBRARY_PATH={root}/lib64${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}
-"""
 VENDOR_SOURCE = 'extern "C" int aclnnAcmeOperator() { return 0; }\n'
 
 
@@ -27,7 +19,7 @@ def toolkit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(libdir(), root / "lib64")
     for directory in ("runtime", "compiler", "opp/vendors/acme/op_api/lib"):
         (root / directory).mkdir(parents=True)
-    (root / "set_env.sh").write_text(SET_ENV.format(root=shlex.quote(str(root))))
+    shutil.copy(libdir().parent / "set_env.sh", root)
     vendors = root / "opp" / "vendors"
     (vendors / "config.ini").write_text("load_priority=acme\n")
     source = root / "acme.cpp"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from torch_aclnn.host import cann
 from torch_aclnn.host.cann import RUNTIME_LIBRARIES
 from torch_aclnn.host.loader import library_of, loaded_library
-from torch_aclnn.host.paths import libdir
+from torch_aclnn.host.paths import libdir, python_packages
 
 # Where torch_npu looks for an entry point by bare name, in its order.
 OPERATOR_LIBRARY = "libopapi.so"
@@ -157,7 +157,8 @@ def search_path() -> str:
 
 def environment_with_engine(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the environment with which a new process finds the engine by itself, and nothing of an installed CANN."""
-    changed = {**environment, "LD_LIBRARY_PATH": search_path()}
+    modules = [str(python_packages()), *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
+    changed = {**environment, "LD_LIBRARY_PATH": search_path(), "PYTHONPATH": os.pathsep.join(dict.fromkeys(modules))}
     cann.replace(changed)
     # torch uses one kind of accelerator in a process.
     changed.setdefault("CUDA_VISIBLE_DEVICES", "")

@@ -4,10 +4,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib.machinery import ModuleSpec, PathFinder
 from types import TracebackType
 
 from torch_aclnn.host import allocator_keys, autograd_threads, forked, memory_blocks
-from torch_aclnn.host.engine import activate, answers_from_package, is_left_to_cann, load_what_needs_torch
+from torch_aclnn.host.cann import RUNTIME_LIBRARIES
+from torch_aclnn.host.engine import activate, answers_from_package, is_active, is_left_to_cann, load_what_needs_torch
+from torch_aclnn.host.loader import loaded_library
+from torch_aclnn.host.paths import python_packages
 from torch_aclnn.host.versions import check_versions, is_cuda_build
 
 # Why torch_npu could not be imported, for the pytest plugin.
@@ -27,6 +31,16 @@ def around_creation(fullname: str) -> AbstractContextManager[None]:
 def around_execution(fullname: str) -> AbstractContextManager[None]:
     """Return what surrounds the execution of the module."""
     return _with_engine() if fullname == _PACKAGE else nullcontext()
+
+
+def module_acl(found: ModuleSpec | None) -> ModuleSpec | None:
+    """Return the module ``acl`` of the toolkit while the engine answers, or else what was found; so also a program's own one in Python.
+
+    CANN's, an extension module, is linked against libraries that the process does not have then.
+    """
+    is_own = found is not None and not str(found.origin).endswith(".so")
+    answers = is_active() if loaded_library(RUNTIME_LIBRARIES[0]) is not None else not is_left_to_cann()
+    return PathFinder.find_spec("acl", [str(python_packages())]) if answers and not is_own else found
 
 
 @contextmanager

@@ -22,6 +22,11 @@ def libdir() -> Path:
     return toolkit() / "lib64"
 
 
+def python_packages() -> Path:
+    """Return the directory that has CANN's Python module ``acl``."""
+    return toolkit() / "python" / "site-packages"
+
+
 def includedir() -> Path:
     """Return the directory of the public headers (``acl/``, ``aclnn/`` and ``aclnnop/``).
 

@@ -1,0 +1,38 @@
+"""Callbacks of streams on threads of the program."""
+
+import threading
+
+
+def test_a_thread_runs_the_callbacks_of_a_stream(acl, stream):
+    """As the samples of asynchronous inference do it; those that block are over when the stream is."""
+    context, _ = acl.rt.get_context()
+    ran, leave = [], threading.Event()
+
+    def work(arguments: list) -> None:
+        assert acl.rt.set_context(arguments[0]) == 0
+        while not leave.is_set():
+            acl.rt.process_report(arguments[1])
+
+    thread, ret = acl.util.start_thread(work, [context, 50])
+    assert ret == 0 and acl.rt.subscribe_report(thread, stream) == 0
+    assert acl.rt.subscribe_report(thread, stream) == acl.ACL_ERROR_RT_STREAM_SUBSCRIBE
+    for number in range(6):
+        assert acl.rt.launch_callback(lambda data: ran.append((*data, threading.get_ident())), [number], number % 2, stream) == 0
+    assert acl.rt.synchronize_stream(stream) == 0
+    assert ran == [(number, thread) for number in range(6)]
+    assert acl.rt.unsubscribe_report(thread, stream) == 0
+    leave.set()
+    assert acl.util.stop_thread(thread) == 0 and acl.util.stop_thread(thread) == acl.ACL_ERROR_INVALID_PARAM
+    assert acl.rt.launch_callback(print, [], 1, stream) == acl.ACL_ERROR_RT_STREAM_NO_CB_REG
+    assert acl.rt._callbacks == {}
+
+
+def test_the_thread_that_launches_a_callback_can_run_it(acl, stream):
+    ran: list[int] = []
+    this_thread = threading.get_ident()
+    assert acl.rt.subscribe_report(this_thread, stream) == 0
+    assert acl.rt.launch_callback(ran.append, 1, acl.ACL_CALLBACK_BLOCK, stream) == 0
+    assert acl.rt.process_report(5000) == 0 and ran == [1]
+    assert acl.rt.synchronize_stream(stream) == acl.rt.unsubscribe_report(this_thread, stream) == 0
+    assert acl.rt.process_report(-1) == acl.ACL_ERROR_RT_THREAD_SUBSCRIBE
+    assert acl.rt.process_report(0) == acl.ACL_ERROR_RT_PARAM_INVALID

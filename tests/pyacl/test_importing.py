@@ -1,0 +1,49 @@
+"""Where the module is found: without torch, in a shell, and by the import hook only while the engine answers."""
+
+import sys
+from importlib.machinery import ModuleSpec
+
+import pytest
+from torch_aclnn.host import import_hook
+from torch_aclnn.host.paths import python_packages
+
+from support.subprocesses import output_of
+
+
+def test_a_program_without_torch_finds_it():
+    """What Ray, MindSpeed and vllm-ascend ask for, in a process that has nothing of the engine in its environment."""
+    code = """
+        import sys, acl
+        from acl.rt import memcpy
+        count, ret = acl.rt.get_device_count()
+        assert acl.rt.set_device(0) == 0
+        free, total, _ = acl.rt.get_mem_info(1)
+        print(count, ret, acl.get_soc_name(), 0 < free <= total, callable(memcpy), {"torch", "numpy"} & set(sys.modules))
+    """
+    assert output_of(code, TORCH_ACLNN_HOST_DEVICES="3", TORCH_ACLNN_HOST_SOC="Ascend910B3") == "3 0 Ascend910B3 True True set()"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param('eval "$(torch-aclnn env)"', id="env"),
+        pytest.param(f". '{python_packages().parents[1]}/set_env.sh'", id="set_env.sh"),
+    ],
+)
+def test_a_shell_makes_it_importable_without_the_hook(path):
+    launcher = ("bash", "-c", f'export PATH="{sys.prefix}/bin:$PATH"; {path} && exec {sys.executable} -c "$0"')
+    code = "import acl; print(acl.rt.get_device_count())"
+    assert output_of(code, launcher=launcher, TORCH_ACLNN_IMPORT_HOOK="0", TORCH_ACLNN_HOST_DEVICES="2") == "(2, 0)"
+
+
+@pytest.mark.parametrize("origin", [None, "/cann/python/site-packages/acl.so", "/home/me/acl.py"])
+@pytest.mark.parametrize("answers", [True, False])
+def test_the_hook_finds_it_only_while_the_engine_answers(monkeypatch, origin, answers):
+    """And never in the place of a program's own module, or of CANN's where CANN answers."""
+    monkeypatch.setattr(import_hook, "is_active", lambda: answers)
+    found = origin and ModuleSpec("acl", None, origin=origin)
+    spec = import_hook.module_acl(found)
+    if answers and origin != "/home/me/acl.py":
+        assert spec is not None and spec.origin == str(python_packages() / "acl" / "__init__.py")
+    else:
+        assert spec is found
