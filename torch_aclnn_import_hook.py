@@ -50,7 +50,9 @@ class Finder:
         others = (finder for finder in sys.meta_path if finder is not cls and hasattr(finder, "find_spec"))
         found = next(filter(None, (finder.find_spec(fullname, path, target) for finder in others)), None)
         if fullname == "acl":
-            return _host_hook().module_acl(found)  # type: ignore[no-any-return]
+            # A program's own, unless it is a mere folder; CANN's is an extension module.
+            is_own = found is not None and found.origin is not None and not found.origin.endswith(".so")
+            return found if is_own else _host_hook().module_acl(found)
         if found is not None and found.loader is not None:
             found.loader = Loader(found.loader, fullname)  # type: ignore[assignment]
         return found

@@ -1,10 +1,8 @@
-"""Where the module is found: without torch, in a shell, and by the import hook only while the engine answers."""
+"""Programs that find the module: without torch, and in a shell."""
 
 import sys
-from importlib.machinery import ModuleSpec
 
 import pytest
-from torch_aclnn.host import import_hook
 from torch_aclnn.host.paths import python_packages
 
 from support.subprocesses import output_of
@@ -34,16 +32,3 @@ def test_a_shell_makes_it_importable_without_the_hook(path):
     launcher = ("bash", "-c", f'export PATH="{sys.prefix}/bin:$PATH"; {path} && exec {sys.executable} -c "$0"')
     code = "import acl; print(acl.rt.get_device_count())"
     assert output_of(code, launcher=launcher, TORCH_ACLNN_IMPORT_HOOK="0", TORCH_ACLNN_HOST_DEVICES="2") == "(2, 0)"
-
-
-@pytest.mark.parametrize("origin", [None, "/cann/python/site-packages/acl.so", "/home/me/acl.py"])
-@pytest.mark.parametrize("answers", [True, False])
-def test_the_hook_finds_it_only_while_the_engine_answers(monkeypatch, origin, answers):
-    """And never in the place of a program's own module, or of CANN's where CANN answers."""
-    monkeypatch.setattr(import_hook, "is_active", lambda: answers)
-    found = origin and ModuleSpec("acl", None, origin=origin)
-    spec = import_hook.module_acl(found)
-    if answers and origin != "/home/me/acl.py":
-        assert spec is not None and spec.origin == str(python_packages() / "acl" / "__init__.py")
-    else:
-        assert spec is found

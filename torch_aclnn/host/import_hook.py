@@ -34,13 +34,12 @@ def around_execution(fullname: str) -> AbstractContextManager[None]:
 
 
 def module_acl(found: ModuleSpec | None) -> ModuleSpec | None:
-    """Return the module ``acl`` of the toolkit while the engine answers, or else what was found; so also a program's own one in Python.
+    """Return the module ``acl`` of the toolkit while the engine answers, or else what was found.
 
-    CANN's, an extension module, is linked against libraries that the process does not have then.
+    CANN's is linked against libraries that the process does not have while the engine answers.
     """
-    is_own = found is not None and not str(found.origin).endswith(".so")
     answers = is_active() if loaded_library(RUNTIME_LIBRARIES[0]) is not None else not is_left_to_cann()
-    return PathFinder.find_spec("acl", [str(python_packages())]) if answers and not is_own else found
+    return PathFinder.find_spec("acl", [str(python_packages())]) if answers else found
 
 
 @contextmanager
