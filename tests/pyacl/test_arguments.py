@@ -16,7 +16,7 @@ def test_what_is_asked_for_of_the_machine(acl):
     [
         (lambda acl: acl.rt.set_device("0"), TypeError, "acl.rt.set_device: device_id: expected int, got str"),
         (lambda acl: acl.rt.synchronize_stream(None), TypeError, "acl.rt.synchronize_stream: stream: expected int, got NoneType"),
-        (lambda acl: acl.rt.set_device(), TypeError, "acl.rt.set_device: expected 1 arguments (device_id), got 0"),
+        (lambda acl: acl.rt.set_device(), TypeError, "acl.rt.set_device: expected the arguments (device_id), got 0"),
         (lambda acl: acl.init(7), TypeError, "acl.init: config_path: expected str, got int"),
         (lambda acl: acl.rt.set_device(1 << 32), OverflowError, "device_id: expected a value in -2147483648..2147483647, got 4294967296"),
         (lambda acl: acl.rt.malloc(-1, 0), OverflowError, "size: expected a value in 0..18446744073709551615, got -1"),

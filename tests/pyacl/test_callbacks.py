@@ -1,6 +1,11 @@
 """Callbacks of streams on threads of the program."""
 
 import threading
+from ctypes import byref, c_void_p
+
+from torch_aclnn.host import libdir
+
+from support.runtime import Runtime
 
 
 def test_a_thread_runs_the_callbacks_of_a_stream(acl, stream):
@@ -36,3 +41,18 @@ def test_the_thread_that_launches_a_callback_can_run_it(acl, stream):
     assert acl.rt.synchronize_stream(stream) == acl.rt.unsubscribe_report(this_thread, stream) == 0
     assert acl.rt.process_report(-1) == acl.ACL_ERROR_RT_THREAD_SUBSCRIBE
     assert acl.rt.process_report(0) == acl.ACL_ERROR_RT_PARAM_INVALID
+
+
+def test_a_graph_calls_back_at_each_replay(acl, stream):
+    runtime, graph, ran = Runtime(str(libdir() / "libascendcl.so")), c_void_p(), []
+    this_thread = threading.get_ident()
+    assert acl.rt.subscribe_report(this_thread, stream) == 0
+    runtime.ok("aclmdlRICaptureBegin", stream, 0)
+    assert acl.rt.launch_callback(ran.append, 1, acl.ACL_CALLBACK_BLOCK, stream) == 0
+    runtime.ok("aclmdlRICaptureEnd", stream, byref(graph))
+    for _ in range(2):
+        runtime.ok("aclmdlRIExecuteAsync", graph, stream)
+        assert acl.rt.process_report(5000) == 0
+    assert acl.rt.synchronize_stream(stream) == 0 and ran == [1, 1]
+    runtime.ok("aclmdlRIDestroy", graph)
+    assert acl.rt.unsubscribe_report(this_thread, stream) == 0

@@ -147,7 +147,7 @@ def _bind(module: str, row: str) -> tuple[str, Callable[..., Any]]:
 
     def call(*values: object) -> Any:
         if not least <= len(values) <= len(inputs):
-            raise TypeError(f"{shown}: expected {len(inputs)} arguments ({parameters}), got {len(values)}")
+            raise TypeError(f"{shown}: expected the arguments ({parameters}), got {len(values)}")
         results = [ctypes.c_float() if kind == "float" else INTEGERS[kind]() for _, kind in outputs]
         given = [_to_c(shown, *inputs[i], value) for i, value in enumerate(values)] + [None] * (len(inputs) - len(values))
         pointers, rest = map(ctypes.byref, results), iter(given)
