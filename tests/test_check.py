@@ -9,6 +9,7 @@ from pathlib import Path
 import torch_aclnn
 import pytest
 from torch_aclnn._operators import OPERATORS
+from torch_aclnn._repository import ADDRESS
 from torch_aclnn.check import command, records, report, tables, worker, workers
 from torch_aclnn.check.assumed import Assumption
 from torch_aclnn.check.families import SPECIFICATIONS
@@ -145,6 +146,19 @@ def test_ctrl_c_leaves_a_report_and_no_traceback(monkeypatch, capsys, tmp_path):
     assert command.run(["avg_pool2d"], [0, 1], tmp_path / "report.json") == 130
     assert capsys.readouterr().out.splitlines()[-1] == "verdict  interrupted: 1 checks passed, 0 failed until then"
     assert json.loads((tmp_path / "report.json").read_text())["passed"] is False
+
+
+def test_the_report_names_neither_user_nor_host_and_says_where_it_goes(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("HOME", "/home/alice")
+    monkeypatch.setenv("LOGNAME", "alice")
+    monkeypatch.setattr("socket.gethostname", lambda: "npu")
+    message = "[npu]:29500 refused; npu:0 of /home/alice/v, /data/alice/npu/x, /home/alice2 and alice"
+    replace_workers(monkeypatch, dataclasses.replace(FAILED, message=message))
+    command.run(["avg_pool2d"], [0], tmp_path / "report.json", is_quick=True)
+    (written,) = json.loads((tmp_path / "report.json").read_text())["checks"]
+    assert written["message"] == "[HOST]:29500 refused; npu:0 of ~/v, /data/USER/HOST/x, /home/alice2 and alice"
+    said = capsys.readouterr().err
+    assert "no host or user name" in said and said.endswith(f"{ADDRESS}/issues\n")
 
 
 def test_ctrl_c_ends_the_worker(tmp_path):

@@ -1,17 +1,26 @@
 """``torch-aclnn check``: start the workers, show their progress, print and write the report."""
 
 import json
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from torch_aclnn._repository import ADDRESS
 from torch_aclnn.check import workers
+from torch_aclnn.check.names import without_names
 from torch_aclnn.check.report import Report
 from torch_aclnn.check.tables import print_report
 
 # The exit code of a program that Ctrl-C ended.
 _INTERRUPTED = 130
+
+# On standard error, so that the verdict is the last line of the output.
+_WHAT_THE_FILE_HAS = """\
+{file} has the results, versions, the environment variables that matter here,
+and paths and hashes of libraries; no host or user name. Passed or failed, it is
+welcome at {address}/issues"""
 
 
 def run(operators: Sequence[str], modes: Sequence[int], json_file: Path | None, is_quick: bool = False) -> int:
@@ -26,7 +35,8 @@ def run(operators: Sequence[str], modes: Sequence[int], json_file: Path | None, 
     report.seconds = time.monotonic() - started
     print_report(Console(), report)
     if json_file is not None:
-        json_file.write_text(json.dumps(report.document(), indent=1) + "\n")
+        json_file.write_text(json.dumps(without_names(report.document()), indent=1) + "\n")
+        print(_WHAT_THE_FILE_HAS.format(file=json_file, address=ADDRESS), file=sys.stderr, flush=True)
     return _INTERRUPTED if report.interrupted else int(not report.passed)
 
 
