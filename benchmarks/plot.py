@@ -55,12 +55,10 @@ def _draw_panel(axes: Axes, name: str, cases: list[Figures], copy_gb_per_s: floa
     for place, case in enumerate(cases):
         if case.doubtful:
             axes.axvspan(place - 0.5, place + 0.5, color="#D55E00", alpha=0.15, linewidth=0, label=DOUBTFUL)
-    axes.axhline(copy_gb_per_s, color="black", linewidth=1, linestyle="--")
-    where = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-    axes.annotate(f"speed of copy_: {copy_gb_per_s:.0f} GB/s", (0.01, copy_gb_per_s), (0, 4), fontsize=9, zorder=2, **where)
+    axes.axhline(copy_gb_per_s, color="black", linewidth=1, linestyle="--", label=f"copy_: {copy_gb_per_s:.0f} GB/s")
     axes.set_title(f"{name}\n{_conclusion(cases)}", fontsize=11)
     axes.set(yscale="log", xlim=(-0.5, len(cases) - 0.5))
-    axes.set_xticks(range(len(cases)), [_bytes(case.bytes) for case in cases], rotation=60, fontsize=8)
+    axes.set_xticks(range(len(cases)), [_bytes(case.bytes) for case in cases], rotation=60, fontsize=10)
     axes.set_xticks([place + 0.5 for place in range(len(cases) - 1)], minor=True)
     axes.tick_params(axis="x", which="minor", length=0)
     axes.grid(True, axis="x", which="minor", alpha=0.3)  # between the cases

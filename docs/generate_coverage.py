@@ -79,22 +79,6 @@ synchronisation, raises an error that names it.
 | operation | why |
 |---|---|"""
 
-ABOVE_THE_INTERFACE = """
-## Differences that torch_npu makes
-
-These come from torch_npu's own code, above the interface, so that no entry point changes them:
-
-- `max_pool1d` and `max_pool2d` return a mask in place of indices: `max_unpool1d` and `max_unpool2d` of it fail in the backward.
-- Average pooling of half types with padding never counts the padding where the input is in a private format, whatever `count_include_pad`
-  says; its gradient does.
-- `pack_padded_sequence` leaves the padding in: `nn.RNN` and `nn.GRU` give errors or wrong numbers for packed sequences of several
-  lengths, and the sequence that went into a packed `nn.LSTM` gets no gradient.
-- `nn.LSTM` and `nn.GRU` in evaluation mode have no backward.
-- `.double()` of a tensor on `npu` gives float32; move float64 from the cpu instead. `.to(memory_format=torch.channels_last)` is refused.
-- `sparse_mask` drops elements that are zero, so that `torch.optim.SparseAdam` fails with a mismatch of shapes.
-- What it has no kernel for runs on the cpu, with a warning: `TORCH_NPU_FALLBACK_CPU_DISABLE=1` makes it an error.
-"""
-
 OP_PLUGIN_TESTS = """
 ## op-plugin's own tests
 
@@ -199,7 +183,7 @@ def document() -> str:
     lines += [NAMED_OPERATORS, f"{len(named)} in all: " + ", ".join(f"`{name}`" for name in named) + "."]
     lines += [REFUSED_OPERATIONS, *(f"| {row['operation']} | {row['why']} |" for row in absent_operations())]
     refused = [entry_point.name for entry_point in known if entry_point.refused]
-    lines += [ABOVE_THE_INTERFACE.rstrip("\n"), *op_plugin_tests(), REFUSED_FUNCTIONS, ", ".join(f"`{name}`" for name in refused) + "."]
+    lines += [*op_plugin_tests(), REFUSED_FUNCTIONS, ", ".join(f"`{name}`" for name in refused) + "."]
     return "\n".join(lines) + "\n"
 
 

@@ -1,7 +1,8 @@
 """Lets the Markdown keep the links that GitHub follows, of which some lead out of docs/.
 
 A link to a document in the root leads to the page that is made from it. A link to a folder becomes plain text. Links to other files stay,
-and MyST makes downloads of them. A page that begins with `<!-- page: ../README.md -->` is read from that file, so that there is one text.
+and MyST makes downloads of them. In a page that begins with `<!-- page: ../README.md -->` that file is read in place of the line and the
+sentence after it, so that there is one text.
 `<!-- file: ../examples/aclnn_client.cpp -->` is replaced by the file's code.
 """
 
@@ -15,17 +16,17 @@ from sphinx.application import Sphinx
 DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#|<)([^)#\s]+)(#[^)]*)?\)")
-_STANDS_FOR = re.compile(r"<!-- page: (\S+) -->")
-_SHOWS = re.compile(r"<!-- file: (\S+) -->")
+_SHOWS_PAGE = re.compile(r"<!-- page: (\S+) -->(\n\nThis page of the site .*\n)?")
+_SHOWS_FILE = re.compile(r"<!-- file: (\S+) -->")
 
 
 def _pages() -> dict[Path, Path]:
     """Return the files outside docs/ that have a page, with the page."""
     found = {}
-    for page in DOCS.glob("*.md"):
-        marked = _STANDS_FOR.search(page.read_text(encoding="utf-8"))
+    for page in DOCS.rglob("*.md"):
+        marked = _SHOWS_PAGE.search(page.read_text(encoding="utf-8"))
         if marked:
-            found[(DOCS / marked[1]).resolve()] = page
+            found[(page.parent / marked[1]).resolve()] = page
     return found
 
 
@@ -48,12 +49,13 @@ def _read(app: Sphinx, name: str, content: list[str]) -> None:
     if page.suffix != ".md":
         return
     pages = _pages()
-    marked = _STANDS_FOR.search(content[0])
-    source = (page.parent / marked[1]).resolve() if marked else page
-    if marked:
+    text = rebased(content[0], page, page, pages)
+    if marked := _SHOWS_PAGE.search(content[0]):
+        source = (page.parent / marked[1]).resolve()
         app.env.note_dependency(str(source), docname=name)
-        content[0] = source.read_text(encoding="utf-8")
-    content[0] = _SHOWS.sub(r"```{literalinclude} \1\n:language: cpp\n```", rebased(content[0], source, page, pages))
+        shown = rebased(source.read_text(encoding="utf-8"), source, page, pages)
+        text = _SHOWS_PAGE.sub(lambda match: shown, text)
+    content[0] = _SHOWS_FILE.sub(r"```{literalinclude} \1\n:language: cpp\n```", text)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
