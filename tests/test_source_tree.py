@@ -2,6 +2,7 @@
 
 import shlex
 import shutil
+import subprocess
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -59,3 +60,11 @@ def test_a_tree_that_is_built_for_this_interpreter_stays_in_its_place(tmp_path):
     assert not is_built(tmp_path)
     (tmp_path / f"_C{EXTENSION_SUFFIXES[0]}").touch()
     assert is_built(tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="no cmake")
+@pytest.mark.parametrize(("version", "is_taken"), [("10.3.1", False), ("11.1.0", True)])
+def test_an_old_compiler_is_refused_in_one_message(version, is_taken):
+    compiler = ("-DCMAKE_CXX_COMPILER_ID=GNU", f"-DCMAKE_CXX_COMPILER_VERSION={version}", "-DCMAKE_CXX_COMPILER=g++")
+    done = subprocess.run(["cmake", *compiler, "-P", ROOT / "csrc" / "compiler.cmake"], capture_output=True, text=True)
+    assert (done.returncode == 0) is is_taken and ("needs gcc 11 or later, got 10.3.1 (g++)" in done.stderr) is not is_taken
