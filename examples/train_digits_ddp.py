@@ -10,7 +10,7 @@ import argparse
 import os
 import time
 
-import torch_aclnn  # before torch: it decides which libraries answer on the npu device
+import torch_aclnn  # before torch, for environments in which the import hook is switched off
 import torch
 import torch.distributed as dist
 from rich.console import Console

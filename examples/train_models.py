@@ -8,7 +8,7 @@ python examples/train_models.py resnet --device cpu   # the same curve without t
 import argparse
 import time
 
-import torch_aclnn  # before torch: it decides which libraries answer on the npu device
+import torch_aclnn  # before torch, for environments in which the import hook is switched off
 import torch
 from rich.console import Console
 from rich.progress import track

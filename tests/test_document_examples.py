@@ -20,7 +20,7 @@ NOT_RUN = re.compile(r"<!-- not run: (.*) -->")
 NOT_RUN_COUNT = 0
 
 # What a page's blocks take for granted.
-ASSUMED = {"README.md": "model = torch.nn.Sequential(torch.nn.AvgPool2d(2))"}
+ASSUMED = dict.fromkeys(("README.md", "README.zh-CN.md"), "model = torch.nn.Sequential(torch.nn.AvgPool2d(2))")
 
 # Of these the rest of the line belongs to Python.
 RUNS_A_PROGRAM = ("run", "coverage")
@@ -39,7 +39,7 @@ def name(page: Path) -> str:
 def test_the_python_of_a_page_runs(page: Path):
     variables: dict[str, object] = {}
     if name(page) in ASSUMED:
-        exec("import torch\n" + ASSUMED[name(page)], variables)
+        exec("import torch, torch_aclnn\n" + ASSUMED[name(page)], variables)
     try:
         for comment, text in blocks(page, "python"):
             environment = ENVIRONMENT.match(comment)

@@ -101,6 +101,14 @@ def test_the_files_that_a_document_names_exist(document: str):
     assert quoted and [path for path in quoted if "foo" not in path and not (ROOT / path).exists()] == []
 
 
+def test_the_page_of_performance_has_each_strategy_in_the_order_in_which_they_are_tried():
+    folder = ROOT / "csrc" / "kernels" / "separable"
+    tried = re.findall(r'^    \{"(\w+)", can_', (folder / "choose.cpp").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \|.*\| `(\w+\.cpp)` \|$", (ROOT / "docs" / "performance.md").read_text(), re.MULTILINE)
+    assert tried and [name for name, _ in rows] == tried
+    assert [file for name, file in rows if f"bool can_{name}(" not in (folder / file).read_text()] == []
+
+
 def test_the_links_between_documents_lead_somewhere():
     links = [(document, link) for document in DOCUMENTS for link in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text())]
     assert links and [link for document, link in links if not (document.parent / link).exists()] == []

@@ -1,7 +1,7 @@
 """Backward operators of Ascend CANN for PyTorch, and an engine that runs them without an NPU.
 
 Importing this package decides which libraries answer on the ``npu`` device (CANN's, or the host engine's), loads the engine's, and
-then imports ``torch`` and ``torch_npu``. Import it before ``torch``, or start the program with ``torch-aclnn run``.
+then imports ``torch`` and ``torch_npu``. Where the import hook is switched off, import it before ``torch``.
 
 Example:
     >>> import torch_aclnn, torch
