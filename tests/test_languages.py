@@ -27,7 +27,8 @@ def blocks(page: str) -> list[str]:
 def targets(page: str, part: str) -> list[str]:
     """Return the files to which the links of a part of the page lead, in English; headings have other names in each language."""
     links = re.findall(r"\]\(([^)]+)\)", part)
-    files = [link if ":" in link else ((ROOT / page).parent / link.partition("#")[0]).resolve().relative_to(ROOT).as_posix() for link in links]
+    folder = (ROOT / page).parent
+    files = [link if ":" in link else (folder / link.partition("#")[0]).resolve().relative_to(ROOT).as_posix() for link in links]
     return [PAGES.get(file, file).replace("overview.zh-CN.svg", "overview.svg") for file in files]
 
 
