@@ -1,6 +1,6 @@
 """Entry of the ``torch-aclnn`` command, and of the engine's ``npu-smi``.
 
-The command must work, and explain, where torch does not import. So it takes ``torch_aclnn.host`` without running the package's own
+The command must work, and explain, where torch does not import. So it takes ``torch_aclnn.command`` without running the package's own
 ``__init__``, which imports torch.
 """
 
@@ -14,8 +14,8 @@ _OLDEST_PYTHON = (3, 10)
 
 
 @contextmanager
-def host_alone(*, built: bool = True) -> Iterator[None]:
-    """Let ``torch_aclnn.host`` be imported without the package; afterwards the package can be imported in full.
+def bare_package(*, built: bool = True) -> Iterator[None]:
+    """Let ``torch_aclnn``'s modules be imported without its own ``__init__``; afterwards the package can be imported in full.
 
     Args:
         built: whether the package must be built; otherwise the modules are those of whatever is found first.
@@ -55,20 +55,20 @@ def main() -> int:
         needed, found = (".".join(map(str, version[:2])) for version in (_OLDEST_PYTHON, sys.version_info))
         raise SystemExit(f"torch-aclnn: Python {needed} or later is needed, this is {found} ({sys.executable})")
     try:
-        with host_alone():
-            from torch_aclnn.host.cli import main as run
+        with bare_package():
+            from torch_aclnn.command.cli import main as run
         return run()
     except ImportError as error:
-        if "torch_aclnn.host.cli" in sys.modules:
+        if "torch_aclnn.command.cli" in sys.modules:
             raise
         problem = str(error)
-    with host_alone(built=False):
-        from torch_aclnn.host.cli import main as run
+    with bare_package(built=False):
+        from torch_aclnn.command.cli import main as run
     return run(not_built=problem)
 
 
 def npu_smi() -> int:
     """Run the engine's ``npu-smi`` and return its exit code."""
-    with host_alone():
-        from torch_aclnn.host.npu_smi import main as run
+    with bare_package():
+        from torch_aclnn.command.npu_smi import main as run
     return run()

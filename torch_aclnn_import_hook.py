@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Loader:
-    """Loads a module as its own loader does, within what :mod:`torch_aclnn.host.import_hook` puts around it."""
+    """Loads a module as its own loader does, within what :mod:`torch_aclnn.loading.import_hook` puts around it."""
 
     def __init__(self, loader: "AnyLoader", fullname: str) -> None:
         self._loader = loader
@@ -65,8 +65,8 @@ def install() -> None:
 
 
 def _host_hook() -> "Any":
-    from torch_aclnn_command import host_alone
+    from torch_aclnn_command import bare_package
 
-    with host_alone():
-        from torch_aclnn.host import import_hook
+    with bare_package():
+        from torch_aclnn.loading import import_hook
     return import_hook

@@ -4,11 +4,11 @@ Most of these runs have nothing to do with torch_aclnn. So this imports neither 
 that goes wrong here is raised.
 """
 
-from torch_aclnn_command import host_alone
+from torch_aclnn_command import bare_package
 
 try:
-    with host_alone():
-        from torch_aclnn.host.pytest_plugin import pytest_report_header, pytest_terminal_summary
+    with bare_package():
+        from torch_aclnn.loading.pytest_plugin import pytest_report_header, pytest_terminal_summary
 except Exception as error:
     _problem = f"torch_aclnn: the plugin cannot be loaded: {error}"
 

@@ -5,11 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import cann, libdir
+from torch_aclnn.host import libdir
+from torch_aclnn.loading import cann
 
 from support.subprocesses import output_of, run_python
 
-HOST_ALONE = "from torch_aclnn_command import host_alone\nwith host_alone(): from torch_aclnn.host import cann, engine\n"
+BARE_PACKAGE = "from torch_aclnn_command import bare_package\nwith bare_package(): from torch_aclnn.loading import cann, engine\n"
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 
 
@@ -69,11 +70,11 @@ def test_the_engine_on_the_path_of_the_loader_counts_if_it_comes_first(tmp_path)
 
 def test_no_process_is_started_where_nothing_suggests_cann():
     code = "cann.evidence = lambda: []\ndel cann.subprocess\nengine.activate()\nprint(engine.is_active())"
-    assert output_of(HOST_ALONE + code, **without_cann()) == "True"
+    assert output_of(BARE_PACKAGE + code, **without_cann()) == "True"
 
 
 def test_a_machine_that_seems_to_have_an_npu_is_not_left_to_the_host_engine():
-    done = run_python(HOST_ALONE + "engine.activate()", **without_cann(ASCEND_HOME_PATH="/nowhere/cann"))
+    done = run_python(BARE_PACKAGE + "engine.activate()", **without_cann(ASCEND_HOME_PATH="/nowhere/cann"))
     last = done.stderr.splitlines()[-1]
     assert "an NPU seems to be meant here (ASCEND_HOME_PATH=/nowhere/cann), but CANN's libraries do not load: libascendcl.so: " in last
     assert "set_env.sh" in last and "TORCH_ACLNN_ENGINE=host" in last
@@ -82,7 +83,7 @@ def test_a_machine_that_seems_to_have_an_npu_is_not_left_to_the_host_engine():
 def test_the_host_engine_can_be_chosen_there():
     code = "engine.activate(); import os; print(engine.is_active(), {k: os.environ[k] for k in cann.SEARCH_VARIABLES if k in os.environ})"
     settings = without_cann(ASCEND_HOME_PATH="/nowhere/cann", ASCEND_CUSTOM_OPP_PATH="/nowhere/custom", TORCH_ACLNN_ENGINE="host")
-    assert output_of(HOST_ALONE + code, **settings) == f"True {cann.TOOLKIT_VARIABLES}"
+    assert output_of(BARE_PACKAGE + code, **settings) == f"True {cann.TOOLKIT_VARIABLES}"
 
 
 def test_torch_is_imported_there_with_the_host_engine():
@@ -91,7 +92,7 @@ def test_torch_is_imported_there_with_the_host_engine():
 
 
 def test_a_program_under_the_run_command_has_the_host_engine_there():
-    code = HOST_ALONE + "engine.activate(); print(engine.is_active())"
+    code = BARE_PACKAGE + "engine.activate(); print(engine.is_active())"
     assert output_of(code, launcher=(COMMAND, "run", "-c"), **without_cann(ASCEND_HOME_PATH="/nowhere/cann")) == "True"
 
 
@@ -104,17 +105,17 @@ def test_the_env_command_replaces_what_torch_npu_would_search():
 
 
 def test_an_empty_choice_counts_as_none():
-    assert output_of(HOST_ALONE + "print(engine.chosen())", TORCH_ACLNN_ENGINE="") == "auto"
+    assert output_of(BARE_PACKAGE + "print(engine.chosen())", TORCH_ACLNN_ENGINE="") == "auto"
 
 
 def test_cann_cannot_be_had_with_the_engine_on_the_path_of_the_loader():
-    done = run_python(HOST_ALONE + "engine.activate()", TORCH_ACLNN_ENGINE="cann", LD_LIBRARY_PATH=str(libdir()))
+    done = run_python(BARE_PACKAGE + "engine.activate()", TORCH_ACLNN_ENGINE="cann", LD_LIBRARY_PATH=str(libdir()))
     assert f"TORCH_ACLNN_ENGINE=cann, but CANN's libraries do not load: LD_LIBRARY_PATH has {libdir()} first" in done.stderr
 
 
 def test_every_name_that_torch_npu_asks_the_loader_for_is_the_engines():
     code = "engine.activate(); print([name for name in engine.OPERATOR_LIBRARIES if not engine.loaded_library(name)])"
-    assert output_of(HOST_ALONE + code, TORCH_ACLNN_ENGINE="host") == "['libaclnn_math.so']"  # which waits for torch
+    assert output_of(BARE_PACKAGE + code, TORCH_ACLNN_ENGINE="host") == "['libaclnn_math.so']"  # which waits for torch
 
 
 @pytest.mark.parametrize("name", ["ops_infer", "ops_train", "sparse", "fft", "rand"])

@@ -15,7 +15,7 @@ from torch_aclnn.check.assumed import Assumption
 from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.layers import NETWORKS
 from torch_aclnn.check.layouts import LAYOUTS
-from torch_aclnn.host import cli
+from torch_aclnn.command import cli
 
 from support.marks import host_engine_only, of_a2_and_a3
 from support.subprocesses import run_python

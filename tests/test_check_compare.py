@@ -9,7 +9,7 @@ import pytest
 from torch_aclnn.check import records
 from torch_aclnn.check.compare import compare
 from torch_aclnn.check.report import Report
-from torch_aclnn.host import cli
+from torch_aclnn.command import cli
 
 CHECK = records.Check("values", "avg_pool2d", records.PASSED, 1, "float32", "contiguous", error_ulp=1.5, limit_ulp=8.0)
 MACHINE = {"cann": "8.5.0", "switches": {"ACL_A": "1"}, "libraries": {"/a/libopapi.so": "0" * 64}}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from torch_aclnn import _built_for
-from torch_aclnn.host.locations import bindir
+from torch_aclnn.command.locations import bindir
 
 from support.marks import host_engine_only
 

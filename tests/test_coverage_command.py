@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch_aclnn  # noqa: F401
 import pytest
-from torch_aclnn.host.coverage import Coverage
+from torch_aclnn.command.coverage import Coverage
 
 from support.marks import host_engine_only
 from support.subprocesses import run_python

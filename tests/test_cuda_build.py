@@ -30,8 +30,8 @@ import os; os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 import ctypes, torch
 library = ctypes.CDLL({library!r})
 torch_version = {{"__version__": torch.__version__.split("+")[0] + "+cu130", "cuda": {cuda!r}}}
-from torch_aclnn_command import host_alone
-with host_alone(): from torch_aclnn.host import versions
+from torch_aclnn_command import bare_package
+with bare_package(): from torch_aclnn.loading import versions
 installed = versions.installed
 versions.installed = lambda package: torch_version if package == "torch" else installed(package)
 import torch_npu

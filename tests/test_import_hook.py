@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from torch_aclnn import _built_for
-from torch_aclnn.host import cann
-from torch_aclnn.host.versions import minor
+from torch_aclnn.loading import cann
+from torch_aclnn.loading.versions import minor
 
 from support.marks import without_import_hook
 from support.subprocesses import output_of, run_python

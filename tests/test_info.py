@@ -10,10 +10,10 @@ from typing import Any
 import torch_aclnn
 import pytest
 from torch_aclnn import _built_for
-from torch_aclnn.host import installation
-from torch_aclnn.host.info_rows import rows
-from torch_aclnn.host.probe import probe
-from torch_aclnn.host.versions import minor
+from torch_aclnn.command import installation
+from torch_aclnn.command.info.probe import probe
+from torch_aclnn.command.info.rows import rows
+from torch_aclnn.loading.versions import minor
 
 from support.marks import host_engine_only
 from support.subprocesses import run_python

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from torch_aclnn._operators import OPERATORS
-from torch_aclnn.host.installation import version
+from torch_aclnn.command.installation import version
 
 from support.subprocesses import output_of, run_python
 

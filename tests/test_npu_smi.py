@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host.locations import bindir
+from torch_aclnn.command.locations import bindir
 
 from support.subprocesses import output_of, run_python
 

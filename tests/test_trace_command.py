@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch_aclnn.host.trace import chrome, summary
-from torch_aclnn.host.trace.records import TraceError, read
+from torch_aclnn.command.trace import chrome, summary
+from torch_aclnn.command.trace.records import TraceError, read
 
 PROCESS = {"kind": "process", "time": 0.0, "pid": 7, "thread": 7, "format": 1, "unix_time": 1000.0}
 OTHER = PROCESS | {"pid": 8, "thread": 8, "unix_time": 1000.5, "rank": "1"}

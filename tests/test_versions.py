@@ -1,7 +1,7 @@
 """Which torch and torch_npu a build works with, and what is said of others."""
 
 import pytest
-from torch_aclnn.host import versions
+from torch_aclnn.loading import versions
 
 from support.subprocesses import run_python
 

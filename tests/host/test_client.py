@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import locations
+from torch_aclnn.command import locations
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = """\

@@ -5,7 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import libdir, locations
+from torch_aclnn.command import locations
+from torch_aclnn.host import libdir
 
 SOURCES = Path(__file__).parent / "client"
 PRINTED = {"add": "3 5 7 9\n1 1 1 1\n", "softmax": "0.200 0.600 0.200, largest at 1\n"}

@@ -7,7 +7,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from torch_aclnn.host.cann import TOOLKIT_VARIABLES
+from torch_aclnn.loading.cann import TOOLKIT_VARIABLES
 
 NOT_INHERITED = ("LD_LIBRARY_PATH", "TORCH_DEVICE_BACKEND_AUTOLOAD", *TOOLKIT_VARIABLES)
 

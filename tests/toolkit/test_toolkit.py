@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from torch_aclnn.host import libdir
-from torch_aclnn.host.cann import TOOLKIT_VARIABLES
+from torch_aclnn.loading.cann import TOOLKIT_VARIABLES
 
 from support.marks import without_import_hook
 from support.subprocesses import output_of, run_python
@@ -83,8 +83,8 @@ def test_the_coverage_command_keeps_a_sourced_toolkit_out(toolkit, sourced):
 
 def test_trying_cann_leaves_nothing_of_it_in_the_process(sourced):
     code = """
-    from torch_aclnn_command import host_alone
-    with host_alone(): from torch_aclnn.host import engine
+    from torch_aclnn_command import bare_package
+    with bare_package(): from torch_aclnn.loading import engine
     engine.activate()
     print("libascendcl" in open("/proc/self/maps").read())
     """

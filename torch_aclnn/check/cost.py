@@ -7,13 +7,14 @@ from typing import Any
 
 import torch
 import torch_npu
-from torch_aclnn import convert, host
+from torch_aclnn import host
 from torch import Tensor, nn
 from torch.autograd.graph import get_gradient_edge
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.pairs import Call, operator_calls
 from torch_aclnn.check.records import FAILED, PASSED, Check, Cost, Launches
+from torch_aclnn.conversion import convert
 
 _CALLS, _ROUNDS = 100, 20
 

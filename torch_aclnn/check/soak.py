@@ -5,9 +5,9 @@ import math
 
 import torch
 import torch_npu
-from torch_aclnn import convert
 from torch import nn
 from torch_aclnn.check.cost import network
+from torch_aclnn.conversion import convert
 
 _ROWS = 10
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from torch_aclnn.check.records import FAILED, Check
-from torch_aclnn.host.paths import toolkit
+from torch_aclnn.loading.paths import toolkit
 
 _LAST_LINES = 8
 

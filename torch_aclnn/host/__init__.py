@@ -1,13 +1,13 @@
 """The host engine: CANN's documented C interface on the CPU, under which the unmodified torch_npu runs without an NPU.
 
-Nothing in this package imports torch, so that the command line works where torch does not.
+Nothing here but :mod:`~torch_aclnn.host.collectives` imports torch, so that the command line works where torch does not.
 """
 
 from torch_aclnn.host.calls import cache_hits, calls, reset_calls
-from torch_aclnn.host.engine import activate, is_active
 from torch_aclnn.host.faults import Injection, inject
-from torch_aclnn.host.paths import includedir, libdir
-from torch_aclnn.host.versions import check_versions
+from torch_aclnn.loading.engine import activate, is_active
+from torch_aclnn.loading.paths import includedir, libdir
+from torch_aclnn.loading.versions import check_versions
 
 __all__ = [
     "Injection",

@@ -3,8 +3,7 @@
 import ctypes
 from dataclasses import dataclass
 
-from torch_aclnn.host.installation import own_version
-from torch_aclnn.host.paths import libdir
+from torch_aclnn.loading.paths import libdir
 
 _HBM = 1  # aclrtMemAttr; the engine has one kind of memory, whatever is asked for
 _MEBIBYTE = 1 << 20
@@ -36,11 +35,6 @@ class Device:
     def has_hbm(self) -> bool:
         """Whether its memory is HBM; chips for inference have DDR."""
         return not self.chip.startswith("310")
-
-
-def engine_version() -> str:
-    """Return a version number that says whose it is and that no driver has."""
-    return f"{own_version()}+torch.aclnn.host.engine"
 
 
 def devices() -> list[Device]:

@@ -3,8 +3,8 @@
 import ctypes
 from dataclasses import dataclass
 
-from torch_aclnn.host.engine import is_active
-from torch_aclnn.host.loader import loaded_library
+from torch_aclnn.loading.engine import is_active
+from torch_aclnn.loading.loader import loaded_library
 
 
 class _Parameter(ctypes.Structure):

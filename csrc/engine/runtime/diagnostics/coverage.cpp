@@ -16,7 +16,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-// torch_aclnn/host/coverage.py reads these.
+// torch_aclnn/command/coverage.py reads these.
 struct Record {
     std::atomic<uint32_t> kind;
     char name[116];

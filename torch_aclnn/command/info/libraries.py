@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from torch_aclnn.host.engine import OPERATOR_LIBRARIES
-from torch_aclnn.host.loader import library_of, loaded_library
+from torch_aclnn.loading.engine import OPERATOR_LIBRARIES
+from torch_aclnn.loading.loader import library_of, loaded_library
 
 _CUSTOM_LIBRARY = Path("op_api", "lib", "libcust_opapi.so")
 _PRIORITY = "load_priority="

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from torch_aclnn.host.engine import ATEN_ADAPTERS
-from torch_aclnn.host.paths import libdir
+from torch_aclnn.loading.engine import ATEN_ADAPTERS
+from torch_aclnn.loading.paths import libdir
 
 _THREADS = Path("/proc/self/task")
 _NAME = "pt_autograd_"

@@ -3,10 +3,11 @@
 import argparse
 import sys
 
-from torch_aclnn.host.closed_pipe import quiet
-from torch_aclnn.host.devices import Device, devices, engine_version
-from torch_aclnn.host.npu_smi_layout import board, chip, mapping, memory, summary, topology, usages
-from torch_aclnn.host.parser import Parser
+from torch_aclnn.command.closed_pipe import quiet
+from torch_aclnn.command.installation import own_version
+from torch_aclnn.command.npu_smi_layout import board, chip, mapping, memory, summary, topology, usages
+from torch_aclnn.command.parser import Parser
+from torch_aclnn.host.devices import Device, devices
 
 _REPORTS = {"board": board, "memory": memory, "usages": usages}
 _DESCRIPTION = """\
@@ -21,11 +22,16 @@ def main() -> int:
     return quiet(_main)
 
 
+def _version() -> str:
+    """Return a version number that says whose it is and that no driver has."""
+    return f"{own_version()}+torch.aclnn.host.engine"
+
+
 def _main() -> int:
     parser = _parser()
     arguments = parser.parse_args()
     if arguments.version:
-        print(f"npu-smi version: {engine_version()}")
+        print(f"npu-smi version: {_version()}")
         return 0
     if arguments.command is None:
         parser.error("expected info or -v")
@@ -43,11 +49,11 @@ def _info(arguments: argparse.Namespace, found: list[Device]) -> list[str]:
     if arguments.map:
         return mapping(found)
     if arguments.type is None:
-        return summary(found, engine_version())
+        return summary(found, _version())
     device = _device(arguments, found)
     if arguments.type == "board" and arguments.chip is not None:
-        return chip(device, engine_version())
-    return _REPORTS[arguments.type](device, engine_version())
+        return chip(device, _version())
+    return _REPORTS[arguments.type](device, _version())
 
 
 def _device(arguments: argparse.Namespace, found: list[Device]) -> Device:

@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from torch_aclnn.host.cann import SEARCH_VARIABLES
-from torch_aclnn.host.engine import environment_with_engine
-from torch_aclnn.host.paths import includedir, libdir
+from torch_aclnn.loading.cann import SEARCH_VARIABLES
+from torch_aclnn.loading.engine import environment_with_engine
+from torch_aclnn.loading.paths import includedir, libdir
 
 OPTIONS = {
     "cflags": "options for the compiler",

@@ -5,11 +5,11 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from torch_aclnn.host import installation
-from torch_aclnn.host.import_hook import GPU_IS_VISIBLE
-from torch_aclnn.host.info_rows import rows
-from torch_aclnn.host.probe import Found, probe
-from torch_aclnn.host.versions import CPU_BUILDS, check_versions, cpu_build_command, install_command
+from torch_aclnn.command import installation
+from torch_aclnn.command.info.probe import Found, probe
+from torch_aclnn.command.info.rows import rows
+from torch_aclnn.loading.import_hook import GPU_IS_VISIBLE
+from torch_aclnn.loading.versions import CPU_BUILDS, check_versions, cpu_build_command, install_command
 
 
 def show(*, as_json: bool, not_built: str | None = None) -> int:

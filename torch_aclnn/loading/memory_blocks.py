@@ -3,7 +3,7 @@
 import ctypes
 import os
 
-from torch_aclnn.host.cann import RUNTIME_LIBRARIES
+from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
 
 _SWITCH = "TORCH_ACLNN_HOST_CHECK_STREAMS"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from torch_aclnn.host.trace.records import Record
+from torch_aclnn.command.trace.records import Record
 
 _FIRST_PHASE = 1
 _NAME_WIDTH = 43

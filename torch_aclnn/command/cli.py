@@ -11,11 +11,12 @@ from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check import command as check
 from torch_aclnn.check.compare import compare
 from torch_aclnn.check.records import MODES, QUICK_MODES
-from torch_aclnn.host import info, locations, programs
-from torch_aclnn.host.closed_pipe import quiet
-from torch_aclnn.host.installation import own_version
-from torch_aclnn.host.parser import USAGE_ERROR, Parser
-from torch_aclnn.host.trace import command as trace
+from torch_aclnn.command import locations, programs
+from torch_aclnn.command.closed_pipe import quiet
+from torch_aclnn.command.info import command as info
+from torch_aclnn.command.installation import own_version
+from torch_aclnn.command.parser import USAGE_ERROR, Parser
+from torch_aclnn.command.trace import command as trace
 
 _OPERATORS = [operator.name for operator in OPERATORS]
 

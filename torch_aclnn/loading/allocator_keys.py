@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from torch_aclnn.host.paths import libdir
+from torch_aclnn.loading.paths import libdir
 
 
 @contextmanager

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from torch_aclnn.host import coverage
-from torch_aclnn.host.locations import environment_of_programs
-from torch_aclnn.host.parser import Parser
+from torch_aclnn.command import coverage
+from torch_aclnn.command.locations import environment_of_programs
+from torch_aclnn.command.parser import Parser
 
 _RUN = """\
 usage: torch-aclnn run [--help] script.py [arguments]

@@ -4,10 +4,10 @@ import ctypes
 import os
 from collections.abc import Mapping
 
-from torch_aclnn.host import cann
-from torch_aclnn.host.cann import RUNTIME_LIBRARIES
-from torch_aclnn.host.loader import library_of, loaded_library
-from torch_aclnn.host.paths import libdir, python_packages
+from torch_aclnn.loading import cann
+from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
+from torch_aclnn.loading.loader import library_of, loaded_library
+from torch_aclnn.loading.paths import libdir, python_packages
 
 # Where torch_npu looks for an entry point by bare name, in its order.
 OPERATOR_LIBRARY = "libopapi.so"

@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from torch_aclnn.host.parser import Parser
-from torch_aclnn.host.trace import chrome, summary
-from torch_aclnn.host.trace.records import Record, TraceError, read
+from torch_aclnn.command.parser import Parser
+from torch_aclnn.command.trace import chrome, summary
+from torch_aclnn.command.trace.records import Record, TraceError, read
 
 _DESCRIPTION = """\
 Sum up traces that programs wrote with TORCH_ACLNN_HOST_TRACE set: how often

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torch_aclnn.host.engine import ATEN_ADAPTERS
-from torch_aclnn.host.installation import version
-from torch_aclnn.host.locations import environment_of_programs
-from torch_aclnn.host.standard_error import StandardError
+from torch_aclnn.command.installation import version
+from torch_aclnn.command.locations import environment_of_programs
+from torch_aclnn.command.standard_error import StandardError
+from torch_aclnn.loading.engine import ATEN_ADAPTERS
 
 _PACKAGES = ("torch", "torch_npu", "torch_aclnn")
 

@@ -3,9 +3,9 @@
 import os
 from typing import Any
 
-from torch_aclnn.host import import_hook
-from torch_aclnn.host.engine import is_active, is_left_to_cann
-from torch_aclnn.host.loader import loaded_library
+from torch_aclnn.loading import import_hook
+from torch_aclnn.loading.engine import is_active, is_left_to_cann
+from torch_aclnn.loading.loader import loaded_library
 
 
 def pytest_report_header() -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from torch_aclnn.host.trace.records import Record
+from torch_aclnn.command.trace.records import Record
 
 # Rows are numbered as threads are. The numbers of streams begin above those that a thread of Linux can have, which are below 2^22.
 _FIRST_STREAM = 1 << 30

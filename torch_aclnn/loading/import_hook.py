@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.machinery import ModuleSpec, PathFinder
 from types import TracebackType
 
-from torch_aclnn.host import allocator_keys, autograd_threads, forked, memory_blocks
-from torch_aclnn.host.cann import RUNTIME_LIBRARIES
-from torch_aclnn.host.engine import activate, answers_from_package, is_active, is_left_to_cann, load_what_needs_torch
-from torch_aclnn.host.loader import loaded_library
-from torch_aclnn.host.paths import python_packages
-from torch_aclnn.host.versions import check_versions, is_cuda_build
+from torch_aclnn.loading import allocator_keys, autograd_threads, forked, memory_blocks
+from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
+from torch_aclnn.loading.engine import activate, answers_from_package, is_active, is_left_to_cann, load_what_needs_torch
+from torch_aclnn.loading.loader import loaded_library
+from torch_aclnn.loading.paths import python_packages
+from torch_aclnn.loading.versions import check_versions, is_cuda_build
 
 # Why torch_npu could not be imported, for the pytest plugin.
 problems: list[str] = []

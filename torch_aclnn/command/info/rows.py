@@ -9,7 +9,7 @@ _WIDTH = 80
 
 
 def rows(found: dict[str, Any]) -> list[str]:
-    """Return the lines of the table for what :func:`torch_aclnn.host.info.collect` returns."""
+    """Return the lines of the table for what :func:`torch_aclnn.command.info.command.collect` returns."""
     table = [*_packages(found), *_machine(found), *_operators(found)]
     lines = [f"{name:{_LABEL}}{value}" for name, value in table]
     verdict = "ready" if found["usable"] else f"not usable: {found['problem']}"

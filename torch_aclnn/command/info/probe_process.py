@@ -1,4 +1,4 @@
-"""The program of the process that :mod:`torch_aclnn.host.probe` starts."""
+"""The program of the process that :mod:`torch_aclnn.command.info.probe` starts."""
 
 import ctypes
 import importlib
@@ -10,11 +10,11 @@ from typing import Any, TextIO
 
 import torch_aclnn_import_hook
 from torch_aclnn._operators import OPERATORS
-from torch_aclnn.host import libraries
-from torch_aclnn.host.cann import RUNTIME_LIBRARIES
-from torch_aclnn.host.engine import activate, answers_from_package, is_active
-from torch_aclnn.host.installation import own_version
-from torch_aclnn.host.loader import library_of, loaded_library
+from torch_aclnn.command.info import libraries
+from torch_aclnn.command.installation import own_version
+from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
+from torch_aclnn.loading.engine import activate, answers_from_package, is_active
+from torch_aclnn.loading.loader import library_of, loaded_library
 
 _VERSION_BYTES = 4096  # the structure that CANN fills in begins with the version, and is smaller
 

@@ -16,9 +16,9 @@ _LINES = 3  # of its standard error
 _START = """\
 import sys
 sys.path[:] = {path!r}
-from torch_aclnn_command import host_alone
-with host_alone():
-    from torch_aclnn.host.probe_process import main
+from torch_aclnn_command import bare_package
+with bare_package():
+    from torch_aclnn.command.info.probe_process import main
 main({report!r}, {imports!r})
 """
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
-from torch_aclnn.host.paths import libdir, toolkit
+from torch_aclnn.loading.paths import libdir, toolkit
 
 # The libraries that libtorch_npu.so is linked against, in an order in which each finds those it needs.
 RUNTIME_LIBRARIES = (

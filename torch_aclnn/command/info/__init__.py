@@ -1,0 +1,1 @@
+"""``torch-aclnn info``: what is installed, whether it fits together, and the command that fixes it."""
