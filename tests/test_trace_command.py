@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from torch_aclnn.command.trace import chrome, summary
 from torch_aclnn.command.trace.records import TraceError, read
 
+COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 PROCESS = {"kind": "process", "time": 0.0, "pid": 7, "thread": 7, "format": 1, "unix_time": 1000.0}
 OTHER = PROCESS | {"pid": 8, "thread": 8, "unix_time": 1000.5, "rank": "1"}
 
@@ -43,7 +44,7 @@ LINES = [
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "torch_aclnn", "trace", *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    return subprocess.run([COMMAND, "trace", *map(str, arguments)], capture_output=True, text=True, timeout=60)
 
 
 @pytest.fixture

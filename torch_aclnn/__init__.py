@@ -12,11 +12,9 @@ Example:
 
 """
 
-from torch_aclnn import _run_as_module, _source_tree
+from torch_aclnn import _source_tree
 
-if _run_as_module.is_command():
-    pass  # the command line takes what it needs, and must work where torch does not import
-elif _source_tree.is_built():
+if _source_tree.is_built():
     import torch_aclnn_import_hook
     from torch_aclnn import host
 

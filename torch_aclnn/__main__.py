@@ -1,10 +1,8 @@
-"""``python -m torch_aclnn``: the ``torch-aclnn`` command."""
+"""``python -m torch_aclnn``: the ``torch-aclnn`` command, where the package imports."""
 
 import sys
 
-if __name__ == "__main__":
-    if not hasattr(sys.modules["torch_aclnn"], "__version__"):
-        del sys.modules["torch_aclnn"]  # without contents, see _run_as_module
-    from torch_aclnn_command import main
+from torch_aclnn_command import main
 
+if __name__ == "__main__":
     sys.exit(main())

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -153,6 +154,8 @@ def test_the_file_is_only_for_its_owner(run_engine, tmp_path):
 def test_the_command_reads_what_the_engine_wrote(run_engine, tmp_path):
     file = tmp_path / "trace.jsonl"
     run_engine(WORK, TORCH_ACLNN_HOST_TRACE=str(file), TORCH_ACLNN_HOST_ASYNC="1")
-    done = subprocess.run([sys.executable, "-m", "torch_aclnn", "trace", str(file)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "torch-aclnn"), "trace", str(file)], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("entry point ") and "\naclrtMemsetAsync " in done.stdout

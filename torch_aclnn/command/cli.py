@@ -29,7 +29,7 @@ examples:
                                          together, and what to do if not
 
 `torch-aclnn command --help` tells more of each command. `python -m torch_aclnn`
-does the same as `torch-aclnn`.
+is the same command, but it needs a torch that imports.
 """
 
 _ENV = """\
