@@ -57,7 +57,9 @@ MALFORMED = {
         )
     },
 }
-OF_THE_ENGINE = [(name, value) for name, values in MALFORMED.items() if "_HOST_" in name or name.endswith("_ISA") for value in values]
+OF_THE_ENGINE = [
+    (name, value) for name, values in MALFORMED.items() if "_HOST_" in name or name.endswith(("_ISA", "_LOOP")) for value in values
+]
 OF_PYTHON = [(name, value) for name in ("TORCH_ACLNN_ENGINE", "TORCH_ACLNN_IMPORT_HOOK", "TORCH_ACLNN_LOOP") for value in MALFORMED[name]]
 
 # Each value in a process that is forked from one that has not called the engine yet.

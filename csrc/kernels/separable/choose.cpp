@@ -6,9 +6,11 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "kernels/separable/strategies.h"
 #include "kernels/simd/isa.h"
+#include "kernels/support/choices.h"
 
 namespace torch_aclnn::kernels {
 namespace {
@@ -44,13 +46,22 @@ constexpr Strategy kStrategies[] = {
     {kScalar, always, always, run_scalar},
 };
 
-constexpr const char* kLoopVariable = "TORCH_ACLNN_LOOP";
+#if !defined(TORCH_ACLNN_SCALAR_ONLY)
+constexpr bool names_are_those_of_the_table() {
+    if (std::size(kLoopNames) != std::size(kStrategies)) return false;
+    for (size_t i = 0; i < std::size(kStrategies); ++i)
+        if (std::string_view(kStrategies[i].name) != kLoopNames[i]) return false;
+    return true;
+}
+static_assert(names_are_those_of_the_table(), "kLoopNames: expected the names of the table in its order");
+#endif
+
 thread_local const char* last = "none";
 
 // The name that the environment variable has; empty: the table decides.
 std::string named_loop() {
     const char* value = std::getenv(kLoopVariable);
-    return value == nullptr || std::strcmp(value, "auto") == 0 ? "" : value;
+    return value == nullptr || std::strcmp(value, kAuto) == 0 ? "" : value;
 }
 
 void run(const Strategy& strategy, const Problem& problem, int thread_count) {
@@ -76,12 +87,8 @@ const char* last_loop() {
 
 void check_named_loop() {
     const std::string name = named_loop();
-    std::string known = "auto";
-    for (const Strategy& strategy : kStrategies) {
-        if (name == strategy.name) return;
-        known += std::string(", ") + strategy.name;
-    }
-    if (!name.empty()) throw std::invalid_argument(std::string(kLoopVariable) + ": expected one of " + known + ", got '" + name + "'");
+    if (name.empty() || is_choice(name, kLoopNames)) return;
+    throw std::invalid_argument(std::string(kLoopVariable) + ": expected " + choices(kLoopNames) + ", got '" + name + "'");
 }
 
 }  // namespace torch_aclnn::kernels

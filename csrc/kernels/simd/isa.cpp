@@ -5,11 +5,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/support/choices.h"
+
 namespace torch_aclnn::kernels {
 namespace {
-
-constexpr const char* kVariable = "TORCH_ACLNN_ISA";
-constexpr const char* kNames[] = {"scalar", "baseline", "avx2", "avx512"};
 
 bool machine_has(Isa isa) {
 #if defined(__x86_64__) && !defined(TORCH_ACLNN_SCALAR_ONLY)
@@ -31,19 +30,19 @@ Isa best() {
 
 // What the environment variable says; empty: the machine decides.
 std::string asked_for() {
-    const char* value = std::getenv(kVariable);
-    return value == nullptr || std::string(value) == "auto" ? "" : value;
+    const char* value = std::getenv(kIsaVariable);
+    return value == nullptr || std::string(value) == kAuto ? "" : value;
 }
 
 Isa choose() {
     const std::string asked = asked_for();
     if (asked.empty()) return best();
     for (Isa isa : {Isa::scalar, Isa::baseline, Isa::avx2, Isa::avx512}) {
-        if (asked != kNames[static_cast<int>(isa)]) continue;
+        if (asked != kIsaNames[static_cast<int>(isa)]) continue;
         if (machine_has(isa)) return isa;
-        throw std::invalid_argument(std::string(kVariable) + ": expected an instruction set of this machine, got '" + asked + "'");
+        throw std::invalid_argument(std::string(kIsaVariable) + ": expected an instruction set of this machine, got '" + asked + "'");
     }
-    throw std::invalid_argument(std::string(kVariable) + ": expected auto, scalar, baseline, avx2 or avx512, got '" + asked + "'");
+    throw std::invalid_argument(std::string(kIsaVariable) + ": expected " + choices(kIsaNames) + ", got '" + asked + "'");
 }
 
 }  // namespace
@@ -59,7 +58,7 @@ Isa isa_up_to(Isa widest) {
 }
 
 const char* isa_name() {
-    return kNames[static_cast<int>(isa())];
+    return kIsaNames[static_cast<int>(isa())];
 }
 
 }  // namespace torch_aclnn::kernels

@@ -16,6 +16,7 @@
 #include "engine/runtime/config/soc.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
+#include "kernels/support/choices.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -145,14 +146,11 @@ void read_switch(Settings& settings, const char* name, bool& on) {
     on = *value == '1';
 }
 
-// The kernels choose; here it is only seen to that a name which is none does not wait for the first operator.
-void check_instruction_set(Settings& settings) {
-    constexpr const char* kName = "TORCH_ACLNN_ISA";
-    const char* value = variable(kName);
-    if (value == nullptr) return;
-    for (const char* known : {"auto", "scalar", "baseline", "avx2", "avx512"})
-        if (std::strcmp(value, known) == 0) return;
-    settings.reject(kName, "auto, scalar, baseline, avx2 or avx512", value);
+// The kernels read their variables themselves; checked here, a wrong name is reported before the first operator.
+template <size_t N>
+void check_choice_of_kernels(Settings& settings, const char* name, const char* const (&names)[N]) {
+    const char* value = variable(name);
+    if (value != nullptr && !kernels::is_choice(value, names)) settings.reject(name, kernels::choices(names), value);
 }
 
 // What it implies cannot be switched off one by one: a client would prove less than it believes.
@@ -197,7 +195,8 @@ Settings* read_environment() {
     read_visible_devices(*settings);
     read_memory(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMaxThreads, settings->config.thread_count);
-    check_instruction_set(*settings);
+    check_choice_of_kernels(*settings, kernels::kIsaVariable, kernels::kIsaNames);
+    check_choice_of_kernels(*settings, kernels::kLoopVariable, kernels::kLoopNames);
     read_switch(*settings, "TORCH_ACLNN_HOST_FLOAT64", settings->config.allow_float64);
     read_switch(*settings, "TORCH_ACLNN_HOST_STRICT", settings->config.strict);
     read_switch(*settings, "TORCH_ACLNN_HOST_WORKSPACE", settings->config.use_workspace);
