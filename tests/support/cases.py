@@ -1,7 +1,7 @@
 """What the tests of the Python interface know of one operator: its function, its operator in torch.ops, and its limits."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -98,8 +98,6 @@ class OperatorCase:
     Attributes:
         name: without _backward.
         draw_arguments: draws arguments by hypothesis that mostly fit, for comparing the meta kernel with the others.
-        awkward_results: yields results for a layout and a dtype, on inputs that vector loops treat apart.
-        awkward_dtypes: the names of the dtypes for these.
         bad_arguments: by name, a call on a device, and words of the error.
         out: makes a call that writes into an output on a device.
         strides: makes the pair whose results' strides are to be equal, where torch_npu has an operator of its own.
@@ -108,8 +106,6 @@ class OperatorCase:
 
     name: str
     draw_arguments: Callable[[Callable[[Any], Any]], tuple[Any, ...]]
-    awkward_results: "Callable[[Callable[[Tensor], Tensor], Any], Iterator[Tensor]]"
-    awkward_dtypes: tuple[str, ...]
     out: Callable[[str], OutCase]
     bad_arguments: Mapping[str, tuple[Callable[[str], object], str]]
     strides: StridesCase | None = None

@@ -11,11 +11,10 @@ from support.entry_point import EntryPoint, Undocumented, by_product, volumes_of
 from support.lazy import numpy as np
 from support.lazy import strategies as st
 from support.lazy import torch
-from support.samples import Draw, awkward_values, draw_dtype, draw_planes, draw_size, draw_tensor, sizes_to_pool
+from support.samples import Draw, draw_dtype, draw_planes, draw_size, draw_tensor, sizes_to_pool
 from support.tensors import Tensor, every_tensor
 
 if TYPE_CHECKING:
-    from torch import Tensor as TorchTensor
     from torch import nn
 
 
@@ -76,47 +75,6 @@ def draw_call(draw: Draw, dims: int) -> Call:
     return call_of((2, 1, *size), out)
 
 
-# By dimensions: numbers of channels, and sizes with what they are pooled to.
-AWKWARD_SIZES: dict[int, tuple[tuple[int, ...], tuple[Any, ...]]] = {
-    2: (
-        (19,),
-        (
-            ((7, 7), (1, 1)),
-            ((14, 14), (7, 7)),
-            ((56, 23), (6, 5)),
-            ((3, 4), (7, 9)),
-            ((13, 33), (13, 11)),
-            ((8, 100), (1, 3)),
-            ((12, 50), (4, 1)),
-            ((12, 40), (4, 1)),
-            ((9, 97), (1, 1)),
-            ((28, 31), (4, 1)),
-            ((15, 100), (7, 1)),
-            ((31, 50), (13, 1)),
-        ),
-    ),
-    3: (
-        (2, 5, 19),  # from 32 volumes on small ones have a loop of their own
-        (
-            ((2, 7, 7), (1, 1, 1)),
-            ((4, 14, 14), (2, 7, 7)),
-            ((7, 28, 23), (4, 6, 5)),
-            ((2, 3, 4), (5, 7, 9)),
-            ((3, 13, 33), (3, 13, 11)),
-            ((1, 8, 100), (2, 1, 3)),
-            ((6, 13, 11), (2, 1, 1)),
-        ),
-    ),
-}
-
-
-def awkward_results(name: str, dims: int, layout: Any, dtype: Any) -> "Iterator[TorchTensor]":
-    numbers, sizes = AWKWARD_SIZES[dims]
-    for size, out_size in sizes:
-        for channels in numbers:
-            yield backward(name)(layout(awkward_values(2, channels, *out_size, dtype=dtype)), (2, channels, *size))
-
-
 def bad_arguments(name: str, dims: int) -> dict[str, Any]:
     fours, twos = [4] * dims, [2] * dims
     on = lambda device, size: backward(name)(torch.ones(1, 1, *twos, device=device), size)
@@ -170,8 +128,6 @@ def row(dims: int) -> Row:
         OperatorCase(
             name,
             lambda draw: draw_arguments(draw, dims),
-            lambda layout, dtype: awkward_results(name, dims, layout, dtype),
-            awkward_dtypes=("float32", "float16", "bfloat16", "float64"),
             out=linear_out(name, (1, 2, *[2] * dims), (1, 2, *[4] * dims)),
             bad_arguments=bad_arguments(name, dims),
             strides=StridesCase(

@@ -1,7 +1,7 @@
 """Batch norm's element-wise gradient."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from support.cases import FunctionCase, Limits, OperatorCase, OutCase, Row, StridesCase
@@ -9,7 +9,7 @@ from support.definitions import Shape
 from support.entry_point import EntryPoint, Undocumented, by_product
 from support.lazy import strategies as st
 from support.lazy import torch
-from support.samples import Draw, awkward_values, draw_dtype, draw_tensor
+from support.samples import Draw, draw_dtype, draw_tensor
 from support.status import NULL
 from support.tensors import Tensor
 
@@ -104,14 +104,6 @@ def draw_arguments(draw: Draw) -> tuple[Any, ...]:
     return grad, data, mean, invstd, weight if draw(st.booleans()) else None, sum_dy, sum_dy_xmu, draw(st.sampled_from(counts))
 
 
-def awkward_results(layout: Any, dtype: Any) -> "Iterator[t.Tensor]":
-    for shape in ((3, 5, 7, 49), (4, 33), (2, 3, 2, 1500)):
-        for other in (dtype, torch.float32):
-            grad, data = layout(awkward_values(*shape, dtype=other)), layout(awkward_values(*shape, dtype=dtype, seed=1))
-            channel = [torch.rand(shape[1], generator=torch.Generator().manual_seed(seed)) for seed in range(5)]
-            yield op(grad, data, *channel, torch.tensor([7, 8], dtype=torch.int32))
-
-
 def statistics(device: Any, channels: int) -> "list[t.Tensor]":
     vectors = [torch.ones(channels, device=device) for _ in range(5)]
     return [*vectors, torch.ones(1, dtype=torch.int32, device=device)]
@@ -130,8 +122,6 @@ def on(device: str, *, channels: int = 3, data: tuple[int, ...] = (2, 3, 4)) -> 
 OPERATOR = OperatorCase(
     "batch_norm_elemt",
     draw_arguments,
-    awkward_results,
-    awkward_dtypes=("float32", "float16", "bfloat16", "float64"),
     out=out,
     bad_arguments={
         "vectors of another size": (lambda d: on(d, channels=2), "mean: expected shape [3], got [2]"),

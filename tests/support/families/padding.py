@@ -11,11 +11,10 @@ from support.entry_point import EntryPoint, Undocumented, by_product
 from support.lazy import numpy as np
 from support.lazy import strategies as st
 from support.lazy import torch
-from support.samples import Draw, awkward_values, draw_dtype, draw_planes, draw_size, draw_tensor
+from support.samples import Draw, draw_dtype, draw_planes, draw_size, draw_tensor
 from support.tensors import Tensor, every_tensor
 
 if TYPE_CHECKING:
-    from torch import Tensor as TorchTensor
     from torch import nn
 
 # The index within a size of which the one given, maybe outside, is a copy.
@@ -140,21 +139,6 @@ def draw_call(draw: Draw, family: str, dims: int) -> Call:
     return Call(size, padded(size, padding), (padding,))
 
 
-# Of a height of 6; by family, how far the first may reach.
-AWKWARD_PADDINGS = ((1, 1, 1, 1), (3, 0, 0, 5), (-1, 2, -2, 1), (0, 0, 0, 0), (-2, -3, 0, 0))
-WIDEST = {"replication": (9, 8, 7, 6), "reflection": (36, 35, 5, 4), "circular": (37, 36, 6, 5)}
-
-
-def awkward_results(name: str, family: str, dims: int, layout: Any, dtype: Any) -> "Iterator[TorchTensor]":
-    for paddings in (*AWKWARD_PADDINGS, WIDEST[family]):
-        padding = (*paddings, 1, 2)[: 2 * dims]
-        for channels, width in ((5, 37), (19, 9)):  # from 32 planes on small ones have a loop of their own
-            if max(padding[:2]) >= width + BEYOND[family] or (family == "circular" and min(padding) < 0):
-                continue
-            size = (2, channels, *last(dims, 3, 6, width))
-            yield backward(name)(layout(awkward_values(*padded(size, padding), dtype=dtype)), size, padding)
-
-
 HUGE = 2**62
 
 
@@ -221,8 +205,6 @@ def row(family: str, dims: int) -> Row:
         OperatorCase(
             name,
             lambda draw: draw_arguments(draw, family, dims),
-            lambda layout, dtype: awkward_results(name, family, dims, layout, dtype),
-            awkward_dtypes=("float32", "float16", "bfloat16", "float64", "complex64", "complex128"),
             out=linear_out(name, (1, 2, *[3] * dims), (1, 2, *[2] * dims), (0, 1) * dims),
             bad_arguments=bad_arguments(name, family, dims),
             strides=StridesCase(

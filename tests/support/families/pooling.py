@@ -10,12 +10,11 @@ from support.entry_point import EntryPoint, Undocumented, by_product
 from support.lazy import numpy as np
 from support.lazy import strategies as st
 from support.lazy import torch
-from support.samples import Draw, awkward_values, draw_dtype, draw_planes, draw_size, draw_tensor, sizes_to_pool
+from support.samples import Draw, draw_dtype, draw_planes, draw_size, draw_tensor, sizes_to_pool
 from support.status import NULL
 from support.tensors import Tensor
 
 if TYPE_CHECKING:
-    from torch import Tensor as TorchTensor
     from torch import nn
 
 
@@ -91,40 +90,6 @@ def draw_call(draw: Draw, name: str, dims: int) -> Call:
     plane = [draw(st.integers(size, largest)) for size in smallest]
     further = draw(st.booleans()), draw(st.booleans()), draw(st.sampled_from([None, None, 3, -255]))
     return call_of(name, (draw(st.integers(1, 2)), draw(st.integers(1, 3)), *plane), kernel, stride, padding, *further)
-
-
-# By dimensions: size, kernel, stride, padding, ceil_mode. Each way to sum columns, with and without overlap, gaps and uncovered borders.
-AWKWARD_POOLINGS: dict[int, tuple[Any, ...]] = {
-    2: (
-        ((7, 9), (3, 3), (1, 1), (1, 1), False),
-        ((9, 35), (5, 2), (2, 1), (2, 0), False),
-        ((17, 13), (3, 3), (2, 2), (1, 1), True),
-        ((8, 40), (2, 2), (2, 2), (0, 0), False),
-        ((9, 31), (1, 1), (2, 2), (0, 0), False),
-        ((11, 20), (5, 5), (3, 3), (2, 2), False),
-        ((12, 26), (4, 7), (5, 3), (0, 3), True),
-        ((20, 45), (7, 20), (7, 1), (3, 10), False),
-        ((6, 70), (3, 8), (2, 4), (1, 4), False),
-        ((29, 47), (3, 47), (3, 47), (0, 0), True),
-    ),
-    3: (
-        ((3, 7, 9), (2, 3, 3), (1, 1, 1), (1, 1, 1), False),
-        ((5, 9, 35), (3, 5, 2), (2, 2, 1), (0, 2, 0), False),
-        ((4, 8, 40), (2, 2, 2), (2, 2, 2), (0, 0, 0), False),
-        ((7, 6, 31), (1, 1, 1), (3, 2, 2), (0, 0, 0), False),
-        ((6, 11, 20), (4, 5, 5), (3, 3, 3), (2, 2, 2), True),
-        ((5, 6, 47), (2, 3, 47), (2, 3, 47), (0, 0, 0), True),
-    ),
-}
-
-
-def awkward_results(name: str, dims: int, layout: Any, dtype: Any) -> "Iterator[TorchTensor]":
-    for size, kernel, stride, padding, ceil_mode in AWKWARD_POOLINGS[dims]:
-        for include, divisor in ((True, None), (False, None), (True, -3)):
-            arguments = (kernel, stride, padding, ceil_mode, include, divisor)
-            for channels in (5, 19):  # from 32 planes on small ones have a loop of their own
-                shape = getattr(torch.nn.functional, name)(torch.empty(2, channels, *size), *arguments).shape
-                yield backward(name)(layout(awkward_values(*shape, dtype=dtype)), (2, channels, *size), *arguments)
 
 
 HUGE = 2**62
@@ -242,8 +207,6 @@ def row(dims: int) -> Row:
         OperatorCase(
             name,
             lambda draw: draw_arguments(draw, dims),
-            lambda layout, dtype: awkward_results(name, dims, layout, dtype),
-            awkward_dtypes=("float32", "float16", "bfloat16", "float64"),
             out=linear_out(name, (1, 2, *[2] * dims), (1, 2, *[4] * dims), window),
             bad_arguments=bad_arguments(name, dims),
             strides=StridesCase(

@@ -1,7 +1,7 @@
 """Max unpooling of planes."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from support.cases import FunctionCase, Limits, OperatorCase, OutCase, Row, backward
@@ -10,7 +10,7 @@ from support.dtypes import DType
 from support.entry_point import EntryPoint, by_product, volumes_of_four_dimensions
 from support.lazy import strategies as st
 from support.lazy import torch
-from support.samples import Draw, awkward_values, draw_planes, draw_size, draw_tensor
+from support.samples import Draw, draw_planes, draw_size, draw_tensor
 from support.tensors import Tensor
 
 if TYPE_CHECKING:
@@ -80,13 +80,6 @@ class Unpooling:
         grad = draw_tensor(draw, [*planes, *size], draw(st.sampled_from([torch.float32, torch.float16, torch.int32])))
         return grad, indices * 0, size, *((stride, [0] * self.dims) if self.steps else ())
 
-    def awkward_results(self, layout: Any, dtype: Any) -> "Iterator[TorchTensor]":
-        for seed, (channels, plane, pooled) in enumerate(((3, (4, 6, 10), (2, 3, 70)), (19, (2, 3, 4), (1, 2, 3))), 1):
-            plane, pooled = last(self.dims, *plane), last(self.dims, *pooled)
-            grad = awkward_values(2, channels, *plane, dtype=torch.float64).nan_to_num().clamp(-100, 100).to(dtype)
-            indices = torch.randint(0, math.prod(plane), (2, channels, *pooled), generator=torch.Generator().manual_seed(seed))
-            yield self.op(layout(grad), layout(indices), plane)
-
     def out(self, device: str) -> OutCase:
         ones = [1] * (self.dims - 1)
         index = torch.zeros(1, 1, *ones, 2, dtype=torch.int64, device=device)
@@ -134,8 +127,6 @@ class Unpooling:
             OperatorCase(
                 name,
                 self.draw_arguments,
-                self.awkward_results,
-                awkward_dtypes=("float32", "float16", "bfloat16", "float64", "int8", "int64"),
                 out=self.out,
                 bad_arguments=self.bad_arguments(),
             ),
