@@ -95,9 +95,9 @@ def covers(arrow: Arrow, use: Arrow) -> bool:
 
 @pytest.mark.parametrize("folder", DRAWN)
 def test_each_folder_and_public_module_is_in_the_picture(folder):
-    folders = {path for path in (ROOT / folder).iterdir() if path.is_dir() and any(path.rglob("*.cpp"))}
-    packages = {path.parent for path in (ROOT / folder).glob("*/__init__.py")}
-    shown = folders | packages | set((ROOT / folder).glob("[!_]*.py"))
+    suffixes = (".py",) if folder == "torch_aclnn" else (".cpp", ".h")
+    inside = {ROOT / folder / path.relative_to(ROOT / folder).parts[0] for path in sources(folder, *suffixes)}
+    shown = [path for path in inside if path.is_dir() or (path.suffix == ".py" and not path.name.startswith("_"))]
     assert shown and [path for path in shown if path.relative_to(ROOT) not in picture()[0]] == []
 
 

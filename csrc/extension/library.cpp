@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "extension/ops/limits.h"
+#include "contract/limits.h"
 #include "extension/python/functions.h"
 #include "kernels/separable/choose.h"
 #include "kernels/simd/isa.h"

@@ -1,4 +1,5 @@
-// What the documents promise of a call (docs/operators), said again without the engine's code.
+// What the documents promise of a call (docs/operators), said again without the engine's code, its limits and products included: a number
+// that both took from one place would be wrong in both.
 #pragma once
 
 #include <set>

@@ -1,7 +1,8 @@
 """Which data types the published pages of each entry point list, by product and CANN version.
 
 What a page lists must be taken: a refusal of it is a failure. What no page lists may be refused, which is not. The pages are those of
-hiascend.com, from CANN 8.0.RC1 to 8.5.0.alpha002; the version is that of the earliest page found that lists the data types.
+hiascend.com, from CANN 8.0.RC1 to 8.5.0.alpha002; the version is that of the earliest page found that lists the data types. For the
+products of the newest pages see csrc/contract/products.h.
 """
 
 import re

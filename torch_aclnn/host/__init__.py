@@ -1,6 +1,6 @@
 """The host engine: CANN's documented C interface on the CPU, under which the unmodified torch_npu runs without an NPU.
 
-Nothing here but :mod:`~torch_aclnn.host.collectives` imports torch, so that the command line works where torch does not.
+Nothing here but ``collectives`` imports torch, so that the command line works where torch does not.
 """
 
 from torch_aclnn.host.calls import cache_hits, calls, reset_calls

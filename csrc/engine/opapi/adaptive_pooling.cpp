@@ -37,7 +37,8 @@ Compute adaptive_avg_pool(const Offer& offer, Named grad_output, Named self, Nam
 using namespace torch_aclnn::host;
 
 OPAPI_ENTRY(aclnnAdaptiveAvgPool2dBackward, "pooling",
-            (Offer{FLOATING, {Product::inference, Product::training, Product::a2, Product::a3}, NO_DTYPE, {Product::ascend950}}),
-            adaptive_avg_pool<2>, (In, gradOutput), (In, self), (Out, out))
-OPAPI_ENTRY(aclnnAdaptiveAvgPool3dBackward, "pooling", (Offer{FLOATING, {Product::a2, Product::a3}, NO_DTYPE, {Product::ascend950}}),
-            adaptive_avg_pool<3>, (In, gradOutput), (In, self), (Out, out))
+            (Offer{FLOATING, listed_products("adaptive_avg_pool2d"), NO_DTYPE, {Product::ascend950}}), adaptive_avg_pool<2>,
+            (In, gradOutput), (In, self), (Out, out))
+OPAPI_ENTRY(aclnnAdaptiveAvgPool3dBackward, "pooling",
+            (Offer{FLOATING, listed_products("adaptive_avg_pool3d"), NO_DTYPE, {Product::ascend950}}), adaptive_avg_pool<3>,
+            (In, gradOutput), (In, self), (Out, out))

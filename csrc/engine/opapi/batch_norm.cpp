@@ -47,6 +47,5 @@ Compute batch_norm_elemt(const Offer& offer, Named grad_out, Named input, Named 
 using namespace torch_aclnn::host;
 
 OPAPI_ENTRY(aclnnBatchNormElemtBackward, "normalisation",
-            (Offer{FLOATING, {Product::training, Product::a2, Product::a3}, NO_DTYPE, {Product::ascend950}}), batch_norm_elemt,
-            (In, gradOut), (In, input), (In, mean), (In, invstd), (OptIn, weight), (In, sumDy), (In, sumDyXmu), (NonConstIn, counter),
-            (Out, gradInput))
+            (Offer{FLOATING, listed_products("batch_norm_elemt"), NO_DTYPE, {Product::ascend950}}), batch_norm_elemt, (In, gradOut),
+            (In, input), (In, mean), (In, invstd), (OptIn, weight), (In, sumDy), (In, sumDyXmu), (NonConstIn, counter), (Out, gradInput))

@@ -1,7 +1,7 @@
 // Entry points on the kernels, a row each: what its pages list, the function that checks a call, and the parameters.
 //
-//     OPAPI_ENTRY(aclnnCircularPad2dBackward, "padding", (Offer{FLOATING, {Product::a2, Product::a3}}), (pad<Padding::circular, 2>),
-//                 (In, gradOutput), (In, self), (Ints, padding), (Out, gradInput))
+//     OPAPI_ENTRY(aclnnCircularPad2dBackward, "padding", (Offer{FLOATING, listed_products("circular_pad2d")}),
+//                 (pad<Padding::circular, 2>), (In, gradOutput), (In, self), (Ints, padding), (Out, gradInput))
 //
 // It exports aclnnCircularPad2dBackwardGetWorkspaceSize and aclnnCircularPad2dBackward; csrc/interface makes the header of the same row.
 // The kinds are those below; the names are those of the documents and appear in messages and in the trace.

@@ -80,9 +80,6 @@ Compute pad(const Offer& offer, Named grad_output, Named self, IntArray padding,
 }
 
 constexpr DTypes kWide = FLOAT | FLOAT16 | DOUBLE | COMPLEX;
-constexpr Products kEvery{Product::inference, Product::training, Product::a2, Product::a3};
-constexpr Products kTraining{Product::training, Product::a2, Product::a3};
-constexpr Products kA2{Product::a2, Product::a3};
 constexpr Products kNext{Product::ascend950};
 
 }  // namespace
@@ -95,11 +92,11 @@ using namespace torch_aclnn::host;
                 (Out, gradInput))
 
 // BF16 is listed for half of them; torch_npu passes it to all that it calls.
-PAD_BACKWARD(aclnnReplicationPad1dBackward, (Offer{kWide, kEvery, BF16, kNext}), replication, 1)
-PAD_BACKWARD(aclnnReplicationPad2dBackward, (Offer{kWide, kEvery, BF16, kNext}), replication, 2)
-PAD_BACKWARD(aclnnReplicationPad3dBackward, (Offer{kWide | BF16, kTraining, NO_DTYPE, kNext}), replication, 3)
-PAD_BACKWARD(aclnnReflectionPad1dBackward, (Offer{kWide | BF16, kEvery, NO_DTYPE, kNext}), reflection, 1)
-PAD_BACKWARD(aclnnReflectionPad2dBackward, (Offer{kWide, kEvery, BF16, kNext}), reflection, 2)
-PAD_BACKWARD(aclnnReflectionPad3dBackward, (Offer{kWide, kTraining, BF16, kNext}), reflection, 3)
-PAD_BACKWARD(aclnnCircularPad2dBackward, (Offer{FLOATING, kA2}), circular, 2)
-PAD_BACKWARD(aclnnCircularPad3dBackward, (Offer{FLOATING, kA2}), circular, 3)
+PAD_BACKWARD(aclnnReplicationPad1dBackward, (Offer{kWide, listed_products("replication_pad1d"), BF16, kNext}), replication, 1)
+PAD_BACKWARD(aclnnReplicationPad2dBackward, (Offer{kWide, listed_products("replication_pad2d"), BF16, kNext}), replication, 2)
+PAD_BACKWARD(aclnnReplicationPad3dBackward, (Offer{kWide | BF16, listed_products("replication_pad3d"), NO_DTYPE, kNext}), replication, 3)
+PAD_BACKWARD(aclnnReflectionPad1dBackward, (Offer{kWide | BF16, listed_products("reflection_pad1d"), NO_DTYPE, kNext}), reflection, 1)
+PAD_BACKWARD(aclnnReflectionPad2dBackward, (Offer{kWide, listed_products("reflection_pad2d"), BF16, kNext}), reflection, 2)
+PAD_BACKWARD(aclnnReflectionPad3dBackward, (Offer{kWide, listed_products("reflection_pad3d"), BF16, kNext}), reflection, 3)
+PAD_BACKWARD(aclnnCircularPad2dBackward, (Offer{FLOATING, listed_products("circular_pad2d")}), circular, 2)
+PAD_BACKWARD(aclnnCircularPad3dBackward, (Offer{FLOATING, listed_products("circular_pad3d")}), circular, 3)

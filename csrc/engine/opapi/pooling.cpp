@@ -1,4 +1,5 @@
 // The gradients of average pooling.
+#include "contract/limits.h"
 #include "engine/opapi/entry.h"
 #include "engine/opapi/planes.h"
 #include "engine/runtime/config/soc.h"
@@ -10,8 +11,6 @@ namespace torch_aclnn::host {
 namespace {
 
 constexpr int8_t kKeepDtype = 0, kUseHf32 = 3;
-constexpr int64_t kMaxChannels = 65535;
-constexpr int64_t kMaxDivisor = 255;
 
 struct AvgPool {
     Named grad_output, self;
@@ -89,7 +88,9 @@ Compute check_and_pool(const AvgPool& a) {
 }
 
 void require_listed_divisor(int64_t divisor) {
-    if (divisor < -kMaxDivisor || divisor > kMaxDivisor) refuse("divisorOverride", "a value in [-255, 255]", std::to_string(divisor));
+    constexpr int64_t kMax = kMaxDivisorOfAvgPool2d;
+    if (divisor < -kMax || divisor > kMax)
+        refuse("divisorOverride", "a value in [" + std::to_string(-kMax) + ", " + std::to_string(kMax) + "]", std::to_string(divisor));
 }
 
 void require_cube_math_type(const aclTensor& in, int8_t type) {
@@ -100,8 +101,8 @@ void require_cube_math_type(const aclTensor& in, int8_t type) {
 }
 
 void require_few_channels(const AvgPool& a) {
-    if (a.in().sizes[a.first_dim() - 1] > kMaxChannels)
-        refuse(a.self.name, "at most " + std::to_string(kMaxChannels) + " channels", to_string(a.in().sizes));
+    if (a.in().sizes[a.first_dim() - 1] > kMaxChannelsOfAvgPool2d)
+        refuse(a.self.name, "at most " + std::to_string(kMaxChannelsOfAvgPool2d) + " channels", to_string(a.in().sizes));
 }
 
 Compute avg_pool2d(const Offer& offer, Named grad_output, Named self, IntArray kernel_size, IntArray stride, IntArray padding,
@@ -128,10 +129,9 @@ Compute avg_pool3d(const Offer& offer, Named grad_output, Named self, IntArray k
 
 using namespace torch_aclnn::host;
 
-OPAPI_ENTRY(aclnnAvgPool2dBackward, "pooling",
-            (Offer{FLOATING, {Product::inference, Product::training, Product::a2, Product::a3}, NO_DTYPE, {Product::ascend950}}),
-            avg_pool2d, (In, gradOutput), (In, self), (Ints, kernelSize), (OptInts, stride), (Ints, padding), (Bool, ceilMode),
-            (Bool, countIncludePad), (Int, divisorOverride), (Int8, cubeMathType), (Out, gradInput))
-OPAPI_ENTRY(aclnnAvgPool3dBackward, "pooling", (Offer{FLOATING, {Product::a2, Product::a3}, NO_DTYPE, {Product::ascend950}}), avg_pool3d,
+OPAPI_ENTRY(aclnnAvgPool2dBackward, "pooling", (Offer{FLOATING, listed_products("avg_pool2d"), NO_DTYPE, {Product::ascend950}}), avg_pool2d,
+            (In, gradOutput), (In, self), (Ints, kernelSize), (OptInts, stride), (Ints, padding), (Bool, ceilMode), (Bool, countIncludePad),
+            (Int, divisorOverride), (Int8, cubeMathType), (Out, gradInput))
+OPAPI_ENTRY(aclnnAvgPool3dBackward, "pooling", (Offer{FLOATING, listed_products("avg_pool3d"), NO_DTYPE, {Product::ascend950}}), avg_pool3d,
             (In, gradOutput), (In, self), (Ints, kernelSize), (OptInts, stride), (Ints, padding), (Bool, ceilMode), (Bool, countIncludePad),
             (Int, divisorOverride), (Out, output))

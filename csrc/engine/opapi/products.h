@@ -1,26 +1,15 @@
 // What the published pages list of an entry point: on which products it is there, and with which data types.
 #pragma once
 
-#include <initializer_list>
-
+#include "contract/products.h"
 #include "engine/opapi/dtypes.h"
 #include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host {
 
-class Products {
-   public:
-    constexpr Products() = default;
-    constexpr Products(std::initializer_list<Product> products) {
-        for (const Product product : products) bits_ |= bit(product);
-    }
-    constexpr bool has(Product product) const { return (bits_ & bit(product)) != 0; }
-
-   private:
-    static constexpr unsigned bit(Product product) { return 1U << static_cast<unsigned>(product); }
-
-    unsigned bits_ = 0;
-};
+// For the rows, which are outside of the namespaces.
+using torch_aclnn::listed_products;
+using torch_aclnn::Products;
 
 // By the newest page, which is of 8.5.0.alpha001 unless the operator's own page (docs/operators) says another. What is assumed no page
 // lists, and torch_npu passes it; strict mode refuses it.

@@ -121,8 +121,7 @@ Compute max_unpool3d(const Offer& offer, Named grad_output, Named self, Named in
 
 using namespace torch_aclnn::host;
 
-OPAPI_ENTRY(aclnnMaxUnpool2dBackward, "pooling", (Offer{FLOAT | FLOAT16 | INTEGRAL | BOOL, {Product::training, Product::a2, Product::a3}}),
-            max_unpool2d, (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), (Out, out))
-OPAPI_ENTRY(aclnnMaxUnpool3dBackward, "pooling",
-            (Offer{FLOAT | FLOAT16 | DOUBLE | INTEGRAL, {Product::training, Product::a2, Product::a3}}), max_unpool3d, (In, gradOutput),
-            (In, self), (In, indices), (Ints, outputSize), (Ints, stride), (Ints, padding), (Out, out))
+OPAPI_ENTRY(aclnnMaxUnpool2dBackward, "pooling", (Offer{FLOAT | FLOAT16 | INTEGRAL | BOOL, listed_products("max_unpool2d")}), max_unpool2d,
+            (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), (Out, out))
+OPAPI_ENTRY(aclnnMaxUnpool3dBackward, "pooling", (Offer{FLOAT | FLOAT16 | DOUBLE | INTEGRAL, listed_products("max_unpool3d")}),
+            max_unpool3d, (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), (Ints, stride), (Ints, padding), (Out, out))

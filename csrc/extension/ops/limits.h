@@ -1,12 +1,12 @@
-// Limits of the entry points' documents that torch's functions do not have. Python has them from _C.
+// Whether a call is within the limits of the entry points' pages. Python has the numbers from _C.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
-namespace torch_aclnn {
+#include "contract/limits.h"
 
-constexpr int64_t kMaxDivisorOfAvgPool2d = 255, kMaxChannelsOfAvgPool2d = 65535;
+namespace torch_aclnn {
 
 template <int kDims>
 struct AvgPoolLimits {

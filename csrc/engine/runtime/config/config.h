@@ -4,13 +4,12 @@
 #include <cstddef>
 #include <string>
 
+#include "contract/products.h"
 #include "engine/runtime/visibility.h"
 
 namespace torch_aclnn::host {
 
-// The products that documents list operators for: Ascend310P, Ascend910A, Ascend910B1 to B4, Ascend910_93, Ascend310B, Ascend950.
-enum class Product { inference, training, a2, a3, edge, ascend950 };
-constexpr Product kProducts[] = {Product::inference, Product::training, Product::a2, Product::a3, Product::edge, Product::ascend950};
+using torch_aclnn::Product;  // for `using namespace torch_aclnn::host`
 
 // The engine's settings, read from the environment once, at first use (docs/environment.md lists the variables).
 struct Config {
