@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 from torch_aclnn.host import is_active
-from torch_aclnn.host.paths import python_packages
+from torch_aclnn.loading.paths import python_packages
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,8 @@ import sys
 from importlib.machinery import ModuleSpec
 
 import pytest
-from torch_aclnn.host import import_hook
-from torch_aclnn.host.paths import python_packages
+from torch_aclnn.loading import import_hook
+from torch_aclnn.loading.paths import python_packages
 from torch_aclnn_import_hook import Finder
 
 

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from torch_aclnn.host.paths import python_packages
+from torch_aclnn.loading.paths import python_packages
 
 from support.subprocesses import output_of
 

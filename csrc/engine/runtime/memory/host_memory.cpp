@@ -1,5 +1,7 @@
 // Host memory that is known to the runtime: pinned on an NPU, ordinary here.
 
+#include <algorithm>
+
 #include "engine/runtime/call/faultable.h"
 #include "engine/runtime/call/traced.h"
 #include "engine/runtime/error/error.h"
@@ -34,8 +36,7 @@ extern "C" aclError aclrtMallocHost(void** hostPtr, size_t size) {
         [&] {
             require_pointer("hostPtr", hostPtr);
             if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
-            if (size > SIZE_MAX - kAlignment) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "a number of whole pages", text(size));
-            SystemMemory memory = allocate_system_memory(round_up(size, kAlignment), kAlignment);
+            SystemMemory memory = allocate_system_memory(std::max(size, round_up(size, kAlignment)), kAlignment);
             poison_if_wanted(memory.get(), size);
             host_memory().add({reinterpret_cast<uintptr_t>(memory.get()), size, -1, true});
             *hostPtr = memory.release();
