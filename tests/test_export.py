@@ -1,10 +1,13 @@
 """torch.export and make_fx: programs with dynamic sizes, run on other sizes."""
 
+import copy
+
 import torch_aclnn
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.export import Dim
+from torch.fx.experimental.optimization import fuse
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch_aclnn._operators import OPERATORS
 
@@ -105,3 +108,29 @@ def test_symbolic_trace_records_the_functions_as_they_stand(device):
     assert called == ["replication_pad2d", "avg_pool2d", "adaptive_avg_pool2d"]
     x = torch.randn(2, 3, 8, 6, device=device)
     assert torch.equal(gradient(graph, x), gradient(model, x))
+
+
+def make_network() -> nn.Sequential:
+    return nn.Sequential(nn.ReplicationPad2d(1), nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.AvgPool2d(2), nn.BatchNorm2d(4, momentum=None))
+
+
+def test_symbolic_trace_of_a_converted_model_leaves_batch_norm_its_mode_and_statistics(device):
+    theirs = make_network()
+    ours = torch_aclnn.convert(copy.deepcopy(theirs), batch_norm=True).to(device)
+    traced = torch.fx.symbolic_trace(ours)
+    assert traced.get_submodule("4").num_batches_tracked == 0  # tracing counts no batch
+    for train in (True, True, False):
+        x = torch.randn(2, 3, 8, 6)
+        outputs = traced.train(train)(x.to(device)), theirs.train(train)(x)
+        torch.testing.assert_close(outputs[0].cpu(), outputs[1], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close({k: v.cpu() for k, v in traced.state_dict().items()}, theirs.state_dict(), rtol=1e-4, atol=1e-5)
+
+
+def test_fuse_takes_a_converted_model_and_fuses_a_reverted_one(device):
+    model = torch_aclnn.convert(make_network(), batch_norm=True).eval().to(device)
+    x = torch.randn(2, 3, 8, 6, device=device)
+    expected, count = model(x), lambda fused: sum(isinstance(m, nn.BatchNorm2d) for m in fused.modules())
+    as_converted, as_reverted = fuse(model), fuse(torch_aclnn.revert(copy.deepcopy(model)))
+    assert (count(as_converted), count(as_reverted)) == (2, 1)
+    for fused in (as_converted, as_reverted):
+        torch.testing.assert_close(fused(x), expected, rtol=1e-4, atol=1e-5)

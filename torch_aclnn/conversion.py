@@ -31,7 +31,8 @@ def convert(module: _Module, batch_norm: bool | None = None) -> _Module:
 
     They are turned in place: parameters, buffers, hooks and their handles, training mode, device and the names in ``state_dict`` stay, and
     an optimizer or another reference to a module stays valid. Subclasses, whose forward may differ, are left alone. A converted model
-    can be compiled, exported and traced, but not scripted (:func:`torch.jit.script`). :func:`revert` turns it back.
+    can be compiled, exported and traced, but not scripted (:func:`torch.jit.script`), and what looks for torch's own classes, such as the
+    fusion of batch norm into convolutions, leaves ours as they are. :func:`revert` turns it back.
 
     Batch norm costs launches: a float32 BatchNorm2d in training takes 3 for forward and backward as torch_npu runs it (``aclnnBatchNorm``,
     ``aclnnBatchNormBackward`` and the count of batches), and 6 once converted, because the statistics and the sums of the backward, the

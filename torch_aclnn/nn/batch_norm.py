@@ -3,6 +3,7 @@
 import inspect
 from typing import Any
 
+import torch
 from torch_aclnn import functional
 from torch import Tensor, nn
 from torch_aclnn.nn._calls import TypedCall
@@ -13,6 +14,9 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"]
 class _BatchNorm(TypedCall, nn.modules.batchnorm._BatchNorm):
     def forward(self, input: Tensor) -> Tensor:
         """Normalise each channel, and in training mode move the running statistics."""
+        if isinstance(input, torch.fx.Proxy) and isinstance(input.tracer, torch.fx.Tracer) and input.tracer.root is not self:
+            # A call of the module is recorded, as of torch's own, so that its mode and its statistics remain the module's.
+            return input.tracer.create_proxy("call_module", input.tracer.path_of_module(self), (input,), {})
         self._check_input_dim(input)
         running = (self.running_mean, self.running_var) if self.track_running_stats or not self.training else (None, None)
         use_batch_statistics = self.training or self.running_mean is None
