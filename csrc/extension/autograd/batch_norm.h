@@ -24,7 +24,7 @@ at::Tensor train_batch_norm(const BatchNormArguments& arguments);
 // Of input, weight and bias; undefined where not wanted.
 using BatchNormGradients = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
-double elements_of_channel(const at::Tensor& input);
+c10::SymInt elements_of_channel(const at::Tensor& input);
 
 // The gradient of the input, through the dispatcher, from the sums over the batch of dy and of dy * (x - mean).
 at::Tensor elementwise_of_batch(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,

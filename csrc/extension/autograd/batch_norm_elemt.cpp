@@ -4,7 +4,6 @@
 #include <ATen/ops/ones_like.h>
 #include <torch/library.h>
 
-#include <algorithm>
 #include <tuple>
 
 #include "extension/autograd/per_channel.h"
@@ -12,8 +11,10 @@
 namespace torch_aclnn {
 
 // The result is ((dy - sum_dy/n) - (x - mean) * slope) * scale, with slope = invstd^2 * sum_dy_xmu/n and scale = invstd * weight.
-BatchNormElemtArguments differentiate_batch_norm_elemt(const at::Tensor& gradient, const BatchNormElemtArguments& arguments) {
-    const auto& [dy, x, mean, invstd, weight, sum_dy, sum_dy_xmu, count] = arguments;
+variable_list BatchNormElemtArguments::operator()(const variable_list& gradients, const Wanted&) const {
+    const at::Tensor& gradient = gradients[0];
+    if (!gradient.defined()) return variable_list(8);
+    const at::Tensor &dy = grad_out, &x = input;
     const auto type = mean.scalar_type();
     const at::Tensor n = count.sum(), gamma = weight.defined() ? weight.to(invstd.scalar_type()) : at::ones_like(invstd);
     const at::Tensor slope = invstd.square() * sum_dy_xmu / n, scale = invstd * gamma;
@@ -32,18 +33,12 @@ BatchNormElemtArguments differentiate_batch_norm_elemt(const at::Tensor& gradien
             at::Tensor()};
 }
 
-BatchNormElemtBackwardNode::BatchNormElemtBackwardNode(const BatchNormElemtArguments& arguments) {
-    std::transform(arguments.begin(), arguments.end(), arguments_.begin(),
-                   [](const at::Tensor& tensor) { return torch::autograd::SavedVariable(tensor, /*is_output=*/false); });
-    set_next_edges(std::apply([](const auto&... tensors) { return torch::autograd::collect_next_edges(tensors...); }, arguments));
-}
-
 // For the functions in Python, whose derivative is this one too. It is made of torch's operators, which torch.func and torch.compile know.
 static std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> derivative(
     const at::Tensor& gradient, const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
     const std::optional<at::Tensor>& weight, const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu, const at::Tensor& count) {
-    const auto result =
-        differentiate_batch_norm_elemt(gradient, {grad_out, input, mean, invstd, weight.value_or(at::Tensor()), sum_dy, sum_dy_xmu, count});
+    const BatchNormElemtArguments arguments{grad_out, input, mean, invstd, weight.value_or(at::Tensor()), sum_dy, sum_dy_xmu, count};
+    const variable_list result = arguments({gradient}, Wanted{});
     return {result[0], result[1], result[2], result[3], result[4], result[5], result[6]};
 }
 
@@ -52,20 +47,6 @@ TORCH_LIBRARY_FRAGMENT(torch_aclnn, m) {
         "_batch_norm_elemt_backward_derivative(Tensor gradient, Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, "
         "Tensor sum_dy, Tensor sum_dy_xmu, Tensor count) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
         derivative);
-}
-
-torch::autograd::variable_list BatchNormElemtBackwardNode::differentiate(const torch::autograd::variable_list& gradients) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    BatchNormElemtArguments arguments;
-    std::transform(arguments_.begin(), arguments_.end(), arguments.begin(), [](const auto& saved) { return saved.unpack(); });
-    if (!gradients[0].defined()) return torch::autograd::variable_list(arguments.size());
-    const BatchNormElemtArguments result = differentiate_batch_norm_elemt(gradients[0], arguments);
-    return {result.begin(), result.end()};
-}
-
-void BatchNormElemtBackwardNode::release_variables() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (auto& saved : arguments_) saved.reset_data();
 }
 
 }  // namespace torch_aclnn

@@ -1,29 +1,24 @@
-// The derivative of the element-wise part of batch norm's backward.
+// The element-wise part of batch norm's backward, and its derivative.
 #pragma once
-
-#include <torch/csrc/autograd/saved_variable.h>
-
-#include <array>
 
 #include "extension/autograd/node.h"
 
 namespace torch_aclnn {
 
-// grad_out, input, mean, invstd, weight (undefined stands for ones), sum_dy, sum_dy_xmu, count
-using BatchNormElemtArguments = std::array<at::Tensor, 8>;
+// The arguments of batch_norm_elemt_backward, which are all that its derivative needs.
+struct BatchNormElemtArguments {
+    static constexpr const char* kName = "BatchNormElemtBackwardBackward";
 
-// The gradients of the arguments, for a gradient of the result; that of count is undefined, because it is no variable.
-BatchNormElemtArguments differentiate_batch_norm_elemt(const at::Tensor& gradient, const BatchNormElemtArguments& arguments);
+    at::Tensor grad_out, input, mean, invstd;
+    at::Tensor weight;  // undefined means ones
+    at::Tensor sum_dy, sum_dy_xmu, count;
 
-class BatchNormElemtBackwardNode final : public DerivativeNode {
-   public:
-    explicit BatchNormElemtBackwardNode(const BatchNormElemtArguments& arguments);
-    std::string name() const override { return "BatchNormElemtBackwardBackward"; }
-    torch::autograd::variable_list differentiate(const torch::autograd::variable_list& gradients) override;
-    void release_variables() override;
+    static auto fields(auto& self) {
+        return std::tie(self.grad_out, self.input, self.mean, self.invstd, self.weight, self.sum_dy, self.sum_dy_xmu, self.count);
+    }
 
-   private:
-    std::array<torch::autograd::SavedVariable, 8> arguments_;
+    // The gradients of the arguments; that of count is undefined, because it is no variable.
+    variable_list operator()(const variable_list& gradients, const Wanted& wanted) const;
 };
 
 }  // namespace torch_aclnn

@@ -3,6 +3,7 @@
 //   struct FooMap {
 //       using Operator = rows::Foo;
 //       <copies of the arguments>
+//       static auto fields(auto& self);                                      // of these, in the order of declaration
 //       at::Tensor forward(const at::Tensor& input) const;                   // torch's function
 //       at::Tensor backward(const at::Tensor& grad_output, c10::SymIntArrayRef input_size) const;  // the operator
 //   };
@@ -16,43 +17,37 @@ template <class Map>
 at::Tensor differentiable_forward(const at::Tensor& input, const Map& map);
 
 template <class Map>
-class NodeOfForward final : public DerivativeNode {
-   public:
-    NodeOfForward(const Map& map, const at::Tensor& input) : map_(map), input_size_(input.sym_sizes().begin(), input.sym_sizes().end()) {
-        set_next_edges(torch::autograd::collect_next_edges(input));
-    }
-    std::string name() const override { return Map::Operator::kForwardNode; }
-    torch::autograd::variable_list differentiate(const torch::autograd::variable_list& gradients) override {
-        const at::Tensor& grad_output = gradients[0];
-        return {grad_output.defined() ? map_.backward(grad_output, input_size_) : at::Tensor()};
-    }
+struct DerivativeOfForward {
+    static constexpr const char* kName = Map::Operator::kForwardNode;
 
-   private:
-    Map map_;
-    c10::SymDimVector input_size_;
+    Map map;
+    c10::SymDimVector input_size;
+
+    static auto fields(auto& self) { return std::tie(self.map, self.input_size); }
+    variable_list operator()(const variable_list& gradients, const Wanted&) const {
+        const at::Tensor& grad_output = gradients[0];
+        return {grad_output.defined() ? map.backward(grad_output, input_size) : at::Tensor()};
+    }
 };
 
 template <class Map>
-class NodeOfBackward final : public DerivativeNode {
-   public:
-    NodeOfBackward(const Map& map, const at::Tensor& grad_output) : map_(map) {
-        set_next_edges(torch::autograd::collect_next_edges(grad_output));
-    }
-    std::string name() const override { return Map::Operator::kBackwardNode; }
-    torch::autograd::variable_list differentiate(const torch::autograd::variable_list& gradients) override {
-        const at::Tensor& grad_grad_input = gradients[0];
-        return {grad_grad_input.defined() ? differentiable_forward(grad_grad_input, map_) : at::Tensor()};
-    }
+struct DerivativeOfBackward {
+    static constexpr const char* kName = Map::Operator::kBackwardNode;
 
-   private:
-    Map map_;
+    Map map;
+
+    static auto fields(auto& self) { return std::tie(self.map); }
+    variable_list operator()(const variable_list& gradients, const Wanted&) const {
+        const at::Tensor& grad_grad_input = gradients[0];
+        return {grad_grad_input.defined() ? differentiable_forward(grad_grad_input, map) : at::Tensor()};
+    }
 };
 
 template <class Map>
 at::Tensor differentiable_forward(const at::Tensor& input, const Map& map) {
     if (!records(input)) return map.forward(input);
     refuse_tangents(Map::Operator::kForwardNode, input);
-    return record<NodeOfForward<Map>>([&] { return map.forward(input); }, map, input);
+    return record([&] { return map.forward(input); }, DerivativeOfForward<Map>{map, c10::SymDimVector(input.sym_sizes())}, input);
 }
 
 }  // namespace torch_aclnn

@@ -2,8 +2,11 @@
 // forward of torch, and the operator.
 #pragma once
 
+#include <ATen/ops/_adaptive_avg_pool2d.h>
+#include <ATen/ops/_adaptive_avg_pool3d.h>
 #include <c10/util/SmallVector.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "extension/autograd/linear.h"
@@ -23,6 +26,9 @@ struct AvgPoolMap {
     bool ceil_mode, count_include_pad;
     std::optional<int64_t> divisor_override;
 
+    static auto fields(auto& self) {
+        return std::tie(self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override);
+    }
     at::Tensor forward(const at::Tensor& input) const {
         const auto pool = [&](const at::Tensor& values) {
             return Row::kForward(values, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
@@ -58,7 +64,16 @@ struct AdaptiveAvgPoolMap {
 
     c10::SymDimVector output_size;
 
-    at::Tensor forward(const at::Tensor& input) const { return Row::kForward(input, output_size); }
+    static auto fields(auto& self) { return std::tie(self.output_size); }
+    at::Tensor forward(const at::Tensor& input) const {
+        // torch_npu's kernel of the function takes no symbols, that of the operator in it does.
+        const bool is_symbolic = std::any_of(output_size.begin(), output_size.end(), [](const auto& size) { return size.is_symbolic(); });
+        if (!is_symbolic) return Row::kForward(input, output_size);
+        if constexpr (Row::kDims == 2)
+            return at::_adaptive_avg_pool2d_symint(input, output_size);
+        else
+            return at::_adaptive_avg_pool3d_symint(input, output_size);
+    }
     at::Tensor backward(const at::Tensor& grad_output, c10::SymIntArrayRef input_size) const {
         static const auto op = find_operator_of_package<at::Tensor(const at::Tensor&, c10::SymIntArrayRef)>(Row::kQualifiedOp);
         return op.call(grad_output, input_size);
@@ -71,6 +86,7 @@ struct PadMap {
 
     c10::SymDimVector padding;  // left, right, top, bottom, front, back
 
+    static auto fields(auto& self) { return std::tie(self.padding); }
     at::Tensor forward(const at::Tensor& input) const { return Row::kForward(input, padding); }
     at::Tensor backward(const at::Tensor& grad_output, c10::SymIntArrayRef input_size) const {
         using Signature = at::Tensor(const at::Tensor&, c10::SymIntArrayRef, c10::SymIntArrayRef);

@@ -9,11 +9,16 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
 
+#include <array>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
+#include "extension/autograd/compiled_autograd.h"
 #include "torch_compatibility.h"
 
 namespace torch_aclnn {
@@ -50,28 +55,113 @@ void refuse_tangents(const char* name, const Arguments&... arguments) {
                                 "call torch_aclnn.functional inside the forward-mode level, where it is torch's own function");
 }
 
-// Gradients have the types of the forward's tensors, whatever autocast asks for around the backward.
-class DerivativeNode : public torch::autograd::Node {
+// Which inputs' gradients are asked for.
+using Wanted = std::array<bool, 8>;
+
+inline torch::autograd::SavedVariable keep(const at::Tensor& tensor) {
+    return {tensor, /*is_output=*/false};
+}
+template <class T>
+T keep(const T& value) {
+    return value;
+}
+inline at::Tensor unpack(const torch::autograd::SavedVariable& kept) {
+    return kept.unpack();
+}
+template <class T>
+const T& unpack(const T& kept) {
+    return kept;
+}
+inline void release(torch::autograd::SavedVariable& kept) {
+    kept.reset_data();
+}
+template <class T>
+void release(const T&) {}
+
+// The node of a derivative, which is an aggregate of tensors, sizes and numbers, with its members as `fields` in the order of declaration:
+//
+//   struct FooDerivative {
+//       static constexpr const char* kName = "FooBackward";  // what autograd shows as grad_fn
+//       at::Tensor factor;
+//       c10::SymDimVector size;
+//       static auto fields(auto& self) { return std::tie(self.factor, self.size); }
+//       variable_list operator()(const variable_list& gradients, const Wanted& wanted) const;
+//   };
+//
+// The node keeps tensors as autograd does: changes in place are noticed, hooks of saved tensors are called. A field may be a struct with
+// fields of its own, which are no tensors.
+template <class Derivative>
+class DerivativeNode final : public torch::autograd::Node {
    public:
-    torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) final {
-        const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
-        return differentiate(gradients);
+    DerivativeNode(const Derivative& derivative, torch::autograd::edge_list&& inputs)
+        : Node(std::move(inputs)), kept_(keep_fields(derivative)) {}
+
+    std::string name() const override { return Derivative::kName; }
+
+    variable_list apply(variable_list&& gradients) override { return differentiate(derivative(), gradients, wanted()); }
+
+    void release_variables() override {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        std::apply([](auto&... kept) { (release(kept), ...); }, kept_);
+    }
+
+    void compiled_args(CompiledNodeArgs& arguments) const override {
+        std::apply([&](const auto&... kept) { (visit_parts(kept, CollectPart{arguments}), ...); }, kept_);
+    }
+
+    variable_list apply_with_saved(const variable_list& gradients, SwapSavedVariables& saved) override {
+        std::apply([&](auto&... kept) { (visit_parts(kept, [&](auto& part) { saved.before(part); }), ...); }, kept_);
+        const PackedArguments packed = pack(derivative(), wanted());
+        std::apply([&](auto&... kept) { (visit_parts(kept, [&](auto& part) { saved.after(part); }), ...); }, kept_);
+        const auto replay = [](const variable_list& all, const std::vector<c10::IValue>& values) {
+            const auto [derivative, wanted] = unpack_arguments<Derivative, Wanted>(values);
+            return differentiate(derivative, all, wanted);
+        };
+        static const std::string function = bind_function(saved, Derivative::kName, replay, packed.types);
+        return call_function(saved, function, gradients, packed.values, next_edges());
     }
 
    private:
-    virtual torch::autograd::variable_list differentiate(const torch::autograd::variable_list& gradients) = 0;
+    static auto keep_fields(const Derivative& derivative) {
+        return std::apply([](const auto&... fields) { return std::tuple(keep(fields)...); }, Derivative::fields(derivative));
+    }
+
+    // Gradients have the types of the forward's tensors, whatever autocast asks for around the backward.
+    static variable_list differentiate(const Derivative& derivative, const variable_list& gradients, const Wanted& wanted) {
+        const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
+        return derivative(gradients, wanted);
+    }
+
+    // Autograd's threads may share a node, and one may release what another is about to unpack.
+    Derivative derivative() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return std::apply([](const auto&... kept) { return Derivative{unpack(kept)...}; }, kept_);
+    }
+
+    Wanted wanted() const {
+        Wanted result{};
+        for (uint32_t i = 0; i < num_outputs(); ++i) result.at(i) = task_should_compute_output(i);
+        return result;
+    }
+
+    decltype(keep_fields(std::declval<const Derivative&>())) kept_;
 };
 
-// Computes a result outside autograd and makes a Node of its derivative, from `arguments`.
-template <class Node, class Compute, class... Arguments>
-at::Tensor record(const Compute& compute, Arguments&&... arguments) {
-    const auto node = make_node<Node>(std::forward<Arguments>(arguments)...);
+// Gives a result, which was computed outside autograd, its derivative by the tensors among `inputs`.
+template <class Derivative, class... Inputs>
+void set_derivative(const at::Tensor& result, const Derivative& derivative, const Inputs&... inputs) {
+    torch::autograd::set_history(result, make_node<DerivativeNode<Derivative>>(derivative, torch::autograd::collect_next_edges(inputs...)));
+}
+
+// Computes a result outside autograd and gives it its derivative.
+template <class Compute, class Derivative, class... Inputs>
+at::Tensor record(const Compute& compute, const Derivative& derivative, const Inputs&... inputs) {
     at::Tensor result;
     {
         const at::AutoDispatchBelowADInplaceOrView guard;
         result = compute();
     }
-    torch::autograd::set_history(result, node);
+    set_derivative(result, derivative, inputs...);
     return result;
 }
 

@@ -31,7 +31,7 @@ struct AdaptiveAvgPoolBackward : PlaneGradient<Row> {
     at::Tensor record(const Compute& compute) const {
         using Map = AdaptiveAvgPoolMap<Row>;
         const c10::SymIntArrayRef pooled = grad_output.sym_sizes().slice(this->first_of_plane());
-        return torch_aclnn::record<NodeOfBackward<Map>>(compute, Map{c10::SymDimVector(pooled)}, grad_output);
+        return torch_aclnn::record(compute, DerivativeOfBackward<Map>{{c10::SymDimVector(pooled)}}, grad_output);
     }
 
     void run_npu(const at::Tensor& grad_input) const {

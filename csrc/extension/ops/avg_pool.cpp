@@ -88,7 +88,7 @@ struct AvgPoolBackward : PlaneGradient<Row> {
         const auto copy = [](at::IntArrayRef values) { return PlaneValues(values.begin(), values.end()); };
         const AvgPoolMap<Row> map{copy(kernel_size), copy(effective_stride()), copy(padding),
                                   ceil_mode,         count_include_pad,        divisor_override};
-        return torch_aclnn::record<NodeOfBackward<AvgPoolMap<Row>>>(compute, map, grad_output);
+        return torch_aclnn::record(compute, DerivativeOfBackward<AvgPoolMap<Row>>{map}, grad_output);
     }
 
     void run_npu(const at::Tensor& grad_input) const {

@@ -37,7 +37,7 @@ BatchNormGradients of_empty_batch(const at::Tensor& input, const at::Tensor& mea
 BatchNormGradients backward_off_npu(const at::Tensor& grad_output, const at::Tensor& input, const std::optional<at::Tensor>& weight,
                                     const at::Tensor& mean, const at::Tensor& invstd, double eps, std::array<bool, 3> wanted) {
     check(grad_output, input, weight.value_or(at::Tensor()), mean, invstd);
-    if (input.numel() == 0) return of_empty_batch(input, mean, wanted);
+    if (input.sym_numel() == 0) return of_empty_batch(input, mean, wanted);
     const auto [unused, grad_weight, grad_bias] =
         at::native_batch_norm_backward(grad_output, input, weight, {}, {}, mean, invstd, /*train=*/true, eps, {false, true, true});
     const at::Tensor &sum_dy = grad_bias, sum_dy_xmu = grad_weight / invstd;
@@ -59,7 +59,7 @@ BatchNormGradients backward_on_npu(const at::Tensor& grad_output, const at::Tens
     call(reduce, grad_output, input, mean, invstd, scale, wanted[0], wanted[1], wanted[2], sum_dy, sum_dy_xmu, grad_weight, grad_bias);
     if (!wanted[0]) return {at::Tensor(), grad_weight, grad_bias};
     const at::Tensor grad_input = empty_on_npu(input, input.sizes()), count = empty_on_npu(mean, {1});
-    fill(count, elements_of_channel(input));
+    fill(count, static_cast<double>(elements_of_channel(input).expect_int()));
     call_batch_norm_elemt_backward({grad_output, input, mean, invstd, scale, sum_dy, sum_dy_xmu, count}, grad_input);
     return {grad_input, grad_weight, grad_bias};
 }

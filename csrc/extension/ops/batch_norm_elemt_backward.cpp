@@ -66,7 +66,9 @@ struct BatchNormElemtBackward {
     BatchNormElemtArguments arguments() const { return {grad_out, input, mean, invstd, weight_or_undefined(), sum_dy, sum_dy_xmu, count}; }
     template <class Compute>
     at::Tensor record(const Compute& compute) const {
-        return torch_aclnn::record<BatchNormElemtBackwardNode>(compute, arguments());
+        const BatchNormElemtArguments all = arguments();
+        return std::apply([&](const auto&... tensors) { return torch_aclnn::record(compute, all, tensors...); },
+                          BatchNormElemtArguments::fields(all));
     }
     void run_npu(const at::Tensor& grad_input) const;
     void run_cpu(const at::Tensor& grad_input) const;

@@ -66,7 +66,8 @@ struct MaxUnpoolBackward {
     }
     template <class Compute>
     at::Tensor record(const Compute& compute) const {
-        return torch_aclnn::record<MaxUnpoolBackwardNode<Row>>(compute, grad_output, indices);
+        return torch_aclnn::record(compute, MaxUnpoolBackwardDerivative<Row>{indices, c10::SymDimVector(grad_output.sym_sizes())},
+                                   grad_output);
     }
 
     void run_npu(const at::Tensor& grad_input) const {

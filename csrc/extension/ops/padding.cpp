@@ -60,7 +60,7 @@ struct PadBackward : PlaneGradient<Row> {
 
     template <class Compute>
     at::Tensor record(const Compute& compute) const {
-        return torch_aclnn::record<NodeOfBackward<PadMap<Row>>>(compute, PadMap<Row>{c10::SymDimVector(padding)}, grad_output);
+        return torch_aclnn::record(compute, DerivativeOfBackward<PadMap<Row>>{{c10::SymDimVector(padding)}}, grad_output);
     }
 
     void run_npu(const at::Tensor& grad_input) const {
