@@ -35,6 +35,14 @@ def test_save_on_cpu(device, case):
         assert torch.equal(gradient(case.ours, *inputs), expected)
 
 
+@for_each_function
+def test_nodes_are_those_of_torchs_class(device, case):
+    x, *others = case.inputs(device)
+    y = case.ours(x.requires_grad_(), *others)
+    (gradient,) = torch.autograd.grad(y, x, torch.ones_like(y).requires_grad_(), create_graph=True)
+    assert isinstance(y.grad_fn, graph.Node) and isinstance(gradient.grad_fn, graph.Node)
+
+
 @pytest.mark.parametrize("use_reentrant", [True, False])
 @for_each_function
 def test_checkpoint(device, case, use_reentrant):

@@ -11,6 +11,9 @@ def last_loop() -> str:
 def is_offered(operator: str, /) -> bool:
     """Return whether the product behind ``npu`` has the operator's entry point; the device must have been initialised."""
 
+class Node:
+    """The type of a ``grad_fn`` that is written in C++ and of which torch was not told: those of this package, and others' too."""
+
 # Limits of the documents, which torch's functions do not have.
 MAX_DIVISOR_OF_AVG_POOL2D: int
 MAX_CHANNELS_OF_AVG_POOL2D: int

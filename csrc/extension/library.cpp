@@ -5,6 +5,7 @@
 
 #include "contract/limits.h"
 #include "extension/python/functions.h"
+#include "extension/python/node_type.h"
 #include "kernels/separable/choose.h"
 #include "kernels/simd/isa.h"
 
@@ -32,9 +33,12 @@ PyMODINIT_FUNC PyInit__C() {
         return nullptr;
     }
     PyObject* created = PyModule_Create(&module);
-    const bool is_complete = created != nullptr && PyModule_AddFunctions(created, torch_aclnn::functions()) == 0 &&
+    PyObject* const node = torch_aclnn::node_type();
+    const bool is_complete = created != nullptr && PyModule_AddFunctions(created, torch_aclnn::functions()) == 0 && node != nullptr &&
+                             PyModule_AddObjectRef(created, "Node", node) == 0 &&
                              PyModule_AddIntConstant(created, "MAX_DIVISOR_OF_AVG_POOL2D", torch_aclnn::kMaxDivisorOfAvgPool2d) == 0 &&
                              PyModule_AddIntConstant(created, "MAX_CHANNELS_OF_AVG_POOL2D", torch_aclnn::kMaxChannelsOfAvgPool2d) == 0;
+    Py_XDECREF(node);
     if (!is_complete) Py_CLEAR(created);
     return created;
 }

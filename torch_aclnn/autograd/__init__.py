@@ -6,6 +6,8 @@ that can be differentiated again. The functions in :mod:`torch_aclnn.functional`
 
 from typing import TYPE_CHECKING, Any
 
+import torch
+from torch_aclnn import _C
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.autograd import _fake  # noqa: F401  (registers)
 from torch_aclnn.autograd._batch_norm import BatchNorm, BatchNormElemtBackward
@@ -28,6 +30,9 @@ for _operator in OPERATORS:
         for _name in (_operator.forward_class, f"{_operator.forward_class}Backward"):
             globals()[_name] = of_name(_name)
             __all__.append(_name)
+
+
+torch.autograd.graph.Node.register(_C.Node)  # of what functions in C++ record, torch's class knows its own alone
 
 
 def __dir__() -> list[str]:
