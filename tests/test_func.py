@@ -5,8 +5,9 @@ import pytest
 import torch
 from torch import Tensor, func, nn
 from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
 
-from support.functions import for_each_function
+from support.functions import for_each_function, for_each_traced_function
 from support.marks import skip_with
 
 
@@ -82,6 +83,46 @@ def test_vmap_maps_each_tensor_or_some(device, case):
         stacked = [torch.stack([a, b], -1) if flag else a for a, b, flag in zip(first, second, flags, strict=True)]
         loop = [case.ours(*(b if flag and i else a for a, b, flag in zip(first, second, flags, strict=True))) for i in range(2)]
         close(func.vmap(case.ours, in_dims=tuple(-1 if flag else None for flag in flags))(*stacked), torch.stack(loop))
+
+
+FUNCTIONALISED = {
+    "functionalize": lambda f, x: func.functionalize(f)(x),
+    "functionalize of grad": lambda f, x: func.functionalize(func.grad(scalar(f)))(x),
+    "grad of functionalize": lambda f, x: func.grad(func.functionalize(scalar(f)))(x),
+    "functionalize of vmap": lambda f, x: func.functionalize(func.vmap(f))(torch.stack([x, -x])),
+    "make_fx": lambda f, x: make_fx(func.functionalize(f, remove="mutations_and_views"))(x)(x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop", "ignore:Attempted to insert a get_attr Node")
+@pytest.mark.parametrize("transform", FUNCTIONALISED)
+@for_each_traced_function
+def test_functionalised_functions_equal_those_of_torch(device, case, transform):
+    ours, theirs = both(case, device)
+    close(FUNCTIONALISED[transform](*ours), FUNCTIONALISED[transform](*theirs))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_functionalised_batch_norm_moves_its_statistics(device, training):
+    ours, theirs, x = torch_aclnn.nn.BatchNorm1d(3).to(device).train(training), nn.BatchNorm1d(3).train(training), torch.randn(4, 3)
+    close(func.functionalize(ours)(x.to(device)), theirs(x))
+    close(ours.running_var, theirs.running_var)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("half_parameters", [False, True])
+def test_vmap_refuses_running_statistics_that_are_not_mapped(device, nested, half_parameters):
+    layer, x = torch_aclnn.nn.BatchNorm2d(3).to(device), torch.randn(5, 2, 3, 4, 4, device=device)
+    layer = layer.half() if half_parameters else layer
+    function, x = (func.vmap(layer), torch.stack([x, x])) if nested else (layer, x)
+    with pytest.raises(
+        RuntimeError, match=r"batch_norm: running_mean: expected a tensor that torch\.vmap maps .* `track_running_stats=False`"
+    ):
+        func.vmap(function)(x)
+    assert torch.equal(layer.running_mean.cpu(), torch.zeros(3).to(layer.running_mean.dtype)) and torch.equal(
+        layer.running_var.cpu(), torch.ones(3).to(layer.running_var.dtype)
+    )
+    assert func.vmap(layer.eval())(torch.randn(5, 2, 3, 4, 4, device=device).to(layer.running_mean.dtype)).shape == (5, 2, 3, 4, 4)
 
 
 def make_model(library) -> nn.Module:

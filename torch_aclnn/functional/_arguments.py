@@ -165,9 +165,20 @@ def is_ours(name: str, within_limits: bool, *tensors: Tensor | None) -> bool:
 
     It can within the limits of its document, on ``cpu`` and on ``npu`` where the product offers its entry point, and without forward-mode
     derivatives. What :func:`torch.jit.trace` records is torch's too: it gets saved, or exported to ONNX, and runs where this package may
-    not be.
+    not be. So is what :func:`torch.func.functionalize` rewrites, which takes no ``torch.autograd.Function``.
     """
     devices = {t.device.type for t in tensors if t is not None}
     is_offered = "npu" not in devices or torch.compiler.is_compiling() or _C.is_offered(name)  # the compiler cannot look into _C
     has_kernels = within_limits and devices <= {"npu", "cpu"} and is_offered
-    return has_kernels and forward_ad._current_level < 0 and not torch.jit.is_tracing()  # type: ignore[attr-defined]
+    return has_kernels and is_for_functions()
+
+
+def is_for_functions() -> bool:
+    """Return whether the call may go to a ``torch.autograd.Function``, of which torch takes none in these modes."""
+    if forward_ad._current_level >= 0 or torch.jit.is_tracing():  # type: ignore[attr-defined]
+        return False
+    if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():
+        return True
+    functorch = torch._C._functorch
+    levels = functorch.get_interpreter_stack() or ()
+    return all(level.key() != functorch.TransformType.Functionalize for level in levels)

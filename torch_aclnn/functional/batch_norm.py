@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 from torch_aclnn.autograd._batch_norm import composed_batch_norm, train_batch_norm
 from torch_aclnn.autograd._process_group import ProcessGroup
-from torch_aclnn.functional import _arguments, _groups
+from torch_aclnn.functional import _arguments, _groups, _mapped
 
 __all__ = ["batch_norm", "sync_batch_norm"]
 
@@ -49,6 +49,7 @@ def batch_norm(
         TypeError: an argument of another type, or a tensor whose dtype is not floating-point.
         ValueError: a rank, shape, device or eps that does not fit, only one value per channel in training, or no running statistics in
             evaluation.
+        RuntimeError: in training :func:`torch.vmap` maps the input and not the running statistics.
 
     Example:
         >>> torch_aclnn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True, eps=3.0)
@@ -103,7 +104,9 @@ def sync_batch_norm(
         TypeError: as for :func:`batch_norm`, or a process group of another type.
         ValueError: as for :func:`batch_norm`, more than 8 dimensions, a device that the process group does not serve, or only one value per
             channel in all processes.
-        NotImplementedError: between processes in forward-mode differentiation, or recorded by :func:`torch.jit.trace`.
+        RuntimeError: as for :func:`batch_norm`.
+        NotImplementedError: between processes in forward-mode differentiation, under :func:`torch.func.functionalize`, or recorded by
+            :func:`torch.jit.trace`.
 
     Example:
         >>> torch_aclnn.functional.sync_batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True, eps=3.0)
@@ -145,6 +148,8 @@ def _batch_norm(
     _arguments.number(name, "eps", eps)
     if training and eps <= 0:
         _arguments.refuse(name, "eps", "a positive number in training", eps)
+    if training:
+        _mapped.refuse_unmapped_statistics(name, input, *statistics[:2])
     arguments = (input, running_mean, running_var, weight, bias, training, momentum, eps)
     if training and group is not None:
         return _across_processes(group, *arguments)
@@ -175,9 +180,10 @@ def _across_processes(
     if input.shape[1] == 0 or input.dim() > _MAX_RANK:
         _arguments.refuse(name, "input", f"at least one channel and at most {_MAX_RANK} dimensions", f"shape {shape}")
     _groups.serves(name, group, input)
-    if forward_ad._current_level >= 0 or torch.jit.is_tracing():  # type: ignore[attr-defined]
+    if not _arguments.is_for_functions():
         raise NotImplementedError(
-            f"{name}: forward-mode differentiation and torch.jit.trace are not implemented for a process group of several processes"
+            f"{name}: forward-mode differentiation, torch.func.functionalize and torch.jit.trace are not implemented for a process group "
+            "of several processes"
         )
     if input.device.type not in ("npu", "cpu"):
         return _groups.torchs_sync_batch_norm(input, running_mean, running_var, weight, bias, momentum, eps, group)
