@@ -25,6 +25,30 @@ def test_batch_norm_equals_torch(device, shape, affine):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
+RUNS = {
+    "eager": lambda f: f,
+    "compiled": lambda f: torch.compile(f, backend="eager"),
+    "vmap": lambda f: lambda x, mean, var, w: torch.vmap(f)(x[None], mean[None], var[None], w[None]),
+}
+
+
+@pytest.mark.parametrize("parameters", [torch.float32, torch.float16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("grad", [True, False])
+@pytest.mark.parametrize("run", RUNS)
+def test_the_running_variance_is_exact_far_below_eps(device, run, grad, dtype, parameters):
+    scale = 1e-5 if parameters == torch.float32 else 1e-2  # of which the square is a number of the type
+    x = torch.cat((torch.randn(64, 2) * scale, torch.full((64, 1), 0.75)), 1).to(dtype)
+    mean, var, weight = (torch.zeros(3, device=device, dtype=parameters) for _ in range(3))
+    with torch.set_grad_enabled(grad):
+        function = lambda x, mean, var, w: torch_aclnn.functional.batch_norm(x, mean, var, w, None, True, 0.5, eps=1e3)
+        RUNS[run](function)(x.to(device), mean, var, weight.requires_grad_(grad))
+    exact = [(0.5 * t).to(parameters) for t in (x.double().mean(0), x.double().var(0))]
+    tolerance = 4 * torch.finfo(parameters).eps
+    torch.testing.assert_close(mean.cpu(), exact[0], rtol=tolerance, atol=1e-11)
+    torch.testing.assert_close(var.cpu(), exact[1], rtol=tolerance, atol=0)
+
+
 def test_batch_norm_of_an_empty_batch_is_empty_and_keeps_the_running_statistics(device):
     x, mean, var = torch.empty(0, 3, 4, device=device, requires_grad=True), torch.randn(3, device=device), torch.rand(3, device=device)
     kept = mean.clone(), var.clone()

@@ -27,7 +27,7 @@ OF_ATEN = {
     "batch_norm_stats": "aclnnBatchNormStats",
     "batch_norm_elemt": "aclnnBatchNormElemt",
     "batch_norm_backward_reduce": "aclnnBatchNormReduceBackward",
-    "batch_norm_gather_stats_with_counts": "aclnnBatchNormGatherStatsWithCounts",
+    "var_mean": "aclnnVarMean",
 }
 
 # What a row says is taken, and the code of an entry point that does not take it.

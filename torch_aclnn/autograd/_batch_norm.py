@@ -11,6 +11,7 @@ from torch import Tensor
 from torch_aclnn.autograd._batch_norm_steps import (
     count_of,
     differentiable_statistics,
+    inverse_deviation,
     normalise,
     statistics,
     sums,
@@ -34,7 +35,7 @@ def _fold(values: Tensor | None, dim: int | None, batch_size: int, channel: int)
 
 
 class BatchNorm(Function):
-    """(input (N, C, ...), weight (C) or None, bias (C) or None, eps, group or None) -> (output, mean, invstd, count).
+    """(input (N, C, ...), weight (C) or None, bias (C) or None, eps, group or None) -> (output, mean, variance, count).
 
     Only the output has a gradient. With a group the input is this process's part of the batch, the gradient is that of the sum of what all
     processes differentiate, and count is the elements per channel of all; weight and bias get the gradients of this part.
@@ -46,28 +47,29 @@ class BatchNorm(Function):
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Normalise by the batch's own statistics."""
         # Without no_grad: inside torch.func.grad, torch.compile differentiates this instead of calling backward.
-        mean, invstd, count = statistics(input, eps, group)
-        return normalise(input, weight, bias, mean, invstd, eps), mean, invstd, count
+        mean, variance, count = statistics(input, group)
+        return normalise(input, weight, bias, mean, inverse_deviation(variance, eps), eps), mean, variance, count
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor, Tensor]) -> None:
         """Keep the input and the statistics, and the count where only the other processes know it."""
         input, weight, bias, ctx.eps, ctx.group = inputs
-        _, mean, invstd, count = output
-        ctx.mark_non_differentiable(mean, invstd, count)
+        _, mean, variance, count = output
+        ctx.mark_non_differentiable(mean, variance, count)
         ctx.set_materialize_grads(False)  # each would be filled with zeros, by a launch of its own
         ctx.bias_dtype = None if bias is None else bias.dtype
-        ctx.save_for_backward(input, weight, mean, invstd, None if ctx.group is None else count)
+        ctx.save_for_backward(input, weight, mean, variance, None if ctx.group is None else count)
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor | None, *unused: Any) -> tuple[Tensor | None, ...]:
         """Form the sums and call the entry point."""
-        input, weight, mean, invstd, joint_count = ctx.saved_tensors
+        input, weight, mean, variance, joint_count = ctx.saved_tensors
         if grad_output is None:
             grad_output = torch.zeros_like(input)
         count = count_of(input) if joint_count is None else joint_count
         if torch.is_grad_enabled():  # it may be differentiated again, through the statistics too
-            mean, invstd = differentiable_statistics(input, count, ctx.eps, ctx.group)
+            mean, variance = differentiable_statistics(input, count, ctx.group)
+        invstd = inverse_deviation(variance, ctx.eps)
         sum_dy, sum_dy_xmu = sums(grad_output, input, mean, invstd)
         grad_input = None
         if ctx.needs_input_grad[0]:  # equal in all processes, or they would wait for each other
@@ -88,8 +90,9 @@ class BatchNorm(Function):
             _fold(weight, in_dims[1], batch, 0),
             _fold(bias, in_dims[2], batch, 0),
         )
-        output, mean, invstd, count = BatchNorm.apply(*folded, eps, group)
-        return (output.unflatten(1, (batch, -1)), *(values.unflatten(0, (batch, -1)) for values in (mean, invstd)), count), (1, 0, 0, None)
+        output, mean, variance, count = BatchNorm.apply(*folded, eps, group)
+        joined = (values.unflatten(0, (batch, -1)) for values in (mean, variance))
+        return (output.unflatten(1, (batch, -1)), *joined, count), (1, 0, 0, None)
 
 
 def train_batch_norm(
@@ -104,9 +107,9 @@ def train_batch_norm(
     group: ProcessGroup | None = None,
 ) -> Tensor:
     """Normalise by the batch's own statistics and update the running ones; the arguments are those of torch's ``batch_norm``."""
-    output, mean, invstd, count = BatchNorm.call(input, weight, bias, eps, group)
+    output, mean, variance, count = BatchNorm.call(input, weight, bias, eps, group)
     if input.numel() > 0 or count.item() > 0:  # of a batch that is empty in all processes nothing is to be learnt
-        update_running_statistics(running_mean, running_var, mean, invstd, count, momentum, eps)
+        update_running_statistics(running_mean, running_var, mean, variance, count, momentum)
     return output
 
 
@@ -125,9 +128,9 @@ def composed_batch_norm(
     Torch's formula for forward mode reads the third result of ``native_batch_norm`` as 1/sqrt(variance + eps), which it is not on ``npu``.
     """
     count = count_of(input)
-    mean, invstd = differentiable_statistics(input, count, eps, None)
-    update_running_statistics(running_mean, running_var, mean.detach(), invstd.detach(), count, momentum, eps)
-    return normalise(input, weight, bias, mean, invstd, eps)
+    mean, variance = differentiable_statistics(input, count, None)
+    update_running_statistics(running_mean, running_var, mean.detach(), variance.detach(), count, momentum)
+    return normalise(input, weight, bias, mean, inverse_deviation(variance, eps), eps)
 
 
 class BatchNormElemtBackward(Function):

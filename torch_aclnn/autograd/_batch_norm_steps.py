@@ -16,9 +16,13 @@ def per_channel(values: Tensor, like: Tensor) -> Tensor:
     return values.view(-1, *[1] * (like.dim() - 2))
 
 
+def _samples(values: Tensor) -> list[int]:
+    return [d for d in range(values.dim()) if d != 1]
+
+
 def sum_over_samples(values: Tensor) -> Tensor:
     """Return the sum of each channel."""
-    return values.sum([d for d in range(values.dim()) if d != 1])
+    return values.sum(_samples(values))
 
 
 def _statistics_type(input: Tensor) -> torch.dtype:
@@ -32,9 +36,8 @@ def _is_observed(input: Tensor) -> bool:
 
 
 def _uses_device_operators(input: Tensor) -> bool:
-    # Torch's operators for the steps have no derivatives and no meta kernels, and one updates the running statistics although its schema
-    # does not say so. So the plain form is used where the steps are observed, and for float64, whose statistics they compute in float32.
-    # Nothing is promised about what they make of an empty tensor.
+    # Torch's operators for the steps have no derivatives and no meta kernels. So the plain form is used where the steps are observed, and
+    # for float64, of which they compute in float32. Nothing is promised about what they make of an empty tensor.
     return input.device.type == "npu" and input.dtype != torch.float64 and not _is_observed(input) and input.numel() > 0
 
 
@@ -43,31 +46,35 @@ def count_of(input: Tensor) -> Tensor:
     return torch.full((1,), input.numel() // input.shape[1], dtype=_statistics_type(input), device=input.device)
 
 
-def statistics(input: Tensor, eps: float, group: ProcessGroup | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Return mean and 1/sqrt(variance + eps) per channel, and the count of elements per channel, of the batch that the processes share."""
+def statistics(input: Tensor, group: ProcessGroup | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Return mean and variance per channel, and the count of elements per channel, of the batch that the processes share."""
     if _uses_device_operators(input):
-        # aclnnBatchNormStats lists float32 and float16.
-        mean, invstd = torch.batch_norm_stats(input.float() if input.dtype == torch.bfloat16 else input, eps)
+        variance, mean = torch.var_mean(input.to(_statistics_type(input)), _samples(input), correction=0)
     else:
-        mean, invstd = differentiable_statistics(input, input.numel() // input.shape[1], eps, None)
+        mean, variance = differentiable_statistics(input, input.numel() // input.shape[1], None)
     count = count_of(input)
     if group is None:
-        return mean, invstd, count
+        return mean, variance, count
     channels = mean.numel()
-    means, invstds, counts = gather(torch.cat((mean, invstd, count)), group).split((channels, channels, 1), 1)
-    return _join(means, invstds, counts, input, eps)
+    means, variances, counts = gather(torch.cat((mean, variance, count)), group).split((channels, channels, 1), 1)
+    return _join(means, variances, counts, input)
 
 
-def differentiable_statistics(input: Tensor, count: Tensor | int, eps: float, group: ProcessGroup | None) -> tuple[Tensor, Tensor]:
-    """Return mean and 1/sqrt(variance + eps) per channel of the shared batch, whose count is known, as functions of this process's part."""
+def differentiable_statistics(input: Tensor, count: Tensor | int, group: ProcessGroup | None) -> tuple[Tensor, Tensor]:
+    """Return mean and variance per channel of the shared batch, whose count is known, as functions of this process's part."""
     x = input.to(_statistics_type(input))
     (total,) = sum_over_processes(group, sum_over_samples(x))
     mean = total / count
     (squares,) = sum_over_processes(group, sum_over_samples((x - per_channel(mean, x)).square()))
-    return mean, (squares / count + eps).rsqrt()
+    return mean, squares / count
 
 
-def _join(means: Tensor, invstds: Tensor, counts: Tensor, input: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+def inverse_deviation(variance: Tensor, eps: float) -> Tensor:
+    """Return 1/sqrt(variance + eps), from which the variance cannot be had again: it may be far below eps."""
+    return (variance + eps).rsqrt()
+
+
+def _join(means: Tensor, variances: Tensor, counts: Tensor, input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the statistics of a batch from those of its parts, a row each."""
     sizes = [int(size) for (size,) in counts.tolist()]
     total = sum(sizes)
@@ -76,52 +83,30 @@ def _join(means: Tensor, invstds: Tensor, counts: Tensor, input: Tensor, eps: fl
         raise ValueError(f"sync_batch_norm: input: expected more than one value per channel in training, got {got}")
     count = torch.full((1,), total, dtype=means.dtype, device=means.device)
     if total == 0:
-        return torch.zeros_like(means[0]), torch.zeros_like(invstds[0]), count
+        return torch.zeros_like(means[0]), torch.zeros_like(variances[0]), count
     if 0 in sizes:  # an empty part has no statistics
         filled = torch.tensor([row for row, size in enumerate(sizes) if size > 0], device=means.device)
-        means, invstds, counts = (values.index_select(0, filled) for values in (means, invstds, counts))
-    if _uses_device_operators(means):
-        mean, invstd = _gather_stats(means, invstds, None, None, 0.0, eps, counts.squeeze(1))
-        return mean, invstd, count
+        means, variances, counts = (values.index_select(0, filled) for values in (means, variances, counts))
     # The mean of the parts' variances and the variance of their means, neither of which cancels; the first mean serves as the origin.
     share = counts / total
     mean = means[0] + (share * (means - means[0])).sum(0)
-    variance_and_eps = share * (invstds.square().reciprocal() + (means - mean).square())
-    return mean, variance_and_eps.sum(0).rsqrt(), count
-
-
-def _gather_stats(
-    means: Tensor,
-    invstds: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    momentum: float,
-    eps: float,
-    counts: Tensor,
-) -> tuple[Tensor, Tensor]:
-    # Of its first argument it reads the number of channels. The batch itself may be empty in this process, the rows of means are not.
-    return torch.batch_norm_gather_stats_with_counts(means, means, invstds, running_mean, running_var, momentum, eps, counts)
+    return mean, (share * (variances + (means - mean).square())).sum(0), count
 
 
 @torch.no_grad()
 def update_running_statistics(
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    mean: Tensor,
-    invstd: Tensor,
-    count: Tensor,
-    momentum: float,
-    eps: float,
+    running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, variance: Tensor, count: Tensor, momentum: float
 ) -> None:
     """Move the running statistics towards the batch's, the variance towards the unbiased one."""
-    if _uses_device_operators(mean) and all(t is not None and t.dtype == mean.dtype for t in (running_mean, running_var)):
-        _gather_stats(mean[None], invstd[None], running_mean, running_var, momentum, eps, count)
-        return
     if running_mean is not None:
-        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+        _move(running_mean, mean, momentum)
     if running_var is not None:
-        variance = (invstd.square().reciprocal() - eps) * (count / (count - 1))
-        running_var.mul_(1 - momentum).add_(variance, alpha=momentum)
+        _move(running_var, variance * (count / (count - 1)), momentum)
+
+
+def _move(running: Tensor, batch: Tensor, momentum: float) -> None:
+    wide = running.to(torch.promote_types(running.dtype, batch.dtype))
+    running.copy_((wide * (1 - momentum)).add_(batch, alpha=momentum))
 
 
 def normalise(input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float) -> Tensor:
