@@ -118,10 +118,11 @@ def test_a_last_partial_window_may_begin_beyond_what_a_whole_one_needs(device):
     torch.testing.assert_close(functional.avg_pool2d(x.to(device), 3, 2, ceil_mode=True).cpu(), expected)
 
 
-def test_numpys_bool_is_a_bool(device):
-    x = torch.randn(4, 2, 3)
-    expected = torch.nn.functional.batch_norm(x, None, None, training=True)
-    ours = functional.batch_norm(x.to(device), None, None, training=numpy.bool_(True))
+@pytest.mark.parametrize("training", [True, False])
+def test_numpys_bool_is_a_bool(device, training):
+    x, *running = torch.randn(4, 2, 3), torch.randn(2), torch.rand(2)
+    expected = torch.nn.functional.batch_norm(x, *(t.clone() for t in running), training=training)
+    ours = functional.batch_norm(x.to(device), *(t.to(device) for t in running), training=numpy.bool_(training))
     torch.testing.assert_close(ours.cpu(), expected, rtol=1e-4, atol=1e-5)
 
 

@@ -59,10 +59,11 @@ def _is_boolean(value: object) -> bool:
     return isinstance(value, bool) or str(getattr(value, "dtype", None)) == "bool"
 
 
-def boolean(function: str, parameter: str, value: object) -> None:
-    """Refuse what torch does not take for a boolean; that of numpy is one."""
+def boolean(function: str, parameter: str, value: object) -> bool:
+    """Return a boolean as Python's, which torch's own functions want; that of numpy is one."""
     if not _is_boolean(value):
         raise TypeError(f"{function}: {parameter}: expected a bool, got {value!r}")
+    return bool(value)
 
 
 def integer(function: str, parameter: str, value: Any) -> int:

@@ -135,7 +135,7 @@ def _batch_norm(
     if input.dim() < 2:
         _arguments.refuse(name, "input", "2 dimensions or more", f"shape {tuple(input.shape)}")
     channels = input.shape[1]
-    _arguments.boolean(name, "training", training)
+    training = _arguments.boolean(name, "training", training)
     statistics = (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias))
     for parameter, value in statistics:
         if value is not None:
