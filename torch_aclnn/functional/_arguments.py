@@ -161,6 +161,14 @@ def run(name: str, within_limits: bool, tensors: tuple[Tensor, ...], *arguments:
     return chosen(*tensors, *arguments)
 
 
+def _is_offered(name: str) -> bool:
+    return _C.is_offered(name)
+
+
+# The compiler cannot look into _C, and calls this while it traces. torch.compiler.assume_constant_result does the same, but imports it here.
+_is_offered._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
 def is_ours(name: str, within_limits: bool, *tensors: Tensor | None) -> bool:
     """Return whether an operator can be used.
 
@@ -169,7 +177,7 @@ def is_ours(name: str, within_limits: bool, *tensors: Tensor | None) -> bool:
     not be. So is what :func:`torch.func.functionalize` rewrites, which takes no ``torch.autograd.Function``.
     """
     devices = {t.device.type for t in tensors if t is not None}
-    is_offered = "npu" not in devices or torch.compiler.is_compiling() or _C.is_offered(name)  # the compiler cannot look into _C
+    is_offered = "npu" not in devices or _is_offered(name)
     has_kernels = within_limits and devices <= {"npu", "cpu"} and is_offered
     return has_kernels and is_for_functions()
 
