@@ -1,5 +1,7 @@
 """How much memory calls keep that the task queue has not run yet."""
 
+import gc
+
 import torch_npu
 from torch_aclnn.check.pairs import Call, operator_calls
 from torch_aclnn.check.records import FAILED, PASSED, Check
@@ -27,6 +29,7 @@ def check_queued(name: str, mode: int) -> Check:
 def _peak(call: Call) -> tuple[int, int]:
     """Return the blocks and bytes that are allocated at most while the calls are made, beyond those from before."""
     call()
+    gc.collect()  # tensors in reference cycles would be freed meanwhile and counted against the calls' own
     torch_npu.npu.synchronize()
     before = torch_npu.npu.memory_stats()
     torch_npu.npu.reset_peak_memory_stats()

@@ -165,7 +165,8 @@ def _is_offered(name: str) -> bool:
     return _C.is_offered(name)
 
 
-# The compiler cannot look into _C, and calls this while it traces. torch.compiler.assume_constant_result does the same, but imports it here.
+# The compiler cannot look into _C, and calls this while it traces. torch.compiler.assume_constant_result does the same, but imports the
+# compiler here.
 _is_offered._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
