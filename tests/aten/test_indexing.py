@@ -302,3 +302,15 @@ def test_an_index_out_of_range_is_found():
     with pytest.raises(RuntimeError, match="out of"):
         x.index_select(0, index)
         torch.npu.synchronize()
+
+
+def test_the_deterministic_switch_does_not_reach_aten():
+    index = torch.tensor([[[[0, 3], [8, 12]]]], device=DEVICE)
+    torch.use_deterministic_algorithms(True)
+    try:
+        plane = torch.nn.functional.max_unpool2d(torch.ones(1, 1, 2, 2, device=DEVICE), index, 2)
+        volume = torch.nn.functional.max_unpool3d(torch.ones(1, 1, 1, 2, 2, device=DEVICE), index.unsqueeze(2), (1, 2, 2))
+        put = torch.zeros(4, 2, device=DEVICE).t().put_(index[0, 0, 0], torch.ones(2, device=DEVICE))
+        assert (plane.sum().item(), volume.sum().item(), put.flatten().tolist()) == (4, 4, [1, 0, 0, 1, 0, 0, 0, 0])
+    finally:
+        torch.use_deterministic_algorithms(False)

@@ -183,7 +183,10 @@ ATEN_ENTRY(aclnnTake, NUMBERS, (In, self), (In, index), (Out, out, Expected(inde
     write(out, at::take(self, index.to(at::kLong)));
 }
 ATEN_ENTRY(aclnnInplacePut, ANY, (InOut, selfRef), (In, index), (In, source, as_many_as(index)), (Bool, accumulate)) {
-    selfRef.put_(index.to(at::kLong), source, accumulate);
+    // at::put_ refuses to run under torch.use_deterministic_algorithms.
+    at::Tensor flat = selfRef.reshape({-1});
+    flat.index_put_(IndexList({std::optional(index.to(at::kLong).reshape({-1}))}), source.reshape({-1}), accumulate);
+    if (!flat.is_alias_of(selfRef)) selfRef.copy_(flat.view(selfRef.sizes()));
 }
 
 ATEN_ENTRY(aclnnScatter, NUMBERS, (In, self), (Dim, dim), (In, index), (In, src), (ScatterMode, reduce), (Out, out, like(self))) {
