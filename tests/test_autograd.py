@@ -7,6 +7,7 @@ from torch.autograd import graph
 from torch.utils.checkpoint import checkpoint
 
 from support.functions import CASES, for_each_function, gradient, keeps_its_input
+from support.marks import skip_if_torchs
 from support.threads import on_threads
 
 
@@ -70,6 +71,8 @@ def test_hooks_see_and_change_gradients(device, case):
 
 @for_each_function
 def test_a_graph_can_be_kept_and_differentiated_again(device, case):
+    if case.name == "batch_norm":
+        skip_if_torchs("batch_norm_elemt", device)  # torch's own second derivatives are wrong on npu
     x, *others = case.inputs("cpu")
     results = []
     reference = case.definition or case.theirs
@@ -143,7 +146,7 @@ def test_anomaly_mode_names_the_function_that_gave_nan(device, case):
     x, *others = case.inputs(device)
     with torch.autograd.detect_anomaly(check_nan=True), pytest.warns(UserWarning, match="Error detected in"):
         y = case.ours(x.requires_grad_(), *others)
-        with pytest.raises(RuntimeError, match=r"Function '\w+Backward' returned nan values in its 0th output"):
+        with pytest.raises(RuntimeError, match=r"Function '\w+Backward0?' returned nan values in its 0th output"):
             y.backward(torch.full_like(y, float("nan")))
 
 

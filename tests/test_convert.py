@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch_aclnn._operators import OPERATORS
 
-from support.marks import host_engine_only
+from support.marks import host_engine_only, skipped_if_torchs
 
 
 def make_model() -> torch.nn.Sequential:
@@ -86,6 +86,7 @@ def test_batch_norm_is_converted_under_the_engine_or_where_it_is_asked_for(monke
 
 
 @host_engine_only
+@skipped_if_torchs("batch_norm_elemt")
 def test_a_converted_batch_norm_takes_as_many_launches_as_its_documentation_says():
     launches = []
     for convert in (lambda m: m, torch_aclnn.convert):

@@ -73,6 +73,7 @@ def test_average_of_volumes(acl, dtype):
     expected = torch.nn.functional.avg_pool3d(exact, (2, 3, 2), (1, 2, 2), (0, 1, 0), count_include_pad=False)
     attributes = {"ksize": [2, 3, 2], "strides": [1, 2, 2], "pads": [0, 0, 1, 1, 0, 0], "count_include_pad": False, "data_format": "NCDHW"}
     close(run(acl, "AvgPool3D", [x], [torch.empty_like(grad)], **attributes)[0], expected)
+    attributes |= {"ksize": [1, 1, 2, 3, 2], "strides": [1, 1, 1, 2, 2]}
     close(run(acl, "AvgPool3DGrad", [numbers(x.shape), grad], [torch.empty_like(x)], **attributes)[0], exact.grad)
 
 
@@ -81,6 +82,7 @@ def test_average_of_volumes(acl, dtype):
     [
         ("attribute pads: expected as much at the end as at the beginning", {"pads": [0, 1, 0, 0, 0, 0]}),
         ("ksize: expected 3 values", {"ksize": [1, 1, 2, 2, 2]}),
+        ("strides: expected 3 values", {"strides": [2]}),
         ("attribute data_format: expected NCDHW, got NDHWC", {"data_format": "NDHWC"}),
     ],
 )

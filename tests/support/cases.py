@@ -54,6 +54,11 @@ class FunctionCase:
     symbolic: "tuple[Callable[..., Tensor], ...]" = ()
     half_on_cpu: bool = True
 
+    @property
+    def operator(self) -> str:
+        """The name of the function's operator."""
+        return next(operator.name for operator in torch_aclnn._operators.OPERATORS if operator.function == self.name)
+
     # The functions are made once and take the modules themselves, so that torch.compile can trace them.
     @functools.cached_property
     def ours(self) -> "Callable[..., Tensor]":

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import torch_aclnn
 import pytest
 import torch
+from torch_aclnn._operators import OPERATORS
+from torch_aclnn.check import listed
 
 from support.entry_point import GENERATIONS
 
@@ -34,6 +36,8 @@ refused_at_once = pytest.mark.skipif(
 # The product that the engine presents, as entry_point.GENERATIONS names it.
 _SOC = os.environ.get("TORCH_ACLNN_HOST_SOC") or "Ascend910B3"
 PRODUCT = next((product for product, socs in GENERATIONS.items() if _SOC in socs), "A2")
+# Operators whose entry points' pages do not list it: torch_aclnn's functions are torch's own there.
+NOT_OFFERED = {operator.name for operator in OPERATORS} - {row.operator for row in listed.ROWS if PRODUCT in row.since}
 of_a2_and_a3 = pytest.mark.skipif(PRODUCT not in ("A2", "A3"), reason="what the test expects is of A2 and A3")
 
 # Such as max_unpool3d with the int32 indices of max_pool3d. Under queue mode 2 the refusal of torch_npu's own call would come late, and
@@ -45,6 +49,21 @@ def marked(cases: Iterable[str | tuple[str, ...]], one: str | tuple[str, ...], m
     """Return the cases as parameters of a test, with a mark for one of them."""
     rows = [(case, case if isinstance(case, tuple) else (case,)) for case in cases]
     return [pytest.param(*values, marks=mark if case == one else ()) for case, values in rows]
+
+
+def skip_if_torchs(operator: str, device: str = "npu") -> None:
+    """Skip the rest of the test, which is of an operator's own gradient, on npu where the product does not offer it."""
+    if device == "npu" and operator in NOT_OFFERED:
+        pytest.skip(reason_not_offered(operator))
+
+
+def skipped_if_torchs(operator: str) -> pytest.MarkDecorator:
+    """Return a mark for what `skip_if_torchs` would skip."""
+    return pytest.mark.skipif(operator in NOT_OFFERED, reason=reason_not_offered(operator))
+
+
+def reason_not_offered(operator: str) -> str:
+    return f"{PRODUCT}: the pages of {operator}'s entry point do not list the product"
 
 
 def skip_with(first: str, last: str, shortcoming: str) -> None:

@@ -5,17 +5,13 @@ import os
 import re
 from pathlib import Path
 
-from torch_aclnn.check import listed
-
-from support.marks import PRODUCT, STRICT
+from support.marks import NOT_OFFERED, PRODUCT, STRICT, reason_not_offered
 
 # Each row is a refusal, as a regular expression, with where it is allowed and what is the reason for it. The list only ever gets shorter.
 with (Path(__file__).parents[1] / "refusals.tsv").open() as file:
     ROWS = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 _HERE = {PRODUCT, f"queue {os.environ.get('TASK_QUEUE_ENABLE', '1')}", "strict" if STRICT else ""}
-_OPERATORS = {row.operator for row in listed.ROWS}
-_NOT_LISTED = {o for o in _OPERATORS if not any(PRODUCT in row.since for row in listed.ROWS if row.operator == o)}
 
 
 def reason_to_skip(test: str, error: str) -> str | None:
@@ -23,10 +19,10 @@ def reason_to_skip(test: str, error: str) -> str | None:
     for row in ROWS:
         if _HERE & set(row["where"].split(", ")) and re.search(row["message"], error):
             return f"{row['where']}: {row['reason']}"
-    for operator in _NOT_LISTED:
+    for operator in NOT_OFFERED:
         # The engine refuses it, or a test of it finds torch's own there.
         name = operator.replace("_", "")
         is_of_it = name in test.lower().replace("_", "") and "[cpu" not in test
         if is_of_it or f"aclnn{name}backward: product: expected" in error.lower():
-            return f"{PRODUCT}: the pages of {operator}'s entry point do not list the product"
+            return reason_not_offered(operator)
     return None

@@ -1,7 +1,8 @@
 // Results that no published page gives a meaning. With TORCH_ACLNN_HOST_UNSPECIFIED=1 a program that takes one for something gets wrong
 // numbers. These are all that the engine has:
 //
-//     aclnnBatchNorm                            saveMean, saveInvstd  both negated; aclnnBatchNormBackward negates them again
+//     aclnnBatchNorm                            saveMean, saveInvstd  both negated; aclnnBatchNormBackward and, by name,
+//                                                                     BN*Training*Grad, which torch_npu passes them to, negate them again
 //     aclnnFlashAttention*Score of all versions softmaxOut            reserved: NaN
 //     aclnnMaxPool2dWithMask                    indices               a layout of the engine's own, always (max_pool_mask.h)
 #pragma once

@@ -1,5 +1,6 @@
 // Batch norm in the steps in which torch_npu calls it on private formats. The statistics are sums, and the variance is given where ATen has
 // 1/sqrt(variance + eps). Channels are in dimension 1; what belongs to a channel is computed in double.
+#include "engine/aten/adapter/undocumented.h"
 #include "engine/aten/by_name/call.h"
 
 using namespace torch_aclnn::host;
@@ -61,20 +62,28 @@ void follow_batch(Call& call) {
     call.write(4, variance);
 }
 
+// On products before A2 the first gradient of a process goes through here, though the forward was aclnnBatchNorm: torch_npu asks in each
+// thread whether operators are compiled, and autograd's has no answer before its first operator.
+SavedStatistics saved(const Call& call, size_t first) {
+    return shown_if_unspecified(call.input(first), call.input(first + 1));
+}
+
 // Inputs: the gradient, x, mean and variance; outputs: the gradients of scale and offset.
 void batch_to_parameters(Call& call) {
     const Batch grad(call.computing(0)), batch(call.computing(1));
-    call.write(0, grad.sums(grad.x() * normalised_batch(call, batch, call.input(2), call.input(3))));
+    const auto [mean, variance] = saved(call, 2);
+    call.write(0, grad.sums(grad.x() * normalised_batch(call, batch, *mean, *variance)));
     call.write(1, grad.sums(grad.x()));
 }
 
 // Inputs: the gradient, x, the gradients of scale and offset, scale, mean and variance.
 void batch_to_input(Call& call) {
     const Batch grad(call.computing(0)), batch(call.computing(1));
+    const auto [mean, variance] = saved(call, 5);
     const double n = batch.count();
-    const at::Tensor centred = grad.x() - batch.spread(call.input(3)) / n -
-                               normalised_batch(call, batch, call.input(5), call.input(6)) * batch.spread(call.input(2)) / n;
-    call.write(0, centred * batch.spread(call.input(4)) * batch.spread(inverse_deviation(call, call.input(6))));
+    const at::Tensor centred =
+        grad.x() - batch.spread(call.input(3)) / n - normalised_batch(call, batch, *mean, *variance) * batch.spread(call.input(2)) / n;
+    call.write(0, centred * batch.spread(call.input(4)) * batch.spread(inverse_deviation(call, *variance)));
 }
 
 }  // namespace

@@ -60,23 +60,27 @@ std::vector<int64_t> of_volume(const Call& call, const char* name, const std::ve
     return {values[2], values[3], values[4]};
 }
 
+// The same without batch and channels.
+std::vector<int64_t> of_three(const Call& call, const char* name) {
+    const std::vector<int64_t>& values = call.attribute<std::vector<int64_t>>(name);
+    require_count(name, values, 3);
+    require_values(name, values, 1);
+    return values;
+}
+
 // Pads come as front, back, top, bottom, left, right.
 struct AverageOfVolume {
     std::vector<int64_t> kernel, stride, padding;
     bool ceil_mode, with_padding;
     std::optional<int64_t> divisor;
 
-    explicit AverageOfVolume(const Call& call)
-        : kernel(call.attribute<std::vector<int64_t>>("ksize")),
-          stride(call.attribute<std::vector<int64_t>>("strides")),
+    AverageOfVolume(const Call& call, std::vector<int64_t> kernel, std::vector<int64_t> stride)
+        : kernel(std::move(kernel)),
+          stride(std::move(stride)),
           ceil_mode(call.attribute<bool>("ceil_mode", false)),
           with_padding(call.attribute<bool>("count_include_pad", true)) {
         call.require_text("data_format", "NCDHW");
         const std::vector<int64_t>& pads = call.attribute<std::vector<int64_t>>("pads");
-        require_count("ksize", kernel, 3);
-        require_values("ksize", kernel, 1);
-        require_count("strides", stride, 3);
-        require_values("strides", stride, 1);
         require_count("pads", pads, 6);
         require_values("pads", pads, 0);
         for (size_t d = 0; d < 3; ++d) {
@@ -141,12 +145,12 @@ OPERATOR(AvgPoolV2) {
                                  divisor == 0 ? std::nullopt : std::optional(divisor)));
 }
 OPERATOR(AvgPool3D) {
-    const AverageOfVolume w(call);
+    const AverageOfVolume w(call, of_three(call, "ksize"), of_three(call, "strides"));
     call.write(0, at::avg_pool3d(call.computing(0), w.kernel, w.stride, w.padding, w.ceil_mode, w.with_padding, w.divisor));
 }
-// The shape of the forward's input comes first, as in AvgPoolV2Grad.
+// The shape of the forward's input comes first, as in AvgPoolV2Grad, and windows are lists of five, other than in the forward.
 OPERATOR(AvgPool3DGrad) {
-    const AverageOfVolume w(call);
+    const AverageOfVolume w(call, of_volume(call, "ksize"), of_volume(call, "strides"));
     const at::Tensor grad = call.computing(1);
     call.write(0, at::avg_pool3d_backward(grad, at::zeros(call.integers(0), grad.options()), w.kernel, w.stride, w.padding, w.ceil_mode,
                                           w.with_padding, w.divisor));
