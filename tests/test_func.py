@@ -51,8 +51,6 @@ def test_transforms_equal_those_of_torch(device, case, transform):
         pytest.skip("the result has more than the eight dimensions that CANN takes")
     if device == "npu" and case.name == "batch_norm" and transform == "linearize":
         skip_with("2.8", "2.8", "torch.func.linearize of batch_norm on npu copies a null pointer")
-    if case.name == "batch_norm" and transform in ("grad of grad", "jacrev of jacrev"):
-        skip_if_torchs("batch_norm_elemt", device)  # torch's own second derivatives are wrong on npu
     ours, theirs = both(case, device)
     expected = transform
     if device == "npu" and case.name == "batch_norm" and transform == "jacrev of jacfwd":
@@ -133,7 +131,6 @@ def make_model(library) -> nn.Module:
 
 
 def test_per_sample_gradients_by_functional_call(device):
-    skip_if_torchs("batch_norm_elemt", device)  # torch's own is wrong under vmap on npu
     models = make_model(nn), make_model(torch_aclnn.nn).to(device)
     models[1].load_state_dict(models[0].state_dict())
     x = torch.randn(5, 3, 2, 8, 8)  # five samples of three images, because batch norm needs more than one

@@ -97,6 +97,7 @@ def covers(arrow: Arrow, use: Arrow) -> bool:
 def test_each_folder_and_public_module_is_in_the_picture(folder):
     suffixes = (".py",) if folder == "torch_aclnn" else (".cpp", ".h")
     inside = {ROOT / folder / path.relative_to(ROOT / folder).parts[0] for path in sources(folder, *suffixes)}
+    inside.discard(ROOT / "torch_aclnn" / "toolkit")  # made by the build
     shown = [path for path in inside if path.is_dir() or (path.suffix == ".py" and not path.name.startswith("_"))]
     assert shown and [path for path in shown if path.relative_to(ROOT) not in picture()[0]] == []
 

@@ -10,8 +10,7 @@ from torch.nn import functional as F
 
 from support.marks import NOT_OFFERED, host_engine_only, of_a2_and_a3, skipped_if_torchs
 
-TORCHS = "NativeBatchNormBackward0"
-OURS = TORCHS if "batch_norm_elemt" in NOT_OFFERED else "BatchNormBackward"
+OURS = "BatchNormBackward"
 SHAPES = {nn.BatchNorm1d: (4, 3, 5), nn.BatchNorm2d: (4, 3, 5, 4), nn.BatchNorm3d: (4, 3, 5, 4, 2), nn.SyncBatchNorm: (4, 3, 5, 4)}
 OPTIONS = [{}, {"affine": False}, {"track_running_stats": False}, {"momentum": None}]
 
@@ -62,13 +61,14 @@ def test_modules_give_what_they_gave(kind, options, training):
         assert_equal(results(layer, x), theirs)
 
 
+@skipped_if_torchs("batch_norm_elemt")
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("kind", SHAPES, ids=lambda kind: kind.__name__)
 def test_the_batchs_own_statistics_take_our_operator_and_given_ones_torchs(kind, options):
     with torch_aclnn.patch(batch_norm=True):
         assert make_layer(kind, True, **options)(make_input(kind)).grad_fn.name() == OURS
         evaluated = make_layer(kind, False, **options)(make_input(kind)).grad_fn.name()
-    assert evaluated == (OURS if "track_running_stats" in options else TORCHS)
+    assert (evaluated == OURS) == ("track_running_stats" in options)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,8 @@ def test_in_compiled_code(options, backend):
         torch_aclnn.host.reset_calls()
         assert_equal(results(compiled, x), theirs)
         torch.npu.synchronize()
-        assert torch_aclnn.host.calls()["aclnnBatchNormElemtBackward"] == 1
+        is_torchs = "batch_norm_elemt" in NOT_OFFERED
+        assert is_torchs or torch_aclnn.host.calls()["aclnnBatchNormElemtBackward"] == 1
 
 
 def test_the_plain_average_of_all_batches_in_compiled_code():
@@ -166,7 +167,6 @@ def test_forward_mode():
         assert_equal([t.detach().cpu() for t in torch.func.jvp(layer, (x,), (tangent,))], [t.detach() for t in expected])
 
 
-@skipped_if_torchs("batch_norm_elemt")
 def test_second_derivatives():
     layer, x = make_layer(track_running_stats=False), make_input()
 

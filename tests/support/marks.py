@@ -51,9 +51,14 @@ def marked(cases: Iterable[str | tuple[str, ...]], one: str | tuple[str, ...], m
     return [pytest.param(*values, marks=mark if case == one else ()) for case, values in rows]
 
 
-def skip_if_torchs(operator: str, device: str = "npu") -> None:
-    """Skip the rest of the test, which is of an operator's own gradient, on npu where the product does not offer it."""
-    if device == "npu" and operator in NOT_OFFERED:
+def is_torchs(operator: str, device: str) -> bool:
+    """Return whether the function of an operator is torch's own there, because the product does not offer the entry point."""
+    return device == "npu" and operator in NOT_OFFERED
+
+
+def skip_if_torchs(operator: str, device: str) -> None:
+    """Skip the rest of the test, which is of an operator's own gradient, where there is none."""
+    if is_torchs(operator, device):
         pytest.skip(reason_not_offered(operator))
 
 

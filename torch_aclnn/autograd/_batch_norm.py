@@ -125,7 +125,8 @@ def composed_batch_norm(
 ) -> Tensor:
     """:func:`train_batch_norm` of operators that have derivatives of both modes.
 
-    Torch's formula for forward mode reads the third result of ``native_batch_norm`` as 1/sqrt(variance + eps), which it is not on ``npu``.
+    Torch's formulas for forward mode and for second derivatives read the third result of ``native_batch_norm`` as 1/sqrt(variance + eps),
+    which it is not on ``npu``.
     """
     count = count_of(input)
     mean, variance = differentiable_statistics(input, count, None)

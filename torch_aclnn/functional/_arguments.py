@@ -161,13 +161,14 @@ def run(name: str, within_limits: bool, tensors: tuple[Tensor, ...], *arguments:
     return chosen(*tensors, *arguments)
 
 
-def _is_offered(name: str) -> bool:
+def is_offered(name: str) -> bool:
+    """Return whether the product that is present has an operator's entry point."""
     return _C.is_offered(name)
 
 
 # The compiler cannot look into _C, and calls this while it traces. torch.compiler.assume_constant_result does the same, but imports the
 # compiler here.
-_is_offered._dynamo_marked_constant = True  # type: ignore[attr-defined]
+is_offered._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def is_ours(name: str, within_limits: bool, *tensors: Tensor | None) -> bool:
@@ -178,8 +179,7 @@ def is_ours(name: str, within_limits: bool, *tensors: Tensor | None) -> bool:
     not be. So is what :func:`torch.func.functionalize` rewrites, which takes no ``torch.autograd.Function``.
     """
     devices = {t.device.type for t in tensors if t is not None}
-    is_offered = "npu" not in devices or _is_offered(name)
-    has_kernels = within_limits and devices <= {"npu", "cpu"} and is_offered
+    has_kernels = within_limits and devices <= {"npu", "cpu"} and ("npu" not in devices or is_offered(name))
     return has_kernels and is_for_functions()
 
 

@@ -30,7 +30,8 @@ def batch_norm(
     """Normalise each channel, as :func:`torch.nn.functional.batch_norm`; in training the gradient is ``aclnnBatchNormElemtBackward``.
 
     In evaluation, for a batch without elements, and beyond the operator's 8 dimensions, it is torch's own function. In forward mode on
-    ``npu`` it is composed of operators that have derivatives, because torch's own derivative is wrong there.
+    ``npu``, and on a product that does not offer the entry point, it is composed of operators that have derivatives, because torch's own
+    derivatives in forward mode, second derivatives and those of compiled code are wrong there.
 
     Args:
         input: (N, C) or (N, C, ...); float32, float16, bfloat16 (and float64 on ``cpu``).
@@ -155,11 +156,17 @@ def _batch_norm(
         return _across_processes(group, *arguments)
     if training and input.numel() == channels != 0:
         _arguments.refuse(name, "input", "more than one value per channel in training", f"shape {tuple(input.shape)}")
-    if training and input.device.type == "npu" and input.numel() > 0 and forward_ad._current_level >= 0:
+    if training and input.device.type == "npu" and input.numel() > 0 and _is_torchs_wrong():
         return composed_batch_norm(*arguments)
     within_limits = training and input.numel() > 0 and input.dim() <= _MAX_RANK
     is_ours = _arguments.is_ours("batch_norm_elemt", within_limits, input, *(t for _, t in statistics))
     return (train_batch_norm if is_ours else _torchs)(*arguments)
+
+
+def _is_torchs_wrong() -> bool:
+    """Return whether our operator cannot be used on ``npu`` and torch's own derivatives there may be wrong."""
+    is_offered = _arguments.is_offered("batch_norm_elemt") or torch.jit.is_tracing()  # what is traced is torch's own
+    return not is_offered or forward_ad._current_level >= 0  # type: ignore[attr-defined]
 
 
 # The sizes of the other processes' parts are read on the host. torch.compiler.disable does the same, but imports the compiler here, which
