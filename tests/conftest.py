@@ -114,7 +114,7 @@ def _skip_what_is_not_offered(item: pytest.Item) -> Generator[None, object, obje
     try:
         return (yield)
     except Exception as error:
-        reason = reason_to_skip(item.nodeid, str(error))
+        reason = reason_to_skip(str(error))
         if reason:
             with contextlib.suppress(RuntimeError):  # what the stream still has to report is of this test
                 torch.npu.synchronize()

@@ -9,7 +9,7 @@ from torch_aclnn._operators import OPERATORS
 
 from support import layouts
 from support.functions import CASES, for_each_traced_function, skip_without_forward, without_data
-from support.marks import host_engine_only, skip_with
+from support.marks import host_engine_only, skip_if_torchs, skip_with
 
 
 @pytest.fixture(autouse=True)
@@ -168,6 +168,7 @@ def test_training_modules_equals_eager(device, backend, sizes):
     "operator", [pytest.param(operator, id=operator.name, marks=without_data.get(operator.function, ())) for operator in OPERATORS]
 )
 def test_compiled_code_calls_the_same_entry_points(operator):
+    skip_if_torchs(operator.name, "npu")
     (case,) = (case for case in CASES if case.name == operator.function)
     inputs, counts = case.inputs("npu"), []
     for function in (case.ours, compiled(case.ours)):
