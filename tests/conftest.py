@@ -52,6 +52,9 @@ class _TorchRandom:
 
 _torch_random = _TorchRandom()  # hypothesis keeps a weak reference
 hypothesis.register_random(_torch_random)
+# How long an example takes says how busy the machine is.
+hypothesis.settings.register_profile("without a time limit", deadline=None)
+hypothesis.settings.load_profile("without a time limit")
 
 
 # Their tests start a process for each rank, use all cores, or share what one of them compiles: they run one after the other.

@@ -88,7 +88,7 @@ def test_half_input_with_float32_statistics_and_the_other_way_round(device, dtyp
         assert ((op(*to(device, arguments)).cpu().double() - exact).abs() <= bound).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(shape=st.lists(st.integers(1, 5), min_size=2, max_size=8).filter(lambda s: math.prod(s) < 2000), weighted=st.booleans())
 def test_any_shape_matches_the_formula(shape, weighted):
     arguments = sample(shape, weighted=weighted)

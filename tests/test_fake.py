@@ -30,7 +30,7 @@ def attempt(op, arguments):
 def test_meta_kernels_agree_with_the_real_ones(device, operator):
     outcomes = set()
 
-    @settings(max_examples=80, deadline=None, derandomize=True)
+    @settings(max_examples=80, derandomize=True)
     @given(arguments=st.composite(operator.draw_arguments)())
     def agree(arguments):
         arguments = tree_map_only(torch.Tensor, lambda t: t.to(device), arguments)

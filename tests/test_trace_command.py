@@ -128,7 +128,7 @@ NUMBERS = st.one_of(st.booleans(), st.integers(), st.floats())
 VALUES = st.one_of(st.none(), NUMBERS, st.text(max_size=5), st.lists(st.integers(), max_size=2), st.just({}))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(changes=st.lists(st.tuples(st.integers(0, len(LINES) - 1), st.sampled_from(FIELDS), VALUES), min_size=1, max_size=3))
 def test_a_line_with_any_value_is_used_or_refused(tmp_path_factory, changes):
     lines = [dict(line) for line in LINES]

@@ -37,7 +37,7 @@ def tensors(draw):
     return kind, random_tensor(sizes, draw(strategies.sampled_from(list(DATA_TYPES))), draw(strategies.integers(0, 1000)))
 
 
-@hypothesis.settings(deadline=None, max_examples=60, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.settings(max_examples=60, suppress_health_check=list(hypothesis.HealthCheck))
 @hypothesis.given(tensors(), strategies.sampled_from([8, 16, 32]), strategies.sampled_from(["Identity", "TransData"]))
 def test_conversion_is_exact_both_ways(acl, given, columns, operator):
     kind, tensor = given

@@ -33,13 +33,13 @@ def engine(tmp_path_factory):
     return read
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(text=st.text(max_size=100).map(lambda text: text.encode("utf-8", errors="surrogatepass")))
 def test_a_text(engine, text):
     assert engine("json_of_text", text, ctypes.c_size_t(len(text))) == engine_reading(text)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(text=st.binary(max_size=100))
 def test_any_bytes(engine, text):
     assert engine("json_of_text", text, ctypes.c_size_t(len(text))) == engine_reading(text)
@@ -61,13 +61,13 @@ def engine_reading(text):
     return read
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(number=st.floats())
 def test_a_double(engine, number):
     same(engine("json_of_double", ctypes.c_double(number)), number)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(number=st.floats(width=32))
 def test_a_float(engine, number):
     read = engine("json_of_float", ctypes.c_float(number))
@@ -81,7 +81,7 @@ def same(read, number):
     assert (math.isnan(value) and math.isnan(number)) or (value == number and math.copysign(1, value) == math.copysign(1, number))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(number=st.integers(-(1 << 63), (1 << 63) - 1))
 def test_an_integer(engine, number):
     assert engine("json_of_long", ctypes.c_int64(number)) == number

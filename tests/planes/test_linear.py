@@ -50,7 +50,7 @@ def test_gradient_is_the_definition_rounded_once(device, row, call):
 
 
 @for_each
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_legal_call_matches_the_definition(row, data):
     call = row.planes.draw_call(data.draw)

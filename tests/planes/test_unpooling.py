@@ -43,7 +43,7 @@ def test_gradient_takes_each_element_from_its_place(device, unpooling, lead):
 
 
 @for_each
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(sizes=st.lists(st.integers(1, 5), min_size=8, max_size=8))
 def test_any_shape_takes_each_element_from_its_place(unpooling, sizes):
     pooled, plane = last(unpooling, *sizes[2:5]), last(unpooling, *sizes[5:])
