@@ -113,14 +113,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in dropped]
 
 
+def _forget_what_failed() -> None:
+    """Synchronise in the threads that launch, this one and autograd's: each is told once of a task that failed, maybe in another test."""
+    for synchronise in (torch.npu.synchronize, _synchronise_in_autograds_thread):
+        with contextlib.suppress(RuntimeError):
+            synchronise()
+
+
+def _synchronise_in_autograds_thread() -> None:
+    x = torch.zeros(1, device="npu", requires_grad=True)
+    x.register_hook(lambda _: torch.npu.current_stream().synchronize())
+    (x * 1).backward()
+
+
 def _skip_what_is_not_offered(item: pytest.Item) -> Generator[None, object, object]:
     try:
         return (yield)
     except Exception as error:
         reason = reason_to_skip(str(error))
         if reason:
-            with contextlib.suppress(RuntimeError):  # what the stream still has to report is of this test
-                torch.npu.synchronize()
+            _forget_what_failed()
             pytest.skip(reason)
         raise
 
