@@ -165,8 +165,9 @@ def _batch_norm(
 
 def _is_torchs_wrong() -> bool:
     """Return whether our operator cannot be used on ``npu`` and torch's own derivatives there may be wrong."""
-    is_offered = _arguments.is_offered("batch_norm_elemt") or torch.jit.is_tracing()  # what is traced is torch's own
-    return not is_offered or forward_ad._current_level >= 0  # type: ignore[attr-defined]
+    if forward_ad._current_level >= 0:
+        return True
+    return _arguments.is_for_functions() and not _arguments.is_offered("batch_norm_elemt")
 
 
 # The sizes of the other processes' parts are read on the host. torch.compiler.disable does the same, but imports the compiler here, which
