@@ -5,11 +5,7 @@ import torch
 
 from cases import DEVICE, FLOATS
 from direct import call, refusal
-from support.marks import PRODUCT
-
-with_routing_v3 = pytest.mark.skipif(
-    PRODUCT == "inference", reason="op-plugin MoeInitRoutingV2KernelNpuOpApi.cpp: on 310P without a range of experts or quantisation"
-)
+from support.marks import with_routing_v3
 
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 
@@ -215,6 +211,7 @@ def test_init_routing_v2_of_some_experts(row_type, count_type):
         assert counts.cpu().tolist() == (number if count_type else torch.tensor(number).cumsum(0).tolist())
 
 
+@with_routing_v3
 def test_init_routing_v2_with_a_capacity():
     import torch_npu
 
