@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch_aclnn  # noqa: F401  (its libraries)
-from arguments import COMMUNICATOR, Handles, TensorList
+from arguments import COMMUNICATOR, TensorList
+from guarded import Guarded
 from sound_calls import ENTRY_POINTS, phase1, phase2, sound_arguments
 from torch_aclnn.host import libdir
 from torch_aclnn.host.registry import EntryPoint
@@ -22,37 +23,8 @@ from support.communicator import one_rank
 from support.dtypes import DType, size_of
 from support.tensors import Tensor
 
-GUARD = b"\xa5" * 64
 INTEGERS = {DType.INT64: "q", DType.INT32: "i"}
 VALUES = (-1, 2, 10_000_000)  # positions of TENSOR are 0 and 1 along a dimension
-
-
-class Guarded(Handles):
-    """Handles of tensors that have memory of their own, between guards, full of one value."""
-
-    def __init__(self, client: Client, full_of: dict[Tensor, bytes]) -> None:
-        super().__init__(client, 0)
-        self._full_of = full_of
-        self._blocks: list[tuple[int, int]] = []
-
-    def make(self, value: Any) -> Any:
-        if not isinstance(value, Tensor):
-            return super().make(value)
-        size = len(value.positions()) * size_of(value.dtype)
-        block = self._client.allocate(size + 2 * len(GUARD))
-        content = self._full_of.get(value, b"\0") * size
-        self._client.acl.write(block, GUARD + content[:size] + GUARD)
-        self._blocks.append((block, size))
-        return self._client.tensor(value, value.shape, block + len(GUARD))
-
-    def is_whole(self) -> bool:
-        """Free the memory, and return whether the guards are as they were."""
-        kept = True
-        for block, size in self._blocks:
-            memory = self._client.acl.read(block, size + 2 * len(GUARD))
-            kept = kept and memory.startswith(GUARD) and memory.endswith(GUARD)
-            self._client.free(block)
-        return kept
 
 
 def smaller(tensor: Tensor) -> Iterator[Tensor]:

@@ -25,7 +25,7 @@ Sorted sorted(const at::Tensor& x, bool descending = false) {
 
 // The place of each element in the order.
 at::Tensor places_in(const at::Tensor& order) {
-    return at::empty_like(order).scatter(0, order, at::arange(order.numel(), at::kLong));
+    return at::zeros_like(order).scatter(0, order, at::arange(order.numel(), at::kLong));
 }
 
 // The k largest of each row: the first of equal ones first.

@@ -1,0 +1,52 @@
+"""Tensors of the C interface that each have memory of their own, between guards."""
+
+from typing import Any
+
+from arguments import Handles
+
+from support.client import Client
+from support.dtypes import size_of
+from support.tensors import Tensor
+
+GUARD = b"\xa5" * 64
+
+
+class Guarded(Handles):
+    """Handles of tensors whose elements are full of one value, and whose guards and gaps are full of the guard byte."""
+
+    def __init__(self, client: Client, full_of: dict[Tensor, bytes]) -> None:
+        super().__init__(client, 0)
+        self._full_of = full_of
+        self._blocks: dict[Tensor, tuple[int, bytes]] = {}
+
+    def make(self, value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return super().make(value)
+        memory = self._memory(value, self._full_of.get(value, bytes(size_of(value.dtype))))
+        block = self._client.allocate(len(memory))
+        self._client.acl.write(block, memory)
+        self._blocks[value] = block, memory
+        return self._client.tensor(value, (len(memory) // size_of(value.dtype),), block + len(GUARD))
+
+    def elements(self, value: Tensor) -> list[bytes]:
+        """Return what a tensor's elements are now."""
+        block, memory = self._blocks[value]
+        size, found = size_of(value.dtype), self._client.acl.read(block, len(memory))
+        return [found[len(GUARD) + size * i :][:size] for i in value.positions()]
+
+    def is_whole(self) -> bool:
+        """Free the memory, and return whether guards and gaps are as they were."""
+        kept = True
+        for value, (block, _) in self._blocks.items():
+            found = dict(zip(value.positions(), self.elements(value), strict=True))
+            kept = kept and self._client.acl.read(block, len(self._blocks[value][1])) == self._memory(value, found)
+            self._client.free(block)
+        return kept
+
+    @staticmethod
+    def _memory(value: Tensor, content: bytes | dict[int, bytes]) -> bytes:
+        size, positions = size_of(value.dtype), value.positions()
+        elements = bytearray(GUARD[:1] * size * (max(positions, default=-1) + 1))
+        for i in positions:
+            elements[size * i : size * (i + 1)] = content if isinstance(content, bytes) else content[i]
+        return GUARD + bytes(elements) + GUARD
