@@ -148,7 +148,7 @@ def fix_hypothesis() -> None:
         import hypothesis
     except ImportError:
         return
-    hypothesis.settings.register_profile("op_plugin", derandomize=True, database=None)
+    hypothesis.settings.register_profile("op_plugin", derandomize=True, deadline=None, database=None)
     hypothesis.settings.load_profile("op_plugin")
 
 

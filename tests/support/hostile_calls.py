@@ -122,7 +122,7 @@ def write_down(name: str, arguments: tuple) -> None:
     LAST_CALL.write_text(f"{name}({', '.join(map(described, arguments))})")
 
 
-BOUNDED = settings(max_examples=EXAMPLES, database=None, derandomize=True, phases=[Phase.generate],
+BOUNDED = settings(max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
                    suppress_health_check=list(HealthCheck))  # fmt: skip
 
 

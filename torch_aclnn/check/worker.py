@@ -14,6 +14,7 @@ import torch
 from torch_aclnn.check import cost, device_time, features, layers, machine, queued, ranks, records, values
 from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.layouts import LAYOUTS
+from torch_aclnn.functional._arguments import is_offered
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def jobs(operators: Sequence[str], mode: int, is_first: bool, is_quick: bool = F
                 yield Job("values", name, partial(values.check_values, name, dtype, layout, mode))
             yield Job("determinism", name, partial(values.check_determinism, name, dtype, mode))
         yield Job("queued", name, partial(queued.check_queued, name, mode))
-        if is_first:
+        if is_first and is_offered(name):  # elsewhere the layer is composed of torch's own operators
             yield Job("memory", name, partial(cost.kept_bytes, name, mode))
     rows = (*layers.LAYERS, *(layers.NETWORKS if is_first and not is_quick else ()))
     for layer in (row for row in rows if row.operator in operators):

@@ -21,10 +21,10 @@ def entries(operator: Operator) -> tuple[Entry, ...]:
     )
 
 
-LATE_ERROR = "Max unpooling does not compare the shapes of input and indices"
+WORDS = "Max unpooling refuses indices of another shape in the entry point's words"
 CONTIGUOUS = "The gradient of max_unpool2d is refused for images that are not contiguous"
 EXCLUSIONS = (
-    Exclusion(LATE_ERROR, r"nn\.functional\.max_unpool[12]d", "507015", "torch", checks=("errors",)),
+    Exclusion(WORDS, r"nn\.functional\.max_unpool[123]d", "indices: expected shape", "torch", checks=("errors",)),
     Exclusion(
         CONTIGUOUS,
         r"nn\.functional\.max_unpool2d(\.grad)?",
@@ -33,5 +33,4 @@ EXCLUSIONS = (
         checks=GRADIENTS,
         samples=r".*contiguous=False",
     ),
-    Exclusion(LATE_ERROR, r"nn\.functional\.max_unpool3d", "aclnnMaxUnpool3d: Expected shape of indices", "torch", checks=("errors",)),
 )
