@@ -30,13 +30,19 @@ def _one_of_each_kind() -> set[str]:
     return chosen
 
 
-def of_every_entry_point() -> "pytest.MarkDecorator":
-    """Parametrise a test by entry point; beyond one of each kind of argument they are of the tier ``every``."""
+def of_every_entry_point(*with_one_of: str) -> "pytest.MarkDecorator":
+    """Parametrise a test by entry point; beyond one of each kind of argument they are of the tier ``every``.
+
+    Args:
+        with_one_of: kinds of arguments, of which an entry point must have one; none of them: all entry points.
+
+    """
     import pytest  # programs without pytest take the calls only
 
     usual = _one_of_each_kind()
     marks = {False: pytest.mark.every, True: ()}
-    rows = [pytest.param(entry_point, id=str(entry_point), marks=marks[entry_point.name in usual]) for entry_point in ENTRY_POINTS]
+    chosen = [e for e in ENTRY_POINTS if not with_one_of or any(parameter.kind in with_one_of for parameter in e.parameters)]
+    rows = [pytest.param(entry_point, id=str(entry_point), marks=marks[entry_point.name in usual]) for entry_point in chosen]
     return pytest.mark.parametrize("entry_point", rows)
 
 

@@ -12,12 +12,6 @@ using namespace torch_aclnn::host::aten;
 namespace {
 
 using torch_aclnn::host::refuse;
-using Int128 = __int128;  // attributes may have any size
-
-// The value of one direction; a single value applies to all.
-int64_t at_direction(at::IntArrayRef values, int64_t d) {
-    return values[values.size() == 1 ? 0 : d];
-}
 
 int64_t counted(const char* name, Int128 size) {
     if (size < 0 || size > std::numeric_limits<int64_t>::max())
@@ -67,11 +61,9 @@ int64_t output_channels(const at::Tensor& weight, bool transposed, int64_t group
 Expected convolved(Expected input, const at::Tensor& weight, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                    bool transposed, at::IntArrayRef output_padding, int64_t groups) {
     const at::IntArrayRef sizes = input.sizes;
-    if (sizes.size() != weight.sizes().size())
-        refuse("input", c10::str(weight.dim(), " dimensions, as weight has"), c10::str("shape ", sizes));
+    if (sizes.size() != weight.sizes().size()) refuse("input", c10::str(weight.dim(), " dimensions, as weight has"), shape_text(sizes));
     const int64_t channels = transposed ? weight.size(0) : counted("groups", Int128(weight.size(1)) * groups);
-    if (sizes[1] != channels)
-        refuse("input", c10::str(channels, " channels, for weight's shape ", weight.sizes()), c10::str("shape ", sizes));
+    if (sizes[1] != channels) refuse("input", c10::str(channels, " channels, for weight's shape ", weight.sizes()), shape_text(sizes));
     input.sizes[1] = output_channels(weight, transposed, groups);
     const int64_t directions = weight.dim() - 2;
     const bool each_side = !transposed && pads_each_side(directions, padding);

@@ -70,12 +70,12 @@ IfWanted indexed_unless_masked(const at::Tensor& self, at::TensorList indices, c
 Expected gathered(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
     if (self.dim() == 0) refuse("self", "a dimension to gather from", "none");
     Expected expected = like(self);
-    const auto place = expected.sizes.erase(expected.sizes.begin() + (dim < 0 ? dim + self.dim() : dim));
+    const auto place = expected.sizes.erase(expected.sizes.begin() + from_front(dim, self.dim()));
     expected.sizes.insert(place, index.sizes().begin(), index.sizes().end());
     return expected;
 }
 Expected embedded(const at::Tensor& weight, const at::Tensor& indices) {
-    if (weight.dim() != 2) refuse("weight", "2 dimensions", c10::str("shape ", weight.sizes()));
+    if (weight.dim() != 2) refuse("weight", "2 dimensions", shape_text(weight.sizes()));
     return gathered(weight, 0, indices);
 }
 Expected gradient_of_embedded(const at::Tensor& grad, const at::Tensor& indices) {
@@ -97,7 +97,7 @@ int64_t bags(const at::Tensor& offsets, bool include_last) {
     return offsets.numel() - (include_last ? 1 : 0);
 }
 Expected bagged(const at::Tensor& weight, const at::Tensor& offsets, bool include_last) {
-    if (weight.dim() != 2) refuse("weight", "2 dimensions", c10::str("shape ", weight.sizes()));
+    if (weight.dim() != 2) refuse("weight", "2 dimensions", shape_text(weight.sizes()));
     return {at::DimVector{bags(offsets, include_last), weight.size(1)}, weight.scalar_type()};
 }
 void require_rising(const char* name, const at::Tensor& values) {

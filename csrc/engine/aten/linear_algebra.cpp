@@ -92,7 +92,7 @@ Expected solved(const at::Tensor& self, const at::Tensor& A, const at::Tensor& c
 
 void require_three(const NamedShape& tensor, int64_t dim, int64_t rank) {
     require_rank(tensor, rank);
-    if (rank == 0 || tensor.sizes[dim < 0 ? dim + rank : dim] != 3)
+    if (rank == 0 || tensor.sizes[from_front(dim, rank)] != 3)
         refuse("dim", "a dimension of 3 elements", c10::str(dim, " of ", shape_text(tensor.sizes)));
 }
 Expected crossed(const at::Tensor& self, const at::Tensor& other, int64_t dim) {

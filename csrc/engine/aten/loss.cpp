@@ -42,7 +42,7 @@ AnyShape broadcasting(const char* name, const std::optional<at::Tensor>& tensor,
     NamedShape wanted = given;
     wanted.sizes = whole.sizes;
     if (broadcast({wanted, given}).sizes != whole.sizes)
-        refuse(name, c10::str("a tensor that broadcasts to shape ", at::IntArrayRef(whole.sizes)), c10::str("shape ", given.sizes));
+        refuse(name, c10::str("a tensor that broadcasts to shape ", at::IntArrayRef(whole.sizes)), shape_text(given.sizes));
     return any_shape();
 }
 AnyShape broadcasting(const char* name, const std::optional<at::Tensor>& tensor, const at::Tensor& self, const at::Tensor& target) {
@@ -51,11 +51,11 @@ AnyShape broadcasting(const char* name, const std::optional<at::Tensor>& tensor,
 
 // The scores of each class of one element or of several, or of planes; the elements' classes; and the classes' weights.
 Expected elements_of(const at::Tensor& self) {
-    if (self.dim() != 1 && self.dim() != 2) refuse("self", "1 or 2 dimensions", c10::str("shape ", self.sizes()));
+    if (self.dim() != 1 && self.dim() != 2) refuse("self", "1 or 2 dimensions", shape_text(self.sizes()));
     return self.sizes().slice(0, self.dim() - 1);
 }
 Expected pixels_of(const at::Tensor& self) {
-    if (self.dim() != 4) refuse("self", "4 dimensions", c10::str("shape ", self.sizes()));
+    if (self.dim() != 4) refuse("self", "4 dimensions", shape_text(self.sizes()));
     return without_dim(self.sizes(), 1);
 }
 int64_t classes_of(const at::Tensor& self) {
@@ -99,12 +99,12 @@ struct Ctc {
     }
 
     void require(int64_t blank) const {
-        if (log_probs.dim() != 3) refuse("logProbs", "3 dimensions", c10::str("shape ", log_probs.sizes()));
+        if (log_probs.dim() != 3) refuse("logProbs", "3 dimensions", shape_text(log_probs.sizes()));
         require_as_many({{"inputLengths", input_lengths}, {"targetLengths", target_lengths}},
                         {"dimension 1 of logProbs", log_probs.size(1)});
         require_lengths("inputLengths", input_lengths, log_probs.size(0));
         if (!joined() && (targets.dim() != 2 || targets.size(0) != log_probs.size(1)))
-            refuse("targets", c10::str("1 dimension, or 2 with ", log_probs.size(1), " rows"), c10::str("shape ", targets.sizes()));
+            refuse("targets", c10::str("1 dimension, or 2 with ", log_probs.size(1), " rows"), shape_text(targets.sizes()));
         require_lengths("targetLengths", target_lengths, targets.size(-1));
         int64_t left = targets.size(-1);
         for (const int64_t length : target_lengths)
@@ -254,7 +254,7 @@ ATEN_ENTRY(aclnnMultilabelMarginLoss, ANY, (In, self), (In, target, shaped_like(
 
 // Of logits and probabilities of each class, for each row; and the gradient with respect to the logits.
 static Expected rows_of(const at::Tensor& features) {
-    if (features.dim() != 2) refuse("features", "2 dimensions", c10::str("shape ", features.sizes()));
+    if (features.dim() != 2) refuse("features", "2 dimensions", shape_text(features.sizes()));
     return features.sizes().slice(0, 1);
 }
 ATEN_ENTRY(aclnnSoftmaxCrossEntropyWithLogits, FLOATING, (In, features), (In, labels, shaped_like(features)),

@@ -20,7 +20,7 @@ void keep(const std::optional<at::Tensor>& statistics, const std::optional<at::T
 
 // One for each channel.
 Expected of_channels(const at::Tensor& input) {
-    if (input.dim() < 2) refuse("input", "at least 2 dimensions", c10::str("shape ", input.sizes()));
+    if (input.dim() < 2) refuse("input", "at least 2 dimensions", shape_text(input.sizes()));
     return shape({input.size(1)});
 }
 
@@ -41,7 +41,7 @@ Elements of_groups(const at::Tensor& input, at::IntArrayRef normalised) {
     int64_t groups = 1;
     for (const int64_t size : input.sizes().slice(0, input.dim() - normalised.size()))
         if (__builtin_mul_overflow(groups, size, &groups))
-            refuse("input", "dimensions whose product can be counted", c10::str("shape ", input.sizes()));
+            refuse("input", "dimensions whose product can be counted", shape_text(input.sizes()));
     return elements(groups);
 }
 
@@ -50,7 +50,7 @@ void require_groups(const NamedShape& input, int64_t batch, int64_t channels, in
     int64_t count = 0;
     const bool fits = !__builtin_mul_overflow(batch, channels, &count) && !__builtin_mul_overflow(count, positions, &count);
     if (!fits || count != c10::multiply_integers(input.sizes))
-        refuse(input.name, c10::str("N, C and HxW elements, ", batch, " * ", channels, " * ", positions), c10::str("shape ", input.sizes));
+        refuse(input.name, c10::str("N, C and HxW elements, ", batch, " * ", channels, " * ", positions), shape_text(input.sizes));
     if (channels % groups != 0) refuse("group", c10::str("a divisor of C, ", channels), c10::str(groups));
 }
 

@@ -41,7 +41,7 @@ Expected replicated(const at::Tensor& self, at::IntArrayRef padding) {
     const at::IntArrayRef planes = self.sizes().slice(batched ? 1 : 0);
     if ((!batched && self.dim() != directions + 1) || std::find(planes.begin(), planes.end(), 0) != planes.end())
         refuse("self", c10::str(directions + 1, " or ", directions + 2, " dimensions, of which only the batch may be empty"),
-               c10::str("shape ", self.sizes()));
+               shape_text(self.sizes()));
     return expected;
 }
 

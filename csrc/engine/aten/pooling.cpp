@@ -19,13 +19,6 @@ std::optional<int64_t> divisor(int64_t override) {
     return override == 0 ? std::nullopt : std::optional(override);
 }
 
-using Int128 = __int128;  // attributes may have any size
-
-// The value of one direction; a single value applies to all.
-int64_t at_direction(at::IntArrayRef values, size_t d) {
-    return values[values.size() == 1 ? 0 : d];
-}
-
 // A window lies within the padded input, and at least half of it within the input itself.
 void require_half(at::IntArrayRef padding, at::IntArrayRef kernel, at::IntArrayRef dilation) {
     for (size_t d = 0; d < std::max({padding.size(), kernel.size(), dilation.size()}); d++) {
@@ -39,9 +32,9 @@ void require_half(at::IntArrayRef padding, at::IntArrayRef kernel, at::IntArrayR
 void require_planes(const at::Tensor& self, int64_t directions, int64_t from) {
     const at::IntArrayRef sizes = self.sizes();
     if (self.dim() != directions + 1 && self.dim() != directions + 2)
-        refuse("self", c10::str(directions + 1, " or ", directions + 2, " dimensions"), c10::str("shape ", sizes));
+        refuse("self", c10::str(directions + 1, " or ", directions + 2, " dimensions"), shape_text(sizes));
     for (int64_t d = from; d < 0; d++)
-        if (self.size(d) == 0) refuse("self", "at least one element in each dimension but the batch", c10::str("shape ", sizes));
+        if (self.size(d) == 0) refuse("self", "at least one element in each dimension but the batch", shape_text(sizes));
 }
 
 // How many windows fit, where the last one may lie partly behind the padded input in ceil mode.
@@ -61,7 +54,7 @@ Expected pooled(const at::Tensor& self, size_t directions, at::IntArrayRef kerne
         int64_t& size = expected.sizes[expected.sizes.size() - directions + d];
         size = windows(size, at_direction(kernel, d), at_direction(stride.empty() ? kernel : stride, d), at_direction(padding, d),
                        at_direction(dilation, d), ceil_mode);
-        if (size == 0) refuse("self", "room for a window in each direction", c10::str("shape ", self.sizes()));
+        if (size == 0) refuse("self", "room for a window in each direction", shape_text(self.sizes()));
     }
     return expected;
 }
@@ -84,7 +77,7 @@ Expected adaptively_maximised(const at::Tensor& self, at::IntArrayRef sizes) {
 // A gradient has the sizes of the result.
 Expected adaptive_gradient(const at::Tensor& self, const at::Tensor& grad, int64_t directions) {
     require_planes(self, directions, 1 - self.dim());
-    if (grad.dim() != self.dim()) refuse("gradOutput", c10::str(self.dim(), " dimensions"), c10::str("shape ", grad.sizes()));
+    if (grad.dim() != self.dim()) refuse("gradOutput", c10::str(self.dim(), " dimensions"), shape_text(grad.sizes()));
     return with_planes(self, grad.sizes().slice(grad.dim() - directions));
 }
 

@@ -16,7 +16,7 @@ namespace {
 // Without replacement, no more than there are.
 void require_draws(int64_t draws, bool replacement, const at::Tensor& self) {
     if (self.dim() < 1 || self.dim() > 2 || self.size(-1) == 0)
-        torch_aclnn::host::refuse("self", "1 or 2 dimensions, and at least one category", c10::str("shape ", self.sizes()));
+        torch_aclnn::host::refuse("self", "1 or 2 dimensions, and at least one category", shape_text(self.sizes()));
     const int64_t categories = self.size(-1);
     if (!replacement && draws > categories)
         torch_aclnn::host::refuse("numsamples", c10::str("at most the ", categories, " categories, without replacement"), c10::str(draws));

@@ -63,7 +63,7 @@ Expected stacked(at::TensorList tensors, int64_t dim) {
             refuse("tensors", c10::str("the shape of the first, ", first.sizes()), shape_text(tensor.sizes()));
     Expected expected = shaped_like(first);
     expected.type = promoted(tensors);
-    expected.sizes.insert(expected.sizes.begin() + (dim < 0 ? dim + first.dim() + 1 : dim), static_cast<int64_t>(tensors.size()));
+    expected.sizes.insert(expected.sizes.begin() + from_front(dim, first.dim() + 1), static_cast<int64_t>(tensors.size()));
     return expected;
 }
 

@@ -56,7 +56,7 @@ static Expected searched(const at::Tensor& self, const at::Tensor& sequence) {
                                 self.dim() == sequence.dim());
     if (!fits)
         torch_aclnn::host::refuse("sortedSequence", c10::str("1 dimension, or the shape of self, ", self.sizes(), ", but for the last one"),
-                                  c10::str("shape ", sequence.sizes()));
+                                  shape_text(sequence.sizes()));
     return shaped_like(self);
 }
 ATEN_ENTRY(aclnnSearchSorted, NUMBERS, (In, sortedSequence), (In, self), (Bool, outInt32), (Bool, right),

@@ -21,9 +21,9 @@ using torch_aclnn::host::refuse;
 // Of self, or of its gradient: a batch, channels and so many directions. Only the batch may be empty.
 Expected upsampled(const char* name, at::IntArrayRef sizes, at::IntArrayRef output_size) {
     const size_t rank = output_size.size() + 2;
-    if (sizes.size() != rank) refuse(name, c10::str(rank, " dimensions"), c10::str("shape ", sizes));
+    if (sizes.size() != rank) refuse(name, c10::str(rank, " dimensions"), shape_text(sizes));
     if (std::find(sizes.begin() + 1, sizes.end(), 0) != sizes.end())
-        refuse(name, "at least one element in each dimension but the batch", c10::str("shape ", sizes));
+        refuse(name, "at least one element in each dimension but the batch", shape_text(sizes));
     Expected expected(sizes);
     std::copy(output_size.begin(), output_size.end(), expected.sizes.begin() + 2);
     return expected;
@@ -39,10 +39,10 @@ Expected upsampled(at::IntArrayRef input_size, at::IntArrayRef output_size) {
 Expected sampled(const at::Tensor& input, const at::Tensor& grid, int64_t directions) {
     const at::IntArrayRef sizes = input.sizes(), places = grid.sizes();
     if (input.dim() != directions + 2 || std::find(sizes.begin() + 2, sizes.end(), 0) != sizes.end())
-        refuse("input", c10::str(directions + 2, " dimensions, with elements in each direction"), c10::str("shape ", sizes));
+        refuse("input", c10::str(directions + 2, " dimensions, with elements in each direction"), shape_text(sizes));
     if (grid.dim() != directions + 2 || places.front() != sizes.front() || places.back() != directions)
         refuse("grid", c10::str(directions + 2, " dimensions, of which the first is ", sizes.front(), " and the last ", directions),
-               c10::str("shape ", places));
+               shape_text(places));
     Expected expected = like(input);
     std::copy(places.begin() + 1, places.end() - 1, expected.sizes.begin() + 2);
     return expected;

@@ -43,6 +43,12 @@ std::string_view read_gelu_name(const char* name, const char* text);
 // The text, which must be one of those listed.
 std::string_view read_choice(const char* name, const char* text, std::initializer_list<std::string_view> choices);
 
+// The value of one direction; a single value applies to all.
+inline int64_t at_direction(at::IntArrayRef values, int64_t d) {
+    return values[values.size() == 1 ? 0 : d];
+}
+using Int128 = __int128;  // for sums and products of attributes, which may have any size
+
 namespace kind {
 
 template <class Number, int64_t lowest, int64_t highest>

@@ -20,10 +20,6 @@ void require_type(const char* name, const at::Tensor& tensor, const std::optiona
         refuse(name, "a data type that " + dtype_name(*type) + " converts to", dtype_name(tensor.scalar_type()));
 }
 
-int64_t counted_from_front(int64_t dim, at::IntArrayRef sizes) {
-    return dim < 0 ? dim + static_cast<int64_t>(sizes.size()) : dim;
-}
-
 }  // namespace
 
 std::vector<Expected> like(at::TensorList tensors) {
@@ -40,13 +36,13 @@ std::vector<Expected> shaped_like(at::TensorList tensors) {
 
 Expected with_size(at::IntArrayRef sizes, int64_t dim, int64_t size) {
     Expected expected(sizes);
-    if (!sizes.empty()) expected.sizes[counted_from_front(dim, sizes)] = size;
+    if (!sizes.empty()) expected.sizes[from_front(dim, static_cast<int64_t>(sizes.size()))] = size;
     return expected;
 }
 
 Expected without_dim(at::IntArrayRef sizes, int64_t dim) {
     Expected expected(sizes);
-    if (!sizes.empty()) expected.sizes.erase(expected.sizes.begin() + counted_from_front(dim, sizes));
+    if (!sizes.empty()) expected.sizes.erase(expected.sizes.begin() + from_front(dim, static_cast<int64_t>(sizes.size())));
     return expected;
 }
 
@@ -54,7 +50,8 @@ Expected reduced(const at::Tensor& tensor, at::IntArrayRef dims, bool keep) {
     const at::IntArrayRef sizes = tensor.sizes();
     Expected expected{at::IntArrayRef()};
     for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); d++) {
-        const bool named = std::any_of(dims.begin(), dims.end(), [&](int64_t dim) { return counted_from_front(dim, sizes) == d; });
+        const bool named =
+            std::any_of(dims.begin(), dims.end(), [&](int64_t dim) { return from_front(dim, static_cast<int64_t>(sizes.size())) == d; });
         if (!named && !dims.empty())
             expected.sizes.push_back(sizes[d]);
         else if (keep)

@@ -17,27 +17,6 @@ void require_same_shape(const NamedShape& tensor, const NamedShape& reference) {
         refuse(tensor.name, "the shape of " + std::string(reference.name) + ", " + c10::str(reference.sizes), shape_text(tensor.sizes));
 }
 
-void require_broadcast_shape(const NamedShape& out, std::initializer_list<NamedShape> operands) {
-    if (std::all_of(operands.begin(), operands.end(), [&](const NamedShape& operand) { return operand.sizes == out.sizes; })) return;
-    size_t rank = 0;
-    for (const NamedShape& operand : operands) rank = std::max(rank, operand.sizes.size());
-    bool same = out.sizes.size() == rank;
-    for (size_t d = 1; d <= rank; d++) {  // from the last
-        int64_t size = 1;
-        for (const NamedShape& operand : operands) {
-            const int64_t own = d > operand.sizes.size() ? 1 : operand.sizes[operand.sizes.size() - d];
-            if (own == 1 || own == size) continue;
-            if (size != 1) refuse(operand.name, "a shape that broadcasts with those of the operands before it", shape_text(operand.sizes));
-            size = own;
-        }
-        same = same && out.sizes[rank - d] == size;
-    }
-    if (same) return;
-    std::string expected;
-    for (const NamedShape& operand : operands) expected += c10::str(expected.empty() ? "" : " and ", operand.name, " ", operand.sizes);
-    refuse(out.name, "the shape of " + expected + (operands.size() > 1 ? " by broadcasting" : ""), shape_text(out.sizes));
-}
-
 void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor) {
     const size_t rank = tensor.sizes.size();
     if (dims.size() > rank || tensor.sizes.slice(rank - dims.size()) != dims)
@@ -45,7 +24,7 @@ void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape&
 }
 
 void require_even(const NamedShape& tensor, int64_t dim) {
-    const int64_t rank = tensor.sizes.size(), place = dim < 0 ? dim + rank : dim;
+    const int64_t rank = tensor.sizes.size(), place = from_front(dim, rank);
     if (place < 0 || place >= rank || tensor.sizes[place] % 2 != 0)
         refuse(tensor.name, c10::str("an even dimension ", dim), shape_text(tensor.sizes));
 }

@@ -17,14 +17,16 @@ struct NamedShape {
     at::IntArrayRef sizes;
 };
 
+// A dimension that may count from the end.
+constexpr int64_t from_front(int64_t dim, int64_t rank) {
+    return dim < 0 ? dim + rank : dim;
+}
+
 // "shape [2, 3]"
 std::string shape_text(at::IntArrayRef sizes);
 
 // Refuses a tensor whose shape is not the reference's.
 void require_same_shape(const NamedShape& tensor, const NamedShape& reference);
-
-// Refuses an `out` whose shape is not that of the operands after broadcasting.
-void require_broadcast_shape(const NamedShape& out, std::initializer_list<NamedShape> operands);
 
 // Refuses dimensions that are not the last ones of the tensor.
 void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor);

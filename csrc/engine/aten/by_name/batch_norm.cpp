@@ -11,7 +11,7 @@ namespace {
 class Batch {
    public:
     explicit Batch(const at::Tensor& x) : x_(x.to(at::kDouble)) {
-        if (x.dim() < 2 || x.numel() == 0) refuse("x", "elements in at least 2 dimensions", c10::str("shape ", x.sizes()));
+        if (x.dim() < 2 || x.numel() == 0) refuse("x", "elements in at least 2 dimensions", shape_text(x.sizes()));
         wide_.assign(x.dim(), 1);
         wide_[1] = x.size(1);
         for (int64_t d = 0; d < x.dim(); d++)
@@ -23,7 +23,7 @@ class Batch {
     at::Tensor sums(const at::Tensor& of) const { return of.sum(others_); }
     // A vector of channels, in the shape that is broadcast over the batch.
     at::Tensor spread(const at::Tensor& channels) const {
-        if (channels.numel() != x_.size(1)) refuse("statistics", c10::str(x_.size(1), " channels"), c10::str("shape ", channels.sizes()));
+        if (channels.numel() != x_.size(1)) refuse("statistics", c10::str(x_.size(1), " channels"), shape_text(channels.sizes()));
         return channels.to(at::kDouble).reshape(wide_);
     }
 

@@ -16,7 +16,7 @@ at::Tensor four_numbers(const Call& call, const char* name) {
 
 at::Tensor boxes(const Call& call, size_t i) {
     const at::Tensor given = call.computing(i);
-    if (given.dim() != 2 || given.size(1) != 4) refuse("input " + std::to_string(i), "boxes {N, 4}", c10::str("shape ", given.sizes()));
+    if (given.dim() != 2 || given.size(1) != 4) refuse("input " + std::to_string(i), "boxes {N, 4}", shape_text(given.sizes()));
     return given;
 }
 

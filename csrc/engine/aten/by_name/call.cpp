@@ -77,7 +77,7 @@ std::vector<int64_t> Call::integers(size_t i) const {
 
 at::Scalar Call::scalar(size_t i) const {
     const at::Tensor value = input(i);
-    if (value.numel() != 1) refuse(input_name(i), "one element", c10::str("shape ", value.sizes()));
+    if (value.numel() != 1) refuse(input_name(i), "one element", shape_text(value.sizes()));
     return value.item();
 }
 
@@ -95,7 +95,7 @@ void Call::write(size_t i, const at::Tensor& result) {
     at::Tensor storage = storage_of(name, tensor);
     const std::vector<int64_t>& sizes = sizes_of(tensor);
     if (result.numel() != c10::multiply_integers(sizes))
-        refuse(name, c10::str("the result's shape ", result.sizes()), c10::str("shape ", at::IntArrayRef(sizes)));
+        refuse(name, c10::str("the result's shape ", result.sizes()), shape_text(at::IntArrayRef(sizes)));
     if (has_layout(tensor))
         layout_of(name, tensor).to_storage(storage, result.reshape(sizes));
     else

@@ -15,8 +15,7 @@ OPERATOR(DropOutDoMask) {
 // A byte for each element.
 OPERATOR(DropOutDoMaskV3) {
     const at::Tensor x = call.computing(0), mask = call.input(1);
-    if (mask.numel() < x.numel())
-        refuse("input 1", c10::str("a byte for each element of shape ", x.sizes()), c10::str("shape ", mask.sizes()));
+    if (mask.numel() < x.numel()) refuse("input 1", c10::str("a byte for each element of shape ", x.sizes()), shape_text(mask.sizes()));
     const double kept = call.scalar(2).toDouble();
     const at::Tensor scaled = kept > 0 ? x / kept : at::zeros_like(x);
     call.write(0, scaled * (mask.reshape({-1}).narrow(0, 0, x.numel()).reshape(x.sizes()) != 0));

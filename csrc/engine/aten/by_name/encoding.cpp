@@ -40,7 +40,7 @@ OPERATOR(MaskedFillRange) {
     require_dim("attribute axis", axis, x.dim());
     if (axis < 0) axis += x.dim();
     if (begin.dim() != 2 || end.sizes() != begin.sizes())
-        refuse("input 2", c10::str("two dimensions like input 1, ", begin.sizes()), c10::str("shape ", end.sizes()));
+        refuse("input 2", c10::str("two dimensions like input 1, ", begin.sizes()), shape_text(end.sizes()));
     const at::Tensor values = call.input(3).reshape({-1});
     for (int64_t i = 0; i < begin.size(0); i++)
         for (int64_t j = 0; j < begin.size(1); j++) {

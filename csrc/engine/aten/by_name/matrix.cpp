@@ -8,7 +8,7 @@ namespace {
 
 at::Tensor factor(const Call& call, size_t i, const char* is_transposed) {
     const at::Tensor x = call.computing(i);
-    if (x.dim() < 2) refuse("input " + std::to_string(i), "a matrix", c10::str("shape ", x.sizes()));
+    if (x.dim() < 2) refuse("input " + std::to_string(i), "a matrix", shape_text(x.sizes()));
     return call.attribute<bool>(is_transposed, false) ? x.transpose(-1, -2) : x;
 }
 

@@ -18,7 +18,7 @@ std::vector<int64_t> amounts(const Call& call, int64_t rank) {
 
 // Those of the last two dimensions, the only ones that may be padded so.
 std::vector<int64_t> of_images(const Call& call, const at::Tensor& x) {
-    if (x.dim() != 4) refuse("input 0", "4 dimensions", c10::str("shape ", x.sizes()));
+    if (x.dim() != 4) refuse("input 0", "4 dimensions", shape_text(x.sizes()));
     const std::vector<int64_t> all = amounts(call, 4);
     if (std::any_of(all.begin() + 4, all.end(), [](int64_t n) { return n != 0; }))
         refuse("input 1", "no padding of the first two dimensions", c10::str(at::IntArrayRef(all)));

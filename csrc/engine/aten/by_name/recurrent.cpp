@@ -41,7 +41,7 @@ std::vector<int64_t> gate_places(const Call& call) {
 
 // The last dimension's gates in torch's order, or back.
 at::Tensor reordered(const at::Tensor& gates, const std::vector<int64_t>& places) {
-    if (gates.size(-1) % 4 != 0) refuse("weights", "4 gates side by side", c10::str("shape ", gates.sizes()));
+    if (gates.size(-1) % 4 != 0) refuse("weights", "4 gates side by side", shape_text(gates.sizes()));
     const std::vector<at::Tensor> parts = gates.chunk(4, -1);
     std::vector<at::Tensor> in_order;
     for (const int64_t place : places) in_order.push_back(parts.at(place));
@@ -58,7 +58,7 @@ at::Tensor active_steps(const Call& call, size_t mask, const at::Tensor& sequenc
     const std::optional<at::Tensor> given = call.optional(mask);
     if (!given || given->dim() == 0) return at::ones({sequence.size(0), 1, 1}, at::kBool);
     if (given->dim() != 3 || given->size(0) != sequence.size(0) || given->size(1) != sequence.size(1))
-        refuse("input " + std::to_string(mask), "a mask of the steps and the batch", c10::str("shape ", given->sizes()));
+        refuse("input " + std::to_string(mask), "a mask of the steps and the batch", shape_text(given->sizes()));
     return *given != 0;
 }
 
@@ -67,13 +67,13 @@ at::Tensor state(const Call& call, size_t i, int64_t units) {
     const at::Tensor given = call.computing(i);
     if (given.dim() < 2 || given.size(-1) != units)
         refuse("input " + std::to_string(i), c10::str("a state of {batch, ", units, "}, as many units as the gates have"),
-               c10::str("shape ", given.sizes()));
+               shape_text(given.sizes()));
     return given.reshape({-1, units});
 }
 
 at::Tensor sequence_of(const Call& call, size_t i) {
     const at::Tensor given = call.computing(i);
-    if (given.dim() != 3) refuse("input " + std::to_string(i), "{steps, batch, features}", c10::str("shape ", given.sizes()));
+    if (given.dim() != 3) refuse("input " + std::to_string(i), "{steps, batch, features}", shape_text(given.sizes()));
     return given;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 // (-x2, x1) of the halves x1 and x2.
 at::Tensor turned_by_halves(const at::Tensor& x) {
-    if (x.dim() == 0 || x.size(-1) % 2 != 0) refuse("input 0", "an even last dimension", c10::str("shape ", x.sizes()));
+    if (x.dim() == 0 || x.size(-1) % 2 != 0) refuse("input 0", "an even last dimension", shape_text(x.sizes()));
     const std::vector<at::Tensor> halves = x.chunk(2, -1);
     return at::cat({-halves[1], halves[0]}, -1);
 }

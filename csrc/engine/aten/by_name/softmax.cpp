@@ -50,7 +50,7 @@ OPERATOR(ScaledMaskedSoftmaxGrad) {
 // The loss of each row against a distribution, and its gradient.
 OPERATOR(SoftmaxCrossEntropyWithLogits) {
     const at::Tensor x = call.computing(0), labels = call.computing(1);
-    if (x.dim() != 2) refuse("input 0", "{rows, classes}", c10::str("shape ", x.sizes()));
+    if (x.dim() != 2) refuse("input 0", "{rows, classes}", shape_text(x.sizes()));
     call.write(0, -(labels * at::log_softmax(x, 1)).sum(1));
     call.write(1, at::softmax(x, 1) - labels);
 }

@@ -13,7 +13,7 @@ using namespace torch_aclnn::host::aten;
 namespace {
 
 void require_absent(const char* name, const std::optional<at::Tensor>& tensor) {
-    if (tensor && tensor->numel() > 0) torch_aclnn::host::refuse(name, "null: the engine has none", c10::str("shape ", tensor->sizes()));
+    if (tensor && tensor->numel() > 0) torch_aclnn::host::refuse(name, "null: the engine has none", shape_text(tensor->sizes()));
 }
 
 // The engine has no shifts of positions and no padding masks; a letter of the layout for each dimension; and heads that fit together.
@@ -23,8 +23,7 @@ void require_attention(std::string_view layout, int64_t heads, const NamedShape&
     require_absent("realShift", position_shift);
     require_absent("paddingMask", padding_mask);
     for (const NamedShape* tensor : {&query, &key, &value})
-        if (tensor->sizes.size() != layout.size())
-            refuse(tensor->name, c10::str("the dimensions ", layout), c10::str("shape ", tensor->sizes));
+        if (tensor->sizes.size() != layout.size()) refuse(tensor->name, c10::str("the dimensions ", layout), shape_text(tensor->sizes));
     const bool joined = layout.back() == 'H';
     const size_t place = joined ? 2 : layout.find('N');  // of the heads
     const int64_t of_query = query.sizes[place], features = joined ? of_query / heads : 1;
@@ -33,14 +32,14 @@ void require_attention(std::string_view layout, int64_t heads, const NamedShape&
                std::to_string(of_query));
     const int64_t key_heads = key.sizes[place] / features;
     if (key_heads == 0 || heads % key_heads != 0 || key.sizes[place] != key_heads * features)
-        refuse("key", c10::str("heads that divide the query's ", heads), c10::str("shape ", key.sizes));
+        refuse("key", c10::str("heads that divide the query's ", heads), shape_text(key.sizes));
     if (joined ? value.sizes[place] % key_heads != 0 : value.sizes[place] != key_heads)
-        refuse("value", c10::str("the key's ", key_heads, " heads"), c10::str("shape ", value.sizes));
+        refuse("value", c10::str("the key's ", key_heads, " heads"), shape_text(value.sizes));
     for (size_t d = 0; d < layout.size(); d++) {
         if ((layout[d] == 'B' || layout[d] == 'D') && key.sizes[d] != query.sizes[d])
-            refuse("key", c10::str(query.sizes[d], " in dimension ", d, ", as query has"), c10::str("shape ", key.sizes));
+            refuse("key", c10::str(query.sizes[d], " in dimension ", d, ", as query has"), shape_text(key.sizes));
         if ((layout[d] == 'B' || layout[d] == 'S' || layout[d] == 'T') && value.sizes[d] != key.sizes[d])
-            refuse("value", c10::str(key.sizes[d], " in dimension ", d, ", as key has"), c10::str("shape ", value.sizes));
+            refuse("value", c10::str(key.sizes[d], " in dimension ", d, ", as key has"), shape_text(value.sizes));
     }
 }
 

@@ -81,7 +81,7 @@ Channels product(Channels a, const Channels& b) {
 
 // One value for each channel.
 Elements of_channels(const char* name, const at::Tensor& input) {
-    if (input.dim() < 2) torch_aclnn::host::refuse(name, "at least 2 dimensions", c10::str("shape ", input.sizes()));
+    if (input.dim() < 2) torch_aclnn::host::refuse(name, "at least 2 dimensions", shape_text(input.sizes()));
     return elements(input.size(1));
 }
 
@@ -89,7 +89,7 @@ Elements of_channels(const char* name, const at::Tensor& input) {
 Elements of_ranks(const at::Tensor& counts, int64_t channels) {
     int64_t values = 0;
     if (__builtin_mul_overflow(counts.numel(), channels, &values))
-        torch_aclnn::host::refuse("counts", "a number for each rank", c10::str("shape ", counts.sizes()));
+        torch_aclnn::host::refuse("counts", "a number for each rank", shape_text(counts.sizes()));
     return elements(values);
 }
 

@@ -26,13 +26,13 @@ at::Tensor product(const at::Tensor& x1, const at::Tensor& x2, const OptTensor& 
 }
 
 void require_factors(const at::Tensor& x1, const at::Tensor& x2, const OptTensor& bias) {
-    if (x1.dim() < 2) refuse("x1", "at least 2 dimensions", c10::str("shape ", x1.sizes()));
+    if (x1.dim() < 2) refuse("x1", "at least 2 dimensions", shape_text(x1.sizes()));
     if (x2.dim() != 2 || x2.size(0) != x1.size(-1))
-        refuse("x2", c10::str("2 dimensions, and ", x1.size(-1), " rows like the columns of x1"), c10::str("shape ", x2.sizes()));
+        refuse("x2", c10::str("2 dimensions, and ", x1.size(-1), " rows like the columns of x1"), shape_text(x2.sizes()));
     if (x2.scalar_type() != x1.scalar_type())
         refuse("x2", c10::str("the data type of x1, ", x1.scalar_type()), c10::toString(x2.scalar_type()));
     if (bias && bias->numel() > 0 && bias->sizes() != at::IntArrayRef{x2.size(1)})
-        refuse("bias", c10::str("shape [", x2.size(1), "]"), c10::str("shape ", bias->sizes()));
+        refuse("bias", c10::str("shape [", x2.size(1), "]"), shape_text(bias->sizes()));
 }
 
 // A result has the columns of x2 and so many rows, or the leading dimensions of x1.
@@ -43,8 +43,7 @@ Expected with_columns(at::IntArrayRef rows, const at::Tensor& x2) {
 }
 int64_t rows_of_ranks(const Group& group, const at::Tensor& x1) {
     int64_t rows = 0;
-    if (__builtin_mul_overflow(x1.size(0), int64_t{group->size()}, &rows))
-        refuse("x1", "fewer than 2^63 rows", c10::str("shape ", x1.sizes()));
+    if (__builtin_mul_overflow(x1.size(0), int64_t{group->size()}, &rows)) refuse("x1", "fewer than 2^63 rows", shape_text(x1.sizes()));
     return rows;
 }
 
@@ -57,7 +56,7 @@ void prepare_reduce_scatter(const Group& group, const at::Tensor& x1, const at::
                             const at::Tensor& output) {
     require_factors(x1, x2, bias);
     if (x1.dim() != 2 || x1.size(0) % group->size() != 0)
-        refuse("x1", c10::str("2 dimensions, and rows for ", group->size(), " ranks"), c10::str("shape ", x1.sizes()));
+        refuse("x1", c10::str("2 dimensions, and rows for ", group->size(), " ranks"), shape_text(x1.sizes()));
     group->set_record(OperationKind::matmul_reduce_scatter, output, HCCL_REDUCE_SUM);
 }
 
@@ -67,7 +66,7 @@ bool wanted(const OptTensor& gather_out) {
 
 void prepare_all_gather(const Group& group, const at::Tensor& x1, const at::Tensor& x2, const OptTensor& bias) {
     require_factors(x1, x2, bias);
-    if (x1.dim() != 2) refuse("x1", "2 dimensions", c10::str("shape ", x1.sizes()));
+    if (x1.dim() != 2) refuse("x1", "2 dimensions", shape_text(x1.sizes()));
     group->set_record(OperationKind::all_gather_matmul, x1, -1);
 }
 

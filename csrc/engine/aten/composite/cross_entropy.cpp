@@ -44,7 +44,7 @@ struct Terms {
 };
 
 void require_terms(const char* name, const at::Tensor& input, double smoothing, double scale_of_z) {
-    if (input.dim() != 2) refuse(name, "2 dimensions", c10::str("shape ", input.sizes()));
+    if (input.dim() != 2) refuse(name, "2 dimensions", shape_text(input.sizes()));
     require_number_between("labelSmoothing", smoothing, 0, 1);
     if (scale_of_z != 0) refuse("lseSquareScaleForZloss", "0: no other is supported", c10::str(scale_of_z));
 }

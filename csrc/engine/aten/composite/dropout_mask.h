@@ -14,7 +14,7 @@ inline void require_bits(const char* name, const at::Tensor& mask, at::IntArrayR
     bool fits = true;
     for (const int64_t size : sizes) fits = fits && !__builtin_mul_overflow(bits, size, &bits);
     if (!fits || mask.numel() < bits / 8 + (bits % 8 != 0))
-        refuse(name, c10::str("a bit for each element of the shape ", sizes), c10::str("shape ", mask.sizes()));
+        refuse(name, c10::str("a bit for each element of the shape ", sizes), shape_text(mask.sizes()));
 }
 
 // Bytes of such a mask, each bit of which is 1 with the probability `kept`. aclnnInplaceBernoulli draws the same from the same seed and

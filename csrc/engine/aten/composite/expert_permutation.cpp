@@ -22,15 +22,15 @@ void require_unpadded(const char* name, bool value) {
 }
 
 void require_matrix(const char* name, const at::Tensor& tensor) {
-    if (tensor.dim() != 2) refuse(name, "2 dimensions", c10::str("shape ", tensor.sizes()));
+    if (tensor.dim() != 2) refuse(name, "2 dimensions", shape_text(tensor.sizes()));
 }
 
 void require_rows(const char* name, const at::Tensor& tensor, int64_t rows) {
-    if (tensor.dim() < 1 || tensor.size(0) != rows) refuse(name, c10::str(rows, " rows"), c10::str("shape ", tensor.sizes()));
+    if (tensor.dim() < 1 || tensor.size(0) != rows) refuse(name, c10::str(rows, " rows"), shape_text(tensor.sizes()));
 }
 
 void require_multiple(const char* name, const at::Tensor& tensor, int64_t divisor) {
-    if (tensor.numel() % divisor != 0) refuse(name, c10::str("a multiple of ", divisor, " values"), c10::str("shape ", tensor.sizes()));
+    if (tensor.numel() % divisor != 0) refuse(name, c10::str("a multiple of ", divisor, " values"), shape_text(tensor.sizes()));
 }
 
 // As many rows as the output has, which nothing else says, with the features of the input.
@@ -74,7 +74,7 @@ void require_copies(const at::Tensor& sorted_indices, int64_t tokens, const std:
     if (tokens == 0 ? sorted_indices.numel() != 0 : sorted_indices.numel() % tokens != 0)
         refuse("sortedIndices", c10::str("a multiple of ", tokens, " values"), std::to_string(sorted_indices.numel()));
     if (given(probs) && probs->numel() != sorted_indices.numel())
-        refuse("probs", c10::str(sorted_indices.numel(), " values, as sortedIndices has"), c10::str("shape ", probs->sizes()));
+        refuse("probs", c10::str(sorted_indices.numel(), " values, as sortedIndices has"), shape_text(probs->sizes()));
 }
 
 // The tokens are needed for the gradient of the probabilities alone.
@@ -118,7 +118,7 @@ at::Tensor to_map(const at::Tensor& values, const at::Tensor& map) {
 
 void require_map(const at::Tensor& map) {
     require_matrix("routingMap", map);
-    if (map.size(1) == 0) refuse("routingMap", "at least one expert", c10::str("shape ", map.sizes()));
+    if (map.size(1) == 0) refuse("routingMap", "at least one expert", shape_text(map.sizes()));
 }
 void require_map(const std::optional<at::Tensor>& map) {
     if (!map) torch_aclnn::host::refuse_null("routingMap", "a tensor, as the engine needs it to know the experts");

@@ -45,9 +45,9 @@ at::Tensor unless_finished(const at::Tensor& experts, const std::optional<at::Te
 }
 
 void require_routed(const at::Tensor& x, const at::Tensor& expert_idx) {
-    if (x.dim() != 2) refuse("x", "2 dimensions", c10::str("shape ", x.sizes()));
+    if (x.dim() != 2) refuse("x", "2 dimensions", shape_text(x.sizes()));
     if (expert_idx.dim() != 2 || expert_idx.size(0) != x.size(0))
-        refuse("expertIdx", c10::str(x.size(0), " rows, as x has"), c10::str("shape ", expert_idx.sizes()));
+        refuse("expertIdx", c10::str(x.size(0), " rows, as x has"), shape_text(expert_idx.sizes()));
 }
 
 // Copies of tokens in the order of experts from `first` on, of which those before `end` count; the copies of experts before `first` come
@@ -167,13 +167,13 @@ void finalize(const at::Tensor& rows, const at::Tensor& row_of_copy, const std::
 
 void require_finalized(const at::Tensor& rows, const at::Tensor& row_of_copy, const std::optional<at::Tensor>& bias,
                        const std::optional<at::Tensor>& experts, const at::Tensor& out) {
-    if (rows.dim() < 2) refuse("expandedX", "at least 2 dimensions", c10::str("shape ", rows.sizes()));
+    if (rows.dim() < 2) refuse("expandedX", "at least 2 dimensions", shape_text(rows.sizes()));
     const int64_t tokens = out.dim() > 0 ? out.size(0) : 0;
     if (tokens == 0 || row_of_copy.numel() % tokens != 0)
-        refuse("out", c10::str("a number of rows that divides expandedRowIdx's ", row_of_copy.numel()), c10::str("shape ", out.sizes()));
+        refuse("out", c10::str("a number of rows that divides expandedRowIdx's ", row_of_copy.numel()), shape_text(out.sizes()));
     if (given(bias) && !given(experts)) torch_aclnn::host::refuse_null("expertIdx", "a tensor, as there is a bias");
     if (given(bias) && experts->numel() != row_of_copy.numel())
-        refuse("expertIdx", c10::str(row_of_copy.numel(), " values, as expandedRowIdx has"), c10::str("shape ", experts->sizes()));
+        refuse("expertIdx", c10::str(row_of_copy.numel(), " values, as expandedRowIdx has"), shape_text(experts->sizes()));
 }
 
 // Of the copies of each token.

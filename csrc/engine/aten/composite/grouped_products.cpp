@@ -50,10 +50,10 @@ void require_lists(const Packables& x, const Packables& weight, const OptList& b
     if (x.empty()) refuse("x", "at least one tensor", "none");
     if (weight.empty()) refuse("weight", "at least one tensor", "none");
     for (const PackableTensor& tensor : x)
-        if (tensor.sizes().size() < 2) refuse("x", "at least 2 dimensions", c10::str("shape ", at::IntArrayRef(tensor.sizes())));
+        if (tensor.sizes().size() < 2) refuse("x", "at least 2 dimensions", shape_text(at::IntArrayRef(tensor.sizes())));
     for (const PackableTensor& tensor : weight)
         if (tensor.sizes().size() != 2 && tensor.sizes().size() != 3)
-            refuse("weight", "2 or 3 dimensions", c10::str("shape ", at::IntArrayRef(tensor.sizes())));
+            refuse("weight", "2 or 3 dimensions", shape_text(at::IntArrayRef(tensor.sizes())));
     const bool one = grouping.split_item >= 2;
     if (one && outputs != 1) refuse("out", "1 tensor", std::to_string(outputs));
     const int64_t weights = weight_count(weight);
@@ -166,7 +166,7 @@ class Output {
     void add(const at::Tensor& result) {
         if (!one_ && next_ >= static_cast<int64_t>(out_.size())) refuse("out", "a tensor for each group", std::to_string(out_.size()));
         if (one_ && result.size(0) > out_[0].size(0) - next_)
-            refuse("out", c10::str("at least ", next_ + result.size(0), " rows"), c10::str("shape ", out_[0].sizes()));
+            refuse("out", c10::str("at least ", next_ + result.size(0), " rows"), shape_text(out_[0].sizes()));
         at::Tensor place = one_ ? out_[0].narrow(0, next_, result.size(0)) : out_[next_];
         write_rounded(place, result);
         next_ += one_ ? result.size(0) : 1;
@@ -244,9 +244,9 @@ void require_sums(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
     if (transpose_weight) refuse("transposeWeight", "false", "true");
     if (type != kColumns) refuse("groupType", "2", std::to_string(type));
     if (x.dim() != 2 || weight.dim() != 2 || x.size(0) != weight.size(0))
-        refuse("weight", c10::str("as many rows as x, ", x.sizes()), c10::str("shape ", weight.sizes()));
+        refuse("weight", c10::str("as many rows as x, ", x.sizes()), shape_text(weight.sizes()));
     if (sums.numel() != list.numel() * x.size(1) * weight.size(1))
-        refuse("yRef", c10::str(list.numel(), " matrices of ", x.size(1), " x ", weight.size(1)), c10::str("shape ", sums.sizes()));
+        refuse("yRef", c10::str(list.numel(), " matrices of ", x.size(1), " x ", weight.size(1)), shape_text(sums.sizes()));
 }
 
 }  // namespace

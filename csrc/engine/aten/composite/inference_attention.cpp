@@ -150,8 +150,7 @@ void require_lengths(const char* name, const std::optional<std::vector<int64_t>>
 }
 
 void require_rank(const char* name, const at::Tensor& tensor, std::string_view layout) {
-    if (tensor.dim() != static_cast<int64_t>(layout.size()))
-        refuse(name, c10::str("the dimensions ", layout), c10::str("shape ", tensor.sizes()));
+    if (tensor.dim() != static_cast<int64_t>(layout.size())) refuse(name, c10::str("the dimensions ", layout), shape_text(tensor.sizes()));
 }
 
 // Of a head of the values.
@@ -175,7 +174,7 @@ int64_t size_of(const InferenceAttention& a, char letter) {
 
 void require_cache(const char* name, const at::Tensor& cache) {
     if (cache.dim() < 3 || cache.dim() > 5 || positions_of_block(cache) == 0)
-        refuse(name, "a cache of 3, 4 or 5 dimensions with positions in each block", c10::str("shape ", cache.sizes()));
+        refuse(name, "a cache of 3, 4 or 5 dimensions with positions in each block", shape_text(cache.sizes()));
 }
 
 }  // namespace
@@ -200,7 +199,7 @@ void require_inference_attention(const InferenceAttention& a) {
         refuse("numKeyValueHeads", c10::str("a divisor of numHeads, ", a.heads), std::to_string(a.key_heads));
     const size_t place = a.query_layout().find('N');
     if (place == std::string_view::npos ? a.query.size(2) % a.heads != 0 : a.query.size(place) != a.heads)
-        refuse("query", c10::str(a.heads, " heads"), c10::str("shape ", a.query.sizes()));
+        refuse("query", c10::str(a.heads, " heads"), shape_text(a.query.sizes()));
     const int64_t batch = batch_size(a);
     if (a.keys.size() > 1 && static_cast<int64_t>(a.keys.size()) != batch)
         refuse("key", c10::str("1 tensor or ", batch), std::to_string(a.keys.size()));
@@ -214,7 +213,7 @@ void require_inference_attention(const InferenceAttention& a) {
         return;
     }
     if (a.pages->dim() != 2 || a.pages->size(0) < batch)
-        refuse("blockTable", c10::str("2 dimensions, with a row for each of ", batch), c10::str("shape ", a.pages->sizes()));
+        refuse("blockTable", c10::str("2 dimensions, with a row for each of ", batch), shape_text(a.pages->sizes()));
     require_cache("key", a.keys[0]);
     require_cache("value", a.values[0]);
     if (!a.key_lengths || a.key_lengths->empty()) refuse_null(a.key_lengths_name, "the lengths, as there is a blockTable");

@@ -44,13 +44,12 @@ void store(const char* name, const at::Tensor& cache, const at::Tensor& slots, c
 
 void require_cache(const char* name, const at::Tensor& cache, const char* rows_name, const at::Tensor& rows, const at::Tensor& slots,
                    std::string_view mode) {
-    if (rows.dim() != 3) refuse(rows_name, "3 dimensions: tokens, heads, features", c10::str("shape ", rows.sizes()));
-    if (cache.dim() != 4) refuse(name, "4 dimensions", c10::str("shape ", cache.sizes()));
-    if (slots.numel() != rows.size(0)) refuse("slotMapping", c10::str(rows.size(0), " slots"), c10::str("shape ", slots.sizes()));
+    if (rows.dim() != 3) refuse(rows_name, "3 dimensions: tokens, heads, features", shape_text(rows.sizes()));
+    if (cache.dim() != 4) refuse(name, "4 dimensions", shape_text(cache.sizes()));
+    if (slots.numel() != rows.size(0)) refuse("slotMapping", c10::str(rows.size(0), " slots"), shape_text(slots.sizes()));
     const int64_t features = mode == "PA_NZ" ? cache.size(1) * cache.size(3) : cache.size(2) * cache.size(3);
     if (features != rows.size(1) * rows.size(2))
-        refuse(name, c10::str("rows of ", rows.size(1) * rows.size(2), " features, as ", rows_name, " has"),
-               c10::str("shape ", cache.sizes()));
+        refuse(name, c10::str("rows of ", rows.size(1) * rows.size(2), " features, as ", rows_name, " has"), shape_text(cache.sizes()));
     if (cache.scalar_type() != rows.scalar_type()) refuse(name, c10::str("the data type of ", rows_name), c10::str(cache.scalar_type()));
 }
 
@@ -78,20 +77,20 @@ void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& l
 
 // The rows of all sequences, whose number nothing else says, with what a position of the cache has.
 Elements loaded(const char* name, const at::Tensor& out, const at::Tensor& cache, std::string_view mode) {
-    if (cache.dim() < 2 || out.dim() < 1) refuse(name, "at least 1 dimension, for a cache of at least 2", c10::str("shape ", out.sizes()));
+    if (cache.dim() < 2 || out.dim() < 1) refuse(name, "at least 1 dimension, for a cache of at least 2", shape_text(out.sizes()));
     const at::Tensor positions = by_position(cache, mode);
-    if (positions.size(1) == 0) refuse(name, "a cache with positions in each block", c10::str("shape ", cache.sizes()));
+    if (positions.size(1) == 0) refuse(name, "a cache with positions in each block", shape_text(cache.sizes()));
     const int64_t features = c10::multiply_integers(positions.sizes().slice(2));
     if (out.size(0) > 0 && out.numel() / out.size(0) != features)
-        refuse(name, c10::str("rows of ", features, " elements, as the cache has"), c10::str("shape ", out.sizes()));
+        refuse(name, c10::str("rows of ", features, " elements, as the cache has"), shape_text(out.sizes()));
     return as_many_as(out);
 }
 
 void require_tables(const at::Tensor& tables, const at::Tensor& lengths, bool cumulative) {
-    if (tables.dim() != 2) refuse("blockTables", "2 dimensions", c10::str("shape ", tables.sizes()));
-    if (tables.size(1) == 0) refuse("blockTables", "at least one block for each sequence", c10::str("shape ", tables.sizes()));
+    if (tables.dim() != 2) refuse("blockTables", "2 dimensions", shape_text(tables.sizes()));
+    if (tables.size(1) == 0) refuse("blockTables", "at least one block for each sequence", shape_text(tables.sizes()));
     if (lengths.numel() != tables.size(0) + (cumulative ? 1 : 0))
-        refuse("seqLens", c10::str(tables.size(0) + (cumulative ? 1 : 0), " values"), c10::str("shape ", lengths.sizes()));
+        refuse("seqLens", c10::str(tables.size(0) + (cumulative ? 1 : 0), " values"), shape_text(lengths.sizes()));
 }
 
 // Rows of features as a latent cache has them: the features' layout, and their 8-bit form where there is a scale.
@@ -122,13 +121,13 @@ at::Tensor latent_slots(const at::Tensor& index, std::string_view mode, int64_t 
 }
 
 void require_latent(const at::Tensor& kv, const at::Tensor& gamma, const at::Tensor& k_cache, const at::Tensor& ckv_cache) {
-    if (kv.dim() != 4 || kv.size(1) != 1) refuse("kv", "the shape {batch, 1, tokens, features}", c10::str("shape ", kv.sizes()));
+    if (kv.dim() != 4 || kv.size(1) != 1) refuse("kv", "the shape {batch, 1, tokens, features}", shape_text(kv.sizes()));
     for (const at::Tensor& cache : {k_cache, ckv_cache})
-        if (cache.dim() != 4) refuse("kCacheRef", "4 dimensions, as ckvCacheRef", c10::str("shape ", cache.sizes()));
+        if (cache.dim() != 4) refuse("kCacheRef", "4 dimensions, as ckvCacheRef", shape_text(cache.sizes()));
     if (gamma.dim() != 1 || gamma.size(0) != ckv_cache.size(3))
-        refuse("gamma", c10::str(ckv_cache.size(3), " values, as ckvCacheRef has features"), c10::str("shape ", gamma.sizes()));
+        refuse("gamma", c10::str(ckv_cache.size(3), " values, as ckvCacheRef has features"), shape_text(gamma.sizes()));
     if (kv.size(3) != gamma.size(0) + k_cache.size(3) || k_cache.size(3) % 2 != 0)
-        refuse("kv", c10::str(gamma.size(0), " features and an even number for kCacheRef's"), c10::str("shape ", kv.sizes()));
+        refuse("kv", c10::str(gamma.size(0), " features and an even number for kCacheRef's"), shape_text(kv.sizes()));
 }
 
 // Neighbouring features become halves, and each pair turns by its angle.
@@ -156,10 +155,9 @@ void cache_latent(const at::Tensor& kv, const at::Tensor& gamma, const at::Tenso
 }
 
 void require_updates(const at::Tensor& data, const at::Tensor& indices, const at::Tensor& updates) {
-    if (updates.dim() != data.dim())
-        refuse("updates", c10::str(data.dim(), " dimensions, as data has"), c10::str("shape ", updates.sizes()));
+    if (updates.dim() != data.dim()) refuse("updates", c10::str(data.dim(), " dimensions, as data has"), shape_text(updates.sizes()));
     if (indices.dim() != 1 && !(indices.dim() == 2 && indices.size(1) == 2))
-        refuse("indices", "the shape {n} or {n, 2}", c10::str("shape ", indices.sizes()));
+        refuse("indices", "the shape {n} or {n, 2}", shape_text(indices.sizes()));
     if (data.dim() == 0) refuse("data", "at least 1 dimension", "none");
     if (indices.size(0) > updates.size(0)) refuse("indices", c10::str("at most ", updates.size(0), " rows"), c10::str(indices.size(0)));
 }

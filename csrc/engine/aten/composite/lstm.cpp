@@ -32,7 +32,7 @@ void require_states(at::TensorList hx) {
 
 // A gate's four parts for each unit of the cell's state.
 Expected gates_of(const at::Tensor& cell) {
-    if (cell.dim() != 2 || cell.size(1) > kUnbounded / 4) torch_aclnn::host::refuse("cx", "2 dimensions", c10::str("shape ", cell.sizes()));
+    if (cell.dim() != 2 || cell.size(1) > kUnbounded / 4) torch_aclnn::host::refuse("cx", "2 dimensions", shape_text(cell.sizes()));
     return shape({cell.size(0), 4 * cell.size(1)});
 }
 Expected biases_of(const at::Tensor& cell) {

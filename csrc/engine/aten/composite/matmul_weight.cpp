@@ -26,7 +26,7 @@ class Weight {
         : plain_(read_tensor(name, handle)),
           layout_(layout_of(name, plain_.sizes(), static_cast<int64_t>(plain_.element_size()))),
           handle_(handle) {
-        if (plain_.dim() < 2 || plain_.dim() > 6) refuse(name, "2 to 6 dimensions", c10::str("shape ", plain_.sizes()));
+        if (plain_.dim() < 2 || plain_.dim() > 6) refuse(name, "2 to 6 dimensions", shape_text(plain_.sizes()));
         if (!plain_.is_contiguous()) refuse(name, "elements in the order of their places", c10::str("strides ", plain_.strides()));
         const size_t bytes = static_cast<size_t>(c10::multiply_integers(layout_.storage_sizes())) * plain_.element_size();
         const auto memory = device_memory_at(handle->first_element(), bytes);

@@ -62,7 +62,7 @@ at::Tensor smoothed(const at::Tensor& x, const std::optional<at::Tensor>& smooth
 void require_smooth(const at::Tensor& x, const std::optional<at::Tensor>& smooth, const std::optional<at::Tensor>& groups) {
     if (x.dim() < 1) refuse("x", "at least 1 dimension", "none");
     if (!given(smooth)) return;
-    if (smooth->size(-1) != x.size(-1)) refuse("smoothScales", c10::str("rows of ", x.size(-1)), c10::str("shape ", smooth->sizes()));
+    if (smooth->size(-1) != x.size(-1)) refuse("smoothScales", c10::str("rows of ", x.size(-1)), shape_text(smooth->sizes()));
     if (given(groups) != (smooth->dim() == 2))
         refuse("smoothScales", given(groups) ? "2 dimensions, with groups" : "1 dimension, without groups", c10::str(smooth->dim()));
     if (given(groups) && groups->numel() != smooth->size(0))
@@ -79,8 +79,7 @@ std::vector<int64_t> dims_of_one_scale(const at::Tensor& x, std::string_view row
 }
 
 Elements scales_of(const at::Tensor& x, std::string_view rows) {
-    if (rows == "perchannel" && x.dim() < 2)
-        refuse("x", "at least 2 dimensions, as quantMode is perchannel", c10::str("shape ", x.sizes()));
+    if (rows == "perchannel" && x.dim() < 2) refuse("x", "at least 2 dimensions, as quantMode is perchannel", shape_text(x.sizes()));
     return elements(c10::multiply_integers(reduced(x, dims_of_one_scale(x, rows), false).sizes));
 }
 

@@ -37,8 +37,7 @@ at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_
         bytes->strides[d] /= 2;
     }
     if (!even)
-        refuse(name, "rows of INT4 that begin and end with a byte",
-               c10::str("shape ", at::IntArrayRef(tensor.sizes.begin(), tensor.sizes.end())));
+        refuse(name, "rows of INT4 that begin and end with a byte", shape_text(at::IntArrayRef(tensor.sizes.begin(), tensor.sizes.end())));
     bytes->sizes[packed_dim] /= 2;
     return read_tensor(name, bytes.get());
 }
@@ -76,7 +75,7 @@ at::Tensor PackableTensor::values() const {
 
 void PackableTensor::store(const at::Tensor& numbers) const {
     if (numbers.sizes() != at::IntArrayRef(sizes()))
-        refuse(name_, c10::str("the result's shape ", numbers.sizes()), c10::str("shape ", at::IntArrayRef(sizes())));
+        refuse(name_, c10::str("the result's shape ", numbers.sizes()), shape_text(at::IntArrayRef(sizes())));
     at::Tensor stored = stored_;
     if (!has_four_bits()) return write_rounded(stored, numbers);
     const at::Tensor bits =
@@ -100,7 +99,7 @@ std::vector<PackableTensor> read_packables(const char* name, const aclTensorList
 void require_expected(const char* name, const PackableTensor& tensor, const Expected& expected) {
     const std::vector<int64_t> sizes = tensor.sizes();
     if (at::IntArrayRef(sizes) != at::IntArrayRef(expected.sizes))
-        refuse(name, c10::str("shape ", at::IntArrayRef(expected.sizes), ", in numbers"), c10::str("shape ", at::IntArrayRef(sizes)));
+        refuse(name, c10::str("shape ", at::IntArrayRef(expected.sizes), ", in numbers"), shape_text(at::IntArrayRef(sizes)));
 }
 void require_expected(const char* name, const PackableTensor& tensor, const IfWanted& expected) {
     if (expected.wanted) require_expected(name, tensor, expected.expected);
@@ -116,7 +115,7 @@ aclDataType read_quantised_number(const char* name, int64_t number) {
 }
 
 void require_not_given(const char* name, const std::optional<at::Tensor>& tensor) {
-    if (given(tensor)) refuse(name, "null: the engine has none", c10::str("shape ", tensor->sizes()));
+    if (given(tensor)) refuse(name, "null: the engine has none", shape_text(tensor->sizes()));
 }
 
 at::Tensor scale_values(const at::Tensor& scale) {

@@ -22,11 +22,10 @@ std::vector<int64_t> turned(std::vector<int64_t> sizes, bool transpose) {
 }
 
 void require_factors(const char* left_name, const std::vector<int64_t>& left, const char* right_name, const std::vector<int64_t>& right) {
-    if (left.size() < 2) refuse(left_name, "at least 2 dimensions", c10::str("shape ", at::IntArrayRef(left)));
-    if (right.size() < 2) refuse(right_name, "at least 2 dimensions", c10::str("shape ", at::IntArrayRef(right)));
+    if (left.size() < 2) refuse(left_name, "at least 2 dimensions", shape_text(at::IntArrayRef(left)));
+    if (right.size() < 2) refuse(right_name, "at least 2 dimensions", shape_text(at::IntArrayRef(right)));
     if (left.back() != right[right.size() - 2])
-        refuse(right_name, c10::str(left.back(), " rows, as many as ", left_name, " has columns"),
-               c10::str("shape ", at::IntArrayRef(right)));
+        refuse(right_name, c10::str(left.back(), " rows, as many as ", left_name, " has columns"), shape_text(at::IntArrayRef(right)));
 }
 
 // The rows of one and the columns of the other, of each of a batch.
@@ -39,7 +38,7 @@ Expected product_shape(const std::vector<int64_t>& left, const std::vector<int64
         int64_t& size = expected.sizes[expected.sizes.size() - d];
         const int64_t other = right[right.size() - d];
         if (size != 1 && other != 1 && size != other)
-            refuse("x2", c10::str(size, " matrices, as x1 has"), c10::str("shape ", at::IntArrayRef(right)));
+            refuse("x2", c10::str(size, " matrices, as x1 has"), shape_text(at::IntArrayRef(right)));
         if (size == 1) size = other;
     }
     return expected;
@@ -82,7 +81,7 @@ void require_integers(const PackableTensor& x1, const PackableTensor& x2, bool t
         refuse("x2", c10::str("numbers of ", x1.has_four_bits() ? 4 : 8, " bits, as x1 has"), c10::str(x2.scalar_type()));
     require_factors("x1", turned(x1.sizes(), transpose1), "x2", turned(x2.sizes(), transpose2));
     if (given(row_scale) && row_scale->numel() != turned(x1.sizes(), transpose1).rbegin()[1])
-        refuse("x1Scale", "a number for each row of x1: the engine has no groups", c10::str("shape ", row_scale->sizes()));
+        refuse("x1Scale", "a number for each row of x1: the engine has no groups", shape_text(row_scale->sizes()));
 }
 
 // The dequantised weight: (weight + offset) scale, where groups of rows may have a scale each.
@@ -103,7 +102,7 @@ void require_weight(const at::Tensor& x, const PackableTensor& weight, const at:
     if (group_size == 0) return;
     const int64_t groups = (x.size(-1) + group_size - 1) / group_size;
     if (scale.dim() < 2 || scale.size(-2) != groups)
-        refuse("antiquantScale", c10::str(groups, " rows, one for each group"), c10::str("shape ", scale.sizes()));
+        refuse("antiquantScale", c10::str(groups, " rows, one for each group"), shape_text(scale.sizes()));
 }
 
 void multiply_by_quantised(const at::Tensor& x, const PackableTensor& weight, const at::Tensor& scale,

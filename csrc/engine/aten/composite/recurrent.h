@@ -101,16 +101,15 @@ class RecurrentShapes {
         const at::Tensor& first = params[0];
         units_ = first.dim() == 2 ? first.size(0) / gates : 0;
         if (units_ == 0 || first.size(0) % gates != 0)
-            refuse("params", c10::str(gates, " gates of so many units in dimension 0"), c10::str("shape ", first.sizes()));
+            refuse("params", c10::str(gates, " gates of so many units in dimension 0"), shape_text(first.sizes()));
         is_packed_ = batch_sizes && batch_sizes->numel() > 0;
-        if (is_packed_ && batch_sizes->dim() != 1) refuse("batchSizes", "1 dimension", c10::str("shape ", batch_sizes->sizes()));
+        if (is_packed_ && batch_sizes->dim() != 1) refuse("batchSizes", "1 dimension", shape_text(batch_sizes->sizes()));
         if (input.dim() != (is_packed_ ? 2 : 3))
-            refuse("input", is_packed_ ? "2 dimensions, with batchSizes" : "3 dimensions", c10::str("shape ", input.sizes()));
+            refuse("input", is_packed_ ? "2 dimensions, with batchSizes" : "3 dimensions", shape_text(input.sizes()));
         features_ = input.size(-1);
         steps_ = is_packed_ ? batch_sizes->numel() : input.size(batch_first ? 1 : 0);
         if (steps_ == 0 || (is_packed_ && input.size(0) % steps_ != 0))
-            refuse("input", is_packed_ ? c10::str("rows for each of ", steps_, " steps") : "at least one step",
-                   c10::str("shape ", input.sizes()));
+            refuse("input", is_packed_ ? c10::str("rows for each of ", steps_, " steps") : "at least one step", shape_text(input.sizes()));
         batch_ = is_packed_ ? input.size(0) / steps_ : input.size(batch_first ? 0 : 1);
     }
 

@@ -79,7 +79,7 @@ Expected rotated(const NamedShape& x, const NamedShape& cos, const NamedShape& s
     for (const NamedShape& angles : {cos, sin})
         if (at::IntArrayRef(broadcast({x, angles}).sizes) != x.sizes)
             torch_aclnn::host::refuse(angles.name, c10::str("a shape that broadcasts to that of ", x.name, ", ", x.sizes),
-                                      c10::str("shape ", angles.sizes));
+                                      shape_text(angles.sizes));
     return x.sizes;
 }
 void rotate(at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, std::string_view mode) {

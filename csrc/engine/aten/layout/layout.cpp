@@ -9,7 +9,7 @@ namespace torch_aclnn::host::aten {
 namespace {
 
 [[noreturn]] void refuse_shape(const char* name, aclFormat format, const std::string& expected, at::IntArrayRef sizes) {
-    refuse(name, expected + " for format " + to_string(format), c10::str("shape ", sizes));
+    refuse(name, expected + " for format " + to_string(format), shape_text(sizes));
 }
 
 // The dimensions that a shorter shape lacks: the first is C, then come H and W.
@@ -127,7 +127,7 @@ std::vector<int64_t> Layout::storage_sizes() const {
         if (i >= merged_)
             sizes.push_back(of[order_[i]]);
         else if (__builtin_mul_overflow(sizes[0], of[order_[i]], &sizes[0]))
-            refuse("sizes", "a number of blocks that can be counted", c10::str("shape ", at::IntArrayRef(sizes_)));
+            refuse("sizes", "a number of blocks that can be counted", shape_text(at::IntArrayRef(sizes_)));
     }
     return sizes;
 }
