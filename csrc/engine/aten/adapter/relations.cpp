@@ -2,8 +2,6 @@
 
 #include <c10/util/StringUtil.h>
 
-#include <algorithm>
-
 #include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
