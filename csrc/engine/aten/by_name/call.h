@@ -16,6 +16,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/arguments.h"
+#include "engine/aten/adapter/relations.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/runtime/operator_by_name/operator_call.h"
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/aten/adapter/relations.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/quantised.h"
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "engine/aten/adapter/relations.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/opapi/checks.h"
 

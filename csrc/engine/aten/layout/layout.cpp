@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "engine/aten/adapter/relations.h"
 #include "engine/opapi/handles.h"
 #include "engine/runtime/error/error.h"
 
