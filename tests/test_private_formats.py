@@ -42,6 +42,16 @@ def test_a_gradient_in_a_private_format(size, call, dtype):
     assert torch.equal(call(private(gradient)).cpu(), call(gradient.npu()).cpu())
 
 
+def test_a_repeated_call_does_not_read_the_copy_of_an_earlier_one():
+    size, call = CALLS["avg_pool2d"]
+    gradient = private(torch.randn(size))
+    expected = call(gradient).cpu()
+    for _ in range(3):
+        in_its_place = torch.full(size, 9.0, device="npu")
+        assert torch.equal(call(gradient).cpu(), expected)
+        del in_its_place
+
+
 def test_batch_norm_of_an_input_in_a_private_format():
     x, gradient, ones = torch.randn(SIZE), torch.randn(SIZE), torch.ones(17).npu()
 

@@ -79,26 +79,29 @@ void HandleDeleter::operator()(aclScalar* scalar) const {
     destroy(scalar);
 }
 
-TensorHandle::TensorHandle(const at::Tensor& tensor) {
-    if (!tensor.defined()) return;
-    if (!is_base_format(format_of(tensor))) in_base_format_ = in_base_format(tensor);
-    const at::Tensor& described = in_base_format_.defined() ? in_base_format_ : tensor;
-    static auto* const create = resolved<decltype(aclCreateTensor)>("aclCreateTensor");
-    const int64_t storage_elements = static_cast<int64_t>(described.storage().nbytes() / described.itemsize());
-    handle_.reset(create(described.sizes().data(), described.dim(), data_type(described.scalar_type()), described.strides().data(),
-                         described.storage_offset(), format_of_rank(described.dim()), &storage_elements, 1,
-                         described.storage().mutable_data()));
-    TORCH_CHECK(handle_ != nullptr, "torch_aclnn: aclCreateTensor refused a tensor of shape ", described.sizes());
+bool is_in_private_format(const at::Tensor& tensor) {
+    return tensor.defined() && !is_base_format(format_of(tensor));
 }
 
 at::Tensor in_base_format(const at::Tensor& tensor) {
-    return is_base_format(format_of(tensor)) ? tensor : at_npu::native::npu_format_cast(tensor, ACL_FORMAT_ND);
+    return is_in_private_format(tensor) ? at_npu::native::npu_format_cast(tensor, ACL_FORMAT_ND) : tensor;
 }
 
 void check_base_format(const char* name, const at::Tensor& result) {
     const int64_t format = format_of(result);
     TORCH_CHECK(is_base_format(format), "torch_aclnn: ", name, ": expected a tensor of a base format, got aclFormat ", format,
                 "; convert it with torch_npu.npu_format_cast(tensor, 2), or set torch.npu.config.allow_internal_format = False");
+}
+
+TensorHandle make_handle(const at::Tensor& tensor) {
+    if (!tensor.defined()) return nullptr;
+    static auto* const create = resolved<decltype(aclCreateTensor)>("aclCreateTensor");
+    const int64_t storage_elements = static_cast<int64_t>(tensor.storage().nbytes() / tensor.itemsize());
+    TensorHandle handle(create(tensor.sizes().data(), tensor.dim(), data_type(tensor.scalar_type()), tensor.strides().data(),
+                               tensor.storage_offset(), format_of_rank(tensor.dim()), &storage_elements, 1,
+                               tensor.storage().mutable_data()));
+    TORCH_CHECK(handle != nullptr, "torch_aclnn: aclCreateTensor refused a tensor of shape ", tensor.sizes());
+    return handle;
 }
 
 IntArrayHandle make_handle(at::IntArrayRef values) {

@@ -15,34 +15,33 @@ struct HandleDeleter {
     void operator()(aclScalar* scalar) const;
 };
 using IntArrayHandle = std::unique_ptr<aclIntArray, HandleDeleter>;
+using TensorHandle = std::unique_ptr<aclTensor, HandleDeleter>;
 using ScalarHandle = std::unique_ptr<aclScalar, HandleDeleter>;
-
-// Describes a tensor: its storage, offset, strides and a format that follows from its rank; null for an undefined one. A private format,
-// which strides do not describe, is turned into a base format first.
-class TensorHandle {
-   public:
-    explicit TensorHandle(const at::Tensor& tensor);
-    aclTensor* get() const { return handle_.get(); }
-
-   private:
-    at::Tensor in_base_format_;  // undefined if the tensor itself is
-    std::unique_ptr<aclTensor, HandleDeleter> handle_;
-};
 
 // A scalar argument, which phase 1 takes as an aclScalar.
 struct Scalar {
     double value;
 };
 
-// The tensor itself, or a copy of one that is in a private format.
+// A private format, which strides do not describe.
+bool is_in_private_format(const at::Tensor& tensor);
+template <class Argument>
+bool is_in_private_format(const Argument&) {
+    return false;
+}
+
+// The argument itself, or a copy of a tensor that is in a private format.
 at::Tensor in_base_format(const at::Tensor& tensor);
+template <class Argument>
+Argument in_base_format(const Argument& argument) {
+    return argument;
+}
 
 // RuntimeError for a tensor in a private format: a result cannot be written to a copy.
 void check_base_format(const char* name, const at::Tensor& result);
 
-inline TensorHandle make_handle(const at::Tensor& tensor) {
-    return TensorHandle(tensor);
-}
+// Describes a tensor in a base format: its storage, offset, strides and a format that follows from its rank; null for an undefined one.
+TensorHandle make_handle(const at::Tensor& tensor);
 IntArrayHandle make_handle(at::IntArrayRef values);
 ScalarHandle make_handle(Scalar scalar);
 template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
