@@ -1,14 +1,17 @@
 #include "engine/opapi/executor.h"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <string_view>
 
 #include "aclnn/aclnn_base.h"
 #include "engine/opapi/checks.h"
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/memory/memory_use.h"
+#include "engine/runtime/stream/overflow.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -113,6 +116,36 @@ void keep_memory(const aclOpExecutor& executor, std::deque<MemoryUse>& uses) {
     });
 }
 
+Range range_of(const WatchedHandle& handle) {
+    if (const aclTensor* tensor = handle.tensor())
+        return range_of(
+            Elements{tensor->dtype, host_view(tensor->first_element()), tensor->sizes.begin(), tensor->strides.begin(), tensor->rank()});
+    if (const aclScalar* scalar = handle.scalar()) return range_of(Elements{scalar->dtype, scalar->bytes.data(), nullptr, nullptr, 0});
+    return Range::finite;
+}
+
+// Before the operation: of each argument that it reads.
+std::vector<Range> read_ranges(const aclOpExecutor& executor) {
+    std::vector<Range> ranges;
+    for (const WatchedHandle& handle : executor.watched) {
+        const std::string_view kind = executor.counted->parameter_kind(handle.name());
+        const bool is_read = kind != "Out" && kind != "OptOut" && kind != "PackableOut" && kind != "Packed";
+        ranges.push_back(is_read ? range_of(handle) : Range::finite);
+    }
+    return ranges;
+}
+
+// After it: of all that it has written. What was NaN before, as running statistics after a bad batch, stays out of account.
+Range written_range(const aclOpExecutor& executor, const std::vector<Range>& read) {
+    Range range = Range::finite;
+    for (size_t i = 0; i < executor.watched.size(); ++i) {
+        const WatchedHandle& handle = executor.watched[i];
+        const bool is_packed = std::string_view("Packed") == executor.counted->parameter_kind(handle.name());  // its end stays as it was
+        if (handle.is_written() && !is_packed && read[i] != Range::nan) range = std::max(range, range_of(handle));
+    }
+    return range;
+}
+
 }  // namespace
 
 void refuse_executor(const aclOpExecutor* executor) {
@@ -187,7 +220,9 @@ void aclOpExecutor::run() {
     if (runs_later()) keep_memory(*this, uses);
     constexpr int kPattern = 0xA5;
     if (workspace_size > 0) std::memset(host_view(workspace), kPattern, workspace_size);
+    const std::vector<Range> read = has_overflow_register() ? read_ranges(*this) : std::vector<Range>();
     compute(*this);
+    if (has_overflow_register()) note_ranges(read, written_range(*this, read));
     if (!result_is_spoiled(entry_point)) return;
     for (const WatchedHandle& handle : watched)
         if (handle.is_written() && handle.tensor() != nullptr) spoil(*handle.tensor());

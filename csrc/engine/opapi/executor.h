@@ -44,10 +44,16 @@ class WatchedHandle {
     // Between the two the program may destroy the handle, and what is behind it stays.
     void hold() const { slots_.hold(handle_); }
     void drop() const { drop_(handle_); }
-    // The handle as a tensor, or null if it is of another kind.
-    const aclTensor* tensor() const { return &slots_ == &slots_of<aclTensor>() ? static_cast<const aclTensor*>(handle_) : nullptr; }
+    // The handle as a tensor, or as a scalar, or null if it is of another kind.
+    const aclTensor* tensor() const { return as<aclTensor>(); }
+    const aclScalar* scalar() const { return as<aclScalar>(); }
 
    private:
+    template <class Handle>
+    const Handle* as() const {
+        return &slots_ == &slots_of<Handle>() ? static_cast<const Handle*>(handle_) : nullptr;
+    }
+
     const char* name_;
     const char* kind_;
     const void* handle_;

@@ -36,6 +36,8 @@ stream_wait_event               aclrtStreamWaitEvent              stream:address
 set_stream_failure_mode         aclrtSetStreamFailureMode         stream:address mode:u64
 set_stream_overflow_switch      aclrtSetStreamOverflowSwitch      stream:address flag:u32
 get_stream_overflow_switch      aclrtGetStreamOverflowSwitch      stream:address >flag:u32
+get_overflow_status             aclrtGetOverflowStatus            output_addr:address output_size:size stream:address
+reset_overflow_status           aclrtResetOverflowStatus          stream:address
 
 create_event                    aclrtCreateEvent                  >event:address
 create_event_with_flag          aclrtCreateEventWithFlag          >event:address flag:u32

@@ -10,12 +10,12 @@ namespace {
 
 // torch_npu takes bfloat16 for Ascend310B too, but the pages list it for A2 and A3.
 constexpr ProductTraits kTraits[] = {
-    {Product::inference, "inference", false, false},
-    {Product::training, "training", false, false},
-    {Product::a2, "A2", true, true},
-    {Product::a3, "A3", true, true},
-    {Product::edge, "310B", false, true},
-    {Product::ascend950, "950", true, true},
+    {Product::inference, "inference", false, false, true},
+    {Product::training, "training", false, false, true},
+    {Product::a2, "A2", true, true, false},
+    {Product::a3, "A3", true, true, false},
+    {Product::edge, "310B", false, true, false},
+    {Product::ascend950, "950", true, true, false},
 };
 
 struct Soc {

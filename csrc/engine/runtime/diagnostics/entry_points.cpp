@@ -50,6 +50,12 @@ EntryPoint::~EntryPoint() {
     known.all.erase(this);
 }
 
+const char* EntryPoint::parameter_kind(const char* parameter) const noexcept {
+    for (size_t i = 0; i < description_.parameterCount; ++i)
+        if (std::strcmp(description_.parameters[i].name, parameter) == 0) return description_.parameters[i].kind;
+    return "";
+}
+
 torchAclnnEntryPoint EntryPoint::description() const noexcept {
     torchAclnnEntryPoint described = description_;
     const uint64_t before = calls_at_reset_.load(std::memory_order_acquire);  // first, for it is never more than calls_ was then

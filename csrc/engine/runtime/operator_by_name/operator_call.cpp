@@ -3,6 +3,7 @@
 
 #include "engine/runtime/operator_by_name/operator_call.h"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 
@@ -13,6 +14,7 @@
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/memory/memory_use.h"
+#include "engine/runtime/stream/overflow.h"
 #include "engine/runtime/stream/task.h"
 
 using namespace torch_aclnn::host;
@@ -63,6 +65,30 @@ void keep_memory(const char* kind, const std::vector<CallTensor>& tensors, std::
     }
 }
 
+Range range_of(CallTensor& tensor) {
+    if (!tensor.is_given()) return Range::finite;
+    constexpr int64_t kContiguous = 1;
+    const auto count = static_cast<int64_t>(tensor.bytes / aclDataTypeSize(tensor.type));
+    return range_of(Elements{tensor.type, host_view(tensor.memory()), &count, &kContiguous, 1});
+}
+
+std::vector<Range> read_ranges(OperatorCall& call) {
+    std::vector<Range> ranges;
+    for (CallTensor& input : call.inputs) ranges.push_back(range_of(input));
+    return ranges;
+}
+
+// What was NaN before, as running statistics after a bad batch, stays out of account.
+Range written_range(OperatorCall& call, const std::vector<Range>& read) {
+    Range range = Range::finite;
+    for (CallTensor& output : call.outputs) {
+        bool was_nan = false;
+        for (size_t i = 0; i < read.size(); ++i) was_nan |= call.inputs[i].data == output.data && read[i] == Range::nan;
+        if (!was_nan) range = std::max(range, range_of(output));
+    }
+    return range;
+}
+
 class NamedOperatorTask final : public Task {
    public:
     NamedOperatorTask(const NamedOperator& named, std::shared_ptr<OperatorCall> call) : named_(named), call_(std::move(call)) {}
@@ -75,7 +101,9 @@ class NamedOperatorTask final : public Task {
             keep_memory("input", call_->inputs, uses);
             keep_memory("output", call_->outputs, uses);
         }
+        const std::vector<Range> read = has_overflow_register() ? read_ranges(*call_) : std::vector<Range>();
         named_.run(*call_);
+        if (has_overflow_register()) note_ranges(read, written_range(*call_, read));
     }
     void finish() noexcept override { delete this; }
 
