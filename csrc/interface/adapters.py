@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _MARK = "TORCH_ACLNN_ENTRY_POINT"
+_KIND_AND_NAME = "(kind, name)"
 _MACROS = f"""\
-#define KIND_AND_NAME(kind, name, ...) (kind, name)
 #define OPAPI_ENTRY(entry_point, family, offer, prepare, ...) {_MARK}(entry_point, __VA_ARGS__)
-#define ATEN_ENTRY(entry_point, dtypes, ...) {_MARK}(entry_point, TORCH_ACLNN_FOR_EACH(KIND_AND_NAME, __VA_ARGS__))
+#define ATEN_ENTRY(entry_point, dtypes, ...) {_MARK}(entry_point, TORCH_ACLNN_FOR_EACH(PARAMETER, __VA_ARGS__))
 #define ATEN_CHECKED_ENTRY(entry_point, dtypes, check, ...) ATEN_ENTRY(entry_point, dtypes, __VA_ARGS__)
 """
 _FOR_EACH = "engine/opapi/for_each.h"
 # Their macros are those above.
 _FORMS = ("engine/opapi/entry.h", "engine/aten/adapter/adapter.h")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<[^>]*>|"(?P<path>[^"]*)")[^\n]*$', re.MULTILINE)
-_ENTRY_POINT = re.compile(_MARK + r"\(\s*(?P<name>\w+)\s*,(?P<parameters>(?:[^()]|\([^()]*\))*)\)")
+_ENTRY_POINT = re.compile(_MARK + r"\(\s*(?P<name>\w+)\s*,")
 _PARAMETER = re.compile(r"\(\s*(?P<kind>[^(),]+(?:<[^()]*>)?)\s*,\s*(?P<name>\w+)\s*\)")
 # A function in one phase, or one that is written out.
 _FUNCTION = re.compile(
@@ -75,7 +75,7 @@ def read(sources: Path, folder: str, preprocessor: Sequence[str]) -> list[EntryP
     found: dict[str, EntryPoint] = {}
     for file in files:
         text = file.read_text()
-        entry_points = [_two_phases(name, parameters, kinds) for name, parameters in _marked(sources, text, preprocessor)]
+        entry_points = [_two_phases(name, _kinds_and_names(parameters), kinds) for name, parameters in marked(sources, text, preprocessor)]
         for entry_point in [*entry_points, *_written_out(text)]:
             if entry_point.name in found:
                 raise SystemExit(f"{file}: {entry_point.name} is defined twice")
@@ -83,18 +83,44 @@ def read(sources: Path, folder: str, preprocessor: Sequence[str]) -> list[EntryP
     return [found[name] for name in sorted(found)]
 
 
-def _marked(sources: Path, text: str, preprocessor: Sequence[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+def marked(sources: Path, text: str, preprocessor: Sequence[str], parameter: str = _KIND_AND_NAME) -> Iterator[tuple[str, str]]:
+    """Yield the entry points of a source file: the name, and the text of the parameters.
+
+    Args:
+        sources: the folder csrc.
+        text: of the file.
+        preprocessor: the compiler and its options, as for C++.
+        parameter: how each parameter is written, of its ``kind``, its ``name`` and, as ``__VA_ARGS__``, its shape.
+
+    """
     if "ATEN_" not in text and "OPAPI_" not in text:
         return
     expanded = subprocess.run(
         [*preprocessor, "-E", "-P", "-w", "-x", "c++", "-std=c++20", "-"],
-        input=(sources / _FOR_EACH).read_text() + _MACROS + _with_own_headers(sources, text, set(_FORMS)),
+        input=f"#define PARAMETER(kind, name, ...) {parameter}\n"
+        + (sources / _FOR_EACH).read_text()
+        + _MACROS
+        + _with_own_headers(sources, text, set(_FORMS)),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     ).stdout
     for match in _ENTRY_POINT.finditer(expanded):
-        yield match["name"], [(found["kind"].strip(), found["name"]) for found in _PARAMETER.finditer(match["parameters"])]
+        yield match["name"], expanded[match.end() : _closing(expanded, match.end())]
+
+
+def _closing(text: str, start: int) -> int:
+    # Returns the position of the parenthesis that closes one that is open at the start.
+    depth = 1
+    for position in range(start, len(text)):
+        depth += (text[position] == "(") - (text[position] == ")")
+        if depth == 0:
+            return position
+    raise SystemExit("csrc/engine: an entry point without a closing parenthesis")
+
+
+def _kinds_and_names(parameters: str) -> list[tuple[str, str]]:
+    return [(found["kind"].strip(), found["name"]) for found in _PARAMETER.finditer(parameters)]
 
 
 def _with_own_headers(sources: Path, text: str, seen: set[str]) -> str:

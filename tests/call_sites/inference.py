@@ -53,16 +53,49 @@ class Symbol:
     allocated: str = ""
     constant: bool = False  # a parameter that the function may not write
     name: str = ""  # of an argument, as the call writes it
+    local: bool = False
+    value: str = ""  # what a local name was made of, unless it was changed later
+    checked: str = ""  # the call that made a given output what the operator expects
 
 
-def arguments_of(call: Found, functions: Mapping[str, Kind | None]) -> list[Symbol]:
-    """Return what the arguments of a call are, those after the entry point."""
+def symbols_of(call: Found, functions: Mapping[str, Kind | None]) -> dict[str, Symbol]:
+    """Return what the names are that a call may use."""
     symbols: dict[str, Symbol] = {}
     for scope in call.scopes:
-        for declared in _parameters(scope.header):
-            symbols.update(declaration(declared, symbols, functions, parameter=True))
+        symbols.update(parameters_of(scope.header, functions, symbols))
         for statement in scope.statements:
-            symbols.update(_written(statement, symbols) or declaration(statement, symbols, functions))
+            symbols.update(_written(statement, symbols) or _checked(statement, symbols) or declaration(statement, symbols, functions))
+    return {name: replace(symbol, value=_last_value(name, symbol, call.before)) for name, symbol in symbols.items()}
+
+
+def parameters_of(header: str, functions: Mapping[str, Kind | None], known: Mapping[str, Symbol] | None = None) -> dict[str, Symbol]:
+    """Return the parameters of a function, or what a loop declares, by name."""
+    found: dict[str, Symbol] = {}
+    for declared in _parameters(header):
+        found.update(declaration(declared, {**(known or {}), **found}, functions, parameter=True))
+    return found
+
+
+def _last_value(name: str, symbol: Symbol, text: str) -> str:
+    """Return what a name was made of, nothing if it was changed. A tensor may be declared before, and be made in only one way."""
+    if not symbol.local:
+        return ""
+    assigned = re.findall(rf"[;{{}})]\s*{name}\s*=(?!=)\s*([^;]*);", text)
+    changes = (
+        r"\s*\[[^]]*\]\s*[-+*/]?=(?!=)|\s*[-+*/]=|\.(?:push_back|emplace_back|insert|resize|pop_back|erase|assign|append|clear|swap)\("
+    )
+    ways = {symbol.value, *assigned} - ({""} if symbol.kind and symbol.kind.name == TENSOR.name else set())
+    return ways.pop() if len(ways) == 1 and not re.search(rf"[;{{}})]\s*{name}(?:{changes})", text) else ""
+
+
+def _checked(statement: str, symbols: Mapping[str, Symbol]) -> dict[str, Symbol]:
+    """Return the given output of which a statement says what the operator expects."""
+    passed = split(statement[statement.index("(") + 1 : -1]) if re.match(r"(?:\w+::)*check_tensor\(", statement) else []
+    return {name: replace(symbols[name], checked=statement) for name in passed[1:2] if name in symbols}
+
+
+def arguments_of(call: Found, symbols: Mapping[str, Symbol], functions: Mapping[str, Kind | None]) -> list[Symbol]:
+    """Return what the arguments of a call are, those after the entry point."""
     return [replace(symbol_of(text, symbols, functions), name=text) for text in call.arguments[1:]]
 
 
@@ -98,7 +131,13 @@ def declaration(
         initialiser = part[name.end() :].lstrip("= ")
         is_text = type_name.endswith("char") and ("*" in name[1] or part[name.end() :].startswith("["))
         symbol = _declared(type_name + "*" * is_text, initialiser, {**known, **found}, functions)
-        found[name[2]] = replace(symbol, constant=parameter and statement.startswith("const"))
+        found[name[2]] = replace(
+            symbol,
+            constant=parameter and statement.startswith("const"),
+            local=not parameter,
+            value="" if parameter else initialiser,
+            checked="",
+        )
     return found
 
 

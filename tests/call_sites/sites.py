@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from .inference import Symbol, arguments_of, symbol_of
+from .inference import TENSOR, Symbol, arguments_of, parameters_of, symbol_of, symbols_of
 from .kinds import Kind, cpp_kind
 from .source import macro_calls, plain, split
 
@@ -44,6 +44,8 @@ class Call:
     entry_point: str
     place: str
     arguments: tuple[Symbol, ...]
+    symbols: Mapping[str, Symbol] = field(default_factory=dict, compare=False)  # what the names are that its arguments use
+    callers: tuple["Call", ...] = ()  # of a function that is given what the call writes: the same with what each of its callers passes
 
 
 def calls(checkout: Path) -> Iterator[Call]:
@@ -71,8 +73,29 @@ def calls_in(text: str, place: str, functions: Mapping[str, Kind | None]) -> Ite
     """Yield the calls of a source file."""
     for found in macro_calls(text, _MACROS):
         if found.arguments and re.fullmatch(r"acl\w+", found.arguments[0]):
-            own = tuple(arguments_of(found, functions)[MACROS[found.macro] :])
-            yield Call(found.arguments[0], f"{place}:{found.line}", own)
+            symbols = symbols_of(found, functions)
+            own = tuple(arguments_of(found, symbols, functions)[MACROS[found.macro] :])
+            call = Call(found.arguments[0], f"{place}:{found.line}", own, symbols)
+            yield replace(call, callers=tuple(_callers(text, place, call, found.function, functions)))
+
+
+def _callers(text: str, place: str, call: Call, function: str, functions: Mapping[str, Kind | None]) -> Iterator[Call]:
+    """Yield the call as the other functions of the file make it, if it writes what its function was given to write."""
+    declared = re.match(r".*?(\w+) ?\(", function)
+    if declared is None or not any(_is_given(argument) and argument.name in call.symbols for argument in call.arguments):
+        return
+    parameters = list(parameters_of(function, functions))
+    for found in macro_calls(text, re.compile(rf"(?<![\w.>:])({declared[1]})\s*\((?!\s*(?:const\b|at::Tensor ?&))")):
+        if found.function and found.function != function and len(found.arguments) == len(parameters):
+            passed = dict(zip(parameters, found.arguments, strict=True))
+            symbols = symbols_of(found, functions)
+            texts = [passed.get(argument.name, "") for argument in call.arguments]
+            arguments = tuple(replace(symbol_of(text, symbols, functions), name=text) for text in texts)
+            yield Call(call.entry_point, f"{place}:{found.line}", arguments, symbols)
+
+
+def _is_given(argument: Symbol) -> bool:
+    return argument.kind == TENSOR and not (argument.local or argument.constant or argument.checked)
 
 
 def rows_in(table: Mapping[str, Any], place: str, functions: Mapping[str, Kind | None]) -> Iterator[Call]:
@@ -94,16 +117,20 @@ def row_call(schema: str, generated: Mapping[str, Any], place: str, functions: M
     """Return the call of a row."""
     entry_point, *names = split(generated["exec"])
     symbols = _parameters(schema)
-    described = {name: value for name, value in generated.items() if isinstance(value, dict) and {"size", "dtype"} <= set(value)}
-    outputs = {name: value for name, value in described.items() if name not in symbols}
+    described = {name: value for name, value in generated.items() if isinstance(value, dict) and "size" in value}
+    outputs = {name: value for name, value in described.items() if name not in symbols and "dtype" in value}
     if not names:
         names = [*symbols, *outputs]
-    for name, value in outputs.items():
-        symbols[name] = Symbol(Kind("tensor"), f"empty({value['size']}, {value['dtype']})")
+    for name, value in described.items():
+        text = f"generated({value['size']}, {value.get('dtype', name)})"
+        if name in outputs:
+            symbols[name] = Symbol(Kind("tensor"), text, local=True, value=text)
+        elif name in symbols:
+            symbols[name] = replace(symbols[name], checked=text)
     for name, value in generated.get("new_params", {}).items():
-        symbols[name] = symbol_of(value, symbols, functions)
+        symbols[name] = replace(symbol_of(value, symbols, functions), local=True, value=value, checked="")
     known = [replace(symbol_of(name, symbols, functions), name=name) for name in names]
-    return Call(entry_point, f"{place}: {schema.split('(')[0]}", tuple(known))
+    return Call(entry_point, f"{place}: {schema.split('(')[0]}", tuple(known), symbols)
 
 
 def _parameters(schema: str) -> dict[str, Symbol]:

@@ -1,7 +1,7 @@
 """C++ text as far as call sites need it: scopes and statements, found by brackets; no preprocessor and no grammar."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 _SKIPPED = re.compile(
@@ -21,16 +21,22 @@ class Scope:
 
     header: str
     statements: list[str] = field(default_factory=list)
+    begin: int = 0
 
 
 @dataclass(frozen=True)
 class Found:
-    """A call of a macro: its name, the texts of its arguments, its line, and the scopes around it, the outermost first."""
+    """A call of a macro: its name, the texts of its arguments, its line, and the scopes around it, the outermost first.
+
+    `before` is the text of the function up to the call, with the blocks that are closed there.
+    """
 
     macro: str
     arguments: tuple[str, ...]
     line: int
     scopes: tuple[Scope, ...]
+    function: str = ""  # what is before its body
+    before: str = ""
 
 
 def plain(text: str) -> str:
@@ -73,31 +79,35 @@ def split(text: str, separator: str = ",") -> list[str]:
 
 
 def macro_calls(text: str, macros: re.Pattern[str]) -> Iterator[Found]:
-    """Yield the calls of the macros in a source file."""
+    """Yield the calls of the macros, or of functions, in a source file."""
     text = plain(text)
-    if macros.search(text):
-        yield from _calls(text, 0, len(text), (Scope(""),), macros)
+    starts = {match.start(): match for match in macros.finditer(text)}
+    if starts:
+        yield from _calls(text, 0, len(text), (Scope(""),), starts)
 
 
-def _calls(text: str, begin: int, end: int, scopes: tuple[Scope, ...], macros: re.Pattern[str]) -> Iterator[Found]:
+def _calls(text: str, begin: int, end: int, scopes: tuple[Scope, ...], starts: Mapping[int, re.Match[str]]) -> Iterator[Found]:
     position, statement = begin, ""
     while position < end:
         character = text[position]
-        call = macros.match(text, position) if character == "E" else None
+        call = starts.get(position)
         if call:
             opened = call.end() - 1
             closed = closing(text, opened)
-            known = tuple(Scope(scope.header, list(scope.statements)) for scope in scopes)
-            yield Found(call[1], tuple(split(text[opened + 1 : closed])), text.count("\n", 0, position) + 1, known)
+            known = tuple(Scope(scope.header, list(scope.statements), scope.begin) for scope in scopes)
+            function = next((scope for scope in scopes if "(" in scope.header), Scope("", begin=position))
+            line = text.count("\n", 0, position) + 1
+            arguments = tuple(split(text[opened + 1 : closed]))
+            yield Found(call[1], arguments, line, known, function.header, text[function.begin : position])
             scopes[-1].statements.append(text[position : closed + 1])
             position, statement = closed + 1, statement + "0"
         elif character == "{":
             closed = closing(text, position)
-            if not macros.search(text, position, closed):
+            if not any(position < start < closed for start in starts):
                 is_body = _BODY.search(statement.strip()) and not _is_open(statement)
                 statement = "" if is_body else statement + text[position : closed + 1]
             else:
-                yield from _calls(text, position + 1, closed, (*scopes, Scope(" ".join(statement.split()))), macros)
+                yield from _calls(text, position + 1, closed, (*scopes, Scope(" ".join(statement.split()), begin=position)), starts)
                 statement = statement + "0" if _is_open(statement) else ""
             position = closed + 1
         elif character == ";" and not _is_open(statement):
