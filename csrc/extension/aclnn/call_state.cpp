@@ -48,7 +48,7 @@ void set_deterministic(bool deterministic) {
 }
 
 // In mode 2 torch_npu's own operators call phase 1 on the queue, and set the switch there to what it was when they were called. Phase 1 of
-// ours is called at once, so what they switch off they must have switched off before.
+// ours is called at once, so those must be done before the switch is set: each would set it while the other one relies on it.
 void wait_for_queued_operators() {
     constexpr uint32_t kPhase1IsQueued = 2;
     if (OpApiGetTaskQueueEnable != nullptr && OpApiGetTaskQueueEnable() == kPhase1IsQueued) c10_npu::getCurrentNPUStream().stream();
@@ -57,7 +57,7 @@ void wait_for_queued_operators() {
 void apply_deterministic_switch() {
     const bool deterministic = at::globalContext().deterministicAlgorithms();
     if (!deterministic && is_switched_off()) return;
-    if (deterministic) wait_for_queued_operators();
+    wait_for_queued_operators();
     if (at_npu::native::ApplyDeterministicLevel != nullptr)
         at_npu::native::ApplyDeterministicLevel(c10_npu::GetDeterministicLevel(), deterministic, true);
     else if (at_npu::native::SetDeterministic != nullptr)
