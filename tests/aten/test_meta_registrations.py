@@ -11,6 +11,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from torch_aclnn.host.registry import entry_points, named_operators
 
 from support.marks import marked, with_routing_v3
+from support.subprocesses import output_of
 
 UNCOMPARED = Path(__file__).with_name("meta_uncompared.tsv")
 # torch_npu's two answers differ: what its C++ allocates for the operator, and what its Python describes.
@@ -23,6 +24,10 @@ DIFFERENT = {
     "npu_moe_gating_top_k_softmax_v2": "C++ gives the softmax the shape of its input; Python leaves out the last dimension",
     "npu_moe_token_unpermute_grad_v2": "C++ gives absent probabilities a gradient without dimensions; Python gives none",
 }
+
+# What torch_npu takes from two processes on, and what on another product.
+WITH_RANKS = {"npu_all_gather_base_mm", "npu_mm_reduce_scatter_base"}  # tests/distributed/programs/products.py compares them
+OF_950 = {"_npu_format_cast.aclnn", "_npu_format_cast.input_dtype"}
 
 
 def registered() -> set[str]:
@@ -68,13 +73,27 @@ def test_results_are_as_torch_npu_describes_them(name):
         assert results(name, "npu") == described(name)
 
 
+ON_950 = """
+import torch, torch_aclnn, torch_npu
+for overload, types in (("aclnn", (1,)), ("input_dtype", (2, 1))):
+    for device in ("npu", "meta"):
+        cast = getattr(torch.ops.npu._npu_format_cast, overload)(torch.zeros(16, 32, dtype=torch.int8, device=device), 29, *types)
+        print(tuple(cast.shape), cast.dtype)
+"""
+
+
+def test_a_format_cast_of_950_is_as_torch_npu_describes_it():
+    printed = output_of(ON_950, TORCH_ACLNN_HOST_SOC="Ascend950PR_9599").splitlines()
+    assert printed == ["(16, 32) torch.int8"] * 4
+
+
 def test_each_registration_is_compared_or_listed():
     """The list only shrinks: an operator of which the engine has what is missing needs a sample."""
     with UNCOMPARED.open(newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     listed = [row["operator"] for row in rows]
     assert listed == sorted(set(listed)) and not SAMPLES.keys() & set(listed)
-    assert registered() == SAMPLES.keys() | set(listed)
+    assert registered() == SAMPLES.keys() | WITH_RANKS | OF_950 | set(listed)
     there = {entry_point.name for entry_point in entry_points() if not entry_point.refused} | set(named_operators())
     assert [row["operator"] for row in rows if there & set(row["missing"].split())] == []
     assert [row["operator"] for row in rows if bool(row["missing"]) == bool(row["reason"])] == []

@@ -60,6 +60,7 @@ BACKWARD = {
     "HardSigmoidGrad": (True, lambda x: 1 / 6 if abs(x) < 3 else 0.0, {}),
     "HardSwishGrad": (True, lambda x: 0.0 if x < -3 else 1.0 if x > 3 else x / 3 + 0.5, {}),
     "SiluGrad": (True, lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))), {}),
+    "SwishGrad": (True, lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))), {}),
     "MishGrad": (True, lambda x: math.tanh(softplus(x)) + x * sigmoid(x) * (1 - math.tanh(softplus(x)) ** 2), {}),
     "GeluGrad": (True, lambda x: (1 + math.erf(x / 2**0.5)) / 2 + x * math.exp(-x * x / 2) / (2 * math.pi) ** 0.5, {}),
     "FastGeluGrad": (True, lambda x: sigmoid(1.702 * x) * (1 + 1.702 * x * (1 - sigmoid(1.702 * x))), {}),

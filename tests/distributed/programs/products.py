@@ -3,11 +3,13 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
 import torch.distributed as dist
 import torch_npu
+from torch.utils._pytree import tree_leaves, tree_map
 
 RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 torch.npu.set_device(RANK)
@@ -29,6 +31,18 @@ def error(got: torch.Tensor, expected: torch.Tensor) -> float:
     return difference / (expected.abs().max().item() * torch.finfo(got.dtype).eps)
 
 
+def without_data(value: Any) -> Any:
+    return torch.empty_like(value, device="meta") if isinstance(value, torch.Tensor) else value
+
+
+def as_described(operator: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return the results of an operator, whose shapes and data types are those that torch_npu describes without data."""
+    given, described = operator(*args, **kwargs), operator(*tree_map(without_data, args), **tree_map(without_data, kwargs))
+    shapes = [[(result.shape, result.dtype) for result in tree_leaves(results)] for results in (given, described)]
+    assert shapes[0] == shapes[1], shapes
+    return given
+
+
 def results(dtype: torch.dtype, rows: int) -> dict[str, float]:
     ranks = operands(dtype, rows)
     x1, x2, bias, x3 = (tensor.npu() for tensor in ranks[RANK])
@@ -37,7 +51,8 @@ def results(dtype: torch.dtype, rows: int) -> dict[str, float]:
     summed = sum(a @ b for a, b, *_ in exact) + sum(c for _, _, c, _ in exact)
     all_rows = torch.cat([a for a, *_ in exact])
     part = slice(RANK * rows // RANKS, (RANK + 1) * rows // RANKS)
-    gathered_product, gathered = torch_npu.npu_all_gather_base_mm(x1, x2, NAME, RANKS, bias=bias, gather_output=True)
+    gathered_product, gathered = as_described(torch_npu.npu_all_gather_base_mm, x1, x2, NAME, RANKS, bias=bias, gather_output=True)
+    scattered = as_described(torch_npu.npu_mm_reduce_scatter_base, x1, x2, NAME, RANKS, **own)
     # The second operand is passed transposed, as the weight of torch.nn.Linear is.
     transposed = x2.t().contiguous().t()
     return {
@@ -48,7 +63,7 @@ def results(dtype: torch.dtype, rows: int) -> dict[str, float]:
         "all reduce of a batch": error(
             torch_npu.npu_mm_all_reduce_base(x1.view(2, rows // 2, 6), x2, NAME, **own), summed.view(2, rows // 2, 5)
         ),
-        "reduce scatter": error(torch_npu.npu_mm_reduce_scatter_base(x1, x2, NAME, RANKS, **own), summed[part]),
+        "reduce scatter": error(scattered, summed[part]),
         "all gather": error(gathered_product, all_rows @ exact[RANK][1] + exact[RANK][2]),
         "gathered": error(gathered, all_rows),
     }

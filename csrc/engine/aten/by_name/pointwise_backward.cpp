@@ -29,6 +29,7 @@ BACKWARD_OPERATOR(ThresholdGradV2D, at::threshold_backward(grad, of_forward, cal
 BACKWARD_OPERATOR(GLUGrad, at::glu_backward(grad, of_forward, call.attribute<int64_t>("dim", -1)))
 // The forward's result is the third input, which the gradient does not need.
 BACKWARD_OPERATOR(GeluGrad, at::gelu_backward(grad, of_forward))
+BACKWARD_OPERATOR(SwishGrad, at::silu_backward(grad, of_forward))
 OPERATOR(FastGeluGrad) {
     const at::Tensor grad = call.computing(0), x = call.computing(1), s = at::sigmoid(x * 1.702);
     call.write(0, grad * s * (1 + 1.702 * x * (1 - s)));
