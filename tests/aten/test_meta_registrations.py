@@ -25,7 +25,7 @@ DIFFERENT = {
     "npu_moe_token_unpermute_grad_v2": "C++ gives absent probabilities a gradient without dimensions; Python gives none",
 }
 
-# What torch_npu takes from two processes on, and what on another product.
+# Operators that torch_npu takes from two processes on, and on another product only.
 WITH_RANKS = {"npu_all_gather_base_mm", "npu_mm_reduce_scatter_base"}  # tests/distributed/programs/products.py compares them
 OF_950 = {"_npu_format_cast.aclnn", "_npu_format_cast.input_dtype"}
 

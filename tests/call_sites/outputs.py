@@ -16,7 +16,7 @@ _CONSTANT = re.compile(r"[A-Z_]\w*|k[A-Z]\w*|true|false|int|int64_t")
 _DEEPEST = 6  # a name is not made of itself
 _IRRELEVANT = re.compile(r"\.(?:device|memory_format|layout|requires_grad|pinned_memory)\((?:[^()]|\([^()]*\))*\)")
 _OF_OPTIONS = re.compile(r"(?:^|\.|::)dtype\((?!\))")
-# What is a view of a tensor, or a copy in another layout, with its shape and data type.
+# A view of a tensor, or a copy in another layout, with its shape and data type.
 _SAME = re.compile(r"(\w+)(?:\.contiguous\(\)|\.value\(\))?|(?:\w+::)*(?:format_trans|format_contiguous)\((\w+)\)")
 
 

@@ -15,7 +15,7 @@ from .source import closing, split
 
 Term = tuple[Any, ...]  # a text, and terms
 _QUALIFIED = re.compile(r"\b(?:[A-Za-z_]\w*::)+")
-# Kinds of sequences, whose elements are what counts, and what makes a sequence of a tensor or of a sequence.
+# Kinds of sequences, of which the elements count, and calls that change neither the shape nor the data type.
 _SEQUENCE = re.compile(r"\b(?:SmallVector|ArrayRef|vector|array|IntArrayRef|SymIntArrayRef)(?:<[^<>]*>)?(?=[({])")
 _ELEMENT = re.compile(r"\(?\b(\w+)\.sizes\(\)\)?\[(\w+)\]")
 _AS_IT_IS = re.compile(r"\.(?:sizes|sym_sizes|vec|contiguous|clone|scalar_type|options|value|dtype)\(\)")
