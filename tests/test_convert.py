@@ -66,10 +66,11 @@ def test_turns_the_modules_of_each_operator(operator):
         assert type(torch_aclnn.convert(theirs, batch_norm=True)) is getattr(torch_aclnn.nn, name)
 
 
-def test_leaves_subclasses_alone_and_may_be_repeated():
-    class Own(torch.nn.AvgPool2d):
-        pass
+class Own(torch.nn.AvgPool2d):
+    pass
 
+
+def test_leaves_subclasses_alone_and_may_be_repeated():
     model = torch_aclnn.convert(torch_aclnn.convert(torch.nn.Sequential(Own(2), torch.nn.AvgPool2d(2))))
     assert [type(m) for m in model] == [Own, torch_aclnn.nn.AvgPool2d]
 
@@ -101,7 +102,31 @@ def test_a_converted_batch_norm_takes_as_many_launches_as_its_documentation_says
     assert f"and {launches[1]} once converted" in torch_aclnn.convert.__doc__
 
 
-@pytest.mark.parametrize("turn", [torch_aclnn.convert, torch_aclnn.revert])
+@pytest.mark.parametrize(
+    ("parts", "batch_norm", "level", "said"),
+    [
+        ([], True, "INFO", "turned 1 AdaptiveAvgPool2d, 1 AvgPool2d, 1 BatchNorm2d, 1 ReplicationPad2d"),
+        ([], False, "INFO", "turned 1 AdaptiveAvgPool2d, 1 AvgPool2d, 1 ReplicationPad2d; left batch norm alone 1 BatchNorm2d"),
+        ([torch.nn.Linear(1, 1)], True, "WARNING", "turned nothing"),
+        ([Own(2), Own(2)], True, "WARNING", "turned nothing; left subclasses alone 2 Own"),
+        ([torch_aclnn.nn.AvgPool2d(2)], True, "INFO", "turned nothing"),
+    ],
+)
+def test_what_was_turned_is_logged_in_one_line(caplog, parts, batch_norm, level, said):
+    with caplog.at_level("INFO", logger="torch_aclnn"):
+        torch_aclnn.convert(torch.nn.Sequential(*parts) if parts else make_model(), batch_norm=batch_norm)
+    assert [(record.levelname, record.message) for record in caplog.records] == [(level, f"convert: {said}")]
+
+
+def test_converted_lists_what_is_ours_by_its_name():
+    model = torch_aclnn.convert(make_model(), batch_norm=False)
+    assert {name: type(part) for name, part in torch_aclnn.converted(model).items()} == {
+        "0": torch_aclnn.nn.ReplicationPad2d, "2.1": torch_aclnn.nn.AvgPool2d, "3": torch_aclnn.nn.AdaptiveAvgPool2d
+    }  # fmt: skip
+    assert torch_aclnn.converted(torch_aclnn.revert(model)) == {}
+
+
+@pytest.mark.parametrize("turn", [torch_aclnn.convert, torch_aclnn.converted, torch_aclnn.revert])
 def test_only_a_module_is_turned(turn):
     with pytest.raises(TypeError, match=rf"{turn.__name__}: module: expected a torch\.nn\.Module, got list"):
         turn([torch.nn.AvgPool2d(2)])

@@ -25,6 +25,18 @@ print(sorted(name for name in torch_aclnn.host.calls()))
 """
 )
 
+# Calls that are queued, which nobody waits for.
+COUNTS = """
+import torch_aclnn, torch
+x = torch.ones(1 << 16, device="npu")
+for _ in range(2):
+    for _ in range(100):
+        x.exp()
+    print(torch_aclnn.host.calls()["aclnnExp"])
+    x.exp()
+    torch_aclnn.host.reset_calls()
+"""
+
 BAD_ARGUMENT = """
 import torch_aclnn, torch
 op = torch.ops.torch_aclnn.avg_pool2d_backward
@@ -89,6 +101,10 @@ def test_the_librarys_words_about_a_failing_phase_2_are_shown(mode):
     assert "raised" in done.stdout
     assert "aclnnAvgPool2dBackward failed with 561003 (ACLNN_ERR_INNER_FIND_KERNEL_ERROR: there is no kernel for this SoC" in done.stderr
     assert "a fault was injected" in done.stderr
+
+
+def test_calls_in_the_queue_are_counted():
+    assert output_of(COUNTS, TASK_QUEUE_ENABLE="1").splitlines() == ["100", "100"]
 
 
 def test_calls_in_the_queue_keep_no_workspace():

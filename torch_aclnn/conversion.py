@@ -1,5 +1,7 @@
 """Turn a model's modules of :mod:`torch.nn` into those of :mod:`torch_aclnn.nn` by :func:`convert`, and back by :func:`revert`."""
 
+import logging
+from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import TypeVar
 
@@ -8,7 +10,7 @@ from torch_aclnn import nn as ours
 from torch import nn
 from torch_aclnn._operators import BY_NAME, OPERATORS
 
-__all__ = ["convert", "revert"]
+__all__ = ["convert", "converted", "revert"]
 
 _Module = TypeVar("_Module", bound=nn.Module)
 
@@ -16,6 +18,7 @@ _OURS: dict[type[nn.Module], type[nn.Module]] = {
     getattr(nn, name): getattr(ours, name) for operator in OPERATORS for name in operator.modules
 }
 _TORCHS = {our_class: torchs_class for torchs_class, our_class in _OURS.items()}
+_logger = logging.getLogger("torch_aclnn")
 _BATCH_NORMS = frozenset(getattr(nn, name) for name in BY_NAME["batch_norm_elemt"].modules)
 
 
@@ -32,7 +35,10 @@ def convert(module: _Module, batch_norm: bool | None = None) -> _Module:
     They are turned in place: parameters, buffers, hooks and their handles, training mode, device and the names in ``state_dict`` stay, and
     an optimizer or another reference to a module stays valid. Subclasses, whose forward may differ, are left alone. A converted model
     can be compiled, exported and traced, but not scripted (:func:`torch.jit.script`), and what looks for torch's own classes, such as the
-    fusion of batch norm into convolutions, leaves ours as they are. :func:`revert` turns it back.
+    fusion of batch norm into convolutions, leaves ours as they are. :func:`revert` turns it back, and :func:`converted` lists what is ours.
+
+    The logger ``torch_aclnn`` tells what was turned and what was left alone and why, at the level ``INFO``; or as a warning, if the model
+    has nothing of ours then.
 
     Batch norm costs launches: a float32 BatchNorm2d in training takes 3 for forward and backward as torch_npu runs it (``aclnnBatchNorm``,
     ``aclnnBatchNormBackward`` and the count of batches), and 6 once converted, because the statistics and the sums of the backward, the
@@ -54,7 +60,29 @@ def convert(module: _Module, batch_norm: bool | None = None) -> _Module:
         'torch_aclnn.nn'
 
     """
-    return _turn("convert", module, _OURS, () if converts_batch_norm("convert", batch_norm) else _BATCH_NORMS)
+    left_alone = () if converts_batch_norm("convert", batch_norm) else _BATCH_NORMS
+    before = converted(module) if isinstance(module, nn.Module) else {}
+    _turn("convert", module, _OURS, left_alone)
+    _log(module, converted(module), before.keys(), left_alone)
+    return module
+
+
+def converted(module: nn.Module) -> dict[str, nn.Module]:
+    """Return the parts of a model that are modules of :mod:`torch_aclnn.nn`, by their names as in ``named_modules``.
+
+    Args:
+        module: a model, or a single module, whose own name is empty.
+
+    Raises:
+        TypeError: it is not a module.
+
+    Example:
+        >>> torch_aclnn.converted(torch_aclnn.convert(torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.AvgPool2d(2))))
+        {'1': AvgPool2d(kernel_size=2, stride=2, padding=0)}
+
+    """
+    _require_module("converted", module)
+    return {name: part for name, part in module.named_modules() if type(part) in _TORCHS}
 
 
 def revert(module: _Module) -> _Module:
@@ -85,11 +113,28 @@ def revert(module: _Module) -> _Module:
 def _turn(
     function: str, module: _Module, classes: Mapping[type[nn.Module], type[nn.Module]], left_alone: Collection[type[nn.Module]] = ()
 ) -> _Module:
-    if not isinstance(module, nn.Module):
-        got = f"the class {module.__name__}" if isinstance(module, type) else type(module).__name__
-        raise TypeError(f"{function}: module: expected a torch.nn.Module, got {got}")
+    _require_module(function, module)
     for part in module.modules():
         # The two classes differ in forward alone, so that changing the class is all there is to do.
         if type(part) not in left_alone:
             part.__class__ = classes.get(type(part), part.__class__)
     return module
+
+
+def _require_module(function: str, module: object) -> None:
+    if not isinstance(module, nn.Module):
+        got = f"the class {module.__name__}" if isinstance(module, type) else type(module).__name__
+        raise TypeError(f"{function}: module: expected a torch.nn.Module, got {got}")
+
+
+def _log(module: nn.Module, ours: Mapping[str, nn.Module], before: Collection[str], batch_norms: Collection[type[nn.Module]]) -> None:
+    parts = list(module.modules())
+    lists = {
+        "turned": [part for name, part in ours.items() if name not in before],
+        "left batch norm alone": [part for part in parts if type(part) in batch_norms],
+        "left subclasses alone": [part for part in parts if isinstance(part, tuple(_OURS)) and type(part) not in _OURS | _TORCHS],
+    }
+    counts = {what: Counter(type(part).__name__ for part in found) for what, found in lists.items()}
+    told = [f"{what} {', '.join(f'{n} {name}' for name, n in sorted(found.items()))}" for what, found in counts.items() if found]
+    told = told if counts["turned"] else ["turned nothing", *told]
+    _logger.log(logging.INFO if ours else logging.WARNING, "convert: %s", "; ".join(told))

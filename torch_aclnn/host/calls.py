@@ -1,23 +1,28 @@
 """Counts of what the host engine ran."""
 
+import sys
+
 from torch_aclnn.host import registry
+from torch_aclnn.loading.engine import is_active
 
 
 def calls() -> dict[str, int]:
     """Return how often each aclnn entry point has run on the host engine in this process.
 
+    What the program has launched on the current device is waited for, as :func:`torch.npu.synchronize` does.
+
     Raises:
-        RuntimeError: CANN answers on the ``npu`` device; it does not count.
+        RuntimeError: CANN answers on the ``npu`` device; it does not count. Or something that was waited for has failed.
 
     Example:
         >>> import torch_aclnn, torch
         >>> torch_aclnn.host.reset_calls()
         >>> _ = torch.ones(2, device="npu").exp()
-        >>> torch.npu.synchronize()  # until then a call may still be in torch_npu's queue
         >>> torch_aclnn.host.calls()["aclnnExp"]
         1
 
     """
+    _synchronize()
     return registry.counts()
 
 
@@ -36,14 +41,23 @@ def cache_hits() -> int:
         True
 
     """
+    _synchronize()
     return registry.cache_hits()
 
 
 def reset_calls() -> None:
-    """Set the counts of :func:`calls` to zero.
+    """Set the counts of :func:`calls` to zero, once what has been launched is done.
 
     Raises:
-        RuntimeError: CANN answers on the ``npu`` device.
+        RuntimeError: CANN answers on the ``npu`` device. Or something that was waited for has failed.
 
     """
+    _synchronize()
     registry.reset_counts()
+
+
+def _synchronize() -> None:
+    # A call may still be in torch_npu's queue. A stream that records a graph runs nothing, and may not be waited for.
+    npu = getattr(sys.modules.get("torch"), "npu", None)
+    if npu is not None and is_active() and npu.is_initialized() and not npu.is_current_stream_capturing():
+        npu.synchronize()
