@@ -73,6 +73,23 @@ def test_an_engine_that_does_not_load_is_told_at_the_end(tmp_path):
     assert "torch_aclnn: TORCH_ACLNN_ENGINE=cann, but CANN's libraries do not load" in printed
 
 
+FAILS = """
+def test_ffn():
+    raise RuntimeError("aclnnFFNV2 or aclnnFFNV2GetWorkspaceSize not in libopapi.so, or libopapi.so not found.")
+def test_iou():
+    raise RuntimeError("operator Iou has no entry point in the torch_aclnn host engine and cannot be compiled for it")
+test_again = test_ffn
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "xdist"])
+def test_the_operators_that_tests_failed_for_are_listed_at_the_end(tmp_path, options):
+    printed = run_suite(tmp_path, FAILS, launcher=(*PYTEST, *options))
+    assert "torch_aclnn: the host engine does not have aclnnFFNV2 (2 failed), operator Iou (1 failed)" in printed
+    blocking = "with ASCEND_LAUNCH_BLOCKING=1 at the call"
+    assert blocking in printed and blocking not in run_suite(tmp_path, FAILS, ASCEND_LAUNCH_BLOCKING="1")
+
+
 def test_the_header_tells_that_the_import_hook_is_off(tmp_path):
     printed = run_suite(tmp_path, USES_NOTHING, TORCH_ACLNN_IMPORT_HOOK="0")
     assert "torch_aclnn: host engine (CPU), if torch_aclnn is imported before torch (TORCH_ACLNN_IMPORT_HOOK=0)" in printed

@@ -1,11 +1,18 @@
-"""The pytest plugin: name the engine in the header, and say at the end why torch_npu could not be imported."""
+"""The pytest plugin: name the engine in the header, and say at the end why torch_npu could not be imported and what the engine lacks."""
 
 import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from torch_aclnn.loading import import_hook
 from torch_aclnn.loading.engine import is_active, is_left_to_cann
 from torch_aclnn.loading.loader import loaded_library
+
+# torch_npu's words about an entry point, and the engine's about an operator that is called by name.
+_ENTRY_POINT = re.compile(r"\b(aclnn\w+) or \1GetWorkspaceSize not in libopapi\.so")
+_OPERATOR = re.compile(r"\b(operator \w+) has no entry point in the torch_aclnn host engine")
 
 
 def pytest_report_header() -> str:
@@ -14,9 +21,21 @@ def pytest_report_header() -> str:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Write at the end why torch_npu could not be imported."""
-    for problem in dict.fromkeys(import_hook.problems):
-        terminalreporter.write_line(f"torch_aclnn: {problem}")
+    """Write at the end why torch_npu could not be imported, and which operators the tests failed for that the engine does not have."""
+    failures = [report.longreprtext for kind in ("failed", "error") for report in terminalreporter.stats.get(kind, ())]
+    for line in [*dict.fromkeys(import_hook.problems), *_missing(failures)]:
+        terminalreporter.write_line(f"torch_aclnn: {line}")
+
+
+def _missing(failures: Iterable[str]) -> Iterator[str]:
+    """Yield lines about the operators that the texts of failures name, those of other processes of pytest-xdist too."""
+    found = Counter(name for text in failures for name in {*_ENTRY_POINT.findall(text), *_OPERATOR.findall(text)})
+    if not found:
+        return
+    yield f"the host engine does not have {', '.join(f'{name} ({tests} failed)' for name, tests in sorted(found.items()))}"
+    if os.environ.get("ASCEND_LAUNCH_BLOCKING") != "1" and any(name.startswith("operator ") for name in found):
+        yield "an operator by name fails at the next synchronisation, perhaps in another test; with ASCEND_LAUNCH_BLOCKING=1 at the call"
+    yield "`torch-aclnn coverage -m pytest` lists all that the tests use and miss"
 
 
 def _engine() -> str:
