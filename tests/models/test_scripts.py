@@ -50,6 +50,12 @@ FOR_CUDA = {
     "torch.manual_seed(0)": "torch.manual_seed(0); torch.cuda.manual_seed_all(0)",
     "x, y = x.to(device, non_blocking=True), y.to(device, non_blocking=True)": "x, y = x.cuda(non_blocking=True), y.cuda()",
     "torch.accelerator.synchronize()": "torch.cuda.synchronize(); torch.cuda.empty_cache()",
+    "        loss = ": "        with torch.autocast('cuda', torch.bfloat16): loss = ",
+    "print(next(": """import tempfile
+torch.distributed.init_process_group("nccl", init_method=f"file://{tempfile.mkdtemp()}/meeting", rank=0, world_size=1)
+torch.distributed.all_reduce(torch.ones(1).cuda())
+assert torch.distributed.get_backend() == "hccl"
+print(next(""",
 }
 
 
