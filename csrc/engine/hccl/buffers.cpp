@@ -21,7 +21,7 @@ void require_device_memory(const std::vector<Buffer>& buffers) {
         if (buffer.bytes == 0) continue;
         if (buffer.address == nullptr) refuse(HCCL_E_PTR, buffer.parameter, "a value", "null");
         const auto memory = device_memory_at(buffer.address, buffer.bytes);
-        if (!memory) refuse(HCCL_E_PARA, buffer.parameter, "device memory", "an address that is in no allocation of a device");
+        if (!memory) refuse(HCCL_E_PARA, buffer.parameter, "device memory", describe_missing_memory(buffer.address));
         if (memory->reach < buffer.bytes)
             refuse(HCCL_E_PARA, buffer.parameter, text(buffer.bytes, " bytes of device memory"),
                    text("an address whose allocation goes on for ", memory->reach));

@@ -31,7 +31,7 @@ void require_workspace(const aclOpExecutor& executor, const void* workspace, uin
     const auto memory = device_memory_at(workspace, size);
     if (!memory || memory->reach < size)
         refuse("workspace", std::to_string(size) + " bytes of device memory",
-               memory ? std::to_string(memory->reach) + " bytes to the end of the allocation" : "an address that is in no allocation");
+               memory ? std::to_string(memory->reach) + " bytes to the end of the allocation" : describe_missing_memory(workspace));
 }
 
 // What phase 1 was given must still be there: the handles, and the memory if any has been freed since.

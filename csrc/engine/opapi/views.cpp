@@ -80,7 +80,7 @@ DeviceMemory find_memory(const Named& named, const Layout& layout) {
     // From the data address on: behind the allocation's end, the offset may lead into another one.
     const auto bytes = static_cast<size_t>(end);
     const auto memory = device_memory_at(tensor.data, bytes);
-    if (!memory) refuse(named.name, "device memory", "an address that is in no allocation of a device");
+    if (!memory) refuse(named.name, "device memory", describe_missing_memory(tensor.data));
     if (memory->reach < bytes)
         refuse(named.name, "a view within its allocation, which goes on for " + std::to_string(memory->reach) + " bytes",
                describe_view(tensor) + ", which ends after " + std::to_string(bytes));

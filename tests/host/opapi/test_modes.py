@@ -79,7 +79,7 @@ WORKSPACES = {
     "smaller than it says": ("client.allocate(512), 1024", "workspace: expected 1024 bytes of device memory, got 512 bytes to the end"),
     "of the host": ("aligned_host_memory(), 1024", "workspace: expected 1024 bytes of device memory, got an address that is in no"),
     "not aligned": ("client.allocate(4096) + 64, 1024", "workspace: expected an address that is a multiple of 512, got"),
-    "freed": ("freed(), 1024", "workspace: expected 1024 bytes of device memory, got an address that is in no allocation"),
+    "freed": ("freed(), 1024", "workspace: expected 1024 bytes of device memory, got an address of memory that was freed"),
 }
 HELPERS = """
 kept = []

@@ -3,6 +3,7 @@
 #include "engine/runtime/memory/device_memory.h"
 
 #include "engine/runtime/memory/allocation_map.h"
+#include "engine/runtime/memory/memory_history.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -36,6 +37,10 @@ std::optional<DeviceMemory> device_memory_at(const void* address, size_t wanted)
     if (from_base < last.size && last.version == device_memory_version() && last.size - from_base >= wanted)
         return DeviceMemory{last.size - from_base, last.device};
     return look_up(address, wanted);
+}
+
+const char* describe_missing_memory(const void* address) {
+    return memory_history().was_freed(address) ? "an address of memory that was freed" : "an address that is in no allocation of a device";
 }
 
 uint64_t device_memory_version() noexcept {

@@ -128,7 +128,7 @@ size_t bytes_of(const std::string& parameter, const aclTensorDesc& desc) {
 
 void require_memory(const std::string& parameter, const CallTensor& tensor) {
     const auto memory = device_memory_at(tensor.data, tensor.bytes);
-    if (!memory) refuse(ACL_ERROR_INVALID_PARAM, parameter, "device memory", text(tensor.data, ", which is in no allocation"));
+    if (!memory) refuse(ACL_ERROR_INVALID_PARAM, parameter, "device memory", describe_missing_memory(tensor.data));
     if (memory->reach < tensor.bytes)
         refuse(ACL_ERROR_INVALID_PARAM, parameter, text("device memory of ", tensor.bytes, " bytes"), text(memory->reach));
 }
