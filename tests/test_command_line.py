@@ -14,7 +14,7 @@ from support.subprocesses import output_of, run_python
 
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("run", "coverage", "env", "config", "info", "trace", "check")
+COMMANDS = ("run", "coverage", "debug", "env", "config", "info", "trace", "check")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], *([command, option] for command in COMMANDS for option in ("--help", "-h"))])
@@ -26,7 +26,7 @@ def test_the_help_is_our_own_with_an_example_and_fits_a_terminal(arguments):
     assert [line for line in text.splitlines() if len(line) > 80] == []
 
 
-@pytest.mark.parametrize("command", ["run", "coverage"])
+@pytest.mark.parametrize("command", ["run", "coverage", "debug"])
 def test_what_stands_behind_the_program_is_the_programs(command):
     code = "import sys; print(sys.argv[1:])"
     assert output_of("--help", launcher=(COMMAND, command, "-c", code)) == "['--help']"

@@ -1,8 +1,6 @@
 """torch-aclnn coverage: what a program used and missed, in one report."""
 
 import json
-import os
-import pty
 import re
 import struct
 import subprocess
@@ -16,6 +14,7 @@ from torch_aclnn.command.coverage import Coverage
 from support.marks import host_engine_only
 from support.subprocesses import run_python
 
+REPLACED, FAILED = "entry points missing, another was taken", "entry points missing, the call failed"
 COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "coverage", "-c")
 
 pytestmark = host_engine_only
@@ -35,12 +34,12 @@ def report_of(code: str, exit_code: int = 0) -> dict[str, list[str]]:
 def test_the_entry_points_used_are_counted():
     report = report_of("import torch\nx = torch.ones(2, device='npu')\nfor _ in range(3): x = x.exp()\nprint(x.cpu())")
     assert "aclnnExp 3" in report["entry points used"]
-    assert report["entry points missing"] == report["operators called by name, and refused"] == []
+    assert report[REPLACED] == report[FAILED] == report["operators called by name, and refused"] == []
 
 
 def test_a_missing_entry_point_is_named_with_what_was_called_instead():
     report = report_of("import torch; x = torch.ones(2, 2, device='npu'); print(torch.cdist(x, x).cpu())")
-    assert report["entry points missing"] == ["aclnnCdist torch_npu called acl_op::_cdist_forward"]
+    assert report[REPLACED] == ["aclnnCdist torch_npu called acl_op::_cdist_forward"] and report[FAILED] == []
     assert report["operators called by name, and refused"] == []
 
 
@@ -103,13 +102,26 @@ def test_the_report_is_written_as_json_too(tmp_path):
     assert [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")] == list(report)
 
 
-def test_a_terminal_stays_one():
-    ours, theirs = pty.openpty()
-    code = "import os, sys; sys.exit(os.isatty(2))"
-    done = subprocess.run([*COMMAND, code], stderr=theirs, stdout=subprocess.PIPE, timeout=300)
-    os.close(theirs)
-    os.close(ours)
-    assert done.returncode == 1
+SUITE = """
+import pytest, torch, torch_npu
+def test_on_the_cpu():
+    torch.linalg.eigh(torch.eye(2, device="npu"))
+def test_missing():
+    half = {"device": "npu", "dtype": torch.float16}
+    with pytest.raises(RuntimeError):
+        torch_npu.npu_ffn(torch.ones(4, 8, **half), torch.ones(8, 16, **half), torch.ones(16, 8, **half), "gelu")
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-n", "2"]], ids=["one process", "xdist"])
+def test_what_pytest_captures_is_counted_too(tmp_path, options):
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    launcher = (*COMMAND[:2], "--json", str(tmp_path / "report.json"), "-m", "pytest", "-p", "no:cacheprovider", *options, str(tmp_path))
+    done = run_python("", launcher=launcher)
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["exit_code"] == done.returncode == 0, done.stdout
+    assert report["handed_to_cpu"] == ["aten::_linalg_eigh.eigenvalues"]
+    assert report["missing_failed"] == ["aclnnFFNV2"] and report["missing_replaced"] == {}
 
 
 def test_a_process_that_outlives_the_program_does_not_hold_up_the_report():
@@ -166,7 +178,7 @@ def test_the_words_of_torch_npu_about_the_cpu_are_understood():
         "LSTM fallback to acl_op because params size does not meet aclnn requirements.",
         "CAUTION: The operator aten::bar need to be met the conditions. Now this operator will fallback to run on the CPU and may",
     ):
-        coverage.read_warning(line)
+        coverage.read_log([line])
     assert coverage.on_cpu == ["aten::foo.out", "aten::bar", "aten::baz.dim_dtype"]
 
 
@@ -178,9 +190,12 @@ def test_the_words_of_torch_npu_about_a_missing_symbol_are_understood(quote):
         "dlsym aclnnCdistGetWorkspaceSize from libopapi.so failed, error: undefined symbol.",
         "dlsym aclnnCdistGetWorkspaceSize from libaclnn_math.so failed, error: undefined symbol.",
         "aclnnCdist or aclnnCdistGetWorkspaceSize not in libopapi.so, or libopapi.so not found. Will call acl_op::cdist(x)",
+        "dlsym aclnnLogit from libaclnn_math.so failed, error: undefined symbol.",
+        "dlsym aclnnFFNGetWorkspaceSize from libaclnn_math.so failed, error: undefined symbol.",
+        "dlsym aclnnFFN from libaclnn_math.so failed, error: undefined symbol.",
     )
     coverage.read_log(f"[PTA]:{quote}{word}{quote}\n" for word in words)
-    assert coverage.missing == {"aclnnCdist": "acl_op::cdist"}
+    assert coverage.replaced == {"aclnnCdist": "acl_op::cdist", "aclnnLogit": ""} and coverage.failed == ["aclnnFFN"]
 
 
 def test_a_directory_that_cannot_be_written_is_named(tmp_path):

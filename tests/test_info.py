@@ -174,6 +174,23 @@ def test_an_engine_that_does_not_exist(site):
     assert found["environment"]["TORCH_ACLNN_ENGINE"] == "gpu"
 
 
+@pytest.mark.parametrize(("name", "value"), [("SOC", "Ascend910C"), ("MEMORY", "8GB"), ("TRACE", "/nowhere/trace")])
+def test_a_variable_that_the_engine_refuses(site, name, value):
+    site.add("torch", _built_for.TORCH, NO_GPU)
+    site.add("torch_npu", _built_for.TORCH_NPU)
+    found = site.problem(**{f"TORCH_ACLNN_HOST_{name}": value})
+    assert found["problem"].startswith(f"TORCH_ACLNN_HOST_{name}: ") and f'"{value}"' in found["problem"]
+    assert found["remedy"] == f"unset TORCH_ACLNN_HOST_{name}" and found["engine"]["kind"] == "host"
+
+
+def test_a_variable_that_nothing_reads_is_named_with_the_one_that_is_meant(site, tmp_path):
+    trace = tmp_path / "trace"
+    found = site.problem(TORCH_ACLNN_HOST_STRCT="1", TORCH_ACLNN_X="1", TORCH_ACLNN_HOST_TRACE=str(trace))
+    assert found["unknown_variables"] == {"TORCH_ACLNN_HOST_STRCT": "TORCH_ACLNN_HOST_STRICT", "TORCH_ACLNN_X": None}
+    assert "which nothing reads; did you mean TORCH_ACLNN_HOST_STRICT?" in " ".join(" ".join(rows(found)).split())
+    assert not trace.exists()
+
+
 def test_what_packages_print_is_not_in_the_output(site):
     site.add("torch", _built_for.TORCH, "print('noise', flush=True); raise ImportError('x')")
     site.add("torch_npu", _built_for.TORCH_NPU)

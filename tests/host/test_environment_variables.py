@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from torch_aclnn.command.info.variables import VARIABLES
 from torch_aclnn.host import libdir
 
 from support.subprocesses import run_python
@@ -38,6 +39,7 @@ MALFORMED = {
     ),
     "TORCH_ACLNN_HOST_THREADS": (*NO_COUNT, "4097"),
     "TORCH_ACLNN_HOST_COVERAGE": (),
+    "TORCH_ACLNN_HOST_FINDINGS": (),
     "TORCH_ACLNN_HOST_TRACE": (),
     "TORCH_ACLNN_HOST_DELAYS": ("-1", "x", "2147483648", "1.5"),
     "TORCH_ACLNN_HOST_FAULT": (),
@@ -89,8 +91,9 @@ def answers():
     return {(name, value): rest for name, value, *rest in map(json.loads, ended.stdout.splitlines())}
 
 
-def test_every_documented_variable_is_tried():
+def test_every_documented_variable_is_tried_and_known_to_info():
     assert DOCUMENTED and set(DOCUMENTED) <= set(MALFORMED)
+    assert set(DOCUMENTED) == set(VARIABLES)
 
 
 @pytest.mark.parametrize(("name", "value"), OF_THE_ENGINE)

@@ -52,7 +52,7 @@ def test_touching_device_memory_ends_the_process_with_a_report(run, name):
     assert re.search(rf"torch_aclnn: host code {access} device memory at 0x[0-9a-f]+\n", report), report
     assert "TORCH_ACLNN_HOST_ISOLATE=1" in report
     assert PLACES[name] in report
-    assert re.search(r"allocated by aclrtMalloc, called from\n(.*\n)*.*\(aclrtMalloc\+", report), report
+    assert "allocated by aclrtMalloc, called from\n" in report and "libascendcl.so" not in report
     assert ("torch_aclnn: freed by" in report) == (name == "read freed memory")
 
 

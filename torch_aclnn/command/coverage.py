@@ -2,13 +2,12 @@
 
 The engine counts into files that are mapped into memory, one for each process, so that a process that dies leaves its counts. What it
 cannot know is which symbols torch_npu looked up in vain, and which operators torch_npu handed to the CPU: torch_npu's own log says the
-first, and its warnings on standard error the second.
+first, and its warnings the second. The engine keeps both in a file, whatever becomes of the process's standard error.
 """
 
 import json
 import re
 import struct
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -17,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from torch_aclnn.command import child
 from torch_aclnn.command.installation import version
 from torch_aclnn.command.locations import environment_of_programs
-from torch_aclnn.command.standard_error import StandardError
 from torch_aclnn.loading.engine import ATEN_ADAPTERS
 
 _PACKAGES = ("torch", "torch_npu", "torch_aclnn")
@@ -28,8 +27,9 @@ _PACKAGES = ("torch", "torch_npu", "torch_aclnn")
 _RECORD = struct.Struct("=I116sQ")
 _ENTRY_POINT, _REFUSED_OPERATOR = 1, 2
 
-# torch_npu's messages: the last of the engine's libraries does not have an entry point, and what is called instead when none has it.
-_NOT_FOUND = re.compile(rf"dlsym (acl\w+)GetWorkspaceSize from {re.escape(ATEN_ADAPTERS)} failed")
+# torch_npu's messages: the last of the engine's libraries does not have an entry point, and what is called instead when none has it. Where
+# it only asks whether there is one, to do something else if not, it asks for phase 2 alone.
+_NOT_FOUND = re.compile(rf"dlsym (aclnn\w+?)(GetWorkspaceSize)? from {re.escape(ATEN_ADAPTERS)} failed")
 _INSTEAD = re.compile(r'\[PTA\]:"?(acl\w+) or \w+ not in .* Will call (\w+::\w+)')
 
 # Its message about an operator that it computes on the CPU, or about several operators if it does not know which one it is.
@@ -46,16 +46,30 @@ class Coverage:
 
     Attributes:
         used: how often each entry point ran.
-        missing: the entry points that torch_npu looked for in vain, each with what it called instead, or nothing.
+        phase1: the entry points of which torch_npu looked for phase 1 in vain.
+        phase2: likewise, of phase 2.
+        instead: what it called in their place, where it says so.
         refused: the operators that it called by name, which the engine refuses.
         on_cpu: the operators that it handed to the CPU, each once, in order.
 
     """
 
     used: Counter[str] = field(default_factory=Counter)
-    missing: dict[str, str] = field(default_factory=dict)
+    phase1: set[str] = field(default_factory=set)
+    phase2: set[str] = field(default_factory=set)
+    instead: dict[str, str] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
     on_cpu: list[str] = field(default_factory=list)
+
+    @property
+    def replaced(self) -> dict[str, str]:
+        """The missing entry points for which torch_npu had something else, each with what it called, or "" if it does not say."""
+        return dict(sorted({**dict.fromkeys(self.phase2 - self.phase1, ""), **self.instead}.items()))
+
+    @property
+    def failed(self) -> list[str]:
+        """The missing entry points for which it had nothing else, so that the call failed."""
+        return sorted(self.phase1 - self.instead.keys())
 
     def read_counts(self, records: bytes) -> None:
         """Take in the counts of a process."""
@@ -67,15 +81,16 @@ class Coverage:
                 self.refused.add(name)
 
     def read_log(self, lines: Iterable[str]) -> None:
-        """Take in lines of torch_npu's log."""
+        """Take in lines of torch_npu's log and of its warnings."""
         for line in lines:
             if sought := _NOT_FOUND.search(line):
-                self.missing.setdefault(sought[1], "")
+                (self.phase1 if sought[2] else self.phase2).add(sought[1])
             elif instead := _INSTEAD.search(line):
-                self.missing[instead[1]] = instead[2]
+                self.instead[instead[1]] = instead[2]
+            else:
+                self._read_warning(line)
 
-    def read_warning(self, line: str) -> None:
-        """Take in a line that the program wrote on standard error."""
+    def _read_warning(self, line: str) -> None:
         if falls_back := _FALLS_BACK.search(line):
             names = ", ".join(_ATEN_NAME.findall(line[: falls_back.start()]))
             if names and names not in self.on_cpu:
@@ -95,8 +110,10 @@ class Coverage:
         lines = [", ".join(f"{name} {version(name)}" for name in _PACKAGES)]
         lines += ["", f"entry points used: {len(self.used)}"]
         lines += [f"  {name:50} {calls:>10}" for name, calls in sorted(self.used.items())]
-        lines += ["", f"entry points missing: {len(self.missing)}"]
-        lines += [f"  {name:40} {f'torch_npu called {used}' if used else ''}".rstrip() for name, used in sorted(self.missing.items())]
+        lines += ["", f"entry points missing, another was taken: {len(self.replaced)}"]
+        lines += [f"  {name:40} {f'torch_npu called {used}' if used else ''}".rstrip() for name, used in self.replaced.items()]
+        lines += ["", f"entry points missing, the call failed: {len(self.failed)}"]
+        lines += [f"  {name}" for name in self.failed]
         lines += ["", f"operators called by name, and refused: {len(self.refused)}"]
         lines += [f"  {name}" for name in sorted(self.refused)]
         lines += ["", f"handed to the CPU: {len(self.on_cpu)}"]
@@ -108,7 +125,8 @@ class Coverage:
         return {
             "versions": {name: version(name) for name in _PACKAGES},
             "used": dict(sorted(self.used.items())),
-            "missing": dict(sorted(self.missing.items())),
+            "missing_replaced": self.replaced,
+            "missing_failed": self.failed,
             "refused": sorted(self.refused),
             "handed_to_cpu": self.on_cpu,
             "exit_code": exit_code,
@@ -119,7 +137,7 @@ def run(python_arguments: list[str], json_file: Path | None = None) -> int:
     """Run Python with the arguments under the host engine, write the report on standard error, and return the program's exit code."""
     coverage = Coverage()
     with tempfile.TemporaryDirectory(prefix="torch_aclnn_") as directory:
-        exit_code = _run(python_arguments, Path(directory), coverage)
+        exit_code = _run(python_arguments, Path(directory))
         coverage.read(Path(directory))
     print("\ntorch-aclnn coverage: " + coverage.report(exit_code), file=sys.stderr)
     if json_file is not None:
@@ -127,18 +145,10 @@ def run(python_arguments: list[str], json_file: Path | None = None) -> int:
     return exit_code
 
 
-def _run(python_arguments: list[str], directory: Path, coverage: Coverage) -> int:
+def _run(python_arguments: list[str], directory: Path) -> int:
     environment = {
         **environment_of_programs(),
         "TORCH_ACLNN_HOST_COVERAGE": str(directory),
         "ASCEND_GLOBAL_LOG_LEVEL": _LOG_WARNINGS,
     }
-    sys.stdout.flush()
-    with StandardError(coverage.read_warning) as standard_error:
-        program = subprocess.Popen([sys.executable, *python_arguments], env=environment, stderr=standard_error.descriptor)
-        while True:
-            try:
-                code = program.wait()
-            except KeyboardInterrupt:  # the terminal sent it to the program too, which decides what to do
-                continue
-            return code if code >= 0 else 128 - code  # as a shell says that a signal ended it
+    return child.run([sys.executable, *python_arguments], environment)

@@ -13,13 +13,13 @@ from typing import Any
 
 from torch_aclnn import _built_for
 from torch_aclnn._source_tree import is_built
+from torch_aclnn.command.info.variables import PREFIX
 from torch_aclnn.loading.import_hook import SWITCH
 from torch_aclnn.loading.versions import installed
 
 OLDEST_PYTHON = (3, 10)
 
 _HOOK_FILE = "torch_aclnn_import_hook.pth"
-_PREFIX = "TORCH_ACLNN_"
 
 
 def version(package: str) -> str:
@@ -62,7 +62,7 @@ def facts(environment: Mapping[str, str] = os.environ, path: Sequence[str] | Non
         "glibc": platform.libc_ver()[1] or None,
         "architecture": platform.machine(),
         "import_hook": {"installed": _hook(path), "enabled": environment.get(SWITCH) != "0"},
-        "environment": {name: value for name, value in sorted(environment.items()) if name.startswith(_PREFIX)},
+        "environment": {name: value for name, value in sorted(environment.items()) if name.startswith(PREFIX)},
     }
 
 

@@ -1,4 +1,4 @@
-"""``torch-aclnn run`` and ``torch-aclnn coverage``: a Python program under the host engine."""
+"""``torch-aclnn run``, ``coverage`` and ``debug``: a program under the host engine."""
 
 import argparse
 import os
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from torch_aclnn.command import coverage
+from torch_aclnn.command import coverage, debug
 from torch_aclnn.command.locations import environment_of_programs
 from torch_aclnn.command.parser import Parser
 
@@ -41,13 +41,33 @@ examples:
   torch-aclnn coverage --json report.json -m pytest tests
 """
 
-_HELP = {"run": _RUN, "coverage": _COVERAGE}
+_DEBUG = """\
+usage: torch-aclnn debug [--help] program [arguments]
+       torch-aclnn debug [--help] script.py [arguments]
+       torch-aclnn debug [--help] -m module [arguments]
+       torch-aclnn debug [--help] -c code [arguments]
+
+Run a program, in Python or any other language, in the modes of the host engine
+that find errors: two streams on one memory without an event, work that is not
+waited for, host code that touches device memory, memory that nobody wrote,
+workspaces, lifetimes, leaks, and arguments that no document promises. Findings
+go to standard error. The exit code is the program's, or {FOUND} if that is 0 and
+something was found. A mode is left out by its variable: for example
+TORCH_ACLNN_HOST_STRICT=0.
+
+examples:
+  torch-aclnn debug ./client
+  torch-aclnn debug train.py --epochs 1
+"""
+
+_HELP = {"run": _RUN, "coverage": _COVERAGE, "debug": _DEBUG.format(FOUND=debug.FOUND)}
 
 
 def add_parsers(commands: Any) -> None:
-    """Add the two commands to the list that the help shows; :func:`parse` takes their arguments."""
+    """Add the commands to the list that the help shows; :func:`parse` takes their arguments."""
     commands.add_parser("run", help="run a Python program on the host engine", add_help=False)
     commands.add_parser("coverage", help="do the same, and list the entry points used and missing", add_help=False)
+    commands.add_parser("debug", help="run a program in all modes that find errors", add_help=False)
 
 
 def parse(arguments: list[str]) -> argparse.Namespace | None:
@@ -69,17 +89,17 @@ def parse(arguments: list[str]) -> argparse.Namespace | None:
             error(f"--json: expected a file in a folder that can be written, got {own[1] if len(own) > 1 else 'nothing'}")
         json_file = Path(own[1]).absolute()
     if not rest:
-        error("expected a script, -c or -m and its arguments")
-    return argparse.Namespace(command=command, action=_ACTIONS[command], python_arguments=rest, json=json_file)
+        error("expected " + ("a program, " if command == "debug" else "") + "a script, -c or -m and its arguments")
+    return argparse.Namespace(command=command, action=_ACTIONS[command], arguments=rest, json=json_file)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     sys.stdout.flush()
-    os.execve(sys.executable, [sys.executable, *arguments.python_arguments], environment_of_programs())
+    os.execve(sys.executable, [sys.executable, *arguments.arguments], environment_of_programs())
 
 
 def _coverage(arguments: argparse.Namespace) -> int:
-    return coverage.run(arguments.python_arguments, arguments.json)
+    return coverage.run(arguments.arguments, arguments.json)
 
 
-_ACTIONS = {"run": _run, "coverage": _coverage}
+_ACTIONS = {"run": _run, "coverage": _coverage, "debug": lambda arguments: debug.run(arguments.arguments)}

@@ -1,10 +1,9 @@
 // The communicators of the process, by handle.
 
 #include <algorithm>
-#include <cstdio>
 
 #include "engine/hccl/communicator.h"
-#include "engine/runtime/device/process.h"
+#include "engine/runtime/diagnostics/leaks.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/handle_table.h"
 #include "engine/runtime/text.h"
@@ -18,17 +17,15 @@ HandleTable<Communicator>& communicators() {
     return *once;
 }
 
-void print_leaks() {
-    communicators().for_each([](const void* handle, const Communicator& communicator) {
-        std::fprintf(stderr, "torch_aclnn: not destroyed before aclFinalize: HcclComm %p, communicator %s, rank %d of %d\n", handle,
-                     communicator.membership().name.c_str(), communicator.rank(), communicator.size());
+void list_leaks(LeakList& list) {
+    communicators().for_each([&](const void* handle, const Communicator& communicator) {
+        const std::string description = text("HcclComm ", handle, ", communicator ", communicator.membership().name, ", rank ",
+                                             communicator.rank(), " of ", communicator.size());
+        list.add("destroyed", description, description);
     });
 }
 
-[[maybe_unused]] const bool leaks_are_reported = [] {
-    add_leak_report(print_leaks);
-    return true;
-}();
+[[maybe_unused]] const bool leaks_are_listed = (add_leak_report(list_leaks), true);
 
 }  // namespace
 

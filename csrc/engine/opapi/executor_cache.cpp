@@ -95,6 +95,12 @@ class Cache {
         }
         if (calls_.emplace(key, std::move(call)).second) order_.push_back(key);
     }
+    void clear() {
+        decltype(calls_) dropped;  // go without the lock
+        const std::lock_guard lock(mutex_);
+        dropped.swap(calls_);
+        order_.clear();
+    }
     uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
 
    private:
@@ -127,6 +133,10 @@ std::string bytes(const void* data, size_t size) {
 void cache_executor(const aclOpExecutor& made) {
     if (thread_key.contents.empty() || made.launch) return;
     Cache::of_process().keep(thread_key.contents + thread_key.addresses, std::make_shared<const CachedCall>(made));
+}
+
+void forget_cached_executors() {
+    Cache::of_process().clear();
 }
 
 }  // namespace torch_aclnn::host

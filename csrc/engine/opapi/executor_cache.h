@@ -10,4 +10,7 @@ namespace torch_aclnn::host {
 // Keeps a copy of what phase 1 has made, if the calling thread has a key.
 void cache_executor(const aclOpExecutor& made);
 
+// Drops all copies.
+void forget_cached_executors();
+
 }  // namespace torch_aclnn::host

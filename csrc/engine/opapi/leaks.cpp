@@ -1,39 +1,38 @@
 // TORCH_ACLNN_HOST_LEAKS: what a program has not destroyed.
-#include <cstdio>
+#include "engine/runtime/diagnostics/leaks.h"
 
 #include "engine/opapi/executor.h"
-#include "engine/runtime/device/process.h"
+#include "engine/opapi/executor_cache.h"
+#include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-void print_leaks() {
-    const auto print = [](const char* kind, const void* handle, const std::string& what) {
-        std::fprintf(stderr, "torch_aclnn: not destroyed before aclFinalize: %s %p%s\n", kind, handle, what.c_str());
+void list_leaks(LeakList& list) {
+    forget_cached_executors();  // which keep the members of lists that the program has destroyed
+    const auto add = [&](const char* kind, const void* handle, const std::string& more) {
+        list.add("destroyed", kind + more, text(kind, " ", handle, more));
     };
-    const auto print_all = [&](SlotPool& slots, const char* kind) {
-        slots.for_each_live([&](const void* handle) { print(kind, handle, ""); });
+    const auto add_all = [&](SlotPool& slots, const char* kind) {
+        slots.for_each_live([&](const void* handle) { add(kind, handle, ""); });
     };
     slots_of<aclOpExecutor>().for_each_live([&](const void* handle) {
         const auto& executor = *static_cast<const aclOpExecutor*>(handle);
-        print("aclOpExecutor", handle, std::string(" of ") + executor.entry_point + (executor.has_run ? "" : ", which never ran"));
+        add("aclOpExecutor", handle, std::string(" of ") + executor.entry_point + (executor.has_run ? "" : ", which never ran"));
     });
     slots_of<aclTensor>().for_each_live([&](const void* handle) {
         const auto& tensor = *static_cast<const aclTensor*>(handle);
-        print("aclTensor", handle, " of shape " + to_string(tensor.sizes) + " and type " + to_string(tensor.dtype));
+        add("aclTensor", handle, " of shape " + to_string(tensor.sizes) + " and type " + to_string(tensor.dtype));
     });
-    print_all(slots_of<aclScalar>(), "aclScalar");
-    print_all(slots_of<aclIntArray>(), "aclIntArray");
-    print_all(slots_of<aclFloatArray>(), "aclFloatArray");
-    print_all(slots_of<aclBoolArray>(), "aclBoolArray");
-    print_all(slots_of<aclTensorList>(), "aclTensorList");
-    print_all(slots_of<aclScalarList>(), "aclScalarList");
+    add_all(slots_of<aclScalar>(), "aclScalar");
+    add_all(slots_of<aclIntArray>(), "aclIntArray");
+    add_all(slots_of<aclFloatArray>(), "aclFloatArray");
+    add_all(slots_of<aclBoolArray>(), "aclBoolArray");
+    add_all(slots_of<aclTensorList>(), "aclTensorList");
+    add_all(slots_of<aclScalarList>(), "aclScalarList");
 }
 
-const bool leaks_are_reported = [] {
-    add_leak_report(print_leaks);
-    return true;
-}();
+const bool leaks_are_listed = (add_leak_report(list_leaks), true);
 
 }  // namespace
 }  // namespace torch_aclnn::host

@@ -1,6 +1,7 @@
 """The content of ``torch-aclnn info``: what is installed, whether it fits together, and the command that fixes it."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from torch_aclnn.command import installation
 from torch_aclnn.command.info.probe import Found, probe
 from torch_aclnn.command.info.rows import rows
+from torch_aclnn.command.info.variables import unknown
 from torch_aclnn.loading.import_hook import GPU_IS_VISIBLE
 from torch_aclnn.loading.versions import CPU_BUILDS, check_versions, cpu_build_command, install_command
 
@@ -43,6 +45,7 @@ def collect(not_built: str | None = None) -> dict[str, Any]:
     gpus = found.facts.get("gpus")
     return {
         **facts,
+        "unknown_variables": unknown(facts["environment"]),
         "torch": {**facts["torch"], "gpus": gpus},
         "engine": found.facts.get("engine"),
         "soc": found.facts.get("soc"),
@@ -72,8 +75,8 @@ def _wrong_versions(facts: dict[str, Any]) -> tuple[str | None, str | None]:
 
 
 def _explained(found: Found, facts: dict[str, Any]) -> tuple[str | None, str | None]:
-    if found.stage == "engine" and "expected auto, cann or host" in (found.problem or ""):
-        return found.problem, "unset TORCH_ACLNN_ENGINE"
+    if found.stage == "engine" and (variable := re.match(r"TORCH_ACLNN_\w+(?=: )", found.problem or "")):
+        return found.problem, f"unset {variable[0]}"
     if found.stage == "import torch_npu" and found.facts.get("gpus"):
         return f"{GPU_IS_VISIBLE} ({found.problem})", "export CUDA_VISIBLE_DEVICES="
     if found.stage in ("import torch", "import torch_npu"):

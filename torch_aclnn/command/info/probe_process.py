@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, TextIO
 
 import torch_aclnn_import_hook
@@ -53,9 +54,12 @@ def main(report: str, imports: bool) -> None:
 
 
 def _find_out(report: _Report, imports: bool) -> None:
+    _set_trace_aside()
     with report.stage("engine"):
         activate()
     _tell_engine(report)
+    with report.stage("engine"):
+        _initialise()
     with report.stage("import torch"):
         torch = importlib.import_module("torch")
         report.tell("gpus", torch.cuda.device_count())
@@ -73,6 +77,25 @@ def _find_out(report: _Report, imports: bool) -> None:
     report.tell("operator_libraries", [{"file": library.file, "state": library.state()} for library in searched])
     found = {operator.entry_point: libraries.resolve(operator.entry_point, searched) for operator in OPERATORS}
     report.tell("entry_points", {name: path and str(path) for name, path in found.items()})
+
+
+def _set_trace_aside() -> None:
+    """Keep the program's trace as it is; a file that cannot be written is left for aclInit to refuse."""
+    trace = os.environ.get("TORCH_ACLNN_HOST_TRACE", "")
+    place = Path(trace) if Path(trace).exists() else Path(trace).absolute().parent
+    if trace == "stderr" or os.access(place, os.W_OK):
+        os.environ.pop("TORCH_ACLNN_HOST_TRACE", None)
+
+
+def _initialise() -> None:
+    """Begin as each program does, so that the engine refuses the variables that it cannot read."""
+    runtime = loaded_library(RUNTIME_LIBRARIES[0])
+    if runtime is None or not is_active():
+        return
+    runtime.aclGetRecentErrMsg.restype = ctypes.c_char_p
+    if runtime.aclInit(None) != 0:
+        raise ValueError(runtime.aclGetRecentErrMsg().decode(errors="replace").removeprefix("aclInit: "))
+    runtime.aclFinalize()
 
 
 def _tell_engine(report: _Report) -> None:

@@ -12,6 +12,8 @@ def rows(found: dict[str, Any]) -> list[str]:
     """Return the lines of the table for what :func:`torch_aclnn.command.info.command.collect` returns."""
     table = [*_packages(found), *_machine(found), *_operators(found)]
     lines = [f"{name:{_LABEL}}{value}" for name, value in table]
+    for variable, nearest in found["unknown_variables"].items():
+        lines += _wrapped("unknown variable", f"{variable}, which nothing reads" + (f"; did you mean {nearest}?" if nearest else ""))
     verdict = "ready" if found["usable"] else f"not usable: {found['problem']}"
     lines += _wrapped("verdict", verdict)
     for line in (found["said"] or "").splitlines():

@@ -1,5 +1,9 @@
 #include "engine/runtime/device/device.h"
 
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
 #include <iomanip>
 #include <vector>
 
@@ -9,6 +13,8 @@
 #include "engine/runtime/device/context.h"
 #include "engine/runtime/device/process.h"
 #include "engine/runtime/device/timer_slack.h"
+#include "engine/runtime/diagnostics/call_stack.h"
+#include "engine/runtime/diagnostics/findings.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/injection.h"
@@ -62,6 +68,15 @@ Device& current_device() {
     return *devices()[static_cast<size_t>(index)];
 }
 
+// The engine does without; CANN's documents want it before any other function.
+static void report_missing_init() {
+    static std::atomic<bool> reported{false};
+    if (!collecting_findings() || initialized() || reported.exchange(true)) return;
+    std::fprintf(stderr, "torch_aclnn: aclrtSetDevice is called before aclInit, called from\n");
+    CallStack::here().print(STDERR_FILENO);
+    add_finding("missing aclInit");
+}
+
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;
@@ -73,6 +88,7 @@ extern "C" aclError aclrtSetDevice(int32_t deviceId) {
             require_valid_config();
             set_configured_faults();
             open_trace();  // of a program that has not called aclInit
+            report_missing_init();
             Device& device = find_device("deviceId", deviceId);
             device.activate();
             set_current(device.primary_context(), deviceId);

@@ -5,14 +5,15 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
-#include <vector>
 
 #include "engine/runtime/call/traced.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/configuration_file.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/device/process.h"
+#include "engine/runtime/diagnostics/leaks.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/fault/injection.h"
@@ -24,7 +25,6 @@ enum class Phase { untouched, running, finalized, forked };
 
 std::mutex phase_mutex;
 std::atomic<Phase> phase{Phase::untouched};
-std::mutex leak_reports_mutex;
 bool banner_printed = false;
 
 // A forked process ends without the exit handlers that it inherited: torch_npu's would join threads that only the parent has.
@@ -46,16 +46,12 @@ void become_forked() {
 
 const int registered = pthread_atfork(before_fork, nullptr, become_forked);
 
-// Libraries add to it while they are loaded, perhaps before this file's own objects are made.
-std::vector<void (*)()>& leak_reports() {
-    static auto* const once = new std::vector<void (*)()>;
-    return *once;
+// Of a program that does not call aclFinalize. What the program registers, such as the destructors of its static objects, runs before.
+void end_process() {
+    if (phase < Phase::finalized) report_leaks("the end of the process, without aclFinalize");
 }
 
-void print_leaks() {
-    const std::lock_guard<std::mutex> lock(leak_reports_mutex);
-    for (const auto report : leak_reports()) report();
-}
+const int registered_end = std::atexit(end_process);
 
 // Nobody may take the engine's numbers for an NPU's.
 void print_banner() {
@@ -84,9 +80,8 @@ void require_not_forked() {
     if (is_forked()) throw Error(ACL_ERROR_RT_CONTEXT_NULL, why_finalized());
 }
 
-void add_leak_report(void (*report)()) {
-    const std::lock_guard<std::mutex> lock(leak_reports_mutex);
-    leak_reports().push_back(report);
+bool initialized() noexcept {
+    return phase.load(std::memory_order_relaxed) != Phase::untouched;
 }
 
 }  // namespace torch_aclnn::host
@@ -125,7 +120,7 @@ extern "C" aclError aclFinalize(void) {
             if (phase == Phase::finalized)
                 throw Error(ACL_ERROR_REPEAT_FINALIZE, "the process has called it before without another aclInit");
             phase = Phase::finalized;
-            if (config().list_leaks) print_leaks();
+            report_leaks("aclFinalize");
         },
         [] { return call_arguments(); });
 }

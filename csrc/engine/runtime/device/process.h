@@ -15,7 +15,7 @@ void require_not_forked();
 TORCH_ACLNN_HOST_API bool finalized() noexcept;
 // Why finalized() is true, for messages.
 TORCH_ACLNN_HOST_API const char* why_finalized() noexcept;
-// Has aclFinalize call `report` if TORCH_ACLNN_HOST_LEAKS is set, once for each that is added.
-TORCH_ACLNN_HOST_API void add_leak_report(void (*report)());
+// True once aclInit has been called.
+bool initialized() noexcept;
 
 }  // namespace torch_aclnn::host

@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iostream>
 #include <mutex>
+#include <streambuf>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -50,8 +52,14 @@ Files open_files() {
     return files;
 }
 
+void listen_to_warnings();
+
 const Files& files() {
-    static const Files opened = open_files();
+    static const Files opened = [] {
+        Files found = open_files();
+        if (found.records != nullptr) listen_to_warnings();
+        return found;
+    }();
     return opened;
 }
 
@@ -68,6 +76,34 @@ std::atomic<uint64_t>* find_or_add(Record* records, uint32_t kind, std::string_v
         if (found == kind && name == record->name) return &record->calls;
     }
     return nullptr;
+}
+
+// torch_npu says in a warning on std::cerr what it computes on the CPU. The descriptor may lead anywhere, into a file of pytest for
+// instance.
+class WarningListener final : public std::streambuf {
+   public:
+    explicit WarningListener(std::streambuf* target) : target_(target) {}
+
+   private:
+    std::streamsize xsputn(const char* text, std::streamsize size) override {
+        const std::string_view words(text, static_cast<size_t>(size));
+        const bool falls_back = words.find("fall back") != std::string_view::npos || words.find("fallback") != std::string_view::npos;
+        if (falls_back && words.find("CPU") != std::string_view::npos) coverage_log(std::string(words).c_str());
+        return target_->sputn(text, size);
+    }
+    int_type overflow(int_type character) override {
+        const bool is_end = traits_type::eq_int_type(character, traits_type::eof());
+        return is_end ? traits_type::not_eof(character) : target_->sputc(traits_type::to_char_type(character));
+    }
+    int sync() override { return target_->pubsync(); }
+
+    std::streambuf* const target_;
+};
+
+// Never destroyed: warnings still come while the process exits.
+void listen_to_warnings() {
+    static const std::ios_base::Init streams;  // the library may be loaded before any other that uses them
+    std::cerr.rdbuf(new WarningListener(std::cerr.rdbuf()));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 namespace torch_aclnn::host {
 
 std::atomic<void (*)(const char* message)> error_listener{nullptr};
+std::atomic<void (*)(int code, const char* message)> code_listener{nullptr};
 namespace {
 
 // Plain arrays: torch_npu still calls in while the process exits, when a thread's objects with destructors are gone.
@@ -40,6 +41,7 @@ int record(const char* function, int code, const char* message) noexcept {
     }
     last.runtime_code = belongs_to_another_layer(code) ? ACL_SUCCESS : code;
     if (const auto listener = error_listener.load(std::memory_order_relaxed)) listener(last.message);
+    if (const auto listener = code_listener.load(std::memory_order_relaxed)) listener(code, last.message);
     return code;
 }
 

@@ -10,5 +10,7 @@ const char* recent_message() noexcept;
 
 // Called with each message that is left on a thread, unless it is null.
 extern std::atomic<void (*)(const char* message)> error_listener;
+// The same, with the code that the function returns.
+extern std::atomic<void (*)(int code, const char* message)> code_listener;
 
 }  // namespace torch_aclnn::host

@@ -1,10 +1,9 @@
 #include "engine/runtime/graph/graph.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "engine/runtime/config/config.h"
-#include "engine/runtime/device/process.h"
+#include "engine/runtime/diagnostics/leaks.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
@@ -30,13 +29,13 @@ HandleTable<Graph>& graphs() {
     return *once;
 }
 
-void print_leaked_graphs() {
-    graphs().for_each([](const void* handle, const Graph& graph) {
-        std::fprintf(stderr, "torch_aclnn: not destroyed before aclFinalize: graph %p, %u of device %d\n", handle, graph.id(),
-                     graph.device());
+void list_leaked_graphs(LeakList& list) {
+    graphs().for_each([&](const void* handle, const Graph& graph) {
+        list.add("destroyed", text("graph of device ", graph.device()),
+                 text("graph ", handle, ", ", graph.id(), " of device ", graph.device()));
     });
 }
-const bool leaked_graphs_are_reported = (add_leak_report(print_leaked_graphs), true);
+const bool leaked_graphs_are_listed = (add_leak_report(list_leaked_graphs), true);
 
 // While it lives, the calling thread runs a task of a graph; of several, one within the other, if the program's own function replays one.
 class Replaying {

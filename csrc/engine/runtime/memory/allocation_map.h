@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <shared_mutex>
+
+#include "engine/runtime/diagnostics/call_stack.h"
 
 namespace torch_aclnn::host {
 
@@ -14,7 +17,8 @@ struct Block {
     uintptr_t base;
     size_t size;
     int device;
-    bool owned;  // by the heap; otherwise it is mapped or belongs to the user
+    bool owned;                                          // by the heap; otherwise it is mapped or belongs to the user
+    std::shared_ptr<const CallStack> made_at = nullptr;  // of host memory, with TORCH_ACLNN_HOST_LEAKS
 };
 
 class AllocationMap {

@@ -4,21 +4,34 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <ctime>
 #include <mutex>
 
 #include "engine/runtime/config/config.h"
+#include "engine/runtime/diagnostics/findings.h"
+#include "engine/runtime/diagnostics/signal_text.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/memory/memory_history.h"
-#include "engine/runtime/memory/signal_text.h"
 
 namespace torch_aclnn::host {
 namespace {
 
 struct sigaction previous_segv, previous_bus;
 std::atomic<long> reporting_thread{0};
+
+// Where the program was when the signal came, as a stack has it; null on machines of which this is not known.
+void* interrupted_at([[maybe_unused]] const void* context) {
+#if defined(__x86_64__)
+    return reinterpret_cast<void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+    return reinterpret_cast<void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.pc);
+#else
+    return nullptr;
+#endif
+}
 
 // The kind of access, where the machine tells.
 const char* access_of([[maybe_unused]] const void* context) {
@@ -69,9 +82,23 @@ void report_record(SignalText& text, uintptr_t address) {
     text.add("torch_aclnn: the allocations are being changed, so nothing can be said of ").add_address(address).add("\n").flush();
 }
 
-void report(uintptr_t address, bool by_engine, const char* access) {
+// Without what handles the signal. An access of the engine begins with its own functions.
+void report_stack(const void* context) {
+    std::array<void*, 48> frames;
+    const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
+    const auto end = frames.begin() + count;
+    const auto found = std::find(frames.begin(), end, interrupted_at(context));
+    const auto begin = found == end ? frames.begin() : found;
+    print_frames(STDERR_FILENO, &*begin, static_cast<int>(end - begin), found != end);
+}
+
+void report(uintptr_t address, bool by_engine, const void* context) {
     SignalText text;
-    text.add("torch_aclnn: ").add(by_engine ? "the engine " : "host code ").add(access).add(" device memory at ").add_address(address);
+    text.add("torch_aclnn: ")
+        .add(by_engine ? "the engine " : "host code ")
+        .add(access_of(context))
+        .add(" device memory at ")
+        .add_address(address);
     text.add(by_engine ? ", where there is none\n"
                        : "\ntorch_aclnn: the program has no access to it (TORCH_ACLNN_HOST_ISOLATE=1); aclrtMemcpy copies it, and in "
                          "Python tensor.cpu()\n");
@@ -79,9 +106,8 @@ void report(uintptr_t address, bool by_engine, const char* access) {
     report_record(text, address);
     text.add("torch_aclnn: the access came from\n").flush();
     print_python_stack(STDERR_FILENO);
-    std::array<void*, 32> frames;
-    const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
-    backtrace_symbols_fd(frames.data(), count, STDERR_FILENO);
+    report_stack(context);
+    add_finding("access to device memory");
 }
 
 // As if this handler had not been there. What has no handler ends the process, by the same fault again or by the same signal.
@@ -107,7 +133,7 @@ void handle(int signal, siginfo_t* info, void* context) {
     const bool is_ours = info->si_code > 0 && (by_engine || device_range.contains(address));
     if (is_ours && begin_report()) {
         if (by_engine) address -= device_range.distance.load(std::memory_order_relaxed);
-        report(address, by_engine, access_of(context));
+        report(address, by_engine, context);
         reporting_thread = 0;
     }
     pass_on(signal, info, context);

@@ -4,6 +4,7 @@
 
 #include "engine/runtime/call/faultable.h"
 #include "engine/runtime/call/traced.h"
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/address_arithmetic.h"
@@ -16,6 +17,10 @@
 using namespace torch_aclnn::host;
 
 namespace {
+
+std::shared_ptr<const CallStack> stack_for_leaks() {
+    return config().list_leaks ? std::make_shared<const CallStack>(CallStack::here()) : nullptr;
+}
 
 // The alignment that is documented is 64. But callers register parts of the memory by whole pages, as torch_npu does for memory that is
 // swapped: the first page must begin with the memory, and the last one must be all of it.
@@ -38,7 +43,7 @@ extern "C" aclError aclrtMallocHost(void** hostPtr, size_t size) {
             if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
             SystemMemory memory = allocate_system_memory(std::max(size, round_up(size, kAlignment)), kAlignment);
             poison_if_wanted(memory.get(), size);
-            host_memory().add({reinterpret_cast<uintptr_t>(memory.get()), size, -1, true});
+            host_memory().add({reinterpret_cast<uintptr_t>(memory.get()), size, -1, true, stack_for_leaks()});
             *hostPtr = memory.release();
         },
         [&] { return call_arguments("hostPtr", value_at(hostPtr), "size", size); });
@@ -73,7 +78,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegister(void* ptr, uint64_t s
             require_within_allocation(ptr, size);
             if (registered_memory().find_overlap(ptr, size))
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "memory that is not registered", text(ptr, ", which overlaps registered memory"));
-            registered_memory().add({reinterpret_cast<uintptr_t>(ptr), size, -1, false});
+            registered_memory().add({reinterpret_cast<uintptr_t>(ptr), size, -1, false, stack_for_leaks()});
             *devPtr = ptr;
         },
         [&] { return call_arguments("ptr", ptr, "size", size); });

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/runtime/memory/call_stack.h"
+#include "engine/runtime/diagnostics/call_stack.h"
 
 namespace torch_aclnn::host {
 

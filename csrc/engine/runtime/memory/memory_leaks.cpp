@@ -1,36 +1,30 @@
 // TORCH_ACLNN_HOST_LEAKS: memory that a program has not freed.
 
-#include <unistd.h>
-
-#include <cstdio>
-
-#include "engine/runtime/device/process.h"
+#include "engine/runtime/diagnostics/leaks.h"
 #include "engine/runtime/memory/allocation_map.h"
 #include "engine/runtime/memory/memory_history.h"
+#include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
 namespace {
 
-void print_memory_leaks() {
-    memory_history().for_each_live([](const MemoryRecord& record) {
-        std::fprintf(stderr, "torch_aclnn: not freed before aclFinalize: %zu bytes of device %d at 0x%zx, allocated by %s, called from\n",
-                     record.size, record.device, static_cast<size_t>(record.begin), record.made_by);
-        record.made_at.print(STDERR_FILENO);
+void list_memory_leaks(LeakList& list) {
+    memory_history().for_each_live([&](const MemoryRecord& record) {
+        const std::string of = text(" bytes of device ", record.device);
+        const std::string by = text(", allocated by ", record.made_by);
+        list.add("freed", of + by, text(record.size, of, " at ", reinterpret_cast<void*>(record.begin), by), record.made_at, record.size);
     });
-    host_memory().for_each([](const Block& block) {
-        std::fprintf(stderr, "torch_aclnn: not freed before aclFinalize: %zu bytes of host memory at 0x%zx, allocated by aclrtMallocHost\n",
-                     block.size, static_cast<size_t>(block.base));
+    host_memory().for_each([&](const Block& block) {
+        const std::string place = text(" bytes of host memory at ", reinterpret_cast<void*>(block.base), ", allocated by aclrtMallocHost");
+        list.add("freed", "host memory", text(block.size, place), *block.made_at, block.size);
     });
-    registered_memory().for_each([](const Block& block) {
-        std::fprintf(stderr, "torch_aclnn: still registered at aclFinalize: %zu bytes of host memory at 0x%zx\n", block.size,
-                     static_cast<size_t>(block.base));
+    registered_memory().for_each([&](const Block& block) {
+        const std::string place = text(" bytes of registered host memory at ", reinterpret_cast<void*>(block.base));
+        list.add("unregistered", "registered", text(block.size, place), *block.made_at, block.size);
     });
 }
 
-const bool leaked_memory_are_reported = [] {
-    add_leak_report(print_memory_leaks);
-    return true;
-}();
+const bool leaked_memory_is_listed = (add_leak_report(list_memory_leaks), true);
 
 }  // namespace
 }  // namespace torch_aclnn::host

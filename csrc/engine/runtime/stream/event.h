@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "engine/runtime/diagnostics/call_stack.h"
 #include "engine/runtime/stream/completion.h"
 #include "engine/runtime/stream/stream_clock.h"
 
@@ -22,6 +23,7 @@ class Event {
 
     bool timed() const { return (flags_ & ACL_EVENT_TIME_LINE) != 0; }
     bool reusable() const { return reusable_; }
+    const CallStack& made_at() const { return made_at_; }
 
     // The stream has come here, in good health or with a failure, but for deferred tasks before it.
     void complete(std::shared_ptr<Failure> failure, PendingWork pending, StreamClock clock) {
@@ -91,6 +93,7 @@ class Event {
    private:
     const uint32_t flags_;
     const bool reusable_;
+    const CallStack made_at_ = CallStack::for_leaks();
     mutable std::mutex mutex_;
     bool recorded_ = false;
     Clock::time_point time_;

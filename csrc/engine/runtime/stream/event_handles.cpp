@@ -1,8 +1,6 @@
-#include <cstdio>
-
 #include "engine/runtime/call/faultable.h"
 #include "engine/runtime/call/traced.h"
-#include "engine/runtime/device/process.h"
+#include "engine/runtime/diagnostics/leaks.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
@@ -23,12 +21,11 @@ HandleTable<Event>& events() {
     return *once;
 }
 
-void print_leaked_events() {
-    events().for_each([](const void* handle, const Event&) {
-        std::fprintf(stderr, "torch_aclnn: not destroyed before aclFinalize: event %p\n", handle);
-    });
+void list_leaked_events(LeakList& list) {
+    events().for_each(
+        [&](const void* handle, const Event& event) { list.add("destroyed", "event", text("event ", handle), event.made_at()); });
 }
-const bool leaked_events_are_reported = (add_leak_report(print_leaked_events), true);
+const bool leaked_events_are_listed = (add_leak_report(list_leaked_events), true);
 
 void create_event(aclrtEvent* event, uint32_t flag, bool reusable) {
     require_pointer("event", event);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/runtime/config/config.h"
+#include "engine/runtime/diagnostics/call_stack.h"
 #include "engine/runtime/stream/completion.h"
 #include "engine/runtime/stream/failure.h"
 #include "engine/runtime/stream/task.h"
@@ -35,6 +36,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     int device() const { return device_; }
     int id() const { return id_; }
     bool is_default() const { return is_default_; }
+    const CallStack& made_at() const { return made_at_; }
     uint32_t overflow_switch() const { return overflow_switch_; }
     void set_overflow_switch(uint32_t flag) { overflow_switch_ = flag; }
 
@@ -93,6 +95,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     PendingWork deferred_;
     std::shared_ptr<Failure> failure_;
     std::unique_ptr<StreamWorker> worker_;  // made by the first task that it is to run
+    const CallStack made_at_ = CallStack::for_leaks();
     std::atomic<bool> is_recorded_{false};
     mutable std::mutex recorder_mutex_;
     std::shared_ptr<Recorder> recorder_;

@@ -8,6 +8,8 @@
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
 #include "engine/runtime/device/process.h"
+#include "engine/runtime/diagnostics/findings.h"
+#include "engine/runtime/diagnostics/leaks.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
@@ -27,17 +29,17 @@ HandleTable<Stream>& streams() {
     return *once;
 }
 
-void print_leaked_streams() {
-    streams().for_each([](const void* handle, const Stream& stream) {
-        std::fprintf(stderr, "torch_aclnn: not destroyed before aclFinalize: stream %p, %d of device %d\n", handle, stream.id(),
-                     stream.device());
+void list_leaked_streams(LeakList& list) {
+    streams().for_each([&](const void* handle, const Stream& stream) {
+        list.add("destroyed", "stream", text("stream ", handle, ", ", stream.id(), " of device ", stream.device()), stream.made_at());
     });
 }
-const bool leaked_streams_are_reported = (add_leak_report(print_leaked_streams), true);
+const bool leaked_streams_are_listed = (add_leak_report(list_leaked_streams), true);
 
 void print_unreported(const Stream& stream, const Error& error, const char* when) {
     std::fprintf(stderr, "torch_aclnn: stream %d of device %d %s with a failure that has not been reported: %d, %s: %s\n", stream.id(),
                  stream.device(), when, error.code(), error.function(), error.what());
+    add_finding("failure that was not reported");
 }
 
 // What runs may use what the process is about to take down. Only so long, because a collective may wait for a process that has ended.

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "engine/runtime/config/config.h"
+#include "engine/runtime/diagnostics/findings.h"
 #include "engine/runtime/memory/access_history.h"
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/text.h"
@@ -51,6 +52,7 @@ void report(Order& order, const MemoryTouch& earlier, const MemoryTouch& later, 
                             : "; an event is missing, or a synchronisation";
     std::fprintf(stderr, "torch_aclnn: TORCH_ACLNN_HOST_CHECK_STREAMS: nothing orders two uses of the %zu bytes at %p: %s, and then %s%s\n",
                  access.bytes, access.data, description(earlier).c_str(), description(later).c_str(), cause);
+    add_finding("unordered use of memory");
 }
 
 // The clock is of what comes before, and then has this too.

@@ -1,4 +1,4 @@
-// Text for standard error that is put together within a signal handler, where nothing can be allocated.
+// Text that is put together within a signal handler, where nothing can be allocated.
 #pragma once
 
 #include <unistd.h>
@@ -7,18 +7,20 @@
 #include <cstdint>
 #include <cstring>
 
-#include "engine/runtime/memory/call_stack.h"
+#include "engine/runtime/diagnostics/call_stack.h"
 
 namespace torch_aclnn::host {
 
 class SignalText {
    public:
+    explicit SignalText(int file = STDERR_FILENO) : file_(file) {}
+
     SignalText& add(const char* text) { return add(text, std::strlen(text)); }
     SignalText& add(size_t number) { return add(number, 10); }
     SignalText& add_address(uintptr_t address) { return add("0x").add(address, 16); }
     // Writes it, and begins anew.
     void flush() {
-        write_all(STDERR_FILENO, text_.data(), size_);
+        write_all(file_, text_.data(), size_);
         size_ = 0;
     }
 
@@ -41,7 +43,8 @@ class SignalText {
         return add(digits.data() + first, digits.size() - first);
     }
 
-    std::array<char, 512> text_;
+    const int file_;
+    std::array<char, 1024> text_;
     size_t size_ = 0;
 };
 

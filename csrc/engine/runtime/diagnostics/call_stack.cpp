@@ -1,0 +1,157 @@
+#include "engine/runtime/diagnostics/call_stack.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <mutex>
+
+#include "engine/runtime/config/config.h"
+#include "engine/runtime/diagnostics/signal_text.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+// Innermost functions of Python that are kept, in bytes of text.
+constexpr size_t kMaxPythonText = 1500;
+
+// What Python's own report of a crash is made of: it reads the calling thread's frames without a lock and allocates nothing.
+struct Python {
+    void* (*this_thread)() = reinterpret_cast<void* (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState"));
+    void (*dump)(int, void*) = reinterpret_cast<void (*)(int, void*)>(dlsym(RTLD_DEFAULT, "_Py_DumpTraceback"));
+    int (*is_initialized)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
+
+    bool runs() const { return is_initialized != nullptr && is_initialized() != 0; }
+    void* thread() const { return this_thread != nullptr && dump != nullptr && runs() ? this_thread() : nullptr; }
+};
+
+// Looked up by the first stack that is taken, for a signal handler must not.
+const Python& python() {
+    static const Python found;
+    return found;
+}
+
+// Python writes into a file only: one that is held in memory.
+class Scratch {
+   public:
+    Scratch() : file_(memfd_create("torch_aclnn", MFD_CLOEXEC)) {}
+
+    std::string read_python_stack() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (file_ < 0 || ftruncate(file_, 0) != 0 || lseek(file_, 0, SEEK_SET) != 0) return {};
+        print_python_stack(file_);
+        std::string text(kMaxPythonText, '\0');
+        const ssize_t size = pread(file_, text.data(), text.size(), 0);
+        text.resize(size > 0 ? static_cast<size_t>(size) : 0);
+        text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
+        return text;
+    }
+
+   private:
+    std::mutex mutex_;
+    const int file_;
+};
+
+// The file of a function, without its folders.
+const char* file_name(const Dl_info& found) {
+    const char* const slash = std::strrchr(found.dli_fname, '/');
+    return slash == nullptr ? found.dli_fname : slash + 1;
+}
+
+// The engine's libraries are in one folder.
+bool is_engines(const void* frame) noexcept {
+    static const Dl_info own = [] {
+        Dl_info found{};
+        (void)dladdr(reinterpret_cast<const void*>(&write_all), &found);
+        return found;
+    }();
+    Dl_info found{};
+    if (own.dli_fname == nullptr || dladdr(frame, &found) == 0 || found.dli_fname == nullptr) return false;
+    const auto folder = file_name(own) - own.dli_fname;
+    return file_name(found) - found.dli_fname == folder && std::strncmp(file_name(found), "lib", 3) == 0 &&
+           std::strncmp(found.dli_fname, own.dli_fname, static_cast<size_t>(folder)) == 0;
+}
+
+// addr2line takes addresses in the file. What a function returns to is behind its call, perhaps of the next line.
+void print_command(int file, void* const* frames, int count, bool interrupted) noexcept {
+    SignalText text(file);
+    bool begun = false;
+    for (void* const* frame = frames; frame < frames + count; ++frame) {
+        Dl_info found{};
+        link_map* map = nullptr;
+        const bool is_known = dladdr1(*frame, &found, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0 && map != nullptr;
+        if (!is_known || found.dli_fname == nullptr || map->l_name == nullptr || map->l_name[0] != '\0')
+            continue;  // not the program's file
+        if (!begun) text.add("torch_aclnn: the lines: addr2line -Cfpe ").add(found.dli_fname);
+        begun = true;
+        text.add(" ").add_address(reinterpret_cast<uintptr_t>(*frame) - map->l_addr - (interrupted && frame == frames ? 0 : 1));
+    }
+    if (begun) text.add("\n").flush();
+}
+
+}  // namespace
+
+CallStack CallStack::here() {
+    static auto* const scratch = new Scratch;  // never destroyed: memory is still freed while the process exits
+    CallStack stack;
+    stack.frame_count_ = backtrace(stack.frames_.data(), kMaxFrames);
+    if (python().thread() != nullptr) stack.python_ = scratch->read_python_stack();
+    (void)is_engines(nullptr);  // a signal handler must not be the first to ask where the engine is
+    return stack;
+}
+
+CallStack CallStack::for_leaks() {
+    return config().list_leaks ? here() : CallStack();
+}
+
+void CallStack::print(int file) const noexcept {
+    write_all(file, python_.data(), python_.size());
+    const int own = engine_frames(frames_.data(), frame_count_);
+    print_frames(file, frames_.data() + own, frame_count_ - own);
+}
+
+bool CallStack::begins_in(const char* library) const noexcept {
+    const int own = engine_frames(frames_.data(), frame_count_);
+    Dl_info found{};
+    if (own == frame_count_ || dladdr(frames_[static_cast<size_t>(own)], &found) == 0 || found.dli_fname == nullptr) return false;
+    return std::strcmp(file_name(found), library) == 0;
+}
+
+bool CallStack::operator==(const CallStack& other) const noexcept {
+    const auto begin = frames_.begin();
+    return frame_count_ == other.frame_count_ && python_ == other.python_ && std::equal(begin, begin + frame_count_, other.frames_.begin());
+}
+
+void print_frames(int file, void* const* frames, int count, bool interrupted) noexcept {
+    if (count <= 0) return;
+    backtrace_symbols_fd(frames, count, file);
+    if (!runs_python()) print_command(file, frames, count, interrupted);
+}
+
+int engine_frames(void* const* frames, int count) noexcept {
+    return static_cast<int>(std::find_if_not(frames, frames + count, is_engines) - frames);
+}
+
+bool runs_python() noexcept {
+    return python().runs();
+}
+
+void print_python_stack(int file) noexcept {
+    if (void* const thread = python().thread()) python().dump(file, thread);
+}
+
+void write_all(int file, const char* text, size_t size) noexcept {
+    while (size > 0) {
+        const ssize_t written = ::write(file, text, size);
+        if (written <= 0) return;
+        text += written;
+        size -= static_cast<size_t>(written);
+    }
+}
+
+}  // namespace torch_aclnn::host

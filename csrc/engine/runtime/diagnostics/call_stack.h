@@ -1,0 +1,49 @@
+// Who called: the functions of the libraries, and of Python where it runs.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "engine/runtime/visibility.h"
+
+namespace torch_aclnn::host {
+
+class TORCH_ACLNN_HOST_API CallStack {
+   public:
+    // That of the calling thread.
+    static CallStack here();
+    // With TORCH_ACLNN_HOST_LEAKS that of the calling thread, else none.
+    static CallStack for_leaks();
+
+    // Without the engine's own functions in front, and with the command that names the lines of a program that is not Python. Writes
+    // nothing for one that was never taken. Callable within a signal handler.
+    void print(int file) const noexcept;
+
+    bool empty() const noexcept { return frame_count_ == 0; }
+    // Whether the function that called the engine is of a library of that file name.
+    bool begins_in(const char* library) const noexcept;
+    bool operator==(const CallStack& other) const noexcept;
+
+   private:
+    static constexpr int kMaxFrames = 24;
+    std::array<void*, kMaxFrames> frames_;
+    int frame_count_ = 0;
+    std::string python_;
+};
+
+// The innermost first, which is where it returns to, or where it was interrupted.
+void print_frames(int file, void* const* frames, int count, bool interrupted = false) noexcept;
+
+// The number of functions in front that are the engine's own.
+int engine_frames(void* const* frames, int count) noexcept;
+
+// The calling thread's stack in Python, if it has one. Callable within a signal handler.
+void print_python_stack(int file) noexcept;
+
+// Whether the process is one of Python.
+bool runs_python() noexcept;
+
+// write(), until all is written or it fails. Callable within a signal handler.
+void write_all(int file, const char* text, size_t size) noexcept;
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,37 @@
+// TORCH_ACLNN_HOST_LEAKS: what a program has not given back at aclFinalize, or at its end if it does not call that.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/runtime/diagnostics/call_stack.h"
+#include "engine/runtime/visibility.h"
+
+namespace torch_aclnn::host {
+
+// Of the same kind, made at the same place.
+struct Leak {
+    const char* verb;  // "freed", "destroyed"
+    std::string kind;
+    std::string first;  // the description of the first
+    CallStack made_at;  // of handles it is unknown
+    size_t bytes, count;
+};
+
+class TORCH_ACLNN_HOST_API LeakList {
+   public:
+    // What torch_npu made is left out: it keeps its streams and the memory of its cache to the end.
+    void add(const char* verb, const std::string& kind, const std::string& description, const CallStack& made_at = {}, size_t bytes = 0);
+    void print(const char* end) const;
+
+   private:
+    std::vector<Leak> leaks_;
+};
+
+// Has `report` fill each list, once for each that is added.
+TORCH_ACLNN_HOST_API void add_leak_report(void (*report)(LeakList&));
+
+// Prints the list if TORCH_ACLNN_HOST_LEAKS is set. `end` tells when.
+void report_leaks(const char* end);
+
+}  // namespace torch_aclnn::host

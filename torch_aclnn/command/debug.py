@@ -1,0 +1,44 @@
+"""The command ``torch-aclnn debug``: run a program in all modes of the host engine that find errors.
+
+The engine writes each finding on standard error, and its kind into a file, so that findings are counted whoever reads standard error.
+"""
+
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from torch_aclnn.command import child
+from torch_aclnn.command.locations import environment_of_programs
+
+# Delays imply that streams run their work later, as on an NPU.
+MODES = ("STRICT", "WORKSPACE", "ISOLATE", "POISON", "LEAKS", "DELAYS", "CHECK_STREAMS")
+
+# The exit code where something was found and the program's own is 0.
+FOUND = 99
+
+
+def run(arguments: list[str]) -> int:
+    """Run the program, write a summary on standard error, and return the program's exit code, or :data:`FOUND`."""
+    modes = {f"TORCH_ACLNN_HOST_{mode}": "1" for mode in MODES}
+    with tempfile.TemporaryDirectory(prefix="torch_aclnn_") as directory:
+        file = Path(directory, "findings")
+        file.touch()
+        environment = {**modes, **environment_of_programs(), "TORCH_ACLNN_HOST_FINDINGS": str(file)}
+        code = child.run(_command(arguments), environment)
+        findings = Counter(file.read_text().splitlines())
+    print(f"\ntorch-aclnn debug: {_summary(findings)}; the program ended with code {code}", file=sys.stderr)
+    return code or (FOUND if findings else 0)
+
+
+def _command(arguments: list[str]) -> list[str]:
+    """Return the command of a program, or of Python if it is a script or one of Python's own options."""
+    program = arguments[0]
+    is_python = program.startswith("-") or program.endswith(".py") or Path(program).is_dir() or shutil.which(program) is None
+    return [sys.executable, *arguments] if is_python else arguments
+
+
+def _summary(findings: Counter[str]) -> str:
+    kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(findings.items()))
+    return f"{findings.total()} found: {kinds}" if kinds else f"nothing found by {', '.join(MODES)}"
