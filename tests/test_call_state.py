@@ -69,8 +69,7 @@ print("ends", flush=True)
 @pytest.mark.parametrize("settings", [{"TASK_QUEUE_ENABLE": mode} for mode in "012"] + [{"ASCEND_LAUNCH_BLOCKING": "1"}], ids=str)
 def test_every_handle_lives_until_phase_2_and_none_is_left(settings):
     printed = output_of(f"import os; os.dup2(1, 2)\n{TRAIN}", TORCH_ACLNN_HOST_LEAKS="1", **settings)  # the list is on standard error
-    # torch_npu leaves a stream, and the memory of its cache.
-    assert "ends" in printed and not re.search("not destroyed before aclFinalize: (?!stream)", printed)
+    assert "ends" in printed and not re.search("not (destroyed|freed) before", printed)
 
 
 @pytest.mark.parametrize("settings", [{"TASK_QUEUE_ENABLE": mode} for mode in "012"], ids=str)
@@ -95,4 +94,4 @@ with torch_aclnn.host.inject("alloc:2-"):  # the workspace, after the result
 def test_an_executor_that_is_not_run_is_destroyed():
     modes = {"TORCH_ACLNN_HOST_LEAKS": "1", "TORCH_ACLNN_HOST_WORKSPACE": "1", "PYTORCH_NO_NPU_MEMORY_CACHING": "1"}
     printed = output_of(NO_MEMORY, **modes)
-    assert "ends" in printed and not re.search("not destroyed before aclFinalize: (?!stream)", printed)
+    assert "ends" in printed and not re.search("not (destroyed|freed) before", printed)
