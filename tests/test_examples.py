@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from support.marks import host_engine_only
 from support.subprocesses import output_of, run_python
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
-def curve(script: str, *arguments: str, launcher: tuple[str, ...] = (sys.executable,)) -> tuple[str, list[float]]:
+def curve(script: str, *arguments: str, launcher: tuple[str, ...] = (sys.executable,), **environment: str) -> tuple[str, list[float]]:
     """Run the example and return what it prints and the number at the end of each epoch's line."""
-    printed = output_of("", launcher=(*launcher, str(EXAMPLES / script), *arguments), TORCH_NPU_FALLBACK_CPU_DISABLE="1")
+    printed = output_of("", launcher=(*launcher, str(EXAMPLES / script), *arguments), TORCH_NPU_FALLBACK_CPU_DISABLE="1", **environment)
     return printed, [float(n) for n in re.findall(r"^epoch .* ([0-9.]+)$", printed, re.MULTILINE)]
 
 
@@ -86,3 +87,20 @@ def test_a_network_is_trained_on_npu_with_our_operators(name):
 def test_volumes_are_denoised_on_npu_along_the_curve_of_the_cpu():
     on_npu, on_cpu = (curve("train_models.py", "segnet", "--device", device)[1] for device in ("npu", "cpu"))
     assert on_npu == pytest.approx(on_cpu, rel=0.05, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_a_training_goes_on_from_a_file_on_another_device(tmp_path):
+    """Also where torch_npu is not imported, and back."""
+    file = tmp_path / "digits.pt"
+    runs = [("npu", {}), ("cpu", {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}), ("npu", {})]
+    trained = [curve("resume_training.py", "--file", str(file), "--device", device, "--epochs", "1", **how) for device, how in runs]
+    assert [printed.split("  loss")[0] for printed, _ in trained] == ["epoch  1 on npu", "epoch  2 on cpu", "epoch  3 on npu"]
+    losses = [loss for _, (loss,) in trained]
+    assert losses[2] < losses[1] < losses[0]
+
+
+@pytest.mark.slow
+@host_engine_only
+def test_the_notebook_has_the_outputs_of_its_cells():
+    assert output_of("", launcher=(sys.executable, str(EXAMPLES.parent / "docs" / "run_notebook.py"), "--check")) == ""

@@ -40,17 +40,22 @@ def test_a_program_finds_all_it_needs(name, tmp_path):
     assert (ended.returncode, ended.stdout) == (0, PRINTED[name]), ended.stderr
 
 
-def test_find_package_has_targets(tmp_path):
+@pytest.mark.parametrize("way", ["package", "toolkit", "none"])
+def test_cmake_builds_the_example(way, tmp_path):
     cmake = shutil.which("cmake")
     if cmake is None:
         pytest.skip("no cmake")
-    environment = {**ENVIRONMENT, "CC": program_of_the_machine("cc"), "CXX": program_of_the_machine("c++")}
-    (package,) = locations.config({"cmake"})
-    subprocess.run([cmake, "-S", SOURCES, "-B", tmp_path, f"-Dtorch_aclnn_DIR={package}"], env=environment, check=True, capture_output=True)
+    environment = {**ENVIRONMENT, "CXX": program_of_the_machine("c++")}
+    toolkit = {"ASCEND_TOOLKIT_HOME": str(libdir().parent), "LD_LIBRARY_PATH": str(libdir())} if way == "toolkit" else {}
+    package = [f"-Dtorch_aclnn_DIR={locations.config({'cmake'})[0]}"] if way == "package" else []
+    configure = [cmake, "-S", Path(__file__).parents[2] / "examples", "-B", tmp_path, *package]
+    configured = subprocess.run(configure, env=environment | toolkit, capture_output=True, text=True)
+    if way == "none":
+        assert configured.returncode == 1 and "expected a toolkit" in configured.stderr
+        return
     subprocess.run([cmake, "--build", tmp_path], env=environment, check=True, capture_output=True)
-    for name, printed in PRINTED.items():
-        ended = run(tmp_path / name)
-        assert (ended.returncode, ended.stdout) == (0, printed), ended.stderr
+    ended = run(tmp_path / "aclnn_client", **toolkit)
+    assert ended.returncode == 0 and "sum of gradInput: 16\n" in ended.stdout, ended.stderr
 
 
 def test_the_toolkit_directory_is_enough_for_a_build_system(tmp_path):
