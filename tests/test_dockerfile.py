@@ -32,6 +32,13 @@ def test_the_commands_are_those_of_the_readme():
     assert f"export {values('ENV')[0].split()[0]} " in readme
 
 
+def test_the_development_container_is_the_same_image():
+    folder = ROOT / ".devcontainer"
+    build = json.loads((folder / "devcontainer.json").read_text())["build"]
+    paths = [(folder / build[name]).resolve() for name in ("dockerfile", "context")]
+    assert paths == [ROOT / "examples" / "Dockerfile", ROOT]
+
+
 def in_debian(root: Path, directory: str, command: str, environment: dict[str, str]) -> str:
     """Run a command in a Debian that lies in a folder, with mounts of its own; pip takes packages from where this machine's pip does."""
     settings = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
