@@ -49,7 +49,7 @@ def in_debian(root: Path, directory: str, command: str, environment: dict[str, s
         mounts.append(f"mount --bind {path} {inside}" if path.is_dir() else f"cp {path} {inside}")
     script = " && ".join([*mounts, f"exec chroot {root} sh -c {shlex.quote(f'cd {directory} && {command}')}"])
     isolated = ["unshare", "--mount", "--pid", "--fork", "sh", "-c", script]
-    done = subprocess.run(isolated, env=settings | environment, capture_output=True, text=True, timeout=1800)
+    done = subprocess.run(isolated, env=settings | environment, capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return done.stdout
 
