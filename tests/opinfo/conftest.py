@@ -1,24 +1,23 @@
 """The option that adds to the lists of what passes, and the list of this process's engine."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import torch
 
 from opinfo.entries import ENGINE
-from opinfo.passed_list import MINOR, UPDATE, PassedList
+from opinfo.passed_list import MINOR, PATH, UPDATE, PassedList
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(UPDATE, action="store_true", help="add to tests/opinfo/passed/ what passes and is not listed")
+    parser.addoption(UPDATE, action="store_true", help="add to tests/opinfo/passed.tsv what passes and is not listed")
 
 
 @pytest.fixture(scope="session")
 def passed_list(pytestconfig: pytest.Config) -> Iterator[PassedList]:
     # The option is unknown when this file was not among the first that pytest loads.
     update = pytestconfig.getoption(UPDATE, default=False)
-    listed = PassedList(Path(__file__).parent / "passed" / ENGINE, update, MINOR)
+    listed = PassedList(PATH, ENGINE, update, MINOR)
     yield listed
     if update:
         listed.write()

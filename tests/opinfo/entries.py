@@ -13,9 +13,7 @@ from opinfo.entry import Entry
 from opinfo.families import FAMILIES
 
 ENGINE = "float64" if os.environ.get("TORCH_ACLNN_HOST_FLOAT64") == "1" else "default"
-_OF_OPERATORS = {operator.name: FAMILIES[operator.family].entries(operator) for operator in OPERATORS}
-ENTRIES: tuple[Entry, ...] = tuple(entry for entries in _OF_OPERATORS.values() for entry in entries)
-_OPERATORS = {entry.title: name for name, entries in _OF_OPERATORS.items() for entry in entries}
+ENTRIES: tuple[Entry, ...] = tuple(entry for operator in OPERATORS for entry in FAMILIES[operator.family].entries(operator))
 
 
 @dataclass(frozen=True)
@@ -29,10 +27,6 @@ class Case:
 
     def __str__(self) -> str:
         return f"{self.implementation}-{self.entry.title}-{str(self.dtype).removeprefix('torch.')}-{self.check}"
-
-    @property
-    def operator(self) -> str:
-        return _OPERATORS[self.entry.title]
 
     @property
     def implemented_by(self) -> Callable[..., Any]:

@@ -21,13 +21,15 @@ class Entry:
     name: str
     ours: Callable[..., Any] | None  # takes what torch's function or module class takes; None where there is only torch's own
     variant: str = ""
+    part: str = ""  # of the samples, where operators share an entry
+    takes: Callable[[Any], bool] = lambda sample: True  # whether a sample of PyTorch's is of that part
     lists_double: bool = False  # CANN's operator takes DOUBLE, so the default engine does
     differences_are_gradients: bool = True  # PyTorch skips gradcheck for an entry whose samples feed one place from two
     is_linear: bool = True
 
     @property
     def title(self) -> str:
-        return f"{self.name}.{self.variant}" if self.variant else self.name
+        return ".".join(filter(None, (self.name, self.variant, self.part)))
 
     @functools.cached_property
     def info(self) -> Any:

@@ -1,8 +1,11 @@
-"""The committed lists of what passes: passed/default/ and, for TORCH_ACLNN_HOST_FLOAT64=1, passed/float64/, a file an operator.
+"""The committed list of what passes: passed.tsv, in each row all cases of a function or module with so many samples that pass, of so many.
 
-They are of one minor version of torch. Where another one has other samples, its numbers are in a folder within: passed/default/2.10/.
+The columns are the engine (TORCH_ACLNN_HOST_FLOAT64=1 is `float64`), the minor version of torch, whose function it is, the entry of
+PyTorch's tables, the samples, the data types and the checks. One version of torch is complete; another has rows where it has other samples.
 """
 
+import itertools
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -10,51 +13,68 @@ import torch
 
 UPDATE = "--opinfo-update"
 LISTED = "2.13"
-"""The minor version of torch whose lists are complete."""
+"""The minor version of torch whose list is complete."""
 
 MINOR = ".".join(torch.__version__.split(".")[:2])
 """The one that runs."""
 
-Counts = dict[str, dict[str, tuple[int, int]]]
+PATH = Path(__file__).with_name("passed.tsv")
+
+# Of a case, by its name; and of all, by engine and version.
+Counts = dict[str, tuple[int, int]]
+Lists = dict[tuple[str, str], Counts]
 
 
 class PassedList:
-    """For each case of an operator how many samples passed, of how many. It only grows: no option lowers a number or removes a line."""
+    """For each case how many samples passed, of how many. It only grows: no option lowers a number or removes a case."""
 
-    def __init__(self, folder: Path, update: bool, minor: str = LISTED) -> None:
-        self.folder = folder if minor == LISTED else folder / minor
-        self.update = update
-        self.counts = _read(self.folder)
-        self.general = {} if minor == LISTED else _read(folder)
+    def __init__(self, path: Path, engine: str, update: bool, minor: str = LISTED) -> None:
+        self.path, self.update, self.own = path, update, (engine, minor)
+        lists = _read(path)
+        self.counts = lists[self.own]
+        self.general = lists[engine, LISTED]
 
-    def compare(self, operator: str, case: object, passed: int, total: int) -> None:
+    def compare(self, case: object, passed: int, total: int) -> None:
         """Fail unless the case is listed with these numbers, or may be added."""
-        counts = self.counts.setdefault(operator, {})
-        listed = counts.get(str(case), self.general.get(operator, {}).get(str(case)))
+        listed = self.counts.get(str(case), self.general.get(str(case)))
         if listed == (passed, total):
             return
-        grew = str(case) not in counts or passed >= counts[str(case)][0]
+        grew = str(case) not in self.counts or passed >= self.counts[str(case)][0]
         if grew and self.update:
-            counts[str(case)] = (passed, total)
+            self.counts[str(case)] = (passed, total)
             return
         was = "no such case is listed" if listed is None else f"{listed[0]} of {listed[1]} are listed"
         advice = f"; add it with: pytest tests/opinfo {UPDATE}" if grew else ""
-        place = Path("passed", *self.folder.parts[self.folder.parts.index("passed") + 1 :], f"{operator}.txt")
+        place = f"{self.path.name} for {self.own[0]}, torch {self.own[1]}"
         pytest.fail(f"{case}: {passed} of {total} samples pass, but {was} in {place}{advice}", pytrace=False)
 
     def write(self) -> None:
-        """Write the files of all operators that have cases."""
-        for operator, counts in self.counts.items():
-            if not counts:
-                continue
-            self.folder.mkdir(exist_ok=True)
-            lines = [f"{case} {passed}/{total}\n" for case, (passed, total) in sorted(counts.items())]
-            (self.folder / f"{operator}.txt").write_text("".join(lines))
+        """Add to the file, in which another process may have written what it ran."""
+        lists = _read(self.path)
+        lists[self.own] |= self.counts
+        self.path.write_text("".join("\t".join(row) + "\n" for row in _rows(lists)))
 
 
-def _read(folder: Path) -> Counts:
-    counts: Counts = {}
-    for path in sorted(folder.glob("*.txt")):
-        lines = [line.split() for line in path.read_text().splitlines()]
-        counts[path.stem] = {case: (int(passed), int(total)) for case, (passed, total) in ((c, n.split("/")) for c, n in lines)}
-    return counts
+def _read(path: Path) -> Lists:
+    lists: Lists = defaultdict(dict)
+    for line in path.read_text().splitlines():
+        *columns, samples = (line.split("\t")[i].split() for i in (0, 1, 2, 3, 5, 6, 4))
+        passed, total = map(int, samples[0].split("/"))
+        for engine, minor, *case in itertools.product(*columns):
+            lists[engine, minor]["-".join(case)] = (passed, total)
+    return lists
+
+
+def _rows(lists: Lists) -> list[list[str]]:
+    """Return rows of as many cases each as have all columns but one alike: first the checks, then the data types, and so on."""
+    rows: set[tuple[tuple[str, ...], ...]] = set()
+    for list_of, counts in lists.items():
+        for case, (passed, total) in counts.items():
+            by, entry, dtype, check = case.split("-")
+            rows.add(tuple((cell,) for cell in (*list_of, by, entry, f"{passed}/{total}", dtype, check)))
+    for column in (6, 5, 2, 1):
+        joined = defaultdict(list)
+        for row in rows:
+            joined[(*row[:column], *row[column + 1 :])] += row[column]
+        rows = {(*rest[:column], tuple(sorted(cells)), *rest[column:]) for rest, cells in joined.items()}
+    return sorted([" ".join(cells) for cells in row] for row in rows)

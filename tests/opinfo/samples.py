@@ -54,7 +54,7 @@ def _bad_samples(entry: Entry) -> list[BadSample]:
 
 def _function_samples(entry: Entry, dtype: torch.dtype) -> list[Sample]:
     differentiable = dtype.is_floating_point or dtype.is_complex
-    return [_function_sample(s) for s in entry.info.sample_inputs("cpu", dtype, requires_grad=differentiable)]
+    return [_function_sample(s) for s in entry.info.sample_inputs("cpu", dtype, requires_grad=differentiable) if entry.takes(s)]
 
 
 def _function_sample(sample: Any) -> Sample:

@@ -11,4 +11,4 @@ pytestmark = [pytest.mark.opinfo, host_engine_only]
 
 @pytest.mark.parametrize("case", list(cases(modules=True)), ids=str)
 def test_module(case, passed_list):
-    passed_list.compare(case.operator, case, *run(case))
+    passed_list.compare(case, *run(case))
