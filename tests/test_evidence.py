@@ -18,7 +18,6 @@ from support.tiers import named_tests
 
 ROOT = Path(__file__).parents[1]
 SOURCES = "\n".join(path.read_text() for path in sorted((ROOT / "csrc" / "extension").rglob("*.cpp")))
-ROWS_OF_THE_EXTENSION = (ROOT / "csrc" / "extension" / "autograd" / "rows.h").read_text()
 PYTHON = [path for folder in ("autograd", "functional") for path in (ROOT / "torch_aclnn" / folder).glob("*.py")]
 FUNCTIONS = {qualified_name(symbol) for symbol in undefined_symbols(Path(_C.__file__))}
 
@@ -51,9 +50,8 @@ def called_in_python(path: Path) -> Iterator[str]:
 
 
 def test_each_entry_point_has_its_rows():
-    of_rows = {f"aclnn{name}Backward" for name in re.findall(r"^TORCH_ACLNN_ROW\((\w+),", ROWS_OF_THE_EXTENSION, re.MULTILINE)}
-    assert named(ENTRY_POINTS) == set(re.findall(r'EntryPoint<[^;"]*> \w+\("(\w+)"\)', SOURCES)) | of_rows
-    assert named(ENTRY_POINTS) > {operator.entry_point for operator in OPERATORS}
+    of_the_table = {operator.entry_point for operator in OPERATORS}
+    assert named(ENTRY_POINTS) == set(re.findall(r'EntryPoint<[^;"]*> \w+\("(\w+)"\)', SOURCES)) | of_the_table
 
 
 def test_each_other_function_of_cann_has_its_rows():

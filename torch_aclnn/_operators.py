@@ -5,15 +5,30 @@ is `docs/operators/<name>.md`. This module imports nothing of the package and no
 points where torch cannot be imported.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["BY_NAME", "OPERATORS", "Operator"]
+__all__ = ["BY_NAME", "OPERATORS", "Listed", "Operator"]
 
 Family = Literal["average_pooling", "adaptive_average_pooling", "padding", "max_unpooling", "batch_norm"]
 
 # torch.nn.functional.pad's names of the paddings.
 _MODES = {"replication": "replicate", "reflection": "reflect", "circular": "circular"}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Data types of an operator's gradient that published pages list.
+
+    Attributes:
+        dtypes: their names in torch.
+        since: for each product whose page lists them, the CANN version of the earliest page found that does. The pages are those of
+            hiascend.com, from CANN 8.0.RC1 to 8.5.0.alpha002.
+
+    """
+
+    dtypes: tuple[str, ...]
+    since: dict[str, str] = field(hash=False)
 
 
 @dataclass(frozen=True)
@@ -28,6 +43,7 @@ class Operator:
         functions: in :mod:`torch_aclnn.functional`, whose gradient is the entry point. The first one is the operator's own.
         modules: in :mod:`torch_aclnn.nn`, each in place of the one of that name in :mod:`torch.nn`.
         aten_backward: torch's own operator for the gradient, in ``torch.ops.aten``, if torch_npu has one.
+        listed: the data types that pages list; `csrc/contract/operators.h` has those of the newest for the engine.
 
     """
 
@@ -38,6 +54,7 @@ class Operator:
     functions: tuple[str, ...]
     modules: tuple[str, ...]
     aten_backward: str | None
+    listed: tuple[Listed, ...]
 
     @property
     def function(self) -> str:
@@ -65,29 +82,56 @@ class Operator:
         return self.entry_point.removeprefix("aclnn").removesuffix("Backward")
 
 
-def _plane_operator(family: Family, stem: str, dims: int, aten_backward: str | None = None, of_1d: bool = False) -> Operator:
+# Of the operators on planes, by the names of their functions: the family and, with torch's name, what is in front of its dimensions in
+# torch's own operator for the gradient.
+_STEMS: dict[str, tuple[Family, str | None]] = {
+    "avg_pool": ("average_pooling", "avg_pool"),
+    "adaptive_avg_pool": ("adaptive_average_pooling", "_adaptive_avg_pool"),
+    "replication_pad": ("padding", "replication_pad"),
+    "reflection_pad": ("padding", "reflection_pad"),
+    "circular_pad": ("padding", None),
+    "max_unpool": ("max_unpooling", None),
+}
+
+
+def _planes(stem: str, dims: int, *listed: Listed, of_1d: bool = False) -> Operator:
     """Return a row. `of_1d`: the function and the module of 1-D planes are by this operator, too."""
+    family, aten = _STEMS[stem]
     all_dims = (dims, 1) if of_1d else (dims,)
     functions = tuple(f"{stem}{d}d" for d in all_dims)
     classes = tuple("".join(part.capitalize() for part in function.split("_")) for function in functions)
-    return Operator(functions[0], f"aclnn{classes[0]}Backward", family, dims, functions, classes, aten_backward)
+    aten_backward = None if aten is None else f"{aten}{dims}d_backward"
+    return Operator(functions[0], f"aclnn{classes[0]}Backward", family, dims, functions, classes, aten_backward, listed)
 
+
+_FLOATS, _BFLOAT16 = ("float32", "float16"), ("bfloat16",)
+_WIDE = (*_FLOATS, "float64", "complex64", "complex128")
+_MOVED = (*_FLOATS, "int8", "uint8", "int16", "int32", "int64")
+
+_8_0_RC1 = {"inference": "8.0.RC1", "training": "8.0.RC1", "A2": "8.0.RC1"}
+_8_0_RC3 = {"inference": "8.0.RC3", "training": "8.0.RC3", "A2": "8.0.RC3", "A3": "8.1.RC1"}
+_ON_A2 = {"A2": "8.0.RC3", "A3": "8.1.RC1"}
 
 OPERATORS: tuple[Operator, ...] = (
-    _plane_operator("average_pooling", "avg_pool", 2, "avg_pool2d_backward", of_1d=True),
-    _plane_operator("average_pooling", "avg_pool", 3, "avg_pool3d_backward"),
-    _plane_operator("adaptive_average_pooling", "adaptive_avg_pool", 2, "_adaptive_avg_pool2d_backward", of_1d=True),
-    _plane_operator("adaptive_average_pooling", "adaptive_avg_pool", 3, "_adaptive_avg_pool3d_backward"),
-    _plane_operator("padding", "replication_pad", 1, "replication_pad1d_backward"),
-    _plane_operator("padding", "replication_pad", 2, "replication_pad2d_backward"),
-    _plane_operator("padding", "replication_pad", 3, "replication_pad3d_backward"),
-    _plane_operator("padding", "reflection_pad", 1, "reflection_pad1d_backward"),
-    _plane_operator("padding", "reflection_pad", 2, "reflection_pad2d_backward"),
-    _plane_operator("padding", "reflection_pad", 3, "reflection_pad3d_backward"),
-    _plane_operator("padding", "circular_pad", 2, of_1d=True),
-    _plane_operator("padding", "circular_pad", 3),
-    _plane_operator("max_unpooling", "max_unpool", 2, of_1d=True),
-    _plane_operator("max_unpooling", "max_unpool", 3),
+    _planes("avg_pool", 2, Listed(_FLOATS, _8_0_RC3), Listed(_BFLOAT16, _ON_A2), of_1d=True),
+    _planes("avg_pool", 3, Listed(_FLOATS + _BFLOAT16, _ON_A2)),
+    _planes("adaptive_avg_pool", 2, Listed(_FLOATS, {**_8_0_RC1, "A3": "8.1.RC1"}), Listed(_BFLOAT16, _ON_A2), of_1d=True),
+    _planes("adaptive_avg_pool", 3, Listed(_FLOATS + _BFLOAT16, _ON_A2)),
+    _planes("replication_pad", 1, Listed(_WIDE, {**_8_0_RC1, "A3": "8.2.RC1.alpha003"})),
+    _planes("replication_pad", 2, Listed(_WIDE, _8_0_RC3)),
+    _planes(
+        "replication_pad",
+        3,
+        Listed(_WIDE, {"training": "8.0.RC3", "A2": "8.0.RC3", "A3": "8.3.RC1"}),
+        Listed(_BFLOAT16, {"A2": "8.0.0", "A3": "8.3.RC1"}),
+    ),
+    _planes("reflection_pad", 1, Listed(_WIDE, {**_8_0_RC1, "A3": "8.1.RC1"}), Listed(_BFLOAT16, {"A2": "8.3.RC1", "A3": "8.3.RC1"})),
+    _planes("reflection_pad", 2, Listed(_WIDE, _8_0_RC3)),
+    _planes("reflection_pad", 3, Listed(_WIDE, {"training": "8.0.RC3", **_ON_A2})),
+    _planes("circular_pad", 2, Listed(_FLOATS + _BFLOAT16, {"A2": "8.0.0", "A3": "8.1.RC1"}), of_1d=True),
+    _planes("circular_pad", 3, Listed(_FLOATS + _BFLOAT16, {"A2": "8.0.0", "A3": "8.1.RC1"})),
+    _planes("max_unpool", 2, Listed(_MOVED, {"training": "8.0.RC1", "A2": "8.0.RC1", "A3": "8.3.RC1.alpha001"}), of_1d=True),
+    _planes("max_unpool", 3, Listed((*_MOVED, "float64"), {"training": "8.0.RC1", "A2": "8.0.RC1", "A3": "8.2.RC1"})),
     Operator(
         name="batch_norm_elemt",
         entry_point="aclnnBatchNormElemtBackward",
@@ -96,6 +140,10 @@ OPERATORS: tuple[Operator, ...] = (
         functions=("batch_norm", "sync_batch_norm"),
         modules=("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"),
         aten_backward="batch_norm_backward_elemt",
+        listed=(
+            Listed(_FLOATS, {"training": "8.0.RC1", "A2": "8.0.RC1", "A3": "8.1.RC1"}),
+            Listed(_BFLOAT16, {"A2": "8.2.RC1", "A3": "8.2.RC1"}),
+        ),
     ),
 )
 

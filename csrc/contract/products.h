@@ -1,9 +1,7 @@
-// The products of the published pages, and on which of them each operator of the package has its entry point.
+// The products of the published pages.
 #pragma once
 
 #include <initializer_list>
-#include <stdexcept>
-#include <string_view>
 
 namespace torch_aclnn {
 
@@ -28,36 +26,6 @@ class Products {
 constexpr Products kInferenceToA3{Product::inference, Product::training, Product::a2, Product::a3};
 constexpr Products kTrainingToA3{Product::training, Product::a2, Product::a3};
 constexpr Products kA2AndA3{Product::a2, Product::a3};
-
-struct Listed {
-    std::string_view operator_name;
-    Products products;
-};
-
-// By the newest page of each entry point (docs/operators/README.md, "Products"). torch_aclnn/check/listed.py has the versions.
-constexpr Listed kListed[] = {
-    {"avg_pool2d", kInferenceToA3},
-    {"avg_pool3d", kA2AndA3},
-    {"adaptive_avg_pool2d", kInferenceToA3},
-    {"adaptive_avg_pool3d", kA2AndA3},
-    {"replication_pad1d", kInferenceToA3},
-    {"replication_pad2d", kInferenceToA3},
-    {"replication_pad3d", kTrainingToA3},
-    {"reflection_pad1d", kInferenceToA3},
-    {"reflection_pad2d", kInferenceToA3},
-    {"reflection_pad3d", kTrainingToA3},
-    {"circular_pad2d", kA2AndA3},
-    {"circular_pad3d", kA2AndA3},
-    {"max_unpool2d", kTrainingToA3},
-    {"max_unpool3d", kTrainingToA3},
-    {"batch_norm_elemt", kTrainingToA3},
-};
-
-// The products that list an operator of the package, such as "avg_pool2d".
-constexpr Products listed_products(std::string_view operator_name) {
-    for (const Listed& listed : kListed)
-        if (listed.operator_name == operator_name) return listed.products;
-    throw std::invalid_argument("listed_products: expected an operator of the package");
-}
+constexpr Products kAscend950{Product::ascend950}, kNoProduct;
 
 }  // namespace torch_aclnn

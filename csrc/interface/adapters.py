@@ -124,10 +124,10 @@ def _kinds_and_names(parameters: str) -> list[tuple[str, str]]:
 
 
 def _with_own_headers(sources: Path, text: str, seen: set[str]) -> str:
-    # Only the adapters' own headers have macros of entry points; those of ATen would take minutes.
+    # Only the adapters' own headers and the table of operators have macros of entry points; those of ATen would take minutes.
     def replacement(match: re.Match[str]) -> str:
         path = match["path"]
-        if path is None or path in seen or not path.startswith("engine/aten/"):
+        if path is None or path in seen or not path.startswith(("engine/aten/", "contract/operators")):
             return ""
         seen.add(path)
         return _with_own_headers(sources, (sources / path).read_text(), seen)

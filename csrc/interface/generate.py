@@ -38,6 +38,13 @@ extern "C" {{
 }}
 #endif
 """
+_OPERATORS = """\
+// The entry points of the operators of torch_aclnn, which have kernels of their own.
+//
+{origin}#pragma once
+
+{includes}
+"""
 _FORWARDERS = """\
 // The adapters' entry points, for programs that link libopapi: each calls the function of its name in libaclnn_math.
 //
@@ -58,6 +65,7 @@ def main(sources: Path, headers: Path, forwarders: Path, preprocessor: list[str]
     written = {headers / "aclnnop" / name: _header(members) for name, members in _by_header([*rows, *entry_points]).items()}
     for name, entry_point in _ABSENT:
         written.setdefault(headers / "aclnnop" / name, _absent_header(entry_point))
+    written[headers / "aclnnop" / "torch_aclnn_operators.h"] = _of_operators(sorted(_by_header(rows)))
     written[forwarders] = _forwarding(entry_points, sorted(_by_header(entry_points)))
     for path, text in written.items():
         _write(path, text)
@@ -78,6 +86,10 @@ def _header(entry_points: list[EntryPoint]) -> str:
     declarations = [f"ACL_FUNC_VISIBILITY {prototype(function)};" for entry_point in entry_points for function in entry_point.functions]
     names = ", ".join(entry_point.name for entry_point in entry_points)
     return _HEADER.format(names=names, origin=_ORIGIN, declarations="\n".join(declarations))
+
+
+def _of_operators(names: list[str]) -> str:
+    return _OPERATORS.format(origin=_ORIGIN, includes="\n".join(f'#include "{name}"' for name in names))
 
 
 def _absent_header(entry_point: str) -> str:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
+from torch_aclnn._operators import OPERATORS
 
 from cases import FLOATS, LAYOUTS, randn, rows, table
 
@@ -21,9 +22,11 @@ def pad(name, amounts, *sizes, mode, **options):
     return [replace(row, beyond=not listed or row.dtype == torch.bfloat16) for row in made]
 
 
+# Those whose gradients have an entry point.
+MEMBERS = [(operator.mode, operator.dims) for operator in OPERATORS if operator.family == "padding" and operator.aten_backward]
 CASES = [
-    *(row for mode in ("replicate", "reflect") for n in (1, 2, 3) for row in pad(f"{mode}{n}d", AMOUNTS[n], *SIZES[n], mode=mode)),
-    *(row for n in (1, 2, 3) for row in pad(f"replicate{n}d-unbatched", AMOUNTS[n], *SIZES[n][1:], mode="replicate")),
+    *(row for mode, n in MEMBERS for row in pad(f"{mode}{n}d", AMOUNTS[n], *SIZES[n], mode=mode)),
+    *(row for mode, n in MEMBERS if mode == "replicate" for row in pad(f"replicate{n}d-unbatched", AMOUNTS[n], *SIZES[n][1:], mode=mode)),
     *rows(
         "replicate2d-numbers",
         lambda x: F.pad(x, (1, 2, 0, 1), mode="replicate"),

@@ -1,4 +1,4 @@
-// The entry points that are called, by the order of their tensors and arrays. Inputs of regressions/ count on the order of the first seven.
+// The entry points that are called (contract/operators.h), with the order of their tensors and arrays.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,8 @@ struct Parameter {
     bool optional = false;
 };
 
-enum class Kind { average, adaptive, replication, reflection, circular, unpool, batch_norm };
+// Inputs of regressions/ have its numbers.
+enum class Kind { average, adaptive, replication, reflection, circular, unpool, batch_norm, last = batch_norm };
 
 struct EntryPoint {
     Kind kind;
@@ -32,5 +33,8 @@ struct EntryPoint {
 };
 
 const std::vector<EntryPoint>& entry_points();
+
+// The number of an entry point of this kind, of planes of so many dimensions if there is one.
+size_t entry_point_of(Kind kind, size_t dims);
 
 }  // namespace fuzz

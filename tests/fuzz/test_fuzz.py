@@ -10,6 +10,7 @@ from support.sanitized import program, run, sanitized_engine
 
 HERE = Path(__file__).parent
 SOURCES = sorted(HERE.glob("*.cpp"))
+TABLES = f"-I{HERE.parents[1] / 'csrc'}"
 FOUND = sorted((HERE / "regressions").iterdir())
 MODES = {
     "as usual": {},
@@ -24,13 +25,13 @@ MODES = {
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory) -> Path:
     """The target with the engine that is installed; memory that is read or written too far has a page without access behind it."""
-    return program(SOURCES, tmp_path_factory.mktemp("fuzz") / "driver", libdir())
+    return program(SOURCES, tmp_path_factory.mktemp("fuzz") / "driver", libdir(), TABLES)
 
 
 @pytest.fixture(scope="module")
 def sanitized_driver(tmp_path_factory) -> Path:
     sanitizers = "address,undefined"
-    return program(SOURCES, tmp_path_factory.mktemp("fuzz") / "driver", sanitized_engine(sanitizers), f"-fsanitize={sanitizers}")
+    return program(SOURCES, tmp_path_factory.mktemp("fuzz") / "driver", sanitized_engine(sanitizers), TABLES, f"-fsanitize={sanitizers}")
 
 
 def executions(ended) -> tuple[int, int]:

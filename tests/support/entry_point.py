@@ -1,8 +1,11 @@
 """What the tests of the C interface know of one operator's entry point."""
 
-from collections.abc import Callable, Mapping
+import runpy
+from collections.abc import Callable, Iterable, Mapping
 from ctypes import c_bool, c_int64, c_void_p
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from support.dtypes import Format
@@ -18,11 +21,28 @@ PRODUCTS = tuple(product for products in GENERATIONS.values() for product in pro
 
 DTypesByProduct = Mapping[str, frozenset[str]]
 
+# The package imports torch, which there may be none of; its table does not.
+_TABLE = runpy.run_path(str(Path(*find_spec("torch_aclnn").submodule_search_locations, "_operators.py")))
+OPERATORS = _TABLE["OPERATORS"]
+_NAMES = {"float32": "FLOAT", "float64": "DOUBLE", "bfloat16": "BF16"}
+
+
+def listed(name: str, product: str) -> set[str]:
+    """Return the names of the data types that the pages of an operator list for a product."""
+    rows = [row for row in _TABLE["BY_NAME"][name].listed if product in row.since]
+    return {_NAMES.get(dtype, dtype.upper()) for row in rows for dtype in row.dtypes}
+
 
 def by_product(inference: set[str], training: set[str], a2: set[str], *, on_untold: bool = True) -> DTypesByProduct:
     """Return the names of the data types that each product takes; those of A2 are A3's, too."""
     generations = ((INFERENCE, inference), (TRAINING, training), (A2 + A3, a2), (EDGE, set()), (UNTOLD, a2 if on_untold else set()))
     return {product: frozenset(dtypes) for products, dtypes in generations for product in products}
+
+
+def by_pages(name: str, assumed: Iterable[str] = (), *, on_untold: bool = True) -> DTypesByProduct:
+    """Return the names of the data types that each product takes of an operator: those that its pages list, and on A2 what is assumed."""
+    inference, training, a2 = (listed(name, product) for product in ("inference", "training", "A2"))
+    return by_product(inference, training, a2.union(assumed), on_untold=on_untold)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torch.ops import torch_aclnn as ops
+from torch_aclnn._operators import OPERATORS
 
 from support.layouts import channels_last, contiguous, offset_and_gaps
 from support.samples import awkward_values
@@ -61,17 +62,22 @@ ADAPTIVE = (
     ((40, 2, 7, 8, 5), (3, 5, 1)),
     ((4, 4, 6, 9, 8), (6, 4, 3)),
 )
-# The input's shape and the padding, and what repeats its elements.
+# The input's shape and the padding, of each operator whose mode takes it.
 PADDINGS = (
-    ((48, 2, 9, 30), (1, 5, 2, 8), ("replication", "reflection", "circular")),
-    ((3, 3, 48, 10), (3, 4, 1, 0), ("replication", "reflection", "circular")),
-    ((2, 1, 60, 600), (2, 1, 0, 3), ("replication", "reflection", "circular")),
-    ((3, 40, 5, 6), (7, -2, 9, 1), ("replication",)),
-    ((2, 19, 6, 9), (-2, -3, 0, 0), ("replication", "reflection")),
-    ((3, 2, 30), (5, 7), ("replication", "reflection")),
-    ((40, 2, 3, 4, 5), (1, 2, 2, 1, 1, 1), ("replication", "reflection", "circular")),
-    ((2, 3, 6, 7, 40), (3, 2, -1, 4, 5, 0), ("replication", "reflection", "circular")),
+    ((48, 2, 9, 30), (1, 5, 2, 8)),
+    ((3, 3, 48, 10), (3, 4, 1, 0)),
+    ((2, 1, 60, 600), (2, 1, 0, 3)),
+    ((3, 40, 5, 6), (7, -2, 9, 1)),
+    ((2, 19, 6, 9), (-2, -3, 0, 0)),
+    ((3, 2, 30), (5, 7)),
+    ((40, 2, 3, 4, 5), (1, 2, 2, 1, 1, 1)),
+    ((2, 3, 6, 7, 40), (3, 2, -1, 4, 5, 0)),
 )
+TAKES = {
+    "replicate": lambda size, side: True,
+    "reflect": lambda size, side: side < size,
+    "circular": lambda size, side: side <= size,
+}
 # Channels, and the sizes of the unpooled and the pooled plane.
 UNPOOLINGS = ((3, (6, 10), (3, 70)), (19, (3, 4), (2, 3)), (3, (4, 6, 10), (2, 3, 70)), (19, (2, 3, 4), (1, 2, 3)))
 
@@ -97,12 +103,14 @@ def pooled(layout, dtype) -> Iterator[Tensor]:
 
 
 def padded(layout, dtype) -> Iterator[Tensor]:
-    for shape, padding, modes in PADDINGS:
+    for shape, padding in PADDINGS:
         dims = len(shape) - 2
+        sides = [(shape[-1 - side // 2], padding[side]) for side in range(2 * dims)]
         sizes = [size + padding[2 * (dims - d) - 2] + padding[2 * (dims - d) - 1] for d, size in enumerate(shape[2:])]
         gradient = layout(awkward_values(*shape[:2], *sizes, dtype=dtype))
-        for mode in modes:
-            yield getattr(ops, f"{mode}_pad{dims}d_backward")(gradient, shape, padding)
+        for operator in OPERATORS:
+            if operator.family == "padding" and operator.dims == dims and all(TAKES[operator.mode](*side) for side in sides):
+                yield getattr(ops, operator.backward)(gradient, shape, padding)
 
 
 def results_of_one_loop() -> Iterator[Tensor]:

@@ -12,6 +12,7 @@ from typing import Any
 import torch_aclnn
 import torch
 from torch import Tensor, nn
+from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check import error, values
 from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check
 from torch_aclnn.check.samples import random
@@ -41,6 +42,13 @@ class Layer:
     network: str | None = None
 
 
+_PADDINGS = tuple(operator for operator in OPERATORS if operator.family == "padding")
+_NETWORKS_THAT_PAD = {
+    1: ((512,), (4, 1, 16000), "spectrogram"),
+    2: ((1,), (1, 128, 64, 64), "CycleGAN"),
+    3: ((1,), (1, 8, 16, 64, 64), "volumes"),
+}
+
 LAYERS = (
     Layer("AvgPool1d", "avg_pool2d", (3, 2, 1), (2, 3, 9)),
     Layer("AvgPool2d", "avg_pool2d", ((3, 2), (2, 1), 1), (2, 3, 9, 8)),
@@ -49,12 +57,10 @@ LAYERS = (
     Layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", ((3, 2),), (2, 3, 7, 5)),
     Layer("AdaptiveAvgPool3d", "adaptive_avg_pool3d", ((2, 3, 2),), (1, 2, 5, 6, 4)),
     *(
-        Layer(f"{mode}Pad{dims}d", f"{mode.lower()}_pad{dims}d", ((2, 1, 3, 0, 1, 2)[: 2 * dims],), (2, 3, 4, 6, 7)[: 2 + dims])
-        for mode in ("Replication", "Reflection", "Circular")
-        for dims in (1, 2, 3)
-        if (mode, dims) != ("Circular", 1)
+        Layer(name, operator.name, ((2, 1, 3, 0, 1, 2)[: 2 * int(name[-2])],), (2, 3, 4, 6, 7)[: 2 + int(name[-2])])
+        for operator in _PADDINGS
+        for name in operator.modules
     ),
-    Layer("CircularPad1d", "circular_pad2d", ((2, 1),), (2, 3, 7)),
     Layer("MaxUnpool1d", "max_unpool2d", (2,), (2, 3, 6)),
     Layer("MaxUnpool2d", "max_unpool2d", (2,), (2, 3, 6, 4)),
     Layer("MaxUnpool3d", "max_unpool3d", (2,), (2, 3, 4, 6, 4)),
@@ -73,15 +79,12 @@ NETWORKS = (
     Layer("AdaptiveAvgPool2d", "adaptive_avg_pool2d", (6,), (1, 128, 60, 60), "PSPNet, pyramid"),
     Layer("AdaptiveAvgPool3d", "adaptive_avg_pool3d", (1,), (2, 256, 4, 7, 7), "R3D, head"),
     Layer("AvgPool3d", "avg_pool3d", ((1, 2, 2),), (1, 32, 8, 56, 56), "video, spatial pooling"),
-    Layer("ReplicationPad1d", "replication_pad1d", (7,), (2, 64, 8000), "vocoder, padding"),
-    Layer("ReplicationPad2d", "replication_pad2d", (1,), (1, 32, 128, 128), "EDSR, padding"),
-    Layer("ReplicationPad3d", "replication_pad3d", (1,), (1, 8, 16, 64, 64), "volumes, padding"),
     Layer("ReflectionPad2d", "reflection_pad2d", (3,), (1, 3, 256, 256), "CycleGAN, first padding"),
-    Layer("ReflectionPad2d", "reflection_pad2d", (1,), (1, 128, 64, 64), "CycleGAN, block padding"),
-    Layer("ReflectionPad1d", "reflection_pad1d", (512,), (4, 1, 16000), "spectrogram, padding"),
-    Layer("ReflectionPad3d", "reflection_pad3d", (1,), (1, 8, 16, 64, 64), "volumes, reflection"),
-    Layer("CircularPad2d", "circular_pad2d", (1,), (1, 32, 64, 128), "weather, padding of a sphere"),
-    Layer("CircularPad3d", "circular_pad3d", (1,), (1, 8, 16, 32, 32), "flow in a periodic box"),
+    *(
+        Layer(operator.modules[0], operator.name, arguments, shape, f"{network}, {operator.mode}")
+        for operator in _PADDINGS
+        for arguments, shape, network in [_NETWORKS_THAT_PAD[operator.dims]]
+    ),
     Layer("MaxUnpool2d", "max_unpool2d", (2,), (1, 64, 56, 56), "SegNet"),
     Layer("MaxUnpool3d", "max_unpool3d", (2,), (1, 16, 16, 56, 56), "SegNet of volumes"),
     Layer("BatchNorm2d", "batch_norm_elemt", (64,), (2, 64, 112, 112), "ResNet, first norm"),

@@ -11,55 +11,20 @@ RuntimeError. Integers may be those of numpy.
 """
 
 import torch
-from torch_aclnn.functional.batch_norm import batch_norm, sync_batch_norm
-from torch_aclnn.functional.padding import (
-    circular_pad1d,
-    circular_pad2d,
-    circular_pad3d,
-    reflection_pad1d,
-    reflection_pad2d,
-    reflection_pad3d,
-    replication_pad1d,
-    replication_pad2d,
-    replication_pad3d,
-)
-from torch_aclnn.functional.pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-)
-from torch_aclnn.functional.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
+from torch_aclnn._operators import OPERATORS
+from torch_aclnn.functional.batch_norm import *
+from torch_aclnn.functional.padding import *
+from torch_aclnn.functional.pooling import *
+from torch_aclnn.functional.unpooling import *
 
-__all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "batch_norm",
-    "circular_pad1d",
-    "circular_pad2d",
-    "circular_pad3d",
-    "max_unpool1d",
-    "max_unpool2d",
-    "max_unpool3d",
-    "reflection_pad1d",
-    "reflection_pad2d",
-    "reflection_pad3d",
-    "replication_pad1d",
-    "replication_pad2d",
-    "replication_pad3d",
-    "sync_batch_norm",
-]
+# Type checkers take what the stars import, as they cannot read a list that is computed.
+_public = sorted(name for operator in OPERATORS for name in operator.functions)
+globals()["__all__"] = _public
 
-for _name in __all__:
+for _name in _public:
     torch.fx.wrap(_name)
     globals()[_name].__module__ = __name__  # the public path is what pickles and the code of a graph name
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return _public

@@ -9,59 +9,19 @@ Example:
 
 """
 
-from torch_aclnn.nn.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
-from torch_aclnn.nn.padding import (
-    CircularPad1d,
-    CircularPad2d,
-    CircularPad3d,
-    ReflectionPad1d,
-    ReflectionPad2d,
-    ReflectionPad3d,
-    ReplicationPad1d,
-    ReplicationPad2d,
-    ReplicationPad3d,
-)
-from torch_aclnn.nn.pooling import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d,
-    AvgPool1d,
-    AvgPool2d,
-    AvgPool3d,
-    MaxUnpool1d,
-    MaxUnpool2d,
-    MaxUnpool3d,
-)
+from torch_aclnn._operators import OPERATORS
+from torch_aclnn.nn.batch_norm import *
+from torch_aclnn.nn.padding import *
+from torch_aclnn.nn.pooling import *
 
-__all__ = [
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveAvgPool3d",
-    "AvgPool1d",
-    "AvgPool2d",
-    "AvgPool3d",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "CircularPad1d",
-    "CircularPad2d",
-    "CircularPad3d",
-    "MaxUnpool1d",
-    "MaxUnpool2d",
-    "MaxUnpool3d",
-    "ReflectionPad1d",
-    "ReflectionPad2d",
-    "ReflectionPad3d",
-    "ReplicationPad1d",
-    "ReplicationPad2d",
-    "ReplicationPad3d",
-    "SyncBatchNorm",
-]
+# Type checkers take what the stars import, as they cannot read a list that is computed.
+_public = sorted(name for operator in OPERATORS for name in operator.modules)
+globals()["__all__"] = _public
 
-for _name in __all__:
+for _name in _public:
     # The public path is what pickles and reprs name. inspect.getsource looks for the class there too, in vain; it finds the methods.
     globals()[_name].__module__ = __name__
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return _public

@@ -1,4 +1,5 @@
 // The gradients of adaptive average pooling.
+#include "contract/operators.h"
 #include "engine/opapi/entry.h"
 #include "engine/opapi/planes.h"
 #include "kernels/separable/operators.h"
@@ -36,9 +37,7 @@ Compute adaptive_avg_pool(const Offer& offer, Named grad_output, Named self, Nam
 
 using namespace torch_aclnn::host;
 
-OPAPI_ENTRY(aclnnAdaptiveAvgPool2dBackward, "pooling",
-            (Offer{FLOATING, listed_products("adaptive_avg_pool2d"), NO_DTYPE, {Product::ascend950}}), adaptive_avg_pool<2>,
-            (In, gradOutput), (In, self), (Out, out))
-OPAPI_ENTRY(aclnnAdaptiveAvgPool3dBackward, "pooling",
-            (Offer{FLOATING, listed_products("adaptive_avg_pool3d"), NO_DTYPE, {Product::ascend950}}), adaptive_avg_pool<3>,
-            (In, gradOutput), (In, self), (Out, out))
+#define ADAPTIVE_AVERAGE_POOLING(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...)                                             \
+    OPAPI_ENTRY(aclnn##Type##Backward, "pooling", OPAPI_OFFER(name, dtypes, assumed_dtypes), adaptive_avg_pool<dims>, (In, gradOutput), \
+                (In, self), (Out, out))
+TORCH_ACLNN_ADAPTIVE_AVERAGE_POOLINGS(ADAPTIVE_AVERAGE_POOLING)

@@ -1,4 +1,5 @@
 // The gradient of batch normalisation by statistics that are given.
+#include "contract/operators.h"
 #include "engine/opapi/entry.h"
 #include "kernels/batch_norm_elemt_backward/batch_norm_elemt_backward.h"
 
@@ -46,6 +47,8 @@ Compute batch_norm_elemt(const Offer& offer, Named grad_out, Named input, Named 
 
 using namespace torch_aclnn::host;
 
-OPAPI_ENTRY(aclnnBatchNormElemtBackward, "normalisation",
-            (Offer{FLOATING, listed_products("batch_norm_elemt"), NO_DTYPE, {Product::ascend950}}), batch_norm_elemt, (In, gradOut),
-            (In, input), (In, mean), (In, invstd), (OptIn, weight), (In, sumDy), (In, sumDyXmu), (NonConstIn, counter), (Out, gradInput))
+#define BATCH_NORM(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...)                                                       \
+    OPAPI_ENTRY(aclnn##Type##Backward, "normalisation", OPAPI_OFFER(name, dtypes, assumed_dtypes), batch_norm_elemt, (In, gradOut), \
+                (In, input), (In, mean), (In, invstd), (OptIn, weight), (In, sumDy), (In, sumDyXmu), (NonConstIn, counter),         \
+                (Out, gradInput))
+TORCH_ACLNN_BATCH_NORMS(BATCH_NORM)

@@ -34,6 +34,7 @@ constexpr DTypes FLOATING = FLOAT | FLOAT16 | BF16;
 constexpr DTypes INTEGRAL = INT8 | UINT8 | INT16 | INT32 | INT64;
 constexpr DTypes REAL = FLOATING | DOUBLE | INTEGRAL;
 constexpr DTypes COMPLEX = COMPLEX64 | COMPLEX128;
+constexpr DTypes WIDE = FLOAT | FLOAT16 | DOUBLE | COMPLEX;
 constexpr DTypes NUMBERS = REAL | BOOL | COMPLEX;
 // Where no document that may be read lists the types: what ATen's kernel has.
 constexpr DTypes ANY = NUMBERS | UINT16 | UINT32 | UINT64;

@@ -1,6 +1,6 @@
 // Entry points on the kernels, a row each: what its pages list, the function that checks a call, and the parameters.
 //
-//     OPAPI_ENTRY(aclnnCircularPad2dBackward, "padding", (Offer{FLOATING, listed_products("circular_pad2d")}),
+//     OPAPI_ENTRY(aclnnCircularPad2dBackward, "padding", OPAPI_OFFER(circular_pad2d, FLOATING, NO_DTYPE),
 //                 (pad<Padding::circular, 2>), (In, gradOutput), (In, self), (Ints, padding), (Out, gradInput))
 //
 // It exports aclnnCircularPad2dBackwardGetWorkspaceSize and aclnnCircularPad2dBackward; csrc/interface makes the header of the same row.

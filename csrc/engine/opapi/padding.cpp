@@ -1,4 +1,5 @@
 // The gradients of paddings that repeat elements.
+#include "contract/operators.h"
 #include "engine/opapi/entry.h"
 #include "engine/opapi/planes.h"
 #include "kernels/separable/operators.h"
@@ -79,24 +80,12 @@ Compute pad(const Offer& offer, Named grad_output, Named self, IntArray padding,
     };
 }
 
-constexpr DTypes kWide = FLOAT | FLOAT16 | DOUBLE | COMPLEX;
-constexpr Products kNext{Product::ascend950};
-
 }  // namespace
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;
 
-#define PAD_BACKWARD(entry_point, offer, mode, dims)                                                                        \
-    OPAPI_ENTRY(entry_point, "padding", (offer), (pad<Padding::mode, dims>), (In, gradOutput), (In, self), (Ints, padding), \
-                (Out, gradInput))
-
-// BF16 is listed for half of them; torch_npu passes it to all that it calls.
-PAD_BACKWARD(aclnnReplicationPad1dBackward, (Offer{kWide, listed_products("replication_pad1d"), BF16, kNext}), replication, 1)
-PAD_BACKWARD(aclnnReplicationPad2dBackward, (Offer{kWide, listed_products("replication_pad2d"), BF16, kNext}), replication, 2)
-PAD_BACKWARD(aclnnReplicationPad3dBackward, (Offer{kWide | BF16, listed_products("replication_pad3d"), NO_DTYPE, kNext}), replication, 3)
-PAD_BACKWARD(aclnnReflectionPad1dBackward, (Offer{kWide | BF16, listed_products("reflection_pad1d"), NO_DTYPE, kNext}), reflection, 1)
-PAD_BACKWARD(aclnnReflectionPad2dBackward, (Offer{kWide, listed_products("reflection_pad2d"), BF16, kNext}), reflection, 2)
-PAD_BACKWARD(aclnnReflectionPad3dBackward, (Offer{kWide, listed_products("reflection_pad3d"), BF16, kNext}), reflection, 3)
-PAD_BACKWARD(aclnnCircularPad2dBackward, (Offer{FLOATING, listed_products("circular_pad2d")}), circular, 2)
-PAD_BACKWARD(aclnnCircularPad3dBackward, (Offer{FLOATING, listed_products("circular_pad3d")}), circular, 3)
+#define PADDING(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...)                                                                 \
+    OPAPI_ENTRY(aclnn##Type##Backward, "padding", OPAPI_OFFER(name, dtypes, assumed_dtypes), (pad<Padding::kind, dims>), (In, gradOutput), \
+                (In, self), (Ints, padding), (Out, gradInput))
+TORCH_ACLNN_PADDINGS(PADDING)

@@ -1,5 +1,6 @@
 // The gradients of average pooling.
 #include "contract/limits.h"
+#include "contract/operators.h"
 #include "engine/opapi/entry.h"
 #include "engine/opapi/planes.h"
 #include "engine/runtime/config/soc.h"
@@ -129,9 +130,13 @@ Compute avg_pool3d(const Offer& offer, Named grad_output, Named self, IntArray k
 
 using namespace torch_aclnn::host;
 
-OPAPI_ENTRY(aclnnAvgPool2dBackward, "pooling", (Offer{FLOATING, listed_products("avg_pool2d"), NO_DTYPE, {Product::ascend950}}), avg_pool2d,
-            (In, gradOutput), (In, self), (Ints, kernelSize), (OptInts, stride), (Ints, padding), (Bool, ceilMode), (Bool, countIncludePad),
-            (Int, divisorOverride), (Int8, cubeMathType), (Out, gradInput))
-OPAPI_ENTRY(aclnnAvgPool3dBackward, "pooling", (Offer{FLOATING, listed_products("avg_pool3d"), NO_DTYPE, {Product::ascend950}}), avg_pool3d,
-            (In, gradOutput), (In, self), (Ints, kernelSize), (OptInts, stride), (Ints, padding), (Bool, ceilMode), (Bool, countIncludePad),
-            (Int, divisorOverride), (Out, output))
+#define AVERAGE_POOLING(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...) \
+    AVERAGE_POOLING_##dims(aclnn##Type##Backward, OPAPI_OFFER(name, dtypes, assumed_dtypes))
+#define AVERAGE_POOLING_2(entry_point, offer)                                                                                   \
+    OPAPI_ENTRY(entry_point, "pooling", offer, avg_pool2d, (In, gradOutput), (In, self), (Ints, kernelSize), (OptInts, stride), \
+                (Ints, padding), (Bool, ceilMode), (Bool, countIncludePad), (Int, divisorOverride), (Int8, cubeMathType),       \
+                (Out, gradInput))
+#define AVERAGE_POOLING_3(entry_point, offer)                                                                                   \
+    OPAPI_ENTRY(entry_point, "pooling", offer, avg_pool3d, (In, gradOutput), (In, self), (Ints, kernelSize), (OptInts, stride), \
+                (Ints, padding), (Bool, ceilMode), (Bool, countIncludePad), (Int, divisorOverride), (Out, output))
+TORCH_ACLNN_AVERAGE_POOLINGS(AVERAGE_POOLING)

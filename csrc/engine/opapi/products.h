@@ -1,15 +1,11 @@
 // What the published pages list of an entry point: on which products it is there, and with which data types.
 #pragma once
 
-#include "contract/products.h"
+#include "contract/operators.h"
 #include "engine/opapi/dtypes.h"
 #include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host {
-
-// For the rows, which are outside of the namespaces.
-using torch_aclnn::listed_products;
-using torch_aclnn::Products;
 
 // By the newest page, which is of 8.5.0.alpha001 unless the operator's own page (docs/operators) says another. What is assumed no page
 // lists, and torch_npu passes it; strict mode refuses it.
@@ -29,3 +25,7 @@ DTypes accepted_dtypes(const Offer& offer);
 void require_product(const Offer& offer);
 
 }  // namespace torch_aclnn::host
+
+// Of a row of contract/operators.h.
+#define OPAPI_OFFER(name, dtypes, assumed_dtypes) \
+    (::torch_aclnn::host::Offer{dtypes, ::torch_aclnn::listed(#name).products, assumed_dtypes, ::torch_aclnn::listed(#name).assumed})

@@ -1,4 +1,5 @@
 // The gradients of max unpooling: each element of the result is one of the gradient's plane, at the place that its index counts.
+#include "contract/operators.h"
 #include "engine/opapi/entry.h"
 #include "engine/opapi/planes.h"
 #include "kernels/max_unpool_backward/max_unpool_backward.h"
@@ -121,7 +122,11 @@ Compute max_unpool3d(const Offer& offer, Named grad_output, Named self, Named in
 
 using namespace torch_aclnn::host;
 
-OPAPI_ENTRY(aclnnMaxUnpool2dBackward, "pooling", (Offer{FLOAT | FLOAT16 | INTEGRAL | BOOL, listed_products("max_unpool2d")}), max_unpool2d,
-            (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), (Out, out))
-OPAPI_ENTRY(aclnnMaxUnpool3dBackward, "pooling", (Offer{FLOAT | FLOAT16 | DOUBLE | INTEGRAL, listed_products("max_unpool3d")}),
-            max_unpool3d, (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), (Ints, stride), (Ints, padding), (Out, out))
+#define MAX_UNPOOLING(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...) \
+    MAX_UNPOOLING_##dims(aclnn##Type##Backward, OPAPI_OFFER(name, dtypes, assumed_dtypes))
+#define MAX_UNPOOLING_2(entry_point, offer) \
+    OPAPI_ENTRY(entry_point, "pooling", offer, max_unpool2d, (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), (Out, out))
+#define MAX_UNPOOLING_3(entry_point, offer)                                                                                   \
+    OPAPI_ENTRY(entry_point, "pooling", offer, max_unpool3d, (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), \
+                (Ints, stride), (Ints, padding), (Out, out))
+TORCH_ACLNN_MAX_UNPOOLINGS(MAX_UNPOOLING)

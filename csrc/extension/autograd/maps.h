@@ -2,8 +2,6 @@
 // forward of torch, and the operator.
 #pragma once
 
-#include <ATen/ops/_adaptive_avg_pool2d.h>
-#include <ATen/ops/_adaptive_avg_pool3d.h>
 #include <c10/util/SmallVector.h>
 
 #include <algorithm>
@@ -70,9 +68,9 @@ struct AdaptiveAvgPoolMap {
         const bool is_symbolic = std::any_of(output_size.begin(), output_size.end(), [](const auto& size) { return size.is_symbolic(); });
         if (!is_symbolic) return Row::kForward(input, output_size);
         if constexpr (Row::kDims == 2)
-            return at::_adaptive_avg_pool2d_symint(input, output_size);
+            return at::_ops::_adaptive_avg_pool2d::call(input, output_size);
         else
-            return at::_adaptive_avg_pool3d_symint(input, output_size);
+            return at::_ops::_adaptive_avg_pool3d::call(input, output_size);
     }
     at::Tensor backward(const at::Tensor& grad_output, c10::SymIntArrayRef input_size) const {
         static const auto op = find_operator_of_package<at::Tensor(const at::Tensor&, c10::SymIntArrayRef)>(Row::kQualifiedOp);

@@ -1,8 +1,7 @@
 #include "extension/autograd/maps.h"
 #include "extension/ops/planes.h"
 #include "extension/ops/registration.h"
-#include "include/aclnnop/aclnn_adaptive_avg_pool2d_backward.h"
-#include "include/aclnnop/aclnn_adaptive_avg_pool3d_backward.h"
+#include "include/aclnnop/torch_aclnn_operators.h"
 #include "kernels/separable/operators.h"
 
 namespace torch_aclnn {
@@ -45,12 +44,10 @@ struct AdaptiveAvgPoolBackward : PlaneGradient<Row> {
     }
 };
 
-using AdaptiveAvgPool2dBackward =
-    AdaptiveAvgPoolBackward<rows::AdaptiveAvgPool2d, decltype(aclnnAdaptiveAvgPool2dBackwardGetWorkspaceSize)>;
-using AdaptiveAvgPool3dBackward =
-    AdaptiveAvgPoolBackward<rows::AdaptiveAvgPool3d, decltype(aclnnAdaptiveAvgPool3dBackwardGetWorkspaceSize)>;
-TORCH_ACLNN_REGISTER(adaptive_avg_pool2d_backward, AdaptiveAvgPool2dBackward)
-TORCH_ACLNN_REGISTER(adaptive_avg_pool3d_backward, AdaptiveAvgPool3dBackward)
+#define TORCH_ACLNN_REGISTER_ADAPTIVE_AVERAGE_POOLING(Type, name, ...)                                           \
+    using Type##Backward = AdaptiveAvgPoolBackward<rows::Type, decltype(aclnn##Type##BackwardGetWorkspaceSize)>; \
+    TORCH_ACLNN_REGISTER(name##_backward, Type##Backward)
+TORCH_ACLNN_ADAPTIVE_AVERAGE_POOLINGS(TORCH_ACLNN_REGISTER_ADAPTIVE_AVERAGE_POOLING)
 
 }  // namespace
 }  // namespace torch_aclnn

@@ -2,8 +2,7 @@
 #include "extension/ops/planes.h"
 #include "extension/ops/products.h"
 #include "extension/ops/registration.h"
-#include "include/aclnnop/aclnn_avgpool2d_backward.h"
-#include "include/aclnnop/aclnn_avgpool3d_backward.h"
+#include "include/aclnnop/torch_aclnn_operators.h"
 #include "kernels/separable/operators.h"
 #include "kernels/support/pooled_size.h"
 
@@ -117,10 +116,10 @@ struct AvgPoolBackward : PlaneGradient<Row> {
     }
 };
 
-using AvgPool2dBackward = AvgPoolBackward<rows::AvgPool2d, decltype(aclnnAvgPool2dBackwardGetWorkspaceSize)>;
-using AvgPool3dBackward = AvgPoolBackward<rows::AvgPool3d, decltype(aclnnAvgPool3dBackwardGetWorkspaceSize)>;
-TORCH_ACLNN_REGISTER(avg_pool2d_backward, AvgPool2dBackward)
-TORCH_ACLNN_REGISTER(avg_pool3d_backward, AvgPool3dBackward)
+#define TORCH_ACLNN_REGISTER_AVERAGE_POOLING(Type, name, ...)                                            \
+    using Type##Backward = AvgPoolBackward<rows::Type, decltype(aclnn##Type##BackwardGetWorkspaceSize)>; \
+    TORCH_ACLNN_REGISTER(name##_backward, Type##Backward)
+TORCH_ACLNN_AVERAGE_POOLINGS(TORCH_ACLNN_REGISTER_AVERAGE_POOLING)
 
 }  // namespace
 }  // namespace torch_aclnn

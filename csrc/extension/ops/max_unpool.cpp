@@ -3,8 +3,7 @@
 #include "extension/autograd/max_unpool.h"
 #include "extension/ops/planes.h"
 #include "extension/ops/registration.h"
-#include "include/aclnnop/aclnn_max_unpool2d_backward.h"
-#include "include/aclnnop/aclnn_max_unpool3d_backward.h"
+#include "include/aclnnop/torch_aclnn_operators.h"
 #include "kernels/max_unpool_backward/max_unpool_backward.h"
 
 namespace torch_aclnn {
@@ -111,10 +110,10 @@ struct MaxUnpoolBackward {
     }
 };
 
-using MaxUnpool2dBackward = MaxUnpoolBackward<rows::MaxUnpool2d, decltype(aclnnMaxUnpool2dBackwardGetWorkspaceSize)>;
-using MaxUnpool3dBackward = MaxUnpoolBackward<rows::MaxUnpool3d, decltype(aclnnMaxUnpool3dBackwardGetWorkspaceSize)>;
-TORCH_ACLNN_REGISTER(max_unpool2d_backward, MaxUnpool2dBackward)
-TORCH_ACLNN_REGISTER(max_unpool3d_backward, MaxUnpool3dBackward)
+#define TORCH_ACLNN_REGISTER_MAX_UNPOOLING(Type, name, ...)                                                \
+    using Type##Backward = MaxUnpoolBackward<rows::Type, decltype(aclnn##Type##BackwardGetWorkspaceSize)>; \
+    TORCH_ACLNN_REGISTER(name##_backward, Type##Backward)
+TORCH_ACLNN_MAX_UNPOOLINGS(TORCH_ACLNN_REGISTER_MAX_UNPOOLING)
 
 }  // namespace
 }  // namespace torch_aclnn

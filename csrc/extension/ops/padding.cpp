@@ -1,13 +1,7 @@
 #include "extension/autograd/maps.h"
 #include "extension/ops/planes.h"
 #include "extension/ops/registration.h"
-#include "include/aclnnop/aclnn_circular_pad2d_backward.h"
-#include "include/aclnnop/aclnn_circular_pad3d_backward.h"
-#include "include/aclnnop/aclnn_pad2d_backward.h"
-#include "include/aclnnop/aclnn_reflection_pad1d_backward.h"
-#include "include/aclnnop/aclnn_reflection_pad3d_backward.h"
-#include "include/aclnnop/aclnn_replication_pad1d_backward.h"
-#include "include/aclnnop/aclnn_replication_pad3d_backward.h"
+#include "include/aclnnop/torch_aclnn_operators.h"
 #include "kernels/separable/operators.h"
 
 namespace torch_aclnn {
@@ -15,10 +9,7 @@ namespace {
 
 using kernels::Padding;
 
-// Whether every page of the entry point lists bfloat16.
-enum class BFloat16 { listed, unlisted };
-
-template <class Row, Padding padding_mode, BFloat16 bfloat16, class Phase1>
+template <class Row, Padding padding_mode, class Phase1>
 struct PadBackward : PlaneGradient<Row> {
     using Base = PlaneGradient<Row>;
     using Base::grad_output, Base::input_size, Base::kDims, Base::kOp;
@@ -64,8 +55,8 @@ struct PadBackward : PlaneGradient<Row> {
     }
 
     void run_npu(const at::Tensor& grad_input) const {
-        if (bfloat16 == BFloat16::listed || grad_input.scalar_type() != at::kBFloat16) return call_with(grad_output, grad_input);
-        // float32 for that, rounded once.
+        // Of the other modes not every page lists bfloat16: float32 for that, rounded once.
+        if (padding_mode == Padding::circular || grad_input.scalar_type() != at::kBFloat16) return call_with(grad_output, grad_input);
         const at::Tensor wide_grad_output = grad_output.to(at::kFloat);
         const at::Tensor wide_grad_input = empty_contiguous(wide_grad_output, input_size);
         call_with(wide_grad_output, wide_grad_input);
@@ -87,18 +78,10 @@ struct PadBackward : PlaneGradient<Row> {
     }
 };
 
-#define TORCH_ACLNN_REGISTER_PAD(op, Type, mode, bfloat16)                                                                              \
-    using Type##Backward = PadBackward<rows::Type, Padding::mode, BFloat16::bfloat16, decltype(aclnn##Type##BackwardGetWorkspaceSize)>; \
-    TORCH_ACLNN_REGISTER(op, Type##Backward)
-
-TORCH_ACLNN_REGISTER_PAD(replication_pad1d_backward, ReplicationPad1d, replication, unlisted)
-TORCH_ACLNN_REGISTER_PAD(replication_pad2d_backward, ReplicationPad2d, replication, unlisted)
-TORCH_ACLNN_REGISTER_PAD(replication_pad3d_backward, ReplicationPad3d, replication, unlisted)
-TORCH_ACLNN_REGISTER_PAD(reflection_pad1d_backward, ReflectionPad1d, reflection, unlisted)
-TORCH_ACLNN_REGISTER_PAD(reflection_pad2d_backward, ReflectionPad2d, reflection, unlisted)
-TORCH_ACLNN_REGISTER_PAD(reflection_pad3d_backward, ReflectionPad3d, reflection, unlisted)
-TORCH_ACLNN_REGISTER_PAD(circular_pad2d_backward, CircularPad2d, circular, listed)
-TORCH_ACLNN_REGISTER_PAD(circular_pad3d_backward, CircularPad3d, circular, listed)
+#define TORCH_ACLNN_REGISTER_PADDING(Type, name, dims, aten, kind, ...)                                             \
+    using Type##Backward = PadBackward<rows::Type, Padding::kind, decltype(aclnn##Type##BackwardGetWorkspaceSize)>; \
+    TORCH_ACLNN_REGISTER(name##_backward, Type##Backward)
+TORCH_ACLNN_PADDINGS(TORCH_ACLNN_REGISTER_PADDING)
 
 }  // namespace
 }  // namespace torch_aclnn

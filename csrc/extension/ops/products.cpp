@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "contract/products.h"
+#include "contract/operators.h"
 #include "extension/aclnn/symbols.h"
 
 namespace torch_aclnn {
@@ -35,7 +35,7 @@ std::optional<Product> product() {
 }  // namespace
 
 bool is_offered(const char* operator_name) {
-    return !product() || listed_products(operator_name).has(*product());
+    return !product() || listed(operator_name).products.has(*product());
 }
 
 bool is_a2_or_later() {

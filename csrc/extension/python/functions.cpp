@@ -190,28 +190,21 @@ PyMethodDef method(const char* name, const char* doc) {
 }  // namespace
 
 PyMethodDef* functions() {
-    constexpr const char* kAvgPoolDoc =
-        "(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) -> pooled input";
-    constexpr const char* kAdaptiveDoc = "(input, output_size) -> pooled input";
-    constexpr const char* kPadDoc = "(input, padding) -> padded input";
-    constexpr const char* kUnpoolDoc = "(input, indices, kernel_size, stride, padding, output_size) -> unpooled input";
-    constexpr const char* kBatchNormDoc = "(input, running_mean, running_var, weight, bias, training, momentum, eps) -> normalised input";
+// Of each family the methods of the module, named as the functions of torch_aclnn.functional.
+#define TORCH_ACLNN_AVERAGE_POOLING_METHOD(Type, name, ...) \
+    method<avg_pool<rows::Type>, 7>(                        \
+        #name, "(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) -> pooled input"),
+#define TORCH_ACLNN_ADAPTIVE_AVERAGE_POOLING_METHOD(Type, name, ...) \
+    method<adaptive_avg_pool<rows::Type>, 2>(#name, "(input, output_size) -> pooled input"),
+#define TORCH_ACLNN_PADDING_METHOD(Type, name, ...) method<pad<rows::Type>, 2>(#name, "(input, padding) -> padded input"),
+#define TORCH_ACLNN_MAX_UNPOOLING_METHOD(Type, name, ...) \
+    method<unpool<rows::Type>, 6>(#name, "(input, indices, kernel_size, stride, padding, output_size) -> unpooled input"),
     static PyMethodDef table[] = {
-        method<avg_pool<rows::AvgPool2d>, 7>("avg_pool2d", kAvgPoolDoc),
-        method<avg_pool<rows::AvgPool3d>, 7>("avg_pool3d", kAvgPoolDoc),
-        method<adaptive_avg_pool<rows::AdaptiveAvgPool2d>, 2>("adaptive_avg_pool2d", kAdaptiveDoc),
-        method<adaptive_avg_pool<rows::AdaptiveAvgPool3d>, 2>("adaptive_avg_pool3d", kAdaptiveDoc),
-        method<pad<rows::ReplicationPad1d>, 2>("replication_pad1d", kPadDoc),
-        method<pad<rows::ReplicationPad2d>, 2>("replication_pad2d", kPadDoc),
-        method<pad<rows::ReplicationPad3d>, 2>("replication_pad3d", kPadDoc),
-        method<pad<rows::ReflectionPad1d>, 2>("reflection_pad1d", kPadDoc),
-        method<pad<rows::ReflectionPad2d>, 2>("reflection_pad2d", kPadDoc),
-        method<pad<rows::ReflectionPad3d>, 2>("reflection_pad3d", kPadDoc),
-        method<pad<rows::CircularPad2d>, 2>("circular_pad2d", kPadDoc),
-        method<pad<rows::CircularPad3d>, 2>("circular_pad3d", kPadDoc),
-        method<unpool<rows::MaxUnpool2d>, 6>("max_unpool2d", kUnpoolDoc),
-        method<unpool<rows::MaxUnpool3d>, 6>("max_unpool3d", kUnpoolDoc),
-        method<batch_norm, 8>("batch_norm", kBatchNormDoc),
+        TORCH_ACLNN_AVERAGE_POOLINGS(TORCH_ACLNN_AVERAGE_POOLING_METHOD)
+            TORCH_ACLNN_ADAPTIVE_AVERAGE_POOLINGS(TORCH_ACLNN_ADAPTIVE_AVERAGE_POOLING_METHOD)
+                TORCH_ACLNN_PADDINGS(TORCH_ACLNN_PADDING_METHOD) TORCH_ACLNN_MAX_UNPOOLINGS(TORCH_ACLNN_MAX_UNPOOLING_METHOD)
+                    method<batch_norm, 8>("batch_norm",
+                                          "(input, running_mean, running_var, weight, bias, training, momentum, eps) -> normalised input"),
         {"is_offered", is_offered_here, METH_O, "(operator) -> whether the product that is present has its entry point"},
         {},
     };

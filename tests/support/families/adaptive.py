@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from support.cases import Call, FunctionCase, Limits, OperatorCase, PlaneCase, Row, StridesCase, backward, linear_out
 from support.definitions import Axis, Definition, Shape, Term, last, terms_of_axes
 from support.dtypes import Format
-from support.entry_point import EntryPoint, Undocumented, by_product, volumes_of_four_dimensions
+from support.entry_point import EntryPoint, Undocumented, by_pages, volumes_of_four_dimensions
 from support.lazy import numpy as np
 from support.lazy import strategies as st
 from support.lazy import torch
@@ -91,7 +91,6 @@ def bad_arguments(name: str, dims: int) -> dict[str, Any]:
 def entry_point(dims: int) -> EntryPoint:
     size, pooled = (2, 3, *last(dims, 3, 5, 4)), (2, 3, *last(dims, 2, 2, 3))
     good = {"gradOutput": Tensor(pooled), "self": Tensor(size), "out": Tensor(size)}
-    before_a2 = {"FLOAT", "FLOAT16"} if dims == 2 else set()
 
     def large(make: Any) -> dict[str, Any]:
         planes = {"gradOutput": last(dims, 3, 37, 41), "self": last(dims, 5, 64, 65), "out": last(dims, 5, 64, 65)}
@@ -101,7 +100,7 @@ def entry_point(dims: int) -> EntryPoint:
     return EntryPoint(
         f"aclnnAdaptiveAvgPool{dims}dBackward",
         good,
-        dtypes=by_product(before_a2, before_a2, {"FLOAT", "FLOAT16", "BF16"}),
+        dtypes=by_pages(f"adaptive_avg_pool{dims}d"),
         large=large,
         float64_extension=True,
         undocumented={"format ND": in_nd} if dims == 2 else {"four dimensions as NCDHW": volumes_of_four_dimensions(good)},

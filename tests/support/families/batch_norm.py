@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from support.cases import FunctionCase, Limits, OperatorCase, OutCase, Row, StridesCase
 from support.definitions import Shape
-from support.entry_point import EntryPoint, Undocumented, by_product
+from support.entry_point import EntryPoint, Undocumented, by_pages, by_product
 from support.lazy import strategies as st
 from support.lazy import torch
 from support.samples import Draw, draw_dtype, draw_tensor
@@ -58,7 +58,7 @@ def large(make: Any) -> dict[str, Any]:
 ENTRY_POINT = EntryPoint(
     "aclnnBatchNormElemtBackward",
     GOOD,
-    dtypes=by_product(set(), {"FLOAT", "FLOAT16"}, {"FLOAT", "FLOAT16", "BF16"}),
+    dtypes=by_pages("batch_norm_elemt"),
     large=large,
     fixed_dtypes={"counter": by_product(set(), COUNTER, COUNTER)},
     float64_extension=True,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from support.cases import Call, FunctionCase, Limits, OperatorCase, PlaneCase, Row, StridesCase, backward, linear_out
 from support.definitions import Axis, Definition, Shape, Term, last, terms_of_axes
 from support.dtypes import DType, numbers
-from support.entry_point import EntryPoint, Undocumented, by_product
+from support.entry_point import OPERATORS, EntryPoint, Undocumented, by_pages, listed
 from support.lazy import numpy as np
 from support.lazy import strategies as st
 from support.lazy import torch
@@ -65,11 +65,6 @@ def exact_call(
     return arguments, gradient(grad, grad_shape, shape, padding)
 
 
-DTYPES = {"FLOAT16", "FLOAT", "DOUBLE", "COMPLEX64", "COMPLEX128"}
-# What the pages do not list, and torch_npu passes.
-WITHOUT_BF16 = {("replication", 1), ("replication", 2), ("reflection", 2), ("reflection", 3)}
-
-
 def entry_point(family: str, dims: int) -> EntryPoint:
     shape, padding = (2, 3, *last(dims, 2, 4, 3)), (1, 2, 3, 0, 1, 0)[: 2 * dims]
     good = {"gradOutput": Tensor(padded(shape, padding)), "self": Tensor(shape), "padding": padding, "gradInput": Tensor(shape)}
@@ -83,20 +78,18 @@ def entry_point(family: str, dims: int) -> EntryPoint:
         other = (*first, *padding[2:])
         return {"padding": other, "gradOutput": {"shape": padded(shape, other)}}
 
-    undocumented: dict[str, Undocumented] = {}
-    if (family, dims) in WITHOUT_BF16:
+    name, undocumented = f"{family}_pad{dims}d", dict[str, Undocumented]()
+    if "BF16" not in listed(name, "A2"):  # which torch_npu passes
         undocumented["BF16"] = Undocumented(every_tensor(good, dtype=DType.BF16), "gradOutput", "a data type of")
     if family != "circular":
         undocumented["negative padding"] = Undocumented(with_padding(1, -1), "padding", "values of at least 0")
     if family != "reflection":
         as_large = Undocumented(with_padding(1, 3), "padding", "values below self's size of 3")
         undocumented["padding as large as the dimension"] = as_large
-    training = set() if family == "circular" else DTYPES
-    a2 = {"FLOAT16", "FLOAT", "BF16"} if family == "circular" else DTYPES | {"BF16"}
     return EntryPoint(
         f"aclnn{family.title()}Pad{dims}dBackward",
         good,
-        dtypes=by_product(training if dims < 3 else set(), training, a2, on_untold=family != "circular"),
+        dtypes=by_pages(name, {"BF16"}, on_untold=family != "circular"),
         float64_extension=family == "circular",
         large=large,
         undocumented=undocumented,
@@ -229,5 +222,5 @@ def row(family: str, dims: int) -> Row:
     )
 
 
-MEMBERS = (*((family, dims) for family in ("replication", "reflection") for dims in (1, 2, 3)), ("circular", 2), ("circular", 3))
+MEMBERS = tuple((operator.name.partition("_")[0], operator.dims) for operator in OPERATORS if operator.family == "padding")
 ROWS = tuple(row(*member) for member in MEMBERS)

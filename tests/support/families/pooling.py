@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from support.cases import Call, FunctionCase, Limits, OperatorCase, PlaneCase, Row, StridesCase, backward, linear_out
 from support.definitions import Axis, Definition, Shape, Term, last, terms_of_axes
-from support.entry_point import EntryPoint, Undocumented, by_product
+from support.entry_point import EntryPoint, Undocumented, by_pages
 from support.lazy import numpy as np
 from support.lazy import strategies as st
 from support.lazy import torch
@@ -163,7 +163,6 @@ def entry_point(dims: int) -> EntryPoint:
         "divisorOverride": 0,
     }
     good |= {"cubeMathType": 1, "gradInput": Tensor(size)} if dims == 2 else {"output": Tensor(size)}
-    before_a2 = {"FLOAT", "FLOAT16"} if dims == 2 else set()
 
     def large(make: Any) -> dict[str, Any]:
         tensors = {name: make.floats(2, 8, *last(dims, 5, 64, 65)) for name, value in good.items() if isinstance(value, Tensor)}
@@ -172,7 +171,7 @@ def entry_point(dims: int) -> EntryPoint:
     return EntryPoint(
         f"aclnnAvgPool{dims}dBackward",
         good,
-        dtypes=by_product(before_a2, before_a2, {"FLOAT", "FLOAT16", "BF16"}),
+        dtypes=by_pages(f"avg_pool{dims}d"),
         large=large,
         scalar_types={"cubeMathType": c_int8},
         float64_extension=True,
