@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from torch_aclnn.host import libdir
-from torch_aclnn.loading import cann
+from torch_aclnn.loading import cann, links
 
 from support.subprocesses import output_of, run_python
 
@@ -59,6 +59,36 @@ def test_libraries_that_the_loader_would_find_suggest_cann(tmp_path):
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "ld.so.cache").write_bytes(b"libacl.so\0/opt/libascendcl.so\0")
     assert cann.evidence(tmp_path, {}) == [f"libascendcl.so in {tmp_path}/etc/ld.so.cache"]
+
+
+ANSWERS = "import torch_aclnn; print(torch_aclnn.host.is_active())"
+
+
+def test_links_put_the_engine_where_programs_look_for_cann(tmp_path):
+    """In the home folder, which counts as /usr/local/Ascend does."""
+    installation, toolkit = tmp_path / "Ascend", tmp_path / "Ascend" / "ascend-toolkit" / "latest"
+
+    def run(command: str) -> str:
+        return output_of("", launcher=(COMMAND, command, str(installation)))
+
+    linked = run("link").split()
+    assert str(toolkit) in linked
+    assert (toolkit / "include" / "acl" / "acl.h").exists()
+    ctypes.CDLL(str(installation / "driver" / "lib64" / "driver" / "libascend_hal.so"))
+    sourced = without_cann(HOME=str(tmp_path), ASCEND_HOME_PATH=str(toolkit), LD_LIBRARY_PATH=str(toolkit / "lib64"))
+    assert output_of(ANSWERS, **sourced) == "True"
+    assert run("unlink").split() == linked
+    assert not installation.exists()
+    assert output_of(ANSWERS, **without_cann(HOME=str(tmp_path))) == "True"
+
+
+def test_links_leave_an_installed_cann_alone(tmp_path):
+    (tmp_path / "cann-8.5.0").mkdir()
+    (tmp_path / "cann").symlink_to("cann-8.5.0")
+    with pytest.raises(FileExistsError, match="cann is there already"):
+        links.add(tmp_path)
+    assert links.remove(tmp_path) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cann", "cann-8.5.0"]
 
 
 def test_the_engine_on_the_path_of_the_loader_counts_if_it_comes_first(tmp_path):

@@ -17,6 +17,8 @@ from torch_aclnn.command.info import command as info
 from torch_aclnn.command.installation import own_version
 from torch_aclnn.command.parser import USAGE_ERROR, Parser
 from torch_aclnn.command.trace import command as trace
+from torch_aclnn.loading import links
+from torch_aclnn.loading.links import INSTALLATION
 
 _OPERATORS = [operator.name for operator in OPERATORS]
 
@@ -73,10 +75,29 @@ examples:
 """
 
 
+_LINK = f"""\
+Put links to the engine where programs look for an installed CANN by its path:
+into DIRECTORY, {INSTALLATION} by default. Nothing that is there is replaced,
+but for such links. `torch-aclnn unlink` removes them. What chooses between CANN
+and the engine does not take them for a CANN.
+
+example:
+  sudo "$(which torch-aclnn)" link
+"""
+
+
 def _env(_: argparse.Namespace) -> int:
     # As bytes: a path is not always text.
     sys.stdout.flush()
     sys.stdout.buffer.write(os.fsencode("\n".join(locations.shell_commands()) + "\n"))
+    return 0
+
+
+def _link(arguments: argparse.Namespace) -> int:
+    try:
+        print("\n".join(map(str, arguments.change(arguments.directory.absolute()))))
+    except OSError as error:
+        raise SystemExit(f"torch-aclnn {arguments.command}: {error}") from None
     return 0
 
 
@@ -111,6 +132,16 @@ def _parser() -> Parser:
 
     env = commands.add_parser("env", help="print shell commands that let programs find the engine", description=_ENV)
     env.set_defaults(action=_env)
+
+    for name, change, help in (
+        ("link", links.add, "put the engine where programs look for CANN by its path"),
+        ("unlink", links.remove, "undo that"),
+    ):
+        linking = commands.add_parser(name, help=help, description=_LINK)
+        linking.add_argument(
+            "directory", nargs="?", type=Path, default=INSTALLATION, metavar="DIRECTORY", help="the folder of an installation"
+        )
+        linking.set_defaults(action=_link, change=change)
 
     config = commands.add_parser("config", help="print where headers, libraries and programs are", description=_CONFIG)
     for option, help in locations.OPTIONS.items():

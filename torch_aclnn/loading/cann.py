@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
+from torch_aclnn.loading.links import is_of_engine
 from torch_aclnn.loading.paths import libdir, toolkit
 
 # The libraries that libtorch_npu.so is linked against, in an order in which each finds those it needs.
@@ -52,13 +53,20 @@ def evidence(root: Path = Path("/"), environment: Mapping[str, str] = os.environ
         environment: the environment variables; the path in ``HOME`` is used as it is, not below ``root``.
 
     """
-    found = [f"{name}={environment[name]}" for name in _HOME_VARIABLES if environment.get(name, "") not in ("", str(toolkit()))]
+    homes = {name: environment[name] for name in _HOME_VARIABLES if environment.get(name)}
+    found = [f"{name}={home}" for name, home in homes.items() if not _is_same(Path(home), toolkit())]
     found += [str(path) for pattern in _DEVICE_NODES for path in sorted(root.glob(pattern))]
     places = [root / "usr" / "local" / "Ascend"]
     if environment.get("HOME"):
         places.append(Path(environment["HOME"]) / "Ascend")
-    found += [str(path) for place in places for pattern in _INSTALLATIONS for path in sorted(place.glob(pattern))]
+    installed = [path for place in places for pattern in _INSTALLATIONS for path in sorted(place.glob(pattern))]
+    found += [str(path) for path in installed if not is_of_engine(path)]
     return found + _found_by_loader(root, environment)
+
+
+def _is_same(path: Path, directory: Path) -> bool:
+    # One of the two may be a link.
+    return path.resolve() == directory.resolve()
 
 
 def _found_by_loader(root: Path, environment: Mapping[str, str]) -> list[str]:
@@ -72,14 +80,14 @@ def _found_by_loader(root: Path, environment: Mapping[str, str]) -> list[str]:
 def search_directories(environment: Mapping[str, str] = os.environ) -> list[Path]:
     """Return the directories of ``LD_LIBRARY_PATH`` without the engine's own."""
     directories = [Path(path) for path in environment.get("LD_LIBRARY_PATH", "").split(os.pathsep) if path]
-    return [path for path in directories if path != libdir()]
+    return [path for path in directories if not _is_same(path, libdir())]
 
 
 def engine_comes_first(environment: Mapping[str, str] = os.environ) -> bool:
     """Return whether the loader's path has the engine before any CANN, as ``torch-aclnn run`` and ``env`` leave it."""
     for path in environment.get("LD_LIBRARY_PATH", "").split(os.pathsep):
         if path and (Path(path) / RUNTIME_LIBRARIES[0]).exists():
-            return Path(path) == libdir()
+            return _is_same(Path(path), libdir())
     return False
 
 
