@@ -211,6 +211,16 @@ def test_prompt_and_increment():
     close(got[1], attend(q[1, :, :1], k[1, :, :6], v[1, :, :6], 0.5, mask[1, :6])[0], torch.half)
 
 
+def test_lengths_of_queries_with_one_position_mean_nothing():
+    """Programs pass the lengths of the keys there."""
+    import torch_npu
+
+    q, k, v = heads(1, 2, 1, 8, dtype=torch.half), heads(1, 2, 30, 8, dtype=torch.half), heads(1, 2, 30, 8, dtype=torch.half)
+    options = {"num_heads": 2, "input_layout": "BNSD", "scale": 0.5, "actual_seq_lengths": [29], "actual_seq_lengths_kv": [29]}
+    got = torch_npu.npu_fused_infer_attention_score(*there(q, k, v), **options)[0]
+    close(got[0], attend(q[0], k[0, :, :29], v[0, :, :29], 0.5)[0], torch.half)
+
+
 @refused_at_once
 def test_what_does_not_fit_is_refused():
     import torch_npu

@@ -1,9 +1,12 @@
 """optimiser.cpp, and whole optimisers: a few steps on the NPU give what they give on the CPU."""
 
+import ctypes
+
 import pytest
 import torch
 
 from cases import DEVICE
+from direct import call
 
 OPTIMISERS = {
     "sgd": (torch.optim.SGD, {"lr": 0.1}),
@@ -49,6 +52,20 @@ def test_fused_optimiser(name):
     make, options = OPTIMISERS[name]
     got = train(DEVICE, make, fused=True, **options)
     torch.testing.assert_close(got, train("cpu", make, foreach=False, **options), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("types", [(torch.float32, torch.bfloat16), (torch.bfloat16, torch.float32)], ids=str)
+def test_gradient_of_another_type_than_the_parameter(types):
+    """As aclnnApplyAdamWV2 takes them; the moments are of FLOAT."""
+    generator = torch.Generator().manual_seed(0)
+    values, grad = (torch.randn(4, 3, generator=generator).to(dtype) for dtype in types)
+    there = [t.to(DEVICE) for t in (values, torch.zeros(4, 3), torch.zeros(4, 3))]
+    step, numbers = torch.zeros(1, device=DEVICE), [ctypes.c_float(x) for x in (0.1, 0.9, 0.999, 0.1, 1e-8)]
+    call("aclnnApplyAdamWV2", *there, None, grad.to(DEVICE), step, *numbers, False, False)
+    # One step from no moments: the direction is the gradient's sign.
+    exact = values.double() * (1 - 0.1 * 0.1) - 0.1 * grad.double() / (grad.double().abs() + 1e-8)
+    torch.testing.assert_close(there[0].cpu().double(), exact, rtol=1e-2 if values.dtype == torch.bfloat16 else 1e-5, atol=1e-5)
+    torch.testing.assert_close(there[1].cpu().double(), grad.double() * 0.1, rtol=1e-5, atol=1e-7)
 
 
 def test_zero_grad():

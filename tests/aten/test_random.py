@@ -79,7 +79,13 @@ def test_bernoulli(dtype):
     x = torch.bernoulli(probabilities.to(DEVICE)).cpu()
     assert x.dtype == dtype and set(x.unique().tolist()) == {0, 1}
     torch.testing.assert_close(x.double().mean(0), probabilities[0].double(), rtol=0, atol=0.02)
-    assert abs(torch.empty(N, dtype=dtype, device=DEVICE).bernoulli_(0.3).cpu().double().mean() - 0.3) < 0.02
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, torch.bool, torch.uint8, torch.int8, torch.int64], ids=str)
+def test_bernoulli_in_place(dtype):
+    for probability in (0.3, torch.tensor(0.3, device=DEVICE)):
+        x = torch.empty(N, dtype=dtype, device=DEVICE).bernoulli_(probability).cpu()
+        assert set(x.long().unique().tolist()) == {0, 1} and abs(x.double().mean() - 0.3) < 0.02
 
 
 @pytest.mark.parametrize("n", [0, 1, 1000])

@@ -1,5 +1,6 @@
 """A program in C that destroys a handle between the phases of each operator; the calls in it are generated from the operators' table."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -30,15 +31,30 @@ def c_call(entry_point):
 
 
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory):
-    """Compile the program, run it and return its lines."""
+def run(tmp_path_factory):
+    """Compile the program; return what runs it and returns its lines."""
     directory = tmp_path_factory.mktemp("destroyed_handles")
     headers = sorted(path.name for path in (includedir() / "aclnnop").glob("*.h"))
     (directory / "headers.h").write_text("".join(f'#include "aclnnop/{header}"\n' for header in headers))
     (directory / "calls.h").write_text("".join(map(c_call, ENTRY_POINTS.values())))
     source = Path(__file__).with_name("destroyed_handles.c")
     program = c_program(source, directory / "destroyed_handles", [f"-I{directory}"])
-    return subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
+
+    def run(**environment):
+        ended = subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=60, env={**os.environ, **environment})
+        return ended.stdout.splitlines()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def printed(run):
+    return run()
+
+
+@of_a2_and_a3
+def test_handles_are_kept_on_request(run):
+    assert run(TORCH_ACLNN_HOST_KEEP_HANDLES="1") == [f"{name} 0 " for name in ENTRY_POINTS]
 
 
 @pytest.mark.parametrize("name", ENTRY_POINTS)

@@ -47,6 +47,8 @@ MALFORMED = {
         f"TORCH_ACLNN_HOST_{name}": NOT_0_OR_1
         for name in (
             "FLOAT64",
+            "HF32",
+            "KEEP_HANDLES",
             "STRICT",
             "WORKSPACE",
             "LEAKS",

@@ -1,6 +1,9 @@
 // Gradient scaling for mixed precision, and fused optimisers.
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 
@@ -32,9 +35,17 @@ ATEN_CHECKED_ENTRY(aclnnApplyAdamWV2, ANY, require_maxima(amsgrad, maxGradNorm),
                    (In, grad, shaped_like(varRef)), (In, step, elements(1)), (Float, lr), (Float, beta1), (Float, beta2),
                    (Float, weightDecay), (Float, eps), (Bool, amsgrad), (Bool, maximize)) {
     const at::Tensor this_step = step.to(at::kFloat).reshape({}) + 1;
-    std::vector<at::Tensor> maxima;
-    if (amsgrad) maxima.push_back(*maxGradNorm);
-    at::_fused_adamw_({varRef}, {grad}, {mRef}, {vRef}, maxima, {this_step}, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize);
+    std::vector<at::Tensor> updated{varRef, mRef, vRef};
+    if (amsgrad) updated.push_back(*maxGradNorm);
+    // ATen's kernel has one data type for all. What differs is computed in FLOAT, and what is FLOAT already stays where it is.
+    const bool mixed =
+        std::any_of(updated.begin(), updated.end(), [&](const at::Tensor& t) { return t.scalar_type() != grad.scalar_type(); });
+    const auto computed = [&](const at::Tensor& tensor) { return mixed ? tensor.to(at::kFloat) : tensor; };
+    std::vector<at::Tensor> results;
+    for (const at::Tensor& tensor : updated) results.push_back(computed(tensor));
+    at::_fused_adamw_({results[0]}, {computed(grad)}, {results[1]}, {results[2]}, at::TensorList(results).slice(3), {this_step}, lr, beta1,
+                      beta2, weightDecay, eps, amsgrad, maximize);
+    for (size_t i = 0; i < updated.size(); ++i) updated[i].copy_(results[i]);
 }
 
 // Without momentum there are no buffers.

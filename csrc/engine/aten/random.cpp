@@ -87,13 +87,13 @@ ATEN_ENTRY(aclnnInplaceRandom, ANY, (InOut, selfRef), (Int, from), (Int, to), (I
     fill_random(selfRef, from, to, {uint64_t(seed), uint64_t(offset)});
 }
 
-ATEN_ENTRY(aclnnInplaceBernoulli, FLOATING | DOUBLE | COMPLEX, (InOut, selfRef), (Scalar, prob), (Int, seed), (Int, offset)) {
+ATEN_ENTRY(aclnnInplaceBernoulli, REAL | BOOL, (InOut, selfRef), (Scalar, prob), (Int, seed), (Int, offset)) {
     const PhiloxStream stream(seed, offset);
     const double p = prob.toDouble();
     selfRef.copy_(drawn<bool>(selfRef.sizes(), [&](int64_t i) { return stream.uniform(i) < p; }));
 }
-ATEN_ENTRY(aclnnInplaceBernoulliTensor, FLOATING | DOUBLE | COMPLEX, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"prob", prob}})),
-           (In, prob), (Int, seed), (Int, offset)) {
+ATEN_ENTRY(aclnnInplaceBernoulliTensor, REAL | BOOL, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"prob", prob}})), (In, prob),
+           (Int, seed), (Int, offset)) {
     const PhiloxStream stream(seed, offset);
     selfRef.copy_(drawn<double>(selfRef.sizes(), [&](int64_t i) { return stream.uniform(i); }) < prob.to(at::kDouble));
 }

@@ -34,9 +34,9 @@ void require_handle(const char* name, const Handle* handle) {
 }
 
 // The rules that hold for every tensor: no negative dimension, a number of elements that can be counted, and a view that lies within its
-// storage, which may be declared from the view's offset on unless TORCH_ACLNN_HOST_STRICT is set, and within one allocation of device
-// memory.
-TORCH_ACLNN_HOST_API void require_device_view(const Named& tensor);
+// storage, and within one allocation of device memory. Unless TORCH_ACLNN_HOST_STRICT is set, the storage may be declared from the view's
+// offset on, and says nothing of a tensor that is written.
+TORCH_ACLNN_HOST_API void require_device_view(const Named& tensor, bool is_written = false);
 
 // From the first element to the end of the last, in bytes, for a tensor that has elements and has been checked.
 size_t view_bytes(const aclTensor& tensor);

@@ -8,6 +8,7 @@
 
 #include "aclnn/aclnn_base.h"
 #include "engine/opapi/checks.h"
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/memory/memory_use.h"
@@ -109,7 +110,7 @@ void keep_memory(const aclOpExecutor& executor, std::deque<MemoryUse>& uses) {
     require_workspace_memory(executor);
     tensors([&](const char* name, const aclTensor& tensor) {
         try {
-            require_device_view({name, &tensor});
+            require_device_view({name, &tensor}, true);
         } catch (const Error& error) {
             throw Error(ACL_ERROR_RT_AICORE_EXCEPTION, std::string(error.what()) + ", because it was freed after the launch");
         }
@@ -176,7 +177,9 @@ using namespace torch_aclnn::host;
 aclOpExecutor::aclOpExecutor(const char* entry_point, Compute compute)
     : entry_point(entry_point), compute(std::move(compute)), memory_version(device_memory_version()) {}
 
-aclOpExecutor::~aclOpExecutor() = default;
+aclOpExecutor::~aclOpExecutor() {
+    release_arguments();
+}
 
 void aclOpExecutor::watch(const char* name, aclTensorList* list) {
     watch_members<aclTensor>(*this, name, list);
@@ -194,6 +197,12 @@ void aclOpExecutor::hold_arguments() {
     if (holds_arguments) return;
     for (const auto& handle : watched) handle.hold();
     holds_arguments = true;
+}
+
+void aclOpExecutor::release_arguments() noexcept {
+    if (holds_arguments)
+        for (const auto& handle : watched) handle.drop();
+    holds_arguments = false;
 }
 
 std::vector<MemoryAccess> aclOpExecutor::accesses() const {
@@ -229,9 +238,7 @@ void aclOpExecutor::run() {
 }
 
 void aclOpExecutor::finish() noexcept {
-    if (holds_arguments)
-        for (const auto& handle : watched) handle.drop();
-    holds_arguments = false;
+    if (!repeatable || !config().keep_handles) release_arguments();
     if (repeatable)
         drop(this);
     else

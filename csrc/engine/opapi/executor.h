@@ -35,6 +35,7 @@ class WatchedHandle {
           slots_(slots_of<Handle>()),
           generation_(slots_.generation(handle)),
           is_written_(!std::is_const_v<Argument>),
+          data_(data_of(handle)),
           drop_([](const void* held) { torch_aclnn::host::drop(static_cast<const Handle*>(held)); }) {}
 
     const char* name() const { return name_; }
@@ -44,11 +45,15 @@ class WatchedHandle {
     // Between the two the program may destroy the handle, and what is behind it stays.
     void hold() const { slots_.hold(handle_); }
     void drop() const { drop_(handle_); }
+    // A tensor that has another data address than in phase 1.
+    bool was_moved() const { return tensor() != nullptr && tensor()->data != data_; }
     // The handle as a tensor, or as a scalar, or null if it is of another kind.
     const aclTensor* tensor() const { return as<aclTensor>(); }
     const aclScalar* scalar() const { return as<aclScalar>(); }
 
    private:
+    static const void* data_of(const aclTensor* tensor) { return tensor->data; }
+    static const void* data_of(const void*) { return nullptr; }
     template <class Handle>
     const Handle* as() const {
         return &slots_ == &slots_of<Handle>() ? static_cast<const Handle*>(handle_) : nullptr;
@@ -60,6 +65,7 @@ class WatchedHandle {
     SlotPool& slots_;
     uint32_t generation_;
     bool is_written_;
+    const void* data_;
     void (*drop_)(const void*);
 };
 
@@ -98,6 +104,7 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     void keep() override;
     // For work that is done after phase 2 has returned, when the program may destroy the handles.
     void hold_arguments();
+    void release_arguments() noexcept;
 
     const char* entry_point;
     torch_aclnn::host::EntryPoint* counted = nullptr;         // phase 2's, which counts the run

@@ -105,3 +105,19 @@ aclnnStatus aclGetTensorListSize(const aclTensorList* tensorList, uint64_t* size
 aclnnStatus aclGetScalarListSize(const aclScalarList* scalarList, uint64_t* size) {
     return get_list_size(__func__, "scalarList", scalarList, size);
 }
+
+aclnnStatus aclGetRawTensorAddr(const aclTensor* tensor, void** addr) {
+    return get_value(__func__, Parameter<const aclTensor>{"tensor", tensor}, Parameter<void*>{"addr", addr},
+                     [](const aclTensor& handle) { return handle.data; });
+}
+
+aclnnStatus aclSetRawTensorAddr(aclTensor* tensor, void* addr) {
+    return guarded(
+        __func__,
+        [&] {
+            require_handle("tensor", tensor);
+            require_not_null("addr", addr);
+            tensor->data = addr;
+        },
+        kAclnnCodes);
+}

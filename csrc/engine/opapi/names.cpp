@@ -10,25 +10,39 @@ std::string to_string(const Dims& dims) {
 }
 
 std::string to_string(aclDataType dtype) {
+#define NAME(type) \
+    case ACL_##type: return #type;
     switch (dtype) {
-        case ACL_FLOAT: return "FLOAT";
-        case ACL_FLOAT16: return "FLOAT16";
-        case ACL_INT8: return "INT8";
-        case ACL_INT32: return "INT32";
-        case ACL_UINT8: return "UINT8";
-        case ACL_INT16: return "INT16";
-        case ACL_UINT16: return "UINT16";
-        case ACL_UINT32: return "UINT32";
-        case ACL_INT64: return "INT64";
-        case ACL_UINT64: return "UINT64";
-        case ACL_DOUBLE: return "DOUBLE";
-        case ACL_BOOL: return "BOOL";
-        case ACL_COMPLEX64: return "COMPLEX64";
-        case ACL_COMPLEX128: return "COMPLEX128";
-        case ACL_BF16: return "BF16";
-        case ACL_INT4: return "INT4";
+        NAME(FLOAT)
+        NAME(FLOAT16)
+        NAME(INT8)
+        NAME(INT32)
+        NAME(UINT8)
+        NAME(INT16)
+        NAME(UINT16)
+        NAME(UINT32)
+        NAME(INT64)
+        NAME(UINT64)
+        NAME(DOUBLE)
+        NAME(BOOL)
+        NAME(STRING)
+        NAME(COMPLEX64)
+        NAME(COMPLEX128)
+        NAME(BF16)
+        NAME(INT4)
+        NAME(UINT1)
+        NAME(COMPLEX32)
+        NAME(HIFLOAT8)
+        NAME(FLOAT8_E5M2)
+        NAME(FLOAT8_E4M3FN)
+        NAME(FLOAT8_E8M0)
+        NAME(FLOAT6_E3M2)
+        NAME(FLOAT6_E2M3)
+        NAME(FLOAT4_E2M1)
+        NAME(FLOAT4_E1M2)
         default: return "aclDataType(" + std::to_string(static_cast<int>(dtype)) + ")";
     }
+#undef NAME
 }
 
 std::string to_string(aclFormat format) {

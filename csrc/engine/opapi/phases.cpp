@@ -7,6 +7,7 @@
 #include "engine/opapi/executor_cache.h"
 #include "engine/runtime/call/traced.h"
 #include "engine/runtime/config/config.h"
+#include "engine/runtime/device/device.h"
 #include "engine/runtime/device/process.h"
 #include "engine/runtime/fault/injection.h"
 
@@ -34,15 +35,24 @@ void require_workspace(const aclOpExecutor& executor, const void* workspace, uin
                memory ? std::to_string(memory->reach) + " bytes to the end of the allocation" : describe_missing_memory(workspace));
 }
 
-// What phase 1 was given must still be there: the handles, and the memory if any has been freed since.
-void require_arguments(const aclOpExecutor& executor) {
-    for (const WatchedHandle& handle : executor.watched)
-        if (executor.cached == nullptr && !handle.is_live())
+void require_handles(const aclOpExecutor& executor) {
+    const bool reads_addresses = executor.input_count + executor.output_count > 0;  // in phase 2
+    for (const WatchedHandle& handle : executor.watched) {
+        if (!config().keep_handles && !handle.is_live())
             refuse(handle.name(), "the " + std::string(handle.kind()) + " of phase 1 until phase 2 has been called",
                    "one that was destroyed between the phases");
+        if (!handle.was_moved()) continue;
+        if (!reads_addresses) refuse(handle.name(), "the data address of phase 1", "another, which aclSetRawTensorAddr gave it");
+        require_device_view({handle.name(), handle.tensor()}, handle.is_written());
+    }
+}
+
+// What phase 1 was given must still be there: the handles, and the memory if any has been freed since.
+void require_arguments(const aclOpExecutor& executor) {
+    if (executor.cached == nullptr) require_handles(executor);
     if (executor.memory_version == device_memory_version()) return;
     for (const WatchedHandle& handle : executor.watched)
-        if (const aclTensor* tensor = handle.tensor()) require_device_view({handle.name(), tensor});
+        if (const aclTensor* tensor = handle.tensor()) require_device_view({handle.name(), tensor}, handle.is_written());
 }
 
 void require_one_device(const aclOpExecutor& executor) {
@@ -124,7 +134,8 @@ void begin_phase1(const uint64_t* workspace_size, aclOpExecutor* const* executor
 }
 
 uint64_t end_phase1(std::unique_ptr<aclOpExecutor> made, uint64_t* workspace_size, aclOpExecutor** executor) {
-    if (config().device_count > 1) require_one_device(*made);
+    if (device_count() > 1) require_one_device(*made);
+    if (config().keep_handles) made->hold_arguments();
     phase1_may_fail(made->entry_point);
     const uint64_t number = tracing() ? next_trace_number() : 0;
     made->trace_number = number;

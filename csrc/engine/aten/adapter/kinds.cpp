@@ -68,17 +68,24 @@ std::string dtype_name(at::ScalarType type) {
     return found == std::end(kTypes) ? c10::toString(type) : to_string(found->first);
 }
 
-at::Tensor read_tensor(const char* name, const aclTensor* handle) {
+static at::Tensor read_view(const char* name, const aclTensor* handle, bool is_written) {
     const aclTensor& tensor = required(name, handle);
     require_general_shape(name, tensor.sizes);
     if (!is_public(tensor.format)) refuse(name, "a public format", to_string(tensor.format));
-    require_device_view({name, handle});
+    require_device_view({name, handle}, is_written);
     const auto options = at::TensorOptions(scalar_type(name, tensor.dtype));
     const at::IntArrayRef sizes(tensor.sizes.begin(), tensor.sizes.end()), strides(tensor.strides.begin(), tensor.strides.end());
     at::Tensor view = at::from_blob(host_view(tensor.first_element()), sizes, strides, options);
     // A function of ATen that would give a result another shape fails, and leaves the memory behind the view alone.
     view.unsafeGetTensorImpl()->set_allow_tensor_metadata_change(false);
     return view;
+}
+
+at::Tensor read_tensor(const char* name, const aclTensor* handle) {
+    return read_view(name, handle, false);
+}
+at::Tensor read_output(const char* name, aclTensor* handle) {
+    return read_view(name, handle, true);
 }
 
 void PackedOutput::pack(const at::Tensor& result) const {

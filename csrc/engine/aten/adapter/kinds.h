@@ -19,6 +19,7 @@ namespace torch_aclnn::host::aten {
 at::ScalarType scalar_type(const char* name, aclDataType dtype);
 std::string dtype_name(at::ScalarType type);  // "FLOAT", as the documents have it
 at::Tensor read_tensor(const char* name, const aclTensor* handle);
+at::Tensor read_output(const char* name, aclTensor* handle);
 at::Scalar read_scalar(const char* name, const aclScalar* handle);
 const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handle);
 const std::vector<int64_t>& read_shape(const char* name, const aclIntArray* handle);  // a tensor's shape
@@ -76,10 +77,10 @@ struct PlainKind {
 namespace kind {
 
 using In = Kind<const aclTensor*, at::Tensor, const at::Tensor&, read_tensor>;
-using Out = Kind<aclTensor*, at::Tensor, at::Tensor&, read_tensor>;
+using Out = Kind<aclTensor*, at::Tensor, at::Tensor&, read_output>;
 struct InOut : Out {};  // is read and then written
 using OptIn = OptionalKind<const aclTensor*, at::Tensor, read_tensor>;
-using OptOut = OptionalKind<aclTensor*, at::Tensor, read_tensor>;
+using OptOut = OptionalKind<aclTensor*, at::Tensor, read_output>;
 using Packed = Kind<aclTensor*, PackedOutput, const PackedOutput&, read_packed>;
 using Scalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_scalar>;
 using OptScalar = OptionalKind<const aclScalar*, at::Scalar, read_scalar>;

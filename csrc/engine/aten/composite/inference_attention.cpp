@@ -40,6 +40,12 @@ int64_t positions(const at::Tensor& tensor, std::string_view layout) {
     return tensor.size(layout == "BNSD" ? 2 : 1);
 }
 
+// Those of the queries. With one position in each query they mean nothing: programs pass the lengths of the keys there.
+const std::optional<std::vector<int64_t>>& query_lengths(const InferenceAttention& a) {
+    static const std::optional<std::vector<int64_t>> none;
+    return !a.is_packed() && positions(a.query, a.query_layout()) == 1 ? none : a.query_lengths;
+}
+
 // The length of the i-th sequence; a single length applies to all.
 int64_t length_of(const std::vector<int64_t>& lengths, int64_t i) {
     return lengths.size() == 1 ? lengths[0] : lengths.at(i);
@@ -204,7 +210,7 @@ void require_inference_attention(const InferenceAttention& a) {
     const int64_t batch = batch_size(a);
     if (a.keys.size() > 1 && static_cast<int64_t>(a.keys.size()) != batch)
         refuse("key", c10::str("1 tensor or ", batch), std::to_string(a.keys.size()));
-    require_lengths("actualSeqLengths", a.query_lengths, a.is_packed(), batch, positions(a.query, a.query_layout()));
+    require_lengths("actualSeqLengths", query_lengths(a), a.is_packed(), batch, positions(a.query, a.query_layout()));
     if (given(a.query_rope) != given(a.key_rope))
         refuse("keyRope", "a tensor if and only if there is queryRope", given(a.key_rope) ? "one" : "none");
     if (!given(a.pages)) {
@@ -228,7 +234,7 @@ void infer_attention(const InferenceAttention& a, at::Tensor& out, const std::op
     if (lse) lse->zero_();
     for (int64_t i = 0; i < batch_size(a); i++) {
         const int64_t columns = given(a.pages) ? 0 : positions(a.keys[a.keys.size() > 1 ? i : 0], a.query_layout());
-        const Place query = place_of(a.query_lengths, a.is_packed(), i, rows), key = place_of(a.key_lengths, packed_keys, i, columns);
+        const Place query = place_of(query_lengths(a), a.is_packed(), i, rows), key = place_of(a.key_lengths, packed_keys, i, columns);
         if (query.length == 0 || key.length == 0) continue;
         const Attended attended = attend(a, query, key);
         at::Tensor place = sequence(out, a.out_layout(), a.heads, query);

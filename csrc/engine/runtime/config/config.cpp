@@ -108,28 +108,6 @@ void read_device_count(Settings& settings) {
     read_count(settings, "TORCH_ACLNN_HOST_DEVICES", kMaxDevices, count);
 }
 
-// Ascending numbers with commas between them; documented: what is anything else ends the list. Only how many there are makes a difference,
-// because a process numbers those that it sees from 0. The machine has all that are named unless TORCH_ACLNN_HOST_DEVICES says how many it
-// has.
-void read_visible_devices(Settings& settings) {
-    constexpr const char* kName = "ASCEND_RT_VISIBLE_DEVICES";
-    const char* const value = variable(kName);
-    if (value == nullptr) return;
-    const long existing = variable("TORCH_ACLNN_HOST_DEVICES") != nullptr ? settings.config.device_count : kMaxDevices;
-    int visible = 0;
-    long previous = -1;
-    for (const char* next = value; std::isdigit(static_cast<unsigned char>(*next)); ++next) {
-        char* end = nullptr;
-        const long device = std::strtol(next, &end, 10);
-        if (device <= previous || device >= existing) break;
-        ++visible;
-        previous = device;
-        if (*(next = end) != ',') break;
-    }
-    if (visible == 0) return settings.reject(kName, text("ascending numbers in 0..", existing - 1, " with commas between them"), value);
-    settings.config.device_count = visible;
-}
-
 void read_memory(Settings& settings) {
     const char* value = variable("TORCH_ACLNN_HOST_MEMORY");
     size_t bytes = 0;
@@ -192,14 +170,15 @@ Settings* read_environment() {
     settings->config.thread_count = default_thread_count();
     read_soc(*settings);
     read_device_count(*settings);
-    read_visible_devices(*settings);
     read_memory(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMaxThreads, settings->config.thread_count);
     check_choice_of_kernels(*settings, kernels::kIsaVariable, kernels::kIsaNames);
     check_choice_of_kernels(*settings, kernels::kLoopVariable, kernels::kLoopNames);
     read_switch(*settings, "TORCH_ACLNN_HOST_FLOAT64", settings->config.allow_float64);
+    read_switch(*settings, "TORCH_ACLNN_HOST_HF32", settings->config.hf32);
     read_switch(*settings, "TORCH_ACLNN_HOST_STRICT", settings->config.strict);
     read_switch(*settings, "TORCH_ACLNN_HOST_WORKSPACE", settings->config.use_workspace);
+    read_switch(*settings, "TORCH_ACLNN_HOST_KEEP_HANDLES", settings->config.keep_handles);
     read_switch(*settings, "TORCH_ACLNN_HOST_LEAKS", settings->config.list_leaks);
     read_switch(*settings, "TORCH_ACLNN_HOST_CHECK_COLLECTIVES", settings->config.compare_ranks);
     read_switch(*settings, "TORCH_ACLNN_HOST_ASYNC", settings->config.asynchronous);
@@ -224,6 +203,27 @@ const Settings& settings() {
 
 const Config& config() {
     return settings().config;
+}
+
+// Ascending numbers with commas between them; documented: what is anything else ends the list. Numbers that do not ascend leave none, as
+// torch_npu's tests have it. Only how many there are makes a difference, because a process numbers those that it sees from 0. The machine
+// has all that are named unless TORCH_ACLNN_HOST_DEVICES says how many it has.
+int visible_device_count() {
+    const char* const value = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
+    if (value == nullptr) return config().device_count;
+    const long existing = variable("TORCH_ACLNN_HOST_DEVICES") != nullptr ? config().device_count : kMaxDevices;
+    int visible = 0;
+    long previous = -1;
+    for (const char* next = value; std::isdigit(static_cast<unsigned char>(*next)); ++next) {
+        char* end = nullptr;
+        const long device = std::strtol(next, &end, 10);
+        if (device >= existing) break;
+        if (device <= previous) return 0;
+        ++visible;
+        previous = device;
+        if (*(next = end) != ',') break;
+    }
+    return visible;
 }
 
 void require_valid_config() {

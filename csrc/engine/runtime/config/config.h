@@ -15,13 +15,15 @@ using torch_aclnn::Product;  // for `using namespace torch_aclnn::host`
 struct Config {
     std::string soc_name;                   // TORCH_ACLNN_HOST_SOC
     Product product = Product::a2;          // follows from soc_name
-    int device_count = 1;                   // TORCH_ACLNN_HOST_DEVICES, or LOCAL_WORLD_SIZE
+    int device_count = 1;                   // TORCH_ACLNN_HOST_DEVICES, or LOCAL_WORLD_SIZE: the machine's
     size_t memory_bytes = size_t{8} << 30;  // TORCH_ACLNN_HOST_MEMORY, per device
     int thread_count = 1;                   // TORCH_ACLNN_HOST_THREADS
     bool allow_float64 = false;             // TORCH_ACLNN_HOST_FLOAT64
+    bool hf32 = false;                      // TORCH_ACLNN_HOST_HF32: products round FLOAT as cubeMathType permits
     bool strict = false;                    // TORCH_ACLNN_HOST_STRICT: refuse what the documents do not promise
     bool unspecified = false;               // TORCH_ACLNN_HOST_UNSPECIFIED: what no document promises is given in the least helpful way
     bool use_workspace = false;             // TORCH_ACLNN_HOST_WORKSPACE: entry points ask for a workspace and write over it
+    bool keep_handles = false;              // TORCH_ACLNN_HOST_KEEP_HANDLES: phase 2 needs no handles of phase 1
     bool list_leaks = false;                // TORCH_ACLNN_HOST_LEAKS: aclFinalize lists handles and executors that were not destroyed
     bool compare_ranks = true;              // TORCH_ACLNN_HOST_CHECK_COLLECTIVES: ranks compare what they are about to do
     bool asynchronous = false;              // TORCH_ACLNN_HOST_ASYNC: each stream runs its work on a thread of its own
@@ -33,6 +35,9 @@ struct Config {
     std::string trace;                      // TORCH_ACLNN_HOST_TRACE: a file's path, in which %p is the process, or "stderr"
 };
 TORCH_ACLNN_HOST_API const Config& config();
+
+// How many devices the process sees that asks now: ASCEND_RT_VISIBLE_DEVICES counts from the first use of a device on.
+int visible_device_count();
 
 // 100000 if a setting could not be understood, with the first that was not.
 void require_valid_config();

@@ -26,7 +26,8 @@ namespace {
 const std::vector<std::unique_ptr<Device>>& devices() {
     static const auto* const once = [] {
         auto* all = new std::vector<std::unique_ptr<Device>>;
-        for (int index = 0; index < config().device_count; ++index) all->push_back(std::make_unique<Device>(index));
+        const int count = visible_device_count();
+        for (int index = 0; index < count; ++index) all->push_back(std::make_unique<Device>(index));
         return all;
     }();
     return *once;
@@ -55,6 +56,8 @@ int device_count() {
 }
 
 Device& find_device(const char* parameter, int64_t index) {
+    if (device_count() == 0)
+        refuse(ACL_ERROR_RT_INVALID_DEVICEID, parameter, "a device, of which ASCEND_RT_VISIBLE_DEVICES leaves none", std::to_string(index));
     if (index < 0 || index >= device_count())
         refuse(ACL_ERROR_RT_INVALID_DEVICEID, parameter, text("a device in 0..", device_count() - 1, " (TORCH_ACLNN_HOST_DEVICES)"),
                std::to_string(index));

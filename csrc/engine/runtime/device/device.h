@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "acl/acl.h"
+#include "engine/runtime/visibility.h"
 
 namespace torch_aclnn::host {
 
@@ -36,7 +37,7 @@ class Device {
     aclrtContext primary_context_;
 };
 
-int device_count();
+TORCH_ACLNN_HOST_API int device_count();
 
 // The device of that number; 107001 if there is none.
 Device& find_device(const char* parameter, int64_t index);

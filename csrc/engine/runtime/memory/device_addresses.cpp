@@ -39,7 +39,7 @@ void* at(uintptr_t address) {
 }
 
 size_t wanted_range() {
-    const size_t devices = static_cast<size_t>(device_count());
+    const size_t devices = static_cast<size_t>(std::max(device_count(), 1));
     const size_t budgets = std::min(config().memory_bytes, kMost / devices) * devices;
     const size_t wanted = within_address_limit((config().isolate ? kIsolated : kUsual) + 4 * budgets, 4);
     return std::clamp(round_up(wanted, kHugePage), kLeast, kMost);

@@ -59,7 +59,7 @@ void end_all_streams() {
 // Work on a stream is work of that stream's device: 107000, naming the parameter, if the task would read or write memory of another.
 // (Copies may: they do not come here.)
 void require_memory_of(int device, const Task& task) {
-    if (config().device_count == 1) return;
+    if (device_count() == 1) return;
     for (const MemoryAccess& access : task.accesses()) {
         const auto memory = device_memory_at(access.data, 1);
         if (memory && memory->device >= 0 && memory->device != device)
