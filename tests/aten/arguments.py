@@ -7,7 +7,7 @@ import ctypes
 import math
 import re
 import struct
-from ctypes import c_bool, c_char_p, c_double, c_float, c_int, c_int8, c_int32, c_int64, c_void_p
+from ctypes import c_bool, c_char_p, c_double, c_float, c_int, c_int8, c_int32, c_int64, c_uint64, c_void_p
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +66,8 @@ def number(value: float) -> Scalar:
 KINDS = {
     **dict.fromkeys(("In", "Out", "InOut", "OptIn", "OptOut", "Packed", "AnyFormat", "AnyFormatOut", "MatmulWeight"), Kind(TENSOR)),
     "Position": Kind(c_int64(1)),
+    "Sections": Kind(c_uint64(2), (c_uint64(0),)),
+    "SplitFactor": Kind(c_int32(1), (c_int32(0),)),
     "Number": Kind(Tensor((1,), DType.INT64), (Tensor((2,), DType.INT64), Tensor((1,)))),
     **dict.fromkeys(("Tensors", "OptTensors"), Kind(TensorList((TENSOR,)))),
     **dict.fromkeys(("Packable", "PackableOut"), Kind(BYTES)),
@@ -130,6 +132,8 @@ KINDS = {
     "AttentionLayout": Kind(c_char_p(b"BNSD"), (c_char_p(b"TND"), c_char_p(b""))),
     "PackedLayout": Kind(c_char_p(b"TND"), (c_char_p(b"BNSD"), c_char_p(b""))),
     "SoftmaxLayout": Kind(c_char_p(b"same_as_input"), (c_char_p(b"TND"), c_char_p(b""))),
+    "RingLayout": Kind(c_char_p(b"TND"), (c_char_p(b"BNSD"), c_char_p(b""))),
+    "RingSoftmaxLayout": Kind(c_char_p(b""), (c_char_p(b"BNSD"), c_char_p(b"tnd"))),
     "CommGroup": Kind(c_char_p(COMMUNICATOR), (c_char_p(b"unknown"), c_char_p(b""))),
     "ReduceOp": Kind(c_char_p(b"sum"), (c_char_p(b"max"), c_char_p(b""))),
     **dict.fromkeys(("GatherIndex", "CommTurn"), Kind(c_int64(0), (c_int64(-1), c_int64(1)))),

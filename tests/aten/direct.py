@@ -122,3 +122,12 @@ def call(entry_point, *arguments):
     """Both phases, on NPU tensors, to the end."""
     _launch(entry_point, arguments)
     torch.npu.synchronize()
+
+
+def moved_between_the_phases(entry_point, first, address, *others):
+    """The second phase's code and message, after the first argument got another address."""
+    status, executor, size = _prepare(entry_point, (first, *others))
+    assert status == 0, _message()
+    assert ctypes.CDLL("libopapi.so").aclSetRawTensorAddr(first, address) == 0
+    stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
+    return getattr(ctypes.CDLL("libaclnn_math.so"), entry_point)(None, size, executor, stream), _message()

@@ -63,6 +63,9 @@ _HALF = Tensor((2, 1), DType.INT8)
 _LATENT = {"kv": Tensor((1, 1, 2, 4)), "gamma": Tensor((2,)), "kCacheRef": Tensor((1, 1, 2, 2)), "ckvCacheRef": Tensor((1, 1, 2, 2))}
 _KEY = {"key": Tensor((2, 1, 2)), "keyCacheRef": Tensor((2, 2, 1, 2)), "slotMapping": Tensor((2,))}
 _FACTOR = Tensor((2, 2), DType.FLOAT16)
+_RING = dict.fromkeys(("prevAttnOut", "curAttnOut", "attnOut"), Tensor((2, 1, 2)))
+_RING |= {f"{part}Softmax{name}": Tensor((2, 1, 8)) for part in ("prev", "cur") for name in ("Max", "Sum")}
+_RING |= {f"softmax{name}": Tensor((2, 1, 8)) for name in ("Max", "Sum")}
 _NO_Z_LOSS = {"target": Tensor((2,)), "lseSquareScaleForZloss": ctypes.c_double(0)}
 _CTC = {
     "logProbs": Tensor((2, 1, 2)), "targets": Tensor((1, 2), DType.INT64), "negLogLikelihood": Tensor((1,)), "logAlpha": Tensor((1, 2, 5))
@@ -114,6 +117,18 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnRepeatInterleaveIntWithDim": {"outputSize": ctypes.c_int64(2)},
     "aclnnSlice": {"end": ctypes.c_int64(2), "out": Tensor((2, 1))},
     "aclnnPermute": {"dims": IntArray((1, 0))},
+    "aclnnExpand": {"size": IntArray((2, 2))},
+    "aclnnSliceV2": {"starts": IntArray((0,)), "steps": IntArray((1,))},
+    **{name: {"updates": Tensor((2,))} for name in ("aclnnScatterNd", "aclnnScatterNdUpdate")},
+    "aclnnTransposeBatchMatMul": {
+        **dict.fromkeys(("x1", "x2"), _BATCH),
+        "out": Tensor((2, 1, 2)),
+        "permY": IntArray((1, 0, 2)),
+        **dict.fromkeys(("permX1", "permX2"), IntArray((0, 1, 2))),
+    },
+    "aclnnClippedSwiglu": {"out": Tensor((2, 1))},
+    "aclnnInterleaveRope": dict.fromkeys(("x", "cos", "sin", "out"), Tensor((1, 1, 1, 64))),
+    **{f"aclnnRingAttentionUpdate{version}": _RING for version in ("", "V2")},
     "aclnnGatherV2": {"index": Tensor((2, 2), DType.INT64), "out": Tensor((2, 2, 2))},
     **{f"aclnn{name}IndexFillTensor": {"index": IntArray((0, 1))} for name in ("", "Inplace")},
     **{f"aclnnMaxUnpool{d}d": {"indices": Tensor(TENSOR.shape, DType.INT64)} for d in (2, 3)},

@@ -6,8 +6,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from cases import FLOATS, LAYOUTS, randn, rows, table
+from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table
 from direct import call
+from support.subprocesses import output_of
 
 
 def product(name, function, *inputs, **options):
@@ -116,3 +117,34 @@ def test_batch_matmul_broadcasts_a_batch_of_one(batches, dtype):
     out = torch.full(exact.shape, float("nan"), dtype=dtype).npu()
     call("aclnnBatchMatMul", left.npu(), right.npu(), out, ctypes.c_int8(0))
     torch.testing.assert_close(out.cpu(), exact.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("factor", [1, 2])
+def test_transposed_batches_of_products(factor, dtype):
+    a, b = torch.randn(3, 4, 5).to(dtype), torch.randn(4, 5, 2).to(dtype)  # M, B, K and B, K, N
+    exact = torch.einsum("mbk,bkn->mbn", a.double(), b.double())
+    if factor > 1:
+        exact = exact.reshape(3, factor, -1).transpose(0, 1)
+    got = torch.ops.npu.npu_transpose_batchmatmul(
+        a.to(DEVICE), b.to(DEVICE), perm_x1=[1, 0, 2], perm_x2=[0, 1, 2], perm_y=[1, 0, 2], batch_split_factor=factor
+    )
+    torch.testing.assert_close(got.cpu(), exact.to(dtype))
+
+
+ROUNDED = """
+import torch
+torch.npu.matmul.allow_hf32 = torch.npu.conv.allow_hf32 = {allowed}
+one = torch.tensor([[1 + 2**-12 + 2**-20, 1 + 2**-12, 1 + 3 * 2**-12, -1 - 2**-12 - 2**-20, float("inf"), 2**-30]])
+print((one.npu().t() @ torch.ones(1, 1).npu()).flatten().tolist())
+print(torch.nn.functional.conv2d(one[:, None, None].npu(), torch.ones(1, 1, 1, 1).npu()).flatten().tolist())
+"""
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_products_round_as_hf32_has_it(allowed):
+    """Eleven bits of the mantissa are left, and halfway cases go to even."""
+    exact = [1 + 2**-12 + 2**-20, 1 + 2**-12, 1 + 3 * 2**-12, -1 - 2**-12 - 2**-20, float("inf"), 2**-30]
+    rounded = [1 + 2**-11, 1.0, 1 + 2**-10, -1 - 2**-11, float("inf"), 2**-30]
+    printed = output_of(ROUNDED.format(allowed=allowed), TORCH_ACLNN_HOST_HF32="1").splitlines()
+    assert printed[-2:] == [str(rounded if allowed else exact)] * 2

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cases import DEVICE
-from direct import call, refusal, scalar
+from direct import call, failure, moved_between_the_phases, refusal, scalar
 
 INVALID = 161002
 HALF_TYPES = (torch.float32, torch.float16)
@@ -42,6 +42,69 @@ def test_slice_that_out_does_not_fit_is_refused():
     values, out = torch.zeros(3, 7, device=DEVICE), torch.zeros(3, 3, device=DEVICE)
     code, message = refusal("aclnnSlice", values, 1, 0, 2, 1, out)
     assert code == INVALID and "out: expected shape [3, 2], got shape [3, 3]" in message
+
+
+def test_slice_of_several_dimensions():
+    values = torch.arange(210).reshape(5, 6, 7)
+    out = torch.empty(2, 6, 3, dtype=torch.int64, device=DEVICE)
+    call("aclnnSliceV2", values.to(DEVICE), [-4, 1], [99, -1], [0, 2], [3, 2], out)
+    assert out.cpu().equal(values[-4:99:3, :, 1:-1:2])
+    code, message = refusal("aclnnSliceV2", values.to(DEVICE), [0, 0], [1], [0, 2], [1, 1], out)
+    assert code == INVALID and "ends: expected 2 values, as axes has, got 1" in message
+
+
+def test_expand():
+    values, out = torch.arange(3.0).reshape(3, 1), torch.empty(2, 3, 4, device=DEVICE)
+    call("aclnnExpand", values.to(DEVICE), [2, -1, 4], out)
+    assert out.cpu().equal(values.expand(2, 3, 4))
+    code, message = refusal("aclnnExpand", values.to(DEVICE), [2, 4, 4], out)
+    assert code == INVALID and "size: expected a shape to which self expands, of shape [3, 1], got [2, 4, 4]" in message
+
+
+def test_split():
+    values = torch.arange(14).reshape(2, 7)
+    outs = tuple(torch.empty(2, n, dtype=torch.int64, device=DEVICE) for n in (3, 3, 1))
+    call("aclnnSplitTensor", values.to(DEVICE), ctypes.c_uint64(3), 1, outs)
+    assert [out.tolist() for out in outs] == [part.tolist() for part in values.split(3, 1)]
+    code, message = refusal("aclnnSplitTensor", values.to(DEVICE), ctypes.c_uint64(4), 1, outs)
+    assert code == INVALID and "out: expected 2 tensors, got 3" in message
+
+
+@pytest.mark.parametrize("dtype", HALF_TYPES, ids=str)
+@pytest.mark.parametrize("turned", [(0, 0), (1, 0), (0, 1), (1, 1)], ids=str)
+def test_gemm(turned, dtype):
+    a, b, c = randn(3, 4).to(dtype), randn(4, 5).to(dtype), randn(5).to(dtype)
+    exact = 0.5 * a.double() @ b.double() + 2 * c.double()
+    factors = [(x.t().contiguous() if turns else x).to(DEVICE) for x, turns in zip((a, b), turned, strict=True)]
+    out = torch.empty(3, 5, dtype=dtype, device=DEVICE)
+    call("aclnnGemm", *factors, c.to(DEVICE), ctypes.c_float(0.5), ctypes.c_float(2), *turned, out, ctypes.c_int8(0))
+    torch.testing.assert_close(out.cpu(), exact.to(dtype))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_scatter_at_positions(depth):
+    data, index = torch.zeros(3, 4), torch.tensor([[2, 1], [0, 3]])[:, :depth]
+    updates = torch.arange(1.0, 9).reshape(2, 4) if depth == 1 else torch.tensor([5.0, 6.0])
+    expected = data.clone()
+    for place, update in zip(index.tolist(), updates, strict=True):
+        expected[tuple(place)] = update
+    out = torch.empty(3, 4, device=DEVICE)
+    call("aclnnScatterNd", data.to(DEVICE), index.to(DEVICE), updates.to(DEVICE), out)
+    assert out.cpu().equal(expected)
+    updated = data.to(DEVICE)
+    call("aclnnScatterNdUpdate", updated, index.to(DEVICE), updates.to(DEVICE))
+    assert updated.cpu().equal(expected)
+    code, message = failure("aclnnScatterNdUpdate", updated, index.to(DEVICE) + 3, updates.to(DEVICE))
+    assert code == 507015 and "indices: expected values in [0, 3), got 5" in message
+
+
+@pytest.mark.parametrize("align", [False, True])
+def test_gradient_of_bilinear_upsampling(align):
+    grad, out = randn(2, 3, 6, 8), torch.empty(2, 3, 3, 5, device=DEVICE)
+    x = torch.zeros(2, 3, 3, 5, dtype=torch.float64, requires_grad=True)
+    torch.nn.functional.interpolate(x, size=(6, 8), mode="bilinear", align_corners=align).backward(grad.double())
+    call("aclnnUpsampleBilinear2dBackward", grad.to(DEVICE), [6, 8], [2, 3, 3, 5], align, 0.0, 0.0, out)
+    torch.testing.assert_close(out.cpu().double(), x.grad, rtol=1e-5, atol=1e-6)
 
 
 def test_permute():
@@ -174,3 +237,34 @@ def test_a_matmul_weight_is_rearranged_in_place(dtype, columns):
         row, column = 16 * m1 + m0, columns * n1 + n0
         expected = weight[row, column].item() if row < rows and column < features else 0
         assert blocks[n1, m1, m0, n0].item() == expected
+
+
+def floats(address, sizes, strides, storage):
+    """A handle as a program makes it."""
+    library = ctypes.CDLL("libopapi.so")
+    library.aclCreateTensor.restype = ctypes.c_void_p
+    dims, steps, all_of_it = ((ctypes.c_int64 * len(values))(*values) for values in (sizes, strides, storage))
+    counts = ctypes.c_uint64(len(sizes)), ctypes.c_uint64(len(storage))
+    made = library.aclCreateTensor(dims, counts[0], 0, steps, ctypes.c_int64(0), 2, all_of_it, counts[1], ctypes.c_void_p(address))
+    return ctypes.c_void_p(made)
+
+
+def test_what_is_written_may_exceed_the_storage_that_its_handle_tells():
+    """Within its allocation, as hardware takes it; what is read may not."""
+    memory, source = torch.zeros(5, device=DEVICE), torch.tensor([1.0, 2, 3], device=DEVICE)
+    call("aclnnInplaceCopy", floats(memory.data_ptr(), [3], [2], [3]), source)
+    assert memory.tolist() == [1, 0, 2, 0, 3]
+    code, message = refusal("aclnnInplaceCopy", source, floats(memory.data_ptr(), [3], [2], [3]))
+    assert code == INVALID and "src: expected a view within its storage" in message
+
+
+def test_address_that_is_set_later():
+    memory, source = torch.zeros(3, device=DEVICE), torch.tensor([1.0, 2, 3], device=DEVICE)
+    handle, address, library = floats(None, [3], [1], [3]), ctypes.c_void_p(), ctypes.CDLL("libopapi.so")
+    assert library.aclSetRawTensorAddr(handle, ctypes.c_void_p(memory.data_ptr())) == 0
+    assert library.aclGetRawTensorAddr(handle, ctypes.byref(address)) == 0 and address.value == memory.data_ptr()
+    call("aclnnInplaceCopy", handle, source)
+    assert memory.tolist() == [1, 2, 3]
+    # Between the phases it must stay: the operator has looked at it.
+    code, message = moved_between_the_phases("aclnnInplaceCopy", handle, ctypes.c_void_p(source.data_ptr()), source)
+    assert code == INVALID and "selfRef: expected the data address of phase 1" in message

@@ -51,6 +51,32 @@ def test_swiglu(dim, dtype):
     compare(lambda x: torch.ops.npu.npu_swiglu(x, dim), plain, (3, 4, 6), dtype=dtype)
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("dim", [-1, 1])
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_clipped_swiglu(interleaved, dim, dtype):
+    x, groups = torch.randn(3, 4, 6).to(dtype), torch.tensor([1, 1])
+    merged = x.double().flatten(dim % 3)
+    first, second = (merged[..., ::2], merged[..., 1::2]) if interleaved else merged.chunk(2, -1)
+    first, second = first.clamp(max=1), second.clamp(-1, 1)
+    exact = (first * torch.sigmoid(0.7 * first) * (second + 1.2)).flatten(0, -2)
+    exact[2:] = 0
+    got = torch.ops.npu.npu_clipped_swiglu(
+        x.to(DEVICE), group_index=groups.to(DEVICE), dim=dim, alpha=0.7, limit=1.0, bias=1.2, interleaved=interleaved
+    )
+    assert got.shape[dim] == x.shape[dim] // 2
+    torch.testing.assert_close(got.cpu().double().flatten(), exact.flatten(), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_interleave_rope(dtype):
+    x, cos, sin = (torch.randn(shape).to(dtype) for shape in ((2, 3, 4, 64), (2, 1, 4, 64), (2, 1, 4, 64)))
+    halves = torch.cat((x[..., ::2], x[..., 1::2]), -1).double()
+    exact = halves * cos.double() + torch.cat((-halves[..., 32:], halves[..., :32]), -1) * sin.double()
+    got = torch.ops.npu.npu_interleave_rope(x.to(DEVICE), cos.to(DEVICE), sin.to(DEVICE)).cpu().double()
+    torch.testing.assert_close(got, exact, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
 @pytest.mark.parametrize("mode", ["half", "interleave"])
 def test_rotary_mul(mode):
     def plain(x, cos, sin):

@@ -1,9 +1,10 @@
-// Convolutions of one to three dimensions, transposed or not. The engine computes float32 as float32, whatever less cubeMathType permits.
+// Convolutions of one to three dimensions, transposed or not.
 #include <ATen/ATen.h>
 
 #include <limits>
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/product_precision.h"
 #include "engine/aten/adapter/results.h"
 
 #define ATEN_FAMILY "convolution"
@@ -142,10 +143,11 @@ ATEN_CHECKED_ENTRY(aclnnConvolution, FLOATING, require_steps(weight, stride, pad
                    (Out, out, convolved(like(input), weight, stride, padding, dilation, transposed, outputPadding, groups)),
                    (CubeMathType, cubeMathType)) {
     const bool each_side = pads_each_side(weight.dim() - 2, padding);
-    const at::Tensor self = upcast(input);
+    const at::Tensor self = operand(input, cubeMathType);
     const at::Tensor padded = each_side ? at::constant_pad_nd(self, {padding[2], padding[3], padding[0], padding[1]}) : self;
     const std::vector<int64_t> left = each_side ? std::vector<int64_t>{0, 0} : padding.vec();
-    write(out, at::convolution(padded, upcast(weight), upcast(bias), stride, left, dilation, transposed, outputPadding, groups));
+    write(out,
+          at::convolution(padded, operand(weight, cubeMathType), upcast(bias), stride, left, dilation, transposed, outputPadding, groups));
 }
 
 ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING, require_steps(weight, stride, padding, false, dilation, outputPadding),
@@ -155,9 +157,9 @@ ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING, require_steps(weight, str
                    (OptOut, gradInput, if_wanted(outputMask[0], like(input))), (OptOut, gradWeight, if_wanted(outputMask[1], like(weight))),
                    (OptOut, gradBias, if_wanted(outputMask[2], shape({output_channels(weight, transposed, groups)})))) {
     const at::OptionalIntArrayRef bias_sizes = biasSizes ? at::OptionalIntArrayRef(*biasSizes) : at::OptionalIntArrayRef();
-    const auto [of_input, of_weight, of_bias] =
-        at::convolution_backward(upcast(gradOutput), upcast(input), upcast(weight), bias_sizes, stride, padding, dilation, transposed,
-                                 outputPadding, groups, wanted(outputMask, gradInput, gradWeight, gradBias));
+    const auto [of_input, of_weight, of_bias] = at::convolution_backward(
+        operand(gradOutput, cubeMathType), operand(input, cubeMathType), operand(weight, cubeMathType), bias_sizes, stride, padding,
+        dilation, transposed, outputPadding, groups, wanted(outputMask, gradInput, gradWeight, gradBias));
     write(gradInput, of_input);
     write(gradWeight, of_weight);
     write(gradBias, of_bias);
@@ -167,17 +169,19 @@ ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING, require_steps(weight, str
 ATEN_ENTRY(aclnnConvDepthwise2d, FLOATING, (In, self), (In, weight, filters(weight, kernelSize)), (Steps<2>, kernelSize),
            (OptIn, bias, shape({weight.size(0)})), (Steps<2>, stride), (Pads<2>, padding), (Steps<2>, dilation),
            (Out, out, convolved_by_channel(self, weight, stride, padding, dilation)), (CubeMathType, cubeMathType)) {
-    write(out, at::conv2d(upcast(self), upcast(weight), upcast(bias), stride, padding, dilation, self.size(-3)));
+    write(out,
+          at::conv2d(operand(self, cubeMathType), operand(weight, cubeMathType), upcast(bias), stride, padding, dilation, self.size(-3)));
 }
 
 ATEN_ENTRY(aclnnConvTbc, FLOATING, (In, self), (In, weight), (In, bias, shape({convolved_in_time("self", self, weight, pad).sizes[2]})),
            (NotNegative, pad), (Out, out, convolved_in_time("self", self, weight, pad)), (CubeMathType, cubeMathType)) {
-    write(out, at::conv_tbc(upcast(self), upcast(weight), upcast(bias), pad));
+    write(out, at::conv_tbc(operand(self, cubeMathType), operand(weight, cubeMathType), upcast(bias), pad));
 }
 ATEN_ENTRY(aclnnConvTbcBackward, FLOATING, (In, self, convolved_in_time("input", input, weight, pad)), (In, input), (In, weight),
            (In, bias, shape({weight.size(2)})), (NotNegative, pad), (CubeMathType, cubeMathType), (Out, gradInput, like(input)),
            (Out, gradWeight, like(weight)), (Out, gradBias, like(bias))) {
-    const auto [of_input, of_weight, of_bias] = at::conv_tbc_backward(upcast(self), upcast(input), upcast(weight), upcast(bias), pad);
+    const auto [of_input, of_weight, of_bias] =
+        at::conv_tbc_backward(operand(self, cubeMathType), operand(input, cubeMathType), operand(weight, cubeMathType), upcast(bias), pad);
     write(gradInput, of_input);
     write(gradWeight, of_weight);
     write(gradBias, of_bias);

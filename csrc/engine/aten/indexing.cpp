@@ -66,6 +66,27 @@ IfWanted indexed_unless_masked(const at::Tensor& self, at::TensorList indices, c
     return if_wanted(true, indexed(self, indices));
 }
 
+// Each position has as many numbers as dimensions of the target are selected; what is put there has the others.
+Expected at_positions(const NamedShape& target, const at::Tensor& indices, int64_t least_rank) {
+    if (indices.dim() < least_rank || indices.size(-1) < 1 || indices.size(-1) > static_cast<int64_t>(target.sizes.size()))
+        refuse("indices",
+               c10::str("at least ", least_rank, " dimensions, of which the last one has 1 to ", target.sizes.size(), " numbers"),
+               shape_text(indices.sizes()));
+    Expected expected(indices.sizes().slice(0, indices.dim() - 1));
+    const at::IntArrayRef others = target.sizes.slice(indices.size(-1));
+    expected.sizes.append(others.begin(), others.end());
+    return expected;
+}
+void put_at_positions(at::Tensor& target, const at::Tensor& indices, const at::Tensor& updates) {
+    IndexList list;
+    for (int64_t d = 0; d < indices.size(-1); d++) {
+        const at::Tensor places = indices.select(-1, d).to(at::kLong);
+        require_indices("indices", places, target.size(d));
+        list.push_back(places);
+    }
+    target.index_put_(list, updates);
+}
+
 // The dimension is replaced by those of the index.
 Expected gathered(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
     if (self.dim() == 0) refuse("self", "a dimension to gather from", "none");
@@ -211,6 +232,15 @@ ATEN_ENTRY(aclnnScatterReduce, ANY, (In, self), (Dim, dim), (In, index), (In, sr
 }
 ATEN_ENTRY(aclnnInplaceScatterReduce, ANY, (InOut, selfRef), (Dim, dim), (In, index), (In, src), (Reduce, reduce), (Bool, includeSelf)) {
     selfRef.copy_(at::scatter_reduce(upcast(selfRef), dim, index.to(at::kLong), upcast(src), reduce, includeSelf));
+}
+
+ATEN_ENTRY(aclnnScatterNd, FLOATING | BOOL, (In, data), (In, indices), (In, updates, at_positions({"data", data}, indices, 1)),
+           (Out, out, like(data))) {
+    put_at_positions(start_from(data, out), indices, updates);
+}
+ATEN_ENTRY(aclnnScatterNdUpdate, FLOATING | INT8 | INT64 | BOOL, (InOut, varRef), (In, indices),
+           (In, updates, at_positions({"varRef", varRef}, indices, 2))) {
+    put_at_positions(varRef, indices, updates);
 }
 
 ATEN_ENTRY(aclnnInplaceMaskedFillScalar, FLOATING | INT8 | INT32 | INT64 | BOOL,

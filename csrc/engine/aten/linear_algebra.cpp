@@ -1,19 +1,22 @@
-// Matrix products and solvers. The engine computes float32 as float32, whatever less cubeMathType permits; half types are summed in
-// float32.
+// Matrix products and solvers. Half types are summed in float32.
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/product_precision.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/quantised.h"
 
 #define ATEN_FAMILY "linear algebra"
 using namespace torch_aclnn::host::aten;
 
 namespace torch_aclnn::host::aten::kind {
 using QrMode = Between<int64_t, 0, 2>;
-}
+using SplitFactor = Between<int32_t, 1, std::numeric_limits<int32_t>::max()>;
+}  // namespace torch_aclnn::host::aten::kind
 
 namespace {
 
@@ -55,6 +58,32 @@ Expected multiplied_in_batches(const NamedShape& left, const NamedShape& right) 
     if (left.sizes[0] != right.sizes[0])
         refuse(right.name, c10::str("the batch of ", left.name, ", ", left.sizes), shape_text(right.sizes));
     return expected;
+}
+at::Tensor turned(const char* name, const at::Tensor& matrix, int64_t turns) {
+    require_rank({name, matrix}, 2);
+    return turns == 0 ? matrix : matrix.t();
+}
+Expected multiplied_turned(const at::Tensor& A, int64_t turns_A, const at::Tensor& B, int64_t turns_B) {
+    const at::Tensor left = turned("A", A, turns_A), right = turned("B", B, turns_B);
+    return multiplied({"A", left}, 2, {"B", right}, 2);
+}
+
+// Three dimensions in another order.
+at::Tensor permuted(const char* name, const at::Tensor& tensor, const char* order_name, at::IntArrayRef order) {
+    require_rank({name, tensor}, 3);
+    constexpr std::array<int64_t, 3> kDims{0, 1, 2};
+    if (!std::is_permutation(order.begin(), order.end(), kDims.begin())) refuse(order_name, "0, 1 and 2 in any order", c10::str(order));
+    return tensor.permute(order);
+}
+// Batches of products, of which the rows come first. Another factor than 1 makes as many batches of the columns of all.
+Expected multiplied_permuted(const at::Tensor& x1, at::IntArrayRef order1, const at::Tensor& x2, at::IntArrayRef order2,
+                             at::IntArrayRef order, int64_t factor) {
+    const at::Tensor left = permuted("x1", x1, "permX1", order1), right = permuted("x2", x2, "permX2", order2);
+    const Expected product = multiplied_in_batches({"x1", left}, {"x2", right});
+    if (order != at::IntArrayRef{1, 0, 2}) refuse("permY", "1, 0 and 2", c10::str(order));
+    const int64_t batches = product.sizes[0], rows = product.sizes[1], columns = product.sizes[2];
+    if (batches % factor != 0) refuse("batchSplitFactor", c10::str("a divisor of the ", batches, " batches"), c10::str(factor));
+    return factor == 1 ? shape({rows, batches, columns}) : shape({factor, rows, batches / factor * columns});
 }
 Expected outer(const NamedShape& left, const NamedShape& right) {
     require_rank(left, 1);
@@ -146,7 +175,7 @@ int64_t pairs(const at::Tensor& self) {
 
 #define PRODUCT(entry_point, function, ...)                                                                            \
     ATEN_ENTRY(entry_point, FLOATING, (In, self), (In, mat2), (Out, out, __VA_ARGS__), (CubeMathType, cubeMathType)) { \
-        write(out, function(upcast(self), upcast(mat2)));                                                              \
+        write(out, function(operand(self, cubeMathType), operand(mat2, cubeMathType)));                                \
     }
 
 PRODUCT(aclnnMm, at::mm, multiplied({"self", self}, 2, {"mat2", mat2}, 2))
@@ -164,25 +193,38 @@ ATEN_ENTRY(aclnnDot, NUMBERS, (In, self, shape({self.numel()})), (In, tensor, sh
 
 ATEN_ENTRY(aclnnAddmm, FLOATING, (In, self), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha),
            (Out, out, added({"self", self}, multiplied({"mat1", mat1}, 2, {"mat2", mat2}, 2))), (CubeMathType, cubeMathType)) {
-    write(out, at::addmm(upcast(self), upcast(mat1), upcast(mat2), beta, alpha));
+    write(out, at::addmm(upcast(self), operand(mat1, cubeMathType), operand(mat2, cubeMathType), beta, alpha));
 }
 ATEN_ENTRY(aclnnInplaceAddmm, FLOATING, (InOut, selfRef, multiplied({"mat1", mat1}, 2, {"mat2", mat2}, 2)), (In, mat1), (In, mat2),
            (Scalar, beta), (Scalar, alpha), (CubeMathType, cubeMathType)) {
-    write(selfRef, at::addmm(upcast(selfRef), upcast(mat1), upcast(mat2), beta, alpha));
+    write(selfRef, at::addmm(upcast(selfRef), operand(mat1, cubeMathType), operand(mat2, cubeMathType), beta, alpha));
 }
 ATEN_ENTRY(aclnnBaddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha),
            (Out, out, added({"self", self}, multiplied_in_batches({"batch1", batch1}, {"batch2", batch2}))), (CubeMathType, cubeMathType)) {
-    write(out, at::baddbmm(upcast(self), upcast(batch1), upcast(batch2), beta, alpha));
+    write(out, at::baddbmm(upcast(self), operand(batch1, cubeMathType), operand(batch2, cubeMathType), beta, alpha));
 }
 ATEN_ENTRY(aclnnAddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha),
            (Out, out, added({"self", self}, without_dim(multiplied_in_batches({"batch1", batch1}, {"batch2", batch2}).sizes, 0))),
            (CubeMathType, cubeMathType)) {
-    write(out, at::addbmm(upcast(self), upcast(batch1), upcast(batch2), beta, alpha));
+    write(out, at::addbmm(upcast(self), operand(batch1, cubeMathType), operand(batch2, cubeMathType), beta, alpha));
+}
+ATEN_ENTRY(aclnnGemm, FLOATING, (In, A), (In, B), (In, C), (Float, alpha), (Float, beta), (Int, transA), (Int, transB),
+           (Out, out, added({"C", C}, multiplied_turned(A, transA, B, transB))), (CubeMathType, cubeMathType)) {
+    const at::Tensor left = operand(turned("A", A, transA), cubeMathType), right = operand(turned("B", B, transB), cubeMathType);
+    write(out, at::addmm(upcast(C), left, right, beta, alpha));
+}
+ATEN_CHECKED_ENTRY(aclnnTransposeBatchMatMul, FLOATING, (require_not_given("bias", bias), require_not_given("scale", scale)), (In, x1),
+                   (In, x2), (OptIn, bias), (OptIn, scale), (Exactly<3>, permX1), (Exactly<3>, permX2), (Exactly<3>, permY),
+                   (CubeMathType, cubeMathType), (SplitFactor, batchSplitFactor),
+                   (Out, out, multiplied_permuted(x1, permX1, x2, permX2, permY, batchSplitFactor))) {
+    const at::Tensor product = at::bmm(operand(x1.permute(permX1), cubeMathType), operand(x2.permute(permX2), cubeMathType));
+    const at::Tensor batches = product.transpose(0, 1);
+    write(out, batchSplitFactor == 1 ? batches : batches.unflatten(1, {batchSplitFactor, -1}).flatten(2).transpose(0, 1));
 }
 // The two factors come in the other order here.
 ATEN_ENTRY(aclnnAddmv, ANY, (In, self), (In, mat), (In, vec), (Scalar, alpha), (Scalar, beta),
            (Out, out, added({"self", self}, multiplied({"mat", mat}, 2, {"vec", vec}, 1))), (CubeMathType, cubeMathType)) {
-    write(out, at::addmv(upcast(self), upcast(mat), upcast(vec), beta, alpha));
+    write(out, at::addmv(upcast(self), operand(mat, cubeMathType), operand(vec, cubeMathType), beta, alpha));
 }
 ATEN_ENTRY(aclnnAddr, NUMBERS, (In, self), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha),
            (Out, out, added({"self", self}, outer({"vec1", vec1}, {"vec2", vec2})))) {

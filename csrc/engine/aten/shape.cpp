@@ -13,6 +13,7 @@ using namespace torch_aclnn::host::aten;
 
 namespace torch_aclnn::host::aten::kind {
 struct Position : Int {};  // beyond the ends it means the end; what is left between two of them is the shape of the output
+using Sections = PlainKind<uint64_t>;
 }  // namespace torch_aclnn::host::aten::kind
 
 namespace {
@@ -82,6 +83,18 @@ std::vector<Expected> pieces(const at::Tensor& self, at::IntArrayRef sizes, int6
     return expected;
 }
 
+// Pieces of one size, but for the last, which may have less.
+std::vector<int64_t> equal_sizes(const at::Tensor& self, uint64_t section, int64_t dim, size_t count) {
+    if (self.dim() == 0) refuse("self", "a dimension to split", "none");
+    if (section == 0) refuse("splitSections", "at least 1", "0");
+    const auto whole = static_cast<uint64_t>(self.size(dim));
+    const uint64_t pieces = std::max<uint64_t>(whole / section + (whole % section != 0), 1);
+    if (count != pieces) refuse("out", c10::str(pieces, " tensors"), std::to_string(count));
+    std::vector<int64_t> sizes(pieces, static_cast<int64_t>(std::min(section, whole)));
+    sizes.back() = static_cast<int64_t>(whole - (pieces - 1) * section);
+    return sizes;
+}
+
 // Starts and ends count from the end where they are negative, and stop at it.
 Expected sliced(const at::Tensor& self, int64_t dim, int64_t start, int64_t end, int64_t step) {
     if (self.dim() == 0) refuse("self", "a dimension to slice", "none");
@@ -89,6 +102,31 @@ Expected sliced(const at::Tensor& self, int64_t dim, int64_t start, int64_t end,
     const int64_t first = std::clamp<int64_t>(start < 0 ? start + size : start, 0, size);
     const int64_t length = std::clamp<int64_t>(end < 0 ? end + size : end, first, size) - first;
     return {with_size(self.sizes(), dim, length / step + (length % step != 0)).sizes, self.scalar_type()};
+}
+
+// Several dimensions at once.
+Expected sliced(const at::Tensor& self, at::IntArrayRef starts, at::IntArrayRef ends, at::IntArrayRef axes, at::IntArrayRef steps) {
+    require_as_many({{"starts", starts}, {"ends", ends}, {"steps", steps}}, {"axes", axes});
+    require_values("steps", steps, 1);
+    Expected expected = like(self);
+    for (size_t i = 0; i < axes.size(); i++) {
+        const int64_t axis = from_front(axes[i], self.dim());
+        expected.sizes[axis] = sliced(self, axis, starts[i], ends[i], steps[i]).sizes[axis];
+    }
+    return expected;
+}
+
+Expected expanded(const at::Tensor& self, at::IntArrayRef size) {
+    const size_t rank = self.sizes().size();
+    if (size.size() < rank) refuse("size", c10::str("a size for each of the ", rank, " dimensions of self"), c10::str(size));
+    Expected expected(size, self.scalar_type());
+    for (size_t d = 0; d < rank; d++) {
+        int64_t& wanted = expected.sizes[size.size() - rank + d];
+        const int64_t own = self.size(static_cast<int64_t>(d));
+        if (wanted == -1) wanted = own;
+        if (own != 1 && wanted != own) refuse("size", "a shape to which self expands, of " + shape_text(self.sizes()), c10::str(size));
+    }
+    return expected;
 }
 
 Expected permuted(const at::Tensor& self, at::IntArrayRef dims) {
@@ -163,9 +201,24 @@ ATEN_ENTRY(aclnnSplitWithSize, NUMBERS, (In, self), (Ints, splitSize), (Dim, dim
     for (size_t i = 0; i < parts.size(); ++i) out[i].copy_(parts[i]);
 }
 
+ATEN_ENTRY(aclnnSplitTensor, NUMBERS, (In, self), (Sections, splitSections), (Dim, dim),
+           (Tensors, out, pieces(self, equal_sizes(self, splitSections, dim, out.size()), dim))) {
+    const auto parts = self.split_with_sizes(equal_sizes(self, splitSections, dim, out.size()), dim);
+    for (size_t i = 0; i < parts.size(); ++i) out[i].copy_(parts[i]);
+}
+
 ATEN_ENTRY(aclnnSlice, NUMBERS, (In, self), (Dim, dim), (Position, start), (Position, end), (Positive, step),
            (Out, out, sliced(self, dim, start, end, step))) {
     write(out, self.slice(dim, start, end, step));
+}
+ATEN_ENTRY(aclnnSliceV2, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, (In, self), (Ints, starts), (Ints, ends), (Dims, axes),
+           (Ints, steps), (Out, out, sliced(self, starts, ends, axes, steps))) {
+    at::Tensor part = self;
+    for (size_t i = 0; i < axes.size(); i++) part = part.slice(axes[i], starts[i], ends[i], steps[i]);
+    write(out, part);
+}
+ATEN_ENTRY(aclnnExpand, ANY, (In, self), (Ints, size), (Out, out, expanded(self, size))) {
+    write(out, self.expand(size));
 }
 ATEN_ENTRY(aclnnPermute, NUMBERS, (In, self), (Dims, dims), (Out, out, permuted(self, dims))) {
     write(out, self.permute(dims));

@@ -126,11 +126,13 @@ ATEN_ENTRY(aclnnUpsampleBilinear2d, FLOATING | DOUBLE, (In, self), (PositiveSize
            (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_bilinear2d(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleBilinear2dBackwardV2, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
-           (Sizes<4>, inputSize), (Bool, alignCorners), (Double, scalesH), (Double, scalesW),
-           (Out, out, Expected(inputSize, gradOutput.scalar_type()))) {
-    write(out, at::upsample_bilinear2d_backward(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW)));
-}
+#define BILINEAR_BACKWARD(entry_point, dtypes, grad)                                                                                     \
+    ATEN_ENTRY(entry_point, dtypes, (In, grad, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize), (Sizes<4>, inputSize), \
+               (Bool, alignCorners), (Double, scalesH), (Double, scalesW), (Out, out, Expected(inputSize, grad.scalar_type()))) {        \
+        write(out, at::upsample_bilinear2d_backward(upcast(grad), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW))); \
+    }
+BILINEAR_BACKWARD(aclnnUpsampleBilinear2dBackward, FLOAT | FLOAT16, gradOut)
+BILINEAR_BACKWARD(aclnnUpsampleBilinear2dBackwardV2, ANY, gradOutput)
 ATEN_ENTRY(aclnnUpsampleTrilinear3d, ANY, (In, self), (PositiveSizes<3>, outputSize), (Bool, alignCorners), (Double, scalesD),
            (Double, scalesH), (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_trilinear3d(upcast(self), outputSize, alignCorners, scale(scalesD), scale(scalesH), scale(scalesW)));

@@ -82,6 +82,12 @@ Expected rotated(const NamedShape& x, const NamedShape& cos, const NamedShape& s
                                       shape_text(angles.sizes));
     return x.sizes;
 }
+// Batch, heads, positions and 64 features.
+void require_features(const NamedShape& x) {
+    constexpr int64_t kFeatures = 64;
+    if (x.sizes.size() != 4 || x.sizes[3] != kFeatures)
+        torch_aclnn::host::refuse(x.name, c10::str("4 dimensions, the last one of ", kFeatures), shape_text(x.sizes));
+}
 void rotate(at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, std::string_view mode) {
     write(x, upcast(x) * upcast(cos) + quarter_turned(upcast(x), mode == "half" ? 0 : 1) * upcast(sin));
 }
@@ -148,6 +154,24 @@ ATEN_ENTRY(aclnnSwiGluGrad, FLOATING, (In, yGrad, halved("x", x, dim)), (In, x),
     const Gated gated(x, dim, true);
     const at::Tensor grad = upcast(yGrad);
     write(out, at::cat({at::silu_backward(grad * gated.plain, gated.activated), grad * at::silu(gated.activated)}, dim));
+}
+
+// The halves are bounded, and what is not activated gets a bias. They are those of the dimension and all behind it together, one after
+// the other or in turns. Only as many rows count as the groups have, and the others become zero.
+ATEN_ENTRY(aclnnClippedSwiglu, FLOATING, (In, x), (OptIn, groupIndex), (Dim, dim), (Double, alpha), (Double, limit), (Double, bias),
+           (Bool, interleaved), (Out, out, halved("x", x, dim))) {
+    if (out.numel() == 0) return;
+    const at::Tensor halves =
+        upcast(x).flatten(from_front(dim, x.dim())).unflatten(-1, interleaved ? at::IntArrayRef{-1, 2} : at::IntArrayRef{2, -1});
+    const int64_t side = interleaved ? -1 : -2;
+    const at::Tensor activated = halves.select(side, 0).clamp_max(limit), plain = halves.select(side, 1).clamp(-limit, limit);
+    at::Tensor product = swish(activated, alpha) * (plain + bias);
+    if (groupIndex) {
+        product = product.flatten(0, -2);
+        const int64_t rows = product.size(0);
+        product.slice(0, std::clamp<int64_t>(groupIndex->sum().item<int64_t>(), 0, rows)).zero_();
+    }
+    write(out, product);
 }
 
 // gelu of one half along the dimension, times the other; outGelu is the first factor.
@@ -224,6 +248,13 @@ ATEN_ENTRY(aclnnApplyRotaryPosEmbV2, FLOATING, (InOut, queryRef, rotated({"query
            (RotaryName, rotaryMode)) {
     rotate(queryRef, cos, sin, rotaryMode);
     rotate(keyRef, cos, sin, rotaryMode);
+}
+
+// Of neighbours, which the result has in two halves.
+ATEN_CHECKED_ENTRY(aclnnInterleaveRope, FLOATING, require_features({"x", x}), (In, x), (In, cos), (In, sin, shaped_like(cos)),
+                   (Out, out, rotated({"x", x}, {"cos", cos}, {"sin", sin}))) {
+    const at::Tensor halves = upcast(x).unflatten(-1, {-1, 2}).transpose(-1, -2).flatten(-2);
+    write(out, halves * upcast(cos) + quarter_turned(halves, 0) * upcast(sin));
 }
 
 ATEN_ENTRY(aclnnRotaryPositionEmbedding, FLOATING, (In, x), (In, cos), (In, sin), (RotaryMode, mode),
