@@ -34,6 +34,32 @@ def test_each_replay_does_all_of_it_in_order_on_any_stream(acl, graphs, streams,
     acl.ok("aclmdlRIDestroy", graph)
 
 
+def test_execution_waits_on_the_default_stream(acl, graphs, stream, memory):
+    graph = graphs.capture(stream, lambda: graphs.fill(memory, 7, 16, stream))
+    acl.ok("aclmdlRIExecute", c_void_p(graph), -1)
+    assert acl.read(memory, 17) == bytes([7] * 16 + [0])
+    acl.ok("aclmdlRIExecute", c_void_p(graph), 1000)
+    acl.refuses(107000, "timeout: expected -1 (forever) or at least 1 ms, got 0", "aclmdlRIExecute", c_void_p(graph), 0)
+    acl.ok("aclmdlRIDestroy", graph)
+
+
+def test_a_graph_has_the_name_that_it_was_given_last(acl, graphs, stream, memory):
+    graph = c_void_p(graphs.capture(stream, lambda: graphs.fill(memory, 7, 16, stream)))
+
+    def name(room=600):
+        place = ctypes.create_string_buffer(b"x" * 600)
+        acl.ok("aclmdlRIGetName", graph, room, place)
+        return place.value.decode()
+
+    assert name() == ""
+    for given in ("first", "second"):
+        acl.ok("aclmdlRISetName", graph, given.encode())
+    assert name() == "second" and name(room=4) == "sec"
+    acl.ok("aclmdlRISetName", graph, b"a" * 600)
+    assert name() == "a" * 511
+    acl.ok("aclmdlRIDestroy", graph)
+
+
 def test_work_before_and_after_a_capture_is_done_at_once(acl, graphs, stream, memory):
     graphs.fill(memory, 1, 1, stream)
     graph = graphs.capture(stream, lambda: graphs.fill(memory, 2, 1, stream))

@@ -1,9 +1,11 @@
 """Devices, contexts and what the engine says about itself."""
 
 import ctypes
-from ctypes import byref, c_int32, c_int64
+from ctypes import byref, c_int32, c_int64, c_uint32, c_void_p
 
 import pytest
+
+from support.subprocesses import output_of
 
 
 # The next two need a process in which nobody has given aclInit a default device, as torch_npu does.
@@ -55,10 +57,9 @@ def test_devices_have_memory_of_their_own(run_engine):
     ("4", "1,3", 2),
     ("4", "1,3,4", 2),
     ("4", "0, 1", 1),
-    ("4", "2,1", 1),
     ("4", "0,1,2,3", 4),
     ("", "5,7", 2),
-    ("2", "", 2),
+    *[("4", visible, 0) for visible in ("", ",", ",0", "npu0", "0,0", "1,0", "2,1", "4", "-1", "first")],
 ])  # fmt: skip
 def test_visible_devices_are_counted(run_engine, devices, visible, count):
     ended = run_engine(
@@ -69,12 +70,57 @@ def test_visible_devices_are_counted(run_engine, devices, visible, count):
     assert ended.stdout.split() == ["0", str(count)], ended.stderr
 
 
-@pytest.mark.parametrize("visible", ["4", "-1", "first"])
-def test_visible_devices_that_do_not_exist_are_refused(run_engine, visible):
-    ended = run_engine("print(acl.aclInit(None), message())", TORCH_ACLNN_HOST_DEVICES="4", ASCEND_RT_VISIBLE_DEVICES=visible)
-    assert ended.stdout.startswith(
-        "100000 aclInit: ASCEND_RT_VISIBLE_DEVICES: expected ascending numbers in 0..3 with commas between them, got "
+def test_visible_devices_count_from_the_first_use_on(run_engine):
+    """Not from the time on at which the engine is loaded, or asked for something else."""
+    ended = run_engine(
+        "import os\n"
+        "count = ctypes.c_uint32(); acl.aclrtGetSocName()\n"
+        "os.environ['ASCEND_RT_VISIBLE_DEVICES'] = ''\n"
+        "print(acl.aclrtGetDeviceCount(ctypes.byref(count)), count.value)\n"
+        "print(acl.aclInit(None), acl.aclrtSetDevice(0), message())",
+        TORCH_ACLNN_HOST_DEVICES="4",
     )
+    assert ended.stdout.splitlines() == [
+        "0 0",
+        "0 107001 aclrtSetDevice: deviceId: expected a device, of which ASCEND_RT_VISIBLE_DEVICES leaves none, got 0",
+    ], ended.stderr
+
+
+LIMITS = ("aclrtGetDeviceResLimit", "aclrtGetStreamResLimit", "aclrtGetResInCurrentThread")
+
+
+def test_cores_are_limited_for_the_process_a_stream_and_a_thread(ascendcl):
+    stream = ascendcl.create("aclrtCreateStream")
+
+    def limits(kind=0):
+        values = []
+        for name, of in zip(LIMITS, ((0,), (c_void_p(stream),), ()), strict=True):
+            value = c_uint32()
+            ascendcl.ok(name, *of, kind, byref(value))
+            values.append(value.value)
+        return values
+
+    there = limits()[0]
+    assert limits() == limits(1) == [there] * 3 and there > 0
+    ascendcl.ok("aclrtSetDeviceResLimit", 0, 0, 7)
+    ascendcl.ok("aclrtSetStreamResLimit", c_void_p(stream), 0, 5)
+    assert limits() == [7, 5, 7] and limits(1) == [there] * 3
+    ascendcl.ok("aclrtUseStreamResInCurrentThread", c_void_p(stream))
+    assert limits() == [7, 5, 5]
+    ascendcl.ok("aclrtUnuseStreamResInCurrentThread", c_void_p(stream))
+    ascendcl.ok("aclrtResetStreamResLimit", c_void_p(stream))
+    assert limits() == [7, 7, 7]
+    ascendcl.ok("aclrtResetDeviceResLimit", 0)
+    assert limits() == [there] * 3
+    ascendcl.refuses(107000, "type: expected 0 (cube cores) or 1 (vector cores), got 2", LIMITS[2], 2, byref(c_uint32()))
+    ascendcl.refuses(107000, "value: expected at least 1, got 0", "aclrtSetDeviceResLimit", 0, 0, 0)
+    ascendcl.ok("aclrtDestroyStream", stream)
+
+
+def test_operators_run_where_torch_npu_logs_them():
+    """It asks for the cores of the thread then."""
+    code = "import torch; print(torch.ones(2).npu().add(1).tolist())"
+    assert output_of(code, TORCH_NPU_LOGS="op_plugin").splitlines()[-1] == "[2.0, 2.0]"
 
 
 def test_context_brings_its_device(run_engine):

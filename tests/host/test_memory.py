@@ -25,6 +25,49 @@ def test_allocation_is_aligned_counted_and_given_back(ascendcl, size):
     assert memory_info(ascendcl) == (before, total)
 
 
+def test_unknown_kind_of_memory_is_refused(ascendcl):
+    for attribute in (-1, 10):
+        ascendcl.refuses(107000, "attr: expected a value of aclrtMemAttr", "aclrtGetMemInfo", attribute, byref(c_size_t()), byref(c_size_t()))
+
+
+class MallocAttribute(ctypes.Structure):
+    _fields_ = [("attr", ctypes.c_int), ("value", ctypes.c_uint32 * 2)]
+
+
+class MallocConfig(ctypes.Structure):
+    _fields_ = [("attrs", ctypes.POINTER(MallocAttribute)), ("numAttrs", c_size_t)]
+
+
+def test_host_memory_with_attributes(ascendcl):
+    """Their order is aclrtMallocAttrType's: module, device, one address for both sides."""
+    allocate = ascendcl.aclrtMallocHostWithCfg
+    for attributes in ((), (1,), (3,), (1, 3)):
+        values = (MallocAttribute * 2)(*(MallocAttribute(attribute, (1, 0)) for attribute in attributes))
+        address = c_void_p()
+        assert allocate(byref(address), c_size_t(100), byref(MallocConfig(values, len(attributes)))) == 0, ascendcl.message()
+        assert address.value % 4096 == 0
+        ascendcl.ok("aclrtFreeHost", address.value)
+    assert allocate(byref(address), c_size_t(100), None) == 0
+    ascendcl.ok("aclrtFreeHost", address.value)
+    for attribute, expected in ((2, "cfg: expected the current device, 0, got 1"), (4, "cfg: expected attributes in 0..3, got 4")):
+        value = MallocAttribute(attribute, (1, 0))
+        assert allocate(byref(address), c_size_t(100), byref(MallocConfig(ctypes.pointer(value), 1))) == 107000
+        assert expected in ascendcl.message()
+
+
+def test_registered_host_memory_has_one_address(ascendcl):
+    """By the second form, of which the first one's result is asked for apart."""
+    address, seen = ascendcl.create("aclrtMallocHost", 8192), c_void_p()
+    register, pointer = ascendcl.aclrtHostRegisterV2, ascendcl.aclrtHostGetDevicePointer
+    for flag in (0, 4, 8, 2 | 4):
+        assert register(c_void_p(address), ctypes.c_uint64(64), ctypes.c_uint32(flag)) == 107000
+    assert pointer(c_void_p(address), byref(seen), 0) == 107000
+    assert register(c_void_p(address), ctypes.c_uint64(4096), ctypes.c_uint32(2 | 0x10000000)) == 0
+    assert pointer(c_void_p(address), byref(seen), 0) == 0 and seen.value == address
+    ascendcl.ok("aclrtHostUnregister", address)
+    ascendcl.ok("aclrtFreeHost", address)
+
+
 def test_out_of_memory_says_how_much(run_engine):
     ended = run_engine(
         "address = ctypes.c_void_p(); acl.aclrtSetDevice(0)\n"

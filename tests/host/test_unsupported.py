@@ -9,19 +9,22 @@ NOT_SUPPORTED = [
     "aclmdlInitDump", "aclmdlSetDump", "aclmdlFinalizeDump", "aclGenGraphAndDumpForOp", "aclprofStart",
     "aclprofStop", "aclprofFinalize", "aclrtBinaryLoadFromData", "aclrtBinaryGetFunction", "aclrtGetFunctionAddr",
     "aclrtMemExportToShareableHandle", "aclrtMemImportFromShareableHandle", "aclrtMemSetPidToShareableHandle",
-    "aclrtDeviceGetBareTgid", "aclrtIpcMemGetExportKey", "aclrtGetDeviceResLimit", "aclrtSetStreamResLimit",
-    "aclrtGetDeviceUtilizationRate", "aclrtDeviceTaskAbort", "aclrtGetErrorVerbose", "aclrtCmoAsync",
+    "aclrtDeviceGetBareTgid", "aclrtIpcMemGetExportKey", "aclrtGetDeviceUtilizationRate", "aclrtDeviceTaskAbort", "aclrtGetErrorVerbose", "aclrtCmoAsync", "aclmdlRIAbort",
 ]  # fmt: skip
 
 # torch_npu looks these up and takes another way if they are not there.
 OPTIONAL = [
     "aclGetCannAttribute", "aclmdlRIAddCondTask", "aclrtDeviceGetUuid", "aclrtGetMemUceInfo",
-    "aclrtIpcGetEventHandle", "aclrtMallocHostWithCfg", "aclrtMemcpyAsyncWithCondition", "aclrtMemcpyBatch",
+    "aclrtIpcGetEventHandle", "aclrtMemcpyAsyncWithCondition", "aclrtMemcpyBatch",
     "aclrtPointerGetAttributes",
 ]  # fmt: skip
 
 # Libraries that torch_npu names and that only pass on to libascendcl.so.
-COMPANIONS = ["libacl_op_compiler.so", "libge_runner.so", "libgraph.so", "libacl_tdt_channel.so", "libhccl.so"]
+COMPANIONS = [
+    "libacl_op_compiler.so", "libge_runner.so", "libgraph.so", "libacl_tdt_channel.so", "libhccl.so", "libruntime.so", "libascend_hal.so"
+]  # fmt: skip
+# And those that pass on to libopapi, which has all operators.
+OF_OPERATORS = ["libnnopbase.so", "libopapi_nn.so", "libopapi_math.so"]
 
 
 @pytest.mark.parametrize("name", NOT_SUPPORTED)
@@ -64,6 +67,19 @@ def test_companion_finds_the_runtime(ascendcl, companion):
     library = ctypes.CDLL(str(libdir() / companion))
     address = ctypes.cast(library.aclrtSetDevice, ctypes.c_void_p).value
     assert address == ctypes.cast(ascendcl.aclrtSetDevice, ctypes.c_void_p).value
+
+
+@pytest.mark.parametrize("companion", OF_OPERATORS)
+def test_companion_finds_the_operators(companion):
+    library, operators = (ctypes.CDLL(str(libdir() / name)) for name in (companion, "libopapi.so"))
+    assert ctypes.cast(library.aclnnAdd, ctypes.c_void_p).value == ctypes.cast(operators.aclnnAdd, ctypes.c_void_p).value
+
+
+def test_driver_counts_the_devices(ascendcl):
+    count, of_runtime = ctypes.c_uint32(), ctypes.c_uint32()
+    assert ctypes.CDLL(str(libdir() / "libascend_hal.so")).drvGetDevNum(ctypes.byref(count)) == 0
+    ascendcl.ok("aclrtGetDeviceCount", ctypes.byref(of_runtime))
+    assert count.value == of_runtime.value
 
 
 def test_every_symbol_that_torch_npu_links_is_there(ascendcl):

@@ -13,6 +13,8 @@ typedef struct aclopAttr aclopAttr;
 
 typedef enum { ACL_ENGINE_SYS = 0, ACL_ENGINE_AICORE = 1, ACL_ENGINE_VECTOR = 2 } aclopEngineType;
 
+/// Has no effect: the engine compiles no operators.
+ACL_FUNC_VISIBILITY aclError aclopSetModelDir(const char* modelDir);
 ACL_FUNC_VISIBILITY aclopAttr* aclopCreateAttr(void);
 ACL_FUNC_VISIBILITY void aclopDestroyAttr(const aclopAttr* attr);
 ACL_FUNC_VISIBILITY aclError aclopSetAttrBool(aclopAttr* attr, const char* attrName, uint8_t attrValue);

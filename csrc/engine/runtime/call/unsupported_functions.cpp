@@ -72,20 +72,10 @@ REFUSE_ACL(aclrtIpcMemSetImportPid, "memory between processes")
 REFUSE_ACL(aclrtIpcMemImportByKey, "memory between processes")
 REFUSE_ACL(aclrtIpcMemClose, "memory between processes")
 
-// Shares of a chip's cores.
-REFUSE_ACL(aclrtGetDeviceResLimit, "chip cores to share out")
-REFUSE_ACL(aclrtSetDeviceResLimit, "chip cores to share out")
-REFUSE_ACL(aclrtResetDeviceResLimit, "chip cores to share out")
-REFUSE_ACL(aclrtGetStreamResLimit, "chip cores to share out")
-REFUSE_ACL(aclrtSetStreamResLimit, "chip cores to share out")
-REFUSE_ACL(aclrtResetStreamResLimit, "chip cores to share out")
-REFUSE_ACL(aclrtUseStreamResInCurrentThread, "chip cores to share out")
-REFUSE_ACL(aclrtUnuseStreamResInCurrentThread, "chip cores to share out")
-REFUSE_ACL(aclrtGetResInCurrentThread, "chip cores to share out")
-
 // The health and the load of a chip.
 REFUSE_ACL(aclrtGetDeviceUtilizationRate, "chip whose load could be measured")
 REFUSE_ACL(aclrtDeviceTaskAbort, "way to abort a CPU kernel")
+REFUSE_ACL(aclmdlRIAbort, "way to abort a CPU kernel")
 REFUSE_ACL(aclrtMemUceRepair, "chip memory to repair")
 REFUSE_ACL(aclrtRepairError, "chip to repair")
 REFUSE_ACL(aclrtGetErrorVerbose, "chip errors to explain")

@@ -23,6 +23,14 @@ extern "C" const char* aclrtGetSocName(void) {
     return config().soc_name.c_str();
 }
 
+// The driver's, which programs look for in libascend_hal.
+extern "C" TORCH_ACLNN_HOST_API int drvGetDevNum(uint32_t* count) {
+    return guarded(__func__, [&] {
+        require_pointer("num_dev", count);
+        *count = static_cast<uint32_t>(device_count());
+    });
+}
+
 extern "C" aclError aclrtGetRunMode(aclrtRunMode* runMode) {
     return guarded(__func__, [&] {
         require_pointer("runMode", runMode);

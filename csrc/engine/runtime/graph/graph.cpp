@@ -101,6 +101,17 @@ void Graph::add_wait(int stream, size_t point) {
     steps_.push_back({StepKind::wait, stream, point, nullptr});
 }
 
+std::string Graph::name() const {
+    const std::lock_guard<std::mutex> lock(tasks_mutex_);
+    return name_;
+}
+
+void Graph::set_name(std::string_view name) {
+    constexpr size_t kMaxLength = 511;
+    const std::lock_guard<std::mutex> lock(tasks_mutex_);
+    name_ = name.substr(0, kMaxLength);
+}
+
 std::shared_ptr<KeptTask> Graph::task_of(size_t step) const {
     const std::lock_guard<std::mutex> lock(tasks_mutex_);
     return steps_[step].task;

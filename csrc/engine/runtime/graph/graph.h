@@ -4,6 +4,8 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "acl/acl_mdl.h"
@@ -41,6 +43,8 @@ class Graph : public std::enable_shared_from_this<Graph> {
 
     uint32_t id() const { return id_; }
     int device() const { return device_; }
+    std::string name() const;
+    void set_name(std::string_view name);
 
     // Until it is complete. The first stream is the one that the capture began with.
     int add_stream();
@@ -71,7 +75,8 @@ class Graph : public std::enable_shared_from_this<Graph> {
     size_t points_ = 0;
     bool waits_ = false;  // it has a WaitingTask
     std::vector<aclrtTaskGrp> groups_;
-    mutable std::mutex tasks_mutex_;  // for those of the steps, once it is complete
+    mutable std::mutex tasks_mutex_;  // for those of the steps, once it is complete, and the name
+    std::string name_;
 };
 
 aclmdlRI add_graph(std::shared_ptr<Graph> graph);

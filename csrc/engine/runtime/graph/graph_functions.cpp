@@ -89,6 +89,31 @@ extern "C" aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream) {
         [&] { return call_arguments("modelRI", modelRI).on(stream); });
 }
 
+// On the default stream of the graph's device, which must be the thread's.
+extern "C" aclError aclmdlRIExecute(aclmdlRI modelRI, int32_t timeout) {
+    if (timeout != -1 && timeout <= 0)
+        return guarded(__func__,
+                       [&] { refuse(ACL_ERROR_RT_PARAM_INVALID, "timeout", "-1 (forever) or at least 1 ms", std::to_string(timeout)); });
+    const aclError launched = aclmdlRIExecuteAsync(modelRI, nullptr);
+    return launched == ACL_SUCCESS ? aclrtSynchronizeStreamWithTimeout(nullptr, timeout) : launched;
+}
+
+extern "C" aclError aclmdlRISetName(aclmdlRI modelRI, const char* name) {
+    return guarded(__func__, [&] {
+        require_pointer("name", name);
+        find_graph(modelRI)->set_name(name);
+    });
+}
+
+// As much of it as there is room for, with its end.
+extern "C" aclError aclmdlRIGetName(aclmdlRI modelRI, uint32_t maxLen, char* name) {
+    return guarded(__func__, [&] {
+        require_pointer("name", name);
+        if (maxLen == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "maxLen", "at least 1", "0");
+        std::snprintf(name, maxLen, "%s", find_graph(modelRI)->name().c_str());
+    });
+}
+
 // Replays that have begun keep what they need.
 extern "C" aclError aclmdlRIDestroy(aclmdlRI modelRI) {
     return traced(

@@ -110,8 +110,11 @@ extern "C" aclError aclrtFree(void* devPtr) {
 }
 
 // The attribute chooses between kinds of the chip's memory; here there is one.
-extern "C" aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free, size_t* total) {
+// The chip's memory is all of one kind here.
+extern "C" aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
     return guarded(__func__, [&] {
+        if (attr < ACL_DDR_MEM || attr > ACL_HBM_MEM_P2P_NORMAL)
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "attr", "a value of aclrtMemAttr, in 0..9", std::to_string(attr));
         require_pointer("free", free);
         require_pointer("total", total);
         const Device& device = current_device();

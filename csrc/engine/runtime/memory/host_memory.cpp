@@ -5,6 +5,7 @@
 #include "engine/runtime/call/faultable.h"
 #include "engine/runtime/call/traced.h"
 #include "engine/runtime/config/config.h"
+#include "engine/runtime/device/device.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/address_arithmetic.h"
@@ -33,20 +34,56 @@ void require_within_allocation(const void* ptr, size_t size) {
         refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("at most ", *reach, " bytes, to the end of the allocation"), text(size));
 }
 
+void allocate_host(const char* parameter, void** place, size_t size) {
+    require_pointer(parameter, place);
+    if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
+    SystemMemory memory = allocate_system_memory(std::max(size, round_up(size, kAlignment)), kAlignment);
+    poison_if_wanted(memory.get(), size);
+    host_memory().add({reinterpret_cast<uintptr_t>(memory.get()), size, -1, true, stack_for_leaks()});
+    *place = memory.release();
+}
+
+// The device sees all host memory at the same address whatever the attributes ask for; another device than the current one is an error.
+void require_attributes(const aclrtMallocConfig& configuration) {
+    if (configuration.numAttrs > 0) require_pointer("cfg", configuration.attrs);
+    for (size_t i = 0; i < configuration.numAttrs; ++i) {
+        const aclrtMallocAttribute& attribute = configuration.attrs[i];
+        if (attribute.attr < ACL_RT_MEM_ATTR_RSV || attribute.attr > ACL_RT_MEM_ATTR_VA_FLAG)
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "cfg", "attributes in 0..3", std::to_string(attribute.attr));
+        const int device = attribute.attr == ACL_RT_MEM_ATTR_DEVICE_ID ? current_device().index() : -1;
+        if (device >= 0 && attribute.value.deviceId != static_cast<uint32_t>(device))
+            refuse(ACL_ERROR_RT_PARAM_INVALID, "cfg", text("the current device, ", device), std::to_string(attribute.value.deviceId));
+    }
+}
+
+void register_host(void* ptr, uint64_t size) {
+    require_pointer("ptr", ptr);
+    if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
+    if (size > UINTPTR_MAX - reinterpret_cast<uintptr_t>(ptr))
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "a range of addresses", text(size, " from ", ptr));
+    if (device_memory().find_overlap(ptr, size)) refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "host memory", memory_history().describe(ptr));
+    require_within_allocation(ptr, size);
+    if (registered_memory().find_overlap(ptr, size))
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "memory that is not registered", text(ptr, ", which overlaps registered memory"));
+    registered_memory().add({reinterpret_cast<uintptr_t>(ptr), size, -1, false, stack_for_leaks()});
+}
+
 }  // namespace
 
 extern "C" aclError aclrtMallocHost(void** hostPtr, size_t size) {
     return traced(
+        can_fail(__func__), [&] { allocate_host("hostPtr", hostPtr, size); },
+        [&] { return call_arguments("hostPtr", value_at(hostPtr), "size", size); });
+}
+
+extern "C" aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMallocConfig* cfg) {
+    return traced(
         can_fail(__func__),
         [&] {
-            require_pointer("hostPtr", hostPtr);
-            if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
-            SystemMemory memory = allocate_system_memory(std::max(size, round_up(size, kAlignment)), kAlignment);
-            poison_if_wanted(memory.get(), size);
-            host_memory().add({reinterpret_cast<uintptr_t>(memory.get()), size, -1, true, stack_for_leaks()});
-            *hostPtr = memory.release();
+            if (cfg != nullptr) require_attributes(*cfg);
+            allocate_host("ptr", ptr, size);
         },
-        [&] { return call_arguments("hostPtr", value_at(hostPtr), "size", size); });
+        [&] { return call_arguments("ptr", value_at(ptr), "size", size); });
 }
 
 extern "C" aclError aclrtFreeHost(void* hostPtr) {
@@ -68,20 +105,33 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegister(void* ptr, uint64_t s
     return traced(
         __func__,
         [&] {
-            require_pointer("ptr", ptr);
             require_pointer("devPtr", devPtr);
-            if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
-            if (size > UINTPTR_MAX - reinterpret_cast<uintptr_t>(ptr))
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "a range of addresses", text(size, " from ", ptr));
-            if (device_memory().find_overlap(ptr, size))
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "host memory", memory_history().describe(ptr));
-            require_within_allocation(ptr, size);
-            if (registered_memory().find_overlap(ptr, size))
-                refuse(ACL_ERROR_RT_PARAM_INVALID, "ptr", "memory that is not registered", text(ptr, ", which overlaps registered memory"));
-            registered_memory().add({reinterpret_cast<uintptr_t>(ptr), size, -1, false, stack_for_leaks()});
+            register_host(ptr, size);
             *devPtr = ptr;
         },
         [&] { return call_arguments("ptr", ptr, "size", size); });
+}
+
+// All host memory is as good as page-locked. What the documents reserve is refused.
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
+    return traced(
+        __func__,
+        [&] {
+            if (flag == 0 || (flag & ~(ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED)) != 0)
+                refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED or both", std::to_string(flag));
+            register_host(ptr, size);
+        },
+        [&] { return call_arguments("ptr", ptr, "size", size, "flag", flag); });
+}
+
+extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostGetDevicePointer(void* pHost, void** pDevice, uint32_t flag) {
+    return guarded(__func__, [&] {
+        require_pointer("pHost", pHost);
+        require_pointer("pDevice", pDevice);
+        if (flag != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "0", std::to_string(flag));
+        if (!registered_memory().reach(pHost, 1)) refuse(ACL_ERROR_RT_PARAM_INVALID, "pHost", "registered memory", text(pHost));
+        *pDevice = pHost;
+    });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtHostUnregister(void* ptr) {

@@ -27,6 +27,11 @@ CompileOptions& compile_options() {
 
 using namespace torch_aclnn::host;
 
+// A folder of operators that were compiled before. The engine's need none.
+extern "C" TORCH_ACLNN_HOST_API aclError aclopSetModelDir(const char* modelDir) {
+    return guarded(__func__, [&] { require_pointer("modelDir", modelDir); });
+}
+
 extern "C" TORCH_ACLNN_HOST_API aclError aclSetCompileopt(aclCompileOpt opt, const char* value) {
     return guarded(__func__, [&] {
         require_pointer("value", value);

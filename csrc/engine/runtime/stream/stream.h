@@ -1,6 +1,7 @@
 // Streams: tasks in order, and the failure of one kept until it has been reported.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,9 @@ class Recorder;
 class StreamWorker;
 class WaitingTask;
 
+// Of cube cores and vector cores; 0 where none was set.
+using CoreLimits = std::array<std::atomic<uint32_t>, 2>;
+
 // A task runs at once, on the thread that launches it, while the stream's lock keeps the order of several launching threads; or, with
 // TORCH_ACLNN_HOST_ASYNC, later, on the stream's own thread. A deferred one is run by another thread; a task that is launched after it
 // waits for it.
@@ -39,6 +43,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     const CallStack& made_at() const { return made_at_; }
     uint32_t overflow_switch() const { return overflow_switch_; }
     void set_overflow_switch(uint32_t flag) { overflow_switch_ = flag; }
+    CoreLimits& core_limits() { return core_limits_; }
+    const CoreLimits& core_limits() const { return core_limits_; }
 
     // Takes the task: run() once, or not at all after a failure; finish() in any case. If it throws, an Error, the task has not been taken.
     void submit(Task& task);
@@ -90,6 +96,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     const int id_;
     const bool is_default_;
     std::atomic<uint32_t> overflow_switch_{0};
+    CoreLimits core_limits_{};
     Lock running_;
     const std::shared_ptr<Demand> demand_ = std::make_shared<Demand>();
     PendingWork deferred_;
