@@ -132,7 +132,7 @@ KINDS = {
     "AttentionLayout": Kind(c_char_p(b"BNSD"), (c_char_p(b"TND"), c_char_p(b""))),
     "PackedLayout": Kind(c_char_p(b"TND"), (c_char_p(b"BNSD"), c_char_p(b""))),
     "SoftmaxLayout": Kind(c_char_p(b"same_as_input"), (c_char_p(b"TND"), c_char_p(b""))),
-    "RingLayout": Kind(c_char_p(b"TND"), (c_char_p(b"BNSD"), c_char_p(b""))),
+    "RingLayout": Kind(c_char_p(b"SBH"), (c_char_p(b"BNSD"), c_char_p(b""))),
     "RingSoftmaxLayout": Kind(c_char_p(b""), (c_char_p(b"BNSD"), c_char_p(b"tnd"))),
     "CommGroup": Kind(c_char_p(COMMUNICATOR), (c_char_p(b"unknown"), c_char_p(b""))),
     "ReduceOp": Kind(c_char_p(b"sum"), (c_char_p(b"max"), c_char_p(b""))),

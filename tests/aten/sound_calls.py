@@ -64,8 +64,8 @@ _LATENT = {"kv": Tensor((1, 1, 2, 4)), "gamma": Tensor((2,)), "kCacheRef": Tenso
 _KEY = {"key": Tensor((2, 1, 2)), "keyCacheRef": Tensor((2, 2, 1, 2)), "slotMapping": Tensor((2,))}
 _FACTOR = Tensor((2, 2), DType.FLOAT16)
 _RING = dict.fromkeys(("prevAttnOut", "curAttnOut", "attnOut"), Tensor((2, 1, 2)))
-_RING |= {f"{part}Softmax{name}": Tensor((2, 1, 8)) for part in ("prev", "cur") for name in ("Max", "Sum")}
-_RING |= {f"softmax{name}": Tensor((2, 1, 8)) for name in ("Max", "Sum")}
+_RING |= {f"{part}Softmax{name}": Tensor((1, 1, 2, 8)) for part in ("prev", "cur") for name in ("Max", "Sum")}
+_RING |= {f"softmax{name}": Tensor((1, 1, 2, 8)) for name in ("Max", "Sum")}
 _NO_Z_LOSS = {"target": Tensor((2,)), "lseSquareScaleForZloss": ctypes.c_double(0)}
 _CTC = {
     "logProbs": Tensor((2, 1, 2)), "targets": Tensor((1, 2), DType.INT64), "negLogLikelihood": Tensor((1,)), "logAlpha": Tensor((1, 2, 5))

@@ -52,6 +52,9 @@ ROWS = [
     ("aclnnInplaceMul", (X[0], X), "selfRef", r"shape \[2, 3\]"),
     ("aclnnAdd", (INTEGERS, X, scalar(1), INTEGERS), "out", "result type Float can't be cast to the desired output type Long"),
     ("aclnnInplaceSub", (INTEGERS, X, scalar(1)), "selfRef", "can't be cast to the desired output type Long"),
+    # As the average of integers over ranks has it: each rank hears of it at the call.
+    ("aclnnInplaceDivs", (INTEGERS, scalar(2)), "selfRef", "result type Float can't be cast to the desired output type Long"),
+    ("aclnnDiv", (INTEGERS, INTEGERS, INTEGERS), "out", "result type Float can't be cast to the desired output type Long"),
     ("aclnnInplaceDivMods", (INTEGERS, fraction(15.9), ctypes.c_int32(2)), "selfRef", "result type Float can't be cast"),
     ("aclnnDivMod", (INTEGERS, INTEGERS, ctypes.c_int32(0), INTEGERS), "out", "result type Float can't be cast"),
     ("aclnnEqTensor", (X, npu(1, 3), npu(1, 3)), "out", r"shape \[2, 3\]"),

@@ -94,10 +94,22 @@ BINARY(aclnnMul, NUMBERS, at::mul_out)
 BINARY_INPLACE(aclnnInplaceMul, NUMBERS, at::mul_out)
 BINARY_NUMBER(aclnnMuls, NUMBERS, at::mul_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceMuls, NUMBERS, at::mul_out)
-BINARY(aclnnDiv, NUMBERS, at::div_out)
-BINARY_INPLACE(aclnnInplaceDiv, NUMBERS, at::div_out)
-BINARY_NUMBER(aclnnDivs, NUMBERS, at::div_out)
-BINARY_NUMBER_INPLACE(aclnnInplaceDivs, NUMBERS, at::div_out)
+ATEN_CHECKED_ENTRY(aclnnDiv, NUMBERS, require_quotient("out", out, at::result_type(self, other), false), (In, self), (In, other),
+                   (Out, out, broadcast({{"self", self}, {"other", other}}))) {
+    at::div_out(out, self, other);
+}
+ATEN_CHECKED_ENTRY(aclnnInplaceDiv, NUMBERS, require_quotient("selfRef", selfRef, at::result_type(selfRef, other), false),
+                   (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"other", other}})), (In, other)) {
+    at::div_out(selfRef, selfRef, other);
+}
+ATEN_CHECKED_ENTRY(aclnnDivs, NUMBERS, require_quotient("out", out, at::result_type(self, other), false), (In, self), (Scalar, other),
+                   (Out, out, shaped_like(self))) {
+    at::div_out(out, self, wrapped(other));
+}
+ATEN_CHECKED_ENTRY(aclnnInplaceDivs, NUMBERS, require_quotient("selfRef", selfRef, at::result_type(selfRef, other), false),
+                   (InOut, selfRef), (Scalar, other)) {
+    at::div_out(selfRef, selfRef, wrapped(other));
+}
 
 ATEN_CHECKED_ENTRY(aclnnDivMod, NUMBERS, require_quotient("out", out, at::result_type(self, other), mode.has_value()), (In, self),
                    (In, other), (Rounding, mode), (Out, out, broadcast({{"self", self}, {"other", other}}))) {
