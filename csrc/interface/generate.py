@@ -20,6 +20,13 @@ _ABSENT_HEADER = """\
 
 #include "../aclnn/aclnn_base.h"
 """
+_OLD_HEADER = """\
+// aclnnop/{name}.
+//
+{origin}#pragma once
+
+#include "../{name}"
+"""
 _HEADER = """\
 // {names}.
 //
@@ -65,11 +72,13 @@ def main(sources: Path, headers: Path, forwarders: Path, preprocessor: list[str]
     written = {headers / "aclnnop" / name: _header(members) for name, members in _by_header([*rows, *entry_points]).items()}
     for name, entry_point in _ABSENT:
         written.setdefault(headers / "aclnnop" / name, _absent_header(entry_point))
+    # Under the name that they had in older releases.
+    written |= {path.parent / "level2" / path.name: _OLD_HEADER.format(name=path.name, origin=_ORIGIN) for path in written}
     written[headers / "aclnnop" / "torch_aclnn_operators.h"] = _of_operators(sorted(_by_header(rows)))
     written[forwarders] = _forwarding(entry_points, sorted(_by_header(entry_points)))
     for path, text in written.items():
         _write(path, text)
-    for path in (headers / "aclnnop").glob("*.h"):
+    for path in (headers / "aclnnop").rglob("*.h"):
         if path not in written:
             path.unlink()
 

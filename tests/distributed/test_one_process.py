@@ -1,14 +1,14 @@
 """libhccl.so called as C programs call it, with all ranks in one process."""
 
 import json
-import os
 import sys
+import textwrap
 
 import pytest
 from torch_aclnn.host import libdir
 
 from support.ranks import run_ranks
-from support.subprocesses import output_of
+from support.subprocesses import output_of, run_python
 
 
 @pytest.fixture(scope="module")
@@ -71,14 +71,28 @@ def test_listens_on_the_loopback_address(results: dict) -> None:
     assert results["address"] == "127.0.0.1"
 
 
-def test_without_torch_collectives_are_refused() -> None:
-    code = f"""
-        import ctypes
-        acl = ctypes.CDLL({str(libdir() / "libascendcl.so")!r})
-        hccl = ctypes.CDLL({str(libdir() / "libhccl.so")!r})
-        acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
-        print(hccl.HcclGetRootInfo(ctypes.create_string_buffer(4108)), acl.aclGetRecentErrMsg().decode())
+ROOT_INFORMATION = f"""
+import ctypes, sys
+acl = ctypes.CDLL({str(libdir() / "libascendcl.so")!r})
+hccl = ctypes.CDLL({str(libdir() / "libhccl.so")!r})
+acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
+information = ctypes.create_string_buffer(4108)
+print(hccl.HcclGetRootInfo(information), acl.aclGetRecentErrMsg().decode())
+"""
+
+
+def test_where_torch_does_not_import_collectives_are_refused() -> None:
+    ended = run_python(ROOT_INFORMATION, launcher=(sys.executable, "-S", "-c"), PYTHONPATH="")
+    assert ended.stdout.startswith("5 HcclGetRootInfo: collectives need a Python process in which `import torch_aclnn` works")
+    assert "No module named 'torch_aclnn'" in ended.stderr
+
+
+def test_collectives_import_torch_where_the_program_has_not() -> None:
+    communicate = """
+    assert "torch" in sys.modules
+    communicator, stream = ctypes.c_void_p(), ctypes.c_void_p()
+    acl.aclInit(None), acl.aclrtSetDevice(0), acl.aclrtCreateStream(ctypes.byref(stream))
+    print(hccl.HcclCommInitRootInfo(1, information, 0, ctypes.byref(communicator)))
+    print(hccl.HcclBarrier(communicator, stream), acl.aclrtSynchronizeStream(stream), hccl.HcclCommDestroy(communicator))
     """
-    assert output_of(code, launcher=(sys.executable, "-S", "-c"), PATH=os.environ["PATH"]).startswith(
-        "5 HcclGetRootInfo: collectives need torch in the process"
-    )
+    assert output_of(ROOT_INFORMATION + textwrap.dedent(communicate)).split()[-5:] == ["0"] * 5

@@ -1,3 +1,5 @@
+#include <dlfcn.h>
+
 #include <atomic>
 
 #include "engine/hccl/group.h"
@@ -8,6 +10,20 @@ namespace {
 
 std::atomic<Transport*> registered{nullptr};
 
+template <class Function>
+Function* python_function(const char* name) {
+    return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+// In a Python process that has not done so itself; whatever fails is printed there. The transport is registered while it is loaded.
+void import_torch() {
+    auto* const is_initialized = python_function<int()>("Py_IsInitialized");
+    if (is_initialized == nullptr || is_initialized() == 0) return;
+    const int lock = python_function<int()>("PyGILState_Ensure")();
+    python_function<int(const char*, void*)>("PyRun_SimpleStringFlags")("import torch_aclnn", nullptr);
+    python_function<void(int)>("PyGILState_Release")(lock);
+}
+
 }  // namespace
 
 void set_transport(Transport* transport) noexcept {
@@ -15,9 +31,10 @@ void set_transport(Transport* transport) noexcept {
 }
 
 Transport& transport() {
+    if (registered == nullptr) import_torch();
     Transport* const found = registered;
     if (found == nullptr)
-        throw Error(HCCL_E_NOT_SUPPORT, "collectives need torch in the process, as `import torch` loads it: they run on its Gloo");
+        throw Error(HCCL_E_NOT_SUPPORT, "collectives need a Python process in which `import torch_aclnn` works: they run on torch's Gloo");
     return *found;
 }
 
