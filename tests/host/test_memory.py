@@ -27,7 +27,8 @@ def test_allocation_is_aligned_counted_and_given_back(ascendcl, size):
 
 def test_unknown_kind_of_memory_is_refused(ascendcl):
     for attribute in (-1, 10):
-        ascendcl.refuses(107000, "attr: expected a value of aclrtMemAttr", "aclrtGetMemInfo", attribute, byref(c_size_t()), byref(c_size_t()))
+        places = byref(c_size_t()), byref(c_size_t())
+        ascendcl.refuses(107000, "attr: expected a value of aclrtMemAttr", "aclrtGetMemInfo", attribute, *places)
 
 
 class MallocAttribute(ctypes.Structure):
