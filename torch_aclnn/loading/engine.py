@@ -29,6 +29,9 @@ _KERNELS = "libtorch_aclnn_kernels.so"
 # Which torch_npu opens by name when it needs them: collectives, and what its profiler and torch's ask for.
 _OPENED_BY_NAME = ("libhcomm.so", "libmspti.so", "libmsprofiler.so", "libascend_hal.so")
 
+# By these names, too, programs look for operators, which are all in libopapi.so here.
+_PARTS_OF_OPERATORS = ("libopapi_math.so", "libopapi_nn.so")
+
 # A symbol that only the host engine's libascendcl.so has.
 _HOST_SYMBOL = "torchAclnnHostEntryPoints"
 
@@ -136,7 +139,7 @@ def _cann_answers() -> bool:
 def _load_host() -> None:
     # All that torch_npu asks for by bare name, so that the loader finds the engine's first, and nothing of a sourced CANN.
     operators = [name for name in OPERATOR_LIBRARIES if name != ATEN_ADAPTERS]
-    for name in (_KERNELS, *RUNTIME_LIBRARIES, *_OPENED_BY_NAME, *operators):
+    for name in (_KERNELS, *RUNTIME_LIBRARIES, *_OPENED_BY_NAME, *operators, *_PARTS_OF_OPERATORS):
         path = libdir() / name
         try:
             ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
