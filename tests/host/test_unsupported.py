@@ -8,9 +8,7 @@ from torch_aclnn.host import libdir
 NOT_SUPPORTED = [
     "aclmdlInitDump", "aclmdlSetDump", "aclmdlFinalizeDump", "aclGenGraphAndDumpForOp", "aclprofStart",
     "aclprofStop", "aclprofFinalize", "aclrtBinaryLoadFromData", "aclrtBinaryGetFunction", "aclrtGetFunctionAddr",
-    "aclrtMemExportToShareableHandle", "aclrtMemImportFromShareableHandle", "aclrtMemSetPidToShareableHandle",
-    "aclrtDeviceGetBareTgid", "aclrtIpcMemGetExportKey", "aclrtGetDeviceUtilizationRate",
-    "aclrtDeviceTaskAbort", "aclrtGetErrorVerbose", "aclrtCmoAsync", "aclmdlRIAbort",
+    "aclrtGetDeviceUtilizationRate", "aclrtDeviceTaskAbort", "aclrtGetErrorVerbose", "aclrtCmoAsync", "aclmdlRIAbort",
 ]  # fmt: skip
 
 # torch_npu looks these up and takes another way if they are not there.

@@ -1,22 +1,13 @@
 """Address ranges that are given memory piece by piece."""
 
 import ctypes
-from ctypes import byref, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import byref, c_size_t, c_void_p
 
 import pytest
 
+from support.runtime import PhysicalProperties as Properties
+
 PIECE = 2 << 20
-
-
-class Properties(ctypes.Structure):
-    _fields_ = [
-        ("handle_type", c_int),
-        ("allocation_type", c_int),
-        ("memory_attribute", c_int),
-        ("device", c_uint32),
-        ("location_type", c_int),
-        ("reserved", c_uint64),
-    ]
 
 
 def free_memory(ascendcl) -> int:

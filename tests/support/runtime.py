@@ -52,6 +52,7 @@ PROTOTYPES: dict[str, list] = {
     "aclrtFreeHost": [c_void_p],
     "aclrtFreePhysical": [c_void_p],
     "aclrtGetCurrentContext": [POINTER(c_void_p)],
+    "aclrtDeviceGetBareTgid": [POINTER(c_int32)],
     "aclrtGetDevice": [POINTER(c_int32)],
     "aclrtGetDeviceCount": [POINTER(c_uint32)],
     "aclrtGetMemInfo": [c_int, POINTER(c_size_t), POINTER(c_size_t)],
@@ -59,12 +60,19 @@ PROTOTYPES: dict[str, list] = {
     "aclrtGetSysParamOpt": [c_int, POINTER(c_int64)],
     "aclrtHostRegister": [c_void_p, c_uint64, c_int, POINTER(c_void_p)],
     "aclrtHostUnregister": [c_void_p],
+    "aclrtIpcMemClose": [c_char_p],
+    "aclrtIpcMemGetExportKey": [c_void_p, c_size_t, c_char_p, c_size_t, c_uint64],
+    "aclrtIpcMemImportByKey": [POINTER(c_void_p), c_char_p, c_uint64],
+    "aclrtIpcMemSetImportPid": [c_char_p, POINTER(c_int32), c_size_t],
     "aclrtLaunchCallback": [HOST_FUNCTION, c_void_p, c_int, c_void_p],
     "aclrtLaunchHostFunc": [c_void_p, HOST_FUNCTION, c_void_p],
     "aclrtMalloc": [POINTER(c_void_p), c_size_t, c_int],
     "aclrtMallocHost": [POINTER(c_void_p), c_size_t],
     "aclrtMallocPhysical": [POINTER(c_void_p), c_size_t, c_void_p, c_uint64],
     "aclrtMapMem": [c_void_p, c_size_t, c_size_t, c_void_p, c_uint64],
+    "aclrtMemExportToShareableHandle": [c_void_p, c_int, c_uint64, POINTER(c_uint64)],
+    "aclrtMemImportFromShareableHandle": [c_uint64, c_int32, POINTER(c_void_p)],
+    "aclrtMemSetPidToShareableHandle": [c_uint64, POINTER(c_int32), c_size_t],
     "aclrtMemcpy": [c_void_p, c_size_t, c_void_p, c_size_t, c_int],
     "aclrtMemcpyAsync": [c_void_p, c_size_t, c_void_p, c_size_t, c_int, c_void_p],
     "aclrtMemset": [c_void_p, c_size_t, c_int32, c_size_t],
@@ -110,6 +118,19 @@ RESULTS = {
 }
 
 
+class PhysicalProperties(ctypes.Structure):
+    """aclrtPhysicalMemProp; zeros are device 0's memory."""
+
+    _fields_ = (
+        ("handle_type", c_int),
+        ("allocation_type", c_int),
+        ("memory_attribute", c_int),
+        ("device", c_uint32),
+        ("location_type", c_int),
+        ("reserved", c_uint64),
+    )
+
+
 class Runtime(ctypes.CDLL):
     """libascendcl.so."""
 
@@ -122,7 +143,7 @@ class Runtime(ctypes.CDLL):
 
     def message(self) -> str:
         """Return the message of this thread's last error, and clear it."""
-        return self.aclGetRecentErrMsg().decode()
+        return self.aclGetRecentErrMsg().decode(errors="backslashreplace")
 
     def ok(self, name: str, *arguments) -> None:
         """Call what must succeed."""

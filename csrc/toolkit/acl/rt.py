@@ -74,6 +74,9 @@ free_physical                   aclrtFreePhysical                 handle:address
 map_mem                         aclrtMapMem                       vir_ptr:address size:size offset:size handle:address flags:u64
 unmap_mem                       aclrtUnmapMem                     vir_ptr:address
 mem_get_allocation_granularity  aclrtMemGetAllocationGranularity  prop:physical option:i32 >granularity:size
+mem_export_to_shareable_handle  aclrtMemExportToShareableHandle   handle:address handle_type:i32 flags:u64 >shareable_handle:u64
+mem_import_from_shareable_handle aclrtMemImportFromShareableHandle shareable_handle:u64 device_id:i32 >handle:address
+device_get_bare_tgid            aclrtDeviceGetBareTgid            >pid:i32
 
 subscribe_report                aclrtSubscribeReport              thread_id:u64 stream:address
 process_report                  aclrtProcessReport                timeout:i32
@@ -92,9 +95,7 @@ globals().update(
                 "set_exception_info_callback get_task_id_from_exception_info get_stream_id_from_exception_info "
                 "get_thread_id_from_exception_info get_device_id_from_exception_info"
             ),
-            "memory between processes": (
-                "mem_export_to_shareable_handle mem_import_from_shareable_handle mem_set_pid_to_shareable_handle device_get_bare_tgid"
-            ),
+            "list of processes in Python": "mem_set_pid_to_shareable_handle",
         },
     )
 )

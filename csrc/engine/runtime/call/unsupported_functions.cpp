@@ -62,15 +62,6 @@ REFUSE_RT(rtFunctionRegister, "loader for chip binaries")
 REFUSE_RT(rtKernelLaunch, "loader for chip binaries")
 REFUSE_RT(rtGetC2cCtrlAddr, "chip cores that could synchronise")
 
-// Memory and events that several processes share.
-REFUSE_ACL(aclrtMemExportToShareableHandle, "memory between processes")
-REFUSE_ACL(aclrtMemImportFromShareableHandle, "memory between processes")
-REFUSE_ACL(aclrtMemSetPidToShareableHandle, "memory between processes")
-REFUSE_ACL(aclrtDeviceGetBareTgid, "memory between processes")
-REFUSE_ACL(aclrtIpcMemGetExportKey, "memory between processes")
-REFUSE_ACL(aclrtIpcMemSetImportPid, "memory between processes")
-REFUSE_ACL(aclrtIpcMemImportByKey, "memory between processes")
-REFUSE_ACL(aclrtIpcMemClose, "memory between processes")
 
 // The health and the load of a chip.
 REFUSE_ACL(aclrtGetDeviceUtilizationRate, "chip whose load could be measured")

@@ -15,6 +15,7 @@
 #include "engine/runtime/memory/memory_history.h"
 #include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/memory/poison.h"
+#include "engine/runtime/memory/shared_allocations.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -34,7 +35,8 @@ uintptr_t obtain(size_t pages) {
 }
 
 void give_back(uintptr_t address, size_t pages) {
-    if (!config().isolate) return freed_memory().put(address, pages);
+    const bool was_shared = shared_allocations().remove(address);
+    if (!config().isolate && !was_shared) return freed_memory().put(address, pages);
     take_memory_away(address, pages);
     give_back_addresses(address);
 }

@@ -20,6 +20,18 @@ Uses& uses() {
     return *once;
 }
 
+// A task may launch another one and run it at once, so the same thread may share it twice: glibc's readers do not wait for writers.
+std::shared_mutex& work() {
+    static auto* const once = new std::shared_mutex;
+    return *once;
+}
+
+void await_unused_locked(std::unique_lock<std::mutex>& lock, const void* address, size_t bytes) {
+    uses().ended.wait(lock, [&] {
+        return std::none_of(uses().all.begin(), uses().all.end(), [&](const MemoryUse* use) { return use->overlaps(address, bytes); });
+    });
+}
+
 }  // namespace
 
 MemoryUse::MemoryUse(const void* address, size_t bytes) : begin_(reinterpret_cast<uintptr_t>(address)), bytes_(bytes) {
@@ -40,9 +52,16 @@ bool MemoryUse::overlaps(const void* address, size_t bytes) const {
 
 void await_unused(const void* address, size_t bytes) {
     std::unique_lock<std::mutex> lock(uses().mutex);
-    uses().ended.wait(lock, [&] {
-        return std::none_of(uses().all.begin(), uses().all.end(), [&](const MemoryUse* use) { return use->overlaps(address, bytes); });
-    });
+    await_unused_locked(lock, address, bytes);
+}
+
+WorkOnMemory::WorkOnMemory() : lock_(work()) {}
+
+void while_unused(const void* address, size_t bytes, const std::function<void()>& action) {
+    const std::unique_lock<std::shared_mutex> no_work(work());
+    std::unique_lock<std::mutex> lock(uses().mutex);
+    await_unused_locked(lock, address, bytes);
+    action();
 }
 
 }  // namespace torch_aclnn::host

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <shared_mutex>
 
 #include "engine/runtime/visibility.h"
 
@@ -24,5 +26,17 @@ class TORCH_ACLNN_HOST_API MemoryUse {
 
 // For memory that nobody can look up any more.
 void await_unused(const void* address, size_t bytes);
+
+// Held by each thread while it works on any memory: only while_unused() waits for it.
+class WorkOnMemory {
+   public:
+    WorkOnMemory();
+
+   private:
+    std::shared_lock<std::shared_mutex> lock_;
+};
+
+// Does the action while no thread of the engine works on the memory. Not within a task.
+void while_unused(const void* address, size_t bytes, const std::function<void()>& action);
 
 }  // namespace torch_aclnn::host

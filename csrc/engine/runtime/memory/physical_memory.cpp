@@ -1,7 +1,5 @@
 #include "engine/runtime/memory/physical_memory.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -13,42 +11,10 @@
 #include "engine/runtime/handle_table.h"
 #include "engine/runtime/memory/device_addresses.h"
 #include "engine/runtime/memory/poison.h"
+#include "engine/runtime/memory/share.h"
 
 namespace torch_aclnn::host {
 namespace {
-
-// One file for all, because a process may not have thousands of files open. Its offsets are never used twice.
-class MemoryFile {
-   public:
-    // The offset of fresh memory, or -1 if the machine refuses.
-    int64_t extend(size_t size) noexcept {
-        std::lock_guard<std::mutex> lock(mutex_);
-        if (file_ < 0) file_ = memfd_create("torch_aclnn", MFD_CLOEXEC);
-        if (file_ < 0 || ftruncate(file_, end_ + static_cast<off_t>(size)) != 0) return -1;
-        const int64_t offset = end_;
-        end_ += static_cast<off_t>(size);
-        return offset;
-    }
-
-    void give_back(int64_t offset, size_t size) noexcept {
-        (void)fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, static_cast<off_t>(size));
-    }
-
-    bool map(void* address, int64_t offset, size_t size) noexcept {
-        return mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_, offset) != MAP_FAILED;
-    }
-
-   private:
-    std::mutex mutex_;
-    int file_ = -1;
-    off_t end_ = 0;
-};
-
-// Never destroyed: memory is still unmapped while the process exits.
-MemoryFile& memory_file() {
-    static auto* const once = new MemoryFile;
-    return *once;
-}
 
 HandleTable<Physical>& physicals() {
     static auto* const once = new HandleTable<Physical>(HandleKind::physical_memory);
@@ -61,30 +27,49 @@ HandleTable<Physical>& physicals() {
 
 }  // namespace
 
-Physical::Physical(Device& device, size_t size) : device_(device), size_(size) {
+Physical::Physical(Device& device, size_t size) : device_(device), file_(MemoryFile::own()), size_(size) {
     device_.reserve(size_);
-    offset_ = memory_file().extend(size_);
-    if (offset_ >= 0) return;
-    device_.release(size_);
-    throw Error(ACL_ERROR_RT_MEMORY_ALLOCATION, text("the machine is out of memory: asked for ", size_, " bytes"));
+    try {
+        offset_ = file_->extend(size_);
+    } catch (...) {
+        device_.release(size_);
+        throw;
+    }
 }
 
+Physical::Physical(Device& device, const SharedMemory& shared)
+    : device_(device), file_(shared.file), size_(shared.size), offset_(shared.offset), is_poisoned_(true) {}
+
 Physical::~Physical() {
-    memory_file().give_back(offset_, size_);
+    if (is_foreign()) return;
+    if (share_ != 0) (void)end_share(share_, ShareKind::physical);
+    file_->give_back(offset_, size_);
     device_.release(size_);
 }
 
 bool Physical::map_at(void* address) noexcept {
-    if (!memory_file().map(address, offset_, size_)) return false;
+    if (!file_->map(address, offset_, size_)) return false;
     if (!is_poisoned_) poison_if_wanted(address, size_);
     is_poisoned_ = true;
     return true;
+}
+
+uint64_t Physical::share(bool to_all) {
+    if (is_foreign()) refuse(ACL_ERROR_RT_PARAM_INVALID, "handle", "memory of this process", "another process's");
+    const std::lock_guard<std::mutex> lock(share_mutex_);
+    if (share_ != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "handle", "memory that is not shared yet", "one that is");
+    share_ = torch_aclnn::host::share(ShareKind::physical, offset_, size_, device(), to_all).number;
+    return share_;
 }
 
 std::shared_ptr<Physical> find_physical(const void* handle) {
     auto physical = physicals().find(handle);
     if (physical == nullptr) refuse_physical(handle);
     return physical;
+}
+
+void* add_physical(std::shared_ptr<Physical> physical) {
+    return physicals().add(std::move(physical));
 }
 
 }  // namespace torch_aclnn::host
@@ -102,7 +87,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtMallocPhysical(aclrtDrvMemHandle* 
             const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
             if (size == 0 || size % page != 0)
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("a multiple of ", page), std::to_string(size));
-            *handle = physicals().add(std::make_shared<Physical>(find_device("prop->location.id", prop->location.id), size));
+            *handle = add_physical(std::make_shared<Physical>(find_device("prop->location.id", prop->location.id), size));
         },
         [&] { return call_arguments("handle", value_at(handle), "size", size); });
 }

@@ -156,6 +156,7 @@ void run_now(MemoryTask&& work) {
     require_unsafe_allowed("synchronous copies and fills");
     settle_default_stream();
     order_program(work.name(), work.accesses());
+    const WorkOnMemory here;
     work.run();
 }
 

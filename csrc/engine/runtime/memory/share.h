@@ -1,0 +1,42 @@
+// Memory that other processes may use. What they have to know of it is a page of the process's file (memory_file.h), and a number names the
+// process and that page. A key has a secret, too: another process may have got the same number, and have as many pages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "engine/runtime/memory/memory_file.h"
+
+namespace torch_aclnn::host {
+
+enum class ShareKind : uint32_t { none, allocation, physical };
+
+struct SharedMemory {
+    std::shared_ptr<MemoryFile> file;
+    int64_t offset;
+    size_t size;
+    int device;
+    uint64_t secret;
+};
+
+// Both kinds of functions have the same values of `flags`, 0 or 1; 107000 for others.
+void require_share_flags(uint64_t flags);
+
+struct Shared {
+    uint64_t number;
+    uint64_t secret;
+};
+
+// Of this process's file. Unless `to_all` the processes that may use it are those of allow().
+Shared share(ShareKind kind, int64_t offset, size_t size, int device, bool to_all);
+// 107000 unless this process has shared it.
+void allow(const char* parameter, uint64_t number, ShareKind kind, const int32_t* processes, size_t count);
+// False if this process has not.
+bool end_share(uint64_t number, ShareKind kind) noexcept;
+
+// 107000 unless it is shared with this process.
+SharedMemory find_shared(const char* parameter, uint64_t number, ShareKind kind);
+bool is_own(uint64_t number) noexcept;
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,39 @@
+// Memory of aclrtMalloc that other processes may use: it is moved into the process's file when it is shared first. All memory could be
+// there from its beginning, but a file has no huge pages.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "engine/runtime/memory/allocation_map.h"
+#include "engine/runtime/memory/share.h"
+
+namespace torch_aclnn::host {
+
+class SharedAllocations {
+   public:
+    // `size` bytes of an allocation from the address on.
+    Shared share(const Block& block, uintptr_t address, size_t size, bool to_all);
+    // Before the memory is given back; false if it has not been shared.
+    bool remove(uintptr_t base) noexcept;
+
+   private:
+    struct Allocation {
+        int64_t offset;
+        size_t pages;
+        std::vector<uint64_t> numbers;
+    };
+    Allocation& moved(const Block& block);
+
+    std::mutex mutex_;
+    std::map<uintptr_t, Allocation> allocations_;
+    std::atomic<bool> is_used_{false};
+};
+
+SharedAllocations& shared_allocations();
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,114 @@
+"""Memory that one process makes and another one uses."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from ctypes import byref, c_int32, c_uint64, c_void_p, create_string_buffer
+from pathlib import Path
+
+import pytest
+from torch_aclnn.host import libdir
+
+from support.runtime import PhysicalProperties, Runtime
+
+PROGRAM = Path(__file__).parent / "programs" / "import_memory.py"
+TO_ALL = 1
+PIECE = 2 << 20
+
+
+def imported(kind: str, which: bytes | int) -> list:
+    """Return what another process has of the memory: a code, and a message or the four bytes at its begin, before it writes two."""
+    name = which.decode() if isinstance(which, bytes) else str(which)
+    done = subprocess.run([sys.executable, "-S", PROGRAM, libdir(), kind, name], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+def key_of(ascendcl: Runtime, address: int, size: int = 4096, flags: int = TO_ALL) -> bytes:
+    key = create_string_buffer(65)
+    ascendcl.ok("aclrtIpcMemGetExportKey", address, size, key, 65, flags)
+    return key.value
+
+
+@pytest.fixture
+def pages(ascendcl: Runtime) -> Iterator[int]:
+    address = ascendcl.create("aclrtMalloc", 8192, 0)
+    ascendcl.ok("aclrtMemset", address, 8192, 5, 8192)
+    yield address
+    ascendcl.ok("aclrtFree", address)
+
+
+def test_another_process_reads_and_writes_the_same_memory(ascendcl, pages):
+    key = key_of(ascendcl, pages + 4096)
+    assert imported("key", key) == [0, [5, 5, 5, 5]]
+    assert ascendcl.read(pages + 4094, 6) == b"\5\5\7\7\5\5"
+    ascendcl.ok("aclrtIpcMemClose", key)
+    assert imported("key", key)[0] == 107000
+
+
+def test_physical_memory_is_shared_by_its_number(ascendcl):
+    handle = ascendcl.create("aclrtMallocPhysical", PIECE, byref(PhysicalProperties()), 0)
+    address = ascendcl.create("aclrtReserveMemAddress", PIECE, 0, None, 1)
+    ascendcl.ok("aclrtMapMem", address, PIECE, 0, handle, 0)
+    ascendcl.ok("aclrtMemset", address, PIECE, 3, PIECE)
+    number = c_uint64()
+    ascendcl.ok("aclrtMemExportToShareableHandle", handle, 0, TO_ALL, byref(number))
+    ascendcl.refuses(107000, "not shared yet", "aclrtMemExportToShareableHandle", handle, 0, TO_ALL, byref(c_uint64()))
+    ascendcl.refuses(107000, "of another process", "aclrtMemImportFromShareableHandle", number, 0, byref(c_void_p()))
+    assert imported("number", number.value) == [0, [3, 3, 3, 3]]
+    assert ascendcl.read(address, 4) == b"\7\7\3\3"
+    ascendcl.ok("aclrtUnmapMem", address)
+    ascendcl.ok("aclrtReleaseMemAddress", address)
+    ascendcl.ok("aclrtFreePhysical", handle)
+    assert imported("number", number.value)[0] == 107000
+
+
+def test_only_the_processes_that_are_named_may_use_it(ascendcl, pages):
+    key = key_of(ascendcl, pages, flags=0)
+    code, message = imported("key", key)
+    assert code == 107000 and "which has not named this process" in message
+    own = c_int32()
+    ascendcl.ok("aclrtDeviceGetBareTgid", byref(own))
+    assert own.value == os.getpid()
+    ascendcl.ok("aclrtIpcMemSetImportPid", key, byref(own), 1)
+    address = ascendcl.create("aclrtIpcMemImportByKey", key, 1)
+    assert ascendcl.read(address, 2) == b"\5\5"
+    ascendcl.ok("aclrtIpcMemClose", key)
+
+
+def test_freed_memory_is_shared_no_more(ascendcl):
+    address = ascendcl.create("aclrtMalloc", 4096, 0)
+    key = key_of(ascendcl, address)
+    ascendcl.ok("aclrtFree", address)
+    code, message = imported("key", key)
+    assert code == 107000 and "shares no more" in message
+
+
+def test_wrong_arguments_are_refused(ascendcl, pages):
+    key = create_string_buffer(65)
+    for words, arguments in {
+        "memory of aclrtMalloc": (id(key), 1, key, 65, 1),
+        "a multiple of 4096": (pages + 8, 1, key, 65, 1),
+        "a value in 1..8192": (pages, 8193, key, 65, 1),
+        "len: expected 65": (pages, 1, key, 64, 1),
+        "flags: expected 0 or 1": (pages, 1, key, 65, 2),
+    }.items():
+        ascendcl.refuses(107000, words, "aclrtIpcMemGetExportKey", *arguments)
+    for wrong in (b"", b"name", b"torch_aclnn:" + b"0" * 16 + b":" + b"0" * 16, b"torch_aclnn:" + b"f" * 16 + b":" + b"0" * 16):
+        ascendcl.refuses(107000, "key: expected", "aclrtIpcMemImportByKey", byref(c_void_p()), wrong, 0)
+    ascendcl.refuses(
+        107000, "another process's", "aclrtIpcMemSetImportPid", b"torch_aclnn:" + b"0" * 16 + b":" + b"0" * 16, byref(c_int32()), 1
+    )
+
+
+def test_a_key_of_a_process_that_has_ended_is_refused(ascendcl):
+    code = (
+        f"import ctypes; acl = ctypes.CDLL({str(libdir() / 'libascendcl.so')!r}); acl.aclrtSetDevice(0); p = ctypes.c_void_p()\n"
+        "acl.aclrtMalloc(ctypes.byref(p), ctypes.c_size_t(4096), 0); key = ctypes.create_string_buffer(65)\n"
+        "assert acl.aclrtIpcMemGetExportKey(p, ctypes.c_size_t(4096), key, ctypes.c_size_t(65), ctypes.c_uint64(1)) == 0\n"
+        "print(key.value.decode())"
+    )
+    key = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+    ascendcl.refuses(107000, "whose memory cannot be opened", "aclrtIpcMemImportByKey", byref(c_void_p()), key.encode(), 0)
