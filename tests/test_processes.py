@@ -1,5 +1,6 @@
 """Threads, forks and the end of a process, in each mode of the streams."""
 
+import json
 import re
 import signal
 import subprocess
@@ -36,6 +37,23 @@ def test_threads_share_streams_and_devices(settings, seconds):
 def test_forked_process_ends_well_while_other_threads_work(settings, child):
     done = run_python("", launcher=program("forks", child, "2"), **settings)
     assert done.stdout.strip() == "{7: 2}", done.stderr
+
+
+@pytest.mark.slow
+@mode
+def test_a_forked_process_can_do_what_is_promised(settings):
+    said = json.loads(output_of("", launcher=program("child_processes"), **settings))
+    assert (said["before"], said["sum_on_cpu"], said["another_program"]) == (3.0, 600.0**3, "3.0")
+    assert "you must use the 'spawn' start method" in said["new_tensor"]
+    assert "forked from one that uses the devices" in said["old_tensor"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("allocator", ["expandable_segments:False", "expandable_segments:True"])
+@mode
+def test_an_npu_tensor_in_a_queue_is_the_same_memory(settings, allocator):
+    settings = settings | {"PYTORCH_NPU_ALLOC_CONF": allocator}
+    assert output_of("", launcher=program("queued_tensor"), **settings) == "[[2.0, 3.0], [5.0, 6.0]]"
 
 
 ENDINGS = {

@@ -5,8 +5,16 @@ import os
 import sys
 
 
-def skip_shutdown_in_children() -> None:
-    """Have forked processes leave out torch_npu's synchronisation at exit, which would wait for threads that only their parent has."""
+def prepare_children() -> None:
+    """Have forked processes leave out what would wait for threads that only their parent has.
+
+    They are torch_npu's synchronisation at exit, and its use after ``os.fork``: of that it knows only where multiprocessing forks.
+    """
     module = sys.modules.get("torch_npu._init.core.runtime_lifecycle") or sys.modules["torch_npu"]
-    shutdown = module._npu_shutdown
-    os.register_at_fork(after_in_child=lambda: atexit.unregister(shutdown))
+    shutdown, npu = module._npu_shutdown, sys.modules["torch_npu.npu"]
+
+    def begin_child() -> None:
+        atexit.unregister(shutdown)
+        npu._after_fork(None)
+
+    os.register_at_fork(after_in_child=begin_child)

@@ -59,7 +59,7 @@ def _with_engine() -> Iterator[None]:
         if answers_from_package():
             load_what_needs_torch()
             memory_blocks.watch()
-            forked.skip_shutdown_in_children()
+            forked.prepare_children()
             autograd_threads.finish_at_exit()
     except Exception as error:
         explanation = _explain(error)
