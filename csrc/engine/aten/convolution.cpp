@@ -21,10 +21,10 @@ int64_t counted(const char* name, Int128 size) {
 }
 
 // How many windows of the padded input there are in one direction.
-int64_t windows(int64_t size, Int128 padding, int64_t kernel, int64_t stride, int64_t dilation) {
+int64_t windows(int64_t size, Int128 padding, int64_t kernel, int64_t stride, int64_t dilation, const char* name = "padding") {
     const Int128 steps = size + padding - Int128(dilation) * (kernel - 1) - 1;
-    if (steps < 0) refuse("padding", c10::str("room for a window in a direction of ", size, " elements"), "none");
-    return counted("padding", steps / stride + 1);
+    if (steps < 0) refuse(name, c10::str("room for a window in a direction of ", size, " elements"), "none");
+    return counted(name, steps / stride + 1);
 }
 
 // Of two directions padding may tell each side: top, bottom, left, right.
@@ -84,6 +84,8 @@ Expected convolved_by_channel(const at::Tensor& self, const at::Tensor& weight, 
                               at::IntArrayRef dilation) {
     if ((self.dim() != 3 && self.dim() != 4) || self.size(-3) == 0)
         refuse("self", "3 or 4 dimensions, with channels", shape_text(self.sizes()));
+    if (weight.size(0) % self.size(-3) != 0)
+        refuse("weight", c10::str("a multiple of self's ", self.size(-3), " channels in dimension 0"), shape_text(weight.sizes()));
     Expected batch = like(self);
     if (self.dim() == 3) batch.sizes.insert(batch.sizes.begin(), 1);
     Expected expected = convolved(batch, weight, stride, padding, dilation, false, {}, self.size(-3));
@@ -99,7 +101,7 @@ Expected convolved_in_time(const char* name, const at::Tensor& input, const at::
     if (weight.dim() != 3 || weight.size(0) == 0) refuse("weight", "3 dimensions, with a window of at least 1", shape_text(weight.sizes()));
     if (input.dim() != 3 || input.size(2) != weight.size(1))
         refuse(name, c10::str("3 dimensions, the last one of ", weight.size(1), " channels"), shape_text(input.sizes()));
-    return shape({windows(input.size(0), 2 * Int128(pad), weight.size(0), 1, 1), input.size(1), weight.size(2)});
+    return shape({windows(input.size(0), 2 * Int128(pad), weight.size(0), 1, 1, "pad"), input.size(1), weight.size(2)});
 }
 
 struct Windows {

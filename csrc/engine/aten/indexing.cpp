@@ -181,7 +181,9 @@ ATEN_ENTRY(aclnnIndex, ANY, (In, self), (Tensors, indices), (Out, out, indexed_u
     if (out.numel() > 0) write(out, at::index(self, index_list(indices)));
 }
 ATEN_ENTRY(aclnnIndexPutImpl, REAL | BOOL, (InOut, selfRef), (Tensors, indices), (In, values), (Bool, accumulate), (Bool, unsafe)) {
-    if (accumulate && is_half(selfRef)) {
+    if (indices.empty()) {  // of which ATen takes at least one
+        accumulate ? selfRef.add_(values) : selfRef.copy_(values);
+    } else if (accumulate && is_half(selfRef)) {
         selfRef.copy_(at::index_put(upcast(selfRef), index_list(indices), upcast(values), true));
     } else {
         selfRef.index_put_(index_list(indices), values, accumulate);

@@ -187,7 +187,8 @@ PRODUCT(aclnnBatchMatMul, at::matmul, multiplied({"self", self}, 3, {"mat2", mat
 ATEN_ENTRY(aclnnGer, NUMBERS, (In, self), (In, vec2), (Out, out, outer({"self", self}, {"vec2", vec2}))) {
     write(out, at::outer(self, vec2));
 }
-ATEN_ENTRY(aclnnDot, NUMBERS, (In, self, shape({self.numel()})), (In, tensor, shaped_like(self)), (Out, out, elements(1))) {
+ATEN_ENTRY(aclnnDot, FLOATING | INT8 | INT32 | UINT8, (In, self, shape({self.numel()})), (In, tensor, shaped_like(self)),
+           (Out, out, elements(1))) {
     write(out, at::dot(upcast(self), upcast(tensor)));
 }
 

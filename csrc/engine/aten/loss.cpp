@@ -16,7 +16,7 @@ using namespace torch_aclnn::host::aten;
     }
 #define LOSS_BACKWARD(entry_point, dtypes, function)                                                    \
     ATEN_ENTRY(entry_point, dtypes, (In, gradOutput), (In, self), (In, target), (Reduction, reduction), \
-               (Out, out, with_gradient(gradOutput, self, target))) {                                   \
+               (Out, out, with_gradient({"gradOutput", gradOutput}, self, target))) {                   \
         write(out, function(upcast(gradOutput), upcast(self), upcast(target), reduction));              \
     }
 
@@ -31,8 +31,8 @@ Either lost(const Expected& of_each, int64_t reduction) {
 Either lost(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
     return lost(broadcast({{"self", self}, {"target", target}}), reduction);
 }
-Expected with_gradient(const at::Tensor& gradOutput, const at::Tensor& self, const at::Tensor& target) {
-    return broadcast({{"self", self}, {"target", target}, {"gradOutput", gradOutput}});
+Expected with_gradient(const NamedShape& gradient, const at::Tensor& self, const at::Tensor& target) {
+    return broadcast({{"self", self}, {"target", target}, gradient});
 }
 
 // Refuses a tensor that does not broadcast to the shape.
@@ -145,7 +145,7 @@ ATEN_ENTRY(aclnnSmoothL1Loss, FLOATING, (In, self), (In, target), (Reduction, re
                             : at::smooth_l1_loss(upcast(self), upcast(target), reduction, beta));
 }
 ATEN_ENTRY(aclnnSmoothL1LossBackward, FLOATING, (In, gradOut), (In, self), (In, target), (Reduction, reduction), (NotNegativeFloat, beta),
-           (Out, gradInput, with_gradient(gradOut, self, target))) {
+           (Out, gradInput, with_gradient({"gradOut", gradOut}, self, target))) {
     write(gradInput, beta == 0 ? l1_backward(upcast(gradOut), upcast(self), upcast(target), reduction)
                                : at::smooth_l1_loss_backward(upcast(gradOut), upcast(self), upcast(target), reduction, beta));
 }

@@ -64,7 +64,7 @@ ATEN_CHECKED_ENTRY(aclnnBatchNorm, FLOATING, require_running(runningMean, runnin
                    (OptOut, saveMean, if_wanted(training, of_channels(input))),
                    (OptOut, saveInvstd, if_wanted(training, of_channels(input)))) {
     const at::Tensor x = upcast(input);
-    std::optional<at::Tensor> mean = upcast(runningMean), variance = upcast(runningVar);
+    std::optional<at::Tensor> mean = dense(runningMean), variance = dense(runningVar);
     if (training) {
         const auto [batch_mean, batch_variance] = at::batch_norm_update_stats(x, mean, variance, momentum);
         keep(runningMean, mean);
@@ -75,7 +75,7 @@ ATEN_CHECKED_ENTRY(aclnnBatchNorm, FLOATING, require_running(runningMean, runnin
         mean = batch_mean;
         variance = batch_variance;
     }
-    write(output, std::get<0>(at::native_batch_norm(x, upcast(weight), upcast(bias), mean, variance, /*training=*/false, momentum, eps)));
+    write(output, std::get<0>(at::native_batch_norm(x, dense(weight), dense(bias), mean, variance, /*training=*/false, momentum, eps)));
 }
 
 static void require_statistics(const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var,
@@ -98,11 +98,11 @@ ATEN_CHECKED_ENTRY(aclnnBatchNormBackward, FLOATING, require_statistics(runningM
         if (outputMask[2]) write(gradBias, nothing);
         return;
     }
-    const auto [mean, variance] = shown_if_unspecified(upcast(saveMean), upcast(saveInvstd));
+    const auto [mean, variance] = shown_if_unspecified(dense(saveMean), dense(saveInvstd));
     const std::optional<at::Tensor> invstd = training && variance ? std::optional(at::rsqrt(*variance + eps)) : std::nullopt;
     const auto [of_input, of_weight, of_bias] =
-        at::native_batch_norm_backward(upcast(gradOut), upcast(input), upcast(weight), upcast(runningMean), upcast(runningVar), mean,
-                                       invstd, training, eps, wanted(outputMask, gradInput, gradWeight, gradBias));
+        at::native_batch_norm_backward(upcast(gradOut), upcast(input), dense(weight), dense(runningMean), dense(runningVar), mean, invstd,
+                                       training, eps, wanted(outputMask, gradInput, gradWeight, gradBias));
     write(gradInput, of_input);
     write(gradWeight, of_weight);
     write(gradBias, of_bias);
@@ -113,7 +113,7 @@ ATEN_CHECKED_ENTRY(aclnnBatchNormBackward, FLOATING, require_statistics(runningM
                        (Ints, normalizedShape), (OptIn, weight, Expected(normalizedShape)), (OptIn, bias, Expected(normalizedShape)), \
                        (Double, eps), (Out, out, like(input)), (OptOut, meanOut, of_groups(input, normalizedShape)),                  \
                        (OptOut, rstdOut, of_groups(input, normalizedShape))) {                                                        \
-        const auto [normal, mean, rstd] = at::native_layer_norm(upcast(input), normalizedShape, upcast(weight), upcast(bias), eps);   \
+        const auto [normal, mean, rstd] = at::native_layer_norm(upcast(input), normalizedShape, dense(weight), dense(bias), eps);     \
         write(out, normal);                                                                                                           \
         write(meanOut, mean);                                                                                                         \
         write(rstdOut, rstd);                                                                                                         \
@@ -131,9 +131,9 @@ ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING, require_last_dims("normaliz
                    (OptOut, gradBias, if_wanted(outputMask[2], Expected(normalizedShape)))) {
     // mean and rstd are float32 whatever the input is.
     const at::Tensor x = upcast(input);
-    const auto [of_input, of_weight, of_bias] =
-        at::native_layer_norm_backward(upcast(gradOut), x, normalizedShape, mean.to(x.scalar_type()), rstd.to(x.scalar_type()),
-                                       upcast(weight), upcast(bias), wanted(outputMask, gradInput, gradWeight, gradBias));
+    const auto [of_input, of_weight, of_bias] = at::native_layer_norm_backward(
+        upcast(gradOut), x, normalizedShape, dense(mean.to(x.scalar_type())), dense(rstd.to(x.scalar_type())), dense(weight), dense(bias),
+        wanted(outputMask, gradInput, gradWeight, gradBias));
     write(gradInput, of_input);
     write(gradWeight, of_weight);
     write(gradBias, of_bias);
@@ -142,7 +142,7 @@ ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING, require_last_dims("normaliz
 ATEN_CHECKED_ENTRY(aclnnGroupNorm, FLOATING, require_groups({"self", self}, N, C, HxW, group), (In, self), (OptIn, gamma, shape({C})),
                    (OptIn, beta, shape({C})), (NotNegative, N), (NotNegative, C), (NotNegative, HxW), (Positive, group), (Double, eps),
                    (Out, out, like(self)), (OptOut, meanOut, shape({N, group})), (OptOut, rstdOut, shape({N, group}))) {
-    const auto [normal, mean, rstd] = at::native_group_norm(upcast(self).contiguous(), upcast(gamma), upcast(beta), N, C, HxW, group, eps);
+    const auto [normal, mean, rstd] = at::native_group_norm(dense(self), dense(gamma), dense(beta), N, C, HxW, group, eps);
     write(out, normal);
     write(meanOut, mean);
     write(rstdOut, rstd);
@@ -152,9 +152,9 @@ ATEN_CHECKED_ENTRY(aclnnGroupNormBackward, FLOATING, require_groups({"input", in
                    (NotNegative, C), (NotNegative, HxW), (Positive, group), (MaskOf<3>, outputMask),
                    (OptOut, gradInput, if_wanted(outputMask[0], like(input))), (OptOut, gradGamma, if_wanted(outputMask[1], shape({C}))),
                    (OptOut, gradBeta, if_wanted(outputMask[2], shape({C})))) {
-    const auto [of_input, of_gamma, of_beta] = at::native_group_norm_backward(
-        upcast(gradOut).contiguous(), upcast(input).contiguous(), upcast(mean).contiguous(), upcast(rstd).contiguous(), upcast(gamma), N, C,
-        HxW, group, wanted(outputMask, gradInput, gradGamma, gradBeta));
+    const auto [of_input, of_gamma, of_beta] =
+        at::native_group_norm_backward(dense(gradOut), dense(input), dense(mean), dense(rstd), dense(gamma), N, C, HxW, group,
+                                       wanted(outputMask, gradInput, gradGamma, gradBeta));
     write(gradInput, of_input);
     write(gradGamma, of_gamma);
     write(gradBeta, of_beta);
@@ -165,7 +165,7 @@ ATEN_CHECKED_ENTRY(aclnnDeepNorm, FLOATING, require_last_dims("gamma", gamma.siz
                    (In, beta, shaped_like(gamma)), (In, gamma), (Double, alpha), (Double, epsilon),
                    (Out, mean, of_groups(x, gamma.sizes())), (Out, rstd, of_groups(x, gamma.sizes())), (Out, y, like(x))) {
     const at::Tensor sum = at::add(upcast(gx), upcast(x), alpha);
-    const auto [normal, sum_mean, sum_rstd] = at::native_layer_norm(sum, gamma.sizes(), upcast(gamma), upcast(beta), epsilon);
+    const auto [normal, sum_mean, sum_rstd] = at::native_layer_norm(sum, gamma.sizes(), dense(gamma), dense(beta), epsilon);
     write(mean, sum_mean);
     write(rstd, sum_rstd);
     write(y, normal);
@@ -174,9 +174,9 @@ ATEN_CHECKED_ENTRY(aclnnDeepNormGrad, FLOATING, require_last_dims("gamma", gamma
                    (In, gx, shaped_like(dy)), (In, gamma), (In, mean, of_groups(dy, gamma.sizes())),
                    (In, rstd, of_groups(dy, gamma.sizes())), (Double, alpha), (Out, dx, like(x)), (Out, dgx, like(gx)),
                    (Out, dbeta, like(gamma)), (Out, dgamma, like(gamma))) {
-    const at::Tensor sum = at::add(upcast(gx), upcast(x), alpha), weight = upcast(gamma);
+    const at::Tensor sum = at::add(upcast(gx), upcast(x), alpha), weight = dense(gamma);
     const auto [of_sum, of_gamma, of_beta] =
-        at::native_layer_norm_backward(upcast(dy), sum, gamma.sizes(), mean, rstd, weight, weight, {true, true, true});
+        at::native_layer_norm_backward(upcast(dy), sum, gamma.sizes(), dense(mean), dense(rstd), weight, weight, {true, true, true});
     write(dx, of_sum * alpha);
     write(dgx, of_sum);
     write(dbeta, of_beta);
@@ -190,7 +190,7 @@ ATEN_CHECKED_ENTRY(aclnnAddLayerNorm, FLOATING, require_last_dims("gamma", gamma
                    (Out, rstdOut, of_groups(x1, gamma.sizes())), (OptOut, xOut, if_wanted(additionalOutput, like(x1)))) {
     at::Tensor sum = at::add(upcast(x1), upcast(x2));
     if (bias) sum = at::add(sum, upcast(*bias));
-    const auto [normal, mean, rstd] = at::native_layer_norm(sum, gamma.sizes(), upcast(gamma), upcast(beta), epsilon);
+    const auto [normal, mean, rstd] = at::native_layer_norm(sum, gamma.sizes(), dense(gamma), dense(beta), epsilon);
     write(yOut, normal);
     write(meanOut, mean);
     write(rstdOut, rstd);

@@ -37,10 +37,10 @@ ATEN_CHECKED_ENTRY(aclnnApplyAdamWV2, ANY, require_maxima(amsgrad, maxGradNorm),
     const at::Tensor this_step = step.to(at::kFloat).reshape({}) + 1;
     std::vector<at::Tensor> updated{varRef, mRef, vRef};
     if (amsgrad) updated.push_back(*maxGradNorm);
-    // ATen's kernel has one data type for all. What differs is computed in FLOAT, and what is FLOAT already stays where it is.
+    // ATen's kernel has one data type for all, and takes no strides. What differs is computed in FLOAT.
     const bool mixed =
         std::any_of(updated.begin(), updated.end(), [&](const at::Tensor& t) { return t.scalar_type() != grad.scalar_type(); });
-    const auto computed = [&](const at::Tensor& tensor) { return mixed ? tensor.to(at::kFloat) : tensor; };
+    const auto computed = [&](const at::Tensor& tensor) { return (mixed ? tensor.to(at::kFloat) : tensor).contiguous(); };
     std::vector<at::Tensor> results;
     for (const at::Tensor& tensor : updated) results.push_back(computed(tensor));
     at::_fused_adamw_({results[0]}, {computed(grad)}, {results[1]}, {results[2]}, at::TensorList(results).slice(3), {this_step}, lr, beta1,
@@ -49,11 +49,15 @@ ATEN_CHECKED_ENTRY(aclnnApplyAdamWV2, ANY, require_maxima(amsgrad, maxGradNorm),
 }
 
 // Without momentum there are no buffers.
-static std::vector<Expected> buffers(at::TensorList params, at::TensorList given) {
-    return given.empty() ? std::vector<Expected>() : shaped_like(params);
+static std::vector<Expected> buffers(at::TensorList params, at::TensorList given, float momentum) {
+    return given.empty() && momentum == 0 ? std::vector<Expected>() : shaped_like(params);
 }
 ATEN_ENTRY(aclnnFusedSgd, ANY, (Tensors, params), (Tensors, grads, shaped_like(params)),
-           (Tensors, momentumBufferList, buffers(params, momentumBufferList)), (OptIn, gradScale, elements(1)), (Float, weightDecay),
-           (Float, momentum), (Float, lr), (Float, dampening), (Bool, nesterov), (Bool, maximize), (Bool, isFirstStep)) {
-    at::_fused_sgd_(params, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale);
+           (Tensors, momentumBufferList, buffers(params, momentumBufferList, momentum)), (OptIn, gradScale, elements(1)),
+           (Float, weightDecay), (Float, momentum), (Float, lr), (Float, dampening), (Bool, nesterov), (Bool, maximize),
+           (Bool, isFirstStep)) {
+    InPlace values(params), gradients(grads), buffers(momentumBufferList);
+    at::_fused_sgd_(values.dense(), gradients.dense(), buffers.dense(), weightDecay, momentum, lr, dampening, nesterov, maximize,
+                    isFirstStep, gradScale);
+    for (InPlace* written : {&values, &gradients, &buffers}) written->write_back();
 }

@@ -20,11 +20,11 @@ std::optional<int64_t> divisor(int64_t override) {
 }
 
 // A window lies within the padded input, and at least half of it within the input itself.
-void require_half(at::IntArrayRef padding, at::IntArrayRef kernel, at::IntArrayRef dilation) {
+void require_half(at::IntArrayRef padding, at::IntArrayRef kernel, at::IntArrayRef dilation, const char* name = "padding") {
     for (size_t d = 0; d < std::max({padding.size(), kernel.size(), dilation.size()}); d++) {
         const Int128 largest = (Int128(at_direction(kernel, d) - 1) * at_direction(dilation, d) + 1) / 2;
         if (at_direction(padding, d) > largest)
-            refuse("padding", c10::str("at most half of the window, ", int64_t(largest)), c10::str(at_direction(padding, d)));
+            refuse(name, c10::str("at most half of the window, ", int64_t(largest)), c10::str(at_direction(padding, d)));
     }
 }
 
@@ -127,7 +127,7 @@ at::IntArrayRef directions(const at::IntArrayRef& values) {
 void require_max_pool(at::IntArrayRef kernel, at::IntArrayRef pads, at::IntArrayRef dilations) {
     require_ends("pads", pads);
     require_values("pads", pads, 0);
-    require_half(directions(pads), kernel, 1);
+    require_half(directions(pads), kernel, 1, "pads");
     require_ends("dilations", dilations);
     for (const int64_t dilation : dilations)
         if (dilation != 1) refuse("dilations", "1, as no other is supported", c10::str(dilations));

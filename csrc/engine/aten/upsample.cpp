@@ -2,6 +2,8 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
@@ -30,6 +32,18 @@ Expected upsampled(const char* name, at::IntArrayRef sizes, at::IntArrayRef outp
 }
 Expected upsampled(const at::Tensor& self, at::IntArrayRef output_size) {
     return {upsampled("self", self.sizes(), output_size).sizes, self.scalar_type()};
+}
+// With antialiasing ATen reads memory outside of self if the middle of a result is there, which other scales than the sizes' ratio can do.
+Expected smoothly_upsampled(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, double scales_h, double scales_w) {
+    Expected expected = upsampled(self, output_size);
+    const std::pair<const char*, double> directions[] = {{"scalesH", scales_h}, {"scalesW", scales_w}};
+    for (int64_t d = 0; d < 2 && !align_corners; d++) {
+        const auto [name, given] = directions[d];
+        const double last = (static_cast<double>(output_size[d]) - 0.5) / scale(given).value_or(std::numeric_limits<double>::infinity());
+        if (!(last < static_cast<double>(self.size(d + 2))))
+            refuse(name, c10::str("a factor by which ", self.size(d + 2), " elements become ", output_size[d]), c10::str(given));
+    }
+    return expected;
 }
 Expected upsampled(at::IntArrayRef input_size, at::IntArrayRef output_size) {
     return upsampled("inputSize", input_size, output_size);
@@ -154,11 +168,11 @@ ATEN_ENTRY(aclnnUpsampleBicubic2dBackward, ANY, (In, gradOutput, upsampled(input
           at::upsample_bicubic2d_backward(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleBicubic2dAA, ANY, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH),
-           (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
+           (Double, scalesW), (Out, out, smoothly_upsampled(self, outputSize, alignCorners, scalesH, scalesW))) {
     write(out, at::_upsample_bicubic2d_aa(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleBilinear2dAA, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH),
-           (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
+           (Double, scalesW), (Out, out, smoothly_upsampled(self, outputSize, alignCorners, scalesH, scalesW))) {
     write(out, at::_upsample_bilinear2d_aa(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
 

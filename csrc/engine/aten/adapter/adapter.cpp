@@ -3,6 +3,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/Exception.h>
 
+#include <cmath>
 #include <memory>
 
 #include "engine/aten/adapter/temporaries.h"
@@ -58,6 +59,24 @@ uint64_t require_first_dtype(const Adapter& adapter, const void* const* argument
     return kMaxRank;
 }
 
+bool is_real_number(const at::Scalar& scalar) {
+    constexpr double kMostOfInt64 = 9.2e18;
+    if (scalar.isIntegral(/*includeBool=*/true)) return true;
+    return !scalar.isComplex() && std::abs(scalar.toDouble()) < kMostOfInt64;
+}
+
+// ATen throws where a number does not fit into a type, and does not say which number.
+void refuse_scalar(const Adapter& adapter, const void* const* arguments) {
+    for (size_t i = 0; i < adapter.count; ++i) {
+        if (!adapter.kinds[i]->is_scalar) continue;
+        const auto* const handle = *static_cast<const aclScalar* const*>(arguments[i]);
+        if (handle == nullptr) continue;
+        const at::Scalar number = read_scalar(adapter.entry.parameter(i), handle);
+        if (!is_real_number(number))
+            refuse(adapter.entry.parameter(i), "a real number that fits into the type that it is taken as", c10::str(number));
+    }
+}
+
 }  // namespace
 
 void run_plainly(const std::function<void()>& body) {
@@ -91,10 +110,19 @@ aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64
     };
     const auto make = [&] {
         auto values = std::make_shared<Values>(adapter);
-        values->read(arguments);
-        const uint64_t rank = require_first_dtype(adapter, arguments);
-        for_each([&](const ErasedKind& kind, const char* name, const void* argument) { kind.require_dims(name, argument, rank); });
-        adapter.check(values->addresses());
+        try {
+            values->read(arguments);
+            const uint64_t rank = require_first_dtype(adapter, arguments);
+            for_each([&](const ErasedKind& kind, const char* name, const void* argument) { kind.require_dims(name, argument, rank); });
+            adapter.check(values->addresses());
+        } catch (const Error&) {
+            throw;
+        } catch (const c10::Error& error) {
+            refuse(adapter.entry.parameter(0), "arguments that ATen takes together", error.what_without_backtrace());
+        } catch (const std::runtime_error&) {
+            refuse_scalar(adapter, arguments);
+            throw;
+        }
         auto made = std::make_unique<aclOpExecutor>(adapter.entry.name(), aclOpExecutor::Compute());
         for (size_t i = 0; i < adapter.count; ++i) adapter.kinds[i]->set_launch(*made, values->addresses()[i]);
         made->watched.reserve(adapter.count);

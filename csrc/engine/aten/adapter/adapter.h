@@ -62,6 +62,7 @@ struct ErasedKind {
     void (*set_launch)(aclOpExecutor& executor, const void* value);
     uint64_t (*require_dtype)(const EntryPoint& entry, const char* name, const void* argument);  // null unless it is of tensors
     void (*watch)(aclOpExecutor& executor, const char* name, const void* argument);              // null unless it is a handle
+    bool is_scalar;                                                                              // its handle is an aclScalar
 };
 
 template <class Kind>
@@ -84,7 +85,8 @@ struct Erased {
     static void watch(aclOpExecutor& executor, const char* name, const void* argument) { executor.watch(name, handle(argument)); }
 
     static constexpr ErasedKind kind() {
-        ErasedKind erased{sizeof(Value), read, destroy, describe, require_dims, launch, nullptr, nullptr};
+        ErasedKind erased{
+            sizeof(Value), read, destroy, describe, require_dims, launch, nullptr, nullptr, std::is_same_v<Handle, const aclScalar*>};
         if constexpr (kIsTensors) erased.require_dtype = require_dtype;
         if constexpr (kIsHandle) erased.watch = watch;
         return erased;

@@ -88,6 +88,10 @@ at::Tensor read_output(const char* name, aclTensor* handle) {
     return read_view(name, handle, true);
 }
 
+PackedOutput::PackedOutput(const char* name, aclTensor* handle) : name_(name), largest_(read_tensor(name, handle)), handle_(handle) {
+    if (!largest_.is_contiguous()) refuse(name, "a tensor without gaps", c10::str("strides ", largest_.strides()));
+}
+
 void PackedOutput::pack(const at::Tensor& result) const {
     if (result.numel() > largest_.numel())
         refuse(name_, "room for " + std::to_string(result.numel()) + " elements", std::to_string(largest_.numel()));
@@ -110,7 +114,7 @@ at::Scalar read_scalar(const char* name, const aclScalar* handle) {
         case ACL_INT32: return value_of<int32_t>(scalar);
         case ACL_INT64: return value_of<int64_t>(scalar);
         case ACL_UINT64: return value_of<uint64_t>(scalar);
-        case ACL_BOOL: return value_of<bool>(scalar);
+        case ACL_BOOL: return scalar.bytes[0] != 0;
         case ACL_COMPLEX64: return value_of<c10::complex<float>>(scalar);
         case ACL_COMPLEX128: return value_of<c10::complex<double>>(scalar);
         default: refuse(name, "a scalar of a data type that ATen has", to_string(scalar.dtype));

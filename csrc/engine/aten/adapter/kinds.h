@@ -31,7 +31,7 @@ std::vector<at::Scalar> read_scalars(const char* name, const aclScalarList* hand
 // shape; so the handle outlives phase 2.
 class PackedOutput {
    public:
-    PackedOutput(const char* name, aclTensor* handle) : name_(name), largest_(read_tensor(name, handle)), handle_(handle) {}
+    PackedOutput(const char* name, aclTensor* handle);
 
     // Writes the result without gaps from the first element on, and its shape into the caller's handle.
     void pack(const at::Tensor& result) const;

@@ -9,6 +9,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/runtime/error/error.h"
 
@@ -21,6 +22,30 @@ inline at::Tensor upcast(const at::Tensor& tensor) {
 inline std::optional<at::Tensor> upcast(const std::optional<at::Tensor>& tensor) {
     return tensor ? std::optional(upcast(*tensor)) : std::nullopt;
 }
+
+// For kernels that take it on trust that per-channel tensors and statistics have no gaps.
+inline at::Tensor dense(const at::Tensor& tensor) {
+    return upcast(tensor).contiguous();
+}
+inline std::optional<at::Tensor> dense(const std::optional<at::Tensor>& tensor) {
+    return tensor ? std::optional(dense(*tensor)) : std::nullopt;
+}
+
+// The same for kernels that work in place: they take dense(), and what they make of it goes back into the tensors.
+class InPlace {
+   public:
+    explicit InPlace(at::TensorList tensors) : tensors_(tensors.vec()) {
+        for (const at::Tensor& tensor : tensors_) dense_.push_back(tensor.contiguous());
+    }
+    at::TensorList dense() const { return dense_; }
+    void write_back() {
+        for (size_t i = 0; i < tensors_.size(); i++)
+            if (!tensors_[i].is_same(dense_[i])) tensors_[i].copy_(dense_[i]);
+    }
+
+   private:
+    std::vector<at::Tensor> tensors_, dense_;
+};
 
 // Copies the result into the caller's memory, in its dtype. The shapes may differ by dimensions of one element, as {C} and {1, C}.
 inline void write(at::Tensor& out, const at::Tensor& result) {

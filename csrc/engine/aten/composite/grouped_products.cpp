@@ -67,10 +67,10 @@ void require_lists(const Packables& x, const Packables& weight, const OptList& b
 
 // One tensor for all rows, one for the rows of each x or of each group, whose number is known only when the operator runs, or a matrix for
 // each group of columns.
-std::vector<Expected> results_of(const Packables& x, const Packables& weight, const Grouping& grouping, int64_t groups,
+std::vector<Expected> results_of(const Packables& x, const Packables& weight, const Grouping& grouping, int64_t groups, const char* name,
                                  at::TensorList out) {
     const auto columns = [&](size_t i) { return weight[std::min(i, weight.size() - 1)].sizes().back(); };
-    if (out.empty()) refuse("out", "at least 1 tensor", "none");
+    if (out.empty()) refuse(name, "at least 1 tensor", "none");
     std::vector<Expected> expected;
     if (grouping.split_item >= 2) {
         int64_t rows = 0;
@@ -86,7 +86,7 @@ std::vector<Expected> results_of(const Packables& x, const Packables& weight, co
             expected.push_back(with_size(sizes, -1, columns(i)));
         }
     } else if (grouping.type == kRows) {
-        require_as_many({{"out", out}}, {"groupList", groups});
+        require_as_many({{name, out}}, {"groupList", groups});
         for (size_t i = 0; i < out.size(); i++) expected.push_back(shape({out[i].dim() == 2 ? out[i].size(0) : 0, columns(i)}));
     } else {
         return shaped_like(out);
@@ -270,7 +270,7 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmul, QUANTISABLE,
                     require_lists(x, weight, bias, {splitItem, type_of(groupList)}, y.size())),
                    (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
                    (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem),
-                   (Tensors, y, results_of(x, weight, {splitItem, type_of(groupList)}, count_of(groupList), y))) {
+                   (Tensors, y, results_of(x, weight, {splitItem, type_of(groupList)}, count_of(groupList), "y", y))) {
     multiply_with_ends(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, type_of(groupList)}, groupList, y);
 }
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV2, QUANTISABLE,
@@ -278,14 +278,14 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV2, QUANTISABLE,
                     require_lists(x, weight, bias, {splitItem, groupType}, y.size())),
                    (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
                    (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem),
-                   (GroupType, groupType), (Tensors, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList), y))) {
+                   (GroupType, groupType), (Tensors, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList), "y", y))) {
     multiply_with_ends(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, groupType}, groupList, y);
 }
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV3, QUANTISABLE,
                    (require_not_given("offset", offset), require_lists(x, weight, bias, {splitItem, groupType}, y.size())), (Packables, x),
                    (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset), (OptTensors, antiquantScale),
                    (OptTensors, antiquantOffset), (OptIn, groupList), (SplitItem, splitItem), (GroupType, groupType),
-                   (Tensors, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList, 0), y))) {
+                   (Tensors, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList, 0), "y", y))) {
     multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, groupType}, numbers(groupList), 0, y);
 }
 
@@ -300,7 +300,7 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV4, QUANTISABLE, REQUIRE_GROUPED, (Packable
                    (OptTensors, perTokenScale), (OptIn, groupList), (OptTensors, activationInput), (OptTensors, activationQuantScale),
                    (OptTensors, activationQuantOffset), (SplitItem, splitItem), (GroupType, groupType), (GroupListType, groupListType),
                    (Activation, actType),
-                   (Tensors, out, results_of(x, weight, {splitItem, groupType}, count_of(groupList, groupListType), out)),
+                   (Tensors, out, results_of(x, weight, {splitItem, groupType}, count_of(groupList, groupListType), "out", out)),
                    (OptTensors, activationFeatureOut), (OptTensors, dynQuantScaleOut)) {
     multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, perTokenScale, actType}, {splitItem, groupType}, numbers(groupList),
              groupListType, out);
@@ -310,7 +310,7 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV5, QUANTISABLE, REQUIRE_GROUPED, (Packable
                    (OptTensors, perTokenScale), (OptIn, groupList), (OptTensors, activationInput), (OptTensors, activationQuantScale),
                    (OptTensors, activationQuantOffset), (SplitItem, splitItem), (GroupType, groupType), (GroupListType, groupListType),
                    (Activation, actType), (OptInts, tuningConfig),
-                   (Tensors, out, results_of(x, weight, {splitItem, groupType}, count_of(groupList, groupListType), out)),
+                   (Tensors, out, results_of(x, weight, {splitItem, groupType}, count_of(groupList, groupListType), "out", out)),
                    (OptTensors, activationFeatureOut), (OptTensors, dynQuantScaleOut)) {
     multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, perTokenScale, actType}, {splitItem, groupType}, numbers(groupList),
              groupListType, out);

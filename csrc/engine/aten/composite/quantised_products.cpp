@@ -74,14 +74,14 @@ void scale_product(at::Tensor result, const Scales& by, at::Tensor& out) {
     write_rounded(out, result);
 }
 
-void require_integers(const PackableTensor& x1, const PackableTensor& x2, bool transpose1, bool transpose2,
+void require_integers(const PackableTensor& x1, const PackableTensor& x2, bool transpose1, bool transpose2, const char* row_scale_name,
                       const std::optional<at::Tensor>& row_scale) {
     if (x1.scalar_type() != at::kChar) refuse("x1", "a data type of INT8, INT4, INT32", c10::str(x1.scalar_type()));
     if (x1.has_four_bits() != x2.has_four_bits() || x2.scalar_type() != at::kChar)
         refuse("x2", c10::str("numbers of ", x1.has_four_bits() ? 4 : 8, " bits, as x1 has"), c10::str(x2.scalar_type()));
     require_factors("x1", turned(x1.sizes(), transpose1), "x2", turned(x2.sizes(), transpose2));
     if (given(row_scale) && row_scale->numel() != turned(x1.sizes(), transpose1).rbegin()[1])
-        refuse("x1Scale", "a number for each row of x1: the engine has no groups", shape_text(row_scale->sizes()));
+        refuse(row_scale_name, "a number for each row of x1: the engine has no groups", shape_text(row_scale->sizes()));
 }
 
 // The dequantised weight: (weight + offset) scale, where groups of rows may have a scale each.
@@ -122,20 +122,21 @@ namespace torch_aclnn::host::aten::kind {
 using GroupSize = Between<int, 0, std::numeric_limits<int>::max()>;
 }  // namespace torch_aclnn::host::aten::kind
 
-ATEN_CHECKED_ENTRY(aclnnQuantMatmulV3, INT8 | INT4 | INT32, require_integers(x1, x2, transposeX1, transposeX2, std::nullopt),
+ATEN_CHECKED_ENTRY(aclnnQuantMatmulV3, INT8 | INT4 | INT32, require_integers(x1, x2, transposeX1, transposeX2, "", std::nullopt),
                    (Packable, x1), (Packable, x2), (In, scale), (OptIn, offset), (OptIn, bias), (Bool, transposeX1), (Bool, transposeX2),
                    (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
     scale_product(product(x1, x2, transposeX1, transposeX2), {scale, std::nullopt, offset, bias}, out);
 }
-ATEN_CHECKED_ENTRY(aclnnQuantMatmulV4, INT8 | INT4 | INT32, require_integers(x1, x2, transposeX1, transposeX2, pertokenScale),
-                   (Packable, x1), (Packable, x2), (In, scale), (OptIn, offset), (OptIn, pertokenScale), (OptIn, bias), (Bool, transposeX1),
-                   (Bool, transposeX2), (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
+ATEN_CHECKED_ENTRY(aclnnQuantMatmulV4, INT8 | INT4 | INT32,
+                   require_integers(x1, x2, transposeX1, transposeX2, "pertokenScale", pertokenScale), (Packable, x1), (Packable, x2),
+                   (In, scale), (OptIn, offset), (OptIn, pertokenScale), (OptIn, bias), (Bool, transposeX1), (Bool, transposeX2),
+                   (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
     scale_product(product(x1, x2, transposeX1, transposeX2), {scale, pertokenScale, offset, bias}, out);
 }
 // Numbers of eight bits by numbers of four have a formula of their own; the engine has not got it, nor groups.
 ATEN_CHECKED_ENTRY(aclnnQuantMatmulV5, INT8 | INT4 | INT32,
                    (require_not_given("yScale", yScale), require_not_given("x1Offset", x1Offset), require_not_given("yOffset", yOffset),
-                    require_between("groupSize", groupSize, 0, 0), require_integers(x1, x2, transposeX1, transposeX2, x1Scale)),
+                    require_between("groupSize", groupSize, 0, 0), require_integers(x1, x2, transposeX1, transposeX2, "x1Scale", x1Scale)),
                    (Packable, x1), (Packable, x2), (OptIn, x1Scale), (In, x2Scale), (OptIn, yScale), (OptIn, x1Offset), (OptIn, x2Offset),
                    (OptIn, yOffset), (OptIn, bias), (Bool, transposeX1), (Bool, transposeX2), (Int, groupSize),
                    (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {

@@ -92,9 +92,10 @@ void rotate(at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, std::st
     write(x, upcast(x) * upcast(cos) + quarter_turned(upcast(x), mode == "half" ? 0 : 1) * upcast(sin));
 }
 
-void require_channels_in_groups(const at::Tensor& self, int64_t groups) {
-    if (self.dim() < 2 || self.size(1) % groups != 0)
-        torch_aclnn::host::refuse("group", "a divisor of self's dimension 1", c10::str(groups, " for shape ", self.sizes()));
+void require_channels_in_groups(const NamedShape& input, const NamedCount& groups) {
+    if (input.sizes.size() < 2 || input.sizes[1] % groups.count != 0)
+        torch_aclnn::host::refuse(groups.name, c10::str("a divisor of ", input.name, "'s dimension 1"),
+                                  c10::str(groups.count, " for ", shape_text(input.sizes)));
 }
 
 }  // namespace
@@ -190,35 +191,35 @@ ATEN_ENTRY(aclnnGeGluV3Backward, FLOATING, (In, gradOutput, halved("self", self,
     write(gradInput, activateLeft ? at::cat({of_activated, of_plain}, dim) : at::cat({of_plain, of_activated}, dim));
 }
 
-ATEN_CHECKED_ENTRY(aclnnGroupNormSilu, FLOATING, require_channels_in_groups(self, group), (In, self), (OptIn, gamma, shape({self.size(1)})),
-                   (OptIn, beta, shape({self.size(1)})), (Positive, group), (Double, eps), (Out, out, like(self)),
-                   (Out, meanOut, shape({self.size(0), group})), (Out, rstdOut, shape({self.size(0), group}))) {
-    const at::Tensor x = upcast(self).contiguous();
+ATEN_CHECKED_ENTRY(aclnnGroupNormSilu, FLOATING, require_channels_in_groups({"self", self}, {"group", group}), (In, self),
+                   (OptIn, gamma, shape({self.size(1)})), (OptIn, beta, shape({self.size(1)})), (Positive, group), (Double, eps),
+                   (Out, out, like(self)), (Out, meanOut, shape({self.size(0), group})), (Out, rstdOut, shape({self.size(0), group}))) {
+    const at::Tensor x = dense(self);
     const GroupedChannels c(x);
-    const auto [normal, mean, rstd] = at::native_group_norm(x, upcast(gamma), upcast(beta), c.batch, c.channels, c.positions, group, eps);
+    const auto [normal, mean, rstd] = at::native_group_norm(x, dense(gamma), dense(beta), c.batch, c.channels, c.positions, group, eps);
     write(out, at::silu(normal));
     write(meanOut, mean);
     write(rstdOut, rstd);
 }
 
-ATEN_CHECKED_ENTRY(aclnnGroupNormSwish, FLOATING, require_channels_in_groups(x, numGroups), (In, x), (In, gamma, shape({x.size(1)})),
-                   (In, beta, shape({x.size(1)})), (Positive, numGroups), (ChannelsFirst, dataFormat), (Double, eps), (Bool, activateSwish),
-                   (Double, swishScale), (Out, y, like(x)), (Out, meanOut, shape({x.size(0), numGroups})),
-                   (Out, rstdOut, shape({x.size(0), numGroups}))) {
-    const at::Tensor wide = upcast(x).contiguous();
+ATEN_CHECKED_ENTRY(aclnnGroupNormSwish, FLOATING, require_channels_in_groups({"x", x}, {"numGroups", numGroups}), (In, x),
+                   (In, gamma, shape({x.size(1)})), (In, beta, shape({x.size(1)})), (Positive, numGroups), (ChannelsFirst, dataFormat),
+                   (Double, eps), (Bool, activateSwish), (Double, swishScale), (Out, y, like(x)),
+                   (Out, meanOut, shape({x.size(0), numGroups})), (Out, rstdOut, shape({x.size(0), numGroups}))) {
+    const at::Tensor wide = dense(x);
     const GroupedChannels c(wide);
     const auto [normal, mean, rstd] =
-        at::native_group_norm(wide, upcast(gamma), upcast(beta), c.batch, c.channels, c.positions, numGroups, eps);
+        at::native_group_norm(wide, dense(gamma), dense(beta), c.batch, c.channels, c.positions, numGroups, eps);
     write(y, activateSwish ? swish(normal, swishScale) : normal);
     write(meanOut, mean);
     write(rstdOut, rstd);
 }
-ATEN_CHECKED_ENTRY(aclnnGroupNormSwishGrad, FLOATING, require_channels_in_groups(x, numGroups), (In, dy, shaped_like(x)),
-                   (In, mean, shape({x.size(0), numGroups})), (In, rstd, shape({x.size(0), numGroups})), (In, x),
+ATEN_CHECKED_ENTRY(aclnnGroupNormSwishGrad, FLOATING, require_channels_in_groups({"x", x}, {"numGroups", numGroups}),
+                   (In, dy, shaped_like(x)), (In, mean, shape({x.size(0), numGroups})), (In, rstd, shape({x.size(0), numGroups})), (In, x),
                    (In, gamma, shape({x.size(1)})), (In, beta, shape({x.size(1)})), (Positive, numGroups), (ChannelsFirst, dataFormat),
                    (Double, swishScale), (Bool, dgammaIsRequire), (Bool, dbetaIsRequire), (Out, dx, like(x)), (OptOut, dgamma, like(gamma)),
                    (OptOut, dbeta, like(beta))) {
-    const at::Tensor wide = upcast(x).contiguous();
+    const at::Tensor wide = dense(x);
     const GroupedChannels c(wide);
     const auto by_group = [&](const at::Tensor& numbers) {
         return upcast(numbers)
@@ -229,9 +230,9 @@ ATEN_CHECKED_ENTRY(aclnnGroupNormSwishGrad, FLOATING, require_channels_in_groups
     const at::Tensor flat = wide.view({c.batch, c.channels, c.positions});
     const at::Tensor normal = (flat - by_group(mean)) * by_group(rstd) * upcast(gamma).view({-1, 1}) + upcast(beta).view({-1, 1});
     const at::Tensor of_normal = upcast(dy).reshape(normal.sizes()) * swish_slope(normal, swishScale);
-    const auto [grad, of_gamma, of_beta] = at::native_group_norm_backward(
-        of_normal.contiguous(), flat, upcast(mean).contiguous(), upcast(rstd).contiguous(), upcast(gamma).contiguous(), c.batch, c.channels,
-        c.positions, numGroups, {true, dgammaIsRequire, dbetaIsRequire});
+    const auto [grad, of_gamma, of_beta] =
+        at::native_group_norm_backward(of_normal.contiguous(), flat, dense(mean), dense(rstd), dense(gamma), c.batch, c.channels,
+                                       c.positions, numGroups, {true, dgammaIsRequire, dbetaIsRequire});
     write(dx, grad);
     write(dgamma, of_gamma);
     write(dbeta, of_beta);

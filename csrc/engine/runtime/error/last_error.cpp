@@ -31,6 +31,27 @@ bool belongs_to_another_layer(int code) {
     return family == 0 || family == 161 || family == 361 || family == 561;
 }
 
+// The bytes of the UTF-8 character that begins there, or 0 if none does.
+size_t character_size(const unsigned char* text) {
+    const size_t size = text[0] < 0x80                      ? 1
+                        : text[0] >= 0xC2 && text[0] < 0xE0 ? 2
+                        : (text[0] & 0xF0) == 0xE0          ? 3
+                        : (text[0] & 0xF8) == 0xF0          ? 4
+                                                            : 0;
+    for (size_t i = 1; i < size; ++i)
+        if ((text[i] & 0xC0) != 0x80) return 0;
+    return size;
+}
+
+// A message may quote what the caller passed, and be cut off within a character: Python takes UTF-8 only.
+void keep_characters(char* message) {
+    for (auto* next = reinterpret_cast<unsigned char*>(message); *next != '\0';) {
+        const size_t size = character_size(next);
+        if (size == 0) *next = '?';
+        next += size == 0 ? 1 : size;
+    }
+}
+
 int record(const char* function, int code, const char* message) noexcept {
     LastError& last = last_error;
     if (find_code(code) != nullptr) {
@@ -39,6 +60,7 @@ int record(const char* function, int code, const char* message) noexcept {
         std::snprintf(last.message, sizeof last.message, "%s: %s (%d, which is no code of the engine)", function, message, code);
         code = ACL_ERROR_INTERNAL_ERROR;
     }
+    keep_characters(last.message);
     last.runtime_code = belongs_to_another_layer(code) ? ACL_SUCCESS : code;
     if (const auto listener = error_listener.load(std::memory_order_relaxed)) listener(last.message);
     if (const auto listener = code_listener.load(std::memory_order_relaxed)) listener(code, last.message);
