@@ -9,7 +9,7 @@ from support.functions import NO_UNPOOLING_WITHOUT_DATA
 from support.marks import skip_with
 from support.subprocesses import run_python
 
-PROGRAM = Path(__file__).parent / "support" / "hostile_calls.py"
+PROGRAM = Path(__file__).parent / "support" / "hostile_arguments.py"
 
 
 def run(device: str, examples: int, file: Path) -> None:

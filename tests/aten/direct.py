@@ -14,6 +14,7 @@ _DTYPES = {
     torch.int64: 9,
     torch.float64: 11,
     torch.bool: 12,
+    torch.complex64: 16,
     torch.bfloat16: 27,
 }
 

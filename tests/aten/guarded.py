@@ -8,15 +8,15 @@ from support.client import Client
 from support.dtypes import size_of
 from support.tensors import Tensor
 
-GUARD = b"\xa5" * 64
+GUARDS = 64  # bytes before and behind a tensor
 
 
 class Guarded(Handles):
-    """Handles of tensors whose elements are full of one value, and whose guards and gaps are full of the guard byte."""
+    """Handles of tensors whose elements are full of one value, and whose guards and gaps are full of a byte."""
 
-    def __init__(self, client: Client, full_of: dict[Tensor, bytes]) -> None:
+    def __init__(self, client: Client, full_of: dict[Tensor, bytes], guard: bytes = b"\xa5") -> None:
         super().__init__(client, 0)
-        self._full_of = full_of
+        self._full_of, self._guard = full_of, guard
         self._blocks: dict[Tensor, tuple[int, bytes]] = {}
 
     def make(self, value: Any) -> Any:
@@ -26,13 +26,13 @@ class Guarded(Handles):
         block = self._client.allocate(len(memory))
         self._client.acl.write(block, memory)
         self._blocks[value] = block, memory
-        return self._client.tensor(value, (len(memory) // size_of(value.dtype),), block + len(GUARD))
+        return self._client.tensor(value, (len(memory) // size_of(value.dtype),), block + GUARDS)
 
     def elements(self, value: Tensor) -> list[bytes]:
         """Return what a tensor's elements are now."""
         block, memory = self._blocks[value]
         size, found = size_of(value.dtype), self._client.acl.read(block, len(memory))
-        return [found[len(GUARD) + size * i :][:size] for i in value.positions()]
+        return [found[GUARDS + size * i :][:size] for i in value.positions()]
 
     def is_whole(self) -> bool:
         """Free the memory, and return whether guards and gaps are as they were."""
@@ -43,10 +43,9 @@ class Guarded(Handles):
             self._client.free(block)
         return kept
 
-    @staticmethod
-    def _memory(value: Tensor, content: bytes | dict[int, bytes]) -> bytes:
+    def _memory(self, value: Tensor, content: bytes | dict[int, bytes]) -> bytes:
         size, positions = size_of(value.dtype), value.positions()
-        elements = bytearray(GUARD[:1] * size * (max(positions, default=-1) + 1))
+        elements = bytearray(self._guard * size * (max(positions, default=-1) + 1))
         for i in positions:
             elements[size * i : size * (i + 1)] = content if isinstance(content, bytes) else content[i]
-        return GUARD + bytes(elements) + GUARD
+        return self._guard * GUARDS + bytes(elements) + self._guard * GUARDS

@@ -2,6 +2,7 @@
 
 import csv
 import ctypes
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,14 +172,19 @@ def sound_arguments(entry_point: EntryPoint) -> dict[str, Any]:
     return {**arguments, with_dtype: typed}
 
 
+@functools.cache
+def _functions() -> ctypes.CDLL:
+    return ctypes.CDLL("libaclnn_math.so")
+
+
 def phase1(entry_point: EntryPoint, arguments: list[Any]) -> tuple[int, ctypes.c_void_p, int]:
     """Return the code of phase 1, the executor, and the size of the workspace that it asks for."""
-    function = getattr(ctypes.CDLL("libaclnn_math.so"), entry_point.name + "GetWorkspaceSize")
+    function = getattr(_functions(), entry_point.name + "GetWorkspaceSize")
     size, executor = ctypes.c_uint64(), ctypes.c_void_p()
     return function(*arguments, ctypes.byref(size), ctypes.byref(executor)), executor, size.value
 
 
 def phase2(entry_point: EntryPoint, executor: ctypes.c_void_p, workspace: int | None = None, size: int = 0) -> int:
     """Return the code of phase 2."""
-    function = getattr(ctypes.CDLL("libaclnn_math.so"), entry_point.name)
+    function = getattr(_functions(), entry_point.name)
     return function(ctypes.c_void_p(workspace), ctypes.c_uint64(size), executor, None)

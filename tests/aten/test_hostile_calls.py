@@ -1,27 +1,30 @@
-"""No input of another shape, and no integer that is no position, ends the process or writes outside of the tensors."""
+"""Hostile arguments of every entry point are refused, or computed without a byte changed that is no output's."""
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from sound_calls import ENTRY_POINTS
+from hostile_calls.supervise import Calls
 
-PROGRAM = Path(__file__).with_name("hostile_calls.py")
+DRAWN = 8000  # about a minute
 
 
 @pytest.mark.slow
-def test_hostile_calls_are_refused_or_computed():
-    modules = os.pathsep.join(str(folder) for folder in (PROGRAM.parent, PROGRAM.parents[1]))
-    found, number = [], 0
-    while number < len(ENTRY_POINTS):
-        command = [sys.executable, PROGRAM, str(number)]
-        done = subprocess.run(command, env=os.environ | {"PYTHONPATH": modules}, capture_output=True, text=True, timeout=600)
-        lines = done.stdout.splitlines()
-        found += [line for line in lines if not line.isdigit()]
-        last = max((int(line) for line in lines if line.isdigit()), default=number)
-        if done.returncode != 0:
-            found.append(f"{ENTRY_POINTS[last]} ended the process with status {done.returncode}: {done.stderr[-300:]}")
-        number = last + 1
-    assert found == []
+def test_each_input_in_other_shapes_and_full_of_what_may_be_no_positions():
+    assert list(Calls("each").run(0, sys.maxsize)) == []
+
+
+@pytest.mark.slow
+def test_drawn_calls_keep_the_contract():
+    calls = Calls("20")
+    assert list(calls.run(0, DRAWN)) == []
+    # Some of each kind: otherwise the draw makes nothing any more that tests the rest.
+    assert 0.2 * DRAWN < calls.made["computed"] < 0.8 * DRAWN
+    assert 0 < calls.made["late"] < 0.3 * DRAWN
+
+
+@pytest.mark.slow
+def test_the_command_repeats_a_call():
+    command = [sys.executable, "-m", "tests.aten.hostile_calls", "--seed", "20", "--only", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert "1 calls in" in done.stdout, done.stderr

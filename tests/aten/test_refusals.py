@@ -4,16 +4,15 @@ name with the documented code. What is not refused has a row with a reason in un
 A null means "not given" where the list says so, which follows from the kind (OptIn, OptTensors, ...); anywhere else it is wrong.
 """
 
-import csv
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from arguments import NOT_OF_ATEN, TENSOR, TOO_MANY, Handles, TensorList, kind
 from sound_calls import ENTRY_POINTS, POINTERS, SOUND, of_every_entry_point, phase1, sized, sound_arguments
 from torch_aclnn.host import libdir
 from torch_aclnn.host.registry import EntryPoint
+from unrefused import REASONS, Reason
 
 from support.client import Client
 from support.dtypes import DType
@@ -30,23 +29,9 @@ class Trial(NamedTuple):
     code: int
 
 
-class Reason(NamedTuple):
-    entry_point: str  # or * for all
-    parameter: str
-    what: str
-    reason: str
-
-    def covers(self, entry_point: EntryPoint, trial: Trial) -> bool:
-        whats = ("shape", "last size") if self.what == "shape" else (self.what,)
-        return self.entry_point in ("*", entry_point.name) and self.parameter == trial.parameter and trial.what in whats
-
-
-def reasons() -> list[Reason]:
-    with (Path(__file__).parent / "unrefused.tsv").open(newline="") as file:
-        return [Reason(*row) for row in list(csv.reader(file, delimiter="\t"))[1:]]
-
-
-REASONS = reasons()
+def covers(reason: Reason, entry_point: EntryPoint, trial: Trial) -> bool:
+    whats = ("shape", "last size") if reason.what == "shape" else (reason.what,)
+    return reason.entry_point in ("*", entry_point.name) and reason.parameter == trial.parameter and trial.what in whats
 
 
 def trials(entry_point: EntryPoint) -> Iterator[Trial]:
@@ -89,7 +74,7 @@ def test_phase_1(entry_point, client, handles):
     assert answer(client, handles, entry_point, sound) == (0, "")
     for trial in trials(entry_point):
         code, message = answer(client, handles, entry_point, {**sound, trial.parameter: trial.value})
-        if any(reason.covers(entry_point, trial) for reason in REASONS):
+        if any(covers(reason, entry_point, trial) for reason in REASONS):
             assert code == 0, f"{trial} is refused: {message}; its row in unrefused.tsv is out of date"
         else:
             assert code == trial.code, (trial, message)
@@ -101,7 +86,7 @@ def test_phase_1(entry_point, client, handles):
 
 def test_every_reason_is_of_use():
     for reason in REASONS:
-        tried = [trial for entry_point in ENTRY_POINTS for trial in trials(entry_point) if reason.covers(entry_point, trial)]
+        tried = [trial for entry_point in ENTRY_POINTS for trial in trials(entry_point) if covers(reason, entry_point, trial)]
         assert tried and reason.reason, reason
 
 

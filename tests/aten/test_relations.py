@@ -1,6 +1,7 @@
 """What must hold between arguments: phase 1 refuses it where it can be seen from them, and what only computing shows keeps its code."""
 
 import ctypes
+import math
 import re
 
 import pytest
@@ -17,6 +18,11 @@ def npu(*shape, dtype=torch.float32):
 def convolution(stride=(1,), padding=(0,), dilation=(1,), window=(2, 2)):
     steps = (list(stride), list(padding), list(dilation))
     return (npu(1, 1, 4, 4), npu(1, 1, *window), None, *steps, False, [0], 1, npu(1, 1, 3, 3), ctypes.c_int8(0))
+
+
+def depthwise(channels, filters):
+    steps = ([1, 1], [0, 0], [1, 1])
+    return (npu(1, channels, 4, 4), npu(filters, 1, 2, 2), [2, 2], None, *steps, npu(1, filters, 3, 3), ctypes.c_int8(0))
 
 
 def products(left, right, out):
@@ -65,6 +71,12 @@ ROWS = [
     ("aclnnBatchNormReduceBackward", batch_norm_sums(invstd=4), "invstd", "3 elements"),
     ("aclnnBatchNormReduceBackward", batch_norm_sums(dtype=torch.int32), "gradOut", "a data type of FLOAT"),
     ("aclnnForeachSqrt", ((X, X), (X,)), "out", "2 tensors"),
+    ("aclnnAbs", (X, npu(3).expand(2, 3)), "out", "elements that do not share memory"),
+    ("aclnnNonzero", (X, npu(6, 4, dtype=torch.int64)[:, ::2]), "out", "a tensor without gaps"),
+    ("aclnnRange", (fraction(0.0), fraction(math.inf), fraction(1.0), INTEGERS), "end", "a real number that fits"),
+    ("aclnnDot", (npu(3, dtype=torch.complex64),) * 2 + (npu(1, dtype=torch.complex64),), "self", "a data type of FLOAT"),
+    ("aclnnUpsampleBilinear2dAA", (npu(1, 1, 1, 1), [8, 8], False, 0.5, 1.0, npu(1, 1, 8, 8)), "scalesH", "1 elements become 8"),
+    ("aclnnConvDepthwise2d", depthwise(channels=3, filters=4), "weight", "a multiple of self's 3 channels"),
     ("aclnnForeachLerpList", ((X,), (X,), (X, X), (X,)), "weights", "1 tensors"),
     ("aclnnSplitWithSize", (X, [1, 2], 1, (X,)), "out", "2 tensors"),
     ("aclnnCat", ((X, X), 2, X), "dim", r"a dimension in -2\.\.1"),

@@ -1,6 +1,6 @@
 """A program: calls operators and functions with hostile arguments that hypothesis draws, and writes each call down before it makes it.
 
-``python hostile_calls.py <device> <examples> <file>``. Ends with an exception where a call gives another value than torch's, or raises
+``python hostile_arguments.py <device> <examples> <file>``. Ends with an exception where a call gives another value than torch's, or raises
 what is no documented exception; a crash leaves the call in the file.
 """
 

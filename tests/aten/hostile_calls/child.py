@@ -1,0 +1,73 @@
+"""The process that makes the calls, and may end at any of them: ``python -m hostile_calls.child <seed> <first> <end> <last> <found>``.
+
+It writes each call's number into one file before it makes it, and into the other a line of JSON for each call that breaks the contract, and
+the counts in the end. The seed "each" names the generated calls.
+"""
+
+import faulthandler
+import json
+import mmap
+import resource
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import torch_aclnn  # noqa: F401  (its libraries)
+from arguments import COMMUNICATOR
+from torch_aclnn.host import libdir
+
+from support.client import Client
+from support.communicator import one_rank
+
+from .call import Call
+from .contract import Caller, Outcome
+from .drawn import Draw
+from .generated import calls
+
+RETRIES = 4  # with the shape that phase 1 asks for
+
+
+def drawn(caller: Caller, seed: int, number: int) -> tuple[Call, list[Outcome]]:
+    """Return a call as it was made last, and what became of it each time."""
+    draw = Draw(seed, number)
+    call = draw.call()
+    outcomes = [caller.outcome(call)]
+    while len(outcomes) <= RETRIES and not outcomes[-1].wrong and draw.fitted(call, outcomes[-1].message):
+        outcomes.append(caller.outcome(call))
+    return call, outcomes
+
+
+def by_number(caller: Caller, seed: str) -> Callable[[int], tuple[Call, list[Outcome]] | None]:
+    if seed != "each":
+        return lambda number: drawn(caller, int(seed), number)
+    generated = calls()
+    return lambda number: (generated[number], [caller.outcome(generated[number])]) if number < len(generated) else None
+
+
+def main(seed: str, first: int, end: int, last_call: Path, found: Path) -> None:
+    """Make the calls of these numbers."""
+    faulthandler.enable()
+    resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    client = Client(libdir())
+    client.acl.ok("aclrtSetDevice", 0)
+    made: Counter[str] = Counter()
+    with last_call.open("r+b") as opened, mmap.mmap(opened.fileno(), 8) as last, found.open("w") as lines, one_rank(COMMUNICATOR):
+        make = by_number(Caller(client), seed)
+        for number in range(first, end):
+            last[:] = number.to_bytes(8, "little")
+            made_call = make(number)
+            if made_call is None:  # there are no more
+                break
+            call, outcomes = made_call
+            made.update(outcome.what for outcome in outcomes)
+            made[f"computed {call.entry_point}"] += outcomes[-1].what == "computed"
+            if outcomes[-1].wrong:
+                print(json.dumps([number, str(call.entry_point), outcomes[-1].wrong, str(call)]), file=lines, flush=True)
+        last[:] = end.to_bytes(8, "little")
+        print(json.dumps(made), file=lines)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]), Path(sys.argv[5]))

@@ -1,0 +1,75 @@
+"""Starting the processes that make calls, and starting another one behind the call that ended one."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+TESTS = Path(__file__).parents[2]
+SECONDS = 120  # for a call
+
+
+class Finding(NamedTuple):
+    """A call that broke the contract."""
+
+    number: int
+    entry_point: str
+    wrong: str
+    call: str
+
+
+class Calls:
+    """Calls of a seed, or the generated ones of the seed "each"."""
+
+    def __init__(self, seed: str) -> None:
+        self.seed = seed
+        self.made: Counter[str] = Counter()
+        self.findings: list[Finding] = []
+
+    def run(self, first: int, end: int) -> Iterator[Finding]:
+        """Make the calls of these numbers, and yield what is found."""
+        while first < end:
+            with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as errors:
+                last_call, found = Path(folder, "last_call"), Path(folder, "found")
+                last_call.write_bytes(first.to_bytes(8, "little"))
+                command = [sys.executable, "-m", "hostile_calls.child", self.seed, str(first), str(end), str(last_call), str(found)]
+                modules = os.pathsep.join([str(TESTS / "aten"), str(TESTS), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+                environment = {"OMP_NUM_THREADS": "1"} | os.environ | {"PYTHONPATH": modules}
+                process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, env=environment)
+                code = self._end_of(process, last_call)
+                last = int.from_bytes(last_call.read_bytes(), "little")
+                errors.seek(0)
+                for line in map(json.loads, found.read_text().splitlines() if found.exists() else ()):
+                    if isinstance(line, dict):
+                        self.made.update(line)
+                    else:
+                        yield self._found(Finding(*line))
+                if code == 0:
+                    return
+                yield self._found(Finding(last, "", f"the process ended with status {code}", errors.read()[-4000:]))
+                first = last + 1
+
+    def _found(self, finding: Finding) -> Finding:
+        self.findings.append(finding)
+        return finding
+
+    @staticmethod
+    def _end_of(process: subprocess.Popen, file: Path) -> int:
+        number, since = b"", time.monotonic()
+        while True:
+            try:
+                return process.wait(timeout=1)
+            except subprocess.TimeoutExpired:
+                now = file.read_bytes()
+                if now != number:
+                    number, since = now, time.monotonic()
+                elif time.monotonic() - since > SECONDS:
+                    process.kill()
+                    process.wait()
+                    return -9
