@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/runtime/stream/interpreter.h"
+
 namespace torch_aclnn::host {
 
 void Demand::raise_to(uint64_t launch) {
@@ -25,7 +27,8 @@ bool Completion::done() const {
 }
 
 bool Completion::wait_until(Clock::time_point deadline) const {
-    demand_->raise_to(launch_);
+    if (done()) return true;
+    const WithoutInterpreter without;
     std::unique_lock<std::mutex> lock(mutex_);
     const auto is_done = [this] { return done_; };
     if (deadline != Clock::time_point::max()) return finished_.wait_until(lock, deadline, is_done);

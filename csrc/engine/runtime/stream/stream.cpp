@@ -13,6 +13,7 @@
 #include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/deferred_task.h"
 #include "engine/runtime/stream/event.h"
+#include "engine/runtime/stream/interpreter.h"
 #include "engine/runtime/stream/memory_value.h"
 #include "engine/runtime/stream/recorder.h"
 #include "engine/runtime/stream/stream_order.h"
@@ -122,9 +123,12 @@ void Stream::wait_for(const Event& event) {
 }
 
 bool Stream::wait(Completion::Clock::time_point deadline) {
-    std::unique_lock<Lock> lock(running_, std::defer_lock);
-    if (deadline == kForever) lock.lock();
-    if (!lock.owns_lock() && !lock.try_lock_until(deadline)) return false;
+    std::unique_lock<Lock> lock(running_, std::try_to_lock);
+    if (!lock.owns_lock()) {
+        const WithoutInterpreter without;
+        if (deadline == kForever) lock.lock();
+        if (!lock.owns_lock() && !lock.try_lock_until(deadline)) return false;
+    }
     const StreamClock clock = order_so_far(id_);  // what is launched meanwhile is not waited for
     if (!await_deferred(lock, deadline)) return false;
     order_program_after(clock);
