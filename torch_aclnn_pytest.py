@@ -8,7 +8,7 @@ from torch_aclnn_command import bare_package
 
 try:
     with bare_package():
-        from torch_aclnn.loading.pytest_plugin import pytest_report_header, pytest_terminal_summary
+        from torch_aclnn.loading.pytest_plugin import pytest_exception_interact, pytest_report_header, pytest_terminal_summary
 except Exception as error:
     _problem = f"torch_aclnn: the plugin cannot be loaded: {error}"
 
@@ -16,4 +16,4 @@ except Exception as error:
         return _problem
 
 
-__all__ = ["pytest_report_header", "pytest_terminal_summary"]
+__all__ = ["pytest_exception_interact", "pytest_report_header", "pytest_terminal_summary"]

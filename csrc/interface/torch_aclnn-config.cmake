@@ -1,6 +1,7 @@
 # find_package(torch_aclnn): the host engine as targets. `torch-aclnn config --cmake` prints the folder of this file.
 #
 #     torch_aclnn::aclnn      what a program of the aclnn operators links
+#     torch_aclnn::implement  the headers for a library of implementations, which links nothing
 #     torch_aclnn::<library>  ascendcl, nnopbase, opapi, acl_op_compiler, hccl
 get_filename_component(torch_aclnn_TOOLKIT_DIR "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
@@ -14,6 +15,12 @@ foreach(library ascendcl nnopbase opapi acl_op_compiler hccl)
                        INTERFACE_INCLUDE_DIRECTORIES "${torch_aclnn_TOOLKIT_DIR}/include")
     endif()
 endforeach()
+
+if(NOT TARGET torch_aclnn::implement)
+    add_library(torch_aclnn::implement INTERFACE IMPORTED)
+    set_target_properties(torch_aclnn::implement PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${torch_aclnn_TOOLKIT_DIR}/include"
+                                                            INTERFACE_COMPILE_FEATURES cxx_std_17)
+endif()
 
 if(NOT TARGET torch_aclnn::aclnn)
     add_library(torch_aclnn::aclnn INTERFACE IMPORTED)

@@ -1,10 +1,11 @@
 """The host engine: CANN's documented C interface on the CPU, under which the unmodified torch_npu runs without an NPU.
 
-Nothing here but ``collectives`` imports torch, so that the command line works where torch does not.
+Nothing here but ``collectives`` and ``python_functions`` imports torch, so that the command line works where torch does not.
 """
 
 from torch_aclnn.host.calls import cache_hits, calls, reset_calls
 from torch_aclnn.host.faults import Injection, inject
+from torch_aclnn.host.implementations import implement
 from torch_aclnn.loading.engine import activate, is_active
 from torch_aclnn.loading.paths import includedir, libdir
 from torch_aclnn.loading.versions import check_versions
@@ -15,6 +16,7 @@ __all__ = [
     "cache_hits",
     "calls",
     "check_versions",
+    "implement",
     "includedir",
     "inject",
     "is_active",

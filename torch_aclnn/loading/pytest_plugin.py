@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from torch_aclnn.loading import import_hook
+from torch_aclnn.loading import import_hook, missing_entry_points
 from torch_aclnn.loading.engine import is_active, is_left_to_cann
 from torch_aclnn.loading.loader import loaded_library
 
@@ -18,6 +18,13 @@ _OPERATOR = re.compile(r"\b(operator \w+) has no entry point in the torch_aclnn 
 def pytest_report_header() -> str:
     """Return the line of pytest's header that names the engine which answers on the ``npu`` device, or would."""
     return f"torch_aclnn: {_engine()}"
+
+
+def pytest_exception_interact(call: Any, report: Any) -> None:
+    """Write below the traceback what to do where an entry point is missing."""
+    explanation = missing_entry_points.explain(call.excinfo.value) if is_active() else None
+    if explanation is not None and hasattr(report, "sections"):
+        report.sections.append(("torch_aclnn", explanation))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -11,6 +11,6 @@ namespace torch_aclnn::host {
 void cache_executor(const aclOpExecutor& made);
 
 // Drops all copies.
-void forget_cached_executors();
+TORCH_ACLNN_HOST_API void forget_cached_executors();
 
 }  // namespace torch_aclnn::host

@@ -102,6 +102,11 @@ uint64_t require_dtype_of(const EntryPoint& entry, const char* name, const aclTe
 }
 
 aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept {
+    if (const Replacement* const other = adapter.entry.replacement()) return other->phase1(*other, arguments, workspace_size, executor);
+    return prepare_own(adapter, arguments, workspace_size, executor);
+}
+
+aclnnStatus prepare_own(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept {
     const auto for_each = [&](const auto& apply) {
         for (size_t i = 0; i < adapter.count; ++i) apply(*adapter.kinds[i], adapter.entry.parameter(i), arguments[i]);
     };
@@ -114,7 +119,7 @@ aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64
             values->read(arguments);
             const uint64_t rank = require_first_dtype(adapter, arguments);
             for_each([&](const ErasedKind& kind, const char* name, const void* argument) { kind.require_dims(name, argument, rank); });
-            adapter.check(values->addresses());
+            adapter.check(adapter, values->addresses());
         } catch (const Error&) {
             throw;
         } catch (const c10::Error& error) {
@@ -129,8 +134,8 @@ aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64
         for_each([&](const ErasedKind& kind, const char* name, const void* argument) {
             if (kind.watch != nullptr) kind.watch(*made, name, argument);
         });
-        made->compute = [body = adapter.body, values = std::move(values)](const aclOpExecutor&) {
-            run_plainly([&] { body(values->addresses()); });
+        made->compute = [&adapter, values = std::move(values)](const aclOpExecutor&) {
+            run_plainly([&] { adapter.body(adapter, values->addresses()); });
         };
         return made;
     };

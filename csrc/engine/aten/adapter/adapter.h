@@ -100,12 +100,14 @@ struct Adapter {
     const EntryPoint& entry;
     const ErasedKind* const* kinds;
     size_t count;
-    void (*check)(void* const* values);
-    void (*body)(void* const* values);
+    void (*check)(const Adapter& adapter, void* const* values);
+    void (*body)(const Adapter& adapter, void* const* values);
 };
 
-// Phase 1 of any adapter, with the addresses of its arguments.
+// Phase 1 of any adapter, with the addresses of its arguments, or of what has taken its place.
 aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept;
+// The same of the adapter itself, which must live as long as the executors that it makes.
+aclnnStatus prepare_own(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept;
 
 // Each output states its shape.
 template <class Kind>
@@ -119,7 +121,7 @@ struct StatesShape {
 template <class... Kinds>
 struct Arguments {
     template <auto function>
-    static void pass(void* const* values) {
+    static void pass(const Adapter&, void* const* values) {
         pass<function>(values, std::index_sequence_for<Kinds...>{});
     }
     template <auto function, size_t... I>

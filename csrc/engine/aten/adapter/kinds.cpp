@@ -63,9 +63,14 @@ at::ScalarType scalar_type(const char* name, aclDataType dtype) {
     return found->second;
 }
 
-std::string dtype_name(at::ScalarType type) {
+aclDataType acl_data_type(at::ScalarType type) {
     const auto found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& pair) { return pair.second == type; });
-    return found == std::end(kTypes) ? c10::toString(type) : to_string(found->first);
+    return found == std::end(kTypes) ? ACL_DT_UNDEFINED : found->first;
+}
+
+std::string dtype_name(at::ScalarType type) {
+    const aclDataType dtype = acl_data_type(type);
+    return dtype == ACL_DT_UNDEFINED ? c10::toString(type) : to_string(dtype);
 }
 
 static at::Tensor read_view(const char* name, const aclTensor* handle, bool is_written) {

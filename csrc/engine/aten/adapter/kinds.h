@@ -17,7 +17,8 @@ namespace torch_aclnn::host::aten {
 
 // All readers throw an Error that names the parameter.
 at::ScalarType scalar_type(const char* name, aclDataType dtype);
-std::string dtype_name(at::ScalarType type);  // "FLOAT", as the documents have it
+aclDataType acl_data_type(at::ScalarType type);  // ACL_DT_UNDEFINED for one that entry points do not have
+std::string dtype_name(at::ScalarType type);     // "FLOAT", as the documents have it
 at::Tensor read_tensor(const char* name, const aclTensor* handle);
 at::Tensor read_output(const char* name, aclTensor* handle);
 at::Scalar read_scalar(const char* name, const aclScalar* handle);

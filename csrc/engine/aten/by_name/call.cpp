@@ -133,5 +133,6 @@ template const std::string& Call::attribute(const char*) const;
 template const aclDataType& Call::attribute(const char*) const;
 template const std::vector<int64_t>& Call::attribute(const char*) const;
 template const std::vector<float>& Call::attribute(const char*) const;
+template const std::vector<unsigned char>& Call::attribute(const char*) const;
 
 }  // namespace torch_aclnn::host::aten

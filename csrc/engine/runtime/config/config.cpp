@@ -189,6 +189,7 @@ Settings* read_environment() {
     read_unspecified(*settings);
     reject_float64_if_strict(*settings);
     read_faults(*settings);
+    if (const char* value = variable("TORCH_ACLNN_HOST_LIBRARIES")) settings->config.libraries = value;
     if (const char* value = variable("TORCH_ACLNN_HOST_TRACE")) settings->config.trace = value;
     return settings;
 }

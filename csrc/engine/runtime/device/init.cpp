@@ -1,5 +1,6 @@
 // The start and the end of a process's use of the engine.
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "engine/runtime/diagnostics/leaks.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/error/last_error.h"
 #include "engine/runtime/fault/injection.h"
 
 namespace torch_aclnn::host {
@@ -61,6 +63,16 @@ void print_banner() {
                  config().soc_name.c_str(), device_count(), device_count() == 1 ? "" : "s");
 }
 
+// What the program implements itself is taken in by libaclnn_math, which lies beside this library.
+void load_implementations() {
+    if (config().libraries.empty()) return;
+    void* const library = dlopen("libaclnn_math.so", RTLD_NOW | RTLD_LOCAL);
+    void* const load = library != nullptr ? dlsym(library, "torchAclnnHostLoadLibraries") : nullptr;
+    if (load == nullptr) throw Error(ACL_ERROR_INVALID_PARAM, text("TORCH_ACLNN_HOST_LIBRARIES: ", dlerror()));
+    const int refused = reinterpret_cast<aclError (*)()>(load)();
+    if (refused != ACL_SUCCESS) throw Error(refused, recent_message());
+}
+
 }  // namespace
 
 bool finalized() noexcept {
@@ -95,6 +107,7 @@ extern "C" aclError aclInit(const char* configPath) {
         require_valid_config();
         set_configured_faults();
         open_trace();
+        load_implementations();
     });
     if (refused != ACL_SUCCESS) return refused;
     return traced(

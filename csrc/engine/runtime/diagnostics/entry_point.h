@@ -8,7 +8,15 @@
 #include "engine/runtime/visibility.h"
 #include "torch_aclnn/entry_points.h"
 
+struct aclOpExecutor;
+
 namespace torch_aclnn::host {
+
+// Phase 1 of a function that has taken an entry point's place; `arguments` has the address of each of them.
+struct Replacement {
+    int (*phase1)(const Replacement& replacement, const void* const* arguments, uint64_t* workspace_size,
+                  aclOpExecutor** executor) noexcept;
+};
 
 // One record of torchAclnnHostEntryPoints(). Make one static object for each entry point: it is listed while its library is loaded.
 class TORCH_ACLNN_HOST_API EntryPoint {
@@ -17,6 +25,8 @@ class TORCH_ACLNN_HOST_API EntryPoint {
     template <size_t count>
     EntryPoint(const char* name, const char* family, uint64_t data_types, const torchAclnnParameter (&parameters)[count]) noexcept
         : EntryPoint(name, family, data_types, parameters, count) {}
+    EntryPoint(const char* name, const char* family, uint64_t data_types, const torchAclnnParameter* parameters,
+               size_t parameter_count) noexcept;
     // A function that always fails.
     EntryPoint(const char* name, const char* family) noexcept;
     EntryPoint(const EntryPoint&) = delete;
@@ -30,15 +40,23 @@ class TORCH_ACLNN_HOST_API EntryPoint {
     const char* parameter_kind(const char* parameter) const noexcept;  // "Out", or "" if there is no such parameter
     uint64_t data_types() const { return description_.dataTypes; }
 
+    // Null unless the program has put a function of its own in this place.
+    const Replacement* replacement() const noexcept { return replacement_.load(std::memory_order_acquire); }
+    // The replacement must live as long as the process.
+    void replace(const Replacement& replacement) noexcept { replacement_.store(&replacement, std::memory_order_release); }
+
+    // One of that name, or null. An entry point that is not listed is none.
+    static EntryPoint* find(const char* name);
+    void list();
+    void unlist() noexcept;
+
     // With the calls since the last reset.
     torchAclnnEntryPoint description() const noexcept;
     void reset_calls() noexcept;
 
    private:
-    EntryPoint(const char* name, const char* family, uint64_t data_types, const torchAclnnParameter* parameters,
-               size_t parameter_count) noexcept;
-
     torchAclnnEntryPoint description_;
+    std::atomic<const Replacement*> replacement_{nullptr};
     std::atomic<uint64_t> own_calls_{0};
     std::atomic<uint64_t>* calls_;  // only ever counts up, so that a reset needs no lock either
     std::atomic<uint64_t> calls_at_reset_{0};

@@ -24,27 +24,39 @@ EntryPoints& entry_points() {
     return *once;
 }
 
-void add(EntryPoint& entry_point) {
-    EntryPoints& known = entry_points();
-    std::lock_guard<std::mutex> lock(known.mutex);
-    known.all.insert(&entry_point);
-}
-
 }  // namespace
 
 EntryPoint::EntryPoint(const char* name, const char* family, uint64_t data_types, const torchAclnnParameter* parameters,
                        size_t parameter_count) noexcept
     : description_{sizeof(torchAclnnEntryPoint), name, family, 0, data_types, 0, parameters, parameter_count}, calls_(&own_calls_) {
     if (std::atomic<uint64_t>* const shared = coverage_counter(CoverageKind::entry_point, name)) calls_ = shared;
-    add(*this);
+    list();
 }
 
 EntryPoint::EntryPoint(const char* name, const char* family) noexcept
     : description_{sizeof(torchAclnnEntryPoint), name, family, 1, 0, 0, nullptr, 0}, calls_(&own_calls_) {
-    add(*this);
+    list();
 }
 
 EntryPoint::~EntryPoint() {
+    unlist();
+}
+
+EntryPoint* EntryPoint::find(const char* name) {
+    EntryPoints& known = entry_points();
+    std::lock_guard<std::mutex> lock(known.mutex);
+    const auto found =
+        std::find_if(known.all.begin(), known.all.end(), [&](const EntryPoint* one) { return std::strcmp(one->name(), name) == 0; });
+    return found == known.all.end() ? nullptr : *found;
+}
+
+void EntryPoint::list() {
+    EntryPoints& known = entry_points();
+    std::lock_guard<std::mutex> lock(known.mutex);
+    known.all.insert(this);
+}
+
+void EntryPoint::unlist() noexcept {
     EntryPoints& known = entry_points();
     std::lock_guard<std::mutex> lock(known.mutex);
     known.all.erase(this);

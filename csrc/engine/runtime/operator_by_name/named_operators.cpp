@@ -22,14 +22,15 @@ Table& table() {
 
 }  // namespace
 
-NamedOperator::NamedOperator(const char* name, Body body) : name_(name), body_(body) {
+NamedOperator::NamedOperator(const char* name, Body body) : name_(name), body_(std::move(body)) {
     std::lock_guard<std::mutex> lock(table().mutex);
-    table().operators.emplace(name, this);
+    table().operators[name] = this;
 }
 
 NamedOperator::~NamedOperator() {
     std::lock_guard<std::mutex> lock(table().mutex);
-    table().operators.erase(name_);
+    const auto found = table().operators.find(name_);
+    if (found != table().operators.end() && found->second == this) table().operators.erase(found);
 }
 
 const NamedOperator* NamedOperator::find(const std::string& name) {

@@ -21,13 +21,6 @@ using namespace torch_aclnn::host;
 
 namespace {
 
-std::string describe_missing(const char* opType, const aclopAttr* attr) {
-    std::string attributes;
-    if (attr != nullptr)
-        for (const auto& [name, value] : attr->values) attributes += (attributes.empty() ? "; its attributes were " : ", ") + name;
-    return text("operator ", opType, " has no entry point in the torch_aclnn host engine and cannot be compiled for it", attributes);
-}
-
 // Fails when it runs: the error goes to the stream, like the failure of any work, and is reported at the next synchronisation. An error of
 // the call itself would end torch_npu's task queue: it raises once and from then on drops all work in silence.
 class MissingOperator final : public Task {
@@ -162,14 +155,6 @@ std::vector<CallTensor> read_tensors(const char* kind, int count, const aclTenso
     return tensors;
 }
 
-void enqueue_missing_operator(const char* function, const char* opType, const aclopAttr* attr, aclrtStream stream) {
-    std::string message = describe_missing(opType, attr);
-    if (auto* const calls = coverage_counter(CoverageKind::refused_operator, opType)) calls->fetch_add(1, std::memory_order_relaxed);
-    auto missing = std::make_unique<MissingOperator>(function, std::move(message));
-    enqueue(stream, *missing);
-    (void)missing.release();  // the stream deletes it
-}
-
 // The arguments of both functions.
 struct Arguments {
     const char* opType;
@@ -183,13 +168,66 @@ struct Arguments {
     aclrtStream stream;
 };
 
+// Describes a call for which there is no operator, with the lines that would implement it.
+class MissingCall {
+   public:
+    explicit MissingCall(const Arguments& given) : given_(given) {
+        add_tensors("x", given.numInputs, given.inputDesc, "Tensor");
+        if (given.attr != nullptr)
+            for (const auto& [name, value] : given.attr->values) add(kTypes[value.index()], name);
+        add_tensors("y", given.numOutputs, given.outputDesc, "Tensor(a!)");
+    }
+
+    std::string message() const {
+        std::string names;
+        if (given_.attr != nullptr)
+            for (const auto& [name, value] : given_.attr->values) names += (names.empty() ? "; its attributes were " : ", ") + name;
+        return text("operator ", given_.opType, " has no entry point in the torch_aclnn host engine and cannot be compiled for it", names,
+                    "; a Python function for it (docs/missing_entry_point.md) begins with\n\n    @torch_aclnn.host.implement(\"",
+                    given_.opType, "\", \"", signature_, "\")\n    def _(", parameters_, "):", tensors_.empty() ? "" : "  # ", tensors_,
+                    "\n");
+    }
+
+   private:
+    // In the order of the variant; lists of lists have no type.
+    static constexpr const char* kTypes[] = {"bool", "int", "float", "str", "ScalarType", "bool[]", "int[]", "float[]", "int[][]"};
+    static_assert(std::size(kTypes) == std::variant_size_v<Attribute>);
+
+    void add_tensors(const char* prefix, int count, const aclTensorDesc* const* descs, const char* type) {
+        for (int i = 0; descs != nullptr && i < count; ++i) {
+            const std::string name = text(prefix, i);
+            const bool is_given = descs[i] != nullptr && descs[i]->type != ACL_DT_UNDEFINED;
+            add(is_given ? type : text(type, "?"), name);
+            if (!is_given) continue;
+            std::string dims;
+            for (const int64_t dim : descs[i]->dims) dims += text(dims.empty() ? "" : ", ", dim);
+            tensors_ += text(tensors_.empty() ? "" : ", ", name, ": {", dims, "} of aclDataType ", descs[i]->type);
+        }
+    }
+    void add(const std::string& type, const std::string& name) {
+        signature_ += text(signature_.empty() ? "" : ", ", type, " ", name);
+        parameters_ += text(parameters_.empty() ? "" : ", ", name);
+    }
+
+    const Arguments& given_;
+    std::string signature_, parameters_, tensors_;
+};
+
+void enqueue_missing_operator(const char* function, const Arguments& given) {
+    std::string message = MissingCall(given).message();
+    if (auto* const calls = coverage_counter(CoverageKind::refused_operator, given.opType)) calls->fetch_add(1, std::memory_order_relaxed);
+    auto missing = std::make_unique<MissingOperator>(function, std::move(message));
+    enqueue(given.stream, *missing);
+    (void)missing.release();  // the stream deletes it
+}
+
 // Null if there is no operator of that name.
 template <class Enqueue>
 std::shared_ptr<OperatorCall> make_call(const char* function, const Arguments& given, Enqueue enqueue_task) {
     require_pointer("opType", given.opType);
     const NamedOperator* const named = NamedOperator::find(given.opType);
     if (named == nullptr) {
-        enqueue_missing_operator(function, given.opType, given.attr, given.stream);
+        enqueue_missing_operator(function, given);
         return nullptr;
     }
     const auto call = std::make_shared<OperatorCall>();

@@ -1,6 +1,7 @@
 // A call of an operator by its name, as the operator sees it. Exported from libascendcl.so as C++, for libraries that are built with it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,12 @@ struct OperatorCall {
     Attributes attributes;
 };
 
-// An operator that can be called by its name. Make one static object for each: it can be called while its library is loaded.
+// An operator that can be called by its name. Make one static object for each: it can be called while its library is loaded. One that
+// takes another's place must live as long as the process.
 class TORCH_ACLNN_HOST_API NamedOperator {
    public:
     // Runs on the stream and may throw. It may change the dims of an output to those that the result has.
-    using Body = void (*)(OperatorCall& call);
+    using Body = std::function<void(OperatorCall& call)>;
 
     NamedOperator(const char* name, Body body);
     NamedOperator(const NamedOperator&) = delete;
