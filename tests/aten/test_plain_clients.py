@@ -171,7 +171,7 @@ def windows(size, kernel, stride, pad, ceil):
     [
         ([0, 0, 0], [1], "pads: expected 0, 1, 2 or 4 values, got 3"),
         ([0, 1, 0, 1], [1], "pads: expected four values that are the same, got [0, 1, 0, 1]"),
-        ([2], [1], "padding: expected at most half of the window, 1, got 2"),
+        ([2], [1], "pads: expected at most half of the window, 1, got 2"),
         ([-1], [1], "pads: expected values of at least 0, got [-1]"),
         ([0], [2], "dilations: expected 1, as no other is supported, got [2]"),
     ],

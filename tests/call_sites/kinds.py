@@ -16,6 +16,7 @@ C_TYPES = {
     "double": "double",
     "float": "float",
     "int64_t": "int64",
+    "uint64_t": "int64",
     "int32_t": "int32",
     "int": "int32",
     "int8_t": "int8",

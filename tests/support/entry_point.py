@@ -1,5 +1,6 @@
 """What the tests of the C interface know of one operator's entry point."""
 
+import os
 import runpy
 from collections.abc import Callable, Iterable, Mapping
 from ctypes import c_bool, c_int64, c_void_p
@@ -21,8 +22,12 @@ PRODUCTS = tuple(product for products in GENERATIONS.values() for product in pro
 
 DTypesByProduct = Mapping[str, frozenset[str]]
 
+# Where the tested package is, for child processes that start without site-packages.
+PACKAGE = "PACKAGE_UNDER_TEST"
+os.environ.setdefault(PACKAGE, *getattr(find_spec("torch_aclnn"), "submodule_search_locations", [""]))
+
 # The package imports torch, which there may be none of; its table does not.
-_TABLE = runpy.run_path(str(Path(*find_spec("torch_aclnn").submodule_search_locations, "_operators.py")))
+_TABLE = runpy.run_path(str(Path(os.environ[PACKAGE], "_operators.py")))
 OPERATORS = _TABLE["OPERATORS"]
 _NAMES = {"float32": "FLOAT", "float64": "DOUBLE", "bfloat16": "BF16"}
 

@@ -20,7 +20,7 @@ at::ScalarType scalar_type(const char* name, aclDataType dtype);
 aclDataType acl_data_type(at::ScalarType type);  // ACL_DT_UNDEFINED for one that entry points do not have
 std::string dtype_name(at::ScalarType type);     // "FLOAT", as the documents have it
 at::Tensor read_tensor(const char* name, const aclTensor* handle);
-at::Tensor read_output(const char* name, aclTensor* handle);
+at::Tensor read_output(const char* name, aclTensor* handle);  // no two of whose elements share memory
 at::Scalar read_scalar(const char* name, const aclScalar* handle);
 const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handle);
 const std::vector<int64_t>& read_shape(const char* name, const aclIntArray* handle);  // a tensor's shape
