@@ -12,6 +12,7 @@ from typing import Any
 
 _SECONDS = 120
 _LINES = 3  # of its standard error
+_BANNER = "torch_aclnn: this is the host engine"  # which it prints at aclInit
 
 _START = """\
 import sys
@@ -71,7 +72,8 @@ def probe(*, imports: bool, seconds: float = _SECONDS) -> Found:
         found.read(report)
         if found.problem is None and code != 0:
             found.problem = f"{found.stage}: {_ending(code, seconds)}"
-            said = [line.strip() for line in errors.read_text(errors="replace").splitlines() if line.strip()]
+            lines = [line.strip() for line in errors.read_text(errors="replace").splitlines()]
+            said = [line for line in lines if line and not line.startswith(_BANNER)]
             found.said = "\n".join(said[-_LINES:])
     return found
 

@@ -62,7 +62,6 @@ REFUSE_RT(rtFunctionRegister, "loader for chip binaries")
 REFUSE_RT(rtKernelLaunch, "loader for chip binaries")
 REFUSE_RT(rtGetC2cCtrlAddr, "chip cores that could synchronise")
 
-
 // The health and the load of a chip.
 REFUSE_ACL(aclrtGetDeviceUtilizationRate, "chip whose load could be measured")
 REFUSE_ACL(aclrtDeviceTaskAbort, "way to abort a CPU kernel")
