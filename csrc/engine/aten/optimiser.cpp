@@ -56,7 +56,7 @@ ATEN_ENTRY(aclnnFusedSgd, ANY, (Tensors, params), (Tensors, grads, shaped_like(p
            (Tensors, momentumBufferList, buffers(params, momentumBufferList, momentum)), (OptIn, gradScale, elements(1)),
            (Float, weightDecay), (Float, momentum), (Float, lr), (Float, dampening), (Bool, nesterov), (Bool, maximize),
            (Bool, isFirstStep)) {
-    InPlace values(params), gradients(grads), buffers(momentumBufferList);
+    InPlace values(params), gradients(grads), buffers(momentum == 0 ? at::TensorList() : momentumBufferList);
     at::_fused_sgd_(values.dense(), gradients.dense(), buffers.dense(), weightDecay, momentum, lr, dampening, nesterov, maximize,
                     isFirstStep, gradScale);
     for (InPlace* written : {&values, &gradients, &buffers}) written->write_back();

@@ -121,11 +121,12 @@ class Memory:
 
     def _tensor(self, place: Place, tensor: Tensor, shared: tuple[int, np.ndarray | None] | None = None) -> Any:
         where = bytes_of(tensor)
-        length = 64 if where is None else int(where.max(initial=-1)) + 1
+        length = 0 if where is None else int(where.max(initial=-1)) + 1
         begin = self._end if shared is None else shared[0]
-        if begin + length + 4096 > SIZE:
-            where, length, begin = None, 0, GAP
-        self._end = max(self._end, begin + -(-length // GAP) * GAP + GAP)
+        if where is None or begin + length + 4096 > SIZE:
+            where, length, begin = None, GAP, SIZE - GAP  # what does not fit goes beyond the allocation
+        else:
+            self._end = max(self._end, begin + -(-length // GAP) * GAP + GAP)
         if shared is None and where is not None:
             self._put(place, begin + where)
         self._places[place] = begin, where
