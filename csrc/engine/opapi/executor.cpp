@@ -136,7 +136,7 @@ std::vector<Range> read_ranges(const aclOpExecutor& executor) {
     return ranges;
 }
 
-// After it: of all that it has written. What was NaN before, as running statistics after a bad batch, stays out of account.
+// After it: of all that it has written. An argument that was NaN before, such as running statistics after a bad batch, does not count.
 Range written_range(const aclOpExecutor& executor, const std::vector<Range>& read) {
     Range range = Range::finite;
     for (size_t i = 0; i < executor.watched.size(); ++i) {

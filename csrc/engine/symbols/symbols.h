@@ -27,7 +27,7 @@ struct RawArguments {
     uint64_t floats[kFloatRegisters];
 };
 
-// What the functions of an added entry point call.
+// The functions of an added entry point call these.
 struct AddedEntryPoint {
     aclnnStatus (*phase1)(const AddedEntryPoint& added, const RawArguments& registers, const uint64_t* stack) noexcept;
     aclnnStatus (*phase2)(const AddedEntryPoint& added, void* workspace, uint64_t workspace_size, aclOpExecutor* executor,

@@ -64,7 +64,7 @@ typedef struct torchAclnnLibrary {
     const torchAclnnImplementation* implementations;
 } torchAclnnLibrary;
 
-// What a library exports that TORCH_ACLNN_HOST_LIBRARIES names; aclInit calls it once.
+// Exported by a library that TORCH_ACLNN_HOST_LIBRARIES names; aclInit calls it once.
 typedef const torchAclnnLibrary* (*torchAclnnHostLibraryFunction)(void);
 
 // Takes in the implementations, whose texts are copied: 100000 with a message for the first that cannot be, after which those before it are

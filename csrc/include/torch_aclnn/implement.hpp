@@ -53,7 +53,7 @@ extern "C" __attribute__((visibility("default"), used)) inline const torchAclnnL
     return torch_aclnn::library();
 }
 
-// Behind the signature may stand the data types of the first tensor, as bits, and 1 to replace what has the name.
+// After the signature come, optionally, the data types of the first tensor, as bits, and 1 to replace what has the name.
 #define TORCH_ACLNN_IMPLEMENT(name, ...)                                                                          \
     static void name##Body(const torchAclnnValue* values);                                                        \
     [[maybe_unused]] static const bool name##IsListed = ::torch_aclnn::implement<name##Body>(#name, __VA_ARGS__); \

@@ -50,7 +50,7 @@ class Caller:
         return {place: self._memory.elements(place) for place in self._memory.written()}
 
     def _difference(self, call: Call, first: dict, second: dict) -> str:
-        # What both runs leave as it was has the bytes that it was full of, which differ.
+        # Elements that neither run writes keep the bytes that the memory was filled with, which differ.
         masked = any(isinstance(value, BoolArray) and not all(value.values) for value in call.arguments.values())
         optional = {parameter.name for parameter in call.entry_point.parameters if parameter.nullable and masked}
         for place, elements in first.items():

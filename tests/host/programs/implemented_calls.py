@@ -91,7 +91,7 @@ with torch.device("npu"):
 assert torch.equal(target[1:, ::2].cpu(), base.cpu().t()[1:] + 1) and target[:, 1::2].eq(0).all()
 call("aclnnTestOfViews", torch.empty(0, 3, device="npu"), torch.empty(0, 3, device="npu"))
 
-# What phase 1 refuses.
+# Refused in phase 1.
 x, out = npu(1, 2), npu(0, 0)
 assert refusal("aclnnTestOfViews", None, out) == (NULL, "aclnnTestOfViews: self: expected a value, got null")
 code, message = refusal("aclnnTestOfViews", x, ctypes.c_void_p(64))
@@ -108,7 +108,7 @@ code, message = refusal("aclnnTestOfDtypes", x, out)
 assert code == INVALID and "self: expected a data type of FLOAT16 on " in message, message
 
 
-# What the function refuses.
+# Refused by the function.
 @implement("aclnnTestOfErrors", "int kind, Tensor(a!) out")
 def of_errors(kind, out):
     if kind == 0:

@@ -20,7 +20,7 @@ Precision precision_of(int8_t cube_math_type) {
     }
 }
 
-// What is not finite stays so: without the lowest bits some not-a-numbers would be infinities.
+// Infinities and NaNs stay as they are: without the lowest bits some not-a-numbers would be infinities.
 at::Tensor rounded_to_hf32(const at::Tensor& tensor) {
     constexpr int kDropped = 23 - 11;
     const at::Tensor bits = tensor.view(at::kInt);

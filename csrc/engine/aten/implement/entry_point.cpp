@@ -89,7 +89,7 @@ int replacing_phase(const Replacement& replacement, const void* const* arguments
     return prepare_own(static_cast<const ImplementedEntryPoint&>(replacement), arguments, workspace_size, executor);
 }
 
-// What a kind is passed as, as far as the signature knows it; what may be null and what is written makes no difference.
+// The C type that a kind is passed as, as far as the signature knows it; whether it may be null or is written makes no difference.
 std::string_view passed_as(std::string_view kind) {
     constexpr std::string_view kOptional = "Opt", kTensors[] = {"In", "Out", "InOut", "NonConstIn", "Packed"};
     if (kind.substr(0, kOptional.size()) == kOptional) kind.remove_prefix(kOptional.size());

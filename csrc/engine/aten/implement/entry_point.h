@@ -8,7 +8,7 @@
 
 namespace torch_aclnn::host::aten {
 
-// What an adapter is made of.
+// The parts of an adapter.
 struct ImplementedParts {
     explicit ImplementedParts(const torchAclnnImplementation& given);
 

@@ -104,7 +104,7 @@ aclError torchAclnnHostStopFunction(torchAclnnFunction function, const char* rea
 
 aclError torchAclnnHostLoadLibraries() {
     return guarded(__func__, [] {
-        // What failed once fails again: some of the libraries may have been taken in.
+        // After a failure each later call fails: some of the libraries may have been loaded.
         static const std::unique_ptr<const Error> failed = aten::failure_of_libraries();
         if (failed != nullptr) throw Error(*failed);
     });

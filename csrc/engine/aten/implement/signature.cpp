@@ -106,7 +106,7 @@ std::string trimmed(const std::string& text) {
     return first == std::string::npos ? std::string() : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-// "(Tensor self, Tensor(a!) out) -> ()" is what torch calls a schema: what stands between the outer parentheses.
+// "(Tensor self, Tensor(a!) out) -> ()" is what torch calls a schema: the part between the outer parentheses.
 std::string parameters_of(const std::string& signature) {
     static const std::regex kSchema(R"(\(([^]*)\)\s*->\s*\(\s*\))");
     std::smatch match;

@@ -63,7 +63,7 @@ void print_banner() {
                  config().soc_name.c_str(), device_count(), device_count() == 1 ? "" : "s");
 }
 
-// What the program implements itself is taken in by libaclnn_math, which lies beside this library.
+// libaclnn_math, in the same folder as this library, loads what the program implements itself.
 void load_implementations() {
     if (config().libraries.empty()) return;
     void* const library = dlopen("libaclnn_math.so", RTLD_NOW | RTLD_LOCAL);

@@ -20,7 +20,7 @@ struct Leak {
 
 class TORCH_ACLNN_HOST_API LeakList {
    public:
-    // What torch_npu made is left out: it keeps its streams and the memory of its cache to the end.
+    // torch_npu's own are left out: it keeps its streams and the memory of its cache to the end.
     void add(const char* verb, const std::string& kind, const std::string& description, const CallStack& made_at = {}, size_t bytes = 0);
     void print(const char* end) const;
 

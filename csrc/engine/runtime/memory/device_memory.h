@@ -16,7 +16,7 @@ struct DeviceMemory {
 };
 // The memory at the address, looking no further than `wanted` bytes where allocations touch; nothing if it is in no allocation.
 TORCH_ACLNN_HOST_API std::optional<DeviceMemory> device_memory_at(const void* address, size_t wanted);
-// What an address is at which there is none, for messages.
+// Describes an address without an allocation, for messages.
 TORCH_ACLNN_HOST_API const char* describe_missing_memory(const void* address);
 // Another number whenever memory that a device sees has come or gone.
 TORCH_ACLNN_HOST_API uint64_t device_memory_version() noexcept;

@@ -71,7 +71,7 @@ std::vector<Range> read_ranges(OperatorCall& call) {
     return ranges;
 }
 
-// What was NaN before, as running statistics after a bad batch, stays out of account.
+// An argument that was NaN before, such as running statistics after a bad batch, does not count.
 Range written_range(OperatorCall& call, const std::vector<Range>& read) {
     Range range = Range::finite;
     for (CallTensor& output : call.outputs) {
