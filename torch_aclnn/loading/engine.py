@@ -23,8 +23,8 @@ OPERATOR_LIBRARIES = (
     "libaclnn_rand.so",
 )
 
-# The library that the engine's libopapi.so is linked against, besides its libascendcl.so.
-_KERNELS = "libtorch_aclnn_kernels.so"
+# The libraries that the engine's libopapi.so is linked against, besides its libascendcl.so.
+_NEEDED = ("libtorch_aclnn_kernels.so", "libtorch_aclnn_symbols.so")
 
 # Which torch_npu opens by name when it needs them: collectives, and what its profiler and torch's ask for.
 _OPENED_BY_NAME = ("libhcomm.so", "libmspti.so", "libmsprofiler.so", "libascend_hal.so")
@@ -139,7 +139,7 @@ def _cann_answers() -> bool:
 def _load_host() -> None:
     # All that torch_npu asks for by bare name, so that the loader finds the engine's first, and nothing of a sourced CANN.
     operators = [name for name in OPERATOR_LIBRARIES if name != ATEN_ADAPTERS]
-    for name in (_KERNELS, *RUNTIME_LIBRARIES, *_OPENED_BY_NAME, *operators, *_PARTS_OF_OPERATORS):
+    for name in (*_NEEDED, *RUNTIME_LIBRARIES, *_OPENED_BY_NAME, *operators, *_PARTS_OF_OPERATORS):
         path = libdir() / name
         try:
             ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
