@@ -44,6 +44,8 @@ size_t view_bytes(const aclTensor& tensor);
 // The rules of require_device_view as strict mode has them, with a public format, all in memory of one device.
 void require_sound(std::initializer_list<Named> tensors);
 
+// No two elements of an output share memory.
+TORCH_ACLNN_HOST_API void require_elements_apart(const Named& output);
 // 161002 if elements of the output share memory with each other or with an input.
 void require_no_overlap(const Named& output, std::initializer_list<Named> inputs);
 

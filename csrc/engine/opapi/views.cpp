@@ -138,12 +138,16 @@ size_t view_bytes(const aclTensor& tensor) {
     return static_cast<size_t>(layout_of(tensor).end - tensor.offset) * aclDataTypeSize(tensor.dtype);
 }
 
-void require_no_overlap(const Named& output, std::initializer_list<Named> inputs) {
-    if (output.tensor->empty()) return;
-    const kernels::Extent out = extent(*output.tensor);
-    if (kernels::overlaps_itself(out))
+void require_elements_apart(const Named& output) {
+    if (!output.tensor->empty() && kernels::overlaps_itself(extent(*output.tensor)))
         refuse(output.name, "elements that do not share memory",
                "shape " + to_string(output.tensor->sizes) + " with strides " + to_string(output.tensor->strides));
+}
+
+void require_no_overlap(const Named& output, std::initializer_list<Named> inputs) {
+    if (output.tensor->empty()) return;
+    require_elements_apart(output);
+    const kernels::Extent out = extent(*output.tensor);
     for (const Named& input : inputs)
         if (input.tensor != nullptr && !input.tensor->empty() && kernels::overlap(out, extent(*input.tensor)))
             refuse(output.name, "memory of its own", "memory that is also that of " + std::string(input.name));

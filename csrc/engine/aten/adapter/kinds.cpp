@@ -10,7 +10,6 @@
 #include "engine/opapi/checks.h"
 #include "engine/opapi/format.h"
 #include "engine/runtime/memory/host_view.h"
-#include "kernels/support/overlap.h"
 
 namespace torch_aclnn::host::aten {
 namespace {
@@ -91,12 +90,8 @@ at::Tensor read_tensor(const char* name, const aclTensor* handle) {
     return read_view(name, handle, false);
 }
 at::Tensor read_output(const char* name, aclTensor* handle) {
-    at::Tensor view = read_view(name, handle, true);
-    if (view.is_contiguous() || view.numel() == 0) return view;
-    const kernels::Extent extent{view.const_data_ptr(), static_cast<int64_t>(view.element_size()), static_cast<int>(view.dim()),
-                                 view.sizes().data(), view.strides().data()};
-    if (kernels::overlaps_itself(extent))
-        refuse(name, "elements that do not share memory", c10::str("shape ", view.sizes(), " with strides ", view.strides()));
+    const at::Tensor view = read_view(name, handle, true);
+    if (!view.is_contiguous()) require_elements_apart({name, handle});
     return view;
 }
 
