@@ -1,6 +1,7 @@
 // The devices the engine presents: a budget of memory and a primary context each.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,9 @@
 #include "engine/runtime/visibility.h"
 
 namespace torch_aclnn::host {
+
+// Of cube cores and vector cores; 0 where none was set.
+using CoreLimits = std::array<std::atomic<uint32_t>, 2>;
 
 class Device {
    public:
@@ -20,6 +24,7 @@ class Device {
     void reserve(size_t bytes);  // 207001 if the budget does not hold that much
     void release(size_t bytes) noexcept { used_memory_.fetch_sub(bytes, std::memory_order_relaxed); }
 
+    CoreLimits& core_limits() { return core_limits_; }
     aclrtContext primary_context() const { return primary_context_; }
 
     void activate() { state_.store(State::active, std::memory_order_relaxed); }
@@ -34,6 +39,7 @@ class Device {
     std::atomic<size_t> used_memory_{0};
     enum class State { untouched, active, reset };
     std::atomic<State> state_{State::untouched};
+    CoreLimits core_limits_{};
     aclrtContext primary_context_;
 };
 

@@ -1,7 +1,6 @@
 // How many of a chip's cores may be used: by the process on a device, and by a stream. The engine has threads instead, which
 // TORCH_ACLNN_HOST_THREADS limits; what a program sets here it gets back, and nothing else.
 
-#include <array>
 #include <atomic>
 
 #include "engine/runtime/config/config.h"
@@ -13,12 +12,10 @@
 namespace torch_aclnn::host {
 namespace {
 
-constexpr int kMaxDevices = 64;
-std::array<CoreLimits, kMaxDevices> of_devices;
 thread_local std::weak_ptr<Stream> used_in_thread;
 
 CoreLimits& of_device(int32_t device) {
-    return of_devices[static_cast<size_t>(find_device("deviceId", device).index())];
+    return find_device("deviceId", device).core_limits();
 }
 
 size_t place_of(aclrtDevResLimitType type) {
