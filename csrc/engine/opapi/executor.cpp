@@ -1,9 +1,9 @@
 #include "engine/opapi/executor.h"
 
-#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 #include "aclnn/aclnn_base.h"
@@ -117,34 +117,23 @@ void keep_memory(const aclOpExecutor& executor, std::deque<MemoryUse>& uses) {
     });
 }
 
-Range range_of(const WatchedHandle& handle) {
-    if (const aclTensor* tensor = handle.tensor())
-        return range_of(
-            Elements{tensor->dtype, host_view(tensor->first_element()), tensor->sizes.begin(), tensor->strides.begin(), tensor->rank()});
-    if (const aclScalar* scalar = handle.scalar()) return range_of(Elements{scalar->dtype, scalar->bytes.data(), nullptr, nullptr, 0});
-    return Range::finite;
-}
-
-// Before the operation: of each argument that it reads.
-std::vector<Range> read_ranges(const aclOpExecutor& executor) {
-    std::vector<Range> ranges;
+std::vector<Operand> operands_of(const aclOpExecutor& executor) {
+    std::vector<Operand> operands;
     for (const WatchedHandle& handle : executor.watched) {
         const std::string_view kind = executor.counted->parameter_kind(handle.name());
-        const bool is_read = kind != "Out" && kind != "OptOut" && kind != "PackableOut" && kind != "Packed";
-        ranges.push_back(is_read ? range_of(handle) : Range::finite);
+        if (kind == "Packed") continue;  // its end stays as it was
+        const bool is_read = kind != "Out" && kind != "OptOut" && kind != "PackableOut";
+        if (const aclTensor* tensor = handle.tensor())
+            operands.push_back({tensor->dtype,
+                                host_view(tensor->first_element()),
+                                {tensor->sizes.begin(), tensor->sizes.end()},
+                                {tensor->strides.begin(), tensor->strides.end()},
+                                is_read,
+                                handle.is_written()});
+        else if (const aclScalar* scalar = handle.scalar())
+            operands.push_back({scalar->dtype, scalar->bytes.data(), {}, {}, true, false});
     }
-    return ranges;
-}
-
-// After it: of all that it has written. An argument that was NaN before, such as running statistics after a bad batch, does not count.
-Range written_range(const aclOpExecutor& executor, const std::vector<Range>& read) {
-    Range range = Range::finite;
-    for (size_t i = 0; i < executor.watched.size(); ++i) {
-        const WatchedHandle& handle = executor.watched[i];
-        const bool is_packed = std::string_view("Packed") == executor.counted->parameter_kind(handle.name());  // its end stays as it was
-        if (handle.is_written() && !is_packed && read[i] != Range::nan) range = std::max(range, range_of(handle));
-    }
-    return range;
+    return operands;
 }
 
 }  // namespace
@@ -229,9 +218,10 @@ void aclOpExecutor::run() {
     if (runs_later()) keep_memory(*this, uses);
     constexpr int kPattern = 0xA5;
     if (workspace_size > 0) std::memset(host_view(workspace), kPattern, workspace_size);
-    const std::vector<Range> read = has_overflow_register() ? read_ranges(*this) : std::vector<Range>();
+    std::optional<OverflowCheck> overflow;
+    if (has_overflow_register()) overflow.emplace(operands_of(*this));
     compute(*this);
-    if (has_overflow_register()) note_ranges(read, written_range(*this, read));
+    if (overflow) overflow->finish();
     if (!result_is_spoiled(entry_point)) return;
     for (const WatchedHandle& handle : watched)
         if (handle.is_written() && handle.tensor() != nullptr) spoil(*handle.tensor());

@@ -83,8 +83,7 @@ void TaskUpdate::end(Stream& stream) {
         refuse(ACL_ERROR_RT_PARAM_INVALID, "stream", text("an update of ", update->steps_.size(), " tasks, as many as the group has"),
                text(update->tasks_.size()));
     auto replacement = std::make_unique<Replacement>(update->graph_, update->steps_, std::move(update->tasks_));
-    stream.submit(*replacement);
-    (void)replacement.release();  // the stream finishes it
+    stream.submit(std::move(replacement));
 }
 
 void TaskUpdate::take(Stream&, Task& task) {

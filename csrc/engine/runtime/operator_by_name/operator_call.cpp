@@ -3,9 +3,9 @@
 
 #include "engine/runtime/operator_by_name/operator_call.h"
 
-#include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 
 #include "acl/acl_op_compiler.h"
 #include "engine/runtime/diagnostics/coverage.h"
@@ -58,28 +58,19 @@ void keep_memory(const char* kind, const std::vector<CallTensor>& tensors, std::
     }
 }
 
-Range range_of(CallTensor& tensor) {
-    if (!tensor.is_given()) return Range::finite;
-    constexpr int64_t kContiguous = 1;
-    const auto count = static_cast<int64_t>(tensor.bytes / aclDataTypeSize(tensor.type));
-    return range_of(Elements{tensor.type, host_view(tensor.memory()), &count, &kContiguous, 1});
-}
-
-std::vector<Range> read_ranges(OperatorCall& call) {
-    std::vector<Range> ranges;
-    for (CallTensor& input : call.inputs) ranges.push_back(range_of(input));
-    return ranges;
-}
-
-// An argument that was NaN before, such as running statistics after a bad batch, does not count.
-Range written_range(OperatorCall& call, const std::vector<Range>& read) {
-    Range range = Range::finite;
-    for (CallTensor& output : call.outputs) {
-        bool was_nan = false;
-        for (size_t i = 0; i < read.size(); ++i) was_nan |= call.inputs[i].data == output.data && read[i] == Range::nan;
-        if (!was_nan) range = std::max(range, range_of(output));
+void add_operands(std::vector<Operand>& operands, std::vector<CallTensor>& tensors, bool is_written) {
+    for (CallTensor& tensor : tensors) {
+        if (!tensor.is_given()) continue;
+        const auto count = static_cast<int64_t>(tensor.bytes / aclDataTypeSize(tensor.type));
+        operands.push_back({tensor.type, host_view(tensor.memory()), {count}, {1}, !is_written, is_written});
     }
-    return range;
+}
+
+std::vector<Operand> operands_of(OperatorCall& call) {
+    std::vector<Operand> operands;
+    add_operands(operands, call.inputs, false);
+    add_operands(operands, call.outputs, true);
+    return operands;
 }
 
 class NamedOperatorTask final : public Task {
@@ -94,9 +85,10 @@ class NamedOperatorTask final : public Task {
             keep_memory("input", call_->inputs, uses);
             keep_memory("output", call_->outputs, uses);
         }
-        const std::vector<Range> read = has_overflow_register() ? read_ranges(*call_) : std::vector<Range>();
+        std::optional<OverflowCheck> overflow;
+        if (has_overflow_register()) overflow.emplace(operands_of(*call_));
         named_.run(*call_);
-        if (has_overflow_register()) note_ranges(read, written_range(*call_, read));
+        if (overflow) overflow->finish();
     }
     void finish() noexcept override { delete this; }
 

@@ -43,22 +43,11 @@ void require_count(const char* limit_name, size_t limit, size_t count) {
     if (count > limit) refuse(ACL_ERROR_RT_PARAM_INVALID, "count", text("at most ", limit_name, " (", limit, ")"), std::to_string(count));
 }
 
-// Work that is done later finds out then whether its memory is still there.
-class MemoryTask : public Task {
-   public:
-    explicit MemoryTask(const char* name) : name_(name) {}
-    const char* name() const override { return name_; }
-    void finish() noexcept override { delete this; }
-
-   private:
-    const char* name_;
-};
-
 // Copies rows, of which each begins a pitch after the one before.
-class Copy : public MemoryTask {
+class Copy : public NamedTask {
    public:
     Copy(const char* name, const MemoryRange& dst, size_t dpitch, const MemoryRange& src, size_t spitch, size_t width)
-        : MemoryTask(name), dst_(dst), src_(src), dpitch_(dpitch), spitch_(spitch), width_(width) {}
+        : NamedTask(name), dst_(dst), src_(src), dpitch_(dpitch), spitch_(spitch), width_(width) {}
 
     bool is_pageable() const { return dst_.is_pageable() || src_.is_pageable(); }
 
@@ -114,10 +103,10 @@ Copy copy_of_rows(const char* name, void* dst, size_t dpitch, const void* src, s
     return {name, {"dst", dst, dst_bytes, found.dst, found.name}, dpitch, {"src", src, src_bytes, found.src, found.name}, spitch, width};
 }
 
-class Fill : public MemoryTask {
+class Fill : public NamedTask {
    public:
     Fill(const char* name, void* memory, size_t maxCount, int value, size_t count)
-        : MemoryTask(name), memory_(checked(memory, maxCount, count)), value_(value) {}
+        : NamedTask(name), memory_(checked(memory, maxCount, count)), value_(value) {}
 
     bool is_pageable() const { return memory_.is_pageable(); }
 
@@ -152,7 +141,7 @@ void settle_default_stream() {
     stream.report_failure();
 }
 
-void run_now(MemoryTask&& work) {
+void run_now(NamedTask&& work) {
     require_unsafe_allowed("synchronous copies and fills");
     settle_default_stream();
     order_program(work.name(), work.accesses());
@@ -174,8 +163,7 @@ void put_on(std::unique_ptr<MemoryWork> work, aclrtStream handle) {
     const auto stream = find_usable_stream(handle);
     const bool is_pageable = work->is_pageable();
     if (is_pageable) require_pageable_allowed(*stream);
-    stream->submit(*work);
-    (void)work.release();  // the stream finishes it
+    stream->submit(std::move(work));
     if (config().asynchronous && is_pageable) (void)stream->wait(Stream::kForever);
 }
 

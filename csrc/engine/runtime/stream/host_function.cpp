@@ -31,9 +31,7 @@ extern "C" aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, vo
         can_fail(__func__),
         [&] {
             require_pointer("fn", reinterpret_cast<const void*>(fn));
-            auto task = std::make_unique<HostTask>(fn, args);
-            find_stream(stream)->submit(*task);
-            (void)task.release();  // the stream finishes it
+            find_stream(stream)->submit(std::make_unique<HostTask>(fn, args));
         },
         [&] { return call_arguments().on(stream); });
 }

@@ -92,9 +92,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtValueWrite(void* devAddr, uint64_t
         can_fail(__func__),
         [&] {
             if (flag != 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "0", std::to_string(flag));
-            auto write = std::make_unique<Write>(devAddr, value);
-            find_usable_stream(stream)->submit(*write);
-            (void)write.release();  // the stream finishes it
+            find_usable_stream(stream)->submit(std::make_unique<Write>(devAddr, value));
         },
         [&] { return call_arguments("devAddr", devAddr, "value", value, "flag", flag).on(stream); });
 }

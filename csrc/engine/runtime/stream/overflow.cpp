@@ -18,25 +18,6 @@ namespace {
 
 std::atomic<bool> overflowed{false};
 
-// Both infinities and all NaNs have each bit of the exponent, and NaNs one more.
-template <class Bits>
-Range range_of(const Bits* first, const Elements& elements, size_t dim, Bits exponent) {
-    if (dim == elements.rank) {
-        if ((*first & exponent) != exponent) return Range::finite;
-        constexpr Bits kSign = Bits(1) << (sizeof(Bits) * 8 - 1);
-        return (*first & ~kSign & ~exponent) == 0 ? Range::infinite : Range::nan;
-    }
-    Range range = Range::finite;
-    for (int64_t i = 0; i < elements.sizes[dim] && range != Range::nan; ++i)
-        range = std::max(range, range_of(first + i * elements.strides[dim], elements, dim + 1, exponent));
-    return range;
-}
-
-template <class Bits>
-Range range_of(const Elements& elements, Bits exponent) {
-    return range_of(static_cast<const Bits*>(elements.first), elements, 0, exponent);
-}
-
 constexpr size_t kStatusBytes = 64;  // documented
 
 void require_overflow_register() {
@@ -45,20 +26,10 @@ void require_overflow_register() {
                config().soc_name);
 }
 
-class OverflowTask : public Task {
-   public:
-    explicit OverflowTask(const char* name) : name_(name) {}
-    const char* name() const override { return name_; }
-    void finish() noexcept override { delete this; }
-
-   private:
-    const char* name_;
-};
-
-class Get final : public OverflowTask {
+class Get final : public NamedTask {
    public:
     Get(const char* name, void* address)
-        : OverflowTask(name), range_("outputAddr", address, kStatusBytes, Side::device, "ACL_MEMCPY_DEVICE_TO_DEVICE") {}
+        : NamedTask(name), range_("outputAddr", address, kStatusBytes, Side::device, "ACL_MEMCPY_DEVICE_TO_DEVICE") {}
     void run() override {
         std::optional<MemoryUse> use;
         range_.hold(use);
@@ -70,29 +41,13 @@ class Get final : public OverflowTask {
     MemoryRange range_;
 };
 
-class Reset final : public OverflowTask {
+class Reset final : public NamedTask {
    public:
-    using OverflowTask::OverflowTask;
+    using NamedTask::NamedTask;
     void run() override { set_overflow_register(false); }
 };
 
-template <class MadeTask>
-void submit(aclrtStream stream, std::unique_ptr<MadeTask> task) {
-    find_usable_stream(stream)->submit(*task);
-    (void)task.release();  // the stream finishes it
-}
-
 }  // namespace
-
-Range range_of(const Elements& elements) {
-    switch (elements.type) {
-        case ACL_FLOAT16: return range_of<uint16_t>(elements, 0x7C00);
-        case ACL_BF16: return range_of<uint16_t>(elements, 0x7F80);
-        case ACL_FLOAT: return range_of<uint32_t>(elements, 0x7F800000);
-        case ACL_DOUBLE: return range_of<uint64_t>(elements, 0x7FF0000000000000);
-        default: return Range::finite;
-    }
-}
 
 bool has_overflow_register() {
     return traits_of(config().product).has_overflow_register;
@@ -106,9 +61,52 @@ void set_overflow_register(bool value) {
     overflowed.store(value);
 }
 
-void note_ranges(const std::vector<Range>& read, Range written) {
-    const bool read_finite = std::all_of(read.begin(), read.end(), [](Range range) { return range == Range::finite; });
+OverflowCheck::OverflowCheck(std::vector<Operand> operands) : operands_(std::move(operands)) {
+    for (const Operand& operand : operands_) read_.push_back(operand.is_read ? range_of(operand) : Range::finite);
+}
+
+// An argument that was NaN before, such as running statistics after a bad batch, does not count.
+void OverflowCheck::finish() const {
+    Range written = Range::finite;
+    for (const Operand& operand : operands_)
+        if (operand.is_written && !was_nan(operand.first)) written = std::max(written, range_of(operand));
+    const bool read_finite = std::all_of(read_.begin(), read_.end(), [](Range range) { return range == Range::finite; });
     if (written == Range::nan || (written == Range::infinite && read_finite)) set_overflow_register(true);
+}
+
+bool OverflowCheck::was_nan(const void* memory) const {
+    for (size_t i = 0; i < operands_.size(); ++i)
+        if (operands_[i].first == memory && read_[i] == Range::nan) return true;
+    return false;
+}
+
+// Both infinities and all NaNs have each bit of the exponent, and NaNs one more.
+template <class Bits>
+OverflowCheck::Range OverflowCheck::range_of(const Operand& operand, const Bits* first, size_t dim, Bits exponent) {
+    if (dim == operand.sizes.size()) {
+        if ((*first & exponent) != exponent) return Range::finite;
+        constexpr Bits kSign = Bits(1) << (sizeof(Bits) * 8 - 1);
+        return (*first & ~kSign & ~exponent) == 0 ? Range::infinite : Range::nan;
+    }
+    Range range = Range::finite;
+    for (int64_t i = 0; i < operand.sizes[dim] && range != Range::nan; ++i)
+        range = std::max(range, range_of(operand, first + i * operand.strides[dim], dim + 1, exponent));
+    return range;
+}
+
+template <class Bits>
+OverflowCheck::Range OverflowCheck::range_of(const Operand& operand, Bits exponent) {
+    return range_of(operand, static_cast<const Bits*>(operand.first), 0, exponent);
+}
+
+OverflowCheck::Range OverflowCheck::range_of(const Operand& operand) {
+    switch (operand.type) {
+        case ACL_FLOAT16: return range_of<uint16_t>(operand, 0x7C00);
+        case ACL_BF16: return range_of<uint16_t>(operand, 0x7F80);
+        case ACL_FLOAT: return range_of<uint32_t>(operand, 0x7F800000);
+        case ACL_DOUBLE: return range_of<uint64_t>(operand, 0x7FF0000000000000);
+        default: return Range::finite;
+    }
 }
 
 }  // namespace torch_aclnn::host
@@ -122,13 +120,13 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtGetOverflowStatus(void* outputAddr
         require_pointer("outputAddr", outputAddr);
         if (outputSize != kStatusBytes)
             refuse(ACL_ERROR_RT_PARAM_INVALID, "outputSize", std::to_string(kStatusBytes), std::to_string(outputSize));
-        submit(stream, std::make_unique<Get>("aclrtGetOverflowStatus", outputAddr));
+        find_usable_stream(stream)->submit(std::make_unique<Get>("aclrtGetOverflowStatus", outputAddr));
     });
 }
 
 extern "C" TORCH_ACLNN_HOST_API aclError aclrtResetOverflowStatus(aclrtStream stream) {
     return guarded(__func__, [&] {
         require_overflow_register();
-        submit(stream, std::make_unique<Reset>("aclrtResetOverflowStatus"));
+        find_usable_stream(stream)->submit(std::make_unique<Reset>("aclrtResetOverflowStatus"));
     });
 }

@@ -2,7 +2,6 @@
 // it, and it stays set until it is cleared. The engine computes infinities there too, as IEEE arithmetic has them.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -11,25 +10,39 @@
 
 namespace torch_aclnn::host {
 
-// Elements in memory, at their strides in elements.
-struct Elements {
-    aclDataType type;
-    const void* first;
-    const int64_t *sizes, *strides;
-    size_t rank;
-};
-
-enum class Range { finite, infinite, nan };
-
-// The last of them that an element has; what is not a floating-point number is finite.
-TORCH_ACLNN_HOST_API Range range_of(const Elements& elements);
-
 // True on the products that have the register.
 TORCH_ACLNN_HOST_API bool has_overflow_register();
 // It is the process's, as documented of A2 and A3.
 TORCH_ACLNN_HOST_API bool overflow_register();
 TORCH_ACLNN_HOST_API void set_overflow_register(bool value);
-// After an operation, with the ranges of what it has read and of what it has written.
-TORCH_ACLNN_HOST_API void note_ranges(const std::vector<Range>& read, Range written);
+
+// An argument of an operation: elements in memory, at their strides in elements.
+struct Operand {
+    aclDataType type;
+    const void* first;
+    std::vector<int64_t> sizes, strides;
+    bool is_read, is_written;
+};
+
+// Made before an operation, of all its operands, and asked after it to set the register if the operation has overflowed.
+class TORCH_ACLNN_HOST_API OverflowCheck {
+   public:
+    explicit OverflowCheck(std::vector<Operand> operands);
+    void finish() const;
+
+   private:
+    // The last of them that an element has; one that is no floating-point number is finite.
+    enum class Range { finite, infinite, nan };
+
+    template <class Bits>
+    static Range range_of(const Operand& operand, const Bits* first, size_t dim, Bits exponent);
+    template <class Bits>
+    static Range range_of(const Operand& operand, Bits exponent);
+    static Range range_of(const Operand& operand);
+    bool was_nan(const void* memory) const;
+
+    std::vector<Operand> operands_;
+    std::vector<Range> read_;  // finite of those that are not read
+};
 
 }  // namespace torch_aclnn::host

@@ -1,13 +1,13 @@
 // Streams: tasks in order, and the failure of one kept until it has been reported.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "engine/runtime/config/config.h"
+#include "engine/runtime/device/device.h"
 #include "engine/runtime/diagnostics/call_stack.h"
 #include "engine/runtime/stream/completion.h"
 #include "engine/runtime/stream/failure.h"
@@ -21,9 +21,6 @@ class Event;
 class Recorder;
 class StreamWorker;
 class WaitingTask;
-
-// Of cube cores and vector cores; 0 where none was set.
-using CoreLimits = std::array<std::atomic<uint32_t>, 2>;
 
 // A task runs at once, on the thread that launches it, while the stream's lock keeps the order of several launching threads; or, with
 // TORCH_ACLNN_HOST_ASYNC, later, on the stream's own thread. A deferred one is run by another thread; a task that is launched after it
@@ -48,6 +45,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
     // Takes the task: run() once, or not at all after a failure; finish() in any case. If it throws, an Error, the task has not been taken.
     void submit(Task& task);
+    // The same of a task that deletes itself when it is finished.
+    void submit(std::unique_ptr<Task> task) {
+        submit(*task);
+        (void)task.release();
+    }
     // The same of a task that waits (memory_value.h).
     void submit_waiting(WaitingTask& task);
     // The same, past a recorder, of a task whose order with others (stream_order.h) the caller has noted: here and now, or on the stream's

@@ -32,6 +32,17 @@ class TORCH_ACLNN_HOST_API Task {
     const uint64_t origin_;
 };
 
+// One whose name is given, and which the stream deletes.
+class NamedTask : public Task {
+   public:
+    explicit NamedTask(const char* name) : name_(name) {}
+    const char* name() const override { return name_; }
+    void finish() noexcept override { delete this; }
+
+   private:
+    const char* const name_;
+};
+
 // True where a task runs after the program has gone on: it may have freed the task's memory meanwhile.
 TORCH_ACLNN_HOST_API bool runs_later() noexcept;
 
