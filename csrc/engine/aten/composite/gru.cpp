@@ -63,3 +63,5 @@ ATEN_CHECKED_ENTRY(aclnnGRUBackward, FLOAT | FLOAT16, require_weights("params", 
     };
     write(dx, network.as_given(network.backward(sequence, outputs, network.sequence(dy), run_backward)));
 }
+
+#undef SHAPES

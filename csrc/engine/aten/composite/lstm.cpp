@@ -140,3 +140,5 @@ ATEN_ENTRY(aclnnThnnFusedLstmCellBackward, FLOAT | FLOAT16, (OptIn, gradHy, shap
     write(gradCx, g.c_before);
     if (hasBias) write(gradBias, g.gates.sum(0));
 }
+
+#undef SHAPES
