@@ -60,6 +60,7 @@ struct Between : PlainKind<Number> {
 };
 using NotNegative = Between<int64_t, 0, kUnbounded>;
 using Positive = Between<int64_t, 1, kUnbounded>;
+using TrueOrNot = Between<int64_t, 0, 1>;    // a truth value whose parameter is an integer
 using Reduction = Between<int64_t, 0, 2>;    // none, mean, sum
 using CubeMathType = Between<int8_t, 0, 4>;  // what precision a product may have; the engine takes the best in each case
 

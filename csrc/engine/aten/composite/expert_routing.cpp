@@ -1,4 +1,4 @@
-// Which experts a token goes to, and rows in the order of experts, as inference uses them (npu_moe_init_routing and its kin).
+// Rows in the order of experts, as inference uses them (npu_moe_init_routing and its kin).
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -18,30 +18,14 @@ using torch_aclnn::host::refuse;
 struct Sorted {
     at::Tensor values, order;
 };
-Sorted sorted(const at::Tensor& x, bool descending = false) {
-    const auto [values, order] = at::sort(x, /*stable=*/true, -1, descending);
+Sorted sorted(const at::Tensor& x) {
+    const auto [values, order] = at::sort(x, /*stable=*/true, -1, /*descending=*/false);
     return {values, order};
 }
 
 // The place of each element in the order.
 at::Tensor places_in(const at::Tensor& order) {
     return at::zeros_like(order).scatter(0, order, at::arange(order.numel(), at::kLong));
-}
-
-// The k largest of each row: the first of equal ones first.
-Sorted largest(const at::Tensor& x, int64_t k) {
-    const Sorted all = sorted(x, true);
-    return {all.values.narrow(-1, 0, k), all.order.narrow(-1, 0, k)};
-}
-
-void require_k(const at::Tensor& x, int64_t k) {
-    if (x.dim() < 1) refuse("x", "at least 1 dimension", "none");
-    require_between("k", k, 1, x.size(-1));
-}
-
-// The number of an expert that is none, for tokens of sequences that are finished.
-at::Tensor unless_finished(const at::Tensor& experts, const std::optional<at::Tensor>& finished, int64_t none) {
-    return given(finished) ? experts.masked_fill(finished->to(at::kBool).unsqueeze(-1), none) : experts;
 }
 
 void require_routed(const at::Tensor& x, const at::Tensor& expert_idx) {
@@ -181,69 +165,14 @@ OrEmpty by_copy(const at::Tensor& row_of_copy, const at::Tensor& out) {
     return or_empty(shape({out.size(0), row_of_copy.numel() / out.size(0)}));
 }
 
-// Of each row the k best experts.
-Expected best(const at::Tensor& x, int64_t k) {
-    return with_size(x.sizes(), -1, k);
-}
-
-// Which experts of the groups that are best; the others become -infinity.
-at::Tensor of_best_groups(const at::Tensor& scores, int64_t groups, int64_t k_groups, bool by_two) {
-    if (groups <= 1) return scores;
-    const at::Tensor grouped = scores.unflatten(-1, at::IntArrayRef{groups, -1});
-    const at::Tensor best = by_two ? largest(grouped, std::min<int64_t>(2, grouped.size(-1))).values.sum(-1) : grouped.amax(-1);
-    const at::Tensor others = at::ones_like(best, at::kBool).scatter(-1, largest(best, k_groups).order, false);
-    return grouped.masked_fill(others.unsqueeze(-1), -std::numeric_limits<double>::infinity()).flatten(-2);
-}
-
-void require_groups(const at::Tensor& x, int64_t k, int64_t k_group, int64_t group_count) {
-    require_k(x, k);
-    if (x.size(-1) % group_count != 0) refuse("groupCount", c10::str("a divisor of ", x.size(-1)), std::to_string(group_count));
-    require_between("kGroup", k_group, 1, group_count);
-}
-
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
-using TrueOrNot = Between<int64_t, 0, 1>;
 using CountType = Between<int64_t, 0, 2>;
 using ExpertQuantMode = Between<int64_t, -1, 1>;
 using FinalizeMode = Between<int64_t, 0, 3>;
-using NoRenorm = Between<int64_t, 0, 0>;
 using OrMinusOne = Between<int64_t, -1, kUnbounded>;  // -1: not given
 }  // namespace torch_aclnn::host::aten::kind
-
-// Probabilities of the experts and the k largest of them. Row i's copy j has the number j * rows + i.
-ATEN_CHECKED_ENTRY(aclnnMoeGatingTopKSoftmax, FLOATING, require_k(x, k), (In, x), (OptIn, finished, or_empty(without_dim(x.sizes(), -1))),
-                   (Int, k), (Out, y, best(x, k)), (Out, expertIdx, best(x, k)), (Out, rowIdx, best(x, k))) {
-    const Sorted chosen = largest(at::softmax(upcast(x), -1), k);
-    write(y, chosen.values);
-    write(expertIdx, unless_finished(chosen.order, finished, x.size(-1)));
-    write(rowIdx, at::arange(chosen.order.numel(), at::kLong).view({k, -1}).t());
-}
-// With renorm the probabilities are of the k alone.
-ATEN_CHECKED_ENTRY(aclnnMoeGatingTopKSoftmaxV2, FLOATING, require_k(x, k), (In, x), (OptIn, finished, or_empty(without_dim(x.sizes(), -1))),
-                   (Int, k), (TrueOrNot, renorm), (Bool, outputSoftmaxResultFlag), (Out, y, best(x, k)), (Out, expertIdx, best(x, k)),
-                   (OptOut, softmaxResult, if_wanted(outputSoftmaxResultFlag&& renorm == 0, shaped_like(x)))) {
-    const at::Tensor softmax = at::softmax(upcast(x), -1);
-    const Sorted chosen = largest(renorm == 1 ? upcast(x) : softmax, k);
-    write(y, renorm == 1 ? at::softmax(chosen.values, -1) : chosen.values);
-    write(expertIdx, unless_finished(chosen.order, finished, x.size(-1)));
-    if (outputSoftmaxResultFlag && renorm == 0) write(softmaxResult, softmax);
-}
-// Softmax (normType 0) or sigmoid (1), the best groups of experts, and of these the k best experts. The bias counts for the choice only.
-ATEN_CHECKED_ENTRY(aclnnMoeGatingTopK, FLOATING, require_groups(x, k, kGroup, groupCount), (In, x),
-                   (OptIn, bias, or_empty(shape({x.size(-1)}))), (Positive, k), (Positive, kGroup), (Positive, groupCount),
-                   (TrueOrNot, groupSelectMode), (NoRenorm, renorm), (TrueOrNot, normType), (Bool, outFlag), (Double, routedScalingFactor),
-                   (Double, eps), (Out, y, best(x, k)), (Out, expertIdx, best(x, k)), (OptOut, out, if_wanted(outFlag, shaped_like(x)))) {
-    const at::Tensor scores = normType == 0 ? at::softmax(upcast(x), -1) : at::sigmoid(upcast(x));
-    const at::Tensor biased = given(bias) ? scores + upcast(*bias) : scores;
-    const Sorted chosen = largest(of_best_groups(biased, groupCount, kGroup, groupSelectMode == 1), k);
-    at::Tensor values = scores.gather(-1, chosen.order);
-    if (normType == 1) values = values / (values.sum(-1, true) + eps);
-    write(y, values * routedScalingFactor);
-    write(expertIdx, chosen.order);
-    if (outFlag) write(out, scores);
-}
 
 ATEN_CHECKED_ENTRY(aclnnMoeInitRouting, FLOATING, require_routed(x, expertIdx), (In, x), (In, rowIdx, shaped_like(expertIdx)),
                    (In, expertIdx), (NotNegative, activeNum),
