@@ -81,10 +81,16 @@ def _launch(entry_point, arguments):
     """Both phases; returns the stream."""
     status, executor, size = _prepare(entry_point, arguments)
     assert status == 0, _message()
+    status, stream = _run(entry_point, executor, size)
+    assert status == 0, _message()
+    return stream
+
+
+def _run(entry_point, executor, size):
+    """The second phase's code, and the stream."""
     stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
     workspace = ctypes.c_void_p(torch.empty(size.value, dtype=torch.uint8, device="npu").data_ptr() if size.value else None)
-    assert getattr(ctypes.CDLL("libaclnn_math.so"), entry_point)(workspace, size, executor, stream) == 0, _message()
-    return stream
+    return getattr(ctypes.CDLL("libaclnn_math.so"), entry_point)(workspace, size, executor, stream), stream
 
 
 def _message():
@@ -130,5 +136,4 @@ def moved_between_the_phases(entry_point, first, address, *others):
     status, executor, size = _prepare(entry_point, (first, *others))
     assert status == 0, _message()
     assert ctypes.CDLL("libopapi.so").aclSetRawTensorAddr(first, address) == 0
-    stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
-    return getattr(ctypes.CDLL("libaclnn_math.so"), entry_point)(None, size, executor, stream), _message()
+    return _run(entry_point, executor, size)[0], _message()

@@ -15,18 +15,19 @@ SIZES = {1: (2, 3, 5), 2: (2, 3, 5, 4), 3: (1, 2, 4, 5, 3)}
 def pad(name, amounts, *sizes, mode, **options):
     options = {"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options
     made = rows(name, lambda x: F.pad(x, amounts, mode=mode), randn(*sizes), **options)
-    if mode == "constant" or len(amounts) != 4:
+    if (mode, len(amounts) // 2) not in GRADIENTS:
         return made
-    # Of the gradients' pages, which list no bfloat16.
-    listed = all(0 <= amount < size for amount, size in zip(amounts, (sizes[-1], sizes[-1], sizes[-2], sizes[-2]), strict=True))
-    return [replace(row, beyond=not listed or row.dtype == torch.bfloat16) for row in made]
+    padded = [size for size in reversed(sizes[-len(amounts) // 2 :]) for _ in range(2)]
+    inside = all(0 <= amount < size for amount, size in zip(amounts, padded, strict=True))
+    listed = {name for row in GRADIENTS[mode, len(amounts) // 2].listed for name in row.dtypes}
+    return [replace(row, beyond=not inside or str(row.dtype).removeprefix("torch.") not in listed) for row in made]
 
 
 # Those whose gradients have an entry point.
-MEMBERS = [(operator.mode, operator.dims) for operator in OPERATORS if operator.family == "padding" and operator.aten_backward]
+GRADIENTS = {(operator.mode, operator.dims): operator for operator in OPERATORS if operator.family == "padding" and operator.aten_backward}
 CASES = [
-    *(row for mode, n in MEMBERS for row in pad(f"{mode}{n}d", AMOUNTS[n], *SIZES[n], mode=mode)),
-    *(row for mode, n in MEMBERS if mode == "replicate" for row in pad(f"replicate{n}d-unbatched", AMOUNTS[n], *SIZES[n][1:], mode=mode)),
+    *(row for mode, n in GRADIENTS for row in pad(f"{mode}{n}d", AMOUNTS[n], *SIZES[n], mode=mode)),
+    *(row for mode, n in GRADIENTS if mode == "replicate" for row in pad(f"replicate{n}d-unbatched", AMOUNTS[n], *SIZES[n][1:], mode=mode)),
     *rows(
         "replicate2d-numbers",
         lambda x: F.pad(x, (1, 2, 0, 1), mode="replicate"),

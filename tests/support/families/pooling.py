@@ -67,7 +67,7 @@ CALLS: dict[int, tuple[Any, ...]] = {
         ((1, 3, 4, 4, 4), (4, 4, 4), (1, 1, 1), (0, 0, 0), False, True, None),
         ((2, 3, 5, 9, 7), (3, 3, 3), (2, 2, 2), (1, 1, 1), True, False, None),
         ((2, 3, 6, 8, 7), (3, 2, 3), (2, 3, 1), (1, 0, 1), True, True, None),
-        ((2, 2, 4, 6, 5), (3, 3, 3), (1, 1, 1), (1, 1, 1), False, True, 300),
+        ((2, 2, 4, 6, 5), (3, 3, 3), (1, 1, 1), (1, 1, 1), False, True, 200),
         ((1, 5, 7, 8, 8), (2, 2, 2), (3, 3, 3), (0, 0, 0), False, True, None),  # cells that no window holds
         ((3, 4, 14, 14), (2, 7, 7), (2, 7, 7), (0, 0, 0), False, True, None),
         ((2, 3, 5, 4, 40), (2, 2, 40), (3, 2, 40), (0, 0, 0), False, True, None),  # windows of whole rows, with gaps
