@@ -4,6 +4,7 @@ A value is a ctypes number or text, None, or one of the classes here, of which H
 """
 
 import ctypes
+import itertools
 import math
 import re
 import struct
@@ -166,19 +167,32 @@ def kind(name: str) -> Kind:
 
 
 class Handles:
-    """The C interface's objects, each made once; the tensors share one small piece of device memory."""
+    """The C interface's objects, each made once for each place that it has among the equal ones of a call.
 
-    def __init__(self, client: Client, address: int) -> None:
-        self._client, self._address = client, address
-        self._made: dict[Any, int] = {}
+    Args:
+        client: what makes them.
+        address: device memory for ``room`` tensors of 1024 bytes; more of them share it.
+        room: how many.
 
-    def of(self, value: Any) -> Any:
+    """
+
+    def __init__(self, client: Client, address: int, room: int = 1) -> None:
+        self._client = client
+        self._addresses = itertools.cycle(address + 1024 * i for i in range(room))
+        self._made: dict[tuple[Any, int], int] = {}
+
+    def of(self, value: Any, place: int = 0) -> Any:
         """Return the argument for a value."""
         if value is None or isinstance(value, ctypes._SimpleCData):
             return value
-        if value not in self._made:
-            self._made[value] = self.make(value)
-        return c_void_p(self._made[value])
+        if (value, place) not in self._made:
+            self._made[value, place] = self.make(value)
+        return c_void_p(self._made[value, place])
+
+    def of_call(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call; equal tensors have memory of their own."""
+        values = list(arguments.values())
+        return {name: self.of(value, values[:i].count(value)) for i, (name, value) in enumerate(arguments.items())}
 
     def make(self, value: Any) -> Any:
         """Return a new handle, which is the caller's."""
@@ -186,7 +200,7 @@ class Handles:
             return None
         opapi = self._client.opapi
         if isinstance(value, Tensor):
-            return self._client.tensor(value, value.shape, self._address)
+            return self._client.tensor(value, value.shape, value.address or next(self._addresses))
         if isinstance(value, Scalar):
             return opapi.aclCreateScalar(value.bytes, value.dtype)
         if isinstance(value, IntArray):
@@ -198,5 +212,5 @@ class Handles:
         return create(members, len(value.members))
 
     def destroy(self) -> None:
-        for value, handle in self._made.items():
+        for (value, _), handle in self._made.items():
             self._client.destroy(type(value).__name__, handle)

@@ -19,9 +19,8 @@ def client() -> Client:
 
 @pytest.fixture(scope="module")
 def handles(client: Client) -> Iterator[Handles]:
-    """Return handles of 4096 bytes of device memory."""
-    memory = client.allocate(4096)
-    made = Handles(client, memory)
+    memory = client.allocate(4 << 20)
+    made = Handles(client, memory, 4096)
     yield made
     made.destroy()
     client.free(memory)

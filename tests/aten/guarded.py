@@ -17,7 +17,7 @@ class Guarded(Handles):
     def __init__(self, client: Client, full_of: dict[Tensor, bytes], guard: bytes = b"\xa5") -> None:
         super().__init__(client, 0)
         self._full_of, self._guard = full_of, guard
-        self._blocks: dict[Tensor, tuple[int, bytes]] = {}
+        self._blocks: list[tuple[Tensor, int, bytes]] = []
 
     def make(self, value: Any) -> Any:
         if not isinstance(value, Tensor):
@@ -25,23 +25,25 @@ class Guarded(Handles):
         memory = self._memory(value, self._full_of.get(value, bytes(size_of(value.dtype))))
         block = self._client.allocate(len(memory))
         self._client.acl.write(block, memory)
-        self._blocks[value] = block, memory
+        self._blocks.append((value, block, memory))
         return self._client.tensor(value, (len(memory) // size_of(value.dtype),), block + GUARDS)
 
     def elements(self, value: Tensor) -> list[bytes]:
         """Return what a tensor's elements are now."""
-        block, memory = self._blocks[value]
-        size, found = size_of(value.dtype), self._client.acl.read(block, len(memory))
-        return [found[GUARDS + size * i :][:size] for i in value.positions()]
+        return next(self._elements(*block) for block in self._blocks if block[0] == value)
 
     def is_whole(self) -> bool:
         """Free the memory, and return whether guards and gaps are as they were."""
         kept = True
-        for value, (block, _) in self._blocks.items():
-            found = dict(zip(value.positions(), self.elements(value), strict=True))
-            kept = kept and self._client.acl.read(block, len(self._blocks[value][1])) == self._memory(value, found)
+        for value, block, memory in self._blocks:
+            found = dict(zip(value.positions(), self._elements(value, block, memory), strict=True))
+            kept = kept and self._client.acl.read(block, len(memory)) == self._memory(value, found)
             self._client.free(block)
         return kept
+
+    def _elements(self, value: Tensor, block: int, memory: bytes) -> list[bytes]:
+        size, found = size_of(value.dtype), self._client.acl.read(block, len(memory))
+        return [found[GUARDS + size * i :][:size] for i in value.positions()]
 
     def _memory(self, value: Tensor, content: bytes | dict[int, bytes]) -> bytes:
         size, positions = size_of(value.dtype), value.positions()

@@ -3,6 +3,8 @@
 import csv
 import ctypes
 import functools
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +77,9 @@ _CHANNELS = ("mean", "invstd", "weight", "sumDy", "sumDyXmu", "gradWeight", "gra
 SOUND: dict[str, dict[str, Any]] = {
     "aclnnBatchMatMul": dict.fromkeys(("self", "mat2", "out"), _BATCH),
     "aclnnConstantPadNd": {"padding": IntArray((0, 0))},
+    "aclnnClamp": {"clipValueMin": number(0)},
+    "aclnnClampTensor": {"clipValueMin": TENSOR},
+    "aclnnConvolutionBackward": {"outputPadding": IntArray((0,))},
     "aclnnRepeat": {"repeats": IntArray((1, 1))},
     "aclnnRoll": {"dims": IntArray((0,))},
     **{f"aclnnFlashAttentionScore{version}": _HEADS for version in ("", "V2", "V3", "Grad", "GradV2")},
@@ -114,8 +119,10 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnCtcLossBackward": _CTC | {"gradOut": Tensor((1,)), "out": Tensor((2, 1, 2))},
     "aclnnForeachNorm": {"out": TensorList((Tensor((1,)),))},
     **{f"aclnnGridSampler3D{phase}": {"grid": Tensor((1, 1, 1, 2, 3))} for phase in ("", "Backward")},
-    "aclnnRepeatInterleaveInt": {"outputSize": ctypes.c_int64(4)},
-    "aclnnRepeatInterleaveIntWithDim": {"outputSize": ctypes.c_int64(2)},
+    **{f"aclnnRepeatInterleave{of}": {"outputSize": ctypes.c_int64(4)} for of in ("", "Int", "Tensor")},
+    **{f"aclnnRepeatInterleave{of}WithDim": {"outputSize": ctypes.c_int64(2)} for of in ("", "Int")},
+    "aclnnEmbeddingDenseBackward": {"numWeights": ctypes.c_int64(2)},
+    "aclnnMoeTokenPermuteWithRoutingMapGrad": {"tokensNum": ctypes.c_int64(2)},
     "aclnnSlice": {"end": ctypes.c_int64(2), "out": Tensor((2, 1))},
     "aclnnPermute": {"dims": IntArray((1, 0))},
     "aclnnExpand": {"size": IntArray((2, 2))},
@@ -142,6 +149,10 @@ SOUND: dict[str, dict[str, Any]] = {
 }
 
 
+# Of which all tensors and numbers must have the first one's data type, and that is not FLOAT.
+_OF_INTEGERS = re.compile("aclnn(Inplace)?(Bitwise|LeftShift|RightShift|Gcd)")
+
+
 def _shapes() -> dict[tuple[str, str], tuple[int, ...]]:
     with Path(__file__).with_name("sound_shapes.tsv").open(newline="") as file:
         rows = list(csv.reader(file, delimiter="\t"))[1:]
@@ -162,14 +173,30 @@ def sound_arguments(entry_point: EntryPoint) -> dict[str, Any]:
     """Return an argument for each parameter; null for those that may be."""
     arguments = {p.name: None if p.nullable else kind(p.kind).sound for p in entry_point.parameters}
     with_dtype = next(name for name, value in arguments.items() if isinstance(value, (Tensor, TensorList)))
-    dtype = DType.FLOAT if DType.FLOAT in entry_point.data_types else min(entry_point.data_types)
+    dtype = usual(entry_point.data_types)
     own = SOUND.get(entry_point.name, {})
     assert arguments.keys() >= own.keys()
     arguments.update(own)
     arguments = {name: sized(entry_point, name, value) for name, value in arguments.items()}
-    first = arguments[with_dtype]
-    typed = first.but(dtype=dtype) if isinstance(first, Tensor) else TensorList(tuple(m.but(dtype=dtype) for m in first.members))
-    return {**arguments, with_dtype: typed}
+    dtypes = {p.name: usual(p.data_types) for p in entry_point.parameters if p.data_types}
+    if _OF_INTEGERS.match(entry_point.name):
+        dtypes |= {name: dtype for name, value in arguments.items() if isinstance(value, Tensor)}
+        arguments |= {name: Scalar(DType.INT64) for name, value in arguments.items() if isinstance(value, Scalar)}
+    for name, own_dtype in (dtypes | {with_dtype: dtype}).items():
+        arguments[name] = of_dtype(arguments[name], own_dtype)
+    return arguments
+
+
+def usual(data_types: frozenset[int]) -> int:
+    """Return FLOAT or another one of the data types."""
+    return next((dtype for dtype in (DType.FLOAT, DType.INT64) if dtype in data_types), min(data_types))
+
+
+def of_dtype(value: Any, dtype: int) -> Any:
+    """Return a tensor, or a list of them, of the data type; null as it is."""
+    if isinstance(value, Tensor):
+        return value.but(dtype=dtype)
+    return value and TensorList(tuple(member.but(dtype=dtype) for member in value.members))
 
 
 @functools.cache
@@ -177,7 +204,7 @@ def _functions() -> ctypes.CDLL:
     return ctypes.CDLL("libaclnn_math.so")
 
 
-def phase1(entry_point: EntryPoint, arguments: list[Any]) -> tuple[int, ctypes.c_void_p, int]:
+def phase1(entry_point: EntryPoint, arguments: Iterable[Any]) -> tuple[int, ctypes.c_void_p, int]:
     """Return the code of phase 1, the executor, and the size of the workspace that it asks for."""
     function = getattr(_functions(), entry_point.name + "GetWorkspaceSize")
     size, executor = ctypes.c_uint64(), ctypes.c_void_p()

@@ -16,7 +16,7 @@ OWN = b"a communicator that ends"
 def prepared(client, handles) -> tuple[ctypes.c_void_p, int]:
     """Return an executor of a product over the ranks of the communicator OWN, and the size of its workspace."""
     arguments = {**sound_arguments(ALL_REDUCE), "group": type(kind("CommGroup").sound)(OWN)}
-    code, executor, size = phase1(ALL_REDUCE, [handles.of(value) for value in arguments.values()])
+    code, executor, size = phase1(ALL_REDUCE, handles.of_call(arguments).values())
     assert code == 0, client.message()
     return executor, size
 

@@ -48,7 +48,7 @@ WITHOUT_DOUBLE = ("logsumexp", "logsumexp-dims", "std", "std-dim", "var", "var-d
 
 
 def sum_dtypes(name):
-    return FLOATS if name in WITHOUT_DOUBLE else (*FLOATS, torch.float64)
+    return FLOATS if name in WITHOUT_DOUBLE or "norm" in name else (*FLOATS, torch.float64)
 
 
 PICKS = {

@@ -4,18 +4,20 @@ name with the documented code. What is not refused has a row with a reason in un
 A null means "not given" where the list says so, which follows from the kind (OptIn, OptTensors, ...); anywhere else it is wrong.
 """
 
+import itertools
+import math
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from arguments import NOT_OF_ATEN, TENSOR, TOO_MANY, Handles, TensorList, kind
-from sound_calls import ENTRY_POINTS, POINTERS, SOUND, of_every_entry_point, phase1, sized, sound_arguments
+from sound_calls import ENTRY_POINTS, POINTERS, SOUND, of_dtype, of_every_entry_point, phase1, sized, sound_arguments
 from torch_aclnn.host import libdir
 from torch_aclnn.host.registry import EntryPoint
 from unrefused import REASONS, Reason
 
 from support.client import Client
-from support.dtypes import DType
+from support.dtypes import DType, size_of
 from support.status import INVALID, NULL
 from support.tensors import Tensor
 
@@ -24,9 +26,12 @@ class Trial(NamedTuple):
     """One argument that is wrong, and the code that says so."""
 
     parameter: str
-    what: str  # "null", "data type", "rank", "size", "shape", "last size" or "value"
+    what: str  # "null", "data type", "rank", "size", "shape", "last size", "overlap" or "value"
     value: Any
     code: int
+
+
+WRITTEN = ("Out", "InOut", "OptOut", "Packed")
 
 
 def covers(reason: Reason, entry_point: EntryPoint, trial: Trial) -> bool:
@@ -56,13 +61,17 @@ def trials(entry_point: EntryPoint) -> Iterator[Trial]:
             yield Trial(parameter.name, "shape", made.but(shape=(5, 3, *made.shape)), INVALID)
             longer = (*made.shape[:-1], made.shape[-1] + 1) if made.shape else (3,)
             yield Trial(parameter.name, "last size", made.but(shape=longer), INVALID)
+        written = sized(entry_point, parameter.name, sound) if parameter.kind in WRITTEN else None
+        if isinstance(written, Tensor) and math.prod(written.shape) > 1:
+            typed = of_dtype(written, (sound_arguments(entry_point)[parameter.name] or written).dtype)
+            yield Trial(parameter.name, "overlap", typed.but(strides=(0,) * len(written.shape)), INVALID)
         for value in kind(parameter.kind).wrong:
             yield Trial(parameter.name, "value", value, INVALID)
 
 
 def answer(client: Client, handles: Handles, entry_point: EntryPoint, arguments: dict[str, Any]) -> tuple[int, str]:
     """Run phase 1 and return its code and message."""
-    code, executor, _ = phase1(entry_point, [handles.of(value) for value in arguments.values()])
+    code, executor, _ = phase1(entry_point, handles.of_call(arguments).values())
     if code == 0:
         client.destroy("AclOpExecutor", executor)
     return code, "" if code == 0 else client.message()
@@ -82,6 +91,25 @@ def test_phase_1(entry_point, client, handles):
             is_relation = trial.value == TOO_MANY or trial.what in ("shape", "last size")
             names = "|".join(p.name for p in entry_point.parameters) if is_relation else trial.parameter
             assert re.fullmatch(rf"{entry_point}: ({names}): expected .+, got .+", message), message
+
+
+@of_every_entry_point(*WRITTEN)
+def test_outputs_in_other_tensors_memory(entry_point, client, handles):
+    """An output may be an input, but neither a part of one nor of another output."""
+    sound = sound_arguments(entry_point)
+    tensors = {name: value for name, value in sound.items() if isinstance(value, Tensor)}
+    written = [p.name for p in entry_point.parameters if p.kind in WRITTEN and p.name in tensors]
+    block = client.allocate(4096)
+    for name, other in itertools.permutations(tensors, 2):
+        part, whole = (tensors[n].but(address=block + offset) for n, offset in ((name, 8), (other, 0)))
+        if name not in written or not part.positions() or size_of(whole.dtype) * len(whole.positions()) <= 8:
+            continue
+        code, message = answer(client, handles, entry_point, {**sound, name: part, other: whole})
+        assert code == INVALID and re.fullmatch(rf"{entry_point}: \w+: expected memory of its own, got .+", message), message
+        same = part.but(address=block)
+        if other not in written and same == whole:
+            assert answer(client, handles, entry_point, {**sound, name: same, other: whole}) == (0, "")
+    client.free(block)
 
 
 def test_every_reason_is_of_use():

@@ -29,9 +29,9 @@ def products(left, right, out):
     return (npu(*left), npu(*right), npu(*out), ctypes.c_int8(0))
 
 
-def attention(query=(1, 2, 3, 4), key=(1, 2, 3, 4), value=(1, 2, 3, 4), shift=None, padding=None, heads=2, layout=b"BNSD"):
+def attention(query=(1, 2, 3, 4), key=(1, 2, 3, 4), value=(1, 2, 3, 4), shift=None, padding=None, mask=None, heads=2, layout=b"BNSD"):
     tensors = [npu(*query), npu(*key), npu(*value)]
-    return (*tensors, shift, None, padding, None, None, 1.0, 1.0, 100, 100, heads, layout, 0, 0, None, None, None, npu(*query))
+    return (*tensors, shift, None, padding, mask, None, 1.0, 1.0, 100, 100, heads, layout, 0, 0, None, None, None, npu(*query))
 
 
 def packed(query_ends=(3,), key_ends=(3,), layout=b"TND"):
@@ -51,6 +51,7 @@ def batch_norm_sums(x=(2, 3, 4), grad=(2, 3, 4), mean=3, invstd=3, dtype=torch.f
 
 
 X, LONGER, INTEGERS = npu(2, 3), npu(2, 4), npu(2, 3, dtype=torch.int64)
+BOOLS = npu(2, 3, dtype=torch.bool)
 ROWS = [
     ("aclnnExp", (X, LONGER), "out", r"shape \[2, 3\]"),
     ("aclnnMul", (X, LONGER, X), "other", "broadcasts"),
@@ -63,6 +64,9 @@ ROWS = [
     ("aclnnDiv", (INTEGERS, INTEGERS, INTEGERS), "out", "result type Float can't be cast to the desired output type Long"),
     ("aclnnInplaceDivMods", (INTEGERS, fraction(15.9), ctypes.c_int32(2)), "selfRef", "result type Float can't be cast"),
     ("aclnnDivMod", (INTEGERS, INTEGERS, ctypes.c_int32(0), INTEGERS), "out", "result type Float can't be cast"),
+    ("aclnnSub", (BOOLS, BOOLS, scalar(1), BOOLS), "self, other, out", "data types that the operator has, got Subtraction"),
+    ("aclnnInplaceDivs", (INTEGERS, scalar(2)), "selfRef", "Float can't be cast"),
+    ("aclnnInplaceDivs", (npu(1 << 15, dtype=torch.int64), scalar(2)), "selfRef", "Float can't be cast"),
     ("aclnnEqTensor", (X, npu(1, 3), npu(1, 3)), "out", r"shape \[2, 3\]"),
     ("aclnnSiluBackward", (X, X, LONGER), "gradInput", r"shape \[2, 3\]"),
     ("aclnnBatchNormReduceBackward", batch_norm_sums(x=(3,), grad=(3,)), "input", "at least 2 dimensions"),
@@ -103,8 +107,8 @@ ROWS = [
     ("aclnnAvgPool3d", (npu(1, 4, 4, 4), [2], [], [2], False, True, 0, npu(1, 4, 4, 4)), "padding", "at most half of the window, 1"),
     ("aclnnMaxPool3dWithArgmax", (npu(1, 4, 4, 4), [3], [], [3], [2], False, X, X), "padding", "at most half of the window, 2"),
     ("aclnnGlu", (X, 1, X), "self", "an even dimension 1"),
-    ("aclnnTopk", (X, 4, 1, True, True, X, X), "k", "at most the 3 elements of dimension 1"),
-    ("aclnnKthvalue", (X, 3, 0, False, X, X), "k", "at most the 2 elements of dimension 0"),
+    ("aclnnTopk", (X, 4, 1, True, True, X, INTEGERS), "k", "at most the 3 elements of dimension 1"),
+    ("aclnnKthvalue", (X, 3, 0, False, X, INTEGERS), "k", "at most the 2 elements of dimension 0"),
     ("aclnnMultinomial", (X, 4, False, 0, 0, X), "numsamples", "at most the 3 categories"),
     ("aclnnCtcLoss", (npu(5, 1, 4), npu(1, 2, dtype=torch.int64), [5], [2], 4, False, X, X), "blank", "one of the 4 labels"),
     ("aclnnCtcLoss", (npu(5, 1, 4), npu(1, 2, dtype=torch.int64), [-5], [2], 0, False, X, X), "inputLengths", "at least 0"),
@@ -136,6 +140,7 @@ ROWS = [
     ),
     ("aclnnFlashAttentionScore", attention(shift=X), "realShift", "null"),
     ("aclnnFlashAttentionScore", attention(padding=X), "paddingMask", "null"),
+    ("aclnnFlashAttentionScore", attention(mask=npu(1, 1, 1, 3, dtype=torch.bool)), "attenMask", r"shape \[3, 3\]"),
     ("aclnnFlashAttentionScore", attention(heads=3), "query", "headNum, 3"),
     ("aclnnFlashAttentionScore", attention(key=(1, 0, 3, 4)), "key", "heads that divide"),
     ("aclnnFlashAttentionScore", attention(value=(1, 1, 3, 4)), "value", "the key's 2 heads"),

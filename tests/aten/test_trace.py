@@ -25,11 +25,10 @@ from support.communicator import one_rank
 from torch_aclnn.host import libdir
 client = Client(libdir())
 assert client.acl.aclInit(None) == 0 and client.acl.aclrtSetDevice(0) == 0
-handles = Handles(client, client.allocate(4096))
+handles = Handles(client, client.allocate(4 << 20), 4096)
 with one_rank(COMMUNICATOR):
     for entry_point in ENTRY_POINTS:
-        arguments = [handles.of(value) for value in sound_arguments(entry_point).values()]
-        code, executor, _ = phase1(entry_point, arguments)
+        code, executor, _ = phase1(entry_point, handles.of_call(sound_arguments(entry_point)).values())
         assert code == 0, client.message()
         client.destroy("AclOpExecutor", executor)
 """

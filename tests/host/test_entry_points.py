@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Parameter(ctypes.Structure):
-    _fields_ = (("kind", c_char_p), ("name", c_char_p), ("nullable", c_int))
+    _fields_ = (("kind", c_char_p), ("name", c_char_p), ("nullable", c_int), ("data_types", c_uint64))
 
 
 OLD_FIELDS = (("size", c_size_t), ("name", c_char_p), ("family", c_char_p), ("refused", c_int))

@@ -8,7 +8,7 @@ from torch_aclnn.loading.loader import loaded_library
 
 
 class _Parameter(ctypes.Structure):
-    _fields_ = (("kind", ctypes.c_char_p), ("name", ctypes.c_char_p), ("nullable", ctypes.c_int))
+    _fields_ = (("kind", ctypes.c_char_p), ("name", ctypes.c_char_p), ("nullable", ctypes.c_int), ("data_types", ctypes.c_uint64))
 
 
 class _Record(ctypes.Structure):
@@ -32,12 +32,14 @@ class Parameter:
         kind: what the engine reads it as: ``"In"``, ``"Ints"``, ``"Dim"``, ...
         name: the documented name.
         nullable: whether a null pointer means "not given".
+        data_types: the ``aclDataType`` values that a tensor behind the first may have; empty where other arguments decide.
 
     """
 
     kind: str
     name: str
     nullable: bool
+    data_types: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,11 @@ def _described(record: _Record) -> EntryPoint:
         record.name.decode(),
         record.family.decode(),
         bool(record.refused),
-        frozenset(bit for bit in range(64) if record.data_types >> bit & 1),
+        _members(record.data_types),
         record.calls,
-        tuple(Parameter(p.kind.decode(), p.name.decode(), bool(p.nullable)) for p in parameters),
+        tuple(Parameter(p.kind.decode(), p.name.decode(), bool(p.nullable), _members(p.data_types)) for p in parameters),
     )
+
+
+def _members(data_types: int) -> frozenset[int]:
+    return frozenset(bit for bit in range(64) if data_types >> bit & 1)

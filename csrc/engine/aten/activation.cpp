@@ -83,7 +83,7 @@ UNARY_INPLACE(aclnnInplaceMish, FLOATING | DOUBLE, at::mish_out)
 // For the first two the second tensor is the forward's output.
 ACTIVATION_BACKWARD(aclnnSigmoidBackward, FLOATING | DOUBLE | COMPLEX, at::sigmoid_backward_out)
 ACTIVATION_BACKWARD(aclnnTanhBackward, FLOATING | DOUBLE, at::tanh_backward_out)
-ACTIVATION_BACKWARD(aclnnSiluBackward, ANY, at::silu_backward_out)
+ACTIVATION_BACKWARD(aclnnSiluBackward, FLOATING, at::silu_backward_out)
 ACTIVATION_BACKWARD(aclnnHardsigmoidBackward, FLOATING, at::hardsigmoid_backward_out)
 ACTIVATION_BACKWARD(aclnnHardswishBackward, FLOATING, at::hardswish_backward_out)
 
@@ -113,18 +113,24 @@ ATEN_CHECKED_ENTRY(aclnnLeakyReluBackward, FLOATING | DOUBLE, require_result_of_
     at::leaky_relu_backward_out(out, gradOutput, self, negativeSlope, selfIsResult);
 }
 
+// ATen's kernel for plain tensors takes one shape and data type only.
+static at::Tensor gelu_gradient(const at::Tensor& gradient, const at::Tensor& input, std::string_view approximate) {
+    const std::vector<at::Tensor> tensors = at::broadcast_tensors({gradient, input});
+    const at::ScalarType type = at::result_type(gradient, input);
+    return at::gelu_backward(tensors[0].to(type), tensors[1].to(type), approximate);
+}
 ATEN_CHECKED_ENTRY(aclnnGelu, FLOATING | DOUBLE, warn_of_lost_gelu_mode("aclnnGelu"), (In, self), (Out, out, like(self))) {
     write(out, at::gelu(self, "none"));
 }
-ATEN_CHECKED_ENTRY(aclnnGeluBackward, ANY, warn_of_lost_gelu_mode("aclnnGeluBackward"), (In, gradOutput), (In, self),
+ATEN_CHECKED_ENTRY(aclnnGeluBackward, FLOATING, warn_of_lost_gelu_mode("aclnnGeluBackward"), (In, gradOutput), (In, self),
                    (Out, gradInput, of_gradient(gradOutput, self))) {
-    write(gradInput, at::gelu_backward(gradOutput, self, "none"));
+    write(gradInput, gelu_gradient(gradOutput, self, "none"));
 }
 ATEN_ENTRY(aclnnGeluV2, FLOATING | DOUBLE, (In, x), (GeluMode, approximate), (Out, y, like(x))) {
     write(y, at::gelu(x, approximate));
 }
-ATEN_ENTRY(aclnnGeluBackwardV2, ANY, (In, dy), (In, x), (GeluName, approximate), (Out, dx, broadcast({{"dy", dy}, {"x", x}}))) {
-    write(dx, at::gelu_backward(dy, x, approximate));
+ATEN_ENTRY(aclnnGeluBackwardV2, FLOATING, (In, dy), (In, x), (GeluName, approximate), (Out, dx, broadcast({{"dy", dy}, {"x", x}}))) {
+    write(dx, gelu_gradient(dy, x, approximate));
 }
 
 // The logistic approximation of gelu.

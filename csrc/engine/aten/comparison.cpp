@@ -65,10 +65,10 @@ ATEN_ENTRY(aclnnSWhere, REAL | BOOL | COMPLEX64, (In, condition), (In, self), (I
 }
 
 ATEN_ENTRY(aclnnIsInTensorScalar, NUMBERS, (In, element), (Scalar, testElement), (Bool, assumeUnique), (Bool, invert),
-           (Out, out, shaped_like(element))) {
+           (Truth, out, shaped_like(element))) {
     at::isin_out(out, element, testElement, assumeUnique, invert);
 }
 ATEN_ENTRY(aclnnIsInScalarTensor, NUMBERS, (Scalar, element), (In, testElements), (Bool, assumeUnique), (Bool, invert),
-           (Out, out, one_value())) {
+           (Truth, out, one_value())) {
     at::isin_out(out, element, testElements, assumeUnique, invert);
 }

@@ -1,6 +1,8 @@
 // Convolutions of one to three dimensions, transposed or not.
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include <limits>
 
 #include "engine/aten/adapter/adapter.h"
@@ -56,6 +58,11 @@ int64_t output_channels(const at::Tensor& weight, bool transposed, int64_t group
     if (weight.size(0) % groups != 0)
         refuse("groups", "a divisor of weight's dimension 0", c10::str(groups, " for ", shape_text(weight.sizes())));
     return transposed ? counted("groups", Int128(weight.size(1)) * groups) : weight.size(0);
+}
+
+void require_no_padding(at::IntArrayRef output_padding, bool transposed) {
+    if (!transposed && std::any_of(output_padding.begin(), output_padding.end(), [](int64_t pad) { return pad != 0; }))
+        refuse("outputPadding", "0 in all directions, as transposed is false", c10::str(output_padding));
 }
 
 // The result of a convolution of an input like that, whose weight and steps have been checked.
@@ -152,7 +159,8 @@ ATEN_CHECKED_ENTRY(aclnnConvolution, FLOATING, require_steps(weight, stride, pad
           at::convolution(padded, operand(weight, cubeMathType), upcast(bias), stride, left, dilation, transposed, outputPadding, groups));
 }
 
-ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING, require_steps(weight, stride, padding, false, dilation, outputPadding),
+ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING,
+                   (require_steps(weight, stride, padding, false, dilation, outputPadding), require_no_padding(outputPadding, transposed)),
                    (In, gradOutput, convolved(like(input), weight, stride, padding, dilation, transposed, outputPadding, groups)),
                    (In, input), (In, weight), (OptInts, biasSizes), (Ints, stride), (Ints, padding), (Ints, dilation), (Bool, transposed),
                    (Ints, outputPadding), (Positive, groups), (MaskOf<3>, outputMask), (CubeMathType, cubeMathType),
@@ -199,6 +207,7 @@ ATEN_ENTRY(aclnnIm2colBackward, ANY, (In, gradOutput, columns_like(gradOutput, i
     write(out, at::col2im(upcast(gradOutput), inputSize, kernelSize, dilation, padding, stride));
 }
 
-ATEN_CHECKED_ENTRY(aclnnChannelShuffle, NUMBERS, require_groups(groups, self), (In, self), (Positive, groups), (Out, out, like(self))) {
+ATEN_CHECKED_ENTRY(aclnnChannelShuffle, NUMBERS, require_groups(groups, self), (In, self, rank_from(3)), (Positive, groups),
+                   (Out, out, like(self))) {
     write(out, at::channel_shuffle(self, groups));
 }

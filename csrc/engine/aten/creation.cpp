@@ -71,7 +71,7 @@ ATEN_ENTRY(aclnnInplaceFillScalar, NUMBERS, (InOut, selfRef), (Scalar, value)) {
 ATEN_ENTRY(aclnnInplaceFillTensor, NUMBERS, (InOut, selfRef), (In, value, elements(1))) {
     selfRef.fill_(value.reshape({}));
 }
-ATEN_ENTRY(aclnnInplaceFillDiagonal, ANY, (InOut, selfRef), (Scalar, fillValue), (Bool, wrap)) {
+ATEN_ENTRY(aclnnInplaceFillDiagonal, ANY, (InOut, selfRef, rank_from(2)), (Scalar, fillValue), (Bool, wrap)) {
     selfRef.fill_diagonal_(fillValue, wrap);
 }
 
@@ -102,6 +102,6 @@ ATEN_CHECKED_ENTRY(aclnnOneHot, INTEGRAL, require_dim("axis", axis, self.dim() +
     write(out, at::where(at::eq(self.unsqueeze(axis), classes), onValue.reshape({}), offValue.reshape({})));
 }
 
-ATEN_ENTRY(aclnnComplex, ANY, (In, real), (In, imag), (Out, out, broadcast({{"real", real}, {"imag", imag}}))) {
+ATEN_ENTRY(aclnnComplex, ANY, (In, real), (In, imag), (ComplexOut, out, broadcast({{"real", real}, {"imag", imag}}))) {
     at::complex_out(out, real, imag);
 }

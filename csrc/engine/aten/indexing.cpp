@@ -86,6 +86,13 @@ void put_at_positions(at::Tensor& target, const at::Tensor& indices, const at::T
     }
     target.index_put_(list, updates);
 }
+// What is put broadcasts to what is selected, as far as that is known; ones in front do not count.
+BroadcastsTo put(const at::Tensor& self, at::TensorList indices, const at::Tensor& values) {
+    const IfWanted place = indexed_unless_masked(self, indices, values);
+    BroadcastsTo expected = broadcasts_to(place.wanted ? place.expected : shaped_like(values));
+    while (static_cast<int64_t>(expected.sizes.size()) < values.dim()) expected.sizes.insert(expected.sizes.begin(), 1);
+    return expected;
+}
 
 // The dimension is replaced by those of the index.
 Expected gathered(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
@@ -111,6 +118,12 @@ Either positions(const at::Tensor& index) {
 }
 Expected selected(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
     return {with_size(self.sizes(), dim, index.numel()).sizes, self.scalar_type()};
+}
+
+// One value may be copied to one position.
+Either copied(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
+    const Expected slices = selected(self, dim, index);
+    return either(slices, index.numel() == 1 ? one_value() : slices);
 }
 
 int64_t bags(const at::Tensor& offsets, bool include_last) {
@@ -170,6 +183,9 @@ at::Tensor& start_from(const at::Tensor& self, at::Tensor& out) {
 namespace kind {
 using ScatterMode = Kind<int64_t, std::optional<std::string_view>, std::optional<std::string_view>, read_scatter_mode>;
 using Reduce = Kind<int64_t, std::string_view, std::string_view, read_reduce>;
+struct Numbers : In {  // which the operator converts to positions
+    ATEN_TYPES(In, FLOAT | FLOAT16 | DOUBLE | INTEGRAL | BOOL);
+};
 using BagMode = Between<int64_t, 0, 2>;  // sum, mean, maximum
 }  // namespace kind
 
@@ -177,10 +193,11 @@ using BagMode = Between<int64_t, 0, 2>;  // sum, mean, maximum
 
 using namespace torch_aclnn::host::aten;
 
-ATEN_ENTRY(aclnnIndex, ANY, (In, self), (Tensors, indices), (Out, out, indexed_unless_masked(self, indices, out))) {
+ATEN_ENTRY(aclnnIndex, REAL | BOOL, (In, self), (Tensors, indices), (Out, out, indexed_unless_masked(self, indices, out))) {
     if (out.numel() > 0) write(out, at::index(self, index_list(indices)));
 }
-ATEN_ENTRY(aclnnIndexPutImpl, REAL | BOOL, (InOut, selfRef), (Tensors, indices), (In, values), (Bool, accumulate), (Bool, unsafe)) {
+ATEN_ENTRY(aclnnIndexPutImpl, REAL | BOOL, (InOut, selfRef), (Tensors, indices), (In, values, put(selfRef, indices, values)),
+           (Bool, accumulate), (Bool, unsafe)) {
     if (indices.empty()) {  // of which ATen takes at least one
         accumulate ? selfRef.add_(values) : selfRef.copy_(values);
     } else if (accumulate && is_half(selfRef)) {
@@ -189,58 +206,64 @@ ATEN_ENTRY(aclnnIndexPutImpl, REAL | BOOL, (InOut, selfRef), (Tensors, indices),
         selfRef.index_put_(index_list(indices), values, accumulate);
     }
 }
-ATEN_ENTRY(aclnnIndexSelect, NUMBERS, (In, self), (Dim, dim), (In, index, positions(index)), (Out, out, selected(self, dim, index))) {
+ATEN_ENTRY(aclnnIndexSelect, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions(index)), (Out, out, selected(self, dim, index))) {
     write(out, at::index_select(self, dim, index));
 }
-ATEN_ENTRY(aclnnGatherV2, NUMBERS, (In, self), (Dim, dim), (In, index), (Out, out, gathered(self, dim, index))) {
+ATEN_ENTRY(aclnnGatherV2, NUMBERS, (In, self), (Dim, dim), (Indices, index), (Out, out, gathered(self, dim, index))) {
     write(out, at::index_select(self, dim, index.reshape({-1})));
 }
 // Hardware counts negative positions from the end.
-ATEN_ENTRY(aclnnGather, NUMBERS, (In, self), (Dim, dim), (In, index), (Out, out, Expected(index.sizes(), self.scalar_type()))) {
+ATEN_ENTRY(aclnnGather, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions_within({"self", self}, dim)),
+           (Out, out, Expected(index.sizes(), self.scalar_type()))) {
     const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
     require_range("index", index, -size, size);
     const at::Tensor places = index.to(at::kLong);
     write(out, at::gather(self, dim, at::where(places < 0, places + size, places)));
 }
-ATEN_ENTRY(aclnnTake, NUMBERS, (In, self), (In, index), (Out, out, Expected(index.sizes(), self.scalar_type()))) {
+ATEN_ENTRY(aclnnTake, NUMBERS, (In, self), (Indices, index), (Out, out, Expected(index.sizes(), self.scalar_type()))) {
     write(out, at::take(self, index.to(at::kLong)));
 }
-ATEN_ENTRY(aclnnInplacePut, ANY, (InOut, selfRef), (In, index), (In, source, as_many_as(index)), (Bool, accumulate)) {
+ATEN_ENTRY(aclnnInplacePut, ANY, (InOut, selfRef), (Indices, index), (In, source, as_many_as(index)), (Bool, accumulate)) {
     // at::put_ refuses to run under torch.use_deterministic_algorithms.
     at::Tensor flat = selfRef.reshape({-1});
     flat.index_put_(IndexList({std::optional(index.to(at::kLong).reshape({-1}))}), source.reshape({-1}), accumulate);
     if (!flat.is_alias_of(selfRef)) selfRef.copy_(flat.view(selfRef.sizes()));
 }
 
-ATEN_ENTRY(aclnnScatter, NUMBERS, (In, self), (Dim, dim), (In, index), (In, src), (ScatterMode, reduce), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnScatter, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions_within({"self", self}, dim)),
+           (In, src, covers({"index", index})), (ScatterMode, reduce), (Out, out, like(self))) {
     scatter(start_from(self, out), dim, index.to(at::kLong), src, reduce);
 }
-ATEN_ENTRY(aclnnScatterValue, NUMBERS, (In, self), (Dim, dim), (In, index), (Scalar, value), (ScatterMode, reduce),
-           (Out, out, like(self))) {
+ATEN_ENTRY(aclnnScatterValue, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions_within({"self", self}, dim)), (Scalar, value),
+           (ScatterMode, reduce), (Out, out, like(self))) {
     scatter(start_from(self, out), dim, index.to(at::kLong), value, reduce);
 }
-ATEN_ENTRY(aclnnInplaceScatter, NUMBERS, (InOut, selfRef), (Dim, dim), (In, index), (In, src), (ScatterMode, reduce)) {
+ATEN_ENTRY(aclnnInplaceScatter, NUMBERS, (InOut, selfRef), (Dim, dim), (Indices, index, positions_within({"selfRef", selfRef}, dim)),
+           (In, src, covers({"index", index})), (ScatterMode, reduce)) {
     scatter(selfRef, dim, index.to(at::kLong), src, reduce);
 }
-ATEN_ENTRY(aclnnInplaceScatterValue, NUMBERS, (InOut, selfRef), (Dim, dim), (In, index), (Scalar, value), (ScatterMode, reduce)) {
+ATEN_ENTRY(aclnnInplaceScatterValue, NUMBERS, (InOut, selfRef), (Dim, dim), (Indices, index, positions_within({"selfRef", selfRef}, dim)),
+           (Scalar, value), (ScatterMode, reduce)) {
     scatter(selfRef, dim, index.to(at::kLong), value, reduce);
 }
-ATEN_ENTRY(aclnnScatterAdd, ANY, (In, self), (Dim, dim), (In, index), (In, src), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnScatterAdd, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions_within({"self", self}, dim)),
+           (In, src, covers({"index", index})), (Out, out, like(self))) {
     start_from(self, out).scatter_add_(dim, index.to(at::kLong), src);
 }
-ATEN_ENTRY(aclnnScatterReduce, ANY, (In, self), (Dim, dim), (In, index), (In, src), (Reduce, reduce), (Bool, includeSelf),
-           (Out, out, like(self))) {
+ATEN_ENTRY(aclnnScatterReduce, ANY, (In, self), (Dim, dim), (Indices, index, positions_within({"self", self}, dim)),
+           (In, src, covers({"index", index})), (Reduce, reduce), (Bool, includeSelf), (Out, out, like(self))) {
     write(out, at::scatter_reduce(upcast(self), dim, index.to(at::kLong), upcast(src), reduce, includeSelf));
 }
-ATEN_ENTRY(aclnnInplaceScatterReduce, ANY, (InOut, selfRef), (Dim, dim), (In, index), (In, src), (Reduce, reduce), (Bool, includeSelf)) {
+ATEN_ENTRY(aclnnInplaceScatterReduce, ANY, (InOut, selfRef), (Dim, dim), (Indices, index, positions_within({"selfRef", selfRef}, dim)),
+           (In, src, covers({"index", index})), (Reduce, reduce), (Bool, includeSelf)) {
     selfRef.copy_(at::scatter_reduce(upcast(selfRef), dim, index.to(at::kLong), upcast(src), reduce, includeSelf));
 }
 
-ATEN_ENTRY(aclnnScatterNd, FLOATING | BOOL, (In, data), (In, indices), (In, updates, at_positions({"data", data}, indices, 1)),
+ATEN_ENTRY(aclnnScatterNd, FLOATING | BOOL, (In, data), (Indices, indices), (In, updates, at_positions({"data", data}, indices, 1)),
            (Out, out, like(data))) {
     put_at_positions(start_from(data, out), indices, updates);
 }
-ATEN_ENTRY(aclnnScatterNdUpdate, FLOATING | INT8 | INT64 | BOOL, (InOut, varRef), (In, indices),
+ATEN_ENTRY(aclnnScatterNdUpdate, FLOATING | INT8 | INT64 | BOOL, (InOut, varRef), (Indices, indices),
            (In, updates, at_positions({"varRef", varRef}, indices, 2))) {
     put_at_positions(varRef, indices, updates);
 }
@@ -249,8 +272,8 @@ ATEN_ENTRY(aclnnInplaceMaskedFillScalar, FLOATING | INT8 | INT32 | INT64 | BOOL,
            (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"mask", mask}})), (In, mask), (Scalar, value)) {
     selfRef.masked_fill_(as_mask(mask), value);
 }
-ATEN_ENTRY(aclnnInplaceMaskedFillTensor, ANY, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"mask", mask}})), (In, mask),
-           (In, value, elements(1))) {
+ATEN_ENTRY(aclnnInplaceMaskedFillTensor, FLOATING | INT8 | INT32 | INT64 | BOOL,
+           (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"mask", mask}})), (In, mask), (In, value, elements(1))) {
     selfRef.masked_fill_(as_mask(mask), value.reshape({}));
 }
 ATEN_ENTRY(aclnnInplaceMaskedScatter, REAL | BOOL, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"mask", mask}})), (In, mask),
@@ -258,19 +281,22 @@ ATEN_ENTRY(aclnnInplaceMaskedScatter, REAL | BOOL, (InOut, selfRef, broadcast({{
     selfRef.masked_scatter_(as_mask(mask), source);
 }
 
-ATEN_ENTRY(aclnnIndexAdd, NUMBERS, (In, self), (Dim, dim), (In, index), (In, source), (Scalar, alpha), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnIndexAdd, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions(index)), (In, source, selected(self, dim, index)),
+           (Scalar, alpha), (Out, out, like(self))) {
     start_from(self, out).index_add_(dim, index, source, alpha);
 }
-ATEN_ENTRY(aclnnIndexCopy, NUMBERS, (In, self), (Dim, dim), (In, index), (In, source), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnIndexCopy, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions(index)), (In, source, copied(self, dim, index)),
+           (Out, out, like(self))) {
     start_from(self, out).index_copy_(dim, index.to(at::kLong), source);
 }
-ATEN_ENTRY(aclnnInplaceIndexCopy, NUMBERS, (InOut, selfRef), (Dim, dim), (In, index), (In, source)) {
+ATEN_ENTRY(aclnnInplaceIndexCopy, NUMBERS, (InOut, selfRef), (Dim, dim), (Indices, index, positions(index)),
+           (In, source, copied(selfRef, dim, index))) {
     selfRef.index_copy_(dim, index.to(at::kLong), source);
 }
-ATEN_ENTRY(aclnnIndexFill, ANY, (In, self), (Dim, dim), (In, index), (Scalar, value), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnIndexFill, ANY, (In, self), (Dim, dim), (Indices, index, positions(index)), (Scalar, value), (Out, out, like(self))) {
     start_from(self, out).index_fill_(dim, index.to(at::kLong), value);
 }
-ATEN_ENTRY(aclnnInplaceIndexFill, ANY, (InOut, selfRef), (Dim, dim), (In, index), (Scalar, value)) {
+ATEN_ENTRY(aclnnInplaceIndexFill, ANY, (InOut, selfRef), (Dim, dim), (Indices, index, positions(index)), (Scalar, value)) {
     selfRef.index_fill_(dim, index.to(at::kLong), value);
 }
 
@@ -293,17 +319,18 @@ ATEN_CHECKED_ENTRY(aclnnInplaceIndexFillTensor, NUMBERS, require_positions(index
     fill_positions(selfRef, dim, index, value);
 }
 
-ATEN_ENTRY(aclnnEmbedding, NUMBERS, (In, weight), (In, indices), (Out, out, embedded(weight, indices))) {
+ATEN_ENTRY(aclnnEmbedding, NUMBERS, (In, weight), (Indices, indices), (Out, out, embedded(weight, indices))) {
     write(out, at::index_select(weight, 0, indices.reshape({-1})));
 }
-ATEN_ENTRY(aclnnEmbeddingDenseBackward, FLOATING, (In, grad, gradient_of_embedded(grad, indices)), (In, indices), (NotNegative, numWeights),
-           (Int, paddingIdx), (Bool, scaleGradByFreq), (Out, out, shape({numWeights, grad.size(-1)}))) {
-    require_indices("indices", indices, numWeights);
-    write(out, at::embedding_dense_backward(upcast(grad), indices, numWeights, paddingIdx, scaleGradByFreq));
+ATEN_ENTRY(aclnnEmbeddingDenseBackward, FLOATING, (In, grad, gradient_of_embedded(grad, indices)), (Numbers, indices),
+           (NotNegative, numWeights), (Int, paddingIdx), (Bool, scaleGradByFreq), (Out, out, shape({numWeights, grad.size(-1)}))) {
+    const at::Tensor positions = indices.to(at::kLong);
+    require_indices("indices", positions, numWeights);
+    write(out, at::embedding_dense_backward(upcast(grad), positions, numWeights, paddingIdx, scaleGradByFreq));
 }
 
 // Scales the rows that are named and longer than maxNorm down to it.
-ATEN_ENTRY(aclnnEmbeddingRenorm, ANY, (InOut, selfRef), (In, indices), (Double, maxNorm), (Double, normType)) {
+ATEN_ENTRY(aclnnEmbeddingRenorm, ANY, (InOut, selfRef, rank(2)), (Indices, indices), (Double, maxNorm), (Double, normType)) {
     at::Tensor rows = upcast(selfRef);
     at::embedding_renorm_(rows, indices, maxNorm, normType);
     selfRef.copy_(rows);
@@ -311,18 +338,19 @@ ATEN_ENTRY(aclnnEmbeddingRenorm, ANY, (InOut, selfRef), (In, indices), (Double, 
 
 // offset2bag has no elements where the backward can do without, bagSize has one for the last offset on some products, and maxIndices is of
 // any shape, and zero, unless the mode is the maximum.
-ATEN_ENTRY(aclnnEmbeddingBag, ANY, (In, weight), (In, indices, shape({indices.numel()})), (In, offsets, shape({offsets.numel()})),
+ATEN_ENTRY(aclnnEmbeddingBag, ANY, (In, weight), (Indices, indices, shape({indices.numel()})), (Indices, offsets, shape({offsets.numel()})),
            (Bool, scaleGradByFreq), (BagMode, mode), (Bool, sparse), (OptIn, perSampleWeights, shaped_like(indices)),
            (Bool, includeLastOffset), (Int, paddingIdx), (Out, output, bagged(weight, offsets, includeLastOffset)),
            (Out, offset2bag, or_empty(shaped_like(indices))),
            (Out, bagSize, either(shape({bags(offsets, includeLastOffset)}), shaped_like(offsets))),
            (Out, maxIndices, if_wanted(mode == 2, shaped_like(output)))) {
-    const at::Tensor ids = indices.to(at::kLong), starts = offsets.to(at::kLong);
+    // ATen's kernel takes no strides.
+    const at::Tensor ids = indices.to(at::kLong).contiguous(), starts = offsets.to(at::kLong).contiguous();
     require_indices("indices", ids, weight.size(0));
     require_indices("offsets", starts, ids.numel() + 1);
     require_rising("offsets", starts);
-    const auto [bags, unused_bag, unused_size, positions] = at::_embedding_bag(upcast(weight), ids, starts, scaleGradByFreq, mode, sparse,
-                                                                               upcast(perSampleWeights), includeLastOffset, paddingIdx);
+    const auto [bags, unused_bag, unused_size, positions] = at::_embedding_bag(dense(weight), ids, starts, scaleGradByFreq, mode, sparse,
+                                                                               dense(perSampleWeights), includeLastOffset, paddingIdx);
     const at::Tensor bag = at::searchsorted(starts.narrow(0, 0, bagSize.numel()), at::arange(ids.numel()), false, true) - 1;
     write(output, bags);
     if (offset2bag.numel() > 0) write(offset2bag, bag);

@@ -35,18 +35,8 @@ Expected with_gradient(const NamedShape& gradient, const at::Tensor& self, const
     return broadcast({{"self", self}, {"target", target}, gradient});
 }
 
-// Refuses a tensor that does not broadcast to the shape.
-AnyShape broadcasting(const char* name, const std::optional<at::Tensor>& tensor, const Expected& whole) {
-    if (!tensor) return any_shape();
-    const NamedShape given(name, *tensor);
-    NamedShape wanted = given;
-    wanted.sizes = whole.sizes;
-    if (broadcast({wanted, given}).sizes != whole.sizes)
-        refuse(name, c10::str("a tensor that broadcasts to shape ", at::IntArrayRef(whole.sizes)), shape_text(given.sizes));
-    return any_shape();
-}
-AnyShape broadcasting(const char* name, const std::optional<at::Tensor>& tensor, const at::Tensor& self, const at::Tensor& target) {
-    return broadcasting(name, tensor, broadcast({{"self", self}, {"target", target}}));
+BroadcastsTo losses(const at::Tensor& self, const at::Tensor& target) {
+    return broadcasts_to(broadcast({{"self", self}, {"target", target}}));
 }
 
 // The scores of each class of one element or of several, or of planes; the elements' classes; and the classes' weights.
@@ -128,11 +118,17 @@ struct Ctc {
     }
 };
 
+// ATen multiplies in place of one of the two.
+at::Tensor soft_margin(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
+    const std::vector<at::Tensor> both = at::broadcast_tensors({self, target});
+    return at::soft_margin_loss(both[0], both[1], reduction);
+}
+
 }  // namespace
 
 LOSS(aclnnMseLoss, FLOATING, at::mse_loss)
 LOSS(aclnnL1Loss, FLOATING | INT64, at::l1_loss)
-LOSS(aclnnSoftMarginLoss, FLOATING, at::soft_margin_loss)
+LOSS(aclnnSoftMarginLoss, FLOATING, soft_margin)
 
 LOSS_BACKWARD(aclnnMseLossBackward, FLOATING, at::mse_loss_backward)
 LOSS_BACKWARD(aclnnL1LossBackward, FLOATING, l1_backward)
@@ -177,27 +173,23 @@ ATEN_ENTRY(aclnnNLLLoss2dBackward, FLOATING, (In, gradOutput, lost(pixels_of(sel
                                        upcast(totalWeight)));
 }
 
-ATEN_ENTRY(aclnnBinaryCrossEntropy, FLOATING, (In, self), (In, target, shaped_like(self)),
-           (OptIn, weight, broadcasting("weight", weight, self, target)), (Reduction, reduction), (Out, out, lost(like(self), reduction))) {
+ATEN_ENTRY(aclnnBinaryCrossEntropy, FLOATING, (In, self), (In, target, shaped_like(self)), (OptIn, weight, losses(self, target)),
+           (Reduction, reduction), (Out, out, lost(like(self), reduction))) {
     write(out, at::binary_cross_entropy(upcast(self), upcast(target), upcast(weight), reduction));
 }
-ATEN_ENTRY(aclnnBinaryCrossEntropyBackward, FLOATING, (In, gradOutput, broadcasting("gradOutput", gradOutput, self, target)), (In, self),
-           (In, target, shaped_like(self)), (OptIn, weight, broadcasting("weight", weight, self, target)), (Reduction, reduction),
-           (Out, out, like(self))) {
+ATEN_ENTRY(aclnnBinaryCrossEntropyBackward, FLOATING, (In, gradOutput, losses(self, target)), (In, self), (In, target, shaped_like(self)),
+           (OptIn, weight, losses(self, target)), (Reduction, reduction), (Out, out, like(self))) {
     write(out, at::binary_cross_entropy_backward(upcast(gradOutput), upcast(self), upcast(target), upcast(weight), reduction));
 }
 
-ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogits, FLOATING | DOUBLE, (In, self), (In, target),
-           (OptIn, weight, broadcasting("weight", weight, self, target)),
-           (OptIn, posWeight, broadcasting("posWeight", posWeight, self, target)), (Reduction, reduction),
-           (Out, out, lost(self, target, reduction))) {
-    write(out, at::binary_cross_entropy_with_logits(upcast(self), upcast(target), upcast(weight), upcast(posWeight), reduction));
+ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogits, FLOATING | DOUBLE, (In, self), (In, target), (OptIn, weight, losses(self, target)),
+           (OptIn, posWeight, losses(self, target)), (Reduction, reduction), (Out, out, lost(self, target, reduction))) {
+    const std::vector<at::Tensor> both = at::broadcast_tensors({upcast(self), upcast(target)});
+    write(out, at::binary_cross_entropy_with_logits(both[0], both[1], upcast(weight), upcast(posWeight), reduction));
 }
 // loss = -weight * (posWeight * target * log(sigmoid(self)) + (1 - target) * log(1 - sigmoid(self)))
-ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogitsBackward, FLOATING | DOUBLE,
-           (In, gradOutput, broadcasting("gradOutput", gradOutput, self, target)), (In, self), (In, target),
-           (OptIn, weight, broadcasting("weight", weight, self, target)),
-           (OptIn, posWeight, broadcasting("posWeight", posWeight, self, target)), (Reduction, reduction),
+ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogitsBackward, FLOATING | DOUBLE, (In, gradOutput, losses(self, target)), (In, self), (In, target),
+           (OptIn, weight, losses(self, target)), (OptIn, posWeight, losses(self, target)), (Reduction, reduction),
            (Out, out, broadcast({{"self", self}, {"target", target}}))) {
     const at::Tensor x = upcast(self), y = upcast(target), probability = at::sigmoid(x);
     const at::Tensor positive = posWeight ? upcast(*posWeight) * y : y;
@@ -210,14 +202,13 @@ ATEN_ENTRY(aclnnKlDiv, FLOATING | DOUBLE, (In, self), (In, target), (Reduction, 
            (Out, out, lost(self, target, reduction))) {
     write(out, at::kl_div(upcast(self), upcast(target), reduction, logTarget));
 }
-ATEN_ENTRY(aclnnKlDivBackward, FLOATING | DOUBLE, (In, gradOutput, broadcasting("gradOutput", gradOutput, shaped_like(self))), (In, self),
-           (In, target, broadcasting("target", target, shaped_like(self))), (Reduction, reduction), (Bool, logTarget),
-           (Out, out, like(self))) {
+ATEN_ENTRY(aclnnKlDivBackward, FLOATING | DOUBLE, (In, gradOutput, broadcasts_to(shaped_like(self))), (In, self),
+           (In, target, broadcasts_to(shaped_like(self))), (Reduction, reduction), (Bool, logTarget), (Out, out, like(self))) {
     const at::Tensor y = logTarget ? at::exp(upcast(target)) : upcast(target);
     write(out, (-y * gradient_factor(upcast(gradOutput), self.numel(), reduction)).expand_as(out));
 }
-ATEN_ENTRY(aclnnKlDivTargetBackward, ANY, (In, gradOutput, broadcasting("gradOutput", gradOutput, shaped_like(target))),
-           (In, self, broadcasting("self", self, shaped_like(target))), (In, target), (Reduction, reduction), (Bool, logTarget),
+ATEN_ENTRY(aclnnKlDivTargetBackward, ANY, (In, gradOutput, broadcasts_to(shaped_like(target))),
+           (In, self, broadcasts_to(shaped_like(target))), (In, target), (Reduction, reduction), (Bool, logTarget),
            (Out, gradTarget, like(target))) {
     const at::Tensor x = upcast(self), y = upcast(target);
     const at::Tensor gradient = logTarget ? at::exp(y) * (y + 1 - x) : at::log(y) + 1 - x;

@@ -15,10 +15,22 @@ ATEN_ENTRY(aclnnForeachNonFiniteCheckAndUnscale, ANY, (Tensors, scaledGrads), (I
     at::_amp_foreach_non_finite_check_and_unscale_(scaledGrads, foundInf, invScale);
 }
 
+namespace torch_aclnn::host::aten::kind {
+struct Count : In {
+    ATEN_TYPES(In, INT32);
+};
+struct Step : In {
+    ATEN_TYPES(In, INT64 | FLOAT);
+};
+struct CountOut : Out {
+    ATEN_TYPES(Out, INT32);
+};
+}  // namespace torch_aclnn::host::aten::kind
+
 // torch_npu passes the first two tensors again as the results.
-ATEN_ENTRY(aclnnAmpUpdateScale, ANY, (In, currentScale, elements(1)), (In, growthTracker, elements(1)), (In, foundInf, elements(1)),
+ATEN_ENTRY(aclnnAmpUpdateScale, ANY, (In, currentScale, elements(1)), (Count, growthTracker, elements(1)), (In, foundInf, elements(1)),
            (Double, growthFactor), (Double, backoffFactor), (Positive, growthInterval), (Out, updatedScale, elements(1)),
-           (Out, updatedGrowthTracker, elements(1))) {
+           (CountOut, updatedGrowthTracker, elements(1))) {
     at::Tensor scale = currentScale.clone(), tracker = growthTracker.clone();
     at::_amp_update_scale_(scale, tracker, foundInf, growthFactor, backoffFactor, growthInterval);
     write(updatedScale, scale);
@@ -30,9 +42,9 @@ ATEN_ENTRY(aclnnAmpUpdateScale, ANY, (In, currentScale, elements(1)), (In, growt
 static void require_maxima(bool amsgrad, const std::optional<at::Tensor>& maxima) {
     if (amsgrad && !maxima) torch_aclnn::host::refuse_null("maxGradNorm", "a tensor, as amsgrad is set");
 }
-ATEN_CHECKED_ENTRY(aclnnApplyAdamWV2, ANY, require_maxima(amsgrad, maxGradNorm), (InOut, varRef), (InOut, mRef, shaped_like(varRef)),
+ATEN_CHECKED_ENTRY(aclnnApplyAdamWV2, FLOATING, require_maxima(amsgrad, maxGradNorm), (InOut, varRef), (InOut, mRef, shaped_like(varRef)),
                    (InOut, vRef, shaped_like(varRef)), (OptOut, maxGradNorm, if_wanted(amsgrad, shaped_like(varRef))),
-                   (In, grad, shaped_like(varRef)), (In, step, elements(1)), (Float, lr), (Float, beta1), (Float, beta2),
+                   (In, grad, shaped_like(varRef)), (Step, step, elements(1)), (Float, lr), (Float, beta1), (Float, beta2),
                    (Float, weightDecay), (Float, eps), (Bool, amsgrad), (Bool, maximize)) {
     const at::Tensor this_step = step.to(at::kFloat).reshape({}) + 1;
     std::vector<at::Tensor> updated{varRef, mRef, vRef};

@@ -172,7 +172,7 @@ BINARY_INPLACE(aclnnInplaceBitwiseXorTensor, INTEGRAL | BOOL, at::bitwise_xor_ou
 BINARY_NUMBER(aclnnBitwiseXorScalar, INTEGRAL | BOOL, at::bitwise_xor_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseXorScalar, INTEGRAL | BOOL, at::bitwise_xor_out)
 BINARY(aclnnLeftShift, INTEGRAL, at::bitwise_left_shift_out)
-BINARY(aclnnRightShift, ANY, at::bitwise_right_shift_out)
+BINARY(aclnnRightShift, INTEGRAL, at::bitwise_right_shift_out)
 ATEN_ENTRY(aclnnLeftShifts, INTEGRAL, (In, self), (Scalar, other), (Out, out, shaped_like(self))) {
     at::bitwise_left_shift_out(out, self, other);
 }
@@ -181,14 +181,14 @@ BINARY(aclnnAtan2, NUMBERS, at::atan2_out)
 BINARY_INPLACE(aclnnInplaceAtan2, NUMBERS, at::atan2_out)
 BINARY(aclnnLogAddExp, ANY, at::logaddexp_out)
 BINARY(aclnnLogAddExp2, ANY, at::logaddexp2_out)
-BINARY(aclnnGcd, ANY, at::gcd_out)
+BINARY(aclnnGcd, INTEGRAL, at::gcd_out)
 BINARY(aclnnXLogYTensor, NUMBERS, at::xlogy_out)
 BINARY_NUMBER(aclnnXLogYScalarOther, NUMBERS, at::xlogy_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceXLogYScalarOther, NUMBERS, at::xlogy_out)
 ATEN_ENTRY(aclnnXLogYScalarSelf, NUMBERS, (Scalar, self), (In, other), (Out, out, shaped_like(other))) {
     at::xlogy_out(out, wrapped(self), other);
 }
-ATEN_ENTRY(aclnnPolar, ANY, (In, abs), (In, angle), (Out, out, broadcast({{"abs", abs}, {"angle", angle}}))) {
+ATEN_ENTRY(aclnnPolar, ANY, (In, abs), (In, angle), (ComplexOut, out, broadcast({{"abs", abs}, {"angle", angle}}))) {
     at::polar_out(out, abs, angle);
 }
 

@@ -7,6 +7,16 @@
 #define ATEN_FAMILY "pointwise unary"
 using namespace torch_aclnn::host::aten;
 
+#define TRUTH(entry_point, dtypes, function)                                       \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (Truth, out, shaped_like(self))) { \
+        function(out, self);                                                       \
+    }
+
+template <class Bound>
+static void require_bound(const std::optional<Bound>& least, const std::optional<Bound>& most) {
+    if (!least && !most) torch_aclnn::host::refuse_null("clipValueMin", "a bound, where clipValueMax is null");
+}
+
 UNARY(aclnnAbs, NUMBERS, at::abs_out)
 UNARY(aclnnNeg, FLOATING | DOUBLE | INT8 | INT32 | INT64 | COMPLEX, at::neg_out)
 UNARY(aclnnSign, NUMBERS, at::sgn_out)
@@ -79,9 +89,9 @@ UNARY_INPLACE(aclnnInplaceErfinv, NUMBERS, at::erfinv_out)
 UNARY_INPLACE(aclnnInplaceSigmoid, NUMBERS, at::sigmoid_out)
 UNARY_INPLACE(aclnnInplaceSinc, ANY, at::sinc_out)
 
-UNARY(aclnnSignbit, ANY, at::signbit_out)
-UNARY(aclnnIsPosInf, NUMBERS, at::isposinf_out)
-UNARY(aclnnIsNegInf, NUMBERS, at::isneginf_out)
+TRUTH(aclnnSignbit, ANY, at::signbit_out)
+TRUTH(aclnnIsPosInf, NUMBERS, at::isposinf_out)
+TRUTH(aclnnIsNegInf, NUMBERS, at::isneginf_out)
 ATEN_ENTRY(aclnnIsFinite, NUMBERS, (In, self), (Out, out, shaped_like(self))) {
     write(out, at::isfinite(self));
 }
@@ -100,14 +110,15 @@ ATEN_ENTRY(aclnnInplaceNanToNum, NUMBERS, (InOut, selfRef), (Float, nan), (Float
     selfRef.nan_to_num_(nan, posinf, neginf);
 }
 
-ATEN_ENTRY(aclnnClamp, NUMBERS, (In, self), (OptScalar, clipValueMin), (OptScalar, clipValueMax), (Out, out, shaped_like(self))) {
+ATEN_CHECKED_ENTRY(aclnnClamp, NUMBERS, require_bound(clipValueMin, clipValueMax), (In, self), (OptScalar, clipValueMin),
+                   (OptScalar, clipValueMax), (Out, out, shaped_like(self))) {
     at::clamp_out(out, self, clipValueMin, clipValueMax);
 }
 static Expected clamped(const at::Tensor& self, const std::optional<at::Tensor>& least, const std::optional<at::Tensor>& most) {
     return broadcast({{"self", self}, {"clipValueMin", least.value_or(self)}, {"clipValueMax", most.value_or(self)}});
 }
-ATEN_ENTRY(aclnnClampTensor, NUMBERS, (In, self), (OptIn, clipValueMin), (OptIn, clipValueMax),
-           (Out, out, clamped(self, clipValueMin, clipValueMax))) {
+ATEN_CHECKED_ENTRY(aclnnClampTensor, NUMBERS, require_bound(clipValueMin, clipValueMax), (In, self), (OptIn, clipValueMin),
+                   (OptIn, clipValueMax), (Out, out, clamped(self, clipValueMin, clipValueMax))) {
     at::clamp_out(out, self, clipValueMin, clipValueMax);
 }
 ATEN_ENTRY(aclnnClampMax, NUMBERS, (In, self), (Scalar, clipValueMax), (Out, out, shaped_like(self))) {

@@ -142,8 +142,14 @@ ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2Tensor, INT64, require_bits("out", out, 
     write(out, drawn_dropout_mask(out.sizes(), stream_at(seedTensor, offsetTensor, offset), 1 - prob));
 }
 
+namespace torch_aclnn::host::aten::kind {
+struct Bits : In {
+    ATEN_TYPES(In, UINT8);
+};
+}  // namespace torch_aclnn::host::aten::kind
+
 // What the mask keeps is scaled, so that the expectation stays the same. The backward is the same call on the gradient.
-ATEN_CHECKED_ENTRY(aclnnDropoutDoMask, ANY, require_bits("mask", mask, self.sizes()), (In, self), (In, mask), (Probability, prob),
+ATEN_CHECKED_ENTRY(aclnnDropoutDoMask, ANY, require_bits("mask", mask, self.sizes()), (In, self), (Bits, mask), (Probability, prob),
                    (Out, out, like(self))) {
     const double scale = prob == 1 ? 0 : 1 / (1 - prob);
     write(out, at::where(unpacked_dropout_mask(mask, self.sizes()), upcast(self) * scale, 0));

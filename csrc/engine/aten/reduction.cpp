@@ -38,46 +38,46 @@ ATEN_ENTRY(aclnnLogSumExp, FLOATING | INTEGRAL | BOOL, (In, self), (Dims, dims),
            (Out, out, reduced(self, dims, keepDim))) {
     out.copy_(at::logsumexp(upcast(self), dims, keepDim));
 }
-ATEN_ENTRY(aclnnTrace, ANY, (In, self), (Out, out, one_value())) {
+ATEN_ENTRY(aclnnTrace, ANY, (In, self, rank(2)), (Out, out, one_value())) {
     out.copy_(at::trace(self));
 }
 
 // Extremes.
-ATEN_ENTRY(aclnnMax, NUMBERS, (In, self), (Out, out, one_value())) {
+ATEN_ENTRY(aclnnMax, NUMBERS, (In, self), (Out, out, chosen(self, {}, false))) {
     out.copy_(at::max(self));
 }
-ATEN_ENTRY(aclnnMin, NUMBERS, (In, self), (Out, out, one_value())) {
+ATEN_ENTRY(aclnnMin, NUMBERS, (In, self), (Out, out, chosen(self, {}, false))) {
     out.copy_(at::min(self));
 }
-ATEN_ENTRY(aclnnAmax, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, reduced(self, dim, keepDim))) {
+ATEN_ENTRY(aclnnAmax, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim))) {
     at::amax_out(out, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnAmin, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, reduced(self, dim, keepDim))) {
+ATEN_ENTRY(aclnnAmin, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim))) {
     at::amin_out(out, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnMaxDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, out, reduced(self, dim, keepDim)),
-           (Out, indices, reduced(self, dim, keepDim))) {
+ATEN_ENTRY(aclnnMaxDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim)),
+           (IndicesOut, indices, reduced(self, dim, keepDim))) {
     at::max_out(out, indices, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnMinDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, out, reduced(self, dim, keepDim)),
-           (Out, indices, reduced(self, dim, keepDim))) {
+ATEN_ENTRY(aclnnMinDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim)),
+           (IndicesOut, indices, reduced(self, dim, keepDim))) {
     at::min_out(out, indices, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnArgMax, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, out, reduced(self, dim, keepdim))) {
+ATEN_ENTRY(aclnnArgMax, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, out, chosen(self, dim, keepdim))) {
     out.copy_(at::argmax(self, dim, keepdim));
 }
-ATEN_ENTRY(aclnnArgMin, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, out, reduced(self, dim, keepdim))) {
+ATEN_ENTRY(aclnnArgMin, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, out, chosen(self, dim, keepdim))) {
     out.copy_(at::argmin(self, dim, keepdim));
 }
-ATEN_ENTRY(aclnnAminmax, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, minOut, reduced(self, dim, keepdim)),
+ATEN_ENTRY(aclnnAminmax, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, minOut, chosen(self, dim, keepdim)),
            (Out, maxOut, reduced(self, dim, keepdim))) {
     at::amin_out(minOut, self, dim, keepdim);
     at::amax_out(maxOut, self, dim, keepdim);
 }
-ATEN_ENTRY(aclnnAminmaxAll, NUMBERS, (In, self), (Out, minOut, one_value()), (Out, maxOut, one_value())) {
+ATEN_ENTRY(aclnnAminmaxAll, NUMBERS, (In, self), (Out, minOut, chosen(self, {}, false)), (Out, maxOut, one_value())) {
     at::aminmax_out(minOut, maxOut, self);
 }
-ATEN_ENTRY(aclnnAminmaxDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, minOut, reduced(self, dim, keepdim)),
+ATEN_ENTRY(aclnnAminmaxDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, minOut, chosen(self, dim, keepdim)),
            (Out, maxOut, reduced(self, dim, keepdim))) {
     at::aminmax_out(minOut, maxOut, self, dim, keepdim);
 }
@@ -94,15 +94,16 @@ ATEN_ENTRY(aclnnAll, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, ou
 ATEN_ENTRY(aclnnNorm, FLOATING, (In, self), (Scalar, pScalar), (Dims, dim), (Bool, keepDim), (Out, out, reduced(self, dim, keepDim))) {
     at::linalg_vector_norm_out(out, self, pScalar, all_if_empty(dim), keepDim, out.scalar_type());
 }
-ATEN_ENTRY(aclnnLinalgVectorNorm, ANY, (In, self), (Scalar, ord), (Dims, dims), (Bool, keepDims), (DType, dtype),
+ATEN_ENTRY(aclnnLinalgVectorNorm, FLOATING, (In, self), (Scalar, ord), (Dims, dims), (Bool, keepDims), (DType, dtype),
            (Out, out, reduced(self, dims, keepDims))) {
     at::linalg_vector_norm_out(out, self, ord, all_if_empty(dims), keepDims, out.scalar_type());
 }
 // Scales what is longer than maxNorm down to it. Its output may be its input.
-ATEN_ENTRY(aclnnRenorm, FLOATING, (In, self), (PositiveScalar, p), (Dim, dim), (NotNegativeScalar, maxNorm), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnRenorm, FLOATING, (In, self, rank_from(2)), (PositiveScalar, p), (Dim, dim), (NotNegativeScalar, maxNorm),
+           (Out, out, like(self))) {
     out.copy_(at::renorm(upcast(self), p, dim, maxNorm));
 }
-ATEN_ENTRY(aclnnInplaceRenorm, FLOATING, (InOut, selfRef), (PositiveScalar, p), (Dim, dim), (NotNegativeScalar, maxNorm)) {
+ATEN_ENTRY(aclnnInplaceRenorm, FLOATING, (InOut, selfRef, rank_from(2)), (PositiveScalar, p), (Dim, dim), (NotNegativeScalar, maxNorm)) {
     selfRef.copy_(at::renorm(upcast(selfRef), p, dim, maxNorm));
 }
 ATEN_ENTRY(aclnnStd, FLOATING, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, out, reduced(self, dim, keepdim))) {

@@ -249,29 +249,31 @@ ATEN_ENTRY(aclnnInplaceTriu, NUMBERS, (InOut, selfRef, matrices("selfRef", selfR
 }
 
 // Without a dimension the input counts as flat. The caller knows the size of the result and has made room for it.
-ATEN_ENTRY(aclnnRepeatInterleave, NUMBERS, (In, self), (In, repeats, repeats_of(repeats, self.numel())), (NotNegative, outputSize),
+ATEN_ENTRY(aclnnRepeatInterleave, NUMBERS, (In, self), (Indices, repeats, repeats_of(repeats, self.numel())), (NotNegative, outputSize),
            (Out, out, shape({outputSize}))) {
     write(out, at::repeat_interleave(self, checked_repeats(repeats, outputSize), std::nullopt, outputSize));
 }
-ATEN_ENTRY(aclnnRepeatInterleaveWithDim, NUMBERS, (In, self), (In, repeats, repeats_of(repeats, size_of(self, dim))), (Dim, dim),
-           (NotNegative, outputSize), (Out, out, with_size(self.sizes(), dim, outputSize))) {
+ATEN_ENTRY(aclnnRepeatInterleaveWithDim, FLOATING | INTEGRAL | BOOL, (In, self),
+           (Indices, repeats, repeats_of(repeats, size_of(self, dim))), (Dim, dim), (NotNegative, outputSize),
+           (Out, out, with_size(self.sizes(), dim, outputSize))) {
     write(out, at::repeat_interleave(self, checked_repeats(repeats, outputSize), dim, outputSize));
 }
 ATEN_CHECKED_ENTRY(aclnnRepeatInterleaveInt, NUMBERS, require_output_size(outputSize, repeats, self.numel()), (In, self),
                    (NotNegative, repeats), (NotNegative, outputSize), (Out, out, shape({outputSize}))) {
     write(out, at::repeat_interleave(self, repeats, std::nullopt, outputSize));
 }
-ATEN_CHECKED_ENTRY(aclnnRepeatInterleaveIntWithDim, NUMBERS, require_output_size(outputSize, repeats, size_of(self, dim)), (In, self),
-                   (NotNegative, repeats), (Dim, dim), (NotNegative, outputSize), (Out, out, with_size(self.sizes(), dim, outputSize))) {
+ATEN_CHECKED_ENTRY(aclnnRepeatInterleaveIntWithDim, FLOATING | INTEGRAL | BOOL,
+                   require_output_size(outputSize, repeats, size_of(self, dim)), (In, self), (NotNegative, repeats), (Dim, dim),
+                   (NotNegative, outputSize), (Out, out, with_size(self.sizes(), dim, outputSize))) {
     write(out, at::repeat_interleave(self, repeats, dim, outputSize));
 }
-ATEN_ENTRY(aclnnRepeatInterleaveTensor, ANY, (In, repeats, shape({repeats.numel()})), (NotNegative, outputSize),
+ATEN_ENTRY(aclnnRepeatInterleaveTensor, INT32 | INT64, (In, repeats, shape({repeats.numel()})), (NotNegative, outputSize),
            (Out, out, shape({outputSize}))) {
     write(out, at::repeat_interleave(checked_repeats(repeats, outputSize), std::optional(outputSize)));
 }
 
 // Every element's gradient is the sum over its copies.
-ATEN_ENTRY(aclnnRepeatInterleaveGrad, ANY, (In, yGrad), (In, repeats), (Dim, dim),
+ATEN_ENTRY(aclnnRepeatInterleaveGrad, ANY, (In, yGrad), (Indices, repeats), (Dim, dim),
            (Out, out, repeat_interleaved_gradient(yGrad, repeats, dim, out))) {
     const at::Tensor copies = upcast(yGrad);
     const at::Tensor counts =

@@ -1,6 +1,8 @@
 // Orders, ranks and sets. Results whose size depends on the data are packed, and their shape is written into the caller's handle.
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 
@@ -27,11 +29,11 @@ ATEN_ENTRY(aclnnArgsort, REAL | BOOL, (In, self), (Dim, dim), (Bool, descending)
     write(out, at::argsort(self, true, dim, descending));
 }
 ATEN_CHECKED_ENTRY(aclnnTopk, NUMBERS, require_k(k, dim, self), (In, self), (NotNegative, k), (Dim, dim), (Bool, largest), (Bool, sorted),
-                   (Out, valuesOut, with_size(self.sizes(), dim, k)), (Out, indicesOut, with_size(self.sizes(), dim, k))) {
+                   (Out, valuesOut, with_size(self.sizes(), dim, k)), (IndicesOut, indicesOut, with_size(self.sizes(), dim, k))) {
     at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted);
 }
 ATEN_CHECKED_ENTRY(aclnnKthvalue, NUMBERS, require_k(k, dim, self), (In, self), (Positive, k), (Dim, dim), (Bool, keepdim),
-                   (Out, valuesOut, reduced(self, dim, keepdim)), (Out, indicesOut, reduced(self, dim, keepdim))) {
+                   (Out, valuesOut, reduced(self, dim, keepdim)), (IndicesOut, indicesOut, reduced(self, dim, keepdim))) {
     at::kthvalue_out(valuesOut, indicesOut, self, k, dim, keepdim);
 }
 ATEN_ENTRY(aclnnMedian, FLOATING | INTEGRAL, (In, self), (Out, out, one_value())) {
@@ -40,12 +42,12 @@ ATEN_ENTRY(aclnnMedian, FLOATING | INTEGRAL, (In, self), (Out, out, one_value())
 ATEN_ENTRY(aclnnNanMedian, ANY, (In, self), (Out, out, one_value())) {
     write(out, at::nanmedian(self));
 }
-ATEN_ENTRY(aclnnMedianDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut, reduced(self, dim, keepDim)),
-           (Out, indicesOut, reduced(self, dim, keepDim))) {
+ATEN_ENTRY(aclnnMedianDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut, chosen(self, dim, keepDim)),
+           (IndicesOut, indicesOut, reduced(self, dim, keepDim))) {
     at::median_out(valuesOut, indicesOut, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnNanMedianDim, ANY, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut, reduced(self, dim, keepDim)),
-           (Out, indicesOut, reduced(self, dim, keepDim))) {
+ATEN_ENTRY(aclnnNanMedianDim, ANY, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut, chosen(self, dim, keepDim)),
+           (IndicesOut, indicesOut, reduced(self, dim, keepDim))) {
     at::nanmedian_out(valuesOut, indicesOut, self, dim, keepDim);
 }
 
@@ -75,7 +77,7 @@ ATEN_ENTRY(aclnnNonzero, NUMBERS, (In, self), (Packed, out)) {
 ATEN_ENTRY(aclnnNonzeroV2, NUMBERS, (In, self), (Packed, out)) {
     out.pack(at::nonzero(self).t());
 }
-ATEN_ENTRY(aclnnMaskedSelect, NUMBERS, (In, self), (In, mask), (Packed, out)) {
+ATEN_CHECKED_ENTRY(aclnnMaskedSelect, NUMBERS, (void)broadcast({{"self", self}, {"mask", mask}}), (In, self), (In, mask), (Packed, out)) {
     out.pack(at::masked_select(self, mask.to(at::kBool)));
 }
 
@@ -93,8 +95,15 @@ ATEN_ENTRY(aclnnUnique2, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInver
     if (inverseOut.numel() > 0) write(inverseOut, inverse);
     if (returnCounts) countsOut.pack(counts);
 }
-ATEN_ENTRY(aclnnUniqueDim, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Dim, dim), (Packed, valueOut),
-           (Out, inverseOut, if_wanted(returnInverse || inverseOut.numel() > 0, shape({size_of(dim, self)}))), (Packed, countsOut)) {
+// What is compared must have elements, of any number of slices.
+static void require_comparable(int64_t dim, const at::Tensor& self) {
+    const int64_t empty = std::count(self.sizes().begin(), self.sizes().end(), 0);
+    if (empty > (size_of(dim, self) == 0 ? 1 : 0))
+        torch_aclnn::host::refuse("self", c10::str("elements in each dimension but ", dim), shape_text(self.sizes()));
+}
+ATEN_CHECKED_ENTRY(aclnnUniqueDim, NUMBERS, require_comparable(dim, self), (In, self), (Bool, sorted), (Bool, returnInverse), (Dim, dim),
+                   (Packed, valueOut), (Out, inverseOut, if_wanted(returnInverse || inverseOut.numel() > 0, shape({size_of(dim, self)}))),
+                   (Packed, countsOut)) {
     const auto [values, inverse, counts] = at::unique_dim(self, dim, sorted, true, true);
     valueOut.pack(values);
     if (inverseOut.numel() > 0) write(inverseOut, inverse);
@@ -104,7 +113,9 @@ ATEN_ENTRY(aclnnUniqueDim, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInv
 // Without a dimension, which the caller says with this number, the input counts as flat.
 constexpr int64_t kNoDimension = 1000;
 static void require_dim_or_none(int64_t dim, const at::Tensor& self) {
-    if (dim != kNoDimension) require_dim("dim", dim, self.dim());
+    if (dim == kNoDimension) return;
+    require_dim("dim", dim, self.dim());
+    require_comparable(dim, self);
 }
 ATEN_CHECKED_ENTRY(aclnnUniqueConsecutive, ANY, require_dim_or_none(dim, self), (In, self), (Bool, returnInverse), (Bool, returnCounts),
                    (Int, dim), (Packed, valueOut),

@@ -35,8 +35,8 @@ void require_handle(const char* name, const Handle* handle) {
 
 // The rules that hold for every tensor: no negative dimension, a number of elements that can be counted, and a view that lies within its
 // storage, and within one allocation of device memory. Unless TORCH_ACLNN_HOST_STRICT is set, the storage may be declared from the view's
-// offset on, and says nothing of a tensor that is written.
-TORCH_ACLNN_HOST_API void require_device_view(const Named& tensor, bool is_written = false);
+// offset on, and says nothing of a tensor that is written. `beyond` is the code for a view that goes beyond its storage.
+TORCH_ACLNN_HOST_API void require_device_view(const Named& tensor, bool is_written = false, int beyond = ACLNN_ERR_PARAM_INVALID);
 
 // From the first element to the end of the last, in bytes, for a tensor that has elements and has been checked.
 size_t view_bytes(const aclTensor& tensor);
@@ -44,10 +44,12 @@ size_t view_bytes(const aclTensor& tensor);
 // The rules of require_device_view as strict mode has them, with a public format, all in memory of one device.
 void require_sound(std::initializer_list<Named> tensors);
 
-// No two elements of an output share memory.
-TORCH_ACLNN_HOST_API void require_elements_apart(const Named& output);
 // 161002 if elements of the output share memory with each other or with an input.
 void require_no_overlap(const Named& output, std::initializer_list<Named> inputs);
+
+// 161002 if elements of a tensor that is written share memory with each other or with another tensor, unless that is an input and the same
+// view: the result would depend on the order in which elements are computed.
+TORCH_ACLNN_HOST_API void require_outputs_apart(const std::vector<WatchedHandle>& arguments);
 
 // TORCH_ACLNN_HOST_STRICT: 161002 where a tensor is empty, of which the documents say nothing or that it is not supported.
 void require_not_empty_if_strict(std::initializer_list<Named> tensors);

@@ -52,11 +52,11 @@ void require_countable(const Named& named, const Layout& layout) {
 }
 
 // `begin` is the element at which the storage begins.
-void require_within_storage(const Named& named, const Layout& layout, int64_t begin = 0) {
+void require_within_storage(const Named& named, const Layout& layout, int64_t begin = 0, int code = ACLNN_ERR_PARAM_INVALID) {
     const auto storage = checked_element_count(named.tensor->storage_sizes);
     if (!layout.is_view || !storage || layout.end - begin > *storage)
-        refuse(named.name, "a view within its storage of " + to_string(named.tensor->storage_sizes) + " elements",
-               describe_view(*named.tensor));
+        refuse(layout.is_view ? code : ACLNN_ERR_PARAM_INVALID, named.name,
+               "a view within its storage of " + to_string(named.tensor->storage_sizes) + " elements", describe_view(*named.tensor));
 }
 
 // What an element's type asks of its address; the parts of a complex number are numbers of their own.
@@ -88,9 +88,27 @@ DeviceMemory find_memory(const Named& named, const Layout& layout) {
     return *memory;
 }
 
+bool is_same_view(const aclTensor& a, const aclTensor& b) {
+    if (a.first_element() != b.first_element() || a.dtype != b.dtype || a.sizes != b.sizes) return false;
+    for (uint64_t d = 0; d < a.rank(); ++d)
+        if (a.sizes[d] != 1 && a.strides[d] != b.strides[d]) return false;
+    return true;
+}
+
 kernels::Extent extent(const aclTensor& tensor) {
     return {tensor.first_element(), static_cast<int64_t>(aclDataTypeSize(tensor.dtype)), static_cast<int>(tensor.rank()),
             tensor.sizes.begin(), tensor.strides.begin()};
+}
+
+void require_elements_apart(const Named& output) {
+    if (kernels::overlaps_itself(extent(*output.tensor)))
+        refuse(output.name, "elements that do not share memory",
+               "shape " + to_string(output.tensor->sizes) + " with strides " + to_string(output.tensor->strides));
+}
+
+void require_apart(const Named& output, const Named& other) {
+    if (kernels::overlap(extent(*output.tensor), extent(*other.tensor)))
+        refuse(output.name, "memory of its own", "memory that is also that of " + std::string(other.name));
 }
 
 // Volumes of 4 dimensions have no format that names their axes.
@@ -103,12 +121,12 @@ void require_five_dims_of_a_volume_format(const Named& named) {
 
 }  // namespace
 
-void require_device_view(const Named& named, bool is_written) {
+void require_device_view(const Named& named, bool is_written, int beyond) {
     const Layout layout = layout_of(*named.tensor);
     require_countable(named, layout);
     if (layout.is_empty) return;
     // Some programs count the storage from the view's first element on, or as many elements as they write: hardware never notices.
-    if (config().strict || !is_written) require_within_storage(named, layout, config().strict ? 0 : named.tensor->offset);
+    if (config().strict || !is_written) require_within_storage(named, layout, config().strict ? 0 : named.tensor->offset, beyond);
     (void)find_memory(named, layout);
 }
 
@@ -138,19 +156,25 @@ size_t view_bytes(const aclTensor& tensor) {
     return static_cast<size_t>(layout_of(tensor).end - tensor.offset) * aclDataTypeSize(tensor.dtype);
 }
 
-void require_elements_apart(const Named& output) {
-    if (!output.tensor->empty() && kernels::overlaps_itself(extent(*output.tensor)))
-        refuse(output.name, "elements that do not share memory",
-               "shape " + to_string(output.tensor->sizes) + " with strides " + to_string(output.tensor->strides));
-}
-
 void require_no_overlap(const Named& output, std::initializer_list<Named> inputs) {
     if (output.tensor->empty()) return;
     require_elements_apart(output);
-    const kernels::Extent out = extent(*output.tensor);
     for (const Named& input : inputs)
-        if (input.tensor != nullptr && !input.tensor->empty() && kernels::overlap(out, extent(*input.tensor)))
-            refuse(output.name, "memory of its own", "memory that is also that of " + std::string(input.name));
+        if (input.tensor != nullptr && !input.tensor->empty()) require_apart(output, input);
+}
+
+void require_outputs_apart(const std::vector<WatchedHandle>& arguments) {
+    const auto has_elements = [](const aclTensor* tensor) { return tensor != nullptr && !tensor->empty(); };
+    for (const WatchedHandle& written : arguments) {
+        const Named output{written.name(), written.tensor()};
+        if (!written.is_written() || !has_elements(output.tensor)) continue;
+        require_elements_apart(output);
+        for (const WatchedHandle& other : arguments) {
+            const Named named{other.name(), other.tensor()};
+            if (&other == &written || !has_elements(named.tensor)) continue;
+            if (other.is_written() || !is_same_view(*output.tensor, *named.tensor)) require_apart(output, named);
+        }
+    }
 }
 
 }  // namespace torch_aclnn::host

@@ -9,9 +9,10 @@ extern "C" {
 #endif
 
 typedef struct torchAclnnParameter {
-    const char* kind;  // as csrc/engine/aten writes it: "In", "OptOut", "Ints", "Double", "CubeMathType", ...
-    const char* name;  // as in CANN's documents and in the error messages
-    int nullable;      // 1 where a null pointer means "not given"
+    const char* kind;    // as csrc/engine/aten writes it: "In", "OptOut", "Ints", "Double", "CubeMathType", ...
+    const char* name;    // as in CANN's documents and in the error messages
+    int nullable;        // 1 where a null pointer means "not given"
+    uint64_t dataTypes;  // of a tensor behind the first: bit d is set where it may be of aclDataType d; 0 where other arguments decide
 } torchAclnnParameter;
 
 typedef struct torchAclnnEntryPoint {

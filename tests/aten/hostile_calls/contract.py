@@ -9,7 +9,7 @@ from sound_calls import phase1, phase2
 from unrefused import may_be_left
 
 from support.client import Client
-from support.status import INVALID, NULL
+from support.status import BEYOND_STORAGE, INVALID, NULL
 
 from .call import Call
 from .memory import Memory
@@ -78,11 +78,11 @@ class Caller:
         return Outcome(what, message, wrong)
 
     def _wrong_refusal(self, call: Call, code: int, message: str) -> str:
-        if code not in (INVALID, NULL):
+        if code not in (INVALID, NULL) and (code != BEYOND_STORAGE or "a view within its storage" not in message):
             return f"code {code} of phase 1: {message}"
         entry_point, _, rest = message.partition(": ")
-        name, _, reason = rest.partition(": expected ")
-        is_named = entry_point == call.entry_point.name and re.sub(r"\[\d+\]$", "", name) in call.arguments
+        names, _, reason = rest.partition(": expected ")
+        is_named = entry_point == call.entry_point.name and {re.sub(r"\[\d+\]$", "", n) for n in names.split(", ")} <= set(call.arguments)
         return "" if is_named and ", got " in reason and not self._forbidden(message) else f"message of phase 1: {message}"
 
     def _wrong_failure(self, call: Call, code: int, message: str) -> str:

@@ -1,10 +1,12 @@
-"""Each input in other shapes, and full of integers that may be no positions, one change at a time."""
+"""Each input in other shapes and data types, and full of integers that may be no positions, one change at a time."""
 
+import re
 import struct
 from collections.abc import Iterator
+from typing import Any
 
 from arguments import TensorList
-from sound_calls import sound_arguments
+from sound_calls import of_dtype, sound_arguments
 from torch_aclnn.host.registry import EntryPoint
 
 from support.dtypes import DType
@@ -14,6 +16,11 @@ from .call import ENTRY_POINTS, Call, Place
 
 INTEGERS = {DType.INT64: "q", DType.INT32: "i"}
 VALUES = (-1, 2, 10_000_000)  # positions of TENSOR are 0 and 1 along a dimension
+# What only the elements show; full of zeros they say it, too. All else is refused in phase 1.
+OF_VALUES = re.compile(
+    r"values (in \[|that)|out of (range|bounds)|ZeroDivision|singular|multinomial|chosen tokens|result's shape|required size"
+    r"|equal to source|indexing result|self indexing axis|an empty tensor"
+)
 
 
 def smaller(tensor: Tensor) -> Iterator[Tensor]:
@@ -33,8 +40,7 @@ def changes(given: Tensor) -> Iterator[tuple[Tensor, bytes]]:
         yield from ((given.but(dtype=dtype), struct.pack(f"<{code}", value)) for value in (*VALUES, -top, top - 1))
 
 
-def calls_of(entry_point: EntryPoint) -> Iterator[Call]:
-    sound = sound_arguments(entry_point)
+def calls_of_other_tensors(entry_point: EntryPoint, sound: dict[str, Any]) -> Iterator[Call]:
     for parameter in entry_point.parameters:
         given = sound[parameter.name]
         if parameter.kind in ("Out", "OptOut", "Packed") or not isinstance(given, (Tensor, TensorList)):
@@ -45,6 +51,22 @@ def calls_of(entry_point: EntryPoint) -> Iterator[Call]:
             yield call
 
 
+def calls_of_other_types(entry_point: EntryPoint, sound: dict[str, Any]) -> Iterator[Call]:
+    """Yield calls in which one parameter has another data type, or all of those that have the first one's."""
+    types = {place.parameter: tensor.dtype for place, tensor in reversed(Call(entry_point, sound).tensors().items())}
+    first = list(types.values())[-1]
+    alike = [name for name, dtype in types.items() if dtype == first]
+    for dtype in DType:
+        for names in (alike, *([name] for name in types)):
+            yield Call(entry_point, sound | {name: of_dtype(sound[name], dtype) for name in names})
+
+
 def calls() -> list[Call]:
     """Return the calls of all entry points."""
-    return [call for entry_point in ENTRY_POINTS for call in calls_of(entry_point)]
+    made = ((entry_point, sound_arguments(entry_point)) for entry_point in ENTRY_POINTS)
+    return [call for of_one in made for generate in (calls_of_other_tensors, calls_of_other_types) for call in generate(*of_one)]
+
+
+def is_late(call: Call, message: str) -> bool:
+    """Return whether phase 1 could have told the failure: it is not for what the tensors are full of."""
+    return not any(any(content) for content in call.contents.values()) and OF_VALUES.search(message) is None

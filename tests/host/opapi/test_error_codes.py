@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from ctypes import byref, c_void_p
+from ctypes import byref, c_uint64, c_void_p
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from support.operators import GOOD, ROWS
 from support.ranks import run_ranks
 from support.runtime import HOST_FUNCTION
 from support.scripts import DOCS, load
-from support.tensors import but
+from support.tensors import Tensor, but
 
 AVG_POOL2D = ROWS["avg_pool2d"].entry_point.name
 CODES = {code.name: code.number for code in error_codes()}
@@ -99,6 +99,16 @@ def phase2(client: Any, stream: c_void_p) -> int:
         return call.phase2(stream)
 
 
+def beyond_storage(client: Any) -> int:
+    memory = client.allocate(64)
+    x, out = (client.tensor(Tensor((2,)), (elements,), memory) for elements in (1, 2))
+    code = client.opapi.aclnnAbsGetWorkspaceSize(c_void_p(x), c_void_p(out), byref(c_uint64()), byref(c_void_p()))
+    for handle in (x, out):
+        client.destroy("Tensor", handle)
+    client.free(memory)
+    return code
+
+
 # Each code of the runtime and of the operators, as a call that returns it: from the client, the tasks of the tests, and a live stream.
 PROVOKED: dict[str, Callable[[Any, Any, int], int]] = {
     "ACL_ERROR_INVALID_PARAM": lambda client, tasks, stream: client.acl.aclrtMemcpy(None, 8, None, 8, 0),
@@ -134,6 +144,7 @@ PROVOKED: dict[str, Callable[[Any, Any, int], int]] = {
     ),
     "ACLNN_ERR_PARAM_NULLPTR": lambda client, tasks, stream: phase1(client, gradOutput=None),
     "ACLNN_ERR_PARAM_INVALID": lambda client, tasks, stream: phase1(client, cubeMathType=99),
+    "ACLNN_ERR_INNER_NULLPTR": lambda client, tasks, stream: beyond_storage(client),
     "ACLNN_ERR_RUNTIME_ERROR": lambda client, tasks, stream: phase2(client, NO_HANDLE),
     "ACLNN_ERR_INNER": lambda client, tasks, stream: tasks.run_out_of_memory_in_phase2(),
     "ACLNN_ERR_INNER_CREATE_EXECUTOR": lambda client, tasks, stream: tasks.run_out_of_memory_in_phase1(),

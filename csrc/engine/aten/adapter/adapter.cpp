@@ -1,11 +1,16 @@
 #include "engine/aten/adapter/adapter.h"
 
+#include <ATen/ops/zeros.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <c10/util/Exception.h>
+#include <c10/util/DimVector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
+#include <string>
 
+#include "engine/aten/adapter/aten_errors.h"
 #include "engine/aten/adapter/temporaries.h"
 
 namespace torch_aclnn::host::aten {
@@ -50,13 +55,77 @@ class Values {
     size_t count_ = 0;  // of those that have been read
 };
 
-// Of the first argument that is a tensor or a list of them.
-uint64_t require_first_dtype(const Adapter& adapter, const void* const* arguments) {
+// The entry point's data types are those of the first argument that is a tensor or a list of them. Returns its rank.
+uint64_t require_dtypes(const Adapter& adapter, const void* const* arguments) {
+    std::optional<uint64_t> rank;
     for (size_t i = 0; i < adapter.count; ++i) {
-        if (const auto require_dtype = adapter.kinds[i]->require_dtype)
-            return require_dtype(adapter.entry, adapter.entry.parameter(i), arguments[i]);
+        const ErasedKind& kind = *adapter.kinds[i];
+        if (kind.require_dtype == nullptr || (rank && kind.dtypes.bits() == 0)) continue;
+        const DTypes listed = rank ? kind.dtypes : DTypes::of_bits(adapter.entry.data_types());
+        const uint64_t found = kind.require_dtype(listed, adapter.entry.parameter(i), arguments[i]);
+        if (!rank) rank = found;
     }
-    return kMaxRank;
+    return rank.value_or(kMaxRank);
+}
+
+// The number of the data types of this call of the entry point; never 0.
+uint64_t type_signature(const Adapter& adapter, void* const* values) {
+    uint64_t signature = reinterpret_cast<uintptr_t>(&adapter);
+    for (size_t i = 0; i < adapter.count; ++i)
+        if (const auto of_value = adapter.kinds[i]->type_signature) signature = (signature ^ of_value(values[i])) * 0x9E3779B97F4A7C15u;
+    return (signature ^ signature >> 32) | 1;
+}
+
+struct Silence : c10::WarningHandler {
+    void process(const c10::Warning&) override {}
+};
+
+// A call with more elements is tried with tensors whose dimensions are at most so long.
+constexpr int64_t kTriedElements = 1 << 14, kShortDimension = 4;
+
+// Has the body compute the same with tensors of its own, which are full of zeros.
+void try_body(const Adapter& adapter, const void* const* arguments) {
+    Values values(adapter);
+    values.read(arguments);
+    const auto visit = [&](const std::function<void(at::Tensor&)>& visitor) {
+        for (size_t i = 0; i < adapter.count; ++i)
+            if (adapter.kinds[i]->require_dtype != nullptr && !adapter.kinds[i]->visit_tensors(values.addresses()[i], visitor))
+                return false;
+        return true;
+    };
+    int64_t elements = 0;
+    const bool is_known = visit([&](at::Tensor& tensor) { elements += std::min(tensor.numel(), kTriedElements); });
+    if (!is_known) return;
+    visit([&](at::Tensor& tensor) {
+        at::DimVector sizes(tensor.sizes());
+        for (int64_t& size : sizes) size = elements > kTriedElements ? std::min(size, kShortDimension) : size;
+        tensor = at::zeros(sizes, tensor.options());
+    });
+    const c10::impl::ExcludeDispatchKeyGuard guard(kAboveBackend);
+    Silence silence;
+    const c10::WarningUtils::WarningHandlerGuard warnings(&silence);
+    try {
+        adapter.check(adapter, values.addresses());
+    } catch (const Error&) {
+        return;  // short dimensions need not fit the arguments
+    }
+    adapter.body(adapter, values.addresses());
+}
+
+// Refuses data types that the body does not compute, which is tried the first time that the entry point comes with them.
+void require_computable(const Adapter& adapter, const void* const* arguments, const aclOpExecutor& executor, void* const* values) {
+    if (!adapter.may_be_tried || executor.launch) return;  // ranks that wait for each other have no turn for a trial
+    const uint64_t signature = type_signature(adapter, values);
+    if (is_known(signature)) return;
+    const auto names = [&] {
+        std::string names;
+        for (size_t i = 0; i < adapter.count; ++i)
+            if (adapter.kinds[i]->require_dtype != nullptr && *static_cast<const void* const*>(arguments[i]) != nullptr)
+                names += (names.empty() ? "" : ", ") + std::string(adapter.entry.parameter(i));
+        return names;
+    };
+    try_types(names, [&] { try_body(adapter, arguments); });
+    remember(signature);
 }
 
 bool is_real_number(const at::Scalar& scalar) {
@@ -82,22 +151,18 @@ void refuse_scalar(const Adapter& adapter, const void* const* arguments) {
 void run_plainly(const std::function<void()>& body) {
     const c10::impl::ExcludeDispatchKeyGuard guard(kAboveBackend);
     const TemporariesAreKept temporaries;
-    try {
-        body();
-    } catch (const c10::Error& error) {
-        throw Error(ACL_ERROR_RT_AICORE_EXCEPTION, error.what_without_backtrace());
-    }
+    calling_aten(body, [](const std::string& text, bool) { throw Error(ACL_ERROR_RT_AICORE_EXCEPTION, text); });
 }
 
-uint64_t require_dtype_of(const EntryPoint& entry, const char* name, const aclTensor* tensor) {
+uint64_t require_dtype_of(DTypes listed, const char* name, const aclTensor* tensor) {
     if (tensor == nullptr) return kMaxRank;
-    require_dtype({name, tensor}, DTypes::of_bits(entry.data_types()));
+    require_dtype({name, tensor}, listed);
     return tensor->rank();
 }
 
-uint64_t require_dtype_of(const EntryPoint& entry, const char* name, const aclTensorList* tensors) {
+uint64_t require_dtype_of(DTypes listed, const char* name, const aclTensorList* tensors) {
     if (tensors == nullptr || tensors->members.empty()) return kMaxRank;
-    for (const auto& member : tensors->members) require_dtype_of(entry, name, member.get());
+    for (const auto& member : tensors->members) require_dtype_of(listed, name, member.get());
     return tensors->members[0]->rank();
 }
 
@@ -115,25 +180,26 @@ aclnnStatus prepare_own(const Adapter& adapter, const void* const* arguments, ui
     };
     const auto make = [&] {
         auto values = std::make_shared<Values>(adapter);
-        try {
-            values->read(arguments);
-            const uint64_t rank = require_first_dtype(adapter, arguments);
-            for_each([&](const ErasedKind& kind, const char* name, const void* argument) { kind.require_dims(name, argument, rank); });
-            adapter.check(adapter, values->addresses());
-        } catch (const Error&) {
-            throw;
-        } catch (const c10::Error& error) {
-            refuse(adapter.entry.parameter(0), "arguments that ATen takes together", error.what_without_backtrace());
-        } catch (const std::runtime_error&) {
-            refuse_scalar(adapter, arguments);
-            throw;
-        }
+        const auto refuse_all = [&](const std::string& text, bool is_of_a_number) {
+            if (is_of_a_number) refuse_scalar(adapter, arguments);
+            refuse(adapter.entry.parameter(0), "arguments that ATen takes together", text);
+        };
+        calling_aten(
+            [&] {
+                values->read(arguments);
+                const uint64_t rank = require_dtypes(adapter, arguments);
+                for_each([&](const ErasedKind& kind, const char* name, const void* argument) { kind.require_dims(name, argument, rank); });
+                adapter.check(adapter, values->addresses());
+            },
+            refuse_all);
         auto made = std::make_unique<aclOpExecutor>(adapter.entry.name(), aclOpExecutor::Compute());
         for (size_t i = 0; i < adapter.count; ++i) adapter.kinds[i]->set_launch(*made, values->addresses()[i]);
         made->watched.reserve(adapter.count);
         for_each([&](const ErasedKind& kind, const char* name, const void* argument) {
             if (kind.watch != nullptr) kind.watch(*made, name, argument);
         });
+        require_outputs_apart(made->watched);
+        require_computable(adapter, arguments, *made, values->addresses());
         made->compute = [&adapter, values = std::move(values)](const aclOpExecutor&) {
             run_plainly([&] { adapter.body(adapter, values->addresses()); });
         };

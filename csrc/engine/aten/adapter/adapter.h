@@ -8,8 +8,9 @@
 //     }
 //
 // It exports aclnnSqrtGetWorkspaceSize and aclnnSqrt. The first argument after the name is what the documents list as data types of the
-// first tensor (dtypes.h). The kinds are those of kinds.h and attributes.h; the names are CANN's and appear in the error messages. Behind
-// the name of each output stands the shape that it must have (expected.h).
+// first tensor (dtypes.h); those of others are a matter of their kinds (Indices), or of the statement about them. The kinds are those of
+// kinds.h and attributes.h; the names are CANN's and appear in the error messages. Behind the name of each output stands the shape that it
+// must have (expected.h).
 //
 // Phase 1 reads all arguments, which checks each of them by its kind; then the data type and the dimensions that name one of the first
 // tensor's. What must hold between arguments is an expression of their names (relations.h), which phase 1 evaluates last:
@@ -17,6 +18,8 @@
 //     ATEN_CHECKED_ENTRY(aclnnForeachSqrt, FLOATING, require_as_many("x", x, "out", out), (Tensors, x), (Tensors, out)) {
 //         ...
 //     }
+//
+// Outputs, and what is read and written, share no memory with each other or with an input, except that an output may be an input exactly.
 //
 // The body runs in phase 2. An Error from there keeps its code up to the synchronisation that reports it.
 #pragma once
@@ -33,6 +36,7 @@
 #include "engine/aten/adapter/expected.h"
 #include "engine/aten/adapter/kinds.h"
 #include "engine/aten/adapter/relations.h"
+#include "engine/aten/adapter/trial.h"
 #include "engine/opapi/checks.h"
 #include "engine/opapi/for_each.h"
 
@@ -44,8 +48,8 @@ void run_plainly(const std::function<void()>& body);
 
 // Checks the data type of a tensor, or of each member of a list, and returns the number of dimensions (of a list, its first member's). A
 // null is an argument that was not given.
-uint64_t require_dtype_of(const EntryPoint& entry, const char* name, const aclTensor* tensor);
-uint64_t require_dtype_of(const EntryPoint& entry, const char* name, const aclTensorList* tensors);
+uint64_t require_dtype_of(DTypes listed, const char* name, const aclTensor* tensor);
+uint64_t require_dtype_of(DTypes listed, const char* name, const aclTensorList* tensors);
 
 // A value that decides how phase 2 launches the operator has a function of its own (collective.h).
 template <class Value>
@@ -60,10 +64,29 @@ struct ErasedKind {
     void (*describe)(JsonObject& arguments, const char* name, const void* argument);
     void (*require_dims)(const char* name, const void* argument, uint64_t rank);
     void (*set_launch)(aclOpExecutor& executor, const void* value);
-    uint64_t (*require_dtype)(const EntryPoint& entry, const char* name, const void* argument);  // null unless it is of tensors
-    void (*watch)(aclOpExecutor& executor, const char* name, const void* argument);              // null unless it is a handle
-    bool is_scalar;                                                                              // its handle is an aclScalar
+    uint64_t (*require_dtype)(DTypes listed, const char* name, const void* argument);  // null unless it is of tensors
+    void (*watch)(aclOpExecutor& executor, const char* name, const void* argument);    // null unless it is a handle
+    bool is_scalar;                                                                    // its handle is an aclScalar
+    uint64_t (*type_signature)(const void* value);                                     // null if no type depends on it
+    bool (*visit_tensors)(void* value, const std::function<void(at::Tensor&)>& visit);
+    DTypes dtypes;  // of tensors of any type, none
 };
+
+// The data types of a kind that has its own, and the kind that it is otherwise.
+template <class Kind>
+constexpr DTypes dtypes_of() {
+    if constexpr (requires { Kind::dtypes; })
+        return Kind::dtypes;
+    else
+        return NO_DTYPE;
+}
+template <class Kind>
+constexpr const char* plain_name(const char* name) {
+    if constexpr (requires { Kind::plain; })
+        return Kind::plain;
+    else
+        return name;
+}
 
 template <class Kind>
 struct Erased {
@@ -79,16 +102,24 @@ struct Erased {
     static void describe(JsonObject& arguments, const char* name, const void* argument) { add_argument(arguments, name, handle(argument)); }
     static void require_dims(const char* name, const void* argument, uint64_t rank) { require_dims_of<Kind>(name, handle(argument), rank); }
     static void launch(aclOpExecutor& executor, const void* value) { set_launch(executor, *static_cast<const Value*>(value)); }
-    static uint64_t require_dtype(const EntryPoint& entry, const char* name, const void* argument) {
-        return require_dtype_of(entry, name, handle(argument));
+    static uint64_t require_dtype(DTypes listed, const char* name, const void* argument) {
+        return require_dtype_of(listed, name, handle(argument));
     }
     static void watch(aclOpExecutor& executor, const char* name, const void* argument) { executor.watch(name, handle(argument)); }
 
+    static uint64_t signature(const void* value) { return type_signature(*static_cast<const Value*>(value)); }
+    static bool visit(void* value, const std::function<void(at::Tensor&)>& visitor) {
+        return visit_tensors(*static_cast<Value*>(value), visitor);
+    }
+
     static constexpr ErasedKind kind() {
-        ErasedKind erased{
-            sizeof(Value), read, destroy, describe, require_dims, launch, nullptr, nullptr, std::is_same_v<Handle, const aclScalar*>};
+        ErasedKind erased{sizeof(Value), read,         destroy,
+                          describe,      require_dims, launch,
+                          nullptr,       nullptr,      std::is_same_v<Handle, const aclScalar*>,
+                          nullptr,       visit,        dtypes_of<Kind>()};
         if constexpr (kIsTensors) erased.require_dtype = require_dtype;
         if constexpr (kIsHandle) erased.watch = watch;
+        if constexpr (decides_types<Value>()) erased.type_signature = signature;
         return erased;
     }
 };
@@ -102,6 +133,7 @@ struct Adapter {
     size_t count;
     void (*check)(const Adapter& adapter, void* const* values);
     void (*body)(const Adapter& adapter, void* const* values);
+    bool may_be_tried = true;  // phase 1 may run the body, with tensors of its own (trial.h)
 };
 
 // Phase 1 of any adapter, with the addresses of its arguments, or of what has taken its place.
@@ -111,7 +143,8 @@ aclnnStatus prepare_own(const Adapter& adapter, const void* const* arguments, ui
 
 // Each output states its shape.
 template <class Kind>
-inline constexpr bool kIsOutput = std::is_same_v<Kind, kind::Out> || std::is_same_v<Kind, kind::OptOut>;
+inline constexpr bool kIsOutput =
+    (std::is_base_of_v<kind::Out, Kind> && !std::is_base_of_v<kind::InOut, Kind>) || std::is_base_of_v<kind::OptOut, Kind>;
 template <class Kind, bool states>
 struct StatesShape {
     static_assert(states || !kIsOutput<Kind>, "an output without its shape: (Out, out, like(self)), see expected.h");
@@ -136,7 +169,10 @@ struct Arguments {
 #define TORCH_ACLNN_ERASED(type, name, ...) &::torch_aclnn::host::aten::kErased<::torch_aclnn::host::aten::kind::type>
 #define TORCH_ACLNN_HANDLE(type, name, ...) ::torch_aclnn::host::aten::kind::type::Handle name
 #define TORCH_ACLNN_PARAMETER(type, name, ...) [[maybe_unused]] ::torch_aclnn::host::aten::kind::type::Parameter name
-#define TORCH_ACLNN_DESCRIPTION(type, name, ...) {#type, #name, ::torch_aclnn::host::aten::kind::type::nullable}
+#define TORCH_ACLNN_DESCRIPTION(type, name, ...)                                                 \
+    {::torch_aclnn::host::aten::plain_name<::torch_aclnn::host::aten::kind::type>(#type), #name, \
+     ::torch_aclnn::host::aten::kind::type::nullable,                                            \
+     ::torch_aclnn::host::aten::dtypes_of<::torch_aclnn::host::aten::kind::type>().bits()}
 #define TORCH_ACLNN_ADDRESS(type, name, ...) &name
 #define TORCH_ACLNN_EXPECTATION(type, name, ...)                                                                \
     (::torch_aclnn::host::aten::StatesShape<::torch_aclnn::host::aten::kind::type, (0 __VA_OPT__(+1))>::check() \

@@ -60,6 +60,14 @@ Expected reduced(const at::Tensor& tensor, at::IntArrayRef dims, bool keep) {
     return expected;
 }
 
+Expected chosen(const at::Tensor& self, at::IntArrayRef dims, bool keep) {
+    for (int64_t d = 0; self.numel() == 0 && d < self.dim(); d++)
+        if (self.size(d) == 0 &&
+            (dims.empty() || std::any_of(dims.begin(), dims.end(), [&](int64_t dim) { return from_front(dim, self.dim()) == d; })))
+            refuse("self", c10::str("elements in dimension ", d, ", to choose one of them"), shape_text(self.sizes()));
+    return reduced(self, dims, keep);
+}
+
 Expected broadcast(std::initializer_list<NamedShape> operands) {
     Expected expected{at::IntArrayRef()};
     for (const NamedShape& operand : operands) {
@@ -97,6 +105,37 @@ void require_expected(const char* name, const at::Tensor& tensor, const IfWanted
 
 void require_expected(const char* name, const at::Tensor& tensor, const Elements& expected) {
     if (tensor.numel() != expected.count) refuse(name, c10::str(expected.count, " elements"), shape_text(tensor.sizes()));
+}
+
+void require_expected(const char* name, const at::Tensor& tensor, const BroadcastsTo& expected) {
+    const int64_t before = static_cast<int64_t>(expected.sizes.size()) - tensor.dim();
+    bool fits = before >= 0;
+    for (int64_t d = 0; fits && d < tensor.dim(); d++) fits = tensor.size(d) == 1 || tensor.size(d) == expected.sizes[before + d];
+    if (!fits) refuse(name, c10::str("a tensor that broadcasts to shape ", at::IntArrayRef(expected.sizes)), shape_text(tensor.sizes()));
+}
+
+void require_expected(const char* name, const at::Tensor& tensor, const Within& expected) {
+    const at::IntArrayRef sizes = expected.other.sizes;
+    bool fits = tensor.numel() == 0 || std::max<int64_t>(tensor.dim(), 1) == std::max<int64_t>(sizes.size(), 1);
+    for (int64_t d = 0; fits && tensor.numel() > 0 && d < std::min<int64_t>(tensor.dim(), sizes.size()); d++)
+        fits = d == expected.except_dim || tensor.size(d) <= sizes[d];
+    if (!fits)
+        refuse(name, c10::str("at most the sizes of ", expected.other.name, ", ", sizes, ", but for dimension ", expected.except_dim),
+               shape_text(tensor.sizes()));
+}
+
+void require_expected(const char* name, const at::Tensor& tensor, const Covers& expected) {
+    const at::IntArrayRef sizes = expected.other.sizes;
+    const bool is_empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+    bool fits = is_empty || std::max<int64_t>(tensor.dim(), 1) == std::max<int64_t>(sizes.size(), 1);
+    for (int64_t d = 0; fits && !is_empty && d < std::min<int64_t>(tensor.dim(), sizes.size()); d++) fits = tensor.size(d) >= sizes[d];
+    if (!fits) refuse(name, c10::str("at least the sizes of ", expected.other.name, ", ", sizes), shape_text(tensor.sizes()));
+}
+
+void require_expected(const char* name, const at::Tensor& tensor, const Rank& expected) {
+    if (tensor.dim() < expected.least || tensor.dim() > expected.most)
+        refuse(name, c10::str(expected.most > expected.least ? "at least " : "", expected.least, " dimensions"),
+               shape_text(tensor.sizes()));
 }
 
 }  // namespace torch_aclnn::host::aten

@@ -11,6 +11,7 @@
 #include <c10/util/DimVector.h>
 #include <c10/util/StringUtil.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "engine/aten/adapter/relations.h"
+#include "engine/opapi/handles.h"
 #include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
@@ -54,6 +56,8 @@ Expected with_size(at::IntArrayRef sizes, int64_t dim, int64_t size);
 Expected without_dim(at::IntArrayRef sizes, int64_t dim);
 // Without the dimensions that are reduced, or with one element in each of them. No dimensions mean all.
 Expected reduced(const at::Tensor& tensor, at::IntArrayRef dims, bool keep);
+// The same of what has no result for no elements, such as a largest one.
+Expected chosen(const at::Tensor& self, at::IntArrayRef dims, bool keep);
 // The operands' shape by broadcasting.
 Expected broadcast(std::initializer_list<NamedShape> operands);
 
@@ -88,6 +92,44 @@ inline Elements elements(int64_t count) {
 inline Elements as_many_as(const at::Tensor& tensor) {
     return {tensor.numel()};
 }
+// Any shape that broadcasts to these sizes.
+struct BroadcastsTo {
+    at::DimVector sizes;
+};
+inline BroadcastsTo broadcasts_to(at::IntArrayRef sizes) {
+    return {at::DimVector(sizes)};
+}
+inline BroadcastsTo broadcasts_to(const at::Tensor& tensor) {
+    return broadcasts_to(tensor.sizes());
+}
+inline BroadcastsTo broadcasts_to(const Expected& expected) {
+    return {expected.sizes};
+}
+// As many dimensions as the other tensor, and sizes up to its, except of one dimension. An empty one may have any.
+struct Within {
+    NamedShape other;
+    int64_t except_dim;
+};
+inline Within positions_within(const NamedShape& self, int64_t dim) {
+    return {self, from_front(dim, std::max<int64_t>(self.sizes.size(), 1))};
+}
+// The other way round: as many dimensions, and sizes from the other tensor's on.
+struct Covers {
+    NamedShape other;
+};
+inline Covers covers(const NamedShape& other) {
+    return {other};
+}
+// Any shape of so many dimensions, or more.
+struct Rank {
+    int64_t least, most;
+};
+inline Rank rank(int64_t count) {
+    return {count, count};
+}
+inline Rank rank_from(int64_t least) {
+    return {least, kMaxRank};
+}
 // Any shape, for a reason that the row gives.
 struct AnyShape {};
 inline AnyShape any_shape() {
@@ -99,6 +141,10 @@ void require_expected(const char* name, const at::Tensor& tensor, const Either& 
 void require_expected(const char* name, const at::Tensor& tensor, const OrEmpty& expected);
 void require_expected(const char* name, const at::Tensor& tensor, const IfWanted& expected);
 void require_expected(const char* name, const at::Tensor& tensor, const Elements& expected);
+void require_expected(const char* name, const at::Tensor& tensor, const BroadcastsTo& expected);
+void require_expected(const char* name, const at::Tensor& tensor, const Within& expected);
+void require_expected(const char* name, const at::Tensor& tensor, const Covers& expected);
+void require_expected(const char* name, const at::Tensor& tensor, const Rank& expected);
 template <class Statement>
 void require_expected(const char* name, at::TensorList tensors, const std::vector<Statement>& expected) {
     if (tensors.size() != expected.size()) refuse(name, c10::str(expected.size(), " tensors"), std::to_string(tensors.size()));

@@ -77,7 +77,8 @@ static at::Tensor read_view(const char* name, const aclTensor* handle, bool is_w
     const aclTensor& tensor = required(name, handle);
     require_general_shape(name, tensor.sizes);
     if (!is_public(tensor.format)) refuse(name, "a public format", to_string(tensor.format));
-    require_device_view({name, handle}, is_written);
+    // Hardware has a code of its own for an input that goes beyond its storage.
+    require_device_view({name, handle}, is_written, is_written ? ACLNN_ERR_PARAM_INVALID : ACLNN_ERR_INNER_NULLPTR);
     const auto options = at::TensorOptions(scalar_type(name, tensor.dtype));
     const at::IntArrayRef sizes(tensor.sizes.begin(), tensor.sizes.end()), strides(tensor.strides.begin(), tensor.strides.end());
     at::Tensor view = at::from_blob(host_view(tensor.first_element()), sizes, strides, options);
@@ -90,12 +91,10 @@ at::Tensor read_tensor(const char* name, const aclTensor* handle) {
     return read_view(name, handle, false);
 }
 at::Tensor read_output(const char* name, aclTensor* handle) {
-    const at::Tensor view = read_view(name, handle, true);
-    if (!view.is_contiguous()) require_elements_apart({name, handle});
-    return view;
+    return read_view(name, handle, true);
 }
 
-PackedOutput::PackedOutput(const char* name, aclTensor* handle) : name_(name), largest_(read_tensor(name, handle)), handle_(handle) {
+PackedOutput::PackedOutput(const char* name, aclTensor* handle) : name_(name), largest_(read_output(name, handle)), handle_(handle) {
     if (!largest_.is_contiguous()) refuse(name, "a tensor without gaps", c10::str("strides ", largest_.strides()));
 }
 
@@ -104,6 +103,7 @@ void PackedOutput::pack(const at::Tensor& result) const {
         refuse(name_, "room for " + std::to_string(result.numel()) + " elements", std::to_string(largest_.numel()));
     const at::Tensor packed = at::from_blob(largest_.mutable_data_ptr(), result.sizes(), largest_.options());
     packed.copy_(result);
+    if (handle_ == nullptr) return;
     handle_->sizes = Dims(packed.sizes().data(), packed.dim());
     handle_->strides = Dims(packed.strides().data(), packed.dim());
 }

@@ -1,7 +1,8 @@
 // The kinds of arguments that entry points take: the C type of each, and the ATen value that an adapter's body sees.
 //
 // A kind has Handle (the C type), Value (what is kept between the phases), Parameter (what the body receives), nullable (whether a null
-// pointer means "not given") and read(), which checks what can be checked of one argument alone.
+// pointer means "not given") and read(), which checks what can be checked of one argument alone. A kind of tensors of certain data types
+// also has these, and the name of the kind that it is otherwise.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "aclnn/acl_meta.h"
+#include "engine/opapi/dtypes.h"
 
 namespace torch_aclnn::host::aten {
 
@@ -20,7 +21,7 @@ at::ScalarType scalar_type(const char* name, aclDataType dtype);
 aclDataType acl_data_type(at::ScalarType type);  // ACL_DT_UNDEFINED for one that entry points do not have
 std::string dtype_name(at::ScalarType type);     // "FLOAT", as the documents have it
 at::Tensor read_tensor(const char* name, const aclTensor* handle);
-at::Tensor read_output(const char* name, aclTensor* handle);  // no two of whose elements share memory
+at::Tensor read_output(const char* name, aclTensor* handle);
 at::Scalar read_scalar(const char* name, const aclScalar* handle);
 const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handle);
 const std::vector<int64_t>& read_shape(const char* name, const aclIntArray* handle);  // a tensor's shape
@@ -36,6 +37,13 @@ class PackedOutput {
 
     // Writes the result without gaps from the first element on, and its shape into the caller's handle.
     void pack(const at::Tensor& result) const;
+
+    const at::Tensor& tensor() const { return largest_; }
+    // For another tensor in its place, of which the handle does not hear.
+    at::Tensor& detached() {
+        handle_ = nullptr;
+        return largest_;
+    }
 
    private:
     const char* name_;
@@ -98,6 +106,23 @@ using Bool = PlainKind<bool>;
 using Int = PlainKind<int64_t>;
 using Double = PlainKind<double>;
 using Float = PlainKind<float>;
+
+#define ATEN_TYPES(plain_kind, data_types)       \
+    static constexpr DTypes dtypes = data_types; \
+    static constexpr const char* plain = #plain_kind
+
+struct Indices : In {
+    ATEN_TYPES(In, INT32 | INT64);
+};
+struct IndicesOut : Out {
+    ATEN_TYPES(Out, INT64);
+};
+struct Truth : Out {
+    ATEN_TYPES(Out, BOOL);
+};
+struct ComplexOut : Out {
+    ATEN_TYPES(Out, COMPLEX);
+};
 
 }  // namespace kind
 }  // namespace torch_aclnn::host::aten

@@ -43,6 +43,20 @@ void require_attention(std::string_view layout, int64_t heads, const NamedShape&
     }
 }
 
+// A mask has all rows and columns: for all, for each sequence, or for each of its heads. In modes 2 and 3 it is of a size of its own.
+AnyShape masking(const std::optional<at::Tensor>& mask, std::string_view layout, int64_t heads, const at::Tensor& query,
+                 const at::Tensor& key, int64_t mode) {
+    if (!mask || mask->numel() == 0 || layout == "TND" || mode > 1) return any_shape();
+    const auto size = [&](const at::Tensor& tensor, char letter) { return tensor.size(static_cast<int64_t>(layout.find(letter))); };
+    const int64_t batch = size(query, 'B'), rows = size(query, 'S'), columns = size(key, 'S');
+    const at::DimVector listed[] = {{rows, columns}, {1, 1, rows, columns}, {batch, 1, rows, columns}, {batch, heads, rows, columns}};
+    for (const at::DimVector& sizes : listed)
+        if (mask->sizes() == sizes) return any_shape();
+    torch_aclnn::host::refuse("attenMask",
+                              c10::str("shape [", rows, ", ", columns, "], or 4 dimensions with these and 1 or ", batch, " and ", heads),
+                              shape_text(mask->sizes()));
+}
+
 // The result has the query's heads and positions, and the value's features.
 Expected attended_shape(std::string_view layout, int64_t heads, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
     Expected expected = like(query);
@@ -159,7 +173,9 @@ using ShiftType = Between<int64_t, 0, 3>;  // how a shift of positions comes abo
 
 // The lists of arguments that the versions share.
 #define QUERY_KEY_VALUE (In, query), (In, key), (In, value)
-#define MASKS (OptIn, realShift), (OptIn, dropMask), (OptIn, paddingMask), (OptIn, attenMask)
+#define MASKS                                                    \
+    (OptIn, realShift), (OptIn, dropMask), (OptIn, paddingMask), \
+        (OptIn, attenMask, masking(attenMask, inputLayout, headNum, query, key, sparseMode))
 #define SAVED (OptIn, softmaxMax), (OptIn, softmaxSum), (OptIn, softmaxIn), (OptIn, attentionIn), (OptInts, prefix)
 #define ENDS (Ints, actualSeqQLen), (Ints, actualSeqKvLen)
 #define STARTS (OptInts, qStartIdx), (OptInts, kvStartIdx)

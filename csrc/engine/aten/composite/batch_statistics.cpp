@@ -166,8 +166,9 @@ ATEN_ENTRY(aclnnBatchNormReduce, ANY, (In, x), (Out, sum, of_channels("x", x)), 
     write(squareSum, sum_per_channel(at::square(x.to(at::kDouble))));
 }
 ATEN_ENTRY(aclnnSyncBatchNormGatherStats, ANY, (In, totalSum, of_ranks(sampleCount, mean.numel())),
-           (In, totalSquareSum, of_ranks(sampleCount, mean.numel())), (In, sampleCount), (In, mean), (In, variance, as_many_as(mean)),
-           (Float, momentum), (Float, eps), (Out, batchMean, as_many_as(mean)), (Out, batchInvstd, as_many_as(mean))) {
+           (In, totalSquareSum, of_ranks(sampleCount, mean.numel())), (In, sampleCount), (In, mean, shape({mean.numel()})),
+           (In, variance, shaped_like(mean)), (Float, momentum), (Float, eps), (Out, batchMean, as_many_as(mean)),
+           (Out, batchInvstd, as_many_as(mean))) {
     const int64_t channels = mean.numel();
     const at::Tensor n = sampleCount.to(at::kDouble).sum();
     const at::Tensor average = totalSum.to(at::kDouble).reshape({-1, channels}).sum(0) / n;

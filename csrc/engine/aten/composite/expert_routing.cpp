@@ -156,6 +156,7 @@ void require_finalized(const at::Tensor& rows, const at::Tensor& row_of_copy, co
     if (tokens == 0 || row_of_copy.numel() % tokens != 0)
         refuse("out", c10::str("a number of rows that divides expandedRowIdx's ", row_of_copy.numel()), shape_text(out.sizes()));
     if (given(bias) && !given(experts)) torch_aclnn::host::refuse_null("expertIdx", "a tensor, as there is a bias");
+    if (given(bias)) require_expected("bias", *bias, shape({bias->dim() == 2 ? bias->size(0) : 0, rows.size(-1)}));
     if (given(bias) && experts->numel() != row_of_copy.numel())
         refuse("expertIdx", c10::str(row_of_copy.numel(), " values, as expandedRowIdx has"), shape_text(experts->sizes()));
 }

@@ -63,6 +63,11 @@ void require_lists(const Packables& x, const Packables& weight, const OptList& b
         refuse("weight", c10::str("as many as there are x, ", x.size()), std::to_string(weights));
     if (has_members(bias) && bias->size() != weight.size())
         refuse("bias", c10::str("as many tensors as weight, ", weight.size()), std::to_string(bias->size()));
+    for (size_t i = 0; grouping.type != kColumns && i < std::max(x.size(), weight.size()); i++) {
+        const std::vector<int64_t> rows = x[std::min(i, x.size() - 1)].sizes(), columns = weight[std::min(i, weight.size() - 1)].sizes();
+        if (rows.empty() || columns.size() < 2 || rows.back() != columns[columns.size() - 2])
+            refuse("weight", c10::str("the K of x, of shape ", at::IntArrayRef(rows)), shape_text(columns));
+    }
 }
 
 // One tensor for all rows, one for the rows of each x or of each group, whose number is known only when the operator runs, or a matrix for

@@ -8,18 +8,18 @@
 using namespace torch_aclnn::host::aten;
 using namespace torch_aclnn::host::aten::gru;
 
-#define SHAPES RecurrentShapes(input, params, 3, numLayers, bidirectional, batchFirst, batchSizes)
+#define GRU_SHAPES RecurrentShapes(input, params, 3, numLayers, bidirectional, batchFirst, batchSizes)
 
 // Without training the lists are null.
 ATEN_CHECKED_ENTRY(aclnnGRU, FLOAT | FLOAT16,
                    (require_weights("params", params, hasBiases, numLayers, bidirectional), require_no_dropout(dropout, numLayers, train),
                     require_training_lists(train, numLayers, bidirectional,
                                            {{"rOut", rOut}, {"zOut", zOut}, {"nOut", nOut}, {"hnOut", hnOut}, {"hOut", hOut}})),
-                   (In, input), (Tensors, params, SHAPES.weights(hasBiases)), (In, hx, SHAPES.states()), (OptIn, batchSizes),
+                   (In, input), (Tensors, params, GRU_SHAPES.weights(hasBiases)), (In, hx, GRU_SHAPES.states()), (OptIn, batchSizes),
                    (Bool, hasBiases), (Positive, numLayers), (Double, dropout), (Bool, train), (Bool, bidirectional), (Bool, batchFirst),
-                   (Out, output, SHAPES.output()), (Out, hy, SHAPES.states()), (OptTensors, rOut, SHAPES.saved_if(train, rOut)),
-                   (OptTensors, zOut, SHAPES.saved_if(train, zOut)), (OptTensors, nOut, SHAPES.saved_if(train, nOut)),
-                   (OptTensors, hnOut, SHAPES.saved_if(train, hnOut)), (OptTensors, hOut, SHAPES.saved_if(train, hOut))) {
+                   (Out, output, GRU_SHAPES.output()), (Out, hy, GRU_SHAPES.states()), (OptTensors, rOut, GRU_SHAPES.saved_if(train, rOut)),
+                   (OptTensors, zOut, GRU_SHAPES.saved_if(train, zOut)), (OptTensors, nOut, GRU_SHAPES.saved_if(train, nOut)),
+                   (OptTensors, hnOut, GRU_SHAPES.saved_if(train, hnOut)), (OptTensors, hOut, GRU_SHAPES.saved_if(train, hOut))) {
     const RecurrentNetwork network(params, hasBiases, numLayers, bidirectional, batchFirst, batchSizes);
     const at::Tensor sequence = network.sequence(input), active = network.active(sequence.size(0), sequence.size(1));
     const at::Tensor outputs = network.forward(sequence, [&](int64_t index, const at::Tensor& of_layer) {
@@ -39,11 +39,11 @@ ATEN_CHECKED_ENTRY(aclnnGRU, FLOAT | FLOAT16,
 }
 
 ATEN_CHECKED_ENTRY(aclnnGRUBackward, FLOAT | FLOAT16, require_weights("params", params, hasBiases, numLayers, bidirectional), (In, input),
-                   (Tensors, params, SHAPES.weights(hasBiases)), (In, hx, SHAPES.states()), (In, dy, SHAPES.output()),
-                   (In, dh, SHAPES.states()), (Tensors, r, SHAPES.saved()), (Tensors, z, SHAPES.saved()), (Tensors, n, SHAPES.saved()),
-                   (Tensors, hn, SHAPES.saved()), (Tensors, h, SHAPES.saved()), (OptIn, batchSizes), (Bool, hasBiases),
-                   (Positive, numLayers), (Bool, bidirectional), (Bool, batchFirst), (Out, dx, like(input)), (Out, dhPrev, SHAPES.states()),
-                   (Tensors, dparams, shaped_like(params))) {
+                   (Tensors, params, GRU_SHAPES.weights(hasBiases)), (In, hx, GRU_SHAPES.states()), (In, dy, GRU_SHAPES.output()),
+                   (In, dh, GRU_SHAPES.states()), (Tensors, r, GRU_SHAPES.saved()), (Tensors, z, GRU_SHAPES.saved()),
+                   (Tensors, n, GRU_SHAPES.saved()), (Tensors, hn, GRU_SHAPES.saved()), (Tensors, h, GRU_SHAPES.saved()),
+                   (OptIn, batchSizes), (Bool, hasBiases), (Positive, numLayers), (Bool, bidirectional), (Bool, batchFirst),
+                   (Out, dx, like(input)), (Out, dhPrev, GRU_SHAPES.states()), (Tensors, dparams, shaped_like(params))) {
     const RecurrentNetwork network(params, hasBiases, numLayers, bidirectional, batchFirst, batchSizes);
     const at::Tensor sequence = network.sequence(input);
     const at::Tensor active = network.active(sequence.size(0), sequence.size(1));

@@ -179,6 +179,22 @@ int64_t size_of(const InferenceAttention& a, char letter) {
     }
 }
 
+// Sequences of the batch, and heads of them, with as many values as keys. A key has the query's features.
+void require_plain_keys(const InferenceAttention& a, int64_t batch) {
+    const std::string_view layout = a.query_layout();
+    const auto dim = [&](char letter) { return layout.find(letter); };
+    const int64_t features = layout.back() == 'H' ? a.query.size(2) / a.heads * a.heads_of_key() : a.query.size(-1);
+    for (size_t i = 0; i < a.keys.size(); i++) {
+        Expected key = shaped_like(a.keys[i]);
+        if (dim('B') != layout.npos) key.sizes[dim('B')] = a.keys.size() > 1 ? 1 : batch;
+        if (dim('N') != layout.npos) key.sizes[dim('N')] = a.heads_of_key();
+        key.sizes.back() = features;
+        require_expected("key", a.keys[i], key);
+        key.sizes.back() = a.values[i].size(-1);
+        require_expected("value", a.values[i], key);
+    }
+}
+
 void require_cache(const char* name, const at::Tensor& cache) {
     if (cache.dim() < 3 || cache.dim() > 5 || positions_of_block(cache) == 0)
         refuse(name, "a cache of 3, 4 or 5 dimensions with positions in each block", shape_text(cache.sizes()));
@@ -216,6 +232,7 @@ void require_inference_attention(const InferenceAttention& a) {
     if (!given(a.pages)) {
         for (const at::Tensor& key : a.keys) require_rank("key", key, a.query_layout());
         for (const at::Tensor& value : a.values) require_rank("value", value, a.query_layout());
+        require_plain_keys(a, batch);
         require_lengths(a.key_lengths_name, a.key_lengths, a.is_packed(), batch, positions(a.keys[0], a.query_layout()));
         return;
     }

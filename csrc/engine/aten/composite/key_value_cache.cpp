@@ -130,6 +130,19 @@ void require_latent(const at::Tensor& kv, const at::Tensor& gamma, const at::Ten
         refuse("kv", c10::str(gamma.size(0), " features and an even number for kCacheRef's"), shape_text(kv.sizes()));
 }
 
+// For each token and feature, or for all.
+BroadcastsTo angles(const at::Tensor& kv, const at::Tensor& k_cache) {
+    return broadcasts_to(shape({kv.size(0), 1, kv.size(2), k_cache.size(3)}));
+}
+
+// One for each token, or for each block of a sequence, of which the last one may have fewer tokens.
+Elements slots(const at::Tensor& kv, std::string_view mode, const at::Tensor& k_cache) {
+    const int64_t tokens = kv.size(2), positions = k_cache.size(1);
+    if (mode.find("BLK") == std::string_view::npos) return elements(kv.size(0) * tokens);
+    if (positions == 0) refuse("kCacheRef", "positions in each block", shape_text(k_cache.sizes()));
+    return elements(kv.size(0) * ((tokens + positions - 1) / positions));
+}
+
 // Neighbouring features become halves, and each pair turns by its angle.
 at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
     const at::Tensor halves = x.unflatten(-1, at::IntArrayRef{-1, 2}).transpose(-1, -2).flatten(-2);
@@ -217,9 +230,9 @@ ATEN_CHECKED_ENTRY(aclnnGatherPaKvCache, CACHED, require_tables(blockTables, seq
     load(by_position(valueCache, cacheMode), blockTables, lengths, seqOffset, valueRef);
 }
 
-#define LATENT                                                                                                               \
-    (In, kv), (In, gamma), (In, cos), (In, sin), (In, index), (InOut, kCacheRef), (InOut, ckvCacheRef), (OptIn, kRopeScale), \
-        (OptIn, cKvScale), (OptIn, kRopeOffset), (OptIn, cKvOffset)
+#define LATENT                                                                                                                           \
+    (In, kv), (In, gamma), (In, cos, angles(kv, kCacheRef)), (In, sin, angles(kv, kCacheRef)), (In, index, slots(kv, cacheMode, kCacheRef)), \
+        (InOut, kCacheRef), (InOut, ckvCacheRef), (OptIn, kRopeScale), (OptIn, cKvScale), (OptIn, kRopeOffset), (OptIn, cKvOffset)
 #define CACHE_LATENT                                                                                                                     \
     cache_latent(kv, gamma, cos, sin, index, kCacheRef, ckvCacheRef, {kRopeScale, cKvScale, kRopeOffset, cKvOffset}, epsilon, cacheMode, \
                  isOutputKv ? kRopeOut : std::nullopt, isOutputKv ? cKvOut : std::nullopt)

@@ -34,6 +34,7 @@ at::Tensor along(const at::Tensor& values, const at::Tensor& x, int64_t axis) {
 }
 
 void require_along(const char* name, const at::Tensor& values, const at::Tensor& x, int64_t axis) {
+    if (values.dim() != 1 || x.dim() < 2) require_expected(name, values, broadcasts_to(x));
     if (values.dim() == 1 && x.dim() > 0 && values.size(0) != 1 && values.size(0) != x.size(axis < 0 ? axis + x.dim() : axis))
         refuse(name, c10::str("1 value or one for each of x's dimension ", axis), c10::str("shape ", values.sizes(), " for x ", x.sizes()));
 }
@@ -148,8 +149,8 @@ ATEN_CHECKED_ENTRY(aclnnQuantize, FLOATING, (require_along("scales", scales, x, 
     if (given(zeroPoints)) numbers = numbers + along(*zeroPoints, x, axis);
     write_rounded(out, numbers);
 }
-ATEN_ENTRY(aclnnAscendAntiQuant, INT8 | INT4 | INT32, (Packable, x), (In, scale), (OptIn, offset), (DType, dstType), (Bool, sqrtMode),
-           (Out, y, at::IntArrayRef(x.sizes()))) {
+ATEN_ENTRY(aclnnAscendAntiQuant, INT8 | INT4 | INT32, (Packable, x), (In, scale, broadcasts_to(x.sizes())), (OptIn, offset),
+           (DType, dstType), (Bool, sqrtMode), (Out, y, at::IntArrayRef(x.sizes()))) {
     const at::Tensor numbers = given(offset) ? to_double(x.values()) + to_double(*offset) : to_double(x.values());
     const at::Tensor factor = to_double(scale);
     write(y, sqrtMode ? numbers * factor * factor : numbers * factor);

@@ -32,6 +32,9 @@ class PackableTensor {
     void store(const at::Tensor& numbers) const;
     int64_t largest() const { return has_four_bits() ? 7 : 127; }
 
+    const at::Tensor& tensor() const { return stored_; }
+    at::Tensor& detached() { return stored_; }
+
    private:
     const char* name_;
     at::Tensor stored_;

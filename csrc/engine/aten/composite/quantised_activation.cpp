@@ -168,7 +168,7 @@ using SwigluMode = Between<int64_t, 0, 1>;
 }  // namespace torch_aclnn::host::aten::kind
 
 ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuant, FLOATING, (require_eight_bits("y1", y1), require_eight_bits("y2", y2)), (In, x1),
-                   (In, x2, shaped_like(x1)), (In, gamma, gamma_of({"x1", x1}, gamma)), (In, scales1), (OptIn, scales2),
+                   (In, x2, shaped_like(x1)), (In, gamma, gamma_of({"x1", x1}, gamma)), (In, scales1, broadcasts_to(x1)), (OptIn, scales2),
                    (OptIn, zeroPoints1), (OptIn, zeroPoints2), (LastAxis, axis), (Double, epsilon), (Bool, divMode),
                    (PackableOut, y1, shaped_like(x1)), (PackableOut, y2, if_wanted(given(scales2), shaped_like(x1))),
                    (Out, xOut, like(x1))) {
@@ -176,14 +176,14 @@ ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuant, FLOATING, (require_eight_bits("y1", y1)
                                                                                                                    std::nullopt);
 }
 ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuantV2, FLOATING, (require_eight_bits("y1", y1), require_eight_bits("y2", y2)), (In, x1),
-                   (In, x2, shaped_like(x1)), (In, gamma, gamma_of({"x1", x1}, gamma)), (In, scales1), (OptIn, scales2),
+                   (In, x2, shaped_like(x1)), (In, gamma, gamma_of({"x1", x1}, gamma)), (In, scales1, broadcasts_to(x1)), (OptIn, scales2),
                    (OptIn, zeroPoints1), (OptIn, zeroPoints2), (OptIn, beta), (LastAxis, axis), (Double, epsilon), (Bool, divMode),
                    (PackableOut, y1, shaped_like(x1)), (PackableOut, y2, if_wanted(given(scales2), shaped_like(x1))), (Out, xOut, like(x1)),
                    (OptOut, rmsNormOut, like(x1))) {
     AddRmsNormQuant{x1, x2, gamma, scales1, scales2, zeroPoints1, zeroPoints2, beta, epsilon, divMode}.run(y1, y2, xOut, rmsNormOut);
 }
 ATEN_CHECKED_ENTRY(aclnnRmsNormQuant, FLOAT16 | BF16, require_eight_bits("y", y), (In, x), (In, gamma, gamma_of({"x", x}, gamma)),
-                   (OptIn, beta), (In, scale), (OptIn, offset), (Double, epsilon), (PackableOut, y, shaped_like(x))) {
+                   (OptIn, beta), (In, scale, broadcasts_to(x)), (OptIn, offset), (Double, epsilon), (PackableOut, y, shaped_like(x))) {
     y.store(scaled(normalised(to_double(x), gamma, beta, epsilon), scale, offset, false));
 }
 // A mask says which of the two are wanted; without one the smooth scales do.

@@ -99,7 +99,7 @@ void require_weight(const at::Tensor& x, const PackableTensor& weight, const at:
     require_factors("x", x.sizes().vec(), "weight", weight.sizes());
     if (!at::isFloatingType(scale.scalar_type()))
         refuse("antiquantScale", "a data type of FLOAT16, BF16, FLOAT", c10::str(scale.scalar_type()));
-    if (group_size == 0) return;
+    if (group_size == 0) return require_expected("antiquantScale", scale, broadcasts_to(weight.sizes()));
     const int64_t groups = (x.size(-1) + group_size - 1) / group_size;
     if (scale.dim() < 2 || scale.size(-2) != groups)
         refuse("antiquantScale", c10::str(groups, " rows, one for each group"), shape_text(scale.sizes()));
@@ -123,22 +123,22 @@ using GroupSize = Between<int, 0, std::numeric_limits<int>::max()>;
 }  // namespace torch_aclnn::host::aten::kind
 
 ATEN_CHECKED_ENTRY(aclnnQuantMatmulV3, INT8 | INT4 | INT32, require_integers(x1, x2, transposeX1, transposeX2, "", std::nullopt),
-                   (Packable, x1), (Packable, x2), (In, scale), (OptIn, offset), (OptIn, bias), (Bool, transposeX1), (Bool, transposeX2),
-                   (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
+                   (Packable, x1), (Packable, x2), (In, scale, broadcasts_to(out)), (OptIn, offset), (OptIn, bias), (Bool, transposeX1),
+                   (Bool, transposeX2), (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
     scale_product(product(x1, x2, transposeX1, transposeX2), {scale, std::nullopt, offset, bias}, out);
 }
 ATEN_CHECKED_ENTRY(aclnnQuantMatmulV4, INT8 | INT4 | INT32,
                    require_integers(x1, x2, transposeX1, transposeX2, "pertokenScale", pertokenScale), (Packable, x1), (Packable, x2),
-                   (In, scale), (OptIn, offset), (OptIn, pertokenScale), (OptIn, bias), (Bool, transposeX1), (Bool, transposeX2),
-                   (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
+                   (In, scale, broadcasts_to(out)), (OptIn, offset), (OptIn, pertokenScale), (OptIn, bias), (Bool, transposeX1),
+                   (Bool, transposeX2), (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
     scale_product(product(x1, x2, transposeX1, transposeX2), {scale, pertokenScale, offset, bias}, out);
 }
 // Numbers of eight bits by numbers of four have a formula of their own; the engine has not got it, nor groups.
 ATEN_CHECKED_ENTRY(aclnnQuantMatmulV5, INT8 | INT4 | INT32,
                    (require_not_given("yScale", yScale), require_not_given("x1Offset", x1Offset), require_not_given("yOffset", yOffset),
                     require_between("groupSize", groupSize, 0, 0), require_integers(x1, x2, transposeX1, transposeX2, "x1Scale", x1Scale)),
-                   (Packable, x1), (Packable, x2), (OptIn, x1Scale), (In, x2Scale), (OptIn, yScale), (OptIn, x1Offset), (OptIn, x2Offset),
-                   (OptIn, yOffset), (OptIn, bias), (Bool, transposeX1), (Bool, transposeX2), (Int, groupSize),
+                   (Packable, x1), (Packable, x2), (OptIn, x1Scale), (In, x2Scale, broadcasts_to(out)), (OptIn, yScale), (OptIn, x1Offset),
+                   (OptIn, x2Offset), (OptIn, yOffset), (OptIn, bias), (Bool, transposeX1), (Bool, transposeX2), (Int, groupSize),
                    (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
     scale_product(product(x1, x2, transposeX1, transposeX2), {x2Scale, x1Scale, x2Offset, bias}, out);
 }

@@ -111,7 +111,8 @@ ImplementedParts::ImplementedParts(const torchAclnnImplementation& given)
     : function(given),
       described([this] {
           std::vector<torchAclnnParameter> all;
-          for (const auto& [name, type] : function.parameters()) all.push_back({type->kind_name, name.c_str(), type->nullable});
+          for (const auto& [name, type] : function.parameters())
+              all.push_back({type->kind_name, name.c_str(), type->nullable, type->kind->dtypes.bits()});
           return all;
       }()),
       kinds_of_all([this] {
@@ -124,7 +125,7 @@ ImplementedParts::ImplementedParts(const torchAclnnImplementation& given)
 
 ImplementedEntryPoint::ImplementedEntryPoint(const torchAclnnImplementation& given)
     : ImplementedParts(given),
-      Adapter{own_entry, kinds_of_all.data(), kinds_of_all.size(), refuse_if_stopped, call_function},
+      Adapter{own_entry, kinds_of_all.data(), kinds_of_all.size(), refuse_if_stopped, call_function, /*may_be_tried=*/false},
       AddedEntryPoint{first_phase, second_phase},
       Replacement{replacing_phase} {
     own_entry.unlist();

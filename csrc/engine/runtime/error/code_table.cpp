@@ -64,6 +64,7 @@ const torchAclnnErrorCode kTable[] = {
     {ACLNN_ERR_PARAM_NULLPTR, "ACLNN_ERR_PARAM_NULLPTR", kOperators, "a required pointer is null", kBothPhases},
     {ACLNN_ERR_PARAM_INVALID, "ACLNN_ERR_PARAM_INVALID", kOperators,
      "a data type, rank, shape, format, value, product, workspace or handle is outside the contract", kBothPhases},
+    {ACLNN_ERR_INNER_NULLPTR, "ACLNN_ERR_INNER_NULLPTR", kOperators, "the view of an input goes beyond its storage", kPhase1},
     {ACL_ERROR_BAD_ALLOC, "ACL_ERROR_BAD_ALLOC", kRuntime, "no host memory is left", kTheCall},
     {ACL_ERROR_API_NOT_SUPPORT, "ACL_ERROR_API_NOT_SUPPORT", kRuntime,
      "the engine does not have the function, or the operator of that name", "the call; for an operator by name, the next synchronisation"},
