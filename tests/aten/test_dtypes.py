@@ -1,12 +1,16 @@
 """What an adapter takes: the documented types of its first tensor, by product and setting."""
 
+import csv
 import ctypes
+from pathlib import Path
 
 import pytest
 import torch
+from torch_aclnn.host.registry import entry_points
 
 from cases import DEVICE
 from direct import call, refusal
+from support.dtypes import DType
 from support.marks import of_a2_and_a3, refused_at_once
 from support.subprocesses import output_of
 
@@ -87,3 +91,13 @@ def test_the_float64_setting_adds_nothing_where_there_is_no_float32():
 def test_bfloat16_is_taken_from_a2_on(soc, answer):
     code = ATTEMPT + "print(attempt(torch.exp, torch.ones(2, dtype=torch.bfloat16)))"
     assert output_of(code, TORCH_ACLNN_HOST_SOC=soc).endswith(answer)
+
+
+def test_what_is_taken_is_what_the_newest_page_lists():
+    # The products together; BF16 is left out by product.
+    with Path(__file__).with_name("listed_types.tsv").open(newline="") as file:
+        rows = list(csv.reader(file, delimiter="\t"))[1:]
+    found = {entry_point.name: entry_point for entry_point in entry_points()}
+    for name, parameter, data_types, _ in rows:
+        taken = {p.name: p.data_types for p in found[name].parameters}[parameter] or found[name].data_types
+        assert taken == {DType[data_type] for data_type in data_types.split()}, (name, parameter)
