@@ -164,15 +164,25 @@ void require_no_overlap(const Named& output, std::initializer_list<Named> inputs
 }
 
 void require_outputs_apart(const std::vector<WatchedHandle>& arguments) {
-    const auto has_elements = [](const aclTensor* tensor) { return tensor != nullptr && !tensor->empty(); };
-    for (const WatchedHandle& written : arguments) {
-        const Named output{written.name(), written.tensor()};
-        if (!written.is_written() || !has_elements(output.tensor)) continue;
-        require_elements_apart(output);
-        for (const WatchedHandle& other : arguments) {
-            const Named named{other.name(), other.tensor()};
-            if (&other == &written || !has_elements(named.tensor)) continue;
-            if (other.is_written() || !is_same_view(*output.tensor, *named.tensor)) require_apart(output, named);
+    struct Place {
+        Named named;
+        bool is_written;
+        const char *begin, *end;
+    };
+    static thread_local std::vector<Place> places;  // keeps its memory, for this is part of every call
+    places.clear();
+    for (const WatchedHandle& handle : arguments) {
+        const aclTensor* const tensor = handle.tensor();
+        if (tensor == nullptr || tensor->empty()) continue;
+        const char* const begin = static_cast<const char*>(tensor->first_element());
+        places.push_back({{handle.name(), tensor}, handle.is_written(), begin, begin + view_bytes(*tensor)});
+        if (handle.is_written()) require_elements_apart(places.back().named);
+    }
+    for (const Place& output : places) {
+        if (!output.is_written) continue;
+        for (const Place& other : places) {
+            if (&other == &output || output.end <= other.begin || other.end <= output.begin) continue;
+            if (other.is_written || !is_same_view(*output.named.tensor, *other.named.tensor)) require_apart(output.named, other.named);
         }
     }
 }
