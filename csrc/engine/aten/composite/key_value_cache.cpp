@@ -130,6 +130,12 @@ void require_latent(const at::Tensor& kv, const at::Tensor& gamma, const at::Ten
         refuse("kv", c10::str(gamma.size(0), " features and an even number for kCacheRef's"), shape_text(kv.sizes()));
 }
 
+// By sequence and position in it, or by block and position in that, for one head.
+Expected latent_cache(const at::Tensor& kv, const at::Tensor& cache, std::string_view mode) {
+    if (mode == "Norm") return shape({kv.size(0), 1, cache.size(2), cache.size(3)});
+    return shape({cache.size(0), cache.size(1), 1, cache.size(3)});
+}
+
 // For each token and feature, or for all.
 BroadcastsTo angles(const at::Tensor& kv, const at::Tensor& k_cache) {
     return broadcasts_to(shape({kv.size(0), 1, kv.size(2), k_cache.size(3)}));
@@ -196,6 +202,9 @@ struct PagedMode : Kind<const char*, std::string_view, std::string_view, read_pa
 struct NoScatterMode : Kind<const char*, std::string_view, std::string_view, read_no_scatter_mode> {
     static constexpr bool nullable = true;
 };
+struct Slots : In {
+    ATEN_TYPES(In, INT64);
+};
 using LatentMode = Kind<const char*, std::string_view, std::string_view, read_latent_mode>;
 using UpdateType = Between<int64_t, 0, 1>;
 }  // namespace torch_aclnn::host::aten::kind
@@ -230,9 +239,11 @@ ATEN_CHECKED_ENTRY(aclnnGatherPaKvCache, CACHED, require_tables(blockTables, seq
     load(by_position(valueCache, cacheMode), blockTables, lengths, seqOffset, valueRef);
 }
 
-#define LATENT                                                                                                                           \
-    (In, kv), (In, gamma), (In, cos, angles(kv, kCacheRef)), (In, sin, angles(kv, kCacheRef)), (In, index, slots(kv, cacheMode, kCacheRef)), \
-        (InOut, kCacheRef), (InOut, ckvCacheRef), (OptIn, kRopeScale), (OptIn, cKvScale), (OptIn, kRopeOffset), (OptIn, cKvOffset)
+#define LATENT                                                                                                                        \
+    (In, kv), (In, gamma), (In, cos, angles(kv, kCacheRef)), (In, sin, angles(kv, kCacheRef)),                                        \
+        (Slots, index, slots(kv, cacheMode, kCacheRef)), (InOut, kCacheRef, latent_cache(kv, kCacheRef, cacheMode)),                  \
+        (InOut, ckvCacheRef, latent_cache(kv, ckvCacheRef, cacheMode)), (OptIn, kRopeScale), (OptIn, cKvScale), (OptIn, kRopeOffset), \
+        (OptIn, cKvOffset)
 #define CACHE_LATENT                                                                                                                     \
     cache_latent(kv, gamma, cos, sin, index, kCacheRef, ckvCacheRef, {kRopeScale, cKvScale, kRopeOffset, cKvOffset}, epsilon, cacheMode, \
                  isOutputKv ? kRopeOut : std::nullopt, isOutputKv ? cKvOut : std::nullopt)
@@ -252,7 +263,7 @@ ATEN_CHECKED_ENTRY(aclnnKvRmsNormRopeCacheV2, FLOAT16 | BF16,
 
 // In each row of a batch, or in those that the first column of indices names: from the index along the axis on.
 ATEN_CHECKED_ENTRY(aclnnInplaceScatterUpdate, FLOATING | INT8 | INT32, require_updates(data, indices, updates), (InOut, data),
-                   (In, indices), (In, updates), (Dim, axis)) {
+                   (Indices, indices), (In, updates), (Dim, axis)) {
     const int64_t dim = axis < 0 ? axis + data.dim() : axis, count = updates.size(dim);
     const bool by_batch = indices.dim() == 2;
     require_indices("indices", by_batch ? indices.select(1, 1) : indices, data.size(dim) - count + 1);
