@@ -1,14 +1,12 @@
 #include "kernels/support/overlap.h"
 
 #include <algorithm>
-#include <numeric>
-#include <vector>
 
 namespace torch_aclnn::kernels {
 namespace {
 
-// Views that only a list of all their elements tells apart are compared that way up to this size, and taken to overlap beyond it.
-constexpr int64_t kMaxListed = int64_t{1} << 26;
+// Views of strides that are nothing alike are taken to overlap after so many steps of the search.
+constexpr int kMaxSteps = 1 << 16;
 
 uintptr_t begin(const Extent& view) {
     return reinterpret_cast<uintptr_t>(view.data);
@@ -30,90 +28,87 @@ bool is_contiguous(const Extent& view) {
     return true;
 }
 
-// Each dimension steps over all that the shorter steps reach: then no element is met twice. The usual case, and quick.
-bool steps_are_disjoint(const Extent& view) {
-    int order[kMaxRank], count = 0;
-    for (int d = view.rank - 1; d >= 0; --d)
-        if (view.size[d] > 1) order[count++] = d;
-    std::sort(order, order + count, [&](int a, int b) { return view.stride[a] < view.stride[b]; });
-    int64_t reach = 0;
-    for (int i = 0; i < count; ++i) {
-        if (view.stride[order[i]] <= reach) return false;
-        reach += (view.size[order[i]] - 1) * view.stride[order[i]];
-    }
-    return true;
+int64_t floor_of_quotient(int64_t a, int64_t b) {
+    return a / b - (a % b < 0 ? 1 : 0);
 }
 
-// Calls `visit` with the address of each element until it returns true, and returns whether it did.
-template <class Visit>
-bool any_element(const Extent& view, Visit visit) {
-    int64_t index[kMaxRank] = {};
-    uintptr_t address = begin(view);
-    for (;;) {
-        if (visit(address)) return true;
-        int d = view.rank - 1;
-        for (; d >= 0; --d) {
-            const uintptr_t step = static_cast<uintptr_t>(view.stride[d] * view.element_size);
-            if (++index[d] < view.size[d]) {
-                address += step;
-                break;
-            }
-            address -= step * static_cast<uintptr_t>(view.size[d] - 1);
-            index[d] = 0;
-        }
-        if (d < 0) return false;
-    }
-}
-
-// The bytes from the view's first on, each marked once its element has been met.
-class Marks {
+// Sums of a number and of multiples of strides, each from a least to a most one.
+class Sums {
    public:
-    explicit Marks(const Extent& view) : begin_(begin(view)), marked_(end(view) - begin_) {}
-
-    bool any(uintptr_t address, int64_t bytes) const {
-        for (uintptr_t a = address; a < address + static_cast<uintptr_t>(bytes); ++a)
-            if (a >= begin_ && a - begin_ < marked_.size() && marked_[a - begin_]) return true;
-        return false;
+    // Keeps the strides from the largest to the smallest.
+    void add(int64_t stride, int64_t least, int64_t most) {
+        int i = 0;
+        while (i < count_ && terms_[i].stride > stride) ++i;
+        if (i < count_ && terms_[i].stride == stride) {
+            terms_[i].least += least;
+            terms_[i].most += most;
+            return;
+        }
+        std::copy_backward(terms_ + i, terms_ + count_, terms_ + count_ + 1);
+        terms_[i] = {stride, least, most};
+        ++count_;
     }
-    void mark(uintptr_t address, int64_t bytes) {
-        std::fill_n(marked_.begin() + static_cast<std::ptrdiff_t>(address - begin_), bytes, true);
+
+    // Whether one of them is at least `lowest` and at most `highest`.
+    bool reach(int64_t number, int64_t lowest, int64_t highest) {
+        least_[count_] = most_[count_] = 0;
+        for (int i = count_; i-- > 0;) {
+            least_[i] = least_[i + 1] + terms_[i].stride * terms_[i].least;
+            most_[i] = most_[i + 1] + terms_[i].stride * terms_[i].most;
+        }
+        return reach_from(0, number, lowest, highest);
     }
 
    private:
-    uintptr_t begin_;
-    std::vector<bool> marked_;
+    struct Term {
+        int64_t stride, least, most;
+    };
+
+    // Only those multiples count from which the smaller strides can reach the interval: mostly one or two.
+    bool reach_from(int i, int64_t number, int64_t lowest, int64_t highest) {
+        if (number + most_[i] < lowest || number + least_[i] > highest) return false;
+        if (i == count_ || ++steps_ > kMaxSteps) return true;
+        const auto [stride, least, most] = terms_[i];
+        const int64_t first = std::max(least, -floor_of_quotient(number + most_[i + 1] - lowest, stride));
+        const int64_t last = std::min(most, floor_of_quotient(highest - number - least_[i + 1], stride));
+        for (int64_t times = first; times <= last; ++times)
+            if (reach_from(i + 1, number + stride * times, lowest, highest)) return true;
+        return false;
+    }
+
+    Term terms_[2 * kMaxRank];
+    int64_t least_[2 * kMaxRank + 1], most_[2 * kMaxRank + 1];  // of the terms from each on
+    int count_ = 0, steps_ = 0;
 };
-
-int64_t element_count(const Extent& view) {
-    return std::accumulate(view.size, view.size + view.rank, int64_t{1}, std::multiplies<>());
-}
-
-bool is_short(const Extent& view) {
-    return end(view) - begin(view) <= static_cast<uintptr_t>(kMaxListed) && element_count(view) <= kMaxListed;
-}
 
 }  // namespace
 
 bool overlaps_itself(const Extent& view) {
-    if (is_contiguous(view) || steps_are_disjoint(view)) return false;
-    if (!is_short(view)) return true;
-    Marks marks(view);
-    return any_element(view, [&](uintptr_t address) {
-        const bool met = marks.any(address, 1);
-        marks.mark(address, view.element_size);
-        return met;
-    });
+    if (is_contiguous(view)) return false;
+    int order[kMaxRank], count = 0;
+    for (int d = 0; d < view.rank; ++d)
+        if (view.size[d] > 1) order[count++] = d;
+    std::sort(order, order + count, [&](int a, int b) { return view.stride[a] > view.stride[b]; });
+    if (count > 0 && view.stride[order[count - 1]] == 0) return true;
+    // Two indices that differ in one of the dimensions make up for it in those of smaller strides.
+    for (int i = 0; i < count; ++i) {
+        if (i + 1 < count && view.stride[order[i]] == view.stride[order[i + 1]]) return true;
+        Sums differences;
+        differences.add(view.stride[order[i]], 1, view.size[order[i]] - 1);
+        for (int j = i + 1; j < count; ++j) differences.add(view.stride[order[j]], 1 - view.size[order[j]], view.size[order[j]] - 1);
+        if (differences.reach(0, 0, 0)) return true;
+    }
+    return false;
 }
 
 bool overlap(const Extent& a, const Extent& b) {
     if (end(a) <= begin(b) || end(b) <= begin(a)) return false;
-    if (!is_short(a) || !is_short(b)) return true;
-    Marks marks(a);
-    (void)any_element(a, [&](uintptr_t address) {
-        marks.mark(address, a.element_size);
-        return false;
-    });
-    return any_element(b, [&](uintptr_t address) { return marks.any(address, b.element_size); });
+    Sums differences;
+    for (int d = 0; d < a.rank; ++d)
+        if (a.size[d] > 1 && a.stride[d] > 0) differences.add(a.stride[d] * a.element_size, 1 - a.size[d], 0);
+    for (int d = 0; d < b.rank; ++d)
+        if (b.size[d] > 1 && b.stride[d] > 0) differences.add(b.stride[d] * b.element_size, 0, b.size[d] - 1);
+    return differences.reach(static_cast<int64_t>(begin(b) - begin(a)), 1 - b.element_size, a.element_size - 1);
 }
 
 }  // namespace torch_aclnn::kernels
