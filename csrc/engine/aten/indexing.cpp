@@ -94,6 +94,11 @@ BroadcastsTo put(const at::Tensor& self, at::TensorList indices, const at::Tenso
     return expected;
 }
 
+// Of no elements there is none that an index names.
+void require_elements(const char* name, const at::Tensor& self, int64_t count, const at::Tensor& index) {
+    if (count == 0 && index.numel() > 0) refuse(name, "elements to choose from", shape_text(self.sizes()));
+}
+
 // The dimension is replaced by those of the index.
 Expected gathered(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
     if (self.dim() == 0) refuse("self", "a dimension to gather from", "none");
@@ -206,21 +211,24 @@ ATEN_ENTRY(aclnnIndexPutImpl, REAL | BOOL, (InOut, selfRef), (Tensors, indices),
         selfRef.index_put_(index_list(indices), values, accumulate);
     }
 }
-ATEN_ENTRY(aclnnIndexSelect, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions(index)), (Out, out, selected(self, dim, index))) {
+ATEN_CHECKED_ENTRY(aclnnIndexSelect, NUMBERS, require_elements("self", self, size_of(self, dim), index), (In, self), (Dim, dim),
+                   (Indices, index, positions(index)), (Out, out, selected(self, dim, index))) {
     write(out, at::index_select(self, dim, index));
 }
-ATEN_ENTRY(aclnnGatherV2, NUMBERS, (In, self), (Dim, dim), (Indices, index), (Out, out, gathered(self, dim, index))) {
+ATEN_CHECKED_ENTRY(aclnnGatherV2, NUMBERS, require_elements("self", self, size_of(self, dim), index), (In, self), (Dim, dim),
+                   (Indices, index), (Out, out, gathered(self, dim, index))) {
     write(out, at::index_select(self, dim, index.reshape({-1})));
 }
 // Hardware counts negative positions from the end.
 ATEN_ENTRY(aclnnGather, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions_within({"self", self}, dim)),
            (Out, out, Expected(index.sizes(), self.scalar_type()))) {
-    const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
+    const int64_t size = size_of(self, dim);
     require_range("index", index, -size, size);
     const at::Tensor places = index.to(at::kLong);
     write(out, at::gather(self, dim, at::where(places < 0, places + size, places)));
 }
-ATEN_ENTRY(aclnnTake, NUMBERS, (In, self), (Indices, index), (Out, out, Expected(index.sizes(), self.scalar_type()))) {
+ATEN_CHECKED_ENTRY(aclnnTake, NUMBERS, require_elements("self", self, self.numel(), index), (In, self), (Indices, index),
+                   (Out, out, Expected(index.sizes(), self.scalar_type()))) {
     write(out, at::take(self, index.to(at::kLong)));
 }
 ATEN_ENTRY(aclnnInplacePut, ANY, (InOut, selfRef), (Indices, index), (In, source, as_many_as(index)), (Bool, accumulate)) {
@@ -302,7 +310,7 @@ ATEN_ENTRY(aclnnInplaceIndexFill, ANY, (InOut, selfRef), (Dim, dim), (Indices, i
 
 // aclnnIndexFillTensor and its in-place form have the positions in an array on the host.
 static void require_positions(at::IntArrayRef index, int64_t dim, const at::Tensor& self) {
-    const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
+    const int64_t size = size_of(self, dim);
     for (const int64_t position : index)
         if (position < -size || position >= size)
             torch_aclnn::host::refuse("index", c10::str("positions in ", -size, "..", size - 1), c10::str(position));
@@ -319,7 +327,8 @@ ATEN_CHECKED_ENTRY(aclnnInplaceIndexFillTensor, NUMBERS, require_positions(index
     fill_positions(selfRef, dim, index, value);
 }
 
-ATEN_ENTRY(aclnnEmbedding, NUMBERS, (In, weight), (Indices, indices), (Out, out, embedded(weight, indices))) {
+ATEN_CHECKED_ENTRY(aclnnEmbedding, NUMBERS, require_elements("weight", weight, size_of(weight, 0), indices), (In, weight),
+                   (Indices, indices), (Out, out, embedded(weight, indices))) {
     write(out, at::index_select(weight, 0, indices.reshape({-1})));
 }
 ATEN_ENTRY(aclnnEmbeddingDenseBackward, FLOATING, (In, grad, gradient_of_embedded(grad, indices)), (Numbers, indices),

@@ -167,18 +167,19 @@ Expected matrices(const char* name, const at::Tensor& tensor) {
 Expected repeats_of(const at::Tensor& repeats, int64_t elements) {
     return repeats.numel() == 1 && repeats.dim() <= 1 ? shaped_like(repeats) : shape({elements});
 }
-int64_t size_of(const at::Tensor& self, int64_t dim) {
-    return self.dim() == 0 ? 1 : self.size(dim);
-}
 // The size of the result, which the caller knows.
 void require_output_size(int64_t output_size, int64_t repeats, int64_t elements) {
     int64_t expected = 0;
     if (__builtin_mul_overflow(repeats, elements, &expected) || output_size != expected)
         refuse("outputSize", c10::str(elements, " elements times ", repeats), c10::str(output_size));
 }
-// ATen writes as many copies as a number says before it looks at the next one.
-const at::Tensor& checked_repeats(const at::Tensor& repeats, int64_t most) {
-    require_range("repeats", repeats, 0, most == kUnbounded ? most : most + 1);
+// ATen writes as many copies as a number says before it looks at the next one. One number is that of each of the elements.
+const at::Tensor& checked_repeats(const at::Tensor& repeats, int64_t elements, int64_t copies) {
+    require_range("repeats", repeats, 0, copies + 1);
+    const at::Tensor sum = repeats.sum();
+    const int64_t found = sum.item<int64_t>() * (repeats.numel() == 1 ? elements : 1);
+    if (found != copies)
+        torch_aclnn::host::refuse(ACL_ERROR_RT_AICORE_EXCEPTION, "repeats", c10::str("values with the sum ", copies), c10::str(found));
     return repeats;
 }
 // With one number for all elements, their count follows from nothing else.
@@ -251,12 +252,12 @@ ATEN_ENTRY(aclnnInplaceTriu, NUMBERS, (InOut, selfRef, matrices("selfRef", selfR
 // Without a dimension the input counts as flat. The caller knows the size of the result and has made room for it.
 ATEN_ENTRY(aclnnRepeatInterleave, NUMBERS, (In, self), (Indices, repeats, repeats_of(repeats, self.numel())), (NotNegative, outputSize),
            (Out, out, shape({outputSize}))) {
-    write(out, at::repeat_interleave(self, checked_repeats(repeats, outputSize), std::nullopt, outputSize));
+    write(out, at::repeat_interleave(self, checked_repeats(repeats, self.numel(), outputSize), std::nullopt, outputSize));
 }
 ATEN_ENTRY(aclnnRepeatInterleaveWithDim, FLOATING | INTEGRAL | BOOL, (In, self),
            (Indices, repeats, repeats_of(repeats, size_of(self, dim))), (Dim, dim), (NotNegative, outputSize),
            (Out, out, with_size(self.sizes(), dim, outputSize))) {
-    write(out, at::repeat_interleave(self, checked_repeats(repeats, outputSize), dim, outputSize));
+    write(out, at::repeat_interleave(self, checked_repeats(repeats, size_of(self, dim), outputSize), dim, outputSize));
 }
 ATEN_CHECKED_ENTRY(aclnnRepeatInterleaveInt, NUMBERS, require_output_size(outputSize, repeats, self.numel()), (In, self),
                    (NotNegative, repeats), (NotNegative, outputSize), (Out, out, shape({outputSize}))) {
@@ -269,14 +270,14 @@ ATEN_CHECKED_ENTRY(aclnnRepeatInterleaveIntWithDim, FLOATING | INTEGRAL | BOOL,
 }
 ATEN_ENTRY(aclnnRepeatInterleaveTensor, INT32 | INT64, (In, repeats, shape({repeats.numel()})), (NotNegative, outputSize),
            (Out, out, shape({outputSize}))) {
-    write(out, at::repeat_interleave(checked_repeats(repeats, outputSize), std::optional(outputSize)));
+    write(out, at::repeat_interleave(checked_repeats(repeats, 1, outputSize), std::optional(outputSize)));
 }
 
 // Every element's gradient is the sum over its copies.
 ATEN_ENTRY(aclnnRepeatInterleaveGrad, ANY, (In, yGrad), (Indices, repeats), (Dim, dim),
            (Out, out, repeat_interleaved_gradient(yGrad, repeats, dim, out))) {
     const at::Tensor copies = upcast(yGrad);
-    const at::Tensor counts =
-        checked_repeats(repeats, size_of(copies, dim)).reshape({-1}).expand({repeats.numel() == 1 ? size_of(out, dim) : repeats.numel()});
+    const int64_t elements = repeats.numel() == 1 ? size_of(out, dim) : repeats.numel();
+    const at::Tensor counts = checked_repeats(repeats, elements, size_of(copies, dim)).reshape({-1}).expand({elements});
     write(out, at::zeros(out.sizes(), copies.options()).index_add_(dim, at::repeat_interleave(counts), copies));
 }

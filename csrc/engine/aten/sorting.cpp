@@ -9,13 +9,9 @@
 #define ATEN_FAMILY "sorting"
 using namespace torch_aclnn::host::aten;
 
-static int64_t size_of(int64_t dim, const at::Tensor& self) {
-    return self.dim() == 0 ? 1 : self.size(dim);
-}
-
 // As many elements as there are along the dimension, at most.
 static void require_k(int64_t k, int64_t dim, const at::Tensor& self) {
-    const int64_t elements = size_of(dim, self);
+    const int64_t elements = size_of(self, dim);
     if (k > elements) torch_aclnn::host::refuse("k", c10::str("at most the ", elements, " elements of dimension ", dim), c10::str(k));
 }
 
@@ -98,11 +94,11 @@ ATEN_ENTRY(aclnnUnique2, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInver
 // What is compared must have elements, of any number of slices.
 static void require_comparable(int64_t dim, const at::Tensor& self) {
     const int64_t empty = std::count(self.sizes().begin(), self.sizes().end(), 0);
-    if (empty > (size_of(dim, self) == 0 ? 1 : 0))
+    if (empty > (size_of(self, dim) == 0 ? 1 : 0))
         torch_aclnn::host::refuse("self", c10::str("elements in each dimension but ", dim), shape_text(self.sizes()));
 }
 ATEN_CHECKED_ENTRY(aclnnUniqueDim, NUMBERS, require_comparable(dim, self), (In, self), (Bool, sorted), (Bool, returnInverse), (Dim, dim),
-                   (Packed, valueOut), (Out, inverseOut, if_wanted(returnInverse || inverseOut.numel() > 0, shape({size_of(dim, self)}))),
+                   (Packed, valueOut), (Out, inverseOut, if_wanted(returnInverse || inverseOut.numel() > 0, shape({size_of(self, dim)}))),
                    (Packed, countsOut)) {
     const auto [values, inverse, counts] = at::unique_dim(self, dim, sorted, true, true);
     valueOut.pack(values);
@@ -119,7 +115,7 @@ static void require_dim_or_none(int64_t dim, const at::Tensor& self) {
 }
 ATEN_CHECKED_ENTRY(aclnnUniqueConsecutive, ANY, require_dim_or_none(dim, self), (In, self), (Bool, returnInverse), (Bool, returnCounts),
                    (Int, dim), (Packed, valueOut),
-                   (Out, inverseOut, if_wanted(returnInverse, dim == kNoDimension ? shaped_like(self) : shape({size_of(dim, self)}))),
+                   (Out, inverseOut, if_wanted(returnInverse, dim == kNoDimension ? shaped_like(self) : shape({size_of(self, dim)}))),
                    (Packed, countsOut)) {
     const auto dimension = dim == kNoDimension ? std::nullopt : std::optional(dim);
     const auto [values, inverse, counts] = at::unique_consecutive(self, returnInverse, returnCounts, dimension);

@@ -18,8 +18,8 @@ INTEGERS = {DType.INT64: "q", DType.INT32: "i"}
 VALUES = (-1, 2, 10_000_000)  # positions of TENSOR are 0 and 1 along a dimension
 # What only the elements show; full of zeros they say it, too. All else is refused in phase 1.
 OF_VALUES = re.compile(
-    r"values (in \[|that)|out of (range|bounds)|ZeroDivision|singular|multinomial|chosen tokens|result's shape|required size"
-    r"|equal to source|indexing result|self indexing axis|an empty tensor"
+    r"values (in \[|that|with the sum)|out of (range|bounds)|ZeroDivision|singular|multinomial|chosen tokens"
+    r"|aclnnIndex: out: expected the result's shape|aclnnIndexPutImpl: .* indexing result"  # of masks
 )
 
 

@@ -17,6 +17,11 @@ struct NamedShape {
     at::IntArrayRef sizes;
 };
 
+// A tensor without dimensions counts as a row of one element.
+inline int64_t size_of(const at::Tensor& tensor, int64_t dim) {
+    return tensor.dim() == 0 ? 1 : tensor.size(dim);
+}
+
 // A dimension that may count from the end.
 constexpr int64_t from_front(int64_t dim, int64_t rank) {
     return dim < 0 ? dim + rank : dim;

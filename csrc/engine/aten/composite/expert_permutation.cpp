@@ -30,7 +30,8 @@ void require_rows(const char* name, const at::Tensor& tensor, int64_t rows) {
 }
 
 void require_multiple(const char* name, const at::Tensor& tensor, int64_t divisor) {
-    if (tensor.numel() % divisor != 0) refuse(name, c10::str("a multiple of ", divisor, " values"), shape_text(tensor.sizes()));
+    if (divisor == 0 ? tensor.numel() != 0 : tensor.numel() % divisor != 0)
+        refuse(name, c10::str("a multiple of ", divisor, " values"), shape_text(tensor.sizes()));
 }
 
 // As many rows as the output has, which nothing else says, with the features of the input.
@@ -71,8 +72,7 @@ void require_restored(const std::optional<std::vector<int64_t>>& shape, const at
 }
 
 void require_copies(const at::Tensor& sorted_indices, int64_t tokens, const std::optional<at::Tensor>& probs) {
-    if (tokens == 0 ? sorted_indices.numel() != 0 : sorted_indices.numel() % tokens != 0)
-        refuse("sortedIndices", c10::str("a multiple of ", tokens, " values"), std::to_string(sorted_indices.numel()));
+    require_multiple("sortedIndices", sorted_indices, tokens);
     if (given(probs) && probs->numel() != sorted_indices.numel())
         refuse("probs", c10::str(sorted_indices.numel(), " values, as sortedIndices has"), shape_text(probs->sizes()));
 }
@@ -236,7 +236,8 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithRoutingMap, FLOATING,
 // Without padding `outIndex` is `sortedIndices`, from which the tokens follow.
 ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithRoutingMapGrad, FLOATING,
                    (require_matrix("unpermutedTokensGrad", unpermutedTokensGrad), require_map(routingMap),
-                    require_restored(restoreShape, unpermutedTokensGrad)),
+                    require_restored(restoreShape, unpermutedTokensGrad),
+                    paddedMode ? void() : require_multiple("outIndex", outIndex, unpermutedTokensGrad.size(0))),
                    (In, unpermutedTokensGrad), (In, outIndex), (In, permuteTokenId), (OptIn, routingMap), (OptIn, permutedTokens),
                    (OptIn, probs), (Bool, paddedMode), (OptInts, restoreShape),
                    (Out, permutedTokensGradOut, shape({outIndex.numel(), unpermutedTokensGrad.size(1)})),
