@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cases import DEVICE
-from direct import failure, fraction, refusal, scalar
+from direct import call, failure, fraction, refusal, scalar
 
 
 def npu(*shape, dtype=torch.float32):
@@ -168,6 +168,13 @@ def test_phase_1_refuses(entry_point, arguments, parameter, expected):
 def test_training_needs_its_lists():
     code, message = refusal("aclnnGRU", *gru(train=True))
     assert code == 161001 and message.startswith("aclnnGRU: rOut: expected a list, as train is set, got null")
+
+
+def test_an_output_may_lie_between_an_inputs_elements():
+    rows = torch.empty(2, (64 << 20) + 1, dtype=torch.int8, device=DEVICE)
+    rows[:, :2] = torch.tensor([5, -3], dtype=torch.int8)
+    call("aclnnAbs", rows[:, 1:2], rows[:, :1])
+    assert rows[:, :2].tolist() == [[3, -3], [3, -3]]
 
 
 def test_a_result_that_depends_on_the_data_keeps_its_code():

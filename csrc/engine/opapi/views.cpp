@@ -88,6 +88,16 @@ DeviceMemory find_memory(const Named& named, const Layout& layout) {
     return *memory;
 }
 
+// From the first element to the last, of a tensor that has been checked.
+int64_t reached_elements(const aclTensor& tensor) {
+    int64_t count = 1;
+    for (uint64_t d = 0; d < tensor.rank(); ++d) {
+        if (tensor.sizes[d] == 0) return 0;
+        count += (tensor.sizes[d] - 1) * tensor.strides[d];
+    }
+    return count;
+}
+
 bool is_same_view(const aclTensor& a, const aclTensor& b) {
     if (a.first_element() != b.first_element() || a.dtype != b.dtype || a.sizes != b.sizes) return false;
     for (uint64_t d = 0; d < a.rank(); ++d)
@@ -165,24 +175,27 @@ void require_no_overlap(const Named& output, std::initializer_list<Named> inputs
 
 void require_outputs_apart(const std::vector<WatchedHandle>& arguments) {
     struct Place {
-        Named named;
-        bool is_written;
+        const WatchedHandle* handle;
+        const aclTensor* tensor;
         const char *begin, *end;
+
+        Named named() const { return {handle->name(), tensor}; }
     };
     static thread_local std::vector<Place> places;  // keeps its memory, for this is part of every call
     places.clear();
     for (const WatchedHandle& handle : arguments) {
         const aclTensor* const tensor = handle.tensor();
-        if (tensor == nullptr || tensor->empty()) continue;
+        const int64_t count = tensor == nullptr ? 0 : reached_elements(*tensor);
+        if (count == 0) continue;
         const char* const begin = static_cast<const char*>(tensor->first_element());
-        places.push_back({{handle.name(), tensor}, handle.is_written(), begin, begin + view_bytes(*tensor)});
-        if (handle.is_written()) require_elements_apart(places.back().named);
+        places.push_back({&handle, tensor, begin, begin + count * static_cast<int64_t>(aclDataTypeSize(tensor->dtype))});
     }
     for (const Place& output : places) {
-        if (!output.is_written) continue;
+        if (!output.handle->is_written()) continue;
+        require_elements_apart(output.named());
         for (const Place& other : places) {
             if (&other == &output || output.end <= other.begin || other.end <= output.begin) continue;
-            if (other.is_written || !is_same_view(*output.named.tensor, *other.named.tensor)) require_apart(output.named, other.named);
+            if (other.handle->is_written() || !is_same_view(*output.tensor, *other.tensor)) require_apart(output.named(), other.named());
         }
     }
 }

@@ -77,6 +77,12 @@ assert types[1:24] == expected, types[1:24]
 assert types[25] == [7, 0.25] and types[26] is types[27] is types[29] is None
 assert [type(types[i]) for i in (3, 8, 9)] == [int, bool, torch.dtype]
 
+# Phase 1 tries the bodies of the engine's own entry points, and no function of the program.
+tried = []
+implement("aclnnTestOfTrials", "Tensor a, Tensor(a!) out")(lambda a, out: tried.append(a.tolist()))
+call("aclnnTestOfTrials", npu(1), npu(2))
+assert tried == [[1]], tried
+
 
 # Views and empty tensors, which share memory.
 @implement("aclnnTestOfViews", "Tensor self, Tensor(a!) out")

@@ -68,14 +68,6 @@ uint64_t require_dtypes(const Adapter& adapter, const void* const* arguments) {
     return rank.value_or(kMaxRank);
 }
 
-// The number of the data types of this call of the entry point; never 0.
-uint64_t type_signature(const Adapter& adapter, void* const* values) {
-    uint64_t signature = reinterpret_cast<uintptr_t>(&adapter);
-    for (size_t i = 0; i < adapter.count; ++i)
-        if (const auto of_value = adapter.kinds[i]->type_signature) signature = (signature ^ of_value(values[i])) * 0x9E3779B97F4A7C15u;
-    return (signature ^ signature >> 32) | 1;
-}
-
 struct Silence : c10::WarningHandler {
     void process(const c10::Warning&) override {}
 };
@@ -114,8 +106,9 @@ void try_body(const Adapter& adapter, const void* const* arguments) {
 
 // Refuses data types that the body does not compute, which is tried the first time that the entry point comes with them.
 void require_computable(const Adapter& adapter, const void* const* arguments, const aclOpExecutor& executor, void* const* values) {
-    if (!adapter.may_be_tried || executor.launch) return;  // ranks that wait for each other have no turn for a trial
-    const uint64_t signature = type_signature(adapter, values);
+    if (adapter.type_signature == nullptr || executor.launch) return;  // ranks that wait for each other have no turn for a trial
+    const uint64_t types = adapter.type_signature(values) ^ reinterpret_cast<uintptr_t>(&adapter);
+    const uint64_t signature = (types ^ types >> 32) | 1;  // never 0
     if (is_known(signature)) return;
     const auto names = [&] {
         std::string names;

@@ -67,7 +67,6 @@ struct ErasedKind {
     uint64_t (*require_dtype)(DTypes listed, const char* name, const void* argument);  // null unless it is of tensors
     void (*watch)(aclOpExecutor& executor, const char* name, const void* argument);    // null unless it is a handle
     bool is_scalar;                                                                    // its handle is an aclScalar
-    uint64_t (*type_signature)(const void* value);                                     // null if no type depends on it
     bool (*visit_tensors)(void* value, const std::function<void(at::Tensor&)>& visit);
     DTypes dtypes;  // of tensors of any type, none
 };
@@ -107,19 +106,24 @@ struct Erased {
     }
     static void watch(aclOpExecutor& executor, const char* name, const void* argument) { executor.watch(name, handle(argument)); }
 
-    static uint64_t signature(const void* value) { return type_signature(*static_cast<const Value*>(value)); }
     static bool visit(void* value, const std::function<void(at::Tensor&)>& visitor) {
         return visit_tensors(*static_cast<Value*>(value), visitor);
     }
 
     static constexpr ErasedKind kind() {
-        ErasedKind erased{sizeof(Value), read,         destroy,
-                          describe,      require_dims, launch,
-                          nullptr,       nullptr,      std::is_same_v<Handle, const aclScalar*>,
-                          nullptr,       visit,        dtypes_of<Kind>()};
+        ErasedKind erased{sizeof(Value),
+                          read,
+                          destroy,
+                          describe,
+                          require_dims,
+                          launch,
+                          nullptr,
+                          nullptr,
+                          std::is_same_v<Handle, const aclScalar*>,
+                          visit,
+                          dtypes_of<Kind>()};
         if constexpr (kIsTensors) erased.require_dtype = require_dtype;
         if constexpr (kIsHandle) erased.watch = watch;
-        if constexpr (decides_types<Value>()) erased.type_signature = signature;
         return erased;
     }
 };
@@ -133,7 +137,7 @@ struct Adapter {
     size_t count;
     void (*check)(const Adapter& adapter, void* const* values);
     void (*body)(const Adapter& adapter, void* const* values);
-    bool may_be_tried = true;  // phase 1 may run the body, with tensors of its own (trial.h)
+    uint64_t (*type_signature)(void* const* values);  // trial.h; null where phase 1 must not try the body
 };
 
 // Phase 1 of any adapter, with the addresses of its arguments, or of what has taken its place.
@@ -160,6 +164,14 @@ struct Arguments {
     template <auto function, size_t... I>
     static void pass(void* const* values, std::index_sequence<I...>) {
         function(*static_cast<typename Kinds::Value*>(values[I])...);
+    }
+    // One function for each entry point: values on which no type depends cost nothing then.
+    static uint64_t type_signature(void* const* values) { return type_signature(values, std::index_sequence_for<Kinds...>{}); }
+    template <size_t... I>
+    static uint64_t type_signature(void* const* values, std::index_sequence<I...>) {
+        uint64_t signature = 0;
+        (add_type_signature(signature, *static_cast<const typename Kinds::Value*>(values[I])), ...);
+        return signature;
     }
 };
 
@@ -194,9 +206,12 @@ struct Arguments {
     static constexpr const ::torch_aclnn::host::aten::ErasedKind* entry_point##Kinds[] = {                                           \
         TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ERASED, __VA_ARGS__)};                                                                      \
     using entry_point##Arguments = ::torch_aclnn::host::aten::Arguments<TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_KIND, __VA_ARGS__)>;        \
-    static constexpr ::torch_aclnn::host::aten::Adapter entry_point##Adapter{                                                        \
-        entry_point##Entry, entry_point##Kinds, std::size(entry_point##Kinds), entry_point##Arguments::pass<entry_point##Check>,     \
-        entry_point##Arguments::pass<entry_point##Body>};                                                                            \
+    static constexpr ::torch_aclnn::host::aten::Adapter entry_point##Adapter{entry_point##Entry,                                     \
+                                                                             entry_point##Kinds,                                     \
+                                                                             std::size(entry_point##Kinds),                          \
+                                                                             entry_point##Arguments::pass<entry_point##Check>,       \
+                                                                             entry_point##Arguments::pass<entry_point##Body>,        \
+                                                                             entry_point##Arguments::type_signature};                \
     extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point##GetWorkspaceSize(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_HANDLE, __VA_ARGS__), \
                                                                               uint64_t* workspaceSize, aclOpExecutor** executor) {   \
         const void* const arguments[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ADDRESS, __VA_ARGS__)};                                    \

@@ -59,6 +59,11 @@ uint64_t type_signature(const Value& value) {
     }
 }
 
+template <class Value>
+void add_type_signature(uint64_t& signature, const Value& value) {
+    if constexpr (decides_types<Value>()) signature = (signature ^ type_signature(value)) * 0x9E3779B97F4A7C15u;
+}
+
 // Calls the function with each tensor of the value, of a trial's own copy of the arguments. False for a type that is not known here.
 template <class Value>
 bool visit_tensors(Value& value, const std::function<void(at::Tensor&)>& visit) {

@@ -125,7 +125,7 @@ ImplementedParts::ImplementedParts(const torchAclnnImplementation& given)
 
 ImplementedEntryPoint::ImplementedEntryPoint(const torchAclnnImplementation& given)
     : ImplementedParts(given),
-      Adapter{own_entry, kinds_of_all.data(), kinds_of_all.size(), refuse_if_stopped, call_function, /*may_be_tried=*/false},
+      Adapter{own_entry, kinds_of_all.data(), kinds_of_all.size(), refuse_if_stopped, call_function, /*type_signature=*/nullptr},
       AddedEntryPoint{first_phase, second_phase},
       Replacement{replacing_phase} {
     own_entry.unlist();
