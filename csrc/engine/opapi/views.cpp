@@ -88,14 +88,30 @@ DeviceMemory find_memory(const Named& named, const Layout& layout) {
     return *memory;
 }
 
-// From the first element to the last, of a tensor that has been checked.
-int64_t reached_elements(const aclTensor& tensor) {
-    int64_t count = 1;
-    for (uint64_t d = 0; d < tensor.rank(); ++d) {
-        if (tensor.sizes[d] == 0) return 0;
-        count += (tensor.sizes[d] - 1) * tensor.strides[d];
+// A tensor of a call that has elements and has been checked, with the bytes from its first element to its last.
+struct Place {
+    const WatchedHandle* handle;
+    const aclTensor* tensor;
+    const char *begin, *end;
+    bool is_contiguous;
+
+    bool is_written() const { return handle->is_written(); }
+    Named named() const { return {handle->name(), tensor}; }
+};
+
+// Whether the tensor has elements, and their place.
+bool find_place(const aclTensor& tensor, Place& place) {
+    int64_t last = 0, count = 1;
+    place.is_contiguous = true;
+    for (uint64_t d = tensor.rank(); d-- > 0; count *= tensor.sizes[d]) {
+        const int64_t size = tensor.sizes[d], stride = tensor.strides[d];
+        last += (size - 1) * stride;
+        place.is_contiguous &= size == 1 || stride == count;
     }
-    return count;
+    const auto item = static_cast<int64_t>(aclDataTypeSize(tensor.dtype));
+    place.begin = static_cast<const char*>(tensor.data) + tensor.offset * item;
+    place.end = place.begin + (last + 1) * item;
+    return count != 0;
 }
 
 bool is_same_view(const aclTensor& a, const aclTensor& b) {
@@ -119,6 +135,13 @@ void require_elements_apart(const Named& output) {
 void require_apart(const Named& output, const Named& other) {
     if (kernels::overlap(extent(*output.tensor), extent(*other.tensor)))
         refuse(output.name, "memory of its own", "memory that is also that of " + std::string(other.name));
+}
+
+// Of two tensors whose places meet. An output may be an input exactly.
+void require_apart(const Place& one, const Place& other) {
+    if (one.is_written() != other.is_written() && is_same_view(*one.tensor, *other.tensor)) return;
+    const bool is_first = one.is_written() && (!other.is_written() || one.handle < other.handle);
+    require_apart((is_first ? one : other).named(), (is_first ? other : one).named());
 }
 
 // Volumes of 4 dimensions have no format that names their axes.
@@ -174,30 +197,21 @@ void require_no_overlap(const Named& output, std::initializer_list<Named> inputs
 }
 
 void require_outputs_apart(const std::vector<WatchedHandle>& arguments) {
-    struct Place {
-        const WatchedHandle* handle;
-        const aclTensor* tensor;
-        const char *begin, *end;
-
-        Named named() const { return {handle->name(), tensor}; }
-    };
-    static thread_local std::vector<Place> places;  // keeps its memory, for this is part of every call
-    places.clear();
+    constexpr size_t kFew = 16;
+    Place few[kFew];
+    std::vector<Place> many(arguments.size() > kFew ? arguments.size() : 0);
+    Place* const places = many.empty() ? few : many.data();
+    Place* end = places;
     for (const WatchedHandle& handle : arguments) {
-        const aclTensor* const tensor = handle.tensor();
-        const int64_t count = tensor == nullptr ? 0 : reached_elements(*tensor);
-        if (count == 0) continue;
-        const char* const begin = static_cast<const char*>(tensor->first_element());
-        places.push_back({&handle, tensor, begin, begin + count * static_cast<int64_t>(aclDataTypeSize(tensor->dtype))});
+        *end = {&handle, handle.tensor(), nullptr, nullptr, false};
+        if (end->tensor == nullptr || !find_place(*end->tensor, *end)) continue;
+        if (handle.is_written() && !end->is_contiguous) require_elements_apart(end->named());
+        ++end;
     }
-    for (const Place& output : places) {
-        if (!output.handle->is_written()) continue;
-        require_elements_apart(output.named());
-        for (const Place& other : places) {
-            if (&other == &output || output.end <= other.begin || other.end <= output.begin) continue;
-            if (other.handle->is_written() || !is_same_view(*output.tensor, *other.tensor)) require_apart(output.named(), other.named());
-        }
-    }
+    std::sort(places, end, [](const Place& a, const Place& b) { return a.begin < b.begin; });
+    for (const Place* one = places; one < end; ++one)
+        for (const Place* other = one + 1; other < end && other->begin < one->end; ++other)
+            if (one->is_written() || other->is_written()) require_apart(*one, *other);
 }
 
 }  // namespace torch_aclnn::host

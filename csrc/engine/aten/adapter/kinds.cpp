@@ -1,5 +1,6 @@
 #include "engine/aten/adapter/kinds.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/util/complex.h>
 
@@ -73,15 +74,24 @@ std::string dtype_name(at::ScalarType type) {
     return dtype == ACL_DT_UNDEFINED ? c10::toString(type) : to_string(dtype);
 }
 
+// As at::from_blob, whose guards of other devices and of tracing are a tenth of phase 1.
+static at::Tensor view_of(void* memory, at::ScalarType type, at::IntArrayRef sizes, at::IntArrayRef strides) {
+    const auto meta = caffe2::TypeMeta::fromScalarType(type);
+    const size_t bytes = at::detail::computeStorageNbytes(sizes, strides, meta.itemsize());
+    c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(memory, c10::kCPU), nullptr, false);
+    at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKey::CPU, meta);
+    view.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+    return view;
+}
+
 static at::Tensor read_view(const char* name, const aclTensor* handle, bool is_written) {
     const aclTensor& tensor = required(name, handle);
     require_general_shape(name, tensor.sizes);
     if (!is_public(tensor.format)) refuse(name, "a public format", to_string(tensor.format));
     // Hardware has a code of its own for an input that goes beyond its storage.
     require_device_view({name, handle}, is_written, is_written ? ACLNN_ERR_PARAM_INVALID : ACLNN_ERR_INNER_NULLPTR);
-    const auto options = at::TensorOptions(scalar_type(name, tensor.dtype));
-    const at::IntArrayRef sizes(tensor.sizes.begin(), tensor.sizes.end()), strides(tensor.strides.begin(), tensor.strides.end());
-    at::Tensor view = at::from_blob(host_view(tensor.first_element()), sizes, strides, options);
+    at::Tensor view = view_of(host_view(tensor.first_element()), scalar_type(name, tensor.dtype),
+                              {tensor.sizes.begin(), tensor.sizes.end()}, {tensor.strides.begin(), tensor.strides.end()});
     // A function of ATen that would give a result another shape fails, and leaves the memory behind the view alone.
     view.unsafeGetTensorImpl()->set_allow_tensor_metadata_change(false);
     return view;
