@@ -24,8 +24,11 @@ def run(
         full_of |= {arguments["repeats"]: (1).to_bytes(8, "little")}
     full_of |= {tensor: fill * size_of(tensor.dtype) for tensor in outputs.values()}
     handles = Guarded(client, full_of, *guard)
-    code, executor, _ = phase1(entry_point, handles.of_call(arguments | outputs).values())
-    code = code or phase2(entry_point, executor) or client.acl.aclrtSynchronizeStream(None)
+    code, executor, size = phase1(entry_point, handles.of_call(arguments | outputs).values())
+    workspace = client.allocate(size) if size else None
+    code = code or phase2(entry_point, executor, workspace, size) or client.acl.aclrtSynchronizeStream(None)
+    if workspace:
+        client.free(workspace)
     assert code == 0, client.message()
     found = {name: handles.elements(tensor) for name, tensor in outputs.items()}
     handles.destroy()
