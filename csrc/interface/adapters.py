@@ -7,7 +7,7 @@ mark instead of a function. The C type of a kind follows from the definitions of
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 _MARK = "TORCH_ACLNN_ENTRY_POINT"
@@ -23,6 +23,7 @@ _FORMS = ("engine/opapi/entry.h", "engine/aten/adapter/adapter.h")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<[^>]*>|"(?P<path>[^"]*)")[^\n]*$', re.MULTILINE)
 _ENTRY_POINT = re.compile(_MARK + r"\(\s*(?P<name>\w+)\s*,")
 _PARAMETER = re.compile(r"\(\s*(?P<kind>[^(),]+(?:<[^()]*>)?)\s*,\s*(?P<name>\w+)\s*\)")
+_MAX_WORKSPACE = re.compile(r"^ATEN_MAX_WORKSPACE\((?P<name>\w+)\)$", re.MULTILINE)
 # A function in one phase, or one that is written out.
 _FUNCTION = re.compile(
     r'^extern "C" TORCH_ACLNN_HOST_API (?P<type>[\w ]+[ *]+)(?P<name>aclnn\w+)\((?P<parameters>[^()]*)\)\s*\{', re.MULTILINE
@@ -55,7 +56,10 @@ class Function:
 
 @dataclass(frozen=True)
 class EntryPoint:
-    """An entry point: the functions of its two phases, or the one function of something that is computed at once."""
+    """An entry point: the functions of its two phases, or the one function of something that is computed at once.
+
+    Some have another form of phase 1, for the largest workspace.
+    """
 
     name: str
     functions: tuple[Function, ...]
@@ -80,6 +84,8 @@ def read(sources: Path, folder: str, preprocessor: Sequence[str]) -> list[EntryP
             if entry_point.name in found:
                 raise SystemExit(f"{file}: {entry_point.name} is defined twice")
             found[entry_point.name] = entry_point
+        for match in _MAX_WORKSPACE.finditer(text):
+            found[match["name"]] = _with_max_workspace(found[match["name"]])
     return [found[name] for name in sorted(found)]
 
 
@@ -150,6 +156,11 @@ def phase2(name: str) -> Function:
     """Return the function of an entry point that has the work done."""
     parameters = {"workspace": "void*", "workspaceSize": "uint64_t", "executor": "aclOpExecutor*", "stream": "aclrtStream"}
     return Function("aclnnStatus", name, tuple(Parameter(type, parameter) for parameter, type in parameters.items()))
+
+
+def _with_max_workspace(entry_point: EntryPoint) -> EntryPoint:
+    first, *others = entry_point.functions
+    return replace(entry_point, functions=(first, replace(first, name=f"{entry_point.name}GetMaxWorkspaceSize"), *others))
 
 
 def _written_out(text: str) -> Iterator[EntryPoint]:

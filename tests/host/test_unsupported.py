@@ -20,7 +20,8 @@ OPTIONAL = [
 
 # Libraries that torch_npu names and that only pass on to libascendcl.so.
 COMPANIONS = [
-    "libacl_op_compiler.so", "libge_runner.so", "libgraph.so", "libacl_tdt_channel.so", "libhccl.so", "libruntime.so", "libascend_hal.so"
+    "libacl_op_compiler.so", "libge_runner.so", "libgraph.so", "libacl_tdt_channel.so", "libhccl.so", "libruntime.so", "libascend_hal.so",
+    "libascend_dump.so", "libfmk_parser.so", "libascend_protobuf.so",
 ]  # fmt: skip
 # And those that pass on to libopapi, which has all operators.
 OF_OPERATORS = ["libnnopbase.so", "libopapi_nn.so", "libopapi_math.so"]
@@ -39,6 +40,11 @@ def test_inner_runtime_refuses_with_its_own_code(ascendcl, name):
 def test_refusal_of_a_pointer_is_null(ascendcl):
     assert ascendcl.aclprofCreateConfig() is None
     assert ascendcl.message().startswith("aclprofCreateConfig: ")
+
+
+def test_refusals_without_a_code_have_a_value_that_means_none(ascendcl):
+    assert (ascendcl.acltdtGetDatasetSize(None), ascendcl.acltdtGetDataTypeFromItem(None)) == (0, -1)
+    assert ascendcl.message().startswith("acltdtGetDataTypeFromItem: the torch_aclnn host engine has no channels")
 
 
 @pytest.mark.parametrize("name", OPTIONAL)

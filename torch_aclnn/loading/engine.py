@@ -26,8 +26,11 @@ OPERATOR_LIBRARIES = (
 # The libraries that the engine's libopapi.so is linked against, besides its libascendcl.so.
 _NEEDED = ("libtorch_aclnn_kernels.so", "libtorch_aclnn_symbols.so")
 
-# Which torch_npu opens by name when it needs them: collectives, and what its profiler and torch's ask for.
-_OPENED_BY_NAME = ("libhcomm.so", "libmspti.so", "libmsprofiler.so", "libascend_hal.so")
+# Which torch_npu opens by name when it needs them: collectives, what its profiler and torch's ask for, and dumps.
+_OPENED_BY_NAME = ("libhcomm.so", "libmspti.so", "libmsprofiler.so", "libascend_hal.so", "libascend_dump.so")
+
+# With which torchair is linked, in addition to those above.
+_OF_TORCHAIR = ("libfmk_parser.so", "libascend_protobuf.so")
 
 # By these names, too, programs look for operators, which are all in libopapi.so here.
 _PARTS_OF_OPERATORS = ("libopapi_math.so", "libopapi_nn.so")
@@ -139,7 +142,7 @@ def _cann_answers() -> bool:
 def _load_host() -> None:
     # All that torch_npu asks for by bare name, so that the loader finds the engine's first, and nothing of a sourced CANN.
     operators = [name for name in OPERATOR_LIBRARIES if name != ATEN_ADAPTERS]
-    for name in (*_NEEDED, *RUNTIME_LIBRARIES, *_OPENED_BY_NAME, *operators, *_PARTS_OF_OPERATORS):
+    for name in (*_NEEDED, *RUNTIME_LIBRARIES, *_OPENED_BY_NAME, *_OF_TORCHAIR, *operators, *_PARTS_OF_OPERATORS):
         path = libdir() / name
         try:
             ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)

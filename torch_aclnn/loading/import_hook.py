@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.machinery import ModuleSpec, PathFinder
 from types import TracebackType
 
-from torch_aclnn.loading import allocator_keys, autograd_threads, forked, memory_blocks, missing_entry_points
+from torch_aclnn.loading import allocator_keys, autograd_threads, forked, inductor, memory_blocks, missing_entry_points
 from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
 from torch_aclnn.loading.engine import activate, answers_from_package, is_active, is_left_to_cann, load_what_needs_torch
 from torch_aclnn.loading.loader import loaded_library
@@ -62,6 +62,7 @@ def _with_engine() -> Iterator[None]:
             forked.prepare_children()
             autograd_threads.finish_at_exit()
             missing_entry_points.explain_uncaught()
+            inductor.refuse()
     except Exception as error:
         explanation = _explain(error)
         if explanation is None:

@@ -222,3 +222,9 @@ struct Arguments {
         return ::torch_aclnn::host::run_phase2(entry_point##Entry, workspace, workspaceSize, executor, stream);                      \
     }                                                                                                                                \
     static void entry_point##Body(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__))
+
+// For operators whose lengths a captured graph may change, torch_npu asks for the workspace of the longest by a function of its own, with
+// the parameters of phase 1. The engine's workspace is one size for all lengths.
+#define ATEN_MAX_WORKSPACE(entry_point)                                                                      \
+    extern "C" TORCH_ACLNN_HOST_API decltype(entry_point##GetWorkspaceSize) entry_point##GetMaxWorkspaceSize \
+        __attribute__((alias(#entry_point "GetWorkspaceSize")));

@@ -98,6 +98,7 @@ ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV3, FLOAT16 | BF16,
                    (OptOut, softmaxLse, inferred_lse(FUSED_INFER(queryRope, keyRope, kNoTensor)))) {
     infer_attention(FUSED_INFER(queryRope, keyRope, kNoTensor), attentionOut, NO_LSE_UNLESS_WANTED);
 }
+ATEN_MAX_WORKSPACE(aclnnFusedInferAttentionScoreV3)
 // The sink is a score for each head that takes part in the softmax only.
 ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV4, FLOAT16 | BF16,
                    (REQUIRE_NOT_QUANTISED, REQUIRE_NO_PREFIX,
@@ -110,6 +111,7 @@ ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV4, FLOAT16 | BF16,
                    (OptOut, softmaxLse, inferred_lse(FUSED_INFER(queryRope, keyRope, learnableSink)))) {
     infer_attention(FUSED_INFER(queryRope, keyRope, learnableSink), attentionOut, NO_LSE_UNLESS_WANTED);
 }
+ATEN_MAX_WORKSPACE(aclnnFusedInferAttentionScoreV4)
 
 #define PROMPT_FLASH                                                                                                              \
     InferenceAttention {                                                                                                          \

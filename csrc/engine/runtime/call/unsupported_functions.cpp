@@ -26,17 +26,34 @@ aclError unsupported(const char* function, aclError code, const char* what) {
     }
 #define REFUSE_ACL(function, what) REFUSE(function, ACL_ERROR_API_NOT_SUPPORT, what)
 #define REFUSE_RT(function, what) REFUSE(function, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, what)
-#define REFUSE_POINTER(function, what)                                              \
+#define REFUSE_WITH(function, Result, value, what)                                  \
     LIST(function)                                                                  \
-    extern "C" TORCH_ACLNN_HOST_API void* function(void) {                          \
+    extern "C" TORCH_ACLNN_HOST_API Result function(void) {                         \
         torch_aclnn::host::unsupported(#function, ACL_ERROR_API_NOT_SUPPORT, what); \
-        return nullptr;                                                             \
+        return value;                                                               \
     }
+#define REFUSE_POINTER(function, what) REFUSE_WITH(function, void*, nullptr, what)
 
 // Dumps of what operators take and give.
 REFUSE_ACL(aclmdlInitDump, "operator dumps")
 REFUSE_ACL(aclmdlSetDump, "operator dumps")
 REFUSE_ACL(aclmdlFinalizeDump, "operator dumps")
+REFUSE_ACL(aclopStartDumpArgs, "operator dumps")
+REFUSE_ACL(aclopStopDumpArgs, "operator dumps")
+
+// Channels on which a graph sends tensors to the host.
+REFUSE_POINTER(acltdtCreateChannelWithCapacity, "channels to the host")
+REFUSE_ACL(acltdtDestroyChannel, "channels to the host")
+REFUSE_ACL(acltdtReceiveTensor, "channels to the host")
+REFUSE_POINTER(acltdtCreateDataset, "channels to the host")
+REFUSE_ACL(acltdtDestroyDataset, "channels to the host")
+REFUSE_POINTER(acltdtGetDataItem, "channels to the host")
+REFUSE_WITH(acltdtGetDatasetSize, size_t, 0, "channels to the host")
+REFUSE_POINTER(acltdtGetDataAddrFromItem, "channels to the host")
+REFUSE_WITH(acltdtGetDataSizeFromItem, size_t, 0, "channels to the host")
+REFUSE_WITH(acltdtGetDimNumFromItem, size_t, 0, "channels to the host")
+REFUSE_ACL(acltdtGetDimsFromItem, "channels to the host")
+REFUSE_WITH(acltdtGetDataTypeFromItem, aclDataType, ACL_DT_UNDEFINED, "channels to the host")
 
 // Operators as graphs for the compiler.
 REFUSE_POINTER(aclCreateGraphDumpOpt, "operator compiler")
