@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 import torch_aclnn.nn
+import torch_npu
 from torch import nn
 
 from support.marks import skip_with
@@ -190,3 +191,32 @@ def test_group_of_tasks_is_updated():
     update.synchronize()
     graph.replay()
     assert out.tolist() == [16.0] * 4
+
+
+@pytest.mark.parametrize("version", ["", "_v2"])
+def test_attention_takes_other_lengths_in_each_replay(version):
+    """As vllm-ascend decodes: a workspace for the longest lengths, an lse that nobody asks for, and an update before each replay."""
+    names = ("num_heads", "num_key_value_heads", "scale", "actual_seq_lengths", "actual_seq_lengths_kv")
+    if version:
+        names = ("num_query_heads", "num_key_value_heads", "softmax_scale", "actual_seq_qlen", "actual_seq_kvlen")
+    query, *keys_and_values = (torch.randn(6, 2, 64, dtype=torch.float16).to(NPU) for _ in range(3))
+    attend = getattr(torch_npu, f"npu_fused_infer_attention_score{version}")
+    inputs = lambda lengths: {"input_layout": "TND", **dict(zip(names, (2, 2, 0.25, lengths, lengths), strict=True))}
+    find_workspace = getattr(torch_npu, f"_npu_fused_infer_attention_score{version}_get_max_workspace")
+    workspace = find_workspace(query, *keys_and_values, **inputs([2, 6]))
+    out = [torch.empty_like(query), torch.empty(1, dtype=query.dtype, device=NPU)]
+    launch = lambda lengths: attend.out(query, *keys_and_values, **inputs(lengths), workspace=workspace, out=out)
+    graph, update = torch.npu.NPUGraph(), torch.npu.Stream()
+    with torch.npu.graph(graph):
+        stream = torch.npu.current_stream()
+        torch.npu.graph_task_group_begin(stream)
+        launch([2, 6])
+        handle = torch.npu.graph_task_group_end(stream)
+    for lengths in ([4, 6], [1, 6]):
+        with torch.npu.stream(update):
+            torch.npu.graph_task_update_begin(update, handle)
+            launch(lengths)
+            torch.npu.graph_task_update_end(update)
+        update.synchronize()
+        graph.replay()
+        torch.testing.assert_close(out[0], attend(query, *keys_and_values, **inputs(lengths))[0], rtol=0, atol=0)

@@ -32,8 +32,8 @@ _OPENED_BY_NAME = ("libhcomm.so", "libmspti.so", "libmsprofiler.so", "libascend_
 # With which torchair is linked, in addition to those above.
 _OF_TORCHAIR = ("libfmk_parser.so", "libascend_protobuf.so")
 
-# By these names, too, programs look for operators, which are all in libopapi.so here.
-_PARTS_OF_OPERATORS = ("libopapi_math.so", "libopapi_nn.so")
+# By these names, too, programs look for operators and what goes with them, which is all in libopapi.so here.
+_PARTS_OF_OPERATORS = ("libopapi_math.so", "libopapi_nn.so", "libnnopbase.so")
 
 # A symbol that only the host engine's libascendcl.so has.
 _HOST_SYMBOL = "torchAclnnHostEntryPoints"

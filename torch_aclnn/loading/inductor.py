@@ -1,4 +1,4 @@
-"""The refusal of inductor, torch.compile's default backend, on ``npu``: it needs a compiler for NPUs, which is no part of CANN's interface."""
+"""The refusal of inductor, torch.compile's default backend, on ``npu``: it needs a compiler for NPUs, which the engine is not."""
 
 from typing import Any, NoReturn
 

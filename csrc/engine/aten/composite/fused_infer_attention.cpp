@@ -79,14 +79,14 @@ using NoAntiquantMode = Between<int64_t, 0, 0>;
 ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScore, FLOAT16 | BF16,
                    (REQUIRE_NOT_QUANTISED, require_inference_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor))), FUSED_INFER_TENSORS,
                    FUSED_INFER_ATTRIBUTES, (Out, attentionOut, inferred(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor))),
-                   (OptOut, softmaxLse, inferred_lse(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor)))) {
+                   (OptOut, softmaxLse, if_wanted(softmaxLseFlag, inferred_lse(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor))))) {
     infer_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor), attentionOut, NO_LSE_UNLESS_WANTED);
 }
 ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV2, FLOAT16 | BF16,
                    (REQUIRE_NOT_QUANTISED, REQUIRE_NO_PREFIX, require_inference_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor))),
                    FUSED_INFER_TENSORS, FUSED_INFER_PREFIX, FUSED_INFER_ATTRIBUTES, (NoAntiquantMode, keyAntiquantMode),
                    (NoAntiquantMode, valueAntiquantMode), (Out, attentionOut, inferred(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor))),
-                   (OptOut, softmaxLse, inferred_lse(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor)))) {
+                   (OptOut, softmaxLse, if_wanted(softmaxLseFlag, inferred_lse(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor))))) {
     infer_attention(FUSED_INFER(kNoTensor, kNoTensor, kNoTensor), attentionOut, NO_LSE_UNLESS_WANTED);
 }
 ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV3, FLOAT16 | BF16,
@@ -95,7 +95,7 @@ ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV3, FLOAT16 | BF16,
                    FUSED_INFER_TENSORS, FUSED_INFER_PREFIX, (OptIn, queryRope), (OptIn, keyRope), (OptIn, keyRopeAntiquantScale),
                    FUSED_INFER_ATTRIBUTES, (NoAntiquantMode, keyAntiquantMode), (NoAntiquantMode, valueAntiquantMode),
                    (Out, attentionOut, inferred(FUSED_INFER(queryRope, keyRope, kNoTensor))),
-                   (OptOut, softmaxLse, inferred_lse(FUSED_INFER(queryRope, keyRope, kNoTensor)))) {
+                   (OptOut, softmaxLse, if_wanted(softmaxLseFlag, inferred_lse(FUSED_INFER(queryRope, keyRope, kNoTensor))))) {
     infer_attention(FUSED_INFER(queryRope, keyRope, kNoTensor), attentionOut, NO_LSE_UNLESS_WANTED);
 }
 ATEN_MAX_WORKSPACE(aclnnFusedInferAttentionScoreV3)
@@ -108,7 +108,7 @@ ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV4, FLOAT16 | BF16,
                    (OptIn, dequantScaleQuery), (OptIn, learnableSink), FUSED_INFER_ATTRIBUTES, (NoAntiquantMode, keyAntiquantMode),
                    (NoAntiquantMode, valueAntiquantMode), (NoAntiquantMode, queryQuantMode),
                    (Out, attentionOut, inferred(FUSED_INFER(queryRope, keyRope, learnableSink))),
-                   (OptOut, softmaxLse, inferred_lse(FUSED_INFER(queryRope, keyRope, learnableSink)))) {
+                   (OptOut, softmaxLse, if_wanted(softmaxLseFlag, inferred_lse(FUSED_INFER(queryRope, keyRope, learnableSink))))) {
     infer_attention(FUSED_INFER(queryRope, keyRope, learnableSink), attentionOut, NO_LSE_UNLESS_WANTED);
 }
 ATEN_MAX_WORKSPACE(aclnnFusedInferAttentionScoreV4)

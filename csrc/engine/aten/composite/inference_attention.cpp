@@ -209,9 +209,9 @@ Expected inferred(const InferenceAttention& a) {
     return expected;
 }
 
-OrEmpty inferred_lse(const InferenceAttention& a) {
-    if (a.is_packed()) return or_empty(shape({size_of(a, 'T'), a.heads, 1}));
-    return or_empty(shape({size_of(a, 'B'), a.heads, size_of(a, 'S'), 1}));
+Expected inferred_lse(const InferenceAttention& a) {
+    if (a.is_packed()) return shape({size_of(a, 'T'), a.heads, 1});
+    return shape({size_of(a, 'B'), a.heads, size_of(a, 'S'), 1});
 }
 
 void require_inference_attention(const InferenceAttention& a) {

@@ -36,9 +36,9 @@ struct InferenceAttention {
 // 161002 where the arguments do not fit together.
 void require_inference_attention(const InferenceAttention& a);
 
-// The shapes of the result, and of its `lse`. An lse that is not wanted has no elements.
+// The shapes of the result, and of its `lse`.
 Expected inferred(const InferenceAttention& a);
-OrEmpty inferred_lse(const InferenceAttention& a);
+Expected inferred_lse(const InferenceAttention& a);
 
 // The result, and the logarithm of the sum of the exponentials of each row's scores.
 void infer_attention(const InferenceAttention& a, at::Tensor& out, const std::optional<at::Tensor>& lse);
