@@ -13,7 +13,7 @@ NOT_SUPPORTED = [
 
 # torch_npu looks these up and takes another way if they are not there.
 OPTIONAL = [
-    "aclGetCannAttribute", "aclmdlRIAddCondTask", "aclrtDeviceGetUuid", "aclrtGetMemUceInfo",
+    "aclGetCannAttribute", "aclrtDeviceGetUuid", "aclrtGetMemUceInfo",
     "aclrtIpcGetEventHandle", "aclrtMemcpyAsyncWithCondition", "aclrtMemcpyBatch",
     "aclrtPointerGetAttributes",
 ]  # fmt: skip

@@ -28,6 +28,7 @@ def refuse() -> None:
     """Have inductor refuse ``npu`` in one message. A compiler that torch_npu finds, such as triton-ascend, takes its place."""
     import torch
 
+    device_module = torch.get_device_module("npu")
     for name in _NAMES:
-        if not hasattr(torch.npu, name):
-            setattr(torch.npu, name, _Refusing)
+        if not hasattr(device_module, name):
+            setattr(device_module, name, _Refusing)

@@ -12,7 +12,16 @@
 
 namespace torch_aclnn::host {
 
-enum class HandleKind : uintptr_t { context = 1, stream = 2, event = 3, physical_memory = 4, communicator = 5, graph = 6, task_group = 7 };
+enum class HandleKind : uintptr_t {
+    context = 1,
+    stream = 2,
+    event = 3,
+    physical_memory = 4,
+    communicator = 5,
+    graph = 6,
+    task_group = 7,
+    condition = 8
+};
 
 template <class T>
 class HandleTable {

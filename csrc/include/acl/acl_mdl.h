@@ -53,6 +53,30 @@ ACL_FUNC_VISIBILITY aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrt
 ACL_FUNC_VISIBILITY aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp handle);
 ACL_FUNC_VISIBILITY aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream);
 
+typedef void* aclmdlRICondHandle;
+
+typedef enum { ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT = 1 } aclmdlRICondHandleFlag;
+
+/// IF: the first branch unless the value is 0, otherwise the second, if there is one. WHILE: the branch until the value is 0. SWITCH: the
+/// branch of that number, if there is one.
+typedef enum { ACL_MODEL_RI_COND_TYPE_IF = 0, ACL_MODEL_RI_COND_TYPE_WHILE = 1, ACL_MODEL_RI_COND_TYPE_SWITCH = 2 } aclmdlRICondTaskType;
+
+typedef struct tagAclmdlRICondTaskParams {
+    aclmdlRICondHandle handle;
+    aclmdlRICondTaskType type;
+    uint32_t size;           ///< number of branches
+    aclmdlRI* modelRIArray;  ///< takes the branches
+} aclmdlRICondTaskParams;
+
+/// A value for a graph that is captured. With the flag each execution begins with the default, without it (0) the program sets it.
+ACL_FUNC_VISIBILITY aclError aclmdlRICondHandleCreate(aclmdlRI modelRI, uint32_t defaultLaunchValue, aclmdlRICondHandleFlag flag,
+                                                      aclmdlRICondHandle* handle);
+/// 8 bytes of device memory, which go with the graph.
+ACL_FUNC_VISIBILITY aclError aclmdlRICondHandleGetCondPtr(aclmdlRICondHandle handle, uint64_t** ptr);
+/// On a stream that is captured, with flags 0. The branches are then captured one by one.
+ACL_FUNC_VISIBILITY aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams params, aclrtStream stream, uint32_t flags);
+ACL_FUNC_VISIBILITY aclError aclmdlRICaptureToModelRIBegin(aclrtStream stream, aclmdlRI modelRI, aclmdlRICaptureMode mode);
+
 #ifdef __cplusplus
 }
 #endif

@@ -31,15 +31,40 @@ void require_recordable(const Stream& stream) {
 
 }  // namespace
 
-Capture::Capture(const std::shared_ptr<Stream>& origin, aclmdlRICaptureMode mode)
-    : origin_(origin), mode_(mode), thread_(thread_number()), graph_(std::make_shared<Graph>(origin->device())) {}
+aclmdlRICaptureMode require_capture_mode(int mode) {
+    if (mode < ACL_MODEL_RI_CAPTURE_MODE_GLOBAL || mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED)
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "mode", "a value in 0..2", std::to_string(mode));
+    return static_cast<aclmdlRICaptureMode>(mode);
+}
+
+Capture::Capture(const std::shared_ptr<Stream>& origin, aclmdlRICaptureMode mode, std::shared_ptr<Graph> graph)
+    : origin_(origin), mode_(mode), thread_(thread_number()), graph_(std::move(graph)) {}
 
 void Capture::begin(const std::shared_ptr<Stream>& origin, aclmdlRICaptureMode mode) {
     const std::lock_guard<std::mutex> lock(capture_mutex());
     require_recordable(*origin);
-    const std::shared_ptr<Capture> capture(new Capture(origin, mode));
+    auto graph = std::make_shared<Graph>(origin->device());
+    const aclmdlRI handle = add_graph(graph);
+    begin_into(std::move(graph), handle, origin, mode);
+}
+
+void Capture::begin_branch(const std::shared_ptr<Stream>& origin, aclmdlRI handle, aclmdlRICaptureMode mode) {
+    const std::lock_guard<std::mutex> lock(capture_mutex());
+    auto graph = find_graph(handle);
+    require_recordable(*origin);
+    if (origin->device() != graph->device())
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "stream", text("one of device ", graph->device(), " like the graph"),
+               text(name_of(*origin), " of device ", origin->device()));
+    if (!graph->begin_branch())
+        refuse(ACL_ERROR_RT_PARAM_INVALID, "modelRI", "a branch of a conditional task that was not captured yet",
+               text("graph ", graph->id()));
+    begin_into(std::move(graph), handle, origin, mode);
+}
+
+void Capture::begin_into(std::shared_ptr<Graph> graph, aclmdlRI handle, const std::shared_ptr<Stream>& origin, aclmdlRICaptureMode mode) {
+    const std::shared_ptr<Capture> capture(new Capture(origin, mode, std::move(graph)));
     capture->join(origin);
-    capture->handle_ = add_graph(capture->graph_);
+    capture->handle_ = handle;
     add_capture(*capture);
 }
 
@@ -57,7 +82,6 @@ aclmdlRI Capture::end(Stream& stream) {
         capture->require_valid();
         capture->require_all_joined();
     } catch (...) {
-        remove_task_groups(*capture->graph_);
         remove_graph(capture->handle_);
         throw;
     }

@@ -17,10 +17,14 @@ class Capture;
 
 class RecordedPoint;
 
+// 107000 for a number that is none.
+aclmdlRICaptureMode require_capture_mode(int mode);
+
 class Capture final : public ActiveCapture, public std::enable_shared_from_this<Capture> {
    public:
     // Each of these is one C function.
     static void begin(const std::shared_ptr<Stream>& origin, aclmdlRICaptureMode mode);
+    static void begin_branch(const std::shared_ptr<Stream>& origin, aclmdlRI handle, aclmdlRICaptureMode mode);
     static aclmdlRI end(Stream& stream);
     static void begin_group(Stream& stream);
     static aclrtTaskGrp end_group(Stream& stream);
@@ -51,7 +55,8 @@ class Capture final : public ActiveCapture, public std::enable_shared_from_this<
         std::optional<std::vector<size_t>> group;  // the steps since aclmdlRICaptureTaskGrpBegin
     };
 
-    Capture(const std::shared_ptr<Stream>& origin, aclmdlRICaptureMode mode);
+    Capture(const std::shared_ptr<Stream>& origin, aclmdlRICaptureMode mode, std::shared_ptr<Graph> graph);
+    static void begin_into(std::shared_ptr<Graph> graph, aclmdlRI handle, const std::shared_ptr<Stream>& origin, aclmdlRICaptureMode mode);
 
     Member& join(const std::shared_ptr<Stream>& stream);
     Member& member(const Stream& stream);

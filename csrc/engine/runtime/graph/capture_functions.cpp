@@ -14,12 +14,6 @@
 namespace torch_aclnn::host {
 namespace {
 
-aclmdlRICaptureMode require_mode(int mode) {
-    if (mode < ACL_MODEL_RI_CAPTURE_MODE_GLOBAL || mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED)
-        refuse(ACL_ERROR_RT_PARAM_INVALID, "mode", "a value in 0..2", std::to_string(mode));
-    return static_cast<aclmdlRICaptureMode>(mode);
-}
-
 // The page of 8.5.0.alpha001 lists A2 and A3, and that of 9.2.0.beta1 950.
 void require_product_with_captures() {
     const Product product = config().product;
@@ -38,7 +32,7 @@ extern "C" aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode
         can_fail(__func__),
         [&] {
             require_product_with_captures();
-            Capture::begin(find_usable_stream(stream), require_mode(mode));
+            Capture::begin(find_usable_stream(stream), require_capture_mode(mode));
         },
         [&] { return call_arguments("mode", static_cast<int>(mode)).on(stream); });
 }
@@ -70,7 +64,7 @@ extern "C" aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode* mode)
         can_fail(__func__),
         [&] {
             require_pointer("mode", mode);
-            *mode = exchange_thread_mode(require_mode(*mode));
+            *mode = exchange_thread_mode(require_capture_mode(*mode));
         },
         [&] { return call_arguments("mode", static_cast<int>(value_at(mode))); });
 }

@@ -1,11 +1,14 @@
 #include "engine/runtime/graph/graph.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/diagnostics/leaks.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/graph/condition.h"
+#include "engine/runtime/graph/task_group.h"
 #include "engine/runtime/handle_table.h"
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/stream/memory_value.h"
@@ -48,6 +51,25 @@ class Replaying {
     const bool before_;
 };
 
+void run_kept(KeptTask& kept) {
+    const std::lock_guard<std::recursive_mutex> lock(kept.running);
+    const Replaying here;
+    kept.task->run();
+}
+
+// Sets the values of the conditions that begin each execution anew.
+class BeginExecution final : public NamedTask {
+   public:
+    explicit BeginExecution(std::vector<std::shared_ptr<const Condition>> conditions)
+        : NamedTask("aclmdlRIExecuteAsync"), conditions_(std::move(conditions)) {}
+    void run() override {
+        for (const auto& condition : conditions_) condition->begin_execution();
+    }
+
+   private:
+    const std::vector<std::shared_ptr<const Condition>> conditions_;
+};
+
 // One step of one replay. Which task it runs is decided when its turn comes, as an update may come first.
 class ReplayedTask final : public Task {
    public:
@@ -56,12 +78,7 @@ class ReplayedTask final : public Task {
 
     const char* name() const override { return name_; }
     std::vector<MemoryAccess> accesses() const override { return graph_->task_of(step_)->task->accesses(); }
-    void run() override {
-        const auto kept = graph_->task_of(step_);
-        const std::lock_guard<std::recursive_mutex> lock(kept->running);
-        const Replaying here;
-        kept->task->run();
-    }
+    void run() override { run_kept(*graph_->task_of(step_)); }
     void finish() noexcept override { delete this; }
 
    private:
@@ -124,7 +141,13 @@ void Graph::replace(size_t step, std::shared_ptr<KeptTask> task) {
 
 void Graph::replay(Stream& stream) {
     std::vector<StreamClock> points(points_);
+    const bool waits = this->waits();
+    const auto launch = [&](std::unique_ptr<Task> task) {
+        waits ? stream.launch_on_worker(*task) : stream.launch(*task);
+        (void)task.release();  // the stream finishes it
+    };
     order_after(streams_[0], order_so_far(stream.id()));
+    if (!conditions_.empty()) launch(std::make_unique<BeginExecution>(conditions_));
     for (size_t i = 0; i < steps_.size(); ++i) {
         const Step& step = steps_[i];
         const int number = stream_number(step.stream);
@@ -133,10 +156,46 @@ void Graph::replay(Stream& stream) {
         if (step.kind != StepKind::task) continue;
         auto task = std::make_unique<ReplayedTask>(shared_from_this(), i);
         if (config().check_streams) order_launch(number, task->name(), task->accesses());
-        waits_ ? stream.launch_on_worker(*task) : stream.launch(*task);
-        (void)task.release();  // the stream finishes it
+        launch(std::move(task));
     }
     order_after(stream.id(), order_so_far(streams_[0]));
+}
+
+bool Graph::waits() const {
+    return waits_ || std::any_of(branches_.begin(), branches_.end(), [](const auto& branch) { return branch->waits(); });
+}
+
+void Graph::run_steps() const {
+    if (!is_complete()) return;
+    for (const auto& condition : conditions_) condition->begin_execution();
+    for (size_t i = 0; i < steps_.size(); ++i) {
+        if (steps_[i].kind != StepKind::task) continue;
+        const auto kept = task_of(i);
+        try {
+            run_kept(*kept);
+        } catch (const Error& error) {
+            throw Error(error.code(), text(kept->task->name(), " in a branch: ", error.what()), error.function());
+        }
+    }
+}
+
+std::vector<MemoryAccess> Graph::accesses() const {
+    std::vector<MemoryAccess> all;
+    if (!is_complete()) return all;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+        if (steps_[i].kind != StepKind::task) continue;
+        const auto some = task_of(i)->task->accesses();
+        all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+}
+
+aclmdlRI add_branch(Graph& graph, const std::shared_ptr<Graph>& branch) {
+    branch->is_free_branch_ = true;
+    const aclmdlRI handle = add_graph(branch);
+    graph.branches_.push_back(branch);
+    graph.branch_handles_.push_back(handle);
+    return handle;
 }
 
 aclmdlRI add_graph(std::shared_ptr<Graph> graph) {
@@ -144,7 +203,11 @@ aclmdlRI add_graph(std::shared_ptr<Graph> graph) {
 }
 
 void remove_graph(aclmdlRI handle) {
-    graphs().remove(handle);
+    const auto graph = graphs().remove(handle);
+    if (graph == nullptr) return;
+    remove_task_groups(*graph);
+    remove_conditions(*graph);
+    for (const aclmdlRI branch : graph->branches()) remove_graph(branch);
 }
 
 std::shared_ptr<Graph> find_graph(aclmdlRI handle) {

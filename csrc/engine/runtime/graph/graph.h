@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "acl/acl_mdl.h"
@@ -14,6 +15,7 @@
 namespace torch_aclnn::host {
 
 class Stream;
+class Condition;
 
 // A task that a graph has, or had: it is finished when nothing needs it any more.
 struct KeptTask {
@@ -56,6 +58,9 @@ class Graph : public std::enable_shared_from_this<Graph> {
 
     bool is_complete() const { return is_complete_.load(std::memory_order_acquire); }
     void replay(Stream& stream);
+    // All steps here and now, as a branch that a conditional task takes; none of a branch that was not captured.
+    void run_steps() const;
+    std::vector<MemoryAccess> accesses() const;
     const std::vector<Step>& steps() const { return steps_; }
     // A stream's number, as messages have it.
     int stream_number(int stream) const { return streams_[static_cast<size_t>(stream)]; }
@@ -63,10 +68,18 @@ class Graph : public std::enable_shared_from_this<Graph> {
     // From the next time on that the step's turn comes.
     void replace(size_t step, std::shared_ptr<KeptTask> task);
 
+    // The graph of a conditional task, which is captured once. False if it is no branch, or its capture has begun.
+    bool begin_branch() { return is_free_branch_.exchange(false); }
+    friend aclmdlRI add_branch(Graph& graph, const std::shared_ptr<Graph>& branch);
+    const std::vector<aclmdlRI>& branches() const { return branch_handles_; }
+    void add_condition(std::shared_ptr<const Condition> condition) { conditions_.push_back(std::move(condition)); }
+
     void add_group(aclrtTaskGrp group) { groups_.push_back(group); }
     const std::vector<aclrtTaskGrp>& groups() const { return groups_; }
 
    private:
+    bool waits() const;
+
     const uint32_t id_;
     const int device_;
     std::atomic<bool> is_complete_{false};
@@ -75,11 +88,18 @@ class Graph : public std::enable_shared_from_this<Graph> {
     size_t points_ = 0;
     bool waits_ = false;  // it has a WaitingTask
     std::vector<aclrtTaskGrp> groups_;
+    std::atomic<bool> is_free_branch_{false};
+    std::vector<std::shared_ptr<Graph>> branches_;
+    std::vector<aclmdlRI> branch_handles_;
+    std::vector<std::shared_ptr<const Condition>> conditions_;
     mutable std::mutex tasks_mutex_;  // for those of the steps, once it is complete, and the name
     std::string name_;
 };
 
 aclmdlRI add_graph(std::shared_ptr<Graph> graph);
+// A graph of its own, which goes with the other.
+aclmdlRI add_branch(Graph& graph, const std::shared_ptr<Graph>& branch);
+// With its branches, and the handles of its groups of tasks and conditions.
 void remove_graph(aclmdlRI handle);
 // 107017 unless the handle is live; 107000 if it is still being captured.
 std::shared_ptr<Graph> find_graph(aclmdlRI handle);

@@ -9,7 +9,6 @@
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/graph/graph.h"
-#include "engine/runtime/graph/task_group.h"
 #include "engine/runtime/stream/recorder.h"
 #include "engine/runtime/stream/stream.h"
 
@@ -119,8 +118,7 @@ extern "C" aclError aclmdlRIDestroy(aclmdlRI modelRI) {
     return traced(
         __func__,
         [&] {
-            const auto graph = find_complete_graph(modelRI);
-            remove_task_groups(*graph);
+            find_complete_graph(modelRI);
             remove_graph(modelRI);
         },
         [&] { return call_arguments("modelRI", modelRI); });

@@ -56,7 +56,8 @@ void remove_task_groups(const Graph& graph) {
 }
 
 void require_operator(const Task& task) {
-    if (std::strncmp(task.name(), "aclrt", std::strlen("aclrt")) != 0) return;
+    const auto begins = [&](const char* with) { return std::strncmp(task.name(), with, std::strlen(with)) == 0; };
+    if (!begins("aclrt") && !begins("aclmdl")) return;
     throw Error(ACL_ERROR_API_NOT_SUPPORT, text("a group of tasks has operators only: expected one, got ", task.name()));
 }
 
