@@ -37,7 +37,7 @@ _FALLS_BACK = re.compile(r"fall ?back to (?:run on the )?CPU")
 _ATEN_NAME = re.compile(r"\b\w+::\w+(?:\.\w+)?")
 
 # torch_npu tells of symbols that it does not find at the level of warnings.
-_LOG_WARNINGS = "2"
+LOG_WARNINGS = "2"
 
 
 @dataclass
@@ -149,6 +149,6 @@ def _run(python_arguments: list[str], directory: Path) -> int:
     environment = {
         **environment_of_programs(),
         "TORCH_ACLNN_HOST_COVERAGE": str(directory),
-        "ASCEND_GLOBAL_LOG_LEVEL": _LOG_WARNINGS,
+        "ASCEND_GLOBAL_LOG_LEVEL": LOG_WARNINGS,
     }
     return child.run([sys.executable, *python_arguments], environment)

@@ -1,4 +1,4 @@
-"""``torch-aclnn run``, ``coverage`` and ``debug``: a program under the host engine."""
+"""``torch-aclnn run``, ``coverage``, ``debug`` and ``dryrun``: a program under the host engine."""
 
 import argparse
 import os
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from torch_aclnn.command import coverage, debug
+from torch_aclnn.command.dryrun import arguments as dryrun
+from torch_aclnn.command.dryrun import command as dryrun_command
 from torch_aclnn.command.locations import environment_of_programs
 from torch_aclnn.command.parser import Parser
 
@@ -68,6 +70,7 @@ def add_parsers(commands: Any) -> None:
     commands.add_parser("run", help="run a Python program on the host engine", add_help=False)
     commands.add_parser("coverage", help="do the same, and list the entry points used and missing", add_help=False)
     commands.add_parser("debug", help="run a program in all modes that find errors", add_help=False)
+    dryrun.add_parser(commands)
 
 
 def parse(arguments: list[str]) -> argparse.Namespace | None:
@@ -75,6 +78,8 @@ def parse(arguments: list[str]) -> argparse.Namespace | None:
 
     Only the argument directly after the command can be an option of the command; the rest belongs to Python or the program.
     """
+    if arguments[:1] == [dryrun.NAME]:
+        return argparse.Namespace(**vars(dryrun.parse(arguments[1:])), action=dryrun_command.run)
     if not arguments or arguments[0] not in _HELP:
         return None
     command, rest = arguments[0], arguments[1:]

@@ -1,5 +1,6 @@
 """The steps of ``torch_aclnn_import_hook`` around the import of torch_npu, so that it finds the engine where no CANN answers."""
 
+import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ GPU_IS_VISIBLE = "a GPU is visible in addition to the npu device, and torch uses
 
 _PACKAGE, _EXTENSION = "torch_npu", "torch_npu._C"
 SWITCH = "TORCH_ACLNN_IMPORT_HOOK"
+# A directory with the settings of an observer, which `torch-aclnn dryrun` makes.
+OBSERVE = "TORCH_ACLNN_HOST_OBSERVE"
 
 
 def around_creation(fullname: str) -> AbstractContextManager[None]:
@@ -63,11 +66,18 @@ def _with_engine() -> Iterator[None]:
             autograd_threads.finish_at_exit()
             missing_entry_points.explain_uncaught()
             inductor.refuse()
+            _observe()
     except Exception as error:
         explanation = _explain(error)
         if explanation is None:
             raise
         raise _failure(explanation) from error
+
+
+def _observe() -> None:
+    directory = os.environ.get(OBSERVE)
+    if directory:
+        importlib.import_module("torch_aclnn.observation.observer").install(directory)
 
 
 def _load_engine() -> None:

@@ -1,0 +1,250 @@
+"""What a dry run observes and concludes, on data: steps, the allocator's history, lines, the decision, the report and its comparison."""
+
+import copy
+from pathlib import Path
+
+import torch_aclnn
+import pytest
+import torch
+from torch_aclnn.command.dryrun import arguments, command
+from torch_aclnn.command.dryrun.compare import compare, comparison
+from torch_aclnn.command.dryrun.details import details
+from torch_aclnn.command.dryrun.fits import decide
+from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE, Known, hccl_buffers_of
+from torch_aclnn.command.dryrun.screen import first_screen
+from torch_aclnn.observation.history import replay
+from torch_aclnn.observation.lines import line_of
+from torch_aclnn.observation.profiled_step import ProfiledStep
+from torch_aclnn.observation.steps import Steps
+
+from support.marks import host_engine_only
+
+# A backward is "b"; another letter is the step of that optimizer.
+SEQUENCES = {
+    "ba ba ba": 3,
+    "bbba bbba": 2,  # gradients are accumulated
+    "ba a a ba": 2,  # one call for each part of the parameters
+    "a a ba": 1,  # before a scheduler's first step
+    "bd bd bd bg bd bd bd bg": 2,  # a critic and its generator
+    "bba g bba g": 2,  # two losses, then both optimizers
+    "bg bd": 1,
+}
+
+
+@pytest.mark.parametrize(("sequence", "expected"), SEQUENCES.items())
+def test_a_step_ends_when_each_optimizer_has_stepped_after_a_backward(sequence, expected):
+    steps, known = Steps(), set(sequence) - {"b", " "}
+    for sign in sequence.replace(" ", ""):
+        steps.backward() if sign == "b" else steps.step(sign, known)
+    assert steps.done == expected
+
+
+def test_an_optimizer_that_never_steps_is_not_waited_for_for_ever():
+    steps = Steps()
+    for _ in range(25):
+        steps.backward()
+        steps.step("used", {"used", "unused"})
+    assert steps.done == 5
+
+
+FRAMES = [{"filename": f"{Path(torch.__file__).parent}/_tensor.py", "line": 1, "name": ""}, {"filename": "train.py", "line": 7, "name": ""}]
+
+
+def event(action: str, address: int = 0, size: int = 0, **more: object) -> dict[str, object]:
+    return {"action": action, "addr": address, "size": size, "frames": FRAMES, **more}
+
+
+TRACE = [
+    event("segment_alloc", 0, 2048),
+    event("alloc", 0, 100),
+    event("alloc", 512, 300),
+    event("free_requested", 512, 300),
+    event("free_completed", 512, 300),
+    event("alloc", 512, 200),
+    event("free_requested", 0, 100),  # another stream has used it
+    event("alloc", 1024, 50),
+    event("oom", 0, 9999),
+    event("free_completed", 0, 100),
+    event("segment_free", 0, 1024),
+    event("alloc", 0, 10),
+]
+
+
+def test_the_history_has_the_peak_and_what_was_in_use():
+    history = replay(TRACE, ends_of_steps=[4])
+    assert history.allocated == [100, 400, 300, 250, 260] and history.reserved == [2048] * 4 + [1024]
+    assert history.peak() == 2 and history.peak(2, 4) == 3
+    assert [block.size for block in history.alive(2)] == [100, 300]
+    assert [block.size for block in history.alive(5)] == [200, 50, 10]
+    assert history.waiting == [0, 0, 0, 100, 0]
+    assert history.failed == [(4, 9999)]
+    assert line_of(history.blocks[0].places) == "train.py:7"
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("torch/optim/adam.py", ""),  # as torch's profiler names it
+        ("threading.py", ""),
+        ("<frozen importlib>", ""),
+        (torch.__file__, ""),
+        (torch_aclnn.__file__, ""),
+        ("train.py", "train.py:3"),
+        (str(Path(torch.__file__).parents[1] / "transformers" / "model.py"), "transformers/model.py:3"),
+    ],
+)
+def test_a_line_is_the_programs_or_a_librarys_but_not_torchs(file, expected):
+    assert line_of([(file, 3)]) == expected
+
+
+@host_engine_only
+def test_reads_copies_and_casts_are_found_with_their_lines():
+    weight = torch.ones(4, 6, device="npu", requires_grad=True)
+    profiled = ProfiledStep()
+    profiled.start()
+    line = _step.__code__.co_firstlineno
+    _step(weight)
+    profiled.stop()
+    found = {(one.kind, one.line.rpartition(":")[2], one.note): (one.what, one.bytes) for one in profiled.findings}
+    assert profiled.problem == "" and all("test_dryrun.py:" in one.line for one in profiled.findings)
+    assert found["uploads", str(line + 1), ""] == ("copy to the NPU", 4 * 6 * 4)
+    assert found["strided", str(line + 2), ""] == ("copy", 4 * 6 * 4)
+    assert found["reads", str(line + 3), ""] == ("aten::item", 4)
+    assert found["reads", str(line + 4), "integers"] == ("aten::item", 8)
+    assert found["reads", str(line + 5), "sizes depend on values"] == ("aten::nonzero", 0)
+    assert found["waits", str(line + 6), ""] == ("synchronize", 0)
+
+
+def _step(weight):
+    x = torch.ones(4, 6).to("npu")
+    y = (x * weight).t().contiguous()
+    y.sum().item()
+    y.argmax().item()
+    y.nonzero()
+    torch.npu.synchronize()
+
+
+PEAK = {
+    **{"requested": 9 * GIBIBYTE, "reserved": 12 * GIBIBYTE, "step": 2, "phase": "backward", "node": "AddmmBackward0"},
+    **{"line": "a/very/long/path/" * 6 + "model.py:12", "bytes": 512, "other_lines": 4096},
+    "categories": {"parameters and buffers": 4 * GIBIBYTE, "activations and inputs": 5 * GIBIBYTE, **{f"other {i}": 1 for i in range(5)}},
+    "lines": {"deep/" * 30 + "model.py:40": 5 * GIBIBYTE},
+}
+REPORT = {
+    **{"format": 1, "program": ["train.py", "--text", "x y"], "asked_steps": 2, "product": "Ascend910B3", "end": "steps", "failure": None},
+    **{"out_of_memory": None, "rank": "0", "world_size": "8", "dry": True, "steps": 2, "communicators": 2, "no_findings": ""},
+    "memory": {
+        **{"requested": 9 * GIBIBYTE, "allocated": 10 * GIBIBYTE, "reserved": 12 * GIBIBYTE, "waiting": MEBIBYTE, "room": True},
+        **{"steps": [{"requested": 8 * GIBIBYTE, "reserved": 11 * GIBIBYTE}] * 2, "peak": PEAK, "at_the_first_failure": None},
+        **{"retries": 1, "failures": 0},
+    },
+    "calls": [{"aclnnAddmm": 3}, {"aclnnAddmm": 2, "aclnn" + "Long" * 20: 40, "aclnnNpuFormatCast": 1}],
+    "findings": [
+        {"kind": "reads", "what": "aten::item", "line": "train.py:9", "bytes": 8, "count": 2, "note": "integers"},
+        *({"kind": "uploads", "what": "copy", "line": f"train.py:{n}", "bytes": 1024, "count": 1, "note": ""} for n in range(20)),
+    ],
+    "communication": [{"step": 2, "name": "HcclAllGather", "group": "group" * 20, "ranks": 8, "calls": 4, "bytes": GIBIBYTE}],
+    "value_reads": [],
+    "coverage": {"handed_to_cpu": ["aten::logit"], "missing_failed": [], "missing_replaced": {"aclnnFoo": "acl_op::foo"}, "refused": []},
+}
+TOTAL = Known(round(60.96 * GIBIBYTE), "a message")
+
+
+def report_with(**changes: object) -> dict:
+    """Return the report with other values; the keys of memory and coverage may be given directly."""
+    report = copy.deepcopy(REPORT)
+    for name, value in changes.items():
+        (report if name in report else next(report[part] for part in ("memory", "coverage") if name in report[part]))[name] = value
+    report["fits"] = decide(report, TOTAL, hccl_buffers_of(None))
+    return report
+
+
+FAILED = {"kind": "RuntimeError", "line": "train.py:3", "message": "no luck"}
+REFUSED = {**FAILED, "message": "aclnnAvgPool2d: self: expected a data type of FLOAT, got DOUBLE"}
+OUT_OF_MEMORY = {"bytes": GIBIBYTE, "total": TOTAL.bytes, "free": MEBIBYTE, "line": "train.py:8", "step": 1}
+ENDS = {
+    "fits": ({}, 0, "VERDICT: fits"),
+    "ended by itself": ({"end": "program", "steps": 1}, 0, "the program ended by itself after 1 of 2 steps"),
+    "too large": ({"reserved": 59 * GIBIBYTE}, 1, "too much"),
+    "no room for the context": ({"room": False}, 1, "does not fit"),
+    "out of memory": ({"end": "error", "failure": FAILED, "out_of_memory": OUT_OF_MEMORY}, 1, "1.00 GiB failed in step 1 at train.py:8"),
+    "out of memory that the program survived": ({"out_of_memory": OUT_OF_MEMORY}, 0, "an allocation of 1.00 GiB failed"),
+    "missing": ({"missing_failed": ["aclnnFFNV2"]}, 3, "refused or missing: aclnnFFNV2"),
+    "refused": ({"end": "error", "failure": REFUSED}, 3, "RuntimeError: aclnnAvgPool2d: self: expected"),
+    "values": ({"value_reads": [{"line": "train.py:9", "count": 2, "bytes": 8}]}, 4, "values decided at train.py:9"),
+    "reads of other lines": ({"value_reads": [{"line": "train.py:1", "count": 2, "bytes": 8}]}, 0, "reads of values"),
+    "failed": ({"end": "error", "failure": FAILED, "steps": 1}, 5, "at train.py:3: RuntimeError: no luck"),
+    "interrupted": ({"end": "interrupted", "steps": 1}, 5, "the program was interrupted after 1 of 2 steps"),
+    "killed": ({"end": "running", "steps": 1}, 5, "killed"),
+    "no step": ({"end": "program", "steps": 0, "calls": []}, 5, "CALLS: no step was seen"),
+    "no device": (command.NOTHING, 5, "the program never used the npu device"),
+}
+
+
+@pytest.mark.parametrize(("changes", "code", "words"), ENDS.values(), ids=ENDS)
+def test_the_decision_and_the_report_which_fits_a_terminal(changes, code, words):
+    report = report_with(**changes)
+    screen = first_screen(report)
+    printed = [*screen, *details(report)]
+    assert report["fits"]["code"] == code and words in " ".join(" ".join(printed).split())
+    assert [line for line in printed if len(line) > 80] == [] and len(screen) <= 40
+
+
+def test_what_is_needed_is_a_sum_with_a_source_for_each_part():
+    fits = report_with()["fits"]
+    assert fits["needed"] == sum(part["bytes"] for part in fits["summands"]) == 12 * GIBIBYTE + 800 * MEBIBYTE + round(1.4 * GIBIBYTE)
+    assert all(part["source"] for part in fits["summands"])
+
+
+def test_the_process_that_trained_is_reported():
+    reports = [{"steps": 0, "rank": None}, {"steps": 2, "rank": "3"}, {"steps": 2, "rank": "1"}]
+    assert command.merged([{**one, "memory": {}} for one in reports])["rank"] == "1"
+    assert command.merged([]) == command.NOTHING
+
+
+def test_two_reports_are_compared():
+    other = report_with(reserved=14 * GIBIBYTE, calls=[{"aclnnAddmm": 5, "aclnnMm": 1}], communication=[])
+    lines = [" ".join(line.split()) for line in comparison(report_with(), other)]
+    assert "reserved 12.00 GiB 14.00 GiB +2.00 GiB" in lines and "all 43 6 -37" in lines
+    assert "aclnnMm 0 1 +1" in lines and "HcclAllGather 1.00 GiB 0 B -1.00 GiB" in lines
+    assert [line for line in comparison(report_with(), other) if len(line) > 80] == []
+
+
+def test_a_file_that_is_no_report_is_named(tmp_path, capsys):
+    (tmp_path / "a.json").write_text('{"format": 7}')
+    assert compare(tmp_path / "a.json", tmp_path / "a.json") == 2
+    assert (
+        capsys.readouterr().err == f"torch-aclnn dryrun: --compare: {tmp_path}/a.json: expected a report of format 1, as --json writes it\n"
+    )
+
+
+MISUSES = {
+    "": "expected a script, -c or -m and its arguments",
+    "--steps 0 x.py": "--steps: expected a number from 1 on, got 0",
+    "--rank 1 x.py": "--rank and --world-size: expected both or neither",
+    "--rank 8 --world-size 8 x.py": "--rank: expected 0 to 7 with --world-size 8, got 8",
+    "--memory much x.py": "--memory: expected a size such as 60.9G or 32768M, got 'much'",
+    "--product Ascend310P3 x.py": "--product: nobody has published the memory that torch_npu reports of Ascend310P3; give it by --memory",
+    "--json /nowhere/a.json x.py": "--json: expected a file in a folder that can be written, got /nowhere/a.json",
+    "--compare a.json": "argument --compare: expected 2 arguments",
+    "--compare a.json b.json x.py": "--compare: expected two reports and nothing else, got x.py too",
+}
+
+
+@pytest.mark.parametrize(("line", "message"), MISUSES.items())
+def test_an_error_of_use_is_one_line(line, message, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        arguments.parse(line.split())
+    assert capsys.readouterr().err == f"torch-aclnn dryrun: {message} (see torch-aclnn dryrun --help)\n"
+
+
+def test_the_programs_arguments_begin_at_its_name():
+    parsed = arguments.parse(["--steps=3", "--memory", "32G", "--product", "Ascend310P3", "-m", "train", "--steps", "7"])
+    assert (parsed.steps, parsed.total.bytes, parsed.program) == (3, 32 * GIBIBYTE, ["-m", "train", "--steps", "7"])
+
+
+def test_the_buffers_of_hccl(monkeypatch):
+    assert (hccl_buffers_of(None), hccl_buffers_of("50")) == (400 * MEBIBYTE, 100 * MEBIBYTE)
+    monkeypatch.setenv("HCCL_BUFFSIZE", "much")
+    with pytest.raises(SystemExit, match="2"):
+        arguments.parse(["x.py"])

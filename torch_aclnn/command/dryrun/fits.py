@@ -1,0 +1,80 @@
+"""The decision: what a process needs of a device, and whether that is less than there is."""
+
+from typing import Any
+
+from torch_aclnn.command.dryrun.products import CONTEXT, HCCL_BUFFERS, WORKSPACES, Known
+
+FITS, TOO_LARGE, USAGE, REFUSED, UNRELIABLE, INCOMPLETE = 0, 1, 2, 3, 4, 5
+
+_VERDICTS = {
+    FITS: "fits",
+    TOO_LARGE: "does not fit",
+    REFUSED: "an operator is refused or missing",
+    UNRELIABLE: "unreliable: sizes may have depended on values",
+    INCOMPLETE: "not known, because the run ended before its steps",
+}
+_INTEGERS, _SIZES = "integers", "sizes depend on values"
+
+
+def summands(report: dict[str, Any], hccl_buffers: int) -> list[dict[str, Any]]:
+    """Return what is needed, part by part, each with its source; nothing if the device was not used."""
+    if report["memory"] is None:
+        return []
+    communicators = report["communicators"]
+    parts = [
+        ("reserved by torch_npu's allocator", report["memory"]["reserved"], "this run"),
+        (f"HCCL's buffers, {counted(communicators, 'communicator')}", communicators * hccl_buffers, HCCL_BUFFERS),
+        ("the process's context", CONTEXT.bytes, CONTEXT.source),
+        ("allowance for workspaces", WORKSPACES.bytes, WORKSPACES.source),
+    ]
+    return [{"what": what, "bytes": size, "source": source} for what, size, source in parts]
+
+
+def decide(report: dict[str, Any], total: Known, hccl_buffers: int) -> dict[str, Any]:
+    """Return the decision with its reasons; ``code`` is the command's exit code."""
+    parts = summands(report, hccl_buffers)
+    needed = sum(part["bytes"] for part in parts)
+    code = _code(report, needed, total)
+    return {
+        "code": code,
+        "verdict": _VERDICTS[code],
+        "needed": needed,
+        "total": total.bytes,
+        "total_source": total.source,
+        "summands": parts,
+    }
+
+
+def _code(report: dict[str, Any], needed: int, total: Known) -> int:
+    if report["memory"] is None:
+        return INCOMPLETE
+    ended_by_memory = report["out_of_memory"] is not None and report["end"] != "steps"
+    if needed > total.bytes or ended_by_memory or not report["memory"]["room"]:
+        return TOO_LARGE
+    if refused(report) or _is_refusal(report["failure"]):
+        return REFUSED
+    if report["steps"] == 0 or report["end"] not in ("steps", "program"):
+        return INCOMPLETE
+    return UNRELIABLE if doubts(report) else FITS
+
+
+def refused(report: dict[str, Any]) -> list[str]:
+    """Return the names of what this chip, or the engine, does not have and the program asked for."""
+    coverage = report["coverage"]
+    return [*coverage["missing_failed"], *coverage["refused"]]
+
+
+def _is_refusal(failure: dict[str, Any] | None) -> bool:
+    return failure is not None and "aclnn" in failure["message"]
+
+
+def doubts(report: dict[str, Any]) -> list[str]:
+    """Return the lines whose reads of values that a dry run does not know may have decided sizes."""
+    unknown = {read["line"] for read in report["value_reads"]}
+    remarked = (one for one in report["findings"] if one["kind"] == "reads" and (_INTEGERS in one["note"] or _SIZES in one["note"]))
+    return sorted({one["line"] for one in remarked if one["line"] in unknown})
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun in the singular or plural."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,160 @@
+"""The first screen of the report, of 80 columns."""
+
+import re
+import shlex
+import textwrap
+from typing import Any
+
+from torch_aclnn.command.dryrun.fits import counted, doubts, refused
+from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE
+
+WIDTH = 80
+_CONVERSION = re.compile("FormatCast|TransData")
+LINES_OF_PEAK = 5
+_REFUSALS = 3
+
+_ENDS = {
+    "program": "the program ended by itself",
+    "error": "the program failed",
+    "interrupted": "the program was interrupted",
+    "running": "the program was killed or ended without Python's knowledge",
+    "nothing": "the program never used the npu device",
+}
+
+
+def size(count: int) -> str:
+    """Return a number of bytes as people read it."""
+    for unit, name in ((GIBIBYTE, "GiB"), (MEBIBYTE, "MiB"), (1024, "KiB")):
+        if abs(count) >= unit:
+            return f"{count / unit:.2f} {name}"
+    return f"{count} B"
+
+
+def row(text: str, value: str) -> str:
+    """Return a line with a value at its right end."""
+    value = f" {value}"
+    return f"{shortened(text, WIDTH - len(value)):<{WIDTH - len(value)}}{value}"
+
+
+def shortened(text: str, width: int) -> str:
+    """Return the text, or its end behind an ellipsis: of a path the end says more."""
+    if len(text) <= width:
+        return text
+    indent = text[: len(text) - len(text.lstrip())]
+    return f"{indent}...{text[len(text) - width + len(indent) + 3 :]}"
+
+
+def paragraph(text: str, indent: str = "") -> list[str]:
+    """Return the text in lines that fit."""
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
+
+
+def first_screen(report: dict[str, Any]) -> list[str]:
+    """Return the lines: the decision, memory, calls, communication."""
+    lines = [row(f"torch-aclnn dryrun: {shlex.join(report['program'])}", _presented(report)), _rule()]
+    lines += _decision(report)
+    if report["memory"] is not None:
+        lines += ["", *_memory(report), "", *_calls(report), *_communication(report)]
+    return lines
+
+
+def _presented(report: dict[str, Any]) -> str:
+    rank = f", rank {report['rank']} of {report['world_size']}" if report["world_size"] else ""
+    return f"{report['product']}{rank}"
+
+
+def _rule() -> str:
+    return "-" * WIDTH
+
+
+def _decision(report: dict[str, Any]) -> list[str]:
+    fits = report["fits"]
+    steps = counted(report["steps"], "step")
+    lines = [row(f"VERDICT: {fits['verdict']}", steps if report["dry"] else f"{steps}, computed")]
+    lines += paragraph(_end(report), "  ")
+    memory = report["out_of_memory"]
+    if memory:
+        where = f" at {memory['line']}" if memory["line"] else ""
+        failed = f"an allocation of {size(memory['bytes'])} failed in step {memory['step']}{where}"
+        lines += paragraph(f"{failed}; {size(memory['free'])} were free", "  ")
+    for name in refused(report)[:_REFUSALS]:
+        lines += paragraph(f"refused or missing: {name}", "  ")
+    if doubts(report):
+        lines += paragraph(f"values decided at {', '.join(doubts(report))}", "  ")
+    return lines
+
+
+def _end(report: dict[str, Any]) -> str:
+    """Return how the run ended, unless that was after its steps."""
+    if report["end"] == "steps":
+        return ""
+    end = f"{_ENDS[report['end']]} after {report['steps']} of {counted(report['asked_steps'], 'step')}"
+    failure = report["failure"]
+    if failure is None or report["out_of_memory"] is not None:
+        return end
+    at = f", at {failure['line']}" if failure["line"] else ""
+    return f"{end}{at}: {failure['kind']}: {failure['message']}".rstrip(": ")
+
+
+def _memory(report: dict[str, Any]) -> list[str]:
+    memory, fits = report["memory"], report["fits"]
+    lines = ["MEMORY"]
+    lines += [row(f"  {part['what']}", size(part["bytes"])) for part in fits["summands"]]
+    lines += [row("  needed", size(fits["needed"])), row(f"  of {report['product']}'s total", size(fits["total"]))]
+    spare = fits["total"] - fits["needed"]
+    lines += [row("  left" if spare >= 0 else "  too much", size(abs(spare)))]
+    if memory["waiting"]:
+        lines += [row("  more, if events of other streams are done only at the end of a step", size(memory["waiting"]))]
+    cached = memory["reserved"] - memory["allocated"]
+    lines += [row(f"  allocated at most {size(memory['allocated'])}; cached or fragmented", size(cached))]
+    failure = memory["at_the_first_failure"]
+    if failure:
+        lines += ["", row("IN USE AT THE FAILURE", size(failure["requested"])), *_categories(failure)]
+    elif memory["peak"]:
+        lines += ["", *_peak(memory["peak"])]
+    return lines
+
+
+def _peak(peak: dict[str, Any]) -> list[str]:
+    node = f" ({peak['node']})" if peak["node"] else ""
+    place = [f"  at {shortened(peak['line'] + node, WIDTH - 5)}"] if peak["line"] else []
+    return [row(f"PEAK in step {peak['step']}, {peak['phase']}", size(peak["requested"])), *place, *_categories(peak)]
+
+
+def _categories(moment: dict[str, Any]) -> list[str]:
+    return [row(f"  {name}", size(count)) for name, count in list(moment["categories"].items())[:LINES_OF_PEAK]]
+
+
+def _calls(report: dict[str, Any]) -> list[str]:
+    calls, coverage = report["calls"], report["coverage"]
+    if not calls:
+        return ["CALLS: no step was seen"]
+    last = calls[-1]
+    missing = len(coverage["missing_failed"]) + len(coverage["refused"])
+    conversions = sum(count for name, count in last.items() if _CONVERSION.search(name))
+    lines = [
+        row(f"CALLS in step {len(calls)}: launches {sum(last.values())}", counted(len(last), "entry point")),
+        f"  operators on the CPU {len(coverage['handed_to_cpu'])}, refused or missing {missing}, conversions of formats {conversions}",
+    ]
+    if report["no_findings"]:
+        return lines + paragraph(f"no lines: {report['no_findings']}", "  ")
+    reads, waits, uploads, casts, strided = (_sum(report, kind) for kind in ("reads", "waits", "uploads", "float64", "strided"))
+    return [
+        *lines,
+        f"  the host reads from the NPU {reads[0]} times, waits {waits[0]} times, uploads {uploads[0]} ({size(uploads[1])})",
+        f"  casts of float64 {casts[0]}, strided copies {strided[0]} ({size(strided[1])})",
+    ]
+
+
+def _sum(report: dict[str, Any], kind: str) -> tuple[int, int]:
+    found = [one for one in report["findings"] if one["kind"] == kind]
+    return sum(one["count"] for one in found), sum(one["bytes"] for one in found)
+
+
+def _communication(report: dict[str, Any]) -> list[str]:
+    last = max((one["step"] for one in report["communication"]), default=0)
+    found = [one for one in report["communication"] if one["step"] == last]
+    if not found:
+        return []
+    total = sum(one["bytes"] for one in found)
+    return ["", row(f"COMMUNICATION in step {last}: {counted(sum(one['calls'] for one in found), 'collective')}", size(total))]

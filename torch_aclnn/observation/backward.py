@@ -1,0 +1,105 @@
+"""Which line of the forward a backward is at, by autograd's nodes."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.autograd.graph import Node
+from torch.fx import traceback as fx_traceback
+from torch_aclnn.observation.lines import current_line
+
+_KEY = "traceback_"  # where autograd keeps the stack of a node's forward
+_RUN = "_engine_run_backward"  # what all backwards of Python call
+_ACCUMULATION = "AccumulateGrad"  # of a leaf, which has no forward
+
+
+@dataclass(frozen=True)
+class Mark:
+    """When autograd came to a node.
+
+    Attributes:
+        position: how many allocations there had been.
+        node: the node's name, as ``AddmmBackward0``.
+        line: the line of its forward.
+
+    """
+
+    position: int
+    node: str
+    line: str
+
+
+class Backwards:
+    """Marks the nodes of all backwards from now on.
+
+    Args:
+        position: returns how many allocations there have been.
+        begun: is called as a backward begins.
+
+    """
+
+    def __init__(self, position: Callable[[], int], begun: Callable[[], None]) -> None:
+        self._position = position
+        self._begun = begun
+        self.marks: list[Mark] = []
+        self.spans: list[tuple[int, int]] = []
+        _keep_lines_of_the_forward()
+        self._run = vars(torch.autograd)[_RUN]
+        setattr(torch.autograd, _RUN, self._run_backward)
+
+    def mark_at(self, position: int) -> Mark | None:
+        """Return the node that made an allocation, or None if no backward did."""
+        if not any(begin < position <= end for begin, end in self.spans):
+            return None
+        found = bisect_right(self.marks, position - 1, key=lambda mark: mark.position)
+        return self.marks[found - 1] if found else None
+
+    def _run_backward(self, tensors: Any, *arguments: Any, **options: Any) -> Any:
+        self._begun()
+        for node in _nodes(tensors):
+            self._watch(node)
+        begin = self._position()
+        try:
+            return self._run(tensors, *arguments, **options)
+        finally:
+            self.spans.append((begin, self._position()))
+
+    def _watch(self, node: Node) -> None:
+        name, line = node.name(), node_line(node)  # the hook must not keep the node alive
+
+        def mark(_: object) -> None:
+            self.marks.append(Mark(self._position(), name, line))
+
+        node.register_prehook(mark)
+
+
+def current_node() -> tuple[str, str] | None:
+    """Return the name of the node that autograd is at on this thread, and the line of its forward."""
+    node = torch._C._current_autograd_node()
+    return (node.name(), node_line(node)) if node is not None else None
+
+
+def node_line(node: Node) -> str:
+    """Return the line of the program that made the node."""
+    metadata: Any = node.metadata
+    return next(reversed(metadata.get(_KEY, [])), "")
+
+
+def _nodes(tensors: Iterable[Any]) -> list[Node]:
+    found: dict[Node, None] = {}
+    left = [tensor.grad_fn for tensor in tensors if isinstance(tensor, torch.Tensor)]
+    while left:
+        node = left.pop()
+        if node is not None and node not in found:
+            found[node] = None
+            left += [further for further, _ in node.next_functions]
+    return [node for node in found if not node.name().endswith(_ACCUMULATION)]
+
+
+def _keep_lines_of_the_forward() -> None:
+    # Autograd keeps a stack for each node while it looks for anomalies. One line will do, and takes a tenth of the time.
+    format_stack = fx_traceback.format_stack
+    fx_traceback.format_stack = lambda: format_stack() if fx_traceback.should_preserve_node_meta else [current_line()]
+    torch.autograd.set_detect_anomaly(True, check_nan=False)

@@ -1,0 +1,90 @@
+"""The part of the report about memory: peaks, what was in use at the largest, and where that was."""
+
+from typing import Any
+
+from torch_aclnn.observation.backward import Backwards
+from torch_aclnn.observation.categories import Labels, by_bytes, category_of
+from torch_aclnn.observation.history import Block, History
+from torch_aclnn.observation.lines import line_of
+
+Span = tuple[int, int]
+
+_LINES = 20  # the rest is one line
+
+
+def report(history: History, labels: Labels, backwards: Backwards, optimizers: list[Span], ends_of_steps: list[int]) -> dict[str, Any]:
+    """Return what the report says of memory.
+
+    Args:
+        history: the allocator's.
+        labels: what tensors said of their memory.
+        backwards: the backwards of the program.
+        optimizers: from which allocation to which each optimizer's step went.
+        ends_of_steps: how many allocations there had been at the end of each step.
+
+    """
+    reader = _Reader(history, labels, backwards, optimizers, ends_of_steps)
+    position = history.peak()
+    return {
+        "requested": history.largest(history.allocated),
+        "reserved": history.largest(history.reserved),
+        "waiting": history.largest([a + w for a, w in zip(history.allocated, history.waiting, strict=True)])
+        - history.largest(history.allocated),
+        "steps": [
+            {"requested": history.largest(history.allocated, *span), "reserved": history.largest(history.reserved, *span)}
+            for span in _spans(ends_of_steps)
+        ],
+        "peak": reader.moment(position) if position else None,
+        "at_the_first_failure": reader.moment(history.failed[0][0]) if history.failed and history.failed[0][0] else None,
+    }
+
+
+class _Reader:
+    def __init__(self, history: History, labels: Labels, backwards: Backwards, optimizers: list[Span], ends_of_steps: list[int]) -> None:
+        self._history = history
+        self._labels = labels
+        self._backwards = backwards
+        self._optimizers = optimizers
+        self._ends = ends_of_steps
+
+    def moment(self, position: int) -> dict[str, Any]:
+        """Return what was in use after so many allocations, and where the program was."""
+        alive = self._history.alive(position)
+        categories = [(self._category(block), block) for block in alive]
+        others = by_bytes((self._line(block), block.size) for category, block in categories if self._labels.of(block) is None)
+        block = self._history.blocks[position - 1]
+        return {
+            "requested": self._history.allocated[position - 1],
+            "reserved": self._history.reserved[position - 1],
+            "step": 1 + sum(end < position for end in self._ends),
+            **self._place(block),
+            "bytes": block.size,
+            "categories": by_bytes((category, block.size) for category, block in categories),
+            "lines": dict(list(others.items())[:_LINES]),
+            "other_lines": sum(list(others.values())[_LINES:]),
+        }
+
+    def _category(self, block: Block) -> str:
+        in_backward = self._backwards.mark_at(block.born) is not None
+        return category_of(block, self._labels, in_backward, _within(block.born, self._optimizers))
+
+    def _place(self, block: Block) -> dict[str, str]:
+        mark = self._backwards.mark_at(block.born)
+        own = line_of(block.places)
+        if mark is not None:
+            return {"phase": "backward", "node": mark.node, "line": own or mark.line}
+        phase = "optimizer" if _within(block.born, self._optimizers) else "forward" if self._backwards.spans else "start"
+        return {"phase": phase, "node": "", "line": own}
+
+    def _line(self, block: Block) -> str:
+        own = line_of(block.places)
+        mark = self._backwards.mark_at(block.born)
+        return own or (f"{mark.line or mark.node} (backward)" if mark is not None else "unknown")
+
+
+def _within(position: int, spans: list[Span]) -> bool:
+    return any(begin < position <= end for begin, end in spans)
+
+
+def _spans(ends: list[int]) -> list[Span]:
+    return list(zip([0, *ends], ends, strict=False))

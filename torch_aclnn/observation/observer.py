@@ -1,0 +1,230 @@
+"""Observes a program from the import of torch_npu on, ends it after its steps, and writes what was seen into a file."""
+
+import atexit
+import json
+import os
+import re
+import sys
+import weakref
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import torch_npu
+from torch_aclnn import host
+from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch_aclnn.host import registry
+from torch_aclnn.observation import device, memory_report
+from torch_aclnn.observation.backward import Backwards, current_node
+from torch_aclnn.observation.categories import Labels, label_after_step, label_before_step, label_modules
+from torch_aclnn.observation.history import replay
+from torch_aclnn.observation.lines import current_line, line_of
+from torch_aclnn.observation.profiled_step import ProfiledStep
+from torch_aclnn.observation.steps import Steps
+
+SETTINGS = "settings.json"
+_OF_THE_ENGINE = re.compile(r"\baclnn\w+: ")
+
+_observer: "Observer | None" = None
+
+
+def install(directory: str) -> None:
+    """Observe this process, as the settings in the directory say, and write the report there."""
+    global _observer
+    if _observer is None:
+        _observer = Observer(Path(directory))
+
+
+class Observer:
+    """Collects what the report needs."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._settings: dict[str, Any] = json.loads((directory / SETTINGS).read_text())
+        self._process = os.getpid()
+        self._finished = False
+        self._used = False
+        self._failure: dict[str, Any] | None = None
+        self._out_of_memory: dict[str, Any] | None = None
+        self._allocations = device.Allocations()
+        self._steps = Steps()
+        self._labels = Labels()
+        self._profiled = ProfiledStep()
+        self._optimizers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
+        self._optimizer_spans: list[tuple[int, int]] = []
+        self._begun = 0
+        self._ends: list[int] = []
+        self._calls: list[dict[str, int]] = []
+        self._traffic: list[dict[tuple[str, str, int], tuple[int, int]]] = []
+        self._communicators: set[str] = set()
+        self._room = True
+        device.when_initialized(self._device_is_used)
+        atexit.register(self._at_exit)
+        self._except = sys.excepthook
+        sys.excepthook = self._excepthook
+
+    def _device_is_used(self) -> None:
+        if self._used or os.getpid() != self._process:
+            return
+        self._used = True
+        device.record_history()
+        device.on_failed_allocation(self._failed_allocation)
+        self._room = device.take(self._settings["context"])
+        self._backwards = Backwards(self._allocations.count, self._steps.backward)
+        self._watch_optimizers()
+        if self._settings["steps"] == 1:
+            self._profiled.start()
+
+    def _watch_optimizers(self) -> None:
+        known, initialise = self._optimizers, Optimizer.__init__
+
+        def watched(optimizer: Optimizer, *arguments: Any, **options: Any) -> None:
+            initialise(optimizer, *arguments, **options)
+            known.add(optimizer)
+
+        Optimizer.__init__ = watched  # type: ignore[method-assign, assignment]
+        register_optimizer_step_pre_hook(self._before_step)
+        register_optimizer_step_post_hook(self._after_step)
+
+    def _before_step(self, optimizer: Optimizer, _: object, __: object) -> None:
+        self._begun = self._allocations.count()
+        label_before_step(self._labels, optimizer, self._begun)
+
+    def _after_step(self, optimizer: Optimizer, _: object, __: object) -> None:
+        if os.getpid() != self._process:
+            return
+        position = self._allocations.count()
+        self._optimizer_spans.append((self._begun, position))
+        label_after_step(self._labels, optimizer, position)
+        if self._steps.step(id(optimizer), {id(one) for one in self._optimizers}):
+            self._step_ended(position)
+
+    def _step_ended(self, position: int) -> None:
+        self._profiled.stop()
+        self._ends.append(position)
+        self._count()
+        done, asked = self._steps.done, self._settings["steps"]
+        if done >= asked:
+            self._finish("steps")
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            os._exit(0)  # nothing of the program runs any more, which might write a checkpoint
+        if done == 1:
+            self._write("running")
+        if done == asked - 1:
+            self._profiled.start()
+
+    def _count(self) -> None:
+        device.synchronize()
+        self._calls.append(registry.counts())
+        collectives: list[Any] = getattr(host, "collective_bytes", list)()
+        self._traffic.append({(one.name, one.communicator, one.ranks): (one.calls, one.bytes) for one in collectives})
+        new = {one.communicator for one in collectives} - self._communicators
+        self._communicators |= new
+        self._room = device.take(len(new) * self._settings["hccl_buffers"]) and self._room
+
+    def _failed_allocation(self, _: int, size: int, total: int, free: int) -> None:
+        node, node_line = current_node() or ("", "")
+        line = current_line()
+        where = f"{node_line or node} (its backward)" if node and not line else line
+        self._out_of_memory = {"bytes": size, "total": total, "free": free, "line": where, "step": self._steps.done + 1}
+
+    def _excepthook(self, kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        places = []
+        while traceback is not None:
+            places.append((traceback.tb_frame.f_code.co_filename, traceback.tb_lineno))
+            traceback = traceback.tb_next
+        self._failure = {"kind": kind.__name__, "message": _message(error), "line": line_of(reversed(places))}
+        self._except(kind, error, error.__traceback__)
+
+    def _at_exit(self) -> None:
+        failure = self._failure
+        self._finish("interrupted" if failure and failure["kind"] == "KeyboardInterrupt" else "error" if failure else "program")
+
+    def _finish(self, end: str) -> None:
+        if self._finished or not self._used or os.getpid() != self._process:
+            return
+        self._finished = True
+        self._profiled.stop()
+        if self._steps.done == 0 and device.synchronize():
+            self._count()
+        self._write(end)
+
+    def _write(self, end: str) -> None:
+        label_modules(self._labels, self._allocations.count())
+        history = replay(device.trace(), self._ends)
+        statistics = device.stats()
+        report = {
+            "end": end,
+            "failure": self._failure,
+            "out_of_memory": self._out_of_memory,
+            "rank": os.environ.get("RANK"),
+            "world_size": os.environ.get("WORLD_SIZE"),
+            "dry": bool(getattr(host, "is_dry_run", bool)()),
+            "product": torch_npu.npu.get_device_name(),
+            "steps": self._steps.done,
+            "memory": memory_report.report(history, self._labels, self._backwards, self._optimizer_spans, self._ends)
+            | {
+                "allocated": self._allocations.peak(),
+                "retries": statistics["num_alloc_retries"],
+                "failures": statistics["num_ooms"],
+                "room": self._room,
+            },
+            "communicators": len(self._communicators),
+            "calls": _differences(self._calls),
+            "findings": [vars(one) for one in self._profiled.findings],
+            "no_findings": self._profiled.problem,
+            "communication": _traffic(self._traffic),
+            "value_reads": _by_line(getattr(host, "value_reads", list)()),
+        }
+        if self._settings["snapshot"] and end != "running":
+            torch_npu.npu.memory._dump_snapshot(self._settings["snapshot"])
+        _write_whole(self._directory / f"{self._process}.json", report)
+
+
+def _message(error: BaseException) -> str:
+    """Return the line of the message that says most: the engine's, which begins with the entry point, or else the first."""
+    lines = str(error).strip().splitlines()
+    engine = (line[found.start() :] for line in lines if (found := _OF_THE_ENGINE.search(line)))
+    return next(engine, lines[0] if lines else "")
+
+
+def _differences(counts: list[dict[str, int]]) -> list[dict[str, int]]:
+    """Return what was called in each step, of counts that only grow."""
+    before: dict[str, int] = {}
+    steps = []
+    for after in counts:
+        steps.append({name: count - before.get(name, 0) for name, count in after.items() if count > before.get(name, 0)})
+        before = after
+    return steps
+
+
+def _by_line(reads: list[Any]) -> list[dict[str, Any]]:
+    """Return the reads of unknown values, those of one line of the program as one, the most frequent first."""
+    sums: dict[str, list[int]] = {}
+    for read in reads:
+        sum_of_line = sums.setdefault(line_of((file, line) for file, line, _ in read.stack), [0, 0])
+        sum_of_line[0] += read.count
+        sum_of_line[1] += read.bytes
+    rows = [{"line": line, "count": count, "bytes": size} for line, (count, size) in sums.items()]
+    return sorted(rows, key=lambda row: -row["count"])
+
+
+def _traffic(counts: list[dict[tuple[str, str, int], tuple[int, int]]]) -> list[dict[str, Any]]:
+    found = []
+    before: dict[tuple[str, str, int], tuple[int, int]] = {}
+    for number, after in enumerate(counts, 1):
+        for key, (calls, size) in after.items():
+            calls_before, size_before = before.get(key, (0, 0))
+            if calls > calls_before:
+                name, group, ranks = key
+                values = {"calls": calls - calls_before, "bytes": size - size_before}
+                found.append({"step": number, "name": name, "group": group, "ranks": ranks, **values})
+        before = after
+    return found
+
+
+def _write_whole(path: Path, report: dict[str, Any]) -> None:
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps(report))
+    unfinished.replace(path)
