@@ -14,7 +14,7 @@ from support.subprocesses import output_of, run_python
 
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("run", "coverage", "debug", "env", "config", "info", "trace", "check")
+COMMANDS = ("run", "coverage", "debug", "dryrun", "env", "config", "info", "trace", "check")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], *([command, option] for command in COMMANDS for option in ("--help", "-h"))])

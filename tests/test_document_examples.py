@@ -23,7 +23,7 @@ NOT_RUN_COUNT = 0
 ASSUMED = dict.fromkeys(("README.md", "README.zh-CN.md"), "model = torch.nn.Sequential(torch.nn.AvgPool2d(2))")
 
 # Of these the rest of the line belongs to Python.
-RUNS_A_PROGRAM = ("run", "coverage")
+RUNS_A_PROGRAM = ("run", "coverage", "dryrun")
 
 
 def blocks(page: Path, *languages: str) -> list[tuple[str, str]]:

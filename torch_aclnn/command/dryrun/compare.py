@@ -1,13 +1,12 @@
 """``torch-aclnn dryrun --compare``: what differs between two reports."""
 
 import json
-import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from torch_aclnn.command.dryrun.screen import WIDTH, shortened, size
+from torch_aclnn.command.dryrun.screen import WIDTH, program_of, shortened, size
 from torch_aclnn.command.parser import USAGE_ERROR
 
 _FORMAT = 1
@@ -27,7 +26,7 @@ def compare(*paths: Path) -> int:
 
 def comparison(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
     """Return the lines of the comparison."""
-    lines = [shortened(f"{name}: {shlex.join(report['program'])}", WIDTH) for name, report in (("first", first), ("second", second))]
+    lines = [shortened(f"{name}: {program_of(report)}", WIDTH) for name, report in (("first", first), ("second", second))]
     lines += ["", _row("", "first", "second", "difference")]
     lines += [_row("exit code", *(str(report["fits"]["code"]) for report in (first, second)), "")]
     for name, figures in (("memory", _memory), ("launches in the last step", _launches), ("communication", _communication)):

@@ -27,6 +27,8 @@ def summands(report: dict[str, Any], hccl_buffers: int) -> list[dict[str, Any]]:
         ("the process's context", CONTEXT.bytes, CONTEXT.source),
         ("allowance for workspaces", WORKSPACES.bytes, WORKSPACES.source),
     ]
+    if ended_by_memory(report):
+        parts.insert(1, ("the allocation that failed", report["out_of_memory"]["bytes"], "this run"))
     return [{"what": what, "bytes": size, "source": source} for what, size, source in parts]
 
 
@@ -48,14 +50,18 @@ def decide(report: dict[str, Any], total: Known, hccl_buffers: int) -> dict[str,
 def _code(report: dict[str, Any], needed: int, total: Known) -> int:
     if report["memory"] is None:
         return INCOMPLETE
-    ended_by_memory = report["out_of_memory"] is not None and report["end"] != "steps"
-    if needed > total.bytes or ended_by_memory or not report["memory"]["room"]:
+    if needed > total.bytes or ended_by_memory(report) or not report["memory"]["room"]:
         return TOO_LARGE
     if refused(report) or _is_refusal(report["failure"]):
         return REFUSED
     if report["steps"] == 0 or report["end"] not in ("steps", "program"):
         return INCOMPLETE
     return UNRELIABLE if doubts(report) else FITS
+
+
+def ended_by_memory(report: dict[str, Any]) -> bool:
+    """Return whether an allocation failed that the program did not survive."""
+    return report["out_of_memory"] is not None and report["end"] != "steps"
 
 
 def refused(report: dict[str, Any]) -> list[str]:

@@ -51,20 +51,21 @@ def paragraph(text: str, indent: str = "") -> list[str]:
 
 def first_screen(report: dict[str, Any]) -> list[str]:
     """Return the lines: the decision, memory, calls, communication."""
-    lines = [row(f"torch-aclnn dryrun: {shlex.join(report['program'])}", _presented(report)), _rule()]
+    lines = [row(f"torch-aclnn dryrun: {program_of(report)}", _presented(report)), "-" * WIDTH]
     lines += _decision(report)
     if report["memory"] is not None:
         lines += ["", *_memory(report), "", *_calls(report), *_communication(report)]
     return lines
 
 
+def program_of(report: dict[str, Any]) -> str:
+    """Return the command line in one line, whatever `-c` has."""
+    return " ".join(shlex.join(report["program"]).split())
+
+
 def _presented(report: dict[str, Any]) -> str:
     rank = f", rank {report['rank']} of {report['world_size']}" if report["world_size"] else ""
     return f"{report['product']}{rank}"
-
-
-def _rule() -> str:
-    return "-" * WIDTH
 
 
 def _decision(report: dict[str, Any]) -> list[str]:
