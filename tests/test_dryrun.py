@@ -185,6 +185,7 @@ ENDS = {
     "killed": ({"end": "running", "steps": 1}, 5, "killed"),
     "no step": ({"end": "program", "steps": 0, "calls": []}, 5, "CALLS: no step was seen"),
     "no device": (command.NOTHING, 5, "the program never used the npu device"),
+    "no device because of an error": ({**command.NOTHING, "end": "error", "failure": FAILED}, 5, "at train.py:3: RuntimeError: no luck"),
 }
 
 
@@ -207,6 +208,7 @@ def test_the_process_that_trained_is_reported():
     reports = [{"steps": 0, "rank": None}, {"steps": 2, "rank": "3"}, {"steps": 2, "rank": "1"}]
     assert command.merged([{**one, "memory": {}} for one in reports])["rank"] == "1"
     assert command.merged([]) == command.NOTHING
+    assert command.merged([{"end": "error", "failure": FAILED}])["failure"] == FAILED
 
 
 def test_two_reports_are_compared():

@@ -142,9 +142,13 @@ class Observer:
         self._finish("interrupted" if failure and failure["kind"] == "KeyboardInterrupt" else "error" if failure else "program")
 
     def _finish(self, end: str) -> None:
-        if self._finished or not self._used or os.getpid() != self._process:
+        if self._finished or os.getpid() != self._process:
             return
         self._finished = True
+        if not self._used:
+            if self._failure is not None:
+                self._save({"end": end, "failure": self._failure})
+            return
         self._profiled.stop()
         if self._steps.done == 0 and device.synchronize():
             self._count()
@@ -179,7 +183,12 @@ class Observer:
         }
         if self._settings["snapshot"] and end != "running":
             torch_npu.npu.memory._dump_snapshot(self._settings["snapshot"])
-        _write_whole(self._directory / f"{self._process}.json", report)
+        self._save(report)
+
+    def _save(self, report: dict[str, Any]) -> None:
+        unfinished = self._directory / f"{self._process}.unfinished"
+        unfinished.write_text(json.dumps(report))
+        unfinished.replace(unfinished.with_suffix(".json"))
 
 
 def _message(error: BaseException) -> str:
@@ -222,9 +231,3 @@ def _traffic(counts: list[dict[tuple[str, str, int], tuple[int, int]]]) -> list[
                 found.append({"step": number, "name": name, "group": group, "ranks": ranks, **values})
         before = after
     return found
-
-
-def _write_whole(path: Path, report: dict[str, Any]) -> None:
-    unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(report))
-    unfinished.replace(path)

@@ -63,7 +63,8 @@ def _observed(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def merged(reports: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the report of the process that trained; of several ranks that of the lowest."""
-    return min(reports, key=lambda one: (-one["steps"], int(one["rank"] or 0), one["memory"] is None), default={**NOTHING})
+    whole = [{**NOTHING, **report} for report in reports]
+    return min(whole, key=lambda one: (-one["steps"], one["memory"] is None, int(one["rank"] or 0)), default={**NOTHING})
 
 
 def _environment(arguments: argparse.Namespace, directory: Path) -> dict[str, str]:
