@@ -51,7 +51,9 @@ def paragraph(text: str, indent: str = "") -> list[str]:
 
 def first_screen(report: dict[str, Any]) -> list[str]:
     """Return the lines: the decision, memory, calls, communication."""
-    lines = [row(f"torch-aclnn dryrun: {program_of(report)}", _presented(report)), "-" * WIDTH]
+    presented = f" {_presented(report)}"
+    title = textwrap.shorten(f"torch-aclnn dryrun: {program_of(report)}", WIDTH - len(presented), placeholder=" ...")
+    lines = [f"{title:<{WIDTH - len(presented)}}{presented}", "-" * WIDTH]
     lines += _decision(report)
     if report["memory"] is not None:
         lines += ["", *_memory(report), "", *_calls(report), *_communication(report)]
