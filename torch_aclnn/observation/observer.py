@@ -1,6 +1,7 @@
 """Observes a program from the import of torch_npu on, ends it after its steps, and writes what was seen into a file."""
 
 import atexit
+import functools
 import json
 import os
 import re
@@ -78,6 +79,7 @@ class Observer:
     def _watch_optimizers(self) -> None:
         known, initialise = self._optimizers, Optimizer.__init__
 
+        @functools.wraps(initialise)
         def watched(optimizer: Optimizer, *arguments: Any, **options: Any) -> None:
             initialise(optimizer, *arguments, **options)
             known.add(optimizer)
