@@ -48,16 +48,11 @@ class InPlace {
 };
 
 // Copies the result into the caller's memory, in its dtype. The shapes may differ by dimensions of one element, as {C} and {1, C}.
-inline void write(at::Tensor& out, const at::Tensor& result) {
-    if (out.numel() != result.numel()) refuse("out", c10::str("the result's shape ", result.sizes()), c10::str(out.sizes()));
-    out.copy_(result.reshape(out.sizes()));
-}
+void write(const at::Tensor& out, const at::Tensor& result);
 
 // An output that is not wanted is null, and one that was not computed is undefined.
 inline void write(const std::optional<at::Tensor>& out, const at::Tensor& result) {
-    if (!out || !result.defined()) return;
-    at::Tensor place = *out;
-    write(place, result);
+    if (out && result.defined()) write(*out, result);
 }
 
 // Which outputs are wanted: those that the mask asks for and that have a place.
