@@ -36,7 +36,8 @@ void require_handle(const char* name, const Handle* handle) {
 // The rules that hold for every tensor: no negative dimension, a number of elements that can be counted, and a view that lies within its
 // storage, and within one allocation of device memory. Unless TORCH_ACLNN_HOST_STRICT is set, the storage may be declared from the view's
 // offset on, and says nothing of a tensor that is written. `beyond` is the code for a view that goes beyond its storage.
-TORCH_ACLNN_HOST_API void require_device_view(const Named& tensor, bool is_written = false, int beyond = ACLNN_ERR_PARAM_INVALID);
+// Returns view_bytes(), or 0 for a tensor without elements.
+TORCH_ACLNN_HOST_API size_t require_device_view(const Named& tensor, bool is_written = false, int beyond = ACLNN_ERR_PARAM_INVALID);
 
 // From the first element to the end of the last, in bytes, for a tensor that has elements and has been checked.
 size_t view_bytes(const aclTensor& tensor);

@@ -43,6 +43,10 @@ Layout layout_of(const aclTensor& tensor) {
     return layout;
 }
 
+size_t bytes_of(const aclTensor& tensor, const Layout& layout) {
+    return static_cast<size_t>(layout.end - tensor.offset) * aclDataTypeSize(tensor.dtype);
+}
+
 void require_countable(const Named& named, const Layout& layout) {
     if (layout.is_countable) return;
     const std::string shape = "shape " + to_string(named.tensor->sizes);
@@ -154,13 +158,14 @@ void require_five_dims_of_a_volume_format(const Named& named) {
 
 }  // namespace
 
-void require_device_view(const Named& named, bool is_written, int beyond) {
+size_t require_device_view(const Named& named, bool is_written, int beyond) {
     const Layout layout = layout_of(*named.tensor);
     require_countable(named, layout);
-    if (layout.is_empty) return;
+    if (layout.is_empty) return 0;
     // Some programs count the storage from the view's first element on, or as many elements as they write: hardware never notices.
     if (config().strict || !is_written) require_within_storage(named, layout, config().strict ? 0 : named.tensor->offset, beyond);
     (void)find_memory(named, layout);
+    return bytes_of(*named.tensor, layout);
 }
 
 void require_sound(std::initializer_list<Named> tensors) {
@@ -186,7 +191,7 @@ void require_sound(std::initializer_list<Named> tensors) {
 }
 
 size_t view_bytes(const aclTensor& tensor) {
-    return static_cast<size_t>(layout_of(tensor).end - tensor.offset) * aclDataTypeSize(tensor.dtype);
+    return bytes_of(tensor, layout_of(tensor));
 }
 
 void require_no_overlap(const Named& output, std::initializer_list<Named> inputs) {

@@ -5,6 +5,7 @@
 #include <c10/util/DimVector.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -29,8 +30,8 @@ class Values {
     explicit Values(const Adapter& adapter) : adapter_(adapter) {
         size_t size = rounded_up(adapter.count * sizeof(void*));
         for (size_t i = 0; i < adapter.count; ++i) size += rounded_up(adapter.kinds[i]->value_size);
-        memory_.reset(new char[size]);
-        char* next = memory_.get() + rounded_up(adapter.count * sizeof(void*));
+        if (size > inline_.size()) memory_.reset(new char[size]);
+        char* next = memory() + rounded_up(adapter.count * sizeof(void*));
         for (size_t i = 0; i < adapter.count; next += rounded_up(adapter.kinds[i++]->value_size)) addresses()[i] = next;
     }
     Values(const Values&) = delete;
@@ -45,12 +46,14 @@ class Values {
         for (; count_ < adapter_.count; ++count_)
             adapter_.kinds[count_]->read(adapter_.entry.parameter(count_), arguments[count_], addresses()[count_]);
     }
-    void** addresses() const { return reinterpret_cast<void**>(memory_.get()); }
+    void** addresses() { return reinterpret_cast<void**>(memory()); }
 
    private:
+    char* memory() { return memory_ ? memory_.get() : inline_.data(); }
     static constexpr size_t rounded_up(size_t size) { return (size + 15) / 16 * 16; }
 
     const Adapter& adapter_;
+    alignas(16) std::array<char, 512> inline_;  // enough for most
     std::unique_ptr<char[]> memory_;
     size_t count_ = 0;  // of those that have been read
 };
@@ -181,12 +184,15 @@ aclnnStatus prepare_own(const Adapter& adapter, const void* const* arguments, ui
             [&] {
                 values->read(arguments);
                 const uint64_t rank = require_dtypes(adapter, arguments);
-                for_each([&](const ErasedKind& kind, const char* name, const void* argument) { kind.require_dims(name, argument, rank); });
+                for_each([&](const ErasedKind& kind, const char* name, const void* argument) {
+                    if (kind.require_dims != nullptr) kind.require_dims(name, argument, rank);
+                });
                 adapter.check(adapter, values->addresses());
             },
             refuse_all);
         auto made = std::make_unique<aclOpExecutor>(adapter.entry.name(), aclOpExecutor::Compute());
-        for (size_t i = 0; i < adapter.count; ++i) adapter.kinds[i]->set_launch(*made, values->addresses()[i]);
+        for (size_t i = 0; i < adapter.count; ++i)
+            if (const auto set_launch = adapter.kinds[i]->set_launch) set_launch(*made, values->addresses()[i]);
         made->watched.reserve(adapter.count);
         for_each([&](const ErasedKind& kind, const char* name, const void* argument) {
             if (kind.watch != nullptr) kind.watch(*made, name, argument);

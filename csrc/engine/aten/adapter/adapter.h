@@ -37,6 +37,7 @@
 #include "engine/aten/adapter/kinds.h"
 #include "engine/aten/adapter/relations.h"
 #include "engine/aten/adapter/trial.h"
+#include "engine/aten/adapter/views.h"
 #include "engine/opapi/checks.h"
 #include "engine/opapi/for_each.h"
 
@@ -51,10 +52,6 @@ void run_plainly(const std::function<void()>& body);
 uint64_t require_dtype_of(DTypes listed, const char* name, const aclTensor* tensor);
 uint64_t require_dtype_of(DTypes listed, const char* name, const aclTensorList* tensors);
 
-// A value that decides how phase 2 launches the operator has a function of its own (collective.h).
-template <class Value>
-void set_launch(aclOpExecutor&, const Value&) {}
-
 // A kind for code that does not know its type, so that one function reads the arguments of all entry points. `argument` is the address of
 // the C argument, `value` that of the kind's Value.
 struct ErasedKind {
@@ -62,13 +59,14 @@ struct ErasedKind {
     void (*read)(const char* name, const void* argument, void* value);
     void (*destroy)(void* value);
     void (*describe)(JsonObject& arguments, const char* name, const void* argument);
-    void (*require_dims)(const char* name, const void* argument, uint64_t rank);
-    void (*set_launch)(aclOpExecutor& executor, const void* value);
-    uint64_t (*require_dtype)(DTypes listed, const char* name, const void* argument);  // null unless it is of tensors
-    void (*watch)(aclOpExecutor& executor, const char* name, const void* argument);    // null unless it is a handle
-    bool is_scalar;                                                                    // its handle is an aclScalar
     bool (*visit_tensors)(void* value, const std::function<void(at::Tensor&)>& visit);
-    DTypes dtypes;  // of tensors of any type, none
+    bool is_scalar;  // its handle is an aclScalar
+    DTypes dtypes;   // of tensors of any type, none
+    // Null unless the kind is of dimensions, decides how phase 2 launches the operator, is of tensors, or is a handle.
+    void (*require_dims)(const char* name, const void* argument, uint64_t rank) = nullptr;
+    void (*set_launch)(aclOpExecutor& executor, const void* value) = nullptr;
+    uint64_t (*require_dtype)(DTypes listed, const char* name, const void* argument) = nullptr;
+    void (*watch)(aclOpExecutor& executor, const char* name, const void* argument) = nullptr;
 };
 
 // The data types of a kind that has its own, and the kind that it is otherwise.
@@ -97,33 +95,31 @@ struct Erased {
 
     static Handle handle(const void* argument) { return *static_cast<const Handle*>(argument); }
     static void read(const char* name, const void* argument, void* value) { new (value) Value(Kind::read(name, handle(argument))); }
-    static void destroy(void* value) { static_cast<Value*>(value)->~Value(); }
-    static void describe(JsonObject& arguments, const char* name, const void* argument) { add_argument(arguments, name, handle(argument)); }
-    static void require_dims(const char* name, const void* argument, uint64_t rank) { require_dims_of<Kind>(name, handle(argument), rank); }
-    static void launch(aclOpExecutor& executor, const void* value) { set_launch(executor, *static_cast<const Value*>(value)); }
-    static uint64_t require_dtype(DTypes listed, const char* name, const void* argument) {
-        return require_dtype_of(listed, name, handle(argument));
+    static void destroy(void* value) {
+        leave_views(*static_cast<Value*>(value));
+        static_cast<Value*>(value)->~Value();
     }
-    static void watch(aclOpExecutor& executor, const char* name, const void* argument) { executor.watch(name, handle(argument)); }
-
+    static void describe(JsonObject& arguments, const char* name, const void* argument) { add_argument(arguments, name, handle(argument)); }
     static bool visit(void* value, const std::function<void(at::Tensor&)>& visitor) {
         return visit_tensors(*static_cast<Value*>(value), visitor);
     }
 
     static constexpr ErasedKind kind() {
-        ErasedKind erased{sizeof(Value),
-                          read,
-                          destroy,
-                          describe,
-                          require_dims,
-                          launch,
-                          nullptr,
-                          nullptr,
-                          std::is_same_v<Handle, const aclScalar*>,
-                          visit,
-                          dtypes_of<Kind>()};
-        if constexpr (kIsTensors) erased.require_dtype = require_dtype;
-        if constexpr (kIsHandle) erased.watch = watch;
+        ErasedKind erased{sizeof(Value), read, destroy, describe, visit, std::is_same_v<Handle, const aclScalar*>, dtypes_of<Kind>()};
+        if constexpr (requires { Kind::require_dims; })
+            erased.require_dims = [](const char* name, const void* argument, uint64_t rank) {
+                Kind::require_dims(name, handle(argument), rank);
+            };
+        if constexpr (requires { Kind::set_launch; })
+            erased.set_launch = [](aclOpExecutor& executor, const void* value) {
+                Kind::set_launch(executor, *static_cast<const Value*>(value));
+            };
+        if constexpr (kIsTensors)
+            erased.require_dtype = [](DTypes listed, const char* name, const void* argument) {
+                return require_dtype_of(listed, name, handle(argument));
+            };
+        if constexpr (kIsHandle)
+            erased.watch = [](aclOpExecutor& executor, const char* name, const void* argument) { executor.watch(name, handle(argument)); };
         return erased;
     }
 };

@@ -44,6 +44,7 @@ void require_dim(const char* name, int64_t dim, uint64_t rank) {
 
 void require_distinct_dims(const char* name, const aclIntArray* dims, uint64_t rank) {
     uint64_t seen = 0;
+    if (dims == nullptr) return;
     for (const int64_t dim : dims->values) {
         require_dim(name, dim, rank);
         const uint64_t bit = uint64_t{1} << (dim < 0 ? dim + std::max<int64_t>(rank, 1) : dim);

@@ -29,7 +29,7 @@ void require_values(const char* name, at::IntArrayRef values, int64_t lowest);
 
 // 161002 unless a tensor of that rank has the dimension; a tensor of rank 0 counts as one of rank 1.
 void require_dim(const char* name, int64_t dim, uint64_t rank);
-void require_distinct_dims(const char* name, const aclIntArray* dims, uint64_t rank);
+void require_distinct_dims(const char* name, const aclIntArray* dims, uint64_t rank);  // null: none are given
 
 // Numbers that come as an aclScalar and must be at least 0, above 0, or anything but 0.
 at::Scalar read_not_negative(const char* name, const aclScalar* handle);
@@ -80,15 +80,21 @@ using NotNegativeScalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, 
 using PositiveScalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_positive>;
 using NonzeroScalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_nonzero>;
 
-// A dimension of the first tensor, or several that differ.
-struct Dim : Int {};
-struct Dims : Ints {};
-struct OptDims : OptInts {};
+// A dimension of the first tensor, or several that differ. They are checked once its rank is known.
+struct Dim : Int {
+    static constexpr auto require_dims = require_dim;
+};
+struct Dims : Ints {
+    static constexpr auto require_dims = require_distinct_dims;
+};
+struct OptDims : OptInts {
+    static constexpr auto require_dims = require_distinct_dims;
+};
 
 // Arrays of so many numbers, or of as many as the other two say.
 template <size_t count, size_t or_count, size_t or_else_count>
 struct CountedInts : Ints {
-    static std::vector<int64_t> read(const char* name, const aclIntArray* array) {
+    static const std::vector<int64_t>& read(const char* name, const aclIntArray* array) {
         const std::vector<int64_t>& values = read_ints(name, array);
         require_count(name, values.size(), count, or_count, or_else_count);
         return values;
@@ -100,8 +106,8 @@ using Exactly = CountedInts<count, count, count>;
 // Such an array of numbers that are at least `lowest`.
 template <class Counted, int64_t lowest>
 struct BoundedInts : Counted {
-    static std::vector<int64_t> read(const char* name, const aclIntArray* array) {
-        std::vector<int64_t> values = Counted::read(name, array);
+    static const std::vector<int64_t>& read(const char* name, const aclIntArray* array) {
+        const std::vector<int64_t>& values = Counted::read(name, array);
         require_values(name, values, lowest);
         return values;
     }
@@ -123,7 +129,7 @@ using PositiveSizes = BoundedInts<Exactly<count>, 1>;
 // Which of so many outputs are wanted.
 template <size_t count>
 struct MaskOf : Bools {
-    static std::vector<unsigned char> read(const char* name, const aclBoolArray* array) {
+    static const std::vector<unsigned char>& read(const char* name, const aclBoolArray* array) {
         const std::vector<unsigned char>& values = read_bools(name, array);
         require_count(name, values.size(), count, count, count);
         return values;
@@ -134,14 +140,5 @@ using GeluMode = Kind<int64_t, std::string_view, std::string_view, read_gelu_mod
 using GeluName = Kind<const char*, std::string_view, std::string_view, read_gelu_name>;
 
 }  // namespace kind
-
-// Checks the dimensions that name one of the first tensor's; other kinds have nothing to do with its rank.
-template <class Kind>
-void require_dims_of(const char* name, typename Kind::Handle handle, uint64_t rank) {
-    if constexpr (std::is_same_v<Kind, kind::Dim>) require_dim(name, handle, rank);
-    if constexpr (std::is_same_v<Kind, kind::Dims>) require_distinct_dims(name, handle, rank);
-    if constexpr (std::is_same_v<Kind, kind::OptDims>)
-        if (handle != nullptr) require_distinct_dims(name, handle, rank);
-}
 
 }  // namespace torch_aclnn::host::aten

@@ -36,11 +36,11 @@ class Collective {
 std::shared_ptr<Collective> read_group(const char* name, const char* group);
 
 namespace kind {
-using CommGroup = Kind<const char*, std::shared_ptr<Collective>, const std::shared_ptr<Collective>&, read_group>;
+struct CommGroup : Kind<const char*, std::shared_ptr<Collective>, const std::shared_ptr<Collective>&, read_group> {
+    static void set_launch(aclOpExecutor& executor, const std::shared_ptr<Collective>& group) {
+        executor.launch = [group](aclrtStream stream, const std::shared_ptr<aclOpExecutor>& shared) { group->launch(stream, shared); };
+    }
+};
 }  // namespace kind
-
-inline void set_launch(aclOpExecutor& executor, const std::shared_ptr<Collective>& group) {
-    executor.launch = [group](aclrtStream stream, const std::shared_ptr<aclOpExecutor>& shared) { group->launch(stream, shared); };
-}
 
 }  // namespace torch_aclnn::host::aten

@@ -1,6 +1,5 @@
 #include "engine/aten/adapter/kinds.h"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/util/complex.h>
 
@@ -8,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/aten/adapter/views.h"
 #include "engine/opapi/checks.h"
 #include "engine/opapi/format.h"
 #include "engine/runtime/memory/host_view.h"
@@ -74,27 +74,14 @@ std::string dtype_name(at::ScalarType type) {
     return dtype == ACL_DT_UNDEFINED ? c10::toString(type) : to_string(dtype);
 }
 
-// As at::from_blob, whose guards of other devices and of tracing are a tenth of phase 1.
-static at::Tensor view_of(void* memory, at::ScalarType type, at::IntArrayRef sizes, at::IntArrayRef strides) {
-    const auto meta = caffe2::TypeMeta::fromScalarType(type);
-    const size_t bytes = at::detail::computeStorageNbytes(sizes, strides, meta.itemsize());
-    c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(memory, c10::kCPU), nullptr, false);
-    at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKey::CPU, meta);
-    view.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
-    return view;
-}
-
 static at::Tensor read_view(const char* name, const aclTensor* handle, bool is_written) {
     const aclTensor& tensor = required(name, handle);
     require_general_shape(name, tensor.sizes);
     if (!is_public(tensor.format)) refuse(name, "a public format", to_string(tensor.format));
     // Hardware has a code of its own for an input that goes beyond its storage.
-    require_device_view({name, handle}, is_written, is_written ? ACLNN_ERR_PARAM_INVALID : ACLNN_ERR_INNER_NULLPTR);
-    at::Tensor view = view_of(host_view(tensor.first_element()), scalar_type(name, tensor.dtype),
-                              {tensor.sizes.begin(), tensor.sizes.end()}, {tensor.strides.begin(), tensor.strides.end()});
-    // A function of ATen that would give a result another shape fails, and leaves the memory behind the view alone.
-    view.unsafeGetTensorImpl()->set_allow_tensor_metadata_change(false);
-    return view;
+    const size_t bytes = require_device_view({name, handle}, is_written, is_written ? ACLNN_ERR_PARAM_INVALID : ACLNN_ERR_INNER_NULLPTR);
+    return view_of(host_view(tensor.first_element()), bytes, {tensor.sizes.begin(), tensor.sizes.end()},
+                   {tensor.strides.begin(), tensor.strides.end()}, scalar_type(name, tensor.dtype));
 }
 
 at::Tensor read_tensor(const char* name, const aclTensor* handle) {

@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Scalar.h>
+#include <c10/util/DimVector.h>
 
 #include <optional>
 #include <string>
@@ -60,7 +61,7 @@ struct Kind {
     using Value = ValueType;
     using Parameter = ParameterType;
     static constexpr bool nullable = false;
-    static Value read(const char* name, Handle handle) { return reader(name, handle); }
+    static decltype(auto) read(const char* name, Handle handle) { return reader(name, handle); }
 };
 
 // A kind whose handle may be null, which means that the argument is not given.
@@ -93,9 +94,9 @@ using OptOut = OptionalKind<aclTensor*, at::Tensor, read_output>;
 using Packed = Kind<aclTensor*, PackedOutput, const PackedOutput&, read_packed>;
 using Scalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_scalar>;
 using OptScalar = OptionalKind<const aclScalar*, at::Scalar, read_scalar>;
-using Ints = Kind<const aclIntArray*, std::vector<int64_t>, at::IntArrayRef, read_ints>;
+using Ints = Kind<const aclIntArray*, at::DimVector, at::IntArrayRef, read_ints>;
 using OptInts = OptionalKind<const aclIntArray*, std::vector<int64_t>, read_ints>;
-using Shape = Kind<const aclIntArray*, std::vector<int64_t>, at::IntArrayRef, read_shape>;
+using Shape = Kind<const aclIntArray*, at::DimVector, at::IntArrayRef, read_shape>;
 using Bools = Kind<const aclBoolArray*, std::vector<unsigned char>, at::ArrayRef<unsigned char>, read_bools>;
 using OptBools = OptionalKind<const aclBoolArray*, std::vector<unsigned char>, read_bools>;
 using Tensors = Kind<const aclTensorList*, std::vector<at::Tensor>, at::TensorList, read_tensors>;

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Scalar.h>
+#include <c10/util/SmallVector.h>
 
 #include <cstdint>
 #include <functional>
@@ -21,6 +22,8 @@ template <class Value>
 inline constexpr bool kIsList = false;
 template <class Member>
 inline constexpr bool kIsList<std::vector<Member>> = true;
+template <class Member, unsigned inline_count>
+inline constexpr bool kIsList<c10::SmallVector<Member, inline_count>> = true;
 template <class Value>
 inline constexpr bool kIsOptional = false;
 template <class Member>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/DimVector.h>
 
 #include <optional>
 #include <string>
@@ -40,6 +41,7 @@ class ShownValue {
         put(scalar(number));
     }
     void put(const std::vector<unsigned char>& values) { put_all(std::vector<bool>(values.begin(), values.end()), true); }
+    void put(const at::DimVector& values) { put_all(values, true); }
     template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number> || std::is_same_v<Number, at::Scalar>>>
     void put(const std::vector<Number>& values) {
         put_all(values, true);
