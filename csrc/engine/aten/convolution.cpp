@@ -2,7 +2,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-
+#include <array>
 #include <limits>
 
 #include "engine/aten/adapter/adapter.h"
@@ -154,7 +154,8 @@ ATEN_CHECKED_ENTRY(aclnnConvolution, FLOATING, require_steps(weight, stride, pad
     const bool each_side = pads_each_side(weight.dim() - 2, padding);
     const at::Tensor self = operand(input, cubeMathType);
     const at::Tensor padded = each_side ? at::constant_pad_nd(self, {padding[2], padding[3], padding[0], padding[1]}) : self;
-    const std::vector<int64_t> left = each_side ? std::vector<int64_t>{0, 0} : padding.vec();
+    constexpr std::array<int64_t, 2> kNone{0, 0};
+    const at::IntArrayRef left = each_side ? at::IntArrayRef(kNone) : padding;
     write(out,
           at::convolution(padded, operand(weight, cubeMathType), upcast(bias), stride, left, dilation, transposed, outputPadding, groups));
 }

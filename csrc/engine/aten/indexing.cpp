@@ -107,6 +107,9 @@ Expected gathered(const at::Tensor& self, int64_t dim, const at::Tensor& index) 
     expected.sizes.insert(place, index.sizes().begin(), index.sizes().end());
     return expected;
 }
+at::Tensor flat(const at::Tensor& index) {
+    return index.dim() == 1 ? index : index.reshape({-1});
+}
 Expected embedded(const at::Tensor& weight, const at::Tensor& indices) {
     if (weight.dim() != 2) refuse("weight", "2 dimensions", shape_text(weight.sizes()));
     return gathered(weight, 0, indices);
@@ -217,7 +220,7 @@ ATEN_CHECKED_ENTRY(aclnnIndexSelect, NUMBERS, require_elements("self", self, siz
 }
 ATEN_CHECKED_ENTRY(aclnnGatherV2, NUMBERS, require_elements("self", self, size_of(self, dim), index), (In, self), (Dim, dim),
                    (Indices, index), (Out, out, gathered(self, dim, index))) {
-    write(out, at::index_select(self, dim, index.reshape({-1})));
+    write(out, at::index_select(self, dim, flat(index)));
 }
 // Hardware counts negative positions from the end.
 ATEN_ENTRY(aclnnGather, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions_within({"self", self}, dim)),
@@ -329,7 +332,7 @@ ATEN_CHECKED_ENTRY(aclnnInplaceIndexFillTensor, NUMBERS, require_positions(index
 
 ATEN_CHECKED_ENTRY(aclnnEmbedding, NUMBERS, require_elements("weight", weight, size_of(weight, 0), indices), (In, weight),
                    (Indices, indices), (Out, out, embedded(weight, indices))) {
-    write(out, at::index_select(weight, 0, indices.reshape({-1})));
+    write(out, at::index_select(weight, 0, flat(indices)));
 }
 ATEN_ENTRY(aclnnEmbeddingDenseBackward, FLOATING, (In, grad, gradient_of_embedded(grad, indices)), (Numbers, indices),
            (NotNegative, numWeights), (Int, paddingIdx), (Bool, scaleGradByFreq), (Out, out, shape({numWeights, grad.size(-1)}))) {

@@ -46,7 +46,8 @@ ATEN_CHECKED_ENTRY(aclnnApplyAdamWV2, FLOATING, require_maxima(amsgrad, maxGradN
                    (InOut, vRef, shaped_like(varRef)), (OptOut, maxGradNorm, if_wanted(amsgrad, shaped_like(varRef))),
                    (In, grad, shaped_like(varRef)), (Step, step, elements(1)), (Float, lr), (Float, beta1), (Float, beta2),
                    (Float, weightDecay), (Float, eps), (Bool, amsgrad), (Bool, maximize)) {
-    const at::Tensor this_step = step.to(at::kFloat).reshape({}) + 1;
+    float number = step.item().toFloat() + 1;
+    const at::Tensor this_step = view_of(&number, sizeof number, {}, {}, at::kFloat);
     std::vector<at::Tensor> updated{varRef, mRef, vRef};
     if (amsgrad) updated.push_back(*maxGradNorm);
     // ATen's kernel has one data type for all, and takes no strides. What differs is computed in FLOAT.
@@ -57,7 +58,7 @@ ATEN_CHECKED_ENTRY(aclnnApplyAdamWV2, FLOATING, require_maxima(amsgrad, maxGradN
     for (const at::Tensor& tensor : updated) results.push_back(computed(tensor));
     at::_fused_adamw_({results[0]}, {computed(grad)}, {results[1]}, {results[2]}, at::TensorList(results).slice(3), {this_step}, lr, beta1,
                       beta2, weightDecay, eps, amsgrad, maximize);
-    for (size_t i = 0; i < updated.size(); ++i) updated[i].copy_(results[i]);
+    for (size_t i = 0; i < updated.size(); ++i) write(updated[i], results[i]);
 }
 
 // Without momentum there are no buffers.

@@ -54,25 +54,25 @@ using torch_aclnn::host::aten::wrapped;
     }
 
 // Of a tensor, and a tensor or number that is multiplied by a factor first.
-#define SCALED(entry_point, dtypes, function)                                                                                    \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("out", out, at::result_type(self, other)), (In, self), (In, other), \
-                       (Scalar, alpha), (Out, out, broadcast({{"self", self}, {"other", other}}))) {                             \
-        function(out, self, other, alpha);                                                                                       \
+#define SCALED(entry_point, dtypes, function)                                                                                  \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("out", out, promoted_type(self, other)), (In, self), (In, other), \
+                       (Scalar, alpha), (Out, out, broadcast({{"self", self}, {"other", other}}))) {                           \
+        function(out, self, other, alpha);                                                                                     \
     }
 #define SCALED_INPLACE(entry_point, dtypes, function)                                                                         \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("selfRef", selfRef, at::result_type(selfRef, other)),            \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("selfRef", selfRef, promoted_type(selfRef, other)),              \
                        (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"other", other}})), (In, other), (Scalar, alpha)) { \
         function(selfRef, selfRef, other, alpha);                                                                             \
     }
-#define SCALED_NUMBER(entry_point, dtypes, function)                                                                                 \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("out", out, at::result_type(self, other)), (In, self), (Scalar, other), \
-                       (Scalar, alpha), (Out, out, shaped_like(self))) {                                                             \
-        function(out, self, wrapped(other), alpha);                                                                                  \
+#define SCALED_NUMBER(entry_point, dtypes, function)                                                                               \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("out", out, promoted_type(self, other)), (In, self), (Scalar, other), \
+                       (Scalar, alpha), (Out, out, shaped_like(self))) {                                                           \
+        function(out, self, wrapped(other), alpha);                                                                                \
     }
-#define SCALED_NUMBER_INPLACE(entry_point, dtypes, function)                                                                         \
-    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("selfRef", selfRef, at::result_type(selfRef, other)), (InOut, selfRef), \
-                       (Scalar, other), (Scalar, alpha)) {                                                                           \
-        function(selfRef, selfRef, wrapped(other), alpha);                                                                           \
+#define SCALED_NUMBER_INPLACE(entry_point, dtypes, function)                                                                       \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("selfRef", selfRef, promoted_type(selfRef, other)), (InOut, selfRef), \
+                       (Scalar, other), (Scalar, alpha)) {                                                                         \
+        function(selfRef, selfRef, wrapped(other), alpha);                                                                         \
     }
 
 SCALED(aclnnAdd, NUMBERS, add_scaled)
@@ -94,36 +94,36 @@ BINARY(aclnnMul, NUMBERS, at::mul_out)
 BINARY_INPLACE(aclnnInplaceMul, NUMBERS, at::mul_out)
 BINARY_NUMBER(aclnnMuls, NUMBERS, at::mul_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceMuls, NUMBERS, at::mul_out)
-ATEN_CHECKED_ENTRY(aclnnDiv, NUMBERS, require_quotient("out", out, at::result_type(self, other), false), (In, self), (In, other),
+ATEN_CHECKED_ENTRY(aclnnDiv, NUMBERS, require_quotient("out", out, promoted_type(self, other), false), (In, self), (In, other),
                    (Out, out, broadcast({{"self", self}, {"other", other}}))) {
     at::div_out(out, self, other);
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceDiv, NUMBERS, require_quotient("selfRef", selfRef, at::result_type(selfRef, other), false),
+ATEN_CHECKED_ENTRY(aclnnInplaceDiv, NUMBERS, require_quotient("selfRef", selfRef, promoted_type(selfRef, other), false),
                    (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"other", other}})), (In, other)) {
     at::div_out(selfRef, selfRef, other);
 }
-ATEN_CHECKED_ENTRY(aclnnDivs, NUMBERS, require_quotient("out", out, at::result_type(self, other), false), (In, self), (Scalar, other),
+ATEN_CHECKED_ENTRY(aclnnDivs, NUMBERS, require_quotient("out", out, promoted_type(self, other), false), (In, self), (Scalar, other),
                    (Out, out, shaped_like(self))) {
     at::div_out(out, self, wrapped(other));
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceDivs, NUMBERS, require_quotient("selfRef", selfRef, at::result_type(selfRef, other), false),
-                   (InOut, selfRef), (Scalar, other)) {
+ATEN_CHECKED_ENTRY(aclnnInplaceDivs, NUMBERS, require_quotient("selfRef", selfRef, promoted_type(selfRef, other), false), (InOut, selfRef),
+                   (Scalar, other)) {
     at::div_out(selfRef, selfRef, wrapped(other));
 }
 
-ATEN_CHECKED_ENTRY(aclnnDivMod, NUMBERS, require_quotient("out", out, at::result_type(self, other), mode.has_value()), (In, self),
+ATEN_CHECKED_ENTRY(aclnnDivMod, NUMBERS, require_quotient("out", out, promoted_type(self, other), mode.has_value()), (In, self),
                    (In, other), (Rounding, mode), (Out, out, broadcast({{"self", self}, {"other", other}}))) {
     at::div_out(out, self, other, mode);
 }
-ATEN_CHECKED_ENTRY(aclnnDivMods, NUMBERS, require_quotient("out", out, at::result_type(self, other), mode.has_value()), (In, self),
+ATEN_CHECKED_ENTRY(aclnnDivMods, NUMBERS, require_quotient("out", out, promoted_type(self, other), mode.has_value()), (In, self),
                    (Scalar, other), (Rounding, mode), (Out, out, shaped_like(self))) {
     at::div_out(out, self, wrapped(other), mode);
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceDivMod, NUMBERS, require_quotient("selfRef", selfRef, at::result_type(selfRef, other), mode.has_value()),
+ATEN_CHECKED_ENTRY(aclnnInplaceDivMod, NUMBERS, require_quotient("selfRef", selfRef, promoted_type(selfRef, other), mode.has_value()),
                    (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"other", other}})), (In, other), (Rounding, mode)) {
     at::div_out(selfRef, selfRef, other, mode);
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceDivMods, NUMBERS, require_quotient("selfRef", selfRef, at::result_type(selfRef, other), mode.has_value()),
+ATEN_CHECKED_ENTRY(aclnnInplaceDivMods, NUMBERS, require_quotient("selfRef", selfRef, promoted_type(selfRef, other), mode.has_value()),
                    (InOut, selfRef), (Scalar, other), (Rounding, mode)) {
     at::div_out(selfRef, selfRef, wrapped(other), mode);
 }

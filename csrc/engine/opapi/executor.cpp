@@ -1,7 +1,7 @@
 #include "engine/opapi/executor.h"
 
 #include <cstring>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -99,7 +99,7 @@ void require_workspace_memory(const aclOpExecutor& executor) {
 }
 
 // The memory of the call cannot be freed while it is used; what was freed since the launch is an error.
-void keep_memory(const aclOpExecutor& executor, std::deque<MemoryUse>& uses) {
+void keep_memory(const aclOpExecutor& executor, std::list<MemoryUse>& uses) {
     const auto tensors = [&](const auto& action) {
         for (const WatchedHandle& handle : executor.watched)
             if (const aclTensor* tensor = handle.tensor()) action(handle.name(), *tensor);
@@ -214,7 +214,7 @@ void aclOpExecutor::run() {
     has_run = true;
     if (trace_number != 0) set_traced_task(trace_number);
     counted->count_call();
-    std::deque<MemoryUse> uses;
+    std::list<MemoryUse> uses;
     if (runs_later()) keep_memory(*this, uses);
     constexpr int kPattern = 0xA5;
     if (workspace_size > 0) std::memset(host_view(workspace), kPattern, workspace_size);

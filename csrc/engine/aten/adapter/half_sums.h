@@ -3,19 +3,27 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <ATen/native/TypeProperties.h>
 
 #include "engine/aten/adapter/results.h"
 
 namespace torch_aclnn::host::aten {
 
+// at::result_type without its way through the dispatcher.
+template <class Other>
+at::ScalarType promoted_type(const at::Tensor& self, const Other& other) {
+    using at::native::update_result_type_state;
+    return at::native::result_type(update_result_type_state(other, update_result_type_state(self, {})));
+}
+
 inline void add_scaled(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-    at::isReducedFloatingType(at::result_type(self, other)) ? write(out, at::add(upcast(self), upcast(other), alpha))
-                                                            : void(at::add_out(out, self, other, alpha));
+    at::isReducedFloatingType(promoted_type(self, other)) ? write(out, at::add(upcast(self), upcast(other), alpha))
+                                                          : void(at::add_out(out, self, other, alpha));
 }
 
 inline void sub_scaled(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-    at::isReducedFloatingType(at::result_type(self, other)) ? write(out, at::sub(upcast(self), upcast(other), alpha))
-                                                            : void(at::sub_out(out, self, other, alpha));
+    at::isReducedFloatingType(promoted_type(self, other)) ? write(out, at::sub(upcast(self), upcast(other), alpha))
+                                                          : void(at::sub_out(out, self, other, alpha));
 }
 
 template <class Weight>
