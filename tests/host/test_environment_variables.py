@@ -37,6 +37,7 @@ MALFORMED = {
         "1e9",
         " 8G",
     ),
+    "TORCH_ACLNN_HOST_KNOWN": ("lots", "-1", "1e9"),
     "TORCH_ACLNN_HOST_THREADS": (*NO_COUNT, "4097"),
     "TORCH_ACLNN_HOST_COVERAGE": (),
     "TORCH_ACLNN_HOST_FINDINGS": (),
@@ -48,6 +49,7 @@ MALFORMED = {
     **{
         f"TORCH_ACLNN_HOST_{name}": NOT_0_OR_1
         for name in (
+            "COMPUTE",
             "FLOAT64",
             "HF32",
             "KEEP_HANDLES",

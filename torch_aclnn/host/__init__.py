@@ -4,6 +4,7 @@ Nothing here but ``collectives`` and ``python_functions`` imports torch, so that
 """
 
 from torch_aclnn.host.calls import cache_hits, calls, reset_calls
+from torch_aclnn.host.dry_run import ValueRead, is_dry_run, value_reads
 from torch_aclnn.host.faults import Injection, inject
 from torch_aclnn.host.implementations import implement
 from torch_aclnn.loading.engine import activate, is_active
@@ -12,6 +13,7 @@ from torch_aclnn.loading.versions import check_versions
 
 __all__ = [
     "Injection",
+    "ValueRead",
     "activate",
     "cache_hits",
     "calls",
@@ -20,8 +22,10 @@ __all__ = [
     "includedir",
     "inject",
     "is_active",
+    "is_dry_run",
     "libdir",
     "reset_calls",
+    "value_reads",
 ]
 
 

@@ -4,6 +4,7 @@
 
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/memory/memory_use.h"
+#include "engine/runtime/stream/dry_run.h"
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
@@ -25,9 +26,11 @@ void require_not_freed(const std::vector<Buffer>& buffers) {
 
 std::vector<MemoryAccess> accesses_of(const Operation& operation, int rank) {
     const bool is_root = operation.record.kind == OperationKind::broadcast && operation.record.root == rank;
+    // What is received without anything to send may be what was there.
+    const bool keeps = operation.record.kind == OperationKind::broadcast || operation.record.kind >= OperationKind::send;
     std::vector<MemoryAccess> accesses;
     for (const Buffer& buffer : operation.buffers)
-        if (buffer.bytes > 0) accesses.push_back({buffer.parameter, buffer.address, buffer.bytes, !buffer.only_read && !is_root});
+        if (buffer.bytes > 0) accesses.push_back({buffer.parameter, buffer.address, buffer.bytes, !buffer.only_read && !is_root, keeps});
     return accesses;
 }
 
@@ -100,7 +103,7 @@ void Communicator::run(Launched& launched) {
         for (const auto& buffer : launched.operation.buffers) uses.emplace_back(buffer.address, buffer.bytes);
         require_not_freed(launched.operation.buffers);
         if (is_collective && membership_.compare) require_agreement(*group_, membership_.size, launched.operation);
-        launched.body(*group_);
+        perform(accesses_of(launched.operation, membership_.rank), [&] { launched.body(*group_); }, launched.operation.skip);
     } catch (const Error& error) {
         return keep_failure(launched, error.code(), error.what());
     } catch (const std::exception& error) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -60,6 +61,7 @@ struct Operation {
     // Of those where each rank has its own counts: what this one gives to each other, and takes from each.
     std::vector<uint64_t> gives, takes;
     std::vector<Buffer> buffers;
+    std::function<void()> skip = [] {};  // what a dry run does in the place of the body
 
     bool is_collective() const { return host::is_collective(record.kind); }
 };

@@ -8,6 +8,8 @@
 
 #include "aclnn/aclnn_base.h"
 #include "engine/opapi/checks.h"
+#include "engine/opapi/format.h"
+#include "engine/opapi/parameter_use.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/memory/host_view.h"
@@ -117,6 +119,18 @@ void keep_memory(const aclOpExecutor& executor, std::list<MemoryUse>& uses) {
     });
 }
 
+// A private format fills the storage.
+MemoryAccess access_of(const EntryPoint& entry_point, const WatchedHandle& handle) {
+    const aclTensor& tensor = *handle.tensor();
+    const auto [is_write, keeps] = use_of(entry_point, handle.name(), handle.is_written());
+    const auto bytes_of = [&](const Dims& sizes) {
+        return static_cast<size_t>(checked_element_count(sizes).value_or(0)) * aclDataTypeSize(tensor.dtype);
+    };
+    if (!is_public(tensor.format)) return {handle.name(), tensor.data, bytes_of(tensor.storage_sizes), is_write, keeps};
+    const size_t bytes = view_bytes(tensor);
+    return {handle.name(), tensor.first_element(), bytes, is_write, keeps || (is_write && bytes > bytes_of(tensor.sizes))};
+}
+
 std::vector<Operand> operands_of(const aclOpExecutor& executor) {
     std::vector<Operand> operands;
     for (const WatchedHandle& handle : executor.watched) {
@@ -199,7 +213,7 @@ std::vector<MemoryAccess> aclOpExecutor::accesses() const {
     for (const WatchedHandle& handle : watched) {
         const aclTensor* tensor = handle.tensor();
         if (tensor == nullptr || tensor->empty()) continue;
-        accesses.push_back({handle.name(), tensor->first_element(), view_bytes(*tensor), handle.is_written()});
+        accesses.push_back(access_of(*counted, handle));
     }
     return accesses;
 }
@@ -210,10 +224,18 @@ void aclOpExecutor::keep() {
     hold_arguments();
 }
 
-void aclOpExecutor::run() {
+void aclOpExecutor::begin() {
     has_run = true;
     if (trace_number != 0) set_traced_task(trace_number);
     counted->count_call();
+}
+
+void aclOpExecutor::skip() {
+    begin();
+}
+
+void aclOpExecutor::run() {
+    begin();
     std::list<MemoryUse> uses;
     if (runs_later()) keep_memory(*this, uses);
     constexpr int kPattern = 0xA5;

@@ -100,8 +100,11 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     const char* name() const override { return entry_point; }
     std::vector<torch_aclnn::host::MemoryAccess> accesses() const override;
     void run() override;
+    void skip() override;
     void finish() noexcept override;
     void keep() override;
+    // What is done of each run, whether it is computed or not.
+    void begin();
     // For work that is done after phase 2 has returned, when the program may destroy the handles.
     void hold_arguments();
     void release_arguments() noexcept;

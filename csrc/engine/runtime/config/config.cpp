@@ -23,6 +23,7 @@ namespace {
 
 constexpr const char* kDefaultSoc = "Ascend910B3";
 constexpr size_t kMinMemory = size_t{1} << 20;
+constexpr size_t kChipMemory = size_t{64} << 30;  // of an Ascend910B3
 constexpr long kMaxDevices = 64;
 constexpr long kMaxThreads = 4096;
 
@@ -70,7 +71,7 @@ bool read_bytes(const char* value, size_t& bytes) {
     }
     if (number > (SIZE_MAX >> 1) >> shift) return false;
     bytes = static_cast<size_t>(number) << shift;
-    return bytes >= kMinMemory;
+    return true;
 }
 
 // The cores that this process may run on, unless OpenMP has been told otherwise.
@@ -108,13 +109,13 @@ void read_device_count(Settings& settings) {
     read_count(settings, "TORCH_ACLNN_HOST_DEVICES", kMaxDevices, count);
 }
 
-void read_memory(Settings& settings) {
-    const char* value = variable("TORCH_ACLNN_HOST_MEMORY");
+void read_size(Settings& settings, const char* name, const char* least_text, size_t least, size_t& size) {
+    const char* value = variable(name);
     size_t bytes = 0;
     if (value == nullptr) return;
-    if (!read_bytes(value, bytes))
-        return settings.reject("TORCH_ACLNN_HOST_MEMORY", "at least 1M, as bytes or with a suffix K, M, G or T", value);
-    settings.config.memory_bytes = bytes;
+    if (!read_bytes(value, bytes) || bytes < least)
+        return settings.reject(name, text("at least ", least_text, ", as bytes or with a suffix K, M, G or T"), value);
+    size = bytes;
 }
 
 void read_switch(Settings& settings, const char* name, bool& on) {
@@ -129,6 +130,17 @@ template <size_t N>
 void check_choice_of_kernels(Settings& settings, const char* name, const char* const (&names)[N]) {
     const char* value = variable(name);
     if (value != nullptr && !kernels::is_choice(value, names)) settings.reject(name, kernels::choices(names), value);
+}
+
+// A dry run has the memory of a chip: it costs nothing. What nobody knows needs no poison.
+void read_dry_run(Settings& settings) {
+    Config& config = settings.config;
+    bool computes = true;
+    read_switch(settings, "TORCH_ACLNN_HOST_COMPUTE", computes);
+    config.dry_run = !computes;
+    if (config.dry_run) config.memory_bytes = kChipMemory;
+    read_size(settings, "TORCH_ACLNN_HOST_KNOWN", "0", 0, config.known_bytes);
+    read_size(settings, "TORCH_ACLNN_HOST_MEMORY", "1M", kMinMemory, config.memory_bytes);
 }
 
 // What it implies cannot be switched off one by one: a client would prove less than it believes.
@@ -170,7 +182,7 @@ Settings* read_environment() {
     settings->config.thread_count = default_thread_count();
     read_soc(*settings);
     read_device_count(*settings);
-    read_memory(*settings);
+    read_dry_run(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMaxThreads, settings->config.thread_count);
     check_choice_of_kernels(*settings, kernels::kIsaVariable, kernels::kIsaNames);
     check_choice_of_kernels(*settings, kernels::kLoopVariable, kernels::kLoopNames);
@@ -187,6 +199,7 @@ Settings* read_environment() {
     read_switch(*settings, "TORCH_ACLNN_HOST_ISOLATE", settings->config.isolate);
     read_switch(*settings, "TORCH_ACLNN_HOST_POISON", settings->config.poison);
     read_unspecified(*settings);
+    if (settings->config.dry_run) settings->config.poison = false;
     reject_float64_if_strict(*settings);
     read_faults(*settings);
     if (const char* value = variable("TORCH_ACLNN_HOST_LIBRARIES")) settings->config.libraries = value;

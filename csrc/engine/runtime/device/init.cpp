@@ -61,6 +61,9 @@ void print_banner() {
     banner_printed = true;
     std::fprintf(stderr, "torch_aclnn: this is the host engine, a CPU emulation that presents itself as %s with %d device%s; not an NPU\n",
                  config().soc_name.c_str(), device_count(), device_count() == 1 ? "" : "s");
+    if (!config().dry_run) return;
+    std::fprintf(stderr,
+                 "torch_aclnn: a dry run (TORCH_ACLNN_HOST_COMPUTE=0): only small known values are computed, all others read as 0\n");
 }
 
 // libaclnn_math, in the same folder as this library, loads what the program implements itself.

@@ -97,10 +97,9 @@ void print_command(int file, void* const* frames, int count, bool interrupted) n
 }  // namespace
 
 CallStack CallStack::here() {
-    static auto* const scratch = new Scratch;  // never destroyed: memory is still freed while the process exits
     CallStack stack;
     stack.frame_count_ = backtrace(stack.frames_.data(), kMaxFrames);
-    if (python().thread() != nullptr) stack.python_ = scratch->read_python_stack();
+    stack.python_ = python_stack();
     (void)is_engines(nullptr);  // a signal handler must not be the first to ask where the engine is
     return stack;
 }
@@ -135,6 +134,11 @@ void print_frames(int file, void* const* frames, int count, bool interrupted) no
 
 int engine_frames(void* const* frames, int count) noexcept {
     return static_cast<int>(std::find_if_not(frames, frames + count, is_engines) - frames);
+}
+
+std::string python_stack() {
+    static auto* const scratch = new Scratch;  // never destroyed: memory is still freed while the process exits
+    return python().thread() == nullptr ? std::string() : scratch->read_python_stack();
 }
 
 bool runs_python() noexcept {

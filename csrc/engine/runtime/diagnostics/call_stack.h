@@ -40,6 +40,9 @@ int engine_frames(void* const* frames, int count) noexcept;
 // The calling thread's stack in Python, if it has one. Callable within a signal handler.
 void print_python_stack(int file) noexcept;
 
+// The same as text, its innermost functions; empty if the thread has none.
+std::string python_stack();
+
 // Whether the process is one of Python.
 bool runs_python() noexcept;
 

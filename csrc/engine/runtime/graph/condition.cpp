@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "acl/acl_rt.h"
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/handle_table.h"
@@ -17,6 +18,9 @@ HandleTable<Condition>& conditions() {
 }
 
 void* allocate_value() {
+    if (config().dry_run)
+        throw Error(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                    "a dry run (TORCH_ACLNN_HOST_COMPUTE=0) knows no values, by which conditional tasks choose");
     void* address = nullptr;
     const aclError code = aclrtMalloc(&address, sizeof(uint64_t), ACL_MEM_MALLOC_NORMAL_ONLY);
     if (code != ACL_SUCCESS) throw Error(code, "no device memory for the value of the condition");

@@ -51,10 +51,10 @@ class Replaying {
     const bool before_;
 };
 
-void run_kept(KeptTask& kept) {
+void call(KeptTask& kept, void (Task::*function)()) {
     const std::lock_guard<std::recursive_mutex> lock(kept.running);
     const Replaying here;
-    kept.task->run();
+    (kept.task->*function)();
 }
 
 // Sets the values of the conditions that begin each execution anew.
@@ -78,7 +78,8 @@ class ReplayedTask final : public Task {
 
     const char* name() const override { return name_; }
     std::vector<MemoryAccess> accesses() const override { return graph_->task_of(step_)->task->accesses(); }
-    void run() override { run_kept(*graph_->task_of(step_)); }
+    void run() override { call(*graph_->task_of(step_), &Task::run); }
+    void skip() override { call(*graph_->task_of(step_), &Task::skip); }
     void finish() noexcept override { delete this; }
 
    private:
@@ -172,7 +173,7 @@ void Graph::run_steps() const {
         if (steps_[i].kind != StepKind::task) continue;
         const auto kept = task_of(i);
         try {
-            run_kept(*kept);
+            call(*kept, &Task::run);
         } catch (const Error& error) {
             throw Error(error.code(), text(kept->task->name(), " in a branch: ", error.what()), error.function());
         }

@@ -22,7 +22,7 @@ namespace {
 
 // Isolated memory ends at a page without memory, so that a kernel which goes beyond its end is reported as well.
 uintptr_t obtain(size_t pages) {
-    if (!config().isolate)
+    if (!all_addresses_are_in_range())
         if (const uintptr_t used_before = freed_memory().take(pages)) return used_before;
     const uintptr_t address = take_addresses(config().isolate ? pages + 1 : pages);
     try {
@@ -36,7 +36,7 @@ uintptr_t obtain(size_t pages) {
 
 void give_back(uintptr_t address, size_t pages) {
     const bool was_shared = shared_allocations().remove(address);
-    if (!config().isolate && !was_shared) return freed_memory().put(address, pages);
+    if (!all_addresses_are_in_range() && !was_shared) return freed_memory().put(address, pages);
     take_memory_away(address, pages);
     give_back_addresses(address);
 }

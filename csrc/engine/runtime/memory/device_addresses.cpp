@@ -13,6 +13,7 @@
 #include "engine/runtime/memory/address_arithmetic.h"
 #include "engine/runtime/memory/address_limit.h"
 #include "engine/runtime/memory/host_view.h"
+#include "engine/runtime/memory/known_values.h"
 #include "engine/runtime/text.h"
 
 namespace torch_aclnn::host {
@@ -25,8 +26,8 @@ namespace {
 constexpr size_t kLeast = size_t{64} << 20;
 constexpr size_t kMost = size_t{1} << 44;
 constexpr size_t kUsual = size_t{32} << 30;
-// Isolated memory shares the range with what aclrtReserveMemAddress hands out, of which torch_npu asks for more than the device has.
-constexpr size_t kIsolated = size_t{1} << 40;
+// For what aclrtReserveMemAddress hands out, of which torch_npu asks for more than the device has.
+constexpr size_t kReservations = size_t{1} << 40;
 
 constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
@@ -41,7 +42,7 @@ void* at(uintptr_t address) {
 size_t wanted_range() {
     const size_t devices = static_cast<size_t>(std::max(device_count(), 1));
     const size_t budgets = std::min(config().memory_bytes, kMost / devices) * devices;
-    const size_t wanted = within_address_limit((config().isolate ? kIsolated : kUsual) + 4 * budgets, 4);
+    const size_t wanted = within_address_limit((all_addresses_are_in_range() ? kReservations : kUsual) + 4 * budgets, 4);
     return std::clamp(round_up(wanted, kHugePage), kLeast, kMost);
 }
 
@@ -117,6 +118,10 @@ size_t round_up_to_pages(size_t size) {
     return round_up(size, page);
 }
 
+bool all_addresses_are_in_range() noexcept {
+    return config().isolate || config().dry_run;
+}
+
 uintptr_t take_addresses(size_t size) {
     if (size > kMost) throw_no_addresses(size);
     return range().take(round_up_to_pages(size));
@@ -127,6 +132,7 @@ void give_back_addresses(uintptr_t begin) {
 }
 
 void put_memory(uintptr_t address, size_t size) {
+    if (config().dry_run) return;
     void* const place = host_view(at(address));
     const size_t pages = round_up_to_pages(size);
     if (mmap(place, pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
@@ -136,6 +142,7 @@ void put_memory(uintptr_t address, size_t size) {
 }
 
 void take_memory_away(uintptr_t address, size_t size) noexcept {
+    if (config().dry_run) forget_values(at(address), size);
     (void)mmap(host_view(at(address)), round_up_to_pages(size), PROT_NONE, kReserved | MAP_FIXED, -1, 0);
 }
 

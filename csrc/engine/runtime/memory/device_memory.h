@@ -27,6 +27,7 @@ struct MemoryAccess {
     const void* data;
     size_t bytes;
     bool is_write;
+    bool keeps = false;  // of memory that is written: the task reads it too, or leaves some of it as it was
 };
 
 }  // namespace torch_aclnn::host

@@ -13,6 +13,7 @@
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/diagnostics/findings.h"
 #include "engine/runtime/diagnostics/signal_text.h"
+#include "engine/runtime/memory/device_addresses.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/memory/memory_history.h"
 
@@ -99,9 +100,10 @@ void report(uintptr_t address, bool by_engine, const void* context) {
         .add(access_of(context))
         .add(" device memory at ")
         .add_address(address);
-    text.add(by_engine ? ", where there is none\n"
-                       : "\ntorch_aclnn: the program has no access to it (TORCH_ACLNN_HOST_ISOLATE=1); aclrtMemcpy copies it, and in "
-                         "Python tensor.cpu()\n");
+    text.add(config().dry_run ? ", which is addresses alone in a dry run (TORCH_ACLNN_HOST_COMPUTE=0)\n"
+             : by_engine ? ", where there is none\n"
+                         : "\ntorch_aclnn: the program has no access to it (TORCH_ACLNN_HOST_ISOLATE=1); aclrtMemcpy copies it, and in "
+                           "Python tensor.cpu()\n");
     text.flush();
     report_record(text, address);
     text.add("torch_aclnn: the access came from\n").flush();
@@ -152,7 +154,7 @@ void install() {
 
 void install_fault_reports_if_wanted() {
     static std::once_flag once;
-    if (config().isolate) std::call_once(once, install);
+    if (all_addresses_are_in_range()) std::call_once(once, install);
 }
 
 }  // namespace torch_aclnn::host

@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/text.h"
 
@@ -104,7 +105,8 @@ void MemoryFile::give_back(int64_t offset, size_t size) noexcept {
 }
 
 bool MemoryFile::map(void* address, int64_t offset, size_t size) const noexcept {
-    return mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_, static_cast<off_t>(offset)) != MAP_FAILED;
+    const int access = config().dry_run ? PROT_NONE : PROT_READ | PROT_WRITE;
+    return mmap(address, size, access, MAP_SHARED | MAP_FIXED, file_, static_cast<off_t>(offset)) != MAP_FAILED;
 }
 
 bool MemoryFile::read(int64_t offset, void* content, size_t size) const noexcept {

@@ -79,8 +79,8 @@ void* MemoryRange::view() const {
     return host_view(address_);
 }
 
-void MemoryRange::add_access(std::vector<MemoryAccess>& accesses, bool is_write) const {
-    if (!is_pageable() && bytes_ > 0) accesses.push_back({parameter_, address_, bytes_, is_write});
+void MemoryRange::add_access(std::vector<MemoryAccess>& accesses, bool is_write, bool keeps) const {
+    if (!is_pageable() && bytes_ > 0) accesses.push_back({parameter_, address_, bytes_, is_write, keeps});
 }
 
 void MemoryRange::hold(std::optional<MemoryUse>& use) const {

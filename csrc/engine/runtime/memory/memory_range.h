@@ -23,14 +23,13 @@ class MemoryRange {
     size_t bytes() const { return bytes_; }
     // The program may change it, or give it back, without the engine's knowledge.
     bool is_pageable() const { return allocations_ == nullptr; }
-    void add_access(std::vector<MemoryAccess>& accesses, bool is_write) const;
+    bool is_device_memory() const;
+    void add_access(std::vector<MemoryAccess>& accesses, bool is_write, bool keeps = false) const;
 
     // For work that is done later: from here on it stays. 507015 if it has been freed since it was looked up.
     void hold(std::optional<MemoryUse>& use) const;
 
    private:
-    bool is_device_memory() const;
-
     const char* parameter_;
     void* address_;
     size_t bytes_;

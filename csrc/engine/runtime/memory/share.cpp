@@ -6,6 +6,7 @@
 #include <mutex>
 #include <random>
 
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/memory/device_addresses.h"
 #include "engine/runtime/text.h"
@@ -57,9 +58,16 @@ Record record_of(const char* parameter, const MemoryFile& file, uint64_t number,
     return record;
 }
 
+// Another process would find no values there.
+void refuse_in_dry_run() {
+    if (config().dry_run)
+        throw Error(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "a dry run (TORCH_ACLNN_HOST_COMPUTE=0) shares no memory between processes");
+}
+
 }  // namespace
 
 void require_share_flags(uint64_t flags) {
+    refuse_in_dry_run();
     if (flags > 1) refuse(ACL_ERROR_RT_PARAM_INVALID, "flags", "0 or 1", std::to_string(flags));
 }
 
@@ -102,6 +110,7 @@ bool end_share(uint64_t number, ShareKind kind) noexcept {
 }
 
 SharedMemory find_shared(const char* parameter, uint64_t number, ShareKind kind) {
+    refuse_in_dry_run();
     const auto file = MemoryFile::of(parameter, process_of(number));
     const Record record = record_of(parameter, *file, number, kind);
     const auto* const end = record.allowed + std::min<size_t>(record.allowed_count, kMostAllowed);

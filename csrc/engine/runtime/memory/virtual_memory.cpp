@@ -37,10 +37,10 @@ VirtualMemory& virtual_memory() {
     return *once;
 }
 
-// Address space only, aligned for huge pages; 207001 if the machine refuses. Isolated memory is at one distance from all its addresses, so
-// those come out of the one range; otherwise that would be too small.
+// Address space only, aligned for huge pages; 207001 if the machine refuses. It comes out of the one range where it must: otherwise that
+// would be too small.
 void* reserve_addresses(size_t size) {
-    if (config().isolate) return reinterpret_cast<void*>(take_addresses(std::max(size, kHugePage)));
+    if (all_addresses_are_in_range()) return reinterpret_cast<void*>(take_addresses(std::max(size, kHugePage)));
     const size_t padded = size + kHugePage;
     void* raw = mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED)
@@ -55,7 +55,7 @@ void* reserve_addresses(size_t size) {
 
 void release_addresses(void* begin, size_t size) {
     memory_history().forget_freed(number(begin), size);
-    if (config().isolate)
+    if (all_addresses_are_in_range())
         give_back_addresses(number(begin));
     else
         munmap(begin, size);

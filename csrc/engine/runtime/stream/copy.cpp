@@ -14,6 +14,7 @@
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/memory/memory_range.h"
 #include "engine/runtime/stream/active_capture.h"
+#include "engine/runtime/stream/dry_run.h"
 #include "engine/runtime/stream/stream.h"
 #include "engine/runtime/stream/stream_order.h"
 #include "engine/runtime/stream/task.h"
@@ -54,7 +55,7 @@ class Copy : public NamedTask {
     std::vector<MemoryAccess> accesses() const override {
         std::vector<MemoryAccess> accesses;
         src_.add_access(accesses, false);
-        dst_.add_access(accesses, true);
+        dst_.add_access(accesses, true, dpitch_ > width_);
         return accesses;
     }
 
@@ -68,6 +69,14 @@ class Copy : public NamedTask {
         auto* to = static_cast<char*>(dst_.view());
         const auto* from = static_cast<const char*>(src_.view());
         for (size_t offset = 0; offset < src_.bytes(); offset += spitch_, from += spitch_, to += dpitch_) std::memmove(to, from, width_);
+    }
+
+    // What is not known reads as 0.
+    void skip() override {
+        if (dst_.is_device_memory()) return;
+        note_value_read(src_.bytes());
+        auto* to = static_cast<char*>(dst_.view());
+        for (size_t offset = 0; offset < src_.bytes(); offset += spitch_, to += dpitch_) std::memset(to, 0, width_);
     }
 
    private:
@@ -145,8 +154,7 @@ void run_now(NamedTask&& work) {
     require_unsafe_allowed("synchronous copies and fills");
     settle_default_stream();
     order_program(work.name(), work.accesses());
-    const WorkOnMemory here;
-    work.run();
+    perform(work);
 }
 
 // A graph would have it copied at each replay, from where there may be something else by then.

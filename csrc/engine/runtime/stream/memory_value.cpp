@@ -39,6 +39,12 @@ class Word {
         return action(reinterpret_cast<std::atomic<uint64_t>&>(*static_cast<uint64_t*>(range_.view())));
     }
 
+    std::vector<MemoryAccess> accesses(bool is_write) const {
+        std::vector<MemoryAccess> accesses;
+        range_.add_access(accesses, is_write);
+        return accesses;
+    }
+
    private:
     static void* require_aligned(void* address) {
         require_pointer("devAddr", address);
@@ -54,6 +60,7 @@ class Write final : public Task {
    public:
     Write(void* address, uint64_t value) : word_(address), value_(value) {}
     const char* name() const override { return "aclrtValueWrite"; }
+    std::vector<MemoryAccess> accesses() const override { return word_.accesses(true); }
     void run() override {
         word_.use([this](std::atomic<uint64_t>& word) { word.store(value_, std::memory_order_release); });
     }
@@ -68,6 +75,7 @@ class Wait final : public WaitingTask {
    public:
     Wait(void* address, uint64_t value, uint32_t comparison) : word_(address), value_(value), comparison_(comparison) {}
     const char* name() const override { return "aclrtValueWait"; }
+    std::vector<MemoryAccess> accesses() const override { return word_.accesses(false); }
     void run() override {
         const auto is_over = [this](const std::atomic<uint64_t>& word) {
             return is_met(word.load(std::memory_order_acquire), value_, comparison_);

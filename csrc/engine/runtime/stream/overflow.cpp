@@ -30,6 +30,11 @@ class Get final : public NamedTask {
    public:
     Get(const char* name, void* address)
         : NamedTask(name), range_("outputAddr", address, kStatusBytes, Side::device, "ACL_MEMCPY_DEVICE_TO_DEVICE") {}
+    std::vector<MemoryAccess> accesses() const override {
+        std::vector<MemoryAccess> accesses;
+        range_.add_access(accesses, true);
+        return accesses;
+    }
     void run() override {
         std::optional<MemoryUse> use;
         range_.hold(use);

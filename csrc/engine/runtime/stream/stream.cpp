@@ -9,9 +9,9 @@
 #include "engine/runtime/diagnostics/trace.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/fault/injection.h"
-#include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/stream/active_capture.h"
 #include "engine/runtime/stream/deferred_task.h"
+#include "engine/runtime/stream/dry_run.h"
 #include "engine/runtime/stream/event.h"
 #include "engine/runtime/stream/interpreter.h"
 #include "engine/runtime/stream/memory_value.h"
@@ -167,8 +167,7 @@ void Stream::replace_failure(std::shared_ptr<Failure> failure) {
 void Stream::run(Task& task) noexcept {
     try {
         task_may_fail(task.name(), id_, device_);
-        const WorkOnMemory here;
-        task.run();
+        perform(task);
     } catch (const Error& error) {
         keep_failure(task, error.code(), error.what());
     } catch (const std::exception& error) {

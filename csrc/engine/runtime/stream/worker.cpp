@@ -7,7 +7,7 @@
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/error/error.h"
-#include "engine/runtime/memory/memory_use.h"
+#include "engine/runtime/stream/dry_run.h"
 #include "engine/runtime/stream/task.h"
 #include "engine/runtime/text.h"
 
@@ -120,10 +120,7 @@ void StreamWorker::run(State& state, Item& item) {
     if (config().delay_seed != 0) await_demand(state, item);
     if (item.place->start()) {
         try {
-            {
-                const WorkOnMemory here;
-                item.task->run();
-            }
+            perform(*item.task);
             item.task->finish();
             return item.place->succeed();
         } catch (const abi::__forced_unwind&) {

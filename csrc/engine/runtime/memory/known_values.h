@@ -1,0 +1,19 @@
+// In a dry run (TORCH_ACLNN_HOST_COMPUTE=0) device memory is a range of addresses, and only what is known is really there. Host memory is
+// as ever, so all of it is known.
+#pragma once
+
+#include <cstddef>
+
+namespace torch_aclnn::host {
+
+// Device memory, which is where a dry run has values that it does not know.
+bool is_in_device_range(const void* address) noexcept;
+
+// True if each byte of it is known.
+bool has_values(const void* address, size_t bytes);
+// For what is about to be written: puts memory there. It becomes known by add_values(). 207001 if the machine refuses.
+void make_room_for_values(const void* address, size_t bytes);
+void add_values(const void* address, size_t bytes);
+void forget_values(const void* address, size_t bytes) noexcept;
+
+}  // namespace torch_aclnn::host

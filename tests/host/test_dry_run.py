@@ -1,0 +1,145 @@
+"""TORCH_ACLNN_HOST_COMPUTE=0: device memory is addresses alone, and what is known and small is computed all the same."""
+
+import json
+import signal
+from textwrap import dedent
+
+import pytest
+
+from support.subprocesses import output_of
+
+DRY = {"TORCH_ACLNN_HOST_COMPUTE": "0"}
+START = """
+V, S = ctypes.c_void_p, ctypes.c_size_t
+assert acl.aclrtSetDevice(0) == 0
+def malloc(size):
+    memory = V()
+    assert acl.aclrtMalloc(ctypes.byref(memory), size, 0) == 0, message()
+    return memory
+def copy(to, source, size):
+    assert acl.aclrtMemcpy(to, S(size), source, S(size), 4) == 0, message()
+def content(memory, size):
+    read = ctypes.create_string_buffer(bytes([7]) * size, size)
+    copy(read, memory, size)
+    return read.raw
+"""
+
+
+def test_memory_of_a_chip_is_addresses_alone_and_has_what_is_small_and_known(run_engine):
+    ended = run_engine(START + dedent("""
+        import resource
+        large, small, other = malloc(40 << 30), malloc(4096), malloc(4096)
+        assert content(large, 100) == bytes(100) and content(small, 4096) == bytes(4096)
+        copy(small, b"known", 5)
+        copy(V(other.value + 10), small, 5)
+        assert content(V(other.value + 10), 5) == b"known"
+        assert content(other, 20) == bytes(20)  # of which some is not known
+        copy(other, large, 20)
+        assert content(V(other.value + 10), 5) == bytes(5)
+        assert acl.aclrtMemset(small, S(4096), 1, S(64)) == 0 and content(small, 64) == bytes([1]) * 64
+        assert acl.aclrtMemset(large, S(40 << 30), 1, S(40 << 30)) == 0 and content(large, 64) == bytes(64)
+        host = ctypes.create_string_buffer(b"host")
+        assert content(host, 4) == b"host"
+        word, stream = malloc(8), V()
+        assert acl.aclrtCreateStream(ctypes.byref(stream)) == 0
+        assert acl.aclrtValueWait(word, ctypes.c_uint64(3), 0, stream) == 0  # nobody knows, so it is over
+        assert acl.aclrtValueWrite(word, ctypes.c_uint64(3), 0, stream) == 0
+        assert acl.aclrtValueWait(word, ctypes.c_uint64(3), 0, stream) == 0
+        assert acl.aclrtSynchronizeStream(stream) == 0 and content(word, 8)[0] == 3
+        for memory in (large, small, other, word):
+            assert acl.aclrtFree(memory) == 0
+        again = malloc(4096)
+        assert content(again, 64) == bytes(64)
+        print("done", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1 << 20)
+    """), **DRY)  # fmt: skip
+    assert ended.stdout == "done True\n", ended.stderr
+
+
+def test_a_copy_to_the_host_that_has_not_the_memory_is_refused(run_engine):
+    ended = run_engine(START + dedent("""
+        import mmap
+        place = mmap.mmap(-1, 1 << 42, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)
+        address = V(ctypes.addressof(ctypes.c_char.from_buffer(place)))
+        print(acl.aclrtMemcpy(address, S(1 << 42), malloc(1 << 42), S(1 << 42), 2), message())
+    """), TORCH_ACLNN_HOST_MEMORY="5T", **DRY)  # fmt: skip
+    assert ended.stdout.startswith("207001 ") and "copies 4398046511104 bytes to the host, which has" in ended.stdout, ended.stderr
+
+
+def test_memory_is_not_shared_with_other_processes(run_engine):
+    ended = run_engine(START + dedent("""
+        key = ctypes.create_string_buffer(65)
+        print(acl.aclrtIpcMemGetExportKey(malloc(4096), S(4096), key, S(65), ctypes.c_uint64(0)), message())
+    """), **DRY)  # fmt: skip
+    assert ended.stdout.startswith("207000 ") and "shares no memory between processes" in ended.stdout
+
+
+def test_host_code_that_touches_device_memory_ends_by_a_fault_that_names_the_mode(run_engine):
+    ended = run_engine(START + "ctypes.string_at(malloc(1 << 20), 4)\n", **DRY)
+    assert ended.returncode == -signal.SIGSEGV
+    assert "addresses alone in a dry run" in ended.stderr and "of an allocation of 1048576 bytes" in ended.stderr
+
+
+# What can be known, and what it is.
+KNOWN = {
+    "torch.arange(5, device='npu').tolist()": [0, 1, 2, 3, 4],
+    "torch.ones(3, 4, device='npu').tril().sum().item()": 6.0,
+    "ids.clone().add_(1).tolist()": [1, 2, 3, 4],
+    "ids.view(2, 2).t().contiguous().tolist()": [[0, 2], [1, 3]],
+    "ids[ids > 1].tolist()": [2, 3],
+    "torch.tensor([0, 3, 0, 5]).npu().nonzero().tolist()": [[1], [3]],
+    "[t.tolist() for t in torch._foreach_add([ids.int(), ids.int()], 1)]": [[1, 2, 3, 4]] * 2,
+    "ids.cpu().npu().unique(return_counts=True)[1].tolist()": [1, 1, 1, 1],
+    "torch.empty(9, device='npu').fill_(2).sum().item()": 18.0,
+    "torch.empty(4, 2, device='npu').normal_().cpu().std().item() > 0": True,
+    "torch_npu.npu_format_cast(torch_npu.npu_format_cast(torch.ones(20, 3).half().npu(), 29), 2).sum().item()": 60.0,
+    "replayed([1, 2]).tolist()": [2, 3],
+}
+# What comes of large tensors.
+UNKNOWN = {
+    "large[:3].tolist()": [0.0] * 3,
+    "(ids + large[:4]).tolist()": [0.0] * 4,
+    "ids.float().add_(large[:4]).tolist()": [0.0] * 4,
+    "ids.float().index_fill_(0, ids[:1], large.sum().item()).fill_(large[0]).tolist()": [0.0] * 4,
+    "[t.tolist() for t in torch._foreach_mul([large[:2]], 2)]": [[0.0, 0.0]],
+    "torch.ones(4, device='npu').copy_(large[:4]).tolist()": [0.0] * 4,
+    "len(large[:100].nonzero())": 100,
+    "len(large[:100][large[:100] > 0])": 100,
+    "large[:100].unique().numel()": 100,
+}
+EVALUATE = f"""
+import torch_aclnn, torch, torch_npu, json
+ids, large = torch.arange(4).npu(), torch.randn(1 << 20, device="npu")
+def replayed(values):
+    x, graph = torch.tensor([0, 0]).npu(), torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        y = x + 1
+    x.copy_(torch.tensor(values))
+    graph.replay()
+    return y
+found = {{text: eval(text) for text in {[*KNOWN]!r}}}
+assert torch_aclnn.host.value_reads() == []
+found |= {{text: eval(text) for text in {[*UNKNOWN]!r}}}
+begin, end = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
+begin.record(); large.exp(); end.record(); end.synchronize()
+found["elapsed"] = begin.elapsed_time(end) > 0
+def wait():
+    while large[0].item() == 0:
+        pass
+try:
+    wait()
+except RuntimeError as error:
+    found["loop"] = str(error)
+read = torch_aclnn.host.value_reads()[0]
+found["read"] = [read.stack[0][1:], read.count, read.bytes]
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize("variables", [{}, {"TORCH_ACLNN_HOST_ASYNC": "1"}, {"PYTORCH_NPU_ALLOC_CONF": "expandable_segments:True"}])
+def test_what_is_known_is_computed_and_the_rest_reads_as_zero(variables):
+    found = json.loads(output_of(EVALUATE, **DRY, **variables).splitlines()[-1])
+    assert {text: found[text] for text in KNOWN | UNKNOWN} == KNOWN | UNKNOWN
+    assert found["elapsed"]
+    line = EVALUATE[: EVALUATE.index("while large")].count("\n") + 1
+    assert f'File "<string>", line {line} in wait has read 10000 values that a dry run does not know' in found["loop"]
+    assert found["read"] == [[line, "wait"], 10000, 40000]
