@@ -15,7 +15,7 @@ from torch._dynamo.utils import counters
 from torch._inductor.exc import InvalidCxxCompiler
 from torch_aclnn._operators import BY_NAME, OPERATORS
 
-from benchmarks import dispatch, distributed, inductor, kernels, machine, memory
+from benchmarks import dispatch, distributed, dry_run, inductor, kernels, machine, memory
 from benchmarks.checks import WrongResult, check_ours, check_peer
 from benchmarks.families import CASES
 from benchmarks.families.adaptive import AdaptiveAvgPool
@@ -135,6 +135,7 @@ def test_a_wrong_result_is_noticed(check, dtype):
         (dispatch.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
         (distributed.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
         (memory.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
+        (dry_run.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
     ],
 )
 def test_a_bad_command_line_ends_with_a_message(capsys, main, arguments, message):
