@@ -4,6 +4,7 @@ Nothing here but ``collectives`` and ``python_functions`` imports torch, so that
 """
 
 from torch_aclnn.host.calls import cache_hits, calls, reset_calls
+from torch_aclnn.host.communication import CollectiveBytes, collective_bytes
 from torch_aclnn.host.dry_run import ValueRead, is_dry_run, value_reads
 from torch_aclnn.host.faults import Injection, inject
 from torch_aclnn.host.implementations import implement
@@ -12,12 +13,14 @@ from torch_aclnn.loading.paths import includedir, libdir
 from torch_aclnn.loading.versions import check_versions
 
 __all__ = [
+    "CollectiveBytes",
     "Injection",
     "ValueRead",
     "activate",
     "cache_hits",
     "calls",
     "check_versions",
+    "collective_bytes",
     "implement",
     "includedir",
     "inject",

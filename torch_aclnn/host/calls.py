@@ -22,7 +22,7 @@ def calls() -> dict[str, int]:
         1
 
     """
-    _synchronize()
+    synchronize()
     return registry.counts()
 
 
@@ -41,7 +41,7 @@ def cache_hits() -> int:
         True
 
     """
-    _synchronize()
+    synchronize()
     return registry.cache_hits()
 
 
@@ -52,12 +52,15 @@ def reset_calls() -> None:
         RuntimeError: CANN answers on the ``npu`` device. Or something that was waited for has failed.
 
     """
-    _synchronize()
+    synchronize()
     registry.reset_counts()
 
 
-def _synchronize() -> None:
-    # A call may still be in torch_npu's queue. A stream that records a graph runs nothing, and may not be waited for.
+def synchronize() -> None:
+    """Wait for what has been launched on the current device: a call may still be in torch_npu's queue.
+
+    A stream that records a graph runs nothing, and may not be waited for.
+    """
     npu = getattr(sys.modules.get("torch"), "npu", None)
     if npu is not None and is_active() and npu.is_initialized() and not npu.is_current_stream_capturing():
         npu.synchronize()

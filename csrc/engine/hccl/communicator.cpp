@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "engine/hccl/counts.h"
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/memory/memory_use.h"
 #include "engine/runtime/stream/dry_run.h"
@@ -39,6 +40,7 @@ std::vector<MemoryAccess> accesses_of(const Operation& operation, int rank) {
 Communicator::Communicator(Membership membership, std::unique_ptr<Group> group)
     : membership_(std::move(membership)), group_(std::move(group)) {
     group_->set_refused([this](const Message& message, const std::string& difference) { refuse_sent(message, difference); });
+    count_communicator(membership_.name, membership_.size);
     thread_ = std::thread([this] { work(); });
 }
 
@@ -58,6 +60,7 @@ void Communicator::launch(Operation operation, aclrtStream stream, Body body) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (closing_) throw Error(HCCL_E_UNAVAIL, "the communicator is being destroyed");
     auto task = DeferredTask::put_on(stream, name_of(operation.record.kind), accesses_of(operation, membership_.rank));
+    count_operation(membership_.name, operation);
     queue_.push_back({std::move(operation), std::move(task), std::move(body)});
     launched_.notify_one();
 }
