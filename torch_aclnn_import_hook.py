@@ -40,12 +40,17 @@ class Loader:
 
 
 class Finder:
-    """Finds torch_npu and its extension module as the other finders do, and changes how they are loaded; and CANN's module ``acl``."""
+    """Finds torch_npu and its extension module as the other finders do, and changes how they are loaded; and CANN's module ``acl``.
+
+    :mod:`torch_aclnn.loading.rank_alone` has it watch for a module of torch, too.
+    """
+
+    watched = ("torch_npu", "torch_npu._C", "acl")
 
     @classmethod
     def find_spec(cls, fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None) -> "ModuleSpec | None":
         """Return the module's spec, or None for any other module."""
-        if fullname != "torch_npu" and fullname != "torch_npu._C" and fullname != "acl":
+        if fullname not in cls.watched:
             return None
         others = (finder for finder in sys.meta_path if finder is not cls and hasattr(finder, "find_spec"))
         found = next(filter(None, (finder.find_spec(fullname, path, target) for finder in others)), None)

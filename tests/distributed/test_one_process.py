@@ -81,9 +81,56 @@ print(hccl.HcclGetRootInfo(information), acl.aclGetRecentErrMsg().decode())
 """
 
 
-def test_where_torch_does_not_import_collectives_are_refused() -> None:
-    ended = run_python(ROOT_INFORMATION, launcher=(sys.executable, "-S", "-c"), PYTHONPATH="")
-    assert ended.stdout.startswith("5 HcclGetRootInfo: collectives need a Python process in which `import torch_aclnn` works")
+ONLY_RANK = """
+from ctypes import byref, c_float, c_size_t, c_uint32, c_uint64, c_void_p
+size, communicator, stream = 8, c_void_p(), c_void_p()
+acl.aclInit(None), acl.aclrtSetDevice(0), acl.aclrtCreateStream(byref(stream))
+print(hccl.HcclCommInitRootInfo(2, information, 0, byref(communicator)), acl.aclGetRecentErrMsg().decode())
+assert hccl.HcclCommInitRootInfo(1, information, 0, byref(communicator)) == 0
+given, result = c_void_p(), c_void_p()
+for pointer in (given, result):
+    acl.aclrtMalloc(byref(pointer), c_size_t(size), 0)
+acl.aclrtMemcpy(given, c_size_t(size), (c_float * 2)(3, 4), c_size_t(size), 1)
+two, one, none = c_uint64(2), (c_uint64 * 1)(2), (c_uint64 * 1)(0)
+fp32, add, root, end = 4, 0, 0, (communicator, stream)
+
+class Item(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int), ("buffer", c_void_p), ("count", c_uint64), ("type", ctypes.c_int), ("peer", c_uint32)]
+
+def to_itself():
+    assert hccl.HcclSend(given, two, fp32, root, *end) == 0
+    return hccl.HcclRecv(result, two, fp32, root, *end)
+
+calls = {
+    "HcclAllReduce": lambda: hccl.HcclAllReduce(given, result, two, fp32, add, *end),
+    "HcclReduce": lambda: hccl.HcclReduce(given, result, two, fp32, add, root, *end),
+    "HcclAllGather": lambda: hccl.HcclAllGather(given, result, two, fp32, *end),
+    "HcclAllGatherV": lambda: hccl.HcclAllGatherV(given, two, result, one, none, fp32, *end),
+    "HcclReduceScatter": lambda: hccl.HcclReduceScatter(given, result, two, fp32, add, *end),
+    "HcclReduceScatterV": lambda: hccl.HcclReduceScatterV(given, one, none, result, two, fp32, add, *end),
+    "HcclScatter": lambda: hccl.HcclScatter(given, result, two, fp32, root, *end),
+    "HcclAlltoAll": lambda: hccl.HcclAlltoAll(given, two, fp32, result, two, fp32, *end),
+    "HcclAlltoAllV": lambda: hccl.HcclAlltoAllV(given, one, none, fp32, result, one, none, fp32, *end),
+    "HcclSend": to_itself,
+    "HcclBatchSendRecv": lambda: hccl.HcclBatchSendRecv((Item * 2)((0, given, 2, fp32, 0), (1, result, 2, fp32, 0)), 2, *end),
+}
+for name, call in calls.items():
+    acl.aclrtMemset(result, c_size_t(size), 0, c_size_t(size))
+    assert call() == 0, (name, acl.aclGetRecentErrMsg())
+    assert acl.aclrtSynchronizeStream(stream) == 0, name
+    values = (c_float * 2)()
+    acl.aclrtMemcpy(values, c_size_t(size), result, c_size_t(size), 2)
+    assert list(values) == [3, 4], name
+assert hccl.HcclBroadcast(given, two, fp32, root, *end) == hccl.HcclBarrier(*end) == acl.aclrtSynchronizeStream(stream) == 0
+print(hccl.HcclCommDestroy(communicator))
+"""
+
+
+def test_where_torch_does_not_import_there_is_one_rank() -> None:
+    ended = run_python(ROOT_INFORMATION + ONLY_RANK, launcher=(sys.executable, "-S", "-c"), PYTHONPATH="")
+    assert ended.stdout.splitlines()[0].startswith("0 "), ended.stderr
+    several = "5 HcclCommInitRootInfo: collectives of several ranks need a Python process in which `import torch_aclnn` works"
+    assert ended.stdout.splitlines()[1].startswith(several) and ended.stdout.splitlines()[2:] == ["0"], ended.stderr
     assert "No module named 'torch_aclnn'" in ended.stderr
 
 

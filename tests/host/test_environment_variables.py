@@ -57,6 +57,7 @@ MALFORMED = {
             "WORKSPACE",
             "LEAKS",
             "CHECK_COLLECTIVES",
+            "RANK_ALONE",
             "ASYNC",
             "CHECK_STREAMS",
             "ISOLATE",

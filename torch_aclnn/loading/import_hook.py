@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.machinery import ModuleSpec, PathFinder
 from types import TracebackType
 
-from torch_aclnn.loading import allocator_keys, autograd_threads, forked, inductor, memory_blocks, missing_entry_points
+from torch_aclnn.loading import allocator_keys, autograd_threads, forked, inductor, memory_blocks, missing_entry_points, rank_alone
 from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
 from torch_aclnn.loading.engine import activate, answers_from_package, is_active, is_left_to_cann, load_what_needs_torch
 from torch_aclnn.loading.loader import loaded_library
@@ -33,7 +33,7 @@ def around_creation(fullname: str) -> AbstractContextManager[None]:
 
 def around_execution(fullname: str) -> AbstractContextManager[None]:
     """Return what surrounds the execution of the module."""
-    return _with_engine() if fullname == _PACKAGE else nullcontext()
+    return _with_engine() if fullname == _PACKAGE else rank_alone.around_execution(fullname)
 
 
 def module_acl(found: ModuleSpec | None) -> ModuleSpec | None:
@@ -66,6 +66,8 @@ def _with_engine() -> Iterator[None]:
             autograd_threads.finish_at_exit()
             missing_entry_points.explain_uncaught()
             inductor.refuse()
+            if rank_alone.is_alone():
+                rank_alone.answer_for_others()
             _observe()
     except Exception as error:
         explanation = _explain(error)
@@ -86,6 +88,8 @@ def _load_engine() -> None:
     if not is_left_to_cann():
         activate()
     if answers_from_package():
+        if rank_alone.is_alone():
+            rank_alone.complete(os.environ)
         check_versions()
         memory_blocks.prepare()
 

@@ -120,6 +120,14 @@ void GlooGroup::all_gather(const void* input, void* output, size_t bytes) {
     wait_for(*backend_, start_exchange(*backend_, Blocks(received.size(), own), received));
 }
 
+void GlooGroup::all_gather_parts(const void* input, void* output, const std::vector<Part>& parts) {
+    char* const out = host_view(static_cast<char*>(output));
+    const auto& own = parts[static_cast<size_t>(rank_)];
+    if (own.bytes != 0) std::memmove(out + own.begin, host_view(input), own.bytes);
+    for (int root = 0; root < size_; ++root)
+        broadcast(out + parts[static_cast<size_t>(root)].begin, parts[static_cast<size_t>(root)].bytes, root);
+}
+
 void GlooGroup::scatter(const void* input, void* output, size_t bytes, int root) {
     if (bytes == 0) return;
     std::vector<at::Tensor> outputs{bytes_at(output, bytes)};

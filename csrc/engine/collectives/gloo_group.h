@@ -18,6 +18,7 @@ class GlooGroup : public Group {
 
     void broadcast(void* data, size_t bytes, int root) override;
     void all_gather(const void* input, void* output, size_t bytes) override;
+    void all_gather_parts(const void* input, void* output, const std::vector<Part>& parts) override;
     void scatter(const void* input, void* output, size_t bytes, int root) override;
     void all_to_all(const Parts& input, const Parts& output) override;
     void all_reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) override;

@@ -71,8 +71,8 @@ Messages::~Messages() {
 
 void Messages::send(const Message& message) {
     require_sends_succeeded();
+    if (message.peer == backend_->getRank()) return to_itself_.send(message);
     Sent sent{message, {}, bytes_at(message.data, message.bytes).clone(), {}, {}, {}};
-    if (message.peer == backend_->getRank()) return to_itself_.push_back(sent.copy);
     with_gloo_errors([&] {
         if (records_) {
             sent.record = tensor_of(record_of(message, OperationKind::send));
@@ -90,7 +90,7 @@ void Messages::exchange(const std::vector<Message>& sends, const std::vector<Mes
     std::vector<Message> from_others;
     for (const auto& message : receives) {
         if (message.peer == backend_->getRank())
-            receive_from_itself(message);
+            to_itself_.receive(message);
         else
             from_others.push_back(message);
     }
@@ -117,14 +117,6 @@ void Messages::receive_all(const std::vector<Message>& receives) {
     }
     for (const auto& work : works) work->wait(timeout_);
     if (!differences.empty()) throw Error(HCCL_E_PARA, differences);
-}
-
-void Messages::receive_from_itself(const Message& message) {
-    if (to_itself_.empty()) throw Error(HCCL_E_PARA, "a rank receives from itself what it has not sent");
-    if (to_itself_.front().nbytes() != message.bytes)
-        throw Error(HCCL_E_PARA, "a rank receives from itself another number of bytes than it has sent");
-    bytes_at(message.data, message.bytes).copy_(to_itself_.front());
-    to_itself_.pop_front();
 }
 
 std::vector<OperationRecord> Messages::compare(const OperationRecord& own) {

@@ -14,6 +14,7 @@
 
 #include "engine/collectives/blocks.h"
 #include "engine/hccl/group.h"
+#include "engine/hccl/own_messages.h"
 
 namespace torch_aclnn::host {
 
@@ -52,7 +53,6 @@ class Messages {
     std::string failure_of(const Sent& sent) const;
     void require_sends_succeeded();
     void receive_all(const std::vector<Message>& receives);
-    void receive_from_itself(const Message& message);
 
     const c10::intrusive_ptr<c10d::Backend> backend_;
     const std::chrono::milliseconds timeout_;
@@ -63,7 +63,7 @@ class Messages {
     std::deque<Sent> sent_;
     bool closing_ = false;
     std::string send_failure_;
-    std::deque<at::Tensor> to_itself_;
+    OwnMessages to_itself_;
     std::thread waiter_;  // started by the first send
 };
 

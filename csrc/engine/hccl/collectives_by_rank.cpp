@@ -96,12 +96,11 @@ void all_to_all(Group& group, const void* input, const Layout& sent, const void*
     to.write_back();
 }
 
-void all_gather(Group& group, const void* input, uint64_t count, const void* output, const Layout& received, int rank, size_t element) {
-    char* const out = host_view(static_cast<char*>(const_cast<void*>(output)));
-    char* const own = out + received.displacements[static_cast<size_t>(rank)] * element;
-    if (count != 0) std::memmove(own, host_view(input), count * element);
-    for (size_t root = 0; root < received.counts.size(); ++root)
-        group.broadcast(out + received.displacements[root] * element, received.counts[root] * element, static_cast<int>(root));
+void all_gather(Group& group, const void* input, const void* output, const Layout& received, size_t element) {
+    std::vector<Part> parts;
+    for (size_t rank = 0; rank < received.counts.size(); ++rank)
+        parts.push_back({received.displacements[rank] * element, received.counts[rank] * element});
+    group.all_gather_parts(input, const_cast<void*>(output), parts);
 }
 
 void reduce_scatter(Group& group, const void* input, const Layout& sent, void* output, HcclDataType type, HcclReduceOp op, int rank) {
@@ -192,7 +191,7 @@ extern "C" HcclResult HcclAllGatherV(const void* sendBuf, uint64_t sendCount, co
                                               {"recvBuf", recvBuf, received.extent("recvCounts and recvDispls", dataType)}};
             communicator->launch(
                 operation_of(OperationKind::all_gather_v, dataType, Counts(static_cast<size_t>(size), sendCount), received.counts, buffers),
-                stream, [=](Group& group) { all_gather(group, sendBuf, sendCount, recvBuf, received, rank, element); });
+                stream, [=](Group& group) { all_gather(group, sendBuf, recvBuf, received, element); });
         },
         [&] { return arguments_of("dataType", dataType, comm, stream); });
 }

@@ -47,7 +47,7 @@ Membership membership_of(const std::string& address, uint32_t rank, uint32_t ran
                           device,
                           settings.connect_timeout,
                           settings.exec_timeout,
-                          host::config().compare_ranks};
+                          host::config().compare_ranks && !host::config().rank_alone};
     membership.name = address.substr(address.rfind(' ') + 1);
     apply(config, membership);
     return membership;

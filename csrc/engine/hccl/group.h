@@ -1,5 +1,5 @@
 // How the ranks of a communicator talk to each other: the interface to libtorch_aclnn_collectives.so, which does it with Gloo and needs
-// torch.
+// torch, and to a rank that has nobody to talk to.
 #pragma once
 
 #include <chrono>
@@ -33,6 +33,11 @@ struct Parts {
     std::vector<int64_t> bytes;
 };
 
+// What a rank gives in an output that has something of each rank, in bytes.
+struct Part {
+    size_t begin, bytes;
+};
+
 // One rank's end of a group. Each call waits for this rank's part of the operation and throws an Error, of an HcclResult, if it fails. To
 // be called by one thread at a time.
 class Group {
@@ -47,6 +52,8 @@ class Group {
     virtual void broadcast(void* data, size_t bytes, int root) = 0;
     // `bytes` are those of one rank.
     virtual void all_gather(const void* input, void* output, size_t bytes) = 0;
+    // `parts` has one of each rank, and the same sizes on all.
+    virtual void all_gather_parts(const void* input, void* output, const std::vector<Part>& parts) = 0;
     virtual void scatter(const void* input, void* output, size_t bytes, int root) = 0;
     virtual void all_to_all(const Parts& input, const Parts& output) = 0;
     virtual void all_reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) = 0;
@@ -106,7 +113,7 @@ class Transport {
 
 // Called by the library when it is loaded.
 TORCH_ACLNN_HOST_API void set_transport(Transport* transport) noexcept;
-// HCCL_E_NOT_SUPPORT if it has not been loaded.
+// That of a rank alone, if the library has not been loaded or TORCH_ACLNN_HOST_RANK_ALONE asks for it.
 Transport& transport();
 
 }  // namespace torch_aclnn::host

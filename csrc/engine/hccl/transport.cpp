@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "engine/hccl/group.h"
-#include "engine/runtime/error/error.h"
+#include "engine/hccl/alone.h"
+#include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -31,11 +31,10 @@ void set_transport(Transport* transport) noexcept {
 }
 
 Transport& transport() {
+    if (config().rank_alone) return transport_alone();
     if (registered == nullptr) import_torch();
     Transport* const found = registered;
-    if (found == nullptr)
-        throw Error(HCCL_E_NOT_SUPPORT, "collectives need a Python process in which `import torch_aclnn` works: they run on torch's Gloo");
-    return *found;
+    return found != nullptr ? *found : transport_alone();
 }
 
 }  // namespace torch_aclnn::host

@@ -193,6 +193,7 @@ Settings* read_environment() {
     read_switch(*settings, "TORCH_ACLNN_HOST_KEEP_HANDLES", settings->config.keep_handles);
     read_switch(*settings, "TORCH_ACLNN_HOST_LEAKS", settings->config.list_leaks);
     read_switch(*settings, "TORCH_ACLNN_HOST_CHECK_COLLECTIVES", settings->config.compare_ranks);
+    read_switch(*settings, "TORCH_ACLNN_HOST_RANK_ALONE", settings->config.rank_alone);
     read_switch(*settings, "TORCH_ACLNN_HOST_ASYNC", settings->config.asynchronous);
     read_delays(*settings);
     read_switch(*settings, "TORCH_ACLNN_HOST_CHECK_STREAMS", settings->config.check_streams);

@@ -28,6 +28,7 @@ struct Config {
     bool keep_handles = false;              // TORCH_ACLNN_HOST_KEEP_HANDLES: phase 2 needs no handles of phase 1
     bool list_leaks = false;                // TORCH_ACLNN_HOST_LEAKS: aclFinalize lists handles and executors that were not destroyed
     bool compare_ranks = true;              // TORCH_ACLNN_HOST_CHECK_COLLECTIVES: ranks compare what they are about to do
+    bool rank_alone = false;                // TORCH_ACLNN_HOST_RANK_ALONE: a rank has no peers, and takes them to hold what it holds
     bool asynchronous = false;              // TORCH_ACLNN_HOST_ASYNC: each stream runs its work on a thread of its own
     int delay_seed = 0;                     // TORCH_ACLNN_HOST_DELAYS: work is delayed at random; 0: it is not
     bool check_streams = false;             // TORCH_ACLNN_HOST_CHECK_STREAMS: report unordered uses of memory on two streams

@@ -1,0 +1,152 @@
+#include "engine/hccl/alone.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <numeric>
+
+#include "engine/hccl/data_types.h"
+#include "engine/hccl/equal_values.h"
+#include "engine/hccl/own_messages.h"
+#include "engine/runtime/config/config.h"
+#include "engine/runtime/error/error.h"
+#include "engine/runtime/memory/host_view.h"
+#include "engine/runtime/text.h"
+
+namespace torch_aclnn::host {
+namespace {
+
+char* at(const void* data, size_t offset = 0) {
+    return host_view(static_cast<char*>(const_cast<void*>(data)) + offset);
+}
+
+// What another rank gives may be shorter or longer than what this one has; nobody knows the rest.
+void fill(char* output, size_t bytes, const char* input, size_t available) {
+    const size_t known = std::min(bytes, available);
+    if (known != 0) std::memmove(output, input, known);
+    if (known != bytes) std::memset(output + known, 0, bytes - known);
+}
+
+class GroupAlone : public Group {
+   public:
+    GroupAlone(int rank, int size) : rank_(static_cast<size_t>(rank)), size_(static_cast<size_t>(size)) {}
+
+    std::vector<OperationRecord> compare(const OperationRecord& own) override { return std::vector<OperationRecord>(size_, own); }
+
+    void broadcast(void*, size_t, int) override {}
+
+    void all_gather(const void* input, void* output, size_t bytes) override {
+        for (size_t rank = 0; rank < size_; ++rank) fill(at(output, rank * bytes), bytes, at(input), bytes);
+    }
+
+    void all_gather_parts(const void* input, void* output, const std::vector<Part>& parts) override {
+        for (const auto& part : parts) fill(at(output, part.begin), part.bytes, at(input), parts[rank_].bytes);
+    }
+
+    void scatter(const void* input, void* output, size_t bytes, int root) override {
+        const bool knows = is_this(root);
+        fill(at(output), bytes, knows ? at(input, rank_ * bytes) : nullptr, knows ? bytes : 0);
+    }
+
+    // Each gives this one what this one gives itself.
+    void all_to_all(const Parts& input, const Parts& output) override {
+        const auto own = input.bytes.begin() + static_cast<std::ptrdiff_t>(rank_);
+        const char* const begin = at(input.data, static_cast<size_t>(std::accumulate(input.bytes.begin(), own, int64_t{0})));
+        const std::vector<char> given(begin, begin + *own);
+        size_t offset = 0;
+        for (const int64_t bytes : output.bytes) {
+            fill(at(output.data, offset), static_cast<size_t>(bytes), given.data(), given.size());
+            offset += static_cast<size_t>(bytes);
+        }
+    }
+
+    void all_reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) override {
+        reduce_equal_values(input, output, count, type, op, static_cast<int>(size_));
+    }
+
+    void reduce(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op, int root) override {
+        if (is_this(root)) all_reduce(input, output, count, type, op);
+    }
+
+    void reduce_scatter(const void* input, void* output, uint64_t count, HcclDataType type, HcclReduceOp op) override {
+        all_reduce(static_cast<const char*>(input) + rank_ * count * bytes_of(type), output, count, type, op);
+    }
+
+    void send(const Message& message) override {
+        if (is_this(message.peer)) to_itself_.send(message);
+    }
+
+    // Of what another rank sends nothing is known.
+    void receive(const Message& message) override {
+        if (is_this(message.peer)) return to_itself_.receive(message);
+        fill(at(message.data), message.bytes, nullptr, 0);
+    }
+
+    void exchange(const std::vector<Message>& sends, const std::vector<Message>& receives) override {
+        for (const auto& message : sends) send(message);
+        for (const auto& message : receives) receive(message);
+    }
+
+    void set_refused(Refused) override {}
+    void flush() override {}
+    void abandon() noexcept override {}
+    void report_failure(const std::string& operation) override { failed_ = operation; }
+
+    std::map<int, std::string> failures_of_others() override {
+        std::map<int, std::string> failures;
+        for (size_t rank = 0; rank < size_; ++rank)
+            if (rank != rank_) failures.emplace(static_cast<int>(rank), failed_);
+        return failures;
+    }
+
+    int meeting_rank() const override { return static_cast<int>(rank_); }
+
+   private:
+    bool is_this(int rank) const { return static_cast<size_t>(rank) == rank_; }
+
+    const size_t rank_, size_;
+    OwnMessages to_itself_;
+    std::string failed_;
+};
+
+[[noreturn]] void refuse_several_ranks() {
+    throw Error(HCCL_E_NOT_SUPPORT,
+                "collectives of several ranks need a Python process in which `import torch_aclnn` works: they run on torch's Gloo");
+}
+
+class TransportAlone : public Transport {
+   public:
+    std::string listen() override { return text("alone 0 ", getpid(), ".", ++announced_); }
+
+    Meeting meeting_of_table(const std::string&) override {
+        if (config().rank_alone) throw Error(HCCL_E_NOT_SUPPORT, "with TORCH_ACLNN_HOST_RANK_ALONE ranks do not meet by a rank table");
+        refuse_several_ranks();
+    }
+
+    void listen_at(const std::string&) override {}
+
+    std::unique_ptr<Group> connect(const Membership& membership) override {
+        if (membership.size != 1 && !config().rank_alone) refuse_several_ranks();
+        return std::make_unique<GroupAlone>(membership.rank, membership.size);
+    }
+
+    std::vector<std::unique_ptr<Group>> connect_all(const std::vector<Membership>& memberships) override {
+        std::vector<std::unique_ptr<Group>> groups;
+        for (const auto& membership : memberships) groups.push_back(connect(membership));
+        return groups;
+    }
+
+   private:
+    std::atomic<int> announced_{0};
+};
+
+}  // namespace
+
+Transport& transport_alone() {
+    static auto* const once = new TransportAlone;  // never destroyed: calls still come while the process exits
+    return *once;
+}
+
+}  // namespace torch_aclnn::host

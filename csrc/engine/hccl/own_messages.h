@@ -1,0 +1,22 @@
+// Messages from a rank to itself.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "engine/hccl/group.h"
+
+namespace torch_aclnn::host {
+
+class TORCH_ACLNN_HOST_API OwnMessages {
+   public:
+    // Takes a copy.
+    void send(const Message& message);
+    // The first that has not been received; HCCL_E_PARA if there is none, or one of another size.
+    void receive(const Message& message);
+
+   private:
+    std::deque<std::vector<char>> sent_;
+};
+
+}  // namespace torch_aclnn::host

@@ -1,0 +1,89 @@
+"""A rank whose peers are not there."""
+
+import pytest
+
+from support.marks import of_a2_and_a3
+from support.rank_calls import call_in_ranks, values_of
+from support.subprocesses import output_of, run_python
+
+ALONE = "TORCH_ACLNN_HOST_RANK_ALONE"
+
+PROGRAM = """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+torch.npu.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("hccl")
+rank, ranks = dist.get_rank(), dist.get_world_size()
+"""
+
+
+@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
+@of_a2_and_a3
+def test_needs_and_moves_what_it_does_among_its_peers(ranks: int) -> None:
+    """Each of the second run's processes is alone."""
+    runs = [values_of(call_in_ranks("support.measured_ranks:measure", ranks, backend="hccl", **alone)) for alone in ({}, {ALONE: "1"})]
+    for (memory, moved), of_one_alone in zip(*runs, strict=True):
+        assert len(moved) >= 7 and all(held > 0 for kind, held, _ in memory if kind != "of_the_cpu")
+        assert (memory, moved) == of_one_alone
+
+
+def outcome_of(rank: int, ranks: int, code: str) -> str:
+    return output_of(PROGRAM + code, TORCH_ACLNN_HOST_RANK_ALONE="1", RANK=str(rank), WORLD_SIZE=str(ranks)).strip()
+
+
+def test_others_hold_what_it_holds() -> None:
+    """The program is one for torchrun, of which the environment has no more than the rank."""
+    assert outcome_of(9, 16, """
+assert (rank, ranks, torch.npu.device_count(), torch.npu.current_device()) == (9, 16, 8, 1)
+x = torch.tensor([1.0, 3.0], device="npu")
+summed, mean, gathered = x.clone(), x.clone(), [torch.empty(2, device="npu") for _ in range(ranks)]
+dist.all_reduce(summed)
+dist.all_reduce(mean, op=dist.ReduceOp.AVG)
+dist.all_gather(gathered, x)
+assert summed.tolist() == [16, 48] and mean.tolist() == [1, 3] and all(each.tolist() == [1, 3] for each in gathered)
+parts = torch.arange(16.0, device="npu")
+scattered, exchanged, received = torch.empty(1, device="npu"), torch.empty(16, device="npu"), torch.ones(2, device="npu")
+dist.reduce_scatter_tensor(scattered, parts, op=dist.ReduceOp.MAX)
+dist.all_to_all_single(exchanged, parts)
+dist.recv(received, 8)
+assert scattered.tolist() == [9] and exchanged.tolist() == [9] * 16 and received.tolist() == [0, 0]
+dist.broadcast(x, 0)
+dist.gather(x, None, 0)
+dist.barrier()
+objects, kept = [None] * ranks, ["this", rank]
+dist.all_gather_object(objects, rank)
+dist.broadcast_object_list(kept, 0)
+dist.gather_object(rank, None, 0)
+assert objects == [9] * ranks and kept == ["this", 9] and x.tolist() == [1, 3]
+store = dist.distributed_c10d._get_default_store()
+store.set(f"address/{rank}", "of 9")
+assert store.get("address/3") == b"of 9" and store.add("ready", 1) == ranks
+store.wait(["what another writes"])
+model, single = (torch.nn.Linear(2, 1).npu() for _ in range(2))
+single.load_state_dict(model.state_dict())
+for each in (DistributedDataParallel(model), single):
+    each(x).square().backward()
+assert torch.equal(model.weight.grad, single.weight.grad)
+print("done")
+dist.destroy_process_group()
+""") == "done"  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    ("dist.recv_object_list([None], 0)", "recv_object_list: no other rank is there to send objects"),
+    ("dist.scatter_object_list([None], None, 0)", "scatter_object_list: expected this rank as src"),
+    ("dist.distributed_c10d._get_default_store().get('word')", "the store's key default_pg/word is written by another rank"),
+])  # fmt: skip
+def test_what_others_alone_know_is_refused_by_name(call: str, message: str) -> None:
+    printed = outcome_of(
+        1, 2, f"try:\n    {call}\nexcept RuntimeError as error:\n    print(str(error).splitlines()[0])\ndist.destroy_process_group()"
+    )
+    assert printed.startswith(f"{ALONE}: {message}")
+
+
+def test_a_rank_beyond_the_ranks_is_refused() -> None:
+    ended = run_python(PROGRAM, TORCH_ACLNN_HOST_RANK_ALONE="1", RANK="2", WORLD_SIZE="2")
+    assert "RANK: expected a number in 0..1, because WORLD_SIZE is 2, got 2" in ended.stderr
