@@ -93,6 +93,50 @@ def test_bfloat16_is_taken_from_a2_on(soc, answer):
     assert output_of(code, TORCH_ACLNN_HOST_SOC=soc).endswith(answer)
 
 
+# As a C program calls them. The first ones depend on the product, the others on strict mode.
+CALLS = f"""
+import sys; sys.path.append({str(Path(__file__).parent)!r})
+import torch, torch_aclnn
+from ctypes import c_int8
+from direct import refusal
+
+def zeros(*shape, dtype=torch.float32):
+    return torch.zeros(shape, dtype=dtype).npu()
+
+half, heads, absent = torch.float16, (1, 1, 2, 2), [None] * 11
+calls = [
+    ("aclnnMm", zeros(2, 2), zeros(2, 2), zeros(2, 2), c_int8(0)),
+    ("aclnnMm", zeros(2, 2), zeros(2, 2), zeros(2, 2), c_int8(2)),
+    ("aclnnRmsNorm", zeros(2, 2, dtype=half), zeros(2), 1e-5, zeros(2, 2, dtype=half), zeros(2, 1)),
+    ("aclnnRmsNorm", zeros(2, 2, dtype=half), zeros(2, dtype=half), 1e-5, zeros(2, 2, dtype=half), zeros(2, 1)),
+    ("aclnnMaxPool2dWithMask", zeros(1, 4, 4), [2, 2], [2, 2], [0, 0], [2, 2], False, zeros(1, 1, 1), zeros(1, 4, 32, dtype=torch.int8)),
+    (
+        "aclnnFlashAttentionScoreGradV2",
+        *(zeros(*heads) for _ in range(4)), *absent, 1.0, 1.0, 9, 9, 1, b"BNSD", 0, 0, 0, *(zeros(*heads) for _ in range(3)), None,
+    ),
+]
+for call in calls:
+    print(*filter(None, map(str, refusal(*call))))
+"""
+
+
+def test_what_products_and_strict_mode_refuse():
+    refused = [
+        "161002 aclnnMm: cubeMathType: expected another value than 0 for FLOAT on Ascend910A, got 0",
+        "0",
+        "161002 aclnnRmsNorm: gamma: expected Half, as x on Ascend910A, got Float",
+        "0",
+        "161002 aclnnMaxPool2dWithMask: dilation: expected 1, as TORCH_ACLNN_HOST_STRICT asks, got [2, 2]",
+        "161002 aclnnFlashAttentionScoreGradV2: pseType: expected 1 for BNSD without realShift, as TORCH_ACLNN_HOST_STRICT asks, got 0",
+    ]
+    lines = {
+        (soc, strict): output_of(CALLS, TORCH_ACLNN_HOST_SOC=soc, TORCH_ACLNN_HOST_STRICT=strict).splitlines()
+        for soc, strict in (("Ascend910A", "1"), ("Ascend910B3", "0"))
+    }
+    assert lines["Ascend910A", "1"] == refused
+    assert [line.split()[0] for line in lines["Ascend910B3", "0"]] == ["0"] * 6
+
+
 def test_what_is_taken_is_what_the_newest_page_lists():
     # The products together; BF16 is left out by product.
     with Path(__file__).with_name("listed_types.tsv").open(newline="") as file:

@@ -44,11 +44,11 @@ SUMS = {
     "cumprod_": lambda x: x.cumprod_(0),
 }
 
-WITHOUT_DOUBLE = ("logsumexp", "logsumexp-dims", "std", "std-dim", "var", "var-dims", "var-biased", "var-correction")
+WITHOUT_DOUBLE = ("logsumexp", "std", "std_mean", "var")
 
 
 def sum_dtypes(name):
-    return FLOATS if name in WITHOUT_DOUBLE or "norm" in name else (*FLOATS, torch.float64)
+    return FLOATS if name.split("-")[0] in WITHOUT_DOUBLE or "norm" in name else (*FLOATS, torch.float64)
 
 
 PICKS = {

@@ -68,10 +68,10 @@ UNARY(aclnnHardswish, FLOATING | DOUBLE, at::hardswish_out)
 UNARY(aclnnMish, FLOATING | DOUBLE, at::mish_out)
 UNARY(aclnnLogSigmoid, FLOATING | DOUBLE, at::log_sigmoid_out)
 
-ATEN_ENTRY(aclnnRelu, NUMBERS, (In, self), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnRelu, FLOATING | INT8 | UINT8 | INT32 | INT64, (In, self), (Out, out, like(self))) {
     at::clamp_min_out(out, self, 0);
 }
-ATEN_ENTRY(aclnnInplaceRelu, NUMBERS, (InOut, selfRef)) {
+ATEN_ENTRY(aclnnInplaceRelu, FLOATING | INT8 | UINT8 | INT32 | INT64, (InOut, selfRef)) {
     at::relu_(selfRef);
 }
 ATEN_ENTRY(aclnnInplaceHardsigmoid, FLOATING | DOUBLE | INT32, (InOut, selfRef)) {

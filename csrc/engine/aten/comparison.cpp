@@ -47,7 +47,7 @@ COMPARE_SCALAR_INPLACE(aclnnInplaceGtScalar, NUMBERS, at::gt_out)
 COMPARE_SCALAR_INPLACE(aclnnInplaceGeScalar, NUMBERS, at::ge_out)
 
 BINARY(aclnnMaximum, NUMBERS, at::maximum_out)
-BINARY(aclnnMinimum, NUMBERS, at::minimum_out)
+BINARY(aclnnMinimum, REAL | BOOL, at::minimum_out)
 
 ATEN_ENTRY(aclnnIsClose, NUMBERS, (In, self), (In, other), (Double, rtol), (Double, atol), (Bool, equal_nan),
            (Out, out, broadcast({{"self", self}, {"other", other}}))) {

@@ -112,8 +112,8 @@ FOREACH_LIST(aclnnForeachPowList, FLOATING | INT32, at::pow_out)
 
 FOREACH_SCALAR(aclnnForeachAddScalarV2, FLOATING | INT32, at::add_out)
 FOREACH_SCALAR(aclnnForeachSubScalarV2, FLOATING | INT32, at::sub_out)
-FOREACH_SCALAR(aclnnForeachMulScalarV2, ANY, at::mul_out)
-FOREACH_SCALAR(aclnnForeachDivScalarV2, ANY, at::div_out)
+FOREACH_SCALAR(aclnnForeachMulScalarV2, FLOATING | INT32, at::mul_out)
+FOREACH_SCALAR(aclnnForeachDivScalarV2, FLOATING, at::div_out)
 FOREACH_SCALAR(aclnnForeachPowScalarV2, ANY, at::pow_out)
 FOREACH_SCALAR(aclnnForeachMaximumScalarV2, ANY, at::maximum_out)
 FOREACH_SCALAR(aclnnForeachMinimumScalarV2, ANY, at::minimum_out)
@@ -127,7 +127,7 @@ FOREACH_SCALAR_LIST(aclnnForeachMaximumScalarList, FLOATING | INT32, at::maximum
 FOREACH_SCALAR_LIST(aclnnForeachMinimumScalarList, ANY, at::minimum_out)
 
 FOREACH_POINTWISE_SCALAR(aclnnForeachAddcmulScalarV2, FLOATING | INT32, at::addcmul_out)
-FOREACH_POINTWISE_SCALAR(aclnnForeachAddcdivScalarV2, ANY, at::addcdiv_out)
+FOREACH_POINTWISE_SCALAR(aclnnForeachAddcdivScalarV2, FLOATING, at::addcdiv_out)
 FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcmulScalarList, FLOATING | INT32, at::addcmul_out)
 FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcdivScalarList, FLOATING, at::addcdiv_out)
 
@@ -156,7 +156,7 @@ ATEN_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, (Tensors, x), (RoundMode, rou
 }
 
 // The norm of each tensor.
-ATEN_ENTRY(aclnnForeachNorm, ANY, (Tensors, x), (Scalar, scalar), (Tensors, out, one_value_each(x))) {
+ATEN_ENTRY(aclnnForeachNorm, FLOATING, (Tensors, x), (Scalar, scalar), (Tensors, out, one_value_each(x))) {
     for_each(out, [&](at::Tensor& result, size_t i) { write(result, at::linalg_vector_norm(upcast(x[i]), scalar)); });
 }
 

@@ -173,9 +173,10 @@ int64_t pairs(const at::Tensor& self) {
 
 }  // namespace
 
-#define PRODUCT(entry_point, function, ...)                                                                            \
-    ATEN_ENTRY(entry_point, FLOATING, (In, self), (In, mat2), (Out, out, __VA_ARGS__), (CubeMathType, cubeMathType)) { \
-        write(out, function(operand(self, cubeMathType), operand(mat2, cubeMathType)));                                \
+#define PRODUCT(entry_point, function, ...)                                                                                           \
+    ATEN_CHECKED_ENTRY(entry_point, FLOATING, require_kept_type(self, cubeMathType), (In, self), (In, mat2), (Out, out, __VA_ARGS__), \
+                       (CubeMathType, cubeMathType)) {                                                                                \
+        write(out, function(operand(self, cubeMathType), operand(mat2, cubeMathType)));                                               \
     }
 
 PRODUCT(aclnnMm, at::mm, multiplied({"self", self}, 2, {"mat2", mat2}, 2))
@@ -192,25 +193,30 @@ ATEN_ENTRY(aclnnDot, FLOATING | INT8 | INT32 | UINT8, (In, self, shape({self.num
     write(out, at::dot(upcast(self), upcast(tensor)));
 }
 
-ATEN_ENTRY(aclnnAddmm, FLOATING, (In, self), (In, mat1), (In, mat2), (Scalar, beta), (Scalar, alpha),
-           (Out, out, added({"self", self}, multiplied({"mat1", mat1}, 2, {"mat2", mat2}, 2))), (CubeMathType, cubeMathType)) {
+ATEN_CHECKED_ENTRY(aclnnAddmm, FLOATING, require_kept_type(mat1, cubeMathType), (In, self), (In, mat1), (In, mat2), (Scalar, beta),
+                   (Scalar, alpha), (Out, out, added({"self", self}, multiplied({"mat1", mat1}, 2, {"mat2", mat2}, 2))),
+                   (CubeMathType, cubeMathType)) {
     write(out, at::addmm(upcast(self), operand(mat1, cubeMathType), operand(mat2, cubeMathType), beta, alpha));
 }
-ATEN_ENTRY(aclnnInplaceAddmm, FLOATING, (InOut, selfRef, multiplied({"mat1", mat1}, 2, {"mat2", mat2}, 2)), (In, mat1), (In, mat2),
-           (Scalar, beta), (Scalar, alpha), (CubeMathType, cubeMathType)) {
+ATEN_CHECKED_ENTRY(aclnnInplaceAddmm, FLOATING, require_kept_type(mat1, cubeMathType),
+                   (InOut, selfRef, multiplied({"mat1", mat1}, 2, {"mat2", mat2}, 2)), (In, mat1), (In, mat2), (Scalar, beta),
+                   (Scalar, alpha), (CubeMathType, cubeMathType)) {
     write(selfRef, at::addmm(upcast(selfRef), operand(mat1, cubeMathType), operand(mat2, cubeMathType), beta, alpha));
 }
-ATEN_ENTRY(aclnnBaddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha),
-           (Out, out, added({"self", self}, multiplied_in_batches({"batch1", batch1}, {"batch2", batch2}))), (CubeMathType, cubeMathType)) {
+ATEN_CHECKED_ENTRY(aclnnBaddbmm, FLOATING, require_kept_type(batch1, cubeMathType), (In, self), (In, batch1), (In, batch2), (Scalar, beta),
+                   (Scalar, alpha), (Out, out, added({"self", self}, multiplied_in_batches({"batch1", batch1}, {"batch2", batch2}))),
+                   (CubeMathType, cubeMathType)) {
     write(out, at::baddbmm(upcast(self), operand(batch1, cubeMathType), operand(batch2, cubeMathType), beta, alpha));
 }
-ATEN_ENTRY(aclnnAddbmm, FLOATING, (In, self), (In, batch1), (In, batch2), (Scalar, beta), (Scalar, alpha),
-           (Out, out, added({"self", self}, without_dim(multiplied_in_batches({"batch1", batch1}, {"batch2", batch2}).sizes, 0))),
-           (CubeMathType, cubeMathType)) {
+ATEN_CHECKED_ENTRY(aclnnAddbmm, FLOATING, require_kept_type(batch1, cubeMathType), (In, self), (In, batch1), (In, batch2), (Scalar, beta),
+                   (Scalar, alpha),
+                   (Out, out, added({"self", self}, without_dim(multiplied_in_batches({"batch1", batch1}, {"batch2", batch2}).sizes, 0))),
+                   (CubeMathType, cubeMathType)) {
     write(out, at::addbmm(upcast(self), operand(batch1, cubeMathType), operand(batch2, cubeMathType), beta, alpha));
 }
-ATEN_ENTRY(aclnnGemm, FLOATING, (In, A), (In, B), (In, C), (Float, alpha), (Float, beta), (Int, transA), (Int, transB),
-           (Out, out, added({"C", C}, multiplied_turned(A, transA, B, transB))), (CubeMathType, cubeMathType)) {
+ATEN_CHECKED_ENTRY(aclnnGemm, FLOATING, require_kept_type(A, cubeMathType), (In, A), (In, B), (In, C), (Float, alpha), (Float, beta),
+                   (Int, transA), (Int, transB), (Out, out, added({"C", C}, multiplied_turned(A, transA, B, transB))),
+                   (CubeMathType, cubeMathType)) {
     const at::Tensor left = operand(turned("A", A, transA), cubeMathType), right = operand(turned("B", B, transB), cubeMathType);
     write(out, at::addmm(upcast(C), left, right, beta, alpha));
 }
@@ -223,8 +229,8 @@ ATEN_CHECKED_ENTRY(aclnnTransposeBatchMatMul, FLOATING, (require_not_given("bias
     write(out, batchSplitFactor == 1 ? batches : batches.unflatten(1, {batchSplitFactor, -1}).flatten(2).transpose(0, 1));
 }
 // The two factors come in the other order here.
-ATEN_ENTRY(aclnnAddmv, ANY, (In, self), (In, mat), (In, vec), (Scalar, alpha), (Scalar, beta),
-           (Out, out, added({"self", self}, multiplied({"mat", mat}, 2, {"vec", vec}, 1))), (CubeMathType, cubeMathType)) {
+ATEN_CHECKED_ENTRY(aclnnAddmv, ANY, require_kept_type(mat, cubeMathType), (In, self), (In, mat), (In, vec), (Scalar, alpha), (Scalar, beta),
+                   (Out, out, added({"self", self}, multiplied({"mat", mat}, 2, {"vec", vec}, 1))), (CubeMathType, cubeMathType)) {
     write(out, at::addmv(upcast(self), operand(mat, cubeMathType), operand(vec, cubeMathType), beta, alpha));
 }
 ATEN_ENTRY(aclnnAddr, NUMBERS, (In, self), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha),

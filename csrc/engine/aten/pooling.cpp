@@ -113,6 +113,12 @@ void require_unpooling_indices(const at::Tensor& indices) {
     refuse("indices", config().strict ? "INT64, as TORCH_ACLNN_HOST_STRICT asks" : "INT64 or INT32", c10::str(indices.scalar_type()));
 }
 
+// Found on hardware, of which the document does not tell.
+void require_dense_window_if_strict(at::IntArrayRef dilation) {
+    if (config().strict && std::any_of(dilation.begin(), dilation.end(), [](int64_t step) { return step != 1; }))
+        refuse("dilation", "1, as TORCH_ACLNN_HOST_STRICT asks", c10::str(dilation));
+}
+
 // Of aclnnMaxPool, whose lists are of a number for each end of each direction, for each direction, or for all.
 void require_ends(const char* name, at::IntArrayRef values) {
     if (values.size() == 3 || values.size() > 4) refuse(name, "0, 1, 2 or 4 values", std::to_string(values.size()));
@@ -183,15 +189,17 @@ ATEN_ENTRY(aclnnAdaptiveMaxPool3dBackward, FLOATING | DOUBLE, (In, gradOutput, a
 // The form that torch_npu uses on the A2: it calls the mask "indices", and only the backward reads it. How large a plane of it is does not
 // follow from the result alone: see require_mask.
 ATEN_CHECKED_ENTRY(aclnnMaxPool2dWithMask, FLOATING,
-                   (require_half(padding, kernelSize, dilation), require_mask(indices, out.sizes(), kernelSize)), (In, self),
-                   (Steps<2>, kernelSize), (OptSteps<2>, stride), (Pads<2>, padding), (Steps<2>, dilation), (Bool, ceilMode),
+                   (require_half(padding, kernelSize, dilation), require_dense_window_if_strict(dilation),
+                    require_mask(indices, out.sizes(), kernelSize)),
+                   (In, self), (Steps<2>, kernelSize), (OptSteps<2>, stride), (Pads<2>, padding), (Steps<2>, dilation), (Bool, ceilMode),
                    (Out, out, pooled(self, 2, kernelSize, stride, padding, dilation, ceilMode)), (Out, indices, any_shape())) {
     const auto [maxima, positions] = at::max_pool2d_with_indices(upcast(self), kernelSize, stride, padding, dilation, ceilMode);
     write(out, maxima);
     MaxPoolMask(self, positions.sizes(), kernelSize, stride, padding, dilation).store(positions, indices);
 }
 ATEN_CHECKED_ENTRY(aclnnMaxPool2dWithMaskBackward, FLOATING,
-                   (require_half(padding, kernelSize, dilation), require_mask(indices, gradOutput.sizes(), kernelSize)),
+                   (require_half(padding, kernelSize, dilation), require_dense_window_if_strict(dilation),
+                    require_mask(indices, gradOutput.sizes(), kernelSize)),
                    (In, gradOutput, pooled(self, 2, kernelSize, stride, padding, dilation, ceilMode)), (In, self), (In, indices),
                    (Steps<2>, kernelSize), (OptSteps<2>, stride), (Pads<2>, padding), (Steps<2>, dilation), (Bool, ceilMode),
                    (Out, gradInput, like(self))) {

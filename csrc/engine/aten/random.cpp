@@ -149,7 +149,7 @@ struct Bits : In {
 }  // namespace torch_aclnn::host::aten::kind
 
 // What the mask keeps is scaled, so that the expectation stays the same. The backward is the same call on the gradient.
-ATEN_CHECKED_ENTRY(aclnnDropoutDoMask, ANY, require_bits("mask", mask, self.sizes()), (In, self), (Bits, mask), (Probability, prob),
+ATEN_CHECKED_ENTRY(aclnnDropoutDoMask, FLOATING, require_bits("mask", mask, self.sizes()), (In, self), (Bits, mask), (Probability, prob),
                    (Out, out, like(self))) {
     const double scale = prob == 1 ? 0 : 1 / (1 - prob);
     write(out, at::where(unpacked_dropout_mask(mask, self.sizes()), upcast(self) * scale, 0));

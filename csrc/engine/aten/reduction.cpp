@@ -25,7 +25,7 @@ ATEN_ENTRY(aclnnReduceNansum, NUMBERS, (In, self), (Dims, dims), (Bool, keepDims
            (Out, out, reduced(self, dims, keepDims))) {
     at::nansum_out(out, self, all_if_empty(dims), keepDims, out.scalar_type());
 }
-ATEN_ENTRY(aclnnMean, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (DType, dtype), (Out, out, reduced(self, dim, keepDim))) {
+ATEN_ENTRY(aclnnMean, REAL | COMPLEX, (In, self), (Dims, dim), (Bool, keepDim), (DType, dtype), (Out, out, reduced(self, dim, keepDim))) {
     at::mean_out(out, self, all_if_empty(dim), keepDim, out.scalar_type());
 }
 ATEN_ENTRY(aclnnProd, NUMBERS, (In, self), (DType, dtype), (Out, out, one_value())) {
@@ -49,7 +49,7 @@ ATEN_ENTRY(aclnnMax, NUMBERS, (In, self), (Out, out, chosen(self, {}, false))) {
 ATEN_ENTRY(aclnnMin, NUMBERS, (In, self), (Out, out, chosen(self, {}, false))) {
     out.copy_(at::min(self));
 }
-ATEN_ENTRY(aclnnAmax, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim))) {
+ATEN_ENTRY(aclnnAmax, REAL | BOOL, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim))) {
     at::amax_out(out, self, dim, keepDim);
 }
 ATEN_ENTRY(aclnnAmin, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim))) {
@@ -63,7 +63,7 @@ ATEN_ENTRY(aclnnMinDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, 
            (IndicesOut, indices, reduced(self, dim, keepDim))) {
     at::min_out(out, indices, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnArgMax, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, out, chosen(self, dim, keepdim))) {
+ATEN_ENTRY(aclnnArgMax, REAL, (In, self), (Dim, dim), (Bool, keepdim), (Out, out, chosen(self, dim, keepdim))) {
     out.copy_(at::argmax(self, dim, keepdim));
 }
 ATEN_ENTRY(aclnnArgMin, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, out, chosen(self, dim, keepdim))) {
@@ -119,7 +119,7 @@ ATEN_ENTRY(aclnnVarMean, ANY, (In, self), (Dims, dim), (Int, correction), (Bool,
     varOut.copy_(variance);
     meanOut.copy_(mean);
 }
-ATEN_ENTRY(aclnnStdMeanCorrection, ANY, (In, self), (OptDims, dim), (Int, correction), (Bool, keepdim),
+ATEN_ENTRY(aclnnStdMeanCorrection, FLOATING, (In, self), (OptDims, dim), (Int, correction), (Bool, keepdim),
            (Out, stdOut, reduced(self, dims_or_all(dim), keepdim)), (Out, meanOut, reduced(self, dims_or_all(dim), keepdim))) {
     const auto [deviation, mean] = at::std_mean(self, all_if_empty(dims_or_all(dim)), at::Scalar(correction), keepdim);
     stdOut.copy_(deviation);

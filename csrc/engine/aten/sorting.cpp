@@ -15,7 +15,7 @@ static void require_k(int64_t k, int64_t dim, const at::Tensor& self) {
     if (k > elements) torch_aclnn::host::refuse("k", c10::str("at most the ", elements, " elements of dimension ", dim), c10::str(k));
 }
 
-ATEN_ENTRY(aclnnSort, NUMBERS, (In, self), (Bool, stable), (Dim, dim), (Bool, descending), (Out, valuesOut, like(self)),
+ATEN_ENTRY(aclnnSort, FLOATING | INTEGRAL, (In, self), (Bool, stable), (Dim, dim), (Bool, descending), (Out, valuesOut, like(self)),
            (Out, indicesOut, shaped_like(self))) {
     const auto [values, indices] = at::sort(self, stable, dim, descending);
     write(valuesOut, values);
@@ -24,7 +24,7 @@ ATEN_ENTRY(aclnnSort, NUMBERS, (In, self), (Bool, stable), (Dim, dim), (Bool, de
 ATEN_ENTRY(aclnnArgsort, REAL | BOOL, (In, self), (Dim, dim), (Bool, descending), (Out, out, shaped_like(self))) {
     write(out, at::argsort(self, true, dim, descending));
 }
-ATEN_CHECKED_ENTRY(aclnnTopk, NUMBERS, require_k(k, dim, self), (In, self), (NotNegative, k), (Dim, dim), (Bool, largest), (Bool, sorted),
+ATEN_CHECKED_ENTRY(aclnnTopk, REAL, require_k(k, dim, self), (In, self), (NotNegative, k), (Dim, dim), (Bool, largest), (Bool, sorted),
                    (Out, valuesOut, with_size(self.sizes(), dim, k)), (IndicesOut, indicesOut, with_size(self.sizes(), dim, k))) {
     at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted);
 }

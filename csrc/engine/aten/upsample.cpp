@@ -105,9 +105,9 @@ ATEN_ENTRY(aclnnUpsampleNearest2dV2, ANY, (In, self), (PositiveSizes<2>, outputS
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest2d(upcast(self), outputSize, scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleNearest2dBackward, FLOATING, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
-           (Sizes<4>, inputSize), (Double, scalesH), (Double, scalesW), (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
-    write(gradInput, at::upsample_nearest2d_backward(upcast(gradOutput), outputSize, inputSize, scale(scalesH), scale(scalesW)));
+ATEN_ENTRY(aclnnUpsampleNearest2dBackward, FLOATING, (In, gradOut, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
+           (Sizes<4>, inputSize), (Double, scalesH), (Double, scalesW), (Out, gradInput, Expected(inputSize, gradOut.scalar_type()))) {
+    write(gradInput, at::upsample_nearest2d_backward(upcast(gradOut), outputSize, inputSize, scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleNearest3d, ANY, (In, self), (PositiveSizes<3>, outputSize), (Double, scalesD), (Double, scalesH), (Double, scalesW),
            (Out, out, upsampled(self, outputSize))) {

@@ -40,4 +40,9 @@ at::Tensor operand(const at::Tensor& tensor, int8_t cube_math_type) {
     }
 }
 
+void require_kept_type(const at::Tensor& tensor, int8_t cube_math_type) {
+    if (cube_math_type == 0 && tensor.scalar_type() == at::kFloat && !traits_of(config().product).cube_takes_float32)
+        torch_aclnn::host::refuse("cubeMathType", "another value than 0 for FLOAT on " + config().soc_name, "0");
+}
+
 }  // namespace torch_aclnn::host::aten

@@ -12,4 +12,7 @@ namespace torch_aclnn::host::aten {
 // One operand, upcast as results.h has it.
 at::Tensor operand(const at::Tensor& tensor, int8_t cube_math_type);
 
+// Refuses FLOAT with cubeMathType 0, which keeps it, on products whose matrix unit does not take it.
+void require_kept_type(const at::Tensor& tensor, int8_t cube_math_type);
+
 }  // namespace torch_aclnn::host::aten

@@ -43,6 +43,13 @@ void require_attention(std::string_view layout, int64_t heads, const NamedShape&
     }
 }
 
+// Found on Ascend910B with CANN 9.0, of which the document does not tell.
+void require_usual_shift_if_strict(std::string_view layout, int64_t shift_type) {
+    using torch_aclnn::host::refuse;
+    if (torch_aclnn::host::config().strict && layout == "BNSD" && shift_type != 1)
+        refuse("pseType", "1 for BNSD without realShift, as TORCH_ACLNN_HOST_STRICT asks", std::to_string(shift_type));
+}
+
 // A mask has all rows and columns: for all, for each sequence, or for each of its heads. In modes 2 and 3 it is of a size of its own.
 AnyShape masking(const std::optional<at::Tensor>& mask, std::string_view layout, int64_t heads, const at::Tensor& query,
                  const at::Tensor& key, int64_t mode) {
@@ -206,8 +213,8 @@ ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGrad, FLOATING, REQUIRE_ATTENTION, QU
                    ATTRIBUTES(AttentionLayout), GRADIENTS) {
     score_backward(LAYOUT, query, key, value, dy, OPTIONS, dq, dk, dv);
 }
-ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGradV2, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, (In, dy, RESULT), MASKS, SAVED, STARTS,
-                   ATTRIBUTES(AttentionLayout), (ShiftType, pseType), GRADIENTS) {
+ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGradV2, FLOATING, (REQUIRE_ATTENTION, require_usual_shift_if_strict(inputLayout, pseType)),
+                   QUERY_KEY_VALUE, (In, dy, RESULT), MASKS, SAVED, STARTS, ATTRIBUTES(AttentionLayout), (ShiftType, pseType), GRADIENTS) {
     score_backward(LAYOUT, query, key, value, dy, OPTIONS, dq, dk, dv);
 }
 
