@@ -41,17 +41,13 @@ def with_sizes(value: Any, sizes: dict[int, int], in_arrays: bool) -> Any:
 class Draw:
     """What one call is drawn from."""
 
-    def __init__(self, seed: int, number: int) -> None:
+    def __init__(self, seed: int, number: int | str) -> None:
         self._rng = Random(f"{seed}:{number}")
 
     def call(self) -> Call:
         rng = self._rng
         entry_point = rng.choice(ENTRY_POINTS)
-        call = Call(entry_point, dict(sound(entry_point)))
-        self._give_optional(call)
-        if rng.random() < 0.6:
-            self._resize(call)
-        self._retype(call)
+        call = self.variant(entry_point)
         if rng.random() < 0.4:
             for place, tensor in call.tensors().items():
                 if rng.random() < 0.6:
@@ -62,6 +58,15 @@ class Draw:
         if rng.random() < 0.03 and call.tensors():
             self._share_memory(call)
         call.contents.update({place: content_of(rng, tensor) for place, tensor in call.tensors().items()})
+        return call
+
+    def variant(self, entry_point: EntryPoint) -> Call:
+        """Return a sound call with other sizes and data types."""
+        call = Call(entry_point, dict(sound(entry_point)))
+        self._give_optional(call)
+        if self._rng.random() < 0.6:
+            self._resize(call)
+        self._retype(call)
         return call
 
     def fitted(self, call: Call, message: str) -> bool:
