@@ -134,6 +134,7 @@ def test_the_error_of_a_missing_entry_point_ends_with_the_lines_to_begin_with():
         in lines
     )
     assert f'int expert_token_num_type, int idx_type, int tokens_dtype, {results}")' in lines
+    assert "the entry point may be without tokens_dtype, which a call of torch_npu may leave out" in lines
     assert "# called with tokens=float32[4, 2], expert_token_num_per_rank=int32[1, 3], idx_type=1" in lines
     assert explain(RuntimeError("another")) is None
 
@@ -143,7 +144,7 @@ def test_the_failure_of_a_missing_operator_has_the_lines_to_begin_with():
         'import torch, torch_npu\nboxes = torch.rand(3, 4, device="npu")\ntorch_npu.npu_iou(boxes, boxes)\ntorch.npu.synchronize()',
     )
     assert '@torch_aclnn.host.implement("Iou", "Tensor x0, Tensor x1, ' in done.stderr
-    assert 'Tensor(a!) y0")' in done.stderr and "# x0: {3, 4} of aclDataType 1, " in done.stderr
+    assert 'Tensor(a!) y0")' in done.stderr and "# x0: {3, 4} of FLOAT16, " in done.stderr
 
 
 @pytest.fixture(scope="module")

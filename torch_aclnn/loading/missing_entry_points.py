@@ -38,13 +38,17 @@ def lines(entry_point: str, schema: Any = None, called_with: str = "") -> str:
     """
     parameters = _parameters(schema) if schema is not None else [("Tensor", "self"), ("Tensor(a!)", "out")]
     signature = ", ".join(map(" ".join, parameters))
+    arguments = schema.arguments if schema is not None else ()
+    optional = [argument.name for argument in arguments if _is_optional(argument) and not _type(argument).endswith("?")]
+    without = f"the entry point may be without {', '.join(optional)}, which a call of torch_npu may leave out and C's types cannot; "
     names = ", ".join(name for _, name in parameters)
     function = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"^acl(nn)?", "", entry_point)).lower()
     return (
         f"the host engine does not have {entry_point}. A Python function for it, which must be there before the first call, begins with\n\n"
         f'    @torch_aclnn.host.implement("{entry_point}", "{signature}")\n'
         f"    def {function}({names}):{called_with and f'  # called with {called_with}'}\n\n"
-        "The prototype on the page of the entry point decides on parameters and types; docs/missing_entry_point.md has the rest."
+        "The prototype on the page of the entry point decides on parameters and types; "
+        f"{without if optional else ''}docs/missing_entry_point.md has the rest."
     )
 
 
@@ -57,7 +61,7 @@ def _parameters(schema: Any) -> list[tuple[str, str]]:
 
 
 def _type(argument: Any, written: bool = False) -> str:
-    text = str(argument.real_type if hasattr(argument, "real_type") else argument.type)
+    text = _type_text(argument)
     optional = re.fullmatch(r"Optional\[(.*)\]", text)
     text = optional[1] if optional else text.removesuffix("?")
     listed = re.fullmatch(r"List\[(.*)\]", text)
@@ -65,8 +69,16 @@ def _type(argument: Any, written: bool = False) -> str:
     item = _ONE_SOURCE.get(item, item)
     written = written or (argument.alias_info is not None and argument.alias_info.is_write)
     is_list = listed is not None or text.endswith("[]")
-    may_be_null = (optional is not None or str(argument.type).endswith("?")) and (is_list or item in ("Tensor", "Scalar", "str"))
+    may_be_null = _is_optional(argument) and (is_list or item in ("Tensor", "Scalar", "str"))
     return f"{item}{'(a!)' if written else ''}{'[]' if is_list else ''}{'?' if may_be_null else ''}"
+
+
+def _type_text(argument: Any) -> str:
+    return str(argument.real_type if hasattr(argument, "real_type") else argument.type)
+
+
+def _is_optional(argument: Any) -> bool:
+    return _type_text(argument).startswith("Optional[") or str(argument.type).endswith("?")
 
 
 def _call(traceback: TracebackType | None) -> tuple[Any, str]:

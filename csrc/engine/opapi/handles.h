@@ -14,6 +14,7 @@
 
 #include "aclnn/acl_meta.h"
 #include "engine/opapi/slot_pool.h"
+#include "engine/runtime/data_type.h"
 #include "engine/runtime/visibility.h"
 
 namespace torch_aclnn::host {
@@ -46,7 +47,6 @@ class Dims {
 };
 
 std::string to_string(const Dims& dims);  // "{1, 16, 4, 4}"
-TORCH_ACLNN_HOST_API std::string to_string(aclDataType dtype);
 TORCH_ACLNN_HOST_API std::string to_string(aclFormat format);
 
 // The product of the dimensions; nothing if one is negative or the product is beyond int64_t.

@@ -43,9 +43,43 @@ class ArgumentWalk {
     size_t integer_ = 0, float_ = 0;
 };
 
+struct HandleKind {
+    std::string_view kind;
+    const char* name;
+    bool (*is_live)(const void* address);
+};
+
 template <class Handle>
-bool is_live(uint64_t address) {
-    return slots_of<Handle>().is_live(reinterpret_cast<const void*>(address));
+constexpr HandleKind handle_kind(const char* kind) {
+    return {kind, handle_name<Handle>, [](const void* address) { return slots_of<Handle>().is_live(address); }};
+}
+
+constexpr HandleKind kHandleKinds[] = {
+    handle_kind<aclTensor>("In"),          handle_kind<aclTensorList>("Tensors"), handle_kind<aclScalar>("Scalar"),
+    handle_kind<aclScalarList>("Scalars"), handle_kind<aclIntArray>("Ints"),      handle_kind<aclBoolArray>("Bools"),
+    handle_kind<aclFloatArray>("Floats"),
+};
+
+// The C type that a kind is passed as, as far as the signature knows it; whether it may be null or is written makes no difference.
+std::string_view passed_as(std::string_view kind) {
+    constexpr std::string_view kOptional = "Opt", kTensors[] = {"In", "Out", "InOut", "NonConstIn", "Packed"};
+    if (kind.substr(0, kOptional.size()) == kOptional) kind.remove_prefix(kOptional.size());
+    return std::find(std::begin(kTensors), std::end(kTensors), kind) != std::end(kTensors) ? "In" : kind;
+}
+
+// Null for a kind that is no handle.
+const HandleKind* find_handle_kind(std::string_view kind) {
+    for (const HandleKind& one : kHandleKinds)
+        if (one.kind == passed_as(kind)) return &one;
+    return nullptr;
+}
+
+void require_live_handle(const SignatureParameter& parameter, uint64_t value) {
+    const auto* const address = reinterpret_cast<const void*>(value);
+    const HandleKind* const kind = find_handle_kind(parameter.type->kind_name);
+    if (kind != nullptr && address != nullptr && !kind->is_live(address))
+        refuse(parameter.name.c_str(), text("a live ", kind->name),
+               describe_dead(address) + ": look whether the call has the parameters of the signature");
 }
 
 // Of a signature with fewer parameters than the caller has, these are arguments.
@@ -53,8 +87,8 @@ void require_place(const char* name, uint64_t address) {
     constexpr uint64_t kFirstPage = 4096;
     const char* const expected = "a place for the result behind the parameters of the signature";
     if (address == 0) return;  // phase 1 refuses it
-    if (is_live<aclTensor>(address) || is_live<aclTensorList>(address) || is_live<aclScalar>(address) || is_live<aclScalarList>(address) ||
-        is_live<aclIntArray>(address) || is_live<aclFloatArray>(address) || is_live<aclBoolArray>(address))
+    if (std::any_of(std::begin(kHandleKinds), std::end(kHandleKinds),
+                    [&](const HandleKind& kind) { return kind.is_live(reinterpret_cast<const void*>(address)); }))
         refuse(name, expected, "a handle: the call has more parameters");
     if (address < kFirstPage || address % alignof(void*) != 0)
         refuse(name, expected, text(static_cast<int64_t>(address), ": the call has other parameters"));
@@ -66,8 +100,11 @@ aclnnStatus first_phase(const AddedEntryPoint& added, const RawArguments& regist
     uint64_t workspace_size = 0, executor = 0;
     const int refused = guarded(entry_point.entry.name(), [&] {
         ArgumentWalk walk(registers, stack);
-        for (const SignatureParameter& parameter : entry_point.function.parameters())
-            arguments.push_back(walk.next(parameter.type->is_floating));
+        for (const SignatureParameter& parameter : entry_point.function.parameters()) {
+            const uint64_t* const argument = walk.next(parameter.type->is_floating);
+            require_live_handle(parameter, *argument);
+            arguments.push_back(argument);
+        }
         workspace_size = *walk.next(false);
         executor = *walk.next(false);
         require_place("workspaceSize", workspace_size);
@@ -89,20 +126,8 @@ int replacing_phase(const Replacement& replacement, const void* const* arguments
     return prepare_own(static_cast<const ImplementedEntryPoint&>(replacement), arguments, workspace_size, executor);
 }
 
-// The C type that a kind is passed as, as far as the signature knows it; whether it may be null or is written makes no difference.
-std::string_view passed_as(std::string_view kind) {
-    constexpr std::string_view kOptional = "Opt", kTensors[] = {"In", "Out", "InOut", "NonConstIn", "Packed"};
-    if (kind.substr(0, kOptional.size()) == kOptional) kind.remove_prefix(kOptional.size());
-    return std::find(std::begin(kTensors), std::end(kTensors), kind) != std::end(kTensors) ? "In" : kind;
-}
-
 bool is_implementation(const EntryPoint& entry_point) {
     return std::string_view(entry_point.description().family) == kFamily;
-}
-
-bool is_handle(std::string_view kind) {
-    constexpr std::string_view kHandles[] = {"In", "Tensors", "Scalar", "Scalars", "Ints", "Bools", "Floats"};
-    return std::find(std::begin(kHandles), std::end(kHandles), kind) != std::end(kHandles);
 }
 
 }  // namespace
@@ -155,7 +180,7 @@ void ImplementedEntryPoint::take_place_of(EntryPoint& other) {
         refuse(ACL_ERROR_INVALID_PARAM, "signature", text("the ", is.parameterCount, " parameters of ", is.name), text(count));
     for (size_t i = 0; i < count; ++i) {
         const std::string_view expected = passed_as(is.parameters[i].kind), got = passed_as(described[i].kind);
-        if ((is_handle(expected) || is_handle(got)) && expected != got)
+        if ((find_handle_kind(expected) != nullptr || find_handle_kind(got) != nullptr) && expected != got)
             refuse(ACL_ERROR_INVALID_PARAM, text("signature: ", described[i].name),
                    text("what ", is.name, " has as ", is.parameters[i].name, ", ", is.parameters[i].kind), described[i].kind);
     }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "acl/acl_op_compiler.h"
+#include "engine/runtime/data_type.h"
 #include "engine/runtime/diagnostics/coverage.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
@@ -193,7 +194,7 @@ class MissingCall {
             if (!is_given) continue;
             std::string dims;
             for (const int64_t dim : descs[i]->dims) dims += text(dims.empty() ? "" : ", ", dim);
-            tensors_ += text(tensors_.empty() ? "" : ", ", name, ": {", dims, "} of aclDataType ", descs[i]->type);
+            tensors_ += text(tensors_.empty() ? "" : ", ", name, ": {", dims, "} of ", to_string(descs[i]->type));
         }
     }
     void add(const std::string& type, const std::string& name) {
