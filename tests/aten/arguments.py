@@ -122,6 +122,8 @@ KINDS = {
     "Nearest": Kind(c_char_p(b"rint"), (c_char_p(b"floor"), c_char_p(b""))),
     "ReductionName": Kind(c_char_p(b"mean"), (c_char_p(b"max"), c_char_p(b""))),
     "RotaryName": Kind(c_char_p(b"half"), (c_char_p(b"quarter"), c_char_p(b""))),
+    "ImageFormat": Kind(c_char_p(b"NCHW"), (c_char_p(b"CHWN"), c_char_p(b""))),
+    "Equation": Kind(c_char_p(b"a,b->ab"), (c_char_p(b"ab->ba"), c_char_p(b""))),
     "ChannelsFirst": Kind(c_char_p(b"NCHW"), (c_char_p(b"NHWC"), c_char_p(b""))),
     "InferenceLayout": Kind(c_char_p(b"BNSD"), (c_char_p(b"SBH"), c_char_p(b""))),
     "PagedMode": Kind(c_char_p(b"Norm"), (c_char_p(b"PA"), c_char_p(b""))),

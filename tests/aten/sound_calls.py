@@ -86,7 +86,7 @@ SOUND: dict[str, dict[str, Any]] = {
     **{f"aclnnFlashAttention{name}": _TOKENS for name in ("VarLenScore", "VarLenScoreV2", "VarLenScoreV4")},
     **{f"aclnnFlashAttentionUnpaddingScoreGrad{version}": _TOKENS for version in ("", "V2", "V4")},
     **{f"aclnnFusedInferAttentionScore{version}": {**_INFERRED, **_LISTS} for version in ("", "V2", "V3", "V4")},
-    "aclnnPromptFlashAttentionV3": {**_INFERRED, **_HEADS},
+    **{f"aclnnPromptFlashAttention{version}": {**_INFERRED, **_HEADS} for version in ("", "V3")},
     "aclnnIncreFlashAttentionV4": {**_INFERRED, **_LISTS},
     "aclnnScatterPaKvCache": {**_KEY, "value": _KEY["key"], "valueCacheRef": _KEY["keyCacheRef"]},
     "aclnnScatterPaCache": _KEY,
@@ -125,9 +125,22 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnMoeTokenPermuteWithRoutingMapGrad": {"tokensNum": ctypes.c_int64(2)},
     "aclnnSlice": {"end": ctypes.c_int64(2), "out": Tensor((2, 1))},
     "aclnnPermute": {"dims": IntArray((1, 0))},
+    **{
+        f"aclnn{name}Scalar": {"other": Scalar(DType.INT64)}
+        for name in ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "InplaceBitwiseAnd", "InplaceBitwiseXor")
+    },
     "aclnnExpand": {"size": IntArray((2, 2))},
     "aclnnSliceV2": {"starts": IntArray((0,)), "steps": IntArray((1,))},
     **{name: {"updates": Tensor((2,))} for name in ("aclnnScatterNd", "aclnnScatterNdUpdate")},
+    "aclnnStridedSliceAssignV2": {"begin": IntArray((0,)), "strides": IntArray((1,))},
+    "aclnnEinsum": {"tensors": TensorList((Tensor((2,)), Tensor((2,))))},
+    "aclnnInstanceNorm": {
+        **dict.fromkeys(("x", "y"), Tensor((1, 2, 2, 2))),
+        **dict.fromkeys(("gamma", "beta"), Tensor((2,))),
+        **dict.fromkeys(("mean", "variance"), Tensor((1, 2, 1, 1))),
+    },
+    "aclnnDropout": {"train": ctypes.c_bool(True), "maskOut": Tensor((2, 2), DType.UINT8)},
+    "aclnnDropoutBackward": {"mask": Tensor((2, 2), DType.UINT8)},
     "aclnnTransposeBatchMatMul": {
         **dict.fromkeys(("x1", "x2"), _BATCH),
         "out": Tensor((2, 1, 2)),

@@ -61,6 +61,11 @@ ROWS = [
     ("aclnnInplaceSub", (INTEGERS, X, scalar(1)), "selfRef", "can't be cast to the desired output type Long"),
     # As the average of integers over ranks has it: each rank hears of it at the call.
     ("aclnnInplaceDivs", (INTEGERS, scalar(2)), "selfRef", "result type Float can't be cast to the desired output type Long"),
+    *[
+        (f"aclnnInplace{name}", (INTEGERS, fraction(0.5)), "selfRef", "result type Float can't be cast to the desired output type Long")
+        for name in ("Muls", "PowTensorScalar", "FmodScalar", "RemainderTensorScalar")
+    ],
+    ("aclnnClamp", (INTEGERS, None, fraction(0.5), INTEGERS), "out", "a data type that FLOAT converts to"),
     ("aclnnDiv", (INTEGERS, INTEGERS, INTEGERS), "out", "result type Float can't be cast to the desired output type Long"),
     ("aclnnInplaceDivMods", (INTEGERS, fraction(15.9), ctypes.c_int32(2)), "selfRef", "result type Float can't be cast"),
     ("aclnnDivMod", (INTEGERS, INTEGERS, ctypes.c_int32(0), INTEGERS), "out", "result type Float can't be cast"),
@@ -91,6 +96,26 @@ ROWS = [
     ("aclnnThnnFusedLstmCell", (X, X, X, None, None, X, X, X), "inputGates", r"shape \[2, 12\]"),
     ("aclnnFusedSgd", ((X,), (LONGER,), (X,), None, *[ctypes.c_float(0)] * 4, False, False, False), "grads", r"shape \[2, 3\]"),
     ("aclnnRepeat", (X, [2], X), "repeats", "at least the 2 dimensions"),
+    ("aclnnDiag", (npu(2, 2, 2), 0, X), "self", "1 or 2 dimensions"),
+    ("aclnnDiag", (npu(2), 1 << 40, X), "diagonal", r"-2147483647\.\.2147483647"),
+    ("aclnnFlatten", (npu(2, 3, 4), 1, npu(6, 4)), "out", r"shape \[2, 12\]"),
+    ("aclnnUnfoldGrad", (npu(3, 2), [3], 0, 4, 1, npu(3)), "size", "at most dimension 0's, 3"),
+    ("aclnnUnfoldGrad", (npu(1, 2), [3], 1, 2, 1, npu(3)), "dim", r"a dimension in -1\.\.0"),
+    ("aclnnUnfoldGrad", (npu(1, 2), [3], 0, 2, 1, npu(3)), "gradOut", r"shape \[2, 2\]"),
+    ("aclnnStridedSliceAssignV2", (X, npu(2, 2), [0], [3], [2], [1]), "strides", "1 for the last dimension"),
+    ("aclnnStridedSliceAssignV2", (npu(4), npu(4), [0, 0], [4, 4], [1, 1], None), "begin", "at most the 1 dimensions of varRef"),
+    ("aclnnStridedSliceAssignV2", (X, X, [0], [2], [1, 1], None), "strides", "1 values, as begin has"),
+    ("aclnnGatherNd", (X, npu(1, 3, dtype=torch.int64), False, npu(1)), "indices", "of which the last one has 1 to 2 numbers"),
+    ("aclnnEinsum", ((npu(2), npu(2), npu(2)), b"a,b->ab", npu(2, 2)), "tensors", "2 tensors"),
+    (
+        "aclnnEinsum",
+        ((npu(1, 1, 2, 3), npu(1, 1, 2, 4, 2)), b"abcd,abced->abce", npu(1, 1, 2, 4)),
+        "tensors",
+        "the dimensions abcd and abced",
+    ),
+    ("aclnnSum", ((X, npu(2, 3, dtype=torch.int32)), X), "tensors", "FLOAT, as the first has"),
+    ("aclnnInstanceNorm", (X, npu(2), npu(2), b"NCHW", 0.0, X, X, X), "x", "4 dimensions"),
+    ("aclnnDropoutBackward", (npu(4), npu(16), 2.0, npu(4)), "mask", "UINT8"),
     ("aclnnUniqueConsecutive", (X, False, False, 2, X, X, X), "dim", r"a dimension in -2\.\.1"),
     ("aclnnLayerNorm", (X, [2], None, None, 1e-5, X, None, None), "normalizedShape", "the last dimensions of input"),
     ("aclnnConstantPadNd", (X, [1], scalar(0), X), "padding", "two values for each"),

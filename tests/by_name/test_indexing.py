@@ -44,6 +44,10 @@ def test_results_whose_size_depends_on_the_data(acl):
     assert got.tolist() == [list(side) for side in zip(*places, strict=True)]
     (got,) = run(acl, "MaskedSelect", [X, X > 1], [torch.zeros(12)], function_name=version)
     assert got.tolist() == [value for value in X.reshape(-1).tolist() if value > 1]
+    rows, places = torch.tensor([[2.0, 1.0], [0.0, 3.0], [2.0, 1.0]]), torch.zeros(3, dtype=torch.int64)
+    outs, options = [torch.zeros(3, 2), places, places.clone(), places.clone()], {"sorted": True, "return_inverse": True}
+    values, _, counts, inverse = run(acl, "UniqueWithCountsExt2", [rows, numbers(0)], outs, function_name=version, **options)
+    assert (values.tolist(), counts.tolist(), inverse.tolist()) == ([[0, 3], [2, 1]], [1, 2], [1, 0, 1])
 
 
 @pytest.mark.parametrize("descending", [False, True])

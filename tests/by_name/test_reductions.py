@@ -204,6 +204,17 @@ def test_decompositions(acl):
     )
 
 
+def test_normal_numbers_follow_from_key_and_counter(acl):
+    def drawn(key, counter):
+        algorithm = Stored(torch.tensor(1, dtype=torch.int32), on_host=True)
+        inputs = [numbers(4000), numbers(key), numbers(0, counter), algorithm]
+        return run(acl, "StatelessRandomNormalV2", inputs, [torch.empty(4000)])[0].double()
+
+    x = drawn(7, 3)
+    assert abs(x.mean()) < 0.07 and abs(x.std() - 1) < 0.05
+    assert torch.equal(x, drawn(7, 3)) and not torch.equal(x, drawn(8, 3)) and not torch.equal(x, drawn(7, 4))
+
+
 @pytest.mark.parametrize("kept", [0.0, 0.25, 0.75, 1.0])
 def test_dropout_keeps_what_the_mask_has(acl, kept):
     x = torch.ones(4000)

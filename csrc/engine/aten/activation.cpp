@@ -176,6 +176,12 @@ ATEN_CHECKED_ENTRY(aclnnEluBackward, FLOATING, require_result_of_growing("alpha"
                    (Out, out, broadcast({{"gradOutput", gradOutput}, {"selfOrResult", selfOrResult}}))) {
     at::elu_backward_out(out, gradOutput, alpha, scale, inputScale, isResult, selfOrResult);
 }
+ATEN_ENTRY(aclnnSeluBackward, FLOATING | INT8 | INT32, (In, gradOutput), (In, result, like(gradOutput)),
+           (Out, gradInput, like(gradOutput))) {
+    constexpr double kAlpha = 1.6732632423543772848170429916717, kScale = 1.0507009873554804934193349852946;
+    const auto numbers = [](const at::Tensor& tensor) { return tensor.is_floating_point() ? upcast(tensor) : tensor.to(at::kFloat); };
+    write(gradInput, at::elu_backward(numbers(gradOutput), kAlpha, kScale, 1, true, numbers(result)));
+}
 ATEN_ENTRY(aclnnCelu, FLOATING | DOUBLE, (In, self), (NonzeroScalar, alpha), (Out, out, like(self))) {
     at::celu_out(out, self, alpha);
 }

@@ -77,14 +77,17 @@ Expected at_positions(const NamedShape& target, const at::Tensor& indices, int64
     expected.sizes.append(others.begin(), others.end());
     return expected;
 }
-void put_at_positions(at::Tensor& target, const at::Tensor& indices, const at::Tensor& updates) {
+IndexList positions_in(const at::Tensor& target, const at::Tensor& indices, bool from_end) {
     IndexList list;
     for (int64_t d = 0; d < indices.size(-1); d++) {
         const at::Tensor places = indices.select(-1, d).to(at::kLong);
-        require_indices("indices", places, target.size(d));
+        require_range("indices", places, from_end ? -target.size(d) : 0, target.size(d));
         list.push_back(places);
     }
-    target.index_put_(list, updates);
+    return list;
+}
+void put_at_positions(at::Tensor& target, const at::Tensor& indices, const at::Tensor& updates) {
+    target.index_put_(positions_in(target, indices, false), updates);
 }
 // What is put broadcasts to what is selected, as far as that is known; ones in front do not count.
 BroadcastsTo put(const at::Tensor& self, at::TensorList indices, const at::Tensor& values) {
@@ -277,6 +280,11 @@ ATEN_ENTRY(aclnnScatterNd, FLOATING | BOOL, (In, data), (Indices, indices), (In,
 ATEN_ENTRY(aclnnScatterNdUpdate, FLOATING | INT8 | INT64 | BOOL, (InOut, varRef), (Indices, indices),
            (In, updates, at_positions({"varRef", varRef}, indices, 2))) {
     put_at_positions(varRef, indices, updates);
+}
+
+ATEN_ENTRY(aclnnGatherNd, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, (In, self), (In, indices), (Bool, negativeIndexSupport),
+           (Out, out, Expected(at_positions({"self", self}, indices, 1).sizes, self.scalar_type()))) {
+    write(out, at::index(self, positions_in(self, indices, negativeIndexSupport)));
 }
 
 ATEN_ENTRY(aclnnInplaceMaskedFillScalar, FLOATING | INT8 | INT32 | INT64 | BOOL,

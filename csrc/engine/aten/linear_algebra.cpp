@@ -171,7 +171,29 @@ int64_t pairs(const at::Tensor& self) {
     return ordered / 2;
 }
 
+// The two equations that the documents list.
+constexpr std::string_view kOuter = "a,b->ab", kContraction = "abcd,abced->abce";
+std::string_view read_equation(const char* name, const char* text) {
+    return read_choice(name, text, {kOuter, kContraction});
+}
+Expected contracted(at::TensorList tensors, std::string_view equation) {
+    if (tensors.size() != 2) refuse("tensors", "2 tensors", std::to_string(tensors.size()));
+    const NamedShape first("tensors", tensors[0]), second("tensors", tensors[1]);
+    const bool is_outer = equation == kOuter;
+    require_rank(first, is_outer ? 1 : 4);
+    require_rank(second, is_outer ? 1 : 5);
+    Expected expected = is_outer ? outer(first, second) : without_dim(second.sizes, 4);
+    if (!is_outer && at::IntArrayRef(without_dim(second.sizes, 3).sizes) != first.sizes)
+        refuse("tensors", "the dimensions abcd and abced", shape_text(second.sizes));
+    expected.type = tensors[0].scalar_type();
+    return expected;
+}
+
 }  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+using Equation = Kind<const char*, std::string_view, std::string_view, read_equation>;
+}  // namespace torch_aclnn::host::aten::kind
 
 #define PRODUCT(entry_point, function, ...)                                                                                           \
     ATEN_CHECKED_ENTRY(entry_point, FLOATING, require_kept_type(self, cubeMathType), (In, self), (In, mat2), (Out, out, __VA_ARGS__), \
@@ -193,6 +215,13 @@ ATEN_ENTRY(aclnnDot, FLOATING | INT8 | INT32 | UINT8, (In, self, shape({self.num
     write(out, at::dot(upcast(self), upcast(tensor)));
 }
 
+ATEN_ENTRY(aclnnEinsum, FLOAT | FLOAT16 | INT16 | INT32 | INT64 | UINT16 | UINT32 | UINT64, (Tensors, tensors), (Equation, equation),
+           (Out, output, contracted(tensors, equation))) {
+    const auto numbers = [](const at::Tensor& tensor) { return tensor.is_floating_point() ? upcast(tensor) : tensor.to(at::kLong); };
+    const at::Tensor first = numbers(tensors[0]), second = numbers(tensors[1]);
+    write(output, equation == kOuter ? at::outer(first, second) : at::matmul(second, first.unsqueeze(-1)));
+}
+
 ATEN_CHECKED_ENTRY(aclnnAddmm, FLOATING, require_kept_type(mat1, cubeMathType), (In, self), (In, mat1), (In, mat2), (Scalar, beta),
                    (Scalar, alpha), (Out, out, added({"self", self}, multiplied({"mat1", mat1}, 2, {"mat2", mat2}, 2))),
                    (CubeMathType, cubeMathType)) {
@@ -207,6 +236,11 @@ ATEN_CHECKED_ENTRY(aclnnBaddbmm, FLOATING, require_kept_type(batch1, cubeMathTyp
                    (Scalar, alpha), (Out, out, added({"self", self}, multiplied_in_batches({"batch1", batch1}, {"batch2", batch2}))),
                    (CubeMathType, cubeMathType)) {
     write(out, at::baddbmm(upcast(self), operand(batch1, cubeMathType), operand(batch2, cubeMathType), beta, alpha));
+}
+ATEN_CHECKED_ENTRY(aclnnInplaceBaddbmm, FLOATING, require_kept_type(batch1, cubeMathType),
+                   (InOut, selfRef, multiplied_in_batches({"batch1", batch1}, {"batch2", batch2})), (In, batch1), (In, batch2),
+                   (Scalar, beta), (Scalar, alpha), (CubeMathType, cubeMathType)) {
+    write(selfRef, at::baddbmm(upcast(selfRef), operand(batch1, cubeMathType), operand(batch2, cubeMathType), beta, alpha));
 }
 ATEN_CHECKED_ENTRY(aclnnAddbmm, FLOATING, require_kept_type(batch1, cubeMathType), (In, self), (In, batch1), (In, batch2), (Scalar, beta),
                    (Scalar, alpha),

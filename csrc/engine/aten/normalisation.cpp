@@ -54,7 +54,24 @@ void require_groups(const NamedShape& input, int64_t batch, int64_t channels, in
     if (channels % groups != 0) refuse("group", c10::str("a divisor of C, ", channels), c10::str(groups));
 }
 
+std::string_view read_image_format(const char* name, const char* text) {
+    return read_choice(name, text, {"NCHW", "NHWC"});
+}
+// With one element in each dimension but those of the batch and the channels, or the channels alone.
+Expected of_instances(const at::Tensor& x, std::string_view format) {
+    if (x.dim() != 4) refuse("x", "4 dimensions", shape_text(x.sizes()));
+    return format == "NCHW" ? shape({x.size(0), x.size(1), 1, 1}) : shape({x.size(0), 1, 1, x.size(3)});
+}
+Expected of_instance_channels(const at::Tensor& x, std::string_view format) {
+    const Expected instances = of_instances(x, format);
+    return shape({instances.sizes[1] * instances.sizes[3]});
+}
+
 }  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+using ImageFormat = Kind<const char*, std::string_view, std::string_view, read_image_format>;
+}  // namespace torch_aclnn::host::aten::kind
 
 // saveMean and saveInvstd have no elements unless training. Despite its name the second is the batch's variance, as the formulas of
 // aclnnBatchNormBackward have it (saveVar), and as an NPU writes it.
@@ -139,6 +156,18 @@ ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING, require_last_dims("normaliz
     write(gradBias, of_bias);
 }
 
+ATEN_ENTRY(aclnnInstanceNorm, FLOAT | FLOAT16, (In, x), (In, gamma, of_instance_channels(x, dataFormat)),
+           (In, beta, of_instance_channels(x, dataFormat)), (ImageFormat, dataFormat), (Double, eps), (Out, y, like(x)),
+           (Out, mean, of_instances(x, dataFormat)), (Out, variance, of_instances(x, dataFormat))) {
+    const bool last = dataFormat == "NHWC";
+    const auto of_channels = [&](const at::Tensor& one) {
+        return one.to(at::kDouble).reshape(last ? at::IntArrayRef{-1} : at::IntArrayRef{-1, 1, 1});
+    };
+    const auto [spread, middle] = at::var_mean(x.to(at::kDouble), at::IntArrayRef{last ? 1 : 2, last ? 2 : 3}, at::Scalar(0), true);
+    write(y, (x.to(at::kDouble) - middle) * at::rsqrt(spread + eps) * of_channels(gamma) + of_channels(beta));
+    write(mean, middle);
+    write(variance, spread);
+}
 ATEN_CHECKED_ENTRY(aclnnGroupNorm, FLOATING, require_groups({"self", self}, N, C, HxW, group), (In, self), (OptIn, gamma, shape({C})),
                    (OptIn, beta, shape({C})), (NotNegative, N), (NotNegative, C), (NotNegative, HxW), (Positive, group), (Double, eps),
                    (Out, out, like(self)), (OptOut, meanOut, shape({N, group})), (OptOut, rstdOut, shape({N, group}))) {

@@ -28,6 +28,20 @@ void require_quotient(const char* name, const at::Tensor& out, at::ScalarType op
     require_castable(name, out, whole && !rounded ? at::kFloat : operands);
 }
 
+// Of one data type, by broadcasting.
+Expected summed(at::TensorList tensors) {
+    if (tensors.empty()) refuse("tensors", "at least one tensor", "none");
+    Expected expected = like(tensors[0]);
+    NamedShape whole("tensors", tensors[0]);
+    for (const at::Tensor& tensor : tensors) {
+        if (tensor.scalar_type() != *expected.type)
+            refuse("tensors", dtype_name(*expected.type) + ", as the first has", dtype_name(tensor.scalar_type()));
+        expected.sizes = broadcast({whole, {"tensors", tensor}}).sizes;
+        whole.sizes = expected.sizes;
+    }
+    return expected;
+}
+
 }  // namespace
 
 namespace kind {
@@ -44,13 +58,15 @@ using torch_aclnn::host::aten::sub_scaled;
 using torch_aclnn::host::aten::wrapped;
 
 // Of a tensor and a number.
-#define BINARY_NUMBER(entry_point, dtypes, function)                                              \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (Scalar, other), (Out, out, shaped_like(self))) { \
-        function(out, self, wrapped(other));                                                      \
+#define BINARY_NUMBER(entry_point, dtypes, function)                                                                                 \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("out", out, at::result_type(self, other)), (In, self), (Scalar, other), \
+                       (Out, out, shaped_like(self))) {                                                                              \
+        function(out, self, wrapped(other));                                                                                         \
     }
-#define BINARY_NUMBER_INPLACE(entry_point, dtypes, function)             \
-    ATEN_ENTRY(entry_point, dtypes, (InOut, selfRef), (Scalar, other)) { \
-        function(selfRef, selfRef, wrapped(other));                      \
+#define BINARY_NUMBER_INPLACE(entry_point, dtypes, function)                                                                         \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_castable("selfRef", selfRef, at::result_type(selfRef, other)), (InOut, selfRef), \
+                       (Scalar, other)) {                                                                                            \
+        function(selfRef, selfRef, wrapped(other));                                                                                  \
     }
 
 // Of a tensor, and a tensor or number that is multiplied by a factor first.
@@ -83,6 +99,11 @@ SCALED(aclnnSub, NUMBERS, sub_scaled)
 SCALED_INPLACE(aclnnInplaceSub, NUMBERS, sub_scaled)
 SCALED_NUMBER(aclnnSubs, NUMBERS, sub_scaled)
 SCALED_NUMBER_INPLACE(aclnnInplaceSubs, NUMBERS, sub_scaled)
+ATEN_ENTRY(aclnnSum, FLOAT | FLOAT16 | INT8 | INT32 | UINT8, (Tensors, tensors), (Out, out, summed(tensors))) {
+    at::Tensor sum = upcast(tensors[0]);
+    for (const at::Tensor& tensor : tensors.slice(1)) sum = sum + upcast(tensor);
+    write(out, sum);
+}
 ATEN_ENTRY(aclnnRsub, ANY, (In, self), (In, other), (Scalar, alpha), (Out, out, broadcast({{"self", self}, {"other", other}}))) {
     sub_scaled(out, other, self, alpha);
 }
@@ -152,7 +173,8 @@ ATEN_ENTRY(aclnnPowTensorScalar, NUMBERS, (In, self), (Scalar, exponent), (Out, 
 ATEN_ENTRY(aclnnPowScalarTensor, REAL | COMPLEX, (Scalar, self), (In, exponent), (Out, out, shaped_like(exponent))) {
     at::pow_out(out, self, exponent);
 }
-ATEN_ENTRY(aclnnInplacePowTensorScalar, NUMBERS, (InOut, selfRef), (Scalar, exponent)) {
+ATEN_CHECKED_ENTRY(aclnnInplacePowTensorScalar, NUMBERS, require_castable("selfRef", selfRef, at::result_type(selfRef, exponent)),
+                   (InOut, selfRef), (Scalar, exponent)) {
     at::pow_out(selfRef, selfRef, exponent);
 }
 

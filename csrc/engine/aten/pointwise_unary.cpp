@@ -56,7 +56,10 @@ UNARY(aclnnErfinv, NUMBERS, at::erfinv_out)
 UNARY(aclnnSigmoid, NUMBERS, at::sigmoid_out)
 UNARY(aclnnSinc, ANY, at::sinc_out)
 UNARY(aclnnAngleV2, NUMBERS, at::angle_out)
+UNARY(aclnnDigamma, FLOAT | FLOAT16 | DOUBLE, at::digamma_out)
+UNARY(aclnnLgamma, FLOAT | FLOAT16 | DOUBLE, at::lgamma_out)
 
+UNARY_INPLACE(aclnnInplaceNeg, FLOATING | DOUBLE | INT8 | INT32 | INT64 | COMPLEX, at::neg_out)
 UNARY_INPLACE(aclnnInplaceCeil, NUMBERS, at::ceil_out)
 UNARY_INPLACE(aclnnInplaceFloor, REAL | UINT16 | UINT32 | UINT64, at::floor_out)
 UNARY_INPLACE(aclnnInplaceFrac, ANY, at::frac_out)
@@ -95,6 +98,9 @@ TRUTH(aclnnIsNegInf, NUMBERS, at::isneginf_out)
 ATEN_ENTRY(aclnnIsFinite, NUMBERS, (In, self), (Out, out, shaped_like(self))) {
     write(out, at::isfinite(self));
 }
+ATEN_ENTRY(aclnnIsInf, FLOATING, (In, x), (Out, out, shaped_like(x))) {
+    write(out, at::isinf(x));
+}
 
 ATEN_ENTRY(aclnnRoundDecimals, NUMBERS, (In, self), (Int, decimals), (Out, out, shaped_like(self))) {
     at::round_out(out, self, decimals);
@@ -110,8 +116,15 @@ ATEN_ENTRY(aclnnInplaceNanToNum, NUMBERS, (InOut, selfRef), (Float, nan), (Float
     selfRef.nan_to_num_(nan, posinf, neginf);
 }
 
+// Of the data type that the tensor and the numbers have together.
+static Expected clamped(const at::Tensor& self, std::initializer_list<std::optional<at::Scalar>> bounds) {
+    Expected expected = like(self);
+    for (const std::optional<at::Scalar>& bound : bounds)
+        if (bound && !c10::canCast(at::result_type(self, *bound), *expected.type)) expected.type = at::result_type(self, *bound);
+    return expected;
+}
 ATEN_CHECKED_ENTRY(aclnnClamp, NUMBERS, require_bound(clipValueMin, clipValueMax), (In, self), (OptScalar, clipValueMin),
-                   (OptScalar, clipValueMax), (Out, out, shaped_like(self))) {
+                   (OptScalar, clipValueMax), (Out, out, clamped(self, {clipValueMin, clipValueMax}))) {
     at::clamp_out(out, self, clipValueMin, clipValueMax);
 }
 static Expected clamped(const at::Tensor& self, const std::optional<at::Tensor>& least, const std::optional<at::Tensor>& most) {

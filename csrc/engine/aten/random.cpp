@@ -52,6 +52,14 @@ void write_multinomial(at::Tensor& out, const at::Tensor& self, int64_t draws, b
     write(out, at::multinomial(upcast(self), draws, replacement, generator));
 }
 
+void require_mask(const char* name, const at::Tensor& mask, at::IntArrayRef sizes) {
+    if (mask.scalar_type() != at::kByte) torch_aclnn::host::refuse(name, "UINT8", c10::str(mask.scalar_type()));
+    require_bits(name, mask, sizes);
+}
+at::Tensor dropped(const at::Tensor& self, const at::Tensor& mask, double scale) {
+    return at::where(unpacked_dropout_mask(mask, self.sizes()), upcast(self) * scale, 0);
+}
+
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
@@ -113,6 +121,10 @@ ATEN_CHECKED_ENTRY(aclnnMultinomial, FLOATING | DOUBLE | COMPLEX, require_draws(
 }
 
 // A mask may have more bytes than there are bits for, as torch_npu makes it.
+ATEN_CHECKED_ENTRY(aclnnDropoutGenMask, UINT8, require_bits("out", out, shape), (Shape, shape), (Probability, prob), (Int, seed),
+                   (Int, offset), (Out, out, any_shape())) {
+    write(out, drawn_dropout_mask(out.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - prob));
+}
 ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), (Shape, shape), (Probability, prob), (Int, seed),
                    (Int, offset), (DType, dataType), (Out, out, any_shape())) {
     write(out, drawn_dropout_mask(out.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - prob));
@@ -151,8 +163,21 @@ struct Bits : In {
 // What the mask keeps is scaled, so that the expectation stays the same. The backward is the same call on the gradient.
 ATEN_CHECKED_ENTRY(aclnnDropoutDoMask, FLOATING, require_bits("mask", mask, self.sizes()), (In, self), (Bits, mask), (Probability, prob),
                    (Out, out, like(self))) {
-    const double scale = prob == 1 ? 0 : 1 / (1 - prob);
-    write(out, at::where(unpacked_dropout_mask(mask, self.sizes()), upcast(self) * scale, 0));
+    write(out, dropped(self, mask, prob == 1 ? 0 : 1 / (1 - prob)));
+}
+ATEN_CHECKED_ENTRY(aclnnDropoutBackward, FLOATING, require_mask("mask", mask, gradOutput.sizes()), (In, gradOutput), (In, mask),
+                   (Double, scale), (Out, out, shaped_like(gradOutput))) {
+    if (scale == 1) return write(out, gradOutput);  // whatever the mask says: nothing was dropped
+    write(out, scale == 0 ? at::zeros_like(gradOutput) : dropped(gradOutput, mask, scale));
+}
+// The mask is left alone where nothing depends on it.
+ATEN_CHECKED_ENTRY(aclnnDropout, FLOATING, require_mask("maskOut", maskOut, input.sizes()), (In, input), (Probability, p), (Bool, train),
+                   (Int, seed), (Int, offset), (Out, out, shaped_like(input)), (Out, maskOut, any_shape())) {
+    if (!train || p == 0) return write(out, input);
+    if (p == 1) return write(out, at::zeros_like(input));
+    const at::Tensor mask = drawn_dropout_mask(maskOut.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - p);
+    write(out, dropped(input, mask, 1 / (1 - p)));
+    write(maskOut, mask);
 }
 
 // Only training reads the noise.

@@ -8,6 +8,7 @@
 #define ATEN_FAMILY "reduction"
 using torch_aclnn::host::aten::all_if_empty;
 using torch_aclnn::host::aten::upcast;
+using torch_aclnn::host::aten::write;
 
 // ATen multiplies half types in the half type.
 static at::ScalarType product_type(const at::Tensor& out) {
@@ -16,6 +17,15 @@ static at::ScalarType product_type(const at::Tensor& out) {
 
 static at::IntArrayRef dims_or_all(const std::optional<std::vector<int64_t>>& dims) {
     return dims ? at::IntArrayRef(*dims) : at::IntArrayRef();
+}
+
+// The sums of what is in front of each element along the dimension, with the element itself or without it.
+static at::Tensor cumulated(const at::Tensor& self, int64_t dim, bool exclusive, bool reverse) {
+    const at::Tensor rows = self.dim() == 0 ? self.reshape({1}) : upcast(reverse ? self.flip(dim) : self);
+    at::Tensor sums = at::cumsum(rows, dim, rows.scalar_type());
+    if (exclusive && sums.size(dim) > 0)
+        sums = at::cat({at::zeros_like(sums.narrow(dim, 0, 1)), sums.narrow(dim, 0, sums.size(dim) - 1)}, dim);
+    return reverse ? sums.flip(dim) : sums;
 }
 
 ATEN_ENTRY(aclnnReduceSum, NUMBERS, (In, self), (Dims, dims), (Bool, keepDims), (DType, dtype), (Out, out, reduced(self, dims, keepDims))) {
@@ -27,6 +37,12 @@ ATEN_ENTRY(aclnnReduceNansum, NUMBERS, (In, self), (Dims, dims), (Bool, keepDims
 }
 ATEN_ENTRY(aclnnMean, REAL | COMPLEX, (In, self), (Dims, dim), (Bool, keepDim), (DType, dtype), (Out, out, reduced(self, dim, keepDim))) {
     at::mean_out(out, self, all_if_empty(dim), keepDim, out.scalar_type());
+}
+ATEN_ENTRY(aclnnMeanV2, REAL | COMPLEX, (In, self), (Dims, dim), (Bool, keepDim), (Bool, noopWithEmptyAxes),
+           (Out, out, noopWithEmptyAxes&& dim.empty() ? like(self) : reduced(self, dim, keepDim))) {
+    if (noopWithEmptyAxes && dim.empty()) return write(out, self);
+    const bool is_integral = c10::isIntegralType(self.scalar_type(), true);
+    out.copy_(at::mean(is_integral ? self.to(at::kDouble) : upcast(self), all_if_empty(dim), keepDim));
 }
 ATEN_ENTRY(aclnnProd, NUMBERS, (In, self), (DType, dtype), (Out, out, one_value())) {
     out.copy_(at::prod(self, product_type(out)));
@@ -113,6 +129,10 @@ ATEN_ENTRY(aclnnVarCorrection, FLOATING, (In, self), (Dims, dim), (Int, correcti
            (Out, out, reduced(self, dim, keepdim))) {
     at::var_out(out, self, all_if_empty(dim), at::Scalar(correction), keepdim);
 }
+ATEN_ENTRY(aclnnVar, FLOATING, (In, self), (OptDims, dim), (Bool, unbiased), (Bool, keepdim),
+           (Out, out, reduced(self, dims_or_all(dim), keepdim))) {
+    at::var_out(out, self, all_if_empty(dims_or_all(dim)), at::Scalar(int64_t{unbiased}), keepdim);
+}
 ATEN_ENTRY(aclnnVarMean, ANY, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, varOut, reduced(self, dim, keepdim)),
            (Out, meanOut, reduced(self, dim, keepdim))) {
     const auto [variance, mean] = at::var_mean(self, all_if_empty(dim), at::Scalar(correction), keepdim);
@@ -129,6 +149,9 @@ ATEN_ENTRY(aclnnStdMeanCorrection, FLOATING, (In, self), (OptDims, dim), (Int, c
 // Scans. The output may be the input's memory, and a scan reads what it has written.
 ATEN_ENTRY(aclnnCumsum, NUMBERS, (In, self), (Dim, dim), (DType, dtype), (Out, out, shaped_like(self))) {
     out.copy_(at::cumsum(self, dim, out.scalar_type()));
+}
+ATEN_ENTRY(aclnnCumsumV2, REAL | COMPLEX, (In, self), (Dim, dim), (Bool, exclusive), (Bool, reverse), (Out, out, like(self))) {
+    write(out, cumulated(self, dim, exclusive, reverse));
 }
 ATEN_CHECKED_ENTRY(aclnnCumprod, NUMBERS, require_dim("dim", dim.toLong(), self.dim()), (In, self), (Scalar, dim), (DType, dtype),
                    (Out, out, shaped_like(self))) {

@@ -2,6 +2,9 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/indices.h"
@@ -104,15 +107,75 @@ Expected sliced(const at::Tensor& self, int64_t dim, int64_t start, int64_t end,
     return {with_size(self.sizes(), dim, length / step + (length % step != 0)).sizes, self.scalar_type()};
 }
 
-// Several dimensions at once.
+// Several dimensions at once: a start, an end and a step for each of the axes.
 Expected sliced(const at::Tensor& self, at::IntArrayRef starts, at::IntArrayRef ends, at::IntArrayRef axes, at::IntArrayRef steps) {
-    require_as_many({{"starts", starts}, {"ends", ends}, {"steps", steps}}, {"axes", axes});
-    require_values("steps", steps, 1);
     Expected expected = like(self);
     for (size_t i = 0; i < axes.size(); i++) {
         const int64_t axis = from_front(axes[i], self.dim());
         expected.sizes[axis] = sliced(self, axis, starts[i], ends[i], steps[i]).sizes[axis];
     }
+    return expected;
+}
+
+at::Tensor slice(at::Tensor part, at::IntArrayRef starts, at::IntArrayRef ends, at::IntArrayRef axes, at::IntArrayRef steps) {
+    for (size_t i = 0; i < axes.size(); i++) part = part.slice(axes[i], starts[i], ends[i], steps[i]);
+    return part;
+}
+Expected sliced_v2(const at::Tensor& self, at::IntArrayRef starts, at::IntArrayRef ends, at::IntArrayRef axes, at::IntArrayRef steps) {
+    require_as_many({{"starts", starts}, {"ends", ends}, {"steps", steps}}, {"axes", axes});
+    require_values("steps", steps, 1);
+    return sliced(self, starts, ends, axes, steps);
+}
+
+// Those that are given, or the first ones.
+std::vector<int64_t> assigned_axes(const std::optional<std::vector<int64_t>>& given, size_t count) {
+    if (given) return *given;
+    std::vector<int64_t> axes(count);
+    std::iota(axes.begin(), axes.end(), 0);
+    return axes;
+}
+Expected assigned(const at::Tensor& var, at::IntArrayRef begin, at::IntArrayRef end, at::IntArrayRef strides,
+                  const std::optional<std::vector<int64_t>>& given) {
+    const std::vector<int64_t> axes = assigned_axes(given, begin.size());
+    require_as_many({{"end", end}, {"strides", strides}, {"axesOptional", axes}}, {"begin", begin});
+    require_values("strides", strides, 1);
+    if (static_cast<int64_t>(axes.size()) > var.dim())
+        refuse("begin", c10::str("at most the ", var.dim(), " dimensions of varRef"), c10::str(begin));
+    for (size_t i = 0; i < axes.size(); i++)
+        if (from_front(axes[i], var.dim()) == var.dim() - 1 && strides[i] != 1)
+            refuse("strides", "1 for the last dimension", c10::str(strides));
+    return sliced(var, begin, end, axes, strides);
+}
+
+// A vector on the diagonal of a matrix, or the diagonal of a matrix.
+Expected diagonal_of(const at::Tensor& self, int64_t diagonal) {
+    if (self.dim() != 1 && self.dim() != 2) refuse("self", "1 or 2 dimensions", shape_text(self.sizes()));
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    require_between("diagonal", diagonal, -kMost, kMost);
+    if (self.dim() == 1) return Expected(at::DimVector(2, self.size(0) + std::abs(diagonal)), self.scalar_type());
+    return {at::diagonal(self, std::clamp(diagonal, -self.size(0), self.size(1))).sizes(), self.scalar_type()};
+}
+
+// The dimensions before the axis are one, and those from it on another.
+Expected flattened(const at::Tensor& self, int64_t axis) {
+    const auto product = [&](at::IntArrayRef sizes) {
+        int64_t whole = 1;
+        for (const int64_t size : sizes)
+            if (__builtin_mul_overflow(whole, size, &whole)) refuse("self", "dimensions whose product is below 2^63", shape_text(sizes));
+        return whole;
+    };
+    const size_t before = self.dim() == 0 ? 0 : from_front(axis, self.dim());
+    return {shape({product(self.sizes().slice(0, before)), product(self.sizes().slice(before))}).sizes, self.scalar_type()};
+}
+
+// What at::unfold made of a tensor of those sizes: the number of windows along the dimension, and a window behind the others.
+Expected unfolded(at::IntArrayRef sizes, int64_t dim, int64_t size, int64_t step) {
+    if (sizes.empty()) refuse("inputSizes", "at least 1 dimension", "none");
+    require_dim("dim", dim, sizes.size());
+    const int64_t place = from_front(dim, static_cast<int64_t>(sizes.size()));
+    if (size > sizes[place]) refuse("size", c10::str("at most dimension ", dim, "'s, ", sizes[place]), c10::str(size));
+    Expected expected = with_size(sizes, dim, (sizes[place] - size) / step + 1);
+    expected.sizes.push_back(size);
     return expected;
 }
 
@@ -213,10 +276,25 @@ ATEN_ENTRY(aclnnSlice, NUMBERS, (In, self), (Dim, dim), (Position, start), (Posi
     write(out, self.slice(dim, start, end, step));
 }
 ATEN_ENTRY(aclnnSliceV2, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, (In, self), (Ints, starts), (Ints, ends), (Dims, axes),
-           (Ints, steps), (Out, out, sliced(self, starts, ends, axes, steps))) {
-    at::Tensor part = self;
-    for (size_t i = 0; i < axes.size(); i++) part = part.slice(axes[i], starts[i], ends[i], steps[i]);
-    write(out, part);
+           (Ints, steps), (Out, out, sliced_v2(self, starts, ends, axes, steps))) {
+    write(out, slice(self, starts, ends, axes, steps));
+}
+ATEN_ENTRY(aclnnStridedSliceAssignV2, FLOATING | DOUBLE | INT8 | INT32 | INT64, (InOut, varRef),
+           (In, inputValue, assigned(varRef, begin, end, strides, axesOptional)), (Ints, begin), (Ints, end), (Ints, strides),
+           (OptDims, axesOptional)) {
+    slice(varRef, begin, end, assigned_axes(axesOptional, begin.size()), strides).copy_(inputValue);
+}
+ATEN_ENTRY(aclnnUnfoldGrad, FLOATING, (In, gradOut, unfolded(inputSizes, dim, size, step)), (Shape, inputSizes), (Int, dim),
+           (NotNegative, size), (Positive, step), (Out, gradIn, Expected(inputSizes, gradOut.scalar_type()))) {
+    write(gradIn, at::unfold_backward(upcast(gradOut), inputSizes, dim, size, step));
+}
+ATEN_ENTRY(aclnnFlatten, FLOATING | INTEGRAL | UINT16 | UINT32 | UINT64 | BOOL, (In, self), (Dim, axis),
+           (Out, out, flattened(self, axis))) {
+    write(out, self);
+}
+ATEN_ENTRY(aclnnDiag, REAL | BOOL | COMPLEX64, (In, self), (Int, diagonal), (Out, out, diagonal_of(self, diagonal))) {
+    const bool of_matrix = self.dim() == 2;
+    write(out, of_matrix ? at::diagonal(self, std::clamp(diagonal, -self.size(0), self.size(1))) : at::diag_embed(self, diagonal));
 }
 ATEN_ENTRY(aclnnExpand, ANY, (In, self), (Ints, size), (Out, out, expanded(self, size))) {
     write(out, self.expand(size));

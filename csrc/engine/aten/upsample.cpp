@@ -88,6 +88,9 @@ using Interpolation3D = Between<int64_t, 0, 1>;
 using PaddingMode = Between<int64_t, 0, 2>;  // zeros, border, reflection
 }  // namespace torch_aclnn::host::aten::kind
 
+ATEN_ENTRY(aclnnUpsampleNearest1d, FLOATING, (In, self), (PositiveSizes<1>, outputSize), (Out, out, upsampled(self, outputSize))) {
+    write(out, at::upsample_nearest1d(upcast(self), outputSize));
+}
 ATEN_ENTRY(aclnnUpsampleNearest1dV2, ANY, (In, self), (PositiveSizes<1>, outputSize), (Float, scaleL),
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest1d(upcast(self), outputSize, scale(scaleL)));

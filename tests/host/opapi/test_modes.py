@@ -51,9 +51,10 @@ print("done")
 
 
 @pytest.mark.parametrize("mode", [*STRICT, *UNSPECIFIED])
-def test_strict_and_float64_exclude_each_other(run_client, mode):
-    answer = run_client("", **{mode: "1"}, TORCH_ACLNN_HOST_FLOAT64="1")
-    assert f"{mode}: expected 0 where TORCH_ACLNN_HOST_FLOAT64 is 1" in answer.stderr
+@pytest.mark.parametrize("extension", ["TORCH_ACLNN_HOST_FLOAT64", "TORCH_ACLNN_HOST_KEEP_HANDLES"])
+def test_strict_excludes_what_no_document_has(run_client, mode, extension):
+    answer = run_client("", **{mode: "1", extension: "1"})
+    assert f"{mode}: expected 0 where {extension} is 1" in answer.stderr
 
 
 @pytest.mark.parametrize("off", [{}, {"TORCH_ACLNN_HOST_STRICT": "0", "TORCH_ACLNN_HOST_WORKSPACE": "0", "TORCH_ACLNN_HOST_POISON": "0"}])

@@ -113,20 +113,28 @@ ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV4, FLOAT16 | BF16,
 }
 ATEN_MAX_WORKSPACE(aclnnFusedInferAttentionScoreV4)
 
-#define PROMPT_FLASH                                                                                                              \
-    InferenceAttention {                                                                                                          \
-        query, key, value, pseShift, attenMask, actualSeqLengths, actualSeqLengthsKv, kNoTensor, kNoTensor, kNoTensor, kNoTensor, \
-            quantScale2, quantOffset2, numHeads, numKeyValueHeads, scaleValue, preTokens, nextTokens, inputLayout, sparseMode     \
+#define PROMPT_FLASH(key_lengths, quant_scale, quant_offset, sparse_mode)                                                               \
+    InferenceAttention {                                                                                                                \
+        query, key, value, pseShift, attenMask, actualSeqLengths, key_lengths, kNoTensor, kNoTensor, kNoTensor, kNoTensor, quant_scale, \
+            quant_offset, numHeads, numKeyValueHeads, scaleValue, preTokens, nextTokens, inputLayout, sparse_mode                       \
     }
+#define PROMPT_FLASH_V1 PROMPT_FLASH(kNoLengths, kNoTensor, kNoTensor, 0)
+#define PROMPT_FLASH_V3 PROMPT_FLASH(actualSeqLengthsKv, quantScale2, quantOffset2, sparseMode)
+ATEN_CHECKED_ENTRY(aclnnPromptFlashAttention, FLOAT16 | BF16, require_inference_attention(PROMPT_FLASH_V1), (In, query), (In, key),
+                   (In, value), (OptIn, pseShift), (OptIn, attenMask), (OptInts, actualSeqLengths), (Positive, numHeads),
+                   (Double, scaleValue), (Int, preTokens), (Int, nextTokens), (InferenceLayout, inputLayout),
+                   (NotNegative, numKeyValueHeads), (Out, attentionOut, inferred(PROMPT_FLASH_V1))) {
+    infer_attention(PROMPT_FLASH_V1, attentionOut, std::nullopt);
+}
 ATEN_CHECKED_ENTRY(aclnnPromptFlashAttentionV3, FLOAT16 | BF16,
                    (require_none({{"deqScale1", deqScale1}, {"quantScale1", quantScale1}, {"deqScale2", deqScale2}}),
-                    require_inference_attention(PROMPT_FLASH)),
+                    require_inference_attention(PROMPT_FLASH_V3)),
                    (In, query), (In, key), (In, value), (OptIn, pseShift), (OptIn, attenMask), (OptInts, actualSeqLengths),
                    (OptInts, actualSeqLengthsKv), (OptIn, deqScale1), (OptIn, quantScale1), (OptIn, deqScale2), (OptIn, quantScale2),
                    (OptIn, quantOffset2), (Positive, numHeads), (Double, scaleValue), (Int, preTokens), (Int, nextTokens),
                    (InferenceLayout, inputLayout), (NotNegative, numKeyValueHeads), (InferenceSparseMode, sparseMode), (Int, innerPrecise),
-                   (Out, attentionOut, inferred(PROMPT_FLASH))) {
-    infer_attention(PROMPT_FLASH, attentionOut, std::nullopt);
+                   (Out, attentionOut, inferred(PROMPT_FLASH_V3))) {
+    infer_attention(PROMPT_FLASH_V3, attentionOut, std::nullopt);
 }
 
 // One position of each sequence, against all its keys; the lengths are those of the keys.

@@ -150,10 +150,13 @@ void read_unspecified(Settings& settings) {
     if (config.unspecified) config.strict = config.use_workspace = config.poison = true;
 }
 
-void reject_float64_if_strict(Settings& settings) {
-    if (!settings.config.allow_float64 || !settings.config.strict) return;
-    settings.reject(settings.config.unspecified ? "TORCH_ACLNN_HOST_UNSPECIFIED" : "TORCH_ACLNN_HOST_STRICT",
-                    "0 where TORCH_ACLNN_HOST_FLOAT64 is 1, which no document has", "1");
+// What takes more than the documents have contradicts what takes no more.
+void reject_extensions_if_strict(Settings& settings) {
+    const Config& config = settings.config;
+    if (!config.strict || (!config.allow_float64 && !config.keep_handles)) return;
+    const char* const asked = config.unspecified ? "TORCH_ACLNN_HOST_UNSPECIFIED" : "TORCH_ACLNN_HOST_STRICT";
+    const char* const extends = config.allow_float64 ? "TORCH_ACLNN_HOST_FLOAT64" : "TORCH_ACLNN_HOST_KEEP_HANDLES";
+    settings.reject(asked, text("0 where ", extends, " is 1, which no document has"), "1");
 }
 
 // Work that is delayed is work that another thread does.
@@ -201,7 +204,7 @@ Settings* read_environment() {
     read_switch(*settings, "TORCH_ACLNN_HOST_POISON", settings->config.poison);
     read_unspecified(*settings);
     if (settings->config.dry_run) settings->config.poison = false;
-    reject_float64_if_strict(*settings);
+    reject_extensions_if_strict(*settings);
     read_faults(*settings);
     if (const char* value = variable("TORCH_ACLNN_HOST_LIBRARIES")) settings->config.libraries = value;
     if (const char* value = variable("TORCH_ACLNN_HOST_TRACE")) settings->config.trace = value;
