@@ -62,6 +62,7 @@ ROWS = [
     ("aclnnUnfoldGrad", [randn(3, 3, 5, 2)], lambda g: (g, [3, 4, 5], -2, 2, 1), lambda g: window_gradient(g, 1), FLOATS),
     ("aclnnGatherNd", X, lambda x: (x, PLACES, False), lambda x: torch.stack([x[2, 1], x[0, 3]]), (*FLOATS, *WHOLE)),
     ("aclnnGatherNd", X, lambda x: (x, -1 - PLACES[:, :1], True), lambda x: torch.stack([x[0], x[2]]), FLOATS),
+    ("aclnnGather", ROW, lambda x: (x, 0, 1 - PLACES[0]), lambda x: torch.stack([x[-1], x[0]]), FLOATS),
     ("aclnnEinsum", PAIR, lambda *x: (x, b"a,b->ab"), lambda x, y: x[:, None] * y, (*FIVE, *WHOLE)),
     ("aclnnEinsum", FACTORS, lambda *x: (x, b"abcd,abced->abce"), lambda x, y: (x[:, :, :, None] * y).sum(-1), (*FIVE, *WHOLE)),
     ("aclnnUpsampleNearest1d", X, lambda x: (x, [7]), lambda x: x[:, :, [i * 5 // 7 for i in range(7)]], FLOATS),

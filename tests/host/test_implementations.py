@@ -139,6 +139,13 @@ def test_the_error_of_a_missing_entry_point_ends_with_the_lines_to_begin_with():
     assert explain(RuntimeError("another")) is None
 
 
+def test_an_error_that_names_nothing_is_explained(monkeypatch):
+    monkeypatch.setenv("TORCH_NPU_LAZY_FUSION", "1")
+    assert explain(RuntimeError("stoi\n[ERROR] ERR99999")).startswith("TORCH_NPU_LAZY_FUSION")
+    monkeypatch.delenv("TORCH_NPU_LAZY_FUSION")
+    assert explain(RuntimeError("stoi")) is None
+
+
 def test_the_failure_of_a_missing_operator_has_the_lines_to_begin_with():
     done = run_python(
         'import torch, torch_npu\nboxes = torch.rand(3, 4, device="npu")\ntorch_npu.npu_iou(boxes, boxes)\ntorch.npu.synchronize()',

@@ -1,5 +1,6 @@
 """What to write where torch_npu does not find an entry point: the first lines of a function for it, with what the call passed."""
 
+import os
 import re
 import sys
 from types import TracebackType
@@ -22,7 +23,9 @@ def explain_uncaught() -> None:
 
 
 def explain(error: BaseException) -> str | None:
-    """Return the lines for the entry point that the error names as missing, or None for another error."""
+    """Return the lines for the entry point that the error names as missing, a remedy for one that names nothing, or else None."""
+    if isinstance(error, RuntimeError) and str(error).startswith("stoi") and os.environ.get("TORCH_NPU_LAZY_FUSION"):
+        return "TORCH_NPU_LAZY_FUSION has torch_npu make kernels for an NPU's cores, which the host engine cannot run: unset it."
     found = _NOT_FOUND.search(str(error)) if isinstance(error, RuntimeError) else None
     return None if found is None else lines(found[1], *_call(error.__traceback__))
 
