@@ -125,10 +125,6 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnMoeTokenPermuteWithRoutingMapGrad": {"tokensNum": ctypes.c_int64(2)},
     "aclnnSlice": {"end": ctypes.c_int64(2), "out": Tensor((2, 1))},
     "aclnnPermute": {"dims": IntArray((1, 0))},
-    **{
-        f"aclnn{name}Scalar": {"other": Scalar(DType.INT64)}
-        for name in ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "InplaceBitwiseAnd", "InplaceBitwiseXor")
-    },
     "aclnnExpand": {"size": IntArray((2, 2))},
     "aclnnSliceV2": {"starts": IntArray((0,)), "steps": IntArray((1,))},
     **{name: {"updates": Tensor((2,))} for name in ("aclnnScatterNd", "aclnnScatterNdUpdate")},

@@ -282,7 +282,7 @@ ATEN_ENTRY(aclnnScatterNdUpdate, FLOATING | INT8 | INT64 | BOOL, (InOut, varRef)
     put_at_positions(varRef, indices, updates);
 }
 
-ATEN_ENTRY(aclnnGatherNd, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, (In, self), (In, indices), (Bool, negativeIndexSupport),
+ATEN_ENTRY(aclnnGatherNd, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, (In, self), (Indices, indices), (Bool, negativeIndexSupport),
            (Out, out, Expected(at_positions({"self", self}, indices, 1).sizes, self.scalar_type()))) {
     write(out, at::index(self, positions_in(self, indices, negativeIndexSupport)));
 }

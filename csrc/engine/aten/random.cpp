@@ -165,7 +165,7 @@ ATEN_CHECKED_ENTRY(aclnnDropoutDoMask, FLOATING, require_bits("mask", mask, self
                    (Out, out, like(self))) {
     write(out, dropped(self, mask, prob == 1 ? 0 : 1 / (1 - prob)));
 }
-ATEN_CHECKED_ENTRY(aclnnDropoutBackward, FLOATING, require_mask("mask", mask, gradOutput.sizes()), (In, gradOutput), (In, mask),
+ATEN_CHECKED_ENTRY(aclnnDropoutBackward, FLOATING, require_bits("mask", mask, gradOutput.sizes()), (In, gradOutput), (Bits, mask),
                    (Double, scale), (Out, out, shaped_like(gradOutput))) {
     if (scale == 1) return write(out, gradOutput);  // whatever the mask says: nothing was dropped
     write(out, scale == 0 ? at::zeros_like(gradOutput) : dropped(gradOutput, mask, scale));
