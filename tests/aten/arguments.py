@@ -70,7 +70,7 @@ KINDS = {
     "Sections": Kind(c_uint64(2), (c_uint64(0),)),
     "SplitFactor": Kind(c_int32(1), (c_int32(0),)),
     "Number": Kind(Tensor((1,), DType.INT64), (Tensor((2,), DType.INT64), Tensor((1,)))),
-    **dict.fromkeys(("Tensors", "OptTensors"), Kind(TensorList((TENSOR,)))),
+    **dict.fromkeys(("Tensors", "OptTensors", "TensorsOut", "TensorsInOut", "OptTensorsOut"), Kind(TensorList((TENSOR,)))),
     **dict.fromkeys(("Packable", "PackableOut"), Kind(BYTES)),
     "Packables": Kind(TensorList((TENSOR,))),
     "QuantisedDType": Kind(c_int(DType.INT8), (c_int(DType.FLOAT), c_int(-1))),

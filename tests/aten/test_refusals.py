@@ -8,8 +8,10 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
+from ctypes import c_int64, c_uint64
 from typing import Any, NamedTuple
 
+import pytest
 from arguments import NOT_OF_ATEN, TENSOR, TOO_MANY, Handles, TensorList, kind
 from sound_calls import ENTRY_POINTS, POINTERS, SOUND, of_dtype, of_every_entry_point, phase1, sized, sound_arguments
 from torch_aclnn.host import libdir
@@ -31,7 +33,7 @@ class Trial(NamedTuple):
     code: int
 
 
-WRITTEN = ("Out", "InOut", "OptOut", "Packed")
+WRITTEN = ("Out", "InOut", "OptOut", "Packed", "TensorsOut", "TensorsInOut", "OptTensorsOut")
 
 
 def covers(reason: Reason, entry_point: EntryPoint, trial: Trial) -> bool:
@@ -97,18 +99,38 @@ def test_phase_1(entry_point, client, handles):
 def test_outputs_in_other_tensors_memory(entry_point, client, handles):
     """An output may be an input, but neither a part of one nor of another output."""
     sound = sound_arguments(entry_point)
-    tensors = {name: value for name, value in sound.items() if isinstance(value, Tensor)}
+    lists = {name: value.members for name, value in sound.items() if isinstance(value, TensorList)}
+    tensors = {name: value for name, value in sound.items() if isinstance(value, Tensor)} | {n: first for n, (first, *_) in lists.items()}
+
+    def with_these(**changed: Tensor) -> dict[str, Any]:
+        return sound | {n: TensorList((tensor, *lists[n][1:])) if n in lists else tensor for n, tensor in changed.items()}
+
     written = [p.name for p in entry_point.parameters if p.kind in WRITTEN and p.name in tensors]
     block = client.allocate(4096)
     for name, other in itertools.permutations(tensors, 2):
         part, whole = (tensors[n].but(address=block + offset) for n, offset in ((name, 8), (other, 0)))
         if name not in written or not part.positions() or size_of(whole.dtype) * len(whole.positions()) <= 8:
             continue
-        code, message = answer(client, handles, entry_point, {**sound, name: part, other: whole})
+        code, message = answer(client, handles, entry_point, with_these(**{name: part, other: whole}))
         assert code == INVALID and re.fullmatch(rf"{entry_point}: \w+: expected memory of its own, got .+", message), message
         same = part.but(address=block)
         if other not in written and same == whole:
-            assert answer(client, handles, entry_point, {**sound, name: same, other: whole}) == (0, "")
+            assert answer(client, handles, entry_point, with_these(**{name: same, other: whole})) == (0, "")
+    client.free(block)
+
+
+PIECES = {"splitSections": c_uint64(1), "dim": c_int64(0)}
+
+
+@pytest.mark.parametrize(("name", "changed"), [("aclnnForeachSqrt", {}), ("aclnnForeachZeroInplace", {}), ("aclnnSplitTensor", PIECES)])
+def test_members_of_a_list_of_outputs_in_one_memory(name, changed, client, handles):
+    entry_point = next(e for e in ENTRY_POINTS if e.name == name)
+    block = client.allocate(64)
+    first, second = (TENSOR.but(shape=(1, 2), address=block + offset) for offset in (0, 4))
+    two = {p.name: TensorList((first, second)) for p in entry_point.parameters if p.kind in WRITTEN}
+    inputs = {p.name: TensorList((TENSOR.but(shape=(1, 2)),) * 2) for p in entry_point.parameters if p.kind == "Tensors"}
+    code, message = answer(client, handles, entry_point, sound_arguments(entry_point) | inputs | two | changed)
+    assert code == INVALID and re.fullmatch(rf"{name}: (out|x): expected memory of its own, got .+", message), message
     client.free(block)
 
 

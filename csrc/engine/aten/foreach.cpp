@@ -45,36 +45,36 @@ using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode_numbe
 }
 
 #define FOREACH_UNARY(entry_point, dtypes, function)                                  \
-    ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (Tensors, out, like(x))) {          \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (TensorsOut, out, like(x))) {       \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i]); }); \
     }
-#define FOREACH_LIST(entry_point, dtypes, function)                                                            \
-    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Tensors, out, like(x1))) { \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i]); });                  \
+#define FOREACH_LIST(entry_point, dtypes, function)                                                               \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (TensorsOut, out, like(x1))) { \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i]); });                     \
     }
-#define FOREACH_LIST_ALPHA(entry_point, dtypes, function)                                                                       \
-    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Scalar, alpha), (Tensors, out, like(x1))) { \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], alpha); });                            \
+#define FOREACH_LIST_ALPHA(entry_point, dtypes, function)                                                                          \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Scalar, alpha), (TensorsOut, out, like(x1))) { \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], alpha); });                               \
     }
 #define FOREACH_SCALAR(entry_point, dtypes, function)                                                  \
-    ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (Scalar, scalar), (Tensors, out, like(x))) {         \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (Scalar, scalar), (TensorsOut, out, like(x))) {      \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalar)); }); \
     }
 #define FOREACH_SCALAR_LIST(entry_point, dtypes, function)                                                                       \
     ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"scalars", scalars}}, {"x", x}), (Tensors, x), (Scalars, scalars), \
-                       (Tensors, out, like(x))) {                                                                                \
+                       (TensorsOut, out, like(x))) {                                                                             \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalars[i])); });                       \
     }
 // x1 + scalar * (x2 op x3)
 #define FOREACH_POINTWISE_SCALAR(entry_point, dtypes, function)                                                                      \
     ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Tensors, x3, shaped_like(x1)), (Scalar, scalar), \
-               (Tensors, out, like(x1))) {                                                                                           \
+               (TensorsOut, out, like(x1))) {                                                                                        \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalar); });                         \
     }
 // x1 + scalars[i] * (x2 op x3) for the i-th tensors; `scalars` is one tensor.
 #define FOREACH_POINTWISE_SCALAR_LIST(entry_point, dtypes, function)                                                    \
     ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Tensors, x3, shaped_like(x1)),      \
-               (In, scalars, shape({static_cast<int64_t>(x1.size())})), (Tensors, out, like(x1))) {                     \
+               (In, scalars, shape({static_cast<int64_t>(x1.size())})), (TensorsOut, out, like(x1))) {                  \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalars[i].item()); }); \
     }
 
@@ -131,19 +131,19 @@ FOREACH_POINTWISE_SCALAR(aclnnForeachAddcdivScalarV2, FLOATING, at::addcdiv_out)
 FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcmulScalarList, FLOATING | INT32, at::addcmul_out)
 FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcdivScalarList, FLOATING, at::addcdiv_out)
 
-ATEN_ENTRY(aclnnForeachLerpScalar, ANY, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Scalar, weight), (Tensors, out, like(x1))) {
+ATEN_ENTRY(aclnnForeachLerpScalar, ANY, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Scalar, weight), (TensorsOut, out, like(x1))) {
     for_each(out, [&](at::Tensor& result, size_t i) { interpolate(result, x1[i], x2[i], weight); });
 }
 ATEN_ENTRY(aclnnForeachLerpList, FLOATING, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Tensors, weights, shaped_like(x1)),
-           (Tensors, out, like(x1))) {
+           (TensorsOut, out, like(x1))) {
     for_each(out, [&](at::Tensor& result, size_t i) { interpolate(result, x1[i], x2[i], weights[i]); });
 }
 
-ATEN_ENTRY(aclnnForeachPowScalarAndTensor, ANY, (Scalar, scalar), (Tensors, x), (Tensors, out, like(x))) {
+ATEN_ENTRY(aclnnForeachPowScalarAndTensor, ANY, (Scalar, scalar), (Tensors, x), (TensorsOut, out, like(x))) {
     for_each(out, [&](at::Tensor& result, size_t i) { at::pow_out(result, scalar, x[i]); });
 }
 
-ATEN_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, (Tensors, x), (RoundMode, roundMode), (Tensors, out, like(x))) {
+ATEN_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, (Tensors, x), (RoundMode, roundMode), (TensorsOut, out, like(x))) {
     for_each(out, [&](at::Tensor& result, size_t i) {
         switch (roundMode) {
             case 1: at::round_out(result, x[i]); break;
@@ -156,13 +156,13 @@ ATEN_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, (Tensors, x), (RoundMode, rou
 }
 
 // The norm of each tensor.
-ATEN_ENTRY(aclnnForeachNorm, FLOATING, (Tensors, x), (Scalar, scalar), (Tensors, out, one_value_each(x))) {
+ATEN_ENTRY(aclnnForeachNorm, FLOATING, (Tensors, x), (Scalar, scalar), (TensorsOut, out, one_value_each(x))) {
     for_each(out, [&](at::Tensor& result, size_t i) { write(result, at::linalg_vector_norm(upcast(x[i]), scalar)); });
 }
 
-ATEN_ENTRY(aclnnForeachCopy, REAL | BOOL, (Tensors, src), (Tensors, dst, shaped_like(src))) {
+ATEN_ENTRY(aclnnForeachCopy, REAL | BOOL, (Tensors, src), (TensorsOut, dst, shaped_like(src))) {
     for_each(dst, [&](at::Tensor& result, size_t i) { result.copy_(src[i]); });
 }
-ATEN_ENTRY(aclnnForeachZeroInplace, ANY, (Tensors, x)) {
+ATEN_ENTRY(aclnnForeachZeroInplace, ANY, (TensorsInOut, x)) {
     for_each(x, [](at::Tensor& result, size_t) { result.zero_(); });
 }

@@ -11,7 +11,8 @@
 using namespace torch_aclnn::host::aten;
 
 // foundInf is set where there is reason to, never reset.
-ATEN_ENTRY(aclnnForeachNonFiniteCheckAndUnscale, ANY, (Tensors, scaledGrads), (InOut, foundInf, elements(1)), (In, invScale, elements(1))) {
+ATEN_ENTRY(aclnnForeachNonFiniteCheckAndUnscale, ANY, (TensorsInOut, scaledGrads), (InOut, foundInf, elements(1)),
+           (In, invScale, elements(1))) {
     at::_amp_foreach_non_finite_check_and_unscale_(scaledGrads, foundInf, invScale);
 }
 
@@ -65,8 +66,8 @@ ATEN_CHECKED_ENTRY(aclnnApplyAdamWV2, FLOATING, require_maxima(amsgrad, maxGradN
 static std::vector<Expected> buffers(at::TensorList params, at::TensorList given, float momentum) {
     return given.empty() && momentum == 0 ? std::vector<Expected>() : shaped_like(params);
 }
-ATEN_ENTRY(aclnnFusedSgd, ANY, (Tensors, params), (Tensors, grads, shaped_like(params)),
-           (Tensors, momentumBufferList, buffers(params, momentumBufferList, momentum)), (OptIn, gradScale, elements(1)),
+ATEN_ENTRY(aclnnFusedSgd, ANY, (TensorsInOut, params), (TensorsInOut, grads, shaped_like(params)),
+           (TensorsInOut, momentumBufferList, buffers(params, momentumBufferList, momentum)), (OptIn, gradScale, elements(1)),
            (Float, weightDecay), (Float, momentum), (Float, lr), (Float, dampening), (Bool, nesterov), (Bool, maximize),
            (Bool, isFirstStep)) {
     InPlace values(params), gradients(grads), buffers(momentum == 0 ? at::TensorList() : momentumBufferList);

@@ -260,13 +260,13 @@ ATEN_ENTRY(aclnnStack, NUMBERS, (Tensors, tensors), (Int, dim), (Out, out, stack
     write(out, at::stack(tensors, dim));
 }
 
-ATEN_ENTRY(aclnnSplitWithSize, NUMBERS, (In, self), (Ints, splitSize), (Dim, dim), (Tensors, out, pieces(self, splitSize, dim))) {
+ATEN_ENTRY(aclnnSplitWithSize, NUMBERS, (In, self), (Ints, splitSize), (Dim, dim), (TensorsOut, out, pieces(self, splitSize, dim))) {
     const auto parts = self.split_with_sizes(splitSize, dim);
     for (size_t i = 0; i < parts.size(); ++i) out[i].copy_(parts[i]);
 }
 
 ATEN_ENTRY(aclnnSplitTensor, NUMBERS, (In, self), (Sections, splitSections), (Dim, dim),
-           (Tensors, out, pieces(self, equal_sizes(self, splitSections, dim, out.size()), dim))) {
+           (TensorsOut, out, pieces(self, equal_sizes(self, splitSections, dim, out.size()), dim))) {
     const auto parts = self.split_with_sizes(equal_sizes(self, splitSections, dim, out.size()), dim);
     for (size_t i = 0; i < parts.size(); ++i) out[i].copy_(parts[i]);
 }

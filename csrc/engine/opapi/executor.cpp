@@ -136,14 +136,14 @@ std::vector<Operand> operands_of(const aclOpExecutor& executor) {
     for (const WatchedHandle& handle : executor.watched) {
         const std::string_view kind = executor.counted->parameter_kind(handle.name());
         if (kind == "Packed") continue;  // its end stays as it was
-        const bool is_read = kind != "Out" && kind != "OptOut" && kind != "PackableOut";
+        const auto [is_write, keeps] = use_of(*executor.counted, handle.name(), handle.is_written());
         if (const aclTensor* tensor = handle.tensor())
             operands.push_back({tensor->dtype,
                                 host_view(tensor->first_element()),
                                 {tensor->sizes.begin(), tensor->sizes.end()},
                                 {tensor->strides.begin(), tensor->strides.end()},
-                                is_read,
-                                handle.is_written()});
+                                !is_write || keeps,
+                                is_write});
         else if (const aclScalar* scalar = handle.scalar())
             operands.push_back({scalar->dtype, scalar->bytes.data(), {}, {}, true, false});
     }

@@ -12,21 +12,12 @@ from support.tensors import Tensor
 
 # Of the one left out the caller gives the tensor as much memory as another function says, of which its handle knows nothing.
 ENTRY_POINTS = [entry_point for entry_point in ALL if entry_point.name != "aclnnTransMatmulWeight"]
-WRITTEN = ("Out", "OptOut", "InOut", "Packed", "PackableOut", "AnyFormatOut")
-# Of the others the documents say it: lists, for which the registry has one kind, running statistics, and the noise that training makes.
-WRITTEN_INPUTS = (
-    "out",
-    "dparams",
-    "dst",
-    "scaledGrads",
-    "y",
-    "params",
-    "grads",
-    "momentumBufferList",
-    "runningMean",
-    "runningVar",
-    "noise",
+WRITTEN = (
+    *("Out", "OptOut", "InOut", "Packed", "PackableOut", "AnyFormatOut"),
+    *("TensorsOut", "OptTensorsOut", "TensorsInOut"),
 )
+# Of the others the documents say it: running statistics, and the noise that training makes.
+WRITTEN_INPUTS = ("runningMean", "runningVar", "noise")
 
 
 @functools.cache

@@ -15,7 +15,7 @@
 // Phase 1 reads all arguments, which checks each of them by its kind; then the data type and the dimensions that name one of the first
 // tensor's. What must hold between arguments is an expression of their names (relations.h), which phase 1 evaluates last:
 //
-//     ATEN_CHECKED_ENTRY(aclnnForeachSqrt, FLOATING, require_as_many("x", x, "out", out), (Tensors, x), (Tensors, out)) {
+//     ATEN_CHECKED_ENTRY(aclnnForeachSqrt, FLOATING, require_as_many("x", x, "out", out), (Tensors, x), (TensorsOut, out)) {
 //         ...
 //     }
 //
@@ -119,7 +119,12 @@ struct Erased {
                 return require_dtype_of(listed, name, handle(argument));
             };
         if constexpr (kIsHandle)
-            erased.watch = [](aclOpExecutor& executor, const char* name, const void* argument) { executor.watch(name, handle(argument)); };
+            erased.watch = [](aclOpExecutor& executor, const char* name, const void* argument) {
+                if constexpr (requires { Kind::writes_members; })
+                    executor.watch(name, const_cast<aclTensorList*>(handle(argument)));
+                else
+                    executor.watch(name, handle(argument));
+            };
         return erased;
     }
 };
@@ -144,7 +149,8 @@ aclnnStatus prepare_own(const Adapter& adapter, const void* const* arguments, ui
 // Each output states its shape.
 template <class Kind>
 inline constexpr bool kIsOutput =
-    (std::is_base_of_v<kind::Out, Kind> && !std::is_base_of_v<kind::InOut, Kind>) || std::is_base_of_v<kind::OptOut, Kind>;
+    (std::is_base_of_v<kind::Out, Kind> && !std::is_base_of_v<kind::InOut, Kind>) ||
+    (requires { Kind::writes_members; } && !std::is_base_of_v<kind::TensorsInOut, Kind>) || std::is_base_of_v<kind::OptOut, Kind>;
 template <class Kind, bool states>
 struct StatesShape {
     static_assert(states || !kIsOutput<Kind>, "an output without its shape: (Out, out, like(self)), see expected.h");

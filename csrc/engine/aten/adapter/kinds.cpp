@@ -139,13 +139,20 @@ const std::vector<unsigned char>& read_bools(const char* name, const aclBoolArra
     return required(name, handle).values;
 }
 
-std::vector<at::Tensor> read_tensors(const char* name, const aclTensorList* handle) {
+static std::vector<at::Tensor> read_views(const char* name, const aclTensorList* handle, bool is_written) {
     std::vector<at::Tensor> tensors;
     for (const auto& member : required(name, handle).members) {
         if (!member) refuse_null(name, "a tensor in each place");
-        tensors.push_back(read_tensor(name, member.get()));
+        tensors.push_back(read_view(name, member.get(), is_written));
     }
     return tensors;
+}
+
+std::vector<at::Tensor> read_tensors(const char* name, const aclTensorList* handle) {
+    return read_views(name, handle, false);
+}
+std::vector<at::Tensor> read_outputs(const char* name, const aclTensorList* handle) {
+    return read_views(name, handle, true);
 }
 
 std::vector<at::Scalar> read_scalars(const char* name, const aclScalarList* handle) {

@@ -28,6 +28,7 @@ const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handl
 const std::vector<int64_t>& read_shape(const char* name, const aclIntArray* handle);  // a tensor's shape
 const std::vector<unsigned char>& read_bools(const char* name, const aclBoolArray* handle);
 std::vector<at::Tensor> read_tensors(const char* name, const aclTensorList* handle);
+std::vector<at::Tensor> read_outputs(const char* name, const aclTensorList* handle);
 std::vector<at::Scalar> read_scalars(const char* name, const aclScalarList* handle);
 
 // An output whose size depends on the data. The caller sends the largest it can become, waits for the stream and asks the handle for its
@@ -101,6 +102,14 @@ using Bools = Kind<const aclBoolArray*, std::vector<unsigned char>, at::ArrayRef
 using OptBools = OptionalKind<const aclBoolArray*, std::vector<unsigned char>, read_bools>;
 using Tensors = Kind<const aclTensorList*, std::vector<at::Tensor>, at::TensorList, read_tensors>;
 using OptTensors = OptionalKind<const aclTensorList*, std::vector<at::Tensor>, read_tensors>;
+// Lists whose members are written; the documents' prototypes have them as constant, too.
+struct TensorsOut : Kind<const aclTensorList*, std::vector<at::Tensor>, at::TensorList, read_outputs> {
+    static constexpr bool writes_members = true;
+};
+struct TensorsInOut : TensorsOut {};
+struct OptTensorsOut : OptionalKind<const aclTensorList*, std::vector<at::Tensor>, read_outputs> {
+    static constexpr bool writes_members = true;
+};
 using Scalars = Kind<const aclScalarList*, std::vector<at::Scalar>, at::ArrayRef<at::Scalar>, read_scalars>;
 using DType = Kind<aclDataType, at::ScalarType, at::ScalarType, scalar_type>;
 using Bool = PlainKind<bool>;

@@ -275,7 +275,7 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmul, QUANTISABLE,
                     require_lists(x, weight, bias, {splitItem, type_of(groupList)}, y.size())),
                    (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
                    (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem),
-                   (Tensors, y, results_of(x, weight, {splitItem, type_of(groupList)}, count_of(groupList), "y", y))) {
+                   (TensorsOut, y, results_of(x, weight, {splitItem, type_of(groupList)}, count_of(groupList), "y", y))) {
     multiply_with_ends(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, type_of(groupList)}, groupList, y);
 }
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV2, QUANTISABLE,
@@ -283,14 +283,14 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV2, QUANTISABLE,
                     require_lists(x, weight, bias, {splitItem, groupType}, y.size())),
                    (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
                    (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem),
-                   (GroupType, groupType), (Tensors, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList), "y", y))) {
+                   (GroupType, groupType), (TensorsOut, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList), "y", y))) {
     multiply_with_ends(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, groupType}, groupList, y);
 }
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV3, QUANTISABLE,
                    (require_not_given("offset", offset), require_lists(x, weight, bias, {splitItem, groupType}, y.size())), (Packables, x),
                    (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset), (OptTensors, antiquantScale),
                    (OptTensors, antiquantOffset), (OptIn, groupList), (SplitItem, splitItem), (GroupType, groupType),
-                   (Tensors, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList, 0), "y", y))) {
+                   (TensorsOut, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList, 0), "y", y))) {
     multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, groupType}, numbers(groupList), 0, y);
 }
 
@@ -305,7 +305,7 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV4, QUANTISABLE, REQUIRE_GROUPED, (Packable
                    (OptTensors, perTokenScale), (OptIn, groupList), (OptTensors, activationInput), (OptTensors, activationQuantScale),
                    (OptTensors, activationQuantOffset), (SplitItem, splitItem), (GroupType, groupType), (GroupListType, groupListType),
                    (Activation, actType),
-                   (Tensors, out, results_of(x, weight, {splitItem, groupType}, count_of(groupList, groupListType), "out", out)),
+                   (TensorsOut, out, results_of(x, weight, {splitItem, groupType}, count_of(groupList, groupListType), "out", out)),
                    (OptTensors, activationFeatureOut), (OptTensors, dynQuantScaleOut)) {
     multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, perTokenScale, actType}, {splitItem, groupType}, numbers(groupList),
              groupListType, out);
@@ -315,7 +315,7 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV5, QUANTISABLE, REQUIRE_GROUPED, (Packable
                    (OptTensors, perTokenScale), (OptIn, groupList), (OptTensors, activationInput), (OptTensors, activationQuantScale),
                    (OptTensors, activationQuantOffset), (SplitItem, splitItem), (GroupType, groupType), (GroupListType, groupListType),
                    (Activation, actType), (OptInts, tuningConfig),
-                   (Tensors, out, results_of(x, weight, {splitItem, groupType}, count_of(groupList, groupListType), "out", out)),
+                   (TensorsOut, out, results_of(x, weight, {splitItem, groupType}, count_of(groupList, groupListType), "out", out)),
                    (OptTensors, activationFeatureOut), (OptTensors, dynQuantScaleOut)) {
     multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, perTokenScale, actType}, {splitItem, groupType}, numbers(groupList),
              groupListType, out);

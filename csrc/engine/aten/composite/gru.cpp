@@ -17,9 +17,10 @@ ATEN_CHECKED_ENTRY(aclnnGRU, FLOAT | FLOAT16,
                                            {{"rOut", rOut}, {"zOut", zOut}, {"nOut", nOut}, {"hnOut", hnOut}, {"hOut", hOut}})),
                    (In, input), (Tensors, params, GRU_SHAPES.weights(hasBiases)), (In, hx, GRU_SHAPES.states()), (OptIn, batchSizes),
                    (Bool, hasBiases), (Positive, numLayers), (Double, dropout), (Bool, train), (Bool, bidirectional), (Bool, batchFirst),
-                   (Out, output, GRU_SHAPES.output()), (Out, hy, GRU_SHAPES.states()), (OptTensors, rOut, GRU_SHAPES.saved_if(train, rOut)),
-                   (OptTensors, zOut, GRU_SHAPES.saved_if(train, zOut)), (OptTensors, nOut, GRU_SHAPES.saved_if(train, nOut)),
-                   (OptTensors, hnOut, GRU_SHAPES.saved_if(train, hnOut)), (OptTensors, hOut, GRU_SHAPES.saved_if(train, hOut))) {
+                   (Out, output, GRU_SHAPES.output()), (Out, hy, GRU_SHAPES.states()),
+                   (OptTensorsOut, rOut, GRU_SHAPES.saved_if(train, rOut)), (OptTensorsOut, zOut, GRU_SHAPES.saved_if(train, zOut)),
+                   (OptTensorsOut, nOut, GRU_SHAPES.saved_if(train, nOut)), (OptTensorsOut, hnOut, GRU_SHAPES.saved_if(train, hnOut)),
+                   (OptTensorsOut, hOut, GRU_SHAPES.saved_if(train, hOut))) {
     const RecurrentNetwork network(params, hasBiases, numLayers, bidirectional, batchFirst, batchSizes);
     const at::Tensor sequence = network.sequence(input), active = network.active(sequence.size(0), sequence.size(1));
     const at::Tensor outputs = network.forward(sequence, [&](int64_t index, const at::Tensor& of_layer) {
@@ -43,7 +44,7 @@ ATEN_CHECKED_ENTRY(aclnnGRUBackward, FLOAT | FLOAT16, require_weights("params", 
                    (In, dh, GRU_SHAPES.states()), (Tensors, r, GRU_SHAPES.saved()), (Tensors, z, GRU_SHAPES.saved()),
                    (Tensors, n, GRU_SHAPES.saved()), (Tensors, hn, GRU_SHAPES.saved()), (Tensors, h, GRU_SHAPES.saved()),
                    (OptIn, batchSizes), (Bool, hasBiases), (Positive, numLayers), (Bool, bidirectional), (Bool, batchFirst),
-                   (Out, dx, like(input)), (Out, dhPrev, GRU_SHAPES.states()), (Tensors, dparams, shaped_like(params))) {
+                   (Out, dx, like(input)), (Out, dhPrev, GRU_SHAPES.states()), (TensorsOut, dparams, shaped_like(params))) {
     const RecurrentNetwork network(params, hasBiases, numLayers, bidirectional, batchFirst, batchSizes);
     const at::Tensor sequence = network.sequence(input);
     const at::Tensor active = network.active(sequence.size(0), sequence.size(1));

@@ -54,10 +54,10 @@ ATEN_CHECKED_ENTRY(aclnnLSTM, FLOAT | FLOAT16,
                    (In, input), (Tensors, params, SHAPES.weights(hasBiases)), (Tensors, hx, SHAPES.pair_of_states(hx)), (OptIn, batchSizes),
                    (Bool, hasBiases), (Positive, numLayers), (Double, dropout), (Bool, train), (Bool, bidirectional), (Bool, batchFirst),
                    (Out, output, SHAPES.output()), (Out, hy, SHAPES.states()), (Out, cy, SHAPES.states()),
-                   (OptTensors, iOut, SHAPES.saved_if(train, iOut)), (OptTensors, jOut, SHAPES.saved_if(train, jOut)),
-                   (OptTensors, fOut, SHAPES.saved_if(train, fOut)), (OptTensors, oOut, SHAPES.saved_if(train, oOut)),
-                   (Tensors, hOut, SHAPES.saved_if(train, hOut)), (Tensors, cOut, SHAPES.saved_if(train, cOut)),
-                   (OptTensors, tanhCOut, SHAPES.saved_if(train, tanhCOut))) {
+                   (OptTensorsOut, iOut, SHAPES.saved_if(train, iOut)), (OptTensorsOut, jOut, SHAPES.saved_if(train, jOut)),
+                   (OptTensorsOut, fOut, SHAPES.saved_if(train, fOut)), (OptTensorsOut, oOut, SHAPES.saved_if(train, oOut)),
+                   (TensorsOut, hOut, SHAPES.saved_if(train, hOut)), (TensorsOut, cOut, SHAPES.saved_if(train, cOut)),
+                   (OptTensorsOut, tanhCOut, SHAPES.saved_if(train, tanhCOut))) {
     const RecurrentNetwork network(params, hasBiases, numLayers, bidirectional, batchFirst, batchSizes);
     const at::Tensor sequence = network.sequence(input), active = network.active(sequence.size(0), sequence.size(1));
     const at::Tensor outputs = network.forward(sequence, [&](int64_t index, const at::Tensor& of_layer) {
@@ -91,7 +91,7 @@ ATEN_CHECKED_ENTRY(aclnnLstmBackward, FLOAT | FLOAT16,
                    (Tensors, c, SHAPES.saved()), (Tensors, tanhC, SHAPES.saved()), (OptIn, batchSizes), (Bool, hasBiases),
                    (Positive, numLayers), (Double, dropout), (Bool, train), (Bool, bidirectional), (Bool, batchFirst),
                    (OptBools, outputMask), (Out, dx, like(input)), (Out, dhPrev, SHAPES.states()), (Out, dcPrev, SHAPES.states()),
-                   (Tensors, dparams, shaped_like(params))) {
+                   (TensorsOut, dparams, shaped_like(params))) {
     const RecurrentNetwork network(params, hasBiases, numLayers, bidirectional, batchFirst, batchSizes);
     const at::Tensor sequence = network.sequence(input);
     const int64_t steps = sequence.size(0), batch = sequence.size(1);

@@ -64,6 +64,7 @@ constexpr HandleKind kHandleKinds[] = {
 std::string_view passed_as(std::string_view kind) {
     constexpr std::string_view kOptional = "Opt", kTensors[] = {"In", "Out", "InOut", "NonConstIn", "Packed"};
     if (kind.substr(0, kOptional.size()) == kOptional) kind.remove_prefix(kOptional.size());
+    if (kind == "TensorsOut" || kind == "TensorsInOut") return "Tensors";
     return std::find(std::begin(kTensors), std::end(kTensors), kind) != std::end(kTensors) ? "In" : kind;
 }
 

@@ -21,7 +21,6 @@ std::string read_text(const char* name, const char* text) {
 }
 
 // Kinds that no adapter has.
-struct WrittenTensors : Kind<aclTensorList*, std::vector<at::Tensor>, at::TensorList, read_tensors> {};
 struct Floats : Kind<const aclFloatArray*, std::vector<float>, at::ArrayRef<float>, read_floats> {};
 struct OptFloats : OptionalKind<const aclFloatArray*, std::vector<float>, read_floats> {};
 struct Text : Kind<const char*, std::string, const std::string&, read_text> {};
@@ -58,7 +57,7 @@ const SignatureType kSignatureTypes[] = {
     type<kind::OptOut>("Tensor(a!)?", "OptOut", true, kWritten),
     type<kind::Tensors>("Tensor[]", "Tensors"),
     type<kind::OptTensors>("Tensor[]?", "OptTensors", kEntryPointsOnly),
-    type<WrittenTensors>("Tensor(a!)[]", "Tensors", kEntryPointsOnly, kWritten),
+    type<kind::TensorsInOut>("Tensor(a!)[]", "TensorsInOut", kEntryPointsOnly, kWritten),
     type<kind::Scalar>("Scalar", "Scalar", kEntryPointsOnly),
     type<kind::OptScalar>("Scalar?", "OptScalar", kEntryPointsOnly),
     type<kind::Scalars>("Scalar[]", "Scalars", kEntryPointsOnly),
