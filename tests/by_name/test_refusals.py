@@ -88,7 +88,7 @@ def test_an_allocation_that_is_shorter_than_its_buffer_says(acl):
         ("input 0: expected a tensor, got a call with 0 inputs", "Identity", [], [X], {}),
         ("input 0: expected a tensor, got none", "Identity", [None], [X], {}),
         ("output 0: expected a tensor, got a call with 0 outputs", "Identity", [X], [], {}),
-        ("output 0: expected the result's shape [2, 3]", "Identity", [X], [torch.zeros(2, 4)], {}),
+        ("output 0: expected the result's shape [2, 3]", "Identity", [X], [torch.zeros(3, 2)], {}),
         ("attribute axes: expected a list of integers, got an integer", "SoftmaxV2", [X], [X], {"axes": 1}),
         ("attribute axes: expected one dimension", "SoftmaxV2", [X], [X], {"axes": [0, 1]}),
         ("axes: expected a dimension in -2..1, got 2", "SoftmaxV2", [X], [X], {"axes": [2]}),

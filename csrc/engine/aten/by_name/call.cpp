@@ -1,6 +1,10 @@
 #include "engine/aten/by_name/call.h"
 
 #include <ATen/ops/from_blob.h>
+#include <c10/util/DimVector.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include "engine/aten/layout/layout.h"
 #include "engine/runtime/memory/host_view.h"
@@ -33,6 +37,13 @@ bool has_layout(const CallTensor& tensor) {
 
 Layout layout_of(const std::string& name, const CallTensor& tensor) {
     return Layout::in_memory(name.c_str(), tensor.format, tensor.origin_dims, tensor.dims);
+}
+
+// Formats and keepdims add dimensions of one element, or leave them out.
+at::DimVector without_ones(at::IntArrayRef sizes) {
+    at::DimVector kept;
+    std::copy_if(sizes.begin(), sizes.end(), std::back_inserter(kept), [](int64_t size) { return size != 1; });
+    return kept;
 }
 
 const std::vector<int64_t>& sizes_of(const CallTensor& tensor) {
@@ -94,7 +105,7 @@ void Call::write(size_t i, const at::Tensor& result) {
     const std::string name = output_name(i);
     at::Tensor storage = storage_of(name, tensor);
     const std::vector<int64_t>& sizes = sizes_of(tensor);
-    if (result.numel() != c10::multiply_integers(sizes))
+    if (without_ones(result.sizes()) != without_ones(sizes))
         refuse(name, c10::str("the result's shape ", result.sizes()), shape_text(at::IntArrayRef(sizes)));
     if (has_layout(tensor))
         layout_of(name, tensor).to_storage(storage, result.reshape(sizes));

@@ -44,7 +44,7 @@ class Call {
     bool has_output(size_t i) const { return i < output_count() && call_.outputs[i].is_given(); }
     std::vector<int64_t> output_sizes(size_t i) const;
     at::ScalarType output_type(size_t i) const;
-    // Refuses a result that has not as many elements as the output.
+    // Refuses a result of another shape than the output's, but for dimensions of one element.
     void write(size_t i, const at::Tensor& result);
     // An output whose size depends on the data: from the first element on, and with the result's shape as its own.
     void pack(size_t i, const at::Tensor& result);

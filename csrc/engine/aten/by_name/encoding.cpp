@@ -4,6 +4,16 @@
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
 
+namespace {
+
+at::Tensor in_rows(const Call& call, const at::Tensor& values) {
+    const int64_t rows = call.attribute<int64_t>("size", 1);
+    if (rows < 1 || values.numel() % rows != 0) refuse("attribute size", c10::str("a divisor of ", values.numel()), std::to_string(rows));
+    return values.reshape({rows, values.numel() / rows});
+}
+
+}  // namespace
+
 // In a new dimension, the first value is at the position of the class, and the second everywhere else.
 OPERATOR(OneHotD) {
     const at::Tensor classes = call.input(0).to(at::kLong);
@@ -24,13 +34,13 @@ OPERATOR(SortV2) {
 OPERATOR(SignBitsPack) {
     const at::Tensor signs = (call.input(0).reshape({-1}) >= 0).to(at::kByte);
     const at::Tensor filled = at::constant_pad_nd(signs, {0, (8 - signs.numel() % 8) % 8}).reshape({-1, 8});
-    call.write(0, at::bitwise_left_shift(filled, at::arange(8, at::kByte)).sum(1, false, at::kByte));
+    call.write(0, in_rows(call, at::bitwise_left_shift(filled, at::arange(8, at::kByte)).sum(1, false, at::kByte)));
 }
 OPERATOR(SignBitsUnpack) {
     const at::Tensor bytes = call.input(0).reshape({-1, 1});
     if (bytes.scalar_type() != at::kByte) refuse("input 0", "UINT8", c10::str(bytes.scalar_type()));
     const at::Tensor bits = at::bitwise_and(at::bitwise_right_shift(bytes, at::arange(8, at::kByte)), 1);
-    call.write(0, bits.to(at::kFloat) * 2 - 1);
+    call.write(0, in_rows(call, bits.to(at::kFloat) * 2 - 1));
 }
 
 // Each row of begins and ends has a value; along the last of several dimensions a range belongs to one row of the tensor, else to all.

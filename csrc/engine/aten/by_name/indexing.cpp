@@ -23,7 +23,10 @@ OPERATOR(GatherV2) {
     const int64_t dim = call.scalar(2).toLong();
     require_dim("input 2", dim, x.dim());
     if (call.attribute<int64_t>("batch_dims", 0) != 0) refuse("attribute batch_dims", "0", c10::str(call.attribute<int64_t>("batch_dims")));
-    call.write(0, at::index_select(x, dim, index.reshape({-1}).to(at::kLong)));
+    std::vector<int64_t> sizes = x.sizes().vec();
+    const auto place = sizes.erase(sizes.begin() + (dim < 0 ? dim + x.dim() : dim));
+    sizes.insert(place, index.sizes().begin(), index.sizes().end());
+    call.write(0, at::index_select(x, dim, index.reshape({-1}).to(at::kLong)).reshape(sizes));
 }
 OPERATOR(ScatterElements) {
     const at::Tensor x = call.input(0), index = call.input(1).to(at::kLong), updates = call.input(2);
