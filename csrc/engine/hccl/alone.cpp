@@ -24,7 +24,7 @@ char* at(const void* data, size_t offset = 0) {
 
 // What another rank gives may be shorter or longer than what this one has; nobody knows the rest.
 void fill(char* output, size_t bytes, const char* input, size_t available) {
-    const size_t known = std::min(bytes, available);
+    const size_t known = input == nullptr ? 0 : std::min(bytes, available);
     if (known != 0) std::memmove(output, input, known);
     if (known != bytes) std::memset(output + known, 0, bytes - known);
 }

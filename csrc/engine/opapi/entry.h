@@ -120,7 +120,7 @@ aclnnStatus run_phase1(const Call& call, uint64_t* workspace_size, aclOpExecutor
 }  // namespace torch_aclnn::host
 
 #define TORCH_ACLNN_ROW_HANDLE(type, name) ::torch_aclnn::host::kind::type::Handle name
-#define TORCH_ACLNN_ROW_DESCRIPTION(type, name) {#type, #name, ::torch_aclnn::host::kind::type::nullable}
+#define TORCH_ACLNN_ROW_DESCRIPTION(type, name) {#type, #name, ::torch_aclnn::host::kind::type::nullable, 0}
 #define TORCH_ACLNN_ROW_KIND(type, name) &::torch_aclnn::host::Erased<::torch_aclnn::host::kind::type>::kind
 #define TORCH_ACLNN_ROW_ADDRESS(type, name) &name
 #define TORCH_ACLNN_ROW_NAMED(type, name) ::torch_aclnn::host::named(#name, name)
