@@ -10,6 +10,12 @@ from support.functions import for_each_function, gradient, skip_without_forward
 HALVES = (torch.float16, torch.bfloat16)
 
 
+@pytest.fixture(autouse=True)
+def no_overflow_of_other_tests():
+    if not torch.npu.utils.is_support_inf_nan():
+        torch.npu.amp.GradScaler.clear_npu_overflow_flag()
+
+
 @pytest.mark.parametrize("amp_dtype", HALVES)
 @pytest.mark.parametrize("dtype", [torch.float32, *HALVES])
 @for_each_function

@@ -164,7 +164,7 @@ def bad_arguments(name: str, family: str, dims: int) -> dict[str, Any]:
 def limits(name: str, family: str, dims: int) -> Limits:
     pad, camel = lambda f, x, padding: getattr(f, name)(x, padding), f"{family.title()}Pad{dims}"
     nothing = (0,) * (2 * dims - 2)
-    beyond = {"cropping by as much as wanted": lambda f, x: pad(f, x, (3, -3, *nothing))}
+    beyond = {"cropping by as much as wanted": lambda f, x: pad(f, x, (1, -1, *nothing))}
     modules: Callable[[], tuple[nn.Module, ...]] = tuple
     if family != "reflection":
         for side in range(2 * dims):
