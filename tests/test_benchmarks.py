@@ -10,12 +10,14 @@ from unittest.mock import Mock
 import torch_aclnn
 import pytest
 import torch
+from pytest import approx
+from rich.console import Console
 from torch import nn
 from torch._dynamo.utils import counters
 from torch._inductor.exc import InvalidCxxCompiler
 from torch_aclnn._operators import BY_NAME, OPERATORS
 
-from benchmarks import dispatch, distributed, dry_run, inductor, kernels, machine, memory
+from benchmarks import dispatch, distributed, dry_run, inductor, kernels, machine, memory, split
 from benchmarks.checks import WrongResult, check_ours, check_peer
 from benchmarks.families import CASES
 from benchmarks.families.adaptive import AdaptiveAvgPool
@@ -242,10 +244,20 @@ def test_both_ways_of_each_call_give_the_same(device):
 def test_calling_costs_are_measured_in_each_mode(tmp_path):
     path = tmp_path / "costs.json"
     assert dispatch.main(["--quick", "--json", str(path)]) == 0
-    costs = json.loads(path.read_text())["costs"]
+    written = json.loads(path.read_text())
+    costs = written["costs"]
     assert {cost["setting"] for cost in costs} == set(dispatch.SETTINGS)
     assert {cost["name"] for cost in costs if cost["kind"] == dispatch.OPERATORS} == set(operator_pairs("npu"))
     assert all(cost["ratio"] == cost["ours_us"] / cost["theirs_us"] > 0 for cost in costs)
+    assert [part["name"] for part in written["split"]] == list(split.calls("cpu"))
+
+
+def test_calls_are_split_into_what_they_consist_of():
+    splits = split.measure(1)
+    console = Console(record=True, width=80)
+    split.print_split(console, splits)
+    assert all(sum((part.torch_npu_us, part.handles_us, part.phase1_us, part.phase2_us)) == approx(part.npu_us) for part in splits)
+    assert "…" not in console.export_text()
 
 
 @of_a2_and_a3
