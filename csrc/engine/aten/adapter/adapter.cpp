@@ -1,5 +1,6 @@
 #include "engine/aten/adapter/adapter.h"
 
+#include <ATen/core/Formatting.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/DimVector.h>
