@@ -61,7 +61,7 @@ _PAIR = TensorList((_BATCH, _BATCH))
 _SIZES = {"N": ctypes.c_int64(2), "C": ctypes.c_int64(2), "HxW": ctypes.c_int64(1)}
 _WEIGHTS = {gates: TensorList((Tensor((gates * 2, 2)),) * 2) for gates in (3, 4)}
 _LISTS = {name: TensorList((tensor,)) for name, tensor in _HEADS.items() if name != "query"}
-_INFERRED = {"query": _HEADS["query"], "attentionOut": Tensor((1, 1, 2, 2))}
+_INFERRED = {"softmaxLseFlag": ctypes.c_bool(True), "query": _HEADS["query"], "attentionOut": Tensor((1, 1, 2, 2))}
 _HALF = Tensor((2, 1), DType.INT8)
 _LATENT = {"kv": Tensor((1, 1, 2, 4)), "gamma": Tensor((2,)), "kCacheRef": Tensor((1, 2, 1, 2)), "ckvCacheRef": Tensor((1, 2, 1, 2))}
 _KEY = {"key": Tensor((2, 1, 2)), "keyCacheRef": Tensor((2, 2, 1, 2)), "slotMapping": Tensor((2,))}

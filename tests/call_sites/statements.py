@@ -13,6 +13,7 @@ from .terms import Term, parsed
 
 SOURCES = Path(__file__).parents[2] / "csrc"
 OUTPUTS = ("Out", "OptOut", "PackableOut", "AnyFormatOut")
+_OF_CERTAIN_TYPES = ("IndicesOut", "Truth", "ComplexOut", "CountOut")  # Out otherwise
 _PARAMETER = "[kind, name __VA_OPT__(, __VA_ARGS__)]"
 _EMPTY, _SCALAR = ("{}", ("0",)), ("{}",)
 
@@ -47,7 +48,7 @@ def _texts() -> Iterator[tuple[str, str, str]]:
         for name, text in adapters.marked(SOURCES, path.read_text(), [compiler], _PARAMETER):
             for parameter in split(text):
                 kind, output, *statement = split(parameter[1 : closing(parameter, 0)])
-                if kind in OUTPUTS:
+                if kind in (*OUTPUTS, *_OF_CERTAIN_TYPES):
                     yield name, output, ", ".join(statement)
 
 

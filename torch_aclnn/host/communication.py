@@ -49,8 +49,9 @@ def collective_bytes() -> list[CollectiveBytes]:
 
     Example:
         >>> import torch_aclnn
-        >>> torch_aclnn.host.collective_bytes()  # in a process without a process group
-        []
+        >>> counts = torch_aclnn.host.collective_bytes()
+        >>> sum(row.bytes for row in counts if row.communicator == "a group that was never made")
+        0
 
     """
     host_runtime()
