@@ -61,8 +61,9 @@ _PAIR = TensorList((_BATCH, _BATCH))
 _SIZES = {"N": ctypes.c_int64(2), "C": ctypes.c_int64(2), "HxW": ctypes.c_int64(1)}
 _WEIGHTS = {gates: TensorList((Tensor((gates * 2, 2)),) * 2) for gates in (3, 4)}
 _LISTS = {name: TensorList((tensor,)) for name, tensor in _HEADS.items() if name != "query"}
-_INFERRED = {"softmaxLseFlag": ctypes.c_bool(True), "query": _HEADS["query"], "attentionOut": Tensor((1, 1, 2, 2))}
+_INFERRED = {"query": _HEADS["query"], "attentionOut": Tensor((1, 1, 2, 2))}
 _HALF = Tensor((2, 1), DType.INT8)
+_WITH_LSE = {"softmaxLseFlag": ctypes.c_bool(True)}
 _LATENT = {"kv": Tensor((1, 1, 2, 4)), "gamma": Tensor((2,)), "kCacheRef": Tensor((1, 2, 1, 2)), "ckvCacheRef": Tensor((1, 2, 1, 2))}
 _KEY = {"key": Tensor((2, 1, 2)), "keyCacheRef": Tensor((2, 2, 1, 2)), "slotMapping": Tensor((2,))}
 _FACTOR = Tensor((2, 2), DType.FLOAT16)
@@ -85,7 +86,7 @@ SOUND: dict[str, dict[str, Any]] = {
     **{f"aclnnFlashAttentionScore{version}": _HEADS for version in ("", "V2", "V3", "Grad", "GradV2")},
     **{f"aclnnFlashAttention{name}": _TOKENS for name in ("VarLenScore", "VarLenScoreV2", "VarLenScoreV4")},
     **{f"aclnnFlashAttentionUnpaddingScoreGrad{version}": _TOKENS for version in ("", "V2", "V4")},
-    **{f"aclnnFusedInferAttentionScore{version}": {**_INFERRED, **_LISTS} for version in ("", "V2", "V3", "V4")},
+    **{f"aclnnFusedInferAttentionScore{version}": {**_INFERRED, **_LISTS, **_WITH_LSE} for version in ("", "V2", "V3", "V4")},
     **{f"aclnnPromptFlashAttention{version}": {**_INFERRED, **_HEADS} for version in ("", "V3")},
     "aclnnIncreFlashAttentionV4": {**_INFERRED, **_LISTS},
     "aclnnScatterPaKvCache": {**_KEY, "value": _KEY["key"], "valueCacheRef": _KEY["keyCacheRef"]},
