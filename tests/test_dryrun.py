@@ -233,7 +233,10 @@ MISUSES = {
     "--rank 1 x.py": "--rank and --world-size: expected both or neither",
     "--rank 8 --world-size 8 x.py": "--rank: expected 0 to 7 with --world-size 8, got 8",
     "--memory much x.py": "--memory: expected a size such as 60.9G or 32768M, got 'much'",
-    "--product Ascend310P3 x.py": "--product: nobody has published the memory that torch_npu reports of Ascend310P3; give it by --memory",
+    "--product Ascend310P3 x.py": (
+        "--product: without --memory expected Ascend910B1, Ascend910B2, Ascend910B2C, Ascend910B3 or Ascend910_93.., "
+        "whose memory is published, got Ascend310P3"
+    ),
     "--json /nowhere/a.json x.py": "--json: expected a file in a folder that can be written, got /nowhere/a.json",
     "--compare a.json": "argument --compare: expected 2 arguments",
     "--compare a.json b.json x.py": "--compare: expected two reports and nothing else, got x.py too",

@@ -101,7 +101,8 @@ def _total(parser: Parser, parsed: argparse.Namespace) -> Known:
         return Known(size, "--memory")
     known = total_of(parsed.product)
     if known is None:
-        parser.error(f"--product: nobody has published the memory that torch_npu reports of {parsed.product}; give it by --memory")
+        published = "Ascend910B1, Ascend910B2, Ascend910B2C, Ascend910B3 or Ascend910_93.., whose memory is published"
+        parser.error(f"--product: without --memory expected {published}, got {parsed.product}")
     return known
 
 
