@@ -25,6 +25,7 @@ DRAWS = 3  # of each entry point
 # Of another operator than the one of its name, or with results in another order.
 DIFFERENT = {
     "aclnnCtcLoss": "a loss for each sequence, of which ctc_loss gives the mean",
+    "aclnnFlatten": "a matrix, of the dimensions before the axis and those from it on",
     "aclnnGatherV2": "index_select with indices of any number of dimensions",
     "aclnnSvd": "the singular values come first",
 }

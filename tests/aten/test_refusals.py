@@ -131,6 +131,8 @@ def test_members_of_a_list_of_outputs_in_one_memory(name, changed, client, handl
     inputs = {p.name: TensorList((TENSOR.but(shape=(1, 2)),) * 2) for p in entry_point.parameters if p.kind == "Tensors"}
     code, message = answer(client, handles, entry_point, sound_arguments(entry_point) | inputs | two | changed)
     assert code == INVALID and re.fullmatch(rf"{name}: (out|x): expected memory of its own, got .+", message), message
+    again = {name: TensorList((first, first)) for name in two}
+    assert answer(client, handles, entry_point, sound_arguments(entry_point) | inputs | again | changed) == (0, "")
     client.free(block)
 
 

@@ -75,7 +75,7 @@ dist.destroy_process_group()
 @pytest.mark.parametrize(("call", "message"), [
     ("dist.recv_object_list([None], 0)", "recv_object_list: no other rank is there to send objects"),
     ("dist.scatter_object_list([None], None, 0)", "scatter_object_list: expected this rank as src"),
-    ("dist.distributed_c10d._get_default_store().get('word')", "the store's key default_pg/word is written by another rank"),
+    ("dist.distributed_c10d._get_default_store().get('word')", "the store's key default_pg/0//word is written by another rank"),
 ])  # fmt: skip
 def test_what_others_alone_know_is_refused_by_name(call: str, message: str) -> None:
     printed = outcome_of(

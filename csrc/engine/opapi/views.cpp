@@ -103,6 +103,12 @@ struct Place {
     Named named() const { return {handle->name(), tensor}; }
 };
 
+// A list may have a tensor twice: torch_npu's captured graphs copy into such lists.
+bool is_member_again(const Place& one, const Place& other) {
+    return one.handle->name() == other.handle->name() && one.begin == other.begin && one.end == other.end &&
+           one.tensor->sizes == other.tensor->sizes && one.tensor->strides == other.tensor->strides;
+}
+
 // Whether the tensor has elements, and their place.
 bool find_place(const aclTensor& tensor, Place& place) {
     int64_t last = 0, count = 1;
@@ -216,7 +222,7 @@ void require_outputs_apart(const std::vector<WatchedHandle>& arguments) {
     std::sort(places, end, [](const Place& a, const Place& b) { return a.begin < b.begin; });
     for (const Place* one = places; one < end; ++one)
         for (const Place* other = one + 1; other < end && other->begin < one->end; ++other)
-            if (one->is_written() || other->is_written()) require_apart(*one, *other);
+            if ((one->is_written() || other->is_written()) && !is_member_again(*one, *other)) require_apart(*one, *other);
 }
 
 }  // namespace torch_aclnn::host

@@ -19,7 +19,6 @@ from torch_aclnn.command.dryrun.products import CONTEXT
 from torch_aclnn.command.dryrun.screen import first_screen
 from torch_aclnn.command.locations import environment_of_programs
 from torch_aclnn.command.parser import USAGE_ERROR
-from torch_aclnn.host.devices import devices
 
 FORMAT = 1
 
@@ -91,6 +90,8 @@ def _environment(arguments: argparse.Namespace, directory: Path) -> dict[str, st
 
 def _refusal_of(product: str) -> str | None:
     """Return why the engine does not present the chip."""
+    from torch_aclnn.host.devices import devices  # and the rest of torch_aclnn.host, which every command would import
+
     os.environ["TORCH_ACLNN_HOST_SOC"] = product
     try:
         with _without_standard_error():
