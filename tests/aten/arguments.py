@@ -14,6 +14,7 @@ from typing import Any
 
 from support.client import Client
 from support.dtypes import DType
+from support.marks import CUBE_MATH_TYPE
 from support.tensors import Tensor
 
 NOT_OF_ATEN = 33  # a data type that CANN has and ATen's kernels have not
@@ -96,7 +97,7 @@ KINDS = {
     "Dim": Kind(c_int64(-1), (c_int64(2), c_int64(-3), c_int64(LOWEST))),
     "NotNegative": Kind(c_int64(1), (c_int64(-1),)),
     "Positive": Kind(c_int64(1), (c_int64(0), c_int64(-1))),
-    "CubeMathType": Kind(c_int8(0), (c_int8(-1), c_int8(5))),
+    "CubeMathType": Kind(c_int8(CUBE_MATH_TYPE), (c_int8(-1), c_int8(5))),
     "Rounding": Kind(c_int32(0), (c_int32(-1), c_int32(3))),
     **dict.fromkeys(
         ("Reduction", "QrMode", "ScatterMode", "BagMode", "Interpolation2D", "PaddingMode"), Kind(c_int64(0), (c_int64(-1), c_int64(3)))

@@ -5,6 +5,7 @@ import torch
 
 from cases import DEVICE, FLOATS, HALVES
 from direct import call, failure, fraction
+from support.marks import CUBE_MATH_TYPE
 
 FIVE, WHOLE = (torch.float32, torch.float16), (torch.int32, torch.int64)
 MASK = torch.tensor([0b10110] + [0] * 15, dtype=torch.uint8, device=DEVICE)
@@ -101,7 +102,7 @@ def test_in_place(dtype):
     negative, product = values.to(DEVICE), values.to(DEVICE)
     call("aclnnInplaceNeg", negative)
     assert torch.equal(negative.cpu(), -values)
-    call("aclnnInplaceBaddbmm", product, a.to(DEVICE), b.to(DEVICE), fraction(0.5), fraction(2), 0)
+    call("aclnnInplaceBaddbmm", product, a.to(DEVICE), b.to(DEVICE), fraction(0.5), fraction(2), CUBE_MATH_TYPE)
     torch.testing.assert_close(product.cpu(), (0.5 * values.double() + 2 * a.double() @ b.double()).to(dtype))
 
 

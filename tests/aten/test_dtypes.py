@@ -62,8 +62,10 @@ def attempt(function, *inputs):
 
 def test_float64_is_taken_with_float32_where_the_setting_says_so():
     code = ATTEMPT + "print(attempt(torch.mm, *[torch.ones(2, 2, dtype=torch.float64)] * 2))"
-    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="1") == "torch.float64"
-    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="0").endswith(", or DOUBLE with TORCH_ACLNN_HOST_FLOAT64=1, got DOUBLE")
+    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="1", TORCH_ACLNN_HOST_UNSPECIFIED="0") == "torch.float64"
+    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="0", TORCH_ACLNN_HOST_UNSPECIFIED="0").endswith(
+        ", or DOUBLE with TORCH_ACLNN_HOST_FLOAT64=1, got DOUBLE"
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,7 +83,7 @@ def test_the_float64_setting_is_named_only_where_it_helps(call, settings):
 
 def test_the_float64_setting_adds_nothing_where_there_is_no_float32():
     code = ATTEMPT + "print(attempt(torch.bitwise_not, torch.ones(2, dtype=torch.float64)))"
-    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="1").endswith("got DOUBLE")
+    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="1", TORCH_ACLNN_HOST_UNSPECIFIED="0").endswith("got DOUBLE")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,9 @@ def test_what_products_and_strict_mode_refuse():
         "161002 aclnnFlashAttentionScoreGradV2: pseType: expected 1 for BNSD without realShift, as TORCH_ACLNN_HOST_STRICT asks, got 0",
     ]
     lines = {
-        (soc, strict): output_of(CALLS, TORCH_ACLNN_HOST_SOC=soc, TORCH_ACLNN_HOST_STRICT=strict).splitlines()
+        (soc, strict): output_of(
+            CALLS, TORCH_ACLNN_HOST_SOC=soc, TORCH_ACLNN_HOST_STRICT=strict, TORCH_ACLNN_HOST_UNSPECIFIED="0"
+        ).splitlines()
         for soc, strict in (("Ascend910A", "1"), ("Ascend910B3", "0"))
     }
     assert lines["Ascend910A", "1"] == refused

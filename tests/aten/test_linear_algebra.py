@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table
 from direct import call
+from support.marks import CUBE_MATH_TYPE, of_a2_and_a3
 from support.subprocesses import output_of
 
 
@@ -115,7 +116,7 @@ def test_batch_matmul_broadcasts_a_batch_of_one(batches, dtype):
     left, right = torch.randn(batches[0], 2, 5).to(dtype), torch.randn(batches[1], 5, 4).to(dtype)
     exact = (left.double().unsqueeze(-1) * right.double().unsqueeze(-3)).sum(-2)
     out = torch.full(exact.shape, float("nan"), dtype=dtype).npu()
-    call("aclnnBatchMatMul", left.npu(), right.npu(), out, ctypes.c_int8(0))
+    call("aclnnBatchMatMul", left.npu(), right.npu(), out, ctypes.c_int8(CUBE_MATH_TYPE))
     torch.testing.assert_close(out.cpu(), exact.to(dtype))
 
 
@@ -141,6 +142,7 @@ print(torch.nn.functional.conv2d(one[:, None, None].npu(), torch.ones(1, 1, 1, 1
 """
 
 
+@of_a2_and_a3
 @pytest.mark.parametrize("allowed", [True, False])
 def test_products_round_as_hf32_has_it(allowed):
     """Eleven bits of the mantissa are left, and halfway cases go to even."""

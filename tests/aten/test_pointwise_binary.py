@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from cases import DEVICE, FLOATS, HALVES, LAYOUTS, booleans, integers, randn, rows, table, uniform
+from support.marks import refused_at_once
 
 INTEGERS = (torch.int64, torch.int32)
 SUMS_WITH_NUMBERS = {"add-number", "radd", "sub-number", "rsub-number", "add_-number", "sub_-number"}
@@ -198,6 +199,7 @@ def test_gradients(case):
     case.check()
 
 
+@refused_at_once
 def test_a_number_that_does_not_fit_the_dtype_is_refused():
     with pytest.raises(RuntimeError, match="can't be cast"):
         torch.ones(2, dtype=torch.int64, device=DEVICE).mul_(1.5)

@@ -9,6 +9,7 @@ import torch
 
 from cases import DEVICE
 from direct import call, failure, fraction, refusal, scalar
+from support.marks import CUBE_MATH_TYPE
 
 
 def npu(*shape, dtype=torch.float32):
@@ -17,16 +18,16 @@ def npu(*shape, dtype=torch.float32):
 
 def convolution(stride=(1,), padding=(0,), dilation=(1,), window=(2, 2)):
     steps = (list(stride), list(padding), list(dilation))
-    return (npu(1, 1, 4, 4), npu(1, 1, *window), None, *steps, False, [0], 1, npu(1, 1, 3, 3), ctypes.c_int8(0))
+    return (npu(1, 1, 4, 4), npu(1, 1, *window), None, *steps, False, [0], 1, npu(1, 1, 3, 3), ctypes.c_int8(CUBE_MATH_TYPE))
 
 
 def depthwise(channels, filters):
     steps = ([1, 1], [0, 0], [1, 1])
-    return (npu(1, channels, 4, 4), npu(filters, 1, 2, 2), [2, 2], None, *steps, npu(1, filters, 3, 3), ctypes.c_int8(0))
+    return (npu(1, channels, 4, 4), npu(filters, 1, 2, 2), [2, 2], None, *steps, npu(1, filters, 3, 3), ctypes.c_int8(CUBE_MATH_TYPE))
 
 
 def products(left, right, out):
-    return (npu(*left), npu(*right), npu(*out), ctypes.c_int8(0))
+    return (npu(*left), npu(*right), npu(*out), ctypes.c_int8(CUBE_MATH_TYPE))
 
 
 def attention(query=(1, 2, 3, 4), key=(1, 2, 3, 4), value=(1, 2, 3, 4), shift=None, padding=None, mask=None, heads=2, layout=b"BNSD"):
