@@ -54,7 +54,7 @@ def printed(run):
 
 @of_a2_and_a3
 def test_handles_are_kept_on_request(run):
-    assert run(TORCH_ACLNN_HOST_KEEP_HANDLES="1") == [f"{name} 0 " for name in ENTRY_POINTS]
+    assert run(TORCH_ACLNN_HOST_KEEP_HANDLES="1", TORCH_ACLNN_HOST_UNSPECIFIED="0") == [f"{name} 0 " for name in ENTRY_POINTS]
 
 
 @pytest.mark.parametrize("name", ENTRY_POINTS)

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from support.marks import beyond_the_documents
 from support.subprocesses import output_of
 from support.traces import read_trace
 
@@ -62,6 +63,7 @@ def points(events: list[tuple[str, int]]) -> list[tuple[int, int]]:
     return found
 
 
+@beyond_the_documents
 def test_six_networks_allocate_and_call_what_they_do_when_they_compute(tmp_path):
     (computed, calls), (dry, dry_calls) = trained(tmp_path / "computed"), trained(tmp_path / "dry", **DRY)
     assert computed[-1] == "false False" and dry[-1] == "true True"
