@@ -119,7 +119,7 @@ class Observer:
     def _count(self) -> None:
         device.synchronize()
         self._calls.append(registry.counts())
-        collectives: list[Any] = getattr(host, "collective_bytes", list)()
+        collectives = host.collective_bytes()
         self._traffic.append({(one.name, one.communicator, one.ranks): (one.calls, one.bytes) for one in collectives})
         new = {one.communicator for one in collectives} - self._communicators
         self._communicators |= new
@@ -166,7 +166,7 @@ class Observer:
             "out_of_memory": self._out_of_memory,
             "rank": os.environ.get("RANK"),
             "world_size": os.environ.get("WORLD_SIZE"),
-            "dry": bool(getattr(host, "is_dry_run", bool)()),
+            "dry": host.is_dry_run(),
             "product": torch_npu.npu.get_device_name(),
             "steps": self._steps.done,
             "memory": memory_report.report(history, self._labels, self._backwards, self._optimizer_spans, self._ends)
@@ -181,7 +181,7 @@ class Observer:
             "findings": [vars(one) for one in self._profiled.findings],
             "no_findings": self._profiled.problem,
             "communication": _traffic(self._traffic),
-            "value_reads": _by_line(getattr(host, "value_reads", list)()),
+            "value_reads": _by_line(host.value_reads()),
         }
         if self._settings["snapshot"] and end != "running":
             torch_npu.npu.memory._dump_snapshot(self._settings["snapshot"])

@@ -12,15 +12,13 @@ from typing import Any
 
 from torch_aclnn.command import child
 from torch_aclnn.command.coverage import LOG_WARNINGS, Coverage
-from torch_aclnn.command.dryrun.compare import compare
+from torch_aclnn.command.dryrun.compare import FORMAT, compare
 from torch_aclnn.command.dryrun.details import details
 from torch_aclnn.command.dryrun.fits import decide
 from torch_aclnn.command.dryrun.products import CONTEXT
 from torch_aclnn.command.dryrun.screen import first_screen
 from torch_aclnn.command.locations import environment_of_programs
 from torch_aclnn.command.parser import USAGE_ERROR
-
-FORMAT = 1
 
 # What a process leaves that was ended before it could report.
 NOTHING: dict[str, Any] = {

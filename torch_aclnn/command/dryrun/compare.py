@@ -9,7 +9,7 @@ from typing import Any
 from torch_aclnn.command.dryrun.screen import WIDTH, program_of, shortened, size
 from torch_aclnn.command.parser import USAGE_ERROR
 
-_FORMAT = 1
+FORMAT = 1
 _COLUMN = 14
 
 
@@ -41,8 +41,8 @@ def _read(path: Path) -> dict[str, Any]:
         report = json.loads(text)
     except ValueError:
         report = None
-    if not isinstance(report, dict) or report.get("format") != _FORMAT or "fits" not in report:
-        raise ValueError(f"{path}: expected a report of format {_FORMAT}, as --json writes it")
+    if not isinstance(report, dict) or report.get("format") != FORMAT or "fits" not in report:
+        raise ValueError(f"{path}: expected a report of format {FORMAT}, as --json writes it")
     return report
 
 
