@@ -103,12 +103,6 @@ struct Place {
     Named named() const { return {handle->name(), tensor}; }
 };
 
-// A list may have a tensor twice: torch_npu's captured graphs copy into such lists.
-bool is_member_again(const Place& one, const Place& other) {
-    return one.handle->name() == other.handle->name() && one.begin == other.begin && one.end == other.end &&
-           one.tensor->sizes == other.tensor->sizes && one.tensor->strides == other.tensor->strides;
-}
-
 // Whether the tensor has elements, and their place.
 bool find_place(const aclTensor& tensor, Place& place) {
     int64_t last = 0, count = 1;
@@ -147,9 +141,11 @@ void require_apart(const Named& output, const Named& other) {
         refuse(output.name, "memory of its own", "memory that is also that of " + std::string(other.name));
 }
 
-// Of two tensors whose places meet. An output may be an input exactly.
+// Of two tensors whose places meet. An output may be an input exactly, and a list may have a tensor twice, as those into which torch_npu's
+// captured graphs copy.
 void require_apart(const Place& one, const Place& other) {
-    if (one.is_written() != other.is_written() && is_same_view(*one.tensor, *other.tensor)) return;
+    const bool may_be_one = one.is_written() != other.is_written() || one.handle->name() == other.handle->name();
+    if (may_be_one && is_same_view(*one.tensor, *other.tensor)) return;
     const bool is_first = one.is_written() && (!other.is_written() || one.handle < other.handle);
     require_apart((is_first ? one : other).named(), (is_first ? other : one).named());
 }
@@ -222,7 +218,7 @@ void require_outputs_apart(const std::vector<WatchedHandle>& arguments) {
     std::sort(places, end, [](const Place& a, const Place& b) { return a.begin < b.begin; });
     for (const Place* one = places; one < end; ++one)
         for (const Place* other = one + 1; other < end && other->begin < one->end; ++other)
-            if ((one->is_written() || other->is_written()) && !is_member_again(*one, *other)) require_apart(*one, *other);
+            if (one->is_written() || other->is_written()) require_apart(*one, *other);
 }
 
 }  // namespace torch_aclnn::host
