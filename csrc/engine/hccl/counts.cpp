@@ -1,11 +1,11 @@
 #include "engine/hccl/counts.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <vector>
 
+#include "engine/runtime/diagnostics/records.h"
 #include "engine/runtime/error/guarded.h"
 #include "torch_aclnn/collectives.h"
 
@@ -73,13 +73,8 @@ extern "C" size_t torchAclnnHostCollectives(torchAclnnCollective* collectives, s
     guarded(__func__, [&] {
         const std::lock_guard<std::mutex> lock(communication().mutex);
         const auto all = records();
-        auto* place = reinterpret_cast<unsigned char*>(collectives);
-        for (size_t i = 0; place != nullptr && i < std::min(capacity, all.size()); ++i, place += recordSize) {
-            torchAclnnCollective record = all[i];
-            record.size = std::min(recordSize, sizeof record);
-            std::memset(place, 0, recordSize);
-            std::memcpy(place, &record, record.size);
-        }
+        RecordWriter writer(collectives, capacity, recordSize);
+        for (const torchAclnnCollective& record : all) writer.write(record);
         found = all.size();
     });
     return found;

@@ -7,6 +7,7 @@
 
 #include "engine/runtime/diagnostics/coverage.h"
 #include "engine/runtime/diagnostics/entry_point.h"
+#include "engine/runtime/diagnostics/records.h"
 #include "engine/runtime/error/guarded.h"
 
 namespace torch_aclnn::host {
@@ -88,15 +89,8 @@ extern "C" TORCH_ACLNN_HOST_API size_t torchAclnnHostEntryPoints(torchAclnnEntry
     guarded(__func__, [&] {
         EntryPoints& known = entry_points();
         std::lock_guard<std::mutex> lock(known.mutex);
-        auto* place = reinterpret_cast<unsigned char*>(entryPoints);
-        for (const EntryPoint* entry_point : known.all) {
-            if (place == nullptr || found++ >= capacity) continue;
-            torchAclnnEntryPoint described = entry_point->description();
-            described.size = std::min(recordSize, sizeof described);
-            std::memset(place, 0, recordSize);
-            std::memcpy(place, &described, described.size);
-            place += recordSize;
-        }
+        RecordWriter writer(entryPoints, capacity, recordSize);
+        for (const EntryPoint* entry_point : known.all) writer.write(entry_point->description());
         found = known.all.size();
     });
     return found;

@@ -1,7 +1,5 @@
 // Reads of values that a dry run does not know, by the line of Python that reads them.
 
-#include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -9,6 +7,7 @@
 
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/diagnostics/call_stack.h"
+#include "engine/runtime/diagnostics/records.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/dry_run.h"
@@ -78,14 +77,7 @@ extern "C" TORCH_ACLNN_HOST_API int torchAclnnHostIsDryRun(void) {
 extern "C" TORCH_ACLNN_HOST_API size_t torchAclnnHostValueReads(torchAclnnValueRead* valueReads, size_t capacity, size_t recordSize) {
     ValueReads& reads = value_reads();
     const std::lock_guard<std::mutex> lock(reads.mutex);
-    auto* place = reinterpret_cast<unsigned char*>(valueReads);
-    size_t found = 0;
-    for (const auto& [stack, here] : reads.by_stack) {
-        if (place == nullptr || found++ >= capacity) continue;
-        const torchAclnnValueRead read{std::min(recordSize, sizeof(torchAclnnValueRead)), stack.c_str(), here.count, here.bytes};
-        std::memset(place, 0, recordSize);
-        std::memcpy(place, &read, read.size);
-        place += recordSize;
-    }
+    RecordWriter writer(valueReads, capacity, recordSize);
+    for (const auto& [stack, here] : reads.by_stack) writer.write(torchAclnnValueRead{0, stack.c_str(), here.count, here.bytes});
     return reads.by_stack.size();
 }
