@@ -1,6 +1,7 @@
 """Trainings in parallel, with the memory that each needs: what is compared is a rank with its peers and one alone."""
 
 import gc
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -89,8 +90,15 @@ def _memory() -> Iterator[tuple[object, ...]]:
 
 
 def _allocated() -> int:
-    """Return what is allocated when all that can be freed has been."""
-    gc.collect()
-    torch.npu.synchronize()
-    torch.npu.empty_cache()
-    return torch.npu.memory_allocated()
+    """Return what is allocated when all that can be freed has been.
+
+    A thread of torch_npu lets go of what a collective has used, a moment after the collective has ended.
+    """
+    readings: list[int] = []
+    while len(readings) < 4 or len(set(readings[-4:])) > 1:
+        time.sleep(0.05)
+        gc.collect()
+        torch.npu.synchronize()
+        torch.npu.empty_cache()
+        readings.append(torch.npu.memory_allocated())
+    return readings[-1]
