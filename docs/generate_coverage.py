@@ -6,16 +6,18 @@ python docs/generate_coverage.py --check  # fails if it is out of date
 
 import argparse
 import csv
+import ctypes
 import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 import torch_aclnn  # noqa: F401  # loads the engine's libraries
-from torch_aclnn.host.registry import EntryPoint, entry_points, named_operators
+from torch_aclnn.host.registry import EntryPoint, entry_points, host_runtime, named_operators
 
 ROOT = Path(__file__).resolve().parent.parent
 ABSENT = ROOT / "docs" / "absent_operations.tsv"
+VOCABULARY = ROOT / "docs" / "vocabulary.tsv"
 OUTPUT = ROOT / "docs" / "coverage.md"
 OP_PLUGIN = ROOT / "tests" / "op_plugin"
 
@@ -52,13 +54,30 @@ HEADER = """# Coverage of the host engine
 
 Written by `docs/generate_coverage.py` from the engine's own list (`torchAclnnHostEntryPoints()`); do not edit.
 
-An entry point is here if `libopapi.so` or `libaclnn_math.so` exports both of its phases. One that is not here does not exist, and
-torch_npu then reports it by name.
+An entry point is here if `libopapi.so` or `libaclnn_math.so` exports both of its phases. `docs/vocabulary.tsv` has the names that are
+published or that torch_npu looks up; [those that are not here](#entry-points-that-are-not-here) are refused with a reason, or do not
+exist, and torch_npu then reports them by name.
 
 The column *data types* has those of the first tensor, or of the members if it is a list. Others are refused in phase 1 with
 161002. BF16 counts on A2, A3 and 950 only, and DOUBLE goes with FLOAT if `TORCH_ACLNN_HOST_FLOAT64=1`. The sets are those of the published
 documents, and BF16 in addition to FLOAT16 where an old one lacks it; where only torch_npu's list of operations names types, which is
 shorter than what works, the set is wider. ANY is used where nothing is published.
+"""
+
+MISSING = """
+## Entry points that are not here
+
+| | names | computed | refused | missing |
+|---|---|---|---|---|"""
+
+REFUSED_ENTRY_POINTS = """
+Phase 1 of these fails with 561003 and the reason:
+
+| entry points | the engine has no |
+|---|---|"""
+
+MISSING_ENTRY_POINTS = """
+These are missing. [A Python function](missing_entry_point.md) can stand in for one.
 """
 
 NAMED_OPERATORS = """
@@ -154,6 +173,40 @@ def family_table(family: str, entry_points: list[EntryPoint]) -> list[str]:
     return lines + [f"| {types} | {', '.join(names)} |" for types, names in sorted(rows.items())]
 
 
+def vocabulary() -> list[dict[str, str]]:
+    """Return the names that are published or that torch_npu looks up, and which of the two they are."""
+    with VOCABULARY.open(newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def reason_of(entry_point: EntryPoint) -> str:
+    """Return what a refused entry point says that the engine does not have."""
+    phase1 = getattr(ctypes.CDLL("libopapi.so"), f"{entry_point.name}GetWorkspaceSize")
+    runtime = host_runtime()
+    runtime.aclGetRecentErrMsg.restype = ctypes.c_char_p
+    if phase1() == 0:
+        raise RuntimeError(f"{entry_point.name} is listed as refused, but computes")
+    return runtime.aclGetRecentErrMsg().decode().split(" has no ", 1)[1]
+
+
+def what_is_not_here(known: Iterable[EntryPoint]) -> list[str]:
+    """Return the section on names of the vocabulary that do not compute."""
+    computed = {entry_point.name for entry_point in known if not entry_point.refused}
+    refused = {entry_point.name: entry_point for entry_point in known if entry_point.refused}
+    names = {row["entry point"]: row for row in vocabulary()}
+    lines = [MISSING]
+    for title, column in (("published", "published"), ("looked up by torch_npu 2.13", "torch_npu"), ("either", None)):
+        of_row = [name for name, row in names.items() if column is None or row[column] == "yes"]
+        numbers = [sum(name in group for name in of_row) for group in (of_row, computed, refused)]
+        lines.append(f"| {title} | {' | '.join(map(str, numbers))} | {numbers[0] - numbers[1] - numbers[2]} |")
+    reasons: dict[str, list[str]] = {}
+    for name in sorted(refused.keys() & names.keys()):
+        reasons.setdefault(reason_of(refused[name]), []).append(name.removeprefix("aclnn"))
+    lines += [REFUSED_ENTRY_POINTS, *(f"| {', '.join(members)} | {reason} |" for reason, members in sorted(reasons.items()))]
+    missing = [name.removeprefix("aclnn") for name in names if name not in computed and name not in refused]
+    return [*lines, MISSING_ENTRY_POINTS, ", ".join(missing) + "."]
+
+
 def op_plugin_tests() -> list[str]:
     """Return the section on op-plugin's tests: the figures of the last run of all of them, and each cause with its count."""
     with (OP_PLUGIN / "figures.tsv").open(newline="") as file:
@@ -179,10 +232,11 @@ def document() -> str:
     lines += ["", "## Entry points", "", f"{len(implemented)} in all."]
     for family, found in families(implemented).items():
         lines += family_table(family, found)
+    lines += what_is_not_here(known)
     named = named_operators()
     lines += [NAMED_OPERATORS, f"{len(named)} in all: " + ", ".join(f"`{name}`" for name in named) + "."]
     lines += [REFUSED_OPERATIONS, *(f"| {row['operation']} | {row['why']} |" for row in absent_operations())]
-    refused = [entry_point.name for entry_point in known if entry_point.refused]
+    refused = [entry_point.name for entry_point in known if entry_point.refused and entry_point.family == "runtime"]
     lines += [*op_plugin_tests(), REFUSED_FUNCTIONS, ", ".join(f"`{name}`" for name in refused) + "."]
     return "\n".join(lines) + "\n"
 

@@ -3,6 +3,7 @@
 import ctypes
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import torch_aclnn
 import pytest
@@ -42,9 +43,24 @@ def test_each_listed_entry_point_is_exported_with_both_phases():
 
 
 def test_each_listed_refusal_is_exported_and_fails():
-    runtime = ctypes.CDLL("libascendcl.so")
-    assert REFUSED and all(entry_point.family == "runtime" and hasattr(runtime, entry_point.name) for entry_point in REFUSED)
-    assert runtime.aclmdlInitDump() != 0 and "aclmdlInitDump" in map(str, REFUSED)
+    libraries = {"runtime": ctypes.CDLL("libascendcl.so"), "operators": LIBRARIES[0]}
+    assert REFUSED and all(hasattr(libraries[entry_point.family], entry_point.name) for entry_point in REFUSED)
+    assert libraries["runtime"].aclmdlInitDump() != 0 and "aclmdlInitDump" in map(str, REFUSED)
+    for entry_point in REFUSED:
+        if entry_point.family == "operators":
+            assert getattr(LIBRARIES[0], f"{entry_point.name}GetWorkspaceSize")() == LIBRARIES[0][entry_point.name]() == 561003
+
+
+def test_the_vocabulary_has_each_name_that_computes_or_that_torch_npu_looks_up():
+    rows = {row["entry point"]: row for row in GENERATOR.vocabulary()}
+    assert list(rows) == sorted(rows)
+    assert {entry_point.name for entry_point in ENTRY_POINTS} - rows.keys() == {"aclStft"}  # torch_npu finds it in another library
+    words = set()
+    for library in (Path(torch_npu.__file__).parent / "lib").glob("*.so"):
+        words |= {word.decode() for word in re.findall(rb"aclnn[A-Z]\w*", library.read_bytes())}
+    looked_up = {word for word in words if f"{word}GetWorkspaceSize" in words}
+    if torch_npu.__version__.startswith("2.13."):
+        assert {name for name, row in rows.items() if row["torch_npu"] == "yes"} == looked_up
 
 
 def test_no_exported_entry_point_is_missing_from_the_list():

@@ -118,6 +118,23 @@ def test_a_function_must_take_the_parameters_of_its_signature():
         torch_aclnn.host.implement("aclnnAdd", "Tensor a, Tensor b, int[] c, Tensor(a!) d", replace=True)(lambda a, b, c, d: None)
 
 
+REFUSED = """
+import ctypes, torch_aclnn
+
+def phase1():
+    return ctypes.CDLL("libopapi.so")["aclnnHansEncodeGetWorkspaceSize"](*[None] * 4)
+
+assert phase1() == 561003
+torch_aclnn.host.implement("aclnnHansEncode", "Tensor self, Tensor(a!) out")(lambda self, out: None)
+listed = {entry_point.name: entry_point for entry_point in torch_aclnn.host.registry.entry_points()}["aclnnHansEncode"]
+print(phase1(), listed.refused, len(listed.parameters))
+"""
+
+
+def test_an_entry_point_that_the_engine_refuses_can_be_implemented():
+    assert output_of(REFUSED) == "161001 False 2"
+
+
 MISSING = """
 import torch, torch_npu
 torch_npu.npu_moe_re_routing(torch.ones(4, 2, device="npu"), torch.ones(1, 3, dtype=torch.int32, device="npu"), idx_type=1)

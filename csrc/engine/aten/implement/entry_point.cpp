@@ -158,7 +158,11 @@ ImplementedEntryPoint::ImplementedEntryPoint(const torchAclnnImplementation& giv
 }
 
 void ImplementedEntryPoint::publish(bool replace) {
-    EntryPoint* const other = EntryPoint::find(own_entry.name());
+    EntryPoint* other = EntryPoint::find(own_entry.name());
+    if (other != nullptr && other->description().refused != 0) {  // nothing is lost with it
+        other->unlist();
+        other = nullptr;
+    }
     if (other != nullptr && !replace)
         refuse(ACL_ERROR_INVALID_PARAM, own_entry.name(), "a name that is not taken, or replace=True",
                is_implementation(*other) ? "one that is implemented already" : "one of the engine's");
@@ -177,7 +181,7 @@ void ImplementedEntryPoint::publish(bool replace) {
 
 void ImplementedEntryPoint::take_place_of(EntryPoint& other) {
     const torchAclnnEntryPoint is = other.description();
-    if (is.refused != 0 || is.parameterCount != count)
+    if (is.parameterCount != count)
         refuse(ACL_ERROR_INVALID_PARAM, "signature", text("the ", is.parameterCount, " parameters of ", is.name), text(count));
     for (size_t i = 0; i < count; ++i) {
         const std::string_view expected = passed_as(is.parameters[i].kind), got = passed_as(described[i].kind);
