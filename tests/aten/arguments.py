@@ -105,9 +105,10 @@ KINDS = {
     **dict.fromkeys(("GeluMode", "RotaryMode", "Interpolation3D"), Kind(c_int64(0), (c_int64(-1), c_int64(2)))),
     "Reduce": Kind(c_int64(1), (c_int64(0), c_int64(6))),
     **dict.fromkeys(
-        ("TrueOrNot", "RoundBits", "UpdateType", "GroupsAsSizes", "SwigluMode", "InnerPrecise"), Kind(c_int64(0), (c_int64(-1), c_int64(2)))
+        ("TrueOrNot", "RoundBits", "UpdateType", "GroupsAsSizes", "SwigluMode", "InnerPrecise", "AttentionType"),
+        Kind(c_int64(0), (c_int64(-1), c_int64(2))),
     ),
-    **dict.fromkeys(("NoRenorm", "NoAntiquantMode", "AutoPad"), Kind(c_int64(0), (c_int64(-1), c_int64(1)))),
+    **dict.fromkeys(("NoRenorm", "NoAntiquantMode", "NoShiftType", "AutoPad"), Kind(c_int64(0), (c_int64(-1), c_int64(1)))),
     "LastAxis": Kind(c_int64(-1), (c_int64(-2), c_int64(0))),
     "OrMinusOne": Kind(c_int64(-1), (c_int64(-2), c_int64(LOWEST))),
     "RotaryLayout": Kind(c_int64(1), (c_int64(0), c_int64(5))),
@@ -136,6 +137,8 @@ KINDS = {
     "AttentionLayout": Kind(c_char_p(b"BNSD"), (c_char_p(b"TND"), c_char_p(b""))),
     "PackedLayout": Kind(c_char_p(b"TND"), (c_char_p(b"BNSD"), c_char_p(b""))),
     "SoftmaxLayout": Kind(c_char_p(b"same_as_input"), (c_char_p(b"TND"), c_char_p(b""))),
+    "AnyAttentionLayout": Kind(c_char_p(b"BNSD"), (c_char_p(b"BND"), c_char_p(b""))),
+    "AnySoftmaxLayout": Kind(c_char_p(b""), (c_char_p(b"TND"), c_char_p(b"NTD"))),
     "RingLayout": Kind(c_char_p(b"SBH"), (c_char_p(b"BNSD"), c_char_p(b""))),
     "RingSoftmaxLayout": Kind(c_char_p(b""), (c_char_p(b"BNSD"), c_char_p(b"tnd"))),
     "CommGroup": Kind(c_char_p(COMMUNICATOR), (c_char_p(b"unknown"), c_char_p(b""))),

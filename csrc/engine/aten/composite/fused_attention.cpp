@@ -56,9 +56,13 @@ Attention attend(const AttentionLayout& layout, const at::Tensor& query, const a
     at::Tensor scores = at::matmul(a.query, a.key.transpose(2, 3)).mul_(o.scale);
     if (const auto hidden = masked(scores.size(2), scores.size(3), o)) scores.masked_fill_(*hidden, -INFINITY);
     a.maximum = scores.amax(3, true);
+    const at::Tensor sink = o.sink ? upcast(*o.sink).view({-1, 1, 1}) : at::Tensor();
+    if (o.sink) a.maximum = at::maximum(a.maximum, sink);
     // A row of which nothing counts has no probabilities.
     scores.sub_(a.maximum.masked_fill(a.maximum == -INFINITY, 0)).exp_();
     a.sum = scores.sum(3, true);
+    if (o.sink) a.sum += at::exp(sink - a.maximum);
+    if (o.sink) a.of_sink = at::exp(sink - a.maximum) / a.sum;
     a.probabilities = scores.div_(a.sum.clamp_min(std::numeric_limits<float>::min()));
     a.keep = kept(scores, o);
     return a;
@@ -77,7 +81,7 @@ AttentionGradients attend_backward(const AttentionLayout& layout, const Attentio
     const at::Tensor of_key = at::matmul(of_scores.transpose(2, 3), a.query);
     const at::Tensor of_value = at::matmul(dropped_out(a.probabilities, a.keep).transpose(2, 3), grad);
     return {layout.from_bnsd(at::matmul(of_scores, a.key)), layout.from_bnsd(sum_of_heads(of_key, key_heads)),
-            layout.from_bnsd(sum_of_heads(of_value, key_heads))};
+            layout.from_bnsd(sum_of_heads(of_value, key_heads)), a.of_sink.defined() ? -(a.of_sink * mean).sum({0, 2, 3}) : at::Tensor()};
 }
 
 }  // namespace torch_aclnn::host::aten

@@ -39,11 +39,13 @@ struct AttentionOptions {
     double scale, keep_probability;
     int64_t before, after, mode;
     int64_t first_drop_bit = 0;
+    std::optional<at::Tensor> sink = std::nullopt;  // a score for each head that takes part in the softmax, and has no value
 };
 
 struct Attention {
     at::Tensor query, key, value;  // BNSD
     at::Tensor maximum, sum, probabilities;
+    at::Tensor of_sink;              // the sink's probability; undefined without one
     std::optional<at::Tensor> keep;  // what dropout multiplies the probabilities by; nothing without dropout
 };
 
@@ -52,7 +54,7 @@ Attention attend(const AttentionLayout& layout, const at::Tensor& query, const a
 at::Tensor attended(const AttentionLayout& layout, const Attention& a);
 
 struct AttentionGradients {
-    at::Tensor query, key, value;
+    at::Tensor query, key, value, sink;
 };
 AttentionGradients attend_backward(const AttentionLayout& layout, const Attention& a, int64_t key_heads, const at::Tensor& dy,
                                    double scale);

@@ -39,6 +39,7 @@ namespace torch_aclnn::host::aten::kind {
 using InferenceLayout = Kind<const char*, std::string_view, std::string_view, read_inference_layout>;
 using InferenceSparseMode = Between<int64_t, 0, 4>;
 using NoAntiquantMode = Between<int64_t, 0, 0>;
+using NoShiftType = Between<int64_t, 0, 0>;  // of computed shifts of positions
 }  // namespace torch_aclnn::host::aten::kind
 
 #define REQUIRE_NOT_QUANTISED                             \
@@ -112,6 +113,21 @@ ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV4, FLOAT16 | BF16,
     infer_attention(FUSED_INFER(queryRope, keyRope, learnableSink), attentionOut, NO_LSE_UNLESS_WANTED);
 }
 ATEN_MAX_WORKSPACE(aclnnFusedInferAttentionScoreV4)
+ATEN_CHECKED_ENTRY(aclnnFusedInferAttentionScoreV5, FLOAT16 | BF16,
+                   (REQUIRE_NOT_QUANTISED, REQUIRE_NO_PREFIX,
+                    require_none({{"keyRopeAntiquantScale", keyRopeAntiquantScale},
+                                  {"dequantScaleQuery", dequantScaleQuery},
+                                  {"qStartIdx", qStartIdx},
+                                  {"kvStartIdx", kvStartIdx}}),
+                    require_inference_attention(FUSED_INFER(queryRope, keyRope, learnableSink))),
+                   FUSED_INFER_TENSORS, FUSED_INFER_PREFIX, (OptIn, queryRope), (OptIn, keyRope), (OptIn, keyRopeAntiquantScale),
+                   (OptIn, dequantScaleQuery), (OptIn, learnableSink), (OptIn, qStartIdx), (OptIn, kvStartIdx), FUSED_INFER_ATTRIBUTES,
+                   (NoAntiquantMode, keyAntiquantMode), (NoAntiquantMode, valueAntiquantMode), (NoAntiquantMode, queryQuantMode),
+                   (NoShiftType, pseType), (Out, attentionOut, inferred(FUSED_INFER(queryRope, keyRope, learnableSink))),
+                   (OptOut, softmaxLse, if_wanted(softmaxLseFlag, inferred_lse(FUSED_INFER(queryRope, keyRope, learnableSink))))) {
+    infer_attention(FUSED_INFER(queryRope, keyRope, learnableSink), attentionOut, NO_LSE_UNLESS_WANTED);
+}
+ATEN_MAX_WORKSPACE(aclnnFusedInferAttentionScoreV5)
 
 #define PROMPT_FLASH(key_lengths, quant_scale, quant_offset, sparse_mode)                                                               \
     InferenceAttention {                                                                                                                \
@@ -126,6 +142,16 @@ ATEN_CHECKED_ENTRY(aclnnPromptFlashAttention, FLOAT16 | BF16, require_inference_
                    (NotNegative, numKeyValueHeads), (Out, attentionOut, inferred(PROMPT_FLASH_V1))) {
     infer_attention(PROMPT_FLASH_V1, attentionOut, std::nullopt);
 }
+ATEN_CHECKED_ENTRY(aclnnPromptFlashAttentionV2, FLOAT16 | BF16,
+                   (require_none({{"deqScale1", deqScale1}, {"quantScale1", quantScale1}, {"deqScale2", deqScale2}}),
+                    require_inference_attention(PROMPT_FLASH_V3)),
+                   (In, query), (In, key), (In, value), (OptIn, pseShift), (OptIn, attenMask), (OptInts, actualSeqLengths),
+                   (OptInts, actualSeqLengthsKv), (OptIn, deqScale1), (OptIn, quantScale1), (OptIn, deqScale2), (OptIn, quantScale2),
+                   (OptIn, quantOffset2), (Positive, numHeads), (Double, scaleValue), (Int, preTokens), (Int, nextTokens),
+                   (InferenceLayout, inputLayout), (NotNegative, numKeyValueHeads), (InferenceSparseMode, sparseMode),
+                   (Out, attentionOut, inferred(PROMPT_FLASH_V3))) {
+    infer_attention(PROMPT_FLASH_V3, attentionOut, std::nullopt);
+}
 ATEN_CHECKED_ENTRY(aclnnPromptFlashAttentionV3, FLOAT16 | BF16,
                    (require_none({{"deqScale1", deqScale1}, {"quantScale1", quantScale1}, {"deqScale2", deqScale2}}),
                     require_inference_attention(PROMPT_FLASH_V3)),
@@ -138,10 +164,32 @@ ATEN_CHECKED_ENTRY(aclnnPromptFlashAttentionV3, FLOAT16 | BF16,
 }
 
 // One position of each sequence, against all its keys; the lengths are those of the keys.
-#define INCRE_FLASH                                                                                                                 \
-    InferenceAttention{query,     key,       value,       pseShift,    attenMask,         kNoLengths, actualSeqLengths, blockTable, \
-                       kNoTensor, kNoTensor, kNoTensor,   quantScale2, quantOffset2,      numHeads,   numKeyValueHeads, scaleValue, \
+#define INCRE_FLASH(pages, quant_scale, quant_offset)                                                                               \
+    InferenceAttention{query,     key,       value,       pseShift,    attenMask,         kNoLengths, actualSeqLengths, pages,      \
+                       kNoTensor, kNoTensor, kNoTensor,   quant_scale, quant_offset,      numHeads,   numKeyValueHeads, scaleValue, \
                        kFar,      kFar,      inputLayout, 0,           "actualSeqLengths"}
+#define INCRE_FLASH_V1 INCRE_FLASH(kNoTensor, kNoTensor, kNoTensor)
+#define INCRE_FLASH_V2 INCRE_FLASH(kNoTensor, quantScale2, quantOffset2)
+#define INCRE_FLASH_V3 INCRE_FLASH(blockTable, quantScale2, quantOffset2)
+#define INCRE_INPUTS (In, query), (Tensors, key), (Tensors, value), (OptIn, pseShift), (OptIn, attenMask), (OptInts, actualSeqLengths)
+#define INCRE_QUANT (OptIn, dequantScale1), (OptIn, quantScale1), (OptIn, dequantScale2), (OptIn, quantScale2), (OptIn, quantOffset2)
+#define INCRE_ATTRIBUTES (Positive, numHeads), (Double, scaleValue), (InferenceLayout, inputLayout), (NotNegative, numKeyValueHeads)
+#define INCRE_NOT_QUANTISED require_none({{"dequantScale1", dequantScale1}, {"quantScale1", quantScale1}, {"dequantScale2", dequantScale2}})
+ATEN_CHECKED_ENTRY(aclnnIncreFlashAttention, FLOAT16 | BF16, require_inference_attention(INCRE_FLASH_V1), INCRE_INPUTS, INCRE_ATTRIBUTES,
+                   (Out, attentionOut, inferred(INCRE_FLASH_V1))) {
+    infer_attention(INCRE_FLASH_V1, attentionOut, std::nullopt);
+}
+ATEN_CHECKED_ENTRY(aclnnIncreFlashAttentionV2, FLOAT16 | BF16, (INCRE_NOT_QUANTISED, require_inference_attention(INCRE_FLASH_V2)),
+                   INCRE_INPUTS, INCRE_QUANT, INCRE_ATTRIBUTES, (Out, attentionOut, inferred(INCRE_FLASH_V2))) {
+    infer_attention(INCRE_FLASH_V2, attentionOut, std::nullopt);
+}
+ATEN_CHECKED_ENTRY(aclnnIncreFlashAttentionV3, FLOAT16 | BF16,
+                   (INCRE_NOT_QUANTISED, require_none({{"antiquantScale", antiquantScale}, {"antiquantOffset", antiquantOffset}}),
+                    require_inference_attention(INCRE_FLASH_V3)),
+                   INCRE_INPUTS, INCRE_QUANT, (OptIn, antiquantScale), (OptIn, antiquantOffset), (OptIn, blockTable), INCRE_ATTRIBUTES,
+                   (NotNegative, blockSize), (Int, innerPrecise), (Out, attentionOut, inferred(INCRE_FLASH_V3))) {
+    infer_attention(INCRE_FLASH_V3, attentionOut, std::nullopt);
+}
 ATEN_CHECKED_ENTRY(aclnnIncreFlashAttentionV4, FLOAT16 | BF16,
                    (require_none({{"deqScale1", deqScale1},
                                   {"quantScale1", quantScale1},
@@ -149,11 +197,11 @@ ATEN_CHECKED_ENTRY(aclnnIncreFlashAttentionV4, FLOAT16 | BF16,
                                   {"antiquantScale", antiquantScale},
                                   {"antiquantOffset", antiquantOffset},
                                   {"kvPaddingSize", kvPaddingSize}}),
-                    require_inference_attention(INCRE_FLASH)),
+                    require_inference_attention(INCRE_FLASH_V3)),
                    (In, query), (Tensors, key), (Tensors, value), (OptIn, pseShift), (OptIn, attenMask), (OptInts, actualSeqLengths),
                    (OptIn, deqScale1), (OptIn, quantScale1), (OptIn, deqScale2), (OptIn, quantScale2), (OptIn, quantOffset2),
                    (OptIn, antiquantScale), (OptIn, antiquantOffset), (OptIn, blockTable), (OptIn, kvPaddingSize), (Positive, numHeads),
                    (Double, scaleValue), (InferenceLayout, inputLayout), (NotNegative, numKeyValueHeads), (NotNegative, blockSize),
-                   (Int, innerPrecise), (Out, attentionOut, inferred(INCRE_FLASH))) {
-    infer_attention(INCRE_FLASH, attentionOut, std::nullopt);
+                   (Int, innerPrecise), (Out, attentionOut, inferred(INCRE_FLASH_V3))) {
+    infer_attention(INCRE_FLASH_V3, attentionOut, std::nullopt);
 }
