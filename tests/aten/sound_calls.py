@@ -156,6 +156,19 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnGer": {"self": Tensor((2,)), "vec2": Tensor((2,))},
     "aclnnDeepNormGrad": {"gamma": Tensor((2,)), "mean": Tensor((2, 1)), "rstd": Tensor((2, 1))},
     "aclnnBatchNormReduceBackward": dict.fromkeys(_CHANNELS, Tensor((2,))),
+    **{f"aclnnTopKTopPSample{version}": {"isNeedLogits": ctypes.c_bool(True)} for version in ("", "V2")},
+    **{f"aclnnSparseFlashAttention{version}": {"returnSoftmaxLse": ctypes.c_bool(True)} for version in ("", "V2")},
+    "aclnnLightningIndexer": {"returnValue": ctypes.c_bool(True)},
+    "aclnnFusedLinearCrossEntropyLossGrad": {"softmax": TENSOR},
+    "aclnnNsaCompressAttention": dict.fromkeys(("actualSeqQLen", "actualCmpSeqKvLen"), IntArray((2,))),
+    **{f"aclnnNsaSelectedAttention{phase}": dict.fromkeys(("actualSeqQLen", "actualSeqKvLen"), IntArray((2,))) for phase in ("", "Grad")},
+    "aclnnNsaCompressAttentionInfer": {"blockTable": TENSOR, "actualCmpKvSeqLen": IntArray((2,))},
+    "aclnnNsaSelectedAttentionInfer": {"blockTable": TENSOR, "actualKvSeqLen": IntArray((2,))},
+    "aclnnBlockSparseAttention": {"blockShape": IntArray((2, 2)), "softmaxLseFlag": ctypes.c_int64(1)},
+    "aclnnBlockSparseAttentionGrad": {"blockShape": IntArray((2, 2))},
+    **{f"aclnnKvQuantSparseFlashAttention{version}": {"key": Tensor((1, 2, 1, 7), DType.INT8)} for version in ("", "V2")},
+    "aclnnQkvRmsNormRopeCache": {"qkvSize": IntArray((2, 1, 3, 2))},
+    "aclnnDequantRopeQuantKvcache": {"sizeSplits": IntArray((2, 2, 2)), "kvOutput": ctypes.c_bool(True)},
     "aclnnLayerNormBackward": {"mean": Tensor((2,)), "rstd": Tensor((2,))},
 }
 
@@ -165,8 +178,13 @@ _OF_INTEGERS = re.compile("aclnn(Inplace)?(Bitwise|LeftShift|RightShift|Gcd)")
 
 
 def _shapes() -> dict[tuple[str, str], tuple[int, ...]]:
-    with Path(__file__).with_name("sound_shapes.tsv").open(newline="") as file:
+    here = Path(__file__)
+    with here.with_name("sound_shapes.tsv").open(newline="") as file:
         rows = list(csv.reader(file, delimiter="\t"))[1:]
+    # Where most of the parameters have a row: all of an entry point in one line.
+    for line in here.with_name("sound_shapes_by_entry_point.txt").read_text().splitlines():
+        name, *groups = line.split()
+        rows += [[name, parameter, shape] for names, shape in (group.split(":") for group in groups) for parameter in names.split(",")]
     return {(name, parameter): tuple(int(size) for size in shape.split(",") if size) for name, parameter, shape in rows}
 
 

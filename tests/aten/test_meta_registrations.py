@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 import torch
-from meta_samples import SAMPLES
+from meta_samples import SAMPLES as PLAIN
+from meta_samples_of_attention import SAMPLES as OF_ATTENTION
 from torch.utils._pytree import tree_leaves, tree_map
 from torch_aclnn.host.registry import entry_points, named_operators
 
 from support.marks import marked, with_routing_v3
 from support.subprocesses import output_of
 
+SAMPLES = {**PLAIN, **OF_ATTENTION}
 UNCOMPARED = Path(__file__).with_name("meta_uncompared.tsv")
 # torch_npu's two answers differ: what its C++ allocates for the operator, and what its Python describes.
 DIFFERENT = {

@@ -3,6 +3,7 @@
 
 #include <ATen/Functions.h>
 
+#include "engine/aten/adapter/relations.h"
 #include "engine/aten/composite/random_numbers.h"
 #include "engine/runtime/error/error.h"
 

@@ -1,0 +1,99 @@
+"""hyper_connections.cpp: the pages' formulas in float64, with autograd's gradients."""
+
+import pytest
+import torch
+
+from cases import DEVICE
+
+EPSILON = 1e-3
+
+
+def there(*tensors):
+    return [None if tensor is None else tensor.float().to(DEVICE) for tensor in tensors]
+
+
+def close(got, expected, tolerance=1e-4):
+    torch.testing.assert_close(got.cpu().double(), expected.detach(), rtol=tolerance, atol=tolerance)
+
+
+def mixed_in(x, phi, alpha, bias, gamma):
+    """The page's formula: the input of the layer, and what brings its result back."""
+    n = x.shape[-2]
+    flat = x.flatten(-2)
+    normal = flat * torch.rsqrt(flat.square().mean(-1, keepdim=True) + EPSILON)
+    normal = normal if gamma is None else normal * gamma.flatten()
+    pre, post, *rest = (normal @ phi.mT).split([n, n, n * n][: len(alpha)], -1)
+    pre = torch.sigmoid(alpha[0] * pre + bias[:n]) + EPSILON
+    post = 2 * torch.sigmoid(alpha[1] * post + bias[n : 2 * n])
+    res = (alpha[2] * rest[0] + bias[2 * n :]).unflatten(-1, (n, n)) if rest else torch.zeros(1)
+    return (pre.unsqueeze(-1) * x).sum(-2), post, res
+
+
+@pytest.mark.parametrize("batch", [(3,), (2, 3)], ids=["tokens", "batch"])
+@pytest.mark.parametrize(("parts", "scaled"), [(3, True), (3, False), (2, True)])
+def test_mixing_in(batch, parts, scaled):
+    import torch_npu
+
+    torch.manual_seed(0)
+    n, features = 4, 5
+    columns = 2 * n + (n * n if parts == 3 else 0)
+    x = torch.randn(*batch, n, features).half()
+    phi, alpha, bias = torch.randn(columns, n * features), torch.randn(parts), torch.randn(columns)
+    gamma = torch.randn(n, features) if scaled else None
+    leaves = [None if t is None else t.double().requires_grad_() for t in (x, phi, alpha, bias, gamma)]
+    expected = mixed_in(*leaves)
+    options = {"gamma": there(gamma)[0], "hc_eps": EPSILON}
+    outputs = torch_npu.npu_mhc_pre(x.to(DEVICE), *there(phi, alpha, bias), **options, norm_eps=EPSILON, out_flag=1)
+    for got, want in zip(outputs[:3], expected, strict=True):
+        close(got, want, 3e-3)
+    if parts == 2:
+        return
+    grads, of_x = [torch.randn(t.shape) for t in expected], torch.randn(x.shape).half()
+    of_in = grads[0].half()
+    got = torch_npu.npu_mhc_pre_backward(
+        x.to(DEVICE), *there(phi, alpha), of_in.to(DEVICE), *there(*grads[1:]), *outputs[3:], outputs[1], **options,
+        grad_x_post=of_x.to(DEVICE),
+    )  # fmt: skip
+    inputs = [t for t in leaves if t is not None]
+    want = list(torch.autograd.grad(expected, inputs, [of_in.double(), *(g.double() for g in grads[1:])]))
+    want[0] = want[0] + of_x.double()
+    if gamma is None:
+        want.append(torch.zeros(n, features).double())
+    for have, gradient in zip(got, want, strict=True):
+        close(have, gradient, 5e-3)
+
+
+@pytest.mark.parametrize("batch", [(3,), (2, 3)], ids=["tokens", "batch"])
+@pytest.mark.parametrize("mixes", [True, False])
+def test_mixing_out(batch, mixes):
+    """The mix of the streams is that of op-plugin's tests: y[j] is the sum of res[i, j] x[i]."""
+    import torch_npu
+
+    torch.manual_seed(0)
+    x, out, grad = (torch.randn(*batch, *s).half() for s in ((4, 5), (5,), (4, 5)))
+    res, post = torch.randn(*batch, 4, 4) if mixes else None, torch.randn(*batch, 4)
+    leaves = [None if t is None else t.double().requires_grad_() for t in (x, res, out, post)]
+    streams = torch.einsum("...ij,...id->...jd", leaves[1], leaves[0]) if mixes else leaves[0]
+    expected = streams + leaves[3].unsqueeze(-1) * leaves[2].unsqueeze(-2)
+    on_device = x.to(DEVICE), there(res)[0], out.to(DEVICE), post.to(DEVICE)
+    close(torch_npu.npu_mhc_post(*on_device), expected, 5e-3)
+    got = list(torch_npu.npu_mhc_post_backward(grad.to(DEVICE), *on_device))
+    if not mixes:
+        del got[1]
+    for have, want in zip(got, torch.autograd.grad(expected, [t for t in leaves if t is not None], grad.double()), strict=True):
+        close(have, want, 1e-2)
+
+
+@pytest.mark.parametrize("iterations", [1, 4])
+def test_sinkhorn(iterations):
+    import torch_npu
+
+    torch.manual_seed(0)
+    x, grad = torch.randn(2, 3, 4, 4), torch.randn(2, 3, 4, 4)
+    leaf = x.double().requires_grad_()
+    y = torch.softmax(leaf, -1) + EPSILON
+    for step in range(1, 2 * iterations):
+        y = y / (y.sum(-1 if step % 2 == 0 else -2, keepdim=True) + EPSILON)
+    got, norms, sums = torch_npu.npu_mhc_sinkhorn(x.to(DEVICE), eps=EPSILON, num_iters=iterations, out_flag=1)
+    close(got, y)
+    close(torch_npu.npu_mhc_sinkhorn_backward(grad.to(DEVICE), norms, sums), torch.autograd.grad(y, leaf, grad.double())[0])

@@ -1,0 +1,139 @@
+"""query_key_value.cpp and fused_cross_entropy.cpp, in float64."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from cases import DEVICE
+
+
+def there(*tensors):
+    return [None if tensor is None else tensor.contiguous().to(DEVICE) for tensor in tensors]
+
+
+def close(got, expected, tolerance=5e-3):
+    torch.testing.assert_close(got.detach().cpu().double(), expected.detach().double(), rtol=tolerance, atol=tolerance)
+
+
+def turned(x, cos, sin):
+    first, second = x.chunk(2, -1)
+    return x * cos + torch.cat((-second, first), -1) * sin
+
+
+@pytest.mark.parametrize("quantised", [False, True])
+def test_queries_keys_and_values_in_a_cache(quantised):
+    """Of 2 heads of queries, 1 of keys and 1 of values, with 8 features, of which a block has 4; a token without a slot goes nowhere."""
+    import torch_npu
+
+    torch.manual_seed(0)
+    qkv, gammas, cos, sin = torch.randn(5, 32).half(), torch.randn(2, 8).half(), torch.randn(5, 8).half(), torch.randn(5, 8).half()
+    slots, scales = torch.tensor([7, -1, 0, 3, 11]), torch.rand(2, 1, 8) / 16 + 0.02
+    caches = [torch.full((3, 2, 4, 4), 9).to(torch.int8 if quantised else torch.half) for _ in range(2)]
+    parts = qkv.double().unflatten(1, (4, 8)).split([2, 1, 1], 1)
+    normal = [
+        turned(F.rms_norm(part, (8,), gamma.double(), 1e-6), cos.double().unsqueeze(1), sin.double().unsqueeze(1))
+        for part, gamma in zip(parts[:2], gammas, strict=True)
+    ]
+    on_device, out = there(qkv, *gammas, cos, sin, slots), torch.empty(5, 16, dtype=torch.half, device=DEVICE)
+    cached = there(*caches)
+    options = {"k_scale": scales[0].to(DEVICE), "v_scale": scales[1].to(DEVICE)} if quantised else {}
+    plain = torch_npu.npu_qkv_rms_norm_rope_cache(*on_device, out, *cached, [5, 1, 4, 8], [2, 1, 1], **options, is_output_qkv=True)
+    close(out, normal[0].flatten(1))
+    for have, want in zip(plain, (*normal, parts[2]), strict=True):
+        close(have, want.flatten(1))
+    for cache, before, rows, scale in zip(cached, caches, (normal[1], parts[2]), scales, strict=True):
+        expected = before.double()
+        for row, slot in zip(rows / scale.double() if quantised else rows, slots.tolist(), strict=True):
+            if slot >= 0:
+                expected[slot // 4, :, slot % 4] = row.reshape(2, 4).round().clamp(-128, 127) if quantised else row.reshape(2, 4)
+        close(cache, expected, 1.01 if quantised else 5e-3)
+
+
+@pytest.mark.parametrize("mode", ["contiguous", "page"])
+def test_turned_keys_in_a_cache_of_bytes(mode):
+    import torch_npu
+
+    torch.manual_seed(0)
+    x, cos, sin = torch.randn(2, 3, 32).half(), torch.randn(2, 3, 1, 8).half(), torch.randn(2, 3, 1, 8).half()
+    scales, offsets, caches = torch.rand(2, 8) * 20, torch.randn(2, 8), [torch.full((2, 6, 1, 8), 9, dtype=torch.int8) for _ in range(2)]
+    indices = torch.tensor([2, 1] if mode == "contiguous" else [7, -1, 0, 3, 11, 5], dtype=torch.int32)
+    on_device, cached = there(x, cos, sin), there(*caches)
+    got = torch_npu.npu_rope_quant_kvcache(
+        *on_device, *cached, indices.to(DEVICE), *there(*scales), [16, 8, 8], offset_k=offsets[0].to(DEVICE),
+        offset_v=offsets[1].to(DEVICE), kv_output=True, cache_mode=mode,
+    )  # fmt: skip
+    q, k, v = (part.unflatten(2, (-1, 8)) for part in x.double().split([16, 8, 8], 2))
+    q, k = (turned(part, cos.double(), sin.double()) for part in (q, k))
+    for have, want in zip(got, (q, k, v), strict=False):
+        close(have, want)
+    for cache, before, rows, scale, offset in zip(cached, caches, (k, v), scales, offsets, strict=True):
+        expected = before.double()
+        numbers = (rows * scale.double() + offset.double()).round().clamp(-128, 127)
+        if mode == "contiguous":
+            for i, first in enumerate(indices.tolist()):
+                expected[i, first : first + 3] = numbers[i]
+        else:
+            for row, slot in zip(numbers.flatten(0, 1), indices.tolist(), strict=True):
+                if slot >= 0:
+                    expected[slot // 6, slot % 6] = row
+        close(cache, expected, 1.01)
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_products_of_low_rank(both):
+    """In place; each token has weights of its own, for features from 2 on."""
+    import torch_npu
+
+    torch.manual_seed(0)
+    y, indices = torch.randn(4, 10).half(), torch.tensor([2, 0, 1, 2], dtype=torch.int32)
+    first, second = torch.randn(3, 2, 3, 6).half(), torch.randn(3, 2, 5, 3).half()
+    x = torch.randn(4, 6 if both else 3).half()
+    expected = y.double()
+    for i, which in enumerate(indices.tolist()):
+        low = first[which, 1].double() @ x[i].double() if both else x[i].double()
+        expected[i, 2:7] += 0.5 * second[which, 1].double() @ low
+    on_device = there(y, x, second, indices, first if both else None)
+    got = torch_npu.npu_batch_gather_matmul_(*on_device, layer_idx=1, scale=0.5, y_offset=2, y_slice_size=5)
+    close(got, expected, 2e-2)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_loss_whose_classes_are_spread(whole):
+    """Over two ranks: what each computes, what they compare, and the gradients, which are those of the whole."""
+    import torch_npu
+
+    torch.manual_seed(0)
+    x, weight, target = torch.randn(11, 6).half(), torch.randn(300, 6).half(), torch.randint(300, (11,))
+    leaves = [t.double().requires_grad_() for t in (x, weight)]
+    logits = leaves[0] @ leaves[1].t()
+    expected, grad = F.cross_entropy(logits, target, reduction="none"), torch.rand(11)
+    wanted = torch.autograd.grad(expected, leaves, grad.double())
+    parts = []
+    for rank in range(2):
+        first = 150 * rank
+        on_device = there(x, weight[first : first + 150], target)
+        parts.append(torch_npu.npu_fused_linear_online_max_sum(*on_device, first, first + 149, whole))
+        own = logits[:, first : first + 150].detach()
+        close(parts[-1][0], own.amax(1))
+        close(parts[-1][1], (own - own.amax(1, keepdim=True)).exp().sum(1))
+        missing = (target < first) | (target >= first + 150)
+        bits = [int(b) for byte in parts[-1][3].tolist() for b in f"{byte:08b}"]
+        assert bits == [*missing.int().tolist(), 1, 1, 1, 1, 1]
+        assert parts[-1][4].tolist() == (target - first).masked_fill(missing, 0).tolist()
+    largest = torch.maximum(parts[0][0], parts[1][0])
+    total = sum(part[1] * torch.exp(part[0] - largest) for part in parts)
+    # What a rank has of the targets' logits is below its own largest.
+    present = [torch.tensor([not int(b) for byte in part[3].tolist() for b in f"{byte:08b}"][:11], device=DEVICE) for part in parts]
+    predicted = sum((part[2] + part[0] - largest) * has for part, has in zip(parts, present, strict=True))
+    of_x = torch.zeros(11, 6).double()
+    for rank, part in enumerate(parts):
+        mine = weight[150 * rank : 150 * rank + 150]
+        loss, softmax = torch_npu.npu_fused_cross_entropy_loss_with_max_sum(
+            largest, total, predicted, vocab_parallel_logits=part[5] if whole else None
+        )
+        close(loss, expected)
+        options = {"softmax": softmax} if whole else {"logits_max": largest, "sum_exp_logits": total}
+        got = torch_npu.npu_fused_linear_cross_entropy_loss_with_max_sum_backward(*there(grad, x, mine), part[3], part[4], **options)
+        of_x += got[0].double().cpu()
+        close(got[1], wanted[1][150 * rank : 150 * rank + 150], 1e-2)
+    close(of_x, wanted[0], 2e-2)
