@@ -110,7 +110,7 @@ KINDS = {
         Kind(c_int64(0), (c_int64(-1), c_int64(2))),
     ),
     **dict.fromkeys(
-        ("NoRenorm", "NoAntiquantMode", "NoShiftType", "NoQuantMode", "NoMaskType", "EndsType", "AutoPad"),
+        ("NoRenorm", "NoAntiquantMode", "NoShiftType", "NoQuantMode", "NoPrologMode", "NoMaskType", "EndsType", "AutoPad"),
         Kind(c_int64(0), (c_int64(-1), c_int64(1))),
     ),
     "CausalMode": Kind(c_int64(0), (c_int64(-1), c_int64(1), c_int64(4))),
@@ -152,6 +152,7 @@ KINDS = {
     "AnySoftmaxLayout": Kind(c_char_p(b""), (c_char_p(b"TND"), c_char_p(b"NTD"))),
     **dict.fromkeys(("QueryLayout", "KeyLayout", "HeadsLayout"), Kind(c_char_p(b"BSND"), (c_char_p(b"BNSD"), c_char_p(b"")))),
     **dict.fromkeys(("PackedOnly", "TokenLayout", "AnyTokenLayout"), Kind(c_char_p(b"TND"), (c_char_p(b"BNSD"), c_char_p(b"")))),
+    "PrologCache": Kind(c_char_p(b"PA_BSND"), (c_char_p(b"PA_BLK_BSND"), c_char_p(b""))),
     "BlockLayout": Kind(c_char_p(b"BNSD"), (c_char_p(b"BSND"), c_char_p(b""))),
     "CacheBlocks": Kind(c_char_p(b"PA_NZ"), (c_char_p(b"PA"), c_char_p(b""))),
     "CacheKind": Kind(c_char_p(b"contiguous"), (c_char_p(b"paged"), c_char_p(b""))),

@@ -34,6 +34,12 @@ def sequence(heads: int, features: int) -> torch.Tensor:
     return halves(2, 3, heads, features)
 
 
+def prolog(**options: torch.Tensor) -> Call:
+    weights = brains(8, 6), brains(6, 40), brains(2, 4, 16), brains(8, 32), brains(6), brains(16), brains(5, 16), brains(5, 16)
+    slots = () if options else (ints(5, dtype=I64),)
+    return call(brains(5, 8), *weights, *slots, brains(3, 4, 1, 16), brains(3, 4, 1, 16), **options)
+
+
 STATISTIC = (2, 1, 3, 4)
 BLOCKS = {"q_input_layout": "BNSD", "kv_input_layout": "BNSD", "num_key_value_heads": 2, "scale_value": 0.5}
 TRIANGLE = [(1, 2, 3, 5, 8), (1, 2, 3, 4, 8), (1, 2, 3, 4, 8), (1, 2, 4, 5, 8), (1, 2, 4, 5, 8)]
@@ -74,6 +80,9 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_mhc_post": lambda: call(sequence(4, 8), floats(2, 3, 4, 4), halves(2, 3, 8), floats(2, 3, 4)),
     "npu_mhc_pre": lambda: call(sequence(4, 8), floats(24, 32), floats(3), floats(24), out_flag=1),
     "npu_mhc_sinkhorn": lambda: call(floats(2, 3, 4, 4), num_iters=2, out_flag=1),
+    "npu_mla_prolog_v2": prolog,
+    "npu_mla_prolog_v3": lambda: prolog(cache_index=ints(5, dtype=I64)),
+    "npu_mla_prolog_v3_functional": lambda: prolog(cache_index=ints(5, dtype=I64)),
     "npu_qkv_rms_norm_rope_cache": query_key_value,
     "npu_qkv_rms_norm_rope_cache_functional": query_key_value,
     "npu_quant_lightning_indexer": lambda: call(

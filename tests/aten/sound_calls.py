@@ -167,6 +167,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnBlockSparseAttention": {"blockShape": IntArray((2, 2)), "softmaxLseFlag": ctypes.c_int64(1)},
     "aclnnBlockSparseAttentionGrad": {"blockShape": IntArray((2, 2))},
     **{f"aclnnKvQuantSparseFlashAttention{version}": {"key": Tensor((1, 2, 1, 7), DType.INT8)} for version in ("", "V2")},
+    **{f"aclnnMlaPrologV{version}WeightNz": {"cacheIndex": Tensor((2,), DType.INT64)} for version in (2, 3)},
     "aclnnQkvRmsNormRopeCache": {"qkvSize": IntArray((2, 1, 3, 2))},
     "aclnnDequantRopeQuantKvcache": {"sizeSplits": IntArray((2, 2, 2)), "kvOutput": ctypes.c_bool(True)},
     "aclnnLayerNormBackward": {"mean": Tensor((2,)), "rstd": Tensor((2,))},

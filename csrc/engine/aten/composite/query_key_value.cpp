@@ -7,6 +7,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/indices.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/cache_rows.h"
 #include "engine/aten/composite/quantised.h"
 #include "engine/aten/composite/rms_norm.h"
 
@@ -25,16 +26,6 @@ at::Tensor turned(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& 
     return x * upcast(cos) + at::cat({-halves[1], halves[0]}, -1) * upcast(sin);
 }
 
-// Rows of {tokens, ...} go to {blocks, positions, ...}, where their slots say; a token without one goes nowhere.
-void put_rows(const char* name, const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows) {
-    const at::Tensor kept = at::nonzero(slots.flatten().ge(0)).squeeze(1), places = slots.flatten().index_select(0, kept).to(at::kLong);
-    require_indices(name, places, cache.size(0) * cache.size(1));
-    at::DimVector sizes{kept.numel()};
-    sizes.append(cache.sizes().begin() + 2, cache.sizes().end());
-    const at::Tensor chosen = rows.index_select(0, kept).reshape(sizes).to(cache.scalar_type());
-    at::Tensor target = cache;
-    target.index_put_({places.floor_divide(cache.size(1)), places.remainder(cache.size(1))}, chosen);
-}
 at::Tensor eight_bits(const at::Tensor& numbers) {
     return at::round(numbers).clamp(-128, 127);
 }
