@@ -1,9 +1,15 @@
-"""hyper_connections.cpp: the pages' formulas in float64, with autograd's gradients."""
+"""hyper_connections.cpp: the pages' formulas in float64, with autograd's gradients.
+
+torch_npu's functions that ask for CANN 9 are called in C.
+"""
+
+import ctypes
 
 import pytest
 import torch
 
 from cases import DEVICE
+from direct import call
 
 EPSILON = 1e-3
 
@@ -25,15 +31,13 @@ def mixed_in(x, phi, alpha, bias, gamma):
     pre, post, *rest = (normal @ phi.mT).split([n, n, n * n][: len(alpha)], -1)
     pre = torch.sigmoid(alpha[0] * pre + bias[:n]) + EPSILON
     post = 2 * torch.sigmoid(alpha[1] * post + bias[n : 2 * n])
-    res = (alpha[2] * rest[0] + bias[2 * n :]).unflatten(-1, (n, n)) if rest else torch.zeros(1)
+    res = (alpha[2] * rest[0] + bias[2 * n :]).unflatten(-1, (n, n)) if rest else torch.zeros(1).double()
     return (pre.unsqueeze(-1) * x).sum(-2), post, res
 
 
 @pytest.mark.parametrize("batch", [(3,), (2, 3)], ids=["tokens", "batch"])
-@pytest.mark.parametrize(("parts", "scaled"), [(3, True), (3, False), (2, True)])
-def test_mixing_in(batch, parts, scaled):
-    import torch_npu
-
+@pytest.mark.parametrize(("version", "parts", "scaled"), [("", 3, True), ("V2", 3, False), ("", 2, True)])
+def test_mixing_in(batch, version, parts, scaled):
     torch.manual_seed(0)
     n, features = 4, 5
     columns = 2 * n + (n * n if parts == 3 else 0)
@@ -42,17 +46,22 @@ def test_mixing_in(batch, parts, scaled):
     gamma = torch.randn(n, features) if scaled else None
     leaves = [None if t is None else t.double().requires_grad_() for t in (x, phi, alpha, bias, gamma)]
     expected = mixed_in(*leaves)
-    options = {"gamma": there(gamma)[0], "hc_eps": EPSILON}
-    outputs = torch_npu.npu_mhc_pre(x.to(DEVICE), *there(phi, alpha, bias), **options, norm_eps=EPSILON, out_flag=1)
+    sizes = [(features,), (n,), (n, n) if parts == 3 else None, (), (columns,), (n,)]
+    outputs = [torch.empty((1,) if size is None else (*batch, *size), device=DEVICE) for size in sizes]
+    outputs[0] = outputs[0].half()
+    on_device = x.to(DEVICE), *there(phi, alpha)
+    inner_precise = [0] if version else []
+    call(f"aclnnMhcPre{version}", *on_device, *there(bias, gamma), EPSILON, EPSILON, *inner_precise, *outputs)
     for got, want in zip(outputs[:3], expected, strict=True):
         close(got, want, 3e-3)
     if parts == 2:
         return
     grads, of_x = [torch.randn(t.shape) for t in expected], torch.randn(x.shape).half()
     of_in = grads[0].half()
-    got = torch_npu.npu_mhc_pre_backward(
-        x.to(DEVICE), *there(phi, alpha), of_in.to(DEVICE), *there(*grads[1:]), *outputs[3:], outputs[1], **options,
-        grad_x_post=of_x.to(DEVICE),
+    got = [torch.empty_like(on_device[0]), *(torch.empty(t.shape, device=DEVICE) for t in (phi, alpha, bias, torch.empty(n, features)))]
+    call(
+        "aclnnMhcPreBackward", *on_device, of_in.to(DEVICE), *there(*grads[1:]), *outputs[3:], outputs[1], there(gamma)[0],
+        of_x.to(DEVICE), ctypes.c_float(EPSILON), *got,
     )  # fmt: skip
     inputs = [t for t in leaves if t is not None]
     want = list(torch.autograd.grad(expected, inputs, [of_in.double(), *(g.double() for g in grads[1:])]))
@@ -77,7 +86,8 @@ def test_mixing_out(batch, mixes):
     expected = streams + leaves[3].unsqueeze(-1) * leaves[2].unsqueeze(-2)
     on_device = x.to(DEVICE), there(res)[0], out.to(DEVICE), post.to(DEVICE)
     close(torch_npu.npu_mhc_post(*on_device), expected, 5e-3)
-    got = list(torch_npu.npu_mhc_post_backward(grad.to(DEVICE), *on_device))
+    got = [torch.empty(t.shape, dtype=t.dtype, device=DEVICE) for t in (x, torch.empty(*batch, 4, 4), out, post)]
+    call("aclnnMhcPostBackward", grad.to(DEVICE), *on_device, *got)
     if not mixes:
         del got[1]
     for have, want in zip(got, torch.autograd.grad(expected, [t for t in leaves if t is not None], grad.double()), strict=True):

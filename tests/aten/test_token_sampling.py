@@ -69,7 +69,7 @@ def test_samples(ks, ps, min_ps, post, are_logits):
     )  # fmt: skip
     for i, row in enumerate(logits.double().numpy()):
         order, chances = candidates(row, ks[i], ps[i], min_ps[i], are_logits)
-        expected = np.full(12, -np.inf if are_logits else 0)
+        expected = np.full(12, -np.inf if are_logits else 0.0)
         expected[order] = row[order]
         np.testing.assert_array_equal(selected[i].cpu().numpy(), expected)
         if post == "multiNomial":

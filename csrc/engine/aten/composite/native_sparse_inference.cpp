@@ -43,6 +43,12 @@ struct InferredTokens {
         const int64_t features = pages(value).size(3);
         return with_size(query.sizes(), -1, layout == "BSH" ? heads * features : features);
     }
+    // Blocks of each query; those of one position may come without it.
+    Either named(const at::Tensor& query, int64_t count) const {
+        const at::Tensor tokens = this->query(query);
+        const Expected all = shape({tokens.size(0), tokens.size(1), key_heads, count});
+        return either(all, tokens.size(1) == 1 ? shape({tokens.size(0), key_heads, count}) : all);
+    }
     Expected chosen(const at::Tensor& query, int64_t count) const {
         if (query.dim() == 3) return shape({query.size(0), key_heads, count});
         return shape({query.size(0), query.size(1), key_heads, count});
@@ -122,7 +128,7 @@ ATEN_CHECKED_ENTRY(aclnnNsaSelectedAttentionInfer, FLOAT16 | BF16,
                    (require_not_given("attenMask", attenMask),
                     INFERRED(headNum, keyValueHeadNum).require(query, key, value, SELECTED_PAGES)),
                    (In, query), (In, key), (In, value),
-                   (In, topkIndices, INFERRED(headNum, keyValueHeadNum).chosen(query, selectBlockCount)), (OptIn, attenMask),
+                   (In, topkIndices, INFERRED(headNum, keyValueHeadNum).named(query, selectBlockCount)), (OptIn, attenMask),
                    (OptIn, blockTable), (OptInts, actualQSeqLen), (OptInts, actualKvSeqLen), (AnyTokenLayout, layout), (Positive, headNum),
                    (Positive, keyValueHeadNum), (Positive, selectBlockSize), (Positive, selectBlockCount), (Positive, pageBlockSize),
                    (Double, scaleValue), (EndsType, sparseMode), (Out, output, INFERRED(headNum, keyValueHeadNum).result(query, value))) {
