@@ -264,6 +264,16 @@ def test_what_is_written_may_exceed_the_storage_that_its_handle_tells():
     assert code == BEYOND_STORAGE and "src: expected a view within its storage" in message
 
 
+@pytest.mark.parametrize("count", [1, 11, 12, 13, 200])
+def test_array_of_any_length_keeps_its_values(count):
+    """Those of a short one lie in the handle itself."""
+    sizes = [1 + i % 3 for i in range(count)]
+    source = torch.arange(float(sum(sizes)), device=DEVICE)
+    parts = tuple(torch.zeros(size, device=DEVICE) for size in sizes)
+    call("aclnnSplitWithSize", source, sizes, 0, parts)
+    assert torch.equal(torch.cat(parts), source)
+
+
 def test_address_that_is_set_later():
     memory, source = torch.zeros(3, device=DEVICE), torch.tensor([1.0, 2, 3], device=DEVICE)
     handle, address, library = floats(None, [3], [1], [3]), ctypes.c_void_p(), ctypes.CDLL("libopapi.so")

@@ -80,8 +80,7 @@ template <class Handle, class Value>
 Handle* create_array(const char* function, const Value* source, uint64_t size) noexcept {
     return create<Handle>(function, [&](Handle& array) {
         require_length("an array", source, size);
-        array.values.resize(size);
-        if (size > 0) std::memcpy(array.values.data(), source, size * sizeof(Value));
+        array.values.assign(source, size);
     });
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -47,6 +48,29 @@ class Dims {
 };
 
 std::string to_string(const Dims& dims);  // "{1, 16, 4, 4}"
+
+// The values of an array: without an allocation if they are few, as nearly always.
+template <class Value>
+class ArrayValues {
+   public:
+    void assign(const void* source, uint64_t count) {
+        if (count > few_.size()) many_.reset(new Value[count]);
+        size_ = count;
+        if (count > 0) std::memcpy(many_ ? many_.get() : few_.data(), source, count * sizeof(Value));
+    }
+
+    uint64_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    const Value* data() const { return many_ ? many_.get() : few_.data(); }
+    const Value* begin() const { return data(); }
+    const Value* end() const { return data() + size_; }
+    Value operator[](uint64_t i) const { return data()[i]; }
+
+   private:
+    std::unique_ptr<Value[]> many_;
+    uint64_t size_ = 0;
+    std::array<Value, 96 / sizeof(Value)> few_;  // a slot of 128 bytes has room for them
+};
 TORCH_ACLNN_HOST_API std::string to_string(aclFormat format);
 
 // The product of the dimensions; nothing if one is negative or the product is beyond int64_t.
@@ -76,15 +100,15 @@ struct aclScalar : torch_aclnn::host::Pooled<aclScalar> {
 };
 
 struct aclIntArray : torch_aclnn::host::Pooled<aclIntArray> {
-    std::vector<int64_t> values;
+    torch_aclnn::host::ArrayValues<int64_t> values;
 };
 
 struct aclFloatArray : torch_aclnn::host::Pooled<aclFloatArray> {
-    std::vector<float> values;
+    torch_aclnn::host::ArrayValues<float> values;
 };
 
 struct aclBoolArray : torch_aclnn::host::Pooled<aclBoolArray> {
-    std::vector<unsigned char> values;  // not vector<bool>: callers read it as an array
+    torch_aclnn::host::ArrayValues<unsigned char> values;
 };
 
 namespace torch_aclnn::host {

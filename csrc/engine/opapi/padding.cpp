@@ -18,7 +18,7 @@ struct PaddedPlane {
 
     uint64_t dim_of(uint64_t i) const { return self.tensor->rank() - 1 - i / 2; }
     int64_t size_of(uint64_t i) const { return self.tensor->sizes[dim_of(i)]; }
-    const std::vector<int64_t>& values() const { return padding.handle->values; }
+    const ArrayValues<int64_t>& values() const { return padding.handle->values; }
 };
 
 const char* reason_of(bool strict) {

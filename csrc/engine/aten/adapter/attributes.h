@@ -94,8 +94,8 @@ struct OptDims : OptInts {
 // Arrays of so many numbers, or of as many as the other two say.
 template <size_t count, size_t or_count, size_t or_else_count>
 struct CountedInts : Ints {
-    static const std::vector<int64_t>& read(const char* name, const aclIntArray* array) {
-        const std::vector<int64_t>& values = read_ints(name, array);
+    static at::IntArrayRef read(const char* name, const aclIntArray* array) {
+        const at::IntArrayRef values = read_ints(name, array);
         require_count(name, values.size(), count, or_count, or_else_count);
         return values;
     }
@@ -106,8 +106,8 @@ using Exactly = CountedInts<count, count, count>;
 // Such an array of numbers that are at least `lowest`.
 template <class Counted, int64_t lowest>
 struct BoundedInts : Counted {
-    static const std::vector<int64_t>& read(const char* name, const aclIntArray* array) {
-        const std::vector<int64_t>& values = Counted::read(name, array);
+    static at::IntArrayRef read(const char* name, const aclIntArray* array) {
+        const at::IntArrayRef values = Counted::read(name, array);
         require_values(name, values, lowest);
         return values;
     }
@@ -129,8 +129,8 @@ using PositiveSizes = BoundedInts<Exactly<count>, 1>;
 // Which of so many outputs are wanted.
 template <size_t count>
 struct MaskOf : Bools {
-    static const std::vector<unsigned char>& read(const char* name, const aclBoolArray* array) {
-        const std::vector<unsigned char>& values = read_bools(name, array);
+    static std::vector<unsigned char> read(const char* name, const aclBoolArray* array) {
+        std::vector<unsigned char> values = read_bools(name, array);
         require_count(name, values.size(), count, count, count);
         return values;
     }

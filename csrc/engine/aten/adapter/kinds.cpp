@@ -125,18 +125,24 @@ at::Scalar read_scalar(const char* name, const aclScalar* handle) {
     }
 }
 
-const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handle) {
-    return required(name, handle).values;
+at::IntArrayRef read_ints(const char* name, const aclIntArray* handle) {
+    const ArrayValues<int64_t>& values = required(name, handle).values;
+    return {values.data(), values.size()};
 }
 
-const std::vector<int64_t>& read_shape(const char* name, const aclIntArray* handle) {
-    const std::vector<int64_t>& sizes = read_ints(name, handle);
+at::IntArrayRef read_shape(const char* name, const aclIntArray* handle) {
+    const at::IntArrayRef sizes = read_ints(name, handle);
     require_general_shape(name, sizes);
     return sizes;
 }
 
-const std::vector<unsigned char>& read_bools(const char* name, const aclBoolArray* handle) {
-    return required(name, handle).values;
+std::vector<int64_t> copy_ints(const char* name, const aclIntArray* handle) {
+    return read_ints(name, handle).vec();
+}
+
+std::vector<unsigned char> read_bools(const char* name, const aclBoolArray* handle) {
+    const ArrayValues<unsigned char>& values = required(name, handle).values;
+    return {values.begin(), values.end()};
 }
 
 static std::vector<at::Tensor> read_views(const char* name, const aclTensorList* handle, bool is_written) {

@@ -24,9 +24,10 @@ std::string dtype_name(at::ScalarType type);     // "FLOAT", as the documents ha
 at::Tensor read_tensor(const char* name, const aclTensor* handle);
 at::Tensor read_output(const char* name, aclTensor* handle);
 at::Scalar read_scalar(const char* name, const aclScalar* handle);
-const std::vector<int64_t>& read_ints(const char* name, const aclIntArray* handle);
-const std::vector<int64_t>& read_shape(const char* name, const aclIntArray* handle);  // a tensor's shape
-const std::vector<unsigned char>& read_bools(const char* name, const aclBoolArray* handle);
+at::IntArrayRef read_ints(const char* name, const aclIntArray* handle);
+at::IntArrayRef read_shape(const char* name, const aclIntArray* handle);  // a tensor's shape
+std::vector<int64_t> copy_ints(const char* name, const aclIntArray* handle);
+std::vector<unsigned char> read_bools(const char* name, const aclBoolArray* handle);
 std::vector<at::Tensor> read_tensors(const char* name, const aclTensorList* handle);
 std::vector<at::Tensor> read_outputs(const char* name, const aclTensorList* handle);
 std::vector<at::Scalar> read_scalars(const char* name, const aclScalarList* handle);
@@ -96,7 +97,7 @@ using Packed = Kind<aclTensor*, PackedOutput, const PackedOutput&, read_packed>;
 using Scalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_scalar>;
 using OptScalar = OptionalKind<const aclScalar*, at::Scalar, read_scalar>;
 using Ints = Kind<const aclIntArray*, at::DimVector, at::IntArrayRef, read_ints>;
-using OptInts = OptionalKind<const aclIntArray*, std::vector<int64_t>, read_ints>;
+using OptInts = OptionalKind<const aclIntArray*, std::vector<int64_t>, copy_ints>;
 using Shape = Kind<const aclIntArray*, at::DimVector, at::IntArrayRef, read_shape>;
 using Bools = Kind<const aclBoolArray*, std::vector<unsigned char>, at::ArrayRef<unsigned char>, read_bools>;
 using OptBools = OptionalKind<const aclBoolArray*, std::vector<unsigned char>, read_bools>;

@@ -10,9 +10,9 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-const std::vector<float>& read_floats(const char* name, const aclFloatArray* handle) {
+std::vector<float> read_floats(const char* name, const aclFloatArray* handle) {
     require_handle(name, handle);
-    return handle->values;
+    return {handle->values.begin(), handle->values.end()};
 }
 
 std::string read_text(const char* name, const char* text) {
