@@ -240,13 +240,13 @@ def test_a_matmul_weight_is_rearranged_in_place(dtype, columns):
         assert blocks[n1, m1, m0, n0].item() == expected
 
 
-def floats(address, sizes, strides, storage):
+def floats(address, sizes, strides, storage, offset=0):
     """A handle as a program makes it."""
     library = ctypes.CDLL("libopapi.so")
     library.aclCreateTensor.restype = ctypes.c_void_p
     dims, steps, all_of_it = ((ctypes.c_int64 * len(values))(*values) for values in (sizes, strides, storage))
     counts = ctypes.c_uint64(len(sizes)), ctypes.c_uint64(len(storage))
-    made = library.aclCreateTensor(dims, counts[0], 0, steps, ctypes.c_int64(0), 2, all_of_it, counts[1], ctypes.c_void_p(address))
+    made = library.aclCreateTensor(dims, counts[0], 0, steps, ctypes.c_int64(offset), 2, all_of_it, counts[1], ctypes.c_void_p(address))
     return ctypes.c_void_p(made)
 
 
@@ -272,6 +272,19 @@ def test_array_of_any_length_keeps_its_values(count):
     parts = tuple(torch.zeros(size, device=DEVICE) for size in sizes)
     call("aclnnSplitWithSize", source, sizes, 0, parts)
     assert torch.equal(torch.cat(parts), source)
+
+
+@pytest.mark.parametrize(("sizes", "strides", "offset"), [([3], [-1], 2), ([2, 3], [-3, 1], 3), ([1], [-1], 0), ([3], [1], -1)], ids=str)
+def test_negative_strides_and_offsets_are_refused(sizes, strides, offset):
+    """The documents of aclCreateTensor allow none: also where a reversed view lies within its storage, and where a stride has no effect."""
+    memory = torch.arange(8.0, device=DEVICE)
+    view = floats(memory[1:].data_ptr(), sizes, strides, [7], offset)
+    other = torch.zeros(sizes, device=DEVICE)
+    for name, arguments in {"src": (other, view), "selfRef": (view, other)}.items():
+        code, message = refusal("aclnnInplaceCopy", *arguments)
+        assert code == INVALID, message
+        assert f"{name}: expected strides and an offset that are not negative, got shape" in message
+    assert memory.tolist() == [*range(8)] and not other.any()
 
 
 def test_address_that_is_set_later():

@@ -46,7 +46,9 @@ def storage_rows(entry_point: str) -> list[Any]:
         for fault, fields in views.items():
             got = f"^shape {text(tensor.shape)}, strides .* and offset {fields.get('offset', 0)}$"
             changes = {name: {"values": None, **fields}}
-            rows.append(row(f"{name} {fault}", changes, name, rf"a view within its storage of \{{{count}|{count - 1}\}}", got))
+            within = rf"a view within its storage of \{{{count}|{count - 1}\}}"
+            expected = "^strides and an offset that are not negative$" if fault.startswith("negative") else within
+            rows.append(row(f"{name} {fault}", changes, name, expected, got))
         rows.append(row(f"{name} without data", {name: {"null_data": True}}, name, "a data address", "^null$", NULL))
     return rows
 

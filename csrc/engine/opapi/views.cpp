@@ -19,8 +19,9 @@ constexpr int64_t kMaxSize = int64_t{1} << 61;
 // What a walk over the dimensions tells of a tensor. Written as one loop, because it is part of every call.
 struct Layout {
     bool has_negative_size = false, has_huge_size = false, is_countable = true, is_empty = false;
-    bool is_view = true;  // offset and strides are not negative, and the end fits into int64_t
-    int64_t end = 0;      // one past the last element that the view reaches, counted from the storage's first
+    bool has_negative_step = false;  // a stride, or the offset
+    bool is_view = false;            // no step is negative, and the end fits into int64_t
+    int64_t end = 0;                 // one past the last element that the view reaches, counted from the storage's first
 };
 
 Layout layout_of(const aclTensor& tensor) {
@@ -33,13 +34,14 @@ Layout layout_of(const aclTensor& tensor) {
         layout.has_negative_size |= size < 0;
         layout.has_huge_size |= size > kMaxSize;
         layout.is_empty |= size == 0;
-        layout.is_view &= stride >= 0;
+        layout.has_negative_step |= stride < 0;
         overflows |= size != 0 && __builtin_mul_overflow(count, size, &count);
         const int64_t last = std::max<int64_t>(size, 1) - 1;
         end_overflows |= __builtin_mul_overflow(last, stride, &reach) || __builtin_add_overflow(end, reach, &end);
     }
     layout.is_countable = !layout.has_negative_size && !layout.has_huge_size && (layout.is_empty || !overflows);
-    layout.is_view &= tensor.offset >= 0 && !end_overflows && !__builtin_add_overflow(end, 1, &layout.end);
+    layout.has_negative_step |= tensor.offset < 0;
+    layout.is_view = !layout.has_negative_step && !end_overflows && !__builtin_add_overflow(end, 1, &layout.end);
     return layout;
 }
 
@@ -53,6 +55,11 @@ void require_countable(const Named& named, const Layout& layout) {
     if (layout.has_negative_size) refuse(named.name, "no negative dimension", shape);
     if (layout.has_huge_size) refuse(named.name, "dimensions of at most 2^61", shape);
     refuse(named.name, "fewer than 2^63 elements", shape);
+}
+
+// The documents of aclCreateTensor allow none, even where the view would lie within its storage.
+void require_no_negative_step(const Named& named, const Layout& layout) {
+    if (layout.has_negative_step) refuse(named.name, "strides and an offset that are not negative", describe_view(*named.tensor));
 }
 
 // `begin` is the element at which the storage begins.
@@ -164,6 +171,7 @@ size_t require_device_view(const Named& named, bool is_written, int beyond) {
     const Layout layout = layout_of(*named.tensor);
     require_countable(named, layout);
     if (layout.is_empty) return 0;
+    require_no_negative_step(named, layout);
     // Some programs count the storage from the view's first element on, or as many elements as they write: hardware never notices.
     if (config().strict || !is_written) require_within_storage(named, layout, config().strict ? 0 : named.tensor->offset, beyond);
     (void)find_memory(named, layout);
@@ -179,6 +187,7 @@ void require_sound(std::initializer_list<Named> tensors) {
         if (!is_public(named.tensor->format)) refuse(named.name, "a public format", to_string(named.tensor->format));
         if (config().strict) require_five_dims_of_a_volume_format(named);
         if (layout.is_empty) continue;
+        require_no_negative_step(named, layout);
         require_within_storage(named, layout);
         const DeviceMemory memory = find_memory(named, layout);
         if (memory.device < 0) continue;
