@@ -1,6 +1,6 @@
 // Operators on lists of tensors, as optimisers and gradient clipping use them. In place, `out` names the memory of the first list.
 //
-// Where an entry point has a V2, which takes a number by value and which torch_npu prefers, only that is here.
+// A V2 takes a number by value, its first version in a tensor of one element. torch_npu prefers the V2.
 #include <ATen/ATen.h>
 
 #include "engine/aten/adapter/adapter.h"
@@ -22,8 +22,7 @@ void for_each(at::TensorList outs, Compute compute) {
 }
 
 // How numbers are rounded, as a number.
-int64_t read_round_mode_number(const char* name, const aclScalar* handle) {
-    const at::Scalar mode = read_scalar(name, handle);
+int64_t as_round_mode(const char* name, const at::Scalar& mode) {
     switch (mode.toLong()) {
         case 1:
         case 2:
@@ -31,6 +30,19 @@ int64_t read_round_mode_number(const char* name, const aclScalar* handle) {
         case 5:
         case 7: return mode.toLong();
         default: torch_aclnn::host::refuse(name, "1 round, 2 floor, 3 ceil, 5 trunc or 7 frac", c10::str(mode));
+    }
+}
+int64_t read_round_mode_number(const char* name, const aclScalar* handle) {
+    return as_round_mode(name, read_scalar(name, handle));
+}
+
+void round_off(at::Tensor& result, const at::Tensor& x, int64_t mode) {
+    switch (mode) {
+        case 1: at::round_out(result, x); break;
+        case 2: at::floor_out(result, x); break;
+        case 3: at::ceil_out(result, x); break;
+        case 5: at::trunc_out(result, x); break;
+        default: at::frac_out(result, x); break;
     }
 }
 
@@ -59,6 +71,20 @@ using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode_numbe
 #define FOREACH_SCALAR(entry_point, dtypes, function)                                                  \
     ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (Scalar, scalar), (TensorsOut, out, like(x))) {      \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalar)); }); \
+    }
+// The number is in a tensor.
+#define FOREACH_LIST_ALPHA_TENSOR(entry_point, function)                                                                                 \
+    ATEN_ENTRY(entry_point, ANY, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (In, alpha, elements(1)), (TensorsOut, out, like(x1))) { \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], alpha.item()); });                              \
+    }
+#define FOREACH_SCALAR_TENSOR(entry_point, function)                                                          \
+    ATEN_ENTRY(entry_point, ANY, (Tensors, x), (In, scalar, elements(1)), (TensorsOut, out, like(x))) {       \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalar.item())); }); \
+    }
+#define FOREACH_POINTWISE_SCALAR_TENSOR(entry_point, function)                                                                             \
+    ATEN_ENTRY(entry_point, ANY, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Tensors, x3, shaped_like(x1)), (In, scalar, elements(1)), \
+               (TensorsOut, out, like(x1))) {                                                                                              \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalar.item()); });                        \
     }
 #define FOREACH_SCALAR_LIST(entry_point, dtypes, function)                                                                       \
     ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"scalars", scalars}}, {"x", x}), (Tensors, x), (Scalars, scalars), \
@@ -118,6 +144,18 @@ FOREACH_SCALAR(aclnnForeachPowScalarV2, ANY, at::pow_out)
 FOREACH_SCALAR(aclnnForeachMaximumScalarV2, ANY, at::maximum_out)
 FOREACH_SCALAR(aclnnForeachMinimumScalarV2, ANY, at::minimum_out)
 
+FOREACH_LIST_ALPHA_TENSOR(aclnnForeachAddList, add_scaled)
+FOREACH_LIST_ALPHA_TENSOR(aclnnForeachSubList, sub_scaled)
+FOREACH_SCALAR_TENSOR(aclnnForeachAddScalar, at::add_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachSubScalar, at::sub_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachMulScalar, at::mul_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachDivScalar, at::div_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachPowScalar, at::pow_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachMaximumScalar, at::maximum_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachMinimumScalar, at::minimum_out)
+FOREACH_POINTWISE_SCALAR_TENSOR(aclnnForeachAddcmulScalar, at::addcmul_out)
+FOREACH_POINTWISE_SCALAR_TENSOR(aclnnForeachAddcdivScalar, at::addcdiv_out)
+
 FOREACH_SCALAR_LIST(aclnnForeachAddScalarList, FLOATING | INT32, at::add_out)
 FOREACH_SCALAR_LIST(aclnnForeachSubScalarList, ANY, at::sub_out)
 FOREACH_SCALAR_LIST(aclnnForeachMulScalarList, FLOATING | INT32, at::mul_out)
@@ -130,6 +168,8 @@ FOREACH_POINTWISE_SCALAR(aclnnForeachAddcmulScalarV2, FLOATING | INT32, at::addc
 FOREACH_POINTWISE_SCALAR(aclnnForeachAddcdivScalarV2, FLOATING, at::addcdiv_out)
 FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcmulScalarList, FLOATING | INT32, at::addcmul_out)
 FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcdivScalarList, FLOATING, at::addcdiv_out)
+FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcmulList, FLOATING | INT32, at::addcmul_out)
+FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcdivList, FLOATING, at::addcdiv_out)
 
 ATEN_ENTRY(aclnnForeachLerpScalar, ANY, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Scalar, weight), (TensorsOut, out, like(x1))) {
     for_each(out, [&](at::Tensor& result, size_t i) { interpolate(result, x1[i], x2[i], weight); });
@@ -144,15 +184,11 @@ ATEN_ENTRY(aclnnForeachPowScalarAndTensor, ANY, (Scalar, scalar), (Tensors, x), 
 }
 
 ATEN_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, (Tensors, x), (RoundMode, roundMode), (TensorsOut, out, like(x))) {
-    for_each(out, [&](at::Tensor& result, size_t i) {
-        switch (roundMode) {
-            case 1: at::round_out(result, x[i]); break;
-            case 2: at::floor_out(result, x[i]); break;
-            case 3: at::ceil_out(result, x[i]); break;
-            case 5: at::trunc_out(result, x[i]); break;
-            default: at::frac_out(result, x[i]); break;
-        }
-    });
+    for_each(out, [&](at::Tensor& result, size_t i) { round_off(result, x[i], roundMode); });
+}
+ATEN_ENTRY(aclnnForeachRoundOffNumber, ANY, (Tensors, x), (In, roundMode, elements(1)), (TensorsOut, out, like(x))) {
+    const int64_t mode = as_round_mode("roundMode", roundMode.item());
+    for_each(out, [&](at::Tensor& result, size_t i) { round_off(result, x[i], mode); });
 }
 
 // The norm of each tensor.
