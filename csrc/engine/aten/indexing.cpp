@@ -197,6 +197,7 @@ using Reduce = Kind<int64_t, std::string_view, std::string_view, read_reduce>;
 struct Numbers : In {  // which the operator converts to positions
     ATEN_TYPES(In, FLOAT | FLOAT16 | DOUBLE | INTEGRAL | BOOL);
 };
+using NoBatchDims = Between<int64_t, 0, 0>;
 using BagMode = Between<int64_t, 0, 2>;  // sum, mean, maximum
 }  // namespace kind
 
@@ -223,6 +224,11 @@ ATEN_CHECKED_ENTRY(aclnnIndexSelect, NUMBERS, require_elements("self", self, siz
 }
 ATEN_CHECKED_ENTRY(aclnnGatherV2, NUMBERS, require_elements("self", self, size_of(self, dim), index), (In, self), (Dim, dim),
                    (Indices, index), (Out, out, gathered(self, dim, index))) {
+    write(out, at::index_select(self, dim, flat(index)));
+}
+// The mode says how positions that lie close together may be read.
+ATEN_CHECKED_ENTRY(aclnnGatherV3, NUMBERS, require_elements("self", self, size_of(self, dim), index), (In, self), (Dim, dim),
+                   (Indices, index), (NoBatchDims, batchDims), (TrueOrNot, mode), (Out, out, gathered(self, dim, index))) {
     write(out, at::index_select(self, dim, flat(index)));
 }
 // Hardware counts negative positions from the end.
@@ -302,6 +308,10 @@ ATEN_ENTRY(aclnnInplaceMaskedScatter, REAL | BOOL, (InOut, selfRef, broadcast({{
 
 ATEN_ENTRY(aclnnIndexAdd, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions(index)), (In, source, selected(self, dim, index)),
            (Scalar, alpha), (Out, out, like(self))) {
+    start_from(self, out).index_add_(dim, index, source, alpha);
+}
+ATEN_ENTRY(aclnnIndexAddV2, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions(index)), (In, source, selected(self, dim, index)),
+           (Scalar, alpha), (TrueOrNot, mode), (Out, out, like(self))) {
     start_from(self, out).index_add_(dim, index, source, alpha);
 }
 ATEN_ENTRY(aclnnIndexCopy, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions(index)), (In, source, copied(self, dim, index)),

@@ -248,6 +248,11 @@ ATEN_CHECKED_ENTRY(aclnnAddbmm, FLOATING, require_kept_type(batch1, cubeMathType
                    (CubeMathType, cubeMathType)) {
     write(out, at::addbmm(upcast(self), operand(batch1, cubeMathType), operand(batch2, cubeMathType), beta, alpha));
 }
+ATEN_CHECKED_ENTRY(aclnnInplaceAddbmm, FLOATING, require_kept_type(batch1, cubeMathType),
+                   (InOut, selfRef, without_dim(multiplied_in_batches({"batch1", batch1}, {"batch2", batch2}).sizes, 0)), (In, batch1),
+                   (In, batch2), (Scalar, beta), (Scalar, alpha), (CubeMathType, cubeMathType)) {
+    write(selfRef, at::addbmm(upcast(selfRef), operand(batch1, cubeMathType), operand(batch2, cubeMathType), beta, alpha));
+}
 ATEN_CHECKED_ENTRY(aclnnGemm, FLOATING, require_kept_type(A, cubeMathType), (In, A), (In, B), (In, C), (Float, alpha), (Float, beta),
                    (Int, transA), (Int, transB), (Out, out, added({"C", C}, multiplied_turned(A, transA, B, transB))),
                    (CubeMathType, cubeMathType)) {

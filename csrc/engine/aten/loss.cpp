@@ -198,6 +198,15 @@ ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogitsBackward, FLOATING | DOUBLE, (In, gr
     write(out, gradient * gradient_factor(upcast(gradOutput), x.numel(), reduction));
 }
 
+ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogitsTargetBackward, FLOATING, (In, gradOutput, losses(self, target)), (In, self),
+           (In, target, shaped_like(self)), (OptIn, weightOptional, losses(self, target)), (OptIn, posWeightOptional, losses(self, target)),
+           (Reduction, reduction), (Out, gradTarget, like(target))) {
+    const at::Tensor x = upcast(self), log_of_one = at::log_sigmoid(x);
+    at::Tensor gradient = at::log_sigmoid(-x) - (posWeightOptional ? upcast(*posWeightOptional) * log_of_one : log_of_one);
+    if (weightOptional) gradient = gradient * upcast(*weightOptional);
+    write(gradTarget, gradient * gradient_factor(upcast(gradOutput), x.numel(), reduction));
+}
+
 ATEN_ENTRY(aclnnKlDiv, FLOATING | DOUBLE, (In, self), (In, target), (Reduction, reduction), (Bool, logTarget),
            (Out, out, lost(self, target, reduction))) {
     write(out, at::kl_div(upcast(self), upcast(target), reduction, logTarget));

@@ -54,6 +54,12 @@ void require_groups(const NamedShape& input, int64_t batch, int64_t channels, in
     if (channels % groups != 0) refuse("group", c10::str("a divisor of C, ", channels), c10::str(groups));
 }
 
+// One row for each sequence of x, with its dimension or without.
+Either of_sequences(const at::Tensor& x) {
+    if (x.dim() < 2) refuse("x", "at least 2 dimensions", shape_text(x.sizes()));
+    return either(without_dim(x.sizes(), -2), with_size(x.sizes(), -2, 1));
+}
+
 std::string_view read_image_format(const char* name, const char* text) {
     return read_choice(name, text, {"NCHW", "NHWC"});
 }
@@ -70,6 +76,7 @@ Expected of_instance_channels(const at::Tensor& x, std::string_view format) {
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
+using ImplMode = Between<int32_t, 0, 2>;  // precise, fast, or in half types: the engine is precise in each case
 using ImageFormat = Kind<const char*, std::string_view, std::string_view, read_image_format>;
 }  // namespace torch_aclnn::host::aten::kind
 
@@ -125,11 +132,11 @@ ATEN_CHECKED_ENTRY(aclnnBatchNormBackward, FLOATING, require_statistics(runningM
     write(gradBias, of_bias);
 }
 
-#define LAYER_NORM(entry_point, dtypes)                                                                                               \
+#define LAYER_NORM(entry_point, dtypes, ...)                                                                                          \
     ATEN_CHECKED_ENTRY(entry_point, dtypes, require_last_dims("normalizedShape", normalizedShape, {"input", input}), (In, input),     \
                        (Ints, normalizedShape), (OptIn, weight, Expected(normalizedShape)), (OptIn, bias, Expected(normalizedShape)), \
                        (Double, eps), (Out, out, like(input)), (OptOut, meanOut, of_groups(input, normalizedShape)),                  \
-                       (OptOut, rstdOut, of_groups(input, normalizedShape))) {                                                        \
+                       (OptOut, rstdOut, of_groups(input, normalizedShape))__VA_OPT__(, ) __VA_ARGS__) {                              \
         const auto [normal, mean, rstd] = at::native_layer_norm(upcast(input), normalizedShape, dense(weight), dense(bias), eps);     \
         write(out, normal);                                                                                                           \
         write(meanOut, mean);                                                                                                         \
@@ -138,6 +145,7 @@ ATEN_CHECKED_ENTRY(aclnnBatchNormBackward, FLOATING, require_statistics(runningM
 
 LAYER_NORM(aclnnLayerNorm, FLOATING)
 LAYER_NORM(aclnnFastLayerNorm, FLOATING)
+LAYER_NORM(aclnnLayerNormWithImplMode, FLOATING, (ImplMode, implMode))
 
 ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING, require_last_dims("normalizedShape", normalizedShape, {"input", input}),
                    (In, gradOut, shaped_like(input)), (In, input), (Ints, normalizedShape), (In, mean, of_groups(input, normalizedShape)),
@@ -224,4 +232,25 @@ ATEN_CHECKED_ENTRY(aclnnAddLayerNorm, FLOATING, require_last_dims("gamma", gamma
     write(meanOut, mean);
     write(rstdOut, rstd);
     if (additionalOutput) write(xOut, sum);
+}
+// dsum is the gradient of the sum where the forward gave it.
+ATEN_CHECKED_ENTRY(aclnnAddLayerNormGrad, FLOATING, require_last_dims("gamma", gamma.sizes(), {"x1", x1}), (In, dy, shaped_like(x1)),
+                   (In, x1), (In, x2, shaped_like(x1)), (In, rstd, of_groups(x1, gamma.sizes())), (In, mean, of_groups(x1, gamma.sizes())),
+                   (In, gamma), (OptIn, dsumOptional, shaped_like(x1)), (Out, dxOut, like(x1)), (Out, dgammaOut, shaped_like(gamma)),
+                   (Out, dbetaOut, shaped_like(gamma))) {
+    const at::Tensor sum = upcast(x1) + upcast(x2), weight = dense(gamma);
+    const auto [of_sum, of_gamma, of_beta] =
+        at::native_layer_norm_backward(upcast(dy), sum, gamma.sizes(), dense(mean), dense(rstd), weight, weight, {true, true, true});
+    write(dxOut, dsumOptional ? of_sum + upcast(*dsumOptional) : of_sum);
+    write(dgammaOut, of_gamma);
+    write(dbetaOut, of_beta);
+}
+
+// Each sequence has a scale and a shift of its own.
+ATEN_ENTRY(aclnnAdaLayerNorm, FLOATING, (In, x), (In, scale, of_sequences(x)), (In, shift, of_sequences(x)),
+           (OptIn, weightOptional, shape({size_of(x, -1)})), (OptIn, biasOptional, shape({size_of(x, -1)})), (Double, epsilon),
+           (Out, out, like(x))) {
+    const auto each = [&](const at::Tensor& row) { return upcast(row).reshape(with_size(x.sizes(), -2, 1).sizes); };
+    const at::Tensor normal = at::layer_norm(upcast(x), {x.size(-1)}, dense(weightOptional), dense(biasOptional), epsilon);
+    write(out, normal * (1 + each(scale)) + each(shift));
 }

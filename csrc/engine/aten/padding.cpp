@@ -9,9 +9,9 @@
 #define ATEN_FAMILY "padding"
 using namespace torch_aclnn::host::aten;
 
-#define PAD(entry_point, values, shape, function)                                                                \
-    ATEN_ENTRY(entry_point, NUMBERS, (In, self), (Exactly<values>, padding), (Out, out, shape(self, padding))) { \
-        write(out, function(self, padding));                                                                     \
+#define PAD(entry_point, dtypes, values, shape, function)                                                       \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (Exactly<values>, padding), (Out, out, shape(self, padding))) { \
+        write(out, function(self, padding));                                                                    \
     }
 
 namespace {
@@ -45,7 +45,7 @@ Expected replicated(const at::Tensor& self, at::IntArrayRef padding) {
     return expected;
 }
 
-// A reflection has each element at most once, and not the one at the edge.
+// A reflection has each element at most once, and not the one at the edge. A circle leaves one out as well.
 Expected reflected(const at::Tensor& self, at::IntArrayRef padding) {
     const Expected expected = replicated(self, padding);
     for (size_t i = 0; i < padding.size(); i++) {
@@ -57,12 +57,14 @@ Expected reflected(const at::Tensor& self, at::IntArrayRef padding) {
 
 }  // namespace
 
-PAD(aclnnReplicationPad1d, 2, replicated, at::replication_pad1d)
-PAD(aclnnReplicationPad2d, 4, replicated, at::replication_pad2d)
-PAD(aclnnReplicationPad3d, 6, replicated, at::replication_pad3d)
-PAD(aclnnReflectionPad1d, 2, reflected, at::reflection_pad1d)
-PAD(aclnnReflectionPad2d, 4, reflected, at::reflection_pad2d)
-PAD(aclnnReflectionPad3d, 6, reflected, at::reflection_pad3d)
+PAD(aclnnReplicationPad1d, NUMBERS, 2, replicated, at::replication_pad1d)
+PAD(aclnnReplicationPad2d, NUMBERS, 4, replicated, at::replication_pad2d)
+PAD(aclnnReplicationPad3d, NUMBERS, 6, replicated, at::replication_pad3d)
+PAD(aclnnReflectionPad1d, NUMBERS, 2, reflected, at::reflection_pad1d)
+PAD(aclnnReflectionPad2d, NUMBERS, 4, reflected, at::reflection_pad2d)
+PAD(aclnnReflectionPad3d, NUMBERS, 6, reflected, at::reflection_pad3d)
+
+PAD(aclnnCircularPad2d, FLOATING | INT8 | INT32, 4, reflected, at::_pad_circular)
 
 ATEN_ENTRY(aclnnConstantPadNd, NUMBERS, (In, self), (Ints, padding), (Scalar, value), (Out, out, padded(self, padding, 0))) {
     write(out, at::constant_pad_nd(self, padding, value));

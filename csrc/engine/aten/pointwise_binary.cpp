@@ -99,10 +99,19 @@ SCALED(aclnnSub, NUMBERS, sub_scaled)
 SCALED_INPLACE(aclnnInplaceSub, NUMBERS, sub_scaled)
 SCALED_NUMBER(aclnnSubs, NUMBERS, sub_scaled)
 SCALED_NUMBER_INPLACE(aclnnInplaceSubs, NUMBERS, sub_scaled)
+ATEN_CHECKED_ENTRY(aclnnAddV3, ANY, require_castable("out", out, promoted_type(other, self)), (Scalar, self), (In, other), (Scalar, alpha),
+                   (Out, out, shaped_like(other))) {
+    add_scaled(out, wrapped(self), other, alpha);
+}
 ATEN_ENTRY(aclnnSum, FLOAT | FLOAT16 | INT8 | INT32 | UINT8, (Tensors, tensors), (Out, out, summed(tensors))) {
     at::Tensor sum = upcast(tensors[0]);
     for (const at::Tensor& tensor : tensors.slice(1)) sum = sum + upcast(tensor);
     write(out, sum);
+}
+ATEN_ENTRY(aclnnMaxN, FLOATING | INT8 | INT32 | INT64, (Tensors, tensors), (Out, out, summed(tensors))) {
+    at::Tensor largest = tensors[0];
+    for (const at::Tensor& tensor : tensors.slice(1)) largest = at::maximum(largest, tensor);
+    write(out, largest);
 }
 ATEN_ENTRY(aclnnRsub, ANY, (In, self), (In, other), (Scalar, alpha), (Out, out, broadcast({{"self", self}, {"other", other}}))) {
     sub_scaled(out, other, self, alpha);
@@ -189,6 +198,8 @@ BINARY_NUMBER(aclnnBitwiseAndScalar, INTEGRAL | BOOL, at::bitwise_and_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseAndScalar, INTEGRAL | BOOL, at::bitwise_and_out)
 BINARY(aclnnBitwiseOrTensor, INTEGRAL | BOOL, at::bitwise_or_out)
 BINARY_NUMBER(aclnnBitwiseOrScalar, INTEGRAL | BOOL, at::bitwise_or_out)
+BINARY_INPLACE(aclnnInplaceBitwiseOrTensor, INTEGRAL | BOOL, at::bitwise_or_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseOrScalar, INTEGRAL | BOOL, at::bitwise_or_out)
 BINARY(aclnnBitwiseXorTensor, INTEGRAL | BOOL, at::bitwise_xor_out)
 BINARY_INPLACE(aclnnInplaceBitwiseXorTensor, INTEGRAL | BOOL, at::bitwise_xor_out)
 BINARY_NUMBER(aclnnBitwiseXorScalar, INTEGRAL | BOOL, at::bitwise_xor_out)

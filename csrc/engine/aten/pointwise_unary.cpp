@@ -63,6 +63,8 @@ UNARY_INPLACE(aclnnInplaceNeg, FLOATING | DOUBLE | INT8 | INT32 | INT64 | COMPLE
 UNARY_INPLACE(aclnnInplaceCeil, NUMBERS, at::ceil_out)
 UNARY_INPLACE(aclnnInplaceFloor, REAL | UINT16 | UINT32 | UINT64, at::floor_out)
 UNARY_INPLACE(aclnnInplaceFrac, ANY, at::frac_out)
+UNARY_INPLACE(aclnnInplaceRound, NUMBERS, at::round_out)
+UNARY_INPLACE(aclnnInplaceTrunc, FLOATING, at::trunc_out)
 UNARY_INPLACE(aclnnInplaceLogicalNot, NUMBERS, at::logical_not_out)
 UNARY_INPLACE(aclnnInplaceSqrt, NUMBERS, at::sqrt_out)
 UNARY_INPLACE(aclnnInplaceRsqrt, NUMBERS, at::rsqrt_out)
@@ -114,6 +116,17 @@ ATEN_ENTRY(aclnnNanToNum, NUMBERS, (In, self), (Float, nan), (Float, posinf), (F
 }
 ATEN_ENTRY(aclnnInplaceNanToNum, NUMBERS, (InOut, selfRef), (Float, nan), (Float, posinf), (Float, neginf)) {
     selfRef.nan_to_num_(nan, posinf, neginf);
+}
+
+// Outside of [0, 1] there is no logit: with an eps from 0 on, numbers are first brought into [eps, 1 - eps].
+static std::optional<double> margin(double eps) {
+    return eps < 0 ? std::nullopt : std::optional(eps);
+}
+ATEN_ENTRY(aclnnLogit, ANY, (In, self), (Double, eps), (Out, out, like(self))) {
+    write(out, at::logit(upcast(self), margin(eps)));
+}
+ATEN_ENTRY(aclnnLogitGrad, ANY, (In, self), (In, gradOutput, shaped_like(self)), (Double, eps), (Out, gradInput, like(self))) {
+    write(gradInput, at::logit_backward(upcast(gradOutput), upcast(self), margin(eps)));
 }
 
 // Of the data type that the tensor and the numbers have together.

@@ -44,6 +44,11 @@ ATEN_ENTRY(aclnnMeanV2, REAL | COMPLEX, (In, self), (Dims, dim), (Bool, keepDim)
     const bool is_integral = c10::isIntegralType(self.scalar_type(), true);
     out.copy_(at::mean(is_integral ? self.to(at::kDouble) : upcast(self), all_if_empty(dim), keepDim));
 }
+ATEN_ENTRY(aclnnReduceLogSum, FLOAT | FLOAT16, (In, data), (Dims, axes), (Bool, keepDims), (Bool, noopWithEmptyAxes),
+           (Out, reduce, noopWithEmptyAxes&& axes.empty() ? like(data) : reduced(data, axes, keepDims))) {
+    if (noopWithEmptyAxes && axes.empty()) return write(reduce, data);
+    write(reduce, at::log(at::sum(upcast(data), all_if_empty(axes), keepDims)));
+}
 ATEN_ENTRY(aclnnProd, NUMBERS, (In, self), (DType, dtype), (Out, out, one_value())) {
     out.copy_(at::prod(self, product_type(out)));
 }
@@ -156,6 +161,9 @@ ATEN_ENTRY(aclnnCumsumV2, REAL | COMPLEX, (In, self), (Dim, dim), (Bool, exclusi
 ATEN_CHECKED_ENTRY(aclnnCumprod, NUMBERS, require_dim("dim", dim.toLong(), self.dim()), (In, self), (Scalar, dim), (DType, dtype),
                    (Out, out, shaped_like(self))) {
     out.copy_(at::cumprod(self, dim.toLong(), product_type(out)));
+}
+ATEN_CHECKED_ENTRY(aclnnInplaceCumprod, NUMBERS, require_dim("dim", dim.toLong(), selfRef.dim()), (InOut, selfRef), (Scalar, dim)) {
+    selfRef.copy_(at::cumprod(selfRef, dim.toLong(), product_type(selfRef)));
 }
 ATEN_ENTRY(aclnnCummax, NUMBERS, (In, self), (Dim, dim), (Out, valuesOut, like(self)), (Out, indicesOut, shaped_like(self))) {
     const auto [values, indices] = at::cummax(self, dim);

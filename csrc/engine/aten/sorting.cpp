@@ -66,6 +66,11 @@ ATEN_ENTRY(aclnnSearchSorteds, NUMBERS, (In, sortedSequence, shape({sortedSequen
     write(out, at::searchsorted(sortedSequence, self, outInt32, right, std::nullopt, sorter));
 }
 
+ATEN_ENTRY(aclnnBucketize, NUMBERS, (In, self), (In, boundaries, shape({boundaries.numel()})), (Bool, outInt32), (Bool, right),
+           (Out, out, shaped_like(self))) {
+    write(out, at::bucketize(self, boundaries, outInt32, right));
+}
+
 // Positions that are not zero: one row each, or, in V2, one column each.
 ATEN_ENTRY(aclnnNonzero, NUMBERS, (In, self), (Packed, out)) {
     out.pack(at::nonzero(self));

@@ -34,16 +34,19 @@ Expected upsampled(const at::Tensor& self, at::IntArrayRef output_size) {
     return {upsampled("self", self.sizes(), output_size).sizes, self.scalar_type()};
 }
 // With antialiasing ATen reads memory outside of self if the middle of a result is there, which other scales than the sizes' ratio can do.
-Expected smoothly_upsampled(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, double scales_h, double scales_w) {
-    Expected expected = upsampled(self, output_size);
+Expected smoothly_upsampled(Expected expected, at::IntArrayRef sizes, at::IntArrayRef output_size, bool align_corners, double scales_h,
+                            double scales_w) {
     const std::pair<const char*, double> directions[] = {{"scalesH", scales_h}, {"scalesW", scales_w}};
     for (int64_t d = 0; d < 2 && !align_corners; d++) {
         const auto [name, given] = directions[d];
         const double last = (static_cast<double>(output_size[d]) - 0.5) / scale(given).value_or(std::numeric_limits<double>::infinity());
-        if (!(last < static_cast<double>(self.size(d + 2))))
-            refuse(name, c10::str("a factor by which ", self.size(d + 2), " elements become ", output_size[d]), c10::str(given));
+        if (!(last < static_cast<double>(sizes[d + 2])))
+            refuse(name, c10::str("a factor by which ", sizes[d + 2], " elements become ", output_size[d]), c10::str(given));
     }
     return expected;
+}
+Expected smoothly_upsampled(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, double scales_h, double scales_w) {
+    return smoothly_upsampled(upsampled(self, output_size), self.sizes(), output_size, align_corners, scales_h, scales_w);
 }
 Expected upsampled(at::IntArrayRef input_size, at::IntArrayRef output_size) {
     return upsampled("inputSize", input_size, output_size);
@@ -122,6 +125,24 @@ ATEN_ENTRY(aclnnUpsampleNearest3dBackward, FLOATING | DOUBLE, (In, gradOutput, u
     write(gradInput,
           at::upsample_nearest3d_backward(upcast(gradOutput), outputSize, inputSize, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
+ATEN_ENTRY(aclnnUpsampleNearestExact1d, ANY, (In, self), (PositiveSizes<1>, outputSize), (Double, scales),
+           (Out, out, upsampled(self, outputSize))) {
+    write(out, at::_upsample_nearest_exact1d(upcast(self), outputSize, scale(scales)));
+}
+ATEN_ENTRY(aclnnUpsampleNearestExact1dBackward, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<1>, outputSize),
+           (Sizes<3>, inputSize), (Double, scales), (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
+    write(gradInput, at::_upsample_nearest_exact1d_backward(upcast(gradOutput), outputSize, inputSize, scale(scales)));
+}
+ATEN_ENTRY(aclnnUpsampleNearestExact2dBackward, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
+           (Sizes<4>, inputSize), (Double, scalesH), (Double, scalesW), (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
+    write(gradInput, at::_upsample_nearest_exact2d_backward(upcast(gradOutput), outputSize, inputSize, scale(scalesH), scale(scalesW)));
+}
+ATEN_ENTRY(aclnnUpsampleNearestExact3dBackward, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<3>, outputSize),
+           (Sizes<5>, inputSize), (Double, scalesD), (Double, scalesH), (Double, scalesW),
+           (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
+    write(gradInput, at::_upsample_nearest_exact3d_backward(upcast(gradOutput), outputSize, inputSize, scale(scalesD), scale(scalesH),
+                                                            scale(scalesW)));
+}
 ATEN_ENTRY(aclnnUpsampleNearestExact2d, ANY, (In, self), (PositiveSizes<2>, outputSize), (Double, scalesH), (Double, scalesW),
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::_upsample_nearest_exact2d(upcast(self), outputSize, scale(scalesH), scale(scalesW)));
@@ -178,6 +199,17 @@ ATEN_ENTRY(aclnnUpsampleBilinear2dAA, FLOATING, (In, self), (PositiveSizes<2>, o
            (Double, scalesW), (Out, out, smoothly_upsampled(self, outputSize, alignCorners, scalesH, scalesW))) {
     write(out, at::_upsample_bilinear2d_aa(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
+
+#define ANTIALIASED_BACKWARD(entry_point, function)                                                                                    \
+    ATEN_ENTRY(                                                                                                                        \
+        entry_point, ANY,                                                                                                              \
+        (In, gradOutput, smoothly_upsampled(upsampled(inputSize, outputSize), inputSize, outputSize, alignCorners, scalesH, scalesW)), \
+        (PositiveSizes<2>, outputSize), (Sizes<4>, inputSize), (Bool, alignCorners), (Double, scalesH), (Double, scalesW),             \
+        (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {                                                             \
+        write(gradInput, function(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW)));           \
+    }
+ANTIALIASED_BACKWARD(aclnnUpsampleBicubic2dAAGrad, at::_upsample_bicubic2d_aa_backward)
+ANTIALIASED_BACKWARD(aclnnUpsampleBilinear2dAABackward, at::_upsample_bilinear2d_aa_backward)
 
 ATEN_ENTRY(aclnnGridSampler2D, FLOATING | DOUBLE, (In, input), (In, grid), (Interpolation2D, interpolationMode), (PaddingMode, paddingMode),
            (Bool, alignCorners), (Out, out, sampled(input, grid, 2))) {
