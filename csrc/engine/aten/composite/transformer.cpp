@@ -5,6 +5,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/gated.h"
 #include "engine/aten/composite/rms_norm.h"
 #include "engine/runtime/config/soc.h"
 
@@ -46,24 +47,6 @@ at::Tensor quarter_turned(const at::Tensor& x, int64_t mode) {
 Expected halved(const char* name, const at::Tensor& x, int64_t dim) {
     require_even({name, x}, dim);
     return {with_size(x.sizes(), dim, x.size(dim) / 2).sizes, x.scalar_type()};
-}
-
-// The halves of a gated unit: what is multiplied, and what is activated before.
-struct Gated {
-    Gated(const at::Tensor& x, int64_t dim, bool activate_left)
-        : halves(upcast(x).chunk(2, dim)), plain(halves[activate_left ? 1 : 0]), activated(halves[activate_left ? 0 : 1]) {}
-
-    std::vector<at::Tensor> halves;
-    at::Tensor plain, activated;
-};
-
-// x / (1 + exp(-scale x)), and its derivative.
-at::Tensor swish(const at::Tensor& x, double scale) {
-    return x * at::sigmoid(scale * x);
-}
-at::Tensor swish_slope(const at::Tensor& x, double scale) {
-    const at::Tensor gate = at::sigmoid(scale * x);
-    return gate + scale * x * gate * (1 - gate);
 }
 
 // The batch, the channels and the positions of each, as ATen's group normalisation asks for them.
@@ -270,6 +253,12 @@ ATEN_CHECKED_ENTRY(aclnnInterleaveRope, FLOATING, require_features({"x", x}), (I
 ATEN_ENTRY(aclnnRotaryPositionEmbedding, FLOATING, (In, x), (In, cos), (In, sin), (RotaryMode, mode),
            (Out, y, rotated({"x", x}, {"cos", cos}, {"sin", sin}))) {
     write(y, upcast(x) * upcast(cos) + quarter_turned(upcast(x), mode) * upcast(sin));
+}
+// Any other way of turning is a matrix for the last dimension.
+ATEN_ENTRY(aclnnRotaryPositionEmbeddingV2, FLOATING, (In, x), (In, cos), (In, sin), (RotaryMode, mode),
+           (OptIn, rotate, shape({size_of(x, -1), size_of(x, -1)})), (Out, y, rotated({"x", x}, {"cos", cos}, {"sin", sin}))) {
+    const at::Tensor turned = rotate ? at::matmul(upcast(x), upcast(*rotate)) : quarter_turned(upcast(x), mode);
+    write(y, upcast(x) * upcast(cos) + turned * upcast(sin));
 }
 ATEN_ENTRY(aclnnRotaryPositionEmbeddingGrad, FLOATING, (In, dy), (In, cos), (In, sin), (OptIn, x, shaped_like(dy)), (RotaryMode, mode),
            (Out, dx, rotated({"dy", dy}, {"cos", cos}, {"sin", sin})), (OptOut, dcos, like(cos)), (OptOut, dsin, like(sin))) {
