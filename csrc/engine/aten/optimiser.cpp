@@ -6,6 +6,8 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/adam.h"
+#include "engine/aten/composite/sign_bits.h"
 
 #define ATEN_FAMILY "optimiser"
 using namespace torch_aclnn::host::aten;
@@ -25,6 +27,9 @@ struct Step : In {
 };
 struct CountOut : Out {
     ATEN_TYPES(Out, INT32);
+};
+struct BytesOut : Out {
+    ATEN_TYPES(Out, UINT8);
 };
 }  // namespace torch_aclnn::host::aten::kind
 
@@ -74,4 +79,41 @@ ATEN_ENTRY(aclnnFusedSgd, ANY, (TensorsInOut, params), (TensorsInOut, grads, sha
     at::_fused_sgd_(values.dense(), gradients.dense(), buffers.dense(), weightDecay, momentum, lr, dampening, nesterov, maximize,
                     isFirstStep, gradScale);
     for (InPlace* written : {&values, &gradients, &buffers}) written->write_back();
+}
+
+// Adam with its numbers in tensors of one element.
+#define ADAM_STATE {upcast(varRef), upcast(mRef), upcast(vRef)}
+#define ADAM_NUMBERS {one(beta1Power), one(beta2Power), one(lr), one(beta1), one(beta2), one(epsilon)}
+static double one(const at::Tensor& number) {
+    return number.item().toDouble();
+}
+static void write_state(at::TensorList refs, const AdamState& state) {
+    for (size_t i = 0; i < state.size(); i++) write(refs[i], state[i]);
+}
+ATEN_ENTRY(aclnnApplyAdam, ANY, (InOut, varRef), (InOut, mRef, shaped_like(varRef)), (InOut, vRef, shaped_like(varRef)),
+           (In, beta1Power, elements(1)), (In, beta2Power, elements(1)), (In, lr, elements(1)), (In, beta1, elements(1)),
+           (In, beta2, elements(1)), (In, epsilon, elements(1)), (In, grad, shaped_like(varRef)), (Bool, useLocking), (Bool, useNesterov)) {
+    write_state({varRef, mRef, vRef}, after_adam(ADAM_STATE, ADAM_NUMBERS, upcast(grad), useNesterov));
+}
+ATEN_CHECKED_ENTRY(aclnnApplyAdamW, ANY, require_maxima(amsgrad, maxGradNorm), (InOut, varRef), (InOut, mRef, shaped_like(varRef)),
+                   (InOut, vRef, shaped_like(varRef)), (In, beta1Power, elements(1)), (In, beta2Power, elements(1)), (In, lr, elements(1)),
+                   (In, weightDecay, elements(1)), (In, beta1, elements(1)), (In, beta2, elements(1)), (In, epsilon, elements(1)),
+                   (In, grad, shaped_like(varRef)), (OptIn, maxGradNorm, shaped_like(varRef)), (Bool, amsgrad), (Bool, maximize)) {
+    const at::Tensor gradient = maximize ? -upcast(grad) : upcast(grad);
+    const std::optional<at::Tensor> largest = amsgrad ? upcast(maxGradNorm) : std::nullopt;
+    write_state({varRef, mRef, vRef}, after_adamw(ADAM_STATE, ADAM_NUMBERS, one(weightDecay), gradient, largest));
+}
+
+// Of 1-bit Adam: signs in bytes, in so many rows.
+static Expected in_rows(int64_t count, int64_t size) {
+    if (count % size != 0) torch_aclnn::host::refuse("size", c10::str("a divisor of ", count), std::to_string(size));
+    return shape({size, count / size});
+}
+ATEN_ENTRY(aclnnSignBitsPack, FLOAT | FLOAT16, (In, self, rank(1)), (Positive, size),
+           (BytesOut, out, in_rows((self.numel() + 7) / 8, size))) {
+    write(out, packed_signs(self).reshape(out.sizes()));
+}
+ATEN_ENTRY(aclnnSignBitsUnpack, UINT8, (In, self, rank(1)), (Positive, size), (DType, dtype),
+           (Out, out, Expected(in_rows(8 * self.numel(), size).sizes, dtype))) {
+    write(out, unpacked_signs(self).reshape(out.sizes()));
 }

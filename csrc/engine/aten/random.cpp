@@ -2,6 +2,8 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "engine/aten/adapter/adapter.h"
@@ -44,6 +46,29 @@ void fill_uniform(at::Tensor& out, double from, double to, const PhiloxStream& s
 void fill_random(at::Tensor& out, int64_t from, int64_t to, const PhiloxStream& stream) {
     const uint64_t range = uint64_t(to) - uint64_t(from);
     out.copy_(drawn<int64_t>(out.sizes(), [&](int64_t i) { return int64_t(uint64_t(from) + stream.integer(i, range)); }));
+}
+
+// Whole numbers from 0 to the largest that the type has, of floating point types those up to which it has each.
+void fill_random(at::Tensor& out, const PhiloxStream& stream) {
+    int64_t range = 2;  // of BOOL
+    if (out.is_floating_point())
+        range = (int64_t{1} << mantissa_digits(out.scalar_type())) + 1;
+    else if (out.scalar_type() != at::kBool)
+        range = int64_t(uint64_t{1} << (8 * out.element_size() - (at::isSignedType(out.scalar_type()) ? 1 : 0)));
+    fill_random(out, 0, range, stream);
+}
+
+void fill_bernoulli(at::Tensor& out, const at::Tensor& prob, const PhiloxStream& stream) {
+    out.copy_(drawn<double>(out.sizes(), [&](int64_t i) { return stream.uniform(i); }) < prob.to(at::kDouble));
+}
+
+void require_rate(int64_t count, const at::Tensor& self, double lambda) {
+    require_as_many({{"count", count}}, {"selfRef", self.numel()});
+    require_number_between("lambd", lambda, std::numeric_limits<double>::min(), std::numeric_limits<double>::infinity());
+}
+
+void require_no_noise_shape(const std::optional<at::Tensor>& noise_shape) {
+    if (noise_shape) torch_aclnn::host::refuse("optionalNoiseShape", "null", "a tensor");
 }
 
 // ATen's algorithm, on a generator of its own for each call.
@@ -94,16 +119,28 @@ ATEN_ENTRY(aclnnInplaceUniform, ANY, (InOut, selfRef), (Double, from), (Double, 
 ATEN_ENTRY(aclnnInplaceRandom, ANY, (InOut, selfRef), (Int, from), (Int, to), (Int, seed), (Int, offset)) {
     fill_random(selfRef, from, to, {uint64_t(seed), uint64_t(offset)});
 }
+ATEN_ENTRY(aclnnInplaceRandomWithoutFromTo, ANY, (InOut, selfRef), (Int, seed), (Int, offset)) {
+    fill_random(selfRef, {uint64_t(seed), uint64_t(offset)});
+}
+ATEN_CHECKED_ENTRY(aclnnSimThreadExponential, ANY, require_rate(count, selfRef, lambd), (InOut, selfRef), (Int, count), (Double, lambd),
+                   (Int, seed), (Int, offset)) {
+    const PhiloxStream stream(seed, offset);
+    selfRef.copy_(drawn<double>(selfRef.sizes(), [&](int64_t i) { return -std::log1p(-stream.uniform(i)) / lambd; }));
+}
 
 ATEN_ENTRY(aclnnInplaceBernoulli, REAL | BOOL, (InOut, selfRef), (Scalar, prob), (Int, seed), (Int, offset)) {
-    const PhiloxStream stream(seed, offset);
-    const double p = prob.toDouble();
-    selfRef.copy_(drawn<bool>(selfRef.sizes(), [&](int64_t i) { return stream.uniform(i) < p; }));
+    fill_bernoulli(selfRef, at::scalar_tensor(prob, at::kDouble), {uint64_t(seed), uint64_t(offset)});
+}
+ATEN_ENTRY(aclnnBernoulli, REAL | BOOL, (In, self), (Scalar, prob), (Int, seed), (Int, offset), (Out, out, shaped_like(self))) {
+    fill_bernoulli(out, at::scalar_tensor(prob, at::kDouble), {uint64_t(seed), uint64_t(offset)});
 }
 ATEN_ENTRY(aclnnInplaceBernoulliTensor, REAL | BOOL, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"prob", prob}})), (In, prob),
            (Int, seed), (Int, offset)) {
-    const PhiloxStream stream(seed, offset);
-    selfRef.copy_(drawn<double>(selfRef.sizes(), [&](int64_t i) { return stream.uniform(i); }) < prob.to(at::kDouble));
+    fill_bernoulli(selfRef, prob, {uint64_t(seed), uint64_t(offset)});
+}
+ATEN_ENTRY(aclnnBernoulliTensor, REAL | BOOL, (In, self), (In, prob, broadcasts_to(self)), (Int, seed), (Int, offset),
+           (Out, out, shaped_like(self))) {
+    fill_bernoulli(out, prob, {uint64_t(seed), uint64_t(offset)});
 }
 
 ATEN_ENTRY(aclnnRandperm, ANY, (NotNegative, n), (Int, seed), (Int, offset), (Out, out, shape({n}))) {
@@ -144,6 +181,9 @@ ATEN_ENTRY(aclnnInplaceRandomTensor, ANY, (InOut, selfRef), (Int, from), (Int, t
            (Int, offset)) {
     fill_random(selfRef, from, to, stream_at(seedTensor, offsetTensor, offset));
 }
+ATEN_ENTRY(aclnnInplaceRandomWithoutFromToTensor, ANY, (InOut, selfRef), (Number, seedTensor), (Number, offsetTensor), (Int, offset)) {
+    fill_random(selfRef, stream_at(seedTensor, offsetTensor, offset));
+}
 ATEN_CHECKED_ENTRY(aclnnMultinomialTensor, FLOATING | DOUBLE | COMPLEX, require_draws(numsamples, replacement, self), (In, self),
                    (Positive, numsamples), (Bool, replacement), (Number, seedTensor), (Number, offsetTensor), (Int, offset),
                    (Out, out, with_size(self.sizes(), -1, numsamples))) {
@@ -178,6 +218,18 @@ ATEN_CHECKED_ENTRY(aclnnDropout, FLOATING, require_mask("maskOut", maskOut, inpu
     const at::Tensor mask = drawn_dropout_mask(maskOut.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - p);
     write(out, dropped(input, mask, 1 / (1 - p)));
     write(maskOut, mask);
+}
+
+ATEN_CHECKED_ENTRY(aclnnDropoutV3, FLOATING, (require_no_noise_shape(optionalNoiseShape), require_mask("maskOut", maskOut, input.sizes())),
+                   (In, input), (OptIn, optionalNoiseShape), (Probability, p), (Int, seed), (Int, offset), (Out, out, like(input)),
+                   (Out, maskOut, any_shape())) {
+    const at::Tensor mask = drawn_dropout_mask(maskOut.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - p);
+    write(out, dropped(input, mask, p == 1 ? 0 : 1 / (1 - p)));
+    write(maskOut, mask);
+}
+// What a mask of numbers keeps.
+ATEN_ENTRY(aclnnMaskedScale, FLOATING, (In, self), (In, mask, shaped_like(self)), (Double, scale), (Out, y, like(self))) {
+    write(y, upcast(self) * upcast(mask) * scale);
 }
 
 // Only training reads the noise.

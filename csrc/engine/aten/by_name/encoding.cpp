@@ -1,5 +1,6 @@
 // Codes of numbers in bits and positions, and ranges that are filled.
 #include "engine/aten/by_name/call.h"
+#include "engine/aten/composite/sign_bits.h"
 
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
@@ -30,17 +31,13 @@ OPERATOR(SortV2) {
     call.write(0, std::get<0>(at::sort(x, axis, call.attribute<bool>("descending", false))));
 }
 
-// Eight signs in a byte, from its lowest bit on; 1 is a number from 0 on. What the last byte lacks is 0.
 OPERATOR(SignBitsPack) {
-    const at::Tensor signs = (call.input(0).reshape({-1}) >= 0).to(at::kByte);
-    const at::Tensor filled = at::constant_pad_nd(signs, {0, (8 - signs.numel() % 8) % 8}).reshape({-1, 8});
-    call.write(0, in_rows(call, at::bitwise_left_shift(filled, at::arange(8, at::kByte)).sum(1, false, at::kByte)));
+    call.write(0, in_rows(call, packed_signs(call.input(0))));
 }
 OPERATOR(SignBitsUnpack) {
-    const at::Tensor bytes = call.input(0).reshape({-1, 1});
+    const at::Tensor bytes = call.input(0);
     if (bytes.scalar_type() != at::kByte) refuse("input 0", "UINT8", c10::str(bytes.scalar_type()));
-    const at::Tensor bits = at::bitwise_and(at::bitwise_right_shift(bytes, at::arange(8, at::kByte)), 1);
-    call.write(0, in_rows(call, bits.to(at::kFloat) * 2 - 1));
+    call.write(0, in_rows(call, unpacked_signs(bytes)));
 }
 
 // Each row of begins and ends has a value; along the last of several dimensions a range belongs to one row of the tensor, else to all.
