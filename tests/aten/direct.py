@@ -10,6 +10,7 @@ _DTYPES = {
     torch.int8: 2,
     torch.int32: 3,
     torch.uint8: 4,
+    torch.int16: 6,
     torch.uint16: 7,
     torch.int64: 9,
     torch.float64: 11,
@@ -137,3 +138,15 @@ def moved_between_the_phases(entry_point, first, address, *others):
     assert status == 0, _message()
     assert ctypes.CDLL("libopapi.so").aclSetRawTensorAddr(first, address) == 0
     return _run(entry_point, executor, size)[0], _message()
+
+
+def compare(entry_point, inputs, arguments, definition, dtypes):
+    """Compare the outputs with the definition, of which both get the inputs (float64) rounded to each of the data types."""
+    for dtype in dtypes:
+        rounded = [one.to(dtype) for one in inputs]
+        results = definition(*(one.double() for one in rounded))
+        expected = [one.to(dtype) for one in (results if isinstance(results, tuple) else (results,))]
+        outs = [torch.empty(one.shape, dtype=dtype, device="npu") for one in expected]
+        call(entry_point, *arguments(*(one.to("npu") for one in rounded)), *outs)
+        for out, one in zip(outs, expected, strict=True):
+            torch.testing.assert_close(out.cpu(), one, msg=lambda text, dtype=dtype: f"{dtype}: {text}")

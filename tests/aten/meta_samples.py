@@ -73,6 +73,8 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "_npu_dtype_cast": lambda: call(halves(3, 4), F32),
     "_npu_dtype_cast_backward": lambda: call(floats(3, 4), F16),
     "_npu_format_cast": lambda: call(halves(16, 16), 29),
+    "_npu_index_add": lambda: call(floats(4, 3), numbers(2, 0), floats(2, 3)),
+    "_npu_index_add_": lambda: call(floats(4, 3), numbers(2, 0), floats(2, 3)),
     "_npu_moe_token_unpermute": lambda: call(floats(5, 4), numbers(0, 4, 3, 1, 2, dtype=I32), floats(5, 1)),
     "_npu_moe_token_unpermute_with_routing_map": lambda: call(floats(8, 3), PLACES, [4, 3], probs=floats(4, 4), routing_map=ROUTING),
     "batch_norm_gather_stats_update": lambda: call(
@@ -133,10 +135,12 @@ SAMPLES: dict[str, Callable[[], Call]] = {
         *(halves(3, 4, 2, 16), halves(3, 4, 2, 32), ints(2, 1), numbers(2, 3, dtype=I32), halves(5, 2, 16), halves(5, 2, 32))
     ),
     "npu_gather_backward": lambda: call(floats(2, 3), [2, 5], 1, ints(2, 3, dtype=I64), False),
+    "npu_gather_sparse_index": lambda: call(floats(4, 3), numbers(1, 0)),
     "npu_geglu": lambda: call(floats(3, 4, 6), 1, 0, True),
     "npu_geglu_grad": lambda: call(floats(3, 2, 6), floats(3, 4, 6), floats(3, 2, 6), 1, 0, True),
     "npu_gelu": lambda: call(floats(3, 4)),
     "npu_gelu_backward": lambda: call(floats(3, 4), floats(3, 4)),
+    "npu_gelu_mul": lambda: call(floats(3, 4)),
     "npu_gemma_rms_norm": lambda: call(floats(3, 4, 16), floats(16)),
     "npu_group_norm_silu": lambda: call(floats(2, 6, 4, 3), floats(6), floats(6), 3),
     "npu_group_norm_swish": lambda: call(floats(2, 6, 5, 3), 3, floats(6), floats(6)),
@@ -156,6 +160,7 @@ SAMPLES: dict[str, Callable[[], Call]] = {
         *(None, floats(3, 5), floats(3, 5), floats(3, 4), floats(4, 20), floats(5, 20), floats(3, 5), floats(3, 5)),
         *(floats(1, 3, 5), floats(3, 5), floats(3, 5), *(floats(1, 3, 5) for _ in range(5))),
     ),
+    "npu_masked_softmax_with_rel_pos_bias": lambda: call(floats(1, 2, 3, 4, 4), floats(1, 2, 1, 4, 4), floats(1, 1, 3, 4, 4)),
     "npu_mm_all_reduce_base": lambda: call(halves(3, 4), halves(4, 5), COMMUNICATOR.decode()),
     "npu_moe_compute_expert_tokens": lambda: call(numbers(0, 0, 2, 2, 2, 5, dtype=I32), 5),
     "npu_moe_finalize_routing": lambda: call(
@@ -190,6 +195,7 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_moe_token_unpermute_with_routing_map_grad": lambda: call(
         *(floats(4, 3), PLACES, PLACES, ROUTING, floats(8, 3), floats(4, 4), False, [4, 3])
     ),
+    "npu_mrope": lambda: call(numbers(0, 1), floats(2, 8), floats(2, 8), floats(3, 8), 8),
     "npu_prompt_flash_attention": lambda: call(*(halves(2, 2, 5, 8) for _ in range(3)), num_heads=2, input_layout="BNSD"),
     "npu_quant_matmul": lambda: call(ints(4, 2), ints(16, 1), floats(8), pertoken_scale=floats(4), output_dtype=5),
     "npu_quantize": lambda: call(floats(4, 3), floats(4), ints(4), 12, 0),
@@ -200,6 +206,8 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_rms_norm_quant": lambda: call(halves(3, 32), halves(32), halves(32), halves(1), ints(1, dtype=I8)),
     "npu_rotary_mul": lambda: call(floats(2, 3, 4, 64), floats(1, 1, 4, 64), floats(1, 1, 4, 64)),
     "npu_rotary_mul_backward": lambda: call(floats(2, 3, 4, 64), floats(2, 3, 4, 64), floats(1, 1, 4, 64), floats(1, 1, 4, 64)),
+    "npu_scatter_list": lambda: call([floats(2, 4, 3)], ints(1), floats(1, 2, 1, 3), None),
+    "npu_scatter_list_": lambda: call([floats(2, 4, 3)], ints(1), floats(1, 2, 1, 3), None),
     "npu_scatter_nd_update": lambda: call(floats(3, 4), numbers([0, 1], [2, 3]), floats(2)),
     "npu_scatter_nd_update_": lambda: call(floats(3, 4), numbers([0, 1], [2, 3]), floats(2)),
     "npu_scatter_pa_kv_cache": lambda: call(*paged(), cache_mode="Norm"),
@@ -208,6 +216,7 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_scaled_masked_softmax_backward": lambda: call(halves(2, 2, 32, 64), halves(2, 2, 32, 64), booleans(2, 1, 32, 64), 0.5, False),
     "npu_silu": lambda: call(floats(3, 4)),
     "npu_silu_backward": lambda: call(floats(3, 4), floats(3, 4), floats(3, 4)),
+    "npu_sim_exponential_": lambda: call(floats(5)),
     "npu_softmax_cross_entropy_with_logits": lambda: call(floats(3, 4), floats(3, 4)),
     "npu_softmax_cross_entropy_with_logits_backward": lambda: call(floats(3), floats(3, 4), floats(3, 4)),
     "npu_swiglu": lambda: call(floats(3, 4, 6)),

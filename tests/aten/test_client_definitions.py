@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from cases import DEVICE, FLOATS, HALVES
-from direct import call, failure, fraction
+from direct import call, compare, failure, fraction
 from support.marks import CUBE_MATH_TYPE
 
 FIVE, WHOLE = (torch.float32, torch.float16), (torch.int32, torch.int64)
@@ -81,12 +81,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("name", "inputs", "arguments", "definition", "dtypes"), ROWS, ids=[row[0] for row in ROWS])
 def test_it_is_what_its_definition_says(name, inputs, arguments, definition, dtypes):
-    for dtype in dtypes:
-        rounded = [one.to(dtype) for one in inputs]
-        expected = definition(*(one.double() for one in rounded)).to(dtype)
-        out = torch.empty(expected.shape, dtype=dtype, device=DEVICE)
-        call(name, *arguments(*(one.to(DEVICE) for one in rounded)), out)
-        torch.testing.assert_close(out.cpu(), expected, msg=lambda text, dtype=dtype: f"{dtype}: {text}")
+    compare(name, inputs, arguments, definition, dtypes)
 
 
 def test_infinities():
