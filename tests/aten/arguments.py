@@ -228,7 +228,7 @@ class Handles:
             return None
         opapi = self._client.opapi
         if isinstance(value, Tensor):
-            return self._client.tensor(value, value.shape, value.address or next(self._addresses))
+            return self._client.tensor(value, value.storage or value.shape, value.address or next(self._addresses))
         if isinstance(value, Scalar):
             return opapi.aclCreateScalar(value.bytes, value.dtype)
         if isinstance(value, IntArray):

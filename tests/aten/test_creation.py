@@ -82,6 +82,8 @@ COPY = [
         if not (to == torch.uint8 and case.dtype != torch.bool)  # a negative number has no value there
     ],
     *rows("to-complex", lambda x: x.to(torch.complex64), randn(3)),
+    *rows("conjugated", lambda x: x.conj().clone(), randn(3, 4), dtypes=(torch.complex64,), layouts=LAYOUTS),
+    *rows("conjugated-one", lambda x: x.conj().clone(), randn(1), dtypes=(torch.complex64,)),
     *rows("repeat", lambda x: x.repeat(2, 1, 3), randn(3, 4), dtypes=FLOATS, layouts=LAYOUTS),
     *rows("flip", lambda x: x.flip(0, -1), randn(2, 3, 4), dtypes=FLOATS, layouts=LAYOUTS),
     *rows("roll", lambda x: x.roll((1, -2), (0, 1)), randn(3, 4), layouts=LAYOUTS),

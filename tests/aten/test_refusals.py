@@ -136,6 +136,19 @@ def test_members_of_a_list_of_outputs_in_one_memory(name, changed, client, handl
     client.free(block)
 
 
+@pytest.mark.parametrize(("first", "stride", "is_sound"), [(0, 2, True), (4, 2, True), (8, 2, False), (0, 1, False)])
+def test_a_complex_output_in_the_memory_of_its_own_parts(first, stride, is_sound, client, handles):
+    """As torch_npu conjugates: the real part stays where it is."""
+    block = client.allocate(64)
+    part = Tensor((3,), DType.FLOAT, strides=(stride,), storage=(8,), address=block + first)
+    out = Tensor((3,), DType.COMPLEX64, strides=(1,), storage=(3,), address=block)
+    entry_point = next(e for e in ENTRY_POINTS if e.name == "aclnnComplex")
+    refused = INVALID, "aclnnComplex: out: expected memory of its own, got memory that is also that of real"
+    outcome = answer(client, handles, entry_point, {"real": part, "imag": Tensor((3,)), "out": out})
+    assert outcome == ((0, "") if is_sound else refused)
+    client.free(block)
+
+
 def test_every_reason_is_of_use():
     for reason in REASONS:
         tried = [trial for entry_point in ENTRY_POINTS for trial in trials(entry_point) if covers(reason, entry_point, trial)]

@@ -103,5 +103,5 @@ ATEN_CHECKED_ENTRY(aclnnOneHot, INTEGRAL, require_dim("axis", axis, self.dim() +
 }
 
 ATEN_ENTRY(aclnnComplex, ANY, (In, real), (In, imag), (ComplexOut, out, broadcast({{"real", real}, {"imag", imag}}))) {
-    at::complex_out(out, real, imag);
+    write(out, at::complex(real, imag));  // torch_npu has them as parts of out where it conjugates
 }

@@ -132,6 +132,19 @@ bool is_same_view(const aclTensor& a, const aclTensor& b) {
     return true;
 }
 
+// Whether the real numbers are the real or the imaginary parts of the complex ones, each of the element at its own place.
+bool is_part_of(const aclTensor& numbers, const aclTensor& complex) {
+    const size_t item = aclDataTypeSize(numbers.dtype);
+    const bool is_half =
+        (numbers.dtype == ACL_FLOAT && complex.dtype == ACL_COMPLEX64) || (numbers.dtype == ACL_DOUBLE && complex.dtype == ACL_COMPLEX128);
+    const auto* const first = static_cast<const char*>(complex.first_element());
+    if (!is_half || numbers.sizes != complex.sizes) return false;
+    if (numbers.first_element() != first && numbers.first_element() != first + item) return false;
+    for (uint64_t d = 0; d < numbers.rank(); ++d)
+        if (numbers.sizes[d] != 1 && numbers.strides[d] != 2 * complex.strides[d]) return false;
+    return true;
+}
+
 kernels::Extent extent(const aclTensor& tensor) {
     return {tensor.first_element(), static_cast<int64_t>(aclDataTypeSize(tensor.dtype)), static_cast<int>(tensor.rank()),
             tensor.sizes.begin(), tensor.strides.begin()};
@@ -148,11 +161,15 @@ void require_apart(const Named& output, const Named& other) {
         refuse(output.name, "memory of its own", "memory that is also that of " + std::string(other.name));
 }
 
-// Of two tensors whose places meet. An output may be an input exactly, and a list may have a tensor twice, as those into which torch_npu's
-// captured graphs copy.
+// Of two tensors whose places meet. An output may be an input exactly, or have an input as its real parts, as where torch_npu conjugates.
+// A list may have a tensor twice, as those into which torch_npu's captured graphs copy.
 void require_apart(const Place& one, const Place& other) {
     const bool may_be_one = one.is_written() != other.is_written() || one.handle->name() == other.handle->name();
     if (may_be_one && is_same_view(*one.tensor, *other.tensor)) return;
+    if (one.is_written() != other.is_written()) {
+        const bool is_one = one.is_written();
+        if (is_part_of(*(is_one ? other : one).tensor, *(is_one ? one : other).tensor)) return;
+    }
     const bool is_first = one.is_written() && (!other.is_written() || one.handle < other.handle);
     require_apart((is_first ? one : other).named(), (is_first ? other : one).named());
 }
