@@ -12,8 +12,9 @@ from torch_aclnn.command.dryrun.details import details
 from torch_aclnn.command.dryrun.fits import decide
 from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE, Known, hccl_buffers_of
 from torch_aclnn.command.dryrun.screen import first_screen
-from torch_aclnn.observation.history import replay
-from torch_aclnn.observation.lines import line_of
+from torch_aclnn.observation.categories import ACTIVATIONS, SHARDING, Labels, category_of
+from torch_aclnn.observation.history import Block, replay
+from torch_aclnn.observation.lines import line_of, name_of
 from torch_aclnn.observation.profiled_step import ProfiledStep
 from torch_aclnn.observation.steps import Steps
 
@@ -97,6 +98,34 @@ def test_a_line_is_the_programs_or_a_librarys_but_not_torchs(file, expected):
     assert line_of([(file, 3)]) == expected
 
 
+def test_a_file_is_named_as_one_of_the_folders_that_the_profiler_leaves_out(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path / "folder")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "train_alone.py").touch()
+    assert name_of("train_alone.py") == name_of(str(tmp_path / "folder" / "train_alone.py")) == "folder/train_alone.py"
+
+
+TORCH = Path(torch.__file__).parent
+GATHERING, MODULE, LAYER = (str(TORCH / file) for file in ("distributed/fsdp/a.py", "nn/modules/module.py", "nn/modules/linear.py"))
+WRAPPER = str(TORCH / "nn/parallel/distributed.py")
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ((GATHERING, MODULE, "train.py"), SHARDING),
+        ((GATHERING,), SHARDING),  # in the backward
+        ((LAYER, MODULE, WRAPPER, MODULE, "train.py"), ACTIVATIONS),
+        (("train.py", GATHERING), ACTIVATIONS),  # as of a function with torch's elastic launcher around it
+        ((str(TORCH / "_tensor.py"),), ACTIVATIONS),
+    ],
+)
+def test_what_code_for_several_ranks_only_calls_is_not_its_memory(files, expected):
+    block = Block(0, 8, 1, tuple((file, 1) for file in files))
+    assert category_of(block, Labels(), in_backward=False, in_optimizer=False) == expected
+
+
 @host_engine_only
 def test_reads_copies_and_casts_are_found_with_their_lines():
     weight = torch.ones(4, 6, device="npu", requires_grad=True)
@@ -124,6 +153,28 @@ def _step(weight):
     torch.npu.synchronize()
 
 
+class Wrapper(torch.Tensor):
+    """A tensor on the NPU that has another, as torch's functional collectives return."""
+
+    def __new__(cls, inner):
+        wrapper = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, device=inner.device)
+        wrapper.inner = inner
+        return wrapper
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        return function(*(one.inner if isinstance(one, cls) else one for one in args), **(kwargs or {}))
+
+
+@host_engine_only
+def test_a_read_of_what_a_tensor_wraps_is_one_read():
+    wrapper, profiled = Wrapper(torch.ones((), device="npu")), ProfiledStep()
+    profiled.start()
+    wrapper.item()
+    profiled.stop()
+    assert [(one.what, one.count) for one in profiled.findings if one.kind == "reads"] == [("aten::item", 1)]
+
+
 PEAK = {
     **{"requested": 9 * GIBIBYTE, "reserved": 12 * GIBIBYTE, "step": 2, "phase": "backward", "node": "AddmmBackward0"},
     **{"line": "a/very/long/path/" * 6 + "model.py:12", "bytes": 512, "other_lines": 4096},
@@ -147,7 +198,8 @@ REPORT = {
     },
     "calls": [{"aclnnAddmm": 3}, {"aclnnAddmm": 2, "aclnn" + "Long" * 20: 40, "aclnnNpuFormatCast": 1}],
     "findings": [
-        {"kind": "reads", "what": "aten::item", "line": "train.py:9", "bytes": 8, "count": 2, "note": "integers"},
+        {"kind": "reads", "what": "aten::item", "line": "train.py:9", "bytes": 16, "count": 2, "note": "integers"},
+        {"kind": "reads", "what": "aten::item", "line": "train.py:9", "bytes": 4, "count": 1, "note": ""},
         *({"kind": "uploads", "what": "copy", "line": f"train.py:{n}", "bytes": 1024, "count": 1, "note": ""} for n in range(20)),
     ],
     "communication": [{"step": 2, "name": "HcclAllGather", "group": "group" * 20, "ranks": 8, "calls": 4, "bytes": GIBIBYTE}],
@@ -178,7 +230,8 @@ ENDS = {
     "out of memory that the program survived": ({"out_of_memory": OUT_OF_MEMORY}, 0, "an allocation of 1.00 GiB failed"),
     "missing": ({"missing_failed": ["aclnnFFNV2"]}, 3, "refused or missing: aclnnFFNV2"),
     "refused": ({"end": "error", "failure": REFUSED}, 3, "RuntimeError: aclnnAvgPool2d: self: expected"),
-    "values": ({"value_reads": [{"line": "train.py:9", "count": 2, "bytes": 8}]}, 4, "values decided at train.py:9"),
+    "values": ({"value_reads": [{"line": "train.py:9", "count": 2, "bytes": 16}]}, 4, "values decided at train.py:9"),
+    "integers that are known": ({"value_reads": [{"line": "train.py:9", "count": 2, "bytes": 8}]}, 0, "reads of values"),
     "reads of other lines": ({"value_reads": [{"line": "train.py:1", "count": 2, "bytes": 8}]}, 0, "reads of values"),
     "failed": ({"end": "error", "failure": FAILED, "steps": 1}, 5, "at train.py:3: RuntimeError: no luck"),
     "interrupted": ({"end": "interrupted", "steps": 1}, 5, "the program was interrupted after 1 of 2 steps"),

@@ -8,12 +8,14 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch_aclnn.observation.history import Block
+from torch_aclnn.observation.lines import is_the_programs
 
 PARAMETERS, GRADIENTS, STATE = "parameters and buffers", "gradients", "optimizer state"
 ACTIVATIONS, RECOMPUTED = "activations and inputs", "activations, recomputed"
 BACKWARD, OPTIMIZER, SHARDING = "backward's temporaries", "optimizer's temporaries", "sharding and communication"
 
 _DISTRIBUTED = ("/torch/distributed/", "/torch/nn/parallel/", "/deepspeed/")
+_HOOKS = "/torch/nn/modules/module.py"  # calls modules, and before them what FSDP gathers
 _CHECKPOINT = "/torch/utils/checkpoint.py"
 
 
@@ -60,13 +62,23 @@ def category_of(block: Block, labels: Labels, in_backward: bool, in_optimizer: b
     if labelled is not None:
         return labelled
     files = [file for file, _ in block.places]
-    if any(folder in file for file in files for folder in _DISTRIBUTED):
+    if _is_sharding(files):
         return SHARDING
     if in_optimizer:
         return OPTIMIZER
     if in_backward:
         return RECOMPUTED if any(file.endswith(_CHECKPOINT) for file in files) else BACKWARD
     return ACTIVATIONS
+
+
+def _is_sharding(files: Iterable[str]) -> bool:
+    """Return whether code for several ranks made the block itself, and has not only called a layer or the program that did."""
+    for file in files:
+        if any(folder in file for folder in _DISTRIBUTED):
+            return True
+        if is_the_programs(file) or ("/torch/nn/" in file and not file.endswith(_HOOKS)):
+            return False
+    return False
 
 
 def by_bytes(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:

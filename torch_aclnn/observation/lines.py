@@ -38,11 +38,19 @@ def line_of(places: Iterable[Place]) -> str:
 @cache
 def name_of(file: str) -> str:
     """Return the file as people call it: relative to the current folder, or to the packages."""
+    file = _with_folders(file)
     _, packages, inside = file.rpartition(f"{_SITE_PACKAGES}{os.sep}")
     if packages:
         return inside
     relative = os.path.relpath(file) if file not in _TYPED else file
     return file if relative.startswith(os.pardir) else relative
+
+
+def _with_folders(file: str) -> str:
+    """Return the file with the folders of sys.path that torch's profiler leaves out."""
+    if os.path.isabs(file) or file in _TYPED:
+        return file
+    return next((path for folder in sys.path if os.path.exists(path := os.path.join(os.path.abspath(folder), file))), file)
 
 
 def places_of(frame: FrameType | None) -> Iterable[Place]:

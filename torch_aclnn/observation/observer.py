@@ -211,13 +211,14 @@ def _differences(counts: list[dict[str, int]]) -> list[dict[str, int]]:
 
 
 def _by_line(reads: list[Any]) -> list[dict[str, Any]]:
-    """Return the reads of unknown values, those of one line of the program as one, the most frequent first."""
-    sums: dict[str, list[int]] = {}
+    """Return the reads of unknown values, those of one line of the program and one size as one, the most frequent first."""
+    sums: dict[tuple[str, int], list[int]] = {}
     for read in reads:
-        sum_of_line = sums.setdefault(line_of((file, line) for file, line, _ in read.stack), [0, 0])
+        line = line_of((file, line) for file, line, _ in read.stack)
+        sum_of_line = sums.setdefault((line, read.bytes // read.count), [0, 0])
         sum_of_line[0] += read.count
         sum_of_line[1] += read.bytes
-    rows = [{"line": line, "count": count, "bytes": size} for line, (count, size) in sums.items()]
+    rows = [{"line": line, "count": count, "bytes": size} for (line, _), (count, size) in sums.items()]
     return sorted(rows, key=lambda row: -row["count"])
 
 

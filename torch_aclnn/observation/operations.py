@@ -11,6 +11,7 @@ from torch_aclnn.observation.lines import is_the_programs, name_of
 
 READ, WAIT, UPLOAD, FLOAT64, STRIDED = "reads", "waits", "uploads", "float64", "strided"
 
+_READ = "aten::_local_scalar_dense"
 _BACKWARD = "autograd::engine::evaluate_function: "
 # Operators whose results have a size that depends on values, for which the host waits.
 _SIZED_BY_VALUES = ("aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive")
@@ -45,20 +46,22 @@ class _Context:
     line: str = ""
     operator: str = ""
     sequence: int = -1  # of the node of a backward
+    is_read: bool = False  # within a read, as that of what a tensor subclass wraps is
 
 
 def findings(tree: Iterable[Any]) -> list[Finding]:
     """Return what the step did, equal findings as one, by kind and those that are most or largest first."""
     forward: dict[int, str] = {}
     sums: dict[tuple[str, str, str, str], Finding] = {}
-    for event, context in list(_walk(tree, forward)):
-        for found in _of(event, context):
-            line = context.line or forward.get(context.sequence, "")
-            if not context.line and line and context.sequence >= 0:
-                found = replace(found, note=", ".join(filter(None, ("in its backward", found.note))))
-            key = found.kind, found.what, line, found.note
-            before = sums.get(key, Finding(found.kind, found.what, line, count=0, note=found.note))
-            sums[key] = replace(before, bytes=before.bytes + found.bytes, count=before.count + found.count)
+    # All lines of the forward are known only at the end, and there may be millions of events, which are not kept.
+    causes = [(found, context) for event, context in _walk(tree, forward) for found in _of(event, context)]
+    for found, context in causes:
+        line = context.line or forward.get(context.sequence, "")
+        if not context.line and line and context.sequence >= 0:
+            found = replace(found, note=", ".join(filter(None, ("in its backward", found.note))))
+        key = found.kind, found.what, line, found.note
+        before = sums.get(key, Finding(found.kind, found.what, line, count=0, note=found.note))
+        sums[key] = replace(before, bytes=before.bytes + found.bytes, count=before.count + found.count)
     return sorted(sums.values(), key=lambda one: (one.kind, -one.count, -one.bytes, one.line))
 
 
@@ -81,6 +84,8 @@ def _walk(tree: Iterable[Any], forward: dict[int, str]) -> Iterator[tuple[Any, _
             if not inner.operator and not event.name.startswith(_BACKWARD):
                 inner = replace(inner, operator=event.name)
         yield event, inner
+        if event.name == _READ:
+            inner = replace(inner, is_read=True)
         left += [(child, inner) for child in reversed(event.children)]
 
 
@@ -98,7 +103,7 @@ def _of(event: Any, context: _Context) -> Iterator[Finding]:
 def _of_operator(name: str, tensors: list[Any], arguments: list[Any], context: _Context) -> Iterator[Finding]:
     operator = context.operator if context.operator not in _COPIES else ""
     first = tensors[0]
-    if name == "aten::_local_scalar_dense" and _on_npu(first):
+    if name == _READ and _on_npu(first) and not context.is_read:
         yield Finding(READ, operator or "aten::item", "", _bytes(first), note=_kind_of(first))
     elif name in _SIZED_BY_VALUES and _on_npu(first):
         yield Finding(READ, name, "", note="sizes depend on values")

@@ -75,10 +75,20 @@ def _is_refusal(failure: dict[str, Any] | None) -> bool:
 
 
 def doubts(report: dict[str, Any]) -> list[str]:
-    """Return the lines whose reads of values that a dry run does not know may have decided sizes."""
-    unknown = {read["line"] for read in report["value_reads"]}
-    remarked = (one for one in report["findings"] if one["kind"] == "reads" and (_INTEGERS in one["note"] or _SIZES in one["note"]))
+    """Return the lines whose reads of values that a dry run does not know may have decided sizes.
+
+    A line may read what is known and what is not, as one that takes the mean of a loss and counts words does: the sizes tell which.
+    """
+    reads = [one for one in report["findings"] if one["kind"] == "reads"]
+    remarked = [one for one in reads if _INTEGERS in one["note"] or _SIZES in one["note"]]
+    harmless = {_place(one) for one in reads} - {_place(one) for one in remarked}
+    unknown = {read["line"] for read in report["value_reads"] if _place(read) not in harmless}
     return sorted({one["line"] for one in remarked if one["line"] in unknown})
+
+
+def _place(read: dict[str, Any]) -> tuple[str, int]:
+    """Return the line, and how many bytes it reads at once."""
+    return read["line"], read["bytes"] // read["count"]
 
 
 def counted(number: int, noun: str) -> str:
