@@ -199,7 +199,6 @@ REPORT = {
     "calls": [{"aclnnAddmm": 3}, {"aclnnAddmm": 2, "aclnn" + "Long" * 20: 40, "aclnnNpuFormatCast": 1}],
     "findings": [
         {"kind": "reads", "what": "aten::item", "line": "train.py:9", "bytes": 16, "count": 2, "note": "integers"},
-        {"kind": "reads", "what": "aten::item", "line": "train.py:9", "bytes": 4, "count": 1, "note": ""},
         *({"kind": "uploads", "what": "copy", "line": f"train.py:{n}", "bytes": 1024, "count": 1, "note": ""} for n in range(20)),
     ],
     "communication": [{"step": 2, "name": "HcclAllGather", "group": "group" * 20, "ranks": 8, "calls": 4, "bytes": GIBIBYTE}],

@@ -14,6 +14,8 @@ _VERDICTS = {
     INCOMPLETE: "not known, because the run ended before its steps",
 }
 _INTEGERS, _SIZES = "integers", "sizes depend on values"
+_SINGLE = (1, 2, 4, 8)  # bytes of a number
+_COUNT = 8  # of the number that says how large a result is
 
 
 def summands(report: dict[str, Any], hccl_buffers: int) -> list[dict[str, Any]]:
@@ -77,18 +79,15 @@ def _is_refusal(failure: dict[str, Any] | None) -> bool:
 def doubts(report: dict[str, Any]) -> list[str]:
     """Return the lines whose reads of values that a dry run does not know may have decided sizes.
 
-    A line may read what is known and what is not, as one that takes the mean of a loss and counts words does: the sizes tell which.
+    A line may read numbers that are known and others that are not, as one that counts words and takes the mean of a loss does: where
+    single numbers were read, their size tells which.
     """
-    reads = [one for one in report["findings"] if one["kind"] == "reads"]
-    remarked = [one for one in reads if _INTEGERS in one["note"] or _SIZES in one["note"]]
-    harmless = {_place(one) for one in reads} - {_place(one) for one in remarked}
-    unknown = {read["line"] for read in report["value_reads"] if _place(read) not in harmless}
-    return sorted({one["line"] for one in remarked if one["line"] in unknown})
-
-
-def _place(read: dict[str, Any]) -> tuple[str, int]:
-    """Return the line, and how many bytes it reads at once."""
-    return read["line"], read["bytes"] // read["count"]
+    sizes: dict[str, set[int]] = {}
+    for one in report["findings"]:
+        if one["kind"] == "reads" and (_INTEGERS in one["note"] or _SIZES in one["note"]):
+            sizes.setdefault(one["line"], set()).add(one["bytes"] // one["count"] or _COUNT)
+    unknown = [(read["line"], read["bytes"] // read["count"]) for read in report["value_reads"]]
+    return sorted({line for line, size in unknown if line in sizes and (size in sizes[line] or size not in _SINGLE)})
 
 
 def counted(number: int, noun: str) -> str:
