@@ -12,7 +12,7 @@ import time
 
 from .supervise import Calls
 
-BATCH = 5000
+BATCH = 25_000  # of a process; what follows from the state of an earlier call is one
 
 
 def main() -> int:

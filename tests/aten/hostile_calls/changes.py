@@ -146,7 +146,7 @@ def any_value(rng: Random, value: Any) -> Any:
         return ctypes.c_bool(not value.value)
     if isinstance(value, (ctypes.c_float, ctypes.c_double)):
         return type(value)(rng.choice(NUMBERS))
-    if isinstance(value, ctypes._SimpleCData):
+    if isinstance(value, ctypes._SimpleCData) and not isinstance(value, ctypes.c_void_p):
         return type(value)(wrapped(another_integer(rng, value.value), 8 * ctypes.sizeof(value)))
     return value
 
@@ -164,7 +164,8 @@ def hostile(rng: Random, kind_name: str, value: Any) -> Any:
     what = rng.random()
     if is_pointer(value) and what < 0.06:
         return None
-    if is_pointer(value) and not isinstance(value, ctypes.c_char_p) and what < 0.08:
+    is_text = isinstance(kind(kind_name).sound, ctypes.c_char_p) or isinstance(value, ctypes.c_char_p)  # which C cannot tell from others
+    if is_pointer(value) and not is_text and what < 0.08:
         return ctypes.c_void_p(rng.choice(NO_HANDLES))
     if what < 0.2:
         return rng.choice((*kind(kind_name).wrong, kind(kind_name).sound))

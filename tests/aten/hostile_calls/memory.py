@@ -25,12 +25,14 @@ def bytes_of(tensor: Tensor) -> np.ndarray | None:
         return np.empty((0, size), np.int64)
     if np.prod(sizes, dtype=np.float64) > LARGEST:
         return None
-    positions = np.array([tensor.offset], dtype=object)
-    for length, stride in zip(sizes, tensor.real_strides(), strict=True):
-        positions = (positions[:, None] + np.array([i * stride for i in range(length)], dtype=object)).reshape(-1)
-    if len(positions) and (min(positions) < 0 or max(positions) >= LARGEST):
+    strides = tensor.real_strides()
+    ends = [(length - 1) * stride for length, stride in zip(sizes, strides, strict=True)]
+    if tensor.offset + sum(end for end in ends if end < 0) < 0 or tensor.offset + sum(end for end in ends if end > 0) >= LARGEST:
         return None
-    return positions.astype(np.int64)[:, None] * size + np.arange(size)
+    positions = np.array([tensor.offset])
+    for length, stride in zip(sizes, strides, strict=True):
+        positions = np.add.outer(positions, np.arange(length) * stride if length > 1 else np.zeros(1, np.int64)).reshape(-1)
+    return positions[:, None] * size + np.arange(size)
 
 
 class Memory:
