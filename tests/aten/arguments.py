@@ -92,6 +92,7 @@ KINDS = {
     "Double": Kind(c_double(0.5)),
     "Float": Kind(c_float(0.5)),
     "Probability": Kind(c_double(0.5), (c_double(-0.5), c_double(1.5), c_double(math.nan))),
+    "NotNegativeDouble": Kind(c_double(0.5), (c_double(-0.5), c_double(math.nan))),
     "NotNegativeFloat": Kind(c_float(0.5), (c_float(-0.5), c_float(math.nan))),
     "Int": Kind(c_int64(1), (c_int64(LOWEST),)),
     "Dim": Kind(c_int64(-1), (c_int64(2), c_int64(-3), c_int64(LOWEST))),

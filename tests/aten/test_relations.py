@@ -46,6 +46,24 @@ def gru(params=2, rows=6, train=False, dropout=0.0, layers=1, states=None):
     return (npu(1, 1, 2), weights, npu(1, 1, 2), None, *flags, npu(1, 1, 2), npu(1, 1, 2), *[states] * 5)
 
 
+def quantised(entry_point, **given):
+    """The arguments of a call with tensors of {2, 4}, in which optional ones are given."""
+    half, bytes_, row = npu(2, 4, dtype=torch.float16), npu(2, 4, dtype=torch.int8), npu(4, dtype=torch.float16)
+    gate = npu(2, 2, dtype=torch.int8)
+    get = given.get
+    return {
+        "aclnnAscendAntiQuant": (bytes_, npu(4), get("offset"), ctypes.c_int(0), False, npu(2, 4)),
+        "aclnnRmsNormQuant": (half, row, get("beta"), row, get("offset"), 1e-5, bytes_),
+        "aclnnAddRmsNormDynamicQuant": (half, half, row, get("smooth"), None, 1e-5, bytes_, bytes_, npu(2, 4), npu(2), npu(2)),
+        "aclnnDynamicQuantV2": (half, get("smooth"), get("groups"), ctypes.c_int(2), bytes_, npu(2), None),
+        "aclnnSwiGluQuant": (half, get("smooth"), None, get("groups"), False, b"dynamic", gate, npu(2)),
+        "aclnnQuantMatmulV3": (bytes_, npu(4, 4, dtype=torch.int8), row, None, get("bias"), False, False, npu(2, 4)),
+        "aclnnWeightQuantBatchMatmulV2": (
+            *(half, npu(4, 4, dtype=torch.int8), row, get("offset"), None, None, get("bias"), ctypes.c_int(0), npu(2, 4)),
+        ),
+    }[entry_point]
+
+
 def batch_norm_sums(x=(2, 3, 4), grad=(2, 3, 4), mean=3, invstd=3, dtype=torch.float32):
     tensors = (npu(*grad, dtype=dtype), npu(*x, dtype=dtype), npu(mean), npu(invstd))
     return (*tensors, None, True, True, True, *[npu(3)] * 4)
@@ -129,6 +147,36 @@ ROWS = [
     ("aclnnConvolution", convolution(stride=[0]), "stride", "values of at least 1"),
     ("aclnnConvolution", convolution(padding=[-1]), "padding", "values of at least 0"),
     ("aclnnConvolution", convolution(dilation=[0]), "dilation", "values of at least 1"),
+    (
+        "aclnnConvolution",
+        (npu(1, 0, 4, 4), npu(0, 0, 2, 2), *convolution()[2:9], npu(1, 0, 3, 3), convolution()[10]),
+        "weight",
+    ),
+    ("aclnnIm2col", (npu(2, 0, 4, 4), [1], [1], [0], [1], npu(2, 0, 16)), "self", "with channels"),
+    ("aclnnIm2colBackward", (npu(0, 16), [4, 4], [1], [1], [0], [1], npu(0, 4, 4)), "gradOutput", "with elements of windows"),
+    (
+        "aclnnMaxPool2dWithIndices",
+        (npu(1, 5, 5), [1], [1], [0], [1 << 32], False, npu(1, 5, 5), npu(1, 5, 5, dtype=torch.int32)),
+        *("dilation", "values up to 2147483647"),
+    ),
+    ("aclnnInplaceFillScalar", (npu(2, dtype=torch.float16), fraction(1e30)), "value", "a real number that fits"),
+    ("aclnnInplaceFillScalar", (npu(2, dtype=torch.int32), fraction(math.nan)), "value", "a real number that fits"),
+    ("aclnnIsClose", (X, X, 0.5, -1.0, False, BOOLS), "atol", "at least 0"),
+    *(
+        (name, quantised(name, **given), parameter, expected)
+        for name, given, parameter, expected in (
+            ("aclnnAscendAntiQuant", {"offset": npu(3)}, "offset", "broadcasts"),
+            ("aclnnRmsNormQuant", {"offset": npu(3)}, "offset", "broadcasts"),
+            ("aclnnRmsNormQuant", {"beta": npu(2, 4)}, "beta", "broadcasts"),
+            ("aclnnAddRmsNormDynamicQuant", {"smooth": npu(4, 4)}, "smoothScale1", "broadcasts"),
+            ("aclnnSwiGluQuant", {"smooth": npu(3)}, "smoothScales", "broadcasts"),
+            ("aclnnSwiGluQuant", {"smooth": npu(2, 3), "groups": npu(2, dtype=torch.int32)}, "smoothScales", "a row of 2 values"),
+            ("aclnnSwiGluQuant", {"groups": npu(2, 2, dtype=torch.int32)}, "groupIndex", "1 dimension"),
+            ("aclnnQuantMatmulV3", {"bias": npu(3)}, "bias", "broadcasts"),
+            ("aclnnWeightQuantBatchMatmulV2", {"bias": npu(3)}, "bias", "broadcasts"),
+            ("aclnnWeightQuantBatchMatmulV2", {"offset": npu(2)}, "antiquantOffset", r"shape \[4\]"),
+        )
+    ),
     ("aclnnChannelShuffle", (npu(1, 3, 2), 2, npu(1, 3, 2)), "groups", "a divisor of self's dimension 1"),
     ("aclnnAvgPool3d", (npu(1, 4, 4, 4), [2], [], [2], False, True, 0, npu(1, 4, 4, 4)), "padding", "at most half of the window, 1"),
     ("aclnnMaxPool3dWithArgmax", (npu(1, 4, 4, 4), [3], [], [3], [2], False, X, X), "padding", "at most half of the window, 2"),

@@ -49,7 +49,7 @@ COMPARE_SCALAR_INPLACE(aclnnInplaceGeScalar, NUMBERS, at::ge_out)
 BINARY(aclnnMaximum, NUMBERS, at::maximum_out)
 BINARY(aclnnMinimum, REAL | BOOL, at::minimum_out)
 
-ATEN_ENTRY(aclnnIsClose, NUMBERS, (In, self), (In, other), (Double, rtol), (Double, atol), (Bool, equal_nan),
+ATEN_ENTRY(aclnnIsClose, NUMBERS, (In, self), (In, other), (NotNegativeDouble, rtol), (NotNegativeDouble, atol), (Bool, equal_nan),
            (Out, out, broadcast({{"self", self}, {"other", other}}))) {
     write(out, at::isclose(self, other, rtol, atol, equal_nan));
 }
@@ -70,5 +70,5 @@ ATEN_ENTRY(aclnnIsInTensorScalar, NUMBERS, (In, element), (Scalar, testElement),
 }
 ATEN_ENTRY(aclnnIsInScalarTensor, NUMBERS, (Scalar, element), (In, testElements), (Bool, assumeUnique), (Bool, invert),
            (Truth, out, one_value())) {
-    at::isin_out(out, element, testElements, assumeUnique, invert);
+    at::isin_out(out, element, testElements.contiguous(), assumeUnique, invert);
 }

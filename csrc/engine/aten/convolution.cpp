@@ -126,13 +126,19 @@ std::pair<int64_t, int64_t> columns(at::IntArrayRef planes, int64_t channels, co
     return {elements, count};
 }
 Expected to_columns(const at::Tensor& self, const Windows& of) {
-    if (self.dim() != 3 && self.dim() != 4) refuse("self", "3 or 4 dimensions", shape_text(self.sizes()));
+    if ((self.dim() != 3 && self.dim() != 4) || self.size(-3) == 0)
+        refuse("self", "3 or 4 dimensions, with channels", shape_text(self.sizes()));
     const auto [elements, count] = columns(self.sizes().slice(self.dim() - 2), self.size(-3), of);
     return self.dim() == 4 ? shape({self.size(0), elements, count}) : shape({elements, count});
 }
+// ATen takes no single value for both directions here.
+std::array<int64_t, 2> both(at::IntArrayRef values) {
+    return {at_direction(values, 0), at_direction(values, 1)};
+}
 // The gradient of columns, and what it becomes.
 int64_t channels_of_columns(const at::Tensor& grad, at::IntArrayRef kernel) {
-    if (grad.dim() != 2 && grad.dim() != 3) refuse("gradOutput", "2 or 3 dimensions", shape_text(grad.sizes()));
+    if ((grad.dim() != 2 && grad.dim() != 3) || grad.size(-2) == 0)
+        refuse("gradOutput", "2 or 3 dimensions, with elements of windows", shape_text(grad.sizes()));
     return static_cast<int64_t>(grad.size(-2) / (Int128(at_direction(kernel, 0)) * at_direction(kernel, 1)));
 }
 Expected columns_like(const at::Tensor& grad, at::IntArrayRef planes, const Windows& of) {
@@ -192,7 +198,8 @@ ATEN_ENTRY(aclnnConvTbcBackward, FLOATING, (In, self, convolved_in_time("input",
            (In, bias, shape({weight.size(2)})), (NotNegative, pad), (CubeMathType, cubeMathType), (Out, gradInput, like(input)),
            (Out, gradWeight, like(weight)), (Out, gradBias, like(bias))) {
     const auto [of_input, of_weight, of_bias] =
-        at::conv_tbc_backward(operand(self, cubeMathType), operand(input, cubeMathType), operand(weight, cubeMathType), upcast(bias), pad);
+        at::conv_tbc_backward(operand(self, cubeMathType).contiguous(), operand(input, cubeMathType).contiguous(),
+                              operand(weight, cubeMathType).contiguous(), upcast(bias), pad);
     write(gradInput, of_input);
     write(gradWeight, of_weight);
     write(gradBias, of_bias);
@@ -200,12 +207,12 @@ ATEN_ENTRY(aclnnConvTbcBackward, FLOATING, (In, self, convolved_in_time("input",
 
 ATEN_ENTRY(aclnnIm2col, FLOATING, (In, self), (Steps<2>, kernelSize), (Steps<2>, dilation), (Pads<2>, padding), (Steps<2>, stride),
            (Out, out, to_columns(self, {kernelSize, dilation, padding, stride}))) {
-    write(out, at::im2col(self, kernelSize, dilation, padding, stride));
+    write(out, at::im2col(self, both(kernelSize), both(dilation), both(padding), both(stride)));
 }
 ATEN_ENTRY(aclnnIm2colBackward, ANY, (In, gradOutput, columns_like(gradOutput, inputSize, {kernelSize, dilation, padding, stride})),
            (Sizes<2>, inputSize), (Steps<2>, kernelSize), (Steps<2>, dilation), (Pads<2>, padding), (Steps<2>, stride),
            (Out, out, from_columns(gradOutput, inputSize, kernelSize))) {
-    write(out, at::col2im(upcast(gradOutput), inputSize, kernelSize, dilation, padding, stride));
+    write(out, at::col2im(upcast(gradOutput), inputSize, both(kernelSize), both(dilation), both(padding), both(stride)));
 }
 
 ATEN_CHECKED_ENTRY(aclnnChannelShuffle, NUMBERS, require_groups(groups, self), (In, self, rank_from(3)), (Positive, groups),

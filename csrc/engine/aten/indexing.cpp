@@ -206,7 +206,7 @@ using BagMode = Between<int64_t, 0, 2>;  // sum, mean, maximum
 using namespace torch_aclnn::host::aten;
 
 ATEN_ENTRY(aclnnIndex, REAL | BOOL, (In, self), (Tensors, indices), (Out, out, indexed_unless_masked(self, indices, out))) {
-    if (out.numel() > 0) write(out, at::index(self, index_list(indices)));
+    if (out.numel() > 0) write(out, indices.empty() ? self : at::index(self, index_list(indices)));  // ATen takes at least one
 }
 ATEN_ENTRY(aclnnIndexPutImpl, REAL | BOOL, (InOut, selfRef), (Tensors, indices), (In, values, put(selfRef, indices, values)),
            (Bool, accumulate), (Bool, unsafe)) {

@@ -122,7 +122,9 @@ ATEN_CHECKED_ENTRY(aclnnBatchNormBackward, FLOATING, require_statistics(runningM
         if (outputMask[2]) write(gradBias, nothing);
         return;
     }
-    const auto [mean, variance] = shown_if_unspecified(dense(saveMean), dense(saveInvstd));
+    // Those of the batch count in training alone.
+    const auto [mean, variance] =
+        training ? shown_if_unspecified(dense(saveMean), dense(saveInvstd)) : SavedStatistics{std::nullopt, std::nullopt};
     const std::optional<at::Tensor> invstd = training && variance ? std::optional(at::rsqrt(*variance + eps)) : std::nullopt;
     const auto [of_input, of_weight, of_bias] =
         at::native_batch_norm_backward(upcast(gradOut), upcast(input), dense(weight), dense(runningMean), dense(runningVar), mean, invstd,
@@ -157,7 +159,8 @@ ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING, require_last_dims("normaliz
     // mean and rstd are float32 whatever the input is.
     const at::Tensor x = upcast(input);
     const auto [of_input, of_weight, of_bias] = at::native_layer_norm_backward(
-        upcast(gradOut), x, normalizedShape, dense(mean.to(x.scalar_type())), dense(rstd.to(x.scalar_type())), dense(weight), dense(bias),
+        upcast(gradOut), x, normalizedShape, dense(mean.to(x.scalar_type())), dense(rstd.to(x.scalar_type())),
+        weight || !outputMask[1] ? dense(weight) : std::optional(at::ones(normalizedShape, x.options())), dense(bias),
         wanted(outputMask, gradInput, gradWeight, gradBias));
     write(gradInput, of_input);
     write(gradWeight, of_weight);
@@ -190,8 +193,9 @@ ATEN_CHECKED_ENTRY(aclnnGroupNormBackward, FLOATING, require_groups({"input", in
                    (OptOut, gradInput, if_wanted(outputMask[0], like(input))), (OptOut, gradGamma, if_wanted(outputMask[1], shape({C}))),
                    (OptOut, gradBeta, if_wanted(outputMask[2], shape({C})))) {
     const auto [of_input, of_gamma, of_beta] =
-        at::native_group_norm_backward(dense(gradOut), dense(input), dense(mean), dense(rstd), dense(gamma), N, C, HxW, group,
-                                       wanted(outputMask, gradInput, gradGamma, gradBeta));
+        at::native_group_norm_backward(dense(gradOut), dense(input), dense(mean), dense(rstd),
+                                       gamma || !outputMask[1] ? dense(gamma) : std::optional(at::ones({C}, dense(input).options())), N, C,
+                                       HxW, group, wanted(outputMask, gradInput, gradGamma, gradBeta));
     write(gradInput, of_input);
     write(gradGamma, of_gamma);
     write(gradBeta, of_beta);

@@ -7,6 +7,7 @@
 
 #define ATEN_FAMILY "reduction"
 using torch_aclnn::host::aten::all_if_empty;
+using torch_aclnn::host::aten::every_dim_if_empty;
 using torch_aclnn::host::aten::upcast;
 using torch_aclnn::host::aten::write;
 
@@ -57,7 +58,7 @@ ATEN_ENTRY(aclnnProdDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (DTyp
 }
 ATEN_ENTRY(aclnnLogSumExp, FLOATING | INTEGRAL | BOOL, (In, self), (Dims, dims), (Bool, keepDim),
            (Out, out, reduced(self, dims, keepDim))) {
-    out.copy_(at::logsumexp(upcast(self), dims, keepDim));
+    out.copy_(at::logsumexp(upcast(self), every_dim_if_empty(dims, self), keepDim));
 }
 ATEN_ENTRY(aclnnTrace, ANY, (In, self, rank(2)), (Out, out, one_value())) {
     out.copy_(at::trace(self));

@@ -108,6 +108,24 @@ void try_body(const Adapter& adapter, const void* const* arguments) {
     adapter.body(adapter, values.addresses());
 }
 
+// ATen throws where a number does not fit into a type, and does not say which number: a complex one, or the largest.
+void refuse_scalar(const Adapter& adapter, const void* const* arguments) {
+    const char* name = nullptr;
+    double most = -1;
+    at::Scalar number;
+    for (size_t i = 0; i < adapter.count; ++i) {
+        const auto* const handle = adapter.kinds[i]->is_scalar ? *static_cast<const aclScalar* const*>(arguments[i]) : nullptr;
+        if (handle == nullptr) continue;
+        const at::Scalar other = read_scalar(adapter.entry.parameter(i), handle);
+        const double size = other.isComplex() || std::isnan(other.toDouble()) ? INFINITY : std::abs(other.toDouble());
+        if (size <= most) continue;
+        name = adapter.entry.parameter(i);
+        most = size;
+        number = other;
+    }
+    if (name != nullptr) refuse(name, "a real number that fits into the type that it is taken as", c10::str(number));
+}
+
 // Refuses data types that the body does not compute, which is tried the first time that the entry point comes with them.
 void require_computable(const Adapter& adapter, const void* const* arguments, const aclOpExecutor& executor, void* const* values) {
     if (adapter.type_signature == nullptr || executor.launch) return;  // ranks that wait for each other have no turn for a trial
@@ -121,26 +139,8 @@ void require_computable(const Adapter& adapter, const void* const* arguments, co
                 names += (names.empty() ? "" : ", ") + std::string(adapter.entry.parameter(i));
         return names;
     };
-    try_types(names, [&] { try_body(adapter, arguments); });
+    try_types(names, [&] { refuse_scalar(adapter, arguments); }, [&] { try_body(adapter, arguments); });
     remember(signature);
-}
-
-bool is_real_number(const at::Scalar& scalar) {
-    constexpr double kMostOfInt64 = 9.2e18;
-    if (scalar.isIntegral(/*includeBool=*/true)) return true;
-    return !scalar.isComplex() && std::abs(scalar.toDouble()) < kMostOfInt64;
-}
-
-// ATen throws where a number does not fit into a type, and does not say which number.
-void refuse_scalar(const Adapter& adapter, const void* const* arguments) {
-    for (size_t i = 0; i < adapter.count; ++i) {
-        if (!adapter.kinds[i]->is_scalar) continue;
-        const auto* const handle = *static_cast<const aclScalar* const*>(arguments[i]);
-        if (handle == nullptr) continue;
-        const at::Scalar number = read_scalar(adapter.entry.parameter(i), handle);
-        if (!is_real_number(number))
-            refuse(adapter.entry.parameter(i), "a real number that fits into the type that it is taken as", c10::str(number));
-    }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <ATen/ScalarOps.h>
 #include <ATen/core/Tensor.h>
+#include <c10/util/DimVector.h>
 
 namespace torch_aclnn::host::aten {
 
@@ -14,6 +15,13 @@ inline at::Tensor wrapped(const at::Scalar& number) {
 // An empty list of dimensions means all of them. ATen mostly agrees, but not everywhere.
 inline at::OptionalIntArrayRef all_if_empty(at::IntArrayRef dims) {
     return dims.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(dims);
+}
+
+// Where ATen reduces none.
+inline at::DimVector every_dim_if_empty(at::IntArrayRef dims, const at::Tensor& tensor) {
+    at::DimVector every(dims.begin(), dims.end());
+    for (int64_t d = 0; dims.empty() && d < tensor.dim(); d++) every.push_back(d);
+    return every;
 }
 
 // Masks may come as bytes.

@@ -26,6 +26,9 @@ void require_number_between(const char* name, double number, double lowest, doub
 void require_values(const char* name, at::IntArrayRef values, int64_t lowest) {
     if (std::any_of(values.begin(), values.end(), [&](int64_t value) { return value < lowest; }))
         refuse(name, c10::str("values of at least ", lowest), c10::str(values));
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // ATen's kernels count steps and windows as int
+    if (std::any_of(values.begin(), values.end(), [](int64_t value) { return value > kMost; }))
+        refuse(name, c10::str("values up to ", kMost), c10::str(values));
 }
 
 void require_count(const char* name, size_t got, size_t count, size_t or_count, size_t or_else_count) {

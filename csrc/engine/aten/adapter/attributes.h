@@ -24,7 +24,7 @@ void require_number_between(const char* name, double number, double lowest, doub
 // 161002 unless the array has `count` values, or as many as the other two numbers say.
 void require_count(const char* name, size_t got, size_t count, size_t or_count, size_t or_else_count);
 
-// 161002 unless each of the values is at least `lowest`.
+// 161002 unless each of the values is at least `lowest`, and an int.
 void require_values(const char* name, at::IntArrayRef values, int64_t lowest);
 
 // 161002 unless a tensor of that rank has the dimension; a tensor of rank 0 counts as one of rank 1.
@@ -67,6 +67,12 @@ using CubeMathType = Between<int8_t, 0, 4>;  // what precision a product may hav
 struct Probability : Double {
     static double read(const char* name, double number) {
         require_number_between(name, number, 0.0, 1.0);
+        return number;
+    }
+};
+struct NotNegativeDouble : Double {
+    static double read(const char* name, double number) {
+        require_number_between(name, number, 0.0, std::numeric_limits<double>::infinity());
         return number;
     }
 };

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "engine/runtime/error/error.h"
@@ -35,7 +37,20 @@ bool speaks_of_types(std::string_view message) {
     return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) { return message.find(word) != message.npos; });
 }
 
+bool is_of_a_number(std::string_view message) {
+    return message.find("value cannot be converted to type") == 0;
+}
+
 }  // namespace
+
+uint64_t type_signature(const at::Scalar& number) {
+    const uint64_t type = 1 + static_cast<uint64_t>(number.type());
+    if (number.isComplex()) return type;
+    const double value = number.toDouble();
+    constexpr double kLargest[] = {127, 255, 32767, 65504, 2147483647, 9.2e18, 3.4e38, std::numeric_limits<double>::max()};
+    const auto* const holds = std::find_if(std::begin(kLargest), std::end(kLargest), [&](double most) { return std::abs(value) <= most; });
+    return type + 64 * (static_cast<uint64_t>(holds - std::begin(kLargest)) + (std::isnan(value) ? 1 : 0));
+}
 
 bool is_known(uint64_t signature) {
     const std::atomic<uint64_t>* const place = place_of(signature);
@@ -48,7 +63,8 @@ void remember(uint64_t signature) {
     while ((place = place_of(signature)) != nullptr && !place->compare_exchange_weak(free, signature) && free != signature) free = 0;
 }
 
-void try_types(const std::function<std::string()>& names, const std::function<void()>& compute) {
+void try_types(const std::function<std::string()>& names, const std::function<void()>& refuse_number,
+               const std::function<void()>& compute) {
     try {
         compute();
     } catch (const c10::IndexError&) {
@@ -58,7 +74,8 @@ void try_types(const std::function<std::string()>& names, const std::function<vo
         if (speaks_of_types(message)) refuse(names(), "data types that the operator has", message);
     } catch (const Error& error) {
         if (error.code() == ACLNN_ERR_PARAM_INVALID && speaks_of_types(error.what())) throw;
-    } catch (const std::exception&) {
+    } catch (const std::exception& error) {
+        if (is_of_a_number(error.what())) refuse_number();
         // Nothing about the types.
     }
 }

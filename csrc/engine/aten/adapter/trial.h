@@ -29,7 +29,7 @@ inline constexpr bool kIsOptional = false;
 template <class Member>
 inline constexpr bool kIsOptional<std::optional<Member>> = true;
 
-// What decides on the types that a body meets: the tensors' types and ranks, those of numbers, and what is given at all.
+// What decides on the types that a body meets: the tensors' types and ranks, those of numbers and their sizes, and what is given at all.
 template <class Value>
 constexpr bool decides_types() {
     return kIsOptional<Value> || kIsList<Value> || std::is_same_v<Value, at::Tensor> || requires(Value value) { value.tensor(); } ||
@@ -40,6 +40,8 @@ constexpr bool decides_types() {
 inline uint64_t type_signature(const at::Tensor& tensor) {
     return 1 + static_cast<uint64_t>(tensor.scalar_type()) + 64 * static_cast<uint64_t>(tensor.dim());
 }
+// The type of a number, and which types cannot hold it: ATen throws where it converts the number to one of these.
+uint64_t type_signature(const at::Scalar& number);
 template <class Value>
 uint64_t type_signature(const Value& value) {
     if constexpr (kIsOptional<Value>) {
@@ -51,8 +53,6 @@ uint64_t type_signature(const Value& value) {
         return signature;
     } else if constexpr (requires { value.tensor(); }) {
         return type_signature(value.tensor());
-    } else if constexpr (std::is_same_v<Value, at::Scalar>) {
-        return 1 + static_cast<uint64_t>(value.type());
     } else if constexpr (std::is_same_v<Value, std::string_view>) {
         return value.size();
     } else if constexpr (std::is_same_v<Value, at::ScalarType> || (std::is_integral_v<Value> && sizeof(Value) <= 4)) {
@@ -89,8 +89,8 @@ bool visit_tensors(Value& value, const std::function<void(at::Tensor&)>& visit) 
 bool is_known(uint64_t signature);
 void remember(uint64_t signature);
 
-// Refuses, in the name of these parameters, what the function throws about data types. Its other errors have to do with the tensors'
-// sizes or values, which are not those of the call.
-void try_types(const std::function<std::string()>& names, const std::function<void()>& compute);
+// Refuses, in the name of these parameters, what the function throws about data types, and has `refuse_number` refuse a number that does
+// not fit into a type. Its other errors have to do with the tensors' sizes or values, which are not those of the call.
+void try_types(const std::function<std::string()>& names, const std::function<void()>& refuse_number, const std::function<void()>& compute);
 
 }  // namespace torch_aclnn::host::aten

@@ -150,7 +150,7 @@ ATEN_ENTRY(aclnnBatchNormGatherStatsWithCounts, ANY, (In, input), (In, mean, of_
            (In, invstd, of_ranks(counts, CHANNELS.count)), (OptIn, runningMean, CHANNELS), (OptIn, runningVar, CHANNELS),
            (Double, momentum), (Double, eps), (In, counts), (Out, meanAll, CHANNELS), (Out, invstdAll, CHANNELS)) {
     const at::Tensor count = counts.to(at::kDouble).reshape({-1, 1}), n = count.sum();
-    const at::Tensor means = mean.to(at::kDouble).reshape({count.size(0), -1});
+    const at::Tensor means = mean.to(at::kDouble).reshape({count.size(0), CHANNELS.count});
     const at::Tensor variances = (at::pow(invstd.to(at::kDouble).reshape_as(means), -2) - eps).clamp_min(0);
     const at::Tensor average = (count * means).sum(0) / n;
     const at::Tensor squares = (count * (variances + at::square(means - average))).sum(0);

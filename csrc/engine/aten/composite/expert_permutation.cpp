@@ -238,15 +238,16 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithRoutingMapGrad, FLOATING,
                    (require_matrix("unpermutedTokensGrad", unpermutedTokensGrad), require_map(routingMap),
                     require_restored(restoreShape, unpermutedTokensGrad),
                     paddedMode ? void() : require_multiple("outIndex", outIndex, unpermutedTokensGrad.size(0))),
-                   (In, unpermutedTokensGrad), (In, outIndex), (In, permuteTokenId), (OptIn, routingMap), (OptIn, permutedTokens),
-                   (OptIn, probs), (Bool, paddedMode), (OptInts, restoreShape),
+                   (In, unpermutedTokensGrad), (In, outIndex), (In, permuteTokenId, elements(outIndex.numel())), (OptIn, routingMap),
+                   (OptIn, permutedTokens, shape({outIndex.numel(), unpermutedTokensGrad.size(1)})),
+                   (OptIn, probs, or_empty(shaped_like(*routingMap))), (Bool, paddedMode), (OptInts, restoreShape),
                    (Out, permutedTokensGradOut, shape({outIndex.numel(), unpermutedTokensGrad.size(1)})),
                    (OptOut, probsGradOut,
                     if_wanted(given(probs) && permutedTokens, shape({unpermutedTokensGrad.size(0), routingMap->size(1)})))) {
-    const at::Tensor map = routingMap->to(at::kBool), places = outIndex.to(at::kLong);
+    const at::Tensor map = routingMap->to(at::kBool), places = outIndex.to(at::kLong).flatten();
     const int64_t tokens = unpermutedTokensGrad.size(0), rows = places.numel(), experts = map.size(1);
     const int64_t each = std::max<int64_t>(copies_of_each(places, tokens), 1);
-    const at::Tensor ids = paddedMode ? permuteTokenId.to(at::kLong) : at::arange(rows, at::kLong).floor_divide(each);
+    const at::Tensor ids = paddedMode ? permuteTokenId.to(at::kLong).flatten() : at::arange(rows, at::kLong).floor_divide(each);
     const at::Tensor grad = rows_at(upcast(unpermutedTokensGrad).index_select(0, ids), places, rows);
     if (!given(probs)) return write(permutedTokensGradOut, grad);
     const at::Tensor row_of_token = at::empty_like(places).index_copy(0, places, ids);  // the token of each row

@@ -55,7 +55,7 @@ Attention attend(const AttentionLayout& layout, const at::Tensor& query, const a
 
     at::Tensor scores = at::matmul(a.query, a.key.transpose(2, 3)).mul_(o.scale);
     if (const auto hidden = masked(scores.size(2), scores.size(3), o)) scores.masked_fill_(*hidden, -INFINITY);
-    a.maximum = scores.amax(3, true);
+    a.maximum = scores.size(3) == 0 ? at::full_like(scores.sum(3, true), -INFINITY) : scores.amax(3, true);
     const at::Tensor sink = o.sink ? upcast(*o.sink).view({-1, 1, 1}) : at::Tensor();
     if (o.sink) a.maximum = at::maximum(a.maximum, sink);
     // A row of which nothing counts has no probabilities.

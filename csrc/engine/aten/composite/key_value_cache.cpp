@@ -57,12 +57,13 @@ void require_cache(const char* name, const at::Tensor& cache, const char* rows_n
 void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& lengths, const std::optional<at::Tensor>& offsets,
           at::Tensor& out) {
     const int64_t positions = cache.size(1), blocks = cache.size(0);
+    const at::Tensor counts = lengths.to(at::kLong), starts = given(offsets) ? offsets->to(at::kLong) : at::zeros_like(counts);
     int64_t first = 0;
     out.zero_();
     for (int64_t i = 0; i < tables.size(0); i++) {
-        const int64_t count = std::min(lengths[i].item<int64_t>(), out.size(0) - first);
+        const int64_t count = std::min(counts[i].item<int64_t>(), out.size(0) - first);
         if (count <= 0) continue;
-        const int64_t start = given(offsets) ? (*offsets)[i].item<int64_t>() / positions : 0;
+        const int64_t start = starts[i].item<int64_t>() / positions;
         const at::Tensor numbers = at::arange(count, at::kLong), columns = start + numbers.floor_divide(positions);
         const at::Tensor table = tables.select(0, i).to(at::kLong), inside = columns.lt(table.size(0));
         const at::Tensor ids = table.index_select(0, columns.clamp_max(table.size(0) - 1));
@@ -70,7 +71,7 @@ void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& l
         std::vector<int64_t> sizes = out.sizes().vec();
         sizes[0] = named.numel();
         const at::Tensor rows = cache.index({ids.index_select(0, named), numbers.remainder(positions).index_select(0, named)});
-        out.narrow(0, first, count).index_copy_(0, named, rows.reshape(sizes));
+        out.narrow(0, first, count).index_put_({named}, rows.reshape(sizes));
         first += count;
     }
 }

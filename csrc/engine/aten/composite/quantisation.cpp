@@ -88,6 +88,11 @@ void quantise_dynamically(const at::Tensor& x, std::string_view rows, bool symme
                           const std::optional<at::Tensor>& offset_out) {
     const std::vector<int64_t> dims = dims_of_one_scale(x, rows);
     const int64_t largest = y.largest(), smallest = -largest - 1;
+    if (x.numel() == 0) {  // nothing is the largest
+        write(scale_out, x.sum(dims, true));
+        write(offset_out, x.sum(dims, true));
+        return;
+    }
     const at::Tensor most = x.amax(dims, true), least = x.amin(dims, true);
     const at::Tensor scale = symmetric ? at::maximum(most, -least) / largest : (most - least) / (largest - smallest);
     const at::Tensor flat = scale == 0;  // nothing to divide by: the numbers are all the same
@@ -149,8 +154,9 @@ ATEN_CHECKED_ENTRY(aclnnQuantize, FLOATING, (require_along("scales", scales, x, 
     if (given(zeroPoints)) numbers = numbers + along(*zeroPoints, x, axis);
     write_rounded(out, numbers);
 }
-ATEN_ENTRY(aclnnAscendAntiQuant, INT8 | INT4 | INT32, (Packable, x), (In, scale, broadcasts_to(x.sizes())), (OptIn, offset),
-           (DType, dstType), (Bool, sqrtMode), (Out, y, at::IntArrayRef(x.sizes()))) {
+ATEN_CHECKED_ENTRY(aclnnAscendAntiQuant, INT8 | INT4 | INT32, require_broadcast("offset", offset, x.sizes()), (Packable, x),
+                   (In, scale, broadcasts_to(x.sizes())), (OptIn, offset), (DType, dstType), (Bool, sqrtMode),
+                   (Out, y, at::IntArrayRef(x.sizes()))) {
     const at::Tensor numbers = given(offset) ? to_double(x.values()) + to_double(*offset) : to_double(x.values());
     const at::Tensor factor = to_double(scale);
     write(y, sqrtMode ? numbers * factor * factor : numbers * factor);

@@ -119,6 +119,10 @@ void require_not_given(const char* name, const std::optional<at::Tensor>& tensor
     if (given(tensor)) refuse(name, "null: the engine has none", shape_text(tensor->sizes()));
 }
 
+void require_broadcast(const char* name, const std::optional<at::Tensor>& tensor, at::IntArrayRef sizes) {
+    if (given(tensor)) require_expected(name, *tensor, broadcasts_to(sizes));
+}
+
 at::Tensor scale_values(const at::Tensor& scale) {
     if (scale.scalar_type() != at::kLong && scale.scalar_type() != at::kUInt64) return to_double(scale);
     return to_double(scale.contiguous().view(at::kLong).to(at::kInt).view(at::kFloat));
@@ -135,7 +139,8 @@ void write_rounded(at::Tensor& out, const at::Tensor& numbers) {
 }
 
 DynamicallyQuantised quantise_rows(const at::Tensor& x, int64_t largest) {
-    const at::Tensor scale = x.abs().amax(-1, true) / largest;
+    // Rows without elements have no largest one.
+    const at::Tensor scale = x.numel() == 0 ? x.sum(-1, true) : x.abs().amax(-1, true) / largest;
     return {at::where(scale == 0, x, x / scale), scale.squeeze(-1)};  // a row of zeros stays one
 }
 

@@ -74,6 +74,9 @@ inline at::Tensor to_double(const at::Tensor& tensor) {
 // 161002 unless the parameter is left out.
 void require_not_given(const char* name, const std::optional<at::Tensor>& tensor);
 
+// 161002 if the parameter is given in a shape that does not broadcast to these sizes.
+void require_broadcast(const char* name, const std::optional<at::Tensor>& tensor, at::IntArrayRef sizes);
+
 // The numbers of a scale. As INT64 or UINT64 it has the bits of a FLOAT in its lower half, as aclnnTransQuantParamV2 writes them.
 at::Tensor scale_values(const at::Tensor& scale);
 

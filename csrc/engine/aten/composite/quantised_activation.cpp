@@ -1,6 +1,9 @@
 // Normalisation and gated units whose result is quantised at once.
 #include <ATen/ATen.h>
 
+#include <initializer_list>
+#include <utility>
+
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/quantised.h"
@@ -31,6 +34,11 @@ at::Tensor scaled(const at::Tensor& x, const at::Tensor& scales, const std::opti
 
 void require_eight_bits(const char* name, const PackableTensor& y) {
     if (y.scalar_type() != at::kChar || y.has_four_bits()) refuse(name, "a data type of INT8", c10::str(y.scalar_type()));
+}
+
+// What is added to, or multiplies, each row of a normalisation.
+void require_rows_of(const at::Tensor& x, std::initializer_list<std::pair<const char*, const std::optional<at::Tensor>&>> parameters) {
+    for (const auto& [name, tensor] : parameters) require_broadcast(name, tensor, x.sizes());
 }
 
 struct AddRmsNormQuant {
@@ -91,6 +99,18 @@ std::optional<at::Tensor> ends_of(const std::optional<at::Tensor>& groups, bool 
     return sizes ? at::cumsum(groups->to(at::kLong), 0) : groups->to(at::kLong);
 }
 
+void require_groups(const std::optional<at::Tensor>& groups) {
+    if (given(groups) && groups->dim() != 1) refuse("groupIndex", "1 dimension", shape_text(groups->sizes()));
+}
+
+// Values for so many features of each row of x: in one row, or in one for each group.
+void require_of_rows(const char* name, const std::optional<at::Tensor>& values, const std::optional<at::Tensor>& groups,
+                     const at::Tensor& x, int64_t features) {
+    if (!given(groups)) return require_broadcast(name, values, {c10::multiply_integers(x.sizes().slice(0, x.dim() - 1)), features});
+    if (given(values) && values->dim() != 1 && (values->dim() != 2 || (values->size(1) != 1 && values->size(1) != features)))
+        refuse(name, c10::str("a row of ", features, " values, or one value, for each group"), shape_text(values->sizes()));
+}
+
 Expected half_of(const at::Tensor& x) {
     require_even({"x", x}, -1);
     return with_size(x.sizes(), -1, x.size(-1) / 2);
@@ -116,7 +136,7 @@ void swiglu_quant(const at::Tensor& x, const std::optional<at::Tensor>& smooth, 
 
 struct DequantSwiglu {
     const at::Tensor& x;
-    const std::optional<at::Tensor>&weight_scale, &activation_scale, &bias, &quant_scale, &quant_offset, &group_index;
+    const std::optional<at::Tensor>&weight_scale, &activation_scale, &bias, &quant_scale, &quant_offset;
 
     // The numbers that the quantised x represents.
     at::Tensor dequantised(const std::optional<at::Tensor>& ends) const {
@@ -145,9 +165,28 @@ struct DequantSwiglu {
     }
 };
 
-void require_dequant(const at::Tensor& x, const std::optional<at::Tensor>& weight_scale, const PackableTensor& y) {
+// What is not used may be anything.
+void require_dequant(const DequantSwiglu& unit, const std::optional<at::Tensor>& groups, bool dynamic, const PackableTensor& y) {
     require_eight_bits("y", y);
-    if (x.scalar_type() == at::kInt && !given(weight_scale)) torch_aclnn::host::refuse_null("weightScale", "a tensor, as x is INT32");
+    require_groups(groups);
+    const at::Tensor& x = unit.x;
+    const int64_t half = half_of(x).sizes.back();
+    require_of_rows("quantScale", unit.quant_scale, groups, x, half);
+    if (!dynamic) require_of_rows("quantOffset", unit.quant_offset, groups, x, half);
+    if (x.scalar_type() != at::kInt) return;
+    if (!given(unit.weight_scale)) torch_aclnn::host::refuse_null("weightScale", "a tensor, as x is INT32");
+    require_of_rows("weightScale", unit.weight_scale, groups, x, x.size(-1));
+    require_of_rows("bias", unit.bias, groups, x, x.size(-1));
+    const int64_t rows = c10::multiply_integers(x.sizes().slice(0, x.dim() - 1));
+    if (given(unit.activation_scale)) require_expected("activationScale", *unit.activation_scale, elements(rows));
+}
+
+void require_swiglu(const at::Tensor& x, const std::optional<at::Tensor>& smooth, const std::optional<at::Tensor>& offsets,
+                    const std::optional<at::Tensor>& groups, bool dynamic) {
+    require_groups(groups);
+    const int64_t half = half_of(x).sizes.back();
+    require_of_rows("smoothScales", smooth, groups, x, half);
+    if (!dynamic) require_of_rows("offsets", offsets, groups, x, half);
 }
 
 std::string_view read_quant_mode(const char* name, const char* text) {
@@ -167,31 +206,37 @@ using GroupsAsSizes = Between<int64_t, 0, 1>;
 using SwigluMode = Between<int64_t, 0, 1>;
 }  // namespace torch_aclnn::host::aten::kind
 
-ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuant, FLOATING, (require_eight_bits("y1", y1), require_eight_bits("y2", y2)), (In, x1),
-                   (In, x2, shaped_like(x1)), (In, gamma, gamma_of({"x1", x1}, gamma)), (In, scales1, broadcasts_to(x1)), (OptIn, scales2),
-                   (OptIn, zeroPoints1), (OptIn, zeroPoints2), (LastAxis, axis), (Double, epsilon), (Bool, divMode),
-                   (PackableOut, y1, shaped_like(x1)), (PackableOut, y2, if_wanted(given(scales2), shaped_like(x1))),
-                   (Out, xOut, like(x1))) {
+#define REQUIRE_SCALED                                           \
+    (require_eight_bits("y1", y1), require_eight_bits("y2", y2), \
+     require_rows_of(x1, {{"scales2", scales2}, {"zeroPoints1", zeroPoints1}, {"zeroPoints2", zeroPoints2}}))
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuant, FLOATING, REQUIRE_SCALED, (In, x1), (In, x2, shaped_like(x1)),
+                   (In, gamma, gamma_of({"x1", x1}, gamma)), (In, scales1, broadcasts_to(x1)), (OptIn, scales2), (OptIn, zeroPoints1),
+                   (OptIn, zeroPoints2), (LastAxis, axis), (Double, epsilon), (Bool, divMode), (PackableOut, y1, shaped_like(x1)),
+                   (PackableOut, y2, if_wanted(given(scales2), shaped_like(x1))), (Out, xOut, like(x1))) {
     AddRmsNormQuant{x1, x2, gamma, scales1, scales2, zeroPoints1, zeroPoints2, std::nullopt, epsilon, divMode}.run(y1, y2, xOut,
                                                                                                                    std::nullopt);
 }
-ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuantV2, FLOATING, (require_eight_bits("y1", y1), require_eight_bits("y2", y2)), (In, x1),
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuantV2, FLOATING, (REQUIRE_SCALED, require_broadcast("beta", beta, gamma.sizes())), (In, x1),
                    (In, x2, shaped_like(x1)), (In, gamma, gamma_of({"x1", x1}, gamma)), (In, scales1, broadcasts_to(x1)), (OptIn, scales2),
                    (OptIn, zeroPoints1), (OptIn, zeroPoints2), (OptIn, beta), (LastAxis, axis), (Double, epsilon), (Bool, divMode),
                    (PackableOut, y1, shaped_like(x1)), (PackableOut, y2, if_wanted(given(scales2), shaped_like(x1))), (Out, xOut, like(x1)),
                    (OptOut, rmsNormOut, like(x1))) {
     AddRmsNormQuant{x1, x2, gamma, scales1, scales2, zeroPoints1, zeroPoints2, beta, epsilon, divMode}.run(y1, y2, xOut, rmsNormOut);
 }
-ATEN_CHECKED_ENTRY(aclnnRmsNormQuant, FLOAT16 | BF16, require_eight_bits("y", y), (In, x), (In, gamma, gamma_of({"x", x}, gamma)),
-                   (OptIn, beta), (In, scale, broadcasts_to(x)), (OptIn, offset), (Double, epsilon), (PackableOut, y, shaped_like(x))) {
+ATEN_CHECKED_ENTRY(aclnnRmsNormQuant, FLOAT16 | BF16,
+                   (require_eight_bits("y", y), require_broadcast("beta", beta, gamma.sizes()), require_rows_of(x, {{"offset", offset}})),
+                   (In, x), (In, gamma, gamma_of({"x", x}, gamma)), (OptIn, beta), (In, scale, broadcasts_to(x)), (OptIn, offset),
+                   (Double, epsilon), (PackableOut, y, shaped_like(x))) {
     y.store(scaled(normalised(to_double(x), gamma, beta, epsilon), scale, offset, false));
 }
 // A mask says which of the two are wanted; without one the smooth scales do.
+#define REQUIRE_SMOOTH require_rows_of(x1, {{"smoothScale1", smoothScale1}, {"smoothScale2", smoothScale2}})
 #define FIRST first_wanted(outputMask)
 #define SECOND second_wanted(outputMask, smoothScale1, smoothScale2)
-ATEN_CHECKED_ENTRY(aclnnAddRmsNormDynamicQuantV2, FLOAT16 | BF16, require_mask(outputMask), (In, x1), (In, x2, shaped_like(x1)),
-                   (In, gamma, gamma_of({"x1", x1}, gamma)), (OptIn, smoothScale1), (OptIn, smoothScale2), (OptIn, beta), (Double, epsilon),
-                   (OptBools, outputMask), (PackableOut, y1, if_wanted(FIRST, shaped_like(x1))),
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormDynamicQuantV2, FLOAT16 | BF16,
+                   (require_mask(outputMask), REQUIRE_SMOOTH, require_broadcast("beta", beta, gamma.sizes())), (In, x1),
+                   (In, x2, shaped_like(x1)), (In, gamma, gamma_of({"x1", x1}, gamma)), (OptIn, smoothScale1), (OptIn, smoothScale2),
+                   (OptIn, beta), (Double, epsilon), (OptBools, outputMask), (PackableOut, y1, if_wanted(FIRST, shaped_like(x1))),
                    (PackableOut, y2, if_wanted(SECOND, shaped_like(x1))), (Out, xOut, like(x1)),
                    (Out, scale1, if_wanted(FIRST, without_dim(x1.sizes(), -1))),
                    (Out, scale2, if_wanted(SECOND, without_dim(x1.sizes(), -1)))) {
@@ -200,40 +245,45 @@ ATEN_CHECKED_ENTRY(aclnnAddRmsNormDynamicQuantV2, FLOAT16 | BF16, require_mask(o
     if (SECOND) quantise_normal(normal, smoothScale2, y2, scale2);
     write(xOut, sum);
 }
-ATEN_ENTRY(aclnnAddRmsNormDynamicQuant, FLOAT16 | BF16, (In, x1), (In, x2, shaped_like(x1)), (In, gamma, gamma_of({"x1", x1}, gamma)),
-           (OptIn, smoothScale1), (OptIn, smoothScale2), (Double, epsilon), (PackableOut, y1, shaped_like(x1)),
-           (PackableOut, y2, if_wanted(given(smoothScale2), shaped_like(x1))), (Out, xOut, like(x1)),
-           (Out, scale1, without_dim(x1.sizes(), -1)), (Out, scale2, if_wanted(given(smoothScale2), without_dim(x1.sizes(), -1)))) {
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormDynamicQuant, FLOAT16 | BF16, REQUIRE_SMOOTH, (In, x1), (In, x2, shaped_like(x1)),
+                   (In, gamma, gamma_of({"x1", x1}, gamma)), (OptIn, smoothScale1), (OptIn, smoothScale2), (Double, epsilon),
+                   (PackableOut, y1, shaped_like(x1)), (PackableOut, y2, if_wanted(given(smoothScale2), shaped_like(x1))),
+                   (Out, xOut, like(x1)), (Out, scale1, without_dim(x1.sizes(), -1)),
+                   (Out, scale2, if_wanted(given(smoothScale2), without_dim(x1.sizes(), -1)))) {
     const at::Tensor sum = sum_of(x1, x2), normal = normalised(sum, gamma, std::nullopt, epsilon);
     quantise_normal(normal, smoothScale1, y1, scale1);
     if (given(smoothScale2)) quantise_normal(normal, smoothScale2, y2, scale2);
     write(xOut, sum);
 }
 
-ATEN_ENTRY(aclnnSwiGluQuant, FLOATING, (In, x), (OptIn, smoothScales), (OptIn, offsets), (OptIn, groupIndex), (Bool, activateLeft),
-           (QuantMode, quantMode), (PackableOut, y, half_of(x)), (Out, scale, scales_of_halves(x, quantMode))) {
+ATEN_CHECKED_ENTRY(aclnnSwiGluQuant, FLOATING, require_swiglu(x, smoothScales, offsets, groupIndex, quantMode == "dynamic"), (In, x),
+                   (OptIn, smoothScales), (OptIn, offsets), (OptIn, groupIndex), (Bool, activateLeft), (QuantMode, quantMode),
+                   (PackableOut, y, half_of(x)), (Out, scale, scales_of_halves(x, quantMode))) {
     swiglu_quant(x, smoothScales, offsets, ends_of(groupIndex, false), activateLeft, quantMode == "dynamic", y, scale);
 }
-ATEN_ENTRY(aclnnSwiGluQuantV2, FLOATING, (In, x), (OptIn, smoothScales), (OptIn, offsets), (OptIn, groupIndex), (Bool, activateLeft),
-           (QuantMode, quantMode), (GroupsAsSizes, groupListType), (QuantisedDType, dstType), (PackableOut, y, half_of(x)),
-           (Out, scale, scales_of_halves(x, quantMode))) {
+ATEN_CHECKED_ENTRY(aclnnSwiGluQuantV2, FLOATING, require_swiglu(x, smoothScales, offsets, groupIndex, quantMode == "dynamic"), (In, x),
+                   (OptIn, smoothScales), (OptIn, offsets), (OptIn, groupIndex), (Bool, activateLeft), (QuantMode, quantMode),
+                   (GroupsAsSizes, groupListType), (QuantisedDType, dstType), (PackableOut, y, half_of(x)),
+                   (Out, scale, scales_of_halves(x, quantMode))) {
     swiglu_quant(x, smoothScales, offsets, ends_of(groupIndex, groupListType == 1), activateLeft, quantMode == "dynamic", y, scale);
 }
-ATEN_CHECKED_ENTRY(aclnnDequantSwigluQuant, FLOAT16 | BF16 | INT32, require_dequant(x, weightScale, y), (In, x), (OptIn, weightScale),
-                   (OptIn, activationScale), (OptIn, bias), (OptIn, quantScale), (OptIn, quantOffset), (OptIn, groupIndex),
-                   (Bool, activateLeft), (QuantMode, quantMode), (PackableOut, y, half_of(x)),
+ATEN_CHECKED_ENTRY(aclnnDequantSwigluQuant, FLOAT16 | BF16 | INT32,
+                   require_dequant({x, weightScale, activationScale, bias, quantScale, quantOffset}, groupIndex, quantMode == "dynamic", y),
+                   (In, x), (OptIn, weightScale), (OptIn, activationScale), (OptIn, bias), (OptIn, quantScale), (OptIn, quantOffset),
+                   (OptIn, groupIndex), (Bool, activateLeft), (QuantMode, quantMode), (PackableOut, y, half_of(x)),
                    (Out, scale, scales_of_halves(x, quantMode))) {
-    const DequantSwiglu unit{x, weightScale, activationScale, bias, quantScale, quantOffset, groupIndex};
+    const DequantSwiglu unit{x, weightScale, activationScale, bias, quantScale, quantOffset};
     const std::optional<at::Tensor> ends = ends_of(groupIndex, true);
     unit.store(gated(unit.dequantised(ends), activateLeft), ends, quantMode == "dynamic", y, scale);
 }
 // swigluMode 1 pairs neighbours and limits them.
-ATEN_CHECKED_ENTRY(aclnnDequantSwigluQuantV2, FLOAT16 | BF16 | INT32, require_dequant(x, weightScale, y), (In, x), (OptIn, weightScale),
-                   (OptIn, activationScale), (OptIn, bias), (OptIn, quantScale), (OptIn, quantOffset), (OptIn, groupIndex),
-                   (Bool, activateLeft), (QuantMode, quantMode), (QuantisedNumber, dstType), (Nearest, roundMode), (LastAxis, activateDim),
-                   (SwigluMode, swigluMode), (Double, clampLimit), (Double, gluAlpha), (Double, gluBias), (PackableOut, y, half_of(x)),
-                   (Out, scale, scales_of_halves(x, quantMode))) {
-    const DequantSwiglu unit{x, weightScale, activationScale, bias, quantScale, quantOffset, groupIndex};
+ATEN_CHECKED_ENTRY(aclnnDequantSwigluQuantV2, FLOAT16 | BF16 | INT32,
+                   require_dequant({x, weightScale, activationScale, bias, quantScale, quantOffset}, groupIndex, quantMode == "dynamic", y),
+                   (In, x), (OptIn, weightScale), (OptIn, activationScale), (OptIn, bias), (OptIn, quantScale), (OptIn, quantOffset),
+                   (OptIn, groupIndex), (Bool, activateLeft), (QuantMode, quantMode), (QuantisedNumber, dstType), (Nearest, roundMode),
+                   (LastAxis, activateDim), (SwigluMode, swigluMode), (Double, clampLimit), (Double, gluAlpha), (Double, gluBias),
+                   (PackableOut, y, half_of(x)), (Out, scale, scales_of_halves(x, quantMode))) {
+    const DequantSwiglu unit{x, weightScale, activationScale, bias, quantScale, quantOffset};
     const std::optional<at::Tensor> ends = ends_of(groupIndex, true);
     const at::Tensor rows = unit.dequantised(ends);
     unit.store(swigluMode == 1 ? gated_by_pairs(rows, clampLimit, gluAlpha, gluBias) : gated(rows, activateLeft), ends,

@@ -1,6 +1,10 @@
 // Products of matrices of which one has numbers of few bits, or both.
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/quantised.h"
@@ -89,7 +93,7 @@ at::Tensor dequantised(const PackableTensor& weight, const at::Tensor& scale, co
     const at::Tensor numbers = to_double(weight.values());
     const auto of_each_row = [&](const at::Tensor& values) {
         if (group_size == 0) return to_double(values);
-        return to_double(values).repeat_interleave(group_size, -2).narrow(-2, 0, numbers.size(-2));
+        return to_double(values).repeat_interleave(std::min(group_size, numbers.size(-2)), -2).narrow(-2, 0, numbers.size(-2));
     };
     return (given(offset) ? numbers + of_each_row(*offset) : numbers) * of_each_row(scale);
 }
@@ -103,6 +107,15 @@ void require_weight(const at::Tensor& x, const PackableTensor& weight, const at:
     const int64_t groups = (x.size(-1) + group_size - 1) / group_size;
     if (scale.dim() < 2 || scale.size(-2) != groups)
         refuse("antiquantScale", c10::str(groups, " rows, one for each group"), shape_text(scale.sizes()));
+    std::vector<int64_t> sizes = weight.sizes();
+    sizes[sizes.size() - 2] = groups;
+    require_expected("antiquantScale", scale, broadcasts_to(sizes));
+}
+
+// What is added to the product, or multiplies it.
+void require_of_product(const Expected& product,
+                        std::initializer_list<std::pair<const char*, const std::optional<at::Tensor>&>> parameters) {
+    for (const auto& [name, tensor] : parameters) require_broadcast(name, tensor, product.sizes);
 }
 
 void multiply_by_quantised(const at::Tensor& x, const PackableTensor& weight, const at::Tensor& scale,
@@ -122,28 +135,37 @@ namespace torch_aclnn::host::aten::kind {
 using GroupSize = Between<int, 0, std::numeric_limits<int>::max()>;
 }  // namespace torch_aclnn::host::aten::kind
 
-ATEN_CHECKED_ENTRY(aclnnQuantMatmulV3, INT8 | INT4 | INT32, require_integers(x1, x2, transposeX1, transposeX2, "", std::nullopt),
+#define PRODUCT product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2))
+ATEN_CHECKED_ENTRY(aclnnQuantMatmulV3, INT8 | INT4 | INT32,
+                   (require_integers(x1, x2, transposeX1, transposeX2, "", std::nullopt),
+                    require_of_product(PRODUCT, {{"offset", offset}, {"bias", bias}})),
                    (Packable, x1), (Packable, x2), (In, scale, broadcasts_to(out)), (OptIn, offset), (OptIn, bias), (Bool, transposeX1),
-                   (Bool, transposeX2), (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
+                   (Bool, transposeX2), (Out, out, PRODUCT)) {
     scale_product(product(x1, x2, transposeX1, transposeX2), {scale, std::nullopt, offset, bias}, out);
 }
 ATEN_CHECKED_ENTRY(aclnnQuantMatmulV4, INT8 | INT4 | INT32,
-                   require_integers(x1, x2, transposeX1, transposeX2, "pertokenScale", pertokenScale), (Packable, x1), (Packable, x2),
-                   (In, scale, broadcasts_to(out)), (OptIn, offset), (OptIn, pertokenScale), (OptIn, bias), (Bool, transposeX1),
-                   (Bool, transposeX2), (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
+                   (require_integers(x1, x2, transposeX1, transposeX2, "pertokenScale", pertokenScale),
+                    require_of_product(PRODUCT, {{"offset", offset}, {"bias", bias}})),
+                   (Packable, x1), (Packable, x2), (In, scale, broadcasts_to(out)), (OptIn, offset), (OptIn, pertokenScale), (OptIn, bias),
+                   (Bool, transposeX1), (Bool, transposeX2), (Out, out, PRODUCT)) {
     scale_product(product(x1, x2, transposeX1, transposeX2), {scale, pertokenScale, offset, bias}, out);
 }
 // Numbers of eight bits by numbers of four have a formula of their own; the engine has not got it, nor groups.
 ATEN_CHECKED_ENTRY(aclnnQuantMatmulV5, INT8 | INT4 | INT32,
                    (require_not_given("yScale", yScale), require_not_given("x1Offset", x1Offset), require_not_given("yOffset", yOffset),
-                    require_between("groupSize", groupSize, 0, 0), require_integers(x1, x2, transposeX1, transposeX2, "x1Scale", x1Scale)),
+                    require_between("groupSize", groupSize, 0, 0), require_integers(x1, x2, transposeX1, transposeX2, "x1Scale", x1Scale),
+                    require_of_product(PRODUCT, {{"x2Offset", x2Offset}, {"bias", bias}})),
                    (Packable, x1), (Packable, x2), (OptIn, x1Scale), (In, x2Scale, broadcasts_to(out)), (OptIn, yScale), (OptIn, x1Offset),
                    (OptIn, x2Offset), (OptIn, yOffset), (OptIn, bias), (Bool, transposeX1), (Bool, transposeX2), (Int, groupSize),
-                   (Out, out, product_shape(turned(x1.sizes(), transposeX1), turned(x2.sizes(), transposeX2)))) {
+                   (Out, out, PRODUCT)) {
     scale_product(product(x1, x2, transposeX1, transposeX2), {x2Scale, x1Scale, x2Offset, bias}, out);
 }
 
-#define REQUIRE_WEIGHT require_weight(x, weight, antiquantScale, antiquantGroupSize)
+#define REQUIRE_WEIGHT                                                                                                     \
+    (require_weight(x, weight, antiquantScale, antiquantGroupSize),                                                        \
+     given(antiquantOffset) ? require_expected("antiquantOffset", *antiquantOffset, shaped_like(antiquantScale)) : void(), \
+     require_of_product(product_shape(x.sizes().vec(), weight.sizes()),                                                    \
+                        {{"quantScale", quantScale}, {"quantOffset", quantOffset}, {"bias", bias}}))
 
 ATEN_CHECKED_ENTRY(aclnnWeightQuantBatchMatmulV2, FLOAT16 | BF16, REQUIRE_WEIGHT, (In, x), (Packable, weight), (In, antiquantScale),
                    (OptIn, antiquantOffset), (OptIn, quantScale), (OptIn, quantOffset), (OptIn, bias), (GroupSize, antiquantGroupSize),

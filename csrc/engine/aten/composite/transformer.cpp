@@ -162,7 +162,7 @@ ATEN_ENTRY(aclnnClippedSwiglu, FLOATING, (In, x), (OptIn, groupIndex), (Dim, dim
     if (groupIndex) {
         product = product.flatten(0, -2);
         const int64_t rows = product.size(0);
-        product.slice(0, std::clamp<int64_t>(groupIndex->sum().item<int64_t>(), 0, rows)).zero_();
+        product.slice(0, std::clamp<int64_t>(groupIndex->to(at::kLong).sum().item<int64_t>(), 0, rows)).zero_();
     }
     write(out, product);
 }

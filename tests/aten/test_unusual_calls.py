@@ -1,0 +1,87 @@
+"""Sound calls that few programs make: they are computed, where they once failed as ATen's kernel met them."""
+
+import ctypes
+
+import pytest
+import torch
+
+from cases import DEVICE
+from direct import _Handles, call, fraction, scalar
+
+
+def npu(*shape, dtype=torch.float32):
+    return torch.zeros(shape, dtype=dtype).to(DEVICE)
+
+
+def random(*shape):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(len(shape)))
+
+
+def flags(*values):
+    """A handle for an aclBoolArray."""
+    library = ctypes.CDLL("libopapi.so")
+    library.aclCreateBoolArray.restype = ctypes.c_void_p
+    return ctypes.c_void_p(library.aclCreateBoolArray((ctypes.c_bool * len(values))(*values), ctypes.c_uint64(len(values))))
+
+
+def test_gradient_of_a_layer_norms_weight_that_was_not_given():
+    x, grad = random(3, 4), random(3, 4)
+    mean, invstd = x.mean(1), (x.var(1, unbiased=False) + 1e-5).rsqrt()
+    normal = (x - mean[:, None]) * invstd[:, None]
+    of_weight = npu(4)
+    inputs = (grad.to(DEVICE), x.to(DEVICE), [4], mean.to(DEVICE), invstd.to(DEVICE), None, None)
+    call("aclnnLayerNormBackward", *inputs, flags(True, True, True), npu(3, 4), of_weight, None)
+    torch.testing.assert_close(of_weight.cpu(), (grad * normal).sum(0))
+
+
+def test_gradient_of_a_group_norms_weight_that_was_not_given():
+    x, grad = random(2, 4, 3), random(2, 4, 3)
+    grouped = x.view(2, 2, 6)
+    mean, invstd = grouped.mean(2), (grouped.var(2, unbiased=False) + 1e-5).rsqrt()
+    normal = ((grouped - mean[:, :, None]) * invstd[:, :, None]).view_as(x)
+    of_weight = npu(4)
+    inputs = (grad.to(DEVICE), x.to(DEVICE), mean.to(DEVICE), invstd.to(DEVICE), None, 2, 4, 3, 2)
+    call("aclnnGroupNormBackward", *inputs, flags(True, True, True), npu(2, 4, 3), of_weight, npu(4))
+    torch.testing.assert_close(of_weight.cpu(), (grad * normal).sum((0, 2)))
+
+
+def test_statistics_of_the_batch_do_not_count_in_evaluation():
+    x, running = random(2, 3), torch.ones(3).to(DEVICE)
+    grad, out = random(2, 6).to(DEVICE)[:, ::2], npu(2, 3)
+    arguments = (grad, x.to(DEVICE), None, running, running, npu(2, 3), None, False, 0.0, flags(True, False, False), out, None, None)
+    call("aclnnBatchNormBackward", *arguments)
+    torch.testing.assert_close(out.cpu(), grad.cpu())
+
+
+def test_no_indices_choose_everything():
+    x, out, library = random(2, 3), npu(2, 3), _Handles().lib
+    library.aclCreateTensorList.restype = ctypes.c_void_p
+    call("aclnnIndex", x.to(DEVICE), ctypes.c_void_p(library.aclCreateTensorList(None, ctypes.c_uint64(0))), out)
+    assert out.cpu().equal(x)
+
+
+def test_no_dimensions_of_logsumexp_are_all():
+    x, out = random(2, 3), npu()
+    call("aclnnLogSumExp", x.to(DEVICE), [], False, out)
+    torch.testing.assert_close(out.cpu(), x.logsumexp((0, 1)))
+
+
+def test_one_step_counts_for_both_directions_of_windows():
+    x, columns, back = random(1, 2, 4, 4), npu(1, 8, 9), npu(1, 2, 4, 4)
+    call("aclnnIm2col", x.to(DEVICE), [2], [1], [0], [1], columns)
+    assert columns.cpu().equal(torch.nn.functional.unfold(x, 2))
+    call("aclnnIm2colBackward", columns, [4, 4], [2], [1], [0], [1], back)
+    torch.testing.assert_close(back.cpu(), torch.nn.functional.fold(columns.cpu(), (4, 4), 2))
+
+
+def test_rows_without_elements_have_the_scale_0():
+    scale = torch.ones(2, device=DEVICE)
+    call("aclnnDynamicQuant", npu(2, 0, dtype=torch.float16), None, npu(2, 0, dtype=torch.int8), scale)
+    assert scale.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("number", [fraction(65504.0), scalar(-65504)])
+def test_the_largest_number_of_a_type_fills_it(number):
+    x = npu(2, dtype=torch.float16)
+    call("aclnnInplaceFillScalar", x, number)
+    assert x.abs().tolist() == [65504, 65504]
