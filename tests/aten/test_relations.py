@@ -151,6 +151,7 @@ ROWS = [
         "aclnnConvolution",
         (npu(1, 0, 4, 4), npu(0, 0, 2, 2), *convolution()[2:9], npu(1, 0, 3, 3), convolution()[10]),
         "weight",
+        "one filter",
     ),
     ("aclnnIm2col", (npu(2, 0, 4, 4), [1], [1], [0], [1], npu(2, 0, 16)), "self", "with channels"),
     ("aclnnIm2colBackward", (npu(0, 16), [4, 4], [1], [1], [0], [1], npu(0, 4, 4)), "gradOutput", "with elements of windows"),
@@ -161,6 +162,8 @@ ROWS = [
     ),
     ("aclnnInplaceFillScalar", (npu(2, dtype=torch.float16), fraction(1e30)), "value", "a real number that fits"),
     ("aclnnInplaceFillScalar", (npu(2, dtype=torch.int32), fraction(math.nan)), "value", "a real number that fits"),
+    ("aclnnInplaceFillDiagonal", (npu(2, 2, 3), scalar(1), False), "selfRef", "of the same size"),
+    ("aclnnMultilabelMarginLoss", (npu(2, 0), npu(2, 0, dtype=torch.int64), 0, npu(2), npu(2, 0)), "self", "with classes"),
     ("aclnnIsClose", (X, X, 0.5, -1.0, False, BOOLS), "atol", "at least 0"),
     *(
         (name, quantised(name, **given), parameter, expected)
@@ -169,6 +172,7 @@ ROWS = [
             ("aclnnRmsNormQuant", {"offset": npu(3)}, "offset", "broadcasts"),
             ("aclnnRmsNormQuant", {"beta": npu(2, 4)}, "beta", "broadcasts"),
             ("aclnnAddRmsNormDynamicQuant", {"smooth": npu(4, 4)}, "smoothScale1", "broadcasts"),
+            ("aclnnDynamicQuantV2", {"smooth": npu(2, 4), "groups": npu(2, 1, dtype=torch.int32)}, "groupIndex", "1 dimension"),
             ("aclnnSwiGluQuant", {"smooth": npu(3)}, "smoothScales", "broadcasts"),
             ("aclnnSwiGluQuant", {"smooth": npu(2, 3), "groups": npu(2, dtype=torch.int32)}, "smoothScales", "a row of 2 values"),
             ("aclnnSwiGluQuant", {"groups": npu(2, 2, dtype=torch.int32)}, "groupIndex", "1 dimension"),

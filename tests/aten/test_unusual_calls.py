@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from cases import DEVICE
-from direct import _Handles, call, fraction, scalar
+from direct import _DTYPES, _Handles, call, fraction, scalar
 
 
 def npu(*shape, dtype=torch.float32):
@@ -24,14 +24,16 @@ def flags(*values):
     return ctypes.c_void_p(library.aclCreateBoolArray((ctypes.c_bool * len(values))(*values), ctypes.c_uint64(len(values))))
 
 
-def test_gradient_of_a_layer_norms_weight_that_was_not_given():
+def test_gradients_of_a_weight_and_bias_that_were_not_given():
+    # They are what those of ones and zeros would have.
     x, grad = random(3, 4), random(3, 4)
     mean, invstd = x.mean(1), (x.var(1, unbiased=False) + 1e-5).rsqrt()
     normal = (x - mean[:, None]) * invstd[:, None]
-    of_weight = npu(4)
+    of_weight, of_bias = npu(4), npu(4)
     inputs = (grad.to(DEVICE), x.to(DEVICE), [4], mean.to(DEVICE), invstd.to(DEVICE), None, None)
-    call("aclnnLayerNormBackward", *inputs, flags(True, True, True), npu(3, 4), of_weight, None)
+    call("aclnnLayerNormBackward", *inputs, flags(True, True, True), npu(3, 4), of_weight, of_bias)
     torch.testing.assert_close(of_weight.cpu(), (grad * normal).sum(0))
+    torch.testing.assert_close(of_bias.cpu(), grad.sum(0))
 
 
 def test_gradient_of_a_group_norms_weight_that_was_not_given():
@@ -78,6 +80,15 @@ def test_rows_without_elements_have_the_scale_0():
     scale = torch.ones(2, device=DEVICE)
     call("aclnnDynamicQuant", npu(2, 0, dtype=torch.float16), None, npu(2, 0, dtype=torch.int8), scale)
     assert scale.tolist() == [0, 0]
+
+
+def test_unsigned_words_of_a_cache_are_gathered_as_they_are():
+    bits = torch.tensor([[[0]], [[-2]]], dtype=torch.int32)
+    cache, out, values = bits.view(torch.uint16).view(2, 1, 2).to(DEVICE), npu(1, 2, dtype=torch.uint16), npu(1, 2, dtype=torch.uint16)
+    assert _DTYPES[cache.dtype] == 7
+    tables, lengths = torch.tensor([[1]], dtype=torch.int32).to(DEVICE), torch.tensor([1], dtype=torch.int32).to(DEVICE)
+    call("aclnnGatherPaKvCache", cache, cache, tables, lengths, out, values, None, None, False)
+    assert out.cpu().view(torch.int16).tolist() == [[-2, -1]]
 
 
 @pytest.mark.parametrize("number", [fraction(65504.0), scalar(-65504)])

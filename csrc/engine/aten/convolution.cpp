@@ -40,6 +40,7 @@ void require_steps(const at::Tensor& weight, at::IntArrayRef stride, at::IntArra
     const int64_t directions = weight.dim() - 2;
     for (int64_t d = 2; d < weight.dim(); d++)
         if (weight.size(d) == 0) refuse("weight", c10::str("a window of at least 1 in dimension ", d), shape_text(weight.sizes()));
+    if (weight.size(0) == 0) refuse("weight", "at least one filter", shape_text(weight.sizes()));
     require_one_or(directions, {{"stride", stride}, {"dilation", dilation}, {"outputPadding", output_padding}});
     if (!may_pad_each_side || !pads_each_side(directions, padding)) require_one_or(directions, {{"padding", padding}});
     require_values("stride", stride, 1);

@@ -1,6 +1,7 @@
 // Creation, fill, cast and copy.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/aten/adapter/adapter.h"
@@ -8,6 +9,13 @@
 
 #define ATEN_FAMILY "creation"
 using namespace torch_aclnn::host::aten;
+
+// A diagonal through more than two dimensions needs them to be alike.
+static void require_cube(const at::Tensor& self) {
+    const at::IntArrayRef sizes = self.sizes();
+    if (sizes.size() > 2 && std::any_of(sizes.begin(), sizes.end(), [&](int64_t size) { return size != sizes[0]; }))
+        torch_aclnn::host::refuse("selfRef", "2 dimensions, or more of the same size", shape_text(sizes));
+}
 
 // Steps that lead from the start to the end.
 static void require_progress(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step) {
@@ -71,7 +79,8 @@ ATEN_ENTRY(aclnnInplaceFillScalar, NUMBERS, (InOut, selfRef), (Scalar, value)) {
 ATEN_ENTRY(aclnnInplaceFillTensor, NUMBERS, (InOut, selfRef), (In, value, elements(1))) {
     selfRef.fill_(value.reshape({}));
 }
-ATEN_ENTRY(aclnnInplaceFillDiagonal, ANY, (InOut, selfRef, rank_from(2)), (Scalar, fillValue), (Bool, wrap)) {
+ATEN_CHECKED_ENTRY(aclnnInplaceFillDiagonal, ANY, require_cube(selfRef), (InOut, selfRef, rank_from(2)), (Scalar, fillValue),
+                   (Bool, wrap)) {
     selfRef.fill_diagonal_(fillValue, wrap);
 }
 

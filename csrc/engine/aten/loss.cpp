@@ -245,8 +245,13 @@ ATEN_CHECKED_ENTRY(aclnnCtcLossBackward, FLOATING | DOUBLE, CTC.require(blank), 
                                       upcast(logAlpha.narrow(-1, 0, 2 * CTC.longest_target() + 1)), blank, zeroInfinity));
 }
 
-ATEN_ENTRY(aclnnMultilabelMarginLoss, ANY, (In, self), (In, target, shaped_like(self)), (Reduction, reduction),
-           (Out, out, lost(elements_of(self), reduction)), (Out, isTarget, as_many_as(target))) {
+// Only the batch may be empty.
+static void require_classes(const at::Tensor& self) {
+    if (self.dim() > 2 || self.dim() == 0 || self.size(-1) == 0)
+        torch_aclnn::host::refuse("self", "1 or 2 dimensions, with classes", shape_text(self.sizes()));
+}
+ATEN_CHECKED_ENTRY(aclnnMultilabelMarginLoss, ANY, require_classes(self), (In, self), (In, target, shaped_like(self)),
+                   (Reduction, reduction), (Out, out, lost(elements_of(self), reduction)), (Out, isTarget, as_many_as(target))) {
     const auto [loss, is_target] = at::multilabel_margin_loss_forward(upcast(self), classes(target), reduction);
     write(out, loss);
     write(isTarget, is_target);

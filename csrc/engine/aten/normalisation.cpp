@@ -160,7 +160,8 @@ ATEN_CHECKED_ENTRY(aclnnLayerNormBackward, FLOATING, require_last_dims("normaliz
     const at::Tensor x = upcast(input);
     const auto [of_input, of_weight, of_bias] = at::native_layer_norm_backward(
         upcast(gradOut), x, normalizedShape, dense(mean.to(x.scalar_type())), dense(rstd.to(x.scalar_type())),
-        weight || !outputMask[1] ? dense(weight) : std::optional(at::ones(normalizedShape, x.options())), dense(bias),
+        weight || !outputMask[1] ? dense(weight) : std::optional(at::ones(normalizedShape, x.options())),
+        bias || !outputMask[2] ? dense(bias) : std::optional(at::zeros(normalizedShape, x.options())),
         wanted(outputMask, gradInput, gradWeight, gradBias));
     write(gradInput, of_input);
     write(gradWeight, of_weight);

@@ -142,6 +142,19 @@ at::Tensor quantised(const InferenceAttention& a, const at::Tensor& result) {
     return given(a.quant_offset) ? scaled + shaped(*a.quant_offset) : scaled;
 }
 
+// The result's scale is one for all, or one for each head and feature.
+void require_quantisation(const InferenceAttention& a) {
+    const Expected out = inferred(a);
+    const size_t features = a.out_layout().find('D');
+    const int64_t each = features == std::string_view::npos ? out.sizes.back() : a.heads * out.sizes[features];
+    const auto check = [&](const char* name, const std::optional<at::Tensor>& values) {
+        if (given(values) && values->numel() != 1 && values->numel() != each)
+            refuse(name, c10::str("1 value or ", each, ", one for each head and feature"), shape_text(values->sizes()));
+    };
+    check("quantScale2", a.quant_scale);
+    if (given(a.quant_scale)) check("quantOffset2", a.quant_offset);
+}
+
 void require_lengths(const char* name, const std::optional<std::vector<int64_t>>& lengths, bool ends, int64_t batch, int64_t whole) {
     if (!lengths || lengths->empty()) {
         if (ends) refuse_null(name, "the ends of the sequences, as the layout has a T");
@@ -234,6 +247,7 @@ void require_inference_attention(const InferenceAttention& a) {
         for (const at::Tensor& value : a.values) require_rank("value", value, a.query_layout());
         require_plain_keys(a, batch);
         require_lengths(a.key_lengths_name, a.key_lengths, a.is_packed(), batch, positions(a.keys[0], a.query_layout()));
+        require_quantisation(a);
         return;
     }
     if (a.pages->dim() != 2 || a.pages->size(0) < batch)
@@ -242,6 +256,7 @@ void require_inference_attention(const InferenceAttention& a) {
     require_cache("value", a.values[0]);
     if (!a.key_lengths || a.key_lengths->empty()) refuse_null(a.key_lengths_name, "the lengths, as there is a blockTable");
     require_lengths(a.key_lengths_name, a.key_lengths, false, batch, std::numeric_limits<int64_t>::max());
+    require_quantisation(a);
 }
 
 void infer_attention(const InferenceAttention& a, at::Tensor& out, const std::optional<at::Tensor>& lse) {

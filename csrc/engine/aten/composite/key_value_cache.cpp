@@ -53,6 +53,15 @@ void require_cache(const char* name, const at::Tensor& cache, const char* rows_n
     if (cache.scalar_type() != rows.scalar_type()) refuse(name, c10::str("the data type of ", rows_name), c10::str(cache.scalar_type()));
 }
 
+at::Tensor as_signed(const at::Tensor& tensor) {
+    switch (tensor.scalar_type()) {
+        case at::kUInt16: return tensor.view(at::kShort);
+        case at::kUInt32: return tensor.view(at::kInt);
+        case at::kUInt64: return tensor.view(at::kLong);
+        default: return tensor;
+    }
+}
+
 // The rows of sequences, one below the other. Where a table names no block, they are zeros.
 void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& lengths, const std::optional<at::Tensor>& offsets,
           at::Tensor& out) {
@@ -60,6 +69,8 @@ void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& l
     const at::Tensor counts = lengths.to(at::kLong), starts = given(offsets) ? offsets->to(at::kLong) : at::zeros_like(counts);
     int64_t first = 0;
     out.zero_();
+    // ATen moves no unsigned integers of more than a byte, and the bits are all that matters.
+    const at::Tensor from = as_signed(cache), to = as_signed(out);
     for (int64_t i = 0; i < tables.size(0); i++) {
         const int64_t count = std::min(counts[i].item<int64_t>(), out.size(0) - first);
         if (count <= 0) continue;
@@ -70,8 +81,8 @@ void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& l
         const at::Tensor named = at::nonzero(inside.logical_and(ids.ge(0)).logical_and(ids.lt(blocks))).squeeze(1);
         std::vector<int64_t> sizes = out.sizes().vec();
         sizes[0] = named.numel();
-        const at::Tensor rows = cache.index({ids.index_select(0, named), numbers.remainder(positions).index_select(0, named)});
-        out.narrow(0, first, count).index_put_({named}, rows.reshape(sizes));
+        const at::Tensor rows = from.index({ids.index_select(0, named), numbers.remainder(positions).index_select(0, named)});
+        to.narrow(0, first, count).index_put_({named}, rows.reshape(sizes));
         first += count;
     }
 }

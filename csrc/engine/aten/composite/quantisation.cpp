@@ -68,6 +68,7 @@ void require_smooth(const at::Tensor& x, const std::optional<at::Tensor>& smooth
         refuse("smoothScales", given(groups) ? "2 dimensions, with groups" : "1 dimension, without groups", c10::str(smooth->dim()));
     if (given(groups) && groups->numel() != smooth->size(0))
         refuse("groupIndex", c10::str(smooth->size(0), " values, as smoothScales has rows"), c10::str(groups->numel()));
+    if (given(groups) && groups->dim() != 1) refuse("groupIndex", "1 dimension", shape_text(groups->sizes()));
 }
 
 // The dimensions that have one scale together.
