@@ -210,7 +210,7 @@ ATEN_ENTRY(aclnnIm2col, FLOATING, (In, self), (Steps<2>, kernelSize), (Steps<2>,
            (Out, out, to_columns(self, {kernelSize, dilation, padding, stride}))) {
     write(out, at::im2col(self, both(kernelSize), both(dilation), both(padding), both(stride)));
 }
-ATEN_ENTRY(aclnnIm2colBackward, ANY, (In, gradOutput, columns_like(gradOutput, inputSize, {kernelSize, dilation, padding, stride})),
+ATEN_ENTRY(aclnnIm2colBackward, FLOATING, (In, gradOutput, columns_like(gradOutput, inputSize, {kernelSize, dilation, padding, stride})),
            (Sizes<2>, inputSize), (Steps<2>, kernelSize), (Steps<2>, dilation), (Pads<2>, padding), (Steps<2>, stride),
            (Out, out, from_columns(gradOutput, inputSize, kernelSize))) {
     write(out, at::col2im(upcast(gradOutput), inputSize, both(kernelSize), both(dilation), both(padding), both(stride)));

@@ -122,7 +122,7 @@ FOREACH_UNARY(aclnnForeachTanh, FLOATING, at::tanh_out)
 FOREACH_UNARY(aclnnForeachAsin, ANY, at::asin_out)
 FOREACH_UNARY(aclnnForeachAcos, ANY, at::acos_out)
 FOREACH_UNARY(aclnnForeachAtan, ANY, at::atan_out)
-FOREACH_UNARY(aclnnForeachSigmoid, ANY, at::sigmoid_out)
+FOREACH_UNARY(aclnnForeachSigmoid, FLOATING, at::sigmoid_out)
 FOREACH_UNARY(aclnnForeachNeg, FLOATING | INT32, at::neg_out)
 FOREACH_UNARY(aclnnForeachAbs, FLOATING, at::abs_out)
 FOREACH_UNARY(aclnnForeachReciprocal, FLOATING, at::reciprocal_out)
@@ -130,9 +130,9 @@ FOREACH_UNARY(aclnnForeachSign, FLOATING | INT8 | INT32 | INT64, at::sign_out)
 
 FOREACH_LIST_ALPHA(aclnnForeachAddListV2, FLOATING | INT32, add_scaled)
 FOREACH_LIST_ALPHA(aclnnForeachSubListV2, FLOATING | INT32, sub_scaled)
-FOREACH_LIST(aclnnForeachMulList, ANY, at::mul_out)
-FOREACH_LIST(aclnnForeachDivList, ANY, at::div_out)
-FOREACH_LIST(aclnnForeachMaximumList, ANY, at::maximum_out)
+FOREACH_LIST(aclnnForeachMulList, FLOATING | INT32, at::mul_out)
+FOREACH_LIST(aclnnForeachDivList, FLOATING, at::div_out)
+FOREACH_LIST(aclnnForeachMaximumList, FLOATING | INT32, at::maximum_out)
 FOREACH_LIST(aclnnForeachMinimumList, ANY, at::minimum_out)
 FOREACH_LIST(aclnnForeachPowList, FLOATING | INT32, at::pow_out)
 
@@ -141,7 +141,7 @@ FOREACH_SCALAR(aclnnForeachSubScalarV2, FLOATING | INT32, at::sub_out)
 FOREACH_SCALAR(aclnnForeachMulScalarV2, FLOATING | INT32, at::mul_out)
 FOREACH_SCALAR(aclnnForeachDivScalarV2, FLOATING, at::div_out)
 FOREACH_SCALAR(aclnnForeachPowScalarV2, ANY, at::pow_out)
-FOREACH_SCALAR(aclnnForeachMaximumScalarV2, ANY, at::maximum_out)
+FOREACH_SCALAR(aclnnForeachMaximumScalarV2, FLOATING | INT32, at::maximum_out)
 FOREACH_SCALAR(aclnnForeachMinimumScalarV2, ANY, at::minimum_out)
 
 FOREACH_LIST_ALPHA_TENSOR(aclnnForeachAddList, add_scaled)
@@ -157,7 +157,7 @@ FOREACH_POINTWISE_SCALAR_TENSOR(aclnnForeachAddcmulScalar, at::addcmul_out)
 FOREACH_POINTWISE_SCALAR_TENSOR(aclnnForeachAddcdivScalar, at::addcdiv_out)
 
 FOREACH_SCALAR_LIST(aclnnForeachAddScalarList, FLOATING | INT32, at::add_out)
-FOREACH_SCALAR_LIST(aclnnForeachSubScalarList, ANY, at::sub_out)
+FOREACH_SCALAR_LIST(aclnnForeachSubScalarList, FLOATING | INT32, at::sub_out)
 FOREACH_SCALAR_LIST(aclnnForeachMulScalarList, FLOATING | INT32, at::mul_out)
 FOREACH_SCALAR_LIST(aclnnForeachDivScalarList, FLOATING, at::div_out)
 FOREACH_SCALAR_LIST(aclnnForeachPowScalarList, ANY, at::pow_out)
@@ -171,7 +171,7 @@ FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcdivScalarList, FLOATING, at::addcd
 FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcmulList, FLOATING | INT32, at::addcmul_out)
 FOREACH_POINTWISE_SCALAR_LIST(aclnnForeachAddcdivList, FLOATING, at::addcdiv_out)
 
-ATEN_ENTRY(aclnnForeachLerpScalar, ANY, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Scalar, weight), (TensorsOut, out, like(x1))) {
+ATEN_ENTRY(aclnnForeachLerpScalar, FLOATING, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Scalar, weight), (TensorsOut, out, like(x1))) {
     for_each(out, [&](at::Tensor& result, size_t i) { interpolate(result, x1[i], x2[i], weight); });
 }
 ATEN_ENTRY(aclnnForeachLerpList, FLOATING, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Tensors, weights, shaped_like(x1)),

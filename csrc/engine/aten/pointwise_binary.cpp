@@ -93,8 +93,8 @@ using torch_aclnn::host::aten::wrapped;
 
 SCALED(aclnnAdd, NUMBERS, add_scaled)
 SCALED_INPLACE(aclnnInplaceAdd, NUMBERS, add_scaled)
-SCALED_NUMBER(aclnnAdds, REAL | BOOL, add_scaled)
-SCALED_NUMBER_INPLACE(aclnnInplaceAdds, NUMBERS, add_scaled)
+SCALED_NUMBER(aclnnAdds, NUMBERS, add_scaled)
+SCALED_NUMBER_INPLACE(aclnnInplaceAdds, REAL | BOOL, add_scaled)
 SCALED(aclnnSub, NUMBERS, sub_scaled)
 SCALED_INPLACE(aclnnInplaceSub, NUMBERS, sub_scaled)
 SCALED_NUMBER(aclnnSubs, NUMBERS, sub_scaled)
@@ -113,10 +113,10 @@ ATEN_ENTRY(aclnnMaxN, FLOATING | INT8 | INT32 | INT64, (Tensors, tensors), (Out,
     for (const at::Tensor& tensor : tensors.slice(1)) largest = at::maximum(largest, tensor);
     write(out, largest);
 }
-ATEN_ENTRY(aclnnRsub, ANY, (In, self), (In, other), (Scalar, alpha), (Out, out, broadcast({{"self", self}, {"other", other}}))) {
+ATEN_ENTRY(aclnnRsub, REAL | COMPLEX, (In, self), (In, other), (Scalar, alpha), (Out, out, broadcast({{"self", self}, {"other", other}}))) {
     sub_scaled(out, other, self, alpha);
 }
-ATEN_ENTRY(aclnnRsubs, ANY, (In, self), (Scalar, other), (Scalar, alpha), (Out, out, shaped_like(self))) {
+ATEN_ENTRY(aclnnRsubs, REAL | COMPLEX, (In, self), (Scalar, other), (Scalar, alpha), (Out, out, shaped_like(self))) {
     sub_scaled(out, wrapped(other), self, alpha);
 }
 
@@ -212,7 +212,7 @@ ATEN_ENTRY(aclnnLeftShifts, INTEGRAL, (In, self), (Scalar, other), (Out, out, sh
 
 BINARY(aclnnAtan2, NUMBERS, at::atan2_out)
 BINARY_INPLACE(aclnnInplaceAtan2, NUMBERS, at::atan2_out)
-BINARY(aclnnLogAddExp, ANY, at::logaddexp_out)
+BINARY(aclnnLogAddExp, ANY.without(COMPLEX), at::logaddexp_out)
 BINARY(aclnnLogAddExp2, ANY, at::logaddexp2_out)
 BINARY(aclnnGcd, INTEGRAL, at::gcd_out)
 BINARY(aclnnXLogYTensor, NUMBERS, at::xlogy_out)

@@ -139,7 +139,7 @@ ATEN_ENTRY(aclnnVar, FLOATING, (In, self), (OptDims, dim), (Bool, unbiased), (Bo
            (Out, out, reduced(self, dims_or_all(dim), keepdim))) {
     at::var_out(out, self, all_if_empty(dims_or_all(dim)), at::Scalar(int64_t{unbiased}), keepdim);
 }
-ATEN_ENTRY(aclnnVarMean, ANY, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, varOut, reduced(self, dim, keepdim)),
+ATEN_ENTRY(aclnnVarMean, FLOATING, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, varOut, reduced(self, dim, keepdim)),
            (Out, meanOut, reduced(self, dim, keepdim))) {
     const auto [variance, mean] = at::var_mean(self, all_if_empty(dim), at::Scalar(correction), keepdim);
     varOut.copy_(variance);
@@ -153,7 +153,7 @@ ATEN_ENTRY(aclnnStdMeanCorrection, FLOATING, (In, self), (OptDims, dim), (Int, c
 }
 
 // Scans. The output may be the input's memory, and a scan reads what it has written.
-ATEN_ENTRY(aclnnCumsum, NUMBERS, (In, self), (Dim, dim), (DType, dtype), (Out, out, shaped_like(self))) {
+ATEN_ENTRY(aclnnCumsum, REAL | COMPLEX, (In, self), (Dim, dim), (DType, dtype), (Out, out, shaped_like(self))) {
     out.copy_(at::cumsum(self, dim, out.scalar_type()));
 }
 ATEN_ENTRY(aclnnCumsumV2, REAL | COMPLEX, (In, self), (Dim, dim), (Bool, exclusive), (Bool, reverse), (Out, out, like(self))) {

@@ -256,7 +256,7 @@ Expected repeat_interleaved_gradient(const at::Tensor& grad, const at::Tensor& r
 ATEN_ENTRY(aclnnCat, REAL | BOOL | COMPLEX64, (Tensors, tensors), (Int, dim), (Out, out, joined(tensors, dim))) {
     at::cat_out(out, tensors, dim);
 }
-ATEN_ENTRY(aclnnStack, NUMBERS, (Tensors, tensors), (Int, dim), (Out, out, stacked(tensors, dim))) {
+ATEN_ENTRY(aclnnStack, ANY, (Tensors, tensors), (Int, dim), (Out, out, stacked(tensors, dim))) {
     write(out, at::stack(tensors, dim));
 }
 

@@ -115,8 +115,8 @@ ATEN_ENTRY(aclnnUpsampleNearest2dBackward, FLOATING, (In, gradOut, upsampled(inp
            (Sizes<4>, inputSize), (Double, scalesH), (Double, scalesW), (Out, gradInput, Expected(inputSize, gradOut.scalar_type()))) {
     write(gradInput, at::upsample_nearest2d_backward(upcast(gradOut), outputSize, inputSize, scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleNearest3d, ANY, (In, self), (PositiveSizes<3>, outputSize), (Double, scalesD), (Double, scalesH), (Double, scalesW),
-           (Out, out, upsampled(self, outputSize))) {
+ATEN_ENTRY(aclnnUpsampleNearest3d, FLOATING | DOUBLE, (In, self), (PositiveSizes<3>, outputSize), (Double, scalesD), (Double, scalesH),
+           (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest3d(upcast(self), outputSize, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleNearest3dBackward, FLOATING | DOUBLE, (In, gradOutput, upsampled(inputSize, outputSize)),
@@ -175,11 +175,11 @@ ATEN_ENTRY(aclnnUpsampleTrilinear3d, ANY, (In, self), (PositiveSizes<3>, outputS
            (Double, scalesH), (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_trilinear3d(upcast(self), outputSize, alignCorners, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleTrilinear3dBackward, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<3>, outputSize),
-           (Sizes<5>, inputSize), (Bool, alignCorners), (Double, scalesD), (Double, scalesH), (Double, scalesW),
-           (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
-    write(gradInput, at::upsample_trilinear3d_backward(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scalesD),
-                                                       scale(scalesH), scale(scalesW)));
+ATEN_ENTRY(aclnnUpsampleTrilinear3dBackward, FLOATING | DOUBLE, (In, gradOut, upsampled(inputSize, outputSize)),
+           (PositiveSizes<3>, outputSize), (Sizes<5>, inputSize), (Bool, alignCorners), (Double, scalesD), (Double, scalesH),
+           (Double, scalesW), (Out, gradInput, Expected(inputSize, gradOut.scalar_type()))) {
+    write(gradInput, at::upsample_trilinear3d_backward(upcast(gradOut), outputSize, inputSize, alignCorners, scale(scalesD), scale(scalesH),
+                                                       scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleBicubic2d, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH),
            (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
