@@ -19,6 +19,7 @@ from support.tensors import Tensor
 
 NOT_OF_ATEN = 33  # a data type that CANN has and ATen's kernels have not
 LOWEST = -(1 << 63)
+ROOM = 16 << 10  # of a tensor
 COMMUNICATOR = b"one rank"  # the name of one with this process alone
 
 
@@ -166,8 +167,16 @@ KINDS = {
     "RingSoftmaxLayout": Kind(c_char_p(b""), (c_char_p(b"BNSD"), c_char_p(b"tnd"))),
     "CommGroup": Kind(c_char_p(COMMUNICATOR), (c_char_p(b"unknown"), c_char_p(b""))),
     "ReduceOp": Kind(c_char_p(b"sum"), (c_char_p(b"max"), c_char_p(b""))),
-    **dict.fromkeys(("GatherIndex", "CommTurn"), Kind(c_int64(0), (c_int64(-1), c_int64(1)))),
+    **dict.fromkeys(("GatherIndex", "CommTurn", "Zero"), Kind(c_int64(0), (c_int64(-1), c_int64(1)))),
     "StreamMode": Kind(c_int64(1), (c_int64(0), c_int64(2))),
+    **dict.fromkeys(("CommAlg", "CommMode"), Kind(c_char_p(b""), (c_char_p(b"tree"),))),
+    "OptText": Kind(c_char_p(b"")),
+    "RowsMode": Kind(c_int64(3), (c_int64(2), c_int64(4))),
+    "ColumnsMode": Kind(c_int64(2), (c_int64(1), c_int64(3))),
+    "ExpertCount": Kind(c_int64(1), (c_int64(0), c_int64(1025))),
+    "Int32Count": Kind(c_int64(0), (c_int64(-1), c_int64(1 << 31))),
+    "DispatchQuantMode": Kind(c_int64(0), (c_int64(1), c_int64(3))),
+    **dict.fromkeys(("NotPadded", "NotTransposed"), Kind(c_bool(False), (c_bool(True),))),
 }
 
 
@@ -200,14 +209,14 @@ class Handles:
 
     Args:
         client: what makes them.
-        address: device memory for ``room`` tensors of 1024 bytes; more of them share it.
+        address: device memory for ``room`` tensors of ROOM bytes; more of them share it.
         room: how many.
 
     """
 
     def __init__(self, client: Client, address: int, room: int = 1) -> None:
         self._client = client
-        self._addresses = itertools.cycle(address + 1024 * i for i in range(room))
+        self._addresses = itertools.cycle(address + ROOM * i for i in range(room))
         self._made: dict[tuple[Any, int], int] = {}
 
     def of(self, value: Any, place: int = 0) -> Any:

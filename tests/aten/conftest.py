@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from arguments import COMMUNICATOR, Handles
+from arguments import COMMUNICATOR, ROOM, Handles
 from torch_aclnn.host import libdir
 
 from support.client import Client
@@ -19,7 +19,7 @@ def client() -> Client:
 
 @pytest.fixture(scope="module")
 def handles(client: Client) -> Iterator[Handles]:
-    memory = client.allocate(4 << 20)
+    memory = client.allocate(4096 * ROOM)
     made = Handles(client, memory, 4096)
     yield made
     made.destroy()

@@ -53,6 +53,15 @@ PLACES = numbers(0, 4, 1, 2, 3, 6, 5, 7, dtype=I32)
 CHOICES = numbers([2, 3], [3, 1], [3, 1], [1, 2], [1, 3], dtype=I32)
 
 
+ONE_RANK = COMMUNICATOR.decode()
+
+
+def returned(info: int, *operands: torch.Tensor) -> Call:
+    """Of three tokens with two experts each of four."""
+    counts = torch.tensor([CHOICES[:3].le(expert).sum() for expert in range(4)], dtype=I32)
+    return call(halves(6, 4), CHOICES[:3], ints(info), counts, floats(3, 2), *operands, ONE_RANK, 1, 0, 4)
+
+
 def latent(**kwargs: Any) -> Call:
     places = [halves(2, 1, 3, 64) for _ in range(2)]
     caches = [halves(2, 1, 4, 64), halves(2, 1, 4, 512)]
@@ -64,6 +73,7 @@ def paged() -> tuple[torch.Tensor, ...]:
 
 
 SAMPLES: dict[str, Callable[[], Call]] = {
+    "_npu_distribute_barrier": lambda: call(halves(3, 4), ONE_RANK, 1),
     "aten::_convolution": lambda: call(
         *(floats(1, 2, 4, 4), floats(3, 2, 3, 3), None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, False, False, False, False)
     ),
@@ -93,6 +103,7 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_add_rms_norm_quant": lambda: call(halves(4, 32), halves(4, 32), halves(32), floats(32), ints(32)),
     "npu_add_rms_norm_v2": lambda: call(floats(3, 16), floats(3, 16), floats(16)),
     "npu_add_rms_norm_v2_functional": lambda: call(floats(3, 16), floats(3, 16), floats(16)),
+    "npu_alltoallv_gmm": lambda: call(halves(3, 4), halves(2, 4, 5), ONE_RANK, 1, [1, 2], [1, 2], permute_out_flag=True),
     "npu_anti_quant": lambda: call(ints(3, 2), floats(16), dst_dtype=5, src_dtype=16),
     "npu_apply_adam_w.out": lambda: call(
         *(0.81, 0.98, 0.1, 0.01, 0.9, 0.99, 1e-6, floats(20), None, False, False), out=[floats(20), floats(20), floats(20)]
@@ -142,6 +153,9 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_gelu_backward": lambda: call(floats(3, 4), floats(3, 4)),
     "npu_gelu_mul": lambda: call(floats(3, 4)),
     "npu_gemma_rms_norm": lambda: call(floats(3, 4, 16), floats(16)),
+    "npu_gmm_alltoallv": lambda: call(
+        halves(3, 4), halves(2, 4, 5), ONE_RANK, 1, [1, 2], [1, 2], mm_x=halves(2, 4), mm_weight=halves(4, 3)
+    ),
     "npu_group_norm_silu": lambda: call(floats(2, 6, 4, 3), floats(6), floats(6), 3),
     "npu_group_norm_swish": lambda: call(floats(2, 6, 5, 3), 3, floats(6), floats(6)),
     "npu_grouped_matmul": lambda: call([floats(2, 4), floats(3, 4)], [floats(4, 5), floats(4, 6)], group_type=-1),
@@ -161,8 +175,13 @@ SAMPLES: dict[str, Callable[[], Call]] = {
         *(floats(1, 3, 5), floats(3, 5), floats(3, 5), *(floats(1, 3, 5) for _ in range(5))),
     ),
     "npu_masked_softmax_with_rel_pos_bias": lambda: call(floats(1, 2, 3, 4, 4), floats(1, 2, 1, 4, 4), floats(1, 1, 3, 4, 4)),
-    "npu_mm_all_reduce_base": lambda: call(halves(3, 4), halves(4, 5), COMMUNICATOR.decode()),
+    "npu_mm_all_reduce_base": lambda: call(halves(3, 4), halves(4, 5), ONE_RANK),
     "npu_moe_compute_expert_tokens": lambda: call(numbers(0, 0, 2, 2, 2, 5, dtype=I32), 5),
+    "npu_moe_distribute_combine": lambda: returned(6),
+    "npu_moe_distribute_combine_add_rms_norm": lambda: returned(6 * 128, halves(3, 1, 4), halves(4)),
+    "npu_moe_distribute_combine_v2": lambda: returned(6 * 128),
+    "npu_moe_distribute_dispatch": lambda: call(halves(3, 4), CHOICES[:3], ONE_RANK, 1, 0, 4),
+    "npu_moe_distribute_dispatch_v2": lambda: call(halves(3, 4), CHOICES[:3], ONE_RANK, 1, 0, 4, scales=floats(4, 4), quant_mode=2),
     "npu_moe_finalize_routing": lambda: call(
         *(floats(10, 3), floats(5, 3), floats(5, 3), floats(4, 3), floats(5, 2), torch.randperm(10).to(I32), CHOICES)
     ),
@@ -181,6 +200,7 @@ SAMPLES: dict[str, Callable[[], Call]] = {
         expert_tokens_num_flag=True,
         active_expert_range=[0, 4],
     ),
+    "npu_moe_re_routing": lambda: call(halves(6, 4), numbers([1, 2], [0, 3], dtype=I32), per_token_scales=floats(6)),
     "npu_moe_token_permute": lambda: call(floats(5, 4), numbers([0], [5], [2], [1], [1])),
     "npu_moe_token_permute_grad": lambda: call(
         floats(5, 4), floats(5, 4), numbers([0], [5], [2], [1], [1]), numbers(0, 4, 3, 1, 2, dtype=I32)
@@ -196,6 +216,9 @@ SAMPLES: dict[str, Callable[[], Call]] = {
         *(floats(4, 3), PLACES, PLACES, ROUTING, floats(8, 3), floats(4, 4), False, [4, 3])
     ),
     "npu_mrope": lambda: call(numbers(0, 1), floats(2, 8), floats(2, 8), floats(3, 8), 8),
+    "npu_moe_update_expert": lambda: call(
+        CHOICES, numbers([1, 0, 0], [2, 1, 3], [1, 2, 0], [1, 4, 0], dtype=I32), local_rank_id=1, world_size=2
+    ),
     "npu_prompt_flash_attention": lambda: call(*(halves(2, 2, 5, 8) for _ in range(3)), num_heads=2, input_layout="BNSD"),
     "npu_quant_matmul": lambda: call(ints(4, 2), ints(16, 1), floats(8), pertoken_scale=floats(4), output_dtype=5),
     "npu_quantize": lambda: call(floats(4, 3), floats(4), ints(4), 12, 0),

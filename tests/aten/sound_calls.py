@@ -67,6 +67,10 @@ _WITH_LSE = {"softmaxLseFlag": ctypes.c_bool(True)}
 _LATENT = {"kv": Tensor((1, 1, 2, 4)), "gamma": Tensor((2,)), "kCacheRef": Tensor((1, 2, 1, 2)), "ckvCacheRef": Tensor((1, 2, 1, 2))}
 _KEY = {"key": Tensor((2, 1, 2)), "keyCacheRef": Tensor((2, 2, 1, 2)), "slotMapping": Tensor((2,))}
 _FACTOR = Tensor((2, 2), DType.FLOAT16)
+_OF_RANKS = ("MatmulReduceScatter", "AllGatherMatmul", "AlltoAllMatmul", "MatmulAlltoAll", "MatmulAllReduce")
+_BYTES = Tensor((2, 2), DType.INT8)
+_ON_ONE_RANK = {"epRankId": ctypes.c_int64(0), "sharedExpertRankNum": ctypes.c_int64(0)}
+_DISTRIBUTED = [f"{name}{version}" for name in ("Dispatch", "Combine") for version in ("", "V2", "V3", "V4", "Setup", "Teardown")]
 _RING = dict.fromkeys(("prevAttnOut", "curAttnOut", "attnOut"), Tensor((2, 1, 2)))
 _RING |= {f"{part}Softmax{name}": Tensor((1, 1, 2, 8)) for part in ("prev", "cur") for name in ("Max", "Sum")}
 _RING |= {f"softmax{name}": Tensor((1, 1, 2, 8)) for name in ("Max", "Sum")}
@@ -101,7 +105,14 @@ SOUND: dict[str, dict[str, Any]] = {
     **{f"aclnnMoeTokenUnpermuteWithRoutingMap{phase}": {"routingMap": TENSOR} for phase in ("", "Grad")},
     **{f"aclnn{name}": {"y": _HALF} for name in ("SwiGluQuant", "SwiGluQuantV2", "DequantSwigluQuant", "DequantSwigluQuantV2")},
     **dict.fromkeys(("aclnnCrossEntropyLoss", "aclnnCrossEntropyLossGrad"), _NO_Z_LOSS),
-    **{f"aclnn{name}": {"x2": _FACTOR} for name in ("MatmulAllReduce", "MatmulAllReduceV2", "MatmulReduceScatter", "AllGatherMatmul")},
+    **{f"aclnn{name}{version}": {"x2": _FACTOR} for name in _OF_RANKS for version in ("", "V2")},
+    "aclnnMatmulAllReduceV3": {"x2": _FACTOR},
+    **{f"aclnn{kind}MatmulAllReduce{v}": {"x2": _BYTES} for kind in ("Quant", "WeightQuant") for v in ("", "V2")},
+    **{f"aclnnQuantMatmul{name}": {"x2": _BYTES} for name in ("AllReduceV3", "AllReduceV4", "AllReduceV5", "AlltoAll", "AlltoAllV2")},
+    **{f"aclnnMoeDistribute{name}": _ON_ONE_RANK for name in (*_DISTRIBUTED, "CombineAddRmsNorm", "CombineAddRmsNormV2")},
+    "aclnnMoeFinalizeRoutingV4": {"k": ctypes.c_int64(2)},
+    "aclnnMoeInitRoutingQuantV2": {"quantMode": ctypes.c_int64(1)},
+    "aclnnMoeUpdateExpert": {"localRankId": ctypes.c_int64(0)},
     "aclnnMaxPool2dWithMask": {"out": Tensor((1, 2, 2)), "indices": _MASK},
     "aclnnMaxPool2dWithMaskBackward": {"gradOutput": Tensor((1, 2, 2)), "indices": _MASK},
     "aclnnLSTM": {"params": _WEIGHTS[4], "hx": _PAIR},

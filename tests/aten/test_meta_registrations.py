@@ -28,7 +28,10 @@ DIFFERENT = {
 }
 
 # Operators that torch_npu takes from two processes on, and on another product only.
-WITH_RANKS = {"npu_all_gather_base_mm", "npu_mm_reduce_scatter_base"}  # tests/distributed/programs/products.py compares them
+WITH_RANKS = {  # tests/distributed/programs/products.py compares them
+    "npu_all_gather_base_mm", "npu_all_gather_quant_mm", "npu_all_to_all_matmul", "npu_matmul_all_to_all", "npu_mm_reduce_scatter_base",
+    "npu_quant_matmul_all_to_all", "npu_quant_mm_reduce_scatter",
+}  # fmt: skip
 OF_950 = {"_npu_format_cast.aclnn", "_npu_format_cast.input_dtype"}
 
 

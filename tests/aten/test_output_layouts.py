@@ -13,6 +13,9 @@ from support.tensors import Tensor
 
 ONE = {DType.FLOAT: b"\0\0\x80\x3f", DType.FLOAT16: b"\0\x3c", DType.BF16: b"\x80\x3f"}
 
+# What the others must fit.
+NUMBERS = {"repeats": 1, "epSendCounts": 4, "expertTokenNumPerRank": 1, "eplbTable": 1}
+
 
 def run(
     client: Client, entry_point: Any, arguments: dict[str, Any], outputs: dict[str, Tensor], fill: bytes, *guard: bytes
@@ -20,8 +23,9 @@ def run(
     """Return the outputs' elements by name, which were full of the byte before."""
     inputs = [v for argument in arguments.values() for v in (argument.members if isinstance(argument, TensorList) else (argument,))]
     full_of = {tensor: ONE.get(tensor.dtype, bytes(size_of(tensor.dtype))) for tensor in inputs if isinstance(tensor, Tensor)}
-    if isinstance(arguments.get("repeats"), Tensor):
-        full_of |= {arguments["repeats"]: (1).to_bytes(8, "little")}
+    for name, number in NUMBERS.items():
+        if isinstance(arguments.get(name), Tensor):
+            full_of |= {arguments[name]: number.to_bytes(8, "little")}
     full_of |= {tensor: fill * size_of(tensor.dtype) for tensor in outputs.values()}
     handles = Guarded(client, full_of, *guard)
     code, executor, size = phase1(entry_point, handles.of_call(arguments | outputs).values())

@@ -24,6 +24,7 @@ PARTLY_WRITTEN = {
     ("aclnnCtcLoss", "logAlpha"),
     ("aclnnMaxPool2dWithMask", "indices"),
     ("aclnnMoeInitRoutingV3", "expandedX"),
+    *((f"aclnnMoeDistributeDispatch{version}", "expandX") for version in ("", "V2", "V3", "V4", "Teardown")),
 }
 # Nothing is written there unless another argument asks for it.
 UNASKED = {(reason.entry_point, reason.parameter) for reason in REASONS if reason.what == "shape"} | {

@@ -14,7 +14,7 @@ def test_products_over_ranks_are_rounded_once(count: int, tmp_path: Path) -> Non
     for rank in run_ranks("products", count, tmp_path):
         assert rank.returncode == 0, rank.stderr[-4000:]
         errors = {name: error for line in rank.stdout.splitlines() for name, error in json.loads(line).items()}
-        assert len(errors) == 12
+        assert len(errors) == 32
         assert {name: error for name, error in errors.items() if error > 1} == {}
 
 

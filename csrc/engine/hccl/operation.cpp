@@ -21,6 +21,17 @@ const char* name_of(OperationKind kind) noexcept {
         case OperationKind::matmul_all_reduce: return "aclnnMatmulAllReduce";
         case OperationKind::matmul_reduce_scatter: return "aclnnMatmulReduceScatter";
         case OperationKind::all_gather_matmul: return "aclnnAllGatherMatmul";
+        case OperationKind::all_to_all_matmul: return "aclnnAlltoAllMatmul";
+        case OperationKind::matmul_all_to_all: return "aclnnMatmulAlltoAll";
+        case OperationKind::all_to_all_v_grouped_matmul: return "aclnnAlltoAllvGroupedMatMul";
+        case OperationKind::grouped_matmul_all_to_all_v: return "aclnnGroupedMatMulAlltoAllv";
+        case OperationKind::moe_distribute_dispatch: return "aclnnMoeDistributeDispatch";
+        case OperationKind::moe_distribute_combine: return "aclnnMoeDistributeCombine";
+        case OperationKind::moe_distribute_dispatch_setup: return "aclnnMoeDistributeDispatchSetup";
+        case OperationKind::moe_distribute_dispatch_teardown: return "aclnnMoeDistributeDispatchTeardown";
+        case OperationKind::moe_distribute_combine_setup: return "aclnnMoeDistributeCombineSetup";
+        case OperationKind::moe_distribute_combine_teardown: return "aclnnMoeDistributeCombineTeardown";
+        case OperationKind::distribute_barrier: return "aclnnDistributeBarrier";
         case OperationKind::send: return "HcclSend";
         case OperationKind::receive: return "HcclRecv";
         case OperationKind::batch_send_receive: return "HcclBatchSendRecv";

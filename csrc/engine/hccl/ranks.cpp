@@ -22,6 +22,7 @@ Ranks::Ranks(const std::string& name) {
     const auto communicator = communicator_of_this_device(name);
     communicator_ = communicator;
     size_ = communicator->size();
+    rank_ = communicator->rank();
 }
 
 void Ranks::launch(Operation operation, aclrtStream stream, std::function<void(Group& group)> body) const {

@@ -20,6 +20,7 @@ class TORCH_ACLNN_HOST_API Ranks {
     explicit Ranks(const std::string& name);
 
     int size() const { return size_; }
+    int rank() const { return rank_; }
     // Puts the operation on the stream; HCCL_E_PARA if the communicator has been destroyed. The body runs later, on the communicator's
     // thread.
     void launch(Operation operation, aclrtStream stream, std::function<void(Group& group)> body) const;
@@ -27,7 +28,7 @@ class TORCH_ACLNN_HOST_API Ranks {
    private:
     // Work that has been launched owns its Ranks, and must not be the last that keeps the communicator: its end waits for the thread.
     std::weak_ptr<Communicator> communicator_;
-    int size_;
+    int size_, rank_;
 };
 
 }  // namespace torch_aclnn::host

@@ -1,4 +1,4 @@
-"""Three functions of torch_npu whose entry points the engine does not have, on Python functions."""
+"""Functions of torch_npu on Python functions: of two the engine does not have the entry points, and that of one is replaced."""
 
 import torch_aclnn
 import torch
@@ -29,6 +29,7 @@ def ffn(x, weight1, weight2, tokens, bias1, bias2, *rest):
     "aclnnMoeReRouting",
     "(Tensor tokens, Tensor counts, Tensor? scales, int kind, int index_kind, "
     "Tensor(a!) out, Tensor(b!) out_scales, Tensor(c!) index, Tensor(d!) sums) -> ()",
+    replace=True,
 )
 def re_routing(tokens, counts, scales, kind, index_kind, out, out_scales, index, sums):
     starts = torch.cat([counts.new_zeros(1), counts.flatten().cumsum(0)])[:-1].view_as(counts)

@@ -16,8 +16,10 @@ class Collective {
     explicit Collective(Ranks ranks) : ranks_(std::move(ranks)) {}
 
     int64_t size() const { return ranks_.size(); }
+    int64_t rank() const { return ranks_.rank(); }
     // For phase 1, last: what the ranks compare before they run.
     void set_record(OperationKind kind, const at::Tensor& tensor, int op);
+    void set_record(OperationKind kind, at::ScalarType type, int64_t count, int op = -1);
     void launch(aclrtStream stream, const std::shared_ptr<aclOpExecutor>& executor);
 
     // For the body, of contiguous tensors; float32 is what is summed.
@@ -26,6 +28,9 @@ class Collective {
     at::Tensor reduce_scatter(const at::Tensor& summand) const;
     // The rows of all ranks below each other.
     at::Tensor all_gather(const at::Tensor& rows) const;
+    void barrier() const;
+    // Of rows that are for one rank after the other, so many for each; what comes has the order of the ranks, too.
+    at::Tensor all_to_all(const at::Tensor& rows, at::IntArrayRef sent, at::IntArrayRef received) const;
 
    private:
     Ranks ranks_;

@@ -54,6 +54,15 @@ void require_groups(const at::Tensor& x, int64_t k, int64_t k_group, int64_t gro
     require_between("kGroup", k_group, 1, group_count);
 }
 
+at::Tensor scores_of(const at::Tensor& x, int64_t norm_type) {
+    return norm_type == 0 ? at::softmax(upcast(x), -1) : at::sigmoid(upcast(x));
+}
+// The chosen experts' scores; those of sigmoid by their sum.
+at::Tensor weights_of(const at::Tensor& scores, const at::Tensor& experts, int64_t norm_type, double eps) {
+    const at::Tensor values = scores.gather(-1, experts);
+    return norm_type == 1 ? values / (values.sum(-1, true) + eps) : values;
+}
+
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
@@ -83,12 +92,38 @@ ATEN_CHECKED_ENTRY(aclnnMoeGatingTopK, FLOATING, require_groups(x, k, kGroup, gr
                    (OptIn, bias, or_empty(shape({x.size(-1)}))), (Positive, k), (Positive, kGroup), (Positive, groupCount),
                    (TrueOrNot, groupSelectMode), (NoRenorm, renorm), (TrueOrNot, normType), (Bool, outFlag), (Double, routedScalingFactor),
                    (Double, eps), (Out, y, best(x, k)), (Out, expertIdx, best(x, k)), (OptOut, out, if_wanted(outFlag, shaped_like(x)))) {
-    const at::Tensor scores = normType == 0 ? at::softmax(upcast(x), -1) : at::sigmoid(upcast(x));
+    const at::Tensor scores = scores_of(x, normType);
     const at::Tensor biased = given(bias) ? scores + upcast(*bias) : scores;
     const Chosen chosen = largest(of_best_groups(biased, groupCount, kGroup, groupSelectMode == 1), k);
-    at::Tensor values = scores.gather(-1, chosen.experts);
-    if (normType == 1) values = values / (values.sum(-1, true) + eps);
-    write(y, values * routedScalingFactor);
+    write(y, weights_of(scores, chosen.experts, normType, eps) * routedScalingFactor);
     write(expertIdx, chosen.experts);
     if (outFlag) write(out, scores);
+}
+// The table {token numbers, k} says which experts the tokens of a number go to.
+ATEN_CHECKED_ENTRY(aclnnMoeGatingTopKV2, FLOATING, require_groups(x, k, kGroup, groupCount), (In, x),
+                   (OptIn, bias, or_empty(shape({x.size(-1)}))), (Indices, inputIds, without_dim(x.sizes(), -1)),
+                   (Indices, tid2eid, shape({tid2eid.dim() == 2 ? tid2eid.size(0) : 0, k})), (Positive, k), (Positive, kGroup),
+                   (Positive, groupCount), (TrueOrNot, groupSelectMode), (NoRenorm, renorm), (TrueOrNot, normType), (Bool, outFlag),
+                   (Double, routedScalingFactor), (Double, eps), (Out, y, best(x, k)), (Out, expertIdx, best(x, k)),
+                   (OptOut, out, if_wanted(outFlag, shaped_like(x)))) {
+    const at::Tensor scores = scores_of(x, normType);
+    const at::Tensor experts = tid2eid.to(at::kLong).index_select(0, inputIds.to(at::kLong).flatten()).view(y.sizes());
+    write(y, weights_of(scores, experts, normType, eps) * routedScalingFactor);
+    write(expertIdx, experts);
+    if (outFlag) write(out, scores);
+}
+// xNorm are the scores, of which y is made.
+ATEN_CHECKED_ENTRY(aclnnMoeGatingTopKBackward, FLOATING, require_k(xNorm, expertIdx.size(-1)), (In, xNorm),
+                   (In, gradY, best(xNorm, expertIdx.size(-1))), (Indices, expertIdx, best(xNorm, size_of(expertIdx, -1))),
+                   (NoRenorm, renorm), (TrueOrNot, normType), (Double, routedScalingFactor), (Double, eps),
+                   (Out, gradX, Expected(xNorm.sizes(), gradY.scalar_type()))) {
+    const at::Tensor scores = upcast(xNorm), experts = expertIdx.to(at::kLong), values = scores.gather(-1, experts);
+    at::Tensor grad = upcast(gradY) * routedScalingFactor;
+    if (normType == 1) {
+        const at::Tensor sum = values.sum(-1, true) + eps;
+        grad = grad / sum - (grad * values).sum(-1, true) / (sum * sum);
+    }
+    const at::Tensor of_scores = at::zeros_like(scores).scatter_add(-1, experts, grad.to(scores.scalar_type()));
+    const at::Tensor mean = (of_scores * scores).sum(-1, true);
+    write(gradX, normType == 1 ? of_scores * scores * (1 - scores) : scores * (of_scores - mean));
 }

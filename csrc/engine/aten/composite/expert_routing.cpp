@@ -132,38 +132,41 @@ void require_range(at::IntArrayRef range, int64_t experts) {
         refuse("activeExpertRange", c10::str("a rising pair from 0 to ", experts), c10::str(range));
 }
 
-// The sum over the experts of a token: scale (row + bias), and what skips the experts.
-void finalize(const at::Tensor& rows, const at::Tensor& row_of_copy, const std::optional<at::Tensor>& skip1,
-              const std::optional<at::Tensor>& skip2, const std::optional<at::Tensor>& bias, const std::optional<at::Tensor>& scales,
-              const std::optional<at::Tensor>& experts, bool by_token, at::Tensor& out) {
-    const int64_t tokens = out.size(0), k = row_of_copy.numel() / std::max<int64_t>(tokens, 1);
-    const at::Tensor places = by_token ? row_of_copy.view({tokens, k}) : row_of_copy.view({k, tokens}).t();
-    const at::Tensor flat = upcast(rows).flatten(0, -2), all = at::cat({flat, flat.new_zeros({1, flat.size(1)})});
-    const at::Tensor index = places.to(at::kLong).flatten(), none = at::full({}, flat.size(0), at::kLong);
-    at::Tensor values = all.index_select(0, at::where(index.lt(0), none, index)).view({tokens, k, flat.size(1)});
-    if (given(bias)) values = values + upcast(*bias).index_select(0, experts->to(at::kLong).flatten()).view_as(values);
-    if (given(scales)) values = values * upcast(*scales).unsqueeze(-1);
-    at::Tensor sum = values.sum(1);
-    if (given(skip1)) sum = sum + upcast(*skip1);
-    if (given(skip2)) sum = sum + upcast(*skip2);
-    write(out, sum);
+// The copies that have a row in the result, in the order of their experts; with a capacity also their places among so many.
+struct KeptCopies {
+    at::Tensor copies, experts, places;
+    int64_t rows;
+
+    at::Tensor in_place(const at::Tensor& of_copies) const { return places.defined() ? padded(of_copies, places, rows) : of_copies; }
+};
+// Writes where each copy went and how many there are.
+KeptCopies kept_copies(const at::Tensor& expert_idx, int64_t mode, int64_t flag, int64_t capacity, int64_t experts, int64_t rows,
+                       const at::Tensor& row_idx, const std::optional<at::Tensor>& counts, const std::optional<at::Tensor>& before) {
+    const Routing routing(expert_idx, 0, mode == 1 || flag != 0 ? experts : std::numeric_limits<int32_t>::max());
+    if (mode == 1) {
+        const at::Tensor places = rows_by_capacity(routing, capacity);
+        write(row_idx, rows_of_copies(routing, places));
+        if (before) write(before, routing.counts());
+        return {routing.own_order(), routing.own_experts(), places, experts * capacity};
+    }
+    write(row_idx, places_in(routing.order));
+    if (flag != 0) write_counts(routing, flag == 1 ? 0 : 1, counts);
+    return {routing.order.narrow(0, 0, rows), routing.experts.narrow(0, 0, rows), {}, rows};
 }
 
-void require_finalized(const at::Tensor& rows, const at::Tensor& row_of_copy, const std::optional<at::Tensor>& bias,
-                       const std::optional<at::Tensor>& experts, const at::Tensor& out) {
-    if (rows.dim() < 2) refuse("expandedX", "at least 2 dimensions", shape_text(rows.sizes()));
-    const int64_t tokens = out.dim() > 0 ? out.size(0) : 0;
-    if (tokens == 0 || row_of_copy.numel() % tokens != 0)
-        refuse("out", c10::str("a number of rows that divides expandedRowIdx's ", row_of_copy.numel()), shape_text(out.sizes()));
-    if (given(bias) && !given(experts)) torch_aclnn::host::refuse_null("expertIdx", "a tensor, as there is a bias");
-    if (given(bias)) require_expected("bias", *bias, shape({bias->dim() == 2 ? bias->size(0) : 0, rows.size(-1)}));
-    if (given(bias) && experts->numel() != row_of_copy.numel())
-        refuse("expertIdx", c10::str(row_of_copy.numel(), " values, as expandedRowIdx has"), shape_text(experts->sizes()));
+// The first of all copies in the order of their experts; copy j of token i has the number j * tokens + i.
+at::Tensor write_order(const at::Tensor& row_idx, const at::Tensor& expert_idx, const at::Tensor& rows_out, const at::Tensor& experts_out) {
+    const Sorted by_expert = sorted(expert_idx.flatten());
+    const at::Tensor copies = row_idx.to(at::kLong).flatten().index_select(0, by_expert.order);
+    write(rows_out, places_in(copies));
+    write(experts_out, by_expert.values);
+    return copies;
 }
-
-// Of the copies of each token.
-OrEmpty by_copy(const at::Tensor& row_of_copy, const at::Tensor& out) {
-    return or_empty(shape({out.size(0), row_of_copy.numel() / out.size(0)}));
+Expected first_rows(const at::Tensor& x, const at::Tensor& expert_idx, int64_t active) {
+    return shape({std::min(active, x.size(0)) * expert_idx.size(1), x.size(1)});
+}
+at::Tensor rows_of_active(const at::Tensor& x, const at::Tensor& copies, int64_t rows) {
+    return x.index_select(0, copies.narrow(0, 0, rows).remainder(std::max<int64_t>(x.size(0), 1)));
 }
 
 }  // namespace
@@ -171,20 +174,20 @@ OrEmpty by_copy(const at::Tensor& row_of_copy, const at::Tensor& out) {
 namespace torch_aclnn::host::aten::kind {
 using CountType = Between<int64_t, 0, 2>;
 using ExpertQuantMode = Between<int64_t, -1, 1>;
-using FinalizeMode = Between<int64_t, 0, 3>;
 using OrMinusOne = Between<int64_t, -1, kUnbounded>;  // -1: not given
 }  // namespace torch_aclnn::host::aten::kind
 
 ATEN_CHECKED_ENTRY(aclnnMoeInitRouting, FLOATING, require_routed(x, expertIdx), (In, x), (In, rowIdx, shaped_like(expertIdx)),
-                   (In, expertIdx), (NotNegative, activeNum),
-                   (Out, expandedX, shape({std::min(activeNum, x.size(0)) * expertIdx.size(1), x.size(1)})),
+                   (In, expertIdx), (NotNegative, activeNum), (Out, expandedX, first_rows(x, expertIdx, activeNum)),
                    (Out, expandedRowIdx, shape({expertIdx.numel()})), (Out, expandedExpertIdx, shape({expertIdx.numel()}))) {
-    const Sorted by_expert = sorted(expertIdx.flatten());
-    const at::Tensor copies = rowIdx.to(at::kLong).flatten().index_select(0, by_expert.order);
-    const int64_t rows = std::min(activeNum, x.size(0)) * expertIdx.size(1);
-    write(expandedX, x.index_select(0, copies.narrow(0, 0, rows).remainder(std::max<int64_t>(x.size(0), 1))));
-    write(expandedRowIdx, places_in(copies));
-    write(expandedExpertIdx, by_expert.values);
+    write(expandedX, rows_of_active(x, write_order(rowIdx, expertIdx, expandedRowIdx, expandedExpertIdx), expandedX.size(0)));
+}
+ATEN_CHECKED_ENTRY(aclnnMoeInitRoutingQuant, FLOATING, require_routed(x, expertIdx), (In, x), (In, rowIdx, shaped_like(expertIdx)),
+                   (In, expertIdx), (NotNegative, activeNum), (Double, scale), (Double, offset),
+                   (Out, expandedX, first_rows(x, expertIdx, activeNum)), (Out, expandedRowIdx, shape({expertIdx.numel()})),
+                   (Out, expandedExpertIdx, shape({expertIdx.numel()}))) {
+    const at::Tensor copies = write_order(rowIdx, expertIdx, expandedRowIdx, expandedExpertIdx);
+    write_rounded(expandedX, to_double(rows_of_active(x, copies, expandedX.size(0))) * scale + offset);
 }
 ATEN_CHECKED_ENTRY(aclnnMoeInitRoutingV2, FLOATING, require_routed(x, expertIdx), (In, x), (In, expertIdx), (NotNegative, activeNum),
                    (NotNegative, expertCapacity), (NotNegative, expertNum), (TrueOrNot, dropPadMode),
@@ -195,19 +198,29 @@ ATEN_CHECKED_ENTRY(aclnnMoeInitRoutingV2, FLOATING, require_routed(x, expertIdx)
                     if_wanted(dropPadMode == 0 && expertTokensCountOrCumsumFlag != 0, shape({expertNum}))),
                    (OptOut, expertTokensBeforeCapacity,
                     if_wanted(dropPadMode == 1 && expertTokensBeforeCapacityFlag, shape({expertNum})))) {
-    const int64_t k = expertIdx.size(1);
-    const bool counted = dropPadMode == 1 || expertTokensCountOrCumsumFlag != 0;
-    const Routing routing(expertIdx, 0, counted ? expertNum : std::numeric_limits<int32_t>::max());
-    if (dropPadMode == 1) {
-        const at::Tensor rows = rows_by_capacity(routing, expertCapacity);
-        write(expandedX, padded(rows_of(x, routing.own_order(), k), rows, expertNum * expertCapacity));
-        write(expandedRowIdx, rows_of_copies(routing, rows));
-        if (expertTokensBeforeCapacityFlag) write(expertTokensBeforeCapacity, routing.counts());
-        return;
-    }
-    write(expandedX, rows_of(x, routing.order.narrow(0, 0, expandedX.size(0)), k));
-    write(expandedRowIdx, places_in(routing.order));
-    if (counted) write_counts(routing, expertTokensCountOrCumsumFlag == 1 ? 0 : 1, expertTokensCountOrCumsum);
+    const KeptCopies kept =
+        kept_copies(expertIdx, dropPadMode, expertTokensCountOrCumsumFlag, expertCapacity, expertNum, expandedX.size(0), expandedRowIdx,
+                    expertTokensCountOrCumsum, expertTokensBeforeCapacityFlag ? expertTokensBeforeCapacity : std::nullopt);
+    write(expandedX, kept.in_place(rows_of(x, kept.copies, expertIdx.size(1))));
+}
+// The same with INT8 rows: one scale and offset (0), or a scale of each row (1).
+ATEN_CHECKED_ENTRY(aclnnMoeInitRoutingQuantV2, FLOATING, (require_routed(x, expertIdx), require_quantisation(quantMode, 0, scale, offset)),
+                   (In, x), (In, expertIdx), (OptIn, scale), (OptIn, offset), (NotNegative, activeNum), (NotNegative, expertCapacity),
+                   (NotNegative, expertNum), (TrueOrNot, dropPadMode), (CountType, expertTokensCountOrCumsumFlag),
+                   (Bool, expertTokensBeforeCapacityFlag), (TrueOrNot, quantMode),
+                   (Out, expandedX, expanded(x, expertIdx.numel(), dropPadMode, expertCapacity, expertNum, expandedX)),
+                   (Out, expandedRowIdx, shape({expertIdx.numel()})),
+                   (OptOut, expertTokensCountOrCumsum,
+                    if_wanted(dropPadMode == 0 && expertTokensCountOrCumsumFlag != 0, shape({expertNum}))),
+                   (OptOut, expertTokensBeforeCapacity, if_wanted(dropPadMode == 1 && expertTokensBeforeCapacityFlag, shape({expertNum}))),
+                   (OptOut, expandedScale, if_wanted(quantMode == 1, shape({expandedX.numel() / std::max<int64_t>(x.size(1), 1)})))) {
+    const KeptCopies kept =
+        kept_copies(expertIdx, dropPadMode, expertTokensCountOrCumsumFlag, expertCapacity, expertNum, expandedX.size(0), expandedRowIdx,
+                    expertTokensCountOrCumsum, expertTokensBeforeCapacityFlag ? expertTokensBeforeCapacity : std::nullopt);
+    const std::optional<at::Tensor> scales = at::empty({kept.copies.numel()}, at::kDouble);
+    const at::Tensor rows = rows_of(x, kept.copies, expertIdx.size(1));
+    write_rounded(expandedX, kept.in_place(quantised(rows, quantMode, scale, offset, kept.experts, scales)));
+    if (quantMode == 1) write(expandedScale, kept.in_place(*scales));
 }
 // The experts of a part of all. What is behind the last row of their copies stays as it is.
 ATEN_CHECKED_ENTRY(aclnnMoeInitRoutingV3, FLOATING | INT8,
@@ -244,18 +257,4 @@ ATEN_ENTRY(aclnnMoeComputeExpertTokens, INT32, (In, sortedExperts, shape({sorted
            (Out, out, shape({numExperts}))) {
     const at::Tensor experts = sortedExperts.to(at::kLong).contiguous();
     write(out, at::searchsorted(experts, at::arange(numExperts, at::kLong), false, /*right=*/true));
-}
-
-ATEN_CHECKED_ENTRY(aclnnMoeFinalizeRouting, FLOATING, require_finalized(expandedX, expandedRowIdx, bias, expertIdx, out), (In, expandedX),
-                   (In, skip1, or_empty(shaped_like(out))), (OptIn, skip2, or_empty(shaped_like(out))), (In, bias),
-                   (In, scales, by_copy(expandedRowIdx, out)), (In, expandedRowIdx), (In, expertIdx),
-                   (Out, out, shape({out.size(0), expandedX.size(-1)}))) {
-    finalize(expandedX, expandedRowIdx, skip1, skip2, bias, scales, expertIdx, false, out);
-}
-// In modes 2 and 3 the copies of a token lie side by side.
-ATEN_CHECKED_ENTRY(aclnnMoeFinalizeRoutingV2, FLOATING, require_finalized(expandedX, expandedRowIdx, bias, expertIdx, out), (In, expandedX),
-                   (In, expandedRowIdx), (OptIn, x1, or_empty(shaped_like(out))), (OptIn, x2, or_empty(shaped_like(out))), (OptIn, bias),
-                   (OptIn, scales, by_copy(expandedRowIdx, out)), (OptIn, expertIdx), (FinalizeMode, dropPadMode),
-                   (Out, out, shape({out.size(0), expandedX.size(-1)}))) {
-    finalize(expandedX, expandedRowIdx, x1, x2, bias, scales, expertIdx, dropPadMode >= 2, out);
 }

@@ -1,0 +1,84 @@
+// Tokens in the order of their experts, of which a rank takes the rows of a range.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/quantised.h"
+
+#define ATEN_FAMILY "mixture of experts"
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+using OptRange = std::optional<std::vector<int64_t>>;
+
+struct RowRange {
+    int64_t first, end;
+    int64_t size() const { return end - first; }
+};
+// Without one, the first of all, of which 0 and negative numbers count from the end.
+RowRange row_range(const OptRange& range, int64_t rows, int64_t wanted) {
+    if (!range || range->empty()) return {0, wanted > 0 ? std::min(wanted, rows) : std::max<int64_t>(rows + wanted, 0)};
+    if (range->size() != 2 || (*range)[0] < 0 || (*range)[1] < (*range)[0] || (*range)[1] > rows)
+        refuse("range", c10::str("a rising pair from 0 to ", rows), c10::str(at::IntArrayRef(*range)));
+    return {(*range)[0], (*range)[1]};
+}
+
+void require_tokens_of_range(const at::Tensor& tokens, const at::Tensor& indices, int64_t wanted) {
+    require_between("numOutTokens", wanted, -indices.numel(), kUnbounded);
+    if (tokens.dim() != 2) refuse("tokens", "2 dimensions", shape_text(tokens.sizes()));
+    if (indices.dim() < 1 || indices.size(0) != tokens.size(0))
+        refuse("indices", c10::str(tokens.size(0), " rows, as tokens has"), shape_text(indices.sizes()));
+}
+void require_rows_of_range(const at::Tensor& grad, int64_t least) {
+    if (grad.dim() != 2 || grad.size(0) < least)
+        refuse("permutedTokensOutputGrad", c10::str("2 dimensions, and at least ", least, " rows"), shape_text(grad.sizes()));
+}
+
+// The rows of a range at these places of all; zeros for those that are not in it.
+at::Tensor rows_of_range(const at::Tensor& rows, const at::Tensor& places, const RowRange& range) {
+    const at::Tensor index = places.to(at::kLong).flatten(), outside = index.lt(range.first).logical_or(index.ge(range.end));
+    const at::Tensor taken =
+        rows.index_select(0, (index - range.first).masked_fill(outside, 0).clamp_max(std::max<int64_t>(rows.size(0) - 1, 0)));
+    return taken.masked_fill(outside.view({-1, 1}), 0);
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+struct NotPadded : Bool {
+    static bool read(const char* name, bool padded) {
+        if (padded) refuse(name, "false: the engine has no padded mode", "true");
+        return padded;
+    }
+};
+}  // namespace torch_aclnn::host::aten::kind
+
+ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithEp, FLOATING, require_tokens_of_range(tokens, indices, numOutTokens), (In, tokens), (In, indices),
+                   (OptIn, probs, or_empty(shaped_like(indices))), (OptInts, range), (Int, numOutTokens), (NotPadded, paddedMode),
+                   (Out, permuteTokensOut, shape({row_range(range, indices.numel(), numOutTokens).size(), tokens.size(1)})),
+                   (Out, sortedIndicesOut, elements(indices.numel())),
+                   (OptOut, permuteProbsOut, if_wanted(given(probs), shape({row_range(range, indices.numel(), numOutTokens).size()})))) {
+    const at::Tensor order = at::argsort(indices.flatten(), /*stable=*/true, 0, false);
+    const RowRange rows = row_range(range, order.numel(), numOutTokens);
+    const at::Tensor copies = order.narrow(0, rows.first, rows.size());
+    write(permuteTokensOut,
+          tokens.index_select(0, copies.floor_divide(std::max<int64_t>(order.numel() / std::max<int64_t>(tokens.size(0), 1), 1))));
+    write(sortedIndicesOut, at::argsort(order));
+    if (given(probs)) write(permuteProbsOut, probs->flatten().index_select(0, copies));
+}
+ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithEpGrad, FLOATING,
+                   require_rows_of_range(permutedTokensOutputGrad, row_range(range, sortedIndices.numel(), 0).size()),
+                   (In, permutedTokensOutputGrad), (Indices, sortedIndices, elements(tokenGradOut.size(0) * numTopk)),
+                   (OptIn, permutedProbsOutputGrad, or_empty(shape({permutedTokensOutputGrad.size(0)}))), (Positive, numTopk),
+                   (OptInts, range), (NotPadded, paddedMode),
+                   (Out, tokenGradOut, shape({tokenGradOut.size(0), permutedTokensOutputGrad.size(1)})),
+                   (OptOut, probsGradOut, if_wanted(given(permutedProbsOutputGrad), shape({tokenGradOut.size(0), numTopk})))) {
+    const RowRange rows = row_range(range, sortedIndices.numel(), 0);
+    const at::Tensor copies = rows_of_range(upcast(permutedTokensOutputGrad), sortedIndices, rows);
+    write(tokenGradOut, copies.view({tokenGradOut.size(0), numTopk, -1}).sum(1));
+    if (given(permutedProbsOutputGrad)) write(probsGradOut, rows_of_range(permutedProbsOutputGrad->unsqueeze(1), sortedIndices, rows));
+}
