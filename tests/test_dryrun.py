@@ -203,7 +203,13 @@ REPORT = {
     ],
     "communication": [{"step": 2, "name": "HcclAllGather", "group": "group" * 20, "ranks": 8, "calls": 4, "bytes": GIBIBYTE}],
     "value_reads": [],
-    "coverage": {"handed_to_cpu": ["aten::logit"], "missing_failed": [], "missing_replaced": {"aclnnFoo": "acl_op::foo"}, "refused": []},
+    "coverage": {
+        "exit_code": 0,
+        "handed_to_cpu": ["aten::logit"],
+        "missing_failed": [],
+        "missing_replaced": {"aclnnFoo": "acl_op::foo"},
+        "refused": [],
+    },
 }
 TOTAL = Known(round(60.96 * GIBIBYTE), "a message")
 
@@ -237,6 +243,7 @@ ENDS = {
     "killed": ({"end": "running", "steps": 1}, 5, "killed"),
     "no step": ({"end": "program", "steps": 0, "calls": []}, 5, "CALLS: no step was seen"),
     "no device": (command.NOTHING, 5, "the program never used the npu device"),
+    "failed before the device": ({"exit_code": 1, **command.NOTHING}, 5, "ended with exit code 1 before it used the npu device"),
     "no device because of an error": ({**command.NOTHING, "end": "error", "failure": FAILED}, 5, "at train.py:3: RuntimeError: no luck"),
 }
 

@@ -54,6 +54,8 @@ def _observed(arguments: argparse.Namespace) -> dict[str, Any]:
         coverage.read(directory)
         report = merged([json.loads(path.read_text()) for path in directory.glob("*.json") if path.stem != "settings"])
     report["coverage"] = coverage.document(exit_code)
+    if report["end"] == "nothing":
+        report |= {"rank": arguments.rank, "world_size": arguments.world_size}
     report["fits"] = decide(report, arguments.total, arguments.hccl_buffers)
     return {"format": FORMAT, "program": arguments.program, "asked_steps": arguments.steps, "product": arguments.product, **report}
 
