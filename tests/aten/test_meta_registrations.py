@@ -25,6 +25,7 @@ DIFFERENT = {
     "npu_grouped_matmul.List": "C++ gives each group a result; Python describes their concatenation",
     "npu_moe_gating_top_k_softmax_v2": "C++ gives the softmax the shape of its input; Python leaves out the last dimension",
     "npu_moe_token_unpermute_grad_v2": "C++ gives absent probabilities a gradient without dimensions; Python gives none",
+    "npu_scatter_list_": "Python returns the list where the schema has no result, and fails",
 }
 
 # Operators that torch_npu takes from two processes on, and on another product only.
