@@ -78,6 +78,7 @@ _NO_Z_LOSS = {"target": Tensor((2,)), "lseSquareScaleForZloss": ctypes.c_double(
 _CTC = {
     "logProbs": Tensor((2, 1, 2)), "targets": Tensor((1, 2), DType.INT64), "negLogLikelihood": Tensor((1,)), "logAlpha": Tensor((1, 2, 5))
 }  # fmt: skip
+_PROLOG = dict.fromkeys(("weightDq", "weightUqQr", "weightDkvKr"), Tensor((2, 2), DType.BF16))
 _CHANNELS = ("mean", "invstd", "weight", "sumDy", "sumDyXmu", "gradWeight", "gradBias")
 SOUND: dict[str, dict[str, Any]] = {
     "aclnnBatchMatMul": dict.fromkeys(("self", "mat2", "out"), _BATCH),
@@ -177,7 +178,8 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnGer": {"self": Tensor((2,)), "vec2": Tensor((2,))},
     "aclnnDeepNormGrad": {"gamma": Tensor((2,)), "mean": Tensor((2, 1)), "rstd": Tensor((2, 1))},
     "aclnnBatchNormReduceBackward": dict.fromkeys(_CHANNELS, Tensor((2,))),
-    **{f"aclnnTopKTopPSample{version}": {"isNeedLogits": ctypes.c_bool(True)} for version in ("", "V2")},
+    "aclnnTopKTopPSample": {"isNeedLogits": ctypes.c_bool(True)},
+    "aclnnTopKTopPSampleV2": dict.fromkeys(("isNeedLogits", "isNeedSampleResult"), ctypes.c_bool(True)),
     **{f"aclnnSparseFlashAttention{version}": {"returnSoftmaxLse": ctypes.c_bool(True)} for version in ("", "V2")},
     "aclnnLightningIndexer": {"returnValue": ctypes.c_bool(True)},
     "aclnnFusedLinearCrossEntropyLossGrad": {"softmax": TENSOR},
@@ -188,7 +190,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnBlockSparseAttention": {"blockShape": IntArray((2, 2)), "softmaxLseFlag": ctypes.c_int64(1)},
     "aclnnBlockSparseAttentionGrad": {"blockShape": IntArray((2, 2))},
     **{f"aclnnKvQuantSparseFlashAttention{version}": {"key": Tensor((1, 2, 1, 7), DType.INT8)} for version in ("", "V2")},
-    **{f"aclnnMlaPrologV{version}WeightNz": {"cacheIndex": Tensor((2,), DType.INT64)} for version in (2, 3)},
+    **{f"aclnnMlaPrologV{version}WeightNz": {"cacheIndex": Tensor((2,), DType.INT64), **_PROLOG} for version in (2, 3)},
     "aclnnQkvRmsNormRopeCache": {"qkvSize": IntArray((2, 1, 3, 2))},
     "aclnnDequantRopeQuantKvcache": {"sizeSplits": IntArray((2, 2, 2)), "kvOutput": ctypes.c_bool(True)},
     "aclnnLayerNormBackward": {"mean": Tensor((2,)), "rstd": Tensor((2,))},
