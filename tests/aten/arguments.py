@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from support.client import Client
-from support.dtypes import DType
+from support.dtypes import DType, Format
 from support.marks import CUBE_MATH_TYPE
 from support.tensors import Tensor
 
@@ -57,6 +57,9 @@ class Kind:
 
 TENSOR = Tensor((2, 2))
 BYTES = Tensor((2, 2), DType.INT8)
+BLOCKS = BYTES.but(format=Format.FRACTAL_NZ, storage=(1, 1, 16, 8))
+FLOAT8_E4M3FN, FLOAT8_E8M0 = 36, 37
+FEW_BITS = Tensor((2, 2), FLOAT8_E4M3FN)  # of the 950 alone
 TOO_MANY = IntArray((-1,) * 17)
 _SCALAR = Kind(Scalar(), (Scalar(DType.UINT32),))
 
@@ -74,6 +77,16 @@ KINDS = {
     "Number": Kind(Tensor((1,), DType.INT64), (Tensor((2,), DType.INT64), Tensor((1,)))),
     **dict.fromkeys(("Tensors", "OptTensors", "TensorsOut", "TensorsInOut", "OptTensorsOut"), Kind(TensorList((TENSOR,)))),
     **dict.fromkeys(("Packable", "PackableOut"), Kind(BYTES)),
+    "InBlocks": Kind(BLOCKS),
+    **dict.fromkeys(("FewBits", "FewBitsOut"), Kind(FEW_BITS)),
+    "FewBitNumber": Kind(c_int64(FLOAT8_E4M3FN), (c_int64(DType.FLOAT), c_int64(-1))),
+    "MxRounding": Kind(c_char_p(b"rint"), (c_char_p(b"ceil"), c_char_p(b""))),
+    "NoLimit": Kind(c_double(0), (c_double(1), c_double(math.nan))),
+    "NoLimitFloat": Kind(c_float(0), (c_float(1), c_float(math.nan))),
+    "FusedGelu": Kind(c_char_p(b"gelu_erf"), (c_char_p(b"gelu"), c_char_p(b""))),
+    "FusedOperation": Kind(c_char_p(b""), (c_char_p(b"sub"),)),
+    "FeedForwardUnit": Kind(c_char_p(b"relu"), (c_char_p(b"tanh"), c_char_p(b""))),
+    "ScaledRows": Kind(c_char_p(b"pertoken"), (c_char_p(b"perchannel"), c_char_p(b""))),
     "Packables": Kind(TensorList((TENSOR,))),
     "QuantisedDType": Kind(c_int(DType.INT8), (c_int(DType.FLOAT), c_int(-1))),
     "QuantisedNumber": Kind(c_int64(DType.INT8), (c_int64(DType.FLOAT), c_int64(-1))),
@@ -102,7 +115,17 @@ KINDS = {
     "CubeMathType": Kind(c_int8(CUBE_MATH_TYPE), (c_int8(-1), c_int8(5))),
     "Rounding": Kind(c_int32(0), (c_int32(-1), c_int32(3))),
     **dict.fromkeys(
-        ("Reduction", "QrMode", "ScatterMode", "BagMode", "Interpolation2D", "PaddingMode", "ConvActivation", "SelectedMode", "DistanceMode"),
+        (
+            "Reduction",
+            "QrMode",
+            "ScatterMode",
+            "BagMode",
+            "Interpolation2D",
+            "PaddingMode",
+            "ConvActivation",
+            "SelectedMode",
+            "DistanceMode",
+        ),
         Kind(c_int64(0), (c_int64(-1), c_int64(3))),
     ),
     **dict.fromkeys(("GeluMode", "RotaryMode", "Interpolation3D", "CacheMode"), Kind(c_int64(0), (c_int64(-1), c_int64(2)))),
@@ -112,7 +135,18 @@ KINDS = {
         Kind(c_int64(0), (c_int64(-1), c_int64(2))),
     ),
     **dict.fromkeys(
-        ("NoRenorm", "NoAntiquantMode", "NoBatchDims", "NoShiftType", "NoQuantMode", "NoPrologMode", "NoMaskType", "EndsType", "AutoPad"),
+        (
+            "NoRenorm",
+            "NoAntiquantMode",
+            "NoBatchDims",
+            "OnlyZero",
+            "NoShiftType",
+            "NoQuantMode",
+            "NoPrologMode",
+            "NoMaskType",
+            "EndsType",
+            "AutoPad",
+        ),
         Kind(c_int64(0), (c_int64(-1), c_int64(1))),
     ),
     "CausalMode": Kind(c_int64(0), (c_int64(-1), c_int64(1), c_int64(4))),

@@ -17,6 +17,9 @@ _DTYPES = {
     torch.bool: 12,
     torch.complex64: 16,
     torch.bfloat16: 27,
+    torch.float8_e5m2: 35,
+    torch.float8_e4m3fn: 36,
+    **({torch.float8_e8m0fnu: 37} if hasattr(torch, "float8_e8m0fnu") else {}),
 }
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arguments import KINDS, TENSOR, BoolArray, IntArray, Scalar, TensorList, kind, number
+from sound_quantised import OF_THE_950, QUANTISED
 from torch_aclnn.host.registry import EntryPoint, entry_points
 
 from support.dtypes import DType
+from support.marks import PRODUCT
 from support.operators import ENTRY_POINTS as ON_KERNELS
 from support.tensors import Tensor
 
@@ -44,7 +46,8 @@ def of_every_entry_point(*with_one_of: str) -> "pytest.MarkDecorator":
 
     usual = _one_of_each_kind()
     marks = {False: pytest.mark.every, True: ()}
-    chosen = [e for e in ENTRY_POINTS if not with_one_of or any(parameter.kind in with_one_of for parameter in e.parameters)]
+    offered = [e for e in ENTRY_POINTS if e.name not in OF_THE_950 or PRODUCT == "950"]
+    chosen = [e for e in offered if not with_one_of or any(parameter.kind in with_one_of for parameter in e.parameters)]
     rows = [pytest.param(entry_point, id=str(entry_point), marks=marks[entry_point.name in usual]) for entry_point in chosen]
     return pytest.mark.parametrize("entry_point", rows)
 
@@ -100,8 +103,6 @@ SOUND: dict[str, dict[str, Any]] = {
     "aclnnGatherPaKvCache": {"seqLens": Tensor((2,)), "keyRef": Tensor((2, 1)), "valueRef": Tensor((2, 1))},
     **dict.fromkeys(("aclnnKvRmsNormRopeCache", "aclnnKvRmsNormRopeCacheV2"), _LATENT),
     **{f"aclnnTransQuantParam{version}": {"out": Tensor((2, 2), DType.INT64)} for version in ("V2", "V3")},
-    "aclnnGroupedMatmulAdd": {"yRef": Tensor((4, 2, 2)), "transposeX": ctypes.c_bool(True), "groupType": ctypes.c_int64(2)},
-    "aclnnQuantMatmulV5": {"groupSize": ctypes.c_int64(0)},
     "aclnnMoeTokenPermute": {"permuteTokensOut": Tensor((1, 2))},
     **{f"aclnnMoeTokenUnpermuteWithRoutingMap{phase}": {"routingMap": TENSOR} for phase in ("", "Grad")},
     **{f"aclnn{name}": {"y": _HALF} for name in ("SwiGluQuant", "SwiGluQuantV2", "DequantSwigluQuant", "DequantSwigluQuantV2")},
@@ -151,12 +152,8 @@ SOUND: dict[str, dict[str, Any]] = {
     },
     "aclnnDropout": {"train": ctypes.c_bool(True), "maskOut": Tensor((2, 2), DType.UINT8)},
     "aclnnDropoutBackward": {"mask": Tensor((2, 2), DType.UINT8)},
-    "aclnnTransposeBatchMatMul": {
-        **dict.fromkeys(("x1", "x2"), _BATCH),
-        "out": Tensor((2, 1, 2)),
-        "permY": IntArray((1, 0, 2)),
-        **dict.fromkeys(("permX1", "permX2"), IntArray((0, 1, 2))),
-    },
+    **QUANTISED,
+    **OF_THE_950,
     "aclnnClippedSwiglu": {"out": Tensor((2, 1))},
     "aclnnInterleaveRope": dict.fromkeys(("x", "cos", "sin", "out"), Tensor((1, 1, 1, 64))),
     **{f"aclnnRingAttentionUpdate{version}": _RING for version in ("", "V2")},

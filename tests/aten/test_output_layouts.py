@@ -54,7 +54,7 @@ def test_all_of_an_output_is_written_and_nothing_else(entry_point, client):
 
 
 # What has no gaps by its documents.
-UNDIVIDED_KINDS = ("Packed", "MatmulWeight")
+UNDIVIDED_KINDS = ("Packed", "MatmulWeight", "InBlocks")
 UNDIVIDED = {(f"aclnnMaxPool2dWithMask{phase}", "indices") for phase in ("", "Backward")}
 
 

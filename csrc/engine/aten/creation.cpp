@@ -60,10 +60,10 @@ static Expected with_classes(const at::Tensor& self, int64_t axis, int64_t class
     return expected;
 }
 
-ATEN_ENTRY(aclnnInplaceCopy, ANY, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"src", src}})), (In, src)) {
+ATEN_ENTRY(aclnnInplaceCopy, ANY | EIGHT_BIT_FLOATS, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"src", src}})), (In, src)) {
     selfRef.copy_(src);
 }
-ATEN_ENTRY(aclnnCast, ANY, (In, self), (DType, dtype), (Out, out, shaped_like(self))) {
+ATEN_ENTRY(aclnnCast, ANY | EIGHT_BIT_FLOATS, (In, self), (DType, dtype), (Out, out, shaped_like(self))) {
     write(out, self.to(dtype));
 }
 

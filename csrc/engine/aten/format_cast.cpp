@@ -23,16 +23,6 @@ at::IntArrayRef sizes_of(const Dims& dims) {
     return {dims.begin(), dims.end()};
 }
 
-// The storage as a plain tensor.
-aclTensor storage_of(const aclTensor& tensor) {
-    aclTensor storage = tensor;
-    storage.format = ACL_FORMAT_ND;
-    storage.sizes = tensor.storage_sizes;
-    const at::Tensor contiguous = at::empty(sizes_of(storage.sizes), at::kMeta);
-    storage.strides = Dims(contiguous.strides().data(), contiguous.dim());
-    return storage;
-}
-
 // A tensor in a plain format, or in a private one, which fills its storage.
 class Laid {
    public:
@@ -48,9 +38,7 @@ class Laid {
             refuse(name, "a shape in memory whose elements can be counted", c10::str(sizes_of(handle->storage_sizes)));
         layout_ = Layout::in_memory(name, handle->format, sizes_of(handle->sizes), sizes_of(handle->storage_sizes));
         sizes_ = sizes_of(handle->sizes).vec();
-        const aclTensor storage = storage_of(*handle);
-        require_device_view({name, &storage});
-        plain_ = at::from_blob(host_view(storage.data), sizes_of(storage.sizes), at::TensorOptions(scalar_type(name, storage.dtype)));
+        plain_ = read_tensor(name, storage_of(*handle).get());
     }
 
     at::Tensor read() const { return layout_ ? layout_->from_storage(plain_) : plain_; }

@@ -8,6 +8,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/product_precision.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/products.h"
 #include "engine/aten/composite/quantised.h"
 
 #define ATEN_FAMILY "linear algebra"
@@ -15,7 +16,6 @@ using namespace torch_aclnn::host::aten;
 
 namespace torch_aclnn::host::aten::kind {
 using QrMode = Between<int64_t, 0, 2>;
-using SplitFactor = Between<int32_t, 1, std::numeric_limits<int32_t>::max()>;
 }  // namespace torch_aclnn::host::aten::kind
 
 namespace {
@@ -68,9 +68,13 @@ Expected multiplied_turned(const at::Tensor& A, int64_t turns_A, const at::Tenso
     return multiplied({"A", left}, 2, {"B", right}, 2);
 }
 
+}  // namespace
+
+namespace torch_aclnn::host::aten {
+
 // Three dimensions in another order.
-at::Tensor permuted(const char* name, const at::Tensor& tensor, const char* order_name, at::IntArrayRef order) {
-    require_rank({name, tensor}, 3);
+static at::Tensor permuted(const char* name, const at::Tensor& tensor, const char* order_name, at::IntArrayRef order) {
+    if (tensor.dim() != 3) refuse(name, "3 dimensions", shape_text(tensor.sizes()));
     constexpr std::array<int64_t, 3> kDims{0, 1, 2};
     if (!std::is_permutation(order.begin(), order.end(), kDims.begin())) refuse(order_name, "0, 1 and 2 in any order", c10::str(order));
     return tensor.permute(order);
@@ -85,6 +89,15 @@ Expected multiplied_permuted(const at::Tensor& x1, at::IntArrayRef order1, const
     if (batches % factor != 0) refuse("batchSplitFactor", c10::str("a divisor of the ", batches, " batches"), c10::str(factor));
     return factor == 1 ? shape({rows, batches, columns}) : shape({factor, rows, batches / factor * columns});
 }
+at::Tensor permuted_product(const at::Tensor& left, const at::Tensor& right, int64_t factor) {
+    const at::Tensor batches = at::bmm(left, right).transpose(0, 1);
+    return factor == 1 ? batches : batches.unflatten(1, {factor, -1}).flatten(2).transpose(0, 1);
+}
+
+}  // namespace torch_aclnn::host::aten
+
+namespace {
+
 Expected outer(const NamedShape& left, const NamedShape& right) {
     require_rank(left, 1);
     require_rank(right, 1);
@@ -259,14 +272,16 @@ ATEN_CHECKED_ENTRY(aclnnGemm, FLOATING, require_kept_type(A, cubeMathType), (In,
     const at::Tensor left = operand(turned("A", A, transA), cubeMathType), right = operand(turned("B", B, transB), cubeMathType);
     write(out, at::addmm(upcast(C), left, right, beta, alpha));
 }
-ATEN_CHECKED_ENTRY(aclnnTransposeBatchMatMul, FLOATING, (require_not_given("bias", bias), require_not_given("scale", scale)), (In, x1),
-                   (In, x2), (OptIn, bias), (OptIn, scale), (Exactly<3>, permX1), (Exactly<3>, permX2), (Exactly<3>, permY),
-                   (CubeMathType, cubeMathType), (SplitFactor, batchSplitFactor),
-                   (Out, out, multiplied_permuted(x1, permX1, x2, permX2, permY, batchSplitFactor))) {
-    const at::Tensor product = at::bmm(operand(x1.permute(permX1), cubeMathType), operand(x2.permute(permX2), cubeMathType));
-    const at::Tensor batches = product.transpose(0, 1);
-    write(out, batchSplitFactor == 1 ? batches : batches.unflatten(1, {batchSplitFactor, -1}).flatten(2).transpose(0, 1));
-}
+#define PERMUTED_PRODUCT(entry_point, Weight, x2_sizes, x2_values)                                                                   \
+    ATEN_CHECKED_ENTRY(entry_point, FLOATING, (require_not_given("bias", bias), require_not_given("scale", scale)), (In, x1),        \
+                       (Weight, x2), (OptIn, bias), (OptIn, scale), (Exactly<3>, permX1), (Exactly<3>, permX2), (Exactly<3>, permY), \
+                       (CubeMathType, cubeMathType), (SplitFactor, batchSplitFactor),                                                \
+                       (Out, out, multiplied_permuted(x1, permX1, x2_sizes, permX2, permY, batchSplitFactor))) {                     \
+        const at::Tensor left = operand(x1.permute(permX1), cubeMathType), right = operand(x2_values.permute(permX2), cubeMathType); \
+        write(out, permuted_product(left, right, batchSplitFactor));                                                                 \
+    }
+PERMUTED_PRODUCT(aclnnTransposeBatchMatMul, In, x2, x2)
+PERMUTED_PRODUCT(aclnnTransposeBatchMatMulWeightNz, InBlocks, x2.placeholder(), x2.values())
 // The two factors come in the other order here.
 ATEN_CHECKED_ENTRY(aclnnAddmv, ANY, require_kept_type(mat, cubeMathType), (In, self), (In, mat), (In, vec), (Scalar, alpha), (Scalar, beta),
                    (Out, out, added({"self", self}, multiplied({"mat", mat}, 2, {"vec", vec}, 1))), (CubeMathType, cubeMathType)) {

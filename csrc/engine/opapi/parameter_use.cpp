@@ -16,7 +16,8 @@ bool is_one_of(const std::array<std::string_view, count>& names, std::string_vie
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-constexpr std::array kOutputs = {"Out"sv, "OptOut"sv, "Packed"sv, "PackableOut"sv, "AnyFormatOut"sv, "TensorsOut"sv, "OptTensorsOut"sv};
+constexpr std::array kOutputs = {"Out"sv,        "OptOut"sv,       "Packed"sv,     "PackableOut"sv,
+                                 "FewBitsOut"sv, "AnyFormatOut"sv, "TensorsOut"sv, "OptTensorsOut"sv};
 // Some calls write them and others only read: a training's statistics and noise. The check of streams would report those too.
 constexpr std::array kMayBeUpdated = {"runningMean"sv, "runningVar"sv, "noise"sv};
 

@@ -10,6 +10,7 @@
 #include "engine/aten/adapter/views.h"
 #include "engine/opapi/checks.h"
 #include "engine/opapi/format.h"
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/memory/host_view.h"
 
 namespace torch_aclnn::host::aten {
@@ -39,6 +40,14 @@ constexpr std::pair<aclDataType, at::ScalarType> kTypes[] = {
     {ACL_COMPLEX64, at::kComplexFloat},
     {ACL_COMPLEX128, at::kComplexDouble},
 };
+// Those of the 950 alone; the last is of torch 2.7 and later.
+constexpr std::pair<aclDataType, at::ScalarType> kTypesOf950[] = {
+    {ACL_FLOAT8_E4M3FN, at::kFloat8_e4m3fn},
+    {ACL_FLOAT8_E5M2, at::kFloat8_e5m2},
+#if __has_include(<c10/util/Float8_e8m0fnu.h>)
+    {ACL_FLOAT8_E8M0, at::kFloat8_e8m0fnu},
+#endif
+};
 
 // The documents' general limits of a shape.
 constexpr uint64_t kMaxDims = 8;
@@ -58,13 +67,23 @@ T value_of(const aclScalar& scalar) {
 
 }  // namespace
 
+static at::ScalarType scalar_type_of_950(const char* name, aclDataType dtype) {
+    for (const auto& [type, of_aten] : kTypesOf950) {
+        if (type != dtype) continue;
+        if (config().product != Product::ascend950) refuse(name, "a data type of the product, " + config().soc_name, to_string(dtype));
+        return of_aten;
+    }
+    refuse(name, "a data type that ATen has on the CPU", to_string(dtype));
+}
+
 at::ScalarType scalar_type(const char* name, aclDataType dtype) {
     const auto found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& pair) { return pair.first == dtype; });
-    if (found == std::end(kTypes)) refuse(name, "a data type that ATen has on the CPU", to_string(dtype));
-    return found->second;
+    return found == std::end(kTypes) ? scalar_type_of_950(name, dtype) : found->second;
 }
 
 aclDataType acl_data_type(at::ScalarType type) {
+    for (const auto& [of_950, of_aten] : kTypesOf950)
+        if (of_aten == type) return of_950;
     const auto found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& pair) { return pair.second == type; });
     return found == std::end(kTypes) ? ACL_DT_UNDEFINED : found->first;
 }

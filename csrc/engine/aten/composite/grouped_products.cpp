@@ -5,10 +5,37 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/products.h"
 #include "engine/aten/composite/quantised.h"
 
 #define ATEN_FAMILY "grouped products"
 using namespace torch_aclnn::host::aten;
+
+namespace torch_aclnn::host::aten {
+
+std::vector<Range> groups_of(at::IntArrayRef list, int64_t type, int64_t whole, int64_t weights) {
+    if (type == 2 && list.size() % 2 != 0) refuse("groupList", "pairs of a number and a size", c10::str(list));
+    std::vector<Range> groups;
+    int64_t first = 0;
+    for (size_t i = 0; i < list.size(); i += type == 2 ? 2 : 1) {
+        const int64_t size = type == 0 ? list[i] - first : list[type == 2 ? i + 1 : i];
+        if (size < 0 || size > whole - first)
+            refuse("groupList", c10::str("groups that lie in ", whole, " rows, one below the other"), c10::str(list));
+        groups.push_back({first, size, type == 2 ? list[i] : static_cast<int64_t>(i)});
+        if (groups.back().weight < 0 || groups.back().weight >= weights)
+            refuse("groupList", c10::str("groups of the ", weights, " weights"), c10::str(list));
+        first += size;
+    }
+    return groups;
+}
+
+std::vector<int64_t> numbers(const std::optional<at::Tensor>& list) {
+    if (!list) return {};
+    const at::Tensor longs = list->to(at::kLong).contiguous();
+    return {longs.const_data_ptr<int64_t>(), longs.const_data_ptr<int64_t>() + longs.numel()};
+}
+
+}  // namespace torch_aclnn::host::aten
 
 namespace {
 
@@ -28,16 +55,11 @@ struct Parameters {
     int64_t activation = 0;
 };
 
-// Where the rows or the columns of each group are.
-struct Range {
-    int64_t first, size, weight;
-};
-
 bool has_members(const OptList& list) {
     return list && std::any_of(list->begin(), list->end(), [](const at::Tensor& tensor) { return tensor.numel() > 0; });
 }
 
-void require_not_given(const char* name, const OptList& list) {
+void require_list_not_given(const char* name, const OptList& list) {
     if (has_members(list)) refuse(name, "null or an empty list: the engine has none", std::to_string(list->size()) + " tensors");
 }
 
@@ -97,23 +119,6 @@ std::vector<Expected> results_of(const Packables& x, const Packables& weight, co
         return shaped_like(out);
     }
     return expected;
-}
-
-// The groups that a list of ends (type 0), of sizes (1) or of pairs of a number and a size (2) describes.
-std::vector<Range> groups_of(at::IntArrayRef list, int64_t type, int64_t whole, int64_t weights) {
-    if (type == 2 && list.size() % 2 != 0) refuse("groupList", "pairs of a number and a size", c10::str(list));
-    std::vector<Range> groups;
-    int64_t first = 0;
-    for (size_t i = 0; i < list.size(); i += type == 2 ? 2 : 1) {
-        const int64_t size = type == 0 ? list[i] - first : list[type == 2 ? i + 1 : i];
-        if (size < 0 || size > whole - first)
-            refuse("groupList", c10::str("groups that lie in ", whole, " rows, one below the other"), c10::str(list));
-        groups.push_back({first, size, type == 2 ? list[i] : static_cast<int64_t>(i)});
-        if (groups.back().weight < 0 || groups.back().weight >= weights)
-            refuse("groupList", c10::str("groups of the ", weights, " weights"), c10::str(list));
-        first += size;
-    }
-    return groups;
 }
 
 // The parameter of one weight.
@@ -212,12 +217,6 @@ void multiply(const Packables& x, const Packables& weight, const Parameters& p, 
     }
 }
 
-std::vector<int64_t> numbers(const std::optional<at::Tensor>& list) {
-    if (!list) return {};
-    const at::Tensor longs = list->to(at::kLong).contiguous();
-    return {longs.const_data_ptr<int64_t>(), longs.const_data_ptr<int64_t>() + longs.numel()};
-}
-
 const OptList kNone;
 
 void require_ends(const std::optional<std::vector<int64_t>>& ends) {
@@ -254,6 +253,15 @@ void require_sums(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
         refuse("yRef", c10::str(list.numel(), " matrices of ", x.size(1), " x ", weight.size(1)), shape_text(sums.sizes()));
 }
 
+void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, int64_t list_type, const at::Tensor& to) {
+    const at::Tensor sums = to.view({list.numel(), x.size(1), weight.size(1)});
+    for (const Range& group : groups_of(numbers(list), list_type, x.size(0), sums.size(0))) {
+        const auto cut = [&](const at::Tensor& tensor) { return upcast(tensor.narrow(0, group.first, group.size)); };
+        at::Tensor sum = sums.select(0, group.weight);
+        sum.add_(at::matmul(cut(x).t(), cut(weight)));
+    }
+}
+
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
@@ -271,7 +279,7 @@ struct GroupType : Int {
 #define QUANTISABLE (FLOATING | INT8 | INT4 | INT32)
 
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmul, QUANTISABLE,
-                   (require_not_given("offset", offset), require_ends(groupList),
+                   (require_list_not_given("offset", offset), require_ends(groupList),
                     require_lists(x, weight, bias, {splitItem, type_of(groupList)}, y.size())),
                    (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
                    (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem),
@@ -279,7 +287,7 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmul, QUANTISABLE,
     multiply_with_ends(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, type_of(groupList)}, groupList, y);
 }
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV2, QUANTISABLE,
-                   (require_not_given("offset", offset), require_ends(groupList),
+                   (require_list_not_given("offset", offset), require_ends(groupList),
                     require_lists(x, weight, bias, {splitItem, groupType}, y.size())),
                    (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
                    (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem),
@@ -287,47 +295,42 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV2, QUANTISABLE,
     multiply_with_ends(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, groupType}, groupList, y);
 }
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV3, QUANTISABLE,
-                   (require_not_given("offset", offset), require_lists(x, weight, bias, {splitItem, groupType}, y.size())), (Packables, x),
-                   (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset), (OptTensors, antiquantScale),
-                   (OptTensors, antiquantOffset), (OptIn, groupList), (SplitItem, splitItem), (GroupType, groupType),
-                   (TensorsOut, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList, 0), "y", y))) {
+                   (require_list_not_given("offset", offset), require_lists(x, weight, bias, {splitItem, groupType}, y.size())),
+                   (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
+                   (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptIn, groupList), (SplitItem, splitItem),
+                   (GroupType, groupType), (TensorsOut, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList, 0), "y", y))) {
     multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, groupType}, numbers(groupList), 0, y);
 }
 
 #define REQUIRE_GROUPED                                                                                                                  \
-    (require_not_given("offset", offset), require_not_given("activationInput", activationInput),                                         \
-     require_not_given("activationQuantScale", activationQuantScale), require_not_given("activationQuantOffset", activationQuantOffset), \
-     require_not_given("activationFeatureOut", activationFeatureOut), require_not_given("dynQuantScaleOut", dynQuantScaleOut),           \
+    (require_list_not_given("offset", offset), require_list_not_given("activationInput", activationInput),                               \
+     require_list_not_given("activationQuantScale", activationQuantScale),                                                               \
+     require_list_not_given("activationQuantOffset", activationQuantOffset),                                                             \
+     require_list_not_given("activationFeatureOut", activationFeatureOut), require_list_not_given("dynQuantScaleOut", dynQuantScaleOut), \
      require_lists(x, weight, bias, {splitItem, groupType}, out.size()))
 
-ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV4, QUANTISABLE, REQUIRE_GROUPED, (Packables, x), (Packables, weight), (OptTensors, bias),
-                   (OptTensors, scale), (OptTensors, offset), (OptTensors, antiquantScale), (OptTensors, antiquantOffset),
-                   (OptTensors, perTokenScale), (OptIn, groupList), (OptTensors, activationInput), (OptTensors, activationQuantScale),
-                   (OptTensors, activationQuantOffset), (SplitItem, splitItem), (GroupType, groupType), (GroupListType, groupListType),
-                   (Activation, actType),
-                   (TensorsOut, out, results_of(x, weight, {splitItem, groupType}, count_of(groupList, groupListType), "out", out)),
-                   (OptTensors, activationFeatureOut), (OptTensors, dynQuantScaleOut)) {
-    multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, perTokenScale, actType}, {splitItem, groupType}, numbers(groupList),
-             groupListType, out);
-}
-ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV5, QUANTISABLE, REQUIRE_GROUPED, (Packables, x), (Packables, weight), (OptTensors, bias),
-                   (OptTensors, scale), (OptTensors, offset), (OptTensors, antiquantScale), (OptTensors, antiquantOffset),
-                   (OptTensors, perTokenScale), (OptIn, groupList), (OptTensors, activationInput), (OptTensors, activationQuantScale),
-                   (OptTensors, activationQuantOffset), (SplitItem, splitItem), (GroupType, groupType), (GroupListType, groupListType),
-                   (Activation, actType), (OptInts, tuningConfig),
-                   (TensorsOut, out, results_of(x, weight, {splitItem, groupType}, count_of(groupList, groupListType), "out", out)),
-                   (OptTensors, activationFeatureOut), (OptTensors, dynQuantScaleOut)) {
-    multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, perTokenScale, actType}, {splitItem, groupType}, numbers(groupList),
-             groupListType, out);
-}
+#define GROUPED_MATMUL(entry_point, ...)                                                                                            \
+    ATEN_CHECKED_ENTRY(                                                                                                             \
+        entry_point, QUANTISABLE, REQUIRE_GROUPED, (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale),    \
+        (OptTensors, offset), (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptTensors, perTokenScale),             \
+        (OptIn, groupList), (OptTensors, activationInput), (OptTensors, activationQuantScale), (OptTensors, activationQuantOffset), \
+        (SplitItem, splitItem), (GroupType, groupType), (GroupListType, groupListType), (Activation, actType),                      \
+        __VA_ARGS__ __VA_OPT__(, )(TensorsOut, out,                                                                                 \
+                                   results_of(x, weight, {splitItem, groupType}, count_of(groupList, groupListType), "out", out)),  \
+        (OptTensors, activationFeatureOut), (OptTensors, dynQuantScaleOut)) {                                                       \
+        multiply(x, weight, {bias, scale, antiquantScale, antiquantOffset, perTokenScale, actType}, {splitItem, groupType},         \
+                 numbers(groupList), groupListType, out);                                                                           \
+    }
+GROUPED_MATMUL(aclnnGroupedMatmulV4)
+GROUPED_MATMUL(aclnnGroupedMatmulV5, (OptInts, tuningConfig))
+GROUPED_MATMUL(aclnnGroupedMatmulWeightNz, (OptInts, tuningConfig), (OnlyZero, quantGroupSize))
 
 // Adds each group's transposed rows of x times its rows of the weight.
-ATEN_CHECKED_ENTRY(aclnnGroupedMatmulAdd, FLOAT16 | BF16, require_sums(x, weight, groupList, yRef, transposeX, transposeWeight, groupType),
-                   (In, x), (In, weight), (In, groupList), (InOut, yRef), (Bool, transposeX), (Bool, transposeWeight), (Int, groupType)) {
-    const at::Tensor sums = yRef.view({groupList.numel(), x.size(1), weight.size(1)});
-    for (const Range& group : groups_of(numbers(groupList), 0, x.size(0), sums.size(0))) {
-        const auto cut = [&](const at::Tensor& tensor) { return upcast(tensor.narrow(0, group.first, group.size)); };
-        at::Tensor sum = sums.select(0, group.weight);
-        sum.add_(at::matmul(cut(x).t(), cut(weight)));
+#define GROUPED_MATMUL_ADD(entry_point, list_type, ...)                                                                               \
+    ATEN_CHECKED_ENTRY(entry_point, FLOAT16 | BF16, require_sums(x, weight, groupList, yRef, transposeX, transposeWeight, groupType), \
+                       (In, x), (In, weight), (In, groupList), (InOut, yRef), (Bool, transposeX), (Bool, transposeWeight),            \
+                       (Int, groupType)__VA_OPT__(, ) __VA_ARGS__) {                                                                  \
+        add_products(x, weight, groupList, list_type, yRef);                                                                          \
     }
-}
+GROUPED_MATMUL_ADD(aclnnGroupedMatmulAdd, 0)
+GROUPED_MATMUL_ADD(aclnnGroupedMatmulAddV2, groupListType, (TrueOrNot, groupListType))

@@ -4,6 +4,10 @@
 #include <ATen/ops/from_blob.h>
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/product_precision.h"
+#include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/products.h"
+#include "engine/aten/composite/quantised.h"
 #include "engine/aten/layout/layout.h"
 #include "engine/opapi/fallback_codes.h"
 #include "engine/runtime/memory/host_view.h"
@@ -52,6 +56,15 @@ Weight read_weight(const char* name, aclTensor* handle) {
     return {name, handle};
 }
 
+// The shape of a product with a weight in blocks, of so many dimensions.
+Expected product_with(const at::Tensor& self, const PackableTensor& weight, size_t least, size_t most) {
+    const std::vector<int64_t> left = self.sizes().vec(), right = weight.sizes();
+    if (left.size() < least || left.size() > most)
+        refuse("self", c10::str(least, " to ", most, " dimensions"), shape_text(at::IntArrayRef(left)));
+    require_factors("self", left, "mat2", right);
+    return product_shape(left, right);
+}
+
 aclnnStatus calculate_size(const char* function, const aclIntArray* shape, aclDataType dtype, uint64_t* size) {
     return guarded(
         function,
@@ -76,6 +89,20 @@ using MatmulWeight = Kind<aclTensor*, Weight, Weight&, read_weight>;
 
 ATEN_ENTRY(aclnnTransMatmulWeight, FLOAT16 | BF16 | INT8, (MatmulWeight, mmWeightRef)) {
     mmWeightRef.rearrange();
+}
+
+#define WEIGHT_NZ_PRODUCT(entry_point, least, most)                                                                \
+    ATEN_CHECKED_ENTRY(entry_point, FLOATING, require_kept_type(self, cubeMathType), (In, self), (InBlocks, mat2), \
+                       (Out, out, product_with(self, mat2, least, most)), (CubeMathType, cubeMathType)) {          \
+        write(out, at::matmul(operand(self, cubeMathType), operand(mat2.values(), cubeMathType)));                 \
+    }
+WEIGHT_NZ_PRODUCT(aclnnMatmulWeightNz, 2, 6)
+WEIGHT_NZ_PRODUCT(aclnnBatchMatMulWeightNz, 3, 3)
+
+ATEN_CHECKED_ENTRY(aclnnAddmmWeightNz, FLOATING, require_kept_type(mat1, cubeMathType), (In, self, broadcasts_to(out)), (In, mat1),
+                   (InBlocks, mat2), (Scalar, beta), (Scalar, alpha), (Out, out, product_with(mat1, mat2, 2, 2)),
+                   (CubeMathType, cubeMathType)) {
+    write(out, at::addmm(upcast(self), operand(mat1, cubeMathType), operand(mat2.values(), cubeMathType), beta, alpha));
 }
 
 // In elements, as if of two bytes where the type is not said.

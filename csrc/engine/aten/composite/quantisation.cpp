@@ -173,11 +173,15 @@ ATEN_CHECKED_ENTRY(aclnnDynamicQuantV2, FLOAT16 | BF16, require_smooth(x, smooth
                    (OptOut, offset, scales_of(x, "pertoken"))) {
     quantise_dynamically(smoothed(x, smoothScales, groupIndex), "pertoken", !offset, y, scale, offset);
 }
-ATEN_CHECKED_ENTRY(aclnnDynamicQuantV3, FLOAT16 | BF16, require_smooth(x, smoothScales, groupIndex), (In, x), (OptIn, smoothScales),
-                   (OptIn, groupIndex), (QuantisedDType, dstType), (Bool, isSymmetrical), (QuantisedRows, quantMode),
-                   (PackableOut, y, shaped_like(x)), (Out, scale, scales_of(x, quantMode)), (OptOut, offset, scales_of(x, quantMode))) {
-    quantise_dynamically(smoothed(x, smoothScales, groupIndex), quantMode, isSymmetrical, y, scale, offset);
-}
+#define DYNAMIC_QUANT(entry_point, ...)                                                                                          \
+    ATEN_CHECKED_ENTRY(entry_point, FLOAT16 | BF16, require_smooth(x, smoothScales, groupIndex), (In, x), (OptIn, smoothScales), \
+                       (OptIn, groupIndex), (QuantisedDType, dstType), (Bool, isSymmetrical), (QuantisedRows, quantMode),        \
+                       __VA_ARGS__ __VA_OPT__(, )(PackableOut, y, shaped_like(x)), (Out, scale, scales_of(x, quantMode)),        \
+                       (OptOut, offset, scales_of(x, quantMode))) {                                                              \
+        quantise_dynamically(smoothed(x, smoothScales, groupIndex), quantMode, isSymmetrical, y, scale, offset);                 \
+    }
+DYNAMIC_QUANT(aclnnDynamicQuantV3)
+DYNAMIC_QUANT(aclnnDynamicQuantV4, (NoLimitFloat, dstTypeMax))
 
 ATEN_CHECKED_ENTRY(aclnnTransQuantParamV2, FLOAT, require_parameters(out), (In, scale), (OptIn, offset),
                    (Out, out, parameters(scale, offset))) {

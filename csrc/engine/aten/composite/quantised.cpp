@@ -6,8 +6,10 @@
 #include <limits>
 #include <memory>
 
+#include "engine/aten/adapter/attributes.h"
 #include "engine/aten/adapter/relations.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/few_bit_floats.h"
 #include "engine/opapi/checks.h"
 
 namespace torch_aclnn::host::aten {
@@ -21,7 +23,14 @@ int64_t contiguous_dim(const aclTensor& tensor) {
     return column || tensor.strides[last] != 1 ? last - 1 : last;
 }
 
-// The bytes of INT4 numbers.
+// A tensor of any type of eight bits.
+at::Tensor read_codes(const char* name, const aclTensor& tensor) {
+    const auto bytes = std::make_unique<aclTensor>(tensor);
+    bytes->dtype = ACL_UINT8;
+    return read_tensor(name, bytes.get());
+}
+
+// The bytes of numbers of four bits.
 at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_dim) {
     const auto bytes = std::make_unique<aclTensor>();  // in the pool, where readers look for handles
     bytes->sizes = tensor.sizes;
@@ -38,7 +47,8 @@ at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_
         bytes->strides[d] /= 2;
     }
     if (!even)
-        refuse(name, "rows of INT4 that begin and end with a byte", shape_text(at::IntArrayRef(tensor.sizes.begin(), tensor.sizes.end())));
+        refuse(name, "rows of four-bit numbers that begin and end with a byte",
+               shape_text(at::IntArrayRef(tensor.sizes.begin(), tensor.sizes.end())));
     bytes->sizes[packed_dim] /= 2;
     return read_tensor(name, bytes.get());
 }
@@ -48,7 +58,19 @@ at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_
 PackableTensor::PackableTensor(const char* name, const aclTensor* handle) : name_(name) {
     require_handle(name, handle);
     packed_dim_ = contiguous_dim(*handle);
-    if (handle->dtype == ACL_INT4) {
+    if (handle->format == ACL_FORMAT_FRACTAL_NZ) {
+        read_layout(*handle);
+        return;
+    }
+    if (is_few_bit_float(handle->dtype)) {
+        require_few_bit_floats(name, handle->dtype);
+        float_type_ = handle->dtype;
+        if (!has_half_a_byte(float_type_)) {
+            stored_ = read_codes(name, *handle);
+            return;
+        }
+    }
+    if (handle->dtype == ACL_INT4 || is_floating()) {
         numbers_in_one_ = 2;
         if (handle->rank() > 8) refuse(name, "at most 8 dimensions", std::to_string(handle->rank()));
         stored_ = read_bytes(name, *handle, packed_dim_);
@@ -58,33 +80,83 @@ PackableTensor::PackableTensor(const char* name, const aclTensor* handle) : name
     if (handle->dtype == ACL_INT32 && handle->rank() > 0) numbers_in_one_ = 8;
 }
 
+void PackableTensor::read_layout(const aclTensor& handle) {
+    const auto rank = static_cast<int64_t>(handle.rank());
+    if (rank < 2 || rank > 6) refuse(name_, "2 to 6 dimensions for format FRACTAL_NZ", std::to_string(rank));
+    if (handle.offset != 0) refuse(name_, "no offset, as its format is private", std::to_string(handle.offset));
+    in_order_.assign(handle.sizes.begin(), handle.sizes.end());
+    if (packed_dim_ == rank - 2) std::swap(in_order_[rank - 1], in_order_[rank - 2]);
+    layout_ = Layout::in_memory(name_, handle.format, in_order_, at::IntArrayRef(handle.storage_sizes.begin(), handle.storage_sizes.end()));
+    const auto storage = storage_of(handle);
+    if (is_few_bit_float(handle.dtype)) {
+        require_few_bit_floats(name_, handle.dtype);
+        if (has_half_a_byte(handle.dtype)) refuse(name_, "a data type of eight bits or more in FRACTAL_NZ", to_string(handle.dtype));
+        float_type_ = handle.dtype;
+        storage->dtype = ACL_UINT8;
+    }
+    stored_ = read_tensor(name_, storage.get());
+    if (handle.dtype == ACL_INT32) numbers_in_one_ = 8;
+}
+
+at::Tensor PackableTensor::placeholder() const {
+    return at::empty({}, at::kMeta).expand(sizes());
+}
+
+at::Tensor& PackableTensor::detached() {
+    if (layout_) stored_ = at::zeros({}, stored_.options()).expand(in_order_);
+    layout_.reset();
+    return stored_;
+}
+
+at::Tensor PackableTensor::plain() const {
+    const at::Tensor in_order = layout_ ? layout_->from_storage(stored_) : stored_;
+    return !in_order_.empty() && packed_dim_ == in_order.dim() - 2 ? in_order.mT() : in_order;
+}
+
 std::vector<int64_t> PackableTensor::sizes() const {
-    std::vector<int64_t> sizes = stored_.sizes().vec();
+    std::vector<int64_t> sizes = layout_ ? in_order_ : stored_.sizes().vec();
+    if (!in_order_.empty() && packed_dim_ == static_cast<int64_t>(sizes.size()) - 2) std::swap(sizes[packed_dim_], sizes[packed_dim_ + 1]);
     if (has_four_bits()) sizes[packed_dim_] *= numbers_in_one_;
     return sizes;
 }
 
-at::Tensor PackableTensor::values() const {
-    if (!has_four_bits()) return stored_;
+// The bits of each number.
+at::Tensor PackableTensor::unpacked() const {
+    const at::Tensor stored = plain();
+    if (!has_four_bits()) return stored;
     std::vector<at::Tensor> numbers;
-    for (int64_t i = 0; i < numbers_in_one_; i++) {
-        const at::Tensor bits = at::bitwise_and(at::bitwise_right_shift(stored_, 4 * i), 15).to(at::kChar);
-        numbers.push_back(at::bitwise_xor(bits, 8) - 8);  // the highest bit is the sign
-    }
+    for (int64_t i = 0; i < numbers_in_one_; i++) numbers.push_back(at::bitwise_and(at::bitwise_right_shift(stored, 4 * i), 15));
     return at::stack(numbers, packed_dim_ + 1).flatten(packed_dim_, packed_dim_ + 1);
 }
 
-void PackableTensor::store(const at::Tensor& numbers) const {
+at::Tensor PackableTensor::values() const {
+    const at::Tensor bits = unpacked();
+    if (is_floating()) return decoded(bits, float_type_);
+    return has_four_bits() ? at::bitwise_xor(bits.to(at::kChar), 8) - 8 : bits;  // the highest bit is the sign
+}
+
+at::Tensor PackableTensor::packed(const at::Tensor& bits) const {
+    const at::Tensor side_by_side = bits.unflatten(packed_dim_, {-1, numbers_in_one_});
+    at::Tensor packed = side_by_side.select(packed_dim_ + 1, 0);
+    for (int64_t i = 1; i < numbers_in_one_; i++)
+        packed = at::bitwise_or(packed, at::bitwise_left_shift(side_by_side.select(packed_dim_ + 1, i), 4 * i));
+    return packed;
+}
+
+void PackableTensor::store(const at::Tensor& numbers, std::string_view rounding) const {
     if (numbers.sizes() != at::IntArrayRef(sizes()))
         refuse(name_, c10::str("the result's shape ", numbers.sizes()), shape_text(at::IntArrayRef(sizes())));
     at::Tensor stored = stored_;
-    if (!has_four_bits()) return write_rounded(stored, numbers);
-    const at::Tensor bits =
-        at::bitwise_and(at::round(numbers).clamp(-8, 7).to(at::kLong), 15).unflatten(packed_dim_, {-1, numbers_in_one_});
-    at::Tensor packed = bits.select(packed_dim_ + 1, 0);
-    for (int64_t i = 1; i < numbers_in_one_; i++)
-        packed = at::bitwise_or(packed, at::bitwise_left_shift(bits.select(packed_dim_ + 1, i), 4 * i));
-    stored.copy_(packed);
+    if (!is_floating() && !has_four_bits()) return write_rounded(stored, numbers);
+    const at::Tensor bits = is_floating() ? encoded(numbers, float_type_, rounding).to(at::kLong)
+                                          : at::bitwise_and(at::round(numbers).clamp(-8, 7).to(at::kLong), 15);
+    stored.copy_(has_four_bits() ? packed(bits) : bits);
+}
+
+PackableTensor read_in_blocks(const char* name, const aclTensor* handle) {
+    require_handle(name, handle);
+    if (handle->format != ACL_FORMAT_FRACTAL_NZ) refuse(name, "format FRACTAL_NZ", to_string(handle->format));
+    return {name, handle};
 }
 
 std::vector<PackableTensor> read_packables(const char* name, const aclTensorList* handle) {
@@ -104,6 +176,13 @@ void require_expected(const char* name, const PackableTensor& tensor, const Expe
 }
 void require_expected(const char* name, const PackableTensor& tensor, const IfWanted& expected) {
     if (expected.wanted) require_expected(name, tensor, expected.expected);
+}
+
+std::string_view read_quant_mode(const char* name, const char* text) {
+    return read_choice(name, text, {"static", "dynamic"});
+}
+std::string_view read_nearest(const char* name, const char* text) {
+    return read_choice(name, text, {"rint"});
 }
 
 aclDataType read_quantised_dtype(const char* name, aclDataType dtype) {

@@ -6,11 +6,16 @@
 #include <ATen/core/Tensor.h>
 
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "engine/aten/adapter/attributes.h"
 #include "engine/aten/adapter/expected.h"
 #include "engine/aten/adapter/kinds.h"
+#include "engine/aten/layout/layout.h"
 #include "engine/opapi/dtypes.h"
+#include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
 
@@ -18,32 +23,48 @@ namespace torch_aclnn::host::aten {
 constexpr DTypes INT4(ACL_INT4);
 
 // A tensor of ATen's data types, or one of 4-bit numbers: INT4, with two in a byte, or INT32, with eight in a word. The first number has
-// the lowest bits, and the numbers that share a byte or a word lie along the dimension that is contiguous.
+// the lowest bits, and the numbers that share a byte or a word lie along the dimension that is contiguous. A weight may be in FRACTAL_NZ;
+// the strides then say whether what lies in memory are its transposed matrices. On the 950 it may be one of floating point numbers of few
+// bits (few_bit_floats.h), whose values are those in float64.
 class PackableTensor {
    public:
     PackableTensor(const char* name, const aclTensor* handle);
 
     bool has_four_bits() const { return numbers_in_one_ > 1; }
-    at::ScalarType scalar_type() const { return has_four_bits() ? at::kChar : stored_.scalar_type(); }
+    bool is_floating() const { return float_type_ != ACL_DT_UNDEFINED; }
+    aclDataType float_type() const { return float_type_; }
+    at::ScalarType scalar_type() const { return is_floating() ? at::kDouble : has_four_bits() ? at::kChar : stored_.scalar_type(); }
     std::vector<int64_t> sizes() const;  // counted in numbers
     at::Tensor values() const;           // as INT8 if they have four bits
 
     // Rounds the numbers, cuts them off at the ends of the data type's range and stores them.
-    void store(const at::Tensor& numbers) const;
+    void store(const at::Tensor& numbers, std::string_view rounding = "rint") const;
     int64_t largest() const { return has_four_bits() ? 7 : 127; }
 
+    // The sizes alone, for checks that take a tensor.
+    at::Tensor placeholder() const;
+
     const at::Tensor& tensor() const { return stored_; }
-    at::Tensor& detached() { return stored_; }
+    at::Tensor& detached();
 
    private:
+    void read_layout(const aclTensor& handle);
+    at::Tensor unpacked() const;
+    at::Tensor packed(const at::Tensor& bits) const;
+    at::Tensor plain() const;
+
     const char* name_;
-    at::Tensor stored_;
+    at::Tensor stored_;              // the memory of a tensor in FRACTAL_NZ
+    std::optional<Layout> layout_;   // of FRACTAL_NZ
+    std::vector<int64_t> in_order_;  // the sizes of what lies in FRACTAL_NZ
+    aclDataType float_type_ = ACL_DT_UNDEFINED;
     int64_t numbers_in_one_ = 1;
     int64_t packed_dim_ = 0;
 };
 inline PackableTensor read_packable(const char* name, const aclTensor* handle) {
     return {name, handle};
 }
+PackableTensor read_in_blocks(const char* name, const aclTensor* handle);  // in FRACTAL_NZ
 std::vector<PackableTensor> read_packables(const char* name, const aclTensorList* handle);
 
 // The data type of a quantised result: INT8, or four bits as INT4 or INT32.
@@ -51,8 +72,27 @@ aclDataType read_quantised_dtype(const char* name, aclDataType dtype);
 // That data type passed as an int64, of which only the lower half is read: where torch_npu passes an int, the upper half is not defined.
 aclDataType read_quantised_number(const char* name, int64_t number);
 
+// "static" or "dynamic", and "rint", which rounds halfway cases to even.
+std::string_view read_quant_mode(const char* name, const char* text);
+std::string_view read_nearest(const char* name, const char* text);
+
+// Zero, which keeps the largest number of the quantised type.
+template <class Number>
+struct NoLimitKind : PlainKind<Number> {
+    static Number read(const char* name, Number limit) {
+        if (limit != 0) refuse(name, "0: the engine has no other largest number", std::to_string(limit));
+        return limit;
+    }
+};
+
 namespace kind {
+using QuantMode = Kind<const char*, std::string_view, std::string_view, read_quant_mode>;
+using Nearest = Kind<const char*, std::string_view, std::string_view, read_nearest>;
+using OnlyZero = Between<int64_t, 0, 0>;  // of several modes the one that the engine has
+using NoLimit = NoLimitKind<double>;
+using NoLimitFloat = NoLimitKind<float>;
 using Packable = Kind<const aclTensor*, PackableTensor, const PackableTensor&, read_packable>;
+using InBlocks = Kind<const aclTensor*, PackableTensor, const PackableTensor&, read_in_blocks>;
 using Packables = Kind<const aclTensorList*, std::vector<PackableTensor>, const std::vector<PackableTensor>&, read_packables>;
 using PackableOut = Kind<aclTensor*, PackableTensor, const PackableTensor&, read_packable>;
 using QuantisedDType = Kind<aclDataType, aclDataType, aclDataType, read_quantised_dtype>;

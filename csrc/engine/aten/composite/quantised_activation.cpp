@@ -189,18 +189,9 @@ void require_swiglu(const at::Tensor& x, const std::optional<at::Tensor>& smooth
     if (!dynamic) require_of_rows("offsets", offsets, groups, x, half);
 }
 
-std::string_view read_quant_mode(const char* name, const char* text) {
-    return read_choice(name, text, {"static", "dynamic"});
-}
-std::string_view read_nearest(const char* name, const char* text) {
-    return read_choice(name, text, {"rint"});
-}
-
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
-using QuantMode = Kind<const char*, std::string_view, std::string_view, read_quant_mode>;
-using Nearest = Kind<const char*, std::string_view, std::string_view, read_nearest>;
 using LastAxis = Between<int64_t, -1, -1>;
 using GroupsAsSizes = Between<int64_t, 0, 1>;
 using SwigluMode = Between<int64_t, 0, 1>;

@@ -161,4 +161,18 @@ void Layout::to_storage(at::Tensor& storage, const at::Tensor& tensor) const {
     storage.copy_(with_zeros.reshape(pieces()).permute(order_).reshape(storage.sizes()));
 }
 
+std::unique_ptr<aclTensor> storage_of(const aclTensor& tensor) {
+    auto storage = std::make_unique<aclTensor>();
+    storage->data = tensor.data;
+    storage->dtype = tensor.dtype;
+    storage->format = ACL_FORMAT_ND;
+    storage->sizes = storage->storage_sizes = tensor.storage_sizes;
+    if (!checked_element_count(storage->sizes))
+        refuse("storageDims", "a shape in memory whose elements can be counted",
+               shape_text({storage->sizes.begin(), storage->sizes.end()}));
+    const at::Tensor contiguous = at::empty({storage->sizes.begin(), storage->sizes.end()}, at::kMeta);
+    storage->strides = Dims(contiguous.strides().data(), contiguous.dim());
+    return storage;
+}
+
 }  // namespace torch_aclnn::host::aten

@@ -12,9 +12,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
 #include <vector>
 
 #include "acl/acl.h"
+#include "engine/opapi/handles.h"
 
 namespace torch_aclnn::host::aten {
 
@@ -51,5 +53,8 @@ class Layout {
     std::vector<int64_t> order_;   // of the pieces in memory
     size_t merged_ = 1;            // so many of the first pieces are one dimension in memory
 };
+
+// The memory of a tensor in such a layout as a plain tensor, among the handles that readers know.
+std::unique_ptr<aclTensor> storage_of(const aclTensor& tensor);
 
 }  // namespace torch_aclnn::host::aten

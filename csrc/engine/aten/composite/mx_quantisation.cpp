@@ -1,0 +1,299 @@
+// Quantisation to floating point numbers of few bits, where blocks of values have a power of two as their scale (MX): the OCP's algorithm,
+// which divides by 2^(floor(log2(largest)) - emax). The scales of two blocks lie side by side, in a last dimension of 2.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/few_bit_floats.h"
+#include "engine/aten/composite/products.h"
+#include "engine/aten/composite/quantised.h"
+#include "engine/aten/composite/rms_norm.h"
+
+#define ATEN_FAMILY "quantisation"
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+std::string_view read_mx_rounding(const char* name, const char* text) {
+    return read_choice(name, text, {"rint", "round", "floor"});
+}
+// Of an int64, of which only the lower half is read, as read_quantised_number() does.
+aclDataType read_few_bit_number(const char* name, int64_t number) {
+    const auto dtype = static_cast<aclDataType>(static_cast<int32_t>(number));
+    if (!is_few_bit_float(dtype)) refuse(name, "a floating point type of eight or four bits", torch_aclnn::host::to_string(dtype));
+    return dtype;
+}
+
+// What the result is quantised to: its type is named, and those of eight bits round to the nearest alone.
+void require_mx_type(const char* name, const PackableTensor& y, aclDataType named, std::string_view rounding) {
+    const aclDataType dtype = y.float_type();
+    if (dtype == ACL_HIFLOAT8 || dtype == ACL_FLOAT8_E8M0)
+        refuse(name, "FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT4_E2M1 or FLOAT4_E1M2", torch_aclnn::host::to_string(dtype));
+    if (named != dtype) refuse("dstType", c10::str("that of ", name, ", ", int{dtype}), std::to_string(int{named}));
+    if (!has_half_a_byte(dtype) && rounding != "rint")
+        refuse("roundMode", c10::str("rint, as ", name, " has eight bits"), std::string(rounding));
+}
+void require_mx_block(int64_t block) {
+    if (block < kMxBlock || block > 1024 || block % kMxBlock != 0)
+        refuse("blocksize", "a multiple of 32 up to 1024", std::to_string(block));
+}
+
+int64_t mx_blocks(int64_t size, int64_t block) {
+    return (size + block - 1) / block;
+}
+// {..., blocks, block}, the last block filled up with zeros.
+at::Tensor in_mx_blocks(const at::Tensor& x, int64_t axis, int64_t block) {
+    const at::Tensor last = x.movedim(axis, -1);
+    return at::constant_pad_nd(last, {0, mx_blocks(last.size(-1), block) * block - last.size(-1)}).unflatten(-1, {-1, block});
+}
+at::Tensor out_of_mx_blocks(const at::Tensor& blocks, int64_t axis, int64_t size) {
+    return blocks.flatten(-2).narrow(-1, 0, size).movedim(-1, axis);
+}
+// floor(log2(x)), and the lowest exponent of a scale for zero.
+at::Tensor exponents_of(const at::Tensor& x) {
+    const at::Tensor exponent = std::get<1>(at::frexp(x)).to(at::kDouble) - 1;
+    return exponent.masked_fill(x == 0, -1000);
+}
+
+// The power of two of each block of x along the axis.
+at::Tensor mx_exponents(const at::Tensor& x, int64_t axis, int64_t block, aclDataType dtype) {
+    return (exponents_of(in_mx_blocks(x, axis, block).abs().amax(-1)) - largest_exponent(dtype)).clamp(-127, 127);
+}
+// x times the powers of two of its blocks, or by them.
+at::Tensor by_mx_exponents(const at::Tensor& x, const at::Tensor& exponents, int64_t axis, int64_t block) {
+    const at::Tensor scaled = in_mx_blocks(x, axis, block) * at::exp2(exponents).unsqueeze(-1);
+    return out_of_mx_blocks(scaled, axis, x.size(axis));
+}
+void store_exponents(const at::Tensor& exponents, int64_t axis, const PackableTensor& scale) {
+    const at::Tensor pairs = at::constant_pad_nd(exponents, {0, exponents.size(-1) % 2}, -127).unflatten(-1, {-1, 2});
+    scale.store(at::exp2(pairs.movedim(-2, from_front(axis, exponents.dim()))));
+}
+// The exponents of the blocks of so many values along the axis.
+at::Tensor loaded_exponents(const at::Tensor& scales, int64_t axis, int64_t size) {
+    const at::Tensor pairs = scales.movedim(from_front(axis, scales.dim() - 1), -2).flatten(-2);
+    return at::log2(pairs.narrow(-1, 0, mx_blocks(size, kMxBlock)));
+}
+
+void mx_quantise(const at::Tensor& x, int64_t axis, int64_t block, std::string_view rounding, const PackableTensor& y,
+                 const PackableTensor& scale) {
+    const at::Tensor exponents = mx_exponents(x, axis, block, y.float_type());
+    y.store(by_mx_exponents(x, -exponents, axis, block), rounding);
+    store_exponents(exponents, axis, scale);
+}
+
+Expected of_sizes(const std::vector<int64_t>& sizes) {
+    return at::IntArrayRef(sizes);
+}
+void require_planes(const char* name, const at::Tensor& x) {
+    if (x.dim() < 2) refuse(name, "at least 2 dimensions", shape_text(x.sizes()));
+}
+Expected half_features(const at::Tensor& x) {
+    require_even({"x", x}, -1);
+    return with_size(x.sizes(), -1, x.size(-1) / 2);
+}
+
+// silu of one half times the other; or pairs of neighbours, with limits.
+at::Tensor mx_gated(const at::Tensor& x, bool left) {
+    const std::vector<at::Tensor> halves = to_double(x).chunk(2, -1);
+    return at::silu(halves[left ? 0 : 1]) * halves[left ? 1 : 0];
+}
+at::Tensor mx_gated_by_pairs(const at::Tensor& x, double limit, double alpha, double bias) {
+    const at::Tensor pairs = to_double(x).unflatten(-1, {-1, 2});
+    const at::Tensor gate = pairs.select(-1, 0).clamp_max(limit), linear = pairs.select(-1, 1).clamp(-limit, limit);
+    return gate * at::sigmoid(alpha * gate) * (linear + bias);
+}
+at::Tensor mx_gated_gradient(const at::Tensor& x, const at::Tensor& grad, bool left) {
+    const std::vector<at::Tensor> halves = to_double(x).chunk(2, -1);
+    const at::Tensor &gate = halves[left ? 0 : 1], &linear = halves[left ? 1 : 0], sigmoid = at::sigmoid(gate);
+    const at::Tensor of_gate = to_double(grad) * linear * sigmoid * (1 + gate * (1 - sigmoid)),
+                     of_linear = to_double(grad) * gate * sigmoid;
+    return at::cat(left ? at::TensorList{of_gate, of_linear} : at::TensorList{of_linear, of_gate}, -1);
+}
+
+struct DualAxis {
+    const PackableTensor &y1, &scale1, &y2, &scale2;
+
+    void require(aclDataType dtype, std::string_view rounding) const {
+        require_mx_type("y1", y1, dtype, rounding);
+        require_mx_type("y2", y2, dtype, rounding);
+        require_mx_scale("mxscale1", scale1);
+        require_mx_scale("mxscale2", scale2);
+    }
+    void run(const at::Tensor& x, std::string_view rounding) const {
+        mx_quantise(x, -1, kMxBlock, rounding, y1, scale1);
+        mx_quantise(x, -2, kMxBlock, rounding, y2, scale2);
+    }
+};
+
+struct QuantMax {
+    const at::Tensor &x, &scale;
+
+    void require(const PackableTensor& y, aclDataType dtype, std::string_view rounding) const {
+        if (x.dim() < 1) refuse("x", "at least 1 dimension", "none");
+        if (y.float_type() != dtype || dtype == ACL_FLOAT8_E8M0 || has_half_a_byte(dtype))
+            refuse("dstType", c10::str("that of y, of eight bits, ", int{y.float_type()}), std::to_string(int{dtype}));
+        const std::string_view expected = dtype == ACL_HIFLOAT8 ? "round" : "rint";
+        if (rounding != expected) refuse("roundMode", std::string(expected), std::string(rounding));
+    }
+    // Each group of rows by its scale; a group without rows has the largest number 0.
+    void run(const std::vector<Range>& groups, std::string_view rounding, const PackableTensor& y, at::Tensor& amax) const {
+        at::Tensor numbers = to_double(x).clone();
+        for (const Range& group : groups) {
+            at::Tensor rows = numbers.narrow(0, group.first, group.size);
+            amax[group.weight].copy_(rows.numel() == 0 ? at::zeros({}, at::kDouble) : rows.abs().amax());
+            rows.div_(to_double(scale.select(0, group.weight)));
+        }
+        y.store(numbers, rounding);
+    }
+};
+
+}  // namespace
+
+namespace torch_aclnn::host::aten {
+
+PackableTensor read_few_bits(const char* name, const aclTensor* handle) {
+    require_handle(name, handle);
+    if (!is_few_bit_float(handle->dtype)) refuse(name, "a floating point type of eight or four bits", to_string(handle->dtype));
+    return {name, handle};
+}
+
+void require_mx_scale(const char* name, const PackableTensor& scale) {
+    if (scale.float_type() != ACL_FLOAT8_E8M0) refuse(name, "a data type of FLOAT8_E8M0", to_string(scale.float_type()));
+}
+
+Expected mx_scales(at::IntArrayRef sizes, int64_t axis, int64_t block) {
+    if (sizes.empty()) refuse("x", "at least 1 dimension", "none");
+    Expected expected = with_size(sizes, axis, (mx_blocks(sizes[from_front(axis, sizes.size())], block) + 1) / 2);
+    expected.sizes.push_back(2);
+    return expected;
+}
+
+void require_mx_groups(int64_t groups) {
+    constexpr int64_t kGroups = (int64_t{1} << 32) + (int64_t{1} << 16) + kMxBlock;
+    if (groups != 0 && groups != kGroups) refuse("groupSize", "0, or 1, 1 and 32", std::to_string(groups));
+}
+
+at::Tensor mx_product(const at::Tensor& left, const at::Tensor& right, const at::Tensor& scale1, const at::Tensor& scale2) {
+    const at::Tensor rows = by_mx_exponents(left, loaded_exponents(scale1, -1, left.size(-1)), -1, kMxBlock);
+    return at::matmul(rows, by_mx_exponents(right, loaded_exponents(scale2, -2, right.size(-2)), -2, kMxBlock));
+}
+
+}  // namespace torch_aclnn::host::aten
+
+namespace torch_aclnn::host::aten::kind {
+using FewBitsOut = Kind<aclTensor*, PackableTensor, const PackableTensor&, read_few_bits>;
+using FewBitNumber = Kind<int64_t, aclDataType, aclDataType, read_few_bit_number>;
+using MxRounding = Kind<const char*, std::string_view, std::string_view, read_mx_rounding>;
+}  // namespace torch_aclnn::host::aten::kind
+
+#define DYNAMIC_MX_QUANT(entry_point, ...)                                                                                               \
+    ATEN_CHECKED_ENTRY(entry_point, FLOAT16 | BF16,                                                                                      \
+                       (require_mx_type("y", y, dstType, roundMode), require_mx_scale("mxscale", mxscale), require_mx_block(blocksize)), \
+                       (In, x), (Dim, axis), (MxRounding, roundMode), (FewBitNumber, dstType), (Positive, blocksize),                    \
+                       (OnlyZero, scaleAlg)__VA_OPT__(, ) __VA_ARGS__, (FewBitsOut, y, shaped_like(x)),                                  \
+                       (FewBitsOut, mxscale, mx_scales(x.sizes(), axis, blocksize))) {                                                   \
+        mx_quantise(to_double(x), axis, blocksize, roundMode, y, mxscale);                                                               \
+    }
+DYNAMIC_MX_QUANT(aclnnDynamicMxQuant)
+DYNAMIC_MX_QUANT(aclnnDynamicMxQuantV2, (NoLimit, dstTypeMax))
+DYNAMIC_MX_QUANT(aclnnDynamicMxQuantV3, (NoLimit, dstTypeMax), (NoLimit, maxLowBound))
+
+ATEN_CHECKED_ENTRY(aclnnAntiMxQuant, ANY_FEW_BITS, require_mx_scale("mxscale", mxscale), (FewBits, x),
+                   (FewBits, mxscale, mx_scales(x.sizes(), axis)), (Dim, axis), (DType, dstType), (Out, y, of_sizes(x.sizes()))) {
+    const at::Tensor numbers = x.values();
+    write(y, by_mx_exponents(numbers, loaded_exponents(mxscale.values(), axis, numbers.size(axis)), axis, kMxBlock));
+}
+
+// Both along the last dimension and along the one before it.
+#define MX_OF_DUAL_AXIS(entry_point, ...)                                                                                   \
+    ATEN_CHECKED_ENTRY(entry_point, FLOAT16 | BF16,                                                                         \
+                       (require_planes("x", x), DualAxis{y1, mxscale1, y2, mxscale2}.require(dstType, roundMode)), (In, x), \
+                       (MxRounding, roundMode), (FewBitNumber, dstType), (OnlyZero, scaleAlg)__VA_OPT__(, ) __VA_ARGS__,    \
+                       (FewBitsOut, y1, shaped_like(x)), (FewBitsOut, mxscale1, mx_scales(x.sizes(), -1)),                  \
+                       (FewBitsOut, y2, shaped_like(x)), (FewBitsOut, mxscale2, mx_scales(x.sizes(), -2))) {                \
+        DualAxis{y1, mxscale1, y2, mxscale2}.run(to_double(x), roundMode);                                                  \
+    }
+MX_OF_DUAL_AXIS(aclnnDynamicMxQuantWithDualAxis)
+MX_OF_DUAL_AXIS(aclnnDynamicMxQuantWithDualAxisV2, (NoLimit, dstTypeMax))
+
+// A scale of FLOAT for each 512 values, by which the largest is that of FLOAT4_E2M1; what is left is rounded to the type of x.
+ATEN_CHECKED_ENTRY(aclnnDynamicDualLevelMxQuant, FLOAT16 | BF16,
+                   (require_not_given("smoothScale", smoothScale), require_mx_type("y", y, ACL_FLOAT4_E2M1, roundMode),
+                    require_mx_scale("level1Scale", level1Scale), require_between("level0BlockSize", level0BlockSize, 512, 512),
+                    require_between("level1BlockSize", level1BlockSize, kMxBlock, kMxBlock)),
+                   (In, x), (OptIn, smoothScale), (MxRounding, roundMode), (Int, level0BlockSize), (Int, level1BlockSize),
+                   (FewBitsOut, y, shaped_like(x)), (Out, level0Scale, with_size(x.sizes(), -1, mx_blocks(size_of(x, -1), 512))),
+                   (FewBitsOut, level1Scale, mx_scales(x.sizes(), -1))) {
+    const at::Tensor blocks = in_mx_blocks(to_double(x), -1, 512);
+    const at::Tensor scale = blocks.abs().amax(-1) / largest_of(ACL_FLOAT4_E2M1);
+    const at::Tensor scaled = blocks / at::where(scale == 0, at::ones_like(scale), scale).unsqueeze(-1);
+    write(level0Scale, scale);
+    mx_quantise(to_double(out_of_mx_blocks(scaled, -1, x.size(-1)).to(x.scalar_type())), -1, kMxBlock, roundMode, y, level1Scale);
+}
+
+// Groups matter where blocks lie across rows; the engine has only blocks along the last dimension here.
+ATEN_CHECKED_ENTRY(aclnnSwigluMxQuant, FLOAT16 | BF16,
+                   (require_mx_type("y", y, dstType, roundMode), require_mx_scale("mxscale", mxscale),
+                    require_between("activateDim", from_front(activateDim, x.dim()), x.dim() - 1, x.dim() - 1),
+                    require_between("axis", from_front(axis, x.dim()), x.dim() - 1, x.dim() - 1)),
+                   (In, x), (OptIn, groupIndex), (Dim, activateDim), (Bool, activateLeft), (TrueOrNot, swigluMode), (Double, clampLimit),
+                   (Double, gluAlpha), (Double, gluBias), (TrueOrNot, groupMode), (Dim, axis), (FewBitNumber, dstType),
+                   (MxRounding, roundMode), (OnlyZero, scaleAlg), (NoLimit, maxDtypeValue), (FewBitsOut, y, half_features(x)),
+                   (FewBitsOut, mxscale, mx_scales(half_features(x).sizes, -1))) {
+    const at::Tensor unit = swigluMode == 1 ? mx_gated_by_pairs(x, clampLimit, gluAlpha, gluBias) : mx_gated(x, activateLeft);
+    mx_quantise(unit, -1, kMxBlock, roundMode, y, mxscale);
+}
+ATEN_CHECKED_ENTRY(aclnnSwigluMxQuantWithDualAxis, FLOAT16 | BF16,
+                   (require_planes("x", x), require_not_given("groupIndex", groupIndex),
+                    DualAxis{y1, mxscale1, y2, mxscale2}.require(dstType, roundMode)),
+                   (In, x), (OptIn, groupIndex), (Bool, activateLeft), (MxRounding, roundMode), (OnlyZero, scaleAlg),
+                   (FewBitNumber, dstType), (NoLimit, dstTypeMax), (FewBitsOut, y1, half_features(x)),
+                   (FewBitsOut, mxscale1, mx_scales(half_features(x).sizes, -1)), (FewBitsOut, y2, half_features(x)),
+                   (FewBitsOut, mxscale2, mx_scales(half_features(x).sizes, -2))) {
+    DualAxis{y1, mxscale1, y2, mxscale2}.run(mx_gated(x, activateLeft), roundMode);
+}
+ATEN_CHECKED_ENTRY(aclnnSwigluBackwardMxQuantWithDualAxis, FLOAT16 | BF16,
+                   (require_planes("x", x), require_not_given("groupIndex", groupIndex),
+                    DualAxis{y1, mxscale1, y2, mxscale2}.require(dstType, roundMode)),
+                   (In, x), (In, yGrad, half_features(x)), (OptIn, groupIndex), (Bool, activateLeft), (MxRounding, roundMode),
+                   (OnlyZero, scaleAlg), (FewBitNumber, dstType), (NoLimit, dstTypeMax), (FewBitsOut, y1, shaped_like(x)),
+                   (FewBitsOut, mxscale1, mx_scales(x.sizes(), -1)), (FewBitsOut, y2, shaped_like(x)),
+                   (FewBitsOut, mxscale2, mx_scales(x.sizes(), -2))) {
+    DualAxis{y1, mxscale1, y2, mxscale2}.run(mx_gated_gradient(x, yGrad, activateLeft), roundMode);
+}
+
+#define MX_OF_NORMAL(value)                                                                             \
+    const RmsNormal result = rms_normal(value, gamma, epsilon);                                         \
+    const at::Tensor normal = result.normal * to_double(gamma);                                         \
+    mx_quantise(given(beta) ? normal + to_double(*beta) : normal, -1, kMxBlock, roundMode, y, mxscale); \
+    if (outputRstd) write(rstd, result.inverse)
+ATEN_CHECKED_ENTRY(aclnnRmsNormDynamicMxQuant, FLOAT16 | BF16,
+                   (require_mx_type("y", y, dstType, roundMode), require_mx_scale("mxscale", mxscale)), (In, x),
+                   (In, gamma, gamma_of({"x", x}, gamma)), (OptIn, beta, or_empty(shaped_like(gamma))), (Double, epsilon),
+                   (OnlyZero, scaleAlg), (MxRounding, roundMode), (FewBitNumber, dstType), (Bool, outputRstd),
+                   (FewBitsOut, y, shaped_like(x)), (FewBitsOut, mxscale, mx_scales(x.sizes(), -1)),
+                   (OptOut, rstd, if_wanted(outputRstd, reduced(x, normalised_dims(gamma), true)))) {
+    MX_OF_NORMAL(to_double(x));
+}
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormDynamicMxQuant, FLOAT16 | BF16,
+                   (require_mx_type("y", y, dstType, roundMode), require_mx_scale("mxscale", mxscale)), (In, x1), (In, x2, shaped_like(x1)),
+                   (In, gamma, gamma_of({"x1", x1}, gamma)), (OptIn, beta, or_empty(shaped_like(gamma))), (Double, epsilon),
+                   (OnlyZero, scaleAlg), (MxRounding, roundMode), (FewBitNumber, dstType), (Bool, outputRstd),
+                   (FewBitsOut, y, shaped_like(x1)), (Out, x, like(x1)), (FewBitsOut, mxscale, mx_scales(x1.sizes(), -1)),
+                   (OptOut, rstd, if_wanted(outputRstd, reduced(x1, normalised_dims(gamma), true)))) {
+    const at::Tensor sum = to_double(x1) + to_double(x2);
+    write(x, sum);
+    MX_OF_NORMAL(sum);
+}
+
+ATEN_CHECKED_ENTRY(aclnnQuantMax, FLOATING, (QuantMax{x, scale}.require(y, dstType, roundMode)), (In, x), (In, scale, shape({1})),
+                   (MxRounding, roundMode), (FewBitNumber, dstType), (FewBitsOut, y, shaped_like(x)), (Out, amax, shape({1}))) {
+    QuantMax{x, scale}.run({{0, size_of(x, 0), 0}}, roundMode, y, amax);
+}
+ATEN_CHECKED_ENTRY(aclnnGroupedQuantMax, FLOATING, (QuantMax{x, scale}.require(y, dstType, roundMode)), (In, x),
+                   (In, scale, shape({groupList.numel()})), (Indices, groupList, shape({groupList.numel()})), (MxRounding, roundMode),
+                   (FewBitNumber, dstType), (FewBitsOut, y, shaped_like(x)), (Out, amax, shape({groupList.numel()}))) {
+    QuantMax{x, scale}.run(groups_of(numbers(groupList), 0, size_of(x, 0), groupList.numel()), roundMode, y, amax);
+}

@@ -1,0 +1,317 @@
+"""few_bit_floats.cpp and mx_quantisation.cpp, of the 950 alone, against torch's types of eight bits and definitions in float64."""
+
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from cases import DEVICE
+from direct import call, refusal
+from support.entry_point import UNTOLD
+from support.marks import PRODUCT
+
+of_the_950 = pytest.mark.skipif(PRODUCT != "950", reason="floating point numbers of few bits are of the 950")
+EIGHT_BITS = {"float8_e4m3fn": (torch.float8_e4m3fn, 8, 448.0), "float8_e5m2": (torch.float8_e5m2, 15, 57344.0)}
+FOUR_BITS = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], dtype=torch.float64)
+
+
+@pytest.mark.skipif(PRODUCT == "950", reason="what it starts")
+def test_on_the_950():
+    environment = os.environ | {"TORCH_ACLNN_HOST_SOC": UNTOLD[0]}
+    subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__], env=environment, check=True)
+
+
+@pytest.mark.skipif(PRODUCT == "950", reason="of the other products")
+def test_other_products_refuse_them():
+    bits = torch.zeros(4, dtype=torch.uint8, device=DEVICE).view(torch.float8_e4m3fn)
+    code, message = refusal("aclnnCast", bits, 0, torch.zeros(4, device=DEVICE))
+    assert code == 161002 and "self: expected a data type of the product" in message
+
+
+def there(*tensors):
+    return [None if tensor is None else tensor.to(DEVICE) for tensor in tensors]
+
+
+def close(got, expected, rtol=1e-5):
+    torch.testing.assert_close(got.cpu().double(), expected, rtol=rtol, atol=rtol * expected.abs().max().item())
+
+
+def four_bit_numbers(packed):
+    codes = torch.stack((packed.cpu() & 15, packed.cpu() >> 4), -1).flatten(-2).long()
+    return FOUR_BITS[codes & 7] * torch.where(codes > 7, -1, 1)
+
+
+def in_four_bits(x, rounding="rint"):
+    """By counting the numbers that are not above: of two as near the one with an even code, the larger or the lower."""
+    size = x.abs().clamp(max=6)
+    low = torch.stack([size >= number for number in FOUR_BITS[1:]]).sum(0)
+    high = (low + 1).clamp(max=7)
+    middle = (FOUR_BITS[low] + FOUR_BITS[high]) / 2
+    up = {
+        "rint": (size > middle) | ((size == middle) & (low % 2 == 1)), "round": size >= middle, "floor": (x < 0) & (size > FOUR_BITS[low])
+    }[rounding]  # fmt: skip
+    return FOUR_BITS[torch.where(up, high, low)] * torch.sign(x)
+
+
+def powers_of_two(x, axis, emax, block=32):
+    """For each block along the axis floor(log2(largest)) - emax, in pairs."""
+    parts = x.double().split(block, axis)
+    largest = torch.stack([part.abs().amax(axis) for part in parts], axis)
+    exponents = (torch.frexp(largest).exponent - 1 - emax).where(largest > 0, -127).clamp(-127, 127)
+    scales = torch.cat([2.0 ** exponents.double().select(axis, i).unsqueeze(axis).expand_as(p) for i, p in enumerate(parts)], axis)
+    moved = F.pad(exponents.movedim(axis, -1), (0, len(parts) % 2), value=-127).unflatten(-1, (-1, 2))
+    return scales, (moved.movedim(-2, axis if axis >= 0 else axis + x.dim()) + 127).to(torch.uint8)
+
+
+def check_eight_bits(x, axis, name, y, scale, block=32):
+    dtype, emax, largest = EIGHT_BITS[name]
+    scales, expected = powers_of_two(x, axis, emax, block)
+    assert scale.cpu().view(torch.uint8).equal(expected)
+    assert y.dtype == dtype and y.cpu().double().equal((x.double() / scales).clamp(-largest, largest).float().to(dtype).double())
+
+
+@of_the_950
+@pytest.mark.parametrize("name", EIGHT_BITS)
+def test_casts_are_torchs(name):
+    x, dtype = torch.randn(4, 50) * 100, EIGHT_BITS[name][0]
+    got = x.to(DEVICE).to(dtype)
+    assert got.cpu().view(torch.uint8).equal(x.to(dtype).view(torch.uint8))
+    assert got.to(torch.bfloat16).cpu().equal(x.to(dtype).bfloat16())
+    assert x.to(dtype).to(DEVICE).float().cpu().equal(x.to(dtype).float())
+
+
+@of_the_950
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+@pytest.mark.parametrize("name", EIGHT_BITS)
+def test_dynamic_mx_quant(name, axis):
+    import torch_npu
+
+    x = torch.randn(3, 70, 41).half() * torch.logspace(-3, 2, 41).half()
+    x[0, 32:64] = 0
+    y, scale = torch_npu.npu_dynamic_mx_quant(x.to(DEVICE), axis=axis, dst_type=getattr(torch_npu, name))
+    check_eight_bits(x, axis, name, y, scale)
+
+
+@of_the_950
+@pytest.mark.parametrize("rounding", ["rint", "round", "floor"])
+def test_dynamic_mx_quant_to_four_bits(rounding):
+    import torch_npu
+
+    x = torch.randn(5, 96).bfloat16()
+    y, scale = torch_npu.npu_dynamic_mx_quant(x.to(DEVICE), round_mode=rounding, block_size=64)
+    scales, expected = powers_of_two(x, -1, 2, 64)
+    assert scale.cpu().equal(expected)
+    assert four_bit_numbers(y).equal(in_four_bits(x.double() / scales, rounding))
+
+
+@of_the_950
+def test_anti_mx_quant():
+    import torch_npu
+
+    x = torch.randn(4, 70).half()
+    y, scale = torch_npu.npu_dynamic_mx_quant(x.to(DEVICE), dst_type=torch_npu.float8_e5m2)
+    got = torch_npu.npu_anti_mx_quant(y, scale.view(torch.float8_e8m0fnu), dst_type=5, src_type=torch_npu.float8_e5m2)
+    assert got.cpu().double().equal(y.cpu().double() * powers_of_two(x, -1, 15)[0])
+    packed, scale = torch_npu.npu_dynamic_mx_quant(x.to(DEVICE))
+    got = torch_npu.npu_anti_mx_quant(packed, scale.view(torch.float8_e8m0fnu), dst_type=15, src_type=torch_npu.float4_e2m1fn_x2)
+    assert got.cpu().double().equal(four_bit_numbers(packed) * powers_of_two(x, -1, 2)[0])
+
+
+def dual(x, name, got):
+    y1, scale1, y2, scale2 = got
+    check_eight_bits(x, -1, name, y1, scale1)
+    check_eight_bits(x, -2, name, y2, scale2)
+
+
+@of_the_950
+def test_dynamic_mx_quant_with_dual_axis():
+    import torch_npu
+
+    x = torch.randn(2, 70, 40).bfloat16()
+    dual(x, "float8_e5m2", torch_npu.npu_dynamic_mx_quant_with_dual_axis(x.to(DEVICE), dst_type=torch_npu.float8_e5m2))
+
+
+@of_the_950
+def test_dynamic_dual_level_mx_quant():
+    import torch_npu
+
+    x = torch.randn(3, 600).half()
+    y, level0, level1 = torch_npu.npu_dynamic_dual_level_mx_quant(x.to(DEVICE))
+    parts = x.double().split(512, 1)
+    scale = torch.stack([part.abs().amax(1) / 6 for part in parts], 1)
+    close(level0, scale)
+    left = torch.cat([part / scale[:, i : i + 1] for i, part in enumerate(parts)], 1).half()
+    scales, expected = powers_of_two(left, -1, 2)
+    assert level1.cpu().equal(expected)
+    assert four_bit_numbers(y).equal(in_four_bits(left.double() / scales))
+
+
+def swiglu(x, left):
+    first, second = x.chunk(2, -1)
+    return F.silu(first) * second if left else first * F.silu(second)
+
+
+@of_the_950
+@pytest.mark.parametrize("left", [False, True])
+def test_swiglu_mx_quant(left):
+    import torch_npu
+
+    x, kind = torch.randn(40, 128).half(), torch_npu.float8_e4m3fn
+    y, scale = torch_npu.npu_swiglu_mx_quant(x.to(DEVICE), activate_left=left, dst_type=kind)
+    check_eight_bits(swiglu(x.double(), left), -1, "float8_e4m3fn", y, scale)
+    got = torch_npu.npu_swiglu_mx_quant_with_dual_axis(x.to(DEVICE), activate_left=left, dst_type=kind)
+    dual(swiglu(x.double(), left), "float8_e4m3fn", got)
+
+
+@of_the_950
+def test_swiglu_mx_quant_of_pairs():
+    import torch_npu
+
+    x = torch.randn(4, 128).half() * 5
+    y, scale = torch_npu.npu_swiglu_mx_quant(x.to(DEVICE), swiglu_mode=1, clamp_limit=4, dst_type=torch_npu.float8_e4m3fn)
+    gate, linear = x[:, ::2].double().clamp(max=4), x[:, 1::2].double().clamp(-4, 4)
+    check_eight_bits(gate * torch.sigmoid(1.702 * gate) * (linear + 1), -1, "float8_e4m3fn", y, scale)
+
+
+@of_the_950
+@pytest.mark.parametrize("left", [False, True])
+def test_swiglu_backward_mx_quant(left):
+    import torch_npu
+
+    x, grad = torch.randn(40, 128).half(), torch.randn(40, 64).half()
+    exact = x.double().requires_grad_()
+    swiglu(exact, left).backward(grad.double())
+    kind = torch_npu.float8_e5m2
+    got = torch.ops.npu._npu_swiglu_backward_mx_quant_with_dual_axis(*there(x, grad), activate_left=left, dst_type=kind)
+    dual(exact.grad, "float8_e5m2", got)
+
+
+@of_the_950
+@pytest.mark.parametrize("add", [False, True])
+def test_rms_norm_dynamic_mx_quant(add):
+    import torch_npu
+
+    x1, x2, gamma, beta = (torch.randn(*s).half() for s in ((4, 96), (4, 96), (96,), (96,)))
+    options = {"beta": beta.to(DEVICE), "dst_type": torch_npu.float8_e4m3fn}
+    total = x1.double() + x2.double() if add else x1.double()
+    if add:
+        y, x, scale, _ = torch_npu.npu_add_rms_norm_dynamic_mx_quant(*there(x1, x2, gamma), **options)
+        close(x, total, 1e-3)
+    else:
+        y, scale, _ = torch_npu.npu_rms_norm_dynamic_mx_quant(*there(x1, gamma), **options)
+    check_eight_bits(F.rms_norm(total, (96,), gamma.double(), 1e-6) + beta.double(), -1, "float8_e4m3fn", y, scale)
+
+
+def hifloat8(code):
+    """From the bits as text: sign, prefix of the exponent's length, exponent, mantissa."""
+    bits = f"{code:08b}"
+    for prefix, length in (("11", 4), ("10", 3), ("01", 2), ("001", 1), ("0001", 0)):
+        if bits[1:].startswith(prefix):
+            rest = bits[1 + len(prefix) :]
+            exponent = int("1" + rest[1:length], 2) if length else 0
+            size = 2.0 ** (-exponent if rest[:length][:1] == "1" else exponent) * (1 + int(rest[length:], 2) / 2 ** len(rest[length:]))
+            break
+    else:
+        size = 2.0 ** (int(bits[5:], 2) - 23) if int(bits[5:], 2) else math.nan if code == 128 else 0.0
+    return -size if bits[0] == "1" else math.inf if code == 0x6F else size
+
+
+@of_the_950
+def test_quant_max_to_hifloat8():
+    import torch_npu
+
+    numbers = torch.tensor([hifloat8(code) if code != 0xEF else -math.inf for code in range(256)], dtype=torch.float64)
+    finite = numbers[numbers.isfinite()]
+    assert finite.max() == 32768 and finite.unique().numel() == 253
+    x, scale = torch.cat((torch.randn(300) * 3, torch.logspace(-8, 5, 200))), torch.tensor([0.5])
+    y, largest = torch_npu.npu_quant_max(*there(x, scale), round_mode="round", dst_dtype=torch_npu.hifloat8)
+    exact = (x.double() * 2).clamp(-32768, 32768)
+    got = numbers[y.cpu().view(torch.uint8).long()]
+    assert ((got - exact).abs() == (finite - exact.unsqueeze(1)).abs().amin(1)).all()
+    assert largest.item() == x.abs().max()
+
+
+@of_the_950
+@pytest.mark.parametrize("grouped", [False, True])
+def test_quant_max(grouped):
+    import torch_npu
+
+    x, ends = torch.randn(8, 20).half(), torch.tensor([3, 3, 8])
+    scale = torch.rand(3 if grouped else 1) + 0.1
+    options = {"group_list": ends.to(DEVICE)} if grouped else {}
+    y, largest = torch_npu.npu_quant_max(*there(x, scale), dst_dtype=torch_npu.float8_e4m3fn, **options)
+    rows = scale[[0, 0, 0, 2, 2, 2, 2, 2]].unsqueeze(1) if grouped else scale
+    assert y.cpu().float().equal((x.float() / rows).to(torch.float8_e4m3fn).float())
+    parts = [x[:3], x[3:3], x[3:]] if grouped else [x]
+    assert largest.cpu().tolist() == [part.abs().max().item() if part.numel() else 0 for part in parts]
+
+
+@of_the_950
+def test_products_with_powers_of_two():
+    import torch_npu
+
+    x, weight = torch.randn(6, 128).bfloat16(), torch.randn(128, 10).bfloat16()
+    kind, e8m0 = torch_npu.float8_e4m3fn, torch_npu.float8_e8m0fnu
+    (left, scale1), (right, scale2) = (
+        torch_npu.npu_dynamic_mx_quant(t.to(DEVICE), axis=a, dst_type=kind) for t, a in ((x, 1), (weight, 0))
+    )
+    exact = (left.cpu().double() * powers_of_two(x, 1, 8)[0]) @ (right.cpu().double() * powers_of_two(weight, 0, 8)[0])
+    got = torch_npu.npu_quant_matmul(
+        left, right, scale2, pertoken_scale=scale1, output_dtype=torch.float32, scale_dtype=e8m0, pertoken_scale_dtype=e8m0,
+        group_sizes=[1, 1, 32],
+    )  # fmt: skip
+    close(got, exact)
+    total = torch.ones(6, 10, device=DEVICE)
+    torch_npu.npu_add_quant_matmul_(total, left, right, scale2, x1_scale=scale1, x1_scale_dtype=e8m0, x2_scale_dtype=e8m0)
+    close(total, exact + 1)
+
+
+@of_the_950
+def test_products_with_scales_of_columns():
+    import torch_npu
+
+    x, weight = (torch.randn(*s).to(torch.float8_e4m3fn) for s in ((6, 32), (32, 10)))
+    scale, rows = torch.rand(10), torch.rand(6)
+    got = torch_npu.npu_quant_matmul(*there(x, weight, scale), pertoken_scale=rows.to(DEVICE), output_dtype=torch.bfloat16)
+    close(got, x.double() @ weight.double() * scale.double() * rows.double().unsqueeze(1), 8e-3)
+
+
+@of_the_950
+@pytest.mark.parametrize("factor", [1, 2])
+def test_permuted_products(factor):
+    import torch_npu
+
+    x, weight = (torch.randn(*s).to(torch.float8_e5m2) for s in ((5, 2, 32), (2, 32, 8)))
+    rows, columns = torch.rand(5), torch.rand(8)
+    got = torch_npu.npu_transpose_quant_batchmatmul(
+        *there(x, weight), dtype=torch.bfloat16, x1_scale=rows.to(DEVICE), x2_scale=columns.to(DEVICE), batch_split_factor=factor
+    )
+    exact = torch.einsum("mbk,bkn->mbn", x.double(), weight.double()) * rows.double().view(-1, 1, 1) * columns.double()
+    close(got, exact if factor == 1 else exact.transpose(0, 1).double(), 8e-3)
+
+
+@of_the_950
+def test_batches_with_a_weight_in_blocks():
+    import torch_npu
+
+    torch_npu.npu.config.allow_internal_format = True
+    x, weights = torch.randn(3, 5, 40).half(), torch.randn(3, 40, 20).half()
+    got = torch.bmm(x.to(DEVICE), torch_npu.npu_format_cast(weights.to(DEVICE), 29))
+    torch_npu.npu.config.allow_internal_format = False
+    close(got, x.double() @ weights.double(), 2e-3)
+
+
+@of_the_950
+def test_other_algorithms_are_refused_by_name():
+    x, y = torch.zeros(2, 32, device=DEVICE).half(), torch.zeros(2, 32, dtype=torch.float8_e5m2, device=DEVICE)
+    scale = torch.zeros(2, 1, 2, dtype=torch.uint8, device=DEVICE).view(torch.float8_e8m0fnu)
+    code, message = refusal("aclnnDynamicMxQuant", x, -1, b"rint", 35, 32, 1, y, scale)
+    assert code == 161002 and "scaleAlg: expected a value in 0..0" in message
+    code, message = refusal("aclnnDynamicMxQuant", x, -1, b"floor", 35, 32, 0, y, scale)
+    assert code == 161002 and "roundMode: expected rint, as y has eight bits" in message
+    call("aclnnDynamicMxQuant", x, -1, b"rint", 35, 32, 0, y, scale)
+    assert not scale.cpu().view(torch.uint8).any()
