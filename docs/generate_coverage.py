@@ -39,6 +39,14 @@ TYPES = {
     "UINT16": 7,
     "UINT32": 8,
     "UINT64": 10,
+    "HIFLOAT8": 34,
+    "FLOAT8_E5M2": 35,
+    "FLOAT8_E4M3FN": 36,
+    "FLOAT8_E8M0": 37,
+    "FLOAT6_E3M2": 38,
+    "FLOAT6_E2M3": 39,
+    "FLOAT4_E2M1": 40,
+    "FLOAT4_E1M2": 41,
 }
 # Abbreviations in the document and their data types; a larger set comes after those that it has.
 SETS = {

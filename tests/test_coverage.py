@@ -97,7 +97,7 @@ def test_a_data_type_without_a_name_is_an_error():
 
 def test_the_numbers_of_the_data_types_are_those_of_the_header():
     header = (DOCS.parent / "csrc" / "include" / "acl" / "acl_base.h").read_text()
-    numbers = {name: int(number) for name, number in re.findall(r"^    ACL_([A-Z]+[0-9]*) = (\d+)", header, re.MULTILINE)}
+    numbers = {name: int(number) for name, number in re.findall(r"^    ACL_([A-Z][A-Z0-9_]*) = (\d+)", header, re.MULTILINE)}
     assert {name: numbers[name] for name in GENERATOR.TYPES} == GENERATOR.TYPES
 
 

@@ -45,7 +45,7 @@ QUANTISED: dict[str, dict[str, Any]] = {
     **{f"aclnnGroupedMatmulSwigluQuant{name}": _EXPERTS | _LISTED for name in ("V2", "WeightNzV2")},
     **{f"aclnnGroupedMatmulFinalizeRouting{name}": _FINALIZED | {"w": _MATRIX} for name in ("V2", "V3")},
     **{f"aclnnGroupedMatmulFinalizeRouting{name}": _FINALIZED | {"w": _BATCH_OF_BLOCKS} for name in ("WeightNz", "WeightNzV2")},
-    "aclnnBatchmatmulQuant": {"out": BYTES, "quantParam": Tensor((2,), DType.UINT64)},
+    "aclnnBatchMatmulQuant": {"out": BYTES, "quantParam": Tensor((2,), DType.UINT64)},
     "aclnnQuantMatmulV2": {"deqScale": Tensor((16,))},
     "aclnnQuantMatmulDequant": {"weightScale": Tensor((2,))},
     **{

@@ -72,7 +72,7 @@ def test_a_product_that_is_quantised():
     bits = torch.zeros(6, dtype=torch.int64, device=DEVICE)
     call("aclnnTransQuantParamV2", *there(scale, offset), bits)
     out = torch.zeros(4, 6, dtype=torch.int8, device=DEVICE)
-    call("aclnnBatchmatmulQuant", *there(x1.T.contiguous(), x2), bits, bias.to(DEVICE), True, False, out)
+    call("aclnnBatchMatmulQuant", *there(x1.T.contiguous(), x2), bits, bias.to(DEVICE), True, False, out)
     kept = (scale.view(torch.int32) & -0x2000).view(torch.float32).double()
     assert near(out.cpu(), ((x1.double() @ x2.double() + bias.double()) * kept + 3).clamp(-128, 127))
 

@@ -144,8 +144,8 @@ ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGradV4, FLOATING,
                    (require_not_given("dScaleDy", dScaleDy), require_not_given("dScaleO", dScaleO), REQUIRE_V4), QUERY_KEY_VALUE,
                    (In, dy, RESULT), MASKS, STATISTICS_IN, SINK, ROPES, SCALES, (OptIn, dScaleDy), (OptIn, dScaleO), (OptInts, prefix),
                    ENDS, STARTS, V4_ATTRIBUTES, (AnySoftmaxLayout, softmaxInLayout), (Int, innerPrecise), (SparseMode, sparseMode),
-                   (ShiftType, pseType), (Int, seed), (Int, offset), (AttentionType, outDtype), (Out, dq, like(query)), (Out, dk, like(key)),
-                   (Out, dv, like(value)), (OptOut, dqRope, or_empty(rope_of(query, queryRope))),
+                   (ShiftType, pseType), (Int, seed), (Int, offset), (AttentionType, outDtype), (Out, dq, like(query)),
+                   (Out, dk, like(key)), (Out, dv, like(value)), (OptOut, dqRope, or_empty(rope_of(query, queryRope))),
                    (OptOut, dkRope, or_empty(rope_of(key, queryRope))), (OptOut, dpse, any_shape()), SINK_GRADIENT) {
     Packed a = ROPED(SINK_OPTIONS);
     DRAWN_IF_MISSING;

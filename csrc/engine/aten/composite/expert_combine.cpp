@@ -119,7 +119,7 @@ void require_barrier(const std::shared_ptr<Collective>& group, int64_t ranks) {
 
 }  // namespace
 
-#define RETURNED                                                                                                          \
+#define RETURNED                                                                                                               \
     (In, expandX), (Indices, expertIds), (In, expandIdx, rank(1)), (Indices, epSendCounts, counts_for(epSendCounts, EXPERTS)), \
         (In, expertScales, shaped_like(expertIds))
 #define NORM_OPERANDS (In, residualX, shape({expertIds.size(0), 1, expandX.size(1)})), (In, gamma, shape({expandX.size(1)}))

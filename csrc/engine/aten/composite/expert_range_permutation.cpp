@@ -57,8 +57,9 @@ struct NotPadded : Bool {
 };
 }  // namespace torch_aclnn::host::aten::kind
 
-ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithEp, FLOATING, require_tokens_of_range(tokens, indices, numOutTokens), (In, tokens), (In, indices),
-                   (OptIn, probs, or_empty(shaped_like(indices))), (OptInts, range), (Int, numOutTokens), (NotPadded, paddedMode),
+ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithEp, FLOATING, require_tokens_of_range(tokens, indices, numOutTokens), (In, tokens),
+                   (In, indices), (OptIn, probs, or_empty(shaped_like(indices))), (OptInts, range), (Int, numOutTokens),
+                   (NotPadded, paddedMode),
                    (Out, permuteTokensOut, shape({row_range(range, indices.numel(), numOutTokens).size(), tokens.size(1)})),
                    (Out, sortedIndicesOut, elements(indices.numel())),
                    (OptOut, permuteProbsOut, if_wanted(given(probs), shape({row_range(range, indices.numel(), numOutTokens).size()})))) {

@@ -117,8 +117,7 @@ struct Iterations : Between<int64_t, 1, 100> {};
 ATEN_CHECKED_ENTRY(aclnnMhcPre, FLOAT16 | BF16, require_mixing(x, alpha, true), MIXING_INPUTS, MIXING_OUTPUTS) {
     MIX_STREAMS;
 }
-ATEN_CHECKED_ENTRY(aclnnMhcPreV2, FLOAT16 | BF16, require_mixing(x, alpha, true), MIXING_INPUTS, (Int, innerPrecise),
-                   MIXING_OUTPUTS) {
+ATEN_CHECKED_ENTRY(aclnnMhcPreV2, FLOAT16 | BF16, require_mixing(x, alpha, true), MIXING_INPUTS, (Int, innerPrecise), MIXING_OUTPUTS) {
     MIX_STREAMS;
 }
 ATEN_CHECKED_ENTRY(aclnnMhcPreBackward, FLOAT16 | BF16, require_mixing(x, alpha, false), (In, x),

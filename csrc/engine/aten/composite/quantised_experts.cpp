@@ -15,7 +15,7 @@ namespace {
 using torch_aclnn::host::refuse;
 
 // Rows of x and the weights of the experts, {experts, k, n}, with the scales of both.
-struct Experts {
+struct QuantisedExperts {
     const at::Tensor& x;
     const PackableTensor& weight;
     const at::Tensor& scale;
@@ -44,7 +44,7 @@ struct Experts {
 };
 
 // Rows behind the last group are zero.
-void swiglu_of_groups(const Experts& experts, const at::Tensor& groups, int64_t list_type, at::Tensor& y, at::Tensor& scale) {
+void swiglu_of_groups(const QuantisedExperts& experts, const at::Tensor& groups, int64_t list_type, at::Tensor& y, at::Tensor& scale) {
     y.zero_();
     scale.zero_();
     for (const Range& group : groups_of(numbers(groups), list_type, experts.x.size(0), experts.sizes()[0])) {
@@ -95,7 +95,7 @@ struct Finalized {
             refuse("sharedInputOffset", c10::str("a row from which ", shared->size(0), " rows fit into ", out.size(0)),
                    std::to_string(shared_first));
     }
-    void run(const Experts& experts, const at::Tensor& groups, int64_t list_type, at::Tensor& out) const {
+    void run(const QuantisedExperts& experts, const at::Tensor& groups, int64_t list_type, at::Tensor& out) const {
         require_indices("rowIndex", *row_index, out.size(0));
         at::Tensor sums = at::zeros(out.sizes(), at::kDouble);
         if (given(shared)) sums.narrow(0, shared_first, shared->size(0)).copy_(to_double(*shared) * shared_weight);
@@ -113,7 +113,7 @@ struct Finalized {
 #define GROUPED_SWIGLU(entry_point)                                                                                                      \
     ATEN_CHECKED_ENTRY(entry_point, INT8,                                                                                                \
                        (require_not_given("bias", bias), require_not_given("offset", offset),                                            \
-                        (Experts{x, weight, weightScale, xScale}).require("x", "weight", "weightScale", groupList)),                     \
+                        (QuantisedExperts{x, weight, weightScale, xScale}).require("x", "weight", "weightScale", groupList)),            \
                        (In, x), (InBlocks, weight), (OptIn, bias), (OptIn, offset), (In, weightScale), (In, xScale, shape({x.size(0)})), \
                        (In, groupList), (Out, output, half_columns(x, weight)), (Out, outputScale, shape({x.size(0)})),                  \
                        (OptOut, outputOffset, any_shape())) {                                                                            \
@@ -125,7 +125,7 @@ GROUPED_SWIGLU(aclnnGroupedMatmulSwigluQuantWeightNZ)
     ATEN_CHECKED_ENTRY(                                                                                                             \
         entry_point, INT8,                                                                                                          \
         (require_no_matrix(weightAssistMatrix), require_not_given("bias", bias), require_not_given("smoothScale", smoothScale),     \
-         (Experts{x, require_one(weight)[0], require_one_scale(weightScale)[0], xScale})                                            \
+         (QuantisedExperts{x, require_one(weight)[0], require_one_scale(weightScale)[0], xScale})                                   \
              .require("x", "weight", "weightScale", groupList)),                                                                    \
         (In, x), (Packables, weight), (Tensors, weightScale), (OptTensors, weightAssistMatrix), (OptIn, bias),                      \
         (In, xScale, shape({x.size(0)})), (OptIn, smoothScale), (In, groupList), (OnlyZero, dequantMode), (OnlyZero, dequantDtype), \
@@ -148,7 +148,7 @@ GROUPED_SWIGLU_V2(aclnnGroupedMatmulSwigluQuantWeightNzV2)
 #define FINALIZE_ROUTING(entry_point, Weight, required, offsets, tuning)                                                              \
     ATEN_CHECKED_ENTRY(entry_point, INT8,                                                                                             \
                        (required, require_not_given("bias", bias), require_off("transposeX", transposeX),                             \
-                        (Experts{x, w, scale, pertokenScale, transposeW}).require("x", "w", "scale", groupList),                      \
+                        (QuantisedExperts{x, w, scale, pertokenScale, transposeW}).require("x", "w", "scale", groupList),             \
                         (Finalized{sharedInput, logit, rowIndex, sharedInputWeight, sharedInputOffset}).require(x, y)),               \
                        (In, x), (Weight, w), (In, scale), (OptIn, bias), offsets(OptIn, pertokenScale, shape({x.size(0)})),           \
                        (In, groupList), (OptIn, sharedInput), (OptIn, logit), (OptIn, rowIndex), (OnlyZero, dtype),                   \

@@ -240,7 +240,7 @@ FUSED_QUANT_MATMUL(aclnnFusedQuantMatmul, Packable)
 FUSED_QUANT_MATMUL(aclnnFusedQuantMatmulWeightNz, InBlocks)
 
 // The parameters have a scale and an offset for each column, or one for all, and may go on to the end of a block of 16.
-ATEN_CHECKED_ENTRY(aclnnBatchmatmulQuant, FLOAT16, require_parameters_of(out, quantParam), (In, x1), (In, x2), (In, quantParam),
+ATEN_CHECKED_ENTRY(aclnnBatchMatmulQuant, FLOAT16, require_parameters_of(out, quantParam), (In, x1), (In, x2), (In, quantParam),
                    (OptIn, bias, or_empty(shape({size_of(out, -1)}))), (Bool, transposeX1), (Bool, transposeX2),
                    (Out, out, matrix_product(x1, transposeX1, x2, transposeX2))) {
     at::Tensor product = at::matmul(exchanged(to_double(x1), transposeX1), exchanged(to_double(x2), transposeX2));
