@@ -84,8 +84,8 @@ std::shared_ptr<Collective> read_group(const char* name, const char* group) {
     if (group == nullptr) refuse_null(name, "the name of a communicator");
     try {
         return std::make_shared<Collective>(Ranks(group));
-    } catch (const Error& error) {
-        throw Error(ACLNN_ERR_PARAM_INVALID, error.what());
+    } catch (const Error&) {
+        refuse(name, "the name of a communicator of this process and device", c10::str('"', group, '"'));
     }
 }
 
