@@ -26,7 +26,8 @@ class Guarded(Handles):
         block = self._client.allocate(len(memory))
         self._client.acl.write(block, memory)
         self._blocks.append((value, block, memory))
-        return self._client.tensor(value, (len(memory) // size_of(value.dtype),), block + GUARDS)
+        storage = value.storage or (len(memory) // size_of(value.dtype),)
+        return self._client.tensor(value, storage, block + GUARDS)
 
     def elements(self, value: Tensor) -> list[bytes]:
         """Return what a tensor's elements are now."""

@@ -35,6 +35,10 @@ def _one_of_each_kind() -> set[str]:
     return chosen
 
 
+# What the product has.
+OFFERED = [entry_point for entry_point in ENTRY_POINTS if entry_point.name not in OF_THE_950 or PRODUCT == "950"]
+
+
 def of_every_entry_point(*with_one_of: str) -> "pytest.MarkDecorator":
     """Parametrise a test by entry point; beyond one of each kind of argument they are of the tier ``every``.
 
@@ -46,8 +50,7 @@ def of_every_entry_point(*with_one_of: str) -> "pytest.MarkDecorator":
 
     usual = _one_of_each_kind()
     marks = {False: pytest.mark.every, True: ()}
-    offered = [e for e in ENTRY_POINTS if e.name not in OF_THE_950 or PRODUCT == "950"]
-    chosen = [e for e in offered if not with_one_of or any(parameter.kind in with_one_of for parameter in e.parameters)]
+    chosen = [e for e in OFFERED if not with_one_of or any(parameter.kind in with_one_of for parameter in e.parameters)]
     rows = [pytest.param(entry_point, id=str(entry_point), marks=marks[entry_point.name in usual]) for entry_point in chosen]
     return pytest.mark.parametrize("entry_point", rows)
 

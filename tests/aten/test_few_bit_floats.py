@@ -163,7 +163,7 @@ def test_swiglu_mx_quant(left):
     x, kind = torch.randn(40, 128).half(), torch_npu.float8_e4m3fn
     y, scale = torch_npu.npu_swiglu_mx_quant(x.to(DEVICE), activate_left=left, dst_type=kind)
     check_eight_bits(swiglu(x.double(), left), -1, "float8_e4m3fn", y, scale)
-    got = torch_npu.npu_swiglu_mx_quant_with_dual_axis(x.to(DEVICE), activate_left=left, dst_type=kind)
+    got = torch_npu.npu_swiglu_mx_quant_with_dual_axis(x.to(DEVICE), activate_left=left, dst_type=kind, scale_alg=0)
     dual(swiglu(x.double(), left), "float8_e4m3fn", got)
 
 
@@ -186,7 +186,7 @@ def test_swiglu_backward_mx_quant(left):
     exact = x.double().requires_grad_()
     swiglu(exact, left).backward(grad.double())
     kind = torch_npu.float8_e5m2
-    got = torch.ops.npu._npu_swiglu_backward_mx_quant_with_dual_axis(*there(x, grad), activate_left=left, dst_type=kind)
+    got = torch.ops.npu._npu_swiglu_backward_mx_quant_with_dual_axis(*there(x, grad), activate_left=left, dst_type=kind, scale_alg=0)
     dual(exact.grad, "float8_e5m2", got)
 
 
@@ -307,7 +307,7 @@ def test_batches_with_a_weight_in_blocks():
 
 @of_the_950
 def test_other_algorithms_are_refused_by_name():
-    x, y = torch.zeros(2, 32, device=DEVICE).half(), torch.zeros(2, 32, dtype=torch.float8_e5m2, device=DEVICE)
+    x, y = torch.zeros(2, 32, device=DEVICE).half(), torch.empty(2, 32, dtype=torch.float8_e5m2, device=DEVICE)
     scale = torch.zeros(2, 1, 2, dtype=torch.uint8, device=DEVICE).view(torch.float8_e8m0fnu)
     code, message = refusal("aclnnDynamicMxQuant", x, -1, b"rint", 35, 32, 1, y, scale)
     assert code == 161002 and "scaleAlg: expected a value in 0..0" in message

@@ -38,6 +38,8 @@ def refused_tensors(client, elsewhere, entry_point, handles):
     for name, value in sound.items():
         if not isinstance(value, (Tensor, TensorList)) or value == Tensor((), DType.BOOL):  # which is as long as a byte
             continue
+        if isinstance(value, Tensor) and 0 in value.shape:  # without memory
+            continue
         code, *_ = phase1(entry_point, {**handles.of_call(sound), name: elsewhere.of(value)}.values())
         message = client.message()
         assert code == INVALID and message.startswith(f"{entry_point}: {name}: "), (name, code, message)

@@ -23,6 +23,8 @@ DIFFERENT = {
     "npu_fusion_attention_grad_v3": "C++ leaves the gradient of the bias undefined without one; Python gives it a size",
     "npu_geglu_grad": "Python returns two tensors where the schema has one",
     "npu_grouped_matmul.List": "C++ gives each group a result; Python describes their concatenation",
+    "npu_moe_distribute_dispatch": "C++ gives the tokens' scales a size without scales, too; Python gives none",
+    "npu_moe_distribute_dispatch_v2": "C++ gives the tokens' scales a size without scales, too; Python gives none",
     "npu_moe_gating_top_k_softmax_v2": "C++ gives the softmax the shape of its input; Python leaves out the last dimension",
     "npu_moe_token_unpermute_grad_v2": "C++ gives absent probabilities a gradient without dimensions; Python gives none",
     "npu_scatter_list_": "Python returns the list where the schema has no result, and fails",

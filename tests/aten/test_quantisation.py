@@ -242,4 +242,4 @@ def test_what_the_engine_has_not_got_is_refused():
     assert code == 161002 and "groupSize: expected a value in 0..0" in message
     odd = torch.zeros(3, 3, dtype=torch.uint8, device=DEVICE)
     code, message = refusal("aclnnConvertWeightToINT4Pack", torch.zeros(3, 3, dtype=torch.int32, device=DEVICE), half_a_byte(odd, (3, 3)))
-    assert code == 161002 and "weightInt4Pack: expected rows of INT4 that begin and end with a byte" in message
+    assert code == 161002 and "weightInt4Pack: expected rows of four-bit numbers that begin and end with a byte" in message

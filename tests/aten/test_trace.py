@@ -19,7 +19,7 @@ import sys
 sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}]
 import torch_aclnn, torch, torch_npu
 from arguments import COMMUNICATOR, ROOM, Handles
-from sound_calls import ENTRY_POINTS, phase1, sound_arguments
+from sound_calls import OFFERED, phase1, sound_arguments
 from support.client import Client
 from support.communicator import one_rank
 from torch_aclnn.host import libdir
@@ -27,7 +27,7 @@ client = Client(libdir())
 assert client.acl.aclInit(None) == 0 and client.acl.aclrtSetDevice(0) == 0
 handles = Handles(client, client.allocate(4096 * ROOM), 4096)
 with one_rank(COMMUNICATOR):
-    for entry_point in ENTRY_POINTS:
+    for entry_point in OFFERED:
         code, executor, _ = phase1(entry_point, handles.of_call(sound_arguments(entry_point)).values())
         assert code == 0, client.message()
         client.destroy("AclOpExecutor", executor)

@@ -30,6 +30,8 @@ PARTLY_WRITTEN = {
 UNASKED = {(reason.entry_point, reason.parameter) for reason in REASONS if reason.what == "shape"} | {
     *(("aclnnBatchNormReduceBackward", name) for name in ("sumDy", "sumDyXmu", "gradWeight", "gradBias")),
     *(("aclnnGroupNormSwishGrad", name) for name in ("dgamma", "dbeta")),
+    ("aclnnTopKTopPSample", "logitsTopKPSelect"),
+    *(("aclnnTopKTopPSampleV2", name) for name in ("logitsTopKPSelect", "logitsIdx", "logitsSortMasked")),
     *(("aclnnRotaryPositionEmbeddingGrad", name) for name in ("dcos", "dsin")),
 }
 

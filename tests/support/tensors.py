@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from support.dtypes import DType, Format
+from support.dtypes import PRIVATE_FORMATS, DType, Format
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +39,9 @@ class Tensor:
         return tuple(math.prod(self.shape[d + 1 :]) for d in range(len(self.shape)))
 
     def positions(self) -> list[int]:
-        """Return where in the storage the elements are, counted in elements."""
+        """Return where in the storage the elements are, counted in elements; all of a private format's, of which some fill blocks up."""
+        if self.storage is not None and self.format in PRIVATE_FORMATS:
+            return list(range(math.prod(self.storage)))
         positions = [self.offset]
         for size, stride in zip(self.shape, self.real_strides(), strict=True):
             positions = [start + i * stride for start in positions for i in range(size)]

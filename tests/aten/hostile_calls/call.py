@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from arguments import TensorList
-from sound_calls import ENTRY_POINTS as ALL
+from sound_calls import OFFERED
 from torch_aclnn.host.registry import EntryPoint
 
 from support.tensors import Tensor
 
 # Of the one left out the caller gives the tensor as much memory as another function says, of which its handle knows nothing.
-ENTRY_POINTS = [entry_point for entry_point in ALL if entry_point.name != "aclnnTransMatmulWeight"]
+ENTRY_POINTS = [entry_point for entry_point in OFFERED if entry_point.name != "aclnnTransMatmulWeight"]
 WRITTEN = (
     *("Out", "OptOut", "InOut", "Packed", "PackableOut", "FewBitsOut", "AnyFormatOut"),
     *("TensorsOut", "OptTensorsOut", "TensorsInOut"),

@@ -97,7 +97,7 @@ class Draw:
     def _retype(self, call: Call) -> None:
         rng, tensors = self._rng, call.tensors()
         first = next(iter(tensors.values())).dtype
-        other = DType(rng.choice(sorted(call.entry_point.data_types & set(DType))) if rng.random() < 0.4 else first)
+        other = rng.choice(sorted(call.entry_point.data_types & set(DType)) or [first]) if rng.random() < 0.4 else first
         for place, tensor in tensors.items():
             if WHOLE.search(place.parameter) and rng.random() < 0.7:
                 call.replace(place, tensor.but(dtype=rng.choices(WHOLE_TYPES, (4, 3, 2, 1, 1))[0]))

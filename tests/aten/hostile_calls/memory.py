@@ -1,13 +1,14 @@
 """One piece of device memory in which each tensor of a call has a place of its own, and a look at all of it after the call."""
 
 import ctypes
+import math
 from typing import Any
 
 import numpy as np
 from arguments import BoolArray, IntArray, Scalar, ScalarList, TensorList
 
 from support.client import Client
-from support.dtypes import size_of
+from support.dtypes import PRIVATE_FORMATS, size_of
 from support.tensors import Tensor
 
 from .call import Call, Place, SameMemory, written
@@ -25,6 +26,8 @@ def bytes_of(tensor: Tensor) -> np.ndarray | None:
         return np.empty((0, size), np.int64)
     if np.prod(sizes, dtype=np.float64) > LARGEST:
         return None
+    if tensor.format in PRIVATE_FORMATS and 0 < math.prod(tensor.storage or ()) <= LARGEST:
+        return np.arange(math.prod(tensor.storage or ()) * size).reshape(-1, size)
     strides = tensor.real_strides()
     ends = [(length - 1) * stride for length, stride in zip(sizes, strides, strict=True)]
     if tensor.offset + sum(end for end in ends if end < 0) < 0 or tensor.offset + sum(end for end in ends if end > 0) >= LARGEST:

@@ -79,6 +79,12 @@ using AnySoftmaxLayout = Kind<const char*, std::string_view, std::string_view, r
 
 namespace {
 
+// Nothing depends on a sink that is not given.
+void write_of_sink(const std::optional<at::Tensor>& dsink, const at::Tensor& of_sink) {
+    if (dsink && !of_sink.defined()) dsink->zero_();
+    write(dsink, of_sink);
+}
+
 // The gradients of packed sequences, of which the query and the key have further features.
 void roped_backward(const Packed& a, const at::Tensor& dy, const at::Tensor& dq, const std::optional<at::Tensor>& dq_rope,
                     const at::Tensor& dk, const std::optional<at::Tensor>& dk_rope, const at::Tensor& dv,
@@ -87,7 +93,7 @@ void roped_backward(const Packed& a, const at::Tensor& dy, const at::Tensor& dq,
     const at::Tensor of_sink = a.score_backward(dy, of_query, of_key, dv);
     write_parts(of_query, dq, dq_rope);
     write_parts(of_key, dk, dk_rope);
-    write(dsink, of_sink);
+    write_of_sink(dsink, of_sink);
 }
 
 }  // namespace
@@ -98,7 +104,7 @@ ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreV3, FLOATING, REQUIRE_ATTENTION, QUER
 }
 ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGradV3, FLOATING, REQUIRE_ATTENTION, QUERY_KEY_VALUE, (In, dy, RESULT), MASKS, STATISTICS_IN,
                    SINK, (OptInts, prefix), STARTS, ATTRIBUTES(AttentionLayout), (ShiftType, pseType), GRADIENTS, SINK_GRADIENT) {
-    write(dsink, score_backward(LAYOUT, query, key, value, dy, SINK_OPTIONS, dq, dk, dv));
+    write_of_sink(dsink, score_backward(LAYOUT, query, key, value, dy, SINK_OPTIONS, dq, dk, dv));
 }
 ATEN_CHECKED_ENTRY(aclnnFlashAttentionVarLenScoreV3, FLOATING, REQUIRE_ROPED, ROPED_INPUTS, MASKS, (OptInts, prefix), ENDS, STARTS,
                    ATTRIBUTES(PackedLayout), (ShiftType, pseType), RESULTS) {
@@ -151,7 +157,7 @@ ATEN_CHECKED_ENTRY(aclnnFlashAttentionScoreGradV4, FLOATING,
     DRAWN_IF_MISSING;
     if (inputLayout == "TND") return roped_backward(a, dy, dq, dqRope, dk, dkRope, dv, dsink);
     at::Tensor of_query = at::empty_like(a.query), of_key = at::empty_like(a.key);
-    write(dsink, score_backward(LAYOUT, a.query, a.key, value, dy, a.options, of_query, of_key, dv));
+    write_of_sink(dsink, score_backward(LAYOUT, a.query, a.key, value, dy, a.options, of_query, of_key, dv));
     write_parts(of_query, dq, dqRope);
     write_parts(of_key, dk, dkRope);
 }
