@@ -6,8 +6,9 @@ from pathlib import Path
 
 import torch_aclnn
 import pytest
+import torch
 from torch_aclnn.host import includedir
-from torch_aclnn.loading.missing_entry_points import explain
+from torch_aclnn.loading.missing_entry_points import explain, lines
 
 from support.compiler import shared_library
 from support.marks import host_engine_only
@@ -137,23 +138,22 @@ def test_an_entry_point_that_the_engine_refuses_can_be_implemented():
 
 MISSING = """
 import torch, torch_npu
-torch_npu.npu_moe_re_routing(torch.ones(4, 2, device="npu"), torch.ones(1, 3, dtype=torch.int32, device="npu"), idx_type=1)
+context, layer = torch.ones(8, dtype=torch.int8, device="npu"), torch.ones(1, dtype=torch.int32, device="npu")
+torch_npu.npu_attention_worker_combine(context, torch.ones(2, 3, device="npu"), layer, 4)
 """
 
 
 def test_the_error_of_a_missing_entry_point_ends_with_the_lines_to_begin_with():
     done = run_python(MISSING)
     assert done.returncode == 1
-    lines = done.stderr[done.stderr.index("\ntorch_aclnn: the host engine does not have aclnnMoeReRouting.") :]
-    results = "Tensor(a!) out0, Tensor(a!) out1, Tensor(a!) out2, Tensor(a!) out3"
-    assert (
-        '@torch_aclnn.host.implement("aclnnMoeReRouting", "Tensor tokens, Tensor expert_token_num_per_rank, Tensor? per_token_scales, '
-        in lines
-    )
-    assert f'int expert_token_num_type, int idx_type, int tokens_dtype, {results}")' in lines
-    assert "the entry point may be without tokens_dtype, which a call of torch_npu may leave out" in lines
-    assert "# called with tokens=float32[4, 2], expert_token_num_per_rank=int32[1, 3], idx_type=1" in lines
+    text = done.stderr[done.stderr.index("\ntorch_aclnn: the host engine does not have aclnnAttentionWorkerCombine.") :]
+    assert '@torch_aclnn.host.implement("aclnnAttentionWorkerCombine", "Tensor schedule_context, Tensor expert_scales, ' in text
+    assert 'int hidden_size, int token_dtype, int need_schedule, Tensor(a!) out0, Tensor(a!) out1")' in text
+    assert "# called with schedule_context=int8[8], expert_scales=float32[2, 3], layer_id=int32[1], hidden_size=4" in text
     assert explain(RuntimeError("another")) is None
+    optional = lines("aclnnMoeReRouting", torch.ops.npu.npu_moe_re_routing.default._schema)
+    assert "Tensor expert_token_num_per_rank, Tensor? per_token_scales, " in optional
+    assert "the entry point may be without tokens_dtype, which a call of torch_npu may leave out" in optional
 
 
 def test_an_error_that_names_nothing_is_explained(monkeypatch):

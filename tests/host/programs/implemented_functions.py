@@ -1,11 +1,13 @@
-"""Functions of torch_npu on Python functions: of two the engine does not have the entry points, and that of one is replaced."""
+"""Functions of torch_npu on Python functions in the place of the engine's entry points."""
 
 import torch_aclnn
 import torch
 from torch.nn import functional
 
 
-@torch_aclnn.host.implement("aclnnGeluMul", "Tensor input, str approximate, Tensor(a!) out", dtypes=[torch.float32, torch.float16])
+@torch_aclnn.host.implement(
+    "aclnnGeluMul", "Tensor input, str approximate, Tensor(a!) out", dtypes=[torch.float32, torch.float16], replace=True
+)
 def gelu_mul(input, approximate, out):
     left, right = input.chunk(2, dim=-1)
     out.copy_(functional.gelu(left, approximate=approximate) * right)
@@ -17,6 +19,7 @@ OPTIONAL = ", ".join(f"Tensor? {name}{i}" for name in ("bias", "scale", "deq", "
 @torch_aclnn.host.implement(
     "aclnnFFNV2",
     f"Tensor x, Tensor weight1, Tensor weight2, int[]? tokens, {OPTIONAL}, str activation, int inner_precise, bool is_index, Tensor(a!) y",
+    replace=True,
 )
 def ffn(x, weight1, weight2, tokens, bias1, bias2, *rest):
     *absent, activation, inner_precise, is_index, y = rest

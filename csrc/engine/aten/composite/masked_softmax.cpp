@@ -1,6 +1,8 @@
 // Softmax of scaled and masked scores, and projections of queries, keys and values that are packed into one tensor.
 #include <ATen/ATen.h>
 
+#include <cmath>
+
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/arguments.h"
 #include "engine/aten/adapter/results.h"
@@ -45,8 +47,9 @@ ATEN_ENTRY(aclnnMaskedSoftmaxWithRelPosBias, FLOATING, (In, x), (OptIn, attenMas
 // The queries are divided by the root of their number of features.
 ATEN_ENTRY(aclnnTransformBiasRescaleQkv, FLOATING, (In, qkv), (In, qkvBias, shape({size_of(qkv, -1)})), (Positive, numHeads),
            (Out, q, per_head(qkv, numHeads)), (Out, k, per_head(qkv, numHeads)), (Out, v, per_head(qkv, numHeads))) {
-    const auto [queries, keys, values] = at::_transform_bias_rescale_qkv(dense(qkv), dense(qkvBias), numHeads);
-    write(q, queries);
-    write(k, keys);
-    write(v, values);
+    const int64_t features = q.size(-1);
+    const at::Tensor parts = (upcast(qkv) + upcast(qkvBias)).unflatten(-1, {3, numHeads, features}).permute({2, 0, 3, 1, 4});
+    write(q, parts[0] / std::sqrt(static_cast<double>(features)));
+    write(k, parts[1]);
+    write(v, parts[2]);
 }

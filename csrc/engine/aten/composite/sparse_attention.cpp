@@ -70,9 +70,10 @@ struct PackedKey {
     PackedKey(int64_t bytes, int64_t rope, int64_t tile) : numbers((bytes - 2 * rope) * tile / (tile + 4)), rope(rope), tile(tile) {}
     bool fits(int64_t bytes) const { return numbers > 0 && numbers % tile == 0 && bytes == numbers + 2 * rope + numbers / tile * 4; }
     at::Tensor unpacked(const at::Tensor& key, at::ScalarType type) const {
-        const at::Tensor scales = key.narrow(-1, numbers + 2 * rope, numbers / tile * 4).contiguous().view(at::kFloat);
+        const at::Tensor scales =
+            key.narrow(-1, numbers + 2 * rope, numbers / tile * 4).clone(at::MemoryFormat::Contiguous).view(at::kFloat);
         const at::Tensor values = key.narrow(-1, 0, numbers).to(at::kFloat) * scales.repeat_interleave(tile, -1);
-        return at::cat({values, upcast(key.narrow(-1, numbers, 2 * rope).contiguous().view(type))}, -1);
+        return at::cat({values, upcast(key.narrow(-1, numbers, 2 * rope).clone(at::MemoryFormat::Contiguous).view(type))}, -1);
     }
 };
 void require_packed_key(const at::Tensor& query, const at::Tensor& key, int64_t rope, int64_t tile) {
