@@ -41,7 +41,7 @@ def test_each_type_arrives_and_each_slip_is_refused():
 
 ENDS = """
 import threading, time, torch, torch_aclnn, torch_npu
-@torch_aclnn.host.implement("aclnnGeluMul", "Tensor input, str approximate, Tensor(a!) out")
+@torch_aclnn.host.implement("aclnnGeluMul", "Tensor input, str approximate, Tensor(a!) out", replace=True)
 def gelu_mul(input, approximate, out):
     time.sleep(0.01)
     out.copy_(input[..., : out.size(-1)])

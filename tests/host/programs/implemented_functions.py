@@ -13,21 +13,6 @@ def gelu_mul(input, approximate, out):
     out.copy_(functional.gelu(left, approximate=approximate) * right)
 
 
-OPTIONAL = ", ".join(f"Tensor? {name}{i}" for name in ("bias", "scale", "deq", "anti", "antioff") for i in (1, 2))
-
-
-@torch_aclnn.host.implement(
-    "aclnnFFNV2",
-    f"Tensor x, Tensor weight1, Tensor weight2, int[]? tokens, {OPTIONAL}, str activation, int inner_precise, bool is_index, Tensor(a!) y",
-    replace=True,
-)
-def ffn(x, weight1, weight2, tokens, bias1, bias2, *rest):
-    *absent, activation, inner_precise, is_index, y = rest
-    assert absent == [None] * 8 and tokens == [] and inner_precise == 1 and is_index is False, (absent, tokens, inner_precise, is_index)
-    hidden = getattr(functional, activation)(x.float() @ weight1.float() + bias1.float())
-    y.copy_(hidden @ weight2.float() + (0 if bias2 is None else bias2.float()))
-
-
 @torch_aclnn.host.implement(
     "aclnnMoeReRouting",
     "(Tensor tokens, Tensor counts, Tensor? scales, int kind, int index_kind, "
@@ -59,11 +44,6 @@ for dtype in (torch.float32, torch.float16):
             y = torch_npu.npu_gelu_mul(x.npu())
     torch.testing.assert_close(y.cpu(), expected)
 
-x, weight1, bias1, weight2 = torch.randn(4, 8), torch.randn(8, 16), torch.randn(16), torch.randn(16, 8)
-y = torch_npu.npu_ffn(*(t.half().npu() for t in (x, weight1, weight2)), "relu", bias1=bias1.half().npu(), inner_precise=1)
-expected = functional.relu(x.half().float() @ weight1.half().float() + bias1.half().float()) @ weight2.half().float()
-torch.testing.assert_close(y.cpu(), expected.half())
-
 tokens, counts, scales = torch.arange(12.0).view(6, 2), torch.tensor([[1, 2], [2, 1]], dtype=torch.int32), torch.arange(6.0)
 for given in (scales, None):
     out, out_scales, index, sums = torch_npu.npu_moe_re_routing(
@@ -75,5 +55,5 @@ for given in (scales, None):
     assert given is None or torch.equal(out_scales.cpu(), scales[order])
 
 calls = torch_aclnn.host.calls()
-assert (calls["aclnnGeluMul"], calls["aclnnFFNV2"], calls["aclnnMoeReRouting"]) == (6, 1, 2), calls
+assert (calls["aclnnGeluMul"], calls["aclnnMoeReRouting"]) == (6, 2), calls
 print("passed")
