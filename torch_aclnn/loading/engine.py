@@ -23,7 +23,7 @@ OPERATOR_LIBRARIES = (
     "libaclnn_rand.so",
 )
 
-# The libraries that the engine's libopapi.so is linked against, besides its libascendcl.so.
+# The libraries that the engine's libopapi.so is linked against, besides libascendcl.so, which the second needs too.
 _NEEDED = ("libtorch_aclnn_kernels.so", "libtorch_aclnn_symbols.so")
 
 # Which torch_npu opens by name when it needs them: collectives, what its profiler and torch's ask for, and dumps.
@@ -142,7 +142,7 @@ def _cann_answers() -> bool:
 def _load_host() -> None:
     # All that torch_npu asks for by bare name, so that the loader finds the engine's first, and nothing of a sourced CANN.
     operators = [name for name in OPERATOR_LIBRARIES if name != ATEN_ADAPTERS]
-    for name in (*_NEEDED, *RUNTIME_LIBRARIES, *_OPENED_BY_NAME, *_OF_TORCHAIR, *operators, *_PARTS_OF_OPERATORS):
+    for name in (*RUNTIME_LIBRARIES, *_NEEDED, *_OPENED_BY_NAME, *_OF_TORCHAIR, *operators, *_PARTS_OF_OPERATORS):
         path = libdir() / name
         try:
             ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
