@@ -9,7 +9,7 @@ import torch
 
 from cases import DEVICE
 from direct import call, failure, moved_between_the_phases, refusal, scalar
-from support.marks import STRICT
+from support.marks import CUBE_MATH_TYPE, STRICT
 
 INVALID, BEYOND_STORAGE = 161002, 561103
 HALF_TYPES = (torch.float32, torch.float16)
@@ -78,7 +78,7 @@ def test_gemm(turned, dtype):
     exact = 0.5 * a.double() @ b.double() + 2 * c.double()
     factors = [(x.t().contiguous() if turns else x).to(DEVICE) for x, turns in zip((a, b), turned, strict=True)]
     out = torch.empty(3, 5, dtype=dtype, device=DEVICE)
-    call("aclnnGemm", *factors, c.to(DEVICE), ctypes.c_float(0.5), ctypes.c_float(2), *turned, out, ctypes.c_int8(0))
+    call("aclnnGemm", *factors, c.to(DEVICE), ctypes.c_float(0.5), ctypes.c_float(2), *turned, out, ctypes.c_int8(CUBE_MATH_TYPE))
     torch.testing.assert_close(out.cpu(), exact.to(dtype))
 
 
