@@ -8,7 +8,14 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from torch_aclnn._operators import OPERATORS
 
 from support import layouts
-from support.functions import CASES, for_each_traced_function, skip_without_forward, without_data
+from support.functions import (
+    CASES,
+    CASES_OF_IMAGES,
+    for_each_traced_function,
+    for_each_traced_function_of_images,
+    skip_without_forward,
+    without_data,
+)
 from support.marks import host_engine_only, skip_if_torchs, skip_with
 
 
@@ -46,7 +53,7 @@ def test_one_whole_graph_without_breaks(device, case):
 
 
 @pytest.mark.parametrize("layout", [layouts.offset_and_gaps, layouts.channels_last])
-@for_each_traced_function
+@for_each_traced_function_of_images
 def test_layouts_of_memory(device, case, layout):
     if layout is layouts.channels_last:
         skip_with("2.7", "2.12" if case.name.endswith("pad2d") else "2.11", "compiled code loses channels_last")
@@ -57,7 +64,7 @@ def test_layouts_of_memory(device, case, layout):
 DYNAMIC_POOLING = "torch.compile traces average pooling for even and odd sizes apart"
 
 
-@for_each_traced_function
+@for_each_traced_function_of_images
 def test_one_dynamic_graph_serves_all_sizes(device, case):
     if case.name == "avg_pool2d":
         skip_with("2.7", "2.12", DYNAMIC_POOLING)
@@ -68,7 +75,7 @@ def test_one_dynamic_graph_serves_all_sizes(device, case):
     assert counter.frame_count == 1
 
 
-@for_each_traced_function
+@for_each_traced_function_of_images
 def test_marked_dimensions_are_not_specialised(device, case):
     if case.name == "avg_pool2d":
         skip_with("2.7", "2.12", DYNAMIC_POOLING)
@@ -83,7 +90,7 @@ def test_marked_dimensions_are_not_specialised(device, case):
             torch.testing.assert_close(function(*inputs), case.ours(*inputs), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(("case", "call"), [pytest.param(case, call, id=case.name) for case in CASES for call in case.symbolic])
+@pytest.mark.parametrize(("case", "call"), [pytest.param(case, call, id=case.name) for case in CASES_OF_IMAGES for call in case.symbolic])
 def test_attributes_may_be_symbolic(device, case, call):
     function = lambda x: call(torch_aclnn.functional, x)
     counter = CompileCounterWithBackend("aot_eager")
@@ -93,14 +100,14 @@ def test_attributes_may_be_symbolic(device, case, call):
     assert counter.frame_count == 1
 
 
-@for_each_traced_function
+@for_each_traced_function_of_images
 def test_under_autocast_the_dtype_is_kept(device, case):
     skip_without_forward(case, device, torch.bfloat16)
     with torch.amp.autocast(device, dtype=torch.float16):
         assert_equals_eager(compiled(case.ours), case.ours, *case.inputs(device, torch.bfloat16))
 
 
-@for_each_traced_function
+@for_each_traced_function_of_images
 def test_transforms_inside_compiled_code(device, case):
     def transforms(x: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
         function = lambda x: case.ours(x, *others)

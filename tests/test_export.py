@@ -10,7 +10,7 @@ from torch.export import Dim
 from torch.fx.experimental.optimization import fuse
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from support.functions import NO_UNPOOLING_WITHOUT_DATA, for_each_function, for_each_traced_function, gradient
+from support.functions import NO_UNPOOLING_WITHOUT_DATA, for_each_function, for_each_traced_function_of_images, gradient
 from support.marks import skip_if_torchs, skip_with
 
 GUARDS = "exported programs keep guards of the sizes that they were exported with"
@@ -34,7 +34,7 @@ def dynamic_sizes(tensor: Tensor) -> dict:
 
 @pytest.mark.filterwarnings("ignore:`isinstance")
 @pytest.mark.parametrize("strict", [True, False])
-@for_each_traced_function
+@for_each_traced_function_of_images
 def test_an_exported_program_runs_on_other_sizes(device, case, strict):
     skip_with("2.9", "2.12" if case.name == "avg_pool2d" else "2.9", GUARDS)
     first, *others = (case.inputs(device, size=size) for size in reversed(case.sizes))
@@ -77,7 +77,7 @@ def test_indices_of_a_pooling_in_the_program_reach_the_unpooling(device, strict)
 
 
 @pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
-@for_each_traced_function
+@for_each_traced_function_of_images
 def test_make_fx_traces_the_gradient_to_the_operator(device, case, mode):
     skip_if_torchs(case.operator, device)
     if device == "npu" and mode == "real":

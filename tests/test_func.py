@@ -7,7 +7,7 @@ from torch import Tensor, func, nn
 from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from support.functions import for_each_function, for_each_traced_function
+from support.functions import for_each_function, for_each_traced_function_of_images
 from support.marks import skip_if_torchs, skip_with
 
 
@@ -45,7 +45,7 @@ TRANSFORMS = {
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop", "ignore:Attempted to insert a get_attr Node", "ignore:`torch.jit.script`")
 @pytest.mark.parametrize("transform", TRANSFORMS)
-@for_each_function
+@for_each_traced_function_of_images
 def test_transforms_equal_those_of_torch(device, case, transform):
     if device == "npu" and 2 * len(case.sizes[0]) > 8 and transform in ("jacfwd", "hessian"):
         pytest.skip("the result has more than the eight dimensions that CANN takes")
@@ -96,7 +96,7 @@ FUNCTIONALISED = {
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop", "ignore:Attempted to insert a get_attr Node")
 @pytest.mark.parametrize("transform", FUNCTIONALISED)
-@for_each_traced_function
+@for_each_traced_function_of_images
 def test_functionalised_functions_equal_those_of_torch(device, case, transform):
     ours, theirs = both(case, device)
     close(FUNCTIONALISED[transform](*ours), FUNCTIONALISED[transform](*theirs))

@@ -1,7 +1,7 @@
 """The functions beside torch's own, for tests that hold for each of them."""
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch_aclnn  # noqa: F401  (it must be imported before torch)
 import pytest
@@ -19,9 +19,17 @@ for_each_function = pytest.mark.parametrize("case", CASES, ids=lambda case: case
 # torch_npu replaces that of torch, and tracing calls it.
 NO_UNPOOLING_WITHOUT_DATA = ("2.10", "2.10", "max_unpool3d of torch_npu fails on meta and fake tensors")
 without_data = {"max_unpool3d": skipped_with(*NO_UNPOOLING_WITHOUT_DATA)}
-for_each_traced_function = pytest.mark.parametrize(
-    "case", [pytest.param(case, id=case.name, marks=without_data.get(case.name, ())) for case in CASES]
-)
+
+
+def _traced(cases: Iterable[FunctionCase]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", [pytest.param(case, id=case.name, marks=without_data.get(case.name, ())) for case in cases])
+
+
+for_each_traced_function = _traced(CASES)
+
+# Those in one and three dimensions differ from these in the number of dimensions only, as far as tracing and transforms go.
+CASES_OF_IMAGES = tuple(case for case in CASES if not case.name.endswith(("1d", "3d")))
+for_each_traced_function_of_images = _traced(CASES_OF_IMAGES)
 
 
 def skip_without_forward(case: FunctionCase, device: str, dtype: torch.dtype) -> None:
