@@ -8,6 +8,7 @@ import torch
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check import features, layers, queued, ranks, records, worker
 
+from support.functions import CASES_OF_IMAGES
 from support.marks import STRICT, host_engine_only, of_a2_and_a3, skipped_if_torchs
 
 pytestmark = host_engine_only
@@ -124,9 +125,9 @@ def test_a_capture_that_fails_is_not_offered_only_if_the_runtime_says_so(monkeyp
     assert (features.graph(1).status, features.graph(1).message) == (status, words)
 
 
-@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+@pytest.mark.parametrize("operator", [case.operator for case in CASES_OF_IMAGES])
 def test_queued_calls_keep_no_more_than_torch_npus_own(operator):
-    found = queued.check_queued(operator.name, 1)
+    found = queued.check_queued(operator, 1)
     assert found.status == records.PASSED, found.message
 
 
