@@ -141,7 +141,7 @@ ATEN_CHECKED_ENTRY(aclnnMaskedCausalConv1dBackward, FLOAT16 | BF16,
     const int64_t before = weight.size(0) - 1;
     const at::Tensor grad = masked_positions(upcast(gradOutput), mask), padded = with_zeros(input, before, 0);
     write(gradInput, convolved(with_zeros(grad, 0, before), upcast(weight).flip(0)));
-    for (int64_t k = 0; k <= before; k++) gradWeight[k].copy_((grad * padded.narrow(0, k, grad.size(0))).sum({0, 1}));
+    for (int64_t k = 0; k <= before; k++) gradWeight[k].copy_((grad * padded.narrow(0, k, grad.size(0))).sum(at::IntArrayRef({0, 1})));
 }
 
 #define CACHED_CONVOLUTION                         \

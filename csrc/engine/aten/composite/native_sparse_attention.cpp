@@ -79,7 +79,7 @@ ATEN_CHECKED_ENTRY(aclnnNsaCompressGrad, FLOAT16 | BF16, require_block_ends(actS
     for_each_end(actSeqLen, BLOCKS, [&](int64_t first, int64_t length, int64_t block) {
         const at::Tensor blocks = BLOCKS.of(upcast(input.narrow(0, first, length)));
         const at::Tensor grad = upcast(outputGrad.narrow(0, block, blocks.size(0)));
-        of_weight += (blocks * grad.unsqueeze(3)).sum({0, 2}).t();
+        of_weight += (blocks * grad.unsqueeze(3)).sum(at::IntArrayRef({0, 2})).t();
         const at::Tensor starts = first + at::arange(blocks.size(0)) * compressStride;
         for (int64_t i = 0; i < compressBlockSize; i++) of_input.index_add_(0, starts + i, grad * upcast(weight[i]).unsqueeze(1));
     });
