@@ -59,7 +59,7 @@ void Communicator::launch(Operation operation, aclrtStream stream, Body body) {
     may_fail(name_of(operation.record.kind));
     const std::lock_guard<std::mutex> lock(mutex_);
     if (closing_) throw Error(HCCL_E_UNAVAIL, "the communicator is being destroyed");
-    auto task = DeferredTask::put_on(stream, name_of(operation.record.kind), accesses_of(operation, membership_.rank));
+    auto task = DeferredTask::put_on(stream, operation.name(), accesses_of(operation, membership_.rank));
     count_operation(membership_.name, operation);
     queue_.push_back({std::move(operation), std::move(task), std::move(body)});
     launched_.notify_one();

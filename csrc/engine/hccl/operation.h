@@ -73,7 +73,9 @@ struct Operation {
     std::vector<uint64_t> gives, takes;
     std::vector<Buffer> buffers;
     std::function<void()> skip = [] {};  // what a dry run does in the place of the body
+    const char* entry_point = nullptr;   // of one that computes, too, and has several versions of its kind
 
+    const char* name() const { return entry_point != nullptr ? entry_point : name_of(record.kind); }
     bool is_collective() const { return host::is_collective(record.kind); }
 };
 

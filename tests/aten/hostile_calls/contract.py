@@ -9,7 +9,7 @@ from sound_calls import phase1, phase2
 from unrefused import may_be_left
 
 from support.client import Client
-from support.status import BEYOND_STORAGE, COLLECTIVE_FAILED, INVALID, NULL
+from support.status import BEYOND_STORAGE, INVALID, NULL
 
 from .call import Call
 from .memory import Memory
@@ -86,9 +86,7 @@ class Caller:
         return "" if is_named and ", got " in reason and not self._forbidden(message) else f"message of phase 1: {message}"
 
     def _wrong_failure(self, call: Call, code: int, message: str) -> str:
-        # What ranks do together has the name of its kind, which they compare.
-        is_named = message.startswith(f"{call.entry_point}: ") or code == COLLECTIVE_FAILED
-        if code not in WHEN_LATE or not is_named or self._forbidden(message):
+        if code not in WHEN_LATE or not message.startswith(f"{call.entry_point}: ") or self._forbidden(message):
             return f"failed with {code}: {message}"
         return ""
 

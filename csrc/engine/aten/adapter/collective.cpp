@@ -35,7 +35,8 @@ void Collective::set_record(OperationKind kind, at::ScalarType type, int64_t cou
 }
 
 void Collective::launch(aclrtStream stream, const std::shared_ptr<aclOpExecutor>& executor) {
-    ranks_.launch({record_, {}, {}, buffers_of(*executor), [executor] { executor->skip(); }}, stream, [this, executor](Group& group) {
+    Operation operation{record_, {}, {}, buffers_of(*executor), [executor] { executor->skip(); }, executor->entry_point};
+    ranks_.launch(std::move(operation), stream, [this, executor](Group& group) {
         group_ = &group;
         executor->run();
     });
