@@ -1,5 +1,6 @@
 // Whether a tensor describes memory that is there: its storage, its allocation, its device, and no other tensor's memory.
 #include <algorithm>
+#include <optional>
 
 #include "engine/opapi/checks.h"
 #include "engine/opapi/format.h"
@@ -110,8 +111,21 @@ struct Place {
     Named named() const { return {handle->name(), tensor}; }
 };
 
+// The bytes of a tensor in a private format, in which strides do not say where elements are: all that its storage has.
+std::optional<int64_t> bytes_of_storage(const aclTensor& tensor) {
+    if (is_public(tensor.format)) return std::nullopt;
+    const auto count = checked_element_count(tensor.storage_sizes);
+    return count ? std::optional(*count * static_cast<int64_t>(aclDataTypeSize(tensor.dtype))) : std::nullopt;
+}
+
 // Whether the tensor has elements, and their place.
 bool find_place(const aclTensor& tensor, Place& place) {
+    if (const auto bytes = bytes_of_storage(tensor)) {
+        place.begin = static_cast<const char*>(tensor.first_element());
+        place.end = place.begin + *bytes;
+        place.is_contiguous = true;
+        return *bytes != 0;
+    }
     int64_t last = 0, count = 1;
     place.is_contiguous = true;
     for (uint64_t d = tensor.rank(); d-- > 0; count *= tensor.sizes[d]) {
@@ -146,6 +160,7 @@ bool is_part_of(const aclTensor& numbers, const aclTensor& complex) {
 }
 
 kernels::Extent extent(const aclTensor& tensor) {
+    if (const auto bytes = bytes_of_storage(tensor)) return {tensor.first_element(), *bytes, 0, nullptr, nullptr};
     return {tensor.first_element(), static_cast<int64_t>(aclDataTypeSize(tensor.dtype)), static_cast<int>(tensor.rank()),
             tensor.sizes.begin(), tensor.strides.begin()};
 }
