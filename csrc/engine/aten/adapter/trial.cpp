@@ -20,7 +20,7 @@ std::array<std::atomic<uint64_t>, kRemembered> remembered;  // 0 is a free place
 // Of the places where a number may be, the one that has it or the first free one; null where neither is found.
 std::atomic<uint64_t>* place_of(uint64_t signature) {
     for (size_t i = 0; i < kProbes; ++i) {
-        std::atomic<uint64_t>& place = remembered[(signature + i) % kRemembered];
+        std::atomic<uint64_t>& place = remembered[(signature / 2 + i) % kRemembered];  // they are odd
         const uint64_t found = place.load(std::memory_order_relaxed);
         if (found == signature || found == 0) return &place;
     }
@@ -54,7 +54,7 @@ uint64_t type_signature(const at::Scalar& number) {
 
 bool is_known(uint64_t signature) {
     const std::atomic<uint64_t>* const place = place_of(signature);
-    return place == nullptr || place->load(std::memory_order_relaxed) == signature;
+    return place != nullptr && place->load(std::memory_order_relaxed) == signature;
 }
 
 void remember(uint64_t signature) {

@@ -85,7 +85,7 @@ bool visit_tensors(Value& value, const std::function<void(at::Tensor&)>& visit) 
     return true;
 }
 
-// Remembers what has been tried. A number is added once, and none is ever removed; a full table takes everything for known.
+// Remembers what has been tried. A number is added once, and none is ever removed; what a full table has no place for is tried again.
 bool is_known(uint64_t signature);
 void remember(uint64_t signature);
 
