@@ -17,8 +17,13 @@ void require_same_shape(const NamedShape& tensor, const NamedShape& reference) {
 
 void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor) {
     const size_t rank = tensor.sizes.size();
+    if (dims.empty()) refuse(name, c10::str("at least one of the dimensions of ", tensor.name, ", ", tensor.sizes), "none");
     if (dims.size() > rank || tensor.sizes.slice(rank - dims.size()) != dims)
         refuse(name, c10::str("the last dimensions of ", tensor.name, ", ", tensor.sizes), c10::str(dims));
+}
+
+void require_a_row(const NamedShape& tensor) {
+    if (!tensor.sizes.empty() && tensor.sizes[0] == 0) refuse(tensor.name, "at least one row", shape_text(tensor.sizes));
 }
 
 void require_even(const NamedShape& tensor, int64_t dim) {

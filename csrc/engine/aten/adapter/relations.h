@@ -36,6 +36,9 @@ void require_same_shape(const NamedShape& tensor, const NamedShape& reference);
 // Refuses dimensions that are not the last ones of the tensor.
 void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor);
 
+// Refuses a tensor without rows.
+void require_a_row(const NamedShape& tensor);
+
 // Refuses an odd size of a dimension that is cut in halves.
 void require_even(const NamedShape& tensor, int64_t dim);
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <limits>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/indices.h"
 #include "engine/aten/adapter/results.h"
@@ -127,14 +125,12 @@ namespace torch_aclnn::host::aten::kind {
 using ConvActivation = Between<int64_t, 0, 2>;  // which does nothing
 }
 
-ATEN_CHECKED_ENTRY(aclnnMaskedCausalConv1d, FLOAT16 | BF16,
-                   require_between("weight", size_of(weight, 0), 1, std::numeric_limits<int64_t>::max()), (In, input, rank(3)),
+ATEN_CHECKED_ENTRY(aclnnMaskedCausalConv1d, FLOAT16 | BF16, require_a_row({"weight", weight}), (In, input, rank(3)),
                    (In, weight, shape({size_of(weight, 0), input.size(2)})), (OptIn, mask, shape({input.size(1), input.size(0)})),
                    (Out, out, like(input))) {
     write(out, masked_positions(convolved(with_zeros(input, weight.size(0) - 1, 0), upcast(weight)), mask));
 }
-ATEN_CHECKED_ENTRY(aclnnMaskedCausalConv1dBackward, FLOAT16 | BF16,
-                   require_between("weight", size_of(weight, 0), 1, std::numeric_limits<int64_t>::max()), (In, gradOutput, rank(3)),
+ATEN_CHECKED_ENTRY(aclnnMaskedCausalConv1dBackward, FLOAT16 | BF16, require_a_row({"weight", weight}), (In, gradOutput, rank(3)),
                    (In, input, shaped_like(gradOutput)), (In, weight, shape({size_of(weight, 0), input.size(2)})),
                    (OptIn, mask, shape({input.size(1), input.size(0)})), (Out, gradInput, like(gradOutput)),
                    (Out, gradWeight, like(weight))) {

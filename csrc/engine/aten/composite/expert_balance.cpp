@@ -1,8 +1,6 @@
 // What lies between the choice of experts and their products: copies of experts on several ranks, and rows that came from several ranks.
 #include <ATen/ATen.h>
 
-#include <limits>
-
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/quantised.h"
@@ -67,7 +65,7 @@ ATEN_CHECKED_ENTRY(aclnnMoeReRouting, FLOAT16 | BF16 | INT8, require_reordered(t
 
 // A row of the table has the number of an expert's copies and then where they are.
 ATEN_CHECKED_ENTRY(aclnnMoeUpdateExpert, INT32 | INT64,
-                   (require_between("eplbTable", size_of(eplbTable, 0), 1, std::numeric_limits<int64_t>::max()),
+                   (require_a_row({"eplbTable", eplbTable}),
                     require_balance(expertIds, eplbTable, expertScales, pruningThreshold, activeMask, localRankId, worldSize, balanceMode)),
                    (In, expertIds), (Indices, eplbTable), (OptIn, expertScales, shaped_like(expertIds)),
                    (OptIn, pruningThreshold, elements(expertIds.size(1))), (OptIn, activeMask, elements(expertIds.size(0))),

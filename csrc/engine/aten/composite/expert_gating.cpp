@@ -100,10 +100,8 @@ ATEN_CHECKED_ENTRY(aclnnMoeGatingTopK, FLOATING, require_groups(x, k, kGroup, gr
     if (outFlag) write(out, scores);
 }
 // The table {token numbers, k} says which experts the tokens of a number go to.
-ATEN_CHECKED_ENTRY(aclnnMoeGatingTopKV2, FLOATING,
-                   (require_between("tid2eid", size_of(tid2eid, 0), 1, std::numeric_limits<int64_t>::max()),
-                    require_groups(x, k, kGroup, groupCount)),
-                   (In, x), (OptIn, bias, or_empty(shape({x.size(-1)}))), (Indices, inputIds, without_dim(x.sizes(), -1)),
+ATEN_CHECKED_ENTRY(aclnnMoeGatingTopKV2, FLOATING, (require_a_row({"tid2eid", tid2eid}), require_groups(x, k, kGroup, groupCount)), (In, x),
+                   (OptIn, bias, or_empty(shape({x.size(-1)}))), (Indices, inputIds, without_dim(x.sizes(), -1)),
                    (Indices, tid2eid, shape({tid2eid.dim() == 2 ? tid2eid.size(0) : 0, k})), (Positive, k), (Positive, kGroup),
                    (Positive, groupCount), (TrueOrNot, groupSelectMode), (NoRenorm, renorm), (TrueOrNot, normType), (Bool, outFlag),
                    (Double, routedScalingFactor), (Double, eps), (Out, y, best(x, k)), (Out, expertIdx, best(x, k)),
