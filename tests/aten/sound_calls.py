@@ -140,7 +140,7 @@ SOUND: dict[str, dict[str, Any]] = {
     **{f"aclnnRepeatInterleave{of}": {"outputSize": ctypes.c_int64(4)} for of in ("", "Int", "Tensor")},
     **{f"aclnnRepeatInterleave{of}WithDim": {"outputSize": ctypes.c_int64(2)} for of in ("", "Int")},
     "aclnnEmbeddingDenseBackward": {"numWeights": ctypes.c_int64(2)},
-    "aclnnMoeTokenPermuteWithRoutingMapGrad": {"tokensNum": ctypes.c_int64(2)},
+    "aclnnMoeTokenPermuteWithRoutingMapGrad": {"tokensNum": ctypes.c_int64(2), "expertsNum": ctypes.c_int64(2)},
     "aclnnSlice": {"end": ctypes.c_int64(2), "out": Tensor((2, 1))},
     "aclnnPermute": {"dims": IntArray((1, 0))},
     "aclnnExpand": {"size": IntArray((2, 2))},

@@ -64,6 +64,34 @@ def quantised(entry_point, **given):
     }[entry_point]
 
 
+def grouped(**given):
+    """One x of {2, 3} and one weight of {3, 4}, or another."""
+    weight = given.get("weight", (npu(3, 4, dtype=torch.int8),))
+    optional = [given.get(name) for name in ("bias", "scale", "offset", "antiquantScale", "antiquantOffset")]
+    return (given.get("x", (npu(2, 3, dtype=torch.int8),)), weight, *optional, given.get("ends"), given.get("split", 0), (npu(2, 4),))
+
+
+def grouped_by_row(**given):
+    """The same in two groups, each of one row, with scales for the rows."""
+    x, sizes = (npu(2, 3, dtype=torch.int8),), npu(2, dtype=torch.int64)
+    scales = (None, (npu(2, 4),), None, None, None, given.get("perTokenScale"))
+    numbers = (given.get("splitItem", 3), given.get("groupType", 0), 1, 0)
+    return (x, (npu(2, 3, 4, dtype=torch.int8),), *scales, sizes, None, None, None, *numbers, (npu(2, 4),), None, None)
+
+
+def unpermuted(rows=4, indices=4, routing=(2, 2), probs=(2, 2), padded=False):
+    """The arguments of a call that brings two tokens back from two experts."""
+    sorted_indices, chosen = npu(indices, dtype=torch.int32), npu(*routing, dtype=torch.bool)
+    numbers = (npu(indices, dtype=torch.int32), npu(indices, dtype=torch.int32), npu(indices))
+    return (npu(rows, 3), sorted_indices, chosen, npu(*probs), padded, [2, 3], npu(2, 3), *numbers)
+
+
+def gathered(keys, values):
+    """The arguments of a call that reads rows of these types from caches of halves."""
+    caches, tables, lengths = [npu(2, 1, 2, dtype=torch.float16)] * 2, npu(1, 1, dtype=torch.int32), npu(1, dtype=torch.int32)
+    return (*caches, tables, lengths, npu(1, 2, dtype=keys), npu(1, 2, dtype=values), None, None, False)
+
+
 def batch_norm_sums(x=(2, 3, 4), grad=(2, 3, 4), mean=3, invstd=3, dtype=torch.float32):
     tensors = (npu(*grad, dtype=dtype), npu(*x, dtype=dtype), npu(mean), npu(invstd))
     return (*tensors, None, True, True, True, *[npu(3)] * 4)
@@ -137,6 +165,47 @@ ROWS = [
     ("aclnnDropoutBackward", (npu(4), npu(16), 2.0, npu(4)), "mask", "UINT8"),
     ("aclnnUniqueConsecutive", (X, False, False, 2, X, X, X), "dim", r"a dimension in -2\.\.1"),
     ("aclnnLayerNorm", (X, [2], None, None, 1e-5, X, None, None), "normalizedShape", "the last dimensions of input"),
+    ("aclnnLayerNorm", (X, [], None, None, 1e-5, X, None, None), "normalizedShape", "at least one of the dimensions of input"),
+    ("aclnnDeepNorm", (X, X, npu(), npu(), 1.0, 1e-5, X, X, X), "gamma", "at least one of the dimensions of x"),
+    ("aclnnForeachNorm", ((X, npu(0)), fraction(math.inf), (npu(), npu())), "x", "elements, for the norm of order inf"),
+    ("aclnnForeachNorm", ((npu(0),), fraction(-1.0), (npu(),)), "x", "elements, for the norm of order -1"),
+    ("aclnnTransQuantParamV2", (npu(3), npu(3, dtype=torch.bool), npu(3, dtype=torch.int64)), "offset", "a data type of FLOAT"),
+    ("aclnnTransQuantParamV2", (npu(1, 1, 3), None, npu(3, dtype=torch.int64)), "scale", "1 or 2 dimensions"),
+    ("aclnnDynamicQuant", (*quantised("aclnnDynamicQuantV2", smooth=npu(1, 2, 4))[:2], X, npu(2)), "smoothScales", "1 dimension"),
+    ("aclnnDynamicQuant", (*quantised("aclnnDynamicQuantV2", smooth=npu())[:2], X, npu(2)), "smoothScales", "1 dimension"),
+    ("aclnnGatherPaKvCache", gathered(torch.float32, torch.float16), "keyRef", "the data type of its cache, FLOAT16"),
+    ("aclnnGatherPaKvCache", gathered(torch.float16, torch.int8), "valueRef", "the data type of its cache, FLOAT16"),
+    *(
+        ("aclnnGroupedMatmul", grouped(**given), parameter, expected)
+        for given, parameter, expected in (
+            ({"bias": (npu(3),)}, "bias", "1 value or 4 for each weight"),
+            ({"bias": (npu(5, 4),)}, "bias", "1 value or 4 for each weight"),
+            ({"scale": (npu(3),)}, "scale", "1 value or 4 for each weight"),
+            ({"scale": (npu(4), npu(4))}, "scale", "as many tensors as weight, 1"),
+            ({"antiquantScale": (npu(4, 4),)}, "antiquantScale", "1 value or 4 for each weight"),
+            ({"antiquantScale": (npu(4),), "antiquantOffset": (npu(3),)}, "antiquantOffset", "1 value or 4 for each weight"),
+            ({"bias": (npu(1, 4),), "weight": (npu(2, 3, 4),), "ends": [1, 2], "split": 2}, "bias", "a row for each of 2 weights"),
+            ({"x": (npu(1, 2, 3),), "split": 2}, "x", "2 dimensions"),
+        )
+    ),
+    *(
+        ("aclnnGroupedMatmulV4", grouped_by_row(**given), parameter, expected)
+        for given, parameter, expected in (
+            ({"perTokenScale": (npu(3),)}, "perTokenScale", r"shape \[2\]"),
+            ({"perTokenScale": (npu(),)}, "perTokenScale", r"shape \[2\]"),
+            ({"perTokenScale": (npu(2), npu(2))}, "perTokenScale", "as many tensors as x, 1"),
+        )
+    ),
+    *(
+        ("aclnnMoeTokenUnpermuteWithRoutingMap", unpermuted(**given), parameter, expected)
+        for given, parameter, expected in (
+            ({"probs": (2, 3)}, "probs", r"shape \[2, 2\]"),
+            ({"routing": (3, 2), "probs": (3, 2)}, "routingMap", r"shape \[2, 2\]"),
+            ({"indices": 5}, "sortedIndices", "a multiple of 2 values"),
+            ({"rows": 5, "padded": True}, "sortedIndices", "5 elements"),
+            ({"rows": 5, "indices": 5, "padded": True}, "sortedIndices", "a multiple of 2 values"),
+        )
+    ),
     ("aclnnConstantPadNd", (X, [1], scalar(0), X), "padding", "two values for each"),
     ("aclnnBatchMatMul", products((3, 4), (2, 4, 5), (2, 3, 5)), "self", "3 dimensions"),
     ("aclnnBatchMatMul", products((2, 3, 4), (3, 4, 5), (2, 3, 5)), "mat2", "a shape that broadcasts"),
@@ -259,6 +328,13 @@ def test_a_result_that_depends_on_the_data_keeps_its_code():
     x = torch.ones(5, device=DEVICE)
     code, message = failure("aclnnMaskedSelect", x, x > 0, npu(2))
     assert code == 161002 and "aclnnMaskedSelect: out: expected room for 5 elements, got 2" in message
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_numbers_without_singular_values(number):
+    x = torch.tensor([[1.0, 0.0], [number, 1.0]]).to(DEVICE)
+    code, message = failure("aclnnSvd", x, False, True, npu(2), npu(2, 2), npu(2, 2))
+    assert code == 507015 and f"aclnnSvd: input: expected values that are finite, got {number} at position [1, 0]" in message
 
 
 def test_an_error_of_aten_is_one_of_the_device():

@@ -1,6 +1,7 @@
 """Sound calls that few programs make: they are computed, where they once failed as ATen's kernel met them."""
 
 import ctypes
+import math
 
 import pytest
 import torch
@@ -89,6 +90,30 @@ def test_unsigned_words_of_a_cache_are_gathered_as_they_are():
     tables, lengths = torch.tensor([[1]], dtype=torch.int32).to(DEVICE), torch.tensor([1], dtype=torch.int32).to(DEVICE)
     call("aclnnGatherPaKvCache", cache, cache, tables, lengths, out, values, None, None, False)
     assert out.cpu().view(torch.int16).tolist() == [[-2, -1]]
+
+
+@pytest.mark.parametrize("dims", [2, 4])
+def test_gradient_of_the_losses_of_scores_in_another_order(dims):
+    images = random(2, 3, 4, 5) if dims == 4 else random(6, 5)
+    scores = images.transpose(-1, 1 - dims)  # of each element first
+    target = torch.arange(scores.numel() // scores.shape[1]).remainder(scores.shape[1]).view(scores.shape[:1] + scores.shape[2:])
+    grad, out = random(*target.shape), torch.empty_like(scores).to(DEVICE)
+    expected = scores.contiguous().requires_grad_()
+    torch.nn.functional.nll_loss(expected, target, reduction="none").backward(grad)
+    there = [one.to(DEVICE) for one in (grad, images, target)]
+    name = "aclnnNLLLoss2dBackward" if dims == 4 else "aclnnNLLLossBackward"
+    call(name, there[0], there[1].transpose(-1, 1 - dims), there[2], None, 0, -100, npu(1), out)
+    torch.testing.assert_close(out.cpu(), expected.grad)
+
+
+@pytest.mark.parametrize("shape", [(2, 1), (1, 2), (2,)])
+def test_scales_of_rows_are_those_of_each_of_a_batch(shape):
+    left, right, scales = (torch.arange(1, 1 + math.prod(s)).view(s) for s in ((3, 2, 4), (3, 4, 5), shape))
+    out = npu(3, 2, 5)
+    of_rows = scales.float().to(DEVICE)
+    factors = (left.to(torch.int8).to(DEVICE), right.to(torch.int8).to(DEVICE))
+    call("aclnnQuantMatmulV4", *factors, npu(5) + 1, None, of_rows, None, False, False, out)
+    assert out.cpu().equal(((left @ right) * scales.view(2, 1)).float())
 
 
 @pytest.mark.parametrize("number", [fraction(65504.0), scalar(-65504)])

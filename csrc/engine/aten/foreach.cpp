@@ -3,6 +3,8 @@
 // A V2 takes a number by value, its first version in a tensor of one element. torch_npu prefers the V2.
 #include <ATen/ATen.h>
 
+#include <cmath>
+
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/arguments.h"
 #include "engine/aten/adapter/half_sums.h"
@@ -48,6 +50,13 @@ void round_off(at::Tensor& result, const at::Tensor& x, int64_t mode) {
 
 std::vector<Elements> one_value_each(at::TensorList tensors) {
     return std::vector<Elements>(tensors.size(), elements(1));
+}
+
+// The largest and the smallest number of none are nothing, and so are norms of negative orders.
+void require_elements_for(double order, at::TensorList x) {
+    for (size_t i = 0; i < x.size(); i++)
+        if (x[i].numel() == 0 && (order < 0 || std::isinf(order)))
+            torch_aclnn::host::refuse("x", c10::str("elements, for the norm of order ", order), c10::str("none in tensor ", i));
 }
 
 }  // namespace
@@ -192,7 +201,8 @@ ATEN_ENTRY(aclnnForeachRoundOffNumber, ANY, (Tensors, x), (In, roundMode, elemen
 }
 
 // The norm of each tensor.
-ATEN_ENTRY(aclnnForeachNorm, FLOATING, (Tensors, x), (Scalar, scalar), (TensorsOut, out, one_value_each(x))) {
+ATEN_CHECKED_ENTRY(aclnnForeachNorm, FLOATING, require_elements_for(scalar.toDouble(), x), (Tensors, x), (Scalar, scalar),
+                   (TensorsOut, out, one_value_each(x))) {
     for_each(out, [&](at::Tensor& result, size_t i) { write(result, at::linalg_vector_norm(upcast(x[i]), scalar)); });
 }
 

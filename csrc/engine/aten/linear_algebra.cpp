@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/indices.h"
 #include "engine/aten/adapter/product_precision.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/products.h"
@@ -320,6 +321,7 @@ ATEN_ENTRY(aclnnLinalgQr, ANY, (In, self), (QrMode, mode), (Out, Q, orthogonal(s
 ATEN_ENTRY(aclnnSvd, FLOAT, (In, input), (Bool, fullMatrices), (Bool, computeUV), (Out, sigma, singular_values(input)),
            (Out, u, if_wanted(computeUV, singular_vectors(input, -2, fullMatrices))),
            (Out, v, if_wanted(computeUV, singular_vectors(input, -1, fullMatrices)))) {
+    require_finite("input", input);
     const auto [left, values, right] = at::_linalg_svd(upcast(input), fullMatrices, computeUV);
     write(sigma, values);
     if (!computeUV) return;

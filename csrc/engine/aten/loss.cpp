@@ -156,7 +156,7 @@ ATEN_ENTRY(aclnnNLLLossBackward, FLOATING, (In, gradOutput, lost(elements_of(sel
            (In, target, elements_of(self)), (OptIn, weight, shape({classes_of(self)})), (Reduction, reduction), (Int, ignoreIndex),
            (In, totalWeight, elements(1)), (Out, out, like(self))) {
     require_classes(target, classes_of(self), ignoreIndex);
-    write(out, at::nll_loss_backward(upcast(gradOutput), upcast(self), classes(target), upcast(weight), reduction, ignoreIndex,
+    write(out, at::nll_loss_backward(upcast(gradOutput), dense(self), classes(target), upcast(weight), reduction, ignoreIndex,
                                      upcast(totalWeight)));
 }
 ATEN_ENTRY(aclnnNLLLoss2d, FLOATING, (In, self), (In, target, pixels_of(self)), (OptIn, weight, shape({classes_of(self)})),
@@ -169,7 +169,7 @@ ATEN_ENTRY(aclnnNLLLoss2dBackward, FLOATING, (In, gradOutput, lost(pixels_of(sel
            (OptIn, weight, shape({classes_of(self)})), (Reduction, reduction), (Int, ignoreIndex), (In, totalWeight, elements(1)),
            (Out, out, like(self))) {
     require_classes(target, classes_of(self), ignoreIndex);
-    write(out, at::nll_loss2d_backward(upcast(gradOutput), upcast(self), classes(target), upcast(weight), reduction, ignoreIndex,
+    write(out, at::nll_loss2d_backward(upcast(gradOutput), dense(self), classes(target), upcast(weight), reduction, ignoreIndex,
                                        upcast(totalWeight)));
 }
 

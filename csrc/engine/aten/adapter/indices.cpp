@@ -1,5 +1,7 @@
 #include "engine/aten/adapter/indices.h"
 
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/logical_not.h>
 #include <c10/util/StringUtil.h>
 
 #include <algorithm>
@@ -27,6 +29,14 @@ void require_range(const char* name, const at::Tensor& values, int64_t lowest, i
     if (bad != end)
         refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, c10::str("values in [", lowest, ", ", bound, ")"),
                c10::str(*bad, " at position ", at::IntArrayRef(position(bad - first, plain.sizes()))));
+}
+
+void require_finite(const char* name, const at::Tensor& values) {
+    const at::Tensor bad = at::isfinite(values).logical_not().flatten();
+    if (!bad.any().item<bool>()) return;
+    const int64_t first = bad.to(at::kByte).argmax().item<int64_t>();
+    refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, "values that are finite",
+           c10::str(values.flatten()[first].item(), " at position ", at::IntArrayRef(position(first, values.sizes()))));
 }
 
 }  // namespace torch_aclnn::host::aten

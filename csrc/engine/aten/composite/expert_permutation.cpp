@@ -120,6 +120,11 @@ void require_map(const at::Tensor& map) {
     require_matrix("routingMap", map);
     if (map.size(1) == 0) refuse("routingMap", "at least one expert", shape_text(map.sizes()));
 }
+// An index for each row, and in padded mode as many rows for each expert.
+void require_routed(const at::Tensor& rows, const at::Tensor& indices, int64_t experts, bool padded) {
+    require_expected("sortedIndices", indices, elements(rows.size(0)));
+    if (padded) require_multiple("sortedIndices", indices, experts);
+}
 void require_map(const std::optional<at::Tensor>& map) {
     if (!map) torch_aclnn::host::refuse_null("routingMap", "a tensor, as the engine needs it to know the experts");
     require_map(*map);
@@ -184,12 +189,13 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithRoutingMap, FLOATING, (require_matrix
           dropAndPad ? probs->index({chosen, expert_of_rows(rows, experts)}) : probs->t().masked_select(routingMap.to(at::kBool).t()));
 }
 ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithRoutingMapGrad, FLOATING,
-                   (require_matrix("permutedTokenOutputGrad", permutedTokenOutputGrad), require_map(routingMap)),
-                   (In, permutedTokenOutputGrad), (OptIn, permutedProbsOutputGrad), (In, sortedIndices), (In, routingMap),
-                   (Positive, expertsNum), (NotNegative, tokensNum), (Bool, dropAndPad),
-                   (Out, tokensGradOut, shape({tokensNum, permutedTokenOutputGrad.size(1)})),
+                   (require_matrix("permutedTokenOutputGrad", permutedTokenOutputGrad),
+                    require_routed(permutedTokenOutputGrad, sortedIndices, expertsNum, dropAndPad)),
+                   (In, permutedTokenOutputGrad), (OptIn, permutedProbsOutputGrad, or_empty(shape({permutedTokenOutputGrad.size(0)}))),
+                   (In, sortedIndices), (In, routingMap, shape({tokensNum, expertsNum})), (Positive, expertsNum), (NotNegative, tokensNum),
+                   (Bool, dropAndPad), (Out, tokensGradOut, shape({tokensNum, permutedTokenOutputGrad.size(1)})),
                    (OptOut, probsGradOut, if_wanted(given(permutedProbsOutputGrad), shape({tokensNum, expertsNum})))) {
-    const at::Tensor chosen = dropAndPad ? sortedIndices.to(at::kLong) : tokens_by_expert(routingMap);
+    const at::Tensor chosen = dropAndPad ? sortedIndices.to(at::kLong).flatten() : tokens_by_expert(routingMap);
     const int64_t rows = permutedTokenOutputGrad.size(0);
     require_chosen(chosen, rows);
     const at::Tensor grad = upcast(permutedTokenOutputGrad);
@@ -201,12 +207,15 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithRoutingMapGrad, FLOATING,
 }
 ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithRoutingMap, FLOATING,
                    (require_matrix("permutedTokens", permutedTokens), require_map(routingMap),
-                    require_restored(restoreShape, unpermutedTokens)),
-                   (In, permutedTokens), (In, sortedIndices), (OptIn, routingMap), (OptIn, probs), (Bool, paddedMode),
-                   (OptInts, restoreShape), (Out, unpermutedTokens, rows_like(unpermutedTokens, permutedTokens)),
-                   (Out, outIndex, elements(sortedIndices.numel())), (Out, permuteTokenId, elements(sortedIndices.numel())),
+                    require_matrix("unpermutedTokens", unpermutedTokens), require_restored(restoreShape, unpermutedTokens),
+                    paddedMode ? require_routed(permutedTokens, sortedIndices, routingMap->size(1), true)
+                               : require_multiple("sortedIndices", sortedIndices, unpermutedTokens.size(0))),
+                   (In, permutedTokens), (In, sortedIndices), (OptIn, routingMap, shape({unpermutedTokens.size(0), routingMap->size(1)})),
+                   (OptIn, probs, or_empty(shaped_like(*routingMap))), (Bool, paddedMode), (OptInts, restoreShape),
+                   (Out, unpermutedTokens, rows_like(unpermutedTokens, permutedTokens)), (Out, outIndex, elements(sortedIndices.numel())),
+                   (Out, permuteTokenId, elements(sortedIndices.numel())),
                    (OptOut, permuteProbs, if_wanted(given(probs), shape({sortedIndices.numel()})))) {
-    const at::Tensor map = routingMap->to(at::kBool), places = sortedIndices.to(at::kLong), rows = upcast(permutedTokens);
+    const at::Tensor map = routingMap->to(at::kBool), places = sortedIndices.to(at::kLong).flatten(), rows = upcast(permutedTokens);
     const int64_t tokens = unpermutedTokens.size(0), experts = map.size(1);
     if (paddedMode) {
         at::Tensor used = rows;
@@ -237,8 +246,9 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithRoutingMap, FLOATING,
 ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithRoutingMapGrad, FLOATING,
                    (require_matrix("unpermutedTokensGrad", unpermutedTokensGrad), require_map(routingMap),
                     require_restored(restoreShape, unpermutedTokensGrad),
-                    paddedMode ? void() : require_multiple("outIndex", outIndex, unpermutedTokensGrad.size(0))),
-                   (In, unpermutedTokensGrad), (In, outIndex), (In, permuteTokenId, elements(outIndex.numel())), (OptIn, routingMap),
+                    require_multiple("outIndex", outIndex, paddedMode ? routingMap->size(1) : unpermutedTokensGrad.size(0))),
+                   (In, unpermutedTokensGrad), (In, outIndex), (In, permuteTokenId, elements(outIndex.numel())),
+                   (OptIn, routingMap, shape({unpermutedTokensGrad.size(0), routingMap->size(1)})),
                    (OptIn, permutedTokens, shape({outIndex.numel(), unpermutedTokensGrad.size(1)})),
                    (OptIn, probs, or_empty(shaped_like(*routingMap))), (Bool, paddedMode), (OptInts, restoreShape),
                    (Out, permutedTokensGradOut, shape({outIndex.numel(), unpermutedTokensGrad.size(1)})),

@@ -54,6 +54,7 @@ struct Parameters {
     const OptList &bias, &scale, &antiquant_scale, &antiquant_offset, &row_scale;
     int64_t activation = 0;
 };
+const OptList kNone;
 
 bool has_members(const OptList& list) {
     return list && std::any_of(list->begin(), list->end(), [](const at::Tensor& tensor) { return tensor.numel() > 0; });
@@ -68,28 +69,76 @@ int64_t weight_count(const Packables& weight) {
     return weight.size() == 1 && weight[0].sizes().size() == 3 ? weight[0].sizes()[0] : static_cast<int64_t>(weight.size());
 }
 
-void require_lists(const Packables& x, const Packables& weight, const OptList& bias, const Grouping& grouping, size_t outputs) {
+void require_lists(const Packables& x, const Packables& weight, const Grouping& grouping, size_t outputs) {
     if (x.empty()) refuse("x", "at least one tensor", "none");
     if (weight.empty()) refuse("weight", "at least one tensor", "none");
+    const bool may_be_batches = grouping.split_item < 2 && grouping.type == kNoGroups;
     for (const PackableTensor& tensor : x)
-        if (tensor.sizes().size() < 2) refuse("x", "at least 2 dimensions", shape_text(at::IntArrayRef(tensor.sizes())));
+        if (tensor.sizes().size() < 2 || (tensor.sizes().size() != 2 && !may_be_batches))
+            refuse("x", may_be_batches ? "at least 2 dimensions" : "2 dimensions", shape_text(at::IntArrayRef(tensor.sizes())));
     for (const PackableTensor& tensor : weight)
-        if (tensor.sizes().size() != 2 && tensor.sizes().size() != 3)
-            refuse("weight", "2 or 3 dimensions", shape_text(at::IntArrayRef(tensor.sizes())));
+        if (tensor.sizes().size() != 2 && (tensor.sizes().size() != 3 || weight.size() > 1))
+            refuse("weight", weight.size() > 1 ? "2 dimensions" : "2 or 3 dimensions", shape_text(at::IntArrayRef(tensor.sizes())));
     const bool one = grouping.split_item >= 2;
     if (one && outputs != 1) refuse("out", "1 tensor", std::to_string(outputs));
     const int64_t weights = weight_count(weight);
     if (grouping.type == kColumns && (x.size() != 1 || weight.size() != 1 || weight[0].sizes().size() != 2))
         refuse("weight", "one tensor of 2 dimensions, as groups are of columns", c10::str(weight.size(), " tensors"));
-    if (grouping.type == kNoGroups && static_cast<int64_t>(x.size()) != weights)
+    if ((grouping.type == kNoGroups || x.size() > 1) && static_cast<int64_t>(x.size()) != weights)
         refuse("weight", c10::str("as many as there are x, ", x.size()), std::to_string(weights));
-    if (has_members(bias) && bias->size() != weight.size())
-        refuse("bias", c10::str("as many tensors as weight, ", weight.size()), std::to_string(bias->size()));
-    for (size_t i = 0; grouping.type != kColumns && i < std::max(x.size(), weight.size()); i++) {
+    if (grouping.type == kColumns && !one) refuse("splitItem", "2 or 3, as groups are of columns", std::to_string(grouping.split_item));
+    for (size_t i = 0; i < std::max(x.size(), weight.size()); i++) {
         const std::vector<int64_t> rows = x[std::min(i, x.size() - 1)].sizes(), columns = weight[std::min(i, weight.size() - 1)].sizes();
         if (rows.empty() || columns.size() < 2 || rows.back() != columns[columns.size() - 2])
             refuse("weight", c10::str("the K of x, of shape ", at::IntArrayRef(rows)), shape_text(columns));
     }
+}
+
+// One value or one for each column, for each weight: in a tensor of its own, or in a row of one for all. Where there are several rows, each
+// is of a group of the weight's.
+constexpr int64_t kRowsOfWeight = -1;
+void require_of_columns(const char* name, const OptList& list, const Packables& weight, int64_t most_rows) {
+    if (!has_members(list)) return;
+    if (list->size() != weight.size()) refuse(name, c10::str("as many tensors as weight, ", weight.size()), std::to_string(list->size()));
+    const bool one_for_all = weight.size() == 1 && weight[0].sizes().size() == 3;
+    for (size_t i = 0; i < list->size(); i++) {
+        const std::vector<int64_t> sizes = weight[i].sizes();
+        const at::IntArrayRef all = list->at(i).sizes();
+        if (one_for_all && (all.empty() || all[0] != sizes[0]))
+            refuse(name, c10::str("a row for each of ", sizes[0], " weights"), shape_text(all));
+        const at::IntArrayRef of_one = all.slice(one_for_all ? 1 : 0);
+        const bool fits = of_one.size() < 2 || (of_one.size() == 2 && of_one[0] >= 1 &&
+                                                of_one[0] <= (most_rows == kRowsOfWeight ? sizes.rbegin()[1] : most_rows));
+        if (!fits || (!of_one.empty() && of_one.back() != 1 && of_one.back() != sizes.back()))
+            refuse(name, c10::str("1 value or ", sizes.back(), " for each weight"), shape_text(all));
+    }
+}
+
+// A number for each row of an x, of which those of a group are taken.
+void require_of_rows(const Packables& x, const OptList& list) {
+    if (!has_members(list)) return;
+    if (list->size() != x.size()) refuse("perTokenScale", c10::str("as many tensors as x, ", x.size()), std::to_string(list->size()));
+    for (size_t i = 0; i < x.size(); i++) {
+        std::vector<int64_t> rows = x[i].sizes();
+        rows.pop_back();
+        require_expected("perTokenScale", list->at(i), at::IntArrayRef(rows));
+    }
+}
+
+void require_parameters(const Packables& x, const Packables& weight, const Parameters& p, int64_t type) {
+    for (const auto& [name, list] : {std::pair<const char*, const OptList&>{"bias", p.bias},
+                                     {"scale", p.scale},
+                                     {"antiquantScale", p.antiquant_scale},
+                                     {"antiquantOffset", p.antiquant_offset},
+                                     {"perTokenScale", p.row_scale}})
+        if (type == kColumns && has_members(list)) refuse(name, "null or an empty list, as groups are of columns", "tensors");
+    if (has_members(p.antiquant_offset) && !has_members(p.antiquant_scale))
+        torch_aclnn::host::refuse_null("antiquantScale", "tensors, as antiquantOffset is given");
+    require_of_columns("bias", p.bias, weight, 1);
+    require_of_columns("scale", p.scale, weight, 1);
+    require_of_columns("antiquantScale", p.antiquant_scale, weight, kRowsOfWeight);
+    require_of_columns("antiquantOffset", p.antiquant_offset, weight, kRowsOfWeight);
+    require_of_rows(x, p.row_scale);
 }
 
 // One tensor for all rows, one for the rows of each x or of each group, whose number is known only when the operator runs, or a matrix for
@@ -102,21 +151,18 @@ std::vector<Expected> results_of(const Packables& x, const Packables& weight, co
     if (grouping.split_item >= 2) {
         int64_t rows = 0;
         for (const PackableTensor& tensor : x) {
-            if (tensor.sizes().size() != 2) return shaped_like(out);
             if (__builtin_add_overflow(rows, tensor.sizes()[0], &rows))
                 refuse("x", "fewer than 2^63 rows", std::to_string(x.size()) + " tensors");
         }
         expected.push_back(grouping.type == kColumns && groups > 0 ? shape({groups, rows, columns(0)}) : shape({rows, columns(0)}));
-    } else if (x.size() > 1 || groups == 0) {
+    } else if (x.size() > 1 || groups == 0 || grouping.type == kNoGroups) {
         for (size_t i = 0; i < x.size(); i++) {
             const std::vector<int64_t> sizes = x[i].sizes();
             expected.push_back(with_size(sizes, -1, columns(i)));
         }
-    } else if (grouping.type == kRows) {
+    } else {
         require_as_many({{name, out}}, {"groupList", groups});
         for (size_t i = 0; i < out.size(); i++) expected.push_back(shape({out[i].dim() == 2 ? out[i].size(0) : 0, columns(i)}));
-    } else {
-        return shaped_like(out);
     }
     return expected;
 }
@@ -195,7 +241,7 @@ void multiply(const Packables& x, const Packables& weight, const Parameters& p, 
         if (!has_members(p.row_scale)) return std::nullopt;
         return parameter("perTokenScale", p.row_scale, static_cast<int64_t>(i), false);
     };
-    if (x.size() > 1 || list.empty()) {
+    if (x.size() > 1 || list.empty() || grouping.type == kNoGroups) {
         for (size_t i = 0; i < x.size(); i++) output.add(product(x[i].values(), weight, p, static_cast<int64_t>(i), row_scale(i)));
         return;
     }
@@ -216,8 +262,6 @@ void multiply(const Packables& x, const Packables& weight, const Parameters& p, 
         output.add(product(cut(all), weight, p, group.weight, scales ? std::optional(cut(*scales)) : std::nullopt));
     }
 }
-
-const OptList kNone;
 
 void require_ends(const std::optional<std::vector<int64_t>>& ends) {
     if (ends && !ends->empty() && (ends->front() < 0 || !std::is_sorted(ends->begin(), ends->end())))
@@ -280,7 +324,8 @@ struct GroupType : Int {
 
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmul, QUANTISABLE,
                    (require_list_not_given("offset", offset), require_ends(groupList),
-                    require_lists(x, weight, bias, {splitItem, type_of(groupList)}, y.size())),
+                    require_lists(x, weight, {splitItem, type_of(groupList)}, y.size()),
+                    require_parameters(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, type_of(groupList))),
                    (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
                    (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem),
                    (TensorsOut, y, results_of(x, weight, {splitItem, type_of(groupList)}, count_of(groupList), "y", y))) {
@@ -288,14 +333,16 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmul, QUANTISABLE,
 }
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV2, QUANTISABLE,
                    (require_list_not_given("offset", offset), require_ends(groupList),
-                    require_lists(x, weight, bias, {splitItem, groupType}, y.size())),
+                    require_lists(x, weight, {splitItem, groupType}, y.size()),
+                    require_parameters(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, groupType)),
                    (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
                    (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptInts, groupList), (SplitItem, splitItem),
                    (GroupType, groupType), (TensorsOut, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList), "y", y))) {
     multiply_with_ends(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, {splitItem, groupType}, groupList, y);
 }
 ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV3, QUANTISABLE,
-                   (require_list_not_given("offset", offset), require_lists(x, weight, bias, {splitItem, groupType}, y.size())),
+                   (require_list_not_given("offset", offset), require_lists(x, weight, {splitItem, groupType}, y.size()),
+                    require_parameters(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, groupType)),
                    (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale), (OptTensors, offset),
                    (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptIn, groupList), (SplitItem, splitItem),
                    (GroupType, groupType), (TensorsOut, y, results_of(x, weight, {splitItem, groupType}, count_of(groupList, 0), "y", y))) {
@@ -307,7 +354,8 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV3, QUANTISABLE,
      require_list_not_given("activationQuantScale", activationQuantScale),                                                               \
      require_list_not_given("activationQuantOffset", activationQuantOffset),                                                             \
      require_list_not_given("activationFeatureOut", activationFeatureOut), require_list_not_given("dynQuantScaleOut", dynQuantScaleOut), \
-     require_lists(x, weight, bias, {splitItem, groupType}, out.size()))
+     require_lists(x, weight, {splitItem, groupType}, out.size()),                                                                       \
+     require_parameters(x, weight, {bias, scale, antiquantScale, antiquantOffset, perTokenScale}, groupType))
 
 #define GROUPED_MATMUL(entry_point, ...)                                                                                            \
     ATEN_CHECKED_ENTRY(                                                                                                             \

@@ -90,6 +90,8 @@ void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& l
 // The rows of all sequences, whose number nothing else says, with what a position of the cache has.
 Elements loaded(const char* name, const at::Tensor& out, const at::Tensor& cache, std::string_view mode) {
     if (cache.dim() < 2 || out.dim() < 1) refuse(name, "at least 1 dimension, for a cache of at least 2", shape_text(out.sizes()));
+    if (out.scalar_type() != cache.scalar_type())
+        refuse(name, c10::str("the data type of its cache, ", dtype_name(cache.scalar_type())), dtype_name(out.scalar_type()));
     const at::Tensor positions = by_position(cache, mode);
     if (positions.size(1) == 0) refuse(name, "a cache with positions in each block", shape_text(cache.sizes()));
     const int64_t features = c10::multiply_integers(positions.sizes().slice(2));

@@ -63,9 +63,9 @@ at::Tensor smoothed(const at::Tensor& x, const std::optional<at::Tensor>& smooth
 void require_smooth(const at::Tensor& x, const std::optional<at::Tensor>& smooth, const std::optional<at::Tensor>& groups) {
     if (x.dim() < 1) refuse("x", "at least 1 dimension", "none");
     if (!given(smooth)) return;
-    if (smooth->size(-1) != x.size(-1)) refuse("smoothScales", c10::str("rows of ", x.size(-1)), shape_text(smooth->sizes()));
-    if (given(groups) != (smooth->dim() == 2))
+    if (smooth->dim() != (given(groups) ? 2 : 1))
         refuse("smoothScales", given(groups) ? "2 dimensions, with groups" : "1 dimension, without groups", c10::str(smooth->dim()));
+    if (smooth->size(-1) != x.size(-1)) refuse("smoothScales", c10::str("rows of ", x.size(-1)), shape_text(smooth->sizes()));
     if (given(groups) && groups->numel() != smooth->size(0))
         refuse("groupIndex", c10::str(smooth->size(0), " values, as smoothScales has rows"), c10::str(groups->numel()));
     if (given(groups) && groups->dim() != 1) refuse("groupIndex", "1 dimension", shape_text(groups->sizes()));
@@ -125,7 +125,13 @@ Elements parameters(const at::Tensor& scale, const std::optional<at::Tensor>& of
     return elements(c10::multiply_integers(together.sizes));
 }
 
-void require_parameters(const at::Tensor& out) {
+void require_vector_or_matrix(const char* name, const at::Tensor& tensor) {
+    if (tensor.dim() != 1 && tensor.dim() != 2) refuse(name, "1 or 2 dimensions", shape_text(tensor.sizes()));
+}
+
+void require_parameters(const at::Tensor& scale, const std::optional<at::Tensor>& offset, const at::Tensor& out) {
+    require_vector_or_matrix("scale", scale);
+    if (given(offset)) require_vector_or_matrix("offset", *offset);
     if (out.scalar_type() != at::kLong && out.scalar_type() != at::kUInt64)
         refuse("out", "a data type of INT64, UINT64", c10::str(out.scalar_type()));
 }
@@ -136,6 +142,9 @@ namespace torch_aclnn::host::aten::kind {
 using RoundModeName = Kind<const char*, std::string_view, std::string_view, read_round_mode>;
 using QuantisedRows = Kind<const char*, std::string_view, std::string_view, read_rows>;
 using RoundBits = Between<int64_t, 0, 1>;
+struct OptFloats : OptIn {
+    ATEN_TYPES(OptIn, FLOAT);
+};
 }  // namespace torch_aclnn::host::aten::kind
 
 ATEN_CHECKED_ENTRY(aclnnAscendQuant, FLOATING, (require_along("scale", scale, x, -1), require_along("offset", offset, x, -1)), (In, x),
@@ -183,12 +192,12 @@ ATEN_CHECKED_ENTRY(aclnnDynamicQuantV2, FLOAT16 | BF16, require_smooth(x, smooth
 DYNAMIC_QUANT(aclnnDynamicQuantV3)
 DYNAMIC_QUANT(aclnnDynamicQuantV4, (NoLimitFloat, dstTypeMax))
 
-ATEN_CHECKED_ENTRY(aclnnTransQuantParamV2, FLOAT, require_parameters(out), (In, scale), (OptIn, offset),
+ATEN_CHECKED_ENTRY(aclnnTransQuantParamV2, FLOAT, require_parameters(scale, offset, out), (In, scale), (OptFloats, offset),
                    (Out, out, parameters(scale, offset))) {
     transform_parameters(scale, offset, false, out);
 }
-ATEN_CHECKED_ENTRY(aclnnTransQuantParamV3, FLOAT, require_parameters(out), (In, scale), (OptIn, offset), (RoundBits, roundMode),
-                   (Out, out, parameters(scale, offset))) {
+ATEN_CHECKED_ENTRY(aclnnTransQuantParamV3, FLOAT, require_parameters(scale, offset, out), (In, scale), (OptFloats, offset),
+                   (RoundBits, roundMode), (Out, out, parameters(scale, offset))) {
     transform_parameters(scale, offset, roundMode == 1, out);
 }
 // The numbers from -8 to 7 of a tensor of INT32, packed.

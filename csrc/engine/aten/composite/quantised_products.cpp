@@ -70,7 +70,7 @@ at::Tensor scaled_product(at::Tensor result, const Scales& by) {
     const bool early = given(by.bias) && at::isIntegralType(by.bias->scalar_type(), false);
     if (early) result = result + to_double(*by.bias);
     if (given(by.of_columns)) result = result * scale_values(*by.of_columns);
-    if (given(by.of_rows)) result = result * to_double(*by.of_rows).unsqueeze(-1);
+    if (given(by.of_rows)) result = result * to_double(*by.of_rows).flatten().unsqueeze(-1);
     return given(by.bias) && !early ? result + to_double(*by.bias) : result;
 }
 
