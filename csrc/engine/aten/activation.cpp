@@ -59,7 +59,7 @@ Elements slopes(const at::Tensor& weight, const at::Tensor& self) {
 
 }  // namespace
 
-UNARY(aclnnSilu, FLOATING | DOUBLE, at::silu_out)
+UNARY(aclnnSilu, FLOATING, at::silu_out)
 // Integers lose the fraction.
 ATEN_ENTRY(aclnnHardsigmoid, FLOATING | DOUBLE | INT32, (In, self), (Out, out, like(self))) {
     write(out, at::hardsigmoid(at::isIntegralType(self.scalar_type(), false) ? self.to(at::kFloat) : upcast(self)));
@@ -119,7 +119,7 @@ static at::Tensor gelu_gradient(const at::Tensor& gradient, const at::Tensor& in
     const at::ScalarType type = at::result_type(gradient, input);
     return at::gelu_backward(tensors[0].to(type), tensors[1].to(type), approximate);
 }
-ATEN_CHECKED_ENTRY(aclnnGelu, FLOATING | DOUBLE, warn_of_lost_gelu_mode("aclnnGelu"), (In, self), (Out, out, like(self))) {
+ATEN_CHECKED_ENTRY(aclnnGelu, FLOATING, warn_of_lost_gelu_mode("aclnnGelu"), (In, self), (Out, out, like(self))) {
     write(out, at::gelu(self, "none"));
 }
 ATEN_CHECKED_ENTRY(aclnnGeluBackward, FLOATING, warn_of_lost_gelu_mode("aclnnGeluBackward"), (In, gradOutput), (In, self),
