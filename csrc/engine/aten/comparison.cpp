@@ -31,6 +31,8 @@ COMPARE_SCALAR(aclnnLtScalar, NUMBERS, at::lt_out)
 COMPARE_SCALAR(aclnnLeScalar, NUMBERS, at::le_out)
 COMPARE_SCALAR(aclnnGtScalar, NUMBERS, at::gt_out)
 COMPARE_SCALAR(aclnnGeScalar, NUMBERS, at::ge_out)
+// Its one caller is torch.ge with a number in front: what is at most the number.
+COMPARE_SCALAR(aclnnLessScalar, NUMBERS, at::le_out)
 
 BINARY_INPLACE(aclnnInplaceEqTensor, NUMBERS, at::eq_out)
 BINARY_INPLACE(aclnnInplaceNeTensor, NUMBERS, at::ne_out)

@@ -1,0 +1,264 @@
+// Operators of object detection: overlaps of boxes, features of regions, and convolutions that sample where an offset says.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/adapter/indices.h"
+#include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/quantised.h"
+
+#define ATEN_FAMILY "detection"
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+// "iou" divides by the union, "iof" by the second box alone.
+std::string_view read_overlap(const char* name, const char* text) {
+    return read_choice(name, text, {"iou", "iof"});
+}
+
+// Corners of boxes, one tensor for each.
+struct Boxes {
+    at::Tensor x0, y0, x1, y1;
+
+    at::Tensor width() const { return x1 - x0; }
+    at::Tensor height() const { return y1 - y0; }
+    // In a dimension of their own, so that each meets each of others.
+    Boxes along(int64_t dim) const { return {x0.unsqueeze(dim), y0.unsqueeze(dim), x1.unsqueeze(dim), y1.unsqueeze(dim)}; }
+};
+Boxes corners(const at::Tensor& boxes, int64_t dim, bool centred) {
+    const at::Tensor all = to_double(boxes).movedim(dim, 0);
+    if (!centred) return {all[0], all[1], all[2], all[3]};
+    const at::Tensor half_width = all[2] / 2, half_height = all[3] / 2;
+    return {all[0] - half_width, all[1] - half_height, all[0] + half_width, all[1] + half_height};
+}
+at::Tensor common_area(const Boxes& a, const Boxes& b) {
+    const at::Tensor width = at::minimum(a.x1, b.x1) - at::maximum(a.x0, b.x0), height = at::minimum(a.y1, b.y1) - at::maximum(a.y0, b.y0);
+    return width.clamp_min(0) * height.clamp_min(0);
+}
+void require_boxes(const char* name, const at::Tensor& boxes, int64_t dim) {
+    if (boxes.dim() != 2 || boxes.size(dim) != 4) refuse(name, dim == 0 ? "the shape [4, n]" : "the shape [n, 4]", shape_text(boxes.sizes()));
+}
+void require_pairs(const at::Tensor& first, const at::Tensor& second, int64_t dim) {
+    require_boxes("bBoxes", first, 1 - dim);
+    require_boxes("gtBoxes", second, 1 - dim);
+}
+
+// What the samples of each of a region's bins take of each pixel along one direction: {bins, pixels}. A sample between two pixels takes of
+// both; up to a pixel outside of the image it takes of the border, and beyond nothing.
+at::Tensor weights_of_bins(double start, double size, int64_t bins, int64_t samples, int64_t pixels) {
+    if (samples == 0) {
+        const double wanted = std::ceil(size / bins);
+        torch_aclnn::host::aten::require_range("rois", at::scalar_tensor(wanted, at::kDouble), 0, 4097);
+        samples = static_cast<int64_t>(wanted);
+    }
+    const at::Tensor positions = start + (at::arange(bins * samples, at::kDouble) + 0.5) * (size / bins / samples);
+    const at::Tensor distances = (positions.clamp(0, pixels - 1).unsqueeze(1) - at::arange(pixels, at::kDouble)).abs();
+    const at::Tensor inside = (positions >= -1).logical_and(positions <= pixels).unsqueeze(1);
+    return at::where(inside, (1 - distances).clamp_min(0), 0.0).unflatten(0, {bins, samples}).mean(1);
+}
+
+struct Regions {
+    double scale;
+    int64_t height, width, samples, end_mode;
+
+    // Calls the function with the image of each region and the weights of its rows and columns.
+    template <class Function>
+    void each(const at::Tensor& rois, at::IntArrayRef images, Function function) const {
+        const at::Tensor numbers = to_double(rois).contiguous();
+        if (images.size() == 4) require_indices("rois", numbers.select(1, 0), images[0]);
+        const auto values = numbers.accessor<double, 2>();
+        for (int64_t i = 0; i < numbers.size(0); i++) {
+            const auto along = [&](int64_t first, int64_t bins, int64_t pixels) {
+                const double start = values[i][first] * scale, end = (values[i][first + 2] + double(end_mode)) * scale;
+                return weights_of_bins(start, std::max(end - start, 1.0), bins, samples, pixels);
+            };
+            function(i, static_cast<int64_t>(values[i][0]), along(2, height, images[2]), along(1, width, images[3]));
+        }
+    }
+};
+
+// Where a convolution samples: four pixels around each position, and how much of each. Positions are in the order of the output's rows, the
+// kernel's rows, the output's columns and the kernel's columns.
+struct Deformation {
+    at::IntArrayRef kernel, stride, padding, dilation;
+    int64_t groups, deformable_groups;
+    bool modulated;
+
+    Int128 length(const at::Tensor& input, int64_t direction) const {  // of the output
+        const Int128 span = Int128{kernel[direction] - 1} * dilation[2 + direction] + 1;
+        const Int128 room = Int128{input.size(2 + direction)} + padding[2 * direction] + padding[2 * direction + 1] - span;
+        return room < 0 ? 0 : room / stride[2 + direction] + 1;
+    }
+    void require(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& offset) const {
+        for (const auto& [name, tensor] : {std::pair("input", input), std::pair("weight", weight), std::pair("offset", offset)})
+            if (tensor.dim() != 4) refuse(name, "4 dimensions", shape_text(tensor.sizes()));
+        if (input.size(1) % groups != 0) refuse("groups", c10::str("a divisor of ", input.size(1)), std::to_string(groups));
+        if (weight.size(0) % groups != 0) refuse("groups", c10::str("a divisor of ", weight.size(0)), std::to_string(groups));
+        if (input.size(1) % deformable_groups != 0)
+            refuse("deformableGroups", c10::str("a divisor of ", input.size(1)), std::to_string(deformable_groups));
+        const Int128 channels = Int128{modulated ? 3 : 2} * deformable_groups * kernel[0] * kernel[1];
+        if (offset.size(0) != input.size(0) || offset.size(1) != channels || offset.size(2) != length(input, 0) ||
+            offset.size(3) != length(input, 1))
+            refuse("offset", "two numbers, or three with a mask, for each weight and output", shape_text(offset.sizes()));
+        require_same_shape({"weight", weight}, {"weight of the kernel", at::empty({weight.size(0), input.size(1) / groups, kernel[0],
+                                                                                   kernel[1]}, at::kMeta)});
+    }
+
+    at::Tensor numbers(const at::Tensor& offset) const {  // {x, y, mask} in front: {2 or 3, images times groups, 1, positions}
+        const at::Tensor apart = to_double(offset).reshape(
+            {offset.size(0), modulated ? 3 : 2, deformable_groups, kernel[0], kernel[1], offset.size(2), offset.size(3)});
+        return apart.permute({1, 0, 2, 5, 3, 6, 4}).flatten(3).flatten(1, 2).unsqueeze(2);
+    }
+    at::Tensor offset_of(const at::Tensor& numbers, const at::Tensor& offset) const {  // the opposite
+        const at::Tensor apart = numbers.reshape(
+            {modulated ? 3 : 2, offset.size(0), deformable_groups, offset.size(2), kernel[0], offset.size(3), kernel[1]});
+        return apart.permute({1, 0, 2, 4, 6, 3, 5}).reshape(offset.sizes());
+    }
+    at::Tensor position(const at::Tensor& numbers, const at::Tensor& offset, int64_t direction) const {
+        const at::Tensor outputs = at::arange(offset.size(2 + direction), at::kDouble) * stride[2 + direction];
+        const at::Tensor taps = at::arange(kernel[direction], at::kDouble) * dilation[2 + direction];
+        const at::Tensor plain = (outputs.unsqueeze(1) + taps - padding[2 * direction]).flatten();
+        const int64_t columns = offset.size(3) * kernel[1], rows = offset.size(2) * kernel[0];
+        const at::Tensor all = direction == 0 ? plain.unsqueeze(1).expand({rows, columns}) : plain.expand({rows, columns});
+        return numbers[1 - direction] + all.reshape({-1});
+    }
+};
+
+// Calls the function with the positions of each of the four pixels in the image {channels, height times width}, where there is none with
+// zeros for what it takes; what it takes; and how that changes with the two coordinates.
+template <class Function>
+void each_neighbour(const at::Tensor& y, const at::Tensor& x, int64_t height, int64_t width, Function function) {
+    const at::Tensor top = y.floor(), left = x.floor(), down = y - top, right = x - left;
+    for (const bool lower : {false, true})
+        for (const bool farther : {false, true}) {
+            const at::Tensor row = top + double(lower), column = left + double(farther);
+            const at::Tensor there = (row >= 0).logical_and(row < height).logical_and(column >= 0).logical_and(column < width);
+            const at::Tensor index = at::where(there, row * width + column, 0.0).to(at::kLong);
+            const at::Tensor by_row = lower ? down : 1 - down, by_column = farther ? right : 1 - right;
+            const auto kept = [&](const at::Tensor& weight) { return at::where(there, weight, 0.0); };
+            function(index, kept(by_row * by_column), kept(lower ? by_column : -by_column), kept(farther ? by_row : -by_row));
+        }
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+using Overlap = Kind<const char*, std::string_view, std::string_view, read_overlap>;
+using Samples = Between<int64_t, 0, 4096>;
+}  // namespace torch_aclnn::host::aten::kind
+
+// With `aligned` each box meets the one of the same number alone.
+ATEN_CHECKED_ENTRY(aclnnIou, FLOATING,
+                   (require_pairs(bBoxes, gtBoxes, 0), require_as_many({{"gtBoxes", aligned ? gtBoxes.size(0) : bBoxes.size(0)}},
+                                                                       {"bBoxes", bBoxes.size(0)})),
+                   (In, bBoxes), (In, gtBoxes), (Overlap, mode), (NotNegativeFloat, eps), (Bool, aligned),
+                   (Out, overlap, shape({bBoxes.size(0), aligned ? 1 : gtBoxes.size(0)}))) {
+    const Boxes first = corners(bBoxes, 1, false).along(1), second = corners(gtBoxes, 1, false).along(aligned ? 1 : 0);
+    const at::Tensor common = common_area(first, second), of_second = second.width() * second.height();
+    const at::Tensor whole = mode == "iof" ? of_second : first.width() * first.height() + of_second - common;
+    write(overlap, common / (whole + double{eps}));
+}
+
+// The overlap without a part for the distance of the centres, and one for how the shapes differ, as angles of the diagonals.
+ATEN_CHECKED_ENTRY(aclnnCIoU, FLOAT,
+                   (require_pairs(bBoxes, gtBoxes, 1), require_as_many({{"gtBoxes", isCross ? bBoxes.size(1) : gtBoxes.size(1)}},
+                                                                       {"bBoxes", bBoxes.size(1)})),
+                   (In, bBoxes), (In, gtBoxes), (Bool, trans), (Bool, isCross), (Overlap, mode),
+                   (Out, overlap, shape({isCross ? gtBoxes.size(1) : 1, bBoxes.size(1)})), (Out, atanSub, shaped_like(overlap))) {
+    constexpr double kEpsilon = 1e-9;
+    const Boxes first = corners(bBoxes, 0, trans).along(0), second = corners(gtBoxes, 0, trans).along(isCross ? 1 : 0);
+    const at::Tensor common = common_area(first, second), height = first.height() + kEpsilon, of_second = second.height() + kEpsilon;
+    const at::Tensor second_area = second.width() * of_second;
+    const at::Tensor whole = mode == "iof" ? second_area : first.width() * height + second_area - common;
+    const at::Tensor overlaps = common / (whole + kEpsilon);
+    const at::Tensor wide = at::maximum(first.x1, second.x1) - at::minimum(first.x0, second.x0);
+    const at::Tensor high = at::maximum(first.y1, second.y1) - at::minimum(first.y0, second.y0);
+    const at::Tensor across = second.x0 + second.x1 - first.x0 - first.x1, down = second.y0 + second.y1 - first.y0 - first.y1;
+    const at::Tensor apart = (across.square() + down.square()) / 4 / (wide.square() + high.square() + kEpsilon);
+    const at::Tensor angle = at::atan(second.width() / of_second) - at::atan(first.width() / height);
+    const at::Tensor shapes = angle.square() * (4 / (M_PI * M_PI));
+    write(overlap, overlaps - apart - shapes.square() / (1 + kEpsilon - overlaps + shapes));
+    write(atanSub, angle);
+}
+
+ATEN_ENTRY(aclnnROIAlign, FLOATING, (In, self, rank(4)), (In, rois, shape({size_of(rois, 0), 5})), (NotNegativeFloat, spatialScale),
+           (Positive, pooledHeight), (Positive, pooledWidth), (Samples, sampleNum), (TrueOrNot, roiEndMode),
+           (Out, result, shape({rois.size(0), self.size(1), pooledHeight, pooledWidth}))) {
+    const at::Tensor images = to_double(self);
+    at::Tensor regions = at::zeros(result.sizes(), at::kDouble);
+    Regions{spatialScale, pooledHeight, pooledWidth, sampleNum, roiEndMode}.each(
+        rois, self.sizes(), [&](int64_t i, int64_t image, const at::Tensor& rows, const at::Tensor& columns) {
+            regions[i].copy_(at::matmul(at::matmul(rows, images[image]), columns.t()));
+        });
+    write(result, regions);
+}
+ATEN_ENTRY(aclnnROIAlignBackward, FLOATING, (In, self, shape({size_of(rois, 0), xDiffShape[1], pooledHeight, pooledWidth})),
+           (In, rois, shape({size_of(rois, 0), 5})), (Sizes<4>, xDiffShape), (Positive, pooledWidth), (Positive, pooledHeight),
+           (NotNegativeFloat, spatialScale), (Samples, sampleNum), (TrueOrNot, roiEndMode), (Out, result, Expected(xDiffShape))) {
+    const at::Tensor grads = to_double(self);
+    at::Tensor images = at::zeros(result.sizes(), at::kDouble);
+    Regions{spatialScale, pooledHeight, pooledWidth, sampleNum, roiEndMode}.each(
+        rois, xDiffShape, [&](int64_t i, int64_t image, const at::Tensor& rows, const at::Tensor& columns) {
+            images[image] += at::matmul(at::matmul(rows.t(), grads[i]), columns);
+        });
+    write(result, images);
+}
+
+#define DEFORMATION \
+    Deformation { kernelSize, stride, padding, dilation, groups, deformableGroups, modulated }
+#define DEFORMED                                                                                                       \
+    const Deformation how = DEFORMATION;                                                                               \
+    const at::Tensor numbers = how.numbers(offset);                                                                    \
+    const at::Tensor y = how.position(numbers, offset, 0), x = how.position(numbers, offset, 1);                       \
+    const int64_t parts = input.size(0) * deformableGroups, channels = input.size(1) / deformableGroups;               \
+    const at::Tensor images = to_double(input).reshape({parts, channels, input.size(2) * input.size(3)});              \
+    const auto by_channel = [&](const at::Tensor& index) { return index.expand({parts, channels, index.size(2)}); }
+#define DEFORMATION_KINDS                                                                                                          \
+    (PositiveSizes<2>, kernelSize), (PositiveSizes<4>, stride), (Sizes<4>, padding), (PositiveSizes<4>, dilation), (Positive, groups), \
+        (Positive, deformableGroups), (Bool, modulated)
+#define DEFORMED_SHAPE shape({input.size(0), input.size(1), offset.size(2) * kernelSize[0], offset.size(3) * kernelSize[1]})
+
+ATEN_CHECKED_ENTRY(aclnnDeformableConv2d, FLOATING, DEFORMATION.require(input, weight, offset), (In, input), (In, weight), (In, offset),
+                   (OptIn, biasOptional, shape({weight.size(0)})), DEFORMATION_KINDS,
+                   (Out, out, shape({input.size(0), weight.size(0), offset.size(2), offset.size(3)})), (Out, deformOut, DEFORMED_SHAPE)) {
+    DEFORMED;
+    at::Tensor sampled = at::zeros({parts, channels, x.size(2)}, at::kDouble);
+    each_neighbour(y, x, input.size(2), input.size(3), [&](const at::Tensor& index, const at::Tensor& weights, const auto&, const auto&) {
+        if (images.size(2) > 0) sampled += images.gather(2, by_channel(index)) * weights;
+    });
+    const at::Tensor deformed = (modulated ? sampled * numbers[2] : sampled).reshape(deformOut.sizes());
+    const std::optional<at::Tensor> bias = biasOptional ? std::optional(to_double(*biasOptional)) : std::nullopt;
+    write(out, at::conv2d(deformed, to_double(weight), bias, kernelSize, at::IntArrayRef{0, 0}, at::IntArrayRef{1, 1}, groups));
+    write(deformOut, deformed);
+}
+ATEN_CHECKED_ENTRY(aclnnDeformableConv2dBackward, FLOATING, DEFORMATION.require(input, weight, offset), (In, input),
+                   (In, gradOutput, shape({input.size(0), weight.size(0), offset.size(2), offset.size(3)})),
+                   (In, offsetOut, DEFORMED_SHAPE), (In, weight), (In, offset), DEFORMATION_KINDS, (Out, gradInput, shaped_like(input)),
+                   (Out, gradWeight, shaped_like(weight)), (Out, gradOffset, shaped_like(offset)),
+                   (Out, gradBias, shape({weight.size(0)}))) {
+    DEFORMED;
+    const auto [of_deformed, of_weight, of_bias] = at::convolution_backward(
+        to_double(gradOutput), to_double(offsetOut), to_double(weight), at::IntArrayRef{weight.size(0)}, kernelSize, at::IntArrayRef{0, 0},
+        at::IntArrayRef{1, 1}, false, at::IntArrayRef{0, 0}, groups, {true, true, true});
+    const at::Tensor grad = of_deformed.reshape({parts, channels, -1});
+    const at::Tensor of_sampled = modulated ? grad * numbers[2] : grad;
+    at::Tensor of_images = at::zeros_like(images), of_numbers = at::zeros_like(numbers);
+    each_neighbour(y, x, input.size(2), input.size(3),
+                   [&](const at::Tensor& index, const at::Tensor& weights, const at::Tensor& by_y, const at::Tensor& by_x) {
+                       if (images.size(2) == 0) return;
+                       of_images.scatter_add_(2, by_channel(index), of_sampled * weights);
+                       const at::Tensor values = images.gather(2, by_channel(index));
+                       of_numbers[0] += (of_sampled * values * by_x).sum(1, true);
+                       of_numbers[1] += (of_sampled * values * by_y).sum(1, true);
+                       if (modulated) of_numbers[2] += (grad * values * weights).sum(1, true);
+                   });
+    write(gradInput, of_images.reshape(input.sizes()));
+    write(gradWeight, of_weight);
+    write(gradOffset, how.offset_of(of_numbers, offset));
+    write(gradBias, of_bias);
+}
