@@ -87,6 +87,11 @@ _CTC = {
 _PROLOG = dict.fromkeys(("weightDq", "weightUqQr", "weightDkvKr"), Tensor((2, 2), DType.BF16))
 _CHANNELS = ("mean", "invstd", "weight", "sumDy", "sumDyXmu", "gradWeight", "gradBias")
 SOUND: dict[str, dict[str, Any]] = {
+    **{f"aclnnDeformableConv2d{phase}": {"padding": IntArray((0,) * 4)} for phase in ("", "Backward")},
+    "aclnnQuantConvolution": {
+        **dict.fromkeys(("input", "weight"), Tensor((1, 1, 1), DType.INT8)), "output": Tensor((1, 1, 1)), "padding": IntArray((0,)),
+        **dict.fromkeys(("scale", "bias"), Tensor((1,))), "offset": None,
+    },
     "aclnnBatchMatMul": dict.fromkeys(("self", "mat2", "out"), _BATCH),
     "aclnnConstantPadNd": {"padding": IntArray((0, 0))},
     "aclnnClamp": {"clipValueMin": number(0)},

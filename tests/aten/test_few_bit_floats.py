@@ -315,3 +315,95 @@ def test_other_algorithms_are_refused_by_name():
     assert code == 161002 and "roundMode: expected rint, as y has eight bits" in message
     call("aclnnDynamicMxQuant", x, -1, b"rint", 35, 32, 0, y, scale)
     assert not scale.cpu().view(torch.uint8).any()
+
+
+def parts_of(x, ends):
+    """Each group of rows, with where its scales begin if blocks of so many rows have one."""
+    starts = [0, *ends[:-1]]
+    return [(x[..., start:end, :], start, number) for number, (start, end) in enumerate(zip(starts, ends, strict=True))]
+
+
+@of_the_950
+@pytest.mark.parametrize("name", EIGHT_BITS)
+def test_grouped_dynamic_mx_quant(name):
+    import torch_npu
+
+    dtype, emax, largest = EIGHT_BITS[name]
+    ends = [40, 40, 170, 200]
+    x = torch.randn(200, 5).half() * torch.logspace(-3, 2, 5).half()
+    group_index = torch.tensor(ends, dtype=torch.int32)
+    y, scale = torch_npu.npu_grouped_dynamic_mx_quant(*there(x, group_index), round_mode="rint", dst_type=getattr(torch_npu, name), blocksize=32)
+    assert scale.shape == (200 // 64 + 4, 5, 2)
+    expected = torch.zeros(scale.shape, dtype=torch.uint8)
+    for part, start, number in parts_of(x, ends):
+        if part.shape[0] == 0:
+            continue
+        scales, codes = powers_of_two(part, 0, emax)
+        begin = start // 64 + number
+        expected[begin : begin + codes.shape[0]] = codes
+        got = y.cpu()[start : start + part.shape[0]].double()
+        assert got.equal((part.double() / scales).clamp(-largest, largest).float().to(dtype).double())
+    assert scale.cpu().view(torch.uint8).equal(expected)
+
+
+@of_the_950
+def test_dynamic_block_mx_quant():
+    import torch_npu
+
+    x = torch.randn(2, 70, 40).bfloat16() * torch.logspace(-2, 2, 40).bfloat16()
+    y, scale1, scale2 = torch_npu.npu_dynamic_block_mx_quant(x.to(DEVICE), dst_type=torch_npu.float8_e4m3fn)
+    squares = [row.split(32, 2) for row in x.double().split(32, 1)]
+    of_rows, of_columns = torch.zeros(2, 70, 4, dtype=torch.uint8), torch.zeros(2, 4, 40, dtype=torch.uint8)
+    for i, row in enumerate(squares):
+        for j, square in enumerate(row):
+            exponent = torch.floor(torch.log2(square.abs().amax((1, 2)))) - 8
+            of_rows[:, 32 * i : 32 * i + 32, j] = (exponent + 127).to(torch.uint8)[:, None]
+            of_columns[:, i, 32 * j : 32 * j + 32] = (exponent + 127).to(torch.uint8)[:, None]
+            got = y.cpu().double()[:, 32 * i : 32 * i + 32, 32 * j : 32 * j + 32]
+            assert got.equal((square / 2 ** exponent[:, None, None]).clamp(-448, 448).float().to(torch.float8_e4m3fn).double())
+    assert scale1.cpu().view(torch.uint8).equal(of_rows[..., :2].unflatten(2, (1, 2)))
+    assert scale2.cpu().view(torch.uint8).equal(of_columns.unflatten(1, (2, 2)).transpose(2, 3))
+
+
+@of_the_950
+@pytest.mark.parametrize("rows", [1, 128])
+@pytest.mark.parametrize("smallest", [0.0, 400.0])
+def test_grouped_dynamic_block_quant(rows, smallest):
+    import torch_npu
+
+    ends, x = [130, 130, 300], torch.randn(2, 300, 70).half()
+    y, scale = torch_npu.npu_grouped_dynamic_block_quant(
+        *there(x, torch.tensor(ends, dtype=torch.int32)), min_scale=smallest, dst_type=292, row_block_size=rows, col_block_size=64
+    )  # fmt: skip
+    expected, numbers = torch.zeros(2, 300 // rows + 3, 2, dtype=torch.float64), x.double().clone()
+    for part, start, number in parts_of(numbers, ends):
+        for i, block_of_rows in enumerate(part.split(rows, 1) if part.shape[1] else ()):
+            for j, block in enumerate(block_of_rows.split(64, 2)):
+                by = block.abs().amax((1, 2)) / 448
+                by = by.clamp(max=1 / smallest) if smallest else by
+                expected[:, start // rows + number + i, j] = by
+                block /= by[:, None, None].where(by[:, None, None] > 0, 1)
+    close(scale, expected)
+    assert y.cpu().double().equal(numbers.clamp(-448, 448).float().to(torch.float8_e4m3fn).double())
+
+
+@of_the_950
+@pytest.mark.parametrize("grouped", [False, True])
+def test_swiglu_group_quant(grouped):
+    import torch_npu
+
+    torch.manual_seed(5)
+    x, weight, counts = torch.randn(8, 16), torch.randn(8, 1), torch.tensor([3, 0, 4]) if grouped else None
+    first, second = x.double().chunk(2, 1)
+    plain = F.silu(first.clamp(max=0.5)) * second.clamp(-0.5, 0.5) * weight.double()
+    y, scale, origin = torch_npu.npu_swiglu_group_quant(
+        x.to(DEVICE), weight=weight.to(DEVICE), group_index=None if counts is None else counts.to(DEVICE), quant_mode=3,
+        dst_type=torch_npu.hifloat8, clamp_limit=0.5, dst_type_max=15.0, output_origin=True,
+    )  # fmt: skip
+    close(origin, plain)
+    parts = plain[:7].split([3, 0, 4]) if grouped else [plain]
+    by = torch.stack([part.abs().max() / 15 if part.numel() else torch.tensor(1e-8 / 15).double() for part in parts])
+    close(scale, by)
+    quantised = torch.cat([torch_npu.npu_dtype_cast((part / s).float().to(DEVICE), torch_npu.hifloat8).cpu() for part, s in zip(parts, by, strict=True)])
+    assert (y.cpu()[: len(quantised)] != quantised).sum() <= 1  # the scale is rounded to float32
+    assert not grouped or y.cpu()[7:].eq(0).all()

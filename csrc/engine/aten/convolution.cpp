@@ -8,6 +8,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/product_precision.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/quantised.h"
 
 #define ATEN_FAMILY "convolution"
 using namespace torch_aclnn::host::aten;
@@ -151,7 +152,16 @@ Expected from_columns(const at::Tensor& grad, at::IntArrayRef planes, at::IntArr
     return grad.dim() == 3 ? shape({grad.size(0), channels, planes[0], planes[1]}) : shape({channels, planes[0], planes[1]});
 }
 
+void require_integers_of(const at::Tensor& weight, const std::optional<at::Tensor>& offset) {
+    if (weight.scalar_type() != at::kChar) refuse("weight", "a data type of INT8", c10::str(weight.scalar_type()));
+    require_not_given("offset", offset);
+}
+
 }  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+using OnlyZeroInt = Between<int32_t, 0, 0>;
+}  // namespace torch_aclnn::host::aten::kind
 
 ATEN_CHECKED_ENTRY(aclnnConvolution, FLOATING, require_steps(weight, stride, padding, !transposed, dilation, outputPadding), (In, input),
                    (In, weight), (OptIn, bias, shape({output_channels(weight, transposed, groups)})), (Ints, stride), (Ints, padding),
@@ -165,6 +175,26 @@ ATEN_CHECKED_ENTRY(aclnnConvolution, FLOATING, require_steps(weight, stride, pad
     const at::IntArrayRef left = each_side ? at::IntArrayRef(kNone) : padding;
     write(out,
           at::convolution(padded, operand(weight, cubeMathType), upcast(bias), stride, left, dilation, transposed, outputPadding, groups));
+}
+
+// Integers, whose sums are multiplied by a scale for each filter.
+ATEN_CHECKED_ENTRY(aclnnQuantConvolution, INT8,
+                   (require_steps(weight, stride, padding, false, dilation, at::IntArrayRef{0}), require_integers_of(weight, offset),
+                    require_between("transposed", transposed, 0, 0)),
+                   (In, input), (In, weight), (OptIn, bias, or_empty(shape({output_channels(weight, false, groups)}))),
+                   (In, scale, shape({output_channels(weight, false, groups)})), (OptIn, offset), (Ints, stride), (Ints, padding),
+                   (Ints, dilation), (Bool, transposed), (OptInts, outputPadding), (Positive, groups), (OnlyZeroInt, offsetx),
+                   (Nearest, roundMode), (Out, output, convolved(shaped_like(input), weight, stride, padding, dilation, false, {}, groups))) {
+    const at::Tensor sums = at::convolution(to_double(input), to_double(weight), {}, stride, padding, dilation, false, {0}, groups);
+    const auto of_filters = [&](const at::Tensor& numbers) {
+        std::vector<int64_t> sizes(static_cast<size_t>(sums.dim()), 1);
+        sizes[1] = numbers.numel();
+        return to_double(numbers).view(sizes);
+    };
+    const at::Tensor by = of_filters(scale_values(scale));
+    if (!given(bias)) return write(output, sums * by);
+    const bool early = at::isIntegralType(bias->scalar_type(), false);
+    write(output, early ? (sums + of_filters(*bias)) * by : sums * by + of_filters(*bias));
 }
 
 ATEN_CHECKED_ENTRY(aclnnConvolutionBackward, FLOATING,

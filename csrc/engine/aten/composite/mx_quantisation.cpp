@@ -149,6 +149,69 @@ struct QuantMax {
     }
 };
 
+// The same of groups of rows, each of which has scales of its own.
+void mx_quantise_groups(at::Tensor x, const std::vector<Range>& groups, std::string_view rounding, const PackableTensor& y,
+                        const PackableTensor& scale) {
+    at::Tensor all = at::full({2 * scale.sizes()[0], x.size(1)}, -127, at::kDouble);
+    for (const Range& group : groups) {
+        if (group.size == 0) continue;
+        at::Tensor rows = x.narrow(0, group.first, group.size);
+        const at::Tensor exponents = mx_exponents(rows, 0, kMxBlock, y.float_type());
+        all.narrow(0, 2 * (group.first / (2 * kMxBlock) + group.weight), exponents.size(-1)).copy_(exponents.t());
+        rows.copy_(by_mx_exponents(rows, -exponents, 0, kMxBlock));
+    }
+    y.store(x, rounding);
+    scale.store(at::exp2(all.unflatten(0, {-1, 2}).transpose(1, 2)));
+}
+
+// A scale for each block of rows and columns, where the blocks of rows begin anew with each group: the largest by that of the type, but at
+// most 1 by the smallest. A group's scales lie as those of grouped MX quantisation do.
+struct GroupedBlocks {
+    const at::Tensor &x, &ends;
+    double smallest;
+    int64_t rows, columns;
+    double limit;
+
+    static int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
+    void require(const PackableTensor& y, aclDataType dtype, std::string_view rounding) const {
+        if (x.dim() != 2 && x.dim() != 3) refuse("x", "2 or 3 dimensions", shape_text(x.sizes()));
+        if (rows != 1 && rows != 128 && rows != 256 && rows != 512) refuse("rowBlockSize", "1, 128, 256 or 512", std::to_string(rows));
+        if (columns % 64 != 0 || columns > 256) refuse("colBlockSize", "64, 128, 192 or 256", std::to_string(columns));
+        QuantMax{x, x}.require(y, dtype, rounding);
+        require_number_between("dstTypeMax", limit, 0, dtype == ACL_HIFLOAT8 ? largest_of(dtype) : 0);
+    }
+    Expected scales() const {
+        return with_size(with_size(x.sizes(), -2, x.size(-2) / rows + ends.numel()).sizes, -1, blocks(x.size(-1), columns));
+    }
+    void run(std::string_view rounding, const PackableTensor& y, at::Tensor& scale) const {
+        at::Tensor values = to_double(x).clone(), all = at::zeros(scale.sizes(), at::kDouble);
+        const double largest = limit == 0 ? largest_of(y.float_type()) : limit;
+        for (const Range& group : groups_of(numbers(ends), 0, x.size(-2), ends.numel())) {
+            if (group.size == 0) continue;
+            at::Tensor part = values.narrow(-2, group.first, group.size);
+            const int64_t high = blocks(group.size, rows), wide = all.size(-1);
+            const at::Tensor filled = at::constant_pad_nd(part.abs(), {0, wide * columns - x.size(-1), 0, high * rows - group.size});
+            const at::Tensor of_blocks = filled.unflatten(-1, {wide, columns}).amax(-1).unflatten(-2, {high, rows}).amax(-2) / largest;
+            const at::Tensor scales = of_blocks.clamp_max(1 / smallest);
+            all.narrow(-2, group.first / rows + group.weight, high).copy_(scales);
+            const at::Tensor spread = scales.repeat_interleave(rows, -2).repeat_interleave(columns, -1);
+            const at::Tensor by = spread.narrow(-2, 0, group.size).narrow(-1, 0, x.size(-1));
+            part.div_(at::where(by == 0, at::ones_like(by), by));
+        }
+        write(scale, all);
+        y.store(values, rounding);
+    }
+};
+
+void require_mx_gated(const char* name, const at::Tensor& x, const PackableTensor& y, aclDataType dtype) {
+    if (x.dim() < 2) refuse(name, "at least 2 dimensions", shape_text(x.sizes()));
+    require_even({name, x}, -1);
+    if (y.float_type() != ACL_HIFLOAT8 || dtype != ACL_HIFLOAT8) refuse("y", "HIFLOAT8", torch_aclnn::host::to_string(y.float_type()));
+}
+Elements elements_of(const std::optional<at::Tensor>& list) {
+    return elements(list ? list->numel() : 0);
+}
+
 }  // namespace
 
 namespace torch_aclnn::host::aten {
@@ -185,6 +248,7 @@ at::Tensor mx_product(const at::Tensor& left, const at::Tensor& right, const at:
 namespace torch_aclnn::host::aten::kind {
 using FewBitsOut = Kind<aclTensor*, PackableTensor, const PackableTensor&, read_few_bits>;
 using FewBitNumber = Kind<int64_t, aclDataType, aclDataType, read_few_bit_number>;
+using MxBlock = Between<int64_t, kMxBlock, kMxBlock>;
 using MxRounding = Kind<const char*, std::string_view, std::string_view, read_mx_rounding>;
 }  // namespace torch_aclnn::host::aten::kind
 
@@ -296,4 +360,77 @@ ATEN_CHECKED_ENTRY(aclnnGroupedQuantMax, FLOATING, (QuantMax{x, scale}.require(y
                    (In, scale, shape({groupList.numel()})), (Indices, groupList, shape({groupList.numel()})), (MxRounding, roundMode),
                    (FewBitNumber, dstType), (FewBitsOut, y, shaped_like(x)), (Out, amax, shape({groupList.numel()}))) {
     QuantMax{x, scale}.run(groups_of(numbers(groupList), 0, size_of(x, 0), groupList.numel()), roundMode, y, amax);
+}
+
+// Blocks of rows of each group, which begin anew with it. A group's scales lie from the pair of blocks of its first row on, and one farther
+// for each group before it; what lies between is the lowest scale.
+#define GROUPED_MX_QUANT(entry_point, ...)                                                                                                  \
+    ATEN_CHECKED_ENTRY(entry_point, FLOAT16 | BF16,                                                                                         \
+                       (require_mx_type("y", y, dstType, roundMode), require_mx_scale("mxscale", mxscale)), (In, x, rank(2)),               \
+                       (Indices, groupIndex, rank(1)), (MxRounding, roundMode), (FewBitNumber, dstType), (MxBlock, blocksize)               \
+                           __VA_OPT__(, ) __VA_ARGS__, (FewBitsOut, y, shaped_like(x)),                                                     \
+                       (FewBitsOut, mxscale, shape({x.size(0) / (2 * kMxBlock) + groupIndex.size(0), x.size(1), 2}))) {                     \
+        mx_quantise_groups(to_double(x).clone(), groups_of(numbers(groupIndex), 0, x.size(0), groupIndex.numel()), roundMode, y, mxscale);  \
+    }
+GROUPED_MX_QUANT(aclnnGroupedDynamicMxQuant)
+GROUPED_MX_QUANT(aclnnGroupedDynamicMxQuantV2, (OnlyZero, scaleAlg), (NoLimit, dstTypeMax))
+
+// Squares of 32 times 32 values, whose one scale is that of a block of each of their rows and of each of their columns.
+ATEN_CHECKED_ENTRY(aclnnDynamicBlockMxQuant, FLOAT16 | BF16,
+                   (require_planes("x", x), require_mx_type("y", y, dstType, roundMode), require_mx_scale("scale1", scale1),
+                    require_mx_scale("scale2", scale2)),
+                   (In, x), (MxRounding, roundMode), (FewBitNumber, dstType), (OnlyZero, scaleAlg), (NoLimit, dstTypeMax),
+                   (FewBitsOut, y, shaped_like(x)), (FewBitsOut, scale1, mx_scales(x.sizes(), -1)),
+                   (FewBitsOut, scale2, mx_scales(x.sizes(), -2))) {
+    const at::Tensor numbers = to_double(x), of_rows = in_mx_blocks(numbers.abs(), -1, kMxBlock).amax(-1);
+    const at::Tensor largest = in_mx_blocks(of_rows, -2, kMxBlock).amax(-1);  // {..., blocks of columns, blocks of rows}
+    const at::Tensor exponents = (exponents_of(largest) - largest_exponent(dstType)).clamp(-127, 127);
+    const auto spread = [](const at::Tensor& blocks, int64_t size) { return blocks.repeat_interleave(kMxBlock, -2).narrow(-2, 0, size); };
+    const at::Tensor of_each_row = spread(exponents.transpose(-1, -2), x.size(-2));
+    y.store(by_mx_exponents(numbers, -of_each_row, -1, kMxBlock), roundMode);
+    store_exponents(of_each_row, -1, scale1);
+    store_exponents(spread(exponents, x.size(-1)), -2, scale2);
+}
+
+#define GROUPED_BLOCK_QUANT(entry_point, limit, ...)                                                                                      \
+    ATEN_CHECKED_ENTRY(entry_point, FLOAT16 | BF16,                                                                                       \
+                       (GroupedBlocks{x, groupList, minScale, rowBlockSize, colBlockSize, limit}.require(y, dstType, roundMode)),         \
+                       (In, x), (Indices, groupList, rank(1)), (NotNegativeDouble, minScale), (MxRounding, roundMode),                    \
+                       (FewBitNumber, dstType), (Positive, rowBlockSize), (Positive, colBlockSize),                                       \
+                       (OnlyZero, groupListType)__VA_OPT__(, ) __VA_ARGS__, (FewBitsOut, y, shaped_like(x)),                              \
+                       (Out, scale, GroupedBlocks{x, groupList, minScale, rowBlockSize, colBlockSize, limit}.scales())) {                 \
+        GroupedBlocks{x, groupList, minScale, rowBlockSize, colBlockSize, limit}.run(roundMode, y, scale);                                \
+    }
+GROUPED_BLOCK_QUANT(aclnnGroupedDynamicBlockQuant, 0)
+GROUPED_BLOCK_QUANT(aclnnGroupedDynamicBlockQuantV2, dstTypeMax, (NotNegativeDouble, dstTypeMax))
+
+// silu(min(first, limit)) * clamp(second, -limit, limit) * weight, and a scale for each group of rows by which its largest is dstTypeMax.
+ATEN_CHECKED_ENTRY(aclnnSwigluGroupQuant, FLOATING,
+                   (require_mx_gated("x", x, y, dstType), require_not_given("scale", scale), require_between("quantMode", quantMode, 3, 3),
+                    require_between("roundScale", roundScale, 0, 0), require_number_between("clampLimit", clampLimit, 0, 1e300),
+                    require_number_between("dstTypeMax", dstTypeMax, 0, largest_of(ACL_HIFLOAT8))),
+                   (In, x), (OptIn, weight, or_empty(with_size(x.sizes(), -1, 1))), (OptIn, groupIndex, elements_of(groupIndex)),
+                   (OptIn, scale), (FewBitNumber, dstType), (Int, quantMode), (OnlyZero, blockSize), (Bool, roundScale),
+                   (Double, clampLimit), (Double, dstTypeMax), (Bool, outputOrigin), (FewBitsOut, y, half_features(x)),
+                   (Out, yScale, shape({given(groupIndex) ? groupIndex->numel() : 1})),
+                   (OptOut, yOrigin, if_wanted(outputOrigin, half_features(x)))) {
+    const std::vector<at::Tensor> halves = to_double(x).chunk(2, -1);
+    const bool limited = clampLimit != 0;
+    const at::Tensor gate = limited ? halves[0].clamp_max(clampLimit) : halves[0];
+    const at::Tensor plain = at::silu(gate) * (limited ? halves[1].clamp(-clampLimit, clampLimit) : halves[1]);
+    const at::Tensor result = given(weight) ? plain * to_double(*weight) : plain;
+    if (outputOrigin && yOrigin) write(*yOrigin, result);
+    at::Tensor rows = result.flatten(0, -2).clone(), scales = at::zeros(yScale.sizes(), at::kDouble);
+    const at::Tensor all = rows.clone();
+    const std::vector<int64_t> sizes = given(groupIndex) ? numbers(*groupIndex) : std::vector<int64_t>{rows.size(0)};
+    rows.zero_();  // of those that belong to no group
+    for (const Range& group : groups_of(sizes, 1, rows.size(0), scales.numel())) {
+        const at::Tensor part = all.narrow(0, group.first, group.size);
+        const at::Tensor largest = part.numel() == 0 ? at::zeros({}, at::kDouble) : part.abs().amax();
+        const at::Tensor by = largest.clamp_min(1e-8) / (dstTypeMax == 0 ? largest_of(ACL_HIFLOAT8) : dstTypeMax);
+        scales[group.weight].copy_(by);
+        rows.narrow(0, group.first, group.size).copy_(part / by);
+    }
+    write(yScale, scales);
+    y.store(rows.view(result.sizes()), "round");
 }
