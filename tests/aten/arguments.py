@@ -157,7 +157,7 @@ KINDS = {
     "Overlap": Kind(c_char_p(b"iou"), (c_char_p(b"giou"), c_char_p(b""))),
     "Samples": Kind(c_int64(0), (c_int64(-1), c_int64(4097))),
     "MxBlock": Kind(c_int64(32), (c_int64(16), c_int64(64))),
-    "Cycles": Kind(c_int64(0), (c_int64(-1), c_int64(10**10 + 1))),
+    "Cycles": Kind(IntArray((0,)), (IntArray((-1,)), IntArray((0, 0)), IntArray((10**10 + 1,)))),
     "OnlyZeroInt": Kind(c_int32(0), (c_int32(-1), c_int32(1))),
     "Iterations": Kind(c_int64(1), (c_int64(0), c_int64(101))),
     "NoSmoothing": Kind(c_double(0), (c_double(0.1), c_double(math.nan))),

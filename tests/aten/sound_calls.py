@@ -88,9 +88,14 @@ _PROLOG = dict.fromkeys(("weightDq", "weightUqQr", "weightDkvKr"), Tensor((2, 2)
 _CHANNELS = ("mean", "invstd", "weight", "sumDy", "sumDyXmu", "gradWeight", "gradBias")
 SOUND: dict[str, dict[str, Any]] = {
     **{f"aclnnDeformableConv2d{phase}": {"padding": IntArray((0,) * 4)} for phase in ("", "Backward")},
+    "aclnnROIAlignBackward": {"xDiffShape": IntArray((2, 1, 1, 1))},
     "aclnnQuantConvolution": {
-        **dict.fromkeys(("input", "weight"), Tensor((1, 1, 1), DType.INT8)), "output": Tensor((1, 1, 1)), "padding": IntArray((0,)),
-        **dict.fromkeys(("scale", "bias"), Tensor((1,))), "offset": None,
+        **dict.fromkeys(("input", "weight"), Tensor((1, 1, 1), DType.INT8)),
+        "output": Tensor((1, 1, 1)),
+        "padding": IntArray((0,)),
+        **dict.fromkeys(("scale", "bias"), Tensor((1,))),
+        "offset": None,
+        "outputPadding": IntArray((0,)),
     },
     "aclnnBatchMatMul": dict.fromkeys(("self", "mat2", "out"), _BATCH),
     "aclnnConstantPadNd": {"padding": IntArray((0, 0))},
@@ -230,7 +235,7 @@ def sized(entry_point: EntryPoint, name: str, value: Any) -> Any:
 def sound_arguments(entry_point: EntryPoint) -> dict[str, Any]:
     """Return an argument for each parameter; null for those that may be."""
     arguments = {p.name: None if p.nullable else kind(p.kind).sound for p in entry_point.parameters}
-    with_dtype = next(name for name, value in arguments.items() if isinstance(value, (Tensor, TensorList)))
+    with_dtype = next((name for name, value in arguments.items() if isinstance(value, (Tensor, TensorList))), None)
     dtype = usual(entry_point.data_types)
     own = SOUND.get(entry_point.name, {})
     assert arguments.keys() >= own.keys()
@@ -240,7 +245,7 @@ def sound_arguments(entry_point: EntryPoint) -> dict[str, Any]:
     if _OF_INTEGERS.match(entry_point.name):
         dtypes |= {name: dtype for name, value in arguments.items() if isinstance(value, Tensor)}
         arguments |= {name: Scalar(DType.INT64) for name, value in arguments.items() if isinstance(value, Scalar)}
-    for name, own_dtype in (dtypes | {with_dtype: dtype}).items():
+    for name, own_dtype in (dtypes | ({with_dtype: dtype} if with_dtype else {})).items():
         arguments[name] = of_dtype(arguments[name], own_dtype)
     return arguments
 

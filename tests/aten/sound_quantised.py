@@ -92,15 +92,20 @@ OF_THE_950: dict[str, dict[str, Any]] = {
     },
     "aclnnQuantMax": {"scale": Tensor((1,)), "amax": Tensor((1,))},
     "aclnnGroupedQuantMax": {"scale": Tensor((1,)), "amax": Tensor((1,)), "groupList": Tensor((1,))},
-    **{f"aclnnGroupedDynamicMxQuant{version}": {"groupIndex": Tensor((1,)), "mxscale": Tensor((1, 2, 2), FLOAT8_E8M0)} for version in ("", "V2")},
+    **{
+        f"aclnnGroupedDynamicMxQuant{version}": {
+            "groupIndex": Tensor((1,)), "mxscale": Tensor((1, 2, 2), FLOAT8_E8M0)
+        } for version in ("", "V2")
+    },
     "aclnnDynamicBlockMxQuant": {"scale1": _SCALES["mxscale1"], "scale2": _SCALES["mxscale2"]},
     **{
         f"aclnnGroupedDynamicBlockQuant{version}": {
-            "groupList": Tensor((1,)), "colBlockSize": ctypes.c_int64(64), "scale": Tensor((3, 1)), "dstTypeMax": ctypes.c_double(0)
-        } for version in ("", "V2")
+            "groupList": Tensor((1,)), "colBlockSize": ctypes.c_int64(64), "scale": Tensor((3, 1)), **of_version
+        } for version, of_version in {"": {}, "V2": {"dstTypeMax": ctypes.c_double(0)}}.items()
     },
     "aclnnSwigluGroupQuant": {
         "y": Tensor((2, 1), HIFLOAT8), "dstType": ctypes.c_int64(HIFLOAT8), "quantMode": ctypes.c_int64(3), "weight": Tensor((2, 1)),
-        "groupIndex": Tensor((1,), DType.INT64), "scale": None, "yScale": Tensor((1,)), "yOrigin": Tensor((2, 1))
+        "groupIndex": Tensor((1,), DType.INT64), "scale": None, "outputOrigin": ctypes.c_bool(True),
+        "yScale": Tensor((1,)), "yOrigin": Tensor((2, 1))
     },
 }  # fmt: skip

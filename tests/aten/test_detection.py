@@ -1,8 +1,9 @@
 """detection.cpp against definitions in float64, which look at one box, one sample or one output after the other."""
 
+import itertools
 import math
 import time
-from ctypes import c_float
+from ctypes import c_float, c_int32
 
 import pytest
 import torch
@@ -84,12 +85,13 @@ def aligned(images, rois, scale, height, width, samples, end):
         sizes = [max((last + end - first) * scale, 1.0) for first, last in ((y0, y1), (x0, x1))]
         counts = [samples or math.ceil(size / bins) for size, bins in zip(sizes, (height, width), strict=True)]
         steps = [size / bins / count for size, bins, count in zip(sizes, (height, width), counts, strict=True)]
-        bins = [
-            sum(
-                sample(images[int(image)], y0 * scale + (row * counts[0] + i + 0.5) * steps[0], x0 * scale + (column * counts[1] + j + 0.5) * steps[1])
-                for i in range(counts[0]) for j in range(counts[1])
-            ) / (counts[0] * counts[1]) for row in range(height) for column in range(width)
-        ]  # fmt: skip
+        bins = []
+        for row, column in itertools.product(range(height), range(width)):
+            places = itertools.product(*(range(n * i, n * (i + 1)) for n, i in zip(counts, (row, column), strict=True)))
+            samples_of_bin = [
+                sample(images[int(image)], y0 * scale + (i + 0.5) * steps[0], x0 * scale + (j + 0.5) * steps[1]) for i, j in places
+            ]
+            bins.append(sum(samples_of_bin) / len(samples_of_bin))
         outputs.append(torch.stack(bins, 1).unflatten(1, (height, width)))
     return torch.stack(outputs)
 
@@ -198,9 +200,7 @@ def test_quant_convolution(bias_type):
         expected = expected + (bias.double() * by).view(6, 1, 1)
     out = torch.empty(expected.shape, dtype=torch.float16, device=DEVICE)
     there = [None if t is None else t.to(DEVICE) for t in (x, weight, bias, scale)]
-    import ctypes
-
-    call("aclnnQuantConvolution", *there, None, [2, 1], [1, 0], [1, 2], False, [0, 0], 2, ctypes.c_int32(0), b"rint", out)
+    call("aclnnQuantConvolution", *there, None, [2, 1], [1, 0], [1, 2], False, [0, 0], 2, c_int32(0), b"rint", out)
     assert out.cpu().equal(expected.half())
 
 

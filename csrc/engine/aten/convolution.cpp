@@ -180,11 +180,13 @@ ATEN_CHECKED_ENTRY(aclnnConvolution, FLOATING, require_steps(weight, stride, pad
 // Integers, whose sums are multiplied by a scale for each filter.
 ATEN_CHECKED_ENTRY(aclnnQuantConvolution, INT8,
                    (require_steps(weight, stride, padding, false, dilation, at::IntArrayRef{0}), require_integers_of(weight, offset),
-                    require_between("transposed", transposed, 0, 0)),
+                    require_between("transposed", transposed, 0, 0),
+                    require_no_padding(outputPadding ? at::IntArrayRef(*outputPadding) : at::IntArrayRef(), transposed)),
                    (In, input), (In, weight), (OptIn, bias, or_empty(shape({output_channels(weight, false, groups)}))),
                    (In, scale, shape({output_channels(weight, false, groups)})), (OptIn, offset), (Ints, stride), (Ints, padding),
                    (Ints, dilation), (Bool, transposed), (OptInts, outputPadding), (Positive, groups), (OnlyZeroInt, offsetx),
-                   (Nearest, roundMode), (Out, output, convolved(shaped_like(input), weight, stride, padding, dilation, false, {}, groups))) {
+                   (Nearest, roundMode),
+                   (Out, output, convolved(shaped_like(input), weight, stride, padding, dilation, false, {}, groups))) {
     const at::Tensor sums = at::convolution(to_double(input), to_double(weight), {}, stride, padding, dilation, false, {0}, groups);
     const auto of_filters = [&](const at::Tensor& numbers) {
         std::vector<int64_t> sizes(static_cast<size_t>(sums.dim()), 1);

@@ -41,7 +41,8 @@ at::Tensor common_area(const Boxes& a, const Boxes& b) {
     return width.clamp_min(0) * height.clamp_min(0);
 }
 void require_boxes(const char* name, const at::Tensor& boxes, int64_t dim) {
-    if (boxes.dim() != 2 || boxes.size(dim) != 4) refuse(name, dim == 0 ? "the shape [4, n]" : "the shape [n, 4]", shape_text(boxes.sizes()));
+    if (boxes.dim() != 2 || boxes.size(dim) != 4)
+        refuse(name, dim == 0 ? "the shape [4, n]" : "the shape [n, 4]", shape_text(boxes.sizes()));
 }
 void require_pairs(const at::Tensor& first, const at::Tensor& second, int64_t dim) {
     require_boxes("bBoxes", first, 1 - dim);
@@ -105,8 +106,8 @@ struct Deformation {
         if (offset.size(0) != input.size(0) || offset.size(1) != channels || offset.size(2) != length(input, 0) ||
             offset.size(3) != length(input, 1))
             refuse("offset", "two numbers, or three with a mask, for each weight and output", shape_text(offset.sizes()));
-        require_same_shape({"weight", weight}, {"weight of the kernel", at::empty({weight.size(0), input.size(1) / groups, kernel[0],
-                                                                                   kernel[1]}, at::kMeta)});
+        require_same_shape({"weight", weight},
+                           {"weight of the kernel", at::empty({weight.size(0), input.size(1) / groups, kernel[0], kernel[1]}, at::kMeta)});
     }
 
     at::Tensor numbers(const at::Tensor& offset) const {  // {x, y, mask} in front: {2 or 3, images times groups, 1, positions}
@@ -115,8 +116,8 @@ struct Deformation {
         return apart.permute({1, 0, 2, 5, 3, 6, 4}).flatten(3).flatten(1, 2).unsqueeze(2);
     }
     at::Tensor offset_of(const at::Tensor& numbers, const at::Tensor& offset) const {  // the opposite
-        const at::Tensor apart = numbers.reshape(
-            {modulated ? 3 : 2, offset.size(0), deformable_groups, offset.size(2), kernel[0], offset.size(3), kernel[1]});
+        const at::Tensor apart =
+            numbers.reshape({modulated ? 3 : 2, offset.size(0), deformable_groups, offset.size(2), kernel[0], offset.size(3), kernel[1]});
         return apart.permute({1, 0, 2, 4, 6, 3, 5}).reshape(offset.sizes());
     }
     at::Tensor position(const at::Tensor& numbers, const at::Tensor& offset, int64_t direction) const {
@@ -154,8 +155,8 @@ using Samples = Between<int64_t, 0, 4096>;
 
 // With `aligned` each box meets the one of the same number alone.
 ATEN_CHECKED_ENTRY(aclnnIou, FLOATING,
-                   (require_pairs(bBoxes, gtBoxes, 0), require_as_many({{"gtBoxes", aligned ? gtBoxes.size(0) : bBoxes.size(0)}},
-                                                                       {"bBoxes", bBoxes.size(0)})),
+                   (require_pairs(bBoxes, gtBoxes, 0),
+                    require_as_many({{"gtBoxes", aligned ? gtBoxes.size(0) : bBoxes.size(0)}}, {"bBoxes", bBoxes.size(0)})),
                    (In, bBoxes), (In, gtBoxes), (Overlap, mode), (NotNegativeFloat, eps), (Bool, aligned),
                    (Out, overlap, shape({bBoxes.size(0), aligned ? 1 : gtBoxes.size(0)}))) {
     const Boxes first = corners(bBoxes, 1, false).along(1), second = corners(gtBoxes, 1, false).along(aligned ? 1 : 0);
@@ -166,8 +167,8 @@ ATEN_CHECKED_ENTRY(aclnnIou, FLOATING,
 
 // The overlap without a part for the distance of the centres, and one for how the shapes differ, as angles of the diagonals.
 ATEN_CHECKED_ENTRY(aclnnCIoU, FLOAT,
-                   (require_pairs(bBoxes, gtBoxes, 1), require_as_many({{"gtBoxes", isCross ? bBoxes.size(1) : gtBoxes.size(1)}},
-                                                                       {"bBoxes", bBoxes.size(1)})),
+                   (require_pairs(bBoxes, gtBoxes, 1),
+                    require_as_many({{"gtBoxes", isCross ? bBoxes.size(1) : gtBoxes.size(1)}}, {"bBoxes", bBoxes.size(1)})),
                    (In, bBoxes), (In, gtBoxes), (Bool, trans), (Bool, isCross), (Overlap, mode),
                    (Out, overlap, shape({isCross ? gtBoxes.size(1) : 1, bBoxes.size(1)})), (Out, atanSub, shaped_like(overlap))) {
     constexpr double kEpsilon = 1e-9;
@@ -209,16 +210,18 @@ ATEN_ENTRY(aclnnROIAlignBackward, FLOATING, (In, self, shape({size_of(rois, 0), 
     write(result, images);
 }
 
-#define DEFORMATION \
-    Deformation { kernelSize, stride, padding, dilation, groups, deformableGroups, modulated }
-#define DEFORMED                                                                                                       \
-    const Deformation how = DEFORMATION;                                                                               \
-    const at::Tensor numbers = how.numbers(offset);                                                                    \
-    const at::Tensor y = how.position(numbers, offset, 0), x = how.position(numbers, offset, 1);                       \
-    const int64_t parts = input.size(0) * deformableGroups, channels = input.size(1) / deformableGroups;               \
-    const at::Tensor images = to_double(input).reshape({parts, channels, input.size(2) * input.size(3)});              \
+#define DEFORMATION                                                                \
+    Deformation {                                                                  \
+        kernelSize, stride, padding, dilation, groups, deformableGroups, modulated \
+    }
+#define DEFORMED                                                                                          \
+    const Deformation how = DEFORMATION;                                                                  \
+    const at::Tensor numbers = how.numbers(offset);                                                       \
+    const at::Tensor y = how.position(numbers, offset, 0), x = how.position(numbers, offset, 1);          \
+    const int64_t parts = input.size(0) * deformableGroups, channels = input.size(1) / deformableGroups;  \
+    const at::Tensor images = to_double(input).reshape({parts, channels, input.size(2) * input.size(3)}); \
     const auto by_channel = [&](const at::Tensor& index) { return index.expand({parts, channels, index.size(2)}); }
-#define DEFORMATION_KINDS                                                                                                          \
+#define DEFORMATION_KINDS                                                                                                              \
     (PositiveSizes<2>, kernelSize), (PositiveSizes<4>, stride), (Sizes<4>, padding), (PositiveSizes<4>, dilation), (Positive, groups), \
         (Positive, deformableGroups), (Bool, modulated)
 #define DEFORMED_SHAPE shape({input.size(0), input.size(1), offset.size(2) * kernelSize[0], offset.size(3) * kernelSize[1]})

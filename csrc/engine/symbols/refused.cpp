@@ -35,6 +35,8 @@ REFUSE(aclnnSparse4to2QuantMatmulWeightNz, "sparse weights as the chip packs the
 // What examines silicon.
 REFUSE(aclnnMatmulAbftVerify, "silicon whose products could be wrong")
 REFUSE(aclnnPrecisionCompare, "silicon whose results could be wrong")
+REFUSE(aclnnSilentCheck, "silicon whose gradients could be wrong")
+REFUSE(aclnnSilentCheckV2, "silicon whose gradients could be wrong")
 
 // What a trusted process beside the NPU's does.
 REFUSE(aclnnObfuscationSetupV2, "trusted process that keeps the keys")

@@ -364,13 +364,12 @@ ATEN_CHECKED_ENTRY(aclnnGroupedQuantMax, FLOATING, (QuantMax{x, scale}.require(y
 
 // Blocks of rows of each group, which begin anew with it. A group's scales lie from the pair of blocks of its first row on, and one farther
 // for each group before it; what lies between is the lowest scale.
-#define GROUPED_MX_QUANT(entry_point, ...)                                                                                                  \
-    ATEN_CHECKED_ENTRY(entry_point, FLOAT16 | BF16,                                                                                         \
-                       (require_mx_type("y", y, dstType, roundMode), require_mx_scale("mxscale", mxscale)), (In, x, rank(2)),               \
-                       (Indices, groupIndex, rank(1)), (MxRounding, roundMode), (FewBitNumber, dstType), (MxBlock, blocksize)               \
-                           __VA_OPT__(, ) __VA_ARGS__, (FewBitsOut, y, shaped_like(x)),                                                     \
-                       (FewBitsOut, mxscale, shape({x.size(0) / (2 * kMxBlock) + groupIndex.size(0), x.size(1), 2}))) {                     \
-        mx_quantise_groups(to_double(x).clone(), groups_of(numbers(groupIndex), 0, x.size(0), groupIndex.numel()), roundMode, y, mxscale);  \
+#define GROUPED_MX_QUANT(entry_point, ...)                                                                                                 \
+    ATEN_CHECKED_ENTRY(entry_point, FLOAT16 | BF16, (require_mx_type("y", y, dstType, roundMode), require_mx_scale("mxscale", mxscale)),   \
+                       (In, x, rank(2)), (Indices, groupIndex, rank(1)), (MxRounding, roundMode), (FewBitNumber, dstType),                 \
+                       (MxBlock, blocksize)__VA_OPT__(, ) __VA_ARGS__, (FewBitsOut, y, shaped_like(x)),                                    \
+                       (FewBitsOut, mxscale, shape({x.size(0) / (2 * kMxBlock) + groupIndex.size(0), x.size(1), 2}))) {                    \
+        mx_quantise_groups(to_double(x).clone(), groups_of(numbers(groupIndex), 0, x.size(0), groupIndex.numel()), roundMode, y, mxscale); \
     }
 GROUPED_MX_QUANT(aclnnGroupedDynamicMxQuant)
 GROUPED_MX_QUANT(aclnnGroupedDynamicMxQuantV2, (OnlyZero, scaleAlg), (NoLimit, dstTypeMax))
@@ -392,14 +391,14 @@ ATEN_CHECKED_ENTRY(aclnnDynamicBlockMxQuant, FLOAT16 | BF16,
     store_exponents(spread(exponents, x.size(-1)), -2, scale2);
 }
 
-#define GROUPED_BLOCK_QUANT(entry_point, limit, ...)                                                                                      \
-    ATEN_CHECKED_ENTRY(entry_point, FLOAT16 | BF16,                                                                                       \
-                       (GroupedBlocks{x, groupList, minScale, rowBlockSize, colBlockSize, limit}.require(y, dstType, roundMode)),         \
-                       (In, x), (Indices, groupList, rank(1)), (NotNegativeDouble, minScale), (MxRounding, roundMode),                    \
-                       (FewBitNumber, dstType), (Positive, rowBlockSize), (Positive, colBlockSize),                                       \
-                       (OnlyZero, groupListType)__VA_OPT__(, ) __VA_ARGS__, (FewBitsOut, y, shaped_like(x)),                              \
-                       (Out, scale, GroupedBlocks{x, groupList, minScale, rowBlockSize, colBlockSize, limit}.scales())) {                 \
-        GroupedBlocks{x, groupList, minScale, rowBlockSize, colBlockSize, limit}.run(roundMode, y, scale);                                \
+#define GROUPED_BLOCK_QUANT(entry_point, limit, ...)                                                                                       \
+    ATEN_CHECKED_ENTRY(entry_point, FLOAT16 | BF16,                                                                                        \
+                       (GroupedBlocks{x, groupList, minScale, rowBlockSize, colBlockSize, limit}.require(y, dstType, roundMode)), (In, x), \
+                       (Indices, groupList, rank(1)), (NotNegativeDouble, minScale), (MxRounding, roundMode), (FewBitNumber, dstType),     \
+                       (Positive, rowBlockSize), (Positive, colBlockSize), (OnlyZero, groupListType)__VA_OPT__(, ) __VA_ARGS__,            \
+                       (FewBitsOut, y, shaped_like(x)),                                                                                    \
+                       (Out, scale, GroupedBlocks{x, groupList, minScale, rowBlockSize, colBlockSize, limit}.scales())) {                  \
+        GroupedBlocks{x, groupList, minScale, rowBlockSize, colBlockSize, limit}.run(roundMode, y, scale);                                 \
     }
 GROUPED_BLOCK_QUANT(aclnnGroupedDynamicBlockQuant, 0)
 GROUPED_BLOCK_QUANT(aclnnGroupedDynamicBlockQuantV2, dstTypeMax, (NotNegativeDouble, dstTypeMax))
