@@ -84,6 +84,10 @@ Phase 1 of these fails with 561003 and the reason:
 | entry points | the engine has no |
 |---|---|"""
 
+ONE_PHASE = """
+These are computed, too: functions by themselves, without a phase for the workspace.
+"""
+
 MISSING_ENTRY_POINTS = """
 These are missing. [A Python function](missing_entry_point.md) can stand in for one.
 """
@@ -187,6 +191,13 @@ def vocabulary() -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
+def functions_of_one_phase(known: Iterable[EntryPoint]) -> list[str]:
+    """Return the names of the vocabulary that are functions by themselves, without a GetWorkspaceSize."""
+    library, listed = ctypes.CDLL("libopapi.so"), {entry_point.name for entry_point in known}
+    names = [row["entry point"] for row in vocabulary()]
+    return [name for name in names if name not in listed and hasattr(library, name) and not hasattr(library, f"{name}GetWorkspaceSize")]
+
+
 def reason_of(entry_point: EntryPoint) -> str:
     """Return what a refused entry point says that the engine does not have."""
     phase1 = getattr(ctypes.CDLL("libopapi.so"), f"{entry_point.name}GetWorkspaceSize")
@@ -199,7 +210,8 @@ def reason_of(entry_point: EntryPoint) -> str:
 
 def what_is_not_here(known: Iterable[EntryPoint]) -> list[str]:
     """Return the section on names of the vocabulary that do not compute."""
-    computed = {entry_point.name for entry_point in known if not entry_point.refused}
+    whole = functions_of_one_phase(known)
+    computed = {entry_point.name for entry_point in known if not entry_point.refused} | set(whole)
     refused = {entry_point.name: entry_point for entry_point in known if entry_point.refused}
     names = {row["entry point"]: row for row in vocabulary()}
     lines = [MISSING]
@@ -212,7 +224,7 @@ def what_is_not_here(known: Iterable[EntryPoint]) -> list[str]:
         reasons.setdefault(reason_of(refused[name]), []).append(name.removeprefix("aclnn"))
     lines += [REFUSED_ENTRY_POINTS, *(f"| {', '.join(members)} | {reason} |" for reason, members in sorted(reasons.items()))]
     missing = [name.removeprefix("aclnn") for name in names if name not in computed and name not in refused]
-    return [*lines, MISSING_ENTRY_POINTS, ", ".join(missing) + "."]
+    return [*lines, ONE_PHASE, ", ".join(name.removeprefix("aclnn") for name in whole) + ".", MISSING_ENTRY_POINTS, ", ".join(missing) + "."]
 
 
 def op_plugin_tests() -> list[str]:

@@ -283,6 +283,7 @@ ATEN_CHECKED_ENTRY(aclnnGemm, FLOATING, require_kept_type(A, cubeMathType), (In,
     }
 PERMUTED_PRODUCT(aclnnTransposeBatchMatMul, In, x2, x2)
 PERMUTED_PRODUCT(aclnnTransposeBatchMatMulWeightNz, InBlocks, x2.placeholder(), x2.values())
+PERMUTED_PRODUCT(aclnnTransposeBatchMatMulWeightNZ, InBlocks, x2.placeholder(), x2.values())
 // The two factors come in the other order here.
 ATEN_CHECKED_ENTRY(aclnnAddmv, ANY, require_kept_type(mat, cubeMathType), (In, self), (In, mat), (In, vec), (Scalar, alpha), (Scalar, beta),
                    (Out, out, added({"self", self}, multiplied({"mat", mat}, 2, {"vec", vec}, 1))), (CubeMathType, cubeMathType)) {
@@ -311,11 +312,18 @@ ATEN_ENTRY(aclnnLinalgCross, REAL | COMPLEX, (In, self), (In, other), (Dim, dim)
 }
 
 // mode: 0 reduced, 1 complete, 2 R alone.
-ATEN_ENTRY(aclnnLinalgQr, ANY, (In, self), (QrMode, mode), (Out, Q, orthogonal(self, mode)), (Out, R, triangular(self, mode))) {
-    constexpr std::array names{"reduced", "complete", "r"};
-    const auto [q, r] = at::linalg_qr(upcast(self), names[mode]);
+static void decompose(const at::Tensor& self, std::string_view mode, at::Tensor& Q, at::Tensor& R) {
+    const auto [q, r] = at::linalg_qr(upcast(self), mode);
     write(Q, q);
     write(R, r);
+}
+ATEN_ENTRY(aclnnLinalgQr, ANY, (In, self), (QrMode, mode), (Out, Q, orthogonal(self, mode)), (Out, R, triangular(self, mode))) {
+    constexpr std::array names{"reduced", "complete", "r"};
+    decompose(self, names[mode], Q, R);
+}
+ATEN_ENTRY(aclnnQr, FLOAT | FLOAT16 | DOUBLE | COMPLEX, (In, self), (Bool, some), (Out, Q, orthogonal(self, some ? 0 : 1)),
+           (Out, R, triangular(self, some ? 0 : 1))) {
+    decompose(self, some ? "reduced" : "complete", Q, R);
 }
 // Its last output is V, not its transpose.
 ATEN_ENTRY(aclnnSvd, FLOAT, (In, input), (Bool, fullMatrices), (Bool, computeUV), (Out, sigma, singular_values(input)),
@@ -332,4 +340,7 @@ ATEN_ENTRY(aclnnSvd, FLOAT, (In, input), (Bool, fullMatrices), (Bool, computeUV)
 // The distances between the rows of one matrix.
 ATEN_ENTRY(aclnnPdist, ANY, (In, self), (NotNegativeFloat, p), (Out, out, shape({pairs(self)}))) {
     write(out, at::_pdist_forward(upcast(self).contiguous(), p));
+}
+ATEN_ENTRY(aclnnPdistForward, FLOAT | FLOAT16, (In, self), (NotNegativeScalar, pScalar), (Out, out, shape({pairs(self)}))) {
+    write(out, at::_pdist_forward(upcast(self).contiguous(), pScalar.toDouble()));
 }

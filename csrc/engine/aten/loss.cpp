@@ -127,6 +127,7 @@ at::Tensor soft_margin(const at::Tensor& self, const at::Tensor& target, int64_t
 }  // namespace
 
 LOSS(aclnnMseLoss, FLOATING, at::mse_loss)
+LOSS(aclnnMseLossOut, FLOATING, at::mse_loss)
 LOSS(aclnnL1Loss, FLOATING | INT64, at::l1_loss)
 LOSS(aclnnSoftMarginLoss, FLOATING, soft_margin)
 

@@ -4,6 +4,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/adapter/undocumented.h"
+#include "engine/aten/composite/quantised.h"
 
 #define ATEN_FAMILY "normalisation"
 using namespace torch_aclnn::host::aten;
@@ -60,6 +61,9 @@ Either of_sequences(const at::Tensor& x) {
     return either(without_dim(x.sizes(), -2), with_size(x.sizes(), -2, 1));
 }
 
+std::string_view read_dynamic(const char* name, const char* text) {
+    return read_choice(name, text, {"dynamic"});
+}
 std::string_view read_image_format(const char* name, const char* text) {
     return read_choice(name, text, {"NCHW", "NHWC"});
 }
@@ -77,6 +81,7 @@ Expected of_instance_channels(const at::Tensor& x, std::string_view format) {
 
 namespace torch_aclnn::host::aten::kind {
 using ImplMode = Between<int32_t, 0, 2>;  // precise, fast, or in half types: the engine is precise in each case
+using DynamicMode = Kind<const char*, std::string_view, std::string_view, read_dynamic>;
 using ImageFormat = Kind<const char*, std::string_view, std::string_view, read_image_format>;
 }  // namespace torch_aclnn::host::aten::kind
 
@@ -252,10 +257,23 @@ ATEN_CHECKED_ENTRY(aclnnAddLayerNormGrad, FLOATING, require_last_dims("gamma", g
 }
 
 // Each sequence has a scale and a shift of its own.
-ATEN_ENTRY(aclnnAdaLayerNorm, FLOATING, (In, x), (In, scale, of_sequences(x)), (In, shift, of_sequences(x)),
-           (OptIn, weightOptional, shape({size_of(x, -1)})), (OptIn, biasOptional, shape({size_of(x, -1)})), (Double, epsilon),
-           (Out, out, like(x))) {
+#define ADAPTIVE                                                                                                           \
+    (In, x), (In, scale, of_sequences(x)), (In, shift, of_sequences(x)), (OptIn, weightOptional, shape({size_of(x, -1)})), \
+        (OptIn, biasOptional, shape({size_of(x, -1)}))
+static at::Tensor adaptive_normal(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
+                                  const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias, double epsilon) {
     const auto each = [&](const at::Tensor& row) { return upcast(row).reshape(with_size(x.sizes(), -2, 1).sizes); };
-    const at::Tensor normal = at::layer_norm(upcast(x), {x.size(-1)}, dense(weightOptional), dense(biasOptional), epsilon);
-    write(out, normal * (1 + each(scale)) + each(shift));
+    return at::layer_norm(upcast(x), {x.size(-1)}, dense(weight), dense(bias), epsilon) * (1 + each(scale)) + each(shift);
+}
+ATEN_ENTRY(aclnnAdaLayerNorm, FLOATING, ADAPTIVE, (Double, epsilon), (Out, out, like(x))) {
+    write(out, adaptive_normal(x, scale, shift, weightOptional, biasOptional, epsilon));
+}
+// Quantised with a scale for each row, of its largest number.
+ATEN_ENTRY(aclnnAdaLayerNormQuant, FLOAT16 | BF16, ADAPTIVE, (OptIn, smoothScalesOptional, shape({size_of(x, -1)})), (Double, epsilon),
+           (DynamicMode, quantMode), (Out, out, shaped_like(x)), (Out, quantScale, without_dim(x.sizes(), -1))) {
+    at::Tensor normal = adaptive_normal(x, scale, shift, weightOptional, biasOptional, epsilon);
+    if (smoothScalesOptional) normal = normal * upcast(*smoothScalesOptional);
+    const DynamicallyQuantised rows = quantise_rows(normal.to(at::kDouble), 127);
+    write_rounded(out, rows.numbers);
+    write(quantScale, rows.scale.reshape(quantScale.sizes()));
 }

@@ -104,6 +104,22 @@ ATEN_CHECKED_ENTRY(aclnnApplyAdamW, ANY, require_maxima(amsgrad, maxGradNorm), (
     write_state({varRef, mRef, vRef}, after_adamw(ADAM_STATE, ADAM_NUMBERS, one(weightDecay), gradient, largest));
 }
 
+// Adam, or AdamW with mode 1, and the moving average of its parameters.
+ATEN_ENTRY(aclnnApplyFusedEmaAdam, FLOATING, (In, grad, shaped_like(varRef)), (InOut, varRef), (InOut, mRef, shaped_like(varRef)),
+           (InOut, vRef, shaped_like(varRef)), (InOut, sRef, shaped_like(varRef)), (Step, step, elements(1)), (Double, lr),
+           (Double, emaDecay), (Double, beta1), (Double, beta2), (Double, eps), (TrueOrNot, mode), (Bool, biasCorrection),
+           (Double, weightDecay)) {
+    const double decoupled = mode == 1 ? weightDecay : 0;
+    const at::Tensor before = upcast(varRef), gradient = upcast(grad) + before * (weightDecay - decoupled);
+    const auto corrected = [&](const at::Tensor& moment, double beta) {
+        return biasCorrection ? moment / (1 - std::pow(beta, one(step))) : moment;
+    };
+    const at::Tensor m = upcast(mRef) * beta1 + gradient * (1 - beta1), v = upcast(vRef) * beta2 + gradient * gradient * (1 - beta2);
+    const at::Tensor update = corrected(m, beta1) / (corrected(v, beta2).sqrt() + eps) + before * decoupled, after = before - update * lr;
+    write(sRef, upcast(sRef) * emaDecay + after * (1 - emaDecay));
+    write_state({varRef, mRef, vRef}, {after, m, v});
+}
+
 // Of 1-bit Adam: signs in bytes, in so many rows.
 static Expected in_rows(int64_t count, int64_t size) {
     if (count % size != 0) torch_aclnn::host::refuse("size", c10::str("a divisor of ", count), std::to_string(size));

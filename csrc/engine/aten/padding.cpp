@@ -65,6 +65,7 @@ PAD(aclnnReflectionPad2d, NUMBERS, 4, reflected, at::reflection_pad2d)
 PAD(aclnnReflectionPad3d, NUMBERS, 6, reflected, at::reflection_pad3d)
 
 PAD(aclnnCircularPad2d, FLOATING | INT8 | INT32, 4, reflected, at::_pad_circular)
+PAD(aclnnCircularPad3d, FLOATING | INT8 | INT32, 6, reflected, at::_pad_circular)
 
 ATEN_ENTRY(aclnnConstantPadNd, NUMBERS, (In, self), (Ints, padding), (Scalar, value), (Out, out, padded(self, padding, 0))) {
     write(out, at::constant_pad_nd(self, padding, value));

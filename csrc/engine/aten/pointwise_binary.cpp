@@ -108,11 +108,14 @@ ATEN_ENTRY(aclnnSum, FLOAT | FLOAT16 | INT8 | INT32 | UINT8, (Tensors, tensors),
     for (const at::Tensor& tensor : tensors.slice(1)) sum = sum + upcast(tensor);
     write(out, sum);
 }
-ATEN_ENTRY(aclnnMaxN, FLOATING | INT8 | INT32 | INT64, (Tensors, tensors), (Out, out, summed(tensors))) {
-    at::Tensor largest = tensors[0];
-    for (const at::Tensor& tensor : tensors.slice(1)) largest = at::maximum(largest, tensor);
-    write(out, largest);
-}
+#define EXTREME(entry_point, function)                                                                          \
+    ATEN_ENTRY(entry_point, FLOATING | INT8 | INT32 | INT64, (Tensors, tensors), (Out, out, summed(tensors))) { \
+        at::Tensor extreme = tensors[0];                                                                        \
+        for (const at::Tensor& tensor : tensors.slice(1)) extreme = function(extreme, tensor);                  \
+        write(out, extreme);                                                                                    \
+    }
+EXTREME(aclnnMaxN, at::maximum)
+EXTREME(aclnnMinN, at::minimum)
 ATEN_ENTRY(aclnnRsub, REAL | COMPLEX, (In, self), (In, other), (Scalar, alpha), (Out, out, broadcast({{"self", self}, {"other", other}}))) {
     sub_scaled(out, other, self, alpha);
 }
@@ -194,6 +197,8 @@ BINARY_INPLACE(aclnnInplaceLogicalOr, NUMBERS, at::logical_or_out)
 BINARY(aclnnLogicalXor, NUMBERS, at::logical_xor_out)
 BINARY(aclnnBitwiseAndTensor, INTEGRAL | BOOL, at::bitwise_and_out)
 BINARY_INPLACE(aclnnInplaceBitwiseAndTensor, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY(aclnnBitwiseAndTensorOut, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY_INPLACE(aclnnInplaceBitwiseAndTensorOut, INTEGRAL | BOOL, at::bitwise_and_out)
 BINARY_NUMBER(aclnnBitwiseAndScalar, INTEGRAL | BOOL, at::bitwise_and_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseAndScalar, INTEGRAL | BOOL, at::bitwise_and_out)
 BINARY(aclnnBitwiseOrTensor, INTEGRAL | BOOL, at::bitwise_or_out)
@@ -216,6 +221,7 @@ BINARY(aclnnLogAddExp, ANY.without(COMPLEX), at::logaddexp_out)
 BINARY(aclnnLogAddExp2, ANY, at::logaddexp2_out)
 BINARY(aclnnGcd, INTEGRAL, at::gcd_out)
 BINARY(aclnnXLogYTensor, NUMBERS, at::xlogy_out)
+BINARY_INPLACE(aclnnInplaceXLogYTensor, NUMBERS, at::xlogy_out)
 BINARY_NUMBER(aclnnXLogYScalarOther, NUMBERS, at::xlogy_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceXLogYScalarOther, NUMBERS, at::xlogy_out)
 ATEN_ENTRY(aclnnXLogYScalarSelf, NUMBERS, (Scalar, self), (In, other), (Out, out, shaped_like(other))) {

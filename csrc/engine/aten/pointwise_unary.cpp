@@ -29,6 +29,7 @@ UNARY(aclnnBitwiseNot, INTEGRAL | BOOL, at::bitwise_not_out)
 UNARY(aclnnLogicalNot, NUMBERS, at::logical_not_out)
 
 UNARY(aclnnSqrt, NUMBERS, at::sqrt_out)
+UNARY(aclnnSquare, ANY, at::square_out)
 UNARY(aclnnRsqrt, NUMBERS, at::rsqrt_out)
 UNARY(aclnnReciprocal, NUMBERS, at::reciprocal_out)
 UNARY(aclnnLog, NUMBERS, at::log_out)
@@ -93,6 +94,10 @@ UNARY_INPLACE(aclnnInplaceErfc, NUMBERS, at::erfc_out)
 UNARY_INPLACE(aclnnInplaceErfinv, NUMBERS, at::erfinv_out)
 UNARY_INPLACE(aclnnInplaceSigmoid, NUMBERS, at::sigmoid_out)
 UNARY_INPLACE(aclnnInplaceSinc, ANY, at::sinc_out)
+
+ATEN_ENTRY(aclnnReal, ANY, (In, self), (Out, out, Expected(self.sizes(), c10::toRealValueType(self.scalar_type())))) {
+    write(out, at::real(self));
+}
 
 TRUTH(aclnnSignbit, ANY, at::signbit_out)
 TRUTH(aclnnIsPosInf, NUMBERS, at::isposinf_out)

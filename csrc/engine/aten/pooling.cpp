@@ -157,6 +157,22 @@ ATEN_CHECKED_ENTRY(aclnnAvgPool3d, ANY, require_half(padding, kernelSize, 1), (I
     write(out, at::avg_pool3d(upcast(self), kernelSize, stride, padding, ceilMode, countIncludePad, divisor(divisorOverride)));
 }
 
+// Over all dimensions behind the batch and the channels.
+#define GLOBAL_POOL(entry_point, dtypes, function)                                                 \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (Out, out, chosen(self, planes_of(self), true))) { \
+        write(out, function(upcast(self), planes_of(self), true));                                 \
+    }
+static at::DimVector planes_of(const at::Tensor& self) {
+    if (self.dim() < 4) refuse("self", "4 to 8 dimensions", shape_text(self.sizes()));
+    at::DimVector dims;
+    for (int64_t d = 2; d < self.dim(); d++) dims.push_back(d);
+    return dims;
+}
+static at::Tensor average(const at::Tensor& self, at::IntArrayRef dims, bool keep) {
+    return at::mean(self, dims, keep);
+}
+GLOBAL_POOL(aclnnGlobalAveragePool, FLOATING | DOUBLE, average)
+GLOBAL_POOL(aclnnGlobalMaxPool, FLOAT | FLOAT16 | DOUBLE, at::amax)
 ATEN_ENTRY(aclnnAdaptiveAvgPool2d, FLOATING, (In, self), (Sizes<2>, outputSize), (Out, out, adaptively_averaged(self, outputSize))) {
     write(out, at::_adaptive_avg_pool2d(upcast(self), outputSize));
 }

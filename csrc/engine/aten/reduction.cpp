@@ -74,6 +74,11 @@ ATEN_ENTRY(aclnnMin, NUMBERS, (In, self), (Out, out, chosen(self, {}, false))) {
 ATEN_ENTRY(aclnnAmax, REAL | BOOL, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim))) {
     at::amax_out(out, self, dim, keepDim);
 }
+ATEN_ENTRY(aclnnMaxV2, REAL | BOOL, (In, self), (Dims, dims), (Bool, keepDims), (Bool, noopWithEmptyDims),
+           (Out, out, noopWithEmptyDims&& dims.empty() ? like(self) : chosen(self, dims, keepDims))) {
+    if (noopWithEmptyDims && dims.empty()) return write(out, self);
+    at::amax_out(out, self, dims, keepDims);
+}
 ATEN_ENTRY(aclnnAmin, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim))) {
     at::amin_out(out, self, dim, keepDim);
 }

@@ -156,6 +156,13 @@ Expected diagonal_of(const at::Tensor& self, int64_t diagonal) {
     return {at::diagonal(self, std::clamp(diagonal, -self.size(0), self.size(1))).sizes(), self.scalar_type()};
 }
 
+// All elements on the diagonal of a matrix.
+Expected on_diagonal(const at::Tensor& self, int64_t diagonal) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    require_between("diagonal", diagonal, -kMost, kMost);
+    return Expected(at::DimVector(2, self.numel() + std::abs(diagonal)), self.scalar_type());
+}
+
 // The dimensions before the axis are one, and those from it on another.
 Expected flattened(const at::Tensor& self, int64_t axis) {
     const auto product = [&](at::IntArrayRef sizes) {
@@ -295,6 +302,9 @@ ATEN_ENTRY(aclnnFlatten, FLOATING | INTEGRAL | UINT16 | UINT32 | UINT64 | BOOL, 
 ATEN_ENTRY(aclnnDiag, REAL | BOOL | COMPLEX64, (In, self), (Int, diagonal), (Out, out, diagonal_of(self, diagonal))) {
     const bool of_matrix = self.dim() == 2;
     write(out, of_matrix ? at::diagonal(self, std::clamp(diagonal, -self.size(0), self.size(1))) : at::diag_embed(self, diagonal));
+}
+ATEN_ENTRY(aclnnDiagFlat, REAL | BOOL | COMPLEX, (In, self), (Int, diagonal), (Out, out, on_diagonal(self, diagonal))) {
+    write(out, at::diagflat(self, diagonal));
 }
 ATEN_ENTRY(aclnnExpand, ANY, (In, self), (Ints, size), (Out, out, expanded(self, size))) {
     write(out, self.expand(size));

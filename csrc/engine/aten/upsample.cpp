@@ -160,10 +160,13 @@ ATEN_ENTRY(aclnnUpsampleLinear1dBackward, ANY, (In, gradOutput, upsampled(inputS
            (Sizes<3>, inputSize), (Bool, alignCorners), (Double, scales), (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::upsample_linear1d_backward(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scales)));
 }
-ATEN_ENTRY(aclnnUpsampleBilinear2d, FLOATING | DOUBLE, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH),
-           (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
-    write(out, at::upsample_bilinear2d(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
-}
+#define BILINEAR(entry_point, dtypes)                                                                                    \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH), \
+               (Double, scalesW), (Out, out, upsampled(self, outputSize))) {                                             \
+        write(out, at::upsample_bilinear2d(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));     \
+    }
+BILINEAR(aclnnUpsampleBilinear2d, FLOATING | DOUBLE)
+BILINEAR(aclnnUpsampleBilinear2D, FLOATING)
 #define BILINEAR_BACKWARD(entry_point, dtypes, grad)                                                                                     \
     ATEN_ENTRY(entry_point, dtypes, (In, grad, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize), (Sizes<4>, inputSize), \
                (Bool, alignCorners), (Double, scalesH), (Double, scalesW), (Out, out, Expected(inputSize, grad.scalar_type()))) {        \

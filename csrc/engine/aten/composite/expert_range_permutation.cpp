@@ -33,9 +33,9 @@ void require_tokens_of_range(const at::Tensor& tokens, const at::Tensor& indices
     if (indices.dim() < 1 || indices.size(0) != tokens.size(0))
         refuse("indices", c10::str(tokens.size(0), " rows, as tokens has"), shape_text(indices.sizes()));
 }
-void require_rows_of_range(const at::Tensor& grad, int64_t least) {
-    if (grad.dim() != 2 || grad.size(0) < least)
-        refuse("permutedTokensOutputGrad", c10::str("2 dimensions, and at least ", least, " rows"), shape_text(grad.sizes()));
+void require_rows_of_range(const char* name, const at::Tensor& rows, int64_t least) {
+    if (rows.dim() != 2 || rows.size(0) < least)
+        refuse(name, c10::str("2 dimensions, and at least ", least, " rows"), shape_text(rows.sizes()));
 }
 
 // The rows of a range at these places of all; zeros for those that are not in it.
@@ -72,7 +72,8 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithEp, FLOATING, require_tokens_of_range
     if (given(probs)) write(permuteProbsOut, probs->flatten().index_select(0, copies));
 }
 ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithEpGrad, FLOATING,
-                   require_rows_of_range(permutedTokensOutputGrad, row_range(range, sortedIndices.numel(), 0).size()),
+                   require_rows_of_range("permutedTokensOutputGrad", permutedTokensOutputGrad,
+                                         row_range(range, sortedIndices.numel(), 0).size()),
                    (In, permutedTokensOutputGrad), (Indices, sortedIndices, elements(tokenGradOut.size(0) * numTopk)),
                    (OptIn, permutedProbsOutputGrad, or_empty(shape({permutedTokensOutputGrad.size(0)}))), (Positive, numTopk),
                    (OptInts, range), (NotPadded, paddedMode),
@@ -82,4 +83,15 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithEpGrad, FLOATING,
     const at::Tensor copies = rows_of_range(upcast(permutedTokensOutputGrad), sortedIndices, rows);
     write(tokenGradOut, copies.view({tokenGradOut.size(0), numTopk, -1}).sum(1));
     if (given(permutedProbsOutputGrad)) write(probsGradOut, rows_of_range(permutedProbsOutputGrad->unsqueeze(1), sortedIndices, rows));
+}
+
+// Back again: each token is the sum of its copies, by their weights, of which only those of the range are there.
+ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithEp, FLOATING,
+                   require_rows_of_range("permutedTokens", permutedTokens, row_range(range, sortedIndices.numel(), 0).size()),
+                   (In, permutedTokens), (Indices, sortedIndices, elements(out.size(0) * numTopk)),
+                   (OptIn, probs, or_empty(shape({out.size(0), numTopk}))), (Positive, numTopk), (OptInts, range), (NotPadded, paddedMode),
+                   (OptInts, restoreShape), (Out, out, shape({size_of(out, 0), permutedTokens.size(1)}))) {
+    at::Tensor copies = rows_of_range(upcast(permutedTokens), sortedIndices, row_range(range, sortedIndices.numel(), 0));
+    if (given(probs)) copies = copies * upcast(*probs).reshape({-1, 1});
+    write(out, copies.view({out.size(0), numTopk, -1}).sum(1));
 }

@@ -5,6 +5,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/collective_products.h"
 #include "engine/aten/composite/products.h"
 #include "engine/aten/composite/quantised.h"
 
@@ -382,3 +383,38 @@ GROUPED_MATMUL(aclnnGroupedMatmulWeightNz, (OptInts, tuningConfig), (OnlyZero, q
     }
 GROUPED_MATMUL_ADD(aclnnGroupedMatmulAdd, 0)
 GROUPED_MATMUL_ADD(aclnnGroupedMatmulAddV2, groupListType, (TrueOrNot, groupListType))
+
+// The products of each rank, which are added.
+#define GROUPING {splitItem, type_of(groupList)}
+static void prepare_sums(const RanksGroup& group, at::TensorList y) {
+    const at::ScalarType type = y.empty() ? at::kHalf : y[0].scalar_type();
+    group->set_record(torch_aclnn::host::OperationKind::matmul_all_reduce, type, static_cast<int64_t>(y.size()), HCCL_REDUCE_SUM);
+}
+ATEN_CHECKED_ENTRY(aclnnGroupedMatMulAllReduce, FLOAT16 | BF16,
+                   (require_ends(groupList), require_lists(x, weight, bias, GROUPING, y.size()), prepare_sums(group, y)), (Packables, x),
+                   (Packables, weight), (OptTensors, bias), (OptInts, groupList), (SplitItem, splitItem), (CommGroup, group),
+                   (ReduceOp, reduceOp), (CommTurn, commTurn), (StreamMode, streamMode),
+                   (TensorsOut, y, results_of(x, weight, GROUPING, count_of(groupList), "y", y))) {
+    std::vector<at::Tensor> products;
+    for (const at::Tensor& out : y) products.push_back(at::empty(out.sizes(), at::kFloat));
+    multiply_with_ends(x, weight, {bias, kNone, kNone, kNone, kNone}, GROUPING, groupList, products);
+    for (size_t i = 0; i < y.size(); i++) write(y[i], group->all_reduce(products[i]));
+}
+
+// The gradient of a bias for each group of rows: their sum. Without a list, the groups are the matrices.
+static Expected bias_of_groups(const at::Tensor& grad, const std::optional<at::Tensor>& groups) {
+    const int64_t rank = given(groups) ? 2 : 3;
+    if (grad.dim() != rank) refuse("gradY", c10::str(rank, " dimensions"), shape_text(grad.sizes()));
+    if (given(groups) && groups->dim() != 1) refuse("groupIdx", "1 dimension", shape_text(groups->sizes()));
+    return Expected({given(groups) ? groups->numel() : grad.size(0), grad.size(-1)}, grad.scalar_type());
+}
+#define GROUPED_BIAS(entry_point, list_type, ...)                                                                               \
+    ATEN_ENTRY(entry_point, FLOATING, (In, gradY), (OptIn, groupIdx), __VA_ARGS__(Out, out, bias_of_groups(gradY, groupIdx))) { \
+        if (!given(groupIdx)) return write(out, upcast(gradY).sum(1));                                                          \
+        at::Tensor sums = at::zeros(out.sizes(), upcast(gradY).options());                                                      \
+        for (const Range& rows : groups_of(numbers(groupIdx), list_type, gradY.size(0), out.size(0)))                           \
+            sums.select(0, rows.weight).copy_(upcast(gradY.narrow(0, rows.first, rows.size)).sum(0));                           \
+        write(out, sums);                                                                                                       \
+    }
+GROUPED_BIAS(aclnnGroupedBiasAddGrad, 0)
+GROUPED_BIAS(aclnnGroupedBiasAddGradV2, groupIdxType, (TrueOrNot, groupIdxType), )

@@ -250,14 +250,21 @@ GROUPED_QUANTISING(aclnnQuantGroupedMatmulDequantWeightNZ, InBlocks)
 #define FEED_FORWARD                                                                                                       \
     (FeedForward{x, weight1, weight2, bias1, bias2, scale, offset, deqScale1, deqScale2, antiquantScale1, antiquantScale2, \
                  antiquantOffset1, antiquantOffset2, activation})
-#define FFN(entry_point, flag, ...)                                                                                                       \
-    ATEN_CHECKED_ENTRY(entry_point, FLOAT16 | BF16 | INT8,                                                                                \
-                       (FEED_FORWARD.require(), require_tokens(or_none(expertTokens), flag, FEED_FORWARD)), (In, x), (Packable, weight1), \
-                       (Packable, weight2), (OptInts, expertTokens), (OptIn, bias1), (OptIn, bias2), (OptIn, scale), (OptIn, offset),     \
-                       (OptIn, deqScale1), (OptIn, deqScale2), (OptIn, antiquantScale1), (OptIn, antiquantScale2),                        \
-                       (OptIn, antiquantOffset1), (OptIn, antiquantOffset2), (FeedForwardUnit, activation), (Int, innerPrecise),          \
-                       __VA_ARGS__ __VA_OPT__(, )(Out, y, with_size(x.sizes(), -1, weight2.sizes().back()))) {                            \
-        FEED_FORWARD.run(or_none(expertTokens), flag, y);                                                                                 \
+#define FFN(entry_point, Tokens, check, tokens, flag, ...)                                                                           \
+    ATEN_CHECKED_ENTRY(entry_point, FLOAT16 | BF16 | INT8, (FEED_FORWARD.require(), check), (In, x), (Packable, weight1),            \
+                       (Packable, weight2), (Tokens, expertTokens), (OptIn, bias1), (OptIn, bias2), (OptIn, scale), (OptIn, offset), \
+                       (OptIn, deqScale1), (OptIn, deqScale2), (OptIn, antiquantScale1), (OptIn, antiquantScale2),                   \
+                       (OptIn, antiquantOffset1), (OptIn, antiquantOffset2), (FeedForwardUnit, activation), (Int, innerPrecise),     \
+                       __VA_ARGS__ __VA_OPT__(, )(Out, y, with_size(x.sizes(), -1, weight2.sizes().back()))) {                       \
+        FEED_FORWARD.run(tokens, flag, y);                                                                                           \
     }
-FFN(aclnnFFN, false)
-FFN(aclnnFFNV2, tokensIndexFlag, (Bool, tokensIndexFlag))
+#define REQUIRE_TOKENS(flag) require_tokens(or_none(expertTokens), flag, FEED_FORWARD)
+FFN(aclnnFFN, OptInts, REQUIRE_TOKENS(false), or_none(expertTokens), false)
+FFN(aclnnFFNV2, OptInts, REQUIRE_TOKENS(tokensIndexFlag), or_none(expertTokens), tokensIndexFlag, (Bool, tokensIndexFlag))
+// The numbers of rows are on the device, so that phase 2 checks them.
+static std::vector<int64_t> tokens_of(const Opt& tokens, bool ends, const FeedForward& network) {
+    const std::vector<int64_t> values = given(tokens) ? numbers(*tokens) : std::vector<int64_t>();
+    require_tokens(values, ends, network);
+    return values;
+}
+FFN(aclnnFFNV3, OptIn, void(), tokens_of(expertTokens, tokensIndexFlag, FEED_FORWARD), tokensIndexFlag, (Bool, tokensIndexFlag))

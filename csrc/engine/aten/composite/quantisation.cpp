@@ -1,9 +1,14 @@
 // Between floating point numbers and numbers of eight or four bits.
 #include <ATen/ATen.h>
 
+#include <cstdlib>
+#include <cstring>
+
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/quantised.h"
+#include "engine/opapi/fallback_codes.h"
+#include "engine/runtime/error/guarded.h"
 
 #define ATEN_FAMILY "quantisation"
 using namespace torch_aclnn::host::aten;
@@ -125,6 +130,12 @@ Elements parameters(const at::Tensor& scale, const std::optional<at::Tensor>& of
     return elements(c10::multiply_integers(together.sizes));
 }
 
+// Numbers of the program's memory.
+at::Tensor host_numbers(const char* name, const float* values, uint64_t count) {
+    if (count < 1 || count > uint64_t{1} << 40) refuse(name, "at least 1 value, and no more than 2^40", std::to_string(count));
+    return view_of(const_cast<float*>(values), count * sizeof(float), {static_cast<int64_t>(count)}, {1}, at::kFloat).clone();
+}
+
 void require_vector_or_matrix(const char* name, const at::Tensor& tensor) {
     if (tensor.dim() != 1 && tensor.dim() != 2) refuse(name, "1 or 2 dimensions", shape_text(tensor.sizes()));
 }
@@ -199,6 +210,29 @@ ATEN_CHECKED_ENTRY(aclnnTransQuantParamV2, FLOAT, require_parameters(scale, offs
 ATEN_CHECKED_ENTRY(aclnnTransQuantParamV3, FLOAT, require_parameters(scale, offset, out), (In, scale), (OptFloats, offset),
                    (RoundBits, roundMode), (Out, out, parameters(scale, offset))) {
     transform_parameters(scale, offset, roundMode == 1, out);
+}
+// Without phases: from host memory to host memory, which the caller frees.
+extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnTransQuantParam(const float* scaleArray, uint64_t scaleSize, const float* offsetArray,
+                                                                 uint64_t offsetSize, uint64_t** quantParam, uint64_t* quantParamSize) {
+    using namespace torch_aclnn::host;
+    return guarded(
+        __func__,
+        [&] {
+            require_not_null("scaleArray", scaleArray);
+            require_not_null("quantParam", quantParam);
+            require_not_null("quantParamSize", quantParamSize);
+            if (offsetArray == nullptr && offsetSize != 0) refuse("offsetSize", "0 without offsetArray", std::to_string(offsetSize));
+            const at::Tensor scale = host_numbers("scaleSize", scaleArray, scaleSize);
+            std::optional<at::Tensor> offset;
+            if (offsetArray != nullptr) offset = host_numbers("offsetSize", offsetArray, offsetSize);
+            at::Tensor packed = at::empty({parameters(scale, offset).count}, at::kLong);
+            transform_parameters(scale, offset, false, packed);
+            *quantParam = static_cast<uint64_t*>(std::malloc(packed.nbytes()));
+            if (*quantParam == nullptr) throw std::bad_alloc();
+            std::memcpy(*quantParam, packed.const_data_ptr<int64_t>(), packed.nbytes());
+            *quantParamSize = static_cast<uint64_t>(packed.numel());
+        },
+        kAclnnCodes);
 }
 // The numbers from -8 to 7 of a tensor of INT32, packed.
 ATEN_ENTRY(aclnnConvertWeightToINT4Pack, INT32, (In, weight), (PackableOut, weightInt4Pack, shaped_like(weight))) {

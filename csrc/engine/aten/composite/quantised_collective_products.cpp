@@ -7,6 +7,7 @@
 #include "engine/aten/composite/collective_products.h"
 #include "engine/aten/composite/expert_parallel.h"
 #include "engine/aten/composite/quantised.h"
+#include "engine/aten/composite/rms_norm.h"
 
 #define ATEN_FAMILY "products over ranks"
 using namespace torch_aclnn::host::aten;
@@ -74,6 +75,10 @@ at::Tensor weight_of(const at::Tensor& x2, const at::Tensor& scale, const OptTen
     };
     const at::Tensor numbers = to_double(x2);
     return (given(offset) ? numbers + of_each(*offset) : numbers) * of_each(scale);
+}
+at::Tensor weighted_product(const at::Tensor& x1, const at::Tensor& weight, const OptTensor& bias) {
+    const at::Tensor result = at::matmul(to_double(x1), weight);
+    return given(bias) ? result + to_double(*bias) : result;
 }
 void prepare_weight_sum(const RanksGroup& group, const at::Tensor& x1, const at::Tensor& x2, const OptTensor& bias, const at::Tensor& scale,
                         int64_t group_size, const at::Tensor& output) {
@@ -164,9 +169,9 @@ ATEN_CHECKED_ENTRY(aclnnQuantMatmulAllReduceV5, INT8,
     (In, x1), (In, x2), (OptIn, bias), (In, antiquantScale), (OptIn, antiquantOffset, or_empty(shaped_like(antiquantScale))), \
         (OptIn, x3, or_empty(shaped_like(output)))
 #define PREPARE_WEIGHT_SUM prepare_weight_sum(group, x1, x2, bias, antiquantScale, antiquantGroupSize, output)
-#define WRITE_WEIGHT_SUM                                                                                                     \
-    const at::Tensor result = at::matmul(to_double(x1), weight_of(x2, antiquantScale, antiquantOffset, antiquantGroupSize)); \
-    write(output, group->all_reduce(with_x3(given(bias) ? result + to_double(*bias) : result, x3)))
+#define WRITE_WEIGHT_SUM \
+    write(output,        \
+          group->all_reduce(with_x3(weighted_product(x1, weight_of(x2, antiquantScale, antiquantOffset, antiquantGroupSize), bias), x3)))
 ATEN_CHECKED_ENTRY(aclnnWeightQuantMatmulAllReduce, FLOAT16 | BF16, PREPARE_WEIGHT_SUM, WEIGHT_AND_SCALE, SUM_OF_RANKS, TURN_AND_MODE,
                    (Int32Count, antiquantGroupSize), SUM) {
     WRITE_WEIGHT_SUM;
@@ -175,6 +180,43 @@ ATEN_CHECKED_ENTRY(aclnnWeightQuantMatmulAllReduceV2, FLOAT16 | BF16, PREPARE_WE
                    (CommMode, commMode), TURN_AND_MODE, (Int32Count, antiquantGroupSize), SUM) {
     WRITE_WEIGHT_SUM;
 }
+
+// The sum of the ranks' products and the residual, and its normal by the root of the mean square. In place, the first takes the memory of
+// the residual.
+static Expected as_product(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& residual) {
+    if (residual.dim() < 2 || residual.size(-1) != x2.size(1) || rows_of(residual) != rows_of(x1))
+        refuse("residual", c10::str(rows_of(x1), " rows of ", x2.size(1)), shape_text(residual.sizes()));
+    return shaped_like(residual);
+}
+static void write_sum_and_normal(const at::Tensor& products, const at::Tensor& residual, const at::Tensor& gamma, double epsilon,
+                                 const at::Tensor& y, const at::Tensor& normal) {
+    const at::Tensor sum = products.view(residual.sizes()) + upcast(residual);
+    write(normal, rms_normal(sum, gamma, epsilon).normal * upcast(gamma));
+    write(y, sum);
+}
+#define SUM_AND_NORMAL(name, dtypes, prepare, products, factors, ...)                                                                    \
+    ATEN_CHECKED_ENTRY(aclnn##name, dtypes, prepare(y), factors, (In, residual, as_product(x1, x2, residual)),                           \
+                       (In, gamma, shape({x2.size(1)})), (Double, epsilon), SUM_OF_RANKS, TURN_AND_MODE,                                 \
+                       __VA_ARGS__(Out, y, like(residual)), (Out, normOut, like(residual))) {                                            \
+        write_sum_and_normal(group->all_reduce(products), residual, gamma, epsilon, y, normOut);                                         \
+    }                                                                                                                                    \
+    ATEN_CHECKED_ENTRY(aclnnInplace##name, dtypes, prepare(residualRef), factors, (InOut, residualRef, as_product(x1, x2, residualRef)), \
+                       (In, gamma, shape({x2.size(1)})), (Double, epsilon), SUM_OF_RANKS, TURN_AND_MODE,                                 \
+                       __VA_ARGS__(Out, normOut, like(residualRef))) {                                                                   \
+        write_sum_and_normal(group->all_reduce(products), residualRef, gamma, epsilon, residualRef, normOut);                            \
+    }
+#define PLAIN_FACTORS (In, x1), (In, x2), (OptIn, bias)
+#define PREPARE_PLAIN(sum) (require_factors(x1, x2, bias), group->set_record(OperationKind::matmul_all_reduce, sum, HCCL_REDUCE_SUM))
+#define PREPARE_INTEGERS(sum) prepare_quantised_sum(group, x1, x2, bias, dequantScale, std::nullopt, sum)
+#define PREPARE_WEIGHT(sum) prepare_weight_sum(group, x1, x2, bias, antiquantScale, antiquantGroupSize, sum)
+#define INTEGER_FACTORS PLAIN_FACTORS, (In, dequantScale)
+#define WEIGHT_FACTORS PLAIN_FACTORS, (In, antiquantScale), (OptIn, antiquantOffset, or_empty(shaped_like(antiquantScale)))
+#define INTEGER_PRODUCT with_x3(scaled_product(x1, x2, bias, {dequantScale, std::nullopt}), std::nullopt)
+#define WEIGHT_PRODUCT weighted_product(x1, weight_of(x2, antiquantScale, antiquantOffset, antiquantGroupSize), bias).to(at::kFloat)
+SUM_AND_NORMAL(MatmulAllReduceAddRmsNorm, FLOAT16 | BF16, PREPARE_PLAIN, product(x1, x2, bias), PLAIN_FACTORS)
+SUM_AND_NORMAL(QuantMatmulAllReduceAddRmsNorm, INT8, PREPARE_INTEGERS, INTEGER_PRODUCT, INTEGER_FACTORS)
+SUM_AND_NORMAL(WeightQuantMatmulAllReduceAddRmsNorm, FLOAT16 | BF16, PREPARE_WEIGHT, WEIGHT_PRODUCT, WEIGHT_FACTORS,
+               (Int32Count, antiquantGroupSize), )
 
 #define ANY_FACTORS (In, x1), (In, x2), (OptIn, bias), (OptIn, x1Scale), (OptIn, x2Scale), (OptIn, quantScale), (Zero, blockSize)
 #define NOTHING_AROUND require_none({{"quantScale", quantScale}, {"amaxOut", amaxOut}})

@@ -110,16 +110,17 @@ struct Finalized {
 
 }  // namespace
 
-#define GROUPED_SWIGLU(entry_point)                                                                                                      \
-    ATEN_CHECKED_ENTRY(entry_point, INT8,                                                                                                \
-                       (require_not_given("bias", bias), require_not_given("offset", offset),                                            \
-                        (QuantisedExperts{x, weight, weightScale, xScale}).require("x", "weight", "weightScale", groupList)),            \
-                       (In, x), (InBlocks, weight), (OptIn, bias), (OptIn, offset), (In, weightScale), (In, xScale, shape({x.size(0)})), \
-                       (In, groupList), (Out, output, half_columns(x, weight)), (Out, outputScale, shape({x.size(0)})),                  \
-                       (OptOut, outputOffset, any_shape())) {                                                                            \
-        swiglu_of_groups({x, weight, weightScale, xScale}, groupList, 0, output, outputScale);                                           \
+#define GROUPED_SWIGLU(entry_point, Weight)                                                                                            \
+    ATEN_CHECKED_ENTRY(entry_point, INT8,                                                                                              \
+                       (require_not_given("bias", bias), require_not_given("offset", offset),                                          \
+                        (QuantisedExperts{x, weight, weightScale, xScale}).require("x", "weight", "weightScale", groupList)),          \
+                       (In, x), (Weight, weight), (OptIn, bias), (OptIn, offset), (In, weightScale), (In, xScale, shape({x.size(0)})), \
+                       (In, groupList), (Out, output, half_columns(x, weight)), (Out, outputScale, shape({x.size(0)})),                \
+                       (OptOut, outputOffset, any_shape())) {                                                                          \
+        swiglu_of_groups({x, weight, weightScale, xScale}, groupList, 0, output, outputScale);                                         \
     }
-GROUPED_SWIGLU(aclnnGroupedMatmulSwigluQuantWeightNZ)
+GROUPED_SWIGLU(aclnnGroupedMatmulSwigluQuant, Packable)
+GROUPED_SWIGLU(aclnnGroupedMatmulSwigluQuantWeightNZ, InBlocks)
 
 #define GROUPED_SWIGLU_V2(entry_point)                                                                                              \
     ATEN_CHECKED_ENTRY(                                                                                                             \
@@ -157,6 +158,7 @@ GROUPED_SWIGLU_V2(aclnnGroupedMatmulSwigluQuantWeightNzV2)
         const Finalized finalized{sharedInput, logit, rowIndex, sharedInputWeight, sharedInputOffset};                                \
         finalized.run({x, w, scale, pertokenScale, transposeW}, groupList, groupListType, y);                                         \
     }
+FINALIZE_ROUTING(aclnnGroupedMatmulFinalizeRouting, Packable, void(), NO_OFFSETS, NO_TUNING)
 FINALIZE_ROUTING(aclnnGroupedMatmulFinalizeRoutingWeightNz, InBlocks, void(), NO_OFFSETS, NO_TUNING)
 FINALIZE_ROUTING(aclnnGroupedMatmulFinalizeRoutingV2, Packable, (REQUIRE_NO_OFFSETS), WITH_OFFSETS, NO_TUNING)
 FINALIZE_ROUTING(aclnnGroupedMatmulFinalizeRoutingV3, Packable, (REQUIRE_NO_OFFSETS), WITH_OFFSETS, WITH_TUNING)

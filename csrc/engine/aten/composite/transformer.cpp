@@ -168,12 +168,18 @@ ATEN_ENTRY(aclnnClippedSwiglu, FLOATING, (In, x), (OptIn, groupIndex), (Dim, dim
 }
 
 // gelu of one half along the dimension, times the other; outGelu is the first factor.
-ATEN_ENTRY(aclnnGeGluV3, FLOATING, (In, self), (Dim, dim), (GeluMode, approximate), (Bool, activateLeft),
-           (Out, out, halved("self", self, dim)), (Out, outGelu, halved("self", self, dim))) {
-    const Gated gated(self, dim, activateLeft);
+static void write_geglu(const Gated& gated, std::string_view approximate, at::Tensor& out, at::Tensor& outGelu) {
     const at::Tensor gelu = at::gelu(gated.activated, approximate);
     write(out, gated.plain * gelu);
     write(outGelu, gelu);
+}
+ATEN_ENTRY(aclnnGeGlu, FLOATING, (In, self), (Dim, dim), (GeluMode, approximate), (Out, out, halved("self", self, dim)),
+           (Out, outGelu, halved("self", self, dim))) {
+    write_geglu(Gated(self, dim, false), approximate, out, outGelu);
+}
+ATEN_ENTRY(aclnnGeGluV3, FLOATING, (In, self), (Dim, dim), (GeluMode, approximate), (Bool, activateLeft),
+           (Out, out, halved("self", self, dim)), (Out, outGelu, halved("self", self, dim))) {
+    write_geglu(Gated(self, dim, activateLeft), approximate, out, outGelu);
 }
 ATEN_ENTRY(aclnnGeGluV3Backward, FLOATING, (In, gradOutput, halved("self", self, dim)), (In, self), (In, gelu, halved("self", self, dim)),
            (Dim, dim), (GeluMode, approximate), (Bool, activateLeft), (Out, gradInput, like(self))) {
@@ -183,16 +189,21 @@ ATEN_ENTRY(aclnnGeGluV3Backward, FLOATING, (In, gradOutput, halved("self", self,
     write(gradInput, activateLeft ? at::cat({of_activated, of_plain}, dim) : at::cat({of_plain, of_activated}, dim));
 }
 
-ATEN_CHECKED_ENTRY(aclnnGroupNormSilu, FLOATING, require_channels_in_groups({"self", self}, {"group", group}), (In, self),
-                   (OptIn, gamma, shape({self.size(1)})), (OptIn, beta, shape({self.size(1)})), (Positive, group), (Double, eps),
-                   (Out, out, like(self)), (Out, meanOut, shape({self.size(0), group})), (Out, rstdOut, shape({self.size(0), group}))) {
-    const at::Tensor x = dense(self);
-    const GroupedChannels c(x);
-    const auto [normal, mean, rstd] = at::native_group_norm(x, dense(gamma), dense(beta), c.batch, c.channels, c.positions, group, eps);
-    write(out, at::silu(normal));
-    write(meanOut, mean);
-    write(rstdOut, rstd);
-}
+#define GROUP_NORM_SILU(entry_point, activate, ...)                                                                                   \
+    ATEN_CHECKED_ENTRY(entry_point, FLOATING, require_channels_in_groups({"self", self}, {"group", group}), (In, self),               \
+                       (OptIn, gamma, shape({self.size(1)})), (OptIn, beta, shape({self.size(1)})), (Positive, group), (Double, eps), \
+                       __VA_ARGS__(Out, out, like(self)), (Out, meanOut, shape({self.size(0), group})),                               \
+                       (Out, rstdOut, shape({self.size(0), group}))) {                                                                \
+        const at::Tensor x = dense(self);                                                                                             \
+        const GroupedChannels c(x);                                                                                                   \
+        const auto [normal, mean, rstd] =                                                                                             \
+            at::native_group_norm(x, dense(gamma), dense(beta), c.batch, c.channels, c.positions, group, eps);                        \
+        write(out, activate ? at::silu(normal) : normal);                                                                             \
+        write(meanOut, mean);                                                                                                         \
+        write(rstdOut, rstd);                                                                                                         \
+    }
+GROUP_NORM_SILU(aclnnGroupNormSilu, true)
+GROUP_NORM_SILU(aclnnGroupNormSiluV2, activateSilu, (Bool, activateSilu), )
 
 ATEN_CHECKED_ENTRY(aclnnGroupNormSwish, FLOATING, require_channels_in_groups({"x", x}, {"numGroups", numGroups}), (In, x),
                    (In, gamma, shape({x.size(1)})), (In, beta, shape({x.size(1)})), (Positive, numGroups), (ChannelsFirst, dataFormat),
