@@ -29,7 +29,7 @@ QUANTISED: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("aclnnMatmulWeightNz", "aclnnAddmmWeightNz"), _FLOAT_BLOCKS),
     "aclnnBatchMatMulWeightNz": {"self": _BATCH, "out": _BATCH, "mat2": _BATCH_OF_BLOCKS.but(dtype=DType.FLOAT)},
     "aclnnTransposeBatchMatMul": _PERMUTED,
-    "aclnnTransposeBatchMatMulWeightNz": _PERMUTED | {"x2": _BATCH_OF_BLOCKS.but(dtype=DType.FLOAT)},
+    **{f"aclnnTransposeBatchMatMulWeight{nz}": _PERMUTED | {"x2": _BATCH_OF_BLOCKS.but(dtype=DType.FLOAT)} for nz in ("Nz", "NZ")},
     **{f"aclnn{name}": {"groupSize": _ZERO} for name in ("QuantMatmulV5", "QuantMatmulWeightNz")},
     **{f"aclnnFusedQuantMatmul{blocks}": {"groupSize": _ZERO} for blocks in ("", "WeightNz")},
     "aclnnQuantMatmulReduceSumWeightNz": {
@@ -41,9 +41,10 @@ QUANTISED: dict[str, dict[str, Any]] = {
             "yRef": Tensor((4, 2, 2)), "transposeX": ctypes.c_bool(True), "groupType": ctypes.c_int64(2)
         } for version in ("", "V2")
     },
+    "aclnnGroupedMatmulSwigluQuant": _EXPERTS | {"weight": _MATRIX},
     "aclnnGroupedMatmulSwigluQuantWeightNZ": _EXPERTS | {"weight": _BATCH_OF_BLOCKS},
     **{f"aclnnGroupedMatmulSwigluQuant{name}": _EXPERTS | _LISTED for name in ("V2", "WeightNzV2")},
-    **{f"aclnnGroupedMatmulFinalizeRouting{name}": _FINALIZED | {"w": _MATRIX} for name in ("V2", "V3")},
+    **{f"aclnnGroupedMatmulFinalizeRouting{name}": _FINALIZED | {"w": _MATRIX} for name in ("", "V2", "V3")},
     **{f"aclnnGroupedMatmulFinalizeRouting{name}": _FINALIZED | {"w": _BATCH_OF_BLOCKS} for name in ("WeightNz", "WeightNzV2")},
     "aclnnBatchMatmulQuant": {"out": BYTES, "quantParam": Tensor((2,), DType.UINT64)},
     "aclnnQuantMatmulV2": {"deqScale": Tensor((16,))},
@@ -53,7 +54,7 @@ QUANTISED: dict[str, dict[str, Any]] = {
             "quantizedWeight": weight, "weightScale": Tensor((1, 2)), "groupList": Tensor((1,))
         } for blocks, weight in {"": _MATRIX, "WeightNZ": _BATCH_OF_BLOCKS}.items()
     },
-    **dict.fromkeys(("aclnnFFN", "aclnnFFNV2"), _NETWORK),
+    **dict.fromkeys(("aclnnFFN", "aclnnFFNV2", "aclnnFFNV3"), _NETWORK),
     "aclnnGroupQuant": {"scale": Tensor((1, 2)), "groupIndex": Tensor((1,))},
     "aclnnDequantBias": {"weightScale": Tensor((2,)), "outputDtype": _ZERO},
     "aclnnRmsNormGradQuant": {"rstd": Tensor((1,))},
