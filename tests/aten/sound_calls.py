@@ -142,7 +142,7 @@ SOUND: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("aclnnGroupNorm", "aclnnGroupNormBackward"), _SIZES),
     **{name: {"step": number(1), "end": number(2)} for name in ("aclnnArange", "aclnnRange")},
     **{f"aclnn{name}Pad3d": {"self": Tensor((2, 2, 2, 2))} for name in ("Reflection", "Replication")},
-    "aclnnRoiAlignV2Backward": {"inputShape": IntArray((1, 1, 2, 2))},
+    "aclnnRoiAlignV2Backward": {"inputShape": IntArray((2, 1, 2, 2))},
     "aclnnLinalgCross": dict.fromkeys(("self", "other", "out"), Tensor((2, 3))),
     "aclnnAttentionUpdate": {"lse": TensorList((Tensor((2,)),)), "localOut": TensorList((TENSOR,))},
     **{f"aclnnBatchNorm{phase}": dict.fromkeys(("runningMean", "runningVar"), Tensor((2,))) for phase in ("", "Backward")},
