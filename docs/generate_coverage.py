@@ -224,7 +224,8 @@ def what_is_not_here(known: Iterable[EntryPoint]) -> list[str]:
         reasons.setdefault(reason_of(refused[name]), []).append(name.removeprefix("aclnn"))
     lines += [REFUSED_ENTRY_POINTS, *(f"| {', '.join(members)} | {reason} |" for reason, members in sorted(reasons.items()))]
     missing = [name.removeprefix("aclnn") for name in names if name not in computed and name not in refused]
-    return [*lines, ONE_PHASE, ", ".join(name.removeprefix("aclnn") for name in whole) + ".", MISSING_ENTRY_POINTS, ", ".join(missing) + "."]
+    lines += [ONE_PHASE, ", ".join(name.removeprefix("aclnn") for name in whole) + "."]
+    return [*lines, MISSING_ENTRY_POINTS, ", ".join(missing) + "."]
 
 
 def op_plugin_tests() -> list[str]:

@@ -336,13 +336,11 @@ def test_sums_over_ranks_of_scaled_numbers():
 def test_grouped_products_of_ranks():
     x, weight = (randn(2, 4).half(), randn(3, 5).half()), (randn(4, 3).half(), randn(5, 2).half())
     outs = tuple(empty(a.size(0), b.size(1), dtype=torch.float16) for a, b in zip(x, weight, strict=True))
+    lists = (tuple(one.to(DEVICE) for one in of) for of in (x, weight))
     with one_rank(OWN):
-        call(
-            "aclnnGroupedMatMulAllReduce", *(tuple(one.to(DEVICE) for one in of) for of in (x, weight)), None, None, 0, OWN, b"sum", 0, 1, outs
-        )
+        call("aclnnGroupedMatMulAllReduce", *lists, None, None, 0, OWN, b"sum", 0, 1, outs)
     for out, a, b in zip(outs, x, weight, strict=True):
         compare(out, a.double() @ b.double())
-
 
 
 @pytest.mark.parametrize("offsets", [None, [3.0, -300.0, 0.6]])

@@ -8,6 +8,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/expert_permutation.h"
 #include "engine/aten/composite/quantised.h"
 
 #define ATEN_FAMILY "mixture of experts"
@@ -66,11 +67,6 @@ void require_permutation(const at::Tensor& tokens, const at::Tensor& indices, in
 }
 
 // The shape of all tokens; callers without padding pass one number.
-void require_restored(const std::optional<std::vector<int64_t>>& shape, const at::Tensor& restored) {
-    if (shape && shape->size() > 1 && at::IntArrayRef(*shape) != restored.sizes())
-        refuse("restoreShape", c10::str("the shape of the tokens, ", restored.sizes()), c10::str(at::IntArrayRef(*shape)));
-}
-
 void require_copies(const at::Tensor& sorted_indices, int64_t tokens, const std::optional<at::Tensor>& probs) {
     require_multiple("sortedIndices", sorted_indices, tokens);
     if (given(probs) && probs->numel() != sorted_indices.numel())

@@ -5,6 +5,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
+#include "engine/aten/composite/expert_permutation.h"
 #include "engine/aten/composite/quantised.h"
 
 #define ATEN_FAMILY "mixture of experts"
@@ -87,7 +88,8 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithEpGrad, FLOATING,
 
 // Back again: each token is the sum of its copies, by their weights, of which only those of the range are there.
 ATEN_CHECKED_ENTRY(aclnnMoeTokenUnpermuteWithEp, FLOATING,
-                   require_rows_of_range("permutedTokens", permutedTokens, row_range(range, sortedIndices.numel(), 0).size()),
+                   (require_rows_of_range("permutedTokens", permutedTokens, row_range(range, sortedIndices.numel(), 0).size()),
+                    require_restored(restoreShape, out)),
                    (In, permutedTokens), (Indices, sortedIndices, elements(out.size(0) * numTopk)),
                    (OptIn, probs, or_empty(shape({out.size(0), numTopk}))), (Positive, numTopk), (OptInts, range), (NotPadded, paddedMode),
                    (OptInts, restoreShape), (Out, out, shape({size_of(out, 0), permutedTokens.size(1)}))) {

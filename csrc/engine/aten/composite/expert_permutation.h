@@ -1,0 +1,19 @@
+// What the operators that put tokens in the order of their experts, and back, require of their arguments.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+#include <vector>
+
+#include "engine/aten/adapter/relations.h"
+#include "engine/runtime/error/error.h"
+
+namespace torch_aclnn::host::aten {
+
+inline void require_restored(const std::optional<std::vector<int64_t>>& shape, const at::Tensor& restored) {
+    if (shape && shape->size() > 1 && at::IntArrayRef(*shape) != restored.sizes())
+        refuse("restoreShape", c10::str("the shape of the tokens, ", restored.sizes()), c10::str(at::IntArrayRef(*shape)));
+}
+
+}  // namespace torch_aclnn::host::aten
