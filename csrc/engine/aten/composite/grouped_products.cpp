@@ -391,9 +391,10 @@ static void prepare_sums(const RanksGroup& group, at::TensorList y) {
     group->set_record(torch_aclnn::host::OperationKind::matmul_all_reduce, type, static_cast<int64_t>(y.size()), HCCL_REDUCE_SUM);
 }
 ATEN_CHECKED_ENTRY(aclnnGroupedMatMulAllReduce, FLOAT16 | BF16,
-                   (require_ends(groupList), require_lists(x, weight, bias, GROUPING, y.size()), prepare_sums(group, y)), (Packables, x),
-                   (Packables, weight), (OptTensors, bias), (OptInts, groupList), (SplitItem, splitItem), (CommGroup, group),
-                   (ReduceOp, reduceOp), (CommTurn, commTurn), (StreamMode, streamMode),
+                   (require_ends(groupList), require_lists(x, weight, GROUPING, y.size()),
+                    require_parameters(x, weight, {bias, kNone, kNone, kNone, kNone}, type_of(groupList)), prepare_sums(group, y)),
+                   (Packables, x), (Packables, weight), (OptTensors, bias), (OptInts, groupList), (SplitItem, splitItem),
+                   (CommGroup, group), (ReduceOp, reduceOp), (CommTurn, commTurn), (StreamMode, streamMode),
                    (TensorsOut, y, results_of(x, weight, GROUPING, count_of(groupList), "y", y))) {
     std::vector<at::Tensor> products;
     for (const at::Tensor& out : y) products.push_back(at::empty(out.sizes(), at::kFloat));
