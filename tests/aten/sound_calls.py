@@ -90,10 +90,10 @@ SOUND: dict[str, dict[str, Any]] = {
     **{f"aclnnDeformableConv2d{phase}": {"padding": IntArray((0,) * 4)} for phase in ("", "Backward")},
     "aclnnROIAlignBackward": {"xDiffShape": IntArray((2, 1, 1, 1))},
     "aclnnQuantConvolution": {
-        **dict.fromkeys(("input", "weight"), Tensor((1, 1, 1), DType.INT8)),
-        "output": Tensor((1, 1, 1)),
+        **dict.fromkeys(("input", "weight"), Tensor((2, 1, 1), DType.INT8)),
+        "output": Tensor((2, 2, 1)),
         "padding": IntArray((0,)),
-        **dict.fromkeys(("scale", "bias"), Tensor((1,))),
+        **dict.fromkeys(("scale", "bias"), Tensor((2,))),
         "offset": None,
         "outputPadding": IntArray((0,)),
     },

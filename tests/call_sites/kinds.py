@@ -10,6 +10,7 @@ C_TYPES = {
     "aclScalarList*": "scalar list",
     "aclIntArray*": "int array",
     "aclBoolArray*": "bool array",
+    "aclFloatArray*": "float array",
     "aclDataType": "dtype",
     "char*": "string",
     "bool": "bool",
@@ -43,7 +44,7 @@ _PLAIN = {
     **dict.fromkeys(("int64_t", "uint64_t", "size_t", "long"), "int64"),
     **dict.fromkeys(("int", "int32_t", "uint32_t"), "int32"),
 }
-_ARRAYS = {"tensor": "tensor list", "scalar": "scalar list", "int64": "int array", "bool": "bool array"}
+_ARRAYS = {"tensor": "tensor list", "scalar": "scalar list", "int64": "int array", "bool": "bool array", "float": "float array", "double": "float array"}
 _SEQUENCES = re.compile(r"(?:ArrayRef|vector|SmallVector|array|initializer_list)<([^,]+)(?:,.*)?>")
 _OPTIONALS = re.compile(r"(?:optional<(.+)>|Optional(ArrayRef<.+>|IntArrayRef|SymIntArrayRef))")
 
