@@ -44,7 +44,14 @@ _PLAIN = {
     **dict.fromkeys(("int64_t", "uint64_t", "size_t", "long"), "int64"),
     **dict.fromkeys(("int", "int32_t", "uint32_t"), "int32"),
 }
-_ARRAYS = {"tensor": "tensor list", "scalar": "scalar list", "int64": "int array", "bool": "bool array", "float": "float array", "double": "float array"}
+_ARRAYS = {
+    "tensor": "tensor list",
+    "scalar": "scalar list",
+    "int64": "int array",
+    "bool": "bool array",
+    "float": "float array",
+    "double": "float array",
+}
 _SEQUENCES = re.compile(r"(?:ArrayRef|vector|SmallVector|array|initializer_list)<([^,]+)(?:,.*)?>")
 _OPTIONALS = re.compile(r"(?:optional<(.+)>|Optional(ArrayRef<.+>|IntArrayRef|SymIntArrayRef))")
 
