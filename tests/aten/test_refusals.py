@@ -82,7 +82,8 @@ def answer(client: Client, handles: Handles, entry_point: EntryPoint, arguments:
 @of_every_entry_point()
 def test_phase_1(entry_point, client, handles):
     sound = sound_arguments(entry_point)
-    assert answer(client, handles, entry_point, sound) == (0, "")
+    code, message = answer(client, handles, entry_point, sound)
+    assert code == 0, message
     for trial in trials(entry_point):
         code, message = answer(client, handles, entry_point, {**sound, trial.parameter: trial.value})
         if any(covers(reason, entry_point, trial) for reason in REASONS):

@@ -11,6 +11,7 @@ from few_bits import integers, words_of
 from cases import DEVICE
 from direct import refusal
 from support.dtypes import Format
+from support.marks import of_a2_and_a3
 
 NZ = int(Format.FRACTAL_NZ)
 
@@ -40,6 +41,7 @@ def close(got, expected, rtol=2e-3):
     torch.testing.assert_close(got.cpu().double(), expected, rtol=rtol, atol=rtol * expected.abs().max().item())
 
 
+@of_a2_and_a3
 @pytest.mark.parametrize("transposed", [False, True])
 def test_floating_products(transposed):
     self, x, weight, batch = (torch.randn(*shape).half() for shape in ((5, 20), (5, 40), (40, 20), (3, 5, 40)))
