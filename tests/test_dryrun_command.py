@@ -60,7 +60,8 @@ def test_a_dry_run_sees_what_a_run_without_it_allocates(tmp_path):
     assert "checkpoint" not in done.stdout and report["end"] == "steps" and report["steps"] == 2
 
     memory = report["memory"]
-    plain = output_of(f"PLAIN = True\n{TRAINING}", TORCH_ACLNN_HOST_MEMORY="60G", TASK_QUEUE_ENABLE="0")
+    same = {"TORCH_ACLNN_HOST_SOC": report["product"], "TORCH_ACLNN_HOST_MEMORY": "60G", "TASK_QUEUE_ENABLE": "0"}
+    plain = output_of(f"PLAIN = True\n{TRAINING}", **same)
     assert [memory["allocated"], memory["reserved"]] == [int(n) for n in plain.split()[:2]]
     weights, peak = 4 * 3 * (256 * 256 + 256), memory["peak"]
     assert peak["phase"] == "backward" and peak["node"].endswith("Backward0")
