@@ -1,5 +1,7 @@
 """quantised_steps.cpp against its definitions in float64, by torch_npu's own functions where it has one."""
 
+import os
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -37,6 +39,10 @@ def test_group_quant(four_bits):
     assert near(got, exact.clamp(*bounds))
 
 
+@pytest.mark.skipif(
+    os.environ.get("TASK_QUEUE_ENABLE") == "2",
+    reason="op-plugin GeluQuantKernelNpuOpApi.cpp:56: in queue mode 2 the text of `approximate` is gone before phase 1 reads it",
+)
 @pytest.mark.parametrize("approximate", ["none", "tanh"])
 @pytest.mark.parametrize("mode", ["static", "dynamic"])
 def test_gelu_quant(mode, approximate):
