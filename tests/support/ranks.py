@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.subprocesses import NOT_INHERITED
+from support.forks import Fork
+from support.subprocesses import NOT_INHERITED, start
 
 PROGRAMS = Path(__file__).parent.parent / "distributed" / "programs"
 
@@ -61,17 +62,15 @@ def run_ranks(
 
 def _start(
     program: str, rank: int, count: int, directory: Path, arguments: tuple[str, ...], environment: dict[str, str]
-) -> subprocess.Popen[bytes]:
+) -> Fork | subprocess.Popen:
     # MASTER_ADDR is not set: what then listens, listens on the loopback address.
     left_out = ("MASTER_", "HCCL_", "ASCEND_RT_VISIBLE_DEVICES", *NOT_INHERITED)
     variables = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     variables |= {"RANK": str(rank), "WORLD_SIZE": str(count), "LOCAL_RANK": str(rank), "OMP_NUM_THREADS": "1"}
     variables |= {"TORCH_ACLNN_HOST_DEVICES": str(count), **environment}
+    command = [sys.executable, str(PROGRAMS / f"{program}.py"), *arguments]
     with open(directory / f"{rank}.out", "wb") as out, open(directory / f"{rank}.err", "wb") as err:
-        return subprocess.Popen(
-            [sys.executable, str(PROGRAMS / f"{program}.py"), *arguments],
-            env=variables, cwd=directory, stdout=out, stderr=err, stdin=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
+        return start(command, out, err, environment=variables, directory=str(directory), session=True)
 
 
 def _read(directory: Path, rank: int, kind: str) -> str:

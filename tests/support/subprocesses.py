@@ -1,13 +1,18 @@
 """Running Python in a process of its own, where the environment decides what is loaded."""
 
+import functools
 import os
 import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 from torch_aclnn.loading.cann import TOOLKIT_VARIABLES
+
+from support.forks import Fork, ForkServer
 
 NOT_INHERITED = ("LD_LIBRARY_PATH", "TORCH_DEVICE_BACKEND_AUTOLOAD", *TOOLKIT_VARIABLES)
 
@@ -25,16 +30,46 @@ def environment_with(**changes: str) -> dict[str, str]:
     return {**{name: value for name, value in os.environ.items() if name not in NOT_INHERITED}, **changes}
 
 
-def run_python(code: str, *, launcher: tuple[str, ...] = (sys.executable, "-c"), **environment: str) -> subprocess.CompletedProcess:
-    """Run the code in a new process that has inherited nothing of the engine which this one has loaded."""
-    return subprocess.run(
-        [*launcher, *([textwrap.dedent(code)] if code else [])],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=tempfile.gettempdir(),  # python -c would import a source tree from here instead of the installed package
-        env=environment_with(**environment),
-    )
+@functools.cache
+def fork_server() -> ForkServer:
+    """Return the process whose copies run programs, which is started at the first call."""
+    return ForkServer(environment_with(TORCH_DEVICE_BACKEND_AUTOLOAD="0"))
+
+
+def start(
+    command: Sequence[str], out: IO, err: IO, *, environment: dict[str, str], directory: str, session: bool = False, new: bool = False
+) -> Fork | subprocess.Popen:
+    """Start a command that reads nothing and writes to two files: in a copy of a process that has imported torch unless ``new``.
+
+    So does a program that is not Python's, is run with options of Python's, or with variables that are read as torch is imported.
+    """
+    with open(os.devnull) as nothing:
+        if not new and fork_server().can_run(command, environment):
+            streams = [file.fileno() for file in (nothing, out, err)]
+            return fork_server().start(command, streams, environment=environment, directory=directory, session=session)
+        return subprocess.Popen(
+            command, stdin=nothing, stdout=out, stderr=err, env=environment, cwd=directory, start_new_session=session
+        )  # fmt: skip
+
+
+def run_python(
+    code: str, *, launcher: tuple[str, ...] = (sys.executable, "-c"), new: bool = False, **changes: str
+) -> subprocess.CompletedProcess:
+    """Run the code in a process that has inherited nothing of the engine which this one has loaded, and wait for it.
+
+    Where the order of imports matters, it runs in a ``new`` process; otherwise torch may have been imported in it (`start`).
+    """
+    command = (*launcher, *([textwrap.dedent(code)] if code else []))
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        # python -c would import a source tree from the working directory instead of the installed package.
+        process = start(command, out, err, environment=environment_with(**changes), directory=tempfile.gettempdir(), new=new)
+        try:
+            returncode = process.wait(300)
+        finally:
+            process.kill()
+        for file in (out, err):
+            file.seek(0)
+        return subprocess.CompletedProcess(command, returncode, out.read(), err.read())
 
 
 def output_of(code: str, **options) -> str:

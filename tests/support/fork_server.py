@@ -1,0 +1,88 @@
+"""A Python process that has imported torch and runs programs in copies of itself.
+
+Starting Python and importing torch and what torch_npu imports of it takes seconds; a copy of a process that has done so takes
+milliseconds. A copy has no thread, no engine and no torch_npu: it differs from a new process in that torch is imported already, as with
+TORCH_DEVICE_BACKEND_AUTOLOAD=0. The program ends as any other, with Python's finalization.
+
+Requests come as lines of JSON on the socket whose descriptor is the argument, with the descriptors of the standard streams; the answers
+are [process, null] at the start and [process, status as of os.waitpid] at the end.
+"""
+
+import contextlib
+import gc
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import sys
+import types
+from typing import Any
+
+import torch
+import torch._dynamo
+import torch.distributed.fsdp
+import torch.distributed.tensor  # noqa: F401  (what torch_npu imports, torch's larger packages first)
+
+
+def serve(requests: socket.socket) -> dict[str, Any]:
+    """Answer requests until the other end closes; return in each copy, with what it shall run."""
+    gc.freeze()  # a collection in a copy would write to, and so copy, every page that holds an object
+    ended, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.set_wakeup_fd(wakes)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    while True:
+        ready, _, _ = select.select([requests, ended], [], [])
+        if ended in ready:
+            os.read(ended, 4096)
+            with contextlib.suppress(ChildProcessError):
+                while (end := os.waitpid(-1, os.WNOHANG))[0]:
+                    _answer(requests, *end)
+        if requests in ready:
+            text, streams, _, _ = socket.recv_fds(requests, 1 << 24, 3)
+            if not text:
+                sys.exit()
+            process = os.fork()
+            if process == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for number, stream in enumerate(streams):
+                    os.dup2(stream, number)
+                for descriptor in (*streams, ended, wakes, requests.detach()):
+                    os.close(descriptor)
+                return json.loads(text)
+            for stream in streams:
+                os.close(stream)
+            _answer(requests, process, None)
+
+
+def _answer(requests: socket.socket, *values: int | None) -> None:
+    requests.send(json.dumps(values).encode())
+
+
+def run(arguments: list[str], *, environment: dict[str, str], directory: str, session: bool) -> None:
+    """Run what `python` would run with these arguments: -c code, -m module or a file."""
+    if session:
+        os.setsid()
+    os.chdir(directory)
+    os.environ.clear()
+    os.environ.update(environment)
+    kind, rest = arguments[0], arguments[1:]
+    del sys.path[0]
+    if kind == "-c":
+        sys.argv, sys.path[:0] = ["-c", *rest[1:]], [""]
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        exec(compile(rest[0], "<string>", "exec"), vars(sys.modules["__main__"]))
+    elif kind == "-m":
+        sys.argv, sys.path[:0] = rest, [directory]
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv, sys.path[:0] = arguments, [os.path.dirname(kind)]
+        runpy.run_path(kind, run_name="__main__")
+
+
+if __name__ == "__main__":
+    request = serve(socket.socket(fileno=int(sys.argv[1])))
+    run(request.pop("arguments"), **request)
