@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,8 +46,8 @@ finally:
 FORWARD = "        x.float().expand(64, 16, 256).square().mean().backward()"
 
 
-def dry_run(code: str, *options: str) -> "subprocess.CompletedProcess[str]":
-    return run_python(code, launcher=(*COMMAND, *options, "-c"))
+def dry_run(code: str, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return run_python(code, launcher=(*COMMAND, *options, "-c"), **environment)
 
 
 def test_a_dry_run_sees_what_a_run_without_it_allocates(tmp_path):
@@ -54,7 +55,7 @@ def test_a_dry_run_sees_what_a_run_without_it_allocates(tmp_path):
     script.write_text(f"PLAIN = False\n{TRAINING}")
     # With a queue, torch_npu may allocate workspaces and what private formats need on the queue's thread, at another moment.
     launcher = (*COMMAND, "--json", str(json_file), "--snapshot", str(snapshot), str(script))
-    done = run_python("", launcher=launcher, TASK_QUEUE_ENABLE="0")
+    done = run_python("", launcher=launcher, TASK_QUEUE_ENABLE="0", TORCH_ACLNN_HOST_SOC="Ascend910B3")
     report = json.loads(json_file.read_text())
     assert done.returncode == report["fits"]["code"] == 0, done.stderr
     assert "checkpoint" not in done.stdout and report["end"] == "steps" and report["steps"] == 2
@@ -105,8 +106,13 @@ def test_a_product_that_the_engine_does_not_know_is_an_error_of_use():
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and 'got "Ascend1"' in done.stderr
 
 
+def test_the_environments_product_is_taken_unless_another_is_given():
+    ended = [dry_run("", *options, TORCH_ACLNN_HOST_SOC="Ascend1") for options in ((), ("--product", "Ascend2"))]
+    assert [re.findall(r"got (\w+)", done.stderr) for done in ended] == [["Ascend1"], ["Ascend2"]]
+
+
 def test_the_example_fits():
     example = Path(__file__).parents[1] / "examples" / "dryrun.py"
     small = ("--layers", "2", "--width", "64", "--heads", "2", "--batch", "2", "--length", "64")
-    done = run_python("", launcher=(*COMMAND, str(example), *small))
+    done = run_python("", launcher=(*COMMAND, str(example), *small), TORCH_ACLNN_HOST_SOC="Ascend910B3")
     assert done.returncode == 0 and "VERDICT: fits" in done.stdout, done.stdout + done.stderr

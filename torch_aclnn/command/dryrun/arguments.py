@@ -53,7 +53,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def _parser() -> Parser:
     usage = f"torch-aclnn {NAME} [options] script.py [arguments]\n       torch-aclnn {NAME} [options] -m module [arguments]"
     parser = Parser(prog=f"torch-aclnn {NAME}", usage=usage, description=_DESCRIPTION, epilog=_EPILOG)
-    parser.add_argument("--product", default=PRODUCT, metavar="CHIP", help=f"the chip, {PRODUCT} if not given")
+    product = os.environ.get("TORCH_ACLNN_HOST_SOC") or PRODUCT
+    parser.add_argument("--product", default=product, metavar="CHIP", help=f"the chip; TORCH_ACLNN_HOST_SOC or {PRODUCT} if not given")
     parser.add_argument("--memory", metavar="SIZE", help="its memory as torch_npu reports it, as 60.9G")
     parser.add_argument("--steps", type=int, default=2, metavar="N", help="how many steps of the training, 2 if not given")
     parser.add_argument("--rank", type=int, metavar="R", help="run as this rank")
