@@ -1,6 +1,7 @@
 """What suggests that CANN is meant to answer, and what follows from it. Nothing here imports torch, so that each process is short."""
 
 import ctypes
+import functools
 import sys
 from pathlib import Path
 
@@ -8,7 +9,11 @@ import pytest
 from torch_aclnn.host import libdir
 from torch_aclnn.loading import cann, links
 
-from support.subprocesses import output_of, run_python
+from support import subprocesses
+
+# How torch, torch_npu and torch_aclnn are imported is what is tested.
+output_of = functools.partial(subprocesses.output_of, new=True)
+run_python = functools.partial(subprocesses.run_python, new=True)
 
 BARE_PACKAGE = "from torch_aclnn_command import bare_package\nwith bare_package(): from torch_aclnn.loading import cann, engine\n"
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")

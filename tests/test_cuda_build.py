@@ -1,5 +1,6 @@
 """Loading torch_npu beside torch's CUDA build: a library stands for it that registers allocator options as libc10_cuda does."""
 
+import functools
 import signal
 from pathlib import Path
 
@@ -7,8 +8,12 @@ import pytest
 import torch
 from torch.utils.cpp_extension import include_paths, library_paths
 
+from support import subprocesses
 from support.compiler import shared_library
-from support.subprocesses import output_of, run_python
+
+# How torch, torch_npu and torch_aclnn are imported is what is tested.
+output_of = functools.partial(subprocesses.output_of, new=True)
+run_python = functools.partial(subprocesses.run_python, new=True)
 
 pytestmark = pytest.mark.skipif(torch.version.cuda is not None, reason="torch is the CUDA build, so that every other test is this one")
 

@@ -1,5 +1,6 @@
 """Code that imports torch, or torch_npu, and nothing of this package: each in a process of its own, which starts without the engine."""
 
+import functools
 import sys
 from pathlib import Path
 
@@ -8,8 +9,12 @@ from torch_aclnn import _built_for
 from torch_aclnn.loading import cann
 from torch_aclnn.loading.versions import minor
 
+from support import subprocesses
 from support.marks import without_import_hook
-from support.subprocesses import output_of, run_python
+
+# How torch, torch_npu and torch_aclnn are imported is what is tested.
+output_of = functools.partial(subprocesses.output_of, new=True)
+run_python = functools.partial(subprocesses.run_python, new=True)
 
 USE = "print(torch.npu.is_available(), (torch.ones(2, device='npu') + 1).tolist())"
 IMPORTS = {

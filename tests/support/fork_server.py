@@ -1,8 +1,8 @@
 """A Python process that has imported torch and runs programs in copies of itself.
 
 Starting Python and importing torch and what torch_npu imports of it takes seconds; a copy of a process that has done so takes
-milliseconds. A copy has no thread, no engine and no torch_npu: it differs from a new process in that torch is imported already, as with
-TORCH_DEVICE_BACKEND_AUTOLOAD=0. The program ends as any other, with Python's finalization.
+milliseconds. A copy has no thread, no engine and no torch_npu: it differs from a new process in that torch is imported already, without
+loading backends (TORCH_DEVICE_BACKEND_AUTOLOAD=0). The program ends as any other, with Python's finalization.
 
 Requests come as lines of JSON on the socket whose descriptor is the argument, with the descriptors of the standard streams; the answers
 are [process, null] at the start and [process, status as of os.waitpid] at the end.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -17,7 +18,16 @@ _READ_LATE = (
     *("LOCAL_RANK", "MASTER_", "RANK", "WORLD_SIZE", "TORCH_ACLNN_", "TORCH_DEVICE_BACKEND_AUTOLOAD", "TORCH_NPU_"),
     *("HOME", "PYTEST_CURRENT_TEST", "TMPDIR"),
 )
+_IMPORT = re.compile(r"^(import|from) .*\btorch_(aclnn|npu)\b", re.MULTILINE)
 _SERVER = Path(__file__).with_name("fork_server.py")
+
+
+def _imports_package(kind: str, program: str = "") -> bool:
+    if kind == "-m":
+        return program.startswith("torch_aclnn")
+    if kind.startswith("-") and kind != "-c":
+        return False
+    return bool(_IMPORT.search(program if kind == "-c" else Path(kind).read_text()))
 
 
 class Fork:
@@ -59,10 +69,13 @@ class ForkServer:
         theirs.close()
 
     def can_run(self, command: Sequence[str], environment: Mapping[str, str]) -> bool:
-        """Return whether a command is Python with a program, without options, and its environment may be set after torch was imported."""
+        """Return whether a program may find torch imported.
+
+        That is the case if it imports torch_aclnn or torch_npu itself, in place of torch's loading of backends, Python has no options, and
+        all variables that differ from those of this process are read later.
+        """
         differ = dict(self._environment.items() ^ environment.items())
-        is_program = command[0] == sys.executable and (command[1] in ("-c", "-m") or not command[1].startswith("-"))
-        return is_program and all(name.startswith(_READ_LATE) for name in differ)
+        return command[0] == sys.executable and _imports_package(*command[1:3]) and all(name.startswith(_READ_LATE) for name in differ)
 
     def start(
         self, command: Sequence[str], streams: Sequence[int], *, environment: Mapping[str, str], directory: str, session: bool = False

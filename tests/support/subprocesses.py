@@ -39,9 +39,9 @@ def fork_server() -> ForkServer:
 def start(
     command: Sequence[str], out: IO, err: IO, *, environment: dict[str, str], directory: str, session: bool = False, new: bool = False
 ) -> Fork | subprocess.Popen:
-    """Start a command that reads nothing and writes to two files: in a copy of a process that has imported torch unless ``new``.
+    """Start a command that reads nothing and writes to two files.
 
-    So does a program that is not Python's, is run with options of Python's, or with variables that are read as torch is imported.
+    A program that may find torch imported runs in a copy of a process that has done so, unless it shall be a ``new`` one.
     """
     with open(os.devnull) as nothing:
         if not new and fork_server().can_run(command, environment):
@@ -57,7 +57,7 @@ def run_python(
 ) -> subprocess.CompletedProcess:
     """Run the code in a process that has inherited nothing of the engine which this one has loaded, and wait for it.
 
-    Where the order of imports matters, it runs in a ``new`` process; otherwise torch may have been imported in it (`start`).
+    Whether the process is a ``new`` one matters where imports are what is tested (`start`).
     """
     command = (*launcher, *([textwrap.dedent(code)] if code else []))
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
