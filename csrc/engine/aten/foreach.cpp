@@ -82,12 +82,13 @@ using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode_numbe
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalar)); }); \
     }
 // The number is in a tensor.
-#define FOREACH_LIST_ALPHA_TENSOR(entry_point, function)                                                                                 \
-    ATEN_ENTRY(entry_point, ANY, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (In, alpha, elements(1)), (TensorsOut, out, like(x1))) { \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], alpha.item()); });                              \
+#define FOREACH_LIST_ALPHA_TENSOR(entry_point, dtypes, function)                                             \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (In, alpha, elements(1)), \
+               (TensorsOut, out, like(x1))) {                                                                \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], alpha.item()); });  \
     }
-#define FOREACH_SCALAR_TENSOR(entry_point, function)                                                          \
-    ATEN_ENTRY(entry_point, ANY, (Tensors, x), (In, scalar, elements(1)), (TensorsOut, out, like(x))) {       \
+#define FOREACH_SCALAR_TENSOR(entry_point, dtypes, function)                                                  \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (In, scalar, elements(1)), (TensorsOut, out, like(x))) {    \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalar.item())); }); \
     }
 #define FOREACH_POINTWISE_SCALAR_TENSOR(entry_point, function)                                                                             \
@@ -116,7 +117,7 @@ using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode_numbe
 FOREACH_UNARY(aclnnForeachSqrt, FLOATING, at::sqrt_out)
 FOREACH_UNARY(aclnnForeachExp, FLOATING, at::exp_out)
 FOREACH_UNARY(aclnnForeachExpm1, ANY, at::expm1_out)
-FOREACH_UNARY(aclnnForeachLog, ANY, at::log_out)
+FOREACH_UNARY(aclnnForeachLog, FLOATING, at::log_out)
 FOREACH_UNARY(aclnnForeachLog1p, ANY, at::log1p_out)
 FOREACH_UNARY(aclnnForeachLog2, ANY, at::log2_out)
 FOREACH_UNARY(aclnnForeachLog10, ANY, at::log10_out)
@@ -153,15 +154,15 @@ FOREACH_SCALAR(aclnnForeachPowScalarV2, ANY, at::pow_out)
 FOREACH_SCALAR(aclnnForeachMaximumScalarV2, FLOATING | INT32, at::maximum_out)
 FOREACH_SCALAR(aclnnForeachMinimumScalarV2, ANY, at::minimum_out)
 
-FOREACH_LIST_ALPHA_TENSOR(aclnnForeachAddList, add_scaled)
-FOREACH_LIST_ALPHA_TENSOR(aclnnForeachSubList, sub_scaled)
-FOREACH_SCALAR_TENSOR(aclnnForeachAddScalar, at::add_out)
-FOREACH_SCALAR_TENSOR(aclnnForeachSubScalar, at::sub_out)
-FOREACH_SCALAR_TENSOR(aclnnForeachMulScalar, at::mul_out)
-FOREACH_SCALAR_TENSOR(aclnnForeachDivScalar, at::div_out)
-FOREACH_SCALAR_TENSOR(aclnnForeachPowScalar, at::pow_out)
-FOREACH_SCALAR_TENSOR(aclnnForeachMaximumScalar, at::maximum_out)
-FOREACH_SCALAR_TENSOR(aclnnForeachMinimumScalar, at::minimum_out)
+FOREACH_LIST_ALPHA_TENSOR(aclnnForeachAddList, FLOATING | INT32, add_scaled)
+FOREACH_LIST_ALPHA_TENSOR(aclnnForeachSubList, ANY, sub_scaled)
+FOREACH_SCALAR_TENSOR(aclnnForeachAddScalar, FLOATING | INT32, at::add_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachSubScalar, FLOATING | INT32, at::sub_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachMulScalar, ANY, at::mul_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachDivScalar, ANY, at::div_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachPowScalar, ANY, at::pow_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachMaximumScalar, ANY, at::maximum_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachMinimumScalar, FLOATING | INT32, at::minimum_out)
 FOREACH_POINTWISE_SCALAR_TENSOR(aclnnForeachAddcmulScalar, at::addcmul_out)
 FOREACH_POINTWISE_SCALAR_TENSOR(aclnnForeachAddcdivScalar, at::addcdiv_out)
 
@@ -195,7 +196,7 @@ ATEN_ENTRY(aclnnForeachPowScalarAndTensor, ANY, (Scalar, scalar), (Tensors, x), 
 ATEN_ENTRY(aclnnForeachRoundOffNumberV2, FLOATING, (Tensors, x), (RoundMode, roundMode), (TensorsOut, out, like(x))) {
     for_each(out, [&](at::Tensor& result, size_t i) { round_off(result, x[i], roundMode); });
 }
-ATEN_ENTRY(aclnnForeachRoundOffNumber, ANY, (Tensors, x), (In, roundMode, elements(1)), (TensorsOut, out, like(x))) {
+ATEN_ENTRY(aclnnForeachRoundOffNumber, FLOATING, (Tensors, x), (In, roundMode, elements(1)), (TensorsOut, out, like(x))) {
     const int64_t mode = as_round_mode("roundMode", roundMode.item());
     for_each(out, [&](at::Tensor& result, size_t i) { round_off(result, x[i], mode); });
 }
