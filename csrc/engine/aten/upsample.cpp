@@ -129,21 +129,22 @@ ATEN_ENTRY(aclnnUpsampleNearestExact1d, ANY, (In, self), (PositiveSizes<1>, outp
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::_upsample_nearest_exact1d(upcast(self), outputSize, scale(scales)));
 }
-ATEN_ENTRY(aclnnUpsampleNearestExact1dBackward, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<1>, outputSize),
-           (Sizes<3>, inputSize), (Double, scales), (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
+ATEN_ENTRY(aclnnUpsampleNearestExact1dBackward, FLOATING, (In, gradOutput, upsampled(inputSize, outputSize)),
+           (PositiveSizes<1>, outputSize), (Sizes<3>, inputSize), (Double, scales),
+           (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::_upsample_nearest_exact1d_backward(upcast(gradOutput), outputSize, inputSize, scale(scales)));
 }
 ATEN_ENTRY(aclnnUpsampleNearestExact2dBackward, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
            (Sizes<4>, inputSize), (Double, scalesH), (Double, scalesW), (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::_upsample_nearest_exact2d_backward(upcast(gradOutput), outputSize, inputSize, scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleNearestExact3dBackward, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<3>, outputSize),
-           (Sizes<5>, inputSize), (Double, scalesD), (Double, scalesH), (Double, scalesW),
+ATEN_ENTRY(aclnnUpsampleNearestExact3dBackward, FLOATING, (In, gradOutput, upsampled(inputSize, outputSize)),
+           (PositiveSizes<3>, outputSize), (Sizes<5>, inputSize), (Double, scalesD), (Double, scalesH), (Double, scalesW),
            (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::_upsample_nearest_exact3d_backward(upcast(gradOutput), outputSize, inputSize, scale(scalesD), scale(scalesH),
                                                             scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleNearestExact2d, ANY, (In, self), (PositiveSizes<2>, outputSize), (Double, scalesH), (Double, scalesW),
+ATEN_ENTRY(aclnnUpsampleNearestExact2d, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Double, scalesH), (Double, scalesW),
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::_upsample_nearest_exact2d(upcast(self), outputSize, scale(scalesH), scale(scalesW)));
 }
@@ -156,7 +157,7 @@ ATEN_ENTRY(aclnnUpsampleLinear1d, ANY, (In, self), (PositiveSizes<1>, outputSize
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_linear1d(upcast(self), outputSize, alignCorners, scale(scales)));
 }
-ATEN_ENTRY(aclnnUpsampleLinear1dBackward, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<1>, outputSize),
+ATEN_ENTRY(aclnnUpsampleLinear1dBackward, FLOATING, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<1>, outputSize),
            (Sizes<3>, inputSize), (Bool, alignCorners), (Double, scales), (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::upsample_linear1d_backward(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scales)));
 }
@@ -203,22 +204,22 @@ ATEN_ENTRY(aclnnUpsampleBilinear2dAA, FLOATING, (In, self), (PositiveSizes<2>, o
     write(out, at::_upsample_bilinear2d_aa(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
 
-#define ANTIALIASED_BACKWARD(entry_point, function)                                                                                    \
+#define ANTIALIASED_BACKWARD(entry_point, dtypes, function)                                                                            \
     ATEN_ENTRY(                                                                                                                        \
-        entry_point, ANY,                                                                                                              \
+        entry_point, dtypes,                                                                                                           \
         (In, gradOutput, smoothly_upsampled(upsampled(inputSize, outputSize), inputSize, outputSize, alignCorners, scalesH, scalesW)), \
         (PositiveSizes<2>, outputSize), (Sizes<4>, inputSize), (Bool, alignCorners), (Double, scalesH), (Double, scalesW),             \
         (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {                                                             \
         write(gradInput, function(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW)));           \
     }
-ANTIALIASED_BACKWARD(aclnnUpsampleBicubic2dAAGrad, at::_upsample_bicubic2d_aa_backward)
-ANTIALIASED_BACKWARD(aclnnUpsampleBilinear2dAABackward, at::_upsample_bilinear2d_aa_backward)
+ANTIALIASED_BACKWARD(aclnnUpsampleBicubic2dAAGrad, ANY, at::_upsample_bicubic2d_aa_backward)
+ANTIALIASED_BACKWARD(aclnnUpsampleBilinear2dAABackward, FLOATING, at::_upsample_bilinear2d_aa_backward)
 
 ATEN_ENTRY(aclnnGridSampler2D, FLOATING | DOUBLE, (In, input), (In, grid), (Interpolation2D, interpolationMode), (PaddingMode, paddingMode),
            (Bool, alignCorners), (Out, out, sampled(input, grid, 2))) {
     write(out, at::grid_sampler_2d(upcast(input), upcast(grid), interpolationMode, paddingMode, alignCorners));
 }
-ATEN_ENTRY(aclnnGridSampler3D, ANY, (In, input), (In, grid), (Interpolation3D, interpolationMode), (PaddingMode, paddingMode),
+ATEN_ENTRY(aclnnGridSampler3D, FLOATING | DOUBLE, (In, input), (In, grid), (Interpolation3D, interpolationMode), (PaddingMode, paddingMode),
            (Bool, alignCorners), (Out, out, sampled(input, grid, 3))) {
     write(out, at::grid_sampler_3d(upcast(input), upcast(grid), interpolationMode, paddingMode, alignCorners));
 }
