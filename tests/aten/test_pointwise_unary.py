@@ -2,7 +2,7 @@
 
 import torch
 
-from cases import FLOATS, LAYOUTS, integers, randn, rows, table, uniform, values
+from cases import DEVICE, FLOATS, LAYOUTS, integers, randn, rows, table, uniform, values
 
 INTEGERS = (torch.int64, torch.int32)
 
@@ -135,3 +135,8 @@ def test_unary(case):
 @table(GRADIENTS)
 def test_gradients(case):
     case.check()
+
+
+def test_integers_have_no_fraction():
+    x = torch.tensor([3, 0, -7]).to(DEVICE)
+    assert x.frac().tolist() == x.frac_().tolist() == [0, 0, 0]

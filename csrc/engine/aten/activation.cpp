@@ -87,7 +87,7 @@ ACTIVATION_BACKWARD(aclnnSiluBackward, FLOATING, at::silu_backward_out)
 ACTIVATION_BACKWARD(aclnnHardsigmoidBackward, FLOATING, at::hardsigmoid_backward_out)
 ACTIVATION_BACKWARD(aclnnHardswishBackward, FLOATING, at::hardswish_backward_out)
 
-ATEN_ENTRY(aclnnMishBackward, ANY, (In, gradOutput), (In, self), (Out, gradInput, of_gradient(gradOutput, self))) {
+ATEN_ENTRY(aclnnMishBackward, FLOATING, (In, gradOutput), (In, self), (Out, gradInput, of_gradient(gradOutput, self))) {
     write(gradInput, at::mish_backward(gradOutput, self));
 }
 

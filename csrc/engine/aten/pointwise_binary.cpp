@@ -195,13 +195,13 @@ BINARY_INPLACE(aclnnInplaceLogicalAnd, NUMBERS, at::logical_and_out)
 BINARY(aclnnLogicalOr, NUMBERS, at::logical_or_out)
 BINARY_INPLACE(aclnnInplaceLogicalOr, NUMBERS, at::logical_or_out)
 BINARY(aclnnLogicalXor, NUMBERS, at::logical_xor_out)
-BINARY(aclnnBitwiseAndTensor, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY(aclnnBitwiseAndTensor, INTEGRAL | UINT16 | UINT32 | UINT64 | BOOL, at::bitwise_and_out)
 BINARY_INPLACE(aclnnInplaceBitwiseAndTensor, INTEGRAL | BOOL, at::bitwise_and_out)
 BINARY(aclnnBitwiseAndTensorOut, INTEGRAL | BOOL, at::bitwise_and_out)
 BINARY_INPLACE(aclnnInplaceBitwiseAndTensorOut, INTEGRAL | BOOL, at::bitwise_and_out)
-BINARY_NUMBER(aclnnBitwiseAndScalar, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY_NUMBER(aclnnBitwiseAndScalar, INTEGRAL | UINT16 | BOOL, at::bitwise_and_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseAndScalar, INTEGRAL | BOOL, at::bitwise_and_out)
-BINARY(aclnnBitwiseOrTensor, INTEGRAL | BOOL, at::bitwise_or_out)
+BINARY(aclnnBitwiseOrTensor, INTEGRAL | UINT16 | UINT32 | UINT64 | BOOL, at::bitwise_or_out)
 BINARY_NUMBER(aclnnBitwiseOrScalar, INTEGRAL | BOOL, at::bitwise_or_out)
 BINARY_INPLACE(aclnnInplaceBitwiseOrTensor, INTEGRAL | BOOL, at::bitwise_or_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseOrScalar, INTEGRAL | BOOL, at::bitwise_or_out)
@@ -252,7 +252,7 @@ ATEN_ENTRY(aclnnAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64, (In, 
            (Out, out, broadcast({{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}}))) {
     at::addcmul_out(out, self, tensor1, tensor2, value);
 }
-ATEN_ENTRY(aclnnAddcdiv, FLOATING | DOUBLE | COMPLEX, (In, self), (In, tensor1), (In, tensor2), (Scalar, value),
+ATEN_ENTRY(aclnnAddcdiv, FLOATING | DOUBLE, (In, self), (In, tensor1), (In, tensor2), (Scalar, value),
            (Out, out, broadcast({{"self", self}, {"tensor1", tensor1}, {"tensor2", tensor2}}))) {
     at::addcdiv_out(out, self, tensor1, tensor2, value);
 }
@@ -261,7 +261,7 @@ ATEN_ENTRY(aclnnInplaceAddcmul, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64
            (Scalar, value)) {
     selfRef.addcmul_(tensor1, tensor2, value);
 }
-ATEN_ENTRY(aclnnInplaceAddcdiv, FLOATING | DOUBLE | COMPLEX,
+ATEN_ENTRY(aclnnInplaceAddcdiv, FLOATING | DOUBLE,
            (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"tensor1", tensor1}, {"tensor2", tensor2}})), (In, tensor1), (In, tensor2),
            (Scalar, value)) {
     selfRef.addcdiv_(tensor1, tensor2, value);

@@ -17,6 +17,11 @@ static void require_bound(const std::optional<Bound>& least, const std::optional
     if (!least && !most) torch_aclnn::host::refuse_null("clipValueMin", "a bound, where clipValueMax is null");
 }
 
+// Integers have no fraction, and ATen no kernel for them.
+static at::Tensor& fraction(at::Tensor& out, const at::Tensor& self) {
+    return at::isIntegralType(self.scalar_type(), false) ? out.zero_() : at::frac_out(out, self);
+}
+
 UNARY(aclnnAbs, NUMBERS, at::abs_out)
 UNARY(aclnnNeg, FLOATING | DOUBLE | INT8 | INT32 | INT64 | COMPLEX, at::neg_out)
 UNARY(aclnnSign, NUMBERS, at::sgn_out)
@@ -24,7 +29,7 @@ UNARY(aclnnCeil, NUMBERS, at::ceil_out)
 UNARY(aclnnFloor, REAL | UINT16 | UINT32 | UINT64, at::floor_out)
 UNARY(aclnnRound, NUMBERS, at::round_out)
 UNARY(aclnnTrunc, FLOATING, at::trunc_out)
-UNARY(aclnnFrac, ANY, at::frac_out)
+UNARY(aclnnFrac, FLOATING | INTEGRAL, fraction)
 UNARY(aclnnBitwiseNot, INTEGRAL | BOOL, at::bitwise_not_out)
 UNARY(aclnnLogicalNot, NUMBERS, at::logical_not_out)
 
@@ -38,7 +43,7 @@ UNARY(aclnnLog2, NUMBERS, at::log2_out)
 UNARY(aclnnLog10, NUMBERS, at::log10_out)
 UNARY(aclnnExp, FLOATING | DOUBLE | COMPLEX | INT64 | BOOL, at::exp_out)
 UNARY(aclnnExp2, NUMBERS, at::exp2_out)
-UNARY(aclnnExpm1, NUMBERS, at::expm1_out)
+UNARY(aclnnExpm1, FLOATING | INT64 | BOOL, at::expm1_out)
 UNARY(aclnnSin, NUMBERS, at::sin_out)
 UNARY(aclnnCos, NUMBERS, at::cos_out)
 UNARY(aclnnTan, NUMBERS, at::tan_out)
@@ -63,7 +68,7 @@ UNARY(aclnnLgamma, FLOAT | FLOAT16 | DOUBLE, at::lgamma_out)
 UNARY_INPLACE(aclnnInplaceNeg, FLOATING | DOUBLE | INT8 | INT32 | INT64 | COMPLEX, at::neg_out)
 UNARY_INPLACE(aclnnInplaceCeil, NUMBERS, at::ceil_out)
 UNARY_INPLACE(aclnnInplaceFloor, REAL | UINT16 | UINT32 | UINT64, at::floor_out)
-UNARY_INPLACE(aclnnInplaceFrac, ANY, at::frac_out)
+UNARY_INPLACE(aclnnInplaceFrac, FLOATING | INTEGRAL, fraction)
 UNARY_INPLACE(aclnnInplaceRound, NUMBERS, at::round_out)
 UNARY_INPLACE(aclnnInplaceTrunc, FLOATING, at::trunc_out)
 UNARY_INPLACE(aclnnInplaceLogicalNot, NUMBERS, at::logical_not_out)
@@ -158,10 +163,10 @@ ATEN_ENTRY(aclnnClampMax, NUMBERS, (In, self), (Scalar, clipValueMax), (Out, out
 ATEN_ENTRY(aclnnClampMin, NUMBERS, (In, self), (Scalar, clipValueMin), (Out, out, shaped_like(self))) {
     at::clamp_min_out(out, self, clipValueMin);
 }
-ATEN_ENTRY(aclnnClampMaxTensor, NUMBERS, (In, self), (In, bound), (Out, out, broadcast({{"self", self}, {"bound", bound}}))) {
+ATEN_ENTRY(aclnnClampMaxTensor, REAL, (In, self), (In, bound), (Out, out, broadcast({{"self", self}, {"bound", bound}}))) {
     at::clamp_max_out(out, self, bound);
 }
-ATEN_ENTRY(aclnnClampMinTensor, NUMBERS, (In, self), (In, bound), (Out, out, broadcast({{"self", self}, {"bound", bound}}))) {
+ATEN_ENTRY(aclnnClampMinTensor, REAL, (In, self), (In, bound), (Out, out, broadcast({{"self", self}, {"bound", bound}}))) {
     at::clamp_min_out(out, self, bound);
 }
 ATEN_ENTRY(aclnnInplaceClampMax, NUMBERS, (InOut, selfRef), (Scalar, clipValueMax)) {
