@@ -107,7 +107,7 @@ ATEN_ENTRY(aclnnNormalFloatTensor, FLOATING | DOUBLE | COMPLEX, (Float, mean), (
            (Out, out, shaped_like(std))) {
     out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
 }
-ATEN_ENTRY(aclnnNormalTensorTensor, FLOATING | DOUBLE | COMPLEX, (In, mean), (In, std), (Int, seed), (Int, offset),
+ATEN_ENTRY(aclnnNormalTensorTensor, FLOAT | FLOAT16 | DOUBLE, (In, mean), (In, std), (Int, seed), (Int, offset),
            (Out, out, broadcast({{"mean", mean}, {"std", std}}))) {
     out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
 }
@@ -143,7 +143,7 @@ ATEN_ENTRY(aclnnBernoulliTensor, REAL | BOOL, (In, self), (In, prob, broadcasts_
     fill_bernoulli(out, prob, {uint64_t(seed), uint64_t(offset)});
 }
 
-ATEN_ENTRY(aclnnRandperm, ANY, (NotNegative, n), (Int, seed), (Int, offset), (Out, out, shape({n}))) {
+ATEN_ENTRY(aclnnRandperm, REAL, (NotNegative, n), (Int, seed), (Int, offset), (Out, out, shape({n}))) {
     const PhiloxStream stream(seed, offset);
     at::Tensor order = at::arange(n, at::kLong);
     int64_t* const first = order.data_ptr<int64_t>();
@@ -151,9 +151,8 @@ ATEN_ENTRY(aclnnRandperm, ANY, (NotNegative, n), (Int, seed), (Int, offset), (Ou
     write(out, order);
 }
 
-ATEN_CHECKED_ENTRY(aclnnMultinomial, FLOATING | DOUBLE | COMPLEX, require_draws(numsamples, replacement, self), (In, self),
-                   (Positive, numsamples), (Bool, replacement), (Int, seed), (Int, offset),
-                   (Out, out, with_size(self.sizes(), -1, numsamples))) {
+ATEN_CHECKED_ENTRY(aclnnMultinomial, FLOATING | DOUBLE, require_draws(numsamples, replacement, self), (In, self), (Positive, numsamples),
+                   (Bool, replacement), (Int, seed), (Int, offset), (Out, out, with_size(self.sizes(), -1, numsamples))) {
     write_multinomial(out, self, numsamples, replacement, {uint64_t(seed), uint64_t(offset)});
 }
 
@@ -184,7 +183,7 @@ ATEN_ENTRY(aclnnInplaceRandomTensor, ANY, (InOut, selfRef), (Int, from), (Int, t
 ATEN_ENTRY(aclnnInplaceRandomWithoutFromToTensor, ANY, (InOut, selfRef), (Number, seedTensor), (Number, offsetTensor), (Int, offset)) {
     fill_random(selfRef, stream_at(seedTensor, offsetTensor, offset));
 }
-ATEN_CHECKED_ENTRY(aclnnMultinomialTensor, FLOATING | DOUBLE | COMPLEX, require_draws(numsamples, replacement, self), (In, self),
+ATEN_CHECKED_ENTRY(aclnnMultinomialTensor, FLOATING | DOUBLE, require_draws(numsamples, replacement, self), (In, self),
                    (Positive, numsamples), (Bool, replacement), (Number, seedTensor), (Number, offsetTensor), (Int, offset),
                    (Out, out, with_size(self.sizes(), -1, numsamples))) {
     write_multinomial(out, self, numsamples, replacement, stream_at(seedTensor, offsetTensor, offset));
