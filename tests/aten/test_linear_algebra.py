@@ -54,7 +54,9 @@ CASES = [
     *product("baddbmm", lambda s, a, b: torch.baddbmm(s, a, b, beta=0.5, alpha=2.0), randn(2, 3, 5), BATCH, BATCH2),
     *product("baddbmm_", lambda s, a, b: (s * 1).baddbmm_(a, b, beta=0.5, alpha=2.0), randn(2, 3, 5), BATCH, BATCH2),
     *product("addbmm", lambda s, a, b: torch.addbmm(s, a, b, beta=0.5, alpha=2.0), randn(3, 5), BATCH, BATCH2, backward=False),
-    *product("addmv", lambda s, a, v: torch.addmv(s, a, v, beta=0.5, alpha=2.0), randn(3), A, randn(4)),
+    *product(
+        "addmv", lambda s, a, v: torch.addmv(s, a, v, beta=0.5, alpha=2.0), randn(3), A, randn(4), dtypes=(torch.float32, torch.float16)
+    ),
     *product("addr", lambda s, u, v: torch.addr(s, u, v, beta=0.5, alpha=2.0), A, randn(3), randn(4)),
     *product("addr_", lambda s, u, v: (s * 1).addr_(u, v, beta=0.5, alpha=2.0), A, randn(3), randn(4), backward=False),
     *product("linear", F.linear, BATCH, randn(5, 4), randn(5)),

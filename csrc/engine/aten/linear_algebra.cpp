@@ -285,7 +285,8 @@ PERMUTED_PRODUCT(aclnnTransposeBatchMatMul, In, x2, x2)
 PERMUTED_PRODUCT(aclnnTransposeBatchMatMulWeightNz, InBlocks, x2.placeholder(), x2.values())
 PERMUTED_PRODUCT(aclnnTransposeBatchMatMulWeightNZ, InBlocks, x2.placeholder(), x2.values())
 // The two factors come in the other order here.
-ATEN_CHECKED_ENTRY(aclnnAddmv, ANY, require_kept_type(mat, cubeMathType), (In, self), (In, mat), (In, vec), (Scalar, alpha), (Scalar, beta),
+ATEN_CHECKED_ENTRY(aclnnAddmv, FLOAT | FLOAT16 | DOUBLE | INTEGRAL | BOOL, require_kept_type(mat, cubeMathType), (In, self), (In, mat),
+                   (In, vec), (Scalar, alpha), (Scalar, beta),
                    (Out, out, added({"self", self}, multiplied({"mat", mat}, 2, {"vec", vec}, 1))), (CubeMathType, cubeMathType)) {
     write(out, at::addmv(upcast(self), operand(mat, cubeMathType), operand(vec, cubeMathType), beta, alpha));
 }

@@ -95,7 +95,7 @@ ATEN_ENTRY(aclnnApplyAdam, ANY, (InOut, varRef), (InOut, mRef, shaped_like(varRe
            (In, beta2, elements(1)), (In, epsilon, elements(1)), (In, grad, shaped_like(varRef)), (Bool, useLocking), (Bool, useNesterov)) {
     write_state({varRef, mRef, vRef}, after_adam(ADAM_STATE, ADAM_NUMBERS, upcast(grad), useNesterov));
 }
-ATEN_CHECKED_ENTRY(aclnnApplyAdamW, ANY, require_maxima(amsgrad, maxGradNorm), (InOut, varRef), (InOut, mRef, shaped_like(varRef)),
+ATEN_CHECKED_ENTRY(aclnnApplyAdamW, FLOATING, require_maxima(amsgrad, maxGradNorm), (InOut, varRef), (InOut, mRef, shaped_like(varRef)),
                    (InOut, vRef, shaped_like(varRef)), (In, beta1Power, elements(1)), (In, beta2Power, elements(1)), (In, lr, elements(1)),
                    (In, weightDecay, elements(1)), (In, beta1, elements(1)), (In, beta2, elements(1)), (In, epsilon, elements(1)),
                    (In, grad, shaped_like(varRef)), (OptIn, maxGradNorm, shaped_like(varRef)), (Bool, amsgrad), (Bool, maximize)) {

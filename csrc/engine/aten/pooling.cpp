@@ -191,8 +191,8 @@ ATEN_ENTRY(aclnnAdaptiveMaxPool2dBackward, ANY, (In, gradOutput, adaptive_gradie
     write(gradInput, at::adaptive_max_pool2d_backward(upcast(gradOutput), upcast(self), positions_in(self, 2, indices)));
 }
 
-ATEN_ENTRY(aclnnAdaptiveMaxPool3d, FLOATING | DOUBLE, (In, self), (Sizes<3>, outputSize),
-           (Out, outputOut, adaptively_maximised(self, outputSize)), (Out, indicesOut, shaped_like(outputOut))) {
+ATEN_ENTRY(aclnnAdaptiveMaxPool3d, FLOATING, (In, self), (Sizes<3>, outputSize), (Out, outputOut, adaptively_maximised(self, outputSize)),
+           (Out, indicesOut, shaped_like(outputOut))) {
     const auto [maxima, indices] = at::adaptive_max_pool3d(upcast(self), outputSize);
     write(outputOut, maxima);
     write(indicesOut, indices);

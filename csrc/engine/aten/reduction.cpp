@@ -144,8 +144,8 @@ ATEN_ENTRY(aclnnVar, FLOATING, (In, self), (OptDims, dim), (Bool, unbiased), (Bo
            (Out, out, reduced(self, dims_or_all(dim), keepdim))) {
     at::var_out(out, self, all_if_empty(dims_or_all(dim)), at::Scalar(int64_t{unbiased}), keepdim);
 }
-ATEN_ENTRY(aclnnVarMean, FLOATING | DOUBLE, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim),
-           (Out, varOut, reduced(self, dim, keepdim)), (Out, meanOut, reduced(self, dim, keepdim))) {
+ATEN_ENTRY(aclnnVarMean, FLOATING, (In, self), (Dims, dim), (Int, correction), (Bool, keepdim), (Out, varOut, reduced(self, dim, keepdim)),
+           (Out, meanOut, reduced(self, dim, keepdim))) {
     const auto [variance, mean] = at::var_mean(self, all_if_empty(dim), at::Scalar(correction), keepdim);
     varOut.copy_(variance);
     meanOut.copy_(mean);

@@ -321,9 +321,10 @@ struct GroupType : Int {
 };
 }  // namespace torch_aclnn::host::aten::kind
 
-#define QUANTISABLE (FLOATING | INT8 | INT4 | INT32)
+#define QUANTISABLE (FLOATING | INT8)
+#define PACKABLE (QUANTISABLE | INT4 | INT32)
 
-ATEN_CHECKED_ENTRY(aclnnGroupedMatmul, QUANTISABLE,
+ATEN_CHECKED_ENTRY(aclnnGroupedMatmul, PACKABLE,
                    (require_list_not_given("offset", offset), require_ends(groupList),
                     require_lists(x, weight, {splitItem, type_of(groupList)}, y.size()),
                     require_parameters(x, weight, {bias, scale, antiquantScale, antiquantOffset, kNone}, type_of(groupList))),
@@ -360,7 +361,7 @@ ATEN_CHECKED_ENTRY(aclnnGroupedMatmulV3, QUANTISABLE,
 
 #define GROUPED_MATMUL(entry_point, ...)                                                                                            \
     ATEN_CHECKED_ENTRY(                                                                                                             \
-        entry_point, QUANTISABLE, REQUIRE_GROUPED, (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale),    \
+        entry_point, PACKABLE, REQUIRE_GROUPED, (Packables, x), (Packables, weight), (OptTensors, bias), (OptTensors, scale),       \
         (OptTensors, offset), (OptTensors, antiquantScale), (OptTensors, antiquantOffset), (OptTensors, perTokenScale),             \
         (OptIn, groupList), (OptTensors, activationInput), (OptTensors, activationQuantScale), (OptTensors, activationQuantOffset), \
         (SplitItem, splitItem), (GroupType, groupType), (GroupListType, groupListType), (Activation, actType),                      \
