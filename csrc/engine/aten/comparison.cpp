@@ -18,6 +18,12 @@ using torch_aclnn::host::aten::write;
         function(selfRef, selfRef, other);                               \
     }
 
+// ATen orders no wide unsigned integers.
+static at::Tensor& is_below(at::Tensor& out, const at::Tensor& self, const at::Scalar& other) {
+    const bool is_wide = self.scalar_type() == at::kUInt16 || self.scalar_type() == at::kUInt32;
+    return at::lt_out(out, is_wide ? self.to(at::kLong) : self, other);
+}
+
 BINARY(aclnnEqTensor, NUMBERS, at::eq_out)
 BINARY(aclnnNeTensor, NUMBERS, at::ne_out)
 BINARY(aclnnLtTensor, NUMBERS, at::lt_out)
@@ -25,9 +31,9 @@ BINARY(aclnnLeTensor, NUMBERS, at::le_out)
 BINARY(aclnnGtTensor, NUMBERS, at::gt_out)
 BINARY(aclnnGeTensor, NUMBERS, at::ge_out)
 
-COMPARE_SCALAR(aclnnEqScalar, NUMBERS, at::eq_out)
+COMPARE_SCALAR(aclnnEqScalar, NUMBERS | UINT32 | UINT64, at::eq_out)
 COMPARE_SCALAR(aclnnNeScalar, NUMBERS, at::ne_out)
-COMPARE_SCALAR(aclnnLtScalar, NUMBERS, at::lt_out)
+COMPARE_SCALAR(aclnnLtScalar, REAL | UINT16 | UINT32 | BOOL, is_below)
 COMPARE_SCALAR(aclnnLeScalar, NUMBERS, at::le_out)
 COMPARE_SCALAR(aclnnGtScalar, NUMBERS, at::gt_out)
 COMPARE_SCALAR(aclnnGeScalar, NUMBERS, at::ge_out)

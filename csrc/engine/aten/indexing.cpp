@@ -239,9 +239,9 @@ ATEN_ENTRY(aclnnGather, NUMBERS, (In, self), (Dim, dim), (Indices, index, positi
     const at::Tensor places = index.to(at::kLong);
     write(out, at::gather(self, dim, at::where(places < 0, places + size, places)));
 }
-ATEN_CHECKED_ENTRY(aclnnTake, NUMBERS, require_elements("self", self, self.numel(), index), (In, self), (Indices, index),
+ATEN_CHECKED_ENTRY(aclnnTake, ANY, require_elements("self", self, self.numel(), index), (In, self), (Indices, index),
                    (Out, out, Expected(index.sizes(), self.scalar_type()))) {
-    write(out, at::take(self, index.to(at::kLong)));
+    write(out, at::take(as_signed(self), index.to(at::kLong)).view(self.scalar_type()));
 }
 ATEN_ENTRY(aclnnInplacePut, ANY, (InOut, selfRef), (Indices, index), (In, source, as_many_as(index)), (Bool, accumulate)) {
     // at::put_ refuses to run under torch.use_deterministic_algorithms.

@@ -67,6 +67,6 @@ PAD(aclnnReflectionPad3d, NUMBERS, 6, reflected, at::reflection_pad3d)
 PAD(aclnnCircularPad2d, FLOATING | INT8 | INT32, 4, reflected, at::_pad_circular)
 PAD(aclnnCircularPad3d, FLOATING | INT8 | INT32, 6, reflected, at::_pad_circular)
 
-ATEN_ENTRY(aclnnConstantPadNd, NUMBERS, (In, self), (Ints, padding), (Scalar, value), (Out, out, padded(self, padding, 0))) {
+ATEN_ENTRY(aclnnConstantPadNd, ANY, (In, self), (Ints, padding), (Scalar, value), (Out, out, padded(self, padding, 0))) {
     write(out, at::constant_pad_nd(self, padding, value));
 }

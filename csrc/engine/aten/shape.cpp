@@ -278,8 +278,8 @@ ATEN_ENTRY(aclnnSplitTensor, NUMBERS, (In, self), (Sections, splitSections), (Di
     for (size_t i = 0; i < parts.size(); ++i) out[i].copy_(parts[i]);
 }
 
-ATEN_ENTRY(aclnnSlice, NUMBERS, (In, self), (Dim, dim), (Position, start), (Position, end), (Positive, step),
-           (Out, out, sliced(self, dim, start, end, step))) {
+ATEN_ENTRY(aclnnSlice, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, (In, self), (Dim, dim), (Position, start), (Position, end),
+           (Positive, step), (Out, out, sliced(self, dim, start, end, step))) {
     write(out, self.slice(dim, start, end, step));
 }
 ATEN_ENTRY(aclnnSliceV2, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, (In, self), (Ints, starts), (Ints, ends), (Dims, axes),
@@ -324,7 +324,7 @@ ATEN_CHECKED_ENTRY(aclnnRoll, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, re
     write(out, at::roll(self, shifts, dims));
 }
 
-ATEN_ENTRY(aclnnTril, REAL | BOOL, (In, self), (Int, diagonal), (Out, out, matrices("self", self))) {
+ATEN_ENTRY(aclnnTril, REAL | UINT16 | UINT32 | UINT64 | BOOL, (In, self), (Int, diagonal), (Out, out, matrices("self", self))) {
     write_triangle(out, self, diagonal, Triangle::lower);
 }
 ATEN_ENTRY(aclnnTriu, NUMBERS, (In, self), (Int, diagonal), (Out, out, matrices("self", self))) {
@@ -338,8 +338,8 @@ ATEN_ENTRY(aclnnInplaceTriu, NUMBERS, (InOut, selfRef, matrices("selfRef", selfR
 }
 
 // Without a dimension the input counts as flat. The caller knows the size of the result and has made room for it.
-ATEN_ENTRY(aclnnRepeatInterleave, NUMBERS, (In, self), (Indices, repeats, repeats_of(repeats, self.numel())), (NotNegative, outputSize),
-           (Out, out, shape({outputSize}))) {
+ATEN_ENTRY(aclnnRepeatInterleave, FLOATING | INTEGRAL | BOOL, (In, self), (Indices, repeats, repeats_of(repeats, self.numel())),
+           (NotNegative, outputSize), (Out, out, shape({outputSize}))) {
     write(out, at::repeat_interleave(self, checked_repeats(repeats, self.numel(), outputSize), std::nullopt, outputSize));
 }
 ATEN_ENTRY(aclnnRepeatInterleaveWithDim, FLOATING | INTEGRAL | BOOL, (In, self),

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/aten/adapter/results.h"
+
 namespace torch_aclnn::host::aten {
 namespace {
 
@@ -24,7 +26,8 @@ bool has_rows_of_bytes(const at::Tensor& out, const at::Tensor& self) {
 void write_triangle(const at::Tensor& out, const at::Tensor& self, int64_t diagonal, Triangle triangle) {
     const bool is_upper = triangle == Triangle::upper;
     if (self.numel() == 0 || !has_rows_of_bytes(out, self)) {
-        out.copy_(is_upper ? at::triu(self, diagonal) : at::tril(self, diagonal));
+        const at::Tensor bits = as_signed(self), part = is_upper ? at::triu(bits, diagonal) : at::tril(bits, diagonal);
+        out.copy_(part.view(self.scalar_type()));
         return;
     }
     const int64_t rows = self.size(-2), columns = self.size(-1), size = self.element_size();

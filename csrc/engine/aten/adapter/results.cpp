@@ -15,6 +15,15 @@ bool is_few_bytes_in_order(const at::Tensor& out, const at::Tensor& result) {
 
 }  // namespace
 
+at::Tensor as_signed(const at::Tensor& tensor) {
+    switch (tensor.scalar_type()) {
+        case at::kUInt16: return tensor.view(at::kShort);
+        case at::kUInt32: return tensor.view(at::kInt);
+        case at::kUInt64: return tensor.view(at::kLong);
+        default: return tensor;
+    }
+}
+
 void write(const at::Tensor& out, const at::Tensor& result) {
     if (out.numel() != result.numel()) refuse("out", c10::str("the result's shape ", result.sizes()), c10::str(out.sizes()));
     if (out.numel() == 0 || out.is_same(result)) return;

@@ -23,6 +23,9 @@ inline std::optional<at::Tensor> upcast(const std::optional<at::Tensor>& tensor)
     return tensor ? std::optional(upcast(*tensor)) : std::nullopt;
 }
 
+// For kernels that move elements and have none for wide unsigned integers: the same memory, as signed integers of that width.
+at::Tensor as_signed(const at::Tensor& tensor);
+
 // For kernels that take it on trust that per-channel tensors and statistics have no gaps.
 inline at::Tensor dense(const at::Tensor& tensor) {
     return upcast(tensor).contiguous();
