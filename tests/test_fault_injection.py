@@ -136,7 +136,7 @@ print("Exp" in message)
 
 
 LOSE = """
-import torch
+import torch, torch_aclnn
 x = torch.ones(4, device="npu")
 for step in range(100):
     x = x * 2
@@ -192,7 +192,7 @@ def test_a_second_context_is_refused():
 
 
 def test_a_bad_setting_fails_the_first_use_with_the_name_of_the_variable():
-    done = run_python("import torch; torch.ones(1, device='npu')", TORCH_ACLNN_HOST_FAULT="alloc=3")
+    done = run_python("import torch, torch_aclnn; torch.ones(1, device='npu')", TORCH_ACLNN_HOST_FAULT="alloc=3")
     assert done.returncode == 1 and "TORCH_ACLNN_HOST_FAULT: expected faults as" in done.stderr
 
 

@@ -56,6 +56,10 @@ def test_an_npu_tensor_in_a_queue_is_the_same_memory(settings, allocator):
     assert output_of("", launcher=program("queued_tensor"), **settings) == "[[2.0, 3.0], [5.0, 6.0]]"
 
 
+BEGINNING = """
+import sys, threading, time, warnings, torch, torch_aclnn
+warnings.filterwarnings("ignore", "Cannot create tensor with interal format")  # torch_npu 2.8, of a gradient
+"""
 ENDINGS = {
     "tensors are alive": "x = torch.ones(1000).npu() * 2",
     "work is pending": "x = torch.ones(300, 300).npu()\nfor _ in range(50): x = x @ x",
@@ -89,8 +93,7 @@ EXPECTED_AT_EXIT = re.compile(r"host engine|32 padding|^I\d{4} .*NPUQueue\.cpp:\
 @pytest.mark.parametrize("ending", ENDINGS)
 @mode
 def test_process_ends_cleanly_while(ending, settings):
-    settings = settings | {"PYTHONWARNINGS": "ignore:Cannot create tensor with interal format"}  # torch_npu 2.8, of a gradient
-    done = run_python(f"import sys, threading, time, torch\n{ENDINGS[ending]}", **settings)
+    done = run_python(BEGINNING + ENDINGS[ending], **settings)
     if ending == "a thread works":  # torch_npu may tell that thread that the device is gone
         assert done.returncode == 0 or done.stderr.endswith(UNWOUND), done.stderr
         return
@@ -106,7 +109,7 @@ def test_process_ends_cleanly_while_autograd_has_yet_to_drop_what_it_used():
 
 def test_exception_in_a_thread_does_not_end_the_others():
     code = """
-    import threading, torch
+    import threading, torch, torch_aclnn
     x = torch.ones(4).npu()
     thread = threading.Thread(target=lambda: x.view(3))
     thread.start(); thread.join()
@@ -120,7 +123,7 @@ def test_exception_in_a_thread_does_not_end_the_others():
 @mode
 def test_interrupt_of_a_long_operator_ends_the_process(settings):
     code = """
-    import signal, torch
+    import signal, torch, torch_aclnn
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background of a shell ignores the signal
     x = torch.ones(1500, 1500).npu()
     torch.npu.synchronize()
@@ -147,7 +150,7 @@ def test_interrupt_of_a_long_operator_ends_the_process(settings):
 def test_memory_is_flat_over_many_calls():
     """As many calls of operators as 200,000 steps of training a linear model take."""
     code = """
-    import os, torch
+    import os, torch, torch_aclnn
     def resident():
         return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     x, y = torch.ones(8, 8).npu(), torch.ones(8, 8).npu()

@@ -136,7 +136,7 @@ def test_transposed_batches_of_products(factor, dtype):
 
 
 ROUNDED = """
-import torch
+import torch, torch_aclnn
 torch.npu.matmul.allow_hf32 = torch.npu.conv.allow_hf32 = {allowed}
 one = torch.tensor([[1 + 2**-12 + 2**-20, 1 + 2**-12, 1 + 3 * 2**-12, -1 - 2**-12 - 2**-20, float("inf"), 2**-30]])
 print((one.npu().t() @ torch.ones(1, 1).npu()).flatten().tolist())

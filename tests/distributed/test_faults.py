@@ -176,7 +176,7 @@ def test_unchecked_difference_neither_hangs_nor_writes_elsewhere(call: str, tmp_
 
 
 def test_bad_value_of_a_switch_is_refused_by_name() -> None:
-    code = "import torch; torch.zeros(1, device='npu')"
+    code = "import torch, torch_aclnn; torch.zeros(1, device='npu')"
     error = run_python(code, TORCH_ACLNN_HOST_CHECK_COLLECTIVES="yes").stderr
     assert 'TORCH_ACLNN_HOST_CHECK_COLLECTIVES: expected 0 or 1, got "yes"' in error
 
@@ -205,7 +205,7 @@ def test_bad_timeouts_are_refused_by_name(name: str, value: str, tmp_path: Path)
 def test_port_of_the_job_that_is_taken_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        code = "import torch.distributed as dist; dist.init_process_group('hccl')"
+        code = "import torch_aclnn, torch.distributed as dist; dist.init_process_group('hccl')"
         done = run_python(code, MASTER_ADDR="127.0.0.1", MASTER_PORT=port, RANK="0", WORLD_SIZE="2")
     assert done.returncode != 0
     assert f"port: {port}" in done.stderr and "EADDRINUSE" in done.stderr

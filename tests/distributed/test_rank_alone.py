@@ -10,7 +10,7 @@ ALONE = "TORCH_ACLNN_HOST_RANK_ALONE"
 
 PROGRAM = """
 import os
-import torch
+import torch, torch_aclnn
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 

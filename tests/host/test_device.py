@@ -119,7 +119,7 @@ def test_cores_are_limited_for_the_process_a_stream_and_a_thread(ascendcl):
 
 def test_operators_run_where_torch_npu_logs_them():
     """It asks for the cores of the thread then."""
-    code = "import torch; print(torch.ones(2).npu().add(1).tolist())"
+    code = "import torch, torch_aclnn; print(torch.ones(2).npu().add(1).tolist())"
     assert output_of(code, TORCH_NPU_LOGS="op_plugin").splitlines()[-1] == "[2.0, 2.0]"
 
 

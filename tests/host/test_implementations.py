@@ -198,7 +198,7 @@ def test_a_library_implements_in_cpp(compile_library):
 )
 def test_a_library_that_cannot_be_taken_in_is_refused_at_the_start(compile_library, options, message):
     path = compile_library(options[0][2:5].lower(), *options)
-    done = run_python("import torch; torch.ones(1, device='npu')", TORCH_ACLNN_HOST_LIBRARIES=path)
+    done = run_python("import torch, torch_aclnn; torch.ones(1, device='npu')", TORCH_ACLNN_HOST_LIBRARIES=path)
     assert done.returncode == 1 and f"TORCH_ACLNN_HOST_LIBRARIES: {path}: {message}" in done.stderr
 
 
@@ -211,5 +211,5 @@ def test_a_library_that_cannot_be_taken_in_is_refused_at_the_start(compile_libra
     ],
 )
 def test_a_path_without_such_a_library_is_refused_at_the_start(path, message):
-    done = run_python("import torch; torch.ones(1, device='npu')", TORCH_ACLNN_HOST_LIBRARIES=path)
+    done = run_python("import torch, torch_aclnn; torch.ones(1, device='npu')", TORCH_ACLNN_HOST_LIBRARIES=path)
     assert done.returncode == 1 and f"TORCH_ACLNN_HOST_LIBRARIES: {path}: {message}" in done.stderr

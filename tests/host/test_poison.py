@@ -32,14 +32,14 @@ def test_fresh_memory_is_written_over(run_engine, size, isolate):
 
 
 def test_a_tensor_that_nobody_wrote_is_nan():
-    values = output_of("import torch; print(torch.empty(1000, device='npu').isnan().all().item())", **POISON)
+    values = output_of("import torch, torch_aclnn; print(torch.empty(1000, device='npu').isnan().all().item())", **POISON)
     assert values.endswith("True")
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32", "int64"])
 def test_a_tensor_in_memory_that_was_used_before_is_nan_too_without_the_cache(dtype):
     printed = output_of(
-        f"import torch; make = lambda: torch.zeros(1000, device='npu', dtype=torch.{dtype}); [make() for _ in range(5)]\n"
+        f"import torch, torch_aclnn; make = lambda: torch.zeros(1000, device='npu', dtype=torch.{dtype}); [make() for _ in range(5)]\n"
         f"print(set(map(str, torch.empty(1000, device='npu', dtype=torch.{dtype}).tolist())))",
         **POISON, **UNCACHED,
     )  # fmt: skip

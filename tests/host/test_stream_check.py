@@ -8,7 +8,7 @@ import pytest
 from support.subprocesses import output_of, run_python
 
 START = """
-import torch
+import torch, torch_aclnn
 x = torch.full((64, 64), 3.0).npu()
 torch.npu.synchronize()
 main, side = torch.npu.current_stream(), torch.npu.Stream()
@@ -73,7 +73,7 @@ def test_ordered_uses_are_left_alone(program):
 def test_training_is_left_alone():
     done = run_python(
         """
-        import torch
+        import torch, torch_aclnn
         from torch import nn
         model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(288, 10)).npu()
         optimizer = torch.optim.Adam(model.parameters())
@@ -90,7 +90,7 @@ def test_training_is_left_alone():
 
 
 HANDED_OVER = """
-import json, torch
+import json, torch, torch_aclnn
 x, y = torch.full((64,), 3.0).npu(), torch.zeros(64).npu()
 torch.npu.synchronize()
 main, side = torch.npu.current_stream(), torch.npu.Stream()

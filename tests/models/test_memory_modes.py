@@ -33,7 +33,7 @@ TOUCH = {
 @pytest.mark.parametrize("touch", TOUCH)
 def test_reading_a_tensors_address_ends_the_process_with_a_report(touch):
     code = f"""
-import ctypes, torch
+import ctypes, torch, torch_aclnn
 import numpy as np
 def look(x):
     {TOUCH[touch]}
@@ -49,7 +49,7 @@ look(x)
 
 def test_a_tensor_that_is_gone_is_named_as_freed_without_the_cache():
     code = """
-import ctypes, torch
+import ctypes, torch, torch_aclnn
 address = torch.ones(4, device="npu").data_ptr()
 torch.npu.synchronize()
 ctypes.string_at(address, 4)
@@ -61,7 +61,7 @@ ctypes.string_at(address, 4)
 
 @pytest.mark.parametrize("settings", [{}, {"PYTORCH_NPU_ALLOC_CONF": "expandable_segments:True"}, {"TORCH_ACLNN_HOST_ASYNC": "1"}], ids=str)
 def test_training_goes_on_as_without_isolation(settings):
-    code = "import torch; torch.manual_seed(0)\n" + TRAIN + "print([step() for _ in range(5)])"
+    code = "import torch, torch_aclnn; torch.manual_seed(0)\n" + TRAIN + "print([step() for _ in range(5)])"
     assert output_of(code, **ISOLATED, **settings) == output_of(code, TORCH_ACLNN_HOST_ISOLATE="0")
 
 

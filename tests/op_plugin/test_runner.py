@@ -160,14 +160,14 @@ def test_each_test_has_its_outcome_and_its_cause(checkout):
         assert text in printed
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_what_hangs_is_ended_with_the_tests_behind_it(checkout):
     records, printed = run(checkout, "hangs", options=("--timeout", "25"))
     assert outcomes(records["hangs"]) == {"a": "passed", "b": "timed out", "c": "timed out"}
     assert "2  the file took more than" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_numpy_draws_the_same_in_each_run(checkout, tmp_path):
     drawn = tmp_path / "drawn"
     for _ in range(2):
@@ -176,7 +176,7 @@ def test_numpy_draws_the_same_in_each_run(checkout, tmp_path):
     assert first == second
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_an_interrupted_run_goes_on_where_it_was(checkout, tmp_path):
     files = [f"test_base_ops/test_{name}.py" for name in ("draws", "hangs")]
     options = ("--jobs", "1", "--timeout", "200", "--files", *files)

@@ -33,6 +33,7 @@ def test_the_cause_of_each_exclusion_is_written_in_the_contract(cause):
 
 @in_default_engine
 @pytest.mark.skipif(MINOR != LISTED, reason=f"the exclusions are those of the samples of torch {LISTED}")
+@pytest.mark.exhaustive
 def test_each_exclusion_covers_a_sample_that_no_earlier_one_covers():
     used = set()
     for engine in ("default", "float64"):

@@ -2,6 +2,7 @@
 
 import sys
 
+import torch_aclnn  # noqa: F401
 import endings
 import lost_ranks
 import mismatches

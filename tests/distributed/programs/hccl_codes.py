@@ -9,6 +9,7 @@ import time
 from ctypes import byref, c_int, c_void_p
 from typing import Any
 
+import torch_aclnn  # noqa: F401
 from hccl_interface import FP32, SUM, Floats, acl, communicators, hccl, ok, on_each_device
 
 NO_STREAM = c_void_p(0x1234)

@@ -4,6 +4,7 @@ import json
 import threading
 from ctypes import byref, c_char, c_int, c_uint32, c_void_p, create_string_buffer
 
+import torch_aclnn  # noqa: F401
 from hccl_interface import FP32, SUM, Floats, acl, communicators, counts, hccl, ok, on_each_device, refusal
 
 comms = communicators()

@@ -6,6 +6,7 @@ import threading
 import time
 from ctypes import byref, c_float, c_int, c_void_p
 
+import torch_aclnn  # noqa: F401
 from hccl_interface import FP32, RANKS, SUM, Floats, acl, communicators, counts, hccl, ok, on_each_device, refusal
 
 
