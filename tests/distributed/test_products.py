@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.entry_point import UNTOLD
 from support.ranks import run_ranks
 
 
@@ -15,6 +16,15 @@ def test_products_over_ranks_are_rounded_once(count: int, tmp_path: Path) -> Non
         assert rank.returncode == 0, rank.stderr[-4000:]
         errors = {name: error for line in rank.stdout.splitlines() for name, error in json.loads(line).items()}
         assert len(errors) == 32
+        assert {name: error for name, error in errors.items() if error > 1} == {}
+
+
+def test_products_of_few_bits_over_ranks(tmp_path: Path) -> None:
+    """On the 950, which alone has the types."""
+    for rank in run_ranks("products_of_few_bits", 2, tmp_path, TORCH_ACLNN_HOST_SOC=UNTOLD[0]):
+        assert rank.returncode == 0, rank.stderr[-4000:]
+        errors = {name: error for line in rank.stdout.splitlines() for name, error in json.loads(line).items()}
+        assert len(errors) == 13
         assert {name: error for name, error in errors.items() if error > 1} == {}
 
 
