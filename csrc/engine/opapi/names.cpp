@@ -23,6 +23,7 @@ std::string to_string(aclFormat format) {
         case ACL_FORMAT_NCL: return "NCL";
         case 4: return "FRACTAL_Z";
         case 33: return "FRACTAL_Z_3D";
+        case 51: return "FRACTAL_NZ_C0_32";
         default: return "aclFormat(" + std::to_string(static_cast<int>(format)) + ")";
     }
 }

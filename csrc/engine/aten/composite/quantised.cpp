@@ -23,6 +23,11 @@ int64_t contiguous_dim(const aclTensor& tensor) {
     return column || tensor.strides[last] != 1 ? last - 1 : last;
 }
 
+// FRACTAL_NZ, whose blocks of four-bit numbers have a format of their own.
+bool is_in_blocks(const aclTensor& tensor) {
+    return tensor.format == ACL_FORMAT_FRACTAL_NZ || (tensor.format == kFractalNzC032 && has_half_a_byte(tensor.dtype));
+}
+
 // A tensor of any type of eight bits.
 at::Tensor read_codes(const char* name, const aclTensor& tensor) {
     const auto bytes = std::make_unique<aclTensor>(tensor);
@@ -58,7 +63,7 @@ at::Tensor read_bytes(const char* name, const aclTensor& tensor, int64_t packed_
 PackableTensor::PackableTensor(const char* name, const aclTensor* handle) : name_(name) {
     require_handle(name, handle);
     packed_dim_ = contiguous_dim(*handle);
-    if (handle->format == ACL_FORMAT_FRACTAL_NZ) {
+    if (is_in_blocks(*handle)) {
         read_layout(*handle);
         return;
     }
@@ -86,14 +91,23 @@ void PackableTensor::read_layout(const aclTensor& handle) {
     if (handle.offset != 0) refuse(name_, "no offset, as its format is private", std::to_string(handle.offset));
     in_order_.assign(handle.sizes.begin(), handle.sizes.end());
     if (packed_dim_ == rank - 2) std::swap(in_order_[rank - 1], in_order_[rank - 2]);
-    layout_ = Layout::in_memory(name_, handle.format, in_order_, at::IntArrayRef(handle.storage_sizes.begin(), handle.storage_sizes.end()));
-    const auto storage = storage_of(handle);
+    const auto filled = std::make_unique<aclTensor>(handle);
     if (is_few_bit_float(handle.dtype)) {
         require_few_bit_floats(name_, handle.dtype);
-        if (has_half_a_byte(handle.dtype)) refuse(name_, "a data type of eight bits or more in FRACTAL_NZ", to_string(handle.dtype));
         float_type_ = handle.dtype;
-        storage->dtype = ACL_UINT8;
+        filled->dtype = ACL_UINT8;
     }
+    const uint64_t last = filled->storage_sizes.size() - 1;  // two numbers of four bits are a byte of a block's row
+    if (has_half_a_byte(handle.dtype) && filled->storage_sizes.size() > 0) {
+        if (in_order_.back() % 2 != 0 || filled->storage_sizes[last] % 2 != 0)
+            refuse(name_, "rows of four-bit numbers that end with a byte", shape_text(at::IntArrayRef(in_order_)));
+        numbers_in_one_ = 2;
+        in_order_.back() /= 2;
+        filled->storage_sizes[last] /= 2;
+    }
+    layout_ = Layout::in_memory(name_, ACL_FORMAT_FRACTAL_NZ, in_order_,
+                                at::IntArrayRef(filled->storage_sizes.begin(), filled->storage_sizes.end()));
+    const auto storage = storage_of(*filled);
     stored_ = read_tensor(name_, storage.get());
     if (handle.dtype == ACL_INT32) numbers_in_one_ = 8;
 }
@@ -150,12 +164,17 @@ void PackableTensor::store(const at::Tensor& numbers, std::string_view rounding)
     if (!is_floating() && !has_four_bits()) return write_rounded(stored, numbers);
     const at::Tensor bits = is_floating() ? encoded(numbers, float_type_, rounding).to(at::kLong)
                                           : at::bitwise_and(at::round(numbers).clamp(-8, 7).to(at::kLong), 15);
-    stored.copy_(has_four_bits() ? packed(bits) : bits);
+    const at::Tensor result = has_four_bits() ? packed(bits) : bits;
+    if (!layout_) {
+        stored.copy_(result);
+        return;
+    }
+    layout_->to_storage(stored, packed_dim_ == result.dim() - 2 ? result.mT() : result);
 }
 
 PackableTensor read_in_blocks(const char* name, const aclTensor* handle) {
     require_handle(name, handle);
-    if (handle->format != ACL_FORMAT_FRACTAL_NZ) refuse(name, "format FRACTAL_NZ", to_string(handle->format));
+    if (!is_in_blocks(*handle)) refuse(name, "format FRACTAL_NZ", to_string(handle->format));
     return {name, handle};
 }
 

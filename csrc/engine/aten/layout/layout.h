@@ -21,7 +21,8 @@
 namespace torch_aclnn::host::aten {
 
 // Without names in the public header.
-constexpr aclFormat kFractalZ = static_cast<aclFormat>(4), kFractalZ3d = static_cast<aclFormat>(33);
+constexpr aclFormat kFractalZ = static_cast<aclFormat>(4), kFractalZ3d = static_cast<aclFormat>(33),
+                    kFractalNzC032 = static_cast<aclFormat>(51);  // FRACTAL_NZ with N0 of 32
 
 class Layout {
    public:
