@@ -58,7 +58,7 @@ class Kind:
 TENSOR = Tensor((2, 2))
 BYTES = Tensor((2, 2), DType.INT8)
 BLOCKS = BYTES.but(format=Format.FRACTAL_NZ, storage=(1, 1, 16, 8))
-FLOAT8_E4M3FN, FLOAT8_E8M0 = 36, 37
+FLOAT8_E4M3FN, FLOAT8_E8M0, FLOAT4_E2M1 = 36, 37, 40
 FEW_BITS = Tensor((2, 2), FLOAT8_E4M3FN)  # of the 950 alone
 TOO_MANY = IntArray((-1,) * 17)
 _SCALAR = Kind(Scalar(), (Scalar(DType.UINT32),))
@@ -76,8 +76,12 @@ KINDS = {
     "SplitFactor": Kind(c_int32(1), (c_int32(0),)),
     "Number": Kind(Tensor((1,), DType.INT64), (Tensor((2,), DType.INT64), Tensor((1,)))),
     **dict.fromkeys(("Tensors", "OptTensors", "TensorsOut", "TensorsInOut", "OptTensorsOut"), Kind(TensorList((TENSOR,)))),
-    **dict.fromkeys(("Packable", "PackableOut"), Kind(BYTES)),
+    **dict.fromkeys(("Packable", "PackableOut", "OptPackable", "OptPackableOut"), Kind(BYTES)),
     "InBlocks": Kind(BLOCKS),
+    "InBlocksOut": Kind(BLOCKS.but(dtype=FLOAT4_E2M1, storage=(1, 1, 16, 32))),
+    "MatmulType": Kind(c_int(FLOAT8_E4M3FN), (c_int(DType.FLOAT), c_int(-1))),
+    "MatmulScaleType": Kind(c_int(FLOAT8_E8M0), (c_int(DType.FLOAT), c_int(-1))),
+    "EightBitNumber": Kind(c_int64(FLOAT8_E4M3FN), (c_int64(34), c_int64(FLOAT8_E8M0))),
     **dict.fromkeys(("FewBits", "FewBitsOut"), Kind(FEW_BITS)),
     "FewBitNumber": Kind(c_int64(FLOAT8_E4M3FN), (c_int64(DType.FLOAT), c_int64(-1))),
     "MxRounding": Kind(c_char_p(b"rint"), (c_char_p(b"ceil"), c_char_p(b""))),
@@ -215,6 +219,7 @@ KINDS = {
     **dict.fromkeys(("CommAlg", "CommMode"), Kind(c_char_p(b""), (c_char_p(b"tree"),))),
     "OptText": Kind(c_char_p(b"")),
     "RowsMode": Kind(c_int64(3), (c_int64(2), c_int64(4))),
+    "DynamicRowsMode": Kind(c_int64(7), (c_int64(6), c_int64(8))),
     "ColumnsMode": Kind(c_int64(2), (c_int64(1), c_int64(3))),
     "ExpertCount": Kind(c_int64(1), (c_int64(0), c_int64(1025))),
     "Int32Count": Kind(c_int64(0), (c_int64(-1), c_int64(1 << 31))),

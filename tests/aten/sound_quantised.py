@@ -3,12 +3,12 @@
 import ctypes
 from typing import Any
 
-from arguments import BLOCKS, BYTES, FEW_BITS, FLOAT8_E4M3FN, FLOAT8_E8M0, IntArray, TensorList
+from arguments import BLOCKS, BYTES, FEW_BITS, FLOAT4_E2M1, FLOAT8_E4M3FN, FLOAT8_E8M0, IntArray, TensorList
 
 from support.dtypes import DType
 from support.tensors import Tensor
 
-FLOAT4_E2M1, HIFLOAT8 = 40, 34
+HIFLOAT8 = 34
 
 _BATCH = Tensor((1, 2, 2))
 _HALF = Tensor((2, 1), DType.INT8)
@@ -74,7 +74,33 @@ _SCALES = {name: Tensor(shape, FLOAT8_E8M0) for name, shape in (("mxscale", (2, 
 _DUAL = {name: _SCALES[name] for name in ("mxscale1", "mxscale2")}
 _ONE_SCALE = {"mxscale": _SCALES["mxscale"]}
 _HALVES = {name: Tensor((2, 1), FLOAT8_E4M3FN) for name in ("y1", "y2")} | {n: t.but(shape=(*t.shape[:1], 1, 2)) for n, t in _DUAL.items()}
+_EXPERTS_OF_RANKS = {
+    "gmmWeight": Tensor((1, 2, 2), HIFLOAT8), "gmmXScale": Tensor((1,)), "gmmWeightScale": Tensor((1,)), "groupSize": _ZERO
+}  # fmt: skip
+_ONE_HEAD = Tensor((1, 1, 2, 2))
+_STATISTICS = dict.fromkeys(("softmaxMax", "softmaxSum"), Tensor((1, 1, 2, 1)))
+_ATTENTION = _STATISTICS | {
+    **dict.fromkeys(("query", "key", "value"), _ONE_HEAD.but(dtype=HIFLOAT8)),
+    **{f"dScale{letter}": Tensor((1, 1, 1, 1)) for letter in "QKV"},
+}
+_GRADIENTS = dict.fromkeys(("attentionIn", "dq", "dk", "dv"), _ONE_HEAD)
 OF_THE_950: dict[str, dict[str, Any]] = {
+    **{f"aclnnAlltoAllQuantMatmul{version}": {"x2Scale": Tensor((2,))} for version in ("", "V2")},
+    **{
+        f"aclnn{name}{version}": _EXPERTS_OF_RANKS
+        for name in ("AlltoAllvQuantGroupedMatMul", "QuantGroupedMatMulAlltoAllv") for version in ("", "V2")
+    },
+    "aclnnQuantGroupedMatmulInplaceAdd": {
+        "scale2": Tensor((1, 2)), "groupList": Tensor((1,), DType.INT64), "yRef": Tensor((1, 2, 2))
+    },
+    "aclnnDualLevelQuantMatmulWeightNz": {
+        "x1": Tensor((2, 4), FLOAT4_E2M1), "x1Level0Scale": Tensor((2, 1)), "x2Level0Scale": Tensor((1, 2)),
+        **dict.fromkeys(("x1Level1Scale", "x2Level1Scale"), _SCALES["mxscale"]), "transposeX2": ctypes.c_bool(True),
+        "level0GroupSize": ctypes.c_int64(512), "level1GroupSize": ctypes.c_int64(32)
+    },
+    "aclnnWeightQuantPreprocess": {**dict.fromkeys(("weightScale", "outWeightScale"), _SCALES["mxscale2"]), "kGroupSize": _ZERO},
+    "aclnnQuantFlashAttentionScore": _ATTENTION | {"attentionOut": _ONE_HEAD},
+    "aclnnQuantFlashAttentionScoreGrad": _ATTENTION | _GRADIENTS | {"dy": _ONE_HEAD.but(dtype=HIFLOAT8), "dScaleDy": Tensor((1, 1, 1, 1))},
     **{f"aclnnDynamicMxQuant{version}": _ONE_SCALE | {"blocksize": ctypes.c_int64(32)} for version in ("", "V2", "V3")},
     "aclnnAntiMxQuant": _ONE_SCALE,
     **{f"aclnnDynamicMxQuantWithDualAxis{version}": _DUAL for version in ("", "V2")},

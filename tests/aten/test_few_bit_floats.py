@@ -4,6 +4,7 @@ import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -22,7 +23,8 @@ FOUR_BITS = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], dtype=torch.float64)
 @pytest.mark.skipif(PRODUCT == "950", reason="what it starts")
 def test_on_the_950():
     environment = os.environ | {"TORCH_ACLNN_HOST_SOC": UNTOLD[0]}
-    subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__], env=environment, check=True)
+    files = [__file__, str(Path(__file__).with_name("test_few_bit_products.py"))]
+    subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files], env=environment, check=True)
 
 
 @pytest.mark.skipif(PRODUCT == "950", reason="of the other products")

@@ -12,7 +12,7 @@ from .source import closing, split
 from .terms import Term, parsed
 
 SOURCES = Path(__file__).parents[2] / "csrc"
-OUTPUTS = ("Out", "OptOut", "PackableOut", "FewBitsOut", "AnyFormatOut")
+OUTPUTS = ("Out", "OptOut", "PackableOut", "FewBitsOut", "OptPackableOut", "InBlocksOut", "AnyFormatOut")
 _OF_CERTAIN_TYPES = ("IndicesOut", "Truth", "ComplexOut", "CountOut", "BytesOut")  # Out otherwise
 _PARAMETER = "[kind, name __VA_OPT__(, __VA_ARGS__)]"
 _EMPTY, _SCALAR = ("{}", ("0",)), ("{}",)

@@ -13,7 +13,7 @@ from support.tensors import Tensor
 # Of the one left out the caller gives the tensor as much memory as another function says, of which its handle knows nothing.
 ENTRY_POINTS = [entry_point for entry_point in OFFERED if entry_point.name != "aclnnTransMatmulWeight"]
 WRITTEN = (
-    *("Out", "OptOut", "InOut", "Packed", "PackableOut", "FewBitsOut", "AnyFormatOut"),
+    *("Out", "OptOut", "InOut", "Packed", "PackableOut", "FewBitsOut", "OptPackableOut", "InBlocksOut", "AnyFormatOut"),
     *("TensorsOut", "OptTensorsOut", "TensorsInOut"),
 )
 # Of the others the documents say it: running statistics, and the noise that training makes.
