@@ -9,7 +9,7 @@ import torch
 from few_bits import bytes_of
 
 from cases import DEVICE
-from direct import refusal
+from direct import call, refusal
 from support.marks import PRODUCT
 
 pytestmark = pytest.mark.skipif(PRODUCT != "950", reason="floating point numbers of few bits are of the 950")
@@ -168,6 +168,21 @@ def test_other_numbers_of_scales_are_refused():
     scales = [torch.ones(1, 1, count, 1, device=DEVICE) for count in (4, 2, 2)]
     statistics = torch.empty(2, 1, 1, 300, 1, device=DEVICE)
     far = (1 << 31) - 1
-    call = (query, query, query, None, *scales, None, 1.0, far, far, 1, b"BNSD", 0, *statistics, None, torch.empty_like(query).half())
-    code, message = refusal("aclnnQuantFlashAttentionScore", *call)
+    arguments = (query, query, query, None, *scales, None, 1.0, far, far, 1, b"BNSD", 0, *statistics, None, torch.empty_like(query).half())
+    code, message = refusal("aclnnQuantFlashAttentionScore", *arguments)
     assert code == 161002 and "dScaleQ: expected 4 dimensions, and a scale for each 128, 256 or 512 of 300 positions" in message
+
+
+def test_attention_of_eight_bits_near_the_diagonal():
+    query, key, value = (torch.randn(1, 1, size, 4).to(torch.float8_e5m2) for size in (6, 4, 4))
+    one, statistics = torch.ones(1, 1, 1, 1, device=DEVICE), torch.empty(2, 1, 1, 6, 1, device=DEVICE)
+    out = torch.empty(1, 1, 6, 4, device=DEVICE)
+    there = [t.to(DEVICE) for t in (query, key, value)]
+    call("aclnnQuantFlashAttentionScore", *there, None, one, one, one, None, 0.5, 1, 0, 1, b"BNSD", 0, *statistics, None, out)
+    distance = torch.arange(4) - torch.arange(6).unsqueeze(1)
+    scores = (query.double() @ key.double().mT * 0.5).masked_fill((distance > 0) | (distance < -1), -math.inf)
+    largest = scores.amax(-1, keepdim=True)
+    powers_of_e = torch.exp(scores - largest.masked_fill(largest == -math.inf, 0)).to(torch.float8_e5m2).double()
+    total = powers_of_e.sum(-1, keepdim=True)
+    close(out, powers_of_e @ value.double() / total.masked_fill(total == 0, 1))
+    assert not out[..., 5:, :].any() and out[..., :5, :].any()  # which sees nothing

@@ -16,20 +16,6 @@ at::Tensor sum_of_heads(const at::Tensor& tensor, int64_t heads) {
     return tensor.size(1) == heads ? tensor : tensor.unflatten(1, at::IntArrayRef{heads, -1}).sum(2);
 }
 
-// Which scores do not count; nothing if all do. The modes that have a causal shape come with a mask of fixed size that says no more than
-// that.
-std::optional<at::Tensor> masked(int64_t rows, int64_t columns, const AttentionOptions& o) {
-    const auto given = [&] { return o.mask->to(at::kBool); };
-    if (o.mode == 1) return o.mask ? std::optional(given()) : std::nullopt;
-    const bool all_near = o.before >= rows - 1 && o.after >= columns - 1;
-    if (o.mode == 0 && all_near) return o.mask ? std::optional(given()) : std::nullopt;
-    const at::Tensor distance = at::arange(columns) - at::arange(rows).unsqueeze(1);
-    if (o.mode == 2) return distance > 0;
-    if (o.mode == 3) return distance > columns - rows;
-    const at::Tensor far = (distance > o.after).logical_or(distance < -o.before);
-    return o.mask ? given().logical_or(far) : far;
-}
-
 // The factors by which dropout multiplies the probabilities; nullopt without dropout.
 std::optional<at::Tensor> kept(const at::Tensor& scores, const AttentionOptions& o) {
     if (!o.drop_mask || o.drop_mask->numel() == 0) return std::nullopt;
@@ -43,6 +29,18 @@ at::Tensor dropped_out(const at::Tensor& probabilities, const std::optional<at::
 
 }  // namespace
 
+std::optional<at::Tensor> hidden_scores(int64_t rows, int64_t columns, const AttentionOptions& o) {
+    const auto given = [&] { return o.mask->to(at::kBool); };
+    if (o.mode == 1) return o.mask ? std::optional(given()) : std::nullopt;
+    const bool all_near = o.before >= rows - 1 && o.after >= columns - 1;
+    if (o.mode == 0 && all_near) return o.mask ? std::optional(given()) : std::nullopt;
+    const at::Tensor distance = at::arange(columns) - at::arange(rows).unsqueeze(1);
+    if (o.mode == 2) return distance > 0;
+    if (o.mode == 3) return distance > columns - rows;
+    const at::Tensor far = (distance > o.after).logical_or(distance < -o.before);
+    return o.mask ? given().logical_or(far) : far;
+}
+
 Attention attend(const AttentionLayout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                  const AttentionOptions& o) {
     Attention a;
@@ -54,7 +52,7 @@ Attention attend(const AttentionLayout& layout, const at::Tensor& query, const a
     a.value = for_every_head(layout.to_bnsd(value, value_features), layout.heads);
 
     at::Tensor scores = at::matmul(a.query, a.key.transpose(2, 3)).mul_(o.scale);
-    if (const auto hidden = masked(scores.size(2), scores.size(3), o)) scores.masked_fill_(*hidden, -INFINITY);
+    if (const auto hidden = hidden_scores(scores.size(2), scores.size(3), o)) scores.masked_fill_(*hidden, -INFINITY);
     a.maximum = scores.size(3) == 0 ? at::full_like(scores.sum(3, true), -INFINITY) : scores.amax(3, true);
     const at::Tensor sink = o.sink ? upcast(*o.sink).view({-1, 1, 1}) : at::Tensor();
     if (o.sink) a.maximum = at::maximum(a.maximum, sink);

@@ -42,6 +42,10 @@ struct AttentionOptions {
     std::optional<at::Tensor> sink = std::nullopt;  // a score for each head that takes part in the softmax, and has no value
 };
 
+// Which scores do not count; nothing if all do. The modes that have a causal shape come with a mask of fixed size that says no more than
+// that.
+std::optional<at::Tensor> hidden_scores(int64_t rows, int64_t columns, const AttentionOptions& o);
+
 struct Attention {
     at::Tensor query, key, value;  // BNSD
     at::Tensor maximum, sum, probabilities;

@@ -17,6 +17,7 @@ struct EightBitAttention {
     const at::Tensor &query_scale, &key_scale, &value_scale;
     AttentionLayout layout;
     double scale;
+    int64_t before, after;
 
     int64_t features() const { return layout.features(query.placeholder()); }
     int64_t positions(const PackableTensor& x) const { return x.sizes()[layout.name.find('S')]; }
@@ -37,7 +38,7 @@ struct EightBitAttention {
         block_of(name, of, positions);
         require_expected(name, of, shape({query.sizes()[layout.name.find('B')], heads, of.size(2), 1}));
     }
-    void require(const std::optional<at::Tensor>& mask, int64_t before, int64_t after) const {
+    void require(const std::optional<at::Tensor>& mask) const {
         require_attention(layout.name, layout.heads, {"query", query.placeholder()}, {"key", key.placeholder()},
                           {"value", value.placeholder()}, std::nullopt, std::nullopt);
         require_not_given("attenMask", mask);
@@ -48,8 +49,6 @@ struct EightBitAttention {
         if (has_half_a_byte(query.float_type()) || query.float_type() == ACL_FLOAT8_E8M0)
             refuse("query", "HIFLOAT8, FLOAT8_E4M3FN or FLOAT8_E5M2", torch_aclnn::host::to_string(query.float_type()));
         if (positions(key) == 0) refuse("key", "at least one position", "none");
-        require_between("preTokens", before, positions(query) - 1, kUnbounded);
-        require_between("nextTokens", after, positions(key) - 1, kUnbounded);
         require_scale("dScaleQ", query_scale, layout.heads, positions(query));
         require_scale("dScaleK", key_scale, heads_of(key), positions(key));
         require_scale("dScaleV", value_scale, heads_of(key), positions(key));
@@ -66,7 +65,12 @@ struct EightBitAttention {
     at::Tensor keys() const { return scaled(key.values(), features(), key_scale); }
     int64_t value_features() const { return layout.name.back() == 'H' ? value.sizes().back() / heads_of(key) : value.sizes().back(); }
     at::Tensor values() const { return scaled(value.values(), value_features(), value_scale); }
-    at::Tensor scores() const { return at::matmul(queries(), keys().transpose(2, 3)).mul_(scale); }
+    at::Tensor scores(const at::Tensor& queries, const at::Tensor& keys) const {
+        at::Tensor scores = at::matmul(queries, keys.transpose(2, 3)).mul_(scale);
+        const AttentionOptions options{std::nullopt, std::nullopt, scale, 1, before, after, 0};
+        if (const auto hidden = hidden_scores(scores.size(2), scores.size(3), options)) scores.masked_fill_(*hidden, -INFINITY);
+        return scores;
+    }
 
     at::Tensor rounded(const at::Tensor& x, const std::optional<at::Tensor>& factor) const {
         const aclDataType type = query.float_type();
@@ -85,27 +89,28 @@ namespace torch_aclnn::host::aten::kind {
 using AttentionType = Between<int64_t, 0, 1>;  // of the result
 }  // namespace torch_aclnn::host::aten::kind
 
-#define EIGHT_BITS (EightBitAttention{query, key, value, dScaleQ, dScaleK, dScaleV, {inputLayout, headNum}, scaleValue})
+#define EIGHT_BITS \
+    (EightBitAttention{query, key, value, dScaleQ, dScaleK, dScaleV, {inputLayout, headNum}, scaleValue, preTokens, nextTokens})
 #define EIGHT_BIT_OPERANDS (FewBits, query), (FewBits, key), (FewBits, value)
 #define EIGHT_BIT_SCALES (In, dScaleQ), (In, dScaleK), (In, dScaleV)
 #define EIGHT_BIT_ATTRIBUTES \
     (Double, scaleValue), (Int, preTokens), (Int, nextTokens), (Positive, headNum), (AttentionLayout, inputLayout), (OnlyZero, sparseMode)
 
-ATEN_CHECKED_ENTRY(aclnnQuantFlashAttentionScore, ANY_FEW_BITS, EIGHT_BITS.require(attenMask, preTokens, nextTokens), EIGHT_BIT_OPERANDS,
-                   (OptIn, attenMask), EIGHT_BIT_SCALES, (OptIn, pScale, or_empty(shape({1}))), EIGHT_BIT_ATTRIBUTES,
+ATEN_CHECKED_ENTRY(aclnnQuantFlashAttentionScore, ANY_FEW_BITS, EIGHT_BITS.require(attenMask), EIGHT_BIT_OPERANDS, (OptIn, attenMask),
+                   EIGHT_BIT_SCALES, (OptIn, pScale, or_empty(shape({1}))), EIGHT_BIT_ATTRIBUTES,
                    (Out, softmaxMax, EIGHT_BITS.statistics()), (Out, softmaxSum, EIGHT_BITS.statistics()),
                    (OptOut, softmaxOut, any_shape()), (Out, attentionOut, EIGHT_BITS.result())) {
     fill_reserved_if_unspecified(softmaxOut);
     const EightBitAttention a = EIGHT_BITS;
-    const at::Tensor scores = a.scores(), maximum = scores.amax(3, true);
-    const at::Tensor powers = a.rounded((scores - maximum).exp_(), pScale), sum = powers.sum(3, true);
+    const at::Tensor scores = a.scores(a.queries(), a.keys()), maximum = scores.amax(3, true);
+    // A row of which nothing counts has no probabilities.
+    const at::Tensor powers = a.rounded((scores - maximum.masked_fill(maximum == -INFINITY, 0)).exp_(), pScale), sum = powers.sum(3, true);
     write(softmaxMax, maximum);
     write(softmaxSum, sum);
-    write(attentionOut, a.layout.from_bnsd(at::matmul(powers, a.values()) / sum));
+    write(attentionOut, a.layout.from_bnsd(at::matmul(powers, a.values()) / sum.masked_fill(sum == 0, 1)));
 }
 ATEN_CHECKED_ENTRY(aclnnQuantFlashAttentionScoreGrad, ANY_FEW_BITS,
-                   (EIGHT_BITS.require(attenMask, preTokens, nextTokens),
-                    EIGHT_BITS.require_scale("dScaleDy", dScaleDy, headNum, EIGHT_BITS.positions(query))),
+                   (EIGHT_BITS.require(attenMask), EIGHT_BITS.require_scale("dScaleDy", dScaleDy, headNum, EIGHT_BITS.positions(query))),
                    EIGHT_BIT_OPERANDS, (FewBits, dy, EIGHT_BITS.result()), (OptIn, attenMask), (In, softmaxMax, EIGHT_BITS.statistics()),
                    (In, softmaxSum, EIGHT_BITS.statistics()), (In, attentionIn, EIGHT_BITS.result()), EIGHT_BIT_SCALES, (In, dScaleDy),
                    (OptIn, dsScale, or_empty(shape({1}))), (OptIn, pScale, or_empty(shape({1}))), EIGHT_BIT_ATTRIBUTES,
@@ -114,8 +119,9 @@ ATEN_CHECKED_ENTRY(aclnnQuantFlashAttentionScoreGrad, ANY_FEW_BITS,
     const EightBitAttention a = EIGHT_BITS;
     const int64_t features = a.value_features();
     const at::Tensor grad = a.scaled(dy.values(), features, dScaleDy), query_values = a.queries(), key_values = a.keys();
-    const at::Tensor scores = at::matmul(query_values, key_values.transpose(2, 3)).mul_(scaleValue);
-    const at::Tensor probabilities = (scores - to_double(softmaxMax)).exp_() / to_double(softmaxSum);
+    const at::Tensor maximum = to_double(softmaxMax), sum = to_double(softmaxSum), scores = a.scores(query_values, key_values);
+    const at::Tensor powers = (scores - maximum.masked_fill(maximum == -INFINITY, 0)).exp_();
+    const at::Tensor probabilities = powers / sum.masked_fill(sum == 0, 1);
     const at::Tensor mean = (a.layout.to_bnsd(to_double(attentionIn), features) * grad).sum(3, true);
     const at::Tensor of_scores = (at::matmul(grad, a.values().transpose(2, 3)) - mean) * probabilities;
     const at::Tensor rounded = a.rounded(of_scores, dsScale) * scaleValue;
