@@ -138,7 +138,7 @@ ATEN_CHECKED_ENTRY(aclnnDualLevelQuantMatmulWeightNz, FLOAT4_E2M1, DUAL_LEVELS.r
 // Into FRACTAL_NZ; what belongs to the weight stays as it is.
 ATEN_CHECKED_ENTRY(aclnnWeightQuantPreprocess, FLOAT4_E2M1,
                    (require_fit_for_blocks(weight, weightScale, outWeight, kGroupSize), require_not_given("weightOffset", weightOffset),
-                    require_not_given("bias", bias)),
+                    require_not_given("bias", bias), require_mx_scale("outWeightScale", outWeightScale)),
                    (FewBits, weight), (FewBits, weightScale), (OptIn, weightOffset), (OptIn, bias), (MatmulType, xDtype),
                    (MatmulScaleType, xScaleDtype), (Int, kGroupSize), (InBlocksOut, outWeight, shaped_like(weight.placeholder())),
                    (FewBitsOut, outWeightScale, shaped_like(weightScale.placeholder())), (OptOut, outWeightOffset, any_shape()),

@@ -123,6 +123,14 @@ struct FewBitExperts {
         write(y, of.product(of.x.values(), of.weight.values(), of.x_scale.values(), of.weight_scale.values()));
     }
 };
+// Of the rows' own codes.
+void require_codes_of(const PackableTensor& x, const OptPackable& out) {
+    if (!out) return;
+    const at::Tensor &codes = x.tensor(), &place = out->tensor();
+    if (out->float_type() != x.float_type() || place.dim() != 2 || place.size(1) != codes.size(1))
+        refuse("permuteOut", c10::str("rows of ", torch_aclnn::host::to_string(x.float_type()), ", as gmmX has"),
+               torch_aclnn::host::to_string(out->float_type()) + ", " + shape_text(place.sizes()));
+}
 // What the ranks exchange: the scales of rows, too, where rows have some.
 template <class Exchange>
 at::Tensor with_rows(const FewBitFactors& factors, Exchange exchange) {
@@ -181,18 +189,20 @@ QUANTISED_FEATURES(aclnnAlltoAllQuantMatmulV2, (CommMode, commMode), )
 #define FEW_BIT_RESULT(y) (Out, y, shape({total(recvCounts), gmmWeight.sizes().back()}))
 #define FEW_BIT_SHARED (OptOut, mmY, shared_shape({placeholder_of(mmX), placeholder_of(mmWeight), mmY, false}))
 
-#define FEW_BIT_ROWS_AND_EXPERTS(entry_point, ...)                                                                                     \
-    ATEN_CHECKED_ENTRY(entry_point, ANY_FEW_BITS, REQUIRE_FEW_BITS(all_to_all_v_grouped_matmul), FEW_BIT_OPERANDS, QUANT_MODES,        \
-                       (CommGroup, group), __VA_ARGS__ FEW_BIT_COUNTS, (Int, groupSize), (Bool, permuteOutFlag), FEW_BIT_RESULT(gmmY), \
-                       FEW_BIT_SHARED,                                                                                                 \
-                       (OptPackableOut, permuteOut, if_wanted(permuteOutFlag, shape({total(recvCounts), gmmX.sizes()[1]})))) {         \
-        const auto spread = [&](const at::Tensor& rows) {                                                                              \
-            return rows_for_experts(group, rows, sendCounts, recvCounts, gmmWeight.sizes()[0]);                                        \
-        };                                                                                                                             \
-        const FewBitExperts of = FEW_BIT_EXPERTS;                                                                                      \
-        write(gmmY, of.experts.of_experts(spread(gmmX.values()), with_rows(of.experts, spread), recvCounts, epWorldSize));             \
-        if (permuteOutFlag && permuteOut) permuteOut->tensor().copy_(spread(gmmX.tensor()));                                           \
-        of.write_shared();                                                                                                             \
+#define FEW_BIT_ROWS_AND_EXPERTS(entry_point, ...)                                                                               \
+    ATEN_CHECKED_ENTRY(                                                                                                          \
+        entry_point, ANY_FEW_BITS,                                                                                               \
+        (REQUIRE_FEW_BITS(all_to_all_v_grouped_matmul), require_codes_of(gmmX, permuteOutFlag ? permuteOut : OptPackable())),    \
+        FEW_BIT_OPERANDS, QUANT_MODES, (CommGroup, group), __VA_ARGS__ FEW_BIT_COUNTS, (Int, groupSize), (Bool, permuteOutFlag), \
+        FEW_BIT_RESULT(gmmY), FEW_BIT_SHARED,                                                                                    \
+        (OptPackableOut, permuteOut, if_wanted(permuteOutFlag, shape({total(recvCounts), gmmX.sizes()[1]})))) {                  \
+        const auto spread = [&](const at::Tensor& rows) {                                                                        \
+            return rows_for_experts(group, rows, sendCounts, recvCounts, gmmWeight.sizes()[0]);                                  \
+        };                                                                                                                       \
+        const FewBitExperts of = FEW_BIT_EXPERTS;                                                                                \
+        write(gmmY, of.experts.of_experts(spread(gmmX.values()), with_rows(of.experts, spread), recvCounts, epWorldSize));       \
+        if (permuteOutFlag && permuteOut) permuteOut->tensor().copy_(spread(gmmX.tensor()));                                     \
+        of.write_shared();                                                                                                       \
     }
 FEW_BIT_ROWS_AND_EXPERTS(aclnnAlltoAllvQuantGroupedMatMul)
 FEW_BIT_ROWS_AND_EXPERTS(aclnnAlltoAllvQuantGroupedMatMulV2, (CommMode, commMode), )
