@@ -26,7 +26,7 @@ def main() -> int:
     parser.add_argument("--only", type=int, metavar="N", help="the call of this number")
     chosen = parser.parse_args()
     first, end = (chosen.first, chosen.first + chosen.calls) if chosen.only is None else (chosen.only, chosen.only + 1)
-    calls, begun, begin = Calls(chosen.seed), time.monotonic(), first
+    calls, begun = Calls(chosen.seed), time.monotonic()
     while first < end and time.monotonic() - begun < chosen.seconds:
         for finding in calls.run(first, min(first + BATCH, end)):
             print(f"{chosen.seed}:{finding.number}: {finding.entry_point}: {finding.wrong}\n    {finding.call}", flush=True)
@@ -34,7 +34,8 @@ def main() -> int:
     each = [count for name, count in calls.made.items() if name.startswith("computed ")]
     counts = ", ".join(f"{calls.made[what]} {text}" for what, text in
                        (("computed", "computed"), ("early", "refused in phase 1"), ("late", "failed as they were computed")))  # fmt: skip
-    print(f"{min(first, end) - begin} calls in {time.monotonic() - begun:.0f} s: {counts}, {len(calls.findings)} findings;"
+    made = calls.made["computed"] + calls.made["early"] + calls.made["late"]
+    print(f"{made} calls in {time.monotonic() - begun:.0f} s: {counts}, {len(calls.findings)} findings;"
           f" {sum(map(bool, each))} entry points of {len(each)} were computed")  # fmt: skip
     return int(bool(calls.findings))
 

@@ -96,6 +96,8 @@ class Draw:
 
     def _retype(self, call: Call) -> None:
         rng, tensors = self._rng, call.tensors()
+        if not tensors:
+            return
         first = next(iter(tensors.values())).dtype
         other = rng.choice(sorted(call.entry_point.data_types & set(DType)) or [first]) if rng.random() < 0.4 else first
         for place, tensor in tensors.items():
