@@ -28,6 +28,12 @@ ATEN_CHECKED_ENTRY(aclnnTopk, REAL, require_k(k, dim, self), (In, self), (NotNeg
                    (Out, valuesOut, with_size(self.sizes(), dim, k)), (IndicesOut, indicesOut, with_size(self.sizes(), dim, k))) {
     at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted);
 }
+// The policy chooses how the chip sorts, which no result shows but the order of equal ones.
+ATEN_CHECKED_ENTRY(aclnnTopkV2, REAL, require_k(k, dim, self), (In, self), (NotNegative, k), (Dim, dim), (Bool, largest), (Bool, sorted),
+                   (TrueOrNot, sortPolicy), (Out, valuesOut, with_size(self.sizes(), dim, k)),
+                   (IndicesOut, indicesOut, with_size(self.sizes(), dim, k))) {
+    at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted);
+}
 ATEN_CHECKED_ENTRY(aclnnKthvalue, NUMBERS, require_k(k, dim, self), (In, self), (Positive, k), (Dim, dim), (Bool, keepdim),
                    (Out, valuesOut, reduced(self, dim, keepdim)), (IndicesOut, indicesOut, reduced(self, dim, keepdim))) {
     at::kthvalue_out(valuesOut, indicesOut, self, k, dim, keepdim);
