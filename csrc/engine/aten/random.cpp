@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/composite/dropout_mask.h"
+#include "engine/aten/composite/device_seed.h"
 #include "engine/aten/composite/random_numbers.h"
 
 #define ATEN_FAMILY "random"
@@ -22,19 +22,6 @@ void require_draws(int64_t draws, bool replacement, const at::Tensor& self) {
     const int64_t categories = self.size(-1);
     if (!replacement && draws > categories)
         torch_aclnn::host::refuse("numsamples", c10::str("at most the ", categories, " categories, without replacement"), c10::str(draws));
-}
-
-// A seed or an offset in device memory: one number that is read when the operator runs.
-at::Tensor read_number(const char* name, const aclTensor* handle) {
-    at::Tensor number = read_tensor(name, handle);
-    if (number.scalar_type() != at::kLong || number.numel() != 1)
-        torch_aclnn::host::refuse(name, "one element of INT64", c10::str(number.sizes(), " of ", number.scalar_type()));
-    return number;
-}
-
-// With the offset of the operator within the graph.
-PhiloxStream stream_at(const at::Tensor& seed, const at::Tensor& offset_of_graph, int64_t offset) {
-    return {uint64_t(seed.item<int64_t>()), uint64_t(offset_of_graph.item<int64_t>()) + uint64_t(offset)};
 }
 
 void fill_uniform(at::Tensor& out, double from, double to, const PhiloxStream& stream) {
@@ -62,13 +49,11 @@ void fill_bernoulli(at::Tensor& out, const at::Tensor& prob, const PhiloxStream&
     out.copy_(drawn<double>(out.sizes(), [&](int64_t i) { return stream.uniform(i); }) < prob.to(at::kDouble));
 }
 
-void require_rate(int64_t count, const at::Tensor& self, double lambda) {
-    require_as_many({{"count", count}}, {"selfRef", self.numel()});
-    require_number_between("lambd", lambda, std::numeric_limits<double>::min(), std::numeric_limits<double>::infinity());
+void fill_exponential(at::Tensor& out, double lambda, const PhiloxStream& stream) {
+    out.copy_(drawn<double>(out.sizes(), [&](int64_t i) { return -std::log1p(-stream.uniform(i)) / lambda; }));
 }
-
-void require_no_noise_shape(const std::optional<at::Tensor>& noise_shape) {
-    if (noise_shape) torch_aclnn::host::refuse("optionalNoiseShape", "null", "a tensor");
+void require_rate(double lambda) {
+    require_number_between("lambd", lambda, std::numeric_limits<double>::min(), std::numeric_limits<double>::infinity());
 }
 
 // ATen's algorithm, on a generator of its own for each call.
@@ -77,19 +62,7 @@ void write_multinomial(at::Tensor& out, const at::Tensor& self, int64_t draws, b
     write(out, at::multinomial(upcast(self), draws, replacement, generator));
 }
 
-void require_mask(const char* name, const at::Tensor& mask, at::IntArrayRef sizes) {
-    if (mask.scalar_type() != at::kByte) torch_aclnn::host::refuse(name, "UINT8", c10::str(mask.scalar_type()));
-    require_bits(name, mask, sizes);
-}
-at::Tensor dropped(const at::Tensor& self, const at::Tensor& mask, double scale) {
-    return at::where(unpacked_dropout_mask(mask, self.sizes()), upcast(self) * scale, 0);
-}
-
 }  // namespace
-
-namespace torch_aclnn::host::aten::kind {
-using Number = Kind<const aclTensor*, at::Tensor, const at::Tensor&, read_number>;
-}  // namespace torch_aclnn::host::aten::kind
 
 ATEN_ENTRY(aclnnInplaceNormal, FLOATING | DOUBLE | COMPLEX, (InOut, selfRef), (Float, mean), (Float, std), (Int, seed), (Int, offset)) {
     selfRef.copy_(normal(selfRef.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
@@ -122,10 +95,9 @@ ATEN_ENTRY(aclnnInplaceRandom, ANY, (InOut, selfRef), (Int, from), (Int, to), (I
 ATEN_ENTRY(aclnnInplaceRandomWithoutFromTo, ANY, (InOut, selfRef), (Int, seed), (Int, offset)) {
     fill_random(selfRef, {uint64_t(seed), uint64_t(offset)});
 }
-ATEN_CHECKED_ENTRY(aclnnSimThreadExponential, ANY, require_rate(count, selfRef, lambd), (InOut, selfRef), (Int, count), (Double, lambd),
-                   (Int, seed), (Int, offset)) {
-    const PhiloxStream stream(seed, offset);
-    selfRef.copy_(drawn<double>(selfRef.sizes(), [&](int64_t i) { return -std::log1p(-stream.uniform(i)) / lambd; }));
+ATEN_CHECKED_ENTRY(aclnnSimThreadExponential, ANY, (require_as_many({{"count", count}}, {"selfRef", selfRef.numel()}), require_rate(lambd)),
+                   (InOut, selfRef), (Int, count), (Double, lambd), (Int, seed), (Int, offset)) {
+    fill_exponential(selfRef, lambd, PhiloxStream(seed, offset));
 }
 
 ATEN_ENTRY(aclnnInplaceBernoulli, REAL | BOOL, (InOut, selfRef), (Scalar, prob), (Int, seed), (Int, offset)) {
@@ -156,16 +128,6 @@ ATEN_CHECKED_ENTRY(aclnnMultinomial, FLOATING | DOUBLE, require_draws(numsamples
     write_multinomial(out, self, numsamples, replacement, {uint64_t(seed), uint64_t(offset)});
 }
 
-// A mask may have more bytes than there are bits for, as torch_npu makes it.
-ATEN_CHECKED_ENTRY(aclnnDropoutGenMask, UINT8, require_bits("out", out, shape), (Shape, shape), (Probability, prob), (Int, seed),
-                   (Int, offset), (Out, out, any_shape())) {
-    write(out, drawn_dropout_mask(out.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - prob));
-}
-ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), (Shape, shape), (Probability, prob), (Int, seed),
-                   (Int, offset), (DType, dataType), (Out, out, any_shape())) {
-    write(out, drawn_dropout_mask(out.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - prob));
-}
-
 // Random numbers with the seed and the offset in device memory, where torch_npu changes them between the replays of a graph: so each
 // replay draws other numbers.
 ATEN_ENTRY(aclnnInplaceNormalTensor, REAL | BOOL, (InOut, selfRef), (Float, mean), (Float, std), (Number, seedTensor),
@@ -183,54 +145,15 @@ ATEN_ENTRY(aclnnInplaceRandomTensor, ANY, (InOut, selfRef), (Int, from), (Int, t
 ATEN_ENTRY(aclnnInplaceRandomWithoutFromToTensor, ANY, (InOut, selfRef), (Number, seedTensor), (Number, offsetTensor), (Int, offset)) {
     fill_random(selfRef, stream_at(seedTensor, offsetTensor, offset));
 }
+ATEN_CHECKED_ENTRY(aclnnStatelessExponentialTensor, ANY, require_rate(lambd), (InOut, selfRef), (Number, seedTensor),
+                   (Number, offsetTensor), (Int, offset), (Double, lambd)) {
+    fill_exponential(selfRef, lambd, stream_at(seedTensor, offsetTensor, offset));
+}
 ATEN_CHECKED_ENTRY(aclnnMultinomialTensor, FLOATING | DOUBLE, require_draws(numsamples, replacement, self), (In, self),
                    (Positive, numsamples), (Bool, replacement), (Number, seedTensor), (Number, offsetTensor), (Int, offset),
                    (Out, out, with_size(self.sizes(), -1, numsamples))) {
     write_multinomial(out, self, numsamples, replacement, stream_at(seedTensor, offsetTensor, offset));
 }
-ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2Tensor, INT64, require_bits("out", out, shape), (Shape, shape), (Probability, prob),
-                   (Number, seedTensor), (Number, offsetTensor), (Int, offset), (DType, dataType), (Out, out, any_shape())) {
-    write(out, drawn_dropout_mask(out.sizes(), stream_at(seedTensor, offsetTensor, offset), 1 - prob));
-}
-
-namespace torch_aclnn::host::aten::kind {
-struct Bits : In {
-    ATEN_TYPES(In, UINT8);
-};
-}  // namespace torch_aclnn::host::aten::kind
-
-// What the mask keeps is scaled, so that the expectation stays the same. The backward is the same call on the gradient.
-ATEN_CHECKED_ENTRY(aclnnDropoutDoMask, FLOATING, require_bits("mask", mask, self.sizes()), (In, self), (Bits, mask), (Probability, prob),
-                   (Out, out, like(self))) {
-    write(out, dropped(self, mask, prob == 1 ? 0 : 1 / (1 - prob)));
-}
-ATEN_CHECKED_ENTRY(aclnnDropoutBackward, FLOATING, require_bits("mask", mask, gradOutput.sizes()), (In, gradOutput), (Bits, mask),
-                   (Double, scale), (Out, out, shaped_like(gradOutput))) {
-    if (scale == 1) return write(out, gradOutput);  // whatever the mask says: nothing was dropped
-    write(out, scale == 0 ? at::zeros_like(gradOutput) : dropped(gradOutput, mask, scale));
-}
-// The mask is left alone where nothing depends on it.
-ATEN_CHECKED_ENTRY(aclnnDropout, FLOATING, require_mask("maskOut", maskOut, input.sizes()), (In, input), (Probability, p), (Bool, train),
-                   (Int, seed), (Int, offset), (Out, out, shaped_like(input)), (Out, maskOut, any_shape())) {
-    if (!train || p == 0) return write(out, input);
-    if (p == 1) return write(out, at::zeros_like(input));
-    const at::Tensor mask = drawn_dropout_mask(maskOut.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - p);
-    write(out, dropped(input, mask, 1 / (1 - p)));
-    write(maskOut, mask);
-}
-
-ATEN_CHECKED_ENTRY(aclnnDropoutV3, FLOATING, (require_no_noise_shape(optionalNoiseShape), require_mask("maskOut", maskOut, input.sizes())),
-                   (In, input), (OptIn, optionalNoiseShape), (Probability, p), (Int, seed), (Int, offset), (Out, out, like(input)),
-                   (Out, maskOut, any_shape())) {
-    const at::Tensor mask = drawn_dropout_mask(maskOut.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - p);
-    write(out, dropped(input, mask, p == 1 ? 0 : 1 / (1 - p)));
-    write(maskOut, mask);
-}
-// What a mask of numbers keeps.
-ATEN_ENTRY(aclnnMaskedScale, FLOATING, (In, self), (In, mask, shaped_like(self)), (Double, scale), (Out, y, like(self))) {
-    write(y, upcast(self) * upcast(mask) * scale);
-}
-
 // Only training reads the noise.
 ATEN_ENTRY(aclnnRReluWithNoise, ANY, (In, self), (In, noise, as_many_as(training ? self : noise)), (Scalar, lower), (Scalar, upper),
            (Bool, training), (Int, seed), (Int, offset), (Out, out, like(self))) {
