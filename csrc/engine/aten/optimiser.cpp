@@ -43,8 +43,31 @@ ATEN_ENTRY(aclnnAmpUpdateScale, ANY, (In, currentScale, elements(1)), (Count, gr
     write(updatedGrowthTracker, tracker);
 }
 
-// One parameter of AdamW. `step` counts the steps before this one; maxGradNorm is the largest second moment so far, with amsgrad. ATen's
-// fused kernels go by the number of elements of the parameter alone.
+// One parameter's step by ATen's kernel for lists, which goes by the number of elements of the parameter alone. `step` counts the steps
+// before this one, and `updated` has the parameter, its moments, and with amsgrad the largest second moment so far.
+using FusedStep = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, double, double,
+                       double, double, double, bool, bool, const std::optional<at::Tensor>&, const std::optional<at::Tensor>&);
+struct StepOptions {
+    double lr, beta1, beta2, weight_decay, epsilon;
+    bool amsgrad, maximize;
+    std::optional<at::Tensor> grad_scale = std::nullopt, found_inf = std::nullopt;
+};
+static at::Tensor after_step(FusedStep* fused, const std::vector<at::Tensor>& updated, const at::Tensor& grad, const at::Tensor& step,
+                             const StepOptions& o) {
+    float number = step.item().toFloat() + 1;
+    const at::Tensor this_step = view_of(&number, sizeof number, {}, {}, at::kFloat);
+    // ATen's kernel has one data type for all, and takes no strides. What differs is computed in FLOAT.
+    const bool mixed =
+        std::any_of(updated.begin(), updated.end(), [&](const at::Tensor& t) { return t.scalar_type() != grad.scalar_type(); });
+    const auto computed = [&](const at::Tensor& tensor) { return (mixed ? tensor.to(at::kFloat) : tensor).contiguous(); };
+    std::vector<at::Tensor> results;
+    for (const at::Tensor& tensor : updated) results.push_back(computed(tensor));
+    const at::Tensor gradient = computed(grad);
+    fused({results[0]}, {gradient}, {results[1]}, {results[2]}, at::TensorList(results).slice(3), {this_step}, o.lr, o.beta1, o.beta2,
+          o.weight_decay, o.epsilon, o.amsgrad, o.maximize, o.grad_scale, o.found_inf);
+    for (size_t i = 0; i < updated.size(); ++i) write(updated[i], results[i]);
+    return gradient;
+}
 static void require_maxima(bool amsgrad, const std::optional<at::Tensor>& maxima) {
     if (amsgrad && !maxima) torch_aclnn::host::refuse_null("maxGradNorm", "a tensor, as amsgrad is set");
 }
@@ -52,19 +75,29 @@ ATEN_CHECKED_ENTRY(aclnnApplyAdamWV2, FLOATING, require_maxima(amsgrad, maxGradN
                    (InOut, vRef, shaped_like(varRef)), (OptOut, maxGradNorm, if_wanted(amsgrad, shaped_like(varRef))),
                    (In, grad, shaped_like(varRef)), (Step, step, elements(1)), (Float, lr), (Float, beta1), (Float, beta2),
                    (Float, weightDecay), (Float, eps), (Bool, amsgrad), (Bool, maximize)) {
-    float number = step.item().toFloat() + 1;
-    const at::Tensor this_step = view_of(&number, sizeof number, {}, {}, at::kFloat);
     std::vector<at::Tensor> updated{varRef, mRef, vRef};
     if (amsgrad) updated.push_back(*maxGradNorm);
-    // ATen's kernel has one data type for all, and takes no strides. What differs is computed in FLOAT.
-    const bool mixed =
-        std::any_of(updated.begin(), updated.end(), [&](const at::Tensor& t) { return t.scalar_type() != grad.scalar_type(); });
-    const auto computed = [&](const at::Tensor& tensor) { return (mixed ? tensor.to(at::kFloat) : tensor).contiguous(); };
-    std::vector<at::Tensor> results;
-    for (const at::Tensor& tensor : updated) results.push_back(computed(tensor));
-    at::_fused_adamw_({results[0]}, {computed(grad)}, {results[1]}, {results[2]}, at::TensorList(results).slice(3), {this_step}, lr, beta1,
-                      beta2, weightDecay, eps, amsgrad, maximize);
-    for (size_t i = 0; i < updated.size(); ++i) write(updated[i], results[i]);
+    after_step(at::_fused_adamw_, updated, grad, step, {lr, beta1, beta2, weightDecay, eps, amsgrad, maximize});
+}
+
+// torch_npu passes zeros as the largest second moments that are not asked for. Where gradients are scaled, they are written without their
+// scale, and nothing is updated where a gradient was not finite.
+static std::vector<Expected> maxima(at::TensorList params, at::TensorList given, bool amsgrad) {
+    return given.empty() && !amsgrad ? std::vector<Expected>() : shaped_like(params);
+}
+ATEN_ENTRY(aclnnFusedAdam, FLOATING, (TensorsInOut, paramsRef), (TensorsInOut, gradsRef, shaped_like(paramsRef)),
+           (TensorsInOut, expAvgsRef, shaped_like(paramsRef)), (TensorsInOut, expAvgSqsRef, shaped_like(paramsRef)),
+           (TensorsInOut, maxExpAvgSqsRef, maxima(paramsRef, maxExpAvgSqsRef, amsgrad)),
+           (Tensors, stateSteps, std::vector<Elements>(paramsRef.size(), elements(1))), (OptIn, gradScale, elements(1)),
+           (OptIn, foundInf, elements(1)), (Double, lr), (Double, beta1), (Double, beta2), (Double, weightDecay), (Double, eps),
+           (Bool, amsgrad), (Bool, maximize)) {
+    for (size_t i = 0; i < paramsRef.size(); i++) {
+        std::vector<at::Tensor> updated{paramsRef[i], expAvgsRef[i], expAvgSqsRef[i]};
+        if (amsgrad) updated.push_back(maxExpAvgSqsRef[i]);
+        const at::Tensor gradient = after_step(at::_fused_adam_, updated, gradsRef[i], stateSteps[i],
+                                               {lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf});
+        if (gradScale) write(gradsRef[i], gradient);
+    }
 }
 
 // Without momentum there are no buffers.
