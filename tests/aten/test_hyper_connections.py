@@ -60,8 +60,8 @@ def test_mixing_in(batch, version, parts, scaled):
     of_in = grads[0].half()
     got = [torch.empty_like(on_device[0]), *(torch.empty(t.shape, device=DEVICE) for t in (phi, alpha, bias, torch.empty(n, features)))]
     call(
-        "aclnnMhcPreBackward", *on_device, of_in.to(DEVICE), *there(*grads[1:]), *outputs[3:], outputs[1], there(gamma)[0],
-        of_x.to(DEVICE), ctypes.c_float(EPSILON), *got,
+        f"aclnnMhcPreBackward{version}", *on_device, of_in.to(DEVICE), *there(*grads[1:]), *outputs[3:], outputs[1], there(gamma)[0],
+        of_x.to(DEVICE), ctypes.c_float(EPSILON), *inner_precise, *got,
     )  # fmt: skip
     inputs = [t for t in leaves if t is not None]
     want = list(torch.autograd.grad(expected, inputs, [of_in.double(), *(g.double() for g in grads[1:])]))

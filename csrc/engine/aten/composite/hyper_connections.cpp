@@ -120,14 +120,15 @@ ATEN_CHECKED_ENTRY(aclnnMhcPre, FLOAT16 | BF16, require_mixing(x, alpha, true), 
 ATEN_CHECKED_ENTRY(aclnnMhcPreV2, FLOAT16 | BF16, require_mixing(x, alpha, true), MIXING_INPUTS, (Int, innerPrecise), MIXING_OUTPUTS) {
     MIX_STREAMS;
 }
-ATEN_CHECKED_ENTRY(aclnnMhcPreBackward, FLOAT16 | BF16, require_mixing(x, alpha, false), (In, x),
-                   (In, phi, shape({mixes(x, alpha), x.size(-2) * x.size(-1)})), (In, alpha), (In, gradHIn, of_token(x, {x.size(-1)})),
-                   (In, gradHPost, of_token(x, {x.size(-2)})), (In, gradHRes, of_token(x, {x.size(-2), x.size(-2)})),
-                   (In, invRms, of_token(x, {})), (In, hMix, of_token(x, {mixes(x, alpha)})), (In, hPre, of_token(x, {x.size(-2)})),
-                   (In, hPost, of_token(x, {x.size(-2)})), (OptIn, gamma, shape({x.size(-2), x.size(-1)})),
-                   (OptIn, gradXPost, shaped_like(x)), (Float, hcEps), (Out, gradX, like(x)), (Out, gradPhi, shaped_like(phi)),
-                   (Out, gradAlpha, shaped_like(alpha)), (Out, gradBias, shape({phi.size(0)})),
-                   (Out, gradGamma, shape({x.size(-2), x.size(-1)}))) {
+#define MIXING_GRADIENT_INPUTS                                                                                                            \
+    (In, x), (In, phi, shape({mixes(x, alpha), x.size(-2) * x.size(-1)})), (In, alpha), (In, gradHIn, of_token(x, {x.size(-1)})),         \
+        (In, gradHPost, of_token(x, {x.size(-2)})), (In, gradHRes, of_token(x, {x.size(-2), x.size(-2)})), (In, invRms, of_token(x, {})), \
+        (In, hMix, of_token(x, {mixes(x, alpha)})), (In, hPre, of_token(x, {x.size(-2)})), (In, hPost, of_token(x, {x.size(-2)})),        \
+        (OptIn, gamma, shape({x.size(-2), x.size(-1)})), (OptIn, gradXPost, shaped_like(x)), (Float, hcEps)
+#define MIXING_GRADIENTS                                                                                                                  \
+    (Out, gradX, like(x)), (Out, gradPhi, shaped_like(phi)), (Out, gradAlpha, shaped_like(alpha)), (Out, gradBias, shape({phi.size(0)})), \
+        (Out, gradGamma, shape({x.size(-2), x.size(-1)}))
+ATEN_CHECKED_ENTRY(aclnnMhcPreBackward, FLOAT16 | BF16, require_mixing(x, alpha, false), MIXING_GRADIENT_INPUTS, MIXING_GRADIENTS) {
     const int64_t n = x.size(-2);
     const at::Tensor streams = rows(x, 2), flat = streams.flatten(1), of_in = rows(gradHIn, 1).unsqueeze(1);
     const at::Tensor inverse = upcast(invRms).reshape({-1, 1}), mix = rows(hMix, 1), pre = rows(hPre, 1), post = rows(hPost, 1);
@@ -147,6 +148,11 @@ ATEN_CHECKED_ENTRY(aclnnMhcPreBackward, FLOAT16 | BF16, require_mixing(x, alpha,
     write(gradAlpha, at::stack({of_alpha.narrow(0, 0, n).sum(), of_alpha.narrow(0, n, n).sum(), of_alpha.narrow(0, 2 * n, n * n).sum()}));
     write(gradBias, of_projected.sum(0));
     gamma ? write(gradGamma, (flat * of_flat).sum(0).reshape(gradGamma.sizes())) : void(gradGamma.zero_());
+}
+ATEN_CHECKED_ENTRY(aclnnMhcPreBackwardV2, FLOAT16 | BF16, require_mixing(x, alpha, false), MIXING_GRADIENT_INPUTS, (Int, innerPrecise),
+                   MIXING_GRADIENTS) {
+    aclnnMhcPreBackwardBody(x, phi, alpha, gradHIn, gradHPost, gradHRes, invRms, hMix, hPre, hPost, gamma, gradXPost, hcEps, gradX, gradPhi,
+                            gradAlpha, gradBias, gradGamma);
 }
 
 #define POST_INPUTS                                                                                       \
