@@ -17,13 +17,13 @@ class Config(ctypes.Structure):
 
 
 @contextlib.contextmanager
-def one_rank(name: bytes) -> Iterator[None]:
-    """Make a communicator of that name with one rank, on device 0."""
+def one_rank(name: bytes) -> Iterator[ctypes.c_void_p]:
+    """Make a communicator of that name with one rank, on device 0; its handle is the value."""
     acl, hccl = (ctypes.CDLL(str(libdir() / library)) for library in ("libascendcl.so", "libhccl.so"))
     info, communicator = ctypes.create_string_buffer(8192), ctypes.c_void_p()
     config = Config(size=ctypes.sizeof(Config), name=name)
     assert acl.aclrtSetDevice(0) == 0
     assert hccl.HcclGetRootInfo(info) == 0
     assert hccl.HcclCommInitRootInfoConfig(1, info, 0, ctypes.byref(config), ctypes.byref(communicator)) == 0
-    yield
+    yield communicator
     assert hccl.HcclCommDestroy(communicator) == 0

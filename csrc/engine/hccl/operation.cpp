@@ -35,6 +35,8 @@ const char* name_of(OperationKind kind) noexcept {
         case OperationKind::send: return "HcclSend";
         case OperationKind::receive: return "HcclRecv";
         case OperationKind::batch_send_receive: return "HcclBatchSendRecv";
+        case OperationKind::attention_to_ffn: return "aclnnAttentionToFFN";
+        case OperationKind::ffn_to_attention: return "aclnnFFNToAttention";
     }
     return "unknown";
 }

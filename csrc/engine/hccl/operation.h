@@ -45,6 +45,8 @@ enum class OperationKind : uint32_t {
     send,
     receive,
     batch_send_receive,
+    attention_to_ffn,
+    ffn_to_attention,
 };
 
 // The C function's.

@@ -25,6 +25,10 @@ Ranks::Ranks(const std::string& name) {
     rank_ = communicator->rank();
 }
 
+std::shared_ptr<const Windows> Ranks::windows() const {
+    return windows_of(communicator_.lock().get());
+}
+
 void Ranks::launch(Operation operation, aclrtStream stream, std::function<void(Group& group)> body) const {
     const auto communicator = communicator_.lock();
     if (communicator == nullptr) refuse(HCCL_E_PARA, "group", "a communicator that lives until phase 2", "one that was destroyed");

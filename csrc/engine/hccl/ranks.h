@@ -8,6 +8,7 @@
 #include "acl/acl_rt.h"
 #include "engine/hccl/group.h"
 #include "engine/hccl/operation.h"
+#include "engine/hccl/windows.h"
 
 namespace torch_aclnn::host {
 
@@ -21,6 +22,8 @@ class TORCH_ACLNN_HOST_API Ranks {
 
     int size() const { return size_; }
     int rank() const { return rank_; }
+    // Those of HcclCommExchangeMem; HCCL_E_PARA if there are none.
+    std::shared_ptr<const Windows> windows() const;
     // Puts the operation on the stream; HCCL_E_PARA if the communicator has been destroyed. The body runs later, on the communicator's
     // thread.
     void launch(Operation operation, aclrtStream stream, std::function<void(Group& group)> body) const;

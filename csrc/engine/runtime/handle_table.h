@@ -20,7 +20,8 @@ enum class HandleKind : uintptr_t {
     communicator = 5,
     graph = 6,
     task_group = 7,
-    condition = 8
+    condition = 8,
+    window = 9
 };
 
 template <class T>

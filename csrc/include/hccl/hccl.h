@@ -86,6 +86,15 @@ ACL_FUNC_VISIBILITY HcclResult HcclBatchSendRecv(HcclSendRecvItem* sendRecvInfo,
 ACL_FUNC_VISIBILITY HcclResult HcclGroupStart(void);
 ACL_FUNC_VISIBILITY HcclResult HcclGroupEnd(void);
 
+// --- windows ---------------------------------------------------------------------------------------------------------------------------
+
+/// Device memory of this rank that others write into, as aclnnAttentionToFFN and aclnnFFNToAttention do. `flag` is 0, and a communicator
+/// has one window.
+ACL_FUNC_VISIBILITY HcclResult HcclCommRegister(HcclComm comm, void* addr, uint64_t size, void** handle, uint32_t flag);
+/// Opens the windows of those ranks, each of which names this one in its own call; returns when all have.
+ACL_FUNC_VISIBILITY HcclResult HcclCommExchangeMem(HcclComm comm, void* windowHandle, uint32_t* peerRanks, uint32_t peerRankNum);
+ACL_FUNC_VISIBILITY HcclResult HcclCommDeregister(HcclComm comm, void* handle);
+
 #ifdef __cplusplus
 }
 #endif

@@ -42,6 +42,10 @@ void Collective::launch(aclrtStream stream, const std::shared_ptr<aclOpExecutor>
     });
 }
 
+std::shared_ptr<const Windows> Collective::windows() const {
+    return ranks_.windows();
+}
+
 at::Tensor Collective::all_reduce(const at::Tensor& summand) const {
     at::Tensor sum = at::empty_like(summand);
     group_->all_reduce(summand.const_data_ptr(), sum.mutable_data_ptr(), static_cast<uint64_t>(sum.numel()), HCCL_DATA_TYPE_FP32,

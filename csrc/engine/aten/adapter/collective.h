@@ -22,6 +22,8 @@ class Collective {
     void set_record(OperationKind kind, at::ScalarType type, int64_t count, int op = -1);
     void launch(aclrtStream stream, const std::shared_ptr<aclOpExecutor>& executor);
 
+    // For the body: this rank's window, and those of others that it writes into. HCCL_E_PARA if there are none.
+    std::shared_ptr<const Windows> windows() const;
     // For the body, of contiguous tensors; float32 is what is summed.
     at::Tensor all_reduce(const at::Tensor& summand) const;
     // This rank's rows of the sum.
