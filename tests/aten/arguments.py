@@ -223,7 +223,9 @@ KINDS = {
     "ColumnsMode": Kind(c_int64(2), (c_int64(1), c_int64(3))),
     "ExpertCount": Kind(c_int64(1), (c_int64(0), c_int64(1025))),
     "Int32Count": Kind(c_int64(0), (c_int64(-1), c_int64(1 << 31))),
-    "DispatchQuantMode": Kind(c_int64(0), (c_int64(1), c_int64(3))),
+    **dict.fromkeys(("DispatchQuantMode", "QuantOfTokens"), Kind(c_int64(0), (c_int64(1), c_int64(3)))),
+    "WorkerContextRef": Kind(Tensor((1024,), DType.INT8), (Tensor((1023,), DType.INT8),)),
+    "WorkerQuantisedTokenType": Kind(c_int64(0), (c_int64(-1), c_int64(3))),
     **dict.fromkeys(("NotPadded", "NotTransposed"), Kind(c_bool(False), (c_bool(True),))),
 }
 

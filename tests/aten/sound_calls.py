@@ -4,7 +4,7 @@ import csv
 import ctypes
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,11 +39,12 @@ def _one_of_each_kind() -> set[str]:
 OFFERED = [entry_point for entry_point in ENTRY_POINTS if entry_point.name not in OF_THE_950 or PRODUCT == "950"]
 
 
-def of_every_entry_point(*with_one_of: str) -> "pytest.MarkDecorator":
+def of_every_entry_point(*with_one_of: str, without: Collection[str] = ()) -> "pytest.MarkDecorator":
     """Parametrise a test by entry point; beyond one of each kind of argument they are of the tier ``every``.
 
     Args:
         with_one_of: kinds of arguments, of which an entry point must have one; none of them: all entry points.
+        without: names that are left out.
 
     """
     import pytest  # programs without pytest take the calls only
@@ -51,6 +52,7 @@ def of_every_entry_point(*with_one_of: str) -> "pytest.MarkDecorator":
     usual = _one_of_each_kind()
     marks = {False: pytest.mark.every, True: ()}
     chosen = [e for e in OFFERED if not with_one_of or any(parameter.kind in with_one_of for parameter in e.parameters)]
+    chosen = [e for e in chosen if e.name not in without]
     rows = [pytest.param(entry_point, id=str(entry_point), marks=marks[entry_point.name in usual]) for entry_point in chosen]
     return pytest.mark.parametrize("entry_point", rows)
 
@@ -183,7 +185,16 @@ SOUND: dict[str, dict[str, Any]] = {
     **{f"aclnnUpsample{name}": {"inputSize": IntArray((1, 1, 2, 2))} for name in ("Bicubic2dAAGrad", "Bilinear2dAABackward")},
     "aclnnScatterList": {"axis": ctypes.c_int64(-1)},
     "aclnnSimThreadExponential": {"count": ctypes.c_int64(4)},
-    "aclnnDropoutV3": {"maskOut": Tensor((2, 2), DType.UINT8)},
+    **{f"aclnnDropoutV3{form}": {"maskOut": Tensor((2, 2), DType.UINT8)} for form in ("", "Tensor")},
+    "aclnnFusedAdam": {"stateSteps": TensorList((Tensor((1,)),))},
+    "aclnnAttentionToFFN": {
+        "scales": None,
+        **{
+            f"{name}Shape": IntArray(sizes)
+            for name, sizes in (("ffnTokenInfoTable", (1, 1, 4)), ("ffnTokenData", (1, 1, 2, 1, 2)), ("attnTokenInfoTable", (1, 2, 1)))
+        },
+    },
+    "aclnnFFNToAttention": {"tokenDataShape": IntArray((1, 1, 1, 2))},
     **{f"aclnn{name}IndexFillTensor": {"index": IntArray((0, 1))} for name in ("", "Inplace")},
     **{f"aclnnMaxUnpool{d}d": {"indices": Tensor(TENSOR.shape, DType.INT64)} for d in (2, 3)},
     "aclnnMaxPool": {"pads": IntArray((0, 0)), "dilations": IntArray((1, 1))},
