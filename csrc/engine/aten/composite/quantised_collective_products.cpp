@@ -183,9 +183,9 @@ ATEN_CHECKED_ENTRY(aclnnWeightQuantMatmulAllReduceV2, FLOAT16 | BF16, PREPARE_WE
 
 // The sum of the ranks' products and the residual, and its normal by the root of the mean square. In place, the first takes the memory of
 // the residual.
-static Expected as_product(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& residual) {
+static Expected as_product(const char* name, const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& residual) {
     if (residual.dim() < 2 || residual.size(-1) != x2.size(1) || rows_of(residual) != rows_of(x1))
-        refuse("residual", c10::str(rows_of(x1), " rows of ", x2.size(1)), shape_text(residual.sizes()));
+        refuse(name, c10::str(rows_of(x1), " rows of ", x2.size(1)), shape_text(residual.sizes()));
     return shaped_like(residual);
 }
 static void write_sum_and_normal(const at::Tensor& products, const at::Tensor& residual, const at::Tensor& gamma, double epsilon,
@@ -194,16 +194,16 @@ static void write_sum_and_normal(const at::Tensor& products, const at::Tensor& r
     write(normal, rms_normal(sum, gamma, epsilon).normal * upcast(gamma));
     write(y, sum);
 }
-#define SUM_AND_NORMAL(name, dtypes, prepare, products, factors, ...)                                                                    \
-    ATEN_CHECKED_ENTRY(aclnn##name, dtypes, prepare(y), factors, (In, residual, as_product(x1, x2, residual)),                           \
-                       (In, gamma, shape({x2.size(1)})), (Double, epsilon), SUM_OF_RANKS, TURN_AND_MODE,                                 \
-                       __VA_ARGS__(Out, y, like(residual)), (Out, normOut, like(residual))) {                                            \
-        write_sum_and_normal(group->all_reduce(products), residual, gamma, epsilon, y, normOut);                                         \
-    }                                                                                                                                    \
-    ATEN_CHECKED_ENTRY(aclnnInplace##name, dtypes, prepare(residualRef), factors, (InOut, residualRef, as_product(x1, x2, residualRef)), \
-                       (In, gamma, shape({x2.size(1)})), (Double, epsilon), SUM_OF_RANKS, TURN_AND_MODE,                                 \
-                       __VA_ARGS__(Out, normOut, like(residualRef))) {                                                                   \
-        write_sum_and_normal(group->all_reduce(products), residualRef, gamma, epsilon, residualRef, normOut);                            \
+#define SUM_AND_NORMAL(name, dtypes, prepare, products, factors, ...)                                                          \
+    ATEN_CHECKED_ENTRY(aclnn##name, dtypes, prepare(y), factors, (In, residual, as_product("residual", x1, x2, residual)),     \
+                       (In, gamma, shape({x2.size(1)})), (Double, epsilon), SUM_OF_RANKS, TURN_AND_MODE,                       \
+                       __VA_ARGS__(Out, y, like(residual)), (Out, normOut, like(residual))) {                                  \
+        write_sum_and_normal(group->all_reduce(products), residual, gamma, epsilon, y, normOut);                               \
+    }                                                                                                                          \
+    ATEN_CHECKED_ENTRY(aclnnInplace##name, dtypes, prepare(residualRef), factors,                                              \
+                       (InOut, residualRef, as_product("residualRef", x1, x2, residualRef)), (In, gamma, shape({x2.size(1)})), \
+                       (Double, epsilon), SUM_OF_RANKS, TURN_AND_MODE, __VA_ARGS__(Out, normOut, like(residualRef))) {         \
+        write_sum_and_normal(group->all_reduce(products), residualRef, gamma, epsilon, residualRef, normOut);                  \
     }
 #define PLAIN_FACTORS (In, x1), (In, x2), (OptIn, bias)
 #define PREPARE_PLAIN(sum) (require_factors(x1, x2, bias), group->set_record(OperationKind::matmul_all_reduce, sum, HCCL_REDUCE_SUM))

@@ -18,6 +18,7 @@ using torch_aclnn::host::refuse;
 
 // Regions {n, 4} of two corners, or {n, 5} with the image before them.
 struct Regions {
+    const char* name;  // of the parameter
     const at::Tensor& boxes;
     int64_t height, width;  // cells
     double scale;
@@ -38,7 +39,7 @@ struct Regions {
         const double length = aligned ? last * scale - offset - start : std::max(last * scale - start, 1.0);
         const double wanted = samples > 0 ? static_cast<double>(samples) : std::ceil(length / static_cast<double>(cells));
         constexpr double kMost = 1 << 20;
-        if (!std::isfinite(start) || !(wanted <= kMost)) refuse("boxes", "regions of at most 2^20 samples a cell", c10::str(length));
+        if (!std::isfinite(start) || !(wanted <= kMost)) refuse(name, "regions of at most 2^20 samples a cell", c10::str(length));
         const auto each = static_cast<int64_t>(wanted);
         if (each <= 0) return at::zeros({cells, size}, at::kDouble);
         const double step = length / static_cast<double>(cells * each);
@@ -57,7 +58,7 @@ struct Regions {
     template <class Visit>
     void for_each(const at::Tensor& images, at::IntArrayRef sizes, const Visit& visit) const {
         const at::Tensor image = images.to(at::kDouble).floor().to(at::kLong), corners = boxes.slice(1, -4).to(at::kDouble).contiguous();
-        require_indices("boxes", image, sizes[0]);
+        require_indices(name, image, sizes[0]);
         for (int64_t i = 0; i < boxes.size(0); i++) {
             const double* corner = corners.const_data_ptr<double>() + 4 * i;
             visit(i, image[i].item<int64_t>(), weights(corner[1], corner[3], height, sizes[2]),
@@ -89,8 +90,8 @@ Expected with_cells(at::IntArrayRef sizes, const at::Tensor& boxes, int64_t heig
     if (boxes.dim() != 2) refuse("boxes", "2 dimensions", shape_text(boxes.sizes()));
     return shape({boxes.size(0), sizes[1], height, width});
 }
-Expected boxes_of(const at::Tensor& boxes, int64_t numbers) {
-    if (boxes.dim() != 2) refuse("boxes", "2 dimensions", shape_text(boxes.sizes()));
+Expected boxes_of(const char* name, const at::Tensor& boxes, int64_t numbers) {
+    if (boxes.dim() != 2) refuse(name, "2 dimensions", shape_text(boxes.sizes()));
     return shape({boxes.size(0), numbers});
 }
 
@@ -103,21 +104,22 @@ using PlainSamples = Between<int32_t, 0, std::numeric_limits<int32_t>::max()>;
 }  // namespace torch_aclnn::host::aten::kind
 
 // As ONNX has it in its version 10.
-ATEN_ENTRY(aclnnRoiAlign, FLOAT | FLOAT16, (In, self), (In, rois, boxes_of(rois, 4)), (Indices, batchIndices, shape({rois.size(0)})),
-           (AverageMode, mode), (PlainCells, outputHeight), (PlainCells, outputWidth), (PlainSamples, samplingRatio), (Float, spatialScale),
-           (Out, out, (Regions{rois, outputHeight, outputWidth, spatialScale, samplingRatio, false}).pooled(self))) {
-    Regions{rois, outputHeight, outputWidth, spatialScale, samplingRatio, false}.pool(self, batchIndices, out);
+ATEN_ENTRY(aclnnRoiAlign, FLOAT | FLOAT16, (In, self), (In, rois, boxes_of("rois", rois, 4)),
+           (Indices, batchIndices, shape({rois.size(0)})), (AverageMode, mode), (PlainCells, outputHeight), (PlainCells, outputWidth),
+           (PlainSamples, samplingRatio), (Float, spatialScale),
+           (Out, out, (Regions{"rois", rois, outputHeight, outputWidth, spatialScale, samplingRatio, false}).pooled(self))) {
+    Regions{"rois", rois, outputHeight, outputWidth, spatialScale, samplingRatio, false}.pool(self, batchIndices, out);
 }
 // As torchvision has it.
-#define REGIONS (Regions{boxes, pooledHeight, pooledWidth, spatialScale, samplingRatio, aligned})
+#define REGIONS (Regions{"boxes", boxes, pooledHeight, pooledWidth, spatialScale, samplingRatio, aligned})
 #define CELLS_AND_SAMPLES \
     (Positive, pooledHeight), (Positive, pooledWidth), (Float, spatialScale), (NotNegative, samplingRatio), (Bool, aligned)
-ATEN_ENTRY(aclnnRoiAlignV2, FLOAT | FLOAT16, (In, self), (In, boxes, boxes_of(boxes, 5)), CELLS_AND_SAMPLES,
+ATEN_ENTRY(aclnnRoiAlignV2, FLOAT | FLOAT16, (In, self), (In, boxes, boxes_of("boxes", boxes, 5)), CELLS_AND_SAMPLES,
            (Out, out, REGIONS.pooled(self))) {
     REGIONS.pool(self, boxes.select(1, 0), out);
 }
 ATEN_ENTRY(aclnnRoiAlignV2Backward, FLOAT, (In, gradOutput, with_cells(inputShape, boxes, pooledHeight, pooledWidth)),
-           (In, boxes, boxes_of(boxes, 5)), (Sizes<4>, inputShape), CELLS_AND_SAMPLES,
+           (In, boxes, boxes_of("boxes", boxes, 5)), (Sizes<4>, inputShape), CELLS_AND_SAMPLES,
            (Out, gradInput, Expected(inputShape, gradOutput.scalar_type()))) {
     REGIONS.spread(gradOutput, boxes.select(1, 0), gradInput);
 }
