@@ -240,7 +240,7 @@ def test_both_ways_of_each_call_give_the_same(device):
         torch.testing.assert_close(*results, msg=lambda text, name=name: f"{name}: {text}")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_calling_costs_are_measured_in_each_mode(tmp_path):
     path = tmp_path / "costs.json"
     assert dispatch.main(["--quick", "--json", str(path)]) == 0

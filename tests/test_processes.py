@@ -16,7 +16,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 mode = pytest.mark.parametrize("settings", [
     pytest.param({}, id="default"),
     pytest.param({"TORCH_ACLNN_HOST_ASYNC": "1"}, id="asynchronous", marks=pytest.mark.slow),
-    pytest.param({"TORCH_ACLNN_HOST_DELAYS": "3"}, id="delayed", marks=pytest.mark.slow),
+    pytest.param({"TORCH_ACLNN_HOST_DELAYS": "3"}, id="delayed", marks=pytest.mark.exhaustive),
 ])  # fmt: skip
 
 

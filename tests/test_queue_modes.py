@@ -6,9 +6,9 @@ from torch_aclnn._operators import OPERATORS
 from support.marks import NOT_OFFERED
 from support.subprocesses import EACH_FUNCTION, output_of, run_python
 
+# Mode 1 is the default, in which all other tests run.
 MODES = [
     {"TASK_QUEUE_ENABLE": "0"},
-    {"TASK_QUEUE_ENABLE": "1"},
     {"TASK_QUEUE_ENABLE": "2"},
     {"ASCEND_LAUNCH_BLOCKING": "1"},
 ]

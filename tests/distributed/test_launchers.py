@@ -91,5 +91,6 @@ def machines() -> Iterator[list[tuple[str, ...]]]:
             subprocess.run(["ip", "netns", "del", name], capture_output=True)
 
 
+@pytest.mark.exhaustive
 def test_two_machines_listen_on_the_address_between_them(machines):
     assert run_nodes(machines, "10.213.0.1") == {"ranks": 2, "equal": True, "restarts": "0", "addresses": ["0100D50A"]}

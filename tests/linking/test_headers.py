@@ -24,7 +24,7 @@ def declared(folders: tuple[str, ...]) -> set[str]:
     return {name for text in texts for name in FUNCTION.findall(text)}
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("standard", COMPILERS)
 def test_each_header_compiles_alone(standard, tmp_path):
     name, suffix = COMPILERS[standard]
