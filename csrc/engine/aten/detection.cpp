@@ -1,4 +1,4 @@
-// Operators of object detection: overlaps of boxes, features of regions, and convolutions that sample where an offset says.
+// Operators of object detection: overlaps of boxes, and convolutions that sample where an offset says.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -48,40 +48,6 @@ void require_pairs(const at::Tensor& first, const at::Tensor& second, int64_t di
     require_boxes("bBoxes", first, 1 - dim);
     require_boxes("gtBoxes", second, 1 - dim);
 }
-
-// What the samples of each of a region's bins take of each pixel along one direction: {bins, pixels}. A sample between two pixels takes of
-// both; up to a pixel outside of the image it takes of the border, and beyond nothing.
-at::Tensor weights_of_bins(double start, double size, int64_t bins, int64_t samples, int64_t pixels) {
-    if (samples == 0) {
-        const double wanted = std::ceil(size / bins);
-        torch_aclnn::host::aten::require_range("rois", at::scalar_tensor(wanted, at::kDouble), 0, 4097);
-        samples = static_cast<int64_t>(wanted);
-    }
-    const at::Tensor positions = start + (at::arange(bins * samples, at::kDouble) + 0.5) * (size / bins / samples);
-    const at::Tensor distances = (positions.clamp(0, pixels - 1).unsqueeze(1) - at::arange(pixels, at::kDouble)).abs();
-    const at::Tensor inside = (positions >= -1).logical_and(positions <= pixels).unsqueeze(1);
-    return at::where(inside, (1 - distances).clamp_min(0), 0.0).unflatten(0, {bins, samples}).mean(1);
-}
-
-struct Regions {
-    double scale;
-    int64_t height, width, samples, end_mode;
-
-    // Calls the function with the image of each region and the weights of its rows and columns.
-    template <class Function>
-    void each(const at::Tensor& rois, at::IntArrayRef images, Function function) const {
-        const at::Tensor numbers = to_double(rois).contiguous();
-        if (images.size() == 4) require_indices("rois", numbers.select(1, 0), images[0]);
-        const auto values = numbers.accessor<double, 2>();
-        for (int64_t i = 0; i < numbers.size(0); i++) {
-            const auto along = [&](int64_t first, int64_t bins, int64_t pixels) {
-                const double start = values[i][first] * scale, end = (values[i][first + 2] + double(end_mode)) * scale;
-                return weights_of_bins(start, std::max(end - start, 1.0), bins, samples, pixels);
-            };
-            function(i, static_cast<int64_t>(values[i][0]), along(2, height, images[2]), along(1, width, images[3]));
-        }
-    }
-};
 
 // Where a convolution samples: four pixels around each position, and how much of each. Positions are in the order of the output's rows, the
 // kernel's rows, the output's columns and the kernel's columns.
@@ -150,7 +116,6 @@ void each_neighbour(const at::Tensor& y, const at::Tensor& x, int64_t height, in
 
 namespace torch_aclnn::host::aten::kind {
 using Overlap = Kind<const char*, std::string_view, std::string_view, read_overlap>;
-using Samples = Between<int64_t, 0, 4096>;
 }  // namespace torch_aclnn::host::aten::kind
 
 // With `aligned` each box meets the one of the same number alone.
@@ -185,29 +150,6 @@ ATEN_CHECKED_ENTRY(aclnnCIoU, FLOAT,
     const at::Tensor shapes = angle.square() * (4 / (M_PI * M_PI));
     write(overlap, overlaps - apart - shapes.square() / (1 + kEpsilon - overlaps + shapes));
     write(atanSub, angle);
-}
-
-ATEN_ENTRY(aclnnROIAlign, FLOATING, (In, self, rank(4)), (In, rois, shape({size_of(rois, 0), 5})), (NotNegativeFloat, spatialScale),
-           (Positive, pooledHeight), (Positive, pooledWidth), (Samples, sampleNum), (TrueOrNot, roiEndMode),
-           (Out, result, shape({rois.size(0), self.size(1), pooledHeight, pooledWidth}))) {
-    const at::Tensor images = to_double(self);
-    at::Tensor regions = at::zeros(result.sizes(), at::kDouble);
-    Regions{spatialScale, pooledHeight, pooledWidth, sampleNum, roiEndMode}.each(
-        rois, self.sizes(), [&](int64_t i, int64_t image, const at::Tensor& rows, const at::Tensor& columns) {
-            regions[i].copy_(at::matmul(at::matmul(rows, images[image]), columns.t()));
-        });
-    write(result, regions);
-}
-ATEN_ENTRY(aclnnROIAlignBackward, FLOATING, (In, self, shape({size_of(rois, 0), xDiffShape[1], pooledHeight, pooledWidth})),
-           (In, rois, shape({size_of(rois, 0), 5})), (Sizes<4>, xDiffShape), (Positive, pooledWidth), (Positive, pooledHeight),
-           (NotNegativeFloat, spatialScale), (Samples, sampleNum), (TrueOrNot, roiEndMode), (Out, result, Expected(xDiffShape))) {
-    const at::Tensor grads = to_double(self);
-    at::Tensor images = at::zeros(result.sizes(), at::kDouble);
-    Regions{spatialScale, pooledHeight, pooledWidth, sampleNum, roiEndMode}.each(
-        rois, xDiffShape, [&](int64_t i, int64_t image, const at::Tensor& rows, const at::Tensor& columns) {
-            images[image] += at::matmul(at::matmul(rows.t(), grads[i]), columns);
-        });
-    write(result, images);
 }
 
 #define DEFORMATION                                                                \

@@ -24,6 +24,7 @@ struct Regions {
     double scale;
     int64_t samples;  // in each direction of a cell; 0: as many as it has pixels
     bool aligned;     // pixels are at the middle of their squares
+    int64_t end = 0;  // is added to the second corner, as where that is the last pixel
 
     // The images' shape {batch, channels, height, width}, and that of the results.
     Expected pooled(const at::Tensor& self) const {
@@ -35,8 +36,8 @@ struct Regions {
     // How much each of `size` pixels along a direction counts in each cell of a region {cells, size}. A sample lies between two pixels,
     // those at the edges reach a pixel outwards, and what is beyond counts as 0.
     at::Tensor weights(double first, double last, int64_t cells, int64_t size) const {
-        const double offset = aligned ? 0.5 : 0, start = first * scale - offset;
-        const double length = aligned ? last * scale - offset - start : std::max(last * scale - start, 1.0);
+        const double offset = aligned ? 0.5 : 0, start = first * scale - offset, stop = (last + static_cast<double>(end)) * scale;
+        const double length = aligned ? stop - offset - start : std::max(stop - start, 1.0);
         const double wanted = samples > 0 ? static_cast<double>(samples) : std::ceil(length / static_cast<double>(cells));
         constexpr double kMost = 1 << 20;
         if (!std::isfinite(start) || !(wanted <= kMost)) refuse(name, "regions of at most 2^20 samples a cell", c10::str(length));
@@ -86,8 +87,8 @@ std::string_view read_average(const char* name, const char* mode) {
     if (mode != nullptr && std::string_view(mode) == "max") refuse(name, "avg: the documents do not say of what max is", "max");
     return read_choice(name, mode, {"avg"});
 }
-Expected with_cells(at::IntArrayRef sizes, const at::Tensor& boxes, int64_t height, int64_t width) {
-    if (boxes.dim() != 2) refuse("boxes", "2 dimensions", shape_text(boxes.sizes()));
+Expected with_cells(const char* name, at::IntArrayRef sizes, const at::Tensor& boxes, int64_t height, int64_t width) {
+    if (boxes.dim() != 2) refuse(name, "2 dimensions", shape_text(boxes.sizes()));
     return shape({boxes.size(0), sizes[1], height, width});
 }
 Expected boxes_of(const char* name, const at::Tensor& boxes, int64_t numbers) {
@@ -100,6 +101,7 @@ Expected boxes_of(const char* name, const at::Tensor& boxes, int64_t numbers) {
 namespace torch_aclnn::host::aten::kind {
 using AverageMode = Kind<const char*, std::string_view, std::string_view, read_average>;
 using PlainCells = Between<int32_t, 1, std::numeric_limits<int32_t>::max()>;
+using Samples = Between<int64_t, 0, 4096>;
 using PlainSamples = Between<int32_t, 0, std::numeric_limits<int32_t>::max()>;
 }  // namespace torch_aclnn::host::aten::kind
 
@@ -118,8 +120,20 @@ ATEN_ENTRY(aclnnRoiAlignV2, FLOAT | FLOAT16, (In, self), (In, boxes, boxes_of("b
            (Out, out, REGIONS.pooled(self))) {
     REGIONS.pool(self, boxes.select(1, 0), out);
 }
-ATEN_ENTRY(aclnnRoiAlignV2Backward, FLOAT, (In, gradOutput, with_cells(inputShape, boxes, pooledHeight, pooledWidth)),
+ATEN_ENTRY(aclnnRoiAlignV2Backward, FLOAT, (In, gradOutput, with_cells("boxes", inputShape, boxes, pooledHeight, pooledWidth)),
            (In, boxes, boxes_of("boxes", boxes, 5)), (Sizes<4>, inputShape), CELLS_AND_SAMPLES,
            (Out, gradInput, Expected(inputShape, gradOutput.scalar_type()))) {
     REGIONS.spread(gradOutput, boxes.select(1, 0), gradInput);
+}
+// As torch_npu has it: the image stands before the corners, and the second corner may be the last pixel.
+#define REGIONS_TO_THEIR_END (Regions{"rois", rois, pooledHeight, pooledWidth, spatialScale, sampleNum, false, roiEndMode})
+ATEN_ENTRY(aclnnROIAlign, FLOATING, (In, self, rank(4)), (In, rois, boxes_of("rois", rois, 5)), (NotNegativeFloat, spatialScale),
+           (Positive, pooledHeight), (Positive, pooledWidth), (Samples, sampleNum), (TrueOrNot, roiEndMode),
+           (Out, result, REGIONS_TO_THEIR_END.pooled(self))) {
+    REGIONS_TO_THEIR_END.pool(self, rois.select(1, 0), result);
+}
+ATEN_ENTRY(aclnnROIAlignBackward, FLOATING, (In, self, with_cells("rois", xDiffShape, rois, pooledHeight, pooledWidth)),
+           (In, rois, boxes_of("rois", rois, 5)), (Sizes<4>, xDiffShape), (Positive, pooledWidth), (Positive, pooledHeight),
+           (NotNegativeFloat, spatialScale), (Samples, sampleNum), (TrueOrNot, roiEndMode), (Out, result, Expected(xDiffShape))) {
+    REGIONS_TO_THEIR_END.spread(self, rois.select(1, 0), result);
 }
