@@ -30,7 +30,7 @@ def test_a_wrong_combination_is_explained_in_one_message(tmp_path, package, vers
     (tmp_path / package).mkdir()
     (tmp_path / package / "__init__.py").write_text("raise AssertionError('must not be imported')")
     (tmp_path / package / "version.py").write_text(version)
-    done = run_python(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import torch_aclnn")
+    done = run_python(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import torch_aclnn", new=True)
     assert done.returncode == 1 and words in done.stderr.splitlines()[-1]
 
 
