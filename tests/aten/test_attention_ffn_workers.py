@@ -11,6 +11,7 @@ import torch
 from cases import DEVICE
 from direct import failure, refusal
 from support.communicator import one_rank
+from support.marks import refused_at_once
 
 NONE = 2**31 - 1  # as torch_npu fills the window
 SESSIONS, MICRO_BATCHES, TOKENS, EACH, FEATURES = 3, 2, 4, 3, 250
@@ -160,6 +161,7 @@ def test_combine(dtype, need_schedule):
         assert layer.tolist() == [5] and not flags.any()
 
 
+@refused_at_once
 def test_refusals():
     ffn = Ffn()
     code, message = refusal("aclnnInplaceFfnWorkerScheduler", ffn.context[:1000], 1, 0)
