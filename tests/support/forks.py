@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ _READ_LATE = (
     *("HOME", "PYTEST_CURRENT_TEST", "TMPDIR"),
 )
 _IMPORT = re.compile(r"^(import|from) .*\btorch_(aclnn|npu)\b", re.MULTILINE)
+_AGAIN = 0.1  # seconds until a thread looks whether another one has received what it waits for
 _SERVER = Path(__file__).with_name("fork_server.py")
 
 
@@ -61,9 +63,10 @@ class ForkServer:
     """Starts fork_server.py with an environment, and programs in copies of it."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = environment
+        self.environment = environment
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._ended: dict[int, int] = {}
+        self._lock = threading.Lock()
         command = [sys.executable, str(_SERVER), str(theirs.fileno())]
         self._process = subprocess.Popen(command, env=environment, pass_fds=[theirs.fileno()])
         theirs.close()
@@ -74,7 +77,7 @@ class ForkServer:
         That is the case if it imports torch_aclnn or torch_npu itself, in place of torch's loading of backends, Python has no options, and
         all variables that differ from those of this process are read later.
         """
-        differ = dict(self._environment.items() ^ environment.items())
+        differ = dict(self.environment.items() ^ environment.items())
         return command[0] == sys.executable and _imports_package(*command[1:3]) and all(name.startswith(_READ_LATE) for name in differ)
 
     def start(
@@ -82,20 +85,25 @@ class ForkServer:
     ) -> Fork:
         """Run a command for which `can_run` holds, with these standard streams, in a session of its own or not."""
         request = {"arguments": command[1:], "environment": environment, "directory": directory, "session": session}
-        socket.send_fds(self._socket, [json.dumps(request).encode()], streams)
-        while True:
-            pid, status = self._receive()
-            if status is None:
-                return Fork(self, pid)
+        with self._lock:
+            socket.send_fds(self._socket, [json.dumps(request).encode()], streams)
+            while True:
+                pid, status = self._receive()
+                if status is None:
+                    return Fork(self, pid)
 
     def status_of(self, pid: int, timeout: float | None) -> int | None:
         end = None if timeout is None else time.monotonic() + timeout
-        while pid not in self._ended:
-            left = None if end is None else max(0, end - time.monotonic())
-            if not select.select([self._socket], [], [], left)[0]:
+        while True:
+            with self._lock:
+                while pid not in self._ended and select.select([self._socket], [], [], 0)[0]:
+                    self._receive()
+                if pid in self._ended:
+                    return self._ended.pop(pid)
+            left = _AGAIN if end is None else end - time.monotonic()
+            if left <= 0:
                 return None
-            self._receive()
-        return self._ended.pop(pid)
+            select.select([self._socket], [], [], min(left, _AGAIN))
 
     def _receive(self) -> tuple[int, int | None]:
         answer = self._socket.recv(4096)
