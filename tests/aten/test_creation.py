@@ -57,6 +57,7 @@ CREATION = [
     *rows("fill_diagonal_-wrap", lambda x: x.fill_diagonal_(7, wrap=True), randn(7, 3)),
     *rows("one_hot", lambda x: torch.nn.functional.one_hot(x, 5), integers(2, 3, high=5)),
     *rows("one_hot-open", torch.nn.functional.one_hot, integers(6, high=4)),
+    *rows("one_hot-empty", lambda x: torch.nn.functional.one_hot(x, 1 << 40), integers(0)),
     *rows("complex", torch.complex, randn(2, 3), randn(2, 3)),
 ]
 

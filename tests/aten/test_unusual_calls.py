@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from cases import DEVICE
-from direct import _DTYPES, _Handles, call, fraction, scalar
+from direct import _DTYPES, _Handles, call, fraction, refusal, scalar
 
 
 def npu(*shape, dtype=torch.float32):
@@ -54,6 +54,13 @@ def test_statistics_of_the_batch_do_not_count_in_evaluation():
     arguments = (grad, x.to(DEVICE), None, running, running, npu(2, 3), None, False, 0.0, flags(True, False, False), out, None, None)
     call("aclnnBatchNormBackward", *arguments)
     torch.testing.assert_close(out.cpu(), grad.cpu())
+
+
+def test_evaluation_without_statistics_is_refused():
+    x = npu(2, 3)
+    arguments = (x, x, None, None, None, None, None, False, 0.0, flags(True, False, False), npu(2, 3), None, None)
+    code, message = refusal("aclnnBatchNormBackward", *arguments)
+    assert code == 161001 and "runningMean: expected a tensor, as training is not set" in message, message
 
 
 def test_no_indices_choose_everything():

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from cases import FLOATS, LAYOUTS, randn, rows, table, uniform
+from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table, uniform
 
 LINE, PLANE, VOLUME = randn(2, 3, 5), randn(2, 3, 4, 5), randn(1, 2, 3, 4, 5)
 
@@ -85,3 +85,14 @@ CASES = [
 @table(CASES)
 def test_upsample(case):
     case.check()
+
+
+@pytest.mark.parametrize("padding", ["border", "reflection"])
+def test_places_that_are_no_numbers_are_the_first_pixel(padding):
+    """ATen's gradient writes outside of the image there."""
+    image = torch.ones(1, 1, 3, 4, device=DEVICE, requires_grad=True)
+    grid = torch.full((1, 2, 5, 2), torch.nan, device=DEVICE)
+    F.grid_sample(image, grid, padding_mode=padding, align_corners=True).sum().backward()
+    expected = torch.zeros(3, 4)
+    expected[0, 0] = 10
+    assert torch.equal(image.grad.cpu()[0, 0], expected)

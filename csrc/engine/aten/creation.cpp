@@ -105,6 +105,7 @@ ATEN_ENTRY(aclnnEye, NUMBERS, (NotNegative, n), (NotNegative, m), (Out, out, sha
 // onValue where the class is the one that the element names, offValue elsewhere.
 ATEN_CHECKED_ENTRY(aclnnOneHot, INTEGRAL, require_dim("axis", axis, self.dim() + 1), (In, self), (NotNegative, numClasses),
                    (In, onValue, elements(1)), (In, offValue, elements(1)), (Int, axis), (Out, out, with_classes(self, axis, numClasses))) {
+    if (out.numel() == 0) return;  // without the numbers of all classes, which may be as many as the caller likes
     std::vector<int64_t> along_axis(self.dim() + 1, 1);
     along_axis[at::maybe_wrap_dim(axis, self.dim() + 1)] = numClasses;
     const at::Tensor classes = at::arange(numClasses, self.options()).reshape(along_axis);
