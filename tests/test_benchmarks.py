@@ -200,7 +200,7 @@ def test_scaling_times_each_number_of_threads(tmp_path):
     assert result["threads"] == [1, 2] and len(result["ours_ms"]) == len(result["copy_ms"]) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("operator", [pytest.param("max_unpool3d", marks=WITHOUT_TRITON), "batch_norm_elemt", "adaptive_avg_pool2d"])
 def test_inductor_compiles_the_formula_or_calls_aten(operator):
     work = shrunk(next(case for case in CASES if case.operator.name == operator)).work()
@@ -220,7 +220,7 @@ def _compiler_settings():
         yield
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("_compiler_settings")
 def test_inductor_takes_no_graph_that_another_run_kept():
     """Which may be for other instructions, and writes behind its result then."""

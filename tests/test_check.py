@@ -62,7 +62,7 @@ def test_a_selection_passes_and_is_reported(tmp_path):
     assert 0 < launches["torchs"] <= launches["converted"] < launches["converted_with_batch_norm"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_all_passes():
     lines = check(TORCH_ACLNN_HOST_DEVICES="2")
     assert lines[-1].startswith("verdict  passed: ")

@@ -9,7 +9,7 @@ from hostile_calls.supervise import Calls
 DRAWN = 8000  # about a minute
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_each_input_in_other_shapes_and_full_of_what_may_be_no_positions():
     assert list(Calls("each").run(0, sys.maxsize)) == []
 

@@ -16,7 +16,7 @@ def results_of(rank: Rank) -> dict[str, str]:
     return dict(entry for entry in found if len(entry) == 2)
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.exhaustive), pytest.param(4, marks=pytest.mark.slow)])
 @of_a2_and_a3
 def test_collectives_equal_gloo(count: int, tmp_path: Path) -> None:
     for rank in run_ranks("collectives", count, tmp_path):

@@ -38,6 +38,7 @@ def test_torchrun_starts_killed_processes_again():
     assert addresses == [LOOPBACK]
 
 
+@pytest.mark.exhaustive
 def test_spawn():
     (result,) = results_of(*PYTHON, PROGRAM, TORCH_ACLNN_HOST_DEVICES="2")
     assert result["ranks"] == 2 and result["equal"]

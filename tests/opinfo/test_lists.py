@@ -84,7 +84,7 @@ def test_each_check_notices_a_wrong_result(name, chosen, check, monkeypatch):
         run(Case("ours", wrong, torch.float32, check))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @host_engine_only
 @in_default_engine
 def test_the_suite_passes_with_float64_taken_by_each_operator(pytestconfig):
