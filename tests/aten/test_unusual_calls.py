@@ -63,6 +63,14 @@ def test_evaluation_without_statistics_is_refused():
     assert code == 161001 and "runningMean: expected a tensor, as training is not set" in message, message
 
 
+def test_a_number_beyond_int64_is_refused_by_its_name():
+    library = ctypes.CDLL("libopapi.so")
+    library.aclCreateScalar.restype = ctypes.c_void_p
+    dim = ctypes.c_void_p(library.aclCreateScalar(ctypes.byref(ctypes.c_uint64(2**64 - 1)), _DTYPES[torch.uint64]))
+    code, message = refusal("aclnnInplaceCumprod", npu(2, 3), dim)
+    assert code == 161002 and "dim: expected a real number that fits" in message and message.endswith(str(2**64 - 1)), message
+
+
 def test_no_indices_choose_everything():
     x, out, library = random(2, 3), npu(2, 3), _Handles().lib
     library.aclCreateTensorList.restype = ctypes.c_void_p

@@ -123,7 +123,10 @@ void refuse_scalar(const Adapter& adapter, const void* const* arguments) {
         most = size;
         number = other;
     }
-    if (name != nullptr) refuse(name, "a real number that fits into the type that it is taken as", c10::str(number));
+    if (name == nullptr) return;
+    const std::string got =
+        number.type() == at::kUInt64 ? c10::str(number.to<uint64_t>()) : c10::str(number);  // which goes through int64_t
+    refuse(name, "a real number that fits into the type that it is taken as", got);
 }
 
 // Refuses data types that the body does not compute, which is tried the first time that the entry point comes with them.
