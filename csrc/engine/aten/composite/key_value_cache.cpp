@@ -53,15 +53,6 @@ void require_cache(const char* name, const at::Tensor& cache, const char* rows_n
     if (cache.scalar_type() != rows.scalar_type()) refuse(name, c10::str("the data type of ", rows_name), c10::str(cache.scalar_type()));
 }
 
-at::Tensor as_signed(const at::Tensor& tensor) {
-    switch (tensor.scalar_type()) {
-        case at::kUInt16: return tensor.view(at::kShort);
-        case at::kUInt32: return tensor.view(at::kInt);
-        case at::kUInt64: return tensor.view(at::kLong);
-        default: return tensor;
-    }
-}
-
 // The rows of sequences, one below the other. Where a table names no block, they are zeros.
 void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& lengths, const std::optional<at::Tensor>& offsets,
           at::Tensor& out) {
