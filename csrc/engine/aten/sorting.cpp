@@ -24,16 +24,15 @@ ATEN_ENTRY(aclnnSort, FLOATING | INTEGRAL, (In, self), (Bool, stable), (Dim, dim
 ATEN_ENTRY(aclnnArgsort, REAL | BOOL, (In, self), (Dim, dim), (Bool, descending), (Out, out, shaped_like(self))) {
     write(out, at::argsort(self, true, dim, descending));
 }
-ATEN_CHECKED_ENTRY(aclnnTopk, REAL, require_k(k, dim, self), (In, self), (NotNegative, k), (Dim, dim), (Bool, largest), (Bool, sorted),
-                   (Out, valuesOut, with_size(self.sizes(), dim, k)), (IndicesOut, indicesOut, with_size(self.sizes(), dim, k))) {
-    at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted);
-}
+#define TOPK(entry_point, ...)                                                                                                \
+    ATEN_CHECKED_ENTRY(entry_point, REAL, require_k(k, dim, self), (In, self), (NotNegative, k), (Dim, dim), (Bool, largest), \
+                       (Bool, sorted), __VA_ARGS__(Out, valuesOut, with_size(self.sizes(), dim, k)),                          \
+                       (IndicesOut, indicesOut, with_size(self.sizes(), dim, k))) {                                           \
+        at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted);                                                   \
+    }
+TOPK(aclnnTopk)
 // The policy chooses how the chip sorts, which no result shows but the order of equal ones.
-ATEN_CHECKED_ENTRY(aclnnTopkV2, REAL, require_k(k, dim, self), (In, self), (NotNegative, k), (Dim, dim), (Bool, largest), (Bool, sorted),
-                   (TrueOrNot, sortPolicy), (Out, valuesOut, with_size(self.sizes(), dim, k)),
-                   (IndicesOut, indicesOut, with_size(self.sizes(), dim, k))) {
-    at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted);
-}
+TOPK(aclnnTopkV2, (TrueOrNot, sortPolicy), )
 ATEN_CHECKED_ENTRY(aclnnKthvalue, NUMBERS, require_k(k, dim, self), (In, self), (Positive, k), (Dim, dim), (Bool, keepdim),
                    (Out, valuesOut, reduced(self, dim, keepdim)), (IndicesOut, indicesOut, reduced(self, dim, keepdim))) {
     at::kthvalue_out(valuesOut, indicesOut, self, k, dim, keepdim);
