@@ -18,9 +18,7 @@ using OptTensor = std::optional<at::Tensor>;
 
 void prepare_gathered_features(const RanksGroup& group, const at::Tensor& x1, const at::Tensor& x2, const OptTensor& bias,
                                const OptAxes& axes) {
-    require_axes(axes, {-2, -1});
-    if (x1.dim() != 2 || x1.size(0) % group->size() != 0)
-        refuse("x1", c10::str("2 dimensions, and rows for ", group->size(), " ranks"), shape_text(x1.sizes()));
+    require_rows_for_ranks(group, x1, axes);
     require_factors(x1, x2, bias, group->size());
     group->set_record(OperationKind::all_to_all_matmul, x1, -1);
 }

@@ -8,6 +8,11 @@
 
 namespace torch_aclnn::host::aten {
 
+inline void require_rows_for_ranks(const RanksGroup& group, const at::Tensor& x1, const OptAxes& axes) {
+    require_axes(axes, {-2, -1});
+    if (x1.dim() != 2 || x1.size(0) % group->size() != 0)
+        refuse("x1", c10::str("2 dimensions, and rows for ", group->size(), " ranks"), shape_text(x1.sizes()));
+}
 // {tokens, features} becomes {tokens / ranks, ranks features}: each rank's part of the tokens, with the features of all.
 inline at::Tensor features_of_ranks(const RanksGroup& group, const at::Tensor& x1) {
     const int64_t ranks = group->size(), tokens = x1.size(0) / ranks;

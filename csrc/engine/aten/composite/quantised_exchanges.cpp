@@ -25,9 +25,7 @@ bool has_eight_bits(const PackableTensor& x) {
 }
 
 void prepare_quantised_features(const RanksGroup& group, const at::Tensor& x1, const PackableTensor& x2, bool turn, const OptAxes& axes) {
-    require_axes(axes, {-2, -1});
-    if (x1.dim() != 2 || x1.size(0) % group->size() != 0)
-        refuse("x1", c10::str("2 dimensions, and rows for ", group->size(), " ranks"), shape_text(x1.sizes()));
+    require_rows_for_ranks(group, x1, axes);
     if (!has_eight_bits(x2)) refuse("x2", "FLOAT8_E4M3FN or FLOAT8_E5M2", torch_aclnn::host::to_string(x2.float_type()));
     const std::vector<int64_t> sizes = exchanged(x2.sizes(), turn);
     if (sizes.size() != 2 || sizes[0] != x1.size(1) * group->size())
