@@ -56,10 +56,12 @@ def calls_of_other_tensors(entry_point: EntryPoint, sound: dict[str, Any]) -> It
 def calls_of_other_types(entry_point: EntryPoint, sound: dict[str, Any]) -> Iterator[Call]:
     """Yield calls in which one parameter has another data type, or all of those that have the first one's."""
     types = {place.parameter: tensor.dtype for place, tensor in reversed(Call(entry_point, sound).tensors().items())}
-    first = next(reversed(types.values()), None)  # a call may have no tensor
+    if not types:
+        return
+    first = list(types.values())[-1]
     alike = [name for name, dtype in types.items() if dtype == first]
     for dtype in DType:
-        for names in (alike, *([name] for name in types)) if types else ():
+        for names in (alike, *([name] for name in types)):
             yield Call(entry_point, sound | {name: of_dtype(sound[name], dtype) for name in names})
 
 
