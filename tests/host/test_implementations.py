@@ -136,10 +136,17 @@ def test_an_entry_point_that_the_engine_refuses_can_be_implemented():
     assert output_of(REFUSED) == "161001 False 2"
 
 
+# The engine has each entry point that this torch_npu looks up: the error's text is torch_npu's, its traceback that of a refused call.
 MISSING = """
-import torch, torch_npu
+import torch, torch_aclnn, torch_npu
 context, layer = torch.ones(8, dtype=torch.int8, device="npu"), torch.ones(1, dtype=torch.int32, device="npu")
-torch_npu.npu_attention_worker_combine(context, torch.ones(2, 3, device="npu"), layer, 4)
+name = "aclnnAttentionWorkerCombine"
+missing = RuntimeError(f"{name} or {name}GetWorkspaceSize not in libopapi.so, or libopapi.so not found.")
+try:
+    torch_npu.npu_attention_worker_combine(context, torch.ones(2, 3, device="npu"), layer, 4)
+except RuntimeError as refused:
+    traceback = refused.__traceback__
+raise missing.with_traceback(traceback)
 """
 
 
