@@ -27,6 +27,17 @@ def test_reset_takes_the_device_from_the_thread(run_engine):
     assert stream.startswith("107002") and "expected a current device, as aclrtSetDevice sets it" in stream
 
 
+def test_reset_gives_up_a_wait_for_a_value_that_nothing_writes(run_engine):
+    ended = run_engine(
+        "address, stream, size, value = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t(64), ctypes.c_uint64(7)\n"
+        "acl.aclrtSetDevice(0); acl.aclrtMalloc(ctypes.byref(address), size, 0); acl.aclrtCreateStream(ctypes.byref(stream))\n"
+        "print(acl.aclrtMemset(address, size, 0, size), acl.aclrtValueWait(address, value, 1, stream))\n"
+        "print(acl.aclrtResetDevice(0))"
+    )
+    assert ended.stdout.split() == ["0", "0", "0"], ended.stderr
+    assert "aclrtValueWait: device 0 is being reset, and nothing has written what is waited for, 7" in ended.stderr
+
+
 @pytest.mark.parametrize("name", ["aclrtSetDevice", "aclrtResetDevice"])
 @pytest.mark.parametrize("device", [-1, 64, 2**31 - 1])
 def test_device_out_of_range_is_refused(ascendcl, name, device):

@@ -28,6 +28,9 @@ class Device {
     aclrtContext primary_context() const { return primary_context_; }
 
     void activate() { state_.store(State::active, std::memory_order_relaxed); }
+    // While aclrtResetDevice waits for the streams.
+    void begin_reset() { state_.store(State::resetting, std::memory_order_relaxed); }
+    bool is_resetting() const { return state_.load(std::memory_order_relaxed) == State::resetting; }
     void reset() { state_.store(State::reset, std::memory_order_relaxed); }
     bool active() const { return state_.load(std::memory_order_relaxed) == State::active; }
     // From aclrtResetDevice until the next aclrtSetDevice.
@@ -37,7 +40,7 @@ class Device {
     const int index_;
     const size_t total_memory_;
     std::atomic<size_t> used_memory_{0};
-    enum class State { untouched, active, reset };
+    enum class State { untouched, active, resetting, reset };
     std::atomic<State> state_{State::untouched};
     CoreLimits core_limits_{};
     aclrtContext primary_context_;

@@ -6,6 +6,7 @@
 
 #include "engine/runtime/call/faultable.h"
 #include "engine/runtime/call/traced.h"
+#include "engine/runtime/device/device.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/memory_range.h"
@@ -16,6 +17,8 @@ namespace torch_aclnn::host {
 namespace {
 
 constexpr auto kValuePause = std::chrono::microseconds(50);
+// Another thread may still write the value while aclrtResetDevice waits for the stream; after that nothing can be expected to.
+constexpr auto kResetPause = std::chrono::seconds(1);
 
 bool is_met(uint64_t found, uint64_t value, uint32_t comparison) {
     switch (comparison) {
@@ -73,14 +76,22 @@ class Write final : public Task {
 
 class Wait final : public WaitingTask {
    public:
-    Wait(void* address, uint64_t value, uint32_t comparison) : word_(address), value_(value), comparison_(comparison) {}
+    Wait(void* address, uint64_t value, uint32_t comparison, const Device& device)
+        : word_(address), value_(value), comparison_(comparison), device_(device) {}
     const char* name() const override { return "aclrtValueWait"; }
     std::vector<MemoryAccess> accesses() const override { return word_.accesses(false); }
     void run() override {
         const auto is_over = [this](const std::atomic<uint64_t>& word) {
             return is_met(word.load(std::memory_order_acquire), value_, comparison_);
         };
-        while (!word_.use(is_over)) std::this_thread::sleep_for(kValuePause);
+        auto end = Stream::kForever;
+        while (!word_.use(is_over)) {
+            if (end == Stream::kForever && device_.is_resetting()) end = Completion::Clock::now() + kResetPause;
+            if (Completion::Clock::now() > end)
+                throw Error(ACL_ERROR_RT_AICORE_EXCEPTION, text("aclrtValueWait: device ", device_.index(),
+                                                                " is being reset, and nothing has written what is waited for, ", value_));
+            std::this_thread::sleep_for(kValuePause);
+        }
     }
     void finish() noexcept override { delete this; }
 
@@ -88,6 +99,7 @@ class Wait final : public WaitingTask {
     const Word word_;
     const uint64_t value_;
     const uint32_t comparison_;
+    const Device& device_;
 };
 
 }  // namespace
@@ -110,8 +122,9 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtValueWait(void* devAddr, uint64_t 
         can_fail(__func__),
         [&] {
             if (flag > ACL_VALUE_WAIT_NOR) refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", "a value in 0..3", std::to_string(flag));
-            auto wait = std::make_unique<Wait>(devAddr, value, flag);
-            find_usable_stream(stream)->submit_waiting(*wait);
+            const auto found = find_usable_stream(stream);
+            auto wait = std::make_unique<Wait>(devAddr, value, flag, find_device("stream", found->device()));
+            found->submit_waiting(*wait);
             (void)wait.release();  // the stream finishes it
         },
         [&] { return call_arguments("devAddr", devAddr, "value", value, "flag", flag).on(stream); });

@@ -81,6 +81,7 @@ extern "C" aclError aclrtResetDevice(int32_t deviceId) {
         __func__,
         [&] {
             Device& device = find_device("deviceId", deviceId);
+            device.begin_reset();
             for (const auto& stream : streams_of(device)) stream->wait(Stream::kForever);
             device.reset();
             if (current_device_index() == deviceId) set_current(nullptr, -1);
