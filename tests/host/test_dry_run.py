@@ -144,3 +144,16 @@ def test_what_is_known_is_computed_and_the_rest_reads_as_zero(variables):
     line = EVALUATE[: EVALUATE.index("while large")].count("\n") + 1
     assert f'File "<string>", line {line} in wait has read 10000 values that a dry run does not know' in found["loop"]
     assert found["read"] == [[line, "wait"], 10000, 40000]
+
+
+def test_the_first_large_fill_takes_no_memory_of_the_host():
+    """Phase 1 tries each new combination of data types with small tensors, where there is no other tensor too."""
+    program = """
+import torch, torch_aclnn
+x = torch.empty(1 << 30, device="npu")
+for fill in (x.normal_, x.uniform_, x.random_, x.zero_):
+    fill()
+torch.npu.synchronize()
+print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) < 1 << 20)
+"""
+    assert output_of(program, **DRY) == "True"

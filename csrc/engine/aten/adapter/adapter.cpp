@@ -90,7 +90,7 @@ void try_body(const Adapter& adapter, const void* const* arguments) {
         return true;
     };
     int64_t elements = 0;
-    const bool is_known = visit([&](at::Tensor& tensor) { elements += std::min(tensor.numel(), kTriedElements); });
+    const bool is_known = visit([&](at::Tensor& tensor) { elements += std::min(tensor.numel(), kTriedElements + 1); });
     if (!is_known) return;
     visit([&](at::Tensor& tensor) {
         at::DimVector sizes(tensor.sizes());
