@@ -232,6 +232,11 @@ ENDS = {
     "too large": ({"reserved": 59 * GIBIBYTE}, 1, "too much"),
     "no room for the context": ({"room": False}, 1, "does not fit"),
     "out of memory": ({"end": "error", "failure": FAILED, "out_of_memory": OUT_OF_MEMORY}, 1, "1.00 GiB failed in step 1 at train.py:8"),
+    "out of addresses": (
+        {"end": "error", "failure": FAILED, "out_of_memory": {**OUT_OF_MEMORY, "free": 60 * GIBIBYTE}},
+        5,
+        "60.00 GiB were free; this process has no addresses left for it",
+    ),
     "out of memory that the program survived": ({"out_of_memory": OUT_OF_MEMORY}, 0, "an allocation of 1.00 GiB failed"),
     "missing": ({"missing_failed": ["aclnnFFNV2"]}, 3, "refused or missing: aclnnFFNV2"),
     "refused": ({"end": "error", "failure": REFUSED}, 3, "RuntimeError: aclnnAvgPool2d: self: expected"),

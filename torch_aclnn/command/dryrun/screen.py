@@ -5,7 +5,7 @@ import shlex
 import textwrap
 from typing import Any
 
-from torch_aclnn.command.dryrun.fits import counted, doubts, refused
+from torch_aclnn.command.dryrun.fits import counted, doubts, lacked_addresses, refused
 from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE
 
 WIDTH = 80
@@ -79,7 +79,8 @@ def _decision(report: dict[str, Any]) -> list[str]:
     if memory:
         where = f" at {memory['line']}" if memory["line"] else ""
         failed = f"an allocation of {size(memory['bytes'])} failed in step {memory['step']}{where}"
-        lines += paragraph(f"{failed}; {size(memory['free'])} were free", "  ")
+        limit = "; this process has no addresses left for it (ulimit -v)" if lacked_addresses(memory) else ""
+        lines += paragraph(f"{failed}; {size(memory['free'])} were free{limit}", "  ")
     for name in refused(report)[:_REFUSALS]:
         lines += paragraph(f"refused or missing: {name}", "  ")
     if doubts(report):
