@@ -76,18 +76,20 @@ def test_torch_npus_profiler_says_that_it_has_no_kernels(tmp_path: Path) -> None
     assert "torch.profiler.profile() shows them, and so does TORCH_ACLNN_HOST_TRACE" in done.stderr
 
 
-def test_a_second_profile_has_its_own_kernels_only() -> None:
+def test_each_profile_has_its_own_kernels_only_in_another_thread_too() -> None:
     skip_with("2.7", "2.11", KERNELS)
     code = (
         STEP
         + """
+import concurrent.futures
 def kernels():
     with torch.profiler.profile() as recorded:
         step()
     kernels = (event for event in recorded.events() if event.device_type != torch.autograd.DeviceType.CPU)
     return sum(event.name == "aclnnRelu" for event in kernels)
 step()
-print(kernels(), kernels())
+with concurrent.futures.ThreadPoolExecutor() as threads:
+    print(kernels(), threads.submit(kernels).result(), kernels())
 """
     )
-    assert output_of(code).split() == ["1", "1"]
+    assert output_of(code).split() == ["1", "1", "1"]

@@ -23,6 +23,7 @@ OPTIMISERS = {
     "radam": (torch.optim.RAdam, {"lr": 0.1}),
     "rmsprop": (torch.optim.RMSprop, {"lr": 0.1, "momentum": 0.9, "centered": True}),
     "adadelta": (torch.optim.Adadelta, {"lr": 0.1}),
+    "adafactor": (torch.optim.Adafactor, {"lr": 0.1}),
     "asgd": (torch.optim.ASGD, {"lr": 0.1}),
     "rprop": (torch.optim.Rprop, {"lr": 0.1}),
 }
@@ -53,6 +54,30 @@ def test_fused_optimiser(name):
     make, options = OPTIMISERS[name]
     got = train(DEVICE, make, fused=True, **options)
     torch.testing.assert_close(got, train("cpu", make, foreach=False, **options), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="torch 2.8 and earlier do not have it")
+def test_muon():
+    """It orthogonalises a momentum in bfloat16: a last place of that type, times the rate."""
+    options = {"make": lambda *args, **options: torch.optim.Muon(*args, **options), "lr": 0.1}
+    torch.testing.assert_close(train(DEVICE, **options), train("cpu", **options), rtol=0, atol=0.1 * 2**-6)
+
+
+def test_lbfgs():
+    def fit(device):
+        generator = torch.Generator().manual_seed(0)
+        inputs, targets, weight = (torch.randn(shape, generator=generator).to(device) for shape in ((12, 4), (12, 3), (4, 3)))
+        optimiser = torch.optim.LBFGS([weight.requires_grad_()], max_iter=5, line_search_fn="strong_wolfe")
+
+        def closure():
+            optimiser.zero_grad()
+            loss = torch.nn.functional.mse_loss(inputs @ weight, targets)
+            loss.backward()
+            return loss
+
+        return [optimiser.step(closure).cpu() for _ in range(2)] + [weight.detach().cpu()]
+
+    torch.testing.assert_close(fit(DEVICE), fit("cpu"), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("types", [(torch.float32, torch.bfloat16), (torch.bfloat16, torch.float32)], ids=str)

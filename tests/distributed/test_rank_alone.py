@@ -20,11 +20,12 @@ rank, ranks = dist.get_rank(), dist.get_world_size()
 """
 
 
-@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("ranks", "computes"), [(2, "1"), pytest.param(4, "0", marks=pytest.mark.slow)])
 @of_a2_and_a3
-def test_needs_and_moves_what_it_does_among_its_peers(ranks: int) -> None:
-    """Each of the second run's processes is alone."""
-    runs = [values_of(call_in_ranks("support.measured_ranks:measure", ranks, backend="hccl", **alone)) for alone in ({}, {ALONE: "1"})]
+def test_needs_and_moves_what_it_does_among_its_peers(ranks: int, computes: str) -> None:
+    """Each of the second run's processes is alone; in a dry run too."""
+    alone = {ALONE: "1", "TORCH_ACLNN_HOST_COMPUTE": computes}
+    runs = [values_of(call_in_ranks("support.measured_ranks:measure", ranks, backend="hccl", **each)) for each in ({}, alone)]
     for (memory, moved), of_one_alone in zip(*runs, strict=True):
         assert len(moved) >= 7 and all(held > 0 for kind, held, _ in memory if kind != "of_the_cpu")
         assert (memory, moved) == of_one_alone

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 from support.marks import beyond_the_documents, marked
 from support.training import RECIPES, Training, batch, make_model
@@ -133,3 +134,16 @@ def test_an_exponential_moving_average_is_that_of_the_cpu():
         averages[device] = {key: value.cpu() for key, value in average.state_dict().items()}
     torch.testing.assert_close(averages["npu"], averages["cpu"], rtol=1e-4, atol=1e-6)
     assert averages["npu"]["n_averaged"] == 4
+
+
+def test_selective_checkpointing_keeps_some_results_and_gives_the_same_gradients():
+    """The products are kept, as a policy says that names an operator; the rest is computed again."""
+    kept = [torch.ops.aten.mm.default, torch.ops.aten.addmm.default, torch.ops.aten.bmm.default]
+    model, gradients_of = make_model("transformer").npu(), {}
+    for name, context in (("whole", None), ("selective", lambda: create_selective_checkpoint_contexts(kept))):
+        model.zero_grad()
+        x, y = (t.npu() for t in batch("transformer"))
+        output = model(x) if context is None else checkpoint(model, x, use_reentrant=False, context_fn=context)
+        RECIPES["transformer"].loss(output, y).backward()
+        gradients_of[name] = gradients(model)
+    torch.testing.assert_close(gradients_of["selective"], gradients_of["whole"], rtol=0, atol=0)

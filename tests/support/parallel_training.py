@@ -1,6 +1,7 @@
 """Models trained in parallel: each function is run by every process, and asserts that one process with the joint batch trains alike."""
 
 import contextlib
+import copy
 import functools
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,7 +12,8 @@ import torch.distributed.checkpoint as checkpoints
 from torch import Tensor, nn
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_state_dict, set_state_dict
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import CPUOffloadPolicy, fully_shard
+from torch.distributed.pipelining import PipelineStage, ScheduleInterleavedZeroBubble
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
@@ -132,6 +134,60 @@ def mixed_precision(device: str) -> None:
     assert_same(model, single, tolerance=5e-3)
 
 
+def with_unused_parameters(device: str) -> None:
+    """Leave out a layer in each step: the second one in a process that has more of them."""
+
+    class Branches(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.ModuleList([network(), network(), network()])
+
+        def forward(self, inputs: Tensor, branch: int) -> Tensor:
+            return self.layers[0](inputs) + self.layers[branch](inputs)
+
+    model, rank = DistributedDataParallel(Branches().npu(), find_unused_parameters=True), dist.get_rank()
+    inputs, targets = map(own_part, data())
+    nn.functional.cross_entropy(model(inputs, 1 + rank % 2), targets).backward()
+    single, (inputs, targets) = Branches().npu(), data()
+    for part in range(dist.get_world_size()):
+        x, y = (own_part(values, part, dist.get_world_size()) for values in (inputs, targets))
+        (nn.functional.cross_entropy(single(x, 1 + part % 2), y) / dist.get_world_size()).backward()
+    assert_same(model, single)
+
+
+def clipped_and_offloaded(device: str) -> None:
+    """Keep the parameters on the host, with the norm of all ranks' gradients."""
+    limit, single, model = 0.05, network(), network()
+    for layer in (model[0], model[2], model):
+        fully_shard(layer, offload_policy=CPUOffloadPolicy())
+    assert {parameter.device.type for parameter in model.parameters()} == {"cpu"}
+    norms = []
+    for each, part in ((single, Tensor.npu), (model, own_part)):
+        inputs, targets = map(part, data())
+        nn.functional.cross_entropy(each(inputs), targets).backward()
+        norms.append(whole(nn.utils.clip_grad_norm_(each.parameters(), limit)).cpu())
+    assert norms[0] > limit
+    torch.testing.assert_close(norms[1], norms[0], rtol=1e-5, atol=0)
+    for ours, theirs in zip(model.parameters(), single.parameters(), strict=True):
+        torch.testing.assert_close(whole(ours.grad), theirs.grad.cpu(), rtol=1e-5, atol=1e-7)
+
+
+def pipelined_with_split_backward(device: str) -> None:
+    """Run two stages in each process, whose gradients of weights come after those of inputs."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    torch.manual_seed(0)
+    single = nn.Sequential(*(nn.Linear(FEATURES, FEATURES) for _ in range(2 * size))).npu()
+    models = [copy.deepcopy(single[rank + size * local]) for local in range(2)]
+    place = torch.device("npu", torch.npu.current_device())
+    stages = [PipelineStage(model, rank + size * local, 2 * size, place) for local, model in enumerate(models)]
+    schedule = ScheduleInterleavedZeroBubble(stages, n_microbatches=2 * size, loss_fn=nn.functional.mse_loss)
+    inputs = data()[0].npu()
+    schedule.step(*([inputs] if rank == 0 else []), **({"target": inputs} if rank == size - 1 else {}))
+    nn.functional.mse_loss(single(inputs), inputs).backward()
+    for local, model in enumerate(models):
+        assert_same(model, single[rank + size * local])
+
+
 def compiled(device: str) -> None:
     single, model = network(), DistributedDataParallel(network())
     train(single, Tensor.npu)
@@ -170,7 +226,16 @@ def load(device: str, directory: str) -> None:
 
 
 def run_two(directory: str) -> None:
-    practices = (fully_sharded, split_layers, sampled_and_accumulated, mixed_precision, compiled)
+    practices = (
+        fully_sharded,
+        clipped_and_offloaded,
+        split_layers,
+        pipelined_with_split_backward,
+        sampled_and_accumulated,
+        with_unused_parameters,
+        mixed_precision,
+        compiled,
+    )
     run_each({f.__name__: f for f in practices} | {"save": functools.partial(save, directory=directory)}, "npu")
 
 

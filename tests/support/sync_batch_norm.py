@@ -9,6 +9,7 @@ from typing import Any
 import torch_aclnn
 import torch
 import torch.distributed as dist
+from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
 CHANNELS = 3
 
@@ -32,6 +33,7 @@ class Case:
     tolerance: float = 1e-5
     memory_format: torch.memory_format = torch.contiguous_format
     options: tuple[tuple[str, Any], ...] = ()
+    reentrant: bool | None = None  # the kind of torch.utils.checkpoint that it runs under, if any
 
     def sizes(self, processes: int) -> list[int]:
         return [self.rows[rank % len(self.rows)] for rank in range(processes)]
@@ -54,7 +56,9 @@ class Case:
         results = {}
         for index, (data, gradient) in enumerate(parts):
             x = data.requires_grad_()
-            output = layer(x)
+            # Otherwise running statistics, which ours moves after the last tensor that it saves, would not move again.
+            with set_checkpoint_early_stop(False):
+                output = layer(x) if self.reentrant is None else checkpoint(layer, x, use_reentrant=self.reentrant)
             output.backward(gradient)
             results |= {f"output {index}": output.detach(), f"gradient {index}": gradient_of(x)}
         results |= {f"gradient of {name}": gradient_of(p) for name, p in layer.named_parameters()}
@@ -74,6 +78,8 @@ CASES = (
     Case("second empty", rows=(3, 0)),
     Case("empty in bfloat16", rows=(3, 0), dtype=BF16),
     Case("all empty", rows=(0,)),
+    Case("second empty under a checkpoint", rows=(3, 0), reentrant=False),
+    Case("first empty under a reentrant checkpoint", rows=(0, 3), reentrant=True),
     Case("affine off", options=(("affine", False),)),
     Case("bias off", options=(("bias", False),)),
     Case("momentum None", options=(("momentum", None),), batches=3),

@@ -21,7 +21,7 @@ import torch.distributed as dist  # noqa: E402
 from support.rank_calls import Outcome  # noqa: E402
 
 rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-if backend == "hccl":
+if "hccl" in backend:
     torch.npu.set_device(rank)
 module, name = function.split(":")
 try:
