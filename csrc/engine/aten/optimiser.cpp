@@ -13,15 +13,12 @@
 using namespace torch_aclnn::host::aten;
 
 // foundInf is set where there is reason to, never reset.
-ATEN_ENTRY(aclnnForeachNonFiniteCheckAndUnscale, ANY, (TensorsInOut, scaledGrads), (InOut, foundInf, elements(1)),
+ATEN_ENTRY(aclnnForeachNonFiniteCheckAndUnscale, FLOATING, (TensorsInOut, scaledGrads), (InOut, foundInf, elements(1)),
            (In, invScale, elements(1))) {
     at::_amp_foreach_non_finite_check_and_unscale_(scaledGrads, foundInf, invScale);
 }
 
 namespace torch_aclnn::host::aten::kind {
-struct Count : In {
-    ATEN_TYPES(In, INT32);
-};
 struct Step : In {
     ATEN_TYPES(In, INT64 | FLOAT);
 };
@@ -34,7 +31,7 @@ struct BytesOut : Out {
 }  // namespace torch_aclnn::host::aten::kind
 
 // torch_npu passes the first two tensors again as the results.
-ATEN_ENTRY(aclnnAmpUpdateScale, ANY, (In, currentScale, elements(1)), (Count, growthTracker, elements(1)), (In, foundInf, elements(1)),
+ATEN_ENTRY(aclnnAmpUpdateScale, ANY, (In, currentScale, elements(1)), (Int32s, growthTracker, elements(1)), (In, foundInf, elements(1)),
            (Double, growthFactor), (Double, backoffFactor), (Positive, growthInterval), (Out, updatedScale, elements(1)),
            (CountOut, updatedGrowthTracker, elements(1))) {
     at::Tensor scale = currentScale.clone(), tracker = growthTracker.clone();

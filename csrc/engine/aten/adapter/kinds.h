@@ -122,8 +122,17 @@ using Float = PlainKind<float>;
     static constexpr DTypes dtypes = data_types; \
     static constexpr const char* plain = #plain_kind
 
+struct Int32s : In {
+    ATEN_TYPES(In, INT32);
+};
+struct Int64s : In {
+    ATEN_TYPES(In, INT64);
+};
 struct Indices : In {
     ATEN_TYPES(In, INT32 | INT64);
+};
+struct Mask : In {
+    ATEN_TYPES(In, BOOL | UINT8);
 };
 struct IndicesOut : Out {
     ATEN_TYPES(Out, INT64);

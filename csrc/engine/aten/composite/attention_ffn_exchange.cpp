@@ -124,12 +124,6 @@ struct QuantOfTokens : Int {
         return mode;
     }
 };
-struct IntsOfTokens : In {
-    ATEN_TYPES(In, INT32);
-};
-struct CountOfTokens : In {
-    ATEN_TYPES(In, INT64);
-};
 }  // namespace torch_aclnn::host::aten::kind
 
 // From which rank the table counts, where the experts do not begin with the first one, is not published. With and without syncFlag the
@@ -139,9 +133,9 @@ ATEN_CHECKED_ENTRY(aclnnAttentionToFFN, FLOAT16 | BF16,
                     require_sent(x, expertIds, expertRankTable, moeExpertNum, quantMode == 2, scales, ffnTokenInfoTableShape,
                                  ffnTokenDataShape, attnTokenInfoTableShape),
                     group->set_record(OperationKind::attention_to_ffn, x.scalar_type(), x.numel())),
-                   (In, x), (IntsOfTokens, sessionId, shape({x.size(0)})), (IntsOfTokens, microBatchId, shape({x.size(0)})),
-                   (IntsOfTokens, layerId, shape({x.size(0)})), (IntsOfTokens, expertIds, shape({x.size(0), x.size(1), expertIds.size(2)})),
-                   (IntsOfTokens, expertRankTable), (OptIn, scales, shape({expertRankTable.size(0), expertRankTable.size(1), x.size(2)})),
+                   (In, x), (Int32s, sessionId, shape({x.size(0)})), (Int32s, microBatchId, shape({x.size(0)})),
+                   (Int32s, layerId, shape({x.size(0)})), (Int32s, expertIds, shape({x.size(0), x.size(1), expertIds.size(2)})),
+                   (Int32s, expertRankTable), (OptIn, scales, shape({expertRankTable.size(0), expertRankTable.size(1), x.size(2)})),
                    (OptIn, activeMask, shape({x.size(0), x.size(1)})), (CommGroup, group), (Positive, worldSize),
                    (PositiveSizes<3>, ffnTokenInfoTableShape), (PositiveSizes<5>, ffnTokenDataShape),
                    (PositiveSizes<3>, attnTokenInfoTableShape), (ExpertCount, moeExpertNum), (QuantOfTokens, quantMode),
@@ -185,16 +179,16 @@ ATEN_CHECKED_ENTRY(aclnnAttentionToFFN, FLOAT16 | BF16,
     }
 }
 
-ATEN_CHECKED_ENTRY(
-    aclnnFFNToAttention, FLOAT16 | BF16,
-    (require_world(*group, worldSize),
-     require_table("tokenDataShape", tokenDataShape,
-                   {tokenInfoTableShape[0], tokenInfoTableShape[1], tokenInfoTableShape[2], std::max(tokenDataShape[3], size_of(x, 1))}),
-     group->set_record(OperationKind::ffn_to_attention, x.scalar_type(), x.numel())),
-    (In, x, rank(2)), (IntsOfTokens, sessionIds, shape({size_of(x, 0)})), (IntsOfTokens, microBatchIds, shape({size_of(x, 0)})),
-    (IntsOfTokens, tokenIds, shape({size_of(x, 0)})), (IntsOfTokens, expertOffsets, shape({size_of(x, 0)})),
-    (CountOfTokens, actualTokenNum, elements(1)), (OptIn, attnRankTable, rank(1)), (CommGroup, group), (Positive, worldSize),
-    (PositiveSizes<3>, tokenInfoTableShape), (PositiveSizes<4>, tokenDataShape)) {
+ATEN_CHECKED_ENTRY(aclnnFFNToAttention, FLOAT16 | BF16,
+                   (require_world(*group, worldSize),
+                    require_table("tokenDataShape", tokenDataShape,
+                                  {tokenInfoTableShape[0], tokenInfoTableShape[1], tokenInfoTableShape[2],
+                                   std::max(tokenDataShape[3], size_of(x, 1))}),
+                    group->set_record(OperationKind::ffn_to_attention, x.scalar_type(), x.numel())),
+                   (In, x, rank(2)), (Int32s, sessionIds, shape({size_of(x, 0)})), (Int32s, microBatchIds, shape({size_of(x, 0)})),
+                   (Int32s, tokenIds, shape({size_of(x, 0)})), (Int32s, expertOffsets, shape({size_of(x, 0)})),
+                   (Int64s, actualTokenNum, elements(1)), (OptIn, attnRankTable, rank(1)), (CommGroup, group), (Positive, worldSize),
+                   (PositiveSizes<3>, tokenInfoTableShape), (PositiveSizes<4>, tokenDataShape)) {
     const auto windows = group->windows();
     const int64_t count = index_of("actualTokenNum", actualTokenNum.item<int64_t>(), x.size(0) + 1), bytes = x.size(1) * 2;
     const std::vector<int64_t> sessions = numbers_of(sessionIds), batches = numbers_of(microBatchIds), tokens = numbers_of(tokenIds),

@@ -175,9 +175,6 @@ struct WorkerContextRef : InOut {
 struct WorkerScales : In {
     ATEN_TYPES(In, FLOAT);
 };
-struct WorkerLayer : In {
-    ATEN_TYPES(In, INT32);
-};
 struct WorkerQuantisedTokenType : Between<int64_t, 0, 2> {};
 }  // namespace torch_aclnn::host::aten::kind
 
@@ -223,7 +220,7 @@ ATEN_ENTRY(aclnnFfnWorkerBatching, INT8 | UINT8, (WorkerContextRef, scheduleCont
 // What the experts have made of each token, by their scales, and behind them what the shared expert has. Any number but 1 stands for
 // FLOAT16, as op-plugin takes it, whose test passes that of a torch.dtype.
 ATEN_ENTRY(aclnnAttentionWorkerCombine, INT8 | UINT8, (WorkerContextRef, scheduleContext), (WorkerScales, expertScales, rank(2)),
-           (WorkerLayer, layerId, elements(1)), (Positive, hiddenSize), (NotNegative, tokenDtype), (TrueOrNot, needSchedule),
+           (Int32s, layerId, elements(1)), (Positive, hiddenSize), (NotNegative, tokenDtype), (TrueOrNot, needSchedule),
            (Out, y, Expected({expertScales.size(0), hiddenSize}, worker_token_type(tokenDtype == 1))), (Out, nextLayerId, elements(1))) {
     write(nextLayerId, layerId + 1);
     if (needSchedule) await_results(scheduleContext);

@@ -71,9 +71,6 @@ at::DimVector parts(at::TensorList list, const at::Tensor& updates, int64_t axis
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
-struct Whole : In {
-    ATEN_TYPES(In, INT64);
-};
 struct WholeInOut : InOut {
     ATEN_TYPES(InOut, INT64);
 };
@@ -85,16 +82,16 @@ using UpdateName = Kind<const char*, std::string_view, std::string_view, read_up
         inputTokens, inputPositions, seqLens, slotMapping, blockTables, blockSize \
     }
 ATEN_CHECKED_ENTRY(aclnnAdvanceStep, INT64, require_between("numQueries", numQueries, 1, numSeqs),
-                   (InOut, inputTokens, STEP.of_requests(numSeqs, 1)), (Whole, sampledTokenIds, elements(numQueries)),
+                   (InOut, inputTokens, STEP.of_requests(numSeqs, 1)), (Int64s, sampledTokenIds, elements(numQueries)),
                    (WholeInOut, inputPositions, shape({numSeqs})), (WholeInOut, seqLens, shape({numSeqs})),
-                   (WholeInOut, slotMapping, shape({numSeqs})), (Whole, blockTables), (Positive, numSeqs), (Positive, numQueries),
+                   (WholeInOut, slotMapping, shape({numSeqs})), (Int64s, blockTables), (Positive, numSeqs), (Positive, numQueries),
                    (Positive, blockSize)) {
     STEP.advance(sampledTokenIds, numQueries);
 }
 ATEN_ENTRY(aclnnAdvanceStepV2, INT64, (InOut, inputTokens, STEP.of_requests(numSeqs, size_of(specToken, -1) + 1)),
-           (Whole, sampledTokenIds, shape({numSeqs, size_of(specToken, -1) + 1})), (WholeInOut, inputPositions, shaped_like(inputTokens)),
-           (WholeInOut, seqLens, shaped_like(inputTokens)), (WholeInOut, slotMapping, shaped_like(inputTokens)), (Whole, blockTables),
-           (Whole, specToken, shape({numSeqs, size_of(specToken, -1)})), (Whole, acceptedNum, shape({numSeqs})), (Positive, numSeqs),
+           (Int64s, sampledTokenIds, shape({numSeqs, size_of(specToken, -1) + 1})), (WholeInOut, inputPositions, shaped_like(inputTokens)),
+           (WholeInOut, seqLens, shaped_like(inputTokens)), (WholeInOut, slotMapping, shaped_like(inputTokens)), (Int64s, blockTables),
+           (Int64s, specToken, shape({numSeqs, size_of(specToken, -1)})), (Int64s, acceptedNum, shape({numSeqs})), (Positive, numSeqs),
            (Positive, numQueries), (Positive, blockSize)) {
     STEP.advance(sampledTokenIds, specToken, acceptedNum);
 }

@@ -119,8 +119,8 @@ void require_barrier(const std::shared_ptr<Collective>& group, int64_t ranks) {
 
 }  // namespace
 
-#define RETURNED                                                                                                               \
-    (In, expandX), (Indices, expertIds), (In, expandIdx, rank(1)), (Indices, epSendCounts, counts_for(epSendCounts, EXPERTS)), \
+#define RETURNED                                                                                                             \
+    (In, expandX), (Int32s, expertIds), (In, expandIdx, rank(1)), (Int32s, epSendCounts, counts_for(epSendCounts, EXPERTS)), \
         (In, expertScales, shaped_like(expertIds))
 #define NORM_OPERANDS (In, residualX, shape({expertIds.size(0), 1, expandX.size(1)})), (In, gamma, shape({expandX.size(1)}))
 #define RESERVED                                                                                                                       \
@@ -166,8 +166,8 @@ ATEN_CHECKED_ENTRY(aclnnMoeDistributeCombineV4, FLOAT16 | BF16, REQUIRE_SPECIAL(
                    COMBINED) {
     write(x, COMBINE(sharedExpertX, SPECIAL));
 }
-ATEN_CHECKED_ENTRY(aclnnMoeDistributeCombineAddRmsNorm, FLOAT16 | BF16, REQUIRE_COMBINE(), RETURNED, NORM_OPERANDS, RESERVED,
-                   SHARED_EXPERT_X, COMBINE_ATTRIBUTES, (CommAlg, commAlg), (NotNegativeFloat, normEps), NORMALISED) {
+ATEN_CHECKED_ENTRY(aclnnMoeDistributeCombineAddRmsNorm, BF16, REQUIRE_COMBINE(), RETURNED, NORM_OPERANDS, RESERVED, SHARED_EXPERT_X,
+                   COMBINE_ATTRIBUTES, (CommAlg, commAlg), (NotNegativeFloat, normEps), NORMALISED) {
     add_rms_norm(COMBINE(sharedExpertX), residualX, gamma, normEps, {y, rstdOut, x});
 }
 ATEN_CHECKED_ENTRY(aclnnMoeDistributeCombineAddRmsNormV2, FLOAT16 | BF16, REQUIRE_SPECIAL(), RETURNED, NORM_OPERANDS, RESERVED,
@@ -180,14 +180,14 @@ ATEN_CHECKED_ENTRY(aclnnMoeDistributeCombineAddRmsNormV2, FLOAT16 | BF16, REQUIR
 #define COMBINE_IN_PARTS EXPERT_RANKS, SHARED_EXPERTS, (Int32Count, globalBs), (Zero, commQuantMode), (Zero, commType), (CommAlg, commAlg)
 #define REQUIRE_PART(kind) require_combine(OperationKind::kind, groupEp, EXPERTS, expandX, expertIds, globalBs, {})
 ATEN_CHECKED_ENTRY(aclnnMoeDistributeCombineSetup, FLOAT16 | BF16, REQUIRE_PART(moe_distribute_combine_setup), (In, expandX),
-                   (Indices, expertIds), (In, assistInfoForCombine, rank(1)), COMBINE_IN_PARTS,
+                   (Int32s, expertIds), (In, assistInfoForCombine, rank(1)), COMBINE_IN_PARTS,
                    (Out, quantExpandX, shape({expandX.size(0), quantised_row(expandX.size(1))})),
                    (Out, commCmdInfo, shape({(expandX.size(0) + epWorldSize) * 16}))) {
     quantExpandX.zero_();
     commCmdInfo.zero_();
 }
 ATEN_CHECKED_ENTRY(aclnnMoeDistributeCombineTeardown, FLOAT16 | BF16, REQUIRE_PART(moe_distribute_combine_teardown), (In, expandX),
-                   (In, quantExpandX, shape({expandX.size(0), quantised_row(expandX.size(1))})), (Indices, expertIds),
+                   (In, quantExpandX, shape({expandX.size(0), quantised_row(expandX.size(1))})), (Int32s, expertIds),
                    (In, expandIdx, rank(1)), (In, expertScales, shaped_like(expertIds)),
                    (In, commCmdInfo, shape({(expandX.size(0) + epWorldSize) * 16})),
                    (OptIn, xActiveMask, either(shape({expertIds.size(0)}), shaped_like(expertIds))), SHARED_EXPERT_X, COMBINE_IN_PARTS,
@@ -197,7 +197,8 @@ ATEN_CHECKED_ENTRY(aclnnMoeDistributeCombineTeardown, FLOAT16 | BF16, REQUIRE_PA
 
 // Ends on each rank when all have come to it. How long that may take is the communicator's affair, whatever timeOut says.
 #define REQUIRE_BARRIER require_barrier(group, worldSize)
-ATEN_CHECKED_ENTRY(aclnnDistributeBarrier, ANY, REQUIRE_BARRIER, (InOut, xRef), (CommGroup, group), (Positive, worldSize)) {
+ATEN_CHECKED_ENTRY(aclnnDistributeBarrier, ANY.without(DOUBLE | COMPLEX), REQUIRE_BARRIER, (InOut, xRef), (CommGroup, group),
+                   (Positive, worldSize)) {
     group->barrier();
 }
 ATEN_CHECKED_ENTRY(aclnnDistributeBarrierV2, ANY, (REQUIRE_BARRIER, require_not_given("elasticInfo", elasticInfo)), (InOut, xRef),

@@ -141,7 +141,7 @@ ATEN_CHECKED_ENTRY(aclnnMoeFinalizeRoutingV2Grad, FLOATING,
     if (given(bias)) rows = rows + upcast(*bias).index_select(0, expertIdx->to(at::kLong).flatten());
     write(gradScales, (rows * grad).sum(1));
 }
-ATEN_ENTRY(aclnnMoeInitRoutingV2Grad, FLOATING, (In, gradExpandedX, rank_from(2)), (Indices, expandedRowIdx, elements(out.size(0) * topK)),
+ATEN_ENTRY(aclnnMoeInitRoutingV2Grad, FLOATING, (In, gradExpandedX, rank_from(2)), (Int32s, expandedRowIdx, elements(out.size(0) * topK)),
            (Positive, topK), (TrueOrNot, dropPadMode), (NotNegative, activeNum),
            (Out, out, Expected({out.dim() == 2 ? out.size(0) : 0, gradExpandedX.size(-1)}, gradExpandedX.scalar_type()))) {
     write(out, rows_or_none(upcast(gradExpandedX), expandedRowIdx).view({out.size(0), topK, out.size(1)}).sum(1));

@@ -75,7 +75,7 @@ ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithEp, FLOATING, require_tokens_of_range
 ATEN_CHECKED_ENTRY(aclnnMoeTokenPermuteWithEpGrad, FLOATING,
                    require_rows_of_range("permutedTokensOutputGrad", permutedTokensOutputGrad,
                                          row_range(range, sortedIndices.numel(), 0).size()),
-                   (In, permutedTokensOutputGrad), (Indices, sortedIndices, elements(tokenGradOut.size(0) * numTopk)),
+                   (In, permutedTokensOutputGrad), (Int32s, sortedIndices, elements(tokenGradOut.size(0) * numTopk)),
                    (OptIn, permutedProbsOutputGrad, or_empty(shape({permutedTokensOutputGrad.size(0)}))), (Positive, numTopk),
                    (OptInts, range), (NotPadded, paddedMode),
                    (Out, tokenGradOut, shape({tokenGradOut.size(0), permutedTokensOutputGrad.size(1)})),

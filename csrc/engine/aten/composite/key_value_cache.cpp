@@ -207,9 +207,6 @@ struct PagedMode : Kind<const char*, std::string_view, std::string_view, read_pa
 struct NoScatterMode : Kind<const char*, std::string_view, std::string_view, read_no_scatter_mode> {
     static constexpr bool nullable = true;
 };
-struct Slots : In {
-    ATEN_TYPES(In, INT64);
-};
 using LatentMode = Kind<const char*, std::string_view, std::string_view, read_latent_mode>;
 using UpdateType = Between<int64_t, 0, 1>;
 }  // namespace torch_aclnn::host::aten::kind
@@ -246,7 +243,7 @@ ATEN_CHECKED_ENTRY(aclnnGatherPaKvCache, CACHED, require_tables(blockTables, seq
 
 #define LATENT                                                                                                                        \
     (In, kv), (In, gamma), (In, cos, angles(kv, kCacheRef)), (In, sin, angles(kv, kCacheRef)),                                        \
-        (Slots, index, slots(kv, cacheMode, kCacheRef)), (InOut, kCacheRef, latent_cache(kv, kCacheRef, cacheMode)),                  \
+        (Int64s, index, slots(kv, cacheMode, kCacheRef)), (InOut, kCacheRef, latent_cache(kv, kCacheRef, cacheMode)),                 \
         (InOut, ckvCacheRef, latent_cache(kv, ckvCacheRef, cacheMode)), (OptIn, kRopeScale), (OptIn, cKvScale), (OptIn, kRopeOffset), \
         (OptIn, cKvOffset)
 #define CACHE_LATENT                                                                                                                     \
