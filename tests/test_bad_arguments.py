@@ -42,6 +42,6 @@ def test_result_may_not_share_memory_with_an_input(device, operator):
 
 
 def test_result_that_is_a_conjugate_view_is_refused(device):
-    grad = torch.ones(1, 4, 4, dtype=torch.complex64, device=device)
+    grad = torch.ones(1, 4, 4, dtype=torch.complex64).to(device)
     with pytest.raises(RuntimeError, match="out: expected a tensor of plain numbers, got a conjugate or negative view"):
         torch.ops.torch_aclnn.replication_pad2d_backward.out(grad, (1, 2, 2), (1, 1, 1, 1), out=torch.empty_like(grad).conj())

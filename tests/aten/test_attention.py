@@ -212,3 +212,14 @@ def test_attention_of_keys_in_two_parts(version, layout):
     layouts = [layout.encode(), *([b""] if version else [])]
     call(f"aclnnRingAttentionUpdate{version}", *laid_out(*part(slice(4))), *laid_out(*part(slice(4, 10))), ends, *layouts, *got)
     torch.testing.assert_close(got, expected, rtol=1e-5, atol=1e-6)
+
+
+@refused_at_once
+@pytest.mark.parametrize("shape", [(1, 1, 1, 4), (1, 2, 1, 4), (1, 4), (1, 1, 1)], ids=str)
+def test_masks_that_would_be_broadcast_are_refused(shape):
+    """As on an NPU; torch's own attention broadcasts them."""
+    import torch_npu
+
+    query = torch.ones(1, 2, 4, 16, dtype=torch.float16, device=DEVICE)
+    with pytest.raises(RuntimeError, match="attenMask: expected"):
+        torch_npu.npu_fusion_attention(query, query, query, 2, "BNSD", atten_mask=torch.zeros(shape, dtype=torch.bool, device=DEVICE))

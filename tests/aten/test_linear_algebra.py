@@ -43,7 +43,7 @@ CASES = [
     *product("matmul-broadcast", torch.matmul, randn(2, 1, 3, 4), randn(3, 4, 5)),
     *product("matmul-vector", torch.matmul, BATCH, randn(4)),
     *product("matmul-vector-left", torch.matmul, randn(4), BATCH2),
-    *product("mv", torch.mv, A, randn(4)),
+    *product("mv", torch.mv, A, randn(4), dtypes=(torch.float32, torch.float16)),
     *product("dot", torch.dot, randn(7), randn(7)),
     *product("vdot", torch.vdot, randn(7), randn(7), dtypes=(torch.float32,), backward=False),
     *product("outer", torch.outer, randn(3), randn(4)),
@@ -57,7 +57,9 @@ CASES = [
     *product(
         "addmv", lambda s, a, v: torch.addmv(s, a, v, beta=0.5, alpha=2.0), randn(3), A, randn(4), dtypes=(torch.float32, torch.float16)
     ),
-    *product("addr", lambda s, u, v: torch.addr(s, u, v, beta=0.5, alpha=2.0), A, randn(3), randn(4)),
+    *product(
+        "addr", lambda s, u, v: torch.addr(s, u, v, beta=0.5, alpha=2.0), A, randn(3), randn(4), dtypes=(torch.float32, torch.float16)
+    ),
     *product("addr_", lambda s, u, v: (s * 1).addr_(u, v, beta=0.5, alpha=2.0), A, randn(3), randn(4), backward=False),
     *product("linear", F.linear, BATCH, randn(5, 4), randn(5)),
     *product("linear-no-bias", F.linear, BATCH, randn(5, 4)),

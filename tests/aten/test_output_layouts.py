@@ -25,7 +25,7 @@ def run(
     full_of = {tensor: ONE.get(tensor.dtype, bytes(size_of(tensor.dtype))) for tensor in inputs if isinstance(tensor, Tensor)}
     for name, number in NUMBERS.items():
         if isinstance(arguments.get(name), Tensor):
-            full_of |= {arguments[name]: number.to_bytes(8, "little")}
+            full_of |= {arguments[name]: number.to_bytes(size_of(arguments[name].dtype), "little")}
     full_of |= {tensor: fill * size_of(tensor.dtype) for tensor in outputs.values()}
     handles = Guarded(client, full_of, *guard)
     code, executor, size = phase1(entry_point, handles.of_call(arguments | outputs).values())

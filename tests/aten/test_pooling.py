@@ -196,3 +196,12 @@ def test_indices_of_unpooling(strict, expected):
     code = CALLS + "print(unpooled(torch.int64)[0], unpooled(torch.int32)[0], *unpooled(torch.float32))"
     refused = f"161002 aclnnMaxUnpool3d: indices: expected {expected}, got Float"
     assert output_of(code, TORCH_ACLNN_HOST_STRICT=strict) == f"0 {161002 if strict == '1' else 0} {refused}"
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+def test_integers_are_unpooled(dims):
+    """ATen has no such kernel on cpu."""
+    values, index = (torch.tensor(numbers).view(1, 1, 2, *[1] * (dims - 1)).to(DEVICE) for numbers in ([1, 2], [1, 3]))
+    kernel = (2, *[1] * (dims - 1))
+    unpooled = getattr(F, f"max_unpool{dims}d")(values, index, kernel)
+    assert unpooled.dtype == torch.int64 and unpooled.shape[2:] == (4, *kernel[1:]) and unpooled.flatten().tolist() == [0, 1, 0, 2]

@@ -44,7 +44,7 @@ SUMS = {
     "cumprod_": lambda x: x.cumprod_(0),
 }
 
-WITHOUT_DOUBLE = ("logsumexp", "std", "std_mean", "var", "var_mean")
+WITHOUT_DOUBLE = ("logsumexp", "nansum", "std", "std_mean", "var", "var_mean")
 
 
 def sum_dtypes(name):

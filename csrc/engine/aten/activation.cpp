@@ -61,12 +61,12 @@ Elements slopes(const at::Tensor& weight, const at::Tensor& self) {
 
 UNARY(aclnnSilu, FLOATING, at::silu_out)
 // Integers lose the fraction.
-ATEN_ENTRY(aclnnHardsigmoid, FLOATING | DOUBLE | INT32, (In, self), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnHardsigmoid, FLOATING | INT32, (In, self), (Out, out, like(self))) {
     write(out, at::hardsigmoid(at::isIntegralType(self.scalar_type(), false) ? self.to(at::kFloat) : upcast(self)));
 }
-UNARY(aclnnHardswish, FLOATING | DOUBLE, at::hardswish_out)
-UNARY(aclnnMish, FLOATING | DOUBLE, at::mish_out)
-UNARY(aclnnLogSigmoid, FLOATING | DOUBLE, at::log_sigmoid_out)
+UNARY(aclnnHardswish, FLOATING, at::hardswish_out)
+UNARY(aclnnMish, FLOATING, at::mish_out)
+UNARY(aclnnLogSigmoid, FLOATING, at::log_sigmoid_out)
 
 ATEN_ENTRY(aclnnRelu, FLOATING | INT8 | UINT8 | INT32 | INT64, (In, self), (Out, out, like(self))) {
     at::clamp_min_out(out, self, 0);
@@ -74,7 +74,7 @@ ATEN_ENTRY(aclnnRelu, FLOATING | INT8 | UINT8 | INT32 | INT64, (In, self), (Out,
 ATEN_ENTRY(aclnnInplaceRelu, FLOATING | INT8 | UINT8 | INT32 | INT64, (InOut, selfRef)) {
     at::relu_(selfRef);
 }
-ATEN_ENTRY(aclnnInplaceHardsigmoid, FLOATING | DOUBLE | INT32, (InOut, selfRef)) {
+ATEN_ENTRY(aclnnInplaceHardsigmoid, FLOATING | INT32, (InOut, selfRef)) {
     write(selfRef, at::hardsigmoid(at::isIntegralType(selfRef.scalar_type(), false) ? selfRef.to(at::kFloat) : upcast(selfRef)));
 }
 UNARY_INPLACE(aclnnInplaceHardswish, FLOATING | DOUBLE, at::hardswish_out)
@@ -95,7 +95,7 @@ ATEN_ENTRY(aclnnThresholdBackward, FLOATING | INT8 | UINT8 | INT32, (In, gradOut
            (Out, out, of_gradient(gradOutput, self))) {
     at::threshold_backward_out(out, gradOutput, self, threshold);
 }
-ATEN_ENTRY(aclnnThreshold, NUMBERS, (In, self), (Scalar, threshold), (Scalar, value), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnThreshold, FLOATING | INTEGRAL, (In, self), (Scalar, threshold), (Scalar, value), (Out, out, like(self))) {
     at::threshold_out(out, self, threshold, value);
 }
 ATEN_ENTRY(aclnnInplaceThreshold, NUMBERS, (InOut, selfRef), (Scalar, threshold), (Scalar, value)) {
@@ -126,7 +126,7 @@ ATEN_CHECKED_ENTRY(aclnnGeluBackward, FLOATING, warn_of_lost_gelu_mode("aclnnGel
                    (Out, gradInput, of_gradient(gradOutput, self))) {
     write(gradInput, gelu_gradient(gradOutput, self, "none"));
 }
-ATEN_ENTRY(aclnnGeluV2, FLOATING | DOUBLE, (In, x), (GeluMode, approximate), (Out, y, like(x))) {
+ATEN_ENTRY(aclnnGeluV2, FLOATING, (In, x), (GeluMode, approximate), (Out, y, like(x))) {
     write(y, at::gelu(x, approximate));
 }
 ATEN_ENTRY(aclnnGeluBackwardV2, FLOATING, (In, dy), (In, x), (GeluName, approximate), (Out, dx, broadcast({{"dy", dy}, {"x", x}}))) {
@@ -143,21 +143,21 @@ ATEN_ENTRY(aclnnFastGeluBackward, FLOATING, (In, gradOutput), (In, self), (Out, 
     write(gradInput, upcast(gradOutput) * s * (1 + 1.702 * x * (1 - s)));
 }
 
-ATEN_ENTRY(aclnnSoftplus, FLOATING | DOUBLE, (In, self), (Scalar, beta), (Scalar, threshold), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnSoftplus, FLOATING, (In, self), (Scalar, beta), (Scalar, threshold), (Out, out, like(self))) {
     at::softplus_out(out, self, beta, threshold);
 }
 ATEN_ENTRY(aclnnSoftplusBackward, FLOATING | DOUBLE, (In, gradOutput), (In, self), (Scalar, beta), (Scalar, threshold),
            (Out, gradInput, of_gradient(gradOutput, self))) {
     at::softplus_backward_out(gradInput, gradOutput, self, beta, threshold);
 }
-ATEN_ENTRY(aclnnSoftshrink, FLOATING | DOUBLE, (In, self), (NotNegativeScalar, lambd), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnSoftshrink, FLOATING, (In, self), (NotNegativeScalar, lambd), (Out, out, like(self))) {
     at::softshrink_out(out, self, lambd);
 }
 ATEN_ENTRY(aclnnSoftshrinkBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, lambd),
            (Out, gradInput, of_gradient(gradOutput, self))) {
     at::softshrink_backward_out(gradInput, gradOutput, self, lambd);
 }
-ATEN_ENTRY(aclnnHardshrink, FLOATING | DOUBLE, (In, self), (Scalar, lambd), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnHardshrink, FLOATING, (In, self), (Scalar, lambd), (Out, out, like(self))) {
     at::hardshrink_out(out, self, lambd);
 }
 ATEN_ENTRY(aclnnHardshrinkBackward, FLOATING, (In, gradOutput), (In, self), (Scalar, lambd),
@@ -182,7 +182,7 @@ ATEN_ENTRY(aclnnSeluBackward, FLOATING | INT8 | INT32, (In, gradOutput), (In, re
     const auto numbers = [](const at::Tensor& tensor) { return tensor.is_floating_point() ? upcast(tensor) : tensor.to(at::kFloat); };
     write(gradInput, at::elu_backward(numbers(gradOutput), kAlpha, kScale, 1, true, numbers(result)));
 }
-ATEN_ENTRY(aclnnCelu, FLOATING | DOUBLE, (In, self), (NonzeroScalar, alpha), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnCelu, FLOATING, (In, self), (NonzeroScalar, alpha), (Out, out, like(self))) {
     at::celu_out(out, self, alpha);
 }
 ATEN_ENTRY(aclnnInplaceCelu, FLOATING | DOUBLE, (InOut, selfRef), (NonzeroScalar, alpha)) {
@@ -201,7 +201,7 @@ ATEN_ENTRY(aclnnHardtanhBackward, FLOATING, (In, gradOutput), (In, self), (Scala
 }
 
 // The buffer is ATen's own device for the backward on the CPU; torch_npu gives it no elements, and nothing is written to it.
-ATEN_ENTRY(aclnnLogSigmoidForward, FLOATING | DOUBLE, (In, self), (Out, out, like(self)), (OptOut, buffer, any_shape())) {
+ATEN_ENTRY(aclnnLogSigmoidForward, FLOATING, (In, self), (Out, out, like(self)), (OptOut, buffer, any_shape())) {
     at::log_sigmoid_out(out, self);
 }
 ATEN_ENTRY(aclnnLogSigmoidBackward, FLOATING, (In, gradOutput, shaped_like(self)), (In, self), (OptIn, buffer),
@@ -213,7 +213,7 @@ ATEN_ENTRY(aclnnLogSigmoidBackward, FLOATING, (In, gradOutput, shaped_like(self)
 ATEN_ENTRY(aclnnGlu, FLOATING | DOUBLE, (In, self), (Dim, dim), (Out, out, halved(self, dim))) {
     write(out, at::glu(upcast(self), dim));
 }
-ATEN_ENTRY(aclnnGluBackward, ANY, (In, gradOutput, halved(self, dim)), (In, self), (Dim, dim), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnGluBackward, FLOATING | DOUBLE, (In, gradOutput, halved(self, dim)), (In, self), (Dim, dim), (Out, out, like(self))) {
     write(out, at::glu_backward(upcast(gradOutput), upcast(self), dim));
 }
 

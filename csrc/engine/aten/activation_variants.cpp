@@ -38,7 +38,7 @@ struct OptGeluName : Kind<const char*, std::string_view, std::string_view, read_
 using OnlyTanh = Between<int64_t, 1, 1>;
 }  // namespace torch_aclnn::host::aten::kind
 
-UNARY(aclnnSelu, ANY, selu_out)
+UNARY(aclnnSelu, FLOATING | INT8 | INT32, selu_out)
 UNARY_INPLACE(aclnnInplaceSelu, ANY, selu_out)
 
 // Null means 1.

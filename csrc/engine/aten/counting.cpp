@@ -28,8 +28,8 @@ ATEN_ENTRY(aclnnBincount, INTEGRAL, (In, self, shape({self.numel()})), (OptIn, w
     require_indices("self", self, out.numel());
     write(out, at::bincount(self, weights, out.numel()));
 }
-ATEN_CHECKED_ENTRY(aclnnHistc, FLOATING | INTEGRAL, require_range(min, max), (In, self), (Positive, bins), (Scalar, min), (Scalar, max),
-                   (Out, out, shape({bins}))) {
+ATEN_CHECKED_ENTRY(aclnnHistc, FLOAT | FLOAT16 | INTEGRAL, require_range(min, max), (In, self), (Positive, bins), (Scalar, min),
+                   (Scalar, max), (Out, out, shape({bins}))) {
     if (at::isIntegralType(self.scalar_type(), false))
         write(out, histogram(self, min.toDouble(), max.toDouble(), bins));
     else

@@ -67,10 +67,10 @@ ATEN_ENTRY(aclnnCast, ANY | EIGHT_BIT_FLOATS, (In, self), (DType, dtype), (Out, 
     write(out, self.to(dtype));
 }
 
-ATEN_ENTRY(aclnnInplaceZero, NUMBERS, (InOut, selfRef)) {
+ATEN_ENTRY(aclnnInplaceZero, NUMBERS | UINT16, (InOut, selfRef)) {
     selfRef.zero_();
 }
-ATEN_ENTRY(aclnnInplaceOne, NUMBERS, (InOut, selfRef)) {
+ATEN_ENTRY(aclnnInplaceOne, REAL | BOOL, (InOut, selfRef)) {
     selfRef.fill_(1);
 }
 ATEN_ENTRY(aclnnInplaceFillScalar, NUMBERS, (InOut, selfRef), (Scalar, value)) {
@@ -79,12 +79,12 @@ ATEN_ENTRY(aclnnInplaceFillScalar, NUMBERS, (InOut, selfRef), (Scalar, value)) {
 ATEN_ENTRY(aclnnInplaceFillTensor, NUMBERS, (InOut, selfRef), (In, value, elements(1))) {
     selfRef.fill_(value.reshape({}));
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceFillDiagonal, ANY, require_cube(selfRef), (InOut, selfRef, rank_from(2)), (Scalar, fillValue),
+ATEN_CHECKED_ENTRY(aclnnInplaceFillDiagonal, REAL | BOOL, require_cube(selfRef), (InOut, selfRef, rank_from(2)), (Scalar, fillValue),
                    (Bool, wrap)) {
     selfRef.fill_diagonal_(fillValue, wrap);
 }
 
-ATEN_CHECKED_ENTRY(aclnnArange, NUMBERS, require_progress(start, end, step), (Scalar, start), (Scalar, end), (Scalar, step),
+ATEN_CHECKED_ENTRY(aclnnArange, REAL | BOOL, require_progress(start, end, step), (Scalar, start), (Scalar, end), (Scalar, step),
                    (Out, out, steps_before(start, end, step, out.scalar_type()))) {
     at::arange_out(out, start, end, step);
 }
@@ -98,12 +98,12 @@ ATEN_ENTRY(aclnnLinspace, NUMBERS, (Scalar, start), (Scalar, end), (NotNegative,
 ATEN_ENTRY(aclnnLogSpace, ANY, (Scalar, start), (Scalar, end), (NotNegative, steps), (Double, base), (Out, result, elements(steps))) {
     at::logspace_out(result, start, end, steps, base);
 }
-ATEN_ENTRY(aclnnEye, NUMBERS, (NotNegative, n), (NotNegative, m), (Out, out, shape({n, m}))) {
+ATEN_ENTRY(aclnnEye, FLOATING | INTEGRAL | BOOL, (NotNegative, n), (NotNegative, m), (Out, out, shape({n, m}))) {
     at::eye_out(out, n, m);
 }
 
 // onValue where the class is the one that the element names, offValue elsewhere.
-ATEN_CHECKED_ENTRY(aclnnOneHot, INTEGRAL, require_dim("axis", axis, self.dim() + 1), (In, self), (NotNegative, numClasses),
+ATEN_CHECKED_ENTRY(aclnnOneHot, INT32 | INT64, require_dim("axis", axis, self.dim() + 1), (In, self), (NotNegative, numClasses),
                    (In, onValue, elements(1)), (In, offValue, elements(1)), (Int, axis), (Out, out, with_classes(self, axis, numClasses))) {
     if (out.numel() == 0) return;  // without the numbers of all classes, which may be as many as the caller likes
     std::vector<int64_t> along_axis(self.dim() + 1, 1);
@@ -112,6 +112,6 @@ ATEN_CHECKED_ENTRY(aclnnOneHot, INTEGRAL, require_dim("axis", axis, self.dim() +
     write(out, at::where(at::eq(self.unsqueeze(axis), classes), onValue.reshape({}), offValue.reshape({})));
 }
 
-ATEN_ENTRY(aclnnComplex, ANY, (In, real), (In, imag), (ComplexOut, out, broadcast({{"real", real}, {"imag", imag}}))) {
+ATEN_ENTRY(aclnnComplex, FLOAT | DOUBLE, (In, real), (In, imag), (ComplexOut, out, broadcast({{"real", real}, {"imag", imag}}))) {
     write(out, at::complex(real, imag));  // torch_npu has them as parts of out where it conjugates
 }

@@ -35,7 +35,7 @@ ATEN_CHECKED_ENTRY(aclnnDropoutGenMask, UINT8, require_bits("out", out, shape), 
                    (Int, offset), (Out, out, any_shape())) {
     write(out, drawn_dropout_mask(out.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - prob));
 }
-ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, ANY, require_bits("out", out, shape), (Shape, shape), (Probability, prob), (Int, seed),
+ATEN_CHECKED_ENTRY(aclnnDropoutGenMaskV2, UINT8, require_bits("out", out, shape), (Shape, shape), (Probability, prob), (Int, seed),
                    (Int, offset), (DType, dataType), (Out, out, any_shape())) {
     write(out, drawn_dropout_mask(out.sizes(), {uint64_t(seed), uint64_t(offset)}, 1 - prob));
 }

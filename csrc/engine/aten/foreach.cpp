@@ -91,10 +91,10 @@ using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode_numbe
     ATEN_ENTRY(entry_point, dtypes, (Tensors, x), (In, scalar, elements(1)), (TensorsOut, out, like(x))) {    \
         for_each(out, [&](at::Tensor& result, size_t i) { function(result, x[i], wrapped(scalar.item())); }); \
     }
-#define FOREACH_POINTWISE_SCALAR_TENSOR(entry_point, function)                                                                             \
-    ATEN_ENTRY(entry_point, ANY, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Tensors, x3, shaped_like(x1)), (In, scalar, elements(1)), \
-               (TensorsOut, out, like(x1))) {                                                                                              \
-        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalar.item()); });                        \
+#define FOREACH_POINTWISE_SCALAR_TENSOR(entry_point, dtypes, function)                                              \
+    ATEN_ENTRY(entry_point, dtypes, (Tensors, x1), (Tensors, x2, shaped_like(x1)), (Tensors, x3, shaped_like(x1)),  \
+               (In, scalar, elements(1)), (TensorsOut, out, like(x1))) {                                            \
+        for_each(out, [&](at::Tensor& result, size_t i) { function(result, x1[i], x2[i], x3[i], scalar.item()); }); \
     }
 #define FOREACH_SCALAR_LIST(entry_point, dtypes, function)                                                                       \
     ATEN_CHECKED_ENTRY(entry_point, dtypes, require_as_many({{"scalars", scalars}}, {"x", x}), (Tensors, x), (Scalars, scalars), \
@@ -116,22 +116,22 @@ using RoundMode = Kind<const aclScalar*, int64_t, int64_t, read_round_mode_numbe
 
 FOREACH_UNARY(aclnnForeachSqrt, FLOATING, at::sqrt_out)
 FOREACH_UNARY(aclnnForeachExp, FLOATING, at::exp_out)
-FOREACH_UNARY(aclnnForeachExpm1, ANY, at::expm1_out)
+FOREACH_UNARY(aclnnForeachExpm1, FLOATING, at::expm1_out)
 FOREACH_UNARY(aclnnForeachLog, FLOATING, at::log_out)
-FOREACH_UNARY(aclnnForeachLog1p, ANY, at::log1p_out)
-FOREACH_UNARY(aclnnForeachLog2, ANY, at::log2_out)
-FOREACH_UNARY(aclnnForeachLog10, ANY, at::log10_out)
-FOREACH_UNARY(aclnnForeachErf, ANY, at::erf_out)
+FOREACH_UNARY(aclnnForeachLog1p, FLOATING, at::log1p_out)
+FOREACH_UNARY(aclnnForeachLog2, FLOATING, at::log2_out)
+FOREACH_UNARY(aclnnForeachLog10, FLOATING, at::log10_out)
+FOREACH_UNARY(aclnnForeachErf, FLOATING, at::erf_out)
 FOREACH_UNARY(aclnnForeachErfc, ANY, at::erfc_out)
-FOREACH_UNARY(aclnnForeachSin, ANY, at::sin_out)
-FOREACH_UNARY(aclnnForeachSinh, ANY, at::sinh_out)
-FOREACH_UNARY(aclnnForeachCos, ANY, at::cos_out)
-FOREACH_UNARY(aclnnForeachCosh, ANY, at::cosh_out)
+FOREACH_UNARY(aclnnForeachSin, FLOATING, at::sin_out)
+FOREACH_UNARY(aclnnForeachSinh, FLOATING, at::sinh_out)
+FOREACH_UNARY(aclnnForeachCos, FLOATING, at::cos_out)
+FOREACH_UNARY(aclnnForeachCosh, FLOATING, at::cosh_out)
 FOREACH_UNARY(aclnnForeachTan, FLOATING, at::tan_out)
 FOREACH_UNARY(aclnnForeachTanh, FLOATING, at::tanh_out)
-FOREACH_UNARY(aclnnForeachAsin, ANY, at::asin_out)
-FOREACH_UNARY(aclnnForeachAcos, ANY, at::acos_out)
-FOREACH_UNARY(aclnnForeachAtan, ANY, at::atan_out)
+FOREACH_UNARY(aclnnForeachAsin, FLOATING, at::asin_out)
+FOREACH_UNARY(aclnnForeachAcos, FLOATING, at::acos_out)
+FOREACH_UNARY(aclnnForeachAtan, FLOATING, at::atan_out)
 FOREACH_UNARY(aclnnForeachSigmoid, FLOATING, at::sigmoid_out)
 FOREACH_UNARY(aclnnForeachNeg, FLOATING | INT32, at::neg_out)
 FOREACH_UNARY(aclnnForeachAbs, FLOATING, at::abs_out)
@@ -143,36 +143,36 @@ FOREACH_LIST_ALPHA(aclnnForeachSubListV2, FLOATING | INT32, sub_scaled)
 FOREACH_LIST(aclnnForeachMulList, FLOATING | INT32, at::mul_out)
 FOREACH_LIST(aclnnForeachDivList, FLOATING, at::div_out)
 FOREACH_LIST(aclnnForeachMaximumList, FLOATING | INT32, at::maximum_out)
-FOREACH_LIST(aclnnForeachMinimumList, ANY, at::minimum_out)
+FOREACH_LIST(aclnnForeachMinimumList, FLOATING | INT32, at::minimum_out)
 FOREACH_LIST(aclnnForeachPowList, FLOATING | INT32, at::pow_out)
 
 FOREACH_SCALAR(aclnnForeachAddScalarV2, FLOATING | INT32, at::add_out)
 FOREACH_SCALAR(aclnnForeachSubScalarV2, FLOATING | INT32, at::sub_out)
 FOREACH_SCALAR(aclnnForeachMulScalarV2, FLOATING | INT32, at::mul_out)
 FOREACH_SCALAR(aclnnForeachDivScalarV2, FLOATING, at::div_out)
-FOREACH_SCALAR(aclnnForeachPowScalarV2, ANY, at::pow_out)
+FOREACH_SCALAR(aclnnForeachPowScalarV2, FLOATING, at::pow_out)
 FOREACH_SCALAR(aclnnForeachMaximumScalarV2, FLOATING | INT32, at::maximum_out)
-FOREACH_SCALAR(aclnnForeachMinimumScalarV2, ANY, at::minimum_out)
+FOREACH_SCALAR(aclnnForeachMinimumScalarV2, FLOATING | INT32, at::minimum_out)
 
 FOREACH_LIST_ALPHA_TENSOR(aclnnForeachAddList, FLOATING | INT32, add_scaled)
-FOREACH_LIST_ALPHA_TENSOR(aclnnForeachSubList, ANY, sub_scaled)
+FOREACH_LIST_ALPHA_TENSOR(aclnnForeachSubList, FLOATING | INT32, sub_scaled)
 FOREACH_SCALAR_TENSOR(aclnnForeachAddScalar, FLOATING | INT32, at::add_out)
 FOREACH_SCALAR_TENSOR(aclnnForeachSubScalar, FLOATING | INT32, at::sub_out)
-FOREACH_SCALAR_TENSOR(aclnnForeachMulScalar, ANY, at::mul_out)
-FOREACH_SCALAR_TENSOR(aclnnForeachDivScalar, ANY, at::div_out)
-FOREACH_SCALAR_TENSOR(aclnnForeachPowScalar, ANY, at::pow_out)
-FOREACH_SCALAR_TENSOR(aclnnForeachMaximumScalar, ANY, at::maximum_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachMulScalar, FLOATING | INT32, at::mul_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachDivScalar, FLOATING, at::div_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachPowScalar, FLOATING | INT32, at::pow_out)
+FOREACH_SCALAR_TENSOR(aclnnForeachMaximumScalar, FLOATING | INT32, at::maximum_out)
 FOREACH_SCALAR_TENSOR(aclnnForeachMinimumScalar, FLOATING | INT32, at::minimum_out)
-FOREACH_POINTWISE_SCALAR_TENSOR(aclnnForeachAddcmulScalar, at::addcmul_out)
-FOREACH_POINTWISE_SCALAR_TENSOR(aclnnForeachAddcdivScalar, at::addcdiv_out)
+FOREACH_POINTWISE_SCALAR_TENSOR(aclnnForeachAddcmulScalar, FLOATING | INT32, at::addcmul_out)
+FOREACH_POINTWISE_SCALAR_TENSOR(aclnnForeachAddcdivScalar, FLOATING, at::addcdiv_out)
 
 FOREACH_SCALAR_LIST(aclnnForeachAddScalarList, FLOATING | INT32, at::add_out)
 FOREACH_SCALAR_LIST(aclnnForeachSubScalarList, FLOATING | INT32, at::sub_out)
 FOREACH_SCALAR_LIST(aclnnForeachMulScalarList, FLOATING | INT32, at::mul_out)
 FOREACH_SCALAR_LIST(aclnnForeachDivScalarList, FLOATING, at::div_out)
-FOREACH_SCALAR_LIST(aclnnForeachPowScalarList, ANY, at::pow_out)
+FOREACH_SCALAR_LIST(aclnnForeachPowScalarList, FLOATING | INT32, at::pow_out)
 FOREACH_SCALAR_LIST(aclnnForeachMaximumScalarList, FLOATING | INT32, at::maximum_out)
-FOREACH_SCALAR_LIST(aclnnForeachMinimumScalarList, ANY, at::minimum_out)
+FOREACH_SCALAR_LIST(aclnnForeachMinimumScalarList, FLOATING | INT32, at::minimum_out)
 
 FOREACH_POINTWISE_SCALAR(aclnnForeachAddcmulScalarV2, FLOATING | INT32, at::addcmul_out)
 FOREACH_POINTWISE_SCALAR(aclnnForeachAddcdivScalarV2, FLOATING, at::addcdiv_out)
@@ -189,7 +189,7 @@ ATEN_ENTRY(aclnnForeachLerpList, FLOATING, (Tensors, x1), (Tensors, x2, shaped_l
     for_each(out, [&](at::Tensor& result, size_t i) { interpolate(result, x1[i], x2[i], weights[i]); });
 }
 
-ATEN_ENTRY(aclnnForeachPowScalarAndTensor, ANY, (Scalar, scalar), (Tensors, x), (TensorsOut, out, like(x))) {
+ATEN_ENTRY(aclnnForeachPowScalarAndTensor, FLOATING | INT32, (Scalar, scalar), (Tensors, x), (TensorsOut, out, like(x))) {
     for_each(out, [&](at::Tensor& result, size_t i) { at::pow_out(result, scalar, x[i]); });
 }
 
@@ -207,9 +207,9 @@ ATEN_CHECKED_ENTRY(aclnnForeachNorm, FLOATING, require_elements_for(scalar.toDou
     for_each(out, [&](at::Tensor& result, size_t i) { write(result, at::linalg_vector_norm(upcast(x[i]), scalar)); });
 }
 
-ATEN_ENTRY(aclnnForeachCopy, REAL | BOOL, (Tensors, src), (TensorsOut, dst, shaped_like(src))) {
+ATEN_ENTRY(aclnnForeachCopy, REAL | BOOL | UINT16 | UINT32, (Tensors, src), (TensorsOut, dst, shaped_like(src))) {
     for_each(dst, [&](at::Tensor& result, size_t i) { result.copy_(src[i]); });
 }
-ATEN_ENTRY(aclnnForeachZeroInplace, ANY, (TensorsInOut, x)) {
+ATEN_ENTRY(aclnnForeachZeroInplace, FLOATING | INT16 | INT32, (TensorsInOut, x)) {
     for_each(x, [](at::Tensor& result, size_t) { result.zero_(); });
 }

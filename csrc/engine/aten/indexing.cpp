@@ -243,7 +243,7 @@ ATEN_CHECKED_ENTRY(aclnnTake, ANY, require_elements("self", self, self.numel(), 
                    (Out, out, Expected(index.sizes(), self.scalar_type()))) {
     write(out, at::take(as_signed(self), index.to(at::kLong)).view(self.scalar_type()));
 }
-ATEN_ENTRY(aclnnInplacePut, ANY, (InOut, selfRef), (Indices, index), (In, source, as_many_as(index)), (Bool, accumulate)) {
+ATEN_ENTRY(aclnnInplacePut, NUMBERS, (InOut, selfRef), (Indices, index), (In, source, as_many_as(index)), (Bool, accumulate)) {
     // at::put_ refuses to run under torch.use_deterministic_algorithms.
     at::Tensor flat = selfRef.reshape({-1});
     flat.index_put_(IndexList({std::optional(index.to(at::kLong).reshape({-1}))}), source.reshape({-1}), accumulate);
@@ -306,7 +306,7 @@ ATEN_ENTRY(aclnnInplaceMaskedScatter, REAL | BOOL, (InOut, selfRef, broadcast({{
     selfRef.masked_scatter_(as_mask(mask), source);
 }
 
-ATEN_ENTRY(aclnnIndexAdd, NUMBERS, (In, self), (Dim, dim), (Indices, index, positions(index)), (In, source, selected(self, dim, index)),
+ATEN_ENTRY(aclnnIndexAdd, REAL | BOOL, (In, self), (Dim, dim), (Indices, index, positions(index)), (In, source, selected(self, dim, index)),
            (Scalar, alpha), (Out, out, like(self))) {
     start_from(self, out).index_add_(dim, index, source, alpha);
 }
@@ -360,7 +360,7 @@ ATEN_ENTRY(aclnnEmbeddingDenseBackward, FLOATING, (In, grad, gradient_of_embedde
 }
 
 // Scales the rows that are named and longer than maxNorm down to it.
-ATEN_ENTRY(aclnnEmbeddingRenorm, ANY, (InOut, selfRef, rank(2)), (Indices, indices), (Double, maxNorm), (Double, normType)) {
+ATEN_ENTRY(aclnnEmbeddingRenorm, FLOATING, (InOut, selfRef, rank(2)), (Indices, indices), (Double, maxNorm), (Double, normType)) {
     at::Tensor rows = upcast(selfRef);
     at::embedding_renorm_(rows, indices, maxNorm, normType);
     selfRef.copy_(rows);
@@ -368,10 +368,10 @@ ATEN_ENTRY(aclnnEmbeddingRenorm, ANY, (InOut, selfRef, rank(2)), (Indices, indic
 
 // offset2bag has no elements where the backward can do without, bagSize has one for the last offset on some products, and maxIndices is of
 // any shape, and zero, unless the mode is the maximum.
-ATEN_ENTRY(aclnnEmbeddingBag, ANY, (In, weight), (Indices, indices, shape({indices.numel()})), (Indices, offsets, shape({offsets.numel()})),
-           (Bool, scaleGradByFreq), (BagMode, mode), (Bool, sparse), (OptIn, perSampleWeights, shaped_like(indices)),
-           (Bool, includeLastOffset), (Int, paddingIdx), (Out, output, bagged(weight, offsets, includeLastOffset)),
-           (Out, offset2bag, or_empty(shaped_like(indices))),
+ATEN_ENTRY(aclnnEmbeddingBag, FLOATING, (In, weight), (Indices, indices, shape({indices.numel()})),
+           (Indices, offsets, shape({offsets.numel()})), (Bool, scaleGradByFreq), (BagMode, mode), (Bool, sparse),
+           (OptIn, perSampleWeights, shaped_like(indices)), (Bool, includeLastOffset), (Int, paddingIdx),
+           (Out, output, bagged(weight, offsets, includeLastOffset)), (Out, offset2bag, or_empty(shaped_like(indices))),
            (Out, bagSize, either(shape({bags(offsets, includeLastOffset)}), shaped_like(offsets))),
            (Out, maxIndices, if_wanted(mode == 2, shaped_like(output)))) {
     // ATen's kernel takes no strides.

@@ -209,19 +209,20 @@ namespace torch_aclnn::host::aten::kind {
 using Equation = Kind<const char*, std::string_view, std::string_view, read_equation>;
 }  // namespace torch_aclnn::host::aten::kind
 
-#define PRODUCT(entry_point, function, ...)                                                                                           \
-    ATEN_CHECKED_ENTRY(entry_point, FLOATING, require_kept_type(self, cubeMathType), (In, self), (In, mat2), (Out, out, __VA_ARGS__), \
-                       (CubeMathType, cubeMathType)) {                                                                                \
-        write(out, function(operand(self, cubeMathType), operand(mat2, cubeMathType)));                                               \
+#define PRODUCT(entry_point, dtypes, function, ...)                                                                                 \
+    ATEN_CHECKED_ENTRY(entry_point, dtypes, require_kept_type(self, cubeMathType), (In, self), (In, mat2), (Out, out, __VA_ARGS__), \
+                       (CubeMathType, cubeMathType)) {                                                                              \
+        write(out, function(operand(self, cubeMathType), operand(mat2, cubeMathType)));                                             \
     }
 
-PRODUCT(aclnnMm, at::mm, multiplied({"self", self}, 2, {"mat2", mat2}, 2))
-PRODUCT(aclnnMatmul, at::matmul, multiplied({"self", self}, {"mat2", mat2}))
-PRODUCT(aclnnMv, at::mv, multiplied({"self", self}, 2, {"mat2", mat2}, 1))
+PRODUCT(aclnnMm, FLOATING, at::mm, multiplied({"self", self}, 2, {"mat2", mat2}, 2))
+PRODUCT(aclnnMatmul, FLOATING, at::matmul, multiplied({"self", self}, {"mat2", mat2}))
+PRODUCT(aclnnMv, FLOAT | FLOAT16, at::mv, multiplied({"self", self}, 2, {"mat2", mat2}, 1))
 // matmul, because bmm does not broadcast.
-PRODUCT(aclnnBatchMatMul, at::matmul, multiplied({"self", self}, 3, {"mat2", mat2}, 3))
+PRODUCT(aclnnBatchMatMul, FLOATING, at::matmul, multiplied({"self", self}, 3, {"mat2", mat2}, 3))
 
-ATEN_ENTRY(aclnnGer, NUMBERS, (In, self), (In, vec2), (Out, out, outer({"self", self}, {"vec2", vec2}))) {
+ATEN_ENTRY(aclnnGer, FLOAT | FLOAT16 | DOUBLE | INTEGRAL | BOOL | COMPLEX, (In, self), (In, vec2),
+           (Out, out, outer({"self", self}, {"vec2", vec2}))) {
     write(out, at::outer(self, vec2));
 }
 ATEN_ENTRY(aclnnDot, FLOATING | INT8 | INT32 | UINT8, (In, self, shape({self.numel()})), (In, tensor, shaped_like(self)),
@@ -290,7 +291,7 @@ ATEN_CHECKED_ENTRY(aclnnAddmv, FLOAT | FLOAT16 | DOUBLE | INTEGRAL | BOOL, requi
                    (Out, out, added({"self", self}, multiplied({"mat", mat}, 2, {"vec", vec}, 1))), (CubeMathType, cubeMathType)) {
     write(out, at::addmv(upcast(self), operand(mat, cubeMathType), operand(vec, cubeMathType), beta, alpha));
 }
-ATEN_ENTRY(aclnnAddr, NUMBERS, (In, self), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha),
+ATEN_ENTRY(aclnnAddr, REAL | BOOL, (In, self), (In, vec1), (In, vec2), (Scalar, beta), (Scalar, alpha),
            (Out, out, added({"self", self}, outer({"vec1", vec1}, {"vec2", vec2})))) {
     write(out, at::addr(upcast(self), upcast(vec1), upcast(vec2), beta, alpha));
 }
@@ -299,7 +300,7 @@ ATEN_ENTRY(aclnnInplaceAddr, NUMBERS, (InOut, selfRef, outer({"vec1", vec1}, {"v
     write(selfRef, at::addr(upcast(selfRef), upcast(vec1), upcast(vec2), beta, alpha));
 }
 
-ATEN_ENTRY(aclnnInverse, ANY, (In, self), (Out, out, inverted(self))) {
+ATEN_ENTRY(aclnnInverse, WIDE, (In, self), (Out, out, inverted(self))) {
     write(out, at::inverse(upcast(self)));
 }
 ATEN_ENTRY(aclnnTriangularSolve, FLOAT | DOUBLE | COMPLEX, (In, self), (In, A), (Bool, upper), (Bool, transpose), (Bool, unitriangular),
@@ -318,7 +319,7 @@ static void decompose(const at::Tensor& self, std::string_view mode, at::Tensor&
     write(Q, q);
     write(R, r);
 }
-ATEN_ENTRY(aclnnLinalgQr, ANY, (In, self), (QrMode, mode), (Out, Q, orthogonal(self, mode)), (Out, R, triangular(self, mode))) {
+ATEN_ENTRY(aclnnLinalgQr, WIDE, (In, self), (QrMode, mode), (Out, Q, orthogonal(self, mode)), (Out, R, triangular(self, mode))) {
     constexpr std::array names{"reduced", "complete", "r"};
     decompose(self, names[mode], Q, R);
 }
@@ -339,7 +340,7 @@ ATEN_ENTRY(aclnnSvd, FLOAT, (In, input), (Bool, fullMatrices), (Bool, computeUV)
 }
 
 // The distances between the rows of one matrix.
-ATEN_ENTRY(aclnnPdist, ANY, (In, self), (NotNegativeFloat, p), (Out, out, shape({pairs(self)}))) {
+ATEN_ENTRY(aclnnPdist, FLOAT | FLOAT16, (In, self), (NotNegativeFloat, p), (Out, out, shape({pairs(self)}))) {
     write(out, at::_pdist_forward(upcast(self).contiguous(), p));
 }
 ATEN_ENTRY(aclnnPdistForward, FLOAT | FLOAT16, (In, self), (NotNegativeScalar, pScalar), (Out, out, shape({pairs(self)}))) {

@@ -183,13 +183,13 @@ ATEN_ENTRY(aclnnBinaryCrossEntropyBackward, FLOATING, (In, gradOutput, losses(se
     write(out, at::binary_cross_entropy_backward(upcast(gradOutput), upcast(self), upcast(target), upcast(weight), reduction));
 }
 
-ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogits, FLOATING | DOUBLE, (In, self), (In, target), (OptIn, weight, losses(self, target)),
+ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogits, FLOATING, (In, self), (In, target), (OptIn, weight, losses(self, target)),
            (OptIn, posWeight, losses(self, target)), (Reduction, reduction), (Out, out, lost(self, target, reduction))) {
     const std::vector<at::Tensor> both = at::broadcast_tensors({upcast(self), upcast(target)});
     write(out, at::binary_cross_entropy_with_logits(both[0], both[1], upcast(weight), upcast(posWeight), reduction));
 }
 // loss = -weight * (posWeight * target * log(sigmoid(self)) + (1 - target) * log(1 - sigmoid(self)))
-ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogitsBackward, FLOATING | DOUBLE, (In, gradOutput, losses(self, target)), (In, self), (In, target),
+ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogitsBackward, FLOATING, (In, gradOutput, losses(self, target)), (In, self), (In, target),
            (OptIn, weight, losses(self, target)), (OptIn, posWeight, losses(self, target)), (Reduction, reduction),
            (Out, out, broadcast({{"self", self}, {"target", target}}))) {
     const at::Tensor x = upcast(self), y = upcast(target), probability = at::sigmoid(x);
@@ -208,7 +208,7 @@ ATEN_ENTRY(aclnnBinaryCrossEntropyWithLogitsTargetBackward, FLOATING, (In, gradO
     write(gradTarget, gradient * gradient_factor(upcast(gradOutput), x.numel(), reduction));
 }
 
-ATEN_ENTRY(aclnnKlDiv, FLOATING | DOUBLE, (In, self), (In, target), (Reduction, reduction), (Bool, logTarget),
+ATEN_ENTRY(aclnnKlDiv, FLOATING, (In, self), (In, target), (Reduction, reduction), (Bool, logTarget),
            (Out, out, lost(self, target, reduction))) {
     write(out, at::kl_div(upcast(self), upcast(target), reduction, logTarget));
 }
@@ -229,8 +229,8 @@ ATEN_ENTRY(aclnnKlDivTargetBackward, ANY, (In, gradOutput, broadcasts_to(shaped_
     Ctc {                                              \
         logProbs, targets, inputLengths, targetLengths \
     }
-ATEN_CHECKED_ENTRY(aclnnCtcLoss, ANY, CTC.require(blank), (In, logProbs), (In, targets), (Ints, inputLengths), (Ints, targetLengths),
-                   (NotNegative, blank), (Bool, zeroInfinity), (Out, negLogLikelihood, CTC.of_each()),
+ATEN_CHECKED_ENTRY(aclnnCtcLoss, FLOAT | DOUBLE, CTC.require(blank), (In, logProbs), (In, targets), (Ints, inputLengths),
+                   (Ints, targetLengths), (NotNegative, blank), (Bool, zeroInfinity), (Out, negLogLikelihood, CTC.of_each()),
                    (Out, logAlpha, CTC.alpha(logAlpha))) {
     CTC.require_labels();
     const auto [loss, alpha] = at::_ctc_loss(upcast(logProbs), targets, inputLengths, targetLengths, blank, zeroInfinity);
@@ -238,7 +238,7 @@ ATEN_CHECKED_ENTRY(aclnnCtcLoss, ANY, CTC.require(blank), (In, logProbs), (In, t
     at::Tensor place = logAlpha.narrow(-1, 0, alpha.size(-1));
     write(place, alpha);
 }
-ATEN_CHECKED_ENTRY(aclnnCtcLossBackward, FLOATING | DOUBLE, CTC.require(blank), (In, gradOut, CTC.of_each()), (In, logProbs), (In, targets),
+ATEN_CHECKED_ENTRY(aclnnCtcLossBackward, FLOAT | DOUBLE, CTC.require(blank), (In, gradOut, CTC.of_each()), (In, logProbs), (In, targets),
                    (Ints, inputLengths), (Ints, targetLengths), (In, negLogLikelihood, CTC.of_each()), (In, logAlpha, CTC.alpha(logAlpha)),
                    (NotNegative, blank), (Bool, zeroInfinity), (Out, out, like(logProbs))) {
     CTC.require_labels();
@@ -251,7 +251,7 @@ static void require_classes(const at::Tensor& self) {
     if (self.dim() > 2 || self.dim() == 0 || self.size(-1) == 0)
         torch_aclnn::host::refuse("self", "1 or 2 dimensions, with classes", shape_text(self.sizes()));
 }
-ATEN_CHECKED_ENTRY(aclnnMultilabelMarginLoss, ANY, require_classes(self), (In, self), (In, target, shaped_like(self)),
+ATEN_CHECKED_ENTRY(aclnnMultilabelMarginLoss, FLOATING, require_classes(self), (In, self), (In, target, shaped_like(self)),
                    (Reduction, reduction), (Out, out, lost(elements_of(self), reduction)), (Out, isTarget, as_many_as(target))) {
     const auto [loss, is_target] = at::multilabel_margin_loss_forward(upcast(self), classes(target), reduction);
     write(out, loss);

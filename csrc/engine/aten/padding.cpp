@@ -57,9 +57,9 @@ Expected reflected(const at::Tensor& self, at::IntArrayRef padding) {
 
 }  // namespace
 
-PAD(aclnnReplicationPad1d, NUMBERS, 2, replicated, at::replication_pad1d)
-PAD(aclnnReplicationPad2d, NUMBERS, 4, replicated, at::replication_pad2d)
-PAD(aclnnReplicationPad3d, NUMBERS, 6, replicated, at::replication_pad3d)
+PAD(aclnnReplicationPad1d, REAL | COMPLEX, 2, replicated, at::replication_pad1d)
+PAD(aclnnReplicationPad2d, REAL | COMPLEX, 4, replicated, at::replication_pad2d)
+PAD(aclnnReplicationPad3d, REAL | COMPLEX, 6, replicated, at::replication_pad3d)
 PAD(aclnnReflectionPad1d, NUMBERS, 2, reflected, at::reflection_pad1d)
 PAD(aclnnReflectionPad2d, NUMBERS, 4, reflected, at::reflection_pad2d)
 PAD(aclnnReflectionPad3d, NUMBERS, 6, reflected, at::reflection_pad3d)

@@ -162,11 +162,11 @@ ATEN_CHECKED_ENTRY(aclnnInplaceDivMods, NUMBERS, require_quotient("selfRef", sel
 }
 BINARY(aclnnFloorDivide, REAL | BOOL, at::floor_divide_out)
 BINARY_INPLACE(aclnnInplaceFloorDivide, REAL | BOOL, at::floor_divide_out)
-BINARY_NUMBER(aclnnFloorDivides, NUMBERS, at::floor_divide_out)
+BINARY_NUMBER(aclnnFloorDivides, REAL | BOOL, at::floor_divide_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceFloorDivides, NUMBERS, at::floor_divide_out)
-BINARY(aclnnFmodTensor, NUMBERS, at::fmod_out)
+BINARY(aclnnFmodTensor, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64, at::fmod_out)
 BINARY_INPLACE(aclnnInplaceFmodTensor, NUMBERS, at::fmod_out)
-BINARY_NUMBER(aclnnFmodScalar, NUMBERS, at::fmod_out)
+BINARY_NUMBER(aclnnFmodScalar, FLOATING | DOUBLE | INT8 | UINT8 | INT32 | INT64, at::fmod_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceFmodScalar, NUMBERS, at::fmod_out)
 BINARY(aclnnRemainderTensorTensor, NUMBERS, at::remainder_out)
 BINARY_INPLACE(aclnnInplaceRemainderTensorTensor, NUMBERS, at::remainder_out)
@@ -196,13 +196,13 @@ BINARY(aclnnLogicalOr, NUMBERS, at::logical_or_out)
 BINARY_INPLACE(aclnnInplaceLogicalOr, NUMBERS, at::logical_or_out)
 BINARY(aclnnLogicalXor, NUMBERS, at::logical_xor_out)
 BINARY(aclnnBitwiseAndTensor, INTEGRAL | UINT16 | UINT32 | UINT64 | BOOL, at::bitwise_and_out)
-BINARY_INPLACE(aclnnInplaceBitwiseAndTensor, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY_INPLACE(aclnnInplaceBitwiseAndTensor, INTEGRAL | BOOL | UINT16, at::bitwise_and_out)
 BINARY(aclnnBitwiseAndTensorOut, INTEGRAL | BOOL, at::bitwise_and_out)
 BINARY_INPLACE(aclnnInplaceBitwiseAndTensorOut, INTEGRAL | BOOL, at::bitwise_and_out)
 BINARY_NUMBER(aclnnBitwiseAndScalar, INTEGRAL | UINT16 | BOOL, at::bitwise_and_out)
-BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseAndScalar, INTEGRAL | BOOL, at::bitwise_and_out)
+BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseAndScalar, INTEGRAL | BOOL | UINT16, at::bitwise_and_out)
 BINARY(aclnnBitwiseOrTensor, INTEGRAL | UINT16 | UINT32 | UINT64 | BOOL, at::bitwise_or_out)
-BINARY_NUMBER(aclnnBitwiseOrScalar, INTEGRAL | BOOL, at::bitwise_or_out)
+BINARY_NUMBER(aclnnBitwiseOrScalar, INTEGRAL | BOOL | UINT16, at::bitwise_or_out)
 BINARY_INPLACE(aclnnInplaceBitwiseOrTensor, INTEGRAL | BOOL, at::bitwise_or_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceBitwiseOrScalar, INTEGRAL | BOOL, at::bitwise_or_out)
 BINARY(aclnnBitwiseXorTensor, INTEGRAL | BOOL, at::bitwise_xor_out)
@@ -215,19 +215,25 @@ ATEN_ENTRY(aclnnLeftShifts, INTEGRAL, (In, self), (Scalar, other), (Out, out, sh
     at::bitwise_left_shift_out(out, self, other);
 }
 
-BINARY(aclnnAtan2, NUMBERS, at::atan2_out)
-BINARY_INPLACE(aclnnInplaceAtan2, NUMBERS, at::atan2_out)
-BINARY(aclnnLogAddExp, ANY.without(COMPLEX), at::logaddexp_out)
-BINARY(aclnnLogAddExp2, ANY, at::logaddexp2_out)
+BINARY(aclnnAtan2, REAL | BOOL, at::atan2_out)
+BINARY_INPLACE(aclnnInplaceAtan2, REAL | BOOL, at::atan2_out)
+// ATen has them of floating point numbers alone; the operator casts integers to the type of its result.
+template <at::Tensor& (*function)(at::Tensor&, const at::Tensor&, const at::Tensor&)>
+static at::Tensor& of_results_type(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) {
+    const auto floating = [&](const at::Tensor& values) { return values.is_floating_point() ? values : values.to(out.scalar_type()); };
+    return function(out, floating(self), floating(other));
+}
+BINARY(aclnnLogAddExp, ANY.without(COMPLEX), of_results_type<at::logaddexp_out>)
+BINARY(aclnnLogAddExp2, ANY.without(COMPLEX), of_results_type<at::logaddexp2_out>)
 BINARY(aclnnGcd, INTEGRAL, at::gcd_out)
-BINARY(aclnnXLogYTensor, NUMBERS, at::xlogy_out)
+BINARY(aclnnXLogYTensor, FLOATING | INTEGRAL | BOOL, at::xlogy_out)
 BINARY_INPLACE(aclnnInplaceXLogYTensor, NUMBERS, at::xlogy_out)
-BINARY_NUMBER(aclnnXLogYScalarOther, NUMBERS, at::xlogy_out)
+BINARY_NUMBER(aclnnXLogYScalarOther, REAL | BOOL, at::xlogy_out)
 BINARY_NUMBER_INPLACE(aclnnInplaceXLogYScalarOther, NUMBERS, at::xlogy_out)
-ATEN_ENTRY(aclnnXLogYScalarSelf, NUMBERS, (Scalar, self), (In, other), (Out, out, shaped_like(other))) {
+ATEN_ENTRY(aclnnXLogYScalarSelf, REAL | BOOL, (Scalar, self), (In, other), (Out, out, shaped_like(other))) {
     at::xlogy_out(out, wrapped(self), other);
 }
-ATEN_ENTRY(aclnnPolar, ANY, (In, abs), (In, angle), (ComplexOut, out, broadcast({{"abs", abs}, {"angle", angle}}))) {
+ATEN_ENTRY(aclnnPolar, FLOAT, (In, abs), (In, angle), (ComplexOut, out, broadcast({{"abs", abs}, {"angle", angle}}))) {
     at::polar_out(out, abs, angle);
 }
 
@@ -235,16 +241,14 @@ ATEN_ENTRY(aclnnLerp, FLOATING, (In, self), (In, end), (In, weight),
            (Out, out, broadcast({{"self", self}, {"end", end}, {"weight", weight}}))) {
     interpolate(out, self, end, weight);
 }
-ATEN_ENTRY(aclnnLerps, FLOATING | DOUBLE | COMPLEX, (In, self), (In, end), (Scalar, weight),
-           (Out, out, broadcast({{"self", self}, {"end", end}}))) {
+ATEN_ENTRY(aclnnLerps, FLOATING, (In, self), (In, end), (Scalar, weight), (Out, out, broadcast({{"self", self}, {"end", end}}))) {
     interpolate(out, self, end, weight);
 }
 ATEN_ENTRY(aclnnInplaceLerp, FLOATING, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"end", end}, {"weight", weight}})), (In, end),
            (In, weight)) {
     interpolate(selfRef, selfRef, end, weight);
 }
-ATEN_ENTRY(aclnnInplaceLerps, FLOATING | DOUBLE | COMPLEX, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"end", end}})), (In, end),
-           (Scalar, weight)) {
+ATEN_ENTRY(aclnnInplaceLerps, FLOATING, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"end", end}})), (In, end), (Scalar, weight)) {
     interpolate(selfRef, selfRef, end, weight);
 }
 
@@ -267,11 +271,13 @@ ATEN_ENTRY(aclnnInplaceAddcdiv, FLOATING | DOUBLE,
     selfRef.addcdiv_(tensor1, tensor2, value);
 }
 
-ATEN_ENTRY(aclnnAddRelu, ANY, (In, self), (In, other), (Scalar, alpha), (Out, out, broadcast({{"self", self}, {"other", other}}))) {
+ATEN_ENTRY(aclnnAddRelu, FLOATING | INTEGRAL, (In, self), (In, other), (Scalar, alpha),
+           (Out, out, broadcast({{"self", self}, {"other", other}}))) {
     add_scaled(out, self, other, alpha);
     out.relu_();
 }
-ATEN_ENTRY(aclnnInplaceAddRelu, ANY, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"other", other}})), (In, other), (Scalar, alpha)) {
+ATEN_ENTRY(aclnnInplaceAddRelu, FLOATING | INTEGRAL, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"other", other}})), (In, other),
+           (Scalar, alpha)) {
     add_scaled(selfRef, selfRef, other, alpha);
     selfRef.relu_();
 }

@@ -25,42 +25,42 @@ static at::Tensor& fraction(at::Tensor& out, const at::Tensor& self) {
 UNARY(aclnnAbs, NUMBERS, at::abs_out)
 UNARY(aclnnNeg, FLOATING | DOUBLE | INT8 | INT32 | INT64 | COMPLEX, at::neg_out)
 UNARY(aclnnSign, NUMBERS, at::sgn_out)
-UNARY(aclnnCeil, NUMBERS, at::ceil_out)
+UNARY(aclnnCeil, REAL, at::ceil_out)
 UNARY(aclnnFloor, REAL | UINT16 | UINT32 | UINT64, at::floor_out)
-UNARY(aclnnRound, NUMBERS, at::round_out)
+UNARY(aclnnRound, REAL, at::round_out)
 UNARY(aclnnTrunc, FLOATING, at::trunc_out)
 UNARY(aclnnFrac, FLOATING | INTEGRAL, fraction)
 UNARY(aclnnBitwiseNot, INTEGRAL | BOOL, at::bitwise_not_out)
-UNARY(aclnnLogicalNot, NUMBERS, at::logical_not_out)
+UNARY(aclnnLogicalNot, REAL | BOOL, at::logical_not_out)
 
 UNARY(aclnnSqrt, NUMBERS, at::sqrt_out)
 UNARY(aclnnSquare, ANY, at::square_out)
 UNARY(aclnnRsqrt, NUMBERS, at::rsqrt_out)
 UNARY(aclnnReciprocal, NUMBERS, at::reciprocal_out)
 UNARY(aclnnLog, NUMBERS, at::log_out)
-UNARY(aclnnLog1p, NUMBERS, at::log1p_out)
+UNARY(aclnnLog1p, REAL | BOOL, at::log1p_out)
 UNARY(aclnnLog2, NUMBERS, at::log2_out)
 UNARY(aclnnLog10, NUMBERS, at::log10_out)
 UNARY(aclnnExp, FLOATING | DOUBLE | COMPLEX | INT64 | BOOL, at::exp_out)
-UNARY(aclnnExp2, NUMBERS, at::exp2_out)
+UNARY(aclnnExp2, REAL | BOOL, at::exp2_out)
 UNARY(aclnnExpm1, FLOATING | INT64 | BOOL, at::expm1_out)
 UNARY(aclnnSin, NUMBERS, at::sin_out)
 UNARY(aclnnCos, NUMBERS, at::cos_out)
 UNARY(aclnnTan, NUMBERS, at::tan_out)
-UNARY(aclnnSinh, FLOATING | DOUBLE | COMPLEX, at::sinh_out)
+UNARY(aclnnSinh, NUMBERS, at::sinh_out)
 UNARY(aclnnCosh, NUMBERS, at::cosh_out)
 UNARY(aclnnTanh, FLOATING | INTEGRAL | BOOL, at::tanh_out)
-UNARY(aclnnAsin, NUMBERS, at::asin_out)
-UNARY(aclnnAcos, NUMBERS, at::acos_out)
-UNARY(aclnnAtan, NUMBERS, at::atan_out)
+UNARY(aclnnAsin, REAL | BOOL, at::asin_out)
+UNARY(aclnnAcos, REAL | BOOL, at::acos_out)
+UNARY(aclnnAtan, REAL | BOOL, at::atan_out)
 UNARY(aclnnAsinh, NUMBERS, at::asinh_out)
 UNARY(aclnnAcosh, NUMBERS, at::acosh_out)
 UNARY(aclnnAtanh, NUMBERS, at::atanh_out)
 UNARY(aclnnErf, FLOATING | DOUBLE | INT64 | BOOL, at::erf_out)
-UNARY(aclnnErfc, NUMBERS, at::erfc_out)
-UNARY(aclnnErfinv, NUMBERS, at::erfinv_out)
+UNARY(aclnnErfc, FLOATING | DOUBLE | INT64 | BOOL, at::erfc_out)
+UNARY(aclnnErfinv, FLOATING | INTEGRAL | BOOL, at::erfinv_out)
 UNARY(aclnnSigmoid, NUMBERS, at::sigmoid_out)
-UNARY(aclnnSinc, ANY, at::sinc_out)
+UNARY(aclnnSinc, REAL | BOOL, at::sinc_out)
 UNARY(aclnnAngleV2, NUMBERS, at::angle_out)
 UNARY(aclnnDigamma, FLOAT | FLOAT16 | DOUBLE, at::digamma_out)
 UNARY(aclnnLgamma, FLOAT | FLOAT16 | DOUBLE, at::lgamma_out)
@@ -69,9 +69,9 @@ UNARY_INPLACE(aclnnInplaceNeg, FLOATING | DOUBLE | INT8 | INT32 | INT64 | COMPLE
 UNARY_INPLACE(aclnnInplaceCeil, NUMBERS, at::ceil_out)
 UNARY_INPLACE(aclnnInplaceFloor, REAL | UINT16 | UINT32 | UINT64, at::floor_out)
 UNARY_INPLACE(aclnnInplaceFrac, FLOATING | INTEGRAL, fraction)
-UNARY_INPLACE(aclnnInplaceRound, NUMBERS, at::round_out)
+UNARY_INPLACE(aclnnInplaceRound, FLOATING | DOUBLE | INT32 | INT64, at::round_out)
 UNARY_INPLACE(aclnnInplaceTrunc, FLOATING, at::trunc_out)
-UNARY_INPLACE(aclnnInplaceLogicalNot, NUMBERS, at::logical_not_out)
+UNARY_INPLACE(aclnnInplaceLogicalNot, REAL | BOOL, at::logical_not_out)
 UNARY_INPLACE(aclnnInplaceSqrt, NUMBERS, at::sqrt_out)
 UNARY_INPLACE(aclnnInplaceRsqrt, NUMBERS, at::rsqrt_out)
 UNARY_INPLACE(aclnnInplaceReciprocal, NUMBERS, at::reciprocal_out)
@@ -80,8 +80,8 @@ UNARY_INPLACE(aclnnInplaceLog1p, NUMBERS, at::log1p_out)
 UNARY_INPLACE(aclnnInplaceLog2, NUMBERS, at::log2_out)
 UNARY_INPLACE(aclnnInplaceLog10, NUMBERS, at::log10_out)
 UNARY_INPLACE(aclnnInplaceExp, FLOATING | DOUBLE | COMPLEX | INT64 | BOOL, at::exp_out)
-UNARY_INPLACE(aclnnInplaceExp2, NUMBERS, at::exp2_out)
-UNARY_INPLACE(aclnnInplaceExpm1, NUMBERS, at::expm1_out)
+UNARY_INPLACE(aclnnInplaceExp2, REAL | BOOL, at::exp2_out)
+UNARY_INPLACE(aclnnInplaceExpm1, FLOATING | INT64 | BOOL, at::expm1_out)
 UNARY_INPLACE(aclnnInplaceSin, NUMBERS, at::sin_out)
 UNARY_INPLACE(aclnnInplaceCos, NUMBERS, at::cos_out)
 UNARY_INPLACE(aclnnInplaceTan, NUMBERS, at::tan_out)
@@ -95,36 +95,37 @@ UNARY_INPLACE(aclnnInplaceAsinh, NUMBERS, at::asinh_out)
 UNARY_INPLACE(aclnnInplaceAcosh, NUMBERS, at::acosh_out)
 UNARY_INPLACE(aclnnInplaceAtanh, NUMBERS, at::atanh_out)
 UNARY_INPLACE(aclnnInplaceErf, FLOATING | DOUBLE | INT64 | BOOL, at::erf_out)
-UNARY_INPLACE(aclnnInplaceErfc, NUMBERS, at::erfc_out)
-UNARY_INPLACE(aclnnInplaceErfinv, NUMBERS, at::erfinv_out)
+UNARY_INPLACE(aclnnInplaceErfc, FLOATING | DOUBLE | INT64 | BOOL, at::erfc_out)
+UNARY_INPLACE(aclnnInplaceErfinv, FLOATING, at::erfinv_out)
 UNARY_INPLACE(aclnnInplaceSigmoid, NUMBERS, at::sigmoid_out)
 UNARY_INPLACE(aclnnInplaceSinc, ANY, at::sinc_out)
 
-ATEN_ENTRY(aclnnReal, ANY, (In, self), (Out, out, Expected(self.sizes(), c10::toRealValueType(self.scalar_type())))) {
+ATEN_ENTRY(aclnnReal, FLOAT | FLOAT16 | COMPLEX, (In, self), (Out, out, Expected(self.sizes(), c10::toRealValueType(self.scalar_type())))) {
     write(out, at::real(self));
 }
 
-TRUTH(aclnnSignbit, ANY, at::signbit_out)
-TRUTH(aclnnIsPosInf, NUMBERS, at::isposinf_out)
-TRUTH(aclnnIsNegInf, NUMBERS, at::isneginf_out)
-ATEN_ENTRY(aclnnIsFinite, NUMBERS, (In, self), (Out, out, shaped_like(self))) {
+TRUTH(aclnnSignbit, REAL | BOOL | UINT16 | UINT32 | UINT64, at::signbit_out)
+TRUTH(aclnnIsPosInf, REAL | BOOL, at::isposinf_out)
+TRUTH(aclnnIsNegInf, REAL | BOOL, at::isneginf_out)
+ATEN_ENTRY(aclnnIsFinite, REAL | BOOL, (In, self), (Out, out, shaped_like(self))) {
     write(out, at::isfinite(self));
 }
 ATEN_ENTRY(aclnnIsInf, FLOATING, (In, x), (Out, out, shaped_like(x))) {
     write(out, at::isinf(x));
 }
 
-ATEN_ENTRY(aclnnRoundDecimals, NUMBERS, (In, self), (Int, decimals), (Out, out, shaped_like(self))) {
+ATEN_ENTRY(aclnnRoundDecimals, FLOATING | DOUBLE | INT32 | INT64, (In, self), (Int, decimals), (Out, out, shaped_like(self))) {
     at::round_out(out, self, decimals);
 }
 ATEN_ENTRY(aclnnInplaceRoundDecimals, NUMBERS, (InOut, selfRef), (Int, decimals)) {
     selfRef.round_(decimals);
 }
 
-ATEN_ENTRY(aclnnNanToNum, NUMBERS, (In, self), (Float, nan), (Float, posinf), (Float, neginf), (Out, out, shaped_like(self))) {
+ATEN_ENTRY(aclnnNanToNum, FLOATING | INTEGRAL | BOOL, (In, self), (Float, nan), (Float, posinf), (Float, neginf),
+           (Out, out, shaped_like(self))) {
     at::nan_to_num_out(out, self, nan, posinf, neginf);
 }
-ATEN_ENTRY(aclnnInplaceNanToNum, NUMBERS, (InOut, selfRef), (Float, nan), (Float, posinf), (Float, neginf)) {
+ATEN_ENTRY(aclnnInplaceNanToNum, FLOATING | INTEGRAL | BOOL, (InOut, selfRef), (Float, nan), (Float, posinf), (Float, neginf)) {
     selfRef.nan_to_num_(nan, posinf, neginf);
 }
 
@@ -135,7 +136,7 @@ static std::optional<double> margin(double eps) {
 ATEN_ENTRY(aclnnLogit, ANY, (In, self), (Double, eps), (Out, out, like(self))) {
     write(out, at::logit(upcast(self), margin(eps)));
 }
-ATEN_ENTRY(aclnnLogitGrad, ANY, (In, self), (In, gradOutput, shaped_like(self)), (Double, eps), (Out, gradInput, like(self))) {
+ATEN_ENTRY(aclnnLogitGrad, FLOATING, (In, self), (In, gradOutput, shaped_like(self)), (Double, eps), (Out, gradInput, like(self))) {
     write(gradInput, at::logit_backward(upcast(gradOutput), upcast(self), margin(eps)));
 }
 
@@ -146,21 +147,21 @@ static Expected clamped(const at::Tensor& self, std::initializer_list<std::optio
         if (bound && !c10::canCast(at::result_type(self, *bound), *expected.type)) expected.type = at::result_type(self, *bound);
     return expected;
 }
-ATEN_CHECKED_ENTRY(aclnnClamp, NUMBERS, require_bound(clipValueMin, clipValueMax), (In, self), (OptScalar, clipValueMin),
+ATEN_CHECKED_ENTRY(aclnnClamp, REAL, require_bound(clipValueMin, clipValueMax), (In, self), (OptScalar, clipValueMin),
                    (OptScalar, clipValueMax), (Out, out, clamped(self, {clipValueMin, clipValueMax}))) {
     at::clamp_out(out, self, clipValueMin, clipValueMax);
 }
 static Expected clamped(const at::Tensor& self, const std::optional<at::Tensor>& least, const std::optional<at::Tensor>& most) {
     return broadcast({{"self", self}, {"clipValueMin", least.value_or(self)}, {"clipValueMax", most.value_or(self)}});
 }
-ATEN_CHECKED_ENTRY(aclnnClampTensor, NUMBERS, require_bound(clipValueMin, clipValueMax), (In, self), (OptIn, clipValueMin),
+ATEN_CHECKED_ENTRY(aclnnClampTensor, REAL, require_bound(clipValueMin, clipValueMax), (In, self), (OptIn, clipValueMin),
                    (OptIn, clipValueMax), (Out, out, clamped(self, clipValueMin, clipValueMax))) {
     at::clamp_out(out, self, clipValueMin, clipValueMax);
 }
-ATEN_ENTRY(aclnnClampMax, NUMBERS, (In, self), (Scalar, clipValueMax), (Out, out, shaped_like(self))) {
+ATEN_ENTRY(aclnnClampMax, REAL, (In, self), (Scalar, clipValueMax), (Out, out, shaped_like(self))) {
     at::clamp_max_out(out, self, clipValueMax);
 }
-ATEN_ENTRY(aclnnClampMin, NUMBERS, (In, self), (Scalar, clipValueMin), (Out, out, shaped_like(self))) {
+ATEN_ENTRY(aclnnClampMin, REAL, (In, self), (Scalar, clipValueMin), (Out, out, shaped_like(self))) {
     at::clamp_min_out(out, self, clipValueMin);
 }
 ATEN_ENTRY(aclnnClampMaxTensor, REAL, (In, self), (In, bound), (Out, out, broadcast({{"self", self}, {"bound", bound}}))) {
@@ -172,9 +173,9 @@ ATEN_ENTRY(aclnnClampMinTensor, REAL, (In, self), (In, bound), (Out, out, broadc
 ATEN_ENTRY(aclnnInplaceClampMax, NUMBERS, (InOut, selfRef), (Scalar, clipValueMax)) {
     selfRef.clamp_max_(clipValueMax);
 }
-ATEN_ENTRY(aclnnInplaceClampMaxTensor, NUMBERS, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"bound", bound}})), (In, bound)) {
+ATEN_ENTRY(aclnnInplaceClampMaxTensor, REAL, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"bound", bound}})), (In, bound)) {
     selfRef.clamp_max_(bound);
 }
-ATEN_ENTRY(aclnnInplaceClampMinTensor, NUMBERS, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"bound", bound}})), (In, bound)) {
+ATEN_ENTRY(aclnnInplaceClampMinTensor, REAL, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"bound", bound}})), (In, bound)) {
     selfRef.clamp_min_(bound);
 }

@@ -151,8 +151,8 @@ ATEN_CHECKED_ENTRY(aclnnAvgPool2d, FLOATING, (require_half(padding, kernelSize, 
                    (Out, out, pooled(self, 2, kernelSize, stride, padding, 1, ceilMode))) {
     write(out, at::avg_pool2d(upcast(self), kernelSize, stride, padding, ceilMode, countIncludePad, divisor(divisorOverride)));
 }
-ATEN_CHECKED_ENTRY(aclnnAvgPool3d, ANY, require_half(padding, kernelSize, 1), (In, self), (Steps<3>, kernelSize), (OptSteps<3>, stride),
-                   (Pads<3>, padding), (Bool, ceilMode), (Bool, countIncludePad), (Int, divisorOverride),
+ATEN_CHECKED_ENTRY(aclnnAvgPool3d, FLOATING, require_half(padding, kernelSize, 1), (In, self), (Steps<3>, kernelSize),
+                   (OptSteps<3>, stride), (Pads<3>, padding), (Bool, ceilMode), (Bool, countIncludePad), (Int, divisorOverride),
                    (Out, out, pooled(self, 3, kernelSize, stride, padding, 1, ceilMode))) {
     write(out, at::avg_pool3d(upcast(self), kernelSize, stride, padding, ceilMode, countIncludePad, divisor(divisorOverride)));
 }
@@ -180,13 +180,13 @@ ATEN_ENTRY(aclnnAdaptiveAvgPool3d, FLOATING, (In, self), (Sizes<3>, outputSize),
     write(out, at::_adaptive_avg_pool3d(upcast(self), outputSize));
 }
 
-ATEN_ENTRY(aclnnAdaptiveMaxPool2d, ANY, (In, self), (Sizes<2>, outputSize), (Out, outputOut, adaptively_maximised(self, outputSize)),
-           (Out, indicesOut, shaped_like(outputOut))) {
+ATEN_ENTRY(aclnnAdaptiveMaxPool2d, FLOATING | DOUBLE, (In, self), (Sizes<2>, outputSize),
+           (Out, outputOut, adaptively_maximised(self, outputSize)), (Out, indicesOut, shaped_like(outputOut))) {
     const auto [maxima, indices] = at::adaptive_max_pool2d(upcast(self), outputSize);
     write(outputOut, maxima);
     write(indicesOut, indices);
 }
-ATEN_ENTRY(aclnnAdaptiveMaxPool2dBackward, ANY, (In, gradOutput, adaptive_gradient(self, gradOutput, 2)), (In, self),
+ATEN_ENTRY(aclnnAdaptiveMaxPool2dBackward, FLOATING, (In, gradOutput, adaptive_gradient(self, gradOutput, 2)), (In, self),
            (In, indices, shaped_like(gradOutput)), (Out, gradInput, like(self))) {
     write(gradInput, at::adaptive_max_pool2d_backward(upcast(gradOutput), upcast(self), positions_in(self, 2, indices)));
 }

@@ -64,19 +64,19 @@ void write_multinomial(at::Tensor& out, const at::Tensor& self, int64_t draws, b
 
 }  // namespace
 
-ATEN_ENTRY(aclnnInplaceNormal, FLOATING | DOUBLE | COMPLEX, (InOut, selfRef), (Float, mean), (Float, std), (Int, seed), (Int, offset)) {
+ATEN_ENTRY(aclnnInplaceNormal, FLOATING | DOUBLE, (InOut, selfRef), (Float, mean), (Float, std), (Int, seed), (Int, offset)) {
     selfRef.copy_(normal(selfRef.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
 }
 // The caller chooses the shape.
-ATEN_ENTRY(aclnnNormalFloatFloat, FLOATING | DOUBLE | COMPLEX, (Float, mean), (Float, std), (Int, seed), (Int, offset),
+ATEN_ENTRY(aclnnNormalFloatFloat, FLOAT | FLOAT16 | DOUBLE, (Float, mean), (Float, std), (Int, seed), (Int, offset),
            (Out, out, any_shape())) {
     out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
 }
-ATEN_ENTRY(aclnnNormalTensorFloat, FLOATING | DOUBLE | COMPLEX, (In, mean), (Float, std), (Int, seed), (Int, offset),
+ATEN_ENTRY(aclnnNormalTensorFloat, FLOAT | FLOAT16 | DOUBLE, (In, mean), (Float, std), (Int, seed), (Int, offset),
            (Out, out, shaped_like(mean))) {
     out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
 }
-ATEN_ENTRY(aclnnNormalFloatTensor, FLOATING | DOUBLE | COMPLEX, (Float, mean), (In, std), (Int, seed), (Int, offset),
+ATEN_ENTRY(aclnnNormalFloatTensor, FLOAT | FLOAT16 | DOUBLE, (Float, mean), (In, std), (Int, seed), (Int, offset),
            (Out, out, shaped_like(std))) {
     out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
 }
@@ -85,11 +85,11 @@ ATEN_ENTRY(aclnnNormalTensorTensor, FLOAT | FLOAT16 | DOUBLE, (In, mean), (In, s
     out.copy_(normal(out.sizes(), {uint64_t(seed), uint64_t(offset)}) * std + mean);
 }
 
-ATEN_ENTRY(aclnnInplaceUniform, ANY, (InOut, selfRef), (Double, from), (Double, to), (Int, seed), (Int, offset)) {
+ATEN_ENTRY(aclnnInplaceUniform, REAL | BOOL, (InOut, selfRef), (Double, from), (Double, to), (Int, seed), (Int, offset)) {
     fill_uniform(selfRef, from, to, {uint64_t(seed), uint64_t(offset)});
 }
 
-ATEN_ENTRY(aclnnInplaceRandom, ANY, (InOut, selfRef), (Int, from), (Int, to), (Int, seed), (Int, offset)) {
+ATEN_ENTRY(aclnnInplaceRandom, NUMBERS, (InOut, selfRef), (Int, from), (Int, to), (Int, seed), (Int, offset)) {
     fill_random(selfRef, from, to, {uint64_t(seed), uint64_t(offset)});
 }
 ATEN_ENTRY(aclnnInplaceRandomWithoutFromTo, ANY, (InOut, selfRef), (Int, seed), (Int, offset)) {
@@ -134,7 +134,7 @@ ATEN_ENTRY(aclnnInplaceNormalTensor, REAL | BOOL, (InOut, selfRef), (Float, mean
            (Number, offsetTensor), (Int, offset)) {
     selfRef.copy_(normal(selfRef.sizes(), stream_at(seedTensor, offsetTensor, offset)) * std + mean);
 }
-ATEN_ENTRY(aclnnInplaceUniformTensor, ANY, (InOut, selfRef), (Double, from), (Double, to), (Number, seedTensor), (Number, offsetTensor),
+ATEN_ENTRY(aclnnInplaceUniformTensor, REAL, (InOut, selfRef), (Double, from), (Double, to), (Number, seedTensor), (Number, offsetTensor),
            (Int, offset)) {
     fill_uniform(selfRef, from, to, stream_at(seedTensor, offsetTensor, offset));
 }
@@ -155,7 +155,7 @@ ATEN_CHECKED_ENTRY(aclnnMultinomialTensor, FLOATING | DOUBLE, require_draws(nums
     write_multinomial(out, self, numsamples, replacement, stream_at(seedTensor, offsetTensor, offset));
 }
 // Only training reads the noise.
-ATEN_ENTRY(aclnnRReluWithNoise, ANY, (In, self), (In, noise, as_many_as(training ? self : noise)), (Scalar, lower), (Scalar, upper),
+ATEN_ENTRY(aclnnRReluWithNoise, FLOATING, (In, self), (In, noise, as_many_as(training ? self : noise)), (Scalar, lower), (Scalar, upper),
            (Bool, training), (Int, seed), (Int, offset), (Out, out, like(self))) {
     write(out, leaky(self, noise, lower.toDouble(), upper.toDouble(), training, PhiloxStream(seed, offset)));
 }

@@ -32,7 +32,7 @@ static at::Tensor cumulated(const at::Tensor& self, int64_t dim, bool exclusive,
 ATEN_ENTRY(aclnnReduceSum, NUMBERS, (In, self), (Dims, dims), (Bool, keepDims), (DType, dtype), (Out, out, reduced(self, dims, keepDims))) {
     at::sum_out(out, self, all_if_empty(dims), keepDims, out.scalar_type());
 }
-ATEN_ENTRY(aclnnReduceNansum, NUMBERS, (In, self), (Dims, dims), (Bool, keepDims), (DType, dtype),
+ATEN_ENTRY(aclnnReduceNansum, FLOATING | INTEGRAL | BOOL, (In, self), (Dims, dims), (Bool, keepDims), (DType, dtype),
            (Out, out, reduced(self, dims, keepDims))) {
     at::nansum_out(out, self, all_if_empty(dims), keepDims, out.scalar_type());
 }
@@ -60,15 +60,15 @@ ATEN_ENTRY(aclnnLogSumExp, FLOATING | INTEGRAL | BOOL, (In, self), (Dims, dims),
            (Out, out, reduced(self, dims, keepDim))) {
     out.copy_(at::logsumexp(upcast(self), every_dim_if_empty(dims, self), keepDim));
 }
-ATEN_ENTRY(aclnnTrace, ANY, (In, self, rank(2)), (Out, out, one_value())) {
+ATEN_ENTRY(aclnnTrace, NUMBERS, (In, self, rank(2)), (Out, out, one_value())) {
     out.copy_(at::trace(self));
 }
 
 // Extremes.
-ATEN_ENTRY(aclnnMax, NUMBERS, (In, self), (Out, out, chosen(self, {}, false))) {
+ATEN_ENTRY(aclnnMax, REAL | BOOL, (In, self), (Out, out, chosen(self, {}, false))) {
     out.copy_(at::max(self));
 }
-ATEN_ENTRY(aclnnMin, NUMBERS, (In, self), (Out, out, chosen(self, {}, false))) {
+ATEN_ENTRY(aclnnMin, REAL | BOOL, (In, self), (Out, out, chosen(self, {}, false))) {
     out.copy_(at::min(self));
 }
 ATEN_ENTRY(aclnnAmax, REAL | BOOL, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim))) {
@@ -82,29 +82,29 @@ ATEN_ENTRY(aclnnMaxV2, REAL | BOOL, (In, self), (Dims, dims), (Bool, keepDims), 
 ATEN_ENTRY(aclnnAmin, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim))) {
     at::amin_out(out, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnMaxDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim)),
+ATEN_ENTRY(aclnnMaxDim, FLOATING | INT32 | INT64 | BOOL, (In, self), (Dim, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim)),
            (IndicesOut, indices, reduced(self, dim, keepDim))) {
     at::max_out(out, indices, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnMinDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim)),
+ATEN_ENTRY(aclnnMinDim, FLOATING | INT32 | INT64 | BOOL, (In, self), (Dim, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim)),
            (IndicesOut, indices, reduced(self, dim, keepDim))) {
     at::min_out(out, indices, self, dim, keepDim);
 }
 ATEN_ENTRY(aclnnArgMax, REAL, (In, self), (Dim, dim), (Bool, keepdim), (Out, out, chosen(self, dim, keepdim))) {
     out.copy_(at::argmax(self, dim, keepdim));
 }
-ATEN_ENTRY(aclnnArgMin, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, out, chosen(self, dim, keepdim))) {
+ATEN_ENTRY(aclnnArgMin, REAL, (In, self), (Dim, dim), (Bool, keepdim), (Out, out, chosen(self, dim, keepdim))) {
     out.copy_(at::argmin(self, dim, keepdim));
 }
-ATEN_ENTRY(aclnnAminmax, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, minOut, chosen(self, dim, keepdim)),
+ATEN_ENTRY(aclnnAminmax, REAL | BOOL, (In, self), (Dims, dim), (Bool, keepdim), (Out, minOut, chosen(self, dim, keepdim)),
            (Out, maxOut, reduced(self, dim, keepdim))) {
     at::amin_out(minOut, self, dim, keepdim);
     at::amax_out(maxOut, self, dim, keepdim);
 }
-ATEN_ENTRY(aclnnAminmaxAll, NUMBERS, (In, self), (Out, minOut, chosen(self, {}, false)), (Out, maxOut, one_value())) {
+ATEN_ENTRY(aclnnAminmaxAll, REAL | BOOL, (In, self), (Out, minOut, chosen(self, {}, false)), (Out, maxOut, one_value())) {
     at::aminmax_out(minOut, maxOut, self);
 }
-ATEN_ENTRY(aclnnAminmaxDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepdim), (Out, minOut, chosen(self, dim, keepdim)),
+ATEN_ENTRY(aclnnAminmaxDim, REAL | BOOL, (In, self), (Dim, dim), (Bool, keepdim), (Out, minOut, chosen(self, dim, keepdim)),
            (Out, maxOut, reduced(self, dim, keepdim))) {
     at::aminmax_out(minOut, maxOut, self, dim, keepdim);
 }
@@ -171,7 +171,7 @@ ATEN_CHECKED_ENTRY(aclnnCumprod, NUMBERS, require_dim("dim", dim.toLong(), self.
 ATEN_CHECKED_ENTRY(aclnnInplaceCumprod, NUMBERS, require_dim("dim", dim.toLong(), selfRef.dim()), (InOut, selfRef), (Scalar, dim)) {
     selfRef.copy_(at::cumprod(selfRef, dim.toLong(), product_type(selfRef)));
 }
-ATEN_ENTRY(aclnnCummax, NUMBERS, (In, self), (Dim, dim), (Out, valuesOut, like(self)), (Out, indicesOut, shaped_like(self))) {
+ATEN_ENTRY(aclnnCummax, REAL | BOOL, (In, self), (Dim, dim), (Out, valuesOut, like(self)), (Out, indicesOut, shaped_like(self))) {
     const auto [values, indices] = at::cummax(self, dim);
     valuesOut.copy_(values);
     indicesOut.copy_(indices);

@@ -306,20 +306,20 @@ ATEN_ENTRY(aclnnDiag, REAL | BOOL | COMPLEX64, (In, self), (Int, diagonal), (Out
 ATEN_ENTRY(aclnnDiagFlat, REAL | BOOL | COMPLEX, (In, self), (Int, diagonal), (Out, out, on_diagonal(self, diagonal))) {
     write(out, at::diagflat(self, diagonal));
 }
-ATEN_ENTRY(aclnnExpand, ANY, (In, self), (Ints, size), (Out, out, expanded(self, size))) {
+ATEN_ENTRY(aclnnExpand, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, (In, self), (Ints, size), (Out, out, expanded(self, size))) {
     write(out, self.expand(size));
 }
-ATEN_ENTRY(aclnnPermute, NUMBERS, (In, self), (Dims, dims), (Out, out, permuted(self, dims))) {
+ATEN_ENTRY(aclnnPermute, ANY, (In, self), (Dims, dims), (Out, out, permuted(self, dims))) {
     write(out, self.permute(dims));
 }
 
-ATEN_ENTRY(aclnnRepeat, NUMBERS, (In, self), (Ints, repeats), (Out, out, repeated(self, repeats))) {
+ATEN_ENTRY(aclnnRepeat, ANY, (In, self), (Ints, repeats), (Out, out, repeated(self, repeats))) {
     write(out, self.repeat(repeats));
 }
 ATEN_ENTRY(aclnnFlip, NUMBERS, (In, self), (Dims, dims), (Out, out, like(self))) {
     write(out, at::flip(self, dims));
 }
-ATEN_CHECKED_ENTRY(aclnnRoll, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, require_shifts(shifts, dims, self), (In, self),
+ATEN_CHECKED_ENTRY(aclnnRoll, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL | UINT32, require_shifts(shifts, dims, self), (In, self),
                    (Ints, shifts), (Ints, dims), (Out, out, like(self))) {
     write(out, at::roll(self, shifts, dims));
 }
@@ -327,13 +327,13 @@ ATEN_CHECKED_ENTRY(aclnnRoll, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL, re
 ATEN_ENTRY(aclnnTril, REAL | UINT16 | UINT32 | UINT64 | BOOL, (In, self), (Int, diagonal), (Out, out, matrices("self", self))) {
     write_triangle(out, self, diagonal, Triangle::lower);
 }
-ATEN_ENTRY(aclnnTriu, NUMBERS, (In, self), (Int, diagonal), (Out, out, matrices("self", self))) {
+ATEN_ENTRY(aclnnTriu, REAL | BOOL | UINT16 | UINT32 | UINT64, (In, self), (Int, diagonal), (Out, out, matrices("self", self))) {
     write_triangle(out, self, diagonal, Triangle::upper);
 }
-ATEN_ENTRY(aclnnInplaceTril, REAL | BOOL, (InOut, selfRef, matrices("selfRef", selfRef)), (Int, diagonal)) {
+ATEN_ENTRY(aclnnInplaceTril, REAL | BOOL | UINT16 | UINT32 | UINT64, (InOut, selfRef, matrices("selfRef", selfRef)), (Int, diagonal)) {
     write_triangle(selfRef, selfRef, diagonal, Triangle::lower);
 }
-ATEN_ENTRY(aclnnInplaceTriu, NUMBERS, (InOut, selfRef, matrices("selfRef", selfRef)), (Int, diagonal)) {
+ATEN_ENTRY(aclnnInplaceTriu, REAL | BOOL | UINT16 | UINT32 | UINT64, (InOut, selfRef, matrices("selfRef", selfRef)), (Int, diagonal)) {
     write_triangle(selfRef, selfRef, diagonal, Triangle::upper);
 }
 
@@ -347,7 +347,7 @@ ATEN_ENTRY(aclnnRepeatInterleaveWithDim, FLOATING | INTEGRAL | BOOL, (In, self),
            (Out, out, with_size(self.sizes(), dim, outputSize))) {
     write(out, at::repeat_interleave(self, checked_repeats(repeats, size_of(self, dim), outputSize), dim, outputSize));
 }
-ATEN_CHECKED_ENTRY(aclnnRepeatInterleaveInt, NUMBERS, require_output_size(outputSize, repeats, self.numel()), (In, self),
+ATEN_CHECKED_ENTRY(aclnnRepeatInterleaveInt, FLOATING | INTEGRAL | BOOL, require_output_size(outputSize, repeats, self.numel()), (In, self),
                    (NotNegative, repeats), (NotNegative, outputSize), (Out, out, shape({outputSize}))) {
     write(out, at::repeat_interleave(self, repeats, std::nullopt, outputSize));
 }

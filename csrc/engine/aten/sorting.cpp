@@ -21,7 +21,7 @@ ATEN_ENTRY(aclnnSort, FLOATING | INTEGRAL, (In, self), (Bool, stable), (Dim, dim
     write(valuesOut, values);
     write(indicesOut, indices);
 }
-ATEN_ENTRY(aclnnArgsort, REAL | BOOL, (In, self), (Dim, dim), (Bool, descending), (Out, out, shaped_like(self))) {
+ATEN_ENTRY(aclnnArgsort, FLOATING | INTEGRAL, (In, self), (Dim, dim), (Bool, descending), (Out, out, shaped_like(self))) {
     write(out, at::argsort(self, true, dim, descending));
 }
 #define TOPK(entry_point, ...)                                                                                                \
@@ -33,21 +33,21 @@ ATEN_ENTRY(aclnnArgsort, REAL | BOOL, (In, self), (Dim, dim), (Bool, descending)
 TOPK(aclnnTopk)
 // The policy chooses how the chip sorts, which no result shows but the order of equal ones.
 TOPK(aclnnTopkV2, (TrueOrNot, sortPolicy), )
-ATEN_CHECKED_ENTRY(aclnnKthvalue, NUMBERS, require_k(k, dim, self), (In, self), (Positive, k), (Dim, dim), (Bool, keepdim),
+ATEN_CHECKED_ENTRY(aclnnKthvalue, FLOATING | INTEGRAL, require_k(k, dim, self), (In, self), (Positive, k), (Dim, dim), (Bool, keepdim),
                    (Out, valuesOut, reduced(self, dim, keepdim)), (IndicesOut, indicesOut, reduced(self, dim, keepdim))) {
     at::kthvalue_out(valuesOut, indicesOut, self, k, dim, keepdim);
 }
 ATEN_ENTRY(aclnnMedian, FLOATING | INTEGRAL, (In, self), (Out, out, one_value())) {
     write(out, at::median(self));
 }
-ATEN_ENTRY(aclnnNanMedian, ANY, (In, self), (Out, out, one_value())) {
+ATEN_ENTRY(aclnnNanMedian, FLOATING | INTEGRAL, (In, self), (Out, out, one_value())) {
     write(out, at::nanmedian(self));
 }
-ATEN_ENTRY(aclnnMedianDim, NUMBERS, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut, chosen(self, dim, keepDim)),
+ATEN_ENTRY(aclnnMedianDim, FLOATING | INTEGRAL, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut, chosen(self, dim, keepDim)),
            (IndicesOut, indicesOut, reduced(self, dim, keepDim))) {
     at::median_out(valuesOut, indicesOut, self, dim, keepDim);
 }
-ATEN_ENTRY(aclnnNanMedianDim, ANY, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut, chosen(self, dim, keepDim)),
+ATEN_ENTRY(aclnnNanMedianDim, FLOATING | INTEGRAL, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut, chosen(self, dim, keepDim)),
            (IndicesOut, indicesOut, reduced(self, dim, keepDim))) {
     at::nanmedian_out(valuesOut, indicesOut, self, dim, keepDim);
 }
@@ -62,7 +62,7 @@ static Expected searched(const at::Tensor& self, const at::Tensor& sequence) {
                                   shape_text(sequence.sizes()));
     return shaped_like(self);
 }
-ATEN_ENTRY(aclnnSearchSorted, NUMBERS, (In, sortedSequence), (In, self), (Bool, outInt32), (Bool, right),
+ATEN_ENTRY(aclnnSearchSorted, FLOAT | FLOAT16 | DOUBLE | INTEGRAL, (In, sortedSequence), (In, self), (Bool, outInt32), (Bool, right),
            (OptIn, sorter, shaped_like(sortedSequence)), (Out, out, searched(self, sortedSequence))) {
     write(out, at::searchsorted(sortedSequence, self, outInt32, right, std::nullopt, sorter));
 }
@@ -77,13 +77,14 @@ ATEN_ENTRY(aclnnBucketize, NUMBERS, (In, self), (In, boundaries, shape({boundari
 }
 
 // Positions that are not zero: one row each, or, in V2, one column each.
-ATEN_ENTRY(aclnnNonzero, NUMBERS, (In, self), (Packed, out)) {
+ATEN_ENTRY(aclnnNonzero, REAL | BOOL, (In, self), (Packed, out)) {
     out.pack(at::nonzero(self));
 }
-ATEN_ENTRY(aclnnNonzeroV2, NUMBERS, (In, self), (Packed, out)) {
-    out.pack(at::nonzero(self).t());
+ATEN_ENTRY(aclnnNonzeroV2, ANY, (In, self), (Packed, out)) {
+    out.pack(at::nonzero(as_signed(self)).t());
 }
-ATEN_CHECKED_ENTRY(aclnnMaskedSelect, NUMBERS, (void)broadcast({{"self", self}, {"mask", mask}}), (In, self), (In, mask), (Packed, out)) {
+ATEN_CHECKED_ENTRY(aclnnMaskedSelect, REAL | BOOL, (void)broadcast({{"self", self}, {"mask", mask}}), (In, self), (Mask, mask),
+                   (Packed, out)) {
     out.pack(at::masked_select(self, mask.to(at::kBool)));
 }
 
@@ -107,8 +108,9 @@ static void require_comparable(int64_t dim, const at::Tensor& self) {
     if (empty > (size_of(self, dim) == 0 ? 1 : 0))
         torch_aclnn::host::refuse("self", c10::str("elements in each dimension but ", dim), shape_text(self.sizes()));
 }
-ATEN_CHECKED_ENTRY(aclnnUniqueDim, NUMBERS, require_comparable(dim, self), (In, self), (Bool, sorted), (Bool, returnInverse), (Dim, dim),
-                   (Packed, valueOut), (Out, inverseOut, if_wanted(returnInverse || inverseOut.numel() > 0, shape({size_of(self, dim)}))),
+ATEN_CHECKED_ENTRY(aclnnUniqueDim, REAL | BOOL | UINT16 | UINT32 | UINT64, require_comparable(dim, self), (In, self), (Bool, sorted),
+                   (Bool, returnInverse), (Dim, dim), (Packed, valueOut),
+                   (Out, inverseOut, if_wanted(returnInverse || inverseOut.numel() > 0, shape({size_of(self, dim)}))),
                    (Packed, countsOut)) {
     const auto [values, inverse, counts] = at::unique_dim(self, dim, sorted, true, true);
     valueOut.pack(values);

@@ -91,10 +91,11 @@ using Interpolation3D = Between<int64_t, 0, 1>;
 using PaddingMode = Between<int64_t, 0, 2>;  // zeros, border, reflection
 }  // namespace torch_aclnn::host::aten::kind
 
-ATEN_ENTRY(aclnnUpsampleNearest1d, FLOATING, (In, self), (PositiveSizes<1>, outputSize), (Out, out, upsampled(self, outputSize))) {
+ATEN_ENTRY(aclnnUpsampleNearest1d, FLOATING | DOUBLE | UINT8, (In, self), (PositiveSizes<1>, outputSize),
+           (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest1d(upcast(self), outputSize));
 }
-ATEN_ENTRY(aclnnUpsampleNearest1dV2, ANY, (In, self), (PositiveSizes<1>, outputSize), (Float, scaleL),
+ATEN_ENTRY(aclnnUpsampleNearest1dV2, FLOATING | DOUBLE | UINT8, (In, self), (PositiveSizes<1>, outputSize), (Float, scaleL),
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest1d(upcast(self), outputSize, scale(scaleL)));
 }
@@ -107,8 +108,8 @@ ATEN_ENTRY(aclnnUpsampleNearest2d, FLOATING | DOUBLE | UINT8, (In, self), (Posit
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest2d(upcast(self), outputSize));
 }
-ATEN_ENTRY(aclnnUpsampleNearest2dV2, ANY, (In, self), (PositiveSizes<2>, outputSize), (Float, scalesH), (Float, scalesW),
-           (Out, out, upsampled(self, outputSize))) {
+ATEN_ENTRY(aclnnUpsampleNearest2dV2, FLOATING | DOUBLE | UINT8, (In, self), (PositiveSizes<2>, outputSize), (Float, scalesH),
+           (Float, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest2d(upcast(self), outputSize, scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleNearest2dBackward, FLOATING, (In, gradOut, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
@@ -125,7 +126,7 @@ ATEN_ENTRY(aclnnUpsampleNearest3dBackward, FLOATING | DOUBLE, (In, gradOutput, u
     write(gradInput,
           at::upsample_nearest3d_backward(upcast(gradOutput), outputSize, inputSize, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleNearestExact1d, ANY, (In, self), (PositiveSizes<1>, outputSize), (Double, scales),
+ATEN_ENTRY(aclnnUpsampleNearestExact1d, FLOATING, (In, self), (PositiveSizes<1>, outputSize), (Double, scales),
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::_upsample_nearest_exact1d(upcast(self), outputSize, scale(scales)));
 }
@@ -134,8 +135,9 @@ ATEN_ENTRY(aclnnUpsampleNearestExact1dBackward, FLOATING, (In, gradOutput, upsam
            (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::_upsample_nearest_exact1d_backward(upcast(gradOutput), outputSize, inputSize, scale(scales)));
 }
-ATEN_ENTRY(aclnnUpsampleNearestExact2dBackward, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
-           (Sizes<4>, inputSize), (Double, scalesH), (Double, scalesW), (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
+ATEN_ENTRY(aclnnUpsampleNearestExact2dBackward, FLOATING, (In, gradOutput, upsampled(inputSize, outputSize)),
+           (PositiveSizes<2>, outputSize), (Sizes<4>, inputSize), (Double, scalesH), (Double, scalesW),
+           (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::_upsample_nearest_exact2d_backward(upcast(gradOutput), outputSize, inputSize, scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleNearestExact3dBackward, FLOATING, (In, gradOutput, upsampled(inputSize, outputSize)),
@@ -153,7 +155,7 @@ ATEN_ENTRY(aclnnUpsampleNearestExact3d, ANY, (In, self), (PositiveSizes<3>, outp
     write(out, at::_upsample_nearest_exact3d(upcast(self), outputSize, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
 
-ATEN_ENTRY(aclnnUpsampleLinear1d, ANY, (In, self), (PositiveSizes<1>, outputSize), (Bool, alignCorners), (Double, scales),
+ATEN_ENTRY(aclnnUpsampleLinear1d, FLOATING, (In, self), (PositiveSizes<1>, outputSize), (Bool, alignCorners), (Double, scales),
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_linear1d(upcast(self), outputSize, alignCorners, scale(scales)));
 }
@@ -174,8 +176,8 @@ BILINEAR(aclnnUpsampleBilinear2D, FLOATING)
         write(out, at::upsample_bilinear2d_backward(upcast(grad), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW))); \
     }
 BILINEAR_BACKWARD(aclnnUpsampleBilinear2dBackward, FLOAT | FLOAT16, gradOut)
-BILINEAR_BACKWARD(aclnnUpsampleBilinear2dBackwardV2, ANY, gradOutput)
-ATEN_ENTRY(aclnnUpsampleTrilinear3d, ANY, (In, self), (PositiveSizes<3>, outputSize), (Bool, alignCorners), (Double, scalesD),
+BILINEAR_BACKWARD(aclnnUpsampleBilinear2dBackwardV2, FLOATING, gradOutput)
+ATEN_ENTRY(aclnnUpsampleTrilinear3d, FLOATING | DOUBLE, (In, self), (PositiveSizes<3>, outputSize), (Bool, alignCorners), (Double, scalesD),
            (Double, scalesH), (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_trilinear3d(upcast(self), outputSize, alignCorners, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
@@ -189,13 +191,13 @@ ATEN_ENTRY(aclnnUpsampleBicubic2d, FLOATING, (In, self), (PositiveSizes<2>, outp
            (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_bicubic2d(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleBicubic2dBackward, ANY, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
+ATEN_ENTRY(aclnnUpsampleBicubic2dBackward, FLOATING, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
            (Sizes<4>, inputSize), (Bool, alignCorners), (Double, scalesH), (Double, scalesW),
            (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput,
           at::upsample_bicubic2d_backward(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleBicubic2dAA, ANY, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH),
+ATEN_ENTRY(aclnnUpsampleBicubic2dAA, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH),
            (Double, scalesW), (Out, out, smoothly_upsampled(self, outputSize, alignCorners, scalesH, scalesW))) {
     write(out, at::_upsample_bicubic2d_aa(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
@@ -212,7 +214,7 @@ ATEN_ENTRY(aclnnUpsampleBilinear2dAA, FLOATING, (In, self), (PositiveSizes<2>, o
         (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {                                                             \
         write(gradInput, function(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW)));           \
     }
-ANTIALIASED_BACKWARD(aclnnUpsampleBicubic2dAAGrad, ANY, at::_upsample_bicubic2d_aa_backward)
+ANTIALIASED_BACKWARD(aclnnUpsampleBicubic2dAAGrad, FLOATING, at::_upsample_bicubic2d_aa_backward)
 ANTIALIASED_BACKWARD(aclnnUpsampleBilinear2dAABackward, FLOATING, at::_upsample_bilinear2d_aa_backward)
 
 ATEN_ENTRY(aclnnGridSampler2D, FLOATING | DOUBLE, (In, input), (In, grid), (Interpolation2D, interpolationMode), (PaddingMode, paddingMode),
@@ -233,7 +235,7 @@ ATEN_ENTRY(aclnnGridSampler2DBackward, FLOATING | DOUBLE, (In, gradOutput, sampl
     write(inputGrad, of_input);
     if (wanted(outputMask, inputGrad, gridGrad)[1]) write(gridGrad, of_grid);
 }
-ATEN_ENTRY(aclnnGridSampler3DBackward, ANY, (In, gradOutput, sampled(input, grid, 3)), (In, input), (In, grid),
+ATEN_ENTRY(aclnnGridSampler3DBackward, FLOATING | DOUBLE, (In, gradOutput, sampled(input, grid, 3)), (In, input), (In, grid),
            (Interpolation3D, interpolationMode), (PaddingMode, paddingMode), (Bool, alignCorners), (MaskOf<2>, outputMask),
            (OptOut, inputGrad, like(input)), (OptOut, gridGrad, like(grid))) {
     const auto [of_input, of_grid] = at::grid_sampler_3d_backward(upcast(gradOutput), upcast(input), upcast(grid), interpolationMode,
@@ -242,7 +244,7 @@ ATEN_ENTRY(aclnnGridSampler3DBackward, ANY, (In, gradOutput, sampled(input, grid
     if (wanted(outputMask, inputGrad, gridGrad)[1]) write(gridGrad, of_grid);
 }
 
-ATEN_ENTRY(aclnnAffineGrid, ANY,
+ATEN_ENTRY(aclnnAffineGrid, FLOATING,
            (In, theta, shape({size[0], static_cast<int64_t>(size.size()) - 2, static_cast<int64_t>(size.size()) - 1})), (GridSize, size),
            (Bool, alignCorners), (Out, out, affine(size))) {
     write(out, at::affine_grid_generator(upcast(theta), size, alignCorners));

@@ -4,7 +4,7 @@ import torch
 from torch_aclnn._operators import Operator
 
 from opinfo.entry import Entry, functions_and_modules
-from opinfo.exclusion import GRADIENTS, NOT_EMPTY, OWN_WORDS, Exclusion, no_double
+from opinfo.exclusion import OWN_WORDS, Exclusion, no_double
 
 
 def entries(operator: Operator) -> tuple[Entry, ...]:
@@ -13,11 +13,8 @@ def entries(operator: Operator) -> tuple[Entry, ...]:
 
 FLOATING = "gradOutput, self and gradInput: floating, one type; NCHW or NCL"
 EXCLUSIONS = (
-    Exclusion(FLOATING, r"nn\.functional\.avg_pool[12]d", "got INT64", dtypes=(torch.int64,)),
-    no_double(r"nn\.functional\.avg_pool[12]d|nn\.AvgPool[12]d"),
-    # The forward of volumes takes it.
-    no_double(r"nn\.functional\.avg_pool3d|nn\.AvgPool3d", "ours", GRADIENTS, NOT_EMPTY),
-    no_double(r"nn\.functional\.avg_pool3d|nn\.AvgPool3d", "torch", GRADIENTS),
+    Exclusion(FLOATING, r"nn\.functional\.avg_pool[123]d", "got INT64", dtypes=(torch.int64,)),
+    no_double(r"nn\.functional\.avg_pool[123]d|nn\.AvgPool[123]d"),
     Exclusion(
         OWN_WORDS, r"nn\.functional\.avg_pool[12]d", "got pad should (not be|be)", "torch", checks=("errors",), samples=".*'padding'"
     ),

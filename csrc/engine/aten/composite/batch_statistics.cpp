@@ -146,7 +146,7 @@ ATEN_ENTRY(aclnnBatchNormReduceBackward, FLOATING, (In, gradOut, shaped_like(inp
 }
 
 // mean and invstd have a row for each rank, which saw counts elements of each channel.
-ATEN_ENTRY(aclnnBatchNormGatherStatsWithCounts, ANY, (In, input), (In, mean, of_ranks(counts, CHANNELS.count)),
+ATEN_ENTRY(aclnnBatchNormGatherStatsWithCounts, FLOATING, (In, input), (In, mean, of_ranks(counts, CHANNELS.count)),
            (In, invstd, of_ranks(counts, CHANNELS.count)), (OptIn, runningMean, CHANNELS), (OptIn, runningVar, CHANNELS),
            (Double, momentum), (Double, eps), (In, counts), (Out, meanAll, CHANNELS), (Out, invstdAll, CHANNELS)) {
     const at::Tensor count = counts.to(at::kDouble).reshape({-1, 1}), n = count.sum();

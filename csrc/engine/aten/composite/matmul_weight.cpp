@@ -91,10 +91,10 @@ ATEN_ENTRY(aclnnTransMatmulWeight, FLOAT16 | BF16 | INT8, (MatmulWeight, mmWeigh
     mmWeightRef.rearrange();
 }
 
-#define WEIGHT_NZ_PRODUCT(entry_point, least, most)                                                                \
-    ATEN_CHECKED_ENTRY(entry_point, FLOATING, require_kept_type(self, cubeMathType), (In, self), (InBlocks, mat2), \
-                       (Out, out, product_with(self, mat2, least, most)), (CubeMathType, cubeMathType)) {          \
-        write(out, at::matmul(operand(self, cubeMathType), operand(mat2.values(), cubeMathType)));                 \
+#define WEIGHT_NZ_PRODUCT(entry_point, least, most)                                                                      \
+    ATEN_CHECKED_ENTRY(entry_point, FLOAT16 | BF16, require_kept_type(self, cubeMathType), (In, self), (InBlocks, mat2), \
+                       (Out, out, product_with(self, mat2, least, most)), (CubeMathType, cubeMathType)) {                \
+        write(out, at::matmul(operand(self, cubeMathType), operand(mat2.values(), cubeMathType)));                       \
     }
 WEIGHT_NZ_PRODUCT(aclnnMatmulWeightNz, 2, 6)
 WEIGHT_NZ_PRODUCT(aclnnBatchMatMulWeightNz, 3, 3)

@@ -200,14 +200,14 @@ using SwigluMode = Between<int64_t, 0, 1>;
 #define REQUIRE_SCALED                                           \
     (require_eight_bits("y1", y1), require_eight_bits("y2", y2), \
      require_rows_of(x1, {{"scales2", scales2}, {"zeroPoints1", zeroPoints1}, {"zeroPoints2", zeroPoints2}}))
-ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuant, FLOATING, REQUIRE_SCALED, (In, x1), (In, x2, shaped_like(x1)),
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuant, FLOAT16 | BF16, REQUIRE_SCALED, (In, x1), (In, x2, shaped_like(x1)),
                    (In, gamma, gamma_of({"x1", x1}, gamma)), (In, scales1, broadcasts_to(x1)), (OptIn, scales2), (OptIn, zeroPoints1),
                    (OptIn, zeroPoints2), (LastAxis, axis), (Double, epsilon), (Bool, divMode), (PackableOut, y1, shaped_like(x1)),
                    (PackableOut, y2, if_wanted(given(scales2), shaped_like(x1))), (Out, xOut, like(x1))) {
     AddRmsNormQuant{x1, x2, gamma, scales1, scales2, zeroPoints1, zeroPoints2, std::nullopt, epsilon, divMode}.run(y1, y2, xOut,
                                                                                                                    std::nullopt);
 }
-ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuantV2, FLOATING, (REQUIRE_SCALED, require_broadcast("beta", beta, gamma.sizes())), (In, x1),
+ATEN_CHECKED_ENTRY(aclnnAddRmsNormQuantV2, FLOAT16 | BF16, (REQUIRE_SCALED, require_broadcast("beta", beta, gamma.sizes())), (In, x1),
                    (In, x2, shaped_like(x1)), (In, gamma, gamma_of({"x1", x1}, gamma)), (In, scales1, broadcasts_to(x1)), (OptIn, scales2),
                    (OptIn, zeroPoints1), (OptIn, zeroPoints2), (OptIn, beta), (LastAxis, axis), (Double, epsilon), (Bool, divMode),
                    (PackableOut, y1, shaped_like(x1)), (PackableOut, y2, if_wanted(given(scales2), shaped_like(x1))), (Out, xOut, like(x1)),
