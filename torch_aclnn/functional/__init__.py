@@ -4,8 +4,9 @@ Tensors on ``npu`` take the entry points, tensors on ``cpu`` the same kernels wi
 gradient, is taken on any other device, for arguments that torch accepts but the operator's document does not (on ``npu``, torch_npu's
 gradient may have the same limits and refuse them), and for whatever is computed in forward mode (:func:`torch.func.jvp`,
 :mod:`torch.autograd.forward_ad`), rewritten by :func:`torch.func.functionalize` or recorded by :func:`torch.jit.trace`.
-:func:`torch.fx.symbolic_trace` records a call of the function unchanged, and in place of a batch norm's a call of its module. Under
-:class:`torch.autocast` each function keeps its input's dtype, whatever the device.
+:func:`torch.fx.symbolic_trace` records a call of the function unchanged, and in place of a batch norm's a call of its module (fx's
+own fusions look for torch's class: :func:`torch_aclnn.revert` the model before). Under :class:`torch.autocast` each function keeps its
+input's dtype, whatever the device.
 Arguments that torch refuses too raise ValueError or TypeError; what only the operator can refuse (a dtype outside its list) raises
 RuntimeError. Integers may be those of numpy.
 """
