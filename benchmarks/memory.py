@@ -4,6 +4,7 @@ python -m benchmarks.memory
 """
 
 import argparse
+import gc
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -127,6 +128,7 @@ def chain(modules: ModuleType) -> nn.Module:
 
 def measure(device: str) -> list[Kept]:
     """Measure the function of each operator, and then the chain."""
+    gc.collect()  # what cycles of the program's hold would be freed between two readings
     rows = []
     for operator in OPERATORS:
         specification = SPECIFICATIONS[operator.name]
