@@ -25,51 +25,50 @@ const c10::DispatchKeySet kAboveBackend =
                          c10::DispatchKey::FuncTorchDynamicLayerFrontMode, c10::DispatchKey::FuncTorchDynamicLayerBackMode,
                          c10::DispatchKey::PreDispatch});
 
-// The values of a call's arguments, in one block of memory: the addresses of the values, then the values.
+// The values of a call's arguments, one behind the other.
 class Values {
    public:
     explicit Values(const Adapter& adapter) : adapter_(adapter) {
-        size_t size = rounded_up(adapter.count * sizeof(void*));
-        for (size_t i = 0; i < adapter.count; ++i) size += rounded_up(adapter.kinds[i]->value_size);
+        const size_t size = adapter.offsets[adapter.count];
         if (size > inline_.size()) memory_.reset(new char[size]);
-        char* next = memory() + rounded_up(adapter.count * sizeof(void*));
-        for (size_t i = 0; i < adapter.count; next += rounded_up(adapter.kinds[i++]->value_size)) addresses()[i] = next;
     }
     Values(const Values&) = delete;
     ~Values() {
         while (count_ > 0) {
             --count_;
-            adapter_.kinds[count_]->destroy(addresses()[count_]);
+            adapter_.kinds[count_]->destroy(at(count_));
         }
     }
 
     void read(const void* const* arguments) {
         for (; count_ < adapter_.count; ++count_)
-            adapter_.kinds[count_]->read(adapter_.entry.parameter(count_), arguments[count_], addresses()[count_]);
+            adapter_.kinds[count_]->read(adapter_.entry.parameter(count_), arguments[count_], at(count_));
     }
-    void** addresses() { return reinterpret_cast<void**>(memory()); }
+    char* all() { return memory_ ? memory_.get() : inline_.data(); }
+    void* at(size_t i) { return all() + adapter_.offsets[i]; }
 
    private:
-    char* memory() { return memory_ ? memory_.get() : inline_.data(); }
-    static constexpr size_t rounded_up(size_t size) { return (size + 15) / 16 * 16; }
-
     const Adapter& adapter_;
-    alignas(16) std::array<char, 512> inline_;  // enough for most
+    alignas(kValueAlignment) std::array<char, 512> inline_;  // enough for most
     std::unique_ptr<char[]> memory_;
     size_t count_ = 0;  // of those that have been read
 };
 
-// The entry point's data types are those of the first argument that is a tensor or a list of them. Returns its rank.
-uint64_t require_dtypes(const Adapter& adapter, const void* const* arguments) {
+// The entry point's data types are those of the first argument that is a tensor or a list of them, whose rank dimensions are of.
+void require_dtypes_and_dims(const Adapter& adapter, const void* const* arguments) {
     std::optional<uint64_t> rank;
+    bool has_dims = false;
     for (size_t i = 0; i < adapter.count; ++i) {
         const ErasedKind& kind = *adapter.kinds[i];
+        has_dims |= kind.require_dims != nullptr;
         if (kind.require_dtype == nullptr || (rank && kind.dtypes.bits() == 0)) continue;
         const DTypes listed = rank ? kind.dtypes : DTypes::of_bits(adapter.entry.data_types());
         const uint64_t found = kind.require_dtype(listed, adapter.entry.parameter(i), arguments[i]);
         if (!rank) rank = found;
     }
-    return rank.value_or(kMaxRank);
+    for (size_t i = 0; has_dims && i < adapter.count; ++i)
+        if (const auto require_dims = adapter.kinds[i]->require_dims)
+            require_dims(adapter.entry.parameter(i), arguments[i], rank.value_or(kMaxRank));
 }
 
 struct Silence : c10::WarningHandler {
@@ -85,8 +84,7 @@ void try_body(const Adapter& adapter, const void* const* arguments) {
     values.read(arguments);
     const auto visit = [&](const std::function<void(at::Tensor&)>& visitor) {
         for (size_t i = 0; i < adapter.count; ++i)
-            if (adapter.kinds[i]->require_dtype != nullptr && !adapter.kinds[i]->visit_tensors(values.addresses()[i], visitor))
-                return false;
+            if (adapter.kinds[i]->require_dtype != nullptr && !adapter.kinds[i]->visit_tensors(values.at(i), visitor)) return false;
         return true;
     };
     int64_t elements = 0;
@@ -101,11 +99,11 @@ void try_body(const Adapter& adapter, const void* const* arguments) {
     Silence silence;
     const c10::WarningUtils::WarningHandlerGuard warnings(&silence);
     try {
-        adapter.check(adapter, values.addresses());
+        adapter.check(adapter, values.all());
     } catch (const Error&) {
         return;  // short dimensions need not fit the arguments
     }
-    adapter.body(adapter, values.addresses());
+    adapter.body(adapter, values.all());
 }
 
 // ATen throws where a number does not fit into a type, and does not say which number: a complex one, or the largest.
@@ -130,7 +128,7 @@ void refuse_scalar(const Adapter& adapter, const void* const* arguments) {
 }
 
 // Refuses data types that the body does not compute, which is tried the first time that the entry point comes with them.
-void require_computable(const Adapter& adapter, const void* const* arguments, const aclOpExecutor& executor, void* const* values) {
+void require_computable(const Adapter& adapter, const void* const* arguments, const aclOpExecutor& executor, char* values) {
     if (adapter.type_signature == nullptr || executor.launch) return;  // ranks that wait for each other have no turn for a trial
     const uint64_t types = adapter.type_signature(values) ^ reinterpret_cast<uintptr_t>(&adapter);
     const uint64_t signature = (types ^ types >> 32) | 1;  // never 0
@@ -172,11 +170,8 @@ aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64
 }
 
 aclnnStatus prepare_own(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept {
-    const auto for_each = [&](const auto& apply) {
-        for (size_t i = 0; i < adapter.count; ++i) apply(*adapter.kinds[i], adapter.entry.parameter(i), arguments[i]);
-    };
     const auto describe = [&](JsonObject& line) {
-        for_each([&](const ErasedKind& kind, const char* name, const void* argument) { kind.describe(line, name, argument); });
+        for (size_t i = 0; i < adapter.count; ++i) adapter.kinds[i]->describe(line, adapter.entry.parameter(i), arguments[i]);
     };
     const auto make = [&] {
         auto values = std::make_shared<Values>(adapter);
@@ -187,24 +182,21 @@ aclnnStatus prepare_own(const Adapter& adapter, const void* const* arguments, ui
         calling_aten(
             [&] {
                 values->read(arguments);
-                const uint64_t rank = require_dtypes(adapter, arguments);
-                for_each([&](const ErasedKind& kind, const char* name, const void* argument) {
-                    if (kind.require_dims != nullptr) kind.require_dims(name, argument, rank);
-                });
-                adapter.check(adapter, values->addresses());
+                require_dtypes_and_dims(adapter, arguments);
+                adapter.check(adapter, values->all());
             },
             refuse_all);
         auto made = std::make_unique<aclOpExecutor>(adapter.entry.name(), aclOpExecutor::Compute());
-        for (size_t i = 0; i < adapter.count; ++i)
-            if (const auto set_launch = adapter.kinds[i]->set_launch) set_launch(*made, values->addresses()[i]);
         made->watched.reserve(adapter.count);
-        for_each([&](const ErasedKind& kind, const char* name, const void* argument) {
-            if (kind.watch != nullptr) kind.watch(*made, name, argument);
-        });
+        for (size_t i = 0; i < adapter.count; ++i) {
+            const ErasedKind& kind = *adapter.kinds[i];
+            if (kind.watch != nullptr) kind.watch(*made, adapter.entry.parameter(i), arguments[i]);
+            if (kind.set_launch != nullptr) kind.set_launch(*made, values->at(i));
+        }
         require_outputs_apart(made->watched);
-        require_computable(adapter, arguments, *made, values->addresses());
+        require_computable(adapter, arguments, *made, values->all());
         made->compute = [&adapter, values = std::move(values)](const aclOpExecutor&) {
-            run_plainly([&] { adapter.body(adapter, values->addresses()); });
+            run_plainly([&] { adapter.body(adapter, values->all()); });
         };
         return made;
     };

@@ -26,6 +26,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <functional>
 #include <new>
 #include <optional>
@@ -135,11 +136,18 @@ inline constexpr ErasedKind kErased = Erased<Kind>::kind();
 struct Adapter {
     const EntryPoint& entry;
     const ErasedKind* const* kinds;
+    const size_t* offsets;  // of the values from the first one on; the last number is where they end
     size_t count;
-    void (*check)(const Adapter& adapter, void* const* values);
-    void (*body)(const Adapter& adapter, void* const* values);
-    uint64_t (*type_signature)(void* const* values);  // trial.h; null where phase 1 must not try the body
+    void (*check)(const Adapter& adapter, char* values);
+    void (*body)(const Adapter& adapter, char* values);
+    uint64_t (*type_signature)(char* values);  // trial.h; null where phase 1 must not try the body
 };
+
+// Each value may be of any type.
+constexpr size_t kValueAlignment = 16;
+constexpr size_t offset_behind(size_t offset, size_t value_size) {
+    return offset + (value_size + kValueAlignment - 1) / kValueAlignment * kValueAlignment;
+}
 
 // Phase 1 of any adapter, with the addresses of its arguments, or of what has taken its place.
 aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept;
@@ -159,20 +167,27 @@ struct StatesShape {
 
 template <class... Kinds>
 struct Arguments {
+    static constexpr std::array<size_t, sizeof...(Kinds) + 1> offsets = [] {
+        std::array<size_t, sizeof...(Kinds) + 1> offsets{};
+        size_t i = 0;
+        ((offsets[i + 1] = offset_behind(offsets[i], sizeof(typename Kinds::Value)), ++i), ...);
+        return offsets;
+    }();
+
     template <auto function>
-    static void pass(const Adapter&, void* const* values) {
+    static void pass(const Adapter&, char* values) {
         pass<function>(values, std::index_sequence_for<Kinds...>{});
     }
     template <auto function, size_t... I>
-    static void pass(void* const* values, std::index_sequence<I...>) {
-        function(*static_cast<typename Kinds::Value*>(values[I])...);
+    static void pass(char* values, std::index_sequence<I...>) {
+        function(*reinterpret_cast<typename Kinds::Value*>(values + offsets[I])...);
     }
     // One function for each entry point: values on which no type depends cost nothing then.
-    static uint64_t type_signature(void* const* values) { return type_signature(values, std::index_sequence_for<Kinds...>{}); }
+    static uint64_t type_signature(char* values) { return type_signature(values, std::index_sequence_for<Kinds...>{}); }
     template <size_t... I>
-    static uint64_t type_signature(void* const* values, std::index_sequence<I...>) {
+    static uint64_t type_signature(char* values, std::index_sequence<I...>) {
         uint64_t signature = 0;
-        (add_type_signature(signature, *static_cast<const typename Kinds::Value*>(values[I])), ...);
+        (add_type_signature(signature, *reinterpret_cast<const typename Kinds::Value*>(values + offsets[I])), ...);
         return signature;
     }
 };
@@ -210,6 +225,7 @@ struct Arguments {
     using entry_point##Arguments = ::torch_aclnn::host::aten::Arguments<TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_KIND, __VA_ARGS__)>;        \
     static constexpr ::torch_aclnn::host::aten::Adapter entry_point##Adapter{entry_point##Entry,                                     \
                                                                              entry_point##Kinds,                                     \
+                                                                             entry_point##Arguments::offsets.data(),                 \
                                                                              std::size(entry_point##Kinds),                          \
                                                                              entry_point##Arguments::pass<entry_point##Check>,       \
                                                                              entry_point##Arguments::pass<entry_point##Body>,        \

@@ -51,7 +51,8 @@ at::Tensor view_of(void* memory, size_t bytes, at::IntArrayRef sizes, at::IntArr
     c10::StorageImpl& storage = *impl.unsafe_storage().unsafeGetStorageImpl();
     storage.set_data_ptr_noswap(c10::DataPtr(memory, c10::kCPU));
     storage.set_nbytes(bytes);
-    impl.set_sizes_and_strides(sizes, strides);
+    // Often the view of the same argument of the call before.
+    if (impl.sizes() != sizes || impl.strides() != strides) impl.set_sizes_and_strides(sizes, strides);
     impl.set_allow_tensor_metadata_change(false);
     return view;
 }

@@ -15,14 +15,14 @@ const ImplementedEntryPoint& implemented(const Adapter& adapter) {
     return static_cast<const ImplementedEntryPoint&>(adapter);
 }
 
-void refuse_if_stopped(const Adapter& adapter, void* const*) {
+void refuse_if_stopped(const Adapter& adapter, char*) {
     implemented(adapter).function.require_callable();
 }
 
-void call_function(const Adapter& adapter, void* const* values) {
+void call_function(const Adapter& adapter, char* values) {
     const ImplementedFunction& function = implemented(adapter).function;
     std::vector<ShownValue> shown(adapter.count);
-    for (size_t i = 0; i < adapter.count; ++i) function.parameters()[i].type->show(values[i], shown[i]);
+    for (size_t i = 0; i < adapter.count; ++i) function.parameters()[i].type->show(values + adapter.offsets[i], shown[i]);
     function.call(shown);
 }
 
@@ -146,12 +146,18 @@ ImplementedParts::ImplementedParts(const torchAclnnImplementation& given)
           for (const SignatureParameter& parameter : function.parameters()) all.push_back(parameter.type->kind);
           return all;
       }()),
+      offsets_of_all([this] {
+          std::vector<size_t> all{0};
+          for (const ErasedKind* kind : kinds_of_all) all.push_back(offset_behind(all.back(), kind->value_size));
+          return all;
+      }()),
       own_entry(function.name().c_str(), kFamily, given.dataTypes != 0 ? given.dataTypes : ANY.bits(), described.data(), described.size()) {
 }
 
 ImplementedEntryPoint::ImplementedEntryPoint(const torchAclnnImplementation& given)
     : ImplementedParts(given),
-      Adapter{own_entry, kinds_of_all.data(), kinds_of_all.size(), refuse_if_stopped, call_function, /*type_signature=*/nullptr},
+      Adapter{own_entry,         kinds_of_all.data(), offsets_of_all.data(),     kinds_of_all.size(),
+              refuse_if_stopped, call_function,       /*type_signature=*/nullptr},
       AddedEntryPoint{first_phase, second_phase},
       Replacement{replacing_phase} {
     own_entry.unlist();

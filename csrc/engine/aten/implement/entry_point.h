@@ -15,6 +15,7 @@ struct ImplementedParts {
     ImplementedFunction function;
     std::vector<torchAclnnParameter> described;
     std::vector<const ErasedKind*> kinds_of_all;
+    std::vector<size_t> offsets_of_all;
     EntryPoint own_entry;
 };
 
