@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from cases import DEVICE, integers, randn, rows, table
-from direct import call, refusal, scalar
+from direct import call, fraction, refusal, scalar
 from support.marks import refused_at_once
 
 CASES = [
@@ -68,6 +68,17 @@ def test_large_numbers_are_told_apart():
     out = torch.zeros(2, dtype=torch.int64, device=DEVICE)
     call("aclnnHistc", x.to(DEVICE), 2, scalar(first), scalar(first + 2**21), out)
     assert out.tolist() == [2, 2] == histogram(x.tolist(), 2, first, first + 2**21)
+
+
+@pytest.mark.parametrize("number", [2**62, 2**63 - 1, -(2**63)])
+def test_one_large_number_is_in_the_middle(number):
+    out = torch.zeros(3, dtype=torch.int64, device=DEVICE)
+    call("aclnnHistc", torch.full((4,), number).to(DEVICE), 3, fraction(0.0), fraction(0.0), out)
+    assert out.tolist() == [0, 4, 0]
+
+
+def test_the_widest_range():
+    assert torch.histc(torch.tensor([-7, 0, 2**62]).to(DEVICE), 4, -1e308, 1e308).tolist() == [0, 0, 3, 0]
 
 
 def test_a_range_is_checked():

@@ -1,5 +1,7 @@
 """native_sparse_attention.cpp, block_sparse_attention.cpp and triangle_attention.cpp, in float64, with autograd's gradients."""
 
+import re
+
 import pytest
 import torch
 
@@ -281,3 +283,22 @@ def test_attention_by_way_of_others(masked):
     got = torch_npu.npu_fused_floyd_attention_backward(grad.to(DEVICE), *on_device, out, maximum, total, **options)
     for have, want in zip(got, torch.autograd.grad(expected, leaves, grad.double()), strict=True):
         close(have, want, 2e-2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"select_block_size": 2**62}, "selectBlockSize: expected at most 4096, got 4611686018427387904"),
+        ({"select_block_size": 3}, "selectBlockSize: expected a multiple of 2 that is at least 4, got 3"),
+        ({"compress_stride": 8}, "compressStride: expected at most compressBlockSize, 4, got 8"),
+        ({"actual_sel_seq_kvlen": [4]}, "actualSelSeqKvLen: expected 3 blocks more for the 6 compressed ones of sequence 0, got 4"),
+    ],
+)
+def test_blocks_that_do_not_fit_are_refused(changes, message):
+    import torch_npu
+
+    sizes = {"scale_value": 1.0, "head_num": 2, "compress_block_size": 4, "compress_stride": 2, "select_block_size": 4}
+    ends = {"actual_seq_qlen": [3], "actual_cmp_seq_kvlen": [6], "actual_sel_seq_kvlen": [3]}
+    tensors = there(halves(3, 2, 8), halves(6, 2, 8), halves(6, 2, 8))
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        torch_npu.npu_nsa_compress_attention(*tensors, **sizes | {"select_block_count": 1} | ends | changes)

@@ -4,6 +4,7 @@ import ctypes
 
 import pytest
 import torch
+from torch_aclnn.host.registry import entry_points
 
 from cases import DEVICE
 from direct import call
@@ -136,3 +137,20 @@ def test_grad_scaler():
         scaler.step(optimiser)
         scaler.update()
         assert parameter.detach().cpu().tolist() == [value] * 3 and scaler.get_scale() == scale
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_fused_sgd_of_half_types(dtype):
+    shape, generator = (3, 17), torch.Generator().manual_seed(0)
+    x, grad, buffer = (torch.randn(shape, generator=generator).to(dtype) for _ in range(3))
+    moved = 0.9 * buffer.double() + 0.5 * (grad.double() + 0.1 * x.double())
+    there = [tensor.to(DEVICE) for tensor in (x, grad, buffer)]
+    options = {"weight_decay": 0.1, "momentum": 0.9, "dampening": 0.5, "nesterov": False, "maximize": False, "is_first_step": False}
+    torch._fused_sgd_(*([tensor] for tensor in there), lr=0.2, **options)
+    torch.testing.assert_close(there[2].cpu(), moved.to(dtype))
+    torch.testing.assert_close(there[0].cpu(), (x.double() - 0.2 * moved).to(dtype))
+
+
+def test_the_largest_second_moments_are_read_and_written():
+    found = next(entry_point for entry_point in entry_points() if entry_point.name == "aclnnApplyAdamWV2")
+    assert {parameter.name: parameter.kind for parameter in found.parameters}["maxGradNorm"] == "InOut"

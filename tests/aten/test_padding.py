@@ -1,12 +1,15 @@
 """padding.cpp: every mode and rank, negative amounts, gradients."""
 
+import re
 from dataclasses import replace
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch_aclnn._operators import OPERATORS
 
-from cases import FLOATS, LAYOUTS, randn, rows, table
+from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table
+from direct import call, refusal
 
 AMOUNTS = {1: (2, 1), 2: (1, 2, 2, 0), 3: (1, 0, 2, 1, 1, 1)}
 SIZES = {1: (2, 3, 5), 2: (2, 3, 5, 4), 3: (1, 2, 4, 5, 3)}
@@ -48,3 +51,16 @@ CASES = [
 @table(CASES)
 def test_padding(case):
     case.check()
+
+
+@pytest.mark.parametrize("padding", [(1, -3), (-3, 1), (2, -2)])
+def test_a_circle_that_a_negative_padding_leaves_too_short_is_refused(padding):
+    x, out = torch.zeros(2, 4, 3).to(DEVICE), torch.zeros(2, 6, 3 + sum(padding)).to(DEVICE)
+    code, message = refusal("aclnnCircularPad2d", x, [*padding, 1, 1], out)
+    assert code == 161002 and re.search(r"padding: expected at most the [01] elements that the other padding leaves, got [12]", message)
+
+
+def test_a_circle_that_a_negative_padding_leaves_long_enough():
+    x, out = torch.arange(10.0).view(1, 2, 5), torch.zeros(1, 2, 5).to(DEVICE)
+    call("aclnnCircularPad2d", x.to(DEVICE), [2, -2, 0, 0], out)
+    assert out.tolist() == [[[1, 2, 0, 1, 2], [6, 7, 5, 6, 7]]]

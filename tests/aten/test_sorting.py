@@ -1,5 +1,6 @@
 """sorting.cpp: orders, ranks, sets, and results whose size depends on the data."""
 
+import pytest
 import torch
 
 from cases import DEVICE, FLOATS, LAYOUTS, booleans, integers, permutation, randn, rows, table, uniform, values
@@ -97,3 +98,12 @@ def test_printing():
         there = repr(x.to(DEVICE))
         assert "device='npu:0'" in there
         assert "".join(there.replace("device='npu:0'", "").split()).replace(",,", ",").replace(",)", ")") == "".join(repr(x).split())
+
+
+@pytest.mark.parametrize("median", [torch.median, torch.nanmedian])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_median_of_elements_at_several_places(median, dim):
+    base = torch.tensor([2.0, 9.0, 8.0, 7.0, 6.0])
+    x = base.as_strided((3, 5), (1, 0)), base.to(DEVICE).as_strided((3, 5), (1, 0))
+    expected, got = (median(one, dim).values for one in (x[0].contiguous(), x[1]))
+    assert got.tolist() == expected.tolist()

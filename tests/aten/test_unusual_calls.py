@@ -136,3 +136,10 @@ def test_the_largest_number_of_a_type_fills_it(number):
     x = npu(2, dtype=torch.float16)
     call("aclnnInplaceFillScalar", x, number)
     assert x.abs().tolist() == [65504, 65504]
+
+
+@pytest.mark.parametrize("stride", [0, 3])
+def test_one_tensor_of_one_element_is_joined(stride):
+    out = npu(9).as_strided((1, 1), (stride, stride))
+    call("aclnnCat", (npu(1, 1) + 5,), 1, out)
+    assert out.tolist() == [[5]]

@@ -1,10 +1,13 @@
 """upsample.cpp: interpolation by size and by scale, and grid sampling, with their gradients."""
 
+import ctypes
+
 import pytest
 import torch
 import torch.nn.functional as F
 
 from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table, uniform
+from direct import refusal
 
 LINE, PLANE, VOLUME = randn(2, 3, 5), randn(2, 3, 4, 5), randn(1, 2, 3, 4, 5)
 
@@ -96,3 +99,12 @@ def test_places_that_are_no_numbers_are_the_first_pixel(padding):
     expected = torch.zeros(3, 4)
     expected[0, 0] = 10
     assert torch.equal(image.grad.cpu()[0, 0], expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8], ids=str)
+@pytest.mark.parametrize(("entry_point", "number"), [("Nearest2dV2", ctypes.c_float), ("Bilinear2d", float), ("Bicubic2d", float)])
+def test_a_factor_that_leads_out_of_memory_is_refused(entry_point, number, dtype):
+    x, out = torch.zeros(1, 1, 5, 5, dtype=dtype).to(DEVICE), torch.zeros(1, 1, 1, 127, dtype=dtype).to(DEVICE)
+    aligned = () if "Nearest" in entry_point else (False,)
+    code, message = refusal(f"aclnnUpsample{entry_point}", x, [1, 127], *aligned, number(0.5), number(1e-12), out)
+    assert code == 161002 and "scalesW: expected a factor of at least" in message, message

@@ -30,6 +30,9 @@ PARTLY_WRITTEN = {
 UNASKED = {(reason.entry_point, reason.parameter) for reason in REASONS if reason.what == "shape"} | {
     *(("aclnnBatchNormReduceBackward", name) for name in ("sumDy", "sumDyXmu", "gradWeight", "gradBias")),
     *(("aclnnGroupNormSwishGrad", name) for name in ("dgamma", "dbeta")),
+    ("aclnnLightningIndexer", "sparseValuesOut"),
+    ("aclnnMoeInitRoutingQuantV2", "expandedScale"),
+    *(("aclnnSparseFlashAttention", name) for name in ("softmaxMax", "softmaxSum")),
     ("aclnnTopKTopPSample", "logitsTopKPSelect"),
     *(("aclnnTopKTopPSampleV2", name) for name in ("logitsTopKPSelect", "logitsIdx", "logitsSortMasked")),
     *(("aclnnRotaryPositionEmbeddingGrad", name) for name in ("dcos", "dsin")),

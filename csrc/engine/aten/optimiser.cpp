@@ -69,7 +69,7 @@ static void require_maxima(bool amsgrad, const std::optional<at::Tensor>& maxima
     if (amsgrad && !maxima) torch_aclnn::host::refuse_null("maxGradNorm", "a tensor, as amsgrad is set");
 }
 ATEN_CHECKED_ENTRY(aclnnApplyAdamWV2, FLOATING, require_maxima(amsgrad, maxGradNorm), (InOut, varRef), (InOut, mRef, shaped_like(varRef)),
-                   (InOut, vRef, shaped_like(varRef)), (OptOut, maxGradNorm, if_wanted(amsgrad, shaped_like(varRef))),
+                   (InOut, vRef, shaped_like(varRef)), (OptInOut, maxGradNorm, if_wanted(amsgrad, shaped_like(varRef))),
                    (In, grad, shaped_like(varRef)), (Step, step, elements(1)), (Float, lr), (Float, beta1), (Float, beta2),
                    (Float, weightDecay), (Float, eps), (Bool, amsgrad), (Bool, maximize)) {
     std::vector<at::Tensor> updated{varRef, mRef, vRef};
@@ -101,13 +101,14 @@ ATEN_ENTRY(aclnnFusedAdam, FLOATING, (TensorsInOut, paramsRef), (TensorsInOut, g
 static std::vector<Expected> buffers(at::TensorList params, at::TensorList given, float momentum) {
     return given.empty() && momentum == 0 ? std::vector<Expected>() : shaped_like(params);
 }
+// ATen's kernel for lists reads other memory with half types.
 ATEN_ENTRY(aclnnFusedSgd, ANY, (TensorsInOut, params), (TensorsInOut, grads, shaped_like(params)),
            (TensorsInOut, momentumBufferList, buffers(params, momentumBufferList, momentum)), (OptIn, gradScale, elements(1)),
            (Float, weightDecay), (Float, momentum), (Float, lr), (Float, dampening), (Bool, nesterov), (Bool, maximize),
            (Bool, isFirstStep)) {
     InPlace values(params), gradients(grads), buffers(momentum == 0 ? at::TensorList() : momentumBufferList);
-    at::_fused_sgd_(values.dense(), gradients.dense(), buffers.dense(), weightDecay, momentum, lr, dampening, nesterov, maximize,
-                    isFirstStep, gradScale);
+    at::_fused_sgd_(values.all(), gradients.all(), buffers.all(), weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep,
+                    gradScale);
     for (InPlace* written : {&values, &gradients, &buffers}) written->write_back();
 }
 

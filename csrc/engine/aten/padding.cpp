@@ -55,6 +55,19 @@ Expected reflected(const at::Tensor& self, at::IntArrayRef padding) {
     return expected;
 }
 
+// What a negative padding leaves of a direction is the circle of the other one. ATen repeats memory that it has not written where the
+// circle is shorter.
+Expected wrapped(const at::Tensor& self, at::IntArrayRef padding) {
+    const Expected expected = reflected(self, padding);
+    for (size_t i = 0; i < padding.size(); i += 2) {
+        const auto [low, high] = std::minmax(padding[i], padding[i + 1]);
+        const int64_t left = self.size(-1 - static_cast<int64_t>(i / 2)) + std::min<int64_t>(low, 0);
+        if (low < 0 && high > left)
+            refuse("padding", c10::str("at most the ", left, " elements that the other padding leaves"), c10::str(high));
+    }
+    return expected;
+}
+
 }  // namespace
 
 PAD(aclnnReplicationPad1d, REAL | COMPLEX, 2, replicated, at::replication_pad1d)
@@ -64,8 +77,8 @@ PAD(aclnnReflectionPad1d, NUMBERS, 2, reflected, at::reflection_pad1d)
 PAD(aclnnReflectionPad2d, NUMBERS, 4, reflected, at::reflection_pad2d)
 PAD(aclnnReflectionPad3d, NUMBERS, 6, reflected, at::reflection_pad3d)
 
-PAD(aclnnCircularPad2d, FLOATING | INT8 | INT32, 4, reflected, at::_pad_circular)
-PAD(aclnnCircularPad3d, FLOATING | INT8 | INT32, 6, reflected, at::_pad_circular)
+PAD(aclnnCircularPad2d, FLOATING | INT8 | INT32, 4, wrapped, at::_pad_circular)
+PAD(aclnnCircularPad3d, FLOATING | INT8 | INT32, 6, wrapped, at::_pad_circular)
 
 ATEN_ENTRY(aclnnConstantPadNd, ANY, (In, self), (Ints, padding), (Scalar, value), (Out, out, padded(self, padding, 0))) {
     write(out, at::constant_pad_nd(self, padding, value));

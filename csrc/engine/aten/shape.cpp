@@ -260,8 +260,10 @@ Expected repeat_interleaved_gradient(const at::Tensor& grad, const at::Tensor& r
 
 }  // namespace
 
+// ATen divides by the stride that a dimension of one element happens to have.
 ATEN_ENTRY(aclnnCat, REAL | BOOL | COMPLEX64, (Tensors, tensors), (Int, dim), (Out, out, joined(tensors, dim))) {
-    at::cat_out(out, tensors, dim);
+    at::Tensor result = out.is_contiguous() ? out.as_strided(out.sizes(), c10::contiguous_strides(out.sizes())) : out;
+    at::cat_out(result, tensors, dim);
 }
 ATEN_ENTRY(aclnnStack, ANY, (Tensors, tensors), (Int, dim), (Out, out, stacked(tensors, dim))) {
     write(out, at::stack(tensors, dim));

@@ -43,13 +43,14 @@ ATEN_ENTRY(aclnnMedian, FLOATING | INTEGRAL, (In, self), (Out, out, one_value())
 ATEN_ENTRY(aclnnNanMedian, FLOATING | INTEGRAL, (In, self), (Out, out, one_value())) {
     write(out, at::nanmedian(self));
 }
+// ATen's kernel reads other memory where self has the same element at several places.
 ATEN_ENTRY(aclnnMedianDim, FLOATING | INTEGRAL, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut, chosen(self, dim, keepDim)),
            (IndicesOut, indicesOut, reduced(self, dim, keepDim))) {
-    at::median_out(valuesOut, indicesOut, self, dim, keepDim);
+    at::median_out(valuesOut, indicesOut, self.contiguous(), dim, keepDim);
 }
 ATEN_ENTRY(aclnnNanMedianDim, FLOATING | INTEGRAL, (In, self), (Dim, dim), (Bool, keepDim), (Out, valuesOut, chosen(self, dim, keepDim)),
            (IndicesOut, indicesOut, reduced(self, dim, keepDim))) {
-    at::nanmedian_out(valuesOut, indicesOut, self, dim, keepDim);
+    at::nanmedian_out(valuesOut, indicesOut, self.contiguous(), dim, keepDim);
 }
 
 // One sequence for all, or one for each row of self.

@@ -13,12 +13,19 @@ using namespace torch_aclnn::host::aten;
 
 namespace {
 
+using torch_aclnn::host::refuse;
+
 // An absent scale comes as 0, as -1 or as 1, depending on the operator; then the ratio of the sizes counts, which is also what 1 gives.
 std::optional<double> scale(double value) {
     return value <= 0 || value == 1 ? std::nullopt : std::optional(value);
 }
 
-using torch_aclnn::host::refuse;
+// ATen divides an element's place by it, and takes the quotient for the place of an element without a look at its size.
+double divisor(const char* name, double value) {
+    constexpr double kLeast = 0x1p-31;
+    if (value > 0 && value < kLeast) refuse(name, c10::str("a factor of at least ", kLeast, ", or none"), std::to_string(value));
+    return value;
+}
 
 // Of self, or of its gradient: a batch, channels and so many directions. Only the batch may be empty.
 Expected upsampled(const char* name, at::IntArrayRef sizes, at::IntArrayRef output_size) {
@@ -85,6 +92,14 @@ Expected affine(at::IntArrayRef size) {
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
+struct Scale : Double {
+    static constexpr const char* plain = "Double";
+    static double read(const char* name, double number) { return divisor(name, number); }
+};
+struct FloatScale : Float {
+    static constexpr const char* plain = "Float";
+    static float read(const char* name, float number) { return static_cast<float>(divisor(name, number)); }
+};
 using GridSize = CountedInts<4, 5, 5>;
 using Interpolation2D = Between<int64_t, 0, 2>;  // bilinear, nearest, bicubic
 using Interpolation3D = Between<int64_t, 0, 1>;
@@ -95,12 +110,12 @@ ATEN_ENTRY(aclnnUpsampleNearest1d, FLOATING | DOUBLE | UINT8, (In, self), (Posit
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest1d(upcast(self), outputSize));
 }
-ATEN_ENTRY(aclnnUpsampleNearest1dV2, FLOATING | DOUBLE | UINT8, (In, self), (PositiveSizes<1>, outputSize), (Float, scaleL),
+ATEN_ENTRY(aclnnUpsampleNearest1dV2, FLOATING | DOUBLE | UINT8, (In, self), (PositiveSizes<1>, outputSize), (FloatScale, scaleL),
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest1d(upcast(self), outputSize, scale(scaleL)));
 }
 ATEN_ENTRY(aclnnUpsampleNearest1dBackward, FLOATING | DOUBLE, (In, gradOutput, upsampled(inputSize, outputSize)),
-           (PositiveSizes<1>, outputSize), (Sizes<3>, inputSize), (Double, scales),
+           (PositiveSizes<1>, outputSize), (Sizes<3>, inputSize), (Scale, scales),
            (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::upsample_nearest1d_backward(upcast(gradOutput), outputSize, inputSize, scale(scales)));
 }
@@ -108,101 +123,101 @@ ATEN_ENTRY(aclnnUpsampleNearest2d, FLOATING | DOUBLE | UINT8, (In, self), (Posit
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest2d(upcast(self), outputSize));
 }
-ATEN_ENTRY(aclnnUpsampleNearest2dV2, FLOATING | DOUBLE | UINT8, (In, self), (PositiveSizes<2>, outputSize), (Float, scalesH),
-           (Float, scalesW), (Out, out, upsampled(self, outputSize))) {
+ATEN_ENTRY(aclnnUpsampleNearest2dV2, FLOATING | DOUBLE | UINT8, (In, self), (PositiveSizes<2>, outputSize), (FloatScale, scalesH),
+           (FloatScale, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest2d(upcast(self), outputSize, scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleNearest2dBackward, FLOATING, (In, gradOut, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
-           (Sizes<4>, inputSize), (Double, scalesH), (Double, scalesW), (Out, gradInput, Expected(inputSize, gradOut.scalar_type()))) {
+           (Sizes<4>, inputSize), (Scale, scalesH), (Scale, scalesW), (Out, gradInput, Expected(inputSize, gradOut.scalar_type()))) {
     write(gradInput, at::upsample_nearest2d_backward(upcast(gradOut), outputSize, inputSize, scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleNearest3d, FLOATING | DOUBLE, (In, self), (PositiveSizes<3>, outputSize), (Double, scalesD), (Double, scalesH),
-           (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
+ATEN_ENTRY(aclnnUpsampleNearest3d, FLOATING | DOUBLE, (In, self), (PositiveSizes<3>, outputSize), (Scale, scalesD), (Scale, scalesH),
+           (Scale, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_nearest3d(upcast(self), outputSize, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleNearest3dBackward, FLOATING | DOUBLE, (In, gradOutput, upsampled(inputSize, outputSize)),
-           (PositiveSizes<3>, outputSize), (Sizes<5>, inputSize), (Double, scalesD), (Double, scalesH), (Double, scalesW),
+           (PositiveSizes<3>, outputSize), (Sizes<5>, inputSize), (Scale, scalesD), (Scale, scalesH), (Scale, scalesW),
            (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput,
           at::upsample_nearest3d_backward(upcast(gradOutput), outputSize, inputSize, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleNearestExact1d, FLOATING, (In, self), (PositiveSizes<1>, outputSize), (Double, scales),
+ATEN_ENTRY(aclnnUpsampleNearestExact1d, FLOATING, (In, self), (PositiveSizes<1>, outputSize), (Scale, scales),
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::_upsample_nearest_exact1d(upcast(self), outputSize, scale(scales)));
 }
 ATEN_ENTRY(aclnnUpsampleNearestExact1dBackward, FLOATING, (In, gradOutput, upsampled(inputSize, outputSize)),
-           (PositiveSizes<1>, outputSize), (Sizes<3>, inputSize), (Double, scales),
+           (PositiveSizes<1>, outputSize), (Sizes<3>, inputSize), (Scale, scales),
            (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::_upsample_nearest_exact1d_backward(upcast(gradOutput), outputSize, inputSize, scale(scales)));
 }
 ATEN_ENTRY(aclnnUpsampleNearestExact2dBackward, FLOATING, (In, gradOutput, upsampled(inputSize, outputSize)),
-           (PositiveSizes<2>, outputSize), (Sizes<4>, inputSize), (Double, scalesH), (Double, scalesW),
+           (PositiveSizes<2>, outputSize), (Sizes<4>, inputSize), (Scale, scalesH), (Scale, scalesW),
            (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::_upsample_nearest_exact2d_backward(upcast(gradOutput), outputSize, inputSize, scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleNearestExact3dBackward, FLOATING, (In, gradOutput, upsampled(inputSize, outputSize)),
-           (PositiveSizes<3>, outputSize), (Sizes<5>, inputSize), (Double, scalesD), (Double, scalesH), (Double, scalesW),
+           (PositiveSizes<3>, outputSize), (Sizes<5>, inputSize), (Scale, scalesD), (Scale, scalesH), (Scale, scalesW),
            (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::_upsample_nearest_exact3d_backward(upcast(gradOutput), outputSize, inputSize, scale(scalesD), scale(scalesH),
                                                             scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleNearestExact2d, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Double, scalesH), (Double, scalesW),
+ATEN_ENTRY(aclnnUpsampleNearestExact2d, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Scale, scalesH), (Scale, scalesW),
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::_upsample_nearest_exact2d(upcast(self), outputSize, scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleNearestExact3d, ANY, (In, self), (PositiveSizes<3>, outputSize), (Double, scalesD), (Double, scalesH),
-           (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
+ATEN_ENTRY(aclnnUpsampleNearestExact3d, ANY, (In, self), (PositiveSizes<3>, outputSize), (Scale, scalesD), (Scale, scalesH),
+           (Scale, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::_upsample_nearest_exact3d(upcast(self), outputSize, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
 
-ATEN_ENTRY(aclnnUpsampleLinear1d, FLOATING, (In, self), (PositiveSizes<1>, outputSize), (Bool, alignCorners), (Double, scales),
+ATEN_ENTRY(aclnnUpsampleLinear1d, FLOATING, (In, self), (PositiveSizes<1>, outputSize), (Bool, alignCorners), (Scale, scales),
            (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_linear1d(upcast(self), outputSize, alignCorners, scale(scales)));
 }
 ATEN_ENTRY(aclnnUpsampleLinear1dBackward, FLOATING, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<1>, outputSize),
-           (Sizes<3>, inputSize), (Bool, alignCorners), (Double, scales), (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
+           (Sizes<3>, inputSize), (Bool, alignCorners), (Scale, scales), (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput, at::upsample_linear1d_backward(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scales)));
 }
-#define BILINEAR(entry_point, dtypes)                                                                                    \
-    ATEN_ENTRY(entry_point, dtypes, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH), \
-               (Double, scalesW), (Out, out, upsampled(self, outputSize))) {                                             \
-        write(out, at::upsample_bilinear2d(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));     \
+#define BILINEAR(entry_point, dtypes)                                                                                                     \
+    ATEN_ENTRY(entry_point, dtypes, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Scale, scalesH), (Scale, scalesW), \
+               (Out, out, upsampled(self, outputSize))) {                                                                                 \
+        write(out, at::upsample_bilinear2d(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));                      \
     }
 BILINEAR(aclnnUpsampleBilinear2d, FLOATING | DOUBLE)
 BILINEAR(aclnnUpsampleBilinear2D, FLOATING)
 #define BILINEAR_BACKWARD(entry_point, dtypes, grad)                                                                                     \
     ATEN_ENTRY(entry_point, dtypes, (In, grad, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize), (Sizes<4>, inputSize), \
-               (Bool, alignCorners), (Double, scalesH), (Double, scalesW), (Out, out, Expected(inputSize, grad.scalar_type()))) {        \
+               (Bool, alignCorners), (Scale, scalesH), (Scale, scalesW), (Out, out, Expected(inputSize, grad.scalar_type()))) {          \
         write(out, at::upsample_bilinear2d_backward(upcast(grad), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW))); \
     }
 BILINEAR_BACKWARD(aclnnUpsampleBilinear2dBackward, FLOAT | FLOAT16, gradOut)
 BILINEAR_BACKWARD(aclnnUpsampleBilinear2dBackwardV2, FLOATING, gradOutput)
-ATEN_ENTRY(aclnnUpsampleTrilinear3d, FLOATING | DOUBLE, (In, self), (PositiveSizes<3>, outputSize), (Bool, alignCorners), (Double, scalesD),
-           (Double, scalesH), (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
+ATEN_ENTRY(aclnnUpsampleTrilinear3d, FLOATING | DOUBLE, (In, self), (PositiveSizes<3>, outputSize), (Bool, alignCorners), (Scale, scalesD),
+           (Scale, scalesH), (Scale, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_trilinear3d(upcast(self), outputSize, alignCorners, scale(scalesD), scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleTrilinear3dBackward, FLOATING | DOUBLE, (In, gradOut, upsampled(inputSize, outputSize)),
-           (PositiveSizes<3>, outputSize), (Sizes<5>, inputSize), (Bool, alignCorners), (Double, scalesD), (Double, scalesH),
-           (Double, scalesW), (Out, gradInput, Expected(inputSize, gradOut.scalar_type()))) {
+           (PositiveSizes<3>, outputSize), (Sizes<5>, inputSize), (Bool, alignCorners), (Scale, scalesD), (Scale, scalesH),
+           (Scale, scalesW), (Out, gradInput, Expected(inputSize, gradOut.scalar_type()))) {
     write(gradInput, at::upsample_trilinear3d_backward(upcast(gradOut), outputSize, inputSize, alignCorners, scale(scalesD), scale(scalesH),
                                                        scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleBicubic2d, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH),
-           (Double, scalesW), (Out, out, upsampled(self, outputSize))) {
+ATEN_ENTRY(aclnnUpsampleBicubic2d, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Scale, scalesH),
+           (Scale, scalesW), (Out, out, upsampled(self, outputSize))) {
     write(out, at::upsample_bicubic2d(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
 ATEN_ENTRY(aclnnUpsampleBicubic2dBackward, FLOATING, (In, gradOutput, upsampled(inputSize, outputSize)), (PositiveSizes<2>, outputSize),
-           (Sizes<4>, inputSize), (Bool, alignCorners), (Double, scalesH), (Double, scalesW),
+           (Sizes<4>, inputSize), (Bool, alignCorners), (Scale, scalesH), (Scale, scalesW),
            (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {
     write(gradInput,
           at::upsample_bicubic2d_backward(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleBicubic2dAA, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH),
-           (Double, scalesW), (Out, out, smoothly_upsampled(self, outputSize, alignCorners, scalesH, scalesW))) {
+ATEN_ENTRY(aclnnUpsampleBicubic2dAA, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Scale, scalesH),
+           (Scale, scalesW), (Out, out, smoothly_upsampled(self, outputSize, alignCorners, scalesH, scalesW))) {
     write(out, at::_upsample_bicubic2d_aa(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
-ATEN_ENTRY(aclnnUpsampleBilinear2dAA, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Double, scalesH),
-           (Double, scalesW), (Out, out, smoothly_upsampled(self, outputSize, alignCorners, scalesH, scalesW))) {
+ATEN_ENTRY(aclnnUpsampleBilinear2dAA, FLOATING, (In, self), (PositiveSizes<2>, outputSize), (Bool, alignCorners), (Scale, scalesH),
+           (Scale, scalesW), (Out, out, smoothly_upsampled(self, outputSize, alignCorners, scalesH, scalesW))) {
     write(out, at::_upsample_bilinear2d_aa(upcast(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)));
 }
 
@@ -210,7 +225,7 @@ ATEN_ENTRY(aclnnUpsampleBilinear2dAA, FLOATING, (In, self), (PositiveSizes<2>, o
     ATEN_ENTRY(                                                                                                                        \
         entry_point, dtypes,                                                                                                           \
         (In, gradOutput, smoothly_upsampled(upsampled(inputSize, outputSize), inputSize, outputSize, alignCorners, scalesH, scalesW)), \
-        (PositiveSizes<2>, outputSize), (Sizes<4>, inputSize), (Bool, alignCorners), (Double, scalesH), (Double, scalesW),             \
+        (PositiveSizes<2>, outputSize), (Sizes<4>, inputSize), (Bool, alignCorners), (Scale, scalesH), (Scale, scalesW),               \
         (Out, gradInput, Expected(inputSize, gradOutput.scalar_type()))) {                                                             \
         write(gradInput, function(upcast(gradOutput), outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW)));           \
     }

@@ -93,6 +93,9 @@ using Out = Kind<aclTensor*, at::Tensor, at::Tensor&, read_output>;
 struct InOut : Out {};  // is read and then written
 using OptIn = OptionalKind<const aclTensor*, at::Tensor, read_tensor>;
 using OptOut = OptionalKind<aclTensor*, at::Tensor, read_output>;
+struct OptInOut : OptOut {
+    static constexpr const char* plain = "InOut";
+};
 using Packed = Kind<aclTensor*, PackedOutput, const PackedOutput&, read_packed>;
 using Scalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_scalar>;
 using OptScalar = OptionalKind<const aclScalar*, at::Scalar, read_scalar>;

@@ -34,13 +34,13 @@ inline std::optional<at::Tensor> dense(const std::optional<at::Tensor>& tensor) 
     return tensor ? std::optional(dense(*tensor)) : std::nullopt;
 }
 
-// The same for kernels that work in place: they take dense(), and what they make of it goes back into the tensors.
+// The same for kernels that work in place: they take all(), and what they make of it goes back into the tensors.
 class InPlace {
    public:
     explicit InPlace(at::TensorList tensors) : tensors_(tensors.vec()) {
-        for (const at::Tensor& tensor : tensors_) dense_.push_back(tensor.contiguous());
+        for (const at::Tensor& tensor : tensors_) dense_.push_back(aten::dense(tensor));
     }
-    at::TensorList dense() const { return dense_; }
+    at::TensorList all() const { return dense_; }
     void write_back() {
         for (size_t i = 0; i < tensors_.size(); i++)
             if (!tensors_[i].is_same(dense_[i])) tensors_[i].copy_(dense_[i]);

@@ -99,9 +99,9 @@ struct CachedConvolution {
     }
 };
 
-void require_cached(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& states, const CachedConvolution& a) {
+void require_cached(const char* name, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& states, const CachedConvolution& a) {
     using torch_aclnn::host::refuse;
-    if (x.dim() != 2 && x.dim() != 3) refuse("x", "2 or 3 dimensions", shape_text(x.sizes()));
+    if (x.dim() != 2 && x.dim() != 3) refuse(name, "2 or 3 dimensions", shape_text(x.sizes()));
     if (weight.dim() != 2 || weight.size(0) == 0 || weight.size(1) != x.size(-1))
         refuse("weight", c10::str("2 dimensions, the second of ", x.size(-1)), shape_text(weight.sizes()));
     if (states.dim() != 3 || states.size(1) < weight.size(0) - 1 || states.size(2) != x.size(-1))
@@ -162,11 +162,11 @@ ATEN_CHECKED_ENTRY(aclnnMaskedCausalConv1dBackward, FLOAT16 | BF16, require_a_ro
         (ConvActivation, activationMode), (Int, padSlotId), (TrueOrNot, runMode), (Int, maxQueryLen), (TrueOrNot, residualConnection),     \
         (Positive, blockSize), (TrueOrNot, convMode)
 
-ATEN_CHECKED_ENTRY(aclnnFusedCausalConv1d, FLOAT16 | BF16, require_cached(x, weight, convStatesRef, CACHED_CONVOLUTION), (In, x),
+ATEN_CHECKED_ENTRY(aclnnFusedCausalConv1d, FLOAT16 | BF16, require_cached("x", x, weight, convStatesRef, CACHED_CONVOLUTION), (In, x),
                    CACHED_ARGUMENTS(x), (Out, y, like(x))) {
     CACHED_CONVOLUTION.run(x, y);
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceFusedCausalConv1d, FLOAT16 | BF16, require_cached(xRef, weight, convStatesRef, CACHED_CONVOLUTION),
+ATEN_CHECKED_ENTRY(aclnnInplaceFusedCausalConv1d, FLOAT16 | BF16, require_cached("xRef", xRef, weight, convStatesRef, CACHED_CONVOLUTION),
                    (InOut, xRef), CACHED_ARGUMENTS(xRef)) {
     CACHED_CONVOLUTION.run(xRef, xRef);
 }

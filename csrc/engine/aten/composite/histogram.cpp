@@ -8,23 +8,19 @@
 namespace torch_aclnn::host::aten {
 namespace {
 
-// The bin of a number in [low, high]; high itself counts in the last one.
+// Wide enough for the range of any two bounds, and for its product with the number of bins.
 using Int128 = __int128;
-int64_t bin_of(int64_t value, int64_t low, int64_t high, int64_t bins) {
-    const Int128 bin = (Int128(value) - low) * bins / (Int128(high) - low);
-    return std::min<Int128>(bin, bins - 1);
-}
-int64_t bin_of(int64_t value, double low, double high, int64_t bins) {
-    return std::min<int64_t>((value - low) * bins / (high - low), bins - 1);
-}
+using Float80 = long double;
 
+// High itself counts in the last bin.
 template <class Number>
 at::Tensor counted(const at::Tensor& values, Number low, Number high, int64_t bins) {
     at::Tensor counts = at::zeros({bins}, at::kLong);
     int64_t* const count = counts.data_ptr<int64_t>();
     const int64_t* const value = values.data_ptr<int64_t>();
     for (int64_t i = 0; i < values.numel(); i++)
-        if (low <= value[i] && value[i] <= high) count[bin_of(value[i], low, high, bins)]++;
+        if (low <= value[i] && value[i] <= high)
+            count[static_cast<int64_t>(std::min<Number>((value[i] - low) * bins / (high - low), bins - 1))]++;
     return counts;
 }
 
@@ -38,13 +34,12 @@ bool is_int64(double number) {
 // equal, one more to each side.
 at::Tensor histogram(const at::Tensor& self, double low, double high, int64_t bins) {
     const at::Tensor values = self.to(at::kLong).contiguous();
-    if (low == high && values.numel() > 0) {
-        const int64_t smallest = values.min().item<int64_t>(), largest = values.max().item<int64_t>();
-        if (smallest < largest) return counted(values, smallest, largest, bins);
-        low = high = smallest;
+    if (values.numel() == 0) return at::zeros({bins}, at::kLong);
+    if (low == high) {
+        const Int128 smallest = values.min().item<int64_t>(), largest = values.max().item<int64_t>(), margin = smallest == largest;
+        return counted<Int128>(values, smallest - margin, largest + margin, bins);
     }
-    if (low == high) low -= 1, high += 1;
-    return is_int64(low) && is_int64(high) ? counted(values, int64_t(low), int64_t(high), bins) : counted(values, low, high, bins);
+    return is_int64(low) && is_int64(high) ? counted<Int128>(values, low, high, bins) : counted<Float80>(values, low, high, bins);
 }
 
 }  // namespace torch_aclnn::host::aten

@@ -73,7 +73,7 @@ struct Prolog {
         const auto weight = [](const PackableTensor& tensor) { return upcast(tensor.values()); };
         const at::Tensor tokens = upcast(x).flatten(0, -2), s = upcast(sin).flatten(0, -2), c = upcast(cos).flatten(0, -2);
         const at::Tensor few = rms_normal(at::matmul(tokens, weight(down)), gamma, epsilon).normal * upcast(gamma) * query_scale;
-        const at::Tensor wide = at::matmul(few, weight(up)).unflatten(1, at::IntArrayRef{heads(), -1});
+        const at::Tensor wide = at::matmul(few, weight(up)).unflatten(1, at::IntArrayRef{heads(), up_key.size(1) + rope()});
         const at::Tensor plain = wide.narrow(2, 0, up_key.size(1)), rest = wide.narrow(2, up_key.size(1), rope());
         const auto give = [](const at::Tensor& out, const at::Tensor& result) { out.copy_(result.reshape(out.sizes())); };
         give(query, at::matmul(plain.transpose(0, 1), upcast(up_key)).transpose(0, 1));

@@ -48,6 +48,19 @@ Expected statistics_of_token(const at::Tensor& query) {
 TokenSequences packed_sequences(const OptLengths& query, const OptLengths& key, const char* key_name) {
     return {"TND", "TND", lengths_tensor(query), lengths_tensor(key), std::nullopt, "actualSeqQLen", key_name};
 }
+// Of each sequence as many as its compressed blocks need.
+void require_selected_blocks(at::IntArrayRef queries, at::IntArrayRef compressed, at::IntArrayRef selected, const Blocks& blocks,
+                             int64_t size) {
+    require_as_many({{"actualSelSeqKvLen", selected}}, {"actualSeqQLen", queries});
+    require_selectable(blocks, size);
+    const int64_t each = size / blocks.stride;
+    for (size_t i = 0, j = 0; i < selected.size(); j = i++) {
+        const int64_t keys = compressed[i] - (i == 0 ? 0 : compressed[j]), needed = keys / each + (keys % each != 0);
+        const int64_t got = selected[i] - (i == 0 ? 0 : selected[j]);
+        if (got != needed)
+            refuse("actualSelSeqKvLen", c10::str(needed, " blocks more for the ", keys, " compressed ones of sequence ", i), c10::str(got));
+    }
+}
 void require_heads(const at::Tensor& query, int64_t heads) {
     if (query.dim() >= 2 && query.size(-2) != heads) refuse("headNum", std::to_string(query.size(-2)), std::to_string(heads));
 }
@@ -89,7 +102,7 @@ ATEN_CHECKED_ENTRY(aclnnNsaCompressGrad, FLOAT16 | BF16, require_block_ends(actS
 #define COMPRESSED_SEQUENCES packed_sequences(actualSeqQLen, actualCmpSeqKvLen, "actualCmpSeqKvLen")
 ATEN_CHECKED_ENTRY(aclnnNsaCompressAttention, FLOAT16 | BF16,
                    (COMPRESSED_SEQUENCES.require({"query", query}, {"key", key}), require_values(key, value), require_heads(query, headNum),
-                    require_as_many({{"actualSelSeqKvLen", actualSelSeqKvLen}}, {"actualSeqQLen", *actualSeqQLen})),
+                    require_selected_blocks(*actualSeqQLen, *actualCmpSeqKvLen, actualSelSeqKvLen, BLOCKS, selectBlockSize)),
                    (In, query), (In, key), (In, value), (OptIn, attenMask, rank(2)), (OptIn, topkMask, rank(2)), (OptInts, actualSeqQLen),
                    (OptInts, actualCmpSeqKvLen), (Ints, actualSelSeqKvLen), (Double, scaleValue), (Positive, headNum),
                    (PackedOnly, inputLayout), (TrueOrNot, sparseMode), (Positive, compressBlockSize), (Positive, compressStride),
@@ -106,7 +119,7 @@ ATEN_CHECKED_ENTRY(aclnnNsaCompressAttention, FLOAT16 | BF16,
         write_statistic(s.of_query(softmaxMax, q), a.maximum);
         write_statistic(s.of_query(softmaxSum, q), a.sum);
         const int64_t blocks = actualSelSeqKvLen[q.batch] - (q.batch == 0 ? 0 : actualSelSeqKvLen[q.batch - 1]);
-        at::Tensor scores = importance(a.probabilities, key.size(1), std::max<int64_t>(blocks, 0), BLOCKS, selectBlockSize);
+        at::Tensor scores = importance(a.probabilities, key.size(1), blocks, BLOCKS, selectBlockSize);
         if (topkMask) scores = scores.masked_fill(cut(*topkMask, q.length, blocks), std::numeric_limits<float>::max());
         write_largest(scores, s.of_query(topkIndices, q));
     });

@@ -98,6 +98,7 @@ ATEN_CHECKED_ENTRY(aclnnNsaCompressWithCache, FLOAT16 | BF16,
 #define COMPRESSED_PAGES INFERRED(headNum, keyValueHeadNum).sequences(actualQSeqLen, actualCmpKvSeqLen, blockTable, "actualCmpKvSeqLen")
 ATEN_CHECKED_ENTRY(aclnnNsaCompressAttentionInfer, FLOAT16 | BF16,
                    (require_not_given("attenMask", attenMask), require_not_given("topkMask", topkMask),
+                    require_selectable(BLOCKS, selectBlockSize),
                     INFERRED(headNum, keyValueHeadNum).require(query, key, value, COMPRESSED_PAGES)),
                    (In, query), (In, key), (In, value), (OptIn, attenMask), (OptIn, blockTable), (OptInts, actualQSeqLen),
                    (OptInts, actualCmpKvSeqLen), (OptInts, actualSelKvSeqLen), (OptIn, topkMask), (Positive, headNum),
