@@ -143,3 +143,18 @@ def test_one_tensor_of_one_element_is_joined(stride):
     out = npu(9).as_strided((1, 1), (stride, stride))
     call("aclnnCat", (npu(1, 1) + 5,), 1, out)
     assert out.tolist() == [[5]]
+
+
+def test_running_statistics_at_one_place_are_refused():
+    x, one = npu(2, 3), npu(1).expand(3)
+    outputs = npu(2, 3), npu(3), npu(3)
+    code, message = refusal("aclnnBatchNorm", x, None, None, one, npu(3), True, 0.1, 1e-5, *outputs)
+    assert code == 161002 and "runningMean: expected elements that do not share memory, got shape [3] with strides [0]" in message
+    code, message = refusal("aclnnBatchNormGatherStatsWithCounts", x, npu(2, 3), npu(2, 3), npu(3), one, 0.1, 1e-5, npu(2), npu(3), npu(3))
+    assert code == 161002 and "runningVar: expected elements that do not share memory" in message
+
+
+def test_a_step_beyond_int64_is_refused():
+    out = npu(2, dtype=torch.uint8)
+    code, message = refusal("aclnnRange", scalar(0), fraction(2.0), fraction(2.0**63), out)
+    assert code == 161002 and "step: expected a number that INT64 holds, got 9.22337e+18" in message, message

@@ -32,7 +32,7 @@ UNASKED = {(reason.entry_point, reason.parameter) for reason in REASONS if reaso
     *(("aclnnGroupNormSwishGrad", name) for name in ("dgamma", "dbeta")),
     ("aclnnLightningIndexer", "sparseValuesOut"),
     ("aclnnMoeInitRoutingQuantV2", "expandedScale"),
-    *(("aclnnSparseFlashAttention", name) for name in ("softmaxMax", "softmaxSum")),
+    *((f"aclnnSparseFlashAttention{version}", name) for version in ("", "V2") for name in ("softmaxMax", "softmaxSum")),
     ("aclnnTopKTopPSample", "logitsTopKPSelect"),
     *(("aclnnTopKTopPSampleV2", name) for name in ("logitsTopKPSelect", "logitsIdx", "logitsSortMasked")),
     *(("aclnnRotaryPositionEmbeddingGrad", name) for name in ("dcos", "dsin")),

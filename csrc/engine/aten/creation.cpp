@@ -24,9 +24,15 @@ static void require_progress(const at::Scalar& start, const at::Scalar& end, con
         torch_aclnn::host::refuse("step", c10::str("a number that leads from start, ", start, ", to end, ", end), c10::str(step));
 }
 
+// Scalar takes 2^63 for a number of int64_t, as the largest one is rounded to it.
+static int64_t integer(const char* name, const at::Scalar& number) {
+    if (number.isFloatingPoint() && !(std::abs(number.toDouble()) < 0x1p63))
+        torch_aclnn::host::refuse(name, "a number that INT64 holds", c10::str(number));
+    return number.toLong();
+}
 // How many steps lead from the start to the end, up to it or beyond it, as torch_npu counts them for the output.
 static double steps_of_integers(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, bool beyond) {
-    const int64_t from = start.toLong(), to = end.toLong(), by = step.toLong();
+    const int64_t from = integer("start", start), to = integer("end", end), by = integer("step", step);
     if (by == 0) torch_aclnn::host::refuse("step", "a number other than 0 for an output of integers", c10::str(step));
     const auto difference = [&](uint64_t minuend, uint64_t subtrahend) { return by > 0 ? minuend - subtrahend : subtrahend - minuend; };
     const uint64_t distance = difference(to, from), size = difference(by, 0);

@@ -36,6 +36,12 @@ void require_running(const std::optional<at::Tensor>& mean, const std::optional<
         require_given("runningMean", mean, "runningVar", variance,
                       training ? "a tensor, as the other one is given" : "a tensor, as training is not set");
 }
+void require_updatable(const std::optional<at::Tensor>& mean, const std::optional<at::Tensor>& variance, bool training) {
+    require_running(mean, variance, training);
+    if (!training) return;
+    require_elements_apart("runningMean", mean);
+    require_elements_apart("runningVar", variance);
+}
 
 // One for what is normalised together, whose dimensions some callers keep with one element.
 Elements of_groups(const at::Tensor& input, at::IntArrayRef normalised) {
@@ -87,7 +93,7 @@ using ImageFormat = Kind<const char*, std::string_view, std::string_view, read_i
 
 // saveMean and saveInvstd have no elements unless training. Despite its name the second is the batch's variance, as the formulas of
 // aclnnBatchNormBackward have it (saveVar), and as an NPU writes it.
-ATEN_CHECKED_ENTRY(aclnnBatchNorm, FLOATING, require_running(runningMean, runningVar, training), (In, input),
+ATEN_CHECKED_ENTRY(aclnnBatchNorm, FLOATING, require_updatable(runningMean, runningVar, training), (In, input),
                    (OptIn, weight, of_channels(input)), (OptIn, bias, of_channels(input)), (OptIn, runningMean, of_channels(input)),
                    (OptIn, runningVar, of_channels(input)), (Bool, training), (Double, momentum), (Double, eps), (Out, output, like(input)),
                    (OptOut, saveMean, if_wanted(training, of_channels(input))),

@@ -146,9 +146,11 @@ ATEN_ENTRY(aclnnBatchNormReduceBackward, FLOATING, (In, gradOut, shaped_like(inp
 }
 
 // mean and invstd have a row for each rank, which saw counts elements of each channel.
-ATEN_ENTRY(aclnnBatchNormGatherStatsWithCounts, FLOATING, (In, input), (In, mean, of_ranks(counts, CHANNELS.count)),
-           (In, invstd, of_ranks(counts, CHANNELS.count)), (OptIn, runningMean, CHANNELS), (OptIn, runningVar, CHANNELS),
-           (Double, momentum), (Double, eps), (In, counts), (Out, meanAll, CHANNELS), (Out, invstdAll, CHANNELS)) {
+ATEN_CHECKED_ENTRY(aclnnBatchNormGatherStatsWithCounts, FLOATING,
+                   (require_elements_apart("runningMean", runningMean), require_elements_apart("runningVar", runningVar)), (In, input),
+                   (In, mean, of_ranks(counts, CHANNELS.count)), (In, invstd, of_ranks(counts, CHANNELS.count)),
+                   (OptIn, runningMean, CHANNELS), (OptIn, runningVar, CHANNELS), (Double, momentum), (Double, eps), (In, counts),
+                   (Out, meanAll, CHANNELS), (Out, invstdAll, CHANNELS)) {
     const at::Tensor count = counts.to(at::kDouble).reshape({-1, 1}), n = count.sum();
     const at::Tensor means = mean.to(at::kDouble).reshape({count.size(0), CHANNELS.count});
     const at::Tensor variances = (at::pow(invstd.to(at::kDouble).reshape_as(means), -2) - eps).clamp_min(0);
@@ -166,8 +168,8 @@ ATEN_ENTRY(aclnnBatchNormReduce, ANY, (In, x), (Out, sum, of_channels("x", x)), 
     write(squareSum, sum_per_channel(at::square(x.to(at::kDouble))));
 }
 ATEN_ENTRY(aclnnSyncBatchNormGatherStats, ANY, (In, totalSum, of_ranks(sampleCount, mean.numel())),
-           (In, totalSquareSum, of_ranks(sampleCount, mean.numel())), (In, sampleCount), (In, mean, shape({mean.numel()})),
-           (In, variance, shaped_like(mean)), (Float, momentum), (Float, eps), (Out, batchMean, as_many_as(mean)),
+           (In, totalSquareSum, of_ranks(sampleCount, mean.numel())), (In, sampleCount), (InOut, mean, shape({mean.numel()})),
+           (InOut, variance, shaped_like(mean)), (Float, momentum), (Float, eps), (Out, batchMean, as_many_as(mean)),
            (Out, batchInvstd, as_many_as(mean))) {
     const int64_t channels = mean.numel();
     const at::Tensor n = sampleCount.to(at::kDouble).sum();
