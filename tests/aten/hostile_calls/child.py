@@ -25,6 +25,7 @@ from .call import Call
 from .contract import Caller, Outcome
 from .drawn import Draw
 from .generated import calls, is_late
+from .supervise import NUMBER_SIZE, TEXT_SIZE
 
 RETRIES = 4  # with the shape that phase 1 asks for
 
@@ -61,10 +62,19 @@ def main(seed: str, first: int, end: int, last_call: Path, found: Path) -> None:
     client = Client(libdir())
     client.acl.ok("aclrtSetDevice", 0)
     made: Counter[str] = Counter()
-    with last_call.open("r+b") as opened, mmap.mmap(opened.fileno(), 8) as last, found.open("w") as lines, one_rank(COMMUNICATOR):
-        make = by_number(Caller(client), seed)
+    with (
+        last_call.open("r+b") as opened,
+        mmap.mmap(opened.fileno(), NUMBER_SIZE + TEXT_SIZE) as last,
+        found.open("w") as lines,
+        one_rank(COMMUNICATOR),
+    ):
+
+        def begin(call: Call) -> None:
+            last[NUMBER_SIZE:] = str(call).encode()[:TEXT_SIZE].ljust(TEXT_SIZE, b"\0")
+
+        make = by_number(Caller(client, begin), seed)
         for number in range(first, end):
-            last[:] = number.to_bytes(8, "little")
+            last[:NUMBER_SIZE] = number.to_bytes(NUMBER_SIZE, "little")
             made_call = make(number)
             if made_call is None:  # there are no more
                 break
@@ -73,7 +83,7 @@ def main(seed: str, first: int, end: int, last_call: Path, found: Path) -> None:
             made[f"computed {call.entry_point}"] += outcomes[-1].what == "computed"
             if outcomes[-1].wrong:
                 print(json.dumps([number, str(call.entry_point), outcomes[-1].wrong, str(call)]), file=lines, flush=True)
-        last[:] = end.to_bytes(8, "little")
+        last[:NUMBER_SIZE] = end.to_bytes(NUMBER_SIZE, "little")
         print(json.dumps(made), file=lines)
 
 

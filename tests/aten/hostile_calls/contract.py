@@ -1,6 +1,7 @@
 """Making a call, and what the documents promise of it whatever its arguments are."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,11 +33,12 @@ class Outcome:
 class Caller:
     """Makes calls, one after the other."""
 
-    def __init__(self, client: Client) -> None:
-        self._client, self._memory = client, Memory(client)
+    def __init__(self, client: Client, begin: Callable[[Call], None]) -> None:
+        self._client, self._memory, self._begin = client, Memory(client), begin
 
     def outcome(self, call: Call) -> Outcome:
         """Make the call; if it is computed, again with other bytes around its tensors and in its outputs."""
+        self._begin(call)
         first = self._once(call, guard=0xA5, fill=0x5A)
         if first.what != "computed" or first.wrong or call.shares_memory:
             return first

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 TESTS = Path(__file__).parents[2]
+NUMBER_SIZE, TEXT_SIZE = 8, 8000  # of what a process leaves of its last call
 SECONDS = 900  # for a call, or for the start of a process: a busy machine takes long
 
 
@@ -37,13 +38,13 @@ class Calls:
         while first < end:
             with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as errors:
                 last_call, found = Path(folder, "last_call"), Path(folder, "found")
-                last_call.write_bytes(first.to_bytes(8, "little"))
+                last_call.write_bytes(first.to_bytes(NUMBER_SIZE, "little") + bytes(TEXT_SIZE))
                 command = [sys.executable, "-m", "hostile_calls.child", self.seed, str(first), str(end), str(last_call), str(found)]
                 modules = os.pathsep.join([str(TESTS / "aten"), str(TESTS), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
                 environment = {"OMP_NUM_THREADS": "1"} | os.environ | {"PYTHONPATH": modules}
                 process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, env=environment)
                 code = self._end_of(process, last_call)
-                last = int.from_bytes(last_call.read_bytes(), "little")
+                last, text = self._last(last_call)
                 errors.seek(0)
                 for line in map(json.loads, found.read_text().splitlines() if found.exists() else ()):
                     if isinstance(line, dict):
@@ -52,8 +53,16 @@ class Calls:
                         yield self._found(Finding(*line))
                 if code == 0:
                     return
-                yield self._found(Finding(last, "", f"the process ended with status {code}", errors.read()[-4000:]))
+                yield self._found(
+                    Finding(last, text.partition("(")[0], f"the process ended with status {code}", f"{text}\n{errors.read()[-2000:]}")
+                )
                 first = last + 1
+
+    @staticmethod
+    def _last(file: Path) -> tuple[int, str]:
+        """Return the number of the call that was made last, and its text."""
+        content = file.read_bytes()
+        return int.from_bytes(content[:NUMBER_SIZE], "little"), content[NUMBER_SIZE:].rstrip(b"\0").decode(errors="replace")
 
     def _found(self, finding: Finding) -> Finding:
         self.findings.append(finding)
