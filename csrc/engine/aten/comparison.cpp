@@ -42,10 +42,10 @@ static at::Tensor& compared(at::Tensor& out, const at::Tensor& self, const at::S
 
 BINARY(aclnnEqTensor, NUMBERS, at::eq_out)
 BINARY(aclnnNeTensor, NUMBERS, at::ne_out)
-BINARY(aclnnLtTensor, REAL | BOOL | UINT16 | UINT32 | UINT64, compared<at::lt_out>)
+BINARY(aclnnLtTensor, ANY.without(COMPLEX), compared<at::lt_out>)
 BINARY(aclnnLeTensor, REAL | BOOL | UINT16, compared<at::le_out>)
-BINARY(aclnnGtTensor, REAL | BOOL | UINT16 | UINT32 | UINT64, compared<at::gt_out>)
-BINARY(aclnnGeTensor, REAL | BOOL | UINT16 | UINT32 | UINT64, compared<at::ge_out>)
+BINARY(aclnnGtTensor, ANY.without(COMPLEX), compared<at::gt_out>)
+BINARY(aclnnGeTensor, ANY.without(COMPLEX), compared<at::ge_out>)
 
 COMPARE_SCALAR(aclnnEqScalar, NUMBERS | UINT32 | UINT64, at::eq_out)
 COMPARE_SCALAR(aclnnNeScalar, NUMBERS, at::ne_out)
@@ -61,7 +61,7 @@ BINARY_INPLACE(aclnnInplaceNeTensor, NUMBERS, at::ne_out)
 BINARY_INPLACE(aclnnInplaceLtTensor, NUMBERS, at::lt_out)
 BINARY_INPLACE(aclnnInplaceLeTensor, NUMBERS, at::le_out)
 BINARY_INPLACE(aclnnInplaceGtTensor, NUMBERS, at::gt_out)
-BINARY_INPLACE(aclnnInplaceGeTensor, REAL | BOOL | UINT16 | UINT32 | UINT64, compared<at::ge_out>)
+BINARY_INPLACE(aclnnInplaceGeTensor, ANY.without(COMPLEX), compared<at::ge_out>)
 
 COMPARE_SCALAR_INPLACE(aclnnInplaceEqScalar, NUMBERS, at::eq_out)
 COMPARE_SCALAR_INPLACE(aclnnInplaceNeScalar, NUMBERS, at::ne_out)
@@ -79,11 +79,11 @@ ATEN_ENTRY(aclnnIsClose, REAL | BOOL, (In, self), (In, other), (NotNegativeDoubl
 }
 
 // One truth value for the whole; tensors of different shapes differ.
-ATEN_ENTRY(aclnnEqual, REAL | BOOL | UINT16 | UINT32 | UINT64, (In, self), (In, other), (Out, out, elements(1))) {
+ATEN_ENTRY(aclnnEqual, ANY.without(COMPLEX), (In, self), (In, other), (Out, out, elements(1))) {
     out.fill_(at::equal(self, other));
 }
 
-ATEN_ENTRY(aclnnSWhere, REAL | BOOL | UINT16 | UINT32 | UINT64 | COMPLEX64, (Mask, condition), (In, self), (In, other),
+ATEN_ENTRY(aclnnSWhere, ANY.without(COMPLEX) | COMPLEX64, (Mask, condition), (In, self), (In, other),
            (Out, out, broadcast({{"condition", condition}, {"self", self}, {"other", other}}))) {
     at::where_out(out, as_mask(condition), self, other);
 }

@@ -221,7 +221,7 @@ PRODUCT(aclnnMv, FLOAT | FLOAT16, at::mv, multiplied({"self", self}, 2, {"mat2",
 // matmul, because bmm does not broadcast.
 PRODUCT(aclnnBatchMatMul, FLOATING, at::matmul, multiplied({"self", self}, 3, {"mat2", mat2}, 3))
 
-ATEN_ENTRY(aclnnGer, FLOAT | FLOAT16 | DOUBLE | INTEGRAL | BOOL | COMPLEX, (In, self), (In, vec2),
+ATEN_ENTRY(aclnnGer, NUMBERS.without(BF16), (In, self), (In, vec2),
            (Out, out, outer({"self", self}, {"vec2", vec2}))) {
     write(out, at::outer(self, vec2));
 }

@@ -104,7 +104,7 @@ ATEN_ENTRY(aclnnReal, FLOAT | FLOAT16 | COMPLEX, (In, self), (Out, out, Expected
     write(out, at::real(self));
 }
 
-TRUTH(aclnnSignbit, REAL | BOOL | UINT16 | UINT32 | UINT64, at::signbit_out)
+TRUTH(aclnnSignbit, ANY.without(COMPLEX), at::signbit_out)
 TRUTH(aclnnIsPosInf, REAL | BOOL, at::isposinf_out)
 TRUTH(aclnnIsNegInf, REAL | BOOL, at::isneginf_out)
 ATEN_ENTRY(aclnnIsFinite, REAL | BOOL, (In, self), (Out, out, shaped_like(self))) {

@@ -329,13 +329,13 @@ ATEN_CHECKED_ENTRY(aclnnRoll, FLOATING | INT8 | UINT8 | INT32 | INT64 | BOOL | U
 ATEN_ENTRY(aclnnTril, REAL | UINT16 | UINT32 | UINT64 | BOOL, (In, self), (Int, diagonal), (Out, out, matrices("self", self))) {
     write_triangle(out, self, diagonal, Triangle::lower);
 }
-ATEN_ENTRY(aclnnTriu, REAL | BOOL | UINT16 | UINT32 | UINT64, (In, self), (Int, diagonal), (Out, out, matrices("self", self))) {
+ATEN_ENTRY(aclnnTriu, ANY.without(COMPLEX), (In, self), (Int, diagonal), (Out, out, matrices("self", self))) {
     write_triangle(out, self, diagonal, Triangle::upper);
 }
-ATEN_ENTRY(aclnnInplaceTril, REAL | BOOL | UINT16 | UINT32 | UINT64, (InOut, selfRef, matrices("selfRef", selfRef)), (Int, diagonal)) {
+ATEN_ENTRY(aclnnInplaceTril, ANY.without(COMPLEX), (InOut, selfRef, matrices("selfRef", selfRef)), (Int, diagonal)) {
     write_triangle(selfRef, selfRef, diagonal, Triangle::lower);
 }
-ATEN_ENTRY(aclnnInplaceTriu, REAL | BOOL | UINT16 | UINT32 | UINT64, (InOut, selfRef, matrices("selfRef", selfRef)), (Int, diagonal)) {
+ATEN_ENTRY(aclnnInplaceTriu, ANY.without(COMPLEX), (InOut, selfRef, matrices("selfRef", selfRef)), (Int, diagonal)) {
     write_triangle(selfRef, selfRef, diagonal, Triangle::upper);
 }
 

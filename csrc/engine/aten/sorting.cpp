@@ -109,7 +109,7 @@ static void require_comparable(int64_t dim, const at::Tensor& self) {
     if (empty > (size_of(self, dim) == 0 ? 1 : 0))
         torch_aclnn::host::refuse("self", c10::str("elements in each dimension but ", dim), shape_text(self.sizes()));
 }
-ATEN_CHECKED_ENTRY(aclnnUniqueDim, REAL | BOOL | UINT16 | UINT32 | UINT64, require_comparable(dim, self), (In, self), (Bool, sorted),
+ATEN_CHECKED_ENTRY(aclnnUniqueDim, ANY.without(COMPLEX), require_comparable(dim, self), (In, self), (Bool, sorted),
                    (Bool, returnInverse), (Dim, dim), (Packed, valueOut),
                    (Out, inverseOut, if_wanted(returnInverse || inverseOut.numel() > 0, shape({size_of(self, dim)}))),
                    (Packed, countsOut)) {
