@@ -232,10 +232,10 @@ ENDS = {
     "too large": ({"reserved": 59 * GIBIBYTE}, 1, "too much"),
     "no room for the context": ({"room": False}, 1, "does not fit"),
     "out of memory": ({"end": "error", "failure": FAILED, "out_of_memory": OUT_OF_MEMORY}, 1, "1.00 GiB failed in step 1 at train.py:8"),
-    "out of addresses": (
+    "a limit of the process": (
         {"end": "error", "failure": FAILED, "out_of_memory": {**OUT_OF_MEMORY, "free": 60 * GIBIBYTE}},
         5,
-        "60.00 GiB were free; this process has no addresses left for it",
+        "60.00 GiB were free; a limit of this process refused it (set_per_process_memory_fraction, or ulimit -v)",
     ),
     "out of memory that the program survived": ({"out_of_memory": OUT_OF_MEMORY}, 0, "an allocation of 1.00 GiB failed"),
     "missing": ({"missing_failed": ["aclnnFFNV2"]}, 3, "refused or missing: aclnnFFNV2"),

@@ -64,11 +64,11 @@ def _code(report: dict[str, Any], needed: int, total: Known) -> int:
 def ended_by_memory(report: dict[str, Any]) -> bool:
     """Return whether an allocation failed, for lack of the device's memory, that the program did not survive."""
     failed = report["out_of_memory"]
-    return failed is not None and report["end"] != "steps" and not lacked_addresses(failed)
+    return failed is not None and report["end"] != "steps" and not met_own_limit(failed)
 
 
-def lacked_addresses(failed: dict[str, Any]) -> bool:
-    """Return whether the device had the memory, but the process no addresses for it."""
+def met_own_limit(failed: dict[str, Any]) -> bool:
+    """Return whether the device had the memory, but the process may not have so much."""
     return bool(failed["bytes"] <= failed["free"])
 
 

@@ -5,13 +5,14 @@ import shlex
 import textwrap
 from typing import Any
 
-from torch_aclnn.command.dryrun.fits import counted, doubts, lacked_addresses, refused
+from torch_aclnn.command.dryrun.fits import counted, doubts, met_own_limit, refused
 from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE
 
 WIDTH = 80
 _CONVERSION = re.compile("FormatCast|TransData")
 LINES_OF_PEAK = 5
 _REFUSALS = 3
+_OWN_LIMIT = "a limit of this process refused it (set_per_process_memory_fraction, or ulimit -v)"
 
 _ENDS = {
     "program": "the program ended by itself",
@@ -79,7 +80,7 @@ def _decision(report: dict[str, Any]) -> list[str]:
     if memory:
         where = f" at {memory['line']}" if memory["line"] else ""
         failed = f"an allocation of {size(memory['bytes'])} failed in step {memory['step']}{where}"
-        limit = "; this process has no addresses left for it (ulimit -v)" if lacked_addresses(memory) else ""
+        limit = f"; {_OWN_LIMIT}" if met_own_limit(memory) else ""
         lines += paragraph(f"{failed}; {size(memory['free'])} were free{limit}", "  ")
     for name in refused(report)[:_REFUSALS]:
         lines += paragraph(f"refused or missing: {name}", "  ")
