@@ -101,9 +101,9 @@ def test_printing():
 
 
 @pytest.mark.parametrize("median", [torch.median, torch.nanmedian])
-@pytest.mark.parametrize("dim", [0, 1])
-def test_median_of_elements_at_several_places(median, dim):
+def test_median_of_elements_at_several_places(median):
     base = torch.tensor([2.0, 9.0, 8.0, 7.0, 6.0])
     x = base.as_strided((3, 5), (1, 0)), base.to(DEVICE).as_strided((3, 5), (1, 0))
-    expected, got = (median(one, dim).values for one in (x[0].contiguous(), x[1]))
-    assert got.tolist() == expected.tolist()
+    for dim in (0, 1):
+        expected, got = (median(one, dim).values for one in (x[0].contiguous(), x[1]))
+        assert got.tolist() == expected.tolist()

@@ -27,7 +27,7 @@ static void require_progress(const at::Scalar& start, const at::Scalar& end, con
 // Scalar takes 2^63 for a number of int64_t, as the largest one is rounded to it.
 static int64_t integer(const char* name, const at::Scalar& number) {
     if (number.isFloatingPoint() && !(std::abs(number.toDouble()) < 0x1p63))
-        torch_aclnn::host::refuse(name, "a number that INT64 holds", c10::str(number));
+        torch_aclnn::host::refuse(name, "a real number that fits into INT64", c10::str(number));
     return number.toLong();
 }
 // How many steps lead from the start to the end, up to it or beyond it, as torch_npu counts them for the output.
