@@ -143,8 +143,9 @@ def test_what_products_and_strict_mode_refuse():
 
 
 def test_what_is_taken_is_what_the_newest_page_lists():
-    # The products together; BF16 is left out by product. A difference names the types that are taken (+) or refused (-) in spite of the
-    # page, and its reason: a newer page of the same family, or what cannot be computed.
+    # Or what op-plugin documents of the function that calls the entry point. The products together; BF16 is left out by product. A
+    # difference names the types that are taken (+) or refused (-) in spite of the page, and its reason: a newer page of the same family, or
+    # what cannot be computed.
     found = {entry_point.name: entry_point for entry_point in entry_points()}
     for row in _listed_types():
         name, parameter = row["entry point"], row["parameter"]
@@ -154,6 +155,13 @@ def test_what_is_taken_is_what_the_newest_page_lists():
         assert not more & listed and less <= listed, f"no difference: {name} {parameter}"
         assert bool(difference) == bool(row["reason"]), (name, parameter)
         assert taken == (listed | more) - less, (name, parameter)
+
+
+def test_in_place_nothing_is_taken_that_is_not_taken_otherwise():
+    # They have one page for both.
+    found = {entry_point.name: entry_point.data_types for entry_point in entry_points()}
+    both = {name: found.get(name.replace("Inplace", "")) for name in found if name.startswith("aclnnInplace")}
+    assert [name for name, otherwise in both.items() if otherwise is not None and not found[name] <= otherwise] == []
 
 
 # Of the types that only the 950 has.

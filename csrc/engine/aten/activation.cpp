@@ -77,8 +77,8 @@ ATEN_ENTRY(aclnnInplaceRelu, FLOATING | INT8 | UINT8 | INT32 | INT64, (InOut, se
 ATEN_ENTRY(aclnnInplaceHardsigmoid, FLOATING | INT32, (InOut, selfRef)) {
     write(selfRef, at::hardsigmoid(at::isIntegralType(selfRef.scalar_type(), false) ? selfRef.to(at::kFloat) : upcast(selfRef)));
 }
-UNARY_INPLACE(aclnnInplaceHardswish, FLOATING | DOUBLE, at::hardswish_out)
-UNARY_INPLACE(aclnnInplaceMish, FLOATING | DOUBLE, at::mish_out)
+UNARY_INPLACE(aclnnInplaceHardswish, FLOATING, at::hardswish_out)
+UNARY_INPLACE(aclnnInplaceMish, FLOATING, at::mish_out)
 
 // For the first two the second tensor is the forward's output.
 ACTIVATION_BACKWARD(aclnnSigmoidBackward, FLOATING | DOUBLE | COMPLEX, at::sigmoid_backward_out)
@@ -98,7 +98,7 @@ ATEN_ENTRY(aclnnThresholdBackward, FLOATING | INT8 | UINT8 | INT32, (In, gradOut
 ATEN_ENTRY(aclnnThreshold, FLOATING | INTEGRAL, (In, self), (Scalar, threshold), (Scalar, value), (Out, out, like(self))) {
     at::threshold_out(out, self, threshold, value);
 }
-ATEN_ENTRY(aclnnInplaceThreshold, NUMBERS, (InOut, selfRef), (Scalar, threshold), (Scalar, value)) {
+ATEN_ENTRY(aclnnInplaceThreshold, FLOATING | INTEGRAL, (InOut, selfRef), (Scalar, threshold), (Scalar, value)) {
     at::threshold_(selfRef, threshold, value);
 }
 
@@ -185,7 +185,7 @@ ATEN_ENTRY(aclnnSeluBackward, FLOATING | INT8 | INT32, (In, gradOutput), (In, re
 ATEN_ENTRY(aclnnCelu, FLOATING, (In, self), (NonzeroScalar, alpha), (Out, out, like(self))) {
     at::celu_out(out, self, alpha);
 }
-ATEN_ENTRY(aclnnInplaceCelu, FLOATING | DOUBLE, (InOut, selfRef), (NonzeroScalar, alpha)) {
+ATEN_ENTRY(aclnnInplaceCelu, FLOATING, (InOut, selfRef), (NonzeroScalar, alpha)) {
     at::celu_(selfRef, alpha);
 }
 

@@ -39,7 +39,7 @@ using OnlyTanh = Between<int64_t, 1, 1>;
 }  // namespace torch_aclnn::host::aten::kind
 
 UNARY(aclnnSelu, FLOATING | INT8 | INT32, selu_out)
-UNARY_INPLACE(aclnnInplaceSelu, ANY, selu_out)
+UNARY_INPLACE(aclnnInplaceSelu, FLOATING | INT8 | INT32, selu_out)
 
 // Null means 1.
 ATEN_ENTRY(aclnnSwish, FLOATING, (In, self), (OptScalar, betaOptional), (Out, out, like(self))) {

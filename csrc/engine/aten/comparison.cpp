@@ -52,25 +52,25 @@ COMPARE_SCALAR(aclnnNeScalar, NUMBERS, at::ne_out)
 COMPARE_SCALAR(aclnnLtScalar, REAL | BOOL | UINT16 | UINT32, compared<at::lt_out>)
 COMPARE_SCALAR(aclnnLeScalar, REAL | BOOL | UINT16, compared<at::le_out>)
 COMPARE_SCALAR(aclnnGtScalar, REAL | BOOL | UINT16 | UINT32, compared<at::gt_out>)
-COMPARE_SCALAR(aclnnGeScalar, REAL | BOOL | UINT16 | UINT32, compared<at::ge_out>)
+COMPARE_SCALAR(aclnnGeScalar, ANY.without(COMPLEX), compared<at::ge_out>)
 // Its one caller is torch.ge with a number in front: what is at most the number.
 COMPARE_SCALAR(aclnnLessScalar, NUMBERS, at::le_out)
 
 BINARY_INPLACE(aclnnInplaceEqTensor, NUMBERS, at::eq_out)
 BINARY_INPLACE(aclnnInplaceNeTensor, NUMBERS, at::ne_out)
-BINARY_INPLACE(aclnnInplaceLtTensor, NUMBERS, at::lt_out)
-BINARY_INPLACE(aclnnInplaceLeTensor, NUMBERS, at::le_out)
-BINARY_INPLACE(aclnnInplaceGtTensor, NUMBERS, at::gt_out)
+BINARY_INPLACE(aclnnInplaceLtTensor, REAL | BOOL, at::lt_out)
+BINARY_INPLACE(aclnnInplaceLeTensor, REAL | BOOL, at::le_out)
+BINARY_INPLACE(aclnnInplaceGtTensor, REAL | BOOL, at::gt_out)
 BINARY_INPLACE(aclnnInplaceGeTensor, ANY.without(COMPLEX), compared<at::ge_out>)
 
 COMPARE_SCALAR_INPLACE(aclnnInplaceEqScalar, NUMBERS, at::eq_out)
 COMPARE_SCALAR_INPLACE(aclnnInplaceNeScalar, NUMBERS, at::ne_out)
-COMPARE_SCALAR_INPLACE(aclnnInplaceLtScalar, NUMBERS, at::lt_out)
-COMPARE_SCALAR_INPLACE(aclnnInplaceLeScalar, NUMBERS, at::le_out)
-COMPARE_SCALAR_INPLACE(aclnnInplaceGtScalar, NUMBERS, at::gt_out)
+COMPARE_SCALAR_INPLACE(aclnnInplaceLtScalar, REAL | BOOL, at::lt_out)
+COMPARE_SCALAR_INPLACE(aclnnInplaceLeScalar, REAL | BOOL, at::le_out)
+COMPARE_SCALAR_INPLACE(aclnnInplaceGtScalar, REAL | BOOL, at::gt_out)
 COMPARE_SCALAR_INPLACE(aclnnInplaceGeScalar, REAL | BOOL | UINT16 | UINT32, compared<at::ge_out>)
 
-BINARY(aclnnMaximum, NUMBERS, at::maximum_out)
+BINARY(aclnnMaximum, REAL | BOOL, at::maximum_out)
 BINARY(aclnnMinimum, REAL | BOOL, at::minimum_out)
 
 ATEN_ENTRY(aclnnIsClose, REAL | BOOL, (In, self), (In, other), (NotNegativeDouble, rtol), (NotNegativeDouble, atol), (Bool, equal_nan),

@@ -339,12 +339,12 @@ static void require_positions(at::IntArrayRef index, int64_t dim, const at::Tens
 static void fill_positions(at::Tensor& filled, int64_t dim, at::IntArrayRef index, const at::Scalar& value) {
     filled.index_fill_(dim, at::tensor(index, at::kLong), value);
 }
-ATEN_CHECKED_ENTRY(aclnnIndexFillTensor, NUMBERS, require_positions(index, dim, self), (In, self), (Dim, dim), (Ints, index),
-                   (Scalar, value), (Out, out, like(self))) {
+ATEN_CHECKED_ENTRY(aclnnIndexFillTensor, FLOATING | INT32 | INT64 | BOOL, require_positions(index, dim, self), (In, self), (Dim, dim),
+                   (Ints, index), (Scalar, value), (Out, out, like(self))) {
     fill_positions(start_from(self, out), dim, index, value);
 }
-ATEN_CHECKED_ENTRY(aclnnInplaceIndexFillTensor, NUMBERS, require_positions(index, dim, selfRef), (InOut, selfRef), (Dim, dim),
-                   (Ints, index), (Scalar, value)) {
+ATEN_CHECKED_ENTRY(aclnnInplaceIndexFillTensor, FLOATING | INT32 | INT64 | BOOL, require_positions(index, dim, selfRef), (InOut, selfRef),
+                   (Dim, dim), (Ints, index), (Scalar, value)) {
     fill_positions(selfRef, dim, index, value);
 }
 

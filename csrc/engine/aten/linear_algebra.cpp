@@ -221,8 +221,7 @@ PRODUCT(aclnnMv, FLOAT | FLOAT16, at::mv, multiplied({"self", self}, 2, {"mat2",
 // matmul, because bmm does not broadcast.
 PRODUCT(aclnnBatchMatMul, FLOATING, at::matmul, multiplied({"self", self}, 3, {"mat2", mat2}, 3))
 
-ATEN_ENTRY(aclnnGer, NUMBERS.without(BF16), (In, self), (In, vec2),
-           (Out, out, outer({"self", self}, {"vec2", vec2}))) {
+ATEN_ENTRY(aclnnGer, NUMBERS.without(BF16), (In, self), (In, vec2), (Out, out, outer({"self", self}, {"vec2", vec2}))) {
     write(out, at::outer(self, vec2));
 }
 ATEN_ENTRY(aclnnDot, FLOATING | INT8 | INT32 | UINT8, (In, self, shape({self.numel()})), (In, tensor, shaped_like(self)),
@@ -295,7 +294,7 @@ ATEN_ENTRY(aclnnAddr, REAL | BOOL, (In, self), (In, vec1), (In, vec2), (Scalar, 
            (Out, out, added({"self", self}, outer({"vec1", vec1}, {"vec2", vec2})))) {
     write(out, at::addr(upcast(self), upcast(vec1), upcast(vec2), beta, alpha));
 }
-ATEN_ENTRY(aclnnInplaceAddr, NUMBERS, (InOut, selfRef, outer({"vec1", vec1}, {"vec2", vec2})), (In, vec1), (In, vec2), (Scalar, beta),
+ATEN_ENTRY(aclnnInplaceAddr, REAL | BOOL, (InOut, selfRef, outer({"vec1", vec1}, {"vec2", vec2})), (In, vec1), (In, vec2), (Scalar, beta),
            (Scalar, alpha)) {
     write(selfRef, at::addr(upcast(selfRef), upcast(vec1), upcast(vec2), beta, alpha));
 }

@@ -22,7 +22,7 @@ static at::Tensor& fraction(at::Tensor& out, const at::Tensor& self) {
     return at::isIntegralType(self.scalar_type(), false) ? out.zero_() : at::frac_out(out, self);
 }
 
-UNARY(aclnnAbs, NUMBERS, at::abs_out)
+UNARY(aclnnAbs, REAL | BOOL, at::abs_out)
 UNARY(aclnnNeg, FLOATING | DOUBLE | INT8 | INT32 | INT64 | COMPLEX, at::neg_out)
 UNARY(aclnnSign, NUMBERS, at::sgn_out)
 UNARY(aclnnCeil, REAL, at::ceil_out)
@@ -66,7 +66,7 @@ UNARY(aclnnDigamma, FLOAT | FLOAT16 | DOUBLE, at::digamma_out)
 UNARY(aclnnLgamma, FLOAT | FLOAT16 | DOUBLE, at::lgamma_out)
 
 UNARY_INPLACE(aclnnInplaceNeg, FLOATING | DOUBLE | INT8 | INT32 | INT64 | COMPLEX, at::neg_out)
-UNARY_INPLACE(aclnnInplaceCeil, NUMBERS, at::ceil_out)
+UNARY_INPLACE(aclnnInplaceCeil, REAL, at::ceil_out)
 UNARY_INPLACE(aclnnInplaceFloor, REAL | UINT16 | UINT32 | UINT64, at::floor_out)
 UNARY_INPLACE(aclnnInplaceFrac, FLOATING | INTEGRAL, fraction)
 UNARY_INPLACE(aclnnInplaceRound, FLOATING | DOUBLE | INT32 | INT64, at::round_out)
@@ -76,7 +76,7 @@ UNARY_INPLACE(aclnnInplaceSqrt, NUMBERS, at::sqrt_out)
 UNARY_INPLACE(aclnnInplaceRsqrt, NUMBERS, at::rsqrt_out)
 UNARY_INPLACE(aclnnInplaceReciprocal, NUMBERS, at::reciprocal_out)
 UNARY_INPLACE(aclnnInplaceLog, NUMBERS, at::log_out)
-UNARY_INPLACE(aclnnInplaceLog1p, NUMBERS, at::log1p_out)
+UNARY_INPLACE(aclnnInplaceLog1p, REAL | BOOL, at::log1p_out)
 UNARY_INPLACE(aclnnInplaceLog2, NUMBERS, at::log2_out)
 UNARY_INPLACE(aclnnInplaceLog10, NUMBERS, at::log10_out)
 UNARY_INPLACE(aclnnInplaceExp, FLOATING | DOUBLE | COMPLEX | INT64 | BOOL, at::exp_out)
@@ -88,9 +88,9 @@ UNARY_INPLACE(aclnnInplaceTan, NUMBERS, at::tan_out)
 UNARY_INPLACE(aclnnInplaceSinh, FLOATING | DOUBLE | COMPLEX, at::sinh_out)
 UNARY_INPLACE(aclnnInplaceCosh, NUMBERS, at::cosh_out)
 UNARY_INPLACE(aclnnInplaceTanh, FLOATING | INTEGRAL | BOOL, at::tanh_out)
-UNARY_INPLACE(aclnnInplaceAsin, NUMBERS, at::asin_out)
-UNARY_INPLACE(aclnnInplaceAcos, NUMBERS, at::acos_out)
-UNARY_INPLACE(aclnnInplaceAtan, NUMBERS, at::atan_out)
+UNARY_INPLACE(aclnnInplaceAsin, REAL | BOOL, at::asin_out)
+UNARY_INPLACE(aclnnInplaceAcos, REAL | BOOL, at::acos_out)
+UNARY_INPLACE(aclnnInplaceAtan, REAL | BOOL, at::atan_out)
 UNARY_INPLACE(aclnnInplaceAsinh, NUMBERS, at::asinh_out)
 UNARY_INPLACE(aclnnInplaceAcosh, NUMBERS, at::acosh_out)
 UNARY_INPLACE(aclnnInplaceAtanh, NUMBERS, at::atanh_out)
@@ -98,7 +98,7 @@ UNARY_INPLACE(aclnnInplaceErf, FLOATING | DOUBLE | INT64 | BOOL, at::erf_out)
 UNARY_INPLACE(aclnnInplaceErfc, FLOATING | DOUBLE | INT64 | BOOL, at::erfc_out)
 UNARY_INPLACE(aclnnInplaceErfinv, FLOATING, at::erfinv_out)
 UNARY_INPLACE(aclnnInplaceSigmoid, NUMBERS, at::sigmoid_out)
-UNARY_INPLACE(aclnnInplaceSinc, ANY, at::sinc_out)
+UNARY_INPLACE(aclnnInplaceSinc, REAL | BOOL, at::sinc_out)
 
 ATEN_ENTRY(aclnnReal, FLOAT | FLOAT16 | COMPLEX, (In, self), (Out, out, Expected(self.sizes(), c10::toRealValueType(self.scalar_type())))) {
     write(out, at::real(self));
@@ -117,7 +117,7 @@ ATEN_ENTRY(aclnnIsInf, FLOATING, (In, x), (Out, out, shaped_like(x))) {
 ATEN_ENTRY(aclnnRoundDecimals, FLOATING | DOUBLE | INT32 | INT64, (In, self), (Int, decimals), (Out, out, shaped_like(self))) {
     at::round_out(out, self, decimals);
 }
-ATEN_ENTRY(aclnnInplaceRoundDecimals, NUMBERS, (InOut, selfRef), (Int, decimals)) {
+ATEN_ENTRY(aclnnInplaceRoundDecimals, FLOATING | DOUBLE | INT32 | INT64, (InOut, selfRef), (Int, decimals)) {
     selfRef.round_(decimals);
 }
 
@@ -133,7 +133,7 @@ ATEN_ENTRY(aclnnInplaceNanToNum, FLOATING | INTEGRAL | BOOL, (InOut, selfRef), (
 static std::optional<double> margin(double eps) {
     return eps < 0 ? std::nullopt : std::optional(eps);
 }
-ATEN_ENTRY(aclnnLogit, ANY, (In, self), (Double, eps), (Out, out, like(self))) {
+ATEN_ENTRY(aclnnLogit, FLOATING, (In, self), (Double, eps), (Out, out, like(self))) {
     write(out, at::logit(upcast(self), margin(eps)));
 }
 ATEN_ENTRY(aclnnLogitGrad, FLOATING, (In, self), (In, gradOutput, shaped_like(self)), (Double, eps), (Out, gradInput, like(self))) {
@@ -170,7 +170,7 @@ ATEN_ENTRY(aclnnClampMaxTensor, REAL, (In, self), (In, bound), (Out, out, broadc
 ATEN_ENTRY(aclnnClampMinTensor, REAL, (In, self), (In, bound), (Out, out, broadcast({{"self", self}, {"bound", bound}}))) {
     at::clamp_min_out(out, self, bound);
 }
-ATEN_ENTRY(aclnnInplaceClampMax, NUMBERS, (InOut, selfRef), (Scalar, clipValueMax)) {
+ATEN_ENTRY(aclnnInplaceClampMax, REAL, (InOut, selfRef), (Scalar, clipValueMax)) {
     selfRef.clamp_max_(clipValueMax);
 }
 ATEN_ENTRY(aclnnInplaceClampMaxTensor, REAL, (InOut, selfRef, broadcast({{"selfRef", selfRef}, {"bound", bound}})), (In, bound)) {

@@ -95,8 +95,9 @@ ATEN_ENTRY(aclnnInplaceRandom, NUMBERS, (InOut, selfRef), (Int, from), (Int, to)
 ATEN_ENTRY(aclnnInplaceRandomWithoutFromTo, ANY, (InOut, selfRef), (Int, seed), (Int, offset)) {
     fill_random(selfRef, {uint64_t(seed), uint64_t(offset)});
 }
-ATEN_CHECKED_ENTRY(aclnnSimThreadExponential, ANY, (require_as_many({{"count", count}}, {"selfRef", selfRef.numel()}), require_rate(lambd)),
-                   (InOut, selfRef), (Int, count), (Double, lambd), (Int, seed), (Int, offset)) {
+ATEN_CHECKED_ENTRY(aclnnSimThreadExponential, FLOATING,
+                   (require_as_many({{"count", count}}, {"selfRef", selfRef.numel()}), require_rate(lambd)), (InOut, selfRef), (Int, count),
+                   (Double, lambd), (Int, seed), (Int, offset)) {
     fill_exponential(selfRef, lambd, PhiloxStream(seed, offset));
 }
 
@@ -138,7 +139,7 @@ ATEN_ENTRY(aclnnInplaceUniformTensor, REAL, (InOut, selfRef), (Double, from), (D
            (Int, offset)) {
     fill_uniform(selfRef, from, to, stream_at(seedTensor, offsetTensor, offset));
 }
-ATEN_ENTRY(aclnnInplaceRandomTensor, ANY, (InOut, selfRef), (Int, from), (Int, to), (Number, seedTensor), (Number, offsetTensor),
+ATEN_ENTRY(aclnnInplaceRandomTensor, NUMBERS, (InOut, selfRef), (Int, from), (Int, to), (Number, seedTensor), (Number, offsetTensor),
            (Int, offset)) {
     fill_random(selfRef, from, to, stream_at(seedTensor, offsetTensor, offset));
 }
@@ -159,7 +160,7 @@ ATEN_ENTRY(aclnnRReluWithNoise, FLOATING, (In, self), (In, noise, as_many_as(tra
            (Bool, training), (Int, seed), (Int, offset), (Out, out, like(self))) {
     write(out, leaky(self, noise, lower.toDouble(), upper.toDouble(), training, PhiloxStream(seed, offset)));
 }
-ATEN_ENTRY(aclnnInplaceRReluWithNoise, ANY, (InOut, selfRef), (In, noise, as_many_as(training ? selfRef : noise)), (Scalar, lower),
+ATEN_ENTRY(aclnnInplaceRReluWithNoise, FLOATING, (InOut, selfRef), (In, noise, as_many_as(training ? selfRef : noise)), (Scalar, lower),
            (Scalar, upper), (Bool, training), (Int, seed), (Int, offset)) {
     selfRef.copy_(leaky(selfRef, noise, lower.toDouble(), upper.toDouble(), training, PhiloxStream(seed, offset)));
 }

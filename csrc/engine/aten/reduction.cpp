@@ -79,7 +79,7 @@ ATEN_ENTRY(aclnnMaxV2, REAL | BOOL, (In, self), (Dims, dims), (Bool, keepDims), 
     if (noopWithEmptyDims && dims.empty()) return write(out, self);
     at::amax_out(out, self, dims, keepDims);
 }
-ATEN_ENTRY(aclnnAmin, NUMBERS, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim))) {
+ATEN_ENTRY(aclnnAmin, REAL | BOOL, (In, self), (Dims, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim))) {
     at::amin_out(out, self, dim, keepDim);
 }
 ATEN_ENTRY(aclnnMaxDim, FLOATING | INT32 | INT64 | BOOL, (In, self), (Dim, dim), (Bool, keepDim), (Out, out, chosen(self, dim, keepDim)),
@@ -110,10 +110,10 @@ ATEN_ENTRY(aclnnAminmaxDim, REAL | BOOL, (In, self), (Dim, dim), (Bool, keepdim)
 }
 
 // Truth.
-ATEN_ENTRY(aclnnAny, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, out, reduced(self, dim, keepdim))) {
+ATEN_ENTRY(aclnnAny, REAL | BOOL, (In, self), (Dims, dim), (Bool, keepdim), (Out, out, reduced(self, dim, keepdim))) {
     out.copy_(at::any(self, all_if_empty(dim), keepdim));
 }
-ATEN_ENTRY(aclnnAll, NUMBERS, (In, self), (Dims, dim), (Bool, keepdim), (Out, out, reduced(self, dim, keepdim))) {
+ATEN_ENTRY(aclnnAll, REAL | BOOL, (In, self), (Dims, dim), (Bool, keepdim), (Out, out, reduced(self, dim, keepdim))) {
     out.copy_(at::all(self, all_if_empty(dim), keepdim));
 }
 
@@ -176,7 +176,7 @@ ATEN_ENTRY(aclnnCummax, REAL | BOOL, (In, self), (Dim, dim), (Out, valuesOut, li
     valuesOut.copy_(values);
     indicesOut.copy_(indices);
 }
-ATEN_ENTRY(aclnnCummin, NUMBERS, (In, self), (Dim, dim), (Out, valuesOut, like(self)), (Out, indicesOut, shaped_like(self))) {
+ATEN_ENTRY(aclnnCummin, REAL | BOOL, (In, self), (Dim, dim), (Out, valuesOut, like(self)), (Out, indicesOut, shaped_like(self))) {
     const auto [values, indices] = at::cummin(self, dim);
     valuesOut.copy_(values);
     indicesOut.copy_(indices);

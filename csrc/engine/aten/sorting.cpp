@@ -90,13 +90,13 @@ ATEN_CHECKED_ENTRY(aclnnMaskedSelect, REAL | BOOL, (void)broadcast({{"self", sel
 }
 
 // The caller sends an empty tensor for an output that it does not want. ATen computes the inverse and the counts anyway when both are free.
-ATEN_ENTRY(aclnnUnique, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Packed, valueOut),
+ATEN_ENTRY(aclnnUnique, ANY.without(COMPLEX), (In, self), (Bool, sorted), (Bool, returnInverse), (Packed, valueOut),
            (Out, inverseOut, if_wanted(returnInverse, shaped_like(self)))) {
     const auto [values, inverse] = at::_unique(self, sorted, returnInverse);
     valueOut.pack(values);
     if (returnInverse) write(inverseOut, inverse);
 }
-ATEN_ENTRY(aclnnUnique2, NUMBERS, (In, self), (Bool, sorted), (Bool, returnInverse), (Bool, returnCounts), (Packed, valueOut),
+ATEN_ENTRY(aclnnUnique2, ANY.without(COMPLEX), (In, self), (Bool, sorted), (Bool, returnInverse), (Bool, returnCounts), (Packed, valueOut),
            (Out, inverseOut, if_wanted(returnInverse || inverseOut.numel() > 0, shaped_like(self))), (Packed, countsOut)) {
     const auto [values, inverse, counts] = at::_unique2(self, sorted, returnInverse || inverseOut.numel() > 0, returnCounts);
     valueOut.pack(values);
@@ -109,8 +109,8 @@ static void require_comparable(int64_t dim, const at::Tensor& self) {
     if (empty > (size_of(self, dim) == 0 ? 1 : 0))
         torch_aclnn::host::refuse("self", c10::str("elements in each dimension but ", dim), shape_text(self.sizes()));
 }
-ATEN_CHECKED_ENTRY(aclnnUniqueDim, ANY.without(COMPLEX), require_comparable(dim, self), (In, self), (Bool, sorted),
-                   (Bool, returnInverse), (Dim, dim), (Packed, valueOut),
+ATEN_CHECKED_ENTRY(aclnnUniqueDim, ANY.without(COMPLEX), require_comparable(dim, self), (In, self), (Bool, sorted), (Bool, returnInverse),
+                   (Dim, dim), (Packed, valueOut),
                    (Out, inverseOut, if_wanted(returnInverse || inverseOut.numel() > 0, shape({size_of(self, dim)}))),
                    (Packed, countsOut)) {
     const auto [values, inverse, counts] = at::unique_dim(self, dim, sorted, true, true);

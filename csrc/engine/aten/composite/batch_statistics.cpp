@@ -163,7 +163,7 @@ ATEN_CHECKED_ENTRY(aclnnBatchNormGatherStatsWithCounts, FLOATING,
 }
 
 // torch_npu's own way to the same: sums and sums of squares instead of means and deviations.
-ATEN_ENTRY(aclnnBatchNormReduce, ANY, (In, x), (Out, sum, of_channels("x", x)), (Out, squareSum, of_channels("x", x))) {
+ATEN_ENTRY(aclnnBatchNormReduce, FLOATING, (In, x), (Out, sum, of_channels("x", x)), (Out, squareSum, of_channels("x", x))) {
     write(sum, sum_per_channel(x));
     write(squareSum, sum_per_channel(at::square(x.to(at::kDouble))));
 }
