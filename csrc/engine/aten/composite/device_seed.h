@@ -12,8 +12,7 @@ namespace torch_aclnn::host::aten {
 // A seed or an offset in device memory: one number that is read when the operator runs.
 inline at::Tensor read_number(const char* name, const aclTensor* handle) {
     at::Tensor number = read_tensor(name, handle);
-    if (number.scalar_type() != at::kLong || number.numel() != 1)
-        refuse(name, "one element of INT64", c10::str(number.sizes(), " of ", number.scalar_type()));
+    if (number.numel() != 1) refuse(name, "one element", c10::str("shape ", number.sizes()));
     return number;
 }
 
@@ -23,6 +22,8 @@ inline PhiloxStream stream_at(const at::Tensor& seed, const at::Tensor& offset_o
 }
 
 namespace kind {
-using Number = Kind<const aclTensor*, at::Tensor, const at::Tensor&, read_number>;
+struct Number : Kind<const aclTensor*, at::Tensor, const at::Tensor&, read_number> {
+    ATEN_TYPES(Number, INT64);
+};
 }  // namespace kind
 }  // namespace torch_aclnn::host::aten

@@ -48,15 +48,17 @@ Expected statistics_of_token(const at::Tensor& query) {
 TokenSequences packed_sequences(const OptLengths& query, const OptLengths& key, const char* key_name) {
     return {"TND", "TND", lengths_tensor(query), lengths_tensor(key), std::nullopt, "actualSeqQLen", key_name};
 }
+int64_t length_of(at::IntArrayRef ends, size_t sequence) {
+    return ends[sequence] - (sequence == 0 ? 0 : ends[sequence - 1]);
+}
 // Of each sequence as many as its compressed blocks need.
 void require_selected_blocks(at::IntArrayRef queries, at::IntArrayRef compressed, at::IntArrayRef selected, const Blocks& blocks,
                              int64_t size) {
     require_as_many({{"actualSelSeqKvLen", selected}}, {"actualSeqQLen", queries});
     require_selectable(blocks, size);
     const int64_t each = size / blocks.stride;
-    for (size_t i = 0, j = 0; i < selected.size(); j = i++) {
-        const int64_t keys = compressed[i] - (i == 0 ? 0 : compressed[j]), needed = keys / each + (keys % each != 0);
-        const int64_t got = selected[i] - (i == 0 ? 0 : selected[j]);
+    for (size_t i = 0; i < selected.size(); ++i) {
+        const int64_t keys = length_of(compressed, i), needed = keys / each + (keys % each != 0), got = length_of(selected, i);
         if (got != needed)
             refuse("actualSelSeqKvLen", c10::str(needed, " blocks more for the ", keys, " compressed ones of sequence ", i), c10::str(got));
     }
@@ -118,7 +120,7 @@ ATEN_CHECKED_ENTRY(aclnnNsaCompressAttention, FLOAT16 | BF16,
         s.of_query(attentionOut, q).copy_(a.result());
         write_statistic(s.of_query(softmaxMax, q), a.maximum);
         write_statistic(s.of_query(softmaxSum, q), a.sum);
-        const int64_t blocks = actualSelSeqKvLen[q.batch] - (q.batch == 0 ? 0 : actualSelSeqKvLen[q.batch - 1]);
+        const int64_t blocks = length_of(actualSelSeqKvLen, q.batch);
         at::Tensor scores = importance(a.probabilities, key.size(1), blocks, BLOCKS, selectBlockSize);
         if (topkMask) scores = scores.masked_fill(cut(*topkMask, q.length, blocks), std::numeric_limits<float>::max());
         write_largest(scores, s.of_query(topkIndices, q));
