@@ -10,7 +10,7 @@ namespace {
 
 // Wide enough for the range of any two bounds, and for its product with the number of bins.
 using Int128 = __int128;
-using Float80 = long double;
+using WideFloat = long double;
 
 // High itself counts in the last bin.
 template <class Number>
@@ -39,7 +39,7 @@ at::Tensor histogram(const at::Tensor& self, double low, double high, int64_t bi
         const Int128 smallest = values.min().item<int64_t>(), largest = values.max().item<int64_t>(), margin = smallest == largest;
         return counted<Int128>(values, smallest - margin, largest + margin, bins);
     }
-    return is_int64(low) && is_int64(high) ? counted<Int128>(values, low, high, bins) : counted<Float80>(values, low, high, bins);
+    return is_int64(low) && is_int64(high) ? counted<Int128>(values, low, high, bins) : counted<WideFloat>(values, low, high, bins);
 }
 
 }  // namespace torch_aclnn::host::aten
