@@ -1,5 +1,6 @@
 // Data movement: joining, repeating, reversing, triangles. The input may be the output's memory, so most compute first and copy.
 #include <ATen/ATen.h>
+#include <c10/util/strides.h>
 
 #include <algorithm>
 #include <cstdlib>
