@@ -1,5 +1,6 @@
 // Batch, layer and group normalisation. The pieces of synchronised batch norm are in batch_statistics.cpp.
 #include <ATen/ATen.h>
+#include <ATen/MemoryOverlap.h>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/adapter/results.h"
@@ -35,6 +36,11 @@ void require_running(const std::optional<at::Tensor>& mean, const std::optional<
     if (!training || mean || variance)
         require_given("runningMean", mean, "runningVar", variance,
                       training ? "a tensor, as the other one is given" : "a tensor, as training is not set");
+}
+// Only a call of training writes them; otherwise their kind would say so.
+void require_elements_apart(const char* name, const std::optional<at::Tensor>& tensor) {
+    if (tensor && at::has_internal_overlap(*tensor) == at::MemOverlap::Yes)
+        refuse(name, "elements that do not share memory", c10::str(shape_text(tensor->sizes()), " with strides ", tensor->strides()));
 }
 void require_updatable(const std::optional<at::Tensor>& mean, const std::optional<at::Tensor>& variance, bool training) {
     require_running(mean, variance, training);

@@ -1,6 +1,5 @@
 #include "engine/aten/adapter/relations.h"
 
-#include <ATen/MemoryOverlap.h>
 #include <c10/util/StringUtil.h>
 
 #include "engine/runtime/error/error.h"
@@ -21,11 +20,6 @@ void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape&
     if (dims.empty()) refuse(name, c10::str("at least one of the dimensions of ", tensor.name, ", ", tensor.sizes), "none");
     if (dims.size() > rank || tensor.sizes.slice(rank - dims.size()) != dims)
         refuse(name, c10::str("the last dimensions of ", tensor.name, ", ", tensor.sizes), c10::str(dims));
-}
-
-void require_elements_apart(const char* name, const std::optional<at::Tensor>& tensor) {
-    if (tensor && at::has_internal_overlap(*tensor) == at::MemOverlap::Yes)
-        refuse(name, "elements that do not share memory", c10::str(shape_text(tensor->sizes()), " with strides ", tensor->strides()));
 }
 
 void require_a_row(const NamedShape& tensor) {

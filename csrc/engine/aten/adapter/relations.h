@@ -5,7 +5,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <initializer_list>
-#include <optional>
 #include <string>
 
 namespace torch_aclnn::host::aten {
@@ -36,9 +35,6 @@ void require_same_shape(const NamedShape& tensor, const NamedShape& reference);
 
 // Refuses dimensions that are not the last ones of the tensor.
 void require_last_dims(const char* name, at::IntArrayRef dims, const NamedShape& tensor);
-
-// Refuses a tensor that has several elements at one place, where an input is also written.
-void require_elements_apart(const char* name, const std::optional<at::Tensor>& tensor);
 
 // Refuses a tensor without rows.
 void require_a_row(const NamedShape& tensor);

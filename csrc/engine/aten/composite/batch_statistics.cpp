@@ -146,11 +146,9 @@ ATEN_ENTRY(aclnnBatchNormReduceBackward, FLOATING, (In, gradOut, shaped_like(inp
 }
 
 // mean and invstd have a row for each rank, which saw counts elements of each channel.
-ATEN_CHECKED_ENTRY(aclnnBatchNormGatherStatsWithCounts, FLOATING,
-                   (require_elements_apart("runningMean", runningMean), require_elements_apart("runningVar", runningVar)), (In, input),
-                   (In, mean, of_ranks(counts, CHANNELS.count)), (In, invstd, of_ranks(counts, CHANNELS.count)),
-                   (OptIn, runningMean, CHANNELS), (OptIn, runningVar, CHANNELS), (Double, momentum), (Double, eps), (In, counts),
-                   (Out, meanAll, CHANNELS), (Out, invstdAll, CHANNELS)) {
+ATEN_ENTRY(aclnnBatchNormGatherStatsWithCounts, FLOATING, (In, input), (In, mean, of_ranks(counts, CHANNELS.count)),
+           (In, invstd, of_ranks(counts, CHANNELS.count)), (OptInOut, runningMean, CHANNELS), (OptInOut, runningVar, CHANNELS),
+           (Double, momentum), (Double, eps), (In, counts), (Out, meanAll, CHANNELS), (Out, invstdAll, CHANNELS)) {
     const at::Tensor count = counts.to(at::kDouble).reshape({-1, 1}), n = count.sum();
     const at::Tensor means = mean.to(at::kDouble).reshape({count.size(0), CHANNELS.count});
     const at::Tensor variances = (at::pow(invstd.to(at::kDouble).reshape_as(means), -2) - eps).clamp_min(0);
