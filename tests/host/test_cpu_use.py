@@ -1,5 +1,6 @@
 """What the engine spares the processors: threads that poll, and threads that stay behind."""
 
+import pytest
 from support.subprocesses import output_of
 
 COUNT_WAITS = """
@@ -25,11 +26,39 @@ import os, time, torch_aclnn, torch
 torch.set_num_threads(4)
 torch.ones(2).npu()
 torch.npu.synchronize()
-time.sleep(0.2)  # they are ended ten times a second at most
 torch.ones(1 << 20).exp()
 before = len(os.listdir("/proc/self/task"))
 torch.npu.synchronize()
 print(before - len(os.listdir("/proc/self/task")), torch.ones(1 << 20).exp().sum().item() / (1 << 20))
+"""
+COUNT_THREADS_OF_STEPS = """
+import os, time, torch_aclnn, torch
+from torch import nn
+
+torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))  # more than processors, too; torch makes some that are not OpenMP's
+before = len(os.listdir("/proc/self/task"))
+
+def step(x, model, optimizer):
+    loss = nn.functional.cross_entropy(model(x), torch.arange(512, device=x.device))
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss
+
+torch.npu.synchronize()
+trained = []
+for i in range(torch.npu.device_count()):
+    torch.npu.set_device(i)
+    model = nn.Sequential(nn.Linear(512, 512), nn.LayerNorm(512), nn.GELU(), nn.Linear(512, 512), nn.LogSoftmax(-1))
+    torch.randn(1 << 20).exp()  # in parallel
+    model.npu()
+    trained.append((torch.randn(512, 512).npu(), model, torch.optim.AdamW(model.parameters())))
+for _ in range(3):
+    time.sleep(0.2)  # those of the program's thread are ended ten times a second, if that takes long
+    for x, model, optimizer in trained:
+        torch.npu.set_device(x.device)
+        step(x, model, optimizer).item()
+print(len(os.listdir("/proc/self/task")) - before)
 """
 
 
@@ -41,3 +70,18 @@ def test_waiting_for_a_stream_ends_the_openmp_threads_of_the_thread_that_waits()
     ended, mean = output_of(COUNT_THREADS, OMP_NUM_THREADS="4").split()
     assert int(ended) == 3
     assert abs(float(mean) - 2.71828) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("settings", "own_threads"),
+    [
+        pytest.param({"TASK_QUEUE_ENABLE": "0"}, 1, id="queue 0"),
+        pytest.param({"TASK_QUEUE_ENABLE": "1"}, 0, id="queue 1"),
+        pytest.param({"TASK_QUEUE_ENABLE": "2"}, 0, id="queue 2"),
+        pytest.param({"TORCH_ACLNN_HOST_ASYNC": "1"}, 0, id="asynchronous"),
+        pytest.param({"TORCH_ACLNN_HOST_DEVICES": "2"}, 1, id="two devices"),
+    ],
+)
+def test_a_process_has_one_team_of_openmp_threads_whoever_launches(settings, own_threads):
+    alone, parallel = (int(output_of(COUNT_THREADS_OF_STEPS, OMP_NUM_THREADS=count, **settings)) for count in ("1", "4"))
+    assert 1 <= parallel - alone - own_threads <= 3  # a last operator that computes on fewer threads ends the others

@@ -1,9 +1,12 @@
 #include "engine/collectives/reduction.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <functional>
 
 #include "engine/collectives/tensors.h"
+#include "engine/runtime/stream/computing_thread.h"
 
 namespace torch_aclnn::host {
 namespace {
@@ -46,6 +49,8 @@ bool are_two_of_floating_point(const Blocks& blocks) {
 }
 
 void reduce_blocks(const Blocks& blocks, at::Tensor& result, HcclReduceOp op) {
+    (void)at::get_num_threads();  // which sets the number, the first time in a thread
+    OneThread::renew();
     if (are_two_of_floating_point(blocks)) return combine(blocks[0], blocks[1], op, result);
     for (int64_t i = 0; i * kChunk < result.numel(); ++i) {
         const Blocks operands = parts(blocks, i, kChunk);

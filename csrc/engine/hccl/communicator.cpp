@@ -5,6 +5,7 @@
 #include "engine/hccl/counts.h"
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/memory/memory_use.h"
+#include "engine/runtime/stream/computing_thread.h"
 #include "engine/runtime/stream/dry_run.h"
 #include "engine/runtime/text.h"
 
@@ -77,6 +78,7 @@ std::string Communicator::next_suffix(uint64_t number) {
 }
 
 void Communicator::work() {
+    const OneThread here;
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
         launched_.wait(lock, [this] { return closing_ || !queue_.empty(); });

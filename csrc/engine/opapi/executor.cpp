@@ -14,6 +14,7 @@
 #include "engine/runtime/fault/injection.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/memory/memory_use.h"
+#include "engine/runtime/stream/computing_thread.h"
 #include "engine/runtime/stream/overflow.h"
 
 namespace torch_aclnn::host {
@@ -131,6 +132,22 @@ MemoryAccess access_of(const EntryPoint& entry_point, const WatchedHandle& handl
     return {handle.name(), tensor.first_element(), bytes, is_write, keeps || (is_write && bytes > bytes_of(tensor.sizes))};
 }
 
+int64_t element_count_of(const aclOpExecutor& executor) {
+    int64_t elements = 0;
+    for (const WatchedHandle& handle : executor.watched)
+        if (const aclTensor* tensor = handle.tensor()) elements += checked_element_count(tensor->sizes).value_or(0);
+    return elements;
+}
+
+// One that waits for other ranks must not keep other operators waiting.
+void compute_on_its_thread(const aclOpExecutor& executor) {
+    if (executor.launch) {
+        const OneThread here;
+        return executor.compute(executor);
+    }
+    compute_in_parallel(element_count_of(executor), [&] { executor.compute(executor); });
+}
+
 std::vector<Operand> operands_of(const aclOpExecutor& executor) {
     std::vector<Operand> operands;
     for (const WatchedHandle& handle : executor.watched) {
@@ -242,7 +259,7 @@ void aclOpExecutor::run() {
     if (workspace_size > 0 && !config().dry_run) std::memset(host_view(workspace), kPattern, workspace_size);
     std::optional<OverflowCheck> overflow;
     if (has_overflow_register()) overflow.emplace(operands_of(*this));
-    compute(*this);
+    compute_on_its_thread(*this);
     if (overflow) overflow->finish();
     if (!result_is_spoiled(entry_point)) return;
     for (const WatchedHandle& handle : watched)

@@ -1,5 +1,6 @@
 #include "engine/aten/adapter/adapter.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/core/Formatting.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -14,6 +15,7 @@
 
 #include "engine/aten/adapter/aten_errors.h"
 #include "engine/aten/adapter/temporaries.h"
+#include "engine/runtime/stream/computing_thread.h"
 
 namespace torch_aclnn::host::aten {
 namespace {
@@ -71,6 +73,13 @@ void require_dtypes_and_dims(const Adapter& adapter, const void* const* argument
             require_dims(adapter.entry.parameter(i), arguments[i], rank.value_or(kMaxRank));
 }
 
+// The first time in a thread, torch sets how many threads compute.
+void begin_computing() {
+    thread_local const int threads = at::get_num_threads();
+    (void)threads;
+    OneThread::renew();
+}
+
 struct Silence : c10::WarningHandler {
     void process(const c10::Warning&) override {}
 };
@@ -95,6 +104,7 @@ void try_body(const Adapter& adapter, const void* const* arguments) {
         for (int64_t& size : sizes) size = elements > kTriedElements ? std::min(size, kShortDimension) : size;
         tensor = at::zeros(sizes, tensor.options());
     });
+    begin_computing();
     const c10::impl::ExcludeDispatchKeyGuard guard(kAboveBackend);
     Silence silence;
     const c10::WarningUtils::WarningHandlerGuard warnings(&silence);
@@ -140,6 +150,7 @@ void require_computable(const Adapter& adapter, const void* const* arguments, co
                 names += (names.empty() ? "" : ", ") + std::string(adapter.entry.parameter(i));
         return names;
     };
+    const OneThread here;
     try_types(names, [&] { refuse_scalar(adapter, arguments); }, [&] { try_body(adapter, arguments); });
     remember(signature);
 }
@@ -147,6 +158,7 @@ void require_computable(const Adapter& adapter, const void* const* arguments, co
 }  // namespace
 
 void run_plainly(const std::function<void()>& body) {
+    begin_computing();
     const c10::impl::ExcludeDispatchKeyGuard guard(kAboveBackend);
     const TemporariesAreKept temporaries;
     calling_aten(body, [](const std::string& text, bool) { throw Error(ACL_ERROR_RT_AICORE_EXCEPTION, text); });

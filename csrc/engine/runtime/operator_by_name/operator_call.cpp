@@ -15,6 +15,7 @@
 #include "engine/runtime/memory/device_memory.h"
 #include "engine/runtime/memory/host_view.h"
 #include "engine/runtime/memory/memory_use.h"
+#include "engine/runtime/stream/computing_thread.h"
 #include "engine/runtime/stream/overflow.h"
 #include "engine/runtime/stream/task.h"
 
@@ -74,6 +75,14 @@ std::vector<Operand> operands_of(OperatorCall& call) {
     return operands;
 }
 
+int64_t element_count_of(const OperatorCall& call) {
+    size_t elements = 0;
+    for (const auto* tensors : {&call.inputs, &call.outputs})
+        for (const CallTensor& tensor : *tensors)
+            if (tensor.is_given()) elements += tensor.bytes / aclDataTypeSize(tensor.type);
+    return static_cast<int64_t>(elements);
+}
+
 class NamedOperatorTask final : public Task {
    public:
     NamedOperatorTask(const NamedOperator& named, std::shared_ptr<OperatorCall> call) : named_(named), call_(std::move(call)) {}
@@ -88,7 +97,7 @@ class NamedOperatorTask final : public Task {
         }
         std::optional<OverflowCheck> overflow;
         if (has_overflow_register()) overflow.emplace(operands_of(*call_));
-        named_.run(*call_);
+        compute_in_parallel(element_count_of(*call_), [&] { named_.run(*call_); });
         if (overflow) overflow->finish();
     }
     void finish() noexcept override { delete this; }

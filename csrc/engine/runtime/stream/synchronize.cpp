@@ -7,7 +7,7 @@
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/stream/active_capture.h"
-#include "engine/runtime/stream/idle_threads.h"
+#include "engine/runtime/stream/computing_thread.h"
 #include "engine/runtime/stream/stream.h"
 
 namespace torch_aclnn::host {
