@@ -203,6 +203,30 @@ Expected contracted(at::TensorList tensors, std::string_view equation) {
     return expected;
 }
 
+// Whether ATen can compute a product right into the caller's memory: it has the type of all operands, and none of them lies there.
+bool holds_product(const at::Tensor& out, at::TensorList operands, const at::Tensor& left, const at::Tensor& right) {
+    const auto is_apart = [&](const at::Tensor& operand) {
+        return operand.scalar_type() == out.scalar_type() && operand.const_data_ptr() != out.const_data_ptr();
+    };
+    return left.dim() == 2 && right.dim() == 2 && out.sizes() == at::IntArrayRef{left.size(0), right.size(1)} && out.is_contiguous() &&
+           std::all_of(operands.begin(), operands.end(), is_apart);
+}
+
+template <class Function>
+void write_product(at::Tensor out, const at::Tensor& left, const at::Tensor& right, const Function& function) {
+    if (holds_product(out, {left, right}, left, right))
+        at::mm_out(out, left, right);
+    else
+        write(out, function(left, right));
+}
+void write_addmm(at::Tensor out, const at::Tensor& self, const at::Tensor& left, const at::Tensor& right, const at::Scalar& beta,
+                 const at::Scalar& alpha) {
+    if (holds_product(out, {self, left, right}, left, right))
+        at::addmm_out(out, self, left, right, beta, alpha);
+    else
+        write(out, at::addmm(self, left, right, beta, alpha));
+}
+
 }  // namespace
 
 namespace torch_aclnn::host::aten::kind {
@@ -212,7 +236,8 @@ using Equation = Kind<const char*, std::string_view, std::string_view, read_equa
 #define PRODUCT(entry_point, dtypes, function, ...)                                                                                 \
     ATEN_CHECKED_ENTRY(entry_point, dtypes, require_kept_type(self, cubeMathType), (In, self), (In, mat2), (Out, out, __VA_ARGS__), \
                        (CubeMathType, cubeMathType)) {                                                                              \
-        write(out, function(operand(self, cubeMathType), operand(mat2, cubeMathType)));                                             \
+        write_product(out, operand(self, cubeMathType), operand(mat2, cubeMathType),                                                \
+                      [](const auto&... factors) { return function(factors...); });                                                 \
     }
 
 PRODUCT(aclnnMm, FLOATING, at::mm, multiplied({"self", self}, 2, {"mat2", mat2}, 2))
@@ -239,7 +264,7 @@ ATEN_ENTRY(aclnnEinsum, FLOAT | FLOAT16 | INT16 | INT32 | INT64 | UINT16 | UINT3
 ATEN_CHECKED_ENTRY(aclnnAddmm, FLOATING, require_kept_type(mat1, cubeMathType), (In, self), (In, mat1), (In, mat2), (Scalar, beta),
                    (Scalar, alpha), (Out, out, added({"self", self}, multiplied({"mat1", mat1}, 2, {"mat2", mat2}, 2))),
                    (CubeMathType, cubeMathType)) {
-    write(out, at::addmm(upcast(self), operand(mat1, cubeMathType), operand(mat2, cubeMathType), beta, alpha));
+    write_addmm(out, upcast(self), operand(mat1, cubeMathType), operand(mat2, cubeMathType), beta, alpha);
 }
 ATEN_CHECKED_ENTRY(aclnnInplaceAddmm, FLOATING, require_kept_type(mat1, cubeMathType),
                    (InOut, selfRef, multiplied({"mat1", mat1}, 2, {"mat2", mat2}, 2)), (In, mat1), (In, mat2), (Scalar, beta),
@@ -271,7 +296,7 @@ ATEN_CHECKED_ENTRY(aclnnGemm, FLOATING, require_kept_type(A, cubeMathType), (In,
                    (Int, transA), (Int, transB), (Out, out, added({"C", C}, multiplied_turned(A, transA, B, transB))),
                    (CubeMathType, cubeMathType)) {
     const at::Tensor left = operand(turned("A", A, transA), cubeMathType), right = operand(turned("B", B, transB), cubeMathType);
-    write(out, at::addmm(upcast(C), left, right, beta, alpha));
+    write_addmm(out, upcast(C), left, right, beta, alpha);
 }
 #define PERMUTED_PRODUCT(entry_point, Weight, x2_sizes, x2_values)                                                                   \
     ATEN_CHECKED_ENTRY(entry_point, FLOATING, (require_not_given("bias", bias), require_not_given("scale", scale)), (In, x1),        \

@@ -5,67 +5,104 @@
 
 namespace torch_aclnn::host::aten::lstm {
 
-// Values of one step, or of all steps, that the backward needs.
+// Values of one step, {batch, units} each, or of all steps.
 struct Step {
     at::Tensor i, j, f, o, h, c, tanh_c;
 };
 
+// The four parts of the last dimension.
+inline at::Tensor gate(const at::Tensor& gates, int64_t place, int64_t count = 1) {
+    const int64_t units = gates.size(-1) / 4;
+    return gates.narrow(-1, place * units, count * units);
+}
+
+// Views of the gates, and room for the states.
+inline Step step_of(const at::Tensor& gates) {
+    const auto room = [&] { return at::empty_like(gate(gates, 0), at::MemoryFormat::Contiguous); };
+    return {gate(gates, 0), gate(gates, 2), gate(gates, 1), gate(gates, 3), room(), room(), room()};
+}
+inline Step at_step(const Step& all, int64_t t) {
+    return {all.i[t], all.j[t], all.f[t], all.o[t], all.h[t], all.c[t], all.tanh_c[t]};
+}
+
+// Computes one step where its values lie; the gates are what input and state give to them.
+inline void compute(Step s, const at::Tensor& gates, const at::Tensor& c_before) {
+    gate(gates, 0, 2).sigmoid_();
+    s.j.tanh_();
+    s.o.sigmoid_();
+    at::mul_out(s.c, s.f, c_before);
+    s.c.addcmul_(s.i, s.j);
+    at::tanh_out(s.tanh_c, s.c);
+    at::mul_out(s.h, s.o, s.tanh_c);
+}
+
 inline Step step(const at::Tensor& gates, const at::Tensor& c_before) {
-    const std::vector<at::Tensor> parts = gates.chunk(4, 1);
-    Step s{at::sigmoid(parts[0]), at::tanh(parts[2]), at::sigmoid(parts[1]), at::sigmoid(parts[3]), {}, {}, {}};
-    s.c = s.f * c_before + s.i * s.j;
-    s.tanh_c = at::tanh(s.c);
-    s.h = s.o * s.tanh_c;
+    const Step s = step_of(gates);
+    compute(s, gates, c_before);
     return s;
 }
+
+// What the gradients of a step's states are multiplied by to give those of the gates: d is the one of c, which of_h is a part of.
+struct Factors {
+    at::Tensor h_in_d, d_in_gates, h_in_o;  // the second for i, f and j side by side
+
+    Factors(const Step& s, const at::Tensor& c_before)
+        : h_in_d(s.o * (1 - s.tanh_c * s.tanh_c)),
+          d_in_gates(at::stack({s.j * s.i * (1 - s.i), c_before * s.f * (1 - s.f), s.i * (1 - s.j * s.j)}, -2)),
+          h_in_o(s.tanh_c * s.o * (1 - s.o)) {}
+};
 
 struct StepGradient {
     at::Tensor gates, c_before;
 };
 
 inline StepGradient step_backward(const Step& s, const at::Tensor& c_before, const at::Tensor& of_h, const at::Tensor& of_c) {
-    const at::Tensor d = of_c + of_h * s.o * (1 - s.tanh_c * s.tanh_c);
-    const at::Tensor i = d * s.j * s.i * (1 - s.i), f = d * c_before * s.f * (1 - s.f);
-    const at::Tensor j = d * s.i * (1 - s.j * s.j), o = of_h * s.tanh_c * s.o * (1 - s.o);
-    return {at::cat({i, f, j, o}, 1), d * s.f};
-}
-
-inline Step at_step(const Step& all, int64_t t) {
-    return {all.i[t], all.j[t], all.f[t], all.o[t], all.h[t], all.c[t], all.tanh_c[t]};
+    const Factors by(s, c_before);
+    const at::Tensor d = at::addcmul(of_c, of_h, by.h_in_d);
+    return {at::cat({(d.unsqueeze(1) * by.d_in_gates).flatten(1), of_h * by.h_in_o}, 1), d * s.f};
 }
 
 // All steps of one direction; h and c become the last states.
 inline Step run(const at::Tensor& input, const Weights& w, const at::Tensor& active, bool reverse, at::Tensor& h, at::Tensor& c) {
-    const int64_t steps = input.size(0);
-    const at::Tensor of_input = at::linear(input, w.input, w.input_bias);
-    std::vector<Step> done(steps);
-    for_each_step(steps, reverse, [&](int64_t t) {
-        Step s = step(of_input[t] + at::linear(h, w.hidden, w.hidden_bias), c);
-        h = s.h = at::where(active[t], s.h, h);
-        c = s.c = at::where(active[t], s.c, c);
-        done[t] = s;
+    at::Tensor gates = at::linear(input, w.input, w.input_bias);
+    if (w.hidden_bias.defined()) gates += w.hidden_bias;
+    const bool all_active = active.all().item<bool>();
+    const at::Tensor of_state = w.hidden.t();
+    const Step all = step_of(gates);
+    for_each_step(input.size(0), reverse, [&](int64_t t) {
+        at::Tensor of_step = gates[t];
+        of_step.addmm_(h, of_state);
+        const Step s = at_step(all, t);
+        compute(s, of_step, c);
+        if (!all_active) {
+            s.h.copy_(at::where(active[t], s.h, h));
+            s.c.copy_(at::where(active[t], s.c, c));
+        }
+        h = s.h;
+        c = s.c;
     });
-    const auto stacked = [&](at::Tensor Step::* part) {
-        std::vector<at::Tensor> parts;
-        for (const Step& s : done) parts.push_back(s.*part);
-        return at::stack(parts);
-    };
-    return {stacked(&Step::i), stacked(&Step::j), stacked(&Step::f),     stacked(&Step::o),
-            stacked(&Step::h), stacked(&Step::c), stacked(&Step::tanh_c)};
+    return all;
 }
 
 // The gradients of the gates of all steps; of_h and of_c are those of the last states, and become those of the initial ones.
 inline at::Tensor run_backward_steps(const Step& all, const at::Tensor& c_before, const at::Tensor& active, bool reverse,
                                      const at::Tensor& hidden, const at::Tensor& of_output, at::Tensor& of_h, at::Tensor& of_c) {
-    const int64_t steps = all.h.size(0);
-    std::vector<at::Tensor> of_gates(steps);
-    for_each_step(steps, !reverse, [&](int64_t t) {
-        const StepGradient g = step_backward(at_step(all, t), c_before[t], of_h + of_output[t], of_c);
-        of_gates[t] = g.gates * active[t];
-        of_h = at::where(active[t], at::mm(of_gates[t], hidden), of_h);
-        of_c = at::where(active[t], g.c_before, of_c);
+    const bool all_active = active.all().item<bool>();
+    const Factors by(all, c_before);
+    at::DimVector sizes(all.h.sizes());
+    sizes.insert(sizes.end() - 1, 4);
+    const at::Tensor of_gates = at::empty(sizes, all.h.options());  // {steps, batch, 4, units}
+    for_each_step(sizes[0], !reverse, [&](int64_t t) {
+        const at::Tensor of_both = of_h + of_output[t], d = at::addcmul(of_c, of_both, by.h_in_d[t]);
+        at::Tensor of_step = of_gates[t], of_first = of_step.narrow(1, 0, 3), of_o = of_step.select(1, 3);
+        at::mul_out(of_first, d.unsqueeze(1), by.d_in_gates[t]);
+        at::mul_out(of_o, of_both, by.h_in_o[t]);
+        if (!all_active) of_step.mul_(active[t].unsqueeze(1));
+        const at::Tensor h_before = at::mm(of_step.flatten(1), hidden), c_of_before = d * all.f[t];
+        of_h = all_active ? h_before : at::where(active[t], h_before, of_h);
+        of_c = all_active ? c_of_before : at::where(active[t], c_of_before, of_c);
     });
-    return at::stack(of_gates);
+    return of_gates.flatten(2);
 }
 
 }  // namespace torch_aclnn::host::aten::lstm
