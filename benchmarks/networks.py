@@ -1,11 +1,14 @@
-"""Networks of which benchmarks.training times a step, with a batch that takes tens to hundreds of milliseconds on two cores."""
+"""What benchmarks.training times: a training step of six models, and a loop that decodes, each on a device."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch_aclnn
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+VOCABULARY = 1000
 
 
 def conv(channels_in: int, channels: int, kernel: int = 3, stride: int = 1) -> nn.Sequential:
@@ -34,116 +37,155 @@ def resnet18() -> nn.Module:
     return nn.Sequential(*blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000))
 
 
-def padded(channels_in: int, channels: int) -> nn.Sequential:
-    """Return two convolutions over repeated edges."""
-    layers: list[nn.Module] = []
-    for width in (channels_in, channels):
-        layers += [nn.ReplicationPad2d(1), nn.Conv2d(width, channels, 3, bias=False), nn.BatchNorm2d(channels), nn.ReLU()]
-    return nn.Sequential(*layers)
-
-
-class UNet(nn.Module):
-    """Down by average pooling, up by interpolation."""
-
-    def __init__(self, width: int = 16) -> None:
-        super().__init__()
-        self.down1, self.down2, self.bottom = padded(3, width), padded(width, 2 * width), padded(2 * width, 4 * width)
-        self.up2, self.up1, self.head = padded(6 * width, 2 * width), padded(3 * width, width), nn.Conv2d(width, 3, 1)
-        self.pool, self.up = nn.AvgPool2d(2), nn.Upsample(scale_factor=2)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return (N, 3, H, W)."""
-        fine = self.down1(x)
-        coarse = self.down2(self.pool(fine))
-        x = self.up2(torch.cat([self.up(self.bottom(self.pool(coarse))), coarse], 1))
-        return self.head(self.up1(torch.cat([self.up(x), fine], 1)))
-
-
-class SegNet(nn.Module):
-    """Each unpooling puts values back where the pooling on its level found them; in three dimensions."""
-
-    def __init__(self, width: int = 8) -> None:
-        super().__init__()
-        sizes = ((1, width), (width, 2 * width), (2 * width, width))
-        self.convs = nn.ModuleList(nn.Sequential(nn.Conv3d(*s, 3, padding=1, bias=False), nn.BatchNorm3d(s[1])) for s in sizes)
-        self.head, self.pool, self.unpool = nn.Conv3d(width, 1, 3, padding=1), nn.MaxPool3d(2, return_indices=True), nn.MaxUnpool3d(2)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return (N, 1, D, H, W)."""
-        x, where1 = self.pool(F.relu(self.convs[0](x)))
-        x, where2 = self.pool(F.relu(self.convs[1](x)))
-        x = F.relu(self.convs[2](self.unpool(x, where2)))
-        return self.head(self.unpool(x, where1))
-
-
-class Transformer(nn.Module):
-    """An encoder over tokens."""
-
-    def __init__(self, width: int = 192, layers: int = 4) -> None:
-        super().__init__()
-        self.token = nn.Embedding(1000, width)
-        layer = nn.TransformerEncoderLayer(width, 6, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
-        self.encoder, self.head = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False), nn.Linear(width, 1000)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return (N, 1000) logits."""
-        return self.head(self.encoder(self.token(x)).mean(1))
-
-
-class LlamaBlock(nn.Module):
-    """Attention with rotated positions, and a gated network, each behind a root-mean-square norm."""
+class Block(nn.Module):
+    """Causal attention and a feed-forward network, each behind a layer norm. A cache is a list with the keys and values so far."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.norm1, self.norm2 = nn.RMSNorm(width), nn.RMSNorm(width)
-        self.qkv, self.out = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
-        self.gate, self.up, self.down = (
-            nn.Linear(*size, bias=False) for size in ((width, 3 * width), (width, 3 * width), (3 * width, width))
-        )
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
-    def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    def forward(self, x: Tensor, cache: list[Tensor] | None = None) -> Tensor:
         """Return the shape of x, (N, length, width)."""
         q, k, v = self.qkv(self.norm1(x)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        q, k = (t * cos + torch.cat([-t.chunk(2, -1)[1], t.chunk(2, -1)[0]], -1) * sin for t in (q, k))
-        attended = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        if cache:
+            k, v = torch.cat([cache[0], k], 2), torch.cat([cache[1], v], 2)
+        if cache is not None:
+            cache[:] = k, v
+        attended = F.scaled_dot_product_attention(q, k, v, is_causal=q.shape[2] > 1)
         x = x + self.out(attended.transpose(1, 2).flatten(2))
-        y = self.norm2(x)
-        return x + self.down(F.silu(self.gate(y)) * self.up(y))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
 
 
-class Llama(nn.Module):
-    """A small decoder over tokens."""
+class Transformer(nn.Module):
+    """A decoder over tokens."""
 
-    def __init__(self, width: int = 192, heads: int = 6, layers: int = 4) -> None:
+    def __init__(self, layers: int, width: int = 256, heads: int = 4) -> None:
         super().__init__()
-        self.token, self.norm, self.head = nn.Embedding(1000, width), nn.RMSNorm(width), nn.Linear(width, 1000, bias=False)
-        self.blocks = nn.ModuleList(LlamaBlock(width, heads) for _ in range(layers))
-        self.size = width // heads
+        self.token, self.norm, self.head = nn.Embedding(VOCABULARY, width), nn.LayerNorm(width), nn.Linear(width, VOCABULARY)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, caches: list[list[Tensor]] | None = None) -> Tensor:
         """Return (N, length, 1000) logits."""
-        frequencies = 10000 ** (-torch.arange(0, self.size, 2, device=x.device) / self.size)
-        angles = torch.arange(x.shape[1], device=x.device).unsqueeze(1) * frequencies.repeat(2)
         x = self.token(x)
-        for block in self.blocks:
-            x = block(x, angles.cos(), angles.sin())
+        for i, block in enumerate(self.blocks):
+            x = block(x, caches[i] if caches is not None else None)
         return self.head(self.norm(x))
 
 
-@dataclass(frozen=True)
-class Network:
-    """A network and a batch for it; the loss is the mean of squares, whose gradient is cheap."""
+class Lstm(nn.Module):
+    """Two layers over tokens."""
 
-    name: str
+    def __init__(self, width: int = 128) -> None:
+        super().__init__()
+        self.token, self.head = nn.Embedding(VOCABULARY, width), nn.Linear(width, VOCABULARY)
+        self.lstm = nn.LSTM(width, width, 2, batch_first=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (N, length, 1000) logits."""
+        return self.head(self.lstm(self.token(x))[0])
+
+
+def normed(channels_in: int, channels: int) -> nn.Sequential:
+    """Return a convolution with group norm."""
+    return nn.Sequential(nn.Conv2d(channels_in, channels, 3, padding=1), nn.GroupNorm(8, channels), nn.SiLU())
+
+
+class Convolutions(nn.Module):
+    """Down by pooling, up by interpolation, and pooled to classes."""
+
+    def __init__(self, width: int = 32) -> None:
+        super().__init__()
+        self.fine, self.coarse, self.joined = normed(3, width), normed(width, 2 * width), normed(3 * width, width)
+        self.pool, self.up, self.head = nn.MaxPool2d(2), nn.Upsample(scale_factor=2), nn.Linear(width, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (N, 10) logits."""
+        fine = self.fine(x)
+        x = self.joined(torch.cat([fine, self.up(self.coarse(self.pool(fine)))], 1))
+        return self.head(x.mean((2, 3)))
+
+
+def embedding_and_mlp() -> nn.Module:
+    """Return a network over 16 of 20,000 categories, with 10 classes."""
+    layers = (nn.Embedding(20000, 64), nn.Flatten(), nn.Linear(16 * 64, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 10))
+    return nn.Sequential(*layers)
+
+
+# One unit of what is timed, which ends when its result has arrived in Python.
+Step = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Training:
+    """Forward, cross entropy, backward and an update of the parameters."""
+
     make: Callable[[], nn.Module]
     batch: Callable[[], Tensor]
+    classes: int
+    optimizer: type[torch.optim.Optimizer] = torch.optim.AdamW
+    dtype: torch.dtype = torch.float32
+
+    def start(self, device: str, converted: bool) -> Step:
+        """Make the model, with the same parameters each time, and return its step."""
+        torch.manual_seed(0)
+        model = self.make()
+        model = (torch_aclnn.convert(model) if converted else model).to(device, self.dtype)
+        batch = self.batch().to(device)
+        optimizer = self.optimizer(model.parameters(), lr=1e-4)
+        with torch.no_grad():
+            targets = torch.randint(0, self.classes, model(batch).shape[:-1]).flatten().to(device)
+
+        def step() -> float:
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(batch).flatten(0, -2).float(), targets)
+            loss.backward()
+            optimizer.step()
+            return loss.item()
+
+        return step
 
 
-NETWORKS = (
-    Network("ResNet-18 4x3x128x128", resnet18, lambda: torch.randn(4, 3, 128, 128)),
-    Network("U-Net 4x3x96x96", UNet, lambda: torch.randn(4, 3, 96, 96)),
-    Network("SegNet 4x1x32x32x32", SegNet, lambda: torch.randn(4, 1, 32, 32, 32)),
-    Network("Transformer 8x64", Transformer, lambda: torch.randint(0, 1000, (8, 64))),
-    Network("Llama 4x64", Llama, lambda: torch.randint(0, 1000, (4, 64))),
+def start_decoding(device: str, converted: bool) -> Step:
+    """Make a model of two layers, and return a step that decodes 32 tokens behind a prompt of 16; the result is the last of them."""
+    torch.manual_seed(0)
+    model = Transformer(2)
+    model = (torch_aclnn.convert(model) if converted else model).to(device)
+    prompt = torch.randint(0, VOCABULARY, (1, 16)).to(device)
+
+    @torch.no_grad()
+    def step() -> float:
+        caches: list[list[Tensor]] = [[], []]
+        token = prompt
+        for _ in range(32):
+            token = model(token, caches)[:, -1:].argmax(-1)
+        return token.item()
+
+    return step
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is timed, and what npu / cpu is to be at most."""
+
+    name: str
+    start: Callable[[str, bool], Step]
+    limit: float
+
+
+def tokens(*shape: int) -> Callable[[], Tensor]:
+    """Return a function that draws tokens."""
+    return lambda: torch.randint(0, VOCABULARY, shape)
+
+
+WORKLOADS = (
+    Workload("transformer 4x128", Training(lambda: Transformer(4), tokens(4, 128), VOCABULARY).start, 1.05),
+    Workload("the same in bfloat16", Training(lambda: Transformer(4), tokens(4, 128), VOCABULARY, dtype=torch.bfloat16).start, 0.6),
+    Workload("LSTM 16x32", Training(Lstm, tokens(16, 32), VOCABULARY, torch.optim.Adam).start, 1.3),
+    Workload("convolutions 4x3x64x64", Training(Convolutions, lambda: torch.randn(4, 3, 64, 64), 10).start, 0.9),
+    Workload("embedding and MLP 256x16", Training(embedding_and_mlp, lambda: torch.randint(0, 20000, (256, 16)), 10).start, 0.95),
+    Workload("ResNet-18 4x3x128x128", Training(resnet18, lambda: torch.randn(4, 3, 128, 128), 1000, torch.optim.SGD).start, 0.88),
+    Workload("32 decoded tokens", start_decoding, 1.5),
 )

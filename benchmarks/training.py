@@ -1,88 +1,110 @@
-"""Time whole training steps: on cpu, on npu, and on npu with the model converted, in turns; the fastest of each, and npu's memory.
+"""Time whole training steps, and a loop that decodes: on cpu, and on npu in each mode of the task queue and with the model converted.
 
-python -m benchmarks.training            # about two minutes
+python -m benchmarks.training            # about five minutes
 python -m benchmarks.training --quick    # fewer rounds
 """
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+import os
+import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-import torch_aclnn
-import torch
-from torch import Tensor, nn
+import torch_aclnn  # noqa: F401
+from rich.console import Console
+from torch_aclnn.command.trace.records import read
+from torch_aclnn.command.trace.summary import by_entry_point
 
 from benchmarks import machine
-from benchmarks.networks import NETWORKS, Network
+from benchmarks.networks import WORKLOADS, Workload
 from benchmarks.processes import connected_process
-from benchmarks.tables import INTERRUPTED, make_console, make_table, number, print_disturbance, ratio
+from benchmarks.tables import INTERRUPTED, make_console, make_table, number, print_disturbance
 from benchmarks.timing import seconds_per_call
 
 ROUNDS, QUICK_ROUNDS = 15, 5
-# The device, and whether the model is converted. Each has a process of its own, because the threads of one would slow down the others.
-CONTENDERS = (("cpu", False), ("npu", False), ("npu", True))
+CPU, NPU, CONVERTED = "cpu", "npu", "npu, converted"
+# The device, whether the model is converted, and the mode of the task queue. Each has a process of its own, which has nothing else.
+CONTENDERS = {
+    CPU: ("cpu", False, "1"),
+    NPU: ("npu", False, "1"),
+    CONVERTED: ("npu", True, "1"),
+    "npu, queue 0": ("npu", False, "0"),
+    "npu, queue 2": ("npu", False, "2"),
+}
+# Of a workload that misses its limit, so many entry points are named, of so many steps.
+SLOWEST, TRACED_STEPS = 5, 5
 
 
 @dataclass(frozen=True)
 class StepTime:
-    """Milliseconds for a step of a network, and the highest use of npu's memory in it. CPU's allocator keeps no such count."""
+    """Milliseconds for a step of a workload, by contender: the fastest of the rounds."""
 
-    network: str
-    cpu_ms: float
-    npu_ms: float
-    converted_ms: float
-    npu_peak_bytes: int
-    converted_peak_bytes: int
+    workload: str
+    limit: float
+    milliseconds: dict[str, float]
 
+    @property
+    def against_cpu(self) -> float:
+        """The time on npu as a multiple of that on cpu."""
+        return self.milliseconds[NPU] / self.milliseconds[CPU]
 
-def make_step(network: Network, model: nn.Module, device: str) -> Callable[[], Tensor]:
-    """Return forward, backward and an update of the parameters, which ends when they are there."""
-    model, batch = model.to(device), network.batch().to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-6, momentum=0.9)
-
-    def step() -> Tensor:
-        optimizer.zero_grad()
-        loss = model(batch).square().mean()
-        loss.backward()
-        optimizer.step()
-        return loss.detach().cpu()
-
-    return step
+    @property
+    def of_converted(self) -> float:
+        """The time with the model converted as a multiple of that on npu."""
+        return self.milliseconds[CONVERTED] / self.milliseconds[NPU]
 
 
-def _answer(connection: Connection, device: str, converted: bool) -> None:
-    """Make a network for each name that comes, and a step for each None, of which the seconds and the highest use of memory go back."""
-    networks = {network.name: network for network in NETWORKS}
+def _answer(connection: Connection, name: str, device: str, converted: bool) -> None:
+    """Answer each message with the seconds of a step."""
+    step = next(workload for workload in WORKLOADS if workload.name == name).start(device, converted)
     while True:
-        name = connection.recv()
-        if name is not None:
-            torch.manual_seed(0)
-            model = networks[name].make()
-            step = make_step(networks[name], torch_aclnn.convert(model) if converted else model, device)
-        else:
-            step()  # so that the caches hold its own, as within a training loop
-            if device == "npu":  # which the process of cpu does not wake
-                torch.npu.reset_peak_memory_stats()
-            connection.send((seconds_per_call(step, 1), torch.npu.max_memory_allocated() if device == "npu" else 0))
+        connection.recv()
+        step()  # so that the caches hold its own, as within a training loop
+        connection.send(seconds_per_call(step, 1))
 
 
-def measure(network: Network, contenders: Sequence[Connection], rounds: int) -> StepTime:
+def measure(workload: Workload, rounds: int) -> StepTime:
     """Time the steps of the contenders, which begin with the same parameters, in turns."""
-    for contender in contenders:
-        contender.send(network.name)
-    seconds: list[list[float]] = [[] for _ in contenders]
-    peaks = [0 for _ in contenders]
-    for _ in range(1 + rounds):
-        for i, contender in enumerate(contenders):
-            contender.send(None)
-            taken, peaks[i] = contender.recv()
-            seconds[i].append(taken)
+    seconds: dict[str, list[float]] = {contender: [] for contender in CONTENDERS}
+    with ExitStack() as processes:
+        connections = {
+            contender: processes.enter_context(connected_process(_answer, workload.name, device, converted, TASK_QUEUE_ENABLE=queue))
+            for contender, (device, converted, queue) in CONTENDERS.items()
+        }
+        for _ in range(1 + rounds):
+            for contender, connection in connections.items():
+                connection.send(None)
+                seconds[contender].append(connection.recv())
     # A step is long, so other programs meet most of them; what disturbs one makes it longer only.
-    return StepTime(network.name, *(1e3 * min(taken[1:]) for taken in seconds), *peaks[1:])
+    return StepTime(workload.name, workload.limit, {contender: 1e3 * min(taken[1:]) for contender, taken in seconds.items()})
+
+
+def slowest_tasks(workload: Workload) -> list[str]:
+    """Return the entry points that take most of a step on npu, with their milliseconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "trace.jsonl"
+        with connected_process(_answer, workload.name, "npu", False, TORCH_ACLNN_HOST_TRACE=os.fspath(trace)) as connection:
+            for _ in range(TRACED_STEPS):
+                connection.send(None)
+                connection.recv()
+        found = by_entry_point(read(trace)).items()
+    tasks = sorted(found, key=lambda item: -item[1].task_seconds)[:SLOWEST]
+    steps = 2 * TRACED_STEPS
+    return [f"{name} {number(1e3 * entry.task_seconds / steps)} ms" for name, entry in tasks]
+
+
+def print_times(console: Console, times: Sequence[StepTime]) -> None:
+    """Print a row for each workload."""
+    table = make_table("a step of", [*CONTENDERS, "npu / cpu", "at most", "converted / npu"], title="milliseconds, and ratios")
+    for time in times:
+        text = f"{time.against_cpu:.2f}"
+        against_cpu = f"[red]{text}[/red]" if time.against_cpu > time.limit else text
+        table.add_row(time.workload, *map(number, time.milliseconds.values()), against_cpu, f"{time.limit:.2f}", f"{time.of_converted:.2f}")
+    console.print(table)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -96,21 +118,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     console, others, results = make_console(), machine.OtherPrograms(), []
     console.print(machine.summary(machine.describe()))
     try:
-        with ExitStack() as processes:
-            contenders = [processes.enter_context(connected_process(_answer, *arguments)) for arguments in CONTENDERS]
-            results.extend(measure(network, contenders, QUICK_ROUNDS if options.quick else ROUNDS) for network in NETWORKS)
+        results.extend(measure(workload, QUICK_ROUNDS if options.quick else ROUNDS) for workload in WORKLOADS)
+        print_times(console, results)
+        for workload, time in zip(WORKLOADS, results, strict=True):
+            if time.against_cpu > time.limit:
+                console.print(f"{workload.name}: {', '.join(slowest_tasks(workload))}")
     except KeyboardInterrupt:
         return INTERRUPTED
     except EOFError:
         console.print("[red]a process that measures ended early; its error is above[/red]")
         return 1
-    columns = ("cpu", "npu", "npu, converted", "cpu / npu", "npu / converted", "MB, npu", "MB, converted")
-    table = make_table("a step of", columns, title="milliseconds, two ratios, and the highest use of npu's memory")
-    for time in results:
-        milliseconds = map(number, (time.cpu_ms, time.npu_ms, time.converted_ms))
-        megabytes = (f"{peak / 1e6:.1f}" for peak in (time.npu_peak_bytes, time.converted_peak_bytes))
-        table.add_row(time.network, *milliseconds, ratio(time.cpu_ms / time.npu_ms), ratio(time.npu_ms / time.converted_ms), *megabytes)
-    console.print(table)
     print_disturbance(console, others.share())
     if options.json:
         document = {"benchmark": "training", "machine": machine.describe(), "cases": [asdict(time) for time in results]}

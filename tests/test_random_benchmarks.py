@@ -1,11 +1,9 @@
 """Benchmarks of cases drawn at random, and of training steps. Nothing here depends on how fast anything is."""
 
-import copy
+import dataclasses
 import json
-from dataclasses import replace
 from unittest.mock import Mock
 
-import torch_aclnn
 import pytest
 import torch
 from torch._inductor.exc import InvalidCxxCompiler
@@ -15,8 +13,7 @@ from benchmarks import inductor, kernels, machine, training
 from benchmarks.checks import check_ours, check_peer
 from benchmarks.draw import DTYPES, LARGEST_BYTES
 from benchmarks.families import random_cases
-from benchmarks.networks import NETWORKS
-from support.marks import beyond_the_documents
+from benchmarks.networks import WORKLOADS
 
 CASES = random_cases(10 * len(OPERATORS), seed=0)
 
@@ -43,7 +40,7 @@ def test_each_random_case_builds_and_our_result_is_atens(operator):
     for case in CASES:
         if case.operator == operator:
             lead = tuple(min(size, 3) for size in case.shape[: -case.plane_dims])
-            work = replace(case, shape=(*lead, *case.shape[-case.plane_dims :])).work()
+            work = dataclasses.replace(case, shape=(*lead, *case.shape[-case.plane_dims :])).work()
             check_ours(work)
             check_peer(work, "ATen", work.aten)
 
@@ -70,26 +67,21 @@ def test_random_cases_that_cannot_be_drawn_are_refused(capsys, arguments, messag
     assert capsys.readouterr().err.endswith(f"error: {message}\n")
 
 
-# Its training by torch_npu's own operators unpools by int32 indices.
-SEGNET = next(network for network in NETWORKS if network.name.startswith("SegNet"))
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
+def test_each_workload_has_the_same_result_on_cpu_and_npu_also_once_converted(workload):
+    expected = workload.start("cpu", False)()
+    tolerance = 1e-2 if "bfloat16" in workload.name else 1e-3
+    for converted in (False, True):
+        assert workload.start("npu", converted)() == pytest.approx(expected, rel=tolerance)
 
 
-@pytest.mark.parametrize("network", [pytest.param(n, id=n.name, marks=beyond_the_documents if n is SEGNET else ()) for n in NETWORKS])
-def test_each_network_has_the_same_loss_on_cpu_and_npu_also_once_converted(network):
-    torch.manual_seed(0)
-    model, batch = network.make(), network.batch()[:2]
-    on_npu = copy.deepcopy(model).npu(), torch_aclnn.convert(copy.deepcopy(model)).npu()
-    expected = model(batch).square().mean().item()
-    for other in on_npu:
-        assert other(batch.npu()).square().mean().item() == pytest.approx(expected, rel=1e-3)
-
-
-@beyond_the_documents
-def test_the_times_of_training_steps_are_printed_and_written(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(training, "NETWORKS", (SEGNET,))
+def test_the_times_of_steps_are_printed_and_written_and_those_above_the_limit_by_entry_point(capsys, monkeypatch, tmp_path):
+    decoding = dataclasses.replace(WORKLOADS[-1], limit=0)
+    monkeypatch.setattr(training, "WORKLOADS", (decoding,))
     path = tmp_path / "training.json"
     assert training.main(["--quick", "--json", str(path)]) == 0
-    assert SEGNET.name in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"{decoding.name}: aclnn" in printed
     (case,) = json.loads(path.read_text())["cases"]
-    assert case["network"] == SEGNET.name and min(case["cpu_ms"], case["npu_ms"], case["converted_ms"]) > 0
-    assert 1e6 < case["converted_peak_bytes"] <= case["npu_peak_bytes"]
+    assert case["workload"] == decoding.name and list(case["milliseconds"]) == list(training.CONTENDERS)
+    assert min(case["milliseconds"].values()) > 0

@@ -16,10 +16,10 @@ inline at::Tensor gate(const at::Tensor& gates, int64_t place, int64_t count = 1
     return gates.narrow(-1, place * units, count * units);
 }
 
-// Views of the gates, and room for the states.
+// Views of the gates, and room for the candidate and the states.
 inline Step step_of(const at::Tensor& gates) {
     const auto room = [&] { return at::empty_like(gate(gates, 0), at::MemoryFormat::Contiguous); };
-    return {gate(gates, 0), gate(gates, 2), gate(gates, 1), gate(gates, 3), room(), room(), room()};
+    return {gate(gates, 0), room(), gate(gates, 1), gate(gates, 3), room(), room(), room()};
 }
 inline Step at_step(const Step& all, int64_t t) {
     return {all.i[t], all.j[t], all.f[t], all.o[t], all.h[t], all.c[t], all.tanh_c[t]};
@@ -28,6 +28,7 @@ inline Step at_step(const Step& all, int64_t t) {
 // Computes one step where its values lie; the gates are what input and state give to them.
 inline void compute(Step s, const at::Tensor& gates, const at::Tensor& c_before) {
     gate(gates, 0, 2).sigmoid_();
+    s.j.copy_(gate(gates, 2));  // ATen's tanh is fast without gaps between the rows
     s.j.tanh_();
     s.o.sigmoid_();
     at::mul_out(s.c, s.f, c_before);
