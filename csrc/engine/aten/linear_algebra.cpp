@@ -213,18 +213,22 @@ bool holds_product(const at::Tensor& out, at::TensorList operands, const at::Ten
 }
 
 template <class Function>
-void write_product(at::Tensor out, const at::Tensor& left, const at::Tensor& right, const Function& function) {
+void write_product(at::Tensor out, const at::Tensor& self, const at::Tensor& mat2, int8_t cube_math_type, const Function& function) {
+    const auto [left, right] = factors(self, mat2, cube_math_type);
     if (holds_product(out, {left, right}, left, right))
         at::mm_out(out, left, right);
     else
         write(out, function(left, right));
 }
-void write_addmm(at::Tensor out, const at::Tensor& self, const at::Tensor& left, const at::Tensor& right, const at::Scalar& beta,
-                 const at::Scalar& alpha) {
-    if (holds_product(out, {self, left, right}, left, right))
-        at::addmm_out(out, self, left, right, beta, alpha);
+void write_addmm(at::Tensor out, const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
+                 const at::Scalar& alpha, int8_t cube_math_type) {
+    auto [left, right] = factors(mat1, mat2, cube_math_type);
+    if (self.scalar_type() != left.scalar_type()) left = upcast(left), right = upcast(right);
+    const at::Tensor added = self.scalar_type() == left.scalar_type() ? self : upcast(self);
+    if (holds_product(out, {added, left, right}, left, right))
+        at::addmm_out(out, added, left, right, beta, alpha);
     else
-        write(out, at::addmm(self, left, right, beta, alpha));
+        write(out, at::addmm(added, left, right, beta, alpha));
 }
 
 }  // namespace
@@ -236,8 +240,7 @@ using Equation = Kind<const char*, std::string_view, std::string_view, read_equa
 #define PRODUCT(entry_point, dtypes, function, ...)                                                                                 \
     ATEN_CHECKED_ENTRY(entry_point, dtypes, require_kept_type(self, cubeMathType), (In, self), (In, mat2), (Out, out, __VA_ARGS__), \
                        (CubeMathType, cubeMathType)) {                                                                              \
-        write_product(out, operand(self, cubeMathType), operand(mat2, cubeMathType),                                                \
-                      [](const auto&... factors) { return function(factors...); });                                                 \
+        write_product(out, self, mat2, cubeMathType, [](const auto&... factors) { return function(factors...); });                  \
     }
 
 PRODUCT(aclnnMm, FLOATING, at::mm, multiplied({"self", self}, 2, {"mat2", mat2}, 2))
@@ -264,12 +267,12 @@ ATEN_ENTRY(aclnnEinsum, FLOAT | FLOAT16 | INT16 | INT32 | INT64 | UINT16 | UINT3
 ATEN_CHECKED_ENTRY(aclnnAddmm, FLOATING, require_kept_type(mat1, cubeMathType), (In, self), (In, mat1), (In, mat2), (Scalar, beta),
                    (Scalar, alpha), (Out, out, added({"self", self}, multiplied({"mat1", mat1}, 2, {"mat2", mat2}, 2))),
                    (CubeMathType, cubeMathType)) {
-    write_addmm(out, upcast(self), operand(mat1, cubeMathType), operand(mat2, cubeMathType), beta, alpha);
+    write_addmm(out, self, mat1, mat2, beta, alpha, cubeMathType);
 }
 ATEN_CHECKED_ENTRY(aclnnInplaceAddmm, FLOATING, require_kept_type(mat1, cubeMathType),
                    (InOut, selfRef, multiplied({"mat1", mat1}, 2, {"mat2", mat2}, 2)), (In, mat1), (In, mat2), (Scalar, beta),
                    (Scalar, alpha), (CubeMathType, cubeMathType)) {
-    write(selfRef, at::addmm(upcast(selfRef), operand(mat1, cubeMathType), operand(mat2, cubeMathType), beta, alpha));
+    write_addmm(selfRef, selfRef, mat1, mat2, beta, alpha, cubeMathType);
 }
 ATEN_CHECKED_ENTRY(aclnnBaddbmm, FLOATING, require_kept_type(batch1, cubeMathType), (In, self), (In, batch1), (In, batch2), (Scalar, beta),
                    (Scalar, alpha), (Out, out, added({"self", self}, multiplied_in_batches({"batch1", batch1}, {"batch2", batch2}))),
@@ -295,8 +298,7 @@ ATEN_CHECKED_ENTRY(aclnnInplaceAddbmm, FLOATING, require_kept_type(batch1, cubeM
 ATEN_CHECKED_ENTRY(aclnnGemm, FLOATING, require_kept_type(A, cubeMathType), (In, A), (In, B), (In, C), (Float, alpha), (Float, beta),
                    (Int, transA), (Int, transB), (Out, out, added({"C", C}, multiplied_turned(A, transA, B, transB))),
                    (CubeMathType, cubeMathType)) {
-    const at::Tensor left = operand(turned("A", A, transA), cubeMathType), right = operand(turned("B", B, transB), cubeMathType);
-    write_addmm(out, upcast(C), left, right, beta, alpha);
+    write_addmm(out, C, turned("A", A, transA), turned("B", B, transB), beta, alpha, cubeMathType);
 }
 #define PERMUTED_PRODUCT(entry_point, Weight, x2_sizes, x2_values)                                                                   \
     ATEN_CHECKED_ENTRY(entry_point, FLOATING, (require_not_given("bias", bias), require_not_given("scale", scale)), (In, x1),        \

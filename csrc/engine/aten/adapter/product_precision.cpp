@@ -1,6 +1,7 @@
 #include "engine/aten/adapter/product_precision.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 
 #include "engine/aten/adapter/results.h"
 #include "engine/runtime/config/soc.h"
@@ -29,7 +30,28 @@ at::Tensor rounded_to_hf32(const at::Tensor& tensor) {
     return at::where(tensor.isfinite(), rounded.view(at::kFloat), tensor);
 }
 
+bool multiplies_bfloat16() {
+#ifdef __x86_64__
+    static const bool supported = __builtin_cpu_supports("avx512bf16") != 0;
+    return supported && at::globalContext().userEnabledMkldnn();
+#else
+    return false;
+#endif
+}
+
+// What ATen hands to oneDNN; its own loops round more often.
+bool is_large_enough(const at::Tensor& left, const at::Tensor& right) {
+    constexpr int64_t kSmallest = 16 * 16 * 16;
+    return left.dim() == 2 && right.dim() == 2 && right.numel() > 0 && left.numel() > kSmallest / right.size(1);
+}
+
 }  // namespace
+
+std::pair<at::Tensor, at::Tensor> factors(const at::Tensor& left, const at::Tensor& right, int8_t cube_math_type) {
+    const bool are_bfloat16 = left.scalar_type() == at::kBFloat16 && right.scalar_type() == at::kBFloat16;
+    if (are_bfloat16 && is_large_enough(left, right) && multiplies_bfloat16()) return {left, right};
+    return {operand(left, cube_math_type), operand(right, cube_math_type)};
+}
 
 at::Tensor operand(const at::Tensor& tensor, int8_t cube_math_type) {
     const Precision precision = tensor.scalar_type() == at::kFloat ? precision_of(cube_math_type) : Precision::float32;
