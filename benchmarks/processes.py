@@ -48,7 +48,7 @@ def connected_process(function: Callable[..., None], *arguments: Any, **environm
     try:
         yield ours
     finally:
-        process.terminate()
+        process.kill()  # it may be stopped
         process.join()
 
 

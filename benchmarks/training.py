@@ -7,6 +7,7 @@ python -m benchmarks.training --quick    # fewer rounds
 import argparse
 import json
 import os
+import signal
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -59,12 +60,22 @@ class StepTime:
 
 
 def _answer(connection: Connection, name: str, device: str, converted: bool) -> None:
-    """Answer each message with the seconds of a step."""
+    """Send the number of this process, then answer each message with the seconds of a step."""
     step = next(workload for workload in WORKLOADS if workload.name == name).start(device, converted)
+    connection.send(os.getpid())
     while True:
         connection.recv()
         step()  # so that the caches hold its own, as within a training loop
         connection.send(seconds_per_call(step, 1))
+
+
+def _time_step(connection: Connection, process: int) -> float:
+    """Return the seconds of a step in the process, which is stopped until the next: its idle threads would slow down the others."""
+    os.kill(process, signal.SIGCONT)
+    connection.send(None)
+    seconds: float = connection.recv()
+    os.kill(process, signal.SIGSTOP)
+    return seconds
 
 
 def measure(workload: Workload, rounds: int) -> StepTime:
@@ -75,10 +86,10 @@ def measure(workload: Workload, rounds: int) -> StepTime:
             contender: processes.enter_context(connected_process(_answer, workload.name, device, converted, TASK_QUEUE_ENABLE=queue))
             for contender, (device, converted, queue) in CONTENDERS.items()
         }
+        numbers = {contender: connection.recv() for contender, connection in connections.items()}
         for _ in range(1 + rounds):
             for contender, connection in connections.items():
-                connection.send(None)
-                seconds[contender].append(connection.recv())
+                seconds[contender].append(_time_step(connection, numbers[contender]))
     # A step is long, so other programs meet most of them; what disturbs one makes it longer only.
     return StepTime(workload.name, workload.limit, {contender: 1e3 * min(taken[1:]) for contender, taken in seconds.items()})
 
@@ -88,6 +99,7 @@ def slowest_tasks(workload: Workload) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.jsonl"
         with connected_process(_answer, workload.name, "npu", False, TORCH_ACLNN_HOST_TRACE=os.fspath(trace)) as connection:
+            connection.recv()
             for _ in range(TRACED_STEPS):
                 connection.send(None)
                 connection.recv()

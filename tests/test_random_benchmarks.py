@@ -75,6 +75,7 @@ def test_each_workload_has_the_same_result_on_cpu_and_npu_also_once_converted(wo
         assert workload.start("npu", converted)() == pytest.approx(expected, rel=tolerance)
 
 
+@pytest.mark.slow
 def test_the_times_of_steps_are_printed_and_written_and_those_above_the_limit_by_entry_point(capsys, monkeypatch, tmp_path):
     decoding = dataclasses.replace(WORKLOADS[-1], limit=0)
     monkeypatch.setattr(training, "WORKLOADS", (decoding,))
