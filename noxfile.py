@@ -8,7 +8,7 @@ nox -s "tests-3.11(2.10)" -- --last-failed   # only the tests that failed last t
 nox -s "wheels-3.11(2.10)"    # a wheel in dist/torch-2.10/, and its installation tried
 nox -t wheels                 # all wheels
 
-The outcome of tests is written to docs/versions/; docs/generate_versions.py makes the table of docs/versions.md from it.
+The outcome of tests is a row of docs/versions.tsv; docs/generate_versions.py makes the table of docs/versions.md from it.
 """
 
 import re

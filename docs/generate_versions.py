@@ -1,19 +1,22 @@
-"""Write the table of docs/versions.md from the records in docs/versions/, which `nox` makes.
+"""Write the table of docs/versions.md from docs/versions.tsv, which has a row for each run of `nox`.
 
 python docs/generate_versions.py          # writes the table
 python docs/generate_versions.py --check  # fails if it is out of date
 """
 
 import argparse
-import json
-from collections.abc import Iterable
+import csv
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).resolve().parent
 DOCUMENT = DOCS / "versions.md"
-RECORDS = DOCS / "versions"
+RUNS = DOCS / "versions.tsv"
 BEGIN, END = "<!-- the table of docs/generate_versions.py -->\n", "<!-- its end -->\n"
+# The columns of the runs that the table shows, under which heads.
+HEADS = {"torch_npu": "torch_npu", "torch": "torch", "python": "Python", "machine": "machine", "date": "date", "passed": "tests passed"}
+HEADS |= {"skipped": "skipped", "failed": "failed", "digits": "digits", "named": "entry points named", "answered": "answered"}
 
 
 def numbers(release: str) -> list[int]:
@@ -21,51 +24,52 @@ def numbers(release: str) -> list[int]:
     return [int(part) for part in release.replace("post", "").split(".") if part.isdigit()]
 
 
-def read_records() -> list[dict[str, Any]]:
-    """Return the records, the oldest versions first."""
-    records = [json.loads(path.read_text()) for path in RECORDS.glob("*.json")]
-    return sorted(records, key=lambda r: (numbers(r["torch_npu"]), numbers(r["python"]), r["machine"]))
+def minor(release: str) -> str:
+    """Return the minor version of a release."""
+    return ".".join(release.split(".")[:2])
 
 
-def table(records: Iterable[dict[str, Any]]) -> str:
+def kind(run: Mapping[str, Any]) -> tuple[list[int], str, list[int], str]:
+    """Return what a run is of, which is also its place in the table: it replaces an earlier one of the same kind."""
+    return numbers(run["torch_npu"]), run["torch_npu"], numbers(minor(run["python"])), run["machine"]
+
+
+def read_runs() -> list[dict[str, str]]:
+    """Return the runs, the oldest versions first."""
+    with RUNS.open(newline="") as file:
+        return list(csv.DictReader(file, dialect="excel-tab"))
+
+
+def write_run(run: Mapping[str, Any]) -> None:
+    """Write a run's row."""
+    rows = [*(other for other in read_runs() if kind(other) != kind(run)), run]
+    with RUNS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*HEADS, "shortcomings"], dialect="excel-tab", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted(rows, key=kind))
+
+
+def table(runs: Iterable[Mapping[str, str]]) -> str:
     """Return a row for each run."""
-    heads = ["torch_npu", "torch", "Python", "machine", "tests passed", "skipped", "failed", "digits", "entry points named", "answered"]
-    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
-    for record in records:
-        tests, points = record["tests"], record["entry_points"]
-        cells = [record["torch_npu"], record["torch"], record["python"], record["machine"]]
-        cells += [tests["passed"], tests["skipped"], len(tests["failed"]), "fails" if record["digits"] is None else f"{record['digits']} %"]
-        cells += [points["named"], points["named"] - len(points["missing"])]
-        lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
+    lines = ["| " + " | ".join(HEADS.values()) + " |", "|---" * len(HEADS) + "|"]
+    for run in runs:
+        shown = {**run, "digits": f"{run['digits']} %" if run["digits"] else "fails"}
+        lines.append("| " + " | ".join(shown[name] for name in HEADS) + " |")
     return "\n".join(lines) + "\n"
 
 
-def failures(records: Iterable[dict[str, Any]]) -> str:
-    """Return the tests that failed, for each run that has any."""
-    return _lists("What failed:", ((_run(record), [f"`{name}`" for name in record["tests"]["failed"]]) for record in records))
-
-
-def shortcomings(records: Iterable[dict[str, Any]]) -> str:
+def shortcomings(runs: Iterable[Mapping[str, str]]) -> str:
     """Return what torch or torch_npu cannot do in some versions."""
-    versions: dict[str, list[str]] = {}
-    for record in records:
-        minor = ".".join(record["torch_npu"].split(".")[:2])
-        for text in record["tests"]["shortcomings"]:
-            found = versions.setdefault(text, [])
-            found += [minor] if minor not in found else []
+    versions: dict[str, dict[str, list[int]]] = {}
+    for run in runs:
+        version = minor(run["torch_npu"])
+        for text in filter(None, run["shortcomings"].split("; ")):
+            versions.setdefault(text, {})[version] = numbers(version)
     texts: dict[str, list[str]] = {}
-    for text in sorted(versions, key=lambda text: ([numbers(minor) for minor in versions[text]], text)):
+    for text in sorted(versions, key=lambda text: (list(versions[text].values()), text)):
         texts.setdefault(", ".join(versions[text]), []).append(text)
-    return _lists("What some versions of torch and torch_npu themselves cannot do, so that tests are skipped with them:", texts.items())
-
-
-def _run(record: dict[str, Any]) -> str:
-    return f"torch_npu {record['torch_npu']}, Python {record['python']}"
-
-
-def _lists(title: str, items: Iterable[tuple[str, list[str]]]) -> str:
-    lines = [f"- {head}: {'; '.join(names)}" for head, names in items if names]
-    return f"\n{title}\n\n" + "\n".join(lines) + "\n" if lines else ""
+    lines = [f"- {head}: {'; '.join(names)}\n" for head, names in texts.items()]
+    return "".join(["\nWhat some versions of torch and torch_npu themselves cannot do, so that tests are skipped with them:\n\n", *lines])
 
 
 def main() -> None:
@@ -73,10 +77,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(None, None, __doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing, and fail if the table is out of date")
     options = parser.parse_args()
-    records = read_records()
+    runs = read_runs()
     text = DOCUMENT.read_text()
     before, _, rest = text.partition(BEGIN)
-    new = before + BEGIN + table(records) + failures(records) + shortcomings(records) + END + rest.partition(END)[2]
+    new = before + BEGIN + table(runs) + shortcomings(runs) + END + rest.partition(END)[2]
     if options.check and new != text:
         raise SystemExit("docs/versions.md is out of date: run python docs/generate_versions.py")
     if not options.check:

@@ -1,19 +1,18 @@
-"""Run the fast tests and the digits example with the installed versions, and record the outcome in docs/versions/.
+"""Run the fast tests and the digits example with the installed versions, and record the outcome in docs/versions.tsv.
 
 python -m tests.versions
 """
 
 import argparse
-import json
+import datetime
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
+from ..support.scripts import DOCS, load
 from .outcomes import corrected, entry_points, example, platform, tests
 
-ROOT = Path(__file__).resolve().parents[2]
-RECORDS = ROOT / "docs" / "versions"
+ROOT = DOCS.parent
 
 
 def main() -> int:
@@ -23,22 +22,21 @@ def main() -> int:
         "--last-failed", action="store_true", help="only the tests that failed last time, whose outcome the record takes over"
     )
     options = parser.parse_args()
-    record: dict[str, Any] = {**platform()}
-    minor, python = (".".join(record[name].split(".")[:2]) for name in ("torch_npu", "python"))
-    file = RECORDS / f"{minor}-{python}-{record['machine']}.json"
+    versions = load(DOCS / "generate_versions.py")
+    run = {**platform(), "date": datetime.date.today()}
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.xml"
         if options.last_failed:
-            again = tests(ROOT, report, "--last-failed", "--last-failed-no-failures=none", smoke=False)
-            record["tests"] = corrected(json.loads(file.read_text())["tests"], again)
+            before = next(other for other in versions.read_runs() if versions.kind(other) == versions.kind(run))
+            outcome = corrected(before, tests(ROOT, report, "--last-failed", "--last-failed-no-failures=none", smoke=False))
         else:
-            record["tests"] = tests(ROOT, report, smoke=options.smoke)
-    record |= {"digits": example(ROOT), "entry_points": entry_points()}
-    print(json.dumps(record, indent=1))
+            outcome = tests(ROOT, report, smoke=options.smoke)
+    accuracy = example(ROOT)
+    run |= {**outcome, "failed": len(outcome["failed"]), "digits": accuracy, **entry_points()}
+    print(run, *outcome["failed"], sep="\n")
     if not options.smoke:
-        RECORDS.mkdir(exist_ok=True)
-        file.write_text(json.dumps(record, indent=1) + "\n")
-    return 0 if record["tests"]["passed"] and not record["tests"]["failed"] and record["digits"] is not None else 1
+        versions.write_run(run)
+    return 0 if outcome["passed"] and not outcome["failed"] and accuracy is not None else 1
 
 
 if __name__ == "__main__":

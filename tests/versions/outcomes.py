@@ -32,8 +32,7 @@ _NAMED = re.compile(rb"(?<=\x00)(aclnn[A-Z][A-Za-z0-9]*)GetWorkspaceSize(?=\x00)
 def platform() -> dict[str, str]:
     """Return what the run is of; torch's version with the tag of its build."""
     torch = runpy.run_path(str(directory_of("torch") / "version.py"))["__version__"]
-    named = {package: version(package) for package in ("torch_npu", "torch_aclnn")}
-    return {"python": machine.python_version(), "machine": machine.machine(), "torch": str(torch), **named}
+    return {"torch_npu": version("torch_npu"), "torch": str(torch), "python": machine.python_version(), "machine": machine.machine()}
 
 
 def directory_of(package: str) -> Path:
@@ -52,10 +51,11 @@ def tests(root: Path, report: Path, *options: str, smoke: bool) -> dict[str, Any
     return read_report(report)
 
 
-def corrected(before: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
-    """Return the outcome of a run of which the tests that failed ran again."""
-    counts = {name: before[name] + again[name] for name in ("passed", "skipped")}
-    return {**counts, "failed": again["failed"], "shortcomings": sorted({*before["shortcomings"], *again["shortcomings"]})}
+def corrected(before: dict[str, str], again: dict[str, Any]) -> dict[str, Any]:
+    """Return the outcome of a run, of which the row is given, after the tests that failed ran again."""
+    counts = {name: int(before[name]) + again[name] for name in ("passed", "skipped")}
+    shortcomings = {*before["shortcomings"].split("; "), *again["shortcomings"].split("; ")} - {""}
+    return {**counts, "failed": again["failed"], "shortcomings": "; ".join(sorted(shortcomings))}
 
 
 def read_report(report: Path) -> dict[str, Any]:
@@ -64,8 +64,8 @@ def read_report(report: Path) -> dict[str, Any]:
     failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
     skipped = [reason for case in cases if (reason := case.find("skipped")) is not None]
     names = sorted(f"{case.get('classname')}.{case.get('name')}" for case in failed)
-    shortcomings = sorted({found[1] for reason in skipped if (found := _SHORTCOMING.fullmatch(reason.get("message", "")))})
-    return {"passed": len(cases) - len(failed) - len(skipped), "skipped": len(skipped), "failed": names, "shortcomings": shortcomings}
+    texts = sorted({found[1] for reason in skipped if (found := _SHORTCOMING.fullmatch(reason.get("message", "")))})
+    return {"passed": len(cases) - len(failed) - len(skipped), "skipped": len(skipped), "failed": names, "shortcomings": "; ".join(texts)}
 
 
 def example(root: Path) -> float | None:
@@ -81,10 +81,10 @@ def example(root: Path) -> float | None:
     return float(accuracies[-1])
 
 
-def entry_points() -> dict[str, Any]:
-    """Return how many entry points torch_npu names, and which of them the engine does not have."""
+def entry_points() -> dict[str, int]:
+    """Return how many entry points torch_npu names, and how many of them the engine answers."""
     libraries = (directory_of("torch_npu") / "lib").glob("lib*.so")
     named = {name.decode() for library in libraries for name in _NAMED.findall(library.read_bytes())}
     code = "from torch_aclnn.host.registry import entry_points; print(*{entry.name for entry in entry_points()})"
     answered = set(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split())
-    return {"named": len(named), "missing": sorted(named - answered)}
+    return {"named": len(named), "answered": len(named & answered)}
