@@ -8,18 +8,19 @@ from pathlib import Path
 _DYNAMIC_SYMBOLS = 11  # SHT_DYNSYM
 _SECTION = struct.Struct("<IIQQQQIIQQ")  # name, type, flags, address, offset, size, link, info, alignment, size of an entry
 _SYMBOL = struct.Struct("<IBBHQQ")  # name, info, other, section, value, size
+_WEAK = 2  # STB_WEAK, the binding in the upper half of info
 
 
-def undefined_symbols(library: Path) -> Iterator[str]:
-    """Yield the names, as the compiler has mangled them."""
+def undefined_symbols(library: Path, *, weak: bool = True) -> Iterator[str]:
+    """Yield the names, as the compiler has mangled them, with or without those that may be absent."""
     image = library.read_bytes()
     offset, size, count = *struct.unpack_from("<Q", image, 40), *struct.unpack_from("<HH", image, 58)
     sections = [_SECTION.unpack_from(image, offset + i * size) for i in range(count)]
     for section in sections:
         if section[1] == _DYNAMIC_SYMBOLS:
             names = sections[section[6]][4]
-            for name, *_, defined_in, _, _ in _SYMBOL.iter_unpack(image[section[4] : section[4] + section[5]]):
-                if name and defined_in == 0:
+            for name, info, _, defined_in, _, _ in _SYMBOL.iter_unpack(image[section[4] : section[4] + section[5]]):
+                if name and defined_in == 0 and (weak or info >> 4 != _WEAK):
                     yield image[names + name : image.index(b"\0", names + name)].decode()
 
 
@@ -32,3 +33,10 @@ def qualified_name(symbol: str) -> str:
         parts.append(rest[length.end() : end])
         rest = rest[end:] if symbol.startswith("_ZN") else ""
     return "::".join(parts) if not symbol.startswith("_ZN") or rest.startswith("E") else ""
+
+
+def is_of_torch_npu(symbol: str) -> bool:
+    """Return whether a symbol that the extension takes from others is torch_npu's: in its namespaces, or in none, as op-plugin's."""
+    name = qualified_name(symbol)
+    of_no_namespace = bool(name) and "::" not in name and not name.startswith("THP")  # those are Python's
+    return of_no_namespace or re.search(r"(?<!\d)(6at_npu|7c10_npu|9torch_npu)", symbol) is not None

@@ -21,7 +21,7 @@ def installed(package: str) -> dict[str, object] | None:
 def check_versions() -> None:
     """Check that torch and torch_npu fit each other and this build.
 
-    Releases of one minor version, post releases included, have the same interfaces.
+    A build fits every release of its minor version: what some of them do not export, it does without.
 
     Raises:
         ImportError: in one message, what is wrong and what to install.
