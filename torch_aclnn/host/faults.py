@@ -26,7 +26,7 @@ class Injection:
 
 
 @contextlib.contextmanager
-def inject(faults: str) -> Iterator[Injection]:
+def inject(faults: str, message: str | None = None, last_error: int = 0) -> Iterator[Injection]:
     """Have the host engine fail as the text says, in all threads, while the context lasts.
 
     The grammar is that of ``TORCH_ACLNN_HOST_FAULT`` (see the page on fault injection), whose faults, if there are any, end with the first
@@ -35,6 +35,9 @@ def inject(faults: str) -> Iterator[Injection]:
 
     Args:
         faults: as ``"alloc:1-"``, ``"aclnnAdd:2=561000"`` or ``"aclnnMatmul@run:4,stream:9"``.
+        message: what the functions that fail leave for ``aclGetRecentErrMsg``; torch_npu tells by words in it, such as
+            ``"reason=[hbm Multi-bit ECC error]"`` and ``"EL0004"``, what kind of failure it is. A text that names the fault by default.
+        last_error: the code that they leave for ``aclrtPeekAtLastError``, as 507054; that of the failure by default.
 
     Yields:
         An object whose ``count`` is how many faults have happened.
@@ -59,6 +62,7 @@ def inject(faults: str) -> Iterator[Injection]:
         raise RuntimeError("torch_aclnn.host.inject: faults are being injected already; put them in one text, with commas between them")
     try:
         _set_faults(faults)
+        host_runtime().torchAclnnHostSetFaultError(ctypes.c_char_p(message and message.encode()), ctypes.c_int(last_error))
         injection = Injection()
         try:
             yield injection

@@ -17,13 +17,21 @@ class TORCH_ACLNN_HOST_API Error : public std::runtime_error {
     // `function` is the C function or the task that failed, if that is not the function which reports the error. It is not copied.
     Error(int code, const std::string& message, const char* function = nullptr)
         : std::runtime_error(message), code_(code), function_(function) {}
+    // `last_error` is what aclrtPeekAtLastError tells of the device, beside the code that the function returns.
+    static Error with_last_error(int code, const std::string& message, int last_error) {
+        Error error(code, message);
+        error.last_error_ = last_error;
+        return error;
+    }
 
     int code() const noexcept { return code_; }
     const char* function() const noexcept { return function_; }
+    int last_error() const noexcept { return last_error_; }
 
    private:
     int code_;
     const char* function_;
+    int last_error_ = 0;
 };
 
 // Throws the code with the message "<parameter>: expected <expected>, got <got>".

@@ -78,7 +78,9 @@ int report_exception(const char* function, FallbackCodes codes) noexcept {
     try {
         throw;
     } catch (const Error& error) {
-        return record(error.function() != nullptr ? error.function() : function, error.code(), error.what());
+        const int code = record(error.function() != nullptr ? error.function() : function, error.code(), error.what());
+        if (error.last_error() != 0) last_error.runtime_code = error.last_error();
+        return code;
     } catch (const std::bad_alloc&) {
         return record(function, codes.out_of_memory, kOutOfMemory);
     } catch (const std::length_error&) {  // a container's size beyond any memory

@@ -43,6 +43,8 @@ struct State {
     uint64_t happened = 0;
     int stream_code = kStreamDied;
     int device_code = kDeviceLost;
+    std::string message;  // empty: the fault's own
+    int last_error = 0;
 };
 
 // Never destroyed: calls still come while the process exits.
@@ -87,8 +89,8 @@ void refuse_on_lost_device(const State& now, int device) {
     if (now.lost_devices.count(device) != 0) throw Error(now.device_code, text("device ", device, " is lost, as fault injection asked"));
 }
 
-void fail_call(const char* function, const Fault& fault) {
-    throw Error(code_of_call(fault, function), reason(fault));
+void fail_call(const State& now, const char* function, const Fault& fault) {
+    throw Error::with_last_error(code_of_call(fault, function), now.message.empty() ? reason(fault) : now.message, now.last_error);
 }
 
 // What a fault of the task's kind does beyond the one failure.
@@ -125,7 +127,7 @@ void fail_asked_call(const char* function) {
     });
     if (due == nullptr) return;
     announce(now, *due, text(function, " returns ", code_of_call(due->fault, function)));
-    fail_call(function, due->fault);
+    fail_call(now, function, due->fault);
 }
 
 void fail_asked_phase1(const char* entry_point) {
@@ -164,6 +166,8 @@ void set_faults(const char* text) {
     now.dead_streams.clear();
     now.lost_devices.clear();
     now.happened = 0;
+    now.message.clear();
+    now.last_error = 0;
     faults_set = !faults.empty();
 }
 
@@ -182,6 +186,15 @@ using namespace torch_aclnn::host;
 
 extern "C" aclError torchAclnnHostSetFaults(const char* faults) {
     return guarded(__func__, [&] { set_faults(faults); });
+}
+
+extern "C" aclError torchAclnnHostSetFaultError(const char* message, int lastError) {
+    return guarded(__func__, [&] {
+        State& now = state();
+        const std::lock_guard<std::mutex> lock(now.mutex);
+        now.message = message != nullptr ? message : "";
+        now.last_error = lastError;
+    });
 }
 
 extern "C" uint64_t torchAclnnHostInjectedFaults(void) {
