@@ -51,12 +51,13 @@ namespace torch_aclnn {
 
 struct Listed {
     std::string_view operator_name;
+    const char* entry_point;
     Products products, assumed;
 };
 
 // torch_aclnn/_operators.py has the versions.
 #define TORCH_ACLNN_LISTED(Type, name, dims, aten, kind, dtypes, assumed_dtypes, products, assumed_products) \
-    {#name, products, assumed_products},
+    {#name, "aclnn" #Type "Backward", products, assumed_products},
 constexpr Listed kListed[] = {TORCH_ACLNN_PLANE_OPERATORS(TORCH_ACLNN_LISTED) TORCH_ACLNN_BATCH_NORMS(TORCH_ACLNN_LISTED)};
 
 // The row of an operator of the package, such as "avg_pool2d".

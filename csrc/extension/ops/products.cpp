@@ -1,6 +1,11 @@
 #include "extension/ops/products.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <iterator>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "contract/operators.h"
@@ -23,11 +28,30 @@ std::optional<Product> product_of(std::string_view soc) {
     return begins_with(soc, "Ascend910") ? std::optional(Product::training) : std::nullopt;
 }
 
+// The runtime has no name before it is initialised.
+const char* soc_name() {
+    static std::atomic<const char*> known{nullptr};
+    if (const char* name = known) return name;
+    const auto get_name = reinterpret_cast<const char* (*)()>(find_in_runtime("aclrtGetSocName"));
+    return get_name == nullptr ? nullptr : known = get_name();
+}
+
 std::optional<Product> product() {
-    static const std::optional<Product> once = [] {
-        const auto get_name = reinterpret_cast<const char* (*)()>(find_in_runtime("aclrtGetSocName"));
-        const char* name = get_name == nullptr ? nullptr : get_name();
-        return name == nullptr ? std::nullopt : product_of(name);
+    const char* name = soc_name();
+    return name == nullptr ? std::nullopt : product_of(name);
+}
+
+// Both phases of an entry point; a release or an installation of CANN may be without them.
+bool is_in_library(const std::string& entry_point) {
+    return find_operator(entry_point.c_str()) != nullptr && find_operator((entry_point + "GetWorkspaceSize").c_str()) != nullptr;
+}
+
+// By row.
+const auto& in_library() {
+    static const auto once = [] {
+        std::array<bool, std::size(kListed)> found{};
+        std::transform(std::begin(kListed), std::end(kListed), found.begin(), [](const Listed& row) { return is_in_library(row.entry_point); });
+        return found;
     }();
     return once;
 }
@@ -35,7 +59,8 @@ std::optional<Product> product() {
 }  // namespace
 
 bool is_offered(const char* operator_name) {
-    return !product() || listed(operator_name).products.has(*product());
+    const Listed& row = listed(operator_name);
+    return in_library()[static_cast<size_t>(&row - kListed)] && (!product() || row.products.has(*product()));
 }
 
 bool is_a2_or_later() {
