@@ -5,17 +5,25 @@
 
 #include <ATen/Operators.h>
 
+#include <string_view>
+
 #include "contract/operators.h"
 
 namespace torch_aclnn::rows {
 
-#define TORCH_ACLNN_ROW(Type, name, dims, aten, ...)                                   \
+// Whether the data types of a row, as they are written there, have bfloat16.
+constexpr bool lists_bfloat16(std::string_view dtypes) {
+    return dtypes.find("BF16") != dtypes.npos || dtypes.find("FLOATING") != dtypes.npos;
+}
+
+#define TORCH_ACLNN_ROW(Type, name, dims, aten, kind, dtypes, ...)                     \
     struct Type {                                                                      \
         static constexpr int kDims = dims;                                             \
         static constexpr const char* kFunction = #name;                                \
         static constexpr const char* kOp = #name "_backward";                          \
         static constexpr const char* kQualifiedOp = "torch_aclnn::" #name "_backward"; \
         static constexpr const char* kEntryPoint = "aclnn" #Type "Backward";           \
+        static constexpr bool kListsBfloat16 = lists_bfloat16(#dtypes);                \
         /* What autograd shows as grad_fn. */                                          \
         static constexpr const char* kForwardNode = #Type "Backward";                  \
         static constexpr const char* kBackwardNode = #Type "BackwardBackward";         \

@@ -55,6 +55,8 @@ struct MaxUnpoolBackward {
         check_size(kOp, "grad_output", grad_output.sym_sizes(), expected, " by indices and output_size");
     }
 
+    // The page of images lists int32, that of volumes does not.
+    at::Tensor listed_indices() const { return kDims == 2 ? indices : long_indices(); }
     // The kernels take int64. int32 is what max_pool3d gives on npu, but there its meta kernel says int64, so that a compiled graph holds
     // no conversion and brings int32 here.
     at::Tensor long_indices() const { return indices.scalar_type() == at::kInt ? indices.to(at::kLong) : indices; }
@@ -86,7 +88,7 @@ struct MaxUnpoolBackward {
         static const EntryPoint<Phase1> entry_point(Row::kEntryPoint);
         const auto call_with_rest = [&](auto... rest) {
             // Of `self` only the shape is read, so a handle over the result stands for it.
-            call(entry_point, listed_grad_output, result, long_indices(), C10_AS_INTARRAYREF_SLOW(output_size), rest..., result);
+            call(entry_point, listed_grad_output, result, listed_indices(), C10_AS_INTARRAYREF_SLOW(output_size), rest..., result);
         };
         if constexpr (kDims == 3)
             call_with_rest(stride, padding);

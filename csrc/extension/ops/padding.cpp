@@ -1,5 +1,6 @@
 #include "extension/autograd/maps.h"
 #include "extension/ops/planes.h"
+#include "extension/ops/products.h"
 #include "extension/ops/registration.h"
 #include "include/aclnnop/torch_aclnn_operators.h"
 #include "kernels/separable/operators.h"
@@ -55,8 +56,9 @@ struct PadBackward : PlaneGradient<Row> {
     }
 
     void run_npu(const at::Tensor& grad_input) const {
-        // Of the other modes not every page lists bfloat16: float32 for that, rounded once.
-        if (padding_mode == Padding::circular || grad_input.scalar_type() != at::kBFloat16) return call_with(grad_output, grad_input);
+        // Not every page lists bfloat16, and none on the older products: float32 for that, rounded once.
+        const bool is_listed = grad_input.scalar_type() != at::kBFloat16 || (Row::kListsBfloat16 && is_a2_or_later());
+        if (is_listed) return call_with(grad_output, grad_input);
         const at::Tensor wide_grad_output = grad_output.to(at::kFloat);
         const at::Tensor wide_grad_input = empty_contiguous(wide_grad_output, input_size);
         call_with(wide_grad_output, wide_grad_input);
