@@ -21,7 +21,7 @@ IMPORT_HOOK = ROOT / "torch_aclnn_import_hook.pth"
 # From the libraries of an installed torch_aclnn to those of torch, in the same site-packages.
 TORCH_BESIDE_THE_PACKAGE = "$ORIGIN/../../../torch/lib"
 # torch_npu's releases that the sources build against, and the newest minor version of it; each asks for a torch of its own.
-OLDEST_TORCH_NPU, NEWEST_TORCH_NPU = "2.7.1.post11", "2.14"
+OLDEST_TORCH_NPU, NEWEST_TORCH_NPU = "2.7.1", "2.14"
 DEPENDENCIES = ("torch", "torch_npu")
 
 

@@ -31,7 +31,6 @@ KIND = ["--only-binary=:all:", "--python-version=3.11", "--platform=manylinux_2_
 CONSEQUENCES = {
     "memory of results": ("at_npu::native::OpPreparation::apply_tensor_without_format", "torch_npu's own way", "`at::empty`"),
     "determinism": ("c10_npu::GetDeterministicLevel", "by level", "on or off"),
-    "its switch in queue mode 2": ("OpApiGetTaskQueueEnable", "waits for the queue", "does not wait"),
 }
 
 

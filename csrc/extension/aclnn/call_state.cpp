@@ -2,19 +2,20 @@
 
 #include <ATen/Context.h>
 
+#include <atomic>
+#include <cstdlib>
+
 #include "extension/aclnn/executor_cache.h"
 #include "torch_npu/csrc/core/npu/NPUStream.h"
 
 // Exported by torch_npu, though not by every version: absent ones are null.
 [[gnu::weak]] void* GetAclStream();
 [[gnu::weak]] void InitExecSubTheadCtx(void* stream);
-[[gnu::weak]] uint32_t OpApiGetTaskQueueEnable();
 namespace c10_npu {
 [[gnu::weak]] uint32_t GetDeterministicLevel();
 }
 namespace at_npu::native {
 [[gnu::weak]] void ApplyDeterministicLevel(int64_t level, bool deterministic_algorithms, bool is_aclnn);
-[[gnu::weak]] void SetDeterministic(bool is_aclnn);
 }  // namespace at_npu::native
 
 namespace torch_aclnn {
@@ -24,15 +25,9 @@ namespace {
 using SetUpMemory = int (*)(void*, bool);
 using TearDownMemory = void (*)(void*, bool);
 
-template <class Function>
-Function find(const char* name) {
-    return reinterpret_cast<Function>(find_operator(name));
-}
-
 constexpr int kDeterministic = 0;  // ACL_OPT_DETERMINISTIC
 
-// True if the current context is not deterministic: then there is nothing to do for a program that does not ask for it, which is the usual
-// case.
+// True if the current context is not deterministic. CANN's query fails where nobody has set the switch, and with some versions always.
 bool is_switched_off() {
     using GetOption = int (*)(int option, int64_t* value);
     static const auto get = reinterpret_cast<GetOption>(find_in_runtime("aclrtCtxGetSysParamOpt"));
@@ -50,18 +45,23 @@ void set_deterministic(bool deterministic) {
 // In mode 2 torch_npu's own operators call phase 1 on the queue, and set the switch there to what it was when they were called. Phase 1 of
 // ours is called at once, so those must be done before the switch is set: each would set it while the other one relies on it.
 void wait_for_queued_operators() {
-    constexpr uint32_t kPhase1IsQueued = 2;
-    if (OpApiGetTaskQueueEnable != nullptr && OpApiGetTaskQueueEnable() == kPhase1IsQueued) c10_npu::getCurrentNPUStream().stream();
+    // As torch_npu reads it, once.
+    static const bool is_phase1_queued = [] {
+        const char *mode = std::getenv("TASK_QUEUE_ENABLE"), *blocking = std::getenv("ASCEND_LAUNCH_BLOCKING");
+        return mode != nullptr && std::strtol(mode, nullptr, 10) == 2 && (blocking == nullptr || std::strtol(blocking, nullptr, 10) != 1);
+    }();
+    if (is_phase1_queued) c10_npu::getCurrentNPUStream().stream();
 }
 
+// There is nothing to do for a program that has never asked for it, which is the usual case.
 void apply_deterministic_switch() {
+    static std::atomic<bool> was_wanted{false};
     const bool deterministic = at::globalContext().deterministicAlgorithms();
-    if (!deterministic && is_switched_off()) return;
+    if (deterministic) was_wanted = true;
+    if (!was_wanted || (!deterministic && is_switched_off())) return;
     wait_for_queued_operators();
     if (at_npu::native::ApplyDeterministicLevel != nullptr)
         at_npu::native::ApplyDeterministicLevel(c10_npu::GetDeterministicLevel(), deterministic, true);
-    else if (at_npu::native::SetDeterministic != nullptr)
-        at_npu::native::SetDeterministic(true);
     else
         set_deterministic(deterministic);
 }

@@ -1,7 +1,5 @@
 #include "extension/aclnn/errors.h"
 
-#include <c10/util/Exception.h>
-
 #include "include/aclnn/acl_meta.h"
 
 namespace torch_aclnn {
@@ -37,14 +35,27 @@ std::string recent_error_message() {
     return message == nullptr || *message == '\0' ? "the library gave no explanation" : message;
 }
 
+// The words by which torch_npu knows CANN's errors of allocations.
+bool is_out_of_memory(const std::string& message) {
+    return message.find("EL0004") != std::string::npos || message.find("Failed to allocate") != std::string::npos;
+}
+
 }  // namespace
 
 std::string describe_failure(const std::string& entry_point, Status status) {
-    return c10::str(entry_point, " failed with ", status, " (", meaning(status), "): ", recent_error_message());
+    return c10::str(entry_point, " failed with ", status, " (", meaning(status), ")");
 }
 
 void check_status(const std::string& entry_point, Status status) {
-    if (C10_UNLIKELY(status != 0)) TORCH_CHECK(false, describe_failure(entry_point, status));
+    if (C10_LIKELY(status == 0)) return;
+    const std::string text = describe_failure(entry_point, status) + ": " + recent_error_message();
+    TORCH_CHECK_WITH(OutOfMemoryError, !is_out_of_memory(text), text);
+    TORCH_CHECK(false, text);
+}
+
+void rethrow_out_of_memory(const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    TORCH_CHECK_WITH(OutOfMemoryError, !is_out_of_memory(text), text);
 }
 
 }  // namespace torch_aclnn

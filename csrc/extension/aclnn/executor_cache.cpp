@@ -3,15 +3,6 @@
 #include <ATen/Context.h>
 
 // Exported by torch_npu, though not by every version: absent ones are null.
-struct CacheParams {
-    uint32_t cube_cores, vector_cores;
-};
-[[gnu::weak]] CacheParams GetCacheParams();
-[[gnu::weak]] bool CheckAndInitFunc(const char* entry_point);
-[[gnu::weak]] void AddCacheConfigParams(void* stream, const CacheParams& params);
-[[gnu::weak]] void MemcpyToBufImpl(const void* data, size_t size);
-[[gnu::weak]] void add_param_to_buf(const at::Tensor& tensor);
-[[gnu::weak]] bool ExecuteCachedOp(void* stream, const char* entry_point, void* phase2);
 namespace c10_npu {
 [[gnu::weak]] uint32_t GetDeterministicLevel();
 }
@@ -19,44 +10,81 @@ namespace c10_npu {
 namespace torch_aclnn {
 namespace {
 
-bool is_exported() {
-    return GetCacheParams != nullptr && CheckAndInitFunc != nullptr && AddCacheConfigParams != nullptr && MemcpyToBufImpl != nullptr &&
-           add_param_to_buf != nullptr && ExecuteCachedOp != nullptr && c10_npu::GetDeterministicLevel != nullptr;
+// Functions of the operator library that are no documented interface but that torch_npu calls, where they exist, as we do here.
+using CanUse = bool (*)(const char* entry_point);
+using SetState = void (*)();
+using AddAddress = void (*)(void* address);
+using SetKey = void (*)(const void* key, size_t size);
+using FindExecutor = aclOpExecutor* (*)(const void* key, size_t size, uint64_t* workspace_size);
+
+struct Functions {
+    CanUse can_use = find<CanUse>("CanUsePTACache");
+    SetState begin = find<SetState>("InitPTACacheThreadLocal");
+    SetState end = find<SetState>("UnInitPTACacheThreadLocal");
+    AddAddress add_address = find<AddAddress>("AddTensorAddrToCachedList");
+    SetKey set_key = find<SetKey>("SetPTACacheHashKey");
+    FindExecutor find_executor = find<FindExecutor>("PTAFindExecCache");
+
+    bool are_there() const { return can_use && begin && end && add_address && set_key && find_executor; }
+};
+
+const Functions& functions() {
+    static const Functions once;
+    return once;
+}
+
+// How many cores the calling thread may use, which phase 1 divides the work for.
+void add_limits_of_cores(CacheKey& key) {
+    using GetLimit = int (*)(int kind, uint32_t* count);
+    static const auto get = reinterpret_cast<GetLimit>(find_in_runtime("aclrtGetResInCurrentThread"));
+    for (const int kind : {0, 1}) {  // matrices' and vectors'
+        uint32_t count = 0;
+        if (get != nullptr && get(kind, &count) == 0) key.add(count);
+    }
 }
 
 }  // namespace
 
-bool begin_cache_key(const std::string& entry_point, Stream stream) {
-    static const bool available = is_exported();
-    if (!available || !CheckAndInitFunc(entry_point.c_str())) return false;
-    add_to_cache_key(c10_npu::GetDeterministicLevel());
-    add_to_cache_key(at::globalContext().deterministicAlgorithms());
-    AddCacheConfigParams(stream, GetCacheParams());
-    add_to_cache_key(entry_point.data(), entry_point.size());
-    return true;
+CacheKey::CacheKey(const std::string& entry_point, Stream stream) {
+    if (!functions().are_there() || !functions().can_use(entry_point.c_str())) return;
+    functions().begin();
+    add("torch_aclnn", sizeof("torch_aclnn"));  // apart from the keys of torch_npu's own operators
+    add(entry_point.c_str(), entry_point.size() + 1);
+    add(stream);
+    add(at::globalContext().deterministicAlgorithms());
+    if (c10_npu::GetDeterministicLevel != nullptr) add(c10_npu::GetDeterministicLevel());
+    add_limits_of_cores(*this);
 }
 
-void add_to_cache_key(const void* data, size_t size) {
-    MemcpyToBufImpl(data, size);
+void CacheKey::add(const void* data, size_t size) {
+    const auto* const bytes = static_cast<const char*>(data);
+    bytes_.append(bytes, bytes + size);
 }
 
-void add_to_cache_key(const at::Tensor& tensor) {
-    add_param_to_buf(tensor);
+// What its handle is made of, but the address, which goes beside the key.
+void CacheKey::add(const at::Tensor& tensor) {
+    add(tensor.defined());
+    if (!tensor.defined()) return;
+    add(tensor.scalar_type());
+    add(tensor.sizes());
+    add(tensor.strides());
+    add(tensor.storage_offset());
+    add(tensor.storage().nbytes());
+    functions().add_address(tensor.storage().mutable_data());
 }
 
-void add_to_cache_key(at::IntArrayRef values) {
-    add_to_cache_key(values.data(), values.size() * sizeof(int64_t));
-    add_to_cache_key(values.size());
+void CacheKey::add(at::IntArrayRef values) {
+    add(values.size());
+    add(values.data(), values.size() * sizeof(int64_t));
 }
 
-bool run_cached(const std::string& entry_point, Phase2 phase2, Stream stream) {
-    return ExecuteCachedOp(stream, entry_point.c_str(), reinterpret_cast<void*>(phase2));
+aclOpExecutor* CacheKey::find_executor(uint64_t* workspace_size) const {
+    functions().set_key(bytes_.data(), bytes_.size());
+    return functions().find_executor(bytes_.data(), bytes_.size(), workspace_size);
 }
 
 void end_cache_key() {
-    // No documented interface, but torch_npu calls it around each of its operators, where it exists.
-    static const auto end = reinterpret_cast<void (*)()>(find_operator("UnInitPTACacheThreadLocal"));
-    if (end != nullptr) end();
+    if (functions().end != nullptr) functions().end();
 }
 
 }  // namespace torch_aclnn

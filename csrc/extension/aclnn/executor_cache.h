@@ -1,29 +1,40 @@
-// torch_npu's cache of executors: a call with the shapes, dtypes, layouts and numbers of an earlier one needs no phase 1. The library has
-// the executors; torch_npu computes the keys.
+// The operator library's cache of executors: a call with the shapes, dtypes, layouts and numbers of an earlier one needs no phase 1. The
+// library keeps the executors, each under a key that its caller makes, and puts the addresses of the call at hand into the one it finds.
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
 
 #include "extension/aclnn/handles.h"
 
 namespace torch_aclnn {
 
-// Begins the key of a call on the calling thread. False if this torch_npu or the library has no cache for the entry point.
-bool begin_cache_key(const std::string& entry_point, Stream stream);
+// The key of one call, on the calling thread. Tensors are added in the order in which phase 1 takes them.
+class CacheKey {
+   public:
+    CacheKey(const std::string& entry_point, Stream stream);
+    CacheKey(const CacheKey&) = delete;
+    CacheKey& operator=(const CacheKey&) = delete;
 
-void add_to_cache_key(const void* data, size_t size);
-void add_to_cache_key(const at::Tensor& tensor);
-void add_to_cache_key(at::IntArrayRef values);
-inline void add_to_cache_key(Scalar scalar) {
-    add_to_cache_key(&scalar.value, sizeof(scalar.value));
-}
-template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
-void add_to_cache_key(Number number) {
-    add_to_cache_key(&number, sizeof(number));
-}
+    // False if the library has no cache for the entry point.
+    explicit operator bool() const { return !bytes_.empty(); }
 
-// Queues phase 2 with the executor that the library has for the key. False if it has none; then it keeps the one that phase 1 makes next.
-bool run_cached(const std::string& entry_point, Phase2 phase2, Stream stream);
+    void add(const void* data, size_t size);
+    void add(const at::Tensor& tensor);
+    void add(at::IntArrayRef values);
+    void add(Scalar scalar) { add(scalar.value); }
+    template <class Value, std::enable_if_t<std::is_scalar_v<Value>, int> = 0>
+    void add(Value value) {
+        add(&value, sizeof(value));
+    }
+
+    // The executor that the library has under the key, with what its workspace takes. Null if it has none; then it keeps the one that
+    // phase 1 makes next.
+    aclOpExecutor* find_executor(uint64_t* workspace_size) const;
+
+   private:
+    c10::SmallVector<char, 512> bytes_;
+};
 
 // Takes the key from the calling thread, so that no other operator's executor is kept under it.
 void end_cache_key();

@@ -13,18 +13,21 @@
 
 namespace torch_aclnn {
 
-// An executor that phase 1 has made, until phase 2 takes it.
+// An executor that phase 1 has made, until phase 2 takes it. The library may have one of its cache elsewhere, too, so that it is not ours to
+// destroy.
 class Executor {
    public:
+    explicit Executor(bool may_be_cached) : may_be_cached_(may_be_cached) {}
     ~Executor();
     aclOpExecutor** place() { return &executor_; }
     aclOpExecutor* release() { return std::exchange(executor_, nullptr); }
 
    private:
     aclOpExecutor* executor_ = nullptr;
+    const bool may_be_cached_;
 };
 
-// A call between its phases. The derived class has what phase 1 made of the arguments.
+// A call between its phases. The derived class has the executor, and what phase 1 made it of.
 class QueuedCall {
    public:
     QueuedCall(const std::string& entry_point, Phase2 phase2) : entry_point_(entry_point), phase2_(phase2) {}
@@ -44,6 +47,8 @@ class QueuedCall {
 
    protected:
     virtual aclOpExecutor* release_executor() = 0;
+    // What there is to do after phase 2.
+    virtual void end() {}
     uint64_t workspace_size_ = 0;
 
    private:
@@ -55,45 +60,66 @@ class QueuedCall {
 
 // Queues phase 2 on the current stream of the current device, with a workspace if it asks for one. The call is released when phase 2 has
 // been called, on whichever thread that is. A queue that has stopped, because the device failed, drops what it holds, as it does with
-// torch_npu's own operators.
-void launch(std::unique_ptr<QueuedCall> call, Stream stream);
+// torch_npu's own operators. A failure is torch_npu's exception, at once or at the next synchronisation: torch.OutOfMemoryError if the
+// library could not allocate.
+void launch(const std::shared_ptr<QueuedCall>& call, Stream stream);
 
-// An uninitialised, contiguous tensor on the NPU, of the dtype and device of `like`. torch_npu's own way, which is shorter than
-// at::empty's.
+// An uninitialised, contiguous tensor on the NPU, of the dtype and device of `like`. torch_npu's own way, where it is exported, is shorter
+// than at::empty's.
 at::Tensor empty_on_npu(const at::Tensor& like, at::IntArrayRef sizes);
 
 template <class... Arguments>
 class QueuedCallWith final : public QueuedCall {
    public:
     template <class Phase1>
-    explicit QueuedCallWith(const EntryPoint<Phase1>& entry_point, Arguments... arguments)
-        : QueuedCall(entry_point.name, entry_point.phase2), arguments_(std::move(arguments)...) {
+    QueuedCallWith(const EntryPoint<Phase1>& entry_point, bool may_be_cached, Arguments... arguments)
+        : QueuedCall(entry_point.name, entry_point.phase2), arguments_(std::move(arguments)...), executor_(may_be_cached) {
         const auto phase1 = [&](const Arguments&... kept) { return entry_point.phase1(raw(kept)..., &workspace_size_, executor_.place()); };
         check_status(entry_point.name, std::apply(phase1, arguments_));
     }
 
    protected:
     aclOpExecutor* release_executor() override { return executor_.release(); }
+    void end() override { release_huge_memory(); }
 
    private:
     std::tuple<Arguments...> arguments_;
     Executor executor_;  // goes before the arguments that it was made of
 };
 
-// Calls an entry point with tensors, arrays, Scalars and numbers; an undefined tensor is one that is not given. If torch_npu's cache has an
-// executor of the same call, that one runs, and there is no phase 1.
+// A call whose executor the library's cache has, and keeps.
+class CachedCall final : public QueuedCall {
+   public:
+    CachedCall(const std::string& entry_point, Phase2 phase2, aclOpExecutor* executor, uint64_t workspace_size)
+        : QueuedCall(entry_point, phase2), executor_(executor) {
+        workspace_size_ = workspace_size;
+    }
+
+   protected:
+    aclOpExecutor* release_executor() override { return executor_; }
+
+   private:
+    aclOpExecutor* executor_;
+};
+
+// Calls an entry point with tensors, arrays, Scalars and numbers; an undefined tensor is one that is not given. If the library's cache has
+// an executor of the same call, that one runs, and there is no phase 1.
 template <class Phase1, class... Arguments>
 void call(const EntryPoint<Phase1>& entry_point, const Arguments&... arguments) {
     // Before the key: the executor that is kept under it has the address of the copy.
     if ((is_in_private_format(arguments) || ...)) return call(entry_point, in_base_format(arguments)...);
     const CallState state;
     const Stream stream = current_stream();
-    if (begin_cache_key(entry_point.name, stream)) {
-        (add_to_cache_key(arguments), ...);
-        if (run_cached(entry_point.name, entry_point.phase2, stream)) return;
+    CacheKey key(entry_point.name, stream);
+    if (key) {
+        (key.add(arguments), ...);
+        uint64_t workspace_size = 0;
+        if (aclOpExecutor* executor = key.find_executor(&workspace_size))
+            return launch(std::make_shared<CachedCall>(entry_point.name, entry_point.phase2, executor, workspace_size), stream);
     }
     const HugeMemoryScope huge_memory;
-    launch(std::make_unique<QueuedCallWith<decltype(make_handle(arguments))...>>(entry_point, make_handle(arguments)...), stream);
+    using Call = QueuedCallWith<decltype(make_handle(arguments))...>;
+    launch(std::make_shared<Call>(entry_point, static_cast<bool>(key), make_handle(arguments)...), stream);
 }
 
 }  // namespace torch_aclnn

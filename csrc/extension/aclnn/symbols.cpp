@@ -2,14 +2,94 @@
 
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-// Exported by torch_npu; it looks through the operator libraries in CANN's documented order.
-void* GetOpApiFuncAddr(const char* name);
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vector>
 
 namespace torch_aclnn {
+namespace {
+
+namespace files = std::filesystem;
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? std::string() : value;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, separator);)
+        if (!part.empty()) parts.push_back(part);
+    return parts;
+}
+
+// The packages of custom operators that are installed below CANN's own, those with priority first.
+std::vector<std::string> vendors() {
+    const std::string opp = variable("ASCEND_OPP_PATH"), priority = "load_priority=";
+    std::vector<std::string> directories;
+    if (opp.empty()) return directories;
+    std::ifstream configuration(opp + "/vendors/config.ini");
+    for (std::string line; std::getline(configuration, line);) {
+        if (line.rfind(priority, 0) != 0) continue;
+        for (const std::string& vendor : split(line.substr(priority.size()), ',')) directories.push_back(opp + "/vendors/" + vendor);
+        break;
+    }
+    return directories;
+}
+
+// Root does not run what another user could have written, nor any user what a third one could have.
+bool is_of_trusted_owner(const std::string& file) {
+    struct stat status = {};
+    return stat(file.c_str(), &status) == 0 && (status.st_uid == getuid() || status.st_uid == 0);
+}
+
+// The parts of the operator library in releases that have divided it.
+std::vector<std::string> parts() {
+    const std::string home = variable("ASCEND_HOME_PATH");
+    std::vector<std::string> names;
+    std::error_code none;
+    if (home.empty()) return names;
+    for (const auto& entry : files::directory_iterator(home + "/lib64", none)) {
+        const std::string name = entry.path().filename().string();
+        if (name.rfind("libopapi_", 0) == 0 && entry.path().extension() == ".so") names.push_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+// All that load, in torch_npu's order: custom operators, the parts of the operator library, all of it, and those of its forerunners.
+std::vector<void*> open_libraries() {
+    std::vector<void*> opened;
+    const auto open = [&](const std::string& file) {
+        if (void* library = dlopen(file.c_str(), RTLD_LAZY)) opened.push_back(library);
+    };
+    std::vector<std::string> custom = split(variable("ASCEND_CUSTOM_OPP_PATH"), ':');
+    for (const std::string& directory : vendors()) custom.push_back(directory);
+    for (const std::string& directory : custom) {
+        const std::string file = directory + "/op_api/lib/libcust_opapi.so";
+        if (is_of_trusted_owner(file)) open(file);
+    }
+    for (const std::string& name : parts()) open(name);
+    for (const char* name : {"libopapi.so", "libaclnn_ops_infer.so", "libaclnn_ops_train.so", "libaclnn_math.so", "libaclnn_sparse.so",
+                             "libaclnn_fft.so", "libaclnn_rand.so"})
+        open(name);
+    return opened;
+}
+
+}  // namespace
 
 void* find_operator(const char* name) {
-    return GetOpApiFuncAddr(name);
+    static const std::vector<void*> libraries = open_libraries();
+    for (void* library : libraries)
+        if (void* address = dlsym(library, name)) return address;
+    return nullptr;
 }
 
 void* resolve_operator(const char* name) {

@@ -28,6 +28,12 @@ void* find_operator(const char* name);
 // The same for a function of the runtime library, or null.
 void* find_in_runtime(const char* name);
 
+// An optional function of the operator library under its type, a pointer: find<SetUpMemory>("InitHugeMemThreadLocal").
+template <class Function>
+Function find(const char* name) {
+    return reinterpret_cast<Function>(find_operator(name));
+}
+
 // A function of the operator library under its declared type: resolved<decltype(aclCreateTensor)>("aclCreateTensor").
 template <class Function>
 Function* resolved(const char* name) {
