@@ -32,6 +32,22 @@ def test_the_deterministic_switch_is_that_of_the_moment(deterministic):
         assert option() == wanted
 
 
+NEVER_ASKED_FOR = """
+import ctypes, torch_aclnn, torch
+gradient = torch.ones(1, 1, 2, 2).npu()
+runtime = ctypes.CDLL("libascendcl.so")
+runtime.aclGetRecentErrMsg.restype = ctypes.c_char_p
+runtime.aclGetRecentErrMsg()
+torch.ops.torch_aclnn.adaptive_avg_pool2d_backward(gradient, (1, 1, 4, 4))
+print(runtime.aclGetRecentErrMsg())
+"""
+
+
+def test_the_switch_is_not_asked_for_where_nobody_has_set_it():
+    """The query fails there, and its message would take the place of another."""
+    assert output_of(NEVER_ASKED_FOR, TASK_QUEUE_ENABLE="2") == "b''"
+
+
 BEHIND_OTHERS = """
 import torch_aclnn, torch
 x, gradient = torch.ones(1 << 22).npu(), torch.ones(1, 1, 2, 2).npu()

@@ -192,6 +192,10 @@ def test_deterministic_option_reads_back(ascendcl, set_, get):
     ascendcl.refuses(200001, "DEBUG_KERNEL", set_, 1, 1)
 
 
+def test_an_option_that_nobody_has_set_for_the_context_is_refused(ascendcl):
+    ascendcl.refuses(100000, "has been set for the context, got 2", "aclrtCtxGetSysParamOpt", 2, byref(c_int64()))
+
+
 def test_compile_option_reads_back(ascendcl):
     text = ctypes.create_string_buffer(16)
     ascendcl.ok("aclSetCompileopt", 0, b"allow")

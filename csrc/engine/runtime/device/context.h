@@ -14,7 +14,7 @@ constexpr int kSystemOptions = 3;  // deterministic, debug kernel, strong consis
 struct Context {
     int device;
     bool primary;
-    std::atomic<int64_t> options[kSystemOptions] = {};
+    std::atomic<int64_t> options[kSystemOptions] = {-1, -1, -1};  // -1: nobody has set it
 };
 
 // Makes a context of the device; primary ones belong to the engine and cannot be destroyed.

@@ -52,6 +52,8 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtCtxGetSysParamOpt(aclSysParamOpt o
     return guarded(__func__, [&] {
         require_pointer("value", value);
         require_option(opt, 0);
-        *value = current_context()->options[opt];
+        const int64_t set = current_context()->options[opt];
+        if (set < 0) refuse(ACL_ERROR_INVALID_PARAM, "opt", "an option that has been set for the context", std::to_string(opt));
+        *value = set;
     });
 }
