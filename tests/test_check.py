@@ -18,7 +18,7 @@ from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.command import cli
 
 from support.marks import host_engine_only, of_a2_and_a3
-from support.subprocesses import run_python
+from support.subprocesses import output_of, run_python
 
 pytestmark = host_engine_only
 COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "check")
@@ -78,6 +78,24 @@ def test_what_a_product_does_not_list_is_not_offered():
     assert {"not offered: max_unpool3d float32", "not offered: adaptive_avg_pool3d float32"} <= set(told)
     assert told.count("not offered: avg_pool2d bfloat16") == 1
     assert lines[-1].startswith("verdict  passed: ") and " not offered by this product" in lines[-1]
+
+
+UNCACHED = """
+import torch_aclnn
+from torch_aclnn.check import cost, layers, worker
+layer = next(layer for layer in layers.NETWORKS if layer.operator == "batch_norm_elemt")
+hits = [cost.calling_cost("max_unpool2d", 1, is_cached=False).cache_hits]
+before = torch_aclnn.host.cache_hits()
+worker.device_time.device_time(layer, 1, is_cached=False)
+print(*hits, torch_aclnn.host.cache_hits() - before)
+"""
+
+
+def test_no_call_finds_an_executor_with_the_least_limit_that_cann_8_documents():
+    _, limit, *_ = workers.command(1, ["avg_pool2d"], is_first=False, is_cached=False)
+    name, _, value = limit.partition("=")
+    assert (name, value) == ("ACLNN_CACHE_LIMIT", "1")
+    assert output_of(UNCACHED, **{name: value}) == "0 0"
 
 
 def test_a_quick_check_leaves_out_times_layouts_and_networks():

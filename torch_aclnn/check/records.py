@@ -64,7 +64,7 @@ class Cost:
     cache_hits: int | None = None
     """How many of our calls had a cached executor; None on CANN, which does not count."""
     is_cached: bool = True
-    """Whether the operator library may keep executors."""
+    """Whether the calls may find executors that the operator library has kept."""
 
 
 @dataclass(frozen=True)
