@@ -44,7 +44,7 @@ def test_a_selection_passes_and_is_reported(tmp_path):
     hashes = {Path(path).name: hash for path, hash in written["machine"]["libraries"].items()}
     assert all(len(hashes[name]) == 64 for name in ("libopapi.so", "libascendcl.so", "libtorch_npu.so"))
     found = written["format"], written["passed"], written["operators"], written["modes"], written["quick"], len(written["assumed"])
-    assert found == (3, True, ["avg_pool2d"], [1], False, 0)
+    assert found == (4, True, ["avg_pool2d"], [1], False, 0)
     fields = {field.name for field in dataclasses.fields(records.Check)}
     assert all(row.keys() == fields for row in written["checks"])
     layouts = {(row["dtype"], row["layout"]) for row in written["checks"] if row["check"] == "values"}
@@ -152,6 +152,16 @@ def test_a_failure_is_told_and_gives_exit_code_1(monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert "failed: determinism avg_pool2d float16, mode 1\n    first line\n    second line\n" in printed
     assert printed.splitlines()[-1].startswith("verdict  failed: 1 of 2 checks, in ")
+
+
+def test_what_a_right_device_may_do_is_told_and_passes(monkeypatch, capsys):
+    less_exact = dataclasses.replace(PASSED, status=records.LESS_EXACT, message="an error of 9 ulp")
+    repeats = records.Check("determinism", "avg_pool2d", records.PASSED, 0, "float32", detail="other bits")
+    replace_workers(monkeypatch, less_exact, repeats)
+    assert command.run(["avg_pool2d"], [0], None, is_quick=True) == 0
+    printed = capsys.readouterr().out
+    assert "less exact than the engine: values avg_pool2d float32 contiguous, mode 0\n    an error of 9 ulp\n" in printed
+    assert "may differ" in printed and "verdict  passed: 1 checks, 1 less exact than the engine, in " in printed
 
 
 def test_a_worker_that_reports_less_than_it_announced_is_a_failure():

@@ -71,7 +71,7 @@ def test_running_statistics_are_compared_too(monkeypatch):
 
     monkeypatch.setattr(torch_aclnn.functional, "batch_norm", without_update)
     found = layers.check_layer(LAYERS["BatchNorm2d"], torch.float32, 1)
-    assert found.message.startswith("the running mean is wrong by ")
+    assert found.message.startswith("the running mean has an error of ")
 
 
 def test_a_layer_that_no_page_lists_is_not_tried_where_a_refusal_would_end_the_process():

@@ -8,7 +8,8 @@ import torch_npu
 from torch_aclnn import functional
 from torch_aclnn import nn as ours
 from torch import Tensor, nn
-from torch_aclnn.check import error, layers, values
+from torch_aclnn.check import error, values
+from torch_aclnn.check.judgement import ALLOWED, Deviation
 from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check
 from torch_aclnn.check.samples import random
 
@@ -62,17 +63,17 @@ def private_formats(mode: int) -> Check:
 def _private_formats(mode: int) -> Check:
     found: dict[str, Any] = {"mode": mode, "dtype": "float16", "case": "half convolutions"}
     try:
-        _, number = _train_convolutions(nn, "npu", torch.float16)
+        theirs, number = _train_convolutions(nn, "npu", torch.float16)
     except RuntimeError as problem:
         return Check("private formats", "avg_pool2d", NOT_OFFERED, **found, message=f"with torch_npu's own layers: {problem}")
     results, _ = _train_convolutions(ours, "npu", torch.float16)
     exact, _ = _train_convolutions(nn, "cpu", torch.float64)
-    ulp = max(map(error.in_ulp_of_largest, results, exact))
-    is_right = ulp <= _LIMIT_OF_CONVOLUTIONS
-    message = None if is_right else f"wrong by {ulp:.3g} ulp of the largest value where {_LIMIT_OF_CONVOLUTIONS:g} are allowed"
-    found |= {"error_ulp": layers.finite(ulp), "limit_ulp": _LIMIT_OF_CONVOLUTIONS}
-    found |= {"detail": _PRIVATE_FORMATS.get(number, f"plain format {number}"), "message": message}
-    return Check("private formats", "avg_pool2d", PASSED if is_right else FAILED, **found)
+    ulp, torchs_ulp = (max(map(error.in_ulp_of_largest, of, exact)) for of in (results, theirs))
+    share = max(map(error.share_of_largest, results, exact))
+    deviation = Deviation(ulp, _LIMIT_OF_CONVOLUTIONS, share, ALLOWED[torch.float16], torchs_ulp)
+    found |= {"error_ulp": values.finite(ulp), "limit_ulp": deviation.limit, "torchs_ulp": values.finite(torchs_ulp)}
+    found |= {"detail": _PRIVATE_FORMATS.get(number, f"plain format {number}"), "message": deviation.message}
+    return Check("private formats", "avg_pool2d", deviation.status, **found)
 
 
 def _train_convolutions(package: Any, device: str, dtype: torch.dtype) -> tuple[tuple[Tensor, Tensor], int]:
