@@ -8,6 +8,7 @@ import torch_aclnn
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch_aclnn.autograd._process_group import all_gather
 
 from benchmarks.timing import alternate
 
@@ -118,10 +119,9 @@ def _call(case: Collective, device: str, group: dist.ProcessGroup | None) -> Cal
         whole = torch.zeros(max(1, case.bytes // dtype.itemsize), dtype=dtype, device=device)
         return lambda: dist.all_reduce(whole, group=group)
     whole = torch.zeros(of_each * ranks, dtype=dtype, device=device)
-    # torch 2.13 gave these two their present names, and warns of the older ones.
     if case.name == "AllGather":
-        gather = getattr(dist, "all_gather_single", dist.all_gather_into_tensor)
-        return lambda: gather(whole, part, group=group)
+        return lambda: all_gather(whole, part, group)
+    # torch 2.13 gave it its present name, and warns of the older one.
     scatter = getattr(dist, "reduce_scatter_single", dist.reduce_scatter_tensor)
     return lambda: scatter(part, whole, group=group)
 

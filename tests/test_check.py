@@ -18,7 +18,7 @@ from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.command import cli
 
 from support.marks import host_engine_only, of_a2_and_a3
-from support.subprocesses import run_python
+from support.subprocesses import output_of, run_python
 
 pytestmark = host_engine_only
 COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "check")
@@ -44,7 +44,7 @@ def test_a_selection_passes_and_is_reported(tmp_path):
     hashes = {Path(path).name: hash for path, hash in written["machine"]["libraries"].items()}
     assert all(len(hashes[name]) == 64 for name in ("libopapi.so", "libascendcl.so", "libtorch_npu.so"))
     found = written["format"], written["passed"], written["operators"], written["modes"], written["quick"], len(written["assumed"])
-    assert found == (3, True, ["avg_pool2d"], [1], False, 0)
+    assert found == (4, True, ["avg_pool2d"], [1], False, 0)
     fields = {field.name for field in dataclasses.fields(records.Check)}
     assert all(row.keys() == fields for row in written["checks"])
     layouts = {(row["dtype"], row["layout"]) for row in written["checks"] if row["check"] == "values"}
@@ -78,6 +78,24 @@ def test_what_a_product_does_not_list_is_not_offered():
     assert {"not offered: max_unpool3d float32", "not offered: adaptive_avg_pool3d float32"} <= set(told)
     assert told.count("not offered: avg_pool2d bfloat16") == 1
     assert lines[-1].startswith("verdict  passed: ") and " not offered by this product" in lines[-1]
+
+
+UNCACHED = """
+import torch_aclnn
+from torch_aclnn.check import cost, layers, worker
+layer = next(layer for layer in layers.NETWORKS if layer.operator == "batch_norm_elemt")
+hits = [cost.calling_cost("max_unpool2d", 1, is_cached=False).cache_hits]
+before = torch_aclnn.host.cache_hits()
+worker.device_time.device_time(layer, 1, is_cached=False)
+print(*hits, torch_aclnn.host.cache_hits() - before)
+"""
+
+
+def test_no_call_finds_an_executor_with_the_least_limit_that_cann_8_documents():
+    _, limit, *_ = workers.command(1, ["avg_pool2d"], is_first=False, is_cached=False)
+    name, _, value = limit.partition("=")
+    assert (name, value) == ("ACLNN_CACHE_LIMIT", "1")
+    assert output_of(UNCACHED, **{name: value}) == "0 0"
 
 
 def test_a_quick_check_leaves_out_times_layouts_and_networks():
@@ -134,6 +152,16 @@ def test_a_failure_is_told_and_gives_exit_code_1(monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert "failed: determinism avg_pool2d float16, mode 1\n    first line\n    second line\n" in printed
     assert printed.splitlines()[-1].startswith("verdict  failed: 1 of 2 checks, in ")
+
+
+def test_what_a_right_device_may_do_is_told_and_passes(monkeypatch, capsys):
+    less_exact = dataclasses.replace(PASSED, status=records.LESS_EXACT, message="an error of 9 ulp")
+    repeats = records.Check("determinism", "avg_pool2d", records.PASSED, 0, "float32", detail="other bits")
+    replace_workers(monkeypatch, less_exact, repeats)
+    assert command.run(["avg_pool2d"], [0], None, is_quick=True) == 0
+    printed = capsys.readouterr().out
+    assert "less exact than the engine: values avg_pool2d float32 contiguous, mode 0\n    an error of 9 ulp\n" in printed
+    assert "may differ" in printed and "verdict  passed: 1 checks, 1 less exact than the engine, in " in printed
 
 
 def test_a_worker_that_reports_less_than_it_announced_is_a_failure():

@@ -71,7 +71,7 @@ def test_running_statistics_are_compared_too(monkeypatch):
 
     monkeypatch.setattr(torch_aclnn.functional, "batch_norm", without_update)
     found = layers.check_layer(LAYERS["BatchNorm2d"], torch.float32, 1)
-    assert found.message.startswith("the running mean is wrong by ")
+    assert found.message.startswith("the running mean has an error of ")
 
 
 def test_a_layer_that_no_page_lists_is_not_tried_where_a_refusal_would_end_the_process():
@@ -116,13 +116,44 @@ def test_a_second_stream_that_gives_other_bits_fails(monkeypatch):
     assert features.stream(1).message == "16384 elements differ from those of the first device's default stream"
 
 
-@pytest.mark.parametrize(("words", "status"), [("error code is 207000", records.NOT_OFFERED), ("error code is 107027", records.FAILED)])
-def test_a_capture_that_fails_is_not_offered_only_if_the_runtime_says_so(monkeypatch, words, status):
-    def fail(captured):
-        raise RuntimeError(words)
+def replace_replay(monkeypatch, fails):
+    """Let captures fail if `fails(operator)`, and others do without, as there are none in queue mode 2."""
 
-    monkeypatch.setattr(torch.npu, "graph", fail)
-    assert (features.graph(1).status, features.graph(1).message) == (status, words)
+    def replay(call, *change):
+        if fails(call.func):
+            raise RuntimeError("Failed to find function aclmdlRICaptureBegin")
+        return call().cpu()
+
+    monkeypatch.setattr(features, "_replayed", replay)
+
+
+def test_a_capture_is_not_offered_where_torch_npus_own_operator_cannot_be_captured(monkeypatch):
+    replace_replay(monkeypatch, lambda operator: True)
+    found = features.graph(1)
+    assert found.status == records.NOT_OFFERED
+    assert found.message == "with torch_npu's own operator: Failed to find function aclmdlRICaptureBegin"
+
+
+def test_a_capture_of_our_operator_alone_that_fails_is_a_failure(monkeypatch):
+    replace_replay(monkeypatch, lambda operator: operator.namespace == "torch_aclnn")
+    (graph,) = (feature for feature in worker.FEATURES if feature.check == "graph")
+    assert worker.do(worker.Job("graph", graph.operator, lambda: graph.run(1)), 1).status == records.FAILED
+
+
+def test_without_the_functions_of_captures_none_is_begun(monkeypatch):
+    monkeypatch.setattr(features, "_OF_CAPTURES", ("aclmdlRICaptureEnd", "aclmdlRINoSuchFunction"))
+    replace_replay(monkeypatch, lambda operator: pytest.fail("a capture began"))
+    assert features.graph(1).message == "CANN does not have aclmdlRINoSuchFunction"
+
+
+def test_a_capture_that_does_not_begin_leaves_the_stream_as_it_was(monkeypatch):
+    def begin(captured, **options):
+        raise RuntimeError("no capture")
+
+    before = torch.npu.current_stream()
+    monkeypatch.setattr(torch.npu.NPUGraph, "capture_begin", begin)
+    assert features.graph(1).status == records.NOT_OFFERED
+    assert torch.npu.current_stream() == before
 
 
 @pytest.mark.parametrize("operator", [case.operator for case in CASES_OF_IMAGES])

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from support.rank_calls import call_in_ranks, device_of, values_of
-from support.sync_batch_norm import CASES, TORCHS_CASES, Case, of_one_process
+from support.sync_batch_norm import ALL_GATHER, CASES, TORCHS_CASES, Case, of_one_process
 from support.sync_batch_norm_use import USES
 
 pytestmark = pytest.mark.slow
@@ -71,8 +71,8 @@ def test_use(results, name: str):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_one_collective_forward_and_one_backward(ranks, results, case: Case):
-    backward = "all_gather_single" if ranks[0] == "hccl" and case.dtype == torch.float64 else "all_reduce"  # HCCL does not reduce float64
-    forward = ["all_gather_single"] * (1 if case.reentrant is None else 2)  # a checkpoint computes it again
+    backward = ALL_GATHER if ranks[0] == "hccl" and case.dtype == torch.float64 else "all_reduce"  # HCCL does not reduce float64
+    forward = [ALL_GATHER] * (1 if case.reentrant is None else 2)  # a checkpoint computes it again
     for process in results:
         assert process[case.name]["calls"] == [*forward, backward] * case.batches
 

@@ -12,6 +12,7 @@ import torch.distributed as dist
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
 CHANNELS = 3
+ALL_GATHER = "all_gather_single" if hasattr(dist, "all_gather_single") else "all_gather_into_tensor"  # before torch 2.13
 
 
 def gradient_of(leaf: torch.Tensor) -> torch.Tensor:
@@ -130,7 +131,7 @@ def run_case(case: Case, kind: type[torch.nn.Module], device: str) -> dict[str, 
 def counting() -> Iterator[list[str]]:
     """List the collectives that this process starts."""
     calls: list[str] = []
-    names = ("all_gather_single", "all_reduce", "all_gather", "broadcast")
+    names = (ALL_GATHER, "all_reduce", "all_gather", "broadcast")
     originals = {name: getattr(dist, name) for name in names}
 
     def counted(name: str) -> Callable[..., Any]:

@@ -16,8 +16,16 @@ else:
 def gather(values: Tensor, group: ProcessGroup) -> Tensor:
     """Return the vectors of all processes, a row each, in the order of their ranks."""
     gathered = values.new_empty(group.size() * values.numel())
-    dist.all_gather_single(gathered, values, group)
+    all_gather(gathered, values, group)
     return gathered.view(group.size(), -1)
+
+
+def all_gather(output: Tensor, input: Tensor, group: ProcessGroup | None) -> None:
+    """Gather the inputs of all processes in one output, by the name that this version of torch has for it."""
+    if hasattr(dist, "all_gather_single"):
+        dist.all_gather_single(output, input, group)
+    else:  # before torch 2.13, which warns of the older name
+        dist.all_gather_into_tensor(output, input, group)
 
 
 def sum_over_processes(group: ProcessGroup | None, *values: Tensor) -> tuple[Tensor, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from torch_aclnn.check.records import FAILED, PASSED, Check
+from torch_aclnn.check.records import FAILED, LESS_EXACT, PASSED, Check
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Assumption:
     def answer(self, checks: Iterable[Check]) -> str:
         """Return "confirmed", "does not hold", or "not tried" if no such check was made or the machine does not offer it."""
         statuses = {check.status for check in checks if self._is_of(check)}
-        return "does not hold" if FAILED in statuses else "confirmed" if PASSED in statuses else "not tried"
+        return "does not hold" if FAILED in statuses else "confirmed" if statuses & {PASSED, LESS_EXACT} else "not tried"
 
     def _is_of(self, check: Check) -> bool:
         is_of_operator = not self.operators or check.operator in self.operators

@@ -10,8 +10,11 @@ _FORMATS = {
     torch.float16: (11, -24),
     torch.bfloat16: (8, -133),
 }
-# The wide types are as exact as the sum is: each of a handful of roundings costs up to one unit of what is summed.
+# What the engine keeps. The wide types are as exact as the sum is: each of a handful of roundings costs up to one unit of what is summed.
 LIMITS = {torch.float64: 8.0, torch.float32: 8.0, torch.float16: 1.0, torch.bfloat16: 1.0}
+
+# In place of a magnitude of 0: of float32, because a device may take what is smaller for 0.
+_SMALLEST = 2.0**-126
 
 
 def real_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -41,6 +44,18 @@ def in_ulp(actual: Tensor, exact: Tensor, scale: Tensor, dtype: torch.dtype) -> 
     exponent = torch.frexp(magnitude)[1].to(torch.float64) - bits
     unit = torch.exp2(torch.where(magnitude == 0, smallest, exponent).clamp(min=smallest))
     return _largest(actual, exact, unit)
+
+
+def share(actual: Tensor, exact: Tensor, scale: Tensor) -> float:
+    """Return the largest error as a part of what was summed; the arguments are those of :func:`in_ulp`."""
+    if exact.is_complex():
+        actual, exact, scale = (torch.view_as_real(t) for t in (actual.to(torch.complex128), exact, scale))
+    return _largest(actual, exact, torch.maximum(exact.abs(), scale).clamp(min=_SMALLEST))
+
+
+def share_of_largest(actual: Tensor, exact: Tensor) -> float:
+    """Return the largest error as a part of the result's largest value."""
+    return _largest(actual, exact, exact.abs().max().clamp(min=_SMALLEST))
 
 
 def in_ulp_of_largest(actual: Tensor, exact: Tensor) -> float:

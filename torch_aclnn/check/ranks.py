@@ -8,7 +8,7 @@ import torch_npu
 from torch import Tensor, distributed, nn
 from torch.multiprocessing.spawn import spawn
 from torch_aclnn.check import error
-from torch_aclnn.check.layers import LIMITS
+from torch_aclnn.check.judgement import ALLOWED
 from torch_aclnn.check.records import NOT_OFFERED, PASSED, Check
 from torch_aclnn.check.samples import random
 
@@ -18,7 +18,10 @@ _SHAPE = (4, 3, 5, 6)
 
 
 def collective(mode: int) -> Check:
-    """Compare what two ranks compute with batch norm of the joint batch on the CPU in float64; a rank that differs raises."""
+    """Compare what two ranks compute with batch norm of the joint batch on the CPU in float64; a rank that differs raises.
+
+    The exactness of the layer is another check's: this one is of the exchange, which is wrong by more than op-plugin's tests allow.
+    """
     if torch_npu.npu.device_count() < _RANKS:
         return Check("collective", "batch_norm_elemt", NOT_OFFERED, mode, case="two ranks, HCCL", message="one device")
     with tempfile.TemporaryDirectory() as directory:
@@ -37,9 +40,9 @@ def _compute(rank: int, meeting: str) -> None:
         parts = (t.chunk(_RANKS)[rank] for t in (x, gradient))
         found = _run(SyncBatchNorm(_SHAPE[1]).to("npu"), *(part.to("npu") for part in parts))
         for what, result, expected in zip(("output", "gradient"), found, exact, strict=True):
-            ulp = error.in_ulp_of_largest(result, expected.chunk(_RANKS)[rank])
-            if not ulp <= LIMITS[torch.float32]:
-                raise ArithmeticError(f"rank {rank}: the {what} is wrong by {ulp:.3g} ulp where {LIMITS[torch.float32]:g} are allowed")
+            share = error.share_of_largest(result, expected.chunk(_RANKS)[rank])
+            if not share <= ALLOWED[torch.float32]:
+                raise ArithmeticError(f"rank {rank}: the {what} is wrong by {share:.2g} of its largest value")
     finally:
         distributed.destroy_process_group()
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-PASSED, FAILED, NOT_OFFERED = "passed", "failed", "not offered"
+PASSED, LESS_EXACT, FAILED, NOT_OFFERED = "passed", "less exact than the engine", "failed", "not offered"
 
 # torch_npu reads TASK_QUEUE_ENABLE once per process.
 MODES = (0, 1, 2)
@@ -18,12 +18,12 @@ class Check:
     Attributes:
         check: the name of the module or function that checks, such as "values", or "worker" for a process that ended early.
         operator: the operator, or None for what concerns all.
-        status: PASSED, FAILED or NOT_OFFERED.
+        status: PASSED, LESS_EXACT, FAILED or NOT_OFFERED.
         mode: TASK_QUEUE_ENABLE.
         dtype: the dtype of the gradient, such as float16.
         layout: how the inputs lie in memory.
         error_ulp: the largest error, in units in the last place.
-        limit_ulp: the largest error that passes.
+        limit_ulp: the largest error that passes without a question.
         bytes: what is kept by ours and by torch's own.
         message: why it did not pass.
         case: which of several, such as a module of torch_aclnn.nn.
@@ -64,7 +64,7 @@ class Cost:
     cache_hits: int | None = None
     """How many of our calls had a cached executor; None on CANN, which does not count."""
     is_cached: bool = True
-    """Whether the operator library may keep executors."""
+    """Whether the calls may find executors that the operator library has kept."""
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,23 @@ from datetime import datetime, timezone
 from typing import Any
 
 from torch_aclnn.check.assumed import ASSUMPTIONS
-from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check, Cost, DeviceTime, Launches, Record, from_json, of_kind, to_json
+from torch_aclnn.check.records import (
+    FAILED,
+    LESS_EXACT,
+    NOT_OFFERED,
+    PASSED,
+    Check,
+    Cost,
+    DeviceTime,
+    Launches,
+    Record,
+    from_json,
+    of_kind,
+    to_json,
+)
 
 # Of the document; it is increased by a change that programs which read it must know of.
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass
@@ -59,12 +72,13 @@ class Report:
     def verdict(self) -> str:
         """Return the last line of the output."""
         counts = Counter(check.status for check in self.checks)
-        not_offered = f", {counts[NOT_OFFERED]} not offered by this product" if counts[NOT_OFFERED] else ""
+        others = ((LESS_EXACT, LESS_EXACT), (NOT_OFFERED, "not offered by this product"))
+        besides = "".join(f", {counts[status]} {words}" for status, words in others if counts[status])
         if self.interrupted:
-            return f"interrupted: {counts[PASSED]} checks passed{not_offered}, {counts[FAILED]} failed until then"
+            return f"interrupted: {counts[PASSED]} checks passed{besides}, {counts[FAILED]} failed until then"
         if self.passed:
-            return f"passed: {counts[PASSED]} checks{not_offered}, in {self.seconds:.0f} s"
-        return f"failed: {counts[FAILED]} of {sum(counts.values())} checks{not_offered}, in {self.seconds:.0f} s"
+            return f"passed: {counts[PASSED]} checks{besides}, in {self.seconds:.0f} s"
+        return f"failed: {counts[FAILED]} of {sum(counts.values())} checks{besides}, in {self.seconds:.0f} s"
 
     def document(self) -> dict[str, Any]:
         """Return the JSON document."""

@@ -34,7 +34,7 @@ class _Training:
 
 
 def soak(steps: int) -> int:
-    """Train, print some of the steps, and return 1 if a loss is not finite, or if ours needs more memory the longer it runs."""
+    """Train, print some of the steps, and return 1 if a loss is not finite, or if ours needs more memory in each of the last steps."""
     torch.manual_seed(0)
     plain = network().to("npu")
     trainings = _Training(plain), _Training(convert(copy.deepcopy(plain), batch_norm=True))
@@ -50,7 +50,8 @@ def soak(steps: int) -> int:
                 f"{step:>6} {losses[0]:>12.6f} {losses[1]:>12.6f} {abs(losses[0] - losses[1]):>9.1e} {torchs:>13,} {ours:>13,}", flush=True
             )
     alive = trainings[1].alive
-    grows = max(alive[-_ROWS:]) > max(alive[: max(2, steps // _ROWS)])
+    # What the task queue has not run yet is alive too, so single steps need more than others; where memory is lost, all of the last do.
+    grows = min(alive[-_ROWS:]) > max(alive[: max(2, steps // _ROWS)])
     print(
         "failed: a loss is not finite" if not finite else "failed: the converted network needs more and more memory" if grows else "passed"
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from torch_aclnn.check.assumed import ASSUMPTIONS
-from torch_aclnn.check.records import FAILED, NOT_OFFERED, PASSED, Check, Cost, DeviceTime, Launches, of_kind
+from torch_aclnn.check.records import FAILED, LESS_EXACT, NOT_OFFERED, PASSED, Check, Cost, DeviceTime, Launches, of_kind
 from torch_aclnn.check.report import Report
 
 if TYPE_CHECKING:  # the command line imports this without rich
@@ -96,7 +96,8 @@ def _errors(report: Report) -> Table:
         of_row = [check for check in report.checks if (check.operator, check.dtype) == (operator, dtype)]
         values = [[c for c in of_row if c.check == "values" and c.mode == mode] for mode in report.modes]
         repeats = [check for check in of_row if check.check == "determinism"]
-        table.add_row(operator, dtype, *map(_worst, values), _status(repeats, "same bits"))
+        passed = "may differ" if any(check.detail for check in repeats) else "same bits"
+        table.add_row(operator, dtype, *map(_worst, values), _status(repeats, passed))
     return table
 
 
@@ -109,7 +110,7 @@ def _status(checks: Sequence[Check], passed: str) -> str:
     statuses = {check.status for check in checks}
     if FAILED in statuses:
         return "[red]FAILED[/red]"
-    return passed if PASSED in statuses else "not offered" if NOT_OFFERED in statuses else "-"
+    return passed if statuses & {PASSED, LESS_EXACT} else "not offered" if NOT_OFFERED in statuses else "-"
 
 
 def _layers(title: str, checks: Sequence[Check]) -> Table:
@@ -188,9 +189,9 @@ def _launches(launches: Launches) -> Table:
 
 def _print_problems(console: Console, checks: Sequence[Check]) -> None:
     for check in checks:
-        if check.status == FAILED:
+        if check.status in (FAILED, LESS_EXACT):
             words = (check.check, check.operator, check.case, check.dtype, check.layout)
-            _print(console, f"failed: {' '.join(filter(None, words))}, mode {check.mode}")
+            _print(console, f"{check.status}: {' '.join(filter(None, words))}, mode {check.mode}")
             for line in (check.message or "").splitlines()[:_MESSAGE_LINES]:
                 _print(console, f"    {line}")
     not_offered: dict[tuple[str | None, ...], str] = {}
