@@ -10,16 +10,17 @@ struct Step {
     at::Tensor i, j, f, o, h, c, tanh_c;
 };
 
-// The four parts of the last dimension.
-inline at::Tensor gate(const at::Tensor& gates, int64_t place, int64_t count = 1) {
-    const int64_t units = gates.size(-1) / 4;
-    return gates.narrow(-1, place * units, count * units);
+// From torch's order of the gates, side by side in one dimension, to one block each, {4, ...}: those of the sigmoid, i, f and o, then j.
+inline at::Tensor as_blocks(const at::Tensor& gates, int64_t dim) {
+    const std::vector<at::Tensor> parts = gates.chunk(4, dim);
+    return at::stack({parts.at(0), parts.at(1), parts.at(3), parts.at(2)});
 }
 
-// Views of the gates, and room for the candidate and the states.
+// Views of the gates {..., 4, batch, units}, and room for the states.
 inline Step step_of(const at::Tensor& gates) {
-    const auto room = [&] { return at::empty_like(gate(gates, 0), at::MemoryFormat::Contiguous); };
-    return {gate(gates, 0), room(), gate(gates, 1), gate(gates, 3), room(), room(), room()};
+    const auto gate = [&](int64_t place) { return gates.select(-3, place); };
+    const auto room = [&] { return at::empty_like(gate(0), at::MemoryFormat::Contiguous); };
+    return {gate(0), gate(3), gate(1), gate(2), room(), room(), room()};
 }
 inline Step at_step(const Step& all, int64_t t) {
     return {all.i[t], all.j[t], all.f[t], all.o[t], all.h[t], all.c[t], all.tanh_c[t]};
@@ -27,10 +28,8 @@ inline Step at_step(const Step& all, int64_t t) {
 
 // Computes one step where its values lie; the gates are what input and state give to them.
 inline void compute(Step s, const at::Tensor& gates, const at::Tensor& c_before) {
-    gate(gates, 0, 2).sigmoid_();
-    s.j.copy_(gate(gates, 2));  // ATen's tanh is fast without gaps between the rows
+    gates.narrow(0, 0, 3).sigmoid_();
     s.j.tanh_();
-    s.o.sigmoid_();
     at::mul_out(s.c, s.f, c_before);
     s.c.addcmul_(s.i, s.j);
     at::tanh_out(s.tanh_c, s.c);
@@ -38,8 +37,9 @@ inline void compute(Step s, const at::Tensor& gates, const at::Tensor& c_before)
 }
 
 inline Step step(const at::Tensor& gates, const at::Tensor& c_before) {
-    const Step s = step_of(gates);
-    compute(s, gates, c_before);
+    const at::Tensor blocks = as_blocks(gates, 1);
+    const Step s = step_of(blocks);
+    compute(s, blocks, c_before);
     return s;
 }
 
@@ -65,14 +65,15 @@ inline StepGradient step_backward(const Step& s, const at::Tensor& c_before, con
 
 // All steps of one direction; h and c become the last states.
 inline Step run(const at::Tensor& input, const Weights& w, const at::Tensor& active, bool reverse, at::Tensor& h, at::Tensor& c) {
-    at::Tensor gates = at::linear(input, w.input, w.input_bias);
-    if (w.hidden_bias.defined()) gates += w.hidden_bias;
+    at::Tensor of_input = at::linear(input, w.input, w.input_bias);
+    if (w.hidden_bias.defined()) of_input += w.hidden_bias;
+    const at::Tensor gates = as_blocks(of_input, -1).transpose(0, 1).contiguous();  // {steps, 4, batch, units}
+    const at::Tensor of_state = as_blocks(w.hidden, 0).transpose(1, 2).contiguous();
     const bool all_active = active.all().item<bool>();
-    const at::Tensor of_state = w.hidden.t();
     const Step all = step_of(gates);
     for_each_step(input.size(0), reverse, [&](int64_t t) {
         at::Tensor of_step = gates[t];
-        of_step.addmm_(h, of_state);
+        of_step.baddbmm_(h.expand({4, -1, -1}), of_state);
         const Step s = at_step(all, t);
         compute(s, of_step, c);
         if (!all_active) {
