@@ -6,7 +6,7 @@ import torch
 from torch_aclnn._operators import OPERATORS
 
 from support.marks import NOT_OFFERED
-from support.subprocesses import EACH_FUNCTION, output_of, run_python
+from support.subprocesses import EACH_FUNCTION, output_of
 
 # Mode 1 is the default, in which all other tests run.
 MODES = [
@@ -130,7 +130,7 @@ def test_phase_1_that_cannot_allocate_is_out_of_memory():
     gradient = torch.ones(1, 1, 2, 2).npu()
     with (
         torch_aclnn.host.inject("aclnnAvgPool2dBackwardGetWorkspaceSize:1=561003", "EL0004: Failed to allocate memory"),
-        pytest.raises(torch.OutOfMemoryError, match="aclnnAvgPool2dBackward failed with 561003 .*EL0004"),
+        pytest.raises(torch.OutOfMemoryError, match=r"aclnnAvgPool2dBackward failed with 561003 .*EL0004"),
     ):
         torch.ops.torch_aclnn.avg_pool2d_backward(gradient, (1, 1, 4, 4), (2, 2))
 

@@ -1,6 +1,7 @@
 """What the engine spares the processors: threads that poll, and threads that stay behind."""
 
 import pytest
+
 from support.subprocesses import output_of
 
 COUNT_WAITS = """

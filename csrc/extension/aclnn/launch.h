@@ -13,8 +13,8 @@
 
 namespace torch_aclnn {
 
-// An executor that phase 1 has made, until phase 2 takes it. The library may have one of its cache elsewhere, too, so that it is not ours to
-// destroy.
+// An executor that phase 1 has made, until phase 2 takes it. The library may have one of its cache elsewhere, too, so that it is not ours
+// to destroy.
 class Executor {
    public:
     explicit Executor(bool may_be_cached) : may_be_cached_(may_be_cached) {}

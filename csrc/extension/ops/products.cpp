@@ -50,7 +50,8 @@ bool is_in_library(const std::string& entry_point) {
 const auto& in_library() {
     static const auto once = [] {
         std::array<bool, std::size(kListed)> found{};
-        std::transform(std::begin(kListed), std::end(kListed), found.begin(), [](const Listed& row) { return is_in_library(row.entry_point); });
+        std::transform(std::begin(kListed), std::end(kListed), found.begin(),
+                       [](const Listed& row) { return is_in_library(row.entry_point); });
         return found;
     }();
     return once;
