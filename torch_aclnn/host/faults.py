@@ -62,7 +62,7 @@ def inject(faults: str, message: str | None = None, last_error: int = 0) -> Iter
         raise RuntimeError("torch_aclnn.host.inject: faults are being injected already; put them in one text, with commas between them")
     try:
         _set_faults(faults)
-        host_runtime().torchAclnnHostSetFaultError(ctypes.c_char_p(message and message.encode()), ctypes.c_int(last_error))
+        host_runtime().torchAclnnHostSetFaultError(None if message is None else message.encode(), ctypes.c_int(last_error))
         injection = Injection()
         try:
             yield injection
