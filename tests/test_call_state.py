@@ -94,7 +94,7 @@ def test_the_workspace_lives_until_phase_2(settings):
 
 
 NO_MEMORY = """
-import os; os.dup2(1, 2)
+import ctypes, os; os.dup2(1, 2)
 import torch_aclnn, torch
 gradient = torch.ones(1, 1, 2, 2).npu()
 torch.npu.synchronize()
@@ -103,11 +103,15 @@ with torch_aclnn.host.inject("alloc:2-"):  # the workspace, after the result
         torch.ops.torch_aclnn.adaptive_avg_pool2d_backward(gradient, (1, 1, 4, 4))
     except RuntimeError as error:
         assert "207001" in str(error)
-        print("ends", flush=True)
+print(torch.ops.torch_aclnn.adaptive_avg_pool2d_backward(gradient, (1, 1, 4, 4)).sum().item())
+runtime = ctypes.CDLL("libascendcl.so")
+runtime.aclGetRecentErrMsg.restype = ctypes.c_char_p
+print(runtime.aclGetRecentErrMsg(), flush=True)  # of a destruction that was refused
 """
 
 
-def test_an_executor_that_is_not_run_is_destroyed():
+@pytest.mark.parametrize("cached", ["0", "1"])
+def test_an_executor_that_is_not_run_is_destroyed_unless_the_librarys_cache_has_it(cached):
     modes = {"TORCH_ACLNN_HOST_LEAKS": "1", "TORCH_ACLNN_HOST_WORKSPACE": "1", "PYTORCH_NO_NPU_MEMORY_CACHING": "1"}
-    printed = output_of(NO_MEMORY, **modes)
-    assert "ends" in printed and not re.search("not (destroyed|freed) before", printed)
+    printed = output_of(NO_MEMORY, ACLNN_CACHE_LIMIT=cached, **modes)
+    assert printed.count("4.0") == 1 and not re.search("not (destroyed|freed) before|made again", printed)

@@ -66,6 +66,7 @@ struct ErasedKind {
     void (*require_live)(const char* name, const void* argument);
     void (*describe)(JsonObject& arguments, const char* name, const void* argument);
     void (*hand_over)(aclOpExecutor& executor, const char* name, const void* argument);
+    KeptArgument (*keep)(const void* argument);
 };
 
 template <class KindOfArgument>
@@ -90,7 +91,8 @@ struct Erased {
             executor.watch(name, handle(argument));
         }
     }
-    static constexpr ErasedKind kind{KindOfArgument::nullable, require_not_null, require_live, describe, hand_over};
+    static KeptArgument keep(const void* argument) { return KeptArgument::of(handle(argument)); }
+    static constexpr ErasedKind kind{KindOfArgument::nullable, require_not_null, require_live, describe, hand_over, keep};
 };
 
 // The arguments of a call of a row.

@@ -288,6 +288,8 @@ aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
         if (executor == nullptr) return;
         {
             const std::lock_guard<std::mutex> lock(holding_repeatable);
+            if (slots_of<aclOpExecutor>().is_live(executor) && executor->is_in_cache)
+                refuse("executor", "one that is not kept for calls that are made again", "one of " + std::string(executor->entry_point));
             if (!slots_of<aclOpExecutor>().retire(executor)) refuse_executor(executor);
         }
         drop(executor);

@@ -8,6 +8,7 @@
 
 #include "engine/opapi/fallback_codes.h"
 #include "engine/opapi/handles.h"
+#include "engine/opapi/kept_arguments.h"
 #include "engine/opapi/traced_arguments.h"
 #include "engine/runtime/call/traced.h"
 #include "engine/runtime/diagnostics/entry_point.h"
@@ -15,7 +16,11 @@
 
 namespace torch_aclnn::host {
 
-class CachedCall;
+// How to make a call's executor again, for tensors at other addresses.
+struct Recipe {
+    KeptArguments arguments;
+    std::function<std::unique_ptr<aclOpExecutor>(const KeptArguments& arguments)> make;
+};
 
 // A parameter under its documented name. The tensor may be null where the parameter is optional.
 struct Named {
@@ -117,13 +122,14 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
     size_t input_count = 0, output_count = 0;
     Compute compute;
     std::vector<torch_aclnn::host::WatchedHandle> watched;
-    uint64_t memory_version;      // of the device memory that the views were checked against
-    uint64_t trace_number = 0;    // the call's, if there is a trace
-    uint64_t workspace_size = 0;  // what phase 1 asked for
-    void* workspace = nullptr;    // what phase 2 was given
-    Launch launch;                // what phase 2 does if the stream does not run the operator itself
-    // Has the arguments, if there was no phase 1.
-    std::shared_ptr<const torch_aclnn::host::CachedCall> cached;
+    uint64_t memory_version;                            // of the device memory that the views were checked against
+    uint64_t trace_number = 0;                          // the call's, if there is a trace
+    uint64_t workspace_size = 0;                        // what phase 1 asked for
+    void* workspace = nullptr;                          // what phase 2 was given
+    Launch launch;                                      // what phase 2 does if the stream does not run the operator itself
+    std::unique_ptr<torch_aclnn::host::Recipe> recipe;  // if it may be kept for calls that are made again
+    std::shared_ptr<const void> cached;                 // has the arguments, if there was no phase 1
+    bool is_in_cache = false;                           // so that it is not the program's to destroy
     bool repeatable = false;
     bool has_run = false;
     bool holds_arguments = false;

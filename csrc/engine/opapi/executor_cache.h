@@ -7,8 +7,11 @@
 
 namespace torch_aclnn::host {
 
-// Keeps a copy of what phase 1 has made, if the calling thread has a key.
-void cache_executor(const aclOpExecutor& made);
+// Whether the calling thread has a key, so that phase 1 gives its executor a recipe.
+TORCH_ACLNN_HOST_API bool is_kept_for_later_calls();
+
+// Keeps what phase 1 has made under the calling thread's key, if it has a recipe, which it takes.
+void cache_executor(aclOpExecutor& made);
 
 // Drops all copies.
 TORCH_ACLNN_HOST_API void forget_cached_executors();

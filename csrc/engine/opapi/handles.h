@@ -53,6 +53,8 @@ std::string to_string(const Dims& dims);  // "{1, 16, 4, 4}"
 template <class Value>
 class ArrayValues {
    public:
+    ArrayValues() = default;
+    ArrayValues(const ArrayValues& other) { assign(other.data(), other.size()); }
     void assign(const void* source, uint64_t count) {
         if (count > few_.size()) many_.reset(new Value[count]);
         size_ = count;

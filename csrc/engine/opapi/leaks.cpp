@@ -18,6 +18,7 @@ void list_leaks(LeakList& list) {
     };
     slots_of<aclOpExecutor>().for_each_live([&](const void* handle) {
         const auto& executor = *static_cast<const aclOpExecutor*>(handle);
+        if (executor.is_in_cache) return;
         add("aclOpExecutor", handle, std::string(" of ") + executor.entry_point + (executor.has_run ? "" : ", which never ran"));
     });
     slots_of<aclTensor>().for_each_live([&](const void* handle) {

@@ -15,6 +15,7 @@
 
 #include "engine/aten/adapter/aten_errors.h"
 #include "engine/aten/adapter/temporaries.h"
+#include "engine/opapi/executor_cache.h"
 #include "engine/runtime/stream/computing_thread.h"
 
 namespace torch_aclnn::host::aten {
@@ -155,6 +156,37 @@ void require_computable(const Adapter& adapter, const void* const* arguments, co
     remember(signature);
 }
 
+// The executor of a call whose arguments have been read.
+std::unique_ptr<aclOpExecutor> executor_of(const Adapter& adapter, const void* const* arguments, std::shared_ptr<Values> values) {
+    auto made = std::make_unique<aclOpExecutor>(adapter.entry.name(), aclOpExecutor::Compute());
+    made->watched.reserve(adapter.count);
+    for (size_t i = 0; i < adapter.count; ++i) {
+        const ErasedKind& kind = *adapter.kinds[i];
+        if (kind.watch != nullptr) kind.watch(*made, adapter.entry.parameter(i), arguments[i]);
+        if (kind.set_launch != nullptr) kind.set_launch(*made, values->at(i));
+    }
+    made->compute = [&adapter, values = std::move(values)](const aclOpExecutor&) {
+        run_plainly([&] { adapter.body(adapter, values->all()); });
+    };
+    return made;
+}
+
+// Only the addresses are others than when the call was checked.
+std::unique_ptr<aclOpExecutor> make_again(const Adapter& adapter, const KeptArguments& kept) {
+    const std::vector<const void*> arguments = kept.addresses();
+    auto values = std::make_shared<Values>(adapter);
+    calling_aten([&] { values->read(arguments.data()); },
+                 [&](const std::string& text, bool) { refuse(adapter.entry.parameter(0), "arguments that ATen takes together", text); });
+    return executor_of(adapter, arguments.data(), std::move(values));
+}
+
+std::unique_ptr<Recipe> recipe_of(const Adapter& adapter, const void* const* arguments) {
+    auto recipe = std::make_unique<Recipe>();
+    for (size_t i = 0; i < adapter.count; ++i) recipe->arguments.add(adapter.kinds[i]->keep(arguments[i]));
+    recipe->make = [&adapter](const KeptArguments& kept) { return make_again(adapter, kept); };
+    return recipe;
+}
+
 }  // namespace
 
 void run_plainly(const std::function<void()>& body) {
@@ -198,18 +230,11 @@ aclnnStatus prepare_own(const Adapter& adapter, const void* const* arguments, ui
                 adapter.check(adapter, values->all());
             },
             refuse_all);
-        auto made = std::make_unique<aclOpExecutor>(adapter.entry.name(), aclOpExecutor::Compute());
-        made->watched.reserve(adapter.count);
-        for (size_t i = 0; i < adapter.count; ++i) {
-            const ErasedKind& kind = *adapter.kinds[i];
-            if (kind.watch != nullptr) kind.watch(*made, adapter.entry.parameter(i), arguments[i]);
-            if (kind.set_launch != nullptr) kind.set_launch(*made, values->at(i));
-        }
+        char* const all = values->all();
+        auto made = executor_of(adapter, arguments, std::move(values));
         require_outputs_apart(made->watched);
-        require_computable(adapter, arguments, *made, values->all());
-        made->compute = [&adapter, values = std::move(values)](const aclOpExecutor&) {
-            run_plainly([&] { adapter.body(adapter, values->all()); });
-        };
+        require_computable(adapter, arguments, *made, all);
+        if (is_kept_for_later_calls()) made->recipe = recipe_of(adapter, arguments);
         return made;
     };
     return run_phase1(adapter.entry.name(), workspace_size, executor, make, describe);

@@ -61,6 +61,7 @@ struct ErasedKind {
     void (*destroy)(void* value);
     void (*describe)(JsonObject& arguments, const char* name, const void* argument);
     bool (*visit_tensors)(void* value, const std::function<void(at::Tensor&)>& visit);
+    KeptArgument (*keep)(const void* argument);
     bool is_scalar;  // its handle is an aclScalar
     DTypes dtypes;   // of tensors of any type, none
     // Null unless the kind is of dimensions, decides how phase 2 launches the operator, is of tensors, or is a handle.
@@ -101,12 +102,13 @@ struct Erased {
         static_cast<Value*>(value)->~Value();
     }
     static void describe(JsonObject& arguments, const char* name, const void* argument) { add_argument(arguments, name, handle(argument)); }
+    static KeptArgument keep(const void* argument) { return KeptArgument::of(handle(argument)); }
     static bool visit(void* value, const std::function<void(at::Tensor&)>& visitor) {
         return visit_tensors(*static_cast<Value*>(value), visitor);
     }
 
     static constexpr ErasedKind kind() {
-        ErasedKind erased{sizeof(Value), read, destroy, describe, visit, std::is_same_v<Handle, const aclScalar*>, dtypes_of<Kind>()};
+        ErasedKind erased{sizeof(Value), read, destroy, describe, visit, keep, std::is_same_v<Handle, const aclScalar*>, dtypes_of<Kind>()};
         if constexpr (requires { Kind::require_dims; })
             erased.require_dims = [](const char* name, const void* argument, uint64_t rank) {
                 Kind::require_dims(name, handle(argument), rank);

@@ -1,5 +1,6 @@
 #include "engine/runtime/fault/injection.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -155,6 +156,15 @@ bool spoil_asked_result(const char* entry_point) {
         first_due(now, [&](const Fault& fault) { return fault.kind == FaultKind::result && matches(fault, entry_point); });
     if (due != nullptr) announce(now, *due, text(entry_point, " writes wrong values"));
     return due != nullptr;
+}
+
+bool is_asked_for_phase1(const char* entry_point) {
+    const std::string function = std::string(entry_point) + "GetWorkspaceSize";
+    State& now = state();
+    const std::lock_guard<std::mutex> lock(now.mutex);
+    return std::any_of(now.faults.begin(), now.faults.end(), [&](const CountedFault& counted) {
+        return counted.fault.kind == FaultKind::call && matches(counted.fault, function.c_str());
+    });
 }
 
 void set_faults(const char* text) {

@@ -15,6 +15,7 @@ TORCH_ACLNN_HOST_API void fail_asked_call(const char* function);
 TORCH_ACLNN_HOST_API void fail_asked_phase1(const char* entry_point);
 TORCH_ACLNN_HOST_API void fail_asked_task(const char* task, int stream, int device);
 TORCH_ACLNN_HOST_API bool spoil_asked_result(const char* entry_point);
+TORCH_ACLNN_HOST_API bool is_asked_for_phase1(const char* entry_point);
 
 // A C function of that name is called.
 inline void may_fail(const char* function) {
@@ -23,6 +24,10 @@ inline void may_fail(const char* function) {
 // The same for <entry point>GetWorkspaceSize.
 inline void phase1_may_fail(const char* entry_point) {
     if (faults_set.load(std::memory_order_relaxed)) fail_asked_phase1(entry_point);
+}
+// Whether a fault is meant for that function, so that it has to be called.
+inline bool is_phase1_to_fail(const char* entry_point) {
+    return faults_set.load(std::memory_order_relaxed) && is_asked_for_phase1(entry_point);
 }
 // A task is about to run.
 inline void task_may_fail(const char* task, int stream, int device) {

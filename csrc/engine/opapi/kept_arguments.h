@@ -1,0 +1,87 @@
+// Arguments of phase 1 that outlive the call: copies of what is behind the handles, in which tensors can have other addresses.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "engine/opapi/handles.h"
+
+namespace torch_aclnn::host {
+
+TORCH_ACLNN_HOST_API std::shared_ptr<aclTensor> copy_of(const aclTensor& tensor);
+TORCH_ACLNN_HOST_API std::shared_ptr<aclTensorList> copy_of(const aclTensorList& list);
+TORCH_ACLNN_HOST_API std::shared_ptr<aclScalar> copy_of(const aclScalar& scalar);
+TORCH_ACLNN_HOST_API std::shared_ptr<aclScalarList> copy_of(const aclScalarList& list);
+TORCH_ACLNN_HOST_API std::shared_ptr<aclIntArray> copy_of(const aclIntArray& array);
+TORCH_ACLNN_HOST_API std::shared_ptr<aclFloatArray> copy_of(const aclFloatArray& array);
+TORCH_ACLNN_HOST_API std::shared_ptr<aclBoolArray> copy_of(const aclBoolArray& array);
+
+// One C argument.
+class KeptArgument {
+   public:
+    template <class Argument>
+    static KeptArgument of(Argument argument) {
+        KeptArgument kept;
+        if constexpr (std::is_convertible_v<Argument, const char*>) {
+            kept.set(argument == nullptr ? nullptr : kept.own(std::make_shared<std::string>(argument))->c_str());
+        } else if constexpr (std::is_pointer_v<Argument> && std::is_class_v<std::remove_pointer_t<Argument>>) {
+            kept.set(argument == nullptr ? nullptr : kept.own(copy_of(*argument)).get());
+            if constexpr (std::is_convertible_v<Argument, const aclTensor*> || std::is_convertible_v<Argument, const aclTensorList*>)
+                kept.copy_ = [](const void* handle) { return of(static_cast<Argument>(const_cast<void*>(handle))); };
+            if constexpr (std::is_convertible_v<Argument, const aclTensor*>)
+                kept.visit_ = [](void* handle, std::vector<aclTensor*>& tensors) { tensors.push_back(static_cast<aclTensor*>(handle)); };
+            if constexpr (std::is_convertible_v<Argument, const aclTensorList*>)
+                kept.visit_ = [](void* handle, std::vector<aclTensor*>& tensors) {
+                    for (const auto& member : static_cast<aclTensorList*>(handle)->members) tensors.push_back(member.get());
+                };
+        } else {
+            kept.set(argument);
+        }
+        return kept;
+    }
+
+    // Where the C argument is.
+    const void* address() const { return bytes_.data(); }
+    // Another of the same, with tensors of its own.
+    KeptArgument copy() const { return copy_ == nullptr || !owner_ ? *this : copy_(owner_.get()); }
+    void add_tensors(std::vector<aclTensor*>& tensors) const {
+        if (visit_ != nullptr && owner_) visit_(owner_.get(), tensors);
+    }
+
+   private:
+    template <class Argument>
+    void set(const Argument& argument) {
+        static_assert(sizeof(argument) <= sizeof(bytes_));
+        std::memcpy(bytes_.data(), &argument, sizeof(argument));
+    }
+    template <class Object>
+    std::shared_ptr<Object> own(const std::shared_ptr<Object>& object) {
+        owner_ = object;
+        return object;
+    }
+
+    alignas(16) std::array<char, 16> bytes_{};
+    std::shared_ptr<void> owner_;
+    KeptArgument (*copy_)(const void* handle) = nullptr;
+    void (*visit_)(void* handle, std::vector<aclTensor*>& tensors) = nullptr;
+};
+
+// Those of a call.
+class TORCH_ACLNN_HOST_API KeptArguments {
+   public:
+    void add(KeptArgument argument) { arguments_.push_back(std::move(argument)); }
+    // The tensors, and the members of lists, in their order.
+    std::vector<aclTensor*> tensors() const;
+    std::vector<const void*> addresses() const;
+    // The same with the storages' addresses of other tensors, as many as there are.
+    KeptArguments moved(const std::vector<void*>& data) const;
+
+   private:
+    std::vector<KeptArgument> arguments_;
+};
+
+}  // namespace torch_aclnn::host

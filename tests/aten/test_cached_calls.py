@@ -1,0 +1,80 @@
+"""A call that is made again computes with the tensors of the call at hand, generated from the list of entry points."""
+
+import ctypes
+from typing import Any
+
+from arguments import TensorList
+from guarded import GUARDS, Guarded
+from sound_calls import of_every_entry_point, phase1, phase2, sound_arguments
+from test_output_layouts import NUMBERS, ONE
+from unrefused import may_be_left
+
+from support.client import Client
+from support.dtypes import DType, size_of
+from support.tensors import Tensor
+
+HALF = {DType.FLOAT: b"\0\0\0\x3f", DType.FLOAT16: b"\0\x38", DType.BF16: b"\0\x3f"}
+
+
+def full_of(arguments: dict[str, Any], outputs: dict[str, Tensor], values: dict[int, bytes]) -> dict[Tensor, bytes]:
+    """Return what each tensor's elements are before the call."""
+    inputs = [v for argument in arguments.values() for v in (argument.members if isinstance(argument, TensorList) else (argument,))]
+    elements = {tensor: values.get(tensor.dtype, bytes(size_of(tensor.dtype))) for tensor in inputs if isinstance(tensor, Tensor)}
+    for name, number in NUMBERS.items():
+        if isinstance(arguments.get(name), Tensor):
+            elements |= {arguments[name]: number.to_bytes(size_of(arguments[name].dtype), "little")}
+    return elements | {tensor: bytes(size_of(tensor.dtype)) for tensor in outputs.values()}
+
+
+class KeyedCalls:
+    """Calls of an entry point, under one key or without."""
+
+    def __init__(self, client: Client, entry_point: Any) -> None:
+        sound = sound_arguments(entry_point)
+        self._client, self._entry_point, self._library = client, entry_point, client.opapi
+        outputs = {p.name: sound[p.name] for p in entry_point.parameters if p.kind == "Out" and not may_be_left(entry_point.name, p.name)}
+        # Told from the inputs by an offset.
+        self._outputs = {name: tensor.but(offset=i + 1, strides=tensor.real_strides()) for i, (name, tensor) in enumerate(outputs.items())}
+        self._arguments = sound
+        self._key = entry_point.name.encode()
+        self._library.PTAFindExecCache.restype = ctypes.c_void_p
+        self._library.PTAFindExecCache.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p]
+        self._library.AddTensorAddrToCachedList.argtypes = [ctypes.c_void_p]
+
+    def run(self, values: dict[int, bytes], *, keyed: bool, expected_in_cache: bool = False) -> dict[str, list[bytes]]:
+        """Return the outputs' elements by name, of a call on new memory."""
+        handles = Guarded(self._client, full_of(self._arguments, self._outputs, values))
+        arguments = handles.of_call(self._arguments | self._outputs).values()
+        executor = self._begin_key(handles) if keyed else None
+        assert bool(executor) == expected_in_cache
+        code = 0
+        if executor is None:
+            code, executor, _ = phase1(self._entry_point, arguments)
+        self._library.UnInitPTACacheThreadLocal()
+        code = code or phase2(self._entry_point, executor) or self._client.acl.aclrtSynchronizeStream(None)
+        assert code == 0, self._client.message()
+        found = {name: handles.elements(tensor) for name, tensor in self._outputs.items()}
+        handles.destroy()
+        assert handles.is_whole()
+        return found
+
+    def _begin_key(self, handles: Guarded) -> ctypes.c_void_p | None:
+        self._library.InitPTACacheThreadLocal()
+        for _, block, _ in handles._blocks:
+            self._library.AddTensorAddrToCachedList(block + GUARDS)
+        self._library.SetPTACacheHashKey(self._key, ctypes.c_size_t(len(self._key)))
+        found = self._library.PTAFindExecCache(self._key, len(self._key), ctypes.byref(ctypes.c_uint64()))
+        return None if found is None else ctypes.c_void_p(found)
+
+
+# Of half a zero point there is no quantisation.
+OF_ZERO_POINTS = ("aclnnFakeQuantPerChannelAffineCachemask",)
+
+
+@of_every_entry_point("Out", without=OF_ZERO_POINTS)
+def test_a_call_made_again_has_the_tensors_of_the_call_at_hand(entry_point, client):
+    calls = KeyedCalls(client, entry_point)
+    waits_for_ranks = any(parameter.kind == "CommGroup" for parameter in entry_point.parameters)
+    calls.run(ONE, keyed=True)
+    again = calls.run(HALF, keyed=True, expected_in_cache=not waits_for_ranks)
+    assert again == calls.run(HALF, keyed=False)
