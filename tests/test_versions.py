@@ -51,6 +51,15 @@ def test_releases_of_one_minor_version_fit(monkeypatch, built_for, found):
     versions.check_versions()
 
 
+def test_a_function_that_torch_npu_lacks_is_named_in_one_message(monkeypatch):
+    def fail(name):
+        raise ImportError("_C.so: undefined symbol: _ZN6at_npu6native14get_npu_formatERKN2at6TensorE")
+
+    monkeypatch.setattr(versions.importlib, "import_module", fail)
+    with pytest.raises(ImportError, match=f"^torch_npu {TORCH_NPU}.* does not export _ZN6at_npu6native14get_npu_format.*: pip install "):
+        versions.import_extension()
+
+
 def test_without_torch_npu_the_error_says_how_to_get_it(monkeypatch):
     modules = {"torch": {"__version__": f"{TORCH}.0+cpu"}}
     monkeypatch.setattr(versions, "installed", modules.get)

@@ -17,6 +17,7 @@ from torch_aclnn import _source_tree
 if _source_tree.is_built():
     import torch_aclnn_import_hook
     from torch_aclnn import host
+    from torch_aclnn.loading.versions import import_extension
 
     host.activate()
     host.check_versions()
@@ -26,7 +27,7 @@ if _source_tree.is_built():
     import torch_npu  # noqa: F401
 
     # isort: split
-    import torch_aclnn._C  # noqa: F401
+    import_extension()
     from torch_aclnn import autograd, functional, nn
     from torch_aclnn.conversion import convert, converted, revert
     from torch_aclnn.patching import Patch, patch, unpatch

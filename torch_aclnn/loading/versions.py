@@ -1,6 +1,8 @@
 """Whether the installed torch and torch_npu are those that this build was made for."""
 
+import importlib
 import importlib.util
+import re
 import runpy
 from pathlib import Path
 
@@ -43,6 +45,24 @@ def check_versions() -> None:
                 f"torch_aclnn was built for {package} {minor(built_for)}, but {release(found)} is installed; "
                 f"reinstall torch_aclnn to build it again, or {install_command()}"
             )
+
+
+def import_extension() -> None:
+    """Import the compiled part of the package.
+
+    Raises:
+        ImportError: in one message, what the installed torch_npu does not export, and what to install.
+
+    """
+    try:
+        importlib.import_module("torch_aclnn._C")
+    except ImportError as error:
+        missing = re.search(r"undefined symbol: (\w*(?:at_npu|c10_npu|torch_npu)\w*)", str(error))
+        if missing is None:
+            raise
+        found = release(installed("torch_npu") or {"__version__": "?"})
+        others = f"releases from 2.7.1 to {_built_for.TORCH_NPU}"
+        raise ImportError(f"torch_npu {found} does not export {missing[1]}, which {others} have: {install_command()}") from error
 
 
 def install_command() -> str:
