@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from torch_aclnn import _C
 
 from support.scripts import DOCS, load
@@ -37,20 +36,9 @@ def test_the_documents_say_what_the_table_says(monkeypatch):
     WHEELS.main()
 
 
-@pytest.mark.parametrize(
-    ("some", "text"),
-    [
-        ("", "none"),
-        ("abcde", "all"),
-        ("b", "b"),
-        ("ab", "a to b"),
-        ("e", "e on"),
-        ("acde", "a, c on"),
-        ("abd", "a to b, d"),
-    ],
-)
-def test_ranges_are_exact(some, text):
-    assert WHEELS.ranges(some, "abcde") == text
+def test_ranges_are_exact():
+    texts = {"": "none", "abcde": "all", "b": "b", "ab": "a to b", "e": "e on", "acde": "a, c on", "abd": "a to b, d"}
+    assert {some: WHEELS.ranges(some, "abcde") for some in texts} == texts
 
 
 def test_names_of_one_row_that_differ_are_told_apart():

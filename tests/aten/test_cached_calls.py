@@ -3,6 +3,7 @@
 import ctypes
 from typing import Any
 
+import pytest
 from arguments import TensorList
 from guarded import GUARDS, Guarded
 from sound_calls import of_every_entry_point, phase1, phase2, sound_arguments
@@ -71,6 +72,7 @@ class KeyedCalls:
 OF_ZERO_POINTS = ("aclnnFakeQuantPerChannelAffineCachemask",)
 
 
+@pytest.mark.every  # tests/host/test_executor_cache.py has some
 @of_every_entry_point("Out", without=OF_ZERO_POINTS)
 def test_a_call_made_again_has_the_tensors_of_the_call_at_hand(entry_point, client):
     calls = KeyedCalls(client, entry_point)

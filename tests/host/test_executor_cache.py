@@ -12,22 +12,10 @@ from support.marks import host_engine_only
 pytestmark = host_engine_only
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda x: x.clone(),
-        lambda x: x[:, :, ::2],
-        lambda x: x.mT,
-        lambda x: x.half(),
-        lambda x: x[..., 1:],
-        lambda x: x.view(1, 16),
-    ],
-    ids=["address", "stride", "layout", "dtype", "offset", "shape"],
-)
-def test_another_tensor_is_another_call(change):
+def test_another_tensor_is_another_call():
     x = torch.arange(16.0).view(1, 1, 4, 4).npu()
-    other = change(x)
-    for values in (x, x, other, x, other):
+    others = x.clone(), x[:, :, ::2], x.mT, x.half(), x[..., 1:], x.view(1, 16)
+    for values in (y for other in others for y in (x, x, other, x, other)):
         torch.testing.assert_close(values.exp2().cpu(), values.cpu().exp2(), rtol=0, atol=0)
 
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "engine/runtime/config/fault_specification.h"
 #include "engine/runtime/config/soc.h"
@@ -93,6 +94,20 @@ void read_soc(Settings& settings) {
     if (!product) return settings.reject("TORCH_ACLNN_HOST_SOC", known_socs(), value);
     settings.config.soc_name = value;
     settings.config.product = *product;
+}
+
+// By the releases torch_npu decides which functions it calls.
+void read_cann(Settings& settings) {
+    const std::string_view releases[] = {"8.3.RC1", TORCH_ACLNN_INTERFACE_VERSION, "9.0.0", "9.1.0", "9.2.0"};
+    settings.config.cann = TORCH_ACLNN_INTERFACE_VERSION;
+    const char* value = variable("TORCH_ACLNN_HOST_CANN");
+    if (value == nullptr) return;
+    std::string known = "one of";
+    for (const std::string_view release : releases) {
+        if (value == release) settings.config.cann = value;
+        known += (release == releases[0] ? " " : ", ") + std::string(release);
+    }
+    if (settings.config.cann != value) settings.reject("TORCH_ACLNN_HOST_CANN", known, value);
 }
 
 void read_count(Settings& settings, const char* name, long max, int& count) {
@@ -184,6 +199,7 @@ Settings* read_environment() {
     settings->config.soc_name = kDefaultSoc;
     settings->config.thread_count = default_thread_count();
     read_soc(*settings);
+    read_cann(*settings);
     read_device_count(*settings);
     read_dry_run(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMaxThreads, settings->config.thread_count);

@@ -15,6 +15,7 @@ using torch_aclnn::Product;  // for `using namespace torch_aclnn::host`
 struct Config {
     std::string soc_name;                   // TORCH_ACLNN_HOST_SOC
     Product product = Product::a2;          // follows from soc_name
+    std::string cann;                       // TORCH_ACLNN_HOST_CANN: the release that the engine presents
     int device_count = 1;                   // TORCH_ACLNN_HOST_DEVICES, or LOCAL_WORLD_SIZE: the machine's
     size_t memory_bytes = size_t{8} << 30;  // TORCH_ACLNN_HOST_MEMORY, per device
     bool dry_run = false;                   // TORCH_ACLNN_HOST_COMPUTE=0: nothing is computed but what is known and small

@@ -9,14 +9,6 @@
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 
-namespace torch_aclnn::host {
-namespace {
-
-constexpr char kInterfaceVersion[] = TORCH_ACLNN_INTERFACE_VERSION;
-
-}  // namespace
-}  // namespace torch_aclnn::host
-
 using namespace torch_aclnn::host;
 
 extern "C" const char* aclrtGetSocName(void) {
@@ -51,7 +43,7 @@ extern "C" aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion
 extern "C" TORCH_ACLNN_HOST_API aclError aclsysGetCANNVersion(aclCANNPackageName, aclCANNPackageVersion* version) {
     return guarded(__func__, [&] {
         require_pointer("version", version);
-        std::memcpy(version->version, kInterfaceVersion, sizeof kInterfaceVersion);
+        std::strcpy(version->version, config().cann.c_str());
     });
 }
 
@@ -59,7 +51,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclsysGetVersionStr(char* packageName, 
     return guarded(__func__, [&] {
         require_pointer("packageName", packageName);
         require_pointer("version", version);
-        std::memcpy(version, kInterfaceVersion, sizeof kInterfaceVersion);
+        std::strcpy(version, config().cann.c_str());
     });
 }
 
