@@ -2,7 +2,7 @@
 
 nox --list                                          # the releases
 nox -s "tests-3.11(2.10.0.post7)"                   # one of them, with Python 3.11; takes about three quarters of an hour and 7 GB
-nox -s "tests-3.11(2.9.0)" -- --smoke               # only what a user does first; a quarter of an hour
+nox -s "tests-3.11(2.9.0)" -- --smoke               # only what a user does first; ten minutes
 nox -s "tests-3.11(2.10.0.post7)" -- --last-failed  # only the tests that failed last time, to correct the record
 
 nox -s "wheels-3.11(2.10)"    # a wheel in dist/torch-2.10/ for a minor version, and its installation tried
