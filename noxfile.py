@@ -1,11 +1,11 @@
-"""Builds and tests the package, and makes its wheels, with each version of torch_npu that it supports, each in an environment of its own.
+"""Builds and tests the package, and makes its wheels, with releases of torch_npu, each in an environment of its own.
 
-nox --list                    # the versions
-nox -s "tests-3.11(2.10)"     # one of them, with Python 3.11; takes about three quarters of an hour and 7 GB
-nox -s "tests-3.11(2.10)" -- --smoke         # only the digits example and the tests of the operators
-nox -s "tests-3.11(2.10)" -- --last-failed   # only the tests that failed last time, to correct the record
+nox --list                                          # the releases
+nox -s "tests-3.11(2.10.0.post7)"                   # one of them, with Python 3.11; takes about three quarters of an hour and 7 GB
+nox -s "tests-3.11(2.9.0)" -- --smoke               # only what a user does first; ten minutes
+nox -s "tests-3.11(2.10.0.post7)" -- --last-failed  # only the tests that failed last time, to correct the record
 
-nox -s "wheels-3.11(2.10)"    # a wheel in dist/torch-2.10/, and its installation tried
+nox -s "wheels-3.11(2.10)"    # a wheel in dist/torch-2.10/ for a minor version, and its installation tried
 nox -t wheels                 # all wheels
 
 The outcome of tests is a row of docs/versions.tsv; docs/generate_versions.py makes the table of docs/versions.md from it.
@@ -18,17 +18,18 @@ from pathlib import Path
 
 import nox
 
-# The newest release of each minor version of torch_npu, and the torch that it asks for.
-VERSIONS = {
-    "2.7": ("2.7.1.post11", "2.7.1"),
-    "2.8": ("2.8.0.post5", "2.8.0"),
-    "2.9": ("2.9.0.post9", "2.9.0"),
-    "2.10": ("2.10.0.post7", "2.10.0"),
-    "2.11": ("2.11.0.post3", "2.11.0"),
-    "2.12": ("2.12.0.post3", "2.12.0"),
-    "2.13": ("2.13.0", "2.13.0"),
-    "2.14": ("2.14.0", "2.14.0"),
-}
+# The releases of torch_npu, the oldest first: of each minor version the first final one, and the newest.
+RELEASES = (
+    *("2.7.1", "2.7.1.post11"),
+    *("2.8.0", "2.8.0.post5"),
+    *("2.9.0", "2.9.0.post9"),
+    *("2.10.0", "2.10.0.post7"),
+    *("2.11.0", "2.11.0.post3"),
+    *("2.12.0", "2.12.0.post3"),
+    *("2.13.0", "2.14.0"),
+)
+# The newest release of each minor version, against which its wheels are built.
+NEWEST = {".".join(release.split(".")[:2]): release for release in RELEASES}
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 
 nox.options.sessions = []
@@ -36,37 +37,36 @@ nox.options.sessions = []
 nox.options.reuse_existing_virtualenvs = True
 
 
-EACH_VERSION = nox.parametrize("version", [nox.param(version, id=version) for version in VERSIONS])
 BUILT_WITHOUT_CANN = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
 
 
-def install_torch_npu(session: nox.Session, version: str, *others: str) -> list[str]:
-    """Install a version of torch_npu with its torch, and other packages; return what a build needs beside them."""
-    torch_npu, torch = VERSIONS[version]
+def install_torch_npu(session: nox.Session, release: str, *others: str) -> list[str]:
+    """Install a release of torch_npu with the torch that it asks for, and other packages; return what a build needs beside them."""
+    torch = release.partition(".post")[0]
     build = [row for row in nox.project.load_toml("pyproject.toml")["build-system"]["requires"] if "torch" not in row]
     session.install(f"torch=={torch}", "numpy", "pyyaml", *others)
     # Some releases name torch's CPU build in their metadata, which package indexes other than PyTorch's own do not have.
-    session.install("--no-deps", f"torch_npu=={torch_npu}")
+    session.install("--no-deps", f"torch_npu=={release}")
     return build
 
 
 @nox.session(python=PYTHONS)
-@EACH_VERSION
-def tests(session: nox.Session, version: str) -> None:
-    """Build against a version of torch_npu, run the tests and the digits example, and record the outcome."""
+@nox.parametrize("release", [nox.param(release, id=release) for release in RELEASES])
+def tests(session: nox.Session, release: str) -> None:
+    """Build against a release of torch_npu, run the tests and the digits example, and record the outcome."""
     extras = nox.project.load_toml("pyproject.toml")["project"]["optional-dependencies"]
-    session.install(*install_torch_npu(session, version, *extras["test"]))
+    session.install(*install_torch_npu(session, release, *extras["test"]))
     session.install("--no-deps", "--no-build-isolation", ".", env=BUILT_WITHOUT_CANN)
     session.run("python", "-m", "tests.versions", *session.posargs)
 
 
 @nox.session(python=PYTHONS, tags=["wheels"])
-@EACH_VERSION
+@nox.parametrize("version", [nox.param(version, id=version) for version in NEWEST])
 def wheels(session: nox.Session, version: str) -> None:
-    """Make a wheel, give it the platform that auditwheel finds, and try it: it needs no compiler."""
+    """Make the wheel for a minor version, give it the platform that auditwheel finds, and try it: it needs no compiler."""
     directory = Path("dist", f"torch-{version}")
     tools = ("auditwheel", "wheel")
-    session.install(*install_torch_npu(session, version, *tools))
+    session.install(*install_torch_npu(session, NEWEST[version], *tools))
     with tempfile.TemporaryDirectory() as made:
         session.run("pip", "wheel", "--no-deps", "--no-build-isolation", "-w", made, ".", env=BUILT_WITHOUT_CANN)
         (wheel,) = Path(made).glob("*.whl")

@@ -15,8 +15,8 @@ DOCUMENT = DOCS / "versions.md"
 RUNS = DOCS / "versions.tsv"
 BEGIN, END = "<!-- the table of docs/generate_versions.py -->\n", "<!-- its end -->\n"
 # The columns of the runs that the table shows, under which heads.
-HEADS = {"torch_npu": "torch_npu", "torch": "torch", "python": "Python", "machine": "machine", "date": "date", "passed": "tests passed"}
-HEADS |= {"skipped": "skipped", "failed": "failed", "digits": "digits", "named": "entry points named", "answered": "answered"}
+HEADS = {name: name for name in ("torch_npu", "torch", "python", "machine", "run", "date", "passed", "skipped", "failed", "digits")}
+HEADS |= {"python": "Python", "passed": "tests passed", "named": "entry points named", "answered": "answered"}
 
 
 def numbers(release: str) -> list[int]:
@@ -29,9 +29,9 @@ def minor(release: str) -> str:
     return ".".join(release.split(".")[:2])
 
 
-def kind(run: Mapping[str, Any]) -> tuple[list[int], str, list[int], str]:
+def kind(run: Mapping[str, Any]) -> tuple[list[int], str, list[int], str, str]:
     """Return what a run is of, which is also its place in the table: it replaces an earlier one of the same kind."""
-    return numbers(run["torch_npu"]), run["torch_npu"], numbers(minor(run["python"])), run["machine"]
+    return numbers(run["torch_npu"]), run["torch_npu"], numbers(minor(run["python"])), run["machine"], run["run"]
 
 
 def read_runs() -> list[dict[str, str]]:

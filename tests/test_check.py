@@ -72,6 +72,11 @@ def test_all_passes():
 
 
 @pytest.mark.slow
+def test_a_quick_check_passes():
+    assert check("--quick")[-1].startswith("verdict  passed: ")
+
+
+@pytest.mark.slow
 def test_what_a_product_does_not_list_is_not_offered():
     lines = check("--mode", "0", "--quick", TORCH_ACLNN_HOST_SOC="Ascend310P3")
     told = [line.partition(": aclnn")[0] for line in lines]

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch_aclnn._repository import ADDRESS
 
-from support.marks import host_engine_only
+from support.marks import host_engine_only, refused_at_once
 from support.subprocesses import output_of
 
 ROOT = Path(__file__).parents[1]
@@ -41,6 +41,7 @@ def test_the_command_of_the_continuous_integration_is_one_line():
 
 
 @host_engine_only
+@refused_at_once
 def test_the_session_prints_what_the_readme_shows():
     (session,) = re.findall(r"```pycon\n(.*?)```", README, re.DOTALL)
     printed = output_of(f"""

@@ -21,7 +21,6 @@ LEFT_OUT = (
 )
 OLDER_NAMES = "tests/distributed/test_older_names.py"
 OTHERS = ("tests/aten", "tests/by_name", "tests/host", "tests/graphs", OLDER_NAMES)
-SMOKE = ("tests/planes/test_linear.py", "tests/test_batch_norm_elemt.py", "tests/test_loading.py", "tests/test_versions.py", OLDER_NAMES)
 
 _SHORTCOMING = re.compile(r"torch_npu [\d.]+(?: to [\d.]+)?: (.*)")
 # Which tests failed, in the environment that they ran in.
@@ -43,12 +42,17 @@ def directory_of(package: str) -> Path:
     return Path(spec.origin).parent
 
 
-def tests(root: Path, report: Path, *options: str, smoke: bool) -> dict[str, Any]:
-    """Run pytest with these options, and return how many tests passed, were skipped and failed, with the names of the last."""
+def tests(root: Path, report: Path, *options: str) -> dict[str, Any]:
+    """Run the fast tests, and return their outcome."""
     files = [str(path.relative_to(root)) for path in sorted((root / "tests").glob("test_*.py")) if path.stem[5:] not in LEFT_OUT]
-    chosen = SMOKE if smoke else (*OTHERS, *files)
-    settings = ["-q", "-n", "auto", "-m", FAST, "-o", f"cache_dir={CACHE}", f"--junitxml={report}", *options]
-    subprocess.run([sys.executable, "-m", "pytest", *settings, *chosen], cwd=root, check=False)
+    return run_pytest(root, report, "-m", FAST, *options, *OTHERS, *files)
+
+
+def run_pytest(root: Path, report: Path, *arguments: str, **environment: str) -> dict[str, Any]:
+    """Run pytest, and return how many tests passed, were skipped and failed, with the names of the last."""
+    settings = ["-q", "-n", "auto", "-o", f"cache_dir={CACHE}", f"--junitxml={report}"]
+    command = [sys.executable, "-m", "pytest", *settings, *arguments]
+    subprocess.run(command, cwd=root, env={**os.environ, **environment}, check=False)
     return read_report(report)
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from versions import smoke
 
 from support.scripts import DOCS, load
 
@@ -15,7 +16,7 @@ REPORT = """<testsuites><testsuite>
 </testsuite></testsuites>"""
 
 
-HEAD = "torch_npu\ttorch\tpython\tmachine\tdate\tpassed\tskipped\tfailed\tdigits\tnamed\tanswered\tshortcomings\n"
+HEAD = "torch_npu\ttorch\tpython\tmachine\trun\tdate\tpassed\tskipped\tfailed\tdigits\tnamed\tanswered\tshortcomings\n"
 
 
 @pytest.fixture
@@ -29,10 +30,10 @@ def generator(tmp_path, monkeypatch):
     return module
 
 
-def run(torch_npu: str, shortcomings: str = "", python: str = "3.11.7", digits: float | None = 98.5, failed: int = 0) -> dict[str, object]:
-    versions = {"torch_npu": torch_npu, "torch": "2.9.0+cu128", "python": python, "machine": "x86_64", "date": "2026-11-23"}
-    counts = {"passed": 7, "skipped": 2, "failed": failed, "digits": digits, "named": 9, "answered": 8}
-    return {**versions, **counts, "shortcomings": shortcomings}
+def run(torch_npu: str, shortcomings: str = "", **others: object) -> dict[str, object]:
+    versions = {"torch_npu": torch_npu, "torch": "2.9.0+cu128", "python": "3.11.7", "machine": "x86_64"}
+    counts = {"passed": 7, "skipped": 2, "failed": 0, "digits": 98.5, "named": 9, "answered": 8}
+    return {**versions, "run": "full", "date": "2026-11-23", **counts, "shortcomings": shortcomings, **others}
 
 
 def test_a_report_is_counted(tmp_path):
@@ -59,6 +60,28 @@ def test_a_run_replaces_the_one_of_the_same_release_python_and_machine(generator
     assert kinds == [("2.9.0", "3.10.1"), ("2.9.0", "3.11.9"), ("2.9.0.post9", "3.11.7")]
 
 
+def test_a_smoke_run_leaves_the_whole_one_of_the_same_release(generator):
+    for extent in ("smoke", "full", "smoke"):
+        generator.write_run(run("2.9.0", run=extent))
+    assert [row["run"] for row in generator.read_runs()] == ["full", "smoke"]
+
+
+def test_a_smoke_run_adds_up_the_modes_of_the_queue(monkeypatch, tmp_path):
+    def run_pytest(root: Path, report: Path, *names: str, **environment: str) -> dict[str, object]:
+        mode = environment["TASK_QUEUE_ENABLE"]
+        return {"passed": 3, "skipped": 1, "failed": ["tests.a"] if mode == "2" else [], "shortcomings": f"sums go in {mode}"}
+
+    monkeypatch.setattr(smoke, "run_pytest", run_pytest)
+    expected = {"passed": 9, "skipped": 3, "failed": ["tests.a, mode 2"], "shortcomings": "sums go in 1"}
+    assert smoke.smoke(tmp_path, tmp_path / "report.xml") == expected
+
+
+@pytest.mark.parametrize("name", [*smoke.FILES, smoke.CHECK])
+def test_what_a_smoke_run_names_is_there(name):
+    file, _, function = name.partition("::")
+    assert f"def {function}" in (DOCS.parent / file).read_text()
+
+
 def test_the_table_has_the_oldest_version_first(generator, monkeypatch):
     generator.write_run(run("2.10.0.post7", "arrays go; graphs stay"))
     generator.write_run(run("2.9.0.post9", "graphs stay; sums go", digits=None, failed=1))
@@ -67,8 +90,8 @@ def test_the_table_has_the_oldest_version_first(generator, monkeypatch):
     text = generator.DOCUMENT.read_text()
     rows = [line for line in text.splitlines() if line.startswith("| 2")]
     assert rows == [
-        "| 2.9.0.post9 | 2.9.0+cu128 | 3.11.7 | x86_64 | 2026-11-23 | 7 | 2 | 1 | fails | 9 | 8 |",
-        "| 2.10.0.post7 | 2.9.0+cu128 | 3.11.7 | x86_64 | 2026-11-23 | 7 | 2 | 0 | 98.5 % | 9 | 8 |",
+        "| 2.9.0.post9 | 2.9.0+cu128 | 3.11.7 | x86_64 | full | 2026-11-23 | 7 | 2 | 1 | fails | 9 | 8 |",
+        "| 2.10.0.post7 | 2.9.0+cu128 | 3.11.7 | x86_64 | full | 2026-11-23 | 7 | 2 | 0 | 98.5 % | 9 | 8 |",
     ]
     assert "- 2.9: sums go\n- 2.9, 2.10: graphs stay\n- 2.10: arrays go\n" in text
     assert text.startswith("before\n") and text.endswith("after\n")
