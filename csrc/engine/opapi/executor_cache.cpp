@@ -1,6 +1,7 @@
 #include "engine/opapi/executor_cache.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <functional>
@@ -16,10 +17,11 @@
 
 namespace torch_aclnn::host {
 
-// What all calls with a key have in common. It keeps what is behind the handles, which the program destroys after the first.
-class CachedCall {
+// An executor that can be made again and again. It keeps what is behind the handles, which the program destroys after the first.
+class Original {
    public:
-    CachedCall(aclOpExecutor& made, std::vector<void*> data)
+    // `arguments` are those that the executor was made of, unless they are the program's.
+    Original(const aclOpExecutor& made, std::vector<void*> data, std::shared_ptr<const void> arguments)
         : entry_point_(made.entry_point),
           inputs_(made.inputs),
           outputs_(made.outputs),
@@ -27,48 +29,82 @@ class CachedCall {
           output_count_(made.output_count),
           compute_(made.compute),
           watched_(made.watched),
-          recipe_(std::move(made.recipe)),
-          data_(std::move(data)) {
+          memory_version_(made.memory_version),
+          data_(std::move(data)),
+          arguments_(std::move(arguments)) {
         for (const WatchedHandle& handle : watched_) handle.hold();
     }
-    ~CachedCall() {
+    ~Original() {
         for (const WatchedHandle& handle : watched_) handle.drop();
     }
-    CachedCall(const CachedCall&) = delete;
-    CachedCall& operator=(const CachedCall&) = delete;
+    Original(const Original&) = delete;
+    Original& operator=(const Original&) = delete;
 
-    const char* entry_point() const { return entry_point_; }
-    // The executor for tensors with these data addresses, in their order; null if they are not as many.
-    static std::unique_ptr<aclOpExecutor> executor(const std::shared_ptr<const CachedCall>& call, const std::vector<void*>& data) {
-        if (data == call->data_) return call->same(call);
-        if (data.size() != call->recipe_->arguments.tensors().size()) return nullptr;
-        const auto moved = std::make_shared<const KeptArguments>(call->recipe_->arguments.moved(data));
-        auto made = call->recipe_->make(*moved);
-        made->cached = moved;
-        return made;
-    }
-
-   private:
-    std::unique_ptr<aclOpExecutor> same(std::shared_ptr<const CachedCall> self) const {
-        auto made = std::make_unique<aclOpExecutor>(entry_point_, compute_);
-        made->inputs = inputs_;
-        made->outputs = outputs_;
-        made->input_count = input_count_;
-        made->output_count = output_count_;
-        made->watched.reserve(watched_.size());
-        for (const WatchedHandle& handle : watched_) made->watched.push_back(handle);
+    // Of the tensors, in their order.
+    const std::vector<void*>& data() const { return data_; }
+    static std::unique_ptr<aclOpExecutor> again(std::shared_ptr<const Original> self) {
+        auto made = std::make_unique<aclOpExecutor>(self->entry_point_, self->compute_);
+        made->inputs = self->inputs_;
+        made->outputs = self->outputs_;
+        made->input_count = self->input_count_;
+        made->output_count = self->output_count_;
+        made->watched.reserve(self->watched_.size());
+        for (const WatchedHandle& handle : self->watched_) made->watched.push_back(handle);
+        made->memory_version = self->memory_version_;
         made->cached = std::move(self);
         return made;
     }
 
+   private:
     const char* entry_point_;
     decltype(aclOpExecutor::inputs) inputs_;
     decltype(aclOpExecutor::outputs) outputs_;
     size_t input_count_, output_count_;
     aclOpExecutor::Compute compute_;
     std::vector<WatchedHandle> watched_;
-    std::unique_ptr<const Recipe> recipe_;
+    uint64_t memory_version_;
     std::vector<void*> data_;
+    std::shared_ptr<const void> arguments_;
+};
+
+// What all calls with a key have in common, and the executors for the addresses of the last few: a training loop has the same again.
+class CachedCall {
+   public:
+    CachedCall(aclOpExecutor& made, const std::vector<void*>& data)
+        : entry_point_(made.entry_point),
+          recipe_(std::move(made.recipe)),
+          tensor_count_(recipe_->arguments.tensors().size()),
+          originals_{std::make_shared<const Original>(made, data, nullptr)} {}
+
+    const char* entry_point() const { return entry_point_; }
+    // The executor for tensors with these data addresses, in their order; null if they are not as many.
+    std::unique_ptr<aclOpExecutor> executor(const std::vector<void*>& data) {
+        if (auto found = find(data)) return Original::again(std::move(found));
+        if (data.size() != tensor_count_) return nullptr;
+        auto arguments = std::make_shared<const KeptArguments>(recipe_->arguments.moved(data));
+        const auto made = recipe_->make(*arguments);
+        auto original = std::make_shared<const Original>(*made, data, std::move(arguments));
+        {
+            const std::lock_guard<SpinLock> lock(lock_);
+            originals_[next_ = (next_ + 1) % originals_.size()].swap(original);
+        }
+        return Original::again(find(data));
+    }
+
+   private:
+    std::shared_ptr<const Original> find(const std::vector<void*>& data) {
+        const std::lock_guard<SpinLock> lock(lock_);
+        for (const auto& original : originals_)
+            if (original != nullptr && original->data() == data) return original;
+        return nullptr;
+    }
+
+    const char* entry_point_;
+    std::unique_ptr<const Recipe> recipe_;
+    size_t tensor_count_;
+    SpinLock lock_;
+    std::array<std::shared_ptr<const Original>, 4> originals_;
+    size_t next_ = 0;
 };
 
 namespace {
@@ -78,12 +114,16 @@ constexpr size_t kDefaultLimit = 10000;  // of CANN
 struct Key {
     std::string contents;  // empty: there is none
     std::vector<void*> data;
+
+    void clear() {
+        contents.clear();
+        data.clear();
+    }
 };
 thread_local Key thread_key;
 
-// The key, and which tensors are one, by which phase 1 tells whether an output may be an input: each tensor as the place of the first with
-// its address.
-std::string with_aliases(std::string contents, const std::vector<void*>& data) {
+// The place of the first tensor with the address of each.
+std::vector<uint32_t> first_places(const std::vector<void*>& data) {
     std::vector<uint32_t> order(data.size()), first(data.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return std::less<>()(data[a], data[b]); });
@@ -91,7 +131,21 @@ std::string with_aliases(std::string contents, const std::vector<void*>& data) {
         const bool is_same = i > 0 && data[order[i]] == data[order[i - 1]];
         first[order[i]] = is_same ? first[order[i - 1]] : order[i];
     }
-    return contents.append(reinterpret_cast<const char*>(first.data()), first.size() * sizeof(first[0]));
+    return first;
+}
+
+// The key, and which tensors are one, by which phase 1 tells whether an output may be an input. Valid until the thread asks again.
+const std::string& full_key(const void* contents, size_t size) {
+    constexpr size_t kFew = 16;
+    thread_local std::string key;
+    const std::vector<void*>& data = thread_key.data;
+    key.assign(static_cast<const char*>(contents), size);
+    if (data.size() > kFew) {
+        const std::vector<uint32_t> first = first_places(data);
+        return key.append(reinterpret_cast<const char*>(first.data()), first.size() * sizeof(first[0]));
+    }
+    for (void* address : data) key.push_back(static_cast<char>(std::find(data.begin(), data.end(), address) - data.begin()));
+    return key;
 }
 
 size_t limit() {
@@ -109,14 +163,14 @@ class Cache {
         static auto* const once = new Cache;
         return *once;
     }
-    std::shared_ptr<const CachedCall> find(const std::string& key) {
+    std::shared_ptr<CachedCall> find(const std::string& key) {
         const std::lock_guard lock(mutex_);
         const auto found = calls_.find(key);
         return found == calls_.end() ? nullptr : found->second;
     }
     void count_hit() { hits_.fetch_add(1, std::memory_order_relaxed); }
-    void keep(const std::string& key, std::shared_ptr<const CachedCall> call) {
-        std::shared_ptr<const CachedCall> oldest;  // goes without the lock
+    void keep(const std::string& key, std::shared_ptr<CachedCall> call) {
+        std::shared_ptr<CachedCall> oldest;  // goes without the lock
         const std::lock_guard lock(mutex_);
         if (calls_.size() >= limit()) {
             const auto found = calls_.find(order_.front());
@@ -136,17 +190,17 @@ class Cache {
 
    private:
     std::mutex mutex_;
-    std::unordered_map<std::string, std::shared_ptr<const CachedCall>> calls_;
+    std::unordered_map<std::string, std::shared_ptr<CachedCall>> calls_;
     std::list<std::string> order_;
     std::atomic<uint64_t> hits_{0};
 };
 
-aclOpExecutor* find_executor(std::string contents, uint64_t* workspace_size) noexcept {
+aclOpExecutor* find_executor(const void* contents, size_t size, uint64_t* workspace_size) noexcept {
     try {
-        if (contents.empty() || workspace_size == nullptr) return nullptr;
-        const auto call = Cache::of_process().find(with_aliases(std::move(contents), thread_key.data));
+        if (contents == nullptr || size == 0 || workspace_size == nullptr) return nullptr;
+        const auto call = Cache::of_process().find(full_key(contents, size));
         if (call == nullptr || is_phase1_to_fail(call->entry_point())) return nullptr;
-        auto executor = CachedCall::executor(call, thread_key.data);
+        auto executor = call->executor(thread_key.data);
         if (executor == nullptr) return nullptr;
         Cache::of_process().count_hit();
         executor->workspace_size = *workspace_size = workspace_size_of_phase1();
@@ -154,10 +208,6 @@ aclOpExecutor* find_executor(std::string contents, uint64_t* workspace_size) noe
     } catch (const std::exception&) {
         return nullptr;  // phase 1 reports what is the matter
     }
-}
-
-std::string bytes(const void* data, size_t size) {
-    return data == nullptr ? std::string() : std::string(static_cast<const char*>(data), size);
 }
 
 }  // namespace
@@ -169,7 +219,8 @@ bool is_kept_for_later_calls() {
 void cache_executor(aclOpExecutor& made) {
     if (made.recipe == nullptr || made.launch) return;
     made.is_in_cache = true;
-    Cache::of_process().keep(with_aliases(thread_key.contents, thread_key.data), std::make_shared<const CachedCall>(made, thread_key.data));
+    const std::string& contents = thread_key.contents;
+    Cache::of_process().keep(full_key(contents.data(), contents.size()), std::make_shared<CachedCall>(made, thread_key.data));
 }
 
 void forget_cached_executors() {
@@ -188,11 +239,11 @@ bool CanUsePTACache(const char*) {
 }
 
 void InitPTACacheThreadLocal() {
-    thread_key = {};
+    thread_key.clear();
 }
 
 void UnInitPTACacheThreadLocal() {
-    thread_key = {};
+    thread_key.clear();
 }
 
 void AddTensorAddrToCachedList(void* address) {
@@ -200,19 +251,19 @@ void AddTensorAddrToCachedList(void* address) {
 }
 
 void SetPTAHashKey(uint64_t hash) {
-    thread_key.contents = hash == 0 ? std::string() : bytes(&hash, sizeof(hash));
+    SetPTACacheHashKey(hash == 0 ? nullptr : reinterpret_cast<const uint8_t*>(&hash), sizeof(hash));
 }
 
 void SetPTACacheHashKey(const uint8_t* key, size_t size) {
-    thread_key.contents = bytes(key, size);
+    thread_key.contents.assign(key == nullptr ? "" : reinterpret_cast<const char*>(key), key == nullptr ? 0 : size);
 }
 
 aclOpExecutor* PTAGetExecCache(uint64_t hash, uint64_t* workspaceSize) {
-    return hash == 0 ? nullptr : find_executor(bytes(&hash, sizeof(hash)), workspaceSize);
+    return hash == 0 ? nullptr : find_executor(&hash, sizeof(hash), workspaceSize);
 }
 
 aclOpExecutor* PTAFindExecCache(const uint8_t* key, size_t size, uint64_t* workspaceSize) {
-    return find_executor(bytes(key, size), workspaceSize);
+    return find_executor(key, size, workspaceSize);
 }
 
 uint64_t torchAclnnHostExecutorCacheHits() {
