@@ -23,6 +23,7 @@ MALFORMED = {
     "TORCH_ACLNN_IMPORT_HOOK": ("yes", "2", "-1"),
     "TORCH_ACLNN_ISA": ("sse9", "AVX2", "scalar ", "0"),
     "TORCH_ACLNN_HOST_SOC": ("Ascend910B7", "ascend910b3", "910B3", "Ascend910B3 "),
+    "TORCH_ACLNN_HOST_CANN": ("8.4", "9.0.0 "),
     "TORCH_ACLNN_LOOP": ("planes,rows", "Rows", " rows"),
     "TORCH_ACLNN_HOST_DEVICES": (*NO_COUNT, "65"),
     "TORCH_ACLNN_HOST_MEMORY": (

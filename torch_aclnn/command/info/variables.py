@@ -8,8 +8,22 @@ PREFIX = "TORCH_ACLNN_"
 # docs/environment.md describes them.
 _OF_THE_PACKAGE = ("ENGINE", "IMPORT_HOOK", "ISA", "LOOP")
 _OF_THE_ENGINE = (
-    *("ASYNC", "CHECK_COLLECTIVES", "CHECK_STREAMS", "COMPUTE", "COVERAGE", "DELAYS", "DEVICES", "FAULT", "FINDINGS", "FLOAT64", "HF32"),
-    *("ISOLATE", "KEEP_HANDLES", "KNOWN", "LEAKS", "LIBRARIES", "MEMORY", "OBSERVE", "POISON", "RANK_ALONE", "SOC", "STRICT", "THREADS"),
+    *("ASYNC", "CANN", "CHECK_COLLECTIVES", "CHECK_STREAMS", "COMPUTE", "COVERAGE", "DELAYS", "DEVICES", "FAULT", "FINDINGS", "FLOAT64"),
+    *(
+        "HF32",
+        "ISOLATE",
+        "KEEP_HANDLES",
+        "KNOWN",
+        "LEAKS",
+        "LIBRARIES",
+        "MEMORY",
+        "OBSERVE",
+        "POISON",
+        "RANK_ALONE",
+        "SOC",
+        "STRICT",
+        "THREADS",
+    ),
     *("TRACE", "UNSPECIFIED", "WORKSPACE"),
 )
 VARIABLES = tuple(PREFIX + name for name in (*_OF_THE_PACKAGE, *(f"HOST_{name}" for name in _OF_THE_ENGINE)))

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
+#include <iterator>
 
 #include "engine/runtime/config/fault_specification.h"
 #include "engine/runtime/config/soc.h"
@@ -96,18 +96,22 @@ void read_soc(Settings& settings) {
     settings.config.product = *product;
 }
 
-// By the releases torch_npu decides which functions it calls.
-void read_cann(Settings& settings) {
-    const std::string_view releases[] = {"8.3.RC1", TORCH_ACLNN_INTERFACE_VERSION, "9.0.0", "9.1.0", "9.2.0"};
-    settings.config.cann = TORCH_ACLNN_INTERFACE_VERSION;
+constexpr const char* kReleases[] = {"8.3.RC1", TORCH_ACLNN_INTERFACE_VERSION, "9.0.0", "9.1.0", "9.2.0"};
+
+// Null for a release that torch_npu would not know.
+const char* release_of_variable() {
     const char* value = variable("TORCH_ACLNN_HOST_CANN");
-    if (value == nullptr) return;
+    if (value == nullptr) return TORCH_ACLNN_INTERFACE_VERSION;
+    const auto* const found =
+        std::find_if(std::begin(kReleases), std::end(kReleases), [&](const char* known) { return std::strcmp(known, value) == 0; });
+    return found == std::end(kReleases) ? nullptr : *found;
+}
+
+void check_cann(Settings& settings) {
+    if (release_of_variable() != nullptr) return;
     std::string known = "one of";
-    for (const std::string_view release : releases) {
-        if (value == release) settings.config.cann = value;
-        known += (release == releases[0] ? " " : ", ") + std::string(release);
-    }
-    if (settings.config.cann != value) settings.reject("TORCH_ACLNN_HOST_CANN", known, value);
+    for (const char* release : kReleases) known += (release == kReleases[0] ? " " : ", ") + std::string(release);
+    settings.reject("TORCH_ACLNN_HOST_CANN", known, variable("TORCH_ACLNN_HOST_CANN"));
 }
 
 void read_count(Settings& settings, const char* name, long max, int& count) {
@@ -199,7 +203,7 @@ Settings* read_environment() {
     settings->config.soc_name = kDefaultSoc;
     settings->config.thread_count = default_thread_count();
     read_soc(*settings);
-    read_cann(*settings);
+    check_cann(*settings);
     read_device_count(*settings);
     read_dry_run(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMaxThreads, settings->config.thread_count);
@@ -242,6 +246,11 @@ const Config& config() {
 // Ascending numbers with commas between them; documented: what is anything else ends the list. Numbers that do not ascend leave none, as
 // torch_npu's tests have it. Only how many there are makes a difference, because a process numbers those that it sees from 0. The machine
 // has all that are named unless TORCH_ACLNN_HOST_DEVICES says how many it has.
+const char* presented_cann() {
+    static const char* const once = release_of_variable();
+    return once != nullptr ? once : TORCH_ACLNN_INTERFACE_VERSION;
+}
+
 int visible_device_count() {
     const char* const value = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
     if (value == nullptr) return config().device_count;

@@ -15,7 +15,6 @@ using torch_aclnn::Product;  // for `using namespace torch_aclnn::host`
 struct Config {
     std::string soc_name;                   // TORCH_ACLNN_HOST_SOC
     Product product = Product::a2;          // follows from soc_name
-    std::string cann;                       // TORCH_ACLNN_HOST_CANN: the release that the engine presents
     int device_count = 1;                   // TORCH_ACLNN_HOST_DEVICES, or LOCAL_WORLD_SIZE: the machine's
     size_t memory_bytes = size_t{8} << 30;  // TORCH_ACLNN_HOST_MEMORY, per device
     bool dry_run = false;                   // TORCH_ACLNN_HOST_COMPUTE=0: nothing is computed but what is known and small
@@ -40,6 +39,10 @@ struct Config {
     std::string trace;                      // TORCH_ACLNN_HOST_TRACE: a file's path, in which %p is the process, or "stderr"
 };
 TORCH_ACLNN_HOST_API const Config& config();
+
+// The release of CANN that the engine presents, TORCH_ACLNN_HOST_CANN. Read apart from the other settings: torch_npu asks for it as it is
+// imported, when a program may not have made those yet.
+const char* presented_cann();
 
 // How many devices the process sees that asks now: ASCEND_RT_VISIBLE_DEVICES counts from the first use of a device on.
 int visible_device_count();

@@ -43,7 +43,7 @@ extern "C" aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion
 extern "C" TORCH_ACLNN_HOST_API aclError aclsysGetCANNVersion(aclCANNPackageName, aclCANNPackageVersion* version) {
     return guarded(__func__, [&] {
         require_pointer("version", version);
-        std::strcpy(version->version, config().cann.c_str());
+        std::strcpy(version->version, presented_cann());
     });
 }
 
@@ -51,7 +51,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclsysGetVersionStr(char* packageName, 
     return guarded(__func__, [&] {
         require_pointer("packageName", packageName);
         require_pointer("version", version);
-        std::strcpy(version, config().cann.c_str());
+        std::strcpy(version, presented_cann());
     });
 }
 
