@@ -9,22 +9,8 @@ PREFIX = "TORCH_ACLNN_"
 _OF_THE_PACKAGE = ("ENGINE", "IMPORT_HOOK", "ISA", "LOOP")
 _OF_THE_ENGINE = (
     *("ASYNC", "CANN", "CHECK_COLLECTIVES", "CHECK_STREAMS", "COMPUTE", "COVERAGE", "DELAYS", "DEVICES", "FAULT", "FINDINGS", "FLOAT64"),
-    *(
-        "HF32",
-        "ISOLATE",
-        "KEEP_HANDLES",
-        "KNOWN",
-        "LEAKS",
-        "LIBRARIES",
-        "MEMORY",
-        "OBSERVE",
-        "POISON",
-        "RANK_ALONE",
-        "SOC",
-        "STRICT",
-        "THREADS",
-    ),
-    *("TRACE", "UNSPECIFIED", "WORKSPACE"),
+    *("HF32", "ISOLATE", "KEEP_HANDLES", "KNOWN", "LEAKS", "LIBRARIES", "MEMORY", "OBSERVE", "POISON", "RANK_ALONE", "SOC", "STRICT"),
+    *("THREADS", "TRACE", "UNSPECIFIED", "WORKSPACE"),
 )
 VARIABLES = tuple(PREFIX + name for name in (*_OF_THE_PACKAGE, *(f"HOST_{name}" for name in _OF_THE_ENGINE)))
 
