@@ -4,27 +4,11 @@ import ctypes
 from typing import Any
 
 import pytest
-from arguments import TensorList
+from contents import HALF, ONE, contents, plain_outputs
 from guarded import GUARDS, Guarded
 from sound_calls import of_every_entry_point, phase1, phase2, sound_arguments
-from test_output_layouts import NUMBERS, ONE
-from unrefused import may_be_left
 
 from support.client import Client
-from support.dtypes import DType, size_of
-from support.tensors import Tensor
-
-HALF = {DType.FLOAT: b"\0\0\0\x3f", DType.FLOAT16: b"\0\x38", DType.BF16: b"\0\x3f"}
-
-
-def full_of(arguments: dict[str, Any], outputs: dict[str, Tensor], values: dict[int, bytes]) -> dict[Tensor, bytes]:
-    """Return what each tensor's elements are before the call."""
-    inputs = [v for argument in arguments.values() for v in (argument.members if isinstance(argument, TensorList) else (argument,))]
-    elements = {tensor: values.get(tensor.dtype, bytes(size_of(tensor.dtype))) for tensor in inputs if isinstance(tensor, Tensor)}
-    for name, number in NUMBERS.items():
-        if isinstance(arguments.get(name), Tensor):
-            elements |= {arguments[name]: number.to_bytes(size_of(arguments[name].dtype), "little")}
-    return elements | {tensor: bytes(size_of(tensor.dtype)) for tensor in outputs.values()}
 
 
 class KeyedCalls:
@@ -33,9 +17,7 @@ class KeyedCalls:
     def __init__(self, client: Client, entry_point: Any) -> None:
         sound = sound_arguments(entry_point)
         self._client, self._entry_point, self._library = client, entry_point, client.opapi
-        outputs = {p.name: sound[p.name] for p in entry_point.parameters if p.kind == "Out" and not may_be_left(entry_point.name, p.name)}
-        # Told from the inputs by an offset.
-        self._outputs = {name: tensor.but(offset=i + 1, strides=tensor.real_strides()) for i, (name, tensor) in enumerate(outputs.items())}
+        self._outputs = plain_outputs(entry_point, sound)
         self._arguments = sound
         self._key = entry_point.name.encode()
         self._library.PTAFindExecCache.restype = ctypes.c_void_p
@@ -44,7 +26,7 @@ class KeyedCalls:
 
     def run(self, values: dict[int, bytes], *, keyed: bool, expected_in_cache: bool = False) -> dict[str, list[bytes]]:
         """Return the outputs' elements by name, of a call on new memory."""
-        handles = Guarded(self._client, full_of(self._arguments, self._outputs, values))
+        handles = Guarded(self._client, contents(self._arguments, self._outputs, values))
         arguments = handles.of_call(self._arguments | self._outputs).values()
         executor = self._begin_key(handles) if keyed else None
         assert bool(executor) == expected_in_cache

@@ -3,31 +3,19 @@
 from typing import Any
 
 from arguments import TensorList
+from contents import ONE, contents, plain_outputs
 from guarded import Guarded
 from sound_calls import of_every_entry_point, phase1, phase2, sound_arguments
-from unrefused import may_be_left
 
 from support.client import Client
-from support.dtypes import DType, size_of
 from support.tensors import Tensor
-
-ONE = {DType.FLOAT: b"\0\0\x80\x3f", DType.FLOAT16: b"\0\x3c", DType.BF16: b"\x80\x3f"}
-
-# What the others must fit.
-NUMBERS = {"repeats": 1, "epSendCounts": 4, "expertTokenNumPerRank": 1, "eplbTable": 1}
 
 
 def run(
     client: Client, entry_point: Any, arguments: dict[str, Any], outputs: dict[str, Tensor], fill: bytes, *guard: bytes
 ) -> dict[str, Any]:
     """Return the outputs' elements by name, which were full of the byte before."""
-    inputs = [v for argument in arguments.values() for v in (argument.members if isinstance(argument, TensorList) else (argument,))]
-    full_of = {tensor: ONE.get(tensor.dtype, bytes(size_of(tensor.dtype))) for tensor in inputs if isinstance(tensor, Tensor)}
-    for name, number in NUMBERS.items():
-        if isinstance(arguments.get(name), Tensor):
-            full_of |= {arguments[name]: number.to_bytes(size_of(arguments[name].dtype), "little")}
-    full_of |= {tensor: fill * size_of(tensor.dtype) for tensor in outputs.values()}
-    handles = Guarded(client, full_of, *guard)
+    handles = Guarded(client, contents(arguments, outputs, ONE, fill), *guard)
     code, executor, size = phase1(entry_point, handles.of_call(arguments | outputs).values())
     workspace = client.allocate(size) if size else None
     code = code or phase2(entry_point, executor, workspace, size) or client.acl.aclrtSynchronizeStream(None)
@@ -43,13 +31,12 @@ def run(
 @of_every_entry_point("Out")
 def test_all_of_an_output_is_written_and_nothing_else(entry_point, client):
     sound = sound_arguments(entry_point)
-    outputs = {p.name: sound[p.name] for p in entry_point.parameters if p.kind == "Out" and not may_be_left(entry_point.name, p.name)}
-    # Told from the inputs by an offset.
-    plain = {name: tensor.but(offset=i + 1, strides=tensor.real_strides()) for i, (name, tensor) in enumerate(outputs.items())}
+    plain = plain_outputs(entry_point, sound)
     first = run(client, entry_point, sound, plain, b"\0")
     second = run(client, entry_point, sound, plain, b"\x5a")
     assert first == second
-    gaps = {name: t.laid_out(order=range(len(t.shape))[::-1], step=2, offset=i + 1) for i, (name, t) in enumerate(outputs.items())}
+    of_sound = {name: sound[name] for name in plain}
+    gaps = {name: t.laid_out(order=range(len(t.shape))[::-1], step=2, offset=i + 1) for i, (name, t) in enumerate(of_sound.items())}
     assert run(client, entry_point, sound, gaps, b"\x5a") == first
 
 

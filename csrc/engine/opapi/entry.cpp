@@ -1,7 +1,5 @@
 #include "engine/opapi/entry.h"
 
-#include "engine/opapi/executor_cache.h"
-
 namespace torch_aclnn::host {
 
 void Call::check() const {
@@ -19,19 +17,22 @@ std::unique_ptr<aclOpExecutor> Call::executor(Compute compute) const {
     auto made = std::make_unique<aclOpExecutor>(entry.name(), std::move(compute));
     made->watched.reserve(count);
     for (size_t i = 0; i < count; ++i) kinds[i]->hand_over(*made, entry.parameter(i), arguments[i]);
-    if (!is_kept_for_later_calls()) return made;
-    made->recipe = std::make_unique<Recipe>();
-    for (size_t i = 0; i < count; ++i) made->recipe->arguments.add(kinds[i]->keep(arguments[i]));
-    made->recipe->make = [row = *this, compute = made->compute](const KeptArguments& kept) {
+    return made;
+}
+
+std::unique_ptr<Recipe> Call::recipe(const Compute& compute) const {
+    auto recipe = std::make_unique<Recipe>();
+    for (size_t i = 0; i < count; ++i) recipe->arguments.add(kinds[i]->keep(arguments[i]));
+    recipe->make = [row = *this, compute](const KeptArguments& kept) {
         const std::vector<const void*> addresses = kept.addresses();
         Call call = row;
         call.arguments = addresses.data();
-        auto again = call.executor(compute);
-        for (const WatchedHandle& handle : again->watched)
+        auto made = call.executor(compute);
+        for (const WatchedHandle& handle : made->watched)
             if (const aclTensor* tensor = handle.tensor()) require_device_view({handle.name(), tensor}, handle.is_written());
-        return again;
+        return made;
     };
-    return made;
+    return recipe;
 }
 
 }  // namespace torch_aclnn::host

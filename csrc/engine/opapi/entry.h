@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "engine/opapi/checks.h"
+#include "engine/opapi/executor_cache.h"
 #include "engine/opapi/for_each.h"
 #include "engine/opapi/products.h"
 
@@ -106,6 +107,7 @@ struct Call {
     void check() const;
     void describe(JsonObject& line) const;
     std::unique_ptr<aclOpExecutor> executor(Compute compute) const;
+    std::unique_ptr<Recipe> recipe(const Compute& compute) const;
 };
 
 // `prepare` checks what is the operator's own.
@@ -114,7 +116,9 @@ aclnnStatus run_phase1(const Call& call, uint64_t* workspace_size, aclOpExecutor
     if (const Replacement* const other = call.entry.replacement()) return other->phase1(*other, call.arguments, workspace_size, executor);
     const auto make = [&] {
         call.check();
-        return call.executor(prepare());
+        auto made = call.executor(prepare());
+        if (is_kept_for_later_calls()) made->recipe = call.recipe(made->compute);
+        return made;
     };
     return run_phase1(call.entry.name(), workspace_size, executor, make, [&](JsonObject& line) { call.describe(line); });
 }

@@ -83,12 +83,13 @@ class CachedCall {
         if (data.size() != tensor_count_) return nullptr;
         auto arguments = std::make_shared<const KeptArguments>(recipe_->arguments.moved(data));
         const auto made = recipe_->make(*arguments);
-        auto original = std::make_shared<const Original>(*made, data, std::move(arguments));
+        const auto original = std::make_shared<const Original>(*made, data, std::move(arguments));
+        auto replaced = original;  // what it is exchanged for goes without the lock
         {
             const std::lock_guard<SpinLock> lock(lock_);
-            originals_[next_ = (next_ + 1) % originals_.size()].swap(original);
+            originals_[next_ = (next_ + 1) % originals_.size()].swap(replaced);
         }
-        return Original::again(find(data));
+        return Original::again(original);
     }
 
    private:

@@ -12,13 +12,18 @@
 
 namespace torch_aclnn::host {
 
-TORCH_ACLNN_HOST_API std::shared_ptr<aclTensor> copy_of(const aclTensor& tensor);
-TORCH_ACLNN_HOST_API std::shared_ptr<aclTensorList> copy_of(const aclTensorList& list);
-TORCH_ACLNN_HOST_API std::shared_ptr<aclScalar> copy_of(const aclScalar& scalar);
-TORCH_ACLNN_HOST_API std::shared_ptr<aclScalarList> copy_of(const aclScalarList& list);
-TORCH_ACLNN_HOST_API std::shared_ptr<aclIntArray> copy_of(const aclIntArray& array);
-TORCH_ACLNN_HOST_API std::shared_ptr<aclFloatArray> copy_of(const aclFloatArray& array);
-TORCH_ACLNN_HOST_API std::shared_ptr<aclBoolArray> copy_of(const aclBoolArray& array);
+// A handle of its own; a list's has its members' copies.
+template <class Handle>
+std::unique_ptr<Handle, MemberDeleter<Handle>> copy_of(const Handle& other) {
+    std::unique_ptr<Handle, MemberDeleter<Handle>> copy;
+    if constexpr (std::is_same_v<Handle, aclTensorList> || std::is_same_v<Handle, aclScalarList>) {
+        copy.reset(new Handle);
+        for (const auto& member : other.members) copy->members.push_back(copy_of(*member));
+    } else {
+        copy.reset(new Handle(other));
+    }
+    return copy;
+}
 
 // One C argument.
 class KeptArgument {
@@ -29,7 +34,7 @@ class KeptArgument {
         if constexpr (std::is_convertible_v<Argument, const char*>) {
             kept.set(argument == nullptr ? nullptr : kept.own(std::make_shared<std::string>(argument))->c_str());
         } else if constexpr (std::is_pointer_v<Argument> && std::is_class_v<std::remove_pointer_t<Argument>>) {
-            kept.set(argument == nullptr ? nullptr : kept.own(copy_of(*argument)).get());
+            kept.set(argument == nullptr ? nullptr : kept.own(std::shared_ptr(copy_of(*argument))).get());
             if constexpr (std::is_convertible_v<Argument, const aclTensor*> || std::is_convertible_v<Argument, const aclTensorList*>)
                 kept.copy_ = [](const void* handle) { return of(static_cast<Argument>(const_cast<void*>(handle))); };
             if constexpr (std::is_convertible_v<Argument, const aclTensor*>)

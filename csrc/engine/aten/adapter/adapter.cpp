@@ -171,12 +171,11 @@ std::unique_ptr<aclOpExecutor> executor_of(const Adapter& adapter, const void* c
     return made;
 }
 
-// Only the addresses are others than when the call was checked.
+// Only the addresses are others than when the call was checked. What ATen throws is that of phase 1, which is called then.
 std::unique_ptr<aclOpExecutor> make_again(const Adapter& adapter, const KeptArguments& kept) {
     const std::vector<const void*> arguments = kept.addresses();
     auto values = std::make_shared<Values>(adapter);
-    calling_aten([&] { values->read(arguments.data()); },
-                 [&](const std::string& text, bool) { refuse(adapter.entry.parameter(0), "arguments that ATen takes together", text); });
+    values->read(arguments.data());
     return executor_of(adapter, arguments.data(), std::move(values));
 }
 
