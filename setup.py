@@ -1,7 +1,9 @@
 """Builds the host engine and the extension torch_aclnn._C (csrc/CMakeLists.txt) and copies them into the package."""
 
+import csv
 import hashlib
 import importlib.util
+import itertools
 import os
 import re
 import shutil
@@ -17,6 +19,7 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
 SOURCES = ROOT / "csrc"
+RELEASES = ROOT / "docs" / "torch_npu_symbols.tsv"
 IMPORT_HOOK = ROOT / "torch_aclnn_import_hook.pth"
 # From the libraries of an installed torch_aclnn to those of torch, in the same site-packages.
 TORCH_BESIDE_THE_PACKAGE = "$ORIGIN/../../../torch/lib"
@@ -48,6 +51,14 @@ def check_torch_npu() -> None:
 def release_of(package: str) -> str:
     """The installed release of a package, without the tag of its build: 2.13.0+cpu is 2.13.0."""
     return metadata.version(package).split("+")[0]
+
+
+def cann_of(torch_npu: str) -> str:
+    """The release of CANN that a release of torch_npu is for, which the engine presents; if none is named, that of the newest before it."""
+    with RELEASES.open(newline="") as file:
+        (_, _, *releases), (_, _, *cann) = itertools.islice(csv.reader(file, dialect="excel-tab"), 2)
+    known = releases.index(torch_npu) + 1 if torch_npu in releases else len(releases)
+    return [named.strip("()") for named in cann[:known] if named != "-"][-1]
 
 
 def requirements() -> list[str]:
@@ -99,6 +110,7 @@ def compile_libraries(build: Path, torch_at_run_time: str) -> None:
     definitions = {
         "CMAKE_MAKE_PROGRAM": tool("ninja"),
         "TORCH_ACLNN_TOOLKIT_DIR": build / "toolkit",
+        "PRESENTED_CANN": cann_of(release_of("torch_npu")),
         "TORCH_VERSION": release_of("torch"),
         "TORCH_DIR": build / "torch",
         "TORCH_NPU_DIR": build / "torch_npu",

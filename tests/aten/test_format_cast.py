@@ -97,12 +97,16 @@ def test_what_is_refused(cast):
     plain, _ = cast.tensor(torch.zeros(17, 33), (17, 33), Format.ND)
     assert cast.size_and_format(None, Format.FRACTAL_NZ, -1)[0] == NULL
     for kind, dtype, words in (
-        (4444, -1, "dstFormat: expected a plain format or one with a layout, got aclFormat(4444)"),
-        (Format.NDC1HWC0, -1, "srcTensor: expected 5 dimensions for format NDC1HWC0, got shape [17, 33]"),
+        (4444, -1, "got ND to aclFormat(4444)"),
+        (Format.NC1HWC0, -1, "dstFormat: expected one of the formats ND and FRACTAL_NZ, NCDHW and NDC1HWC0, NCDHW and FRACTAL_Z_3D"),
+        (Format.ND, -1, "got ND to ND"),
         (Format.FRACTAL_NZ, 1000, "additionalDtype: expected a data type with a size, got 1000"),
     ):
         assert cast.size_and_format(plain, kind, dtype)[0] == INVALID
         assert words in cast.client.message()
+    matrix, _ = cast.tensor(torch.zeros(17, 33), (17, 33), Format.NCDHW)
+    assert cast.size_and_format(matrix, Format.NDC1HWC0, -1)[0] == INVALID
+    assert "srcTensor: expected 5 dimensions for format NDC1HWC0, got shape [17, 33]" in cast.client.message()
     for sizes, shape, words in (
         ((17, 32), (3, 2, 16, 16), "dstTensor: expected shape [2, 2, 16, 16] in memory"),
         ((17, 32), (2, 2, 16, 16), "dstTensor: expected the shape of srcTensor"),

@@ -33,7 +33,7 @@ _OPENED_BY_NAME = ("libhcomm.so", "libmspti.so", "libmsprofiler.so", "libascend_
 _OF_TORCHAIR = ("libfmk_parser.so", "libascend_protobuf.so")
 
 # By these names, too, programs look for operators and what goes with them, which is all in libopapi.so here.
-_PARTS_OF_OPERATORS = ("libopapi_math.so", "libopapi_nn.so", "libnnopbase.so")
+_PARTS_OF_OPERATORS = ("libopapi_math.so", "libopapi_nn.so", "libopapi_cv.so", "libopapi_transformer.so", "libnnopbase.so")
 
 # A symbol that only the host engine's libascendcl.so has.
 _HOST_SYMBOL = "torchAclnnHostEntryPoints"

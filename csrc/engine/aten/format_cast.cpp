@@ -19,6 +19,13 @@ namespace {
 
 constexpr int64_t kBlockRows = 16, kBlockBytes = 32;
 
+// Which plain format goes with which private one. For other pairs torch_npu casts by itself, which is what it asks the sizes for.
+struct Pair {
+    aclFormat plain, other;
+};
+constexpr Pair kPairs[] = {
+    {ACL_FORMAT_ND, ACL_FORMAT_FRACTAL_NZ}, {ACL_FORMAT_NCDHW, ACL_FORMAT_NDC1HWC0}, {ACL_FORMAT_NCDHW, kFractalZ3d}};
+
 at::IntArrayRef sizes_of(const Dims& dims) {
     return {dims.begin(), dims.end()};
 }
@@ -68,6 +75,16 @@ void require_same(const Laid& src, const Laid& dst) {
     if (dst.type() != src.type()) refuse("dstTensor", c10::str("the data type of srcTensor, ", src.type()), c10::str(dst.type()));
 }
 
+// 161002 unless the page has the conversion, in one direction or the other.
+void require_pair(aclFormat from, aclFormat to) {
+    std::string taken;
+    for (const auto& [plain, other] : kPairs) {
+        if ((from == plain && to == other) || (from == other && to == plain)) return;
+        taken += (taken.empty() ? "" : ", ") + to_string(plain) + " and " + to_string(other);
+    }
+    refuse("dstFormat", "one of the formats " + taken + " for a srcTensor in the other", to_string(from) + " to " + to_string(to));
+}
+
 int64_t block_columns(const char* name, int data_type) {
     const size_t bytes = aclDataTypeSize(static_cast<aclDataType>(data_type));
     if (bytes == 0 || bytes > kBlockBytes) refuse(name, "a data type with a size", std::to_string(data_type));
@@ -99,15 +116,14 @@ extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnNpuFormatCastCalculateSizeAndFo
         require_not_null("actualFormat", actualFormat);
         require_dtype({"srcTensor", srcTensor}, kCastTypes);
         const auto format = static_cast<aclFormat>(dstFormat);
+        require_pair(srcTensor->format, format);
         const at::IntArrayRef sizes = sizes_of(srcTensor->sizes);
         std::vector<int64_t> shape = sizes.vec();
-        if (Layout::describes(format)) {
+        if (!is_public(format)) {
             // Only the blocks of matrices may be those of another data type.
             const bool chosen = format == ACL_FORMAT_FRACTAL_NZ && additionalDtype != ACL_DT_UNDEFINED;
             const int64_t columns = block_columns("additionalDtype", chosen ? additionalDtype : srcTensor->dtype);
             shape = Layout("srcTensor", format, sizes, {kBlockRows, columns}).storage_sizes();
-        } else if (!is_public(format)) {
-            refuse("dstFormat", "a plain format or one with a layout", to_string(format));
         }
         *dstShape = new int64_t[shape.size()];
         std::copy(shape.begin(), shape.end(), *dstShape);

@@ -96,12 +96,12 @@ void read_soc(Settings& settings) {
     settings.config.product = *product;
 }
 
-constexpr const char* kReleases[] = {"8.3.RC1", TORCH_ACLNN_INTERFACE_VERSION, "9.0.0", "9.1.0", "9.2.0"};
+constexpr const char* kReleases[] = {"8.3.RC1", "8.5.0", "9.0.0", "9.1.0", "9.2.0"};
 
 // Null for a release that torch_npu would not know.
 const char* release_of_variable() {
     const char* value = variable("TORCH_ACLNN_HOST_CANN");
-    if (value == nullptr) return TORCH_ACLNN_INTERFACE_VERSION;
+    if (value == nullptr) return TORCH_ACLNN_PRESENTED_CANN;
     const auto* const found =
         std::find_if(std::begin(kReleases), std::end(kReleases), [&](const char* known) { return std::strcmp(known, value) == 0; });
     return found == std::end(kReleases) ? nullptr : *found;
@@ -248,7 +248,7 @@ const Config& config() {
 // has all that are named unless TORCH_ACLNN_HOST_DEVICES says how many it has.
 const char* presented_cann() {
     static const char* const once = release_of_variable();
-    return once != nullptr ? once : TORCH_ACLNN_INTERFACE_VERSION;
+    return once != nullptr ? once : TORCH_ACLNN_PRESENTED_CANN;
 }
 
 int visible_device_count() {
