@@ -7,6 +7,7 @@
 #include "engine/aten/layout/layout.h"
 #include "engine/opapi/fallback_codes.h"
 #include "engine/opapi/format.h"
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/host_view.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr int64_t kBlockRows = 16, kBlockBytes = 32;
 
-// Which plain format goes with which private one. For other pairs torch_npu casts by itself, which is what it asks the sizes for.
+// Which plain format goes with which private one on A2 and A3. For other pairs torch_npu casts by itself there.
 struct Pair {
     aclFormat plain, other;
 };
@@ -75,8 +76,9 @@ void require_same(const Laid& src, const Laid& dst) {
     if (dst.type() != src.type()) refuse("dstTensor", c10::str("the data type of srcTensor, ", src.type()), c10::str(dst.type()));
 }
 
-// 161002 unless the page has the conversion, in one direction or the other.
+// 161002 unless the page has the conversion, in one direction or the other. On the 950 torch_npu passes any plain format for ND.
 void require_pair(aclFormat from, aclFormat to) {
+    if (config().product == Product::ascend950 && (is_public(to) || Layout::describes(to))) return;
     std::string taken;
     for (const auto& [plain, other] : kPairs) {
         if ((from == plain && to == other) || (from == other && to == plain)) return;
