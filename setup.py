@@ -5,13 +5,13 @@ import hashlib
 import importlib.util
 import itertools
 import os
-import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType
 
 from setuptools import Extension, setup
 from setuptools.command.build import build
@@ -23,29 +23,38 @@ RELEASES = ROOT / "docs" / "torch_npu_symbols.tsv"
 IMPORT_HOOK = ROOT / "torch_aclnn_import_hook.pth"
 # From the libraries of an installed torch_aclnn to those of torch, in the same site-packages.
 TORCH_BESIDE_THE_PACKAGE = "$ORIGIN/../../../torch/lib"
-# torch_npu's releases that the sources build against, and the newest minor version of it; each asks for a torch of its own.
-OLDEST_TORCH_NPU, NEWEST_TORCH_NPU = "2.7.1", "2.14"
 DEPENDENCIES = ("torch", "torch_npu")
+
+
+def read_releases() -> ModuleType:
+    """Which releases of torch_npu the sources know, from the package's own module: the package cannot be imported before it is built."""
+    spec = importlib.util.spec_from_file_location("torch_npu_releases", ROOT / "torch_aclnn" / "loading" / "torch_npu_releases.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+RELEASES = read_releases()
+INSTALL = f'pip install "torch_npu=={RELEASES.NEWEST}.*"'
 
 
 def directory_of(package: str) -> Path:
     """Where a package is installed, found without importing it: without CANN, torch with torch_npu cannot be."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise SystemExit(f"torch_aclnn needs {package} at build time: pip install torch_npu=={NEWEST_TORCH_NPU}.*")
+        raise SystemExit(f"torch_aclnn needs {package} at build time: {INSTALL}")
     return Path(spec.origin).parent
 
 
-def numbers(release: str) -> list[int]:
-    """The numbers of a release, for comparisons: 2.7.1.post11 is [2, 7, 1, 11]."""
-    return [int(number) for number in re.findall(r"\d+", release)]
-
-
-def check_torch_npu() -> None:
-    """End the build with a message if torch_npu is a release that the sources do not know."""
+def check_versions() -> None:
+    """End the build with a message if torch or torch_npu is missing, or is a release that the sources do not know."""
+    directory_of("torch")
+    if RELEASES.is_too_new(release_of("torch")):
+        raise SystemExit(f"{RELEASES.refusal(release_of('torch'))}; install that one and its torch: {INSTALL}")
+    directory_of("torch_npu")
     found = release_of("torch_npu")
-    if not numbers(OLDEST_TORCH_NPU) <= numbers(found) or numbers(found)[:2] > numbers(NEWEST_TORCH_NPU):
-        raise SystemExit(f"torch_aclnn builds against torch_npu {OLDEST_TORCH_NPU} to {NEWEST_TORCH_NPU}, got {found}")
+    if RELEASES.numbers(found) < RELEASES.numbers(RELEASES.OLDEST) or RELEASES.is_too_new(found):
+        raise SystemExit(f"torch_aclnn builds against torch_npu {RELEASES.OLDEST} to {RELEASES.NEWEST}, got {found}")
 
 
 def release_of(package: str) -> str:
@@ -170,7 +179,7 @@ class BuildLibraries(build_ext):
             shutil.copy(IMPORT_HOOK, self.build_lib)
 
 
-check_torch_npu()
+check_versions()
 # CMake finds the sources itself; the name tells setuptools that the wheel is for one Python.
 setup(
     ext_modules=[Extension("torch_aclnn._C", sources=[])],

@@ -75,12 +75,19 @@ def test_without_torch_npu(site):
     assert found["torch"] == {"version": f"{_built_for.TORCH}+cpu", "problem": None, "build": "CPU", "gpus": 0}
 
 
-@pytest.mark.parametrize(("torch", "torch_npu"), [("2.1.0", _built_for.TORCH_NPU), (_built_for.TORCH, "2.1.0")])
-def test_another_version(site, torch, torch_npu):
+@pytest.mark.parametrize(
+    ("torch", "torch_npu", "words"),
+    [
+        ("2.1.0", _built_for.TORCH_NPU, "2.1.0 is installed"),
+        (_built_for.TORCH, "2.1.0", "2.1.0 is installed"),
+        ("99.0.0", _built_for.TORCH_NPU, "torch 99.0.0 is installed, but this release of torch_aclnn knows no torch_npu"),
+    ],
+)
+def test_another_version(site, torch, torch_npu, words):
     site.add("torch", torch)
     site.add("torch_npu", torch_npu)
     found = site.problem()
-    assert "2.1.0 is installed" in found["problem"] and found["remedy"] == INSTALL
+    assert words in found["problem"] and found["remedy"] == INSTALL
     assert (found["torch"]["version"], found["torch_npu"]["version"]) == (torch, torch_npu)
 
 

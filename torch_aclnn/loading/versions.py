@@ -7,6 +7,7 @@ import runpy
 from pathlib import Path
 
 from torch_aclnn import _built_for
+from torch_aclnn.loading import torch_npu_releases
 
 # PyPI has no CPU build of torch for x86_64.
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
@@ -32,6 +33,8 @@ def check_versions() -> None:
     torch, torch_npu = installed("torch"), installed("torch_npu")
     if torch is None:
         raise ImportError(f"torch_aclnn needs torch: {install_command()}")
+    if torch_npu_releases.is_too_new(release(torch)):
+        raise ImportError(f"{torch_npu_releases.refusal(release(torch))}; install what it was built for: {install_command()}")
     if torch_npu is None:
         raise ImportError(f"torch_aclnn needs torch_npu: {install_command()}")
     if torch.get("hip") is not None:
@@ -61,7 +64,7 @@ def import_extension() -> None:
         if missing is None:
             raise
         found = release(installed("torch_npu") or {"__version__": "?"})
-        others = f"releases from 2.7.1 to {_built_for.TORCH_NPU}"
+        others = f"releases from {torch_npu_releases.OLDEST} to {_built_for.TORCH_NPU}"
         raise ImportError(f"torch_npu {found} does not export {missing[1]}, which {others} have: {install_command()}") from error
 
 
