@@ -89,7 +89,7 @@ These are computed, too: functions by themselves, without a phase for the worksp
 """
 
 MISSING_ENTRY_POINTS = """
-These are missing. [A Python function](missing_entry_point.md) can stand in for one.
+These are missing. [A library of yours](missing_entry_point.md) can have one.
 """
 
 NAMED_OPERATORS = """

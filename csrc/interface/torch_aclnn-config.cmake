@@ -1,7 +1,7 @@
 # find_package(torch_aclnn): the host engine as targets. `torch-aclnn config --cmake` prints the folder of this file.
 #
 #     torch_aclnn::aclnn      what a program of the aclnn operators links
-#     torch_aclnn::implement  the headers for a library of implementations, which links nothing
+#     torch_aclnn::custom_operator  the headers for a library of entry points of one's own, which links nothing
 #     torch_aclnn::<library>  ascendcl, nnopbase, opapi, acl_op_compiler, hccl
 get_filename_component(torch_aclnn_TOOLKIT_DIR "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
@@ -16,9 +16,9 @@ foreach(library ascendcl nnopbase opapi acl_op_compiler hccl)
     endif()
 endforeach()
 
-if(NOT TARGET torch_aclnn::implement)
-    add_library(torch_aclnn::implement INTERFACE IMPORTED)
-    set_target_properties(torch_aclnn::implement PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${torch_aclnn_TOOLKIT_DIR}/include"
+if(NOT TARGET torch_aclnn::custom_operator)
+    add_library(torch_aclnn::custom_operator INTERFACE IMPORTED)
+    set_target_properties(torch_aclnn::custom_operator PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${torch_aclnn_TOOLKIT_DIR}/include"
                                                             INTERFACE_COMPILE_FEATURES cxx_std_17)
 endif()
 

@@ -7,7 +7,6 @@ from torch_aclnn.host.calls import cache_hits, calls, reset_calls
 from torch_aclnn.host.communication import CollectiveBytes, collective_bytes
 from torch_aclnn.host.dry_run import ValueRead, is_dry_run, value_reads
 from torch_aclnn.host.faults import Injection, inject
-from torch_aclnn.host.implementations import implement
 from torch_aclnn.loading.engine import activate, is_active
 from torch_aclnn.loading.paths import includedir, libdir
 from torch_aclnn.loading.versions import check_versions
@@ -21,7 +20,6 @@ __all__ = [
     "calls",
     "check_versions",
     "collective_bytes",
-    "implement",
     "includedir",
     "inject",
     "is_active",

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
+from torch_aclnn.loading import custom_operators
 from torch_aclnn.loading.links import is_of_engine
 from torch_aclnn.loading.paths import libdir, toolkit
 
@@ -28,7 +29,7 @@ SEARCH_VARIABLES = (
     "ASCEND_HOME_PATH",
     "ASCEND_TOOLKIT_HOME",
     "ASCEND_OPP_PATH",
-    "ASCEND_CUSTOM_OPP_PATH",
+    custom_operators.VARIABLE,
     "ASCEND_OPP_DEBUG_PATH",
     "ASCEND_AICPU_PATH",
 )
@@ -106,7 +107,13 @@ def load_error() -> str | None:
 
 
 def replace(environment: MutableMapping[str, str]) -> None:
-    """Use the engine's toolkit instead of CANN's, to whose operators torch_npu would otherwise pass the engine's handles."""
+    """Use the engine's toolkit instead of CANN's, to whose operators torch_npu would otherwise pass the engine's handles.
+
+    Libraries of custom operators that are made for the engine stay.
+    """
+    kept = custom_operators.directories(environment, of_engine=True)
     for name in SEARCH_VARIABLES:
         environment.pop(name, None)
     environment.update(TOOLKIT_VARIABLES)
+    if kept:
+        environment[custom_operators.VARIABLE] = os.pathsep.join(kept)

@@ -4,7 +4,7 @@ import ctypes
 import os
 from collections.abc import Mapping
 
-from torch_aclnn.loading import cann
+from torch_aclnn.loading import cann, custom_operators
 from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
 from torch_aclnn.loading.loader import library_of, loaded_library
 from torch_aclnn.loading.paths import libdir, python_packages
@@ -23,8 +23,8 @@ OPERATOR_LIBRARIES = (
     "libaclnn_rand.so",
 )
 
-# The libraries that the engine's libopapi.so is linked against, besides libascendcl.so, which the second needs too.
-_NEEDED = ("libtorch_aclnn_kernels.so", "libtorch_aclnn_symbols.so")
+# The library that the engine's libopapi.so is linked against, besides libascendcl.so.
+_NEEDED = ("libtorch_aclnn_kernels.so",)
 
 # Which torch_npu opens by name when it needs them: collectives, what its profiler and torch's ask for, and dumps.
 _OPENED_BY_NAME = ("libhcomm.so", "libmspti.so", "libmsprofiler.so", "libascend_hal.so", "libascend_dump.so")
@@ -105,6 +105,7 @@ def activate() -> None:
         # So that the programs which this one starts find the engine too.
         os.environ["LD_LIBRARY_PATH"] = search_path()
         cann.replace(os.environ)
+        custom_operators.require_loadable()
 
 
 def _check_loaded_engine(choice: str) -> None:

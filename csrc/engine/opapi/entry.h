@@ -113,7 +113,6 @@ struct Call {
 // `prepare` checks what is the operator's own.
 template <class Prepare>
 aclnnStatus run_phase1(const Call& call, uint64_t* workspace_size, aclOpExecutor** executor, const Prepare& prepare) noexcept {
-    if (const Replacement* const other = call.entry.replacement()) return other->phase1(*other, call.arguments, workspace_size, executor);
     const auto make = [&] {
         call.check();
         auto made = call.executor(prepare());

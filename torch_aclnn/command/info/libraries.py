@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from torch_aclnn.loading.custom_operators import LIBRARY, VARIABLE
 from torch_aclnn.loading.engine import OPERATOR_LIBRARIES
 from torch_aclnn.loading.loader import library_of, loaded_library
 
-_CUSTOM_LIBRARY = Path("op_api", "lib", "libcust_opapi.so")
 _PRIORITY = "load_priority="
 
 
@@ -45,8 +45,8 @@ class Library:
 
 def searched(environment: Mapping[str, str] = os.environ) -> list[Library]:
     """Return all the libraries that torch_npu searches under these environment variables."""
-    custom = [Path(path) / _CUSTOM_LIBRARY for path in environment.get("ASCEND_CUSTOM_OPP_PATH", "").split(":") if path]
-    custom += [vendor / _CUSTOM_LIBRARY for vendor in _vendors(environment)]
+    custom = [Path(path) / LIBRARY for path in environment.get(VARIABLE, "").split(os.pathsep) if path]
+    custom += [vendor / LIBRARY for vendor in _vendors(environment)]
     return [Library(str(file)) for file in (*custom, *_parts_of_cann(environment), *OPERATOR_LIBRARIES)]
 
 

@@ -13,6 +13,7 @@ import torch_aclnn_import_hook
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.command.info import libraries
 from torch_aclnn.command.installation import own_version
+from torch_aclnn.loading import custom_operators
 from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
 from torch_aclnn.loading.engine import activate, answers_from_package, is_active
 from torch_aclnn.loading.loader import library_of, loaded_library
@@ -55,6 +56,7 @@ def main(report: str, imports: bool) -> None:
 
 def _find_out(report: _Report, imports: bool) -> None:
     _set_trace_aside()
+    of_cann = [f"{path}/{custom_operators.LIBRARY}" for path in custom_operators.directories(os.environ, of_engine=False)]
     with report.stage("engine"):
         activate()
     _tell_engine(report)
@@ -74,7 +76,8 @@ def _find_out(report: _Report, imports: bool) -> None:
     report.tell("instruction_set", _C.isa())
     _tell_engine(report)  # torch_npu has loaded CANN's libraries, if it is CANN
     searched = libraries.searched()
-    report.tell("operator_libraries", [{"file": library.file, "state": library.state()} for library in searched])
+    left_out = [{"file": file, "state": "left out, because it is made for CANN"} for file in of_cann if is_active()]
+    report.tell("operator_libraries", [*left_out, *({"file": library.file, "state": library.state()} for library in searched)])
     found = {operator.entry_point: libraries.resolve(operator.entry_point, searched) for operator in OPERATORS}
     report.tell("entry_points", {name: path and str(path) for name, path in found.items()})
 

@@ -208,11 +208,6 @@ uint64_t require_dtype_of(DTypes listed, const char* name, const aclTensorList* 
 }
 
 aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept {
-    if (const Replacement* const other = adapter.entry.replacement()) return other->phase1(*other, arguments, workspace_size, executor);
-    return prepare_own(adapter, arguments, workspace_size, executor);
-}
-
-aclnnStatus prepare_own(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept {
     const auto describe = [&](JsonObject& line) {
         for (size_t i = 0; i < adapter.count; ++i) adapter.kinds[i]->describe(line, adapter.entry.parameter(i), arguments[i]);
     };

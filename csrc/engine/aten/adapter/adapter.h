@@ -151,10 +151,8 @@ constexpr size_t offset_behind(size_t offset, size_t value_size) {
     return offset + (value_size + kValueAlignment - 1) / kValueAlignment * kValueAlignment;
 }
 
-// Phase 1 of any adapter, with the addresses of its arguments, or of what has taken its place.
+// Phase 1 of any adapter, with the addresses of its arguments. The adapter must live as long as the executors that it makes.
 aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept;
-// The same of the adapter itself, which must live as long as the executors that it makes.
-aclnnStatus prepare_own(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept;
 
 // Each output states its shape.
 template <class Kind>

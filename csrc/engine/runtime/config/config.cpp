@@ -226,7 +226,6 @@ Settings* read_environment() {
     if (settings->config.dry_run) settings->config.poison = false;
     reject_extensions_if_strict(*settings);
     read_faults(*settings);
-    if (const char* value = variable("TORCH_ACLNN_HOST_LIBRARIES")) settings->config.libraries = value;
     if (const char* value = variable("TORCH_ACLNN_HOST_TRACE")) settings->config.trace = value;
     return settings;
 }

@@ -35,7 +35,6 @@ struct Config {
     bool isolate = false;                   // TORCH_ACLNN_HOST_ISOLATE: the program cannot touch device memory
     bool poison = false;                    // TORCH_ACLNN_HOST_POISON: fresh and freed memory is written over
     std::string faults;                     // TORCH_ACLNN_HOST_FAULT: what is to fail; empty: nothing
-    std::string libraries;                  // TORCH_ACLNN_HOST_LIBRARIES: paths with colons between them, of libraries with entry points
     std::string trace;                      // TORCH_ACLNN_HOST_TRACE: a file's path, in which %p is the process, or "stderr"
 };
 TORCH_ACLNN_HOST_API const Config& config();

@@ -1,6 +1,5 @@
 // The start and the end of a process's use of the engine.
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -66,16 +65,6 @@ void print_banner() {
                  "torch_aclnn: a dry run (TORCH_ACLNN_HOST_COMPUTE=0): only small known values are computed, all others read as 0\n");
 }
 
-// libaclnn_math, in the same folder as this library, loads what the program implements itself.
-void load_implementations() {
-    if (config().libraries.empty()) return;
-    void* const library = dlopen("libaclnn_math.so", RTLD_NOW | RTLD_LOCAL);
-    void* const load = library != nullptr ? dlsym(library, "torchAclnnHostLoadLibraries") : nullptr;
-    if (load == nullptr) throw Error(ACL_ERROR_INVALID_PARAM, text("TORCH_ACLNN_HOST_LIBRARIES: ", dlerror()));
-    const int refused = reinterpret_cast<aclError (*)()>(load)();
-    if (refused != ACL_SUCCESS) throw Error(refused, recent_message());
-}
-
 }  // namespace
 
 bool finalized() noexcept {
@@ -110,7 +99,6 @@ extern "C" aclError aclInit(const char* configPath) {
         require_valid_config();
         set_configured_faults();
         open_trace();
-        load_implementations();
     });
     if (refused != ACL_SUCCESS) return refused;
     return traced(

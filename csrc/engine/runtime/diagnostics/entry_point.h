@@ -8,15 +8,7 @@
 #include "engine/runtime/visibility.h"
 #include "torch_aclnn/entry_points.h"
 
-struct aclOpExecutor;
-
 namespace torch_aclnn::host {
-
-// Phase 1 of a function that has taken an entry point's place; `arguments` has the address of each of them.
-struct Replacement {
-    int (*phase1)(const Replacement& replacement, const void* const* arguments, uint64_t* workspace_size,
-                  aclOpExecutor** executor) noexcept;
-};
 
 // One record of torchAclnnHostEntryPoints(). Make one static object for each entry point: it is listed while its library is loaded.
 class TORCH_ACLNN_HOST_API EntryPoint {
@@ -40,11 +32,6 @@ class TORCH_ACLNN_HOST_API EntryPoint {
     const char* parameter_kind(const char* parameter) const noexcept;  // "Out", or "" if there is no such parameter
     uint64_t data_types() const { return description_.dataTypes; }
 
-    // Null unless the program has put a function of its own in this place.
-    const Replacement* replacement() const noexcept { return replacement_.load(std::memory_order_acquire); }
-    // The replacement must live as long as the process.
-    void replace(const Replacement& replacement) noexcept { replacement_.store(&replacement, std::memory_order_release); }
-
     // One of that name, or null. An entry point that is not listed is none.
     static EntryPoint* find(const char* name);
     void list();
@@ -56,7 +43,6 @@ class TORCH_ACLNN_HOST_API EntryPoint {
 
    private:
     torchAclnnEntryPoint description_;
-    std::atomic<const Replacement*> replacement_{nullptr};
     std::atomic<uint64_t> own_calls_{0};
     std::atomic<uint64_t>* calls_;  // only ever counts up, so that a reset needs no lock either
     std::atomic<uint64_t> calls_at_reset_{0};

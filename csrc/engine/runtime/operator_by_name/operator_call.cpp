@@ -170,53 +170,28 @@ struct Arguments {
     aclrtStream stream;
 };
 
-// Describes a call for which there is no operator, with the lines that would implement it.
-class MissingCall {
-   public:
-    explicit MissingCall(const Arguments& given) : given_(given) {
-        add_tensors("x", given.numInputs, given.inputDesc, "Tensor");
-        if (given.attr != nullptr)
-            for (const auto& [name, value] : given.attr->values) add(kTypes[value.index()], name);
-        add_tensors("y", given.numOutputs, given.outputDesc, "Tensor(a!)");
-    }
-
-    std::string message() const {
-        std::string names;
-        if (given_.attr != nullptr)
-            for (const auto& [name, value] : given_.attr->values) names += (names.empty() ? "; its attributes were " : ", ") + name;
-        return text("operator ", given_.opType, " has no entry point in the torch_aclnn host engine and cannot be compiled for it", names,
-                    "; a Python function for it (docs/missing_entry_point.md) begins with\n\n    @torch_aclnn.host.implement(\"",
-                    given_.opType, "\", \"", signature_, "\")\n    def _(", parameters_, "):", tensors_.empty() ? "" : "  # ", tensors_,
-                    "\n");
-    }
-
-   private:
-    // In the order of the variant; lists of lists have no type.
-    static constexpr const char* kTypes[] = {"bool", "int", "float", "str", "ScalarType", "bool[]", "int[]", "float[]", "int[][]"};
-    static_assert(std::size(kTypes) == std::variant_size_v<Attribute>);
-
-    void add_tensors(const char* prefix, int count, const aclTensorDesc* const* descs, const char* type) {
+// Says for which call there is no operator, by its attributes and tensors.
+std::string describe_missing(const Arguments& given) {
+    std::string of_call;
+    const auto add = [&](const std::string& part) { of_call += (of_call.empty() ? "" : ", ") + part; };
+    const auto add_tensors = [&](const char* prefix, int count, const aclTensorDesc* const* descs) {
         for (int i = 0; descs != nullptr && i < count; ++i) {
-            const std::string name = text(prefix, i);
-            const bool is_given = descs[i] != nullptr && descs[i]->type != ACL_DT_UNDEFINED;
-            add(is_given ? type : text(type, "?"), name);
-            if (!is_given) continue;
+            if (descs[i] == nullptr || descs[i]->type == ACL_DT_UNDEFINED) continue;
             std::string dims;
             for (const int64_t dim : descs[i]->dims) dims += text(dims.empty() ? "" : ", ", dim);
-            tensors_ += text(tensors_.empty() ? "" : ", ", name, ": {", dims, "} of ", to_string(descs[i]->type));
+            add(text(prefix, i, ": {", dims, "} of ", to_string(descs[i]->type)));
         }
-    }
-    void add(const std::string& type, const std::string& name) {
-        signature_ += text(signature_.empty() ? "" : ", ", type, " ", name);
-        parameters_ += text(parameters_.empty() ? "" : ", ", name);
-    }
-
-    const Arguments& given_;
-    std::string signature_, parameters_, tensors_;
-};
+    };
+    add_tensors("x", given.numInputs, given.inputDesc);
+    if (given.attr != nullptr)
+        for (const auto& [name, value] : given.attr->values) add(name);
+    add_tensors("y", given.numOutputs, given.outputDesc);
+    return text("operator ", given.opType,
+                " has no entry point in the torch_aclnn host engine and cannot be compiled for it; the call had ", of_call);
+}
 
 void enqueue_missing_operator(const char* function, const Arguments& given) {
-    std::string message = MissingCall(given).message();
+    std::string message = describe_missing(given);
     if (auto* const calls = coverage_counter(CoverageKind::refused_operator, given.opType)) calls->fetch_add(1, std::memory_order_relaxed);
     auto missing = std::make_unique<MissingOperator>(function, std::move(message));
     enqueue(given.stream, *missing);

@@ -1,5 +1,4 @@
-// Published entry points that have no meaning on a processor: they exist, and phase 1 refuses with the reason, whatever it is passed. They
-// are here because a name that a program implements itself is found before another of this library (table.cpp).
+// Published entry points that have no meaning on a processor: they exist, and phase 1 refuses with the reason, whatever it is passed.
 
 #include "aclnn/acl_meta.h"
 #include "engine/runtime/diagnostics/entry_point.h"
