@@ -33,7 +33,7 @@ def main() -> None:
     recipe = RECIPES[arguments.name]
     model = recipe.model().to(arguments.device)
     if arguments.convert:
-        torch_aclnn.convert(model)
+        torch_aclnn.convert(model, batch_norm=True)
     inputs, targets = (t.to(arguments.device) for t in recipe.data())
     optimizer = recipe.optimizer(model.parameters())
     scheduler = recipe.scheduler(optimizer, arguments.epochs * len(inputs.split(recipe.batch_size)))

@@ -1,6 +1,7 @@
 """convert: a model's modules become ours, and nothing else of it changes."""
 
 import copy
+import functools
 import pickle
 
 import torch_aclnn
@@ -22,7 +23,7 @@ def make_model() -> torch.nn.Sequential:
 
 def test_gives_the_same_gradients_through_our_operators(device):
     theirs = make_model().to(device)
-    ours = torch_aclnn.convert(copy.deepcopy(theirs))
+    ours = torch_aclnn.convert(copy.deepcopy(theirs), batch_norm=True)
     x = torch.randn(2, 3, 6, 6, device=device, requires_grad=True)
     for model in (theirs, ours):
         model(x).square().sum().backward()
@@ -75,22 +76,21 @@ def test_leaves_subclasses_alone_and_may_be_repeated():
     assert [type(m) for m in model] == [Own, torch_aclnn.nn.AvgPool2d]
 
 
-@pytest.mark.parametrize(
-    ("engine", "asked", "expected"),
-    [(True, None, True), (False, None, False), (True, False, False), (False, True, True)],
-)
-def test_batch_norm_is_converted_under_the_engine_or_where_it_is_asked_for(monkeypatch, engine, asked, expected):
-    monkeypatch.setattr(torch_aclnn.host, "is_active", lambda: engine)
+@pytest.mark.parametrize("asked", [{}, {"batch_norm": False}, {"batch_norm": True}])
+def test_batch_norm_is_converted_and_patched_where_it_is_asked_for(asked):
+    expected = asked.get("batch_norm", False)
     parts = [torch.nn.BatchNorm1d(2), torch.nn.BatchNorm2d(2), torch.nn.BatchNorm3d(2), torch.nn.AvgPool2d(2)]
-    converted = [type(m).__module__ == "torch_aclnn.nn" for m in torch_aclnn.convert(torch.nn.Sequential(*parts), batch_norm=asked)]
+    converted = [type(m).__module__ == "torch_aclnn.nn" for m in torch_aclnn.convert(torch.nn.Sequential(*parts), **asked)]
     assert converted == [expected, expected, expected, True]
+    with torch_aclnn.patch(**asked) as patch:
+        assert ("torch.nn.functional.batch_norm" in patch.changed) == expected
 
 
 @host_engine_only
 @skipped_if_torchs("batch_norm_elemt")
 def test_a_converted_batch_norm_takes_as_many_launches_as_its_documentation_says():
     launches = []
-    for convert in (lambda m: m, torch_aclnn.convert):
+    for convert in (lambda m: m, functools.partial(torch_aclnn.convert, batch_norm=True)):
         layer, x = convert(torch.nn.BatchNorm2d(4).npu()), torch.randn(2, 4, 5, 5, device="npu", requires_grad=True)
         grad_output = torch.ones_like(x)
         torch.npu.synchronize()

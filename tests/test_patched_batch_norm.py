@@ -1,6 +1,7 @@
 """patch and batch norm: torch's modules compute what they did, by our operator."""
 
 import copy
+import functools
 
 import torch_aclnn
 import pytest
@@ -69,16 +70,6 @@ def test_the_batchs_own_statistics_take_our_operator_and_given_ones_torchs(kind,
         assert make_layer(kind, True, **options)(make_input(kind)).grad_fn.name() == OURS
         evaluated = make_layer(kind, False, **options)(make_input(kind)).grad_fn.name()
     assert (evaluated == OURS) == ("track_running_stats" in options)
-
-
-@pytest.mark.parametrize(
-    ("engine", "asked", "expected"), [(True, None, True), (False, None, False), (True, False, False), (False, True, True)]
-)
-def test_the_default_is_that_of_convert(monkeypatch, engine, asked, expected):
-    monkeypatch.setattr(torch_aclnn.host, "is_active", lambda: engine)
-    with torch_aclnn.patch(batch_norm=asked) as patch:
-        assert ("torch.nn.functional.batch_norm" in patch.changed) == expected
-    assert isinstance(torch_aclnn.convert(nn.BatchNorm2d(3), batch_norm=asked), torch_aclnn.nn.BatchNorm2d) == expected
 
 
 def test_scopes_may_differ():
@@ -189,10 +180,10 @@ def test_what_torch_refuses_is_refused_with_function_and_parameter():
 @skipped_if_torchs("batch_norm_elemt")
 def test_a_step_takes_the_launches_of_a_converted_model():
     launches = []
-    for prepare in (lambda m: m, torch_aclnn.convert):
+    for prepare in (lambda m: m, functools.partial(torch_aclnn.convert, batch_norm=True)):
         layer, x = prepare(make_layer()), make_input()
         torch.npu.synchronize()
-        with torch_aclnn.patch():
+        with torch_aclnn.patch(batch_norm=True):
             torch_aclnn.host.reset_calls()
             torch.autograd.grad(layer(x), (x, *layer.parameters()), torch.ones_like(x))
             torch.npu.synchronize()

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import TypeVar
 
-from torch_aclnn import host
 from torch_aclnn import nn as ours
 from torch import nn
 from torch_aclnn._operators import BY_NAME, OPERATORS
@@ -22,14 +21,13 @@ _logger = logging.getLogger("torch_aclnn")
 _BATCH_NORMS = frozenset(getattr(nn, name) for name in BY_NAME["batch_norm_elemt"].modules)
 
 
-def converts_batch_norm(function: str, asked: bool | None) -> bool:
-    """Return whether batch norm is converted too: if `asked` is None, only under the host engine, because it costs launches."""
-    if asked is not None and not isinstance(asked, bool):
-        raise TypeError(f"{function}: batch_norm: expected True, False or None, got {asked!r}")
-    return host.is_active() if asked is None else asked
+def require_choice(function: str, batch_norm: bool) -> None:
+    """Raise TypeError unless it is a bool."""
+    if not isinstance(batch_norm, bool):
+        raise TypeError(f"{function}: batch_norm: expected True or False, got {batch_norm!r}")
 
 
-def convert(module: _Module, batch_norm: bool | None = None) -> _Module:
+def convert(module: _Module, batch_norm: bool = False) -> _Module:
     """Turn a model's modules of :mod:`torch.nn` into those of :mod:`torch_aclnn.nn`, where it has one of the name.
 
     They are turned in place: parameters, buffers, hooks and their handles, training mode, device and the names in ``state_dict`` stay, and
@@ -42,12 +40,12 @@ def convert(module: _Module, batch_norm: bool | None = None) -> _Module:
 
     Batch norm costs launches: a float32 BatchNorm2d in training takes 3 for forward and backward as torch_npu runs it (``aclnnBatchNorm``,
     ``aclnnBatchNormBackward`` and the count of batches), and 6 once converted, because the statistics and the sums of the backward, the
-    element-wise gradient and the number of samples that it takes are launches of their own. On an NPU the gradient is not worth that.
-    :class:`torch.nn.SyncBatchNorm`, which keeps its process group, counts as batch norm: on an NPU torch's own calls the same entry points.
+    element-wise gradient and the number of samples that it takes are launches of their own. So it is left alone by default.
+    :class:`torch.nn.SyncBatchNorm`, which keeps its process group, counts as batch norm: torch's own calls the same entry points.
 
     Args:
         module: a model, or a single module.
-        batch_norm: whether to turn batch norm too; None means only under the host engine.
+        batch_norm: whether to turn batch norm too.
 
     Returns:
         The same module.
@@ -60,7 +58,8 @@ def convert(module: _Module, batch_norm: bool | None = None) -> _Module:
         'torch_aclnn.nn'
 
     """
-    left_alone = () if converts_batch_norm("convert", batch_norm) else _BATCH_NORMS
+    require_choice("convert", batch_norm)
+    left_alone = () if batch_norm else _BATCH_NORMS
     before = converted(module) if isinstance(module, nn.Module) else {}
     _turn("convert", module, _OURS, left_alone)
     _log(module, converted(module), before.keys(), left_alone)

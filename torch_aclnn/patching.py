@@ -11,7 +11,7 @@ import torch
 from torch_aclnn import functional
 from torch import Tensor
 from torch_aclnn._operators import OPERATORS
-from torch_aclnn.conversion import converts_batch_norm
+from torch_aclnn.conversion import require_choice
 from torch_aclnn.functional.padding import pad
 
 __all__ = ["Patch", "patch", "unpatch"]
@@ -94,11 +94,11 @@ def _apply(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(changed)
 
 
-def patch(batch_norm: bool | None = None) -> Patch:
+def patch(batch_norm: bool = False) -> Patch:
     """Let :mod:`torch.nn.functional` use this package's functions for tensors on ``npu``; modules that call them follow.
 
     Switched are the poolings and unpoolings that have an operator here, as :attr:`Patch.changed` lists them, ``pad`` in the modes that
-    have one, and ``batch_norm``, by default under the host engine only, because it costs launches, as :func:`torch_aclnn.convert` explains.
+    have one, and on request ``batch_norm``, which costs launches, as :func:`torch_aclnn.convert` explains.
     Batch norm by given statistics, as in evaluation, stays torch's own.
 
     Tensors on any other device, subclasses of Tensor, and arguments that the operators do not take go to torch as before; what
@@ -111,7 +111,7 @@ def patch(batch_norm: bool | None = None) -> Patch:
     the end of the block if it is used in ``with``.
 
     Args:
-        batch_norm: whether to switch batch norm too; None means only under the host engine, as in :func:`torch_aclnn.convert`.
+        batch_norm: whether to switch batch norm too.
 
     Returns:
         A :class:`Patch`, which lists what was changed.
@@ -128,7 +128,8 @@ def patch(batch_norm: bool | None = None) -> Patch:
         True
 
     """
-    left_alone = set() if converts_batch_norm("patch", batch_norm) else {_BATCH_NORM}
+    require_choice("patch", batch_norm)
+    left_alone = set() if batch_norm else {_BATCH_NORM}
     started = Patch(frozenset(_SWITCHED.keys() - left_alone))
     with _lock:
         _holders.add(started)

@@ -49,8 +49,8 @@ def cast(tensor: Tensor, device: str, dtype: torch.dtype) -> Tensor:
 @contextlib.contextmanager
 def variant(kind: str, model: nn.Module) -> Iterator[nn.Module]:
     """Give the model, within the block, the operators that `kind` means."""
-    with torch_aclnn.patch() if kind == "patch" else contextlib.nullcontext():
-        yield torch_aclnn.convert(model) if kind == "convert" else model
+    with torch_aclnn.patch(batch_norm=True) if kind == "patch" else contextlib.nullcontext():
+        yield torch_aclnn.convert(model, batch_norm=True) if kind == "convert" else model
 
 
 def one_step(name: str, kind: str, device: str, dtype: torch.dtype = torch.float32) -> tuple[float, dict[str, Tensor]]:
