@@ -65,7 +65,7 @@ def measure(setting: str, rounds: int) -> list[Cost]:
 
 
 def _cache_hits() -> int | None:
-    return torch_aclnn.host.cache_hits() if torch_aclnn.host.is_active() else None
+    return torch_aclnn.host.statistics().cache_hits if torch_aclnn.host.is_active() else None
 
 
 def measure_apart(setting: str, rounds: int) -> list[Cost]:

@@ -24,7 +24,7 @@ def print_calls(console: Console, device: str) -> None:
     """Show how often each entry point of the package's operators was called, and how many others were."""
     if device == "cpu" or not torch_aclnn.host.is_active():
         return
-    calls = torch_aclnn.host.calls()
+    calls = torch_aclnn.host.statistics().calls
     table = Table("aclnn entry point", "calls")
     for name in BACKWARDS:
         if name in calls:

@@ -42,11 +42,11 @@ def test_entry_points_that_a_backward_calls(wanted):
     y = normalised(torch_aclnn.functional, **inputs)
     grad_output = torch.ones_like(y)
     torch.npu.synchronize()
-    torch_aclnn.host.reset_calls()
+    torch_aclnn.host.reset()
     torch.autograd.grad(y, [inputs[name] for name in wanted], grad_output)
     torch.npu.synchronize()
     of_the_input = {FILL: 1, ELEMENTWISE: 1} if "input" in wanted else {}
-    assert {name: count for name, count in torch_aclnn.host.calls().items() if count} == {REDUCE: 1} | of_the_input
+    assert {name: count for name, count in torch_aclnn.host.statistics().calls.items() if count} == {REDUCE: 1} | of_the_input
 
 
 @pytest.mark.parametrize("wanted", SUBSETS, ids=" ".join)

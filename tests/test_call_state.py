@@ -52,12 +52,12 @@ BEHIND_OTHERS = """
 import torch_aclnn, torch
 x, gradient = torch.ones(1 << 22).npu(), torch.ones(1, 1, 2, 2).npu()
 for deterministic in (False, True, False):  # the first time imports and allocates, for which the queue is emptied
-    torch_aclnn.host.reset_calls()
+    torch_aclnn.host.reset()
     for _ in range(20):
         y = x.sin()
     torch.use_deterministic_algorithms(deterministic)
     torch.ops.torch_aclnn.adaptive_avg_pool2d_backward(gradient, (1, 1, 4, 4))
-    print(torch_aclnn.host.calls().get("aclnnSin", 0))
+    print(torch_aclnn.host.statistics().calls.get("aclnnSin", 0))
     torch.npu.synchronize()
 """
 

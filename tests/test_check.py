@@ -90,9 +90,9 @@ import torch_aclnn
 from torch_aclnn.check import cost, layers, worker
 layer = next(layer for layer in layers.NETWORKS if layer.operator == "batch_norm_elemt")
 hits = [cost.calling_cost("max_unpool2d", 1, is_cached=False).cache_hits]
-before = torch_aclnn.host.cache_hits()
+before = torch_aclnn.host.statistics().cache_hits
 worker.device_time.device_time(layer, 1, is_cached=False)
-print(*hits, torch_aclnn.host.cache_hits() - before)
+print(*hits, torch_aclnn.host.statistics().cache_hits - before)
 """
 
 

@@ -181,10 +181,10 @@ def test_compiled_code_calls_the_same_entry_points(operator):
     for function in (case.ours, compiled(case.ours)):
         results(function, *inputs)
         torch.npu.synchronize()
-        torch_aclnn.host.reset_calls()
+        torch_aclnn.host.reset()
         results(function, *inputs)
         torch.npu.synchronize()
-        counts.append(torch_aclnn.host.calls()[operator.entry_point])
+        counts.append(torch_aclnn.host.statistics().calls[operator.entry_point])
     assert counts == [1, 1]
 
 

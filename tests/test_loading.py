@@ -78,7 +78,7 @@ def test_info_shows_versions_engine_entry_points_and_a_verdict():
     assert table["engine"].startswith("host engine") and table["verdict"] == "ready"
     for operator in OPERATORS:
         assert table[operator.entry_point].endswith("libopapi.so")
-    assert "operator library 3               libopapi.so: loaded" in printed
+    assert "operator library 5               libopapi.so: loaded" in printed
 
 
 def test_info_explains_what_is_wrong_and_fails():

@@ -114,11 +114,11 @@ def test_in_compiled_code(options, backend):
     theirs = results(copy.deepcopy(layer), x)
     with torch_aclnn.patch(batch_norm=True):
         compiled = torch.compile(layer, backend=backend, fullgraph=True)
-        torch_aclnn.host.reset_calls()
+        torch_aclnn.host.reset()
         assert_equal(results(compiled, x), theirs)
         torch.npu.synchronize()
         is_torchs = "batch_norm_elemt" in NOT_OFFERED
-        assert is_torchs or torch_aclnn.host.calls()["aclnnBatchNormElemtBackward"] == 1
+        assert is_torchs or torch_aclnn.host.statistics().calls["aclnnBatchNormElemtBackward"] == 1
 
 
 def test_the_plain_average_of_all_batches_in_compiled_code():
@@ -184,8 +184,8 @@ def test_a_step_takes_the_launches_of_a_converted_model():
         layer, x = prepare(make_layer()), make_input()
         torch.npu.synchronize()
         with torch_aclnn.patch(batch_norm=True):
-            torch_aclnn.host.reset_calls()
+            torch_aclnn.host.reset()
             torch.autograd.grad(layer(x), (x, *layer.parameters()), torch.ones_like(x))
             torch.npu.synchronize()
-        launches.append(torch_aclnn.host.calls())
+        launches.append(torch_aclnn.host.statistics().calls)
     assert launches[0] == launches[1] and "aclnnBatchNormElemtBackward" in launches[0]

@@ -226,10 +226,10 @@ def test_a_patched_model_compiles(backend):
     x = planes("npu")
     with torch_aclnn.patch():
         compiled = torch.compile(model, backend=backend, fullgraph=True)(x)
-        torch_aclnn.host.reset_calls()
+        torch_aclnn.host.reset()
         grad = torch.autograd.grad(compiled.square().sum(), x)[0]
         torch.npu.synchronize()
-        assert torch_aclnn.host.calls()["aclnnAvgPool2dBackward"] == 1
+        assert torch_aclnn.host.statistics().calls["aclnnAvgPool2dBackward"] == 1
     expected = torch.autograd.grad(model(x).square().sum(), x)[0]
     torch.testing.assert_close(grad.cpu(), expected.cpu())
 

@@ -23,7 +23,7 @@ for case in CASES:
     inputs = case.inputs("cpu")
     a, b = gradient(case.ours, *(t.npu() for t in inputs)).cpu(), gradient(case.ours, *inputs)
     assert torch.allclose(a, b, rtol=1e-3, atol=1e-5), (case.name, (a - b).abs().max())
-print(sorted(name for name in torch_aclnn.host.calls()))
+print(sorted(name for name in torch_aclnn.host.statistics().calls))
 """
 )
 
@@ -34,9 +34,9 @@ x = torch.ones(1 << 16, device="npu")
 for _ in range(2):
     for _ in range(100):
         x.exp()
-    print(torch_aclnn.host.calls()["aclnnExp"])
+    print(torch_aclnn.host.statistics().calls["aclnnExp"])
     x.exp()
-    torch_aclnn.host.reset_calls()
+    torch_aclnn.host.reset()
 """
 
 BAD_ARGUMENT = """
@@ -229,6 +229,6 @@ def test_what_a_product_does_not_offer_has_right_derivatives_without_it():
         (of_padding,) = torch.autograd.grad(pad(inputs).sin().sum(), inputs)
         results.append(torch.stack([first, second, of_padding]).detach().cpu())
     torch.testing.assert_close(*results, rtol=1e-3, atol=1e-4)
-    print(sorted(name for name in torch_aclnn.host.calls() if name.endswith("Backward")))
+    print(sorted(name for name in torch_aclnn.host.statistics().calls if name.endswith("Backward")))
     """
     assert output_of(code, TORCH_ACLNN_HOST_SOC="Ascend310P3") == "['aclnnAvgPool2dBackward']"

@@ -63,10 +63,10 @@ def launches(module: nn.Module, *inputs: torch.Tensor) -> dict[str, int]:
     y = module.npu()(x.requires_grad_(), *others)
     gradient = torch.ones_like(y)
     torch.npu.synchronize()
-    torch_aclnn.host.reset_calls()
+    torch_aclnn.host.reset()
     y.backward(gradient)
     torch.npu.synchronize()
-    return torch_aclnn.host.calls()
+    return torch_aclnn.host.statistics().calls
 
 
 IMAGE = torch.randn(2, 3, 8, 8)

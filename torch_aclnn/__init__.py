@@ -17,10 +17,11 @@ from torch_aclnn import _source_tree
 if _source_tree.is_built():
     import torch_aclnn_import_hook
     from torch_aclnn import host
-    from torch_aclnn.loading.versions import import_extension
+    from torch_aclnn.loading.engine import activate
+    from torch_aclnn.loading.versions import check_versions, import_extension
 
-    host.activate()
-    host.check_versions()
+    activate()
+    check_versions()
     torch_aclnn_import_hook.install()  # where Python has not done so as it started
 
     import torch  # noqa: F401

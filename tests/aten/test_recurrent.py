@@ -96,11 +96,11 @@ def test_a_packed_batch_ends_each_sequence_at_its_length():
 
 
 def test_a_single_layer_takes_the_entry_point():
-    before = torch_aclnn.host.calls().get("aclnnLSTM", 0)
+    before = torch_aclnn.host.statistics().calls.get("aclnnLSTM", 0)
     check(torch.nn.LSTM(4, 5), torch.randn(6, 3, 4))
     torch.nn.LSTM(4, 5).to(DEVICE)(torch.randn(6, 3, 4, device=DEVICE))
     torch.npu.synchronize()
-    assert torch_aclnn.host.calls()["aclnnLSTM"] == before + 2
+    assert torch_aclnn.host.statistics().calls["aclnnLSTM"] == before + 2
 
 
 @pytest.mark.parametrize("kind", [torch.nn.GRUCell, torch.nn.RNNCell])

@@ -34,7 +34,7 @@ def in_blocks(weight, transposed=False):
 
 
 def assert_called(*names):
-    assert {f"aclnn{name}" for name in names} <= torch_aclnn.host.calls().keys()
+    assert {f"aclnn{name}" for name in names} <= torch_aclnn.host.statistics().calls.keys()
 
 
 def close(got, expected, rtol=2e-3):

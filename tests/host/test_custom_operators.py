@@ -48,7 +48,7 @@ def directory(installed):
 
 @pytest.mark.parametrize("environment", MODES, ids=lambda environment: ",".join(environment.values()))
 def test_torch_npu_takes_the_librarys_entry_point_which_is_counted_as_the_engines(directory, environment):
-    code = GELU_MUL + "print(torch_aclnn.host.calls()['aclnnGeluMul'])"
+    code = GELU_MUL + "print(torch_aclnn.host.statistics().calls['aclnnGeluMul'])"
     assert output_of(code, ASCEND_CUSTOM_OPP_PATH=f"/nowhere:{directory}", **environment) == "1"
 
 
@@ -81,7 +81,7 @@ def first_phase(*tensors):
 assert first_phase(x, y) == 0 and library.aclnnTwice(None, size, executor, None) == 0
 torch.npu.synchronize()
 null, overlap = first_phase(None, y), first_phase(x, torch.zeros(1, device="npu").expand(3))
-print(y.tolist(), torch_aclnn.host.calls()["aclnnTwice"], null, overlap, library.aclnnTwice(None, size, None, None))
+print(y.tolist(), torch_aclnn.host.statistics().calls["aclnnTwice"], null, overlap, library.aclnnTwice(None, size, None, None))
 """
 
 

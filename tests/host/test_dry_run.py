@@ -118,7 +118,7 @@ def replayed(values):
     graph.replay()
     return y
 found = {{text: eval(text) for text in {[*KNOWN]!r}}}
-assert torch_aclnn.host.value_reads() == []
+assert torch_aclnn.host.statistics().value_reads == ()
 found |= {{text: eval(text) for text in {[*UNKNOWN]!r}}}
 begin, end = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
 begin.record(); large.exp(); end.record(); end.synchronize()
@@ -130,7 +130,7 @@ try:
     wait()
 except RuntimeError as error:
     found["loop"] = str(error)
-read = torch_aclnn.host.value_reads()[0]
+read = torch_aclnn.host.statistics().value_reads[0]
 found["read"] = [read.stack[0][1:], read.count, read.bytes]
 print(json.dumps(found))
 """

@@ -21,12 +21,12 @@ def test_another_tensor_is_another_call():
 
 def test_a_call_made_again_has_no_phase_1():
     x, out = torch.ones(4, device="npu"), torch.empty(4, device="npu")
-    before = torch_aclnn.host.cache_hits()
+    before = torch_aclnn.host.statistics().cache_hits
     for value in (1, 2, 3):
         x.fill_(value)
         torch.neg(x, out=out)
         torch.npu.synchronize()
-    assert torch_aclnn.host.cache_hits() - before >= 2
+    assert torch_aclnn.host.statistics().cache_hits - before >= 2
     assert out.tolist() == [-3] * 4
 
 
@@ -35,12 +35,12 @@ def test_a_call_made_again_has_its_own_tensors(faults):
     """The addresses are no part of the key: those of the call at hand take their places."""
     made = [torch.arange(4.0).add(i).npu() for i in range(5)]
     torch.npu.synchronize()
-    before = torch_aclnn.host.cache_hits()
+    before = torch_aclnn.host.statistics().cache_hits
     with torch_aclnn.host.inject(faults) if faults else contextlib.nullcontext():
         results = [torch.stack([x, x.exp2()]) for x in made]
         torch._foreach_add_(made, [torch.arange(4.0).npu()] * 5)
         torch.npu.synchronize()
-    assert torch_aclnn.host.cache_hits() - before >= 8
+    assert torch_aclnn.host.statistics().cache_hits - before >= 8
     for i, (x, result) in enumerate(zip(made, results, strict=True)):
         given = torch.arange(4.0) + i
         assert torch.equal(result.cpu(), torch.stack([given, given.exp2()])) and torch.equal(x.cpu(), given + torch.arange(4.0))

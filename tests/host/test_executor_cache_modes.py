@@ -17,11 +17,11 @@ for call in (
     lambda: torch.ops.torch_aclnn.avg_pool2d_backward.out(gradient, (1, 1, 4, 4), (2, 2), out=out),
     lambda: torch.exp(x, out=other),
 ):
-    before = torch_aclnn.host.cache_hits()
+    before = torch_aclnn.host.statistics().cache_hits
     for _ in range(3):
         call()
         torch.npu.synchronize()
-    print(torch_aclnn.host.cache_hits() - before)
+    print(torch_aclnn.host.statistics().cache_hits - before)
 gradient.fill_(4)
 torch.ops.torch_aclnn.avg_pool2d_backward.out(gradient, (1, 1, 4, 4), (2, 2), out=out)
 print(out.unique().tolist())

@@ -39,10 +39,10 @@ for name, recipe in RECIPES.items():
     print(json.dumps([name, torch.npu.max_memory_allocated(), torch.npu.max_memory_reserved(), torch.npu.get_rng_state().sum().item()]))
     del model, optimizer, scaler, x, y, loss, inputs
     torch.npu.synchronize()
-print(json.dumps(torch_aclnn.host.calls()))
+print(json.dumps(torch_aclnn.host.statistics().calls))
 [events] = torch.npu.memory._snapshot()["device_traces"]
 print(json.dumps([[event["action"], event["size"]] for event in events]))
-print(json.dumps(torch_aclnn.host.is_dry_run()), torch_aclnn.host.value_reads() != [])
+print(json.dumps(torch_aclnn.host.is_dry_run()), torch_aclnn.host.statistics().value_reads != ())
 """
 
 

@@ -39,9 +39,9 @@ BATCH_NORMS = {"lenet": 0, "resnet": 20, "inception": 13, "unet": 10, "segnet": 
 
 def calls_of_one_step(name: str, kind: str) -> dict[str, int]:
     torch.npu.synchronize()
-    torch_aclnn.host.reset_calls()
+    torch_aclnn.host.reset()
     one_step(name, kind, "npu")
-    return torch_aclnn.host.calls()
+    return torch_aclnn.host.statistics().calls
 
 
 @functools.cache

@@ -158,10 +158,10 @@ def test_the_indices_of_a_pooling_on_npu_are_kept_as_they_are():
 def test_the_entry_points_get_int64_indices_which_their_pages_list():
     pooled, indices = torch.nn.functional.max_pool3d(torch.randn(1, 2, 4, 4, 4).npu(), 2, return_indices=True)
     torch.npu.synchronize()
-    torch_aclnn.host.reset_calls()
+    torch_aclnn.host.reset()
     torch_aclnn.functional.max_unpool3d(pooled.requires_grad_(), indices, 2).sum().backward()
     torch.npu.synchronize()
-    calls = torch_aclnn.host.calls()
+    calls = torch_aclnn.host.statistics().calls
     assert [calls[f"aclnn{name}"] for name in ("InplaceCopy", "MaxUnpool3d", "MaxUnpool3dBackward")] == [2, 1, 1]
 
 

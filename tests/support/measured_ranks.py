@@ -74,7 +74,7 @@ def measure() -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
     # A communicator without a name from torch_npu has one of its own in each run.
     moved = [
         (each.communicator if each.communicator.startswith("group_name_") else "", each.name, each.ranks, each.calls, each.bytes)
-        for each in torch_aclnn.host.collective_bytes()
+        for each in torch_aclnn.host.statistics().collectives
     ]
     return memory, moved
 

@@ -15,7 +15,7 @@ for _ in range(3):
     x.grad = None
     model(x).square().sum().backward()
 torch.npu.synchronize()
-print(torch_aclnn.host.calls().get("aclnnCircularPad2dBackward", 0), x.grad.sum().item())
+print(torch_aclnn.host.statistics().calls.get("aclnnCircularPad2dBackward", 0), x.grad.sum().item())
 """
 
 

@@ -37,9 +37,9 @@ def calling_cost(name: str, mode: int, is_cached: bool = True) -> Cost:
 def _cache_hits(calls: Sequence[Call]) -> int | None:
     if not host.is_active():
         return None
-    before = host.cache_hits()
+    before = host.statistics().cache_hits
     _microseconds(calls)
-    return host.cache_hits() - before
+    return host.statistics().cache_hits - before
 
 
 def _microseconds(calls: Sequence[Call]) -> float:
@@ -107,9 +107,9 @@ def launches() -> Launches:
 
 def _launched(network: nn.Module) -> int:
     _step(network)
-    host.reset_calls()
+    host.reset()
     _step(network)
-    return sum(host.calls().values())
+    return sum(host.statistics().calls.values())
 
 
 def _dispatched(network: nn.Module) -> int:

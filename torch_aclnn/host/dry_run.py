@@ -49,8 +49,8 @@ def value_reads() -> list[ValueRead]:
         RuntimeError: CANN answers on the ``npu`` device.
 
     Example:
-        >>> import torch_aclnn
-        >>> torch_aclnn.host.value_reads()
+        >>> from torch_aclnn.host.dry_run import value_reads
+        >>> value_reads()
         []
 
     """

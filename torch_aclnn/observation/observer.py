@@ -14,7 +14,6 @@ from typing import Any
 import torch_npu
 from torch_aclnn import host
 from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
-from torch_aclnn.host import registry
 from torch_aclnn.observation import device, memory_report
 from torch_aclnn.observation.backward import Backwards, current_node
 from torch_aclnn.observation.categories import Labels, label_after_step, label_before_step, label_modules
@@ -118,10 +117,10 @@ class Observer:
 
     def _count(self) -> None:
         device.synchronize()
-        self._calls.append(registry.counts())
-        collectives = host.collective_bytes()
-        self._traffic.append({(one.name, one.communicator, one.ranks): (one.calls, one.bytes) for one in collectives})
-        new = {one.communicator for one in collectives} - self._communicators
+        counted = host.statistics()
+        self._calls.append(counted.calls)
+        self._traffic.append({(one.name, one.communicator, one.ranks): (one.calls, one.bytes) for one in counted.collectives})
+        new = {one.communicator for one in counted.collectives} - self._communicators
         self._communicators |= new
         self._room = device.take(len(new) * self._settings["hccl_buffers"]) and self._room
 
@@ -181,7 +180,7 @@ class Observer:
             "findings": [vars(one) for one in self._profiled.findings],
             "no_findings": self._profiled.problem,
             "communication": _traffic(self._traffic),
-            "value_reads": _by_line(host.value_reads()),
+            "value_reads": _by_line(list(host.statistics().value_reads)),
         }
         if self._settings["snapshot"] and end != "running":
             torch_npu.npu.memory._dump_snapshot(self._settings["snapshot"])

@@ -1,0 +1,146 @@
+"""Counts of what the host engine ran."""
+
+import ctypes
+import dataclasses
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from torch_aclnn.host import registry
+from torch_aclnn.host.dry_run import ValueRead, value_reads
+from torch_aclnn.loading.engine import is_active
+from torch_aclnn.loading.loader import loaded_library
+
+
+class _Record(ctypes.Structure):
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("communicator", ctypes.c_char_p),
+        ("ranks", ctypes.c_uint32),
+        ("calls", ctypes.c_uint64),
+        ("bytes", ctypes.c_uint64),
+    )
+
+
+@dataclass(frozen=True)
+class CollectiveBytes:
+    """What one function of HCCL has moved on one communicator.
+
+    Attributes:
+        name: of the function, as ``HcclAllReduce``; empty in the one entry of a communicator that has not been used.
+        communicator: its name, as ``HcclGetCommName`` has it.
+        ranks: how many the communicator has.
+        calls: how often it has been called.
+        bytes: what the calls read of this rank's memory, or what they wrote, whichever is more, summed over the calls.
+
+    """
+
+    name: str
+    communicator: str
+    ranks: int
+    calls: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What the host engine has run in this process since it started, or since the last :func:`reset`.
+
+    Attributes:
+        calls: how often each aclnn entry point has run, by name.
+        cache_hits: how many calls took an executor of an earlier call, without phase 1. torch_npu looks for one before each call: the same
+            entry point with the same shapes, dtypes, layouts and numbers. The environment variable ``ACLNN_CACHE_LIMIT`` is the number of
+            executors that are kept, 10000 by default; 0 turns the cache off.
+        collectives: calls and bytes of each function of HCCL on each communicator.
+        value_reads: reads by the host of values that a dry run does not know, the most frequent first.
+
+    """
+
+    calls: dict[str, int]
+    cache_hits: int
+    collectives: tuple[CollectiveBytes, ...]
+    value_reads: tuple[ValueRead, ...]
+
+
+_at_reset = Statistics({}, 0, (), ())  # calls are set to zero in the engine
+
+
+def statistics() -> Statistics:
+    """Return what the host engine has run in this process, once what has been launched on the current device is done.
+
+    Raises:
+        RuntimeError: CANN answers on the ``npu`` device; it does not count. Or something that was waited for has failed.
+
+    Example:
+        >>> import torch_aclnn, torch
+        >>> torch_aclnn.host.reset()
+        >>> _ = torch.ones(2, device="npu").exp()
+        >>> torch_aclnn.host.statistics().calls["aclnnExp"]
+        1
+
+    """
+    now = _since_start()
+    reads = sorted(_less(now.value_reads, _at_reset.value_reads, ("count", "bytes")), key=lambda read: -read.count)
+    return Statistics(
+        now.calls,
+        now.cache_hits - _at_reset.cache_hits,
+        tuple(_less(now.collectives, _at_reset.collectives, ("calls", "bytes"))),
+        tuple(read for read in reads if read.count),
+    )
+
+
+def reset() -> None:
+    """Have :func:`statistics` count anew, once what has been launched is done.
+
+    Raises:
+        RuntimeError: CANN answers on the ``npu`` device. Or something that was waited for has failed.
+
+    """
+    global _at_reset
+    _at_reset = _since_start()
+    registry.reset_counts()
+
+
+def synchronize() -> None:
+    """Wait for what has been launched on the current device: a call may still be in torch_npu's queue.
+
+    A stream that records a graph runs nothing, and may not be waited for.
+    """
+    npu = getattr(sys.modules.get("torch"), "npu", None)
+    if npu is not None and is_active() and npu.is_initialized() and not npu.is_current_stream_capturing():
+        npu.synchronize()
+
+
+def _since_start() -> Statistics:
+    synchronize()
+    return Statistics(registry.counts(), registry.cache_hits(), tuple(_collectives()), tuple(value_reads()))
+
+
+def _collectives() -> list[CollectiveBytes]:
+    library = loaded_library("libhccl.so")
+    if library is None:
+        return []
+    describe = library.torchAclnnHostCollectives
+    describe.restype = ctypes.c_size_t
+    describe.argtypes = [ctypes.POINTER(_Record), ctypes.c_size_t, ctypes.c_size_t]
+    records = (_Record * describe(None, 0, 0))()
+    found = min(describe(records, len(records), ctypes.sizeof(_Record)), len(records))
+    return [CollectiveBytes(r.name.decode(), r.communicator.decode(), r.ranks, r.calls, r.bytes) for r in records[:found]]
+
+
+_Row = TypeVar("_Row", CollectiveBytes, ValueRead)
+
+
+def _less(rows: Iterable[_Row], earlier: Iterable[_Row], counted: tuple[str, str]) -> list[_Row]:
+    """Return the rows with the counts of the earlier ones taken off."""
+    zero: dict[str, Any] = dict.fromkeys(counted, 0)
+    before = {dataclasses.replace(row, **zero): row for row in earlier}
+
+    def less(row: _Row) -> _Row:
+        then = before.get(dataclasses.replace(row, **zero))
+        changes: dict[str, Any] = {name: getattr(row, name) - getattr(then, name) for name in counted} if then else {}
+        return dataclasses.replace(row, **changes)
+
+    return [less(row) for row in rows]
