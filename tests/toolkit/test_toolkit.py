@@ -105,7 +105,8 @@ def test_info_lists_the_libraries_in_the_order_of_torch_npu(toolkit, sourced):
     assert [value for name, value in rows if name.startswith("operator library")] == [
         f"{custom}/op_api/lib/libcust_opapi.so: not found",
         f"{toolkit}/opp/vendors/acme/op_api/lib/libcust_opapi.so: found",
-        *(f"libopapi{part}.so: loaded" for part in ("_cv", "_math", "_nn", "_transformer", "")),  # by torch_npu, which found the first four in the folder
+        # By torch_npu, which found the first four in the folder.
+        *(f"libopapi{part}.so: loaded" for part in ("_cv", "_math", "_nn", "_transformer", "")),
         *(f"libaclnn_{part}.so: found" for part in ("ops_infer", "ops_train", "math", "sparse", "fft", "rand")),
     ]
     table = dict(rows)

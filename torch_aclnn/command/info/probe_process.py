@@ -56,7 +56,7 @@ def main(report: str, imports: bool) -> None:
 
 def _find_out(report: _Report, imports: bool) -> None:
     _set_trace_aside()
-    of_cann = [f"{path}/{custom_operators.LIBRARY}" for path in custom_operators.directories(os.environ, of_engine=False)]
+    of_cann = [Path(path, custom_operators.LIBRARY) for path in custom_operators.directories(os.environ, of_engine=False)]
     with report.stage("engine"):
         activate()
     _tell_engine(report)
@@ -76,7 +76,11 @@ def _find_out(report: _Report, imports: bool) -> None:
     report.tell("instruction_set", _C.isa())
     _tell_engine(report)  # torch_npu has loaded CANN's libraries, if it is CANN
     searched = libraries.searched()
-    left_out = [{"file": file, "state": "left out, because it is made for CANN"} for file in of_cann if is_active()]
+    left_out = [
+        {"file": str(file), "state": "left out, because it is made for CANN" if file.exists() else "not found"}
+        for file in of_cann
+        if answers_from_package()
+    ]
     report.tell("operator_libraries", [*left_out, *({"file": library.file, "state": library.state()} for library in searched)])
     found = {operator.entry_point: libraries.resolve(operator.entry_point, searched) for operator in OPERATORS}
     report.tell("entry_points", {name: path and str(path) for name, path in found.items()})
