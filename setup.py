@@ -19,7 +19,7 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
 SOURCES = ROOT / "csrc"
-RELEASES = ROOT / "docs" / "torch_npu_symbols.tsv"
+TABLE_OF_RELEASES = ROOT / "docs" / "torch_npu_symbols.tsv"
 IMPORT_HOOK = ROOT / "torch_aclnn_import_hook.pth"
 # From the libraries of an installed torch_aclnn to those of torch, in the same site-packages.
 TORCH_BESIDE_THE_PACKAGE = "$ORIGIN/../../../torch/lib"
@@ -64,7 +64,7 @@ def release_of(package: str) -> str:
 
 def cann_of(torch_npu: str) -> str:
     """The release of CANN that a release of torch_npu is for, which the engine presents; if none is named, that of the newest before it."""
-    with RELEASES.open(newline="") as file:
+    with TABLE_OF_RELEASES.open(newline="") as file:
         (_, _, *releases), (_, _, *cann) = itertools.islice(csv.reader(file, dialect="excel-tab"), 2)
     known = releases.index(torch_npu) + 1 if torch_npu in releases else len(releases)
     return [named.strip("()") for named in cann[:known] if named != "-"][-1]
