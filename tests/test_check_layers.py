@@ -6,7 +6,7 @@ import torch_aclnn
 import pytest
 import torch
 from torch_aclnn._operators import OPERATORS
-from torch_aclnn.check import features, layers, queued, ranks, records, worker
+from torch_aclnn.check import features, layers, memory, ranks, records, worker
 
 from support.functions import CASES_OF_IMAGES
 from support.marks import STRICT, host_engine_only, of_a2_and_a3, skipped_if_torchs
@@ -158,7 +158,7 @@ def test_a_capture_that_does_not_begin_leaves_the_stream_as_it_was(monkeypatch):
 
 @pytest.mark.parametrize("operator", [case.operator for case in CASES_OF_IMAGES])
 def test_queued_calls_keep_no_more_than_torch_npus_own(operator):
-    found = queued.check_queued(operator, 1)
+    found = memory.check_queued(operator, 1)
     assert found.status == records.PASSED, found.message
 
 
@@ -175,8 +175,8 @@ def test_calls_that_keep_a_block_each_fail(monkeypatch):
         garbage.append(garbage)  # it goes during the calls if not before
         return keep, lambda: torch.empty(8).npu()
 
-    monkeypatch.setattr(queued, "operator_calls", calls)
-    found = queued.check_queued("avg_pool2d", 1)
+    monkeypatch.setattr(memory, "operator_calls", calls)
+    found = memory.check_queued("avg_pool2d", 1)
     assert found.status == records.FAILED and found.message.startswith("2000 calls keep up to 200")
     assert found.blocks[0] >= 2000 and found.bytes[0] >= 2000 * 512
 

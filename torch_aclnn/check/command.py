@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,19 +51,12 @@ def _run_workers(report: Report) -> None:
 
         def take(values: dict[str, Any]) -> None:
             report.take(values)
-            # Each worker reports its number of records when it starts; the others have about as many.
+            # Each worker reports its number of checks when it starts; the others have about as many.
             expected = max(report.total, report.total * len(report.modes) // started)
-            progress.update(bar, completed=len(report.records), total=expected)
+            progress.update(bar, completed=len(report.checks), total=expected)
 
         for started, mode in enumerate(report.modes, start=1):
             progress.update(bar, description=f"mode {mode}")
-            _run_worker(report, mode, workers.command(mode, report.operators, started == 1, report.is_quick), take)
-        if not report.is_quick:
-            progress.update(bar, description="without cached executors")
-            _run_worker(report, report.modes[0], workers.command(report.modes[0], report.operators, False, is_cached=False), take)
-
-
-def _run_worker(report: Report, mode: int, command: Sequence[str], take: Callable[[dict[str, Any]], None]) -> None:
-    ended_early = workers.run(command, mode, take)
-    if ended_early is not None:
-        report.records.append(ended_early)
+            ended_early = workers.run(workers.command(mode, report.operators, started == 1, report.is_quick), mode, take)
+            if ended_early is not None:
+                report.checks.append(ended_early)

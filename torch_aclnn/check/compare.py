@@ -11,9 +11,6 @@ from torch_aclnn.check.report import FORMAT
 _KEY = ("check", "operator", "case", "mode", "dtype", "layout")
 _VALUES = ("error_ulp", "torchs_ulp", "difference_ulp", "bytes", "blocks", "detail")
 
-# Times of two runs differ by that much on one machine.
-_RATIO = 1.25
-
 
 def compare(first: Path, second: Path) -> int:
     """Print what differs; return 1 if a check has another answer in the second report, or is in one only, else 0."""
@@ -22,7 +19,6 @@ def compare(first: Path, second: Path) -> int:
         "machine": list(_machine(*reports)),
         "answers": list(_answers(*reports)),
         "values": list(_values(*reports)),
-        "times": list(_times(*reports)),
     }
     print(f"{first} -> {second}")
     for name, lines in sections.items():
@@ -71,17 +67,6 @@ def _values(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
         changed = [name for name in _VALUES if ours[key].get(name) != theirs[key].get(name)]
         if changed:
             yield f"{_words(key)}: " + ", ".join(f"{name} {_number(ours[key][name])} -> {_number(theirs[key][name])}" for name in changed)
-
-
-def _times(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
-    for kind, what in (("costs", "operator"), ("device_times", "case")):
-        ours, theirs = (_by_key(report[kind], (what, "mode", "is_cached")) for report in (first, second))
-        for key in (key for key in ours if key in theirs):
-            for name in (name for name in ours[key] if name.endswith("_us")):
-                before, after = ours[key][name], theirs[key][name]
-                if before and after and not 1 / _RATIO <= after / before <= _RATIO:
-                    without = "" if key[2] else ", without cached executors"
-                    yield f"{key[0]}, mode {key[1]}{without}, {name}: {before:.1f} -> {after:.1f}"
 
 
 def _by_key(rows: Iterable[dict[str, Any]], names: tuple[str, ...]) -> dict[tuple[Any, ...], dict[str, Any]]:

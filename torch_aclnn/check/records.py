@@ -1,8 +1,6 @@
 """The records of a worker, one JSON object a line."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 PASSED, LESS_EXACT, FAILED, NOT_OFFERED = "passed", "less exact than the engine", "failed", "not offered"
 
@@ -51,59 +49,3 @@ class Check:
     difference_ulp: float | None = None
     blocks: tuple[int, int] | None = None
     detail: str | None = None
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Microseconds to call an operator on a tiny tensor, and torch_npu's own for the same gradient, if there is one."""
-
-    operator: str
-    mode: int
-    ours_us: float
-    torchs_us: float | None
-    cache_hits: int | None = None
-    """How many of our calls had a cached executor; None on CANN, which does not count."""
-    is_cached: bool = True
-    """Whether the calls may find executors that the operator library has kept."""
-
-
-@dataclass(frozen=True)
-class DeviceTime:
-    """Microseconds between two events around the backward of a layer, by ours, with deterministic algorithms too, and by torch_npu."""
-
-    operator: str
-    case: str
-    mode: int
-    ours_us: float
-    deterministic_us: float
-    torchs_us: float
-    is_cached: bool = True
-
-
-@dataclass(frozen=True)
-class Launches:
-    """The launches of one training step of a small CNN, with its modules as they are and converted; None where they cannot be counted."""
-
-    counted: str
-    torchs: int
-    converted: int
-    converted_with_batch_norm: int | None
-
-
-Record = Check | Cost | DeviceTime | Launches
-
-
-def to_json(record: Record) -> dict[str, Any]:
-    """Return the record as a JSON object that names its kind."""
-    return {"kind": type(record).__name__, **asdict(record)}
-
-
-def from_json(values: dict[str, Any]) -> Record:
-    """Return the record of :func:`to_json`."""
-    kinds: dict[str, type[Record]] = {"Check": Check, "Cost": Cost, "DeviceTime": DeviceTime, "Launches": Launches}
-    return kinds[values.pop("kind")](**values)
-
-
-def of_kind(records: Iterable[Record], kind: type[Any]) -> Iterator[Any]:
-    """Return the records of one kind."""
-    return (record for record in records if isinstance(record, kind))

@@ -7,34 +7,21 @@ from datetime import datetime, timezone
 from typing import Any
 
 from torch_aclnn.check.assumed import ASSUMPTIONS
-from torch_aclnn.check.records import (
-    FAILED,
-    LESS_EXACT,
-    NOT_OFFERED,
-    PASSED,
-    Check,
-    Cost,
-    DeviceTime,
-    Launches,
-    Record,
-    from_json,
-    of_kind,
-    to_json,
-)
+from torch_aclnn.check.records import FAILED, LESS_EXACT, NOT_OFFERED, PASSED, Check
 
 # Of the document; it is increased by a change that programs which read it must know of.
-FORMAT = 4
+FORMAT = 5
 
 
 @dataclass
 class Report:
-    """The records of the workers.
+    """What the workers found.
 
     Attributes:
         operators: those that were asked for.
         modes: those of the task queue that were asked for.
         is_quick: whether less was asked for.
-        total: how many records are expected, as far as it is known.
+        total: how many checks are expected, as far as it is known.
         seconds: how long the run took.
         interrupted: whether Ctrl-C ended it.
 
@@ -44,7 +31,7 @@ class Report:
     modes: Sequence[int]
     is_quick: bool = False
     machine: dict[str, Any] = field(default_factory=dict)
-    records: list[Record] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
     total: int = 0
     seconds: float = 0.0
     interrupted: bool = False
@@ -56,17 +43,12 @@ class Report:
         elif "machine" in values:
             self.machine = values["machine"]
         else:
-            self.records.append(from_json(values))
-
-    @property
-    def checks(self) -> list[Check]:
-        """The records of checks, in order."""
-        return list(of_kind(self.records, Check))
+            self.checks.append(Check(**values))
 
     @property
     def passed(self) -> bool:
         """Whether all was done and nothing failed."""
-        is_whole = not self.interrupted and 0 < self.total == len(self.records)
+        is_whole = not self.interrupted and 0 < self.total == len(self.checks)
         return is_whole and all(check.status != FAILED for check in self.checks)
 
     def verdict(self) -> str:
@@ -93,12 +75,5 @@ class Report:
             "verdict": self.verdict(),
             "passed": self.passed,
             "seconds": round(self.seconds, 1),
-            "checks": self._of(Check),
-            "costs": self._of(Cost),
-            "device_times": self._of(DeviceTime),
-            "launches": self._of(Launches),
+            "checks": [asdict(check) for check in self.checks],
         }
-
-    def _of(self, kind: type[Record]) -> list[dict[str, Any]]:
-        found = [to_json(record) for record in of_kind(self.records, kind)]
-        return [{name: value for name, value in values.items() if name != "kind"} for values in found]

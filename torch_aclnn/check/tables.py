@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from torch_aclnn.check.assumed import ASSUMPTIONS
-from torch_aclnn.check.records import FAILED, LESS_EXACT, NOT_OFFERED, PASSED, Check, Cost, DeviceTime, Launches, of_kind
+from torch_aclnn.check.records import FAILED, LESS_EXACT, NOT_OFFERED, PASSED, Check
 from torch_aclnn.check.report import Report
 
 if TYPE_CHECKING:  # the command line imports this without rich
@@ -25,8 +25,6 @@ _MEMORY = {
     "queued": "bytes and blocks alive at most while 2000 calls are made",
 }
 
-_COSTS = {True: "microseconds per call: ours/torch_npu's = ratio", False: "the same without cached executors"}
-
 
 def print_report(console: Console, report: Report) -> None:
     """Print what was checked, what failed, and the verdict in the last line."""
@@ -42,13 +40,6 @@ def print_report(console: Console, report: Report) -> None:
     for check, title in _MEMORY.items():
         if kept := [row for row in report.checks if row.check == check and row.bytes]:
             console.print(_memory(title, kept))
-    for is_cached, title in _COSTS.items():
-        if costs := [cost for cost in of_kind(report.records, Cost) if cost.is_cached == is_cached]:
-            console.print(_costs(title, costs))
-    if times := list(of_kind(report.records, DeviceTime)):
-        console.print(_device_times(times))
-    for launches in of_kind(report.records, Launches):
-        console.print(_launches(launches))
     _print_problems(console, report.checks)
     verdict = report.verdict()
     _print(console, f"verdict  {verdict}", style="bold green" if report.passed else "bold red")
@@ -148,42 +139,6 @@ def _memory(title: str, checks: Sequence[Check]) -> Table:
             *zip(*(check.blocks or () for check in of_row), strict=True),
         )
         table.add_row(operator, *(f"{max(column):,}" for column in columns))
-    return table
-
-
-def _costs(title: str, costs: Sequence[Cost]) -> Table:
-    modes = list(dict.fromkeys(cost.mode for cost in costs))
-    table = _table(title, "operator", *_modes(modes))
-    for operator in dict.fromkeys(cost.operator for cost in costs):
-        by_mode = {cost.mode: cost for cost in costs if cost.operator == operator}
-        table.add_row(operator, *(_cost(by_mode.get(mode)) for mode in modes))
-    return table
-
-
-def _cost(cost: Cost | None) -> str:
-    if cost is None:
-        return "-"
-    if cost.torchs_us is None:
-        return f"{cost.ours_us:.1f}/-"
-    return f"{cost.ours_us:.1f}/{cost.torchs_us:.1f} = {cost.ours_us / cost.torchs_us:.2f}"
-
-
-def _device_times(times: Sequence[DeviceTime]) -> Table:
-    """Return a row for each layer: a column for ours, ours by deterministic algorithms, and theirs, each also without cached executors."""
-    title = "microseconds of a backward between two events, of the sizes of networks;\nbehind the slash without cached executors"
-    table = _table(title, "layer", "ours", "deterministic", "theirs")
-    for case in dict.fromkeys(time.case for time in times):
-        of_case = sorted((time for time in times if time.case == case), key=lambda time: not time.is_cached)
-        columns = ([time.ours_us, time.deterministic_us, time.torchs_us] for time in of_case)
-        table.add_row(case, *("/".join(f"{value:.0f}" for value in column) for column in zip(*columns, strict=True)))
-    return table
-
-
-def _launches(launches: Launches) -> Table:
-    table = _table("a training step of a small CNN", "its modules", launches.counted)
-    table.add_row("torch's own", str(launches.torchs))
-    table.add_row("torch_aclnn.convert(model, batch_norm=False)", str(launches.converted))
-    table.add_row("torch_aclnn.convert(model, batch_norm=True)", str(launches.converted_with_batch_norm or "-"))
     return table
 
 

@@ -1,17 +1,16 @@
 """A process that checks in one mode of torch_npu's task queue and writes what it finds to a pipe, a JSON object a line.
 
-First comes {"total": number of records}, then {"machine": ...}, then the records.
+First comes {"total": number of checks}, then {"machine": ...}, then the checks.
 """
 
 import argparse
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
-import torch
-from torch_aclnn.check import cost, device_time, features, layers, machine, queued, ranks, records, values
+from torch_aclnn.check import features, layers, machine, memory, ranks, records, values
 from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.layouts import LAYOUTS
 from torch_aclnn.functional._arguments import is_offered
@@ -19,11 +18,11 @@ from torch_aclnn.functional._arguments import is_offered
 
 @dataclass(frozen=True)
 class Job:
-    """The work for one record, and its name if that raises."""
+    """The work for one check, and its name if that raises."""
 
     check: str
-    operator: str | None
-    run: Callable[[], records.Record]
+    operator: str
+    run: Callable[[], records.Check]
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Feature:
 
     check: str
     operator: str
-    run: Callable[[int], records.Record]
+    run: Callable[[int], records.Check]
     in_each_mode: bool
 
 
@@ -56,45 +55,27 @@ def jobs(operators: Sequence[str], mode: int, is_first: bool, is_quick: bool = F
         operators: those that were asked for.
         mode: of the task queue.
         is_first: do what does not depend on the mode, too.
-        is_quick: leave out times, layouts other than the contiguous, and layers of the sizes of networks.
+        is_quick: leave out layouts other than the contiguous, and layers of the sizes of networks.
 
     """
-    yield from _times(operators, mode, is_first, is_quick)
     for name in operators:
         for dtype in SPECIFICATIONS[name].dtypes:
             for layout in list(LAYOUTS)[: 1 if is_quick else None]:
                 yield Job("values", name, partial(values.check_values, name, dtype, layout, mode))
             yield Job("determinism", name, partial(values.check_determinism, name, dtype, mode))
-        yield Job("queued", name, partial(queued.check_queued, name, mode))
+        yield Job("queued", name, partial(memory.check_queued, name, mode))
         if is_first and is_offered(name):  # elsewhere the layer is composed of torch's own operators
-            yield Job("memory", name, partial(cost.kept_bytes, name, mode))
+            yield Job("memory", name, partial(memory.kept_bytes, name, mode))
     rows = (*layers.LAYERS, *(layers.NETWORKS if is_first and not is_quick else ()))
     for layer in (row for row in rows if row.operator in operators):
         for dtype in layers.DTYPES if layer.network is None else layers.DTYPES_OF_NETWORKS:
             yield Job("layer", layer.operator, partial(layers.check_layer, layer, dtype, mode))
-    if is_first and not is_quick and machine.generation() != "inference":
-        yield Job("launches", None, cost.launches)
     for feature in FEATURES:
         if feature.operator in operators and (is_first or feature.in_each_mode):
             yield Job(feature.check, feature.operator, partial(feature.run, mode))
 
 
-def uncached_jobs(operators: Sequence[str], mode: int) -> Iterator[Job]:
-    """Return what tells the difference that the cache of executors makes."""
-    return _times(operators, mode, is_first=True, is_quick=False, is_cached=False)
-
-
-def _times(operators: Sequence[str], mode: int, is_first: bool, is_quick: bool, is_cached: bool = True) -> Iterator[Job]:
-    if is_quick:
-        return
-    for name in operators:
-        yield Job("cost", name, partial(cost.calling_cost, name, mode, is_cached))
-    offered = (row for row in layers.NETWORKS if row.operator in operators and values.is_listed(row.operator, torch.float32))
-    for layer in offered if is_first else ():
-        yield Job("device time", layer.operator, partial(device_time.device_time, layer, mode, is_cached))
-
-
-def do(job: Job, mode: int) -> records.Record:
+def do(job: Job, mode: int) -> records.Check:
     """Run the job; an exception is a failed check, so that the others are done nevertheless."""
     try:
         return job.run()
@@ -111,14 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--operator", action="append", required=True)
     parser.add_argument("--first", action="store_true")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--uncached", action="store_true")
     options = parser.parse_args(arguments)
-    if options.uncached:
-        todo = list(uncached_jobs(options.operator, options.mode))
-    else:
-        todo = list(jobs(options.operator, options.mode, options.first, options.quick))
+    todo = list(jobs(options.operator, options.mode, options.first, options.quick))
     with os.fdopen(options.pipe, "w", buffering=1) as pipe:
         print(json.dumps({"total": len(todo)}), file=pipe)
         print(json.dumps({"machine": machine.describe()}), file=pipe)
         for job in todo:
-            print(json.dumps(records.to_json(do(job, options.mode))), file=pipe)
+            print(json.dumps(asdict(do(job, options.mode))), file=pipe)

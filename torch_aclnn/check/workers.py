@@ -18,13 +18,11 @@ _LAST_LINES = 8
 _CODE = "import sys; sys.tracebacklimit = 0; sys.path[0] = sys.argv.pop(1); from torch_aclnn.check.worker import main; main()"
 
 
-def command(mode: int, operators: Sequence[str], is_first: bool, is_quick: bool = False, is_cached: bool = True) -> list[str]:
-    """Return the command that checks in one mode, but for the pipe; or takes times where no call finds an executor."""
+def command(mode: int, operators: Sequence[str], is_first: bool, is_quick: bool = False) -> list[str]:
+    """Return the command that checks in one mode, but for the pipe."""
     chosen = [word for name in operators for word in ("--operator", name)]
-    flags = [flag for flag, is_wanted in (("--first", is_first), ("--quick", is_quick), ("--uncached", not is_cached)) if is_wanted]
-    # 1 is the least that CANN 8 documents; what takes the times makes other calls between two equal ones, so that none finds its executor.
-    without_cache = [] if is_cached else ["env", "ACLNN_CACHE_LIMIT=1"]
-    return [*without_cache, sys.executable, "-c", _CODE, str(toolkit().parent.parent), "--mode", str(mode), *chosen, *flags]
+    flags = [flag for flag, is_wanted in (("--first", is_first), ("--quick", is_quick)) if is_wanted]
+    return [sys.executable, "-c", _CODE, str(toolkit().parent.parent), "--mode", str(mode), *chosen, *flags]
 
 
 def run(arguments: Sequence[str], mode: int, take: Callable[[dict[str, Any]], None]) -> Check | None:

@@ -61,9 +61,8 @@ example:
 """
 
 _CHECK = f"""\
-Check the operators on this machine's npu device against their definitions, and
-measure what they cost; or compare two reports. The check needs rich:
-pip install rich
+Check the operators on this machine's npu device against their definitions, or
+compare two reports. The check needs rich: pip install rich
 
 {textwrap.fill(f"NAME is one of {', '.join(_OPERATORS)}.", 79)}
 
@@ -71,7 +70,6 @@ examples:
   torch-aclnn check --json report.json
   torch-aclnn check --quick
   torch-aclnn check --compare report.json other.json
-  torch-aclnn check --soak 500
 """
 
 
@@ -112,10 +110,6 @@ def _config(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     if arguments.compare:
         return compare(*arguments.compare)
-    if arguments.soak:
-        from torch_aclnn.check.soak import soak  # here, because it imports torch
-
-        return soak(arguments.soak)
     if importlib.util.find_spec("rich") is None:
         raise SystemExit('torch-aclnn check: the package rich is not installed: pip install "torch_aclnn[check]", or pip install rich')
     if arguments.json and not os.access(arguments.json.absolute().parent, os.W_OK):
@@ -158,9 +152,8 @@ def _parser() -> Parser:
     checking.add_argument("--operator", action="append", choices=_OPERATORS, metavar="NAME", help="only this one; may be repeated")
     checking.add_argument("--mode", action="append", type=int, choices=MODES, help="only this TASK_QUEUE_ENABLE; may be repeated")
     checking.add_argument("--json", type=Path, metavar="FILE", help="write all that was found, to be sent in")
-    checking.add_argument("--quick", action="store_true", help="one mode, no times, and no layers of the sizes of networks")
+    checking.add_argument("--quick", action="store_true", help="one mode, and no layers of the sizes of networks")
     checking.add_argument("--compare", nargs=2, type=Path, metavar="FILE", help="check nothing; print what differs between two reports")
-    checking.add_argument("--soak", type=int, metavar="STEPS", help="train a network and the same converted side by side instead")
     checking.set_defaults(action=_check)
     return parser
 

@@ -1,8 +1,13 @@
-"""How much memory calls keep that the task queue has not run yet."""
+"""How much memory is kept: between forward and backward, and by calls that the task queue has not run yet."""
 
 import gc
+from collections.abc import Callable
 
+import torch
 import torch_npu
+from torch import Tensor
+from torch.autograd.graph import get_gradient_edge
+from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.pairs import Call, operator_calls
 from torch_aclnn.check.records import FAILED, PASSED, Check
 
@@ -10,6 +15,33 @@ CALLS = 2000
 
 # A queue that is behind by some calls keeps their tensors, ours as well as torch_npu's own.
 _SLACK = 16
+
+# torch_npu's allocator hands out blocks of this size.
+_BLOCK = 512
+
+
+def kept_bytes(name: str, mode: int) -> Check:
+    """Compare what the graph of one layer keeps between forward and backward; ours must not keep more."""
+    specification = SPECIFICATIONS[name]
+    input = torch.ones(specification.layer_shape).to("npu").requires_grad_()
+    ours, torchs = (_kept(layer, input) for layer in specification.layers(input))
+    message = f"keeps {ours:,} bytes where torch's own keeps {torchs:,}" if ours > torchs + _BLOCK else None
+    return Check("memory", name, FAILED if message else PASSED, mode, "float32", bytes=(ours, torchs), message=message)
+
+
+def _kept(layer: Callable[[Tensor], Tensor], input: Tensor) -> int:
+    """Return the bytes. The layer's input is a product with a number, which saves nothing, so it dies here unless the layer saves it."""
+    layer(input * 1.0)  # a first call may allocate what stays
+    before = _allocated()
+    edge = get_gradient_edge(layer(input * 1.0))
+    kept = _allocated() - before
+    del edge
+    return kept
+
+
+def _allocated() -> int:
+    torch_npu.npu.synchronize()  # the task queue holds the tensors of what it has not done yet
+    return torch_npu.npu.memory_allocated()
 
 
 def check_queued(name: str, mode: int) -> Check:
