@@ -4,16 +4,13 @@ python -m benchmarks.kernels            # all cases; some minutes
 python -m benchmarks.kernels --quick    # few cases, without inductor; less than a minute
 python -m benchmarks.kernels --filter "bfloat16 32x64" --json new.json --compare old.json
 python -m benchmarks.kernels --random 300  # as many cases drawn at random, of all sizes, dtypes and layouts
-python -m benchmarks.kernels --scaling  # what more threads give
 """
 
 import argparse
-import importlib.util
 import json
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from benchmarks import inductor, machine, scaling
+from benchmarks import inductor, machine
 from benchmarks.case import Case, Work
 from benchmarks.checks import WrongResult, check_ours, check_peer
 from benchmarks.families import CASES, random_cases
@@ -85,14 +82,12 @@ def parse(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Case], E
         "python -m benchmarks.kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw speed over size, as a PNG")
     parser.add_argument("--compare", type=Path, metavar="FILE", help="show our speed-up against what --json wrote earlier")
     parser.add_argument("--filter", default="", metavar="TEXT", help="only cases whose name contains it")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of all contenders (default: torch's)")
     parser.add_argument("--quick", action="store_true", help="few cases and rounds, without inductor")
     parser.add_argument("--random", type=int, metavar="N", help="instead, so many cases that are drawn at random")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of --random; the same cases for the same seed (default: 0)")
-    parser.add_argument("--scaling", action="store_true", help="instead, measure us and copy_ with 1 to N threads")
     options = parser.parse_args(argv)
     for name in ("threads", "random"):
         number = getattr(options, name)
@@ -100,15 +95,8 @@ def parse(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Case], E
             parser.error(f"--{name}: expected at least 1, got {number}")
     if options.random and options.quick:
         parser.error("--random: expected no --quick, which selects from the fixed cases")
-    if options.scaling and (options.plot or options.compare):
-        parser.error("--scaling: expected neither --plot nor --compare")
-    if options.scaling and (options.threads or torch.get_num_threads()) == 1:
-        parser.error("--scaling: expected at least 2 threads; give --threads")
-    if options.plot and importlib.util.find_spec("matplotlib") is None:
-        parser.error("--plot: matplotlib is not installed; pip install matplotlib")
-    for path in filter(None, (options.json, options.plot)):
-        if not path.absolute().parent.is_dir():
-            parser.error(f"{path}: its folder does not exist")
+    if options.json and not options.json.absolute().parent.is_dir():
+        parser.error(f"{options.json}: its folder does not exist")
     offered = random_cases(options.random, options.seed) if options.random else CASES
     cases = [case for case in offered if options.filter in case.name and (case.quick or not options.quick)]
     if not cases:
@@ -155,25 +143,7 @@ def run_times(console: Console, options: argparse.Namespace, cases: list[Case], 
         if options.json:
             how = {"rounds": run.rounds, "inductor": None if lacking else inductor.MODE, "complete": complete, "others": others.share()}
             options.json.write_text(json.dumps(as_json(run.cases, speed, described, how), indent=1) + "\n")
-        if options.plot:
-            from benchmarks.plot import draw  # here, because matplotlib is needed for nothing else
-
-            draw(options.plot, run.cases, speed, described)
     return INTERRUPTED if not complete else FAILED if run.failed else 0
-
-
-def run_scaling(console: Console, options: argparse.Namespace, cases: list[Case]) -> int:
-    """Measure with 1 to N threads, and print."""
-    threads, others = range(1, torch.get_num_threads() + 1), machine.OtherPrograms()
-    results: list[scaling.Scaling] = []
-    measure = partial(scaling.measure, threads=threads, rounds=QUICK_ROUNDS if options.quick else ROUNDS)
-    complete = measure_each(console, cases, lambda case: results.append(measure(case)))
-    scaling.print_scaling(console, results)
-    print_disturbance(console, others.share())
-    if options.json:
-        document = {"benchmark": "scaling", "machine": machine.describe(), "cases": [asdict(result) for result in results]}
-        options.json.write_text(json.dumps(document, indent=1) + "\n")
-    return 0 if complete else INTERRUPTED
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -187,7 +157,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     console.print(machine.summary(machine.describe()))
     if options.quick:
         console.print(f"quick: {len(cases)} of {len(CASES)} cases, {QUICK_ROUNDS} rounds")
-    return run_scaling(console, options, cases) if options.scaling else run_times(console, options, cases, earlier)
+    return run_times(console, options, cases, earlier)
 
 
 if __name__ == "__main__":

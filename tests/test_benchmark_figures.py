@@ -106,39 +106,3 @@ def test_a_file_of_something_else_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(UnusableFile, match=r"other\.json: expected (figures that .* --json wrote|at least one of the cases)"):
         read_earlier(path, [FAST.name])
-
-
-def test_the_figures_are_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
-    from benchmarks.plot import draw
-
-    path = tmp_path / "plot.png"
-    draw(path, [FAST, DOUBTFUL, SLOW], 10.0, {"cpu": "a processor", "cores": 2, "threads": 1, "torch": "2"})
-    assert path.read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_plot_marks_doubtful_cases_and_concludes_without_them():
-    plt = pytest.importorskip("matplotlib.pyplot")
-    from benchmarks.plot import _draw_panel
-
-    figure, panels = plt.subplots(1, 3)
-    for axes, cases in zip(panels, ([FAST, DOUBTFUL], [DOUBTFUL], [FAST]), strict=True):
-        _draw_panel(axes, "pool", cases, 10.0)
-    titles = [axes.get_title().splitlines()[1] for axes in panels]
-    marked = [axes.get_legend_handles_labels()[1].count("doubtful") for axes in panels]
-    plt.close(figure)
-    best = "2.0 times as fast as the best peer"
-    assert titles == [f"{best}, without 1 doubtful", "no mean: all cases are doubtful", best] and marked == [1, 1, 0]
-
-
-def test_markers_of_equal_speeds_stand_side_by_side():
-    plt = pytest.importorskip("matplotlib.pyplot")
-    from benchmarks.plot import _draw_panel
-
-    figure, axes = plt.subplots()
-    _draw_panel(axes, "pool", [replace(FAST, aten_ms=2.0, inductor_ms=2.0)] * 2, 10.0)
-    figure.canvas.draw()
-    seen = axes.get_window_extent()
-    positions = [axes.transData.transform(at) for markers in axes.collections for at in markers.get_offsets()]
-    plt.close(figure)
-    assert len({tuple(at) for at in positions}) == 6 and all(seen.contains(*at) for at in positions)

@@ -131,8 +131,6 @@ def test_a_wrong_result_is_noticed(check, dtype):
         (kernels.main, "--compare missing.json", "--compare: missing.json: No such file or directory"),
         (kernels.main, "--filter conv2d", f"--filter: no case's name contains 'conv2d'; names look like '{CASES[0].name}'"),
         (kernels.main, "--threads 0", "--threads: expected at least 1, got 0"),
-        (kernels.main, "--threads 1 --scaling", "--scaling: expected at least 2 threads; give --threads"),
-        (kernels.main, "--scaling --plot x.png", "--scaling: expected neither --plot nor --compare"),
         (kernels.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
         (dispatch.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
         (distributed.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
@@ -191,13 +189,6 @@ def test_a_peer_that_inductor_gets_wrong_does_not_count(monkeypatch):
     run.measure(case)
     assert run.cases[0].inductor_ms is None and not run.failed
     assert run.notes[0].startswith(f"inductor fails on {case.name}: inductor is off by")
-
-
-def test_scaling_times_each_number_of_threads(tmp_path):
-    path = tmp_path / "scaling.json"
-    assert kernels.main(["--scaling", "--quick", "--threads", "2", "--filter", ONE_SMALL, "--json", str(path)]) == 0
-    (result,) = json.loads(path.read_text())["cases"]
-    assert result["threads"] == [1, 2] and len(result["ours_ms"]) == len(result["copy_ms"]) == 2
 
 
 @pytest.mark.exhaustive
