@@ -73,8 +73,8 @@ def test_links_put_the_engine_where_programs_look_for_cann(tmp_path):
     """In the home folder, which counts as /usr/local/Ascend does."""
     installation, toolkit = tmp_path / "Ascend", tmp_path / "Ascend" / "ascend-toolkit" / "latest"
 
-    def run(command: str) -> str:
-        return output_of("", launcher=(COMMAND, command, str(installation)))
+    def run(*arguments: str) -> str:
+        return output_of("", launcher=(COMMAND, *arguments, str(installation)))
 
     linked = run("link").split()
     assert str(toolkit) in linked
@@ -82,7 +82,7 @@ def test_links_put_the_engine_where_programs_look_for_cann(tmp_path):
     ctypes.CDLL(str(installation / "driver" / "lib64" / "driver" / "libascend_hal.so"))
     sourced = without_cann(HOME=str(tmp_path), ASCEND_HOME_PATH=str(toolkit), LD_LIBRARY_PATH=str(toolkit / "lib64"))
     assert output_of(ANSWERS, **sourced) == "True"
-    assert run("unlink").split() == linked
+    assert run("link", "--remove").split() == linked
     assert not installation.exists()
     assert output_of(ANSWERS, **without_cann(HOME=str(tmp_path))) == "True"
 

@@ -108,3 +108,9 @@ def test_the_command_works_where_torch_does_not_import(tmp_path):
     path = f"{tmp_path}:{Path(torch_aclnn.__file__).parents[1]}"
     assert output_of("", launcher=(COMMAND, "config", "--libdir"), PYTHONPATH=path) == str(libdir())
     assert as_module("config", "--libdir", PYTHONPATH=path).returncode == 1
+
+
+@pytest.mark.parametrize(("arguments", "said"), [(["unlink"], "is now link --remove"), (["check", "--soak", "500"], "trains no network")])
+def test_what_earlier_releases_had_is_refused_with_what_there_is_now(arguments, said):
+    done = run_python("", launcher=(COMMAND, *arguments))
+    assert done.returncode == 2 and said in done.stderr.splitlines()[-1]

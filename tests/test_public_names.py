@@ -82,3 +82,9 @@ def test_type_checkers_see_what_calls_return(tmp_path):
         and 'incompatible type "int"; expected "Tensor"' in errors[0]
         and errors[1].startswith("Missing positional argument")
     )
+
+
+def test_a_name_of_an_earlier_release_is_refused_with_the_present_one():
+    with pytest.raises(AttributeError, match=re.escape("torch_aclnn.host.calls is now statistics().calls")):
+        _ = torch_aclnn.host.calls
+    assert not hasattr(torch_aclnn.host, "nothing")

@@ -116,3 +116,8 @@ def test_python_refuses_what_it_cannot_read(name, value):
     ended = run_python("import torch_aclnn", **{name: value})
     assert ended.returncode != 0
     assert f"{name}: expected " in ended.stderr and f"got '{value}'" in ended.stderr
+
+
+def test_a_variable_of_an_earlier_release_is_refused_with_what_there_is_now():
+    done = run_python("import torch, torch_aclnn; torch.ones(1).npu()", TORCH_ACLNN_HOST_LIBRARIES="/a.so")
+    assert "TORCH_ACLNN_HOST_LIBRARIES: expected none, but a directory in ASCEND_CUSTOM_OPP_PATH, got" in done.stderr

@@ -76,12 +76,19 @@ examples:
 _LINK = f"""\
 Put links to the engine where programs look for an installed CANN by its path:
 into DIRECTORY, {INSTALLATION} by default. Nothing that is there is replaced,
-but for such links. `torch-aclnn unlink` removes them. What chooses between CANN
+but for such links. --remove removes them. What chooses between CANN
 and the engine does not take them for a CANN.
 
 example:
   sudo "$(which torch-aclnn)" link
 """
+
+
+# What earlier releases had.
+_NOW = {
+    ("unlink",): "is now link --remove",
+    ("check", "--soak"): "the check trains no network any more",
+}
 
 
 def _env(_: argparse.Namespace) -> int:
@@ -93,7 +100,8 @@ def _env(_: argparse.Namespace) -> int:
 
 def _link(arguments: argparse.Namespace) -> int:
     try:
-        print("\n".join(map(str, arguments.change(arguments.directory.absolute()))))
+        change = links.remove if arguments.remove else links.add
+        print("\n".join(map(str, change(arguments.directory.absolute()))))
     except OSError as error:
         raise SystemExit(f"torch-aclnn {arguments.command}: {error}") from None
     return 0
@@ -127,15 +135,10 @@ def _parser() -> Parser:
     env = commands.add_parser("env", help="print shell commands that let programs find the engine", description=_ENV)
     env.set_defaults(action=_env)
 
-    for name, change, help in (
-        ("link", links.add, "put the engine where programs look for CANN by its path"),
-        ("unlink", links.remove, "undo that"),
-    ):
-        linking = commands.add_parser(name, help=help, description=_LINK)
-        linking.add_argument(
-            "directory", nargs="?", type=Path, default=INSTALLATION, metavar="DIRECTORY", help="the folder of an installation"
-        )
-        linking.set_defaults(action=_link, change=change)
+    linking = commands.add_parser("link", help="put the engine where programs look for CANN by its path", description=_LINK)
+    linking.add_argument("directory", nargs="?", type=Path, default=INSTALLATION, metavar="DIRECTORY", help="the folder of an installation")
+    linking.add_argument("--remove", action="store_true", help="undo that")
+    linking.set_defaults(action=_link)
 
     config = commands.add_parser("config", help="print where headers, libraries and programs are", description=_CONFIG)
     for option, help in locations.OPTIONS.items():
@@ -170,6 +173,8 @@ def main(not_built: str | None = None) -> int:
 
 def _main(not_built: str | None) -> int:
     parser = _parser()
+    if (former := tuple(sys.argv[1:2])) in _NOW or (former := tuple(sys.argv[1:3])) in _NOW:
+        parser.error(f"{' '.join(former)}: {_NOW[former]}")
     arguments = programs.parse(sys.argv[1:]) or parser.parse_args()
     if arguments.command is None:
         parser.print_help(sys.stderr)

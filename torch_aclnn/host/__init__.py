@@ -23,6 +23,23 @@ __all__ = [
     "statistics",
 ]
 
+# What had other names before.
+_NOW = {
+    "activate": "done by the import of torch_aclnn",
+    "cache_hits": "statistics().cache_hits",
+    "calls": "statistics().calls",
+    "check_versions": "done by the import of torch_aclnn",
+    "collective_bytes": "statistics().collectives",
+    "implement": "a library in ASCEND_CUSTOM_OPP_PATH (docs/missing_entry_point.md)",
+    "reset_calls": "reset",
+    "value_reads": "statistics().value_reads",
+}
+
+
+def __getattr__(name: str) -> None:
+    now = f"is now {_NOW[name]}" if name in _NOW else "does not exist"
+    raise AttributeError(f"torch_aclnn.host.{name} {now}")
+
 
 def __dir__() -> list[str]:
     return sorted(__all__)

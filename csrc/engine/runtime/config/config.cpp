@@ -114,6 +114,12 @@ void check_cann(Settings& settings) {
     settings.reject("TORCH_ACLNN_HOST_CANN", known, variable("TORCH_ACLNN_HOST_CANN"));
 }
 
+// Variables of earlier releases, and what is set now.
+void reject_former(Settings& settings) {
+    const char* const name = "TORCH_ACLNN_HOST_LIBRARIES";
+    if (const char* value = variable(name)) settings.reject(name, "none, but a directory in ASCEND_CUSTOM_OPP_PATH", value);
+}
+
 void read_count(Settings& settings, const char* name, long max, int& count) {
     const char* value = variable(name);
     if (value == nullptr || read_number(value, 1, max, count)) return;
@@ -204,6 +210,7 @@ Settings* read_environment() {
     settings->config.thread_count = default_thread_count();
     read_soc(*settings);
     check_cann(*settings);
+    reject_former(*settings);
     read_device_count(*settings);
     read_dry_run(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMaxThreads, settings->config.thread_count);
