@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from torch_aclnn.host import registry
+from torch_aclnn.host import records, registry
 from torch_aclnn.host.dry_run import ValueRead, value_reads
 from torch_aclnn.loading.engine import is_active
 from torch_aclnn.loading.loader import loaded_library
@@ -122,12 +122,8 @@ def _collectives() -> list[CollectiveBytes]:
     library = loaded_library("libhccl.so")
     if library is None:
         return []
-    describe = library.torchAclnnHostCollectives
-    describe.restype = ctypes.c_size_t
-    describe.argtypes = [ctypes.POINTER(_Record), ctypes.c_size_t, ctypes.c_size_t]
-    records = (_Record * describe(None, 0, 0))()
-    found = min(describe(records, len(records), ctypes.sizeof(_Record)), len(records))
-    return [CollectiveBytes(r.name.decode(), r.communicator.decode(), r.ranks, r.calls, r.bytes) for r in records[:found]]
+    found = records.all_of(library.torchAclnnHostCollectives, _Record)
+    return [CollectiveBytes(r.name.decode(), r.communicator.decode(), r.ranks, r.calls, r.bytes) for r in found]
 
 
 _Row = TypeVar("_Row", CollectiveBytes, ValueRead)

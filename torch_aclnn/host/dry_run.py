@@ -4,6 +4,7 @@ import ctypes
 import re
 from dataclasses import dataclass
 
+from torch_aclnn.host import records
 from torch_aclnn.host.registry import host_runtime
 from torch_aclnn.loading.engine import is_active
 
@@ -54,12 +55,8 @@ def value_reads() -> list[ValueRead]:
         []
 
     """
-    describe = host_runtime().torchAclnnHostValueReads
-    describe.restype = ctypes.c_size_t
-    describe.argtypes = [ctypes.POINTER(_Record), ctypes.c_size_t, ctypes.c_size_t]
-    records = (_Record * describe(None, 0, 0))()
-    found = min(describe(records, len(records), ctypes.sizeof(_Record)), len(records))
-    reads = [ValueRead(_frames(record.stack.decode(errors="replace")), record.count, record.bytes) for record in records[:found]]
+    found = records.all_of(host_runtime().torchAclnnHostValueReads, _Record)
+    reads = [ValueRead(_frames(record.stack.decode(errors="replace")), record.count, record.bytes) for record in found]
     return sorted(reads, key=lambda read: -read.count)
 
 

@@ -3,6 +3,7 @@
 import ctypes
 from dataclasses import dataclass
 
+from torch_aclnn.host import records
 from torch_aclnn.loading.engine import is_active
 from torch_aclnn.loading.loader import loaded_library
 
@@ -138,18 +139,8 @@ def host_runtime() -> ctypes.CDLL:
     return runtime
 
 
-def _records() -> "ctypes.Array[_Record]":
-    describe = host_runtime().torchAclnnHostEntryPoints
-    describe.restype = ctypes.c_size_t
-    describe.argtypes = [ctypes.POINTER(_Record), ctypes.c_size_t, ctypes.c_size_t]
-    size = ctypes.sizeof(_Record)
-    count = describe(None, 0, size)
-    while True:
-        records = (_Record * count)()
-        found = describe(records, count, size)
-        if found == count:
-            return records
-        count = found  # another thread has loaded a library in between
+def _records() -> list[_Record]:
+    return records.all_of(host_runtime().torchAclnnHostEntryPoints, _Record)
 
 
 def _described(record: _Record) -> EntryPoint:

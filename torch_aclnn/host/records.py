@@ -1,0 +1,18 @@
+"""Records that a function of the engine writes into an array of the caller's."""
+
+import ctypes
+from typing import Any, TypeVar
+
+_Record = TypeVar("_Record", bound=ctypes.Structure)
+
+
+def all_of(function: Any, kind: type[_Record]) -> list[_Record]:
+    """Return all records of a function that takes an array, how many have room in it and the size of one, and returns their number."""
+    function.restype = ctypes.c_size_t
+    function.argtypes = [ctypes.POINTER(kind), ctypes.c_size_t, ctypes.c_size_t]
+    size, room = ctypes.sizeof(kind), 0
+    records = (kind * room)()
+    while (found := function(records, room, size)) > room:  # also where another thread adds some in between
+        room = found
+        records = (kind * room)()
+    return list(records[:found])
