@@ -28,6 +28,9 @@ try:
     dist.init_process_group(backend, url, rank=rank, world_size=size, timeout=datetime.timedelta(seconds=float(seconds)))
     arguments = pickle.loads(Path("arguments").read_bytes())
     outcome = Outcome(getattr(importlib.import_module(module), name)(*arguments))
+    if backend == "gloo":
+        # With torch 2.7 a thread of gloo may need the GIL, to drop a tensor of the last collective, while destruction waits for it.
+        dist.barrier()
     dist.destroy_process_group()
 except Exception:
     outcome = Outcome(failure=traceback.format_exc())
