@@ -21,6 +21,9 @@ needs_stack_of_python = pytest.mark.skipif(
     not hasattr(ctypes.pythonapi, "_Py_DumpTraceback"), reason="this version of Python does not export the function that prints a stack"
 )
 
+# The release of CANN that the engine presents by itself: that of the torch_npu it was built for.
+PRESENTED_CANN = (torch_aclnn.host.libdir().parent / "runtime" / "version.info").read_text().strip().removeprefix("Version=")
+
 # The engine gives nothing that the documents do not promise, and takes nothing beyond them.
 UNSPECIFIED = os.environ.get("TORCH_ACLNN_HOST_UNSPECIFIED") == "1"
 # It takes nothing beyond them.

@@ -6,13 +6,17 @@ from typing import Any
 from .outcomes import OLDER_NAMES, run_pytest
 
 FILES = (
-    *("tests/test_loading.py", "tests/test_versions.py", "tests/test_readme.py::test_the_session_prints_what_the_readme_shows"),
-    *("tests/planes/test_linear.py", "tests/test_batch_norm_elemt.py", "tests/host/test_executor_cache_modes.py"),
+    *(
+        "tests/loading/test_loading.py",
+        "tests/loading/test_versions.py",
+        "tests/repository/test_readme.py::test_the_session_prints_what_the_readme_shows",
+    ),
+    *("tests/planes/test_linear.py", "tests/operators/test_batch_norm_elemt.py", "tests/host/test_executor_cache_modes.py"),
     *("tests/distributed/test_two_ranks.py", OLDER_NAMES),
     "tests/models/test_dry_run.py::test_six_networks_allocate_and_call_what_they_do_when_they_compute",
 )
 # It goes through the modes by itself.
-CHECK = "tests/test_check.py::test_a_quick_check_passes"
+CHECK = "tests/check/test_check.py::test_a_quick_check_passes"
 RUNS = {"0": FILES, "1": (*FILES, CHECK), "2": FILES}
 
 

@@ -1,0 +1,104 @@
+"""torch-aclnn debug: one command finds what a program in C or in Python does wrong, and its exit code says so."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.compiler import c_program
+from support.marks import host_engine_only
+from support.subprocesses import environment_with, run_python
+
+COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "debug")
+SOURCE = Path(__file__).parents[1] / "host" / "mistakes.c"
+
+# Of each mistake the kind that the summary counts, and words of the report.
+MISTAKES = {
+    "leak, no aclFinalize": (
+        "leak (1)",
+        "before the end of the process, without aclFinalize: 64 bytes .* and 2 more of the kind, 192 bytes",
+    ),
+    "leak": ("leak (1)", "not freed before aclFinalize: 64 bytes of device 0"),
+    "leaked stream": ("leak (1)", "not destroyed before aclFinalize: stream 0x.*, called from\n"),
+    "no aclInit": ("missing aclInit (1)", "aclrtSetDevice is called before aclInit"),
+    "workspace": ("call that returned an error (1)", "161002: aclnnAbs: workspaceSize: expected the 1024 bytes of phase 1, got 1"),
+    "lifetime": (
+        "call that returned an error (1)",
+        "507015: aclnnAbs: out: expected device memory, got an address of memory that was freed, because it was freed after the launch",
+    ),
+    "streams": ("unordered use of memory (1)", 'aclnnAbs writes "out" on stream 0, and then aclrtMemsetAsync writes'),
+    "access": ("access to device memory (1)", "host code (read|touched) device memory"),
+}
+
+pytestmark = host_engine_only
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    return c_program(SOURCE, tmp_path_factory.mktemp("client") / "client", ["-g"])
+
+
+def debugged(*program: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([*COMMAND, *program], capture_output=True, text=True, timeout=300, env=environment_with())
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_of_a_client_is_found(client, mistake):
+    kind, words = MISTAKES[mistake]
+    done = debugged(str(client), mistake)
+    assert done.returncode == (139 if mistake == "access" else 99)
+    assert f"torch-aclnn debug: 1 found: {kind}; " in done.stderr and re.search(words, done.stderr), done.stderr
+
+
+def test_a_client_without_mistakes_ends_with_its_own_code(client):
+    done = debugged(str(client))
+    assert done.returncode == 0 and "torch-aclnn debug: nothing found by STRICT, " in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("mistake", ["leak", "access"])
+def test_a_stack_begins_with_the_program_and_has_the_command_that_names_its_lines(client, mistake):
+    printed = debugged(str(client), mistake).stderr
+    assert not re.search(r"^\S*libascendcl\.so", printed, re.MULTILINE)
+    commands = re.findall("torch_aclnn: the lines: (.*)", printed)
+    if shutil.which("addr2line") is None:
+        pytest.skip("no addr2line")
+    named = [subprocess.run(command.split(), capture_output=True, text=True, check=True).stdout.splitlines()[:2] for command in commands]
+    lines = SOURCE.read_text().splitlines()
+    allocation = named[0]
+    assert "memory_of at" in allocation[0] and "main at" in allocation[1] and "memory_of(kBytes)" in lines[line_of(allocation[1])]
+    if mistake == "access":
+        assert "(volatile int*)" in lines[line_of(named[1][0])]
+
+
+def line_of(named: str) -> int:
+    return int(re.search(r"mistakes\.c:(\d+)", named)[1]) - 1
+
+
+TRAINS = """
+import torch
+layer = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2), torch.nn.AvgPool2d(2)).npu()
+optimizer, side, event = torch.optim.SGD(layer.parameters(), 0.1), torch.npu.Stream(), torch.npu.Event()
+for _ in range(3):
+    optimizer.zero_grad()
+    layer(torch.randn(2, 1, 8, 8).pin_memory().npu(non_blocking=True)).square().mean().backward()
+    optimizer.step()
+event.record()
+"""
+RACES = "y = torch.ones(1000, device='npu') * 2\nwith torch.npu.stream(side): z = y + 1"
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "found"),
+    [("raise SystemExit(3)", 3, "nothing found"), (RACES, 99, "unordered use of memory")],
+)
+def test_a_program_of_python(end, code, found):
+    done = run_python(TRAINS + end, launcher=(*COMMAND, "-c"))
+    assert done.returncode == code and found in done.stderr.partition("torch-aclnn debug: ")[2], done.stderr
+
+
+def test_a_mode_can_be_left_out(client):
+    done = subprocess.run([*COMMAND, client, "leak"], capture_output=True, text=True, env=environment_with(TORCH_ACLNN_HOST_LEAKS="0"))
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,118 @@
+"""torch-aclnn dryrun on programs: the figures are those of a run without it, and nothing of the program runs after its steps."""
+
+import json
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.marks import host_engine_only
+from support.subprocesses import output_of, run_python
+
+COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "dryrun")
+
+pytestmark = host_engine_only
+
+TRAINING = """
+import torch, torch_aclnn
+from torch.utils.checkpoint import checkpoint
+from torch.utils.data import DataLoader
+def block(x, layer):
+    return torch.nn.functional.gelu(layer(x))
+layers = torch.nn.ModuleList(torch.nn.Linear(256, 256) for _ in range(3)).npu()
+optimizer = torch.optim.AdamW(layers.parameters())
+try:
+    for number, x in enumerate(DataLoader(torch.randn(640, 256), batch_size=16, num_workers=1)):
+        x = x.npu()
+        with torch.autocast("npu", dtype=torch.bfloat16):
+            x = checkpoint(block, x, layers[0], use_reentrant=False)
+            for layer in layers[1:]:
+                x = block(x, layer)
+        x.float().expand(64, 16, 256).square().mean().backward()
+        if number % 2:
+            optimizer.step()
+            optimizer.zero_grad()
+        if number == 3 and PLAIN:
+            torch_aclnn.host.statistics().calls
+            statistics = torch.npu.memory_stats()
+            print(statistics["allocated_bytes.all.peak"], statistics["reserved_bytes.all.peak"])
+            break
+finally:
+    print("checkpoint")
+"""
+FORWARD = "        x.float().expand(64, 16, 256).square().mean().backward()"
+
+
+def dry_run(code: str, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return run_python(code, launcher=(*COMMAND, *options, "-c"), **environment)
+
+
+def test_a_dry_run_sees_what_a_run_without_it_allocates(tmp_path):
+    script, json_file, snapshot = tmp_path / "train.py", tmp_path / "report.json", tmp_path / "snapshot.pickle"
+    script.write_text(f"PLAIN = False\n{TRAINING}")
+    # With a queue, torch_npu may allocate workspaces and what private formats need on the queue's thread, at another moment.
+    launcher = (*COMMAND, "--json", str(json_file), "--snapshot", str(snapshot), str(script))
+    done = run_python("", launcher=launcher, TASK_QUEUE_ENABLE="0", TORCH_ACLNN_HOST_SOC="Ascend910B3")
+    report = json.loads(json_file.read_text())
+    assert done.returncode == report["fits"]["code"] == 0, done.stderr
+    assert "checkpoint" not in done.stdout and report["end"] == "steps" and report["steps"] == 2
+
+    memory = report["memory"]
+    same = {"TORCH_ACLNN_HOST_SOC": report["product"], "TORCH_ACLNN_HOST_MEMORY": "60G", "TASK_QUEUE_ENABLE": "0"}
+    plain = output_of(f"PLAIN = True\n{TRAINING}", **same)
+    assert [memory["allocated"], memory["reserved"]] == [int(n) for n in plain.split()[:2]]
+    weights, peak = 4 * 3 * (256 * 256 + 256), memory["peak"]
+    assert peak["phase"] == "backward" and peak["node"].endswith("Backward0")
+    assert peak["line"].endswith(f"train.py:{TRAINING.splitlines().index(FORWARD) + 2}")
+    assert {name: peak["categories"][name] for name in ("parameters and buffers", "gradients", "optimizer state")} == {
+        "parameters and buffers": weights,
+        "gradients": weights,
+        "optimizer state": 2 * weights,
+    }
+    assert sum(peak["categories"].values()) == peak["requested"] <= memory["allocated"]
+    assert report["calls"][1]["aclnnAddmm"] == 2 * 4  # that of the checkpoint again in the backward
+    assert pickle.loads(snapshot.read_bytes())["segments"]
+    assert "VERDICT: fits" in done.stdout and "PEAK in step 2, backward" in done.stdout
+
+
+TRAINS = """
+import torch
+layer = torch.nn.Linear(64, 64).npu()
+optimizer = torch.optim.SGD(layer.parameters(), 0.1)
+def step(times=1):
+    y = layer(torch.ones(8, 64, device="npu")).sum().expand(times)
+    y.exp().sum().backward()
+    optimizer.step()
+step()
+"""
+ENDS = {
+    "out of memory": ("step(1 << 27)", 1, "514.00 MiB failed in step 2 at <string>:7 (its backward)"),
+    "interrupted": ("raise KeyboardInterrupt", 5, "the program was interrupted after 1 of 2 steps, at <string>:10: KeyboardInterrupt"),
+}
+
+
+@pytest.mark.parametrize(("end", "code", "words"), ENDS.values(), ids=ENDS)
+def test_what_was_seen_so_far_is_reported(end, code, words):
+    done = dry_run(TRAINS + end, "--memory", "1500M")
+    printed = " ".join(done.stdout.split())
+    assert done.returncode == code and words in printed and "MEMORY" in printed, done.stdout + done.stderr
+
+
+def test_a_product_that_the_engine_does_not_know_is_an_error_of_use():
+    done = dry_run("", "--memory", "32G", "--product", "Ascend1", "x.py")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and 'got "Ascend1"' in done.stderr
+
+
+def test_the_environments_product_is_taken_unless_another_is_given():
+    ended = [dry_run("", *options, TORCH_ACLNN_HOST_SOC="Ascend1") for options in ((), ("--product", "Ascend2"))]
+    assert [re.findall(r"got (\w+)", done.stderr) for done in ended] == [["Ascend1"], ["Ascend2"]]
+
+
+def test_the_example_fits():
+    example = Path(__file__).parents[2] / "examples" / "dryrun.py"
+    small = ("--layers", "2", "--width", "64", "--heads", "2", "--batch", "2", "--length", "64")
+    done = run_python("", launcher=(*COMMAND, str(example), *small), TORCH_ACLNN_HOST_SOC="Ascend910B3")
+    assert done.returncode == 0 and "VERDICT: fits" in done.stdout, done.stdout + done.stderr

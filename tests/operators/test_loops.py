@@ -1,0 +1,65 @@
+"""Each loop of the kernels gives the bits of the definition, in each instruction set; a process of its own for each set."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from support.samples import bits
+from support.subprocesses import output_of, run_python
+
+SETS = ("baseline", "avx2", "avx512")
+FORMS = ("long_rows", "single_planes")  # of a problem, which another loop then makes
+LOOPS = ("small", "full_width", "volumes", "channels", "planes", "rows", *FORMS)
+LOOPS_OF_GATHERS = ("transposed", "flat")
+SCRIPT = Path(__file__).parents[1] / "support" / "loop_cases.py"
+
+
+def run_loops(directory: Path, isa: str, threads: int, loops: tuple[str, ...]) -> dict[str, tuple[list[torch.Tensor], list[str]]]:
+    """Return the results of the loops and which loop made each; skip the test if this machine lacks the instruction set."""
+    done = run_python("", launcher=(sys.executable, str(SCRIPT), str(directory), str(threads), *loops), TORCH_ACLNN_ISA=isa)
+    if "expected an instruction set of this machine" in done.stderr:
+        pytest.skip(f"this machine has no {isa}")
+    assert done.returncode == 0, done.stderr[-4000:]
+    return {loop: torch.load(directory / f"{loop}.pt") for loop in ("auto", *loops)}
+
+
+@pytest.fixture(scope="module")
+def definition(tmp_path_factory):
+    results, loops = run_loops(tmp_path_factory.mktemp("loops"), "scalar", 1, ())["auto"]
+    assert set(loops) == {"scalar"}
+    assert any(result.is_floating_point() and result.isnan().any() for result in results)
+    return results
+
+
+@pytest.mark.parametrize("isa", SETS)
+def test_each_loop_gives_the_bits_of_the_definition(isa, definition, tmp_path):
+    named = LOOPS if isa == "baseline" else LOOPS + LOOPS_OF_GATHERS
+    for loop, (results, loops) in run_loops(tmp_path, isa, 2, named).items():
+        assert loop in ("auto", *FORMS, *loops), f"{loop} made none of the calls"
+        assert loop != "auto" or len(results) == len(definition)  # the other loops are those of pooling and padding
+        for i, (got, expected) in enumerate(zip(results, definition, strict=False)):
+            same = torch.equal(got.isnan(), expected.isnan()) and torch.equal(bits(got), bits(expected))
+            assert same, f"call {i} by {loops[i]} where {loop} is named: shape {tuple(expected.shape)}, {expected.dtype}"
+
+
+def test_an_unknown_loop_is_refused_when_the_package_is_imported():
+    error = run_python("import torch_aclnn", TORCH_ACLNN_LOOP="fastest").stderr
+    names = "auto, small, long_rows, full_width, transposed, flat, single_planes, volumes, channels, planes, rows or scalar"
+    assert f"ValueError: TORCH_ACLNN_LOOP: expected {names}, got 'fastest'" in error
+
+
+@pytest.mark.parametrize("isa", ["scalar", "baseline"])
+def test_the_chosen_instruction_set_is_named(isa):
+    assert output_of("import torch_aclnn; print(torch_aclnn._C.isa())", TORCH_ACLNN_ISA=isa) == isa
+
+
+def test_an_unknown_instruction_set_is_refused_when_the_package_is_imported():
+    error = run_python("import torch_aclnn", TORCH_ACLNN_ISA="sse9").stderr
+    assert "ValueError: TORCH_ACLNN_ISA: expected auto, scalar, baseline, avx2 or avx512, got 'sse9'" in error
+
+
+def test_info_shows_the_instruction_set():
+    command = str(Path(sys.executable).parent / "torch-aclnn")
+    assert "instruction set                  scalar" in output_of("", launcher=(command, "info"), TORCH_ACLNN_ISA="scalar")

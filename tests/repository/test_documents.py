@@ -1,0 +1,126 @@
+"""Each operator of the table has its public names and its page, and the documents link to files that exist."""
+
+import re
+import sys
+from pathlib import Path
+
+import torch_aclnn
+import pytest
+import torch
+from torch_aclnn._operators import OPERATORS, Operator
+
+from support.tiers import named_tests
+
+ROOT = Path(__file__).parents[2]
+HEADERS = Path(torch_aclnn.__file__).parent / "toolkit" / "include"
+PAGES = ROOT / "docs" / "operators"
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+of_each_operator = pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+
+
+def test_each_operator_has_a_page_and_each_page_an_operator():
+    assert {page.stem for page in PAGES.iterdir()} - {"README"} == {operator.name for operator in OPERATORS}
+
+
+@of_each_operator
+def test_each_operator_has_its_public_names(operator: Operator):
+    for name in operator.functions:
+        function = getattr(torch_aclnn.functional, name)
+        assert name in torch_aclnn.functional.__all__ and function.__module__ == "torch_aclnn.functional"
+    for name in operator.modules:
+        # DistributedDataParallel refuses torch's SyncBatchNorm on cpu, so ours is its sibling.
+        base = torch.nn.modules.batchnorm._BatchNorm if name == "SyncBatchNorm" else getattr(torch.nn, name)
+        module = getattr(torch_aclnn.nn, name)
+        assert name in torch_aclnn.nn.__all__ and issubclass(module, base) and module.__module__ == "torch_aclnn.nn"
+    if operator.dims:
+        for name in (operator.forward_class, f"{operator.forward_class}Backward"):
+            assert name in torch_aclnn.autograd.__all__ and issubclass(getattr(torch_aclnn.autograd, name), torch.autograd.Function)
+    assert {"default", "out"} <= set(getattr(torch.ops.torch_aclnn, operator.backward).overloads())
+    assert hasattr(torch.nn.functional, operator.torch_function)
+    assert operator.aten_backward is None or hasattr(torch.ops.aten, operator.aten_backward)
+
+
+def test_no_public_name_is_without_a_row():
+    def public(package: str) -> set[str]:
+        modules = (module for name, module in sys.modules.items() if re.fullmatch(rf"torch_aclnn\.{package}\.[a-z]\w*", name))
+        return {name for module in modules for name in module.__all__}
+
+    assert public("functional") == {name for operator in OPERATORS for name in operator.functions}
+    assert public("nn") == {name for operator in OPERATORS for name in operator.modules}
+
+
+@of_each_operator
+def test_each_operators_page_has_its_names_and_its_schema(operator: Operator):
+    page = (PAGES / f"{operator.name}.md").read_text()
+    assert page.startswith(f"# {operator.name}\n")
+    parameters = [argument.name for argument in getattr(torch.ops.torch_aclnn, operator.backward).default._schema.arguments]
+    schema = re.search(rf"`torch\.ops\.torch_aclnn\.{operator.backward}\((.*)\)`", page)
+    assert schema and [re.sub(r"=.*", "", parameter) for parameter in schema.group(1).split(", ")] == parameters
+    names = [*(f"functional.{name}" for name in operator.functions), *(f"nn.{name}" for name in operator.modules)]
+    assert [name for name in names if f"`torch_aclnn.{name}" not in page] == []
+    assert f"| entry point | `{operator.entry_point}` |" in page
+    assert f"`torch.nn.functional.{operator.torch_function}`" in page
+
+
+def prototypes(text: str, entry_point: str) -> list[str]:
+    """Return the prototypes of both phases, as the text has them, in one line each."""
+    found = re.findall(rf"aclnnStatus ({entry_point}(?:GetWorkspaceSize)?\([^)]*\);)", text)
+    return [re.sub(r"\s+", " ", prototype).replace("( ", "(") for prototype in found]
+
+
+@of_each_operator
+def test_each_operators_page_has_the_prototypes_of_the_header(operator: Operator):
+    page = (PAGES / f"{operator.name}.md").read_text()
+    include = re.search(r'#include "(aclnnop/\w+\.h)"', page)
+    assert include
+    phase1, phase2 = prototypes((HEADERS / include[1]).read_text(), operator.entry_point)
+    assert prototypes(page, operator.entry_point) == [phase1]
+    (common,) = prototypes((PAGES / "README.md").read_text(), "aclnnX")
+    assert phase2.replace("const aclrtStream", "aclrtStream") == common.replace("aclnnX", operator.entry_point)
+
+
+def explained_parameters(text: str) -> list[str]:
+    table = re.search(r"\| parameter \|.*?\n\n", text + "\n", re.DOTALL)
+    return re.findall(r"`(\w+)`(?=.*\| (?:in|out) \|)", table[0]) if table else []
+
+
+@of_each_operator
+def test_each_operators_page_explains_the_parameters_of_phase_1(operator: Operator):
+    page = (PAGES / f"{operator.name}.md").read_text()
+    parameters = re.findall(r"(\w+)[,)]", prototypes(page, operator.entry_point)[0])
+    explained, common = (explained_parameters(text) for text in (page, (PAGES / "README.md").read_text()))
+    assert [name for name in parameters if name in explained] == explained
+    assert set(parameters) - set(explained) <= set(common)
+
+
+def test_each_page_of_the_site_is_in_its_table_of_contents():
+    contents = re.findall(r"```{toctree}(.*?)```", (ROOT / "docs" / "index.md").read_text(), re.DOTALL)
+    listed = {re.sub(r".*<(.*)>", r"\1", line) for line in "".join(contents).split("\n")}
+    pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in DOCUMENTS if page.is_relative_to(ROOT / "docs")}
+    assert {page for page in pages if not page.startswith("operators/")} - listed == {"index"}
+
+
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md", "docs/performance.md", "docs/release.md"])
+def test_the_files_that_a_document_names_exist(document: str):
+    quoted = re.findall(r"`((?:csrc|torch_aclnn|tests|benchmarks|docs|examples|\.ci)/[\w./-]*)`", (ROOT / document).read_text())
+    assert quoted and [path for path in quoted if "foo" not in path and not (ROOT / path).exists()] == []
+
+
+def test_the_page_of_performance_has_each_strategy_in_the_order_in_which_they_are_tried():
+    folder = ROOT / "csrc" / "kernels" / "separable"
+    tried = re.findall(r'^    \{"(\w+)", can_', (folder / "choose.cpp").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \|.*\| `(\w+\.cpp)` \|$", (ROOT / "docs" / "performance.md").read_text(), re.MULTILINE)
+    assert tried and [name for name, _ in rows] == tried
+    assert [file for name, file in rows if f"bool can_{name}(" not in (folder / file).read_text()] == []
+
+
+def test_the_links_between_documents_lead_somewhere():
+    links = [(document, link) for document in DOCUMENTS for link in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text())]
+    assert links and [link for document, link in links if not (document.parent / link).exists()] == []
+
+
+def test_promises_name_tests_that_exist():
+    named = named_tests("reliability.md")
+    assert sum(map(len, named.values())) > 10
+    for file, functions in named.items():
+        assert functions <= set(re.findall(r"^def (test_\w+)", (ROOT / file).read_text(), re.MULTILINE)), file
