@@ -182,7 +182,7 @@ def test_a_code_of_a_process_that_begins_or_ends_is_returned(run_engine, name):
 
 
 def test_the_code_of_a_call_without_the_library_of_the_adapters(tmp_path):
-    for name in ("ascendcl", "opapi", "torch_aclnn_kernels", "torch_aclnn_symbols"):
+    for name in ("ascendcl", "opapi", "torch_aclnn_kernels"):
         shutil.copy(libdir() / f"lib{name}.so", tmp_path)
     call = f"import ctypes; print(ctypes.CDLL('{tmp_path}/libopapi.so').aclnnAbsGetWorkspaceSize(None, None, None, None))"
     ended = subprocess.run([sys.executable, "-S", "-c", call], env={}, capture_output=True, text=True)
