@@ -36,7 +36,7 @@ try:
             optimizer.step()
             optimizer.zero_grad()
         if number == 3 and PLAIN:
-            torch_aclnn.host.statistics().calls
+            torch_aclnn.host.statistics()
             statistics = torch.npu.memory_stats()
             print(statistics["allocated_bytes.all.peak"], statistics["reserved_bytes.all.peak"])
             break

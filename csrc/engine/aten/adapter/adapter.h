@@ -142,7 +142,7 @@ struct Adapter {
     size_t count;
     void (*check)(const Adapter& adapter, char* values);
     void (*body)(const Adapter& adapter, char* values);
-    uint64_t (*type_signature)(char* values);  // trial.h; null where phase 1 must not try the body
+    uint64_t (*type_signature)(char* values);  // trial.h
 };
 
 // Each value may be of any type.

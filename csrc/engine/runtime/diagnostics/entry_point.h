@@ -34,7 +34,6 @@ class TORCH_ACLNN_HOST_API EntryPoint {
 
     // One of that name, or null. An entry point that is not listed is none.
     static EntryPoint* find(const char* name);
-    void list();
     void unlist() noexcept;
 
     // With the calls since the last reset.
@@ -42,6 +41,8 @@ class TORCH_ACLNN_HOST_API EntryPoint {
     void reset_calls() noexcept;
 
    private:
+    void list();
+
     torchAclnnEntryPoint description_;
     std::atomic<uint64_t> own_calls_{0};
     std::atomic<uint64_t>* calls_;  // only ever counts up, so that a reset needs no lock either

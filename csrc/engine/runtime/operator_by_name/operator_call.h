@@ -28,8 +28,7 @@ struct OperatorCall {
     Attributes attributes;
 };
 
-// An operator that can be called by its name. Make one static object for each: it can be called while its library is loaded. One that
-// takes another's place must live as long as the process.
+// An operator that can be called by its name. Make one static object for each: it can be called while its library is loaded.
 class TORCH_ACLNN_HOST_API NamedOperator {
    public:
     // Runs on the stream and may throw. It may change the dims of an output to those that the result has.
