@@ -67,7 +67,7 @@ published or that torch_npu looks up; [those that are not here](#entry-points-th
 exist, and torch_npu then reports them by name.
 
 The column *data types* has those of the first tensor, or of the members if it is a list. Others are refused in phase 1 with
-161002. BF16 counts on A2, A3 and 950 only, and DOUBLE goes with FLOAT if `TORCH_ACLNN_HOST_FLOAT64=1`. The sets are those of the published
+161002. BF16 counts on A2, A3 and 950 only, and DOUBLE goes with FLOAT if `TORCH_ACLNN_HOST_MODE=float64`. The sets are of the published
 documents, and BF16 in addition to FLOAT16 where an old one lacks it; where only torch_npu's list of operations names types, which is
 shorter than what works, the set is wider. ANY is used where nothing is published.
 """

@@ -13,7 +13,7 @@ from cases import DEVICE
 from direct import call, refusal
 from support.dtypes import DType
 from support.marks import of_a2_and_a3, refused_at_once
-from support.subprocesses import output_of
+from support.subprocesses import host_mode, output_of
 
 
 @refused_at_once
@@ -63,9 +63,9 @@ def attempt(function, *inputs):
 
 def test_float64_is_taken_with_float32_where_the_setting_says_so():
     code = ATTEMPT + "print(attempt(torch.mm, *[torch.ones(2, 2, dtype=torch.float64)] * 2))"
-    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="1", TORCH_ACLNN_HOST_UNSPECIFIED="0") == "torch.float64"
-    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="0", TORCH_ACLNN_HOST_UNSPECIFIED="0").endswith(
-        ", or DOUBLE with TORCH_ACLNN_HOST_FLOAT64=1, got DOUBLE"
+    assert output_of(code, **host_mode("float64", without=("strict", "unspecified"))) == "torch.float64"
+    assert output_of(code, **host_mode(without=("float64", "strict", "unspecified"))).endswith(
+        ", or DOUBLE with TORCH_ACLNN_HOST_MODE=float64, got DOUBLE"
     )
 
 
@@ -74,17 +74,17 @@ def test_float64_is_taken_with_float32_where_the_setting_says_so():
     [
         ("torch.bitwise_not, torch.ones(2, dtype=torch.float64)", {}),  # it takes no FLOAT
         ("torch.mm, *[torch.ones(2, 2, dtype=torch.int32)] * 2", {}),
-        ("torch.mm, *[torch.ones(2, 2, dtype=torch.float64)] * 2", {"TORCH_ACLNN_HOST_STRICT": "1"}),  # excludes the setting
+        ("torch.mm, *[torch.ones(2, 2, dtype=torch.float64)] * 2", host_mode("strict")),  # excludes the setting
     ],
 )
 def test_the_float64_setting_is_named_only_where_it_helps(call, settings):
     refusal = output_of(ATTEMPT + f"print(attempt({call}))", **settings)
-    assert "got " in refusal and "TORCH_ACLNN_HOST_FLOAT64" not in refusal
+    assert "got " in refusal and "=float64" not in refusal
 
 
 def test_the_float64_setting_adds_nothing_where_there_is_no_float32():
     code = ATTEMPT + "print(attempt(torch.bitwise_not, torch.ones(2, dtype=torch.float64)))"
-    assert output_of(code, TORCH_ACLNN_HOST_FLOAT64="1", TORCH_ACLNN_HOST_UNSPECIFIED="0").endswith("got DOUBLE")
+    assert output_of(code, **host_mode("float64", without=("strict", "unspecified"))).endswith("got DOUBLE")
 
 
 @pytest.mark.parametrize(
@@ -129,17 +129,19 @@ def test_what_products_and_strict_mode_refuse():
         "0",
         "161002 aclnnRmsNorm: gamma: expected Half, as x on Ascend910A, got Float",
         "0",
-        "161002 aclnnMaxPool2dWithMask: dilation: expected 1, as TORCH_ACLNN_HOST_STRICT asks, got [2, 2]",
-        "161002 aclnnFlashAttentionScoreGradV2: pseType: expected 1 for BNSD without realShift, as TORCH_ACLNN_HOST_STRICT asks, got 0",
+        "161002 aclnnMaxPool2dWithMask: dilation: expected 1, as TORCH_ACLNN_HOST_MODE=strict asks, got [2, 2]",
+        "161002 aclnnFlashAttentionScoreGradV2: pseType: expected 1 for BNSD without realShift, as "
+        "TORCH_ACLNN_HOST_MODE=strict asks, got 0",
     ]
     lines = {
-        (soc, strict): output_of(
-            CALLS, TORCH_ACLNN_HOST_SOC=soc, TORCH_ACLNN_HOST_STRICT=strict, TORCH_ACLNN_HOST_UNSPECIFIED="0"
-        ).splitlines()
-        for soc, strict in (("Ascend910A", "1"), ("Ascend910B3", "0"))
+        soc: output_of(CALLS, TORCH_ACLNN_HOST_SOC=soc, **settings).splitlines()
+        for soc, settings in (
+            ("Ascend910A", host_mode("strict", without=("unspecified",))),
+            ("Ascend910B3", host_mode(without=("strict", "unspecified"))),
+        )
     }
-    assert lines["Ascend910A", "1"] == refused
-    assert [line.split()[0] for line in lines["Ascend910B3", "0"]] == ["0"] * 6
+    assert lines["Ascend910A"] == refused
+    assert [line.split()[0] for line in lines["Ascend910B3"]] == ["0"] * 6
 
 
 def test_what_is_taken_is_what_the_newest_page_lists():

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table
 from direct import call
 from support.marks import CUBE_MATH_TYPE, of_a2_and_a3
-from support.subprocesses import output_of
+from support.subprocesses import host_mode, output_of
 
 
 def product(name, function, *inputs, **options):
@@ -152,5 +152,5 @@ def test_products_round_as_hf32_has_it(allowed):
     """Eleven bits of the mantissa are left, and halfway cases go to even."""
     exact = [1 + 2**-12 + 2**-20, 1 + 2**-12, 1 + 3 * 2**-12, -1 - 2**-12 - 2**-20, float("inf"), 2**-30]
     rounded = [1 + 2**-11, 1.0, 1 + 2**-10, -1 - 2**-11, float("inf"), 2**-30]
-    printed = output_of(ROUNDED.format(allowed=allowed), TORCH_ACLNN_HOST_HF32="1").splitlines()
+    printed = output_of(ROUNDED.format(allowed=allowed), **host_mode("hf32")).splitlines()
     assert printed[-2:] == [str(rounded if allowed else exact)] * 2

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from cases import DEVICE, FLOATS, LAYOUTS, randn, rows, table
 from direct import call
-from support.subprocesses import output_of
+from support.subprocesses import host_mode, output_of
 
 PLANES, VOLUMES = randn(2, 3, 7, 8), randn(2, 2, 5, 6, 7)
 
@@ -191,11 +191,11 @@ def test_average_of_float32_by_its_precision(soc, taken):
     assert output_of(code, TORCH_ACLNN_HOST_SOC=soc).strip() == "0 0 " + ("0" if taken else refused)
 
 
-@pytest.mark.parametrize(("strict", "expected"), [("0", "INT64 or INT32"), ("1", "INT64, as TORCH_ACLNN_HOST_STRICT asks")])
-def test_indices_of_unpooling(strict, expected):
+@pytest.mark.parametrize(("modes", "expected"), [((), "INT64 or INT32"), (("strict",), "INT64, as TORCH_ACLNN_HOST_MODE=strict asks")])
+def test_indices_of_unpooling(modes, expected):
     code = CALLS + "print(unpooled(torch.int64)[0], unpooled(torch.int32)[0], *unpooled(torch.float32))"
     refused = f"161002 aclnnMaxUnpool3d: indices: expected {expected}, got Float"
-    assert output_of(code, TORCH_ACLNN_HOST_STRICT=strict) == f"0 {161002 if strict == '1' else 0} {refused}"
+    assert output_of(code, **host_mode(*modes, without=("strict", "unspecified"))) == f"0 {161002 if modes else 0} {refused}"
 
 
 @pytest.mark.parametrize("dims", [2, 3])

@@ -55,7 +55,7 @@ def test_a_mistake_of_a_client_is_found(client, mistake):
 
 def test_a_client_without_mistakes_ends_with_its_own_code(client):
     done = debugged(str(client))
-    assert done.returncode == 0 and "torch-aclnn debug: nothing found by STRICT, " in done.stderr, done.stderr
+    assert done.returncode == 0 and "torch-aclnn debug: nothing found with TORCH_ACLNN_HOST_MODE=" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("mistake", ["leak", "access"])
@@ -99,6 +99,9 @@ def test_a_program_of_python(end, code, found):
     assert done.returncode == code and found in done.stderr.partition("torch-aclnn debug: ")[2], done.stderr
 
 
-def test_a_mode_can_be_left_out(client):
-    done = subprocess.run([*COMMAND, client, "leak"], capture_output=True, text=True, env=environment_with(TORCH_ACLNN_HOST_LEAKS="0"))
+def test_modes_can_be_left_out_and_added(client):
+    environment = environment_with(TORCH_ACLNN_HOST_MODE="hf32, leaks", TORCH_ACLNN_HOST_DELAYS="0")
+    command = [*COMMAND, "--without=leaks,strict", client, "leak"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
+    assert "TORCH_ACLNN_HOST_MODE=hf32,workspace,isolate,poison,check_streams TORCH_ACLNN_HOST_DELAYS=0; " in done.stderr

@@ -181,7 +181,7 @@ def test_an_engine_that_does_not_exist(site):
     assert found["environment"]["TORCH_ACLNN_ENGINE"] == "gpu"
 
 
-@pytest.mark.parametrize(("name", "value"), [("SOC", "Ascend910C"), ("MEMORY", "8GB"), ("TRACE", "/nowhere/trace")])
+@pytest.mark.parametrize(("name", "value"), [("SOC", "Ascend910C"), ("MODE", "strct"), ("STRICT", "1"), ("TRACE", "/nowhere/trace")])
 def test_a_variable_that_the_engine_refuses(site, name, value):
     site.add("torch", _built_for.TORCH, NO_GPU)
     site.add("torch_npu", _built_for.TORCH_NPU)
@@ -192,9 +192,10 @@ def test_a_variable_that_the_engine_refuses(site, name, value):
 
 def test_a_variable_that_nothing_reads_is_named_with_the_one_that_is_meant(site, tmp_path):
     trace = tmp_path / "trace"
-    found = site.problem(TORCH_ACLNN_HOST_STRCT="1", TORCH_ACLNN_X="1", TORCH_ACLNN_HOST_TRACE=str(trace))
-    assert found["unknown_variables"] == {"TORCH_ACLNN_HOST_STRCT": "TORCH_ACLNN_HOST_STRICT", "TORCH_ACLNN_X": None}
-    assert "which nothing reads; did you mean TORCH_ACLNN_HOST_STRICT?" in " ".join(" ".join(rows(found)).split())
+    found = site.problem(TORCH_ACLNN_HOST_MODES="1", TORCH_ACLNN_HOST_STRCT="1", TORCH_ACLNN_X="1", TORCH_ACLNN_HOST_TRACE=str(trace))
+    meant = {"TORCH_ACLNN_HOST_MODES": "TORCH_ACLNN_HOST_MODE", "TORCH_ACLNN_HOST_STRCT": "TORCH_ACLNN_HOST_MODE=strict"}
+    assert found["unknown_variables"] == {**meant, "TORCH_ACLNN_X": None}
+    assert "which nothing reads; did you mean TORCH_ACLNN_HOST_MODE=strict?" in " ".join(" ".join(rows(found)).split())
     assert not trace.exists()
 
 

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from torch_aclnn.loading.modes import host_mode
 
 from support.ranks import Rank, run_ranks
 
@@ -12,7 +13,7 @@ from support.ranks import Rank, run_ranks
 def process(tmp_path_factory: pytest.TempPathFactory) -> Rank:
     (ended,) = run_ranks(
         "one_process_faults", 1, tmp_path_factory.mktemp("faults"),
-        TORCH_ACLNN_HOST_DEVICES="3", HCCL_EXEC_TIMEOUT="2", TORCH_ACLNN_HOST_LEAKS="1",
+        TORCH_ACLNN_HOST_DEVICES="3", HCCL_EXEC_TIMEOUT="2", **host_mode("leaks"),
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr[-4000:]
     return ended

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch_aclnn.loading.modes import host_mode
 
 from support.rank_calls import call_in_ranks, device_of, values_of
 from support.sync_batch_norm import ALL_GATHER, CASES, TORCHS_CASES, Case, of_one_process
@@ -25,7 +26,7 @@ def ranks(request: pytest.FixtureRequest) -> tuple[str, int]:
 def results(ranks) -> list[dict]:
     """What each process computed or found, by case and use: they are started once for all."""
     backend, size = ranks
-    settings = {"backend": backend, "seconds": 600, "TORCH_ACLNN_HOST_FLOAT64": "1"}
+    settings = {"backend": backend, "seconds": 600, **host_mode("float64")}
     return values_of(call_in_ranks("support.sync_batch_norm_use:run_all", size, device_of(backend), **settings))
 
 

@@ -15,8 +15,8 @@ FOUND = sorted((HERE / "regressions").iterdir())
 MODES = {
     "as usual": {},
     "scalar": {"TORCH_ACLNN_ISA": "scalar"},
-    "workspace": {"TORCH_ACLNN_HOST_WORKSPACE": "1"},
-    "asynchronous": {"TORCH_ACLNN_HOST_ASYNC": "1"},
+    "workspace": {"TORCH_ACLNN_HOST_MODE": "workspace"},
+    "asynchronous": {"TORCH_ACLNN_HOST_MODE": "async"},
     "Ascend910A": {"TORCH_ACLNN_HOST_SOC": "Ascend910A"},
     "Ascend310P3": {"TORCH_ACLNN_HOST_SOC": "Ascend310P3"},
 }

@@ -1,13 +1,13 @@
 """Graphs of the C interface: streams, memory and captures as a C program would make them."""
 
 import ctypes
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_int, c_void_p
 
 import pytest
 from torch_aclnn.host import libdir
+from torch_aclnn.loading.modes import is_on
 
 from support.client import Client
 from support.runtime import Runtime
@@ -80,8 +80,8 @@ def loaded_client() -> Client:
 @pytest.fixture
 def client(acl: Runtime, loaded_client: Client) -> Client:
     """Return the operators' library too, on an engine whose operators need no workspace."""
-    if os.environ.get("TORCH_ACLNN_HOST_WORKSPACE", "0") not in ("0", ""):
-        pytest.skip("the calls give no workspace, but TORCH_ACLNN_HOST_WORKSPACE is set")
+    if is_on("workspace"):
+        pytest.skip("the calls give no workspace, but TORCH_ACLNN_HOST_MODE=workspace is set")
     return loaded_client
 
 

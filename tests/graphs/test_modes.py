@@ -4,7 +4,7 @@ import json
 import re
 
 from support.marks import skip_with
-from support.subprocesses import run_python
+from support.subprocesses import host_mode, run_python
 
 START = """
 import torch_aclnn, torch
@@ -70,8 +70,8 @@ def test_fault_is_of_a_replay():
 
 
 def reports(program: str) -> list[str]:
-    done = run(program, TORCH_ACLNN_HOST_CHECK_STREAMS="1")
-    return re.findall(r"TORCH_ACLNN_HOST_CHECK_STREAMS: (.*)", done.stderr)
+    done = run(program, **host_mode("check_streams"))
+    return re.findall(r"TORCH_ACLNN_HOST_MODE=check_streams: (.*)", done.stderr)
 
 
 def test_missing_order_within_a_graph_is_told():

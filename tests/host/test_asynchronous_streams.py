@@ -1,4 +1,4 @@
-"""Streams whose work is done later, by a thread of their own: TORCH_ACLNN_HOST_ASYNC and TORCH_ACLNN_HOST_DELAYS."""
+"""Streams whose work is done later, by a thread of their own: TORCH_ACLNN_HOST_MODE=async and TORCH_ACLNN_HOST_DELAYS."""
 
 import json
 import os
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from torch_aclnn.host import libdir
+from torch_aclnn.loading.modes import host_mode
 
 PROGRAM = Path(__file__).parent / "programs" / "streams.py"
 TESTS = Path(__file__).parents[1]
@@ -21,7 +22,7 @@ def run(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module", params=["asynchronous", "delayed"])
 def found(request: pytest.FixtureRequest) -> dict:
-    done = run(**({"TORCH_ACLNN_HOST_ASYNC": "1"} if request.param == "asynchronous" else {"TORCH_ACLNN_HOST_DELAYS": "7"}))
+    done = run(**(host_mode("async") if request.param == "asynchronous" else {"TORCH_ACLNN_HOST_DELAYS": "7"}))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -77,5 +78,5 @@ def test_forked_process_is_refused(found):
 
 
 def test_process_waits_for_its_streams_as_it_ends():
-    done = run("end busy", TORCH_ACLNN_HOST_ASYNC="1")
+    done = run("end busy", **host_mode("async"))
     assert done.returncode == 0, done.stderr

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.subprocesses import output_of
+from support.subprocesses import host_mode, output_of
 
 COUNT_WAITS = """
 import os, time, torch_aclnn, torch
@@ -80,7 +80,7 @@ def test_waiting_for_a_stream_ends_the_openmp_threads_of_the_thread_that_waits()
         pytest.param({"TASK_QUEUE_ENABLE": "0"}, 1, id="queue 0"),
         pytest.param({"TASK_QUEUE_ENABLE": "1"}, 0, id="queue 1"),
         pytest.param({"TASK_QUEUE_ENABLE": "2"}, 0, id="queue 2"),
-        pytest.param({"TORCH_ACLNN_HOST_ASYNC": "1", "TORCH_ACLNN_HOST_DEVICES": "2"}, 1, id="asynchronous, two devices"),
+        pytest.param({**host_mode("async"), "TORCH_ACLNN_HOST_DEVICES": "2"}, 1, id="asynchronous, two devices"),
     ],
 )
 def test_a_process_has_one_team_of_openmp_threads_whoever_launches(settings, own_threads):

@@ -9,7 +9,7 @@ from torch_aclnn.host import includedir
 
 from support.compiler import shared_library
 from support.marks import host_engine_only
-from support.subprocesses import output_of, run_python
+from support.subprocesses import host_mode, output_of, run_python
 
 pytestmark = host_engine_only
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
@@ -17,8 +17,8 @@ SOURCE = Path(__file__).parent / "programs" / "custom_operators.cpp"
 MODES = (
     {"TASK_QUEUE_ENABLE": "0"},
     {"TASK_QUEUE_ENABLE": "1"},
-    {"TASK_QUEUE_ENABLE": "2", "TORCH_ACLNN_HOST_ASYNC": "1"},
-    {"TORCH_ACLNN_HOST_UNSPECIFIED": "1", "TORCH_ACLNN_HOST_ISOLATE": "1"},
+    {"TASK_QUEUE_ENABLE": "2", **host_mode("async")},
+    host_mode("unspecified", "isolate"),
 )
 GELU_MUL = """
 import torch, torch_aclnn, torch_npu

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from torch_aclnn.host import includedir
+from torch_aclnn.loading.modes import host_mode
 
 from support.compiler import c_program
 from support.marks import of_a2_and_a3
@@ -54,7 +55,7 @@ def printed(run):
 
 @of_a2_and_a3
 def test_handles_are_kept_on_request(run):
-    assert run(TORCH_ACLNN_HOST_KEEP_HANDLES="1", TORCH_ACLNN_HOST_UNSPECIFIED="0") == [f"{name} 0 " for name in ENTRY_POINTS]
+    assert run(**host_mode("keep_handles", without=("strict", "unspecified"))) == [f"{name} 0 " for name in ENTRY_POINTS]
 
 
 @pytest.mark.parametrize("name", ENTRY_POINTS)

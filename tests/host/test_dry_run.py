@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from support.subprocesses import output_of
+from support.subprocesses import host_mode, output_of
 
 DRY = {"TORCH_ACLNN_HOST_COMPUTE": "0"}
 START = """
@@ -136,7 +136,7 @@ print(json.dumps(found))
 """
 
 
-@pytest.mark.parametrize("variables", [{}, {"TORCH_ACLNN_HOST_ASYNC": "1"}, {"PYTORCH_NPU_ALLOC_CONF": "expandable_segments:True"}])
+@pytest.mark.parametrize("variables", [{}, host_mode("async"), {"PYTORCH_NPU_ALLOC_CONF": "expandable_segments:True"}])
 def test_what_is_known_is_computed_and_the_rest_reads_as_zero(variables):
     found = json.loads(output_of(EVALUATE, **DRY, **variables).splitlines()[-1])
     assert {text: found[text] for text in KNOWN | UNKNOWN} == KNOWN | UNKNOWN

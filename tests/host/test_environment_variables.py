@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 from torch_aclnn.command.info.variables import VARIABLES
 from torch_aclnn.host import libdir
+from torch_aclnn.loading.modes import WORDS
 
 from support.subprocesses import run_python
 
 PAGE = Path(__file__).parents[2] / "docs" / "environment.md"
 DOCUMENTED = re.findall(r"^\| `(TORCH_ACLNN_\w+)` \|", PAGE.read_text(), re.MULTILINE)
+DOCUMENTED_MODES = re.findall(r"^\| `(\w+)` \|", PAGE.read_text().partition("\n## Modes\n")[2].partition("\n## ")[0], re.MULTILINE)
+MODE = "TORCH_ACLNN_HOST_MODE"
 NOT_0_OR_1 = ("yes", "2", "-1", "01", " 1", "1 ", "0x1", "true", "\u0661")
 NO_COUNT = ("0", "-1", "two", "4x", "1.5", "99999999999999999999", "0x2", "1 2")
 # What each one is not. Paths are opened where they are written to, which has tests of its own.
@@ -40,35 +43,22 @@ MALFORMED = {
     ),
     "TORCH_ACLNN_HOST_KNOWN": ("lots", "-1", "1e9"),
     "TORCH_ACLNN_HOST_THREADS": (*NO_COUNT, "4097"),
-    "TORCH_ACLNN_HOST_COVERAGE": (),
-    "TORCH_ACLNN_HOST_FINDINGS": (),
-    "TORCH_ACLNN_HOST_OBSERVE": (),
     "TORCH_ACLNN_HOST_TRACE": (),
+    MODE: ("1", "Strict", "strict leaks", "strict;leaks", "leaks, strct", "strict,float64", "float64 , unspecified", "keep_handles,strict"),
     "TORCH_ACLNN_HOST_DELAYS": ("-1", "x", "2147483648", "1.5"),
     "TORCH_ACLNN_HOST_FAULT": (),
-    **{
-        f"TORCH_ACLNN_HOST_{name}": NOT_0_OR_1
-        for name in (
-            "COMPUTE",
-            "FLOAT64",
-            "HF32",
-            "KEEP_HANDLES",
-            "STRICT",
-            "WORKSPACE",
-            "LEAKS",
-            "CHECK_COLLECTIVES",
-            "RANK_ALONE",
-            "ASYNC",
-            "CHECK_STREAMS",
-            "ISOLATE",
-            "POISON",
-            "UNSPECIFIED",
-        )
-    },
+    **{f"TORCH_ACLNN_HOST_{name}": NOT_0_OR_1 for name in ("COMPUTE", "CHECK_COLLECTIVES", "RANK_ALONE")},
+}
+# Variables of earlier releases, and what is set now.
+FORMER = {
+    "TORCH_ACLNN_HOST_LIBRARIES": "a directory in ASCEND_CUSTOM_OPP_PATH",
+    **{f"TORCH_ACLNN_HOST_{word.upper()}": f"{MODE}={word}" for word in WORDS},
 }
 OF_THE_ENGINE = [
-    (name, value) for name, values in MALFORMED.items() if "_HOST_" in name or name.endswith(("_ISA", "_LOOP")) for value in values
+    *((name, value) for name, values in MALFORMED.items() if "_HOST_" in name or name.endswith(("_ISA", "_LOOP")) for value in values),
+    *((name, value) for name in FORMER for value in "01"),
 ]
+UNDERSTOOD = ("", " ", "leaks", " strict , leaks,", ",async", ",".join(word for word in WORDS if word not in ("float64", "keep_handles")))
 OF_PYTHON = [(name, value) for name in ("TORCH_ACLNN_ENGINE", "TORCH_ACLNN_IMPORT_HOOK", "TORCH_ACLNN_LOOP") for value in MALFORMED[name]]
 
 # Each value in a process that is forked from one that has not called the engine yet.
@@ -86,7 +76,7 @@ for name, value in json.loads(sys.stdin.read()):
 
 @pytest.fixture(scope="module")
 def answers():
-    """What aclInit and aclrtSetDevice answer to each malformed value."""
+    """What aclInit and aclrtSetDevice answer to each value."""
     library = str(libdir() / "libascendcl.so")
     start = (
         f"import ctypes\nacl, libc = ctypes.CDLL({library!r}), ctypes.CDLL(None)\n"
@@ -94,13 +84,15 @@ def answers():
     )
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_ACLNN_")}
     command = [sys.executable, "-S", "-c", start + ASK_EACH]
-    ended = subprocess.run(command, input=json.dumps(OF_THE_ENGINE), env=kept, capture_output=True, text=True, timeout=120, check=True)
+    asked = json.dumps([*OF_THE_ENGINE, *((MODE, value) for value in UNDERSTOOD)])
+    ended = subprocess.run(command, input=asked, env=kept, capture_output=True, text=True, timeout=120, check=True)
     return {(name, value): rest for name, value, *rest in map(json.loads, ended.stdout.splitlines())}
 
 
 def test_every_documented_variable_is_tried_and_known_to_info():
     assert DOCUMENTED and set(DOCUMENTED) <= set(MALFORMED)
     assert set(DOCUMENTED) == set(VARIABLES)
+    assert tuple(DOCUMENTED_MODES) == WORDS
 
 
 @pytest.mark.parametrize(("name", "value"), OF_THE_ENGINE)
@@ -118,6 +110,16 @@ def test_python_refuses_what_it_cannot_read(name, value):
     assert f"{name}: expected " in ended.stderr and f"got '{value}'" in ended.stderr
 
 
-def test_a_variable_of_an_earlier_release_is_refused_with_what_there_is_now():
-    done = run_python("import torch, torch_aclnn; torch.ones(1).npu()", TORCH_ACLNN_HOST_LIBRARIES="/a.so")
-    assert "TORCH_ACLNN_HOST_LIBRARIES: expected none, but a directory in ASCEND_CUSTOM_OPP_PATH, got" in done.stderr
+@pytest.mark.parametrize("name", FORMER)
+def test_a_variable_of_an_earlier_release_is_refused_with_what_there_is_now(answers, name):
+    assert answers[name, "0"][1] == f'aclInit: {name}: expected none, but {FORMER[name]}, got "0"'
+
+
+def test_an_unknown_mode_is_refused_with_those_that_exist(answers):
+    message = answers[MODE, "leaks, strct"][1]
+    assert message == f'aclInit: {MODE}: expected words of {", ".join(WORDS)} with commas between them, got "leaks, strct"'
+
+
+@pytest.mark.parametrize("value", UNDERSTOOD)
+def test_modes_have_commas_between_them_and_spaces_where_they_like(answers, value):
+    assert answers[MODE, value] == [0, "", 0]

@@ -3,7 +3,7 @@
 import pytest
 
 from support.marks import host_engine_only
-from support.subprocesses import output_of
+from support.subprocesses import host_mode, output_of
 
 pytestmark = host_engine_only
 
@@ -29,9 +29,9 @@ print(out.unique().tolist())
 
 
 @pytest.mark.parametrize("queue", ["1", "0", "2"])
-@pytest.mark.parametrize("streams", ["0", "1"], ids=["inline", "asynchronous"])
+@pytest.mark.parametrize("streams", [host_mode(without=("async",)), host_mode("async")], ids=["inline", "asynchronous"])
 def test_a_call_made_again_takes_the_executor_and_reads_what_is_in_memory_now(queue, streams):
-    printed = output_of(REPEAT, TASK_QUEUE_ENABLE=queue, TORCH_ACLNN_HOST_ASYNC=streams)
+    printed = output_of(REPEAT, TASK_QUEUE_ENABLE=queue, **streams)
     assert printed.splitlines()[-3:] == ["2", "2", "[1.0]"]
 
 
@@ -41,4 +41,4 @@ def test_the_limit_is_that_of_the_environment(limit, hits):
 
 
 def test_nothing_of_it_counts_as_a_leak():
-    assert "torch_aclnn: not destroyed" not in output_of(REPEAT, TORCH_ACLNN_HOST_LEAKS="1")
+    assert "torch_aclnn: not destroyed" not in output_of(REPEAT, **host_mode("leaks"))

@@ -7,15 +7,14 @@ import pytest
 import torch
 
 from support.marks import host_engine_only
-from support.subprocesses import output_of, run_python
+from support.subprocesses import host_mode, output_of, run_python
 
 pytestmark = host_engine_only
 
 TESTS = str(Path(__file__).parents[1])
-MODES = [{"TASK_QUEUE_ENABLE": mode, "TORCH_ACLNN_HOST_ASYNC": on} for mode in "012" for on in "01"]
-EVERY_MODE = pytest.mark.parametrize(
-    "mode", MODES, ids=lambda mode: "queue {TASK_QUEUE_ENABLE}, async {TORCH_ACLNN_HOST_ASYNC}".format(**mode)
-)
+STREAMS = {"inline": host_mode(without=("async",)), "asynchronous": host_mode("async")}
+MODES = {f"queue {queue}, {name}": {"TASK_QUEUE_ENABLE": queue, **streams} for queue in "012" for name, streams in STREAMS.items()}
+EVERY_MODE = pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
 
 SURVIVE = f"""
 import sys; sys.path.append({TESTS!r})

@@ -1,4 +1,4 @@
-"""TORCH_ACLNN_HOST_ISOLATE: device memory that the program touches, and what it is told then. Each case is a process of its own."""
+"""TORCH_ACLNN_HOST_MODE=isolate: device memory that the program touches, and what it is told then. Each case is a process of its own."""
 
 import re
 import signal
@@ -8,7 +8,7 @@ import pytest
 
 from support.marks import needs_stack_of_python
 
-ISOLATED = {"TORCH_ACLNN_HOST_ISOLATE": "1"}
+ISOLATED = {"TORCH_ACLNN_HOST_MODE": "isolate"}
 START = """
 import os
 acl.aclrtFree.argtypes = [ctypes.c_void_p]
@@ -50,7 +50,7 @@ def test_touching_device_memory_ends_the_process_with_a_report(run, name):
     report = ended.stderr
     access = {"x86_64": "wrote to" if name == "write" else "read"}.get(__import__("platform").machine(), "touched")
     assert re.search(rf"torch_aclnn: host code {access} device memory at 0x[0-9a-f]+\n", report), report
-    assert "TORCH_ACLNN_HOST_ISOLATE=1" in report
+    assert "TORCH_ACLNN_HOST_MODE=isolate" in report
     assert PLACES[name] in report
     assert "allocated by aclrtMalloc, called from\n" in report and "libascendcl.so" not in report
     assert ("torch_aclnn: freed by" in report) == (name == "read freed memory")
@@ -98,7 +98,7 @@ def test_other_faults_are_not_ours(run, fault):
 
 
 def test_without_isolation_there_is_no_handler(run_engine):
-    ended = run_engine(START + "import faulthandler; ctypes.memset(16, 0, 1)", TORCH_ACLNN_HOST_ISOLATE="0", PYTHONFAULTHANDLER="1")
+    ended = run_engine(START + "import faulthandler; ctypes.memset(16, 0, 1)", PYTHONFAULTHANDLER="1")
     assert ended.stderr.rstrip().splitlines()[1].startswith("Fatal Python error")
 
 

@@ -1,11 +1,11 @@
-"""TORCH_ACLNN_HOST_LEAKS: memory, streams and events that a program leaves at aclFinalize."""
+"""TORCH_ACLNN_HOST_MODE=leaks: memory, streams and events that a program leaves at aclFinalize."""
 
 import re
 from textwrap import dedent
 
 from support.marks import needs_stack_of_python
 
-LEAKS = {"TORCH_ACLNN_HOST_LEAKS": "1"}
+LEAKS = {"TORCH_ACLNN_HOST_MODE": "leaks"}
 PROGRAM = dedent("""
     V, S = ctypes.c_void_p, ctypes.c_size_t
     acl.aclInit(None); acl.aclrtSetDevice(0)

@@ -1,19 +1,19 @@
-"""TORCH_ACLNN_HOST_POISON: fresh memory is full of NaNs."""
+"""TORCH_ACLNN_HOST_MODE=poison: fresh memory is full of NaNs."""
 
 import math
 from textwrap import dedent
 
 import pytest
 
-from support.subprocesses import output_of
+from support.subprocesses import host_mode, output_of
 
-POISON = {"TORCH_ACLNN_HOST_POISON": "1"}
+POISON = host_mode("poison")
 UNCACHED = {"PYTORCH_NO_NPU_MEMORY_CACHING": "1"}
 
 
-@pytest.mark.parametrize("isolate", ["0", "1"])
+@pytest.mark.parametrize("modes", ["poison", "poison,isolate"])
 @pytest.mark.parametrize("size", [1, 4096, 5 << 20])
-def test_fresh_memory_is_written_over(run_engine, size, isolate):
+def test_fresh_memory_is_written_over(run_engine, size, modes):
     ended = run_engine(dedent(f"""
         V, S = ctypes.c_void_p, ctypes.c_size_t
         acl.aclrtSetDevice(0)
@@ -27,7 +27,7 @@ def test_fresh_memory_is_written_over(run_engine, size, isolate):
                 assert acl.aclrtMemset(source, S({size}), 0, S({size})) == 0
             assert acl.aclrtFree(device) == 0 and acl.aclrtFreeHost(locked) == 0
         print("done")
-    """), TORCH_ACLNN_HOST_ISOLATE=isolate, **POISON)  # fmt: skip
+    """), TORCH_ACLNN_HOST_MODE=modes)  # fmt: skip
     assert ended.stdout == "done\n", ended.stderr
 
 

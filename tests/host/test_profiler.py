@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.marks import skip_with
-from support.subprocesses import output_of, run_python
+from support.subprocesses import host_mode, output_of, run_python
 
 STEP = """
 import sys
@@ -31,12 +31,12 @@ recorded.export_chrome_trace(sys.argv[1])
 KERNELS = "torch_npu gives torch.profiler no kernels"
 
 
-@pytest.mark.parametrize("asynchronous", ["0", "1"])
-def test_torchs_profiler_has_the_cpus_operators_and_the_kernels(tmp_path: Path, asynchronous: str) -> None:
+@pytest.mark.parametrize("streams", [host_mode(without=("async",)), host_mode("async")], ids=["inline", "asynchronous"])
+def test_torchs_profiler_has_the_cpus_operators_and_the_kernels(tmp_path: Path, streams: dict[str, str]) -> None:
     skip_with("2.7", "2.11", KERNELS)
     file = tmp_path / "trace.json"
     code = STEP + TORCH.replace("sys.argv[1]", repr(str(file)))
-    done = run_python(code, TORCH_ACLNN_HOST_ASYNC=asynchronous)
+    done = run_python(code, **streams)
     assert done.returncode == 0, done.stderr[-4000:]
     events = [event for event in json.loads(file.read_text())["traceEvents"] if event.get("ph") == "X"]
     kernels = [event for event in events if event.get("cat") == "kernel"]

@@ -1,11 +1,11 @@
-"""Programs that forget to wait: TORCH_ACLNN_HOST_CHECK_STREAMS tells of it, and TORCH_ACLNN_HOST_DELAYS shows what comes of it."""
+"""Programs that forget to wait: TORCH_ACLNN_HOST_MODE=check_streams tells of it, and TORCH_ACLNN_HOST_DELAYS shows what comes of it."""
 
 import json
 import re
 
 import pytest
 
-from support.subprocesses import output_of, run_python
+from support.subprocesses import host_mode, output_of, run_python
 
 START = """
 import torch, torch_aclnn
@@ -44,9 +44,9 @@ work = dist.all_reduce(y, async_op=True)
 
 
 def reports_of(program: str) -> list[str]:
-    done = run_python(START + program + "\ntorch.npu.synchronize()", TORCH_ACLNN_HOST_CHECK_STREAMS="1")
+    done = run_python(START + program + "\ntorch.npu.synchronize()", **host_mode("check_streams"))
     assert done.returncode == 0, done.stderr
-    return re.findall(r"TORCH_ACLNN_HOST_CHECK_STREAMS: (.*)", done.stderr)
+    return re.findall(r"TORCH_ACLNN_HOST_MODE=check_streams: (.*)", done.stderr)
 
 
 @pytest.mark.parametrize(("program", "first", "second", "missing"), [
@@ -83,10 +83,10 @@ def test_training_is_left_alone():
             optimizer.step()
         torch.npu.synchronize()
         """,
-        TORCH_ACLNN_HOST_CHECK_STREAMS="1",
+        **host_mode("check_streams"),
     )
     assert done.returncode == 0, done.stderr
-    assert "TORCH_ACLNN_HOST_CHECK_STREAMS" not in done.stderr
+    assert "check_streams" not in done.stderr
 
 
 HANDED_OVER = """

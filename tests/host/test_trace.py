@@ -41,17 +41,17 @@ print(memory.value, stream.value, event.value)
 )
 
 
-@pytest.mark.parametrize("asynchronous", ["0", "1"])
-def test_a_task_has_a_line_with_its_stream_and_thread(run_engine, tmp_path, asynchronous):
+@pytest.mark.parametrize("mode", ["", "async"])
+def test_a_task_has_a_line_with_its_stream_and_thread(run_engine, tmp_path, mode):
     file = tmp_path / "trace.jsonl"
-    done = run_engine(WORK, TORCH_ACLNN_HOST_TRACE=str(file), TORCH_ACLNN_HOST_ASYNC=asynchronous)
+    done = run_engine(WORK, TORCH_ACLNN_HOST_TRACE=str(file), TORCH_ACLNN_HOST_MODE=mode)
     memory, stream, event = (f"{int(handle):#x}" for handle in done.stdout.split())
     lines = read_trace(file)
     (call,) = named(lines, "aclrtMemsetAsync")
     (task,) = named(lines, "aclrtMemsetAsync", "task")
     assert call["arguments"] == {"devPtr": memory, "maxCount": 512, "value": 1, "count": 512, "stream": stream}
     assert (task["device"], task["stream"], task["code"]) == (call["device"], call["stream"], 0)
-    assert task["time"] >= call["time"] and (task["thread"] != call["thread"]) == (asynchronous == "1")
+    assert task["time"] >= call["time"] and (task["thread"] != call["thread"]) == (mode == "async")
     (record,) = named(lines, "aclrtRecordEvent")
     assert record["arguments"] == {"event": event, "stream": stream} and record["stream"] == call["stream"]
 
@@ -153,7 +153,7 @@ def test_the_file_is_only_for_its_owner(run_engine, tmp_path):
 
 def test_the_command_reads_what_the_engine_wrote(run_engine, tmp_path):
     file = tmp_path / "trace.jsonl"
-    run_engine(WORK, TORCH_ACLNN_HOST_TRACE=str(file), TORCH_ACLNN_HOST_ASYNC="1")
+    run_engine(WORK, TORCH_ACLNN_HOST_TRACE=str(file), TORCH_ACLNN_HOST_MODE="async")
     done = subprocess.run(
         [str(Path(sys.executable).parent / "torch-aclnn"), "trace", str(file)], capture_output=True, text=True, timeout=60
     )

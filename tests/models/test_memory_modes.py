@@ -5,9 +5,9 @@ import signal
 
 import pytest
 
-from support.subprocesses import output_of, run_python
+from support.subprocesses import host_mode, output_of, run_python
 
-ISOLATED = {"TORCH_ACLNN_HOST_ISOLATE": "1"}
+ISOLATED, SHARED = host_mode("isolate"), host_mode(without=("isolate",))
 TRAIN = """
 import torch, torch_npu
 model = torch.nn.Sequential(
@@ -59,15 +59,15 @@ ctypes.string_at(address, 4)
     assert "is at offset 0 of memory that was freed" in ended.stderr
 
 
-@pytest.mark.parametrize("settings", [{}, {"PYTORCH_NPU_ALLOC_CONF": "expandable_segments:True"}, {"TORCH_ACLNN_HOST_ASYNC": "1"}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"PYTORCH_NPU_ALLOC_CONF": "expandable_segments:True"}, host_mode("isolate", "async")], ids=str)
 def test_training_goes_on_as_without_isolation(settings):
     code = "import torch, torch_aclnn; torch.manual_seed(0)\n" + TRAIN + "print([step() for _ in range(5)])"
-    assert output_of(code, **ISOLATED, **settings) == output_of(code, TORCH_ACLNN_HOST_ISOLATE="0")
+    assert output_of(code, **ISOLATED | settings) == output_of(code, **SHARED)
 
 
-@pytest.mark.parametrize("isolate", ["0", "1"])
+@pytest.mark.parametrize("isolation", [SHARED, ISOLATED], ids=["shared", "isolated"])
 @pytest.mark.parametrize("allocator", ["expandable_segments:False", "expandable_segments:True"])
-def test_out_of_memory_is_torchs_error_and_training_goes_on(isolate, allocator):
+def test_out_of_memory_is_torchs_error_and_training_goes_on(isolation, allocator):
     code = (
         TRAIN
         + """
@@ -89,9 +89,7 @@ assert step() < first
 print("done")
 """
     )
-    printed = output_of(
-        code, TORCH_ACLNN_HOST_MEMORY="256M", TORCH_ACLNN_HOST_ISOLATE=isolate, PYTORCH_NPU_ALLOC_CONF=allocator
-    ).splitlines()  # fmt: skip
+    printed = output_of(code, TORCH_ACLNN_HOST_MEMORY="256M", PYTORCH_NPU_ALLOC_CONF=allocator, **isolation).splitlines()
     *counts, large, done = printed
     assert (large, done) == ("too large", "done")
     assert len(counts) == 4 and all(int(count) > 30 for count in counts), counts

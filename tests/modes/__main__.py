@@ -26,7 +26,7 @@ CONFIGURATIONS = ("Ascend910B3/0", "Ascend910B3/1", "Ascend910B3/2", "Ascend910_
 def outcomes(configuration: str) -> tuple[Counter[str], Counter[str]]:
     """Return the number of tests that passed and failed, and of those that were skipped, by reason."""
     soc, queue = configuration.split("/")
-    settings = {"TORCH_ACLNN_HOST_UNSPECIFIED": "1", "TORCH_ACLNN_HOST_SOC": soc, "TASK_QUEUE_ENABLE": queue}
+    settings = {"TORCH_ACLNN_HOST_MODE": "unspecified", "TORCH_ACLNN_HOST_SOC": soc, "TASK_QUEUE_ENABLE": queue}
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory, "report.xml")
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-n", "2", "--maxfail=100", f"--junitxml={report}"]

@@ -7,7 +7,7 @@ import torch_aclnn  # noqa: F401
 import pytest
 import torch
 
-from support.subprocesses import EACH_FUNCTION, output_of
+from support.subprocesses import EACH_FUNCTION, host_mode, output_of
 
 DETERMINISTIC = 0  # ACL_OPT_DETERMINISTIC
 
@@ -84,13 +84,13 @@ print("ends", flush=True)
 
 @pytest.mark.parametrize("settings", [{"TASK_QUEUE_ENABLE": mode} for mode in "012"] + [{"ASCEND_LAUNCH_BLOCKING": "1"}], ids=str)
 def test_every_handle_lives_until_phase_2_and_none_is_left(settings):
-    printed = output_of(f"import os; os.dup2(1, 2)\n{TRAIN}", TORCH_ACLNN_HOST_LEAKS="1", **settings)  # the list is on standard error
+    printed = output_of(f"import os; os.dup2(1, 2)\n{TRAIN}", **host_mode("leaks"), **settings)  # the list is on standard error
     assert "ends" in printed and not re.search("not (destroyed|freed) before", printed)
 
 
 @pytest.mark.parametrize("settings", [{"TASK_QUEUE_ENABLE": mode} for mode in "012"], ids=str)
 def test_the_workspace_lives_until_phase_2(settings):
-    assert output_of(TRAIN, TORCH_ACLNN_HOST_WORKSPACE="1", **settings) == "ends"
+    assert output_of(TRAIN, **host_mode("workspace"), **settings) == "ends"
 
 
 NO_MEMORY = """
@@ -112,6 +112,6 @@ print(runtime.aclGetRecentErrMsg(), flush=True)  # of a destruction that was ref
 
 @pytest.mark.parametrize("cached", ["0", "1"])
 def test_an_executor_that_is_not_run_is_destroyed_unless_the_librarys_cache_has_it(cached):
-    modes = {"TORCH_ACLNN_HOST_LEAKS": "1", "TORCH_ACLNN_HOST_WORKSPACE": "1", "PYTORCH_NO_NPU_MEMORY_CACHING": "1"}
+    modes = {**host_mode("leaks", "workspace"), "PYTORCH_NO_NPU_MEMORY_CACHING": "1"}
     printed = output_of(NO_MEMORY, ACLNN_CACHE_LIMIT=cached, **modes)
     assert printed.count("4.0") == 1 and not re.search("not (destroyed|freed) before|made again", printed)

@@ -1,6 +1,5 @@
 """What is easily done wrong is refused in terms of what was called: the function, the parameter, what was expected and what came."""
 
-import os
 import re
 
 import torch_aclnn
@@ -8,6 +7,7 @@ import numpy
 import pytest
 import torch
 from torch_aclnn import functional
+from torch_aclnn.loading.modes import is_on
 
 from support.marks import STRICT, host_engine_only
 
@@ -127,8 +127,8 @@ def test_numpys_bool_is_a_bool(device, training):
 
 
 @host_engine_only
-@pytest.mark.skipif(STRICT or os.environ.get("TORCH_ACLNN_HOST_FLOAT64") == "1", reason="float64 is taken, or never is")
+@pytest.mark.skipif(STRICT or is_on("float64"), reason="float64 is taken, or never is")
 def test_float64_on_npu_names_the_setting_that_allows_it():
     x = torch.rand(2, 2, 4, 4, dtype=torch.float64, device="npu", requires_grad=True)
-    with pytest.raises(RuntimeError, match="or DOUBLE with TORCH_ACLNN_HOST_FLOAT64=1, got DOUBLE"):
+    with pytest.raises(RuntimeError, match="or DOUBLE with TORCH_ACLNN_HOST_MODE=float64, got DOUBLE"):
         torch.autograd.gradcheck(lambda x: functional.batch_norm(x, None, None, training=True), x)

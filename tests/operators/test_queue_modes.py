@@ -6,7 +6,7 @@ import torch
 from torch_aclnn._operators import OPERATORS
 
 from support.marks import NOT_OFFERED
-from support.subprocesses import EACH_FUNCTION, output_of
+from support.subprocesses import EACH_FUNCTION, host_mode, output_of
 
 # Mode 1 is the default, in which all other tests run.
 MODES = [
@@ -140,7 +140,7 @@ def test_calls_in_the_queue_are_counted():
 
 
 def test_calls_in_the_queue_keep_no_workspace():
-    peak = output_of(QUEUED, TASK_QUEUE_ENABLE="1", TORCH_ACLNN_HOST_WORKSPACE="1", ACLNN_CACHE_LIMIT="0")
+    peak = output_of(QUEUED, TASK_QUEUE_ENABLE="1", **host_mode("workspace"), ACLNN_CACHE_LIMIT="0")
     assert int(peak.splitlines()[-1]) < 40
 
 
@@ -182,7 +182,7 @@ for case in CASES:
         assert check(lambda x: case.ours(x, *others), x.requires_grad_(), fast_mode=True)
 print("checked")
 """
-    assert output_of(EACH_FUNCTION + checks, TORCH_ACLNN_HOST_FLOAT64="1") == "checked"
+    assert output_of(EACH_FUNCTION + checks, **host_mode("float64")) == "checked"
 
 
 @pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910A"])

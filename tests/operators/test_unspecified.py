@@ -1,10 +1,10 @@
-"""TORCH_ACLNN_HOST_UNSPECIFIED=1: what no document promises is of no use, and the extension does not need it."""
+"""TORCH_ACLNN_HOST_MODE=unspecified: what no document promises is of no use, and the extension does not need it."""
 
 from pathlib import Path
 
-from support.subprocesses import output_of
+from support.subprocesses import host_mode, output_of
 
-MODE = {"TORCH_ACLNN_HOST_UNSPECIFIED": "1"}
+MODE = host_mode("unspecified")
 
 START = """
 import torch_aclnn, torch

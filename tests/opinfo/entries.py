@@ -1,6 +1,5 @@
 """The cases: which entries of PyTorch's own test tables are run, on which of our functions, in which data types and engine."""
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -8,11 +7,12 @@ from typing import Any
 import torch_aclnn  # noqa: F401  (it must be imported before torch)
 import torch
 from torch_aclnn._operators import OPERATORS
+from torch_aclnn.loading.modes import is_on
 
 from opinfo.entry import Entry
 from opinfo.families import FAMILIES
 
-ENGINE = "float64" if os.environ.get("TORCH_ACLNN_HOST_FLOAT64") == "1" else "default"
+ENGINE = "float64" if is_on("float64") else "default"
 ENTRIES: tuple[Entry, ...] = tuple(entry for operator in OPERATORS for entry in FAMILIES[operator.family].entries(operator))
 
 

@@ -1,6 +1,6 @@
 """The committed list of what passes: passed.tsv, in each row all cases of a function or module with so many samples that pass, of so many.
 
-The columns are the engine (TORCH_ACLNN_HOST_FLOAT64=1 is `float64`), the minor version of torch, whose function it is, the entry of
+The columns are the engine (TORCH_ACLNN_HOST_MODE=float64 is `float64`), the minor version of torch, whose function it is, the entry of
 PyTorch's tables, the samples, the data types and the checks. One version of torch is complete; another has rows where it has other samples.
 """
 

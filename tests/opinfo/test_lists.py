@@ -14,7 +14,7 @@ from opinfo.passed_list import LISTED, MINOR, UPDATE
 from opinfo.run import run
 from opinfo.samples import samples
 from support.marks import host_engine_only
-from support.subprocesses import run_python
+from support.subprocesses import host_mode, run_python
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -90,5 +90,5 @@ def test_each_check_notices_a_wrong_result(name, chosen, check, monkeypatch):
 def test_the_suite_passes_with_float64_taken_by_each_operator(pytestconfig):
     update = [UPDATE] if pytestconfig.getoption(UPDATE, default=False) else []
     launcher = (sys.executable, "-m", "pytest", "-q", str(HERE), *update)
-    done = run_python("", launcher=launcher, TORCH_ACLNN_HOST_FLOAT64="1")
+    done = run_python("", launcher=launcher, **host_mode("float64"))
     assert done.returncode == 0, done.stdout[-8000:]

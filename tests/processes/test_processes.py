@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from support.subprocesses import environment_with, output_of, run_python
+from support.subprocesses import environment_with, host_mode, output_of, run_python
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 mode = pytest.mark.parametrize("settings", [
     pytest.param({}, id="default"),
-    pytest.param({"TORCH_ACLNN_HOST_ASYNC": "1"}, id="asynchronous", marks=pytest.mark.slow),
+    pytest.param(host_mode("async"), id="asynchronous", marks=pytest.mark.slow),
     pytest.param({"TORCH_ACLNN_HOST_DELAYS": "3"}, id="delayed", marks=pytest.mark.exhaustive),
 ])  # fmt: skip
 

@@ -13,7 +13,7 @@ CLIENT = HERE.parents[1] / "examples" / "aclnn_client.cpp"
 PROGRAMS = ("runtime_threads", "operator_threads")
 STREAMS = {
     "at once": {},
-    "asynchronous": {"TORCH_ACLNN_HOST_ASYNC": "1"},
+    "asynchronous": {"TORCH_ACLNN_HOST_MODE": "async"},
     "delayed": {"TORCH_ACLNN_HOST_DELAYS": "7"},
 }
 ALL_STREAMS = pytest.mark.parametrize("streams", STREAMS.values(), ids=STREAMS)

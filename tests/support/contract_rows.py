@@ -88,7 +88,7 @@ def dtype_rows(names: tuple[str, ...], listed: Iterable[DType], reference: str |
     """
     listed = sorted(listed)
     list_of_types = "a data type of " + ", ".join(dtype.name for dtype in listed) + " on Ascend910B3"
-    remedy = ", or DOUBLE with TORCH_ACLNN_HOST_FLOAT64=1" if DType.FLOAT in listed else ""
+    remedy = ", or DOUBLE with TORCH_ACLNN_HOST_MODE=float64" if DType.FLOAT in listed else ""
     rows = []
     for dtype in DType:
         if dtype in listed:

@@ -52,7 +52,7 @@ def by_pages(name: str, assumed: Iterable[str] = (), *, on_untold: bool = True) 
 
 @dataclass(frozen=True)
 class Undocumented:
-    """Changes to a good call that the engine accepts by default and refuses with TORCH_ACLNN_HOST_STRICT=1."""
+    """Changes to a good call that the engine accepts by default and refuses with TORCH_ACLNN_HOST_MODE=strict."""
 
     changes: Mapping[str, Any]
     parameter: str
@@ -78,7 +78,7 @@ class EntryPoint:
         large: the same call with random tensors that are large enough for several threads.
         scalar_types: C types of scalars, where they are not those of the Python values.
         fixed_dtypes: tensors whose data types do not follow the others', and what each product takes for them.
-        float64_extension: whether TORCH_ACLNN_HOST_FLOAT64=1 adds DOUBLE.
+        float64_extension: whether TORCH_ACLNN_HOST_MODE=float64 adds DOUBLE.
         shape_only: inputs of which only the shape is read.
         contiguous_output: whether the output must be contiguous.
         takes_empty: whether the document provides for tensors without elements.

@@ -8,6 +8,7 @@ import torch_aclnn
 import pytest
 import torch
 from torch_aclnn._operators import OPERATORS
+from torch_aclnn.loading.modes import is_on
 
 from support.entry_point import GENERATIONS
 
@@ -25,9 +26,9 @@ needs_stack_of_python = pytest.mark.skipif(
 PRESENTED_CANN = (torch_aclnn.host.libdir().parent / "runtime" / "version.info").read_text().strip().removeprefix("Version=")
 
 # The engine gives nothing that the documents do not promise, and takes nothing beyond them.
-UNSPECIFIED = os.environ.get("TORCH_ACLNN_HOST_UNSPECIFIED") == "1"
+UNSPECIFIED = is_on("unspecified")
 # It takes nothing beyond them.
-STRICT = UNSPECIFIED or os.environ.get("TORCH_ACLNN_HOST_STRICT") == "1"
+STRICT = UNSPECIFIED or is_on("strict")
 
 # In queue mode 2 torch_npu calls phase 1 of its own operators on the queue's thread. What is refused there is told late, without the
 # engine's message, and the thread ends: what the process launches from then on is dropped, and nothing in torch_npu starts another.

@@ -7,28 +7,32 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 from torch_aclnn.command import child
 from torch_aclnn.command.locations import environment_of_programs
+from torch_aclnn.loading import modes
 
-# Delays imply that streams run their work later, as on an NPU.
-MODES = ("STRICT", "WORKSPACE", "ISOLATE", "POISON", "LEAKS", "DELAYS", "CHECK_STREAMS")
+MODES = ("strict", "workspace", "isolate", "poison", "leaks", "check_streams")
+# They imply that streams run their work later, as on an NPU.
+_DELAYS = "TORCH_ACLNN_HOST_DELAYS"
 
 # The exit code where something was found and the program's own is 0.
 FOUND = 99
 
 
-def run(arguments: list[str]) -> int:
-    """Run the program, write a summary on standard error, and return the program's exit code, or :data:`FOUND`."""
-    modes = {f"TORCH_ACLNN_HOST_{mode}": "1" for mode in MODES}
+def run(arguments: list[str], without: Collection[str] = ()) -> int:
+    """Run the program without some modes, write a summary on standard error, and return the program's exit code, or :data:`FOUND`."""
+    mode = modes.host_mode(*(word for word in MODES if word not in without), without=without)
+    environment = {_DELAYS: "1", **environment_of_programs(), **mode}
     with tempfile.TemporaryDirectory(prefix="torch_aclnn_") as directory:
         file = Path(directory, "findings")
         file.touch()
-        environment = {**modes, **environment_of_programs(), "TORCH_ACLNN_HOST_FINDINGS": str(file)}
-        code = child.run(_command(arguments), environment)
+        code = child.run(_command(arguments), environment | {"TORCH_ACLNN_HOST_FINDINGS": str(file)})
         findings = Counter(file.read_text().splitlines())
-    print(f"\ntorch-aclnn debug: {_summary(findings)}; the program ended with code {code}", file=sys.stderr)
+    settings = " ".join(f"{name}={environment[name]}" for name in (modes.VARIABLE, _DELAYS))
+    print(f"\ntorch-aclnn debug: {_summary(findings, settings)}; the program ended with code {code}", file=sys.stderr)
     return code or (FOUND if findings else 0)
 
 
@@ -39,6 +43,6 @@ def _command(arguments: list[str]) -> list[str]:
     return [sys.executable, *arguments] if is_python else arguments
 
 
-def _summary(findings: Counter[str]) -> str:
+def _summary(findings: Counter[str], settings: str) -> str:
     kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(findings.items()))
-    return f"{findings.total()} found: {kinds}" if kinds else f"nothing found by {', '.join(MODES)}"
+    return f"{findings.total()} found: {kinds}" if kinds else f"nothing found with {settings}"

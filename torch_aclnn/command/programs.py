@@ -44,25 +44,29 @@ examples:
 """
 
 _DEBUG = """\
-usage: torch-aclnn debug [--help] program [arguments]
-       torch-aclnn debug [--help] script.py [arguments]
-       torch-aclnn debug [--help] -m module [arguments]
-       torch-aclnn debug [--help] -c code [arguments]
+usage: torch-aclnn debug [--help] [--without MODES] program [arguments]
+       torch-aclnn debug [--help] [--without MODES] script.py [arguments]
+       torch-aclnn debug [--help] [--without MODES] -m module [arguments]
+       torch-aclnn debug [--help] [--without MODES] -c code [arguments]
 
 Run a program, in Python or any other language, in the modes of the host engine
 that find errors: two streams on one memory without an event, work that is not
 waited for, host code that touches device memory, memory that nobody wrote,
 workspaces, lifetimes, leaks, and arguments that no document promises. Findings
 go to standard error. The exit code is the program's, or {FOUND} if that is 0 and
-something was found. A mode is left out by its variable: for example
-TORCH_ACLNN_HOST_STRICT=0.
+something was found. Further modes are those of TORCH_ACLNN_HOST_MODE.
+
+  --without MODES  leave out some of these, with commas between them:
+                   {MODES}
 
 examples:
   torch-aclnn debug ./client
-  torch-aclnn debug train.py --epochs 1
+  torch-aclnn debug --without strict train.py --epochs 1
 """
 
-_HELP = {"run": _RUN, "coverage": _COVERAGE, "debug": _DEBUG.format(FOUND=debug.FOUND)}
+_MODES = ", ".join(debug.MODES)
+_OPTIONS = {"coverage": "--json", "debug": "--without"}
+_HELP = {"run": _RUN, "coverage": _COVERAGE, "debug": _DEBUG.format(FOUND=debug.FOUND, MODES=_MODES)}
 
 
 def add_parsers(commands: Any) -> None:
@@ -87,15 +91,17 @@ def parse(arguments: list[str]) -> argparse.Namespace | None:
         print(_HELP[command], end="")
         raise SystemExit(0)
     error = Parser(prog=f"torch-aclnn {command}").error
-    json_file = None
-    if command == "coverage" and rest and rest[0].split("=")[0] == "--json":
-        own, rest = (rest[0].split("=", 1), rest[1:]) if "=" in rest[0] else (rest[:2], rest[2:])
-        if len(own) < 2 or not os.access(Path(own[1]).absolute().parent, os.W_OK):
-            error(f"--json: expected a file in a folder that can be written, got {own[1] if len(own) > 1 else 'nothing'}")
-        json_file = Path(own[1]).absolute()
+    value = ""
+    if rest and rest[0].split("=")[0] == _OPTIONS.get(command):
+        _, equals, value = rest[0].partition("=")
+        value, rest = (value, rest[1:]) if equals else ("".join(rest[1:2]), rest[2:])
+        if command == "coverage" and not (value and os.access(Path(value).absolute().parent, os.W_OK)):
+            error(f"--json: expected a file in a folder that can be written, got {value or 'nothing'}")
+        if command == "debug" and not set(value.split(",")) <= set(debug.MODES):
+            error(f"--without: expected some of {_MODES} with commas between them, got {value or 'nothing'}")
     if not rest:
         error("expected " + ("a program, " if command == "debug" else "") + "a script, -c or -m and its arguments")
-    return argparse.Namespace(command=command, action=_ACTIONS[command], arguments=rest, json=json_file)
+    return argparse.Namespace(command=command, action=_ACTIONS[command], arguments=rest, value=value)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -103,8 +109,8 @@ def _run(arguments: argparse.Namespace) -> int:
     os.execve(sys.executable, [sys.executable, *arguments.arguments], environment_of_programs())
 
 
-def _coverage(arguments: argparse.Namespace) -> int:
-    return coverage.run(arguments.arguments, arguments.json)
-
-
-_ACTIONS = {"run": _run, "coverage": _coverage, "debug": lambda arguments: debug.run(arguments.arguments)}
+_ACTIONS = {
+    "run": _run,
+    "coverage": lambda arguments: coverage.run(arguments.arguments, Path(arguments.value).absolute() if arguments.value else None),
+    "debug": lambda arguments: debug.run(arguments.arguments, arguments.value.split(",")),
+}

@@ -4,19 +4,18 @@ import ctypes
 import os
 
 from torch_aclnn.loading.cann import RUNTIME_LIBRARIES
-
-_SWITCH = "TORCH_ACLNN_HOST_CHECK_STREAMS"
+from torch_aclnn.loading.modes import is_on
 
 
 def prepare() -> None:
     """Have torch_npu launch each operator where the program calls it, so that launches and blocks are seen in the program's order."""
-    if os.environ.get(_SWITCH) == "1":
+    if is_on("check_streams"):
         os.environ.setdefault("TASK_QUEUE_ENABLE", "0")
 
 
 def watch() -> None:
     """Tell the engine of each block that torch_npu's allocator gives out from now on; torch_npu has to be imported."""
-    if os.environ.get(_SWITCH) != "1":
+    if not is_on("check_streams"):
         return
     import torch_npu
     from torch_npu.npu._sanitizer import SanitizerMode

@@ -110,13 +110,13 @@ void require_precision(const at::Tensor& self, int8_t cube_math_type) {
 void require_unpooling_indices(const at::Tensor& indices) {
     const bool listed = indices.scalar_type() == at::kLong;
     if (listed || (indices.scalar_type() == at::kInt && !config().strict)) return;
-    refuse("indices", config().strict ? "INT64, as TORCH_ACLNN_HOST_STRICT asks" : "INT64 or INT32", c10::str(indices.scalar_type()));
+    refuse("indices", config().strict ? "INT64, as TORCH_ACLNN_HOST_MODE=strict asks" : "INT64 or INT32", c10::str(indices.scalar_type()));
 }
 
 // Found on hardware, of which the document does not tell.
 void require_dense_window_if_strict(at::IntArrayRef dilation) {
     if (config().strict && std::any_of(dilation.begin(), dilation.end(), [](int64_t step) { return step != 1; }))
-        refuse("dilation", "1, as TORCH_ACLNN_HOST_STRICT asks", c10::str(dilation));
+        refuse("dilation", "1, as TORCH_ACLNN_HOST_MODE=strict asks", c10::str(dilation));
 }
 
 // Of aclnnMaxPool, whose lists are of a number for each end of each direction, for each direction, or for all.

@@ -12,7 +12,7 @@ void require_pooling_format_if_strict(std::initializer_list<Named> tensors) {
     if (!config().strict) return;
     for (const Named& t : tensors)
         if (t.tensor->format != ACL_FORMAT_NCHW && t.tensor->format != ACL_FORMAT_NCL)
-            refuse(t.name, "format NCHW or NCL, as TORCH_ACLNN_HOST_STRICT asks", to_string(t.tensor->format));
+            refuse(t.name, "format NCHW or NCL, as TORCH_ACLNN_HOST_MODE=strict asks", to_string(t.tensor->format));
 }
 
 template <uint64_t dims>

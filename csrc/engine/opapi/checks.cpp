@@ -42,7 +42,7 @@ void require_not_empty_if_strict(std::initializer_list<Named> tensors) {
     if (!config().strict) return;
     for (const Named& named : tensors)
         if (named.tensor->empty())
-            refuse(named.name, "at least one element, as TORCH_ACLNN_HOST_STRICT asks", to_string(named.tensor->sizes));
+            refuse(named.name, "at least one element, as TORCH_ACLNN_HOST_MODE=strict asks", to_string(named.tensor->sizes));
 }
 
 void require_dtype(const Named& named, DTypes listed) {
@@ -52,7 +52,7 @@ void require_dtype(const Named& named, DTypes listed) {
     const bool setting_helps = named.tensor->dtype == ACL_DOUBLE && listed.has(ACL_FLOAT) && !config().strict;
     refuse(named.name,
            "a data type of " + joined(members(allowed), [](aclDataType t) { return to_string(t); }) + " on " + config().soc_name +
-               (setting_helps ? ", or DOUBLE with TORCH_ACLNN_HOST_FLOAT64=1" : ""),
+               (setting_helps ? ", or DOUBLE with TORCH_ACLNN_HOST_MODE=float64" : ""),
            to_string(named.tensor->dtype));
 }
 

@@ -34,9 +34,9 @@ void require_handle(const char* name, const Handle* handle) {
 }
 
 // The rules that hold for every tensor: no negative dimension, a number of elements that can be counted, and a view that lies within its
-// storage, and within one allocation of device memory. Unless TORCH_ACLNN_HOST_STRICT is set, the storage may be declared from the view's
-// offset on, and says nothing of a tensor that is written. `beyond` is the code for a view that goes beyond its storage.
-// Returns view_bytes(), or 0 for a tensor without elements.
+// storage, and within one allocation of device memory. Unless TORCH_ACLNN_HOST_MODE=strict is set, the storage may be declared from the
+// view's offset on, and says nothing of a tensor that is written. `beyond` is the code for a view that goes beyond its storage. Returns
+// view_bytes(), or 0 for a tensor without elements.
 TORCH_ACLNN_HOST_API size_t require_device_view(const Named& tensor, bool is_written = false, int beyond = ACLNN_ERR_PARAM_INVALID);
 
 // From the first element to the end of the last, in bytes, for a tensor that has elements and has been checked.
@@ -52,7 +52,7 @@ void require_no_overlap(const Named& output, std::initializer_list<Named> inputs
 // view: the result would depend on the order in which elements are computed.
 TORCH_ACLNN_HOST_API void require_outputs_apart(const std::vector<WatchedHandle>& arguments);
 
-// TORCH_ACLNN_HOST_STRICT: 161002 where a tensor is empty, of which the documents say nothing or that it is not supported.
+// TORCH_ACLNN_HOST_MODE=strict: 161002 where a tensor is empty, of which the documents say nothing or that it is not supported.
 void require_not_empty_if_strict(std::initializer_list<Named> tensors);
 
 // 161002 unless the tensor's type is listed. BF16 counts on products that have it; DOUBLE goes with FLOAT where the engine was told to

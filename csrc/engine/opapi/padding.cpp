@@ -22,7 +22,7 @@ struct PaddedPlane {
 };
 
 const char* reason_of(bool strict) {
-    return strict ? ", as TORCH_ACLNN_HOST_STRICT asks" : "";
+    return strict ? ", as TORCH_ACLNN_HOST_MODE=strict asks" : "";
 }
 
 void require_no_crop(const PaddedPlane& p, const char* reason) {

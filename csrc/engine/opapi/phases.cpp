@@ -14,7 +14,7 @@
 namespace torch_aclnn::host {
 namespace {
 
-constexpr uint64_t kWorkspaceSize = 1024;  // with TORCH_ACLNN_HOST_WORKSPACE, for any entry point
+constexpr uint64_t kWorkspaceSize = 1024;  // with TORCH_ACLNN_HOST_MODE=workspace, for any entry point
 constexpr uintptr_t kWorkspaceAlignment = 512;
 
 void require_workspace_pointer(const aclOpExecutor& executor, const void* workspace, uint64_t size) {

@@ -26,7 +26,7 @@ void require_product(const Offer& offer) {
     if (offer.products.has(product)) return;
     const bool assumed = offer.assumed_products.has(product);
     if (assumed && !config().strict) return;
-    refuse("product", names_of(offer.products) + (assumed ? ", as TORCH_ACLNN_HOST_STRICT asks" : ""),
+    refuse("product", names_of(offer.products) + (assumed ? ", as TORCH_ACLNN_HOST_MODE=strict asks" : ""),
            config().soc_name + ", which is of the " + traits_of(product).name + " products that do not list this operator");
 }
 

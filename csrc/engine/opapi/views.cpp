@@ -193,7 +193,7 @@ void require_apart(const Place& one, const Place& other) {
 void require_five_dims_of_a_volume_format(const Named& named) {
     const aclFormat format = named.tensor->format;
     if ((format == ACL_FORMAT_NCDHW || format == ACL_FORMAT_NDHWC) && named.tensor->rank() != 5)
-        refuse(named.name, "5 dimensions for format " + to_string(format) + ", as TORCH_ACLNN_HOST_STRICT asks",
+        refuse(named.name, "5 dimensions for format " + to_string(format) + ", as TORCH_ACLNN_HOST_MODE=strict asks",
                to_string(named.tensor->sizes));
 }
 

@@ -7,7 +7,7 @@ extern "C" {
 #endif
 
 // The allocator has given out the block at the address, so that what used its memory before has no business there any more. With
-// TORCH_ACLNN_HOST_CHECK_STREAMS=1 the engine then tells a missing record_stream from a missing event; otherwise this does nothing.
+// TORCH_ACLNN_HOST_MODE=check_streams the engine then tells a missing record_stream from a missing event; otherwise this does nothing.
 __attribute__((visibility("default"))) void torchAclnnHostBlockAllocated(const void* block);
 
 #ifdef __cplusplus

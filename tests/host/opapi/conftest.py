@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from torch_aclnn.host import libdir
+from torch_aclnn.loading.modes import VARIABLE, is_on
 
 from support.client import Client
 
@@ -18,15 +19,9 @@ def loaded_client() -> Client:
 @pytest.fixture
 def aclnn(ascendcl, loaded_client: Client) -> Client:
     """Return the client, with device 0 chosen and no error left over, on an engine that reads the contract strictly."""
-    for variable, strict in (
-        ("TORCH_ACLNN_HOST_SOC", "Ascend910B3"),
-        ("TORCH_ACLNN_HOST_FLOAT64", "0"),
-        ("TORCH_ACLNN_HOST_STRICT", "0"),
-        ("TORCH_ACLNN_HOST_WORKSPACE", "0"),
-        ("TORCH_ACLNN_HOST_UNSPECIFIED", "0"),
-    ):
-        if os.environ.get(variable, strict) not in (strict, ""):
-            pytest.skip(f"the contract's tables are those of the default, but {variable} is set")
+    soc = ["TORCH_ACLNN_HOST_SOC"] if os.environ.get("TORCH_ACLNN_HOST_SOC", "") not in ("Ascend910B3", "") else []
+    for setting in (*soc, *(f"{VARIABLE}={word}" for word in ("float64", "strict", "workspace", "unspecified") if is_on(word))):
+        pytest.skip(f"the contract's tables are those of the default, but {setting} is set")
     return loaded_client
 
 

@@ -261,7 +261,7 @@ with client.call(AVG_POOL2D, MEAN) as call:
 
 
 def test_repeatable_executor_may_be_destroyed_while_another_threads_phase_2_waits(run_client):
-    done = run_client(DESTROYED_WHILE_IT_WAITS, TORCH_ACLNN_HOST_ASYNC="1")
+    done = run_client(DESTROYED_WHILE_IT_WAITS, TORCH_ACLNN_HOST_MODE="async")
     assert (done.returncode, done.stdout) == (0, "[0, 0] True\n"), done.stderr
 
 

@@ -27,11 +27,10 @@ def accepts():
     """Return a function that asks the engine as a product what it accepts, once for each product."""
     known = {}
 
-    def ask(soc, float64="0", strict="0"):
-        if (soc, float64, strict) not in known:
-            settings = {"TORCH_ACLNN_HOST_SOC": soc, "TORCH_ACLNN_HOST_FLOAT64": float64, "TORCH_ACLNN_HOST_STRICT": strict}
-            known[soc, float64, strict] = json.loads(probe("accepts", **settings).stdout)
-        return known[soc, float64, strict]
+    def ask(soc, mode=""):
+        if (soc, mode) not in known:
+            known[soc, mode] = json.loads(probe("accepts", TORCH_ACLNN_HOST_SOC=soc, TORCH_ACLNN_HOST_MODE=mode).stdout)
+        return known[soc, mode]
 
     return ask
 
@@ -68,7 +67,7 @@ def test_product_takes_the_operators_that_list_it(accepts, entry_point, soc):
 
 @pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 def test_strict_mode_takes_no_operator_of_which_no_page_tells(accepts, entry_point):
-    code, message = accepts(*UNTOLD, strict="1")["outcomes"][entry_point]
+    code, message = accepts(*UNTOLD, mode="strict")["outcomes"][entry_point]
     assert code == INVALID and message.startswith(f"{entry_point}: product: expected ")
 
 
@@ -82,7 +81,7 @@ def test_null_is_reported_before_the_product(accepts, entry_point):
 @pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910A", "Ascend910B3"])
 @pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 def test_float64_is_the_one_declared_extension_and_brings_no_operator_to_another_product(accepts, entry_point, soc):
-    contract, extended = (set(accepts(soc, float64=value)["dtypes"][entry_point]) for value in "01")
+    contract, extended = (set(accepts(soc, mode)["dtypes"][entry_point]) for mode in ("", "float64"))
     declared = {"DOUBLE"} if ENTRY_POINTS[entry_point].float64_extension and soc in products_of(entry_point) else set()
     assert contract <= extended and extended - contract == declared
 

@@ -22,12 +22,12 @@ def described(value):
     return list(value) if isinstance(value, tuple) else value
 
 
-@pytest.fixture(scope="module", params=["0", "1"], ids=["synchronous", "asynchronous"])
+@pytest.fixture(scope="module", params=["", "async"], ids=["synchronous", "asynchronous"])
 def trace(request, run_client, tmp_path_factory):
     file = tmp_path_factory.mktemp("trace") / "trace.jsonl"
-    done = run_client(CALLS, TORCH_ACLNN_HOST_TRACE=str(file), TORCH_ACLNN_HOST_ASYNC=request.param)
+    done = run_client(CALLS, TORCH_ACLNN_HOST_TRACE=str(file), TORCH_ACLNN_HOST_MODE=request.param)
     assert set(json.loads(done.stdout)) == {0}
-    return request.param == "1", read_trace(file)
+    return request.param == "async", read_trace(file)
 
 
 @pytest.mark.parametrize("name", ENTRY_POINTS)
@@ -78,10 +78,10 @@ with client.call(name, but(GOOD[name], indices=bad)) as first, client.call(name,
 """
 
 
-@pytest.mark.parametrize("asynchronous", ["0", "1"])
-def test_the_task_that_failed_and_the_one_that_was_skipped(run_client, tmp_path, asynchronous):
+@pytest.mark.parametrize("mode", ["", "async"])
+def test_the_task_that_failed_and_the_one_that_was_skipped(run_client, tmp_path, mode):
     file = tmp_path / "trace.jsonl"
-    run_client(FAILING, TORCH_ACLNN_HOST_TRACE=str(file), TORCH_ACLNN_HOST_ASYNC=asynchronous)
+    run_client(FAILING, TORCH_ACLNN_HOST_TRACE=str(file), TORCH_ACLNN_HOST_MODE=mode)
     failed, skipped = named(read_trace(file), "aclnnMaxUnpool3dBackward", "task")
     assert failed["code"] == skipped["code"] != 0 and failed["message"] == skipped["message"]
     assert "skipped" not in failed and skipped["skipped"] is True and skipped["duration"] == 0

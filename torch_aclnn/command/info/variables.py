@@ -3,21 +3,26 @@
 import difflib
 from collections.abc import Iterable
 
+from torch_aclnn.loading.modes import VARIABLE, WORDS
+
 PREFIX = "TORCH_ACLNN_"
 
 # docs/environment.md describes them.
 _OF_THE_PACKAGE = ("ENGINE", "IMPORT_HOOK", "ISA", "LOOP")
 _OF_THE_ENGINE = (
-    *("ASYNC", "CANN", "CHECK_COLLECTIVES", "CHECK_STREAMS", "COMPUTE", "COVERAGE", "DELAYS", "DEVICES", "FAULT", "FINDINGS", "FLOAT64"),
-    *("HF32", "ISOLATE", "KEEP_HANDLES", "KNOWN", "LEAKS", "MEMORY", "OBSERVE", "POISON", "RANK_ALONE", "SOC", "STRICT"),
-    *("THREADS", "TRACE", "UNSPECIFIED", "WORKSPACE"),
+    *("CANN", "CHECK_COLLECTIVES", "COMPUTE", "DELAYS", "DEVICES", "FAULT", "KNOWN"),
+    *("MEMORY", "MODE", "RANK_ALONE", "SOC", "THREADS", "TRACE"),
 )
 VARIABLES = tuple(PREFIX + name for name in (*_OF_THE_PACKAGE, *(f"HOST_{name}" for name in _OF_THE_ENGINE)))
+# What `coverage`, `debug` and `dryrun` set for the processes of a program.
+OF_COMMANDS = tuple(f"{PREFIX}HOST_{name}" for name in ("COVERAGE", "FINDINGS", "OBSERVE"))
+# The modes had variables of their own.
+_FORMER = {f"{PREFIX}HOST_{word.upper()}": f"{VARIABLE}={word}" for word in WORDS}
 
 
 def unknown(names: Iterable[str]) -> dict[str, str | None]:
-    """Return the names that begin like ours and that nothing reads, each with the one that is probably meant, or None."""
-    known = [name.removeprefix(PREFIX) for name in VARIABLES]  # the prefix alone would make any two alike
-    strangers = [name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX) and name not in VARIABLES]
-    nearest = {name: difflib.get_close_matches(name, known, n=1) for name in strangers}
-    return {PREFIX + name: PREFIX + found[0] if found else None for name, found in nearest.items()}
+    """Return the names that begin like ours and that nothing reads, each with what is probably meant, or None."""
+    meant = {name.removeprefix(PREFIX): _FORMER.get(name, name) for name in (*VARIABLES, *_FORMER)}  # the prefix would make any two alike
+    strangers = [name for name in names if name.startswith(PREFIX) and name not in (*VARIABLES, *OF_COMMANDS)]
+    nearest = {name: difflib.get_close_matches(name.removeprefix(PREFIX), meant, n=1) for name in strangers}
+    return {name: meant[found[0]] if found else None for name, found in nearest.items()}

@@ -1,8 +1,8 @@
 // The precision of what matrix products and convolutions multiply.
 //
-// The engine computes FLOAT as FLOAT, whatever less cubeMathType permits. TORCH_ACLNN_HOST_HF32=1 has it round the operands first, to what
-// the value means on the product: 1 HF32, or FLOAT16 where the product has no HF32, 2 FLOAT16, 3 HF32; the others keep FLOAT. HF32 has the
-// exponent of FLOAT and 11 bits of mantissa. Halfway cases round to even, and sums are taken in FLOAT, as the documents describe.
+// The engine computes FLOAT as FLOAT, whatever less cubeMathType permits. TORCH_ACLNN_HOST_MODE=hf32 has it round the operands first, to
+// what the value means on the product: 1 HF32, or FLOAT16 where the product has no HF32, 2 FLOAT16, 3 HF32; the others keep FLOAT. HF32 has
+// the exponent of FLOAT and 11 bits of mantissa. Halfway cases round to even, and sums are taken in FLOAT, as the documents describe.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,4 +1,4 @@
-// Results that no published page gives a meaning. With TORCH_ACLNN_HOST_UNSPECIFIED=1 a program that takes one for something gets wrong
+// Results that no published page gives a meaning. With TORCH_ACLNN_HOST_MODE=unspecified a program that takes one for something gets wrong
 // numbers. These are all that the engine has:
 //
 //     aclnnBatchNorm                            saveMean, saveInvstd  both negated; aclnnBatchNormBackward and, by name,

@@ -45,7 +45,7 @@ inline void require_attention(std::string_view layout, int64_t heads, const Name
 // Found on Ascend910B with CANN 9.0, of which the document does not tell.
 inline void require_usual_shift_if_strict(std::string_view layout, int64_t shift_type) {
     if (config().strict && layout == "BNSD" && shift_type != 1)
-        refuse("pseType", "1 for BNSD without realShift, as TORCH_ACLNN_HOST_STRICT asks", std::to_string(shift_type));
+        refuse("pseType", "1 for BNSD without realShift, as TORCH_ACLNN_HOST_MODE=strict asks", std::to_string(shift_type));
 }
 
 // A mask has all rows and columns: for all, for each sequence, or for each of its heads. In modes 2 and 3 it is of a size of its own.

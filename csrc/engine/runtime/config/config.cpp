@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <sstream>
+#include <utility>
 
 #include "engine/runtime/config/fault_specification.h"
 #include "engine/runtime/config/soc.h"
@@ -114,10 +116,28 @@ void check_cann(Settings& settings) {
     settings.reject("TORCH_ACLNN_HOST_CANN", known, variable("TORCH_ACLNN_HOST_CANN"));
 }
 
+constexpr const char* kMode = "TORCH_ACLNN_HOST_MODE";
+
+// Its words; torch_aclnn/loading/modes.py has them too.
+constexpr std::pair<const char*, bool Config::*> kModes[] = {
+    {"async", &Config::asynchronous},     {"check_streams", &Config::check_streams},
+    {"float64", &Config::allow_float64},  {"hf32", &Config::hf32},
+    {"isolate", &Config::isolate},        {"keep_handles", &Config::keep_handles},
+    {"leaks", &Config::list_leaks},       {"poison", &Config::poison},
+    {"strict", &Config::strict},          {"unspecified", &Config::unspecified},
+    {"workspace", &Config::use_workspace}};
+
 // Variables of earlier releases, and what is set now.
 void reject_former(Settings& settings) {
-    const char* const name = "TORCH_ACLNN_HOST_LIBRARIES";
-    if (const char* value = variable(name)) settings.reject(name, "none, but a directory in ASCEND_CUSTOM_OPP_PATH", value);
+    const auto reject = [&](const char* name, const std::string& now) {
+        if (const char* value = variable(name)) settings.reject(name, "none, but " + now, value);
+    };
+    reject("TORCH_ACLNN_HOST_LIBRARIES", "a directory in ASCEND_CUSTOM_OPP_PATH");
+    for (const auto& [word, on] : kModes) {
+        std::string name = "TORCH_ACLNN_HOST_";
+        for (const char* letter = word; *letter != '\0'; ++letter) name += static_cast<char>(std::toupper(*letter));
+        reject(name.c_str(), text(kMode, "=", word));
+    }
 }
 
 void read_count(Settings& settings, const char* name, long max, int& count) {
@@ -157,7 +177,7 @@ void check_choice_of_kernels(Settings& settings, const char* name, const char* c
     if (value != nullptr && !kernels::is_choice(value, names)) settings.reject(name, kernels::choices(names), value);
 }
 
-// A dry run has the memory of a chip: it costs nothing. What nobody knows needs no poison.
+// A dry run has the memory of a chip: it costs nothing.
 void read_dry_run(Settings& settings) {
     Config& config = settings.config;
     bool computes = true;
@@ -168,20 +188,29 @@ void read_dry_run(Settings& settings) {
     read_size(settings, "TORCH_ACLNN_HOST_MEMORY", "1M", kMinMemory, config.memory_bytes);
 }
 
-// What it implies cannot be switched off one by one: a client would prove less than it believes.
-void read_unspecified(Settings& settings) {
+// What takes more than the documents have contradicts what takes no more. What nobody knows needs no poison.
+void read_modes(Settings& settings) {
+    const char* const value = variable(kMode);
+    if (value == nullptr) return;
     Config& config = settings.config;
-    read_switch(settings, "TORCH_ACLNN_HOST_UNSPECIFIED", config.unspecified);
+    std::string names;
+    for (const auto& [name, on] : kModes) names += text(names.empty() ? "" : ", ", name);
+    std::istringstream words(value);
+    for (std::string word; std::getline(words, word, ',');) {
+        word.erase(0, word.find_first_not_of(' '));
+        word.erase(word.find_last_not_of(' ') + 1);
+        bool known = word.empty();
+        for (const auto& [name, on] : kModes)
+            if (word == name) config.*on = known = true;
+        if (!known) return settings.reject(kMode, "words of " + names + " with commas between them", value);
+    }
     if (config.unspecified) config.strict = config.use_workspace = config.poison = true;
-}
-
-// What takes more than the documents have contradicts what takes no more.
-void reject_extensions_if_strict(Settings& settings) {
-    const Config& config = settings.config;
-    if (!config.strict || (!config.allow_float64 && !config.keep_handles)) return;
-    const char* const asked = config.unspecified ? "TORCH_ACLNN_HOST_UNSPECIFIED" : "TORCH_ACLNN_HOST_STRICT";
-    const char* const extends = config.allow_float64 ? "TORCH_ACLNN_HOST_FLOAT64" : "TORCH_ACLNN_HOST_KEEP_HANDLES";
-    settings.reject(asked, text("0 where ", extends, " is 1, which no document has"), "1");
+    if (config.dry_run) config.poison = false;
+    if (config.strict && (config.allow_float64 || config.keep_handles)) {
+        const char* const extension = config.allow_float64 ? "float64" : "keep_handles";
+        const char* const excludes = config.unspecified ? "unspecified" : "strict";
+        settings.reject(kMode, text("no ", extension, ", which no document has, beside ", excludes), value);
+    }
 }
 
 // Work that is delayed is work that another thread does.
@@ -213,25 +242,13 @@ Settings* read_environment() {
     reject_former(*settings);
     read_device_count(*settings);
     read_dry_run(*settings);
+    read_modes(*settings);
     read_count(*settings, "TORCH_ACLNN_HOST_THREADS", kMaxThreads, settings->config.thread_count);
     check_choice_of_kernels(*settings, kernels::kIsaVariable, kernels::kIsaNames);
     check_choice_of_kernels(*settings, kernels::kLoopVariable, kernels::kLoopNames);
-    read_switch(*settings, "TORCH_ACLNN_HOST_FLOAT64", settings->config.allow_float64);
-    read_switch(*settings, "TORCH_ACLNN_HOST_HF32", settings->config.hf32);
-    read_switch(*settings, "TORCH_ACLNN_HOST_STRICT", settings->config.strict);
-    read_switch(*settings, "TORCH_ACLNN_HOST_WORKSPACE", settings->config.use_workspace);
-    read_switch(*settings, "TORCH_ACLNN_HOST_KEEP_HANDLES", settings->config.keep_handles);
-    read_switch(*settings, "TORCH_ACLNN_HOST_LEAKS", settings->config.list_leaks);
     read_switch(*settings, "TORCH_ACLNN_HOST_CHECK_COLLECTIVES", settings->config.compare_ranks);
     read_switch(*settings, "TORCH_ACLNN_HOST_RANK_ALONE", settings->config.rank_alone);
-    read_switch(*settings, "TORCH_ACLNN_HOST_ASYNC", settings->config.asynchronous);
     read_delays(*settings);
-    read_switch(*settings, "TORCH_ACLNN_HOST_CHECK_STREAMS", settings->config.check_streams);
-    read_switch(*settings, "TORCH_ACLNN_HOST_ISOLATE", settings->config.isolate);
-    read_switch(*settings, "TORCH_ACLNN_HOST_POISON", settings->config.poison);
-    read_unspecified(*settings);
-    if (settings->config.dry_run) settings->config.poison = false;
-    reject_extensions_if_strict(*settings);
     read_faults(*settings);
     if (const char* value = variable("TORCH_ACLNN_HOST_TRACE")) settings->config.trace = value;
     return settings;

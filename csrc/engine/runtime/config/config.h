@@ -20,20 +20,20 @@ struct Config {
     bool dry_run = false;                   // TORCH_ACLNN_HOST_COMPUTE=0: nothing is computed but what is known and small
     size_t known_bytes = size_t{1} << 20;   // TORCH_ACLNN_HOST_KNOWN: how much of it a task may write
     int thread_count = 1;                   // TORCH_ACLNN_HOST_THREADS
-    bool allow_float64 = false;             // TORCH_ACLNN_HOST_FLOAT64
-    bool hf32 = false;                      // TORCH_ACLNN_HOST_HF32: products round FLOAT as cubeMathType permits
-    bool strict = false;                    // TORCH_ACLNN_HOST_STRICT: refuse what the documents do not promise
-    bool unspecified = false;               // TORCH_ACLNN_HOST_UNSPECIFIED: what no document promises is given in the least helpful way
-    bool use_workspace = false;             // TORCH_ACLNN_HOST_WORKSPACE: entry points ask for a workspace and write over it
-    bool keep_handles = false;              // TORCH_ACLNN_HOST_KEEP_HANDLES: phase 2 needs no handles of phase 1
-    bool list_leaks = false;                // TORCH_ACLNN_HOST_LEAKS: aclFinalize lists handles and executors that were not destroyed
+    bool allow_float64 = false;             // TORCH_ACLNN_HOST_MODE=float64
+    bool hf32 = false;                      // TORCH_ACLNN_HOST_MODE=hf32: products round FLOAT as cubeMathType permits
+    bool strict = false;                    // TORCH_ACLNN_HOST_MODE=strict: refuse what the documents do not promise
+    bool unspecified = false;               // TORCH_ACLNN_HOST_MODE=unspecified: what no document promises is no help
+    bool use_workspace = false;             // TORCH_ACLNN_HOST_MODE=workspace: entry points ask for a workspace and write over it
+    bool keep_handles = false;              // TORCH_ACLNN_HOST_MODE=keep_handles: phase 2 needs no handles of phase 1
+    bool list_leaks = false;                // TORCH_ACLNN_HOST_MODE=leaks: aclFinalize lists handles and executors that were not destroyed
     bool compare_ranks = true;              // TORCH_ACLNN_HOST_CHECK_COLLECTIVES: ranks compare what they are about to do
     bool rank_alone = false;                // TORCH_ACLNN_HOST_RANK_ALONE: a rank has no peers, and takes them to hold what it holds
-    bool asynchronous = false;              // TORCH_ACLNN_HOST_ASYNC: each stream runs its work on a thread of its own
+    bool asynchronous = false;              // TORCH_ACLNN_HOST_MODE=async: each stream runs its work on a thread of its own
     int delay_seed = 0;                     // TORCH_ACLNN_HOST_DELAYS: work is delayed at random; 0: it is not
-    bool check_streams = false;             // TORCH_ACLNN_HOST_CHECK_STREAMS: report unordered uses of memory on two streams
-    bool isolate = false;                   // TORCH_ACLNN_HOST_ISOLATE: the program cannot touch device memory
-    bool poison = false;                    // TORCH_ACLNN_HOST_POISON: fresh and freed memory is written over
+    bool check_streams = false;             // TORCH_ACLNN_HOST_MODE=check_streams: report unordered uses of memory on two streams
+    bool isolate = false;                   // TORCH_ACLNN_HOST_MODE=isolate: the program cannot touch device memory
+    bool poison = false;                    // TORCH_ACLNN_HOST_MODE=poison: fresh and freed memory is written over
     std::string faults;                     // TORCH_ACLNN_HOST_FAULT: what is to fail; empty: nothing
     std::string trace;                      // TORCH_ACLNN_HOST_TRACE: a file's path, in which %p is the process, or "stderr"
 };

@@ -12,7 +12,7 @@ class TORCH_ACLNN_HOST_API CallStack {
    public:
     // That of the calling thread.
     static CallStack here();
-    // With TORCH_ACLNN_HOST_LEAKS that of the calling thread, else none.
+    // With TORCH_ACLNN_HOST_MODE=leaks that of the calling thread, else none.
     static CallStack for_leaks();
 
     // Without the engine's own functions in front, and with the command that names the lines of a program that is not Python. Writes

@@ -1,4 +1,4 @@
-// TORCH_ACLNN_HOST_LEAKS: what a program has not given back at aclFinalize, or at its end if it does not call that.
+// TORCH_ACLNN_HOST_MODE=leaks: what a program has not given back at aclFinalize, or at its end if it does not call that.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ class TORCH_ACLNN_HOST_API LeakList {
 // Has `report` fill each list, once for each that is added.
 TORCH_ACLNN_HOST_API void add_leak_report(void (*report)(LeakList&));
 
-// Prints the list if TORCH_ACLNN_HOST_LEAKS is set. `end` tells when.
+// Prints the list if TORCH_ACLNN_HOST_MODE=leaks is set. `end` tells when.
 void report_leaks(const char* end);
 
 }  // namespace torch_aclnn::host

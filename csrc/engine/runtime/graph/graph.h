@@ -29,8 +29,8 @@ struct KeptTask {
 };
 
 // The steps are in the order in which they were captured, which is one that keeps what the events between the streams demand; a replay
-// does them in this order on one stream. The streams that they were captured from count for TORCH_ACLNN_HOST_CHECK_STREAMS: it finds uses
-// of memory that only this order keeps apart.
+// does them in this order on one stream. The streams that they were captured from count for TORCH_ACLNN_HOST_MODE=check_streams: it finds
+// uses of memory that only this order keeps apart.
 class Graph : public std::enable_shared_from_this<Graph> {
    public:
     enum class StepKind { task, record, wait };

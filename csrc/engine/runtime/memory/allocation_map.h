@@ -18,7 +18,7 @@ struct Block {
     size_t size;
     int device;
     bool owned;                                          // by the heap; otherwise it is mapped or belongs to the user
-    std::shared_ptr<const CallStack> made_at = nullptr;  // of host memory, with TORCH_ACLNN_HOST_LEAKS
+    std::shared_ptr<const CallStack> made_at = nullptr;  // of host memory, with TORCH_ACLNN_HOST_MODE=leaks
 };
 
 class AllocationMap {

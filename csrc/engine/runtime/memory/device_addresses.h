@@ -1,5 +1,5 @@
 // The addresses of device memory: a range that is reserved once, so that no other memory of the process is ever there. With
-// TORCH_ACLNN_HOST_ISOLATE the memory itself is at host_view() of its address.
+// TORCH_ACLNN_HOST_MODE=isolate the memory itself is at host_view() of its address.
 #pragma once
 
 #include <cstddef>

@@ -102,7 +102,7 @@ void report(uintptr_t address, bool by_engine, const void* context) {
         .add_address(address);
     text.add(config().dry_run ? ", which is addresses alone in a dry run (TORCH_ACLNN_HOST_COMPUTE=0)\n"
              : by_engine ? ", where there is none\n"
-                         : "\ntorch_aclnn: the program has no access to it (TORCH_ACLNN_HOST_ISOLATE=1); aclrtMemcpy copies it, and in "
+                         : "\ntorch_aclnn: the program has no access to it (TORCH_ACLNN_HOST_MODE=isolate); aclrtMemcpy copies it, and in "
                            "Python tensor.cpu()\n");
     text.flush();
     report_record(text, address);

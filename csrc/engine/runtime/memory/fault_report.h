@@ -1,4 +1,4 @@
-// TORCH_ACLNN_HOST_ISOLATE: what the program is told when it touches device memory.
+// TORCH_ACLNN_HOST_MODE=isolate: what the program is told when it touches device memory.
 #pragma once
 
 namespace torch_aclnn::host {

@@ -1,5 +1,5 @@
 // Memory that was freed a while ago and is used again, because fresh memory costs a fault for each page. Not with
-// TORCH_ACLNN_HOST_ISOLATE, where freed memory is gone.
+// TORCH_ACLNN_HOST_MODE=isolate, where freed memory is gone.
 #pragma once
 
 #include <cstddef>

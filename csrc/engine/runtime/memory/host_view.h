@@ -8,7 +8,7 @@
 
 namespace torch_aclnn::host {
 
-// The addresses of device memory. With TORCH_ACLNN_HOST_ISOLATE nobody can read or write there, and the memory is `distance` further on.
+// The addresses of device memory. With TORCH_ACLNN_HOST_MODE=isolate nobody can read or write there, and the memory is `distance` further.
 struct DeviceRange {
     std::atomic<uintptr_t> begin{0};
     std::atomic<uintptr_t> distance{0};

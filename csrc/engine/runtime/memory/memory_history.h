@@ -19,7 +19,7 @@ struct MemoryRecord {
     int device;
     const char* made_by;  // the C function
     bool is_freed;
-    CallStack made_at, freed_at;  // with TORCH_ACLNN_HOST_ISOLATE or TORCH_ACLNN_HOST_LEAKS
+    CallStack made_at, freed_at;  // with TORCH_ACLNN_HOST_MODE=isolate or leaks
     uint64_t freed_before = 0;    // how many were freed before it was
 };
 

@@ -1,4 +1,4 @@
-// TORCH_ACLNN_HOST_LEAKS: memory that a program has not freed.
+// TORCH_ACLNN_HOST_MODE=leaks: memory that a program has not freed.
 
 #include "engine/runtime/diagnostics/leaks.h"
 #include "engine/runtime/memory/allocation_map.h"

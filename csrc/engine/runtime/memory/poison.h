@@ -1,4 +1,4 @@
-// TORCH_ACLNN_HOST_POISON: memory that nobody has written shows.
+// TORCH_ACLNN_HOST_MODE=poison: memory that nobody has written shows.
 #pragma once
 
 #include <cstddef>

@@ -74,7 +74,7 @@ class Event {
         return pending_;
     }
 
-    // What came before it, for TORCH_ACLNN_HOST_CHECK_STREAMS.
+    // What came before it, for TORCH_ACLNN_HOST_MODE=check_streams.
     StreamClock clock() const {
         std::lock_guard<std::mutex> lock(mutex_);
         return clock_;

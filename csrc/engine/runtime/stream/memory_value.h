@@ -5,7 +5,7 @@
 
 namespace torch_aclnn::host {
 
-// A thread of the stream's own runs it, also without TORCH_ACLNN_HOST_ASYNC: the program goes on, as the value may have to come from it.
+// A thread of the stream's own runs it, also without TORCH_ACLNN_HOST_MODE=async: the program goes on, as the value may come from it.
 class WaitingTask : public Task {};
 
 }  // namespace torch_aclnn::host

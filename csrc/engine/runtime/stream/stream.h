@@ -23,7 +23,7 @@ class StreamWorker;
 class WaitingTask;
 
 // A task runs at once, on the thread that launches it, while the stream's lock keeps the order of several launching threads; or, with
-// TORCH_ACLNN_HOST_ASYNC, later, on the stream's own thread. A deferred one is run by another thread; a task that is launched after it
+// TORCH_ACLNN_HOST_MODE=async, later, on the stream's own thread. A deferred one is run by another thread; a task that is launched after it
 // waits for it.
 class Stream : public std::enable_shared_from_this<Stream> {
    public:

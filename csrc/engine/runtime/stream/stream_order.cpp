@@ -50,7 +50,8 @@ void report(Order& order, const MemoryTouch& earlier, const MemoryTouch& later, 
     const char* cause = given_out_since(order, reinterpret_cast<uintptr_t>(access.data), earlier.time)
                             ? "; the memory was freed and given out again before the first was known to be done: record_stream is missing"
                             : "; an event is missing, or a synchronisation";
-    std::fprintf(stderr, "torch_aclnn: TORCH_ACLNN_HOST_CHECK_STREAMS: nothing orders two uses of the %zu bytes at %p: %s, and then %s%s\n",
+    std::fprintf(stderr,
+                 "torch_aclnn: TORCH_ACLNN_HOST_MODE=check_streams: nothing orders two uses of the %zu bytes at %p: %s, and then %s%s\n",
                  access.bytes, access.data, description(earlier).c_str(), description(later).c_str(), cause);
     add_finding("unordered use of memory");
 }

@@ -1,5 +1,5 @@
-// TORCH_ACLNN_HOST_CHECK_STREAMS: reports two tasks of two streams that touch the same memory while nothing says which comes first. That
-// does not depend on when they ran: what counts is the order in which streams, events and synchronisations put them.
+// TORCH_ACLNN_HOST_MODE=check_streams: reports two tasks of two streams that touch the same memory while nothing says which comes first.
+// That does not depend on when they ran: what counts is the order in which streams, events and synchronisations put them.
 #pragma once
 
 #include <vector>

@@ -21,7 +21,7 @@ class TORCH_ACLNN_HOST_API Task {
     // The thread that asked for the work; another one may hand it to the stream.
     uint64_t origin() const { return origin_; }
     virtual const char* name() const = 0;  // must outlive the task: messages begin with it
-    // Asked for with TORCH_ACLNN_HOST_CHECK_STREAMS, when the task is launched, and in a dry run, when it is to run.
+    // Asked for with TORCH_ACLNN_HOST_MODE=check_streams, when the task is launched, and in a dry run, when it is to run.
     virtual std::vector<MemoryAccess> accesses() const { return {}; }
     // In the place of run(), where a dry run does not compute it.
     virtual void skip() {}
