@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch_aclnn
 import pytest
-from torch_aclnn.host import includedir, libdir
+from torch_aclnn.loading.paths import includedir, libdir
 
 from support.subprocesses import output_of, run_python
 

@@ -5,11 +5,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import torch_aclnn
 import pytest
 import torch
 import torch_npu
 from torch_aclnn.host.registry import entry_points
+from torch_aclnn.loading.paths import libdir
 
 from support.marks import refused_at_once
 from support.scripts import DOCS, load
@@ -17,7 +17,7 @@ from support.scripts import DOCS, load
 GENERATOR = load(DOCS / "generate_coverage.py")
 ENTRY_POINTS = [entry_point for entry_point in entry_points() if not entry_point.refused]
 REFUSED = [entry_point for entry_point in entry_points() if entry_point.refused]
-LIBRARIES = [ctypes.CDLL(str(torch_aclnn.host.libdir() / name)) for name in ("libopapi.so", "libaclnn_math.so")]
+LIBRARIES = [ctypes.CDLL(str(libdir() / name)) for name in ("libopapi.so", "libaclnn_math.so")]
 
 
 def test_the_document_is_up_to_date():
@@ -66,7 +66,7 @@ def test_the_vocabulary_has_each_name_that_computes_or_that_torch_npu_looks_up()
 def test_no_exported_entry_point_is_missing_from_the_list():
     exported = set()
     for name in ("libopapi.so", "libaclnn_math.so"):
-        content = (torch_aclnn.host.libdir() / name).read_bytes()
+        content = (libdir() / name).read_bytes()
         exported |= set(re.findall(rb"(?<=\0)([a-zA-Z]\w*)GetWorkspaceSize(?=\0)", content))
     refused = {str(entry_point) for entry_point in entry_points() if entry_point.refused and str(entry_point).startswith("aclnn")}
     assert {name.decode() for name in exported} == {*map(str, ENTRY_POINTS), *refused}
