@@ -39,7 +39,7 @@ BATCH_NORMS = {"lenet": 0, "resnet": 20, "inception": 13, "unet": 10, "segnet": 
 
 def calls_of_one_step(name: str, kind: str) -> dict[str, int]:
     torch.npu.synchronize()
-    torch_aclnn.host.reset()
+    torch_aclnn.host.statistics(reset=True)
     one_step(name, kind, "npu")
     return torch_aclnn.host.statistics().calls
 

@@ -52,7 +52,7 @@ BEHIND_OTHERS = """
 import torch_aclnn, torch
 x, gradient = torch.ones(1 << 22).npu(), torch.ones(1, 1, 2, 2).npu()
 for deterministic in (False, True, False):  # the first time imports and allocates, for which the queue is emptied
-    torch_aclnn.host.reset()
+    torch_aclnn.host.statistics(reset=True)
     for _ in range(20):
         y = x.sin()
     torch.use_deterministic_algorithms(deterministic)

@@ -181,7 +181,7 @@ def test_compiled_code_calls_the_same_entry_points(operator):
     for function in (case.ours, compiled(case.ours)):
         results(function, *inputs)
         torch.npu.synchronize()
-        torch_aclnn.host.reset()
+        torch_aclnn.host.statistics(reset=True)
         results(function, *inputs)
         torch.npu.synchronize()
         counts.append(torch_aclnn.host.statistics().calls[operator.entry_point])

@@ -94,7 +94,7 @@ def test_a_converted_batch_norm_takes_as_many_launches_as_its_documentation_says
         layer, x = convert(torch.nn.BatchNorm2d(4).npu()), torch.randn(2, 4, 5, 5, device="npu", requires_grad=True)
         grad_output = torch.ones_like(x)
         torch.npu.synchronize()
-        torch_aclnn.host.reset()
+        torch_aclnn.host.statistics(reset=True)
         torch.autograd.grad(layer(x), (x, *layer.parameters()), grad_output)
         torch.npu.synchronize()
         launches.append(sum(torch_aclnn.host.statistics().calls.values()))

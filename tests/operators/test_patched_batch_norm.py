@@ -114,7 +114,7 @@ def test_in_compiled_code(options, backend):
     theirs = results(copy.deepcopy(layer), x)
     with torch_aclnn.patch(batch_norm=True):
         compiled = torch.compile(layer, backend=backend, fullgraph=True)
-        torch_aclnn.host.reset()
+        torch_aclnn.host.statistics(reset=True)
         assert_equal(results(compiled, x), theirs)
         torch.npu.synchronize()
         is_torchs = "batch_norm_elemt" in NOT_OFFERED
@@ -184,7 +184,7 @@ def test_a_step_takes_the_launches_of_a_converted_model():
         layer, x = prepare(make_layer()), make_input()
         torch.npu.synchronize()
         with torch_aclnn.patch(batch_norm=True):
-            torch_aclnn.host.reset()
+            torch_aclnn.host.statistics(reset=True)
             torch.autograd.grad(layer(x), (x, *layer.parameters()), torch.ones_like(x))
             torch.npu.synchronize()
         launches.append(torch_aclnn.host.statistics().calls)

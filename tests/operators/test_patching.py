@@ -226,7 +226,7 @@ def test_a_patched_model_compiles(backend):
     x = planes("npu")
     with torch_aclnn.patch():
         compiled = torch.compile(model, backend=backend, fullgraph=True)(x)
-        torch_aclnn.host.reset()
+        torch_aclnn.host.statistics(reset=True)
         grad = torch.autograd.grad(compiled.square().sum(), x)[0]
         torch.npu.synchronize()
         assert torch_aclnn.host.statistics().calls["aclnnAvgPool2dBackward"] == 1

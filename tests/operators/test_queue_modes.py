@@ -36,7 +36,7 @@ for _ in range(2):
         x.exp()
     print(torch_aclnn.host.statistics().calls["aclnnExp"])
     x.exp()
-    torch_aclnn.host.reset()
+    torch_aclnn.host.statistics(reset=True)
 """
 
 BAD_ARGUMENT = """

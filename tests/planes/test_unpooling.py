@@ -158,7 +158,7 @@ def test_the_indices_of_a_pooling_on_npu_are_kept_as_they_are():
 def test_the_entry_points_get_int64_indices_which_their_pages_list():
     pooled, indices = torch.nn.functional.max_pool3d(torch.randn(1, 2, 4, 4, 4).npu(), 2, return_indices=True)
     torch.npu.synchronize()
-    torch_aclnn.host.reset()
+    torch_aclnn.host.statistics(reset=True)
     torch_aclnn.functional.max_unpool3d(pooled.requires_grad_(), indices, 2).sum().backward()
     torch.npu.synchronize()
     calls = torch_aclnn.host.statistics().calls

@@ -63,7 +63,7 @@ def launches(module: nn.Module, *inputs: torch.Tensor) -> dict[str, int]:
     y = module.npu()(x.requires_grad_(), *others)
     gradient = torch.ones_like(y)
     torch.npu.synchronize()
-    torch_aclnn.host.reset()
+    torch_aclnn.host.statistics(reset=True)
     y.backward(gradient)
     torch.npu.synchronize()
     return torch_aclnn.host.statistics().calls

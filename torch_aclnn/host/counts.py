@@ -46,7 +46,7 @@ class CollectiveBytes:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the host engine has run in this process since it started, or since the last :func:`reset`.
+    """What the host engine has run in this process since it started, or since the last ``statistics(reset=True)``.
 
     Attributes:
         calls: how often each aclnn entry point has run, by name.
@@ -67,40 +67,35 @@ class Statistics:
 _at_reset = Statistics({}, 0, (), ())  # calls are set to zero in the engine
 
 
-def statistics() -> Statistics:
+def statistics(*, reset: bool = False) -> Statistics:
     """Return what the host engine has run in this process, once what has been launched on the current device is done.
+
+    Args:
+        reset: count anew from here.
 
     Raises:
         RuntimeError: CANN answers on the ``npu`` device; it does not count. Or something that was waited for has failed.
 
     Example:
         >>> import torch_aclnn, torch
-        >>> torch_aclnn.host.reset()
+        >>> _ = torch_aclnn.host.statistics(reset=True)
         >>> _ = torch.ones(2, device="npu").exp()
         >>> torch_aclnn.host.statistics().calls["aclnnExp"]
         1
 
     """
-    now = _since_start()
-    reads = sorted(_less(now.value_reads, _at_reset.value_reads, ("count", "bytes")), key=lambda read: -read.count)
+    global _at_reset
+    now, before = _since_start(), _at_reset
+    if reset:
+        _at_reset = now
+        registry.reset_counts()
+    reads = sorted(_less(now.value_reads, before.value_reads, ("count", "bytes")), key=lambda read: -read.count)
     return Statistics(
         now.calls,
-        now.cache_hits - _at_reset.cache_hits,
-        tuple(_less(now.collectives, _at_reset.collectives, ("calls", "bytes"))),
+        now.cache_hits - before.cache_hits,
+        tuple(_less(now.collectives, before.collectives, ("calls", "bytes"))),
         tuple(read for read in reads if read.count),
     )
-
-
-def reset() -> None:
-    """Have :func:`statistics` count anew, once what has been launched is done.
-
-    Raises:
-        RuntimeError: CANN answers on the ``npu`` device. Or something that was waited for has failed.
-
-    """
-    global _at_reset
-    _at_reset = _since_start()
-    registry.reset_counts()
 
 
 def synchronize() -> None:

@@ -52,7 +52,7 @@ class EntryPoint:
         family: what it belongs to, as ``pooling``.
         refused: whether it exists only to fail, with a message.
         data_types: the ``aclDataType`` values that its first tensor may have.
-        calls: how often it has run since the last :func:`torch_aclnn.host.reset`.
+        calls: how often it has run since the last ``torch_aclnn.host.statistics(reset=True)``.
         parameters: of the first phase, without ``workspaceSize`` and ``executor``; empty where the engine does not describe them.
 
     """

@@ -10,9 +10,9 @@ Example:
 """
 
 from torch_aclnn._operators import OPERATORS
-from torch_aclnn.nn.batch_norm import *
-from torch_aclnn.nn.padding import *
-from torch_aclnn.nn.pooling import *
+from torch_aclnn.nn._batch_norm import *
+from torch_aclnn.nn._padding import *
+from torch_aclnn.nn._pooling import *
 
 # Type checkers take what the stars import, as they cannot read a list that is computed.
 _public = sorted(name for operator in OPERATORS for name in operator.modules)
