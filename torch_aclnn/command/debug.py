@@ -3,14 +3,17 @@
 The engine writes each finding on standard error, and its kind into a file, so that findings are counted whoever reads standard error.
 """
 
+import argparse
 import shutil
 import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from torch_aclnn.command import child
 from torch_aclnn.command.locations import environment_of_programs
+from torch_aclnn.command.parser import PYTHONS, add_program, program_of
 
 # Delays imply that streams run their work later, as on an NPU.
 MODES = ("STRICT", "WORKSPACE", "ISOLATE", "POISON", "LEAKS", "DELAYS", "CHECK_STREAMS")
@@ -19,14 +22,38 @@ MODES = ("STRICT", "WORKSPACE", "ISOLATE", "POISON", "LEAKS", "DELAYS", "CHECK_S
 FOUND = 99
 
 
-def run(arguments: list[str]) -> int:
+_DESCRIPTION = f"""\
+Run a program, in Python or any other language, in the modes of the host engine
+that find errors: two streams on one memory without an event, work that is not
+waited for, host code that touches device memory, memory that nobody wrote,
+workspaces, lifetimes, leaks, and arguments that no document promises. Findings
+go to standard error. The exit code is the program's, or {FOUND} if that is 0 and
+something was found. A mode is left out by its variable: for example
+TORCH_ACLNN_HOST_STRICT=0.
+"""
+_EXAMPLES = """\
+examples:
+  torch-aclnn debug ./client
+  torch-aclnn debug train.py --epochs 1
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to those of ``torch-aclnn``."""
+    help = "run a program in all modes that find errors"
+    parser = add_program(commands, "debug", ("program", *PYTHONS), help=help, description=_DESCRIPTION, epilog=_EXAMPLES)
+    parser.set_defaults(action=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     """Run the program, write a summary on standard error, and return the program's exit code, or :data:`FOUND`."""
+    command = _command(program_of(arguments))
     modes = {f"TORCH_ACLNN_HOST_{mode}": "1" for mode in MODES}
     with tempfile.TemporaryDirectory(prefix="torch_aclnn_") as directory:
         file = Path(directory, "findings")
         file.touch()
         environment = {**modes, **environment_of_programs(), "TORCH_ACLNN_HOST_FINDINGS": str(file)}
-        code = child.run(_command(arguments), environment)
+        code = child.run(command, environment)
         findings = Counter(file.read_text().splitlines())
     print(f"\ntorch-aclnn debug: {_summary(findings)}; the program ended with code {code}", file=sys.stderr)
     return code or (FOUND if findings else 0)
