@@ -1,9 +1,9 @@
 """Counts of what the host engine ran."""
 
-import ctypes
 import dataclasses
 import sys
 from collections.abc import Iterable
+from ctypes import c_char_p, c_size_t, c_uint32, c_uint64
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -12,16 +12,7 @@ from torch_aclnn.host.dry_run import ValueRead, value_reads
 from torch_aclnn.loading.engine import is_active
 from torch_aclnn.loading.loader import loaded_library
 
-
-class _Record(ctypes.Structure):
-    _fields_ = (
-        ("size", ctypes.c_size_t),
-        ("name", ctypes.c_char_p),
-        ("communicator", ctypes.c_char_p),
-        ("ranks", ctypes.c_uint32),
-        ("calls", ctypes.c_uint64),
-        ("bytes", ctypes.c_uint64),
-    )
+_Record = records.kind(size=c_size_t, name=c_char_p, communicator=c_char_p, ranks=c_uint32, calls=c_uint64, bytes=c_uint64)
 
 
 @dataclass(frozen=True)
