@@ -39,6 +39,8 @@ class CollectiveBytes:
 class Statistics:
     """What the host engine has run in this process since it started, or since the last ``statistics(reset=True)``.
 
+    The difference of two is what has been run in between.
+
     Attributes:
         calls: how often each aclnn entry point has run, by name.
         cache_hits: how many calls took an executor of an earlier call, without phase 1. torch_npu looks for one before each call: the same
@@ -54,8 +56,20 @@ class Statistics:
     collectives: tuple[CollectiveBytes, ...]
     value_reads: tuple[ValueRead, ...]
 
+    def __sub__(self, earlier: "Statistics") -> "Statistics":
+        """Return what has been run since the earlier ones were taken."""
+        calls = {name: count - earlier.calls.get(name, 0) for name, count in self.calls.items()}
+        reads = _less(self.value_reads, earlier.value_reads, ("count", "bytes"))
+        return Statistics(
+            {name: count for name, count in calls.items() if count > 0},
+            self.cache_hits - earlier.cache_hits,
+            tuple(_less(self.collectives, earlier.collectives, ("calls", "bytes"))),
+            tuple(sorted((read for read in reads if read.count), key=lambda read: -read.count)),
+        )
 
-_at_reset = Statistics({}, 0, (), ())  # calls are set to zero in the engine
+
+NOTHING = Statistics({}, 0, (), ())
+_at_reset = NOTHING
 
 
 def statistics(*, reset: bool = False) -> Statistics:
@@ -76,17 +90,9 @@ def statistics(*, reset: bool = False) -> Statistics:
 
     """
     global _at_reset
-    now, before = _since_start(), _at_reset
-    if reset:
-        _at_reset = now
-        registry.reset_counts()
-    reads = sorted(_less(now.value_reads, before.value_reads, ("count", "bytes")), key=lambda read: -read.count)
-    return Statistics(
-        now.calls,
-        now.cache_hits - before.cache_hits,
-        tuple(_less(now.collectives, before.collectives, ("calls", "bytes"))),
-        tuple(read for read in reads if read.count),
-    )
+    now, before = since_start(), _at_reset
+    _at_reset = now if reset else before
+    return now - before
 
 
 def synchronize() -> None:
@@ -99,7 +105,8 @@ def synchronize() -> None:
         npu.synchronize()
 
 
-def _since_start() -> Statistics:
+def since_start() -> Statistics:
+    """Return the same since the process started."""
     synchronize()
     return Statistics(registry.counts(), registry.cache_hits(), tuple(_collectives()), tuple(value_reads()))
 

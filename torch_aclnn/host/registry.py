@@ -50,7 +50,7 @@ class EntryPoint:
         family: what it belongs to, as ``pooling``.
         refused: whether it exists only to fail, with a message.
         data_types: the ``aclDataType`` values that its first tensor may have.
-        calls: how often it has run since the last ``torch_aclnn.host.statistics(reset=True)``.
+        calls: how often it has run in this process.
         parameters: of the first phase, without ``workspaceSize`` and ``executor``; empty where the engine does not describe them.
 
     """
@@ -104,14 +104,9 @@ def named_operators() -> list[str]:
 
 
 def counts() -> dict[str, int]:
-    """Return the calls of each entry point that has run since the last reset, by name; cheaper than :func:`entry_points`."""
+    """Return the calls of each entry point that has run, by name; cheaper than :func:`entry_points`."""
     counted = {record.name.decode(): record.calls for record in _records() if record.calls}
     return dict(sorted(counted.items()))
-
-
-def reset_counts() -> None:
-    """Set the calls of all entry points to zero."""
-    host_runtime().torchAclnnHostResetCalls()
 
 
 def cache_hits() -> int:
