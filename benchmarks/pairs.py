@@ -10,7 +10,6 @@ from torch_aclnn._operators import OPERATORS, Operator
 from torch_aclnn.check.families import SPECIFICATIONS
 from torch_aclnn.check.pairs import tiny_sample
 from torch_aclnn.check.samples import Sample
-from torch_aclnn.check.specification import input_for_sizes
 
 from benchmarks.aten import Peer, packet_peer
 from benchmarks.families import FAMILIES
@@ -19,7 +18,7 @@ Pair = tuple[Callable[[], Any], Callable[[], Any]]
 
 
 def operator_pairs(device: str) -> dict[str, Pair]:
-    """Return calls of the bare operators: a new result, one given by `out`, and both by the forward's input in place of its size."""
+    """Return calls of the bare operators: a new result, and one given by `out`."""
     return {name: pair for operator in OPERATORS for name, pair in _operator_pairs(operator, tiny_sample(operator.name, device)).items()}
 
 
@@ -29,9 +28,6 @@ def _operator_pairs(operator: Operator, sample: Sample) -> dict[str, Pair]:
     out = torch.empty_like(ours.default(*arguments))
     written = peer.into(out.view(peer.call().shape))
     pairs = {"": (partial(ours.default, *arguments), peer.call), ".out": (partial(ours.out, *arguments, out=out), written)}
-    if "self" in ours.overloads():
-        pairs[".self"] = partial(ours.self, *input_for_sizes(sample)), peer.call
-        pairs[".self_out"] = partial(ours.self_out, *input_for_sizes(sample), out=out), written
     return {f"{operator.backward}{overload}{peer.name and f' ({peer.name})'}": pair for overload, pair in pairs.items()}
 
 

@@ -10,11 +10,11 @@ from multiprocessing.connection import Connection
 from time import perf_counter
 from typing import Any
 
-import torch_aclnn
 import torch
 from rich.console import Console
 from torch import Tensor
 from torch.nn import functional
+from torch_aclnn.loading.paths import libdir
 
 from benchmarks.tables import make_table
 from benchmarks.timing import seconds_per_call
@@ -99,7 +99,7 @@ class Split:
 
 
 def _loaded(name: str) -> Any:
-    return ctypes.PyDLL(str(torch_aclnn.host.libdir() / "libopapi.so"))[name]
+    return ctypes.PyDLL(str(libdir() / "libopapi.so"))[name]
 
 
 def _nothing(name: str) -> Any:

@@ -21,6 +21,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinxcontrib.mermaid",
     "bare_operators",
+    "engine_coverage",
     "repository_links",
 ]
 nitpicky = True

@@ -21,12 +21,12 @@ class PlaneCase(Case):
         grad_output, arguments = self.randn(self.output_shape()), self.arguments()
         input = torch.empty(self.shape, dtype=self.dtype, memory_format=self.memory_format)
         out = torch.empty_like(input)
-        ours = getattr(torch.ops.torch_aclnn, self.operator.backward).self_out
+        ours = getattr(torch.ops.torch_aclnn, self.operator.backward).out
         return Work(
             inputs=(grad_output, input),
             out=out,
             bytes=grad_output.nbytes + out.nbytes,
-            ours=partial(ours, grad_output, input, *arguments, out=out),
+            ours=partial(ours, grad_output, self.shape, *arguments, out=out),
             aten=self.aten_into(out, grad_output, input),
             formula=self.formula,
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from arguments import COMMUNICATOR, ROOM, Handles
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.client import Client
 from support.communicator import one_rank

@@ -6,7 +6,7 @@ from ctypes import POINTER, byref, c_int, c_int64, c_uint64, c_void_p
 
 import pytest
 import torch
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.client import Client, int64s
 from support.dtypes import DType, Format

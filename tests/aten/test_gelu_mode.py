@@ -1,7 +1,7 @@
 """gelu's `approximate`, which torch_npu passes on only under its switch: both forms with it, and a warning without."""
 
 import pytest
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.subprocesses import run_python
 

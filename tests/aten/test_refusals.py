@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import pytest
 from arguments import NOT_OF_ATEN, ROOM, TENSOR, TOO_MANY, Handles, TensorList, kind
 from sound_calls import ENTRY_POINTS, POINTERS, SOUND, of_dtype, of_every_entry_point, phase1, sized, sound_arguments
-from torch_aclnn.host import libdir
 from torch_aclnn.host.registry import EntryPoint
+from torch_aclnn.loading.paths import libdir
 from unrefused import REASONS, Reason
 
 from support.client import Client

@@ -22,7 +22,7 @@ from arguments import COMMUNICATOR, ROOM, Handles
 from sound_calls import OFFERED, phase1, sound_arguments
 from support.client import Client
 from support.communicator import one_rank
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 client = Client(libdir())
 assert client.acl.aclInit(None) == 0 and client.acl.aclrtSetDevice(0) == 0
 handles = Handles(client, client.allocate(4096 * ROOM), 4096)

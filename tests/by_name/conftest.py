@@ -4,7 +4,7 @@ import ctypes
 
 import torch_aclnn
 import pytest
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.named_operators import prepare
 from support.runtime import Runtime

@@ -7,7 +7,7 @@ from support.subprocesses import host_mode, output_of
 FREED_AFTER_THE_LAUNCH = """
 import ctypes, threading
 import torch_aclnn, torch
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 from support.named_operators import NamedCall, prepare
 from support.runtime import HOST_FUNCTION, Runtime
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch_aclnn.host import includedir
+from torch_aclnn.loading.paths import includedir
 
 from support.compiler import shared_library
 from support.marks import host_engine_only, of_a2_and_a3

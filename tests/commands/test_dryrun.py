@@ -1,11 +1,13 @@
 """What a dry run observes and concludes, on data: steps, the allocator's history, lines, the decision, the report and its comparison."""
 
 import copy
+from argparse import Namespace
 from pathlib import Path
 
 import torch_aclnn
 import pytest
 import torch
+from torch_aclnn.command import cli
 from torch_aclnn.command.dryrun import arguments, command
 from torch_aclnn.command.dryrun.compare import compare, comparison
 from torch_aclnn.command.dryrun.details import details
@@ -293,34 +295,40 @@ def test_a_file_that_is_no_report_is_named(tmp_path, capsys):
 
 MISUSES = {
     "": "expected a script, -c or -m and its arguments",
-    "--steps 0 x.py": "--steps: expected a number from 1 on, got 0",
+    "--steps 0 x.py": "argument --steps: expected a number from 1 on, got 0",
     "--rank 1 x.py": "--rank and --world-size: expected both or neither",
     "--rank 8 --world-size 8 x.py": "--rank: expected 0 to 7 with --world-size 8, got 8",
-    "--memory much x.py": "--memory: expected a size such as 60.9G or 32768M, got 'much'",
+    "--memory much x.py": "argument --memory: expected a size such as 60.9G or 32768M, got 'much'",
     "--product Ascend310P3 x.py": (
         "--product: without --memory expected Ascend910B1, Ascend910B2, Ascend910B2C, Ascend910B3 or Ascend910_93.., "
         "whose memory is published, got Ascend310P3"
     ),
-    "--json /nowhere/a.json x.py": "--json: expected a file in a folder that can be written, got /nowhere/a.json",
+    "--json /nowhere/a.json x.py": "argument --json: expected a file in a folder that can be written, got /nowhere/a.json",
     "--compare a.json": "argument --compare: expected 2 arguments",
     "--compare a.json b.json x.py": "--compare: expected two reports and nothing else, got x.py too",
 }
 
 
+def parsed(*line: str) -> Namespace:
+    found = cli.parse(["dryrun", *line])
+    arguments.check(found)
+    return found
+
+
 @pytest.mark.parametrize(("line", "message"), MISUSES.items())
 def test_an_error_of_use_is_one_line(line, message, capsys):
     with pytest.raises(SystemExit, match="2"):
-        arguments.parse(line.split())
+        parsed(*line.split())
     assert capsys.readouterr().err == f"torch-aclnn dryrun: {message} (see torch-aclnn dryrun --help)\n"
 
 
 def test_the_programs_arguments_begin_at_its_name():
-    parsed = arguments.parse(["--steps=3", "--memory", "32G", "--product", "Ascend310P3", "-m", "train", "--steps", "7"])
-    assert (parsed.steps, parsed.total.bytes, parsed.program) == (3, 32 * GIBIBYTE, ["-m", "train", "--steps", "7"])
+    found = parsed("--steps=3", "--memory", "32G", "--product", "Ascend310P3", "-m", "train", "--steps", "7")
+    assert (found.steps, found.total.bytes, found.program) == (3, 32 * GIBIBYTE, ["-m", "train", "--steps", "7"])
 
 
 def test_the_buffers_of_hccl(monkeypatch):
     assert (hccl_buffers_of(None), hccl_buffers_of("50")) == (400 * MEBIBYTE, 100 * MEBIBYTE)
     monkeypatch.setenv("HCCL_BUFFSIZE", "much")
     with pytest.raises(SystemExit, match="2"):
-        arguments.parse(["x.py"])
+        parsed("x.py")

@@ -5,7 +5,7 @@ import sys
 import textwrap
 
 import pytest
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.ranks import run_ranks
 from support.subprocesses import output_of, run_python

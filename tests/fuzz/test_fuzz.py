@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.sanitized import program, run, sanitized_engine
 

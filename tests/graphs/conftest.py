@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from ctypes import byref, c_int, c_void_p
 
 import pytest
-from torch_aclnn.host import libdir
 from torch_aclnn.loading.modes import is_on
+from torch_aclnn.loading.paths import libdir
 
 from support.client import Client
 from support.runtime import Runtime

@@ -9,7 +9,7 @@ from ctypes import c_void_p
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.compiler import shared_library
 from support.runtime import Runtime

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import libdir
 from torch_aclnn.loading.modes import host_mode
+from torch_aclnn.loading.paths import libdir
 
 PROGRAM = Path(__file__).parent / "programs" / "streams.py"
 TESTS = Path(__file__).parents[1]

@@ -9,7 +9,7 @@ from ctypes import byref, c_int32, c_uint64, c_void_p, create_string_buffer
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.runtime import PhysicalProperties, Runtime
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import includedir
+from torch_aclnn.loading.paths import includedir
 
 from support.compiler import shared_library
 from support.marks import host_engine_only

@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import includedir
 from torch_aclnn.loading.modes import host_mode
+from torch_aclnn.loading.paths import includedir
 
 from support.compiler import c_program
 from support.marks import of_a2_and_a3

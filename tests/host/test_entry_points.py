@@ -8,7 +8,7 @@ from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint64
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.compiler import shared_library
 

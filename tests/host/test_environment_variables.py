@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from torch_aclnn.command.info.variables import VARIABLES
-from torch_aclnn.host import libdir
 from torch_aclnn.loading.modes import WORDS
+from torch_aclnn.loading.paths import libdir
 
 from support.subprocesses import run_python
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.compiler import shared_library
 

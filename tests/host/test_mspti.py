@@ -5,7 +5,7 @@ import time
 from ctypes import CFUNCTYPE, POINTER, byref, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 
 import pytest
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 KERNEL, EXTERNAL_CORRELATION = 2, 8
 

@@ -4,7 +4,7 @@ import ctypes
 from ctypes import byref, c_int, c_int64, c_size_t, c_uint64, c_void_p
 
 import pytest
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 SIZE_MAX = 2**64 - 1
 HUGE = (SIZE_MAX, SIZE_MAX - 511, 2**63, 2**63 - 1, 2**48)

@@ -3,7 +3,7 @@
 import ctypes
 
 import pytest
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 NOT_SUPPORTED = [
     "aclmdlInitDump", "aclmdlSetDump", "aclmdlFinalizeDump", "aclGenGraphAndDumpForOp", "aclprofStart",

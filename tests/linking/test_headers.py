@@ -5,8 +5,8 @@ import shutil
 import subprocess
 
 import pytest
-from torch_aclnn.host import includedir, libdir
 from torch_aclnn.host.registry import entry_points
+from torch_aclnn.loading.paths import includedir, libdir
 
 COMPILERS = {"c11": ("gcc", ".c"), "c++17": ("g++", ".cpp")}
 HEADERS = sorted(path for path in includedir().rglob("*.h"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from torch_aclnn.command import locations
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 SOURCES = Path(__file__).parent / "client"
 PRINTED = {"add": "3 5 7 9\n1 1 1 1\n", "softmax": "0.200 0.600 0.200, largest at 1\n"}

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import libdir
 from torch_aclnn.loading import cann, links
+from torch_aclnn.loading.paths import libdir
 
 from support import subprocesses
 

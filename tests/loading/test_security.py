@@ -11,7 +11,7 @@ from pathlib import Path
 import torch_aclnn
 import pytest
 import torch
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.compiler import shared_library
 from support.subprocesses import environment_with, output_of, run_python

@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch import Tensor
-from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_map_only
 from torch_aclnn._operators import OPERATORS, Operator
 from torch_aclnn.check.pairs import tiny_sample
@@ -42,42 +41,6 @@ def test_opcheck(device, operator):
     arguments = tree_map_only(torch.Tensor, torch.Tensor.detach, arguments)
     torch.library.opcheck(op.default, arguments)
     torch.library.opcheck(op.out, arguments, {"out": torch.empty_like(op.default(*arguments))})
-
-
-def overloads(operator: Operator) -> list[str]:
-    return getattr(torch.ops.torch_aclnn, operator.backward).overloads()
-
-
-def test_the_operators_of_pooling_and_padding_take_the_forwards_input():
-    named = [operator.name for operator in OPERATORS if {"self", "self_out"} <= set(overloads(operator))]
-    assert named == [operator.name for operator in OPERATORS if operator.family not in ("max_unpooling", "batch_norm")]
-
-
-for_each_operator_with_a_size = pytest.mark.parametrize(
-    "operator", [operator for operator in OPERATORS if "self" in overloads(operator)], ids=lambda operator: operator.name
-)
-
-
-@for_each_operator_with_a_size
-def test_the_forwards_input_may_stand_for_its_size(device, operator):
-    op, (grad_output, size, *others) = operator_and_arguments(operator, device, torch.float32)
-    input, result = torch.empty(size, device=device), op.default(grad_output, size, *others)
-    by_input = op.self(grad_output, input, *others)
-    assert by_input.equal(result) and by_input.grad_fn.name() == result.grad_fn.name()
-    out = torch.empty(size, device=device)
-    op.self_out(grad_output.detach(), input, *others, out=out)
-    assert out.equal(result)
-    torch.library.opcheck(op.self, (grad_output.detach(), input, *others))
-
-
-@for_each_operator_with_a_size
-def test_the_forwards_input_is_not_kept_for_the_derivative(operator):
-    op, (grad_output, size, *others) = operator_and_arguments(operator, "cpu", torch.float32)
-    input = torch.empty(size)
-    storage = StorageWeakRef(input.untyped_storage())
-    result = op.self(grad_output, input, *others)
-    del input
-    assert storage.expired() and result.requires_grad
 
 
 def derivatives_in_cpp(function, x: Tensor, weights: Tensor) -> tuple[Tensor, ...]:

@@ -3,7 +3,7 @@
 import threading
 from ctypes import byref, c_void_p
 
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.runtime import Runtime
 

@@ -2,7 +2,7 @@
 
 import re
 
-from torch_aclnn.host import includedir
+from torch_aclnn.loading.paths import includedir
 
 # What the pages describe and the engine's libraries do not have; each refuses by name.
 WITHOUT_C_FUNCTION = {"malloc_cached", "mem_flush", "mem_invalidate", "synchronize_event_with_timeout"}

@@ -1,30 +1,32 @@
-"""docs/coverage.md tells what the engine's libraries really export and refuse."""
+"""The site's page of coverage tells what the engine's libraries really export and refuse."""
 
 import ctypes
 import re
 from dataclasses import replace
 from pathlib import Path
 
-import torch_aclnn
 import pytest
 import torch
 import torch_npu
 from torch_aclnn.host.registry import entry_points
+from torch_aclnn.loading.paths import libdir
 
 from support.marks import refused_at_once
 from support.scripts import DOCS, load
 
-GENERATOR = load(DOCS / "generate_coverage.py")
+GENERATOR = load(DOCS / "_extensions" / "engine_coverage.py")
 ENTRY_POINTS = [entry_point for entry_point in entry_points() if not entry_point.refused]
 REFUSED = [entry_point for entry_point in entry_points() if entry_point.refused]
-LIBRARIES = [ctypes.CDLL(str(torch_aclnn.host.libdir() / name)) for name in ("libopapi.so", "libaclnn_math.so")]
+LIBRARIES = [ctypes.CDLL(str(libdir() / name)) for name in ("libopapi.so", "libaclnn_math.so")]
 
 
-def test_the_document_is_up_to_date():
-    assert GENERATOR.OUTPUT.read_text() == GENERATOR.document(), "run python docs/generate_coverage.py"
+def test_the_page_has_a_place_for_each_list():
+    page = (DOCS / "coverage.md").read_text()
+    assert re.findall("<!-- list: (.*) -->", page) == list(GENERATOR.lists())
+    assert "### Pooling (" in GENERATOR.filled(page) and "<!--" not in GENERATOR.filled(page)
 
 
-def test_the_document_does_not_tell_which_library_answers():
+def test_the_page_does_not_tell_which_library_answers():
     tables = [GENERATOR.family_table(family, found) for family, found in GENERATOR.families(ENTRY_POINTS).items()]
     elsewhere = [replace(entry_point, parameters=()) for entry_point in reversed(ENTRY_POINTS)]
     assert tables == [GENERATOR.family_table(family, found) for family, found in GENERATOR.families(elsewhere).items()]
@@ -66,7 +68,7 @@ def test_the_vocabulary_has_each_name_that_computes_or_that_torch_npu_looks_up()
 def test_no_exported_entry_point_is_missing_from_the_list():
     exported = set()
     for name in ("libopapi.so", "libaclnn_math.so"):
-        content = (torch_aclnn.host.libdir() / name).read_bytes()
+        content = (libdir() / name).read_bytes()
         exported |= set(re.findall(rb"(?<=\0)([a-zA-Z]\w*)GetWorkspaceSize(?=\0)", content))
     refused = {str(entry_point) for entry_point in entry_points() if entry_point.refused and str(entry_point).startswith("aclnn")}
     assert {name.decode() for name in exported} == {*map(str, ENTRY_POINTS), *refused}

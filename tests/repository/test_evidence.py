@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch_aclnn import _C
 from torch_aclnn._operators import OPERATORS
-from torch_aclnn.check.assumed import ASSUMPTIONS
 from torch_aclnn.check.families import SPECIFICATIONS
 
 from support.evidence import ATEN, ENTRY_POINTS, OTHERS, SECTIONS, TORCH_NPU, named, rows
@@ -78,14 +77,6 @@ def test_each_row_has_a_property_a_source_and_a_test(section):
 def test_the_tests_that_hold_the_rows_exist():
     for file, functions in named_tests("evidence.md").items():
         assert functions <= set(re.findall(r"^def (test_\w+)", (ROOT / file).read_text(), re.MULTILINE)), file
-
-
-def test_what_is_assumed_is_what_the_check_confirms():
-    assumed = {row[1]: row[0] for section in SECTIONS for row in rows(section) if "*assumed*" in row[2]}
-    assert list(assumed) == [assumption.statement for assumption in ASSUMPTIONS]
-    entry_points = {operator.name: operator.entry_point for operator in OPERATORS}
-    for assumption in ASSUMPTIONS:
-        assert {entry_points[name] for name in assumption.operators} == set(re.findall(r"`(\w+)`", assumed[assumption.statement]))
 
 
 @pytest.mark.parametrize("operator", [o for o in OPERATORS if o.family != "batch_norm"], ids=lambda operator: operator.name)

@@ -46,6 +46,15 @@ def test_dir_shows_the_public_names(name):
     assert dir(module) == sorted(module.__all__) and all(hasattr(module, public) for public in dir(module))
 
 
+def test_names_that_are_public_once_and_few():
+    package = Path(torch_aclnn.__file__).parent
+    public = [path.relative_to(package.parent).with_suffix("") for path in package.rglob("*.py") if "__all__" in path.read_text()]
+    modules = {".".join(path.parts).removesuffix(".__init__") for path in public if "toolkit" not in path.parts}
+    listed = {name for name in modules if not re.search(r"\._", name)}
+    assert listed == {"torch_aclnn", *(f"torch_aclnn.{name}" for name in ("functional", "nn", "autograd", "host"))}
+    assert sum(len(importlib.import_module(name).__all__) for name in listed) <= 85
+
+
 def test_dir_of_the_package_shows_the_public_names():
     assert set(dir(torch_aclnn)) == {*torch_aclnn.__all__, "__version__"}
 

@@ -4,7 +4,7 @@ import contextlib
 import ctypes
 from collections.abc import Iterator
 
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 
 class Config(ctypes.Structure):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import includedir, libdir
+from torch_aclnn.loading.paths import includedir, libdir
 
 
 def shared_library(source: Path, target: Path, options: Sequence[str] = (), libraries: Sequence[str] = ()) -> Path:

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch_aclnn._operators import OPERATORS
 from torch_aclnn.loading.modes import is_on
+from torch_aclnn.loading.paths import libdir
 
 from support.entry_point import GENERATIONS
 
@@ -23,7 +24,7 @@ needs_stack_of_python = pytest.mark.skipif(
 )
 
 # The release of CANN that the engine presents by itself: that of the torch_npu it was built for.
-PRESENTED_CANN = (torch_aclnn.host.libdir().parent / "runtime" / "version.info").read_text().strip().removeprefix("Version=")
+PRESENTED_CANN = (libdir().parent / "runtime" / "version.info").read_text().strip().removeprefix("Version=")
 
 # The engine gives nothing that the documents do not promise, and takes nothing beyond them.
 UNSPECIFIED = is_on("unspecified")

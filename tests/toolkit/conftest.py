@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.compiler import shared_library
 

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import libdir
 from torch_aclnn.loading.cann import TOOLKIT_VARIABLES
+from torch_aclnn.loading.paths import libdir
 
 from support.marks import without_import_hook
 from support.subprocesses import output_of, run_python

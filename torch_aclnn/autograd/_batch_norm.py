@@ -4,7 +4,7 @@ The batch may be spread over the processes of a group: then statistics are joine
 backward, in another. Without a group the arithmetic is the same.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,8 +19,6 @@ from torch_aclnn.autograd._batch_norm_steps import (
 )
 from torch_aclnn.autograd._function import Function
 from torch_aclnn.autograd._process_group import ProcessGroup, sum_over_processes
-
-__all__ = ["BatchNorm", "BatchNormElemtBackward"]
 
 _backward = torch.ops.torch_aclnn.batch_norm_elemt_backward.default
 _derivative = torch.ops.torch_aclnn._batch_norm_elemt_backward_derivative.default
@@ -95,43 +93,37 @@ class BatchNorm(Function):
         return (output.unflatten(1, (batch, -1)), *joined, count), (1, 0, 0, None)
 
 
-def train_batch_norm(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    group: ProcessGroup | None = None,
-) -> Tensor:
-    """Normalise by the batch's own statistics and update the running ones; the arguments are those of torch's ``batch_norm``."""
-    output, mean, variance, count = BatchNorm.call(input, weight, bias, eps, group)
-    if input.numel() > 0 or count.item() > 0:  # of a batch that is empty in all processes nothing is to be learnt
-        update_running_statistics(running_mean, running_var, mean, variance, count, momentum)
+class Arguments(NamedTuple):
+    """The arguments of torch's ``batch_norm``."""
+
+    input: Tensor
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    weight: Tensor | None
+    bias: Tensor | None
+    training: bool
+    momentum: float
+    eps: float
+
+
+def train_batch_norm(call: Arguments, group: ProcessGroup | None = None) -> Tensor:
+    """Normalise by the batch's own statistics and update the running ones."""
+    output, mean, variance, count = BatchNorm.call(call.input, call.weight, call.bias, call.eps, group)
+    if call.input.numel() > 0 or count.item() > 0:  # of a batch that is empty in all processes nothing is to be learnt
+        update_running_statistics(call.running_mean, call.running_var, mean, variance, count, call.momentum)
     return output
 
 
-def composed_batch_norm(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Tensor:
+def composed_batch_norm(call: Arguments) -> Tensor:
     """:func:`train_batch_norm` of operators that have derivatives of both modes.
 
     Torch's formulas for forward mode and for second derivatives read the third result of ``native_batch_norm`` as 1/sqrt(variance + eps),
     which it is not on ``npu``.
     """
-    count = count_of(input)
-    mean, variance = differentiable_statistics(input, count, None)
-    update_running_statistics(running_mean, running_var, mean.detach(), variance.detach(), count, momentum)
-    return normalise(input, weight, bias, mean, inverse_deviation(variance, eps), eps)
+    count = count_of(call.input)
+    mean, variance = differentiable_statistics(call.input, count, None)
+    update_running_statistics(call.running_mean, call.running_var, mean.detach(), variance.detach(), count, call.momentum)
+    return normalise(call.input, call.weight, call.bias, mean, inverse_deviation(variance, call.eps), call.eps)
 
 
 class BatchNormElemtBackward(Function):

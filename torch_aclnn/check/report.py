@@ -6,11 +6,10 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
-from torch_aclnn.check.assumed import ASSUMPTIONS
 from torch_aclnn.check.records import FAILED, LESS_EXACT, NOT_OFFERED, PASSED, Check
 
 # Of the document; it is increased by a change that programs which read it must know of.
-FORMAT = 5
+FORMAT = 6
 
 
 @dataclass
@@ -71,7 +70,6 @@ class Report:
             "modes": list(self.modes),
             "quick": self.is_quick,
             "machine": self.machine,
-            "assumed": [{**asdict(assumption), "answer": assumption.answer(self.checks)} for assumption in ASSUMPTIONS],
             "verdict": self.verdict(),
             "passed": self.passed,
             "seconds": round(self.seconds, 1),

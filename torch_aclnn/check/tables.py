@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from torch_aclnn.check.assumed import ASSUMPTIONS
 from torch_aclnn.check.records import FAILED, LESS_EXACT, NOT_OFFERED, PASSED, Check
 from torch_aclnn.check.report import Report
 
@@ -28,7 +27,6 @@ _MEMORY = {
 
 def print_report(console: Console, report: Report) -> None:
     """Print what was checked, what failed, and the verdict in the last line."""
-    _print_assumptions(console, report)
     _print_machine(console, report)
     if any(check.check == "values" for check in report.checks):
         console.print(_errors(report))
@@ -47,13 +45,6 @@ def print_report(console: Console, report: Report) -> None:
 
 def _print(console: Console, text: str, style: str | None = None) -> None:
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
-
-
-def _print_assumptions(console: Console, report: Report) -> None:
-    if not ASSUMPTIONS:
-        _print(console, "assumed without a source: nothing")
-    for assumption in ASSUMPTIONS:
-        _print(console, f"assumed without a source: {assumption.statement}: {assumption.answer(report.checks)}")
 
 
 def _print_machine(console: Console, report: Report) -> None:

@@ -3,7 +3,6 @@
 First comes {"total": number of checks}, then {"machine": ...}, then the checks.
 """
 
-import argparse
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -84,18 +83,11 @@ def do(job: Job, mode: int) -> records.Check:
         return records.Check(job.check, job.operator, status, mode, message=f"{type(error).__name__}: {error}")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pipe", type=int, required=True)
-    parser.add_argument("--mode", type=int, required=True)
-    parser.add_argument("--operator", action="append", required=True)
-    parser.add_argument("--first", action="store_true")
-    parser.add_argument("--quick", action="store_true")
-    options = parser.parse_args(arguments)
-    todo = list(jobs(options.operator, options.mode, options.first, options.quick))
-    with os.fdopen(options.pipe, "w", buffering=1) as pipe:
-        print(json.dumps({"total": len(todo)}), file=pipe)
-        print(json.dumps({"machine": machine.describe()}), file=pipe)
+def main(operators: Sequence[str], mode: int, is_first: bool, is_quick: bool, pipe: int) -> None:
+    """Do all, of the arguments of :func:`jobs`, and write to the file of that number."""
+    todo = list(jobs(operators, mode, is_first, is_quick))
+    with os.fdopen(pipe, "w", buffering=1) as reports:
+        print(json.dumps({"total": len(todo)}), file=reports)
+        print(json.dumps({"machine": machine.describe()}), file=reports)
         for job in todo:
-            print(json.dumps(asdict(do(job, options.mode))), file=pipe)
+            print(json.dumps(asdict(do(job, mode))), file=reports)

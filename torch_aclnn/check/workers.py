@@ -15,14 +15,17 @@ from torch_aclnn.loading.paths import toolkit
 _LAST_LINES = 8
 
 # The worker must import the package that this is, not one in the working directory, which `python -c` would look into first.
-_CODE = "import sys; sys.tracebacklimit = 0; sys.path[0] = sys.argv.pop(1); from torch_aclnn.check.worker import main; main()"
+_CODE = """\
+import json, sys
+sys.tracebacklimit, sys.path[0] = 0, sys.argv[1]
+from torch_aclnn.check.worker import main
+main(*map(json.loads, sys.argv[2:]))
+"""
 
 
 def command(mode: int, operators: Sequence[str], is_first: bool, is_quick: bool = False) -> list[str]:
     """Return the command that checks in one mode, but for the pipe."""
-    chosen = [word for name in operators for word in ("--operator", name)]
-    flags = [flag for flag, is_wanted in (("--first", is_first), ("--quick", is_quick)) if is_wanted]
-    return [sys.executable, "-c", _CODE, str(toolkit().parent.parent), "--mode", str(mode), *chosen, *flags]
+    return [sys.executable, "-c", _CODE, str(toolkit().parent.parent), *map(json.dumps, (operators, mode, is_first, is_quick))]
 
 
 def run(arguments: Sequence[str], mode: int, take: Callable[[dict[str, Any]], None]) -> Check | None:
@@ -31,7 +34,7 @@ def run(arguments: Sequence[str], mode: int, take: Callable[[dict[str, Any]], No
     with os.fdopen(reader) as reports, tempfile.TemporaryFile("w+", errors="replace") as output:
         try:
             process = subprocess.Popen(
-                [*arguments, "--pipe", str(writer)],
+                [*arguments, str(writer)],
                 pass_fds=[writer],
                 stdin=subprocess.DEVNULL,
                 stdout=output,

@@ -11,11 +11,13 @@ from torch_aclnn._operators import OPERATORS
 from torch_aclnn.check import command as check
 from torch_aclnn.check.compare import compare
 from torch_aclnn.check.records import MODES, QUICK_MODES
-from torch_aclnn.command import locations, programs
+from torch_aclnn.command import coverage, debug, locations
 from torch_aclnn.command.closed_pipe import quiet
+from torch_aclnn.command.dryrun import arguments as dryrun
+from torch_aclnn.command.dryrun import command as dryrun_command
 from torch_aclnn.command.info import command as info
 from torch_aclnn.command.installation import own_version
-from torch_aclnn.command.parser import USAGE_ERROR, Parser
+from torch_aclnn.command.parser import PYTHONS, USAGE_ERROR, Parser, add_program, program_of, writable
 from torch_aclnn.command.trace import command as trace
 from torch_aclnn.loading import links
 from torch_aclnn.loading.links import INSTALLATION
@@ -32,6 +34,17 @@ examples:
 
 `torch-aclnn command --help` tells more of each command. `python -m torch_aclnn`
 is the same command, but it needs a torch that imports.
+"""
+
+_RUN = """\
+Run a Python program with the host engine as its npu device. What follows is
+what would follow `python`, options of Python included. The program may import
+torch first, and needs no change. The engine's npu-smi is first on its PATH.
+"""
+_RUN_EXAMPLES = """\
+examples:
+  torch-aclnn run train.py --epochs 3
+  torch-aclnn run -m pytest tests
 """
 
 _ENV = """\
@@ -91,6 +104,11 @@ _NOW = {
 }
 
 
+def _run(arguments: argparse.Namespace) -> int:
+    sys.stdout.flush()
+    os.execve(sys.executable, [sys.executable, *program_of(arguments)], locations.environment_of_programs())
+
+
 def _env(_: argparse.Namespace) -> int:
     # As bytes: a path is not always text.
     sys.stdout.flush()
@@ -120,8 +138,6 @@ def _check(arguments: argparse.Namespace) -> int:
         return compare(*arguments.compare)
     if importlib.util.find_spec("rich") is None:
         raise SystemExit('torch-aclnn check: the package rich is not installed: pip install "torch_aclnn[check]", or pip install rich')
-    if arguments.json and not os.access(arguments.json.absolute().parent, os.W_OK):
-        raise SystemExit(f"torch-aclnn check: --json: expected a file in a folder that can be written, got {arguments.json}")
     modes = arguments.mode or (QUICK_MODES if arguments.quick else MODES)
     return check.run(arguments.operator or _OPERATORS, modes, arguments.json, arguments.quick)
 
@@ -129,8 +145,12 @@ def _check(arguments: argparse.Namespace) -> int:
 def _parser() -> Parser:
     parser = Parser(prog="torch-aclnn", description=_DESCRIPTION, epilog=_EXAMPLES)
     parser.add_argument("--version", action="version", version=f"torch-aclnn {own_version()}")
-    commands = parser.add_subparsers(title="commands", metavar="command", dest="command", parser_class=Parser)
-    programs.add_parsers(commands)
+    commands = parser.add_commands()
+    run = add_program(commands, "run", PYTHONS, help="run a Python program on the host engine", description=_RUN, epilog=_RUN_EXAMPLES)
+    run.set_defaults(action=_run)
+    coverage.add_parser(commands)
+    debug.add_parser(commands)
+    dryrun.add_parser(commands, dryrun_command.run)
 
     env = commands.add_parser("env", help="print shell commands that let programs find the engine", description=_ENV)
     env.set_defaults(action=_env)
@@ -154,7 +174,7 @@ def _parser() -> Parser:
     checking = commands.add_parser("check", help="check the operators on this machine's npu device", description=_CHECK)
     checking.add_argument("--operator", action="append", choices=_OPERATORS, metavar="NAME", help="only this one; may be repeated")
     checking.add_argument("--mode", action="append", type=int, choices=MODES, help="only this TASK_QUEUE_ENABLE; may be repeated")
-    checking.add_argument("--json", type=Path, metavar="FILE", help="write all that was found, to be sent in")
+    checking.add_argument("--json", type=writable, metavar="FILE", help="write all that was found, to be sent in")
     checking.add_argument("--quick", action="store_true", help="one mode, and no layers of the sizes of networks")
     checking.add_argument("--compare", nargs=2, type=Path, metavar="FILE", help="check nothing; print what differs between two reports")
     checking.set_defaults(action=_check)
@@ -172,15 +192,21 @@ def main(not_built: str | None = None) -> int:
 
 
 def _main(not_built: str | None) -> int:
-    parser = _parser()
-    if (former := tuple(sys.argv[1:2])) in _NOW or (former := tuple(sys.argv[1:3])) in _NOW:
-        parser.error(f"{' '.join(former)}: {_NOW[former]}")
-    arguments = programs.parse(sys.argv[1:]) or parser.parse_args()
-    if arguments.command is None:
-        parser.print_help(sys.stderr)
-        return USAGE_ERROR
+    arguments = parse(sys.argv[1:])
     if not_built is not None and arguments.command != "info":
         raise SystemExit(f"torch-aclnn {arguments.command}: {not_built}")
     arguments.not_built = not_built
     result: int = arguments.action(arguments)
     return result
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Return what the arguments ask for: the function ``action`` takes it."""
+    parser = _parser()
+    if (former := tuple(arguments[:1])) in _NOW or (former := tuple(arguments[:2])) in _NOW:
+        parser.error(f"{' '.join(former)}: {_NOW[former]}")
+    parsed = parser.parse_command(arguments)
+    if parsed.command is None:
+        parser.print_help(sys.stderr)
+        parser.exit(USAGE_ERROR)
+    return parsed

@@ -5,6 +5,7 @@ cannot know is which symbols torch_npu looked up in vain, and which operators to
 first, and its warnings the second. The engine keeps both in a file, whatever becomes of the process's standard error.
 """
 
+import argparse
 import json
 import re
 import struct
@@ -19,7 +20,20 @@ from typing import Any
 from torch_aclnn.command import child
 from torch_aclnn.command.installation import version
 from torch_aclnn.command.locations import environment_of_programs
+from torch_aclnn.command.parser import PYTHONS, add_program, program_of, writable
 from torch_aclnn.loading.engine import ATEN_ADAPTERS
+
+_DESCRIPTION = """\
+Do what `torch-aclnn run` does, and afterwards list on standard error the entry
+points that the program used, those that it missed, and the operators that
+torch_npu handed to the CPU. Standard output and the exit code stay the
+program's.
+"""
+_EXAMPLES = """\
+examples:
+  torch-aclnn coverage train.py --epochs 1
+  torch-aclnn coverage --json report.json -m pytest tests
+"""
 
 _PACKAGES = ("torch", "torch_npu", "torch_aclnn")
 
@@ -133,22 +147,22 @@ class Coverage:
         }
 
 
-def run(python_arguments: list[str], json_file: Path | None = None) -> int:
+def add_parser(commands: Any) -> None:
+    """Add the command to those of ``torch-aclnn``."""
+    help = "do the same, and list the entry points used and missing"
+    parser = add_program(commands, "coverage", PYTHONS, help=help, description=_DESCRIPTION, epilog=_EXAMPLES)
+    parser.add_argument("--json", type=writable, metavar="FILE", help="write the report as JSON too")
+    parser.set_defaults(action=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     """Run Python with the arguments under the host engine, write the report on standard error, and return the program's exit code."""
     coverage = Coverage()
     with tempfile.TemporaryDirectory(prefix="torch_aclnn_") as directory:
-        exit_code = _run(python_arguments, Path(directory))
+        counted = {"TORCH_ACLNN_HOST_COVERAGE": directory, "ASCEND_GLOBAL_LOG_LEVEL": LOG_WARNINGS}
+        exit_code = child.run([sys.executable, *program_of(arguments)], {**environment_of_programs(), **counted})
         coverage.read(Path(directory))
     print("\ntorch-aclnn coverage: " + coverage.report(exit_code), file=sys.stderr)
-    if json_file is not None:
-        json_file.write_text(json.dumps(coverage.document(exit_code), indent=1) + "\n")
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(coverage.document(exit_code), indent=1) + "\n")
     return exit_code
-
-
-def _run(python_arguments: list[str], directory: Path) -> int:
-    environment = {
-        **environment_of_programs(),
-        "TORCH_ACLNN_HOST_COVERAGE": str(directory),
-        "ASCEND_GLOBAL_LOG_LEVEL": LOG_WARNINGS,
-    }
-    return child.run([sys.executable, *python_arguments], environment)

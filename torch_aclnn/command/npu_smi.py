@@ -68,8 +68,7 @@ def _device(arguments: argparse.Namespace, found: list[Device]) -> Device:
 def _parser() -> Parser:
     parser = Parser(prog="npu-smi", description=_DESCRIPTION)
     parser.add_argument("-v", action="store_true", dest="version", help="print the version, which names the host engine")
-    commands = parser.add_subparsers(title="commands", metavar="command", dest="command", parser_class=Parser)
-    info = commands.add_parser("info", help="report the devices", description=_DESCRIPTION)
+    info = parser.add_commands().add_parser("info", help="report the devices", description=_DESCRIPTION)
     info.set_defaults(parser=info)
     what = info.add_mutually_exclusive_group()
     what.add_argument("-l", action="store_true", dest="list", help="list the devices")

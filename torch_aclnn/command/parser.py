@@ -1,9 +1,13 @@
 """The parser of the package's command lines."""
 
 import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 USAGE_ERROR = 2
+PYTHONS = ("script.py", "-m module", "-c code")
 
 
 class Parser(argparse.ArgumentParser):
@@ -17,7 +21,47 @@ class Parser(argparse.ArgumentParser):
         """Print the message and where there is more, and end with code 2."""
         self.exit(USAGE_ERROR, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
+    def add_commands(self) -> Any:
+        """Return what commands are added to."""
+        self._commands = self.add_subparsers(title="commands", metavar="command", dest="command", parser_class=Parser)
+        return self._commands
+
+    def parse_command(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """Return what the arguments ask for; of a command with a program only those in front of the program are the command's."""
+        command = self._commands.choices.get(arguments[0]) if arguments else None
+        if command is None or command.get_default("program") is None:
+            return self.parse_args(arguments)
+        own = 1
+        while own < len(arguments) and (option := command._option_string_actions.get(arguments[own].split("=")[0])):
+            own += 1 if "=" in arguments[own] else 1 + (option.nargs if isinstance(option.nargs, int) else 1)
+        return argparse.Namespace(**{**vars(self.parse_args(arguments[:own])), "program": list(arguments[own:])})
+
 
 class _Help(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=22, width=79)
+
+
+def add_program(commands: Any, name: str, programs: Sequence[str], **options: Any) -> Parser:
+    """Add a command that runs a program, which stands behind the command's options; it has its parser as ``parser``."""
+    prefix = f"torch-aclnn {name} [options]"
+    usage = "\n       ".join(f"{prefix} {program} [arguments]" for program in programs)
+    parser: Parser = commands.add_parser(name, usage=usage, **options)
+    parser.set_defaults(parser=parser, program=[])
+    return parser
+
+
+def program_of(arguments: argparse.Namespace) -> list[str]:
+    """Return the program and its arguments, which have to be there."""
+    if not arguments.program:
+        arguments.parser.error(f"expected {'a program, ' * (arguments.command == 'debug')}a script, -c or -m and its arguments")
+    program: list[str] = arguments.program
+    return program
+
+
+def writable(text: str) -> Path:
+    """Be the type of an argument that names a file to write."""
+    path = Path(text).absolute()
+    if not os.access(path.parent, os.W_OK):
+        raise argparse.ArgumentTypeError(f"expected a file in a folder that can be written, got {text}")
+    return path

@@ -13,10 +13,10 @@ RuntimeError. Integers may be those of numpy.
 
 import torch
 from torch_aclnn._operators import OPERATORS
-from torch_aclnn.functional.batch_norm import *
-from torch_aclnn.functional.padding import *
-from torch_aclnn.functional.pooling import *
-from torch_aclnn.functional.unpooling import *
+from torch_aclnn.functional._batch_norm import *
+from torch_aclnn.functional._padding import *
+from torch_aclnn.functional._pooling import *
+from torch_aclnn.functional._unpooling import *
 
 # Type checkers take what the stars import, as they cannot read a list that is computed.
 _public = sorted(name for operator in OPERATORS for name in operator.functions)

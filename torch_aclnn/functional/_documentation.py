@@ -4,6 +4,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from torch_aclnn._operators import OPERATORS
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
@@ -72,27 +74,35 @@ _DTYPES = {
 }
 
 
-def documented(family: str, dims: int) -> Callable[[_Function], _Function]:
-    """Put the sections of a family between a function's summary and its example."""
+_NOTES = {
+    "replication": "The operator takes paddings from 0 and below the size that they extend. Beyond that it is torch's own function.",
+    "reflection": "The cells of the edge itself are not repeated, so that paddings are below the size that they extend. With a negative\n"
+    "one it is torch's own function.",
+    "circular": "The operator takes paddings from 0 and below the size that they extend. Beyond that it is torch's own function, which\n"
+    "goes round once at most.",
+}
 
-    def complete(function: _Function) -> _Function:
-        words = {
-            "sizes": _SIZES[dims],
-            "result_sizes": _RESULT_SIZES[dims],
-            "axes": _AXES[dims],
-            "sides": _SIDES[dims],
-            "rank": dims + 1,
-            "rank_with_batch": dims + 2,
-            "dtypes": _DTYPES.get(function.__name__.partition("_")[0], _DTYPES.get(family, _FLOATS)),
-        }
-        parameters = inspect.signature(function).parameters
-        sections = []
-        for title in ("Args", "Returns", "Raises"):
-            lines = _SECTIONS[family][title]
-            filled = [line.format(**words) for line in lines if title != "Args" or line.partition(":")[0] in parameters]
-            sections.append("\n    ".join([f"{title}:", *filled]))
-        summary, _, example = inspect.cleandoc(function.__doc__ or "").partition("Example:")
-        function.__doc__ = "\n\n".join([summary.strip(), *sections, f"Example:{example}"])
-        return function
 
-    return complete
+def documented(function: _Function) -> _Function:
+    """Put the note and the sections of its family between a function's summary and its example."""
+    name = function.__name__
+    stem, dims = name.partition("_")[0], int(name[-2])
+    family = next(operator.family for operator in OPERATORS if name in operator.functions)
+    words = {
+        "sizes": _SIZES[dims],
+        "result_sizes": _RESULT_SIZES[dims],
+        "axes": _AXES[dims],
+        "sides": _SIDES[dims],
+        "rank": dims + 1,
+        "rank_with_batch": dims + 2,
+        "dtypes": _DTYPES.get(stem, _DTYPES.get(family, _FLOATS)),
+    }
+    parameters = inspect.signature(function).parameters
+    sections = [_NOTES[stem]] if stem in _NOTES else []
+    for title in ("Args", "Returns", "Raises"):
+        lines = _SECTIONS[family][title]
+        filled = [line.format(**words) for line in lines if title != "Args" or line.partition(":")[0] in parameters]
+        sections.append("\n    ".join([f"{title}:", *filled]))
+    summary, _, example = inspect.cleandoc(function.__doc__ or "").partition("Example:")
+    function.__doc__ = "\n\n".join([summary.strip(), *sections, f"Example:{example}"])
+    return function

@@ -3,6 +3,7 @@
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch_aclnn.autograd._batch_norm import Arguments
 from torch_aclnn.autograd._process_group import ProcessGroup
 from torch_aclnn.functional import _arguments
 
@@ -25,16 +26,8 @@ def serves(function: str, group: ProcessGroup, input: Tensor) -> None:
         _arguments.refuse(function, "input", f"a device that process_group serves ({', '.join(served)})", input.device)
 
 
-def torchs_sync_batch_norm(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    momentum: float,
-    eps: float,
-    group: ProcessGroup,
-) -> Tensor:
+def torchs_sync_batch_norm(call: Arguments, group: ProcessGroup) -> Tensor:
     """Return what :class:`torch.nn.SyncBatchNorm` computes in training on a device of torch's own."""
     function = torch.nn.modules.batchnorm.sync_batch_norm  # type: ignore[attr-defined]
-    return function.apply(input, weight, bias, running_mean, running_var, eps, momentum, group, group.size())
+    statistics = call.running_mean, call.running_var
+    return function.apply(call.input, call.weight, call.bias, *statistics, call.eps, call.momentum, group, group.size())

@@ -7,8 +7,6 @@ import torch
 from torch import Tensor
 from torch.distributed.tensor import DTensor, Replicate, Shard
 
-__all__ = ["is_sharded", "on_shards"]
-
 
 def is_sharded(tensor: object) -> bool:
     """Return whether it is a DTensor."""

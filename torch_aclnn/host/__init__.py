@@ -3,25 +3,12 @@
 Nothing here but ``collectives`` imports torch, so that the command line works where torch does not.
 """
 
-from torch_aclnn.host.counts import CollectiveBytes, Statistics, reset, statistics
-from torch_aclnn.host.dry_run import ValueRead, is_dry_run
-from torch_aclnn.host.faults import Injection, inject
+from torch_aclnn.host.counts import reset, statistics
+from torch_aclnn.host.dry_run import is_dry_run
+from torch_aclnn.host.faults import inject
 from torch_aclnn.loading.engine import is_active
-from torch_aclnn.loading.paths import includedir, libdir
 
-__all__ = [
-    "CollectiveBytes",
-    "Injection",
-    "Statistics",
-    "ValueRead",
-    "includedir",
-    "inject",
-    "is_active",
-    "is_dry_run",
-    "libdir",
-    "reset",
-    "statistics",
-]
+__all__ = ["inject", "is_active", "is_dry_run", "reset", "statistics"]
 
 # What had other names before.
 _NOW = {
@@ -31,7 +18,9 @@ _NOW = {
     "check_versions": "done by the import of torch_aclnn",
     "collective_bytes": "statistics().collectives",
     "implement": "a library in ASCEND_CUSTOM_OPP_PATH (docs/missing_entry_point.md)",
-    "reset_calls": "reset",
+    "includedir": "printed by torch-aclnn config --includedir",
+    "libdir": "printed by torch-aclnn config --libdir",
+    "reset_calls": "reset()",
     "value_reads": "statistics().value_reads",
 }
 

@@ -1,19 +1,14 @@
 """The codes that the host engine returns (``include/torch_aclnn/error_codes.h``)."""
 
 import ctypes
+from ctypes import c_char_p, c_int
 from dataclasses import dataclass
+from typing import Any
 
+from torch_aclnn.host import records
 from torch_aclnn.host.registry import host_runtime
 
-
-class _Record(ctypes.Structure):
-    _fields_ = (
-        ("code", ctypes.c_int),
-        ("name", ctypes.c_char_p),
-        ("layer", ctypes.c_char_p),
-        ("reason", ctypes.c_char_p),
-        ("surface", ctypes.c_char_p),
-    )
+_Record = records.kind(code=c_int, name=c_char_p, layer=c_char_p, reason=c_char_p, surface=c_char_p)
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,6 @@ def error_codes() -> list[ErrorCode]:
     count = ctypes.c_size_t()
     table = host_runtime().torchAclnnHostErrorCodes
     table.restype = ctypes.POINTER(_Record)
-    records = table(ctypes.byref(count))
-    found = [records[i] for i in range(count.value)]
+    found: Any = table(ctypes.byref(count))[: count.value]
     described = (ErrorCode(r.code, r.name.decode(), r.layer.decode(), r.reason.decode(), r.surface.decode()) for r in found)
     return sorted(described, key=lambda code: code.number)

@@ -1,9 +1,9 @@
 """Counts of what the host engine ran."""
 
-import ctypes
 import dataclasses
 import sys
 from collections.abc import Iterable
+from ctypes import c_char_p, c_size_t, c_uint32, c_uint64
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -12,16 +12,7 @@ from torch_aclnn.host.dry_run import ValueRead, value_reads
 from torch_aclnn.loading.engine import is_active
 from torch_aclnn.loading.loader import loaded_library
 
-
-class _Record(ctypes.Structure):
-    _fields_ = (
-        ("size", ctypes.c_size_t),
-        ("name", ctypes.c_char_p),
-        ("communicator", ctypes.c_char_p),
-        ("ranks", ctypes.c_uint32),
-        ("calls", ctypes.c_uint64),
-        ("bytes", ctypes.c_uint64),
-    )
+_Record = records.kind(size=c_size_t, name=c_char_p, communicator=c_char_p, ranks=c_uint32, calls=c_uint64, bytes=c_uint64)
 
 
 @dataclass(frozen=True)
@@ -48,6 +39,8 @@ class CollectiveBytes:
 class Statistics:
     """What the host engine has run in this process since it started, or since the last :func:`reset`.
 
+    The difference of two is what has been run in between.
+
     Attributes:
         calls: how often each aclnn entry point has run, by name.
         cache_hits: how many calls took an executor of an earlier call, without phase 1. torch_npu looks for one before each call: the same
@@ -63,8 +56,20 @@ class Statistics:
     collectives: tuple[CollectiveBytes, ...]
     value_reads: tuple[ValueRead, ...]
 
+    def __sub__(self, earlier: "Statistics") -> "Statistics":
+        """Return what has been run since the earlier ones were taken."""
+        calls = {name: count - earlier.calls.get(name, 0) for name, count in self.calls.items()}
+        reads = _less(self.value_reads, earlier.value_reads, ("count", "bytes"))
+        return Statistics(
+            {name: count for name, count in calls.items() if count > 0},
+            self.cache_hits - earlier.cache_hits,
+            tuple(_less(self.collectives, earlier.collectives, ("calls", "bytes"))),
+            tuple(sorted((read for read in reads if read.count), key=lambda read: -read.count)),
+        )
 
-_at_reset = Statistics({}, 0, (), ())  # calls are set to zero in the engine
+
+NOTHING = Statistics({}, 0, (), ())
+_at_reset = NOTHING
 
 
 def statistics() -> Statistics:
@@ -81,26 +86,13 @@ def statistics() -> Statistics:
         1
 
     """
-    now = _since_start()
-    reads = sorted(_less(now.value_reads, _at_reset.value_reads, ("count", "bytes")), key=lambda read: -read.count)
-    return Statistics(
-        now.calls,
-        now.cache_hits - _at_reset.cache_hits,
-        tuple(_less(now.collectives, _at_reset.collectives, ("calls", "bytes"))),
-        tuple(read for read in reads if read.count),
-    )
+    return since_start() - _at_reset
 
 
 def reset() -> None:
-    """Have :func:`statistics` count anew, once what has been launched is done.
-
-    Raises:
-        RuntimeError: CANN answers on the ``npu`` device. Or something that was waited for has failed.
-
-    """
+    """Have :func:`statistics` count anew from here; it raises what that raises."""
     global _at_reset
-    _at_reset = _since_start()
-    registry.reset_counts()
+    _at_reset = since_start()
 
 
 def synchronize() -> None:
@@ -113,7 +105,8 @@ def synchronize() -> None:
         npu.synchronize()
 
 
-def _since_start() -> Statistics:
+def since_start() -> Statistics:
+    """Return the same since the process started."""
     synchronize()
     return Statistics(registry.counts(), registry.cache_hits(), tuple(_collectives()), tuple(value_reads()))
 

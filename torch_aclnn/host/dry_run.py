@@ -1,7 +1,7 @@
 """Dry runs: the engine computes nothing but what is known and small."""
 
-import ctypes
 import re
+from ctypes import c_char_p, c_size_t, c_uint64
 from dataclasses import dataclass
 
 from torch_aclnn.host import records
@@ -10,9 +10,7 @@ from torch_aclnn.loading.engine import is_active
 
 _FRAME = re.compile(r'File "(.+)", line (\d+) in (.+)')
 
-
-class _Record(ctypes.Structure):
-    _fields_ = (("size", ctypes.c_size_t), ("stack", ctypes.c_char_p), ("count", ctypes.c_uint64), ("bytes", ctypes.c_uint64))
+_Record = records.kind(size=c_size_t, stack=c_char_p, count=c_uint64, bytes=c_uint64)
 
 
 @dataclass(frozen=True)

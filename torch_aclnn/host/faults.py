@@ -11,7 +11,7 @@ _one_at_a_time = threading.Lock()
 
 
 class Injection:
-    """The faults of one :func:`inject`."""
+    """The faults of one :func:`torch_aclnn.host.inject`."""
 
     def __init__(self) -> None:
         self._at_the_end: int | None = None

@@ -6,6 +6,11 @@ from typing import Any, TypeVar
 _Record = TypeVar("_Record", bound=ctypes.Structure)
 
 
+def kind(**fields: Any) -> Any:
+    """Return the type of a record with these fields, in their order."""
+    return type("Record", (ctypes.Structure,), {"_fields_": tuple(fields.items())})
+
+
 def all_of(function: Any, kind: type[_Record]) -> list[_Record]:
     """Return all records of a function that takes an array, how many have room in it and the size of one, and returns their number."""
     function.restype = ctypes.c_size_t

@@ -1,28 +1,26 @@
 """The entry points of the host engine, as its loaded libraries list them (``include/torch_aclnn/entry_points.h``)."""
 
 import ctypes
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint64
 from dataclasses import dataclass
+from typing import Any
 
 from torch_aclnn.host import records
 from torch_aclnn.loading.engine import is_active
 from torch_aclnn.loading.loader import loaded_library
 
+_Parameter = records.kind(kind=c_char_p, name=c_char_p, nullable=c_int, data_types=c_uint64)
 
-class _Parameter(ctypes.Structure):
-    _fields_ = (("kind", ctypes.c_char_p), ("name", ctypes.c_char_p), ("nullable", ctypes.c_int), ("data_types", ctypes.c_uint64))
-
-
-class _Record(ctypes.Structure):
-    _fields_ = (
-        ("size", ctypes.c_size_t),
-        ("name", ctypes.c_char_p),
-        ("family", ctypes.c_char_p),
-        ("refused", ctypes.c_int),
-        ("data_types", ctypes.c_uint64),
-        ("calls", ctypes.c_uint64),
-        ("parameters", ctypes.POINTER(_Parameter)),
-        ("parameter_count", ctypes.c_size_t),
-    )
+_Record = records.kind(
+    size=c_size_t,
+    name=c_char_p,
+    family=c_char_p,
+    refused=c_int,
+    data_types=c_uint64,
+    calls=c_uint64,
+    parameters=POINTER(_Parameter),
+    parameter_count=c_size_t,
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class EntryPoint:
         family: what it belongs to, as ``pooling``.
         refused: whether it exists only to fail, with a message.
         data_types: the ``aclDataType`` values that its first tensor may have.
-        calls: how often it has run since the last :func:`torch_aclnn.host.reset`.
+        calls: how often it has run in this process.
         parameters: of the first phase, without ``workspaceSize`` and ``executor``; empty where the engine does not describe them.
 
     """
@@ -106,14 +104,9 @@ def named_operators() -> list[str]:
 
 
 def counts() -> dict[str, int]:
-    """Return the calls of each entry point that has run since the last reset, by name; cheaper than :func:`entry_points`."""
+    """Return the calls of each entry point that has run, by name; cheaper than :func:`entry_points`."""
     counted = {record.name.decode(): record.calls for record in _records() if record.calls}
     return dict(sorted(counted.items()))
-
-
-def reset_counts() -> None:
-    """Set the calls of all entry points to zero."""
-    host_runtime().torchAclnnHostResetCalls()
 
 
 def cache_hits() -> int:
@@ -139,11 +132,11 @@ def host_runtime() -> ctypes.CDLL:
     return runtime
 
 
-def _records() -> list[_Record]:
+def _records() -> list[Any]:
     return records.all_of(host_runtime().torchAclnnHostEntryPoints, _Record)
 
 
-def _described(record: _Record) -> EntryPoint:
+def _described(record: Any) -> EntryPoint:
     parameters = [record.parameters[i] for i in range(record.parameter_count)]
     return EntryPoint(
         record.name.decode(),

@@ -11,14 +11,7 @@ def toolkit() -> Path:
 
 
 def libdir() -> Path:
-    """Return the directory of the engine's shared libraries.
-
-    Example:
-        >>> import torch_aclnn
-        >>> (torch_aclnn.host.libdir() / "libascendcl.so").exists()
-        True
-
-    """
+    """Return the directory of the engine's shared libraries."""
     return toolkit() / "lib64"
 
 
@@ -28,12 +21,5 @@ def python_packages() -> Path:
 
 
 def includedir() -> Path:
-    """Return the directory of the public headers (``acl/``, ``aclnn/`` and ``aclnnop/``).
-
-    Example:
-        >>> import torch_aclnn
-        >>> (torch_aclnn.host.includedir() / "acl" / "acl.h").exists()
-        True
-
-    """
+    """Return the directory of the public headers (``acl/``, ``aclnn/`` and ``aclnnop/``)."""
     return toolkit() / "include"

@@ -10,17 +10,20 @@ Example:
 """
 
 from torch_aclnn._operators import OPERATORS
-from torch_aclnn.nn.batch_norm import *
-from torch_aclnn.nn.padding import *
-from torch_aclnn.nn.pooling import *
+from torch_aclnn.nn._batch_norm import *
+from torch_aclnn.nn._padding import *
+from torch_aclnn.nn._pooling import *
 
 # Type checkers take what the stars import, as they cannot read a list that is computed.
 _public = sorted(name for operator in OPERATORS for name in operator.modules)
 globals()["__all__"] = _public
 
-for _name in _public:
-    # The public path is what pickles and reprs name. inspect.getsource looks for the class there too, in vain; it finds the methods.
-    globals()[_name].__module__ = __name__
+for _operator in OPERATORS:
+    for _number, _name in enumerate(_operator.modules):
+        # The public path is what pickles and reprs name. inspect.getsource looks for the class there too, in vain; it finds the methods.
+        globals()[_name].__module__ = __name__
+        if _operator.dims:
+            globals()[_name]._function = _operator.functions[_number]
 
 
 def __dir__() -> list[str]:

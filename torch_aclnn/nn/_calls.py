@@ -1,6 +1,6 @@
-"""The base class of the modules, which types their calls where torch declares Any, and the function by which they call others."""
+"""The base classes of the modules, which type their calls where torch declares Any, and call the functions."""
 
-from typing import TYPE_CHECKING, ParamSpec, Protocol
+from typing import TYPE_CHECKING, ClassVar, ParamSpec, Protocol
 
 from torch_aclnn import functional
 from torch import Tensor
@@ -23,7 +23,12 @@ class TypedCall:
         def __call__(self: _HasForward[_P], *args: _P.args, **kwargs: _P.kwargs) -> Tensor: ...
 
 
-def call(function: str, *arguments: object) -> Tensor:
-    """Call a function of :mod:`torch_aclnn.functional` by its name, under which :func:`torch.fx.symbolic_trace` records it."""
-    result: Tensor = getattr(functional, function)(*arguments)
-    return result
+class OfPlanes(TypedCall):
+    """The base of the modules that are a function of planes, which the package sets by the table of operators."""
+
+    _function: ClassVar[str]
+
+    def _call(self, *arguments: object) -> Tensor:
+        """Call the function by its name in :mod:`torch_aclnn.functional`, under which :func:`torch.fx.symbolic_trace` records it."""
+        result: Tensor = getattr(functional, self._function)(*arguments)
+        return result

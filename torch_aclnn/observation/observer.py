@@ -7,13 +7,15 @@ import os
 import re
 import sys
 import weakref
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import torch_npu
-from torch_aclnn import host
 from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch_aclnn.host import counts
+from torch_aclnn.host.dry_run import ValueRead, is_dry_run
 from torch_aclnn.observation import device, memory_report
 from torch_aclnn.observation.backward import Backwards, current_node
 from torch_aclnn.observation.categories import Labels, label_after_step, label_before_step, label_modules
@@ -54,8 +56,8 @@ class Observer:
         self._optimizer_spans: list[tuple[int, int]] = []
         self._begun = 0
         self._ends: list[int] = []
-        self._calls: list[dict[str, int]] = []
-        self._traffic: list[dict[tuple[str, str, int], tuple[int, int]]] = []
+        self._counted = counts.NOTHING
+        self._of_steps: list[counts.Statistics] = []
         self._communicators: set[str] = set()
         self._room = True
         device.when_initialized(self._device_is_used)
@@ -117,9 +119,9 @@ class Observer:
 
     def _count(self) -> None:
         device.synchronize()
-        counted = host.statistics()
-        self._calls.append(counted.calls)
-        self._traffic.append({(one.name, one.communicator, one.ranks): (one.calls, one.bytes) for one in counted.collectives})
+        counted, before = counts.since_start(), self._counted
+        self._of_steps.append(counted - before)
+        self._counted = counted
         new = {one.communicator for one in counted.collectives} - self._communicators
         self._communicators |= new
         self._room = device.take(len(new) * self._settings["hccl_buffers"]) and self._room
@@ -165,7 +167,7 @@ class Observer:
             "out_of_memory": self._out_of_memory,
             "rank": os.environ.get("RANK"),
             "world_size": os.environ.get("WORLD_SIZE"),
-            "dry": host.is_dry_run(),
+            "dry": is_dry_run(),
             "product": torch_npu.npu.get_device_name(),
             "steps": self._steps.done,
             "memory": memory_report.report(history, self._labels, self._backwards, self._optimizer_spans, self._ends)
@@ -176,11 +178,16 @@ class Observer:
                 "room": self._room,
             },
             "communicators": len(self._communicators),
-            "calls": _differences(self._calls),
+            "calls": [step.calls for step in self._of_steps],
             "findings": [vars(one) for one in self._profiled.findings],
             "no_findings": self._profiled.problem,
-            "communication": _traffic(self._traffic),
-            "value_reads": _by_line(list(host.statistics().value_reads)),
+            "communication": [
+                {"step": number, "name": one.name, "group": one.communicator, "ranks": one.ranks, "calls": one.calls, "bytes": one.bytes}
+                for number, step in enumerate(self._of_steps, 1)
+                for one in step.collectives
+                if one.calls
+            ],
+            "value_reads": _by_line(counts.since_start().value_reads),
         }
         if self._settings["snapshot"] and end != "running":
             torch_npu.npu.memory._dump_snapshot(self._settings["snapshot"])
@@ -199,17 +206,7 @@ def _message(error: BaseException) -> str:
     return next(engine, lines[0] if lines else "")
 
 
-def _differences(counts: list[dict[str, int]]) -> list[dict[str, int]]:
-    """Return what was called in each step, of counts that only grow."""
-    before: dict[str, int] = {}
-    steps = []
-    for after in counts:
-        steps.append({name: count - before.get(name, 0) for name, count in after.items() if count > before.get(name, 0)})
-        before = after
-    return steps
-
-
-def _by_line(reads: list[Any]) -> list[dict[str, Any]]:
+def _by_line(reads: Iterable[ValueRead]) -> list[dict[str, Any]]:
     """Return the reads of unknown values, those of one line of the program and one size as one, the most frequent first."""
     sums: dict[tuple[str, int], list[int]] = {}
     for read in reads:
@@ -219,17 +216,3 @@ def _by_line(reads: list[Any]) -> list[dict[str, Any]]:
         sum_of_line[1] += read.bytes
     rows = [{"line": line, "count": count, "bytes": size} for (line, _), (count, size) in sums.items()]
     return sorted(rows, key=lambda row: -row["count"])
-
-
-def _traffic(counts: list[dict[tuple[str, str, int], tuple[int, int]]]) -> list[dict[str, Any]]:
-    found = []
-    before: dict[tuple[str, str, int], tuple[int, int]] = {}
-    for number, after in enumerate(counts, 1):
-        for key, (calls, size) in after.items():
-            calls_before, size_before = before.get(key, (0, 0))
-            if calls > calls_before:
-                name, group, ranks = key
-                values = {"calls": calls - calls_before, "bytes": size - size_before}
-                found.append({"step": number, "name": name, "group": group, "ranks": ranks, **values})
-        before = after
-    return found

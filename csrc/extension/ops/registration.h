@@ -77,35 +77,6 @@ struct Kernels<Operator, void(Parameters...)> {
     }
 };
 
-// The overloads that take the forward's input for its size, as ATen's operators do: Python converts a tensor faster than a list of numbers.
-// Only operators with an input_size have them.
-template <class Operator, class Signature = typename Operator::Signature>
-struct BySelf {
-    static void define(torch::Library&, const std::string&) {}
-};
-
-template <class Operator, class... Rest>
-struct BySelf<Operator, void(const at::Tensor&, c10::SymIntArrayRef, Rest...)> {
-    static at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, Rest... rest) {
-        using Call = at::Tensor(const at::Tensor&, c10::SymIntArrayRef, Rest...);
-        static const auto op = find_operator_of_package<Call>(Autograd<Operator>::name);
-        return op.call(grad_output, self.sym_sizes(), rest...);
-    }
-
-    static void into(const at::Tensor& grad_output, const at::Tensor& self, Rest... rest, const at::Tensor& out) {
-        using Call = void(const at::Tensor&, c10::SymIntArrayRef, Rest..., const at::Tensor&);
-        static const auto op = find_operator_of_package<Call>(Autograd<Operator>::name, "out");
-        op.call(grad_output, self.sym_sizes(), rest..., out);
-    }
-
-    static void define(torch::Library& m, const std::string& name) {
-        const std::string size = "SymInt[] input_size", given = Operator::parameters();
-        const std::string parameters = std::string(given).replace(given.find(size), size.size(), "Tensor self");
-        m.def((name + ".self(" + parameters + ") -> Tensor").c_str(), &functional);
-        m.def((name + ".self_out(" + parameters + ", *, Tensor(a!) out) -> ()").c_str(), &into);
-    }
-};
-
 // The functional overload, the one that writes into `out`, and the functional one's meta kernel under a name of its own, from which
 // torch_aclnn.autograd makes the fake kernel, which differs between devices. The out overload returns nothing, because torch.compile takes
 // no operator outside ATen that returns one of its arguments.
@@ -120,7 +91,6 @@ inline void define(torch::Library& m, const std::string& name, const std::string
 #define TORCH_ACLNN_REGISTER(op, Operator)                                      \
     TORCH_LIBRARY_FRAGMENT(torch_aclnn, m) {                                    \
         define(m, #op, Operator::parameters());                                 \
-        BySelf<Operator>::define(m, #op);                                       \
     }                                                                           \
     TORCH_LIBRARY_IMPL(torch_aclnn, PrivateUse1, m) {                           \
         m.impl(#op, &Kernels<Operator>::functional<Backend::npu>);              \

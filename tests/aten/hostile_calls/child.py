@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch_aclnn  # noqa: F401  (its libraries)
 from arguments import COMMUNICATOR
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.client import Client
 from support.communicator import one_rank

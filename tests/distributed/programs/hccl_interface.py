@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 
 import torch  # noqa: F401, loads the engine
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 RANKS = 3
 FP32, INT8, SUM = 4, 0, 0

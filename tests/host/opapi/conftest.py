@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import libdir
 from torch_aclnn.loading.modes import VARIABLE, is_on
+from torch_aclnn.loading.paths import libdir
 
 from support.client import Client
 

@@ -11,8 +11,8 @@ from ctypes import byref, c_uint64, c_void_p
 from typing import Any
 
 import pytest
-from torch_aclnn.host import libdir
 from torch_aclnn.host.codes import error_codes
+from torch_aclnn.loading.paths import libdir
 
 from support.operators import GOOD, ROWS
 from support.ranks import run_ranks

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from torch_aclnn.host import libdir
+from torch_aclnn.loading.paths import libdir
 
 from support.entry_point import GENERATIONS, PRODUCTS, UNTOLD
 from support.operators import ENTRY_POINTS

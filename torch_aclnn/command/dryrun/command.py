@@ -12,6 +12,7 @@ from typing import Any
 
 from torch_aclnn.command import child
 from torch_aclnn.command.coverage import LOG_WARNINGS, Coverage
+from torch_aclnn.command.dryrun.arguments import check
 from torch_aclnn.command.dryrun.compare import FORMAT, compare
 from torch_aclnn.command.dryrun.details import details
 from torch_aclnn.command.dryrun.fits import decide
@@ -29,6 +30,7 @@ NOTHING: dict[str, Any] = {
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what the arguments ask for and return the exit code."""
+    check(arguments)
     if arguments.compare:
         return compare(*arguments.compare)
     problem = _refusal_of(arguments.product)
@@ -47,7 +49,7 @@ def _observed(arguments: argparse.Namespace) -> dict[str, Any]:
     coverage = Coverage()
     with tempfile.TemporaryDirectory(prefix="torch_aclnn_") as name:
         directory = Path(name)
-        snapshot = str(arguments.snapshot.absolute()) if arguments.snapshot else None
+        snapshot = str(arguments.snapshot) if arguments.snapshot else None
         settings = {"steps": arguments.steps, "context": CONTEXT.bytes, "hccl_buffers": arguments.hccl_buffers, "snapshot": snapshot}
         (directory / "settings.json").write_text(json.dumps(settings))
         exit_code = child.run([sys.executable, *arguments.program], _environment(arguments, directory))

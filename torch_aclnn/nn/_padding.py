@@ -1,10 +1,9 @@
 """Padding by elements of the input."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor, nn
-from torch_aclnn.nn._calls import TypedCall
-from torch_aclnn.nn._calls import call as _call
+from torch_aclnn.nn._calls import OfPlanes
 
 __all__ = [
     "CircularPad1d",
@@ -19,64 +18,45 @@ __all__ = [
 ]
 
 
-class _Pad(TypedCall):
-    _function: ClassVar[str]
+class _Pad(OfPlanes):
     padding: Any
 
     def forward(self, input: Tensor) -> Tensor:
         """Pad each plane of (N, C, plane) or (C, plane)."""
-        return _call(self._function, input, self.padding)
+        return self._call(input, self.padding)
 
 
 class CircularPad1d(_Pad, nn.CircularPad1d):
     """:class:`torch.nn.CircularPad1d` on :func:`torch_aclnn.functional.circular_pad1d` (``aclnnCircularPad2dBackward``)."""
 
-    _function = "circular_pad1d"
-
 
 class CircularPad2d(_Pad, nn.CircularPad2d):
     """:class:`torch.nn.CircularPad2d` on :func:`torch_aclnn.functional.circular_pad2d` (``aclnnCircularPad2dBackward``)."""
-
-    _function = "circular_pad2d"
 
 
 class CircularPad3d(_Pad, nn.CircularPad3d):
     """:class:`torch.nn.CircularPad3d` on :func:`torch_aclnn.functional.circular_pad3d` (``aclnnCircularPad3dBackward``)."""
 
-    _function = "circular_pad3d"
-
 
 class ReflectionPad1d(_Pad, nn.ReflectionPad1d):
     """:class:`torch.nn.ReflectionPad1d` on :func:`torch_aclnn.functional.reflection_pad1d` (``aclnnReflectionPad1dBackward``)."""
-
-    _function = "reflection_pad1d"
 
 
 class ReflectionPad2d(_Pad, nn.ReflectionPad2d):
     """:class:`torch.nn.ReflectionPad2d` on :func:`torch_aclnn.functional.reflection_pad2d` (``aclnnReflectionPad2dBackward``)."""
 
-    _function = "reflection_pad2d"
-
 
 class ReflectionPad3d(_Pad, nn.ReflectionPad3d):
     """:class:`torch.nn.ReflectionPad3d` on :func:`torch_aclnn.functional.reflection_pad3d` (``aclnnReflectionPad3dBackward``)."""
-
-    _function = "reflection_pad3d"
 
 
 class ReplicationPad1d(_Pad, nn.ReplicationPad1d):
     """:class:`torch.nn.ReplicationPad1d` on :func:`torch_aclnn.functional.replication_pad1d` (``aclnnReplicationPad1dBackward``)."""
 
-    _function = "replication_pad1d"
-
 
 class ReplicationPad2d(_Pad, nn.ReplicationPad2d):
     """:class:`torch.nn.ReplicationPad2d` on :func:`torch_aclnn.functional.replication_pad2d` (``aclnnReplicationPad2dBackward``)."""
 
-    _function = "replication_pad2d"
-
 
 class ReplicationPad3d(_Pad, nn.ReplicationPad3d):
     """:class:`torch.nn.ReplicationPad3d` on :func:`torch_aclnn.functional.replication_pad3d` (``aclnnReplicationPad3dBackward``)."""
-
-    _function = "replication_pad3d"

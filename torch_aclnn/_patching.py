@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch_aclnn import functional
 from torch import Tensor
+from torch_aclnn._conversion import require_choice
 from torch_aclnn._operators import OPERATORS
-from torch_aclnn.conversion import require_choice
-from torch_aclnn.functional.padding import pad
+from torch_aclnn.functional._padding import pad
 
-__all__ = ["Patch", "patch", "unpatch"]
+__all__ = ["patch", "unpatch"]
 
 _torch = torch.nn.functional
 

@@ -1,10 +1,12 @@
 """Batch norm, of one process's batch or of that of a group of processes."""
 
+from typing import Any
+
 import torch
 from torch_aclnn import _C
 from torch import Tensor
 from torch.autograd import forward_ad
-from torch_aclnn.autograd._batch_norm import composed_batch_norm, train_batch_norm
+from torch_aclnn.autograd._batch_norm import Arguments, composed_batch_norm, train_batch_norm
 from torch_aclnn.autograd._process_group import ProcessGroup
 from torch_aclnn.functional import _arguments, _groups, _mapped
 
@@ -62,7 +64,7 @@ def batch_norm(
         result = _C.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
         if result is not NotImplemented:
             return result
-    return _batch_norm("batch_norm", None, input, running_mean, running_var, weight, bias, training, momentum, eps)
+    return _batch_norm("batch_norm", input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 def sync_batch_norm(
@@ -115,52 +117,43 @@ def sync_batch_norm(
                 [ 0.5000]])
 
     """
-    name = "sync_batch_norm"
-    group = _groups.of_several(name, process_group)
-    return _batch_norm(name, group, input, running_mean, running_var, weight, bias, training, momentum, eps)
+    group = _groups.of_several("sync_batch_norm", process_group)
+    return _batch_norm("sync_batch_norm", input, running_mean, running_var, weight, bias, training, momentum, eps, group=group)
 
 
-def _batch_norm(
-    name: str,
-    group: ProcessGroup | None,
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Tensor:
-    _arguments.floating(name, "input", input)
-    if input.dim() < 2:
-        _arguments.refuse(name, "input", "2 dimensions or more", f"shape {tuple(input.shape)}")
-    channels = input.shape[1]
-    training = _arguments.boolean(name, "training", training)
-    statistics = (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias))
-    for parameter, value in statistics:
+def _batch_norm(name: str, *arguments: Any, group: ProcessGroup | None = None) -> Tensor:
+    call = Arguments(*arguments)
+    _arguments.floating(name, "input", call.input)
+    if call.input.dim() < 2:
+        _arguments.refuse(name, "input", "2 dimensions or more", f"shape {tuple(call.input.shape)}")
+    channels = call.input.shape[1]
+    training = _arguments.boolean(name, "training", call.training)
+    call = Arguments(*call[:5], training, call.momentum, call.eps)
+    for parameter in ("running_mean", "running_var", "weight", "bias"):
+        value = getattr(call, parameter)
         if value is not None:
             if _arguments.floating(name, parameter, value).shape != (channels,):
-                _arguments.refuse(name, parameter, f"shape ({channels},) for input {tuple(input.shape)}", tuple(value.shape))
-            _arguments.same_device(name, parameter, value, input)
+                _arguments.refuse(name, parameter, f"shape ({channels},) for input {tuple(call.input.shape)}", tuple(value.shape))
+            _arguments.same_device(name, parameter, value, call.input)
         elif not training and parameter.startswith("running"):
             _arguments.refuse(name, parameter, "a Tensor in evaluation (training=False)", value)
-    _arguments.number(name, "momentum", momentum)
-    _arguments.number(name, "eps", eps)
-    if training and eps <= 0:
-        _arguments.refuse(name, "eps", "a positive number in training", eps)
+    _arguments.number(name, "momentum", call.momentum)
+    _arguments.number(name, "eps", call.eps)
+    if training and call.eps <= 0:
+        _arguments.refuse(name, "eps", "a positive number in training", call.eps)
     if training:
-        _mapped.refuse_unmapped_statistics(name, input, *statistics[:2])
-    arguments = (input, running_mean, running_var, weight, bias, training, momentum, eps)
+        running = ("running_mean", call.running_mean), ("running_var", call.running_var)
+        _mapped.refuse_unmapped_statistics(name, call.input, *running)
     if training and group is not None:
-        return _across_processes(group, *arguments)
-    if training and input.numel() == channels != 0:
-        _arguments.refuse(name, "input", "more than one value per channel in training", f"shape {tuple(input.shape)}")
-    if training and input.device.type == "npu" and input.numel() > 0 and _is_torchs_wrong():
-        return composed_batch_norm(*arguments)
-    within_limits = training and input.numel() > 0 and input.dim() <= _MAX_RANK
-    is_ours = _arguments.is_ours("batch_norm_elemt", within_limits, input, *(t for _, t in statistics))
-    return (train_batch_norm if is_ours else _torchs)(*arguments)
+        return _across_processes(group, call)
+    elements = call.input.numel()
+    if training and elements == channels != 0:
+        _arguments.refuse(name, "input", "more than one value per channel in training", f"shape {tuple(call.input.shape)}")
+    if training and call.input.device.type == "npu" and elements > 0 and _is_torchs_wrong():
+        return composed_batch_norm(call)
+    within_limits = training and elements > 0 and call.input.dim() <= _MAX_RANK
+    is_ours = _arguments.is_ours("batch_norm_elemt", within_limits, *call[:5])
+    return train_batch_norm(call) if is_ours else _torchs(*call)
 
 
 def _is_torchs_wrong() -> bool:
@@ -173,20 +166,11 @@ def _is_torchs_wrong() -> bool:
 # The sizes of the other processes' parts are read on the host. torch.compiler.disable does the same, but imports the compiler here, which
 # takes longer than the rest of the package.
 @torch._disable_dynamo  # type: ignore[attr-defined]
-def _across_processes(
-    group: ProcessGroup,
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Tensor:
-    name, shape = "sync_batch_norm", tuple(input.shape)
+def _across_processes(group: ProcessGroup, call: Arguments) -> Tensor:
+    name, input = "sync_batch_norm", call.input
     if input.shape[1] == 0 or input.dim() > _MAX_RANK:
-        _arguments.refuse(name, "input", f"at least one channel and at most {_MAX_RANK} dimensions", f"shape {shape}")
+        expected = f"at least one channel and at most {_MAX_RANK} dimensions"
+        _arguments.refuse(name, "input", expected, f"shape {tuple(input.shape)}")
     _groups.serves(name, group, input)
     if not _arguments.is_for_functions():
         raise NotImplementedError(
@@ -194,5 +178,5 @@ def _across_processes(
             "of several processes"
         )
     if input.device.type not in ("npu", "cpu"):
-        return _groups.torchs_sync_batch_norm(input, running_mean, running_var, weight, bias, momentum, eps, group)
-    return train_batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps, group)
+        return _groups.torchs_sync_batch_norm(call, group)
+    return train_batch_norm(call, group)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch_aclnn import _C
 from torch import Tensor
+from torch_aclnn._operators import BY_NAME
 from torch_aclnn.functional import _arguments
 from torch_aclnn.functional._documentation import documented
 
@@ -18,7 +19,7 @@ __all__ = [
 ]
 
 
-@documented("average_pooling", dims=1)
+@documented
 def avg_pool1d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -41,7 +42,7 @@ def avg_pool1d(
     return rows.squeeze(-2)
 
 
-@documented("average_pooling", dims=2)
+@documented
 def avg_pool2d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -65,10 +66,10 @@ def avg_pool2d(
         result = _C.avg_pool2d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
         if result is not NotImplemented:
             return result
-    return _avg_pool("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _avg_pool("avg_pool2d", input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@documented("average_pooling", dims=3)
+@documented
 def avg_pool3d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -90,12 +91,11 @@ def avg_pool3d(
         result = _C.avg_pool3d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
         if result is not NotImplemented:
             return result
-    return _avg_pool("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _avg_pool("avg_pool3d", input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 def _avg_pool(
     name: str,
-    dims: int,
     input: Tensor,
     kernel_size: object,
     stride: object,
@@ -104,6 +104,7 @@ def _avg_pool(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Tensor:
+    dims = BY_NAME[name].dims
     _arguments.tensor(name, "input", input, (dims + 1, dims + 2))
     kernel, step, pad = _arguments.windows(name, input, dims, kernel_size, stride, padding, ceil_mode)
     divisor = None if divisor_override is None else _arguments.integer(name, "divisor_override", divisor_override)
@@ -115,7 +116,7 @@ def _avg_pool(
     return _arguments.run(name, within_limits, (input,), kernel, step, pad, ceil_mode, count_include_pad, divisor)
 
 
-@documented("adaptive_average_pooling", dims=1)
+@documented
 def adaptive_avg_pool1d(input: Tensor, output_size: int | None | Sequence[int | None]) -> Tensor:
     """Average to a given size, as :func:`torch.nn.functional.adaptive_avg_pool1d`.
 
@@ -131,7 +132,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: int | None | Sequence[int | 
     return adaptive_avg_pool2d(input.unsqueeze(-2), (1, *size)).squeeze(-2)
 
 
-@documented("adaptive_average_pooling", dims=2)
+@documented
 def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | None]) -> Tensor:
     """Average to a given size, as :func:`torch.nn.functional.adaptive_avg_pool2d`; the gradient is ``aclnnAdaptiveAvgPool2dBackward``.
 
@@ -140,14 +141,11 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | None | Sequence[int | 
         tensor([[[1.5000]]])
 
     """
-    if not torch.compiler.is_compiling():
-        result = _C.adaptive_avg_pool2d(input, output_size)
-        if result is not NotImplemented:
-            return result
-    return _adaptive_avg_pool("adaptive_avg_pool2d", 2, input, output_size)
+    result = NotImplemented if torch.compiler.is_compiling() else _C.adaptive_avg_pool2d(input, output_size)
+    return _adaptive_avg_pool("adaptive_avg_pool2d", input, output_size) if result is NotImplemented else result
 
 
-@documented("adaptive_average_pooling", dims=3)
+@documented
 def adaptive_avg_pool3d(input: Tensor, output_size: int | None | Sequence[int | None]) -> Tensor:
     """Average to a given size, as :func:`torch.nn.functional.adaptive_avg_pool3d`; the gradient is ``aclnnAdaptiveAvgPool3dBackward``.
 
@@ -156,14 +154,12 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | None | Sequence[int | 
         tensor([[[[3.5000]]]])
 
     """
-    if not torch.compiler.is_compiling():
-        result = _C.adaptive_avg_pool3d(input, output_size)
-        if result is not NotImplemented:
-            return result
-    return _adaptive_avg_pool("adaptive_avg_pool3d", 3, input, output_size)
+    result = NotImplemented if torch.compiler.is_compiling() else _C.adaptive_avg_pool3d(input, output_size)
+    return _adaptive_avg_pool("adaptive_avg_pool3d", input, output_size) if result is NotImplemented else result
 
 
-def _adaptive_avg_pool(name: str, dims: int, input: Tensor, output_size: object) -> Tensor:
+def _adaptive_avg_pool(name: str, input: Tensor, output_size: object) -> Tensor:
+    dims = BY_NAME[name].dims
     _arguments.tensor(name, "input", input, (dims + 1, dims + 2))
     size = _arguments.adaptive_size(name, input, dims, output_size)
     return _arguments.run(name, 0 not in size, (input,), size)

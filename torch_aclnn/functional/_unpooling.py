@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch_aclnn import _C
 from torch import Tensor
+from torch_aclnn._operators import BY_NAME
 from torch_aclnn.functional import _arguments
 from torch_aclnn.functional._documentation import documented
 
@@ -15,7 +16,7 @@ __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 _DTYPES = frozenset((torch.float32, torch.float16, torch.float64, torch.bfloat16))
 
 
-@documented("max_unpooling", dims=1)
+@documented
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
@@ -38,7 +39,7 @@ def max_unpool1d(
     return max_unpool2d(*in_a_row, (1, *kernel), (1, *step), (0, *pad), (1, *size)).squeeze(-2)
 
 
-@documented("max_unpooling", dims=2)
+@documented
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
@@ -58,10 +59,10 @@ def max_unpool2d(
         result = _C.max_unpool2d(input, indices, kernel_size, stride, padding, output_size)
         if result is not NotImplemented:
             return result
-    return _max_unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
+    return _max_unpool("max_unpool2d", input, indices, kernel_size, stride, padding, output_size)
 
 
-@documented("max_unpooling", dims=3)
+@documented
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,
@@ -82,11 +83,11 @@ def max_unpool3d(
         result = _C.max_unpool3d(input, indices, kernel_size, stride, padding, output_size)
         if result is not NotImplemented:
             return result
-    return _max_unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)
+    return _max_unpool("max_unpool3d", input, indices, kernel_size, stride, padding, output_size)
 
 
-def _max_unpool(name: str, dims: int, input: Tensor, indices: Tensor, *pooling: Any) -> Tensor:
-    indices, _, step, pad, size = _checked(name, dims, input, indices, *pooling)
+def _max_unpool(name: str, input: Tensor, indices: Tensor, *pooling: Any) -> Tensor:
+    indices, _, step, pad, size = _checked(name, BY_NAME[name].dims, input, indices, *pooling)
     return _arguments.run(name, input.dtype in _DTYPES, (input, indices), size, step, pad)
 
 

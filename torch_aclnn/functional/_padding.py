@@ -23,11 +23,9 @@ __all__ = [
 ]
 
 
-@documented("padding", dims=1)
+@documented
 def replication_pad1d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """Repeat the edges, as ``torch.nn.functional.pad(..., mode="replicate")``; the gradient is ``aclnnReplicationPad1dBackward``.
-
-    The operator takes paddings from 0 and below the size that they extend. Beyond that it is torch's own function.
 
     Example:
         >>> torch_aclnn.functional.replication_pad1d(torch.tensor([[1.0, 2.0]]), (1, 1))
@@ -37,11 +35,9 @@ def replication_pad1d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     return _pad("replication_pad1d", _C.replication_pad1d, input, padding)
 
 
-@documented("padding", dims=2)
+@documented
 def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """Repeat the edges, as ``torch.nn.functional.pad(..., mode="replicate")``; the gradient is ``aclnnReplicationPad2dBackward``.
-
-    The operator takes paddings from 0 and below the size that they extend. Beyond that it is torch's own function.
 
     Example:
         >>> torch_aclnn.functional.replication_pad2d(torch.tensor([[[1.0, 2.0]]]), (1, 1, 0, 0))
@@ -51,11 +47,9 @@ def replication_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     return _pad("replication_pad2d", _C.replication_pad2d, input, padding)
 
 
-@documented("padding", dims=3)
+@documented
 def replication_pad3d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """Repeat the edges, as ``torch.nn.functional.pad(..., mode="replicate")``; the gradient is ``aclnnReplicationPad3dBackward``.
-
-    The operator takes paddings from 0 and below the size that they extend. Beyond that it is torch's own function.
 
     Example:
         >>> torch_aclnn.functional.replication_pad3d(torch.tensor([[[[1.0, 2.0]]]]), (1, 1, 0, 0, 0, 0))
@@ -65,12 +59,9 @@ def replication_pad3d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     return _pad("replication_pad3d", _C.replication_pad3d, input, padding)
 
 
-@documented("padding", dims=1)
+@documented
 def reflection_pad1d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """Reflect at the edges, as ``torch.nn.functional.pad(..., mode="reflect")``; the gradient is ``aclnnReflectionPad1dBackward``.
-
-    The cells of the edge itself are not repeated, so that paddings are below the size that they extend. With a negative one it is torch's
-    own function.
 
     Example:
         >>> torch_aclnn.functional.reflection_pad1d(torch.tensor([[1.0, 2.0, 3.0]]), (2, 1))
@@ -80,12 +71,9 @@ def reflection_pad1d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     return _pad("reflection_pad1d", _C.reflection_pad1d, input, padding)
 
 
-@documented("padding", dims=2)
+@documented
 def reflection_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """Reflect at the edges, as ``torch.nn.functional.pad(..., mode="reflect")``; the gradient is ``aclnnReflectionPad2dBackward``.
-
-    The cells of the edge itself are not repeated, so that paddings are below the size that they extend. With a negative one it is torch's
-    own function.
 
     Example:
         >>> torch_aclnn.functional.reflection_pad2d(torch.tensor([[[1.0, 2.0, 3.0]]]), (2, 1, 0, 0))
@@ -95,12 +83,9 @@ def reflection_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     return _pad("reflection_pad2d", _C.reflection_pad2d, input, padding)
 
 
-@documented("padding", dims=3)
+@documented
 def reflection_pad3d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """Reflect at the edges, as ``torch.nn.functional.pad(..., mode="reflect")``; the gradient is ``aclnnReflectionPad3dBackward``.
-
-    The cells of the edge itself are not repeated, so that paddings are below the size that they extend. With a negative one it is torch's
-    own function.
 
     Example:
         >>> torch_aclnn.functional.reflection_pad3d(torch.tensor([[[[1.0, 2.0, 3.0]]]]), (2, 1, 0, 0, 0, 0))
@@ -110,11 +95,11 @@ def reflection_pad3d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     return _pad("reflection_pad3d", _C.reflection_pad3d, input, padding)
 
 
-@documented("padding", dims=1)
+@documented
 def circular_pad1d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """Continue with the other end, as ``torch.nn.functional.pad(..., mode="circular")``.
 
-    The gradient is ``aclnnCircularPad2dBackward``, of planes of one row; its limits are those of :func:`circular_pad2d`.
+    The gradient is ``aclnnCircularPad2dBackward``, of planes of one row.
 
     Example:
         >>> torch_aclnn.functional.circular_pad1d(torch.tensor([[1.0, 2.0, 3.0]]), (1, 1))
@@ -126,12 +111,9 @@ def circular_pad1d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     return circular_pad2d(input.unsqueeze(-2), (*sides, 0, 0)).squeeze(-2)
 
 
-@documented("padding", dims=2)
+@documented
 def circular_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """Continue with the other end, as ``torch.nn.functional.pad(..., mode="circular")``; the gradient is ``aclnnCircularPad2dBackward``.
-
-    The operator takes paddings from 0 and below the size that they extend. Beyond that it is torch's own function, which goes round once
-    at most.
 
     Example:
         >>> torch_aclnn.functional.circular_pad2d(torch.tensor([[[1.0, 2.0, 3.0]]]), (1, 1, 0, 0))
@@ -141,12 +123,9 @@ def circular_pad2d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     return _pad("circular_pad2d", _C.circular_pad2d, input, padding)
 
 
-@documented("padding", dims=3)
+@documented
 def circular_pad3d(input: Tensor, padding: int | Sequence[int]) -> Tensor:
     """Continue with the other end, as ``torch.nn.functional.pad(..., mode="circular")``; the gradient is ``aclnnCircularPad3dBackward``.
-
-    The operator takes paddings from 0 and below the size that they extend. Beyond that it is torch's own function, which goes round once
-    at most.
 
     Example:
         >>> torch_aclnn.functional.circular_pad3d(torch.tensor([[[[1.0, 2.0, 3.0]]]]), (1, 1, 0, 0, 0, 0))
@@ -161,10 +140,9 @@ _LARGEST = {"reflect": -1, "circular": 0}
 
 
 def _pad(name: str, in_eager_code: Callable[[Tensor, object], Any], input: Tensor, padding: object) -> Tensor:
-    if not torch.compiler.is_compiling():
-        result = in_eager_code(input, padding)
-        if result is not NotImplemented:
-            return result
+    result = NotImplemented if torch.compiler.is_compiling() else in_eager_code(input, padding)
+    if result is not NotImplemented:
+        return result
     operator = BY_NAME[name]
     _arguments.tensor(name, "input", input, (operator.dims + 1, operator.dims + 2))
     sides = _arguments.edge_padding(name, "padding", padding, input, operator.dims)
