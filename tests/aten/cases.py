@@ -26,7 +26,7 @@ from support.marks import beyond_the_documents
 DEVICE = "npu"
 HALVES = (torch.float16, torch.bfloat16)
 FLOATS = (torch.float32, *HALVES)
-LAYOUTS = ("dense", "strided")
+LAYOUTS = ("strided", "dense")
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,22 @@ def _tensors(results):
 
 
 def rows(name, function, *inputs, dtypes=(torch.float32,), layouts=("dense",), **options):
-    """One case for each dtype and layout."""
-    return [Case(name, function, inputs, dtype, layout, **options) for dtype in dtypes for layout in layouts]
+    """Cases with each dtype and each layout. Views are made before anything depends on a dtype, so a pair proves no more than its two."""
+    pairs = [(dtypes[i % len(dtypes)], layouts[i % len(layouts)]) for i in range(max(len(dtypes), len(layouts)))]
+    return [Case(name, function, inputs, dtype, layout, **options) for dtype, layout in pairs]
+
+
+def in_turn(functions, *inputs, dtypes, layouts=LAYOUTS, **options):
+    """Cases of functions of one form, by name: each has the first dtype, and one of the others, which they take in turn.
+
+    Which data types an entry point takes is compared with the documents (test_dtypes.py).
+    """
+    first, *others = dtypes
+    return [
+        case
+        for i, (name, function) in enumerate(functions.items())
+        for case in rows(name, function, *inputs, dtypes=(first, others[i % len(others)]), layouts=layouts, **options)
+    ]
 
 
 def table(cases):

@@ -12,18 +12,19 @@ CLASSES = integers(4, high=5)
 PIXELS, PIXEL_CLASSES = randn(2, 5, 3, 4), integers(2, 3, 4, high=5)
 
 
-def loss(name, function, *inputs, **options):
-    """Every reduction; strided inputs with one of them."""
-    options = {"dtypes": FLOATS, "close": True, "upcast": True, "backward": True} | options
+def loss(name, function, *inputs, dtypes=FLOATS):
+    """Every reduction; they have the dtypes in turn, and strided inputs with one of them: the adapters compute all in float32."""
+    shared = {"close": True, "upcast": True, "backward": True}
     return [
         row
-        for reduction, layouts in (("none", LAYOUTS), ("mean", ("dense",)), ("sum", ("dense",)))
+        for i, reduction in enumerate(("none", "mean", "sum"))
         for row in rows(
             f"{name}-{reduction}",
             lambda *x, r=reduction: function(*x, reduction=r),
             *inputs,
-            layouts=layouts,
-            **options,
+            dtypes=(dtypes[i % len(dtypes)],),
+            layouts=LAYOUTS[i > 0 :][:1],
+            **shared,
         )
     ]
 

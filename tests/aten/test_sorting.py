@@ -3,25 +3,31 @@
 import pytest
 import torch
 
-from cases import DEVICE, FLOATS, LAYOUTS, booleans, integers, permutation, randn, rows, table, uniform, values
+from cases import DEVICE, FLOATS, LAYOUTS, booleans, in_turn, integers, permutation, randn, rows, table, uniform, values
 
 DTYPES = (*FLOATS, torch.int64, torch.int32)
 DISTINCT = permutation(3, 4, 5, dtype=None)
 NAN = float("nan")
 
 CASES = [
-    *rows("sort", torch.sort, DISTINCT, dtypes=DTYPES, layouts=LAYOUTS),
-    *rows("sort-dim", lambda x: x.sort(0, descending=True), DISTINCT, dtypes=DTYPES, layouts=LAYOUTS),
+    *in_turn(
+        {
+            "sort": torch.sort,
+            "sort-dim": lambda x: x.sort(0, descending=True),
+            "argsort": torch.argsort,
+            "topk": lambda x: x.topk(3),
+            "topk-least": lambda x: x.topk(2, dim=1, largest=False),
+        },
+        DISTINCT,
+        dtypes=DTYPES,
+    ),
     *rows(
         "sort-stable",
         lambda x: torch.sort(x, dim=0, stable=True),
         integers(30, high=4, dtype=None),
         dtypes=(torch.float32, torch.int64),
     ),
-    *rows("argsort", torch.argsort, DISTINCT, dtypes=DTYPES, layouts=LAYOUTS),
     *rows("msort", torch.msort, DISTINCT),
-    *rows("topk", lambda x: x.topk(3), DISTINCT, dtypes=DTYPES, layouts=LAYOUTS),
-    *rows("topk-least", lambda x: x.topk(2, dim=1, largest=False), DISTINCT, dtypes=DTYPES, layouts=LAYOUTS),
     *rows("kthvalue", lambda x: x.kthvalue(2), DISTINCT, dtypes=(torch.float32, torch.int64), layouts=LAYOUTS),
     *rows("kthvalue-keepdim", lambda x: x.kthvalue(2, 0, keepdim=True), DISTINCT),
     *rows("median", torch.median, DISTINCT, dtypes=(torch.float32, torch.float16, torch.int64), layouts=LAYOUTS),
