@@ -8,10 +8,11 @@ from torch.utils._pytree import tree_map_only
 from torch_aclnn._operators import OPERATORS, Operator
 from torch_aclnn.check.pairs import tiny_sample
 
-from support.functions import for_each_function
+from support.functions import for_each_function_in_turn, on_devices_in_turn
 from support.marks import skip_if_torchs
 
 for_each_operator = pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+for_each_operator_in_turn = on_devices_in_turn("operator", OPERATORS)
 
 
 def operator_and_arguments(operator: Operator, device: str, dtype: torch.dtype) -> tuple:
@@ -27,7 +28,7 @@ def test_a_bare_operator_has_the_derivative_of_finite_differences(check, operato
     assert check(op.default, arguments, fast_mode=True)
 
 
-@for_each_operator
+@for_each_operator_in_turn
 def test_a_bare_operator_that_writes_into_a_tensor_has_none(device, operator):
     op, arguments = operator_and_arguments(operator, device, torch.float32)
     with torch.no_grad():
@@ -36,7 +37,7 @@ def test_a_bare_operator_that_writes_into_a_tensor_has_none(device, operator):
         op.out(*arguments, out=out)
 
 
-@for_each_operator
+@for_each_operator_in_turn
 def test_opcheck(device, operator):
     op, arguments = operator_and_arguments(operator, device, torch.float32)
     arguments = tree_map_only(torch.Tensor, torch.Tensor.detach, arguments)
@@ -53,12 +54,10 @@ def test_the_operators_of_pooling_and_padding_take_the_forwards_input():
     assert named == [operator.name for operator in OPERATORS if operator.family not in ("max_unpooling", "batch_norm")]
 
 
-for_each_operator_with_a_size = pytest.mark.parametrize(
-    "operator", [operator for operator in OPERATORS if "self" in overloads(operator)], ids=lambda operator: operator.name
-)
+WITH_A_SIZE = [operator for operator in OPERATORS if "self" in overloads(operator)]
 
 
-@for_each_operator_with_a_size
+@on_devices_in_turn("operator", WITH_A_SIZE)
 def test_the_forwards_input_may_stand_for_its_size(device, operator):
     op, (grad_output, size, *others) = operator_and_arguments(operator, device, torch.float32)
     input, result = torch.empty(size, device=device), op.default(grad_output, size, *others)
@@ -70,7 +69,7 @@ def test_the_forwards_input_may_stand_for_its_size(device, operator):
     torch.library.opcheck(op.self, (grad_output.detach(), input, *others))
 
 
-@for_each_operator_with_a_size
+@pytest.mark.parametrize("operator", WITH_A_SIZE, ids=lambda operator: operator.name)
 def test_the_forwards_input_is_not_kept_for_the_derivative(operator):
     op, (grad_output, size, *others) = operator_and_arguments(operator, "cpu", torch.float32)
     input = torch.empty(size)
@@ -92,7 +91,7 @@ def derivatives_in_python(function, x: Tensor, weights: Tensor) -> tuple[Tensor,
     return first(x, weights), *torch.func.grad(lambda x, weights: first(x, weights).square().sum(), argnums=(0, 1))(x, weights)
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_derivatives_in_cpp_equal_those_in_python(device, case):
     x, *others = case.inputs(device)
     function = lambda x: case.ours(x, *others)
@@ -101,7 +100,7 @@ def test_derivatives_in_cpp_equal_those_in_python(device, case):
         torch.testing.assert_close(cpp, python)
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_the_functions_record_nodes_in_cpp(device, case):
     skip_if_torchs(case.operator, device)
     x, *others = case.inputs(device)
