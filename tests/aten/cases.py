@@ -29,6 +29,26 @@ FLOATS = (torch.float32, *HALVES)
 LAYOUTS = ("strided", "dense")
 
 
+TOLERANCE = {torch.float32: 2e-6, torch.float16: 1e-3, torch.bfloat16: 8e-3}
+
+
+def there(*tensors):
+    """Tensors on the device, without gaps; null is one that is not given."""
+    return [None if tensor is None else tensor.contiguous().to(DEVICE) for tensor in tensors]
+
+
+def close(got, expected, tolerance=None, atol=None):
+    """Compare results, one or several, with what they are in float64; errors are relative to the largest number, their type's or given."""
+    if not isinstance(got, torch.Tensor):
+        for one, exact in zip(got, expected, strict=True):
+            close(one, exact, tolerance, atol)
+        return
+    rtol, expected = tolerance or TOLERANCE[got.dtype], expected.detach().double()
+    if atol is None:
+        atol = rtol * expected.abs().nan_to_num(0, 0).max().item() if expected.numel() else 0
+    torch.testing.assert_close(got.detach().cpu().double(), expected, rtol=rtol, atol=atol)
+
+
 @dataclass(frozen=True)
 class Recipe:
     """An input tensor. Without a dtype of its own it takes the case's; `fixed` keeps it dense in the strided one."""

@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+import torch_npu
 
 from cases import DEVICE, FLOATS, LAYOUTS, in_turn, randn, rows, table
 from direct import call
@@ -110,8 +111,6 @@ def test_rrelu_in_training_multiplies_by_a_slope_of_each_element():
 
 
 def test_fast_gelu():
-    import torch_npu
-
     x = torch.randn(100)
     torch.testing.assert_close(torch_npu.fast_gelu(x.to(DEVICE)).cpu(), x * torch.sigmoid(1.702 * x))
 
