@@ -107,12 +107,7 @@ def permutation(*shape, dtype=torch.int64):
 def values(data, dtype=None):
     """Just these values, dense."""
     tensor = torch.tensor(data)
-    return Recipe(
-        tuple(tensor.shape),
-        lambda shape, dtype, generator: torch.tensor(data, dtype=dtype),
-        dtype or tensor.dtype,
-        fixed=True,
-    )
+    return Recipe(tuple(tensor.shape), lambda shape, dtype, generator: torch.tensor(data, dtype=dtype), dtype or tensor.dtype, fixed=True)
 
 
 def constant(recipe):
@@ -175,12 +170,7 @@ class Case:
                 rtol = 4 * torch.finfo(want.dtype).eps
                 atol = rtol * want.nan_to_num().abs().max().item()
             torch.testing.assert_close(
-                have.cpu(),
-                want,
-                rtol=rtol,
-                atol=atol,
-                equal_nan=True,
-                msg=lambda text, i=i: f"{self}: result {i}: {text}",
+                have.cpu(), want, rtol=rtol, atol=atol, equal_nan=True, msg=lambda text, i=i: f"{self}: result {i}: {text}"
             )
 
 

@@ -74,21 +74,9 @@ CASES = [
     *empty("gelu", F.gelu),
     *empty("glu", lambda x: F.glu(x, 1)),
     *empty("softmax", lambda x: torch.softmax(x, 1)),
+    *rows("softmax-float32", lambda x: torch.softmax(x, -1, dtype=torch.float32), X, dtypes=(torch.float16,), close=True, backward=True),
     *rows(
-        "softmax-float32",
-        lambda x: torch.softmax(x, -1, dtype=torch.float32),
-        X,
-        dtypes=(torch.float16,),
-        close=True,
-        backward=True,
-    ),
-    *rows(
-        "log_softmax-float32",
-        lambda x: F.log_softmax(x, 1, dtype=torch.float32),
-        X,
-        dtypes=(torch.bfloat16,),
-        close=True,
-        backward=True,
+        "log_softmax-float32", lambda x: F.log_softmax(x, 1, dtype=torch.float32), X, dtypes=(torch.bfloat16,), close=True, backward=True
     ),
     *rows("softmax-0-dim", lambda x: torch.softmax(x, 0), randn(), close=True),
     *rows("softmax-out", lambda x: torch.softmax(x, 1, out=torch.empty_like(x)), X, close=True),

@@ -95,21 +95,9 @@ COPY = [
 
 JOIN = [
     *rows(
-        "cat",
-        lambda *x: torch.cat(x, 1),
-        randn(2, 3),
-        randn(2, 1),
-        randn(2, 4),
-        dtypes=(*FLOATS, torch.int64, torch.bool),
-        layouts=LAYOUTS,
+        "cat", lambda *x: torch.cat(x, 1), randn(2, 3), randn(2, 1), randn(2, 4), dtypes=(*FLOATS, torch.int64, torch.bool), layouts=LAYOUTS
     ),
-    *rows(
-        "cat-mixed",
-        lambda *x: torch.cat(x),
-        randn(2, 3),
-        randn(1, 3, dtype=torch.float16),
-        randn(1, 3, dtype=torch.int64),
-    ),
+    *rows("cat-mixed", lambda *x: torch.cat(x), randn(2, 3), randn(1, 3, dtype=torch.float16), randn(1, 3, dtype=torch.int64)),
     *rows("cat-nothing", lambda *x: torch.cat(x, -1), randn(2, 3), randn(0)),
     *rows("stack", lambda *x: torch.stack(x, -1), randn(2, 3), randn(2, 3), dtypes=FLOATS, layouts=LAYOUTS),
     *rows("stack-one", lambda x: torch.stack([x]), randn(2, 3)),
@@ -118,21 +106,8 @@ JOIN = [
     *rows("split_copy-out", split_into, randn(2, 4), randn(2, 1), randn(2, 3), layouts=LAYOUTS),
     *rows("split_copy-many", split_evenly, randn(2, 66000), *[randn(2, 2000)] * 33),  # where a kernel of its own pays
     *rows("repeat_interleave", lambda x: x.repeat_interleave(2), randn(2, 3), layouts=LAYOUTS),
-    *rows(
-        "repeat_interleave-dim",
-        lambda x: x.repeat_interleave(2, 1),
-        randn(2, 3),
-        dtypes=FLOATS,
-        layouts=LAYOUTS,
-        backward=True,
-    ),
-    *rows(
-        "repeat_interleave-tensor",
-        lambda x, n: x.repeat_interleave(n, 0),
-        randn(3, 2),
-        values([2, 0, 3]),
-        backward=True,
-    ),
+    *rows("repeat_interleave-dim", lambda x: x.repeat_interleave(2, 1), randn(2, 3), dtypes=FLOATS, layouts=LAYOUTS, backward=True),
+    *rows("repeat_interleave-tensor", lambda x, n: x.repeat_interleave(n, 0), randn(3, 2), values([2, 0, 3]), backward=True),
     *rows("repeat_interleave-flat", lambda x, n: x.repeat_interleave(n), randn(2, 2), values([2, 0, 3, 1]), backward=True),
     *rows("repeat_interleave-counts", torch.repeat_interleave, values([2, 0, 3])),
 ]

@@ -110,12 +110,7 @@ CASES = [
         row
         for order in (1, 2, float("inf"))
         for row in rows(
-            f"norm-{order}",
-            lists(lambda x, o=order: torch._foreach_norm(x, o)),
-            randn(COUNT, 4),
-            dtypes=FLOATS,
-            close=True,
-            upcast=True,
+            f"norm-{order}", lists(lambda x, o=order: torch._foreach_norm(x, o)), randn(COUNT, 4), dtypes=FLOATS, close=True, upcast=True
         )
     ),
     *rows("strided", lambda x, y: torch._foreach_add([x[:, ::2], x.t()], [y[:, ::2], y.t()]), *[randn(4, 6)] * 2),

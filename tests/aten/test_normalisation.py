@@ -15,10 +15,7 @@ CHANNELS, VARIANCES = randn(3), constant(uniform(3, low=0.5, high=2.0))
 
 def norm(name, function, *inputs, **options):
     return rows(
-        name,
-        function,
-        *inputs,
-        **{"dtypes": FLOATS[:2], "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options,
+        name, function, *inputs, **{"dtypes": FLOATS[:2], "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options
     )
 
 
@@ -46,22 +43,9 @@ CASES = [
         CHANNELS,
     ),
     *norm(
-        "batch_norm-frozen",
-        lambda x, m, v, w, b: F.batch_norm(x, m, v, w, b),
-        X,
-        MEAN,
-        VARIANCES,
-        constant(CHANNELS),
-        constant(CHANNELS),
+        "batch_norm-frozen", lambda x, m, v, w, b: F.batch_norm(x, m, v, w, b), X, MEAN, VARIANCES, constant(CHANNELS), constant(CHANNELS)
     ),
-    *norm(
-        "instance_norm",
-        lambda x, w, b: F.instance_norm(x, weight=w, bias=b),
-        X,
-        CHANNELS,
-        CHANNELS,
-        dtypes=(torch.float32,),
-    ),
+    *norm("instance_norm", lambda x, w, b: F.instance_norm(x, weight=w, bias=b), X, CHANNELS, CHANNELS, dtypes=(torch.float32,)),
     *norm("layer_norm", lambda x, w, b: F.layer_norm(x, (5, 2), w, b), X, randn(5, 2), randn(5, 2)),
     *norm("layer_norm-last", lambda x, w, b: F.layer_norm(x, (7,), w, b), randn(3, 4, 7), randn(7), randn(7), dtypes=FLOATS),
     *norm("layer_norm-plain", lambda x: F.layer_norm(x, (5, 2)), X),
@@ -109,11 +93,7 @@ def test_gradients_of_some_inputs(function, wanted):
 
 def test_fast_layer_norm():
     x, weight, bias = torch.randn(3, 4, 7), torch.randn(7), torch.randn(7)
-    out, mean, rstd = (
-        torch.empty(3, 4, 7, device=DEVICE),
-        torch.empty(3, 4, 1, device=DEVICE),
-        torch.empty(3, 4, 1, device=DEVICE),
-    )
+    out, mean, rstd = (torch.empty(3, 4, 7, device=DEVICE), torch.empty(3, 4, 1, device=DEVICE), torch.empty(3, 4, 1, device=DEVICE))
     call("aclnnFastLayerNorm", x.to(DEVICE), [7], weight.to(DEVICE), bias.to(DEVICE), 1e-5, out, mean, rstd)
     for have, want in zip((out, mean, rstd), torch.native_layer_norm(x, (7,), weight, bias, 1e-5), strict=True):
         torch.testing.assert_close(have.cpu(), want)

@@ -163,13 +163,7 @@ ROWS = [
         lambda x: x[:2, 1:, -4:-1:2],
         (*FLOATS, *WHOLE),
     ),
-    (
-        "aclnnScaledMaskedSoftmax",
-        [randn(2, 3, 4)],
-        lambda x: (x, MASK.to(DEVICE), 0.5, False),
-        lambda x: masked_softmax(x, MASK),
-        FLOATS,
-    ),
+    ("aclnnScaledMaskedSoftmax", [randn(2, 3, 4)], lambda x: (x, MASK.to(DEVICE), 0.5, False), lambda x: masked_softmax(x, MASK), FLOATS),
     (
         "aclnnScaledMaskedSoftmaxBackward",
         [randn(2, 3, 4), randn(2, 3, 4).flip(0)],

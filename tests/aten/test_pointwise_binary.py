@@ -119,13 +119,7 @@ CASES = [
         randn(3, 4),
         dtypes=INTEGERS,
     ),
-    *rows(
-        "shift",
-        lambda a, b: (a << b, a >> b),
-        integers(9, dtype=None),
-        integers(9, high=5, dtype=None),
-        dtypes=INTEGERS,
-    ),
+    *rows("shift", lambda a, b: (a << b, a >> b), integers(9, dtype=None), integers(9, high=5, dtype=None), dtypes=INTEGERS),
     *rows("shift-number", lambda a: (a << 2, a >> 1, torch.bitwise_left_shift(a, 3)), integers(9, dtype=None), dtypes=INTEGERS),
     *rows("add_relu", torch.ops.aten._add_relu, randn(3, 4), randn(3, 4), dtypes=FLOATS[:1]),
     *rows("add_relu_", torch.ops.aten._add_relu_, randn(3, 4), randn(3, 4), dtypes=FLOATS[:1]),
@@ -160,15 +154,7 @@ CASES = [
     *rows("lerp-tensor", torch.lerp, randn(3, 4), randn(3, 4), uniform(3, 4), close=True),
     *rows("lerp_", lambda a, b: a.lerp_(b, 0.3), randn(3, 4), randn(3, 4), layouts=LAYOUTS, close=True),
     *rows("lerp_-tensor", lambda a, b, w: a.lerp_(b, w), randn(3, 4), randn(3, 4), uniform(3, 4), close=True),
-    *rows(
-        "addcmul",
-        lambda a, b, c: torch.addcmul(a, b, c, value=0.5),
-        randn(3, 4),
-        randn(4),
-        randn(3, 1),
-        dtypes=FLOATS,
-        close=True,
-    ),
+    *rows("addcmul", lambda a, b, c: torch.addcmul(a, b, c, value=0.5), randn(3, 4), randn(4), randn(3, 1), dtypes=FLOATS, close=True),
     *rows(
         "addcdiv",
         lambda a, b, c: torch.addcdiv(a, b, c, value=0.5),
@@ -179,14 +165,7 @@ CASES = [
         close=True,
     ),
     *rows("addcmul_", lambda a, b, c: a.addcmul_(b, c, value=0.5), randn(3, 4), randn(4), randn(3, 1), close=True),
-    *rows(
-        "addcdiv_",
-        lambda a, b, c: a.addcdiv_(b, c, value=0.5),
-        randn(3, 4),
-        randn(4),
-        uniform(3, 1, low=0.5),
-        close=True,
-    ),
+    *rows("addcdiv_", lambda a, b, c: a.addcdiv_(b, c, value=0.5), randn(3, 4), randn(4), uniform(3, 1, low=0.5), close=True),
 ]
 
 GRADIENTS = [

@@ -44,21 +44,7 @@ UNARY = {
     "sigmoid": (-4, 4),
     "sinc": (-4, 4),
 }
-PROMOTING = (
-    "sqrt",
-    "rsqrt",
-    "reciprocal",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "exp",
-    "sin",
-    "cos",
-    "tanh",
-    "sigmoid",
-    "erf",
-)
+PROMOTING = ("sqrt", "rsqrt", "reciprocal", "log", "log1p", "log2", "log10", "exp", "sin", "cos", "tanh", "sigmoid", "erf")
 
 # A vectorised kernel may round its tail and its body differently, and strides decide which is which: hence close.
 # Two macros make them all, so that they take half types and layouts in turn.
@@ -90,11 +76,7 @@ CASES = [
     *rows("isposinf", torch.isposinf, values([0.0, float("inf"), float("nan"), -float("inf")])),
     *rows("isneginf", torch.isneginf, values([0.0, float("inf"), float("nan"), -float("inf")])),
     *rows("nan_to_num", torch.nan_to_num, values([1.0, float("inf"), float("nan"), -float("inf")])),
-    *rows(
-        "nan_to_num-values",
-        lambda x: torch.nan_to_num(x, 1.5, 2.5, -3.5),
-        values([1.0, float("inf"), float("nan"), -float("inf")]),
-    ),
+    *rows("nan_to_num-values", lambda x: torch.nan_to_num(x, 1.5, 2.5, -3.5), values([1.0, float("inf"), float("nan"), -float("inf")])),
     *rows("nan_to_num_", lambda x: x.nan_to_num_(), values([1.0, float("inf"), float("nan"), -float("inf")])),
     *rows("round-decimals", lambda x: torch.round(x, decimals=2), randn(3, 4)),
     *rows("round_-decimals", lambda x: x.round_(decimals=1), randn(3, 4)),

@@ -22,11 +22,7 @@ def compare(fused, plain, *shapes, dtype=torch.float32):
 @pytest.mark.parametrize("gamma", [(6,), (4, 6)], ids=str)
 def test_rms_norm(gamma, dtype):
     compare(
-        lambda x, g: torch.ops.npu.npu_rms_norm(x, g, 1e-5)[0],
-        lambda x, g: F.rms_norm(x, gamma, g, 1e-5),
-        (3, 4, 6),
-        gamma,
-        dtype=dtype,
+        lambda x, g: torch.ops.npu.npu_rms_norm(x, g, 1e-5)[0], lambda x, g: F.rms_norm(x, gamma, g, 1e-5), (3, 4, 6), gamma, dtype=dtype
     )
 
 

@@ -18,10 +18,7 @@ IN_FLOAT = {"dtypes": (torch.float32,), "layouts": LAYOUTS[:1]}
 
 def resample(name, function, *inputs, **options):
     return rows(
-        name,
-        function,
-        *inputs,
-        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options,
+        name, function, *inputs, **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options
     )
 
 
@@ -72,14 +69,7 @@ CASES = [
             **IN_FLOAT,
         )
     ),
-    *resample(
-        "grid_sample-half",
-        lambda x, g: F.grid_sample(x, g, align_corners=True),
-        IMAGE,
-        GRID,
-        dtypes=FLOATS[1:],
-        backward=False,
-    ),
+    *resample("grid_sample-half", lambda x, g: F.grid_sample(x, g, align_corners=True), IMAGE, GRID, dtypes=FLOATS[1:], backward=False),
     *resample("grid_sample-3d", lambda x, g: F.grid_sample(x, g, align_corners=True), CUBE, CUBE_GRID, **IN_FLOAT),
 ]
 

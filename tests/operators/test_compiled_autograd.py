@@ -43,8 +43,7 @@ def test_gradients_are_those_of_eager_code(device, case):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "wanted"),
-    [(torch.float16, (True, True, True)), (torch.float32, (True, False, False)), (torch.float32, (False, False, True))],
+    ("dtype", "wanted"), [(torch.float16, (True, True, True)), (torch.float32, (True, False, False)), (torch.float32, (False, False, True))]
 )
 def test_batch_norm_computes_the_wanted_gradients(device, dtype, wanted):
     x, parameters = torch.randn(4, 3, 5, device=device, dtype=dtype), [torch.rand(3, device=device) for _ in range(2)]

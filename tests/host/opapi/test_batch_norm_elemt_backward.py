@@ -81,13 +81,7 @@ def test_null_is_reported_before_anything_else(aclnn, null):
     aclnn.refuses(BATCH_NORM_ELEMT, but(CALL, **(wrong | {null: None})), NULL, null, "a value", "null")
 
 
-EXAMPLE = {
-    "mean": [8, 5, 9],
-    "invstd": [2, 1, 2],
-    "weight": [1, 1, 4],
-    "sumDy": [2, 2, 6],
-    "sumDyXmu": [2, 3, 11],
-}
+EXAMPLE = {"mean": [8, 5, 9], "invstd": [2, 1, 2], "weight": [1, 1, 4], "sumDy": [2, 2, 6], "sumDyXmu": [2, 3, 11]}
 
 
 def norm_call(shape, grad, data, channels, counter, *, dtype=DType.FLOAT, channel_dtype=None, counter_dtype=DType.FLOAT):
