@@ -1,6 +1,5 @@
 """A sound call of every entry point on ATen's kernels, for tests that go through their list."""
 
-import csv
 import ctypes
 import functools
 import re
@@ -224,17 +223,16 @@ _OF_INTEGERS = re.compile("aclnn(Inplace)?(Bitwise|LeftShift|RightShift|Gcd)")
 
 
 def _shapes() -> dict[tuple[str, str], tuple[int, ...]]:
-    here = Path(__file__)
-    with here.with_name("sound_shapes.tsv").open(newline="") as file:
-        rows = list(csv.reader(file, delimiter="\t"))[1:]
-    # Where most of the parameters have a row: all of an entry point in one line.
-    for line in here.with_name("sound_shapes_by_entry_point.txt").read_text().splitlines():
-        name, *groups = line.split()
-        rows += [[name, parameter, shape] for names, shape in (group.split(":") for group in groups) for parameter in names.split(",")]
-    return {(name, parameter): tuple(int(size) for size in shape.split(",") if size) for name, parameter, shape in rows}
+    found = {}
+    for line in Path(__file__).with_name("sound_shapes.txt").read_text().splitlines():
+        names, *groups = line.split()
+        for parameters, shape in (group.split(":") for group in groups):
+            sizes = tuple(int(size) for size in shape.split(",") if size)
+            found |= {(name, parameter): sizes for name in names.split(",") for parameter in parameters.split(",")}
+    return found
 
 
-# Of tensors that are not of the shape of TENSOR, nor in the rows above.
+# Of tensors that are not of the shape of TENSOR, nor in the rows above: entry points, and their parameters with a shape.
 SHAPES = _shapes()
 
 

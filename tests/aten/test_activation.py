@@ -3,7 +3,6 @@
 import pytest
 import torch
 import torch.nn.functional as F
-import torch_npu
 
 from cases import DEVICE, FLOATS, LAYOUTS, in_turn, randn, rows, table
 from direct import call
@@ -96,11 +95,6 @@ def test_rrelu_in_training_multiplies_by_a_slope_of_each_element():
     torch.testing.assert_close(result.detach().cpu(), x * slopes.cpu())
     negative = slopes.cpu()[x < 0]
     assert (slopes.cpu()[x > 0] == 1).all() and negative.min() >= 0.1 and negative.max() <= 0.4 and negative.unique().numel() > 400
-
-
-def test_fast_gelu():
-    x = torch.randn(100)
-    torch.testing.assert_close(torch_npu.fast_gelu(x.to(DEVICE)).cpu(), x * torch.sigmoid(1.702 * x))
 
 
 def test_relu_keeps_nan():
