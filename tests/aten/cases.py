@@ -26,7 +26,32 @@ from support.marks import beyond_the_documents
 DEVICE = "npu"
 HALVES = (torch.float16, torch.bfloat16)
 FLOATS = (torch.float32, *HALVES)
-LAYOUTS = ("dense", "strided")
+LAYOUTS = ("strided", "dense")
+
+
+TOLERANCE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
+
+
+def there(*tensors):
+    """Tensors on the device, without gaps; null is one that is not given."""
+    return [None if tensor is None else tensor.contiguous().to(DEVICE) for tensor in tensors]
+
+
+def drawn(*sizes, seed=5):
+    """Normal numbers in float64, the same for the same sizes."""
+    return torch.randn(sizes, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def close(got, expected, tolerance=None, atol=None):
+    """Compare results, one or several, with what they are in float64; errors are relative to the largest number, their type's or given."""
+    if not isinstance(got, torch.Tensor):
+        for one, exact in zip(got, expected, strict=True):
+            close(one, exact, tolerance, atol)
+        return
+    rtol, expected = tolerance or TOLERANCE[got.dtype], expected.detach().double()
+    if atol is None:
+        atol = rtol * expected.abs().nan_to_num(0, 0).max().item() if expected.numel() else 0
+    torch.testing.assert_close(got.detach().cpu().double(), expected, rtol=rtol, atol=atol)
 
 
 @dataclass(frozen=True)
@@ -87,12 +112,7 @@ def permutation(*shape, dtype=torch.int64):
 def values(data, dtype=None):
     """Just these values, dense."""
     tensor = torch.tensor(data)
-    return Recipe(
-        tuple(tensor.shape),
-        lambda shape, dtype, generator: torch.tensor(data, dtype=dtype),
-        dtype or tensor.dtype,
-        fixed=True,
-    )
+    return Recipe(tuple(tensor.shape), lambda shape, dtype, generator: torch.tensor(data, dtype=dtype), dtype or tensor.dtype, fixed=True)
 
 
 def constant(recipe):
@@ -155,12 +175,7 @@ class Case:
                 rtol = 4 * torch.finfo(want.dtype).eps
                 atol = rtol * want.nan_to_num().abs().max().item()
             torch.testing.assert_close(
-                have.cpu(),
-                want,
-                rtol=rtol,
-                atol=atol,
-                equal_nan=True,
-                msg=lambda text, i=i: f"{self}: result {i}: {text}",
+                have.cpu(), want, rtol=rtol, atol=atol, equal_nan=True, msg=lambda text, i=i: f"{self}: result {i}: {text}"
             )
 
 
@@ -172,8 +187,22 @@ def _tensors(results):
 
 
 def rows(name, function, *inputs, dtypes=(torch.float32,), layouts=("dense",), **options):
-    """One case for each dtype and layout."""
-    return [Case(name, function, inputs, dtype, layout, **options) for dtype in dtypes for layout in layouts]
+    """Cases with each dtype and each layout. Views are made before anything depends on a dtype, so a pair proves no more than its two."""
+    pairs = [(dtypes[i % len(dtypes)], layouts[i % len(layouts)]) for i in range(max(len(dtypes), len(layouts)))]
+    return [Case(name, function, inputs, dtype, layout, **options) for dtype, layout in pairs]
+
+
+def in_turn(functions, *inputs, dtypes, layouts=LAYOUTS, **options):
+    """Cases of functions of one form, by name: each has the first dtype, and one of the others, which they take in turn.
+
+    Which data types an entry point takes is compared with the documents (test_dtypes.py).
+    """
+    first, *others = dtypes
+    return [
+        case
+        for i, (name, function) in enumerate(functions.items())
+        for case in rows(name, function, *inputs, dtypes=(first, others[i % len(others)]), layouts=layouts, **options)
+    ]
 
 
 def table(cases):

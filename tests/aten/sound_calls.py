@@ -1,6 +1,5 @@
 """A sound call of every entry point on ATen's kernels, for tests that go through their list."""
 
-import csv
 import ctypes
 import functools
 import re
@@ -23,37 +22,35 @@ if TYPE_CHECKING:
 ENTRY_POINTS = [entry_point for entry_point in entry_points() if entry_point.parameters and entry_point.name not in ON_KERNELS]
 
 
-def _one_of_each_kind() -> set[str]:
-    # The entry points that bring a kind of argument that none before them in the list has.
-    seen: set[str] = set()
-    chosen = set()
-    for entry_point in ENTRY_POINTS:
-        kinds = {parameter.kind for parameter in entry_point.parameters}
-        if not kinds <= seen:
-            chosen.add(entry_point.name)
-        seen |= kinds
-    return chosen
-
-
 # What the product has.
 OFFERED = [entry_point for entry_point in ENTRY_POINTS if entry_point.name not in OF_THE_950 or PRODUCT == "950"]
 
 
-def of_every_entry_point(*with_one_of: str, without: Collection[str] = ()) -> "pytest.MarkDecorator":
+def _one_of_each_kind(chosen: list[EntryPoint], of: tuple[type, ...]) -> set[EntryPoint]:
+    # Few whose sound calls have all kinds of arguments of these classes: kinds read, check and watch, not entry points.
+    kinds = {e: {p.kind for p in e.parameters if isinstance(sound_arguments(e)[p.name], of)} for e in chosen}
+    left, few = set().union(*kinds.values()), set()
+    while left:
+        few.add(most := max(chosen, key=lambda entry_point: len(kinds[entry_point] & left)))
+        left -= kinds[most]
+    return few
+
+
+def of_every_entry_point(*with_one_of: str, without: Collection[str] = (), of: tuple[type, ...] = (object,)) -> "pytest.MarkDecorator":
     """Parametrise a test by entry point; beyond one of each kind of argument they are of the tier ``every``.
 
     Args:
         with_one_of: kinds of arguments, of which an entry point must have one; none of them: all entry points.
         without: names that are left out.
+        of: the classes of the arguments that the test is about.
 
     """
     import pytest  # programs without pytest take the calls only
 
-    usual = _one_of_each_kind()
-    marks = {False: pytest.mark.every, True: ()}
     chosen = [e for e in OFFERED if not with_one_of or any(parameter.kind in with_one_of for parameter in e.parameters)]
     chosen = [e for e in chosen if e.name not in without]
-    rows = [pytest.param(entry_point, id=str(entry_point), marks=marks[entry_point.name in usual]) for entry_point in chosen]
+    few = _one_of_each_kind(chosen, of)
+    rows = [pytest.param(e, id=str(e), marks=() if e in few else pytest.mark.every) for e in chosen]
     return pytest.mark.parametrize("entry_point", rows)
 
 
@@ -226,17 +223,16 @@ _OF_INTEGERS = re.compile("aclnn(Inplace)?(Bitwise|LeftShift|RightShift|Gcd)")
 
 
 def _shapes() -> dict[tuple[str, str], tuple[int, ...]]:
-    here = Path(__file__)
-    with here.with_name("sound_shapes.tsv").open(newline="") as file:
-        rows = list(csv.reader(file, delimiter="\t"))[1:]
-    # Where most of the parameters have a row: all of an entry point in one line.
-    for line in here.with_name("sound_shapes_by_entry_point.txt").read_text().splitlines():
-        name, *groups = line.split()
-        rows += [[name, parameter, shape] for names, shape in (group.split(":") for group in groups) for parameter in names.split(",")]
-    return {(name, parameter): tuple(int(size) for size in shape.split(",") if size) for name, parameter, shape in rows}
+    found = {}
+    for line in Path(__file__).with_name("sound_shapes.txt").read_text().splitlines():
+        names, *groups = line.split()
+        for parameters, shape in (group.split(":") for group in groups):
+            sizes = tuple(int(size) for size in shape.split(",") if size)
+            found |= {(name, parameter): sizes for name in names.split(",") for parameter in parameters.split(",")}
+    return found
 
 
-# Of tensors that are not of the shape of TENSOR, nor in the rows above.
+# Of tensors that are not of the shape of TENSOR, nor in the rows above: entry points, and their parameters with a shape.
 SHAPES = _shapes()
 
 

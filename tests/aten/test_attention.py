@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+import torch_npu
 
 from cases import DEVICE, FLOATS, booleans, randn, rows, table
 from direct import call
@@ -49,8 +50,6 @@ def test_rows_of_which_nothing_counts():
 
 @pytest.mark.parametrize("layout", ["BNSD", "BSND", "BSH", "SBH"])
 def test_layouts(layout):
-    import torch_npu
-
     to_layout = {
         "BNSD": lambda x: x,
         "BSND": lambda x: x.transpose(1, 2),
@@ -72,8 +71,6 @@ def test_layouts(layout):
 @pytest.mark.parametrize("layout", ["BNSD", "TND"])
 def test_the_second_version(layout):
     """Of which the sequences below each other have 2 and 3 positions."""
-    import torch_npu
-
     packed, shape = layout == "TND", (1, 2, 5, 8)
     inputs = [torch.randn(shape) for _ in range(3)]
     leaves = [(x[0].transpose(0, 1).contiguous() if packed else x).to(DEVICE).requires_grad_() for x in inputs]
@@ -93,8 +90,6 @@ def test_the_second_version(layout):
 @pytest.mark.parametrize(("mode", "softmax_layout"), [(0, ""), (2, ""), (3, ""), (3, "TND")])
 def test_sequences_below_each_other(mode, softmax_layout):
     """Each attends to itself only; mode 2 and 3 are causal from the first and from the last position."""
-    import torch_npu
-
     query_lengths, key_lengths = ((3, 1, 4), (3, 2, 6)) if mode != 2 else ((3, 1, 4),) * 2
     q, k, v = torch.randn(8, 4, 8), torch.randn(sum(key_lengths), 2, 8), torch.randn(sum(key_lengths), 2, 8)
     ends = [torch.tensor(lengths).cumsum(0).tolist() for lengths in (query_lengths, key_lengths)]
@@ -123,8 +118,6 @@ def test_sequences_below_each_other(mode, softmax_layout):
     ("ends", "name"), [(([2, 5], [2, 6]), "actualSeqQLen"), (([2, 6], [2, 7]), "actualSeqKvLen"), (([7, 6], [2, 6]), "QLen")]
 )
 def test_sequences_that_do_not_cover_all_tokens_are_refused(ends, name):
-    import torch_npu
-
     q = torch.randn(6, 1, 4, device=DEVICE)
     with pytest.raises(RuntimeError, match=f"{name}: expected rising numbers that end with 6"):
         torch_npu.npu_fusion_attention(q, q, q, 1, "TND", actual_seq_qlen=ends[0], actual_seq_kvlen=ends[1])
@@ -132,9 +125,6 @@ def test_sequences_that_do_not_cover_all_tokens_are_refused(ends, name):
 
 
 def test_the_backward_of_sequences_drops_what_the_forward_dropped():
-    import torch_npu
-
-    torch.manual_seed(0)
     # With a unit matrix as each sequence's value, the result is the matrix of probabilities.
     q, k, v = torch.randn(12, 1, 6), torch.randn(12, 1, 6), torch.eye(6).repeat(2, 1).unsqueeze(1)
     leaf = v.to(DEVICE).requires_grad_()
@@ -149,7 +139,6 @@ def test_the_backward_of_sequences_drops_what_the_forward_dropped():
 
 def test_dropout():
     """The mean over many draws is what no dropout gives, and the backward drops what the forward dropped."""
-    torch.manual_seed(0)
     # With a unit matrix as value the result is the matrix of probabilities.
     q, k, v = (x.expand(400, 1, 6, 6).contiguous() for x in (torch.randn(6, 6), torch.randn(6, 6), torch.eye(6)))
     leaf = v.to(DEVICE).requires_grad_()
@@ -171,7 +160,6 @@ def test_dropout():
     ids=["multihead", "encoder", "encoder-gelu"],
 )
 def test_modules(make):
-    torch.manual_seed(0)
     here, x = make(), torch.randn(3, 5, 8)
     there = make().to(DEVICE)
     there.load_state_dict(here.state_dict())
@@ -218,8 +206,6 @@ def test_attention_of_keys_in_two_parts(version, layout):
 @pytest.mark.parametrize("shape", [(1, 1, 1, 4), (1, 2, 1, 4), (1, 4), (1, 1, 1)], ids=str)
 def test_masks_that_would_be_broadcast_are_refused(shape):
     """As on an NPU; torch's own attention broadcasts them."""
-    import torch_npu
-
     query = torch.ones(1, 2, 4, 16, dtype=torch.float16, device=DEVICE)
     with pytest.raises(RuntimeError, match="attenMask: expected"):
         torch_npu.npu_fusion_attention(query, query, query, 2, "BNSD", atten_mask=torch.zeros(shape, dtype=torch.bool, device=DEVICE))

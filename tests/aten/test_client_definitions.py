@@ -3,17 +3,13 @@
 import pytest
 import torch
 
-from cases import DEVICE, FLOATS, HALVES
+from cases import DEVICE, FLOATS, HALVES, drawn
 from direct import call, compare, failure, fraction
 from support.marks import CUBE_MATH_TYPE
 
 FIVE, WHOLE = (torch.float32, torch.float16), (torch.int32, torch.int64)
 MASK = torch.tensor([0b10110] + [0] * 15, dtype=torch.uint8, device=DEVICE)
 PLACES = torch.tensor([[2, 1], [0, 3]], device=DEVICE)
-
-
-def randn(*sizes):
-    return 4 * torch.randn(sizes, dtype=torch.float64, generator=torch.Generator().manual_seed(21))
 
 
 def selu_gradient(grad, result):
@@ -35,12 +31,12 @@ def window_gradient(grad, step):
     return out
 
 
-X, XY, LISTED = [randn(3, 4, 5)], [randn(3, 4, 5), randn(3, 4, 5).flip(0)], [randn(3, 4, 5), randn(4, 1), randn(1, 1, 5)]
-ROW, MATRIX, PAIR = [randn(5)], [randn(4, 5)], [randn(4), randn(5)]
-ATTENTION, FACTORS = [randn(2, 4, 6, 8) / 4 for _ in range(3)], [randn(2, 3, 4, 5), randn(2, 3, 4, 6, 5)]
+X, XY, LISTED = [drawn(3, 4, 5)], [drawn(3, 4, 5), drawn(3, 4, 5).flip(0)], [drawn(3, 4, 5), drawn(4, 1), drawn(1, 1, 5)]
+ROW, MATRIX, PAIR = [drawn(5)], [drawn(4, 5)], [drawn(4), drawn(5)]
+ATTENTION, FACTORS = [drawn(2, 4, 6, 8) / 4 for _ in range(3)], [drawn(2, 3, 4, 5), drawn(2, 3, 4, 6, 5)]
 # The entry point, its inputs in float64, the arguments before the output, the definition, and the data types.
 ROWS = [
-    ("aclnnDigamma", [randn(3, 5).abs() + 0.1], lambda x: (x,), torch.digamma, FIVE),
+    ("aclnnDigamma", [drawn(3, 5).abs() + 0.1], lambda x: (x,), torch.digamma, FIVE),
     ("aclnnLgamma", X, lambda x: (x,), torch.lgamma, FIVE),
     ("aclnnVar", X, lambda x: (x, [0, -1], True, False), lambda x: x.var((0, 2)), FLOATS),
     ("aclnnVar", X, lambda x: (x, None, False, True), lambda x: x.var((0, 1, 2), correction=0, keepdim=True), FLOATS),
@@ -59,8 +55,8 @@ ROWS = [
     ("aclnnDiag", MATRIX, lambda x: (x, -1), lambda x: torch.stack([x[i + 1, i] for i in range(3)]), (*FLOATS, *WHOLE)),
     ("aclnnFlatten", X, lambda x: (x, -2), lambda x: x.reshape(3, 20), (*FLOATS, *WHOLE)),
     ("aclnnFlatten", X, lambda x: (x, 0), lambda x: x.reshape(1, 60), FLOATS),
-    ("aclnnUnfoldGrad", [randn(3, 2, 5, 2)], lambda g: (g, [3, 4, 5], 1, 2, 2), lambda g: window_gradient(g, 2), FLOATS),
-    ("aclnnUnfoldGrad", [randn(3, 3, 5, 2)], lambda g: (g, [3, 4, 5], -2, 2, 1), lambda g: window_gradient(g, 1), FLOATS),
+    ("aclnnUnfoldGrad", [drawn(3, 2, 5, 2)], lambda g: (g, [3, 4, 5], 1, 2, 2), lambda g: window_gradient(g, 2), FLOATS),
+    ("aclnnUnfoldGrad", [drawn(3, 3, 5, 2)], lambda g: (g, [3, 4, 5], -2, 2, 1), lambda g: window_gradient(g, 1), FLOATS),
     ("aclnnGatherNd", X, lambda x: (x, PLACES, False), lambda x: torch.stack([x[2, 1], x[0, 3]]), (*FLOATS, *WHOLE)),
     ("aclnnGatherNd", X, lambda x: (x, -1 - PLACES[:, :1], True), lambda x: torch.stack([x[0], x[2]]), FLOATS),
     ("aclnnGather", ROW, lambda x: (x, 0, 1 - PLACES[0]), lambda x: torch.stack([x[-1], x[0]]), FLOATS),
@@ -93,7 +89,7 @@ def test_infinities():
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_in_place(dtype):
-    values, a, b = (one.to(dtype) for one in (randn(2, 3, 5), randn(2, 3, 4), randn(2, 4, 5)))
+    values, a, b = (one.to(dtype) for one in (drawn(2, 3, 5), drawn(2, 3, 4), drawn(2, 4, 5)))
     negative, product = values.to(DEVICE), values.to(DEVICE)
     call("aclnnInplaceNeg", negative)
     assert torch.equal(negative.cpu(), -values)
@@ -104,7 +100,7 @@ def test_in_place(dtype):
 @pytest.mark.parametrize("dtype", FIVE, ids=str)
 @pytest.mark.parametrize("last", [False, True], ids=["NCHW", "NHWC"])
 def test_instance_norm(last, dtype):
-    x, gamma, beta = (one.to(dtype) for one in (randn(2, 3, 4, 5), randn(3), randn(3)))
+    x, gamma, beta = (one.to(dtype) for one in (drawn(2, 3, 4, 5), drawn(3), drawn(3)))
     mean, variance = x.double().mean((2, 3), keepdim=True), x.double().var((2, 3), correction=0, keepdim=True)
     normal = (x.double() - mean) / (variance + 1e-3).sqrt() * gamma.double().view(-1, 1, 1) + beta.double().view(-1, 1, 1)
     expected = [(one.movedim(1, -1) if last else one).to(dtype) for one in (normal, mean, variance)]
@@ -132,7 +128,7 @@ def bits(mask):
 
 @pytest.mark.parametrize(("p", "train"), [(0.25, True), (0.0, True), (1.0, True), (0.25, False)])
 def test_dropout(p, train):
-    x, mask = randn(40, 100).float(), torch.zeros(512, dtype=torch.uint8, device=DEVICE)
+    x, mask = drawn(40, 100).float(), torch.zeros(512, dtype=torch.uint8, device=DEVICE)
     out, generated = torch.empty(40, 100, device=DEVICE), torch.zeros_like(mask)
     call("aclnnDropout", x.to(DEVICE), p, train, 5, 7, out, mask)
     if not train or p in (0, 1):

@@ -4,47 +4,28 @@ import operator
 
 import torch
 
-from cases import DEVICE, FLOATS, LAYOUTS, booleans, integers, randn, rows, table, values
+from cases import DEVICE, FLOATS, LAYOUTS, booleans, in_turn, integers, randn, rows, table, values
 
 NAMES = ("eq", "ne", "lt", "le", "gt", "ge")
 NAN = float("nan")
+DTYPES, STRIDED = (*FLOATS, torch.int64), LAYOUTS[:1]
 
 CASES = [
-    *[c for n in NAMES for c in rows(n, getattr(operator, n), randn(3, 4), randn(4), dtypes=(*FLOATS, torch.int64), layouts=LAYOUTS)],
-    *[
-        c
-        for n in NAMES
-        for c in rows(
-            f"{n}-number",
-            lambda x, n=n: getattr(torch, n)(x, 1),
-            randn(3, 4),
-            dtypes=(*FLOATS, torch.int64),
-            layouts=LAYOUTS,
-        )
-    ],
+    *in_turn({n: getattr(operator, n) for n in NAMES}, randn(3, 4), randn(4), dtypes=DTYPES),
+    *in_turn({f"{n}-number": lambda x, n=n: getattr(torch, n)(x, 1) for n in NAMES}, randn(3, 4), dtypes=DTYPES),
     *[c for n in NAMES for c in rows(f"{n}-fraction", lambda x, n=n: getattr(torch, n)(x, 0.5), integers(5, high=3))],
-    *[c for n in NAMES for c in rows(f"{n}_", lambda x, y, n=n: getattr(x, f"{n}_")(y), randn(3, 4), randn(4), layouts=LAYOUTS)],
-    *[c for n in NAMES for c in rows(f"{n}_-number", lambda x, n=n: getattr(x, f"{n}_")(0.5), randn(3, 4), layouts=LAYOUTS)],
+    *[c for n in NAMES for c in rows(f"{n}_", lambda x, y, n=n: getattr(x, f"{n}_")(y), randn(3, 4), randn(4), layouts=STRIDED)],
+    *[c for n in NAMES for c in rows(f"{n}_-number", lambda x, n=n: getattr(x, f"{n}_")(0.5), randn(3, 4))],
     *rows("mixed", lambda x, y: x < y, randn(3), randn(3, dtype=torch.int64)),
-    *rows(
-        "nan",
-        lambda x, y: (x == y, x != y, x < y, torch.maximum(x, y)),
-        values([1.0, NAN, NAN]),
-        values([1.0, 2.0, NAN]),
-    ),
+    *rows("nan", lambda x, y: (x == y, x != y, x < y, torch.maximum(x, y)), values([1.0, NAN, NAN]), values([1.0, 2.0, NAN])),
     *rows("bool", lambda x, y: (x == y, x != y), booleans(9), booleans(9)),
     *rows("empty", lambda x, y: x == y, randn(0, 3), randn(3)),
-    *rows("maximum", torch.maximum, randn(3, 4), randn(4), dtypes=(*FLOATS, torch.int64), layouts=LAYOUTS, backward=False),
-    *rows("minimum", torch.minimum, randn(3, 4), randn(4), dtypes=(*FLOATS, torch.int64), layouts=LAYOUTS),
+    *rows("maximum", torch.maximum, randn(3, 4), randn(4), dtypes=DTYPES, layouts=LAYOUTS),
+    *rows("minimum", torch.minimum, randn(3, 4), randn(4), dtypes=DTYPES, layouts=LAYOUTS),
     *rows("maximum-gradient", torch.maximum, randn(3, 4), randn(4), backward=True),
     *rows("isclose", torch.isclose, values([1.0, 2.0, NAN]), values([1.0 + 1e-7, 2.1, NAN])),
-    *rows(
-        "isclose-nan",
-        lambda x, y: torch.isclose(x, y, rtol=0.1, equal_nan=True),
-        values([1.0, 2.0, NAN]),
-        values([1.0, 2.1, NAN]),
-    ),
-    *rows("where", torch.where, booleans(3, 4), randn(4), randn(3, 1), dtypes=(*FLOATS, torch.int64), layouts=LAYOUTS),
+    *rows("isclose-nan", lambda x, y: torch.isclose(x, y, rtol=0.1, equal_nan=True), values([1.0, 2.0, NAN]), values([1.0, 2.1, NAN])),
+    *rows("where", torch.where, booleans(3, 4), randn(4), randn(3, 1), dtypes=DTYPES, layouts=LAYOUTS),
     *rows("where-mixed", torch.where, booleans(3, 4), randn(4), randn(3, 4, dtype=torch.float16)),
     *rows("where-number", lambda c, x: torch.where(c, x, 0), booleans(3, 4), randn(3, 4), dtypes=FLOATS),
     *rows("where-numbers", lambda c: torch.where(c, 1.0, 0.0), booleans(3, 4)),

@@ -13,21 +13,12 @@ from direct import call
 
 def conv(name, function, *inputs, **options):
     return rows(
-        name,
-        function,
-        *inputs,
-        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options,
+        name, function, *inputs, **{"dtypes": FLOATS[:2], "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options
     )
 
 
 CASES = [
-    *conv(
-        "conv1d",
-        lambda x, w, b: F.conv1d(x, w, b, stride=2, padding=1, dilation=2),
-        randn(2, 4, 9),
-        randn(6, 4, 3),
-        randn(6),
-    ),
+    *conv("conv1d", lambda x, w, b: F.conv1d(x, w, b, stride=2, padding=1, dilation=2), randn(2, 4, 9), randn(6, 4, 3), randn(6)),
     *conv("conv1d-groups", lambda x, w: F.conv1d(x, w, groups=2), randn(2, 4, 9), randn(6, 2, 3)),
     *conv("conv2d", F.conv2d, randn(2, 3, 6, 5), randn(4, 3, 3, 2), randn(4)),
     *conv(
@@ -36,55 +27,27 @@ CASES = [
         randn(2, 4, 7, 8),
         randn(6, 2, 3, 2),
         randn(6),
+        dtypes=FLOATS,
     ),
-    *conv(
-        "conv2d-depthwise",
-        lambda x, w, b: F.conv2d(x, w, b, padding=1, groups=4),
-        randn(2, 4, 6, 6),
-        randn(4, 1, 3, 3),
-        randn(4),
-    ),
+    *conv("conv2d-depthwise", lambda x, w, b: F.conv2d(x, w, b, padding=1, groups=4), randn(2, 4, 6, 6), randn(4, 1, 3, 3), randn(4)),
     *conv("conv2d-unbatched", F.conv2d, randn(3, 6, 5), randn(4, 3, 3, 2), randn(4)),
     *conv("conv2d-same", lambda x, w: F.conv2d(x, w, padding="same"), randn(2, 3, 6, 5), randn(4, 3, 3, 3)),
     *conv("conv2d-pointwise", F.conv2d, randn(2, 3, 6, 5), randn(4, 3, 1, 1), randn(4)),
     *conv("conv2d-empty", F.conv2d, randn(0, 3, 6, 5), randn(4, 3, 3, 3), dtypes=(torch.float32,), backward=False),
     *conv("conv3d", lambda x, w, b: F.conv3d(x, w, b, 2, 1), randn(1, 2, 5, 6, 4), randn(4, 2, 3, 3, 2), randn(4)),
     *conv("conv3d-groups", lambda x, w: F.conv3d(x, w, dilation=2, groups=2), randn(1, 2, 5, 6, 4), randn(4, 1, 2, 3, 2)),
-    *conv(
-        "conv_transpose1d",
-        lambda x, w, b: F.conv_transpose1d(x, w, b, 2, 1, 1),
-        randn(2, 4, 5),
-        randn(4, 3, 3),
-        randn(3),
-    ),
+    *conv("conv_transpose1d", lambda x, w, b: F.conv_transpose1d(x, w, b, 2, 1, 1), randn(2, 4, 5), randn(4, 3, 3), randn(3)),
     *conv(
         "conv_transpose2d",
         lambda x, w, b: F.conv_transpose2d(x, w, b, 2, 1, 1, 2),
         randn(2, 4, 5, 4),
         randn(4, 3, 3, 3),
         randn(6),
+        dtypes=FLOATS,
     ),
-    *conv(
-        "conv_transpose2d-dilation",
-        lambda x, w: F.conv_transpose2d(x, w, dilation=2),
-        randn(2, 4, 5, 4),
-        randn(4, 3, 2, 3),
-    ),
-    *conv(
-        "conv_transpose3d",
-        lambda x, w, b: F.conv_transpose3d(x, w, b, 2, 1),
-        randn(1, 2, 3, 4, 3),
-        randn(2, 3, 3, 3, 2),
-        randn(3),
-    ),
-    *conv(
-        "conv_tbc",
-        lambda x, w, b: torch.conv_tbc(x, w, b, 1),
-        randn(6, 2, 3),
-        randn(3, 3, 4),
-        randn(4),
-        dtypes=(torch.float32,),
-    ),
+    *conv("conv_transpose2d-dilation", lambda x, w: F.conv_transpose2d(x, w, dilation=2), randn(2, 4, 5, 4), randn(4, 3, 2, 3)),
+    *conv("conv_transpose3d", lambda x, w, b: F.conv_transpose3d(x, w, b, 2, 1), randn(1, 2, 3, 4, 3), randn(2, 3, 3, 3, 2), randn(3)),
+    *conv("conv_tbc", lambda x, w, b: torch.conv_tbc(x, w, b, 1), randn(6, 2, 3), randn(3, 3, 4), randn(4), dtypes=(torch.float32,)),
     *conv("unfold", lambda x: F.unfold(x, (2, 3), dilation=(1, 2), padding=1, stride=2), randn(2, 3, 6, 7)),
     *conv("fold", lambda x: F.fold(x, (5, 6), (2, 3), padding=1, stride=2), randn(2, 18, 9)),
     *conv("channel_shuffle", lambda x: F.channel_shuffle(x, 2), randn(2, 6, 3, 4)),

@@ -2,18 +2,17 @@
 
 import pytest
 import torch
+import torch_npu
 from arguments import COMMUNICATOR
-from test_mixture_of_experts import choices, close, there
+from test_mixture_of_experts import choices
 
-from cases import DEVICE, FLOATS
+from cases import DEVICE, FLOATS, close, there
 from direct import call, refusal
 from support.marks import with_routing_v3
 
 
 @pytest.mark.parametrize("scatter", [0, 1])
 def test_re_routing(scatter):
-    import torch_npu
-
     counts = torch.tensor([[2, 0, 1], [1, 3, 0]], dtype=torch.int32)
     tokens, scales = torch.randn(7, 4).half(), torch.rand(7)
     experts = [e for row in counts.tolist() for e, number in enumerate(row) for _ in range(number)]
@@ -29,8 +28,6 @@ def test_re_routing(scatter):
 @pytest.mark.parametrize("mode", [0, 1])
 @pytest.mark.parametrize("rank", [0, 2])
 def test_update_expert(rank, mode):
-    import torch_npu
-
     experts = torch.tensor([[0, 2], [1, 2], [2, 1], [0, 1]], dtype=torch.int32)
     table = torch.tensor([[1, 3, 0, 0], [2, 1, 4, 0], [3, 0, 2, 5]], dtype=torch.int32)
     scales, threshold = torch.rand(4, 2), torch.tensor([0.3, 0.6])
@@ -48,8 +45,6 @@ def test_update_expert(rank, mode):
 
 @pytest.mark.parametrize("norm_type", [0, 1])
 def test_experts_by_the_number_of_a_token(norm_type):
-    import torch_npu
-
     x, ids, table = torch.randn(5, 8), torch.tensor([3, 0, 3, 1, 2]), torch.stack([torch.randperm(8)[:3] for _ in range(4)]).int()
     y, experts, out = torch_npu.npu_moe_gating_top_k(
         x.to(DEVICE), 3, input_ids=ids.to(DEVICE), tid2eid=table.to(DEVICE), norm_type=norm_type, out_flag=True, routed_scaling_factor=1.5
@@ -65,8 +60,6 @@ def test_experts_by_the_number_of_a_token(norm_type):
 @pytest.mark.parametrize("norm_type", [0, 1])
 def test_gradient_of_gating(norm_type, dtype):
     """Torch's own derivative of the definition, whose choice of experts is constant."""
-    import torch_npu
-
     x, grad, experts = torch.randn(4, 6, dtype=torch.float64), torch.randn(4, 2).to(dtype), choices(4, 2, 6).int()
     x.requires_grad_()
     scores = x.sigmoid() if norm_type else x.softmax(-1)
@@ -77,15 +70,13 @@ def test_gradient_of_gating(norm_type, dtype):
         scores.detach().float().to(DEVICE), *there(grad, experts), norm_type=norm_type, routed_scaling_factor=2.5, eps=1e-3
     )
     assert got.dtype == dtype
-    close(got, want, dtype)
+    close(got, want)
 
 
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("dynamic", [False, True])
 @with_routing_v3
 def test_init_routing_quantises(dynamic, padded):
-    import torch_npu
-
     x, experts = torch.randn(5, 4), choices(5, 2, 4).int()
     scale = torch.rand(4, 4) + 0.5 if dynamic else torch.tensor([20.0])
     offset = None if dynamic else torch.tensor([3.0], device=DEVICE)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+import torch_npu
 
-from cases import DEVICE
+from cases import DEVICE, close, there
 from direct import call, refusal
 from support.entry_point import UNTOLD
 from support.marks import PRODUCT
@@ -32,14 +33,6 @@ def test_other_products_refuse_them():
     bits = torch.zeros(4, dtype=torch.uint8, device=DEVICE).view(torch.float8_e4m3fn)
     code, message = refusal("aclnnCast", bits, 0, torch.zeros(4, device=DEVICE))
     assert code == 161002 and "self: expected a data type of the product" in message
-
-
-def there(*tensors):
-    return [None if tensor is None else tensor.to(DEVICE) for tensor in tensors]
-
-
-def close(got, expected, rtol=1e-5):
-    torch.testing.assert_close(got.cpu().double(), expected, rtol=rtol, atol=rtol * expected.abs().max().item())
 
 
 def four_bit_numbers(packed):
@@ -90,8 +83,6 @@ def test_casts_are_torchs(name):
 @pytest.mark.parametrize("axis", [-1, 0, 1])
 @pytest.mark.parametrize("name", EIGHT_BITS)
 def test_dynamic_mx_quant(name, axis):
-    import torch_npu
-
     x = torch.randn(3, 70, 41).half() * torch.logspace(-3, 2, 41).half()
     x[0, 32:64] = 0
     y, scale = torch_npu.npu_dynamic_mx_quant(x.to(DEVICE), axis=axis, dst_type=getattr(torch_npu, name))
@@ -101,8 +92,6 @@ def test_dynamic_mx_quant(name, axis):
 @of_the_950
 @pytest.mark.parametrize("rounding", ["rint", "round", "floor"])
 def test_dynamic_mx_quant_to_four_bits(rounding):
-    import torch_npu
-
     x = torch.randn(5, 96).bfloat16()
     y, scale = torch_npu.npu_dynamic_mx_quant(x.to(DEVICE), round_mode=rounding, block_size=64)
     scales, expected = powers_of_two(x, -1, 2, 64)
@@ -112,8 +101,6 @@ def test_dynamic_mx_quant_to_four_bits(rounding):
 
 @of_the_950
 def test_anti_mx_quant():
-    import torch_npu
-
     x = torch.randn(4, 70).half()
     y, scale = torch_npu.npu_dynamic_mx_quant(x.to(DEVICE), dst_type=torch_npu.float8_e5m2)
     got = torch_npu.npu_anti_mx_quant(y, scale.view(torch.float8_e8m0fnu), dst_type=5, src_type=torch_npu.float8_e5m2)
@@ -131,16 +118,12 @@ def dual(x, name, got):
 
 @of_the_950
 def test_dynamic_mx_quant_with_dual_axis():
-    import torch_npu
-
     x = torch.randn(2, 70, 40).bfloat16()
     dual(x, "float8_e5m2", torch_npu.npu_dynamic_mx_quant_with_dual_axis(x.to(DEVICE), dst_type=torch_npu.float8_e5m2))
 
 
 @of_the_950
 def test_dynamic_dual_level_mx_quant():
-    import torch_npu
-
     x = torch.randn(3, 600).half()
     y, level0, level1 = torch_npu.npu_dynamic_dual_level_mx_quant(x.to(DEVICE))
     parts = x.double().split(512, 1)
@@ -160,8 +143,6 @@ def swiglu(x, left):
 @of_the_950
 @pytest.mark.parametrize("left", [False, True])
 def test_swiglu_mx_quant(left):
-    import torch_npu
-
     x, kind = torch.randn(40, 128).half(), torch_npu.float8_e4m3fn
     y, scale = torch_npu.npu_swiglu_mx_quant(x.to(DEVICE), activate_left=left, dst_type=kind)
     check_eight_bits(swiglu(x.double(), left), -1, "float8_e4m3fn", y, scale)
@@ -171,8 +152,6 @@ def test_swiglu_mx_quant(left):
 
 @of_the_950
 def test_swiglu_mx_quant_of_pairs():
-    import torch_npu
-
     x = torch.randn(4, 128).half() * 5
     y, scale = torch_npu.npu_swiglu_mx_quant(x.to(DEVICE), swiglu_mode=1, clamp_limit=4, dst_type=torch_npu.float8_e4m3fn)
     gate, linear = x[:, ::2].double().clamp(max=4), x[:, 1::2].double().clamp(-4, 4)
@@ -182,8 +161,6 @@ def test_swiglu_mx_quant_of_pairs():
 @of_the_950
 @pytest.mark.parametrize("left", [False, True])
 def test_swiglu_backward_mx_quant(left):
-    import torch_npu
-
     x, grad = torch.randn(40, 128).half(), torch.randn(40, 64).half()
     exact = x.double().requires_grad_()
     swiglu(exact, left).backward(grad.double())
@@ -195,8 +172,6 @@ def test_swiglu_backward_mx_quant(left):
 @of_the_950
 @pytest.mark.parametrize("add", [False, True])
 def test_rms_norm_dynamic_mx_quant(add):
-    import torch_npu
-
     x1, x2, gamma, beta = (torch.randn(*s).half() for s in ((4, 96), (4, 96), (96,), (96,)))
     options = {"beta": beta.to(DEVICE), "dst_type": torch_npu.float8_e4m3fn}
     total = x1.double() + x2.double() if add else x1.double()
@@ -224,8 +199,6 @@ def hifloat8(code):
 
 @of_the_950
 def test_quant_max_to_hifloat8():
-    import torch_npu
-
     numbers = torch.tensor([hifloat8(code) if code != 0xEF else -math.inf for code in range(256)], dtype=torch.float64)
     finite = numbers[numbers.isfinite()]
     assert finite.max() == 32768 and finite.unique().numel() == 253
@@ -240,8 +213,6 @@ def test_quant_max_to_hifloat8():
 @of_the_950
 @pytest.mark.parametrize("grouped", [False, True])
 def test_quant_max(grouped):
-    import torch_npu
-
     x, ends = torch.randn(8, 20).half(), torch.tensor([3, 3, 8])
     scale = torch.rand(3 if grouped else 1) + 0.1
     options = {"group_list": ends.to(DEVICE)} if grouped else {}
@@ -254,8 +225,6 @@ def test_quant_max(grouped):
 
 @of_the_950
 def test_products_with_powers_of_two():
-    import torch_npu
-
     x, weight = torch.randn(6, 128).bfloat16(), torch.randn(128, 10).bfloat16()
     kind, e8m0 = torch_npu.float8_e4m3fn, torch_npu.float8_e8m0fnu
     (left, scale1), (right, scale2) = (
@@ -274,8 +243,6 @@ def test_products_with_powers_of_two():
 
 @of_the_950
 def test_products_with_scales_of_columns():
-    import torch_npu
-
     x, weight = (torch.randn(*s).to(torch.float8_e4m3fn) for s in ((6, 32), (32, 10)))
     scale, rows = torch.rand(10), torch.rand(6)
     got = torch_npu.npu_quant_matmul(*there(x, weight, scale), pertoken_scale=rows.to(DEVICE), output_dtype=torch.bfloat16)
@@ -285,8 +252,6 @@ def test_products_with_scales_of_columns():
 @of_the_950
 @pytest.mark.parametrize("factor", [1, 2])
 def test_permuted_products(factor):
-    import torch_npu
-
     x, weight = (torch.randn(*s).to(torch.float8_e5m2) for s in ((5, 2, 32), (2, 32, 8)))
     rows, columns = torch.rand(5), torch.rand(8)
     got = torch_npu.npu_transpose_quant_batchmatmul(
@@ -298,8 +263,6 @@ def test_permuted_products(factor):
 
 @of_the_950
 def test_batches_with_a_weight_in_blocks():
-    import torch_npu
-
     torch_npu.npu.config.allow_internal_format = True
     x, weights = torch.randn(3, 5, 40).half(), torch.randn(3, 40, 20).half()
     got = torch.bmm(x.to(DEVICE), torch_npu.npu_format_cast(weights.to(DEVICE), 29))
@@ -328,8 +291,6 @@ def parts_of(x, ends):
 @of_the_950
 @pytest.mark.parametrize("name", EIGHT_BITS)
 def test_grouped_dynamic_mx_quant(name):
-    import torch_npu
-
     dtype, emax, largest = EIGHT_BITS[name]
     ends = [40, 40, 170, 200]
     x = torch.randn(200, 5).half() * torch.logspace(-3, 2, 5).half()
@@ -352,8 +313,6 @@ def test_grouped_dynamic_mx_quant(name):
 
 @of_the_950
 def test_dynamic_block_mx_quant():
-    import torch_npu
-
     x = torch.randn(2, 70, 40).bfloat16() * torch.logspace(-2, 2, 40).bfloat16()
     y, scale1, scale2 = torch_npu.npu_dynamic_block_mx_quant(x.to(DEVICE), dst_type=torch_npu.float8_e4m3fn)
     squares = [row.split(32, 2) for row in x.double().split(32, 1)]
@@ -373,8 +332,6 @@ def test_dynamic_block_mx_quant():
 @pytest.mark.parametrize("rows", [1, 128])
 @pytest.mark.parametrize("smallest", [0.0, 400.0])
 def test_grouped_dynamic_block_quant(rows, smallest):
-    import torch_npu
-
     ends, x = [130, 130, 300], torch.randn(2, 300, 70).half()
     y, scale = torch_npu.npu_grouped_dynamic_block_quant(
         *there(x, torch.tensor(ends, dtype=torch.int32)), min_scale=smallest, dst_type=292, row_block_size=rows, col_block_size=64
@@ -394,9 +351,6 @@ def test_grouped_dynamic_block_quant(rows, smallest):
 @of_the_950
 @pytest.mark.parametrize("grouped", [False, True])
 def test_swiglu_group_quant(grouped):
-    import torch_npu
-
-    torch.manual_seed(5)
     x, weight, counts = torch.randn(8, 16), torch.randn(8, 1), torch.tensor([3, 0, 4]) if grouped else None
     first, second = x.double().chunk(2, 1)
     plain = F.silu(first.clamp(max=0.5)) * second.clamp(-0.5, 0.5) * weight.double()

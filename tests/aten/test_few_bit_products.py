@@ -6,9 +6,10 @@ import math
 import torch_aclnn
 import pytest
 import torch
+import torch_npu
 from few_bits import bytes_of
 
-from cases import DEVICE
+from cases import DEVICE, close
 from direct import call, refusal
 from support.communicator import one_rank
 from support.marks import PRODUCT
@@ -20,15 +21,9 @@ FOUR_BITS = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3,
 
 @pytest.fixture(autouse=True)
 def private_formats():
-    import torch_npu
-
     torch_npu.npu.config.allow_internal_format = True  # it cannot be read; False is the default
     yield
     torch_npu.npu.config.allow_internal_format = False
-
-
-def close(got, expected, rtol=1e-5):
-    torch.testing.assert_close(got.cpu().double(), expected, rtol=rtol, atol=rtol * expected.abs().max().item())
 
 
 def powers(*shape):
@@ -40,8 +35,6 @@ def powers(*shape):
 @pytest.mark.parametrize("sizes", [False, True])
 @pytest.mark.parametrize("in_place", [False, True])
 def test_sums_of_grouped_products(in_place, sizes):
-    import torch_npu
-
     ends, kind = [3, 3, 20], torch.float8_e4m3fn
     x1, x2 = torch.randn(20, 5).to(kind), torch.randn(20, 7).to(kind)
     y, scale1, scale2 = torch.randn(3, 5, 7), torch.rand(3), torch.rand(3, 7)
@@ -67,8 +60,6 @@ def test_powers_of_two_of_groups_are_refused():
 
 @pytest.mark.parametrize("with_bias", [False, True])
 def test_product_of_two_levels(with_bias):
-    import torch_npu
-
     rows, inner, columns = 5, 640, 40
     codes1, codes2 = torch.randint(16, (rows, inner)), torch.randint(16, (columns, inner))
     level1_of_x1, powers1 = powers(rows, inner // 64, 2)
@@ -87,8 +78,6 @@ def test_product_of_two_levels(with_bias):
 
 @pytest.mark.parametrize("groups", [(), (2,)])
 def test_weight_of_four_bits_in_blocks(groups):
-    import torch_npu
-
     inner, columns = 40, 20  # in bytes, and in numbers
     weight = torch.randint(256, (*groups, columns, inner), dtype=torch.uint8)
     scale, _ = powers(*groups, columns, math.ceil(inner / 32), 2)
@@ -126,8 +115,6 @@ def eight_bits(x, factor):
 
 @pytest.mark.parametrize(("layout", "key_heads", "factor"), [("BNSD", 4, None), ("BSND", 2, 16.0)])
 def test_attention_of_eight_bits_and_its_gradients(layout, key_heads, factor):
-    import torch_npu
-
     (query, key, value, grad), there, scales = attention_inputs(layout, 4, key_heads)
     scores = query @ key.mT * 0.125
     powers_of_e = torch.exp(scores - scores.amax(-1, keepdim=True))

@@ -22,16 +22,16 @@ def inplace(function, number=1):
     return run
 
 
-def foreach(name, number=1, *, arguments=(), make=randn, dtypes=FLOATS, in_place=True, **options):
-    function, function_ = getattr(torch, f"_foreach_{name}"), getattr(torch, f"_foreach_{name}_", None)
+def foreach(name, number=1, *, arguments=(), make=randn, dtypes=FLOATS, **options):
+    """A call with each dtype, in turn in place and not: the entry point is the same. Many tensors with the first dtype."""
+    functions = {name: lambda f: lists(f, number), f"{name}_": lambda f: inplace(f, number)}
     found = []
-    for dtype in dtypes:
-        count = COUNT if dtype == torch.float32 or any(isinstance(x, (list, torch.Tensor)) for x in arguments) else 3
-        inputs = [make(count, 3, 2)] * number
-        shared = {"dtypes": (dtype,), "close": True, **options}
-        found += rows(name, lists(lambda *x: function(*x, *arguments), number), *inputs, **shared)
-        if in_place and function_:
-            found += rows(f"{name}_", inplace(lambda *x: function_(*x, *arguments), number), *inputs, **shared)
+    for i, dtype in enumerate(dtypes if len(dtypes) > 1 else dtypes * 2):
+        count = COUNT if i == 0 or any(isinstance(x, (list, torch.Tensor)) for x in arguments) else 3
+        called, form = list(functions.items())[i % 2]
+        function = getattr(torch, f"_foreach_{called}")
+        call = form(lambda *x, f=function: f(*x, *arguments))
+        found += rows(called, call, *[make(count, 3, 2)] * number, dtypes=(dtype,), close=True, **options)
     return found
 
 
@@ -110,12 +110,7 @@ CASES = [
         row
         for order in (1, 2, float("inf"))
         for row in rows(
-            f"norm-{order}",
-            lists(lambda x, o=order: torch._foreach_norm(x, o)),
-            randn(COUNT, 4),
-            dtypes=FLOATS,
-            close=True,
-            upcast=True,
+            f"norm-{order}", lists(lambda x, o=order: torch._foreach_norm(x, o)), randn(COUNT, 4), dtypes=FLOATS, close=True, upcast=True
         )
     ),
     *rows("strided", lambda x, y: torch._foreach_add([x[:, ::2], x.t()], [y[:, ::2], y.t()]), *[randn(4, 6)] * 2),

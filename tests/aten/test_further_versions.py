@@ -6,20 +6,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from cases import DEVICE, FLOATS
+from cases import DEVICE, FLOATS, close, drawn
 from direct import call, failure, fraction, refusal
 from support.communicator import one_rank
 
 INVALID = 161002
 OWN = b"a rank alone"
-
-
-def randn(*sizes):
-    return torch.randn(sizes, dtype=torch.float64, generator=torch.Generator().manual_seed(48))
-
-
-def integers(low, high, *sizes):
-    return torch.randint(low, high, sizes, generator=torch.Generator().manual_seed(48))
 
 
 def npu(tensor, dtype=torch.float32):
@@ -30,13 +22,8 @@ def empty(*sizes, dtype=torch.float32):
     return torch.empty(sizes, dtype=dtype, device=DEVICE)
 
 
-def compare(out, expected):
-    """Compare a result with what it is in float64, rounded once."""
-    torch.testing.assert_close(out.cpu(), expected.to(out.dtype))
-
-
 def test_and_of_bits():
-    x, y = integers(-100, 100, 3, 4), integers(-100, 100, 4)
+    x, y = torch.randint(-100, 100, (3, 4)), torch.randint(-100, 100, (4,))
     out, x_npu = empty(3, 4, dtype=torch.int64), npu(x, torch.int64)
     call("aclnnBitwiseAndTensorOut", x_npu, npu(y, torch.int64), out)
     assert out.cpu().equal(x & y)
@@ -46,7 +33,7 @@ def test_and_of_bits():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
 def test_pointwise_and_losses(dtype):
-    x, y = randn(3, 4).to(dtype), randn(3, 4).abs().to(dtype)
+    x, y = drawn(3, 4).to(dtype), drawn(3, 4).abs().to(dtype)
     exact_x, exact_y = x.double(), y.double()
     expected = {
         "aclnnSquare": ((npu(x, dtype),), exact_x * exact_x),
@@ -57,21 +44,21 @@ def test_pointwise_and_losses(dtype):
     for name, (arguments, result) in expected.items():
         out = empty(3, 4, dtype=dtype)
         call(name, *arguments, out)
-        compare(out, result)
+        close(out, result)
     x_npu = npu(x, dtype)
     call("aclnnInplaceXLogYTensor", x_npu, npu(y, dtype))
-    compare(x_npu, torch.xlogy(exact_x, exact_y))
+    close(x_npu, torch.xlogy(exact_x, exact_y))
 
 
 def test_real_part_of_complex_numbers():
-    x, out = torch.complex(randn(3, 4), randn(3, 4)), empty(3, 4)
+    x, out = torch.complex(drawn(3, 4), drawn(3, 4)), empty(3, 4)
     call("aclnnReal", npu(x, torch.complex64), out)
-    compare(out, x.real)
+    close(out, x.real)
 
 
 @pytest.mark.parametrize("diagonal", [0, 2, -1])
 def test_all_elements_on_a_diagonal(diagonal):
-    x, size = integers(1, 9, 2, 3), 6 + abs(diagonal)
+    x, size = torch.randint(1, 9, (2, 3)), 6 + abs(diagonal)
     out = empty(size, size, dtype=torch.int64)
     call("aclnnDiagFlat", npu(x, torch.int64), diagonal, out)
     assert out.cpu().equal(torch.diagflat(x, diagonal))
@@ -79,79 +66,79 @@ def test_all_elements_on_a_diagonal(diagonal):
 
 @pytest.mark.parametrize("p", [0.0, 1.0, 2.0, 3.0])
 def test_distances_of_rows(p):
-    x, out = randn(4, 3), empty(6)
+    x, out = drawn(4, 3), empty(6)
     call("aclnnPdistForward", npu(x), fraction(p), out)
-    compare(out, F.pdist(x, p))
+    close(out, F.pdist(x, p))
 
 
 @pytest.mark.parametrize("some", [True, False])
 def test_qr(some):
-    a = randn(2, 4, 3)
+    a = drawn(2, 4, 3)
     columns = 3 if some else 4
     q, r = empty(2, 4, columns), empty(2, columns, 3)
     call("aclnnQr", npu(a), some, q, r)
-    compare(q @ r, a)
-    compare(q.mT @ q, torch.eye(columns, dtype=torch.float64).expand(2, -1, -1))
+    close(q @ r, a)
+    close(q.mT @ q, torch.eye(columns, dtype=torch.float64).expand(2, -1, -1))
     assert r.cpu().tril(-1).eq(0).all()
 
 
 def test_circular_padding_of_volumes():
-    x, out = randn(1, 2, 3, 4, 5), empty(1, 2, 5, 7, 7)
+    x, out = drawn(1, 2, 3, 4, 5), empty(1, 2, 5, 7, 7)
     call("aclnnCircularPad3d", npu(x), [1, 1, 2, 1, 0, 2], out)
-    compare(out, F.pad(x, [1, 1, 2, 1, 0, 2], mode="circular"))
+    close(out, F.pad(x, [1, 1, 2, 1, 0, 2], mode="circular"))
 
 
 @pytest.mark.parametrize("aligned", [True, False])
 def test_bilinear_upsampling(aligned):
-    x, out = randn(2, 3, 4, 5), empty(2, 3, 7, 6)
+    x, out = drawn(2, 3, 4, 5), empty(2, 3, 7, 6)
     call("aclnnUpsampleBilinear2D", npu(x), [7, 6], aligned, 1.0, 1.0, out)
-    compare(out, F.interpolate(x, (7, 6), mode="bilinear", align_corners=aligned))
+    close(out, F.interpolate(x, (7, 6), mode="bilinear", align_corners=aligned))
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_gated_gelu(dtype):
-    x = randn(3, 8).to(dtype)
+    x = drawn(3, 8).to(dtype)
     out, gelu = empty(3, 4, dtype=dtype), empty(3, 4, dtype=dtype)
     call("aclnnGeGlu", npu(x, dtype), -1, 1, out, gelu)
     plain, gate = x.double().chunk(2, -1)
-    compare(gelu, F.gelu(gate, approximate="tanh"))
-    compare(out, plain * F.gelu(gate, approximate="tanh"))
+    close(gelu, F.gelu(gate, approximate="tanh"))
+    close(out, plain * F.gelu(gate, approximate="tanh"))
 
 
 @pytest.mark.parametrize("activate", [True, False])
 def test_group_norm_with_or_without_silu(activate):
-    x, gamma, beta = randn(2, 6, 5), randn(6), randn(6)
+    x, gamma, beta = drawn(2, 6, 5), drawn(6), drawn(6)
     out, mean, rstd = empty(2, 6, 5), empty(2, 3), empty(2, 3)
     call("aclnnGroupNormSiluV2", npu(x), npu(gamma), npu(beta), 3, 1e-5, activate, out, mean, rstd)
     normal = F.group_norm(x, 3, gamma, beta, 1e-5)
-    compare(out, F.silu(normal) if activate else normal)
-    compare(mean, x.view(2, 3, -1).mean(-1))
-    compare(rstd, (x.view(2, 3, -1).var(-1, correction=0) + 1e-5).rsqrt())
+    close(out, F.silu(normal) if activate else normal)
+    close(mean, x.view(2, 3, -1).mean(-1))
+    close(rstd, (x.view(2, 3, -1).var(-1, correction=0) + 1e-5).rsqrt())
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 3, 2, 4, 3)])
 def test_pools_of_whole_images(shape):
-    x, dims = randn(*shape), tuple(range(2, len(shape)))
+    x, dims = drawn(*shape), tuple(range(2, len(shape)))
     for name, expected in (("aclnnGlobalAveragePool", x.mean(dims, True)), ("aclnnGlobalMaxPool", x.amax(dims, True))):
         out = empty(*expected.shape)
         call(name, npu(x), out)
-        compare(out, expected)
+        close(out, expected)
     code, message = refusal("aclnnGlobalMaxPool", empty(2, 3, 4), empty(2, 3, 1))
     assert code == INVALID and "self: expected 4 to 8 dimensions" in message
 
 
 @pytest.mark.parametrize(("dims", "keep", "noop"), [([1], False, False), ([0, 2], True, False), ([], False, False), ([], True, True)])
 def test_largest_over_dimensions(dims, keep, noop):
-    x = randn(2, 3, 4)
+    x = drawn(2, 3, 4)
     expected = x if noop and not dims else x.amax(dims or (0, 1, 2), keep)
     out = empty(*expected.shape)
     call("aclnnMaxV2", npu(x), dims, keep, noop, out)
-    compare(out, expected)
+    close(out, expected)
 
 
 @pytest.mark.parametrize(("mode", "correction", "decay"), [(1, True, 0.1), (0, False, 0.1), (0, True, 0.0)])
 def test_adam_with_a_moving_average(mode, correction, decay):
-    grad, var, m, v, s = randn(5), randn(5).roll(1), randn(5).roll(2), randn(5).abs(), randn(5).roll(3)
+    grad, var, m, v, s = drawn(5), drawn(5).roll(1), drawn(5).roll(2), drawn(5).abs(), drawn(5).roll(3)
     tensors = [npu(tensor) for tensor in (grad, var, m, v, s)]
     step = torch.tensor([7], device=DEVICE)
     call("aclnnApplyFusedEmaAdam", *tensors, step, 1e-2, 0.99, 0.9, 0.999, 1e-8, mode, correction, decay)
@@ -160,24 +147,24 @@ def test_adam_with_a_moving_average(mode, correction, decay):
     by_m, by_v = (1 - 0.9**7, 1 - 0.999**7) if correction else (1, 1)
     var = var - 1e-2 * (m / by_m / ((v / by_v).sqrt() + 1e-8) + decay * var * mode)
     for tensor, expected in zip(tensors[1:], (var, m, v, 0.99 * s + 0.01 * var), strict=True):
-        compare(tensor, expected)
+        close(tensor, expected)
 
 
 @pytest.mark.parametrize("ends", [True, False])
 def test_experts_that_share_rows_by_a_tensor(ends):
-    x, first, second = randn(5, 4), randn(2, 4, 6), randn(2, 6, 4)
+    x, first, second = drawn(5, 4), drawn(2, 4, 6), drawn(2, 6, 4)
     tokens = torch.tensor([2, 5] if ends else [2, 3], device=DEVICE)
     half = [npu(tensor, torch.float16) for tensor in (x, first, second)]
     out = empty(5, 4, dtype=torch.float16)
     call("aclnnFFNV3", *half, tokens, *([None] * 10), b"relu", 0, ends, out)
     rows, first, second = (tensor.cpu().double() for tensor in half)
-    compare(out, torch.cat([F.relu(rows[:2] @ first[0]) @ second[0], F.relu(rows[2:] @ first[1]) @ second[1]]))
+    close(out, torch.cat([F.relu(rows[:2] @ first[0]) @ second[0], F.relu(rows[2:] @ first[1]) @ second[1]]))
     code, message = failure("aclnnFFNV3", *half, torch.tensor([2, 2], device=DEVICE), *([None] * 10), b"relu", 0, False, out)
     assert code != 0 and "expertTokens: expected the 5 rows of x in all" in message
 
 
 def test_gradient_of_a_bias_for_each_group():
-    grad = randn(6, 3)
+    grad = drawn(6, 3)
     for name, groups, more in (
         ("aclnnGroupedBiasAddGrad", [1, 4, 6], ()),
         ("aclnnGroupedBiasAddGradV2", [1, 4, 6], (0,)),
@@ -185,15 +172,15 @@ def test_gradient_of_a_bias_for_each_group():
     ):
         out = empty(3, 3)
         call(name, npu(grad), torch.tensor(groups, dtype=torch.int32, device=DEVICE), *more, out)
-        compare(out, torch.stack([grad[:1].sum(0), grad[1:4].sum(0), grad[4:].sum(0)]))
+        close(out, torch.stack([grad[:1].sum(0), grad[1:4].sum(0), grad[4:].sum(0)]))
     out = empty(2, 3)
     call("aclnnGroupedBiasAddGrad", npu(grad.view(2, 3, 3)), None, out)
-    compare(out, grad.view(2, 3, 3).sum(1))
+    close(out, grad.view(2, 3, 3).sum(1))
 
 
 @pytest.mark.parametrize("smooth", [True, False])
 def test_adaptive_layer_norm_that_is_quantised(smooth):
-    x, scale, shift, factors = (tensor.half() for tensor in (randn(2, 3, 8), randn(2, 8), randn(2, 1, 8), randn(8)))
+    x, scale, shift, factors = (tensor.half() for tensor in (drawn(2, 3, 8), drawn(2, 8), drawn(2, 1, 8), drawn(8)))
     out, scales = empty(2, 3, 8, dtype=torch.int8), empty(2, 3)
     call(
         "aclnnAdaLayerNormQuant", *(npu(tensor, torch.float16) for tensor in (x, scale, shift)), None, None,
@@ -202,7 +189,7 @@ def test_adaptive_layer_norm_that_is_quantised(smooth):
     normal = F.layer_norm(x.double(), (8,), eps=1e-5) * (1 + scale.double().unsqueeze(1)) + shift.double()
     if smooth:
         normal = normal * factors.double()
-    compare(scales, normal.abs().amax(-1) / 127)
+    close(scales, normal.abs().amax(-1) / 127)
     assert (out.cpu() - normal / scales.cpu().double().unsqueeze(-1)).abs().max() < 0.501
 
 
@@ -210,7 +197,7 @@ def test_adaptive_layer_norm_that_is_quantised(smooth):
 def test_copies_of_a_range_back_to_tokens(weighted):
     tokens, copies, first, end = 4, 2, 1, 6
     order = torch.randperm(tokens * copies, generator=torch.Generator().manual_seed(4))
-    rows, probs = randn(end - first, 5), randn(tokens, copies)
+    rows, probs = drawn(end - first, 5), drawn(tokens, copies)
     out = empty(tokens, 5)
     call(
         "aclnnMoeTokenUnpermuteWithEp", npu(rows), npu(order, torch.int32), npu(probs) if weighted else None, copies, [first, end], False,
@@ -220,7 +207,7 @@ def test_copies_of_a_range_back_to_tokens(weighted):
     for i, place in enumerate(order.tolist()):
         if first <= place < end:
             expected[i // copies] += rows[place - first] * (probs.flatten()[i] if weighted else 1)
-    compare(out, expected)
+    close(out, expected)
 
 
 def sampled(image, y, x):
@@ -264,22 +251,22 @@ BOXES = torch.tensor([[0, 1.0, 2.0, 13.0, 9.5], [1, 0.0, 0.0, 6.0, 15.0], [1, 3.
 @pytest.mark.parametrize("aligned", [True, False])
 @pytest.mark.parametrize("samples", [2, 0])
 def test_regions_and_their_gradient(samples, aligned):
-    images, grad = randn(2, 3, 8, 7).requires_grad_(), randn(3, 3, 2, 3)
+    images, grad = drawn(2, 3, 8, 7).requires_grad_(), drawn(3, 3, 2, 3)
     scale = ctypes.c_float(0.5)
     expected = region_pool(images, BOXES, (2, 3), 0.5, samples, aligned)
     out, of_images = empty(3, 3, 2, 3), empty(2, 3, 8, 7)
     call("aclnnRoiAlignV2", npu(images.detach()), npu(BOXES), 2, 3, scale, samples, aligned, out)
-    compare(out, expected.detach())
+    close(out, expected.detach())
     call("aclnnRoiAlignV2Backward", npu(grad), npu(BOXES), [2, 3, 8, 7], 2, 3, scale, samples, aligned, of_images)
-    compare(of_images, torch.autograd.grad(expected, images, grad)[0])
+    close(of_images, torch.autograd.grad(expected, images, grad)[0])
 
 
 def test_regions_as_onnx_has_them():
-    images, out = randn(2, 3, 8, 7), empty(3, 3, 2, 3)
+    images, out = drawn(2, 3, 8, 7), empty(3, 3, 2, 3)
     arguments = (npu(images), npu(BOXES[:, 1:]), npu(BOXES[:, 0], torch.int32))
     sizes = (ctypes.c_int(2), ctypes.c_int(3), ctypes.c_int(2), ctypes.c_float(0.5))
     call("aclnnRoiAlign", *arguments, b"avg", *sizes, out)
-    compare(out, region_pool(images, BOXES, (2, 3), 0.5, 2, False))
+    close(out, region_pool(images, BOXES, (2, 3), 0.5, 2, False))
     code, message = refusal("aclnnRoiAlign", *arguments, b"max", *sizes, out)
     assert code == INVALID and "mode: expected avg: the documents do not say of what max is, got max" in message
 
@@ -297,14 +284,14 @@ NORMALS = [("MatmulAllReduceAddRmsNorm", "plain"), ("QuantMatmulAllReduceAddRmsN
 @pytest.mark.parametrize("inplace", [True, False])
 @pytest.mark.parametrize(("name", "form"), NORMALS)
 def test_sum_over_ranks_and_its_normal(name, form, inplace):
-    x1, x2, residual, gamma = (tensor.half() for tensor in (randn(2, 3, 4), randn(4, 6), randn(2, 3, 6), randn(6)))
+    x1, x2, residual, gamma = (tensor.half() for tensor in (drawn(2, 3, 4), drawn(4, 6), drawn(2, 3, 6), drawn(6)))
     scales, more = (), ()
     if form == "integers":
-        x1, x2 = integers(-9, 9, 2, 3, 4).to(torch.int8), integers(-9, 9, 4, 6).to(torch.int8)
+        x1, x2 = torch.randint(-9, 9, (2, 3, 4)).to(torch.int8), torch.randint(-9, 9, (4, 6)).to(torch.int8)
     if form == "weight":
-        x2 = integers(-9, 9, 4, 6).to(torch.int8)
+        x2 = torch.randint(-9, 9, (4, 6)).to(torch.int8)
     if form != "plain":
-        scale = (randn(6).abs() / 16).to(torch.bfloat16 if form == "integers" else torch.float16)
+        scale = (drawn(6).abs() / 16).to(torch.bfloat16 if form == "integers" else torch.float16)
         residual, gamma = (residual.bfloat16(), gamma.bfloat16()) if form == "integers" else (residual, gamma)
         scales = (scale,) if form == "integers" else (scale, None)
         more = () if form == "integers" else (ctypes.c_int64(0),)
@@ -316,31 +303,31 @@ def test_sum_over_ranks_and_its_normal(name, form, inplace):
     results = (out,) if inplace else (y, out)
     with one_rank(OWN):
         call(f"aclnn{'Inplace' if inplace else ''}{name}", *moved, 1e-6, OWN, b"sum", 0, 1, *more, *results)
-    compare(moved[-2] if inplace else y, total)
-    compare(out, normal)
+    close(moved[-2] if inplace else y, total)
+    close(out, normal)
 
 
 def test_sums_over_ranks_of_scaled_numbers():
-    x, scales = integers(-9, 9, 2, 3, 256).to(torch.int8), randn(2, 3, 2).float()
+    x, scales = torch.randint(-9, 9, (2, 3, 256)).to(torch.int8), drawn(2, 3, 2).float()
     expected = x.double() * scales.double().repeat_interleave(128, -1)
     for name, sizes in (("aclnnQuantAllReduce", (2, 3, 256)), ("aclnnQuantReduceScatter", (6, 256))):
         out = empty(*sizes)
         with one_rank(OWN):
             call(name, x.to(DEVICE), scales.to(DEVICE), OWN, b"sum", out)
-        compare(out, expected.view(sizes))
+        close(out, expected.view(sizes))
         with one_rank(OWN):
             code, message = refusal(name, x.to(DEVICE), empty(2, 3, 3), OWN, b"sum", out)
         assert code == INVALID and "scales: expected shape [2, 3, 2]" in message
 
 
 def test_grouped_products_of_ranks():
-    x, weight = (randn(2, 4).half(), randn(3, 5).half()), (randn(4, 3).half(), randn(5, 2).half())
+    x, weight = (drawn(2, 4).half(), drawn(3, 5).half()), (drawn(4, 3).half(), drawn(5, 2).half())
     outs = tuple(empty(a.size(0), b.size(1), dtype=torch.float16) for a, b in zip(x, weight, strict=True))
     lists = (tuple(one.to(DEVICE) for one in of) for of in (x, weight))
     with one_rank(OWN):
         call("aclnnGroupedMatMulAllReduce", *lists, None, None, 0, OWN, b"sum", 0, 1, outs)
     for out, a, b in zip(outs, x, weight, strict=True):
-        compare(out, a.double() @ b.double())
+        close(out, a.double() @ b.double())
 
 
 @pytest.mark.parametrize("offsets", [None, [3.0, -300.0, 0.6]])

@@ -2,21 +2,13 @@
 
 import pytest
 import torch
+import torch_npu
 from few_bits import four_bits, integers, words_of
 
-from cases import DEVICE, FLOATS
+from cases import DEVICE, FLOATS, close, there
 from direct import call, failure, refusal
 
-TOLERANCE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 SIZES = [2, 0, 5, 1]
-
-
-def there(*tensors):
-    return [tensor.to(DEVICE) for tensor in tensors]
-
-
-def close(got, expected, dtype):
-    torch.testing.assert_close(got.cpu().double(), expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * expected.abs().max().item())
 
 
 def by_rows(x, weights):
@@ -28,8 +20,6 @@ def by_rows(x, weights):
 @pytest.mark.parametrize("one_weight", [True, False])
 @pytest.mark.parametrize("list_type", [0, 1])
 def test_groups_of_rows(list_type, one_weight, dtype):
-    import torch_npu
-
     x, weight, bias = torch.randn(8, 6).to(dtype), torch.randn(4, 6, 3).to(dtype), torch.randn(4, 3)
     bias = bias if dtype != torch.float16 else bias.half()
     sizes = torch.tensor(SIZES)
@@ -42,7 +32,7 @@ def test_groups_of_rows(list_type, one_weight, dtype):
         group_type=0,
         group_list_type=list_type,
     )
-    close(got, by_rows(x, weight) + bias.double().repeat_interleave(sizes, 0), dtype)
+    close(got, by_rows(x, weight) + bias.double().repeat_interleave(sizes, 0))
 
 
 def test_rows_behind_the_last_group_are_left_alone():
@@ -50,44 +40,38 @@ def test_rows_behind_the_last_group_are_left_alone():
     out = y.to(DEVICE)
     empty = [None] * 5
     call("aclnnGroupedMatmulV3", tuple(there(x)), tuple(there(weight)), *empty, torch.tensor([1, 3]).to(DEVICE), 3, 0, (out,))
-    close(out[:3], torch.cat((x[:1].double() @ weight[0].double(), x[1:3].double() @ weight[1].double())), torch.float32)
+    close(out[:3], torch.cat((x[:1].double() @ weight[0].double(), x[1:3].double() @ weight[1].double())))
     assert out[3:].cpu().equal(y[3:])
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_groups_of_columns(dtype):
     """As gradients of weights are computed: x is a view of {rows, features} with its dimensions exchanged."""
-    import torch_npu
-
     x, weight = torch.randn(8, 6).to(dtype), torch.randn(8, 3).to(dtype)
     ends = torch.tensor(SIZES).cumsum(0)
     (got,) = torch_npu.npu_grouped_matmul([x.to(DEVICE).T], there(weight), group_list=ends.to(DEVICE), split_item=3, group_type=2)
     pieces = zip(x.split(SIZES), weight.split(SIZES), strict=True)
-    close(got, torch.stack([a.double().T @ b.double() for a, b in pieces]), dtype)
+    close(got, torch.stack([a.double().T @ b.double() for a, b in pieces]))
 
 
 def test_lists_of_matrices():
-    import torch_npu
-
     x, weight = [torch.randn(rows, 4) for rows in (2, 3)], [torch.randn(4, columns) for columns in (5, 6)]
     got = torch_npu.npu_grouped_matmul(there(*x), there(*weight), split_item=0, group_type=-1, group_list=None)
     for have, a, b in zip(got, x, weight, strict=True):
-        close(have, a.double() @ b.double(), torch.float32)
+        close(have, a.double() @ b.double())
 
 
 def test_ends_as_a_list_of_numbers():
-    import torch_npu
-
     x, weight = torch.randn(8, 6), [torch.randn(6, 3) for _ in SIZES]
     ends = torch.tensor(SIZES).cumsum(0).tolist()
     got = torch_npu.npu_grouped_matmul(there(x), there(*weight), group_list=ends, split_item=0)
     assert [y.shape[0] for y in got] == SIZES
-    close(torch.cat(got), by_rows(x, weight), torch.float32)
+    close(torch.cat(got), by_rows(x, weight))
     (got,) = torch_npu.npu_grouped_matmul(there(x), there(*weight), group_list=ends, split_item=2)
-    close(got, by_rows(x, weight), torch.float32)
+    close(got, by_rows(x, weight))
     out = torch.zeros(8, 3, device=DEVICE)
     call("aclnnGroupedMatmulV2", tuple(there(x)), tuple(there(*weight)), *[None] * 5, ends, 3, 0, (out,))
-    close(out, by_rows(x, weight), torch.float32)
+    close(out, by_rows(x, weight))
 
 
 ACTIVATIONS = {
@@ -104,14 +88,12 @@ def test_activation(activation):
     ends = torch.tensor(SIZES).cumsum(0).to(DEVICE)
     arguments = [tuple(there(x)), tuple(there(weight)), *[None] * 6, ends, None, None, None, 3, 0, 0, activation]
     call("aclnnGroupedMatmulV4", *arguments, (out,), None, None)
-    close(out, ACTIVATIONS[activation](by_rows(x, weight)), torch.float32)
+    close(out, ACTIVATIONS[activation](by_rows(x, weight)))
 
 
 @pytest.mark.parametrize("bits", [8, 4])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_integers_with_a_scale_for_each_row_and_column(dtype, bits):
-    import torch_npu
-
     make, stored = (integers, lambda t: t) if bits == 8 else (four_bits, words_of)
     x, weight, scale, rows = make(8, 16), make(4, 16, 8), torch.rand(4, 8).bfloat16() / 100, torch.rand(8)
     scale = scale if dtype == torch.bfloat16 else scale.float()
@@ -120,13 +102,11 @@ def test_integers_with_a_scale_for_each_row_and_column(dtype, bits):
         group_list=torch.tensor(SIZES).to(DEVICE), group_list_type=1, split_item=3, group_type=0,
     )  # fmt: skip
     expected = by_rows(x, weight) * scale.double().repeat_interleave(torch.tensor(SIZES), 0) * rows.double().unsqueeze(1)
-    close(got, expected, dtype)
+    close(got, expected)
 
 
 def test_groups_by_number():
     """Pairs of an expert and its number of rows."""
-    import torch_npu
-
     x, weight = integers(5, 16), integers(4, 16, 8)
     pairs = torch.tensor([[2, 3], [0, 2], [1, 0], [3, 0]])
     (got,) = torch_npu.npu_grouped_matmul(
@@ -134,14 +114,12 @@ def test_groups_by_number():
         group_list=pairs.to(DEVICE), group_list_type=2, split_item=3, group_type=0,
     )  # fmt: skip
     expected = torch.cat((x[:3].double() @ weight[2].double(), x[3:].double() @ weight[0].double()))
-    close(got, expected.half().double(), torch.float16)
+    close(got, expected.half().double())
 
 
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("bits", [8, 4])
 def test_weights_of_few_bits(bits, groups):
-    import torch_npu
-
     x, weight = torch.randn(8, 16).half(), (integers if bits == 8 else four_bits)(4, 16, 8)
     scale, offset = (t.half() for t in (torch.rand(4, groups, 8) / 50, torch.randn(4, groups, 8)))
     stored = weight if bits == 8 else words_of(weight)
@@ -151,7 +129,7 @@ def test_weights_of_few_bits(bits, groups):
         group_list=torch.tensor(SIZES).to(DEVICE), group_list_type=1, split_item=3, group_type=0,
     )  # fmt: skip
     each = [t.double().repeat_interleave(16 // groups, 1) for t in (scale, offset)]
-    close(got, by_rows(x, (weight.double() + each[1]) * each[0]), torch.float16)
+    close(got, by_rows(x, (weight.double() + each[1]) * each[0]))
 
 
 def test_groups_that_reach_beyond_x_are_found():
@@ -168,10 +146,8 @@ def test_an_offset_is_refused():
 
 
 def test_sums_of_gradients():
-    import torch_npu
-
     x, weight, sums = torch.randn(8, 6).half(), torch.randn(8, 3).half(), torch.randn(4, 6, 3)
     there_ = sums.to(DEVICE)
     torch_npu.npu_grouped_matmul_add_(there_, *there(x, weight, torch.tensor(SIZES).cumsum(0)))
     pieces = zip(x.split(SIZES), weight.split(SIZES), strict=True)
-    close(there_, sums.double() + torch.stack([a.double().T @ b.double() for a, b in pieces]), torch.float32)
+    close(there_, sums.double() + torch.stack([a.double().T @ b.double() for a, b in pieces]))

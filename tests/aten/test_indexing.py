@@ -5,7 +5,7 @@ import torch
 
 from cases import DEVICE, FLOATS, LAYOUTS, booleans, constant, integers, randn, rows, table, values
 
-DTYPES = (*FLOATS, torch.int64, torch.bool)
+DTYPES = (torch.float32, torch.float16, torch.int64, torch.bool)  # one of each size: elements are moved
 X = randn(4, 5, 6)
 
 
@@ -34,45 +34,19 @@ READ = [
     *rows("gather-smaller", lambda x, i: x.gather(0, i), X, integers(2, 3, 4, high=4), layouts=LAYOUTS),
     *rows("take", torch.take, X, integers(2, 3, high=100), layouts=LAYOUTS),
     *rows("take_along_dim", lambda x, i: torch.take_along_dim(x, i, 2), X, integers(4, 5, 2, high=6)),
-    *rows(
-        "embedding",
-        lambda w, i: torch.nn.functional.embedding(i, w),
-        randn(10, 4),
-        integers(2, 3),
-        dtypes=FLOATS,
-        layouts=LAYOUTS,
-    ),
+    *rows("embedding", lambda w, i: torch.nn.functional.embedding(i, w), randn(10, 4), integers(2, 3), dtypes=FLOATS[:2], layouts=LAYOUTS),
 ]
 
 WRITE = [
-    *rows("put-number", lambda x, i: assigned(x, i, 1.5), X, integers(3, high=4), dtypes=FLOATS, layouts=LAYOUTS),
+    *rows("put-number", lambda x, i: assigned(x, i, 1.5), X, integers(3, high=4), dtypes=FLOATS[:2], layouts=LAYOUTS),
     *rows("put-tensor", assigned, X, integers(3, low=-1, high=0), randn(1, 5, 6), dtypes=DTYPES, layouts=LAYOUTS),
     *rows("put-rows", assigned, X, values([2, 0, 3]), randn(3, 5, 6), dtypes=DTYPES, layouts=LAYOUTS),
-    *rows(
-        "put-columns",
-        lambda x, i, v: assigned(x, (slice(None), i), v),
-        X,
-        values([2, 0]),
-        randn(4, 2, 6),
-        layouts=LAYOUTS,
-    ),
+    *rows("put-columns", lambda x, i, v: assigned(x, (slice(None), i), v), X, values([2, 0]), randn(4, 2, 6), layouts=LAYOUTS),
     *rows("put-mask", lambda x: assigned(x, x > 0, 1), X, dtypes=(*FLOATS, torch.int64), layouts=LAYOUTS),
     *rows("put-mask-none", lambda x: assigned(x, x > 99, 1), X, dtypes=(*FLOATS, torch.int64)),
-    *rows(
-        "put-mask-rows",
-        assigned,
-        X,
-        values([True, False, True, False]),
-        randn(2, 5, 6),
-        dtypes=(torch.float32, torch.int64),
-    ),
+    *rows("put-mask-rows", assigned, X, values([True, False, True, False]), randn(2, 5, 6), dtypes=(torch.float32, torch.int64)),
     *rows("put-nothing", assigned, randn(4, 5), integers(0), randn(1, 5), dtypes=(torch.float32, torch.int64)),
-    *rows(
-        "put-integers",
-        lambda x, i: assigned(x, (slice(None), i), 7),
-        randn(4, 5, dtype=torch.int64),
-        integers(3, high=5),
-    ),
+    *rows("put-integers", lambda x, i: assigned(x, (slice(None), i), 7), randn(4, 5, dtype=torch.int64), integers(3, high=5)),
     *rows(
         "index_put_-accumulate",
         lambda x, i, v: x.index_put_((i,), v, accumulate=True),
@@ -95,16 +69,9 @@ WRITE = [
     *rows("index_put", lambda x, i, v: x.index_put((i,), v), X, values([1, 0]), randn(2, 5, 6)),
     *rows("put_", lambda x, i, v: x.put_(i, v), X, values([1, 100, 7]), randn(3), layouts=LAYOUTS),
     *rows("put_-accumulate", lambda x, i, v: x.put_(i, v, accumulate=True), X, values([1, 1, 7]), randn(3), close=True),
-    *rows("masked_fill", lambda x, m: x.masked_fill(m, 2.5), X, booleans(5, 1), dtypes=FLOATS, layouts=LAYOUTS),
-    *rows(
-        "masked_fill_",
-        lambda x, m: x.masked_fill_(m, 2),
-        X,
-        booleans(4, 5, 6),
-        dtypes=(torch.float32, torch.int64),
-        layouts=LAYOUTS,
-    ),
-    *rows("masked_fill_-infinity", lambda x, m: x.masked_fill_(m, -float("inf")), X, booleans(6), dtypes=FLOATS),
+    *rows("masked_fill", lambda x, m: x.masked_fill(m, 2.5), X, booleans(5, 1), dtypes=FLOATS[:2], layouts=LAYOUTS),
+    *rows("masked_fill_", lambda x, m: x.masked_fill_(m, 2), X, booleans(4, 5, 6), dtypes=(torch.float32, torch.int64), layouts=LAYOUTS),
+    *rows("masked_fill_-infinity", lambda x, m: x.masked_fill_(m, -float("inf")), X, booleans(6), dtypes=FLOATS[:2]),
     *rows("masked_fill_-tensor", lambda x, m, v: x.masked_fill_(m, v), X, booleans(6), randn(), layouts=LAYOUTS),
     *rows("masked_scatter_", lambda x, m, v: x.masked_scatter_(m, v), X, booleans(4, 5, 6), randn(120), layouts=LAYOUTS),
     *rows(
@@ -113,41 +80,14 @@ WRITE = [
         randn(4, 5),
         values([[0, 3], [1, 2], [4, 0], [2, 1]]),
         randn(4, 2),
-        dtypes=FLOATS,
+        dtypes=FLOATS[:2],
         layouts=LAYOUTS,
     ),
-    *rows(
-        "scatter_",
-        lambda x, i, v: x.scatter_(1, i, v),
-        randn(4, 5),
-        values([[0, 3], [1, 2]]),
-        randn(4, 2),
-        layouts=LAYOUTS,
-    ),
-    *rows(
-        "scatter-number",
-        lambda x, i: x.scatter(1, i, 2.5),
-        randn(4, 5),
-        integers(4, 2, high=5),
-        dtypes=FLOATS,
-        layouts=LAYOUTS,
-    ),
+    *rows("scatter_", lambda x, i, v: x.scatter_(1, i, v), randn(4, 5), values([[0, 3], [1, 2]]), randn(4, 2), layouts=LAYOUTS),
+    *rows("scatter-number", lambda x, i: x.scatter(1, i, 2.5), randn(4, 5), integers(4, 2, high=5), dtypes=FLOATS[:2], layouts=LAYOUTS),
     *rows("scatter_-number", lambda x, i: x.scatter_(0, i, 1), randn(4, 5), integers(4, 2, high=4), layouts=LAYOUTS),
-    *rows(
-        "scatter-add",
-        lambda x, i, v: x.scatter(1, i, v, reduce="add"),
-        randn(4, 5),
-        integers(4, 2, high=5),
-        randn(4, 2),
-        close=True,
-    ),
-    *rows(
-        "scatter-multiply",
-        lambda x, i: x.scatter(1, i, 2.0, reduce="multiply"),
-        randn(4, 5),
-        integers(4, 2, high=5),
-        close=True,
-    ),
+    *rows("scatter-add", lambda x, i, v: x.scatter(1, i, v, reduce="add"), randn(4, 5), integers(4, 2, high=5), randn(4, 2), close=True),
+    *rows("scatter-multiply", lambda x, i: x.scatter(1, i, 2.0, reduce="multiply"), randn(4, 5), integers(4, 2, high=5), close=True),
     *rows(
         "embedding-max-norm",
         lambda w, i: torch.nn.functional.embedding(i, w * 1, max_norm=1.0),
@@ -178,20 +118,10 @@ WRITE = [
         close=True,
     ),
     *rows(
-        "coalesce",
-        lambda i, v: torch.sparse_coo_tensor(i, v, (3, 4)).coalesce().to_dense(),
-        integers(2, 9, high=3),
-        randn(9),
-        close=True,
+        "coalesce", lambda i, v: torch.sparse_coo_tensor(i, v, (3, 4)).coalesce().to_dense(), integers(2, 9, high=3), randn(9), close=True
     ),
     *rows(
-        "scatter_add",
-        lambda x, i, v: x.scatter_add(1, i, v),
-        randn(4, 5),
-        integers(4, 9, high=5),
-        randn(4, 9),
-        layouts=LAYOUTS,
-        close=True,
+        "scatter_add", lambda x, i, v: x.scatter_add(1, i, v), randn(4, 5), integers(4, 9, high=5), randn(4, 9), layouts=LAYOUTS, close=True
     ),
     *rows(
         "scatter_add_",
@@ -216,12 +146,7 @@ WRITE = [
         )
     ],
     *rows(
-        "scatter_reduce_",
-        lambda x, i, v: x.scatter_reduce_(1, i, v, "sum"),
-        randn(4, 5),
-        integers(4, 9, high=5),
-        randn(4, 9),
-        close=True,
+        "scatter_reduce_", lambda x, i, v: x.scatter_reduce_(1, i, v, "sum"), randn(4, 5), integers(4, 9, high=5), randn(4, 9), close=True
     ),
     *rows(
         "index_add",
@@ -271,13 +196,7 @@ GRADIENTS = [
         close=True,
     ),
     *rows(
-        "scatter_add",
-        lambda x, i, v: x.scatter_add(1, i, v),
-        randn(4, 5),
-        integers(4, 9, high=5),
-        randn(4, 9),
-        backward=True,
-        close=True,
+        "scatter_add", lambda x, i, v: x.scatter_add(1, i, v), randn(4, 5), integers(4, 9, high=5), randn(4, 9), backward=True, close=True
     ),
 ]
 

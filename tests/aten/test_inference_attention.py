@@ -2,27 +2,19 @@
 
 import pytest
 import torch
+import torch_npu
 
-from cases import DEVICE
+from cases import DEVICE, close, there
 from direct import failure, refusal
 from support.marks import refused_at_once
 
 HALVES = (torch.float16, torch.bfloat16)
-TOLERANCE = {torch.float16: 3e-3, torch.bfloat16: 2e-2}
 TO_LAYOUT = {
     "BNSD": lambda x: x,
     "BSND": lambda x: x.transpose(1, 2),
     "BSH": lambda x: x.transpose(1, 2).flatten(2),
     "NBSD": lambda x: x.transpose(0, 1),
 }
-
-
-def there(*tensors):
-    return [None if tensor is None else tensor.contiguous().to(DEVICE) for tensor in tensors]
-
-
-def close(got, expected, dtype):
-    torch.testing.assert_close(got.cpu().double(), expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
 
 def attend(q, k, v, scale, masked=None, shift=None, sink=None):
@@ -46,8 +38,6 @@ def heads(*shape, dtype):
 @pytest.mark.parametrize("layout", ["BNSD", "BSND", "BSH", "BNSD_BSND", "BSND_BNSD", "BSH_NBSD"])
 def test_layouts(layout, dtype):
     """Three times as many heads in the query; the second sequence has fewer positions than there is room for."""
-    import torch_npu
-
     q, k, v = heads(2, 6, 5, 8, dtype=dtype), heads(2, 2, 7, 8, dtype=dtype), heads(2, 2, 7, 8, dtype=dtype)
     own, out = layout.split("_")[0], layout.split("_")[-1]
     got, lse = torch_npu.npu_fused_infer_attention_score(
@@ -57,20 +47,18 @@ def test_layouts(layout, dtype):
     expected, sums = torch.zeros(2, 6, 5, 8, dtype=torch.float64), torch.zeros(2, 6, 5, 1, dtype=torch.float64)
     for i, (rows, columns) in enumerate(((5, 7), (3, 4))):
         expected[i, :, :rows], sums[i, :, :rows] = attend(q[i, :, :rows], k[i, :, :columns], v[i, :, :columns], 0.3)
-    close(got, TO_LAYOUT[out](expected), dtype)
-    close(lse, sums, dtype)
+    close(got, TO_LAYOUT[out](expected))
+    close(lse, sums)
 
 
 def test_other_features_in_the_value():
-    import torch_npu
-
     q, k, v = heads(1, 2, 3, 8, dtype=torch.half), heads(1, 2, 4, 8, dtype=torch.half), heads(1, 2, 4, 8, dtype=torch.half)
     rope = [heads(1, 2, n, 4, dtype=torch.half) for n in (3, 4)]
     got, _ = torch_npu.npu_fused_infer_attention_score(
         *there(q, k, v), num_heads=2, input_layout="BNSD", query_rope=there(rope[0])[0], key_rope=there(rope[1])[0], scale=0.5
     )
     expected, _ = attend(torch.cat((q, rope[0]), 3)[0], torch.cat((k, rope[1]), 3)[0], v[0], 0.5)
-    close(got[0], expected, torch.half)
+    close(got[0], expected)
 
 
 def mask_of(mode, rows, columns, mask, before, after):
@@ -83,8 +71,6 @@ def mask_of(mode, rows, columns, mask, before, after):
 
 @pytest.mark.parametrize("mode", [0, 1, 2, 3, 4])
 def test_masks(mode):
-    import torch_npu
-
     q, k, v = (heads(2, 2, n, 8, dtype=torch.half) for n in (5, 7, 7))
     mask = torch.rand(2, 1, 5, 7) < 0.3
     mask[..., 0] = False
@@ -95,12 +81,10 @@ def test_masks(mode):
     )  # fmt: skip
     for i in range(2):
         expected, _ = attend(q[i], k[i], v[i], 1.0, mask_of(mode, 5, 7, mask[i, 0], 4, 2))
-        close(got[i], expected, torch.half)
+        close(got[i], expected)
 
 
 def test_a_row_of_which_nothing_counts_is_zero():
-    import torch_npu
-
     q, k, v = (heads(1, 1, 3, 8, dtype=torch.half) for _ in range(3))
     mask = torch.tensor([[False] * 3, [True] * 3, [False] * 3]).view(1, 1, 3, 3)
     got, _ = torch_npu.npu_fused_infer_attention_score(
@@ -110,20 +94,16 @@ def test_a_row_of_which_nothing_counts_is_zero():
 
 
 def test_shift_of_positions():
-    import torch_npu
-
     q, k, v, shift = (heads(2, 2, 5, n, dtype=torch.half) for n in (8, 8, 8, 5))
     got, _ = torch_npu.npu_fused_infer_attention_score(
         *there(q, k, v), pse_shift=shift.to(DEVICE), num_heads=2, input_layout="BNSD", scale=0.25
     )
     for i in range(2):
-        close(got[i], attend(q[i], k[i], v[i], 0.25, shift=shift[i])[0], torch.half)
+        close(got[i], attend(q[i], k[i], v[i], 0.25, shift=shift[i])[0])
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_sequences_below_each_other(causal):
-    import torch_npu
-
     rows, columns = (3, 1, 4), (3, 2, 6)
     q, k, v = (heads(n, 2, 8, dtype=torch.half) for n in (8, 11, 11))
     ends = [torch.tensor(n).cumsum(0).tolist() for n in (rows, columns)]
@@ -136,8 +116,8 @@ def test_sequences_below_each_other(causal):
     for parts in zip(q.split(rows), k.split(columns), v.split(columns), strict=True):
         masked = mask_of(3, len(parts[0]), len(parts[1]), None, 0, 0) if causal else None
         expected.append(attend(*(part.transpose(0, 1) for part in parts), 1.0, masked))
-    close(got, torch.cat([x.transpose(0, 1) for x, _ in expected]), torch.half)
-    close(lse, torch.cat([x.transpose(0, 1) for _, x in expected]), torch.half)
+    close(got, torch.cat([x.transpose(0, 1) for x, _ in expected]))
+    close(lse, torch.cat([x.transpose(0, 1) for _, x in expected]))
 
 
 def paged(sequences, blocks, form):
@@ -157,8 +137,6 @@ def paged(sequences, blocks, form):
 @pytest.mark.parametrize("packed", [False, True])
 def test_pages(packed, form):
     """Of a cache, for one position of each sequence; the lengths are those of the keys."""
-    import torch_npu
-
     lengths = (9, 4, 13)
     q = heads(3, 4, 1, 32, dtype=torch.half)
     keys, values = ([heads(2, n, 32, dtype=torch.half) for n in lengths] for _ in range(2))
@@ -170,25 +148,21 @@ def test_pages(packed, form):
         block_table=table.to(DEVICE), actual_seq_lengths=[1, 2, 3] if packed else None, actual_seq_lengths_kv=list(lengths),
     )  # fmt: skip
     expected = torch.stack([attend(a, b, c, 0.2)[0] for a, b, c in zip(q, keys, values, strict=True)])
-    close(got.view(3, 4, 1, 32), expected, torch.half)
+    close(got.view(3, 4, 1, 32), expected)
 
 
 def test_the_second_version_with_a_sink():
-    import torch_npu
-
     q, k, v = (heads(2, 3, 5, 8, dtype=torch.bfloat16) for _ in range(3))
     sink = torch.randn(3).bfloat16()
     got, lse = torch_npu.npu_fused_infer_attention_score_v2(
         *there(q, k, v), num_query_heads=3, input_layout="BNSD", softmax_scale=0.5, learnable_sink=sink.to(DEVICE), return_softmax_lse=True
     )
     expected = [attend(a, b, c, 0.5, sink=sink) for a, b, c in zip(q, k, v, strict=True)]
-    close(got, torch.stack([x for x, _ in expected]), torch.bfloat16)
-    close(lse, torch.stack([x for _, x in expected]), torch.bfloat16)
+    close(got, torch.stack([x for x, _ in expected]))
+    close(lse, torch.stack([x for _, x in expected]))
 
 
 def test_a_result_of_bytes():
-    import torch_npu
-
     q, k, v = (heads(1, 2, 3, 8, dtype=torch.half) for _ in range(3))
     got, _ = torch_npu.npu_fused_infer_attention_score(
         *there(q, k, v), num_heads=2, input_layout="BNSD", quant_scale2=torch.tensor([50.0], device=DEVICE)
@@ -198,33 +172,27 @@ def test_a_result_of_bytes():
 
 
 def test_prompt_and_increment():
-    import torch_npu
-
     q, k, v = (heads(2, 2, n, 8, dtype=torch.half) for n in (5, 7, 7))
     options = {"num_heads": 2, "input_layout": "BNSD", "scale_value": 0.5}
     got = torch_npu.npu_prompt_flash_attention(*there(q, k, v), **options, actual_seq_lengths=[5, 2])
-    close(got[0], attend(q[0], k[0], v[0], 0.5)[0], torch.half)
-    close(got[1, :, :2], attend(q[1, :, :2], k[1], v[1], 0.5)[0], torch.half)
+    close(got[0], attend(q[0], k[0], v[0], 0.5)[0])
+    close(got[1, :, :2], attend(q[1, :, :2], k[1], v[1], 0.5)[0])
     mask = torch.tensor([[False] * 7, [False, True] * 3 + [False]])
     got = torch_npu.npu_incre_flash_attention(*there(q[:, :, :1], k, v), **options, actual_seq_lengths=[7, 6], atten_mask=mask.to(DEVICE))
-    close(got[0], attend(q[0, :, :1], k[0], v[0], 0.5)[0], torch.half)
-    close(got[1], attend(q[1, :, :1], k[1, :, :6], v[1, :, :6], 0.5, mask[1, :6])[0], torch.half)
+    close(got[0], attend(q[0, :, :1], k[0], v[0], 0.5)[0])
+    close(got[1], attend(q[1, :, :1], k[1, :, :6], v[1, :, :6], 0.5, mask[1, :6])[0])
 
 
 def test_lengths_of_queries_with_one_position_mean_nothing():
     """Programs pass the lengths of the keys there."""
-    import torch_npu
-
     q, k, v = heads(1, 2, 1, 8, dtype=torch.half), heads(1, 2, 30, 8, dtype=torch.half), heads(1, 2, 30, 8, dtype=torch.half)
     options = {"num_heads": 2, "input_layout": "BNSD", "scale": 0.5, "actual_seq_lengths": [29], "actual_seq_lengths_kv": [29]}
     got = torch_npu.npu_fused_infer_attention_score(*there(q, k, v), **options)[0]
-    close(got[0], attend(q[0], k[0, :, :29], v[0, :, :29], 0.5)[0], torch.half)
+    close(got[0], attend(q[0], k[0, :, :29], v[0, :, :29], 0.5)[0])
 
 
 @refused_at_once
 def test_what_does_not_fit_is_refused():
-    import torch_npu
-
     q = torch.randn(1, 2, 3, 8, device=DEVICE).half()
     for options, name in (
         ({"num_heads": 3}, "query: expected 3 heads"),
@@ -244,8 +212,6 @@ def test_what_does_not_fit_is_refused():
 @pytest.mark.parametrize("mode", ["Norm", "PA_NZ"])
 def test_scatter_into_pages(mode):
     """A token without a slot goes nowhere."""
-    import torch_npu
-
     key, value, slots = torch.randn(5, 2, 16).half(), torch.randn(5, 2, 32).half(), torch.tensor([7, 0, -1, 11, 4], dtype=torch.int32)
     caches = [torch.randn(3, 4, 2, n).half() for n in (16, 32)]
     stored = [c.flatten(2).unflatten(2, (-1, 16)).transpose(1, 2).contiguous() if mode == "PA_NZ" else c for c in caches]
@@ -261,8 +227,6 @@ def test_scatter_into_pages(mode):
 
 @pytest.mark.parametrize("cumulative", [False, True])
 def test_gather_from_pages(cumulative):
-    import torch_npu
-
     caches, lengths = [torch.randn(6, 4, 2, n) for n in (8, 16)], [6, 7, 2]
     table = torch.tensor([[3, 0], [5, -1], [1, 2]], dtype=torch.int32)
     seq_lens = torch.tensor([0, *torch.tensor(lengths).cumsum(0)] if cumulative else lengths, dtype=torch.int32)
@@ -278,8 +242,6 @@ def test_gather_from_pages(cumulative):
 @pytest.mark.parametrize("mode", ["Norm", "PA", "PA_NZ", "PA_BLK_BNSD", "PA_BLK_NZ"])
 @pytest.mark.parametrize("quantised", [False, True])
 def test_latent_cache(quantised, mode):
-    import torch_npu
-
     kv, gamma = torch.randn(2, 1, 3, 576).half(), torch.rand(512).half()
     angles = torch.rand(2, 1, 3, 64)
     cos, sin = angles.cos().half(), angles.sin().half()
@@ -299,8 +261,8 @@ def test_latent_cache(quantised, mode):
     normal = x[..., :512] / (x[..., :512].square().mean(-1, True) + 1e-5).sqrt() * gamma.double()
     even, odd = x[..., 512::2], x[..., 513::2]
     turned = torch.cat((even, odd), -1) * cos.double() + torch.cat((-odd, even), -1) * sin.double()
-    close(k_rope, turned, torch.half)
-    close(c_kv, normal, torch.half)
+    close(k_rope, turned)
+    close(c_kv, normal)
     for got, rows, scale in zip(on_device, (turned, normal), scales, strict=True):
         flat = got.cpu().double()
         if "NZ" in mode:
@@ -315,8 +277,6 @@ def test_latent_cache(quantised, mode):
 
 
 def test_scatter_update():
-    import torch_npu
-
     data, updates = torch.zeros(2, 3, 4, 5), torch.randn(2, 3, 2, 5)
     got = torch_npu.scatter_update(data.to(DEVICE), torch.tensor([1, 2]).to(DEVICE), updates.to(DEVICE), -2).cpu()
     expected = data.clone()
@@ -329,15 +289,12 @@ def test_scatter_update():
 
 @pytest.mark.parametrize("dtype", [torch.float32, *HALVES], ids=str)
 def test_attention_update(dtype):
-    import torch_npu
-
     lse, parts = [torch.randn(6) * 3 for _ in range(3)], [torch.randn(6, 8).to(dtype) for _ in range(3)]
     out, whole = torch_npu.npu_attention_update(there(*lse), there(*parts), 1)
     weights = torch.stack(lse).double().softmax(0)
     expected = sum(w.unsqueeze(1) * p.double() for w, p in zip(weights, parts, strict=True))
-    tolerance = TOLERANCE.get(dtype, 1e-5)
-    torch.testing.assert_close(out.cpu().double(), expected, rtol=tolerance, atol=tolerance)
-    torch.testing.assert_close(whole.cpu().double(), torch.stack(lse).double().logsumexp(0), rtol=1e-5, atol=1e-5)
+    close(out, expected)
+    close(whole, torch.stack(lse).double().logsumexp(0))
 
 
 def test_a_slot_behind_the_cache_is_found():

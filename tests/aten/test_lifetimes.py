@@ -10,11 +10,10 @@ from support.dtypes import DType
 from support.status import INVALID
 from support.tensors import Tensor
 
-EVERY_ENTRY_POINT = of_every_entry_point()
 OBJECTS = (Tensor, TensorList, Scalar, ScalarList, IntArray, BoolArray)
 
 
-@EVERY_ENTRY_POINT
+@of_every_entry_point(of=OBJECTS)
 def test_handle_destroyed_between_the_phases_is_refused(entry_point, client, handles):
     sound = sound_arguments(entry_point)
     for name, value in sound.items():
@@ -32,6 +31,9 @@ def test_handle_destroyed_between_the_phases_is_refused(entry_point, client, han
             client.free(workspace)
 
 
+WITH_MEMORY = of_every_entry_point(of=(Tensor, TensorList))
+
+
 def refused_tensors(client, elsewhere, entry_point, handles):
     """Yield the message of phase 1 for each tensor, or list of them, that lies elsewhere."""
     sound = sound_arguments(entry_point)
@@ -46,7 +48,7 @@ def refused_tensors(client, elsewhere, entry_point, handles):
         yield message
 
 
-@EVERY_ENTRY_POINT
+@WITH_MEMORY
 def test_host_memory_is_refused(entry_point, client, handles):
     memory = ctypes.create_string_buffer(4096)
     elsewhere = Handles(client, ctypes.addressof(memory))
@@ -55,7 +57,7 @@ def test_host_memory_is_refused(entry_point, client, handles):
     elsewhere.destroy()
 
 
-@EVERY_ENTRY_POINT
+@WITH_MEMORY
 def test_view_beyond_its_allocation_is_refused(entry_point, client, handles, last_byte):
     elsewhere = Handles(client, last_byte)
     for message in refused_tensors(client, elsewhere, entry_point, handles):

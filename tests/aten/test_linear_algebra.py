@@ -14,10 +14,7 @@ from support.subprocesses import host_mode, output_of
 
 def product(name, function, *inputs, **options):
     return rows(
-        name,
-        function,
-        *inputs,
-        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options,
+        name, function, *inputs, **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options
     )
 
 
@@ -66,13 +63,7 @@ CASES = [
     *product("linear-2d", F.linear, A, randn(5, 4), randn(5)),
     *product("bilinear", F.bilinear, A, randn(3, 2), randn(6, 4, 2), randn(6), dtypes=(torch.float32,)),
     *product("einsum", lambda a, b: torch.einsum("bij,bjk->ik", a, b), BATCH, BATCH2),
-    *product(
-        "inverse",
-        lambda a: torch.inverse(a + 4 * torch.eye(4).to(a.device)),
-        randn(4, 4),
-        dtypes=(torch.float32,),
-        backward=False,
-    ),
+    *product("inverse", lambda a: torch.inverse(a + 4 * torch.eye(4).to(a.device)), randn(4, 4), dtypes=(torch.float32,), backward=False),
     *product(
         "cross",
         lambda a, b: torch.linalg.cross(a, b, dim=1),

@@ -3,20 +3,12 @@
 import pytest
 import torch
 import torch.nn.functional as F
+import torch_npu
 
-from cases import DEVICE
+from cases import DEVICE, close, there
 
 BF16 = torch.bfloat16
 HALVES = (torch.float16, BF16)
-
-
-def there(*tensors):
-    return [None if tensor is None else tensor.contiguous().to(DEVICE) for tensor in tensors]
-
-
-def close(got, expected, dtype=BF16):
-    tolerance = 2e-2 if dtype == BF16 else 3e-3
-    torch.testing.assert_close(got.cpu().double(), expected.double(), rtol=tolerance, atol=tolerance)
 
 
 def delta_rule(state, q, k, v, g, gk, beta, scale):
@@ -53,9 +45,6 @@ def run(inputs, states, lengths, first_states, gated, scale=0.3):
 @pytest.mark.parametrize("gated", [False, True])
 def test_recurrent_gated_delta_rule(gated):
     """Sequences begin with the state of the last token that was accepted, and leave that of each token."""
-    import torch_npu
-
-    torch.manual_seed(0)
     lengths, accepted = [2, 1, 3], [2, 1, 1]
     inputs, states, places = tokens(6), torch.randn(8, 4, 6, 8).to(BF16), torch.tensor([3, 7, 0, 5, 1, 2], dtype=torch.int32)
     expected, after = run(inputs, states, lengths, [7, 0, 5], gated)
@@ -72,9 +61,6 @@ def test_recurrent_gated_delta_rule(gated):
 
 
 def test_chunk_gated_delta_rule():
-    import torch_npu
-
-    torch.manual_seed(0)
     lengths, inputs, states = [4, 3], tokens(7), torch.randn(2, 4, 6, 8).to(BF16)
     expected, after = run(inputs, states, lengths, [0, 1], False)
     q, k, v, beta, g, _ = there(*inputs)
@@ -89,19 +75,15 @@ def test_chunk_gated_delta_rule():
 @pytest.mark.parametrize("masked", [False, True])
 def test_masked_causal_convolution(dtype, masked):
     """The result is that of a convolution with a group for each channel, and the gradients are autograd's."""
-    import torch_npu
-
-    torch.manual_seed(0)
     x, weight, grad = (torch.randn(s).to(dtype) for s in ((6, 2, 5), (3, 5), (6, 2, 5)))
     mask = torch.rand(2, 6) > 0.3 if masked else None
     leaves = [t.double().requires_grad_() for t in (x, weight)]
     padded = F.pad(leaves[0].permute(1, 2, 0), (2, 0))
     expected = F.conv1d(padded, leaves[1].t().unsqueeze(1), groups=5).permute(2, 0, 1)
     expected = expected * mask.t().unsqueeze(2) if masked else expected
-    close(torch_npu.npu_masked_causal_conv1d(*there(x, weight), mask=there(mask)[0]), expected.detach(), dtype)
+    close(torch_npu.npu_masked_causal_conv1d(*there(x, weight), mask=there(mask)[0]), expected.detach())
     got = torch_npu.npu_masked_causal_conv1d_backward(*there(grad, x, weight), mask=there(mask)[0])
-    for have, want in zip(got, torch.autograd.grad(expected, leaves, grad.double()), strict=True):
-        close(have, want, dtype)
+    close(got, torch.autograd.grad(expected, leaves, grad.double()))
 
 
 def cached(x, weight, states, lengths, **o):
@@ -146,9 +128,6 @@ OPTIONS = [
 @pytest.mark.parametrize(("name", "options"), OPTIONS, ids=[name for name, _ in OPTIONS])
 @pytest.mark.parametrize("in_place", [False, True])
 def test_cached_causal_convolution(name, options, in_place):
-    import torch_npu
-
-    torch.manual_seed(0)
     lengths, x, weight, states = [5, 1, 4], torch.randn(10, 6).half(), torch.randn(3, 6).half(), torch.randn(9, 5, 6).half()
     expected_states = states.double()
     expected = cached(x.double(), weight.double(), expected_states, lengths, **options)
@@ -163,17 +142,14 @@ def test_cached_causal_convolution(name, options, in_place):
         block_size=options.get("block", 128), residual_connection=options.get("adds", 0),
         conv_mode="pangu" if "resets" in options else "default",
     )  # fmt: skip
-    close(on_device if in_place else got, expected, torch.half)
-    close(cache, expected_states, torch.half)
+    close(on_device if in_place else got, expected)
+    close(cache, expected_states)
 
 
 def test_a_batch_of_equal_lengths():
-    import torch_npu
-
-    torch.manual_seed(0)
     x, weight, states = torch.randn(3, 2, 6).half(), torch.randn(3, 6).half(), torch.randn(3, 3, 6).half()
     expected_states = states.double()
     expected = cached(x.flatten(0, 1).double(), weight.double(), expected_states, [2] * 3, lines=[0, 1, 2])
     x, weight, states = there(x, weight, states)
-    close(torch_npu.npu_fused_causal_conv1d(x, weight, states).flatten(0, 1), expected, torch.half)
-    close(states, expected_states, torch.half)
+    close(torch_npu.npu_fused_causal_conv1d(x, weight, states).flatten(0, 1), expected)
+    close(states, expected_states)

@@ -2,20 +2,11 @@
 
 import pytest
 import torch
+import torch_npu
 
-from cases import DEVICE, FLOATS
+from cases import DEVICE, FLOATS, TOLERANCE, close, there
 from direct import call, refusal
 from support.marks import with_routing_v3
-
-TOLERANCE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
-
-
-def there(*tensors):
-    return [tensor.to(DEVICE) for tensor in tensors]
-
-
-def close(got, expected, dtype=torch.float32):
-    torch.testing.assert_close(got.cpu().double(), expected.double(), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
 
 def choices(tokens, k, experts):
@@ -34,13 +25,11 @@ def rows_by_expert(experts):
 @pytest.mark.parametrize("k", [1, 3])
 def test_permute_and_unpermute(k, kept, dtype):
     """Forward and backward; copies behind the last that is kept count for nothing."""
-    import torch_npu
-
     tokens, experts, probs = torch.randn(5, 4).to(dtype), choices(5, k, 6), torch.rand(5, k).to(dtype)
     order = rows_by_expert(experts)[:kept]
     leaves = [t.requires_grad_() for t in there(tokens, probs)]
     permuted, places = torch_npu.npu_moe_token_permute(leaves[0], experts.to(DEVICE), kept)
-    close(permuted.detach(), tokens[[copy // k for copy in order]], dtype)
+    close(permuted.detach(), tokens[[copy // k for copy in order]])
     assert [places.cpu().tolist()[copy] for copy in order] == list(range(len(order)))
 
     scaled = permuted * 2
@@ -49,16 +38,13 @@ def test_permute_and_unpermute(k, kept, dtype):
     here = [t.double().requires_grad_() for t in (tokens, probs)]
     factor = here[1].flatten() * torch.tensor([copy in order for copy in range(5 * k)])
     expected = 2 * here[0] * factor.view(5, k).sum(1, True)
-    close(merged.detach(), expected.detach(), dtype)
+    close(merged.detach(), expected.detach())
     cotangent = torch.randn(5, 4).to(dtype)
     grads = torch.autograd.grad(merged, leaves, cotangent.to(DEVICE))
-    for got, want in zip(grads, torch.autograd.grad(expected, here, cotangent.double()), strict=True):
-        torch.testing.assert_close(got.cpu().double(), want, rtol=4 * TOLERANCE[dtype], atol=8 * TOLERANCE[dtype])
+    close(grads, torch.autograd.grad(expected, here, cotangent.double()), 4 * TOLERANCE[dtype])
 
 
 def test_unpermute_without_probabilities():
-    import torch_npu
-
     tokens, experts = torch.randn(6, 4), torch.tensor([2, 0, 1, 0, 2, 1])
     leaf = tokens.to(DEVICE).requires_grad_()
     permuted, places = torch_npu.npu_moe_token_permute(leaf, experts.to(DEVICE))
@@ -71,8 +57,6 @@ def test_unpermute_without_probabilities():
 
 def test_gradient_of_unpermute_without_tokens():
     """As torch_npu calls it for CANN 9.1, unless there are probabilities."""
-    import torch_npu  # noqa: F401
-
     grad, places = torch.randn(3, 4), torch.tensor([2, 0, 1], dtype=torch.int32)
     grads, _ = torch.ops.npu.npu_moe_token_unpermute_grad_v2(*there(grad, places), 3, grad.dtype)
     assert grads.cpu().equal(grad[[1, 2, 0]])
@@ -90,8 +74,6 @@ def by_map(tokens, routing, probs):
 @pytest.mark.parametrize("padded", [False, True])
 def test_routing_map(padded):
     """Forward and backward of both directions; with padding each expert has two tokens."""
-    import torch_npu
-
     tokens, probs = torch.randn(4, 3), torch.rand(4, 4)
     routing = torch.tensor([[1, 0, 1, 0], [1, 1, 0, 0], [0, 1, 0, 1], [0, 0, 1, 1]], dtype=torch.bool)
     numbers, weights = by_map(tokens, routing, probs)
@@ -109,26 +91,21 @@ def test_routing_map(padded):
     close(merged.detach(), expected.detach())
     cotangent = torch.randn(4, 3)
     grads = torch.autograd.grad(merged, leaves, cotangent.to(DEVICE))
-    for got, want in zip(grads, torch.autograd.grad(expected, here, cotangent.double()), strict=True):
-        close(got, want)
+    close(grads, torch.autograd.grad(expected, here, cotangent.double()))
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_gating_top_k_softmax(dtype):
-    import torch_npu
-
     x, finished = torch.randn(5, 8).to(dtype), torch.tensor([False, True, False, False, True])
     y, experts, rows = torch_npu.npu_moe_gating_top_k_softmax(x.to(DEVICE), finished.to(DEVICE), 3)
     values, indices = x.double().softmax(-1).sort(dim=-1, descending=True, stable=True)
-    close(y, values[:, :3], dtype)
+    close(y, values[:, :3])
     assert experts.cpu().equal(torch.where(finished.unsqueeze(1), 8, indices[:, :3]).int())
     assert rows.cpu().tolist() == [[j * 5 + i for j in range(3)] for i in range(5)]
 
 
 @pytest.mark.parametrize("renorm", [0, 1])
 def test_gating_top_k_softmax_v2(renorm):
-    import torch_npu
-
     x = torch.randn(2, 3, 8)
     y, experts, softmax = torch_npu.npu_moe_gating_top_k_softmax_v2(x.to(DEVICE), k=3, renorm=renorm, output_softmax=True)
     values, indices = x.double().sort(-1, descending=True)
@@ -141,8 +118,6 @@ def test_gating_top_k_softmax_v2(renorm):
 @pytest.mark.parametrize("norm_type", [0, 1])
 @pytest.mark.parametrize("mode", [0, 1])
 def test_gating_top_k_of_the_best_groups(mode, norm_type):
-    import torch_npu
-
     x, bias = torch.randn(6, 8), torch.randn(8) / 10
     y, experts, out = torch_npu.npu_moe_gating_top_k(
         x.to(DEVICE), 3, bias=bias.to(DEVICE), k_group=2, group_count=4, group_select_mode=mode, norm_type=norm_type, out_flag=True,
@@ -162,8 +137,6 @@ def test_gating_top_k_of_the_best_groups(mode, norm_type):
 
 def test_init_routing_and_finalize():
     """Through the experts and back: the sum of each token's rows, with biases, scales and what skips the experts."""
-    import torch_npu
-
     tokens, k, count = 5, 2, 4
     x, experts = torch.randn(tokens, 3), choices(tokens, k, count).int()
     row_idx = torch.arange(tokens * k, dtype=torch.int32).view(k, tokens).T.contiguous()
@@ -188,8 +161,6 @@ def test_init_routing_and_finalize():
 @pytest.mark.parametrize("row_type", [0, 1])
 @with_routing_v3
 def test_init_routing_v2_of_some_experts(row_type, count_type):
-    import torch_npu
-
     x, experts, first, end = torch.randn(6, 4), choices(6, 3, 8).int(), 2, 6
     expanded, rows, counts, _ = torch_npu.npu_moe_init_routing_v2(
         *there(x, experts), active_num=18, expert_capacity=0, expert_num=8, drop_pad_mode=0, expert_tokens_num_type=count_type,
@@ -213,8 +184,6 @@ def test_init_routing_v2_of_some_experts(row_type, count_type):
 
 @with_routing_v3
 def test_init_routing_v2_with_a_capacity():
-    import torch_npu
-
     x, experts = torch.randn(4, 3), torch.tensor([[0, 1], [0, 2], [0, 1], [2, 0]], dtype=torch.int32)
     expanded, rows, counts, _ = torch_npu.npu_moe_init_routing_v2(
         *there(x, experts), active_num=8, expert_capacity=2, expert_num=4, drop_pad_mode=1, expert_tokens_num_type=1,
@@ -230,8 +199,6 @@ def test_init_routing_v2_with_a_capacity():
 @pytest.mark.parametrize("smooth", [False, True])
 @with_routing_v3
 def test_init_routing_v2_quantises(smooth):
-    import torch_npu
-
     x, experts, scale = torch.randn(4, 8), choices(4, 2, 4).int(), torch.rand(4, 8) + 0.5
     expanded, _, _, scales = torch_npu.npu_moe_init_routing_v2(
         *there(x, experts), scale=scale.to(DEVICE) if smooth else None, active_num=8, expert_capacity=0, expert_num=4, drop_pad_mode=0,
@@ -259,7 +226,5 @@ def test_init_routing_v2_as_a_c_program_calls_it(flag):
 
 
 def test_compute_expert_tokens():
-    import torch_npu
-
     experts = torch.tensor([0, 0, 2, 2, 2, 5], dtype=torch.int32)
     assert torch_npu.npu_moe_compute_expert_tokens(experts.to(DEVICE), 5).cpu().tolist() == [2, 2, 5, 5, 5]

@@ -4,8 +4,9 @@ import re
 
 import pytest
 import torch
+import torch_npu
 
-from cases import DEVICE
+from cases import DEVICE, close, there
 
 ENDS = [7, 9, 20]  # of three sequences, of which the second is shorter than a block
 SIZE, STRIDE = 4, 2
@@ -13,14 +14,6 @@ SIZE, STRIDE = 4, 2
 
 def halves(*shape):
     return torch.randn(shape).half()
-
-
-def there(*tensors):
-    return [tensor.contiguous().to(DEVICE) for tensor in tensors]
-
-
-def close(got, expected, tolerance=5e-3):
-    torch.testing.assert_close(got.detach().cpu().double(), expected.detach().double(), rtol=tolerance, atol=tolerance)
 
 
 def split(tensor, ends):
@@ -37,24 +30,17 @@ def compressed(x, weight):
 
 
 def test_compression():
-    import torch_npu
-
-    torch.manual_seed(0)
     x, weight = halves(20, 2, 8), halves(SIZE, 2)
     leaves = [t.double().requires_grad_() for t in (x, weight)]
     expected = compressed(*leaves)
     close(torch_npu.npu_nsa_compress(*there(x, weight), SIZE, STRIDE, actual_seq_len=ENDS), expected)
     grad = halves(*expected.shape)
     got = torch_npu.npu_nsa_compress_grad(*there(grad, x, weight), SIZE, STRIDE, actual_seq_len=ENDS)
-    for have, want in zip(got, torch.autograd.grad(expected, leaves, grad.double()), strict=True):
-        close(have, want, 2e-2)
+    close(got, torch.autograd.grad(expected, leaves, grad.double()), 2e-2)
 
 
 def test_compression_of_the_last_block_of_pages():
     """The first sequence ends in the middle of a block, the second with one that lies in two pages."""
-    import torch_npu
-
-    torch.manual_seed(0)
     pages, weight, cache = halves(6, 4, 2, 8), halves(SIZE, 2), halves(5, 2, 8)
     table, slots = torch.tensor([[5, 1, 2], [0, 3, 4]], dtype=torch.int32), torch.tensor([2, 4], dtype=torch.int32)
     on_device = there(pages, weight, slots, table, cache)
@@ -100,9 +86,6 @@ def check_places(places, sums):
 
 
 def test_attention_to_compressed_keys():
-    import torch_npu
-
-    torch.manual_seed(0)
     q, k, v = halves(5, 4, 8), halves(13, 2, 8), halves(13, 2, 6)
     q_ends, k_ends, block_ends = [3, 5], [7, 13], [4, 7]
     mask, topk_mask = torch.ones(3, 7, dtype=torch.bool).triu(4), torch.eye(3, 4, dtype=torch.bool)
@@ -130,9 +113,6 @@ def paged(tensor, table, page):
 
 @pytest.mark.parametrize("layout", ["TND", "BSND"])
 def test_attention_to_compressed_keys_in_pages(layout):
-    import torch_npu
-
-    torch.manual_seed(0)
     q, k, v, table = halves(1, 4, 8), halves(11, 2, 8), halves(11, 2, 6), [6, 2, 5]
     query = (q if layout == "TND" else q.unsqueeze(1)).to(DEVICE)
     out, places = torch_npu.npu_nsa_compress_attention_infer(
@@ -161,9 +141,6 @@ def allowed_by(places, block, columns):
 @pytest.mark.parametrize("masked", [False, True])
 def test_attention_to_selected_blocks(masked):
     """A mask says that a token sees those before it only."""
-    import torch_npu
-
-    torch.manual_seed(0)
     q, k, v, grad = halves(5, 4, 8), halves(14, 2, 8), halves(14, 2, 6), halves(5, 4, 6)
     q_ends, k_ends, block = [3, 5], [8, 14], 2
     places = torch.stack([torch.stack([torch.randperm(3)[:2] for _ in range(2)]) for _ in range(5)]).int()
@@ -187,15 +164,11 @@ def test_attention_to_selected_blocks(masked):
     got = torch_npu.npu_nsa_select_attention_grad(
         grad.to(DEVICE), *on_device[:3], out, maximum, total, on_device[3], 0.3, 4, block, 2, **options
     )
-    for have, want in zip(got, torch.autograd.grad(expected, leaves, grad.double()), strict=True):
-        close(have, want)
+    close(got, torch.autograd.grad(expected, leaves, grad.double()))
 
 
 @pytest.mark.parametrize("layout", ["TND", "BSND", "BSH"])
 def test_attention_to_selected_blocks_in_pages(layout):
-    import torch_npu
-
-    torch.manual_seed(0)
     q, k, v, table = halves(1, 4, 8), halves(11, 2, 8), halves(11, 2, 6), [6, 2, 5]
     places = torch.tensor([[[0, 4, -1], [5, 2, 1]]], dtype=torch.int32)
     queries = {"TND": q, "BSND": q.unsqueeze(1), "BSH": q.flatten(1).unsqueeze(1)}[layout]
@@ -215,9 +188,6 @@ def test_attention_to_selected_blocks_in_pages(layout):
 
 @pytest.mark.parametrize("layout", ["TND", "BNSD"])
 def test_attention_between_blocks(layout):
-    import torch_npu
-
-    torch.manual_seed(0)
     rows, columns, shape = [3, 5], [7, 4], [2, 3]
     shapes = ((rows, (4, 8)), (columns, (2, 8)), (columns, (2, 8)), (rows, (4, 8)))
     q, k, v, grad = ([halves(n, *s) for n in c] for c, s in shapes)
@@ -255,15 +225,11 @@ def test_attention_between_blocks(layout):
         close(parts(out, rows)[i], result)
         close(parts(lse, rows)[i][..., 0].t(), scores.logsumexp(2))
         wanted = torch.autograd.grad(result, leaves, grad[i].double())
-        for have, want in zip((parts(t, c)[i] for t, c in zip(gradients, (rows, columns, columns), strict=True)), wanted, strict=True):
-            close(have, want)
+        close((parts(t, c)[i] for t, c in zip(gradients, (rows, columns, columns), strict=True)), wanted)
 
 
 @pytest.mark.parametrize("masked", [False, True])
 def test_attention_by_way_of_others(masked):
-    import torch_npu
-
-    torch.manual_seed(0)
     b, h, n, m, k, d = 2, 2, 3, 5, 4, 8
     q, k1, v1, k2, v2, grad = (halves(b, h, *s, d) for s in ((n, m), (n, k), (n, k), (k, m), (k, m), (n, m)))
     mask = torch.rand(b, 1, n, 1, k) > 0.6 if masked else None
@@ -281,8 +247,7 @@ def test_attention_by_way_of_others(masked):
     close(maximum[..., 0], scores.amax(4))
     close(total[..., 7], (scores - scores.amax(4, keepdim=True)).exp().sum(4))
     got = torch_npu.npu_fused_floyd_attention_backward(grad.to(DEVICE), *on_device, out, maximum, total, **options)
-    for have, want in zip(got, torch.autograd.grad(expected, leaves, grad.double()), strict=True):
-        close(have, want, 2e-2)
+    close(got, torch.autograd.grad(expected, leaves, grad.double()), 2e-2)
 
 
 @pytest.mark.parametrize(
@@ -295,8 +260,6 @@ def test_attention_by_way_of_others(masked):
     ],
 )
 def test_blocks_that_do_not_fit_are_refused(changes, message):
-    import torch_npu
-
     sizes = {"scale_value": 1.0, "head_num": 2, "compress_block_size": 4, "compress_stride": 2, "select_block_size": 4}
     ends = {"actual_seq_qlen": [3], "actual_cmp_seq_kvlen": [6], "actual_sel_seq_kvlen": [3]}
     tensors = there(halves(3, 2, 8), halves(6, 2, 8), halves(6, 2, 8))

@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+import torch_npu
 
 from cases import DEVICE, FLOATS, LAYOUTS, constant, randn, rows, table, uniform
 from direct import call
@@ -14,10 +15,7 @@ CHANNELS, VARIANCES = randn(3), constant(uniform(3, low=0.5, high=2.0))
 
 def norm(name, function, *inputs, **options):
     return rows(
-        name,
-        function,
-        *inputs,
-        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options,
+        name, function, *inputs, **{"dtypes": FLOATS[:2], "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options
     )
 
 
@@ -30,7 +28,7 @@ def train(x, mean, variance, weight, bias):
 
 MEAN = constant(CHANNELS)
 CASES = [
-    *norm("batch_norm", train, X, MEAN, VARIANCES, CHANNELS, CHANNELS),
+    *norm("batch_norm", train, X, MEAN, VARIANCES, CHANNELS, CHANNELS, dtypes=FLOATS),
     *norm("batch_norm-2d", train, randn(6, 3), MEAN, VARIANCES, CHANNELS, CHANNELS),
     *norm("batch_norm-3d", train, randn(2, 3, 2, 3, 2), MEAN, VARIANCES, CHANNELS, CHANNELS),
     *norm("batch_norm-plain", lambda x, m, v: train(x, m, v, None, None), X, MEAN, VARIANCES),
@@ -45,24 +43,11 @@ CASES = [
         CHANNELS,
     ),
     *norm(
-        "batch_norm-frozen",
-        lambda x, m, v, w, b: F.batch_norm(x, m, v, w, b),
-        X,
-        MEAN,
-        VARIANCES,
-        constant(CHANNELS),
-        constant(CHANNELS),
+        "batch_norm-frozen", lambda x, m, v, w, b: F.batch_norm(x, m, v, w, b), X, MEAN, VARIANCES, constant(CHANNELS), constant(CHANNELS)
     ),
-    *norm(
-        "instance_norm",
-        lambda x, w, b: F.instance_norm(x, weight=w, bias=b),
-        X,
-        CHANNELS,
-        CHANNELS,
-        dtypes=(torch.float32,),
-    ),
+    *norm("instance_norm", lambda x, w, b: F.instance_norm(x, weight=w, bias=b), X, CHANNELS, CHANNELS, dtypes=(torch.float32,)),
     *norm("layer_norm", lambda x, w, b: F.layer_norm(x, (5, 2), w, b), X, randn(5, 2), randn(5, 2)),
-    *norm("layer_norm-last", lambda x, w, b: F.layer_norm(x, (7,), w, b), randn(3, 4, 7), randn(7), randn(7)),
+    *norm("layer_norm-last", lambda x, w, b: F.layer_norm(x, (7,), w, b), randn(3, 4, 7), randn(7), randn(7), dtypes=FLOATS),
     *norm("layer_norm-plain", lambda x: F.layer_norm(x, (5, 2)), X),
     *norm("layer_norm-empty", lambda x, w: F.layer_norm(x, (4,), w), randn(0, 4), randn(4), dtypes=(torch.float32,)),
     *norm(
@@ -74,7 +59,7 @@ CASES = [
         dtypes=(torch.float32,),
         backward=False,
     ),
-    *norm("group_norm", lambda x, w, b: F.group_norm(x, 2, w, b), randn(2, 4, 3, 5), randn(4), randn(4)),
+    *norm("group_norm", lambda x, w, b: F.group_norm(x, 2, w, b), randn(2, 4, 3, 5), randn(4), randn(4), dtypes=FLOATS),
     *norm("group_norm-plain", lambda x: F.group_norm(x, 3), X),
 ]
 
@@ -87,7 +72,6 @@ def test_normalisation(case):
 @pytest.mark.parametrize("wanted", [("x",), ("weight",), ("bias",), ("x", "weight")], ids=str)
 @pytest.mark.parametrize("function", ["batch", "layer", "group"])
 def test_gradients_of_some_inputs(function, wanted):
-    torch.manual_seed(0)
     tensors = {
         "x": torch.randn(3, 4, 5),
         "weight": torch.randn(5 if function == "layer" else 4),
@@ -109,11 +93,7 @@ def test_gradients_of_some_inputs(function, wanted):
 
 def test_fast_layer_norm():
     x, weight, bias = torch.randn(3, 4, 7), torch.randn(7), torch.randn(7)
-    out, mean, rstd = (
-        torch.empty(3, 4, 7, device=DEVICE),
-        torch.empty(3, 4, 1, device=DEVICE),
-        torch.empty(3, 4, 1, device=DEVICE),
-    )
+    out, mean, rstd = (torch.empty(3, 4, 7, device=DEVICE), torch.empty(3, 4, 1, device=DEVICE), torch.empty(3, 4, 1, device=DEVICE))
     call("aclnnFastLayerNorm", x.to(DEVICE), [7], weight.to(DEVICE), bias.to(DEVICE), 1e-5, out, mean, rstd)
     for have, want in zip((out, mean, rstd), torch.native_layer_norm(x, (7,), weight, bias, 1e-5), strict=True):
         torch.testing.assert_close(have.cpu(), want)
@@ -151,8 +131,6 @@ def test_gathered_statistics(batch):
 
 
 def test_gathered_sums(batch):
-    import torch_npu
-
     whole, parts = batch
     pieces = [torch_npu.batch_norm_reduce(part.unsqueeze(2), EPS) for part in parts]
     sums, squares = torch.stack([s for s, _ in pieces]), torch.stack([q for _, q in pieces])

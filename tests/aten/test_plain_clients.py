@@ -15,10 +15,6 @@ INVALID, BEYOND_STORAGE = 161002, 561103
 HALF_TYPES = (torch.float32, torch.float16)
 
 
-def randn(*sizes):
-    return torch.randn(sizes, generator=torch.Generator().manual_seed(14))
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int32], ids=str)
 @pytest.mark.parametrize("descending", [False, True])
 def test_argsort(dtype, descending):
@@ -74,7 +70,7 @@ def test_split():
 @pytest.mark.parametrize("dtype", HALF_TYPES, ids=str)
 @pytest.mark.parametrize("turned", [(0, 0), (1, 0), (0, 1), (1, 1)], ids=str)
 def test_gemm(turned, dtype):
-    a, b, c = randn(3, 4).to(dtype), randn(4, 5).to(dtype), randn(5).to(dtype)
+    a, b, c = torch.randn(3, 4).to(dtype), torch.randn(4, 5).to(dtype), torch.randn(5).to(dtype)
     exact = 0.5 * a.double() @ b.double() + 2 * c.double()
     factors = [(x.t().contiguous() if turns else x).to(DEVICE) for x, turns in zip((a, b), turned, strict=True)]
     out = torch.empty(3, 5, dtype=dtype, device=DEVICE)
@@ -101,7 +97,7 @@ def test_scatter_at_positions(depth):
 
 @pytest.mark.parametrize("align", [False, True])
 def test_gradient_of_bilinear_upsampling(align):
-    grad, out = randn(2, 3, 6, 8), torch.empty(2, 3, 3, 5, device=DEVICE)
+    grad, out = torch.randn(2, 3, 6, 8), torch.empty(2, 3, 3, 5, device=DEVICE)
     x = torch.zeros(2, 3, 3, 5, dtype=torch.float64, requires_grad=True)
     torch.nn.functional.interpolate(x, size=(6, 8), mode="bilinear", align_corners=align).backward(grad.double())
     call("aclnnUpsampleBilinear2dBackward", grad.to(DEVICE), [6, 8], [2, 3, 3, 5], align, 0.0, 0.0, out)
@@ -149,7 +145,7 @@ def test_index_fill_tensor(in_place):
     [([2, 3], [], [], 0), ([2], [1], [1], 0), ([3, 2], [2, 1], [1, 0], 0), ([3], [2], [1, 1, 1, 1], 0), ([2], [2], [0, 0], 1)],
 )
 def test_max_pool(dtype, kernel, strides, pads, ceil):
-    values = randn(2, 3, 7, 8).to(dtype)
+    values = torch.randn(2, 3, 7, 8).to(dtype)
     steps, pad = (strides or kernel) * 2, (pads or [0]) * 2
     axes = [windows(size, (kernel * 2)[d], steps[d], pad[d], ceil) for d, size in enumerate(values.shape[2:])]
     expected = torch.tensor(
@@ -185,7 +181,7 @@ def test_max_pool_refuses(pads, dilations, says):
 
 @pytest.mark.parametrize("dtype", HALF_TYPES, ids=str)
 def test_upsample_nearest2d(dtype):
-    values = randn(2, 3, 4, 5).to(dtype)
+    values = torch.randn(2, 3, 4, 5).to(dtype)
     out = torch.empty(2, 3, 7, 10, dtype=dtype, device=DEVICE)
     call("aclnnUpsampleNearest2d", values.to(DEVICE), [7, 10], out)
     rows, columns = [i * 4 // 7 for i in range(7)], [i * 5 // 10 for i in range(10)]
@@ -194,7 +190,7 @@ def test_upsample_nearest2d(dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 def test_softmax_cross_entropy_with_logits(dtype):
-    features, labels = (3 * randn(4, 6)).to(dtype), torch.softmax(randn(4, 6).double(), 1).to(dtype)
+    features, labels = (3 * torch.randn(4, 6)).to(dtype), torch.softmax(torch.randn(4, 6).double(), 1).to(dtype)
     powers = features.double().exp()
     probabilities = powers / powers.sum(1, keepdim=True)
     loss, backprop = torch.empty(4, dtype=dtype, device=DEVICE), torch.empty(4, 6, dtype=dtype, device=DEVICE)
@@ -204,7 +200,7 @@ def test_softmax_cross_entropy_with_logits(dtype):
 
 
 def test_ger():
-    self, vec2 = randn(3), randn(4)
+    self, vec2 = torch.randn(3), torch.randn(4)
     out = torch.empty(3, 4, device=DEVICE)
     call("aclnnGer", self.to(DEVICE), vec2.to(DEVICE), out)
     assert torch.equal(out.cpu(), (self.double()[:, None] * vec2.double()[None]).float())

@@ -1,5 +1,6 @@
 """Plain entry points, those that torch_npu leaves to other products among them: each against its definition in float64."""
 
+import itertools
 import math
 from ctypes import c_float, c_int
 
@@ -7,16 +8,12 @@ import pytest
 import torch
 import torch_npu
 
-from cases import DEVICE, FLOATS
+from cases import DEVICE, FLOATS, drawn
 from direct import call, compare, failure, fraction, refusal, scalar
 from support.marks import CUBE_MATH_TYPE
 
 INVALID = 161002
 FIVE, WHOLE = (torch.float32, torch.float16), (torch.int32, torch.int64)
-
-
-def randn(*sizes):
-    return 2 * torch.randn(sizes, dtype=torch.float64, generator=torch.Generator().manual_seed(33))
 
 
 def gelu(x):
@@ -64,8 +61,8 @@ def masked_softmax(x, mask):
     return weights / weights.sum(-1, keepdim=True)
 
 
-POSITIVE = [randn(3, 4, 6).abs() + 0.1]
-X, XY, POINTS = [randn(3, 4, 6)], [randn(3, 4, 6), randn(3, 4, 6).flip(0)], [randn(2, 3, 5), randn(4, 5)]
+POSITIVE = [drawn(3, 4, 6).abs() + 0.1]
+X, XY, POINTS = [drawn(3, 4, 6)], [drawn(3, 4, 6), drawn(3, 4, 6).flip(0)], [drawn(2, 3, 5), drawn(4, 5)]
 LINE, EDGES = torch.tensor([-2.0, -0.5, 0.0, 0.5, 3.0], dtype=torch.float64), torch.tensor([-1.0, 0.0, 0.5, 2.0], dtype=torch.float64)
 MASK = torch.tensor([[True, False, False, True], [False] * 4, [False, True, True, False]])
 # The entry point, its inputs in float64, the arguments before the outputs, the definition, and the data types.
@@ -87,7 +84,7 @@ ROWS = [
     ("aclnnGeluMul", X, lambda x: (x, None), lambda x: x[..., :3] * 0.5 * (1 + torch.erf(x[..., :3] / 2**0.5)) * x[..., 3:], FLOATS),
     (
         "aclnnGeGluBackward",
-        [randn(3, 2, 6), randn(3, 4, 6)],
+        [drawn(3, 2, 6), drawn(3, 4, 6)],
         lambda g, x: (g, x, gelu(x.chunk(2, 1)[1].double()).to(x.dtype), 1, 1),
         gated_gradient,
         (torch.float32,),
@@ -102,7 +99,7 @@ ROWS = [
     ),
     (
         "aclnnMaxN",
-        [randn(3, 4), randn(4).flip(0), randn(3, 1)],
+        [drawn(3, 4), drawn(4).flip(0), drawn(3, 1)],
         lambda *x: (x,),
         lambda x, y, z: torch.stack(torch.broadcast_tensors(x, y, z)).amax(0),
         (*FLOATS, *WHOLE),
@@ -112,7 +109,7 @@ ROWS = [
     ("aclnnReduceLogSum", POSITIVE, lambda x: (x, [], False, True), lambda x: x, FIVE),
     (
         "aclnnLogdet",
-        [randn(4, 3, 3) @ randn(4, 3, 3).mT + 5 * torch.eye(3)],
+        [drawn(4, 3, 3) @ drawn(4, 3, 3).mT + 5 * torch.eye(3)],
         lambda x: (x,),
         lambda x: torch.linalg.det(x).log(),
         (torch.float32, torch.float64),
@@ -121,16 +118,16 @@ ROWS = [
     *[
         (
             "aclnnAdaLayerNorm",
-            [randn(3, 4, 6), rows, rows.flip(0), randn(6), randn(6).flip(0)],
+            [drawn(3, 4, 6), rows, rows.flip(0), drawn(6), drawn(6).flip(0)],
             lambda *x: (*x, 1e-3),
             lambda x, s, t, w, b: normalised(x, w, b) * (1 + s.view(3, 1, 6)) + t.view(3, 1, 6),
             FLOATS,
         )
-        for rows in (randn(3, 6), randn(3, 1, 6))
+        for rows in (drawn(3, 6), drawn(3, 1, 6))
     ],
     (
         "aclnnChamferDistanceBackward",
-        [randn(2, 4, 2), randn(2, 3, 2).flip(0), randn(2, 4), randn(2, 3)],
+        [drawn(2, 4, 2), drawn(2, 3, 2).flip(0), drawn(2, 4), drawn(2, 3)],
         lambda x, y, g, h: (x, y, *(d.argmin(-1).int() for d in (squares(x, y), squares(y, x))), g, h),
         lambda x, y, g, h: torch.autograd.grad(
             (squares(p := x.requires_grad_(), q := y.requires_grad_()).amin(-1) * g).sum() + (squares(q, p).amin(-1) * h).sum(), (p, q)
@@ -146,7 +143,7 @@ ROWS = [
     *[
         (
             "aclnnCdistBackward",
-            [randn(2, 3, 4), *POINTS],
+            [drawn(2, 3, 4), *POINTS],
             lambda g, x, y, p=p, d=d: (g, x, y, d(x, y), c_float(p)),
             lambda g, x, y, d=d: distance_gradient(g, x, y, d),
             (torch.float32, torch.float64),
@@ -162,30 +159,24 @@ ROWS = [
         lambda x: x[:2, 1:, -4:-1:2],
         (*FLOATS, *WHOLE),
     ),
-    (
-        "aclnnScaledMaskedSoftmax",
-        [randn(2, 3, 4)],
-        lambda x: (x, MASK.to(DEVICE), 0.5, False),
-        lambda x: masked_softmax(x, MASK),
-        FLOATS,
-    ),
+    ("aclnnScaledMaskedSoftmax", [drawn(2, 3, 4)], lambda x: (x, MASK.to(DEVICE), 0.5, False), lambda x: masked_softmax(x, MASK), FLOATS),
     (
         "aclnnScaledMaskedSoftmaxBackward",
-        [randn(2, 3, 4), randn(2, 3, 4).flip(0)],
+        [drawn(2, 3, 4), drawn(2, 3, 4).flip(0)],
         lambda g, x: (g, masked_softmax(x.double(), MASK.to(DEVICE)).to(x.dtype), MASK.to(DEVICE), 0.5, False),
         lambda g, x: g * 0 + torch.autograd.grad(masked_softmax(leaf := x.requires_grad_(), MASK), leaf, g)[0],
         (torch.float32,),
     ),
     (
         "aclnnBinaryCrossEntropyWithLogitsTargetBackward",
-        [randn(3, 4), randn(3, 4).flip(0), randn(3, 4).abs(), randn(4).abs(), randn(1, 4).abs()],
+        [drawn(3, 4), drawn(3, 4).flip(0), drawn(3, 4).abs(), drawn(4).abs(), drawn(1, 4).abs()],
         lambda g, x, y, w, p: (g, x, y, w, p, 0),
         lambda g, x, y, w, p: -g * w * (p * torch.log(torch.sigmoid(x)) - torch.log(1 - torch.sigmoid(x))),
         FLOATS,
     ),
     (
         "aclnnBinaryCrossEntropyWithLogitsTargetBackward",
-        [randn(1), randn(3, 4), randn(3, 4).abs()],
+        [drawn(1), drawn(3, 4), drawn(3, 4).abs()],
         lambda g, x, y: (g, x, y, None, None, 1),
         lambda g, x, y: -g / 12 * x,
         FLOATS,
@@ -215,11 +206,10 @@ NUMBER = {
 }
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize("name", NUMBER)
+@pytest.mark.parametrize(("name", "dtype"), zip(NUMBER, itertools.cycle(FLOATS), strict=False), ids=str)
 def test_foreach_with_a_number_in_a_tensor(name, dtype):
     count, definition = NUMBER[name]
-    lists = [[(randn(n, 3) + 1 + i).abs().to(dtype) for n in (1, 2, 5)] for i in range(count)]
+    lists = [[(drawn(n, 3) + 1 + i).abs().to(dtype) for n in (1, 2, 5)] for i in range(count)]
     outs = tuple(torch.empty(one.shape, dtype=dtype, device=DEVICE) for one in lists[0])
     there = [tuple(one.to(DEVICE) for one in members) for members in lists]
     number = torch.full((3 if name.startswith("Addc") and name.endswith("List") else 1,), 1.5, dtype=dtype, device=DEVICE)
@@ -230,7 +220,7 @@ def test_foreach_with_a_number_in_a_tensor(name, dtype):
 
 @pytest.mark.parametrize(("mode", "function"), [(1, torch.round), (2, torch.floor), (3, torch.ceil), (5, torch.trunc), (7, torch.frac)])
 def test_foreach_rounding(mode, function):
-    values, out = randn(3, 4).float(), torch.empty(3, 4, device=DEVICE)
+    values, out = drawn(3, 4).float(), torch.empty(3, 4, device=DEVICE)
     call("aclnnForeachRoundOffNumber", (values.to(DEVICE),), torch.tensor([mode], dtype=torch.int8, device=DEVICE), (out,))
     assert torch.equal(out.cpu(), function(values))
 
@@ -242,7 +232,7 @@ def test_an_unknown_mode_of_rounding_is_refused():
 
 
 def test_in_place():
-    values = randn(3, 4).float()
+    values = drawn(3, 4).float()
     results = [values.to(DEVICE) for _ in range(2)]
     call("aclnnInplaceSelu", results[0])
     call("aclnnInplaceCumprod", results[1], scalar(1))
@@ -261,7 +251,7 @@ def test_in_place():
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_sum_of_products_in_place(dtype):
-    values, a, b = (one.to(dtype) for one in (randn(3, 5), randn(2, 3, 4), randn(2, 4, 5)))
+    values, a, b = (one.to(dtype) for one in (drawn(3, 5), drawn(2, 3, 4), drawn(2, 4, 5)))
     there = values.to(DEVICE)
     call("aclnnInplaceAddbmm", there, a.to(DEVICE), b.to(DEVICE), fraction(0.5), fraction(2), CUBE_MATH_TYPE)
     torch.testing.assert_close(there.cpu(), (0.5 * values.double() + 2 * (a.double() @ b.double()).sum(0)).to(dtype))
@@ -269,7 +259,7 @@ def test_sum_of_products_in_place(dtype):
 
 @pytest.mark.parametrize("mode", [0, 1, 2])
 def test_layer_norm_in_each_mode(mode):
-    x, out = randn(3, 4, 6).float(), torch.empty(3, 4, 6, device=DEVICE)
+    x, out = drawn(3, 4, 6).float(), torch.empty(3, 4, 6, device=DEVICE)
     call("aclnnLayerNormWithImplMode", x.to(DEVICE), [6], None, None, 1e-3, out, None, None, c_int(mode))
     normal = (x.double() - x.double().mean(-1, True)) / (x.double().var(-1, correction=0, keepdim=True) + 1e-3).sqrt()
     torch.testing.assert_close(out.cpu(), normal.float())
@@ -325,7 +315,7 @@ def test_bernoulli(dtype):
 
 @pytest.mark.parametrize("p", [0.25, 0.0, 1.0])
 def test_dropout(p):
-    x, mask = randn(40, 100).float(), torch.zeros(512, dtype=torch.uint8, device=DEVICE)
+    x, mask = drawn(40, 100).float(), torch.zeros(512, dtype=torch.uint8, device=DEVICE)
     out = torch.empty(40, 100, device=DEVICE)
     call("aclnnDropoutV3", x.to(DEVICE), None, p, 5, 7, out, mask)
     kept = torch.tensor([[byte >> bit & 1 for bit in range(8)] for byte in mask.tolist()]).flatten().bool()[:4000].reshape(40, 100)
@@ -335,7 +325,7 @@ def test_dropout(p):
 
 @pytest.mark.parametrize("nesterov", [False, True])
 def test_adam(nesterov):
-    state, grad = [randn(3, 4).float(), randn(3, 4).float() / 4, randn(3, 4).float().abs()], randn(3, 4).flip(0).float()
+    state, grad = [drawn(3, 4).float(), drawn(3, 4).float() / 4, drawn(3, 4).float().abs()], drawn(3, 4).flip(0).float()
     lr, beta1, beta2, epsilon, power1, power2 = 0.1, 0.9, 0.99, 1e-3, 0.9**3, 0.99**3
     there = [one.to(DEVICE) for one in state]
     numbers = [torch.tensor([n], device=DEVICE) for n in (power1, power2, lr, beta1, beta2, epsilon)]
@@ -350,7 +340,7 @@ def test_adam(nesterov):
 @pytest.mark.parametrize(("amsgrad", "maximize"), [(False, False), (True, True)])
 def test_adamw(amsgrad, maximize):
     """Against torch's own: the powers are those of the step before."""
-    start, grads = randn(3, 4).float(), [randn(3, 4).flip(i).float() for i in (0, 1)]
+    start, grads = drawn(3, 4).float(), [drawn(3, 4).flip(i).float() for i in (0, 1)]
     expected, largest = [start.clone(), start * 0, start * 0], start * 0
     there, most = [one.to(DEVICE) for one in expected], torch.zeros(3, 4, device=DEVICE)
     settings = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.2, "eps": 1e-3, "amsgrad": amsgrad, "maximize": maximize}

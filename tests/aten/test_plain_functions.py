@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 import torch_npu
 
-from cases import DEVICE, FLOATS, HALVES, LAYOUTS, constant, randn, rows, table, uniform, values
+from cases import DEVICE, FLOATS, HALVES, LAYOUTS, constant, drawn, randn, rows, table, uniform, values
 from direct import call
 
 FLOAT = {"dtypes": (torch.float32,), "close": True}
@@ -65,10 +65,6 @@ CASES = [
 @table(CASES)
 def test_it_is_torchs(case):
     case.check()
-
-
-def drawn(*sizes, seed=5):
-    return torch.randn(sizes, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

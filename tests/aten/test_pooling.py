@@ -15,10 +15,7 @@ PLANES, VOLUMES = randn(2, 3, 7, 8), randn(2, 2, 5, 6, 7)
 
 def pool(name, function, *inputs, **options):
     return rows(
-        name,
-        function,
-        *inputs,
-        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options,
+        name, function, *inputs, **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options
     )
 
 
@@ -45,12 +42,7 @@ CASES = [
     *pool("adaptive_avg_pool2d-larger", lambda x: F.adaptive_avg_pool2d(x, (9, 5)), PLANES),
     *pool("adaptive_avg_pool2d-1", lambda x: F.adaptive_avg_pool2d(x, 1), PLANES),
     *pool("adaptive_avg_pool3d", lambda x: F.adaptive_avg_pool3d(x, (3, 2, 4)), VOLUMES),
-    *pool(
-        "adaptive_max_pool2d",
-        lambda x: F.adaptive_max_pool2d(x, (3, 5), return_indices=True),
-        PLANES,
-        dtypes=(torch.float32,),
-    ),
+    *pool("adaptive_max_pool2d", lambda x: F.adaptive_max_pool2d(x, (3, 5), return_indices=True), PLANES, dtypes=(torch.float32,)),
     *pool("max_pool1d", lambda x: F.max_pool1d(x, 3, 2, 1), randn(2, 3, 9)),
     *pool("max_pool2d", lambda x: F.max_pool2d(x, 2), PLANES),
     *pool("max_pool2d-overlap", lambda x: F.max_pool2d(x, 3, 2, 1), PLANES),
@@ -60,14 +52,7 @@ CASES = [
     *pool("max_pool2d-narrow", lambda x: F.max_pool2d(x, 3, 1, 1), randn(2, 3, 4, 2)),
     *pool("max_pool2d-large", lambda x: F.max_pool2d(x, 3, 2, 1), randn(4, 16, 37, 41), dtypes=(torch.float32,)),
     *pool("max_pool2d-empty", lambda x: F.max_pool2d(x, 2), randn(0, 3, 6, 6)),
-    *pool(
-        "max_pool2d-ties",
-        lambda x: F.max_pool2d(x, 3, 1, 1),
-        randn(1, 2, 5, 5),
-        dtypes=(torch.float16,),
-        rtol=0,
-        atol=0,
-    ),
+    *pool("max_pool2d-ties", lambda x: F.max_pool2d(x, 3, 1, 1), randn(1, 2, 5, 5), dtypes=(torch.float16,), rtol=0, atol=0),
     *pool("max_pool3d", lambda x: F.max_pool3d(x, (2, 3, 2), 2, 1), VOLUMES),
     *pool("max_unpool2d", there_and_back(F.max_pool2d, F.max_unpool2d, 2), randn(2, 3, 6, 8), backward=False),
     *pool(
@@ -137,10 +122,7 @@ def test_indices_instead_of_a_mask():
     """The form of newer products."""
     x, grad = torch.randn(2, 3, 7, 8), torch.randn(2, 3, 4, 4)
     expected, expected_indices = F.max_pool2d(x, 3, 2, 1, return_indices=True)
-    out, indices = (
-        torch.empty_like(expected, device=DEVICE),
-        torch.empty(expected.shape, dtype=torch.int32, device=DEVICE),
-    )
+    out, indices = (torch.empty_like(expected, device=DEVICE), torch.empty(expected.shape, dtype=torch.int32, device=DEVICE))
     arguments = ([3, 3], [2, 2], [1, 1], [1, 1], False)
     call("aclnnMaxPool2dWithIndices", x.to(DEVICE), *arguments, out, indices)
     assert torch.equal(out.cpu(), expected) and torch.equal(indices.cpu().long(), expected_indices)
@@ -154,10 +136,7 @@ def test_indices_instead_of_a_mask():
 def test_adaptive_max_pool3d():
     x, grad = torch.randn(2, 3, 5, 6, 7), torch.randn(2, 3, 2, 3, 4)
     expected, expected_indices = F.adaptive_max_pool3d(x, (2, 3, 4), return_indices=True)
-    out, indices = (
-        torch.empty_like(expected, device=DEVICE),
-        torch.empty(expected.shape, dtype=torch.int32, device=DEVICE),
-    )
+    out, indices = (torch.empty_like(expected, device=DEVICE), torch.empty(expected.shape, dtype=torch.int32, device=DEVICE))
     call("aclnnAdaptiveMaxPool3d", x.to(DEVICE), [2, 3, 4], out, indices)
     assert torch.equal(out.cpu(), expected) and torch.equal(indices.cpu().long(), expected_indices)
 

@@ -5,33 +5,22 @@ import ctypes
 import pytest
 import torch
 import torch.nn.functional as F
+import torch_npu
 from few_bits import integers, near
 
-from cases import DEVICE
+from cases import DEVICE, close, there
 from direct import call, refusal
 
 
 @pytest.fixture(autouse=True)
 def private_formats():
-    import torch_npu
-
     torch_npu.npu.config.allow_internal_format = True  # it cannot be read; False is the default
     yield
     torch_npu.npu.config.allow_internal_format = False
 
 
-def there(*tensors):
-    return [None if tensor is None else tensor.to(DEVICE) for tensor in tensors]
-
-
 def in_blocks(weight):
-    import torch_npu
-
     return torch_npu.npu_format_cast(weight.to(DEVICE), 29)
-
-
-def close(got, expected, rtol=2e-3):
-    torch.testing.assert_close(got.cpu().double(), expected, rtol=rtol, atol=rtol * expected.abs().max().item())
 
 
 FUSED = {
@@ -43,8 +32,6 @@ FUSED = {
 
 @pytest.mark.parametrize("operation", FUSED)
 def test_fused_matmul(operation):
-    import torch_npu
-
     x, weight, bias = torch.randn(2, 4, 8).half(), torch.randn(8, 6).half(), torch.randn(6).half()
     third = torch.randn(2, 4, 6).half() if operation in ("add", "mul") else None
     got = torch_npu.npu_fused_matmul(*there(x, weight), bias=bias.to(DEVICE), x3=there(third)[0], fused_op_type=operation)
@@ -84,8 +71,6 @@ def quantised(x, scale=None):
 
 @pytest.mark.parametrize("static", [False, True])
 def test_quant_matmul_dequant(static):
-    import torch_npu
-
     x, weight, scale, smooth = torch.randn(5, 32).half(), integers(12, 32), torch.rand(12), torch.rand(32).half() + 0.5
     bias, rows = torch.randint(-99, 99, (12,), dtype=torch.int32), torch.rand(5) / 9 + 0.01
     got = torch_npu.npu_quant_matmul_dequant(
@@ -97,8 +82,6 @@ def test_quant_matmul_dequant(static):
 
 @pytest.mark.parametrize("blocks", [False, True])
 def test_quant_grouped_matmul_dequant(blocks):
-    import torch_npu
-
     x, weight, scale, ends = torch.randn(6, 32).half(), integers(3, 16, 32), torch.rand(3, 16), torch.tensor([2, 2, 6])
     got = torch_npu.npu_quant_grouped_matmul_dequant(x.to(DEVICE), in_blocks(weight) if blocks else weight.to(DEVICE), *there(scale, ends))
     numbers, of_rows = quantised(x.double())
@@ -118,8 +101,6 @@ UNITS = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu, "fastgelu": lambda x: x
 @pytest.mark.parametrize("tokens", [None, {"expert_tokens": [2, 0, 4]}, {"expert_tokens_index": [2, 2, 6]}], ids=str)
 @pytest.mark.parametrize("unit", UNITS)
 def test_ffn(unit, tokens):
-    import torch_npu
-
     experts = (3,) if tokens else ()
     x, *layers = (torch.randn(*s).half() for s in ((6, 8), (*experts, 8, 12), (*experts, 12), (*experts, 12, 8), (*experts, 8)))
     w1, b1, w2, b2 = layers
@@ -131,8 +112,6 @@ def test_ffn(unit, tokens):
 
 
 def test_ffn_with_quantised_weights():
-    import torch_npu
-
     x, w1, w2 = torch.randn(4, 8).half(), integers(8, 12), integers(12, 8)
     scales = [torch.rand(n).half() / 50 for n in (12, 8)]
     offsets = [torch.randint(-9, 9, (n,)).half() for n in (12, 8)]
@@ -145,8 +124,6 @@ def test_ffn_with_quantised_weights():
 
 
 def test_ffn_of_integers():
-    import torch_npu
-
     x, w1, w2, b1 = integers(4, 8), integers(8, 12), integers(12, 8), torch.randint(-99, 99, (12,), dtype=torch.int32)
     d1, d2, scale, offset = torch.rand(12) / 2000, torch.rand(8) / 1000, torch.tensor([9.0]), torch.tensor([2.0])
     got = torch_npu.npu_ffn(
@@ -166,8 +143,6 @@ def swiglu_of(x, weight, scale, rows, groups):
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_grouped_matmul_swiglu_quant(version):
-    import torch_npu
-
     x, weight, scale, rows = integers(6, 32), integers(3, 32, 64), torch.rand(3, 64) / 50, torch.rand(6) / 50
     ends = torch.tensor([2, 2, 6])
     if version == 1:
@@ -182,8 +157,6 @@ def test_grouped_matmul_swiglu_quant(version):
 @pytest.mark.parametrize("blocks", [False, True])
 @pytest.mark.parametrize("routed", [False, True])
 def test_grouped_matmul_finalize_routing(routed, blocks):
-    import torch_npu
-
     x, weight, scale, rows = integers(6, 16), integers(2, 16, 32), torch.rand(2, 32) / 50, torch.rand(6)
     logit, places, shared = torch.rand(6), torch.tensor([2, 0, 1, 1, 0, 3]), torch.randn(2, 32).bfloat16()
     options = {"shared_input": shared.to(DEVICE), "logit": logit.to(DEVICE), "shared_input_weight": 0.5, "shared_input_offset": 1}

@@ -4,6 +4,7 @@ import ctypes
 
 import pytest
 import torch
+import torch_npu
 from few_bits import bytes_of, four_bits, half_a_byte, integers, near, numbers_of, words_of
 
 from cases import DEVICE
@@ -15,8 +16,6 @@ HALVES = (torch.float16, torch.bfloat16)
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("smooth", [False, True])
 def test_dynamic_quant(smooth, dtype):
-    import torch_npu
-
     x, factors = torch.randn(3, 5, 16).to(dtype), torch.rand(16).to(dtype) + 0.5
     y, scale = torch_npu.npu_dynamic_quant(x.to(DEVICE), smooth_scales=factors.to(DEVICE) if smooth else None)
     exact = x.double() * factors.double() if smooth else x.double()
@@ -26,8 +25,6 @@ def test_dynamic_quant(smooth, dtype):
 
 
 def test_dynamic_quant_of_groups_of_rows():
-    import torch_npu
-
     x, factors = torch.randn(6, 8).half(), torch.rand(3, 8).half() + 0.5
     ends = torch.tensor([2, 2, 6], dtype=torch.int32)
     y, scale = torch_npu.npu_dynamic_quant(x.to(DEVICE), smooth_scales=factors.to(DEVICE), group_index=ends.to(DEVICE))
@@ -37,8 +34,6 @@ def test_dynamic_quant_of_groups_of_rows():
 
 
 def test_dynamic_quant_to_four_bits():
-    import torch_npu
-
     x = torch.randn(3, 16).half()
     y, scale = torch_npu.npu_dynamic_quant(x.to(DEVICE), dst_type=torch.quint4x2)
     assert y.dtype == torch.int32 and y.shape == (3, 2)
@@ -47,15 +42,11 @@ def test_dynamic_quant_to_four_bits():
 
 
 def test_a_row_of_zeros_stays_one():
-    import torch_npu
-
     y, scale = torch_npu.npu_dynamic_quant(torch.zeros(2, 8, dtype=torch.half, device=DEVICE))
     assert not y.cpu().any() and not scale.cpu().any()
 
 
 def test_dynamic_quant_asymmetric():
-    import torch_npu
-
     x = torch.randn(4, 32).half() + 1
     y, scale, offset = torch_npu.npu_dynamic_quant_asymmetric(x.to(DEVICE))
     exact = x.double()
@@ -69,8 +60,6 @@ def test_dynamic_quant_asymmetric():
 
 @pytest.mark.parametrize(("mode", "dims"), [("perchannel", (-2,)), ("pertensor", (0, 1))])
 def test_dynamic_quant_of_columns_and_of_all(mode, dims):
-    import torch_npu
-
     x = torch.randn(4, 8).half()
     y, scale = torch_npu.npu_dynamic_quant(x.to(DEVICE), quant_mode=mode)
     largest = x.double().abs().amax(dims, True)
@@ -80,8 +69,6 @@ def test_dynamic_quant_of_columns_and_of_all(mode, dims):
 
 @pytest.mark.parametrize("dtype", [torch.float32, *HALVES], ids=str)
 def test_quantize_multiplies_by_the_scale(dtype):
-    import torch_npu
-
     x, scale, offset = (t.to(dtype) for t in (torch.randn(5, 8) * 60, torch.rand(8) + 1, torch.randn(8)))
     there = [t.to(DEVICE) for t in (x, scale, offset)]
     y = torch_npu.npu_quantize(*there, torch.qint8, -1, False)
@@ -92,16 +79,12 @@ def test_quantize_multiplies_by_the_scale(dtype):
 
 
 def test_quantize_divides_by_the_scale():
-    import torch_npu
-
     x, scale, zero = torch.randn(4, 3) * 50, torch.rand(4) + 0.5, torch.randint(-5, 5, (4,), dtype=torch.int32)
     y = torch_npu.npu_quantize(x.to(DEVICE), scale.to(DEVICE), zero.to(DEVICE), torch.qint8, 0)
     assert near(y.cpu(), (x.double() / scale.double().unsqueeze(1) + zero.double().unsqueeze(1)).clamp(-128, 127))
 
 
 def test_anti_quant():
-    import torch_npu
-
     x, scale, offset = torch.randint(-128, 128, (3, 16), dtype=torch.int8), torch.rand(16), torch.randn(16)
     y = torch_npu.npu_anti_quant(x.to(DEVICE), scale.to(DEVICE), offset=offset.to(DEVICE), dst_dtype=torch.float16)
     expected = (x.double() + offset.double()) * scale.double()
@@ -126,8 +109,6 @@ def test_ascend_quant_rounds_as_told():
 
 @pytest.mark.parametrize("round_mode", [0, 1])
 def test_trans_quant_param(round_mode):
-    import torch_npu
-
     scale, offset = torch.rand(9) * 3, torch.randn(9) * 300
     got = torch_npu.npu_trans_quant_param(scale.to(DEVICE), offset.to(DEVICE), round_mode=round_mode).cpu()
     for word, factor, shift in zip(got.tolist(), scale.view(torch.int32).tolist(), offset.tolist(), strict=True):
@@ -138,8 +119,6 @@ def test_trans_quant_param(round_mode):
 
 
 def test_convert_weight_to_int4_pack():
-    import torch_npu
-
     numbers = four_bits(3, 16)
     packed = torch.zeros(3, 2, dtype=torch.int32, device=DEVICE)
     call("aclnnConvertWeightToINT4Pack", numbers.int().to(DEVICE), packed)
@@ -156,8 +135,6 @@ def test_convert_weight_to_int4_pack():
 @pytest.mark.parametrize("batch", [(), (3,)])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_quant_matmul(transposed, batch):
-    import torch_npu
-
     x1, x2, scale, rows = integers(*batch, 4, 16), integers(*batch, 16, 6), torch.rand(6) / 1000, torch.rand(4)
     bias = torch.randint(-1000, 1000, (6,), dtype=torch.int32)
     right = x2.mT.contiguous().to(DEVICE).mT if transposed else x2.to(DEVICE)
@@ -172,8 +149,6 @@ def test_quant_matmul(transposed, batch):
 
 def test_quant_matmul_to_bytes():
     """By the scale's bits, which have 10 of a FLOAT's mantissa."""
-    import torch_npu
-
     x1, x2, scale, offset = integers(4, 16), integers(16, 6), torch.rand(6) / 1000, torch.randint(-9, 9, (6,)).float()
     got = torch_npu.npu_quant_matmul(x1.to(DEVICE), x2.to(DEVICE), scale.to(DEVICE), offset=offset.to(DEVICE))
     kept = (scale.view(torch.int32) & -0x2000).view(torch.float32).double()
@@ -185,8 +160,6 @@ def test_quant_matmul_to_bytes():
 
 
 def test_quant_matmul_of_four_bits():
-    import torch_npu
-
     x1, x2, scale = four_bits(4, 16), four_bits(16, 8), torch.rand(8)
     left, right = words_of(x1).to(DEVICE), words_of(x2).to(DEVICE)
     got = torch_npu.npu_quant_matmul(left, right, scale.to(DEVICE), pertoken_scale=torch.ones(4, device=DEVICE), output_dtype=torch.float16)
@@ -208,8 +181,6 @@ def test_quant_matmul_transposes():
 @pytest.mark.parametrize("group", [0, 32])
 @pytest.mark.parametrize("bits", [8, 4])
 def test_weight_quant_batchmatmul(bits, group, dtype):
-    import torch_npu
-
     rows = 2 if group else 1
     x, weight = torch.randn(3, 64).to(dtype), four_bits(64, 8) if bits == 4 else integers(64, 8)
     scale, offset, bias = torch.rand(rows, 8).to(dtype), torch.randn(rows, 8).to(dtype), torch.randn(8)
@@ -224,8 +195,6 @@ def test_weight_quant_batchmatmul(bits, group, dtype):
 
 
 def test_weight_quant_batchmatmul_to_bytes():
-    import torch_npu
-
     x, weight, scale = torch.randn(3, 32).half(), integers(32, 8), torch.rand(8).half()
     quarter = torch.full((8,), 0.25).to(DEVICE)
     got = torch_npu.npu_weight_quant_batchmatmul(x.to(DEVICE), weight.to(DEVICE), scale.to(DEVICE), quant_scale=quarter)

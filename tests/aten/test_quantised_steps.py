@@ -5,16 +5,13 @@ import os
 import pytest
 import torch
 import torch.nn.functional as F
+import torch_npu
 from few_bits import near, numbers_of
 
-from cases import DEVICE
+from cases import DEVICE, close, there
 from direct import call, refusal
 
 HALVES = (torch.float16, torch.bfloat16)
-
-
-def there(*tensors):
-    return [None if tensor is None else tensor.to(DEVICE) for tensor in tensors]
 
 
 def by_rows(exact, largest=127):
@@ -22,14 +19,8 @@ def by_rows(exact, largest=127):
     return exact / scale.unsqueeze(-1), scale
 
 
-def close(got, expected, rtol=1e-5):
-    torch.testing.assert_close(got.cpu().double(), expected, rtol=rtol, atol=rtol * max(expected.abs().max().item(), 1e-3))
-
-
 @pytest.mark.parametrize("four_bits", [False, True])
 def test_group_quant(four_bits):
-    import torch_npu
-
     x, scale, offset = torch.randn(6, 16), torch.rand(3, 16) * (2 if four_bits else 30), torch.tensor([0.5])
     ends = torch.tensor([2, 2, 6], dtype=torch.int32)
     dtype = torch.quint4x2 if four_bits else torch.qint8
@@ -63,8 +54,6 @@ def test_gelu_quant(mode, approximate):
 @pytest.mark.parametrize("bias", [None, torch.int32, torch.float32], ids=str)
 @pytest.mark.parametrize("with_rows", [False, True])
 def test_dequant_bias(with_rows, bias):
-    import torch_npu
-
     x, columns, rows = torch.randint(-999, 999, (4, 6), dtype=torch.int32), torch.rand(6), torch.rand(4)
     plus = None if bias is None else (torch.randn(6) * 9).to(bias)
     got = torch_npu.npu_dequant_bias(*there(x, columns, rows if with_rows else None, plus), output_dtype=torch.bfloat16)
@@ -105,8 +94,6 @@ def test_rms_norm_backward_quant(divide):
 
 @pytest.mark.parametrize("four_bits", [False, True])
 def test_rotate_quant(four_bits):
-    import torch_npu
-
     x, rotation = torch.randn(4, 32).half(), torch.linalg.qr(torch.randn(16, 16))[0].half()
     y, scale = torch_npu.npu_rotate_quant(*there(x, rotation), dst_dtype=torch.quint4x2 if four_bits else torch.int8)
     exact = torch.cat([part.double() @ rotation.double() for part in x.split(16, 1)], 1)
@@ -116,8 +103,6 @@ def test_rotate_quant(four_bits):
 
 
 def test_kronecker_quant():
-    import torch_npu
-
     x, left, right = torch.randn(3, 5, 16).half(), torch.randn(5, 5).half(), torch.randn(16, 16).half()
     y, scale = torch_npu.npu_kronecker_quant(*there(x, left, right), clip_ratio=0.5)
     exact = left.double() @ x.double() @ right.double()
@@ -128,8 +113,6 @@ def test_kronecker_quant():
 
 @pytest.mark.parametrize("shape", [(3, 300), (2, 3, 128)])
 def test_dynamic_block_quant(shape):
-    import torch_npu
-
     x = torch.randn(*shape).half()
     y, scale = torch_npu.npu_dynamic_block_quant(x.to(DEVICE))
     for i, block in enumerate(x.double().split(128, -1)):
@@ -151,8 +134,6 @@ def test_dynamic_block_quant_of_rows_and_the_smallest_scale():
 
 @pytest.mark.parametrize("pairs", [False, True])
 def test_quant_scatter(pairs):
-    import torch_npu
-
     var = torch.randint(-9, 9, (3, 2, 5, 32), dtype=torch.int8)
     updates, scales, zeros = torch.randn(2, 2, 2, 32).bfloat16(), torch.rand(32).bfloat16() + 0.1, torch.randn(32).bfloat16()
     places = torch.tensor([[2, 1], [0, 3]] if pairs else [1, 3], dtype=torch.int32)

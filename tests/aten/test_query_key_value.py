@@ -3,16 +3,9 @@
 import pytest
 import torch
 import torch.nn.functional as F
+import torch_npu
 
-from cases import DEVICE
-
-
-def there(*tensors):
-    return [None if tensor is None else tensor.contiguous().to(DEVICE) for tensor in tensors]
-
-
-def close(got, expected, tolerance=5e-3):
-    torch.testing.assert_close(got.detach().cpu().double(), expected.detach().double(), rtol=tolerance, atol=tolerance)
+from cases import DEVICE, close, there
 
 
 def turned(x, cos, sin):
@@ -23,9 +16,6 @@ def turned(x, cos, sin):
 @pytest.mark.parametrize("quantised", [False, True])
 def test_queries_keys_and_values_in_a_cache(quantised):
     """Of 2 heads of queries, 1 of keys and 1 of values, with 8 features, of which a block has 4; a token without a slot goes nowhere."""
-    import torch_npu
-
-    torch.manual_seed(0)
     qkv, gammas, cos, sin = torch.randn(5, 32).half(), torch.randn(2, 8).half(), torch.randn(5, 8).half(), torch.randn(5, 8).half()
     slots, scales = torch.tensor([7, -1, 0, 3, 11]), torch.rand(2, 1, 8) / 16 + 0.02
     caches = [torch.full((3, 2, 4, 4), 9).to(torch.int8 if quantised else torch.half) for _ in range(2)]
@@ -51,9 +41,6 @@ def test_queries_keys_and_values_in_a_cache(quantised):
 
 @pytest.mark.parametrize("mode", ["contiguous", "page"])
 def test_turned_keys_in_a_cache_of_bytes(mode):
-    import torch_npu
-
-    torch.manual_seed(0)
     x, cos, sin = torch.randn(2, 3, 32).half(), torch.randn(2, 3, 1, 8).half(), torch.randn(2, 3, 1, 8).half()
     scales, offsets, caches = torch.rand(2, 8) * 20, torch.randn(2, 8), [torch.full((2, 6, 1, 8), 9, dtype=torch.int8) for _ in range(2)]
     indices = torch.tensor([2, 1] if mode == "contiguous" else [7, -1, 0, 3, 11, 5], dtype=torch.int32)
@@ -82,9 +69,6 @@ def test_turned_keys_in_a_cache_of_bytes(mode):
 @pytest.mark.parametrize("both", [True, False])
 def test_products_of_low_rank(both):
     """In place; each token has weights of its own, for features from 2 on."""
-    import torch_npu
-
-    torch.manual_seed(0)
     y, indices = torch.randn(4, 10).half(), torch.tensor([2, 0, 1, 2], dtype=torch.int32)
     first, second = torch.randn(3, 2, 3, 6).half(), torch.randn(3, 2, 5, 3).half()
     x = torch.randn(4, 6 if both else 3).half()
@@ -100,9 +84,6 @@ def test_products_of_low_rank(both):
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_loss_whose_classes_are_spread(whole):
     """Over two ranks: what each computes, what they compare, and the gradients, which are those of the whole."""
-    import torch_npu
-
-    torch.manual_seed(0)
     x, weight, target = torch.randn(11, 6).half(), torch.randn(300, 6).half(), torch.randint(300, (11,))
     leaves = [t.double().requires_grad_() for t in (x, weight)]
     logits = leaves[0] @ leaves[1].t()
@@ -147,9 +128,6 @@ def pairs_turned(x, cos, sin):
 @pytest.mark.parametrize(("version", "mode"), [(2, "PA_BSND"), (2, "PA_NZ"), (3, "PA_BSND"), (3, "PA_NZ"), (3, "TND"), (3, "BSND")])
 def test_what_comes_before_a_latent_attention(version, mode):
     """Of 2 heads with 4 features and 4 of rope, by way of 6 features; the caches have 16 features and 16 of rope."""
-    import torch_npu
-
-    torch.manual_seed(0)
     tokens, heads, d, rope, latent = (5,) if mode == "TND" else (2, 3), 2, 4, 16, 16
     shapes = [(*tokens, 8), (8, 6), (6, heads * (d + rope)), (heads, d, latent), (8, latent + rope), (6,), (latent,)]
     inputs = [torch.randn(shape).bfloat16() / 2 for shape in (*shapes, (*tokens, rope), (*tokens, rope))]

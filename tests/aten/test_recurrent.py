@@ -110,7 +110,6 @@ def test_a_cell_and_its_gradients(kind, bias):
 
 
 def test_the_fused_lstm_cell():
-    torch.manual_seed(0)
     gates, hidden, c, bias = torch.randn(3, 20), torch.randn(3, 20), torch.randn(3, 5), torch.randn(20)
     of_h, of_c = torch.randn(3, 5), torch.randn(3, 5)
     leaves = [t.requires_grad_() for t in (gates, c, bias)]

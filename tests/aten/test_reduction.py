@@ -2,7 +2,7 @@
 
 import torch
 
-from cases import FLOATS, LAYOUTS, booleans, permutation, randn, rows, table, uniform, values
+from cases import FLOATS, LAYOUTS, booleans, in_turn, permutation, randn, rows, table, uniform, values
 
 INF, NAN = float("inf"), float("nan")
 
@@ -44,13 +44,6 @@ SUMS = {
     "cumprod_": lambda x: x.cumprod_(0),
 }
 
-WITHOUT_DOUBLE = ("logsumexp", "nansum", "std", "std_mean", "var", "var_mean")
-
-
-def sum_dtypes(name):
-    return FLOATS if name.split("-")[0] in WITHOUT_DOUBLE or "norm" in name else (*FLOATS, torch.float64)
-
-
 PICKS = {
     "max": torch.max,
     "min": torch.min,
@@ -70,12 +63,11 @@ PICKS = {
 }
 
 CASES = [
-    *[c for n, f in SUMS.items() for c in rows(n, f, randn(3, 4, 5), dtypes=sum_dtypes(n), layouts=LAYOUTS, close=True, upcast=True)],
-    *[
-        c
-        for n, f in PICKS.items()
-        for c in rows(n, f, permutation(3, 4, 5, dtype=None), dtypes=(*FLOATS, torch.int64, torch.int32), layouts=LAYOUTS)
-    ],
+    *in_turn(SUMS, randn(3, 4, 5), dtypes=FLOATS, close=True, upcast=True),
+    *rows(
+        "double", lambda x: (x.sum(1), x.mean(), x.prod(0), x.cumsum(1), x.cumprod(2)), randn(3, 4, 5), dtypes=(torch.float64,), close=True
+    ),
+    *in_turn(PICKS, permutation(3, 4, 5, dtype=None), dtypes=(*FLOATS, torch.int64, torch.int32)),
     *rows(
         "sum-integer",
         lambda x: (x.sum(), x.sum(1), x.prod(), x.prod(0), x.cumsum(0), x.cumprod(1)),
@@ -96,34 +88,20 @@ CASES = [
     *rows("0-dim", lambda x: (x.sum(), x.mean(), x.max(), x.amax(), x.cumsum(0), x.prod()), randn()),
     *rows("nansum-nan", torch.nansum, values([1.0, NAN, 2.0])),
     *rows("max-nan", lambda x: (x.max(), x.min(), x.amax()), values([1.0, NAN, 2.0])),
-    *[c for n in ("any", "all") for c in rows(n, getattr(torch, n), booleans(3, 4), layouts=LAYOUTS)],
     *[
         c
         for n in ("any", "all")
-        for c in rows(
-            f"{n}-dim",
-            lambda x, n=n: (getattr(x, n)(1), getattr(x, n)(0, keepdim=True)),
-            booleans(3, 4),
-            layouts=LAYOUTS,
+        for c in (
+            *rows(n, getattr(torch, n), booleans(3, 4), layouts=LAYOUTS),
+            *rows(f"{n}-dim", lambda x, n=n: (getattr(x, n)(1), getattr(x, n)(0, keepdim=True)), booleans(3, 4)),
+            *rows(f"{n}-number", getattr(torch, n), randn(3, 4), dtypes=(torch.float32, torch.int64, torch.uint8)),
+            *rows(f"{n}-0-dim", getattr(torch, n), values(True)),
+            *rows(f"{n}-nothing", getattr(torch, n), booleans(0)),
         )
     ],
-    *[
-        c
-        for n in ("any", "all")
-        for c in rows(f"{n}-number", getattr(torch, n), randn(3, 4), dtypes=(torch.float32, torch.int64, torch.uint8))
-    ],
-    *[c for n in ("any", "all") for c in rows(f"{n}-0-dim", getattr(torch, n), values(True))],
-    *[c for n in ("any", "all") for c in rows(f"{n}-nothing", getattr(torch, n), booleans(0))],
     *rows("aminmax-helper", lambda x: (torch.ops.aten._aminmax(x), torch.ops.aten._aminmax.dim(x, 1, True)), randn(3, 4)),
     *rows("norm-helper", lambda x: torch.ops.aten.norm.Scalar(x, 2), randn(3, 4), dtypes=FLOATS, close=True),
-    *rows(
-        "norm-out",
-        lambda x, y: torch.ops.aten.norm.out(x, 1, [1], False, out=y),
-        randn(3, 4),
-        randn(3),
-        layouts=LAYOUTS,
-        close=True,
-    ),
+    *rows("norm-out", lambda x, y: torch.ops.aten.norm.out(x, 1, [1], False, out=y), randn(3, 4), randn(3), layouts=LAYOUTS, close=True),
     *rows("prod-long-half", torch.prod, uniform(300, low=0.9, high=1.1), dtypes=FLOATS, close=True, upcast=True),
     *rows("renorm", lambda x: x.renorm(2, 0, 1.0), randn(3, 4), layouts=LAYOUTS, close=True),
     *rows("renorm_", lambda x: x.renorm_(1, 1, 1.0), randn(3, 4), layouts=LAYOUTS, close=True),

@@ -96,7 +96,7 @@ def test_phase_1(entry_point, client, handles):
             assert re.fullmatch(rf"{entry_point}: ({names}): expected .+, got .+", message), message
 
 
-@of_every_entry_point(*WRITTEN)
+@of_every_entry_point(*WRITTEN, of=(Tensor, TensorList))
 def test_outputs_in_other_tensors_memory(entry_point, client, handles):
     """An output may be an input, but neither a part of one nor of another output."""
     sound = sound_arguments(entry_point)

@@ -3,25 +3,28 @@
 import pytest
 import torch
 
-from cases import DEVICE, FLOATS, LAYOUTS, booleans, integers, permutation, randn, rows, table, uniform, values
+from cases import DEVICE, FLOATS, LAYOUTS, booleans, in_turn, integers, permutation, randn, rows, table, uniform, values
 
 DTYPES = (*FLOATS, torch.int64, torch.int32)
 DISTINCT = permutation(3, 4, 5, dtype=None)
 NAN = float("nan")
 
 CASES = [
-    *rows("sort", torch.sort, DISTINCT, dtypes=DTYPES, layouts=LAYOUTS),
-    *rows("sort-dim", lambda x: x.sort(0, descending=True), DISTINCT, dtypes=DTYPES, layouts=LAYOUTS),
-    *rows(
-        "sort-stable",
-        lambda x: torch.sort(x, dim=0, stable=True),
-        integers(30, high=4, dtype=None),
-        dtypes=(torch.float32, torch.int64),
+    *in_turn(
+        {
+            "sort": torch.sort,
+            "sort-dim": lambda x: x.sort(0, descending=True),
+            "argsort": torch.argsort,
+            "topk": lambda x: x.topk(3),
+            "topk-least": lambda x: x.topk(2, dim=1, largest=False),
+        },
+        DISTINCT,
+        dtypes=DTYPES,
     ),
-    *rows("argsort", torch.argsort, DISTINCT, dtypes=DTYPES, layouts=LAYOUTS),
+    *rows(
+        "sort-stable", lambda x: torch.sort(x, dim=0, stable=True), integers(30, high=4, dtype=None), dtypes=(torch.float32, torch.int64)
+    ),
     *rows("msort", torch.msort, DISTINCT),
-    *rows("topk", lambda x: x.topk(3), DISTINCT, dtypes=DTYPES, layouts=LAYOUTS),
-    *rows("topk-least", lambda x: x.topk(2, dim=1, largest=False), DISTINCT, dtypes=DTYPES, layouts=LAYOUTS),
     *rows("kthvalue", lambda x: x.kthvalue(2), DISTINCT, dtypes=(torch.float32, torch.int64), layouts=LAYOUTS),
     *rows("kthvalue-keepdim", lambda x: x.kthvalue(2, 0, keepdim=True), DISTINCT),
     *rows("median", torch.median, DISTINCT, dtypes=(torch.float32, torch.float16, torch.int64), layouts=LAYOUTS),
@@ -29,18 +32,8 @@ CASES = [
     *rows("nanmedian", torch.nanmedian, values([1.0, NAN, 3.0, 2.0])),
     *rows("nanmedian-dim", lambda x: x.nanmedian(0), values([1.0, NAN, 3.0, 2.0])),
     *rows("searchsorted", torch.searchsorted, values([[1.0, 2.0, 4.0], [0.0, 3.0, 5.0]]), uniform(2, 6, high=6)),
-    *rows(
-        "searchsorted-right",
-        lambda s, x: torch.searchsorted(s, x, right=True),
-        values([1, 2, 2, 4]),
-        integers(2, 6, high=6),
-    ),
-    *rows(
-        "searchsorted-int32",
-        lambda s, x: torch.searchsorted(s, x, out_int32=True),
-        values([1, 2, 2, 4]),
-        integers(2, 6, high=6),
-    ),
+    *rows("searchsorted-right", lambda s, x: torch.searchsorted(s, x, right=True), values([1, 2, 2, 4]), integers(2, 6, high=6)),
+    *rows("searchsorted-int32", lambda s, x: torch.searchsorted(s, x, out_int32=True), values([1, 2, 2, 4]), integers(2, 6, high=6)),
     *rows("searchsorted-number", lambda s: torch.searchsorted(s, 2), values([1, 2, 2, 4])),
     *rows("nonzero", torch.nonzero, randn(3, 4, dtype=torch.int64), layouts=LAYOUTS),
     *rows("nonzero-dtypes", torch.nonzero, integers(3, 4, high=2, dtype=None), dtypes=(*FLOATS, torch.bool)),
@@ -49,14 +42,7 @@ CASES = [
     *rows("nonzero-empty", torch.nonzero, randn(0, 3)),
     *rows("nonzero-0-dim", torch.nonzero, values(3.0)),
     *rows("where-condition", torch.where, booleans(3, 4), layouts=LAYOUTS),
-    *rows(
-        "masked_select",
-        torch.masked_select,
-        randn(3, 4),
-        booleans(3, 4),
-        dtypes=(*FLOATS, torch.int64),
-        layouts=LAYOUTS,
-    ),
+    *rows("masked_select", torch.masked_select, randn(3, 4), booleans(3, 4), dtypes=(*FLOATS, torch.int64), layouts=LAYOUTS),
     *rows("masked_select-broadcast", torch.masked_select, randn(3, 4), booleans(4)),
     *rows("masked_select-none", lambda x: torch.masked_select(x, x > 99), randn(3, 4)),
     *rows("unique", torch.unique, integers(20, high=6), layouts=LAYOUTS),
@@ -66,17 +52,9 @@ CASES = [
     *rows("unique-both", lambda x: torch.unique(x, return_inverse=True, return_counts=True), integers(4, 5, high=6)),
     *rows("unique-helper", lambda x: torch.ops.aten._unique(x, True, True), integers(4, 5, high=6)),
     *rows("unique-dim", lambda x: torch.unique(x, dim=0), integers(9, 2, high=2)),
-    *rows(
-        "unique-dim-both",
-        lambda x: torch.unique(x, dim=1, return_inverse=True, return_counts=True),
-        integers(2, 9, high=2),
-    ),
+    *rows("unique-dim-both", lambda x: torch.unique(x, dim=1, return_inverse=True, return_counts=True), integers(2, 9, high=2)),
     *rows("unique_consecutive", torch.unique_consecutive, integers(20, high=2)),
-    *rows(
-        "unique_consecutive-both",
-        lambda x: torch.unique_consecutive(x, return_inverse=True, return_counts=True),
-        integers(20, high=2),
-    ),
+    *rows("unique_consecutive-both", lambda x: torch.unique_consecutive(x, return_inverse=True, return_counts=True), integers(20, high=2)),
     *rows("unique_consecutive-dim", lambda x: torch.unique_consecutive(x, dim=0), integers(20, 1, high=2)),
     *rows("sort-gradient", lambda x: x.sort(1)[0], DISTINCT, backward=True),
     *rows("topk-gradient", lambda x: x.topk(2)[0], DISTINCT, backward=True),

@@ -2,8 +2,9 @@
 
 import pytest
 import torch
+import torch_npu
 
-from cases import DEVICE
+from cases import DEVICE, close
 
 LAYOUTS = ("BSND", "TND", "PA_BSND")
 QUERIES, KEYS = (3, 2), (5, 7)  # of two sequences
@@ -12,10 +13,6 @@ BLOCK = 4  # positions of a page
 
 def halves(*shape):
     return torch.randn(shape).half()
-
-
-def close(got, expected, tolerance=5e-3):
-    torch.testing.assert_close(got.detach().cpu().double(), expected.detach(), rtol=tolerance, atol=tolerance)
 
 
 def gathered(sequences, layout):
@@ -83,9 +80,6 @@ def allowed_by(indices, block, columns):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(("mode", "block", "sinks"), [(3, 1, False), (0, 2, False), (3, 1, True)])
 def test_sparse_attention(layout, mode, block, sinks):
-    import torch_npu
-
-    torch.manual_seed(0)
     q, k, qr, kr = ([halves(n, h, d) for n in counts] for counts, h, d in ((QUERIES, 4, 8), (KEYS, 1, 8), (QUERIES, 4, 4), (KEYS, 1, 4)))
     chosen = choices(2, block, [-(-n // block) for n in KEYS])
     if mode == 3:  # of what it may see, so that no row is empty
@@ -116,9 +110,6 @@ def test_sparse_attention(layout, mode, block, sinks):
 
 @pytest.mark.parametrize("layout", ["BSND", "TND"])
 def test_gradients_of_sparse_attention(layout):
-    import torch_npu
-
-    torch.manual_seed(0)
     shapes = ((QUERIES, 4, 8), (KEYS, 1, 8), (KEYS, 1, 8), (QUERIES, 4, 4), (KEYS, 1, 4), (QUERIES, 4, 8))
     q, k, v, qr, kr, grad = ([halves(n, h, d) for n in counts] for counts, h, d in shapes)
     chosen = [torch.where(c < 0, -1, c.clamp(max=2)) for c in choices(2, 1, KEYS)]
@@ -133,16 +124,12 @@ def test_gradients_of_sparse_attention(layout):
         allowed = allowed_by(chosen[i], 1, columns) & seen(rows, columns)
         result = attention(torch.cat((leaves[0], leaves[3]), -1), torch.cat((leaves[1], leaves[4]), -1), leaves[2], allowed, 0.3)[0]
         of_sequence = [parts(t, counts, layout)[i] for t, counts in zip(got, (QUERIES, KEYS, KEYS, QUERIES, KEYS), strict=True)]
-        for have, want in zip(of_sequence, torch.autograd.grad(result, leaves, grad[i].double()), strict=True):
-            close(have, want)
+        close(of_sequence, torch.autograd.grad(result, leaves, grad[i].double()))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_sparse_attention_to_packed_keys(layout):
     """Of 8 numbers in tiles of 4 with a scale each, and 4 features of rope."""
-    import torch_npu
-
-    torch.manual_seed(0)
     q, rope = [halves(n, 4, 12) for n in QUERIES], [halves(n, 1, 4) for n in KEYS]
     numbers, scales = [torch.randint(-128, 128, (n, 1, 8), dtype=torch.int8) for n in KEYS], [torch.rand(n, 1, 2) / 64 for n in KEYS]
     packed = [torch.cat((n, r.view(torch.int8), s.view(torch.int8)), -1) for n, r, s in zip(numbers, rope, scales, strict=True)]
@@ -167,9 +154,6 @@ def scores_of(q, k, w):
 @pytest.mark.parametrize("mode", [0, 3])
 def test_choice_of_keys(layout, quantised, mode):
     """Behind the keys that a token may see, the places are -1."""
-    import torch_npu
-
-    torch.manual_seed(0)
     count, w = 6, [halves(n, 8) for n in QUERIES]
     query_layout, options = there(layout, "actual_seq_lengths_key", "layout_key")
     if quantised:
@@ -202,9 +186,6 @@ def test_choice_of_keys(layout, quantised, mode):
 
 @pytest.mark.parametrize("layout", ["BSND", "TND"])
 def test_gradients_of_the_scores(layout):
-    import torch_npu
-
-    torch.manual_seed(0)
     q, k, w, grad = ([halves(n, *s) for n in c] for c, s in ((QUERIES, (8, 16)), (KEYS, (1, 16)), (QUERIES, (8,)), (QUERIES, (1, 2))))
     chosen = choices(2, 1, KEYS)
     tensors = [gathered(t, layout).to(DEVICE) for t in (q, k, grad, chosen, w)]
@@ -214,17 +195,13 @@ def test_gradients_of_the_scores(layout):
         leaves = [t[i].double().requires_grad_() for t in (q, k, w)]
         values = scores_of(*leaves).gather(1, chosen[i][:, 0].clamp(min=0).long()) * (chosen[i][:, 0] >= 0)
         wanted = torch.autograd.grad(values, leaves, grad[i][:, 0].double())
-        for have, want in zip((parts(t, c, layout)[i] for t, c in zip(got, (QUERIES, KEYS, QUERIES), strict=True)), wanted, strict=True):
-            close(have, want, 2e-2)
+        close((parts(t, c, layout)[i] for t, c in zip(got, (QUERIES, KEYS, QUERIES), strict=True)), wanted, 2e-2)
 
 
 @pytest.mark.parametrize("layout", ["BSND", "TND"])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "sinks"])
 def test_loss_of_the_scores(layout, kind):
     """Its target is the mean over heads of what an attention gives to each key."""
-    import torch_npu
-
-    torch.manual_seed(0)
     rows, columns = ((3, 2), (3, 3)) if layout == "BSND" else (QUERIES, KEYS)
     rows, columns = ((3, 3), (5, 5)) if layout == "BSND" else (rows, columns)
     heads = 4 if kind == "dense" else 1
@@ -291,5 +268,4 @@ def test_loss_of_the_scores(layout, kind):
         )
     close(got[3], torch.tensor([loss]).double(), 2e-2)
     for i, wanted in enumerate(gradients):
-        for have, want in zip((parts(t, c, layout)[i] for t, c in zip(got, (rows, columns, rows), strict=False)), wanted, strict=True):
-            close(have, want, 2e-2)
+        close((parts(t, c, layout)[i] for t, c in zip(got, (rows, columns, rows), strict=False)), wanted, 2e-2)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import torch_npu
 
 from cases import DEVICE, FLOATS
 
@@ -15,9 +16,6 @@ def softmax(x):
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("given", ["kp", "k", "p", ""])
 def test_most_likely_tokens_by_number_and_share(given, dtype):
-    import torch_npu
-
-    torch.manual_seed(0)
     logits, p, k = torch.randn(4, 9).to(dtype), torch.tensor([0.3, 0.9, 1.0, 0.0]).to(dtype), torch.tensor([3, 9, 1, 5], dtype=torch.int32)
     got = torch_npu.npu_top_k_top_p(logits.to(DEVICE), p.to(DEVICE) if "p" in given else None, k.to(DEVICE) if "k" in given else None)
     for i, row in enumerate(logits.double().numpy()):
@@ -57,9 +55,6 @@ CALLS = [([3, 12, 0, 5], [0.5, 0.9, 1.0, 0.0], [0.0, 0.2, 1.0, 0.0]), ([0] * 4, 
 @pytest.mark.parametrize("post", ["qSample", "None", "multiNomial"])
 @pytest.mark.parametrize(("ks", "ps", "min_ps"), CALLS, ids=["filtered", "plain"])
 def test_samples(ks, ps, min_ps, post, are_logits):
-    import torch_npu
-
-    torch.manual_seed(0)
     logits = torch.randn(4, 12) if are_logits else torch.rand(4, 12)
     q = torch.empty(4, 12).exponential_() if post == "qSample" else None
     index, selected = torch_npu.npu_top_k_top_p_sample(

@@ -12,32 +12,27 @@ from direct import refusal
 LINE, PLANE, VOLUME = randn(2, 3, 5), randn(2, 3, 4, 5), randn(1, 2, 3, 4, 5)
 
 
+# The adapters compute all in float32.
+IN_FLOAT = {"dtypes": (torch.float32,), "layouts": LAYOUTS[:1]}
+
+
 def resample(name, function, *inputs, **options):
     return rows(
-        name,
-        function,
-        *inputs,
-        **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options,
+        name, function, *inputs, **{"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True, "backward": True} | options
     )
 
 
 def interpolate(mode, x, size, scale, **arguments):
     return [
-        *resample(f"{mode}-size", lambda x: F.interpolate(x, size, mode=mode, **arguments), x),
-        *resample(
-            f"{mode}-scale",
-            lambda x: F.interpolate(x, scale_factor=scale, mode=mode, **arguments),
-            x,
-            dtypes=(torch.float32,),
-        ),
+        *resample(f"{mode}-size", lambda x: F.interpolate(x, size, mode=mode, **arguments), x, dtypes=FLOATS[:2]),
+        *resample(f"{mode}-scale", lambda x: F.interpolate(x, scale_factor=scale, mode=mode, **arguments), x, **IN_FLOAT),
     ]
 
 
-def aligned(mode, x, size, **options):
-    return resample(f"{mode}-aligned", lambda x: F.interpolate(x, size, mode=mode, align_corners=True), x, **options)
+def aligned(mode, x, size):
+    return resample(f"{mode}-aligned", lambda x: F.interpolate(x, size, mode=mode, align_corners=True), x, dtypes=FLOATS[::2])
 
 
-ONLY_FLOAT = {"dtypes": (torch.float32,), "backward": False}
 IMAGE, GRID = randn(2, 3, 5, 6), uniform(2, 4, 3, 2, low=-1.2, high=1.2)
 CUBE, CUBE_GRID = randn(1, 2, 3, 4, 5), uniform(1, 2, 3, 4, 3, low=-1.2, high=1.2)
 
@@ -56,10 +51,12 @@ CASES = [
     *aligned("trilinear", VOLUME, (5, 3, 8)),
     *interpolate("bicubic", PLANE, (7, 3), (2.0, 1.5)),
     *aligned("bicubic", PLANE, (7, 9)),
-    *resample("bilinear-antialias", lambda x: F.interpolate(x, (3, 4), mode="bilinear", antialias=True), PLANE, dtypes=(torch.float32,)),
-    *resample("bicubic-antialias", lambda x: F.interpolate(x, (3, 4), mode="bicubic", antialias=True), PLANE, dtypes=(torch.float32,)),
-    *resample("affine_grid", lambda t: F.affine_grid(t, (2, 3, 4, 5), align_corners=True), randn(2, 2, 3), dtypes=(torch.float32,)),
-    *resample("affine_grid-3d", lambda t: F.affine_grid(t, (2, 3, 4, 5, 6), align_corners=False), randn(2, 3, 4), **ONLY_FLOAT),
+    *resample("bilinear-antialias", lambda x: F.interpolate(x, (3, 4), mode="bilinear", antialias=True), PLANE, **IN_FLOAT),
+    *resample("bicubic-antialias", lambda x: F.interpolate(x, (3, 4), mode="bicubic", antialias=True), PLANE, **IN_FLOAT),
+    *resample("affine_grid", lambda t: F.affine_grid(t, (2, 3, 4, 5), align_corners=True), randn(2, 2, 3), **IN_FLOAT),
+    *resample(
+        "affine_grid-3d", lambda t: F.affine_grid(t, (2, 3, 4, 5, 6), align_corners=False), randn(2, 3, 4), **IN_FLOAT, backward=False
+    ),
     *(
         row
         for mode in ("bilinear", "nearest")
@@ -69,18 +66,11 @@ CASES = [
             lambda x, g, mode=mode, padding=padding: F.grid_sample(x, g, mode, padding, align_corners=False),
             IMAGE,
             GRID,
-            dtypes=(torch.float32,),
+            **IN_FLOAT,
         )
     ),
-    *resample(
-        "grid_sample-half",
-        lambda x, g: F.grid_sample(x, g, align_corners=True),
-        IMAGE,
-        GRID,
-        dtypes=FLOATS[1:],
-        backward=False,
-    ),
-    *resample("grid_sample-3d", lambda x, g: F.grid_sample(x, g, align_corners=True), CUBE, CUBE_GRID, dtypes=(torch.float32,)),
+    *resample("grid_sample-half", lambda x, g: F.grid_sample(x, g, align_corners=True), IMAGE, GRID, dtypes=FLOATS[1:], backward=False),
+    *resample("grid_sample-3d", lambda x, g: F.grid_sample(x, g, align_corners=True), CUBE, CUBE_GRID, **IN_FLOAT),
 ]
 
 

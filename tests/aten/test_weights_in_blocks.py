@@ -6,9 +6,10 @@ import torch_aclnn
 import pytest
 import torch
 import torch.nn.functional as F
+import torch_npu
 from few_bits import integers, words_of
 
-from cases import DEVICE
+from cases import DEVICE, close
 from direct import refusal
 from support.dtypes import Format
 from support.marks import of_a2_and_a3
@@ -18,16 +19,12 @@ NZ = int(Format.FRACTAL_NZ)
 
 @pytest.fixture(autouse=True)
 def private_formats():
-    import torch_npu
-
     torch_npu.npu.config.allow_internal_format = True  # it cannot be read; False is the default
     yield
     torch_npu.npu.config.allow_internal_format = False
 
 
 def in_blocks(weight, transposed=False):
-    import torch_npu
-
     cast = torch_npu.npu_format_cast((weight.mT.contiguous() if transposed else weight).to(DEVICE), NZ)
     assert torch_npu.get_npu_format(cast) == NZ
     return cast.mT if transposed else cast
@@ -35,10 +32,6 @@ def in_blocks(weight, transposed=False):
 
 def assert_called(*names):
     assert {f"aclnn{name}" for name in names} <= torch_aclnn.host.statistics().calls.keys()
-
-
-def close(got, expected, rtol=2e-3):
-    torch.testing.assert_close(got.cpu().double(), expected, rtol=rtol, atol=rtol * expected.abs().max().item())
 
 
 @of_a2_and_a3
@@ -54,8 +47,6 @@ def test_floating_products(transposed):
 
 
 def test_permuted_products():
-    import torch_npu
-
     x, weights = torch.randn(5, 3, 40).half(), torch.randn(3, 40, 20).half()
     got = torch_npu.npu_transpose_batchmatmul(x.to(DEVICE), in_blocks(weights), perm_x1=[1, 0, 2], perm_y=[1, 0, 2])
     close(got, (x.double().transpose(0, 1) @ weights.double()).transpose(0, 1))
@@ -64,8 +55,6 @@ def test_permuted_products():
 
 @pytest.mark.parametrize("transposed", [False, True])
 def test_quantised_products(transposed):
-    import torch_npu
-
     x, weight, scale, rows = integers(4, 64), integers(64, 40), torch.rand(40) / 100, torch.rand(4)
     there = in_blocks(weight, transposed)
     exact = x.double() @ weight.double() * scale.double() * rows.double().unsqueeze(-1)
@@ -80,8 +69,6 @@ def test_quantised_products(transposed):
 
 
 def test_quantised_products_of_four_bits():
-    import torch_npu
-
     numbers, x = torch.randint(-8, 8, (64, 16)), torch.randn(4, 64).half()
     stored = torch_npu.npu_format_cast(words_of(numbers).to(DEVICE), NZ)
     got = torch_npu.npu_weight_quant_batchmatmul(x.to(DEVICE), stored, torch.ones(16).half().to(DEVICE))
@@ -89,16 +76,12 @@ def test_quantised_products_of_four_bits():
 
 
 def test_sum_of_quantised_products():
-    import torch_npu
-
     x, weights, scale, rows = integers(3, 4, 64), integers(3, 64, 40), torch.rand(40).bfloat16(), torch.rand(3, 4)
     got = torch_npu.npu_quant_matmul_reduce_sum(x.to(DEVICE), in_blocks(weights), x1_scale=rows.to(DEVICE), x2_scale=scale.to(DEVICE))
     close(got, ((x.double() @ weights.double()) * rows.double().unsqueeze(-1)).sum(0) * scale.double(), 8e-3)
 
 
 def test_grouped_products():
-    import torch_npu
-
     x, weights = torch.randn(6, 40).half(), torch.randn(3, 40, 20).half()
     ends = torch.tensor([2, 2, 6])
     (got,) = torch_npu.npu_grouped_matmul(

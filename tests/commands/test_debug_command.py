@@ -90,10 +90,7 @@ event.record()
 RACES = "y = torch.ones(1000, device='npu') * 2\nwith torch.npu.stream(side): z = y + 1"
 
 
-@pytest.mark.parametrize(
-    ("end", "code", "found"),
-    [("raise SystemExit(3)", 3, "nothing found"), (RACES, 99, "unordered use of memory")],
-)
+@pytest.mark.parametrize(("end", "code", "found"), [("raise SystemExit(3)", 3, "nothing found"), (RACES, 99, "unordered use of memory")])
 def test_a_program_of_python(end, code, found):
     done = run_python(TRAINS + end, launcher=(*COMMAND, "-c"))
     assert done.returncode == code and found in done.stderr.partition("torch-aclnn debug: ")[2], done.stderr

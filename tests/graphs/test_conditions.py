@@ -39,8 +39,7 @@ def add_task(acl, graphs, streams, handle, kind, branches):
 
 
 @pytest.mark.parametrize(
-    ("kind", "count", "taken"),
-    [(IF, 1, {0: 0, 1: 1, 7: 1}), (IF, 2, {0: 2, 1: 1}), (SWITCH, 3, {0: 1, 1: 2, 2: 3, 3: 0, 2**32: 0})],
+    ("kind", "count", "taken"), [(IF, 1, {0: 0, 1: 1, 7: 1}), (IF, 2, {0: 2, 1: 1}), (SWITCH, 3, {0: 1, 1: 2, 2: 3, 3: 0, 2**32: 0})]
 )
 def test_the_branch_is_that_of_the_value_at_the_replay(acl, graphs, streams, memory, kind, count, taken):
     acl.ok("aclmdlRICaptureBegin", c_void_p(streams[0]), 0)

@@ -16,10 +16,7 @@ sum of gradInput: 16
 its first corner: 0.0625 0.0625
                   0.0625 0.0625
 """
-PROGRAMS = {
-    "client": ROOT / "examples" / "aclnn_client.cpp",
-    "handles": Path(__file__).parent / "opapi" / "handles.cpp",
-}
+PROGRAMS = {"client": ROOT / "examples" / "aclnn_client.cpp", "handles": Path(__file__).parent / "opapi" / "handles.cpp"}
 
 
 @pytest.fixture(scope="session")

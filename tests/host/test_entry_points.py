@@ -20,13 +20,7 @@ class Parameter(ctypes.Structure):
 
 
 OLD_FIELDS = (("size", c_size_t), ("name", c_char_p), ("family", c_char_p), ("refused", c_int))
-FIELDS = (
-    *OLD_FIELDS,
-    ("data_types", c_uint64),
-    ("calls", c_uint64),
-    ("parameters", POINTER(Parameter)),
-    ("parameter_count", c_size_t),
-)
+FIELDS = (*OLD_FIELDS, ("data_types", c_uint64), ("calls", c_uint64), ("parameters", POINTER(Parameter)), ("parameter_count", c_size_t))
 
 
 class Record(ctypes.Structure):

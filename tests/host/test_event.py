@@ -6,11 +6,7 @@ from ctypes import byref, c_float, c_int, c_uint64, c_void_p
 import pytest
 
 SYNC, TIME_LINE, EXTERNAL, IPC = 1, 8, 32, 64
-CREATORS = [
-    ("aclrtCreateEvent",),
-    ("aclrtCreateEventWithFlag", TIME_LINE),
-    ("aclrtCreateEventExWithFlag", SYNC | TIME_LINE),
-]
+CREATORS = [("aclrtCreateEvent",), ("aclrtCreateEventWithFlag", TIME_LINE), ("aclrtCreateEventExWithFlag", SYNC | TIME_LINE)]
 
 
 @pytest.fixture(params=CREATORS, ids=lambda creator: creator[0])
@@ -90,11 +86,7 @@ def test_second_record_moves_the_time(ascendcl, stream, event):
 
 
 def test_time_needs_the_flag_and_the_record(ascendcl, stream, make_event):
-    timed, untimed, milliseconds = (
-        make_event("aclrtCreateEvent"),
-        make_event("aclrtCreateEventWithFlag", SYNC),
-        c_float(),
-    )
+    timed, untimed, milliseconds = (make_event("aclrtCreateEvent"), make_event("aclrtCreateEventWithFlag", SYNC), c_float())
     ascendcl.refuses(107000, "startEvent: expected a recorded event", "aclrtEventElapsedTime", byref(milliseconds), timed, timed)
     for event in (timed, untimed):
         ascendcl.ok("aclrtRecordEvent", event, stream)

@@ -108,14 +108,7 @@ with torch_aclnn.host.inject("stream:1"):
 print("stream", goes_on())
 """
 )
-RECOVERED = [
-    "operator True True True True",
-    "memory OutOfMemoryError True True",
-    "dead True",
-    "dead True",
-    "another True",
-    "stream True",
-]
+RECOVERED = ["operator True True True True", "memory OutOfMemoryError True True", "dead True", "dead True", "another True", "stream True"]
 
 
 @EVERY_MODE

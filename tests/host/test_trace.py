@@ -74,8 +74,7 @@ def test_without_the_variable_nothing_is_written(run_engine, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "reason"),
-    [("/dev/full", "No space left on device"), ("/nowhere/trace", "No such file or directory"), ("/", "Is a directory")],
+    ("path", "reason"), [("/dev/full", "No space left on device"), ("/nowhere/trace", "No such file or directory"), ("/", "Is a directory")]
 )
 def test_a_file_that_cannot_be_written_is_an_error_of_the_first_call(run_engine, path, reason):
     done = run_engine("print(acl.aclInit(None)); print(message()); print(acl.aclrtSetDevice(0))", TORCH_ACLNN_HOST_TRACE=path)

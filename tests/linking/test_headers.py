@@ -63,3 +63,11 @@ def test_prototypes_have_the_parameters_of_the_adapters():
     for entry_point in described:
         parameters = [text.split()[-1] for text in prototypes[f"{entry_point.name}GetWorkspaceSize"].split(",")]
         assert parameters == [*(parameter.name for parameter in entry_point.parameters), "workspaceSize", "executor"]
+
+
+def test_all_headers_compile_together_as_c(tmp_path):
+    compiler, source = shutil.which("gcc"), tmp_path / "headers.c"
+    if compiler is None:
+        pytest.skip("no gcc on the path")
+    source.write_text("".join(f'#include "{header.relative_to(includedir())}"\n' for header in HEADERS))
+    subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{includedir()}", source], check=True)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from support.functions import for_each_function, gradient, skip_without_forward
+from support.functions import CASES, for_each_function_in_turn, gradient, on_devices_in_turn, skip_without_forward
 
 HALVES = (torch.float16, torch.bfloat16)
 
@@ -16,10 +16,13 @@ def no_overflow_of_other_tests():
         torch.npu.amp.GradScaler.clear_npu_overflow_flag()
 
 
-@pytest.mark.parametrize("amp_dtype", HALVES)
-@pytest.mark.parametrize("dtype", [torch.float32, *HALVES])
-@for_each_function
-def test_autocast_changes_neither_dtype_nor_value(device, case, dtype, amp_dtype):
+# Autocast's type and that of the input, which it is not.
+DTYPES = [(torch.float16, torch.float32), (torch.bfloat16, torch.float16), (torch.float16, torch.bfloat16)]
+
+
+@on_devices_in_turn("case, dtypes", CASES, DTYPES)
+def test_autocast_changes_neither_dtype_nor_value(device, case, dtypes):
+    amp_dtype, dtype = dtypes
     skip_without_forward(case, device, dtype)
     x, *others = case.inputs(device, dtype)
     expected, expected_grad = case.ours(x, *others), gradient(case.ours, x, *others)
@@ -29,7 +32,7 @@ def test_autocast_changes_neither_dtype_nor_value(device, case, dtype, amp_dtype
     assert torch.equal(y, expected) and torch.equal(grad, expected_grad)
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_second_derivatives_keep_the_dtype_under_autocast(device, case):
     skip_without_forward(case, device, torch.bfloat16)
     x, *others = case.inputs(device, torch.bfloat16)
@@ -117,8 +120,7 @@ def classes(values: torch.Tensor) -> torch.Tensor:
     return torch.where(values.isnan(), 2, torch.where(values.isinf(), values.sign(), 0)).int().cpu()
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, *HALVES])
-@for_each_function
+@on_devices_in_turn("case, dtype", CASES, (torch.float32, *HALVES))
 def test_inf_and_nan_go_where_torch_puts_them(device, case, dtype):
     skip_without_forward(case, device, dtype)
     inputs = case.inputs("cpu", dtype)

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.autograd import graph
 from torch.utils.checkpoint import checkpoint
 
-from support.functions import CASES, for_each_function, gradient, keeps_its_input
+from support.functions import CASES, for_each_function, for_each_function_in_turn, gradient, keeps_its_input, on_devices_in_turn
 from support.marks import is_torchs, skip_if_torchs
 from support.threads import on_threads
 
@@ -28,7 +28,7 @@ def test_gradients_are_those_of_finite_differences(case, check):
     assert check(lambda x: case.ours(x, *others), x.requires_grad_(), fast_mode=True)
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_save_on_cpu(device, case):
     inputs = case.inputs(device)
     expected = gradient(case.ours, *inputs)
@@ -36,7 +36,7 @@ def test_save_on_cpu(device, case):
         assert torch.equal(gradient(case.ours, *inputs), expected)
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_nodes_are_those_of_torchs_class(device, case):
     x, *others = case.inputs(device)
     y = case.ours(x.requires_grad_(), *others)
@@ -44,8 +44,7 @@ def test_nodes_are_those_of_torchs_class(device, case):
     assert isinstance(y.grad_fn, graph.Node) and isinstance(gradient.grad_fn, graph.Node)
 
 
-@pytest.mark.parametrize("use_reentrant", [True, False])
-@for_each_function
+@on_devices_in_turn("case, use_reentrant", CASES, (True, False))
 def test_checkpoint(device, case, use_reentrant):
     x, *others = case.inputs(device)
     function = lambda x: case.ours(x.sin(), *others)
@@ -57,7 +56,7 @@ def test_checkpoint(device, case, use_reentrant):
     assert torch.equal(*grads)
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_hooks_see_and_change_gradients(device, case):
     x, *others = case.inputs(device)
     x.requires_grad_()
@@ -69,7 +68,7 @@ def test_hooks_see_and_change_gradients(device, case):
     assert torch.equal(x.grad, doubled) and seen
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_a_graph_can_be_kept_and_differentiated_again(device, case):
     x, *others = case.inputs("cpu")
     results = []
@@ -87,7 +86,7 @@ def test_a_graph_can_be_kept_and_differentiated_again(device, case):
         torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-3 * theirs.abs().max().item())
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_a_freed_graph_is_refused(device, case):
     x, *others = case.inputs(device)
     y = case.ours(x.requires_grad_(), *others).exp()
@@ -109,7 +108,10 @@ def test_a_saved_tensor_changed_in_place_is_refused(device, case, place):
         y.sum().backward()
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if 0 not in case.saved], ids=lambda case: case.name)
+for_each_that_does_not_save_its_input = on_devices_in_turn("case", [case for case in CASES if 0 not in case.saved])
+
+
+@for_each_that_does_not_save_its_input
 def test_an_input_that_is_not_saved_may_change_in_place(device, case):
     skip_if_torchs(case.operator, device)
     x, *others = case.inputs(device)
@@ -122,14 +124,14 @@ def test_an_input_that_is_not_saved_may_change_in_place(device, case):
     assert torch.equal(leaf.grad, gradient(case.ours, x, *others, grad_output=torch.ones_like(y)))
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if 0 not in case.saved], ids=lambda case: case.name)
+@for_each_that_does_not_save_its_input
 def test_an_input_that_is_not_saved_is_not_kept_alive(device, case):
     skip_if_torchs(case.operator, device)
     x, *others = case.inputs(device)
     assert not keeps_its_input(lambda x: case.ours(x, *others), x)
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_no_graph_is_recorded_where_none_is_wanted(device, case):
     x, *others = case.inputs(device)
     expected = case.ours(x, *others)
@@ -142,7 +144,7 @@ def test_no_graph_is_recorded_where_none_is_wanted(device, case):
     assert y.is_inference() and torch.allclose(y, expected, rtol=1e-5, atol=1e-5)
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_anomaly_mode_names_the_function_that_gave_nan(device, case):
     skip_if_torchs(case.operator, device)
     x, *others = case.inputs(device)
@@ -161,7 +163,7 @@ class Named(Tensor):
         return super().__torch_function__(func, types, args, kwargs or {})
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_tensor_subclasses_work(device, case):
     """By the functions in Python, whose sums may be rounded in another order."""
     inputs = case.inputs(device)
@@ -184,7 +186,7 @@ def test_threads_record_and_run_backward_at_once(device):
     on_threads(4, work)
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_backward_of_one_graph_from_several_threads(device, case):
     inputs = case.inputs(device)
     leaf = inputs[0].clone().requires_grad_()

@@ -1,27 +1,32 @@
 """Lists, sizes and results that would make a kernel read or write outside: each is an exception, on every device."""
 
+import itertools
+
 import torch_aclnn  # noqa: F401
 import pytest
 import torch
 
+from support.functions import on_devices_in_turn
 from support.operators import ROWS
 
-EVERY_DEVICE = pytest.mark.parametrize("device", ["cpu", "npu", "meta"])
+DEVICES = itertools.cycle(("cpu", "npu", "meta"))
 BAD = {f"{row.name}: {name}": call for row in ROWS.values() for name, call in row.operator.bad_arguments.items()}
 
 
-@EVERY_DEVICE
-@pytest.mark.parametrize(("call", "message"), BAD.values(), ids=BAD.keys())
+# The checks are the same function on all devices (csrc/extension/ops/registration.h), which take turns.
+@pytest.mark.parametrize(
+    ("device", "call", "message"), [(device, *row) for device, row in zip(DEVICES, BAD.values(), strict=False)], ids=BAD
+)
 def test_bad_argument_is_refused(device, call, message):
     with pytest.raises(RuntimeError) as caught:
         call(device)
     assert message in str(caught.value)
 
 
-EVERY_OPERATOR = pytest.mark.parametrize("operator", [row.operator for row in ROWS.values()], ids=lambda operator: operator.name)
+for_each_operator_in_turn = on_devices_in_turn("operator", [row.operator for row in ROWS.values()])
 
 
-@EVERY_OPERATOR
+@for_each_operator_in_turn
 def test_result_may_not_share_memory_with_itself(device, operator):
     case = operator.out(device)
     out = torch.zeros(64, device=device).as_strided(case.size, (0,) * len(case.size))
@@ -29,7 +34,7 @@ def test_result_may_not_share_memory_with_itself(device, operator):
         case.call(case.grad, out)
 
 
-@EVERY_OPERATOR
+@for_each_operator_in_turn
 def test_result_may_not_share_memory_with_an_input(device, operator):
     case = operator.out(device)
     memory, strides = torch.ones(256, device=device), torch.empty(case.size).stride()

@@ -81,10 +81,7 @@ def test_gradcheck_in_float32(device):
 
 def test_gradcheck_in_float64_on_cpu():
     x = torch.randn(5, 2, 3, dtype=torch.float64, requires_grad=True)
-    w, b = (
-        (torch.rand(2, dtype=torch.float64) + 0.5).requires_grad_(),
-        torch.randn(2, dtype=torch.float64, requires_grad=True),
-    )
+    w, b = ((torch.rand(2, dtype=torch.float64) + 0.5).requires_grad_(), torch.randn(2, dtype=torch.float64, requires_grad=True))
     for inputs in ((x, w, b), (x, None, None)):
         assert torch.autograd.gradcheck(batch_norm(), inputs) and torch.autograd.gradgradcheck(batch_norm(), inputs)
 
@@ -107,11 +104,7 @@ def test_vmap_equals_a_loop(device):
             ValueError,
             r"batch_norm: weight: expected shape \(3,\) for input \(2, 3, 4, 4\), got \(2,\)",
         ),
-        (
-            lambda f, x: f(x, None, None, 1.0, training=True),
-            TypeError,
-            "batch_norm: weight: expected a Tensor, got float",
-        ),
+        (lambda f, x: f(x, None, None, 1.0, training=True), TypeError, "batch_norm: weight: expected a Tensor, got float"),
         (
             lambda f, x: f(x.int(), None, None, training=True),
             TypeError,

@@ -11,8 +11,9 @@ from support import layouts
 from support.functions import (
     CASES,
     CASES_OF_IMAGES,
-    for_each_traced_function,
-    for_each_traced_function_of_images,
+    for_each_function_of_images_in_turn,
+    for_each_traced_function_in_turn,
+    on_devices_in_turn,
     skip_without_forward,
     without_data,
 )
@@ -44,7 +45,7 @@ def assert_equals_eager(compiled_function, function, *inputs: Tensor) -> None:
         torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5, check_stride=check_stride)
 
 
-@for_each_traced_function
+@for_each_traced_function_in_turn
 def test_one_whole_graph_without_breaks(device, case):
     function, inputs = compiled(case.ours), case.inputs(device)
     assert_equals_eager(function, case.ours, *inputs)
@@ -52,8 +53,7 @@ def test_one_whole_graph_without_breaks(device, case):
         torch.testing.assert_close(function(*inputs), case.ours(*inputs))
 
 
-@pytest.mark.parametrize("layout", [layouts.offset_and_gaps, layouts.channels_last])
-@for_each_traced_function_of_images
+@on_devices_in_turn("case, layout", CASES_OF_IMAGES, (layouts.offset_and_gaps, layouts.channels_last))
 def test_layouts_of_memory(device, case, layout):
     if layout is layouts.channels_last:
         skip_with("2.7", "2.12" if case.name.endswith("pad2d") else "2.11", "compiled code loses channels_last")
@@ -64,7 +64,7 @@ def test_layouts_of_memory(device, case, layout):
 DYNAMIC_POOLING = "torch.compile traces average pooling for even and odd sizes apart"
 
 
-@for_each_traced_function_of_images
+@for_each_function_of_images_in_turn
 def test_one_dynamic_graph_serves_all_sizes(device, case):
     if case.name == "avg_pool2d":
         skip_with("2.7", "2.12", DYNAMIC_POOLING)
@@ -75,7 +75,7 @@ def test_one_dynamic_graph_serves_all_sizes(device, case):
     assert counter.frame_count == 1
 
 
-@for_each_traced_function_of_images
+@for_each_function_of_images_in_turn
 def test_marked_dimensions_are_not_specialised(device, case):
     if case.name == "avg_pool2d":
         skip_with("2.7", "2.12", DYNAMIC_POOLING)
@@ -100,14 +100,14 @@ def test_attributes_may_be_symbolic(device, case, call):
     assert counter.frame_count == 1
 
 
-@for_each_traced_function_of_images
+@pytest.mark.parametrize("case", CASES_OF_IMAGES, ids=lambda case: case.name)  # which differ on cpu
 def test_under_autocast_the_dtype_is_kept(device, case):
     skip_without_forward(case, device, torch.bfloat16)
     with torch.amp.autocast(device, dtype=torch.float16):
         assert_equals_eager(compiled(case.ours), case.ours, *case.inputs(device, torch.bfloat16))
 
 
-@for_each_traced_function_of_images
+@for_each_function_of_images_in_turn
 def test_transforms_inside_compiled_code(device, case):
     def transforms(x: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
         function = lambda x: case.ours(x, *others)

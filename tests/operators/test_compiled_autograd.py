@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch._dynamo import compiled_autograd
 
-from support.functions import for_each_traced_function_of_images
+from support.functions import for_each_function_of_images_in_turn
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def results(is_compiled: bool, function, x: Tensor, *others: Tensor) -> tuple[Te
 
 
 @pytest.mark.slow
-@for_each_traced_function_of_images
+@for_each_function_of_images_in_turn
 def test_gradients_are_those_of_eager_code(device, case):
     for size in case.sizes:
         inputs = case.inputs(device, size=size)
@@ -43,8 +43,7 @@ def test_gradients_are_those_of_eager_code(device, case):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "wanted"),
-    [(torch.float16, (True, True, True)), (torch.float32, (True, False, False)), (torch.float32, (False, False, True))],
+    ("dtype", "wanted"), [(torch.float16, (True, True, True)), (torch.float32, (True, False, False)), (torch.float32, (False, False, True))]
 )
 def test_batch_norm_computes_the_wanted_gradients(device, dtype, wanted):
     x, parameters = torch.randn(4, 3, 5, device=device, dtype=dtype), [torch.rand(3, device=device) for _ in range(2)]

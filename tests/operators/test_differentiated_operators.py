@@ -7,10 +7,11 @@ from torch.utils._pytree import tree_map_only
 from torch_aclnn._operators import OPERATORS, Operator
 from torch_aclnn.check.pairs import tiny_sample
 
-from support.functions import for_each_function
+from support.functions import for_each_function_in_turn, on_devices_in_turn
 from support.marks import skip_if_torchs
 
 for_each_operator = pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+for_each_operator_in_turn = on_devices_in_turn("operator", OPERATORS)
 
 
 def operator_and_arguments(operator: Operator, device: str, dtype: torch.dtype) -> tuple:
@@ -26,7 +27,7 @@ def test_a_bare_operator_has_the_derivative_of_finite_differences(check, operato
     assert check(op.default, arguments, fast_mode=True)
 
 
-@for_each_operator
+@for_each_operator_in_turn
 def test_a_bare_operator_that_writes_into_a_tensor_has_none(device, operator):
     op, arguments = operator_and_arguments(operator, device, torch.float32)
     with torch.no_grad():
@@ -35,7 +36,7 @@ def test_a_bare_operator_that_writes_into_a_tensor_has_none(device, operator):
         op.out(*arguments, out=out)
 
 
-@for_each_operator
+@for_each_operator_in_turn
 def test_opcheck(device, operator):
     op, arguments = operator_and_arguments(operator, device, torch.float32)
     arguments = tree_map_only(torch.Tensor, torch.Tensor.detach, arguments)
@@ -55,7 +56,7 @@ def derivatives_in_python(function, x: Tensor, weights: Tensor) -> tuple[Tensor,
     return first(x, weights), *torch.func.grad(lambda x, weights: first(x, weights).square().sum(), argnums=(0, 1))(x, weights)
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_derivatives_in_cpp_equal_those_in_python(device, case):
     x, *others = case.inputs(device)
     function = lambda x: case.ours(x, *others)
@@ -64,7 +65,7 @@ def test_derivatives_in_cpp_equal_those_in_python(device, case):
         torch.testing.assert_close(cpp, python)
 
 
-@for_each_function
+@for_each_function_in_turn
 def test_the_functions_record_nodes_in_cpp(device, case):
     skip_if_torchs(case.operator, device)
     x, *others = case.inputs(device)

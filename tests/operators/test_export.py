@@ -10,7 +10,7 @@ from torch.export import Dim
 from torch.fx.experimental.optimization import fuse
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from support.functions import NO_UNPOOLING_WITHOUT_DATA, for_each_function, for_each_traced_function_of_images, gradient
+from support.functions import CASES_OF_IMAGES, NO_UNPOOLING_WITHOUT_DATA, for_each_function_of_images_in_turn, gradient, on_devices_in_turn
 from support.marks import skip_if_torchs, skip_with
 
 GUARDS = "exported programs keep guards of the sizes that they were exported with"
@@ -33,8 +33,7 @@ def dynamic_sizes(tensor: Tensor) -> dict:
 
 
 @pytest.mark.filterwarnings("ignore:`isinstance")
-@pytest.mark.parametrize("strict", [True, False])
-@for_each_traced_function_of_images
+@on_devices_in_turn("case, strict", CASES_OF_IMAGES, (True, False))
 def test_an_exported_program_runs_on_other_sizes(device, case, strict):
     skip_with("2.9", "2.12" if case.name == "avg_pool2d" else "2.9", GUARDS)
     first, *others = (case.inputs(device, size=size) for size in reversed(case.sizes))
@@ -76,8 +75,7 @@ def test_indices_of_a_pooling_in_the_program_reach_the_unpooling(device, strict)
     assert torch.equal(program.module()(x), model(x))
 
 
-@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
-@for_each_traced_function_of_images
+@on_devices_in_turn("case, mode", CASES_OF_IMAGES, ("real", "fake", "symbolic"))
 def test_make_fx_traces_the_gradient_to_the_operator(device, case, mode):
     skip_if_torchs(case.operator, device)
     if device == "npu" and mode == "real":
@@ -91,7 +89,7 @@ def test_make_fx_traces_the_gradient_to_the_operator(device, case, mode):
         torch.testing.assert_close(traced(*inputs), gradient(case.ours, *inputs), rtol=1e-4, atol=1e-5)
 
 
-@for_each_function
+@for_each_function_of_images_in_turn
 def test_a_recorded_program_has_torchs_operators(device, case):
     inputs = case.inputs(device)
     recorded = torch.jit.trace(Calls(case.ours), inputs)

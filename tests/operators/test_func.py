@@ -7,7 +7,7 @@ from torch import Tensor, func, nn
 from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from support.functions import for_each_function, for_each_traced_function_of_images
+from support.functions import CASES_OF_IMAGES, for_each_function_of_images_in_turn, on_devices_in_turn
 from support.marks import skip_if_torchs, skip_with
 
 
@@ -44,8 +44,7 @@ TRANSFORMS = {
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop", "ignore:Attempted to insert a get_attr Node", "ignore:`torch.jit.script`")
-@pytest.mark.parametrize("transform", TRANSFORMS)
-@for_each_traced_function_of_images
+@on_devices_in_turn("case, transform", CASES_OF_IMAGES, TRANSFORMS)
 def test_transforms_equal_those_of_torch(device, case, transform):
     if device == "npu" and 2 * len(case.sizes[0]) > 8 and transform in ("jacfwd", "hessian"):
         pytest.skip("the result has more than the eight dimensions that CANN takes")
@@ -59,7 +58,7 @@ def test_transforms_equal_those_of_torch(device, case, transform):
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
-@for_each_function
+@for_each_function_of_images_in_turn
 def test_vmap_takes_any_dimension_and_can_be_nested(device, case):
     x, *others = case.inputs(device)
     function = lambda x: case.ours(x, *others)
@@ -75,7 +74,7 @@ def test_vmap_takes_any_dimension_and_can_be_nested(device, case):
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
-@for_each_function
+@for_each_function_of_images_in_turn
 def test_vmap_maps_each_tensor_or_some(device, case):
     first, second = case.inputs(device), case.inputs(device)
     for mapped in range(1, 2 ** len(first)):
@@ -95,8 +94,7 @@ FUNCTIONALISED = {
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop", "ignore:Attempted to insert a get_attr Node")
-@pytest.mark.parametrize("transform", FUNCTIONALISED)
-@for_each_traced_function_of_images
+@on_devices_in_turn("case, transform", CASES_OF_IMAGES, FUNCTIONALISED)
 def test_functionalised_functions_equal_those_of_torch(device, case, transform):
     ours, theirs = both(case, device)
     close(FUNCTIONALISED[transform](*ours), FUNCTIONALISED[transform](*theirs))
@@ -151,8 +149,7 @@ def test_an_ensemble_of_stacked_modules(device):
     close(outputs, torch.stack([model(x) for model in models]))
 
 
-@pytest.mark.parametrize("recording", [True, False])
-@for_each_function
+@on_devices_in_turn("case, recording", CASES_OF_IMAGES, (True, False))
 def test_dual_tensors_equal_those_of_torch(device, case, recording):
     results = []
     for function, x in both(case, device):
@@ -162,7 +159,7 @@ def test_dual_tensors_equal_those_of_torch(device, case, recording):
     close(*results)
 
 
-@for_each_function
+@for_each_function_of_images_in_turn
 def test_forward_mode_through_an_earlier_backward_is_refused_by_name(device, case):
     skip_if_torchs(case.operator, device)
     (ours, x), _ = both(case, device)

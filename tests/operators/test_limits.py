@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from support.functions import on_devices_in_turn
 from support.marks import beyond_the_documents, skip_if_torchs
 from support.operators import ROWS
 
@@ -21,7 +22,7 @@ MODULES = {row.name: (row.limits.modules, row.dims) for row in ROWS.values() if 
 NUMPY = {f"{row.name}, {name}": (make, row.dims) for row in ROWS.values() for name, make in row.limits.numpy_modules.items()}
 
 
-@pytest.mark.parametrize("name", [*BEYOND, *WITHIN])
+@on_devices_in_turn("name", [*BEYOND, *WITHIN])
 def test_the_documents_limits_decide_the_path(device, name):
     if device == "npu" and name in TORCH_NPU_REFUSES:
         pytest.skip("torch_npu's own operator does not take it either")
@@ -41,7 +42,7 @@ def test_torchs_own_path_has_torchs_gradient(name):
 
 
 @pytest.mark.parametrize("name", MODULES)
-@pytest.mark.parametrize("switch", ["convert", "patch"])
+@pytest.mark.parametrize(("switch", "device"), [("convert", "cpu"), ("patch", "npu")])  # which leaves cpu alone
 def test_convert_and_patch_fall_back_alike(device, name, switch):
     make, dims = MODULES[name]
     for module in make():
@@ -52,7 +53,7 @@ def test_convert_and_patch_fall_back_alike(device, name, switch):
         assert torch.equal(y.cpu(), expected.cpu()) and y.grad_fn.name() == expected.grad_fn.name()
 
 
-@pytest.mark.parametrize("name", NUMPY)
+@on_devices_in_turn("name", NUMPY)
 def test_integers_of_numpy_are_integers(device, name):
     skip_if_torchs(name.partition(",")[0], device)
     make, dims = NUMPY[name]
@@ -68,7 +69,7 @@ def test_an_unpoolings_arguments_may_be_numpys(device):
     assert torch.equal(y.cpu(), ours.max_unpool3d(x, indices, 2).cpu())
 
 
-@pytest.mark.parametrize("value", [b"ab", "ab", bytearray(b"ab"), True, np.bool_(True), None, 2.0, [[2, 2], [2, 2]]])
+@on_devices_in_turn("value", [b"ab", "ab", bytearray(b"ab"), True, np.bool_(True), None, 2.0, [[2, 2], [2, 2]]])
 def test_what_is_no_integer_is_refused(device, value):
     with pytest.raises(TypeError, match=r"avg_pool2d: kernel_size: expected integers, got "):
         ours.avg_pool2d(torch.ones(1, 1, 4, 4, device=device), value)

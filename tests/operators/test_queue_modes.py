@@ -9,11 +9,7 @@ from support.marks import NOT_OFFERED
 from support.subprocesses import EACH_FUNCTION, host_mode, output_of
 
 # Mode 1 is the default, in which all other tests run.
-MODES = [
-    {"TASK_QUEUE_ENABLE": "0"},
-    {"TASK_QUEUE_ENABLE": "2"},
-    {"ASCEND_LAUNCH_BLOCKING": "1"},
-]
+MODES = [{"TASK_QUEUE_ENABLE": "0"}, {"TASK_QUEUE_ENABLE": "2"}, {"ASCEND_LAUNCH_BLOCKING": "1"}]
 
 # The gradient of each function on npu, and that on cpu; then the names of the entry points that were called.
 TRAIN = (

@@ -4,6 +4,7 @@ import torch_aclnn
 import pytest
 import torch
 
+from support.functions import on_devices_in_turn
 from support.operators import ROWS
 
 PADDINGS = [row for row in ROWS.values() if "_pad" in row.name]
@@ -30,10 +31,9 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
-@for_each_padding
+@on_devices_in_turn("row, bad", PADDINGS, BAD)
 def test_bad_arguments_are_refused_by_name(device, row, bad):
-    call, error, words = bad
+    call, error, words = BAD[bad]
     with pytest.raises(error, match=f"{row.name}: {words.format(2 * row.dims, row.dims + 1, row.dims + 2)}"):
         call(getattr(torch_aclnn.functional, row.name), torch.zeros(1, 1, *[4] * row.dims, device=device))
 

@@ -4,12 +4,17 @@ import torch_aclnn
 import pytest
 import torch
 
+from support.functions import on_devices_in_turn
 from support.marks import host_engine_only
 from support.operators import ROWS
 
 
+def rows(prefix):
+    return [row for row in ROWS.values() if row.name.startswith(prefix)]
+
+
 def named(prefix):
-    return pytest.mark.parametrize("row", [row for row in ROWS.values() if row.name.startswith(prefix)], ids=lambda row: row.name)
+    return pytest.mark.parametrize("row", rows(prefix), ids=lambda row: row.name)
 
 
 def function(row):
@@ -48,16 +53,14 @@ def assert_refused(device, row, bad):
         call(function(row), torch.zeros(1, 1, *[4] * row.dims, device=device))
 
 
-@pytest.mark.parametrize("bad", WINDOWS.values(), ids=WINDOWS)
-@named("avg_pool")
+@on_devices_in_turn("row, bad", rows("avg_pool"), WINDOWS)
 def test_bad_arguments_of_windows_are_refused_by_name(device, row, bad):
-    assert_refused(device, row, bad)
+    assert_refused(device, row, WINDOWS[bad])
 
 
-@pytest.mark.parametrize("bad", TO_A_SIZE.values(), ids=TO_A_SIZE)
-@named("adaptive")
+@on_devices_in_turn("row, bad", rows("adaptive"), TO_A_SIZE)
 def test_bad_arguments_of_a_size_are_refused_by_name(device, row, bad):
-    assert_refused(device, row, bad)
+    assert_refused(device, row, TO_A_SIZE[bad])
 
 
 @named("avg_pool")

@@ -40,10 +40,7 @@ CASES = (
         ((2, 2, 2), *REFUSED),
     ),
     RowCase(
-        "adaptive_avg_pool1d",
-        "AdaptiveAvgPool1d",
-        (((4,), {}), ((12,), {}), ((1,), {})),
-        ((-1,), ValueError, "output_size: expected"),
+        "adaptive_avg_pool1d", "AdaptiveAvgPool1d", (((4,), {}), ((12,), {}), ((1,), {})), ((-1,), ValueError, "output_size: expected")
     ),
     RowCase("circular_pad1d", "CircularPad1d", ((((2, 3),), {}), ((1,), {}), (((9, 0),), {})), (((1, 2, 3),), *REFUSED)),
     RowCase("max_unpool1d", "MaxUnpool1d", (((2,), {}), ((2, 2, 0), {"output_size": (2, 3, 9)})), ((2, 2, -1), *REFUSED)),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from support import layouts
 from support.families.unpooling import UNPOOLINGS
+from support.functions import on_devices_in_turn
 from support.marks import host_engine_only, of_a2_and_a3
 
 DTYPES = (torch.float32, torch.float16, torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.float64)
@@ -213,10 +214,9 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
-@for_each
+@on_devices_in_turn("unpooling, bad", UNPOOLINGS, BAD)
 def test_bad_arguments_are_refused_by_name(device, unpooling, bad):
-    call, error, words = bad
+    call, error, words = BAD[bad]
     x, dims = torch.zeros(1, 1, *[2] * unpooling.dims, device=device), unpooling.dims
     with pytest.raises(error, match=f"{unpooling.name}: {words.format(dims, dims + 1, dims + 2)}"):
         call(function(unpooling), x, x.long())

@@ -23,10 +23,7 @@ def test_a_program_without_torch_finds_it():
 
 @pytest.mark.parametrize(
     "path",
-    [
-        pytest.param('eval "$(torch-aclnn env)"', id="env"),
-        pytest.param(f". '{python_packages().parents[1]}/set_env.sh'", id="set_env.sh"),
-    ],
+    [pytest.param('eval "$(torch-aclnn env)"', id="env"), pytest.param(f". '{python_packages().parents[1]}/set_env.sh'", id="set_env.sh")],
 )
 def test_a_shell_makes_it_importable_without_the_hook(path):
     launcher = ("bash", "-c", f'export PATH="{sys.prefix}/bin:$PATH"; {path} && exec {sys.executable} -c "$0"')

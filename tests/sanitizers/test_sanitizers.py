@@ -11,11 +11,7 @@ from support.sanitized import ROOT, program, run, sanitized_engine
 HERE = Path(__file__).parent
 CLIENT = HERE.parents[1] / "examples" / "aclnn_client.cpp"
 PROGRAMS = ("runtime_threads", "operator_threads")
-STREAMS = {
-    "at once": {},
-    "asynchronous": {"TORCH_ACLNN_HOST_MODE": "async"},
-    "delayed": {"TORCH_ACLNN_HOST_DELAYS": "7"},
-}
+STREAMS = {"at once": {}, "asynchronous": {"TORCH_ACLNN_HOST_MODE": "async"}, "delayed": {"TORCH_ACLNN_HOST_DELAYS": "7"}}
 ALL_STREAMS = pytest.mark.parametrize("streams", STREAMS.values(), ids=STREAMS)
 EACH_PROGRAM = pytest.mark.parametrize("name", PROGRAMS)
 EACH_SANITIZER = pytest.mark.parametrize("sanitizers", ["thread", "address,undefined"])

@@ -1,7 +1,7 @@
 """Rows of the tables of violations of a contract: those of one operator's test, and those that are the same for all operators."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -23,6 +23,11 @@ def text(dims: tuple[int, ...]) -> str:
     return re.escape("{" + ", ".join(map(str, dims)) + "}")
 
 
+def in_turn(*axes: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Return tuples in which each member occurs: the functions that check are those of all tensors, so that a pair proves no more."""
+    return [tuple(axis[i % len(axis)] for axis in axes) for i in range(max(map(len, axes)))]
+
+
 def null_rows(*required: str) -> list[Any]:
     rows = [row(f"null {name}", {name: None}, name, "a value", "^null$", NULL) for name in required]
     for name in ("workspaceSize", "executor"):
@@ -31,30 +36,32 @@ def null_rows(*required: str) -> list[Any]:
 
 
 def storage_rows(entry_point: str) -> list[Any]:
-    """Return the views that reach outside their storage, for each of the tensors."""
-    rows = []
-    for name, tensor in tensors_of(GOOD[entry_point]).items():
-        rank, count = len(tensor.shape), len(tensor.positions())
-        views: dict[str, dict[str, Any]] = {
-            "offset past its storage": {"offset": 1, "storage": (count,)},
-            "larger than its storage": {"storage": (count - 1,)},
-            "negative offset": {"offset": -1, "storage": (count,)},
-            "stride past its storage": {"strides": (count, *[1] * (rank - 1)), "storage": (count,)},
-            "negative stride": {"strides": (-1,) * rank, "offset": count - 1, "storage": (count,)},
-            "strides that overflow": {"strides": (2**62,) * rank, "storage": (count,), "address": 64},
-        }
-        for fault, fields in views.items():
-            got = f"^shape {text(tensor.shape)}, strides .* and offset {fields.get('offset', 0)}$"
-            changes = {name: {"values": None, **fields}}
-            within = rf"a view within its storage of \{{{count}|{count - 1}\}}"
-            expected = "^strides and an offset that are not negative$" if fault.startswith("negative") else within
-            rows.append(row(f"{name} {fault}", changes, name, expected, got))
-        rows.append(row(f"{name} without data", {name: {"null_data": True}}, name, "a data address", "^null$", NULL))
+    """Return the views that reach outside their storage, of one of the tensors each."""
+    tensors, faults = list(tensors_of(GOOD[entry_point]).items()), len(_outside(1, 1))
+    rows = [row(f"{name} without data", {name: {"null_data": True}}, name, "a data address", "^null$", NULL) for name, _ in tensors]
+    for (name, tensor), number in in_turn(tensors, range(faults)):
+        count = len(tensor.positions())
+        fault, fields = list(_outside(len(tensor.shape), count).items())[number]
+        got = f"^shape {text(tensor.shape)}, strides .* and offset {fields.get('offset', 0)}$"
+        within = rf"a view within its storage of \{{{count}|{count - 1}\}}"
+        expected = "^strides and an offset that are not negative$" if fault.startswith("negative") else within
+        rows.append(row(f"{name} {fault}", {name: {"values": None, **fields}}, name, expected, got))
     return rows
 
 
+def _outside(rank: int, count: int) -> dict[str, dict[str, Any]]:
+    return {
+        "offset past its storage": {"offset": 1, "storage": (count,)},
+        "larger than its storage": {"storage": (count - 1,)},
+        "negative offset": {"offset": -1, "storage": (count,)},
+        "stride past its storage": {"strides": (count, *[1] * (rank - 1)), "storage": (count,)},
+        "negative stride": {"strides": (-1,) * rank, "offset": count - 1, "storage": (count,)},
+        "strides that overflow": {"strides": (2**62,) * rank, "storage": (count,), "address": 64},
+    }
+
+
 def private_format_rows(entry_point: str, reference: str | None = None, first: str | None = None) -> list[Any]:
-    """Return the private formats for all tensors at once and for each alone.
+    """Return the private formats for all tensors at once, and for each alone one of them.
 
     Where the formats of the others are compared with one tensor's, that one is the `reference`. The tensor that is
     checked first is the `first` of the parameters unless given.
@@ -65,15 +72,14 @@ def private_format_rows(entry_point: str, reference: str | None = None, first: s
     for format in PRIVATE_FORMATS:
         together = {name: {"format": format} for name in names}
         rows.append(row(f"all {format.name}", together, first, "a public format", f"^{format.name}$"))
-        for name in names:
-            changes = {name: {"format": format}}
-            if reference is None:
-                expected = (name, "a public format", f"^{format.name}$")
-            elif name == reference:
-                expected = (first, f"the format of {reference}, {format.name}", f"^{default_format(entry_point)}$")
-            else:
-                expected = (name, f"the format of {reference}, {default_format(entry_point)}", f"^{format.name}$")
-            rows.append(row(f"{name} {format.name}", changes, *expected))
+    for name, format in in_turn(names, PRIVATE_FORMATS):
+        if reference is None:
+            expected = (name, "a public format", f"^{format.name}$")
+        elif name == reference:
+            expected = (first, f"the format of {reference}, {format.name}", f"^{default_format(entry_point)}$")
+        else:
+            expected = (name, f"the format of {reference}, {default_format(entry_point)}", f"^{format.name}$")
+        rows.append(row(f"{name} {format.name}", {name: {"format": format}}, *expected))
     return rows
 
 
@@ -82,27 +88,23 @@ def default_format(entry_point: str) -> str:
 
 
 def dtype_rows(names: tuple[str, ...], listed: Iterable[DType], reference: str | None = None) -> list[Any]:
-    """Return the types outside the list for all named tensors at once and for each alone.
+    """Return the types outside the list for all named tensors at once, and for each alone some of them.
 
     Where one tensor's wrong type is found as the first tensor's difference from it, that one is the `reference`.
     """
     listed = sorted(listed)
     list_of_types = "a data type of " + ", ".join(dtype.name for dtype in listed) + " on Ascend910B3"
     remedy = ", or DOUBLE with TORCH_ACLNN_HOST_MODE=float64" if DType.FLOAT in listed else ""
+    outside = {dtype: f"{list_of_types}{remedy if dtype is DType.DOUBLE else ''}$" for dtype in DType if dtype not in listed}
     rows = []
-    for dtype in DType:
-        if dtype in listed:
-            continue
+    for dtype, words in outside.items():
         together = {name: {"dtype": dtype, "values": None} for name in names}
-        outside_list = f"{list_of_types}{remedy if dtype is DType.DOUBLE else ''}$"
-        rows.append(row(f"all {dtype.name}", together, names[0], outside_list, f"^{dtype.name}$"))
-        for name in names:
-            changes = {name: {"dtype": dtype, "values": None}}
-            if name == reference:
-                expected = (names[0], f"^the data type of {reference}, {dtype.name}$", "^FLOAT$")
-            else:
-                expected = (name, outside_list + "|the data type of", f"^{dtype.name}$")
-            rows.append(row(f"{name} {dtype.name}", changes, *expected))
+        rows.append(row(f"all {dtype.name}", together, names[0], words, f"^{dtype.name}$"))
+    for name, dtype in in_turn(names, list(outside)):
+        expected = (name, outside[dtype] + "|the data type of", f"^{dtype.name}$")
+        if name == reference:
+            expected = (names[0], f"^the data type of {reference}, {dtype.name}$", "^FLOAT$")
+        rows.append(row(f"{name} {dtype.name}", {name: {"dtype": dtype, "values": None}}, *expected))
     for unknown in (-1, 5, 99):
         together = {name: {"dtype": unknown, "values": None} for name in names}
         got = rf"^aclDataType\({unknown}\)$"

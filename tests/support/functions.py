@@ -1,7 +1,10 @@
 """The functions beside torch's own, for tests that hold for each of them."""
 
+import itertools
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
 
 import torch_aclnn  # noqa: F401  (it must be imported before torch)
 import pytest
@@ -13,23 +16,37 @@ from support.marks import skipped_with
 from support.operators import ROWS
 
 CASES = tuple(row.function for row in ROWS.values())
+DEVICES = ("cpu", "npu")
 
 for_each_function = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+# Those in one and three dimensions differ from these in the number of dimensions only, as far as tracing and transforms go.
+CASES_OF_IMAGES = tuple(case for case in CASES if not case.name.endswith(("1d", "3d")))
+
+
+def on_devices_in_turn(
+    names: str, *axes: Iterable[Any], marks: Mapping[str, pytest.MarkDecorator] = MappingProxyType({})
+) -> pytest.MarkDecorator:
+    """Parametrise by each combination of the axes' values on one device, for what every device shares; each value meets both in turn.
+
+    Nodes, Functions, checks and tracing are above the dispatch by device, and one of each is made for all functions of a family. Batch norm
+    meets both each time, as its forward is another one on npu.
+    """
+    rows = []
+    for places in itertools.product(*(enumerate(axis) for axis in axes)):
+        values = [value for _, value in places]
+        ids = [getattr(value, "name", getattr(value, "__name__", str(value))) for value in values]
+        for device in DEVICES if ids[0].startswith("batch_norm") else (DEVICES[sum(place for place, _ in places) % 2],):
+            rows.append(pytest.param(*values, device, id="-".join([*ids, device]), marks=marks.get(ids[0], ())))
+    return pytest.mark.parametrize((*names.split(", "), "device"), rows)
+
+
+for_each_function_in_turn = on_devices_in_turn("case", CASES)
+for_each_function_of_images_in_turn = on_devices_in_turn("case", CASES_OF_IMAGES)
 
 # torch_npu replaces that of torch, and tracing calls it.
 NO_UNPOOLING_WITHOUT_DATA = ("2.10", "2.10", "max_unpool3d of torch_npu fails on meta and fake tensors")
 without_data = {"max_unpool3d": skipped_with(*NO_UNPOOLING_WITHOUT_DATA)}
-
-
-def _traced(cases: Iterable[FunctionCase]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case.name, marks=without_data.get(case.name, ())) for case in cases])
-
-
-for_each_traced_function = _traced(CASES)
-
-# Those in one and three dimensions differ from these in the number of dimensions only, as far as tracing and transforms go.
-CASES_OF_IMAGES = tuple(case for case in CASES if not case.name.endswith(("1d", "3d")))
-for_each_traced_function_of_images = _traced(CASES_OF_IMAGES)
+for_each_traced_function_in_turn = on_devices_in_turn("case", CASES, marks=without_data)
 
 
 def skip_without_forward(case: FunctionCase, device: str, dtype: torch.dtype) -> None:

@@ -1,9 +1,7 @@
 """The same values in other places of memory."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable
 
-import pytest
 import torch
 from torch import Tensor
 
@@ -31,18 +29,3 @@ def channels_last(x: Tensor) -> Tensor:
 
 
 LAYOUTS: tuple[Callable[[Tensor], Tensor], ...] = (contiguous, transposed, offset_and_gaps, channels_last)
-
-
-def in_every_layout(cases: Sequence[Any], dtypes: Sequence[torch.dtype]) -> pytest.MarkDecorator:
-    """Parametrise a test by device, case, dtype and layout: all on cpu, and on npu, where the same kernels run, each of them once."""
-
-    def combinations() -> Iterator[Any]:
-        for case, size in enumerate(cases):
-            for dtype in dtypes:
-                for layout in LAYOUTS:
-                    name = f"{case}-{str(dtype).removeprefix('torch.')}-{layout.__name__}"
-                    yield pytest.param("cpu", size, dtype, layout, id=f"cpu-{name}")
-                    if (case > 0) + (dtype != dtypes[0]) + (layout != LAYOUTS[0]) <= 1:
-                        yield pytest.param("npu", size, dtype, layout, id=f"npu-{name}")
-
-    return pytest.mark.parametrize(("device", "case", "dtype", "layout"), list(combinations()))

@@ -73,11 +73,7 @@ PADDINGS = (
     ((40, 2, 3, 4, 5), (1, 2, 2, 1, 1, 1)),
     ((2, 3, 6, 7, 40), (3, 2, -1, 4, 5, 0)),
 )
-TAKES = {
-    "replicate": lambda size, side: True,
-    "reflect": lambda size, side: side < size,
-    "circular": lambda size, side: side <= size,
-}
+TAKES = {"replicate": lambda size, side: True, "reflect": lambda size, side: side < size, "circular": lambda size, side: side <= size}
 # Channels, and the sizes of the unpooled and the pooled plane.
 UNPOOLINGS = ((3, (6, 10), (3, 70)), (19, (3, 4), (2, 3)), (3, (4, 6, 10), (2, 3, 70)), (19, (2, 3, 4), (1, 2, 3)))
 

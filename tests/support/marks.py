@@ -51,8 +51,7 @@ of_a2_and_a3 = pytest.mark.skipif(PRODUCT not in ("A2", "A3"), reason="what the 
 beyond_the_documents = pytest.mark.skipif(STRICT, reason="torch_npu's own operators are called beyond the documents, which strict refuses")
 
 with_routing_v3 = pytest.mark.skipif(
-    PRODUCT == "inference",
-    reason="op-plugin MoeInitRoutingV2KernelNpuOpApi.cpp: no range of experts, capacity or quantisation on 310P",
+    PRODUCT == "inference", reason="op-plugin MoeInitRoutingV2KernelNpuOpApi.cpp: no range of experts, capacity or quantisation on 310P"
 )
 
 

@@ -43,10 +43,7 @@ CASES = {
     ),
     "max_unpool3d, long rows of few channels": ((32, 16, 20), every_second_depth),
     "max_unpool3d, short rows of few channels": ((32, 40, 8), every_second_depth),
-    "batch_norm_elemt": (
-        (HEIGHT, WIDTH),
-        lambda g: ops.batch_norm_elemt_backward(g, g.flip(-1), *[STATISTICS] * 5, torch.tensor([7.0])),
-    ),
+    "batch_norm_elemt": ((HEIGHT, WIDTH), lambda g: ops.batch_norm_elemt_backward(g, g.flip(-1), *[STATISTICS] * 5, torch.tensor([7.0]))),
 }
 
 

@@ -15,10 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMAND = str(Path(sys.executable).parent / "torch-aclnn")
 PYTHON = (sys.executable, "-c")
 
-IMPORTS = {
-    "torch first": "import torch, torch_aclnn",
-    "torch last": "import torch_aclnn, torch",
-}
+IMPORTS = {"torch first": "import torch, torch_aclnn", "torch last": "import torch_aclnn, torch"}
 # One entry point of libopapi.so and one of libaclnn_math.so; then what is loaded, and what a child would inherit.
 USE = """
 import json, os

@@ -140,8 +140,7 @@ def quantised() -> dict[str, float]:
     dequantised = [(b.double() + (c * 2).half().double()) * c.half().double() for _, b, c, *_ in ranks]
     return {
         "quantised": error(
-            torch_npu.npu_mm_all_reduce_base(x1, x2, NAME, dequant_scale=in_bits, x3=x3),
-            sum(a @ b * c + z for a, b, c, *_, z in exact),
+            torch_npu.npu_mm_all_reduce_base(x1, x2, NAME, dequant_scale=in_bits, x3=x3), sum(a @ b * c + z for a, b, c, *_, z in exact)
         ),
         "quantised by rows": error(
             torch_npu.npu_mm_all_reduce_base(x1, x2, NAME, dequant_scale=columns.bfloat16(), pertoken_scale=of_rows),

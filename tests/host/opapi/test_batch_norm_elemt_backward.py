@@ -6,7 +6,7 @@ import random
 import pytest
 
 from support.comparison import assert_close
-from support.contract_rows import VIOLATION, dtype_rows, null_rows, private_format_rows, row, storage_rows, text
+from support.contract_rows import VIOLATION, dtype_rows, in_turn, null_rows, private_format_rows, row, storage_rows, text
 from support.dtypes import PRIVATE_FORMATS, DType, Format, pack
 from support.operators import GOOD, ROWS
 from support.status import INVALID, NULL
@@ -35,7 +35,7 @@ SHAPES = [
     *(
         row(f"{name} {shape}", {name: {"shape": shape}}, name, r"the shape of input, \{2, 3, 1, 4\}", text(shape))
         for name in ("gradOut", "gradInput")
-        for shape in [(1, 3, 1, 4), (2, 1, 1, 4), (2, 3, 2, 4), (2, 3, 1, 1), (2, 3, 4), (2, 3, 1, 4, 1)]
+        for shape in [(1, 3, 1, 4), (2, 3, 1, 1), (2, 3, 4), (2, 3, 1, 4, 1)]
     ),
     row("no channels", full_shapes((2, 0, 1, 4)), "input", "at least one channel", text((2, 0, 1, 4))),
     row("no channels and channel tensors to match",
@@ -43,14 +43,12 @@ SHAPES = [
         | {name: {"shape": (0,)} for name in CHANNELS}, "input", "at least one channel", text((2, 0))),
     row("negative dim", full_shapes((-2, 3, 1, 4)), "gradOut", "no negative dimension", text((-2, 3, 1, 4))),
     *(
-        row(f"{name} of size {shape[0]}", {name: {"shape": shape}}, name, "^3 in dimension 0$", text(shape))
-        for name in CHANNELS
-        for shape in [(1,), (2,), (4,), (0,), (-3,)]
+        row(f"{name} of size {size}", {name: {"shape": (size,)}}, name, "^3 in dimension 0$", text((size,)))
+        for name, size in in_turn(CHANNELS, (1, 2, 4, 0, -3))
     ),
     *(
         row(f"{name} {shape}", {name: {"shape": shape}}, name, "^1 to 1 dimensions$", text(shape))
-        for name in CHANNELS
-        for shape in [(), (1, 3), (3, 1), (1, 3, 1, 1)]
+        for name, shape in in_turn(CHANNELS, ((), (1, 3), (3, 1), (1, 3, 1, 1)))
     ),
     *(
         row(f"empty counter {shape}", {"counter": {"shape": shape}}, "counter", "at least one element", text(shape))
@@ -81,13 +79,7 @@ def test_null_is_reported_before_anything_else(aclnn, null):
     aclnn.refuses(BATCH_NORM_ELEMT, but(CALL, **(wrong | {null: None})), NULL, null, "a value", "null")
 
 
-EXAMPLE = {
-    "mean": [8, 5, 9],
-    "invstd": [2, 1, 2],
-    "weight": [1, 1, 4],
-    "sumDy": [2, 2, 6],
-    "sumDyXmu": [2, 3, 11],
-}
+EXAMPLE = {"mean": [8, 5, 9], "invstd": [2, 1, 2], "weight": [1, 1, 4], "sumDy": [2, 2, 6], "sumDyXmu": [2, 3, 11]}
 
 
 def norm_call(shape, grad, data, channels, counter, *, dtype=DType.FLOAT, channel_dtype=None, counter_dtype=DType.FLOAT):
@@ -139,11 +131,10 @@ def test_every_dtype_rounds_once(aclnn, stream, dtype):
     assert_close(aclnn.run(BATCH_NORM_ELEMT, arguments, stream), expected, dtype)
 
 
-@pytest.mark.parametrize("shape", [
-    (4, 3), (2, 3, 5), (2, 3, 2, 4), (2, 3, 2, 1, 3), (1, 3, 2, 2, 1, 2), (2, 2, 1, 2, 2, 1, 2),
-    (2, 3, 1, 2, 1, 2, 2, 1), (1, 1), (2, 3, 300),
-], ids=str)  # fmt: skip
-@pytest.mark.parametrize("dtype", LISTED, ids=lambda dtype: dtype.name)
+RANKS = [(4, 3), (2, 3, 5), (2, 3, 2, 4), (2, 3, 2, 1, 3), (1, 3, 2, 2, 1, 2), (2, 2, 1, 2, 2, 1, 2), (2, 3, 1, 2, 1, 2, 2, 1), (1, 1)]
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [*in_turn(RANKS, LISTED), *in_turn([(2, 3, 300)], LISTED)], ids=str)
 def test_every_rank_is_exact_for_numbers_that_the_types_hold(aclnn, stream, dtype, shape):
     arguments, expected = dyadic_call(shape, dtype=dtype)
     assert aclnn.run(BATCH_NORM_ELEMT, arguments, stream) == [pack(dtype, value) for value in expected]

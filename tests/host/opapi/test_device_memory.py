@@ -13,19 +13,26 @@ ADAPTIVE_AVG_POOL2D = ROWS["adaptive_avg_pool2d"].entry_point.name
 AVG_POOL2D = ROWS["avg_pool2d"].entry_point.name
 MAX_UNPOOL3D = ROWS["max_unpool3d"].entry_point.name
 REPLICATION_PAD2D = ROWS["replication_pad2d"].entry_point.name
-EVERY_TENSOR = pytest.mark.parametrize(("entry_point", "parameter"), [(e, name) for e, good in GOOD.items() for name in tensors_of(good)])
+EVERY_TENSOR = [(e, name) for e, good in GOOD.items() for name in tensors_of(good)]
+
+
+def of_some_tensors(number):
+    """Parametrise one of four tests: the same function looks at the memory of all tensors, so that each takes one of them."""
+    return pytest.mark.parametrize(("entry_point", "parameter"), EVERY_TENSOR[number::4])
+
+
 READ = [(name, parameter) for name, entry_point in ENTRY_POINTS.items() for parameter in entry_point.reads()]
 SHAPE_ONLY = [(name, parameter) for name, entry_point in ENTRY_POINTS.items() for parameter in entry_point.shape_only]
 
 
-@EVERY_TENSOR
+@of_some_tensors(0)
 def test_host_memory_is_refused(aclnn, entry_point, parameter):
     memory = ctypes.create_string_buffer(65536)
     changes = {parameter: {"values": None, "address": ctypes.addressof(memory)}}
     aclnn.refuses(entry_point, but(GOOD[entry_point], **changes), INVALID, parameter, "device memory", "in no allocation of a device")
 
 
-@EVERY_TENSOR
+@of_some_tensors(1)
 def test_address_that_no_element_can_have_is_refused(aclnn, device_memory, entry_point, parameter):
     item = 8 if GOOD[entry_point][parameter].dtype == DType.INT64 else 4
     changes = {parameter: {"values": None, "address": device_memory + item // 2}}
@@ -33,7 +40,7 @@ def test_address_that_no_element_can_have_is_refused(aclnn, device_memory, entry
     aclnn.refuses(entry_point, but(GOOD[entry_point], **changes), INVALID, parameter, expected, str(device_memory + item // 2))
 
 
-@EVERY_TENSOR
+@of_some_tensors(2)
 def test_view_that_is_larger_than_its_allocation_is_refused(aclnn, device_memory, entry_point, parameter):
     tensor = GOOD[entry_point][parameter]
     item = 8 if tensor.dtype == DType.INT64 else 4
@@ -44,7 +51,7 @@ def test_view_that_is_larger_than_its_allocation_is_refused(aclnn, device_memory
     aclnn.refuses(entry_point, but(GOOD[entry_point], **changes), INVALID, parameter, expected, f"which ends after {size}")
 
 
-@EVERY_TENSOR
+@of_some_tensors(3)
 def test_offset_that_leads_into_another_allocation_is_refused(ascendcl, aclnn, device_memory, entry_point, parameter):
     other = ascendcl.create("aclrtMalloc", 4096, 0)
     item = 8 if GOOD[entry_point][parameter].dtype == DType.INT64 else 4

@@ -16,12 +16,7 @@ BATCH_NORM_ELEMT = ROWS["batch_norm_elemt"].entry_point.name
 EVERY_OPERATOR = pytest.mark.parametrize("entry_point", GOOD)
 
 # One window over the whole plane: each element of the result is the mean gradient of its channel.
-MEAN = but(
-    GOOD[AVG_POOL2D],
-    gradOutput=Tensor((1, 2, 1, 1), values=[4, 8]),
-    self=Tensor((1, 2, 2, 2)),
-    gradInput=Tensor((1, 2, 2, 2)),
-)
+MEAN = but(GOOD[AVG_POOL2D], gradOutput=Tensor((1, 2, 1, 1), values=[4, 8]), self=Tensor((1, 2, 2, 2)), gradInput=Tensor((1, 2, 2, 2)))
 
 
 def floats(*values):

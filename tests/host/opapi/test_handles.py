@@ -7,6 +7,7 @@ from ctypes import POINTER, byref, c_bool, c_float, c_int, c_int64, c_uint64, c_
 import pytest
 
 from support.client import int64s
+from support.contract_rows import in_turn
 from support.dtypes import DType, Format
 from support.operators import GOOD, ROWS
 from support.status import NULL
@@ -51,8 +52,7 @@ def test_null_may_be_destroyed(aclnn, kind):
     assert getattr(aclnn.opapi, f"aclDestroy{kind}")(None) == 0
 
 
-@pytest.mark.parametrize("dtype", DType, ids=lambda dtype: dtype.name)
-@pytest.mark.parametrize("format", Format, ids=lambda format: format.name)
+@pytest.mark.parametrize(("dtype", "format"), in_turn(list(DType), list(Format)), ids=lambda value: value.name)
 def test_tensor_tells_what_it_was_made_of(aclnn, dims_of, dtype, format):
     tensor = Tensor((2, 0, 3), dtype, strides=(7, -5, 1), offset=4, format=format)
     handle = aclnn.tensor(tensor, (11, 13), None)

@@ -1,5 +1,7 @@
 """The settings that make the engine stricter: strict, unspecified, workspace and leaks. Each case is a process of its own."""
 
+import itertools
+
 import pytest
 
 from support.operators import ENTRY_POINTS, GOOD
@@ -93,9 +95,10 @@ def freed():
 """
 
 
-@pytest.mark.parametrize(("given", "words"), WORKSPACES.values(), ids=WORKSPACES.keys())
-@pytest.mark.parametrize("entry_point", GOOD)
-def test_workspace_must_be_what_phase_1_asked_for(run_client, entry_point, given, words):
+# One function looks at the workspaces of all operators, which make the mistakes in turn.
+@pytest.mark.parametrize(("entry_point", "mistake"), zip(GOOD, itertools.cycle(WORKSPACES), strict=False))
+def test_workspace_must_be_what_phase_1_asked_for(run_client, entry_point, mistake):
+    given, words = WORKSPACES[mistake]
     code = f"""{HELPERS}
 with client.call({entry_point!r}, GOOD[{entry_point!r}]) as call:
     assert call.phase1() == 0 and call.workspace_size.value == 1024
@@ -122,6 +125,18 @@ print("done")
 """
     answer = run_client(code, **WORKSPACE)
     assert answer.stdout == "done\n", answer
+
+
+def test_handles_are_kept_on_request(run_client):
+    code = """
+for entry_point, arguments in GOOD.items():
+    with client.call(entry_point, arguments) as call:
+        assert call.phase1() == 0
+        call.destroy_handle(ENTRY_POINTS[entry_point].first)
+        assert call.phase2() == 0, client.message()
+print("done")
+"""
+    assert run_client(code, TORCH_ACLNN_HOST_KEEP_HANDLES="1").stdout == "done\n"
 
 
 def test_leaks_are_listed_when_the_process_finalizes(run_client):

@@ -64,9 +64,7 @@ ENTRY_POINT = EntryPoint(
     float64_extension=True,
     shape_only=(),
     takes_empty=True,
-    undocumented={
-        "no weight": Undocumented({"weight": None}, "weight", "a value", NULL),
-    },
+    undocumented={"no weight": Undocumented({"weight": None}, "weight", "a value", NULL)},
 )
 
 

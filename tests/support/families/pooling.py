@@ -113,10 +113,7 @@ def bad_arguments(name: str, dims: int) -> dict[str, Any]:
         "too many strides": (lambda d: on(d, stride=[2, 2, *twos]), f"stride: expected [0, 1, {dims}] values, got {dims + 1}"),
         "empty padding": (lambda d: on(d, padding=[]), f"padding: {lengths}, got 0"),
         "too many paddings": (lambda d: on(d, padding=[0, 0, *zeros]), f"padding: {lengths}, got {dims + 1}"),
-        "kernel_size of 0": (
-            lambda d: on(d, kernel=[0, *twos]),
-            f"kernel_size: expected values from 1 to 2147483647, got {[0, *twos]}",
-        ),
+        "kernel_size of 0": (lambda d: on(d, kernel=[0, *twos]), f"kernel_size: expected values from 1 to 2147483647, got {[0, *twos]}"),
         "kernel_size beyond any size": (lambda d: on(d, kernel=[HUGE] * dims), "kernel_size: expected values from 1"),
         "stride of 0": (lambda d: on(d, stride=[0, *ones]), "stride: expected values from 1"),
         "negative padding": (lambda d: on(d, padding=[-1, *zeros]), "padding: expected values from 0"),

@@ -124,12 +124,7 @@ class Unpooling:
                 saved=(1,),
                 recorded_as=(name,),
             ),
-            OperatorCase(
-                name,
-                self.draw_arguments,
-                out=self.out,
-                bad_arguments=self.bad_arguments(),
-            ),
+            OperatorCase(name, self.draw_arguments, out=self.out, bad_arguments=self.bad_arguments()),
             Limits(node=f"MaxUnpool{self.dims}dBackward", within={"unpooling bfloat16": self.unpooled_bfloat16}),
             self.gradient,
             self.tensor_gradient,
