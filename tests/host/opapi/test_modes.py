@@ -136,7 +136,7 @@ for entry_point, arguments in GOOD.items():
         assert call.phase2() == 0, client.message()
 print("done")
 """
-    assert run_client(code, TORCH_ACLNN_HOST_KEEP_HANDLES="1").stdout == "done\n"
+    assert run_client(code, TORCH_ACLNN_HOST_MODE="keep_handles").stdout == "done\n"
 
 
 def test_leaks_are_listed_when_the_process_finalizes(run_client):
