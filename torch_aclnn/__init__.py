@@ -30,11 +30,11 @@ if _source_tree.is_built():
     # isort: split
     import_extension()
     from torch_aclnn import autograd, functional, nn
-    from torch_aclnn._conversion import convert, converted, revert
+    from torch_aclnn._conversion import convert, revert
     from torch_aclnn._patching import patch, unpatch
 
     __version__ = "0.1.0"
-    __all__ = ["autograd", "convert", "converted", "functional", "host", "nn", "patch", "revert", "unpatch"]
+    __all__ = ["autograd", "convert", "functional", "host", "nn", "patch", "revert", "unpatch"]
 
     def __dir__() -> list[str]:
         """Return the public names, without torch and torch_npu."""

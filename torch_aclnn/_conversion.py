@@ -9,7 +9,7 @@ from torch_aclnn import nn as ours
 from torch import nn
 from torch_aclnn._operators import BY_NAME, OPERATORS
 
-__all__ = ["convert", "converted", "revert"]
+__all__ = ["convert", "revert"]
 
 _Module = TypeVar("_Module", bound=nn.Module)
 
@@ -33,7 +33,7 @@ def convert(module: _Module, batch_norm: bool = False) -> _Module:
     They are turned in place: parameters, buffers, hooks and their handles, training mode, device and the names in ``state_dict`` stay, and
     an optimizer or another reference to a module stays valid. Subclasses, whose forward may differ, are left alone. A converted model
     can be compiled, exported and traced, but not scripted (:func:`torch.jit.script`), and what looks for torch's own classes, such as the
-    fusion of batch norm into convolutions, leaves ours as they are. :func:`revert` turns it back, and :func:`converted` lists what is ours.
+    fusion of batch norm into convolutions, leaves ours as they are. :func:`revert` turns it back.
 
     The logger ``torch_aclnn`` tells what was turned and what was left alone and why, at the level ``INFO``; or as a warning, if the model
     has nothing of ours then.
@@ -60,28 +60,10 @@ def convert(module: _Module, batch_norm: bool = False) -> _Module:
     """
     require_choice("convert", batch_norm)
     left_alone = () if batch_norm else _BATCH_NORMS
-    before = converted(module) if isinstance(module, nn.Module) else {}
+    before = _ours(module) if isinstance(module, nn.Module) else {}
     _turn("convert", module, _OURS, left_alone)
-    _log(module, converted(module), before.keys(), left_alone)
+    _log(module, _ours(module), before.keys(), left_alone)
     return module
-
-
-def converted(module: nn.Module) -> dict[str, nn.Module]:
-    """Return the parts of a model that are modules of :mod:`torch_aclnn.nn`, by their names as in ``named_modules``.
-
-    Args:
-        module: a model, or a single module, whose own name is empty.
-
-    Raises:
-        TypeError: it is not a module.
-
-    Example:
-        >>> torch_aclnn.converted(torch_aclnn.convert(torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.AvgPool2d(2))))
-        {'1': AvgPool2d(kernel_size=2, stride=2, padding=0)}
-
-    """
-    _require_module("converted", module)
-    return {name: part for name, part in module.named_modules() if type(part) in _TORCHS}
 
 
 def revert(module: _Module) -> _Module:
@@ -118,6 +100,10 @@ def _turn(
         if type(part) not in left_alone:
             part.__class__ = classes.get(type(part), part.__class__)
     return module
+
+
+def _ours(module: nn.Module) -> dict[str, nn.Module]:
+    return {name: part for name, part in module.named_modules() if type(part) in _TORCHS}
 
 
 def _require_module(function: str, module: object) -> None:

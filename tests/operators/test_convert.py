@@ -118,15 +118,7 @@ def test_what_was_turned_is_logged_in_one_line(caplog, parts, batch_norm, level,
     assert [(record.levelname, record.message) for record in caplog.records] == [(level, f"convert: {said}")]
 
 
-def test_converted_lists_what_is_ours_by_its_name():
-    model = torch_aclnn.convert(make_model(), batch_norm=False)
-    assert {name: type(part) for name, part in torch_aclnn.converted(model).items()} == {
-        "0": torch_aclnn.nn.ReplicationPad2d, "2.1": torch_aclnn.nn.AvgPool2d, "3": torch_aclnn.nn.AdaptiveAvgPool2d
-    }  # fmt: skip
-    assert torch_aclnn.converted(torch_aclnn.revert(model)) == {}
-
-
-@pytest.mark.parametrize("turn", [torch_aclnn.convert, torch_aclnn.converted, torch_aclnn.revert])
+@pytest.mark.parametrize("turn", [torch_aclnn.convert, torch_aclnn.revert])
 def test_only_a_module_is_turned(turn):
     with pytest.raises(TypeError, match=rf"{turn.__name__}: module: expected a torch\.nn\.Module, got list"):
         turn([torch.nn.AvgPool2d(2)])
