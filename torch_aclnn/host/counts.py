@@ -37,7 +37,7 @@ class CollectiveBytes:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the host engine has run in this process since it started, or since the last :func:`reset`.
+    """What the host engine has run in this process since it started, or since the last :func:`torch_aclnn.host.reset`.
 
     The difference of two is what has been run in between.
 
