@@ -108,8 +108,8 @@ _FLOATS, _BFLOAT16 = ("float32", "float16"), ("bfloat16",)
 _WIDE = (*_FLOATS, "float64", "complex64", "complex128")
 _MOVED = (*_FLOATS, "int8", "uint8", "int16", "int32", "int64")
 
-_8_0_RC1 = {"inference": "8.0.RC1", "training": "8.0.RC1", "A2": "8.0.RC1"}
-_8_0_RC3 = {"inference": "8.0.RC3", "training": "8.0.RC3", "A2": "8.0.RC3", "A3": "8.1.RC1"}
+_8_0_RC1 = {"inference": "8.0.RC1", "A2": "8.0.RC1"}
+_8_0_RC3 = {"inference": "8.0.RC3", "A2": "8.0.RC3", "A3": "8.1.RC1"}
 _ON_A2 = {"A2": "8.0.RC3", "A3": "8.1.RC1"}
 
 OPERATORS: tuple[Operator, ...] = (
@@ -122,16 +122,16 @@ OPERATORS: tuple[Operator, ...] = (
     _planes(
         "replication_pad",
         3,
-        Listed(_WIDE, {"training": "8.0.RC3", "A2": "8.0.RC3", "A3": "8.3.RC1"}),
+        Listed(_WIDE, {"A2": "8.0.RC3", "A3": "8.3.RC1"}),
         Listed(_BFLOAT16, {"A2": "8.0.0", "A3": "8.3.RC1"}),
     ),
     _planes("reflection_pad", 1, Listed(_WIDE, {**_8_0_RC1, "A3": "8.1.RC1"}), Listed(_BFLOAT16, {"A2": "8.3.RC1", "A3": "8.3.RC1"})),
     _planes("reflection_pad", 2, Listed(_WIDE, _8_0_RC3)),
-    _planes("reflection_pad", 3, Listed(_WIDE, {"training": "8.0.RC3", **_ON_A2})),
+    _planes("reflection_pad", 3, Listed(_WIDE, _ON_A2)),
     _planes("circular_pad", 2, Listed(_FLOATS + _BFLOAT16, {"A2": "8.0.0", "A3": "8.1.RC1"}), of_1d=True),
     _planes("circular_pad", 3, Listed(_FLOATS + _BFLOAT16, {"A2": "8.0.0", "A3": "8.1.RC1"})),
-    _planes("max_unpool", 2, Listed(_MOVED, {"training": "8.0.RC1", "A2": "8.0.RC1", "A3": "8.3.RC1.alpha001"}), of_1d=True),
-    _planes("max_unpool", 3, Listed((*_MOVED, "float64"), {"training": "8.0.RC1", "A2": "8.0.RC1", "A3": "8.2.RC1"})),
+    _planes("max_unpool", 2, Listed(_MOVED, {"A2": "8.0.RC1", "A3": "8.3.RC1.alpha001"}), of_1d=True),
+    _planes("max_unpool", 3, Listed((*_MOVED, "float64"), {"A2": "8.0.RC1", "A3": "8.2.RC1"})),
     Operator(
         name="batch_norm_elemt",
         entry_point="aclnnBatchNormElemtBackward",
@@ -141,7 +141,7 @@ OPERATORS: tuple[Operator, ...] = (
         modules=("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"),
         aten_backward="batch_norm_backward_elemt",
         listed=(
-            Listed(_FLOATS, {"training": "8.0.RC1", "A2": "8.0.RC1", "A3": "8.1.RC1"}),
+            Listed(_FLOATS, {"A2": "8.0.RC1", "A3": "8.1.RC1"}),
             Listed(_BFLOAT16, {"A2": "8.2.RC1", "A3": "8.2.RC1"}),
         ),
     ),

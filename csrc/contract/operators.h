@@ -25,20 +25,20 @@
 #define TORCH_ACLNN_PADDINGS(row) \
     row(ReplicationPad1d, replication_pad1d, 1, replication_pad1d, replication, WIDE, BF16, kInferenceToA3, kAscend950) \
     row(ReplicationPad2d, replication_pad2d, 2, replication_pad2d, replication, WIDE, BF16, kInferenceToA3, kAscend950) \
-    row(ReplicationPad3d, replication_pad3d, 3, replication_pad3d, replication, WIDE | BF16, NO_DTYPE, kTrainingToA3, kAscend950) \
+    row(ReplicationPad3d, replication_pad3d, 3, replication_pad3d, replication, WIDE | BF16, NO_DTYPE, kA2AndA3, kAscend950) \
     row(ReflectionPad1d, reflection_pad1d, 1, reflection_pad1d, reflection, WIDE | BF16, NO_DTYPE, kInferenceToA3, kAscend950) \
     row(ReflectionPad2d, reflection_pad2d, 2, reflection_pad2d, reflection, WIDE, BF16, kInferenceToA3, kAscend950) \
-    row(ReflectionPad3d, reflection_pad3d, 3, reflection_pad3d, reflection, WIDE, BF16, kTrainingToA3, kAscend950) \
+    row(ReflectionPad3d, reflection_pad3d, 3, reflection_pad3d, reflection, WIDE, BF16, kA2AndA3, kAscend950) \
     row(CircularPad2d, circular_pad2d, 2, _pad_circular, circular, FLOATING, NO_DTYPE, kA2AndA3, kNoProduct) \
     row(CircularPad3d, circular_pad3d, 3, _pad_circular, circular, FLOATING, NO_DTYPE, kA2AndA3, kNoProduct)
 
 #define TORCH_ACLNN_MAX_UNPOOLINGS(row) \
-    row(MaxUnpool2d, max_unpool2d, 2, max_unpool2d, unpool, FLOAT | FLOAT16 | INTEGRAL | BOOL, NO_DTYPE, kTrainingToA3, kNoProduct) \
-    row(MaxUnpool3d, max_unpool3d, 3, max_unpool3d, unpool, FLOAT | FLOAT16 | DOUBLE | INTEGRAL, NO_DTYPE, kTrainingToA3, kNoProduct)
+    row(MaxUnpool2d, max_unpool2d, 2, max_unpool2d, unpool, FLOAT | FLOAT16 | INTEGRAL | BOOL, NO_DTYPE, kA2AndA3, kNoProduct) \
+    row(MaxUnpool3d, max_unpool3d, 3, max_unpool3d, unpool, FLOAT | FLOAT16 | DOUBLE | INTEGRAL, NO_DTYPE, kA2AndA3, kNoProduct)
 
 // Of planes of any dimensions; its derivatives and its functions are its own.
 #define TORCH_ACLNN_BATCH_NORMS(row) \
-    row(BatchNormElemt, batch_norm_elemt, 0, native_batch_norm, batch_norm, FLOATING, NO_DTYPE, kTrainingToA3, kAscend950)
+    row(BatchNormElemt, batch_norm_elemt, 0, native_batch_norm, batch_norm, FLOATING, NO_DTYPE, kA2AndA3, kAscend950)
 
 #define TORCH_ACLNN_PLANE_OPERATORS(row)       \
     TORCH_ACLNN_AVERAGE_POOLINGS(row)          \

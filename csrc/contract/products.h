@@ -5,9 +5,10 @@
 
 namespace torch_aclnn {
 
-// The products that documents list operators for: Ascend310P, Ascend910A, Ascend910B1 to B4, Ascend910_93, Ascend310B, Ascend950.
-enum class Product { inference, training, a2, a3, edge, ascend950 };
-constexpr Product kProducts[] = {Product::inference, Product::training, Product::a2, Product::a3, Product::edge, Product::ascend950};
+// The products that documents list operators for: Ascend310P, Ascend910B1 to B4, Ascend910_93, Ascend310B, Ascend950. Of the first
+// Ascend 910, `former`, no list is kept.
+enum class Product { former, inference, a2, a3, edge, ascend950 };
+constexpr Product kProducts[] = {Product::inference, Product::a2, Product::a3, Product::edge, Product::ascend950};
 
 class Products {
    public:
@@ -23,8 +24,7 @@ class Products {
     unsigned bits_ = 0;
 };
 
-constexpr Products kInferenceToA3{Product::inference, Product::training, Product::a2, Product::a3};
-constexpr Products kTrainingToA3{Product::training, Product::a2, Product::a3};
+constexpr Products kInferenceToA3{Product::inference, Product::a2, Product::a3};
 constexpr Products kA2AndA3{Product::a2, Product::a3};
 constexpr Products kAscend950{Product::ascend950}, kNoProduct;
 

@@ -1,6 +1,4 @@
-"""The overflow register, which GradScaler reads on the products whose arithmetic has no infinities."""
-
-import pytest
+"""The overflow register, which GradScaler reads on 310P, whose arithmetic has no infinities."""
 
 from support.subprocesses import output_of
 
@@ -40,9 +38,8 @@ print(status(lambda: large + large), status(lambda: large - large))
 """
 
 
-@pytest.mark.parametrize("soc", ["Ascend910A", "Ascend310P3"])
-def test_what_makes_an_infinity_of_finite_numbers_or_a_nan_sets_the_register(soc):
-    assert output_of(PROGRAM, TORCH_ACLNN_HOST_SOC=soc).splitlines() == [str([True] * 6), str([False] * 6), "1 0"]
+def test_what_makes_an_infinity_of_finite_numbers_or_a_nan_sets_the_register():
+    assert output_of(PROGRAM, TORCH_ACLNN_HOST_SOC="Ascend310P3").splitlines() == [str([True] * 6), str([False] * 6), "1 0"]
 
 
 def test_a_product_with_infinities_has_no_register():
@@ -50,4 +47,4 @@ def test_a_product_with_infinities_has_no_register():
     import acl, torch_aclnn, torch
     print(acl.rt.reset_overflow_status(torch.npu.current_stream().npu_stream), acl.get_recent_err_msg())
     """
-    assert "207000 aclrtResetOverflowStatus: product: expected one without infinities (910A, 310P)" in output_of(code)
+    assert "207000 aclrtResetOverflowStatus: product: expected one without infinities (310P)" in output_of(code)

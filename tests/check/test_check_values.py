@@ -90,7 +90,8 @@ def test_other_bits_under_deterministic_algorithms_fail(monkeypatch):
     [
         ("avg_pool2d", "bfloat16", "A2", "8.0.RC2", False),
         ("avg_pool2d", "bfloat16", "A2", "8.0.RC3", True),
-        ("avg_pool2d", "bfloat16", "training", "8.5.0", False),
+        ("avg_pool2d", "bfloat16", "inference", "8.5.0", False),
+        ("avg_pool2d", "float32", "former", "8.5.0", False),
         ("adaptive_avg_pool2d", "bfloat16", "A2", "8.0.RC3.alpha003", False),
         ("adaptive_avg_pool2d", "bfloat16", "A2", "8.0.0", True),
         ("adaptive_avg_pool3d", "float32", "inference", "8.5.0", False),
@@ -114,12 +115,12 @@ def test_the_pages_of_an_operator_list_only_known_products_and_dtypes(operator):
 
 
 @pytest.mark.parametrize(
-    ("number", "product"), [(102, "training"), (202, "inference"), (223, "A2"), (240, "310B"), (255, "A3"), (260, "950")]
+    ("number", "product"), [(102, "former"), (202, "inference"), (223, "A2"), (240, "310B"), (255, "A3"), (260, "950")]
 )
 def test_products_by_torch_npus_numbers(monkeypatch, number, product):
     monkeypatch.setattr(machine.torch_npu.npu, "get_soc_version", lambda: number)
-    assert machine.generation() == product in listed.PRODUCTS
-    assert machine.may_compute_float32_in_float16() == (product in ("training", "inference"))
+    assert machine.generation() == product and (product in listed.PRODUCTS) == (product != "former")
+    assert machine.may_compute_float32_in_float16() == (product in ("former", "inference"))
 
 
 @pytest.mark.parametrize(
@@ -180,5 +181,5 @@ def test_the_document_has_the_table_of_the_pages():
     text = (Path(__file__).parents[2] / "docs" / "operators" / "README.md").read_text()
     for operator in OPERATORS:
         for row in operator.listed:
-            versions = "".join(f" {row.since.get(product, '')} |".replace("  ", " ") for product in ("inference", "training", "A2", "A3"))
+            versions = "".join(f" {row.since.get(product, '')} |".replace("  ", " ") for product in ("inference", "A2", "A3"))
             assert f"| [{operator.name}]({operator.name}.md) | {', '.join(row.dtypes)} |{versions}" in text

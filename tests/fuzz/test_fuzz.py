@@ -17,7 +17,6 @@ MODES = {
     "scalar": {"TORCH_ACLNN_ISA": "scalar"},
     "workspace": {"TORCH_ACLNN_HOST_MODE": "workspace"},
     "asynchronous": {"TORCH_ACLNN_HOST_MODE": "async"},
-    "Ascend910A": {"TORCH_ACLNN_HOST_SOC": "Ascend910A"},
     "Ascend310P3": {"TORCH_ACLNN_HOST_SOC": "Ascend310P3"},
 }
 

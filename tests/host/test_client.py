@@ -51,7 +51,7 @@ def test_client_prints_the_documented_sample(programs):
 
 
 def test_client_runs_as_every_generation_of_product(programs):
-    for soc in ("Ascend310P3", "Ascend910A"):
+    for soc in ("Ascend310P3", "Ascend950"):
         ended = run(programs / "client", TORCH_ACLNN_HOST_SOC=soc)
         assert ended.returncode == 0, ended.stderr
         assert ended.stdout == SAMPLE

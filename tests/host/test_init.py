@@ -9,10 +9,15 @@ def test_init_and_finalize_are_answered_by_the_book(run_engine):
 
 
 def test_engine_says_once_that_it_is_not_an_npu(run_engine):
-    ended = run_engine("acl.aclInit(None); acl.aclFinalize(); acl.aclInit(None)", TORCH_ACLNN_HOST_SOC="Ascend910A")
+    ended = run_engine("acl.aclInit(None); acl.aclFinalize(); acl.aclInit(None)", TORCH_ACLNN_HOST_SOC="Ascend310P3")
     (line,) = ended.stderr.splitlines()
-    assert "Ascend910A" in line
+    assert "Ascend310P3" in line
     assert "not an NPU" in line
+
+
+def test_the_first_910_is_refused_with_what_to_take_instead(run_engine):
+    ended = run_engine("print(acl.aclInit(None), message())", TORCH_ACLNN_HOST_SOC="Ascend910A")
+    assert "TORCH_ACLNN_HOST_SOC: expected Ascend910B3 or another name of A2" in ended.stdout and 'got "Ascend910A"' in ended.stdout
 
 
 def test_configuration_file_sets_the_default_device(run_engine, tmp_path):

@@ -14,9 +14,9 @@ REPORT = """<testsuites><testsuite>
 def run(monkeypatch, tmp_path, passed, failed, skipped, *arguments):
     """Return the status of a run of one configuration that ends so; two tests were skipped by a page when it was recorded."""
     monkeypatch.setattr(modes, "SKIPPED", tmp_path / "skipped.tsv")
-    modes.record({("Ascend910A/0", "a page"): 2})
+    modes.record({("Ascend910B3/0", "a page"): 2})
     monkeypatch.setattr(modes, "outcomes", lambda _: (modes.Counter(passed=passed, failed=failed), modes.Counter(skipped)))
-    monkeypatch.setattr("sys.argv", ["modes", "Ascend910A/0", *arguments])
+    monkeypatch.setattr("sys.argv", ["modes", "Ascend910B3/0", *arguments])
     return modes.main()
 
 
@@ -39,7 +39,7 @@ def test_failures_and_new_skips_are_not_taken(monkeypatch, tmp_path, passed, fai
 
 def test_what_is_skipped_now_is_recorded(monkeypatch, tmp_path):
     assert run(monkeypatch, tmp_path, 9, 0, {"another": 1}, "--update") == 0
-    assert modes.recorded() == {("Ascend910A/0", "another"): 1}
+    assert modes.recorded() == {("Ascend910B3/0", "another"): 1}
 
 
 def test_an_error_that_no_row_names_is_a_failure():

@@ -14,10 +14,10 @@ from support.status import INVALID
 from support.tensors import Tensor, tensors_of
 
 # The products by their generation, as TORCH_ACLNN_HOST_SOC names them.
-INFERENCE, TRAINING, A2, A3 = ("Ascend310P3",), ("Ascend910A", "Ascend910B"), ("Ascend910B3",), ("Ascend910_9391",)
+INFERENCE, A2, A3 = ("Ascend310P3",), ("Ascend910B3",), ("Ascend910_9391",)
 EDGE = ("Ascend310B1",)  # offers no operator
 UNTOLD = ("Ascend950PR_9599",)  # no page tells: taken where torch_npu calls the operator, refused in strict mode
-GENERATIONS = {"inference": INFERENCE, "training": TRAINING, "A2": A2, "A3": A3, "310B": EDGE, "950": UNTOLD}
+GENERATIONS = {"inference": INFERENCE, "A2": A2, "A3": A3, "310B": EDGE, "950": UNTOLD}
 PRODUCTS = tuple(product for products in GENERATIONS.values() for product in products)
 
 DTypesByProduct = Mapping[str, frozenset[str]]
@@ -38,16 +38,15 @@ def listed(name: str, product: str) -> set[str]:
     return {_NAMES.get(dtype, dtype.upper()) for row in rows for dtype in row.dtypes}
 
 
-def by_product(inference: set[str], training: set[str], a2: set[str], *, on_untold: bool = True) -> DTypesByProduct:
+def by_product(inference: set[str], a2: set[str], *, on_untold: bool = True) -> DTypesByProduct:
     """Return the names of the data types that each product takes; those of A2 are A3's, too."""
-    generations = ((INFERENCE, inference), (TRAINING, training), (A2 + A3, a2), (EDGE, set()), (UNTOLD, a2 if on_untold else set()))
+    generations = ((INFERENCE, inference), (A2 + A3, a2), (EDGE, set()), (UNTOLD, a2 if on_untold else set()))
     return {product: frozenset(dtypes) for products, dtypes in generations for product in products}
 
 
 def by_pages(name: str, assumed: Iterable[str] = (), *, on_untold: bool = True) -> DTypesByProduct:
     """Return the names of the data types that each product takes of an operator: those that its pages list, and on A2 what is assumed."""
-    inference, training, a2 = (listed(name, product) for product in ("inference", "training", "A2"))
-    return by_product(inference, training, a2.union(assumed), on_untold=on_untold)
+    return by_product(listed(name, "inference"), listed(name, "A2").union(assumed), on_untold=on_untold)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import re
 from torch_aclnn._operators import BY_NAME
 
 # The pages say of Atlas 200I/500 A2 (310B) that it has none of these entry points, and do not mention 950.
-PRODUCTS = ("inference", "training", "A2", "A3", "310B", "950")
+PRODUCTS = ("inference", "A2", "A3", "310B", "950")
 
 
 def since(operator: str, dtype: str, product: str) -> str | None:

@@ -50,15 +50,15 @@ def cann_version() -> str | None:
 def generation() -> str:
     """Return of which generation this product is, as :data:`torch_aclnn.check.listed.PRODUCTS` has them.
 
-    "inference" is Ascend310P, which does not train, and "training" Ascend910A.
+    "inference" is Ascend310P, which does not train; of "former", Ascend910A and its kin, no list is kept.
     """
     soc = torch_npu.npu.get_soc_version()
-    return next((name for first, name in _FIRST if soc >= first), "training")
+    return next((name for first, name in _FIRST if soc >= first), "former")
 
 
 def may_compute_float32_in_float16() -> bool:
     """Return whether this is a product from before A2, where operators on the matrix unit may do so."""
-    return generation() in ("inference", "training")
+    return generation() in ("former", "inference")
 
 
 def describe() -> dict[str, Any]:

@@ -25,7 +25,7 @@ std::optional<Product> product_of(std::string_view soc) {
     if (begins_with(soc, "Ascend910_")) return Product::a3;
     // Ascend910B by itself is of the first generation.
     if (begins_with(soc, "Ascend910B") && soc.size() > std::string_view("Ascend910B").size()) return Product::a2;
-    return begins_with(soc, "Ascend910") ? std::optional(Product::training) : std::nullopt;
+    return begins_with(soc, "Ascend910") ? std::optional(Product::former) : std::nullopt;
 }
 
 // The runtime has no name before it is initialised.

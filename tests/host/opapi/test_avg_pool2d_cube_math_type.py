@@ -21,7 +21,7 @@ print(json.dumps([values, outcome(client, {NAME!r}, good | {{"cubeMathType": 0}}
 
 
 def test_strict_mode_refuses_for_each_data_type_what_the_page_refuses(run_client):
-    values, _ = json.loads(run_client(ACCEPTED, TORCH_ACLNN_HOST_SOC="Ascend910A", TORCH_ACLNN_HOST_MODE="strict").stdout)
+    values, _ = json.loads(run_client(ACCEPTED, TORCH_ACLNN_HOST_SOC="Ascend310P3", TORCH_ACLNN_HOST_MODE="strict").stdout)
     assert values == {"FLOAT": [1, 2], "FLOAT16": [1, 2], "BF16": []}
 
 

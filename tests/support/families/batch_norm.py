@@ -60,7 +60,7 @@ ENTRY_POINT = EntryPoint(
     GOOD,
     dtypes=by_pages("batch_norm_elemt"),
     large=large,
-    fixed_dtypes={"counter": by_product(set(), COUNTER, COUNTER)},
+    fixed_dtypes={"counter": by_product(set(), COUNTER)},
     float64_extension=True,
     shape_only=(),
     takes_empty=True,

@@ -60,9 +60,9 @@ class Unpooling:
         return EntryPoint(
             f"aclnnMaxUnpool{self.dims}dBackward",
             good,
-            dtypes=by_product(set(), types, types, on_untold=False),
+            dtypes=by_product(set(), types, on_untold=False),
             large=large,
-            fixed_dtypes={"indices": by_product(set(), of_indices, of_indices, on_untold=False)},
+            fixed_dtypes={"indices": by_product(set(), of_indices, on_untold=False)},
             float64_extension=self.dims == 2,
             contiguous_output=self.dims == 3,
             undocumented={"four dimensions as NCDHW": volumes_of_four_dimensions(good)} if self.dims == 3 else {},

@@ -7,7 +7,6 @@
 #include "engine/aten/adapter/results.h"
 #include "engine/aten/composite/gated.h"
 #include "engine/aten/composite/rms_norm.h"
-#include "engine/runtime/config/soc.h"
 
 #define ATEN_FAMILY "transformer"
 using namespace torch_aclnn::host::aten;
@@ -18,13 +17,6 @@ void rms_norm(const at::Tensor& x, const at::Tensor& gamma, double epsilon, at::
     const auto [normal, inverse] = rms_normal(x, gamma, epsilon);
     write(y, normal * upcast(gamma));
     write(rstd, inverse);
-}
-
-// Found on Ascend910A, of which the document does not tell.
-void require_gamma_type(const at::Tensor& x, const at::Tensor& gamma) {
-    using torch_aclnn::host::config;
-    if (gamma.scalar_type() != x.scalar_type() && !torch_aclnn::host::traits_of(config().product).has_bf16)
-        torch_aclnn::host::refuse("gamma", c10::str(x.scalar_type(), ", as x on ", config().soc_name), c10::str(gamma.scalar_type()));
 }
 
 // One number for each row that is normalised; dimensions of one element may be left out.
@@ -98,8 +90,7 @@ using RotaryLayout = Between<int64_t, 1, 4>;  // BSND, SBND, BNSD, TND: cos and 
 using ChannelsFirst = Kind<const char*, std::string_view, std::string_view, read_channels_first>;
 }  // namespace torch_aclnn::host::aten::kind
 
-ATEN_CHECKED_ENTRY(aclnnRmsNorm, FLOATING, require_gamma_type(x, gamma), (In, x), (In, gamma), (Double, epsilon), (Out, y, like(x)),
-                   (Out, rstd, inverses({"x", x}, gamma))) {
+ATEN_ENTRY(aclnnRmsNorm, FLOATING, (In, x), (In, gamma), (Double, epsilon), (Out, y, like(x)), (Out, rstd, inverses({"x", x}, gamma))) {
     rms_norm(upcast(x), gamma, epsilon, y, rstd);
 }
 ATEN_ENTRY(aclnnRmsNormGrad, FLOATING, (In, dy, shaped_like(x)), (In, x), (In, rstd, inverses({"x", x}, gamma)), (In, gamma),

@@ -93,7 +93,7 @@ void read_soc(Settings& settings) {
     const char* value = variable("TORCH_ACLNN_HOST_SOC");
     if (value == nullptr) return;
     const auto product = find_product(value);
-    if (!product) return settings.reject("TORCH_ACLNN_HOST_SOC", known_socs(), value);
+    if (!product) return settings.reject("TORCH_ACLNN_HOST_SOC", known_socs(value), value);
     settings.config.soc_name = value;
     settings.config.product = *product;
 }

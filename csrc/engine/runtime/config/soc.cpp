@@ -11,7 +11,6 @@ namespace {
 // torch_npu takes bfloat16 for Ascend310B too, but the pages list it for A2 and A3.
 constexpr ProductTraits kTraits[] = {
     {Product::inference, "inference", false, false, true},
-    {Product::training, "training", false, false, true},
     {Product::a2, "A2", true, true, false},
     {Product::a3, "A3", true, true, false},
     {Product::edge, "310B", false, true, false},
@@ -23,39 +22,21 @@ struct Soc {
     Product product;
 };
 
-// The names that torch_npu knows. "Ascend910B" without a digit is the first-generation training chip; the digits make it A2.
+// Of the names that torch_npu knows.
 constexpr Soc kSocs[] = {
-    {"Ascend310P1", Product::inference},
-    {"Ascend310P2", Product::inference},
-    {"Ascend310P3", Product::inference},
-    {"Ascend310P4", Product::inference},
-    {"Ascend310P5", Product::inference},
-    {"Ascend310P7", Product::inference},
-    {"Ascend910A", Product::training},
-    {"Ascend910B", Product::training},
-    {"Ascend910ProA", Product::training},
-    {"Ascend910ProB", Product::training},
-    {"Ascend910PremiumA", Product::training},
-    {"Ascend910B1", Product::a2},
-    {"Ascend910B2", Product::a2},
-    {"Ascend910B2C", Product::a2},
-    {"Ascend910B3", Product::a2},
-    {"Ascend910B4", Product::a2},
-    {"Ascend910B4-1", Product::a2},
-    {"Ascend910_9362", Product::a3},
-    {"Ascend910_9363", Product::a3},
-    {"Ascend910_9372", Product::a3},
-    {"Ascend910_9381", Product::a3},
-    {"Ascend910_9382", Product::a3},
-    {"Ascend910_9391", Product::a3},
-    {"Ascend910_9392", Product::a3},
-    {"Ascend310B1", Product::edge},
-    {"Ascend310B2", Product::edge},
-    {"Ascend310B3", Product::edge},
-    {"Ascend310B4", Product::edge},
+    {"Ascend310P1", Product::inference}, {"Ascend310P2", Product::inference}, {"Ascend310P3", Product::inference},
+    {"Ascend310P4", Product::inference}, {"Ascend310P5", Product::inference}, {"Ascend310P7", Product::inference},
+    {"Ascend910B1", Product::a2},        {"Ascend910B2", Product::a2},        {"Ascend910B2C", Product::a2},
+    {"Ascend910B3", Product::a2},        {"Ascend910B4", Product::a2},        {"Ascend910B4-1", Product::a2},
+    {"Ascend910_9362", Product::a3},     {"Ascend910_9363", Product::a3},     {"Ascend910_9372", Product::a3},
+    {"Ascend910_9381", Product::a3},     {"Ascend910_9382", Product::a3},     {"Ascend910_9391", Product::a3},
+    {"Ascend910_9392", Product::a3},     {"Ascend310B1", Product::edge},      {"Ascend310B2", Product::edge},
+    {"Ascend310B3", Product::edge},      {"Ascend310B4", Product::edge},
 };
 // torch_npu takes every name that begins so.
 constexpr char kAscend950[] = "Ascend950";
+// The first Ascend 910. A digit behind "Ascend910B" makes it A2.
+constexpr const char* kFormer[] = {"Ascend910A", "Ascend910B", "Ascend910ProA", "Ascend910ProB", "Ascend910PremiumA"};
 
 }  // namespace
 
@@ -72,7 +53,9 @@ std::optional<Product> find_product(const std::string& soc_name) {
     return std::nullopt;
 }
 
-std::string known_socs() {
+std::string known_socs(const std::string& instead_of) {
+    if (std::find(std::begin(kFormer), std::end(kFormer), instead_of) != std::end(kFormer))
+        return "Ascend910B3 or another name of A2, as the first Ascend 910, which calls operators by name, is presented no more";
     std::string names = "one of ";
     for (const Soc& soc : kSocs) names += std::string(soc.name) + ", ";
     return names + "or a name that begins with " + kAscend950;

@@ -22,7 +22,7 @@ constexpr size_t kStatusBytes = 64;  // documented
 
 void require_overflow_register() {
     if (!has_overflow_register())
-        refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "product", "one without infinities (910A, 310P): this one keeps them in its results",
+        refuse(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "product", "one without infinities (310P): this one keeps them in its results",
                config().soc_name);
 }
 
