@@ -73,15 +73,7 @@ def test_gradient_of_a_cast():
 
 
 FUNCTIONS = {
-    "add": lambda x, y: x + y, "add_number": lambda x, _: x + 2.5, "mul": lambda x, y: x * y, "div": lambda x, y: x / (y.abs() + 1),
-    "relu": lambda x, _: torch.relu(x), "exp": lambda x, _: torch.exp(x), "sum": lambda x, _: x.sum(1), "mean": lambda x, _: x.mean(),
-    "max": lambda x, _: x.max(), "mm": lambda x, y: x @ y.t(), "t": lambda x, _: x.t().contiguous(), "slice": lambda x, _: x[3:, 2:9] * 1,
-    "cat": lambda x, y: torch.cat([x, y], 1), "softmax": lambda x, _: torch.softmax(x, 1), "where": lambda x, y: torch.where(x > y, x, y),
-    "gt": lambda x, y: x > y, "clone": lambda x, _: x.clone(), "view": lambda x, _: x.reshape(20, 17) * 1,
-    "fill": lambda x, _: x.clone().fill_(2.0),
-    "cast": lambda x, _: x.half().float(), "dropout": lambda x, _: torch.nn.functional.dropout(x, 0.0),
-    "linear": lambda x, y: torch.nn.functional.linear(x, y),
-    "clamp": lambda x, _: x.clamp(-0.5, 0.5), "pow": lambda x, _: x**2, "tanh": lambda x, _: torch.tanh(x), "neg": lambda x, _: -x,
+    "add": lambda x, y: x + y, "mm": lambda x, y: x @ y.t(), "sum": lambda x, _: x.sum(1), "view": lambda x, _: x.reshape(20, 17) * 1,
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ INVALID_PARAM = 100000
 
 FUNCTIONS = ("aclopCompileAndExecute", "aclopCompileAndExecuteV2")
 X = torch.ones(2, 3)
+VOLUME = {"ksize": [1, 1, 2, 2, 2], "strides": [1, 1, 2, 2, 2], "padding": "CALCULATED", "pads": [0, 0, 0, 0, 0, 1]}
 
 
 def numbers(*values):
@@ -113,6 +114,24 @@ def test_an_allocation_that_is_shorter_than_its_buffer_says(acl):
         ("activation: expected tanh, got relu", "DynamicGRUV2", [X[None]] * 7, [X], {"activation": "relu"}),
         ("a matrix, got shape [3]", "MatMul", [X[0], X], [X], {}),
         ("use_peephole: expected a bool, got an integer", "DynamicGRUV2", [X[None]] * 7, [X], {"use_peephole": 1}),
+        ("attribute reduction: expected none, mean or sum, got max", "NLLLoss", [X, X, X], [X, X], {"reduction": "max"}),
+        ("attribute mode: expected constant, edge or reflect, got wrap", "PadV3", [X, numbers(0, 0, 0, 0)], [X], {"mode": "wrap"}),
+        ("attribute mode: expected REFLECT, got SYMMETRIC", "MirrorPad", [X, numbers(0, 0, 0, 0)], [X], {"mode": "SYMMETRIC"}),
+        ("attribute padding_mode: expected CALCULATED, got SAME", "AvgPoolV2", [X], [X], {"padding_mode": "SAME"}),
+        (
+            "attribute data_format: expected NCDHW, got NDHWC",
+            "AvgPool3D",
+            [X],
+            [X],
+            {"ksize": [1] * 3, "strides": [1] * 3, "data_format": "NDHWC"},
+        ),
+        (
+            "attribute pads: expected 2 at the end of dimension 4",
+            "MaxPool3D",
+            [torch.ones(1, 1, 4, 4, 4)],
+            [torch.ones(1, 1, 2, 2, 3)],
+            VOLUME,
+        ),
     ],
 )
 def test_a_wrong_call_fails_on_the_stream_by_its_name(acl, words, name, inputs, outputs, attributes):

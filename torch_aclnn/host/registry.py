@@ -91,7 +91,7 @@ def named_operators() -> list[str]:
     Example:
         >>> import torch_aclnn
         >>> from torch_aclnn.host.registry import named_operators
-        >>> "TransData" in named_operators()
+        >>> "Identity" in named_operators()
         True
 
     """

@@ -88,30 +88,14 @@ void batch_to_input(Call& call) {
 
 }  // namespace
 
-OPERATOR(BNTrainingReduce) {
-    sum_batch(call);
-}
-OPERATOR(BN3DTrainingReduce) {
-    sum_batch(call);
-}
-OPERATOR(BNTrainingUpdate) {
-    follow_batch(call);
-}
-OPERATOR(BN3DTrainingUpdate) {
-    follow_batch(call);
-}
-OPERATOR(BNTrainingUpdateGrad) {
-    batch_to_parameters(call);
-}
-OPERATOR(BN3DTrainingUpdateGrad) {
-    batch_to_parameters(call);
-}
-OPERATOR(BNTrainingReduceGrad) {
-    batch_to_input(call);
-}
-OPERATOR(BN3DTrainingReduceGrad) {
-    batch_to_input(call);
-}
+RUN_OPERATOR(BNTrainingReduce, sum_batch(call))
+RUN_OPERATOR(BN3DTrainingReduce, sum_batch(call))
+RUN_OPERATOR(BNTrainingUpdate, follow_batch(call))
+RUN_OPERATOR(BN3DTrainingUpdate, follow_batch(call))
+RUN_OPERATOR(BNTrainingUpdateGrad, batch_to_parameters(call))
+RUN_OPERATOR(BN3DTrainingUpdateGrad, batch_to_parameters(call))
+RUN_OPERATOR(BNTrainingReduceGrad, batch_to_input(call))
+RUN_OPERATOR(BN3DTrainingReduceGrad, batch_to_input(call))
 
 // With running statistics: x, scale, offset, mean and variance.
 OPERATOR(BNInfer) {
@@ -122,13 +106,4 @@ OPERATOR(BNInfer) {
 OPERATOR(BNInferGrad) {
     const Batch grad(call.computing(0));
     call.write(0, grad.x() * grad.spread(call.input(1)) * grad.spread(inverse_deviation(call, call.input(2))));
-}
-
-// Sums of the gradient and of its products with x, mean and 1/sqrt(variance + eps), each a vector of channels; outputs: the sum of the
-// gradient's products with x - mean, and the gradient of scale.
-OPERATOR(SyncBatchNormBackwardReduce) {
-    const auto channels = [&](size_t i) { return call.input(i).to(at::kDouble).reshape(-1); };
-    const at::Tensor centred = channels(1) - channels(0) * channels(2);
-    call.write(0, centred);
-    call.write(1, centred * channels(3));
 }

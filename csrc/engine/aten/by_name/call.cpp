@@ -115,10 +115,18 @@ void Call::write(size_t i, const at::Tensor& result) {
 
 void Call::pack(size_t i, const at::Tensor& result) {
     CallTensor& tensor = given_output(i);
-    const at::Tensor storage = storage_of(output_name(i), tensor);
-    if (result.numel() > storage.numel())
-        refuse(output_name(i), c10::str("room for ", result.numel(), " elements"), std::to_string(storage.numel()));
-    storage.view(-1).narrow(0, 0, result.numel()).copy_(result.reshape(-1));
+    const std::string name = output_name(i);
+    at::Tensor storage = storage_of(name, tensor);
+    if (result.numel() > storage.numel()) refuse(name, c10::str("room for ", result.numel(), " elements"), std::to_string(storage.numel()));
+    if (has_layout(tensor)) {
+        const at::Tensor all = at::zeros(tensor.origin_dims, result.options());
+        at::Tensor part = all;
+        for (int64_t d = 0; d < result.dim(); d++) part = part.narrow(d, 0, result.size(d));
+        part.copy_(result);
+        layout_of(name, tensor).to_storage(storage, all);
+    } else {
+        storage.view(-1).narrow(0, 0, result.numel()).copy_(result.reshape(-1));
+    }
     tensor.dims = result.sizes().vec();
 }
 

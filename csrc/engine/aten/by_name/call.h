@@ -4,6 +4,7 @@
 //         call.write(0, call.computing(0).square());
 //     }
 //
+// or, where that is all of it, RESULT_OPERATOR(Square, call.computing(0).square()).
 // It is found under its name while the library is loaded. Inputs come as plain tensors, whatever their layout in memory, and results go
 // into the output's layout and data type. What is wrong with a call is an Error, which the stream carries to the next synchronisation.
 #pragma once
@@ -82,3 +83,10 @@ void run_by_name(OperatorCall& of_runtime) {
     static void name##ByName([[maybe_unused]] ::torch_aclnn::host::aten::Call& call);                                            \
     static const ::torch_aclnn::host::NamedOperator name##Operator(#name, ::torch_aclnn::host::aten::run_by_name<name##ByName>); \
     static void name##ByName([[maybe_unused]] ::torch_aclnn::host::aten::Call& call)
+
+// Whose body is one statement, and one that only writes its result.
+#define RUN_OPERATOR(name, ...) \
+    OPERATOR(name) {            \
+        __VA_ARGS__;            \
+    }
+#define RESULT_OPERATOR(name, ...) RUN_OPERATOR(name, call.write(0, __VA_ARGS__))

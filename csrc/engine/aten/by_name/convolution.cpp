@@ -97,30 +97,14 @@ void transposed(Call& call, size_t directions) {
 
 }  // namespace
 
-OPERATOR(Conv2D) {
-    convolve(call, 2);
-}
-OPERATOR(Conv3D) {
-    convolve(call, 3);
-}
-OPERATOR(Conv2DBackpropInput) {
-    to_input(call, 2);
-}
-OPERATOR(Conv3DBackpropInput) {
-    to_input(call, 3);
-}
-OPERATOR(Conv2DBackpropFilter) {
-    to_weight(call, 2);
-}
-OPERATOR(Conv3DBackpropFilter) {
-    to_weight(call, 3);
-}
-OPERATOR(Conv2DTranspose) {
-    transposed(call, 2);
-}
-OPERATOR(Conv3DTranspose) {
-    transposed(call, 3);
-}
+RUN_OPERATOR(Conv2D, convolve(call, 2))
+RUN_OPERATOR(Conv3D, convolve(call, 3))
+RUN_OPERATOR(Conv2DBackpropInput, to_input(call, 2))
+RUN_OPERATOR(Conv3DBackpropInput, to_input(call, 3))
+RUN_OPERATOR(Conv2DBackpropFilter, to_weight(call, 2))
+RUN_OPERATOR(Conv3DBackpropFilter, to_weight(call, 3))
+RUN_OPERATOR(Conv2DTranspose, transposed(call, 2))
+RUN_OPERATOR(Conv3DTranspose, transposed(call, 3))
 
 // The elements under each position of a kernel, as columns. Pads are in the order top, bottom, left, right.
 OPERATOR(Im2col) {

@@ -1,17 +1,9 @@
-// Numbers that are drawn: normal ones, and dropout's masks, which have a bit for each element (dropout_mask.h), with what they leave of a
-// tensor.
+// Dropout's masks, which have a bit for each element (dropout_mask.h), and what they leave of a tensor.
 #include "engine/aten/by_name/call.h"
 #include "engine/aten/composite/dropout_mask.h"
 
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
-
-OPERATOR(StatelessRandomNormalV2) {
-    const std::vector<int64_t> key = call.integers(1), counter = call.integers(2);
-    require_count("input 1", key, 1);
-    require_count("input 2", counter, 2);
-    call.write(0, normal(call.output_sizes(0), {uint64_t(key[0]), uint64_t(counter[1])}));
-}
 
 OPERATOR(DropOutDoMask) {
     const at::Tensor x = call.computing(0), mask = call.input(1);

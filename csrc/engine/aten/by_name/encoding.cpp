@@ -31,9 +31,7 @@ OPERATOR(SortV2) {
     call.write(0, std::get<0>(at::sort(x, axis, call.attribute<bool>("descending", false))));
 }
 
-OPERATOR(SignBitsPack) {
-    call.write(0, in_rows(call, packed_signs(call.input(0))));
-}
+RESULT_OPERATOR(SignBitsPack, in_rows(call, packed_signs(call.input(0))))
 OPERATOR(SignBitsUnpack) {
     const at::Tensor bytes = call.input(0);
     if (bytes.scalar_type() != at::kByte) refuse("input 0", "UINT8", c10::str(bytes.scalar_type()));

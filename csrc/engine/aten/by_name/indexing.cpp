@@ -1,4 +1,4 @@
-// Selection by indices and masks, sorting, and losses over elements.
+// Selection by indices and masks, and sorting.
 #include "engine/aten/by_name/call.h"
 
 using namespace torch_aclnn::host;
@@ -44,16 +44,6 @@ OPERATOR(NonZero) {
 }
 OPERATOR(MaskedSelect) {
     call.pack(0, at::masked_select(call.input(0), as_mask(call.input(1))));
-}
-// The second output is read by nobody.
-OPERATOR(UniqueWithCountsExt2) {
-    const at::Tensor x = call.input(0);
-    const int64_t dim = call.scalar(1).toLong();
-    require_dim("input 1", dim, x.dim());
-    const auto [values, inverse, counts] = at::unique_dim(x, dim, true, true, true);
-    call.pack(0, values);
-    call.pack(2, counts);
-    call.pack(3, inverse);
 }
 
 OPERATOR(Sort) {

@@ -33,7 +33,5 @@ OPERATOR(NLLLoss) {
     call.write(1, total_weight);
 }
 // The logarithms, the loss's gradient, each row's class, the classes' weights, the sum of the rows' weights.
-OPERATOR(NLLLossGrad) {
-    call.write(0, at::nll_loss_backward(call.computing(1), call.computing(0), class_of_each_row(call, 2), call.optional_computing(3),
-                                        reduction_of(call), ignored_class(call), call.computing(4)));
-}
+RESULT_OPERATOR(NLLLossGrad, at::nll_loss_backward(call.computing(1), call.computing(0), class_of_each_row(call, 2),
+                                                   call.optional_computing(3), reduction_of(call), ignored_class(call), call.computing(4)))

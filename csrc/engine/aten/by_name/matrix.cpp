@@ -1,4 +1,4 @@
-// Matrix products and decompositions. Half types are summed in float32.
+// Matrix products, and systems of equations. Half types are summed in float32.
 #include "engine/aten/by_name/call.h"
 
 using namespace torch_aclnn::host;
@@ -21,41 +21,11 @@ void multiply(Call& call, const char* first_transposed, const char* second_trans
 
 }  // namespace
 
-OPERATOR(MatMul) {
-    multiply(call, "transpose_x1", "transpose_x2");
-}
-OPERATOR(MatMulV2) {
-    multiply(call, "transpose_x1", "transpose_x2");
-}
-OPERATOR(BatchMatMul) {
-    multiply(call, "adj_x1", "adj_x2");
-}
-OPERATOR(BatchMatMulV2) {
-    multiply(call, "adj_x1", "adj_x2");
-}
-OPERATOR(Dot) {
-    call.write(0, at::dot(call.computing(0).reshape({-1}), call.computing(1).reshape({-1})));
-}
+RUN_OPERATOR(MatMul, multiply(call, "transpose_x1", "transpose_x2"))
+RUN_OPERATOR(BatchMatMul, multiply(call, "adj_x1", "adj_x2"))
 
-OPERATOR(MatrixInverse) {
-    if (call.attribute<bool>("adjoint", false)) refuse("attribute adjoint", "false", "true");
-    call.write(0, at::linalg_inv(call.computing(0)));
-}
-OPERATOR(LogMatrixDeterminant) {
-    const auto [sign, logarithm] = at::linalg_slogdet(call.computing(0));
-    call.write(0, sign);
-    call.write(1, logarithm);
-}
-OPERATOR(Qr) {
-    const auto [q, r] = at::linalg_qr(call.computing(0), call.attribute<bool>("full_matrices", false) ? "complete" : "reduced");
-    call.write(0, q);
-    call.write(1, r);
-}
 OPERATOR(MatrixTriangularSolve) {
     const at::Tensor a = call.attribute<bool>("adjoint", false) ? call.computing(0).mH() : call.computing(0);
     const bool upper = call.attribute<bool>("lower", true) == call.attribute<bool>("adjoint", false);
     call.write(0, at::linalg_solve_triangular(a, call.computing(1), upper));
-}
-OPERATOR(Trace) {
-    call.write(0, at::trace(call.computing(0)));
 }

@@ -29,51 +29,24 @@ at::Tensor view_of(const char* name, const at::Tensor& memory, at::IntArrayRef s
 
 }  // namespace
 
-OPERATOR(Identity) {
-    call.write(0, call.input(0));
-}
-OPERATOR(TransData) {
-    call.write(0, call.input(0));
-}
-OPERATOR(Cast) {
-    call.write(0, call.input(0));
-}
-OPERATOR(Transpose) {
-    call.write(0, call.input(0).permute(call.integers(1)));
-}
+RESULT_OPERATOR(Identity, call.input(0))
+RESULT_OPERATOR(Cast, call.input(0))
+RESULT_OPERATOR(Transpose, call.input(0).permute(call.integers(1)))
 OPERATOR(ConfusionTransposeD) {
     const at::Tensor x = call.input(0);
     const at::IntArrayRef order = integer_list(call, "perm"), shape = integer_list(call, "shape");
     call.write(0, call.attribute<bool>("transpose_first") ? x.permute(order).reshape(shape) : x.reshape(shape).permute(order));
 }
-OPERATOR(BroadcastTo) {
-    call.write(0, call.input(0).expand(call.integers(1)));
-}
-OPERATOR(Tile) {
-    call.write(0, call.input(0).repeat(call.integers(1)));
-}
-OPERATOR(Fill) {
-    call.write(0, call.input(1).reshape({}).expand(call.integers(0)));
-}
-OPERATOR(ReverseV2) {
-    call.write(0, at::flip(call.input(0), call.integers(1)));
-}
-OPERATOR(Roll) {
-    call.write(0, at::roll(call.input(0), integer_list(call, "shifts"), integer_list(call, "dims")));
-}
-OPERATOR(Tril) {
-    call.write(0, at::tril(call.input(0), call.attribute<int64_t>("diagonal", 0)));
-}
-OPERATOR(Triu) {
-    call.write(0, at::triu(call.input(0), call.attribute<int64_t>("diagonal", 0)));
-}
+RESULT_OPERATOR(BroadcastTo, call.input(0).expand(call.integers(1)))
+RESULT_OPERATOR(Tile, call.input(0).repeat(call.integers(1)))
+RESULT_OPERATOR(Fill, call.input(1).reshape({}).expand(call.integers(0)))
+RESULT_OPERATOR(ReverseV2, at::flip(call.input(0), call.integers(1)))
+RESULT_OPERATOR(Roll, at::roll(call.input(0), integer_list(call, "shifts"), integer_list(call, "dims")))
+RESULT_OPERATOR(Tril, at::tril(call.input(0), call.attribute<int64_t>("diagonal", 0)))
+RESULT_OPERATOR(Triu, at::triu(call.input(0), call.attribute<int64_t>("diagonal", 0)))
 
-OPERATOR(ConcatD) {
-    call.write(0, at::cat(call.inputs_from(0), call.attribute<int64_t>("concat_dim")));
-}
-OPERATOR(Pack) {
-    call.write(0, at::stack(call.inputs_from(0), call.attribute<int64_t>("axis", 0)));
-}
+RESULT_OPERATOR(ConcatD, at::cat(call.inputs_from(0), call.attribute<int64_t>("concat_dim")))
+RESULT_OPERATOR(Pack, at::stack(call.inputs_from(0), call.attribute<int64_t>("axis", 0)))
 
 // A size of -1 is what is left.
 OPERATOR(Slice) {
@@ -101,9 +74,7 @@ OPERATOR(StridedSlice) {
     call.write(0, x);
 }
 
-OPERATOR(AsStrided) {
-    call.write(0, view_of("the view", call.input(0), call.integers(1), call.integers(2), call.scalar(3).toLong()));
-}
+RESULT_OPERATOR(AsStrided, view_of("the view", call.input(0), call.integers(1), call.integers(2), call.scalar(3).toLong()))
 // Copies a view of the second memory into a view of the first, of which all else stays.
 OPERATOR(ViewCopy) {
     const at::Tensor result = call.input(0).clone();

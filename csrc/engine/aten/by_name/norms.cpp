@@ -70,9 +70,6 @@ OPERATOR(CdistGrad) {
     call.write(0, of_pair.sum(-2));
 }
 
-OPERATOR(Pdist) {
-    call.write(0, at::pdist(call.computing(0), call.attribute<float>("p", 2)));
-}
 // The factor by which each slice of the dimension is scaled.
 OPERATOR(Renorm) {
     const at::Tensor x = call.computing(0);

@@ -16,9 +16,7 @@ at::Tensor overflow_status() {
 
 }  // namespace
 
-OPERATOR(NPUAllocFloatStatus) {
-    call.write(0, at::zeros({8}));
-}
+RESULT_OPERATOR(NPUAllocFloatStatus, at::zeros({8}))
 // The status goes into the input as well: torch_npu returns that.
 OPERATOR(NPUGetFloatStatus) {
     call.input(0).copy_(overflow_status());

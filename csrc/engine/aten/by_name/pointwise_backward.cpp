@@ -36,13 +36,7 @@ OPERATOR(FastGeluGrad) {
 }
 
 // These have the forward's result or input first.
-OPERATOR(SigmoidGrad) {
-    call.write(0, at::sigmoid_backward(call.computing(1), call.computing(0)));
-}
-OPERATOR(TanhGrad) {
-    call.write(0, at::tanh_backward(call.computing(1), call.computing(0)));
-}
-OPERATOR(HardtanhGrad) {
-    call.write(0, at::hardtanh_backward(call.computing(1), call.computing(0), call.attribute<float>("min_val", -1),
-                                        call.attribute<float>("max_val", 1)));
-}
+RESULT_OPERATOR(SigmoidGrad, at::sigmoid_backward(call.computing(1), call.computing(0)))
+RESULT_OPERATOR(TanhGrad, at::tanh_backward(call.computing(1), call.computing(0)))
+RESULT_OPERATOR(HardtanhGrad, at::hardtanh_backward(call.computing(1), call.computing(0), call.attribute<float>("min_val", -1),
+                                                    call.attribute<float>("max_val", 1)))

@@ -6,10 +6,7 @@
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
 
-#define BINARY_OPERATOR(name, function)                                \
-    OPERATOR(name) {                                                   \
-        call.write(0, function(call.computing(0), call.computing(1))); \
-    }
+#define BINARY_OPERATOR(name, function) RESULT_OPERATOR(name, function(call.computing(0), call.computing(1)))
 
 BINARY_OPERATOR(Add, at::add)
 BINARY_OPERATOR(Atan2, at::atan2)
@@ -44,15 +41,9 @@ OPERATOR(LogAddExp) {
     call.write(0, base == 2 ? at::logaddexp2(x, y) : at::logaddexp(x, y));
 }
 
-OPERATOR(AxpyV2) {
-    call.write(0, call.computing(0) + call.computing(2) * call.computing(1));
-}
-OPERATOR(Addcmul) {
-    call.write(0, call.computing(0) + call.computing(3) * call.computing(1) * call.computing(2));
-}
-OPERATOR(Addcdiv) {
-    call.write(0, call.computing(0) + call.computing(3) * call.computing(1) / call.computing(2));
-}
+RESULT_OPERATOR(AxpyV2, call.computing(0) + call.computing(2) * call.computing(1))
+RESULT_OPERATOR(Addcmul, call.computing(0) + call.computing(3) * call.computing(1) * call.computing(2))
+RESULT_OPERATOR(Addcdiv, call.computing(0) + call.computing(3) * call.computing(1) / call.computing(2))
 OPERATOR(Lerp) {
     const at::Tensor x = call.computing(0), end = call.computing(1);
     call.write(0, at::lerp(x, end, call.computing(2).expand(at::infer_size(x.sizes(), end.sizes()))));
@@ -61,16 +52,8 @@ OPERATOR(Lerp) {
 static void clip(Call& call) {
     call.write(0, at::clamp(call.computing(0), std::optional(call.computing(1)), std::optional(call.computing(2))));
 }
-OPERATOR(ClipByValue) {
-    clip(call);
-}
-OPERATOR(ClipByValueV2) {
-    clip(call);
-}
+RUN_OPERATOR(ClipByValue, clip(call))
+RUN_OPERATOR(ClipByValueV2, clip(call))
 
-OPERATOR(MaskedFill) {
-    call.write(0, at::where(as_mask(call.input(1)), call.input(2).to(call.input(0).scalar_type()), call.input(0)));
-}
-OPERATOR(Select) {
-    call.write(0, at::where(as_mask(call.input(0)), call.input(1), call.input(2)));
-}
+RESULT_OPERATOR(MaskedFill, at::where(as_mask(call.input(1)), call.input(2).to(call.input(0).scalar_type()), call.input(0)))
+RESULT_OPERATOR(Select, at::where(as_mask(call.input(0)), call.input(1), call.input(2)))

@@ -6,10 +6,7 @@
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;
 
-#define UNARY_OPERATOR(name, function)              \
-    OPERATOR(name) {                                \
-        call.write(0, function(call.computing(0))); \
-    }
+#define UNARY_OPERATOR(name, function) RESULT_OPERATOR(name, function(call.computing(0)))
 
 UNARY_OPERATOR(Abs, at::abs)
 UNARY_OPERATOR(Acos, at::acos)
@@ -40,7 +37,6 @@ UNARY_OPERATOR(OnesLike, at::ones_like)
 UNARY_OPERATOR(Reciprocal, at::reciprocal)
 UNARY_OPERATOR(Relu, at::relu)
 UNARY_OPERATOR(Rsqrt, at::rsqrt)
-UNARY_OPERATOR(Selu, at::selu)
 UNARY_OPERATOR(Sigmoid, at::sigmoid)
 UNARY_OPERATOR(Sign, at::sign)
 UNARY_OPERATOR(Sin, at::sin)
@@ -52,9 +48,7 @@ UNARY_OPERATOR(Tanh, at::tanh)
 UNARY_OPERATOR(Trunc, at::trunc)
 UNARY_OPERATOR(ZerosLike, at::zeros_like)
 
-OPERATOR(Round) {
-    call.write(0, at::round(call.computing(0), call.attribute<int64_t>("decimals", 0)));
-}
+RESULT_OPERATOR(Round, at::round(call.computing(0), call.attribute<int64_t>("decimals", 0)))
 
 // log(shift + scale x) to a base; -1 is e.
 OPERATOR(Log) {
@@ -67,28 +61,14 @@ OPERATOR(Log) {
     call.write(0, x.log() / std::log(base));
 }
 
-OPERATOR(LeakyRelu) {
-    call.write(0, at::leaky_relu(call.computing(0), call.attribute<float>("negative_slope", 0)));
-}
-OPERATOR(Elu) {
-    call.write(0, at::elu(call.computing(0), call.attribute<float>("alpha", 1), call.attribute<float>("scale", 1),
-                          call.attribute<float>("input_scale", 1)));
-}
-OPERATOR(CeluV2) {
-    call.write(0, at::celu(call.computing(0), call.attribute<float>("alpha", 1)));
-}
-OPERATOR(SoftplusV2) {
-    call.write(0, at::softplus(call.computing(0), call.attribute<float>("beta", 1), call.attribute<float>("threshold", 20)));
-}
-OPERATOR(HardShrink) {
-    call.write(0, at::hardshrink(call.computing(0), call.attribute<float>("lambd", 0.5)));
-}
-OPERATOR(SoftShrink) {
-    call.write(0, at::softshrink(call.computing(0), call.attribute<float>("lambd", 0.5)));
-}
-OPERATOR(ThresholdV2D) {
-    call.write(0, at::threshold(call.computing(0), call.attribute<float>("threshold"), call.attribute<float>("value")));
-}
+RESULT_OPERATOR(LeakyRelu, at::leaky_relu(call.computing(0), call.attribute<float>("negative_slope", 0)))
+RESULT_OPERATOR(Elu, at::elu(call.computing(0), call.attribute<float>("alpha", 1), call.attribute<float>("scale", 1),
+                             call.attribute<float>("input_scale", 1)))
+RESULT_OPERATOR(CeluV2, at::celu(call.computing(0), call.attribute<float>("alpha", 1)))
+RESULT_OPERATOR(SoftplusV2, at::softplus(call.computing(0), call.attribute<float>("beta", 1), call.attribute<float>("threshold", 20)))
+RESULT_OPERATOR(HardShrink, at::hardshrink(call.computing(0), call.attribute<float>("lambd", 0.5)))
+RESULT_OPERATOR(SoftShrink, at::softshrink(call.computing(0), call.attribute<float>("lambd", 0.5)))
+RESULT_OPERATOR(ThresholdV2D, at::threshold(call.computing(0), call.attribute<float>("threshold"), call.attribute<float>("value")))
 OPERATOR(Swish) {
     const at::Tensor x = call.computing(0);
     call.write(0, x * at::sigmoid(x * call.attribute<float>("scale", 1)));

@@ -27,12 +27,8 @@ at::Tensor one_by_one(const Call& call, at::Tensor x, Reduce reduce) {
 
 }  // namespace
 
-OPERATOR(ReduceSum) {
-    call.write(0, at::sum(call.computing(0), dimensions(call), keeps_dims(call)));
-}
-OPERATOR(ReduceMean) {
-    call.write(0, at::mean(call.computing(0), dimensions(call), keeps_dims(call)));
-}
+RESULT_OPERATOR(ReduceSum, at::sum(call.computing(0), dimensions(call), keeps_dims(call)))
+RESULT_OPERATOR(ReduceMean, at::mean(call.computing(0), dimensions(call), keeps_dims(call)))
 OPERATOR(ReduceMeanD) {
     const std::vector<int64_t>& axes = call.attribute<std::vector<int64_t>>("axes");
     call.write(0, at::mean(call.computing(0), all_if_empty(axes), keeps_dims(call)));
@@ -49,31 +45,15 @@ OPERATOR(ReduceStdWithMean) {
     const bool invert = call.attribute<bool>("invert", false);
     call.write(0, invert ? (variance + call.attribute<float>("epsilon", 0)).rsqrt() : variance.sqrt());
 }
-OPERATOR(ReduceMax) {
-    call.write(0, at::amax(call.input(0), dimensions(call), keeps_dims(call)));
-}
-OPERATOR(ReduceMin) {
-    call.write(0, at::amin(call.input(0), dimensions(call), keeps_dims(call)));
-}
-OPERATOR(ReduceAll) {
-    call.write(0, at::all(call.input(0), dimensions(call), keeps_dims(call)));
-}
-OPERATOR(ReduceAny) {
-    call.write(0, at::any(call.input(0), dimensions(call), keeps_dims(call)));
-}
-OPERATOR(ReduceProd) {
-    call.write(0, one_by_one(call, call.computing(0), [](const at::Tensor& x, int64_t d) { return at::prod(x, d, true); }));
-}
-OPERATOR(ReduceLogSumExp) {
-    call.write(0, at::logsumexp(call.computing(0), dimensions(call), keeps_dims(call)));
-}
+RESULT_OPERATOR(ReduceMax, at::amax(call.input(0), dimensions(call), keeps_dims(call)))
+RESULT_OPERATOR(ReduceMin, at::amin(call.input(0), dimensions(call), keeps_dims(call)))
+RESULT_OPERATOR(ReduceAll, at::all(call.input(0), dimensions(call), keeps_dims(call)))
+RESULT_OPERATOR(ReduceAny, at::any(call.input(0), dimensions(call), keeps_dims(call)))
+RESULT_OPERATOR(ReduceProd, one_by_one(call, call.computing(0), [](const at::Tensor& x, int64_t d) { return at::prod(x, d, true); }))
+RESULT_OPERATOR(ReduceLogSumExp, at::logsumexp(call.computing(0), dimensions(call), keeps_dims(call)))
 
-OPERATOR(ArgMaxV2) {
-    call.write(0, at::argmax(call.input(0), call.scalar(1).toLong(), keeps_dims(call)));
-}
-OPERATOR(ArgMin) {
-    call.write(0, at::argmin(call.input(0), call.scalar(1).toLong(), keeps_dims(call)));
-}
+RESULT_OPERATOR(ArgMaxV2, at::argmax(call.input(0), call.scalar(1).toLong(), keeps_dims(call)))
+RESULT_OPERATOR(ArgMin, at::argmin(call.input(0), call.scalar(1).toLong(), keeps_dims(call)))
 // The place, and the value there.
 OPERATOR(ArgMaxWithValue) {
     const auto [value, place] = at::max(call.input(0), call.attribute<int64_t>("dimension"), keeps_dims(call));
@@ -86,9 +66,5 @@ OPERATOR(ArgMinWithValue) {
     call.write(1, value);
 }
 
-OPERATOR(Cumsum) {
-    call.write(0, at::cumsum(call.computing(0), call.scalar(1).toLong()));
-}
-OPERATOR(Cumprod) {
-    call.write(0, at::cumprod(call.computing(0), call.scalar(1).toLong()));
-}
+RESULT_OPERATOR(Cumsum, at::cumsum(call.computing(0), call.scalar(1).toLong()))
+RESULT_OPERATOR(Cumprod, at::cumprod(call.computing(0), call.scalar(1).toLong()))

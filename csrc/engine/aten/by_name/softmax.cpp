@@ -21,16 +21,12 @@ at::Tensor scaled_and_masked(const Call& call, const at::Tensor& x) {
 
 }  // namespace
 
-OPERATOR(SoftmaxV2) {
-    call.write(0, at::softmax(call.computing(0), dimension(call, "axes")));
-}
+RESULT_OPERATOR(SoftmaxV2, at::softmax(call.computing(0), dimension(call, "axes")))
 OPERATOR(SoftmaxGrad) {
     const at::Tensor y = call.computing(0), grad = call.computing(1);
     call.write(0, y * (grad - (grad * y).sum(dimension(call, "axes"), true)));
 }
-OPERATOR(LogSoftmaxV2) {
-    call.write(0, at::log_softmax(call.computing(0), dimension(call, "axes")));
-}
+RESULT_OPERATOR(LogSoftmaxV2, at::log_softmax(call.computing(0), dimension(call, "axes")))
 OPERATOR(LogSoftmaxGrad) {
     const at::Tensor grad = call.computing(0), y = call.computing(1);
     call.write(0, grad - y.exp() * grad.sum(dimension(call, "axis"), true));

@@ -1,0 +1,66 @@
+"""Operators that are called by name compute what torch's functions do on the CPU, and there is none that nothing calls."""
+
+import functools
+import json
+from pathlib import Path
+
+import pytest
+from torch_aclnn.host.registry import named_operators
+
+from by_name.functions import CASES, ONE, TWO, difference
+from support.marks import of_a2_and_a3, skip_with
+from support.subprocesses import output_of
+
+# Called by what has tests of its own: copies (test_layouts.py), implicit gradients of losses (test_training.py) and the overflow register.
+OTHERS = {"Identity", "OnesLike", "NPUAllocFloatStatus", "NPUClearFloatStatus", "NPUGetFloatStatus"}
+MODES = {"compiled": "Ascend910B3", "half": "Ascend310P3"}
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """Return in what the cases of a mode differ, and which operators each has called, from a process of its own."""
+
+    @functools.cache
+    def ask(mode):
+        settings = {
+            "TORCH_ACLNN_HOST_SOC": MODES[mode], "TORCH_ACLNN_HOST_TRACE": str(tmp_path_factory.mktemp(mode) / "trace.jsonl"),
+            "TORCH_ACLNN_HOST_STRICT": "0", "TORCH_ACLNN_HOST_UNSPECIFIED": "0",
+        }  # fmt: skip
+        begin = f"import sys, torch_aclnn; sys.path.append({str(Path(__file__).parents[1])!r})"
+        printed = output_of(f"{begin}; from by_name.functions import main; main({mode!r})", **settings)
+        return json.loads(printed.splitlines()[-1])
+
+    return ask
+
+
+def operators(name):
+    return {word for word in name.split() if not word.isdigit()}
+
+
+def skip_what_torch_does_not_do(name):
+    if name == "DynamicRNN DynamicRNNGrad":
+        skip_with("2.8", "2.8", "torch.func.functional_call does not give torch.nn.LSTM its parameters")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compiled(outcomes, name):
+    skip_what_torch_does_not_do(name)
+    found, tasks = outcomes("compiled")[name]
+    assert not found and operators(name) <= set(tasks)
+
+
+@pytest.mark.parametrize("name", ONE | TWO)
+def test_behind_a_half_convolution_by_default(outcomes, name):
+    found, tasks = outcomes("half")[name]
+    assert not found and operators(name) <= set(tasks)
+
+
+@of_a2_and_a3
+@pytest.mark.parametrize("name", CASES)
+def test_by_default(name):
+    skip_what_torch_does_not_do(name)
+    assert not difference(CASES[name])
+
+
+def test_there_is_no_operator_that_nothing_calls():
+    assert set().union(*map(operators, CASES)) | OTHERS == set(named_operators())
