@@ -7,13 +7,14 @@
 #include "acl/acl_op_compiler.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
+#include "engine/runtime/operator_by_name/operator_call.h"
 
 namespace torch_aclnn::host {
 namespace {
 
 struct CompileOptions {
     std::mutex mutex;
-    // Nothing is ever compiled at run time.
+    // Nothing is ever compiled at run time. On 310P hardware the default is "enable", which programs for it switch off.
     std::map<int, std::string> values = {{ACL_OP_JIT_COMPILE, "disable"}};
 };
 
@@ -23,6 +24,13 @@ CompileOptions& compile_options() {
 }
 
 }  // namespace
+
+bool is_jit_compile_on() {
+    CompileOptions& options = compile_options();
+    std::lock_guard<std::mutex> lock(options.mutex);
+    return options.values[ACL_OP_JIT_COMPILE] == "enable";
+}
+
 }  // namespace torch_aclnn::host
 
 using namespace torch_aclnn::host;

@@ -186,8 +186,9 @@ std::string describe_missing(const Arguments& given) {
     if (given.attr != nullptr)
         for (const auto& [name, value] : given.attr->values) add(name);
     add_tensors("y", given.numOutputs, given.outputDesc);
-    return text("operator ", given.opType,
-                " has no entry point in the torch_aclnn host engine and cannot be compiled for it; the call had ", of_call);
+    return text("operator ", given.opType, " has no entry point in the torch_aclnn host engine and cannot be compiled for it; ",
+                is_jit_compile_on() ? "torch_npu.npu.set_compile_mode(jit_compile=False) has entry points called instead; " : "",
+                "the call had ", of_call);
 }
 
 void enqueue_missing_operator(const char* function, const Arguments& given) {

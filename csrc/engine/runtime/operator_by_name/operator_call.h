@@ -48,4 +48,7 @@ class TORCH_ACLNN_HOST_API NamedOperator {
     const Body body_;
 };
 
+// Whether ACL_OP_JIT_COMPILE is "enable": then torch_npu calls operators by name that have an entry point, too.
+bool is_jit_compile_on();
+
 }  // namespace torch_aclnn::host
