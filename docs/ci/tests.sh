@@ -11,7 +11,7 @@ source .venv/bin/activate
 pip install "torch==$TORCH_VERSION" --index-url https://download.pytorch.org/whl/cpu
 pip install "torch_npu==$TORCH_VERSION.*"
 if [ ! -d wheels ]; then # the service should keep wheels between runs, until Python or one of the versions changes
-    pip install setuptools cmake ninja
+    pip install setuptools cmake ninja pyyaml
     TORCH_DEVICE_BACKEND_AUTOLOAD=0 pip wheel --no-deps --no-build-isolation --wheel-dir wheels "$TORCH_ACLNN"
 fi
 pip install wheels/*.whl

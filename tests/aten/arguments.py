@@ -59,9 +59,17 @@ TENSOR = Tensor((2, 2))
 BYTES = Tensor((2, 2), DType.INT8)
 BLOCKS = BYTES.but(format=Format.FRACTAL_NZ, storage=(1, 1, 16, 8))
 FLOAT8_E4M3FN, FLOAT8_E8M0, FLOAT4_E2M1 = 36, 37, 40
+OF_FEW_BITS = {"HIFLOAT8": 34, "FLOAT8_E4M3FN": FLOAT8_E4M3FN, "FLOAT8_E8M0": FLOAT8_E8M0, "FLOAT4_E2M1": FLOAT4_E2M1}
 FEW_BITS = Tensor((2, 2), FLOAT8_E4M3FN)  # of the 950 alone
 TOO_MANY = IntArray((-1,) * 17)
 _SCALAR = Kind(Scalar(), (Scalar(DType.UINT32),))
+
+
+def number_of(dtype: str) -> int:
+    """Return the number of a data type, by its name."""
+    return {"HIFLOAT8": 34, "FLOAT8_E4M3FN": FLOAT8_E4M3FN, "FLOAT8_E8M0": FLOAT8_E8M0, "FLOAT4_E2M1": FLOAT4_E2M1}.get(dtype) or DType[
+        dtype
+    ]
 
 
 def number(value: float) -> Scalar:
@@ -70,164 +78,72 @@ def number(value: float) -> Scalar:
 
 
 KINDS = {
-    **dict.fromkeys(("In", "Out", "InOut", "OptIn", "OptOut", "Packed", "AnyFormat", "AnyFormatOut", "MatmulWeight"), Kind(TENSOR)),
-    "Position": Kind(c_int64(1)),
-    "Sections": Kind(c_uint64(2), (c_uint64(0),)),
-    "SplitFactor": Kind(c_int32(1), (c_int32(0),)),
-    "Number": Kind(Tensor((1,), DType.INT64), (Tensor((2,), DType.INT64), Tensor((1,)))),
-    **dict.fromkeys(("Tensors", "OptTensors", "TensorsOut", "TensorsInOut", "OptTensorsOut"), Kind(TensorList((TENSOR,)))),
+    **dict.fromkeys(
+        ("In", "Out", "InOut", "OptIn", "OptOut", "OptInOut", "Packed", "AnyFormat", "AnyFormatOut", "MatmulWeight"), Kind(TENSOR)
+    ),
+    **dict.fromkeys(("Tensors", "OptTensors", "TensorsOut", "TensorsInOut", "OptTensorsOut", "Packables"), Kind(TensorList((TENSOR,)))),
     **dict.fromkeys(("Packable", "PackableOut", "OptPackable", "OptPackableOut"), Kind(BYTES)),
+    "Number": Kind(Tensor((1,), DType.INT64), (Tensor((2,), DType.INT64), Tensor((1,)))),
     "InBlocks": Kind(BLOCKS),
     "InBlocksOut": Kind(BLOCKS.but(dtype=FLOAT4_E2M1, storage=(1, 1, 16, 32))),
-    "MatmulType": Kind(c_int(FLOAT8_E4M3FN), (c_int(DType.FLOAT), c_int(-1))),
-    "MatmulScaleType": Kind(c_int(FLOAT8_E8M0), (c_int(DType.FLOAT), c_int(-1))),
-    "EightBitNumber": Kind(c_int64(FLOAT8_E4M3FN), (c_int64(34), c_int64(FLOAT8_E8M0))),
     **dict.fromkeys(("FewBits", "FewBitsOut"), Kind(FEW_BITS)),
-    "FewBitNumber": Kind(c_int64(FLOAT8_E4M3FN), (c_int64(DType.FLOAT), c_int64(-1))),
-    "MxRounding": Kind(c_char_p(b"rint"), (c_char_p(b"ceil"), c_char_p(b""))),
-    "NoLimit": Kind(c_double(0), (c_double(1), c_double(math.nan))),
-    "NoLimitFloat": Kind(c_float(0), (c_float(1), c_float(math.nan))),
-    "FusedGelu": Kind(c_char_p(b"gelu_erf"), (c_char_p(b"gelu"), c_char_p(b""))),
-    "FusedOperation": Kind(c_char_p(b""), (c_char_p(b"sub"),)),
-    "FeedForwardUnit": Kind(c_char_p(b"relu"), (c_char_p(b"tanh"), c_char_p(b""))),
-    "ScaledRows": Kind(c_char_p(b"pertoken"), (c_char_p(b"perchannel"), c_char_p(b""))),
-    "Packables": Kind(TensorList((TENSOR,))),
-    "QuantisedDType": Kind(c_int(DType.INT8), (c_int(DType.FLOAT), c_int(-1))),
-    "QuantisedNumber": Kind(c_int64(DType.INT8), (c_int64(DType.FLOAT), c_int64(-1))),
+    "WorkerContextRef": Kind(Tensor((1024,), DType.INT8), (Tensor((1023,), DType.INT8),)),
     **dict.fromkeys(("Scalar", "OptScalar"), _SCALAR),
+    "Scalars": Kind(ScalarList((Scalar(),)), (ScalarList((Scalar(DType.UINT32),)),)),
     "RoundMode": Kind(Scalar(DType.INT64, (3).to_bytes(16, "little")), (*_SCALAR.wrong, Scalar(DType.INT64, (4).to_bytes(16, "little")))),
     "NotNegativeScalar": Kind(number(0), (*_SCALAR.wrong, number(-1), number(math.nan))),
     "PositiveScalar": Kind(number(1), (*_SCALAR.wrong, number(0), number(math.nan))),
     "NonzeroScalar": Kind(number(-1), (*_SCALAR.wrong, number(0))),
-    "Scalars": Kind(ScalarList((Scalar(),)), (ScalarList((Scalar(DType.UINT32),)),)),
     **dict.fromkeys(("Ints", "OptInts"), Kind(IntArray((2,)), (TOO_MANY,))),
     "Shape": Kind(IntArray((2, 2)), (TOO_MANY, IntArray((-1,)), IntArray((1,) * 9))),
     **dict.fromkeys(("Dims", "OptDims"), Kind(IntArray((0,)), (IntArray((2,)), IntArray((-3,)), IntArray((1, -1))))),
     "GridSize": Kind(IntArray((1,) * 4), (IntArray((1,) * 3),)),
+    "Cycles": Kind(IntArray((0,)), (IntArray((-1,)), IntArray((0, 0)), IntArray((10**10 + 1,)))),
     "OptBools": Kind(BoolArray((True,)), (BoolArray((True,) * 17),)),
     "DType": Kind(c_int(DType.FLOAT), (c_int(-1), c_int(NOT_OF_ATEN), c_int(1000))),
+    "QuantisedDType": Kind(c_int(DType.INT8), (c_int(DType.FLOAT), c_int(-1))),
+    "MatmulType": Kind(c_int(FLOAT8_E4M3FN), (c_int(DType.FLOAT), c_int(-1))),
+    "MatmulScaleType": Kind(c_int(FLOAT8_E8M0), (c_int(DType.FLOAT), c_int(-1))),
+    "QuantisedNumber": Kind(c_int64(DType.INT8), (c_int64(DType.FLOAT), c_int64(-1))),
+    "FewBitNumber": Kind(c_int64(FLOAT8_E4M3FN), (c_int64(DType.FLOAT), c_int64(-1))),
     "Bool": Kind(c_bool(False)),
+    **dict.fromkeys(("NotPadded", "NotTransposed"), Kind(c_bool(False), (c_bool(True),))),
     "Double": Kind(c_double(0.5)),
     "Float": Kind(c_float(0.5)),
     "Probability": Kind(c_double(0.5), (c_double(-0.5), c_double(1.5), c_double(math.nan))),
     "NotNegativeDouble": Kind(c_double(0.5), (c_double(-0.5), c_double(math.nan))),
     "NotNegativeFloat": Kind(c_float(0.5), (c_float(-0.5), c_float(math.nan))),
+    "NoLimit": Kind(c_double(0), (c_double(1), c_double(math.nan))),
+    "NoLimitFloat": Kind(c_float(0), (c_float(1), c_float(math.nan))),
+    "NoSmoothing": Kind(c_double(0), (c_double(0.1), c_double(math.nan))),
     "Int": Kind(c_int64(1), (c_int64(LOWEST),)),
+    "Position": Kind(c_int64(1)),
+    "Sections": Kind(c_uint64(2), (c_uint64(0),)),
     "Dim": Kind(c_int64(-1), (c_int64(2), c_int64(-3), c_int64(LOWEST))),
     "NotNegative": Kind(c_int64(1), (c_int64(-1),)),
     "Positive": Kind(c_int64(1), (c_int64(0), c_int64(-1))),
-    "CubeMathType": Kind(c_int8(CUBE_MATH_TYPE), (c_int8(-1), c_int8(5))),
-    "Rounding": Kind(c_int32(0), (c_int32(-1), c_int32(3))),
-    **dict.fromkeys(
-        (
-            "Reduction",
-            "QrMode",
-            "ScatterMode",
-            "BagMode",
-            "Interpolation2D",
-            "PaddingMode",
-            "ConvActivation",
-            "SelectedMode",
-            "DistanceMode",
-        ),
-        Kind(c_int64(0), (c_int64(-1), c_int64(3))),
-    ),
-    **dict.fromkeys(("GeluMode", "RotaryMode", "Interpolation3D", "CacheMode"), Kind(c_int64(0), (c_int64(-1), c_int64(2)))),
-    "Reduce": Kind(c_int64(1), (c_int64(0), c_int64(6))),
-    **dict.fromkeys(
-        ("TrueOrNot", "RoundBits", "UpdateType", "GroupsAsSizes", "SwigluMode", "InnerPrecise", "AttentionType"),
-        Kind(c_int64(0), (c_int64(-1), c_int64(2))),
-    ),
-    **dict.fromkeys(
-        (
-            "NoRenorm",
-            "NoAntiquantMode",
-            "NoBatchDims",
-            "OnlyZero",
-            "NoShiftType",
-            "NoQuantMode",
-            "NoPrologMode",
-            "NoMaskType",
-            "EndsType",
-            "AutoPad",
-        ),
-        Kind(c_int64(0), (c_int64(-1), c_int64(1))),
-    ),
-    "CausalMode": Kind(c_int64(0), (c_int64(-1), c_int64(1), c_int64(4))),
-    "OnlyCausal": Kind(c_int64(3), (c_int64(2), c_int64(4))),
     "NoDistance": Kind(c_int64((1 << 63) - 1)),
-    **dict.fromkeys(("AbsorbedMode", "TileMode"), Kind(c_int64(2), (c_int64(1), c_int64(3)))),
-    **dict.fromkeys(("CombinedMode", "LengthsType"), Kind(c_int64(1), (c_int64(0), c_int64(2)))),
-    "Overlap": Kind(c_char_p(b"iou"), (c_char_p(b"giou"), c_char_p(b""))),
-    "Samples": Kind(c_int64(0), (c_int64(-1), c_int64(4097))),
-    "MxBlock": Kind(c_int64(32), (c_int64(16), c_int64(64))),
-    "Cycles": Kind(IntArray((0,)), (IntArray((-1,)), IntArray((0, 0)), IntArray((10**10 + 1,)))),
-    "OnlyZeroInt": Kind(c_int32(0), (c_int32(-1), c_int32(1))),
-    "Iterations": Kind(c_int64(1), (c_int64(0), c_int64(101))),
-    "NoSmoothing": Kind(c_double(0), (c_double(0.1), c_double(math.nan))),
-    "LastAxis": Kind(c_int64(-1), (c_int64(-2), c_int64(0))),
-    "OrMinusOne": Kind(c_int64(-1), (c_int64(-2), c_int64(LOWEST))),
-    "RotaryLayout": Kind(c_int64(1), (c_int64(0), c_int64(5))),
-    "InferenceSparseMode": Kind(c_int64(0), (c_int64(-1), c_int64(5))),
-    **dict.fromkeys(("SplitItem", "FinalizeMode", "ShiftType"), Kind(c_int64(0), (c_int64(-1), c_int64(4)))),
-    **dict.fromkeys(("GroupListType", "CountType"), Kind(c_int64(0), (c_int64(-1), c_int64(3)))),
-    "ExpertQuantMode": Kind(c_int64(-1), (c_int64(-2), c_int64(2))),
+    "Rounding": Kind(c_int32(0), (c_int32(-1), c_int32(3))),
+    "ScatterMode": Kind(c_int64(0), (c_int64(-1), c_int64(3))),
+    "Reduce": Kind(c_int64(1), (c_int64(0), c_int64(6))),
+    "GeluMode": Kind(c_int64(0), (c_int64(-1), c_int64(2))),
+    "CausalMode": Kind(c_int64(0), (c_int64(-1), c_int64(1), c_int64(4))),
     "GroupType": Kind(c_int64(-1), (c_int64(-2), c_int64(1), c_int64(3))),
-    "GroupSize": Kind(c_int(0), (c_int(-1),)),
-    "Activation": Kind(c_int64(0), (c_int64(-1), c_int64(6))),
-    "RoundModeName": Kind(c_char_p(b"round"), (c_char_p(b"near"), c_char_p(b""))),
-    "QuantMode": Kind(c_char_p(b"dynamic"), (c_char_p(b"none"), c_char_p(b""))),
-    "Nearest": Kind(c_char_p(b"rint"), (c_char_p(b"floor"), c_char_p(b""))),
-    "ReductionName": Kind(c_char_p(b"mean"), (c_char_p(b"max"), c_char_p(b""))),
-    "RotaryName": Kind(c_char_p(b"half"), (c_char_p(b"quarter"), c_char_p(b""))),
-    "ImageFormat": Kind(c_char_p(b"NCHW"), (c_char_p(b"CHWN"), c_char_p(b""))),
-    "Equation": Kind(c_char_p(b"a,b->ab"), (c_char_p(b"ab->ba"), c_char_p(b""))),
-    "ChannelsFirst": Kind(c_char_p(b"NCHW"), (c_char_p(b"NHWC"), c_char_p(b""))),
-    "InferenceLayout": Kind(c_char_p(b"BNSD"), (c_char_p(b"SBH"), c_char_p(b""))),
-    "PagedMode": Kind(c_char_p(b"Norm"), (c_char_p(b"PA"), c_char_p(b""))),
-    "NoScatterMode": Kind(c_char_p(b"None"), (c_char_p(b"Nct"), c_char_p(b""))),
-    "LatentMode": Kind(c_char_p(b"PA"), (c_char_p(b"NZ"), c_char_p(b""))),
-    "QuantisedRows": Kind(c_char_p(b"pertoken"), (c_char_p(b"row"), c_char_p(b""))),
-    "SparseMode": Kind(c_int64(0), (c_int64(-1), c_int64(4))),
-    **dict.fromkeys(("GeluName", "OptGeluName"), Kind(c_char_p(b"tanh"), (c_char_p(b"erf"), c_char_p(b"")))),
-    "OnlyTanh": Kind(c_int64(1), (c_int64(0), c_int64(2))),
-    "UpdateName": Kind(c_char_p(b"update"), (c_char_p(b"add"), c_char_p(b""))),
-    "DynamicMode": Kind(c_char_p(b"dynamic"), (c_char_p(b"static"), c_char_p(b""))),
-    "AverageMode": Kind(c_char_p(b"avg"), (c_char_p(b"max"), c_char_p(b""))),
-    "PlainCells": Kind(c_int32(1), (c_int32(0), c_int32(-1))),
-    "PlainSamples": Kind(c_int32(0), (c_int32(-1),)),
-    "ImplMode": Kind(c_int32(0), (c_int32(-1), c_int32(3))),
-    "Level": Kind(c_int64(1), (c_int64(LOWEST), c_int64(1 << 31))),
-    "AttentionLayout": Kind(c_char_p(b"BNSD"), (c_char_p(b"TND"), c_char_p(b""))),
-    "PackedLayout": Kind(c_char_p(b"TND"), (c_char_p(b"BNSD"), c_char_p(b""))),
-    "SoftmaxLayout": Kind(c_char_p(b"same_as_input"), (c_char_p(b"TND"), c_char_p(b""))),
-    "AnyAttentionLayout": Kind(c_char_p(b"BNSD"), (c_char_p(b"BND"), c_char_p(b""))),
-    "AnySoftmaxLayout": Kind(c_char_p(b""), (c_char_p(b"TND"), c_char_p(b"NTD"))),
-    **dict.fromkeys(("QueryLayout", "KeyLayout", "HeadsLayout"), Kind(c_char_p(b"BSND"), (c_char_p(b"BNSD"), c_char_p(b"")))),
-    **dict.fromkeys(("PackedOnly", "TokenLayout", "AnyTokenLayout"), Kind(c_char_p(b"TND"), (c_char_p(b"BNSD"), c_char_p(b"")))),
-    "PrologCache": Kind(c_char_p(b"PA_BSND"), (c_char_p(b"PA_BLK_BSND"), c_char_p(b""))),
-    "BlockLayout": Kind(c_char_p(b"BNSD"), (c_char_p(b"BSND"), c_char_p(b""))),
-    "CacheBlocks": Kind(c_char_p(b"PA_NZ"), (c_char_p(b"PA"), c_char_p(b""))),
-    "CacheKind": Kind(c_char_p(b"contiguous"), (c_char_p(b"paged"), c_char_p(b""))),
-    "StaticOnly": Kind(c_char_p(b"static"), (c_char_p(b"dynamic"), c_char_p(b""))),
-    "RingLayout": Kind(c_char_p(b"SBH"), (c_char_p(b"BNSD"), c_char_p(b""))),
-    "RingSoftmaxLayout": Kind(c_char_p(b""), (c_char_p(b"BNSD"), c_char_p(b"tnd"))),
-    "CommGroup": Kind(c_char_p(COMMUNICATOR), (c_char_p(b"unknown"), c_char_p(b""))),
-    "ReduceOp": Kind(c_char_p(b"sum"), (c_char_p(b"max"), c_char_p(b""))),
-    **dict.fromkeys(("GatherIndex", "CommTurn", "Zero"), Kind(c_int64(0), (c_int64(-1), c_int64(1)))),
-    "StreamMode": Kind(c_int64(1), (c_int64(0), c_int64(2))),
-    **dict.fromkeys(("CommAlg", "CommMode"), Kind(c_char_p(b""), (c_char_p(b"tree"),))),
-    "OptText": Kind(c_char_p(b"")),
-    "RowsMode": Kind(c_int64(3), (c_int64(2), c_int64(4))),
-    "DynamicRowsMode": Kind(c_int64(7), (c_int64(6), c_int64(8))),
-    "ColumnsMode": Kind(c_int64(2), (c_int64(1), c_int64(3))),
-    "ExpertCount": Kind(c_int64(1), (c_int64(0), c_int64(1025))),
-    "Int32Count": Kind(c_int64(0), (c_int64(-1), c_int64(1 << 31))),
     **dict.fromkeys(("DispatchQuantMode", "QuantOfTokens"), Kind(c_int64(0), (c_int64(1), c_int64(3)))),
-    "WorkerContextRef": Kind(Tensor((1024,), DType.INT8), (Tensor((1023,), DType.INT8),)),
-    "WorkerQuantisedTokenType": Kind(c_int64(0), (c_int64(-1), c_int64(3))),
-    **dict.fromkeys(("NotPadded", "NotTransposed"), Kind(c_bool(False), (c_bool(True),))),
+    "OptText": Kind(c_char_p(b"")),
+    "CommGroup": Kind(c_char_p(COMMUNICATOR), (c_char_p(b"unknown"), c_char_p(b""))),
+    "CommAlg": Kind(c_char_p(b""), (c_char_p(b"tree"),)),
+    "MxRounding": Kind(c_char_p(b"rint"), (c_char_p(b"ceil"), c_char_p(b""))),
+    "FusedGelu": Kind(c_char_p(b"gelu_erf"), (c_char_p(b"gelu"), c_char_p(b""))),
+    "FusedOperation": Kind(c_char_p(b""), (c_char_p(b"sub"),)),
+    "FeedForwardUnit": Kind(c_char_p(b"relu"), (c_char_p(b"tanh"), c_char_p(b""))),
+    "ScaledRows": Kind(c_char_p(b"pertoken"), (c_char_p(b"perchannel"), c_char_p(b""))),
+    "Overlap": Kind(c_char_p(b"iou"), (c_char_p(b"giou"), c_char_p(b""))),
+    **dict.fromkeys(("GeluName", "OptGeluName"), Kind(c_char_p(b"tanh"), (c_char_p(b"erf"), c_char_p(b"")))),
+    "AverageMode": Kind(c_char_p(b"avg"), (c_char_p(b"max"), c_char_p(b""))),
 }
+# The types of numbers that a record restricts to some values.
+NUMBERS = {"Int": c_int64, "Int32": c_int32, "Int8": c_int8, "CInt": c_int}
 
 
 # Arrays of a number of values: the sound value of each, whether none is sound too, and a value that is not.
@@ -242,7 +158,10 @@ COUNTED = {
 
 
 def kind(name: str) -> Kind:
-    """Return the sound value of a kind and wrong ones; those of Steps<2> and the like follow from their number."""
+    """Return the sound value of a kind and wrong ones; those of Steps<2>, or of Int in 0..2, follow from the numbers."""
+    name, _, values = name.partition(" in ")
+    if values:
+        return _restricted(name, values)
     counted = re.fullmatch(r"(\w+)<(\d+)>", name)
     if counted is None:
         return KINDS[name]
@@ -252,6 +171,19 @@ def kind(name: str) -> Kind:
     sound, may_be_empty, wrong = COUNTED[counted[1]]
     arrays = [(sound,) * (count + 1)] + [()] * (not may_be_empty) + [(wrong,) * count] * (wrong is not None)
     return Kind(IntArray((sound,) * count), tuple(map(IntArray, arrays)))
+
+
+def _restricted(name: str, values: str) -> Kind:
+    lowest, dots, highest = values.partition("..")
+    if dots:
+        number = NUMBERS[name]
+        sound = CUBE_MATH_TYPE if number is c_int8 else max(int(lowest), -1)
+        return Kind(number(sound), (number(int(lowest) - 1), *((number(int(highest) + 1),) if highest and number is c_int64 else ())))
+    choices = [choice.strip('"') for choice in values.split("|")]
+    if name in NUMBERS:
+        numbers = sorted(map(int, choices))
+        return Kind(NUMBERS[name](int(choices[0])), (NUMBERS[name](numbers[0] - 1), NUMBERS[name](numbers[-1] + 1)))
+    return Kind(c_char_p(choices[0].encode()), tuple(c_char_p(text) for text in (b"no such", b"") if text.decode() not in choices))
 
 
 class Handles:

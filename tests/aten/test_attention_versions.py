@@ -1,4 +1,4 @@
-"""attention_versions.cpp: versions of fused attention with sinks and features of rope, against the same in float64."""
+"""attention.cpp: versions of fused attention with sinks and features of rope, against the same in float64."""
 
 from pathlib import Path
 

@@ -8,14 +8,19 @@ from cases import DEVICE, FLOATS, LAYOUTS, booleans, in_turn, integers, randn, r
 
 NAMES = ("eq", "ne", "lt", "le", "gt", "ge")
 NAN = float("nan")
-DTYPES, STRIDED = (*FLOATS, torch.int64), LAYOUTS[:1]
+DTYPES, STRIDED = (torch.int64, *FLOATS), LAYOUTS[:1]  # of integers some are equal
+SMALL = integers(3, 4, high=3, dtype=None)
 
 CASES = [
     *in_turn({n: getattr(operator, n) for n in NAMES}, randn(3, 4), randn(4), dtypes=DTYPES),
     *in_turn({f"{n}-number": lambda x, n=n: getattr(torch, n)(x, 1) for n in NAMES}, randn(3, 4), dtypes=DTYPES),
     *[c for n in NAMES for c in rows(f"{n}-fraction", lambda x, n=n: getattr(torch, n)(x, 0.5), integers(5, high=3))],
-    *[c for n in NAMES for c in rows(f"{n}_", lambda x, y, n=n: getattr(x, f"{n}_")(y), randn(3, 4), randn(4), layouts=STRIDED)],
-    *[c for n in NAMES for c in rows(f"{n}_-number", lambda x, n=n: getattr(x, f"{n}_")(0.5), randn(3, 4))],
+    *[
+        c
+        for n in NAMES
+        for c in rows(f"{n}_", lambda x, y, n=n: getattr(x, f"{n}_")(y), SMALL, integers(4, high=3, dtype=None), layouts=STRIDED)
+    ],
+    *[c for n in NAMES for c in rows(f"{n}_-number", lambda x, n=n: getattr(x, f"{n}_")(1), SMALL)],
     *rows("mixed", lambda x, y: x < y, randn(3), randn(3, dtype=torch.int64)),
     *rows("nan", lambda x, y: (x == y, x != y, x < y, torch.maximum(x, y)), values([1.0, NAN, NAN]), values([1.0, 2.0, NAN])),
     *rows("bool", lambda x, y: (x == y, x != y), booleans(9), booleans(9)),

@@ -1,8 +1,6 @@
 """What an adapter takes: the documented types of its first tensor, by product and setting."""
 
-import csv
 import ctypes
-import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,6 @@ from torch_aclnn.host.registry import entry_points
 
 from cases import DEVICE
 from direct import call, refusal
-from support.dtypes import DType
 from support.marks import of_a2_and_a3, refused_at_once
 from support.subprocesses import host_mode, output_of
 
@@ -140,36 +137,8 @@ def test_what_products_and_strict_mode_refuse():
     assert [line.split()[0] for line in lines["Ascend910B3"]] == ["0"] * 4
 
 
-def test_what_is_taken_is_what_the_newest_page_lists():
-    # Or what op-plugin documents of the function that calls the entry point. The products together; BF16 is left out by product. A
-    # difference names the types that are taken (+) or refused (-) in spite of the page, and its reason: a newer page of the same family, or
-    # what cannot be computed.
-    found = {entry_point.name: entry_point for entry_point in entry_points()}
-    for row in _listed_types():
-        name, parameter = row["entry point"], row["parameter"]
-        taken = {p.name: p.data_types for p in found[name].parameters}[parameter] or found[name].data_types
-        listed, difference = _numbers(row["data types"]), row["difference"] or ""
-        more, less = (_numbers(" ".join(re.findall(rf"[{sign}](\w+)", difference))) for sign in "+-")
-        assert not more & listed and less <= listed, f"no difference: {name} {parameter}"
-        assert bool(difference) == bool(row["reason"]), (name, parameter)
-        assert taken == (listed | more) - less, (name, parameter)
-
-
 def test_in_place_nothing_is_taken_that_is_not_taken_otherwise():
     # They have one page for both.
     found = {entry_point.name: entry_point.data_types for entry_point in entry_points()}
     both = {name: found.get(name.replace("Inplace", "")) for name in found if name.startswith("aclnnInplace")}
     assert [name for name, otherwise in both.items() if otherwise is not None and not found[name] <= otherwise] == []
-
-
-# Of the types that only the 950 has.
-_OF_FEW_BITS = {"FLOAT8_E5M2": 35, "FLOAT8_E4M3FN": 36, "FLOAT8_E8M0": 37}
-
-
-def _numbers(names: str) -> set[int]:
-    return {_OF_FEW_BITS.get(name) or DType[name] for name in names.split()}
-
-
-def _listed_types() -> list[dict[str, str]]:
-    with Path(__file__).with_name("listed_types.tsv").open(newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t"))

@@ -206,7 +206,7 @@ NUMBER = {
 }
 
 
-@pytest.mark.parametrize(("name", "dtype"), zip(NUMBER, itertools.cycle(FLOATS), strict=False), ids=str)
+@pytest.mark.parametrize(("name", "dtype"), [*zip(NUMBER, itertools.cycle(FLOATS), strict=False)], ids=str)
 def test_foreach_with_a_number_in_a_tensor(name, dtype):
     count, definition = NUMBER[name]
     lists = [[(drawn(n, 3) + 1 + i).abs().to(dtype) for n in (1, 2, 5)] for i in range(count)]

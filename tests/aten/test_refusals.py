@@ -1,5 +1,5 @@
 """Phase 1 of every entry point on ATen's kernels, generated from their list: sound arguments are accepted, and each wrong one is refused by
-name with the documented code. What is not refused has a row with a reason in unrefused.tsv.
+name with the documented code. What is not refused has a reason in the record (``unchecked``), or below, if it is so everywhere.
 
 A null means "not given" where the list says so, which follows from the kind (OptIn, OptTensors, ...); anywhere else it is wrong.
 """
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from arguments import NOT_OF_ATEN, ROOM, TENSOR, TOO_MANY, Handles, TensorList, kind
-from sound_calls import ENTRY_POINTS, POINTERS, SOUND, of_dtype, of_every_entry_point, phase1, sized, sound_arguments
+from sound_calls import ENTRY_POINTS, POINTERS, of_dtype, of_every_entry_point, phase1, sound_arguments, sound_value
 from torch_aclnn.host.registry import EntryPoint
 from torch_aclnn.loading.paths import libdir
 from unrefused import REASONS, Reason
@@ -46,7 +46,7 @@ def trials(entry_point: EntryPoint) -> Iterator[Trial]:
     unlisted = next((d for d in (DType.COMPLEX64, DType.INT64, DType.FLOAT, DType.UINT64) if d not in entry_point.data_types), NOT_OF_ATEN)
     first = True
     for parameter in entry_point.parameters:
-        sound = SOUND.get(entry_point.name, {}).get(parameter.name, kind(parameter.kind).sound)
+        sound = sound_value(entry_point, parameter.name)
         if isinstance(sound, POINTERS) and not parameter.nullable:
             yield Trial(parameter.name, "null", None, NULL)
         if isinstance(sound, (Tensor, TensorList)):
@@ -59,14 +59,13 @@ def trials(entry_point: EntryPoint) -> Iterator[Trial]:
                 yield Trial(parameter.name, "data type", wrap(TENSOR.but(dtype=unlisted)), INVALID)
             first = False
         if parameter.kind in ("Out", "OptOut"):
-            made = TENSOR if sound is None else sized(entry_point, parameter.name, sound)
+            made = TENSOR if sound is None else sound
             yield Trial(parameter.name, "shape", made.but(shape=(5, 3, *made.shape)), INVALID)
             longer = (*made.shape[:-1], made.shape[-1] + 1) if made.shape else (3,)
             yield Trial(parameter.name, "last size", made.but(shape=longer), INVALID)
-        written = sized(entry_point, parameter.name, sound) if parameter.kind in WRITTEN else None
-        if isinstance(written, Tensor) and math.prod(written.shape) > 1:
-            typed = of_dtype(written, (sound_arguments(entry_point)[parameter.name] or written).dtype)
-            yield Trial(parameter.name, "overlap", typed.but(strides=(0,) * len(written.shape)), INVALID)
+        if parameter.kind in WRITTEN and isinstance(sound, Tensor) and math.prod(sound.shape) > 1:
+            typed = of_dtype(sound, (sound_arguments(entry_point)[parameter.name] or sound).dtype)
+            yield Trial(parameter.name, "overlap", typed.but(strides=(0,) * len(sound.shape)), INVALID)
         for value in kind(parameter.kind).wrong:
             yield Trial(parameter.name, "value", value, INVALID)
 
@@ -87,7 +86,7 @@ def test_phase_1(entry_point, client, handles):
     for trial in trials(entry_point):
         code, message = answer(client, handles, entry_point, {**sound, trial.parameter: trial.value})
         if any(covers(reason, entry_point, trial) for reason in REASONS):
-            assert code == 0, f"{trial} is refused: {message}; its row in unrefused.tsv is out of date"
+            assert code == 0, f"{trial} is refused: {message}; its reason is out of date"
         else:
             assert code == trial.code, (trial, message)
             # Where two must fit each other, either may be named.

@@ -1,8 +1,8 @@
 """What phase 1 takes although it may look wrong, with reasons, and outputs whose elements stay as they were."""
 
-import csv
-from pathlib import Path
 from typing import NamedTuple
+
+from support.vocabulary import RECORDS
 
 
 class Reason(NamedTuple):
@@ -12,12 +12,25 @@ class Reason(NamedTuple):
     reason: str
 
 
-def reasons() -> list[Reason]:
-    with (Path(__file__).parent / "unrefused.tsv").open(newline="") as file:
-        return [Reason(*row) for row in list(csv.reader(file, delimiter="\t"))[1:]]
-
-
-REASONS = reasons()
+# Parameters of which any value is taken, in each entry point.
+EVERYWHERE = {
+    "seed": "any number is a seed",
+    "offset": "any number is a position in the stream of random numbers",
+    "decimals": "any number rounds: negative ones to tens, hundreds and so on",
+    "ignoreIndex": "any number may stand for the class to leave out",
+    "paddingIdx": "negative numbers mean that there is none",
+    "correction": "any number may be taken from the count",
+    "preTokens": "any distance masks",
+    "nextTokens": "any distance masks",
+    "innerPrecise": "the engine computes in float32 in each case",
+    "divisorOverride": "any number but 0 divides, and 0 means none",
+    "prefix": "only sparse modes that the engine refuses read it",
+    "tuningConfig": "how many rows are expected is a hint for speed",
+    "qStartIdx": "only shifts of positions that the engine refuses read it",
+    "kvStartIdx": "only shifts of positions that the engine refuses read it",
+}
+REASONS = [Reason("*", parameter, "value", reason) for parameter, reason in EVERYWHERE.items()]
+REASONS += [Reason(record.name, *what.split(" ", 1), reason) for record in RECORDS.values() for what, reason in record.unchecked.items()]
 # Which of their elements are written depends on the inputs' values; the mask has bytes to spare.
 PARTLY_WRITTEN = {
     ("aclnnCoalesceSparse", "newIndices"),

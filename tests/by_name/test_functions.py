@@ -9,7 +9,7 @@ from torch_aclnn.host.registry import named_operators
 
 from by_name.functions import CASES, ONE, TWO, difference
 from support.marks import of_a2_and_a3, skip_with
-from support.subprocesses import output_of
+from support.subprocesses import host_mode, output_of
 
 # Called by what has tests of its own: copies (test_layouts.py), implicit gradients of losses (test_training.py) and the overflow register.
 OTHERS = {"Identity", "OnesLike", "NPUAllocFloatStatus", "NPUClearFloatStatus", "NPUGetFloatStatus"}
@@ -22,10 +22,8 @@ def outcomes(tmp_path_factory):
 
     @functools.cache
     def ask(mode):
-        settings = {
-            "TORCH_ACLNN_HOST_SOC": MODES[mode], "TORCH_ACLNN_HOST_TRACE": str(tmp_path_factory.mktemp(mode) / "trace.jsonl"),
-            "TORCH_ACLNN_HOST_STRICT": "0", "TORCH_ACLNN_HOST_UNSPECIFIED": "0",
-        }  # fmt: skip
+        trace = str(tmp_path_factory.mktemp(mode) / "trace.jsonl")
+        settings = {"TORCH_ACLNN_HOST_SOC": MODES[mode], "TORCH_ACLNN_HOST_TRACE": trace, **host_mode(without=("strict", "unspecified"))}
         begin = f"import sys, torch_aclnn; sys.path.append({str(Path(__file__).parents[1])!r})"
         printed = output_of(f"{begin}; from by_name.functions import main; main({mode!r})", **settings)
         return json.loads(printed.splitlines()[-1])

@@ -83,7 +83,7 @@ class Project:
         assert (self.root / "pip.log").read_text().splitlines() == [
             f" install torch=={_built_for.TORCH} --index-url https://download.pytorch.org/whl/cpu",
             f" install torch_npu=={_built_for.TORCH}.*",
-            " install setuptools cmake ninja",
+            " install setuptools cmake ninja pyyaml",
             f"0 wheel --no-deps --no-build-isolation --wheel-dir wheels {JOB['env']['TORCH_ACLNN']}",
             " install wheels/torch_aclnn.whl",
             " install pytest",

@@ -23,7 +23,7 @@ LIBRARIES = [ctypes.CDLL(str(libdir() / name)) for name in ("libopapi.so", "liba
 def test_the_page_has_a_place_for_each_list():
     page = (DOCS / "coverage.md").read_text()
     assert re.findall("<!-- list: (.*) -->", page) == list(GENERATOR.lists())
-    assert "### Pooling (" in GENERATOR.filled(page) and "<!--" not in GENERATOR.filled(page)
+    assert "### Vision (" in GENERATOR.filled(page) and "<!--" not in GENERATOR.filled(page)
 
 
 def test_the_page_does_not_tell_which_library_answers():
@@ -34,9 +34,9 @@ def test_the_page_does_not_tell_which_library_answers():
 
 def test_an_operator_stands_beside_the_adapters_of_its_family():
     families = {entry_point.name: entry_point.family for entry_point in ENTRY_POINTS}
-    assert families["aclnnAvgPool2dBackward"] == families["aclnnMaxUnpool3dBackward"] == families["aclnnAvgPool2d"] == "pooling"
-    assert families["aclnnReplicationPad2dBackward"] == families["aclnnReplicationPad2d"] == "padding"
-    assert families["aclnnBatchNormElemtBackward"] == families["aclnnBatchNormElemt"] == "normalisation"
+    assert families["aclnnAvgPool2dBackward"] == families["aclnnMaxUnpool3dBackward"] == families["aclnnAvgPool2d"] == "vision"
+    assert families["aclnnReplicationPad2dBackward"] == families["aclnnReplicationPad2d"] == "vision"
+    assert families["aclnnBatchNormElemtBackward"] == families["aclnnBatchNormElemt"] == "normalization"
 
 
 def test_each_listed_entry_point_is_exported_with_both_phases():

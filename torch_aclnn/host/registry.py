@@ -47,7 +47,7 @@ class EntryPoint:
 
     Attributes:
         name: as ``aclnnAvgPool2dBackward``.
-        family: what it belongs to, as ``pooling``.
+        family: what it belongs to, as ``vision``.
         refused: whether it exists only to fail, with a message.
         data_types: the ``aclDataType`` values that its first tensor may have.
         calls: how often it has run in this process.
@@ -76,7 +76,7 @@ def entry_points() -> list[EntryPoint]:
         >>> import torch_aclnn
         >>> from torch_aclnn.host.registry import entry_points
         >>> next(entry.family for entry in entry_points() if entry.name == "aclnnAvgPool2dBackward")
-        'pooling'
+        'vision'
 
     """
     return sorted((_described(record) for record in _records()), key=str)

@@ -125,8 +125,8 @@ using namespace torch_aclnn::host;
 #define MAX_UNPOOLING(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...) \
     MAX_UNPOOLING_##dims(aclnn##Type##Backward, OPAPI_OFFER(name, dtypes, assumed_dtypes))
 #define MAX_UNPOOLING_2(entry_point, offer) \
-    OPAPI_ENTRY(entry_point, "pooling", offer, max_unpool2d, (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), (Out, out))
-#define MAX_UNPOOLING_3(entry_point, offer)                                                                                   \
-    OPAPI_ENTRY(entry_point, "pooling", offer, max_unpool3d, (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), \
+    OPAPI_ENTRY(entry_point, "vision", offer, max_unpool2d, (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), (Out, out))
+#define MAX_UNPOOLING_3(entry_point, offer)                                                                                  \
+    OPAPI_ENTRY(entry_point, "vision", offer, max_unpool3d, (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), \
                 (Ints, stride), (Ints, padding), (Out, out))
 TORCH_ACLNN_MAX_UNPOOLINGS(MAX_UNPOOLING)

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct torchAclnnParameter {
-    const char* kind;    // as csrc/engine/aten writes it: "In", "OptOut", "Ints", "Double", "CubeMathType", ...
+    const char* kind;    // as csrc/vocabulary has it: "In", "OptOut", "Ints", "Int in 0..2", ...
     const char* name;    // as in CANN's documents and in the error messages
     int nullable;        // 1 where a null pointer means "not given"
     uint64_t dataTypes;  // of a tensor behind the first: bit d is set where it may be of aclDataType d; 0 where other arguments decide
@@ -18,7 +18,7 @@ typedef struct torchAclnnParameter {
 typedef struct torchAclnnEntryPoint {
     size_t size;         // bytes of this record that the engine has filled; later versions add fields at the end
     const char* name;    // "aclnnAvgPool2dBackward"
-    const char* family;  // what it belongs to: "pooling", "padding", "normalisation", ...
+    const char* family;  // what it belongs to: "vision", "normalization", ...
     int refused;         // 1: the function exists, because a caller needs the symbol, and always fails
     uint64_t dataTypes;  // bit d is set where the first tensor may be of aclDataType d
     uint64_t calls;      // how often it has run in this process since the last torchAclnnHostResetCalls()

@@ -5,8 +5,8 @@ import re
 from random import Random
 from typing import Any
 
-from arguments import IntArray, TensorList, kind
-from sound_calls import sized, sound_arguments
+from arguments import IntArray, TensorList
+from sound_calls import sound_arguments, sound_value
 from torch_aclnn.host.registry import EntryPoint
 
 from support.dtypes import DType
@@ -86,7 +86,7 @@ class Draw:
     def _give_optional(self, call: Call) -> None:
         for parameter in call.entry_point.parameters:
             if call.arguments[parameter.name] is None and self._rng.random() < 0.3:
-                call.arguments[parameter.name] = sized(call.entry_point, parameter.name, kind(parameter.kind).sound)
+                call.arguments[parameter.name] = sound_value(call.entry_point, parameter.name)
 
     def _resize(self, call: Call) -> None:
         rng = self._rng

@@ -96,7 +96,7 @@ def freed():
 
 
 # One function looks at the workspaces of all operators, which make the mistakes in turn.
-@pytest.mark.parametrize(("entry_point", "mistake"), zip(GOOD, itertools.cycle(WORKSPACES), strict=False))
+@pytest.mark.parametrize(("entry_point", "mistake"), [*zip(GOOD, itertools.cycle(WORKSPACES), strict=False)])
 def test_workspace_must_be_what_phase_1_asked_for(run_client, entry_point, mistake):
     given, words = WORKSPACES[mistake]
     code = f"""{HELPERS}

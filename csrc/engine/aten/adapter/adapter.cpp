@@ -14,7 +14,7 @@
 #include <string>
 
 #include "engine/aten/adapter/aten_errors.h"
-#include "engine/aten/adapter/temporaries.h"
+#include "engine/aten/numerics/temporaries.h"
 #include "engine/opapi/executor_cache.h"
 #include "engine/runtime/stream/computing_thread.h"
 

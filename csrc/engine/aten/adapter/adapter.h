@@ -1,23 +1,8 @@
-// Entry points on ATen's CPU kernels. A source file names the family that its entry points belong to, which is their section in
-// docs/coverage.md, and an adapter is a signature and a body:
+// Entry points on ATen's CPU kernels, which csrc/vocabulary makes of its records: what the generated code is written in.
 //
-//     #define ATEN_FAMILY "pointwise unary"
-//
-//     ATEN_ENTRY(aclnnSqrt, NUMBERS, (In, self), (Out, out, like(self))) {
-//         at::sqrt_out(out, self);
-//     }
-//
-// It exports aclnnSqrtGetWorkspaceSize and aclnnSqrt. The first argument after the name is what the documents list as data types of the
-// first tensor (dtypes.h); those of others are a matter of their kinds (Indices), or of the statement about them. The kinds are those of
-// kinds.h and attributes.h; the names are CANN's and appear in the error messages. Behind the name of each output stands the shape that it
-// must have (expected.h).
-//
-// Phase 1 reads all arguments, which checks each of them by its kind; then the data type and the dimensions that name one of the first
-// tensor's. What must hold between arguments is an expression of their names (relations.h), which phase 1 evaluates last:
-//
-//     ATEN_CHECKED_ENTRY(aclnnForeachSqrt, FLOATING, require_as_many("x", x, "out", out), (Tensors, x), (TensorsOut, out)) {
-//         ...
-//     }
+// Phase 1 reads all arguments, which checks each of them by its kind (kinds.h, attributes.h); then the data type and the dimensions that
+// name one of the first tensor's. What must hold between arguments (relations.h) and the shapes that are stated (expected.h) are checked
+// last.
 //
 // Outputs, and what is read and written, share no memory with each other or with an input, except that an output may be an input exactly.
 //
@@ -37,8 +22,8 @@
 #include "engine/aten/adapter/expected.h"
 #include "engine/aten/adapter/kinds.h"
 #include "engine/aten/adapter/relations.h"
-#include "engine/aten/adapter/trial.h"
 #include "engine/aten/adapter/views.h"
+#include "engine/aten/numerics/trial.h"
 #include "engine/opapi/checks.h"
 #include "engine/opapi/for_each.h"
 
@@ -71,20 +56,13 @@ struct ErasedKind {
     void (*watch)(aclOpExecutor& executor, const char* name, const void* argument) = nullptr;
 };
 
-// The data types of a kind that has its own, and the kind that it is otherwise.
+// The data types of a kind that has its own.
 template <class Kind>
 constexpr DTypes dtypes_of() {
     if constexpr (requires { Kind::dtypes; })
         return Kind::dtypes;
     else
         return NO_DTYPE;
-}
-template <class Kind>
-constexpr const char* plain_name(const char* name) {
-    if constexpr (requires { Kind::plain; })
-        return Kind::plain;
-    else
-        return name;
 }
 
 template <class Kind>
@@ -154,16 +132,12 @@ constexpr size_t offset_behind(size_t offset, size_t value_size) {
 // Phase 1 of any adapter, with the addresses of its arguments. The adapter must live as long as the executors that it makes.
 aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept;
 
-// Each output states its shape.
+// What stands for a parameter that another version of the entry point has.
 template <class Kind>
-inline constexpr bool kIsOutput =
-    (std::is_base_of_v<kind::Out, Kind> && !std::is_base_of_v<kind::InOut, Kind>) ||
-    (requires { Kind::writes_members; } && !std::is_base_of_v<kind::TensorsInOut, Kind>) || std::is_base_of_v<kind::OptOut, Kind>;
-template <class Kind, bool states>
-struct StatesShape {
-    static_assert(states || !kIsOutput<Kind>, "an output without its shape: (Out, out, like(self)), see expected.h");
-    static void check() {}
-};
+typename Kind::Parameter absent() {
+    static std::remove_cvref_t<typename Kind::Parameter> none{};
+    return none;
+}
 
 template <class... Kinds>
 struct Arguments {
@@ -193,56 +167,3 @@ struct Arguments {
 };
 
 }  // namespace torch_aclnn::host::aten
-
-#define TORCH_ACLNN_KIND(type, name, ...) ::torch_aclnn::host::aten::kind::type
-#define TORCH_ACLNN_ERASED(type, name, ...) &::torch_aclnn::host::aten::kErased<::torch_aclnn::host::aten::kind::type>
-#define TORCH_ACLNN_HANDLE(type, name, ...) ::torch_aclnn::host::aten::kind::type::Handle name
-#define TORCH_ACLNN_PARAMETER(type, name, ...) [[maybe_unused]] ::torch_aclnn::host::aten::kind::type::Parameter name
-#define TORCH_ACLNN_DESCRIPTION(type, name, ...)                                                 \
-    {::torch_aclnn::host::aten::plain_name<::torch_aclnn::host::aten::kind::type>(#type), #name, \
-     ::torch_aclnn::host::aten::kind::type::nullable,                                            \
-     ::torch_aclnn::host::aten::dtypes_of<::torch_aclnn::host::aten::kind::type>().bits()}
-#define TORCH_ACLNN_ADDRESS(type, name, ...) &name
-#define TORCH_ACLNN_EXPECTATION(type, name, ...)                                                                \
-    (::torch_aclnn::host::aten::StatesShape<::torch_aclnn::host::aten::kind::type, (0 __VA_OPT__(+1))>::check() \
-         __VA_OPT__(, require_expected(#name, name, __VA_ARGS__)))
-
-#define ATEN_ENTRY(entry_point, dtypes, ...) ATEN_CHECKED_ENTRY(entry_point, dtypes, void(), __VA_ARGS__)
-#define ATEN_CHECKED_ENTRY(entry_point, dtypes, checks, ...)                                                                         \
-    static void entry_point##Check(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__)) {                                       \
-        using namespace ::torch_aclnn::host::aten;                                                                                   \
-        checks;                                                                                                                      \
-        TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_EXPECTATION, __VA_ARGS__);                                                                  \
-    }                                                                                                                                \
-    static void entry_point##Body(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__));                                         \
-    static constexpr torchAclnnParameter entry_point##Parameters[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_DESCRIPTION, __VA_ARGS__)};   \
-    static ::torch_aclnn::host::EntryPoint entry_point##Entry = [] {                                                                 \
-        using namespace ::torch_aclnn::host;                                                                                         \
-        return EntryPoint(#entry_point, ATEN_FAMILY, (dtypes).bits(), entry_point##Parameters);                                      \
-    }();                                                                                                                             \
-    static constexpr const ::torch_aclnn::host::aten::ErasedKind* entry_point##Kinds[] = {                                           \
-        TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ERASED, __VA_ARGS__)};                                                                      \
-    using entry_point##Arguments = ::torch_aclnn::host::aten::Arguments<TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_KIND, __VA_ARGS__)>;        \
-    static constexpr ::torch_aclnn::host::aten::Adapter entry_point##Adapter{entry_point##Entry,                                     \
-                                                                             entry_point##Kinds,                                     \
-                                                                             entry_point##Arguments::offsets.data(),                 \
-                                                                             std::size(entry_point##Kinds),                          \
-                                                                             entry_point##Arguments::pass<entry_point##Check>,       \
-                                                                             entry_point##Arguments::pass<entry_point##Body>,        \
-                                                                             entry_point##Arguments::type_signature};                \
-    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point##GetWorkspaceSize(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_HANDLE, __VA_ARGS__), \
-                                                                              uint64_t* workspaceSize, aclOpExecutor** executor) {   \
-        const void* const arguments[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ADDRESS, __VA_ARGS__)};                                    \
-        return ::torch_aclnn::host::aten::prepare(entry_point##Adapter, arguments, workspaceSize, executor);                         \
-    }                                                                                                                                \
-    extern "C" TORCH_ACLNN_HOST_API aclnnStatus entry_point(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,        \
-                                                            aclrtStream stream) {                                                    \
-        return ::torch_aclnn::host::run_phase2(entry_point##Entry, workspace, workspaceSize, executor, stream);                      \
-    }                                                                                                                                \
-    static void entry_point##Body(TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_PARAMETER, __VA_ARGS__))
-
-// For operators whose lengths a captured graph may change, torch_npu asks for the workspace of the longest by a function of its own, with
-// the parameters of phase 1. The engine's workspace is one size for all lengths.
-#define ATEN_MAX_WORKSPACE(entry_point)                                                                      \
-    extern "C" TORCH_ACLNN_HOST_API decltype(entry_point##GetWorkspaceSize) entry_point##GetMaxWorkspaceSize \
-        __attribute__((alias(#entry_point "GetWorkspaceSize")));

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <limits>
 #include <string_view>
@@ -43,6 +44,21 @@ std::string_view read_gelu_name(const char* name, const char* text);
 // The text, which must be one of those listed.
 std::string_view read_choice(const char* name, const char* text, std::initializer_list<std::string_view> choices);
 
+// A text of a template's argument.
+template <size_t count>
+struct Literal {
+    constexpr Literal(const char (&literal)[count]) { std::copy_n(literal, count, characters); }
+    constexpr operator std::string_view() const { return {characters, count - 1}; }
+    char characters[count];
+};
+
+// 161002 unless the number is one of those listed.
+void require_one_of(const char* name, int64_t number, std::initializer_list<int64_t> choices);
+
+inline std::string_view read_text(const char*, const char* text) {
+    return text;
+}
+
 // The value of one direction; a single value applies to all.
 inline int64_t at_direction(at::IntArrayRef values, int64_t d) {
     return values[values.size() == 1 ? 0 : d];
@@ -58,11 +74,27 @@ struct Between : PlainKind<Number> {
         return number;
     }
 };
+template <class Number, int64_t... choices>
+struct OneOfNumbers : PlainKind<Number> {
+    static Number read(const char* name, Number number) {
+        require_one_of(name, number, {choices...});
+        return number;
+    }
+};
+using Text = Kind<const char*, std::string_view, std::string_view, read_text>;
+using OptText = OptionalKind<const char*, std::string_view, read_text>;
+// Null means the first of several.
+struct TextOrFirst : Text {
+    static constexpr bool nullable = true;
+};
+template <class Base, Literal first, Literal... others>
+struct OneOfTexts : Base {
+    static std::string_view read(const char* name, const char* text) {
+        return text == nullptr && Base::nullable ? first : read_choice(name, text, {first, others...});
+    }
+};
 using NotNegative = Between<int64_t, 0, kUnbounded>;
 using Positive = Between<int64_t, 1, kUnbounded>;
-using TrueOrNot = Between<int64_t, 0, 1>;    // a truth value whose parameter is an integer
-using Reduction = Between<int64_t, 0, 2>;    // none, mean, sum
-using CubeMathType = Between<int8_t, 0, 4>;  // what precision a product may have; the engine takes the best in each case
 
 struct Probability : Double {
     static double read(const char* name, double number) {

@@ -1,6 +1,6 @@
-// The shapes and data types that phase 1 expects of tensors, which the row of an entry point states behind the tensor's name:
+// The shapes and data types that phase 1 expects of tensors, which the record of an entry point states behind the tensor's name:
 //
-//     ATEN_ENTRY(aclnnCumsum, NUMBERS, (In, self), (Dim, dim), (DType, dtype), (Out, out, like(self))) {
+//     call: In self, Dim dim, DType dtype, Out out = like(self)
 //
 // Each output has such a statement, and each input whose shape follows from other arguments. Phase 1 refuses other tensors with 161002,
 // so that what the body computes always fits. The statements are evaluated after each argument has been checked by itself, from first to

@@ -2,7 +2,7 @@
 //
 // A kind has Handle (the C type), Value (what is kept between the phases), Parameter (what the body receives), nullable (whether a null
 // pointer means "not given") and read(), which checks what can be checked of one argument alone. A kind of tensors of certain data types
-// also has these, and the name of the kind that it is otherwise.
+// also has these.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -93,9 +93,7 @@ using Out = Kind<aclTensor*, at::Tensor, at::Tensor&, read_output>;
 struct InOut : Out {};  // is read and then written
 using OptIn = OptionalKind<const aclTensor*, at::Tensor, read_tensor>;
 using OptOut = OptionalKind<aclTensor*, at::Tensor, read_output>;
-struct OptInOut : OptOut {
-    static constexpr const char* plain = "InOut";
-};
+struct OptInOut : OptOut {};
 using Packed = Kind<aclTensor*, PackedOutput, const PackedOutput&, read_packed>;
 using Scalar = Kind<const aclScalar*, at::Scalar, const at::Scalar&, read_scalar>;
 using OptScalar = OptionalKind<const aclScalar*, at::Scalar, read_scalar>;
@@ -121,30 +119,10 @@ using Int = PlainKind<int64_t>;
 using Double = PlainKind<double>;
 using Float = PlainKind<float>;
 
-#define ATEN_TYPES(plain_kind, data_types)       \
-    static constexpr DTypes dtypes = data_types; \
-    static constexpr const char* plain = #plain_kind
-
-struct Int32s : In {
-    ATEN_TYPES(In, INT32);
-};
-struct Int64s : In {
-    ATEN_TYPES(In, INT64);
-};
-struct Indices : In {
-    ATEN_TYPES(In, INT32 | INT64);
-};
-struct Mask : In {
-    ATEN_TYPES(In, BOOL | UINT8);
-};
-struct IndicesOut : Out {
-    ATEN_TYPES(Out, INT64);
-};
-struct Truth : Out {
-    ATEN_TYPES(Out, BOOL);
-};
-struct ComplexOut : Out {
-    ATEN_TYPES(Out, COMPLEX);
+// A kind of tensors of certain data types.
+template <class Tensor, uint64_t bits>
+struct Of : Tensor {
+    static constexpr DTypes dtypes = DTypes::of_bits(bits);
 };
 
 }  // namespace kind

@@ -1,4 +1,4 @@
-// Relations between arguments, for the checks of ATEN_CHECKED_ENTRY. They look at shapes and lengths only, so that they are cheap, and
+// Relations between arguments, for what records require. They look at shapes and lengths only, so that they are cheap, and
 // refuse with 161002.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Batch norm in the steps in which torch_npu calls it on private formats. The statistics are sums, and the variance is given where ATen has
 // 1/sqrt(variance + eps). Channels are in dimension 1; what belongs to a channel is computed in double.
-#include "engine/aten/adapter/undocumented.h"
 #include "engine/aten/by_name/call.h"
+#include "engine/aten/numerics/undocumented.h"
 
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "engine/aten/adapter/adapter.h"
-#include "engine/aten/adapter/arguments.h"
 #include "engine/aten/adapter/relations.h"
-#include "engine/aten/adapter/results.h"
+#include "engine/aten/numerics/arguments.h"
+#include "engine/aten/numerics/results.h"
 #include "engine/runtime/operator_by_name/operator_call.h"
 
 namespace torch_aclnn::host::aten {

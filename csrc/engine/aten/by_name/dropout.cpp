@@ -1,6 +1,6 @@
 // Dropout's masks, which have a bit for each element (dropout_mask.h), and what they leave of a tensor.
 #include "engine/aten/by_name/call.h"
-#include "engine/aten/composite/dropout_mask.h"
+#include "engine/aten/random/dropout_mask.h"
 
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;

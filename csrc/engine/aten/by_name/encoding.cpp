@@ -1,6 +1,6 @@
 // Codes of numbers in bits and positions, and ranges that are filled.
 #include "engine/aten/by_name/call.h"
-#include "engine/aten/composite/sign_bits.h"
+#include "engine/aten/quantization/sign_bits.h"
 
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;

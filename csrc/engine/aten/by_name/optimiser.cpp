@@ -1,6 +1,6 @@
 // Adam's steps. The parameter and its moments are inputs and outputs at the same time.
 #include "engine/aten/by_name/call.h"
-#include "engine/aten/composite/adam.h"
+#include "engine/aten/training/adam.h"
 
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;

@@ -1,8 +1,8 @@
 // One layer and direction of an LSTM or a GRU over all steps; sequences are {steps, batch, features}. Weights come transposed, with the
 // gates side by side.
 #include "engine/aten/by_name/call.h"
-#include "engine/aten/composite/gru_steps.h"
-#include "engine/aten/composite/lstm_steps.h"
+#include "engine/aten/recurrent/gru_steps.h"
+#include "engine/aten/recurrent/lstm_steps.h"
 
 using namespace torch_aclnn::host;
 using namespace torch_aclnn::host::aten;

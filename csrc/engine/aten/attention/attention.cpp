@@ -1,0 +1,153 @@
+// Fused attention of all versions, and its gradients. The newer ones have a sink for each head, and features that only the scores see
+// (rope), which are features of the query and the key like the others.
+#include "engine/aten/attention/attention_arguments.h"
+#include "engine/aten/numerics/undocumented.h"
+#include "engine/aten/random/dropout_mask.h"
+#include "vocabulary/attention/attention_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using call::FlashAttentionScore;
+using torch_aclnn::host::refuse;
+
+bool is_packed(const FlashAttentionScore& a) {
+    return a.inputLayout == "TND";
+}
+int64_t size(const FlashAttentionScore& a, const at::Tensor& tensor, char letter) {
+    return tensor.size(static_cast<int64_t>(a.inputLayout.find(letter)));
+}
+
+// Found on Ascend910B with CANN 9.0, of which the document does not tell.
+void require_usual_shift_if_strict(const FlashAttentionScore& a) {
+    if (torch_aclnn::host::config().strict && a.inputLayout == "BNSD" && a.pseType != 1)
+        refuse("pseType", "1 for BNSD without realShift, as TORCH_ACLNN_HOST_MODE=strict asks", std::to_string(a.pseType));
+}
+
+// Each sequence's end; together they have all tokens, or nobody would write the others' rows.
+void require_ends(const char* name, at::IntArrayRef ends, const at::Tensor& tokens) {
+    const int64_t last = ends.empty() ? 0 : ends.back();
+    if (last != tokens.size(0) || (!ends.empty() && ends.front() < 0) || !std::is_sorted(ends.begin(), ends.end()))
+        refuse(name, "rising numbers that end with " + std::to_string(tokens.size(0)), c10::str(ends));
+}
+
+// The engine has no shifts of positions, no padding masks and no scales of quantised inputs, which the 950 has.
+void check(const FlashAttentionScore& a) {
+    require_not_given({{"dScaleDy", a.dScaleDy},
+                       {"dScaleO", a.dScaleO},
+                       {"dScaleQ", a.dScaleQ},
+                       {"dScaleK", a.dScaleK},
+                       {"dScaleV", a.dScaleV},
+                       {"realShift", a.realShift},
+                       {"paddingMask", a.paddingMask}});
+    if (given(a.queryRope) != given(a.keyRope))
+        refuse("keyRope", "a tensor if and only if there is queryRope", given(a.keyRope) ? "one" : "none");
+    if (given(a.queryRope) && a.inputLayout.back() != 'D')
+        refuse("queryRope", "null where inputLayout has H: the engine has none", std::string(a.inputLayout));
+    require_attention(a.inputLayout, a.headNum, {"query", a.query}, {"key", a.key}, {"value", a.value});
+    if (!is_packed(a)) return;
+    require_as_many({{"actualSeqKvLen", a.actualSeqKvLen}}, {"actualSeqQLen", a.actualSeqQLen});
+    require_ends("actualSeqQLen", a.actualSeqQLen, a.query);
+    require_ends("actualSeqKvLen", a.actualSeqKvLen, a.key);
+}
+
+// A mask has all rows and columns: for all, for each sequence, or for each of its heads. In modes 2 and 3 it is of a size of its own.
+AnyShape masking(const FlashAttentionScore& a) {
+    if (!given(a.attenMask) || is_packed(a) || a.sparseMode > 1) return any_shape();
+    const int64_t batch = size(a, a.query, 'B'), rows = size(a, a.query, 'S'), columns = size(a, a.key, 'S');
+    const at::DimVector listed[] = {{rows, columns}, {1, 1, rows, columns}, {batch, 1, rows, columns}, {batch, a.headNum, rows, columns}};
+    for (const at::DimVector& sizes : listed)
+        if (a.attenMask->sizes() == sizes) return any_shape();
+    refuse("attenMask", c10::str("shape [", rows, ", ", columns, "], or 4 dimensions with these and 1 or ", batch, " and ", a.headNum),
+           shape_text(a.attenMask->sizes()));
+}
+
+OrEmpty rope_of(const at::Tensor& tensor, const std::optional<at::Tensor>& rope) {
+    return or_empty({with_size(tensor.sizes(), -1, given(rope) ? size_of(*rope, rope->dim() - 1) : 0).sizes, tensor.scalar_type()});
+}
+// Eight equal numbers for each row of scores.
+Expected statistics(const FlashAttentionScore& a) {
+    return is_packed(a) ? shape({size(a, a.query, 'T'), a.headNum, 8})
+                        : shape({size(a, a.query, 'B'), a.headNum, size(a, a.query, 'S'), 8});
+}
+
+// Ascend950 draws what dropout keeps itself.
+std::optional<at::Tensor> drawn_if_missing(const FlashAttentionScore& a) {
+    if (given(a.dropMask) || a.keepProb == 1) return a.dropMask;
+    int64_t scores = 0;
+    for (size_t i = 0; i < a.actualSeqQLen.size() && is_packed(a); i++)
+        scores +=
+            (a.actualSeqQLen[i] - (i == 0 ? 0 : a.actualSeqQLen[i - 1])) * (a.actualSeqKvLen[i] - (i == 0 ? 0 : a.actualSeqKvLen[i - 1]));
+    if (!is_packed(a)) scores = size(a, a.query, 'B') * size(a, a.query, 'S') * size(a, a.key, 'S');
+    return drawn_dropout_mask({(scores * a.headNum + 7) / 8}, PhiloxStream(a.seed, a.offset), a.keepProb);
+}
+
+at::Tensor with_rope(const at::Tensor& tensor, const std::optional<at::Tensor>& rope) {
+    return given(rope) ? at::cat({tensor, *rope}, -1) : tensor;
+}
+
+// Attends to all, or within each of the sequences, which lie below each other as {tokens, heads, features} (the layout TND). `use` gets the
+// result of each, with its layout and with functions that cut the sequence's rows out of a tensor, as a batch of one.
+template <class Use>
+void attend_each(const FlashAttentionScore& a, const std::optional<at::Tensor>& drop_mask, Use use) {
+    const at::Tensor query = with_rope(a.query, a.queryRope), key = with_rope(a.key, a.keyRope);
+    AttentionOptions options{drop_mask,    a.attenMask, a.scaleValue,
+                             a.keepProb,   a.preTokens, a.nextTokens,
+                             a.sparseMode, 0,           given(a.sink) ? a.sink : std::nullopt};
+    if (!is_packed(a)) {
+        const AttentionLayout layout{a.inputLayout, a.headNum};
+        const auto all = [](const at::Tensor& tensor) { return tensor; };
+        return use(layout, attend(layout, query, key, a.value, options), all, all);
+    }
+    const AttentionLayout layout{"BSND", a.headNum};
+    int64_t query_first = 0, key_first = 0;
+    for (size_t i = 0; i < a.actualSeqQLen.size(); i++) {
+        const int64_t rows = a.actualSeqQLen[i] - query_first, columns = a.actualSeqKvLen[i] - key_first;
+        const auto cut = [](int64_t first, int64_t count) {
+            return [=](const at::Tensor& tensor) { return tensor.narrow(0, first, count).unsqueeze(0); };
+        };
+        const auto of_query = cut(query_first, rows), of_key = cut(key_first, columns);
+        AttentionOptions own = options;
+        if (own.mask && own.mode < 2) own.mask = own.mask->narrow(-2, 0, rows).narrow(-1, 0, columns);
+        use(layout, attend(layout, of_query(query), of_key(key), of_key(a.value), own), of_query, of_key);
+        options.first_drop_bit += a.headNum * rows * columns;
+        query_first = a.actualSeqQLen[i];
+        key_first = a.actualSeqKvLen[i];
+    }
+}
+
+void score(const FlashAttentionScore& a, const std::optional<at::Tensor>& drop_mask) {
+    fill_reserved_if_unspecified(a.softmaxOut);
+    attend_each(a, drop_mask, [&](const AttentionLayout& layout, const Attention& of, auto of_query, auto) {
+        write(of_query(a.attentionOut), attended(layout, of));
+        const auto put = [&](const std::optional<at::Tensor>& place, const at::Tensor& values) {
+            if (place) of_query(*place).copy_((is_packed(a) ? values.transpose(1, 2) : values).expand_as(of_query(*place)));
+        };
+        put(a.softmaxMax, of.maximum);
+        put(a.softmaxSum, of.sum);
+    });
+}
+
+void score_backward(const FlashAttentionScore& a, const std::optional<at::Tensor>& drop_mask) {
+    at::Tensor of_sink;
+    attend_each(a, drop_mask, [&](const AttentionLayout& layout, const Attention& of, auto of_query, auto of_key) {
+        const AttentionGradients gradients = attend_backward(layout, of, of_query(a.dy), a.scaleValue);
+        const auto put = [](const at::Tensor& gradient, const auto& rows, const at::Tensor& out, const std::optional<at::Tensor>& rope) {
+            const int64_t features = out.size(-1), more = gradient.size(-1) - features;
+            write(rows(out), gradient.narrow(-1, 0, features));
+            if (rope && more > 0) rows(*rope).copy_(gradient.narrow(-1, features, more));
+        };
+        put(gradients.query, of_query, a.dq, a.dqRope);
+        put(gradients.key, of_key, a.dk, a.dkRope);
+        put(gradients.value, of_key, a.dv, std::nullopt);
+        of_sink = of_sink.defined() ? of_sink + gradients.sink : gradients.sink;
+    });
+    // Nothing depends on a sink that is not given.
+    if (a.dsink && !of_sink.defined()) a.dsink->zero_();
+    write(a.dsink, of_sink);
+}
+
+}  // namespace
+
+#include "vocabulary/attention/attention_rows.inc"

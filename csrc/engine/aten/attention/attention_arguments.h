@@ -1,0 +1,46 @@
+// What the versions of attention check of their arguments, and the shape of its result.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/attention/fused_attention.h"
+#include "engine/aten/quantization/packed_integers.h"
+
+namespace torch_aclnn::host::aten {
+
+// A letter of the layout for each dimension, and heads that fit together.
+inline void require_attention(std::string_view layout, int64_t heads, const NamedShape& query, const NamedShape& key,
+                              const NamedShape& value) {
+    for (const NamedShape* tensor : {&query, &key, &value})
+        if (tensor->sizes.size() != layout.size()) refuse(tensor->name, c10::str("the dimensions ", layout), shape_text(tensor->sizes));
+    const bool joined = layout.back() == 'H';
+    const size_t place = joined ? 2 : layout.find('N');  // of the heads
+    const int64_t of_query = query.sizes[place], features = joined ? of_query / heads : 1;
+    if (features == 0 || of_query != heads * features)
+        refuse("query", c10::str("headNum, ", heads, joined ? ", as a divisor of dimension " : ", as dimension ", place),
+               std::to_string(of_query));
+    const int64_t key_heads = key.sizes[place] / features;
+    if (key_heads == 0 || heads % key_heads != 0 || key.sizes[place] != key_heads * features)
+        refuse("key", c10::str("heads that divide the query's ", heads), shape_text(key.sizes));
+    if (joined ? value.sizes[place] % key_heads != 0 : value.sizes[place] != key_heads)
+        refuse("value", c10::str("the key's ", key_heads, " heads"), shape_text(value.sizes));
+    for (size_t d = 0; d < layout.size(); d++) {
+        if ((layout[d] == 'B' || layout[d] == 'D') && key.sizes[d] != query.sizes[d])
+            refuse("key", c10::str(query.sizes[d], " in dimension ", d, ", as query has"), shape_text(key.sizes));
+        if ((layout[d] == 'B' || layout[d] == 'S' || layout[d] == 'T') && value.sizes[d] != key.sizes[d])
+            refuse("value", c10::str(key.sizes[d], " in dimension ", d, ", as key has"), shape_text(value.sizes));
+    }
+}
+
+// The result has the query's heads and positions, and the value's features.
+inline Expected attended_shape(std::string_view layout, int64_t heads, const at::Tensor& query, const at::Tensor& key,
+                               const at::Tensor& value) {
+    Expected expected = like(query);
+    const int64_t last = query.dim() - 1, of_query = query.size(last);
+    // Joined features are those of all heads, of which the key and the value may have fewer.
+    expected.sizes.back() = layout.back() == 'H' ? heads * (value.size(last) / (key.size(last) / (of_query / heads))) : value.size(last);
+    return expected;
+}
+
+}  // namespace torch_aclnn::host::aten

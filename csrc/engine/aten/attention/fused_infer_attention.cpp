@@ -1,0 +1,68 @@
+// The entry points of attention for inference. They share the struct of arguments.
+#include <ATen/ATen.h>
+
+#include <limits>
+
+#include "engine/aten/attention/attention_arguments.h"
+#include "engine/aten/attention/inference_attention.h"
+#include "vocabulary/attention/fused_infer_attention_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using call::FusedInferAttentionScore;
+
+InferenceAttention with_lengths(const FusedInferAttentionScore& a, const std::optional<std::vector<int64_t>>& of_query,
+                                const std::optional<std::vector<int64_t>>& of_key) {
+    return {a.query,         a.key,         a.value,        a.pseShift,    a.attenMask,
+            of_query,        of_key,        a.blockTable,   a.queryRope,   a.keyRope,
+            a.learnableSink, a.quantScale2, a.quantOffset2, a.numHeads,    a.numKeyValueHeads,
+            a.scaleValue,    a.preTokens,   a.nextTokens,   a.inputLayout, a.sparseMode};
+}
+InferenceAttention inference(const FusedInferAttentionScore& a) {
+    return with_lengths(a, a.actualSeqLengths, a.actualSeqLengthsKv);
+}
+// One position of each sequence, against all its keys; the lengths are those of the keys.
+InferenceAttention incremental(const FusedInferAttentionScore& a) {
+    static const std::optional<std::vector<int64_t>> none;
+    InferenceAttention one = with_lengths(a, none, a.actualSeqLengths);
+    one.before = one.after = std::numeric_limits<int32_t>::max();
+    one.key_lengths_name = "actualSeqLengths";
+    return one;
+}
+
+// The engine has no quantised queries, keys and values, and no prefixes that sequences share.
+void check(const FusedInferAttentionScore& a, const InferenceAttention& attention) {
+    require_not_given({{"deqScale1", a.deqScale1},
+                       {"dequantScale1", a.dequantScale1},
+                       {"quantScale1", a.quantScale1},
+                       {"deqScale2", a.deqScale2},
+                       {"dequantScale2", a.dequantScale2},
+                       {"antiquantScale", a.antiquantScale},
+                       {"antiquantOffset", a.antiquantOffset},
+                       {"queryPaddingSize", a.queryPaddingSize},
+                       {"kvPaddingSize", a.kvPaddingSize},
+                       {"keyAntiquantScale", a.keyAntiquantScale},
+                       {"keyAntiquantOffset", a.keyAntiquantOffset},
+                       {"valueAntiquantScale", a.valueAntiquantScale},
+                       {"valueAntiquantOffset", a.valueAntiquantOffset},
+                       {"keySharedPrefix", a.keySharedPrefix},
+                       {"valueSharedPrefix", a.valueSharedPrefix},
+                       {"keyRopeAntiquantScale", a.keyRopeAntiquantScale},
+                       {"dequantScaleQuery", a.dequantScaleQuery},
+                       {"qStartIdx", a.qStartIdx},
+                       {"kvStartIdx", a.kvStartIdx}});
+    if (a.actualSharedPrefixLen && !a.actualSharedPrefixLen->empty())
+        torch_aclnn::host::refuse("actualSharedPrefixLen", "null: the engine has none",
+                                  c10::str(at::IntArrayRef(*a.actualSharedPrefixLen)));
+    require_inference_attention(attention);
+}
+
+void compute(const FusedInferAttentionScore& a) {
+    infer_attention(inference(a), a.attentionOut, a.softmaxLseFlag ? a.softmaxLse : std::nullopt);
+}
+
+}  // namespace
+
+#include "vocabulary/attention/fused_infer_attention_rows.inc"

@@ -1,0 +1,116 @@
+// Rows and features that each rank sends to each other, for products of matrices before or behind it.
+#pragma once
+
+#include <numeric>
+
+#include "engine/aten/collective_matmul/collective_matmul.h"
+#include "engine/aten/quantization/packed_integers.h"
+
+namespace torch_aclnn::host::aten {
+
+inline void require_rows_for_ranks(const RanksGroup& group, const at::Tensor& x1, const OptAxes& axes) {
+    require_axes(axes, {-2, -1});
+    if (x1.dim() != 2 || x1.size(0) % group->size() != 0)
+        refuse("x1", c10::str("2 dimensions, and rows for ", group->size(), " ranks"), shape_text(x1.sizes()));
+}
+// {tokens, features} becomes {tokens / ranks, ranks features}: each rank's part of the tokens, with the features of all.
+inline at::Tensor features_of_ranks(const RanksGroup& group, const at::Tensor& x1) {
+    const int64_t ranks = group->size(), tokens = x1.size(0) / ranks;
+    const std::vector<int64_t> parts = equal_parts(group, tokens);
+    return group->all_to_all(x1, parts, parts).view({ranks, tokens, x1.size(1)}).permute({1, 0, 2}).reshape({tokens, ranks * x1.size(1)});
+}
+// Rows by rank and then by expert, of which `counts` has the numbers, in the order of experts and then of ranks; and back.
+inline at::Tensor order_by_expert(at::IntArrayRef counts, int64_t experts) {
+    const at::Tensor numbers = at::tensor(counts, at::kLong);
+    const at::Tensor expert = at::arange(numbers.numel(), at::kLong).remainder(std::max<int64_t>(experts, 1));
+    return at::argsort(at::repeat_interleave(expert, numbers), /*stable=*/true, 0, false);
+}
+// How many rows go to each rank, or come from each.
+inline std::vector<int64_t> sums_of_ranks(at::IntArrayRef counts, int64_t ranks) {
+    std::vector<int64_t> sums(ranks);
+    const int64_t experts = static_cast<int64_t>(counts.size()) / ranks;
+    for (int64_t i = 0; i < static_cast<int64_t>(counts.size()); i++) sums[i / experts] += counts[i];
+    return sums;
+}
+inline int64_t total(at::IntArrayRef counts) {
+    return std::accumulate(counts.begin(), counts.end(), int64_t{0});
+}
+
+// What `product` makes of each expert's rows, which have the order of experts: it gets the expert, the first row and the number of rows.
+template <class Product>
+at::Tensor by_each_expert(int64_t experts, at::IntArrayRef counts, int64_t ranks, Product product) {
+    std::vector<at::Tensor> products;
+    for (int64_t expert = 0, first = 0; expert < experts; expert++) {
+        int64_t number = 0;
+        for (int64_t rank = 0; rank < ranks; rank++) number += counts[rank * experts + expert];
+        products.push_back(product(expert, first, number));
+        first += number;
+    }
+    return at::cat(products);
+}
+
+// What a rank says that it sends, the others must expect; each sees all.
+inline void require_counts_of_all(const RanksGroup& group, at::IntArrayRef sent, at::IntArrayRef received) {
+    const int64_t ranks = group->size(), experts = static_cast<int64_t>(sent.size()) / ranks;
+    const at::Tensor own = at::tensor(sent, at::kLong).unsqueeze(0), all = group->all_gather(own);
+    const at::Tensor to_this = all.narrow(1, group->rank() * experts, experts).flatten();
+    if (!to_this.equal(at::tensor(received, at::kLong)))
+        refuse("recvCounts",
+               c10::str("the counts that the ranks send, ", at::IntArrayRef(to_this.const_data_ptr<int64_t>(), to_this.numel())),
+               c10::str(received));
+}
+
+struct SharedProduct {
+    const std::optional<at::Tensor>&x, &weight, &y;
+    bool transpose;
+};
+inline void require_shared(const SharedProduct& shared) {
+    if (given(shared.x) != given(shared.weight))
+        refuse_null(given(shared.x) ? "mmWeight" : "mmX", "a tensor, as the other factor is given");
+    if (!given(shared.x)) return;
+    if (shared.x->dim() != 2) refuse("mmX", "2 dimensions", shape_text(shared.x->sizes()));
+    const int64_t inner = shared.weight->dim() == 2 ? shared.weight->size(shared.transpose ? 1 : 0) : -1;
+    if (inner != shared.x->size(1))
+        refuse("mmWeight", c10::str("2 dimensions, of which one is ", shared.x->size(1)), shape_text(shared.weight->sizes()));
+    if (!given(shared.y)) refuse_null("mmY", "a tensor, as there is mmX");
+}
+inline IfWanted shared_shape(const SharedProduct& shared) {
+    if (!given(shared.x)) return if_wanted(false, one_value());
+    return if_wanted(true, shape({shared.x->size(0), shared.weight->size(shared.transpose ? 0 : 1)}));
+}
+template <class Arguments>
+void prepare_experts(OperationKind kind, const Arguments& a, const at::Tensor& x, const at::Tensor& weight) {
+    require_not_given({{"sendCountsTensor", a.sendCountsTensor}, {"recvCountsTensor", a.recvCountsTensor}});
+    const int64_t ranks = a.group->size();
+    if (a.epWorldSize != ranks) refuse("epWorldSize", c10::str(ranks, ", the ranks of group"), std::to_string(a.epWorldSize));
+    if (x.dim() != 2) refuse("gmmX", "2 dimensions", shape_text(x.sizes()));
+    if (weight.dim() != 3 || weight.size(a.transGmmWeight ? 2 : 1) != x.size(1))
+        refuse("gmmWeight", c10::str("3 dimensions, of which one is ", x.size(1)), shape_text(weight.sizes()));
+    const int64_t wanted = weight.size(0) * ranks;
+    for (const auto& [name, counts] : {std::pair{"sendCounts", a.sendCounts}, std::pair{"recvCounts", a.recvCounts}}) {
+        require_count(name, counts.size(), wanted, wanted, wanted);
+        require_values(name, counts, 0);
+    }
+    if (total(a.sendCounts) != x.size(0))
+        refuse("sendCounts", c10::str("numbers with the sum ", x.size(0)), std::to_string(total(a.sendCounts)));
+    a.group->set_record(kind, x.scalar_type(), x.size(1));
+}
+
+// The rows of all ranks for this one's experts, in their order.
+template <class Arguments>
+at::Tensor rows_for_experts(const Arguments& a, const at::Tensor& x) {
+    require_counts_of_all(a.group, a.sendCounts, a.recvCounts);
+    const int64_t ranks = a.group->size();
+    return a.group->all_to_all(x, sums_of_ranks(a.sendCounts, ranks), sums_of_ranks(a.recvCounts, ranks))
+        .index_select(0, order_by_expert(a.recvCounts, a.gmmWeight.sizes()[0]));
+}
+// From that order to the ranks that the rows came from.
+template <class Arguments>
+at::Tensor rows_for_ranks(const Arguments& a, const at::Tensor& y) {
+    require_counts_of_all(a.group, a.sendCounts, a.recvCounts);
+    const int64_t ranks = a.group->size();
+    const at::Tensor by_rank = at::argsort(order_by_expert(a.sendCounts, a.gmmWeight.sizes()[0]));
+    return a.group->all_to_all(y.index_select(0, by_rank), sums_of_ranks(a.sendCounts, ranks), sums_of_ranks(a.recvCounts, ranks));
+}
+
+}  // namespace torch_aclnn::host::aten

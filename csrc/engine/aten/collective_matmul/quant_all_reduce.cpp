@@ -1,0 +1,48 @@
+// Sums over ranks of numbers of eight or four bits with scales, which travel as float32: a scale counts for 128 numbers along the last
+// dimension, or, in pairs of powers of two, for 32 (MX).
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/collective_matmul/collective_matmul.h"
+#include "engine/aten/matmul/matmul.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/quantization/packed_integers.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::OperationKind;
+using torch_aclnn::host::refuse;
+
+struct ScaledNumbers {
+    const PackableTensor &x, &scales;
+
+    bool has_pairs() const { return scales.sizes().size() == x.sizes().size() + 1; }
+    void require() const {
+        const std::vector<int64_t> sizes = x.sizes();
+        if (sizes.size() != 2 && sizes.size() != 3) refuse("x", "2 or 3 dimensions", shape_text(at::IntArrayRef(sizes)));
+        const Expected each = has_pairs() ? mx_scales(sizes, -1) : with_size(sizes, -1, (sizes.back() + 127) / 128);
+        require_expected("scales", scales.placeholder(), at::IntArrayRef(each.sizes));
+    }
+    int64_t rows() const { return c10::multiply_integers(x.sizes()) / std::max<int64_t>(x.sizes().back(), 1); }
+    at::Tensor values() const {
+        const at::Tensor given = to_double(scales.values()), each = has_pairs() ? given.flatten(-2) : given;
+        const int64_t columns = x.sizes().back();
+        return (to_double(x.values()) * each.repeat_interleave(has_pairs() ? 32 : 128, -1).narrow(-1, 0, columns)).to(at::kFloat);
+    }
+};
+
+void prepare(const RanksGroup& group, const ScaledNumbers& numbers, OperationKind kind, const at::Tensor& output) {
+    numbers.require();
+    group->set_record(kind, output, HCCL_REDUCE_SUM);
+}
+// Below each other, the rows of this rank.
+Expected rows_of_rank(const RanksGroup& group, const ScaledNumbers& numbers) {
+    if (numbers.rows() % group->size() != 0) refuse("x", c10::str("rows for ", group->size(), " ranks"), std::to_string(numbers.rows()));
+    return shape({numbers.rows() / group->size(), numbers.x.sizes().back()});
+}
+
+}  // namespace
+
+#include "vocabulary/collective_matmul/quant_all_reduce_rows.inc"

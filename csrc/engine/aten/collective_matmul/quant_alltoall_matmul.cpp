@@ -1,0 +1,167 @@
+// Products of matrices of floating point numbers of few bits, which the 950 has, before or behind an exchange of each rank with each other.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/collective_matmul/alltoall.h"
+#include "engine/aten/matmul/matmul.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/quantization/low_precision_floats.h"
+#include "engine/aten/quantization/packed_integers.h"
+
+namespace torch_aclnn::host::aten::kind {
+using OptPackable = OptionalKind<const aclTensor*, PackableTensor, read_packable>;
+using OptPackableOut = OptionalKind<aclTensor*, PackableTensor, read_packable>;
+}  // namespace torch_aclnn::host::aten::kind
+
+#include "vocabulary/collective_matmul/quant_alltoall_matmul_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::OperationKind;
+using torch_aclnn::host::refuse;
+using torch_aclnn::host::refuse_null;
+using OptTensor = std::optional<at::Tensor>;
+using OptPackable = std::optional<PackableTensor>;
+
+bool has_eight_bits(const PackableTensor& x) {
+    return x.float_type() == ACL_FLOAT8_E4M3FN || x.float_type() == ACL_FLOAT8_E5M2;
+}
+
+void check(const call::AlltoAllQuantMatmul& a) {
+    require_rows_for_ranks(a.group, a.x1, a.alltoAllAxes);
+    if (!has_eight_bits(a.x2)) refuse("x2", "FLOAT8_E4M3FN or FLOAT8_E5M2", torch_aclnn::host::to_string(a.x2.float_type()));
+    const std::vector<int64_t> sizes = exchanged(a.x2.sizes(), a.transposeX2);
+    const int64_t features = a.x1.size(1) * a.group->size();
+    if (sizes.size() != 2 || sizes[0] != features)
+        refuse("x2", c10::str("2 dimensions, and ", features, " rows like the columns of x1 of all ranks"),
+               shape_text(at::IntArrayRef(sizes)));
+    a.group->set_record(OperationKind::all_to_all_matmul, a.x1, -1);
+    require_not_given({{"x1Scale", a.x1Scale}, {"commScale", a.commScale}, {"x1Offset", a.x1Offset}, {"x2Offset", a.x2Offset}});
+}
+
+// Each row of x by its own largest number, in the data type.
+DynamicallyQuantised quantise_to(const at::Tensor& x, aclDataType dtype) {
+    DynamicallyQuantised rows = quantise_rows(to_double(x), static_cast<int64_t>(largest_of(dtype)));
+    rows.numbers = decoded(encoded(rows.numbers, dtype, "rint"), dtype);
+    return rows;
+}
+
+// Two matrices of few bits with one scale each (HIFLOAT8), or with powers of two for their blocks (MX).
+constexpr int64_t kOneScale = 1, kPowersOfTwo = 6;
+struct FewBitFactors {
+    const char *x_name, *weight_name, *x_scale_name, *weight_scale_name;
+    const PackableTensor &x, &weight, &x_scale, &weight_scale;
+    int64_t mode;
+
+    void require() const {
+        const bool one = mode == kOneScale;
+        for (const auto& [name, tensor] : {std::pair<const char*, const PackableTensor&>{x_name, x}, {weight_name, weight}}) {
+            const bool right = one ? tensor.float_type() == ACL_HIFLOAT8 : has_eight_bits(tensor) || tensor.float_type() == ACL_FLOAT4_E2M1;
+            if (!right)
+                refuse(name, one ? "HIFLOAT8" : "FLOAT8_E4M3FN, FLOAT8_E5M2 or FLOAT4_E2M1",
+                       torch_aclnn::host::to_string(tensor.float_type()));
+        }
+        if (x.tensor().size(0) != x.sizes()[0]) refuse(x_name, "four-bit numbers that lie along rows", "along columns");
+        require_factors(x_name, x.sizes(), weight_name, weight.sizes());
+        for (const auto& [name, tensor] :
+             {std::pair<const char*, const PackableTensor&>{x_scale_name, x_scale}, {weight_scale_name, weight_scale}}) {
+            if (!one) require_mx_scale(name, tensor);
+            if (one && tensor.scalar_type() != at::kFloat) refuse(name, "FLOAT", c10::str(tensor.scalar_type()));
+        }
+        require_expected(x_scale_name, x_scale, one ? shape({1}) : mx_scales(x.sizes(), -1));
+        require_expected(weight_scale_name, weight_scale, one ? shape({1}) : mx_scales(weight.sizes(), -2));
+    }
+    at::Tensor product(const at::Tensor& left, const at::Tensor& right, const at::Tensor& left_scale, const at::Tensor& right_scale) const {
+        if (mode == kPowersOfTwo) return mx_product(left, right, left_scale, right_scale);
+        return at::matmul(left, right) * to_double(left_scale) * to_double(right_scale);
+    }
+    // Of rows in the order of experts, with their scales.
+    at::Tensor of_experts(const at::Tensor& rows, const at::Tensor& scales, at::IntArrayRef counts, int64_t ranks) const {
+        const at::Tensor weights = weight.values(), by = weight_scale.values();
+        return by_each_expert(weights.size(0), counts, ranks, [&](int64_t expert, int64_t first, int64_t number) {
+            const bool mx = mode == kPowersOfTwo;
+            return product(rows.narrow(0, first, number), weights[expert], mx ? scales.narrow(0, first, number) : scales,
+                           mx ? by[expert] : by);
+        });
+    }
+};
+
+// The sizes alone; nothing of a tensor that is not given.
+OptTensor placeholder_of(const OptPackable& tensor) {
+    return tensor ? OptTensor(tensor->placeholder()) : std::nullopt;
+}
+
+// The experts' product and the one beside it, whose factors are quantised in the same way.
+constexpr std::pair<int64_t, int64_t> kAnyMode{0, 7};
+struct FewBitExperts {
+    const call::AlltoAllvQuantGroupedMatMul& a;
+
+    bool has_shared() const { return given(placeholder_of(a.mmX)); }
+    FewBitFactors experts() const {
+        return {"gmmX", "gmmWeight", "gmmXScale", "gmmWeightScale", a.gmmX, a.gmmWeight, a.gmmXScale, a.gmmWeightScale, a.gmmXQuantMode};
+    }
+    FewBitFactors shared() const {
+        if (!a.mmXScale) refuse_null("mmXScale", "a tensor, as there is mmX");
+        if (!a.mmWeightScale) refuse_null("mmWeightScale", "a tensor, as there is mmWeight");
+        return {"mmX", "mmWeight", "mmXScale", "mmWeightScale", *a.mmX, *a.mmWeight, *a.mmXScale, *a.mmWeightScale, a.gmmXQuantMode};
+    }
+    void prepare(OperationKind kind) const {
+        prepare_experts(kind, a, a.gmmX.placeholder(), a.gmmWeight.placeholder());
+        const int64_t mode = a.gmmXQuantMode;
+        if (mode != kOneScale && mode != kPowersOfTwo) refuse("gmmXQuantMode", "1 or 6", std::to_string(mode));
+        require_between("gmmWeightQuantMode", a.gmmWeightQuantMode, mode, mode);
+        if (mode == kOneScale) require_between("groupSize", a.groupSize, 0, 0);
+        if (mode == kPowersOfTwo) require_mx_groups(a.groupSize);
+        experts().require();
+        require_shared({placeholder_of(a.mmX), placeholder_of(a.mmWeight), a.mmY, false});
+        const auto [least, most] = has_shared() ? std::pair{mode, mode} : kAnyMode;
+        require_between("mmXQuantMode", a.mmXQuantMode, least, most);
+        require_between("mmWeightQuantMode", a.mmWeightQuantMode, least, most);
+        if (has_shared()) shared().require();
+    }
+    Expected result() const { return shape({total(a.recvCounts), a.gmmWeight.sizes().back()}); }
+    IfWanted shared_result() const { return shared_shape({placeholder_of(a.mmX), placeholder_of(a.mmWeight), a.mmY, false}); }
+    void write_shared() const {
+        if (!has_shared()) return;
+        const FewBitFactors of = shared();
+        write(a.mmY, of.product(of.x.values(), of.weight.values(), of.x_scale.values(), of.weight_scale.values()));
+    }
+};
+// Of the rows' own codes.
+void require_codes_of(const PackableTensor& x, const OptPackable& out) {
+    if (!out) return;
+    const at::Tensor &codes = x.tensor(), &place = out->tensor();
+    if (out->float_type() != x.float_type() || place.dim() != 2 || place.size(1) != codes.size(1))
+        refuse("permuteOut", c10::str("rows of ", torch_aclnn::host::to_string(x.float_type()), ", as gmmX has"),
+               torch_aclnn::host::to_string(out->float_type()) + ", " + shape_text(place.sizes()));
+}
+
+}  // namespace
+
+// The features of all ranks in floating point, of which each row is quantised by its largest number. The scales apply before the bias.
+static void compute(const call::AlltoAllQuantMatmul& a) {
+    const at::Tensor all = features_of_ranks(a.group, a.x1);
+    const DynamicallyQuantised rows = quantise_to(all, static_cast<aclDataType>(a.x1QuantDtype));
+    at::Tensor product = at::matmul(rows.numbers, exchanged(a.x2.values(), a.transposeX2)) * rows.scale.unsqueeze(1);
+    product = product * to_double(a.x2Scale);
+    write(a.output, given(a.bias) ? product + to_double(*a.bias) : product);
+    write(a.alltoAllOut, given(a.alltoAllOut) ? all : at::Tensor());
+}
+// The ranks exchange the scales of rows, too, where rows have some.
+static void compute(const call::AlltoAllvQuantGroupedMatMul& a) {
+    const FewBitFactors experts = FewBitExperts{a}.experts();
+    const at::Tensor scales = a.gmmXScale.values();
+    const at::Tensor by = experts.mode == kPowersOfTwo ? rows_for_experts(a, scales) : scales;
+    write(a.gmmY, experts.of_experts(rows_for_experts(a, a.gmmX.values()), by, a.recvCounts, a.epWorldSize));
+    if (a.permuteOutFlag && a.permuteOut) a.permuteOut->tensor().copy_(rows_for_experts(a, a.gmmX.tensor()));
+    FewBitExperts{a}.write_shared();
+}
+static void send_products(const call::AlltoAllvQuantGroupedMatMul& a) {
+    const at::Tensor products = FewBitExperts{a}.experts().of_experts(a.gmmX.values(), a.gmmXScale.values(), a.sendCounts, a.epWorldSize);
+    write(a.y, rows_for_ranks(a, products));
+    FewBitExperts{a}.write_shared();
+}
+
+#include "vocabulary/collective_matmul/quant_alltoall_matmul_rows.inc"

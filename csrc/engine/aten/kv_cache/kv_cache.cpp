@@ -1,0 +1,257 @@
+// Caches of keys and values in pages: {blocks, positions of a block, ...}, where the slot of a token is block * positions + position.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/normalization/rms_norm.h"
+#include "engine/aten/numerics/indices.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/quantization/packed_integers.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+// Null means Norm.
+std::string_view read_paged_mode(const char* name, const char* text) {
+    return text == nullptr ? "Norm" : read_choice(name, text, {"Norm", "PA_NZ"});
+}
+std::string_view read_no_scatter_mode(const char* name, const char* text) {
+    return text == nullptr ? "None" : read_choice(name, text, {"None"});
+}
+// The cache as {blocks, positions, ...}. As NZ it is {blocks, features / c, positions, c}, with c features together.
+at::Tensor by_position(const at::Tensor& cache, std::string_view mode) {
+    return mode == "PA_NZ" ? cache.transpose(1, 2) : cache;
+}
+
+// Writes a row for each token. Tokens with a negative slot have none.
+void store(const char* name, const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows) {
+    const at::Tensor flat = slots.to(at::kLong).flatten(), kept = at::nonzero(flat.ge(0)).squeeze(1), used = flat.index_select(0, kept);
+    const int64_t positions = cache.size(1), end = cache.size(0) * positions;
+    require_indices(name, used, end);
+    std::vector<int64_t> sizes = cache.sizes().slice(1).vec();
+    sizes[0] = used.numel();
+    at::Tensor place = cache;
+    place.index_put_({used.floor_divide(positions), used.remainder(positions)},
+                     rows.index_select(0, kept).reshape(sizes).to(cache.scalar_type()));
+}
+
+void require_cache(const char* name, const at::Tensor& cache, const char* rows_name, const at::Tensor& rows, const at::Tensor& slots,
+                   std::string_view mode) {
+    if (rows.dim() != 3) refuse(rows_name, "3 dimensions: tokens, heads, features", shape_text(rows.sizes()));
+    if (cache.dim() != 4) refuse(name, "4 dimensions", shape_text(cache.sizes()));
+    if (slots.numel() != rows.size(0)) refuse("slotMapping", c10::str(rows.size(0), " slots"), shape_text(slots.sizes()));
+    const int64_t features = mode == "PA_NZ" ? cache.size(1) * cache.size(3) : cache.size(2) * cache.size(3);
+    if (features != rows.size(1) * rows.size(2))
+        refuse(name, c10::str("rows of ", rows.size(1) * rows.size(2), " features, as ", rows_name, " has"), shape_text(cache.sizes()));
+    if (cache.scalar_type() != rows.scalar_type()) refuse(name, c10::str("the data type of ", rows_name), c10::str(cache.scalar_type()));
+}
+
+// The rows of sequences, one below the other. Where a table names no block, they are zeros.
+void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& lengths, const std::optional<at::Tensor>& offsets,
+          at::Tensor& out) {
+    const int64_t positions = cache.size(1), blocks = cache.size(0);
+    const at::Tensor counts = lengths.to(at::kLong), starts = given(offsets) ? offsets->to(at::kLong) : at::zeros_like(counts);
+    int64_t first = 0;
+    out.zero_();
+    // ATen moves no unsigned integers of more than a byte, and the bits are all that matters.
+    const at::Tensor from = as_signed(cache), to = as_signed(out);
+    for (int64_t i = 0; i < tables.size(0); i++) {
+        const int64_t count = std::min(counts[i].item<int64_t>(), out.size(0) - first);
+        if (count <= 0) continue;
+        const int64_t start = starts[i].item<int64_t>() / positions;
+        const at::Tensor numbers = at::arange(count, at::kLong), columns = start + numbers.floor_divide(positions);
+        const at::Tensor table = tables.select(0, i).to(at::kLong), inside = columns.lt(table.size(0));
+        const at::Tensor ids = table.index_select(0, columns.clamp_max(table.size(0) - 1));
+        const at::Tensor named = at::nonzero(inside.logical_and(ids.ge(0)).logical_and(ids.lt(blocks))).squeeze(1);
+        std::vector<int64_t> sizes = out.sizes().vec();
+        sizes[0] = named.numel();
+        const at::Tensor rows = from.index({ids.index_select(0, named), numbers.remainder(positions).index_select(0, named)});
+        to.narrow(0, first, count).index_put_({named}, rows.reshape(sizes));
+        first += count;
+    }
+}
+
+// The rows of all sequences, whose number nothing else says, with what a position of the cache has.
+Elements loaded(const char* name, const at::Tensor& out, const at::Tensor& cache, std::string_view mode) {
+    if (cache.dim() < 2 || out.dim() < 1) refuse(name, "at least 1 dimension, for a cache of at least 2", shape_text(out.sizes()));
+    if (out.scalar_type() != cache.scalar_type())
+        refuse(name, c10::str("the data type of its cache, ", dtype_name(cache.scalar_type())), dtype_name(out.scalar_type()));
+    const at::Tensor positions = by_position(cache, mode);
+    if (positions.size(1) == 0) refuse(name, "a cache with positions in each block", shape_text(cache.sizes()));
+    const int64_t features = c10::multiply_integers(positions.sizes().slice(2));
+    if (out.size(0) > 0 && out.numel() / out.size(0) != features)
+        refuse(name, c10::str("rows of ", features, " elements, as the cache has"), shape_text(out.sizes()));
+    return as_many_as(out);
+}
+
+void require_tables(const at::Tensor& tables, const at::Tensor& lengths, bool cumulative) {
+    if (tables.dim() != 2) refuse("blockTables", "2 dimensions", shape_text(tables.sizes()));
+    if (tables.size(1) == 0) refuse("blockTables", "at least one block for each sequence", shape_text(tables.sizes()));
+    if (lengths.numel() != tables.size(0) + (cumulative ? 1 : 0))
+        refuse("seqLens", c10::str(tables.size(0) + (cumulative ? 1 : 0), " values"), shape_text(lengths.sizes()));
+}
+
+// Rows of features as a latent cache has them: the features' layout, and their 8-bit form where there is a scale.
+void store_latent(const at::Tensor& cache, std::string_view mode, const at::Tensor& slots, const at::Tensor& rows,
+                  const std::optional<at::Tensor>& scale, const std::optional<at::Tensor>& offset) {
+    at::Tensor numbers = rows;
+    if (given(scale)) {
+        numbers = to_double(rows) * to_double(*scale);
+        if (given(offset)) numbers = numbers + to_double(*offset);
+        numbers = at::round(numbers).clamp(-128, 127);
+    }
+    if (mode == "Norm") return store("index", cache.flatten(1, 2), slots, numbers);  // {batch, 1, positions, features}
+    const int64_t together = given(scale) ? 32 : 16;
+    if (mode != "PA_NZ" && mode != "PA_BLK_NZ") return store("index", cache, slots, numbers);
+    store("index", cache.view({cache.size(0), -1, cache.size(1), together}).transpose(1, 2), slots, numbers);
+}
+
+// The slot of each token. In modes with BLK the index names the first slot of each block of a sequence.
+at::Tensor latent_slots(const at::Tensor& index, std::string_view mode, int64_t batch, int64_t tokens, int64_t positions) {
+    const at::Tensor numbers = at::arange(tokens, at::kLong);
+    if (mode == "Norm") {
+        const at::Tensor own = index.to(at::kLong).view({batch, tokens});
+        return at::where(own.lt(0), own, own + positions * at::arange(batch, at::kLong).unsqueeze(1));
+    }
+    if (mode.find("BLK") == std::string_view::npos) return index;
+    const at::Tensor pages = index.to(at::kLong).view({batch, -1}).index_select(1, numbers.floor_divide(positions));
+    return at::where(pages.lt(0), pages, pages.floor_divide(positions) * positions + numbers.remainder(positions));
+}
+
+void require_latent(const at::Tensor& kv, const at::Tensor& gamma, const at::Tensor& k_cache, const at::Tensor& ckv_cache) {
+    if (kv.dim() != 4 || kv.size(1) != 1) refuse("kv", "the shape {batch, 1, tokens, features}", shape_text(kv.sizes()));
+    for (const at::Tensor& cache : {k_cache, ckv_cache})
+        if (cache.dim() != 4) refuse("kCacheRef", "4 dimensions, as ckvCacheRef", shape_text(cache.sizes()));
+    if (gamma.dim() != 1 || gamma.size(0) != ckv_cache.size(3))
+        refuse("gamma", c10::str(ckv_cache.size(3), " values, as ckvCacheRef has features"), shape_text(gamma.sizes()));
+    if (kv.size(3) != gamma.size(0) + k_cache.size(3) || k_cache.size(3) % 2 != 0)
+        refuse("kv", c10::str(gamma.size(0), " features and an even number for kCacheRef's"), shape_text(kv.sizes()));
+}
+
+// By sequence and position in it, or by block and position in that, for one head.
+Expected latent_cache(const at::Tensor& kv, const at::Tensor& cache, std::string_view mode) {
+    if (mode == "Norm") return shape({kv.size(0), 1, cache.size(2), cache.size(3)});
+    return shape({cache.size(0), cache.size(1), 1, cache.size(3)});
+}
+
+// For each token and feature, or for all.
+BroadcastsTo angles(const at::Tensor& kv, const at::Tensor& k_cache) {
+    return broadcasts_to(shape({kv.size(0), 1, kv.size(2), k_cache.size(3)}));
+}
+
+// One for each token, or for each block of a sequence, of which the last one may have fewer tokens.
+Elements slots(const at::Tensor& kv, std::string_view mode, const at::Tensor& k_cache) {
+    const int64_t tokens = kv.size(2), positions = k_cache.size(1);
+    if (mode.find("BLK") == std::string_view::npos) return elements(kv.size(0) * tokens);
+    if (positions == 0) refuse("kCacheRef", "positions in each block", shape_text(k_cache.sizes()));
+    return elements(kv.size(0) * ((tokens + positions - 1) / positions));
+}
+
+// Neighbouring features become halves, and each pair turns by its angle.
+at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
+    const at::Tensor halves = x.unflatten(-1, at::IntArrayRef{-1, 2}).transpose(-1, -2).flatten(-2);
+    const std::vector<at::Tensor> parts = halves.chunk(2, -1);
+    return halves * upcast(cos) + at::cat({-parts[1], parts[0]}, -1) * upcast(sin);
+}
+
+struct LatentScales {
+    const std::optional<at::Tensor>&rope, &latent, &rope_offset, &latent_offset;
+};
+
+void cache_latent(const at::Tensor& kv, const at::Tensor& gamma, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& index,
+                  const at::Tensor& k_cache, const at::Tensor& ckv_cache, const LatentScales& by, double epsilon, std::string_view mode,
+                  const std::optional<at::Tensor>& k_rope, const std::optional<at::Tensor>& c_kv) {
+    const at::Tensor x = upcast(kv);
+    const at::Tensor normal = rms_normal(x.narrow(3, 0, gamma.size(0)), gamma, epsilon).normal * upcast(gamma);
+    const at::Tensor turned = rotated(x.narrow(3, gamma.size(0), k_cache.size(3)), cos, sin);
+    const at::Tensor slots = latent_slots(index, mode, kv.size(0), kv.size(2), mode == "Norm" ? k_cache.size(2) : k_cache.size(1));
+    store_latent(k_cache, mode, slots, turned.flatten(0, 2), by.rope, by.rope_offset);
+    store_latent(ckv_cache, mode, slots, normal.flatten(0, 2), by.latent, by.latent_offset);
+    write(k_rope, turned);
+    write(c_kv, normal);
+}
+
+void require_updates(const at::Tensor& data, const at::Tensor& indices, const at::Tensor& updates) {
+    if (updates.dim() != data.dim()) refuse("updates", c10::str(data.dim(), " dimensions, as data has"), shape_text(updates.sizes()));
+    if (indices.dim() != 1 && !(indices.dim() == 2 && indices.size(1) == 2))
+        refuse("indices", "the shape {n} or {n, 2}", shape_text(indices.sizes()));
+    if (data.dim() == 0) refuse("data", "at least 1 dimension", "none");
+    if (indices.size(0) > updates.size(0)) refuse("indices", c10::str("at most ", updates.size(0), " rows"), c10::str(indices.size(0)));
+}
+
+// Parts have the shape of the first one's logarithms, and features behind.
+std::vector<Expected> parts(at::TensorList lse, at::IntArrayRef features) {
+    if (lse.empty()) refuse("lse", "at least one tensor", "none");
+    Expected expected = shaped_like(lse[0]);
+    expected.sizes.append(features.begin(), features.end());
+    return std::vector<Expected>(lse.size(), expected);
+}
+at::IntArrayRef feature_dims(at::TensorList parts) {
+    if (parts.empty() || parts[0].dim() == 0) refuse("localOut", "a dimension of features", "none");
+    return parts[0].sizes().slice(parts[0].dim() - 1);
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+struct PagedMode : Kind<const char*, std::string_view, std::string_view, read_paged_mode> {
+    static constexpr bool nullable = true;
+};
+
+struct NoScatterMode : Kind<const char*, std::string_view, std::string_view, read_no_scatter_mode> {
+    static constexpr bool nullable = true;
+};
+}  // namespace torch_aclnn::host::aten::kind
+
+#include "vocabulary/kv_cache/kv_cache_calls.h"
+
+static void check(const call::ScatterPaKvCache& a) {
+    (require_not_given("compressLens", a.compressLens), require_not_given("compressSeqOffsets", a.compressSeqOffsets),
+     require_not_given("seqLens", a.seqLens));
+    require_cache("keyCacheRef", a.keyCacheRef, "key", a.key, a.slotMapping, a.cacheMode);
+    require_cache("valueCacheRef", a.valueCacheRef, "value", a.value, a.slotMapping, a.cacheMode);
+}
+static void compute(const call::ScatterPaKvCache& a) {
+    store("slotMapping", by_position(a.keyCacheRef, a.cacheMode), a.slotMapping, a.key);
+    store("slotMapping", by_position(a.valueCacheRef, a.cacheMode), a.slotMapping, a.value);
+}
+static void compute(const call::GatherPaKvCache& a) {
+    const at::Tensor lengths = a.isSeqLensCumsum ? at::diff(a.seqLens.flatten()) : a.seqLens.flatten();
+    load(by_position(a.keyCache, a.cacheMode), a.blockTables, lengths, a.seqOffset, a.keyRef);
+    load(by_position(a.valueCache, a.cacheMode), a.blockTables, lengths, a.seqOffset, a.valueRef);
+}
+
+static void compute(const call::KvRmsNormRopeCache& a) {
+    cache_latent(a.kv, a.gamma, a.cos, a.sin, a.index, a.kCacheRef, a.ckvCacheRef, {a.kRopeScale, a.cKvScale, a.kRopeOffset, a.cKvOffset},
+                 a.epsilon, a.cacheMode, a.isOutputKv ? a.kRopeOut : std::nullopt, a.isOutputKv ? a.cKvOut : std::nullopt);
+}
+static void compute(const call::KvRmsNormRopeCacheV2& a) {
+    cache_latent(a.kv, a.gamma, a.cos, a.sin, a.index, a.kCacheRef, a.ckvCacheRef, {a.kRopeScale, a.cKvScale, a.kRopeOffset, a.cKvOffset},
+                 a.epsilon, a.cacheMode, a.isOutputKv ? a.kRopeOut : std::nullopt, a.isOutputKv ? a.cKvOut : std::nullopt);
+}
+
+// In each row of a batch, or in those that the first column of indices names: from the index along the axis on.
+static void compute(const call::InplaceScatterUpdate& a) {
+    const int64_t dim = a.axis < 0 ? a.axis + a.data.dim() : a.axis, count = a.updates.size(dim);
+    const bool by_batch = a.indices.dim() == 2;
+    require_indices("indices", by_batch ? a.indices.select(1, 1) : a.indices, a.data.size(dim) - count + 1);
+    if (by_batch) require_indices("indices", a.indices.select(1, 0), a.data.size(0));
+    for (int64_t i = 0; i < a.indices.size(0); i++) {
+        const at::Tensor place = a.indices[i];
+        const int64_t row = place.dim() == 0 ? i : place[0].item<int64_t>(), first = (place.dim() == 0 ? place : place[1]).item<int64_t>();
+        a.data.narrow(0, row, 1).narrow(dim, first, count).copy_(a.updates.narrow(0, i, 1));
+    }
+}
+
+// Results of attention over parts of the keys, as one: each by its share of the sum of exponentials.
+static void compute(const call::AttentionUpdate& a) {
+    const at::Tensor parts = at::stack(a.lse), whole = at::logsumexp(parts, {0});
+    at::Tensor sum = at::zeros(a.out.sizes(), at::kFloat);
+    for (size_t i = 0; i < a.localOut.size(); i++) sum += upcast(a.localOut[i]) * at::exp(a.lse[i] - whole).unsqueeze(-1);
+    write(a.out, sum);
+    if (a.updateType == 1) write(a.lseOut, whole);
+}
+
+#include "vocabulary/kv_cache/kv_cache_rows.inc"

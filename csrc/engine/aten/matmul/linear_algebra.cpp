@@ -1,0 +1,280 @@
+// Matrix products and solvers. Half types are summed in float32.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/matmul/matmul.h"
+#include "engine/aten/numerics/indices.h"
+#include "engine/aten/numerics/matmul_precision.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/quantization/packed_integers.h"
+#include "vocabulary/matmul/linear_algebra_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+void require_rank(const NamedShape& tensor, size_t rank) {
+    if (tensor.sizes.size() != rank)
+        refuse(tensor.name, c10::str(rank, rank == 1 ? " dimension" : " dimensions"), shape_text(tensor.sizes));
+}
+void require_matrices(const NamedShape& tensor) {
+    if (tensor.sizes.size() < 2) refuse(tensor.name, "at least 2 dimensions", shape_text(tensor.sizes));
+}
+// The dimensions before those of the matrix.
+NamedShape batch_of(NamedShape tensor) {
+    tensor.sizes = tensor.sizes.slice(0, tensor.sizes.size() - std::min<size_t>(tensor.sizes.size(), 2));
+    return tensor;
+}
+
+// The product of vectors, matrices or batches of matrices, which broadcast.
+Expected multiplied(const NamedShape& left, const NamedShape& right) {
+    for (const NamedShape& factor : {left, right})
+        if (factor.sizes.empty()) refuse(factor.name, "at least 1 dimension", shape_text(factor.sizes));
+    const size_t left_rank = left.sizes.size(), right_rank = right.sizes.size();
+    if (left.sizes.back() != right.sizes[right_rank == 1 ? 0 : right_rank - 2])
+        refuse(right.name, c10::str("a factor with the K of ", left.name, ", ", left.sizes), shape_text(right.sizes));
+    Expected expected = broadcast({batch_of(left), batch_of(right)});
+    if (left_rank > 1) expected.sizes.push_back(left.sizes[left_rank - 2]);
+    if (right_rank > 1) expected.sizes.push_back(right.sizes.back());
+    return expected;
+}
+Expected multiplied(const NamedShape& left, size_t left_rank, const NamedShape& right, size_t right_rank) {
+    require_rank(left, left_rank);
+    require_rank(right, right_rank);
+    return multiplied(left, right);
+}
+// Without broadcasting.
+Expected multiplied_in_batches(const NamedShape& left, const NamedShape& right) {
+    const Expected expected = multiplied(left, 3, right, 3);
+    if (left.sizes[0] != right.sizes[0])
+        refuse(right.name, c10::str("the batch of ", left.name, ", ", left.sizes), shape_text(right.sizes));
+    return expected;
+}
+at::Tensor turned(const char* name, const at::Tensor& matrix, int64_t turns) {
+    require_rank({name, matrix}, 2);
+    return turns == 0 ? matrix : matrix.t();
+}
+Expected multiplied_turned(const at::Tensor& A, int64_t turns_A, const at::Tensor& B, int64_t turns_B) {
+    const at::Tensor left = turned("A", A, turns_A), right = turned("B", B, turns_B);
+    return multiplied({"A", left}, 2, {"B", right}, 2);
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten {
+
+// Three dimensions in another order.
+static at::Tensor permuted(const char* name, const at::Tensor& tensor, const char* order_name, at::IntArrayRef order) {
+    if (tensor.dim() != 3) refuse(name, "3 dimensions", shape_text(tensor.sizes()));
+    constexpr std::array<int64_t, 3> kDims{0, 1, 2};
+    if (!std::is_permutation(order.begin(), order.end(), kDims.begin())) refuse(order_name, "0, 1 and 2 in any order", c10::str(order));
+    return tensor.permute(order);
+}
+// Batches of products, of which the rows come first. Another factor than 1 makes as many batches of the columns of all.
+Expected multiplied_permuted(const at::Tensor& x1, at::IntArrayRef order1, const at::Tensor& x2, at::IntArrayRef order2,
+                             at::IntArrayRef order, int64_t factor) {
+    const at::Tensor left = permuted("x1", x1, "permX1", order1), right = permuted("x2", x2, "permX2", order2);
+    const Expected product = multiplied_in_batches({"x1", left}, {"x2", right});
+    if (order != at::IntArrayRef{1, 0, 2}) refuse("permY", "1, 0 and 2", c10::str(order));
+    const int64_t batches = product.sizes[0], rows = product.sizes[1], columns = product.sizes[2];
+    if (batches % factor != 0) refuse("batchSplitFactor", c10::str("a divisor of the ", batches, " batches"), c10::str(factor));
+    return factor == 1 ? shape({rows, batches, columns}) : shape({factor, rows, batches / factor * columns});
+}
+at::Tensor permuted_product(const at::Tensor& left, const at::Tensor& right, int64_t factor) {
+    const at::Tensor batches = at::bmm(left, right).transpose(0, 1);
+    return factor == 1 ? batches : batches.unflatten(1, {factor, -1}).flatten(2).transpose(0, 1);
+}
+
+}  // namespace torch_aclnn::host::aten
+
+namespace {
+
+Expected outer(const NamedShape& left, const NamedShape& right) {
+    require_rank(left, 1);
+    require_rank(right, 1);
+    return shape({left.sizes[0], right.sizes[0]});
+}
+// A product, to which self is added by broadcasting.
+Expected added(NamedShape self, const Expected& product) {
+    NamedShape whole = self;
+    whole.sizes = product.sizes;
+    if (broadcast({whole, self}).sizes != product.sizes)
+        refuse(self.name, "a tensor that broadcasts to the product's " + shape_text(product.sizes), shape_text(self.sizes));
+    return product;
+}
+
+Expected inverted(const at::Tensor& self) {
+    require_matrices({"self", self});
+    if (self.size(-1) != self.size(-2)) refuse("self", "square matrices", shape_text(self.sizes()));
+    return like(self);
+}
+// Matrices of so many rows and columns, in batches like those.
+Expected matrices(at::IntArrayRef batch, int64_t rows, int64_t columns) {
+    Expected expected(batch);
+    expected.sizes.append({rows, columns});
+    return expected;
+}
+// The solution or the coefficients, with as many columns as self or A.
+Expected solved(const at::Tensor& self, const at::Tensor& A, const at::Tensor& columns) {
+    require_matrices({"self", self});
+    require_matrices({"A", A});
+    const int64_t rows = self.size(-2);
+    if (A.size(-1) != rows || A.size(-2) != rows) refuse("A", c10::str("matrices of ", rows, " by ", rows), shape_text(A.sizes()));
+    return matrices(broadcast({batch_of({"self", self}), batch_of({"A", A})}).sizes, rows, columns.size(-1));
+}
+
+void require_three(const NamedShape& tensor, int64_t dim, int64_t rank) {
+    require_rank(tensor, rank);
+    if (rank == 0 || tensor.sizes[from_front(dim, rank)] != 3)
+        refuse("dim", "a dimension of 3 elements", c10::str(dim, " of ", shape_text(tensor.sizes)));
+}
+Expected crossed(const at::Tensor& self, const at::Tensor& other, int64_t dim) {
+    for (const NamedShape& factor : {NamedShape("self", self), NamedShape("other", other)}) require_three(factor, dim, self.dim());
+    return broadcast({{"self", self}, {"other", other}});
+}
+
+// Factors of the matrices of a tensor, which have so many rows and columns.
+struct Decomposed {
+    Decomposed(const char* name, const at::Tensor& tensor) {
+        require_matrices({name, tensor});
+        batch = tensor.sizes().slice(0, tensor.dim() - 2);
+        rows = tensor.size(-2);
+        columns = tensor.size(-1);
+        smaller = std::min(rows, columns);
+    }
+
+    at::IntArrayRef batch;
+    int64_t rows = 0, columns = 0, smaller = 0;
+};
+Expected orthogonal(const at::Tensor& self, int64_t mode) {
+    const Decomposed of("self", self);
+    return mode == 2 ? shape({0}) : matrices(of.batch, of.rows, mode == 1 ? of.rows : of.smaller);
+}
+Expected triangular(const at::Tensor& self, int64_t mode) {
+    const Decomposed of("self", self);
+    return matrices(of.batch, mode == 1 ? of.rows : of.smaller, of.columns);
+}
+Expected singular_values(const at::Tensor& input) {
+    const Decomposed of("input", input);
+    Expected expected(of.batch, input.scalar_type());
+    expected.sizes.push_back(of.smaller);
+    return expected;
+}
+// The vectors on the side with so many rows.
+Expected singular_vectors(const at::Tensor& input, int64_t dim, bool full) {
+    const Decomposed of("input", input);
+    return matrices(of.batch, input.size(dim), full ? input.size(dim) : of.smaller);
+}
+
+int64_t pairs(const at::Tensor& self) {
+    require_rank({"self", self}, 2);
+    const int64_t rows = self.size(0);
+    int64_t ordered = 0;
+    if (__builtin_mul_overflow(rows, std::max<int64_t>(rows - 1, 0), &ordered))
+        refuse("self", "rows whose pairs can be counted", shape_text(self.sizes()));
+    return ordered / 2;
+}
+
+// The two equations that the documents list.
+constexpr std::string_view kOuter = "a,b->ab";
+Expected contracted(at::TensorList tensors, std::string_view equation) {
+    if (tensors.size() != 2) refuse("tensors", "2 tensors", std::to_string(tensors.size()));
+    const NamedShape first("tensors", tensors[0]), second("tensors", tensors[1]);
+    const bool is_outer = equation == kOuter;
+    require_rank(first, is_outer ? 1 : 4);
+    require_rank(second, is_outer ? 1 : 5);
+    Expected expected = is_outer ? outer(first, second) : without_dim(second.sizes, 4);
+    if (!is_outer && at::IntArrayRef(without_dim(second.sizes, 3).sizes) != first.sizes)
+        refuse("tensors", "the dimensions abcd and abced", shape_text(second.sizes));
+    expected.type = tensors[0].scalar_type();
+    return expected;
+}
+
+// Whether ATen can compute a product right into the caller's memory: it has the type of all operands, and none of them lies there.
+bool holds_product(const at::Tensor& out, at::TensorList operands, const at::Tensor& left, const at::Tensor& right) {
+    const auto is_apart = [&](const at::Tensor& operand) {
+        return operand.scalar_type() == out.scalar_type() && operand.const_data_ptr() != out.const_data_ptr();
+    };
+    return left.dim() == 2 && right.dim() == 2 && out.sizes() == at::IntArrayRef{left.size(0), right.size(1)} && out.is_contiguous() &&
+           std::all_of(operands.begin(), operands.end(), is_apart);
+}
+
+template <class Function>
+void write_product(at::Tensor out, const at::Tensor& self, const at::Tensor& mat2, int8_t cube_math_type, const Function& function) {
+    const auto [left, right] = factors(self, mat2, cube_math_type);
+    if (holds_product(out, {left, right}, left, right))
+        at::mm_out(out, left, right);
+    else
+        write(out, function(left, right));
+}
+void write_addmm(at::Tensor out, const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
+                 const at::Scalar& alpha, int8_t cube_math_type) {
+    auto [left, right] = factors(mat1, mat2, cube_math_type);
+    if (self.scalar_type() != left.scalar_type()) left = upcast(left), right = upcast(right);
+    const at::Tensor added = self.scalar_type() == left.scalar_type() ? self : upcast(self);
+    if (holds_product(out, {added, left, right}, left, right))
+        at::addmm_out(out, added, left, right, beta, alpha);
+    else
+        write(out, at::addmm(added, left, right, beta, alpha));
+}
+
+}  // namespace
+
+// matmul, because bmm does not broadcast.
+
+static void compute(const call::Einsum& a) {
+    const auto numbers = [](const at::Tensor& tensor) { return tensor.is_floating_point() ? upcast(tensor) : tensor.to(at::kLong); };
+    const at::Tensor first = numbers(a.tensors[0]), second = numbers(a.tensors[1]);
+    write(a.output, a.equation == kOuter ? at::outer(first, second) : at::matmul(second, first.unsqueeze(-1)));
+}
+
+static void compute(const call::TriangularSolve& a) {
+    const auto [solution, coefficients] = at::triangular_solve(upcast(a.self), upcast(a.A), a.upper, a.transpose, a.unitriangular);
+    write(a.xOut, solution);
+    write(a.mOut, coefficients);
+}
+
+// mode: 0 reduced, 1 complete, 2 R alone.
+static void decompose(const at::Tensor& self, std::string_view mode, at::Tensor& Q, at::Tensor& R) {
+    const auto [q, r] = at::linalg_qr(upcast(self), mode);
+    write(Q, q);
+    write(R, r);
+}
+static void compute(const call::LinalgQr& a) {
+    constexpr std::array names{"reduced", "complete", "r"};
+    decompose(a.self, names[a.mode], a.Q, a.R);
+}
+// Its last output is V, not its transpose.
+static void compute(const call::Svd& a) {
+    require_finite("input", a.input);
+    const auto [left, values, right] = at::_linalg_svd(upcast(a.input), a.fullMatrices, a.computeUV);
+    write(a.sigma, values);
+    if (!a.computeUV) return;
+    write(a.u, left);
+    write(a.v, right.mT());
+}
+
+static void compute(const call::TransposeBatchMatMul& a) {
+    const at::Tensor left = operand(a.x1.permute(a.permX1), a.cubeMathType), right = operand(a.x2.permute(a.permX2), a.cubeMathType);
+    write(a.out, permuted_product(left, right, a.batchSplitFactor));
+}
+
+static void compute(const call::TransposeBatchMatMulWeightNz& a) {
+    const at::Tensor left = operand(a.x1.permute(a.permX1), a.cubeMathType),
+                     right = operand(a.x2.values().permute(a.permX2), a.cubeMathType);
+    write(a.out, permuted_product(left, right, a.batchSplitFactor));
+}
+
+static void compute(const call::TransposeBatchMatMulWeightNZ& a) {
+    const at::Tensor left = operand(a.x1.permute(a.permX1), a.cubeMathType),
+                     right = operand(a.x2.values().permute(a.permX2), a.cubeMathType);
+    write(a.out, permuted_product(left, right, a.batchSplitFactor));
+}
+
+#include "vocabulary/matmul/linear_algebra_rows.inc"

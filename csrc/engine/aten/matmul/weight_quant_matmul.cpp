@@ -1,0 +1,88 @@
+// Products of floating point numbers with a weight of eight or four bits, and of numbers that have so few bits themselves.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/matmul/matmul.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/quantization/low_precision_floats.h"
+#include "engine/aten/quantization/packed_integers.h"
+#include "vocabulary/matmul/weight_quant_matmul_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+// The dequantised weight: (weight + offset) scale, where groups of rows may have a scale each.
+at::Tensor dequantised_weight(const call::WeightQuantBatchMatmulV2& a) {
+    const at::Tensor numbers = to_double(a.weight.values());
+    const auto of_each_row = [&](const at::Tensor& values) {
+        if (a.antiquantGroupSize == 0) return to_double(values);
+        const int64_t rows = numbers.size(-2);
+        return to_double(values).repeat_interleave(std::min<int64_t>(a.antiquantGroupSize, rows), -2).narrow(-2, 0, rows);
+    };
+    return (given(a.antiquantOffset) ? numbers + of_each_row(*a.antiquantOffset) : numbers) * of_each_row(a.antiquantScale);
+}
+
+void require_scale(const at::Tensor& x, const PackableTensor& weight, const at::Tensor& scale, int64_t group_size) {
+    if (group_size == 0) return require_expected("antiquantScale", scale, broadcasts_to(weight.sizes()));
+    const int64_t groups = (x.size(-1) + group_size - 1) / group_size;
+    if (scale.dim() < 2 || scale.size(-2) != groups)
+        refuse("antiquantScale", c10::str(groups, " rows, one for each group"), shape_text(scale.sizes()));
+    std::vector<int64_t> sizes = weight.sizes();
+    sizes[sizes.size() - 2] = groups;
+    require_expected("antiquantScale", scale, broadcasts_to(sizes));
+}
+void check(const call::WeightQuantBatchMatmulV2& a) {
+    if (a.weight.scalar_type() != at::kChar) refuse("weight", "a data type of INT8, INT4, INT32", c10::str(a.weight.scalar_type()));
+    require_factors("x", a.x.sizes().vec(), "weight", a.weight.sizes());
+    if (!at::isFloatingType(a.antiquantScale.scalar_type()))
+        refuse("antiquantScale", "a data type of FLOAT16, BF16, FLOAT", c10::str(a.antiquantScale.scalar_type()));
+    require_scale(a.x, a.weight, a.antiquantScale, a.antiquantGroupSize);
+    if (given(a.antiquantOffset)) require_expected("antiquantOffset", *a.antiquantOffset, shaped_like(a.antiquantScale));
+    require_of_product(product_shape(a.x.sizes().vec(), a.weight.sizes()),
+                       {{"quantScale", a.quantScale}, {"quantOffset", a.quantOffset}, {"bias", a.bias}});
+}
+
+void check(const call::QuantBatchMatmulInplaceAdd& a) {
+    if (a.transposeX1 || a.transposeX2)
+        refuse(a.transposeX1 ? "transposeX1" : "transposeX2", "false: a transposed factor has strides of its own", "true");
+    require_mx_scale("x1Scale", a.x1Scale);
+    require_mx_scale("x2Scale", a.x2Scale);
+    require_factors("x1", a.x1.sizes(), "x2", a.x2.sizes());
+    if (a.x1.sizes().size() != 2 || a.x2.sizes().size() != 2) refuse("x1", "factors of 2 dimensions", "others");
+    require_expected("x1Scale", a.x1Scale, mx_scales(a.x1.sizes(), -1));
+    require_expected("x2Scale", a.x2Scale, mx_scales(a.x2.sizes(), -2));
+    require_mx_groups(a.groupSize);
+}
+
+// Scales are for the rows of one factor and the columns of the other, of all batches.
+Expected permuted(const call::TransposeQuantBatchMatMul& a) {
+    const at::Tensor left = a.x1.placeholder(), right = a.x2.placeholder();
+    const Expected expected = multiplied_permuted(left, a.permX1, right, a.permX2, a.permY, a.batchSplitFactor);
+    if (given(a.x1Scale)) require_expected("x1Scale", *a.x1Scale, shape({left.size(a.permX1[1])}));
+    if (given(a.x2Scale)) require_expected("x2Scale", *a.x2Scale, shape({right.size(a.permX2[2])}));
+    if (!a.x2.is_floating()) refuse("x2", "a floating point type of eight bits", c10::str(a.x2.scalar_type()));
+    return expected;
+}
+
+}  // namespace
+
+static void compute(const call::WeightQuantBatchMatmulV2& a) {
+    at::Tensor result = at::matmul(to_double(a.x), dequantised_weight(a));
+    if (given(a.bias)) result = result + to_double(*a.bias);
+    if (given(a.quantScale)) result = result * scale_values(*a.quantScale);
+    if (given(a.quantOffset)) result = result + to_double(*a.quantOffset);
+    write_rounded(a.y, result);
+}
+static void compute(const call::TransposeQuantBatchMatMul& a) {
+    at::Tensor left = a.x1.values().permute(a.permX1), right = a.x2.values().permute(a.permX2);
+    if (given(a.x1Scale)) left = left * to_double(*a.x1Scale).unsqueeze(1);
+    if (given(a.x2Scale)) right = right * to_double(*a.x2Scale);
+    write(a.out, permuted_product(left, right, a.batchSplitFactor));
+}
+
+#include "vocabulary/matmul/weight_quant_matmul_rows.inc"

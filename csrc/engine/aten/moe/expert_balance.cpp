@@ -1,0 +1,77 @@
+// What lies between the choice of experts and their products: copies of experts on several ranks, and rows that came from several ranks.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/quantization/packed_integers.h"
+#include "vocabulary/moe/expert_balance_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+using torch_aclnn::host::refuse_null;
+
+void require_reordered(const at::Tensor& tokens, const at::Tensor& counts) {
+    if (tokens.dim() < 1) refuse("tokens", "at least 1 dimension", "none");
+    if (counts.dim() != 2) refuse("expertTokenNumPerRank", "2 dimensions", shape_text(counts.sizes()));
+}
+
+// Nothing, or a scale or more for each row.
+OrEmpty row_of_each(const std::optional<at::Tensor>& scales, const at::Tensor& tokens) {
+    return or_empty(given(scales) && scales->dim() > 0 ? with_size(scales->sizes(), 0, tokens.size(0)) : shape({tokens.size(0)}));
+}
+
+// Which copy of an expert a token goes to, from 0 on: that of the rank, or one after the other.
+at::Tensor copy_of_expert(const at::Tensor& copies, int64_t rank, int64_t ranks, int64_t by_token) {
+    if (by_token == 1) return at::arange(copies.size(0), at::kLong).unsqueeze(1).remainder(copies);
+    const at::Tensor ranks_of_copy = (copies + ranks - 1).floor_divide(copies);
+    return at::full_like(copies, rank).floor_divide(ranks_of_copy);
+}
+
+void require_balance(const at::Tensor& expert_ids, const at::Tensor& table, const std::optional<at::Tensor>& scales,
+                     const std::optional<at::Tensor>& threshold, const std::optional<at::Tensor>& active, int64_t rank, int64_t ranks,
+                     int64_t by_token) {
+    if (expert_ids.dim() != 2) refuse("expertIds", "2 dimensions", shape_text(expert_ids.sizes()));
+    if (table.dim() != 2 || table.size(1) < 2) refuse("eplbTable", "2 dimensions, and at least 2 columns", shape_text(table.sizes()));
+    if (by_token == 0) {
+        require_between("worldSize", ranks, 1, 1 << 20);
+        require_between("localRankId", rank, 0, ranks - 1);
+    }
+    if (given(threshold) && !given(scales)) refuse_null("expertScales", "a tensor, as there is a pruningThreshold");
+    if ((given(scales) || given(active)) && !given(threshold)) refuse_null("pruningThreshold", "a tensor, as experts shall be pruned");
+}
+
+}  // namespace
+
+// From rank by rank to expert by expert.
+static void compute(const call::MoeReRouting& a) {
+    const at::Tensor counts = a.expertTokenNumPerRank.to(at::kLong), numbers = counts.sum(0);
+    const at::Tensor experts = at::arange(counts.size(1), at::kLong).expand_as(counts);
+    const at::Tensor expert_of_row = at::repeat_interleave(experts.flatten(), counts.flatten());
+    if (expert_of_row.numel() != a.tokens.size(0))
+        refuse("expertTokenNumPerRank", c10::str("numbers with the sum ", a.tokens.size(0)), std::to_string(expert_of_row.numel()));
+    const at::Tensor order = at::argsort(expert_of_row, /*stable=*/true, 0, false);
+    write(a.permuteTokens, a.tokens.index_select(0, order));
+    if (given(a.perTokenScales)) write(a.permutePerTokenScales, a.perTokenScales->index_select(0, order));
+    write(a.permuteTokenIdx, a.idxType == 0 ? order : at::argsort(order));
+    write(a.expertTokenNum, a.expertTokenNumType == 1 ? numbers : at::cumsum(numbers, 0));
+}
+
+// A row of the table has the number of an expert's copies and then where they are.
+static void compute(const call::MoeUpdateExpert& a) {
+    const at::Tensor table =
+        a.eplbTable.to(at::kLong).index_select(0, a.expertIds.to(at::kLong).flatten()).unflatten(0, a.expertIds.sizes());
+    const at::Tensor copies = table.select(-1, 0);
+    if (copies.numel() > 0 && copies.min().item<int64_t>() < 1)
+        refuse("eplbTable", "at least one copy of each expert", c10::str(copies.min().item<int64_t>()));
+    const at::Tensor place = copy_of_expert(copies, a.localRankId, a.worldSize, a.balanceMode) + 1;
+    write(a.balancedExpertIds, table.gather(-1, place.unsqueeze(-1)).squeeze(-1));
+    if (!given(a.pruningThreshold)) return;
+    const at::Tensor scales = upcast(*a.expertScales);
+    const at::Tensor kept = (scales.sum(1, true) * upcast(*a.pruningThreshold).reshape({1, -1})).lt(scales);
+    write(a.balancedActiveMask, given(a.activeMask) ? kept.logical_and(a.activeMask->to(at::kBool).reshape({-1, 1})) : kept);
+}
+
+#include "vocabulary/moe/expert_balance_rows.inc"

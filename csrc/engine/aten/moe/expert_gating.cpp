@@ -1,0 +1,113 @@
+// Which experts a token goes to (npu_moe_gating_top_k and its kin).
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/quantization/packed_integers.h"
+#include "vocabulary/moe/expert_gating_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+struct Chosen {
+    at::Tensor values, experts;
+};
+// The k largest of each row: the first of equal ones first.
+Chosen largest(const at::Tensor& x, int64_t k) {
+    const auto [values, order] = at::sort(x, /*stable=*/true, -1, /*descending=*/true);
+    return {values.narrow(-1, 0, k), order.narrow(-1, 0, k)};
+}
+
+void require_k(const at::Tensor& x, int64_t k) {
+    if (x.dim() < 1) refuse("x", "at least 1 dimension", "none");
+    require_between("k", k, 1, x.size(-1));
+}
+
+// The number of an expert that is none, for tokens of sequences that are finished.
+at::Tensor unless_finished(const at::Tensor& experts, const std::optional<at::Tensor>& finished, int64_t none) {
+    return given(finished) ? experts.masked_fill(finished->to(at::kBool).unsqueeze(-1), none) : experts;
+}
+
+// Of each row the k best experts.
+Expected best(const at::Tensor& x, int64_t k) {
+    return with_size(x.sizes(), -1, k);
+}
+
+// Which experts of the groups that are best; the others become -infinity.
+at::Tensor of_best_groups(const at::Tensor& scores, int64_t groups, int64_t k_groups, bool by_two) {
+    if (groups <= 1) return scores;
+    const at::Tensor grouped = scores.unflatten(-1, at::IntArrayRef{groups, -1});
+    const at::Tensor best = by_two ? largest(grouped, std::min<int64_t>(2, grouped.size(-1))).values.sum(-1) : grouped.amax(-1);
+    const at::Tensor others = at::ones_like(best, at::kBool).scatter(-1, largest(best, k_groups).experts, false);
+    return grouped.masked_fill(others.unsqueeze(-1), -std::numeric_limits<double>::infinity()).flatten(-2);
+}
+
+void require_groups(const at::Tensor& x, int64_t k, int64_t k_group, int64_t group_count) {
+    require_k(x, k);
+    if (x.size(-1) % group_count != 0) refuse("groupCount", c10::str("a divisor of ", x.size(-1)), std::to_string(group_count));
+    require_between("kGroup", k_group, 1, group_count);
+}
+
+at::Tensor scores_of(const at::Tensor& x, int64_t norm_type) {
+    return norm_type == 0 ? at::softmax(upcast(x), -1) : at::sigmoid(upcast(x));
+}
+// The chosen experts' scores; those of sigmoid by their sum.
+at::Tensor weights_of(const at::Tensor& scores, const at::Tensor& experts, int64_t norm_type, double eps) {
+    const at::Tensor values = scores.gather(-1, experts);
+    return norm_type == 1 ? values / (values.sum(-1, true) + eps) : values;
+}
+
+}  // namespace
+
+// Probabilities of the experts and the k largest of them. Row i's copy j has the number j * rows + i.
+static void compute(const call::MoeGatingTopKSoftmax& a) {
+    const Chosen chosen = largest(at::softmax(upcast(a.x), -1), a.k);
+    write(a.y, chosen.values);
+    write(a.expertIdx, unless_finished(chosen.experts, a.finished, a.x.size(-1)));
+    write(a.rowIdx, at::arange(chosen.experts.numel(), at::kLong).view({a.k, -1}).t());
+}
+// With renorm the probabilities are of the k alone.
+static void compute(const call::MoeGatingTopKSoftmaxV2& a) {
+    const at::Tensor softmax = at::softmax(upcast(a.x), -1);
+    const Chosen chosen = largest(a.renorm == 1 ? upcast(a.x) : softmax, a.k);
+    write(a.y, a.renorm == 1 ? at::softmax(chosen.values, -1) : chosen.values);
+    write(a.expertIdx, unless_finished(chosen.experts, a.finished, a.x.size(-1)));
+    if (a.outputSoftmaxResultFlag && a.renorm == 0) write(a.softmaxResult, softmax);
+}
+// Softmax (normType 0) or sigmoid (1), the best groups of experts, and of these the k best experts. The bias counts for the choice only.
+static void compute(const call::MoeGatingTopK& a) {
+    const at::Tensor scores = scores_of(a.x, a.normType);
+    const at::Tensor biased = given(a.bias) ? scores + upcast(*a.bias) : scores;
+    const Chosen chosen = largest(of_best_groups(biased, a.groupCount, a.kGroup, a.groupSelectMode == 1), a.k);
+    write(a.y, weights_of(scores, chosen.experts, a.normType, a.eps) * a.routedScalingFactor);
+    write(a.expertIdx, chosen.experts);
+    if (a.outFlag) write(a.out, scores);
+}
+// The table {token numbers, k} says which experts the tokens of a number go to.
+static void compute(const call::MoeGatingTopKV2& a) {
+    const at::Tensor scores = scores_of(a.x, a.normType);
+    const at::Tensor experts = a.tid2eid.to(at::kLong).index_select(0, a.inputIds.to(at::kLong).flatten()).view(a.y.sizes());
+    write(a.y, weights_of(scores, experts, a.normType, a.eps) * a.routedScalingFactor);
+    write(a.expertIdx, experts);
+    if (a.outFlag) write(a.out, scores);
+}
+// xNorm are the scores, of which y is made.
+static void compute(const call::MoeGatingTopKBackward& a) {
+    const at::Tensor scores = upcast(a.xNorm), experts = a.expertIdx.to(at::kLong), values = scores.gather(-1, experts);
+    at::Tensor grad = upcast(a.gradY) * a.routedScalingFactor;
+    if (a.normType == 1) {
+        const at::Tensor sum = values.sum(-1, true) + a.eps;
+        grad = grad / sum - (grad * values).sum(-1, true) / (sum * sum);
+    }
+    const at::Tensor of_scores = at::zeros_like(scores).scatter_add(-1, experts, grad.to(scores.scalar_type()));
+    const at::Tensor mean = (of_scores * scores).sum(-1, true);
+    write(a.gradX, a.normType == 1 ? of_scores * scores * (1 - scores) : scores * (of_scores - mean));
+}
+
+#include "vocabulary/moe/expert_gating_rows.inc"

@@ -1,0 +1,80 @@
+// Layers whose experts are spread over ranks: which rank has which expert, and the rows of tokens on their way to experts and back.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+#include <vector>
+
+#include "engine/aten/adapter/attributes.h"
+#include "engine/aten/collective_matmul/collective.h"
+
+namespace torch_aclnn::host::aten {
+
+// The first ranks have copies of the shared experts, the others the experts that tokens choose. Slots number both: one for each copy of a
+// shared expert, and then the chosen ones; so those of a rank lie side by side.
+struct Experts {
+    int64_t ranks, rank, chosen, shared, shared_ranks;
+
+    int64_t on_a_rank() const { return chosen / (ranks - shared_ranks); }
+    int64_t slots() const { return shared_ranks + chosen; }
+    int64_t first_slot(int64_t of_rank) const {
+        return of_rank < shared_ranks ? of_rank : shared_ranks + (of_rank - shared_ranks) * on_a_rank();
+    }
+    int64_t own_slots() const { return first_slot(rank + 1) - first_slot(rank); }
+    int64_t shared_copies() const { return shared_ranks / shared; }  // of each
+    // The copies of tokens of this rank go to the same copy of each shared expert.
+    int64_t shared_slot(int64_t expert) const { return expert * shared_copies() + rank % shared_copies(); }
+    // What this rank can be sent, of `global_bs` tokens on all ranks with `k` experts each.
+    int64_t most_rows(int64_t global_bs, int64_t k) const;
+};
+
+// The next multiple.
+constexpr int64_t aligned(int64_t size, int64_t step) {
+    return (size + step - 1) / step * step;
+}
+
+// Of the arguments that all operators of such a layer have; 161002 if they do not fit each other or the communicator.
+Experts experts_of(const Collective& group, int64_t ranks, int64_t rank, int64_t chosen, int64_t shared, int64_t shared_ranks);
+template <class Arguments>
+Experts experts_of(const Arguments& a) {
+    return experts_of(*a.groupEp, a.epWorldSize, a.epRankId, a.moeExpertNum, a.sharedExpertNum, a.sharedExpertRankNum);
+}
+
+// The tokens on all ranks: `given`, or as many on each as here.
+int64_t global_tokens(const Experts& experts, const at::Tensor& expert_ids, int64_t given);
+
+// The slot of each of a token's copies {tokens, k + shared experts}, or -1 for those that are not sent: of a mask, or of the `special`
+// experts behind the chosen ones, which compute nothing.
+at::Tensor slots_of(const at::Tensor& expert_ids, const std::optional<at::Tensor>& mask, const Experts& experts, int64_t special);
+
+// Rows between the ranks of tokens and those of experts.
+class Exchange {
+   public:
+    // Tells the ranks which slots this rank's copies of tokens go to.
+    Exchange(const Collective& group, const Experts& experts, const at::Tensor& slots);
+
+    // This rank's copies that are sent, in the order of the slots.
+    const at::Tensor& copies() const { return copies_; }
+    // How many come to each of this rank's slots of each rank {slots, ranks}.
+    const at::Tensor& counts() const { return counts_; }
+    int64_t received() const { return by_rank_.numel(); }
+
+    // Rows of the copies; they come in the order of the slots, and of the ranks for each.
+    at::Tensor to_experts(const at::Tensor& rows) const;
+    // Rows in that order; they come in the order of copies().
+    at::Tensor to_tokens(const at::Tensor& rows) const;
+
+   private:
+    const Collective& group_;
+    std::vector<int64_t> sent_, received_;
+    at::Tensor copies_, counts_;
+    at::Tensor by_slot_, by_rank_;  // the row in the order of ranks for each in that of slots, and the other way round
+};
+
+namespace kind {
+using Int32Count = Between<int64_t, 0, std::numeric_limits<int32_t>::max()>;
+using Zero = Between<int64_t, 0, 0>;  // the only value that the documents allow, or that the engine has
+}  // namespace kind
+
+}  // namespace torch_aclnn::host::aten

@@ -1,0 +1,87 @@
+// Tokens in the order of their experts, of which a rank takes the rows of a range.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/moe/expert_permutation.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/quantization/packed_integers.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+using OptRange = std::optional<std::vector<int64_t>>;
+
+struct RowRange {
+    int64_t first, end;
+    int64_t size() const { return end - first; }
+};
+// Without one, the first of all, of which 0 and negative numbers count from the end.
+RowRange row_range(const OptRange& range, int64_t rows, int64_t wanted) {
+    if (!range || range->empty()) return {0, wanted > 0 ? std::min(wanted, rows) : std::max<int64_t>(rows + wanted, 0)};
+    if (range->size() != 2 || (*range)[0] < 0 || (*range)[1] < (*range)[0] || (*range)[1] > rows)
+        refuse("range", c10::str("a rising pair from 0 to ", rows), c10::str(at::IntArrayRef(*range)));
+    return {(*range)[0], (*range)[1]};
+}
+
+void require_tokens_of_range(const at::Tensor& tokens, const at::Tensor& indices, int64_t wanted) {
+    require_between("numOutTokens", wanted, -indices.numel(), kUnbounded);
+    if (tokens.dim() != 2) refuse("tokens", "2 dimensions", shape_text(tokens.sizes()));
+    if (indices.dim() < 1 || indices.size(0) != tokens.size(0))
+        refuse("indices", c10::str(tokens.size(0), " rows, as tokens has"), shape_text(indices.sizes()));
+}
+void require_rows_of_range(const char* name, const at::Tensor& rows, int64_t least) {
+    if (rows.dim() != 2 || rows.size(0) < least)
+        refuse(name, c10::str("2 dimensions, and at least ", least, " rows"), shape_text(rows.sizes()));
+}
+
+// The rows of a range at these places of all; zeros for those that are not in it.
+at::Tensor rows_of_range(const at::Tensor& rows, const at::Tensor& places, const RowRange& range) {
+    const at::Tensor index = places.to(at::kLong).flatten(), outside = index.lt(range.first).logical_or(index.ge(range.end));
+    const at::Tensor taken =
+        rows.index_select(0, (index - range.first).masked_fill(outside, 0).clamp_max(std::max<int64_t>(rows.size(0) - 1, 0)));
+    return taken.masked_fill(outside.view({-1, 1}), 0);
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+struct NotPadded : Bool {
+    static bool read(const char* name, bool padded) {
+        if (padded) refuse(name, "false: the engine has no padded mode", "true");
+        return padded;
+    }
+};
+
+}  // namespace torch_aclnn::host::aten::kind
+
+#include "vocabulary/moe/expert_range_permutation_calls.h"
+
+static void compute(const call::MoeTokenPermuteWithEp& a) {
+    const at::Tensor order = at::argsort(a.indices.flatten(), /*stable=*/true, 0, false);
+    const RowRange rows = row_range(a.range, order.numel(), a.numOutTokens);
+    const at::Tensor copies = order.narrow(0, rows.first, rows.size());
+    write(a.permuteTokensOut,
+          a.tokens.index_select(0, copies.floor_divide(std::max<int64_t>(order.numel() / std::max<int64_t>(a.tokens.size(0), 1), 1))));
+    write(a.sortedIndicesOut, at::argsort(order));
+    if (given(a.probs)) write(a.permuteProbsOut, a.probs->flatten().index_select(0, copies));
+}
+static void compute(const call::MoeTokenPermuteWithEpGrad& a) {
+    const RowRange rows = row_range(a.range, a.sortedIndices.numel(), 0);
+    const at::Tensor copies = rows_of_range(upcast(a.permutedTokensOutputGrad), a.sortedIndices, rows);
+    write(a.tokenGradOut, copies.view({a.tokenGradOut.size(0), a.numTopk, -1}).sum(1));
+    if (given(a.permutedProbsOutputGrad))
+        write(a.probsGradOut, rows_of_range(a.permutedProbsOutputGrad->unsqueeze(1), a.sortedIndices, rows));
+}
+
+// Back again: each token is the sum of its copies, by their weights, of which only those of the range are there.
+static void compute(const call::MoeTokenUnpermuteWithEp& a) {
+    at::Tensor copies = rows_of_range(upcast(a.permutedTokens), a.sortedIndices, row_range(a.range, a.sortedIndices.numel(), 0));
+    if (given(a.probs)) copies = copies * upcast(*a.probs).reshape({-1, 1});
+    write(a.out, copies.view({a.out.size(0), a.numTopk, -1}).sum(1));
+}
+
+#include "vocabulary/moe/expert_range_permutation_rows.inc"

@@ -1,0 +1,245 @@
+// Batch, layer and group normalisation. The pieces of synchronised batch norm are in batch_statistics.cpp.
+#include <ATen/ATen.h>
+#include <ATen/MemoryOverlap.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/numerics/undocumented.h"
+#include "engine/aten/quantization/packed_integers.h"
+#include "vocabulary/normalization/normalization_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+using torch_aclnn::host::refuse_null;
+
+// Running statistics are inputs by their type, and all the same the call updates them.
+void keep(const std::optional<at::Tensor>& statistics, const std::optional<at::Tensor>& updated) {
+    if (statistics && !updated->is_same(*statistics)) statistics->copy_(*updated);
+}
+
+// One for each channel.
+Expected of_channels(const at::Tensor& input) {
+    if (input.dim() < 2) refuse("input", "at least 2 dimensions", shape_text(input.sizes()));
+    return shape({input.size(1)});
+}
+
+void require_given(const char* name, const std::optional<at::Tensor>& mean, const char* other, const std::optional<at::Tensor>& variance,
+                   const char* why) {
+    if (!mean) refuse_null(name, why);
+    if (!variance) refuse_null(other, why);
+}
+// Both or neither in training, and both for what is normalised with them.
+void require_running(const std::optional<at::Tensor>& mean, const std::optional<at::Tensor>& variance, bool training) {
+    if (!training || mean || variance)
+        require_given("runningMean", mean, "runningVar", variance,
+                      training ? "a tensor, as the other one is given" : "a tensor, as training is not set");
+}
+// Only a call of training writes them; otherwise their kind would say so.
+void require_elements_apart(const char* name, const std::optional<at::Tensor>& tensor) {
+    if (tensor && at::has_internal_overlap(*tensor) == at::MemOverlap::Yes)
+        refuse(name, "elements that do not share memory", c10::str(shape_text(tensor->sizes()), " with strides ", tensor->strides()));
+}
+void require_updatable(const std::optional<at::Tensor>& mean, const std::optional<at::Tensor>& variance, bool training) {
+    require_running(mean, variance, training);
+    if (!training) return;
+    require_elements_apart("runningMean", mean);
+    require_elements_apart("runningVar", variance);
+}
+
+// One for what is normalised together, whose dimensions some callers keep with one element.
+Elements of_groups(const at::Tensor& input, at::IntArrayRef normalised) {
+    int64_t groups = 1;
+    for (const int64_t size : input.sizes().slice(0, input.dim() - normalised.size()))
+        if (__builtin_mul_overflow(groups, size, &groups))
+            refuse("input", "dimensions whose product can be counted", shape_text(input.sizes()));
+    return elements(groups);
+}
+
+// The sizes say again what the shape says, and each group has as many channels.
+void require_groups(const NamedShape& input, int64_t batch, int64_t channels, int64_t positions, int64_t groups) {
+    int64_t count = 0;
+    const bool fits = !__builtin_mul_overflow(batch, channels, &count) && !__builtin_mul_overflow(count, positions, &count);
+    if (!fits || count != c10::multiply_integers(input.sizes))
+        refuse(input.name, c10::str("N, C and HxW elements, ", batch, " * ", channels, " * ", positions), shape_text(input.sizes));
+    if (channels % groups != 0) refuse("group", c10::str("a divisor of C, ", channels), c10::str(groups));
+}
+
+// One row for each sequence of x, with its dimension or without.
+Either of_sequences(const at::Tensor& x) {
+    if (x.dim() < 2) refuse("x", "at least 2 dimensions", shape_text(x.sizes()));
+    return either(without_dim(x.sizes(), -2), with_size(x.sizes(), -2, 1));
+}
+
+// With one element in each dimension but those of the batch and the channels, or the channels alone.
+Expected of_instances(const at::Tensor& x, std::string_view format) {
+    if (x.dim() != 4) refuse("x", "4 dimensions", shape_text(x.sizes()));
+    return format == "NCHW" ? shape({x.size(0), x.size(1), 1, 1}) : shape({x.size(0), 1, 1, x.size(3)});
+}
+Expected of_instance_channels(const at::Tensor& x, std::string_view format) {
+    const Expected instances = of_instances(x, format);
+    return shape({instances.sizes[1] * instances.sizes[3]});
+}
+
+}  // namespace
+
+// saveMean and saveInvstd have no elements unless training. Despite its name the second is the batch's variance, as the formulas of
+// aclnnBatchNormBackward have it (saveVar), and as an NPU writes it.
+static void compute(const call::BatchNorm& a) {
+    const at::Tensor x = upcast(a.input);
+    std::optional<at::Tensor> mean = dense(a.runningMean), variance = dense(a.runningVar);
+    if (a.training) {
+        const auto [batch_mean, batch_variance] = at::batch_norm_update_stats(x, mean, variance, a.momentum);
+        keep(a.runningMean, mean);
+        keep(a.runningVar, variance);
+        const SavedStatistics saved = hidden_if_unspecified(batch_mean, batch_variance);
+        write(a.saveMean, *saved.mean);
+        write(a.saveInvstd, *saved.variance);
+        mean = batch_mean;
+        variance = batch_variance;
+    }
+    write(a.output,
+          std::get<0>(at::native_batch_norm(x, dense(a.weight), dense(a.bias), mean, variance, /*training=*/false, a.momentum, a.eps)));
+}
+
+static void require_statistics(const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var,
+                               const std::optional<at::Tensor>& mean, const std::optional<at::Tensor>& variance, bool training) {
+    if (training)
+        require_given("saveMean", mean, "saveInvstd", variance, "a tensor, as training is set");
+    else
+        require_running(running_mean, running_var, training);
+}
+static void compute(const call::BatchNormBackward& a) {
+    if (a.input.numel() == 0) {  // ATen would divide by the number of elements
+        const at::Tensor nothing = at::zeros({a.input.size(1)});
+        if (a.outputMask[1]) write(a.gradWeight, nothing);
+        if (a.outputMask[2]) write(a.gradBias, nothing);
+        return;
+    }
+    // Those of the batch count in training alone.
+    const auto [mean, variance] =
+        a.training ? shown_if_unspecified(dense(a.saveMean), dense(a.saveInvstd)) : SavedStatistics{std::nullopt, std::nullopt};
+    const std::optional<at::Tensor> invstd = a.training && variance ? std::optional(at::rsqrt(*variance + a.eps)) : std::nullopt;
+    const auto [of_input, of_weight, of_bias] =
+        at::native_batch_norm_backward(upcast(a.gradOut), upcast(a.input), dense(a.weight), dense(a.runningMean), dense(a.runningVar), mean,
+                                       invstd, a.training, a.eps, wanted(a.outputMask, a.gradInput, a.gradWeight, a.gradBias));
+    write(a.gradInput, of_input);
+    write(a.gradWeight, of_weight);
+    write(a.gradBias, of_bias);
+}
+
+static void compute(const call::LayerNormBackward& a) {
+    // mean and rstd are float32 whatever the input is.
+    const at::Tensor x = upcast(a.input);
+    const auto [of_input, of_weight, of_bias] = at::native_layer_norm_backward(
+        upcast(a.gradOut), x, a.normalizedShape, dense(a.mean.to(x.scalar_type())), dense(a.rstd.to(x.scalar_type())),
+        a.weight || !a.outputMask[1] ? dense(a.weight) : std::optional(at::ones(a.normalizedShape, x.options())),
+        a.bias || !a.outputMask[2] ? dense(a.bias) : std::optional(at::zeros(a.normalizedShape, x.options())),
+        wanted(a.outputMask, a.gradInput, a.gradWeight, a.gradBias));
+    write(a.gradInput, of_input);
+    write(a.gradWeight, of_weight);
+    write(a.gradBias, of_bias);
+}
+
+static void compute(const call::InstanceNorm& a) {
+    const bool last = a.dataFormat == "NHWC";
+    const auto of_channels = [&](const at::Tensor& one) {
+        return one.to(at::kDouble).reshape(last ? at::IntArrayRef{-1} : at::IntArrayRef{-1, 1, 1});
+    };
+    const auto [spread, middle] = at::var_mean(a.x.to(at::kDouble), at::IntArrayRef{last ? 1 : 2, last ? 2 : 3}, at::Scalar(0), true);
+    write(a.y, (a.x.to(at::kDouble) - middle) * at::rsqrt(spread + a.eps) * of_channels(a.gamma) + of_channels(a.beta));
+    write(a.mean, middle);
+    write(a.variance, spread);
+}
+static void compute(const call::GroupNorm& a) {
+    const auto [normal, mean, rstd] = at::native_group_norm(dense(a.self), dense(a.gamma), dense(a.beta), a.N, a.C, a.HxW, a.group, a.eps);
+    write(a.out, normal);
+    write(a.meanOut, mean);
+    write(a.rstdOut, rstd);
+}
+static void compute(const call::GroupNormBackward& a) {
+    const auto [of_input, of_gamma, of_beta] = at::native_group_norm_backward(
+        dense(a.gradOut), dense(a.input), dense(a.mean), dense(a.rstd),
+        a.gamma || !a.outputMask[1] ? dense(a.gamma) : std::optional(at::ones({a.C}, dense(a.input).options())), a.N, a.C, a.HxW, a.group,
+        wanted(a.outputMask, a.gradInput, a.gradGamma, a.gradBeta));
+    write(a.gradInput, of_input);
+    write(a.gradGamma, of_gamma);
+    write(a.gradBeta, of_beta);
+}
+
+// The sum of an input and a parallel branch, normalised over gamma's dimensions: x * alpha + gx.
+static void compute(const call::DeepNorm& a) {
+    const at::Tensor sum = at::add(upcast(a.gx), upcast(a.x), a.alpha);
+    const auto [normal, sum_mean, sum_rstd] = at::native_layer_norm(sum, a.gamma.sizes(), dense(a.gamma), dense(a.beta), a.epsilon);
+    write(a.mean, sum_mean);
+    write(a.rstd, sum_rstd);
+    write(a.y, normal);
+}
+static void compute(const call::DeepNormGrad& a) {
+    const at::Tensor sum = at::add(upcast(a.gx), upcast(a.x), a.alpha), weight = dense(a.gamma);
+    const auto [of_sum, of_gamma, of_beta] = at::native_layer_norm_backward(upcast(a.dy), sum, a.gamma.sizes(), dense(a.mean),
+                                                                            dense(a.rstd), weight, weight, {true, true, true});
+    write(a.dx, of_sum * a.alpha);
+    write(a.dgx, of_sum);
+    write(a.dbeta, of_beta);
+    write(a.dgamma, of_gamma);
+}
+
+// x1 + x2 + bias, normalised over gamma's dimensions; xOut takes the sum if additionalOutput asks for it.
+static void compute(const call::AddLayerNorm& a) {
+    at::Tensor sum = at::add(upcast(a.x1), upcast(a.x2));
+    if (a.bias) sum = at::add(sum, upcast(*a.bias));
+    const auto [normal, mean, rstd] = at::native_layer_norm(sum, a.gamma.sizes(), dense(a.gamma), dense(a.beta), a.epsilon);
+    write(a.yOut, normal);
+    write(a.meanOut, mean);
+    write(a.rstdOut, rstd);
+    if (a.additionalOutput) write(a.xOut, sum);
+}
+// dsum is the gradient of the sum where the forward gave it.
+static void compute(const call::AddLayerNormGrad& a) {
+    const at::Tensor sum = upcast(a.x1) + upcast(a.x2), weight = dense(a.gamma);
+    const auto [of_sum, of_gamma, of_beta] = at::native_layer_norm_backward(upcast(a.dy), sum, a.gamma.sizes(), dense(a.mean),
+                                                                            dense(a.rstd), weight, weight, {true, true, true});
+    write(a.dxOut, a.dsumOptional ? of_sum + upcast(*a.dsumOptional) : of_sum);
+    write(a.dgammaOut, of_gamma);
+    write(a.dbetaOut, of_beta);
+}
+
+static at::Tensor adaptive_normal(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
+                                  const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias, double epsilon) {
+    const auto each = [&](const at::Tensor& row) { return upcast(row).reshape(with_size(x.sizes(), -2, 1).sizes); };
+    return at::layer_norm(upcast(x), {x.size(-1)}, dense(weight), dense(bias), epsilon) * (1 + each(scale)) + each(shift);
+}
+// Quantised with a scale for each row, of its largest number.
+static void compute(const call::AdaLayerNormQuant& a) {
+    at::Tensor normal = adaptive_normal(a.x, a.scale, a.shift, a.weightOptional, a.biasOptional, a.epsilon);
+    if (a.smoothScalesOptional) normal = normal * upcast(*a.smoothScalesOptional);
+    const DynamicallyQuantised rows = quantise_rows(normal.to(at::kDouble), 127);
+    write_rounded(a.out, rows.numbers);
+    write(a.quantScale, rows.scale.reshape(a.quantScale.sizes()));
+}
+
+static void compute(const call::LayerNorm& a) {
+    const auto [normal, mean, rstd] = at::native_layer_norm(upcast(a.input), a.normalizedShape, dense(a.weight), dense(a.bias), a.eps);
+    write(a.out, normal);
+    write(a.meanOut, mean);
+    write(a.rstdOut, rstd);
+}
+
+static void compute(const call::FastLayerNorm& a) {
+    const auto [normal, mean, rstd] = at::native_layer_norm(upcast(a.input), a.normalizedShape, dense(a.weight), dense(a.bias), a.eps);
+    write(a.out, normal);
+    write(a.meanOut, mean);
+    write(a.rstdOut, rstd);
+}
+
+static void compute(const call::LayerNormWithImplMode& a) {
+    const auto [normal, mean, rstd] = at::native_layer_norm(upcast(a.input), a.normalizedShape, dense(a.weight), dense(a.bias), a.eps);
+    write(a.out, normal);
+    write(a.meanOut, mean);
+    write(a.rstdOut, rstd);
+}
+
+#include "vocabulary/normalization/normalization_rows.inc"

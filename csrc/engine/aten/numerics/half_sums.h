@@ -1,0 +1,37 @@
+// Sums of which ATen's kernels round a product on the way, in some elements of half types and depending on where these lie: computed in
+// float32 and rounded once.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <ATen/native/TypeProperties.h>
+
+#include "engine/aten/numerics/results.h"
+
+namespace torch_aclnn::host::aten {
+
+// at::result_type without its way through the dispatcher.
+template <class Other>
+at::ScalarType promoted_type(const at::Tensor& self, const Other& other) {
+    using at::native::update_result_type_state;
+    return at::native::result_type(update_result_type_state(other, update_result_type_state(self, {})));
+}
+
+inline void add_scaled(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
+    at::isReducedFloatingType(promoted_type(self, other)) ? write(out, at::add(upcast(self), upcast(other), alpha))
+                                                          : void(at::add_out(out, self, other, alpha));
+}
+
+inline void sub_scaled(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
+    at::isReducedFloatingType(promoted_type(self, other)) ? write(out, at::sub(upcast(self), upcast(other), alpha))
+                                                          : void(at::sub_out(out, self, other, alpha));
+}
+
+template <class Weight>
+void interpolate(at::Tensor& out, const at::Tensor& self, const at::Tensor& end, const Weight& weight) {
+    if constexpr (std::is_same_v<Weight, at::Scalar>)
+        write(out, at::lerp(upcast(self), upcast(end), weight));
+    else
+        write(out, at::lerp(upcast(self), upcast(end), upcast(weight)));
+}
+
+}  // namespace torch_aclnn::host::aten

@@ -1,0 +1,42 @@
+#include "engine/aten/numerics/indices.h"
+
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/logical_not.h>
+#include <c10/util/StringUtil.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "acl/acl.h"
+#include "engine/runtime/error/error.h"
+
+namespace torch_aclnn::host::aten {
+namespace {
+
+std::vector<int64_t> position(int64_t element, at::IntArrayRef sizes) {
+    std::vector<int64_t> places(sizes.size());
+    for (size_t d = sizes.size(); d-- > 0; element /= sizes[d]) places[d] = element % sizes[d];
+    return places;
+}
+
+}  // namespace
+
+void require_range(const char* name, const at::Tensor& values, int64_t lowest, int64_t bound) {
+    const at::Tensor plain = values.to(at::kLong).contiguous();
+    const int64_t* const first = plain.const_data_ptr<int64_t>();
+    const int64_t* const end = first + plain.numel();
+    const int64_t* const bad = std::find_if(first, end, [&](int64_t value) { return value < lowest || value >= bound; });
+    if (bad != end)
+        refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, c10::str("values in [", lowest, ", ", bound, ")"),
+               c10::str(*bad, " at position ", at::IntArrayRef(position(bad - first, plain.sizes()))));
+}
+
+void require_finite(const char* name, const at::Tensor& values) {
+    const at::Tensor bad = at::isfinite(values).logical_not().flatten();
+    if (!bad.any().item<bool>()) return;
+    const int64_t first = bad.to(at::kByte).argmax().item<int64_t>();
+    refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, "values that are finite",
+           c10::str(values.flatten()[first].item(), " at position ", at::IntArrayRef(position(first, values.sizes()))));
+}
+
+}  // namespace torch_aclnn::host::aten

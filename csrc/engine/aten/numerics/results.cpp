@@ -1,0 +1,36 @@
+#include "engine/aten/numerics/results.h"
+
+#include <ATen/TensorIterator.h>
+
+#include <cstring>
+
+namespace torch_aclnn::host::aten {
+namespace {
+
+// Elements in the same order and of the same bytes, and too few for several threads: copy_ would cost more than what it copies.
+bool is_few_bytes_in_order(const at::Tensor& out, const at::Tensor& result) {
+    return out.numel() < at::internal::GRAIN_SIZE && out.scalar_type() == result.scalar_type() && out.is_contiguous() &&
+           result.is_contiguous() && !result.is_conj() && !result.is_neg();
+}
+
+}  // namespace
+
+at::Tensor as_signed(const at::Tensor& tensor) {
+    switch (tensor.scalar_type()) {
+        case at::kUInt16: return tensor.view(at::kShort);
+        case at::kUInt32: return tensor.view(at::kInt);
+        case at::kUInt64: return tensor.view(at::kLong);
+        default: return tensor;
+    }
+}
+
+void write(const at::Tensor& out, const at::Tensor& result) {
+    if (out.numel() != result.numel()) refuse("out", c10::str("the result's shape ", result.sizes()), c10::str(out.sizes()));
+    if (out.numel() == 0 || out.is_same(result)) return;
+    if (is_few_bytes_in_order(out, result))
+        std::memmove(out.mutable_data_ptr(), result.const_data_ptr(), result.nbytes());
+    else
+        out.copy_(result.reshape(out.sizes()));
+}
+
+}  // namespace torch_aclnn::host::aten

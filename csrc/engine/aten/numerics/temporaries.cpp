@@ -1,0 +1,131 @@
+#include "engine/aten/numerics/temporaries.h"
+
+#include <c10/core/CPUAllocator.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace torch_aclnn::host::aten {
+namespace {
+
+// malloc keeps smaller ones itself.
+constexpr size_t kLargeBytes = size_t{64} << 10;
+// The limit of kept memory: enough for the temporaries of one adapter after another, not for those of a whole network.
+constexpr size_t kKeptBytes = size_t{512} << 20;
+
+thread_local bool kept_here = false;
+
+struct Block {
+    c10::DataPtr memory;
+    size_t bytes;
+};
+
+// Blocks of torch's memory, which are in use or left. Those that were left last are in the caches, so they are taken first, and the oldest
+// are given back first.
+class Blocks {
+   public:
+    // No thread of a child that was forked holds the lock.
+    Blocks() {
+        pthread_atfork([] { blocks().mutex_.lock(); }, [] { blocks().mutex_.unlock(); }, [] { blocks().mutex_.unlock(); });
+    }
+
+    void* take(size_t bytes, c10::Allocator& of_torch) {
+        const std::lock_guard lock(mutex_);
+        Block block = take_left(bytes);
+        if (block.bytes == 0) block = {of_torch.allocate(bytes), bytes};
+        void* const memory = block.memory.get();
+        used_.emplace(memory, std::move(block));
+        return memory;
+    }
+
+    // False if the memory is of no block.
+    bool leave(void* memory) {
+        const std::lock_guard lock(mutex_);
+        auto used = used_.extract(memory);
+        if (used.empty()) return false;
+        if (used.mapped().bytes <= kKeptBytes) keep(std::move(used.mapped()));
+        return true;
+    }
+
+    // Never destroyed, because tensors may outlive what is static.
+    static Blocks& blocks() {
+        static auto* const blocks = new Blocks;
+        return *blocks;
+    }
+
+   private:
+    // Of no bytes if none fits. A block may be larger by a quarter, so that shapes that change a little find one.
+    Block take_left(size_t bytes) {
+        const auto fits = [&](const Block& block) { return block.bytes >= bytes && block.bytes - bytes <= bytes / 4; };
+        const auto found = std::find_if(left_.rbegin(), left_.rend(), fits);
+        if (found == left_.rend()) return {};
+        Block block = std::move(*found);
+        left_.erase(std::next(found).base());
+        left_bytes_ -= block.bytes;
+        return block;
+    }
+
+    void keep(Block block) {
+        left_bytes_ += block.bytes;
+        left_.push_back(std::move(block));
+        auto kept = left_.begin();
+        for (; left_bytes_ > kKeptBytes; ++kept) left_bytes_ -= kept->bytes;
+        left_.erase(left_.begin(), kept);
+    }
+
+    std::mutex mutex_;
+    std::unordered_map<void*, Block> used_;
+    std::vector<Block> left_;
+    size_t left_bytes_ = 0;
+};
+
+void release(void* memory);
+
+// Torch's allocator, but for what adapters allocate.
+class TemporariesAllocator final : public c10::Allocator {
+   public:
+    explicit TemporariesAllocator(c10::Allocator& of_torch) : of_torch_(of_torch) {}
+
+    c10::DataPtr allocate(size_t bytes) override {
+        if (!kept_here || bytes < kLargeBytes) return of_torch_.allocate(bytes);
+        void* const memory = Blocks::blocks().take(bytes, of_torch_);
+        return {memory, memory, release, c10::Device(c10::kCPU)};
+    }
+    bool is_simple_data_ptr(const c10::DataPtr& data) const override { return of_torch_.is_simple_data_ptr(data); }
+    c10::DeleterFnPtr raw_deleter() const override { return release; }
+    void copy_data(void* to, const void* from, size_t bytes) const override { of_torch_.copy_data(to, from, bytes); }
+
+    c10::Allocator& of_torch() { return of_torch_; }
+
+   private:
+    c10::Allocator& of_torch_;
+};
+
+TemporariesAllocator& allocator() {
+    static auto* const allocator = new TemporariesAllocator(*c10::GetCPUAllocator());
+    return *allocator;
+}
+
+// Of memory whose address is all that is known, as oneDNN's, which may be torch's.
+void release(void* memory) {
+    if (!Blocks::blocks().leave(memory)) allocator().of_torch().raw_deleter()(memory);
+}
+
+[[maybe_unused]] const bool installed = [] {
+    c10::SetCPUAllocator(&allocator());
+    return true;
+}();
+
+}  // namespace
+
+TemporariesAreKept::TemporariesAreKept() : before_(std::exchange(kept_here, true)) {}
+TemporariesAreKept::~TemporariesAreKept() {
+    kept_here = before_;
+}
+
+}  // namespace torch_aclnn::host::aten

@@ -1,0 +1,92 @@
+// Arithmetic on two or three tensors or numbers, element by element, with broadcasting. Half types are computed in float32.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/arguments.h"
+#include "engine/aten/numerics/half_sums.h"
+
+namespace torch_aclnn::host::aten {
+namespace {
+
+// How a quotient is rounded: 0 not at all, 1 towards zero, 2 downwards.
+std::optional<std::string_view> read_rounding(const char* name, int mode) {
+    require_between(name, mode, 0, 2);
+    return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");
+}
+
+// A data type that the type which the operands have together can be cast to: no integer takes a floating point number.
+void require_castable(const char* name, const at::Tensor& out, at::ScalarType result) {
+    if (!c10::canCast(result, out.scalar_type()))
+        refuse(name, c10::str("a data type for results of type ", result),
+               c10::str(out.scalar_type(), ": result type ", result, " can't be cast to the desired output type ", out.scalar_type()));
+}
+
+// The data type of a quotient must be castable to `out`'s too: a floating point type unless it is rounded, then that of the operands.
+void require_quotient(const char* name, const at::Tensor& out, at::ScalarType operands, bool rounded) {
+    const bool whole = c10::isIntegralType(operands, true);
+    require_castable(name, out, whole && !rounded ? at::kFloat : operands);
+}
+
+// Of one data type, by broadcasting.
+Expected summed(at::TensorList tensors) {
+    if (tensors.empty()) refuse("tensors", "at least one tensor", "none");
+    Expected expected = like(tensors[0]);
+    NamedShape whole("tensors", tensors[0]);
+    for (const at::Tensor& tensor : tensors) {
+        if (tensor.scalar_type() != *expected.type)
+            refuse("tensors", dtype_name(*expected.type) + ", as the first has", dtype_name(tensor.scalar_type()));
+        expected.sizes = broadcast({whole, {"tensors", tensor}}).sizes;
+        whole.sizes = expected.sizes;
+    }
+    return expected;
+}
+
+}  // namespace
+
+namespace kind {
+using Rounding = Kind<int32_t, std::optional<std::string_view>, std::optional<std::string_view>, read_rounding>;
+}
+
+}  // namespace torch_aclnn::host::aten
+
+#include "vocabulary/pointwise/binary_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+static void compute(const call::Sum& a) {
+    at::Tensor sum = upcast(a.tensors[0]);
+    for (const at::Tensor& tensor : a.tensors.slice(1)) sum = sum + upcast(tensor);
+    write(a.out, sum);
+}
+
+// Numbers are not wrapped here: ATen has special cases for exponents such as 0.5 and 2, and they round differently.
+
+// ATen has them of floating point numbers alone; the operator casts integers to the type of its result.
+template <at::Tensor& (*function)(at::Tensor&, const at::Tensor&, const at::Tensor&)>
+static at::Tensor& of_results_type(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) {
+    const auto floating = [&](const at::Tensor& values) { return values.is_floating_point() ? values : values.to(out.scalar_type()); };
+    return function(out, floating(self), floating(other));
+}
+
+static void compute(const call::AddRelu& a) {
+    add_scaled(a.out, a.self, a.other, a.alpha);
+    a.out.relu_();
+}
+static void compute(const call::InplaceAddRelu& a) {
+    add_scaled(a.selfRef, a.selfRef, a.other, a.alpha);
+    a.selfRef.relu_();
+}
+
+static void compute(const call::MaxN& a) {
+    at::Tensor extreme = a.tensors[0];
+    for (const at::Tensor& tensor : a.tensors.slice(1)) extreme = at::maximum(extreme, tensor);
+    write(a.out, extreme);
+}
+
+static void compute(const call::MinN& a) {
+    at::Tensor extreme = a.tensors[0];
+    for (const at::Tensor& tensor : a.tensors.slice(1)) extreme = at::minimum(extreme, tensor);
+    write(a.out, extreme);
+}
+
+#include "vocabulary/pointwise/binary_rows.inc"

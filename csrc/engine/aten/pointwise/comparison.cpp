@@ -1,0 +1,33 @@
+// Comparison, with a tensor or a number. In place, the truth value takes the tensor's own dtype.
+#include <ATen/ATen.h>
+
+#include <limits>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/arguments.h"
+#include "engine/aten/numerics/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+// ATen orders no wide unsigned integers: the same numbers, or, of 64 bits, others in the same order.
+static at::Tensor ordered(const at::Tensor& values) {
+    switch (values.scalar_type()) {
+        case at::kUInt16:
+        case at::kUInt32: return values.to(at::kLong);
+        case at::kUInt64: return as_signed(values).bitwise_xor(std::numeric_limits<int64_t>::min());
+        default: return values;
+    }
+}
+template <at::Tensor& (*function)(at::Tensor&, const at::Tensor&, const at::Tensor&)>
+static at::Tensor& compared(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) {
+    const bool is_comparable = (self.scalar_type() == at::kUInt64) == (other.scalar_type() == at::kUInt64);
+    return is_comparable ? function(out, ordered(self), ordered(other)) : function(out, self, other);
+}
+template <at::Tensor& (*function)(at::Tensor&, const at::Tensor&, const at::Scalar&)>
+static at::Tensor& compared(at::Tensor& out, const at::Tensor& self, const at::Scalar& other) {
+    return function(out, ordered(self), other);
+}
+
+// Its one caller is torch.ge with a number in front: what is at most the number.
+
+#include "vocabulary/pointwise/comparison_rows.inc"

@@ -1,0 +1,63 @@
+// Further activations: those with constants or parameters of their own, and those that are fused with a product.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/pointwise/gated.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+// ATen's selu has no kernel for integers, which lose the fraction.
+at::Tensor& selu_out(at::Tensor& out, const at::Tensor& self) {
+    return out.copy_(at::selu(self.is_floating_point() ? upcast(self) : self.to(at::kFloat)));
+}
+
+double or_one(const std::optional<at::Scalar>& beta) {
+    return beta ? beta->toDouble() : 1;
+}
+
+// Half of the last dimension.
+Expected half_of(const char* name, const at::Tensor& x, int64_t dim) {
+    require_even({name, x}, dim);
+    return {with_size(x.sizes(), dim, x.size(dim) / 2).sizes, x.scalar_type()};
+}
+
+std::string_view read_gelu_name_or_none(const char* name, const char* text) {
+    return text == nullptr ? "none" : read_gelu_name(name, text);
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+struct OptGeluName : Kind<const char*, std::string_view, std::string_view, read_gelu_name_or_none> {
+    static constexpr bool nullable = true;
+};
+
+}  // namespace torch_aclnn::host::aten::kind
+
+#include "vocabulary/pointwise/gated_activation_calls.h"
+
+static void compute(const call::Shrink& a) {
+    const at::Tensor x = upcast(a.self), moved = x - at::sign(x) * a.bias;
+    write(a.out, at::where(x.abs() <= a.lambd, 0, moved));
+}
+
+static void compute(const call::GeluMul& a) {
+    const Gated gated(a.input, -1, true);
+    write(a.out, at::gelu(gated.activated, a.approximateOptional) * gated.plain);
+}
+// What is below the threshold counts as 0.
+static void compute(const call::FatreluMul& a) {
+    const Gated gated(a.input, -1, true);
+    write(a.out, gated.activated.masked_fill(gated.activated < upcast(a.threshold).reshape({}), 0) * gated.plain);
+}
+// Of the forward that activates the right half.
+static void compute(const call::GeGluBackward& a) {
+    const Gated gated(a.self, a.dim, false);
+    const at::Tensor grad = upcast(a.gradOutput);
+    write(a.gradInput, at::cat({grad * upcast(a.gelu), at::gelu_backward(grad * gated.plain, gated.activated, "tanh")}, a.dim));
+}
+
+#include "vocabulary/pointwise/gated_activation_rows.inc"

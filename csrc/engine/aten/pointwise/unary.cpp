@@ -1,0 +1,35 @@
+// Functions of one tensor, element by element. Half types are computed in float32.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/results.h"
+
+using namespace torch_aclnn::host::aten;
+
+template <class Bound>
+static void require_bound(const std::optional<Bound>& least, const std::optional<Bound>& most) {
+    if (!least && !most) torch_aclnn::host::refuse_null("clipValueMin", "a bound, where clipValueMax is null");
+}
+
+// Integers have no fraction, and ATen no kernel for them.
+static at::Tensor& fraction(at::Tensor& out, const at::Tensor& self) {
+    return at::isIntegralType(self.scalar_type(), false) ? out.zero_() : at::frac_out(out, self);
+}
+
+// Outside of [0, 1] there is no logit: with an eps from 0 on, numbers are first brought into [eps, 1 - eps].
+static std::optional<double> margin(double eps) {
+    return eps < 0 ? std::nullopt : std::optional(eps);
+}
+
+// Of the data type that the tensor and the numbers have together.
+static Expected clamped(const at::Tensor& self, std::initializer_list<std::optional<at::Scalar>> bounds) {
+    Expected expected = like(self);
+    for (const std::optional<at::Scalar>& bound : bounds)
+        if (bound && !c10::canCast(at::result_type(self, *bound), *expected.type)) expected.type = at::result_type(self, *bound);
+    return expected;
+}
+static Expected clamped(const at::Tensor& self, const std::optional<at::Tensor>& least, const std::optional<at::Tensor>& most) {
+    return broadcast({{"self", self}, {"clipValueMin", least.value_or(self)}, {"clipValueMax", most.value_or(self)}});
+}
+
+#include "vocabulary/pointwise/unary_rows.inc"

@@ -1,0 +1,31 @@
+// Numbers rounded as quantisation would, and the mask of those that it does not clip, which the gradient passes.
+#include <ATen/ATen.h>
+
+#include <limits>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/results.h"
+#include "vocabulary/quantization/fake_quantization_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+static void require_range_of_levels(int64_t least, int64_t most) {
+    if (least > most) torch_aclnn::host::refuse("quantMin", c10::str("at most quantMax, ", most), c10::str(least));
+}
+
+static void compute(const call::FakeQuantPerChannelAffineCachemask& a) {
+    const auto [rounded, kept] = at::fake_quantize_per_channel_affine_cachemask(
+        upcast(a.self), a.scale.to(at::kFloat), a.zeroPoint.to(at::kInt), from_front(a.axis, a.self.dim()), a.quantMin, a.quantMax);
+    write(a.out, rounded);
+    write(a.mask, kept);
+}
+// With any number below 1 the input stays as it is.
+static void compute(const call::FakeQuantPerTensorAffineCachemask& a) {
+    const auto [rounded, kept] = at::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
+        upcast(a.self), a.scale.to(at::kFloat), a.zeroPoint.to(at::kInt), at::full({1}, a.fakeQuantEnabled >= 1 ? 1 : 0, at::kLong),
+        a.quantMin, a.quantMax);
+    write(a.out, rounded);
+    write(a.mask, kept);
+}
+
+#include "vocabulary/quantization/fake_quantization_rows.inc"

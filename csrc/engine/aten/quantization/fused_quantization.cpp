@@ -1,0 +1,247 @@
+// Quantisation fused with the step before it, and from integers back.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/normalization/rms_norm.h"
+#include "engine/aten/numerics/indices.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/quantization/packed_integers.h"
+#include "vocabulary/quantization/fused_quantization_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+void require_bytes(const char* name, const PackableTensor& y) {
+    if (y.scalar_type() != at::kChar || y.has_four_bits()) refuse(name, "a data type of INT8", c10::str(y.scalar_type()));
+}
+
+// The ends of groups of rows, of which the last is that of all.
+void require_ends_of(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& ends) {
+    if (x.dim() != 2) refuse("x", "2 dimensions", shape_text(x.sizes()));
+    if (scale.dim() != 2 || scale.size(0) < 1 || scale.size(1) != x.size(1))
+        refuse("scale", c10::str("rows of ", x.size(1)), shape_text(scale.sizes()));
+    require_expected("groupIndex", ends, shape({scale.size(0)}));
+}
+
+// What a static quantisation needs, and how large it is.
+void require_static_scale(std::string_view mode, const at::Tensor& x, const std::optional<at::Tensor>& scale,
+                          const std::optional<at::Tensor>& offset) {
+    if (mode == "static" && !given(scale)) torch_aclnn::host::refuse_null("inputScale", "a tensor, as quantMode is static");
+    if (given(scale)) require_expected("inputScale", *scale, broadcasts_to(x));
+    if (given(offset)) require_expected("inputOffset", *offset, broadcasts_to(x));
+}
+
+// By scales that divide or multiply, and offsets.
+at::Tensor with_scale(const at::Tensor& x, const at::Tensor& scale, const std::optional<at::Tensor>& offset, bool divide) {
+    const at::Tensor numbers = divide ? x / to_double(scale) : x * to_double(scale);
+    return given(offset) ? numbers + to_double(*offset) : numbers;
+}
+void require_scale(const at::Tensor& x, const char* scale_name, const at::Tensor& scale, const char* offset_name,
+                   const std::optional<at::Tensor>& offset) {
+    require_expected(scale_name, scale, broadcasts_to(x));
+    if (given(offset)) require_expected(offset_name, *offset, broadcasts_to(x));
+}
+
+void store_rows(const at::Tensor& rows, const PackableTensor& y, at::Tensor& scale) {
+    const DynamicallyQuantised result = quantise_rows(rows, y.largest());
+    y.store(result.numbers.view(y.sizes()));
+    write(scale, result.scale);
+}
+
+// Each piece of K features times the rotation.
+at::Tensor rotated(const at::Tensor& x, const at::Tensor& rotation) {
+    return at::matmul(to_double(x).unflatten(1, {-1, rotation.size(0)}), to_double(rotation)).flatten(1);
+}
+void require_rotation(const at::Tensor& x, const at::Tensor& rotation, const std::optional<at::Tensor>& alpha, int64_t axis, bool turn) {
+    if (x.dim() != 2) refuse("x", "2 dimensions", shape_text(x.sizes()));
+    const int64_t size = rotation.dim() == 2 ? rotation.size(0) : 0;
+    require_expected("rotation", rotation, shape({size, size}));
+    if (size == 0 || x.size(1) % size != 0) refuse("rotation", c10::str("rows of a divisor of ", x.size(1)), std::to_string(size));
+    require_not_given("alpha", alpha);
+    if (axis != -1 && axis != 1) refuse("axis", "-1 or 1", std::to_string(axis));
+    if (turn) refuse("transposeY", "false", "true");
+}
+
+// The left and right factors of each matrix of x.
+void require_kronecker(const at::Tensor& x, const at::Tensor& left, const at::Tensor& right, double ratio) {
+    if (x.dim() != 3) refuse("x", "3 dimensions", shape_text(x.sizes()));
+    require_expected("kroneckerP1", left, shape({x.size(1), x.size(1)}));
+    require_expected("kroneckerP2", right, shape({x.size(2), x.size(2)}));
+    if (!(ratio > 0 && ratio <= 1)) refuse("clipRatio", "a number above 0, up to 1", std::to_string(ratio));
+}
+
+void require_type_number(const char* name, int64_t number, const at::Tensor& out) {
+    const int64_t expected = acl_data_type(out.scalar_type());
+    require_between(name, number, expected, expected);
+}
+
+// One scale for each block of so many rows and columns: the largest by 127, but at least the smallest.
+struct Blocks {
+    const at::Tensor& x;
+    int64_t rows, columns;
+
+    int64_t row_blocks() const { return (x.size(-2) + rows - 1) / rows; }
+    int64_t column_blocks() const { return (x.size(-1) + columns - 1) / columns; }
+    Expected scales() const { return with_size(with_size(x.sizes(), -2, row_blocks()).sizes, -1, column_blocks()); }
+    at::Tensor spread(const at::Tensor& of_blocks) const {
+        const at::Tensor wide = of_blocks.repeat_interleave(rows, -2).repeat_interleave(columns, -1);
+        return wide.narrow(-2, 0, x.size(-2)).narrow(-1, 0, x.size(-1));
+    }
+    void run(double smallest, const PackableTensor& y, at::Tensor& scale_out) const {
+        const at::Tensor numbers = to_double(x);
+        const at::Tensor filled =
+            at::constant_pad_nd(numbers.abs(), {0, column_blocks() * columns - x.size(-1), 0, row_blocks() * rows - x.size(-2)});
+        const at::Tensor largest = filled.unflatten(-1, {-1, columns}).amax(-1).unflatten(-2, {-1, rows}).amax(-2);
+        const at::Tensor scale = (largest / 127).clamp_min(smallest);
+        y.store(numbers / spread(at::where(scale == 0, at::ones_like(scale), scale)));
+        write(scale_out, scale);
+    }
+};
+void require_blocks(const at::Tensor& x, double smallest, const PackableTensor& y) {
+    if (x.dim() != 2 && x.dim() != 3) refuse("x", "2 or 3 dimensions", shape_text(x.sizes()));
+    if (!(smallest >= 0)) refuse("minScale", "0 or more", std::to_string(smallest));
+    require_bytes("y", y);
+}
+
+// Rows of the updates go where the indices say: to a batch of their own or one that is named, from a place on along the axis.
+struct QuantScatter {
+    const at::Tensor &self, &indices, &updates, &scales;
+    const std::optional<at::Tensor>& zeros;
+    int64_t axis;
+
+    int64_t dim() const { return from_front(axis, self.dim()); }
+    void require(int64_t quant_axis) const {
+        if (self.dim() < 3 || self.scalar_type() != at::kChar) refuse("selfRef", "INT8 of 3 dimensions or more", shape_text(self.sizes()));
+        if (dim() < 1 || dim() > self.dim() - 2) refuse("axis", "neither the first dimension nor the last", std::to_string(axis));
+        if (from_front(quant_axis, self.dim()) != self.dim() - 1) refuse("quantAxis", "the last dimension", std::to_string(quant_axis));
+        const int64_t rows = updates.dim() > 0 ? updates.size(0) : 0;
+        if (indices.dim() == 2 ? indices.sizes() != at::IntArrayRef{rows, 2} : indices.sizes() != at::IntArrayRef{rows})
+            refuse("indices", c10::str("a number or a pair for each of updates' ", rows), shape_text(indices.sizes()));
+        Expected expected = with_size(self.sizes(), 0, rows);
+        expected.sizes[dim()] = updates.dim() == self.dim() ? updates.size(dim()) : 0;
+        require_expected("updates", updates, expected);
+        if (rows > self.size(0) || updates.size(dim()) > self.size(dim()))
+            refuse("updates", c10::str("at most the sizes of selfRef, ", self.sizes()), shape_text(updates.sizes()));
+        require_expected("quantScales", scales, elements(self.size(-1)));
+        if (given(zeros)) require_expected("quantZeroPoints", *zeros, elements(self.size(-1)));
+    }
+    void run() const {
+        const bool pairs = indices.dim() == 2;
+        const at::Tensor places = pairs ? indices.select(1, 1) : indices;
+        require_range("indices", places, 0, self.size(dim()) - updates.size(dim()) + 1);
+        if (pairs) require_range("indices", indices.select(1, 0), 0, self.size(0));
+        const std::optional<at::Tensor> flat = given(zeros) ? std::optional(zeros->flatten()) : std::nullopt;
+        const at::Tensor numbers = at::round(with_scale(to_double(updates), scales.flatten(), flat, true)).clamp(-128, 127);
+        for (int64_t row = 0; row < updates.size(0); row++) {
+            const int64_t batch = pairs ? indices.select(0, row)[0].item<int64_t>() : row, place = places[row].item<int64_t>();
+            self.select(0, batch).narrow(dim() - 1, place, updates.size(dim())).copy_(numbers.select(0, row));
+        }
+    }
+};
+
+// The gradients of weight * silu(min(first, limit)) * clamp(second, -limit, limit), of the rows before `rows`; no limit is 0.
+struct SwigluGradient {
+    const at::Tensor &grad, &x;
+    const std::optional<at::Tensor>&weight, &origin;
+    double limit;
+
+    at::Tensor of_x() const {
+        const std::vector<at::Tensor> halves = to_double(x).chunk(2, -1);
+        const at::Tensor first = limited(halves[0], false), second = limited(halves[1], true), gate = at::sigmoid(first);
+        const at::Tensor by = given(weight) ? to_double(grad) * to_double(*weight) : to_double(grad);
+        at::Tensor of_first = by * second * gate * (1 + first * (1 - gate)), of_second = by * first * gate;
+        if (limit != 0) {
+            of_first = of_first * halves[0].lt(limit);
+            of_second = of_second * halves[1].abs().lt(limit);
+        }
+        return at::cat({of_first, of_second}, -1);
+    }
+    at::Tensor of_weight() const { return (to_double(grad) * to_double(*origin)).sum(-1, true); }
+    at::Tensor limited(const at::Tensor& half, bool both) const {
+        if (limit == 0) return half;
+        return both ? half.clamp(-limit, limit) : half.clamp_max(limit);
+    }
+    // Rows that belong to no group have no gradient.
+    static at::Tensor kept(const at::Tensor& of_rows, const std::optional<at::Tensor>& counts) {
+        if (!given(counts)) return of_rows;
+        const at::Tensor rows = of_rows.flatten(0, -2);
+        return (rows * at::arange(rows.size(0)).lt(counts->sum()).unsqueeze(1)).view(of_rows.sizes());
+    }
+};
+void require_swiglu_gradient(const at::Tensor& x, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& origin) {
+    if (x.dim() < 2) refuse("x", "at least 2 dimensions", shape_text(x.sizes()));
+    require_even({"x", x}, -1);
+    if (given(weight) && !given(origin)) torch_aclnn::host::refuse_null("yOrigin", "a tensor, for the gradient of weight");
+    if (given(weight)) require_expected("weight", *weight, with_size(x.sizes(), -1, 1));
+    if (given(origin)) require_expected("yOrigin", *origin, with_size(x.sizes(), -1, x.size(-1) / 2));
+}
+
+Expected inverse_shape(const at::Tensor& x, const at::Tensor& gamma) {
+    return reduced(x, normalised_dims(gamma), true);
+}
+Elements inverses_of(const at::Tensor& x, const at::Tensor& gamma) {
+    return elements(c10::multiply_integers(reduced(x, normalised_dims(gamma), true).sizes));
+}
+
+}  // namespace
+
+static void compute(const call::GroupQuant& a) {
+    const at::Tensor numbers = to_double(a.x) * rows_of_groups(to_double(a.scale), a.groupIndex, a.x.size(0));
+    a.y.store(given(a.offset) ? numbers + to_double(*a.offset) : numbers);
+}
+// Before the quantisation of rows, a scale smooths them.
+static void compute(const call::GeluQuant& a) {
+    const at::Tensor activated = at::gelu(to_double(a.self), a.approximate);
+    if (a.quantMode == "static") return a.y.store(with_scale(activated, *a.inputScale, a.inputOffset, false));
+    const DynamicallyQuantised rows = quantise_rows(given(a.inputScale) ? activated * to_double(*a.inputScale) : activated, 127);
+    a.y.store(rows.numbers);
+    write(a.outScale, rows.scale);
+}
+// An integral bias comes before the scales.
+static void compute(const call::DequantBias& a) {
+    const bool early = given(a.biasOptional) && at::isIntegralType(a.biasOptional->scalar_type(), false);
+    at::Tensor numbers = early ? to_double(a.x) + to_double(*a.biasOptional) : to_double(a.x);
+    numbers = numbers * to_double(a.weightScale);
+    if (given(a.activateScaleOptional)) numbers = numbers * to_double(*a.activateScaleOptional).unsqueeze(-1);
+    write(a.out, given(a.biasOptional) && !early ? numbers + to_double(*a.biasOptional) : numbers);
+}
+static void compute(const call::RmsNormQuantV3& a) {
+    const RmsNormal result = rms_normal(to_double(a.x), a.gamma, a.epsilon);
+    const at::Tensor normal = result.normal * to_double(a.gamma);
+    a.y.store(with_scale(given(a.beta) ? normal + to_double(*a.beta) : normal, a.scale, a.offset, a.divMode));
+    if (a.outputRstd) write(a.rstd, result.inverse);
+}
+static void compute(const call::RmsNormGradQuant& a) {
+    const std::vector<int64_t> dims = normalised_dims(a.gamma);
+    const at::Tensor inverse = to_double(a.rstd).reshape(reduced(a.x, dims, true).sizes);
+    const at::Tensor normal = to_double(a.x) * inverse, of_normal = to_double(a.dy) * to_double(a.gamma);
+    a.dx.store(with_scale(inverse * (of_normal - normal * at::mean(of_normal * normal, dims, true)), a.scaleX, a.offsetX, a.divMode));
+    write(a.dgamma, (to_double(a.dy) * normal).sum_to_size(a.gamma.sizes()));
+}
+
+static void compute(const call::SwigluGroupQuantGrad& a) {
+    const SwigluGradient gradient{a.gradY, a.x, a.weight, a.yOrigin, a.clampLimit};
+    write(a.gradX, SwigluGradient::kept(gradient.of_x(), a.groupIndex));
+    if (given(a.weight)) write(a.gradWeight, SwigluGradient::kept(gradient.of_weight(), a.groupIndex));
+}
+
+static void compute(const call::FlatQuant& a) {
+    const at::Tensor product = at::matmul(at::matmul(to_double(a.kroneckerP1), to_double(a.x)), to_double(a.kroneckerP2));
+    const at::Tensor scale = product.flatten(1).abs().amax(1) / (7 * a.clipRatio);
+    const at::Tensor by = at::where(scale == 0, at::ones_like(scale), scale);
+    a.out.store(product / by.view({-1, 1, 1}));
+    write(a.quantScale, scale);
+}
+
+static void compute(const call::FlatQuantV2& a) {
+    const at::Tensor product = at::matmul(at::matmul(to_double(a.kroneckerP1), to_double(a.x)), to_double(a.kroneckerP2));
+    const at::Tensor scale = product.flatten(1).abs().amax(1) / (7 * a.clipRatio);
+    const at::Tensor by = at::where(scale == 0, at::ones_like(scale), scale);
+    a.out.store(product / by.view({-1, 1, 1}));
+    write(a.quantScale, scale);
+}
+
+#include "vocabulary/quantization/fused_quantization_rows.inc"

@@ -1,0 +1,138 @@
+// Functions that quantised operators share: for 4-bit numbers in memory, scales in the form that hardware reads, and rounding to few bits.
+//
+// Integers are multiplied and scaled in float64, which has them exactly, and the result is rounded once.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/aten/adapter/attributes.h"
+#include "engine/aten/adapter/expected.h"
+#include "engine/aten/adapter/kinds.h"
+#include "engine/aten/layout/layout.h"
+#include "engine/opapi/dtypes.h"
+#include "engine/runtime/error/error.h"
+
+namespace torch_aclnn::host::aten {
+
+// Half a byte, which no C type has.
+constexpr DTypes INT4(ACL_INT4);
+
+// A tensor of ATen's data types, or one of 4-bit numbers: INT4, with two in a byte, or INT32, with eight in a word. The first number has
+// the lowest bits, and the numbers that share a byte or a word lie along the dimension that is contiguous. A weight may be in FRACTAL_NZ;
+// the strides then say whether what lies in memory are its transposed matrices. On the 950 it may be one of floating point numbers of few
+// bits (low_precision_floats.h), whose values are those in float64.
+class PackableTensor {
+   public:
+    PackableTensor(const char* name, const aclTensor* handle);
+
+    bool has_four_bits() const { return numbers_in_one_ > 1; }
+    bool is_floating() const { return float_type_ != ACL_DT_UNDEFINED; }
+    aclDataType float_type() const { return float_type_; }
+    at::ScalarType scalar_type() const { return is_floating() ? at::kDouble : has_four_bits() ? at::kChar : stored_.scalar_type(); }
+    std::vector<int64_t> sizes() const;  // counted in numbers
+    at::Tensor values() const;           // as INT8 if they have four bits
+
+    // Rounds the numbers, cuts them off at the ends of the data type's range and stores them.
+    void store(const at::Tensor& numbers, std::string_view rounding = "rint") const;
+    int64_t largest() const { return has_four_bits() ? 7 : 127; }
+
+    // The sizes alone, for checks that take a tensor.
+    at::Tensor placeholder() const;
+
+    const at::Tensor& tensor() const { return stored_; }
+    at::Tensor& detached();
+
+   private:
+    void read_layout(const aclTensor& handle);
+    at::Tensor unpacked() const;
+    at::Tensor packed(const at::Tensor& bits) const;
+    at::Tensor plain() const;
+
+    const char* name_;
+    at::Tensor stored_;              // the memory of a tensor in FRACTAL_NZ
+    std::optional<Layout> layout_;   // of FRACTAL_NZ
+    std::vector<int64_t> in_order_;  // the sizes of what lies in FRACTAL_NZ
+    aclDataType float_type_ = ACL_DT_UNDEFINED;
+    int64_t numbers_in_one_ = 1;
+    int64_t packed_dim_ = 0;
+};
+inline PackableTensor read_packable(const char* name, const aclTensor* handle) {
+    return {name, handle};
+}
+PackableTensor read_in_blocks(const char* name, const aclTensor* handle);  // in FRACTAL_NZ
+std::vector<PackableTensor> read_packables(const char* name, const aclTensorList* handle);
+
+// The data type of a quantised result: INT8, or four bits as INT4 or INT32.
+aclDataType read_quantised_dtype(const char* name, aclDataType dtype);
+// That data type passed as an int64, of which only the lower half is read: where torch_npu passes an int, the upper half is not defined.
+aclDataType read_quantised_number(const char* name, int64_t number);
+
+// "static" or "dynamic", and "rint", which rounds halfway cases to even.
+std::string_view read_quant_mode(const char* name, const char* text);
+std::string_view read_nearest(const char* name, const char* text);
+
+// Zero, which keeps the largest number of the quantised type.
+template <class Number>
+struct NoLimitKind : PlainKind<Number> {
+    static Number read(const char* name, Number limit) {
+        if (limit != 0) refuse(name, "0: the engine has no other largest number", std::to_string(limit));
+        return limit;
+    }
+};
+
+namespace kind {
+using QuantMode = Kind<const char*, std::string_view, std::string_view, read_quant_mode>;
+using Nearest = Kind<const char*, std::string_view, std::string_view, read_nearest>;
+using NoLimit = NoLimitKind<double>;
+using NoLimitFloat = NoLimitKind<float>;
+using Packable = Kind<const aclTensor*, PackableTensor, const PackableTensor&, read_packable>;
+using InBlocks = Kind<const aclTensor*, PackableTensor, const PackableTensor&, read_in_blocks>;
+using Packables = Kind<const aclTensorList*, std::vector<PackableTensor>, const std::vector<PackableTensor>&, read_packables>;
+using PackableOut = Kind<aclTensor*, PackableTensor, const PackableTensor&, read_packable>;
+using QuantisedDType = Kind<aclDataType, aclDataType, aclDataType, read_quantised_dtype>;
+using QuantisedNumber = Kind<int64_t, aclDataType, aclDataType, read_quantised_number>;
+}  // namespace kind
+
+// Shapes count numbers.
+void require_expected(const char* name, const PackableTensor& tensor, const Expected& expected);
+void require_expected(const char* name, const PackableTensor& tensor, const IfWanted& expected);
+
+// An optional tensor, of which null and an empty one both mean that it is not given.
+inline bool given(const std::optional<at::Tensor>& tensor) {
+    return tensor && tensor->numel() > 0;
+}
+inline at::Tensor to_double(const at::Tensor& tensor) {
+    return tensor.to(at::kDouble);
+}
+
+// 161002 unless the parameter is left out, or each of several.
+using NamedOptional = std::pair<const char*, const std::optional<at::Tensor>&>;
+void require_not_given(const char* name, const std::optional<at::Tensor>& tensor);
+void require_not_given(std::initializer_list<NamedOptional> parameters);
+
+// 161002 if the parameter is given in a shape that does not broadcast to these sizes.
+void require_broadcast(const char* name, const std::optional<at::Tensor>& tensor, at::IntArrayRef sizes);
+
+// The numbers of a scale. As INT64 or UINT64 it has the bits of a FLOAT in its lower half, as aclnnTransQuantParamV2 writes them.
+at::Tensor scale_values(const at::Tensor& scale);
+
+// Rounds to the nearest number, of two the even one, and cuts off at the ends of an integral data type's range.
+void write_rounded(at::Tensor& out, const at::Tensor& numbers);
+
+// Numbers between -largest and largest after rounding, and the scale that makes them so: the largest of each row by `largest`.
+struct DynamicallyQuantised {
+    at::Tensor numbers, scale;
+};
+DynamicallyQuantised quantise_rows(const at::Tensor& x, int64_t largest);
+
+// The row of `per_group` for each of so many rows, of groups that end at the given rows.
+at::Tensor rows_of_groups(const at::Tensor& per_group, const at::Tensor& ends, int64_t rows);
+
+}  // namespace torch_aclnn::host::aten

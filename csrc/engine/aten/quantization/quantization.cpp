@@ -1,0 +1,181 @@
+// Between floating point numbers and numbers of eight or four bits.
+#include <ATen/ATen.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/quantization/packed_integers.h"
+#include "engine/opapi/fallback_codes.h"
+#include "engine/runtime/error/guarded.h"
+#include "vocabulary/quantization/quantization_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+at::Tensor rounded(const at::Tensor& x, std::string_view mode) {
+    if (mode == "floor") return at::floor(x);
+    if (mode == "ceil") return at::ceil(x);
+    return mode == "trunc" ? at::trunc(x) : at::round(x);
+}
+
+// The values of one dimension, in a shape that broadcasts with x.
+at::Tensor along(const at::Tensor& values, const at::Tensor& x, int64_t axis) {
+    if (values.dim() != 1 || x.dim() < 2) return to_double(values);
+    std::vector<int64_t> sizes(x.dim(), 1);
+    sizes[axis < 0 ? axis + x.dim() : axis] = values.size(0);
+    return to_double(values).view(sizes);
+}
+
+void require_along(const char* name, const at::Tensor& values, const at::Tensor& x, int64_t axis) {
+    if (values.dim() != 1 || x.dim() < 2) require_expected(name, values, broadcasts_to(x));
+    if (values.dim() == 1 && x.dim() > 0 && values.size(0) != 1 && values.size(0) != x.size(axis < 0 ? axis + x.dim() : axis))
+        refuse(name, c10::str("1 value or one for each of x's dimension ", axis), c10::str("shape ", values.sizes(), " for x ", x.sizes()));
+}
+
+void require_along(const char* name, const std::optional<at::Tensor>& values, const at::Tensor& x, int64_t axis) {
+    if (given(values)) require_along(name, *values, x, axis);
+}
+
+void quantise(const at::Tensor& x, const at::Tensor& scale, const std::optional<at::Tensor>& offset, bool sqrt_mode, std::string_view mode,
+              int64_t axis, const PackableTensor& y) {
+    at::Tensor numbers = to_double(x) * along(scale, x, axis);
+    if (sqrt_mode) numbers = numbers * along(scale, x, axis);
+    if (given(offset)) numbers = numbers + along(*offset, x, axis);
+    y.store(rounded(numbers, mode));
+}
+
+// The input of the quantisation: the rows of x times the smooth scales, which may have one row for each group of rows.
+at::Tensor smoothed(const at::Tensor& x, const std::optional<at::Tensor>& smooth, const std::optional<at::Tensor>& group_ends) {
+    const at::Tensor numbers = to_double(x);
+    if (!given(smooth)) return numbers;
+    if (!given(group_ends)) return numbers * to_double(*smooth);
+    const at::Tensor rows = numbers.flatten(0, -2);
+    return (rows * rows_of_groups(to_double(*smooth), *group_ends, rows.size(0))).view(x.sizes());
+}
+
+void require_smooth(const at::Tensor& x, const std::optional<at::Tensor>& smooth, const std::optional<at::Tensor>& groups) {
+    if (x.dim() < 1) refuse("x", "at least 1 dimension", "none");
+    if (!given(smooth)) return;
+    if (smooth->dim() != (given(groups) ? 2 : 1))
+        refuse("smoothScales", given(groups) ? "2 dimensions, with groups" : "1 dimension, without groups", c10::str(smooth->dim()));
+    if (smooth->size(-1) != x.size(-1)) refuse("smoothScales", c10::str("rows of ", x.size(-1)), shape_text(smooth->sizes()));
+    if (given(groups) && groups->numel() != smooth->size(0))
+        refuse("groupIndex", c10::str(smooth->size(0), " values, as smoothScales has rows"), c10::str(groups->numel()));
+    if (given(groups) && groups->dim() != 1) refuse("groupIndex", "1 dimension", shape_text(groups->sizes()));
+}
+
+// The dimensions that have one scale together.
+std::vector<int64_t> dims_of_one_scale(const at::Tensor& x, std::string_view rows) {
+    if (rows == "perchannel") return {-2};
+    std::vector<int64_t> dims{-1};
+    if (rows == "pertensor")
+        for (int64_t d = 2; d <= x.dim(); d++) dims.push_back(-d);
+    return dims;
+}
+
+Elements scales_of(const at::Tensor& x, std::string_view rows) {
+    if (rows == "perchannel" && x.dim() < 2) refuse("x", "at least 2 dimensions, as quantMode is perchannel", shape_text(x.sizes()));
+    return elements(c10::multiply_integers(reduced(x, dims_of_one_scale(x, rows), false).sizes));
+}
+
+void quantise_dynamically(const at::Tensor& x, std::string_view rows, bool symmetric, const PackableTensor& y, at::Tensor& scale_out,
+                          const std::optional<at::Tensor>& offset_out) {
+    const std::vector<int64_t> dims = dims_of_one_scale(x, rows);
+    const int64_t largest = y.largest(), smallest = -largest - 1;
+    if (x.numel() == 0) {  // nothing is the largest
+        write(scale_out, x.sum(dims, true));
+        write(offset_out, x.sum(dims, true));
+        return;
+    }
+    const at::Tensor most = x.amax(dims, true), least = x.amin(dims, true);
+    const at::Tensor scale = symmetric ? at::maximum(most, -least) / largest : (most - least) / (largest - smallest);
+    const at::Tensor flat = scale == 0;  // nothing to divide by: the numbers are all the same
+    const at::Tensor offset = symmetric ? at::zeros_like(scale) : at::where(flat, at::zeros_like(scale), largest - most / scale);
+    y.store(at::where(flat, x, x / scale + offset));
+    write(scale_out, scale);
+    write(offset_out, offset);
+}
+
+// The bits of a FLOAT without the lowest 13, which hardware does not read.
+at::Tensor hardware_bits(const at::Tensor& scale, bool round) {
+    at::Tensor bits = at::bitwise_and(scale.contiguous().view(at::kInt).to(at::kLong), 0xFFFFFFFF);
+    if (round) bits = bits + 0xFFF + at::bitwise_and(at::bitwise_right_shift(bits, 13), 1);  // to the nearest, of two the even one
+    return at::bitwise_and(bits, 0xFFFFE000);
+}
+
+void transform_parameters(const at::Tensor& scale, const std::optional<at::Tensor>& offset, bool round, at::Tensor& out) {
+    at::Tensor packed = at::bitwise_or(hardware_bits(scale, round), int64_t{1} << 46);
+    if (given(offset)) {
+        const at::Tensor number = at::round(*offset).clamp(-256, 255).to(at::kLong);
+        packed = at::bitwise_or(packed, at::bitwise_left_shift(at::bitwise_and(number, 0x1FF), 37));
+    }
+    out.view(at::kLong).copy_(packed.reshape(out.sizes()));
+}
+
+// One number for each scale and offset.
+Elements parameters(const at::Tensor& scale, const std::optional<at::Tensor>& offset) {
+    const Expected together = given(offset) ? broadcast({{"scale", scale}, {"offset", *offset}}) : shaped_like(scale);
+    return elements(c10::multiply_integers(together.sizes));
+}
+
+// Numbers of the program's memory.
+at::Tensor host_numbers(const char* name, const float* values, uint64_t count) {
+    if (count < 1 || count > uint64_t{1} << 40) refuse(name, "at least 1 value, and no more than 2^40", std::to_string(count));
+    return view_of(const_cast<float*>(values), count * sizeof(float), {static_cast<int64_t>(count)}, {1}, at::kFloat).clone();
+}
+
+void require_vector_or_matrix(const char* name, const at::Tensor& tensor) {
+    if (tensor.dim() != 1 && tensor.dim() != 2) refuse(name, "1 or 2 dimensions", shape_text(tensor.sizes()));
+}
+
+void require_parameters(const at::Tensor& scale, const std::optional<at::Tensor>& offset, const at::Tensor& out) {
+    require_vector_or_matrix("scale", scale);
+    if (given(offset)) require_vector_or_matrix("offset", *offset);
+    if (out.scalar_type() != at::kLong && out.scalar_type() != at::kUInt64)
+        refuse("out", "a data type of INT64, UINT64", c10::str(out.scalar_type()));
+}
+
+}  // namespace
+
+// Divides by the scales; the zero points are integers.
+static void compute(const call::Quantize& a) {
+    at::Tensor numbers = to_double(a.x) / along(a.scales, a.x, a.axis);
+    if (given(a.zeroPoints)) numbers = numbers + along(*a.zeroPoints, a.x, a.axis);
+    write_rounded(a.out, numbers);
+}
+static void compute(const call::AscendAntiQuant& a) {
+    const at::Tensor numbers = given(a.offset) ? to_double(a.x.values()) + to_double(*a.offset) : to_double(a.x.values());
+    const at::Tensor factor = to_double(a.scale);
+    write(a.y, a.sqrtMode ? numbers * factor * factor : numbers * factor);
+}
+
+// Without phases: from host memory to host memory, which the caller frees.
+extern "C" TORCH_ACLNN_HOST_API aclnnStatus aclnnTransQuantParam(const float* scaleArray, uint64_t scaleSize, const float* offsetArray,
+                                                                 uint64_t offsetSize, uint64_t** quantParam, uint64_t* quantParamSize) {
+    using namespace torch_aclnn::host;
+    return guarded(
+        __func__,
+        [&] {
+            require_not_null("scaleArray", scaleArray);
+            require_not_null("quantParam", quantParam);
+            require_not_null("quantParamSize", quantParamSize);
+            if (offsetArray == nullptr && offsetSize != 0) refuse("offsetSize", "0 without offsetArray", std::to_string(offsetSize));
+            const at::Tensor scale = host_numbers("scaleSize", scaleArray, scaleSize);
+            std::optional<at::Tensor> offset;
+            if (offsetArray != nullptr) offset = host_numbers("offsetSize", offsetArray, offsetSize);
+            at::Tensor packed = at::empty({parameters(scale, offset).count}, at::kLong);
+            transform_parameters(scale, offset, false, packed);
+            *quantParam = static_cast<uint64_t*>(std::malloc(packed.nbytes()));
+            if (*quantParam == nullptr) throw std::bad_alloc();
+            std::memcpy(*quantParam, packed.const_data_ptr<int64_t>(), packed.nbytes());
+            *quantParamSize = static_cast<uint64_t>(packed.numel());
+        },
+        kAclnnCodes);
+}
+
+#include "vocabulary/quantization/quantization_rows.inc"

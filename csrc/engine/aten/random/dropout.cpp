@@ -1,0 +1,44 @@
+// Dropout, and the masks that its entry points hand to each other.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/random/device_seed.h"
+#include "engine/aten/random/dropout_mask.h"
+#include "vocabulary/random/dropout_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+void require_no_noise_shape(const std::optional<at::Tensor>& noise_shape) {
+    if (noise_shape) torch_aclnn::host::refuse("optionalNoiseShape", "null", "a tensor");
+}
+
+void require_mask(const char* name, const at::Tensor& mask, at::IntArrayRef sizes) {
+    if (mask.scalar_type() != at::kByte) torch_aclnn::host::refuse(name, "UINT8", c10::str(mask.scalar_type()));
+    require_bits(name, mask, sizes);
+}
+at::Tensor dropped(const at::Tensor& self, const at::Tensor& mask, double scale) {
+    return at::where(unpacked_dropout_mask(mask, self.sizes()), upcast(self) * scale, 0);
+}
+// What the probability leaves is scaled, and the mask tells what that is.
+void drop(at::Tensor& out, at::Tensor& mask_out, const at::Tensor& input, double p, const PhiloxStream& stream) {
+    const at::Tensor mask = drawn_dropout_mask(mask_out.sizes(), stream, 1 - p);
+    write(out, dropped(input, mask, p == 1 ? 0 : 1 / (1 - p)));
+    write(mask_out, mask);
+}
+
+}  // namespace
+
+static void compute(const call::DropoutBackward& a) {
+    if (a.scale == 1) return write(a.out, a.gradOutput);  // whatever the mask says: nothing was dropped
+    write(a.out, a.scale == 0 ? at::zeros_like(a.gradOutput) : dropped(a.gradOutput, a.mask, a.scale));
+}
+// The mask is left alone where nothing depends on it.
+static void compute(const call::Dropout& a) {
+    if (!a.train || a.p == 0) return write(a.out, a.input);
+    if (a.p == 1) return write(a.out, at::zeros_like(a.input));
+    drop(a.out, a.maskOut, a.input, a.p, {uint64_t(a.seed), uint64_t(a.offset)});
+}
+
+#include "vocabulary/random/dropout_rows.inc"

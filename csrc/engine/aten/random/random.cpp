@@ -1,0 +1,75 @@
+// Random numbers, from the seed and the offset that the caller's generator gives (see philox.h: they are the engine's own).
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/random/device_seed.h"
+#include "engine/aten/random/random_numbers.h"
+#include "vocabulary/random/random_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+// Without replacement, no more than there are.
+void require_draws(int64_t draws, bool replacement, const at::Tensor& self) {
+    if (self.dim() < 1 || self.dim() > 2 || self.size(-1) == 0)
+        torch_aclnn::host::refuse("self", "1 or 2 dimensions, and at least one category", shape_text(self.sizes()));
+    const int64_t categories = self.size(-1);
+    if (!replacement && draws > categories)
+        torch_aclnn::host::refuse("numsamples", c10::str("at most the ", categories, " categories, without replacement"), c10::str(draws));
+}
+
+void fill_uniform(at::Tensor& out, double from, double to, const PhiloxStream& stream) {
+    const int digits = mantissa_digits(out.scalar_type());
+    out.copy_(drawn<double>(out.sizes(), [&](int64_t i) { return stream.uniform(i, digits) * (to - from) + from; }));
+}
+
+// Whole numbers of [from, to), in any dtype.
+void fill_random(at::Tensor& out, int64_t from, int64_t to, const PhiloxStream& stream) {
+    const uint64_t range = uint64_t(to) - uint64_t(from);
+    out.copy_(drawn<int64_t>(out.sizes(), [&](int64_t i) { return int64_t(uint64_t(from) + stream.integer(i, range)); }));
+}
+
+// Whole numbers from 0 to the largest that the type has, of floating point types those up to which it has each.
+void fill_random(at::Tensor& out, const PhiloxStream& stream) {
+    int64_t range = 2;  // of BOOL
+    if (out.is_floating_point())
+        range = (int64_t{1} << mantissa_digits(out.scalar_type())) + 1;
+    else if (out.scalar_type() != at::kBool)
+        range = int64_t(uint64_t{1} << (8 * out.element_size() - (at::isSignedType(out.scalar_type()) ? 1 : 0)));
+    fill_random(out, 0, range, stream);
+}
+
+void fill_bernoulli(at::Tensor& out, const at::Tensor& prob, const PhiloxStream& stream) {
+    out.copy_(drawn<double>(out.sizes(), [&](int64_t i) { return stream.uniform(i); }) < prob.to(at::kDouble));
+}
+
+void fill_exponential(at::Tensor& out, double lambda, const PhiloxStream& stream) {
+    out.copy_(drawn<double>(out.sizes(), [&](int64_t i) { return -std::log1p(-stream.uniform(i)) / lambda; }));
+}
+void require_rate(double lambda) {
+    require_number_between("lambd", lambda, std::numeric_limits<double>::min(), std::numeric_limits<double>::infinity());
+}
+
+// ATen's algorithm, on a generator of its own for each call.
+void write_multinomial(at::Tensor& out, const at::Tensor& self, int64_t draws, bool replacement, const PhiloxStream& stream) {
+    at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(stream.bits(0));
+    write(out, at::multinomial(upcast(self), draws, replacement, generator));
+}
+
+}  // namespace
+
+static void compute(const call::Randperm& a) {
+    const PhiloxStream stream(a.seed, a.offset);
+    at::Tensor order = at::arange(a.n, at::kLong);
+    int64_t* const first = order.data_ptr<int64_t>();
+    for (int64_t i = a.n - 1; i > 0; i--) std::swap(first[i], first[stream.integer(i, i + 1)]);
+    write(a.out, order);
+}
+
+#include "vocabulary/random/random_rows.inc"

@@ -1,0 +1,54 @@
+// GRU.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/recurrent/gru_steps.h"
+#include "vocabulary/recurrent/gru_calls.h"
+
+using namespace torch_aclnn::host::aten;
+using namespace torch_aclnn::host::aten::gru;
+
+// Without training the lists are null.
+static void compute(const call::GRU& a) {
+    const RecurrentNetwork network(a.params, a.hasBiases, a.numLayers, a.bidirectional, a.batchFirst, a.batchSizes);
+    const at::Tensor sequence = network.sequence(a.input), active = network.active(sequence.size(0), sequence.size(1));
+    const at::Tensor outputs = network.forward(sequence, [&](int64_t index, const at::Tensor& of_layer) {
+        at::Tensor h = upcast(a.hx)[index];
+        const Steps all = run(of_layer, network.weights(index), active, network.is_reverse(index), h);
+        a.hy[index].copy_(h);
+        if (a.train) {
+            put(*a.rOut, index, at::stack(all.r));
+            put(*a.zOut, index, at::stack(all.z));
+            put(*a.nOut, index, at::stack(all.n));
+            put(*a.hnOut, index, at::stack(all.hn));
+            put(*a.hOut, index, at::stack(all.h));
+        }
+        return at::stack(all.h) * active;
+    });
+    write(a.output, network.as_given(outputs));
+}
+
+static void compute(const call::GRUBackward& a) {
+    const RecurrentNetwork network(a.params, a.hasBiases, a.numLayers, a.bidirectional, a.batchFirst, a.batchSizes);
+    const at::Tensor sequence = network.sequence(a.input);
+    const at::Tensor active = network.active(sequence.size(0), sequence.size(1));
+    std::vector<at::Tensor> outputs;
+    for (const at::Tensor& states : a.h) outputs.push_back(upcast(states) * active);
+    const auto run_backward = [&](int64_t index, const at::Tensor& of_layer, const at::Tensor& grad) {
+        const Weights w = network.weights(index);
+        const bool reverse = network.is_reverse(index);
+        const auto saved = [index](at::TensorList list) { return upcast(list.at(index)); };
+        const Gates gates{saved(a.r), saved(a.z), saved(a.n), saved(a.hn)};
+        const at::Tensor h_before = states_before(upcast(a.hx)[index], saved(a.h), reverse);
+        at::Tensor of_h = upcast(a.dh)[index];
+        const GateGradients of = run_backward_steps(gates, h_before, active, reverse, w.hidden, grad, of_h);
+        write_weight_gradients(a.dparams, index, a.hasBiases, of_layer, h_before, of.input, of.hidden);
+        a.dhPrev[index].copy_(of_h);
+        return at::matmul(of.input, w.input);
+    };
+    write(a.dx, network.as_given(network.backward(sequence, outputs, network.sequence(a.dy), run_backward)));
+}
+
+#undef SHAPES
+
+#include "vocabulary/recurrent/gru_rows.inc"

@@ -1,0 +1,129 @@
+// LSTM, and its cell.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/recurrent/lstm_steps.h"
+#include "vocabulary/recurrent/lstm_calls.h"
+
+using namespace torch_aclnn::host::aten;
+using namespace torch_aclnn::host::aten::lstm;
+
+namespace {
+
+void put_if_room(at::TensorList places, int64_t index, const at::Tensor& value) {
+    if (places.at(index).numel() == value.numel())
+        put(places, index, value);
+    else
+        places.at(index).zero_();
+}
+
+at::Tensor initial(at::TensorList hx, size_t which, int64_t index, const at::Tensor& out) {
+    return hx.empty() ? at::zeros_like(upcast(out)[index]) : upcast(hx.at(which))[index];
+}
+
+at::Tensor or_zeros(const std::optional<at::Tensor>& grad, const at::Tensor& like) {
+    return grad ? upcast(*grad) : at::zeros_like(upcast(like));
+}
+
+// Without initial states they are zeros.
+void require_states(at::TensorList hx) {
+    if (hx.size() != 0 && hx.size() != 2) torch_aclnn::host::refuse("hx", "h and c, or nothing", std::to_string(hx.size()) + " tensors");
+}
+
+// A gate's four parts for each unit of the cell's state.
+Expected gates_of(const at::Tensor& cell) {
+    if (cell.dim() != 2 || cell.size(1) > kUnbounded / 4) torch_aclnn::host::refuse("cx", "2 dimensions", shape_text(cell.sizes()));
+    return shape({cell.size(0), 4 * cell.size(1)});
+}
+Expected biases_of(const at::Tensor& cell) {
+    return without_dim(gates_of(cell).sizes, 0);
+}
+
+}  // namespace
+
+#define SHAPES RecurrentShapes(input, params, 4, numLayers, bidirectional, batchFirst, batchSizes)
+
+static void check(const call::LSTM& a) {
+    require_weights("params", a.params, a.hasBiases, a.numLayers, a.bidirectional);
+    require_no_dropout(a.dropout, a.numLayers, a.train);
+    require_states(a.hx);
+    require_as_many({{"hOut", a.hOut}, {"cOut", a.cOut}},
+                    {"numLayers and bidirectional together", a.numLayers * (a.bidirectional ? 2 : 1)});
+    require_training_lists(a.train, a.numLayers, a.bidirectional,
+                           {{"iOut", a.iOut}, {"jOut", a.jOut}, {"fOut", a.fOut}, {"oOut", a.oOut}, {"tanhCOut", a.tanhCOut}});
+}
+// Without training, the lists of gates are null, and those of h and c have room for the last states or, from torch_npu, for one number.
+static void compute(const call::LSTM& a) {
+    const RecurrentNetwork network(a.params, a.hasBiases, a.numLayers, a.bidirectional, a.batchFirst, a.batchSizes);
+    const at::Tensor sequence = network.sequence(a.input), active = network.active(sequence.size(0), sequence.size(1));
+    const at::Tensor outputs = network.forward(sequence, [&](int64_t index, const at::Tensor& of_layer) {
+        at::Tensor h = initial(a.hx, 0, index, a.hy), c = initial(a.hx, 1, index, a.cy);
+        const Step all = run(of_layer, network.weights(index), active, network.is_reverse(index), h, c);
+        a.hy[index].copy_(h);
+        a.cy[index].copy_(c);
+        if (!a.train) {
+            put_if_room(a.hOut, index, h);
+            put_if_room(a.cOut, index, c);
+        } else {
+            put(a.hOut, index, all.h);
+            put(a.cOut, index, all.c);
+            put(*a.iOut, index, all.i);
+            put(*a.jOut, index, all.j);
+            put(*a.fOut, index, all.f);
+            put(*a.oOut, index, all.o);
+            put(*a.tanhCOut, index, all.tanh_c);
+        }
+        return all.h * active;
+    });
+    write(a.output, network.as_given(outputs));
+}
+
+static void compute(const call::LstmBackward& a) {
+    const RecurrentNetwork network(a.params, a.hasBiases, a.numLayers, a.bidirectional, a.batchFirst, a.batchSizes);
+    const at::Tensor sequence = network.sequence(a.input);
+    const int64_t steps = sequence.size(0), batch = sequence.size(1);
+    const at::Tensor active = network.active(steps, batch);
+    const at::Tensor of_hy = or_zeros(a.dhy, a.dhPrev), of_cy = or_zeros(a.dcy, a.dcPrev);
+    std::vector<at::Tensor> outputs;
+    for (const at::Tensor& states : a.h) outputs.push_back(upcast(states) * active);
+    const int64_t features = a.dhPrev.size(2) * (a.bidirectional ? 2 : 1);
+    const at::Tensor of_output = a.dy ? network.sequence(*a.dy) : at::zeros({steps, batch, features}, sequence.options());
+    const auto run_backward = [&](int64_t index, const at::Tensor& of_layer, const at::Tensor& grad) {
+        const Weights w = network.weights(index);
+        const bool reverse = network.is_reverse(index);
+        const auto saved = [index](at::TensorList list) { return upcast(list.at(index)); };
+        const Step all{saved(a.i), saved(a.j), saved(a.f), saved(a.o), saved(a.h), saved(a.c), saved(a.tanhC)};
+        const at::Tensor h_before = states_before(initial(a.hx, 0, index, a.dhPrev), all.h, reverse);
+        const at::Tensor c_before = states_before(initial(a.hx, 1, index, a.dcPrev), all.c, reverse);
+        at::Tensor of_h = of_hy[index], of_c = of_cy[index];
+        const at::Tensor gates = run_backward_steps(all, c_before, active, reverse, w.hidden, grad, of_h, of_c);
+        write_weight_gradients(a.dparams, index, a.hasBiases, of_layer, h_before, gates, gates);
+        a.dhPrev[index].copy_(of_h);
+        a.dcPrev[index].copy_(of_c);
+        return at::matmul(gates, w.input);
+    };
+    write(a.dx, network.as_given(network.backward(sequence, outputs, of_output, run_backward)));
+}
+
+// One step, of which the two products are given; storage keeps the gates.
+static void compute(const call::ThnnFusedLstmCell& a) {
+    at::Tensor gates = upcast(a.inputGates) + upcast(a.hiddenGates);
+    if (a.inputBias) gates = gates + upcast(*a.inputBias);
+    if (a.hiddenBias) gates = gates + upcast(*a.hiddenBias);
+    const Step s = step(gates, upcast(a.cx));
+    write(a.hy, s.h);
+    write(a.cy, s.c);
+    write(a.storage, at::cat({s.i, s.f, s.j, s.o}, 1));
+}
+static void compute(const call::ThnnFusedLstmCellBackward& a) {
+    const std::vector<at::Tensor> parts = upcast(a.storage).chunk(4, 1);
+    const Step s{parts[0], parts[2], parts[1], parts[3], {}, upcast(a.cy), at::tanh(upcast(a.cy))};
+    const StepGradient g = step_backward(s, upcast(a.cx), or_zeros(a.gradHy, a.cx), or_zeros(a.gradCy, a.cx));
+    write(a.gradGates, g.gates);
+    write(a.gradCx, g.c_before);
+    if (a.hasBias) write(a.gradBias, g.gates.sum(0));
+}
+
+#undef SHAPES
+
+#include "vocabulary/recurrent/lstm_rows.inc"

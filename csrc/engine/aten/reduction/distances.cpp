@@ -1,0 +1,94 @@
+// Distances between points, and functions of square matrices. Half types are computed in float32.
+#include <ATen/ATen.h>
+
+#include <limits>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/indices.h"
+#include "engine/aten/numerics/results.h"
+#include "vocabulary/reduction/distances_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+NamedShape square(const NamedShape& matrices) {
+    const size_t rank = matrices.sizes.size();
+    if (rank < 2 || matrices.sizes[rank - 1] != matrices.sizes[rank - 2])
+        refuse(matrices.name, "square matrices", shape_text(matrices.sizes));
+    return matrices;
+}
+// One number for each matrix.
+Expected of_matrices(const NamedShape& matrices) {
+    return square(matrices).sizes.slice(0, matrices.sizes.size() - 2);
+}
+
+// From each of the points of x1 to each of those of x2, in batches that broadcast.
+Expected distances(const at::Tensor& x1, const at::Tensor& x2) {
+    NamedShape batch1("x1", x1), batch2("x2", x2);
+    for (NamedShape* points : {&batch1, &batch2}) {
+        if (points->sizes.size() < 2) refuse(points->name, "at least 2 dimensions", shape_text(points->sizes));
+        points->sizes = points->sizes.slice(0, points->sizes.size() - 2);
+    }
+    if (x1.size(-1) != x2.size(-1)) refuse("x2", c10::str("points of ", x1.size(-1), " coordinates, as x1 has"), shape_text(x2.sizes()));
+    Expected expected = broadcast({batch1, batch2});
+    expected.sizes.push_back(x1.size(-2));
+    expected.sizes.push_back(x2.size(-2));
+    return expected;
+}
+
+// The order of the norm, for which -1 stands for infinity.
+constexpr float kInfinite = -1;
+void require_order(float p) {
+    if (p != kInfinite) require_number_between("p", double{p}, 0.0, std::numeric_limits<double>::infinity());
+}
+
+// Points of the plane, in batches, and a number for each of them.
+void require_points(const NamedShape& points) {
+    if (points.sizes.size() != 3 || points.sizes[2] != 2) refuse(points.name, "{batch, points, 2}", shape_text(points.sizes));
+}
+void require_points(const NamedShape& xyz1, const NamedShape& xyz2) {
+    require_points(xyz1);
+    require_points(xyz2);
+    if (xyz1.sizes[0] != xyz2.sizes[0]) refuse(xyz2.name, c10::str("the batch of ", xyz1.name, ", ", xyz1.sizes), shape_text(xyz2.sizes));
+}
+Expected of_points(const at::Tensor& points) {
+    return points.sizes().slice(0, 2);
+}
+// The gradient of the squared distances from each point to the one that its index names: of the points themselves.
+at::Tensor to_nearest(const at::Tensor& from, const at::Tensor& to, const at::Tensor& index, const at::Tensor& grad) {
+    return 2 * upcast(grad).unsqueeze(-1) * (upcast(from) - upcast(to).gather(1, index));
+}
+
+}  // namespace
+
+static void compute(const call::Cdist& a) {
+    constexpr int64_t kNoProducts = 2;
+    write(a.out, at::_cdist_forward(upcast(a.x1), upcast(a.x2), a.p, kNoProducts));
+}
+static void compute(const call::CdistBackward& a) {
+    write(a.out, at::_cdist_backward(dense(a.grad), dense(a.x1), dense(a.x2),
+                                     a.p == kInfinite ? std::numeric_limits<double>::infinity() : a.p, dense(a.cdist)));
+}
+
+static void compute(const call::Slogdet& a) {
+    const auto [sign, logarithm] = at::slogdet(a.self);
+    write(a.signOut, sign);
+    write(a.logOut, logarithm);
+}
+
+// Each point of both sets has a nearest one in the other.
+static void compute(const call::ChamferDistanceBackward& a) {
+    require_indices("idx1", a.idx1, a.xyz2.size(1));
+    require_indices("idx2", a.idx2, a.xyz1.size(1));
+    const auto of_both = [](const at::Tensor& index) { return index.to(at::kLong).unsqueeze(-1).expand({-1, -1, 2}); };
+    const at::Tensor nearest1 = of_both(a.idx1), nearest2 = of_both(a.idx2);
+    const at::Tensor of_first = to_nearest(a.xyz1, a.xyz2, nearest1, a.gradDist1),
+                     of_second = to_nearest(a.xyz2, a.xyz1, nearest2, a.gradDist2);
+    write(a.gradXyz1, of_first.scatter_add(1, nearest2, -of_second));
+    write(a.gradXyz2, of_second.scatter_add(1, nearest1, -of_first));
+}
+
+#include "vocabulary/reduction/distances_rows.inc"

@@ -1,0 +1,70 @@
+// Reductions and scans. Results take the dtype of the output that the caller made; half types accumulate in float32.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/arguments.h"
+#include "engine/aten/numerics/results.h"
+#include "vocabulary/reduction/reduction_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+// ATen multiplies half types in the half type.
+static at::ScalarType product_type(const at::Tensor& out) {
+    return at::isReducedFloatingType(out.scalar_type()) ? at::kFloat : out.scalar_type();
+}
+
+static at::IntArrayRef dims_or_all(const std::optional<std::vector<int64_t>>& dims) {
+    return dims ? at::IntArrayRef(*dims) : at::IntArrayRef();
+}
+
+// The sums of what is in front of each element along the dimension, with the element itself or without it.
+static at::Tensor cumulated(const at::Tensor& self, int64_t dim, bool exclusive, bool reverse) {
+    const at::Tensor rows = self.dim() == 0 ? self.reshape({1}) : upcast(reverse ? self.flip(dim) : self);
+    at::Tensor sums = at::cumsum(rows, dim, rows.scalar_type());
+    if (exclusive && sums.size(dim) > 0)
+        sums = at::cat({at::zeros_like(sums.narrow(dim, 0, 1)), sums.narrow(dim, 0, sums.size(dim) - 1)}, dim);
+    return reverse ? sums.flip(dim) : sums;
+}
+
+static void compute(const call::MeanV2& a) {
+    if (a.noopWithEmptyAxes && a.dim.empty()) return write(a.out, a.self);
+    const bool is_integral = c10::isIntegralType(a.self.scalar_type(), true);
+    a.out.copy_(at::mean(is_integral ? a.self.to(at::kDouble) : upcast(a.self), all_if_empty(a.dim), a.keepDim));
+}
+static void compute(const call::ReduceLogSum& a) {
+    if (a.noopWithEmptyAxes && a.axes.empty()) return write(a.reduce, a.data);
+    write(a.reduce, at::log(at::sum(upcast(a.data), all_if_empty(a.axes), a.keepDims)));
+}
+
+static void compute(const call::MaxV2& a) {
+    if (a.noopWithEmptyDims && a.dims.empty()) return write(a.out, a.self);
+    at::amax_out(a.out, a.self, a.dims, a.keepDims);
+}
+static void compute(const call::Aminmax& a) {
+    at::amin_out(a.minOut, a.self, a.dim, a.keepdim);
+    at::amax_out(a.maxOut, a.self, a.dim, a.keepdim);
+}
+
+static void compute(const call::VarMean& a) {
+    const auto [variance, mean] = at::var_mean(a.self, all_if_empty(a.dim), at::Scalar(a.correction), a.keepdim);
+    a.varOut.copy_(variance);
+    a.meanOut.copy_(mean);
+}
+static void compute(const call::StdMeanCorrection& a) {
+    const auto [deviation, mean] = at::std_mean(a.self, all_if_empty(dims_or_all(a.dim)), at::Scalar(a.correction), a.keepdim);
+    a.stdOut.copy_(deviation);
+    a.meanOut.copy_(mean);
+}
+
+static void compute(const call::Cummax& a) {
+    const auto [values, indices] = at::cummax(a.self, a.dim);
+    a.valuesOut.copy_(values);
+    a.indicesOut.copy_(indices);
+}
+static void compute(const call::Cummin& a) {
+    const auto [values, indices] = at::cummin(a.self, a.dim);
+    a.valuesOut.copy_(values);
+    a.indicesOut.copy_(indices);
+}
+
+#include "vocabulary/reduction/reduction_rows.inc"

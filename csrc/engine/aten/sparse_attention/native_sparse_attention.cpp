@@ -1,0 +1,154 @@
+// Native sparse attention in training: each token attends to compressed blocks of keys, and to those blocks of the keys that get the most
+// of it.
+#include "engine/aten/sparse_attention/native_sparse_attention.h"
+
+#include "vocabulary/sparse_attention/native_sparse_attention_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+using OptLengths = std::optional<std::vector<int64_t>>;
+
+// Calls `use` with the first position of each sequence, its length, and the number of its first block.
+void for_each_end(at::IntArrayRef ends, const Blocks& blocks, const std::function<void(int64_t, int64_t, int64_t)>& use) {
+    int64_t first = 0, block = 0;
+    for (const int64_t end : ends) {
+        if (blocks.count(end - first) > 0) use(first, end - first, block);
+        block += blocks.count(end - first);
+        first = end;
+    }
+}
+int64_t all_blocks(at::IntArrayRef ends, const Blocks& blocks) {
+    int64_t count = 0, first = 0;
+    for (const int64_t end : ends) {
+        count += blocks.count(end - first);
+        first = end;
+    }
+    return count;
+}
+void require_block_ends(at::IntArrayRef ends, const at::Tensor& input) {
+    const bool rising = std::is_sorted(ends.begin(), ends.end()) && (ends.empty() || ends.front() >= 0);
+    if (input.dim() == 3 && (!rising || (!ends.empty() && ends.back() > input.size(0))))
+        refuse("actSeqLen", c10::str("rising numbers up to ", input.size(0)), c10::str(ends));
+}
+
+at::Tensor cut(const at::Tensor& mask, int64_t rows, int64_t columns) {
+    return mask.narrow(-2, 0, rows).narrow(-1, 0, columns).to(at::kBool);
+}
+// Eight equal numbers for each token and head.
+void write_statistic(const at::Tensor& out, const at::Tensor& numbers) {
+    out.copy_(numbers.transpose(0, 1).expand_as(out));
+}
+Expected statistics_of_token(const at::Tensor& query) {
+    return shape({query.size(0), query.size(1), 8});
+}
+
+TokenSequences packed_sequences(const OptLengths& query, const OptLengths& key, const char* key_name) {
+    return {"TND", "TND", lengths_tensor(query), lengths_tensor(key), std::nullopt, "actualSeqQLen", key_name};
+}
+int64_t length_of(at::IntArrayRef ends, size_t sequence) {
+    return ends[sequence] - (sequence == 0 ? 0 : ends[sequence - 1]);
+}
+// Of each sequence as many as its compressed blocks need.
+void require_selected_blocks(at::IntArrayRef queries, at::IntArrayRef compressed, at::IntArrayRef selected, const Blocks& blocks,
+                             int64_t size) {
+    require_as_many({{"actualSelSeqKvLen", selected}}, {"actualSeqQLen", queries});
+    require_selectable(blocks, size);
+    const int64_t each = size / blocks.stride;
+    for (size_t i = 0; i < selected.size(); ++i) {
+        const int64_t keys = length_of(compressed, i), needed = keys / each + (keys % each != 0), got = length_of(selected, i);
+        if (got != needed)
+            refuse("actualSelSeqKvLen", c10::str(needed, " blocks more for the ", keys, " compressed ones of sequence ", i), c10::str(got));
+    }
+}
+void require_heads(const at::Tensor& query, int64_t heads) {
+    if (query.dim() >= 2 && query.size(-2) != heads) refuse("headNum", std::to_string(query.size(-2)), std::to_string(heads));
+}
+
+template <class Arguments>
+TokenSequences selected_sequences(const Arguments& a) {
+    return packed_sequences(a.actualSeqQLen, a.actualSeqKvLen, "actualSeqKvLen");
+}
+template <class Arguments>
+void require_selected(const Arguments& a) {
+    selected_sequences(a).require({"query", a.query}, {"key", a.key});
+    require_values(a.key, a.value);
+    require_heads(a.query, a.headNum);
+}
+template <class Arguments>
+SelectedAttention selected_attention(const Arguments& a) {
+    return {a.query, a.key, a.value, a.topkIndices, a.attenMask, a.selectBlockSize, a.scaleValue};
+}
+
+}  // namespace
+
+static void compute(const call::NsaCompress& a) {
+    const at::Tensor weights = upcast(a.weight).t().unsqueeze(1);  // {heads, 1, size}
+    for_each_end(a.actSeqLen, compressed_blocks(a), [&](int64_t first, int64_t length, int64_t block) {
+        const at::Tensor blocks = compressed_blocks(a).of(upcast(a.input.narrow(0, first, length)));
+        a.output.narrow(0, block, blocks.size(0)).copy_((blocks * weights).sum(3));
+    });
+}
+static void compute(const call::NsaCompressGrad& a) {
+    at::Tensor of_input = at::zeros(a.input.sizes(), at::kFloat), of_weight = at::zeros(a.weight.sizes(), at::kFloat);
+    for_each_end(a.actSeqLen, compressed_blocks(a), [&](int64_t first, int64_t length, int64_t block) {
+        const at::Tensor blocks = compressed_blocks(a).of(upcast(a.input.narrow(0, first, length)));
+        const at::Tensor grad = upcast(a.outputGrad.narrow(0, block, blocks.size(0)));
+        of_weight += (blocks * grad.unsqueeze(3)).sum(at::IntArrayRef({0, 2})).t();
+        const at::Tensor starts = first + at::arange(blocks.size(0)) * a.compressStride;
+        for (int64_t i = 0; i < a.compressBlockSize; i++) of_input.index_add_(0, starts + i, grad * upcast(a.weight[i]).unsqueeze(1));
+    });
+    write(a.inputGrad, of_input);
+    write(a.weightGrad, of_weight);
+}
+
+static TokenSequences compressed_sequences(const call::NsaCompressAttention& a) {
+    return packed_sequences(a.actualSeqQLen, a.actualCmpSeqKvLen, "actualCmpSeqKvLen");
+}
+static void check(const call::NsaCompressAttention& a) {
+    compressed_sequences(a).require({"query", a.query}, {"key", a.key});
+    require_values(a.key, a.value);
+    require_heads(a.query, a.headNum);
+    require_selected_blocks(*a.actualSeqQLen, *a.actualCmpSeqKvLen, a.actualSelSeqKvLen, compressed_blocks(a), a.selectBlockSize);
+}
+static void compute(const call::NsaCompressAttention& a) {
+    const TokenSequences s = compressed_sequences(a);
+    for (const at::Tensor* out : {&a.softmaxMax, &a.softmaxSum, &a.attentionOut}) out->zero_();
+    a.topkIndices.fill_(-1);
+    s.for_each(a.query, a.key, [&](const TokenSpan& q, const TokenSpan& k) {
+        const at::Tensor hidden = a.attenMask ? cut(*a.attenMask, q.length, k.length) : at::zeros({q.length, k.length}, at::kBool);
+        const AllowedAttention allowed(s.of_query(a.query, q), s.of_key(a.key, k), s.of_key(a.value, k), hidden.logical_not(),
+                                       a.scaleValue);
+        s.of_query(a.attentionOut, q).copy_(allowed.result());
+        write_statistic(s.of_query(a.softmaxMax, q), allowed.maximum);
+        write_statistic(s.of_query(a.softmaxSum, q), allowed.sum);
+        const int64_t blocks = length_of(a.actualSelSeqKvLen, q.batch);
+        at::Tensor scores = importance(allowed.probabilities, a.key.size(1), blocks, compressed_blocks(a), a.selectBlockSize);
+        if (a.topkMask) scores = scores.masked_fill(cut(*a.topkMask, q.length, blocks), std::numeric_limits<float>::max());
+        write_largest(scores, s.of_query(a.topkIndices, q));
+    });
+}
+static void compute(const call::NsaSelectedAttention& a) {
+    const TokenSequences s = selected_sequences(a);
+    for (const at::Tensor* out : {&a.softmaxMax, &a.softmaxSum, &a.attentionOut}) out->zero_();
+    s.for_each(a.query, a.key, [&](const TokenSpan& q, const TokenSpan& k) {
+        const AllowedAttention allowed = selected_attention(a).of(s, q, k);
+        s.of_query(a.attentionOut, q).copy_(allowed.result());
+        write_statistic(s.of_query(a.softmaxMax, q), allowed.maximum);
+        write_statistic(s.of_query(a.softmaxSum, q), allowed.sum);
+    });
+}
+static void compute(const call::NsaSelectedAttentionGrad& a) {
+    const TokenSequences s = selected_sequences(a);
+    for (const at::Tensor* out : {&a.queryGrad, &a.keyGrad, &a.valueGrad}) out->zero_();
+    s.for_each(a.query, a.key, [&](const TokenSpan& q, const TokenSpan& k) {
+        const AllowedAttention::Gradients of = selected_attention(a).of(s, q, k).backward(s.of_query(a.attentionOutGrad, q));
+        s.of_query(a.queryGrad, q).copy_(of.query);
+        s.of_key(a.keyGrad, k).copy_(of.key);
+        s.of_key(a.valueGrad, k).copy_(of.value);
+    });
+}
+
+#include "vocabulary/sparse_attention/native_sparse_attention_rows.inc"

@@ -1,0 +1,19 @@
+// What keeps a stream busy.
+#include <chrono>
+#include <thread>
+
+#include "engine/aten/adapter/adapter.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace torch_aclnn::host::aten::kind {
+struct Cycles : Exactly<1> {
+    static at::IntArrayRef read(const char* name, const aclIntArray* array) {
+        const at::IntArrayRef values = Exactly<1>::read(name, array);
+        require_between(name, values[0], 0, 10'000'000'000);
+        return values;
+    }
+};
+}  // namespace torch_aclnn::host::aten::kind
+
+#include "vocabulary/stream/waiting_rows.inc"

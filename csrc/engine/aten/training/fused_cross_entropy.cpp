@@ -1,0 +1,84 @@
+// The loss of a classification whose classes are spread over ranks, with the product that makes the logits: what each rank computes before
+// the ranks compare, after it, and backwards.
+#include <ATen/ATen.h>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/indices.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/quantization/packed_integers.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+// Bits from the highest of each byte on; what remains of the last byte is set.
+at::Tensor packed_bits(const at::Tensor& truth) {
+    const int64_t bytes = (truth.numel() + 7) / 8;
+    at::Tensor bits = at::ones({bytes * 8}, at::kInt);
+    bits.narrow(0, 0, truth.numel()).copy_(truth);
+    return (bits.view({bytes, 8}) * at::bitwise_left_shift(at::ones({8}, at::kInt), at::arange(7, -1, -1, at::kInt))).sum(1);
+}
+at::Tensor unpacked_bits(const at::Tensor& bytes, int64_t count) {
+    const at::Tensor bits = at::bitwise_right_shift(bytes.to(at::kInt).unsqueeze(1), at::arange(7, -1, -1, at::kInt));
+    return at::bitwise_and(bits, 1).flatten().narrow(0, 0, count);
+}
+
+void require_factors(const at::Tensor& input, const at::Tensor& weight) {
+    using torch_aclnn::host::refuse;
+    if (input.dim() != 2) refuse("input", "2 dimensions", shape_text(input.sizes()));
+    if (weight.dim() != 2 || weight.size(1) != input.size(1))
+        refuse("weight", c10::str("2 dimensions, the second of ", input.size(1)), shape_text(weight.sizes()));
+}
+void require_label_range(const at::Tensor& weight, int64_t first, int64_t last) {
+    if (weight.dim() == 2) require_between("vocabEndIndex", last, first, first + weight.size(0) - 1);
+}
+// Either the softmax, or what it is made of.
+void require_softmax(const std::optional<at::Tensor>& softmax, const std::optional<at::Tensor>& max, const std::optional<at::Tensor>& sum) {
+    if (!softmax && !max) torch_aclnn::host::refuse_null("logitsMax", "where there is no softmax");
+    if (!softmax && !sum) torch_aclnn::host::refuse_null("sumExpLogits", "where there is no softmax");
+}
+
+}  // namespace
+
+namespace torch_aclnn::host::aten::kind {
+struct NoSmoothing : Double {
+    static double read(const char* name, double number) {
+        require_number_between(name, number, 0.0, 0.0);
+        return number;
+    }
+};
+
+}  // namespace torch_aclnn::host::aten::kind
+
+#include "vocabulary/training/fused_cross_entropy_calls.h"
+
+static void compute(const call::FusedLinearOnlineMaxSum& a) {
+    if (a.input.size(0) == 0) return;
+    const at::Tensor logits = at::matmul(upcast(a.input), upcast(a.weight).t()), max = logits.amax(1), lower = logits - max.unsqueeze(1);
+    const at::Tensor elsewhere = a.target.lt(a.vocabStartIndex).logical_or(a.target.gt(a.vocabEndIndex));
+    const at::Tensor own = (a.target.to(at::kLong) - a.vocabStartIndex).masked_fill(elsewhere, 0);
+    write(a.logitsMaxLocal, max);
+    write(a.sumExpLogitsLocal, at::exp(lower).sum(1));
+    write(a.predictedLogitsLocal, lower.gather(1, own.unsqueeze(1)).squeeze(1).masked_fill(elsewhere, 0));
+    write(a.targetMask, packed_bits(elsewhere));
+    write(a.maskedTarget, own);
+    write(a.vocabParallelLogits, logits);
+}
+static void compute(const call::FusedCrossEntropyLossWithMaxSum& a) {
+    write(a.loss, at::log(a.sumExpLogits) - a.predictedLogits);
+    if (a.vocabParallelLogits)
+        write(a.softmax, at::exp(upcast(*a.vocabParallelLogits) - a.logitsMax.unsqueeze(1)) / a.sumExpLogits.unsqueeze(1));
+}
+static void compute(const call::FusedLinearCrossEntropyLossGrad& a) {
+    at::Tensor of_logits =
+        a.softmax ? a.softmax->clone()
+                  : at::exp(at::matmul(upcast(a.input), upcast(a.weight).t()) - a.logitsMax->unsqueeze(1)) / a.sumExpLogits->unsqueeze(1);
+    require_indices("maskedTarget", a.maskedTarget, a.weight.size(0));
+    const at::Tensor own = (unpacked_bits(a.targetMask, a.input.size(0)) - 1).to(at::kFloat);
+    of_logits.scatter_add_(1, a.maskedTarget.to(at::kLong).unsqueeze(1), own.unsqueeze(1));
+    of_logits *= upcast(a.grad).unsqueeze(1);
+    write(a.inputGrad, at::matmul(of_logits, upcast(a.weight)));
+    write(a.weightGrad, at::matmul(of_logits.t(), upcast(a.input)));
+}
+
+#include "vocabulary/training/fused_cross_entropy_rows.inc"

@@ -1,0 +1,217 @@
+// Losses, forward and backward. Their sums are taken in float32 for half types.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/indices.h"
+#include "engine/aten/numerics/results.h"
+#include "vocabulary/training/loss_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+// The loss of each element, or one for all, which some callers give a dimension.
+Either lost(const Expected& of_each, int64_t reduction) {
+    return reduction == at::Reduction::None ? either(of_each, of_each) : either(one_value(), shape({1}));
+}
+Either lost(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
+    return lost(broadcast({{"self", self}, {"target", target}}), reduction);
+}
+Expected with_gradient(const NamedShape& gradient, const at::Tensor& self, const at::Tensor& target) {
+    return broadcast({{"self", self}, {"target", target}, gradient});
+}
+
+BroadcastsTo losses(const at::Tensor& self, const at::Tensor& target) {
+    return broadcasts_to(broadcast({{"self", self}, {"target", target}}));
+}
+
+// The scores of each class of one element or of several, or of planes; the elements' classes; and the classes' weights.
+Expected elements_of(const at::Tensor& self) {
+    if (self.dim() != 1 && self.dim() != 2) refuse("self", "1 or 2 dimensions", shape_text(self.sizes()));
+    return self.sizes().slice(0, self.dim() - 1);
+}
+Expected pixels_of(const at::Tensor& self) {
+    if (self.dim() != 4) refuse("self", "4 dimensions", shape_text(self.sizes()));
+    return without_dim(self.sizes(), 1);
+}
+int64_t classes_of(const at::Tensor& self) {
+    return self.size(self.dim() == 1 ? 0 : 1);
+}
+
+// The factor of the gradient of each element's loss.
+at::Tensor gradient_factor(const at::Tensor& grad_output, int64_t numel, int64_t reduction) {
+    return reduction == at::Reduction::Mean ? grad_output / numel : grad_output;
+}
+
+at::Tensor l1_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
+    const at::Tensor difference = self - target;
+    return at::sgn(difference) * gradient_factor(grad_output, difference.numel(), reduction);
+}
+
+// ATen's kernels know int64 targets only.
+at::Tensor classes(const at::Tensor& target) {
+    return target.to(at::kLong);
+}
+
+// ATen's gradients trust the classes.
+void require_classes(const at::Tensor& target, int64_t classes_of_self, int64_t ignored) {
+    const at::Tensor ids = classes(target);
+    require_indices("target", at::where(ids == ignored, 0, ids), classes_of_self);
+}
+
+// The parts of a call of ctc: two lengths for each member of the batch, within logProbs and targets; the blank is one of the labels.
+struct Ctc {
+    const at::Tensor &log_probs, &targets;
+    at::IntArrayRef input_lengths, target_lengths;
+
+    int64_t longest_target() const { return target_lengths.empty() ? 0 : *std::max_element(target_lengths.begin(), target_lengths.end()); }
+    // Joined one after the other, or in rows.
+    bool joined() const { return targets.dim() == 1; }
+    Expected of_each() const { return shape({log_probs.size(1)}); }
+    // The last dimension may be longer than ATen's, which its first elements then are.
+    Expected alpha(const at::Tensor& given) const {
+        const int64_t own = given.dim() == 3 ? given.size(2) : 0;
+        return shape({log_probs.size(1), log_probs.size(0), std::max(own, 2 * longest_target() + 1)});
+    }
+
+    void require(int64_t blank) const {
+        if (log_probs.dim() != 3) refuse("logProbs", "3 dimensions", shape_text(log_probs.sizes()));
+        require_as_many({{"inputLengths", input_lengths}, {"targetLengths", target_lengths}},
+                        {"dimension 1 of logProbs", log_probs.size(1)});
+        require_lengths("inputLengths", input_lengths, log_probs.size(0));
+        if (!joined() && (targets.dim() != 2 || targets.size(0) != log_probs.size(1)))
+            refuse("targets", c10::str("1 dimension, or 2 with ", log_probs.size(1), " rows"), shape_text(targets.sizes()));
+        require_lengths("targetLengths", target_lengths, targets.size(-1));
+        int64_t left = targets.size(-1);
+        for (const int64_t length : target_lengths)
+            if (joined() && (left -= length) < 0)
+                refuse("targetLengths", c10::str("lengths whose sum is ", targets.size(0)), c10::str(target_lengths));
+        const int64_t labels = log_probs.size(2);
+        if (blank >= labels) refuse("blank", c10::str("one of the ", labels, " labels of logProbs"), c10::str(blank));
+    }
+    static void require_lengths(const char* name, at::IntArrayRef lengths, int64_t longest) {
+        require_values(name, lengths, 0);
+        for (const int64_t length : lengths)
+            if (length > longest) refuse(name, c10::str("lengths of at most ", longest), c10::str(length));
+    }
+
+    // Only what is within the lengths is a label.
+    void require_labels() const {
+        const at::Tensor labels = targets.to(at::kLong);
+        const at::Tensor used =
+            joined() ? at::ones_like(labels, at::kBool) : at::arange(labels.size(1)).lt(at::tensor(target_lengths, at::kLong).unsqueeze(1));
+        require_indices("targets", at::where(used, labels, 0), log_probs.size(2));
+    }
+};
+
+// ATen multiplies in place of one of the two.
+at::Tensor soft_margin(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
+    const std::vector<at::Tensor> both = at::broadcast_tensors({self, target});
+    return at::soft_margin_loss(both[0], both[1], reduction);
+}
+
+}  // namespace
+
+static void compute(const call::SmoothL1Loss& a) {
+    // ATen leaves beta 0, which is the L1 loss, to its callers.
+    write(a.result, a.beta == 0 ? at::l1_loss(upcast(a.self), upcast(a.target), a.reduction)
+                                : at::smooth_l1_loss(upcast(a.self), upcast(a.target), a.reduction, a.beta));
+}
+static void compute(const call::SmoothL1LossBackward& a) {
+    write(a.gradInput, a.beta == 0 ? l1_backward(upcast(a.gradOut), upcast(a.self), upcast(a.target), a.reduction)
+                                   : at::smooth_l1_loss_backward(upcast(a.gradOut), upcast(a.self), upcast(a.target), a.reduction, a.beta));
+}
+
+static void compute(const call::NLLLoss& a) {
+    const auto [loss, total] = at::nll_loss_forward(upcast(a.self), classes(a.target), upcast(a.weight), a.reduction, a.ignoreIndex);
+    write(a.out, loss);
+    write(a.totalWeight, total);
+}
+static void compute(const call::NLLLossBackward& a) {
+    require_classes(a.target, classes_of(a.self), a.ignoreIndex);
+    write(a.out, at::nll_loss_backward(upcast(a.gradOutput), dense(a.self), classes(a.target), upcast(a.weight), a.reduction, a.ignoreIndex,
+                                       upcast(a.totalWeight)));
+}
+static void compute(const call::NLLLoss2d& a) {
+    const auto [loss, total] = at::nll_loss2d_forward(upcast(a.self), classes(a.target), upcast(a.weight), a.reduction, a.ignoreIndex);
+    write(a.out, loss);
+    write(a.totalWeight, total);
+}
+static void compute(const call::NLLLoss2dBackward& a) {
+    require_classes(a.target, classes_of(a.self), a.ignoreIndex);
+    write(a.out, at::nll_loss2d_backward(upcast(a.gradOutput), dense(a.self), classes(a.target), upcast(a.weight), a.reduction,
+                                         a.ignoreIndex, upcast(a.totalWeight)));
+}
+
+static void compute(const call::BinaryCrossEntropyWithLogits& a) {
+    const std::vector<at::Tensor> both = at::broadcast_tensors({upcast(a.self), upcast(a.target)});
+    write(a.out, at::binary_cross_entropy_with_logits(both[0], both[1], upcast(a.weight), upcast(a.posWeight), a.reduction));
+}
+// loss = -weight * (posWeight * target * log(sigmoid(self)) + (1 - target) * log(1 - sigmoid(self)))
+static void compute(const call::BinaryCrossEntropyWithLogitsBackward& a) {
+    const at::Tensor x = upcast(a.self), y = upcast(a.target), probability = at::sigmoid(x);
+    const at::Tensor positive = a.posWeight ? upcast(*a.posWeight) * y : y;
+    at::Tensor gradient = (positive + 1 - y) * probability - positive;
+    if (a.weight) gradient = gradient * upcast(*a.weight);
+    write(a.out, gradient * gradient_factor(upcast(a.gradOutput), x.numel(), a.reduction));
+}
+
+static void compute(const call::BinaryCrossEntropyWithLogitsTargetBackward& a) {
+    const at::Tensor x = upcast(a.self), log_of_one = at::log_sigmoid(x);
+    at::Tensor gradient = at::log_sigmoid(-x) - (a.posWeightOptional ? upcast(*a.posWeightOptional) * log_of_one : log_of_one);
+    if (a.weightOptional) gradient = gradient * upcast(*a.weightOptional);
+    write(a.gradTarget, gradient * gradient_factor(upcast(a.gradOutput), x.numel(), a.reduction));
+}
+
+static void compute(const call::KlDivBackward& a) {
+    const at::Tensor y = a.logTarget ? at::exp(upcast(a.target)) : upcast(a.target);
+    write(a.out, (-y * gradient_factor(upcast(a.gradOutput), a.self.numel(), a.reduction)).expand_as(a.out));
+}
+static void compute(const call::KlDivTargetBackward& a) {
+    const at::Tensor x = upcast(a.self), y = upcast(a.target);
+    const at::Tensor gradient = a.logTarget ? at::exp(y) * (y + 1 - x) : at::log(y) + 1 - x;
+    write(a.gradTarget, gradient * gradient_factor(upcast(a.gradOutput), a.self.numel(), a.reduction));
+}
+
+static void compute(const call::CtcLoss& a) {
+    Ctc{a.logProbs, a.targets, a.inputLengths, a.targetLengths}.require_labels();
+    const auto [loss, alpha] = at::_ctc_loss(upcast(a.logProbs), a.targets, a.inputLengths, a.targetLengths, a.blank, a.zeroInfinity);
+    write(a.negLogLikelihood, loss);
+    at::Tensor place = a.logAlpha.narrow(-1, 0, alpha.size(-1));
+    write(place, alpha);
+}
+static void compute(const call::CtcLossBackward& a) {
+    Ctc{a.logProbs, a.targets, a.inputLengths, a.targetLengths}.require_labels();
+    write(a.out, at::_ctc_loss_backward(
+                     upcast(a.gradOut), upcast(a.logProbs), a.targets, a.inputLengths, a.targetLengths, upcast(a.negLogLikelihood),
+                     upcast(a.logAlpha.narrow(-1, 0, 2 * Ctc{a.logProbs, a.targets, a.inputLengths, a.targetLengths}.longest_target() + 1)),
+                     a.blank, a.zeroInfinity));
+}
+
+// Only the batch may be empty.
+static void require_classes(const at::Tensor& self) {
+    if (self.dim() > 2 || self.dim() == 0 || self.size(-1) == 0)
+        torch_aclnn::host::refuse("self", "1 or 2 dimensions, with classes", shape_text(self.sizes()));
+}
+static void compute(const call::MultilabelMarginLoss& a) {
+    const auto [loss, is_target] = at::multilabel_margin_loss_forward(upcast(a.self), classes(a.target), a.reduction);
+    write(a.out, loss);
+    write(a.isTarget, is_target);
+}
+
+// Of logits and probabilities of each class, for each row; and the gradient with respect to the logits.
+static Expected rows_of(const at::Tensor& features) {
+    if (features.dim() != 2) refuse("features", "2 dimensions", shape_text(features.sizes()));
+    return features.sizes().slice(0, 1);
+}
+static void compute(const call::SoftmaxCrossEntropyWithLogits& a) {
+    const at::Tensor logarithms = at::log_softmax(upcast(a.features), 1), wanted = upcast(a.labels);
+    write(a.loss, (wanted * logarithms).sum(1).neg());
+    write(a.backprop, logarithms.exp() - wanted);
+}
+
+#include "vocabulary/training/loss_rows.inc"

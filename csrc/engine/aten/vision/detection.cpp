@@ -1,0 +1,183 @@
+// Operators of object detection: overlaps of boxes, and convolutions that sample where an offset says.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/indices.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/quantization/packed_integers.h"
+#include "vocabulary/vision/detection_calls.h"
+
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+using torch_aclnn::host::refuse;
+
+// Corners of boxes, one tensor for each.
+struct Boxes {
+    at::Tensor x0, y0, x1, y1;
+
+    at::Tensor width() const { return x1 - x0; }
+    at::Tensor height() const { return y1 - y0; }
+    // In a dimension of their own, so that each meets each of others.
+    Boxes along(int64_t dim) const { return {x0.unsqueeze(dim), y0.unsqueeze(dim), x1.unsqueeze(dim), y1.unsqueeze(dim)}; }
+};
+Boxes corners(const at::Tensor& boxes, int64_t dim, bool centred) {
+    const at::Tensor all = to_double(boxes).movedim(dim, 0);
+    if (!centred) return {all[0], all[1], all[2], all[3]};
+    const at::Tensor half_width = all[2] / 2, half_height = all[3] / 2;
+    return {all[0] - half_width, all[1] - half_height, all[0] + half_width, all[1] + half_height};
+}
+at::Tensor common_area(const Boxes& a, const Boxes& b) {
+    const at::Tensor width = at::minimum(a.x1, b.x1) - at::maximum(a.x0, b.x0), height = at::minimum(a.y1, b.y1) - at::maximum(a.y0, b.y0);
+    return width.clamp_min(0) * height.clamp_min(0);
+}
+void require_boxes(const char* name, const at::Tensor& boxes, int64_t dim) {
+    if (boxes.dim() != 2 || boxes.size(dim) != 4)
+        refuse(name, dim == 0 ? "the shape [4, n]" : "the shape [n, 4]", shape_text(boxes.sizes()));
+}
+void require_pairs(const at::Tensor& first, const at::Tensor& second, int64_t dim) {
+    require_boxes("bBoxes", first, 1 - dim);
+    require_boxes("gtBoxes", second, 1 - dim);
+}
+
+// Where a convolution samples: four pixels around each position, and how much of each. Positions are in the order of the output's rows, the
+// kernel's rows, the output's columns and the kernel's columns.
+struct Deformation {
+    at::IntArrayRef kernel, stride, padding, dilation;
+    int64_t groups, deformable_groups;
+    bool modulated;
+
+    Int128 length(const at::Tensor& input, int64_t direction) const {  // of the output
+        const Int128 span = Int128{kernel[direction] - 1} * dilation[2 + direction] + 1;
+        const Int128 room = Int128{input.size(2 + direction)} + padding[2 * direction] + padding[2 * direction + 1] - span;
+        return room < 0 ? 0 : room / stride[2 + direction] + 1;
+    }
+    void require(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& offset) const {
+        for (const auto& [name, tensor] : {std::pair("input", input), std::pair("weight", weight), std::pair("offset", offset)})
+            if (tensor.dim() != 4) refuse(name, "4 dimensions", shape_text(tensor.sizes()));
+        if (input.size(1) % groups != 0) refuse("groups", c10::str("a divisor of ", input.size(1)), std::to_string(groups));
+        if (weight.size(0) % groups != 0) refuse("groups", c10::str("a divisor of ", weight.size(0)), std::to_string(groups));
+        if (input.size(1) % deformable_groups != 0)
+            refuse("deformableGroups", c10::str("a divisor of ", input.size(1)), std::to_string(deformable_groups));
+        const Int128 channels = Int128{modulated ? 3 : 2} * deformable_groups * kernel[0] * kernel[1];
+        if (offset.size(0) != input.size(0) || offset.size(1) != channels || offset.size(2) != length(input, 0) ||
+            offset.size(3) != length(input, 1))
+            refuse("offset", "two numbers, or three with a mask, for each weight and output", shape_text(offset.sizes()));
+        require_same_shape({"weight", weight},
+                           {"weight of the kernel", at::empty({weight.size(0), input.size(1) / groups, kernel[0], kernel[1]}, at::kMeta)});
+    }
+
+    at::Tensor numbers(const at::Tensor& offset) const {  // {x, y, mask} in front: {2 or 3, images times groups, 1, positions}
+        const at::Tensor apart = to_double(offset).reshape(
+            {offset.size(0), modulated ? 3 : 2, deformable_groups, kernel[0], kernel[1], offset.size(2), offset.size(3)});
+        return apart.permute({1, 0, 2, 5, 3, 6, 4}).flatten(3).flatten(1, 2).unsqueeze(2);
+    }
+    at::Tensor offset_of(const at::Tensor& numbers, const at::Tensor& offset) const {  // the opposite
+        const at::Tensor apart =
+            numbers.reshape({modulated ? 3 : 2, offset.size(0), deformable_groups, offset.size(2), kernel[0], offset.size(3), kernel[1]});
+        return apart.permute({1, 0, 2, 4, 6, 3, 5}).reshape(offset.sizes());
+    }
+    at::Tensor position(const at::Tensor& numbers, const at::Tensor& offset, int64_t direction) const {
+        const at::Tensor outputs = at::arange(offset.size(2 + direction), at::kDouble) * stride[2 + direction];
+        const at::Tensor taps = at::arange(kernel[direction], at::kDouble) * dilation[2 + direction];
+        const at::Tensor plain = (outputs.unsqueeze(1) + taps - padding[2 * direction]).flatten();
+        const int64_t columns = offset.size(3) * kernel[1], rows = offset.size(2) * kernel[0];
+        const at::Tensor all = direction == 0 ? plain.unsqueeze(1).expand({rows, columns}) : plain.expand({rows, columns});
+        return numbers[1 - direction] + all.reshape({-1});
+    }
+};
+
+// Calls the function with the positions of each of the four pixels in the image {channels, height times width}, where there is none with
+// zeros for what it takes; what it takes; and how that changes with the two coordinates.
+template <class Function>
+void each_neighbour(const at::Tensor& y, const at::Tensor& x, int64_t height, int64_t width, Function function) {
+    const at::Tensor top = y.floor(), left = x.floor(), down = y - top, right = x - left;
+    for (const bool lower : {false, true})
+        for (const bool farther : {false, true}) {
+            const at::Tensor row = top + double(lower), column = left + double(farther);
+            const at::Tensor there = (row >= 0).logical_and(row < height).logical_and(column >= 0).logical_and(column < width);
+            const at::Tensor index = at::where(there, row * width + column, 0.0).to(at::kLong);
+            const at::Tensor by_row = lower ? down : 1 - down, by_column = farther ? right : 1 - right;
+            const auto kept = [&](const at::Tensor& weight) { return at::where(there, weight, 0.0); };
+            function(index, kept(by_row * by_column), kept(lower ? by_column : -by_column), kept(farther ? by_row : -by_row));
+        }
+}
+
+}  // namespace
+
+// With `aligned` each box meets the one of the same number alone.
+static void compute(const call::Iou& a) {
+    const Boxes first = corners(a.bBoxes, 1, false).along(1), second = corners(a.gtBoxes, 1, false).along(a.aligned ? 1 : 0);
+    const at::Tensor common = common_area(first, second), of_second = second.width() * second.height();
+    const at::Tensor whole = a.mode == "iof" ? of_second : first.width() * first.height() + of_second - common;
+    write(a.overlap, common / (whole + double{a.eps}));
+}
+
+// The overlap without a part for the distance of the centres, and one for how the shapes differ, as angles of the diagonals.
+static void compute(const call::CIoU& a) {
+    constexpr double kEpsilon = 1e-9;
+    const Boxes first = corners(a.bBoxes, 0, a.trans).along(0), second = corners(a.gtBoxes, 0, a.trans).along(a.isCross ? 1 : 0);
+    const at::Tensor common = common_area(first, second), height = first.height() + kEpsilon, of_second = second.height() + kEpsilon;
+    const at::Tensor second_area = second.width() * of_second;
+    const at::Tensor whole = a.mode == "iof" ? second_area : first.width() * height + second_area - common;
+    const at::Tensor overlaps = common / (whole + kEpsilon);
+    const at::Tensor wide = at::maximum(first.x1, second.x1) - at::minimum(first.x0, second.x0);
+    const at::Tensor high = at::maximum(first.y1, second.y1) - at::minimum(first.y0, second.y0);
+    const at::Tensor across = second.x0 + second.x1 - first.x0 - first.x1, down = second.y0 + second.y1 - first.y0 - first.y1;
+    const at::Tensor apart = (across.square() + down.square()) / 4 / (wide.square() + high.square() + kEpsilon);
+    const at::Tensor angle = at::atan(second.width() / of_second) - at::atan(first.width() / height);
+    const at::Tensor shapes = angle.square() * (4 / (M_PI * M_PI));
+    write(a.overlap, overlaps - apart - shapes.square() / (1 + kEpsilon - overlaps + shapes));
+    write(a.atanSub, angle);
+}
+
+static void compute(const call::DeformableConv2d& a) {
+    const Deformation how = Deformation{a.kernelSize, a.stride, a.padding, a.dilation, a.groups, a.deformableGroups, a.modulated};
+    const at::Tensor numbers = how.numbers(a.offset);
+    const at::Tensor y = how.position(numbers, a.offset, 0), x = how.position(numbers, a.offset, 1);
+    const int64_t parts = a.input.size(0) * a.deformableGroups, channels = a.input.size(1) / a.deformableGroups;
+    const at::Tensor images = to_double(a.input).reshape({parts, channels, a.input.size(2) * a.input.size(3)});
+    const auto by_channel = [&](const at::Tensor& index) { return index.expand({parts, channels, index.size(2)}); };
+    at::Tensor sampled = at::zeros({parts, channels, x.size(2)}, at::kDouble);
+    each_neighbour(y, x, a.input.size(2), a.input.size(3),
+                   [&](const at::Tensor& index, const at::Tensor& weights, const auto&, const auto&) {
+                       if (images.size(2) > 0) sampled += images.gather(2, by_channel(index)) * weights;
+                   });
+    const at::Tensor deformed = (a.modulated ? sampled * numbers[2] : sampled).reshape(a.deformOut.sizes());
+    const std::optional<at::Tensor> bias = a.biasOptional ? std::optional(to_double(*a.biasOptional)) : std::nullopt;
+    write(a.out, at::conv2d(deformed, to_double(a.weight), bias, a.kernelSize, at::IntArrayRef{0, 0}, at::IntArrayRef{1, 1}, a.groups));
+    write(a.deformOut, deformed);
+}
+static void compute(const call::DeformableConv2dBackward& a) {
+    const Deformation how = Deformation{a.kernelSize, a.stride, a.padding, a.dilation, a.groups, a.deformableGroups, a.modulated};
+    const at::Tensor numbers = how.numbers(a.offset);
+    const at::Tensor y = how.position(numbers, a.offset, 0), x = how.position(numbers, a.offset, 1);
+    const int64_t parts = a.input.size(0) * a.deformableGroups, channels = a.input.size(1) / a.deformableGroups;
+    const at::Tensor images = to_double(a.input).reshape({parts, channels, a.input.size(2) * a.input.size(3)});
+    const auto by_channel = [&](const at::Tensor& index) { return index.expand({parts, channels, index.size(2)}); };
+    const auto [of_deformed, of_weight, of_bias] = at::convolution_backward(
+        to_double(a.gradOutput), to_double(a.offsetOut), to_double(a.weight), at::IntArrayRef{a.weight.size(0)}, a.kernelSize,
+        at::IntArrayRef{0, 0}, at::IntArrayRef{1, 1}, false, at::IntArrayRef{0, 0}, a.groups, {true, true, true});
+    const at::Tensor grad = of_deformed.reshape({parts, channels, -1});
+    const at::Tensor of_sampled = a.modulated ? grad * numbers[2] : grad;
+    at::Tensor of_images = at::zeros_like(images), of_numbers = at::zeros_like(numbers);
+    each_neighbour(y, x, a.input.size(2), a.input.size(3),
+                   [&](const at::Tensor& index, const at::Tensor& weights, const at::Tensor& by_y, const at::Tensor& by_x) {
+                       if (images.size(2) == 0) return;
+                       of_images.scatter_add_(2, by_channel(index), of_sampled * weights);
+                       const at::Tensor values = images.gather(2, by_channel(index));
+                       of_numbers[0] += (of_sampled * values * by_x).sum(1, true);
+                       of_numbers[1] += (of_sampled * values * by_y).sum(1, true);
+                       if (a.modulated) of_numbers[2] += (grad * values * weights).sum(1, true);
+                   });
+    write(a.gradInput, of_images.reshape(a.input.sizes()));
+    write(a.gradWeight, of_weight);
+    write(a.gradOffset, how.offset_of(of_numbers, a.offset));
+    write(a.gradBias, of_bias);
+}
+
+#include "vocabulary/vision/detection_rows.inc"

@@ -1,0 +1,201 @@
+// Pooling and unpooling. The gradients of average pooling and of unpooling are in libopapi.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/indices.h"
+#include "engine/aten/numerics/results.h"
+#include "engine/aten/vision/max_pool_mask.h"
+#include "engine/runtime/config/config.h"
+#include "vocabulary/vision/pooling_calls.h"
+
+using namespace torch_aclnn::host;
+using namespace torch_aclnn::host::aten;
+
+namespace {
+
+std::optional<int64_t> divisor(int64_t override) {
+    return override == 0 ? std::nullopt : std::optional(override);
+}
+
+// A window lies within the padded input, and at least half of it within the input itself.
+void require_half(at::IntArrayRef padding, at::IntArrayRef kernel, at::IntArrayRef dilation, const char* name = "padding") {
+    for (size_t d = 0; d < std::max({padding.size(), kernel.size(), dilation.size()}); d++) {
+        const Int128 largest = (Int128(at_direction(kernel, d) - 1) * at_direction(dilation, d) + 1) / 2;
+        if (at_direction(padding, d) > largest)
+            refuse(name, c10::str("at most half of the window, ", int64_t(largest)), c10::str(at_direction(padding, d)));
+    }
+}
+
+// Channels and so many directions, with a batch or without. Only the batch may be empty; `from` is the first of the other dimensions.
+void require_planes(const at::Tensor& self, int64_t directions, int64_t from) {
+    const at::IntArrayRef sizes = self.sizes();
+    if (self.dim() != directions + 1 && self.dim() != directions + 2)
+        refuse("self", c10::str(directions + 1, " or ", directions + 2, " dimensions"), shape_text(sizes));
+    for (int64_t d = from; d < 0; d++)
+        if (self.size(d) == 0) refuse("self", "at least one element in each dimension but the batch", shape_text(sizes));
+}
+
+// How many windows fit, where the last one may lie partly behind the padded input in ceil mode.
+int64_t windows(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
+    const Int128 steps = Int128(size) + 2 * Int128(padding) - Int128(dilation) * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
+    if (steps < 0) return 0;
+    const Int128 count = steps / stride + 1;
+    return static_cast<int64_t>(ceil_mode && (count - 1) * stride >= Int128(size) + padding ? count - 1 : count);
+}
+
+// The result of pooling by windows.
+Expected pooled(const at::Tensor& self, size_t directions, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
+                at::IntArrayRef dilation, bool ceil_mode) {
+    require_planes(self, static_cast<int64_t>(directions), -1 - static_cast<int64_t>(directions));
+    Expected expected = like(self);
+    for (size_t d = 0; d < directions; d++) {
+        int64_t& size = expected.sizes[expected.sizes.size() - directions + d];
+        size = windows(size, at_direction(kernel, d), at_direction(stride.empty() ? kernel : stride, d), at_direction(padding, d),
+                       at_direction(dilation, d), ceil_mode);
+        if (size == 0) refuse("self", "room for a window in each direction", shape_text(self.sizes()));
+    }
+    return expected;
+}
+
+// With the last dimensions of other sizes.
+Expected with_planes(const at::Tensor& self, at::IntArrayRef sizes) {
+    Expected expected = like(self);
+    std::copy(sizes.begin(), sizes.end(), expected.sizes.end() - static_cast<int64_t>(sizes.size()));
+    return expected;
+}
+// The mean of no elements is refused, but there may be no channels.
+Expected adaptively_averaged(const at::Tensor& self, at::IntArrayRef sizes) {
+    require_planes(self, static_cast<int64_t>(sizes.size()), -static_cast<int64_t>(sizes.size()));
+    return with_planes(self, sizes);
+}
+Expected adaptively_maximised(const at::Tensor& self, at::IntArrayRef sizes) {
+    require_planes(self, static_cast<int64_t>(sizes.size()), 1 - self.dim());
+    return with_planes(self, sizes);
+}
+// A gradient has the sizes of the result.
+Expected adaptive_gradient(const at::Tensor& self, const at::Tensor& grad, int64_t directions) {
+    require_planes(self, directions, 1 - self.dim());
+    if (grad.dim() != self.dim()) refuse("gradOutput", c10::str(self.dim(), " dimensions"), shape_text(grad.sizes()));
+    return with_planes(self, grad.sizes().slice(grad.dim() - directions));
+}
+
+// Flat positions in planes or volumes of those sizes, on which ATen relies.
+at::Tensor positions_in(at::IntArrayRef sizes, const at::Tensor& indices) {
+    const at::Tensor positions = indices.to(at::kLong).contiguous();
+    require_indices("indices", positions, c10::multiply_integers(sizes));
+    return positions;
+}
+at::Tensor positions_in(const at::Tensor& self, int64_t directions, const at::Tensor& indices) {
+    return positions_in(self.sizes().slice(self.dim() - directions), indices);
+}
+
+// Each element goes to its position, which works for all data types.
+at::Tensor unpooled(const at::Tensor& self, const at::Tensor& indices, at::IntArrayRef sizes, const at::Tensor& out) {
+    const auto directions = static_cast<int64_t>(sizes.size());
+    const auto flat = [&](const at::Tensor& tensor) { return tensor.flatten(-directions, -1); };
+    const at::Tensor places = flat(at::zeros(out.sizes(), self.options()));
+    return places.scatter(-1, flat(positions_in(sizes, indices)), flat(self)).view(out.sizes());
+}
+
+// Found on Ascend910B and Ascend310B, of which the document does not tell.
+void require_precision(const at::Tensor& self, int8_t cube_math_type) {
+    const Product product = config().product;
+    if ((product == Product::a2 || product == Product::edge) && self.scalar_type() == at::kFloat && cube_math_type == 1)
+        refuse("cubeMathType", "0 for FLOAT on " + config().soc_name, "1");
+}
+
+// The documents list INT64; Ascend910B takes INT32 as well.
+void require_unpooling_indices(const at::Tensor& indices) {
+    const bool listed = indices.scalar_type() == at::kLong;
+    if (listed || (indices.scalar_type() == at::kInt && !config().strict)) return;
+    refuse("indices", config().strict ? "INT64, as TORCH_ACLNN_HOST_MODE=strict asks" : "INT64 or INT32", c10::str(indices.scalar_type()));
+}
+
+// Found on hardware, of which the document does not tell.
+void require_dense_window_if_strict(at::IntArrayRef dilation) {
+    if (config().strict && std::any_of(dilation.begin(), dilation.end(), [](int64_t step) { return step != 1; }))
+        refuse("dilation", "1, as TORCH_ACLNN_HOST_MODE=strict asks", c10::str(dilation));
+}
+
+// Of aclnnMaxPool, whose lists are of a number for each end of each direction, for each direction, or for all.
+void require_ends(const char* name, at::IntArrayRef values) {
+    if (values.size() == 3 || values.size() > 4) refuse(name, "0, 1, 2 or 4 values", std::to_string(values.size()));
+    // Which of four is of which end is not documented.
+    if (values.size() == 4 && std::any_of(values.begin(), values.end(), [&](int64_t value) { return value != values[0]; }))
+        refuse(name, "four values that are the same", c10::str(values));
+}
+at::IntArrayRef directions(const at::IntArrayRef& values) {
+    static constexpr int64_t kNone = 0;
+    return values.empty() ? at::IntArrayRef(kNone) : values.slice(0, std::min<size_t>(values.size(), 2));
+}
+void require_max_pool(at::IntArrayRef kernel, at::IntArrayRef pads, at::IntArrayRef dilations) {
+    require_ends("pads", pads);
+    require_values("pads", pads, 0);
+    require_half(directions(pads), kernel, 1, "pads");
+    require_ends("dilations", dilations);
+    for (const int64_t dilation : dilations)
+        if (dilation != 1) refuse("dilations", "1, as no other is supported", c10::str(dilations));
+}
+
+}  // namespace
+
+static at::DimVector planes_of(const at::Tensor& self) {
+    if (self.dim() < 4) refuse("self", "4 to 8 dimensions", shape_text(self.sizes()));
+    at::DimVector dims;
+    for (int64_t d = 2; d < self.dim(); d++) dims.push_back(d);
+    return dims;
+}
+static at::Tensor average(const at::Tensor& self, at::IntArrayRef dims, bool keep) {
+    return at::mean(self, dims, keep);
+}
+
+static void compute(const call::AdaptiveMaxPool2d& a) {
+    const auto [maxima, indices] = at::adaptive_max_pool2d(upcast(a.self), a.outputSize);
+    write(a.outputOut, maxima);
+    write(a.indicesOut, indices);
+}
+
+static void compute(const call::AdaptiveMaxPool3d& a) {
+    const auto [maxima, indices] = at::adaptive_max_pool3d(upcast(a.self), a.outputSize);
+    write(a.outputOut, maxima);
+    write(a.indicesOut, indices);
+}
+
+// The form that torch_npu uses on the A2: it calls the mask "indices", and only the backward reads it. How large a plane of it is does not
+// follow from the result alone: see require_mask.
+static void compute(const call::MaxPool2dWithMask& a) {
+    const auto [maxima, positions] = at::max_pool2d_with_indices(upcast(a.self), a.kernelSize, a.stride, a.padding, a.dilation, a.ceilMode);
+    write(a.out, maxima);
+    MaxPoolMask(a.self, positions.sizes(), a.kernelSize, a.stride, a.padding, a.dilation).store(positions, a.indices);
+}
+static void compute(const call::MaxPool2dWithMaskBackward& a) {
+    const at::Tensor positions = MaxPoolMask(a.self, a.gradOutput.sizes(), a.kernelSize, a.stride, a.padding, a.dilation).load(a.indices);
+    write(a.gradInput, at::max_pool2d_with_indices_backward(upcast(a.gradOutput), upcast(a.self), a.kernelSize, a.stride, a.padding,
+                                                            a.dilation, a.ceilMode, positions));
+}
+
+// Here the indices are ATen's: flat positions in the plane.
+static void compute(const call::MaxPool2dWithIndices& a) {
+    const auto [maxima, positions] = at::max_pool2d_with_indices(upcast(a.self), a.kernelSize, a.stride, a.padding, a.dilation, a.ceilMode);
+    write(a.out, maxima);
+    write(a.indices, positions);
+}
+static void compute(const call::MaxPool2dWithIndicesBackward& a) {
+    write(a.gradInput, at::max_pool2d_with_indices_backward(upcast(a.gradOutput), upcast(a.self), a.kernelSize, a.stride, a.padding,
+                                                            a.dilation, a.ceilMode, positions_in(a.self, 2, a.indices)));
+}
+
+// Flat positions in the volume.
+static void compute(const call::MaxPool3dWithArgmax& a) {
+    const auto [maxima, positions] = at::max_pool3d_with_indices(upcast(a.self), a.kernelSize, a.stride, a.padding, a.dilation, a.ceilMode);
+    write(a.out, maxima);
+    write(a.indices, positions);
+}
+static void compute(const call::MaxPool3dWithArgmaxBackward& a) {
+    write(a.gradInput, at::max_pool3d_with_indices_backward(upcast(a.gradOutput), upcast(a.self), a.kernelSize, a.stride, a.padding,
+                                                            a.dilation, a.ceilMode, positions_in(a.self, 3, a.indices)));
+}
+
+#include "vocabulary/vision/pooling_rows.inc"

@@ -1,0 +1,54 @@
+"""Writes what follows from the records: what the sources of csrc/engine/aten include, public headers, and functions that forward to them.
+
+usage: generate.py CSRC HEADERS GENERATED COMPILER...
+"""
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import headers
+import own_rows
+import records
+import sources
+
+
+def main(csrc: Path, header_folder: Path, generated: Path, preprocessor: list[str]) -> None:
+    """Write the public headers, and into the other folder what is compiled."""
+    known = records.read_all()
+    own = own_rows.read(csrc, preprocessor)
+    others = sorted(map(headers.of_record, known), key=lambda entry_point: entry_point.name)
+    written = headers.write_headers(header_folder, own, others)
+    obsolete = set((header_folder / "aclnnop").rglob("*.h")) - written.keys()
+    written[generated / "forwarders.cpp"] = headers.forwarders(others)
+    written |= _sources(generated / "vocabulary", known)
+    for path, text in written.items():
+        _write(path, text)
+    for path in obsolete:
+        path.unlink()
+
+
+def _sources(folder: Path, known: list[records.Record]) -> dict[Path, str]:
+    versions, by_source = defaultdict(list), defaultdict(list)
+    for record in known:
+        versions[record.struct].append(record)
+        by_source[record.family, record.source].append(record)
+    written = {}
+    for (family, source), members in by_source.items():
+        file = records.FOLDER / f"{family}.yaml"
+        lines = {line.strip().partition(":")[0]: number for number, line in enumerate(file.read_text().splitlines(), 1)}
+        written[folder / family / f"{source}_calls.h"] = sources.structs(family, source, members, versions)
+        written[folder / family / f"{source}_rows.inc"] = sources.rows(family, source, members, versions, str(file), lines)
+    return written
+
+
+def _write(path: Path, text: str) -> None:
+    # An unchanged file keeps its date, so that nothing is compiled again.
+    if path.exists() and path.read_text() == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:4]), sys.argv[4:])

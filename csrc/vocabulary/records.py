@@ -1,0 +1,222 @@
+"""The records of this folder: what is known of each published entry point of csrc/engine/aten.
+
+A file is a family, and a section of it a source file of csrc/engine/aten/<family>. CONTRIBUTING.md, "A record", describes the keys.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+FOLDER = Path(__file__).parent
+# Keys of a file that are no section.
+_SHARED = {"kinds", "calls"}
+# What a version has of its base.
+_INHERITED = ("types", "requires", "does", "sound", "unchecked", "only_on")
+_KEYS = {"call", "base", "types", "page", "requires", "does", "function", "max_workspace", "sound", "unchecked", "only_on"}
+
+
+class RecordError(ValueError):
+    """A record that says something which cannot be understood."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a parameter is: a kind of C++, and the values or data types to which the record restricts it.
+
+    Attributes:
+        name: of the C++ type in ``torch_aclnn::host::aten::kind``, such as ``In`` or ``Steps<2>``.
+        types: the data types of a tensor, in C++: ``INT32 | INT64``; empty where others decide.
+        values: the texts or the range of numbers that are taken, as the record has them; empty where all are.
+
+    """
+
+    name: str
+    types: str = ""
+    values: str = ""
+
+    def __str__(self) -> str:
+        return self.name + (f" of {self.types}" if self.types else "") + (f" in {self.values}" if self.values else "")
+
+    @property
+    def c_type(self) -> str:
+        """The type of the parameter in C."""
+        return c_type(self.name)
+
+    @property
+    def range(self) -> tuple[int, int | None] | None:
+        """The smallest and the largest number; None in the place of the second is the largest of the type."""
+        found = re.fullmatch(r"(-?\d+)\.\.(-?\d*)", self.values)
+        return (int(found[1]), int(found[2]) if found[2] else None) if found else None
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The texts or numbers that are taken."""
+        return () if not self.values or self.range else tuple(choice.strip('"') for choice in self.values.split("|"))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of phase 1, with the shape that it must have: a C++ expression of the others' names, empty where it may have any."""
+
+    kind: Kind
+    name: str
+    shape: str = ""
+
+    @property
+    def c_type(self) -> str:
+        """The type in C."""
+        return self.kind.c_type
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is known of an entry point.
+
+    Attributes:
+        name: as ``aclnnReduceSum``.
+        family: the file, without its suffix.
+        source: the section, which is a file of the family in csrc/engine/aten.
+        parameters: of phase 1, without ``workspaceSize`` and ``executor``.
+        types: the data types of the first tensor, in C++.
+        pages: by parameter, the release of the documents that list the types, and in what the engine differs from it.
+        requires: expressions of the parameters' names that phase 1 evaluates last; ``a`` is the struct of all.
+        does: what phase 2 computes, in C++; empty where the source defines ``compute``.
+        base: the version whose parameters this one refers to.
+        function: the parameters of a function in one phase, in C.
+        max_workspace: whether there is a function for the largest workspace too.
+        sound: what differs, in a call that is taken, from the usual value of a kind, such as a tensor of 2 x 2.
+        unchecked: parameters of which any value or shape is taken, with the reason.
+        only_on: the product that alone has it; empty for all.
+
+    """
+
+    name: str
+    family: str
+    source: str
+    parameters: tuple[Parameter, ...] = ()
+    types: str = ""
+    pages: dict[str, str] = field(default_factory=dict)
+    requires: str = ""
+    does: str = ""
+    base: str = ""
+    function: str = ""
+    max_workspace: bool = False
+    sound: str = ""
+    unchecked: dict[str, str] = field(default_factory=dict)
+    only_on: str = ""
+
+    @property
+    def struct(self) -> str:
+        """The name of the struct of arguments, which versions share."""
+        return (self.base or self.name).removeprefix("aclnn").removeprefix("acl")
+
+
+@cache
+def _c_types() -> dict[str, str]:
+    with (FOLDER / "kinds.yaml").open() as file:
+        return {kind: c_type for c_type, kinds in yaml.load(file, yaml.CSafeLoader).items() for kind in kinds}
+
+
+def c_type(kind: str) -> str:
+    """Return the type in C of a kind, such as ``Steps<2>``."""
+    return _c_types()[re.sub(r"<.*", "", kind)]
+
+
+def families() -> list[str]:
+    """Return the names of the files."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem != "kinds")
+
+
+@cache
+def read(family: str) -> tuple[Record, ...]:
+    """Return the records of a family, in the order of its file."""
+    with (FOLDER / f"{family}.yaml").open() as file:
+        content = yaml.load(file, yaml.CSafeLoader)
+    aliases = content.get("kinds") or {}
+    found: dict[str, Record] = {}
+    for source, rows in content.items():
+        if source not in _SHARED:
+            for name, row in (rows or {}).items():
+                try:
+                    found[name] = _record(name, family, source, row, aliases, found)
+                except (RecordError, KeyError) as error:
+                    raise RecordError(f"{family}.yaml: {name}: {error}") from error
+    return tuple(found.values())
+
+
+def read_all() -> list[Record]:
+    """Return the records of all families."""
+    return [record for family in families() for record in read(family)]
+
+
+def _record(name: str, family: str, source: str, row: dict[str, Any], aliases: dict[str, str], before: dict[str, Record]) -> Record:
+    if unknown := row.keys() - _KEYS:
+        raise RecordError(f"expected keys of {', '.join(sorted(_KEYS))}, got {', '.join(sorted(unknown))}")
+    base = before[row["base"]] if "base" in row else None
+    # A version does what its base does unless it says something else.
+    inherited = {key: value for key in _INHERITED if (value := getattr(base, key, ""))}
+    own = {key: value for key, value in row.items() if key not in ("call", "base", "page", "types")}
+    record = Record(name, family, source, **inherited | own)
+    types, _, page = row.get("types", "").partition(" @ ")
+    parameters = tuple(_parameters(row.get("call", ""), aliases, base))
+    first = next((parameter.name for parameter in parameters if "Tensor" in parameter.c_type), "")
+    return replace(
+        record,
+        parameters=parameters,
+        types=types or record.types,
+        only_on=str(record.only_on),
+        pages=({first: page} if page else {}) | row.get("page", {}),
+        base=(base.base or base.name) if base else "",
+    )
+
+
+def _parameters(text: str, aliases: dict[str, str], base: Record | None) -> Iterator[Parameter]:
+    known = {parameter.name: parameter for parameter in (base.parameters if base else ())}
+    names = list(known)
+    for part in split(text):
+        declaration, _, shape = part.partition(" = ")
+        declaration, shape = declaration.strip(), shape.strip()
+        first, dots, last = declaration.partition("..")
+        if dots and first in known and last in known:
+            yield from (known[name] for name in names[names.index(first) : names.index(last) + 1])
+        elif declaration in known:
+            yield replace(known[declaration], shape=shape) if shape else known[declaration]
+        else:
+            yield _parameter(declaration, shape, aliases)
+
+
+_DECLARATION = re.compile(r"(?P<kind>\w+(?:<[^>]*>)?) (?P<name>\w+)(?: of (?P<types>.+?))?(?: in (?P<values>\S+))?")
+
+
+def _parameter(declaration: str, shape: str, aliases: dict[str, str]) -> Parameter:
+    match = _DECLARATION.fullmatch(declaration)
+    if match is None:
+        raise RecordError(f"expected a kind and a name, got {declaration!r}")
+    kind = Kind(match["kind"], match["types"] or "", match["values"] or "")
+    if kind.name in aliases:
+        named = re.fullmatch(r"(\w+)(?: of (.+?))?(?: in (\S+))?", aliases[kind.name])
+        if named is None:
+            raise RecordError(f"expected a kind, got {aliases[kind.name]!r}")
+        kind = Kind(named[1], named[2] or "", named[3] or "")
+    if re.sub(r"<.*", "", kind.name) not in _c_types():
+        raise RecordError(f"expected a kind of kinds.yaml, got {kind.name}")
+    return Parameter(kind, match["name"], shape)
+
+
+def split(text: str) -> list[str]:
+    """Return the parts between commas that are in no brackets."""
+    parts, depth = [""], 0
+    quoted = False
+    for character in " ".join(text.split()):
+        quoted ^= character == '"'
+        depth += 0 if quoted else (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0 and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]

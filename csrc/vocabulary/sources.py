@@ -1,0 +1,173 @@
+"""What csrc/engine/aten includes of the records: for each source file the structs of arguments, and the entry points themselves."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from records import Kind, Parameter, Record
+
+_STRUCTS = """\
+// The arguments of the entry points of {family}/{source}.cpp, made of csrc/vocabulary/{family}.yaml.
+#pragma once
+
+#include "engine/aten/adapter/adapter.h"
+
+namespace torch_aclnn::host::aten::call {{
+
+{structs}
+}}  // namespace torch_aclnn::host::aten::call
+"""
+_STRUCT = """\
+struct {name} {{
+{members}
+}};
+"""
+_ROWS = """\
+// The entry points of {family}/{source}.cpp, made of csrc/vocabulary/{family}.yaml.
+{rows}"""
+_ROW = """
+static void {name}Check({declared}) {{
+    using namespace ::torch_aclnn::host::aten;
+{arguments}{checks}}}
+static void {name}Body({declared}) {{
+    using namespace ::torch_aclnn::host::aten;
+{arguments}#line {line} "{file}"
+    {does};
+}}
+static constexpr torchAclnnParameter {name}Parameters[] = {{
+{described}
+}};
+static ::torch_aclnn::host::EntryPoint {name}Entry = [] {{
+    using namespace ::torch_aclnn::host;
+    return EntryPoint("{name}", "{title}", ({types}).bits(), {name}Parameters);
+}}();
+static constexpr const ::torch_aclnn::host::aten::ErasedKind* {name}Kinds[] = {{
+{erased}
+}};
+using {name}Arguments = ::torch_aclnn::host::aten::Arguments<{kinds}>;
+static constexpr ::torch_aclnn::host::aten::Adapter {name}Adapter{{
+    {name}Entry, {name}Kinds, {name}Arguments::offsets.data(), std::size({name}Kinds), {name}Arguments::pass<{name}Check>,
+    {name}Arguments::pass<{name}Body>, {name}Arguments::type_signature}};
+extern "C" TORCH_ACLNN_HOST_API aclnnStatus {name}GetWorkspaceSize({handles}, uint64_t* workspaceSize, aclOpExecutor** executor) {{
+    const void* const arguments[] = {{{addresses}}};
+    return ::torch_aclnn::host::aten::prepare({name}Adapter, arguments, workspaceSize, executor);
+}}
+extern "C" TORCH_ACLNN_HOST_API aclnnStatus {name}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream) {{
+    return ::torch_aclnn::host::run_phase2({name}Entry, workspace, workspaceSize, executor, stream);
+}}
+"""
+# For operators whose lengths a captured graph may change, torch_npu asks for the workspace of the longest by a function of its own, with
+# the parameters of phase 1. The engine's workspace is one size for all lengths.
+_MAX_WORKSPACE = """\
+extern "C" TORCH_ACLNN_HOST_API decltype({name}GetWorkspaceSize) {name}GetMaxWorkspaceSize
+    __attribute__((alias("{name}GetWorkspaceSize")));
+"""
+_KIND = "::torch_aclnn::host::aten::kind::"
+_HAS_ALL = re.compile(r"\ba\b(?!\s*\()")
+
+
+def cpp_kind(kind: Kind) -> str:
+    """Return the C++ type of a kind."""
+    name = f"{_KIND}{kind.name}"
+    if kind.range:
+        lowest, highest = kind.range
+        bound = "::torch_aclnn::host::aten::kUnbounded" if highest is None else str(highest)
+        return f"{_KIND}Between<{kind.c_type}, {lowest}, {bound}>"
+    if kind.choices and "char" in kind.c_type:
+        texts = ", ".join(f'"{choice}"' for choice in kind.choices)
+        return f"{_KIND}OneOfTexts<{name}, {texts}>"
+    if kind.choices:
+        return f"{_KIND}OneOfNumbers<{kind.c_type}, {', '.join(kind.choices)}>"
+    if kind.types:
+        types = re.sub(r"[A-Z]\w*", r"::torch_aclnn::host::\g<0>", kind.types)
+        return f"{_KIND}Of<{name}, ({types}).bits()>"
+    return name
+
+
+def structs(family: str, source: str, records: Iterable[Record], all_of_struct: dict[str, list[Record]]) -> str:
+    """Return the header with the arguments of what the source computes itself, a struct for all versions of a name."""
+    names = dict.fromkeys(record.struct for record in records if not record.function and _needs_struct(all_of_struct[record.struct]))
+    texts = [_STRUCT.format(name=name, members="\n".join(_member(*member) for member in _members(all_of_struct[name]))) for name in names]
+    return _STRUCTS.format(family=family, source=source, structs="\n".join(texts))
+
+
+def _needs_struct(versions: list[Record]) -> bool:
+    return any(not record.does or _HAS_ALL.search(record.requires + _shapes(record)) for record in versions)
+
+
+def _shapes(record: Record) -> str:
+    return " ".join(parameter.shape for parameter in record.parameters)
+
+
+def _members(versions: list[Record]) -> list[tuple[Parameter, bool]]:
+    # Each parameter, and whether a version lacks it. One that is a tensor in one version and something else in another is no member.
+    members: dict[str, list[Parameter]] = defaultdict(list)
+    for record in versions:
+        for parameter in record.parameters:
+            members[parameter.name].append(parameter)
+    kept = [found for found in members.values() if len({"Tensor" in p.c_type or p.c_type for p in found}) == 1]
+    return [(found[-1], len(found) < len(versions)) for found in kept]
+
+
+def _member(parameter: Parameter, optional: bool) -> str:
+    kind = cpp_kind(parameter.kind)
+    default = f" = ::torch_aclnn::host::aten::absent<{kind}>()" if optional else ""
+    return f"    {kind}::Parameter {parameter.name}{default};"
+
+
+def rows(
+    family: str, source: str, records: Iterable[Record], all_of_struct: dict[str, list[Record]], file: str, lines: dict[str, int]
+) -> str:
+    """Return the entry points, which the source includes behind what they call."""
+    texts = [_row(record, all_of_struct, file, lines[record.name]) for record in records if not record.function]
+    return _ROWS.format(family=family, source=source, rows="".join(texts))
+
+
+_OUTPUTS = {"Out", "OptOut", "TensorsOut", "OptTensorsOut"}
+
+
+def _row(record: Record, all_of_struct: dict[str, list[Record]], file: str, line: int) -> str:
+    for parameter in record.parameters:
+        if parameter.kind.name in _OUTPUTS and not parameter.shape:
+            raise SystemExit(f"{record.name}: {parameter.name}: expected the shape of an output: Out {parameter.name} = like(self)")
+    versions = all_of_struct[record.struct]
+    with_struct = _needs_struct(versions)
+    arguments = ""
+    if with_struct:
+        own = {parameter.name for parameter in record.parameters}
+        values = ", ".join(f".{p.name} = {p.name}" for p, _ in _members(versions) if p.name in own)
+        arguments = f"    [[maybe_unused]] const call::{record.struct} a{{{values}}};\n"
+    checks = [f"    {check.strip()};\n" for check in record.requires.split(";") if check.strip()]
+    checks += [f'    require_expected("{p.name}", {p.name}, {p.shape});\n' for p in record.parameters if p.shape]
+    kinds = [cpp_kind(parameter.kind) for parameter in record.parameters]
+    names = [parameter.name for parameter in record.parameters]
+    declared = ", ".join(f"[[maybe_unused]] {kind}::Parameter {name}" for kind, name in zip(kinds, names, strict=True))
+    row = _ROW.format(
+        name=record.name,
+        title=record.family.replace("_", " "),
+        types=record.types,
+        declared=declared,
+        arguments=arguments,
+        checks="".join(f'#line {line} "{file}"\n{check}' for check in checks),
+        line=line,
+        file=file,
+        does=record.does or "compute(a)",
+        described="\n".join(
+            f'    {{"{_escaped(p.kind)}", "{p.name}", {kind}::nullable, ::torch_aclnn::host::aten::dtypes_of<{kind}>().bits()}},'
+            for kind, p in zip(kinds, record.parameters, strict=True)
+        ),
+        erased="\n".join(f"    &::torch_aclnn::host::aten::kErased<{kind}>," for kind in kinds),
+        kinds=", ".join(kinds),
+        handles=", ".join(f"{p.c_type} {p.name}" for p in record.parameters),
+        addresses=", ".join(f"&{name}" for name in names),
+    )
+    return row + (_MAX_WORKSPACE.format(name=record.name) if record.max_workspace else "")
+
+
+# What a kind is for callers, where it only checks or keeps something that another does not.
+_PLAIN = {"OptInOut": "InOut", "Scale": "Double", "FloatScale": "Float"}
+
+
+def _escaped(kind: Kind) -> str:
+    name = _PLAIN.get(kind.name, kind.name)
+    return f"{name} in {kind.values}".replace('"', '\\"') if kind.values else name
