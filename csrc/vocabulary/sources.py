@@ -92,7 +92,7 @@ def structs(family: str, source: str, records: Iterable[Record], all_of_struct: 
 
 
 def _needs_struct(versions: list[Record]) -> bool:
-    return any(not record.does or _HAS_ALL.search(record.requires + _shapes(record)) for record in versions)
+    return any(not record.does or _HAS_ALL.search(record.requires + record.does + _shapes(record)) for record in versions)
 
 
 def _shapes(record: Record) -> str:

@@ -61,9 +61,5 @@ static void compute(const call::RingAttentionUpdate& a) {
     update(a.prevAttnOut, {a.prevSoftmaxMax, a.prevSoftmaxSum}, a.curAttnOut, {a.curSoftmaxMax, a.curSoftmaxSum}, a.inputLayout, a.attnOut,
            a.softmaxMax, a.softmaxSum);
 }
-static void compute(const call::RingAttentionUpdateV2& a) {
-    update(a.prevAttnOut, {a.prevSoftmaxMax, a.prevSoftmaxSum}, a.curAttnOut, {a.curSoftmaxMax, a.curSoftmaxSum}, a.inputLayout, a.attnOut,
-           a.softmaxMax, a.softmaxSum);
-}
 
 #include "vocabulary/attention/ring_attention_rows.inc"

@@ -42,12 +42,7 @@ void prepare_all_gather(const RanksGroup& group, const at::Tensor& x1, const at:
 
 }  // namespace
 
-static void compute(const call::MatmulAllReduceV2& a) {
-    const at::Tensor summand = product(a.x1, a.x2, a.bias);
-    write(a.output, a.group->all_reduce(a.x3 ? summand + upcast(*a.x3) : summand));
-}
-
-static void compute(const call::MatmulAllReduceV3& a) {
+static void compute(const call::MatmulAllReduce& a) {
     const at::Tensor summand = product(a.x1, a.x2, a.bias);
     write(a.output, a.group->all_reduce(a.x3 ? summand + upcast(*a.x3) : summand));
 }

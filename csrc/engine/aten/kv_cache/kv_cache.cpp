@@ -227,10 +227,6 @@ static void compute(const call::KvRmsNormRopeCache& a) {
     cache_latent(a.kv, a.gamma, a.cos, a.sin, a.index, a.kCacheRef, a.ckvCacheRef, {a.kRopeScale, a.cKvScale, a.kRopeOffset, a.cKvOffset},
                  a.epsilon, a.cacheMode, a.isOutputKv ? a.kRopeOut : std::nullopt, a.isOutputKv ? a.cKvOut : std::nullopt);
 }
-static void compute(const call::KvRmsNormRopeCacheV2& a) {
-    cache_latent(a.kv, a.gamma, a.cos, a.sin, a.index, a.kCacheRef, a.ckvCacheRef, {a.kRopeScale, a.cKvScale, a.kRopeOffset, a.cKvOffset},
-                 a.epsilon, a.cacheMode, a.isOutputKv ? a.kRopeOut : std::nullopt, a.isOutputKv ? a.cKvOut : std::nullopt);
-}
 
 // In each row of a batch, or in those that the first column of indices names: from the index along the axis on.
 static void compute(const call::InplaceScatterUpdate& a) {

@@ -16,14 +16,6 @@ namespace {
 using torch_aclnn::host::refuse;
 using OptTensor = std::optional<at::Tensor>;
 
-struct NamedParameter {
-    const char* name;
-    const OptTensor& tensor;
-};
-void require_unquantised(std::initializer_list<NamedParameter> parameters) {
-    for (const NamedParameter& parameter : parameters) require_not_given(parameter.name, parameter.tensor);
-}
-
 // The features in even and in odd places become halves, which turn by the angles.
 at::Tensor turned_pairs(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
     const at::Tensor even = x.slice(-1, 0, std::nullopt, 2), odd = x.slice(-1, 1, std::nullopt, 2);
@@ -87,41 +79,22 @@ struct Prolog {
 
 }  // namespace
 
-static void check(const call::MlaPrologV2WeightNz& a) {
-    require_unquantised({{"dequantScaleX", a.dequantScaleX},
-                         {"dequantScaleWDq", a.dequantScaleWDq},
-                         {"dequantScaleWUqQr", a.dequantScaleWUqQr},
-                         {"dequantScaleWDkvKr", a.dequantScaleWDkvKr},
-                         {"quantScaleCkv", a.quantScaleCkv},
-                         {"quantScaleCkr", a.quantScaleCkr},
-                         {"smoothScalesCq", a.smoothScalesCq}});
-    Prolog{a.tokenX,  a.weightDq, a.weightUqQr, a.weightDkvKr,      a.weightUk,          a.rmsnormGammaCq, a.rmsnormGammaCkv,
-           a.ropeSin, a.ropeCos,  a.cacheIndex, a.rmsnormEpsilonCq, a.rmsnormEpsilonCkv, a.cacheMode}
-        .require();
-}
 // Nothing is written to the scales of what is not quantised.
-static void compute(const call::MlaPrologV2WeightNz& a) {
-    Prolog{a.tokenX,  a.weightDq, a.weightUqQr, a.weightDkvKr,      a.weightUk,          a.rmsnormGammaCq, a.rmsnormGammaCkv,
-           a.ropeSin, a.ropeCos,  a.cacheIndex, a.rmsnormEpsilonCq, a.rmsnormEpsilonCkv, a.cacheMode}
-        .run(a.kvCacheRef, a.krCacheRef, a.query, a.queryRope, std::nullopt);
+static Prolog prolog(const call::MlaPrologV2WeightNz& a, double query_scale = 1, double key_scale = 1) {
+    return {a.tokenX,  a.weightDq,   a.weightUqQr,       a.weightDkvKr,       a.weightUk,  a.rmsnormGammaCq, a.rmsnormGammaCkv, a.ropeSin,
+            a.ropeCos, a.cacheIndex, a.rmsnormEpsilonCq, a.rmsnormEpsilonCkv, a.cacheMode, query_scale,      key_scale};
 }
-static void check(const call::MlaPrologV3WeightNz& a) {
-    require_unquantised({{"dequantScaleX", a.dequantScaleX},
-                         {"dequantScaleWDq", a.dequantScaleWDq},
-                         {"dequantScaleWUqQr", a.dequantScaleWUqQr},
-                         {"dequantScaleWDkvKr", a.dequantScaleWDkvKr},
-                         {"quantScaleCkv", a.quantScaleCkv},
-                         {"quantScaleCkr", a.quantScaleCkr},
-                         {"smoothScalesCq", a.smoothScalesCq}});
-    require_unquantised({{"actualSeqLen", a.actualSeqLen}, {"kNopeClipAlpha", a.kNopeClipAlpha}});
-    Prolog{a.tokenX,  a.weightDq, a.weightUqQr, a.weightDkvKr,      a.weightUk,          a.rmsnormGammaCq, a.rmsnormGammaCkv,
-           a.ropeSin, a.ropeCos,  a.cacheIndex, a.rmsnormEpsilonCq, a.rmsnormEpsilonCkv, a.cacheMode}
-        .require();
-}
-static void compute(const call::MlaPrologV3WeightNz& a) {
-    Prolog{a.tokenX,  a.weightDq,   a.weightUqQr,       a.weightDkvKr,       a.weightUk,  a.rmsnormGammaCq, a.rmsnormGammaCkv, a.ropeSin,
-           a.ropeCos, a.cacheIndex, a.rmsnormEpsilonCq, a.rmsnormEpsilonCkv, a.cacheMode, a.qcQrScale,      a.kcScale}
-        .run(a.kvCacheRef, a.krCacheRef, a.query, a.queryRope, a.queryNorm);
+static void check(const call::MlaPrologV2WeightNz& a) {
+    require_not_given({{"dequantScaleX", a.dequantScaleX},
+                       {"dequantScaleWDq", a.dequantScaleWDq},
+                       {"dequantScaleWUqQr", a.dequantScaleWUqQr},
+                       {"dequantScaleWDkvKr", a.dequantScaleWDkvKr},
+                       {"quantScaleCkv", a.quantScaleCkv},
+                       {"quantScaleCkr", a.quantScaleCkr},
+                       {"smoothScalesCq", a.smoothScalesCq},
+                       {"actualSeqLen", a.actualSeqLen},
+                       {"kNopeClipAlpha", a.kNopeClipAlpha}});
+    prolog(a).require();
 }
 
 #include "vocabulary/kv_cache/mla_prolog_rows.inc"

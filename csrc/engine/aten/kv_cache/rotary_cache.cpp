@@ -82,9 +82,8 @@ struct RotaryTable {
 
 }  // namespace
 
-static void compute(const call::RopeWithSinCosCacheV2& a) {
-    RotaryTable{a.positions, a.cosSinCache, a.mropeSection, a.cacheMode == 1}.rotate(a.queryIn, a.keyIn, a.headSize, a.isNeoxStyle,
-                                                                                     a.queryOut, a.keyOut);
+static RotaryTable rotary_table(const call::RopeWithSinCosCache& a) {
+    return {a.positions, a.cosSinCache, a.mropeSection, a.cacheMode == 1};
 }
 
 #include "vocabulary/kv_cache/rotary_cache_rows.inc"

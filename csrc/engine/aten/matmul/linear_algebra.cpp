@@ -271,10 +271,4 @@ static void compute(const call::TransposeBatchMatMulWeightNz& a) {
     write(a.out, permuted_product(left, right, a.batchSplitFactor));
 }
 
-static void compute(const call::TransposeBatchMatMulWeightNZ& a) {
-    const at::Tensor left = operand(a.x1.permute(a.permX1), a.cubeMathType),
-                     right = operand(a.x2.values().permute(a.permX2), a.cubeMathType);
-    write(a.out, permuted_product(left, right, a.batchSplitFactor));
-}
-
 #include "vocabulary/matmul/linear_algebra_rows.inc"

@@ -79,12 +79,11 @@ at::Tensor combine(const Arguments& a, const OptTensor& send_counts, const Speci
 }
 
 template <class Arguments>
-void require_combine(OperationKind kind, const Arguments& a,
-                     std::initializer_list<std::pair<const char*, const OptTensor&>> reserved = {}) {
+void require_combine(OperationKind kind, const Arguments& a, std::initializer_list<NamedOptional> reserved = {}) {
     const Experts experts = experts_of(a);
     if (a.expandX.dim() != 2) refuse("expandX", "2 dimensions", shape_text(a.expandX.sizes()));
     global_tokens(experts, a.expertIds, a.globalBs);
-    for (const auto& [name, tensor] : reserved) require_not_given(name, tensor);
+    require_not_given(reserved);
     a.groupEp->set_record(kind, a.expandX.scalar_type(), a.expandX.size(1));
 }
 

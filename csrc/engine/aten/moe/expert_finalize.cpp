@@ -94,7 +94,7 @@ void require_gradient_of_sums(const at::Tensor& grad, const at::Tensor& row_of_c
 
 }  // namespace
 
-static void check(const call::MoeFinalizeRoutingV4& a) {
+static void check(const call::MoeFinalizeRoutingV2& a) {
     require_finalized(a.expandedX, a.expandedRowIdx, a.bias, a.expertIdx, a.out);
     require_experts_of_token(a.scales, a.k, a.expandedRowIdx, a.out);
     require_not_given("zeroExpertRange", a.zeroExpertRange);

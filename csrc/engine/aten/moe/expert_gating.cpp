@@ -80,19 +80,18 @@ static void compute(const call::MoeGatingTopKSoftmaxV2& a) {
     write(a.expertIdx, unless_finished(chosen.experts, a.finished, a.x.size(-1)));
     if (a.outputSoftmaxResultFlag && a.renorm == 0) write(a.softmaxResult, softmax);
 }
-// Softmax (normType 0) or sigmoid (1), the best groups of experts, and of these the k best experts. The bias counts for the choice only.
-static void compute(const call::MoeGatingTopK& a) {
-    const at::Tensor scores = scores_of(a.x, a.normType);
+// The best groups of experts, and of these the k best experts. The bias counts for the choice only.
+static at::Tensor best_experts(const call::MoeGatingTopK& a, const at::Tensor& scores) {
     const at::Tensor biased = given(a.bias) ? scores + upcast(*a.bias) : scores;
-    const Chosen chosen = largest(of_best_groups(biased, a.groupCount, a.kGroup, a.groupSelectMode == 1), a.k);
-    write(a.y, weights_of(scores, chosen.experts, a.normType, a.eps) * a.routedScalingFactor);
-    write(a.expertIdx, chosen.experts);
-    if (a.outFlag) write(a.out, scores);
+    return largest(of_best_groups(biased, a.groupCount, a.kGroup, a.groupSelectMode == 1), a.k).experts;
 }
 // The table {token numbers, k} says which experts the tokens of a number go to.
-static void compute(const call::MoeGatingTopKV2& a) {
-    const at::Tensor scores = scores_of(a.x, a.normType);
-    const at::Tensor experts = a.tid2eid.to(at::kLong).index_select(0, a.inputIds.to(at::kLong).flatten()).view(a.y.sizes());
+static at::Tensor experts_of_numbers(const call::MoeGatingTopK& a) {
+    return a.tid2eid.to(at::kLong).index_select(0, a.inputIds.to(at::kLong).flatten()).view(a.y.sizes());
+}
+// Softmax (normType 0) or sigmoid (1).
+static void compute(const call::MoeGatingTopK& a) {
+    const at::Tensor scores = scores_of(a.x, a.normType), experts = a.tid2eid.defined() ? experts_of_numbers(a) : best_experts(a, scores);
     write(a.y, weights_of(scores, experts, a.normType, a.eps) * a.routedScalingFactor);
     write(a.expertIdx, experts);
     if (a.outFlag) write(a.out, scores);

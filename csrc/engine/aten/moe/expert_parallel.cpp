@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/aten/adapter/attributes.h"
 #include "engine/aten/adapter/relations.h"
 #include "engine/aten/quantization/packed_integers.h"
 

@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "engine/aten/adapter/attributes.h"
 #include "engine/aten/collective_matmul/collective.h"
 
 namespace torch_aclnn::host::aten {
@@ -71,10 +70,5 @@ class Exchange {
     at::Tensor copies_, counts_;
     at::Tensor by_slot_, by_rank_;  // the row in the order of ranks for each in that of slots, and the other way round
 };
-
-namespace kind {
-using Int32Count = Between<int64_t, 0, std::numeric_limits<int32_t>::max()>;
-using Zero = Between<int64_t, 0, 0>;  // the only value that the documents allow, or that the engine has
-}  // namespace kind
 
 }  // namespace torch_aclnn::host::aten

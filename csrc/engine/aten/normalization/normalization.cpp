@@ -228,18 +228,4 @@ static void compute(const call::LayerNorm& a) {
     write(a.rstdOut, rstd);
 }
 
-static void compute(const call::FastLayerNorm& a) {
-    const auto [normal, mean, rstd] = at::native_layer_norm(upcast(a.input), a.normalizedShape, dense(a.weight), dense(a.bias), a.eps);
-    write(a.out, normal);
-    write(a.meanOut, mean);
-    write(a.rstdOut, rstd);
-}
-
-static void compute(const call::LayerNormWithImplMode& a) {
-    const auto [normal, mean, rstd] = at::native_layer_norm(upcast(a.input), a.normalizedShape, dense(a.weight), dense(a.bias), a.eps);
-    write(a.out, normal);
-    write(a.meanOut, mean);
-    write(a.rstdOut, rstd);
-}
-
 #include "vocabulary/normalization/normalization_rows.inc"

@@ -131,10 +131,11 @@ static void compute(const call::ClippedSwiglu& a) {
 }
 
 // gelu of one half along the dimension, times the other; outGelu is the first factor.
-static void write_geglu(const Gated& gated, std::string_view approximate, at::Tensor& out, at::Tensor& outGelu) {
-    const at::Tensor gelu = at::gelu(gated.activated, approximate);
-    write(out, gated.plain * gelu);
-    write(outGelu, gelu);
+static void compute(const call::GeGlu& a) {
+    const Gated gated(a.self, a.dim, a.activateLeft);
+    const at::Tensor gelu = at::gelu(gated.activated, a.approximate);
+    write(a.out, gated.plain * gelu);
+    write(a.outGelu, gelu);
 }
 static void compute(const call::GeGluV3Backward& a) {
     const Gated gated(a.self, a.dim, a.activateLeft);
@@ -174,12 +175,9 @@ static void compute(const call::GroupNormSwishGrad& a) {
 
 // Of queries and keys in place.
 static void compute(const call::ApplyRotaryPosEmb& a) {
-    rotate(a.queryRef, a.cos, a.sin, "half");
-    rotate(a.keyRef, a.cos, a.sin, "half");
-}
-static void compute(const call::ApplyRotaryPosEmbV2& a) {
-    rotate(a.queryRef, a.cos, a.sin, a.rotaryMode);
-    rotate(a.keyRef, a.cos, a.sin, a.rotaryMode);
+    const std::string_view mode = a.rotaryMode.empty() ? "half" : a.rotaryMode;
+    rotate(a.queryRef, a.cos, a.sin, mode);
+    rotate(a.keyRef, a.cos, a.sin, mode);
 }
 
 // Of neighbours, which the result has in two halves.
@@ -189,7 +187,7 @@ static void compute(const call::InterleaveRope& a) {
 }
 
 // Any other way of turning is a matrix for the last dimension.
-static void compute(const call::RotaryPositionEmbeddingV2& a) {
+static void compute(const call::RotaryPositionEmbedding& a) {
     const at::Tensor turned = a.rotate ? at::matmul(upcast(a.x), upcast(*a.rotate)) : quarter_turned(upcast(a.x), a.mode);
     write(a.y, upcast(a.x) * upcast(a.cos) + turned * upcast(a.sin));
 }
@@ -201,22 +199,12 @@ static void compute(const call::RotaryPositionEmbeddingGrad& a) {
     write(a.dsin, (grad * quarter_turned(upcast(*a.x), a.mode)).sum_to_size(a.sin.sizes()));
 }
 
-static void compute(const call::GroupNormSilu& a) {
+static void group_norm_silu(const call::GroupNormSilu& a, bool with_silu) {
     const at::Tensor x = dense(a.self);
     const GroupedChannels c(x);
     const auto [normal, mean, rstd] =
         at::native_group_norm(x, dense(a.gamma), dense(a.beta), c.batch, c.channels, c.positions, a.group, a.eps);
-    write(a.out, true ? at::silu(normal) : normal);
-    write(a.meanOut, mean);
-    write(a.rstdOut, rstd);
-}
-
-static void compute(const call::GroupNormSiluV2& a) {
-    const at::Tensor x = dense(a.self);
-    const GroupedChannels c(x);
-    const auto [normal, mean, rstd] =
-        at::native_group_norm(x, dense(a.gamma), dense(a.beta), c.batch, c.channels, c.positions, a.group, a.eps);
-    write(a.out, a.activateSilu ? at::silu(normal) : normal);
+    write(a.out, with_silu ? at::silu(normal) : normal);
     write(a.meanOut, mean);
     write(a.rstdOut, rstd);
 }

@@ -236,12 +236,4 @@ static void compute(const call::FlatQuant& a) {
     write(a.quantScale, scale);
 }
 
-static void compute(const call::FlatQuantV2& a) {
-    const at::Tensor product = at::matmul(at::matmul(to_double(a.kroneckerP1), to_double(a.x)), to_double(a.kroneckerP2));
-    const at::Tensor scale = product.flatten(1).abs().amax(1) / (7 * a.clipRatio);
-    const at::Tensor by = at::where(scale == 0, at::ones_like(scale), scale);
-    a.out.store(product / by.view({-1, 1, 1}));
-    write(a.quantScale, scale);
-}
-
 #include "vocabulary/quantization/fused_quantization_rows.inc"

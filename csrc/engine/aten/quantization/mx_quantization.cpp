@@ -247,6 +247,9 @@ using FewBitNumber = Kind<int64_t, aclDataType, aclDataType, read_few_bit_number
 }  // namespace torch_aclnn::host::aten::kind
 
 #include "vocabulary/quantization/mx_quantization_calls.h"
+static GroupedBlocks grouped_blocks(const call::GroupedDynamicBlockQuant& a) {
+    return {a.x, a.groupList, a.minScale, a.rowBlockSize, a.colBlockSize, a.dstTypeMax};
+}
 
 static void compute(const call::AntiMxQuant& a) {
     const at::Tensor numbers = a.x.values();

@@ -41,21 +41,6 @@ void require_rows_of(const at::Tensor& x, std::initializer_list<std::pair<const 
     for (const auto& [name, tensor] : parameters) require_broadcast(name, tensor, x.sizes());
 }
 
-struct AddRmsNormQuant {
-    const at::Tensor &x1, &x2, &gamma, &scales1;
-    const std::optional<at::Tensor>&scales2, &zero_points1, &zero_points2, &beta;
-    double epsilon;
-    bool divide;
-
-    void run(const PackableTensor& y1, const PackableTensor& y2, at::Tensor& x, const std::optional<at::Tensor>& normal_out) const {
-        const at::Tensor sum = sum_of(x1, x2), normal = normalised(sum, gamma, beta, epsilon);
-        y1.store(scaled(normal, scales1, zero_points1, divide));
-        if (given(scales2)) y2.store(scaled(normal, *scales2, zero_points2, divide));
-        write(x, sum);
-        write(normal_out, normal);
-    }
-};
-
 void require_mask(const std::optional<std::vector<unsigned char>>& mask) {
     if (mask) torch_aclnn::host::aten::require_count("outputMask", mask->size(), 2, 0, 0);
 }
@@ -192,8 +177,11 @@ void require_swiglu(const at::Tensor& x, const std::optional<at::Tensor>& smooth
 }  // namespace
 
 static void compute(const call::AddRmsNormQuant& a) {
-    AddRmsNormQuant{a.x1, a.x2, a.gamma, a.scales1, a.scales2, a.zeroPoints1, a.zeroPoints2, std::nullopt, a.epsilon, a.divMode}.run(
-        a.y1, a.y2, a.xOut, std::nullopt);
+    const at::Tensor sum = sum_of(a.x1, a.x2), normal = normalised(sum, a.gamma, a.beta, a.epsilon);
+    a.y1.store(scaled(normal, a.scales1, a.zeroPoints1, a.divMode));
+    if (given(a.scales2)) a.y2.store(scaled(normal, *a.scales2, a.zeroPoints2, a.divMode));
+    write(a.xOut, sum);
+    write(a.rmsNormOut, normal);
 }
 static void compute(const call::AddRmsNormDynamicQuantV2& a) {
     const at::Tensor sum = sum_of(a.x1, a.x2), normal = normalised(sum, a.gamma, a.beta, a.epsilon);
@@ -208,13 +196,8 @@ static void compute(const call::AddRmsNormDynamicQuant& a) {
     write(a.xOut, sum);
 }
 
-static void compute(const call::DequantSwigluQuant& a) {
-    const DequantSwiglu unit{a.x, a.weightScale, a.activationScale, a.bias, a.quantScale, a.quantOffset};
-    const std::optional<at::Tensor> ends = ends_of(a.groupIndex, true);
-    unit.store(gated(unit.dequantised(ends), a.activateLeft), ends, a.quantMode == "dynamic", a.y, a.scale);
-}
 // swigluMode 1 pairs neighbours and limits them.
-static void compute(const call::DequantSwigluQuantV2& a) {
+static void compute(const call::DequantSwigluQuant& a) {
     const DequantSwiglu unit{a.x, a.weightScale, a.activationScale, a.bias, a.quantScale, a.quantOffset};
     const std::optional<at::Tensor> ends = ends_of(a.groupIndex, true);
     const at::Tensor rows = unit.dequantised(ends);

@@ -128,49 +128,28 @@ static void compute(const call::MaskedCausalConv1dBackward& a) {
     for (int64_t k = 0; k <= before; k++) a.gradWeight[k].copy_((grad * padded.narrow(0, k, grad.size(0))).sum(at::IntArrayRef({0, 1})));
 }
 
+static CachedConvolution cached_convolution(const call::FusedCausalConv1d& a) {
+    return {a.weight,
+            a.convStatesRef,
+            a.queryStartLoc,
+            a.cacheIndices,
+            a.numAcceptedTokens,
+            a.numComputedTokens,
+            a.blockIdxFirstScheduledToken,
+            a.blockIdxLastScheduledToken,
+            a.initialStateIdx,
+            a.padSlotId,
+            a.blockSize,
+            a.convMode == 1,
+            a.residualConnection == 1};
+}
 static void check(const call::FusedCausalConv1d& a) {
-    require_cached("x", a.x, a.weight, a.convStatesRef,
-                   CachedConvolution{a.weight, a.convStatesRef, a.queryStartLoc, a.cacheIndices, a.numAcceptedTokens, a.numComputedTokens,
-                                     a.blockIdxFirstScheduledToken, a.blockIdxLastScheduledToken, a.initialStateIdx, a.padSlotId,
-                                     a.blockSize, a.convMode == 1, a.residualConnection == 1});
+    const bool in_place = a.xRef.defined();
+    require_cached(in_place ? "xRef" : "x", in_place ? a.xRef : a.x, a.weight, a.convStatesRef, cached_convolution(a));
 }
 static void compute(const call::FusedCausalConv1d& a) {
-    CachedConvolution{a.weight,
-                      a.convStatesRef,
-                      a.queryStartLoc,
-                      a.cacheIndices,
-                      a.numAcceptedTokens,
-                      a.numComputedTokens,
-                      a.blockIdxFirstScheduledToken,
-                      a.blockIdxLastScheduledToken,
-                      a.initialStateIdx,
-                      a.padSlotId,
-                      a.blockSize,
-                      a.convMode == 1,
-                      a.residualConnection == 1}
-        .run(a.x, a.y);
-}
-static void check(const call::InplaceFusedCausalConv1d& a) {
-    require_cached("xRef", a.xRef, a.weight, a.convStatesRef,
-                   CachedConvolution{a.weight, a.convStatesRef, a.queryStartLoc, a.cacheIndices, a.numAcceptedTokens, a.numComputedTokens,
-                                     a.blockIdxFirstScheduledToken, a.blockIdxLastScheduledToken, a.initialStateIdx, a.padSlotId,
-                                     a.blockSize, a.convMode == 1, a.residualConnection == 1});
-}
-static void compute(const call::InplaceFusedCausalConv1d& a) {
-    CachedConvolution{a.weight,
-                      a.convStatesRef,
-                      a.queryStartLoc,
-                      a.cacheIndices,
-                      a.numAcceptedTokens,
-                      a.numComputedTokens,
-                      a.blockIdxFirstScheduledToken,
-                      a.blockIdxLastScheduledToken,
-                      a.initialStateIdx,
-                      a.padSlotId,
-                      a.blockSize,
-                      a.convMode == 1,
-                      a.residualConnection == 1}
-        .run(a.xRef, a.xRef);
+    const bool in_place = a.xRef.defined();
+    cached_convolution(a).run(in_place ? a.xRef : a.x, in_place ? a.xRef : a.y);
 }
 
 #include "vocabulary/recurrent/causal_convolution_rows.inc"

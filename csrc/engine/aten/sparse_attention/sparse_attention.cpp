@@ -118,8 +118,7 @@ static void compute(const call::SparseFlashAttentionGrad& a) {
 }
 
 static void check(const call::KvQuantSparseFlashAttention& a) {
-    require_not_given("keyDequantScale", a.keyDequantScale);
-    require_not_given("valueDequantScale", a.valueDequantScale);
+    require_not_given({{"keyDequantScale", a.keyDequantScale}, {"valueDequantScale", a.valueDequantScale}});
     require_packed_sequences(sparse_sequences(a), a.query, a.key, a.ropeHeadDim, a.tileSize);
 }
 // The value is the key without the features of rope.
