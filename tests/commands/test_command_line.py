@@ -56,7 +56,7 @@ def test_without_a_command_the_help_comes_with_an_errors_code():
         (["coverage", "--json"], "torch-aclnn coverage: argument --json: expected one argument"),
         (["coverage", "--json=/nowhere/r.json", "x.py"], "torch-aclnn coverage: argument --json: expected a file in a folder that can be"),
         (["coverage", "--json", "/tmp/r.json"], "torch-aclnn coverage: expected a script, -c or -m and its arguments"),
-        (["debug", "--without", "async", "x.py"], "torch-aclnn debug: --without: expected some of strict, workspace, "),
+        (["debug", "--without", "async", "x.py"], "torch-aclnn debug: argument --without: expected some of strict, workspace, "),
         (["config"], "torch-aclnn config: expected at least one of --cflags, --libs, "),
         (["config", "--lib"], "torch-aclnn: unrecognized arguments: --lib"),
         (["info", "--yaml"], "torch-aclnn: unrecognized arguments: --yaml"),
