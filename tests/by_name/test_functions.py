@@ -54,6 +54,7 @@ def test_behind_a_half_convolution_by_default(outcomes, name):
 
 
 @of_a2_and_a3
+@pytest.mark.filterwarnings("ignore:torch.triangular_solve")
 @pytest.mark.parametrize("name", CASES)
 def test_by_default(name):
     skip_what_torch_does_not_do(name)
