@@ -100,8 +100,12 @@ def absent_operations() -> list[dict[str, str]]:
 
 
 def vocabulary() -> list[dict[str, str]]:
-    """Return the names that are published or that torch_npu looks up, and which of the two they are."""
-    return rows_of(VOCABULARY)
+    """Return the names that are published or that torch_npu looks up, and which of the two they are: both, if the table has no row."""
+    rows = {row["entry point"]: row for row in rows_of(VOCABULARY)}
+    for entry_point in entry_points():
+        if not entry_point.refused and entry_point.name.startswith("aclnn"):
+            rows.setdefault(entry_point.name, {"entry point": entry_point.name, "torch_npu": "yes", "published": "yes"})
+    return [rows[name] for name in sorted(rows)]
 
 
 def table(titles: str, rows: Iterable[Iterable[object]]) -> list[str]:

