@@ -39,9 +39,6 @@ class Kind:
     types: str = ""
     values: str = ""
 
-    def __str__(self) -> str:
-        return self.name + (f" of {self.types}" if self.types else "") + (f" in {self.values}" if self.values else "")
-
     @property
     def c_type(self) -> str:
         """The type of the parameter in C."""

@@ -131,7 +131,6 @@ KINDS = {
     **dict.fromkeys(("DispatchQuantMode", "QuantOfTokens"), Kind(c_int64(0), (c_int64(1), c_int64(3)))),
     "OptText": Kind(c_char_p(b"")),
     "CommGroup": Kind(c_char_p(COMMUNICATOR), (c_char_p(b"unknown"), c_char_p(b""))),
-    "OptGeluName": Kind(c_char_p(b"tanh"), (c_char_p(b"erf"), c_char_p(b""))),
     "AverageMode": Kind(c_char_p(b"avg"), (c_char_p(b"max"), c_char_p(b""))),
 }
 # The types of numbers that a record restricts to some values.

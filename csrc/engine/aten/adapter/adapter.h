@@ -25,7 +25,6 @@
 #include "engine/aten/adapter/views.h"
 #include "engine/aten/numerics/trial.h"
 #include "engine/opapi/checks.h"
-#include "engine/opapi/for_each.h"
 
 namespace torch_aclnn::host::aten {
 

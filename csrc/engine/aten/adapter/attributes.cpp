@@ -79,10 +79,6 @@ std::string_view read_gelu_mode(const char* name, int64_t mode) {
     return mode == 1 ? "tanh" : "none";
 }
 
-std::string_view read_gelu_name(const char* name, const char* text) {
-    return read_choice(name, text, {"none", "tanh"});
-}
-
 void require_one_of(const char* name, int64_t number, std::initializer_list<int64_t> choices) {
     if (std::find(choices.begin(), choices.end(), number) != choices.end()) return;
     refuse(name, (choices.size() > 1 ? "one of " : "") + c10::Join(", ", choices), std::to_string(number));

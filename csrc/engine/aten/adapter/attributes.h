@@ -37,9 +37,8 @@ at::Scalar read_not_negative(const char* name, const aclScalar* handle);
 at::Scalar read_positive(const char* name, const aclScalar* handle);
 at::Scalar read_nonzero(const char* name, const aclScalar* handle);
 
-// The two forms of gelu, which come as 0 and 1 or by their names.
+// The two forms of gelu, which come as 0 and 1.
 std::string_view read_gelu_mode(const char* name, int64_t mode);
-std::string_view read_gelu_name(const char* name, const char* text);
 
 // The text, which must be one of those listed.
 std::string_view read_choice(const char* name, const char* text, std::initializer_list<std::string_view> choices);
@@ -175,7 +174,6 @@ struct MaskOf : Bools {
 };
 
 using GeluMode = Kind<int64_t, std::string_view, std::string_view, read_gelu_mode>;
-using GeluName = Kind<const char*, std::string_view, std::string_view, read_gelu_name>;
 
 }  // namespace kind
 

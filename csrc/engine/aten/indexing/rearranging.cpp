@@ -6,6 +6,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"
+#include "vocabulary/indexing/rearranging_calls.h"
 
 using namespace torch_aclnn::host::aten;
 
@@ -78,5 +79,10 @@ struct Slices {
 };
 
 }  // namespace
+
+template <class Arguments>
+static Slices slices(const Arguments& a) {
+    return {a.begin, a.end, a.strides, a.beginMask, a.endMask};
+}
 
 #include "vocabulary/indexing/rearranging_rows.inc"

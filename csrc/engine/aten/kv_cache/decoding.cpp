@@ -66,9 +66,13 @@ at::DimVector parts(at::TensorList list, const at::Tensor& updates, int64_t axis
 
 }  // namespace
 
+template <class Arguments>
+static Step decoding_step(const Arguments& a) {
+    return {a.inputTokens, a.inputPositions, a.seqLens, a.slotMapping, a.blockTables, a.blockSize};
+}
+
 static void compute(const call::AdvanceStepV2& a) {
-    Step{a.inputTokens, a.inputPositions, a.seqLens, a.slotMapping, a.blockTables, a.blockSize}.advance(a.sampledTokenIds, a.specToken,
-                                                                                                        a.acceptedNum);
+    decoding_step(a).advance(a.sampledTokenIds, a.specToken, a.acceptedNum);
 }
 
 static void compute(const call::ScatterList& a) {

@@ -13,13 +13,6 @@ namespace {
 
 using torch_aclnn::host::refuse;
 
-// Null means Norm.
-std::string_view read_paged_mode(const char* name, const char* text) {
-    return text == nullptr ? "Norm" : read_choice(name, text, {"Norm", "PA_NZ"});
-}
-std::string_view read_no_scatter_mode(const char* name, const char* text) {
-    return text == nullptr ? "None" : read_choice(name, text, {"None"});
-}
 // The cache as {blocks, positions, ...}. As NZ it is {blocks, features / c, positions, c}, with c features together.
 at::Tensor by_position(const at::Tensor& cache, std::string_view mode) {
     return mode == "PA_NZ" ? cache.transpose(1, 2) : cache;
@@ -195,21 +188,10 @@ at::IntArrayRef feature_dims(at::TensorList parts) {
 
 }  // namespace
 
-namespace torch_aclnn::host::aten::kind {
-struct PagedMode : Kind<const char*, std::string_view, std::string_view, read_paged_mode> {
-    static constexpr bool nullable = true;
-};
-
-struct NoScatterMode : Kind<const char*, std::string_view, std::string_view, read_no_scatter_mode> {
-    static constexpr bool nullable = true;
-};
-}  // namespace torch_aclnn::host::aten::kind
-
 #include "vocabulary/kv_cache/kv_cache_calls.h"
 
 static void check(const call::ScatterPaKvCache& a) {
-    (require_not_given("compressLens", a.compressLens), require_not_given("compressSeqOffsets", a.compressSeqOffsets),
-     require_not_given("seqLens", a.seqLens));
+    require_not_given({{"compressLens", a.compressLens}, {"compressSeqOffsets", a.compressSeqOffsets}, {"seqLens", a.seqLens}});
     require_cache("keyCacheRef", a.keyCacheRef, "key", a.key, a.slotMapping, a.cacheMode);
     require_cache("valueCacheRef", a.valueCacheRef, "value", a.value, a.slotMapping, a.cacheMode);
 }

@@ -97,12 +97,17 @@ void require_low_rank(const at::Tensor& y, const at::Tensor& weight, const OptTe
 
 }  // namespace
 
+template <class Arguments>
+static HeadParts head_parts(const Arguments& a) {
+    return {a.headNums, a.qkvSize[3]};
+}
+
 static void compute(const call::QkvRmsNormRopeCache& a) {
     const auto normal = [&](int64_t part, const at::Tensor& gamma) {
-        return turned(rms_normal(HeadParts{a.headNums, a.qkvSize[3]}.of(a.qkv, part), gamma, a.epsilon).normal * upcast(gamma),
-                      a.cos.unsqueeze(1), a.sin.unsqueeze(1));
+        return turned(rms_normal(head_parts(a).of(a.qkv, part), gamma, a.epsilon).normal * upcast(gamma), a.cos.unsqueeze(1),
+                      a.sin.unsqueeze(1));
     };
-    const at::Tensor query = normal(0, a.qGamma), key = normal(1, a.kGamma), value = HeadParts{a.headNums, a.qkvSize[3]}.of(a.qkv, 2);
+    const at::Tensor query = normal(0, a.qGamma), key = normal(1, a.kGamma), value = head_parts(a).of(a.qkv, 2);
     write(a.qOutRef, query.flatten(1));
     write(a.qOutBeforeQuant, query.flatten(1));
     write(a.kOutBeforeQuant, key.flatten(1));

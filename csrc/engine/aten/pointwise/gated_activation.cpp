@@ -24,18 +24,7 @@ Expected half_of(const char* name, const at::Tensor& x, int64_t dim) {
     return {with_size(x.sizes(), dim, x.size(dim) / 2).sizes, x.scalar_type()};
 }
 
-std::string_view read_gelu_name_or_none(const char* name, const char* text) {
-    return text == nullptr ? "none" : read_gelu_name(name, text);
-}
-
 }  // namespace
-
-namespace torch_aclnn::host::aten::kind {
-struct OptGeluName : Kind<const char*, std::string_view, std::string_view, read_gelu_name_or_none> {
-    static constexpr bool nullable = true;
-};
-
-}  // namespace torch_aclnn::host::aten::kind
 
 #include "vocabulary/pointwise/gated_activation_calls.h"
 

@@ -247,6 +247,11 @@ using FewBitNumber = Kind<int64_t, aclDataType, aclDataType, read_few_bit_number
 }  // namespace torch_aclnn::host::aten::kind
 
 #include "vocabulary/quantization/mx_quantization_calls.h"
+
+template <class Arguments>
+static DualAxis dual_axis(const Arguments& a) {
+    return {a.y1, a.mxscale1, a.y2, a.mxscale2};
+}
 static GroupedBlocks grouped_blocks(const call::GroupedDynamicBlockQuant& a) {
     return {a.x, a.groupList, a.minScale, a.rowBlockSize, a.colBlockSize, a.dstTypeMax};
 }

@@ -197,13 +197,6 @@ void require_expected(const char* name, const PackableTensor& tensor, const IfWa
     if (expected.wanted) require_expected(name, tensor, expected.expected);
 }
 
-std::string_view read_quant_mode(const char* name, const char* text) {
-    return read_choice(name, text, {"static", "dynamic"});
-}
-std::string_view read_nearest(const char* name, const char* text) {
-    return read_choice(name, text, {"rint"});
-}
-
 aclDataType read_quantised_dtype(const char* name, aclDataType dtype) {
     if (dtype != ACL_INT8 && dtype != ACL_INT4 && dtype != ACL_INT32) refuse(name, "INT8, INT4 or INT32", to_string(dtype));
     return dtype;

@@ -75,8 +75,6 @@ aclDataType read_quantised_dtype(const char* name, aclDataType dtype);
 aclDataType read_quantised_number(const char* name, int64_t number);
 
 // "static" or "dynamic", and "rint", which rounds halfway cases to even.
-std::string_view read_quant_mode(const char* name, const char* text);
-std::string_view read_nearest(const char* name, const char* text);
 
 // Zero, which keeps the largest number of the quantised type.
 template <class Number>
@@ -88,8 +86,6 @@ struct NoLimitKind : PlainKind<Number> {
 };
 
 namespace kind {
-using QuantMode = Kind<const char*, std::string_view, std::string_view, read_quant_mode>;
-using Nearest = Kind<const char*, std::string_view, std::string_view, read_nearest>;
 using NoLimit = NoLimitKind<double>;
 using NoLimitFloat = NoLimitKind<float>;
 using Packable = Kind<const aclTensor*, PackableTensor, const PackableTensor&, read_packable>;

@@ -57,6 +57,11 @@ struct InferredTokens {
 
 }  // namespace
 
+template <class Arguments>
+static InferredTokens inferred_tokens(const Arguments& a) {
+    return {a.layout, a.headNum, a.keyValueHeadNum};
+}
+
 // A sequence whose last positions are a whole block has a compressed key more.
 static void compute(const call::NsaCompressWithCache& a) {
     const TokenSequences pages{"BSND", "PA_BSND", std::nullopt, std::nullopt, a.blockTable, "", ""};

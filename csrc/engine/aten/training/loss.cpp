@@ -116,6 +116,11 @@ at::Tensor soft_margin(const at::Tensor& self, const at::Tensor& target, int64_t
 
 }  // namespace
 
+template <class Arguments>
+static Ctc ctc(const Arguments& a) {
+    return {a.logProbs, a.targets, a.inputLengths, a.targetLengths};
+}
+
 static void compute(const call::SmoothL1Loss& a) {
     // ATen leaves beta 0, which is the L1 loss, to its callers.
     write(a.result, a.beta == 0 ? at::l1_loss(upcast(a.self), upcast(a.target), a.reduction)
@@ -178,18 +183,17 @@ static void compute(const call::KlDivTargetBackward& a) {
 }
 
 static void compute(const call::CtcLoss& a) {
-    Ctc{a.logProbs, a.targets, a.inputLengths, a.targetLengths}.require_labels();
+    ctc(a).require_labels();
     const auto [loss, alpha] = at::_ctc_loss(upcast(a.logProbs), a.targets, a.inputLengths, a.targetLengths, a.blank, a.zeroInfinity);
     write(a.negLogLikelihood, loss);
     at::Tensor place = a.logAlpha.narrow(-1, 0, alpha.size(-1));
     write(place, alpha);
 }
 static void compute(const call::CtcLossBackward& a) {
-    Ctc{a.logProbs, a.targets, a.inputLengths, a.targetLengths}.require_labels();
-    write(a.out, at::_ctc_loss_backward(
-                     upcast(a.gradOut), upcast(a.logProbs), a.targets, a.inputLengths, a.targetLengths, upcast(a.negLogLikelihood),
-                     upcast(a.logAlpha.narrow(-1, 0, 2 * Ctc{a.logProbs, a.targets, a.inputLengths, a.targetLengths}.longest_target() + 1)),
-                     a.blank, a.zeroInfinity));
+    ctc(a).require_labels();
+    write(a.out, at::_ctc_loss_backward(upcast(a.gradOut), upcast(a.logProbs), a.targets, a.inputLengths, a.targetLengths,
+                                        upcast(a.negLogLikelihood), upcast(a.logAlpha.narrow(-1, 0, 2 * ctc(a).longest_target() + 1)),
+                                        a.blank, a.zeroInfinity));
 }
 
 // Only the batch may be empty.

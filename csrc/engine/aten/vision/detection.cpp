@@ -109,6 +109,11 @@ void each_neighbour(const at::Tensor& y, const at::Tensor& x, int64_t height, in
 
 }  // namespace
 
+template <class Arguments>
+static Deformation deformation(const Arguments& a) {
+    return {a.kernelSize, a.stride, a.padding, a.dilation, a.groups, a.deformableGroups, a.modulated};
+}
+
 // With `aligned` each box meets the one of the same number alone.
 static void compute(const call::Iou& a) {
     const Boxes first = corners(a.bBoxes, 1, false).along(1), second = corners(a.gtBoxes, 1, false).along(a.aligned ? 1 : 0);
@@ -136,7 +141,7 @@ static void compute(const call::CIoU& a) {
 }
 
 static void compute(const call::DeformableConv2d& a) {
-    const Deformation how = Deformation{a.kernelSize, a.stride, a.padding, a.dilation, a.groups, a.deformableGroups, a.modulated};
+    const Deformation how = deformation(a);
     const at::Tensor numbers = how.numbers(a.offset);
     const at::Tensor y = how.position(numbers, a.offset, 0), x = how.position(numbers, a.offset, 1);
     const int64_t parts = a.input.size(0) * a.deformableGroups, channels = a.input.size(1) / a.deformableGroups;
@@ -153,7 +158,7 @@ static void compute(const call::DeformableConv2d& a) {
     write(a.deformOut, deformed);
 }
 static void compute(const call::DeformableConv2dBackward& a) {
-    const Deformation how = Deformation{a.kernelSize, a.stride, a.padding, a.dilation, a.groups, a.deformableGroups, a.modulated};
+    const Deformation how = deformation(a);
     const at::Tensor numbers = how.numbers(a.offset);
     const at::Tensor y = how.position(numbers, a.offset, 0), x = how.position(numbers, a.offset, 1);
     const int64_t parts = a.input.size(0) * a.deformableGroups, channels = a.input.size(1) / a.deformableGroups;
