@@ -10,9 +10,8 @@ from support.samples import bits
 from support.subprocesses import output_of, run_python
 
 SETS = ("baseline", "avx2", "avx512")
-FORMS = ("long_rows", "single_planes")  # of a problem, which another loop then makes
-LOOPS = ("small", "full_width", "volumes", "channels", "planes", "rows", *FORMS)
-LOOPS_OF_GATHERS = ("transposed", "flat")
+LOOPS = ("full_width", "volumes", "channels", "planes", "rows")
+LOOPS_OF_GATHERS = ("transposed",)
 SCRIPT = Path(__file__).parents[1] / "support" / "loop_cases.py"
 
 
@@ -37,7 +36,7 @@ def definition(tmp_path_factory):
 def test_each_loop_gives_the_bits_of_the_definition(isa, definition, tmp_path):
     named = LOOPS if isa == "baseline" else LOOPS + LOOPS_OF_GATHERS
     for loop, (results, loops) in run_loops(tmp_path, isa, 2, named).items():
-        assert loop in ("auto", *FORMS, *loops), f"{loop} made none of the calls"
+        assert loop in ("auto", *loops), f"{loop} made none of the calls"
         assert loop != "auto" or len(results) == len(definition)  # the other loops are those of pooling and padding
         for i, (got, expected) in enumerate(zip(results, definition, strict=False)):
             same = torch.equal(got.isnan(), expected.isnan()) and torch.equal(bits(got), bits(expected))
@@ -46,7 +45,7 @@ def test_each_loop_gives_the_bits_of_the_definition(isa, definition, tmp_path):
 
 def test_an_unknown_loop_is_refused_when_the_package_is_imported():
     error = run_python("import torch_aclnn", TORCH_ACLNN_LOOP="fastest").stderr
-    names = "auto, small, long_rows, full_width, transposed, flat, single_planes, volumes, channels, planes, rows or scalar"
+    names = "auto, full_width, transposed, volumes, channels, planes, rows or scalar"
     assert f"ValueError: TORCH_ACLNN_LOOP: expected {names}, got 'fastest'" in error
 
 

@@ -135,28 +135,10 @@ bool Axis::has_one_term_each() const {
     return std::equal(first(), first() + in_, last(), [](int64_t begin, int64_t end) { return end - begin == 1; });
 }
 
-bool Axis::is_identity() const {
-    if (in_ != out_) return false;
-    for (int64_t i = 0; i < in_; ++i)
-        if (first()[i] != i || last()[i] != i + 1 || divisor()[i] != 1) return false;
-    return true;
-}
-
 int64_t Axis::run_count() const {
     int64_t count = 0;
     for (int64_t i = 0; i < in_; i = run_end()[i]) ++count;
     return count;
-}
-
-Axis Axis::repeat_each(int64_t count, int64_t divisor) const {
-    Axis repeated(in_ * count, out_, false);
-    for (int64_t i = 0; i < in_; ++i) {
-        std::fill_n(repeated.first() + i * count, count, first()[i]);
-        std::fill_n(repeated.last() + i * count, count, last()[i]);
-    }
-    std::transform(this->divisor(), this->divisor() + out_, repeated.divisor(), [=](int64_t own) { return own * divisor; });
-    repeated.find_runs();
-    return repeated;
 }
 
 Axis Axis::combine(const Axis& inner) const {

@@ -57,20 +57,13 @@ class Axis {
         return {in_, out_, first(), last(), has_sources_ ? divisor() : nullptr, run_end(), scale};
     }
 
-    // To be called when the lists of windows have been filled.
-    void find_runs();
-
     bool has_one_divisor() const;
     int64_t most_terms() const;  // of an index
     int64_t sum_count() const;   // how many indices are sums of several terms
     bool overlap() const { return most_terms() > 1; }
     bool has_one_term_each() const;
-    // Whether each index is the same index of the output, divided by nothing.
-    bool is_identity() const;
     int64_t run_count() const;
 
-    // Each index `count` times in a row, in the same windows, whose divisors are multiplied.
-    Axis repeat_each(int64_t count, int64_t divisor) const;
     // Of paddings: this axis and one inside of it as a single one, of the rows of volumes.
     Axis combine(const Axis& inner) const;
 
@@ -79,6 +72,7 @@ class Axis {
     void fill_windows(const AxisSpec& spec);
     void fill_adaptive_windows();
     void fill_sources(const AxisSpec& spec);
+    void find_runs();
 
     int64_t in_, out_;
     bool has_sources_;  // in place of divisors, and no runs

@@ -20,7 +20,6 @@ struct Strategy {
     bool (*can)(const Problem&);
     bool (*pays)(const Problem&);
     void (*run)(const Problem&, int thread_count);
-    bool is_form = false;  // runs another strategy, on another form of the problem
 };
 
 bool always(const Problem&) {
@@ -31,13 +30,9 @@ constexpr const char* kScalar = "scalar";
 
 // In the order in which they are asked. Builds for sanitizers have no lanes.
 constexpr Strategy kStrategies[] = {
-    {"small", can_small, pays_small, run_small},
 #if !defined(TORCH_ACLNN_SCALAR_ONLY)
-    {"long_rows", can_long_rows, pays_long_rows, run_long_rows, true},
     {"full_width", can_full_width, pays_full_width, run_full_width},
     {"transposed", can_transposed, pays_transposed, run_transposed},
-    {"flat", can_flat, pays_flat, run_flat},
-    {"single_planes", can_single_planes, pays_single_planes, run_single_planes, true},
     {"volumes", can_volumes, always, run_volumes},
     {"channels", can_channels, pays_channels, run_channels},
     {"planes", can_planes, always, run_planes},
@@ -66,7 +61,7 @@ std::string named_loop() {
 
 void run(const Strategy& strategy, const Problem& problem, int thread_count) {
     strategy.run(problem, thread_count);
-    if (!strategy.is_form) last = strategy.name;
+    last = strategy.name;
 }
 
 }  // namespace

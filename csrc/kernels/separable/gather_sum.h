@@ -1,7 +1,7 @@
 // Sums of elements that a table lists: one shuffle a term where they lie close together.
 #pragma once
 
-#include "kernels/separable/flat_job.h"
+#include "kernels/separable/gather_table.h"
 #include "kernels/simd/lanes.h"
 
 namespace torch_aclnn::kernels::KERNEL_ISA {
@@ -65,7 +65,7 @@ inline void gather_sums(const Source* source, const GatherTable table, Target* t
 
 // The same of a stage, with its scale.
 template <class Source, class Target>
-inline void stage_sums(const FlatStage stage, const Source* source, Target* target) {
+inline void stage_sums(const GatherStage stage, const Source* source, Target* target) {
     constexpr int N = kGatherLanes;
     if (stage.scale == nullptr) return gather_sums(source, stage.table, target);
     for (int64_t block = 0; block < stage.table.blocks; ++block)

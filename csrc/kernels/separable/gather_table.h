@@ -19,6 +19,12 @@ struct GatherTable {
     const float* weight;   // [terms][blocks][lanes]: what an element is multiplied by; null means ones
 };
 
+// The sums along one axis: results from the results of the stage before, or from a plane of the source.
+struct GatherStage {
+    GatherTable table;
+    const float* scale;  // for each result, null: ones; a result of -0 times its scale is 0
+};
+
 // A row of results: the sums over the terms [first, last) of a part of the source.
 struct GatherRow {
     int64_t first, last, source;

@@ -1,7 +1,5 @@
 #include "kernels/separable/problem.h"
 
-#include <utility>
-
 namespace torch_aclnn::kernels {
 namespace {
 
@@ -17,11 +15,6 @@ View<5> as_real(View<5> view) {
     return view;
 }
 
-// Windows that have no spec.
-AxisSpec unknown(const Axis& axis) {
-    return {AxisSpec::Kind::adaptive, axis.in(), axis.out(), 0, 0, 0, true, 0};
-}
-
 }  // namespace
 
 Problem::Problem(const View<5>& grad_output, const View<5>& grad_input, const AxisSpec (&specs)[3])
@@ -32,13 +25,6 @@ Problem::Problem(const View<5>& grad_output, const View<5>& grad_input, const Ax
     if (pools() || specs[0].is_trivial()) return;
     axes_[0].emplace(AxisSpec{specs[0].kind, 1, 1, 0, 0, 0, false, 0});
     axes_[1].emplace(Axis(specs[0]).combine(Axis(specs[1])));
-}
-
-Problem::Problem(const View<5>& grad_output, const View<5>& grad_input, Axis depth, Axis rows, Axis columns, const AxisSpec& columns_spec)
-    : source(grad_output), target(grad_input), inner(1), specs_{unknown(depth), unknown(rows), columns_spec} {
-    axes_[0].emplace(std::move(depth));
-    axes_[1].emplace(std::move(rows));
-    axes_[2].emplace(std::move(columns));
 }
 
 const Axis& Problem::axis(int d) const {

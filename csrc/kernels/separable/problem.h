@@ -16,8 +16,6 @@ class Problem {
    public:
     // For depth, rows and columns.
     Problem(const View<5>& grad_output, const View<5>& grad_input, const AxisSpec (&specs)[3]);
-    // Of pooling: a form of another problem. `columns_spec` is that of the columns, if they have one.
-    Problem(const View<5>& grad_output, const View<5>& grad_input, Axis depth, Axis rows, Axis columns, const AxisSpec& columns_spec);
 
     bool pools() const { return specs_[2].has_windows(); }
     // Whether planes are pooled with others of their volume.

@@ -6,16 +6,6 @@
 
 namespace torch_aclnn::kernels {
 
-// Small tensors, without the tables of windows that larger ones take, which would cost more than the result.
-bool can_small(const Problem& problem);
-bool pays_small(const Problem& problem);
-void run_small(const Problem& problem, int thread_count);
-
-// Volumes whose rows lie in one window of columns, as planes: of one long row for each depth.
-bool can_long_rows(const Problem& problem);
-bool pays_long_rows(const Problem& problem);
-void run_long_rows(const Problem& problem, int thread_count);
-
 // Windows that hold whole rows, each in two at most, such as the one of global pooling: runs of one value.
 bool can_full_width(const Problem& problem);
 bool pays_full_width(const Problem& problem);
@@ -25,16 +15,6 @@ void run_full_width(const Problem& problem, int thread_count);
 bool can_transposed(const Problem& problem);
 bool pays_transposed(const Problem& problem);
 void run_transposed(const Problem& problem, int thread_count);
-
-// The same, each as one row of cells that tables of shuffles add up.
-bool can_flat(const Problem& problem);
-bool pays_flat(const Problem& problem);
-void run_flat(const Problem& problem, int thread_count);
-
-// Volumes of whose planes no two are pooled together, as planes.
-bool can_single_planes(const Problem& problem);
-bool pays_single_planes(const Problem& problem);
-void run_single_planes(const Problem& problem, int thread_count);
 
 // Volumes: sums over the depth, of which each plane is made.
 bool can_volumes(const Problem& problem);

@@ -6,21 +6,6 @@
 
 namespace torch_aclnn::kernels::thresholds {
 
-// small: the tables of windows cost as much as this many elements, by what else would be done.
-constexpr int64_t kSmallCells = 2048;
-constexpr int64_t kSmallCellsOfOverlapping = 512;    // float32, added window by window
-constexpr int64_t kSmallCellsOfChannels = 8192;      // adjacent channels are filled several at a time
-constexpr int64_t kSmallCellsOfWideWindows = 16384;  // a loop fills several of a window's cells at a time
-constexpr int64_t kSmallCellsOfLongSteps = 6144;
-constexpr int64_t kSmallCellsOfShortSteps = 512;  // there are loops that write such rows well
-constexpr int64_t kSmallWindows = 256;            // of single channels: each costs as much as some cells
-constexpr int64_t kSmallWideWindow = 16;
-constexpr int64_t kSmallShortStep = 2;
-constexpr int64_t kSmallLongStep = 4;
-
-// long_rows: as many volumes have the loops of many planes.
-constexpr int64_t kLongRowsVolumes = 32;
-
 // full_width: runs of one value are filled one by one, which for short ones takes longer than a table of the plane, or than a loop of rows.
 constexpr int64_t kFullWidthRun = 8;
 constexpr int64_t kFullWidthLongRun = 40;
@@ -47,28 +32,17 @@ constexpr int64_t kTransposedLongRowBytes = 176;  // of padded rows with narrow 
 constexpr int64_t kTransposedStreamMinBytes = 128;
 constexpr int64_t kTransposedStreamMaxBytes = 2048;
 
-// flat: tables serve all planes, and grow with the vectors of a plane and with its sums.
-constexpr int64_t kFlatMaxPlane = 2048;
-constexpr int64_t kFlatMaxChannels = 7;         // more adjacent channels fill vectors by themselves
-constexpr int64_t kFlatJoinedCells = 512;       // very small planes that follow each other are made together,
-constexpr int64_t kFlatEnoughJoined = 1 << 17;  // if the tensor has so many cells
-constexpr int64_t kFlatShortRow = 16;           // longer ones have loops where steps are short or rows are copies
-constexpr int64_t kFlatVectors = 3;
-constexpr int64_t kFlatPlanes = 16;
-constexpr int64_t kFlatPlanesPerVectorOfShortSteps = 4;  // where windows of a short step overlap, which have a loop of their own
-constexpr int64_t kFlatPlanesOfCells = 8;                // of few channels, which have no other loop in lanes
-constexpr int64_t kFlatNumbersPerPlaneOfCells = 32;
-constexpr int64_t kFlatVolumes = 64;
-constexpr int64_t kFlatMaxCellsOfVolume = 32;  // of a plane: larger ones fill vectors by themselves
-constexpr int64_t kFlatVectorsOfCopies = 2;    // of a plane that is copied to other depths
-
 // Sums along a row that a table lists, which serves all rows.
 constexpr int64_t kTableRows = 128;
 constexpr int64_t kTablePaddedVectors = 4;  // of a row whose ends take longer than its copy
 constexpr int64_t kTablePaddedInner = 3;
 constexpr int64_t kManySums = 4;  // numbers of a padded row that are sums
 
+// Planes and volumes without gaps: more adjacent channels fill vectors by themselves.
+constexpr int64_t kPlaneMaxChannels = 7;
+
 // volumes: the planes of volumes by tables, of short rows, and of longer ones that are not copies of others.
+constexpr int64_t kVolumesMaxPlane = 2048;
 constexpr int64_t kVolumesShortRow = 16;
 constexpr int64_t kVolumesMaxRow = 48;
 constexpr int64_t kVolumesMinPlanes = 2;
@@ -76,8 +50,6 @@ constexpr int64_t kVolumesCellsPerPlane = 32;
 constexpr int64_t kVolumesKeptBytes = 1 << 17;  // a plane that is copied to other depths stays in a near cache
 constexpr int64_t kVolumesMinChannels = 4;      // fewer do not fill the lanes,
 constexpr int64_t kVolumesCopies = 2;           // unless so many rows are copies of one
-// single_planes: a plane is prepared once for each call, which a few do not pay for.
-constexpr int64_t kSinglePlanes = 16;
 
 // channels: fewer do not fill the lanes.
 constexpr int64_t kMinChannels = 4;

@@ -20,7 +20,7 @@ bool makes_planes_by_tables(const Problem& problem) {
     const Axis& rows = problem.rows();
     const int64_t cells = in.size[3] * in.size[4], planes = in.size[0] * in.size[1] * problem.depth().run_count();
     const bool repeats_rows = 2 * rows.run_count() < rows.in(), has_dense_rows = in.stride[4] == 1 && in.stride[3] == in.size[4];
-    return gather_lanes() > 0 && has_float_sums(in.dtype) && has_dense_rows && cells <= kFlatMaxPlane &&
+    return gather_lanes() > 0 && has_float_sums(in.dtype) && has_dense_rows && cells <= kVolumesMaxPlane &&
            in.size[4] <= (repeats_rows ? kVolumesShortRow : kVolumesMaxRow) &&
            planes >= std::max(kVolumesMinPlanes, cells / kVolumesCellsPerPlane);
 }
@@ -57,21 +57,21 @@ template <class S>
 class VolumesPlan {
    public:
     explicit VolumesPlan(const Problem& problem) : scales_(problem.scales<S>()) {
-        const bool is_flat = makes_planes_by_tables(problem);
-        if (!is_flat) cells_ = plan_cells<S>(problem);
+        const bool has_tables = makes_planes_by_tables(problem);
+        if (!has_tables) cells_ = plan_cells<S>(problem);
         job_.inner = cells_.inner;
         job_.grad_output = joined(problem.source);
         job_.grad_input = joined(problem.target);
         job_.column_sums = cells_.sums.table();
         for (int d = 0; d < 3; ++d) *axes_[d] = problem.axis(d).table(scales_[d].empty() ? nullptr : scales_[d].data());
-        if (is_flat) plan_stages();
+        if (has_tables) plan_stages();
         if (job_.inner > 1 && job_.column_sums.blocks > 0) {
             scales_[2] = repeat_each(scales_[2], job_.inner);
             job_.columns.scale = scales_[2].data();
         }
-        job_.keeps_plane = is_flat || repeats_small_planes(job_.grad_input, problem.depth(), job_.inner);
+        job_.keeps_plane = has_tables || repeats_small_planes(job_.grad_input, problem.depth(), job_.inner);
         job_.stream = is_large(job_.grad_input);
-        divide_scratch(is_flat);
+        divide_scratch(has_tables);
     }
     // The job points into the plan.
     VolumesPlan(const VolumesPlan&) = delete;
@@ -96,25 +96,24 @@ class VolumesPlan {
 
     void plan_stages() {
         if constexpr (std::is_same_v<S, float>) {
-            const AxisTable axes[] = {job_.rows, job_.columns};
-            stages_ = FlatStages(axes, 2, 1);
+            stages_ = PlaneStages(job_.rows, job_.columns);
             for (int stage = 0; stage < 2; ++stage) job_.plane_stages[stage] = stages_.stage(stage);
         }
     }
 
-    void divide_scratch(bool is_flat) {
+    void divide_scratch(bool has_tables) {
         constexpr int64_t kSize = sizeof(S);
         const int64_t width = job_.grad_input.size[4] * job_.inner, windows = job_.columns.out * job_.inner;
         job_.plane_bytes = round_to_lines(job_.rows.out * windows * kSize + kSlack);
-        job_.sum_bytes = round_to_lines((is_flat ? stages_.line_size() : windows) * kSize + kSlack);
-        const int64_t result = is_flat ? stages_.padded_result_size() : job_.keeps_plane ? job_.grad_input.size[3] * width : width;
+        job_.sum_bytes = round_to_lines((has_tables ? stages_.line_size() : windows) * kSize + kSlack);
+        const int64_t result = has_tables ? stages_.padded_result_size() : job_.keeps_plane ? job_.grad_input.size[3] * width : width;
         job_.result_bytes = round_to_lines(result * element_size(job_.grad_input.dtype) + kSlack);
         job_.sink_bytes = sink_bytes(job_.result_bytes);
     }
 
     std::array<std::vector<S>, 3> scales_;
     Cells cells_;
-    FlatStages stages_;
+    PlaneStages stages_;
     VolumesJob job_{};
     AxisTable* const axes_[3] = {&job_.depth, &job_.rows, &job_.columns};
 };

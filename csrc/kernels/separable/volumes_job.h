@@ -1,7 +1,7 @@
 // What the loop of volumes takes. Plain data, because it is compiled for several instruction sets.
 #pragma once
 
-#include "kernels/separable/flat_job.h"
+#include "kernels/separable/gather_table.h"
 #include "kernels/simd/loops.h"
 #include "kernels/support/axis_table.h"
 #include "kernels/support/view.h"
@@ -17,7 +17,7 @@ struct VolumesJob {
     AxisTable depth, rows, columns;
     GatherTable column_sums;  // of columns, if it has blocks
     // Of rows, then columns: where planes are made as one row of cells; else they have no blocks.
-    FlatStage plane_stages[2];
+    GatherStage plane_stages[2];
     bool keeps_plane;  // make a plane, which has no gaps, and copy it to all planes in the same windows; else each row on its own
     // Parts of the scratch memory: the sums of a plane of windows, those of a row of windows or of a stage, a row of grad_input or a plane,
     // the sink.

@@ -5,7 +5,7 @@
 namespace torch_aclnn::kernels {
 
 WholePlanes::WholePlanes(const Problem& problem) : source(problem.source), target(problem.target), is_complex(problem.inner > 1) {
-    if (is_complex || !has_adjacent_channels(problem) || target.size[1] > thresholds::kFlatMaxChannels) return;
+    if (is_complex || !has_adjacent_channels(problem) || target.size[1] > thresholds::kPlaneMaxChannels) return;
     inner = target.size[1];
     source.size[1] = target.size[1] = 1;
 }

@@ -12,8 +12,7 @@ constexpr const char* kIsaNames[] = {"scalar", "baseline", "avx2", "avx512"};
 
 constexpr const char* kLoopVariable = "TORCH_ACLNN_LOOP";
 // In the order of the table in kernels/separable/choose.cpp.
-constexpr const char* kLoopNames[] = {"small",   "long_rows", "full_width", "transposed", "flat",  "single_planes",
-                                      "volumes", "channels",  "planes",     "rows",       "scalar"};
+constexpr const char* kLoopNames[] = {"full_width", "transposed", "volumes", "channels", "planes", "rows", "scalar"};
 
 constexpr const char* kAuto = "auto";
 
