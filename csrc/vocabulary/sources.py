@@ -47,7 +47,7 @@ static constexpr const ::torch_aclnn::host::aten::ErasedKind* {name}Kinds[] = {{
 using {name}Arguments = ::torch_aclnn::host::aten::Arguments<{kinds}>;
 static constexpr ::torch_aclnn::host::aten::Adapter {name}Adapter{{
     {name}Entry, {name}Kinds, {name}Arguments::offsets.data(), std::size({name}Kinds), {name}Arguments::pass<{name}Check>,
-    {name}Arguments::pass<{name}Body>, {name}Arguments::type_signature}};
+    {name}Arguments::pass<{name}Body>, {name}Arguments::type_signature, {starts_from_input}}};
 extern "C" TORCH_ACLNN_HOST_API aclnnStatus {name}GetWorkspaceSize({handles}, uint64_t* workspaceSize, aclOpExecutor** executor) {{
     const void* const arguments[] = {{{addresses}}};
     return ::torch_aclnn::host::aten::prepare({name}Adapter, arguments, workspaceSize, executor);
@@ -152,6 +152,7 @@ def _row(record: Record, all_of_struct: dict[str, list[Record]], file: str, line
         line=line,
         file=file,
         does=record.does or "compute(a)",
+        starts_from_input=str("start_from(" in record.does).lower(),
         described="\n".join(
             f'    {{"{_escaped(p.kind)}", "{p.name}", {kind}::nullable, ::torch_aclnn::host::aten::dtypes_of<{kind}>().bits()}},'
             for kind, p in zip(kinds, record.parameters, strict=True)

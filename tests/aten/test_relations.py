@@ -336,4 +336,4 @@ def test_numbers_without_singular_values(number):
 def test_an_error_of_aten_is_one_of_the_device():
     x, index = torch.ones(2, 2, device=DEVICE), torch.tensor([5], device=DEVICE)
     code, message = failure("aclnnIndexSelect", x, 0, index, npu(1, 2))
-    assert code == 507015 and "aclnnIndexSelect: index out of range in self" in message
+    assert code == 507015 and "aclnnIndexSelect: index: expected positions that there are, got index out of range in self" in message

@@ -100,7 +100,7 @@ aclnnStatus torchAclnnHostFirstPhase(const char* name, const torchAclnnArgument*
         auto made =
             std::make_unique<aclOpExecutor>(name, [compute, owned](const aclOpExecutor& one) { compute_all(one, compute, owned.get()); });
         for (size_t i = 0; i < count; ++i) watch(*made, arguments[i]);
-        require_outputs_apart(made->watched);
+        (void)require_outputs_apart(made->watched);
         return made;
     };
     const auto describe = [&](JsonObject& line) {

@@ -125,7 +125,7 @@ MemoryAccess access_of(const EntryPoint& entry_point, const WatchedHandle& handl
     const aclTensor& tensor = *handle.tensor();
     const auto [is_write, keeps] = use_of(entry_point, handle.name(), handle.is_written());
     const auto bytes_of = [&](const Dims& sizes) {
-        return static_cast<size_t>(checked_element_count(sizes).value_or(0)) * aclDataTypeSize(tensor.dtype);
+        return static_cast<size_t>((checked_element_count(sizes).value_or(0) * bits_of(tensor.dtype) + 7) / 8);
     };
     if (!is_public(tensor.format)) return {handle.name(), tensor.data, bytes_of(tensor.storage_sizes), is_write, keeps};
     const size_t bytes = view_bytes(tensor);

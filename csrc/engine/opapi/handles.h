@@ -93,7 +93,7 @@ struct aclTensor : torch_aclnn::host::Pooled<aclTensor> {
     bool empty() const { return std::find(sizes.begin(), sizes.end(), 0) != sizes.end(); }
     // The sizes must have been checked.
     int64_t numel() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>()); }
-    void* first_element() const { return static_cast<char*>(data) + offset * static_cast<int64_t>(aclDataTypeSize(dtype)); }
+    void* first_element() const { return static_cast<char*>(data) + offset * torch_aclnn::host::bits_of(dtype) / 8; }
 };
 
 struct aclScalar : torch_aclnn::host::Pooled<aclScalar> {

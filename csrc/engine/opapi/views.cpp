@@ -46,8 +46,13 @@ Layout layout_of(const aclTensor& tensor) {
     return layout;
 }
 
+// Of so many elements from the beginning of a byte on.
+int64_t bytes_of(aclDataType dtype, int64_t elements) {
+    return (elements * bits_of(dtype) + 7) / 8;
+}
+
 size_t bytes_of(const aclTensor& tensor, const Layout& layout) {
-    return static_cast<size_t>(layout.end - tensor.offset) * aclDataTypeSize(tensor.dtype);
+    return static_cast<size_t>(bytes_of(tensor.dtype, layout.end - tensor.offset));
 }
 
 void require_countable(const Named& named, const Layout& layout) {
@@ -85,18 +90,17 @@ void require_aligned(const Named& named, int64_t item) {
 DeviceMemory find_memory(const Named& named, const Layout& layout) {
     const aclTensor& tensor = *named.tensor;
     if (tensor.data == nullptr) refuse_null(named.name, "a data address");
-    const int64_t item = static_cast<int64_t>(aclDataTypeSize(tensor.dtype));
-    int64_t end;
-    if (!layout.is_view || __builtin_mul_overflow(layout.end, item, &end))
+    int64_t bits;
+    if (!layout.is_view || __builtin_mul_overflow(layout.end, bits_of(tensor.dtype), &bits))
         refuse(named.name, "a view that memory can hold", describe_view(tensor));
     // From the data address on: behind the allocation's end, the offset may lead into another one.
-    const auto bytes = static_cast<size_t>(end);
+    const auto bytes = static_cast<size_t>(bytes_of(tensor.dtype, layout.end));
     const auto memory = device_memory_at(tensor.data, bytes);
     if (!memory) refuse(named.name, "device memory", describe_missing_memory(tensor.data));
     if (memory->reach < bytes)
         refuse(named.name, "a view within its allocation, which goes on for " + std::to_string(memory->reach) + " bytes",
                describe_view(tensor) + ", which ends after " + std::to_string(bytes));
-    require_aligned(named, item);
+    require_aligned(named, bits_of(tensor.dtype) / 8);
     return *memory;
 }
 
@@ -115,7 +119,7 @@ struct Place {
 std::optional<int64_t> bytes_of_storage(const aclTensor& tensor) {
     if (is_public(tensor.format)) return std::nullopt;
     const auto count = checked_element_count(tensor.storage_sizes);
-    return count ? std::optional(*count * static_cast<int64_t>(aclDataTypeSize(tensor.dtype))) : std::nullopt;
+    return count ? std::optional(bytes_of(tensor.dtype, *count)) : std::nullopt;
 }
 
 // Whether the tensor has elements, and their place.
@@ -133,9 +137,8 @@ bool find_place(const aclTensor& tensor, Place& place) {
         last += (size - 1) * stride;
         place.is_contiguous &= size == 1 || stride == count;
     }
-    const auto item = static_cast<int64_t>(aclDataTypeSize(tensor.dtype));
-    place.begin = static_cast<const char*>(tensor.data) + tensor.offset * item;
-    place.end = place.begin + (last + 1) * item;
+    place.begin = static_cast<const char*>(tensor.first_element());
+    place.end = static_cast<const char*>(tensor.data) + bytes_of(tensor.dtype, tensor.offset + last + 1);
     return count != 0;
 }
 
@@ -159,14 +162,21 @@ bool is_part_of(const aclTensor& numbers, const aclTensor& complex) {
     return true;
 }
 
-kernels::Extent extent(const aclTensor& tensor) {
-    if (const auto bytes = bytes_of_storage(tensor)) return {tensor.first_element(), *bytes, 0, nullptr, nullptr};
+kernels::Extent extent_of_elements(const aclTensor& tensor) {
     return {tensor.first_element(), static_cast<int64_t>(aclDataTypeSize(tensor.dtype)), static_cast<int>(tensor.rank()),
             tensor.sizes.begin(), tensor.strides.begin()};
 }
 
+// All bytes from the first to the last, where strides do not say in which an element is.
+kernels::Extent extent(const aclTensor& tensor) {
+    if (is_public(tensor.format) && bits_of(tensor.dtype) >= 8) return extent_of_elements(tensor);
+    Place place{};
+    (void)find_place(tensor, place);
+    return {place.begin, place.end - place.begin, 0, nullptr, nullptr};
+}
+
 void require_elements_apart(const Named& output) {
-    if (kernels::overlaps_itself(extent(*output.tensor)))
+    if (is_public(output.tensor->format) && kernels::overlaps_itself(extent_of_elements(*output.tensor)))
         refuse(output.name, "elements that do not share memory",
                "shape " + to_string(output.tensor->sizes) + " with strides " + to_string(output.tensor->strides));
 }
@@ -176,17 +186,18 @@ void require_apart(const Named& output, const Named& other) {
         refuse(output.name, "memory of its own", "memory that is also that of " + std::string(other.name));
 }
 
-// Of two tensors whose places meet. An output may be an input exactly, or have an input as its real parts, as where torch_npu conjugates.
-// A list may have a tensor twice, as those into which torch_npu's captured graphs copy.
-void require_apart(const Place& one, const Place& other) {
+// Of two tensors whose places meet; returns whether an input is an output. An output may be an input exactly, or have an input as its real
+// parts, as where torch_npu conjugates. A list may have a tensor twice, as those into which torch_npu's captured graphs copy.
+bool require_apart(const Place& one, const Place& other) {
     const bool may_be_one = one.is_written() != other.is_written() || one.handle->name() == other.handle->name();
-    if (may_be_one && is_same_view(*one.tensor, *other.tensor)) return;
+    if (may_be_one && is_same_view(*one.tensor, *other.tensor)) return one.is_written() != other.is_written();
     if (one.is_written() != other.is_written()) {
         const bool is_one = one.is_written();
-        if (is_part_of(*(is_one ? other : one).tensor, *(is_one ? one : other).tensor)) return;
+        if (is_part_of(*(is_one ? other : one).tensor, *(is_one ? one : other).tensor)) return false;
     }
     const bool is_first = one.is_written() && (!other.is_written() || one.handle < other.handle);
     require_apart((is_first ? one : other).named(), (is_first ? other : one).named());
+    return false;
 }
 
 // Volumes of 4 dimensions have no format that names their axes.
@@ -244,7 +255,7 @@ void require_no_overlap(const Named& output, std::initializer_list<Named> inputs
         if (input.tensor != nullptr && !input.tensor->empty()) require_apart(output, input);
 }
 
-void require_outputs_apart(const std::vector<WatchedHandle>& arguments) {
+bool require_outputs_apart(const std::vector<WatchedHandle>& arguments) {
     constexpr size_t kFew = 16;
     Place few[kFew];
     std::vector<Place> many(arguments.size() > kFew ? arguments.size() : 0);
@@ -257,9 +268,11 @@ void require_outputs_apart(const std::vector<WatchedHandle>& arguments) {
         ++end;
     }
     std::sort(places, end, [](const Place& a, const Place& b) { return a.begin < b.begin; });
+    bool has_input_as_output = false;
     for (const Place* one = places; one < end; ++one)
         for (const Place* other = one + 1; other < end && other->begin < one->end; ++other)
-            if (one->is_written() || other->is_written()) require_apart(*one, *other);
+            if (one->is_written() || other->is_written()) has_input_as_output |= require_apart(*one, *other);
+    return has_input_as_output;
 }
 
 }  // namespace torch_aclnn::host

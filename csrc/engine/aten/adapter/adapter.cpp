@@ -14,6 +14,7 @@
 #include <string>
 
 #include "engine/aten/adapter/aten_errors.h"
+#include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/temporaries.h"
 #include "engine/opapi/executor_cache.h"
 #include "engine/runtime/stream/computing_thread.h"
@@ -49,6 +50,8 @@ class Values {
     }
     char* all() { return memory_ ? memory_.get() : inline_.data(); }
     void* at(size_t i) { return all() + adapter_.offsets[i]; }
+
+    bool has_input_as_output = false;  // an input that is an output exactly
 
    private:
     const Adapter& adapter_;
@@ -156,6 +159,75 @@ void require_computable(const Adapter& adapter, const void* const* arguments, co
     remember(signature);
 }
 
+// What ATen says of the values that a body reads names no parameter.
+void explain(const Adapter& adapter, Values& values, const Error& error) {
+    const std::string_view text = error.what();
+    const bool is_zero = text == "ZeroDivisionError",
+               is_position = text.find("out of range") != text.npos || text.find("out of bounds") != text.npos;
+    for (size_t i = 0; i < adapter.count && (is_zero || is_position); ++i) {
+        const char* const name = adapter.entry.parameter(i);
+        const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        };
+        if (is_zero && is_one_of({"other"})) {
+            (void)adapter.kinds[i]->visit_tensors(values.at(i), [&](at::Tensor& other) { require_nonzero(name, other); });
+            refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, "values other than 0", "0");
+        }
+        if (is_position && is_one_of({"index", "indices", "target"}))
+            refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, "positions that there are", std::string(text));
+    }
+}
+
+// A body may read an input after it has written an output in its place. Operators on elements read what they write themselves, and of lists
+// the members that go with each other.
+class InputsApart {
+   public:
+    InputsApart(const Adapter& adapter, Values& values) {
+        const bool is_of_elements = adapter.entry.family() == std::string_view("pointwise");
+        std::vector<std::pair<const void*, size_t>> outputs;
+        visit(adapter, values, true, [&](at::Tensor& tensor, size_t i) { outputs.emplace_back(tensor.const_data_ptr(), i); });
+        visit(adapter, values, false, [&](at::Tensor& tensor, size_t i) {
+            const auto is_own = [&](const auto& output) {
+                return output.first == tensor.const_data_ptr() && !(is_of_elements && output.second == i);
+            };
+            if (tensor.numel() == 0 || (adapter.starts_from_input && &tensor == values.at(0)) ||
+                std::none_of(outputs.begin(), outputs.end(), is_own))
+                return;
+            given_.emplace_back(&tensor, tensor);
+            tensor = tensor.clone();
+        });
+    }
+    InputsApart(const InputsApart&) = delete;
+    ~InputsApart() {
+        for (auto& [place, tensor] : given_) *place = std::move(tensor);
+    }
+
+   private:
+    template <class Visitor>
+    static void visit(const Adapter& adapter, Values& values, bool is_written, const Visitor& visitor) {
+        for (size_t i = 0; i < adapter.count; ++i) {
+            if (adapter.kinds[i]->require_dtype == nullptr || adapter.kinds[i]->is_written != is_written) continue;
+            size_t member = 0;
+            (void)adapter.kinds[i]->visit_tensors(values.at(i), [&](at::Tensor& tensor) { visitor(tensor, member++); });
+        }
+    }
+
+    std::vector<std::pair<at::Tensor*, at::Tensor>> given_;
+};
+
+void run_body(const Adapter& adapter, Values& values) {
+    try {
+        run_plainly([&] {
+            std::optional<InputsApart> apart;
+            if (values.has_input_as_output) apart.emplace(adapter, values);
+            adapter.body(adapter, values.all());
+        });
+    } catch (const Error& error) {
+        run_plainly([&] { explain(adapter, values, error); });
+        throw;
+    }
+}
+
 // The executor of a call whose arguments have been read.
 std::unique_ptr<aclOpExecutor> executor_of(const Adapter& adapter, const void* const* arguments, std::shared_ptr<Values> values) {
     auto made = std::make_unique<aclOpExecutor>(adapter.entry.name(), aclOpExecutor::Compute());
@@ -165,24 +237,23 @@ std::unique_ptr<aclOpExecutor> executor_of(const Adapter& adapter, const void* c
         if (kind.watch != nullptr) kind.watch(*made, adapter.entry.parameter(i), arguments[i]);
         if (kind.set_launch != nullptr) kind.set_launch(*made, values->at(i));
     }
-    made->compute = [&adapter, values = std::move(values)](const aclOpExecutor&) {
-        run_plainly([&] { adapter.body(adapter, values->all()); });
-    };
+    made->compute = [&adapter, values = std::move(values)](const aclOpExecutor&) { run_body(adapter, *values); };
     return made;
 }
 
 // Only the addresses are others than when the call was checked. What ATen throws is that of phase 1, which is called then.
-std::unique_ptr<aclOpExecutor> make_again(const Adapter& adapter, const KeptArguments& kept) {
+std::unique_ptr<aclOpExecutor> make_again(const Adapter& adapter, const KeptArguments& kept, bool has_input_as_output) {
     const std::vector<const void*> arguments = kept.addresses();
     auto values = std::make_shared<Values>(adapter);
     values->read(arguments.data());
+    values->has_input_as_output = has_input_as_output;
     return executor_of(adapter, arguments.data(), std::move(values));
 }
 
-std::unique_ptr<Recipe> recipe_of(const Adapter& adapter, const void* const* arguments) {
+std::unique_ptr<Recipe> recipe_of(const Adapter& adapter, const void* const* arguments, bool has_input_as_output) {
     auto recipe = std::make_unique<Recipe>();
     for (size_t i = 0; i < adapter.count; ++i) recipe->arguments.add(adapter.kinds[i]->keep(arguments[i]));
-    recipe->make = [&adapter](const KeptArguments& kept) { return make_again(adapter, kept); };
+    recipe->make = [&adapter, has_input_as_output](const KeptArguments& kept) { return make_again(adapter, kept, has_input_as_output); };
     return recipe;
 }
 
@@ -224,11 +295,10 @@ aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64
                 adapter.check(adapter, values->all());
             },
             refuse_all);
-        char* const all = values->all();
-        auto made = executor_of(adapter, arguments, std::move(values));
-        require_outputs_apart(made->watched);
-        require_computable(adapter, arguments, *made, all);
-        if (is_kept_for_later_calls()) made->recipe = recipe_of(adapter, arguments);
+        auto made = executor_of(adapter, arguments, values);
+        values->has_input_as_output = require_outputs_apart(made->watched);
+        require_computable(adapter, arguments, *made, values->all());
+        if (is_kept_for_later_calls()) made->recipe = recipe_of(adapter, arguments, values->has_input_as_output);
         return made;
     };
     return run_phase1(adapter.entry.name(), workspace_size, executor, make, describe);

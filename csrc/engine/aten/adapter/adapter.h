@@ -46,8 +46,9 @@ struct ErasedKind {
     void (*describe)(JsonObject& arguments, const char* name, const void* argument);
     bool (*visit_tensors)(void* value, const std::function<void(at::Tensor&)>& visit);
     KeptArgument (*keep)(const void* argument);
-    bool is_scalar;  // its handle is an aclScalar
-    DTypes dtypes;   // of tensors of any type, none
+    bool is_scalar;   // its handle is an aclScalar
+    bool is_written;  // its tensors are
+    DTypes dtypes;    // of tensors of any type, none
     // Null unless the kind is of dimensions, decides how phase 2 launches the operator, is of tensors, or is a handle.
     void (*require_dims)(const char* name, const void* argument, uint64_t rank) = nullptr;
     void (*set_launch)(aclOpExecutor& executor, const void* value) = nullptr;
@@ -70,6 +71,7 @@ struct Erased {
     using Value = typename Kind::Value;
     static constexpr bool kIsTensors =
         std::is_convertible_v<Handle, const aclTensor*> || std::is_convertible_v<Handle, const aclTensorList*>;
+    static constexpr bool kIsWritten = std::is_same_v<Handle, aclTensor*> || requires { Kind::writes_members; };
     static constexpr bool kIsHandle = std::is_pointer_v<Handle> && std::is_class_v<std::remove_pointer_t<Handle>>;
 
     static Handle handle(const void* argument) { return *static_cast<const Handle*>(argument); }
@@ -85,7 +87,8 @@ struct Erased {
     }
 
     static constexpr ErasedKind kind() {
-        ErasedKind erased{sizeof(Value), read, destroy, describe, visit, keep, std::is_same_v<Handle, const aclScalar*>, dtypes_of<Kind>()};
+        ErasedKind erased{sizeof(Value),    read, destroy, describe, visit, keep, std::is_same_v<Handle, const aclScalar*>, kIsWritten,
+                          dtypes_of<Kind>()};
         if constexpr (requires { Kind::require_dims; })
             erased.require_dims = [](const char* name, const void* argument, uint64_t rank) {
                 Kind::require_dims(name, handle(argument), rank);
@@ -120,6 +123,7 @@ struct Adapter {
     void (*check)(const Adapter& adapter, char* values);
     void (*body)(const Adapter& adapter, char* values);
     uint64_t (*type_signature)(char* values);  // trial.h
+    bool starts_from_input;                    // the first argument, which may be the output then
 };
 
 // Each value may be of any type.

@@ -2,6 +2,7 @@
 
 #include <c10/util/StringUtil.h>
 
+#include "engine/runtime/config/config.h"
 #include "engine/runtime/error/error.h"
 
 namespace torch_aclnn::host::aten {
@@ -36,6 +37,11 @@ void require_one_or(int64_t directions, std::initializer_list<NamedCount> lists)
     for (const NamedCount& list : lists)
         if (list.count != 1 && list.count != directions)
             refuse(list.name, "1 value or " + std::to_string(directions), std::to_string(list.count));
+}
+
+void require_no_gaps_if_strict(const char* name, const at::Tensor& tensor) {
+    if (config().strict && !tensor.is_contiguous())
+        refuse(name, "elements without gaps, as TORCH_ACLNN_HOST_MODE=strict asks", c10::str("strides ", tensor.strides()));
 }
 
 void require_as_many(std::initializer_list<NamedCount> lists, const NamedCount& reference) {

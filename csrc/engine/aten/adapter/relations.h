@@ -42,6 +42,9 @@ void require_a_row(const NamedShape& tensor);
 // Refuses an odd size of a dimension that is cut in halves.
 void require_even(const NamedShape& tensor, int64_t dim);
 
+// TORCH_ACLNN_HOST_MODE=strict: refuses strides where a page excludes them. Not each page that does is right.
+void require_no_gaps_if_strict(const char* name, const at::Tensor& tensor);
+
 // A list under its documented name, or a number.
 struct NamedCount {
     NamedCount(const char* name, int64_t count) : name(name), count(count) {}

@@ -19,7 +19,22 @@ std::vector<int64_t> position(int64_t element, at::IntArrayRef sizes) {
     return places;
 }
 
+void require_no(const at::Tensor& bad, const char* name, const char* expected, const at::Tensor& values) {
+    if (!bad.any().item<bool>()) return;
+    const int64_t first = bad.flatten().to(at::kByte).argmax().item<int64_t>();
+    refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, expected,
+           c10::str(values.flatten()[first].item(), " at position ", at::IntArrayRef(position(first, values.sizes()))));
+}
+
 }  // namespace
+
+void require_finite(const char* name, const at::Tensor& values) {
+    require_no(at::isfinite(values).logical_not(), name, "values that are finite", values);
+}
+
+void require_nonzero(const char* name, const at::Tensor& values) {
+    require_no(values.eq(0), name, "values other than 0", values);
+}
 
 void require_range(const char* name, const at::Tensor& values, int64_t lowest, int64_t bound) {
     const at::Tensor plain = values.to(at::kLong).contiguous();
@@ -29,14 +44,6 @@ void require_range(const char* name, const at::Tensor& values, int64_t lowest, i
     if (bad != end)
         refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, c10::str("values in [", lowest, ", ", bound, ")"),
                c10::str(*bad, " at position ", at::IntArrayRef(position(bad - first, plain.sizes()))));
-}
-
-void require_finite(const char* name, const at::Tensor& values) {
-    const at::Tensor bad = at::isfinite(values).logical_not().flatten();
-    if (!bad.any().item<bool>()) return;
-    const int64_t first = bad.to(at::kByte).argmax().item<int64_t>();
-    refuse(ACL_ERROR_RT_AICORE_EXCEPTION, name, "values that are finite",
-           c10::str(values.flatten()[first].item(), " at position ", at::IntArrayRef(position(first, values.sizes()))));
 }
 
 }  // namespace torch_aclnn::host::aten

@@ -14,7 +14,8 @@ inline void require_indices(const char* name, const at::Tensor& indices, int64_t
     require_range(name, indices, 0, bound);
 }
 
-// Refuses numbers that are infinite or none, in the same way.
+// Refuses numbers that are infinite or none, and zeros, in the same way.
 void require_finite(const char* name, const at::Tensor& values);
+void require_nonzero(const char* name, const at::Tensor& values);
 
 }  // namespace torch_aclnn::host::aten
