@@ -139,4 +139,4 @@ def test_what_has_no_order_is_refused():
         refusal("aclnnClampMaxTensor", x, x, x.clone()),
         refusal("aclnnMultinomial", x, 1, False, 0, 0, truth[:1].long()),
     ):
-        assert code == 161002 and "self: expected a data type of" in message and message.endswith("got COMPLEX64")
+        assert code == 161002 and "self: expected a data type of" in message and "got COMPLEX64" in message

@@ -15,6 +15,7 @@ std::string dim_name(uint64_t dim) {
 // Of the types that a document lists, those that the product and the settings leave or add.
 DTypes offered(DTypes listed) {
     if (!traits_of(config().product).has_bf16) listed = listed.without(BF16);
+    if (const DTypes others = listed.without(OF_950); config().product != Product::ascend950 && others.bits() != 0) listed = others;
     return config().allow_float64 && listed.has(ACL_FLOAT) ? listed | DOUBLE : listed;
 }
 
@@ -23,6 +24,11 @@ std::vector<aclDataType> members(DTypes dtypes) {
     for (int dtype = 0; dtype < 64; ++dtype)
         if (dtypes.has(static_cast<aclDataType>(dtype))) found.push_back(static_cast<aclDataType>(dtype));
     return found;
+}
+
+// As CANN's messages have it, which programs look for.
+std::string name_in_cann(aclDataType dtype) {
+    return dtype == ACL_BF16 ? "DT_BFLOAT16" : "DT_" + to_string(dtype);
 }
 
 template <class Items, class Text>
@@ -53,7 +59,7 @@ void require_dtype(const Named& named, DTypes listed) {
     refuse(named.name,
            "a data type of " + joined(members(allowed), [](aclDataType t) { return to_string(t); }) + " on " + config().soc_name +
                (setting_helps ? ", or DOUBLE with TORCH_ACLNN_HOST_MODE=float64" : ""),
-           to_string(named.tensor->dtype));
+           to_string(named.tensor->dtype) + " (not implemented for " + name_in_cann(named.tensor->dtype) + ")");
 }
 
 void require_same_dtype(const Named& named, const Named& reference) {

@@ -73,7 +73,7 @@ static at::ScalarType scalar_type_of_950(const char* name, aclDataType dtype) {
         if (config().product != Product::ascend950) refuse(name, "a data type of the product, " + config().soc_name, to_string(dtype));
         return of_aten;
     }
-    refuse(name, "a data type that ATen has on the CPU", to_string(dtype));
+    refuse(name, "a data type that the engine computes on " + config().soc_name, to_string(dtype));
 }
 
 at::ScalarType scalar_type(const char* name, aclDataType dtype) {

@@ -4,6 +4,7 @@
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/arguments.h"
 #include "engine/aten/numerics/half_sums.h"
+#include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host::aten {
 namespace {
@@ -52,6 +53,18 @@ using Rounding = Kind<int32_t, std::optional<std::string_view>, std::optional<st
 #include "vocabulary/pointwise/binary_calls.h"
 
 using namespace torch_aclnn::host::aten;
+
+// The pages exclude integers times and by what is no integer, in place. Hardware takes them and drops the fraction: torch_npu divides so
+// for ReduceOp.AVG.
+static bool drops_fractions(const at::Tensor& self, const at::Scalar& other) {
+    return at::isIntegralType(self.scalar_type(), false) && !other.isComplex() && !torch_aclnn::host::config().strict;
+}
+static void multiply_in_place(at::Tensor& self, const at::Tensor& factor) {
+    at::isIntegralType(self.scalar_type(), false) ? self.copy_(at::mul(self, factor)) : at::mul_out(self, self, factor);
+}
+static void divide_in_place(at::Tensor& self, const at::Tensor& divisor) {
+    at::isIntegralType(self.scalar_type(), false) ? self.copy_(at::div(self, divisor, "trunc")) : at::div_out(self, self, divisor);
+}
 
 static void compute(const call::Sum& a) {
     at::Tensor sum = upcast(a.tensors[0]);

@@ -8,9 +8,17 @@
 
 using namespace torch_aclnn::host::aten;
 
-// ATen multiplies half types in the half type.
+// ATen counts no booleans in booleans, and multiplies half types in the half type.
+static at::ScalarType sum_type(const at::Tensor& out) {
+    return out.scalar_type() == at::kBool ? at::kLong : out.scalar_type();
+}
 static at::ScalarType product_type(const at::Tensor& out) {
-    return at::isReducedFloatingType(out.scalar_type()) ? at::kFloat : out.scalar_type();
+    return at::isReducedFloatingType(out.scalar_type()) ? at::kFloat : sum_type(out);
+}
+
+// A norm of complex numbers is real, whatever it is written to.
+static std::optional<at::ScalarType> norm_type(const at::Tensor& self, const at::Tensor& out) {
+    return self.is_complex() ? std::nullopt : std::optional(out.scalar_type());
 }
 
 static at::IntArrayRef dims_or_all(const std::optional<std::vector<int64_t>>& dims) {
