@@ -7,13 +7,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from ctypes import byref, c_uint64, c_void_p
+from ctypes import byref, c_int64, c_uint64, c_void_p
 from typing import Any
 
 import pytest
 from torch_aclnn.host.codes import error_codes
 from torch_aclnn.loading.paths import libdir
 
+from support.dtypes import DType
 from support.operators import GOOD, ROWS
 from support.ranks import run_ranks
 from support.runtime import HOST_FUNCTION
@@ -109,6 +110,24 @@ def beyond_storage(client: Any) -> int:
     return code
 
 
+def with_heads_of_two_features(client: Any) -> int:
+    """Return the code of attention of packed sequences, whose heads hardware takes of few sizes."""
+    memory = client.allocate(64)
+    query, key, value, out = (c_void_p(client.tensor(Tensor((2, 1, 2), DType.FLOAT16), (4,), memory)) for _ in range(4))
+    lists = [c_void_p(client.opapi.aclCreateTensorList(byref(one), 1)) for one in (key, value)]
+    ends = c_void_p(client.int_array([2]))
+    sizes = [c_int64(number) for number in (1, 9, 9, 1, 0, 0, 0, 0)]
+    numbers = sizes[0], ctypes.c_double(1), *sizes[1:3], b"TND", *sizes[3:], False
+    code = client.opapi.aclnnFusedInferAttentionScoreGetWorkspaceSize(
+        query, *lists, None, None, ends, ends, *[None] * 10, *numbers, out, None, byref(c_uint64()), byref(c_void_p())
+    )
+    for kind, handles in {"TensorList": lists, "IntArray": [ends], "Tensor": [query, out]}.items():
+        for handle in handles:
+            client.destroy(kind, handle)
+    client.free(memory)
+    return code
+
+
 # Each code of the runtime and of the operators, as a call that returns it: from the client, the tasks of the tests, and a live stream.
 PROVOKED: dict[str, Callable[[Any, Any, int], int]] = {
     "ACL_ERROR_INVALID_PARAM": lambda client, tasks, stream: client.acl.aclrtMemcpy(None, 8, None, 8, 0),
@@ -144,6 +163,7 @@ PROVOKED: dict[str, Callable[[Any, Any, int], int]] = {
     ),
     "ACLNN_ERR_PARAM_NULLPTR": lambda client, tasks, stream: phase1(client, gradOutput=None),
     "ACLNN_ERR_PARAM_INVALID": lambda client, tasks, stream: phase1(client, cubeMathType=99),
+    "ACLNN_ERR_INNER_TILING_ERROR": lambda client, tasks, stream: with_heads_of_two_features(client),
     "ACLNN_ERR_INNER_NULLPTR": lambda client, tasks, stream: beyond_storage(client),
     "ACLNN_ERR_RUNTIME_ERROR": lambda client, tasks, stream: phase2(client, NO_HANDLE),
     "ACLNN_ERR_INNER": lambda client, tasks, stream: tasks.run_out_of_memory_in_phase2(),

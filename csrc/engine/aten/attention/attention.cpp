@@ -32,6 +32,18 @@ void require_ends(const char* name, at::IntArrayRef ends, const at::Tensor& toke
         refuse(name, "rising numbers that end with " + std::to_string(tokens.size(0)), c10::str(ends));
 }
 
+// op-plugin's document of npu_fusion_attention.
+void require_listed_features_if_strict(const FlashAttentionScore& a) {
+    const auto features = [&](const at::Tensor& tensor, int64_t heads) {
+        return a.inputLayout.back() == 'H' ? tensor.size(2) / heads : tensor.size(-1);
+    };
+    const int64_t of_query = features(a.query, a.headNum), key_heads = a.inputLayout.back() == 'H' ? a.key.size(2) / of_query : 1;
+    const int64_t of_value = features(a.value, key_heads);
+    if (torch_aclnn::host::config().strict && (of_query > 768 || of_value > of_query))
+        refuse("query", "at most 768 features of a head, and no fewer than value has, as TORCH_ACLNN_HOST_MODE=strict asks",
+               c10::str(of_query, " and ", of_value));
+}
+
 // The engine has no shifts of positions, no padding masks and no scales of quantised inputs, which the 950 has.
 void check(const FlashAttentionScore& a) {
     require_not_given({{"dScaleDy", a.dScaleDy},
@@ -46,15 +58,33 @@ void check(const FlashAttentionScore& a) {
     if (given(a.queryRope) && a.inputLayout.back() != 'D')
         refuse("queryRope", "null where inputLayout has H: the engine has none", std::string(a.inputLayout));
     require_attention(a.inputLayout, a.headNum, {"query", a.query}, {"key", a.key}, {"value", a.value});
+    require_listed_features_if_strict(a);
     if (!is_packed(a)) return;
     require_as_many({{"actualSeqKvLen", a.actualSeqKvLen}}, {"actualSeqQLen", a.actualSeqQLen});
     require_ends("actualSeqQLen", a.actualSeqQLen, a.query);
     require_ends("actualSeqKvLen", a.actualSeqKvLen, a.key);
 }
 
-// A mask has all rows and columns: for all, for each sequence, or for each of its heads. In modes 2 and 3 it is of a size of its own.
+int64_t longest_of(at::IntArrayRef ends) {
+    int64_t most = 0;
+    for (size_t i = 0; i < ends.size(); i++) most = std::max(most, ends[i] - (i == 0 ? 0 : ends[i - 1]));
+    return most;
+}
+
+// A mask has all rows and columns: for all, for each sequence, or for each of its heads. In modes 2 and 3 it is of a size of its own, and
+// one of packed sequences is for all of them.
 AnyShape masking(const FlashAttentionScore& a) {
-    if (!given(a.attenMask) || is_packed(a) || a.sparseMode > 1) return any_shape();
+    if (!given(a.attenMask)) return any_shape();
+    if (a.sparseMode > 1) {
+        if (!is_triangle(a.attenMask->sizes())) refuse("attenMask", kTriangle, shape_text(a.attenMask->sizes()));
+        return any_shape();
+    }
+    if (is_packed(a)) {
+        const int64_t rows = longest_of(a.actualSeqQLen), columns = longest_of(a.actualSeqKvLen);
+        if (a.attenMask->dim() != 2 || a.attenMask->size(0) < rows || a.attenMask->size(1) < columns)
+            refuse("attenMask", c10::str("2 dimensions of at least ", rows, " and ", columns), shape_text(a.attenMask->sizes()));
+        return any_shape();
+    }
     const int64_t batch = size(a, a.query, 'B'), rows = size(a, a.query, 'S'), columns = size(a, a.key, 'S');
     const at::DimVector listed[] = {{rows, columns}, {1, 1, rows, columns}, {batch, 1, rows, columns}, {batch, a.headNum, rows, columns}};
     for (const at::DimVector& sizes : listed)

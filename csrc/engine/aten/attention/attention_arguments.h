@@ -33,6 +33,13 @@ inline void require_attention(std::string_view layout, int64_t heads, const Name
     }
 }
 
+// The mask of the modes that have a causal shape says no more than the mode, and has a fixed size.
+inline bool is_triangle(at::IntArrayRef mask) {
+    return mask.size() >= 2 && mask.size() <= 4 && mask[mask.size() - 2] == 2048 && mask.back() == 2048 &&
+           c10::multiply_integers(mask) == 2048 * 2048;
+}
+constexpr char kTriangle[] = "the triangle of 2048 x 2048 of this sparseMode";
+
 // The result has the query's heads and positions, and the value's features.
 inline Expected attended_shape(std::string_view layout, int64_t heads, const at::Tensor& query, const at::Tensor& key,
                                const at::Tensor& value) {

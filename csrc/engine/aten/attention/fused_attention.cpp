@@ -58,15 +58,14 @@ void set_probabilities_of_any(Attention& a, at::Tensor& scores, const AttentionO
 }  // namespace
 
 std::optional<at::Tensor> hidden_scores(int64_t rows, int64_t columns, const AttentionOptions& o) {
+    if (!o.mask) return std::nullopt;  // neither modes nor distances count then
     const auto given = [&] { return o.mask->to(at::kBool); };
-    if (o.mode == 1) return o.mask ? std::optional(given()) : std::nullopt;
     const bool all_near = o.before >= rows - 1 && o.after >= columns - 1;
-    if (o.mode == 0 && all_near) return o.mask ? std::optional(given()) : std::nullopt;
+    if (o.mode == 1 || (o.mode == 0 && all_near)) return given();
     const at::Tensor distance = at::arange(columns) - at::arange(rows).unsqueeze(1);
     if (o.mode == 2) return distance > 0;
     if (o.mode == 3) return distance > columns - rows;
-    const at::Tensor far = (distance > o.after).logical_or(distance < -o.before);
-    return o.mask ? given().logical_or(far) : far;
+    return given().logical_or(distance > o.after).logical_or(distance < -o.before);
 }
 
 Attention attend(const AttentionLayout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/aten/adapter/relations.h"
+#include "engine/aten/attention/attention_arguments.h"
+#include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
+#include "engine/runtime/config/config.h"
 
 namespace torch_aclnn::host::aten {
 namespace {
@@ -40,10 +42,15 @@ int64_t positions(const at::Tensor& tensor, std::string_view layout) {
     return tensor.size(layout == "BNSD" ? 2 : 1);
 }
 
+// One position in each query.
+bool is_single(const InferenceAttention& a) {
+    return !a.is_packed() && positions(a.query, a.query_layout()) == 1;
+}
+
 // Those of the queries. With one position in each query they mean nothing: programs pass the lengths of the keys there.
 const std::optional<std::vector<int64_t>>& query_lengths(const InferenceAttention& a) {
     static const std::optional<std::vector<int64_t>> none;
-    return !a.is_packed() && positions(a.query, a.query_layout()) == 1 ? none : a.query_lengths;
+    return is_single(a) ? none : a.query_lengths;
 }
 
 // The length of the i-th sequence; a single length applies to all.
@@ -59,6 +66,15 @@ Place place_of(const std::optional<std::vector<int64_t>>& lengths, bool packed, 
     return {i, first, (*lengths)[i] - first};
 }
 
+struct Sequence {
+    Place query, key;
+};
+Sequence sequence_of(const InferenceAttention& a, int64_t i) {
+    const int64_t columns = given(a.pages) ? 0 : positions(a.keys[a.keys.size() > 1 ? i : 0], a.query_layout());
+    return {place_of(query_lengths(a), a.is_packed(), i, positions(a.query, a.query_layout())),
+            place_of(a.key_lengths, a.is_packed() && !given(a.pages), i, columns)};
+}
+
 // A sequence's keys or values out of the pages that the table names: {blocks, block, heads * features}, {blocks, heads, block, features},
 // or {blocks, heads, features / c, block, c} with c features together.
 int64_t positions_of_block(const at::Tensor& cache) {
@@ -67,7 +83,9 @@ int64_t positions_of_block(const at::Tensor& cache) {
 at::Tensor paged(const at::Tensor& cache, const at::Tensor& table, int64_t heads, int64_t length) {
     const int64_t block = positions_of_block(cache), count = length / block + (length % block != 0);
     if (count > table.size(0)) refuse("blockTable", c10::str(count, " blocks for ", length, " positions"), std::to_string(table.size(0)));
-    const at::Tensor blocks = cache.index_select(0, table.narrow(0, 0, count).to(at::kLong));
+    const at::Tensor pages = table.narrow(0, 0, count).to(at::kLong);
+    require_indices("blockTable", pages, cache.size(0));
+    const at::Tensor blocks = cache.index_select(0, pages);
     at::Tensor rows;  // {heads, positions, features}
     if (cache.dim() == 3) rows = blocks.flatten(0, 1).unflatten(1, at::IntArrayRef{heads, -1}).transpose(0, 1);
     if (cache.dim() == 4) rows = blocks.transpose(0, 1).flatten(1, 2);
@@ -89,25 +107,58 @@ at::Tensor keys_of(const InferenceAttention& a, at::TensorList tensors, const Pl
     return upcast(rows).repeat_interleave(a.heads / heads, 0);
 }
 
-// The mask's part for a sequence. With one position in each query, two dimensions are the batch and the keys.
+// {1 or the batch, 1, rows, columns}. With one position in each query, two dimensions are the batch and the keys.
+at::Tensor mask_of_batch(const InferenceAttention& a) {
+    const at::Tensor& mask = *a.mask;
+    if (mask.dim() == 3) return mask.unsqueeze(1);
+    if (mask.dim() != 2) return mask;
+    return is_single(a) && mask.size(0) == batch_size(a) ? mask.unsqueeze(1).unsqueeze(1) : mask.unsqueeze(0).unsqueeze(0);
+}
+
+// Of any sequence: its rows and columns.
+std::pair<int64_t, int64_t> most_scores(const InferenceAttention& a, int64_t batch) {
+    int64_t rows = 0, columns = 0;
+    for (int64_t i = 0; i < batch; i++) {
+        const auto [query, key] = sequence_of(a, i);
+        rows = std::max(rows, query.length);
+        columns = std::max(columns, key.length);
+    }
+    return {rows, columns};
+}
+
+// A mask is for all heads, has at least the rows and columns of each sequence's scores, and in modes 2 to 4 a fixed size.
+void require_mask(const InferenceAttention& a, int64_t batch) {
+    if (!given(a.mask)) {
+        if (a.sparse_mode > 1 && !is_single(a)) refuse_null("attenMask", kTriangle);
+        return;
+    }
+    if (a.sparse_mode > 1) {
+        if (!is_triangle(a.mask->sizes())) refuse("attenMask", kTriangle, shape_text(a.mask->sizes()));
+        return;
+    }
+    const auto [rows, columns] = most_scores(a, batch);
+    const at::Tensor mask = mask_of_batch(a);
+    if (mask.dim() != 4 || (mask.size(0) != 1 && mask.size(0) != batch) || mask.size(1) != 1 || mask.size(2) < rows ||
+        mask.size(3) < columns)
+        refuse("attenMask", c10::str("1 or ", batch, " matrices of at least ", rows, " x ", columns, ", for all heads"),
+               shape_text(a.mask->sizes()));
+}
+
+// The mask's part for a sequence.
 at::Tensor mask_of(const InferenceAttention& a, int64_t i, int64_t rows, int64_t columns) {
-    at::Tensor mask = *a.mask;
-    const bool of_batch = mask.dim() == 2 && !a.is_packed() && positions(a.query, a.query_layout()) == 1 && mask.size(0) == batch_size(a);
-    if (of_batch) mask = mask.unsqueeze(1);
-    if (mask.dim() >= 3) mask = mask.select(0, mask.size(0) == 1 ? 0 : i);
-    if (mask.dim() == 3) mask = mask.select(0, 0);
-    return mask.narrow(0, 0, rows).narrow(1, 0, columns).to(at::kBool);
+    const at::Tensor mask = mask_of_batch(a);
+    return mask.select(0, mask.size(0) == 1 ? 0 : i).select(0, 0).narrow(0, 0, rows).narrow(1, 0, columns).to(at::kBool);
 }
 
 // Which scores do not count. From mode 2 on the mask has a fixed size and says no more than the mode.
 at::Tensor masked(const InferenceAttention& a, int64_t i, int64_t rows, int64_t columns) {
-    const bool one = !a.is_packed() && rows == 1 && !given(a.query_rope);  // neither modes nor distances count then
+    const bool one = is_single(a) && !given(a.query_rope);  // neither modes nor distances count then
     const at::Tensor distance = at::arange(columns) - at::arange(rows).unsqueeze(1);
     const at::Tensor from_end = distance - (columns - rows);
     if (!one && a.sparse_mode == 2) return distance.gt(0);
     if (!one && a.sparse_mode == 3) return from_end.gt(0);
     if (!one && a.sparse_mode == 4) return from_end.gt(a.after).logical_or(from_end.lt(-a.before));
-    if (!given(a.mask)) return at::zeros({}, at::kBool);
+    if (!given(a.mask) || a.sparse_mode > 1) return at::zeros({}, at::kBool);
     const at::Tensor mask = mask_of(a, i, rows, columns);
     return one || a.sparse_mode == 1 ? mask : mask.logical_or(distance.gt(a.after)).logical_or(distance.lt(-a.before));
 }
@@ -181,6 +232,19 @@ int64_t value_features(const InferenceAttention& a) {
     return value.dim() == 5 ? value.size(2) * value.size(4) : value.size(-1);
 }
 
+// Of packed sequences Ascend910B takes few sizes, as users of vllm-ascend found.
+void require_features(const InferenceAttention& a) {
+    const int64_t of_query = a.query_layout().back() == 'H' ? a.query.size(2) / a.heads : a.query.size(-1), of_value = value_features(a);
+    const bool is_taken =
+        (of_query == of_value && (of_query == 64 || of_query == 128)) || (of_query == 192 && (of_value == 128 || of_value == 192));
+    if (a.is_packed() && !given(a.query_rope) && !is_taken)
+        refuse(ACLNN_ERR_INNER_TILING_ERROR, "query", "heads of 64, 128 or 192 features as value has, or of 192 where value has 128",
+               c10::str(of_query, " and ", of_value));
+    if (config().strict && std::max(of_query, of_value) > 512)
+        refuse("query", "heads of at most 512 features, as TORCH_ACLNN_HOST_MODE=strict asks",
+               std::to_string(std::max(of_query, of_value)));
+}
+
 int64_t size_of(const InferenceAttention& a, char letter) {
     switch (letter) {
         case 'B': return batch_size(a);
@@ -208,6 +272,33 @@ void require_plain_keys(const InferenceAttention& a, int64_t batch) {
     }
 }
 
+// Positions have scores of their own in each head.
+void require_shift(const InferenceAttention& a, int64_t batch) {
+    if (!given(a.shift)) return;
+    const auto [rows, columns] = most_scores(a, batch);
+    const at::Tensor& shift = *a.shift;
+    if (shift.dim() != 4 || (shift.size(0) != 1 && shift.size(0) != batch) || shift.size(1) != a.heads || shift.size(2) < rows ||
+        shift.size(3) < columns)
+        refuse("pseShift", c10::str("1 or ", batch, " times ", a.heads, " matrices of at least ", rows, " x ", columns),
+               shape_text(shift.sizes()));
+}
+
+// The query's dimensions and the key's, with features of their own. Pages have several forms.
+void require_ropes(const InferenceAttention& a) {
+    if (!given(a.query_rope)) return;
+    require_expected("queryRope", *a.query_rope, with_size(a.query.sizes(), -1, aten::size_of(*a.query_rope, -1)));
+    if (!given(a.pages)) require_expected("keyRope", *a.key_rope, with_size(a.keys[0].sizes(), -1, aten::size_of(*a.key_rope, -1)));
+}
+
+// What follows from the shapes of queries, keys and values.
+void require_rest(const InferenceAttention& a, int64_t batch) {
+    require_features(a);
+    require_mask(a, batch);
+    require_shift(a, batch);
+    require_ropes(a);
+    require_quantisation(a);
+}
+
 void require_cache(const char* name, const at::Tensor& cache) {
     if (cache.dim() < 3 || cache.dim() > 5 || positions_of_block(cache) == 0)
         refuse(name, "a cache of 3, 4 or 5 dimensions with positions in each block", shape_text(cache.sizes()));
@@ -228,6 +319,9 @@ Expected inferred_lse(const InferenceAttention& a) {
 }
 
 void require_inference_attention(const InferenceAttention& a) {
+    require_no_gaps_if_strict("query", a.query);
+    for (const at::Tensor& key : a.keys) require_no_gaps_if_strict("key", key);
+    for (const at::Tensor& value : a.values) require_no_gaps_if_strict("value", value);
     require_rank("query", a.query, a.query_layout());
     if (a.keys.empty()) refuse("key", "at least one tensor", "none");
     if (a.keys.size() != a.values.size()) refuse("value", c10::str(a.keys.size(), " tensors, as key has"), std::to_string(a.values.size()));
@@ -247,8 +341,7 @@ void require_inference_attention(const InferenceAttention& a) {
         for (const at::Tensor& value : a.values) require_rank("value", value, a.query_layout());
         require_plain_keys(a, batch);
         require_lengths(a.key_lengths_name, a.key_lengths, a.is_packed(), batch, positions(a.keys[0], a.query_layout()));
-        require_quantisation(a);
-        return;
+        return require_rest(a, batch);
     }
     if (a.pages->dim() != 2 || a.pages->size(0) < batch)
         refuse("blockTable", c10::str("2 dimensions, with a row for each of ", batch), shape_text(a.pages->sizes()));
@@ -256,17 +349,14 @@ void require_inference_attention(const InferenceAttention& a) {
     require_cache("value", a.values[0]);
     if (!a.key_lengths || a.key_lengths->empty()) refuse_null(a.key_lengths_name, "the lengths, as there is a blockTable");
     require_lengths(a.key_lengths_name, a.key_lengths, false, batch, std::numeric_limits<int64_t>::max());
-    require_quantisation(a);
+    require_rest(a, batch);
 }
 
 void infer_attention(const InferenceAttention& a, at::Tensor& out, const std::optional<at::Tensor>& lse) {
-    const bool packed_keys = a.is_packed() && !given(a.pages);
-    const int64_t rows = positions(a.query, a.query_layout());
     out.zero_();  // positions behind a sequence's length
     if (lse) lse->zero_();
     for (int64_t i = 0; i < batch_size(a); i++) {
-        const int64_t columns = given(a.pages) ? 0 : positions(a.keys[a.keys.size() > 1 ? i : 0], a.query_layout());
-        const Place query = place_of(query_lengths(a), a.is_packed(), i, rows), key = place_of(a.key_lengths, packed_keys, i, columns);
+        const auto [query, key] = sequence_of(a, i);
         if (query.length == 0 || key.length == 0) continue;
         const Attended attended = attend(a, query, key);
         at::Tensor place = sequence(out, a.out_layout(), a.heads, query);

@@ -64,6 +64,8 @@ const torchAclnnErrorCode kTable[] = {
     {ACLNN_ERR_PARAM_NULLPTR, "ACLNN_ERR_PARAM_NULLPTR", kOperators, "a required pointer is null", kBothPhases},
     {ACLNN_ERR_PARAM_INVALID, "ACLNN_ERR_PARAM_INVALID", kOperators,
      "a data type, rank, shape, format, value, product, workspace or handle is outside the contract", kBothPhases},
+    {ACLNN_ERR_INNER_TILING_ERROR, "ACLNN_ERR_INNER_TILING_ERROR", kOperators,
+     "attention of sequences below each other has heads of a size that hardware does not take", kPhase1},
     {ACLNN_ERR_INNER_NULLPTR, "ACLNN_ERR_INNER_NULLPTR", kOperators, "the view of an input goes beyond its storage", kPhase1},
     {ACL_ERROR_BAD_ALLOC, "ACL_ERROR_BAD_ALLOC", kRuntime, "no host memory is left", kTheCall},
     {ACL_ERROR_API_NOT_SUPPORT, "ACL_ERROR_API_NOT_SUPPORT", kRuntime,
