@@ -55,6 +55,8 @@ def test_what_comes_after_an_unfinished_operation_waits_for_it(results: dict) ->
     ("root info", 1, "HcclCommInitRootInfo: rootInfo: expected what HcclGetRootInfo wrote on the root, got something else"),
     ("null root info", 2, "HcclGetRootInfo: rootInfo: expected a value, got null"),
     ("rank", 1, "HcclCommInitRootInfo: rank: expected less than 2, got 2"),
+    ("device", 1, "HcclCommInitAll: devices: expected devices in 0..2, got 99"),
+    ("device twice", 1, "HcclCommInitAll: devices: expected each device once, got 1 twice"),
     ("destroyed", 1, "HcclCommDestroy: comm: expected a live communicator, got "),
 ])  # fmt: skip
 def test_wrong_arguments_are_refused(call: str, code: int, message: str, results: dict) -> None:

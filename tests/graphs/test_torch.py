@@ -216,6 +216,7 @@ def test_attention_takes_other_lengths_in_each_replay(version):
         with torch.npu.stream(update):
             torch.npu.graph_task_update_begin(update, handle)
             launch(lengths)
+            update.synchronize()  # as torch_npu does after each operator where launches block
             torch.npu.graph_task_update_end(update)
         update.synchronize()
         graph.replay()

@@ -112,3 +112,28 @@ def test_a_key_of_a_process_that_has_ended_is_refused(ascendcl):
     )
     key = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout.strip()
     ascendcl.refuses(107000, "whose memory cannot be opened", "aclrtIpcMemImportByKey", byref(c_void_p()), key.encode(), 0)
+
+
+def test_a_key_has_its_documented_size(ascendcl, pages):
+    place = create_string_buffer(b"x" * 100, 100)
+    ascendcl.ok("aclrtIpcMemGetExportKey", pages, 4096, place, 4096, TO_ALL)
+    assert place.raw[64:] == b"\0" + b"x" * 35
+
+
+def test_a_forked_process_neither_shares_nor_frees(ascendcl):
+    code = (
+        f"import ctypes, os; acl = ctypes.CDLL({str(libdir() / 'libascendcl.so')!r}); acl.aclInit(None); acl.aclrtSetDevice(0)\n"
+        "p, key, place = ctypes.c_void_p(), ctypes.create_string_buffer(65), ctypes.c_void_p()\n"
+        "acl.aclrtMalloc(ctypes.byref(p), ctypes.c_size_t(4096), 0)\n"
+        "if os.fork() == 0:\n"
+        "    export = acl.aclrtIpcMemGetExportKey(p, ctypes.c_size_t(4096), key, ctypes.c_size_t(65), ctypes.c_uint64(1))\n"
+        "    zero, pages = ctypes.c_uint64(0), ctypes.c_size_t(4096)\n"
+        "    reserve = acl.aclrtReserveMemAddress(ctypes.byref(place), pages, ctypes.c_size_t(0), None, zero)\n"
+        "    host = acl.aclrtMallocHost(ctypes.byref(place), ctypes.c_size_t(64))\n"
+        "    event = acl.aclrtCreateEvent(ctypes.byref(place))\n"
+        "    print(export, reserve, host, event, acl.aclrtFree(p), acl.aclrtSetDevice(0), flush=True)\n"
+        "    os._exit(0)\n"
+        "os.wait()"
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["107002"] * 6

@@ -193,3 +193,11 @@ def test_bad_copy_is_refused(ascendcl, device_memory, change, code, words):
 def test_fill_larger_than_its_limit_is_refused(ascendcl, device_memory):
     ascendcl.refuses(107000, "maxCount (8), got 9", "aclrtMemset", device_memory, 8, 0, 9)
     ascendcl.refuses(107000, "maxCount (8), got 9", "aclrtMemsetAsync", device_memory, 8, 0, 9, None)
+
+
+@pytest.mark.parametrize("name", ["aclrtMemset", "aclrtMemcpy"])
+def test_a_size_with_which_addresses_would_wrap_is_refused(ascendcl, name):
+    one, other = (ctypes.create_string_buffer(64) for _ in range(2))
+    most = c_size_t(-1)
+    arguments = {"aclrtMemset": (one, most, 1, most), "aclrtMemcpy": (one, most, other, most, HOST_TO_HOST)}[name]
+    ascendcl.refuses(107000, "bytes of memory", name, *arguments)

@@ -3,9 +3,10 @@
 import threading
 from ctypes import byref, c_void_p
 
-from torch_aclnn.loading.paths import libdir
+from torch_aclnn.loading.paths import libdir, python_packages
 
 from support.runtime import Runtime
+from support.subprocesses import run_python
 
 
 def test_a_thread_runs_the_callbacks_of_a_stream(acl, stream):
@@ -56,3 +57,22 @@ def test_a_graph_calls_back_at_each_replay(acl, stream):
     assert acl.rt.synchronize_stream(stream) == 0 and ran == [1, 1]
     runtime.ok("aclmdlRIDestroy", graph)
     assert acl.rt.unsubscribe_report(this_thread, stream) == 0
+
+
+def test_a_program_ends_while_a_daemon_thread_calls_back():
+    """Python ends such a thread by pthread_exit, which goes through the function that called back."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(python_packages())!r})\n"
+        + """
+import acl, threading, time
+acl.init(), acl.rt.set_device(0)
+stream, _ = acl.rt.create_stream()
+thread = threading.Thread(target=lambda: [acl.rt.process_report(100) for _ in iter(int, 1)], daemon=True)
+thread.start()
+acl.rt.subscribe_report(thread.ident, stream)
+for i in range(50):
+    acl.rt.launch_callback(lambda data: time.sleep(0.01), [i], 0, stream)
+"""
+    )
+    done = run_python(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    assert done.returncode == 0, done.stderr

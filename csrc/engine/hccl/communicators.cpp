@@ -1,11 +1,13 @@
 // The life of communicators.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
 #include "engine/hccl/communicator.h"
 #include "engine/hccl/guarded_hccl.h"
 #include "engine/hccl/settings.h"
+#include "engine/runtime/device/device.h"
 #include "hccl/hccl.h"
 
 namespace torch_aclnn::host {
@@ -34,6 +36,16 @@ void apply(const HcclCommConfig* config, Membership& membership) {
 
 void require_rank(const char* parameter, uint32_t rank, uint32_t ranks) {
     if (rank >= ranks) refuse(HCCL_E_PARA, parameter, text("less than ", ranks), std::to_string(rank));
+}
+
+// Those of one process, each once.
+void require_devices(const int32_t* devices, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+        if (devices[i] < 0 || devices[i] >= device_count())
+            refuse(HCCL_E_PARA, "devices", text("devices in 0..", device_count() - 1), std::to_string(devices[i]));
+        if (std::find(devices, devices + i, devices[i]) != devices + i)
+            refuse(HCCL_E_PARA, "devices", "each device once", text(devices[i], " twice"));
+    }
 }
 
 Membership membership_of(const std::string& address, uint32_t rank, uint32_t ranks, int32_t device, const HcclCommConfig* config) {
@@ -142,6 +154,7 @@ extern "C" HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm*
         [&] {
             require_hccl_pointer("devices", devices);
             require_hccl_pointer("comms", comms);
+            require_devices(devices, ndev);
             const std::string address = transport().listen();
             std::vector<Membership> memberships;
             for (uint32_t rank = 0; rank < ndev; ++rank) memberships.push_back(membership_of(address, rank, ndev, devices[rank], nullptr));

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from ctypes import byref, c_char, c_int, c_uint32, c_void_p, create_string_buffer
+from ctypes import byref, c_char, c_int, c_int32, c_uint32, c_void_p, create_string_buffer
 
 import torch_aclnn  # noqa: F401
 from hccl_interface import FP32, SUM, Floats, acl, communicators, counts, hccl, ok, on_each_device, refusal
@@ -99,6 +99,8 @@ results["refused"] = {
 }
 ok(hccl.HcclGetRootInfo(info))
 results["address"] = info.value.decode().split()[0]
+for name, devices in {"device": (0, 99), "device twice": (1, 1)}.items():
+    results["refused"][name] = refusal(hccl.HcclCommInitAll(2, (c_int32 * 2)(*devices), (c_void_p * 2)()))
 results["refused"]["rank"] = refusal(hccl.HcclCommInitRootInfo(2, info, 2, byref(c_void_p())))
 ok(hccl.HcclGetCommAsyncError(comms[0], byref(error)))
 results["healthy"] = error.value

@@ -27,12 +27,12 @@ auto failing_if_asked(FaultableFunction function, Body& body) {
 }
 
 template <class Body>
-int guarded(FaultableFunction function, Body&& body) noexcept {
+int guarded(FaultableFunction function, Body&& body) {
     return guarded(function.name, failing_if_asked(function, body));
 }
 
 template <class Body, class Arguments>
-int traced(FaultableFunction function, Body&& body, Arguments&& arguments) noexcept {
+int traced(FaultableFunction function, Body&& body, Arguments&& arguments) {
     return traced(function.name, failing_if_asked(function, body), std::forward<Arguments>(arguments));
 }
 

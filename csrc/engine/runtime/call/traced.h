@@ -21,7 +21,7 @@ template <class Arguments>
 
 // guarded(), and one line in the trace. `arguments` returns the TraceDetails; it is only called when there is a trace.
 template <class Body, class Arguments>
-int traced(const char* function, Body&& body, Arguments&& arguments, FallbackCodes codes = {}) noexcept {
+int traced(const char* function, Body&& body, Arguments&& arguments, FallbackCodes codes = {}) {
     const int64_t begin = tracing() ? begin_traced_call() : 0;
     const int code = guarded(function, body, codes);
     return begin == 0 ? code : end_traced(begin, function, code, arguments);

@@ -56,6 +56,7 @@ int device_count() {
 }
 
 Device& find_device(const char* parameter, int64_t index) {
+    require_not_forked();
     if (device_count() == 0)
         refuse(ACL_ERROR_RT_INVALID_DEVICEID, parameter, "a device, of which ASCEND_RT_VISIBLE_DEVICES leaves none", std::to_string(index));
     if (index < 0 || index >= device_count())

@@ -1,6 +1,8 @@
 // How every C function of the engine is written: a body that may throw, in guarded().
 #pragma once
 
+#include <cxxabi.h>
+
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/text.h"
 
@@ -15,12 +17,15 @@ struct FallbackCodes {
 // Within a catch clause: leaves the message "<function>: <what was thrown>" on the calling thread and returns the code. Allocates nothing.
 TORCH_ACLNN_HOST_API int report_exception(const char* function, FallbackCodes codes) noexcept;
 
-// Runs the body of a C function, across which no exception may go: what it throws becomes a code, and a message of the calling thread.
+// Runs the body of a C function, across which no exception may go: what it throws becomes a code, and a message of the calling thread. The
+// end of a thread (pthread_exit), as Python ends those that wait for its lock while it exits, goes on.
 template <class Body>
-int guarded(const char* function, Body&& body, FallbackCodes codes = {}) noexcept {
+int guarded(const char* function, Body&& body, FallbackCodes codes = {}) {
     try {
         body();
         return ACL_SUCCESS;
+    } catch (const abi::__forced_unwind&) {
+        throw;
     } catch (...) {
         return report_exception(function, codes);
     }

@@ -32,6 +32,8 @@ class TaskUpdate final : public Recorder {
     void wait_for(Stream& stream, const Event& event) override;
     void refuse_deferred(Stream& stream, const char* name) override;
     void refuse_wait(const Stream& stream) const override;
+    // torch_npu waits after each operator where launches block.
+    bool is_waitable() const override { return true; }
 
    private:
     TaskUpdate(std::shared_ptr<Graph> graph, std::vector<size_t> steps);

@@ -4,6 +4,7 @@
 #include "engine/runtime/call/traced.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/device/process.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/access_history.h"
@@ -96,6 +97,7 @@ extern "C" aclError aclrtFree(void* devPtr) {
     return traced(
         __func__,
         [&] {
+            require_not_forked();
             require_pointer("devPtr", devPtr);
             const auto found = device_memory().find(devPtr);
             if (!found || !found->owned || !device_memory().remove(devPtr))

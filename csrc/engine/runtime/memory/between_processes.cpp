@@ -136,7 +136,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtIpcMemGetExportKey(void* devPtr, s
             require_pointer("key", key);
             if (len < kKeySize) refuse(ACL_ERROR_RT_PARAM_INVALID, "len", std::to_string(kKeySize), std::to_string(len));
             require_share_flags(flags);
-            write_key(key, len, shared_allocations().share(allocation_for(devPtr, size), number(devPtr), size, flags == 1));
+            write_key(key, kKeySize, shared_allocations().share(allocation_for(devPtr, size), number(devPtr), size, flags == 1));
         },
         [&] { return call_arguments("devPtr", devPtr, "size", size, "flags", flags); });
 }

@@ -6,6 +6,7 @@
 #include "engine/runtime/call/traced.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
+#include "engine/runtime/device/process.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/address_arithmetic.h"
@@ -35,6 +36,7 @@ void require_within_allocation(const void* ptr, size_t size) {
 }
 
 void allocate_host(const char* parameter, void** place, size_t size) {
+    require_not_forked();
     require_pointer(parameter, place);
     if (size == 0) refuse(ACL_ERROR_RT_PARAM_INVALID, "size", "at least 1", "0");
     SystemMemory memory = allocate_system_memory(std::max(size, round_up(size, kAlignment)), kAlignment);

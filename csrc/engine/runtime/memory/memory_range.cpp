@@ -39,7 +39,9 @@ bool can_be_read(const void* address) {
 
 // Reserved, released and freed addresses may be anywhere in the process.
 void require_mapped(const char* parameter, const void* address, size_t bytes) {
-    if (bytes == 0 || (can_be_read(address) && can_be_read(static_cast<const char*>(address) + bytes - 1))) return;
+    uintptr_t last;
+    const bool is_range = !__builtin_add_overflow(reinterpret_cast<uintptr_t>(address), bytes - 1, &last);
+    if (bytes == 0 || (is_range && can_be_read(address) && can_be_read(reinterpret_cast<const void*>(last)))) return;
     refuse(ACL_ERROR_RT_PARAM_INVALID, parameter, text(bytes, " bytes of memory"), text(address, ", where the process has no such memory"));
 }
 

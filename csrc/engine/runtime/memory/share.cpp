@@ -7,6 +7,7 @@
 #include <random>
 
 #include "engine/runtime/config/config.h"
+#include "engine/runtime/device/process.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/memory/device_addresses.h"
 #include "engine/runtime/text.h"
@@ -67,6 +68,7 @@ void refuse_in_dry_run() {
 }  // namespace
 
 void require_share_flags(uint64_t flags) {
+    require_not_forked();
     refuse_in_dry_run();
     if (flags > 1) refuse(ACL_ERROR_RT_PARAM_INVALID, "flags", "0 or 1", std::to_string(flags));
 }

@@ -10,6 +10,7 @@
 #include "engine/runtime/call/faultable.h"
 #include "engine/runtime/call/traced.h"
 #include "engine/runtime/config/config.h"
+#include "engine/runtime/device/process.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
 #include "engine/runtime/memory/access_history.h"
@@ -78,6 +79,7 @@ extern "C" TORCH_ACLNN_HOST_API aclError aclrtReserveMemAddress(void** virPtr, s
     return traced(
         __func__,
         [&] {
+            require_not_forked();
             require_pointer("virPtr", virPtr);
             if (size == 0 || size > SIZE_MAX / 2)
                 refuse(ACL_ERROR_RT_PARAM_INVALID, "size", text("a value in 1..", SIZE_MAX / 2), std::to_string(size));

@@ -78,7 +78,7 @@ void require_device_waitable(int device) {
 
 void require_waitable(const Stream& stream) {
     if (stream.is_default()) require_no_capture_on(stream.device());
-    if (const auto recorder = stream.recorder()) recorder->refuse_wait(stream);
+    if (const auto recorder = stream.recorder(); recorder != nullptr && !recorder->is_waitable()) recorder->refuse_wait(stream);
 }
 
 void require_waitable(const Event& event) {

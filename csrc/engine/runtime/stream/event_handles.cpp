@@ -1,5 +1,6 @@
 #include "engine/runtime/call/faultable.h"
 #include "engine/runtime/call/traced.h"
+#include "engine/runtime/device/process.h"
 #include "engine/runtime/diagnostics/leaks.h"
 #include "engine/runtime/error/error.h"
 #include "engine/runtime/error/guarded.h"
@@ -28,6 +29,7 @@ void list_leaked_events(LeakList& list) {
 const bool leaked_events_are_listed = (add_leak_report(list_leaked_events), true);
 
 void create_event(aclrtEvent* event, uint32_t flag, bool reusable) {
+    require_not_forked();
     require_pointer("event", event);
     if ((flag & ~kKnownFlags) != 0)
         refuse(ACL_ERROR_RT_PARAM_INVALID, "flag", text("documented bits (", kKnownFlags, ")"), std::to_string(flag));

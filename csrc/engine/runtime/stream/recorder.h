@@ -18,6 +18,8 @@ class Recorder {
     virtual void refuse_deferred(Stream& stream, const char* name) = 0;
     // 107027 for a call that cannot be: work that is kept is never done, so nothing can wait for it or ask about it.
     virtual void refuse_wait(const Stream& stream) const = 0;
+    // Whether the program may wait for what the stream did before.
+    virtual bool is_waitable() const { return false; }
 };
 
 }  // namespace torch_aclnn::host
