@@ -33,7 +33,9 @@ class Weight {
         if (!plain_.is_contiguous()) refuse(name, "elements in the order of their places", c10::str("strides ", plain_.strides()));
         const size_t bytes = static_cast<size_t>(c10::multiply_integers(layout_.storage_sizes())) * plain_.element_size();
         const auto memory = device_memory_at(handle->first_element(), bytes);
-        const size_t room = memory ? memory->reach : 0;
+        const auto stored = checked_element_count(handle->storage_sizes);
+        const size_t declared = stored ? static_cast<size_t>(*stored) * plain_.element_size() : 0;
+        const size_t room = memory ? std::min(memory->reach, declared) : 0;
         if (plain_.numel() > 0 && room < bytes) refuse(name, c10::str("room for ", bytes, " bytes"), c10::str(room));
     }
 

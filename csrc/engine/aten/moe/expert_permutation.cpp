@@ -8,6 +8,7 @@
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/moe/expert_permutation.h"
+#include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/moe/expert_permutation_calls.h"
@@ -40,15 +41,21 @@ Expected rows_like(const at::Tensor& out, const at::Tensor& features) {
     return shape({out.dim() == 2 ? out.size(0) : 0, features.size(1)});
 }
 
+// Each copy has a place of its own; those behind the rows were dropped.
+at::Tensor kept_places(const at::Tensor& places, int64_t rows) {
+    require_indices("sortedIndices", places, places.numel());
+    return places.to(at::kLong).flatten().clamp_max(rows);
+}
+
 // Copies of tokens that were dropped have a place behind the last row.
 at::Tensor rows_or_zeros(const at::Tensor& rows, const at::Tensor& places) {
-    return at::cat({rows, rows.new_zeros({1, rows.size(1)})}).index_select(0, places.to(at::kLong).flatten().clamp_max(rows.size(0)));
+    return at::cat({rows, rows.new_zeros({1, rows.size(1)})}).index_select(0, kept_places(places, rows.size(0)));
 }
 
 // Puts each copy into its row; dropped ones nowhere.
 at::Tensor rows_at(const at::Tensor& copies, const at::Tensor& places, int64_t rows) {
     const at::Tensor all = copies.new_zeros({rows + 1, copies.size(1)});
-    return all.index_copy(0, places.to(at::kLong).flatten().clamp_max(rows), copies).narrow(0, 0, rows);
+    return all.index_copy(0, kept_places(places, rows), copies).narrow(0, 0, rows);
 }
 
 int64_t copies_of_each(const at::Tensor& sorted_indices, int64_t tokens) {

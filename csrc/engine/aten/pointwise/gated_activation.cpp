@@ -37,10 +37,10 @@ static void compute(const call::GeluMul& a) {
     const Gated gated(a.input, -1, true);
     write(a.out, at::gelu(gated.activated, a.approximateOptional) * gated.plain);
 }
-// What is below the threshold counts as 0.
+// What is not above the threshold counts as 0.
 static void compute(const call::FatreluMul& a) {
     const Gated gated(a.input, -1, true);
-    write(a.out, gated.activated.masked_fill(gated.activated < upcast(a.threshold).reshape({}), 0) * gated.plain);
+    write(a.out, gated.activated.masked_fill(gated.activated <= upcast(a.threshold).reshape({}), 0) * gated.plain);
 }
 // Of the forward that activates the right half.
 static void compute(const call::GeGluBackward& a) {

@@ -53,6 +53,13 @@ bool second_wanted(const std::optional<std::vector<unsigned char>>& mask, const 
     return mask && !mask->empty() ? (*mask)[1] != 0 : given(smooth1) && given(smooth2);
 }
 
+// Without a mask the scales say which results are wanted.
+void require_first_scale(const std::optional<std::vector<unsigned char>>& mask, const std::optional<at::Tensor>& smooth1,
+                         const std::optional<at::Tensor>& smooth2) {
+    if ((!mask || mask->empty()) && given(smooth2) && !given(smooth1))
+        torch_aclnn::host::refuse_null("smoothScale1", "a tensor, as smoothScale2 is given without outputMask");
+}
+
 void quantise_normal(const at::Tensor& normal, const std::optional<at::Tensor>& smooth, const PackableTensor& y, at::Tensor& scale) {
     const DynamicallyQuantised result = quantise_rows(given(smooth) ? normal * to_double(*smooth) : normal, y.largest());
     y.store(result.numbers);

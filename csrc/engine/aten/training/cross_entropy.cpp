@@ -36,6 +36,11 @@ struct Terms {
           smoothing(smoothing),
           reduction(reduction) {}
 
+    // Whatever a row is whose target is ignored.
+    at::Tensor of_counted_rows(const at::Tensor& rows) const {
+        const at::Tensor ignored = counts.eq(0);
+        return rows.masked_fill(rows.dim() == 1 ? ignored : ignored.unsqueeze(1), 0);
+    }
     at::Tensor divisor() const { return reduction == "mean" ? (of_target * counts).sum() : at::ones({}); }
 };
 
@@ -62,7 +67,7 @@ static void compute(const call::CrossEntropyLoss& a) {
     const at::Tensor logarithms = at::log_softmax(upcast(a.input), 1);
     const at::Tensor own = -logarithms.gather(1, terms.target.unsqueeze(1)).squeeze(1) * terms.of_target;
     const at::Tensor smooth = -(logarithms * terms.weight).sum(1);
-    const at::Tensor loss = (own * (1 - a.labelSmoothing) + smooth * (a.labelSmoothing / a.input.size(1))) * terms.counts;
+    const at::Tensor loss = terms.of_counted_rows(own * (1 - a.labelSmoothing) + smooth * (a.labelSmoothing / a.input.size(1)));
     write(a.lossOut, a.reduction == "none" ? loss : loss.sum() / terms.divisor());
     write(a.logProbOut, logarithms);
 }
@@ -73,8 +78,8 @@ static void compute(const call::CrossEntropyLossGrad& a) {
     const at::Tensor target_only = at::zeros_like(probabilities).scatter(1, terms.target.unsqueeze(1), 1);
     const at::Tensor own = (probabilities - target_only) * terms.of_target.unsqueeze(1);
     const at::Tensor smooth = probabilities * terms.weight.sum() - terms.weight;
-    const at::Tensor grad = upcast(a.gradLoss) * terms.counts / terms.divisor();
-    write(a.out, (own * (1 - a.labelSmoothing) + smooth * (a.labelSmoothing / classes)) * grad.unsqueeze(1));
+    const at::Tensor grad = upcast(a.gradLoss).expand({a.logProb.size(0)}) / terms.divisor();
+    write(a.out, terms.of_counted_rows((own * (1 - a.labelSmoothing) + smooth * (a.labelSmoothing / classes)) * grad.unsqueeze(1)));
 }
 
 #include "vocabulary/training/cross_entropy_rows.inc"

@@ -82,6 +82,12 @@ struct Regions {
     }
 };
 
+// Mode 1 adds one to the second corner, and torch_npu passes 3 for regions whose pixels are at the middle of their squares.
+template <class Arguments>
+Regions regions_of_mode(const Arguments& a) {
+    return {"rois", a.rois, a.pooledHeight, a.pooledWidth, a.spatialScale, a.sampleNum, a.roiEndMode == 3, a.roiEndMode == 1 ? 1 : 0};
+}
+
 std::string_view read_average(const char* name, const char* mode) {
     if (mode != nullptr && std::string_view(mode) == "max") refuse(name, "avg: the documents do not say of what max is", "max");
     return read_choice(name, mode, {"avg"});
@@ -108,12 +114,10 @@ static void compute(const call::RoiAlignV2Backward& a) {
         .spread(a.gradOutput, a.boxes.select(1, 0), a.gradInput);
 }
 static void compute(const call::ROIAlign& a) {
-    (Regions{"rois", a.rois, a.pooledHeight, a.pooledWidth, a.spatialScale, a.sampleNum, false, a.roiEndMode})
-        .pool(a.self, a.rois.select(1, 0), a.result);
+    regions_of_mode(a).pool(a.self, a.rois.select(1, 0), a.result);
 }
 static void compute(const call::ROIAlignBackward& a) {
-    (Regions{"rois", a.rois, a.pooledHeight, a.pooledWidth, a.spatialScale, a.sampleNum, false, a.roiEndMode})
-        .spread(a.self, a.rois.select(1, 0), a.result);
+    regions_of_mode(a).spread(a.self, a.rois.select(1, 0), a.result);
 }
 
 #include "vocabulary/vision/region_pooling_rows.inc"
