@@ -1,8 +1,9 @@
 """Turn a model's modules of :mod:`torch.nn` into those of :mod:`torch_aclnn.nn` by :func:`convert`, and back by :func:`revert`."""
 
+import functools
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
 from torch_aclnn import nn as ours
@@ -32,8 +33,9 @@ def convert(module: _Module, batch_norm: bool = False) -> _Module:
 
     They are turned in place: parameters, buffers, hooks and their handles, training mode, device and the names in ``state_dict`` stay, and
     an optimizer or another reference to a module stays valid. Subclasses, whose forward may differ, are left alone. A converted model
-    can be compiled, exported and traced, but not scripted (:func:`torch.jit.script`), and what looks for torch's own classes, such as the
-    fusion of batch norm into convolutions, leaves ours as they are. :func:`revert` turns it back.
+    can be compiled, exported, traced and fused (:func:`torch.ao.quantization.fuse_modules`), but not scripted (:func:`torch.jit.script`),
+    and what looks for torch's own classes, such as ``torch.fx.experimental.optimization.fuse``, leaves ours as they are. :func:`revert`
+    turns it back.
 
     The logger ``torch_aclnn`` tells what was turned and what was left alone and why, at the level ``INFO``; or as a warning, if the model
     has nothing of ours then.
@@ -41,7 +43,8 @@ def convert(module: _Module, batch_norm: bool = False) -> _Module:
     Batch norm costs launches: a float32 BatchNorm2d in training takes 3 for forward and backward as torch_npu runs it (``aclnnBatchNorm``,
     ``aclnnBatchNormBackward`` and the count of batches), and 6 once converted, because the statistics and the sums of the backward, the
     element-wise gradient and the number of samples that it takes are launches of their own. So it is left alone by default.
-    :class:`torch.nn.SyncBatchNorm`, which keeps its process group, counts as batch norm: torch's own calls the same entry points.
+    :class:`torch.nn.SyncBatchNorm`, which keeps its process group, counts as batch norm: torch's own calls the same entry points; and so
+    does instance norm.
 
     Args:
         module: a model, or a single module.
@@ -62,6 +65,8 @@ def convert(module: _Module, batch_norm: bool = False) -> _Module:
     left_alone = () if batch_norm else _BATCH_NORMS
     before = _ours(module) if isinstance(module, nn.Module) else {}
     _turn("convert", module, _OURS, left_alone)
+    if batch_norm:
+        _register_fusers()
     _log(module, _ours(module), before.keys(), left_alone)
     return module
 
@@ -89,6 +94,20 @@ def revert(module: _Module) -> _Module:
 
     """
     return _turn("revert", module, _TORCHS)
+
+
+def _register_fusers() -> None:
+    """Have batch norm of ours fused into what is before it as torch's is, which ends as torch's classes."""
+    from torch.ao.quantization.fuser_method_mappings import _DEFAULT_OP_LIST_TO_FUSER_METHOD as FUSERS
+
+    for classes, fuser in list(FUSERS.items()):
+        ours_of = tuple(_OURS.get(one, one) for one in classes)
+        if ours_of != classes:
+            FUSERS.setdefault(ours_of, functools.partial(_fuse_reverted, fuser))
+
+
+def _fuse_reverted(fuser: Callable[..., nn.Module], is_qat: bool, *parts: nn.Module) -> nn.Module:
+    return fuser(is_qat, *map(revert, parts))
 
 
 def _turn(

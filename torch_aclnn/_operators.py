@@ -138,7 +138,7 @@ OPERATORS: tuple[Operator, ...] = (
         family="batch_norm",
         dims=0,
         functions=("batch_norm", "sync_batch_norm"),
-        modules=("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"),
+        modules=("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"),
         aten_backward="batch_norm_backward_elemt",
         listed=(
             Listed(_FLOATS, {"A2": "8.0.RC1", "A3": "8.1.RC1"}),

@@ -124,3 +124,35 @@ def test_only_a_module_is_turned(turn):
         turn([torch.nn.AvgPool2d(2)])
     with pytest.raises(TypeError, match=rf"{turn.__name__}: module: expected a torch\.nn\.Module, got the class AvgPool2d"):
         turn(torch.nn.AvgPool2d)
+
+
+@pytest.mark.parametrize("fuse", [torch.ao.quantization.fuse_modules, torch.ao.quantization.fuse_modules_qat])
+def test_a_converted_batch_norm_is_fused_into_its_convolution(fuse):
+    model = torch.nn.Sequential(torch.nn.Conv2d(2, 2, 1), torch.nn.BatchNorm2d(2), torch.nn.ReLU())
+    model.train(fuse is torch.ao.quantization.fuse_modules_qat)
+    expected = fuse(copy.deepcopy(model), [["0", "1", "2"]])
+    got = fuse(torch_aclnn.convert(model, batch_norm=True), [["0", "1", "2"]])
+    assert [type(part) for part in got.modules()] == [type(part) for part in expected.modules()]
+    x = torch.randn(2, 2, 3, 3)
+    torch.testing.assert_close(got(x), expected(x))
+
+
+def test_scripting_a_converted_model_says_what_to_do():
+    with pytest.raises(NotImplementedError, match=r"torch_aclnn\.nn\.ReplicationPad2d has no script; torch_aclnn\.revert\(model\)"):
+        torch.jit.script(torch_aclnn.convert(make_model()))
+
+
+@pytest.mark.parametrize("options", [{}, {"affine": True}, {"affine": True, "track_running_stats": True}], ids=str)
+@pytest.mark.parametrize(("dims", "shape"), [(1, (3, 4, 5)), (2, (3, 4, 5, 2)), (3, (4, 5, 2, 3))])
+def test_instance_norm_has_torchs_values_and_right_second_derivatives(dims, shape, options, device):
+    """Against torch's own on the CPU in float64; the last shape is of one sample without a batch."""
+    theirs = getattr(torch.nn, f"InstanceNorm{dims}d")(4, **options).double()
+    ours = torch_aclnn.convert(copy.deepcopy(theirs).float().to(device), batch_norm=True)
+    x = torch.randn(shape, dtype=torch.float64)
+    results = []
+    for norm, leaf in ((theirs, x.clone().requires_grad_()), (ours, x.float().to(device).requires_grad_())):
+        result = norm(leaf)
+        (first,) = torch.autograd.grad(result.pow(3).sum(), leaf, create_graph=True)
+        (second,) = torch.autograd.grad(first.square().sum(), leaf)
+        results.append([t.detach().cpu().double() for t in (result, first, second, *norm.eval()(leaf).detach()[:1], *norm.buffers())])
+    torch.testing.assert_close(*results, rtol=1e-3, atol=1e-3)

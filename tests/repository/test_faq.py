@@ -41,6 +41,10 @@ attempt(lambda: nn.MaxUnpool2d(2)(*nn.MaxPool2d(2, return_indices=True)(x)))
 attempt(lambda: nn.functional.avg_pool2d(x.cpu().double().npu(), 2))
 attempt(lambda: torch.empty(100 << 20, device="npu"))
 attempt(lambda: torch.compile(lambda x: x * 2)(x))
+leaf = x[..., :2].clone().requires_grad_()
+(grad,) = torch.autograd.grad(nn.BatchNorm2d(3).npu()(leaf).pow(3).sum(), leaf, create_graph=True)
+attempt(lambda: torch.func.jvp(lambda t: nn.functional.softmax(t, 1), (x,), (x,)))
+attempt(lambda: torch.hann_window(9, device="npu"))
 """: (
         (
             "aclnn... or aclnn...GetWorkspaceSize not in libopapi.so, or libopapi.so not found.",
@@ -50,6 +54,9 @@ attempt(lambda: torch.compile(lambda x: x * 2)(x))
             "expected a data type of FLOAT, FLOAT16, BF16 ... got DOUBLE",
             "NPU out of memory. Tried to allocate",
             "inductor, torch.compile's default backend, has no compiler for npu",
+            "torch_npu's gradient of batch norm has wrong derivatives",
+            "Cannot access storage of TensorWrapper",
+            "result type Float can't be cast to the desired output type Long",
         ),
         {"TORCH_ACLNN_HOST_MEMORY": "128M"},
     ),

@@ -68,6 +68,9 @@ LAYERS = (
     Layer("BatchNorm2d", "batch_norm_elemt", (3,), (4, 3, 5, 6)),
     Layer("BatchNorm3d", "batch_norm_elemt", (3,), (2, 3, 2, 4, 3)),
     Layer("SyncBatchNorm", "batch_norm_elemt", (3,), (4, 3, 5, 6)),
+    Layer("InstanceNorm1d", "batch_norm_elemt", (5,), (3, 5, 6)),
+    Layer("InstanceNorm2d", "batch_norm_elemt", (3,), (4, 3, 5, 6)),
+    Layer("InstanceNorm3d", "batch_norm_elemt", (3,), (2, 3, 2, 4, 3)),
 )
 
 NETWORKS = (

@@ -1,4 +1,4 @@
-"""Batch norm."""
+"""Batch norm, and instance norm, which is batch norm of the channels of each sample."""
 
 import inspect
 from typing import Any
@@ -8,15 +8,21 @@ from torch_aclnn import functional
 from torch import Tensor, nn
 from torch_aclnn.nn._calls import TypedCall
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"]
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "SyncBatchNorm"]
+
+
+def _recorded(module: nn.Module, input: Tensor) -> Any:
+    """Return a call of the module that torch.fx records, as of torch's own, so that its mode and its statistics remain the module's."""
+    if not isinstance(input, torch.fx.Proxy) or not isinstance(input.tracer, torch.fx.Tracer) or input.tracer.root is module:
+        return None
+    return input.tracer.create_proxy("call_module", input.tracer.path_of_module(module), (input,), {})
 
 
 class _BatchNorm(TypedCall, nn.modules.batchnorm._BatchNorm):
     def forward(self, input: Tensor) -> Tensor:
         """Normalise each channel, and in training mode move the running statistics."""
-        if isinstance(input, torch.fx.Proxy) and isinstance(input.tracer, torch.fx.Tracer) and input.tracer.root is not self:
-            # A call of the module is recorded, as of torch's own, so that its mode and its statistics remain the module's.
-            return input.tracer.create_proxy("call_module", input.tracer.path_of_module(self), (input,), {})
+        if (recorded := _recorded(self, input)) is not None:
+            return recorded
         self._check_input_dim(input)
         running = (self.running_mean, self.running_var) if self.track_running_stats or not self.training else (None, None)
         use_batch_statistics = self.training or self.running_mean is None
@@ -44,6 +50,38 @@ class BatchNorm2d(_BatchNorm, nn.BatchNorm2d):
 
 class BatchNorm3d(_BatchNorm, nn.BatchNorm3d):
     """:class:`torch.nn.BatchNorm3d` on :func:`torch_aclnn.functional.batch_norm` (``aclnnBatchNormElemtBackward``)."""
+
+
+class _InstanceNorm(TypedCall, nn.modules.instancenorm._InstanceNorm):
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalise each channel of each sample, and in training mode move the running statistics, if there are any."""
+        return recorded if (recorded := _recorded(self, input)) is not None else super().forward(input)
+
+    def _apply_instance_norm(self, input: Tensor) -> Tensor:
+        samples, channels = input.shape[:2]
+        uses_input = self.training or not self.track_running_stats
+        if uses_input and input.shape[2:].numel() == 1:
+            raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+        of_each = [None if t is None else t.repeat(samples) for t in (self.running_mean, self.running_var, self.weight, self.bias)]
+        joined = input.reshape(1, samples * channels, *input.shape[2:])
+        result = functional.batch_norm(joined, *of_each, uses_input, self.momentum or 0.0, self.eps)
+        if uses_input:
+            for own, moved in zip((self.running_mean, self.running_var), of_each, strict=False):
+                if own is not None and moved is not None:
+                    own.copy_(moved.view(samples, channels).mean(0))
+        return result.view(input.shape)
+
+
+class InstanceNorm1d(_InstanceNorm, nn.InstanceNorm1d):
+    """:class:`torch.nn.InstanceNorm1d` on :func:`torch_aclnn.functional.batch_norm` (``aclnnBatchNormElemtBackward``)."""
+
+
+class InstanceNorm2d(_InstanceNorm, nn.InstanceNorm2d):
+    """:class:`torch.nn.InstanceNorm2d` on :func:`torch_aclnn.functional.batch_norm` (``aclnnBatchNormElemtBackward``)."""
+
+
+class InstanceNorm3d(_InstanceNorm, nn.InstanceNorm3d):
+    """:class:`torch.nn.InstanceNorm3d` on :func:`torch_aclnn.functional.batch_norm` (``aclnnBatchNormElemtBackward``)."""
 
 
 class SyncBatchNorm(_BatchNorm):

@@ -1,6 +1,6 @@
 """The base classes of the modules, which type their calls where torch declares Any, and call the functions."""
 
-from typing import TYPE_CHECKING, ClassVar, ParamSpec, Protocol
+from typing import TYPE_CHECKING, ClassVar, NoReturn, ParamSpec, Protocol
 
 from torch_aclnn import functional
 from torch import Tensor
@@ -17,6 +17,11 @@ class TypedCall:
 
     It has a ``__dict__`` as torch's modules do, without which Python would not let an object change between the classes.
     """
+
+    def __prepare_scriptable__(self) -> NoReturn:
+        """Refuse :func:`torch.jit.script`, which compiles what torch's own classes call."""
+        name = f"torch_aclnn.nn.{type(self).__name__}"
+        raise NotImplementedError(f"torch.jit.script: {name} has no script; torch_aclnn.revert(model) gives the model torch's classes back")
 
     if TYPE_CHECKING:
 

@@ -1,6 +1,10 @@
 // Batch, layer and group normalisation. The pieces of synchronised batch norm are in batch_statistics.cpp.
 #include <ATen/ATen.h>
 #include <ATen/MemoryOverlap.h>
+#include <torch/csrc/autograd/function.h>
+
+#include <atomic>
+#include <cstdio>
 
 #include "engine/aten/adapter/adapter.h"
 #include "engine/aten/numerics/results.h"
@@ -110,6 +114,15 @@ static void require_statistics(const std::optional<at::Tensor>& running_mean, co
         require_given("saveMean", mean, "saveInvstd", variance, "a tensor, as training is set");
     else
         require_running(running_mean, running_var, training);
+}
+// Of a backward with create_graph: torch takes saveInvstd for what its name says as it differentiates the gradient.
+static void warn_of_second_derivatives() {
+    static std::atomic_flag warned = ATOMIC_FLAG_INIT;
+    if (at::GradMode::is_enabled() && torch::autograd::get_current_node() != nullptr && !warned.test_and_set())
+        std::fputs(
+            "torch_aclnn: aclnnBatchNormBackward: torch_npu's gradient of batch norm has wrong derivatives, on an NPU too, and a graph "
+            "of it is kept; torch_aclnn.convert(model, batch_norm=True) has right ones\n",
+            stderr);
 }
 static void compute(const call::BatchNormBackward& a) {
     if (a.input.numel() == 0) {  // ATen would divide by the number of elements
