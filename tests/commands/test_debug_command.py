@@ -1,5 +1,6 @@
 """torch-aclnn debug: one command finds what a program in C or in Python does wrong, and its exit code says so."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -51,6 +52,17 @@ def test_a_mistake_of_a_client_is_found(client, mistake):
     done = debugged(str(client), mistake)
     assert done.returncode == (139 if mistake == "access" else 99)
     assert f"torch-aclnn debug: 1 found: {kind}; " in done.stderr and re.search(words, done.stderr), done.stderr
+
+
+def test_a_signal_to_the_command_ends_the_program_and_leaves_no_folder(tmp_path):
+    program = ("sh", "-c", "echo $$; exec sleep 100")
+    with subprocess.Popen([*COMMAND, *program], stdout=subprocess.PIPE, text=True, env=environment_with(TMPDIR=str(tmp_path))) as command:
+        number = int(command.stdout.readline())
+        command.terminate()
+        assert command.wait(60) == 143
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)
 
 
 def test_a_client_without_mistakes_ends_with_its_own_code(client):

@@ -22,7 +22,7 @@ from torch_aclnn.observation.steps import Steps
 
 from support.marks import host_engine_only
 
-# A backward is "b"; another letter is the step of that optimizer.
+# A backward is "b"; another letter is the step of that optimizer, a capital that of one with gradients.
 SEQUENCES = {
     "ba ba ba": 3,
     "bbba bbba": 2,  # gradients are accumulated
@@ -31,6 +31,8 @@ SEQUENCES = {
     "bd bd bd bg bd bd bd bg": 2,  # a critic and its generator
     "bba g bba g": 2,  # two losses, then both optimizers
     "bg bd": 1,
+    "A A A": 3,  # after backwards that are not seen
+    "bA A A bA": 2,
 }
 
 
@@ -38,7 +40,7 @@ SEQUENCES = {
 def test_a_step_ends_when_each_optimizer_has_stepped_after_a_backward(sequence, expected):
     steps, known = Steps(), set(sequence) - {"b", " "}
     for sign in sequence.replace(" ", ""):
-        steps.backward() if sign == "b" else steps.step(sign, known)
+        steps.backward() if sign == "b" else steps.step(sign, known, sign.isupper())
     assert steps.done == expected
 
 
@@ -230,7 +232,8 @@ REFUSED = {**FAILED, "message": "aclnnAvgPool2d: self: expected a data type of F
 OUT_OF_MEMORY = {"bytes": GIBIBYTE, "total": TOTAL.bytes, "free": MEBIBYTE, "line": "train.py:8", "step": 1}
 ENDS = {
     "fits": ({}, 0, "VERDICT: fits"),
-    "ended by itself": ({"end": "program", "steps": 1}, 0, "the program ended by itself after 1 of 2 steps"),
+    "ended by itself": ({"end": "program", "steps": 1}, 5, "the program ended by itself after 1 of 2 steps"),
+    "sys.exit": ({"end": "program", "steps": 1, "exit_code": 3}, 5, "ended by itself with exit code 3 after 1 of 2 steps"),
     "too large": ({"reserved": 59 * GIBIBYTE}, 1, "too much"),
     "no room for the context": ({"room": False}, 1, "does not fit"),
     "out of memory": ({"end": "error", "failure": FAILED, "out_of_memory": OUT_OF_MEMORY}, 1, "1.00 GiB failed in step 1 at train.py:8"),

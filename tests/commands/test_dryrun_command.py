@@ -90,6 +90,7 @@ step()
 """
 ENDS = {
     "out of memory": ("step(1 << 27)", 1, "514.00 MiB failed in step 2 at <string>:7 (its backward)"),
+    "ended": ("raise SystemExit('configuration is wrong')", 5, "the program ended by itself with exit code 1 after 1 of 2 steps"),
     "interrupted": ("raise KeyboardInterrupt", 5, "the program was interrupted after 1 of 2 steps, at <string>:10: KeyboardInterrupt"),
 }
 
@@ -99,6 +100,25 @@ def test_what_was_seen_so_far_is_reported(end, code, words):
     done = dry_run(TRAINS + end, "--memory", "1500M")
     printed = " ".join(done.stdout.split())
     assert done.returncode == code and words in printed and "MEMORY" in printed, done.stdout + done.stderr
+
+
+FROM_CUDA = """
+from torch.autograd.variable import Variable
+import torch
+from torch_npu.contrib import transfer_to_npu
+layer = torch.nn.Linear(64, 64).cuda()
+optimizer = torch.optim.AdamW(layer.parameters())
+while True:
+    loss = layer(torch.randn(8, 64, device="cuda")).square().sum()
+    Variable._execution_engine.run_backward((loss,), (torch.ones_like(loss),), False, False, (), True, True)
+    torch.save(layer.state_dict(), "net.pt")
+    optimizer.step()
+"""
+
+
+def test_a_program_may_exchange_torchs_profiler_call_the_engine_and_save(tmp_path):
+    done = dry_run(FROM_CUDA.replace("net.pt", str(tmp_path / "net.pt")), "--steps", "1")
+    assert done.returncode == 0 and "the host reads from the NPU 2 times" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_product_that_the_engine_does_not_know_is_an_error_of_use():

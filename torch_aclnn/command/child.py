@@ -1,14 +1,51 @@
 """A program that a command runs, and reports on when it has ended."""
 
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    """Make a folder for what the program leaves to the command, which is removed in the end, after SIGTERM too."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
+    with tempfile.TemporaryDirectory(prefix="torch_aclnn_") as directory:
+        yield Path(directory)
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run the program on the same standard streams and return its exit code; 128 and the signal's number if a signal ended it."""
+    """Run the program on the same standard streams and return its exit code; 128 and the signal's number if a signal ended it.
+
+    SIGTERM, which comes to the command alone, is passed on to the program.
+    """
     sys.stdout.flush()
-    program = subprocess.Popen(command, env=environment)
+    programs: list[subprocess.Popen[bytes]] = []
+    signals: list[int] = []
+
+    def pass_on(number: int, _: object) -> None:
+        signals.append(number)
+        for program in programs:
+            program.terminate()
+
+    outside = signal.signal(signal.SIGTERM, pass_on)
+    try:
+        programs.append(subprocess.Popen(command, env=environment))
+        if signals:  # before the program was known
+            programs[0].terminate()
+        return _end_of(programs[0])
+    finally:
+        signal.signal(signal.SIGTERM, outside)
+
+
+def _end_of(program: "subprocess.Popen[bytes]") -> int:
     while True:
         try:
             code = program.wait()

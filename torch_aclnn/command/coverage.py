@@ -10,7 +10,6 @@ import json
 import re
 import struct
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -158,10 +157,10 @@ def add_parser(commands: Any) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     """Run Python with the arguments under the host engine, write the report on standard error, and return the program's exit code."""
     coverage = Coverage()
-    with tempfile.TemporaryDirectory(prefix="torch_aclnn_") as directory:
-        counted = {"TORCH_ACLNN_HOST_COVERAGE": directory, "ASCEND_GLOBAL_LOG_LEVEL": LOG_WARNINGS}
+    with child.folder() as directory:
+        counted = {"TORCH_ACLNN_HOST_COVERAGE": str(directory), "ASCEND_GLOBAL_LOG_LEVEL": LOG_WARNINGS}
         exit_code = child.run([sys.executable, *program_of(arguments)], {**environment_of_programs(), **counted})
-        coverage.read(Path(directory))
+        coverage.read(directory)
     print("\ntorch-aclnn coverage: " + coverage.report(exit_code), file=sys.stderr)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(coverage.document(exit_code), indent=1) + "\n")

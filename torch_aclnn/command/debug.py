@@ -6,7 +6,6 @@ The engine writes each finding on standard error, and its kind into a file, so t
 import argparse
 import shutil
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -61,8 +60,8 @@ def _run(arguments: argparse.Namespace) -> int:
     command, without = _command(program_of(arguments)), arguments.without
     mode = modes.host_mode(*(word for word in MODES if word not in without), without=without)
     environment = {_DELAYS: "1", **environment_of_programs(), **mode}
-    with tempfile.TemporaryDirectory(prefix="torch_aclnn_") as directory:
-        file = Path(directory, "findings")
+    with child.folder() as directory:
+        file = directory / "findings"
         file.touch()
         code = child.run(command, environment | {"TORCH_ACLNN_HOST_FINDINGS": str(file)})
         findings = Counter(file.read_text().splitlines())

@@ -1,17 +1,19 @@
 """Which line of the forward a backward is at, by autograd's nodes."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._C import _ImperativeEngine
 from torch.autograd.graph import Node
+from torch.autograd.variable import Variable
 from torch.fx import traceback as fx_traceback
 from torch_aclnn.observation.lines import current_line
 
 _KEY = "traceback_"  # where autograd keeps the stack of a node's forward
-_RUN = "_engine_run_backward"  # what all backwards of Python call
 _ACCUMULATION = "AccumulateGrad"  # of a leaf, which has no forward
 
 
@@ -46,8 +48,7 @@ class Backwards:
         self.marks: list[Mark] = []
         self.spans: list[tuple[int, int]] = []
         _keep_lines_of_the_forward()
-        self._run = vars(torch.autograd)[_RUN]
-        setattr(torch.autograd, _RUN, self._run_backward)
+        Variable._execution_engine = _engine_around(self._backward)
 
     def mark_at(self, position: int) -> Mark | None:
         """Return the node that made an allocation, or None if no backward did."""
@@ -56,13 +57,14 @@ class Backwards:
         found = bisect_right(self.marks, position - 1, key=lambda mark: mark.position)
         return self.marks[found - 1] if found else None
 
-    def _run_backward(self, tensors: Any, *arguments: Any, **options: Any) -> Any:
+    @contextmanager
+    def _backward(self, tensors: Iterable[Any]) -> Iterator[None]:
         self._begun()
         for node in _nodes(tensors):
             self._watch(node)
         begin = self._position()
         try:
-            return self._run(tensors, *arguments, **options)
+            yield
         finally:
             self.spans.append((begin, self._position()))
 
@@ -85,6 +87,17 @@ def node_line(node: Node) -> str:
     """Return the line of the program that made the node."""
     metadata: Any = node.metadata
     return next(reversed(metadata.get(_KEY, [])), "")
+
+
+def _engine_around(backward: Callable[[Iterable[Any]], AbstractContextManager[None]]) -> _ImperativeEngine:
+    """Return the engine for all backwards of Python, those of programs that call the engine themselves too."""
+
+    class Engine(_ImperativeEngine):
+        def run_backward(self, tensors: Any, *arguments: Any, **options: Any) -> Any:
+            with backward(tensors):
+                return super().run_backward(tensors, *arguments, **options)
+
+    return Engine()
 
 
 def _nodes(tensors: Iterable[Any]) -> list[Node]:

@@ -55,6 +55,7 @@ class Observer:
         self._optimizers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
         self._optimizer_spans: list[tuple[int, int]] = []
         self._begun = 0
+        self._has_gradients = False
         self._ends: list[int] = []
         self._counted = counts.NOTHING
         self._of_steps: list[counts.Statistics] = []
@@ -91,6 +92,7 @@ class Observer:
 
     def _before_step(self, optimizer: Optimizer, _: object, __: object) -> None:
         self._begun = self._allocations.count()
+        self._has_gradients = any(parameter.grad is not None for group in optimizer.param_groups for parameter in group["params"])
         label_before_step(self._labels, optimizer, self._begun)
 
     def _after_step(self, optimizer: Optimizer, _: object, __: object) -> None:
@@ -99,7 +101,7 @@ class Observer:
         position = self._allocations.count()
         self._optimizer_spans.append((self._begun, position))
         label_after_step(self._labels, optimizer, position)
-        if self._steps.step(id(optimizer), {id(one) for one in self._optimizers}):
+        if self._steps.step(id(optimizer), {id(one) for one in self._optimizers}, self._has_gradients):
             self._step_ended(position)
 
     def _step_ended(self, position: int) -> None:

@@ -54,7 +54,7 @@ def findings(tree: Iterable[Any]) -> list[Finding]:
     forward: dict[int, str] = {}
     sums: dict[tuple[str, str, str, str], Finding] = {}
     # All lines of the forward are known only at the end, and there may be millions of events, which are not kept.
-    causes = [(found, context) for event, context in _walk(tree, forward) for found in _of(event, context)]
+    causes = [(found, context) for event, name, context in _walk(tree, forward) for found in _of(event, name, context)]
     for found, context in causes:
         line = context.line or forward.get(context.sequence, "")
         if not context.line and line and context.sequence >= 0:
@@ -65,39 +65,46 @@ def findings(tree: Iterable[Any]) -> list[Finding]:
     return sorted(sums.values(), key=lambda one: (one.kind, -one.count, -one.bytes, one.line))
 
 
-def _walk(tree: Iterable[Any], forward: dict[int, str]) -> Iterator[tuple[Any, _Context]]:
-    """Yield the events with what is around each, and learn the lines of the forward by sequence number."""
+def _walk(tree: Iterable[Any], forward: dict[int, str]) -> Iterator[tuple[Any, str, _Context]]:
+    """Yield the events with their names and what is around each, and learn the lines of the forward by sequence number."""
     left = [(event, _Context()) for event in reversed(list(tree))]
     while left:
         event, context = left.pop()
-        inner = context
+        name, inner = _name(event), context
         if event.tag in (_EventType.PyCall, _EventType.PyCCall):
             caller = event.extra_fields.caller
             if is_the_programs(caller.file_name):
                 inner = replace(context, line=f"{name_of(caller.file_name)}:{caller.line_number}", operator="")
         elif event.tag == _EventType.TorchOp:
             number = event.extra_fields.sequence_number
-            if event.name.startswith(_BACKWARD):
+            if name.startswith(_BACKWARD):
                 inner = _Context(sequence=number)
             elif number >= 0 and context.sequence < 0:
                 forward[number] = context.line
-            if not inner.operator and not event.name.startswith(_BACKWARD):
-                inner = replace(inner, operator=event.name)
-        yield event, inner
-        if event.name == _READ:
+            if not inner.operator and not name.startswith(_BACKWARD):
+                inner = replace(inner, operator=name)
+        yield event, name, inner
+        if name == _READ:
             inner = replace(inner, is_read=True)
         left += [(child, inner) for child in reversed(event.children)]
 
 
-def _of(event: Any, context: _Context) -> Iterator[Finding]:
+def _name(event: Any) -> str:
+    try:
+        return str(event.name)
+    except UnicodeDecodeError:  # some functions have names that are no text, as one that torch.save calls
+        return "?"
+
+
+def _of(event: Any, name: str, context: _Context) -> Iterator[Finding]:
     if event.tag == _EventType.PyCCall:
-        waits = _WAITS.match(event.name)
+        waits = _WAITS.match(name)
         if waits:
             yield Finding(WAIT, waits[1], "")
     elif event.tag == _EventType.TorchOp:
         inputs = [one for one in event.extra_fields.inputs if hasattr(one, "sizes")]
         if inputs:
-            yield from _of_operator(event.name, inputs, event.extra_fields.inputs, context)
+            yield from _of_operator(name, inputs, event.extra_fields.inputs, context)
 
 
 def _of_operator(name: str, tensors: list[Any], arguments: list[Any], context: _Context) -> Iterator[Finding]:

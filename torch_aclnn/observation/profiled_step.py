@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from torch.profiler import ProfilerActivity, profile
+from torch.autograd.profiler import profile
 from torch_aclnn.observation.operations import Finding, findings
 
 
@@ -18,27 +18,27 @@ class ProfiledStep:
     def __init__(self) -> None:
         self.problem = "the run ended before the last step"
         self.findings: list[Finding] = []
-        self._profile: profile | None = None
+        # Made before the program can exchange torch's activities, as torch_npu.contrib.transfer_to_npu does.
+        self._profile = profile(use_kineto=True, record_shapes=True, with_stack=True)
+        self._runs = False
 
     def start(self) -> None:
         """Begin to profile."""
-        profiler = profile(activities=[ProfilerActivity.CPU], record_shapes=True, with_stack=True)
         try:
-            profiler.start()
-        except RuntimeError as error:
+            self._profile.__enter__()
+        except Exception as error:  # of which the program must not hear
             self.problem = f"torch's profiler does not start, perhaps because the program uses it: {error}"
         else:
-            self._profile, self.problem = profiler, ""
+            self._runs, self.problem = True, ""
 
     def stop(self) -> None:
         """Stop, and find what the step did."""
-        if self._profile is None:
+        if not self._runs:
             return
+        self._runs = False
         try:
-            self._profile.stop()
-            results: Any = self._profile.profiler.kineto_results  # type: ignore[union-attr]
+            self._profile.__exit__(None, None, None)
+            results: Any = self._profile.kineto_results
             self.findings = findings(results.experimental_event_tree())
-        except (RuntimeError, AttributeError) as error:
+        except Exception as error:
             self.problem = f"torch's profiler failed: {error}"
-        finally:
-            self._profile = None

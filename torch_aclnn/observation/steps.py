@@ -12,7 +12,8 @@ class Steps:
     """Counts steps.
 
     An optimizer's second call without a backward in between belongs to the same step: DeepSpeed calls it for each part of the parameters.
-    A call before any backward, as before a scheduler's first step, ends no step.
+    A call before any backward, as before a scheduler's first step, ends no step. While no backward has ever been seen, as those of engines
+    in C++ are not, an optimizer that has gradients steps after one.
 
     Attributes:
         done: how many steps have ended.
@@ -21,6 +22,7 @@ class Steps:
 
     done: int = 0
     _backwards: int = 0
+    _seen: bool = False
     _stepped: set[Hashable] = field(default_factory=set)
     _ever: set[Hashable] = field(default_factory=set)
     _turns: int = 0
@@ -28,16 +30,18 @@ class Steps:
     def backward(self) -> None:
         """Take notice of a backward."""
         self._backwards += 1
+        self._seen = True
 
-    def step(self, optimizer: Hashable, known: Iterable[Hashable]) -> bool:
+    def step(self, optimizer: Hashable, known: Iterable[Hashable], has_gradients: bool = False) -> bool:
         """Take notice of an optimizer's step, and return whether it ends a step of the training.
 
         Args:
             optimizer: the one that has stepped.
             known: all that exist.
+            has_gradients: whether it had gradients.
 
         """
-        if self._backwards == 0:
+        if self._backwards == 0 and (self._seen or not has_gradients):
             return False
         self._stepped.add(optimizer)
         self._ever.add(optimizer)

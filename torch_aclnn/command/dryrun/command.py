@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -47,8 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _observed(arguments: argparse.Namespace) -> dict[str, Any]:
     coverage = Coverage()
-    with tempfile.TemporaryDirectory(prefix="torch_aclnn_") as name:
-        directory = Path(name)
+    with child.folder() as directory:
         snapshot = str(arguments.snapshot) if arguments.snapshot else None
         settings = {"steps": arguments.steps, "context": CONTEXT.bytes, "hccl_buffers": arguments.hccl_buffers, "snapshot": snapshot}
         (directory / "settings.json").write_text(json.dumps(settings))

@@ -56,7 +56,7 @@ def _code(report: dict[str, Any], needed: int, total: Known) -> int:
         return TOO_LARGE
     if refused(report) or _is_refusal(report["failure"]):
         return REFUSED
-    if report["steps"] == 0 or report["end"] not in ("steps", "program"):
+    if report["end"] != "steps":
         return INCOMPLETE
     return UNRELIABLE if doubts(report) else FITS
 

@@ -94,7 +94,8 @@ def _end(report: dict[str, Any]) -> str:
     exit_code = report["coverage"]["exit_code"]
     if report["end"] == "nothing" and exit_code:
         return f"the program ended with exit code {exit_code} before it used the npu device"
-    end = f"{_ENDS[report['end']]} after {report['steps']} of {counted(report['asked_steps'], 'step')}"
+    code = f" with exit code {exit_code}" if report["end"] == "program" and exit_code else ""
+    end = f"{_ENDS[report['end']]}{code} after {report['steps']} of {counted(report['asked_steps'], 'step')}"
     failure = report["failure"]
     if failure is None or report["out_of_memory"] is not None:
         return end
