@@ -87,23 +87,31 @@ def test_the_second_version(layout):
         torch.testing.assert_close(plain(have.cpu()).double(), want, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(("mode", "softmax_layout"), [(0, ""), (2, ""), (3, ""), (3, "TND")])
+# Of each of three sequences the farthest position before and behind that counts, from the last one; None is causal from the first one.
+ALL, CAUSAL, BAND = (9, 9), (9, 0), (2, 1)
+MODES = {0: [ALL] * 3, 2: [None] * 3, 3: [CAUSAL] * 3, 4: [BAND] * 3, 7: [CAUSAL, CAUSAL, BAND], 8: [BAND, None, None]}
+
+
+@pytest.mark.parametrize(("mode", "softmax_layout"), [*((mode, "") for mode in MODES), (3, "TND")])
 def test_sequences_below_each_other(mode, softmax_layout):
-    """Each attends to itself only; mode 2 and 3 are causal from the first and from the last position."""
-    query_lengths, key_lengths = ((3, 1, 4), (3, 2, 6)) if mode != 2 else ((3, 1, 4),) * 2
+    """Each attends to itself only; modes 7 and 8 are of ranks that share a sequence, the last or the first of theirs."""
+    query_lengths, key_lengths = (3, 1, 4), {2: (3, 1, 4), 8: (5, 1, 4)}.get(mode, (3, 2, 6))
     q, k, v = torch.randn(8, 4, 8), torch.randn(sum(key_lengths), 2, 8), torch.randn(sum(key_lengths), 2, 8)
     ends = [torch.tensor(lengths).cumsum(0).tolist() for lengths in (query_lengths, key_lengths)]
     triangle = torch.ones(2048, 2048, dtype=torch.bool, device=DEVICE).triu(1) if mode else None
     there = [x.to(DEVICE).requires_grad_() for x in (q, k, v)]
     got, maximum, total = torch_npu.npu_fusion_attention(
         *there, 4, "TND", scale=0.5, actual_seq_qlen=ends[0], actual_seq_kvlen=ends[1], sparse_mode=mode, atten_mask=triangle,
-        softmax_layout=softmax_layout,
+        softmax_layout=softmax_layout, **(dict(zip(("pre_tockens", "next_tockens"), BAND, strict=True)) if mode else {}),
     )[:3]  # fmt: skip
     assert maximum.shape == total.shape == (8, 4, 8)
     here = [x.requires_grad_() for x in (q, k, v)]
     parts = []
-    for x, y, z in zip(here[0].split(query_lengths), here[1].split(key_lengths), here[2].split(key_lengths), strict=True):
-        allowed = torch.ones(len(x), len(y), dtype=torch.bool).tril({0: len(y), 2: 0, 3: len(y) - len(x)}[mode])
+    pieces = (x.split(lengths) for x, lengths in zip(here, (query_lengths, key_lengths, key_lengths), strict=True))
+    for x, y, z, window in zip(*pieces, MODES[mode], strict=True):
+        before, behind = window or CAUSAL
+        last = len(y) - len(x) if window else 0
+        allowed = torch.ones(len(x), len(y), dtype=torch.bool).tril(last + behind).triu(last - before)
         heads = [t.transpose(0, 1) for t in (x, y, z)]
         parts.append(attention(*heads, allowed, scale=0.5, enable_gqa=True).transpose(0, 1))
     expected, cotangent = torch.cat(parts), torch.randn(8, 4, 8)

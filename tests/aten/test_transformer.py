@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from cases import DEVICE, FLOATS, close, there
+from direct import call
 
 
 def compare(fused, plain, *shapes, dtype=torch.float32):
@@ -78,6 +79,16 @@ def test_rotary_mul(mode):
         return x * cos + torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2) * sin
 
     compare(lambda x, cos, sin: torch.ops.npu.npu_rotary_mul(x, cos, sin, mode), plain, (2, 3, 4, 64), (1, 1, 4, 64), (1, 1, 4, 64))
+
+
+@pytest.mark.parametrize("has_x", [False, True])
+def test_gradients_that_nobody_wants_are_empty(has_x):
+    """As MindSpeed asks for the gradient of a rotary embedding."""
+    dy, cos, sin, x = (torch.randn(2, 3, 4, 64, device=DEVICE) for _ in range(4))
+    dx, dcos, dsin = torch.empty_like(dy), torch.empty(0, device=DEVICE), torch.empty(0, device=DEVICE)
+    call("aclnnRotaryPositionEmbeddingGrad", dy, cos, sin, x if has_x else None, 1, dx, dcos, dsin)
+    turned = dy * sin
+    torch.testing.assert_close(dx, dy * cos - torch.stack((-turned[..., 1::2], turned[..., ::2]), -1).flatten(-2))
 
 
 @pytest.mark.parametrize("mode", ["none", "tanh"])

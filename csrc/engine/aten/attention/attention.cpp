@@ -58,6 +58,8 @@ void check(const FlashAttentionScore& a) {
     if (given(a.queryRope) && a.inputLayout.back() != 'D')
         refuse("queryRope", "null where inputLayout has H: the engine has none", std::string(a.inputLayout));
     require_attention(a.inputLayout, a.headNum, {"query", a.query}, {"key", a.key}, {"value", a.value});
+    if (a.sparseMode > 4 && (!is_packed(a) || a.sparseMode < 7))
+        refuse("sparseMode", "0 to 4, or 7 or 8 with the layout TND: the engine has no prefixes", std::to_string(a.sparseMode));
     require_listed_features_if_strict(a);
     if (!is_packed(a)) return;
     require_as_many({{"actualSeqKvLen", a.actualSeqKvLen}}, {"actualSeqQLen", a.actualSeqQLen});
@@ -71,7 +73,7 @@ int64_t longest_of(at::IntArrayRef ends) {
     return most;
 }
 
-// A mask has all rows and columns: for all, for each sequence, or for each of its heads. In modes 2 and 3 it is of a size of its own, and
+// A mask has all rows and columns: for all, for each sequence, or for each of its heads. From mode 2 on it is of a size of its own, and
 // one of packed sequences is for all of them.
 AnyShape masking(const FlashAttentionScore& a) {
     if (!given(a.attenMask)) return any_shape();
@@ -117,6 +119,16 @@ at::Tensor with_rope(const at::Tensor& tensor, const std::optional<at::Tensor>& 
     return given(rope) ? at::cat({tensor, *rope}, -1) : tensor;
 }
 
+// In mode 7 the last sequence that is not empty is a band, and those before it are as in mode 3; in mode 8 the first one, and those behind
+// it are as in mode 2. So a rank has them whose queries begin or end within a sequence.
+int64_t mode_of_sequence(const FlashAttentionScore& a, size_t i) {
+    if (a.sparseMode < 7) return a.sparseMode;
+    const at::IntArrayRef ends = a.actualSeqQLen;
+    const auto band =
+        a.sparseMode == 7 ? std::lower_bound(ends.begin(), ends.end(), ends.back()) : std::upper_bound(ends.begin(), ends.end(), 0);
+    return ends.begin() + i == band ? 4 : 10 - a.sparseMode;
+}
+
 // Attends to all, or within each of the sequences, which lie below each other as {tokens, heads, features} (the layout TND). `use` gets the
 // result of each, with its layout and with functions that cut the sequence's rows out of a tensor, as a batch of one.
 template <class Use>
@@ -139,6 +151,7 @@ void attend_each(const FlashAttentionScore& a, const std::optional<at::Tensor>& 
         };
         const auto of_query = cut(query_first, rows), of_key = cut(key_first, columns);
         AttentionOptions own = options;
+        own.mode = mode_of_sequence(a, i);
         if (own.mask && own.mode < 2) own.mask = own.mask->narrow(-2, 0, rows).narrow(-1, 0, columns);
         use(layout, attend(layout, of_query(query), of_key(key), of_key(a.value), own), of_query, of_key);
         options.first_drop_bit += a.headNum * rows * columns;

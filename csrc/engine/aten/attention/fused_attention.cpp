@@ -59,13 +59,13 @@ void set_probabilities_of_any(Attention& a, at::Tensor& scores, const AttentionO
 
 std::optional<at::Tensor> hidden_scores(int64_t rows, int64_t columns, const AttentionOptions& o) {
     if (!o.mask) return std::nullopt;  // neither modes nor distances count then
-    const auto given = [&] { return o.mask->to(at::kBool); };
     const bool all_near = o.before >= rows - 1 && o.after >= columns - 1;
-    if (o.mode == 1 || (o.mode == 0 && all_near)) return given();
-    const at::Tensor distance = at::arange(columns) - at::arange(rows).unsqueeze(1);
-    if (o.mode == 2) return distance > 0;
-    if (o.mode == 3) return distance > columns - rows;
-    return given().logical_or(distance > o.after).logical_or(distance < -o.before);
+    if (o.mode == 1 || (o.mode == 0 && all_near)) return o.mask->to(at::kBool);
+    const int64_t last = o.mode > 2 ? columns - rows : 0;  // of the columns that the first row has before or below it
+    const at::Tensor distance = at::arange(-last, columns - last) - at::arange(rows).unsqueeze(1);
+    if (o.mode == 2 || o.mode == 3) return distance > 0;
+    const at::Tensor far = (distance > o.after).logical_or(distance < -o.before);
+    return o.mode == 4 ? far : o.mask->to(at::kBool).logical_or(far);
 }
 
 Attention attend(const AttentionLayout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,

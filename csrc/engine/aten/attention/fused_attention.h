@@ -42,8 +42,8 @@ struct AttentionOptions {
     std::optional<at::Tensor> sink = std::nullopt;  // a score for each head that takes part in the softmax, and has no value
 };
 
-// Which scores do not count; nothing if all do. The modes that have a causal shape come with a mask of fixed size that says no more than
-// that.
+// Which scores do not count; nothing if all do, as without a mask in each mode. From mode 2 on the mask has a fixed size and says no more
+// than the mode: 2 is causal from the first row and column, 3 from the last, and 4 is a band around that diagonal.
 std::optional<at::Tensor> hidden_scores(int64_t rows, int64_t columns, const AttentionOptions& o);
 
 struct Attention {

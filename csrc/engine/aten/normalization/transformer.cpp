@@ -7,6 +7,7 @@
 #include "engine/aten/normalization/rms_norm.h"
 #include "engine/aten/numerics/results.h"
 #include "engine/aten/pointwise/gated.h"
+#include "engine/aten/quantization/packed_integers.h"
 #include "vocabulary/normalization/transformer_calls.h"
 
 using namespace torch_aclnn::host::aten;
@@ -195,8 +196,8 @@ static void compute(const call::RotaryPositionEmbeddingGrad& a) {
     const at::Tensor grad = upcast(a.dy);
     write(a.dx, grad * upcast(a.cos) - quarter_turned(grad * upcast(a.sin), a.mode));
     if (!a.x) return;
-    write(a.dcos, (grad * upcast(*a.x)).sum_to_size(a.cos.sizes()));
-    write(a.dsin, (grad * quarter_turned(upcast(*a.x), a.mode)).sum_to_size(a.sin.sizes()));
+    if (given(a.dcos)) write(a.dcos, (grad * upcast(*a.x)).sum_to_size(a.cos.sizes()));
+    if (given(a.dsin)) write(a.dsin, (grad * quarter_turned(upcast(*a.x), a.mode)).sum_to_size(a.sin.sizes()));
 }
 
 static void group_norm_silu(const call::GroupNormSilu& a, bool with_silu) {
