@@ -94,6 +94,8 @@ KNOWN = {
     "torch.empty(4, 2, device='npu').normal_().cpu().std().item() > 0": True,
     "torch_npu.npu_format_cast(torch_npu.npu_format_cast(torch.ones(20, 3).half().npu(), 29), 2).sum().item()": 60.0,
     "replayed([1, 2]).tolist()": [2, 3],
+    "((ids >= 0) | (large[:4] > 0)).tolist()": [True] * 4,
+    "(large[:4] > 0).logical_and_(ids < 0).tolist()": [False] * 4,
 }
 # What comes of large tensors.
 UNKNOWN = {
@@ -103,6 +105,8 @@ UNKNOWN = {
     "ids.float().index_fill_(0, ids[:1], large.sum().item()).fill_(large[0]).tolist()": [0.0] * 4,
     "[t.tolist() for t in torch._foreach_mul([large[:2]], 2)]": [[0.0, 0.0]],
     "torch.ones(4, device='npu').copy_(large[:4]).tolist()": [0.0] * 4,
+    "((ids > 0) | (large[:4] > 0)).tolist()": [False] * 4,
+    "torch.rand(1 << 14, device='npu')[:2].tolist()": [0.0] * 2,
     "len(large[:100].nonzero())": 100,
     "len(large[:100][large[:100] > 0])": 100,
     "large[:100].unique().numel()": 100,

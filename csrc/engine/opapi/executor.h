@@ -104,6 +104,7 @@ struct TORCH_ACLNN_HOST_API aclOpExecutor final : torch_aclnn::host::Task, torch
 
     const char* name() const override { return entry_point; }
     std::vector<torch_aclnn::host::MemoryAccess> accesses() const override;
+    Nature nature() const override;
     void run() override;
     void skip() override;
     void finish() noexcept override;

@@ -1,6 +1,7 @@
 // What a dry run (TORCH_ACLNN_HOST_COMPUTE=0) does with work. If all that it reads is known and what it writes is small, it is computed,
 // and what it writes is known. Otherwise it is skipped, and what it writes is unknown. Masks, lengths and counts, which decide what a
-// program does, are of the first kind; weights and what comes of them of the second.
+// program does, are of the first kind; weights and what comes of them of the second. Of random numbers few are drawn: they cost most, and
+// nobody reads large ones, as masks of dropout. A known operand that decides the result of a logical operator alone makes it known.
 #pragma once
 
 #include <functional>

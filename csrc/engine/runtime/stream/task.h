@@ -23,6 +23,9 @@ class TORCH_ACLNN_HOST_API Task {
     virtual const char* name() const = 0;  // must outlive the task: messages begin with it
     // Asked for with TORCH_ACLNN_HOST_MODE=check_streams, when the task is launched, and in a dry run, when it is to run.
     virtual std::vector<MemoryAccess> accesses() const { return {}; }
+    // What a dry run has to know of it: whether it draws random numbers, or combines BOOL, of which one operand may decide the result.
+    enum class Nature { other, drawing, disjunction, conjunction };
+    virtual Nature nature() const { return Nature::other; }
     // In the place of run(), where a dry run does not compute it.
     virtual void skip() {}
     virtual void run() = 0;  // may throw an Error, whose code is kept, or anything else: ACL_ERROR_RT_AICORE_EXCEPTION
