@@ -10,14 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 import torch_aclnn
 import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import machine, split
+from benchmarks import machine
 from benchmarks.figures import geometric_mean
 from benchmarks.pairs import autograd_pairs, operator_pairs
 from benchmarks.processes import connected_process
@@ -70,20 +69,12 @@ def _cache_hits() -> int | None:
 
 def measure_apart(setting: str, rounds: int) -> list[Cost]:
     """Measure in a new process."""
-    return _received(setting, _send_costs, setting, rounds, TASK_QUEUE_ENABLE=SETTINGS[setting])
-
-
-def measure_split(rounds: int) -> list[split.Split]:
-    """Measure what calls consist of, in a new process without cached executors, so that each call has all parts."""
-    return _received("split", split.send, rounds, TASK_QUEUE_ENABLE="0", ACLNN_CACHE_LIMIT="0")
-
-
-def _received(name: str, *arguments: Any, **environment: str) -> Any:
-    with connected_process(*arguments, **environment) as connection:
+    with connected_process(_send_costs, setting, rounds, TASK_QUEUE_ENABLE=SETTINGS[setting]) as connection:
         try:
-            return connection.recv()
+            costs: list[Cost] = connection.recv()
         except EOFError:
-            raise RuntimeError(f"{name}: the process that measures ended early; its error is above") from None
+            raise RuntimeError(f"{setting}: the process that measures ended early; its error is above") from None
+    return costs
 
 
 def _send_costs(sender: Connection, setting: str, rounds: int) -> None:
@@ -134,7 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.json and not options.json.absolute().parent.is_dir():
         parser.error(f"{options.json}: its folder does not exist")
-    console, costs, splits = make_console(), [], []
+    console, costs = make_console(), []
     rounds = QUICK_ROUNDS if options.quick else ROUNDS
     described, others = machine.describe(), machine.OtherPrograms()
     console.print(machine.summary(described))
@@ -143,8 +134,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         for setting in SETTINGS:
             with make_console(stderr=True).status(setting):
                 costs += measure_apart(setting, rounds)
-        if torch_aclnn.host.is_active():
-            splits = measure_split(rounds)
     except KeyboardInterrupt:
         console.print("interrupted")
         status = INTERRUPTED
@@ -152,13 +141,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(f"[red]{error}[/red]")
         status = 1
     print_costs(console, costs)
-    if splits:
-        split.print_split(console, splits)
     print_disturbance(console, others.share())
     if options.json:
         figures = [{**asdict(cost), "ratio": cost.ratio} for cost in costs]
-        parts = [asdict(one) for one in splits]
-        written = {"benchmark": "dispatch", "machine": described, "costs": figures, "split": parts}
+        written = {"benchmark": "dispatch", "machine": described, "costs": figures}
         options.json.write_text(json.dumps(written, indent=1) + "\n")
     return status
 

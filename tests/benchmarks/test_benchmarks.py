@@ -7,17 +7,13 @@ from dataclasses import replace
 from functools import partial
 from unittest.mock import Mock
 
-import torch_aclnn
 import pytest
 import torch
-from pytest import approx
-from rich.console import Console
-from torch import nn
 from torch._dynamo.utils import counters
 from torch._inductor.exc import InvalidCxxCompiler
 from torch_aclnn._operators import BY_NAME, OPERATORS
 
-from benchmarks import dispatch, distributed, dry_run, inductor, kernels, machine, memory, split
+from benchmarks import dispatch, distributed, inductor, kernels, machine
 from benchmarks.checks import WrongResult, check_ours, check_peer
 from benchmarks.families import CASES
 from benchmarks.families.adaptive import AdaptiveAvgPool
@@ -134,8 +130,6 @@ def test_a_wrong_result_is_noticed(check, dtype):
         (kernels.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
         (dispatch.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
         (distributed.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
-        (memory.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
-        (dry_run.main, "--json no/folder/x.json", "no/folder/x.json: its folder does not exist"),
     ],
 )
 def test_a_bad_command_line_ends_with_a_message(capsys, main, arguments, message):
@@ -240,15 +234,6 @@ def test_calling_costs_are_measured_in_each_mode(tmp_path):
     assert {cost["setting"] for cost in costs} == set(dispatch.SETTINGS)
     assert {cost["name"] for cost in costs if cost["kind"] == dispatch.OPERATORS} == set(operator_pairs("npu"))
     assert all(cost["ratio"] == cost["ours_us"] / cost["theirs_us"] > 0 for cost in costs)
-    assert [part["name"] for part in written["split"]] == list(split.calls("cpu"))
-
-
-def test_calls_are_split_into_what_they_consist_of():
-    splits = split.measure(1)
-    console = Console(record=True, width=80)
-    split.print_split(console, splits)
-    assert all(sum((part.torch_npu_us, part.handles_us, part.phase1_us, part.phase2_us)) == approx(part.npu_us) for part in splits)
-    assert "…" not in console.export_text()
 
 
 @of_a2_and_a3
@@ -296,23 +281,3 @@ def test_a_quick_run_of_distributed_writes_its_figures(tmp_path):
     }
     assert all(entry["throughput_ratio"] == entry["gloo_in_a_row"] / entry["hccl_in_a_row"] for entry in document["collectives"])
     assert all(entry["ratio"] == entry["ours"] / entry["theirs"] > 0 for entry in document["batch_norm"])
-
-
-def test_each_operator_keeps_no_more_than_torchs_own_and_the_chain_keeps_nothing(device):
-    *operators, chain = memory.measure(device)
-    assert len(operators) == len(OPERATORS) and all(row.ours <= row.theirs for row in operators)
-    assert chain.ours == 0 < chain.theirs
-
-
-class KeepsBehindAutogradsBack(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.hidden = x
-        return x.sum()
-
-
-def test_what_a_graph_keeps_is_counted_to_the_byte_however_it_is_kept():
-    input = torch.ones(2, 3, 8, 8, requires_grad=True)
-    assert memory.kept(nn.Sequential(nn.AvgPool2d(2), nn.AvgPool2d(2)), input) == input.nbytes + input.nbytes // 4
-    assert memory.kept(KeepsBehindAutogradsBack.apply, input) == input.nbytes
-    assert memory.kept(torch_aclnn.nn.AvgPool2d(2), input) == 0

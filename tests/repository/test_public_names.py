@@ -52,7 +52,7 @@ def test_names_that_are_public_once_and_few():
     modules = {".".join(path.parts).removesuffix(".__init__") for path in public if "toolkit" not in path.parts}
     listed = {name for name in modules if not re.search(r"\._", name)}
     assert listed == {"torch_aclnn", *(f"torch_aclnn.{name}" for name in ("functional", "nn", "autograd", "host"))}
-    assert sum(len(importlib.import_module(name).__all__) for name in listed) <= 85
+    assert sum(len(importlib.import_module(name).__all__) for name in listed) <= 88
 
 
 def test_dir_of_the_package_shows_the_public_names():

@@ -62,11 +62,12 @@ class _InstanceNorm(TypedCall, nn.modules.instancenorm._InstanceNorm):
         uses_input = self.training or not self.track_running_stats
         if uses_input and input.shape[2:].numel() == 1:
             raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
-        of_each = [None if t is None else t.repeat(samples) for t in (self.running_mean, self.running_var, self.weight, self.bias)]
+        parameters = (self.running_mean, self.running_var, self.weight, self.bias)
+        mean, var, weight, bias = (None if t is None else t.repeat(samples) for t in parameters)
         joined = input.reshape(1, samples * channels, *input.shape[2:])
-        result = functional.batch_norm(joined, *of_each, uses_input, self.momentum or 0.0, self.eps)
+        result = functional.batch_norm(joined, mean, var, weight, bias, uses_input, self.momentum or 0.0, self.eps)
         if uses_input:
-            for own, moved in zip((self.running_mean, self.running_var), of_each, strict=False):
+            for own, moved in ((self.running_mean, mean), (self.running_var, var)):
                 if own is not None and moved is not None:
                     own.copy_(moved.view(samples, channels).mean(0))
         return result.view(input.shape)
