@@ -67,9 +67,7 @@ _SCALAR = Kind(Scalar(), (Scalar(DType.UINT32),))
 
 def number_of(dtype: str) -> int:
     """Return the number of a data type, by its name."""
-    return {"HIFLOAT8": 34, "FLOAT8_E4M3FN": FLOAT8_E4M3FN, "FLOAT8_E8M0": FLOAT8_E8M0, "FLOAT4_E2M1": FLOAT4_E2M1}.get(dtype) or DType[
-        dtype
-    ]
+    return OF_FEW_BITS.get(dtype) or DType[dtype]
 
 
 def number(value: float) -> Scalar:

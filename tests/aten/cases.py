@@ -5,9 +5,7 @@
         *rows("exp", torch.exp, randn(3, 4), close=True),
     ]
 
-    @table(CASES)
-    def test_pointwise(case):
-        case.check()
+    test_pointwise = table(CASES)
 
 An input is a recipe, not a tensor: it is made anew for every run, on the CPU, from a seed that depends on the case's
 name only.
@@ -20,38 +18,11 @@ from typing import Any
 
 import pytest
 import torch
+from checks import DEVICE, HALVES
 
 from support.marks import beyond_the_documents
 
-DEVICE = "npu"
-HALVES = (torch.float16, torch.bfloat16)
-FLOATS = (torch.float32, *HALVES)
 LAYOUTS = ("strided", "dense")
-
-
-TOLERANCE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
-
-
-def there(*tensors):
-    """Tensors on the device, without gaps; null is one that is not given."""
-    return [None if tensor is None else tensor.contiguous().to(DEVICE) for tensor in tensors]
-
-
-def drawn(*sizes, seed=5):
-    """Normal numbers in float64, the same for the same sizes."""
-    return torch.randn(sizes, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-
-
-def close(got, expected, tolerance=None, atol=None):
-    """Compare results, one or several, with what they are in float64; errors are relative to the largest number, their type's or given."""
-    if not isinstance(got, torch.Tensor):
-        for one, exact in zip(got, expected, strict=True):
-            close(one, exact, tolerance, atol)
-        return
-    rtol, expected = tolerance or TOLERANCE[got.dtype], expected.detach().double()
-    if atol is None:
-        atol = rtol * expected.abs().nan_to_num(0, 0).max().item() if expected.numel() else 0
-    torch.testing.assert_close(got.detach().cpu().double(), expected, rtol=rtol, atol=atol)
 
 
 @dataclass(frozen=True)
@@ -192,6 +163,17 @@ def rows(name, function, *inputs, dtypes=(torch.float32,), layouts=("dense",), *
     return [Case(name, function, inputs, dtype, layout, **options) for dtype, layout in pairs]
 
 
+def rows_with(**usual):
+    """Return `rows` with other options, unless a call has its own."""
+    return lambda name, function, *inputs, **options: rows(name, function, *inputs, **usual | options)
+
+
+def written(arguments, text):
+    """Functions as they are written: expressions of the arguments, with semicolons between them."""
+    expressions = [" ".join(part.split()) for part in text.split(";")]
+    return {expression: eval(f"lambda {arguments}: {expression}", {"torch": torch, "F": torch.nn.functional}) for expression in expressions}
+
+
 def in_turn(functions, *inputs, dtypes, layouts=LAYOUTS, **options):
     """Cases of functions of one form, by name: each has the first dtype, and one of the others, which they take in turn.
 
@@ -206,6 +188,10 @@ def in_turn(functions, *inputs, dtypes, layouts=LAYOUTS, **options):
 
 
 def table(cases):
-    return pytest.mark.parametrize(
-        "case", [pytest.param(case, marks=beyond_the_documents if case.beyond else ()) for case in cases], ids=str
-    )
+    """Return a test of the cases."""
+
+    @pytest.mark.parametrize("case", [pytest.param(case, marks=beyond_the_documents if case.beyond else ()) for case in cases], ids=str)
+    def test(case):
+        case.check()
+
+    return test

@@ -34,7 +34,7 @@ class _Handles:
         self.lib = ctypes.CDLL("libopapi.so")
 
     def of(self, argument):
-        """A handle for a tensor, tensors, a list of int or None; int64_t for int, double for float, a text for bytes; ctypes' own."""
+        """A handle for a tensor, tensors or a list of int or bool; int64_t for int, double for float, a text for bytes; ctypes' own."""
         if argument is None or isinstance(argument, ctypes._SimpleCData):
             return argument
         if isinstance(argument, torch.Tensor):
@@ -43,23 +43,15 @@ class _Handles:
             # From the first element on.
             storage = _longs([argument.untyped_storage().nbytes() // argument.element_size() - argument.storage_offset()])
             self.lib.aclCreateTensor.restype = ctypes.c_void_p
-            return ctypes.c_void_p(
-                self.lib.aclCreateTensor(
-                    sizes,
-                    rank,
-                    _DTYPES[argument.dtype],
-                    strides,
-                    ctypes.c_int64(0),
-                    2,
-                    storage,
-                    ctypes.c_uint64(1),
-                    ctypes.c_void_p(argument.data_ptr()),
-                )
-            )
+            memory = storage, ctypes.c_uint64(1), ctypes.c_void_p(argument.data_ptr())
+            return ctypes.c_void_p(self.lib.aclCreateTensor(sizes, rank, _DTYPES[argument.dtype], strides, ctypes.c_int64(0), 2, *memory))
         if isinstance(argument, tuple) and isinstance(argument[0], torch.Tensor):
             self.lib.aclCreateTensorList.restype = ctypes.c_void_p
             members = (ctypes.c_void_p * len(argument))(*(self.of(member) for member in argument))
             return ctypes.c_void_p(self.lib.aclCreateTensorList(members, ctypes.c_uint64(len(argument))))
+        if isinstance(argument, list) and argument and isinstance(argument[0], bool):
+            self.lib.aclCreateBoolArray.restype = ctypes.c_void_p
+            return ctypes.c_void_p(self.lib.aclCreateBoolArray((ctypes.c_bool * len(argument))(*argument), ctypes.c_uint64(len(argument))))
         if isinstance(argument, (list, tuple)):
             self.lib.aclCreateIntArray.restype = ctypes.c_void_p
             return ctypes.c_void_p(self.lib.aclCreateIntArray(_longs(argument), ctypes.c_uint64(len(argument))))
@@ -72,6 +64,13 @@ class _Handles:
         return ctypes.c_char_p(argument)
 
 
+def on_device(argument):
+    """A tensor, or the tensors of a tuple, on the device; anything else as it is."""
+    if isinstance(argument, tuple):
+        return tuple(map(on_device, argument))
+    return argument.to("npu") if isinstance(argument, torch.Tensor) else argument
+
+
 def _prepare(entry_point, arguments):
     """The first phase. The handles are left to the process."""
     handles, library = _Handles(), ctypes.CDLL("libaclnn_math.so")
@@ -81,15 +80,6 @@ def _prepare(entry_point, arguments):
         *(handles.of(argument) for argument in arguments), ctypes.byref(size), ctypes.byref(executor)
     )
     return status, executor, size
-
-
-def _launch(entry_point, arguments):
-    """Both phases; returns the stream."""
-    status, executor, size = _prepare(entry_point, arguments)
-    assert status == 0, _message()
-    status, stream = _run(entry_point, executor, size)
-    assert status == 0, _message()
-    return stream
 
 
 def _run(entry_point, executor, size):
@@ -105,36 +95,55 @@ def _message():
     return recent().decode()
 
 
-def scalar(number):
-    """A handle for an aclScalar of INT64."""
+def _number(value, dtype):
     library = ctypes.CDLL("libopapi.so")
     library.aclCreateScalar.restype = ctypes.c_void_p
-    return ctypes.c_void_p(library.aclCreateScalar(ctypes.byref(ctypes.c_int64(number)), _DTYPES[torch.int64]))
+    return ctypes.c_void_p(library.aclCreateScalar(ctypes.byref(value), _DTYPES[dtype]))
+
+
+def scalar(number):
+    """A handle for an aclScalar of INT64."""
+    return _number(ctypes.c_int64(number), torch.int64)
 
 
 def fraction(number):
     """A handle for an aclScalar of FLOAT."""
-    library = ctypes.CDLL("libopapi.so")
-    library.aclCreateScalar.restype = ctypes.c_void_p
-    return ctypes.c_void_p(library.aclCreateScalar(ctypes.byref(ctypes.c_float(number)), _DTYPES[torch.float32]))
+    return _number(ctypes.c_float(number), torch.float32)
 
 
 def refusal(entry_point, *arguments):
     """The first phase's code and its message."""
-    status, *_ = _prepare(entry_point, arguments)
+    given = on_device(arguments)
+    status, *_ = _prepare(entry_point, given)
     return status, _message()
+
+
+def refuses(words, entry_point, *arguments, code=161002):
+    """Check that the first phase refuses the call with a code and a message that has the words."""
+    status, message = refusal(entry_point, *arguments)
+    assert status == code and words in message, (status, message)
 
 
 def failure(entry_point, *arguments):
     """The code and the message with which the stream reports a call that the first phase lets through."""
-    stream = _launch(entry_point, arguments)
+    given = on_device(arguments)
+    status, executor, size = _prepare(entry_point, given)
+    assert status == 0, _message()
+    status, stream = _run(entry_point, executor, size)
+    assert status == 0, _message()
     return ctypes.CDLL("libascendcl.so").aclrtSynchronizeStream(stream), _message()
 
 
+def fails(words, entry_point, *arguments, code=507015):
+    """Check that the stream reports the call with a code and a message that has the words."""
+    status, message = failure(entry_point, *arguments)
+    assert status == code and words in message, (status, message)
+
+
 def call(entry_point, *arguments):
-    """Both phases, on NPU tensors, to the end."""
-    _launch(entry_point, arguments)
-    torch.npu.synchronize()
+    """Both phases, to the end; tensors of the CPU are copied to the device, so that only an output's place matters."""
+    status, message = failure(entry_point, *arguments)
+    assert status == 0, message
 
 
 def moved_between_the_phases(entry_point, first, address, *others):
@@ -143,15 +152,3 @@ def moved_between_the_phases(entry_point, first, address, *others):
     assert status == 0, _message()
     assert ctypes.CDLL("libopapi.so").aclSetRawTensorAddr(first, address) == 0
     return _run(entry_point, executor, size)[0], _message()
-
-
-def compare(entry_point, inputs, arguments, definition, dtypes):
-    """Compare the outputs with the definition, of which both get the inputs (float64) rounded to each of the data types."""
-    for dtype in dtypes:
-        rounded = [one.to(dtype) for one in inputs]
-        results = definition(*(one.double() for one in rounded))
-        expected = [one.to(dtype) for one in (results if isinstance(results, tuple) else (results,))]
-        outs = [torch.empty(one.shape, dtype=dtype, device="npu") for one in expected]
-        call(entry_point, *arguments(*(one.to("npu") for one in rounded)), *outs)
-        for out, one in zip(outs, expected, strict=True):
-            torch.testing.assert_close(out.cpu(), one, msg=lambda text, dtype=dtype: f"{dtype}: {text}")

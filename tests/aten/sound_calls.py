@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from arguments import KINDS, TENSOR, BoolArray, IntArray, Scalar, TensorList, kind, number, number_of
 from torch_aclnn.host.registry import EntryPoint, entry_points
 
-from support.dtypes import DType, Format
+from support.dtypes import DType, Format, pack
 from support.marks import PRODUCT
 from support.operators import ENTRY_POINTS as ON_KERNELS
 from support.tensors import Tensor
@@ -17,6 +17,9 @@ from support.vocabulary import RECORDS
 
 if TYPE_CHECKING:
     import pytest
+    from arguments import Handles
+
+    from support.client import Client
 
 ENTRY_POINTS = [entry_point for entry_point in entry_points() if entry_point.parameters and entry_point.name not in ON_KERNELS]
 # What the product has.
@@ -58,14 +61,9 @@ POINTERS = (Tensor, TensorList, Scalar, IntArray, BoolArray, ctypes.c_char_p, ty
 _OF_INTEGERS = re.compile("aclnn(Inplace)?(Bitwise|LeftShift|RightShift|Gcd)")
 
 
-@functools.cache
-def stated(name: str) -> dict[str, str]:
-    """Return what the record of an entry point says of a sound call: by parameter, the shape, list, or value.
-
-    A question mark in front of a name is for a value that the sound call has not, but another may.
-    """
+def _parsed(text: str) -> dict[str, str]:
     found = {}
-    for part in filter(None, RECORDS[name].sound.split("; ")):
+    for part in filter(None, text.split("; ")):
         if "[" in part:
             names, _, members = part.partition(" [")
             found |= dict.fromkeys(names.split(), f"[{members}")
@@ -76,6 +74,15 @@ def stated(name: str) -> dict[str, str]:
             *names, shape = part.split(" ")
             found |= dict.fromkeys(names, shape)
     return found
+
+
+@functools.cache
+def stated(name: str) -> dict[str, str]:
+    """Return what the record of an entry point says of a sound call: by parameter, the shape, list, or value.
+
+    A question mark in front of a name is for a value that the sound call has not, but another may.
+    """
+    return _parsed(RECORDS[name].sound)
 
 
 def _sizes(text: str) -> tuple[int, ...]:
@@ -101,7 +108,8 @@ def _value(text: str, usually: Any) -> Any:
     if isinstance(usually, IntArray):
         return IntArray(_sizes(text))
     if isinstance(usually, Scalar):
-        return number(float(text))
+        dtype, _, value = text.rpartition(":")
+        return Scalar(number_of(dtype), pack(DType[dtype], int(value)).ljust(16, b"\0")) if dtype else number(float(value))
     if isinstance(usually, ctypes.c_char_p):
         return ctypes.c_char_p(text.encode())
     return type(usually)(text == "true" if isinstance(usually, ctypes.c_bool) else float(text) if "." in text else int(text))
@@ -128,6 +136,13 @@ def sound_arguments(entry_point: EntryPoint) -> dict[str, Any]:
     for name, own_dtype in (dtypes | ({with_dtype: dtype} if with_dtype else {})).items():
         arguments[name] = of_dtype(arguments[name], own_dtype)
     return arguments
+
+
+def changed(entry_point: EntryPoint, text: str) -> dict[str, Any]:
+    """Return the arguments of the sound call with others, in the words of a record."""
+    sound = sound_arguments(entry_point)
+    others = {name: (value, sound[name] or sound_value(entry_point, name)) for name, value in _parsed(text).items()}
+    return sound | {name: _value(value, usually) for name, (value, usually) in others.items()}
 
 
 def usual(data_types: frozenset[int]) -> int:
@@ -158,3 +173,11 @@ def phase2(entry_point: EntryPoint, executor: ctypes.c_void_p, workspace: int | 
     """Return the code of phase 2."""
     function = getattr(_functions(), entry_point.name)
     return function(ctypes.c_void_p(workspace), ctypes.c_uint64(size), executor, None)
+
+
+def answer(client: "Client", handles: "Handles", entry_point: EntryPoint, arguments: dict[str, Any]) -> tuple[int, str]:
+    """Return the code of phase 1 and its message, and destroy the executor."""
+    code, executor, _ = phase1(entry_point, handles.of_call(arguments).values())
+    if code == 0:
+        client.destroy("AclOpExecutor", executor)
+    return code, "" if code == 0 else client.message()

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from checks import DEVICE
 from torch_aclnn.host.registry import entry_points
 
-from cases import DEVICE
-from direct import call, refusal
+from direct import call, refusal, refuses
 from support.marks import of_a2_and_a3, refused_at_once
 from support.subprocesses import host_mode, output_of
 
@@ -37,8 +37,7 @@ def test_the_output_counts_where_there_is_no_input():
     out = torch.zeros(2, 2, device=DEVICE)
     call("aclnnEye", 2, 2, out)
     assert out.cpu().equal(torch.eye(2))
-    code, message = refusal("aclnnEye", 2, 2, torch.zeros(2, 2, dtype=torch.uint16).to(DEVICE))
-    assert code == 161002 and "out: expected a data type of" in message
+    refuses("out: expected a data type of", "aclnnEye", 2, 2, torch.zeros(2, 2, dtype=torch.uint16).to(DEVICE))
 
 
 def test_null_is_reported_before_the_type():
@@ -67,14 +66,11 @@ def test_float64_is_taken_with_float32_where_the_setting_says_so():
     )
 
 
-@pytest.mark.parametrize(
-    ("call", "settings"),
-    [
-        ("torch.bitwise_not, torch.ones(2, dtype=torch.float64)", {}),  # it takes no FLOAT
-        ("torch.mm, *[torch.ones(2, 2, dtype=torch.int32)] * 2", {}),
-        ("torch.mm, *[torch.ones(2, 2, dtype=torch.float64)] * 2", host_mode("strict")),  # excludes the setting
-    ],
-)
+@pytest.mark.parametrize(("call", "settings"), [
+    ("torch.bitwise_not, torch.ones(2, dtype=torch.float64)", {}),
+    ("torch.mm, *[torch.ones(2, 2, dtype=torch.int32)] * 2", {}),
+    ("torch.mm, *[torch.ones(2, 2, dtype=torch.float64)] * 2", host_mode("strict")),
+])  # fmt: skip
 def test_the_float64_setting_is_named_only_where_it_helps(call, settings):
     refusal = output_of(ATTEMPT + f"print(attempt({call}))", **settings)
     assert "got " in refusal and "=float64" not in refusal
@@ -107,7 +103,7 @@ from direct import refusal
 def zeros(*shape, dtype=torch.float32):
     return torch.zeros(shape, dtype=dtype).npu()
 
-heads, absent = (1, 1, 2, 2), [None] * 11
+heads, absent, cell, average = (1, 1, 2, 2), [None] * 11, (1, 2, 1, 1, 1), ([2, 2], [2, 2], [0, 0], False, True, 0)
 calls = [
     ("aclnnMm", zeros(2, 2), zeros(2, 2), zeros(2, 2), c_int8(0)),
     ("aclnnMm", zeros(2, 2), zeros(2, 2), zeros(2, 2), c_int8(2)),
@@ -115,6 +111,14 @@ calls = [
     (
         "aclnnFlashAttentionScoreGradV2",
         *(zeros(*heads) for _ in range(4)), *absent, 1.0, 1.0, 9, 9, 1, b"BNSD", 0, 0, 0, *(zeros(*heads) for _ in range(3)), None,
+    ),
+    *(
+        ("aclnnAvgPool2d", zeros(1, 4, 4, dtype=dtype), *average, c_int8(cube), zeros(1, 2, 2, dtype=dtype))
+        for dtype, cube in ((torch.float32, 0), (torch.float16, 1), (torch.float32, 1))
+    ),
+    *(
+        ("aclnnMaxUnpool3d", zeros(*cell), zeros(*cell, dtype=dtype), [2, 2, 2], [2, 2, 2], [0, 0, 0], zeros(1, 2, 2, 2, 2))
+        for dtype in (torch.int64, torch.int32, torch.float32)
     ),
 ]
 for call in calls:
@@ -129,6 +133,9 @@ def test_what_products_and_strict_mode_refuse():
         "161002 aclnnMaxPool2dWithMask: dilation: expected 1, as TORCH_ACLNN_HOST_MODE=strict asks, got [2, 2]",
         "161002 aclnnFlashAttentionScoreGradV2: pseType: expected 1 for BNSD without realShift, as "
         "TORCH_ACLNN_HOST_MODE=strict asks, got 0",
+        *["0"] * 4,
+        "161002 aclnnMaxUnpool3d: indices: expected INT64, as TORCH_ACLNN_HOST_MODE=strict asks, got INT32",
+        "161002 aclnnMaxUnpool3d: indices: expected INT64, as TORCH_ACLNN_HOST_MODE=strict asks, got Float",
     ]
     lines = {
         soc: output_of(CALLS, TORCH_ACLNN_HOST_SOC=soc, **settings).splitlines()
@@ -138,7 +145,10 @@ def test_what_products_and_strict_mode_refuse():
         )
     }
     assert lines["Ascend310P3"] == refused
-    assert [line.split()[0] for line in lines["Ascend910B3"]] == ["0"] * 4
+    assert lines["Ascend910B3"] == [
+        *["0"] * 6, "161002 aclnnAvgPool2d: cubeMathType: expected 0 for FLOAT on Ascend910B3, got 1", "0", "0",
+        "161002 aclnnMaxUnpool3d: indices: expected INT64 or INT32, got Float",
+    ]  # fmt: skip
 
 
 def test_in_place_nothing_is_taken_that_is_not_taken_otherwise():

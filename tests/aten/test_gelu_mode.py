@@ -29,11 +29,10 @@ def warnings_of(code, **environment):
     return [line for line in done.stderr.splitlines() if SWITCH in line]
 
 
-@pytest.mark.parametrize(
-    ("code", "environment"),
-    [("", {SWITCH: "1"}), ("import torch_npu; torch_npu.npu.use_compatible_impl(True)\n", {})],
-    ids=["environment", "function"],
-)
+@pytest.mark.parametrize(("code", "environment"), [
+    ("", {SWITCH: "1"}),
+    ("import torch_npu; torch_npu.npu.use_compatible_impl(True)\n", {}),
+], ids=["environment", "function"])  # fmt: skip
 def test_the_switch_gives_both_forms_without_a_warning(code, environment):
     assert warnings_of(code + 'compare("tanh", "tanh"); compare("none", "none")', **environment) == []
 

@@ -14,7 +14,7 @@ from hostile_calls.call import Call
 from hostile_calls.changes import another_shape
 from hostile_calls.drawn import Draw
 from meta_operators import DTYPES, described, is_output, operator_of
-from sound_calls import ENTRY_POINTS, phase1
+from sound_calls import ENTRY_POINTS, answer
 from torch_aclnn.host.registry import EntryPoint
 from unrefused import may_be_left
 
@@ -49,11 +49,11 @@ def resized(seed: int, entry_point: EntryPoint) -> Call:
 
 def refusal(client: Client, handles: Handles, call: Call, **changes: Any) -> tuple[str, str] | None:
     """Return which parameter phase 1 refuses and why; None if it takes the call."""
-    code, executor, _ = phase1(call.entry_point, handles.of_call({**call.arguments, **changes}).values())
+    code, message = answer(client, handles, call.entry_point, {**call.arguments, **changes})
     if code == 0:
-        return client.destroy("AclOpExecutor", executor)
-    found = re.fullmatch(r"\w+: (\w+)(?:\[\d+\])?: (.*)", client.message(), re.DOTALL)
-    return found.groups() if found else ("", client.message())
+        return None
+    found = re.fullmatch(r"\w+: (\w+)(?:\[\d+\])?: (.*)", message, re.DOTALL)
+    return found.groups() if found else ("", message)
 
 
 def differences(client: Client, handles: Handles, call: Call, results: dict[str, torch.Tensor]) -> list[str]:

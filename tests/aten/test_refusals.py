@@ -12,13 +12,12 @@ from ctypes import c_int64, c_uint64
 from typing import Any, NamedTuple
 
 import pytest
-from arguments import NOT_OF_ATEN, ROOM, TENSOR, TOO_MANY, Handles, TensorList, kind
-from sound_calls import ENTRY_POINTS, POINTERS, of_dtype, of_every_entry_point, phase1, sound_arguments, sound_value
+from arguments import NOT_OF_ATEN, ROOM, TENSOR, TOO_MANY, TensorList, kind
+from sound_calls import ENTRY_POINTS, POINTERS, answer, of_dtype, of_every_entry_point, sound_arguments, sound_value
 from torch_aclnn.host.registry import EntryPoint
 from torch_aclnn.loading.paths import libdir
 from unrefused import REASONS, Reason
 
-from support.client import Client
 from support.dtypes import PRIVATE_FORMATS, DType, size_of
 from support.status import INVALID, NULL
 from support.tensors import Tensor
@@ -68,14 +67,6 @@ def trials(entry_point: EntryPoint) -> Iterator[Trial]:
             yield Trial(parameter.name, "overlap", typed.but(strides=(0,) * len(sound.shape)), INVALID)
         for value in kind(parameter.kind).wrong:
             yield Trial(parameter.name, "value", value, INVALID)
-
-
-def answer(client: Client, handles: Handles, entry_point: EntryPoint, arguments: dict[str, Any]) -> tuple[int, str]:
-    """Run phase 1 and return its code and message."""
-    code, executor, _ = phase1(entry_point, handles.of_call(arguments).values())
-    if code == 0:
-        client.destroy("AclOpExecutor", executor)
-    return code, "" if code == 0 else client.message()
 
 
 @of_every_entry_point()

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from support.vocabulary import RECORDS
+
 ROOT = Path(__file__).parents[2]
 CSRC = ROOT / "csrc"
 PICTURE = re.search(r"```mermaid\n(.*?)```", (ROOT / "docs" / "architecture.md").read_text(), re.DOTALL)[1]
@@ -130,3 +132,10 @@ def test_no_header_that_torch_npu_declares_too_is_included_together_with_its_own
     for path in sources("csrc/extension", ".cpp", ".h"):
         if re.search(r"#include <torch_npu/", path.read_text()):
             assert not any(within(other, CSRC / "include" / "acl") for other in includes(path)), path
+
+
+def test_each_source_of_entry_points_has_its_tests():
+    sources = {(record.family, record.source) for record in RECORDS.values()}
+    tests = {(path.parent.name, path.stem.removeprefix("test_")) for path in (ROOT / "tests" / "aten").glob("*/test_*.py")}
+    assert sorted(sources - tests) == []
+    assert [test for test in tests if not (CSRC / "engine" / "aten" / test[0] / f"{test[1]}.cpp").is_file()] == []

@@ -44,6 +44,10 @@ PRODUCT = next((product for product, socs in GENERATIONS.items() if _SOC in socs
 CUBE_MATH_TYPE = int(PRODUCT == "inference")
 # Operators whose entry points' pages do not list it: torch_aclnn's functions are torch's own there.
 NOT_OFFERED = {operator.name for operator in OPERATORS if not any(PRODUCT in row.since for row in operator.listed)}
+
+
+# What only that product has: skipped on others (tests/aten/conftest.py), and run by tests/aten/test_on_the_950.py.
+of_the_950 = pytest.mark.of_the_950
 of_a2_and_a3 = pytest.mark.skipif(PRODUCT not in ("A2", "A3"), reason="what the test expects is of A2 and A3")
 
 # Such as max_unpool3d with the int32 indices of max_pool3d. Under queue mode 2 the refusal of torch_npu's own call would come late, and

@@ -1,38 +1,221 @@
-"""attention.cpp: masks and sizes of heads that op-plugin's document of npu_fusion_attention excludes."""
+"""attention.cpp against definitions in float64."""
+
+import itertools
 
 import pytest
 import torch
+import torch.nn.functional as F
 import torch_npu
+from checks import DEVICE, FLOATS, close, definitions, drawn, on_npu
+from definitions import attention as heads_of
+from definitions import halves
+from sequences import TO_LAYOUT
 
-from cases import DEVICE
-from support.marks import refused_at_once
+from cases import booleans, randn, rows_with, table
+from support.marks import of_the_950, refused_at_once
+
+Q, K, V = randn(2, 4, 5, 8), randn(2, 4, 7, 8), randn(2, 4, 7, 8)
 
 
-def attend(query, value=None, **options):
-    return torch_npu.npu_fusion_attention(query, query, query if value is None else value, 2, options.pop("layout", "BNSD"), **options)[0]
+attention = F.scaled_dot_product_attention
 
 
-def halves(*shape):
-    return torch.randn(shape).half().to(DEVICE)
+attend = rows_with(dtypes=FLOATS, close=True, upcast=True, backward=True)
+
+
+def some_masked(q, k, v, mask):
+    """At least the first position of each row counts."""
+    mask[..., 0] = True
+    return attention(q, k, v, mask)
+
+
+CASES = [
+    *attend("plain", attention, Q, K, V),
+    *attend("strided", lambda q, k, v: attention(*(x.transpose(1, 2) for x in (q, k, v))), *[randn(2, 5, 4, 8)] * 3),
+    *attend("causal", lambda q, k, v: attention(q, k, v, is_causal=True), *[randn(2, 3, 6, 4)] * 3),
+    *attend("causal-oblong", lambda q, k, v: attention(q, k, v, is_causal=True), Q, K, V, dtypes=(torch.float32,)),
+    *attend("mask", some_masked, Q, K, V, booleans(5, 7)),
+    *attend("mask-batch", some_masked, Q, K, V, booleans(2, 1, 5, 7), dtypes=(torch.float32,)),
+    *attend("bias", attention, Q, K, V, randn(2, 4, 5, 7), dtypes=(torch.float32,)),
+    *attend("scale", lambda q, k, v: attention(q, k, v, scale=0.3), Q, K, V, dtypes=(torch.float32,)),
+    *attend("3d", attention, randn(4, 5, 8), randn(4, 7, 8), randn(4, 7, 8), dtypes=(torch.float32,)),
+    *attend("shared-heads", lambda q, k, v: attention(q, k, v, enable_gqa=True), Q, randn(2, 2, 7, 8), randn(2, 2, 7, 8)),
+]
+ENDS = {"actual_seq_qlen": [2, 5], "actual_seq_kvlen": [3, 7]}
+
+
+def compare_versions(version, layout, rope, sink):
+    """The result and all gradients of one call; of packed sequences each attends to itself."""
+    function = getattr(torch_npu, f"npu_fusion_attention{version}")
+    packed = layout == "TND"
+    shapes = [(5, 4, 8), (7, 2, 8), (7, 2, 6)] if packed else [(2, 4, 5, 8), (2, 2, 7, 8), (2, 2, 7, 6)]
+    shapes += [(*s[:-1], 4) for s in shapes[:2]] * rope + [(4,)] * sink
+    here = [torch.randn(s).double().requires_grad_() for s in shapes]
+    leaves = [x.detach().float().to(DEVICE).requires_grad_() for x in here]
+
+    def arguments(inputs):
+        """The query and the key, their features of rope, and the sink."""
+        q, k, v, *rest = inputs
+        ropes = dict(zip(("query_rope", "key_rope"), rest, strict=False)) if rope else {}
+        return (q, k, v), ropes | ({"sink": rest[-1]} if sink else {})
+
+    tensors, options = arguments(leaves)
+    got = function(*tensors, 4, layout, scale=0.5, **options, **(ENDS if packed else {}))[0]
+    (q, k, v), options = arguments(here)
+    if rope:
+        q, k = torch.cat((q, options["query_rope"]), -1), torch.cat((k, options["key_rope"]), -1)
+    of_head = options.get("sink")
+    pieces = zip(q.split((2, 3)), k.split((3, 4)), v.split((3, 4)), strict=True) if packed else []
+    parts = [heads_of(*(t.transpose(0, 1) for t in piece), 0.5, sink=of_head)[0].transpose(0, 1) for piece in pieces]
+    expected = torch.cat(parts) if packed else heads_of(q, k, v, 0.5, sink=of_head)[0]
+    close(got, expected)
+    cotangent = torch.randn(expected.shape).double()
+    gradients = torch.autograd.grad(got, leaves, cotangent.float().to(DEVICE))
+    close(gradients, torch.autograd.grad(expected, here, cotangent), 1e-4)
+
+
+test_torchs_functions = table(CASES)
+
+
+def test_rows_of_which_nothing_counts():
+    q = torch.randn(1, 1, 3, 4)
+    mask = torch.tensor([[True, False, True], [False] * 3, [True] * 3])
+    torch.testing.assert_close(attention(*[q.to(DEVICE)] * 3, mask.to(DEVICE)).cpu(), attention(q, q, q, mask))
+
+
+def fused(layout):
+    """A comparison of attention in a layout, with its gradients."""
+    laid_out = TO_LAYOUT[layout]
+    called = lambda *x: torch_npu.npu_fusion_attention(*(laid_out(one).contiguous() for one in x), 4, layout, scale=0.5)[0]
+    sizes = (2, 4, 5, 8), (2, 4, 7, 8), (2, 4, 7, 8)
+    return called, [drawn(*size) for size in sizes], (), lambda *x: laid_out(attention(*x, scale=0.5)), FLOATS[:1], True
+
+
+test_layouts = definitions([fused(layout) for layout in ("BNSD", "BSND", "BSH", "SBH")])
+
+
+# Of each of three sequences the farthest position before and behind that counts, from the last one; None is causal from the first one.
+ALL, CAUSAL, BAND = (9, 9), (9, 0), (2, 1)
+MODES = {0: [ALL] * 3, 2: [None] * 3, 3: [CAUSAL] * 3, 4: [BAND] * 3, 7: [CAUSAL, CAUSAL, BAND], 8: [BAND, None, None]}
+
+
+@pytest.mark.parametrize(("mode", "softmax_layout"), [*((mode, "") for mode in MODES), (3, "TND")])
+def test_sequences_below_each_other(mode, softmax_layout):
+    """Each attends to itself only; modes 7 and 8 are of ranks that share a sequence, the last or the first of theirs."""
+    query_lengths, key_lengths = (3, 1, 4), {2: (3, 1, 4), 8: (5, 1, 4)}.get(mode, (3, 2, 6))
+    q, k, v = torch.randn(8, 4, 8), torch.randn(sum(key_lengths), 2, 8), torch.randn(sum(key_lengths), 2, 8)
+    ends = [torch.tensor(lengths).cumsum(0).tolist() for lengths in (query_lengths, key_lengths)]
+    triangle = torch.ones(2048, 2048, dtype=torch.bool, device=DEVICE).triu(1) if mode else None
+    there = [x.to(DEVICE).requires_grad_() for x in (q, k, v)]
+    got, maximum, total = torch_npu.npu_fusion_attention(
+        *there, 4, "TND", scale=0.5, actual_seq_qlen=ends[0], actual_seq_kvlen=ends[1], sparse_mode=mode, atten_mask=triangle,
+        softmax_layout=softmax_layout, **(dict(zip(("pre_tockens", "next_tockens"), BAND, strict=True)) if mode else {}),
+    )[:3]  # fmt: skip
+    assert maximum.shape == total.shape == (8, 4, 8)
+    here = [x.requires_grad_() for x in (q, k, v)]
+    parts = []
+    pieces = (x.split(lengths) for x, lengths in zip(here, (query_lengths, key_lengths, key_lengths), strict=True))
+    for x, y, z, window in zip(*pieces, MODES[mode], strict=True):
+        before, behind = window or CAUSAL
+        last = len(y) - len(x) if window else 0
+        allowed = torch.ones(len(x), len(y), dtype=torch.bool).tril(last + behind).triu(last - before)
+        heads = [t.transpose(0, 1) for t in (x, y, z)]
+        parts.append(attention(*heads, allowed, scale=0.5, enable_gqa=True).transpose(0, 1))
+    expected, cotangent = torch.cat(parts), torch.randn(8, 4, 8)
+    close(got, expected)
+    close(torch.autograd.grad(got, there, cotangent.to(DEVICE)), torch.autograd.grad(expected, here, cotangent))
+
+
+def test_the_backward_of_sequences_drops_what_the_forward_dropped():
+    # With a unit matrix as each sequence's value, the result is the matrix of probabilities.
+    q, k, v = torch.randn(12, 1, 6), torch.randn(12, 1, 6), torch.eye(6).repeat(2, 1).unsqueeze(1)
+    leaf = v.to(DEVICE).requires_grad_()
+    lengths = {"actual_seq_qlen": [6, 12], "actual_seq_kvlen": [6, 12]}
+    got = torch_npu.npu_fusion_attention(q.to(DEVICE), k.to(DEVICE), leaf, 1, "TND", keep_prob=0.5, **lengths)[0]
+    kept = (got.detach().cpu() != 0).reshape(2, 6, 6)
+    assert 0 < kept.sum() < kept.numel() and not kept[0].equal(kept[1])
+    got.sum().backward()
+    columns = got.detach().cpu().reshape(2, 6, 6).sum(1).reshape(12, 1, 1)
+    torch.testing.assert_close(leaf.grad.cpu(), columns.expand(12, 1, 6))
+
+
+def test_dropout():
+    """The mean over many draws is what no dropout gives, and the backward drops what the forward dropped."""
+    # With a unit matrix as value the result is the matrix of probabilities.
+    q, k, v = (x.expand(400, 1, 6, 6).contiguous() for x in (torch.randn(6, 6), torch.randn(6, 6), torch.eye(6)))
+    leaf = v.to(DEVICE).requires_grad_()
+    got = attention(q.to(DEVICE), k.to(DEVICE), leaf, dropout_p=0.4)
+    probabilities = attention(q, k, v)
+    assert (got.detach().cpu() == 0).float().mean().sub(0.4).abs() < 0.02
+    torch.testing.assert_close(got.detach().cpu().mean(0), probabilities.mean(0), rtol=0, atol=0.06)
+    got.sum().backward()
+    torch.testing.assert_close(leaf.grad.cpu()[..., 0], got.detach().cpu().sum(2), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: torch.nn.MultiheadAttention(8, 2, batch_first=True),
+    lambda: torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True),
+    lambda: torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True, norm_first=True, activation="gelu"),
+], ids=["multihead", "encoder", "encoder-gelu"])  # fmt: skip
+def test_modules(make):
+    here, x = make(), torch.randn(3, 5, 8)
+    there = make().to(DEVICE)
+    there.load_state_dict(here.state_dict())
+    results = []
+    for module, inputs in ((here, x), (there, x.to(DEVICE))):
+        y = module(inputs, inputs, inputs, need_weights=False)[0] if isinstance(module, torch.nn.MultiheadAttention) else module(inputs)
+        y.square().sum().backward()
+        results.append([y.detach().cpu(), *(p.grad.cpu() for p in module.parameters())])
+    torch.testing.assert_close(*results, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("version", "layout", "rope", "sink"),
+    [*itertools.product(("", "_v2"), ("BNSD", "TND"), (0,), (0, 1)), ("_v2", "TND", 1, 0), ("_v2", "TND", 1, 1)],
+)
+def test_sinks_and_ropes(version, layout, rope, sink):
+    compare_versions(version, layout, rope, sink)
+
+
+@of_the_950
+@pytest.mark.parametrize(("version", "rope"), [("", 0), ("_v2", 0), ("_v2", 1)])
+@pytest.mark.parametrize("layout", ["BNSD", "TND"])
+def test_sinks_and_ropes_of_the_950(version, layout, rope):
+    compare_versions(version, layout, rope, int(version == "_v2"))
+
+
+@of_the_950
+def test_dropout_of_the_950():
+    """The product draws what it keeps from the seed; the backward drops the same."""
+    q, k, v = (x.expand(50, 1, 6, 6).contiguous() for x in (torch.randn(6, 6), torch.randn(6, 6), torch.eye(6)))
+    leaf = v.to(DEVICE).requires_grad_()
+    got = torch_npu.npu_fusion_attention(q.to(DEVICE), k.to(DEVICE), leaf, 1, "BNSD", keep_prob=0.6)[0]
+    assert abs(float((got.detach().cpu() == 0).double().mean()) - 0.4) < 0.05
+    got.sum().backward()
+    torch.testing.assert_close(leaf.grad.cpu()[..., 0], got.detach().cpu().sum(2), rtol=1e-5, atol=1e-5)
+
+
+def fusion(query, layout="BNSD", **options):
+    return on_npu(torch_npu.npu_fusion_attention, query, query, query, 2, layout, **options)[0].cpu()
 
 
 @pytest.mark.parametrize("mode", [2, 3])
 def test_without_a_mask_a_mode_hides_nothing(mode):
     query = halves(1, 2, 4, 16)
-    assert attend(query, sparse_mode=mode).cpu().equal(attend(query).cpu())
-    assert attend(query, next_tockens=0).cpu().equal(attend(query).cpu())
+    assert fusion(query, sparse_mode=mode).equal(fusion(query))
+    assert fusion(query, next_tockens=0).equal(fusion(query))
 
 
 @refused_at_once
 @pytest.mark.parametrize("mode", [2, 3])
 def test_modes_with_a_shape_take_a_mask_of_a_fixed_size(mode):
     with pytest.raises(RuntimeError, match="attenMask: expected the triangle of 2048 x 2048"):
-        attend(halves(1, 2, 4, 16), sparse_mode=mode, atten_mask=torch.zeros(4, 4, dtype=torch.bool, device=DEVICE))
+        fusion(halves(1, 2, 4, 16), sparse_mode=mode, atten_mask=torch.zeros(4, 4, dtype=torch.bool))
 
 
 @refused_at_once
 @pytest.mark.parametrize("shape", [(3, 4), (2, 4, 4)])
 def test_a_mask_of_packed_sequences_holds_the_longest(shape):
-    ends = {"actual_seq_qlen": [2, 6], "actual_seq_kvlen": [2, 6]}
+    packed = {"layout": "TND", "actual_seq_qlen": [2, 6], "actual_seq_kvlen": [2, 6], "sparse_mode": 1}
     with pytest.raises(RuntimeError, match="attenMask: expected 2 dimensions of at least 4 and 4"):
-        attend(halves(6, 2, 16), layout="TND", sparse_mode=1, atten_mask=torch.zeros(shape, dtype=torch.bool, device=DEVICE), **ends)
+        fusion(halves(6, 2, 16), atten_mask=torch.zeros(shape, dtype=torch.bool), **packed)

@@ -1,56 +1,37 @@
 """inference_attention.cpp: masks, modes, pages and sizes of heads that op-plugin's documents or hardware exclude."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 import torch_npu
+from checks import close, on_npu
+from definitions import halves
 
-from cases import DEVICE, close
 from support.marks import refused_at_once
 from support.subprocesses import host_mode, output_of
 
-FUSED, PROMPT, INCREMENT = (
-    torch_npu.npu_fused_infer_attention_score,
-    torch_npu.npu_prompt_flash_attention,
-    torch_npu.npu_incre_flash_attention,
-)
+FUSED, PROMPT = torch_npu.npu_fused_infer_attention_score, torch_npu.npu_prompt_flash_attention
+INCREMENT = torch_npu.npu_incre_flash_attention
+QUERY, KEY = halves(1, 2, 4, 64), halves(1, 2, 4, 64)
 
 
-def halves(*shape):
-    return torch.randn(shape).half().to(DEVICE)
-
-
-def mask(*shape):
-    return torch.zeros(shape, dtype=torch.bool, device=DEVICE)
-
-
-def attend(function, rows, **options):
+def attend(function, rows, keys=4, **options):
     """Attention of 2 heads with `rows` positions to 4."""
-    query, key = halves(1, 2, rows, 64), halves(1, 2, 4, 64)
-    return function(query, key, key, num_heads=2, input_layout="BNSD", **options)
+    key = KEY[:, :, :keys].contiguous()
+    return on_npu(function, QUERY[:, :, :rows], key, key, num_heads=2, input_layout="BNSD", **options)
 
 
 @refused_at_once
-@pytest.mark.parametrize(
-    ("function", "rows", "mode", "shape"),
-    [
-        (FUSED, 4, 0, (1, 2, 4, 4)),
-        (PROMPT, 4, 0, (1, 2, 4, 4)),
-        (INCREMENT, 1, 0, (1, 2, 1, 4)),
-        (FUSED, 4, 0, (2, 4, 4)),
-        (FUSED, 4, 1, (3, 3)),
-        (FUSED, 4, 1, (4, 3)),
-        (FUSED, 4, 0, (1, 1, 4, 3)),
-        (FUSED, 4, 0, (4,)),
-        (FUSED, 4, 2, (4, 4)),
-        (FUSED, 4, 3, (4, 4)),
-        (PROMPT, 4, 4, (4, 4)),
-        (FUSED, 4, 3, (2, 2048, 2048)),
-    ],
-)
+@pytest.mark.parametrize(("function", "rows", "mode", "shape"), [
+    (FUSED, 4, 0, (1, 2, 4, 4)), (PROMPT, 4, 0, (1, 2, 4, 4)), (INCREMENT, 1, 0, (1, 2, 1, 4)), (FUSED, 4, 0, (2, 4, 4)),
+    (FUSED, 4, 1, (3, 3)), (FUSED, 4, 1, (4, 3)), (FUSED, 4, 0, (1, 1, 4, 3)), (FUSED, 4, 0, (4,)), (FUSED, 4, 2, (4, 4)),
+    (FUSED, 4, 3, (4, 4)), (PROMPT, 4, 4, (4, 4)), (FUSED, 4, 3, (2, 2048, 2048)),
+])  # fmt: skip
 def test_a_mask_that_is_not_for_all_heads_and_scores_is_refused(function, rows, mode, shape):
     options = {} if function is INCREMENT else {"sparse_mode": mode}
     with pytest.raises(RuntimeError, match="attenMask: expected"):
-        attend(function, rows, atten_mask=mask(*shape), **options)
+        attend(function, rows, atten_mask=torch.zeros(shape, dtype=torch.bool), **options)
 
 
 @refused_at_once
@@ -62,25 +43,17 @@ def test_modes_that_have_a_shape_want_their_mask(mode):
 
 @pytest.mark.parametrize("shape", [(4, 4), (1, 4, 4), (1, 1, 4, 4), (1, 1, 32, 32)])
 def test_a_mask_may_be_larger_than_the_scores(shape):
-    hidden = mask(*shape)
+    hidden = torch.zeros(shape, dtype=torch.bool)
     hidden[..., 2:] = True
-    query, key = halves(1, 2, 4, 64), halves(1, 2, 4, 64)
-    options = {"num_heads": 2, "input_layout": "BNSD"}
-    got = FUSED(query, key, key, atten_mask=hidden, **options)[0]
-    few = key[:, :, :2].contiguous()
-    close(got, FUSED(query, few, few, **options)[0].cpu().double())
+    close(attend(FUSED, 4, atten_mask=hidden)[0], attend(FUSED, 4, keys=2)[0].cpu())
 
 
 @refused_at_once
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("pseShift", {"pse_shift": (1, 1, 4, 4)}),
-        ("pseShift", {"pse_shift": (1, 2, 4, 3)}),
-        ("queryRope", {"query_rope": (1, 2, 3, 64), "key_rope": (1, 2, 4, 64)}),
-        ("keyRope", {"query_rope": (1, 2, 4, 64), "key_rope": (1, 1, 4, 64)}),
-    ],
-)
+@pytest.mark.parametrize(("name", "options"), [
+    ("pseShift", {"pse_shift": (1, 1, 4, 4)}), ("pseShift", {"pse_shift": (1, 2, 4, 3)}),
+    ("queryRope", {"query_rope": (1, 2, 3, 64), "key_rope": (1, 2, 4, 64)}),
+    ("keyRope", {"query_rope": (1, 2, 4, 64), "key_rope": (1, 1, 4, 64)}),
+])  # fmt: skip
 def test_what_is_added_to_scores_has_their_shape(name, options):
     with pytest.raises(RuntimeError, match=f"{name}: expected"):
         attend(FUSED, 4, **{key: halves(*shape) for key, shape in options.items()})
@@ -88,10 +61,10 @@ def test_what_is_added_to_scores_has_their_shape(name, options):
 
 @pytest.mark.parametrize("page", [4, -7])
 def test_a_page_that_is_not_there_is_named_with_its_position(page):
-    cache, table = halves(4, 4, 128), torch.tensor([[0, page]], dtype=torch.int32, device=DEVICE)
+    cache, table = halves(4, 4, 128), torch.tensor([[0, page]], dtype=torch.int32)
     options = {"num_heads": 2, "input_layout": "BSH", "block_table": table, "actual_seq_lengths_kv": [8], "block_size": 4}
     with pytest.raises(RuntimeError, match=rf"blockTable: expected values in \[0, 4\), got {page} at position \[1\]"):
-        FUSED(halves(1, 1, 128), cache, cache, **options)
+        on_npu(FUSED, halves(1, 1, 128), cache, cache, **options)
         torch.npu.synchronize()
 
 
@@ -100,12 +73,9 @@ def test_a_page_that_is_not_there_is_named_with_its_position(page):
 def test_packed_sequences_have_heads_of_few_sizes(features, of_value, taken):
     query, value = halves(6, 2, features), halves(6, 2, of_value)
     options = {"num_heads": 2, "input_layout": "TND", "actual_seq_lengths": [2, 6], "actual_seq_lengths_kv": [2, 6]}
-    call = lambda: FUSED(query, query, value, **options)[0]
-    if taken:
-        assert call().shape == value.shape
-        return
-    with pytest.raises(RuntimeError, match=rf"561002[\s\S]*query: expected heads of 64, 128 or 192.*got {features} and {of_value}"):
-        call()
+    words = rf"561002[\s\S]*query: expected heads of 64, 128 or 192.*got {features} and {of_value}"
+    with nullcontext() if taken else pytest.raises(RuntimeError, match=words):
+        assert on_npu(FUSED, query, query, value, **options)[0].shape == value.shape
 
 
 STRICT = """

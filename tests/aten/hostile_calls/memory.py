@@ -5,9 +5,9 @@ import math
 from typing import Any
 
 import numpy as np
-from arguments import BoolArray, IntArray, Scalar, ScalarList, TensorList
+from arguments import BoolArray, Handles, IntArray, Scalar, ScalarList, TensorList
 
-from support.client import Client
+from support.client import Client, int64s
 from support.dtypes import PRIVATE_FORMATS, size_of
 from support.tensors import Tensor
 
@@ -42,7 +42,7 @@ class Memory:
     """The memory, and the handles of one call's arguments at a time."""
 
     def __init__(self, client: Client) -> None:
-        self._client = client
+        self._client, self._handles_of_others = client, Handles(client, 0)
         self._base = client.allocate(SIZE)
 
     def begin(self, call: Call, guard: int, fill: int) -> list[Any]:
@@ -102,27 +102,16 @@ class Memory:
         elif isinstance(value, Tensor):
             handle = self._tensor(Place(name, 0), value)
         elif isinstance(value, TensorList):
-            handle = self._list("TensorList", [m and self._tensor(Place(name, i), m) for i, m in enumerate(value.members)])
-        elif isinstance(value, ScalarList):
-            handle = self._list("ScalarList", [self._scalar(member) for member in value.members])
-        elif isinstance(value, Scalar):
-            handle = self._scalar(value)
-        elif isinstance(value, IntArray):
-            handle = self._client.int_array(value.values)
-        elif isinstance(value, BoolArray):
-            handle = self._client.opapi.aclCreateBoolArray((ctypes.c_bool * len(value.values))(*value.values), len(value.values))
-        else:
+            members = [m and self._tensor(Place(name, i), m) for i, m in enumerate(value.members)]
+            # The list takes its members over.
+            handle = self._client.opapi.aclCreateTensorList((ctypes.c_void_p * len(members))(*members), len(members))
+        elif value is None or isinstance(value, ctypes._SimpleCData):
             return value
+        else:
+            handle = self._handles_of_others.make(value)
         if handle is not None:
             self._handles.append((HANDLE_OF.get(type(value), "Tensor"), handle))
         return ctypes.c_void_p(handle)
-
-    def _scalar(self, scalar: Scalar) -> Any:
-        return self._client.opapi.aclCreateScalar(scalar.bytes, scalar.dtype)
-
-    def _list(self, kind: str, members: list[Any]) -> Any:
-        # The list takes its members over.
-        return getattr(self._client.opapi, f"aclCreate{kind}")((ctypes.c_void_p * len(members))(*members), len(members))
 
     def _tensor(self, place: Place, tensor: Tensor, shared: tuple[int, np.ndarray | None] | None = None) -> Any:
         where = bytes_of(tensor)
@@ -147,10 +136,7 @@ class Memory:
         self._image[where] = np.resize(pattern, where.shape)
 
     def _create(self, tensor: Tensor, storage: tuple[int, ...], data: int | None) -> Any:
-        def numbers(values: Any) -> Any:
-            return None if values is None else (ctypes.c_int64 * len(values))(*values)
-
         return self._client.opapi.aclCreateTensor(
-            *(numbers(tensor.shape), len(tensor.shape), int(tensor.dtype), numbers(tensor.strides), tensor.offset, tensor.real_format()),
-            *(numbers(storage), len(storage), data),
+            *(int64s(tensor.shape), len(tensor.shape), int(tensor.dtype), int64s(tensor.strides), tensor.offset, tensor.real_format()),
+            *(int64s(storage), len(storage), data),
         )

@@ -1,9 +1,152 @@
-"""linear_algebra.cpp: what op-plugin's tests have beside the pages."""
+"""linear_algebra.cpp against definitions in float64."""
 
+import ctypes
+
+import torch_aclnn
+import pytest
 import torch
+import torch.nn.functional as F
+import torch_npu
+from checks import DEVICE, FLOATS, WHOLE, close, definitions, drawn, on_npu
 
-from cases import DEVICE, close
-from support.marks import of_a2_and_a3
+from cases import LAYOUTS, randn, rows_with, table
+from direct import call, fraction
+from support.marks import CUBE_MATH_TYPE, of_a2_and_a3
+
+product = rows_with(dtypes=FLOATS, layouts=LAYOUTS, close=True, upcast=True, backward=True)
+
+
+def signless(q, r):
+    """The factors are unique but for the signs of q's columns."""
+    return q @ r, r.abs(), q.mT @ q
+
+
+def regular(a):
+    return a + 4 * torch.eye(4, device=a.device)
+
+
+def recomposed(u, s, vh):
+    return u * s @ vh, s
+
+
+A, B, BATCH, BATCH2 = randn(3, 4), randn(4, 5), randn(2, 3, 4), randn(2, 4, 5)
+FLOAT_ALONE = {"dtypes": FLOATS[:1], "backward": False}
+CASES = [
+    *product("mm", torch.mm, A, B),
+    *product("mm-transposed", lambda a, b: torch.mm(a.t(), b.t()), randn(4, 3), randn(5, 4)),
+    *product("mm-empty", torch.mm, randn(0, 4), B),
+    *product("mm-inner-0", torch.mm, randn(3, 0), randn(0, 5)),
+    *product("mm-out", lambda *x: torch.mm(*x, out=x[0].new_empty(3, 5)), A, B, backward=False),
+    *product("bmm", torch.bmm, BATCH, BATCH2),
+    *product("matmul", torch.matmul, BATCH, B),
+    *product("matmul-broadcast", torch.matmul, randn(2, 1, 3, 4), randn(3, 4, 5)),
+    *product("matmul-vector", torch.matmul, BATCH, randn(4)),
+    *product("matmul-vector-left", torch.matmul, randn(4), BATCH2),
+    *product("mv", torch.mv, A, randn(4), dtypes=FLOATS[:2]),
+    *product("dot", torch.dot, randn(7), randn(7)),
+    *product("vdot", torch.vdot, randn(7), randn(7), **FLOAT_ALONE),
+    *product("outer", torch.outer, randn(3), randn(4)),
+    *product("addmm", lambda *x: torch.addmm(*x, beta=0.5, alpha=2.0), randn(3, 5), A, B),
+    *product("addmm-bias", torch.addmm, randn(5), A, B),
+    *product("addmm_", lambda s, a, b: (s * 1).addmm_(a, b, beta=0.5, alpha=2.0), randn(3, 5), A, B),
+    *product("addmm-beta-0", lambda a, b: torch.addmm(a.new_full((3, 5), float("nan")), a, b, beta=0), A, B, backward=False),
+    *product("baddbmm", lambda *x: torch.baddbmm(*x, beta=0.5, alpha=2.0), randn(2, 3, 5), BATCH, BATCH2),
+    *product("baddbmm_", lambda s, a, b: (s * 1).baddbmm_(a, b, beta=0.5, alpha=2.0), randn(2, 3, 5), BATCH, BATCH2),
+    *product("addbmm", lambda *x: torch.addbmm(*x, beta=0.5, alpha=2.0), randn(3, 5), BATCH, BATCH2, backward=False),
+    *product("addmv", lambda *x: torch.addmv(*x, beta=0.5, alpha=2.0), randn(3), A, randn(4), dtypes=FLOATS[:2]),
+    *product("addr", lambda *x: torch.addr(*x, beta=0.5, alpha=2.0), A, randn(3), randn(4), dtypes=FLOATS[:2]),
+    *product("addr_", lambda s, u, v: (s * 1).addr_(u, v, beta=0.5, alpha=2.0), A, randn(3), randn(4), backward=False),
+    *product("linear", F.linear, BATCH, randn(5, 4), randn(5)),
+    *product("linear-no-bias", F.linear, BATCH, randn(5, 4)),
+    *product("linear-2d", F.linear, A, randn(5, 4), randn(5)),
+    *product("bilinear", F.bilinear, A, randn(3, 2), randn(6, 4, 2), randn(6), dtypes=FLOATS[:1]),
+    *product("einsum", lambda a, b: torch.einsum("bij,bjk->ik", a, b), BATCH, BATCH2),
+    *product("inverse", lambda a: torch.inverse(regular(a)), randn(4, 4), **FLOAT_ALONE),
+    *product("cross", lambda *x: torch.linalg.cross(*x, dim=1), *[BATCH] * 2, dtypes=(torch.float32, torch.int32), backward=False),
+    *product("triangular_solve", lambda b, a: torch.triangular_solve(b, regular(a)), randn(4, 2), randn(4, 4), **FLOAT_ALONE),
+    *product("qr", lambda a: signless(*torch.linalg.qr(a)), randn(5, 3), **FLOAT_ALONE),
+    *product("qr-complete", lambda a: signless(*torch.linalg.qr(a, "complete")), randn(5, 3), **FLOAT_ALONE),
+    *product("qr-r", lambda a: torch.linalg.qr(a, "r")[1].abs(), randn(5, 3), **FLOAT_ALONE),
+    *product("qr-batch", lambda a: torch.matmul(*torch.linalg.qr(a)), randn(2, 4, 3), dtypes=FLOATS[:1]),
+    *product("svd-values", torch.linalg.svdvals, randn(2, 4, 3), dtypes=FLOATS[:1]),
+    *product("svd", lambda a: recomposed(*torch.linalg.svd(a, full_matrices=False)), randn(4, 3), dtypes=FLOATS[:1]),
+    *product("svd-full", lambda a: recomposed(*torch.linalg.svd(a)), randn(3, 3), dtypes=FLOATS[:1]),
+    *product("pinv", torch.linalg.pinv, randn(4, 3), dtypes=FLOATS[:1]),
+    *product("pdist", torch.pdist, randn(5, 3), **FLOAT_ALONE),
+    *product("pdist-1", lambda a: torch.pdist(a, 1.0), randn(5, 3), **FLOAT_ALONE),
+]
+
+test_torchs_functions = pytest.mark.filterwarnings("ignore")(table(CASES))
+CUBE, NPU = ctypes.c_int8(CUBE_MATH_TYPE), torch.ops.npu
+
+
+def transposed_product(factor):
+    """Of {M, B, K} and {B, K, N}, which may be given in parts of the batches."""
+    options = {"perm_x1": [1, 0, 2], "perm_x2": [0, 1, 2], "perm_y": [1, 0, 2], "batch_split_factor": factor}
+
+    def exact(a, b):
+        whole = torch.einsum("mbk,bkn->mbn", a, b)
+        return whole if factor == 1 else whole.reshape(3, factor, -1).transpose(0, 1)
+
+    return (lambda a, b: NPU.npu_transpose_batchmatmul(a, b, **options)), [drawn(3, 4, 5), drawn(4, 5, 2)], (), exact, FLOATS
+
+
+PAIR = [drawn(4), drawn(5)]
+FACTORS = [drawn(2, 3, 4, 5), drawn(2, 3, 4, 6, 5)]
+test_definitions = definitions(
+    [
+        ("aclnnEinsum", PAIR, lambda *x: (x, b"a,b->ab"), lambda x, y: x[:, None] * y, (*FLOATS[:2], *WHOLE)),
+        ("aclnnEinsum", FACTORS, lambda *x: (x, b"abcd,abced->abce"), lambda x, y: (x[:, :, :, None] * y).sum(-1), (*FLOATS[:2], *WHOLE)),
+        *[("aclnnPdistForward", [drawn(4, 3)], (fraction(p),), lambda x, p=p: F.pdist(x, p), FLOATS[:1]) for p in (0.0, 1.0, 2.0, 3.0)],
+        ("aclnnGer", PAIR, (), torch.outer, FLOATS[:1]),
+        *[
+            ("aclnnBatchMatMul", [drawn(m, 2, 5), drawn(n, 5, 4)], (..., CUBE), torch.matmul, FLOATS)
+            for m, n in ((1, 3), (3, 1), (3, 3), (1, 1), (0, 1))
+        ],
+        *[
+            (
+                *("aclnnGemm", [drawn(*(4, 3)[:: 1 if m else -1]), drawn(*(5, 4)[:: 1 if n else -1]), drawn(5)]),
+                (ctypes.c_float(0.5), ctypes.c_float(2), m, n, ..., CUBE),
+                *(lambda a, b, c, m=m, n=n: 0.5 * (a.T if m else a) @ (b.T if n else b) + 2 * c, FLOATS[:2]),
+            )
+            for m in (0, 1)
+            for n in (0, 1)
+        ],
+        *map(transposed_product, (1, 2)),
+    ]
+)
+
+
+@pytest.mark.parametrize("some", [True, False])
+def test_qr(some):
+    a, columns = drawn(2, 4, 3), 3 if some else 4
+    q, r = torch.empty(2, 4, columns, device=DEVICE), torch.empty(2, columns, 3, device=DEVICE)
+    call("aclnnQr", a.float(), some, q, r)
+    close(q @ r, a)
+    close(q.mT @ q, torch.eye(columns, dtype=torch.float64).expand(2, -1, -1))
+    assert r.cpu().tril(-1).eq(0).all()
+
+
+def test_large_half_product_sums_in_float32():
+    a, b = torch.rand(2, 4096).half(), torch.rand(4096, 2).half()
+    exact = a.double() @ b.double()
+    torch.testing.assert_close((a.npu() @ b.npu()).cpu(), exact.half(), rtol=0, atol=1.0)  # neighbours are 1 apart there
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_sums_of_products_in_place(dtype):
+    values, a, b = (one.to(dtype) for one in (drawn(2, 3, 5), drawn(2, 3, 4), drawn(2, 4, 5)))
+    for name, start, product in (("Baddbmm", values, a.double() @ b.double()), ("Addbmm", values[0], (a.double() @ b.double()).sum(0))):
+        there = start.to(DEVICE)
+        call(f"aclnnInplace{name}", there, a, b, fraction(0.5), fraction(2), CUBE_MATH_TYPE)
+        torch.testing.assert_close(there.cpu(), (0.5 * start.double() + 2 * product).to(dtype))
+
+
+def test_permuted_products(in_blocks):
+    x, weights = torch.randn(5, 3, 40).half(), torch.randn(3, 40, 20).half()
+    got = on_npu(torch_npu.npu_transpose_batchmatmul, x, in_blocks(weights), perm_x1=[1, 0, 2], perm_y=[1, 0, 2])
+    close(got, (x.double().transpose(0, 1) @ weights.double()).transpose(0, 1))
+    assert "aclnnTransposeBatchMatMulWeightNz" in torch_aclnn.host.statistics().calls
 
 
 @of_a2_and_a3

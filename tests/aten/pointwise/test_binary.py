@@ -1,16 +1,124 @@
-"""binary.cpp: integers in place, divisors of zero, and data types that torch_npu's list of APIs has beside the pages."""
+"""binary.cpp: arithmetic on two or three tensors or numbers, element by element."""
 
 import pytest
 import torch
+from checks import DEVICE, FLOATS, HALVES, WHOLE, check, close, definitions, drawn
 
-from cases import DEVICE
+from cases import LAYOUTS, booleans, in_turn, integers, randn, rows, table, uniform, written
+from direct import call, scalar
 from support.marks import beyond_the_documents, refused_at_once
 
-INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+INTEGERS, WIDE = (torch.int64, torch.int32), (torch.float32, torch.float64)
+PAIR, TRIPLE = (randn(3, 4), uniform(4, low=0.5, high=2)), (randn(3, 4), randn(4), uniform(3, 1, low=0.5))
+HERE = torch.tensor(2.5)
+OF_FLOATS = {"dtypes": FLOATS, "close": True}
+OF_TENSORS = """a + b; torch.add(a, b, alpha=2); a - b; torch.sub(a, b, alpha=0.5); torch.rsub(a, b); a * b; a / b; a // b; a % b;
+    torch.div(a, b, rounding_mode="trunc"); torch.div(a, b, rounding_mode="floor"); torch.fmod(a, b); torch.atan2(a, b);
+    torch.lerp(a, b, 0.3); a.add_(b); a.sub_(b, alpha=2); a.mul_(b); a.div_(b); a.div_(b, rounding_mode="trunc"); a.floor_divide_(b);
+    a.fmod_(b); a.remainder_(b); a.atan2_(b); a.abs_().pow_(b)"""
+SUMS_WITH_NUMBERS = "a + 1.3; 1.3 + a; a - 1.3; 1.3 - a; a.add_(1.3); a.sub_(1.3)"
+OF_NUMBERS = """a + 1; a * 1.3; a / 1.3; 1.3 / (a.abs() + 1); torch.div(a, 0.3, rounding_mode="floor"); a // 0.3; torch.fmod(a, 0.7);
+    a % 0.7; 2 % (a.abs() + 1); a**2; a**3; a.abs() ** 0.5; (a.abs() + 1) ** -1; 2**a; a.mul_(1.3); a.div_(1.3);
+    a.div_(0.3, rounding_mode="trunc"); a.pow_(2); a.fmod_(0.7); a.remainder_(0.7); a.floor_divide_(0.3); torch.xlogy(a, 2.0);
+    torch.xlogy(2.0, a.abs() + 1); a.xlogy_(2.0)"""
+OF_INTEGERS = """a + b; a - b; a * b; a / b; torch.div(a, b, rounding_mode="trunc"); a // b; a % b; torch.fmod(a, b); torch.gcd(a, b);
+    a**b; a & b; a | b; a ^ b; a.bitwise_and_(b); a.bitwise_xor_(b)"""
+WITH_SIX = "a & 6; a | 6; a ^ 6; a.bitwise_and_(6); a.bitwise_xor_(6)"
+CASES = [
+    *in_turn(written("a, b", OF_TENSORS), *PAIR, **OF_FLOATS),
+    *in_turn(written("a", SUMS_WITH_NUMBERS), randn(3, 4), **OF_FLOATS, rounded_once=True),
+    *in_turn(written("a", OF_NUMBERS), randn(3, 4), **OF_FLOATS),
+    *in_turn(written("a, b", OF_INTEGERS), randn(3, 4), integers(4, low=1, high=6, dtype=None), dtypes=INTEGERS),
+    *in_turn(written("a", WITH_SIX), randn(3, 4), dtypes=INTEGERS),
+    *rows("shift", lambda a, b: (a << b, a >> b), integers(9, dtype=None), integers(9, high=5, dtype=None), dtypes=INTEGERS),
+    *rows("shift-number", lambda a: (a << 2, a >> 1, torch.bitwise_left_shift(a, 3)), integers(9, dtype=None), dtypes=INTEGERS),
+    *rows("add_relu", torch.ops.aten._add_relu, randn(3, 4), randn(3, 4), dtypes=FLOATS[:1]),
+    *rows("add_relu_", torch.ops.aten._add_relu_, randn(3, 4), randn(3, 4), dtypes=FLOATS[:1]),
+    *rows("bool-and", lambda a, b: (a & b, a | b, a ^ b, ~a), booleans(7), booleans(7)),
+    *rows("bool-add", lambda a: a + 1, booleans(7)),
+    *rows("bool-mul", lambda a, b: a * b, booleans(7), randn(7)),
+    *[
+        c
+        for n in ("logical_and", "logical_or", "logical_xor", "logical_and_", "logical_or_")
+        for c in rows(n, getattr(torch.Tensor, n), randn(9, dtype=torch.int64), booleans(9))
+    ],
+    *rows("promotion", lambda a, b: (a + b, a * b, a - b, a / b), randn(3), randn(3, dtype=torch.int64)),
+    *rows("promotion-half", lambda a, b: (a + b, a * b), randn(3, dtype=torch.float16), randn(3)),
+    *rows("promotion-0-dim", lambda a, b: (a + b, b * a), randn(3, dtype=torch.float16), randn()),
+    *rows("promotion-cpu", lambda a: (a + torch.tensor(1.5), a * torch.tensor(2)), randn(3, dtype=torch.float16)),
+    *rows("promotion-cpu-left", lambda a: (HERE + a, HERE - a, HERE * a, HERE / a), randn(3)),
+    *rows("integer-and-number", lambda a: (a + 1.5, a * 2, a / 2, a - 1), randn(3, dtype=torch.int64)),
+    *rows("in-place-cast", lambda a, b: a.add_(b), randn(3, dtype=torch.float16), randn(3)),
+    *rows("broadcast", lambda a, b: a * b + a, randn(3, 1, 2), randn(4, 1), dtypes=FLOATS),
+    *rows("broadcast-empty", lambda a, b: a * b, randn(0, 4), randn(4)),
+    *rows("float64", lambda a, b: (a + b, a * b, a / b, a - b), randn(3, 4), randn(4), dtypes=WIDE[1:]),
+    *rows("complex", lambda a, b: (a + b, a * b), randn(3, dtype=torch.complex64), randn(3, dtype=torch.complex64)),
+    *rows("pow", lambda a, b: a.abs() ** b, randn(3, 4), randn(4), close=True),
+    *rows("logaddexp", torch.logaddexp, randn(3, 4), randn(4), close=True),
+    *rows("logaddexp2", torch.logaddexp2, randn(3, 4), randn(4), close=True),
+    *rows("xlogy", torch.xlogy, randn(3, 4), uniform(4), close=True),
+    *rows("polar", torch.polar, uniform(3, 4), randn(3, 4), close=True),
+    *rows("lerp-tensor", torch.lerp, randn(3, 4), randn(3, 4), uniform(3, 4), close=True),
+    *rows("lerp_", lambda a, b: a.lerp_(b, 0.3), randn(3, 4), randn(3, 4), layouts=LAYOUTS, close=True),
+    *rows("lerp_-tensor", lambda a, b, w: a.lerp_(b, w), randn(3, 4), randn(3, 4), uniform(3, 4), close=True),
+    *rows("addcmul", lambda *x: torch.addcmul(*x, value=0.5), randn(3, 4), randn(4), randn(3, 1), dtypes=FLOATS, close=True),
+    *rows("addcdiv", lambda *x: torch.addcdiv(*x, value=0.5), *TRIPLE, dtypes=FLOATS, close=True),
+    *rows("addcmul_", lambda a, b, c: a.addcmul_(b, c, value=0.5), randn(3, 4), randn(4), randn(3, 1), close=True),
+    *rows("addcdiv_", lambda a, b, c: a.addcdiv_(b, c, value=0.5), *TRIPLE, close=True),
+    *rows("arithmetic", lambda a, b: (a * b - a / b) ** 2 + b**3, *PAIR, dtypes=WIDE, backward=True, close=True),
+    *rows("where", lambda a, b: torch.where(a > b, a, b), randn(3, 4), randn(4), backward=True),
+    *rows("number-plus", lambda x: torch.add(torch.tensor(1.5), x, alpha=2), randn(3, 4), dtypes=FLOATS, close=True, rounded_once=True),
+]
+test_torchs_functions = table(CASES)
+test_definitions = definitions(
+    [
+        ("aclnnSum", [drawn(3, 4, 5), drawn(4, 1), drawn(1, 1, 5)], lambda *x: (x,), lambda x, y, z: x + y + z, (*FLOATS[:2], torch.int32)),
+        ("aclnnMinN", [drawn(3, 4), drawn(3, 4).flip(0).abs()], lambda *x: (x,), torch.minimum, FLOATS[:2]),
+        (
+            *("aclnnMaxN", [drawn(3, 4), drawn(4).flip(0), drawn(3, 1)], lambda *x: (x,)),
+            *(lambda x, y, z: torch.stack(torch.broadcast_tensors(x, y, z)).amax(0), (*FLOATS, *WHOLE)),
+        ),
+    ]
+)
+
+
+@pytest.mark.parametrize("name", ["AndTensor", "AndTensorOut", "AndScalar", "OrTensor", "OrScalar"])
+def test_bits(name):
+    x, y = torch.arange(-50, 50).view(25, 4), torch.tensor([6, -5, 3, 2]) if "Tensor" in name else torch.tensor(6)
+    expected, there, given = x & y if "And" in name else x | y, x.to(DEVICE), y if y.dim() else scalar(6)
+    check(f"aclnnBitwise{name}", (x, given), expected)
+    call(f"aclnnInplaceBitwise{name}", there, given)
+    assert there.cpu().equal(expected)
+
+
+def test_xlogy_in_place():
+    x, y = drawn(3, 4).half(), drawn(3, 4).abs().half()
+    there = x.to(DEVICE)
+    call("aclnnInplaceXLogYTensor", there, y)
+    close(there, torch.xlogy(x.double(), y.double()))
+
+
+@pytest.mark.parametrize(("dtype", "count"), [(HALVES[0], 7), (HALVES[1], 100)])  # ATen's loops end with elements of their own
+@pytest.mark.parametrize("function", [
+    lambda *x: torch.add(*x, alpha=5.3),
+    lambda *x: torch.sub(*x, alpha=5.3),
+    lambda *x: torch.rsub(*x, alpha=5.3),
+    lambda a, b: a.clone().add_(b, alpha=-0.7),
+    lambda *x: torch.lerp(*x, 0.3),
+    lambda a, b: torch._foreach_add([a], [b], alpha=5.3)[0],
+    lambda a, b: torch._foreach_sub([a], [b], alpha=5.3)[0],
+    lambda a, b: torch._foreach_lerp([a], [b], 0.3)[0],
+])  # fmt: skip
+def test_products_within_sums_of_halves_are_not_rounded(function, dtype, count):
+    a, b = torch.randn(50, count).to(dtype), torch.randn(50, count).to(dtype)
+    exact = function(a.double(), b.double())
+    for row in range(50):  # each a tensor of its own
+        found = function(a[row].npu(), b[row].npu()).cpu()
+        torch.testing.assert_close(found.double(), exact[row], rtol=torch.finfo(dtype).eps / 1.99, atol=1e-6)
 
 
 @beyond_the_documents
-@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("dtype", (torch.uint8, torch.int8, torch.int16, *INTEGERS), ids=str)
 def test_integers_in_place_lose_the_fraction(dtype):
     """As torch_npu divides for ReduceOp.AVG."""
     values = torch.tensor([4, 5, 7] if dtype == torch.uint8 else [4, 5, -5], dtype=dtype)

@@ -1,12 +1,118 @@
-"""unary.cpp: data types in which the pages and torch_npu's list of APIs differ."""
+"""unary.cpp: functions of one tensor, element by element."""
 
 import math
 
 import pytest
 import torch
+from checks import DEVICE, FLOATS, HALVES, check, definitions, drawn
 
-from cases import DEVICE
+from cases import LAYOUTS, integers, randn, rows, table, uniform, values
+from direct import call
 from support.marks import refused_at_once
+
+INTEGERS = (torch.int64, torch.int32)
+# By the interval on which they are defined.
+UNARY = {
+    (-4, 4): "abs neg sign ceil floor round trunc frac exp exp2 expm1 sin cos atan asinh sigmoid sinc",
+    (0, 9): "sqrt",
+    (0.1, 9): "rsqrt reciprocal log log2 log10",
+    (-0.9, 9): "log1p",
+    (-1.4, 1.4): "tan",
+    (-3, 3): "sinh cosh tanh erf erfc",
+    (-1, 1): "asin acos",
+    (1, 9): "acosh",
+    (-0.9, 0.9): "atanh erfinv",
+}
+INTERVALS = [(name, *interval) for interval, names in UNARY.items() for name in names.split()]
+PROMOTING = ["sqrt", "rsqrt", "reciprocal", "log", "log1p", "log2", "log10", "exp", "sin", "cos", "tanh", "sigmoid", "erf"]
+INF = float("inf")
+UNUSUAL = [1.0, -0.0, INF, float("nan"), -INF]
+ALL = {"dtypes": FLOATS, "layouts": LAYOUTS, "close": True, "upcast": True}
+# A vectorised kernel may round its tail and its body differently, and strides decide which is which: hence close.
+# Two macros make them all, so that they take half types and layouts in turn.
+CASES = [
+    *[
+        c
+        for i, (n, low, high) in enumerate(INTERVALS)
+        for c in (
+            *rows(
+                n, getattr(torch, n), uniform(3, 37, low=low, high=high), dtypes=(torch.float32, HALVES[i % 2]), layouts=LAYOUTS, close=True
+            ),
+            *rows(f"{n}_", getattr(torch.Tensor, f"{n}_"), uniform(3, 5, low=low, high=high), layouts=LAYOUTS[i % 2 :][:1], close=True),
+        )
+    ],
+    *[c for n in PROMOTING for c in rows(n, getattr(torch, n), integers(2, 3, low=1, high=5), close=True)],
+    *rows("empty", torch.exp, randn(0, 3)),
+    *rows("scalar", torch.exp, randn()),
+    *[c for n in ("abs", "neg", "sign") for c in rows(n, getattr(torch, n), randn(3, 4), dtypes=INTEGERS)],
+    *rows("sgn-complex", torch.sgn, randn(3, 4), dtypes=(torch.complex64,), close=True),
+    *rows("bitwise_not", torch.bitwise_not, randn(3, 4), dtypes=(*INTEGERS, torch.bool)),
+    *rows("logical_not", torch.logical_not, randn(3, 4), dtypes=(torch.float32, torch.int64, torch.bool)),
+    *rows("logical_not_", lambda x: x.logical_not_(), randn(3, 4), dtypes=(torch.float32, torch.bool)),
+    *[
+        c
+        for n in ("signbit", "isfinite", "isinf", "isnan", "isposinf", "isneginf", "nan_to_num", "nan_to_num_")
+        for c in rows(n, getattr(torch, n), values(UNUSUAL))
+    ],
+    *rows("nan_to_num-values", lambda x: torch.nan_to_num(x, 1.5, 2.5, -3.5), values(UNUSUAL)),
+    *rows("round-decimals", lambda x: torch.round(x, decimals=2), randn(3, 4)),
+    *rows("round_-decimals", lambda x: x.round_(decimals=1), randn(3, 4)),
+    *rows("angle", torch.angle, randn(3, 4)),
+    *rows("square", torch.square, randn(3, 4), dtypes=FLOATS),
+    *rows("clamp", lambda x: x.clamp(-0.5, 0.5), randn(3, 4), dtypes=(*FLOATS, torch.float64), layouts=LAYOUTS),
+    *rows("clamp-integer", lambda x: x.clamp(-1, 2), randn(3, 4), dtypes=INTEGERS),
+    *rows("clamp-low", lambda x: x.clamp(min=-0.5), randn(3, 4)),
+    *rows("clamp-high", lambda x: x.clamp(max=0.5), randn(3, 4)),
+    *rows("clamp-tensor", lambda x, low, high: x.clamp(low, high), randn(3, 4), uniform(4, low=-1, high=0), uniform(3, 1)),
+    *rows("clamp-tensor-low", lambda x, low: x.clamp(min=low), randn(3, 4), randn(4)),
+    *rows("clamp_", lambda x: x.clamp_(-0.5, 0.5), randn(3, 4), layouts=LAYOUTS),
+    *[
+        c
+        for n in ("clamp_min", "clamp_max", "clamp_min_", "clamp_max_")
+        for c in (
+            *rows(n, lambda x, n=n: getattr(x, n)(0.1), randn(3, 4)),
+            *rows(f"{n}-tensor", lambda x, y, n=n: getattr(x, n)(y), randn(3, 4), randn(4)),
+        )
+    ],
+    *[
+        c
+        for n in ("exp", "log", "sqrt", "sin", "tanh", "sigmoid", "rsqrt", "reciprocal", "log1p", "erf")
+        for c in rows(n, getattr(torch, n), uniform(3, 4, low=0.1), backward=True, close=True)
+    ],
+    *rows("clamp", lambda a: a.clamp(-0.5, 0.5), randn(3, 4), backward=True),
+    *rows("abs", torch.abs, randn(3, 4), backward=True),
+    *rows("logit", torch.logit, uniform(3, 4, low=0.05, high=0.95), **ALL, backward=True),
+    *rows("logit-eps", lambda x: torch.logit(x, 0.1), uniform(3, 4, low=-0.2, high=1.2), **ALL, backward=True),
+]
+test_torchs_functions = table(CASES)
+test_definitions = definitions(
+    [
+        ("aclnnDigamma", [drawn(3, 5).abs() + 0.1], (), torch.digamma, FLOATS[:2]),
+        ("aclnnLgamma", [drawn(3, 4, 5)], (), torch.lgamma, FLOATS[:2]),
+        ("aclnnSquare", [drawn(3, 4)], (), lambda x: x * x, FLOATS[:2]),
+        ("aclnnReal", [drawn(3, 4)], (), lambda x: x, FLOATS[:2]),
+    ]
+)
+
+
+def test_functions_of_complex_and_infinite_numbers():
+    x = torch.complex(drawn(3, 4), drawn(3, 4)).to(torch.complex64)
+    check("aclnnReal", (x,), x.real, dtype=torch.float32)
+    check("aclnnIsInf", (torch.tensor(UNUSUAL),), torch.tensor([False, False, True, False, True]))
+
+
+def test_integers_have_no_fraction():
+    x = torch.tensor([3, 0, -7]).to(DEVICE)
+    assert x.frac().tolist() == x.frac_().tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("Round", [-2, -2, 0, 2, 3]), ("Trunc", [-2, -1, 0, 1, 2]), ("Neg", [2.5, 1.5, -0.5, -1.5, -2.75])]
+)
+def test_in_place(name, expected):
+    values = torch.tensor([-2.5, -1.5, 0.5, 1.5, 2.75], device=DEVICE)
+    call(f"aclnnInplace{name}", values)
+    assert values.tolist() == expected
 
 
 @refused_at_once
@@ -29,7 +135,7 @@ def test_types_that_hardware_refuses(function, dtype):
 def test_types_of_the_list_alone():
     x = torch.tensor([0.25, -1.0, math.nan], dtype=torch.float64)
     torch.testing.assert_close(torch.expm1(x.to(DEVICE)).cpu(), torch.expm1(x), equal_nan=True)
-    for values in (x, torch.complex(x, -x)):
-        assert torch.nan_to_num(values.to(DEVICE), 2.0).cpu().equal(torch.nan_to_num(values, 2.0))
-        there = values.to(DEVICE)
-        assert there.nan_to_num_(2.0).cpu().equal(torch.nan_to_num(values, 2.0))
+    for numbers in (x, torch.complex(x, -x)):
+        expected = torch.nan_to_num(numbers, 2.0)
+        assert torch.nan_to_num(numbers.to(DEVICE), 2.0).cpu().equal(expected)
+        assert numbers.to(DEVICE).nan_to_num_(2.0).cpu().equal(expected)

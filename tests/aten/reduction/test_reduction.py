@@ -1,8 +1,105 @@
-"""reduction.cpp: sums of booleans, and norms in float64, which torch_npu's list of APIs has beside the pages."""
+"""reduction.cpp: reductions, norms, moments and scans."""
 
 import torch
+from checks import DEVICE, FLOATS, WHOLE, close, definitions, drawn
 
-from cases import DEVICE
+from cases import LAYOUTS, booleans, in_turn, permutation, randn, rows, table, uniform, values, written
+from direct import call, scalar
+
+NAN, HALF_AND_LONG, BYTES = float("nan"), (torch.float16, torch.int64), (*WHOLE, torch.int8)
+SUMS = """torch.sum(x); x.sum(1); x.sum((0, -1), keepdim=True); torch.mean(x); x.mean(-1); x.mean((0, 1), keepdim=True); torch.prod(x);
+    x.prod(0); torch.nansum(x); x.nansum(1); x.logsumexp(1); x.logsumexp((0, 2), keepdim=True); torch.norm(x); x.norm(1);
+    x.norm(dim=1, keepdim=True); x.norm(float("inf")); x.norm(-float("inf")); x.norm(3, dim=(0, 1)); x.norm(0);
+    torch.linalg.vector_norm(x); torch.linalg.vector_norm(x, 1, dim=0); torch.std(x); x.std(1); torch.var(x); x.var((0, 2), keepdim=True);
+    x.var(1, unbiased=False); x.var(2, correction=2); torch.var_mean(x, 1); torch.var_mean(x); torch.std_mean(x, (0, 1));
+    torch.std_mean(x); x.cumsum(1); x.cumprod(2); x.cumsum_(0); x.cumprod_(0)"""
+PICKS = """torch.max(x); torch.min(x); x.amax((0, 1)); x.amin(-1, keepdim=True); torch.amax(x); x.max(1); x.min(0, keepdim=True);
+    torch.argmax(x); torch.argmin(x); x.argmax(1); x.argmin(-1, keepdim=True); torch.aminmax(x); torch.aminmax(x, dim=1, keepdim=True);
+    x.cummax(1); x.cummin(0)"""
+DIFFERENTIATED = """torch.sum(x); x.mean((0, 1), keepdim=True); x.prod(0); x.logsumexp(1); torch.norm(x); x.norm(dim=1, keepdim=True);
+    torch.std(x); x.var((0, 2), keepdim=True); x.cumsum(1)"""
+DISTINCT = permutation(3, 4, 5, dtype=None)
+CASES = [
+    *in_turn(written("x", SUMS), randn(3, 4, 5), dtypes=FLOATS, close=True, upcast=True),
+    *rows("double", lambda x: (x.sum(1), x.mean(), x.prod(0), x.cumsum(1), x.cumprod(2)), randn(3, 4, 5, dtype=torch.float64), close=True),
+    *in_turn(written("x", PICKS), DISTINCT, dtypes=(*FLOATS, torch.int64, torch.int32)),
+    *rows("sum-integer", lambda x: (x.sum(), x.sum(1), x.prod(), x.prod(0), x.cumsum(0), x.cumprod(1)), randn(3, 4), dtypes=BYTES),
+    *rows("sum-bool", lambda x: (x.sum(), x.sum(1)), booleans(3, 4)),
+    *rows("sum-dtype", lambda x: (x.sum(dtype=torch.float32), x.mean(dtype=torch.float32)), randn(3, 4), dtypes=HALF_AND_LONG, close=True),
+    *rows("sum-wide", lambda x: x.sum(0, dtype=torch.float64), randn(3, 4), dtypes=HALF_AND_LONG, close=True),
+    *rows("sum-long-half", lambda x: (x.sum(), x.mean()), uniform(40000, low=0.5), dtypes=FLOATS, close=True),
+    *rows("sum-nothing", lambda x: (x.sum(), x.sum(0), x.prod()), randn(0, 3)),
+    *rows("mean-nothing", lambda x: x.mean(), randn(0)),
+    *rows("0-dim", lambda x: (x.sum(), x.mean(), x.max(), x.amax(), x.cumsum(0), x.prod()), randn()),
+    *rows("nansum-nan", torch.nansum, values([1.0, NAN, 2.0])),
+    *rows("max-nan", lambda x: (x.max(), x.min(), x.amax()), values([1.0, NAN, 2.0])),
+    *[
+        c
+        for n in ("any", "all")
+        for c in (
+            *rows(n, getattr(torch, n), booleans(3, 4), layouts=LAYOUTS),
+            *rows(f"{n}-dim", lambda x, n=n: (getattr(x, n)(1), getattr(x, n)(0, keepdim=True)), booleans(3, 4)),
+            *rows(f"{n}-number", getattr(torch, n), randn(3, 4), dtypes=(torch.float32, torch.int64, torch.uint8)),
+            *rows(f"{n}-0-dim", getattr(torch, n), values(True)),
+            *rows(f"{n}-nothing", getattr(torch, n), booleans(0)),
+        )
+    ],
+    *rows("aminmax-helper", lambda x: (torch.ops.aten._aminmax(x), torch.ops.aten._aminmax.dim(x, 1, True)), randn(3, 4)),
+    *rows("norm-helper", lambda x: torch.ops.aten.norm.Scalar(x, 2), randn(3, 4), dtypes=FLOATS, close=True),
+    *rows("norm-out", lambda x, y: torch.ops.aten.norm.out(x, 1, [1], False, out=y), randn(3, 4), randn(3), layouts=LAYOUTS, close=True),
+    *rows("prod-long-half", torch.prod, uniform(300, low=0.9, high=1.1), dtypes=FLOATS, close=True, upcast=True),
+    *rows("renorm", lambda x: x.renorm(2, 0, 1.0), randn(3, 4), layouts=LAYOUTS, close=True),
+    *rows("renorm_", lambda x: x.renorm_(1, 1, 1.0), randn(3, 4), layouts=LAYOUTS, close=True),
+    *rows("sum-out", lambda x, y: torch.sum(x, 1, out=y), randn(3, 4), randn(3), layouts=LAYOUTS, close=True),
+    *rows("trace", torch.trace, randn(4, 3), dtypes=(torch.float32, torch.int64), layouts=LAYOUTS),
+    *[c for n, f in written("x", DIFFERENTIATED).items() for c in rows(n, f, randn(3, 4, 5), backward=True, close=True)],
+    *[c for n, f in written("x", "torch.max(x); torch.amax(x); x.max(1)").items() for c in rows(n, f, DISTINCT, backward=True)],
+]
+test_torchs_functions = table(CASES)
+
+
+def shifted_sums(x, exclusive, reverse):
+    rows = x.flip(1) if reverse else x
+    sums = torch.stack([rows[:, : i + (not exclusive)].sum(1) for i in range(x.size(1))], 1)
+    return sums.flip(1) if reverse else sums
+
+
+X, POSITIVE = [drawn(3, 4, 5)], [drawn(3, 4, 6).abs() + 0.1]
+test_definitions = definitions(
+    [
+        ("aclnnVar", X, ([0, -1], True, False), lambda x: x.var((0, 2)), FLOATS),
+        ("aclnnVar", X, (None, False, True), lambda x: x.var((0, 1, 2), correction=0, keepdim=True), FLOATS),
+        ("aclnnMeanV2", X, ([1], True, False), lambda x: x.mean(1, keepdim=True), FLOATS),
+        ("aclnnMeanV2", X, ([], False, False), torch.mean, FLOATS),
+        ("aclnnMeanV2", X, ([], False, True), lambda x: x, FLOATS),
+        ("aclnnMeanV2", X, ([0], False, False), lambda x: x.mean(0).trunc(), WHOLE),
+        *[
+            ("aclnnCumsumV2", X, (1, e, r), lambda x, e=e, r=r: shifted_sums(x, e, r), (*FLOATS, *WHOLE))
+            for e in (False, True)
+            for r in (False, True)
+        ],
+        ("aclnnMaxV2", X, ([1], False, False), lambda x: x.amax(1), FLOATS[:1]),
+        ("aclnnMaxV2", X, ([0, 2], True, False), lambda x: x.amax((0, 2), True), FLOATS[:1]),
+        ("aclnnMaxV2", X, ([], False, False), torch.amax, FLOATS[:1]),
+        ("aclnnMaxV2", X, ([], True, True), lambda x: x, FLOATS[:1]),
+        ("aclnnReduceLogSum", POSITIVE, ([0, -1], True, False), lambda x: x.sum((0, 2), True).log(), FLOATS[:2]),
+        ("aclnnReduceLogSum", POSITIVE, ([], False, False), lambda x: x.sum().log(), FLOATS[:2]),
+        ("aclnnReduceLogSum", POSITIVE, ([], False, True), lambda x: x, FLOATS[:2]),
+        ("aclnnLogSumExp", X, ([], False), lambda x: x.logsumexp((0, 1, 2)), FLOATS[:1]),
+    ]
+)
+
+
+def test_cumprod_in_place():
+    values = drawn(3, 4).float().to(DEVICE)
+    expected = torch.stack([values.cpu()[:, : i + 1].double().prod(1) for i in range(4)], 1)
+    call("aclnnInplaceCumprod", values, scalar(1))
+    close(values, expected)
+
+
+def test_values_reach_python():
+    x = torch.arange(6.0, device=DEVICE).reshape(2, 3)
+    assert x.sum().item() == 15 and x.mean().item() == 2.5 and bool((x >= 0).all()) and int(x.argmax()) == 5
 
 
 def test_booleans_are_counted_along_a_dimension():

@@ -1,0 +1,41 @@
+"""ring_attention.cpp against definitions in float64."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from checks import DEVICE
+
+from direct import call
+
+attention = F.scaled_dot_product_attention
+
+
+@pytest.mark.parametrize("layout", ["SBH", "TND"])
+@pytest.mark.parametrize("version", ["", "V2"])
+def test_attention_of_keys_in_two_parts(version, layout):
+    """The results of both parts become that of all keys."""
+    generator = torch.Generator().manual_seed(7)
+    scores, values = (torch.randn(2, 3, n, m, dtype=torch.float64, generator=generator) for n, m in ((4, 10), (10, 8)))
+
+    def part(keys):
+        of_part = scores[..., keys]
+        largest = of_part.amax(-1, keepdim=True)
+        powers = torch.exp(of_part - largest)
+        total = powers.sum(-1, keepdim=True)
+        return powers / total @ values[..., keys, :], largest, total
+
+    def laid_out(attention, *statistics):
+        # Of batches of heads: positions, batches and heads with their features; or all positions of both batches, and heads.
+        wide = [s.expand(-1, -1, -1, 8) for s in statistics]
+        if layout == "SBH":
+            shaped = [attention.permute(2, 0, 1, 3).flatten(2), *wide]
+        else:
+            shaped = [t.transpose(1, 2).flatten(0, 1) for t in (attention, *wide)]
+        return [t.float().contiguous().to(DEVICE) for t in shaped]
+
+    expected = laid_out(*part(slice(None)))
+    got = [torch.empty_like(t) for t in expected]
+    ends = torch.tensor([4, 8], device=DEVICE) if layout == "TND" else None
+    layouts = [layout.encode(), *([b""] if version else [])]
+    call(f"aclnnRingAttentionUpdate{version}", *laid_out(*part(slice(4))), *laid_out(*part(slice(4, 10))), ends, *layouts, *got)
+    torch.testing.assert_close(got, expected, rtol=1e-5, atol=1e-6)

@@ -1,0 +1,111 @@
+"""kv_cache.cpp against definitions in float64."""
+
+import pytest
+import torch
+import torch_npu
+from checks import DEVICE, HALVES, close, on_npu, there
+from definitions import taken_apart, turned
+
+from direct import call, fails
+
+
+@pytest.mark.parametrize("mode", ["Norm", "PA_NZ"])
+def test_scatter_into_pages(mode):
+    """A token without a slot goes nowhere."""
+    key, value, slots = torch.randn(5, 2, 16).half(), torch.randn(5, 2, 32).half(), torch.tensor([7, 0, -1, 11, 4], dtype=torch.int32)
+    caches = [torch.randn(3, 4, 2, n).half() for n in (16, 32)]
+    stored = [c.flatten(2).unflatten(2, (-1, 16)).transpose(1, 2).contiguous() if mode == "PA_NZ" else c for c in caches]
+    on_device = there(*stored)
+    on_npu(torch_npu.npu_scatter_pa_kv_cache, key, value, *on_device, slots, cache_mode=mode)
+    for got, cache, rows in zip(on_device, caches, (key, value), strict=True):
+        for row, slot in zip(rows, slots.tolist(), strict=True):
+            if slot >= 0:
+                cache[slot // 4, slot % 4] = row
+        plain = got.cpu().transpose(1, 2).flatten(2).unflatten(2, (2, -1)) if mode == "PA_NZ" else got.cpu()
+        assert plain.equal(cache)
+
+
+@pytest.mark.parametrize("cumulative", [False, True])
+def test_gather_from_pages(cumulative):
+    caches, lengths = [torch.randn(6, 4, 2, n) for n in (8, 16)], [6, 7, 2]
+    table = torch.tensor([[3, 0], [5, -1], [1, 2]], dtype=torch.int32)
+    seq_lens = torch.tensor([0, *torch.tensor(lengths).cumsum(0)] if cumulative else lengths, dtype=torch.int32)
+    out = [torch.ones(15, 2, n, device=DEVICE) for n in (8, 16)]
+    offset = torch.tensor([0, 0, 4], dtype=torch.int32, device=DEVICE)
+    on_npu(torch_npu.npu_gather_pa_kv_cache, *caches, table, seq_lens, *out, seq_offset=offset, is_seq_lens_cumsum=cumulative)
+    for got, cache in zip(out, caches, strict=True):
+        zeros = torch.zeros_like(cache[0])
+        rows = torch.cat((cache[3], cache[0, :2], cache[5], zeros[:3], cache[2, :2]))
+        assert got.cpu().equal(rows)
+
+
+@pytest.mark.parametrize("mode", ["Norm", "PA", "PA_NZ", "PA_BLK_BNSD", "PA_BLK_NZ"])
+@pytest.mark.parametrize("quantised", [False, True])
+def test_latent_cache(quantised, mode):
+    kv, gamma = torch.randn(2, 1, 3, 576).half(), torch.rand(512).half()
+    angles = torch.rand(2, 1, 3, 64)
+    cos, sin = angles.cos().half(), angles.sin().half()
+    norm, blk = mode == "Norm", "BLK" in mode
+    dtype = torch.int8 if quantised else torch.half
+    caches = [torch.ones((2, 1, 8, n) if norm else (4, 4, 1, n), dtype=dtype) for n in (64, 512)]
+    index = {True: torch.tensor([[5, 0, 7], [2, 3, -1]]), False: torch.tensor([9, 1, 6, 15, 0, -1])}[norm]
+    index = torch.tensor([8, 4]) if blk else index
+    slots = [8, 9, 10, 4, 5, 6] if blk else [5, 0, 7, 10, 11, -1] if norm else index.tolist()
+    scales = [torch.rand(n) * 20 for n in (64, 512)] if quantised else [None, None]
+    on_device = there(*caches)
+    _, _, k_rope, c_kv = on_npu(
+        torch_npu.npu_kv_rmsnorm_rope_cache, kv, gamma, cos, sin, index, *on_device, k_rope_scale=scales[0], c_kv_scale=scales[1],
+        cache_mode=mode, is_output_kv=True,
+    )  # fmt: skip
+    x = kv.double()
+    normal = x[..., :512] / (x[..., :512].square().mean(-1, True) + 1e-5).sqrt() * gamma.double()
+    rope = turned(taken_apart(x[..., 512:]), cos.double(), sin.double())
+    close(k_rope, rope)
+    close(c_kv, normal)
+    for got, rows, scale in zip(on_device, (rope, normal), scales, strict=True):
+        flat = got.cpu().double()
+        if "NZ" in mode:
+            together = 32 if quantised else 16
+            flat = flat.view(4, -1, 4, together).transpose(1, 2)
+        flat = flat.reshape(16, -1)
+        for row, slot in zip(rows.view(6, -1), slots, strict=True):
+            if slot >= 0:
+                expected = row if scale is None else (row * scale.double()).clamp(-128, 127)
+                torch.testing.assert_close(flat[slot], expected, rtol=3e-3, atol=3e-3 if scale is None else 0.51)
+        assert (flat[[s for s in range(16) if s not in slots]] == 1).all()
+
+
+def test_scatter_update():
+    data, updates = torch.zeros(2, 3, 4, 5), torch.randn(2, 3, 2, 5)
+    got = torch_npu.scatter_update(data.to(DEVICE), torch.tensor([1, 2]).to(DEVICE), updates.to(DEVICE), -2).cpu()
+    expected = data.clone()
+    expected[0, :, 1:3], expected[1, :, 2:4] = updates[0], updates[1]
+    assert got.equal(expected)
+    there_ = data.to(DEVICE)
+    on_npu(torch_npu.scatter_update_, there_, torch.tensor([[1, 0]]), updates[:1], -2)
+    assert there_.cpu()[1, :, :2].equal(updates[0]) and not there_.cpu()[0].any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, *HALVES], ids=str)
+def test_attention_update(dtype):
+    lse, parts = [torch.randn(6) * 3 for _ in range(3)], [torch.randn(6, 8).to(dtype) for _ in range(3)]
+    out, whole = on_npu(torch_npu.npu_attention_update, list(lse), list(parts), 1)
+    weights = torch.stack(lse).double().softmax(0)
+    expected = sum(w.unsqueeze(1) * p.double() for w, p in zip(weights, parts, strict=True))
+    close(out, expected)
+    close(whole, torch.stack(lse).double().logsumexp(0))
+
+
+def test_a_slot_behind_the_cache_is_found():
+    key, cache = torch.randn(1, 1, 8, device=DEVICE), torch.zeros(2, 4, 1, 8, device=DEVICE)
+    slot = torch.tensor([8], dtype=torch.int32, device=DEVICE)
+    fails(
+        "slotMapping: expected values in [0, 8), got 8 at position [0]", "aclnnScatterPaCache", key, cache, slot, None, None, None, b"Norm"
+    )
+
+
+def test_unsigned_words_of_a_cache_are_gathered_as_they_are():
+    bits = torch.tensor([[[0]], [[-2]]], dtype=torch.int32)
+    cache, out, values = bits.view(torch.uint16).view(2, 1, 2), *(torch.zeros(1, 2, dtype=torch.uint16).to(DEVICE) for _ in range(2))
+    call("aclnnGatherPaKvCache", cache, cache, torch.tensor([[1]]).int(), torch.tensor([1]).int(), out, values, None, None, False)
+    assert out.cpu().view(torch.int16).tolist() == [[-2, -1]]

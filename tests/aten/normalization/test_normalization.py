@@ -1,0 +1,194 @@
+"""normalization.cpp: batch, layer and group norm, and what is made of them."""
+
+from ctypes import c_int
+
+import pytest
+import torch
+import torch.nn.functional as F
+from checks import DEVICE, FLOATS, close, definitions, drawn, zeros
+
+from cases import LAYOUTS, constant, randn, rows, rows_with, table, uniform
+from direct import call, refuses
+from support.marks import UNSPECIFIED
+
+X = randn(4, 3, 5, 2)
+CHANNELS, VARIANCES = randn(3), constant(uniform(3, low=0.5, high=2.0))
+
+
+norm = rows_with(dtypes=FLOATS[:2], layouts=LAYOUTS, close=True, upcast=True, backward=True)
+
+
+def train(x, mean, variance, weight, bias):
+    """The results' tail: the running statistics after the call."""
+    mean, variance = mean.float().clone(), variance.float().clone()
+    weight, bias = (None, None) if weight is None else (weight.float(), bias.float())
+    return F.batch_norm(x, mean, variance, weight, bias, training=True, momentum=0.3), mean, variance
+
+
+MEAN = constant(CHANNELS)
+CASES = [
+    *norm("batch_norm", train, X, MEAN, VARIANCES, CHANNELS, CHANNELS, dtypes=FLOATS),
+    *norm("batch_norm-2d", train, randn(6, 3), MEAN, VARIANCES, CHANNELS, CHANNELS),
+    *norm("batch_norm-3d", train, randn(2, 3, 2, 3, 2), MEAN, VARIANCES, CHANNELS, CHANNELS),
+    *norm("batch_norm-plain", lambda x, m, v: train(x, m, v, None, None), X, MEAN, VARIANCES),
+    *norm("batch_norm-no-statistics", lambda x: F.batch_norm(x, None, None, training=True), X),
+    *norm("batch_norm-eval", lambda x, *of: F.batch_norm(x, *(t.float() for t in of)), X, MEAN, VARIANCES, CHANNELS, CHANNELS),
+    *norm("batch_norm-frozen", F.batch_norm, X, MEAN, VARIANCES, MEAN, MEAN),
+    *norm("instance_norm", lambda x, w, b: F.instance_norm(x, weight=w, bias=b), X, CHANNELS, CHANNELS, dtypes=(torch.float32,)),
+    *norm("layer_norm", lambda x, w, b: F.layer_norm(x, (5, 2), w, b), X, randn(5, 2), randn(5, 2)),
+    *norm("layer_norm-last", lambda x, w, b: F.layer_norm(x, (7,), w, b), randn(3, 4, 7), randn(7), randn(7), dtypes=FLOATS),
+    *norm("layer_norm-plain", lambda x: F.layer_norm(x, (5, 2)), X),
+    *norm("layer_norm-empty", lambda x, w: F.layer_norm(x, (4,), w), randn(0, 4), randn(4), dtypes=(torch.float32,)),
+    *rows("native_layer_norm", lambda x, w, b: torch.native_layer_norm(x, (5, 2), w, b, 1e-5), X, randn(5, 2), randn(5, 2), close=True),
+    *norm("group_norm", lambda x, w, b: F.group_norm(x, 2, w, b), randn(2, 4, 3, 5), randn(4), randn(4), dtypes=FLOATS),
+    *norm("group_norm-plain", lambda x: F.group_norm(x, 3), X),
+]
+test_torchs_functions = table(CASES)
+
+
+def normal(total, weight=1.0, bias=0.0, epsilon=1e-3, dims=1):
+    """Normal over the last dimensions, with the mean and the reciprocal of the deviation."""
+    last = tuple(range(-dims, 0))
+    mean, rstd = total.mean(last, keepdim=True), (total.var(last, correction=0, keepdim=True) + epsilon).rsqrt()
+    return (total - mean) * rstd * weight + bias, mean.float(), rstd.float()
+
+
+def instance_norm(x, weight, bias, last):
+    y, mean, variance = (F.instance_norm(x, eps=1e-3), x.mean((2, 3), keepdim=True), x.var((2, 3), correction=0, keepdim=True))
+    y = y * weight.view(-1, 1, 1) + bias.view(-1, 1, 1)
+    return tuple(one.movedim(1, -1) if last else one for one in (y, mean, variance))
+
+
+def deep_norm(x, gx, beta, gamma):
+    y, mean, rstd = normal(0.3 * x + gx, gamma, beta, 1e-6, gamma.dim())
+    return mean, rstd, y
+
+
+def deep_norm_gradients(x, gx, beta, gamma, dy):
+    leaves = [t.requires_grad_() for t in (x, gx, beta, gamma)]
+    of_x, of_gx, *rest = torch.autograd.grad(deep_norm(*leaves)[2], leaves, dy)
+    return of_x, of_gx, *(one.float() for one in rest)
+
+
+XS, ROW = [drawn(3, 4, 6), drawn(3, 4, 6, seed=6)], [drawn(6), drawn(6, seed=6), drawn(6, seed=7)]
+test_definitions = definitions(
+    [
+        *[
+            (
+                *("aclnnAdaLayerNorm", [XS[0], rows, rows.flip(0), *ROW[:2]], (1e-3,)),
+                *(lambda x, s, t, w, b: normal(x, w, b)[0] * (1 + s.view(3, 1, 6)) + t.view(3, 1, 6), FLOATS),
+            )
+            for rows in (drawn(3, 6), drawn(3, 1, 6))
+        ],
+        *[
+            (
+                *("aclnnInstanceNorm", [drawn(2, 3, 4, 5), drawn(3), drawn(3)]),
+                lambda x, w, b, last=last: ((x.movedim(1, -1) if last else x).contiguous(), w, b, b"NHWC" if last else b"NCHW", 1e-3),
+                *(lambda x, w, b, last=last: instance_norm(x, w, b, last), FLOATS[:2]),
+            )
+            for last in (False, True)
+        ],
+        (*("aclnnFastLayerNorm", [XS[0], *ROW[:2]], lambda x, w, b: (x, [6], w, b, 1e-3)), *(lambda x, w, b: normal(x, w, b), FLOATS[:1])),
+        *[
+            (name, [*XS, drawn(*size), drawn(*size, seed=6), *more], arguments, definition, FLOATS)
+            for size in ((6,), (4, 6))
+            for name, more, arguments, definition in (
+                ("aclnnDeepNorm", [], (0.3, 1e-6), deep_norm),
+                (
+                    *("aclnnDeepNormGrad", [drawn(3, 4, 6, seed=7)]),
+                    lambda x, gx, b, g, dy: (dy, x, gx, g, *deep_norm(*(t.double() for t in (x, gx, b, g)))[:2], 0.3),
+                    deep_norm_gradients,
+                ),
+            )
+        ],
+        *[
+            (
+                *("aclnnAddLayerNorm", [*XS, *ROW], lambda x, y, g, b, c, added=added: (x, y, g, b, c if added else None, 1e-5, True)),
+                *(lambda x, y, g, b, c, added=added: (*normal(t := x + y + added * c, g, b, 1e-5), t), FLOATS),
+            )
+            for added in (False, True)
+        ],
+    ]
+)
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+def test_adaptive_layer_norm_that_is_quantised(smooth):
+    x, scale, shift, factors = (tensor.half() for tensor in (drawn(2, 3, 8), drawn(2, 8), drawn(2, 1, 8), drawn(8)))
+    out, scales = zeros(2, 3, 8, dtype=torch.int8), zeros(2, 3)
+    call("aclnnAdaLayerNormQuant", x, scale, shift, None, None, factors if smooth else None, 1e-5, b"dynamic", out, scales)
+    exact = normal(x.double(), epsilon=1e-5)[0] * (1 + scale.double().unsqueeze(1)) + shift.double()
+    exact = exact * factors.double() if smooth else exact
+    close(scales, exact.abs().amax(-1) / 127)
+    assert (out.cpu() - exact / scales.cpu().double().unsqueeze(-1)).abs().max() < 0.501
+
+
+@pytest.mark.parametrize("wanted", [("x",), ("weight",), ("bias",), ("x", "weight")], ids=str)
+@pytest.mark.parametrize(("function", "size"), [
+    (lambda x, weight, bias: F.batch_norm(x, None, None, weight, bias, training=True), 4),
+    (lambda x, weight, bias: F.layer_norm(x, (5,), weight, bias), 5),
+    (lambda x, weight, bias: F.group_norm(x, 2, weight, bias), 4),
+], ids=["batch", "layer", "group"])  # fmt: skip
+def test_gradients_of_some_inputs(function, size, wanted):
+    tensors, gradients = {"x": torch.randn(3, 4, 5), "weight": torch.randn(size), "bias": torch.randn(size)}, []
+    for device in ("cpu", DEVICE):
+        leaves = {name: tensor.clone().to(device).requires_grad_(name in wanted) for name, tensor in tensors.items()}
+        function(**leaves).square().sum().backward()
+        gradients.append([leaves[name].grad.cpu() for name in wanted])
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
+
+
+def test_batch_norm_saves_mean_and_variance():
+    x = torch.randn(4, 3, 5, 2).double() * 3 + 1
+    saved = torch.native_batch_norm(x.float().to(DEVICE), None, None, None, None, True, 0.1, 1e-5)[1:]
+    sign = -1 if UNSPECIFIED else 1  # which only the backward takes back
+    close([sign * one for one in saved], [x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)])
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_layer_norm_in_each_mode(mode):
+    x, out = drawn(3, 4, 6).float(), zeros(3, 4, 6)
+    call("aclnnLayerNormWithImplMode", x, [6], None, None, 1e-3, out, None, None, c_int(mode))
+    close(out, normal(x.double())[0])
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_gradient_of_added_layer_norm(dtype):
+    x1, x2, gamma, dy, dsum = (one.to(dtype) for one in (*XS, ROW[0], drawn(3, 4, 6, seed=7), drawn(3, 4, 6, seed=8)))
+    total, weight, bias = (one.double().requires_grad_() for one in (x1.double() + x2.double(), gamma, torch.zeros(6)))
+    y, mean, rstd = normal(total, weight, bias, 1e-5)
+    expected = torch.autograd.grad((y * dy.double()).sum() + (total * dsum.double()).sum(), (total, weight, bias))
+    there = [one.detach().to(DEVICE) for one in (dy, x1, x2, rstd, mean, gamma, dsum)]
+    dx, _, *of_weights = torch.ops.npu.npu_add_layer_norm_backward(*there)
+    close(dx, expected[0], 2e-2 if dtype != torch.float32 else None)
+    close(of_weights, expected[1:], 1e-3)
+
+
+def test_gradients_of_a_weight_and_bias_that_were_not_given():
+    """They are what those of ones and zeros would have."""
+    x, grad, of_weight, of_bias = torch.randn(3, 4), torch.randn(3, 4), zeros(4), zeros(4)
+    y, mean, invstd = normal(x.double(), epsilon=1e-5)
+    call("aclnnLayerNormBackward", grad, x, [4], mean, invstd, None, None, [True] * 3, zeros(3, 4), of_weight, of_bias)
+    close((of_weight, of_bias), ((grad * y).sum(0), grad.sum(0)))
+    x, grad = torch.randn(2, 4, 3), torch.randn(2, 4, 3)
+    y, mean, invstd = normal(x.double().view(2, 2, 6), epsilon=1e-5)
+    statistics = mean.view(2, 2), invstd.view(2, 2)
+    call("aclnnGroupNormBackward", grad, x, *statistics, None, 2, 4, 3, 2, [True] * 3, zeros(2, 4, 3), of_weight, of_bias)
+    close(of_weight, (grad * y.view(2, 4, 3)).sum((0, 2)))
+
+
+def test_statistics_of_the_batch_do_not_count_in_evaluation():
+    x, running, grad, out = torch.randn(2, 3), torch.ones(3), torch.randn(2, 6).to(DEVICE)[:, ::2], zeros(2, 3)
+    of_input = [True, False, False]
+    call("aclnnBatchNormBackward", grad, x, None, running, running, zeros(2, 3), None, False, 0.0, of_input, out, None, None)
+    assert out.cpu().equal(grad.cpu())
+    words = "runningMean: expected a tensor, as training is not set"
+    refuses(words, "aclnnBatchNormBackward", x, x, *[None] * 5, False, 0.0, of_input, out, None, None, code=161001)
+
+
+def test_running_statistics_at_one_place_are_refused():
+    x, one = zeros(2, 3), zeros(1).expand(3)
+    words = "expected elements that do not share memory"
+    refuses(f"runningMean: {words}", "aclnnBatchNorm", x, None, None, one, zeros(3), True, 0.1, 1e-5, zeros(2, 3), zeros(3), zeros(3))
+    counts = (x, x, x, zeros(3), one, 0.1, 1e-5, zeros(2), zeros(3), zeros(3))
+    refuses(f"runningVar: {words}", "aclnnBatchNormGatherStatsWithCounts", *counts)

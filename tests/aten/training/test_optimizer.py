@@ -1,0 +1,227 @@
+"""optimizer.cpp, and whole optimizers: a few steps on the NPU give what they give on the CPU."""
+
+import ctypes
+import itertools
+import math
+from ctypes import c_int
+
+import pytest
+import torch
+from checks import DEVICE, FLOATS, check, close, drawn
+from torch_aclnn.host.registry import entry_points
+
+from direct import call
+from support.marks import of_a2_and_a3, of_the_950
+
+OPTIMIZERS = {
+    "sgd": (torch.optim.SGD, {"lr": 0.1}),
+    "sgd-momentum": (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "dampening": 0.1, "weight_decay": 0.01}),
+    "sgd-nesterov": (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "maximize": True}),
+    "adam": (torch.optim.Adam, {"lr": 0.1}),
+    "adam-amsgrad": (torch.optim.Adam, {"lr": 0.1, "amsgrad": True, "weight_decay": 0.01}),
+    "adamw": (torch.optim.AdamW, {"lr": 0.1, "weight_decay": 0.1}),
+    "adamw-maximize": (torch.optim.AdamW, {"lr": 0.1, "amsgrad": True, "maximize": True}),
+    "adagrad": (torch.optim.Adagrad, {"lr": 0.1}),
+    "adamax": (torch.optim.Adamax, {"lr": 0.1}),
+    "nadam": (torch.optim.NAdam, {"lr": 0.1}),
+    "radam": (torch.optim.RAdam, {"lr": 0.1}),
+    "rmsprop": (torch.optim.RMSprop, {"lr": 0.1, "momentum": 0.9, "centered": True}),
+    "adadelta": (torch.optim.Adadelta, {"lr": 0.1}),
+    "adafactor": (torch.optim.Adafactor, {"lr": 0.1}),
+    "asgd": (torch.optim.ASGD, {"lr": 0.1}),
+    "rprop": (torch.optim.Rprop, {"lr": 0.1}),
+}
+
+
+def train(device, make, steps=4, count=5, **options):
+    generator = torch.Generator().manual_seed(0)
+    parameters = [torch.randn(n + 1, 3, generator=generator).to(device).requires_grad_() for n in range(count)]
+    optimizer = make(parameters, **options)
+    for _ in range(steps):
+        for parameter in parameters:
+            parameter.grad = torch.randn(parameter.shape, generator=generator).to(device)
+        optimizer.step()
+    return [parameter.detach().cpu() for parameter in parameters]
+
+
+@pytest.mark.parametrize(("mode", "correction", "decay"), [(1, True, 0.1), (0, False, 0.1), (0, True, 0.0)])
+def test_adam_with_a_moving_average(mode, correction, decay):
+    grad, var, m, v, s = drawn(5), drawn(5).roll(1), drawn(5).roll(2), drawn(5).abs(), drawn(5).roll(3)
+    state = [one.float().to(DEVICE) for one in (var, m, v, s)]
+    call("aclnnApplyFusedEmaAdam", grad.float(), *state, torch.tensor([7]), 1e-2, 0.99, 0.9, 0.999, 1e-8, mode, correction, decay)
+    total = grad + decay * var * (1 - mode)
+    m, v = 0.9 * m + 0.1 * total, 0.999 * v + 0.001 * total**2
+    by_m, by_v = (1 - 0.9**7, 1 - 0.999**7) if correction else (1, 1)
+    var = var - 1e-2 * (m / by_m / ((v / by_v).sqrt() + 1e-8) + decay * var * mode)
+    close(state, (var, m, v, 0.99 * s + 0.01 * var))
+
+
+@of_the_950
+def test_fused_adam_in_one_kernel():
+    """torch's own kernel on the CPU in float64; scaled gradients lose their scale, and nothing changes where one was infinite."""
+    shapes = [(3,), (2, 4), (0,)]
+    for dtype, tolerance in ((torch.float32, 1e-5), (torch.bfloat16, 2e-2)):
+        for amsgrad, maximize, found in ((False, False, None), (True, True, None), (True, False, 0.0), (False, True, 1.0)):
+            here = [[torch.rand(shape).to(dtype).double() for shape in shapes] for _ in range(5 if amsgrad else 4)]
+            there = [[x.to(dtype).to(DEVICE) for x in tensors] for tensors in here]
+            for step in (1.0, 2.0, 3.0):
+                for params, grads, means, squares, *largest, device in ((*here, "cpu"), (*there, DEVICE)):
+                    scaled = {} if found is None else {"grad_scale": 8.0, "found_inf": found}
+                    steps = [torch.tensor(step, device=device)] * len(shapes)
+                    torch._fused_adam_(
+                        params, grads, means, squares, largest[0] if amsgrad else [], steps, lr=0.1, beta1=0.9, beta2=0.99,
+                        weight_decay=0.01, eps=1e-6, amsgrad=amsgrad, maximize=maximize,
+                        **{name: torch.tensor(x, device=device) for name, x in scaled.items()},
+                    )  # fmt: skip
+            for expected, got in zip(here, there, strict=True):
+                for want, have in zip(expected, got, strict=True):
+                    torch.testing.assert_close(have.cpu().double(), want, rtol=tolerance, atol=tolerance)
+
+
+FUSED = [name for name in OPTIMIZERS if name.startswith(("adam-", "adamw", "sgd-")) or name == "adam"]
+WAYS = [*itertools.product(OPTIMIZERS, ("single", "foreach")), *itertools.product(FUSED, ("fused",))]
+
+
+@pytest.mark.parametrize(("name", "way"), WAYS)
+def test_optimizer(name, way):
+    make, options = OPTIMIZERS[name]
+    got = train(DEVICE, make, **options | {"fused": True} if way == "fused" else options | {"foreach": way == "foreach"})
+    close(got, train("cpu", make, foreach=False, **options))
+
+
+@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="torch 2.8 and earlier do not have it")
+def test_muon():
+    """It orthogonalises a momentum in bfloat16: a last place of that type, times the rate."""
+    close(train(DEVICE, torch.optim.Muon, lr=0.1), train("cpu", torch.optim.Muon, lr=0.1), atol=0.1 * 2**-6)
+
+
+def test_lbfgs():
+    def fit(device):
+        generator = torch.Generator().manual_seed(0)
+        inputs, targets, weight = (torch.randn(shape, generator=generator).to(device) for shape in ((12, 4), (12, 3), (4, 3)))
+        optimizer = torch.optim.LBFGS([weight.requires_grad_()], max_iter=5, line_search_fn="strong_wolfe")
+
+        def closure():
+            optimizer.zero_grad()
+            loss = torch.nn.functional.mse_loss(inputs @ weight, targets)
+            loss.backward()
+            return loss
+
+        return [optimizer.step(closure).cpu() for _ in range(2)] + [weight.detach().cpu()]
+
+    torch.testing.assert_close(fit(DEVICE), fit("cpu"), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("types", [(torch.float32, torch.bfloat16), (torch.bfloat16, torch.float32)], ids=str)
+def test_gradient_of_another_type_than_the_parameter(types):
+    """As aclnnApplyAdamWV2 takes them; the moments are of FLOAT."""
+    generator = torch.Generator().manual_seed(0)
+    values, grad = (torch.randn(4, 3, generator=generator).to(dtype) for dtype in types)
+    there = [t.to(DEVICE) for t in (values, torch.zeros(4, 3), torch.zeros(4, 3))]
+    step, numbers = torch.zeros(1, device=DEVICE), [ctypes.c_float(x) for x in (0.1, 0.9, 0.999, 0.1, 1e-8)]
+    call("aclnnApplyAdamWV2", *there, None, grad, step, *numbers, False, False)
+    # One step from no moments: the direction is the gradient's sign.
+    exact = values.double() * (1 - 0.1 * 0.1) - 0.1 * grad.double() / (grad.double().abs() + 1e-8)
+    torch.testing.assert_close(there[0].cpu().double(), exact, rtol=1e-2 if values.dtype == torch.bfloat16 else 1e-5, atol=1e-5)
+    torch.testing.assert_close(there[1].cpu().double(), grad.double() * 0.1, rtol=1e-5, atol=1e-7)
+
+
+def test_zero_grad():
+    parameter = torch.ones(3, device=DEVICE, requires_grad=True)
+    parameter.grad = torch.ones(3, device=DEVICE)
+    torch.optim.SGD([parameter]).zero_grad(set_to_none=False)
+    assert parameter.grad.cpu().tolist() == [0, 0, 0]
+
+
+# Others have an overflow register, which an infinity of the test's own does not set (tests/by_name/test_overflow.py).
+@of_a2_and_a3
+@pytest.mark.parametrize("bad", [None, float("inf"), float("nan")])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+def test_unscale(bad, dtype):
+    grads = [torch.full((3,), 8.0, dtype=dtype, device=DEVICE), torch.full((2, 2), -4.0, dtype=dtype, device=DEVICE)]
+    if bad is not None:
+        grads[1][0, 1] = bad
+    found, inverse = torch.zeros(1, device=DEVICE), torch.full((1,), 0.25, device=DEVICE)
+    torch._amp_foreach_non_finite_check_and_unscale_(grads, found, inverse)
+    assert found.item() == (bad is not None)
+    assert grads[0].cpu().tolist() == [2, 2, 2]
+    torch._amp_foreach_non_finite_check_and_unscale_([torch.ones(2, device=DEVICE)], found, inverse)
+    assert found.item() == (bad is not None), "a finite list must not take the finding back"
+
+
+@pytest.mark.parametrize("found, tracker, expected", [(0.0, 0, (8.0, 1)), (0.0, 2, (16.0, 0)), (1.0, 2, (2.0, 0))])
+def test_update_scale(found, tracker, expected):
+    scale, tracker = torch.tensor(8.0, device=DEVICE), torch.tensor(tracker, dtype=torch.int32, device=DEVICE)
+    torch._amp_update_scale_(scale, tracker, torch.tensor([found], device=DEVICE), 2.0, 0.25, 3)
+    assert (scale.item(), tracker.item()) == expected
+
+
+@of_a2_and_a3
+def test_grad_scaler():
+    """A step with an infinite gradient is skipped and halves the scale."""
+    parameter = torch.ones(3, device=DEVICE, requires_grad=True)
+    optimizer = torch.optim.SGD([parameter], lr=0.5)
+    scaler = torch.amp.GradScaler(DEVICE, init_scale=64.0)
+    for factor, value, scale in ((1.0, 0.5, 64.0), (float("inf"), 0.5, 32.0), (1.0, 0.0, 32.0)):
+        optimizer.zero_grad()
+        scaler.scale((parameter * factor).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        assert parameter.detach().cpu().tolist() == [value] * 3 and scaler.get_scale() == scale
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_fused_sgd_of_half_types(dtype):
+    shape, generator = (3, 17), torch.Generator().manual_seed(0)
+    x, grad, buffer = (torch.randn(shape, generator=generator).to(dtype) for _ in range(3))
+    moved = 0.9 * buffer.double() + 0.5 * (grad.double() + 0.1 * x.double())
+    there = [tensor.to(DEVICE) for tensor in (x, grad, buffer)]
+    options = {"weight_decay": 0.1, "momentum": 0.9, "dampening": 0.5, "nesterov": False, "maximize": False, "is_first_step": False}
+    torch._fused_sgd_(*([tensor] for tensor in there), lr=0.2, **options)
+    torch.testing.assert_close(there[2].cpu(), moved.to(dtype))
+    torch.testing.assert_close(there[0].cpu(), (x.double() - 0.2 * moved).to(dtype))
+
+
+def test_the_largest_second_moments_are_read_and_written():
+    found = next(entry_point for entry_point in entry_points() if entry_point.name == "aclnnApplyAdamWV2")
+    assert {parameter.name: parameter.kind for parameter in found.parameters}["maxGradNorm"] == "InOut"
+
+
+@pytest.mark.parametrize("dtype", FLOATS[:2], ids=str)
+def test_signs_in_bits(dtype):
+    """The example of op-plugin's page of npu_sign_bits_pack, and back."""
+    numbers = torch.tensor([5, 4, 3, 2, 0, -1, -2, 4, 3, 2, 1, 0, -1, -2], dtype=dtype)
+    packed = torch.tensor([[159], [15]], dtype=torch.uint8)
+    check("aclnnSignBitsPack", (numbers, 2), packed)
+    signs = [*torch.where(numbers >= 0, 1.0, -1.0).tolist(), -1, -1]
+    number = c_int(0 if dtype == torch.float32 else 1)
+    check("aclnnSignBitsUnpack", (packed.flatten(), 2, number), torch.tensor(signs).view(2, 8), dtype=dtype)
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_adam(nesterov):
+    state, grad = [drawn(3, 4).float(), drawn(3, 4).float() / 4, drawn(3, 4).float().abs()], drawn(3, 4).flip(0).float()
+    lr, beta1, beta2, epsilon, power1, power2 = 0.1, 0.9, 0.99, 1e-3, 0.9**3, 0.99**3
+    there = [one.to(DEVICE) for one in state]
+    numbers = [torch.tensor([n]) for n in (power1, power2, lr, beta1, beta2, epsilon)]
+    call("aclnnApplyAdam", *there, *numbers, grad, False, nesterov)
+    m = beta1 * state[1].double() + (1 - beta1) * grad
+    v = beta2 * state[2].double() + (1 - beta2) * grad.double() ** 2
+    direction = beta1 * m + (1 - beta1) * grad if nesterov else m
+    close(there, (state[0] - lr * math.sqrt(1 - power2) / (1 - power1) * direction / (v.sqrt() + epsilon), m, v))
+
+
+@pytest.mark.parametrize(("amsgrad", "maximize"), [(False, False), (True, True)])
+def test_adamw(amsgrad, maximize):
+    """Against torch's own: the powers are those of the step before."""
+    start, grads = drawn(3, 4).float(), [drawn(3, 4).flip(i).float() for i in (0, 1)]
+    expected, largest = [start.clone(), start * 0, start * 0], start * 0
+    there, most = [one.to(DEVICE) for one in expected], torch.zeros(3, 4, device=DEVICE)
+    settings = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.2, "eps": 1e-3, "amsgrad": amsgrad, "maximize": maximize}
+    for i, grad in enumerate(grads):
+        parameter, *moments = ([one] for one in expected)
+        torch._fused_adamw_(parameter, [grad], *moments, [largest] if amsgrad else [], [torch.tensor(i + 1.0)], **settings)
+        numbers = [torch.tensor([n]) for n in (0.9**i, 0.99**i, 0.1, 0.2, 0.9, 0.99, 1e-3)]
+        call("aclnnApplyAdamW", *there, *numbers, grad, most if amsgrad else None, amsgrad, maximize)
+        most = torch.maximum(most, there[2])
+    torch.testing.assert_close([one.cpu() for one in there], expected)
