@@ -224,6 +224,7 @@ SAMPLES: dict[str, Callable[[], Call]] = {
     "npu_quantize": lambda: call(floats(4, 3), floats(4), ints(4), 12, 0),
     "npu_reshape": lambda: call(floats(3, 4), [2, 6]),
     "npu_ring_attention_update": lambda: call(*(floats(4, 2, 6), *[floats(2, 3, 4, 8)] * 2) * 2),
+    "npu_layer_norm_eval": lambda: call(floats(3, 4, 6), [6], floats(6), floats(6)),
     "npu_rms_norm": lambda: call(floats(3, 4, 6), floats(6)),
     "npu_rms_norm_backward": lambda: call(floats(3, 4, 6), floats(3, 4, 6), floats(6), floats(3, 4, 1)),
     "npu_rms_norm_quant": lambda: call(halves(3, 32), halves(32), halves(32), halves(1), ints(1, dtype=I8)),

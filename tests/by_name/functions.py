@@ -191,6 +191,10 @@ CASES: dict[str, Case] = {
     "NLLLoss NLLLossGrad": Case(
         lambda x: [F.nll_loss(x, below(x[:, 0], 4), reduction=r, ignore_index=1) for r in ("none", "mean", "sum")], (MATRIX,)
     ),
+    "LayerNormV3": plain(
+        lambda x, w, b: torch_npu.npu_layer_norm_eval(x, (8,), w, b, 1e-3), IMAGE, (8,), (8,),
+        expected=lambda x, w, b: F.layer_norm(x, (8,), w, b, 1e-3),
+    ),
     "ViewCopy": plain(lambda x: torch.zeros(2, 3, 6, 16, device=x.device, dtype=x.dtype)[..., ::2].copy_(x)),
     "BroadcastTo": plain(lambda x: torch_npu.npu_broadcast(x[:, :1], (2, 7, 6, 8)), expected=lambda x: x[:, :1].expand(2, 7, 6, 8)),
     "StridedSlice": plain(

@@ -82,3 +82,13 @@ OPERATOR(Renorm) {
     const float largest = call.attribute<float>("maxnorm");
     call.write(0, at::where(norms > largest, largest / (norms + 1e-7), at::ones_like(norms)));
 }
+
+// The inverse root of the variance is the third output.
+OPERATOR(LayerNormV3) {
+    const at::Tensor x = call.computing(0), weight = call.computing(1);
+    const auto [normal, mean, rstd] =
+        at::native_layer_norm(x, weight.sizes(), weight, call.computing(2), call.attribute<float>("epsilon", 1e-5F));
+    call.write(0, normal);
+    call.write(1, mean);
+    call.write(2, rstd);
+}
