@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "engine/aten/adapter/aten_errors.h"
 #include "engine/aten/numerics/indices.h"
@@ -184,15 +185,12 @@ class InputsApart {
    public:
     InputsApart(const Adapter& adapter, Values& values) {
         const bool is_of_elements = adapter.entry.family() == std::string_view("pointwise");
-        std::vector<std::pair<const void*, size_t>> outputs;
-        visit(adapter, values, true, [&](at::Tensor& tensor, size_t i) { outputs.emplace_back(tensor.const_data_ptr(), i); });
+        std::unordered_map<const void*, size_t> outputs;  // and their places in a list
+        visit(adapter, values, true, [&](at::Tensor& tensor, size_t i) { outputs.emplace(tensor.const_data_ptr(), i); });
         visit(adapter, values, false, [&](at::Tensor& tensor, size_t i) {
-            const auto is_own = [&](const auto& output) {
-                return output.first == tensor.const_data_ptr() && !(is_of_elements && output.second == i);
-            };
-            if (tensor.numel() == 0 || (adapter.starts_from_input && &tensor == values.at(0)) ||
-                std::none_of(outputs.begin(), outputs.end(), is_own))
-                return;
+            const auto found = outputs.find(tensor.const_data_ptr());
+            if (found == outputs.end() || (is_of_elements && found->second == i)) return;
+            if (tensor.numel() == 0 || (adapter.starts_from_input && &tensor == values.at(0))) return;
             given_.emplace_back(&tensor, tensor);
             tensor = tensor.clone();
         });
