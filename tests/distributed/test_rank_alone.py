@@ -1,5 +1,7 @@
 """A rank whose peers are not there."""
 
+from pathlib import Path
+
 import pytest
 
 from support.marks import of_a2_and_a3
@@ -51,6 +53,12 @@ dist.reduce_scatter_tensor(scattered, parts, op=dist.ReduceOp.MAX)
 dist.all_to_all_single(exchanged, parts)
 dist.recv(received, 8)
 assert scattered.tolist() == [9] and exchanged.tolist() == [9] * 16 and received.tolist() == [0, 0]
+shape, of_another = torch.tensor([8, 2, 4]).npu(), torch.empty(3, dtype=torch.int64, device="npu")
+dist.recv(of_another, 8)
+assert of_another.tolist() == [0, 0, 0]
+dist.send(shape, 8)
+dist.recv(of_another, 8)
+assert of_another.tolist() == [8, 2, 4]
 dist.broadcast(x, 0)
 dist.gather(x, None, 0)
 dist.barrier()
@@ -71,6 +79,26 @@ assert torch.equal(model.weight.grad, single.weight.grad)
 print("done")
 dist.destroy_process_group()
 """) == "done"  # fmt: skip
+
+
+MEGATRON = """
+from types import SimpleNamespace
+options = SimpleNamespace(train_iters=5, eval_iters=0, do_train=0, do_valid=0, do_test=0)
+get_args = lambda: options
+build_train_valid_test_data_loaders = lambda provider: (None, None, None)
+"""
+
+
+def test_each_rank_of_megatron_is_told_that_there_is_data(tmp_path: Path) -> None:
+    (tmp_path / "megatron" / "training").mkdir(parents=True)
+    (tmp_path / "megatron" / "training" / "training.py").write_text(MEGATRON)
+    assert outcome_of(1, 2, f"""
+import sys; sys.path.append({str(tmp_path)!r})
+from megatron.training import training
+training.build_train_valid_test_data_loaders(None)
+print(training.options.do_train, training.options.do_valid)
+dist.destroy_process_group()
+""") == "True False"  # fmt: skip
 
 
 @pytest.mark.parametrize(("call", "message"), [

@@ -21,6 +21,7 @@ VARIABLE = "TORCH_ACLNN_HOST_RANK_ALONE"
 
 _RANKS_OF_A_MACHINE = 8
 _PIPELINES = "torch.distributed.pipelining.stage"
+_MEGATRON = "megatron.training.training"
 
 
 def is_alone(environment: Mapping[str, str] = os.environ) -> bool:
@@ -90,15 +91,38 @@ def answer_for_others() -> None:
     rendezvous = sys.modules["torch.distributed.rendezvous"]
     _replace(rendezvous, "_create_c10d_store", lambda hostname, port, rank, world_size, *_, **__: answers.store(world_size))
     _replace(rendezvous, "FileStore", lambda path, world_size: answers.store(world_size))
-    sys.modules["torch_aclnn_import_hook"].Finder.watched += (_PIPELINES,)
+    sys.modules["torch_aclnn_import_hook"].Finder.watched += (_PIPELINES, _MEGATRON)
 
 
 @contextmanager
 def around_execution(fullname: str) -> Iterator[None]:
-    """Change, after its execution, the module of torch that would ask other ranks and is imported by programs that need it."""
+    """Change, after its execution, a module that would ask other ranks and is imported by programs that need it."""
     yield
+    if fullname == _MEGATRON and hasattr(sys.modules[fullname], "build_train_valid_test_data_loaders"):
+        _find_data_alone(sys.modules[fullname])
     if fullname == _PIPELINES and hasattr(sys.modules[fullname].PipelineStage, "_warmup_forward_vote"):
         _vote_alone(sys.modules[fullname])
+
+
+def _find_data_alone(training: Any) -> None:
+    """Have each rank of Megatron train, validate and test as its first rank, which has the data, tells all others to."""
+    build = training.build_train_valid_test_data_loaders
+
+    @functools.wraps(build)
+    def built(*args: Any, **kwargs: Any) -> Any:
+        loaders, options = build(*args, **kwargs), training.get_args()
+        options.do_train = options.train_iters > 0
+        options.do_valid = options.do_test = options.eval_iters > 0
+        _add_finding("the first rank has data to train, validate and test with")
+        return loaders
+
+    training.build_train_valid_test_data_loaders = built
+
+
+def _add_finding(kind: str) -> None:
+    if file := os.environ.get("TORCH_ACLNN_HOST_FINDINGS"):
+        with open(file, "a") as findings:
+            findings.write(f"{kind}\n")
 
 
 def _vote_alone(pipelines: ModuleType) -> None:

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,9 +51,12 @@ def _observed(arguments: argparse.Namespace) -> dict[str, Any]:
         snapshot = str(arguments.snapshot) if arguments.snapshot else None
         settings = {"steps": arguments.steps, "context": CONTEXT.bytes, "hccl_buffers": arguments.hccl_buffers, "snapshot": snapshot}
         (directory / "settings.json").write_text(json.dumps(settings))
+        (directory / "findings").touch()
         exit_code = child.run([sys.executable, *arguments.program], _environment(arguments, directory))
         coverage.read(directory)
+        findings = Counter((directory / "findings").read_text().splitlines())
         report = merged([json.loads(path.read_text()) for path in directory.glob("*.json") if path.stem != "settings"])
+    report["assumed"] = dict(findings)
     report["coverage"] = coverage.document(exit_code)
     if report["end"] == "nothing":
         report |= {"rank": arguments.rank, "world_size": arguments.world_size}
@@ -77,6 +81,7 @@ def _environment(arguments: argparse.Namespace, directory: Path) -> dict[str, st
         "TORCH_ACLNN_HOST_MEMORY": str(arguments.total.bytes),
         "TORCH_ACLNN_HOST_OBSERVE": str(directory),
         "TORCH_ACLNN_HOST_COVERAGE": str(directory),
+        "TORCH_ACLNN_HOST_FINDINGS": str(directory / "findings"),
         "ASCEND_GLOBAL_LOG_LEVEL": LOG_WARNINGS,
     }
     if arguments.world_size is not None:
