@@ -12,7 +12,7 @@ from torch_aclnn.command.dryrun import arguments, command
 from torch_aclnn.command.dryrun.compare import compare, comparison
 from torch_aclnn.command.dryrun.details import details
 from torch_aclnn.command.dryrun.fits import decide
-from torch_aclnn.command.dryrun.products import GIBIBYTE, MEBIBYTE, Known, hccl_buffers_of
+from torch_aclnn.command.dryrun.products import CONTEXT, GIBIBYTE, MEBIBYTE, OUTSIDE, Known, hccl_buffers_of
 from torch_aclnn.command.dryrun.screen import first_screen
 from torch_aclnn.observation.categories import ACTIVATIONS, SHARDING, Labels, category_of
 from torch_aclnn.observation.history import Block, replay
@@ -270,7 +270,7 @@ def test_the_decision_and_the_report_which_fits_a_terminal(changes, code, words)
 
 def test_what_is_needed_is_a_sum_with_a_source_for_each_part():
     fits = report_with()["fits"]
-    assert fits["needed"] == sum(part["bytes"] for part in fits["summands"]) == 12 * GIBIBYTE + 800 * MEBIBYTE + round(1.4 * GIBIBYTE)
+    assert fits["needed"] == sum(part["bytes"] for part in fits["summands"]) == 12 * GIBIBYTE + 800 * MEBIBYTE + CONTEXT.bytes + OUTSIDE.bytes
     assert all(part["source"] for part in fits["summands"])
 
 

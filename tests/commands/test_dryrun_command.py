@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.marks import host_engine_only
-from support.subprocesses import output_of, run_python
+from support.subprocesses import host_mode, output_of, run_python
 
 COMMAND = (str(Path(sys.executable).parent / "torch-aclnn"), "dryrun")
 
@@ -31,7 +31,7 @@ try:
             x = checkpoint(block, x, layers[0], use_reentrant=False)
             for layer in layers[1:]:
                 x = block(x, layer)
-        x.float().expand(64, 16, 256).square().mean().backward()
+        x.float().expand(2048, 16, 256).square().mean().backward()
         if number % 2:
             optimizer.step()
             optimizer.zero_grad()
@@ -43,7 +43,7 @@ try:
 finally:
     print("checkpoint")
 """
-FORWARD = "        x.float().expand(64, 16, 256).square().mean().backward()"
+FORWARD = "        x.float().expand(2048, 16, 256).square().mean().backward()"
 
 
 def dry_run(code: str, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -61,7 +61,12 @@ def test_a_dry_run_sees_what_a_run_without_it_allocates(tmp_path):
     assert "checkpoint" not in done.stdout and report["end"] == "steps" and report["steps"] == 2
 
     memory = report["memory"]
-    same = {"TORCH_ACLNN_HOST_SOC": report["product"], "TORCH_ACLNN_HOST_MEMORY": "60G", "TASK_QUEUE_ENABLE": "0"}
+    same = {
+        "TORCH_ACLNN_HOST_SOC": report["product"],
+        "TORCH_ACLNN_HOST_MEMORY": "60G",
+        "TASK_QUEUE_ENABLE": "0",
+        **host_mode("npu_workspace"),
+    }
     plain = output_of(f"PLAIN = True\n{TRAINING}", **same)
     assert [memory["allocated"], memory["reserved"]] == [int(n) for n in plain.split()[:2]]
     weights, peak = 4 * 3 * (256 * 256 + 256), memory["peak"]

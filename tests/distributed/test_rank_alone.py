@@ -6,7 +6,7 @@ import pytest
 
 from support.marks import of_a2_and_a3
 from support.rank_calls import call_in_ranks, values_of
-from support.subprocesses import output_of, run_python
+from support.subprocesses import host_mode, output_of, run_python
 
 ALONE = "TORCH_ACLNN_HOST_RANK_ALONE"
 
@@ -27,7 +27,8 @@ rank, ranks = dist.get_rank(), dist.get_world_size()
 def test_needs_and_moves_what_it_does_among_its_peers(ranks: int, computes: str) -> None:
     """Each of the second run's processes is alone; in a dry run too."""
     alone = {ALONE: "1", "TORCH_ACLNN_HOST_COMPUTE": computes}
-    runs = [values_of(call_in_ranks("support.measured_ranks:measure", ranks, backend="hccl", **each)) for each in ({}, alone)]
+    modes = host_mode("npu_workspace")
+    runs = [values_of(call_in_ranks("support.measured_ranks:measure", ranks, backend="hccl", **modes, **each)) for each in ({}, alone)]
     for (memory, moved), of_one_alone in zip(*runs, strict=True):
         assert len(moved) >= 7 and all(held > 0 for kind, held, _ in memory if kind != "of_the_cpu")
         assert (memory, moved) == of_one_alone

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from support.marks import beyond_the_documents
-from support.subprocesses import output_of
+from support.subprocesses import host_mode, output_of
 from support.traces import read_trace
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -65,7 +65,7 @@ def points(events: list[tuple[str, int]]) -> list[tuple[int, int]]:
 
 @beyond_the_documents
 def test_six_networks_allocate_and_call_what_they_do_when_they_compute(tmp_path):
-    (computed, calls), (dry, dry_calls) = trained(tmp_path / "computed"), trained(tmp_path / "dry", **DRY)
+    (computed, calls), (dry, dry_calls) = trained(tmp_path / "computed", **host_mode("npu_workspace")), trained(tmp_path / "dry", **DRY)
     assert computed[-1] == "false False" and dry[-1] == "true True"
     assert points(json.loads(dry[-2])) == points(json.loads(computed[-2]))
     assert dry[:-2] == computed[:-2]

@@ -272,7 +272,7 @@ void aclOpExecutor::run() {
     std::list<MemoryUse> uses;
     if (runs_later()) keep_memory(*this, uses);
     constexpr int kPattern = 0xA5;
-    if (workspace_size > 0 && !config().dry_run) std::memset(host_view(workspace), kPattern, workspace_size);
+    if (config().use_workspace && !config().dry_run) std::memset(host_view(workspace), kPattern, workspace_size);
     std::optional<OverflowCheck> overflow;
     if (has_overflow_register()) overflow.emplace(operands_of(*this));
     compute_on_its_thread(*this);

@@ -147,7 +147,7 @@ void hold_repeatable(const aclOpExecutor* executor);
 [[noreturn]] void refuse_executor(const aclOpExecutor* executor);
 
 // The workspace that phase 1 asks for, of any entry point.
-uint64_t workspace_size_of_phase1();
+uint64_t workspace_size_of_phase1(const char* entry_point);
 // The checks of phase 1 that are not about arguments of the operator, and what it does with the executor that it made.
 TORCH_ACLNN_HOST_API void begin_phase1(const uint64_t* workspace_size, aclOpExecutor* const* executor);
 // Returns the call's number in the trace.

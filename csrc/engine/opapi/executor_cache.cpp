@@ -204,7 +204,7 @@ aclOpExecutor* find_executor(const void* contents, size_t size, uint64_t* worksp
         auto executor = call->executor(thread_key.data);
         if (executor == nullptr) return nullptr;
         Cache::of_process().count_hit();
-        executor->workspace_size = *workspace_size = workspace_size_of_phase1();
+        executor->workspace_size = *workspace_size = workspace_size_of_phase1(executor->entry_point);
         return executor.release();
     } catch (const std::exception&) {
         return nullptr;  // phase 1 reports what is the matter

@@ -5,6 +5,7 @@
 
 #include "engine/opapi/checks.h"
 #include "engine/opapi/executor_cache.h"
+#include "engine/opapi/workspaces.h"
 #include "engine/runtime/call/traced.h"
 #include "engine/runtime/config/config.h"
 #include "engine/runtime/device/device.h"
@@ -124,8 +125,9 @@ void put_on_stream_or_runtime_error(aclrtStream stream, UsedExecutor executor) {
 
 }  // namespace
 
-uint64_t workspace_size_of_phase1() {
-    return config().use_workspace ? kWorkspaceSize : 0;
+uint64_t workspace_size_of_phase1(const char* entry_point) {
+    const uint64_t of_npus = config().npu_workspace ? workspace_of_npus(entry_point) : 0;
+    return std::max(of_npus, config().use_workspace ? kWorkspaceSize : 0);
 }
 
 void begin_phase1(const uint64_t* workspace_size, aclOpExecutor* const* executor) {
@@ -139,7 +141,7 @@ uint64_t end_phase1(std::unique_ptr<aclOpExecutor> made, uint64_t* workspace_siz
     phase1_may_fail(made->entry_point);
     const uint64_t number = tracing() ? next_trace_number() : 0;
     made->trace_number = number;
-    made->workspace_size = workspace_size_of_phase1();
+    made->workspace_size = workspace_size_of_phase1(made->entry_point);
     *workspace_size = made->workspace_size;
     cache_executor(*made);
     *executor = made.release();

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from torch_aclnn.command.dryrun.products import CONTEXT, HCCL_BUFFERS, WORKSPACES, Known
+from torch_aclnn.command.dryrun.products import CONTEXT, HCCL_BUFFERS, OUTSIDE, Known
 
 FITS, TOO_LARGE, USAGE, REFUSED, UNRELIABLE, INCOMPLETE = 0, 1, 2, 3, 4, 5
 
@@ -27,7 +27,7 @@ def summands(report: dict[str, Any], hccl_buffers: int) -> list[dict[str, Any]]:
         ("reserved by torch_npu's allocator", report["memory"]["reserved"], "this run"),
         (f"HCCL's buffers, {counted(communicators, 'communicator')}", communicators * hccl_buffers, HCCL_BUFFERS),
         ("the process's context", CONTEXT.bytes, CONTEXT.source),
-        ("allowance for workspaces", WORKSPACES.bytes, WORKSPACES.source),
+        ("allowance for what else is outside the allocator", OUTSIDE.bytes, OUTSIDE.source),
     ]
     if ended_by_memory(report):
         parts.insert(1, ("the allocation that failed", report["out_of_memory"]["bytes"], "this run"))

@@ -27,8 +27,8 @@ CONTEXT = Known(
     round(0.9 * GIBIBYTE),
     "0.55 to 0.89 GiB were neither free nor reserved before a collective: zai-org/CogVideo#63, hiyouga/LlamaFactory#5491",
 )
-WORKSPACES = Known(
-    GIBIBYTE // 2,
+OUTSIDE = Known(
+    round(0.4 * GIBIBYTE),
     "an allowance: of 2.09 GiB outside the allocator in a training on 4 NPUs (xingchensong/TouchNet#100) context and HCCL explain 1.7",
 )
 HCCL_BUFFERS = "2 * HCCL_BUFFSIZE (200 MB unless set) for each communicator: CANN's page of HCCL_BUFFSIZE"

@@ -120,12 +120,12 @@ constexpr const char* kMode = "TORCH_ACLNN_HOST_MODE";
 
 // Its words; torch_aclnn/loading/modes.py has them too.
 constexpr std::pair<const char*, bool Config::*> kModes[] = {
-    {"async", &Config::asynchronous},     {"check_streams", &Config::check_streams},
-    {"float64", &Config::allow_float64},  {"hf32", &Config::hf32},
-    {"isolate", &Config::isolate},        {"keep_handles", &Config::keep_handles},
-    {"leaks", &Config::list_leaks},       {"poison", &Config::poison},
-    {"strict", &Config::strict},          {"unspecified", &Config::unspecified},
-    {"workspace", &Config::use_workspace}};
+    {"async", &Config::asynchronous},      {"check_streams", &Config::check_streams},
+    {"float64", &Config::allow_float64},   {"hf32", &Config::hf32},
+    {"isolate", &Config::isolate},         {"keep_handles", &Config::keep_handles},
+    {"leaks", &Config::list_leaks},        {"npu_workspace", &Config::npu_workspace},
+    {"poison", &Config::poison},           {"strict", &Config::strict},
+    {"unspecified", &Config::unspecified}, {"workspace", &Config::use_workspace}};
 
 // Variables of earlier releases, and what is set now.
 void reject_former(Settings& settings) {
@@ -183,7 +183,7 @@ void read_dry_run(Settings& settings) {
     bool computes = true;
     read_switch(settings, "TORCH_ACLNN_HOST_COMPUTE", computes);
     config.dry_run = !computes;
-    if (config.dry_run) config.memory_bytes = kChipMemory;
+    if (config.dry_run) config.memory_bytes = kChipMemory, config.npu_workspace = true;
     read_size(settings, "TORCH_ACLNN_HOST_KNOWN", "0", 0, config.known_bytes);
     read_size(settings, "TORCH_ACLNN_HOST_MEMORY", "1M", kMinMemory, config.memory_bytes);
 }

@@ -24,6 +24,7 @@ struct Config {
     bool hf32 = false;                      // TORCH_ACLNN_HOST_MODE=hf32: products round FLOAT as cubeMathType permits
     bool strict = false;                    // TORCH_ACLNN_HOST_MODE=strict: refuse what the documents do not promise
     bool unspecified = false;               // TORCH_ACLNN_HOST_MODE=unspecified: what no document promises is no help
+    bool npu_workspace = false;             // TORCH_ACLNN_HOST_MODE=npu_workspace, and in a dry run: they ask for what NPUs ask for
     bool use_workspace = false;             // TORCH_ACLNN_HOST_MODE=workspace: entry points ask for a workspace and write over it
     bool keep_handles = false;              // TORCH_ACLNN_HOST_MODE=keep_handles: phase 2 needs no handles of phase 1
     bool list_leaks = false;                // TORCH_ACLNN_HOST_MODE=leaks: aclFinalize lists handles and executors that were not destroyed
