@@ -14,7 +14,7 @@ import yaml
 
 FOLDER = Path(__file__).parent
 # Keys of a file that are no section.
-_SHARED = {"kinds", "calls"}
+_SHARED = {"kinds", "calls", "tensors"}
 # What a version has of its base.
 _INHERITED = ("types", "requires", "does", "sound", "unchecked", "only_on")
 _KEYS = {"call", "base", "types", "page", "requires", "does", "function", "max_workspace", "sound", "unchecked", "only_on"}
@@ -30,7 +30,7 @@ class Kind:
 
     Attributes:
         name: of the C++ type in ``torch_aclnn::host::aten::kind``, such as ``In`` or ``Steps<2>``.
-        types: the data types of a tensor, in C++: ``INT32 | INT64``; empty where others decide.
+        types: the data types of a tensor, as the record has them: ``INT32 | INT64``, ``same(query) | INT8``; empty for the usual ones.
         values: the texts or the range of numbers that are taken, as the record has them; empty where all are.
 
     """
@@ -69,6 +69,29 @@ class Parameter:
         """The type in C."""
         return self.kind.c_type
 
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is a tensor or a list of them."""
+        return "Tensor" in self.c_type
+
+
+@dataclass(frozen=True)
+class TensorTypes:
+    """The data types of a tensor.
+
+    Attributes:
+        listed: in C++; empty where there are none but that of the other tensor.
+        same_as: the tensor whose data type it may have, too; empty for none.
+        is_operand: whether the results' data types follow from its.
+        is_result: whether the operands' data types must convert to it.
+
+    """
+
+    listed: str
+    same_as: str
+    is_operand: bool
+    is_result: bool
+
 
 @dataclass(frozen=True)
 class Record:
@@ -79,7 +102,7 @@ class Record:
         family: the file, without its suffix.
         source: the section, which is a file of the family in csrc/engine/aten.
         parameters: of phase 1, without ``workspaceSize`` and ``executor``.
-        types: the data types of the first tensor, in C++.
+        types: the data types of each tensor of which nothing else is stated, in C++.
         pages: by parameter, the release of the documents that list the types, and in what the engine differs from it.
         requires: expressions of the parameters' names that phase 1 evaluates last; ``a`` is the struct of all.
         does: what phase 2 computes, in C++; empty where the source defines ``compute``.
@@ -112,6 +135,18 @@ class Record:
         """The name of the struct of arguments, which versions share."""
         return (self.base or self.name).removeprefix("aclnn").removeprefix("acl")
 
+    def types_of(self, parameter: Parameter) -> TensorTypes:
+        """Return the data types that a tensor, or each member of a list, may have."""
+        name = parameter.kind.name
+        is_written = "Out" in name or name == "Packed"
+        if not parameter.kind.types:
+            return TensorTypes(self.types, "", not is_written or "InOut" in name, is_written)
+        reference = re.search(r"\bsame(?:\((\w+)\))?(?: \| )?", parameter.kind.types)
+        listed = parameter.kind.types.replace(reference[0], "") if reference else parameter.kind.types
+        first = next(parameter.name for parameter in self.parameters if parameter.is_tensor)
+        same_as = (reference[1] or first) if reference else ""
+        return TensorTypes(re.sub(r"\blisted\b", f"({self.types})", listed), same_as, False, False)
+
 
 @cache
 def _c_types() -> dict[str, str]:
@@ -135,12 +170,14 @@ def read(family: str) -> tuple[Record, ...]:
     with (FOLDER / f"{family}.yaml").open() as file:
         content = yaml.load(file, yaml.CSafeLoader)
     aliases = content.get("kinds") or {}
+    usual = _usual(content.get("tensors") or {})
     found: dict[str, Record] = {}
     for source, rows in content.items():
         if source not in _SHARED:
+            types = usual | _usual(content.get("tensors", {}).get(source) or {})
             for name, row in (rows or {}).items():
                 try:
-                    found[name] = _record(name, family, source, row, aliases, found)
+                    found[name] = _record(name, family, source, row, aliases, types, found)
                 except (RecordError, KeyError) as error:
                     raise RecordError(f"{family}.yaml: {name}: {error}") from error
     return tuple(found.values())
@@ -151,7 +188,14 @@ def read_all() -> list[Record]:
     return [record for family in families() for record in read(family)]
 
 
-def _record(name: str, family: str, source: str, row: dict[str, Any], aliases: dict[str, str], before: dict[str, Record]) -> Record:
+def _usual(statements: dict[str, Any]) -> dict[str, str]:
+    # By name of a tensor, the data types of a file, or of a section of it.
+    return {name: types for types, names in statements.items() if isinstance(names, str) for name in names.split()}
+
+
+def _record(
+    name: str, family: str, source: str, row: dict[str, Any], aliases: dict[str, str], usual: dict[str, str], before: dict[str, Record]
+) -> Record:
     if unknown := row.keys() - _KEYS:
         raise RecordError(f"expected keys of {', '.join(sorted(_KEYS))}, got {', '.join(sorted(unknown))}")
     base = before[row["base"]] if "base" in row else None
@@ -161,7 +205,8 @@ def _record(name: str, family: str, source: str, row: dict[str, Any], aliases: d
     record = Record(name, family, source, **inherited | own)
     types, _, page = row.get("types", "").partition(" @ ")
     parameters = tuple(_parameters(row.get("call", ""), aliases, base))
-    first = next((parameter.name for parameter in parameters if "Tensor" in parameter.c_type), "")
+    first = next((parameter.name for parameter in parameters if parameter.is_tensor), "")
+    parameters = tuple(parameter if parameter.name == first else _typed(parameter, usual) for parameter in parameters)
     return replace(
         record,
         parameters=parameters,
@@ -170,6 +215,12 @@ def _record(name: str, family: str, source: str, row: dict[str, Any], aliases: d
         pages=({first: page} if page else {}) | row.get("page", {}),
         base=(base.base or base.name) if base else "",
     )
+
+
+def _typed(parameter: Parameter, usual: dict[str, str]) -> Parameter:
+    # With the data types that the file states for all tensors of the name.
+    types = parameter.kind.types or usual.get(parameter.name, "")
+    return replace(parameter, kind=replace(parameter.kind, types=types)) if parameter.is_tensor else parameter
 
 
 def _parameters(text: str, aliases: dict[str, str], base: Record | None) -> Iterator[Parameter]:

@@ -44,9 +44,12 @@ static ::torch_aclnn::host::EntryPoint {name}Entry = [] {{
 static constexpr const ::torch_aclnn::host::aten::ErasedKind* {name}Kinds[] = {{
 {erased}
 }};
+static constexpr ::torch_aclnn::host::aten::TensorTypes {name}Types[] = {{
+{tensor_types}
+}};
 using {name}Arguments = ::torch_aclnn::host::aten::Arguments<{kinds}>;
 static constexpr ::torch_aclnn::host::aten::Adapter {name}Adapter{{
-    {name}Entry, {name}Kinds, {name}Arguments::offsets.data(), std::size({name}Kinds), {name}Arguments::pass<{name}Check>,
+    {name}Entry, {name}Kinds, {name}Types, {name}Arguments::offsets.data(), std::size({name}Kinds), {name}Arguments::pass<{name}Check>,
     {name}Arguments::pass<{name}Body>, {name}Arguments::type_signature, {starts_from_input}}};
 extern "C" TORCH_ACLNN_HOST_API aclnnStatus {name}GetWorkspaceSize({handles}, uint64_t* workspaceSize, aclOpExecutor** executor) {{
     const void* const arguments[] = {{{addresses}}};
@@ -63,6 +66,7 @@ extern "C" TORCH_ACLNN_HOST_API decltype({name}GetWorkspaceSize) {name}GetMaxWor
     __attribute__((alias("{name}GetWorkspaceSize")));
 """
 _KIND = "::torch_aclnn::host::aten::kind::"
+_TYPE = re.compile(r"\b(?=[A-Z])")
 _HAS_ALL = re.compile(r"\ba\b(?!\s*\()")
 
 
@@ -78,10 +82,12 @@ def cpp_kind(kind: Kind) -> str:
         return f"{_KIND}OneOfTexts<{name}, {texts}>"
     if kind.choices:
         return f"{_KIND}OneOfNumbers<{kind.c_type}, {', '.join(kind.choices)}>"
-    if kind.types:
-        types = re.sub(r"[A-Z]\w*", r"::torch_aclnn::host::\g<0>", kind.types)
-        return f"{_KIND}Of<{name}, ({types}).bits()>"
     return name
+
+
+def _listed(types: str) -> str:
+    # The bits of a set of data types.
+    return f"({_TYPE.sub('::torch_aclnn::host::', types)}).bits()" if types else "0"
 
 
 def structs(family: str, source: str, records: Iterable[Record], all_of_struct: dict[str, list[Record]]) -> str:
@@ -123,12 +129,13 @@ def rows(
     return _ROWS.format(family=family, source=source, rows="".join(texts))
 
 
-_OUTPUTS = {"Out", "OptOut", "TensorsOut", "OptTensorsOut"}
+# Of which the record must state the shape.
+_SHAPED = {"Out", "OptOut", "TensorsOut", "OptTensorsOut"}
 
 
 def _row(record: Record, all_of_struct: dict[str, list[Record]], file: str, line: int) -> str:
     for parameter in record.parameters:
-        if parameter.kind.name in _OUTPUTS and not parameter.shape:
+        if parameter.kind.name in _SHAPED and not parameter.shape:
             raise SystemExit(f"{record.name}: {parameter.name}: expected the shape of an output: Out {parameter.name} = like(self)")
     versions = all_of_struct[record.struct]
     with_struct = _needs_struct(versions)
@@ -154,15 +161,24 @@ def _row(record: Record, all_of_struct: dict[str, list[Record]], file: str, line
         does=record.does or "compute(a)",
         starts_from_input=str("start_from(" in record.does).lower(),
         described="\n".join(
-            f'    {{"{_escaped(p.kind)}", "{p.name}", {kind}::nullable, ::torch_aclnn::host::aten::dtypes_of<{kind}>().bits()}},'
+            f'    {{"{_escaped(p.kind)}", "{p.name}", {kind}::nullable, {_listed(record.types_of(p).listed) if p.is_tensor else 0}}},'
             for kind, p in zip(kinds, record.parameters, strict=True)
         ),
         erased="\n".join(f"    &::torch_aclnn::host::aten::kErased<{kind}>," for kind in kinds),
+        tensor_types="\n".join(f"    {{{_relations(record, p)}}}," for p in record.parameters),
         kinds=", ".join(kinds),
         handles=", ".join(f"{p.c_type} {p.name}" for p in record.parameters),
         addresses=", ".join(f"&{name}" for name in names),
     )
     return row + (_MAX_WORKSPACE.format(name=record.name) if record.max_workspace else "")
+
+
+def _relations(record: Record, parameter: Parameter) -> str:
+    if not parameter.is_tensor:
+        return ""
+    types = record.types_of(parameter)
+    same_as = [p.name for p in record.parameters].index(types.same_as) if types.same_as else -1
+    return f"{same_as}, {int(types.is_operand)}, {int(types.is_result)}"
 
 
 # What a kind is for callers, where it only checks or keeps something that another does not.

@@ -2,12 +2,11 @@
 
 import ctypes
 import functools
-import re
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from arguments import KINDS, TENSOR, BoolArray, IntArray, Scalar, TensorList, kind, number, number_of
-from torch_aclnn.host.registry import EntryPoint, entry_points
+from torch_aclnn.host.registry import EntryPoint, Parameter, entry_points
 
 from support.dtypes import DType, Format, pack
 from support.marks import PRODUCT
@@ -55,10 +54,6 @@ def of_every_entry_point(*with_one_of: str, without: Collection[str] = (), of: t
 
 
 POINTERS = (Tensor, TensorList, Scalar, IntArray, BoolArray, ctypes.c_char_p, type(KINDS["Scalars"].sound))
-
-
-# Of which all tensors and numbers must have the first one's data type, and that is not FLOAT.
-_OF_INTEGERS = re.compile("aclnn(Inplace)?(Bitwise|LeftShift|RightShift|Gcd)")
 
 
 def _parsed(text: str) -> dict[str, str]:
@@ -127,14 +122,10 @@ def sound_arguments(entry_point: EntryPoint) -> dict[str, Any]:
     """Return an argument for each parameter; null for those that may be, unless the record says more."""
     own = stated(entry_point.name)
     arguments = {p.name: None if p.nullable and p.name not in own else sound_value(entry_point, p.name) for p in entry_point.parameters}
-    with_dtype = next((name for name, value in arguments.items() if isinstance(value, (Tensor, TensorList))), None)
-    dtype = usual(entry_point.data_types)
-    dtypes = {p.name: usual(p.data_types) for p in entry_point.parameters if p.data_types}
-    if _OF_INTEGERS.match(entry_point.name):
-        dtypes |= {name: dtype for name, value in arguments.items() if isinstance(value, Tensor)}
-        arguments |= {name: Scalar(DType.INT64) for name, value in arguments.items() if isinstance(value, Scalar)}
-    for name, own_dtype in (dtypes | ({with_dtype: dtype} if with_dtype else {})).items():
-        arguments[name] = of_dtype(arguments[name], own_dtype)
+    for parameter in entry_point.parameters:
+        arguments[parameter.name] = typed(entry_point, parameter, arguments[parameter.name], arguments)
+    if DType.FLOAT not in entry_point.data_types:
+        arguments |= {name: Scalar(DType.INT64) for name, value in arguments.items() if type(value) is Scalar}
     return arguments
 
 
@@ -143,6 +134,32 @@ def changed(entry_point: EntryPoint, text: str) -> dict[str, Any]:
     sound = sound_arguments(entry_point)
     others = {name: (value, sound[name] or sound_value(entry_point, name)) for name, value in _parsed(text).items()}
     return sound | {name: _value(value, usually) for name, (value, usually) in others.items()}
+
+
+def typed(entry_point: EntryPoint, parameter: Parameter, value: Any, arguments: dict[str, Any]) -> Any:
+    """Return the value with a data type that its record lists, unless the sound call states one."""
+    if not isinstance(value, (Tensor, TensorList)) or ":" in stated(entry_point.name).get(parameter.name, ""):
+        return value
+    types = allowed_types(entry_point, parameter, arguments)
+    return value if dtype_of(value) in types else of_dtype(value, usual(types))
+
+
+def allowed_types(entry_point: EntryPoint, parameter: Parameter, arguments: dict[str, Any]) -> frozenset[int]:
+    """Return the data types that a tensor may have beside the other arguments."""
+    same_as = types_of(entry_point, parameter).same_as
+    other = same_as and arguments[same_as]
+    return parameter.data_types | ({dtype_of(other)} if other else set())
+
+
+def types_of(entry_point: EntryPoint, parameter: Parameter) -> Any:
+    """Return what the record says of the data types of a tensor."""
+    record = RECORDS[entry_point.name]
+    return record.types_of(next(p for p in record.parameters if p.name == parameter.name))
+
+
+def dtype_of(value: Any) -> int:
+    """Return the data type of a tensor, or of the first one of a list."""
+    return (value if isinstance(value, Tensor) else value.members[0]).dtype
 
 
 def usual(data_types: frozenset[int]) -> int:

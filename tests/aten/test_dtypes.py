@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 from checks import DEVICE
+import torch_npu
+from torch.nn import functional
 from torch_aclnn.host.registry import entry_points
 
 from direct import call, refusal, refuses
@@ -31,6 +33,40 @@ def test_each_member_of_a_list_counts():
     code, message = refusal("aclnnForeachSqrt", (good, bad), (good, bad))
     assert code == 161002 and "x: expected a data type of FLOAT, FLOAT16" in message
     assert message.endswith("got INT64 (not implemented for DT_INT64)")
+
+
+HALF, FLOAT, BF16 = (torch.ones(1, 1, 2, 2, dtype=dtype, device=DEVICE) for dtype in (torch.float16, torch.float32, torch.bfloat16))
+ATTENTION = torch_npu.npu_fusion_attention
+
+
+@refused_at_once
+@of_a2_and_a3
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: torch_npu.npu_rms_norm(HALF, torch.ones(2, dtype=torch.int32, device=DEVICE)),
+            "gamma: expected a data type of FLOAT, FLOAT16",
+        ),
+        (lambda: torch_npu.npu_add_rms_norm(HALF, FLOAT, HALF[0, 0, 0]), "x2: expected the data type of x1, FLOAT16, got FLOAT"),
+        (lambda: ATTENTION(HALF, FLOAT, HALF, 1, "BNSD"), "key: expected the data type of query, FLOAT16, got FLOAT"),
+        (lambda: functional.layer_norm(FLOAT, (2,), BF16[0, 0, 0]), "weight: expected the data type of input, FLOAT, got BF16"),
+        (lambda: functional.grid_sample(FLOAT, HALF.mT), "grid: expected the data type of input, FLOAT, got FLOAT16"),
+        (
+            lambda: torch.maximum(FLOAT, torch.ones(2, dtype=torch.uint16).to(DEVICE)),
+            "other: expected a data type of FLOAT, .*, got UINT16",
+        ),
+    ],
+)
+def test_further_tensors_count(call, message):
+    with pytest.raises(RuntimeError, match=message):
+        call()
+
+
+def test_types_that_torch_npu_passes_together_are_taken():
+    assert torch_npu.npu_rms_norm(HALF, FLOAT[0, 0, 0])[0].dtype == torch.float16
+    assert functional.layer_norm(HALF, (2,), FLOAT[0, 0, 0]).dtype == torch.float16
+    assert (HALF + torch.ones(2, dtype=torch.int32, device=DEVICE)).dtype == torch.float16
 
 
 def test_the_output_counts_where_there_is_no_input():
@@ -89,9 +125,10 @@ REFUSED = "got BF16 (not implemented for DT_BFLOAT16)"
     [("Ascend310P3", REFUSED), ("Ascend310B1", REFUSED), ("Ascend910B3", "torch.bfloat16"), ("Ascend910_9391", "torch.bfloat16")],
 )
 def test_bfloat16_is_taken_from_a2_on(soc, answer):
-    code = ATTEMPT + "print(attempt(torch.clone, torch.ones(2, dtype=torch.bfloat16)))"
-    said = output_of(code, TORCH_ACLNN_HOST_SOC=soc)
-    assert said.endswith(answer) and "FLOAT8" not in said  # which the 950 has
+    code = ATTEMPT + "b = torch.ones(2, dtype=torch.bfloat16); print(attempt(torch.clone, b)); print(attempt(torch.add, b.float(), b))"
+    first, second = output_of(code, TORCH_ACLNN_HOST_SOC=soc).splitlines()
+    assert first.endswith(answer) and second.endswith(answer.replace("bfloat16", "float32"))
+    assert "FLOAT8" not in first  # which the 950 has
 
 
 # As a C program calls them. The first ones depend on the product, the others on strict mode.

@@ -13,7 +13,19 @@ from typing import Any, NamedTuple
 
 import pytest
 from arguments import NOT_OF_ATEN, ROOM, TENSOR, TOO_MANY, TensorList, kind
-from sound_calls import ENTRY_POINTS, POINTERS, answer, of_dtype, of_every_entry_point, sound_arguments, sound_value
+from sound_calls import (
+    ENTRY_POINTS,
+    POINTERS,
+    allowed_types,
+    answer,
+    dtype_of,
+    of_dtype,
+    of_every_entry_point,
+    sound_arguments,
+    sound_value,
+    typed,
+    types_of,
+)
 from torch_aclnn.host.registry import EntryPoint
 from torch_aclnn.loading.paths import libdir
 from unrefused import REASONS, Reason
@@ -42,10 +54,11 @@ def covers(reason: Reason, entry_point: EntryPoint, trial: Trial) -> bool:
 
 def trials(entry_point: EntryPoint) -> Iterator[Trial]:
     """Yield what must be refused, one wrong argument at a time."""
-    unlisted = next((d for d in (DType.COMPLEX64, DType.INT64, DType.FLOAT, DType.UINT64) if d not in entry_point.data_types), NOT_OF_ATEN)
-    first = True
+    arguments = sound_arguments(entry_point)
+    tensors = {p.name: types_of(entry_point, p) for p in entry_point.parameters if isinstance(arguments[p.name], (Tensor, TensorList))}
+    has_numbers = any(types.is_operand and dtype_of(arguments[name]) != DType.BOOL for name, types in tensors.items())
     for parameter in entry_point.parameters:
-        sound = sound_value(entry_point, parameter.name)
+        sound = typed(entry_point, parameter, sound_value(entry_point, parameter.name), arguments)
         if isinstance(sound, POINTERS) and not parameter.nullable:
             yield Trial(parameter.name, "null", None, NULL)
         if isinstance(sound, (Tensor, TensorList)):
@@ -54,17 +67,18 @@ def trials(entry_point: EntryPoint) -> Iterator[Trial]:
             yield Trial(parameter.name, "size", wrap(Tensor((2, -1), strides=(1, 1))), INVALID)
             if isinstance(sound, TensorList):
                 yield Trial(parameter.name, "null", wrap(None), NULL)
-            if first:
-                yield Trial(parameter.name, "data type", wrap(TENSOR.but(dtype=unlisted)), INVALID)
-            first = False
+            types = allowed_types(entry_point, parameter, arguments)
+            unlisted = next((d for d in (DType.COMPLEX64, DType.INT64, DType.FLOAT, DType.UINT64) if d not in types), NOT_OF_ATEN)
+            yield Trial(parameter.name, "data type", of_dtype(sound, unlisted), INVALID)
+            stated = types_of(entry_point, parameter)
+            if stated.is_result and not stated.is_operand and has_numbers:
+                yield Trial(parameter.name, "data type", of_dtype(sound, DType.BOOL), INVALID)
         if parameter.kind in ("Out", "OptOut"):
-            made = TENSOR if sound is None else sound
-            yield Trial(parameter.name, "shape", made.but(shape=(5, 3, *made.shape)), INVALID)
-            longer = (*made.shape[:-1], made.shape[-1] + 1) if made.shape else (3,)
-            yield Trial(parameter.name, "last size", made.but(shape=longer), INVALID)
+            yield Trial(parameter.name, "shape", sound.but(shape=(5, 3, *sound.shape)), INVALID)
+            longer = (*sound.shape[:-1], sound.shape[-1] + 1) if sound.shape else (3,)
+            yield Trial(parameter.name, "last size", sound.but(shape=longer), INVALID)
         if parameter.kind in WRITTEN and isinstance(sound, Tensor) and math.prod(sound.shape) > 1:
-            typed = of_dtype(sound, (sound_arguments(entry_point)[parameter.name] or sound).dtype)
-            yield Trial(parameter.name, "overlap", typed.but(strides=(0,) * len(sound.shape)), INVALID)
+            yield Trial(parameter.name, "overlap", sound.but(strides=(0,) * len(sound.shape)), INVALID)
         for value in kind(parameter.kind).wrong:
             yield Trial(parameter.name, "value", value, INVALID)
 

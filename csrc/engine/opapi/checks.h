@@ -58,7 +58,7 @@ void require_not_empty_if_strict(std::initializer_list<Named> tensors);
 // 161002 unless the tensor's type is listed. BF16 counts on products that have it; DOUBLE goes with FLOAT where the engine was told to
 // allow it.
 TORCH_ACLNN_HOST_API void require_dtype(const Named& tensor, DTypes listed);
-void require_same_dtype(const Named& tensor, const Named& reference);
+TORCH_ACLNN_HOST_API void require_same_dtype(const Named& tensor, const Named& reference);
 void require_same_format(const Named& tensor, const Named& reference);
 void require_rank(const Named& tensor, uint64_t lowest, uint64_t highest);
 void require_same_rank(const Named& tensor, const Named& reference);

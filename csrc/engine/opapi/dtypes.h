@@ -27,6 +27,7 @@ class DTypes {
 constexpr DTypes NO_DTYPE = DTypes::of_bits(0);
 constexpr DTypes FLOAT(ACL_FLOAT), FLOAT16(ACL_FLOAT16), BF16(ACL_BF16), DOUBLE(ACL_DOUBLE);
 constexpr DTypes INT8(ACL_INT8), UINT8(ACL_UINT8), INT16(ACL_INT16), INT32(ACL_INT32), INT64(ACL_INT64), BOOL(ACL_BOOL);
+constexpr DTypes INT4(ACL_INT4);  // half a byte, which no C type has
 constexpr DTypes UINT16(ACL_UINT16), UINT32(ACL_UINT32), UINT64(ACL_UINT64);
 constexpr DTypes COMPLEX64(ACL_COMPLEX64), COMPLEX128(ACL_COMPLEX128);
 
@@ -41,8 +42,12 @@ constexpr DTypes FLOATING = FLOAT | FLOAT16 | BF16;
 constexpr DTypes INTEGRAL = INT8 | UINT8 | INT16 | INT32 | INT64;
 constexpr DTypes REAL = FLOATING | DOUBLE | INTEGRAL;
 constexpr DTypes COMPLEX = COMPLEX64 | COMPLEX128;
+constexpr DTypes INDEX = INT32 | INT64;
 constexpr DTypes WIDE = FLOAT | FLOAT16 | DOUBLE | COMPLEX;
 constexpr DTypes NUMBERS = REAL | BOOL | COMPLEX;
+// Of what is quantised, also of eight numbers in one of INT32, and of scales, also of those in the form that hardware reads.
+constexpr DTypes QUANTISED = INT8 | INT4 | INT32 | ANY_FEW_BITS;
+constexpr DTypes SCALES = FLOATING | INT64 | UINT64 | FLOAT8_E8M0;
 // Where no document that may be read lists the types: what ATen's kernel has.
 constexpr DTypes ANY = NUMBERS | UINT16 | UINT32 | UINT64;
 

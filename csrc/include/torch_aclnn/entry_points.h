@@ -12,7 +12,7 @@ typedef struct torchAclnnParameter {
     const char* kind;    // as csrc/vocabulary has it: "In", "OptOut", "Ints", "Int in 0..2", ...
     const char* name;    // as in CANN's documents and in the error messages
     int nullable;        // 1 where a null pointer means "not given"
-    uint64_t dataTypes;  // of a tensor behind the first: bit d is set where it may be of aclDataType d; 0 where other arguments decide
+    uint64_t dataTypes;  // of a tensor: bit d is set where it may be of aclDataType d, whatever the others are
 } torchAclnnParameter;
 
 typedef struct torchAclnnEntryPoint {
@@ -20,7 +20,7 @@ typedef struct torchAclnnEntryPoint {
     const char* name;    // "aclnnAvgPool2dBackward"
     const char* family;  // what it belongs to: "vision", "normalization", ...
     int refused;         // 1: the function exists, because a caller needs the symbol, and always fails
-    uint64_t dataTypes;  // bit d is set where the first tensor may be of aclDataType d
+    uint64_t dataTypes;  // bit d is set where a tensor may be of aclDataType d of which the record says nothing else
     uint64_t calls;      // how often it has run in this process since the last torchAclnnHostResetCalls()
     // Of the first phase, without workspaceSize and executor; null and 0 where the engine has no description of them.
     const torchAclnnParameter* parameters;

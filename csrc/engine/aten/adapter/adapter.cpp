@@ -61,21 +61,57 @@ class Values {
     size_t count_ = 0;  // of those that have been read
 };
 
-// The entry point's data types are those of the first argument that is a tensor or a list of them, whose rank dimensions are of.
+// The tensors of an argument: one, the members of a list, or none.
+class TensorsOf {
+   public:
+    TensorsOf(const ErasedKind& kind, const void* argument) {
+        if (kind.handle == ErasedKind::Handle::tensor)
+            one_ = *static_cast<const aclTensor* const*>(argument);
+        else if (kind.handle == ErasedKind::Handle::tensors)
+            list_ = *static_cast<const aclTensorList* const*>(argument);
+    }
+    size_t size() const { return list_ != nullptr ? list_->members.size() : one_ != nullptr; }
+    const aclTensor& operator[](size_t i) const { return list_ != nullptr ? *list_->members[i] : *one_; }
+
+   private:
+    const aclTensor* one_ = nullptr;
+    const aclTensorList* list_ = nullptr;
+};
+
+// How far the type converts: truth values to integers, these to floating point numbers and these to complex ones, as torch.can_cast has it.
+int category(aclDataType type) {
+    constexpr DTypes kFloats = FLOATING | DOUBLE | EIGHT_BIT_FLOATS | ANY_FEW_BITS;
+    return COMPLEX.has(type) ? 3 : kFloats.has(type) ? 2 : BOOL.has(type) ? 0 : 1;
+}
+
+// The data types by the record's statements (TensorTypes), and the dimensions, which are those of the first tensor.
 void require_dtypes_and_dims(const Adapter& adapter, const void* const* arguments) {
     std::optional<uint64_t> rank;
-    bool has_dims = false;
+    std::optional<aclDataType> operands;
+    const auto of = [&](size_t i) { return TensorsOf(*adapter.kinds[i], arguments[i]); };
     for (size_t i = 0; i < adapter.count; ++i) {
-        const ErasedKind& kind = *adapter.kinds[i];
-        has_dims |= kind.require_dims != nullptr;
-        if (kind.require_dtype == nullptr || (rank && kind.dtypes.bits() == 0)) continue;
-        const DTypes listed = rank ? kind.dtypes : DTypes::of_bits(adapter.entry.data_types());
-        const uint64_t found = kind.require_dtype(listed, adapter.entry.parameter(i), arguments[i]);
-        if (!rank) rank = found;
+        if (!adapter.kinds[i]->is_tensors()) continue;
+        const TensorTypes types = adapter.types[i];
+        const TensorsOf tensors = of(i);
+        for (size_t m = 0; m < tensors.size(); ++m) {
+            const Named tensor{adapter.entry.parameter(i), &tensors[m]};
+            const DTypes listed = DTypes::of_bits(adapter.entry.parameter_types(i));
+            if (types.same_as < 0)
+                require_dtype(tensor, listed);
+            else if (const TensorsOf others = of(types.same_as); others.size() > 0 && !listed.has(tensors[m].dtype))
+                require_same_dtype(tensor, {adapter.entry.parameter(types.same_as), &others[others.size() == tensors.size() ? m : 0]});
+            if (types.is_operand && (!operands || category(*operands) < category(tensors[m].dtype))) operands = tensors[m].dtype;
+        }
+        if (!rank) rank = tensors.size() > 0 ? tensors[0].rank() : kMaxRank;
     }
-    for (size_t i = 0; has_dims && i < adapter.count; ++i)
-        if (const auto require_dims = adapter.kinds[i]->require_dims)
-            require_dims(adapter.entry.parameter(i), arguments[i], rank.value_or(kMaxRank));
+    for (size_t i = 0; i < adapter.count; ++i) {
+        const char* const name = adapter.entry.parameter(i);
+        if (adapter.types[i].is_result && operands)
+            for (size_t m = 0; m < of(i).size(); ++m)
+                if (const aclDataType type = of(i)[m].dtype; category(type) < category(*operands))
+                    refuse(name, "a data type that " + to_string(*operands) + " converts to", to_string(type));
+        if (const auto require_dims = adapter.kinds[i]->require_dims) require_dims(name, arguments[i], rank.value_or(kMaxRank));
+    }
 }
 
 // The first time in a thread, torch sets how many threads compute.
@@ -98,7 +134,7 @@ void try_body(const Adapter& adapter, const void* const* arguments) {
     values.read(arguments);
     const auto visit = [&](const std::function<void(at::Tensor&)>& visitor) {
         for (size_t i = 0; i < adapter.count; ++i)
-            if (adapter.kinds[i]->require_dtype != nullptr && !adapter.kinds[i]->visit_tensors(values.at(i), visitor)) return false;
+            if (adapter.kinds[i]->is_tensors() && !adapter.kinds[i]->visit_tensors(values.at(i), visitor)) return false;
         return true;
     };
     int64_t elements = 0;
@@ -127,7 +163,8 @@ void refuse_scalar(const Adapter& adapter, const void* const* arguments) {
     double most = -1;
     at::Scalar number;
     for (size_t i = 0; i < adapter.count; ++i) {
-        const auto* const handle = adapter.kinds[i]->is_scalar ? *static_cast<const aclScalar* const*>(arguments[i]) : nullptr;
+        const auto* const handle =
+            adapter.kinds[i]->handle == ErasedKind::Handle::scalar ? *static_cast<const aclScalar* const*>(arguments[i]) : nullptr;
         if (handle == nullptr) continue;
         const at::Scalar other = read_scalar(adapter.entry.parameter(i), handle);
         const double size = other.isComplex() || std::isnan(other.toDouble()) ? INFINITY : std::abs(other.toDouble());
@@ -151,7 +188,7 @@ void require_computable(const Adapter& adapter, const void* const* arguments, co
     const auto names = [&] {
         std::string names;
         for (size_t i = 0; i < adapter.count; ++i)
-            if (adapter.kinds[i]->require_dtype != nullptr && *static_cast<const void* const*>(arguments[i]) != nullptr)
+            if (adapter.kinds[i]->is_tensors() && *static_cast<const void* const*>(arguments[i]) != nullptr)
                 names += (names.empty() ? "" : ", ") + std::string(adapter.entry.parameter(i));
         return names;
     };
@@ -262,18 +299,6 @@ void run_plainly(const std::function<void()>& body) {
     const c10::impl::ExcludeDispatchKeyGuard guard(kAboveBackend);
     const TemporariesAreKept temporaries;
     calling_aten(body, [](const std::string& text, bool) { throw Error(ACL_ERROR_RT_AICORE_EXCEPTION, text); });
-}
-
-uint64_t require_dtype_of(DTypes listed, const char* name, const aclTensor* tensor) {
-    if (tensor == nullptr) return kMaxRank;
-    require_dtype({name, tensor}, listed);
-    return tensor->rank();
-}
-
-uint64_t require_dtype_of(DTypes listed, const char* name, const aclTensorList* tensors) {
-    if (tensors == nullptr || tensors->members.empty()) return kMaxRank;
-    for (const auto& member : tensors->members) require_dtype_of(listed, name, member.get());
-    return tensors->members[0]->rank();
 }
 
 aclnnStatus prepare(const Adapter& adapter, const void* const* arguments, uint64_t* workspace_size, aclOpExecutor** executor) noexcept {

@@ -1,6 +1,6 @@
 // Entry points on ATen's CPU kernels, which csrc/vocabulary makes of its records: what the generated code is written in.
 //
-// Phase 1 reads all arguments, which checks each of them by its kind (kinds.h, attributes.h); then the data type and the dimensions that
+// Phase 1 reads all arguments, which checks each of them by its kind (kinds.h, attributes.h); then the data types, and the dimensions that
 // name one of the first tensor's. What must hold between arguments (relations.h) and the shapes that are stated (expected.h) are checked
 // last.
 //
@@ -32,10 +32,12 @@ namespace torch_aclnn::host::aten {
 // engine, with its message and without its backtrace.
 void run_plainly(const std::function<void()>& body);
 
-// Checks the data type of a tensor, or of each member of a list, and returns the number of dimensions (of a list, its first member's). A
-// null is an argument that was not given.
-uint64_t require_dtype_of(DTypes listed, const char* name, const aclTensor* tensor);
-uint64_t require_dtype_of(DTypes listed, const char* name, const aclTensorList* tensors);
+// What the record says of the data types of a tensor, or of each member of a list, besides those that are listed with the parameter.
+struct TensorTypes {
+    int8_t same_as = -1;  // the argument whose data type it may have, too: where none are listed, it must
+    // The result's data type must be one to which those of all operands convert.
+    bool is_operand = false, is_result = false;
+};
 
 // A kind for code that does not know its type, so that one function reads the arguments of all entry points. `argument` is the address of
 // the C argument, `value` that of the kind's Value.
@@ -46,31 +48,26 @@ struct ErasedKind {
     void (*describe)(JsonObject& arguments, const char* name, const void* argument);
     bool (*visit_tensors)(void* value, const std::function<void(at::Tensor&)>& visit);
     KeptArgument (*keep)(const void* argument);
-    bool is_scalar;   // its handle is an aclScalar
+    enum class Handle : uint8_t { other, scalar, tensor, tensors } handle;
     bool is_written;  // its tensors are
-    DTypes dtypes;    // of tensors of any type, none
-    // Null unless the kind is of dimensions, decides how phase 2 launches the operator, is of tensors, or is a handle.
+    // Null unless the kind is of dimensions, decides how phase 2 launches the operator, or is a handle.
     void (*require_dims)(const char* name, const void* argument, uint64_t rank) = nullptr;
     void (*set_launch)(aclOpExecutor& executor, const void* value) = nullptr;
-    uint64_t (*require_dtype)(DTypes listed, const char* name, const void* argument) = nullptr;
     void (*watch)(aclOpExecutor& executor, const char* name, const void* argument) = nullptr;
+
+    bool is_tensors() const { return handle >= Handle::tensor; }
 };
 
-// The data types of a kind that has its own.
-template <class Kind>
-constexpr DTypes dtypes_of() {
-    if constexpr (requires { Kind::dtypes; })
-        return Kind::dtypes;
-    else
-        return NO_DTYPE;
-}
+template <class Handle>
+constexpr ErasedKind::Handle kHandle = std::is_same_v<Handle, const aclScalar*>              ? ErasedKind::Handle::scalar
+                                       : std::is_convertible_v<Handle, const aclTensor*>     ? ErasedKind::Handle::tensor
+                                       : std::is_convertible_v<Handle, const aclTensorList*> ? ErasedKind::Handle::tensors
+                                                                                             : ErasedKind::Handle::other;
 
 template <class Kind>
 struct Erased {
     using Handle = typename Kind::Handle;
     using Value = typename Kind::Value;
-    static constexpr bool kIsTensors =
-        std::is_convertible_v<Handle, const aclTensor*> || std::is_convertible_v<Handle, const aclTensorList*>;
     static constexpr bool kIsWritten = std::is_same_v<Handle, aclTensor*> || requires { Kind::writes_members; };
     static constexpr bool kIsHandle = std::is_pointer_v<Handle> && std::is_class_v<std::remove_pointer_t<Handle>>;
 
@@ -87,8 +84,7 @@ struct Erased {
     }
 
     static constexpr ErasedKind kind() {
-        ErasedKind erased{sizeof(Value),    read, destroy, describe, visit, keep, std::is_same_v<Handle, const aclScalar*>, kIsWritten,
-                          dtypes_of<Kind>()};
+        ErasedKind erased{sizeof(Value), read, destroy, describe, visit, keep, kHandle<Handle>, kIsWritten};
         if constexpr (requires { Kind::require_dims; })
             erased.require_dims = [](const char* name, const void* argument, uint64_t rank) {
                 Kind::require_dims(name, handle(argument), rank);
@@ -96,10 +92,6 @@ struct Erased {
         if constexpr (requires { Kind::set_launch; })
             erased.set_launch = [](aclOpExecutor& executor, const void* value) {
                 Kind::set_launch(executor, *static_cast<const Value*>(value));
-            };
-        if constexpr (kIsTensors)
-            erased.require_dtype = [](DTypes listed, const char* name, const void* argument) {
-                return require_dtype_of(listed, name, handle(argument));
             };
         if constexpr (kIsHandle)
             erased.watch = [](aclOpExecutor& executor, const char* name, const void* argument) {
@@ -118,6 +110,7 @@ inline constexpr ErasedKind kErased = Erased<Kind>::kind();
 struct Adapter {
     const EntryPoint& entry;
     const ErasedKind* const* kinds;
+    const TensorTypes* types;
     const size_t* offsets;  // of the values from the first one on; the last number is where they end
     size_t count;
     void (*check)(const Adapter& adapter, char* values);

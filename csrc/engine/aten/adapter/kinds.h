@@ -1,8 +1,7 @@
 // The kinds of arguments that entry points take: the C type of each, and the ATen value that an adapter's body sees.
 //
 // A kind has Handle (the C type), Value (what is kept between the phases), Parameter (what the body receives), nullable (whether a null
-// pointer means "not given") and read(), which checks what can be checked of one argument alone. A kind of tensors of certain data types
-// also has these.
+// pointer means "not given") and read(), which checks what can be checked of one argument alone.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/opapi/dtypes.h"
+#include "engine/opapi/handles.h"
 
 namespace torch_aclnn::host::aten {
 
@@ -118,12 +117,6 @@ using Bool = PlainKind<bool>;
 using Int = PlainKind<int64_t>;
 using Double = PlainKind<double>;
 using Float = PlainKind<float>;
-
-// A kind of tensors of certain data types.
-template <class Tensor, uint64_t bits>
-struct Of : Tensor {
-    static constexpr DTypes dtypes = DTypes::of_bits(bits);
-};
 
 }  // namespace kind
 }  // namespace torch_aclnn::host::aten

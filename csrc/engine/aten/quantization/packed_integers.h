@@ -21,9 +21,6 @@
 
 namespace torch_aclnn::host::aten {
 
-// Half a byte, which no C type has.
-constexpr DTypes INT4(ACL_INT4);
-
 // A tensor of ATen's data types, or one of 4-bit numbers: INT4, with two in a byte, or INT32, with eight in a word. The first number has
 // the lowest bits, and the numbers that share a byte or a word lie along the dimension that is contiguous. A weight may be in FRACTAL_NZ;
 // the strides then say whether what lies in memory are its transposed matrices. On the 950 it may be one of floating point numbers of few

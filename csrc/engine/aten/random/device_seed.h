@@ -22,8 +22,6 @@ inline PhiloxStream stream_at(const at::Tensor& seed, const at::Tensor& offset_o
 }
 
 namespace kind {
-struct Number : Kind<const aclTensor*, at::Tensor, const at::Tensor&, read_number> {
-    static constexpr DTypes dtypes = INT64;
-};
+using Number = Kind<const aclTensor*, at::Tensor, const at::Tensor&, read_number>;
 }  // namespace kind
 }  // namespace torch_aclnn::host::aten

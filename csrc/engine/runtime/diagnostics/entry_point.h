@@ -30,6 +30,7 @@ class TORCH_ACLNN_HOST_API EntryPoint {
     const char* name() const { return description_.name; }
     const char* family() const { return description_.family; }
     const char* parameter(size_t i) const { return description_.parameters[i].name; }
+    uint64_t parameter_types(size_t i) const { return description_.parameters[i].dataTypes; }
     const char* parameter_kind(const char* parameter) const noexcept;  // "Out", or "" if there is no such parameter
     uint64_t data_types() const { return description_.dataTypes; }
 
