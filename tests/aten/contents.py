@@ -13,7 +13,7 @@ ONE = {DType.FLOAT: b"\0\0\x80\x3f", DType.FLOAT16: b"\0\x3c", DType.BF16: b"\x8
 HALF = {DType.FLOAT: b"\0\0\0\x3f", DType.FLOAT16: b"\0\x38", DType.BF16: b"\0\x3f"}
 
 # What the others must fit.
-_NUMBERS = {"repeats": 1, "epSendCounts": 4, "expertTokenNumPerRank": 1, "eplbTable": 1}
+_NUMBERS = {"repeats": 1, "epSendCounts": 4, "expertTokenNumPerRank": 1, "eplbTable": 1, "routingMap": 1, "roundMode": 1}
 
 
 def plain_outputs(entry_point: EntryPoint, sound: dict[str, Any]) -> dict[str, Tensor]:

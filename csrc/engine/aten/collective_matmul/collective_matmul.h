@@ -21,18 +21,12 @@ inline at::Tensor product(const at::Tensor& x1, const at::Tensor& x2, const std:
 }
 
 // The left factor is x1, or x1 of several ranks side by side.
-inline void require_shapes_of_factors(const at::Tensor& x1, const at::Tensor& x2, const std::optional<at::Tensor>& bias,
-                                      int64_t ranks = 1) {
+inline void require_factors(const at::Tensor& x1, const at::Tensor& x2, const std::optional<at::Tensor>& bias, int64_t ranks = 1) {
     if (x1.dim() < 2) refuse("x1", "at least 2 dimensions", shape_text(x1.sizes()));
     if (x2.dim() != 2 || x2.size(0) != x1.size(-1) * ranks)
         refuse("x2", c10::str("2 dimensions, and ", x1.size(-1) * ranks, " rows like the columns of x1"), shape_text(x2.sizes()));
     if (bias && bias->numel() > 0 && bias->sizes() != at::IntArrayRef{x2.size(1)})
         refuse("bias", c10::str("shape [", x2.size(1), "]"), shape_text(bias->sizes()));
-}
-inline void require_factors(const at::Tensor& x1, const at::Tensor& x2, const std::optional<at::Tensor>& bias, int64_t ranks = 1) {
-    require_shapes_of_factors(x1, x2, bias, ranks);
-    if (x2.scalar_type() != x1.scalar_type())
-        refuse("x2", c10::str("the data type of x1, ", x1.scalar_type()), c10::toString(x2.scalar_type()));
 }
 
 // A result has the columns of x2 and so many rows, or the leading dimensions of x1.

@@ -78,8 +78,7 @@ template <class Arguments>
 void prepare_weight_sum(const Arguments& a, const at::Tensor& output) {
     const at::Tensor &x2 = a.x2, &scale = a.antiquantScale;
     const int64_t group_size = a.antiquantGroupSize;
-    if (x2.scalar_type() != at::kChar) refuse("x2", "the data type INT8", c10::toString(x2.scalar_type()));
-    require_shapes_of_factors(a.x1, x2, a.bias);
+    require_factors(a.x1, x2, a.bias);
     if (group_size > 0) require_expected("antiquantScale", scale, shape({(x2.size(0) + group_size - 1) / group_size, x2.size(1)}));
     if (group_size == 0 && scale.numel() != 1 && scale.numel() != x2.size(1))
         refuse("antiquantScale", c10::str("1 value, or ", x2.size(1), " as x2 has columns"), shape_text(scale.sizes()));

@@ -38,7 +38,6 @@ void require_cache(const char* name, const at::Tensor& cache, const char* rows_n
     const int64_t features = mode == "PA_NZ" ? cache.size(1) * cache.size(3) : cache.size(2) * cache.size(3);
     if (features != rows.size(1) * rows.size(2))
         refuse(name, c10::str("rows of ", rows.size(1) * rows.size(2), " features, as ", rows_name, " has"), shape_text(cache.sizes()));
-    if (cache.scalar_type() != rows.scalar_type()) refuse(name, c10::str("the data type of ", rows_name), c10::str(cache.scalar_type()));
 }
 
 // The rows of sequences, one below the other. Where a table names no block, they are zeros.
@@ -69,8 +68,6 @@ void load(const at::Tensor& cache, const at::Tensor& tables, const at::Tensor& l
 // The rows of all sequences, whose number nothing else says, with what a position of the cache has.
 Elements loaded(const char* name, const at::Tensor& out, const at::Tensor& cache, std::string_view mode) {
     if (cache.dim() < 2 || out.dim() < 1) refuse(name, "at least 1 dimension, for a cache of at least 2", shape_text(out.sizes()));
-    if (out.scalar_type() != cache.scalar_type())
-        refuse(name, c10::str("the data type of its cache, ", dtype_name(cache.scalar_type())), dtype_name(out.scalar_type()));
     const at::Tensor positions = by_position(cache, mode);
     if (positions.size(1) == 0) refuse(name, "a cache with positions in each block", shape_text(cache.sizes()));
     const int64_t features = c10::multiply_integers(positions.sizes().slice(2));

@@ -133,11 +133,9 @@ void require_vector_or_matrix(const char* name, const at::Tensor& tensor) {
     if (tensor.dim() != 1 && tensor.dim() != 2) refuse(name, "1 or 2 dimensions", shape_text(tensor.sizes()));
 }
 
-void require_parameters(const at::Tensor& scale, const std::optional<at::Tensor>& offset, const at::Tensor& out) {
+void require_parameters(const at::Tensor& scale, const std::optional<at::Tensor>& offset) {
     require_vector_or_matrix("scale", scale);
     if (given(offset)) require_vector_or_matrix("offset", *offset);
-    if (out.scalar_type() != at::kLong && out.scalar_type() != at::kUInt64)
-        refuse("out", "a data type of INT64, UINT64", c10::str(out.scalar_type()));
 }
 
 }  // namespace

@@ -14,10 +14,6 @@ void require_no_noise_shape(const std::optional<at::Tensor>& noise_shape) {
     if (noise_shape) torch_aclnn::host::refuse("optionalNoiseShape", "null", "a tensor");
 }
 
-void require_mask(const char* name, const at::Tensor& mask, at::IntArrayRef sizes) {
-    if (mask.scalar_type() != at::kByte) torch_aclnn::host::refuse(name, "UINT8", c10::str(mask.scalar_type()));
-    require_bits(name, mask, sizes);
-}
 at::Tensor dropped(const at::Tensor& self, const at::Tensor& mask, double scale) {
     return at::where(unpacked_dropout_mask(mask, self.sizes()), upcast(self) * scale, 0);
 }

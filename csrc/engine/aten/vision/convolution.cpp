@@ -152,11 +152,6 @@ Expected from_columns(const at::Tensor& grad, at::IntArrayRef planes, at::IntArr
     return grad.dim() == 3 ? shape({grad.size(0), channels, planes[0], planes[1]}) : shape({channels, planes[0], planes[1]});
 }
 
-void require_integers_of(const at::Tensor& weight, const std::optional<at::Tensor>& offset) {
-    if (weight.scalar_type() != at::kChar) refuse("weight", "a data type of INT8", c10::str(weight.scalar_type()));
-    require_not_given("offset", offset);
-}
-
 }  // namespace
 
 static void compute(const call::Convolution& a) {
@@ -171,7 +166,7 @@ static void compute(const call::Convolution& a) {
 
 static void check(const call::QuantConvolution& a) {
     require_steps(a.weight, a.stride, a.padding, false, a.dilation, at::IntArrayRef{0});
-    require_integers_of(a.weight, a.offset);
+    require_not_given("offset", a.offset);
     require_between("transposed", a.transposed, 0, 0);
     require_no_padding(a.outputPadding ? at::IntArrayRef(*a.outputPadding) : at::IntArrayRef(), a.transposed);
 }

@@ -108,9 +108,7 @@ void require_precision(const at::Tensor& self, int8_t cube_math_type) {
 
 // The documents list INT64; Ascend910B takes INT32 as well.
 void require_unpooling_indices(const at::Tensor& indices) {
-    const bool listed = indices.scalar_type() == at::kLong;
-    if (listed || (indices.scalar_type() == at::kInt && !config().strict)) return;
-    refuse("indices", config().strict ? "INT64, as TORCH_ACLNN_HOST_MODE=strict asks" : "INT64 or INT32", c10::str(indices.scalar_type()));
+    if (config().strict && indices.scalar_type() == at::kInt) refuse("indices", "INT64, as TORCH_ACLNN_HOST_MODE=strict asks", "INT32");
 }
 
 // Found on hardware, of which the document does not tell.
