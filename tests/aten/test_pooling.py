@@ -170,7 +170,10 @@ def test_average_of_float32_by_its_precision(soc, taken):
     assert output_of(code, TORCH_ACLNN_HOST_SOC=soc).strip() == "0 0 " + ("0" if taken else refused)
 
 
-@pytest.mark.parametrize(("modes", "expected"), [((), "0"), (("strict",), "161002 aclnnMaxUnpool3d: indices: expected INT64, as TORCH_ACLNN_HOST_MODE=strict asks, got INT32")])
+@pytest.mark.parametrize(
+    ("modes", "expected"),
+    [((), "0"), (("strict",), "161002 aclnnMaxUnpool3d: indices: expected INT64, as TORCH_ACLNN_HOST_MODE=strict asks, got INT32")],
+)
 def test_indices_of_unpooling(modes, expected):
     code = CALLS + "print(unpooled(torch.int64)[0], *filter(None, map(str, unpooled(torch.int32))))"
     assert output_of(code, **host_mode(*modes, without=("strict", "unspecified"))) == f"0 {expected}"

@@ -241,7 +241,7 @@ class InputsApart {
     template <class Visitor>
     static void visit(const Adapter& adapter, Values& values, bool is_written, const Visitor& visitor) {
         for (size_t i = 0; i < adapter.count; ++i) {
-            if (adapter.kinds[i]->require_dtype == nullptr || adapter.kinds[i]->is_written != is_written) continue;
+            if (!adapter.kinds[i]->is_tensors() || adapter.kinds[i]->is_written != is_written) continue;
             size_t member = 0;
             (void)adapter.kinds[i]->visit_tensors(values.at(i), [&](at::Tensor& tensor) { visitor(tensor, member++); });
         }
