@@ -61,7 +61,7 @@ def compare(called, inputs, arguments, definition, dtypes, differentiated=False)
 
     What is called is an entry point; or a function of tensors on the device, whose first result may be differentiated by the inputs, too.
     The arguments are those behind the inputs, or what makes all of them of the inputs;
-    `...` stands for outputs that are not the last ones. What the definition has in float32 or int32 is of that type, whatever the inputs'.
+    `...` stands for outputs that are not the last ones. What the definition has in float32, int32 or int64 is of that type, whatever the inputs'.
     """
     for dtype in dtypes:
         rounded = [one.to(dtype) for one in inputs]
@@ -78,7 +78,7 @@ def compare(called, inputs, arguments, definition, dtypes, differentiated=False)
                 cotangent = drawn(*results[0].shape, seed=9).to(dtype)
                 close(torch.autograd.grad(got[0], there, cotangent.to(DEVICE)), torch.autograd.grad(results[0], exact, cotangent.double()))
             continue
-        expected = [one.detach() if one.dtype in (torch.float32, torch.int32) else one.detach().to(dtype) for one in results]
+        expected = [one.detach() if one.dtype in (torch.float32, torch.int32, torch.int64) else one.detach().to(dtype) for one in results]
         outs = [torch.empty(one.shape, dtype=one.dtype, device=DEVICE) for one in expected]
         place = next((i for i, one in enumerate(given) if one is ...), len(given))
         call(called, *given[:place], *outs, *given[place + 1 :])

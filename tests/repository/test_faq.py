@@ -50,7 +50,7 @@ attempt(lambda: torch.hann_window(9, device="npu"))
             "aclnn... or aclnn...GetWorkspaceSize not in libopapi.so, or libopapi.so not found.",
             "operator Iou has no entry point in the torch_aclnn host engine",
             "Only contiguous_format or preserve_format is supported.",
-            "aclnnMaxUnpool2d: indices: expected INT64 or INT32, got Char",
+            "aclnnMaxUnpool2d: indices: expected a data type of INT32, INT64 ... got INT8",
             "expected a data type of FLOAT, FLOAT16, BF16 ... got DOUBLE",
             "NPU out of memory. Tried to allocate",
             "inductor, torch.compile's default backend, has no compiler for npu",

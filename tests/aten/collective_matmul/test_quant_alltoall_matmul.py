@@ -15,7 +15,7 @@ OWN = b"a rank alone"
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"permuteOut": torch.float8_e5m2}, "permuteOut: expected rows of FLOAT8_E4M3FN, as gmmX has, got FLOAT8_E5M2"),
-    ({"gmmXScale": torch.uint8}, "gmmXScale: expected a data type of FLOAT8_E8M0"),
+    ({"gmmXScale": torch.uint8}, "gmmXScale: expected a data type of FLOAT, FLOAT8_E8M0"),
     ({"gmmXQuantMode": 1}, "gmmWeightQuantMode: expected a value in 1..1, got 6"),
     ({"groupSize": 32}, "groupSize: expected 0, or 1, 1 and 32, got 32"),
 ])  # fmt: skip

@@ -109,7 +109,9 @@ void require_dtypes_and_dims(const Adapter& adapter, const void* const* argument
         if (adapter.types[i].is_result && operands)
             for (size_t m = 0; m < of(i).size(); ++m)
                 if (const aclDataType type = of(i)[m].dtype; category(type) < category(*operands))
-                    refuse(name, "a data type that " + to_string(*operands) + " converts to", to_string(type));
+                    refuse(name, "a data type that " + to_string(*operands) + " converts to",
+                           c10::str(to_string(type), ": result type ", scalar_type(name, *operands),
+                                    " can't be cast to the desired output type ", scalar_type(name, type)));
         if (const auto require_dims = adapter.kinds[i]->require_dims) require_dims(name, arguments[i], rank.value_or(kMaxRank));
     }
 }
