@@ -61,7 +61,7 @@ def compare(called, inputs, arguments, definition, dtypes, differentiated=False)
 
     What is called is an entry point; or a function of tensors on the device, whose first result may be differentiated by the inputs, too.
     The arguments are those behind the inputs, or what makes all of them of the inputs;
-    `...` stands for outputs that are not the last ones. What the definition has in float32, int32 or int64 is of that type, whatever the inputs'.
+    `...` stands for outputs that are not the last ones. What the definition has in float32, int32 or int64 is of that type.
     """
     for dtype in dtypes:
         rounded = [one.to(dtype) for one in inputs]

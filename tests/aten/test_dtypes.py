@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from checks import DEVICE
 import torch_npu
+from checks import DEVICE
 from torch.nn import functional
 from torch_aclnn.host.registry import entry_points
 
