@@ -65,10 +65,10 @@ class _Handles:
 
 
 def on_device(argument):
-    """A tensor, or the tensors of a tuple, on the device; anything else as it is."""
+    """A tensor of the CPU, or those of a tuple, on the device; anything else as it is."""
     if isinstance(argument, tuple):
         return tuple(map(on_device, argument))
-    return argument.to("npu") if isinstance(argument, torch.Tensor) else argument
+    return argument.to("npu") if isinstance(argument, torch.Tensor) and argument.is_cpu else argument
 
 
 def _prepare(entry_point, arguments):
