@@ -11,6 +11,7 @@ An input is a recipe, not a tensor: it is made anew for every run, on the CPU, f
 name only.
 """
 
+import itertools
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -163,9 +164,10 @@ def rows(name, function, *inputs, dtypes=(torch.float32,), layouts=("dense",), *
     return [Case(name, function, inputs, dtype, layout, **options) for dtype, layout in pairs]
 
 
-def rows_with(**usual):
-    """Return `rows` with other options, unless a call has its own."""
-    return lambda name, function, *inputs, **options: rows(name, function, *inputs, **usual | options)
+def rows_with(*, dtypes, **usual):
+    """Return `rows` with other options, unless a call has its own: the first of the dtypes, and one of the others, in turn."""
+    first, others = dtypes[0], itertools.cycle(dtypes[1:])
+    return lambda name, function, *inputs, **options: rows(name, function, *inputs, **{"dtypes": (first, next(others))} | usual | options)
 
 
 def written(arguments, text):

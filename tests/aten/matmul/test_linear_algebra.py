@@ -30,7 +30,7 @@ def recomposed(u, s, vh):
 
 
 A, B, BATCH, BATCH2 = randn(3, 4), randn(4, 5), randn(2, 3, 4), randn(2, 4, 5)
-FLOAT_ALONE = {"dtypes": FLOATS[:1], "backward": False}
+FLOAT_ALONE = {"dtypes": FLOATS[:1], "layouts": LAYOUTS[:1], "backward": False}
 CASES = [
     *product("mm", torch.mm, A, B),
     *product("mm-transposed", lambda a, b: torch.mm(a.t(), b.t()), randn(4, 3), randn(5, 4)),
@@ -59,7 +59,7 @@ CASES = [
     *product("linear", F.linear, BATCH, randn(5, 4), randn(5)),
     *product("linear-no-bias", F.linear, BATCH, randn(5, 4)),
     *product("linear-2d", F.linear, A, randn(5, 4), randn(5)),
-    *product("bilinear", F.bilinear, A, randn(3, 2), randn(6, 4, 2), randn(6), dtypes=FLOATS[:1]),
+    *product("bilinear", F.bilinear, A, randn(3, 2), randn(6, 4, 2), randn(6), dtypes=FLOATS[:1], layouts=LAYOUTS[:1]),
     *product("einsum", lambda a, b: torch.einsum("bij,bjk->ik", a, b), BATCH, BATCH2),
     *product("inverse", lambda a: torch.inverse(regular(a)), randn(4, 4), **FLOAT_ALONE),
     *product("cross", lambda *x: torch.linalg.cross(*x, dim=1), *[BATCH] * 2, dtypes=(torch.float32, torch.int32), backward=False),
@@ -67,11 +67,11 @@ CASES = [
     *product("qr", lambda a: signless(*torch.linalg.qr(a)), randn(5, 3), **FLOAT_ALONE),
     *product("qr-complete", lambda a: signless(*torch.linalg.qr(a, "complete")), randn(5, 3), **FLOAT_ALONE),
     *product("qr-r", lambda a: torch.linalg.qr(a, "r")[1].abs(), randn(5, 3), **FLOAT_ALONE),
-    *product("qr-batch", lambda a: torch.matmul(*torch.linalg.qr(a)), randn(2, 4, 3), dtypes=FLOATS[:1]),
-    *product("svd-values", torch.linalg.svdvals, randn(2, 4, 3), dtypes=FLOATS[:1]),
-    *product("svd", lambda a: recomposed(*torch.linalg.svd(a, full_matrices=False)), randn(4, 3), dtypes=FLOATS[:1]),
-    *product("svd-full", lambda a: recomposed(*torch.linalg.svd(a)), randn(3, 3), dtypes=FLOATS[:1]),
-    *product("pinv", torch.linalg.pinv, randn(4, 3), dtypes=FLOATS[:1]),
+    *product("qr-batch", lambda a: torch.matmul(*torch.linalg.qr(a)), randn(2, 4, 3), dtypes=FLOATS[:1], layouts=LAYOUTS[:1]),
+    *product("svd-values", torch.linalg.svdvals, randn(2, 4, 3), dtypes=FLOATS[:1], layouts=LAYOUTS[:1]),
+    *product("svd", lambda a: recomposed(*torch.linalg.svd(a, full_matrices=False)), randn(4, 3), dtypes=FLOATS[:1], layouts=LAYOUTS[:1]),
+    *product("svd-full", lambda a: recomposed(*torch.linalg.svd(a)), randn(3, 3), dtypes=FLOATS[:1], layouts=LAYOUTS[:1]),
+    *product("pinv", torch.linalg.pinv, randn(4, 3), dtypes=FLOATS[:1], layouts=LAYOUTS[:1]),
     *product("pdist", torch.pdist, randn(5, 3), **FLOAT_ALONE),
     *product("pdist-1", lambda a: torch.pdist(a, 1.0), randn(5, 3), **FLOAT_ALONE),
 ]
