@@ -1,18 +1,30 @@
 """upsample.cpp against definitions in float64."""
 
+from ctypes import c_int
+
 import pytest
 import torch
 import torch.nn.functional as F
 from checks import DEVICE, FLOATS, check, definitions, drawn
 
 from cases import LAYOUTS, randn, rows_with, table, uniform
+from direct import fails
 
 CUBES = [drawn(3, 4, 5)]
+NEAREST = torch.arange(30).view(2, 5, 3) * 7 % 6
 PICTURE = [drawn(2, 3, 4, 5)]
 
 
 def resized(x, aligned):
     return F.interpolate(x, (7, 6), mode="bilinear", align_corners=aligned)
+
+
+def among_points(grad, weight):
+    """The gradient of 6 points, of which three each were interpolated."""
+    out = torch.zeros(2, 4, 6, dtype=torch.float64)
+    for b, n, i in torch.cartesian_prod(*map(torch.arange, weight.shape)).tolist():
+        out[b, :, NEAREST[b, n, i]] += grad[b, :, n] * weight[b, n, i]
+    return out
 
 
 LINE, PLANE, VOLUME = randn(2, 3, 5), randn(2, 3, 4, 5), randn(1, 2, 3, 4, 5)
@@ -80,6 +92,16 @@ ROWS = [
         FLOATS[:2],
     ),
     *[("aclnnUpsampleBilinear2D", PICTURE, ([7, 6], a, 1.0, 1.0), lambda x, a=a: resized(x, a), FLOATS[:1]) for a in (True, False)],
+    *[
+        (
+            "aclnnThreeInterpolateBackward",
+            [drawn(2, 4, 5), drawn(2, 5, 3)],
+            lambda grad, weight, index=index: (grad, index, weight, c_int(6)),
+            among_points,
+            FLOATS[:2],
+        )
+        for index in (NEAREST, NEAREST.int())
+    ],
 ]
 test_definitions = definitions(ROWS)
 
@@ -103,3 +125,8 @@ def test_places_that_are_no_numbers_are_the_first_pixel(padding):
     expected = torch.zeros(3, 4)
     expected[0, 0] = 10
     assert torch.equal(image.grad.cpu()[0, 0], expected)
+
+
+def test_a_point_that_is_not_there():
+    grad, weight, out = torch.ones(2, 4, 5), torch.ones(2, 5, 3), torch.empty(2, 4, 5, device=DEVICE)
+    fails("idx: expected", "aclnnThreeInterpolateBackward", grad, NEAREST, weight, c_int(5), out)

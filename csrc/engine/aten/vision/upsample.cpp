@@ -1,4 +1,4 @@
-// Resampling: upsampling and grid sampling.
+// Resampling: upsampling, grid sampling and interpolation between points.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/aten/adapter/adapter.h"
+#include "engine/aten/numerics/indices.h"
 #include "engine/aten/numerics/results.h"
 
 using namespace torch_aclnn::host::aten;
@@ -139,6 +140,14 @@ static void compute(const call::GridSampler3DBackward& a) {
                                      a.alignCorners, wanted(a.outputMask, a.inputGrad, a.gridGrad));
     write(a.inputGrad, of_input);
     if (wanted(a.outputMask, a.inputGrad, a.gridGrad)[1]) write(a.gridGrad, of_grid);
+}
+
+// Each point of the output was the sum of three of the input, with their weights.
+static void compute(const call::ThreeInterpolateBackward& a) {
+    require_indices("idx", a.idx, a.m);
+    const at::Tensor shares = (a.grad_x.to(at::kDouble).unsqueeze(3) * a.weight.unsqueeze(1)).flatten(2);
+    const at::Tensor points = a.idx.to(at::kLong).flatten(1).unsqueeze(1).expand(shares.sizes());
+    write(a.grad_y, at::zeros(a.grad_y.sizes(), at::kDouble).scatter_add(2, points, shares));
 }
 
 #include "vocabulary/vision/upsample_rows.inc"
