@@ -1,5 +1,6 @@
 """detection.cpp against definitions in float64."""
 
+import itertools
 import math
 from ctypes import c_float
 
@@ -7,9 +8,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 import torch_npu
-from checks import DEVICE, close
+from checks import DEVICE, FLOATS, close
 
-from direct import call
+from direct import call, fails
 from support.marks import of_the_950
 
 
@@ -61,6 +62,18 @@ def deformed(x, offset, kernel, stride, padding, dilation, parts, modulated):
     return out
 
 
+def attended(value, sizes, starts, location, weight):
+    """The samples of each head in maps of several sizes, (x, y) from 0 to 1, with their weights."""
+    images, queries, heads, levels, samples = weight.shape
+    out = torch.zeros(images, queries, heads, value.shape[-1], dtype=torch.float64)
+    for n, q, h, level, p in itertools.product(*map(range, (images, queries, heads, levels, samples))):
+        (rows, columns), start = sizes[level].tolist(), starts[level].item()
+        image = value[n, start : start + rows * columns, h].t().view(-1, rows, columns)
+        x, y = location[n, q, h, level, p]
+        out[n, q, h] = out[n, q, h] + bilinear(image, y * rows - 0.5, x * columns - 0.5) * weight[n, q, h, level, p]
+    return out.flatten(2)
+
+
 @pytest.mark.parametrize("mode", ["iou", "iof"])
 @pytest.mark.parametrize("aligned", [False, True])
 def test_iou(mode, aligned):
@@ -107,6 +120,31 @@ def test_deformable_convolution(parts, groups, modulated):
     call("aclnnDeformableConv2dBackward", there[0], grad, sampled_out, *there[1:3], *steps, *got)
     for have, want in zip(got, exact, strict=True):
         close(have, want.grad, 1e-4)
+
+
+# The second map lies in front of the first one.
+SIZES, STARTS = torch.tensor([[3, 4], [2, 1]]), torch.tensor([2, 0])
+
+
+@pytest.mark.parametrize(("dtype", "index"), [*zip(FLOATS, (torch.int32, torch.int64, torch.int32), strict=True)], ids=str)
+def test_attention_to_samples_of_several_maps(dtype, index):
+    given = [torch.randn(2, 14, 2, 8), torch.rand(2, 3, 2, 2, 2, 2) * 1.4 - 0.2, torch.rand(2, 3, 2, 2, 2), torch.randn(2, 3, 16)]
+    value, location, weight, grad = (one.to(dtype) for one in given)
+    exact = [one.double().requires_grad_() for one in (value, location, weight)]
+    expected = attended(exact[0], SIZES, STARTS, *exact[1:])
+    arguments = value, SIZES.to(index), STARTS.to(index), location, weight
+    for out in (torch.empty(2, 3, 16, dtype=dtype, device=DEVICE), torch.empty(2, 3, 2, 8, dtype=dtype, device=DEVICE)):
+        call("aclnnMultiScaleDeformableAttnFunction", *arguments, out)
+        close(out.flatten(2), expected)
+    got = [torch.empty(one.shape, dtype=dtype, device=DEVICE) for one in exact]
+    call("aclnnMultiScaleDeformableAttentionGrad", *arguments, grad, *got)
+    close(got, torch.autograd.grad(expected, exact, grad.double()))
+
+
+@pytest.mark.parametrize(("sizes", "starts", "name"), [(SIZES + 1, STARTS, "spatialShape"), (SIZES, STARTS + 15, "levelStartIndex")])
+def test_maps_that_are_not_there(sizes, starts, name):
+    location, weight, out = torch.rand(2, 3, 2, 2, 2, 2), torch.rand(2, 3, 2, 2, 2), torch.empty(2, 3, 16, device=DEVICE)
+    fails(f"{name}: expected", "aclnnMultiScaleDeformableAttnFunction", torch.ones(2, 14, 2, 8), sizes, starts, location, weight, out)
 
 
 @of_the_950  # elsewhere torch_npu calls the operators by name

@@ -1,4 +1,4 @@
-// Operators of object detection: overlaps of boxes, and convolutions that sample where an offset says.
+// Operators of object detection: overlaps of boxes, and convolutions and attention that sample where a tensor says.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -107,6 +107,26 @@ void each_neighbour(const at::Tensor& y, const at::Tensor& x, int64_t height, in
         }
 }
 
+// A location for each image, query, head, level and sample: (x, y) from 0 to 1, as mmcv documents the operator. The published page has
+// "y, x".
+Expected located(const at::Tensor& value, const at::Tensor& location) {
+    if (location.dim() != 6) refuse("location", "6 dimensions", shape_text(location.sizes()));
+    return shape({value.size(0), location.size(1), value.size(2), location.size(3), location.size(4), 2});
+}
+// The results of the heads are one behind the other, or in a dimension of their own.
+Either attended(const at::Tensor& value, const at::Tensor& location) {
+    const int64_t images = value.size(0), queries = location.size(1), heads = value.size(2), channels = value.size(3);
+    return either(Expected({images, queries, heads * channels}, value.scalar_type()),
+                  Expected({images, queries, heads, channels}, value.scalar_type()));
+}
+// {images, n, heads, ...} as {images times heads, n, ...}, and the opposite.
+at::Tensor by_head(const at::Tensor& tensor) {
+    return to_double(tensor).transpose(1, 2).flatten(0, 1);
+}
+at::Tensor by_image(const at::Tensor& tensor, const at::Tensor& value) {
+    return tensor.unflatten(0, at::IntArrayRef{value.size(0), value.size(2)}).transpose(1, 2);
+}
+
 }  // namespace
 
 template <class Arguments>
@@ -183,6 +203,53 @@ static void compute(const call::DeformableConv2dBackward& a) {
     write(a.gradWeight, of_weight);
     write(a.gradOffset, how.offset_of(of_numbers, a.offset));
     write(a.gradBias, of_bias);
+}
+
+// Calls the function for each level and pixel around its samples: with the level, the positions in all levels of each image and head
+// {images times heads, samples, 1}, and what each_neighbour says of them.
+template <class Arguments, class Function>
+static void each_sample(const Arguments& a, Function function) {
+    const at::Tensor sizes = a.spatialShape.to(at::kLong), starts = a.levelStartIndex.to(at::kLong), locations = by_head(a.location);
+    const int64_t bound = a.value.size(1) + 1;
+    require_indices("spatialShape", sizes, int64_t{1} << 31);
+    require_indices("levelStartIndex", starts, bound);
+    require_indices("spatialShape", starts + sizes.prod(1), bound);
+    for (int64_t level = 0; level < sizes.size(0); level++) {
+        const auto height = sizes[level][0].item<int64_t>(), width = sizes[level][1].item<int64_t>();
+        if (height == 0 || width == 0) continue;
+        const at::Tensor places = locations.select(2, level).flatten(1, 2);
+        const at::Tensor x = places.narrow(2, 0, 1) * width - 0.5, y = places.narrow(2, 1, 1) * height - 0.5;
+        each_neighbour(y, x, height, width,
+                       [&](const at::Tensor& index, const at::Tensor& weights, const at::Tensor& by_y, const at::Tensor& by_x) {
+                           function(level, index + starts[level], weights, by_y * height, by_x * width);
+                       });
+    }
+}
+static void compute(const call::MultiScaleDeformableAttnFunction& a) {
+    const at::Tensor maps = by_head(a.value), attention = by_head(a.attnWeight);
+    at::Tensor sums = at::zeros({maps.size(0), a.location.size(1), maps.size(2)}, at::kDouble);
+    each_sample(a, [&](int64_t level, const at::Tensor& index, const at::Tensor& weights, const auto&, const auto&) {
+        const at::Tensor shares = weights * attention.select(2, level).flatten(1).unsqueeze(2);
+        const at::Tensor values = maps.gather(1, index.expand({index.size(0), index.size(1), maps.size(2)})) * shares;
+        sums += values.unflatten(1, at::IntArrayRef{a.location.size(1), a.location.size(4)}).sum(2);
+    });
+    write(a.output, by_image(sums, a.value).reshape(a.output.sizes()));
+}
+static void compute(const call::MultiScaleDeformableAttentionGrad& a) {
+    const at::Tensor maps = by_head(a.value), attention = by_head(a.attnWeight), location = by_head(a.location);
+    const at::Tensor grad = by_head(a.gradOutput.reshape({a.value.size(0), a.location.size(1), a.value.size(2), a.value.size(3)}))
+                                .repeat_interleave(a.location.size(4), 1);
+    at::Tensor of_maps = at::zeros_like(maps), of_attention = at::zeros_like(attention), of_location = at::zeros_like(location);
+    each_sample(a, [&](int64_t level, const at::Tensor& index, const at::Tensor& weights, const at::Tensor& by_y, const at::Tensor& by_x) {
+        const at::Tensor channels = index.expand(grad.sizes()), shares = attention.select(2, level).flatten(1).unsqueeze(2);
+        of_maps.scatter_add_(1, channels, grad * shares * weights);
+        const at::Tensor along = (grad * maps.gather(1, channels)).sum(2, true);
+        of_attention.select(2, level) += (along * weights).reshape_as(of_attention.select(2, level));
+        of_location.select(2, level) += (along * shares * at::cat({by_x, by_y}, 2)).reshape_as(of_location.select(2, level));
+    });
+    write(a.gradValue, by_image(of_maps, a.value));
+    write(a.gradLocation, by_image(of_location, a.value));
+    write(a.gradAttnWeight, by_image(of_attention, a.value));
 }
 
 #include "vocabulary/vision/detection_rows.inc"
