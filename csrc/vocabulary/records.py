@@ -1,6 +1,7 @@
 """The records of this folder: what is known of each published entry point of csrc/engine/aten.
 
-A file is a family, and a section of it a source file of csrc/engine/aten/<family>. CONTRIBUTING.md, "A record", describes the keys.
+A file is a family, and a section of it a source file of csrc/engine/aten/<family>. The keys are described in CONTRIBUTING.md,
+"How to add another entry point".
 """
 
 import re
