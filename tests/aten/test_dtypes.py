@@ -1,4 +1,4 @@
-"""What an adapter takes: the documented types of its first tensor, by product and setting."""
+"""What an adapter takes: the documented types of its tensors, by product and setting."""
 
 import ctypes
 from pathlib import Path
@@ -173,7 +173,7 @@ def test_what_products_and_strict_mode_refuse():
         "TORCH_ACLNN_HOST_MODE=strict asks, got 0",
         *["0"] * 4,
         "161002 aclnnMaxUnpool3d: indices: expected INT64, as TORCH_ACLNN_HOST_MODE=strict asks, got INT32",
-        "161002 aclnnMaxUnpool3d: indices: expected a data type of INT32, INT64 on Ascend310P3, got FLOAT",
+        "161002 aclnnMaxUnpool3d: indices: expected a data type of INT32, INT64 on Ascend310P3, got FLOAT (not implemented for DT_FLOAT)",
     ]
     lines = {
         soc: output_of(CALLS, TORCH_ACLNN_HOST_SOC=soc, **settings).splitlines()
@@ -185,7 +185,7 @@ def test_what_products_and_strict_mode_refuse():
     assert lines["Ascend310P3"] == refused
     assert lines["Ascend910B3"] == [
         *["0"] * 6, "161002 aclnnAvgPool2d: cubeMathType: expected 0 for FLOAT on Ascend910B3, got 1", "0", "0",
-        "161002 aclnnMaxUnpool3d: indices: expected a data type of INT32, INT64 on Ascend910B3, got FLOAT",
+        "161002 aclnnMaxUnpool3d: indices: expected a data type of INT32, INT64 on Ascend910B3, got FLOAT (not implemented for DT_FLOAT)",
     ]  # fmt: skip
 
 
