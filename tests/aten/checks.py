@@ -87,10 +87,14 @@ def compare(called, inputs, arguments, definition, dtypes, differentiated=False)
 
 
 def definitions(rows):
-    """Return a test of such comparisons, a row each."""
+    """Return a test of such comparisons, for each entry point or function."""
+    named = {}
+    for row in rows:
+        named.setdefault(getattr(row[0], "__name__", row[0]), []).append(row)
 
-    @pytest.mark.parametrize("row", rows, ids=[getattr(row[0], "__name__", row[0]) for row in rows])
-    def test(row):
-        compare(*row)
+    @pytest.mark.parametrize("name", named)
+    def test(name):
+        for row in named[name]:
+            compare(*row)
 
     return test

@@ -131,9 +131,9 @@ def sound_arguments(entry_point: EntryPoint) -> dict[str, Any]:
 
 def changed(entry_point: EntryPoint, text: str) -> dict[str, Any]:
     """Return the arguments of the sound call with others, in the words of a record."""
-    sound = sound_arguments(entry_point)
-    others = {name: (value, sound[name] or sound_value(entry_point, name)) for name, value in _parsed(text).items()}
-    return sound | {name: _value(value, usually) for name, (value, usually) in others.items()}
+    sound, parameters = sound_arguments(entry_point), {parameter.name: parameter for parameter in entry_point.parameters}
+    usually = {name: sound[name] or typed(entry_point, parameters[name], sound_value(entry_point, name), sound) for name in _parsed(text)}
+    return sound | {name: _value(value, usually[name]) for name, value in _parsed(text).items()}
 
 
 def typed(entry_point: EntryPoint, parameter: Parameter, value: Any, arguments: dict[str, Any]) -> Any:

@@ -86,10 +86,8 @@ ROWS = [
     ("aclnnForeachNorm", "x [0]; scalar=-1; out [()]", "x", "elements, for the norm of order -1"),
     ("aclnnTransQuantParamV2", "offset BOOL:2,2", "offset", "a data type of FLOAT"),
     ("aclnnTransQuantParamV2", "scale 1,1,3; out INT64:3", "scale", "1 or 2 dimensions"),
-    ("aclnnDynamicQuant", "smoothScales FLOAT16:1,2,4", "smoothScales", "1 dimension"),
-    ("aclnnDynamicQuant", "smoothScales FLOAT16:()", "smoothScales", "1 dimension"),
-    ("aclnnGatherPaKvCache", "keyRef FLOAT16:2,1", "keyRef", "the data type of keyCache, FLOAT"),
-    ("aclnnGatherPaKvCache", "valueRef INT8:2,1", "valueRef", "the data type of valueCache, FLOAT"),
+    ("aclnnDynamicQuant", "smoothScales 1,2,4", "smoothScales", "1 dimension"),
+    ("aclnnDynamicQuant", "smoothScales ()", "smoothScales", "1 dimension"),
     ("aclnnGroupedMatmul", f"{GROUPED}; bias [3]", "bias", "1 value or 4 for each weight"),
     ("aclnnGroupedMatmul", f"{GROUPED}; bias [5,4]", "bias", "1 value or 4 for each weight"),
     ("aclnnGroupedMatmul", f"{GROUPED}; scale [3]", "scale", "1 value or 4 for each weight"),
@@ -243,12 +241,13 @@ def outcome(client, handles, name, changes):
     return answer(client, handles, entry_point, changed(entry_point, changes))
 
 
-@pytest.mark.parametrize(("name", "changes", "parameter", "expected"), ROWS, ids=[f"{row[0]} {row[2]}" for row in ROWS])
-def test_phase_1_refuses(client, handles, name, changes, parameter, expected):
-    code, message = outcome(client, handles, name, changes)
-    start, _, rest = message.partition(": expected ")
-    assert code == INVALID and start == f"{name}: {parameter}", message
-    assert re.search(expected, rest), message
+@pytest.mark.parametrize("name", dict.fromkeys(row[0] for row in ROWS))
+def test_phase_1_refuses(client, handles, name):
+    for changes, parameter, expected in (row[1:] for row in ROWS if row[0] == name):
+        code, message = outcome(client, handles, name, changes)
+        start, _, rest = message.partition(": expected ")
+        assert code == INVALID and start == f"{name}: {parameter}", (changes, message)
+        assert re.search(expected, rest), (changes, message)
 
 
 def test_training_needs_its_lists(client, handles):
