@@ -1,6 +1,6 @@
 """Writes what follows from the records: what the sources of csrc/engine/aten include, public headers, and functions that forward to them.
 
-usage: generate.py CSRC HEADERS GENERATED COMPILER...
+usage: generate.py HEADERS GENERATED
 """
 
 import sys
@@ -8,20 +8,20 @@ from collections import defaultdict
 from pathlib import Path
 
 import headers
-import own_rows
 import records
 import sources
 
 
-def main(csrc: Path, header_folder: Path, generated: Path, preprocessor: list[str]) -> None:
+def main(header_folder: Path, generated: Path) -> None:
     """Write the public headers, and into the other folder what is compiled."""
     known = records.read_all()
-    own = own_rows.read(csrc, preprocessor)
-    others = sorted(map(headers.of_record, known), key=lambda entry_point: entry_point.name)
+    with_kernels = records.read_own()
+    own, others = headers.of_records(with_kernels), headers.of_records(known)
     written = headers.write_headers(header_folder, own, others)
     obsolete = set((header_folder / "aclnnop").rglob("*.h")) - written.keys()
     written[generated / "forwarders.cpp"] = headers.forwarders(others)
     written |= _sources(generated / "vocabulary", known)
+    written[generated / "vocabulary" / "parameters.h"] = sources.parameters(with_kernels)
     for path, text in written.items():
         _write(path, text)
     for path in obsolete:
@@ -51,4 +51,4 @@ def _write(path: Path, text: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:4]), sys.argv[4:])
+    main(*map(Path, sys.argv[1:]))

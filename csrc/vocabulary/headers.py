@@ -88,24 +88,26 @@ class EntryPoint:
     functions: tuple[Function, ...]
 
 
-def of_record(record: Record) -> EntryPoint:
-    """Return the C functions of an entry point."""
+def of_records(records: Iterable[Record]) -> list[EntryPoint]:
+    """Return the C functions of entry points, by name."""
+    return sorted(map(_of_record, records), key=lambda entry_point: entry_point.name)
+
+
+def _of_record(record: Record) -> EntryPoint:
     if record.function:
         return EntryPoint(record.name, (Function("aclnnStatus", record.name, tuple(map(_declared, record.function.split(",")))),))
-    return two_phases(record.name, [Parameter(p.c_type, p.name) for p in record.parameters], max_workspace=record.max_workspace)
+    checked = [Parameter(p.c_type, p.name) for p in record.parameters]
+    checked += [Parameter("uint64_t*", "workspaceSize"), Parameter("aclOpExecutor**", "executor")]
+    launched = {"workspace": "void*", "workspaceSize": "uint64_t", "executor": "aclOpExecutor*", "stream": "aclrtStream"}
+    most = ("", "Max")[: 1 + record.max_workspace]
+    first = [Function("aclnnStatus", f"{record.name}Get{of}WorkspaceSize", tuple(checked)) for of in most]
+    second = Function("aclnnStatus", record.name, tuple(Parameter(type, name) for name, type in launched.items()))
+    return EntryPoint(record.name, (*first, second))
 
 
 def _declared(text: str) -> Parameter:
     declared_type, _, name = text.strip().rpartition(" ")
     return Parameter(declared_type, name)
-
-
-def two_phases(name: str, parameters: Iterable[Parameter], *, max_workspace: bool = False) -> EntryPoint:
-    """Return the functions that check the arguments and have the work done."""
-    checked = (*parameters, Parameter("uint64_t*", "workspaceSize"), Parameter("aclOpExecutor**", "executor"))
-    launched = {"workspace": "void*", "workspaceSize": "uint64_t", "executor": "aclOpExecutor*", "stream": "aclrtStream"}
-    first = [Function("aclnnStatus", f"{name}Get{most}WorkspaceSize", checked) for most in ("", "Max")[: 1 + max_workspace]]
-    return EntryPoint(name, (*first, Function("aclnnStatus", name, tuple(Parameter(type, name) for name, type in launched.items()))))
 
 
 def write_headers(folder: Path, own: list[EntryPoint], others: list[EntryPoint]) -> dict[Path, str]:

@@ -184,6 +184,13 @@ def read(family: str) -> tuple[Record, ...]:
     return tuple(found.values())
 
 
+def read_own() -> list[Record]:
+    """Return the entry points with kernels of their own: their names and parameters alone."""
+    with (FOLDER.parent / "contract" / "parameters.yaml").open() as file:
+        rows = yaml.load(file, yaml.CSafeLoader)
+    return [Record(name, "", "", tuple(_parameters(call, {}, None))) for name, call in rows.items()]
+
+
 def read_all() -> list[Record]:
     """Return the records of all families."""
     return [record for family in families() for record in read(family)]

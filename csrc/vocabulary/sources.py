@@ -22,6 +22,11 @@ struct {name} {{
 {members}
 }};
 """
+_PARAMETERS = """\
+// The parameters of the entry points of csrc/contract/operators.h, made of parameters.yaml beside it.
+#pragma once
+
+"""
 _ROWS = """\
 // The entry points of {family}/{source}.cpp, made of csrc/vocabulary/{family}.yaml.
 {rows}"""
@@ -68,6 +73,12 @@ extern "C" TORCH_ACLNN_HOST_API decltype({name}GetWorkspaceSize) {name}GetMaxWor
 _KIND = "::torch_aclnn::host::aten::kind::"
 _TYPE = re.compile(r"\b(?=[A-Z])")
 _HAS_ALL = re.compile(r"\ba\b(?!\s*\()")
+
+
+def parameters(records: Iterable[Record]) -> str:
+    """Return the header with the parameters of the entry points that have kernels of their own, for the rows of csrc/engine/opapi."""
+    lists = ((record.name, ", ".join(f"({p.kind.name}, {p.name})" for p in record.parameters)) for record in records)
+    return _PARAMETERS + "".join(f"#define TORCH_ACLNN_PARAMETERS_{name} {parameters}\n" for name, parameters in lists)
 
 
 def cpp_kind(kind: Kind) -> str:

@@ -37,7 +37,6 @@ Compute adaptive_avg_pool(const Offer& offer, Named grad_output, Named self, Nam
 
 using namespace torch_aclnn::host;
 
-#define ADAPTIVE_AVERAGE_POOLING(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...)                                            \
-    OPAPI_ENTRY(aclnn##Type##Backward, "vision", OPAPI_OFFER(name, dtypes, assumed_dtypes), adaptive_avg_pool<dims>, (In, gradOutput), \
-                (In, self), (Out, out))
+#define ADAPTIVE_AVERAGE_POOLING(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...) \
+    OPAPI_ENTRY(aclnn##Type##Backward, "vision", OPAPI_OFFER(name, dtypes, assumed_dtypes), adaptive_avg_pool<dims>)
 TORCH_ACLNN_ADAPTIVE_AVERAGE_POOLINGS(ADAPTIVE_AVERAGE_POOLING)

@@ -47,8 +47,6 @@ Compute batch_norm_elemt(const Offer& offer, Named grad_out, Named input, Named 
 
 using namespace torch_aclnn::host;
 
-#define BATCH_NORM(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...)                                                       \
-    OPAPI_ENTRY(aclnn##Type##Backward, "normalization", OPAPI_OFFER(name, dtypes, assumed_dtypes), batch_norm_elemt, (In, gradOut), \
-                (In, input), (In, mean), (In, invstd), (OptIn, weight), (In, sumDy), (In, sumDyXmu), (NonConstIn, counter),         \
-                (Out, gradInput))
+#define BATCH_NORM(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...) \
+    OPAPI_ENTRY(aclnn##Type##Backward, "normalization", OPAPI_OFFER(name, dtypes, assumed_dtypes), batch_norm_elemt)
 TORCH_ACLNN_BATCH_NORMS(BATCH_NORM)

@@ -1,10 +1,10 @@
-// Entry points on the kernels, a row each: what its pages list, the function that checks a call, and the parameters.
+// Entry points on the kernels, a row each: what its pages list, and the function that checks a call. The parameters are those of
+// contract/parameters.yaml, of which the public header is made, too.
 //
-//     OPAPI_ENTRY(aclnnCircularPad2dBackward, "padding", OPAPI_OFFER(circular_pad2d, FLOATING, NO_DTYPE),
-//                 (pad<Padding::circular, 2>), (In, gradOutput), (In, self), (Ints, padding), (Out, gradInput))
+//     OPAPI_ENTRY(aclnnCircularPad2dBackward, "padding", OPAPI_OFFER(circular_pad2d, FLOATING, NO_DTYPE), (pad<Padding::circular, 2>))
 //
-// It exports aclnnCircularPad2dBackwardGetWorkspaceSize and aclnnCircularPad2dBackward; csrc/interface makes the header of the same row.
-// The kinds are those below; the names are those of the documents and appear in messages and in the trace.
+// It exports aclnnCircularPad2dBackwardGetWorkspaceSize and aclnnCircularPad2dBackward. The kinds are those below; the names are
+// those of the documents and appear in messages and in the trace.
 //
 // Phase 1 refuses nulls, handles that are not live and products without the entry point, in this order. Then it calls the function with
 // the offer and the arguments, each a Named, an IntArray or a number. That checks the rest, and returns what phase 2 computes, from the
@@ -17,6 +17,7 @@
 #include "engine/opapi/executor_cache.h"
 #include "engine/opapi/for_each.h"
 #include "engine/opapi/products.h"
+#include "vocabulary/parameters.h"
 
 namespace torch_aclnn::host {
 
@@ -130,7 +131,9 @@ aclnnStatus run_phase1(const Call& call, uint64_t* workspace_size, aclOpExecutor
 #define TORCH_ACLNN_ROW_ADDRESS(type, name) &name
 #define TORCH_ACLNN_ROW_NAMED(type, name) ::torch_aclnn::host::named(#name, name)
 
-#define OPAPI_ENTRY(entry_point, family, offer, prepare, ...)                                                                            \
+#define OPAPI_ENTRY(entry_point, family, offer, prepare) \
+    TORCH_ACLNN_ENTRY(entry_point, family, offer, prepare, TORCH_ACLNN_PARAMETERS_##entry_point)
+#define TORCH_ACLNN_ENTRY(entry_point, family, offer, prepare, ...)                                                                      \
     static constexpr ::torch_aclnn::host::Offer entry_point##Offer = offer;                                                              \
     static constexpr torchAclnnParameter entry_point##Parameters[] = {TORCH_ACLNN_FOR_EACH(TORCH_ACLNN_ROW_DESCRIPTION, __VA_ARGS__)};   \
     static ::torch_aclnn::host::EntryPoint entry_point##Entry(#entry_point, family, entry_point##Offer.taken().bits(),                   \

@@ -85,7 +85,6 @@ Compute pad(const Offer& offer, Named grad_output, Named self, IntArray padding,
 
 using namespace torch_aclnn::host;
 
-#define PADDING(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...)                                                                \
-    OPAPI_ENTRY(aclnn##Type##Backward, "vision", OPAPI_OFFER(name, dtypes, assumed_dtypes), (pad<Padding::kind, dims>), (In, gradOutput), \
-                (In, self), (Ints, padding), (Out, gradInput))
+#define PADDING(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...) \
+    OPAPI_ENTRY(aclnn##Type##Backward, "vision", OPAPI_OFFER(name, dtypes, assumed_dtypes), (pad<Padding::kind, dims>))
 TORCH_ACLNN_PADDINGS(PADDING)

@@ -131,12 +131,5 @@ Compute avg_pool3d(const Offer& offer, Named grad_output, Named self, IntArray k
 using namespace torch_aclnn::host;
 
 #define AVERAGE_POOLING(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...) \
-    AVERAGE_POOLING_##dims(aclnn##Type##Backward, OPAPI_OFFER(name, dtypes, assumed_dtypes))
-#define AVERAGE_POOLING_2(entry_point, offer)                                                                                  \
-    OPAPI_ENTRY(entry_point, "vision", offer, avg_pool2d, (In, gradOutput), (In, self), (Ints, kernelSize), (OptInts, stride), \
-                (Ints, padding), (Bool, ceilMode), (Bool, countIncludePad), (Int, divisorOverride), (Int8, cubeMathType),      \
-                (Out, gradInput))
-#define AVERAGE_POOLING_3(entry_point, offer)                                                                                  \
-    OPAPI_ENTRY(entry_point, "vision", offer, avg_pool3d, (In, gradOutput), (In, self), (Ints, kernelSize), (OptInts, stride), \
-                (Ints, padding), (Bool, ceilMode), (Bool, countIncludePad), (Int, divisorOverride), (Out, output))
+    OPAPI_ENTRY(aclnn##Type##Backward, "vision", OPAPI_OFFER(name, dtypes, assumed_dtypes), avg_pool##dims##d)
 TORCH_ACLNN_AVERAGE_POOLINGS(AVERAGE_POOLING)

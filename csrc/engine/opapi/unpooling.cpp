@@ -123,10 +123,5 @@ Compute max_unpool3d(const Offer& offer, Named grad_output, Named self, Named in
 using namespace torch_aclnn::host;
 
 #define MAX_UNPOOLING(Type, name, dims, aten, kind, dtypes, assumed_dtypes, ...) \
-    MAX_UNPOOLING_##dims(aclnn##Type##Backward, OPAPI_OFFER(name, dtypes, assumed_dtypes))
-#define MAX_UNPOOLING_2(entry_point, offer) \
-    OPAPI_ENTRY(entry_point, "vision", offer, max_unpool2d, (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), (Out, out))
-#define MAX_UNPOOLING_3(entry_point, offer)                                                                                  \
-    OPAPI_ENTRY(entry_point, "vision", offer, max_unpool3d, (In, gradOutput), (In, self), (In, indices), (Ints, outputSize), \
-                (Ints, stride), (Ints, padding), (Out, out))
+    OPAPI_ENTRY(aclnn##Type##Backward, "vision", OPAPI_OFFER(name, dtypes, assumed_dtypes), max_unpool##dims##d)
 TORCH_ACLNN_MAX_UNPOOLINGS(MAX_UNPOOLING)
